@@ -1,0 +1,119 @@
+//! Which axes a reduction removes, normalised once.
+
+use crate::error::{Error, Result};
+
+/// Which axes a reduction removes, and whether it leaves them behind with length 1.
+///
+/// Made from one integer, from an array or a slice of them, or by [`Axes::all`] and [`Axes::none`]; a negative
+/// number counts from the end. The functions that take axes accept anything that converts, so `x.any(-1)` and
+/// `x.any([0, -1])` read as they should. An empty list reduces nothing, as numpy's empty tuple does (Paddle's
+/// empty list means all axes; say `Axes::all()`).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{Axes, CooTensor};
+///
+/// let x = CooTensor::new([2, 3], vec![vec![0, 0], vec![0, 2]], vec![1, 5], 0)?;
+/// assert_eq!(*x.any(-1)?.shape(), [2]);
+/// assert_eq!(*x.any([0, 1])?.shape(), []);
+/// assert_eq!(*x.any(Axes::all().keep_dims())?.shape(), [1, 1]);
+/// assert_eq!(*x.any(Axes::none())?.shape(), [2, 3]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Axes {
+    /// `None` stands for all axes.
+    listed: Option<Vec<isize>>,
+    keep_dims: bool,
+}
+
+impl Axes {
+    /// Every axis.
+    pub fn all() -> Self {
+        Axes { listed: None, keep_dims: false }
+    }
+
+    /// No axis: the reduction becomes an elementwise operation.
+    pub fn none() -> Self {
+        Axes { listed: Some(Vec::new()), keep_dims: false }
+    }
+
+    /// The same axes, kept in the result with length 1.
+    pub fn keep_dims(self) -> Self {
+        self.with_keep_dims(true)
+    }
+
+    /// The same axes, kept in the result with length 1 or removed from it.
+    pub fn with_keep_dims(self, keep_dims: bool) -> Self {
+        Axes { keep_dims, ..self }
+    }
+
+    /// Whether reduced axes stay in the result with length 1.
+    pub fn keeps_dims(&self) -> bool {
+        self.keep_dims
+    }
+
+    /// The axes counted from the front, in increasing order.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::AxisOutOfRange`]: an axis is not in `-rank..rank`; on rank 0, any axis.
+    /// - [`Error::AxisRepeated`]: an axis is named twice, in either spelling.
+    ///
+    /// ```
+    /// use lacuna::Axes;
+    ///
+    /// assert_eq!(Axes::from([-1, 0]).normalize(3)?, [0, 2]);
+    /// assert_eq!(Axes::all().normalize(2)?, [0, 1]);
+    /// assert!(Axes::from(3).normalize(3).is_err());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn normalize(&self, rank: usize) -> Result<Vec<usize>> {
+        let Some(listed) = &self.listed else {
+            return Ok((0..rank).collect());
+        };
+        let mut axes = listed.iter().map(|&axis| normalize_axis(axis, rank)).collect::<Result<Vec<_>>>()?;
+        axes.sort_unstable();
+        match axes.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(Error::AxisRepeated { axis: pair[0], rank }),
+            None => Ok(axes),
+        }
+    }
+}
+
+/// One axis counted from the front.
+pub(crate) fn normalize_axis(axis: isize, rank: usize) -> Result<usize> {
+    let counted = if axis < 0 { rank.checked_sub(axis.unsigned_abs()) } else { Some(axis as usize) };
+    counted.filter(|&axis| axis < rank).ok_or(Error::AxisOutOfRange { axis, rank })
+}
+
+impl From<isize> for Axes {
+    fn from(axis: isize) -> Self {
+        Axes::from([axis])
+    }
+}
+
+impl<const N: usize> From<[isize; N]> for Axes {
+    fn from(axes: [isize; N]) -> Self {
+        Axes::from(axes.to_vec())
+    }
+}
+
+impl From<&[isize]> for Axes {
+    fn from(axes: &[isize]) -> Self {
+        Axes::from(axes.to_vec())
+    }
+}
+
+impl From<Vec<isize>> for Axes {
+    fn from(axes: Vec<isize>) -> Self {
+        Axes { listed: Some(axes), keep_dims: false }
+    }
+}
+
+impl From<&Axes> for Axes {
+    fn from(axes: &Axes) -> Self {
+        axes.clone()
+    }
+}

@@ -1,0 +1,154 @@
+//! Between the coordinate and the compressed format; every entry is kept, and the arrays that do not change are shared.
+
+use std::sync::Arc;
+
+use crate::coo::CooTensor;
+use crate::csr::CsrTensor;
+use crate::element::Element;
+use crate::error::Result;
+use crate::index::Index;
+use crate::limit::default_limit;
+use crate::pattern::{CooPattern, CsrPattern, Pattern};
+use crate::shape::unravel;
+use crate::tensor::Tensor;
+
+impl<I: Index> CooPattern<I> {
+    /// The same pattern in compressed format. The columns are shared; the offsets are counted.
+    ///
+    /// # Errors
+    ///
+    /// `TooLarge`: the offsets of the lanes need more than `limit` bytes.
+    pub fn to_csr_with_limit(&self, limit: u64) -> Result<CsrPattern<I>> {
+        let shape = self.shape();
+        let columns = match self.shared_coords().last() {
+            Some(columns) => Arc::clone(columns),
+            None => Arc::new(vec![I::default(); self.nnz()]),
+        };
+        let lane_axes = shape.lane_axes();
+        let coords = &self.shared_coords()[..lane_axes.len()];
+        let lane = |entry: usize| {
+            let axes = coords.iter().zip(lane_axes);
+            axes.fold(0usize, |lane, (axis, &length)| lane.wrapping_mul(length).wrapping_add(axis[entry].to_usize()))
+        };
+        CsrPattern::from_lanes(shape.clone(), (0..self.nnz()).map(lane), columns, limit)
+    }
+}
+
+impl<I: Index> CsrPattern<I> {
+    /// The same pattern in coordinate format. The columns are shared; the coordinates of the lanes are written out.
+    pub fn to_coo(&self) -> CooPattern<I> {
+        let shape = self.shape();
+        let lane_axes = shape.lane_axes();
+        let mut coords: Vec<Vec<I>> = lane_axes.iter().map(|_| Vec::with_capacity(self.nnz())).collect();
+        let mut position = vec![0; lane_axes.len()];
+        for (lane, ends) in self.offsets().windows(2).enumerate() {
+            if ends[0] == ends[1] {
+                continue;
+            }
+            unravel(lane, lane_axes, &mut position);
+            for (axis, &coord) in coords.iter_mut().zip(&position) {
+                axis.resize(ends[1], I::from_usize(coord));
+            }
+        }
+        let mut shared: Vec<_> = coords.into_iter().map(Arc::new).collect();
+        if shape.rank() > 0 {
+            shared.push(Arc::clone(self.shared_columns()));
+        }
+        CooPattern::from_valid(shape.clone(), self.nnz(), shared)
+    }
+}
+
+impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
+    /// The same tensor in compressed format: every entry is kept, the columns are shared, the values are copied.
+    ///
+    /// All axes but the last become lanes, and there is an offset for each of them whether it stores anything or not;
+    /// so a sparse tensor with vast leading axes has no compressed form.
+    ///
+    /// # Errors
+    ///
+    /// `TooLarge`: the offsets need more than the larger of 1 GiB and 16 times this tensor's bytes.
+    ///
+    /// # Complexity
+    ///
+    /// O(nnz · rank + lanes).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let coo = CooTensor::new([3, 3], vec![vec![0, 2, 2], vec![1, 0, 2]], vec![7, 8, 9], 0)?;
+    /// let csr = coo.to_csr()?;
+    /// assert_eq!(csr.offsets(), [0, 1, 1, 3]);
+    /// assert_eq!(csr.to_coo(), coo);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn to_csr(&self) -> Result<CsrTensor<T, I>> {
+        self.to_csr_with_limit(default_limit(self.stored_bytes()))
+    }
+
+    /// [`to_csr`](Tensor::to_csr) with a byte limit of the caller's choice for the offsets.
+    ///
+    /// # Errors
+    ///
+    /// `TooLarge`: the offsets need more than `limit` bytes.
+    pub fn to_csr_with_limit(&self, limit: u64) -> Result<CsrTensor<T, I>> {
+        let pattern = self.pattern().to_csr_with_limit(limit)?;
+        Ok(Tensor::from_valid(pattern, self.values().to_vec(), self.fill()))
+    }
+
+    /// [`to_csr`](Tensor::to_csr), moving the values.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`to_csr`](Tensor::to_csr); the tensor is lost with them, so check with
+    /// [`CooPattern::to_csr_with_limit`] where it must not be.
+    pub fn into_csr(self) -> Result<CsrTensor<T, I>> {
+        let limit = default_limit(self.stored_bytes());
+        let (pattern, values, fill) = self.into_parts();
+        Ok(Tensor::from_valid(pattern.to_csr_with_limit(limit)?, values, fill))
+    }
+}
+
+impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
+    /// The same tensor in coordinate format: every entry is kept, the columns are shared, the values are copied.
+    ///
+    /// # Complexity
+    ///
+    /// O(nnz · rank + lanes).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CsrTensor;
+    ///
+    /// let csr = CsrTensor::new([2, 3], vec![0, 1, 3], vec![1, 0, 2], vec![7, 8, 9], 0)?;
+    /// let coo = csr.to_coo();
+    /// assert_eq!(coo.coords(0), [0, 1, 1]);
+    /// assert_eq!(coo.to_dense()?, csr.to_dense()?);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn to_coo(&self) -> CooTensor<T, I> {
+        Tensor::from_valid(self.pattern().to_coo(), self.values().to_vec(), self.fill())
+    }
+
+    /// [`to_coo`](Tensor::to_coo), moving the values.
+    pub fn into_coo(self) -> CooTensor<T, I> {
+        let (pattern, values, fill) = self.into_parts();
+        Tensor::from_valid(pattern.to_coo(), values, fill)
+    }
+}
+
+impl<T: Element, I: Index> TryFrom<CooTensor<T, I>> for CsrTensor<T, I> {
+    type Error = crate::Error;
+
+    fn try_from(tensor: CooTensor<T, I>) -> Result<Self> {
+        tensor.into_csr()
+    }
+}
+
+impl<T: Element, I: Index> From<CsrTensor<T, I>> for CooTensor<T, I> {
+    fn from(tensor: CsrTensor<T, I>) -> Self {
+        tensor.into_coo()
+    }
+}

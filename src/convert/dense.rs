@@ -1,0 +1,204 @@
+//! To and from dense arrays: `ndarray` arrays and views of any rank and layout.
+
+use std::sync::Arc;
+
+use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn};
+
+use crate::coo::CooTensor;
+use crate::csr::CsrTensor;
+use crate::element::Element;
+use crate::error::Result;
+use crate::index::{Index, check_axes};
+use crate::limit::{default_limit, guard};
+use crate::pattern::{CooPattern, CsrPattern, Pattern};
+use crate::shape::{Shape, ravel, step};
+use crate::tensor::Tensor;
+
+impl<P: Pattern, T: Element> Tensor<P, T> {
+    /// The dense array: the stored values at their positions, the fill at all others.
+    ///
+    /// # Errors
+    ///
+    /// `TooLarge`: the array needs more than the larger of 1 GiB and 16 times this tensor's bytes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use ndarray::arr1;
+    ///
+    /// let x = CooTensor::new([4], vec![vec![2]], vec![5.0], f64::INFINITY)?;
+    /// let infinity = f64::INFINITY;
+    /// assert_eq!(x.to_dense()?, arr1(&[infinity, infinity, 5.0, infinity]).into_dyn());
+    ///
+    /// let vast = CooTensor::full([1 << 20, 1 << 20], 0u8)?;
+    /// assert!(vast.to_dense().unwrap_err().to_string().contains("1099511627776 bytes"));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn to_dense(&self) -> Result<ArrayD<T>> {
+        self.to_dense_with_limit(default_limit(self.stored_bytes()))
+    }
+
+    /// [`to_dense`](Tensor::to_dense) with a byte limit of the caller's choice.
+    ///
+    /// # Errors
+    ///
+    /// `TooLarge`: the array needs more than `limit` bytes.
+    pub fn to_dense_with_limit(&self, limit: u64) -> Result<ArrayD<T>> {
+        let shape = self.shape();
+        guard::<T>("the dense array", shape.wide_size(), limit, "work on the sparse form, or raise the limit")?;
+        check_ndarray_shape(shape)?;
+        let mut items = vec![self.fill(); shape.checked_size().unwrap_or(0)];
+        self.for_each_entry(|coords, value| items[ravel(coords, shape)] = value);
+        Ok(dense_array(shape, items))
+    }
+}
+
+/// Refuses a shape that `ndarray` cannot hold: the product of its axes that are not zero must fit `isize`.
+pub(crate) fn check_ndarray_shape(shape: &Shape) -> Result<()> {
+    let positive: Shape = shape.iter().copied().filter(|&length| length > 0).collect();
+    let instead = "an ndarray cannot have such axes; work on the sparse form";
+    guard::<u8>("the strides of the dense array", positive.wide_size(), isize::MAX as u64, instead)
+}
+
+/// The array of row-major `items`, as many as `shape` has positions; the shape has passed [`check_ndarray_shape`].
+pub(crate) fn dense_array<T>(shape: &Shape, items: Vec<T>) -> ArrayD<T> {
+    ArrayD::from_shape_vec(IxDyn(shape), items).expect("the number of items is the number of positions")
+}
+
+/// The coordinates and values of the positions of `dense` that are not the same as `fill`.
+fn scan<S, D, I>(dense: &ArrayBase<S, D>, fill: S::Elem) -> (Vec<Vec<I>>, Vec<S::Elem>)
+where
+    S: Data<Elem: Element>,
+    D: Dimension,
+    I: Index,
+{
+    let lengths = dense.shape();
+    let mut coords = vec![Vec::new(); lengths.len()];
+    let mut values = Vec::new();
+    let mut position = vec![0; lengths.len()];
+    for &value in dense {
+        if !value.same(fill) {
+            coords.iter_mut().zip(&position).for_each(|(axis, &coord)| axis.push(I::from_usize(coord)));
+            values.push(value);
+        }
+        step(&mut position, lengths);
+    }
+    (coords, values)
+}
+
+impl<T: Element> Tensor<CooPattern<u32>, T> {
+    /// The sparse form of a dense array or view of any layout: stored is what is not the same as `fill`.
+    ///
+    /// *The same* tells `-0.0` from `0.0` and takes NaN for NaN, so going back gives every bit (but NaN payloads).
+    ///
+    /// # Errors
+    ///
+    /// `AxisTooLong`: an axis does not fit `u32`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use ndarray::arr2;
+    ///
+    /// let dense = arr2(&[[0.0, 2.0], [f64::NAN, 0.0]]);
+    /// let x = CooTensor::from_dense(&dense, 0.0)?;
+    /// assert_eq!(x.nnz(), 2);
+    /// assert_eq!(x.coords(0), [0, 1]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn from_dense<S, D>(dense: &ArrayBase<S, D>, fill: T) -> Result<Self>
+    where
+        S: Data<Elem = T>,
+        D: Dimension,
+    {
+        Self::from_dense_with_index(dense, fill)
+    }
+}
+
+impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
+    /// [`from_dense`](Tensor::from_dense) with coordinates of type `I`.
+    ///
+    /// # Errors
+    ///
+    /// `AxisTooLong`: an axis does not fit `I`.
+    pub fn from_dense_with_index<S, D>(dense: &ArrayBase<S, D>, fill: T) -> Result<Self>
+    where
+        S: Data<Elem = T>,
+        D: Dimension,
+    {
+        let shape = Shape::from(dense.shape());
+        check_axes::<I>(&shape)?;
+        let (coords, values) = scan(dense, fill);
+        let coords = coords.into_iter().map(Arc::new).collect();
+        Ok(Tensor::from_valid(CooPattern::from_valid(shape, values.len(), coords), values, fill))
+    }
+}
+
+impl<T: Element> Tensor<CsrPattern<u32>, T> {
+    /// The compressed form of a dense array or view of any layout: stored is what is not the same as `fill`.
+    ///
+    /// # Errors
+    ///
+    /// `AxisTooLong`: an axis does not fit `u32`; `TooLarge`: the lanes of an array without elements are too many.
+    pub fn from_dense<S, D>(dense: &ArrayBase<S, D>, fill: T) -> Result<Self>
+    where
+        S: Data<Elem = T>,
+        D: Dimension,
+    {
+        Self::from_dense_with_index(dense, fill)
+    }
+}
+
+impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
+    /// [`from_dense`](Tensor::from_dense) with columns of type `I`.
+    ///
+    /// # Errors
+    ///
+    /// `AxisTooLong`: an axis does not fit `I`; `TooLarge`: the lanes of an array without elements are too many.
+    pub fn from_dense_with_index<S, D>(dense: &ArrayBase<S, D>, fill: T) -> Result<Self>
+    where
+        S: Data<Elem = T>,
+        D: Dimension,
+    {
+        let shape = Shape::from(dense.shape());
+        check_axes::<I>(&shape)?;
+        let width = shape.columns().max(1);
+        let (mut lanes, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        for (position, &value) in dense.iter().enumerate().filter(|(_, value)| !value.same(fill)) {
+            lanes.push(position / width);
+            columns.push(I::from_usize(position % width));
+            values.push(value);
+        }
+        let limit = default_limit(dense.len() * size_of::<T>());
+        let pattern = CsrPattern::from_lanes(shape, lanes.into_iter(), Arc::new(columns), limit)?;
+        Ok(Tensor::from_valid(pattern, values, fill))
+    }
+}
+
+impl<T: Element, I: Index, S: Data<Elem = T>, D: Dimension> TryFrom<&ArrayBase<S, D>> for CooTensor<T, I> {
+    type Error = crate::Error;
+
+    /// The sparse form with a fill of zero.
+    fn try_from(dense: &ArrayBase<S, D>) -> Result<Self> {
+        Self::from_dense_with_index(dense, T::ZERO)
+    }
+}
+
+impl<T: Element, I: Index, S: Data<Elem = T>, D: Dimension> TryFrom<&ArrayBase<S, D>> for CsrTensor<T, I> {
+    type Error = crate::Error;
+
+    /// The compressed form with a fill of zero.
+    fn try_from(dense: &ArrayBase<S, D>) -> Result<Self> {
+        Self::from_dense_with_index(dense, T::ZERO)
+    }
+}
+
+impl<P: Pattern, T: Element> TryFrom<&Tensor<P, T>> for ArrayD<T> {
+    type Error = crate::Error;
+
+    fn try_from(tensor: &Tensor<P, T>) -> Result<Self> {
+        tensor.to_dense()
+    }
+}

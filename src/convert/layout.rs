@@ -1,0 +1,258 @@
+//! Another order or another grouping of the axes: permutations and reshapes.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::axes::normalize_axis;
+use crate::coo::CooTensor;
+use crate::csr::CsrTensor;
+use crate::element::Element;
+use crate::error::{Error, Result};
+use crate::index::{Index, check_axes};
+use crate::kernels::sort;
+use crate::limit::default_limit;
+use crate::pattern::{CooPattern, CsrPattern, Pattern};
+use crate::shape::{Shape, saturating_product};
+use crate::tensor::Tensor;
+
+impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
+    /// The tensor with its axes in another order: axis `k` of the result is axis `axes[k]` of this one.
+    ///
+    /// Every entry is kept, and so is the fill. Coordinate arrays are shared where the entries need no sorting.
+    ///
+    /// # Errors
+    ///
+    /// - `RankMismatch`: there are not as many axes as the rank;
+    /// - `AxisOutOfRange`, `AxisRepeated`: they are no permutation. Negative axes count from the end.
+    ///
+    /// # Complexity
+    ///
+    /// O(nnz · (rank + log nnz)); O(rank) where no axis moves.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![5, 6], 0)?;
+    /// let transposed = x.permute_axes(&[1, 0])?;
+    /// assert_eq!(transposed.entries(), [(vec![0, 1], 6), (vec![2, 0], 5)]);
+    /// assert_eq!(transposed.to_dense()?, x.to_dense()?.reversed_axes());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn permute_axes(&self, axes: &[isize]) -> Result<Self> {
+        let axes = permutation(axes, self.rank())?;
+        let shape: Shape = axes.iter().map(|&axis| self.shape()[axis]).collect();
+        let coords: Vec<_> = axes.iter().map(|&axis| Arc::clone(&self.pattern().shared_coords()[axis])).collect();
+        let order = sort::row_major_order(&crate::pattern::coords_as_slices(&coords), &shape, self.nnz());
+        let (coords, values) = match order {
+            None => (coords, self.values().to_vec()),
+            Some(order) => (
+                coords.iter().map(|axis| Arc::new(sort::gather(axis, &order))).collect(),
+                sort::gather(self.values(), &order),
+            ),
+        };
+        let pattern = CooPattern::from_valid(shape, self.nnz(), coords);
+        Ok(Tensor::from_valid(pattern, values, self.fill()))
+    }
+
+    /// The tensor with the same entries in row-major order under another shape of as many positions.
+    ///
+    /// Axes that stay as they are share their coordinate arrays, so adding or removing an axis of length 1 copies no
+    /// coordinate. The sizes are compared factor by factor: a tensor with more positions than any integer can count
+    /// may be reshaped as long as the axes that merge or split do fit `u128`.
+    ///
+    /// # Errors
+    ///
+    /// - `ReshapeSize`: the numbers of positions differ;
+    /// - `AxisTooLong`: an axis of the new shape does not fit `I`;
+    /// - `TooLarge`: axes to be merged and split have more than `u128::MAX` positions.
+    ///
+    /// # Complexity
+    ///
+    /// O(nnz · rank); nothing is sorted.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![5, 6], 0)?;
+    /// let y = x.reshape([3, 2])?;
+    /// assert_eq!(y.entries(), [(vec![1, 0], 5), (vec![1, 1], 6)]);
+    /// assert_eq!(y.to_dense()?, x.to_dense()?.into_shape_with_order(vec![3, 2]).unwrap());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn reshape(&self, shape: impl Into<Shape>) -> Result<Self> {
+        Ok(Tensor::from_valid(self.pattern().reshape(shape.into())?, self.values().to_vec(), self.fill()))
+    }
+}
+
+impl<I: Index> CooPattern<I> {
+    fn reshape(&self, shape: Shape) -> Result<Self> {
+        check_axes::<I>(&shape)?;
+        let coords = match blocks(self.shape(), &shape)? {
+            Some(blocks) => blocks.iter().flat_map(|block| self.reshape_block(block, &shape)).collect(),
+            None => vec![Arc::default(); shape.rank()],
+        };
+        Ok(CooPattern::from_valid(shape, self.nnz(), coords))
+    }
+
+    /// The coordinate arrays of the new axes of one block.
+    fn reshape_block(&self, block: &Block, shape: &Shape) -> Vec<Arc<Vec<I>>> {
+        let old = &self.shared_coords()[block.old.clone()];
+        if self.shape()[block.old.clone()] == shape[block.new.clone()] {
+            return old.to_vec();
+        }
+        let (old_lengths, new_lengths) = (&self.shape()[block.old.clone()], &shape[block.new.clone()]);
+        let mut coords: Vec<Vec<I>> = new_lengths.iter().map(|_| Vec::with_capacity(self.nnz())).collect();
+        for entry in 0..self.nnz() {
+            let axes = old.iter().zip(old_lengths);
+            let mut position = axes
+                .fold(0u128, |position, (axis, &length)| position * length as u128 + axis[entry].to_usize() as u128);
+            for (axis, &length) in coords.iter_mut().zip(new_lengths).rev() {
+                axis.push(I::from_usize((position % length as u128) as usize));
+                position /= length as u128;
+            }
+        }
+        coords.into_iter().map(Arc::new).collect()
+    }
+}
+
+/// Axes of the old shape and axes of the new one that hold equally many positions.
+struct Block {
+    old: Range<usize>,
+    new: Range<usize>,
+}
+
+/// The shortest blocks that the two shapes fall into, front to back; `None` where neither has a position.
+fn blocks(old: &Shape, new: &Shape) -> Result<Option<Vec<Block>>> {
+    let unequal = || Error::ReshapeSize { from: old.clone(), to: new.clone() };
+    if old.is_empty_space() || new.is_empty_space() {
+        return if old.is_empty_space() && new.is_empty_space() { Ok(None) } else { Err(unequal()) };
+    }
+    let mut blocks = Vec::new();
+    let (mut i, mut j) = (0, 0);
+    while i < old.rank() || j < new.rank() {
+        let (old_start, new_start) = (i, j);
+        let (old_is_unit, new_is_unit) = (old.get(i) == Some(&1), new.get(j) == Some(&1));
+        if old_is_unit || new_is_unit {
+            i += usize::from(old_is_unit);
+            j += usize::from(new_is_unit);
+            blocks.push(Block { old: old_start..i, new: new_start..j });
+            continue;
+        }
+        let (mut old_size, mut new_size) = (take_axis(old, &mut i, 1)?, take_axis(new, &mut j, 1)?);
+        while old_size != new_size {
+            if old_size < new_size && i < old.rank() {
+                old_size = take_axis(old, &mut i, old_size)?;
+            } else if new_size < old_size && j < new.rank() {
+                new_size = take_axis(new, &mut j, new_size)?;
+            } else {
+                return Err(unequal());
+            }
+        }
+        blocks.push(Block { old: old_start..i, new: new_start..j });
+    }
+    Ok(Some(blocks))
+}
+
+/// `size` times the length of the axis at `next`, which is stepped; `size` itself past the end.
+fn take_axis(shape: &Shape, next: &mut usize, size: u128) -> Result<u128> {
+    let Some(&length) = shape.get(*next) else { return Ok(size) };
+    *next += 1;
+    size.checked_mul(length as u128).ok_or(Error::TooLarge {
+        what: "the position within the axes to be merged",
+        bytes: u128::MAX,
+        limit: u64::MAX,
+        instead: "reshape in steps that merge fewer axes",
+    })
+}
+
+/// The axes as a permutation of `0..rank`.
+fn permutation(axes: &[isize], rank: usize) -> Result<Vec<usize>> {
+    if axes.len() != rank {
+        return Err(Error::RankMismatch { what: "the list of axes", expected: rank, found: axes.len() });
+    }
+    let mut seen = vec![false; rank];
+    axes.iter()
+        .map(|&axis| {
+            let axis = normalize_axis(axis, rank)?;
+            if std::mem::replace(&mut seen[axis], true) { Err(Error::AxisRepeated { axis, rank }) } else { Ok(axis) }
+        })
+        .collect()
+}
+
+impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
+    /// The tensor with its axes in another order: axis `k` of the result is axis `axes[k]` of this one.
+    ///
+    /// Goes through the coordinate format and back; every entry is kept.
+    ///
+    /// # Errors
+    ///
+    /// - `RankMismatch`, `AxisOutOfRange`, `AxisRepeated`: the axes are no permutation;
+    /// - `TooLarge`: the new lanes need more than the larger of 1 GiB and 16 times this tensor's bytes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CsrTensor;
+    ///
+    /// let x = CsrTensor::new([2, 3], vec![0, 1, 2], vec![2, 0], vec![5, 6], 0)?;
+    /// let transposed = x.permute_axes(&[1, 0])?;
+    /// assert_eq!(transposed.offsets(), [0, 1, 1, 2]);
+    /// assert_eq!(transposed.to_dense()?, x.to_dense()?.reversed_axes());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn permute_axes(&self, axes: &[isize]) -> Result<Self> {
+        if permutation(axes, self.rank())?.is_sorted() {
+            return Ok(self.clone());
+        }
+        let limit = default_limit(self.stored_bytes());
+        let permuted: CooTensor<T, I> = self.to_coo().permute_axes(axes)?;
+        let (pattern, values, fill) = permuted.into_parts();
+        Ok(Tensor::from_valid(pattern.to_csr_with_limit(limit)?, values, fill))
+    }
+
+    /// The tensor with the same entries in row-major order under another shape of as many positions.
+    ///
+    /// Where the last axis stays as it is, offsets and columns are shared.
+    ///
+    /// # Errors
+    ///
+    /// - those of the coordinate format's `reshape`;
+    /// - `TooLarge`: the new lanes need more than the larger of 1 GiB and 16 times this tensor's bytes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CsrTensor;
+    ///
+    /// let batched = CsrTensor::new([2, 2, 3], vec![0, 1, 1, 2, 2], vec![2, 0], vec![5, 6], 0)?;
+    /// let flat = batched.reshape([4, 3])?;
+    /// assert!(std::ptr::eq(flat.columns(), batched.columns()));
+    /// assert_eq!(flat.to_dense()?, batched.to_dense()?.into_shape_with_order(vec![4, 3]).unwrap());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn reshape(&self, shape: impl Into<Shape>) -> Result<CsrTensor<T, I>> {
+        self.reshape_with_limit(shape, default_limit(self.stored_bytes()))
+    }
+
+    /// [`reshape`](Tensor::reshape) with a byte limit of the caller's choice for the new lanes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`reshape`](Tensor::reshape), with `limit` as the limit.
+    pub fn reshape_with_limit(&self, shape: impl Into<Shape>, limit: u64) -> Result<CsrTensor<T, I>> {
+        let shape = shape.into();
+        let same_lanes = saturating_product(shape.lane_axes()) == self.lanes() as u128;
+        let pattern = if same_lanes && shape.columns() == self.shape().columns() {
+            check_axes::<I>(&shape)?;
+            let (offsets, columns) = (self.pattern().shared_offsets(), self.pattern().shared_columns());
+            CsrPattern::from_valid(shape, Arc::clone(offsets), Arc::clone(columns))
+        } else {
+            self.pattern().to_coo().reshape(shape)?.to_csr_with_limit(limit)?
+        };
+        Ok(Tensor::from_valid(pattern, self.values().to_vec(), self.fill()))
+    }
+}

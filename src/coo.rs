@@ -1,0 +1,73 @@
+//! The coordinate format.
+
+use crate::element::Element;
+use crate::error::Result;
+use crate::index::Index;
+use crate::pattern::CooPattern;
+use crate::shape::Shape;
+use crate::tensor::Tensor;
+
+/// A sparse tensor in coordinate format, of any rank from 0 up: one coordinate array an axis, values, and a fill.
+///
+/// Always canonical: coordinates increase strictly in row-major order, are in bounds and never repeated; the
+/// [`CooPattern`] has the invariants. Unsorted or repeated input lives in [`Triplets`](crate::Triplets) until it is
+/// coalesced. Everything that does not change with the format is documented at [`Tensor`].
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::CooTensor;
+///
+/// // . 2 .
+/// // 3 . 4
+/// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2.0, 3.0, 4.0], 0.0)?;
+/// assert_eq!(x.nnz(), 3);
+/// assert_eq!(x.to_dense()?, ndarray::arr2(&[[0.0, 2.0, 0.0], [3.0, 0.0, 4.0]]).into_dyn());
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+pub type CooTensor<T, I = u32> = Tensor<CooPattern<I>, T>;
+
+impl<T: Element> Tensor<CooPattern<u32>, T> {
+    /// A tensor from one coordinate array an axis, one value an entry, and the fill of all other positions.
+    ///
+    /// The entries must be in row-major order without repetition; [`Triplets`](crate::Triplets) takes them in any
+    /// order. For another index type than `u32` build the [`CooPattern`] and use
+    /// [`from_parts`](Tensor::from_parts).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`CooPattern::new`], with the number of values as the number of entries.
+    pub fn new(shape: impl Into<Shape>, coords: Vec<Vec<u32>>, values: Vec<T>, fill: T) -> Result<Self> {
+        let pattern = CooPattern::new(shape, values.len(), coords)?;
+        Ok(Tensor::from_valid(pattern, values, fill))
+    }
+
+    /// A tensor that stores nothing: every position holds `fill`.
+    ///
+    /// # Errors
+    ///
+    /// `AxisTooLong`: an axis does not fit `u32`.
+    pub fn full(shape: impl Into<Shape>, fill: T) -> Result<Self> {
+        Ok(Tensor::from_valid(CooPattern::empty(shape)?, Vec::new(), fill))
+    }
+}
+
+impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
+    /// The coordinates of all entries on one axis.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such axis.
+    pub fn coords(&self, axis: usize) -> &[I] {
+        self.pattern().coords(axis)
+    }
+
+    /// The same tensor with coordinates of another type.
+    ///
+    /// # Errors
+    ///
+    /// `AxisTooLong`: an axis does not fit `J`.
+    pub fn with_index<J: Index>(&self) -> Result<CooTensor<T, J>> {
+        Ok(Tensor::from_valid(self.pattern().with_index()?, self.values().to_vec(), self.fill()))
+    }
+}

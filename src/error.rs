@@ -1,0 +1,316 @@
+//! The one error type of the crate: every variant carries the numbers that explain it.
+
+use crate::shape::Shape;
+
+/// What every fallible function of this crate returns.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why an input was refused.
+///
+/// Each message is one sentence that names the numbers involved and, where there is one, the call that
+/// works instead. The variants hold the same numbers as fields, for programs.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, Error};
+///
+/// let refused = CooTensor::new([2, 5], vec![vec![0, 1], vec![4, 7]], vec![1.0, 2.0], 0.0);
+/// let error = refused.unwrap_err();
+/// assert_eq!(error, Error::IndexOutOfBounds { index: 7, axis: 1, length: 5, entry: 1 });
+/// assert_eq!(error.to_string(), "index 7 on axis 1 is out of bounds for length 5, entry 1");
+/// ```
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A coordinate is not smaller than the length of its axis.
+    #[error("index {index} on axis {axis} is out of bounds for length {length}, entry {entry}")]
+    IndexOutOfBounds {
+        /// The coordinate.
+        index: u64,
+        /// The axis that it stands on.
+        axis: usize,
+        /// The length of that axis.
+        length: usize,
+        /// Which entry it belongs to, counted from 0.
+        entry: usize,
+    },
+
+    /// Entries do not increase strictly in row-major order.
+    #[error(
+        "entry {entry} at {coords:?} comes after {previous:?} and does not increase in row-major order; \
+         build from Triplets and coalesce"
+    )]
+    NotSorted {
+        /// The first entry that is not greater than the one before it.
+        entry: usize,
+        /// Its coordinates.
+        coords: Vec<usize>,
+        /// The coordinates of the entry before it.
+        previous: Vec<usize>,
+    },
+
+    /// Two triplets share a position, and [`Duplicates::Error`](crate::Duplicates::Error) was asked for.
+    #[error("entries {first} and {second} both stand at {coords:?}")]
+    Duplicate {
+        /// The earlier one, counted in input order.
+        first: usize,
+        /// The later one.
+        second: usize,
+        /// The position that they share.
+        coords: Vec<usize>,
+    },
+
+    /// An array has the wrong number of items.
+    #[error("{what} must have length {expected}, found {found}")]
+    LengthMismatch {
+        /// Which array.
+        what: &'static str,
+        /// The length that the other arguments demand.
+        expected: usize,
+        /// The length that it has.
+        found: usize,
+    },
+
+    /// A tensor, a coordinate or a list of axes has the wrong rank.
+    #[error("{what} must have rank {expected}, found {found}")]
+    RankMismatch {
+        /// What was measured.
+        what: &'static str,
+        /// The rank that is needed.
+        expected: usize,
+        /// The rank that it has.
+        found: usize,
+    },
+
+    /// Two shapes that must be equal are not.
+    #[error("{what} must have shape {expected}, found {found}")]
+    ShapeMismatch {
+        /// Whose shape.
+        what: &'static str,
+        /// The shape that is needed.
+        expected: Shape,
+        /// The shape that it has.
+        found: Shape,
+    },
+
+    /// A reshape would change the number of positions.
+    #[error("a tensor of shape {from} cannot be reshaped to {to}: the numbers of positions differ")]
+    ReshapeSize {
+        /// The shape of the tensor.
+        from: Shape,
+        /// The shape that was asked for.
+        to: Shape,
+    },
+
+    /// An axis is outside `-rank..rank`.
+    #[error("axis {axis} is out of range for rank {rank}")]
+    AxisOutOfRange {
+        /// The axis as it was given.
+        axis: isize,
+        /// The rank of the tensor.
+        rank: usize,
+    },
+
+    /// An axis is named twice.
+    #[error("axis {axis} is repeated (rank {rank})")]
+    AxisRepeated {
+        /// The axis, counted from the front.
+        axis: usize,
+        /// The rank of the tensor.
+        rank: usize,
+    },
+
+    /// The compressed format cannot do this over these axes.
+    #[error("{operation} on CSR takes all axes, none, or the last one of rank {rank}, not {axes:?}; use {instead}")]
+    CsrAxes {
+        /// The operation.
+        operation: &'static str,
+        /// The axes that were asked for, counted from the front.
+        axes: Vec<usize>,
+        /// The rank of the tensor.
+        rank: usize,
+        /// The call that works.
+        instead: String,
+    },
+
+    /// An axis is too long for the index type.
+    #[error("axis {axis} of length {length} does not fit index type {index_type} (at most {maximum}); use {instead}")]
+    AxisTooLong {
+        /// The axis.
+        axis: usize,
+        /// Its length.
+        length: usize,
+        /// The index type that is too narrow.
+        index_type: &'static str,
+        /// The longest axis that it can index.
+        maximum: u128,
+        /// An index type that is wide enough.
+        instead: &'static str,
+    },
+
+    /// The first offset of a compressed format is not 0.
+    #[error("offsets must start at 0, found {found}")]
+    OffsetsStart {
+        /// The first offset.
+        found: usize,
+    },
+
+    /// An offset is smaller than the one before it.
+    #[error("offsets must not decrease: lane {lane} starts at {start} and ends at {end}")]
+    OffsetsDecrease {
+        /// The lane (row) between the two offsets.
+        lane: usize,
+        /// Its first offset.
+        start: usize,
+        /// The offset after it.
+        end: usize,
+    },
+
+    /// The last offset is not the number of entries.
+    #[error("offsets must end at the number of entries, {expected}, found {found}")]
+    OffsetsEnd {
+        /// The number of entries.
+        expected: usize,
+        /// The last offset.
+        found: usize,
+    },
+
+    /// The batches do not hold equally many entries, and the layout asked for needs them to.
+    #[error("batch {batch} holds {found} entries where batch 0 holds {expected}; this layout needs equally many")]
+    UnevenBatches {
+        /// The first batch that differs.
+        batch: usize,
+        /// The number of entries of batch 0.
+        expected: usize,
+        /// The number of entries of that batch.
+        found: usize,
+    },
+
+    /// The result would take more memory than the limit.
+    #[error("{what} needs {} bytes, above the limit of {limit}; {instead}", at_least(*.bytes))]
+    TooLarge {
+        /// What would be allocated.
+        what: &'static str,
+        /// The bytes that it needs; `u128::MAX` stands for more than that.
+        bytes: u128,
+        /// The limit in bytes.
+        limit: u64,
+        /// What to do about it.
+        instead: &'static str,
+    },
+
+    /// A position within a group has no number, because the group is too large to be counted.
+    #[error("the reduced axes hold more than u64::MAX positions, so {what} cannot be numbered")]
+    Uncountable {
+        /// What needed the number.
+        what: &'static str,
+    },
+
+    /// A taken position does not exist.
+    #[error("position {position} is out of range for {size} elements, index {at}")]
+    PositionOutOfRange {
+        /// The position as it was given.
+        position: i128,
+        /// The number of elements; `u128::MAX` stands for more than that.
+        size: u128,
+        /// The first offending item of the index array, in row-major order.
+        at: usize,
+    },
+
+    /// A take of something from nothing.
+    #[error("cannot take {count} elements from a tensor (or an axis) that has none")]
+    TakeFromEmpty {
+        /// The number of items of the index array.
+        count: usize,
+    },
+
+    /// A sum does not fit its integer type.
+    #[error("the sum at {coords:?} does not fit {dtype}")]
+    SumOverflow {
+        /// The position whose contributions were summed.
+        coords: Vec<usize>,
+        /// The type.
+        dtype: &'static str,
+    },
+
+    /// A complex type has no order.
+    #[error("{operation} is no operation on {dtype}, which has no order")]
+    NoOrder {
+        /// The operation.
+        operation: &'static str,
+        /// The type.
+        dtype: &'static str,
+    },
+
+    /// A value has no counterpart in the type asked for.
+    #[error("{value} ({from}) at {place} cannot be converted to {to}")]
+    Cast {
+        /// The value.
+        value: String,
+        /// Its type.
+        from: &'static str,
+        /// The type asked for.
+        to: &'static str,
+        /// `entry N`, or `the fill`.
+        place: String,
+    },
+
+    /// The algorithm asked for is not available for this input.
+    #[error("isin by {kind} is not possible: {why}")]
+    IsinKind {
+        /// The algorithm.
+        kind: &'static str,
+        /// The reason, with its numbers.
+        why: String,
+    },
+
+    /// The target format has an implicit zero and the tensor another fill.
+    #[error("the fill {fill} cannot be represented: {target} leaves out zeros only")]
+    FillNotZero {
+        /// The fill.
+        fill: String,
+        /// The format that cannot hold it.
+        target: &'static str,
+    },
+
+    /// A file does not say what its format demands.
+    #[error("{place}: {message}")]
+    Format {
+        /// The line (text) or the member and field (binary).
+        place: String,
+        /// What is wrong.
+        message: String,
+    },
+
+    /// A tensor cannot be written in a format.
+    #[error("{format} cannot hold {what}; {instead}")]
+    NotRepresentable {
+        /// The format.
+        format: &'static str,
+        /// What it cannot hold.
+        what: String,
+        /// A format that can.
+        instead: &'static str,
+    },
+
+    /// Reading or writing failed.
+    #[error("{message}")]
+    Io {
+        /// The kind of failure.
+        kind: std::io::ErrorKind,
+        /// The operating system's words.
+        message: String,
+    },
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Error::Io { kind: error.kind(), message: error.to_string() }
+    }
+}
+
+/// A byte count in words: the largest number stands for everything above it.
+fn at_least(bytes: u128) -> String {
+    if bytes == u128::MAX { "more than 2^127".into() } else { bytes.to_string() }
+}

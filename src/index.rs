@@ -1,0 +1,95 @@
+//! The integer types that name coordinates, and those that name positions to take.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+
+use crate::error::{Error, Result};
+use crate::shape::Shape;
+
+/// An integer type that holds the coordinates of stored entries: `u32` (the default everywhere), `u64` or `usize`.
+///
+/// An axis may be indexed by `I` when its length minus one fits `I`. The trait is sealed.
+pub trait Index: Copy + Ord + Hash + Debug + Default + Send + Sync + 'static + sealed::Sealed {
+    /// The name of the type, for messages.
+    const NAME: &'static str;
+    /// The greatest coordinate of this type.
+    const MAX: u64;
+
+    /// The coordinate as `usize`; one that does not fit becomes `usize::MAX`, which is out of bounds on every axis.
+    fn to_usize(self) -> usize;
+
+    /// `coord` as this type. The caller has checked that it fits.
+    fn from_usize(coord: usize) -> Self;
+}
+
+macro_rules! impl_index {
+    ($($type:ident),*) => {$(
+        impl Index for $type {
+            const NAME: &'static str = stringify!($type);
+            const MAX: u64 = $type::MAX as u64;
+
+            fn to_usize(self) -> usize {
+                usize::try_from(self).unwrap_or(usize::MAX)
+            }
+
+            fn from_usize(coord: usize) -> Self {
+                debug_assert!(coord as u64 <= <Self as Index>::MAX);
+                coord as Self
+            }
+        }
+    )*};
+}
+
+impl_index!(u32, u64, usize);
+
+/// Refuses a shape with an axis that is too long for the index type.
+pub(crate) fn check_axes<I: Index>(shape: &Shape) -> Result<()> {
+    match shape.iter().position(|&length| length as u64 > I::MAX && length as u64 - 1 > I::MAX) {
+        None => Ok(()),
+        Some(axis) => Err(Error::AxisTooLong {
+            axis,
+            length: shape[axis],
+            index_type: I::NAME,
+            maximum: u128::from(I::MAX) + 1,
+            instead: "u64",
+        }),
+    }
+}
+
+/// An integer type whose values name positions for [`take`](crate::take()): every built-in one but the 128-bit ones.
+///
+/// The trait is sealed.
+pub trait Position: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
+    /// The position as it was meant, sign included.
+    fn to_i128(self) -> i128;
+}
+
+macro_rules! impl_position {
+    ($($type:ident),*) => {$(
+        impl Position for $type {
+            fn to_i128(self) -> i128 {
+                self as i128
+            }
+        }
+
+        impl sealed::Sealed for $type {}
+    )*};
+}
+
+impl_position!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_is_legal_when_its_last_coordinate_fits() {
+        assert!(check_axes::<u32>(&Shape::from([1 << 32])).is_ok());
+        assert!(check_axes::<u32>(&Shape::from([0, (1 << 32) + 1])).is_err());
+        assert!(check_axes::<u64>(&Shape::from([usize::MAX])).is_ok());
+    }
+}

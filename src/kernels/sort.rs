@@ -1,0 +1,89 @@
+//! Row-major order of entries that are given by one coordinate array an axis.
+
+use std::cmp::Ordering;
+
+use crate::index::Index;
+use crate::parallel;
+
+/// How entry `a` stands to entry `b` in row-major order.
+pub(crate) fn compare<I: Index, A: AsRef<[I]>>(coords: &[A], a: usize, b: usize) -> Ordering {
+    for axis in coords {
+        let axis = axis.as_ref();
+        match axis[a].cmp(&axis[b]) {
+            Ordering::Equal => {}
+            unequal => return unequal,
+        }
+    }
+    Ordering::Equal
+}
+
+/// The first entry that is not greater than the one before it.
+pub(crate) fn first_not_increasing<I: Index, A: AsRef<[I]>>(coords: &[A], count: usize) -> Option<usize> {
+    (1..count).find(|&entry| compare(coords, entry - 1, entry) != Ordering::Less)
+}
+
+/// The order that sorts `count` entries row-major and keeps equal ones in input order; `None` if they are so already.
+///
+/// Coordinates are packed into one `u64` a position where `lengths` allow it, so that a comparison is one
+/// instruction; axes whose product overflows are compared one by one, and never through a key that wraps.
+pub(crate) fn row_major_order<I: Index, A: AsRef<[I]> + Sync>(
+    coords: &[A],
+    lengths: &[usize],
+    count: usize,
+) -> Option<Vec<usize>> {
+    if (1..count).all(|entry| compare(coords, entry - 1, entry) != Ordering::Greater) {
+        return None;
+    }
+    match packed_keys(coords, lengths, count) {
+        Some(keys) => Some(order_of_keys(&keys)),
+        None => {
+            let mut order: Vec<usize> = (0..count).collect();
+            parallel::sort(&mut order, |&a, &b| compare(coords, a, b).then(a.cmp(&b)));
+            Some(order)
+        }
+    }
+}
+
+/// The row-major positions of the entries, where every one fits `u64`.
+pub(crate) fn packed_keys<I: Index, A: AsRef<[I]>>(coords: &[A], lengths: &[usize], count: usize) -> Option<Vec<u64>> {
+    lengths.iter().try_fold(1u64, |size, &length| size.checked_mul(length as u64))?;
+    let mut keys = vec![0u64; count];
+    for (axis, &length) in coords.iter().zip(lengths) {
+        for (key, coord) in keys.iter_mut().zip(axis.as_ref()) {
+            *key = *key * length as u64 + coord.to_usize() as u64;
+        }
+    }
+    Some(keys)
+}
+
+/// The order that sorts `keys` and keeps equal ones in input order.
+pub(crate) fn order_of_keys(keys: &[u64]) -> Vec<usize> {
+    let mut tagged: Vec<(u64, usize)> = keys.iter().copied().zip(0..).collect();
+    parallel::sort(&mut tagged, Ord::cmp);
+    tagged.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// The items of `values` in the order given.
+pub(crate) fn gather<T: Copy + Send + Sync>(values: &[T], order: &[usize]) -> Vec<T> {
+    parallel::map(order, |entry| values[entry])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_and_compared_orders_agree_and_keep_equals_in_input_order() {
+        let coords: [Vec<u32>; 2] = [vec![3, 0, 3, 0, 1], vec![1, 9, 1, 2, 0]];
+        let packed = row_major_order(&coords, &[4, 10], 5);
+        let compared = row_major_order(&coords, &[usize::MAX, usize::MAX], 5);
+        assert_eq!(packed, Some(vec![3, 1, 4, 0, 2]));
+        assert_eq!(packed, compared);
+    }
+
+    #[test]
+    fn sorted_entries_need_no_order() {
+        assert_eq!(row_major_order(&[vec![0u32, 0, 1]], &[2], 3), None);
+        assert_eq!(row_major_order::<u32, Vec<u32>>(&[], &[], 1), None);
+    }
+}

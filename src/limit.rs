@@ -1,0 +1,18 @@
+//! The byte limit above which a result that could explode is refused.
+
+use crate::error::{Error, Result};
+
+/// One GiB: below this nothing is refused.
+const FLOOR: u64 = 1 << 30;
+
+/// The default limit for an input of `input_bytes`: the larger of 1 GiB and 16 times the input.
+pub(crate) fn default_limit(input_bytes: usize) -> u64 {
+    FLOOR.max((input_bytes as u64).saturating_mul(16))
+}
+
+/// Refuses `count` items of `T` above `limit` bytes.
+pub(crate) fn guard<T>(what: &'static str, count: u128, limit: u64, instead: &'static str) -> Result<()> {
+    let bytes = count.saturating_mul(size_of::<T>() as u128);
+    let addressable = u128::from(limit.min(isize::MAX as u64));
+    if bytes <= addressable { Ok(()) } else { Err(Error::TooLarge { what, bytes, limit, instead }) }
+}

@@ -1,0 +1,77 @@
+//! The one file that knows threads: with the feature `rayon` long work is shared out, without it runs here.
+//!
+//! Every helper gives the same bits at any number of threads: items are independent, and their order is kept.
+
+use std::cmp::Ordering;
+
+/// Fewer items than this are not worth a thread.
+#[cfg(feature = "rayon")]
+const CHUNK: usize = 1 << 15;
+
+#[cfg(feature = "rayon")]
+mod threads {
+    use super::*;
+    use rayon::prelude::*;
+
+    /// `f` of every index below `count`, in order.
+    pub(crate) fn map_range<U: Send>(count: usize, f: impl Fn(usize) -> U + Sync + Send) -> Vec<U> {
+        if count < 2 * CHUNK {
+            return (0..count).map(f).collect();
+        }
+        (0..count).into_par_iter().with_min_len(CHUNK).map(f).collect()
+    }
+
+    /// `f` of every value, in order.
+    pub(crate) fn map<T: Copy + Sync, U: Send>(values: &[T], f: impl Fn(T) -> U + Sync + Send) -> Vec<U> {
+        if values.len() < 2 * CHUNK {
+            return values.iter().map(|&value| f(value)).collect();
+        }
+        values.par_iter().with_min_len(CHUNK).map(|&value| f(value)).collect()
+    }
+
+    /// `f` of every index below `count`, in order, where one call is long work; `scratch` is made once a thread.
+    pub(crate) fn map_heavy<S, U: Send>(
+        count: usize,
+        scratch: impl Fn() -> S + Sync + Send,
+        f: impl Fn(&mut S, usize) -> U + Sync + Send,
+    ) -> Vec<U> {
+        if count < 2 {
+            let mut scratch = scratch();
+            return (0..count).map(|index| f(&mut scratch, index)).collect();
+        }
+        (0..count).into_par_iter().with_min_len(64).map_init(scratch, f).collect()
+    }
+
+    /// Sorts by `compare`, which tells all items apart, so that no order among equals is left open.
+    pub(crate) fn sort<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
+        if items.len() < 2 * CHUNK { items.sort_unstable_by(compare) } else { items.par_sort_unstable_by(compare) }
+    }
+}
+
+#[cfg(not(feature = "rayon"))]
+mod threads {
+    use super::*;
+
+    /// `f` of every index below `count`, in order.
+    pub(crate) fn map_range<U>(count: usize, f: impl Fn(usize) -> U) -> Vec<U> {
+        (0..count).map(f).collect()
+    }
+
+    /// `f` of every value, in order.
+    pub(crate) fn map<T: Copy, U>(values: &[T], f: impl Fn(T) -> U) -> Vec<U> {
+        values.iter().map(|&value| f(value)).collect()
+    }
+
+    /// `f` of every index below `count`, in order, with one `scratch` for all.
+    pub(crate) fn map_heavy<S, U>(count: usize, scratch: impl Fn() -> S, f: impl Fn(&mut S, usize) -> U) -> Vec<U> {
+        let mut scratch = scratch();
+        (0..count).map(|index| f(&mut scratch, index)).collect()
+    }
+
+    /// Sorts by `compare`, which tells all items apart, so that no order among equals is left open.
+    pub(crate) fn sort<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
+        items.sort_unstable_by(compare);
+    }
+}
+
+pub(crate) use threads::{map, map_heavy, map_range, sort};

@@ -1,0 +1,195 @@
+//! The coordinate pattern: one coordinate array an axis.
+
+use std::sync::Arc;
+
+use super::{Pattern, validate};
+use crate::error::Result;
+use crate::index::{Index, check_axes};
+use crate::kernels::sort;
+use crate::shape::Shape;
+
+/// Where the entries of a [`CooTensor`](crate::CooTensor) are: a shape and one coordinate array an axis.
+///
+/// ```text
+///                         entry  0  1  2
+/// shape [2, 3]   . a .    axis 0 [0, 1, 1]
+///                b . c    axis 1 [1, 0, 2]
+/// ```
+///
+/// The invariants, which every constructor checks:
+///
+/// 1. there are as many coordinate arrays as axes, each as long as there are entries;
+/// 2. every axis fits the index type: its length minus one is at most `I::MAX`;
+/// 3. every coordinate is below the length of its axis;
+/// 4. entries increase strictly in row-major order, so none is repeated. On rank 0 there is at most one.
+///
+/// The arrays are immutable and shared: a clone copies none of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CooPattern<I = u32> {
+    shape: Shape,
+    coords: Vec<Arc<Vec<I>>>,
+    nnz: usize,
+}
+
+impl<I: Index> CooPattern<I> {
+    /// A pattern of `nnz` entries from one coordinate array an axis.
+    ///
+    /// # Errors
+    ///
+    /// - `LengthMismatch`: the number of arrays is not the rank, or an array is not `nnz` long;
+    /// - `AxisTooLong`: an axis does not fit `I`;
+    /// - `IndexOutOfBounds`: a coordinate is not below the length of its axis;
+    /// - `NotSorted`: the entries do not increase strictly in row-major order.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::{CooPattern, Pattern};
+    ///
+    /// let pattern = CooPattern::new([2, 3], 3, vec![vec![0u32, 1, 1], vec![1, 0, 2]])?;
+    /// assert_eq!(pattern.find(&[1, 2]), Some(2));
+    /// assert_eq!(pattern.find(&[1, 1]), None);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn new(shape: impl Into<Shape>, nnz: usize, coords: Vec<Vec<I>>) -> Result<Self> {
+        Self::from_shared(shape.into(), nnz, coords.into_iter().map(Arc::new).collect())
+    }
+
+    /// A pattern of arrays that may be shared already; checks what [`CooPattern::new`] checks.
+    pub(crate) fn from_shared(shape: Shape, nnz: usize, coords: Vec<Arc<Vec<I>>>) -> Result<Self> {
+        validate::length("the list of coordinate arrays", shape.rank(), coords.len())?;
+        check_axes::<I>(&shape)?;
+        for (axis, (array, &length)) in coords.iter().zip(shape.iter()).enumerate() {
+            validate::length("a coordinate array", nnz, array.len())?;
+            validate::in_bounds(array, axis, length)?;
+        }
+        if coords.is_empty() && nnz > 1 {
+            let (coords, previous) = (Vec::new(), Vec::new());
+            return Err(crate::Error::NotSorted { entry: 1, coords, previous });
+        }
+        validate::increasing(&coords_as_slices(&coords), nnz)?;
+        Ok(CooPattern { shape, coords, nnz })
+    }
+
+    /// A pattern whose invariants the caller has kept; debug builds check them all.
+    pub(crate) fn from_valid(shape: Shape, nnz: usize, coords: Vec<Arc<Vec<I>>>) -> Self {
+        #[cfg(debug_assertions)]
+        if let Err(error) = Self::from_shared(shape.clone(), nnz, coords.clone()) {
+            panic!("an operation built an invalid coordinate pattern: {error}");
+        }
+        CooPattern { shape, coords, nnz }
+    }
+
+    /// A pattern that stores nothing.
+    ///
+    /// # Errors
+    ///
+    /// `AxisTooLong`: an axis does not fit `I`.
+    pub fn empty(shape: impl Into<Shape>) -> Result<Self> {
+        let shape = shape.into();
+        check_axes::<I>(&shape)?;
+        let coords = vec![Arc::default(); shape.rank()];
+        Ok(CooPattern { shape, coords, nnz: 0 })
+    }
+
+    /// The coordinates of all entries on one axis.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such axis.
+    pub fn coords(&self, axis: usize) -> &[I] {
+        &self.coords[axis]
+    }
+
+    /// The coordinate arrays, one an axis, shared.
+    pub(crate) fn shared_coords(&self) -> &[Arc<Vec<I>>] {
+        &self.coords
+    }
+
+    /// The shape and the coordinate arrays; an array that is shared with another pattern is copied.
+    pub fn into_parts(self) -> (Shape, Vec<Vec<I>>) {
+        (self.shape, self.coords.into_iter().map(Arc::unwrap_or_clone).collect())
+    }
+
+    /// The same pattern with coordinates of another type; shares the arrays where the type is the same.
+    ///
+    /// # Errors
+    ///
+    /// `AxisTooLong`: an axis does not fit `J`.
+    pub fn with_index<J: Index>(&self) -> Result<CooPattern<J>> {
+        check_axes::<J>(&self.shape)?;
+        let coords = self.coords.iter().map(convert_indices).collect();
+        Ok(CooPattern { shape: self.shape.clone(), coords, nnz: self.nnz })
+    }
+}
+
+/// The arrays as slices, which the kernels take.
+pub(crate) fn coords_as_slices<I>(coords: &[Arc<Vec<I>>]) -> Vec<&[I]> {
+    coords.iter().map(|axis| axis.as_slice()).collect()
+}
+
+/// The same indices in another type, which the caller knows to be wide enough; shared where the type is the same.
+pub(crate) fn convert_indices<I: Index, J: Index>(array: &Arc<Vec<I>>) -> Arc<Vec<J>> {
+    let same: &dyn std::any::Any = array;
+    match same.downcast_ref::<Arc<Vec<J>>>() {
+        Some(same) => Arc::clone(same),
+        None => Arc::new(array.iter().map(|index| J::from_usize(index.to_usize())).collect()),
+    }
+}
+
+impl<I: Index> Pattern for CooPattern<I> {
+    type Index = I;
+
+    const FORMAT: &'static str = "coo";
+
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn nnz(&self) -> usize {
+        self.nnz
+    }
+
+    fn find(&self, coords: &[usize]) -> Option<usize> {
+        if coords.len() != self.shape.rank() {
+            return None;
+        }
+        let mut range = 0..self.nnz;
+        for (array, &coord) in self.coords.iter().zip(coords) {
+            let array = &array[range.clone()];
+            let start = range.start + array.partition_point(|index| index.to_usize() < coord);
+            let end = range.start + array.partition_point(|index| index.to_usize() <= coord);
+            range = start..end;
+        }
+        (!range.is_empty()).then_some(range.start)
+    }
+
+    fn walk(&self, mut visit: impl FnMut(usize, &[usize]) -> bool) {
+        let mut coords = vec![0; self.shape.rank()];
+        for entry in 0..self.nnz {
+            for (coord, array) in coords.iter_mut().zip(&self.coords) {
+                *coord = array[entry].to_usize();
+            }
+            if !visit(entry, &coords) {
+                return;
+            }
+        }
+    }
+
+    fn retain(&self, keep: impl Fn(usize) -> bool) -> Self {
+        let kept: Vec<usize> = (0..self.nnz).filter(|&entry| keep(entry)).collect();
+        if kept.len() == self.nnz {
+            return self.clone();
+        }
+        let coords = self.coords.iter().map(|array| Arc::new(sort::gather(array, &kept))).collect();
+        CooPattern::from_valid(self.shape.clone(), kept.len(), coords)
+    }
+
+    fn shares_arrays_with(&self, other: &Self) -> bool {
+        self.coords.len() == other.coords.len() && self.coords.iter().zip(&other.coords).all(|(a, b)| Arc::ptr_eq(a, b))
+    }
+
+    fn index_bytes(&self) -> usize {
+        self.nnz * self.shape.rank() * size_of::<I>()
+    }
+}

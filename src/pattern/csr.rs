@@ -1,0 +1,247 @@
+//! The compressed pattern: offsets of lanes, and columns.
+
+use std::sync::Arc;
+
+use super::coo::convert_indices;
+use super::{Pattern, validate};
+use crate::error::{Error, Result};
+use crate::index::{Index, check_axes};
+use crate::kernels::sort;
+use crate::limit::{default_limit, guard};
+use crate::shape::{Shape, checked_product, ravel, saturating_product, step};
+
+/// Where the entries of a [`CsrTensor`](crate::CsrTensor) are: a shape, the offsets of its lanes, and columns.
+///
+/// All axes but the last are the *lanes*: lane `l` holds the entries `offsets[l]..offsets[l + 1]`. A matrix has its
+/// rows as lanes; a batch of matrices has the rows of all its matrices, one after the other, and each matrix has as
+/// many entries as it likes. Rank 1 is one lane; rank 0 is one lane with one column.
+///
+/// ```text
+/// shape [3, 3]   . a .    offsets [0, 1, 1, 3]
+///                . . .    columns [1, 0, 2]
+///                b . c
+/// ```
+///
+/// The invariants, which every constructor checks:
+///
+/// 1. there is one offset more than there are lanes;
+/// 2. offsets start at 0, never decrease, and end at the number of entries;
+/// 3. the last axis fits the index type, and so does every other one;
+/// 4. every column is below the length of the last axis (1 on rank 0);
+/// 5. columns increase strictly within a lane, so none is repeated.
+///
+/// Both arrays are immutable and shared: a clone copies neither.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CsrPattern<I = u32> {
+    shape: Shape,
+    offsets: Arc<Vec<usize>>,
+    columns: Arc<Vec<I>>,
+}
+
+impl<I: Index> CsrPattern<I> {
+    /// A pattern from the offsets of its lanes and the column of each entry.
+    ///
+    /// # Errors
+    ///
+    /// - `LengthMismatch`: the offsets are not one more than the lanes;
+    /// - `AxisTooLong`: an axis does not fit `I`;
+    /// - `OffsetsStart`, `OffsetsDecrease`, `OffsetsEnd`: the offsets do not run from 0 to the number of columns;
+    /// - `IndexOutOfBounds`: a column is not below the length of the last axis;
+    /// - `NotSorted`: the columns of a lane do not increase strictly.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::{CsrPattern, Pattern};
+    ///
+    /// let pattern = CsrPattern::new([3, 3], vec![0, 1, 1, 3], vec![1u32, 0, 2])?;
+    /// assert_eq!(pattern.find(&[2, 2]), Some(2));
+    /// assert_eq!(pattern.lane(0), &[1]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn new(shape: impl Into<Shape>, offsets: Vec<usize>, columns: Vec<I>) -> Result<Self> {
+        Self::from_shared(shape.into(), Arc::new(offsets), Arc::new(columns))
+    }
+
+    /// A pattern of arrays that may be shared already; checks what [`CsrPattern::new`] checks.
+    pub(crate) fn from_shared(shape: Shape, offsets: Arc<Vec<usize>>, columns: Arc<Vec<I>>) -> Result<Self> {
+        check_axes::<I>(&shape)?;
+        let expected = checked_product(shape.lane_axes()).map_or(usize::MAX, |lanes| lanes.saturating_add(1));
+        validate::length("the offsets", expected, offsets.len())?;
+        validate::offsets(&offsets, columns.len())?;
+        validate::in_bounds(&columns, shape.rank().saturating_sub(1), shape.columns())?;
+        validate::lanes_increase(&shape, &offsets, &columns)?;
+        Ok(CsrPattern { shape, offsets, columns })
+    }
+
+    /// A pattern whose invariants the caller has kept; debug builds check them all.
+    pub(crate) fn from_valid(shape: Shape, offsets: Arc<Vec<usize>>, columns: Arc<Vec<I>>) -> Self {
+        #[cfg(debug_assertions)]
+        if let Err(error) = Self::from_shared(shape.clone(), offsets.clone(), columns.clone()) {
+            panic!("an operation built an invalid compressed pattern: {error}");
+        }
+        CsrPattern { shape, offsets, columns }
+    }
+
+    /// A pattern from the lane of each entry, in increasing order, and its column: the offsets are counted here.
+    ///
+    /// The caller has kept the order; the lanes are refused where their offsets would be larger than `limit` bytes.
+    pub(crate) fn from_lanes(
+        shape: Shape,
+        lanes: impl Iterator<Item = usize>,
+        columns: Arc<Vec<I>>,
+        limit: u64,
+    ) -> Result<Self> {
+        check_axes::<I>(&shape)?;
+        let mut offsets = zero_offsets(&shape, limit)?;
+        lanes.for_each(|lane| offsets[lane + 1] += 1);
+        let mut total = 0;
+        for offset in &mut offsets {
+            total += *offset;
+            *offset = total;
+        }
+        Ok(Self::from_valid(shape, Arc::new(offsets), columns))
+    }
+
+    /// A pattern that stores nothing.
+    ///
+    /// # Errors
+    ///
+    /// `AxisTooLong`: an axis does not fit `I`; `TooLarge`: the offsets of the lanes need more than 1 GiB.
+    pub fn empty(shape: impl Into<Shape>) -> Result<Self> {
+        Self::empty_with_limit(shape, default_limit(0))
+    }
+
+    /// [`CsrPattern::empty`] with a byte limit of the caller's choice.
+    ///
+    /// # Errors
+    ///
+    /// `AxisTooLong`: an axis does not fit `I`; `TooLarge`: the offsets of the lanes need more than `limit` bytes.
+    pub fn empty_with_limit(shape: impl Into<Shape>, limit: u64) -> Result<Self> {
+        Self::from_lanes(shape.into(), std::iter::empty(), Arc::default(), limit)
+    }
+
+    /// The number of lanes: the product of all axes but the last, 1 on rank 0 and 1.
+    pub fn lanes(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// The offsets of the lanes, one more than there are lanes.
+    pub fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
+    /// The column of each entry.
+    pub fn columns(&self) -> &[I] {
+        &self.columns
+    }
+
+    /// The columns of one lane.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such lane.
+    pub fn lane(&self, lane: usize) -> &[I] {
+        &self.columns[self.offsets[lane]..self.offsets[lane + 1]]
+    }
+
+    /// The offsets, shared.
+    pub(crate) fn shared_offsets(&self) -> &Arc<Vec<usize>> {
+        &self.offsets
+    }
+
+    /// The columns, shared.
+    pub(crate) fn shared_columns(&self) -> &Arc<Vec<I>> {
+        &self.columns
+    }
+
+    /// The shape, the offsets and the columns; an array that is shared with another pattern is copied.
+    pub fn into_parts(self) -> (Shape, Vec<usize>, Vec<I>) {
+        (self.shape, Arc::unwrap_or_clone(self.offsets), Arc::unwrap_or_clone(self.columns))
+    }
+
+    /// The same pattern with columns of another type; shares the arrays where the type is the same.
+    ///
+    /// # Errors
+    ///
+    /// `AxisTooLong`: an axis does not fit `J`.
+    pub fn with_index<J: Index>(&self) -> Result<CsrPattern<J>> {
+        check_axes::<J>(&self.shape)?;
+        let columns = convert_indices(&self.columns);
+        Ok(CsrPattern { shape: self.shape.clone(), offsets: Arc::clone(&self.offsets), columns })
+    }
+}
+
+/// One zero more than `shape` has lanes.
+fn zero_offsets(shape: &Shape, limit: u64) -> Result<Vec<usize>> {
+    let count = saturating_product(shape.lane_axes()).saturating_add(1);
+    guard::<usize>("the offsets of the lanes", count, limit, "keep the tensor in COO, or raise the limit")?;
+    let mut offsets = Vec::new();
+    let refused = |_| Error::TooLarge {
+        what: "the offsets of the lanes",
+        bytes: count.saturating_mul(size_of::<usize>() as u128),
+        limit,
+        instead: "the machine refused to give so much; keep the tensor in COO",
+    };
+    offsets.try_reserve_exact(count as usize).map_err(refused)?;
+    offsets.resize(count as usize, 0);
+    Ok(offsets)
+}
+
+impl<I: Index> Pattern for CsrPattern<I> {
+    type Index = I;
+
+    const FORMAT: &'static str = "csr";
+
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn nnz(&self) -> usize {
+        self.columns.len()
+    }
+
+    fn find(&self, coords: &[usize]) -> Option<usize> {
+        if coords.len() != self.shape.rank() || coords.iter().zip(self.shape.iter()).any(|(c, length)| c >= length) {
+            return None;
+        }
+        let lane = ravel(&coords[..coords.len().saturating_sub(1)], self.shape.lane_axes());
+        let column = coords.last().copied().unwrap_or(0);
+        let within = self.lane(lane).binary_search_by(|index| index.to_usize().cmp(&column)).ok()?;
+        Some(self.offsets[lane] + within)
+    }
+
+    fn walk(&self, mut visit: impl FnMut(usize, &[usize]) -> bool) {
+        let mut coords = vec![0; self.shape.rank()];
+        let last = coords.len().saturating_sub(1);
+        for lane in 0..self.lanes() {
+            for entry in self.offsets[lane]..self.offsets[lane + 1] {
+                if let Some(column) = coords.last_mut() {
+                    *column = self.columns[entry].to_usize();
+                }
+                if !visit(entry, &coords) {
+                    return;
+                }
+            }
+            step(&mut coords[..last], self.shape.lane_axes());
+        }
+    }
+
+    fn retain(&self, keep: impl Fn(usize) -> bool) -> Self {
+        let kept: Vec<usize> = (0..self.nnz()).filter(|&entry| keep(entry)).collect();
+        if kept.len() == self.nnz() {
+            return self.clone();
+        }
+        let offsets = self.offsets.iter().map(|&offset| kept.partition_point(|&entry| entry < offset)).collect();
+        let columns = Arc::new(sort::gather(&self.columns, &kept));
+        CsrPattern::from_valid(self.shape.clone(), Arc::new(offsets), columns)
+    }
+
+    fn shares_arrays_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.offsets, &other.offsets) && Arc::ptr_eq(&self.columns, &other.columns)
+    }
+
+    fn index_bytes(&self) -> usize {
+        size_of_val(self.offsets.as_slice()) + size_of_val(self.columns.as_slice())
+    }
+}

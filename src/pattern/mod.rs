@@ -1,0 +1,58 @@
+//! Where the stored entries of a tensor are: the index structure without values, and all its invariants.
+//!
+//! A pattern is immutable and its arrays are shared, so an operation that only looks at values copies no coordinate.
+
+mod coo;
+mod csr;
+mod validate;
+
+pub use coo::CooPattern;
+pub(crate) use coo::coords_as_slices;
+pub use csr::CsrPattern;
+pub(crate) use validate::{in_bounds as validate_in_bounds, length as validate_length};
+
+use std::fmt::Debug;
+
+use crate::index::Index;
+use crate::shape::Shape;
+
+/// What the two formats have in common: [`CooPattern`] and [`CsrPattern`]. The trait is sealed.
+///
+/// Entries are numbered from 0 in row-major order, in both formats alike.
+pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::Sealed {
+    /// The type of the coordinates.
+    type Index: Index;
+
+    /// The name of the format: `coo` or `csr`.
+    const FORMAT: &'static str;
+
+    /// The lengths of the axes.
+    fn shape(&self) -> &Shape;
+
+    /// The number of stored entries.
+    fn nnz(&self) -> usize;
+
+    /// The number of the entry at `coords`, if one is stored there.
+    ///
+    /// Anything that is no position of the tensor (a wrong rank, a coordinate out of bounds) holds no entry.
+    /// O(rank · log nnz).
+    fn find(&self, coords: &[usize]) -> Option<usize>;
+
+    /// Calls `visit` with the number and the coordinates of each entry, in row-major order, until it says `false`.
+    fn walk(&self, visit: impl FnMut(usize, &[usize]) -> bool);
+
+    /// The pattern of the entries that `keep` says yes to.
+    fn retain(&self, keep: impl Fn(usize) -> bool) -> Self;
+
+    /// Whether the two share their index arrays: the same memory, not only equal contents.
+    fn shares_arrays_with(&self, other: &Self) -> bool;
+
+    /// The bytes that the index arrays take.
+    fn index_bytes(&self) -> usize;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl<I> Sealed for super::CooPattern<I> {}
+    impl<I> Sealed for super::CsrPattern<I> {}
+}

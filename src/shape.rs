@@ -1,0 +1,193 @@
+//! The lengths of a tensor's axes, and sizes that cannot overflow.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// The lengths of the axes of a tensor, from rank 0 up.
+///
+/// A shape reads as a slice of lengths. It is cheap to clone. The number of positions is never formed by an
+/// unchecked product, because 32 long axes have more positions than any machine integer can count; an axis of
+/// length zero makes the size zero whatever the others are.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::Shape;
+///
+/// let shape = Shape::from([2, 3, 4]);
+/// assert_eq!(shape.rank(), 3);
+/// assert_eq!(shape.checked_size(), Some(24));
+/// assert_eq!(shape[1], 3);
+/// assert_eq!(shape.to_string(), "[2, 3, 4]");
+///
+/// let vast = Shape::from([usize::MAX; 32]);
+/// assert_eq!(vast.checked_size(), None);
+/// assert_eq!(vast.saturating_size(), u64::MAX);
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Shape(Arc<[usize]>);
+
+impl Shape {
+    /// The number of axes.
+    pub fn rank(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The number of positions, or `None` where it does not fit `usize`.
+    pub fn checked_size(&self) -> Option<usize> {
+        checked_product(&self.0)
+    }
+
+    /// The number of positions, or `u64::MAX` where it does not fit.
+    pub fn saturating_size(&self) -> u64 {
+        u64::try_from(self.wide_size()).unwrap_or(u64::MAX)
+    }
+
+    /// The number of positions, or `u128::MAX` where it does not fit.
+    pub(crate) fn wide_size(&self) -> u128 {
+        saturating_product(&self.0)
+    }
+
+    /// Whether there is no position at all.
+    pub fn is_empty_space(&self) -> bool {
+        self.0.contains(&0)
+    }
+
+    /// The length of the last axis, and 1 for rank 0: the number of columns of the compressed format.
+    pub fn columns(&self) -> usize {
+        self.0.last().copied().unwrap_or(1)
+    }
+
+    /// The lengths of all axes but the last: the axes of the lanes of the compressed format.
+    pub fn lane_axes(&self) -> &[usize] {
+        &self.0[..self.rank().saturating_sub(1)]
+    }
+}
+
+/// The product of `lengths`, or `None` where it does not fit; 0 as soon as one of them is 0.
+pub(crate) fn checked_product(lengths: &[usize]) -> Option<usize> {
+    if lengths.contains(&0) {
+        return Some(0);
+    }
+    lengths.iter().try_fold(1usize, |product, &length| product.checked_mul(length))
+}
+
+/// The product of `lengths`, or `u128::MAX` where it does not fit; 0 as soon as one of them is 0.
+pub(crate) fn saturating_product(lengths: &[usize]) -> u128 {
+    if lengths.contains(&0) {
+        return 0;
+    }
+    lengths.iter().fold(1u128, |product, &length| product.saturating_mul(length as u128))
+}
+
+/// Steps `coords` to the next position of `lengths` in row-major order; wraps to all zeros after the last.
+pub(crate) fn step(coords: &mut [usize], lengths: &[usize]) {
+    for (coord, &length) in coords.iter_mut().zip(lengths).rev() {
+        *coord += 1;
+        if *coord < length {
+            return;
+        }
+        *coord = 0;
+    }
+}
+
+/// Writes the coordinates of row-major `position` within `lengths` into `coords`.
+pub(crate) fn unravel(mut position: usize, lengths: &[usize], coords: &mut [usize]) {
+    for (coord, &length) in coords.iter_mut().zip(lengths).rev() {
+        *coord = position % length;
+        position /= length;
+    }
+}
+
+/// The row-major position of `coords` within `lengths`; the caller knows that it fits.
+pub(crate) fn ravel(coords: &[usize], lengths: &[usize]) -> usize {
+    coords.iter().zip(lengths).fold(0, |position, (&coord, &length)| position * length + coord)
+}
+
+impl Deref for Shape {
+    type Target = [usize];
+
+    fn deref(&self) -> &[usize] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl PartialEq<[usize]> for Shape {
+    fn eq(&self, other: &[usize]) -> bool {
+        **self == *other
+    }
+}
+
+impl<const N: usize> PartialEq<[usize; N]> for Shape {
+    fn eq(&self, other: &[usize; N]) -> bool {
+        **self == *other
+    }
+}
+
+impl<const N: usize> From<[usize; N]> for Shape {
+    fn from(lengths: [usize; N]) -> Self {
+        Shape(Arc::from(lengths))
+    }
+}
+
+impl From<&[usize]> for Shape {
+    fn from(lengths: &[usize]) -> Self {
+        Shape(Arc::from(lengths))
+    }
+}
+
+impl From<Vec<usize>> for Shape {
+    fn from(lengths: Vec<usize>) -> Self {
+        Shape(Arc::from(lengths))
+    }
+}
+
+impl From<&Shape> for Shape {
+    fn from(shape: &Shape) -> Self {
+        shape.clone()
+    }
+}
+
+impl FromIterator<usize> for Shape {
+    fn from_iter<It: IntoIterator<Item = usize>>(lengths: It) -> Self {
+        Shape(lengths.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_zero_axis_makes_the_size_zero_whatever_the_others_are() {
+        assert_eq!(Shape::from([usize::MAX, usize::MAX, 0]).checked_size(), Some(0));
+        assert_eq!(Shape::from([0, usize::MAX, usize::MAX]).saturating_size(), 0);
+    }
+
+    #[test]
+    fn unravel_undoes_ravel_and_step_goes_on() {
+        let lengths = [2, 3, 4];
+        let mut coords = [0; 3];
+        let mut stepped = [0; 3];
+        for position in 0..24 {
+            unravel(position, &lengths, &mut coords);
+            assert_eq!(coords, stepped);
+            assert_eq!(ravel(&coords, &lengths), position);
+            step(&mut stepped, &lengths);
+        }
+        assert_eq!(stepped, [0; 3]);
+    }
+}

@@ -1,0 +1,263 @@
+//! What both formats share: a pattern, one value for each of its entries, and the fill.
+
+use crate::element::Element;
+use crate::error::{Error, Result};
+use crate::parallel;
+use crate::pattern::{Pattern, validate_length};
+use crate::shape::Shape;
+
+/// A sparse tensor: a pattern `P`, a value for each stored entry, and the fill that every other position holds.
+///
+/// Its two formats are [`CooTensor`](crate::CooTensor) and [`CsrTensor`](crate::CsrTensor); what they have in common
+/// is here. The pattern is shared by whatever looks at values only, so a clone, [`map_values`](Tensor::map_values) or
+/// an elementwise operation copies no coordinate.
+///
+/// `==` compares what is stored: shape, pattern, values and fill, under the `==` of the elements. Two tensors that
+/// store different entries differ even where their dense forms agree, and a NaN makes a tensor unequal to itself;
+/// [`same_as`](Tensor::same_as) takes a NaN for a NaN.
+#[derive(Clone)]
+pub struct Tensor<P, T> {
+    pattern: P,
+    values: Vec<T>,
+    fill: T,
+}
+
+impl<P: Pattern, T: Element> Tensor<P, T> {
+    /// A tensor of `pattern`, with one value for each of its entries, and `fill` everywhere else.
+    ///
+    /// The pattern has checked its invariants already.
+    ///
+    /// # Errors
+    ///
+    /// `LengthMismatch`: there are not as many values as entries.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::{CooPattern, Tensor};
+    ///
+    /// let pattern = CooPattern::new([4], 2, vec![vec![1u64, 3]])?;
+    /// let x = Tensor::from_parts(pattern, vec![2.5, 3.5], 0.0)?;
+    /// assert_eq!(x.to_dense()?, ndarray::arr1(&[0.0, 2.5, 0.0, 3.5]).into_dyn());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn from_parts(pattern: P, values: Vec<T>, fill: T) -> Result<Self> {
+        validate_length("the values", pattern.nnz(), values.len())?;
+        Ok(Tensor { pattern, values, fill })
+    }
+
+    /// A tensor whose number of values the caller knows to be right.
+    pub(crate) fn from_valid(pattern: P, values: Vec<T>, fill: T) -> Self {
+        debug_assert_eq!(pattern.nnz(), values.len());
+        Tensor { pattern, values, fill }
+    }
+
+    /// The pattern, the values and the fill.
+    pub fn into_parts(self) -> (P, Vec<T>, T) {
+        (self.pattern, self.values, self.fill)
+    }
+
+    /// The lengths of the axes.
+    pub fn shape(&self) -> &Shape {
+        self.pattern.shape()
+    }
+
+    /// The number of axes.
+    pub fn rank(&self) -> usize {
+        self.shape().rank()
+    }
+
+    /// The number of stored entries, stored zeros included.
+    pub fn nnz(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The share of positions that are stored: 1 where there is no position at all.
+    pub fn density(&self) -> f64 {
+        let size: f64 = self.shape().iter().map(|&length| length as f64).product();
+        if size == 0.0 { 1.0 } else { self.nnz() as f64 / size }
+    }
+
+    /// The bytes that the index arrays and the values take.
+    pub fn stored_bytes(&self) -> usize {
+        self.pattern.index_bytes() + size_of_val(self.values.as_slice())
+    }
+
+    /// Where the entries are.
+    pub fn pattern(&self) -> &P {
+        &self.pattern
+    }
+
+    /// The stored values, in row-major order of their positions.
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// The stored values, to be changed in place; the pattern stays, also where a value becomes zero.
+    pub fn values_mut(&mut self) -> &mut [T] {
+        &mut self.values
+    }
+
+    /// The value of every position that is not stored.
+    pub fn fill(&self) -> T {
+        self.fill
+    }
+
+    /// The same stored entries with another fill: positions that are not stored change their value.
+    pub fn with_fill(self, fill: T) -> Self {
+        Tensor { fill, ..self }
+    }
+
+    /// The value at `coords`: the stored one, or the fill. O(rank · log nnz).
+    ///
+    /// # Errors
+    ///
+    /// - `RankMismatch`: there are not as many coordinates as axes;
+    /// - `IndexOutOfBounds`: one of them is not below the length of its axis.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([2, 2], vec![vec![0], vec![1]], vec![5], -1)?;
+    /// assert_eq!(x.get(&[0, 1])?, 5);
+    /// assert_eq!(x.get(&[1, 1])?, -1);
+    /// assert!(x.get(&[2, 0]).is_err());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn get(&self, coords: &[usize]) -> Result<T> {
+        check_position(self.shape(), coords, 0)?;
+        Ok(self.pattern.find(coords).map_or(self.fill, |entry| self.values[entry]))
+    }
+
+    /// The stored entries as `(coordinates, value)`, in row-major order.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![5, 6], 0)?;
+    /// assert_eq!(x.entries(), [(vec![0, 1], 5), (vec![1, 0], 6)]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn entries(&self) -> Vec<(Vec<usize>, T)> {
+        let mut entries = Vec::with_capacity(self.nnz());
+        self.for_each_entry(|coords, value| entries.push((coords.to_vec(), value)));
+        entries
+    }
+
+    /// Calls `visit` with the coordinates and the value of each stored entry, in row-major order; copies nothing.
+    pub fn for_each_entry(&self, mut visit: impl FnMut(&[usize], T)) {
+        self.pattern.walk(|entry, coords| {
+            visit(coords, self.values[entry]);
+            true
+        });
+    }
+
+    /// `f` of every stored value, and once of the fill; the pattern is shared.
+    ///
+    /// So the dense form of the result is `f` of every element of the dense form. A value that becomes equal to the
+    /// fill stays stored; [`prune`](Tensor::prune) drops it.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([3], vec![vec![1]], vec![-4.0], 0.0)?;
+    /// let y = x.map_values(|value: f64| value.abs() + 1.0);
+    /// assert_eq!(y.to_dense()?, x.to_dense()?.mapv(|value| value.abs() + 1.0));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn map_values<U: Element>(&self, f: impl Fn(T) -> U + Send + Sync) -> Tensor<P, U> {
+        let fill = f(self.fill);
+        Tensor::from_valid(self.pattern.clone(), parallel::map(&self.values, f), fill)
+    }
+
+    /// The same tensor with elements of another type; the pattern is shared.
+    ///
+    /// Integers must fit; a fraction, a NaN or an infinity fits no integer; floats round to the nearest, and a finite
+    /// value may not become infinite; `bool` takes 0 and 1; a complex value fits a real type if its imaginary part
+    /// is zero. For another rule, [`map_values`](Tensor::map_values) takes any function.
+    ///
+    /// # Errors
+    ///
+    /// `Cast`: a stored value or the fill does not fit; the first one is named.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([3], vec![vec![1]], vec![300], 0)?;
+    /// assert_eq!(x.cast::<f32>()?.values(), [300.0]);
+    /// assert_eq!(x.cast::<u8>().unwrap_err().to_string(), "300 (int32) at entry 0 cannot be converted to uint8");
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn cast<U: Element>(&self) -> Result<Tensor<P, U>> {
+        let fill = cast_value(self.fill, || "the fill".into())?;
+        let values = self.values.iter().enumerate();
+        let values = values.map(|(entry, &value)| cast_value(value, || format!("entry {entry}")));
+        Ok(Tensor::from_valid(self.pattern.clone(), values.collect::<Result<_>>()?, fill))
+    }
+
+    /// The same tensor without the stored values that are the same as the fill.
+    ///
+    /// *The same* tells `-0.0` from `0.0` and takes NaN for NaN, so the dense form does not change by a bit (but for
+    /// the payload of NaNs). Where nothing is dropped the pattern is shared.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([4], vec![vec![0, 1, 2]], vec![0.0, -0.0, 7.0], 0.0)?;
+    /// assert_eq!(x.prune().entries(), [(vec![1], -0.0), (vec![2], 7.0)]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[must_use = "the pruned tensor is returned, this one is not changed"]
+    pub fn prune(&self) -> Self {
+        let differs = |entry: usize| !self.values[entry].same(self.fill);
+        let values = (0..self.nnz()).filter(|&entry| differs(entry)).map(|entry| self.values[entry]).collect();
+        Tensor::from_valid(self.pattern.retain(differs), values, self.fill)
+    }
+
+    /// Whether both store the same entries with the same values, and have the same fill: like `==`, but a NaN is the
+    /// same as a NaN, and `-0.0` is not the same as `0.0`.
+    pub fn same_as(&self, other: &Self) -> bool {
+        self.pattern == other.pattern
+            && self.fill.same(other.fill)
+            && self.values.iter().zip(&other.values).all(|(a, b)| a.same(*b))
+    }
+
+    /// Whether the two patterns are the same memory, as they are after an elementwise operation.
+    pub fn shares_pattern_with<U: Element>(&self, other: &Tensor<P, U>) -> bool {
+        self.pattern.shares_arrays_with(&other.pattern)
+    }
+}
+
+/// Refuses coordinates that are no position of `shape`; `entry` is what the message calls them.
+pub(crate) fn check_position(shape: &Shape, coords: &[usize], entry: usize) -> Result<()> {
+    if coords.len() != shape.rank() {
+        return Err(Error::RankMismatch { what: "the coordinates", expected: shape.rank(), found: coords.len() });
+    }
+    match coords.iter().zip(shape.iter()).position(|(coord, length)| coord >= length) {
+        None => Ok(()),
+        Some(axis) => Err(Error::IndexOutOfBounds { index: coords[axis] as u64, axis, length: shape[axis], entry }),
+    }
+}
+
+/// One value in another type; `place` names it where it does not fit.
+fn cast_value<T: Element, U: Element>(value: T, place: impl Fn() -> String) -> Result<U> {
+    let same: &dyn std::any::Any = &value;
+    if let Some(same) = same.downcast_ref::<U>() {
+        return Ok(*same);
+    }
+    let number = value.to_number();
+    U::from_number(number).ok_or_else(|| Error::Cast {
+        value: number.to_string(),
+        from: T::DTYPE.name(),
+        to: U::DTYPE.name(),
+        place: place(),
+    })
+}
+
+impl<P: Pattern, T: PartialEq> PartialEq for Tensor<P, T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.pattern == other.pattern && self.values == other.values && self.fill == other.fill
+    }
+}

@@ -1,0 +1,272 @@
+//! Unsorted, repeated input, and the one way from it to a tensor.
+
+use std::sync::Arc;
+
+use crate::coo::CooTensor;
+use crate::csr::CsrTensor;
+use crate::element::Element;
+use crate::error::{Error, Result};
+use crate::index::{Index, check_axes};
+use crate::kernels::sort;
+use crate::pattern::{CooPattern, Pattern, validate_in_bounds, validate_length};
+use crate::shape::Shape;
+use crate::tensor::{Tensor, check_position};
+
+/// What becomes of several triplets that stand at one position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Duplicates {
+    /// Their sum, formed from left to right in input order: `or` for `bool`; an integer that overflows is an error.
+    #[default]
+    Sum,
+    /// The first one in input order.
+    First,
+    /// The last one in input order.
+    Last,
+    /// The smallest; NaN if any is NaN. No operation on complex numbers.
+    Min,
+    /// The greatest; NaN if any is NaN. No operation on complex numbers.
+    Max,
+    /// One if any is truthy, else zero. A lone entry stays as it is.
+    LogicalOr,
+    /// An error that names both.
+    Error,
+}
+
+impl Duplicates {
+    fn name(self) -> &'static str {
+        match self {
+            Duplicates::Sum => "sum of duplicates",
+            Duplicates::First => "first of duplicates",
+            Duplicates::Last => "last of duplicates",
+            Duplicates::Min => "minimum of duplicates",
+            Duplicates::Max => "maximum of duplicates",
+            Duplicates::LogicalOr => "logical or of duplicates",
+            Duplicates::Error => "refusal of duplicates",
+        }
+    }
+}
+
+/// Entries in any order, with repetitions: the builder of tensors.
+///
+/// Triplets are no tensor: no operation reads them. [`coalesce`](Triplets::coalesce) and
+/// [`coalesce_csr`](Triplets::coalesce_csr) sort them, say what becomes of repetitions, and give a tensor whose fill
+/// is zero, or the one named by [`with_fill`](Triplets::with_fill).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{Duplicates, Triplets};
+///
+/// let mut triplets = Triplets::new([2, 3])?;
+/// triplets.push(&[1, 2], 4.0)?;
+/// triplets.push(&[0, 1], 2.0)?;
+/// triplets.push(&[1, 2], 0.5)?;
+/// let x = triplets.coalesce(Duplicates::Sum)?;
+/// assert_eq!(x.entries(), [(vec![0, 1], 2.0), (vec![1, 2], 4.5)]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Triplets<T, I = u32> {
+    shape: Shape,
+    coords: Vec<Vec<I>>,
+    values: Vec<T>,
+    fill: T,
+}
+
+impl<T: Element> Triplets<T, u32> {
+    /// No triplets yet, for a tensor of `shape` with a fill of zero.
+    ///
+    /// # Errors
+    ///
+    /// `AxisTooLong`: an axis does not fit `u32`; [`Triplets::with_index`] takes a wider type.
+    pub fn new(shape: impl Into<Shape>) -> Result<Self> {
+        Self::with_index(shape)
+    }
+}
+
+impl<T: Element, I: Index> Triplets<T, I> {
+    /// No triplets yet, with coordinates of type `I`.
+    ///
+    /// # Errors
+    ///
+    /// `AxisTooLong`: an axis does not fit `I`.
+    ///
+    /// ```
+    /// use lacuna::{Duplicates, Triplets};
+    ///
+    /// let mut triplets = Triplets::<f64, u64>::with_index([1 << 40, 1 << 40])?;
+    /// triplets.push(&[1 << 39, 7], 1.0)?;
+    /// assert_eq!(triplets.coalesce(Duplicates::Sum)?.nnz(), 1);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn with_index(shape: impl Into<Shape>) -> Result<Self> {
+        let shape = shape.into();
+        check_axes::<I>(&shape)?;
+        let coords = vec![Vec::new(); shape.rank()];
+        Ok(Triplets { shape, coords, values: Vec::new(), fill: T::ZERO })
+    }
+
+    /// Triplets from one coordinate array an axis and one value an entry, in any order.
+    ///
+    /// # Errors
+    ///
+    /// - `AxisTooLong`: an axis does not fit `I`;
+    /// - `LengthMismatch`: the number of arrays is not the rank, or an array is not as long as the values;
+    /// - `IndexOutOfBounds`: a coordinate is not below the length of its axis.
+    pub fn from_arrays(shape: impl Into<Shape>, coords: Vec<Vec<I>>, values: Vec<T>) -> Result<Self> {
+        let shape = shape.into();
+        check_axes::<I>(&shape)?;
+        validate_length("the list of coordinate arrays", shape.rank(), coords.len())?;
+        for (axis, (array, &length)) in coords.iter().zip(shape.iter()).enumerate() {
+            validate_length("a coordinate array", values.len(), array.len())?;
+            validate_in_bounds(array, axis, length)?;
+        }
+        Ok(Triplets { shape, coords, values, fill: T::ZERO })
+    }
+
+    /// The same triplets, for a tensor whose other positions hold `fill`. The fill is never added to an entry.
+    pub fn with_fill(self, fill: T) -> Self {
+        Triplets { fill, ..self }
+    }
+
+    /// Room for `additional` more triplets.
+    pub fn reserve(&mut self, additional: usize) {
+        self.coords.iter_mut().for_each(|axis| axis.reserve(additional));
+        self.values.reserve(additional);
+    }
+
+    /// Appends one triplet.
+    ///
+    /// # Errors
+    ///
+    /// - `RankMismatch`: there are not as many coordinates as axes;
+    /// - `IndexOutOfBounds`: one of them is not below the length of its axis. Nothing is appended.
+    pub fn push(&mut self, coords: &[usize], value: T) -> Result<()> {
+        check_position(&self.shape, coords, self.values.len())?;
+        for (array, &coord) in self.coords.iter_mut().zip(coords) {
+            array.push(I::from_usize(coord));
+        }
+        self.values.push(value);
+        Ok(())
+    }
+
+    /// The lengths of the axes.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The number of triplets, repetitions counted.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The tensor in coordinate format. Triplets that are sorted and not repeated are moved, not copied.
+    ///
+    /// A sum that comes out zero stays stored. A value that stands alone is not changed by a bit.
+    ///
+    /// # Errors
+    ///
+    /// - `Duplicate`: two share a position, with [`Duplicates::Error`];
+    /// - `SumOverflow`: a sum does not fit its integer type;
+    /// - `NoOrder`: [`Duplicates::Min`] or `Max` of a complex type.
+    ///
+    /// # Complexity
+    ///
+    /// O(n · rank) for sorted triplets, O(n · (rank + log n)) else.
+    pub fn coalesce(mut self, duplicates: Duplicates) -> Result<CooTensor<T, I>> {
+        let unordered = matches!(duplicates, Duplicates::Min | Duplicates::Max) && !has_order::<T>();
+        if unordered {
+            return Err(Error::NoOrder { operation: duplicates.name(), dtype: T::DTYPE.name() });
+        }
+        let order = sort::row_major_order(&self.coords, &self.shape, self.values.len());
+        let repeated = self.merge_runs(order.as_deref(), duplicates)?;
+        if let Some(kept) = repeated.or(order) {
+            self.coords = self.coords.iter().map(|axis| sort::gather(axis, &kept)).collect();
+        }
+        let coords = self.coords.into_iter().map(Arc::new).collect();
+        let pattern = CooPattern::from_valid(self.shape, self.values.len(), coords);
+        Ok(Tensor::from_valid(pattern, self.values, self.fill))
+    }
+
+    /// The tensor in compressed format.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`coalesce`](Triplets::coalesce), and `TooLarge` where the offsets of the lanes need more memory than
+    /// the larger of 1 GiB and 16 times the triplets.
+    pub fn coalesce_csr(self, duplicates: Duplicates) -> Result<CsrTensor<T, I>> {
+        self.coalesce(duplicates)?.into_csr()
+    }
+
+    /// Puts the values in order and merges those at one position; gives the entries kept where any was merged.
+    fn merge_runs(&mut self, order: Option<&[usize]>, duplicates: Duplicates) -> Result<Option<Vec<usize>>> {
+        let count = self.values.len();
+        let entry_at = |rank: usize| order.map_or(rank, |order| order[rank]);
+        let equal = |a: usize, b: usize| sort::compare(&self.coords, entry_at(a), entry_at(b)).is_eq();
+        let starts: Vec<usize> = (0..count).filter(|&rank| rank == 0 || !equal(rank - 1, rank)).collect();
+        if starts.len() == count {
+            if let Some(order) = order {
+                self.values = sort::gather(&self.values, order);
+            }
+            return Ok(None);
+        }
+        let mut merged = Vec::with_capacity(starts.len());
+        for (run, &start) in starts.iter().enumerate() {
+            let end = starts.get(run + 1).copied().unwrap_or(count);
+            merged.push(self.merge(start..end, entry_at, duplicates)?);
+        }
+        self.values = merged;
+        Ok(Some(starts.into_iter().map(entry_at).collect()))
+    }
+
+    /// The one value of the triplets of one position, given by their ranks.
+    fn merge(
+        &self,
+        run: std::ops::Range<usize>,
+        entry_at: impl Fn(usize) -> usize,
+        duplicates: Duplicates,
+    ) -> Result<T> {
+        let first = entry_at(run.start);
+        let coords = || self.coords.iter().map(|axis| axis[first].to_usize()).collect();
+        if run.len() > 1 && duplicates == Duplicates::Error {
+            return Err(Error::Duplicate { first, second: entry_at(run.start + 1), coords: coords() });
+        }
+        let mut rest = run.skip(1).map(|rank| self.values[entry_at(rank)]);
+        rest.try_fold(self.values[first], |merged, value| merge_two(merged, value, duplicates))
+            .ok_or_else(|| Error::SumOverflow { coords: coords(), dtype: T::DTYPE.name() })
+    }
+}
+
+/// Whether the type has an order.
+fn has_order<T: Element>() -> bool {
+    T::ZERO.smaller(T::ONE).is_some()
+}
+
+/// The merger of two values of one position, or `None` where it does not fit the type.
+fn merge_two<T: Element>(merged: T, value: T, duplicates: Duplicates) -> Option<T> {
+    match duplicates {
+        Duplicates::Sum => merged.checked_add(value),
+        Duplicates::First | Duplicates::Error => Some(merged),
+        Duplicates::Last => Some(value),
+        Duplicates::Min => merged.smaller(value),
+        Duplicates::Max => merged.greater(value),
+        Duplicates::LogicalOr if merged.is_truthy() || value.is_truthy() => Some(T::ONE),
+        Duplicates::LogicalOr => Some(T::ZERO),
+    }
+}
+
+impl<P: Pattern<Index = I>, T: Element, I: Index> From<&Tensor<P, T>> for Triplets<T, I> {
+    fn from(tensor: &Tensor<P, T>) -> Self {
+        let mut coords = vec![Vec::with_capacity(tensor.nnz()); tensor.rank()];
+        tensor.for_each_entry(|position, _| {
+            coords.iter_mut().zip(position).for_each(|(axis, &coord)| axis.push(I::from_usize(coord)));
+        });
+        let (shape, values) = (tensor.shape().clone(), tensor.values().to_vec());
+        Triplets { shape, coords, values, fill: tensor.fill() }
+    }
+}
