@@ -25,7 +25,25 @@ pub use csr::CsrTensor;
 pub use element::{DType, Element, Float, Number, Real};
 pub use error::{Error, Result};
 pub use index::{Index, Position};
+pub use ops::{AnyOp, Upstream, any, any_backward};
 pub use pattern::{CooPattern, CsrPattern, Pattern};
 pub use shape::Shape;
 pub use tensor::Tensor;
 pub use triplets::{Duplicates, Triplets};
+
+/// The traits that give `ndarray` arrays the methods that tensors have: `use lacuna::prelude::*;`.
+///
+/// None of them collides with a method of iterators:
+///
+/// ```
+/// use lacuna::prelude::*;
+/// use ndarray::arr2;
+///
+/// let dense = arr2(&[[0, 2], [0, 0]]);
+/// assert_eq!(dense.any(1)?, ndarray::arr1(&[true, false]).into_dyn());
+/// assert!(dense.iter().any(|&element| element == 2));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+pub mod prelude {
+    pub use crate::ops::AnyOp;
+}

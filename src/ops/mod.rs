@@ -1,1 +1,16 @@
-//! ops
+//! The operations, one file each with its gradient: check, call a kernel, wrap.
+//!
+//! Each is a free function and a method, and one trait says what it takes and gives: tensors of both formats, and
+//! `ndarray` arrays and views of any layout.
+
+mod any;
+mod classify;
+mod dense;
+mod isin;
+mod nanmedian;
+mod reduce;
+mod take;
+mod upstream;
+
+pub use any::{AnyOp, any, any_backward};
+pub use upstream::Upstream;
