@@ -26,6 +26,7 @@ pub use element::{DType, Element, Float, Number, Real};
 pub use error::{Error, Result};
 pub use index::{Index, Position};
 pub use ops::{AnyOp, Upstream, any, any_backward};
+pub use ops::{Indices, TakeMode, TakeOp, take, take_axis, take_axis_backward, take_backward};
 pub use pattern::{CooPattern, CsrPattern, Pattern};
 pub use shape::Shape;
 pub use tensor::Tensor;
@@ -46,4 +47,5 @@ pub use triplets::{Duplicates, Triplets};
 /// ```
 pub mod prelude {
     pub use crate::ops::AnyOp;
+    pub use crate::ops::TakeOp;
 }

@@ -6,6 +6,7 @@
 mod any;
 mod classify;
 mod dense;
+mod indices;
 mod isin;
 mod nanmedian;
 mod reduce;
@@ -13,4 +14,6 @@ mod take;
 mod upstream;
 
 pub use any::{AnyOp, any, any_backward};
+pub use indices::Indices;
+pub use take::{TakeMode, TakeOp, take, take_axis, take_axis_backward, take_backward};
 pub use upstream::Upstream;
