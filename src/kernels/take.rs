@@ -16,8 +16,6 @@
 use std::cell::OnceCell;
 use std::ops::Range;
 
-use hashbrown::HashMap;
-
 use crate::element::Element;
 use crate::index::{Index, Position};
 use crate::kernels::sort;
@@ -91,21 +89,41 @@ pub(crate) fn positions<J: Position>(items: &[J], length: usize, mode: TakeMode)
     parallel::map(items, |item| divide(index_of(item, length as u128, mode), length).1)
 }
 
+/// From so many items on, and so many entries for each to search, which no cache holds, the items are searched in the
+/// order of their positions.
+const MANY_ITEMS: usize = 1 << 14;
+const MANY_ENTRIES: usize = 1 << 17;
+
 /// Each of `items` that names a stored position, by its number, and the entry that `find` knows at those coordinates.
 ///
-/// `size` is the number of positions within `lengths`, or `u128::MAX` for more than that.
+/// `size` is the number of positions within `lengths`, or `u128::MAX` for more than that; `find` searches among
+/// `searched` entries.
 pub(crate) fn stored_items<J: Position>(
     items: &[J],
     lengths: &[usize],
     size: u128,
     mode: TakeMode,
+    searched: usize,
     find: impl Fn(&[usize]) -> Option<usize> + Send + Sync,
 ) -> Vec<(usize, usize)> {
     let scratch = || vec![0; lengths.len()];
-    parallel::filter_map_range(items.len(), scratch, |coords, item| {
+    let search = |coords: &mut Vec<usize>, item: usize| {
         split(index_of(items[item], size, mode), lengths, coords);
         find(coords).map(|entry| (item, entry))
-    })
+    };
+    let many = items.len() >= MANY_ITEMS && searched >= MANY_ENTRIES;
+    let order = if many { position_order(items, size, mode) } else { None };
+    let Some(order) = order else { return parallel::filter_map_range(items.len(), scratch, search) };
+    let found = parallel::filter_map_range(items.len(), scratch, |coords, rank| search(coords, order[rank]));
+    let mut entries = vec![None; items.len()];
+    found.into_iter().for_each(|(item, entry)| entries[item] = Some(entry));
+    entries.into_iter().enumerate().filter_map(|(item, entry)| Some((item, entry?))).collect()
+}
+
+/// The order of the positions that `items` name; `None` if they are in order, or have no number in 64 bits.
+fn position_order<J: Position>(items: &[J], size: u128, mode: TakeMode) -> Option<Vec<usize>> {
+    let size = usize::try_from(size).ok()?;
+    sort::row_major_order(&[positions(items, size, mode)], &[size], items.len())
 }
 
 /// The entry at `target` among `count` entries in row-major order.
@@ -256,12 +274,14 @@ impl<I: Index> Run<'_, I> {
     /// Looks for the items of every coordinate, then puts the items in order.
     fn deal(&self, items: &ItemsByPosition, collector: &mut Collector) {
         let first = collector.all.len();
-        let mut from = self.start;
+        let (mut from, mut below) = (self.start, 0);
         for equal in self.coords.chunk_by(|a, b| a == b) {
-            collector.add(self.number, items.at(equal[0].to_usize()), from..from + equal.len());
+            let position = equal[0].to_usize();
+            below = items.below(position, below);
+            collector.add(self.number, items.at(position, below), from..from + equal.len());
             from += equal.len();
         }
-        collector.all[first..].sort_unstable_by_key(|taken| taken.item);
+        parallel::sort(&mut collector.all[first..], |a, b| a.item.cmp(&b.item));
     }
 }
 
@@ -269,52 +289,62 @@ impl<I: Index> Run<'_, I> {
 struct ItemsByPosition {
     /// The items, position after position, in increasing order within each.
     order: Vec<usize>,
-    /// Where the items of each position are in that order.
-    ranges: Ranges,
-}
-
-/// A table while it takes no more room than items and entries, a hash map on longer axes.
-enum Ranges {
-    /// Where the items of each position start, and where the last ones end.
-    Table(Vec<usize>),
-    Map(HashMap<usize, Range<usize>>),
+    /// The positions named, in increasing order.
+    named: Vec<usize>,
+    /// Where the items of each of them start in `order`, and where the last ones end.
+    starts: Vec<usize>,
+    /// How many named positions are below each position, while that takes no more room than items and entries.
+    table: Option<Vec<usize>>,
 }
 
 impl ItemsByPosition {
     fn new(positions: &[usize], length: usize, entries: usize) -> Self {
         let order = sort::row_major_order(&[positions], &[length], positions.len());
         let order = order.unwrap_or_else(|| (0..positions.len()).collect());
-        let ranges = match length <= positions.len().saturating_add(entries) {
-            true => Ranges::Table(starts(positions, length)),
-            false => {
-                let mut from = 0;
-                let groups = order.chunk_by(|&a, &b| positions[a] == positions[b]);
-                let range = groups.map(|group| {
-                    from += group.len();
-                    (positions[group[0]], from - group.len()..from)
-                });
-                Ranges::Map(range.collect())
-            }
-        };
-        ItemsByPosition { order, ranges }
+        let opens = |&rank: &usize| rank == 0 || positions[order[rank - 1]] != positions[order[rank]];
+        let mut starts: Vec<usize> = (0..order.len()).filter(opens).collect();
+        let named: Vec<usize> = starts.iter().map(|&rank| positions[order[rank]]).collect();
+        starts.push(order.len());
+        let table = (length <= positions.len().saturating_add(entries)).then(|| counts_below(&named, length));
+        ItemsByPosition { order, named, starts, table }
     }
 
-    /// The items that name `position`, in increasing order.
-    fn at(&self, position: usize) -> &[usize] {
-        let range = match &self.ranges {
-            Ranges::Table(starts) => starts[position]..starts[position + 1],
-            Ranges::Map(ranges) => ranges.get(&position).cloned().unwrap_or_default(),
-        };
-        &self.order[range]
+    /// How many named positions are below `position`, `known` of which are.
+    fn below(&self, position: usize, known: usize) -> usize {
+        match &self.table {
+            Some(table) => table[position],
+            None => gallop(&self.named, known, position),
+        }
+    }
+
+    /// The items that name `position`, below which there are `below` named ones.
+    fn at(&self, position: usize, below: usize) -> &[usize] {
+        match self.named.get(below) {
+            Some(&named) if named == position => &self.order[self.starts[below]..self.starts[below + 1]],
+            _ => &[],
+        }
     }
 }
 
-/// How many of `positions` are below each number up to `length`.
-fn starts(positions: &[usize], length: usize) -> Vec<usize> {
-    let mut starts = vec![0; length + 1];
-    positions.iter().for_each(|&position| starts[position + 1] += 1);
-    (0..length).for_each(|position| starts[position + 1] += starts[position]);
-    starts
+/// How many of the increasing `numbers` are below each number up to `length`.
+fn counts_below(numbers: &[usize], length: usize) -> Vec<usize> {
+    let mut counts = Vec::with_capacity(length);
+    for (below, &number) in numbers.iter().enumerate() {
+        counts.resize(number + 1, below);
+    }
+    counts.resize(length, numbers.len());
+    counts
+}
+
+/// How many of the increasing `numbers` are below `bound`, `known` of which are: steps that double, then a search.
+fn gallop(numbers: &[usize], known: usize, bound: usize) -> usize {
+    let (mut low, mut step) = (known, 1);
+    while numbers.get(low + step - 1).is_some_and(|&number| number < bound) {
+        low += step;
+        step *= 2;
+    }
+    let high = numbers.len().min(low + step - 1);
+    low + numbers[low..high].partition_point(|&number| number < bound)
 }
 
 /// Adds up what each of `count` positions receives, in the order of the contributions; what receives nothing is 0.
@@ -381,7 +411,18 @@ mod tests {
     }
 
     #[test]
-    fn a_search_a_table_and_a_map_take_the_same_entries() {
+    fn galloping_counts_what_is_below() {
+        let numbers: Vec<usize> = (0..40).map(|number| 3 * number).collect();
+        for bound in 0..125 {
+            let below = numbers.iter().filter(|&&number| number < bound).count();
+            assert_eq!(counts_below(&numbers, 125)[bound], below);
+            (0..=below).for_each(|known| assert_eq!(gallop(&numbers, known, bound), below));
+        }
+        assert_eq!(gallop(&[], 0, 7), 0);
+    }
+
+    #[test]
+    fn a_search_a_table_and_a_gallop_take_the_same_entries() {
         // Two runs of forty entries, each coordinate twice.
         let coords: Vec<u32> = (0..80).map(|entry| entry % 40 / 2).collect();
         let positions = [3, 19, 3, 0];

@@ -19,7 +19,7 @@ use crate::ops::indices::{Indices, owned_bytes};
 use crate::ops::upstream::{Upstream, at_entries, check_shape};
 use crate::parallel;
 use crate::pattern::{CooPattern, CsrPattern, Pattern, coords_as_slices};
-use crate::shape::{Shape, checked_product, step, unravel};
+use crate::shape::{Shape, checked_product, unravel};
 use crate::tensor::Tensor;
 
 /// What [`take`] and [`take_axis`] take: tensors of both formats, and `ndarray` arrays and views.
@@ -403,6 +403,9 @@ trait TakeEntries: Pattern {
     /// The lengths over which a flattened position is split to be found.
     fn split_lengths(&self) -> Vec<usize>;
 
+    /// How many entries a position is searched among, on the average.
+    fn searched(&self) -> usize;
+
     /// What finds the entry at coordinates within these lengths.
     fn finder(&self) -> impl Fn(&[usize]) -> Option<usize> + Send + Sync;
 
@@ -464,6 +467,10 @@ impl<I: Index> TakeEntries for CooPattern<I> {
         self.shape().to_vec()
     }
 
+    fn searched(&self) -> usize {
+        self.nnz()
+    }
+
     fn finder(&self) -> impl Fn(&[usize]) -> Option<usize> + Send + Sync {
         let axes = coords_as_slices(self.shared_coords());
         move |coords| find(&axes, self.nnz(), coords)
@@ -501,6 +508,10 @@ fn runs_of<I: Index>(axes: &[&[I]], count: usize) -> Vec<usize> {
 impl<I: Index> TakeEntries for CsrPattern<I> {
     fn split_lengths(&self) -> Vec<usize> {
         vec![self.lanes(), self.shape().columns()]
+    }
+
+    fn searched(&self) -> usize {
+        self.nnz() / self.lanes().max(1)
     }
 
     fn finder(&self) -> impl Fn(&[usize]) -> Option<usize> + Send + Sync {
@@ -586,7 +597,8 @@ fn take_entries<P: TakeEntries, J: Position>(
     let items = request.indices.items(size_of::<J>() + entry_bytes)?;
     let size = pattern.shape().wide_size();
     request.check(&items, size)?;
-    let stored = stored_items(&items, &pattern.split_lengths(), size, request.mode, pattern.finder());
+    let lengths = pattern.split_lengths();
+    let stored = stored_items(&items, &lengths, size, request.mode, pattern.searched(), pattern.finder());
     let (stored, sources): (Vec<_>, Vec<_>) = stored.into_iter().unzip();
     Ok((P::from_positions(shape.clone(), &stored, limit)?, sources))
 }
@@ -699,12 +711,7 @@ fn take_backward_dense<J: Position, U: Upstream>(
     check_taken::<U::Elem>(shape, x_bytes)?;
     check_taken::<U::Elem>(&request.shape, x_bytes.saturating_add(request.indices.owned_bytes()))?;
     let slices = slices(shape, request.axis, &positions);
-    let mut cell = vec![0; request.shape.rank()];
-    let contributions = slices.sources().map(|position| {
-        let gradient = upstream.at(&cell);
-        step(&mut cell, &request.shape);
-        (position, gradient)
-    });
+    let contributions = slices.sources().zip(upstream.in_order());
     let sums = scatter_add(shape.checked_size().unwrap_or(0), contributions).map_err(|position| {
         let mut coords = vec![0; shape.rank()];
         unravel(position, shape, &mut coords);
