@@ -211,7 +211,7 @@ pub fn isin<'a, X: Elementwise + ?Sized>(
     test_elements: impl Into<TestElements<'a, X::Elem>>,
 ) -> X::Mapped<bool> {
     let test_elements = test_elements.into();
-    ask(x, &Membership::auto(test_elements.as_slice(), x.element_count()), false)
+    ask(x, Membership::auto(test_elements.as_slice(), x.element_count()), false)
 }
 
 /// [`isin()`] with [`IsinOptions`]: the answer inverted, a hint, an algorithm by name.
@@ -282,7 +282,7 @@ pub fn isin_with<'a, X: Elementwise + ?Sized>(
         IsinKind::Table => Membership::Table(checked_table(members, count)?),
         IsinKind::Hash => Membership::hash(members),
     };
-    Ok(ask(x, &membership, options.invert))
+    Ok(ask(x, membership, options.invert))
 }
 
 /// The table of the test elements, unless their type or its size forbids one.
@@ -302,14 +302,16 @@ fn checked_table<T: Element>(members: &[T], count: usize) -> Result<Table> {
 }
 
 /// Whether each element is a member, or with `invert` whether it is not: one tight loop for each form of the set.
-fn ask<X: Elementwise + ?Sized>(x: &X, membership: &Membership<'_, X::Elem>, invert: bool) -> X::Mapped<bool> {
+///
+/// The loops own what they ask: behind a reference the compiler would read it again for each element.
+fn ask<X: Elementwise + ?Sized>(x: &X, membership: Membership<'_, X::Elem>, invert: bool) -> X::Mapped<bool> {
     match membership {
-        Membership::VeryFew(members) => x.map_elements(|value| equals_any(members, value) != invert),
-        Membership::Few(members) => x.map_elements(|value| equals_any(members, value) != invert),
-        Membership::All(members) => x.map_elements(|value| equals_any(members, value) != invert),
-        Membership::Table(table) => x.map_elements(|value| table.contains(value) != invert),
-        Membership::Hash(keys) => x.map_elements(|value| is_hashed(keys, value) != invert),
-        Membership::Sorted(keys) => x.map_elements(|value| is_sorted_in(keys, value) != invert),
+        Membership::VeryFew(members) => x.map_elements(move |value| equals_any(&members, value) != invert),
+        Membership::Few(members) => x.map_elements(move |value| equals_any(&members, value) != invert),
+        Membership::All(members) => x.map_elements(move |value| equals_any(members, value) != invert),
+        Membership::Table(table) => x.map_elements(move |value| table.contains(value) != invert),
+        Membership::Hash(keys) => x.map_elements(move |value| is_hashed(&keys, value) != invert),
+        Membership::Sorted(keys) => x.map_elements(move |value| is_sorted_in(&keys, value) != invert),
     }
 }
 
