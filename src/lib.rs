@@ -90,6 +90,8 @@ pub use element::{DType, Element, Float, Number, Real};
 pub use error::{Error, Result};
 pub use index::{Index, Position};
 pub use ops::{AnyOp, Upstream, any, any_backward};
+pub use ops::{ClassifyOp, Elementwise, isfinite, isinf, isnan, isneginf, isposinf, isreal};
+pub use ops::{IsinKind, IsinOp, IsinOptions, TestElements, isin, isin_with};
 pub use pattern::{CooPattern, CsrPattern, Pattern};
 pub use shape::Shape;
 pub use tensor::Tensor;
@@ -109,7 +111,7 @@ pub use triplets::{Duplicates, Triplets};
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub mod prelude {
-    pub use crate::ops::AnyOp;
+    pub use crate::ops::{AnyOp, ClassifyOp, IsinOp};
 }
 
 /// The documents of the repository: their snippets are run as tests.

@@ -6,6 +6,7 @@
 mod any;
 mod classify;
 mod dense;
+mod elementwise;
 mod isin;
 mod nanmedian;
 mod reduce;
@@ -13,4 +14,7 @@ mod take;
 mod upstream;
 
 pub use any::{AnyOp, any, any_backward};
+pub use classify::{ClassifyOp, isfinite, isinf, isnan, isneginf, isposinf, isreal};
+pub use elementwise::Elementwise;
+pub use isin::{IsinKind, IsinOp, IsinOptions, TestElements, isin, isin_with};
 pub use upstream::Upstream;
