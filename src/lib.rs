@@ -91,6 +91,7 @@ pub use error::{Error, Result};
 pub use index::{Index, Position};
 pub use ops::{AnyOp, Upstream, any, any_backward};
 pub use ops::{ClassifyOp, Elementwise, isfinite, isinf, isnan, isneginf, isposinf, isreal};
+pub use ops::{Indices, TakeMode, TakeOp, take, take_axis, take_axis_backward, take_backward};
 pub use ops::{IsinKind, IsinOp, IsinOptions, TestElements, isin, isin_with};
 pub use pattern::{CooPattern, CsrPattern, Pattern};
 pub use shape::Shape;
@@ -111,7 +112,7 @@ pub use triplets::{Duplicates, Triplets};
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub mod prelude {
-    pub use crate::ops::{AnyOp, ClassifyOp, IsinOp};
+    pub use crate::ops::{AnyOp, ClassifyOp, IsinOp, TakeOp};
 }
 
 /// The documents of the repository: their snippets are run as tests.
