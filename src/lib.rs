@@ -26,6 +26,12 @@ pub use element::{DType, Element, Float, Number, Real};
 pub use error::{Error, Result};
 pub use index::{Index, Position};
 pub use ops::{AnyOp, Upstream, any, any_backward};
+pub use ops::{
+    EvenCount, MedianGradient, NanmedianBackwardOptions, NanmedianOp, NanmedianOptions, NanmedianStoredOp, nanmedian,
+    nanmedian_backward, nanmedian_backward_with, nanmedian_index, nanmedian_index_with, nanmedian_stored,
+    nanmedian_stored_backward, nanmedian_stored_backward_with, nanmedian_stored_index, nanmedian_stored_index_with,
+    nanmedian_stored_with, nanmedian_with,
+};
 pub use pattern::{CooPattern, CsrPattern, Pattern};
 pub use shape::Shape;
 pub use tensor::Tensor;
@@ -46,4 +52,5 @@ pub use triplets::{Duplicates, Triplets};
 /// ```
 pub mod prelude {
     pub use crate::ops::AnyOp;
+    pub use crate::ops::{NanmedianOp, NanmedianStoredOp};
 }

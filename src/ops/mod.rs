@@ -13,4 +13,10 @@ mod take;
 mod upstream;
 
 pub use any::{AnyOp, any, any_backward};
+pub use nanmedian::{
+    EvenCount, MedianGradient, NanmedianBackwardOptions, NanmedianOp, NanmedianOptions, NanmedianStoredOp, nanmedian,
+    nanmedian_backward, nanmedian_backward_with, nanmedian_index, nanmedian_index_with, nanmedian_stored,
+    nanmedian_stored_backward, nanmedian_stored_backward_with, nanmedian_stored_index, nanmedian_stored_index_with,
+    nanmedian_stored_with, nanmedian_with,
+};
 pub use upstream::Upstream;
