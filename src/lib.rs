@@ -84,6 +84,7 @@ mod tensor;
 mod triplets;
 
 pub use axes::Axes;
+pub use convert::{PaddleCsr, TorchCsr};
 pub use coo::CooTensor;
 pub use csr::CsrTensor;
 pub use element::{DType, Element, Float, Number, Real};
