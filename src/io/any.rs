@@ -7,9 +7,10 @@ use crate::coo::CooTensor;
 use crate::csr::CsrTensor;
 use crate::element::{DType, Element, Number};
 use crate::error::{Error, Result};
-use crate::pattern::{CsrPattern, Pattern};
+use crate::io::element::FileElement;
+use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::shape::Shape;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, number_in};
 
 /// The format of a tensor: what an operation runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -355,7 +356,8 @@ impl AnyTensor {
         if self.dtype() == dtype {
             return Ok(self);
         }
-        dispatch!(&self, x => dispatch_dtype!(dtype, T => x.cast::<T>().map(AnyTensor::from), else => Err(no_such(dtype))))
+        let from: &dyn Numbers = dispatch!(&self, x => x);
+        dispatch_dtype!(dtype, T => cast_numbers::<T>(from), else => Err(no_such(dtype)))
     }
 
     /// The same tensor in `format`; every entry is kept.
@@ -381,8 +383,69 @@ impl AnyTensor {
         fn same<P: Pattern, T: Element>(a: &Tensor<P, T>, b: &dyn Any) -> bool {
             b.downcast_ref::<Tensor<P, T>>().is_some_and(|b| a.same_as(b))
         }
-        dispatch!(self, a => dispatch!(other, b => same(a, b as &dyn Any)))
+        let other: &dyn Any = dispatch!(other, x => x);
+        dispatch!(self, x => same(x, other))
     }
+}
+
+/// The values of a tensor as numbers without a type: what keeps a cast from being compiled for each pair of types.
+trait Numbers {
+    fn count(&self) -> usize;
+    fn number(&self, entry: usize) -> Number;
+    fn fill_number(&self) -> Number;
+    fn number_type(&self) -> DType;
+    fn any_pattern(&self) -> AnyPattern;
+}
+
+/// A pattern of either format.
+enum AnyPattern {
+    Coo(CooPattern<u64>),
+    Csr(CsrPattern<u64>),
+}
+
+impl From<CooPattern<u64>> for AnyPattern {
+    fn from(pattern: CooPattern<u64>) -> Self {
+        AnyPattern::Coo(pattern)
+    }
+}
+
+impl From<CsrPattern<u64>> for AnyPattern {
+    fn from(pattern: CsrPattern<u64>) -> Self {
+        AnyPattern::Csr(pattern)
+    }
+}
+
+impl<P: Pattern + Into<AnyPattern>, T: Element> Numbers for Tensor<P, T> {
+    fn count(&self) -> usize {
+        self.nnz()
+    }
+
+    fn number(&self, entry: usize) -> Number {
+        self.values()[entry].to_number()
+    }
+
+    fn fill_number(&self) -> Number {
+        self.fill().to_number()
+    }
+
+    fn number_type(&self) -> DType {
+        T::DTYPE
+    }
+
+    fn any_pattern(&self) -> AnyPattern {
+        self.pattern().clone().into()
+    }
+}
+
+/// The tensor of another type.
+fn cast_numbers<T: FileElement>(from: &dyn Numbers) -> Result<AnyTensor> {
+    let fill = number_in(from.fill_number(), from.number_type(), || "the fill".into())?;
+    let value = |entry| number_in(from.number(entry), from.number_type(), || format!("entry {entry}"));
+    let values = (0..from.count()).map(value).collect::<Result<Vec<T>>>()?;
+    Ok(T::wrap(match from.any_pattern() {
+        AnyPattern::Coo(pattern) => Tensor::from_parts(pattern, values, fill)?.into(),
+        AnyPattern::Csr(pattern) => Tensor::from_parts(pattern, values, fill)?.into(),
+    }))
 }
 
 /// The error for an element type that is not compiled in.
