@@ -142,7 +142,7 @@ pub enum Error {
     },
 
     /// The compressed format cannot do this over these axes.
-    #[error("{operation} on CSR takes all axes, none, or the last one of rank {rank}, not {axes:?}; use {instead}")]
+    #[error("{operation} on CSR does not work over axes {axes:?} of rank {rank}; use {instead}")]
     CsrAxes {
         /// The operation.
         operation: &'static str,

@@ -4,6 +4,7 @@
 mod batched;
 mod coo_csr;
 mod dense;
+pub(crate) use dense::{check_ndarray_shape, dense_array};
 mod layout;
 
 #[cfg(feature = "serde")]

@@ -1,1 +1,112 @@
-//! groups
+//! Stored entries gathered by the cell that they are reduced into: what every reduction starts from.
+
+use std::ops::Range;
+
+use crate::index::Index;
+use crate::kernels::sort;
+
+/// Groups of entries, one for each cell of the result that has a stored entry, in row-major order of the cells.
+///
+/// Within a group the entries keep their row-major order, which is the order of their positions in the group.
+pub(crate) struct Groups {
+    /// The entries, group after group; `None` where that is the order in which they are stored.
+    order: Option<Vec<usize>>,
+    /// Where each group starts in that order, and where the last one ends.
+    starts: Vec<usize>,
+}
+
+impl Groups {
+    /// One group of all `count` entries, none if there is no entry.
+    pub(crate) fn of_all(count: usize) -> Self {
+        let starts = if count == 0 { vec![0] } else { vec![0, count] };
+        Groups { order: None, starts }
+    }
+
+    /// One group for each run of the offsets that is not empty.
+    pub(crate) fn of_offsets(offsets: &[usize]) -> Self {
+        let mut starts = offsets.to_vec();
+        starts.dedup();
+        Groups { order: None, starts }
+    }
+
+    /// Groups of the entries with equal coordinates on the axes kept, which have these `lengths`.
+    ///
+    /// Where the kept axes lead, the entries are in order already; elsewhere one sort brings them together.
+    pub(crate) fn of_coords<I: Index>(kept: &[&[I]], lengths: &[usize], count: usize) -> Self {
+        let order = sort::row_major_order(kept, lengths, count);
+        let at = |rank: usize| order.as_ref().map_or(rank, |order| order[rank]);
+        let opens = |rank: usize| rank == 0 || sort::compare(kept, at(rank - 1), at(rank)).is_ne();
+        let mut starts: Vec<usize> = (0..count).filter(|&rank| opens(rank)).collect();
+        starts.push(count);
+        Groups { order, starts }
+    }
+
+    /// The number of groups.
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The number of entries of a group.
+    pub(crate) fn size(&self, group: usize) -> usize {
+        self.range(group).len()
+    }
+
+    /// The entries of a group, in row-major order.
+    pub(crate) fn entries(&self, group: usize) -> impl Iterator<Item = usize> + '_ {
+        self.range(group).map(|rank| self.entry_at(rank))
+    }
+
+    /// The entry that is the `within`-th of a group.
+    pub(crate) fn entry(&self, group: usize, within: usize) -> usize {
+        self.entry_at(self.starts[group] + within)
+    }
+
+    /// The values of a group side by side: a part of `values`, or gathered in `room`.
+    pub(crate) fn values<'a, T: Copy>(&self, group: usize, values: &'a [T], room: &'a mut Vec<T>) -> &'a [T] {
+        let range = self.range(group);
+        let Some(order) = &self.order else {
+            return &values[range];
+        };
+        room.clear();
+        room.extend(order[range].iter().map(|&entry| values[entry]));
+        room
+    }
+
+    /// The first entry of each group.
+    pub(crate) fn firsts(&self) -> Vec<usize> {
+        (0..self.len()).map(|group| self.entry_at(self.starts[group])).collect()
+    }
+
+    fn range(&self, group: usize) -> Range<usize> {
+        self.starts[group]..self.starts[group + 1]
+    }
+
+    fn entry_at(&self, rank: usize) -> usize {
+        self.order.as_ref().map_or(rank, |order| order[rank])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_meet_in_their_cell_in_row_major_order() {
+        let columns = [2u32, 0, 2, 1];
+        let groups = Groups::of_coords(&[&columns], &[3], 4);
+        let gathered: Vec<Vec<usize>> = (0..groups.len()).map(|group| groups.entries(group).collect()).collect();
+        assert_eq!(gathered, [vec![1], vec![3], vec![0, 2]]);
+        assert_eq!(groups.firsts(), [1, 3, 0]);
+        assert_eq!(groups.entry(2, 1), 2);
+        assert_eq!(groups.values(2, &[5, 6, 7, 8], &mut vec![9]), [5, 7]);
+        assert_eq!(Groups::of_all(4).values(0, &[5, 6, 7, 8], &mut vec![9]), [5, 6, 7, 8]);
+    }
+
+    #[test]
+    fn empty_lanes_make_no_group() {
+        let groups = Groups::of_offsets(&[0, 0, 2, 2, 5]);
+        assert_eq!((groups.len(), groups.size(0), groups.size(1)), (2, 2, 3));
+        assert_eq!(Groups::of_offsets(&[0, 0]).len(), 0);
+        assert_eq!(Groups::of_all(0).len(), 0);
+    }
+}

@@ -1,4 +1,8 @@
 //! Slices in, slices out: the algorithms, which know no tensor, no shape and no error.
 
+pub(crate) mod any;
 pub(crate) mod group;
+pub(crate) mod isin;
+pub(crate) mod median;
 pub(crate) mod sort;
+pub(crate) mod take;

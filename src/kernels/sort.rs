@@ -35,7 +35,7 @@ pub(crate) fn row_major_order<I: Index, A: AsRef<[I]> + Sync>(
         return None;
     }
     match packed_keys(coords, lengths, count) {
-        Some(keys) => Some(order_of_keys(&keys)),
+        Some((keys, size)) => Some(order_of_keys(&keys, size)),
         None => {
             let mut order: Vec<usize> = (0..count).collect();
             parallel::sort(&mut order, |&a, &b| compare(coords, a, b).then(a.cmp(&b)));
@@ -44,23 +44,41 @@ pub(crate) fn row_major_order<I: Index, A: AsRef<[I]> + Sync>(
     }
 }
 
-/// The row-major positions of the entries, where every one fits `u64`.
-pub(crate) fn packed_keys<I: Index, A: AsRef<[I]>>(coords: &[A], lengths: &[usize], count: usize) -> Option<Vec<u64>> {
-    lengths.iter().try_fold(1u64, |size, &length| size.checked_mul(length as u64))?;
+/// The row-major positions of the entries and the number of positions, where that fits `u64`.
+fn packed_keys<I: Index, A: AsRef<[I]>>(coords: &[A], lengths: &[usize], count: usize) -> Option<(Vec<u64>, u64)> {
+    let size = lengths.iter().try_fold(1u64, |size, &length| size.checked_mul(length as u64))?;
     let mut keys = vec![0u64; count];
     for (axis, &length) in coords.iter().zip(lengths) {
         for (key, coord) in keys.iter_mut().zip(axis.as_ref()) {
             *key = *key * length as u64 + coord.to_usize() as u64;
         }
     }
-    Some(keys)
+    Some((keys, size))
 }
 
-/// The order that sorts `keys` and keeps equal ones in input order.
-pub(crate) fn order_of_keys(keys: &[u64]) -> Vec<usize> {
+/// The order that sorts `keys`, all below `size`, and keeps equal ones in input order.
+///
+/// Up to two positions a key, counting beats comparing.
+fn order_of_keys(keys: &[u64], size: u64) -> Vec<usize> {
+    if size / 2 <= keys.len() as u64 {
+        return counting_order(keys, size as usize);
+    }
     let mut tagged: Vec<(u64, usize)> = keys.iter().copied().zip(0..).collect();
     parallel::sort(&mut tagged, Ord::cmp);
     tagged.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// The stable order of `keys` below `size`: counts each key, then deals the entries out.
+fn counting_order(keys: &[u64], size: usize) -> Vec<usize> {
+    let mut next = vec![0; size + 1];
+    keys.iter().for_each(|&key| next[key as usize + 1] += 1);
+    (1..=size).for_each(|key| next[key] += next[key - 1]);
+    let mut order = vec![0; keys.len()];
+    for (entry, &key) in keys.iter().enumerate() {
+        order[next[key as usize]] = entry;
+        next[key as usize] += 1;
+    }
+    order
 }
 
 /// The items of `values` in the order given.
@@ -73,12 +91,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packed_and_compared_orders_agree_and_keep_equals_in_input_order() {
-        let coords: [Vec<u32>; 2] = [vec![3, 0, 3, 0, 1], vec![1, 9, 1, 2, 0]];
-        let packed = row_major_order(&coords, &[4, 10], 5);
+    fn counted_packed_and_compared_orders_agree_and_keep_equals_in_input_order() {
+        let coords: [Vec<u32>; 2] = [vec![3, 0, 3, 0, 1], vec![1, 2, 1, 0, 0]];
+        let counted = row_major_order(&coords, &[4, 3], 5);
+        let packed = row_major_order(&coords, &[40, 30], 5);
         let compared = row_major_order(&coords, &[usize::MAX, usize::MAX], 5);
-        assert_eq!(packed, Some(vec![3, 1, 4, 0, 2]));
-        assert_eq!(packed, compared);
+        assert_eq!(counted, Some(vec![3, 1, 4, 0, 2]));
+        assert_eq!(counted, packed);
+        assert_eq!(counted, compared);
     }
 
     #[test]

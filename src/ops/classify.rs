@@ -1,0 +1,242 @@
+//! Tests of single elements: infinite, NaN, finite, real.
+
+use crate::element::{Element, Real};
+use crate::ops::elementwise::Elementwise;
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+
+/// Each test as a function with a page, as a method of [`ClassifyOp`] and as a method of [`Tensor`]; what the pages
+/// have in common is said once, here.
+macro_rules! classify {
+    ($($(#[$sentence:meta])* fn $name:ident($bound:ident) $(#[$nan:meta])* => $(#[$examples:meta])*;)*) => {
+        /// What gives `ndarray` arrays the tests that tensors have of their own, when it is in scope (it is in the
+        /// [prelude](crate::prelude)).
+        pub trait ClassifyOp: Elementwise {
+            $(
+                #[doc = concat!("See [`", stringify!($name), "`].")]
+                fn $name(&self) -> Self::Mapped<bool>
+                where
+                    Self::Elem: $bound,
+                {
+                    $name(self)
+                }
+            )*
+        }
+
+        impl<X: Elementwise + ?Sized> ClassifyOp for X {}
+
+        $(
+            $(#[$sentence])*
+            ///
+            /// # Shapes
+            ///
+            /// The result has the shape, the format and the index type of `x` (for arrays: the dimension type), and
+            /// `bool` elements.
+            ///
+            /// # Implicit values
+            ///
+            /// The result stores what `x` stores (the pattern is shared), also where the answer is `false`. Its fill
+            /// is the answer for the fill of `x`.
+            ///
+            /// # NaN
+            ///
+            $(#[$nan])*
+            ///
+            /// # Gradient
+            ///
+            /// None: the answer is constant almost everywhere.
+            ///
+            /// # Errors
+            ///
+            /// None.
+            ///
+            /// # Complexity
+            ///
+            /// O(entries), for arrays O(elements).
+            ///
+            /// # Examples
+            ///
+            $(#[$examples])*
+            pub fn $name<X: Elementwise<Elem: $bound> + ?Sized>(x: &X) -> X::Mapped<bool> {
+                x.map_elements($bound::$name)
+            }
+        )*
+
+        impl<P: Pattern, T: Element> Tensor<P, T> {
+            $(
+                #[doc = concat!(
+                    "[`", stringify!($name), "`](crate::", stringify!($name), "()) of each element; the pattern is shared."
+                )]
+                pub fn $name(&self) -> Tensor<P, bool>
+                where
+                    T: $bound,
+                {
+                    $name(self)
+                }
+            )*
+        }
+    };
+}
+
+classify! {
+    /// Whether each element is `+inf`.
+    ///
+    /// *y*<sub>i</sub> = (*x*<sub>i</sub> = +∞)
+    ///
+    /// Integers and `bool` give `false`. A complex number has no sign, so this does not exist for complex elements.
+    fn isposinf(Real)
+    /// NaN gives `false`.
+    =>
+    /// ```
+    /// use lacuna::{CooTensor, isposinf};
+    /// use ndarray::arr1;
+    ///
+    /// let infinity = f64::INFINITY;
+    /// let x = CooTensor::new([4], vec![vec![0, 2]], vec![-infinity, infinity], f64::NAN)?;
+    /// let y = isposinf(&x);
+    /// assert_eq!(y.to_dense()?, arr1(&[false, false, true, false]).into_dyn());
+    /// assert_eq!(y.to_dense()?, isposinf(&x.to_dense()?));
+    /// assert!(y.shares_pattern_with(&x));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Complex elements do not compile, in a tensor or in an array:
+    ///
+    /// ```compile_fail,E0277
+    /// # use {lacuna::{CooTensor, isposinf}, num_complex::Complex};
+    /// isposinf(&CooTensor::full([2], Complex::new(0.0, 1.0)).unwrap());
+    /// ```
+    ///
+    /// ```compile_fail,E0277
+    /// # use {lacuna::isposinf, num_complex::Complex};
+    /// isposinf(&ndarray::arr1(&[Complex::new(0.0, 1.0)]));
+    /// ```
+    ///
+    /// Definition: [`numpy.isposinf`](https://numpy.org/doc/stable/reference/generated/numpy.isposinf.html).
+    ;
+
+    /// Whether each element is `-inf`.
+    ///
+    /// *y*<sub>i</sub> = (*x*<sub>i</sub> = −∞)
+    ///
+    /// Integers and `bool` give `false`. A complex number has no sign, so this does not exist for complex elements.
+    fn isneginf(Real)
+    /// NaN gives `false`.
+    =>
+    /// ```
+    /// use lacuna::{CsrTensor, isneginf};
+    /// use ndarray::arr2;
+    ///
+    /// let infinity = f64::INFINITY;
+    /// let x = CsrTensor::new([2, 2], vec![0, 1, 2], vec![0, 1], vec![infinity, 0.0], -infinity)?;
+    /// let y = isneginf(&x);
+    /// assert_eq!(y.to_dense()?, arr2(&[[false, true], [true, false]]).into_dyn());
+    /// assert_eq!(y.to_dense()?, isneginf(&x.to_dense()?));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Complex elements do not compile, in a tensor or in an array:
+    ///
+    /// ```compile_fail,E0277
+    /// # use {lacuna::{CsrTensor, isneginf}, num_complex::Complex};
+    /// isneginf(&CsrTensor::full([2, 2], Complex::new(0.0f32, 1.0)).unwrap());
+    /// ```
+    ///
+    /// ```compile_fail,E0277
+    /// # use {lacuna::isneginf, num_complex::Complex};
+    /// isneginf(&ndarray::arr1(&[Complex::new(0.0f32, 1.0)]));
+    /// ```
+    ///
+    /// Definition: [`numpy.isneginf`](https://numpy.org/doc/stable/reference/generated/numpy.isneginf.html).
+    ;
+
+    /// Whether each element is an infinity of either sign.
+    ///
+    /// *y*<sub>i</sub> = (|*x*<sub>i</sub>| = ∞)
+    ///
+    /// A complex number is infinite if either part is. Integers and `bool` give `false`.
+    fn isinf(Element)
+    /// NaN gives `false`; a complex number with one part NaN and the other infinite is infinite, and NaN.
+    =>
+    /// ```
+    /// use lacuna::{CooTensor, isinf};
+    /// use ndarray::arr1;
+    /// use num_complex::Complex;
+    ///
+    /// let x = CooTensor::new([3], vec![vec![0, 2]], vec![5.0, -f64::INFINITY], 0.0)?;
+    /// assert_eq!(isinf(&x).to_dense()?, arr1(&[false, false, true]).into_dyn());
+    /// assert_eq!(isinf(&x).to_dense()?, isinf(&x.to_dense()?));
+    /// assert_eq!(isinf(&arr1(&[Complex::new(f32::NAN, f32::INFINITY)])), arr1(&[true]));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`numpy.isinf`](https://numpy.org/doc/stable/reference/generated/numpy.isinf.html).
+    ;
+
+    /// Whether each element is NaN.
+    ///
+    /// *y*<sub>i</sub> = (*x*<sub>i</sub> ≠ *x*<sub>i</sub>)
+    ///
+    /// A complex number is NaN if either part is. Integers and `bool` give `false`.
+    fn isnan(Element)
+    /// Every NaN gives `true`, whatever its sign and payload.
+    =>
+    /// ```
+    /// use lacuna::{CooTensor, isnan};
+    /// use ndarray::arr1;
+    ///
+    /// let x = CooTensor::new([3], vec![vec![0, 2]], vec![5.0, f64::INFINITY], f64::NAN)?;
+    /// assert_eq!(isnan(&x).to_dense()?, arr1(&[false, true, false]).into_dyn());
+    /// assert_eq!(isnan(&x).to_dense()?, isnan(&x.to_dense()?));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`numpy.isnan`](https://numpy.org/doc/stable/reference/generated/numpy.isnan.html).
+    ;
+
+    /// Whether each element is neither infinite nor NaN.
+    ///
+    /// *y*<sub>i</sub> = (|*x*<sub>i</sub>| < ∞)
+    ///
+    /// A complex number is finite if both parts are. Integers and `bool` give `true`.
+    fn isfinite(Element)
+    /// NaN gives `false`.
+    =>
+    /// ```
+    /// use lacuna::{CooTensor, isfinite};
+    /// use ndarray::arr1;
+    ///
+    /// let x = CooTensor::new([3], vec![vec![0, 2]], vec![f64::NAN, f64::INFINITY], 0.0)?;
+    /// assert_eq!(isfinite(&x).to_dense()?, arr1(&[false, true, false]).into_dyn());
+    /// assert_eq!(isfinite(&x).to_dense()?, isfinite(&x.to_dense()?));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`numpy.isfinite`](https://numpy.org/doc/stable/reference/generated/numpy.isfinite.html).
+    ;
+
+    /// Whether each element has an imaginary part of zero.
+    ///
+    /// *y*<sub>i</sub> = (Im *x*<sub>i</sub> = 0)
+    ///
+    /// An imaginary part of `-0.0` is zero. Types without an imaginary part give `true`.
+    fn isreal(Element)
+    /// An imaginary part that is NaN is not zero; the real part does not matter, nor does a NaN of a type without an
+    /// imaginary part.
+    =>
+    /// ```
+    /// use lacuna::{CooTensor, isreal};
+    /// use ndarray::arr1;
+    /// use num_complex::Complex;
+    ///
+    /// let values = vec![Complex::new(f64::NAN, -0.0), Complex::new(1.0, f64::NAN)];
+    /// let x = CooTensor::new([3], vec![vec![0, 2]], values, Complex::new(0.0, 1.0))?;
+    /// assert_eq!(isreal(&x).to_dense()?, arr1(&[true, false, false]).into_dyn());
+    /// assert_eq!(isreal(&x).to_dense()?, isreal(&x.to_dense()?));
+    /// assert_eq!(isreal(&arr1(&[f32::NAN])), arr1(&[true]));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`numpy.isreal`](https://numpy.org/doc/stable/reference/generated/numpy.isreal.html).
+    ;
+}

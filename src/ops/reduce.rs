@@ -1,0 +1,128 @@
+//! What all reductions share: which axes go, what shape is left, and which entries meet in one cell.
+
+use std::sync::Arc;
+
+use crate::axes::Axes;
+use crate::error::{Error, Result};
+use crate::index::Index;
+use crate::kernels::group::Groups;
+use crate::kernels::sort;
+use crate::limit::default_limit;
+use crate::pattern::{CooPattern, CsrPattern, Pattern};
+use crate::shape::{Shape, saturating_product};
+
+/// A reduction over some axes of a shape.
+pub(crate) struct Reduction {
+    shape: Shape,
+    /// The axes that go, in increasing order.
+    reduced: Vec<usize>,
+    keep_dims: bool,
+}
+
+impl Reduction {
+    pub(crate) fn new(shape: &Shape, axes: &Axes) -> Result<Self> {
+        let reduced = axes.normalize(shape.rank())?;
+        Ok(Reduction { shape: shape.clone(), reduced, keep_dims: axes.keeps_dims() })
+    }
+
+    /// Whether no axis goes, so that each position is a group of its own.
+    pub(crate) fn is_elementwise(&self) -> bool {
+        self.reduced.is_empty()
+    }
+
+    /// The axes that go, in increasing order.
+    pub(crate) fn reduced(&self) -> &[usize] {
+        &self.reduced
+    }
+
+    /// The axes that stay, in increasing order.
+    pub(crate) fn kept(&self) -> Vec<usize> {
+        (0..self.shape.rank()).filter(|axis| !self.reduced.contains(axis)).collect()
+    }
+
+    /// The lengths of the axes that go.
+    pub(crate) fn reduced_lengths(&self) -> Vec<usize> {
+        self.reduced.iter().map(|&axis| self.shape[axis]).collect()
+    }
+
+    /// The lengths of the axes that stay.
+    pub(crate) fn kept_lengths(&self) -> Vec<usize> {
+        self.kept().iter().map(|&axis| self.shape[axis]).collect()
+    }
+
+    /// The number of positions of each group, `u64::MAX` where it does not fit.
+    pub(crate) fn extent(&self) -> u64 {
+        u64::try_from(saturating_product(&self.reduced_lengths())).unwrap_or(u64::MAX)
+    }
+
+    /// The shape of the result.
+    pub(crate) fn result_shape(&self) -> Shape {
+        if !self.keep_dims {
+            return self.kept_lengths().into();
+        }
+        let lengths = self.shape.iter().enumerate();
+        lengths.map(|(axis, &length)| if self.reduced.contains(&axis) { 1 } else { length }).collect()
+    }
+
+    /// The cell of the result that the position `coords` is reduced into.
+    pub(crate) fn cell_of(&self, coords: &[usize], cell: &mut Vec<usize>) {
+        cell.clear();
+        for (axis, &coord) in coords.iter().enumerate() {
+            match self.reduced.contains(&axis) {
+                false => cell.push(coord),
+                true if self.keep_dims => cell.push(0),
+                true => {}
+            }
+        }
+    }
+}
+
+/// A pattern that can be reduced over axes.
+pub(crate) trait Reduce: Pattern {
+    /// The pattern of the result, and for each of its entries the group of entries that meet there.
+    ///
+    /// The reduction is not elementwise: that case shares the pattern.
+    fn reduce(&self, operation: &'static str, reduction: &Reduction) -> Result<(Self, Groups)>;
+}
+
+impl<I: Index> Reduce for CooPattern<I> {
+    fn reduce(&self, _: &'static str, reduction: &Reduction) -> Result<(Self, Groups)> {
+        let kept = reduction.kept();
+        let coords: Vec<&[I]> = kept.iter().map(|&axis| self.coords(axis)).collect();
+        let groups = match kept.is_empty() {
+            true => Groups::of_all(self.nnz()),
+            false => Groups::of_coords(&coords, &reduction.kept_lengths(), self.nnz()),
+        };
+        let firsts = groups.firsts();
+        let zeros = Arc::new(vec![I::default(); firsts.len()]);
+        let axes = (0..self.shape().rank()).filter_map(|axis| match reduction.reduced.contains(&axis) {
+            false => Some(Arc::new(sort::gather(self.coords(axis), &firsts))),
+            true => reduction.keep_dims.then(|| Arc::clone(&zeros)),
+        });
+        Ok((CooPattern::from_valid(reduction.result_shape(), firsts.len(), axes.collect()), groups))
+    }
+}
+
+impl<I: Index> Reduce for CsrPattern<I> {
+    fn reduce(&self, operation: &'static str, reduction: &Reduction) -> Result<(Self, Groups)> {
+        let rank = self.shape().rank();
+        let limit = default_limit(self.index_bytes());
+        let shape = reduction.result_shape();
+        if reduction.reduced.len() == rank {
+            let groups = Groups::of_all(self.nnz());
+            let columns = Arc::new(vec![I::default(); groups.len()]);
+            let lanes = (0..groups.len()).map(|_| 0);
+            return Ok((CsrPattern::from_lanes(shape, lanes, columns, limit)?, groups));
+        }
+        if reduction.reduced != [rank - 1] {
+            let (axes, keep) = (reduction.reduced.clone(), if reduction.keep_dims { ".keep_dims()" } else { "" });
+            let instead = format!("x.to_coo().{operation}(Axes::from({axes:?}){keep})");
+            return Err(Error::CsrAxes { operation, axes, rank, instead });
+        }
+        let lanes = self.offsets().windows(2).enumerate().filter(|(_, ends)| ends[0] < ends[1]).map(|(lane, _)| lane);
+        let width = if reduction.keep_dims { 1 } else { self.shape()[rank - 2] };
+        let (lanes, columns): (Vec<_>, Vec<_>) = lanes.map(|lane| (lane / width, I::from_usize(lane % width))).unzip();
+        let pattern = CsrPattern::from_lanes(shape, lanes.into_iter(), Arc::new(columns), limit)?;
+        Ok((pattern, Groups::of_offsets(self.offsets())))
+    }
+}

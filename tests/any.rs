@@ -1,0 +1,332 @@
+//! `any` and its surrogate gradient against the reference, on every format, element type and layout.
+
+mod generators;
+mod reference;
+mod support;
+
+use generators::{Drawn, DrawnGrad, Reduction, batched, csr_reductions, endless, huge, reductions};
+use lacuna::prelude::*;
+use lacuna::{Axes, CooTensor, CsrTensor, Error, Tensor, any, any_backward};
+use ndarray::{ArrayD, IxDyn, arr1};
+use proptest::prelude::*;
+use reference::dense::{Dense, Sparse, reduced_coords, reduced_shape};
+use reference::{gradients, ops, structure};
+use support::*;
+
+// ---- the dense promise and the structure promise ----
+
+fn coo_equals_the_dense_result<T: Both + Drawn>() {
+    check(reductions::<T, f64>(), |Reduction { x, axes, normalised, keep_dims, .. }| {
+        let expected = ops::any(&x.to_dense(), &normalised, keep_dims);
+        let stored = structure::reduce(&x.coords(), &normalised, keep_dims);
+        let axes = axes_of(&axes, keep_dims);
+        assert_tensor(&coo(&x).any(&axes).unwrap(), &expected, &stored);
+        assert_tensor(&any(&coo_as::<T, u64>(&x), &axes).unwrap(), &expected, &stored);
+    });
+}
+
+fn csr_equals_the_dense_result<T: Both + Drawn>() {
+    check(csr_reductions::<T, f64>(), |Reduction { x, axes, normalised, keep_dims, .. }| {
+        let expected = ops::any(&x.to_dense(), &normalised, keep_dims);
+        let stored = structure::reduce(&x.coords(), &normalised, keep_dims);
+        let axes = axes_of(&axes, keep_dims);
+        assert_tensor(&csr(&x).any(&axes).unwrap(), &expected, &stored);
+        assert_tensor(&any(&csr_as::<T, usize>(&x), &axes).unwrap(), &expected, &stored);
+    });
+}
+
+fn arrays_of_any_layout_equal_the_reference<T: Both + Drawn>() {
+    check(reductions::<T, f64>(), |Reduction { x, axes, normalised, keep_dims, .. }| {
+        let dense = x.to_dense();
+        let expected = ops::any(&dense, &normalised, keep_dims);
+        for_each_layout(&dense, |_, view| {
+            assert_array(&view.any(axes_of(&axes, keep_dims)).unwrap(), &expected);
+        });
+    });
+}
+
+for_all_types!(coo_equals_the_dense_result, csr_equals_the_dense_result, arrays_of_any_layout_equal_the_reference);
+
+#[test]
+fn batches_with_different_numbers_of_entries_reduce_lane_by_lane() {
+    check((batched::<f64>(), any_bool()), |(x, keep_dims)| {
+        let last = [x.shape.len() - 1];
+        let expected = ops::any(&x.to_dense(), &last, keep_dims);
+        let stored = structure::reduce(&x.coords(), &last, keep_dims);
+        let axes = Axes::from(-1).with_keep_dims(keep_dims);
+        assert_tensor(&csr(&x).any(axes).unwrap(), &expected, &stored);
+    });
+}
+
+/// Shapes of more positions than memory, and than any integer, holds are reduced by what they store.
+fn shapes_without_a_dense_form_are_reduced_by_what_they_store<T: Both + Drawn>() {
+    let inputs = (prop_oneof![huge::<T>(), endless::<T>()], generators::axes_seeds(), any_bool());
+    check(inputs, |(x, axes, keep_dims)| {
+        let axes = axes.build(x.shape.len());
+        let normalised = axes.normalised(x.shape.len());
+        let found = coo_as::<T, u64>(&x).any(axes_of(&axes, keep_dims)).unwrap();
+        assert_eq!(**found.shape(), *reduced_shape(&x.shape, &normalised, keep_dims));
+        assert_eq!(stored_coords(&found), structure::reduce(&x.coords(), &normalised, keep_dims));
+        for (cell, value) in found.entries() {
+            assert_eq!(value, ops::any_cell(&x, &normalised, keep_dims, &cell), "cell {cell:?}");
+        }
+    });
+}
+
+for_all_types!(shapes_without_a_dense_form_are_reduced_by_what_they_store);
+
+// ---- the gradient promise ----
+
+/// The gradient in every combination of formats: of `x` and of the upstream gradient.
+fn gradients_agree_with_the_reference<T: Both + Drawn>() {
+    check(reductions::<T, f32>(), |Reduction { x, axes, normalised, keep_dims, upstream }| {
+        let dense = gradients::any_backward(&x.shape, &normalised, keep_dims, &upstream.to_dense());
+        let expected = x.pattern_of(&dense);
+        let axes = axes_of(&axes, keep_dims);
+        let tensor = coo(&x);
+        let from_coo = any_backward(&tensor, &coo_as::<f32, u64>(&upstream), &axes).unwrap();
+        assert_entries(&from_coo, &expected);
+        assert!(from_coo.shares_pattern_with(&tensor));
+        assert_entries(&tensor.any_backward(&csr(&upstream), &axes).unwrap(), &expected);
+        let array = array(&upstream.to_dense());
+        assert_entries(&tensor.any_backward(&array, &axes).unwrap(), &expected);
+        for_each_layout(&x.to_dense(), |_, view| {
+            assert_array(&any_backward(&view, &coo(&upstream), &axes).unwrap(), &dense);
+            assert_array(&view.any_backward(&array.view(), &axes).unwrap(), &dense);
+        });
+    });
+}
+
+fn csr_gradients_agree_with_the_reference<T: Both + Drawn>() {
+    check(csr_reductions::<T, f64>(), |Reduction { x, axes, normalised, keep_dims, upstream }| {
+        let dense = gradients::any_backward(&x.shape, &normalised, keep_dims, &upstream.to_dense());
+        let expected = x.pattern_of(&dense);
+        let axes = axes_of(&axes, keep_dims);
+        let tensor = csr(&x);
+        let found = tensor.any_backward(&coo(&upstream), &axes).unwrap();
+        assert_entries(&found, &expected);
+        assert!(found.shares_pattern_with(&tensor));
+        assert_entries(&any_backward(&tensor, &csr_as::<f64, u64>(&upstream), &axes).unwrap(), &expected);
+    });
+}
+
+for_all_types!(gradients_agree_with_the_reference, csr_gradients_agree_with_the_reference);
+
+/// The upstream gradient has a value for some of the cells that the result stores, and one where it stores none.
+#[test]
+fn gradients_reach_entries_of_shapes_without_a_dense_form() {
+    let gradients = proptest::collection::vec(proptest::option::of(f64::gradients()), 1..8);
+    check((huge::<i8>(), generators::axes_seeds(), gradients, f64::fills()), |(x, axes, gradients, fill)| {
+        let axes = axes.build(x.shape.len());
+        let normalised = axes.normalised(x.shape.len());
+        let shape = reduced_shape(&x.shape, &normalised, false);
+        let cells = x.coords().into_iter().map(|at| reduced_coords(&at, &normalised, false));
+        let stored = cells.chain([vec![0; shape.len()]]).zip(gradients.into_iter().cycle());
+        let entries = stored.filter_map(|(cell, gradient)| Some((cell, gradient?))).collect();
+        let upstream = Sparse::new(&shape, entries, fill);
+        let found = coo_as::<i8, u64>(&x).any_backward(&coo_as::<f64, u64>(&upstream), axes_of(&axes, false)).unwrap();
+        assert_eq!(stored_coords(&found), x.coords());
+        for (coords, value) in found.entries() {
+            let wanted = upstream.get(&reduced_coords(&coords, &normalised, false));
+            assert_eq!(value.to_bits(), wanted.to_bits());
+        }
+    });
+}
+
+// ---- the cases that the design documents ask for, by name ----
+
+/// A pattern of ones and stored zeros that is different along every axis.
+fn sample(shape: &[usize]) -> Sparse<f64> {
+    let positions = Dense::full(shape, 0.0);
+    let chosen = positions.coords().into_iter().enumerate().filter(|(at, _)| at % 3 == 0 || at % 7 == 2);
+    let value = |at: usize| if at.is_multiple_of(4) { 0.0 } else { at as f64 };
+    Sparse::new(shape, chosen.map(|(at, coords)| (coords, value(at))).collect(), 0.0)
+}
+
+/// An upstream gradient that is nowhere one, lacks cells and has others than the result.
+fn sample_upstream(shape: &[usize]) -> Sparse<f64> {
+    let positions = Dense::full(shape, 0.0);
+    let chosen = positions.coords().into_iter().enumerate().filter(|(at, _)| at % 5 != 1);
+    Sparse::new(shape, chosen.map(|(at, coords)| (coords, 0.25 + at as f64)).collect(), -2.0)
+}
+
+#[track_caller]
+fn check_case<P: lacuna::Pattern>(tensor: &Tensor<P, f64>, x: &Sparse<f64>, axes: Axes, normalised: &[usize])
+where
+    Tensor<P, f64>: AnyOp<Output = Tensor<P, bool>, Gradient<f64> = Tensor<P, f64>>,
+{
+    for keep_dims in [false, true] {
+        let axes = axes.clone().with_keep_dims(keep_dims);
+        let expected = ops::any(&x.to_dense(), normalised, keep_dims);
+        let stored = structure::reduce(&x.coords(), normalised, keep_dims);
+        assert_tensor(&tensor.any(&axes).unwrap(), &expected, &stored);
+        let upstream = sample_upstream(&expected.shape);
+        let dense = gradients::any_backward(&x.shape, normalised, keep_dims, &upstream.to_dense());
+        assert_entries(&tensor.any_backward(&coo(&upstream), &axes).unwrap(), &x.pattern_of(&dense));
+    }
+}
+
+#[track_caller]
+fn check_coo_over_each_axis_and_all(shape: &[usize]) {
+    let x = sample(shape);
+    let rank = shape.len();
+    for axis in 0..rank {
+        check_case(&coo(&x), &x, Axes::from(axis as isize), &[axis]);
+        check_case(&coo(&x), &x, Axes::from(axis as isize - rank as isize), &[axis]);
+    }
+    check_case(&coo(&x), &x, Axes::all(), &(0..rank).collect::<Vec<_>>());
+}
+
+#[test]
+fn coo_of_rank_1_over_each_axis_and_all() {
+    check_coo_over_each_axis_and_all(&[13]);
+}
+
+#[test]
+fn coo_of_rank_2_over_each_axis_and_all() {
+    check_coo_over_each_axis_and_all(&[5, 7]);
+}
+
+#[test]
+fn coo_of_rank_3_over_each_axis_and_all() {
+    check_coo_over_each_axis_and_all(&[4, 3, 5]);
+}
+
+#[test]
+fn coo_of_rank_6_over_each_axis_and_all() {
+    check_coo_over_each_axis_and_all(&[2, 3, 2, 4, 1, 3]);
+}
+
+#[test]
+fn coo_of_rank_9_over_each_axis_and_all() {
+    check_coo_over_each_axis_and_all(&[2, 1, 3, 2, 1, 2, 3, 2, 2]);
+}
+
+#[test]
+fn coo_of_rank_10_over_each_axis_and_all() {
+    check_coo_over_each_axis_and_all(&[2, 1, 2, 3, 1, 2, 2, 1, 3, 2]);
+}
+
+#[track_caller]
+fn check_csr_over_the_last_axis_and_all(shape: &[usize]) {
+    let x = sample(shape);
+    let last = shape.len() - 1;
+    check_case(&csr(&x), &x, Axes::from(-1), &[last]);
+    check_case(&csr(&x), &x, Axes::from(last as isize), &[last]);
+    check_case(&csr(&x), &x, Axes::all(), &(0..=last).collect::<Vec<_>>());
+    check_case(&csr(&x), &x, Axes::none(), &[]);
+}
+
+#[test]
+fn csr_of_rank_2() {
+    check_csr_over_the_last_axis_and_all(&[5, 7]);
+}
+
+#[test]
+fn csr_of_6_2_3() {
+    check_csr_over_the_last_axis_and_all(&[6, 2, 3]);
+}
+
+/// Reduced with a stride of columns instead of rows + 1, these four come out wrong while `[6, 2, 3]` is right by
+/// accident.
+#[test]
+fn csr_batches_whose_columns_are_not_rows_plus_1() {
+    for shape in [[2, 3, 3], [2, 3, 5], [2, 2, 4], [3, 4, 4]] {
+        check_csr_over_the_last_axis_and_all(&shape);
+    }
+}
+
+/// An upstream gradient of ones hides a backward pass that gives every row the gradient of the last one.
+#[test]
+fn each_row_gets_the_gradient_of_its_own() {
+    let x = CsrTensor::new([3, 2], vec![0, 1, 3, 4], vec![0, 0, 1, 1], vec![1.0; 4], 0.0).unwrap();
+    let dx = x.any_backward(&arr1(&[10.0, 20.0, 30.0]), -1).unwrap();
+    assert_eq!(dx.values(), [10.0, 20.0, 20.0, 30.0]);
+}
+
+#[test]
+fn a_nan_fill_does_not_reach_a_completely_stored_group() {
+    let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 0]], vec![0.0; 3], f64::NAN).unwrap();
+    assert_eq!(x.any(1).unwrap().values(), [false, true]);
+}
+
+#[test]
+fn an_empty_group_is_false_whatever_the_fill() {
+    let x = CooTensor::full([2, 0], f64::NAN).unwrap();
+    assert_eq!(x.any(1).unwrap().to_dense().unwrap(), arr1(&[false, false]).into_dyn());
+    assert!(!x.any(Axes::all()).unwrap().get(&[]).unwrap());
+}
+
+#[test]
+fn over_no_axes_the_pattern_is_shared() {
+    let x = coo(&sample(&[4, 5]));
+    assert!(x.any(Axes::none()).unwrap().shares_pattern_with(&x));
+    let scalar = CooTensor::new([], vec![], vec![f64::NAN], 0.0).unwrap();
+    assert!(scalar.any(Axes::all()).unwrap().get(&[]).unwrap());
+}
+
+#[test]
+fn broadcast_views_are_reduced_like_any_other() {
+    let row = arr1(&[0.0, 2.0, -0.0]);
+    let view = row.broadcast((4, 3)).unwrap();
+    assert_eq!(view.any(0).unwrap(), arr1(&[false, true, false]).into_dyn());
+    assert_eq!(view.any(-1).unwrap(), arr1(&[true; 4]).into_dyn());
+}
+
+// ---- both sides of the switch between counting and comparing ----
+
+/// Kept cells below and above two an entry: groups are counted on one side and sorted on the other.
+#[test]
+fn groups_are_the_same_by_counting_and_by_sorting() {
+    for columns in [8, 16, 17, 31, 32, 33, 1000] {
+        let mut x = Sparse::new(&[16, columns], Default::default(), 0.0);
+        for at in 0..16usize {
+            x.entries.insert(vec![at, (at * 7) % columns], if at % 3 == 0 { 0.0 } else { 1.0 });
+        }
+        check_case(&coo(&x), &x, Axes::from(0), &[0]);
+    }
+}
+
+// ---- errors ----
+
+#[test]
+fn axes_that_do_not_fit_are_refused() {
+    let x = CooTensor::full([2, 3], 0.0).unwrap();
+    assert_eq!(x.any(2).unwrap_err(), Error::AxisOutOfRange { axis: 2, rank: 2 });
+    assert_eq!(x.any(-3).unwrap_err(), Error::AxisOutOfRange { axis: -3, rank: 2 });
+    assert_eq!(x.any([1, -1]).unwrap_err(), Error::AxisRepeated { axis: 1, rank: 2 });
+    let scalar = CooTensor::full([], 0.0).unwrap();
+    assert_eq!(scalar.any(0).unwrap_err(), Error::AxisOutOfRange { axis: 0, rank: 0 });
+    assert_eq!(scalar.any(-1).unwrap_err(), Error::AxisOutOfRange { axis: -1, rank: 0 });
+}
+
+#[test]
+fn csr_over_another_axis_names_the_call_that_works() {
+    let x = CsrTensor::full([2, 3, 4], 0.0).unwrap();
+    let error = x.any(Axes::from([0, 1]).keep_dims()).unwrap_err();
+    assert!(matches!(&error, Error::CsrAxes { axes, rank: 3, .. } if axes == &[0, 1]));
+    assert!(error.to_string().ends_with("use x.to_coo().any(Axes::from([0, 1]).keep_dims())"), "{error}");
+    let upstream = ArrayD::from_elem(IxDyn(&[3, 4]), 1.0);
+    assert!(x.any_backward(&upstream, 0).unwrap_err().to_string().contains("x.to_coo().any_backward("));
+}
+
+#[test]
+fn an_upstream_gradient_of_another_shape_is_refused() {
+    let x = CooTensor::full([2, 3], 0.0).unwrap();
+    let error = x.any_backward(&arr1(&[1.0, 2.0, 3.0]), 1).unwrap_err();
+    assert_eq!(error.to_string(), "the upstream gradient must have shape [2], found [3]");
+    let kept = Axes::from(1).keep_dims();
+    assert!(matches!(x.any_backward(&arr1(&[1.0, 2.0]), kept), Err(Error::ShapeMismatch { .. })));
+}
+
+#[test]
+fn results_out_of_proportion_are_refused() {
+    let x = ArrayD::<f64>::zeros(IxDyn(&[1 << 40, 0]));
+    assert!(matches!(x.any(1), Err(Error::TooLarge { bytes: 0x100_0000_0000, .. })));
+    let lanes = CsrTensor::full([1 << 32, 0, 5], 0.0).unwrap();
+    assert!(matches!(lanes.any(-1), Err(Error::TooLarge { .. })));
+}
+
+fn any_bool() -> impl Strategy<Value = bool> {
+    proptest::bool::ANY
+}

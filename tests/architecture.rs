@@ -1,0 +1,158 @@
+//! The house stands as its plan says: imports run downward, outside crates are named in their rooms, nothing is unsafe.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The modules from the ground up. A module may import those of lower floors, and its own.
+const FLOORS: &[&[&str]] = &[
+    &["shape", "parallel"],
+    &["error"],
+    &["axes", "index", "element", "limit"],
+    &["kernels"],
+    &["pattern"],
+    &["tensor"],
+    &["coo", "csr"],
+    &["triplets", "format"],
+    &["convert"],
+    &["ops"],
+    &["io"],
+];
+
+/// What a kernel may know: no tensor, no pattern, no shape, no error.
+const KERNELS_MAY_IMPORT: &[&str] = &["kernels", "element", "index", "parallel"];
+
+/// Outside crates, and the only places that name them.
+const ROOMS: &[(&str, &[&str])] = &[
+    ("ndarray", &["convert", "ops", "io", "bin"]),
+    ("sprs", &["convert"]),
+    ("rayon", &["parallel"]),
+    ("hashbrown", &["kernels"]),
+    ("clap", &["bin"]),
+    ("zip", &["io"]),
+];
+
+fn source_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            source_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The module of each file and its lines of code: no comments, no documentation, no unit tests.
+fn modules() -> Vec<(String, String, Vec<String>)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    source_files(&root, &mut files);
+    files
+        .iter()
+        .map(|file| {
+            let name = file.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
+            let module = name.split('/').next().unwrap().trim_end_matches(".rs").to_string();
+            let text = fs::read_to_string(file).unwrap();
+            let code = text.split("#[cfg(test)]").next().unwrap();
+            let lines = code.lines().map(str::trim).filter(|line| !line.starts_with("//"));
+            (module, name, lines.map(str::to_string).collect())
+        })
+        .collect()
+}
+
+/// The modules that a line names behind `crate::`.
+fn imports(line: &str) -> Vec<String> {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices("crate::")
+        .filter(|(at, _)| !line[..*at].ends_with(|c: char| is_name(c) || c == '$'))
+        .map(|(at, found)| line[at + found.len()..].chars().take_while(|&c| is_name(c)).collect::<String>())
+        .filter(|name: &String| name.chars().next().is_some_and(char::is_lowercase))
+        .collect()
+}
+
+fn floor_of(module: &str) -> Option<usize> {
+    FLOORS.iter().position(|floor| floor.contains(&module))
+}
+
+#[test]
+fn imports_run_downward() {
+    let mut upward = Vec::new();
+    for (module, file, lines) in modules().iter().filter(|(module, ..)| module != "lib" && module != "bin") {
+        let floor = floor_of(module).unwrap_or_else(|| panic!("{file}: module {module} stands on no floor"));
+        for line in lines {
+            for import in imports(line) {
+                let allowed = &import == module || floor_of(&import).is_none_or(|below| below < floor);
+                if !allowed {
+                    upward.push(format!("{file}: {line}"));
+                }
+            }
+        }
+    }
+    assert!(upward.is_empty(), "imports that do not run downward:\n{}", upward.join("\n"));
+}
+
+#[test]
+fn a_kernel_knows_slices_only() {
+    for (_, file, lines) in modules().iter().filter(|(module, ..)| module == "kernels") {
+        for import in lines.iter().flat_map(|line| imports(line)) {
+            assert!(KERNELS_MAY_IMPORT.contains(&import.as_str()), "{file} imports {import}");
+        }
+    }
+}
+
+#[test]
+fn outside_crates_are_named_in_their_rooms() {
+    for (module, file, lines) in modules() {
+        for (outside, rooms) in ROOMS {
+            let named = |line: &String| {
+                line.match_indices(&format!("{outside}::"))
+                    .any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':'))
+            };
+            let offender = lines.iter().find(|line| named(line) && !line.contains(&format!("crate::{outside}")));
+            assert!(offender.is_none() || rooms.contains(&module.as_str()), "{file} names {outside}: {offender:?}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_unsafe() {
+    for (_, file, lines) in modules() {
+        let words = |line: &String| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "unsafe");
+        assert!(!lines.iter().any(words), "{file} holds the word unsafe");
+    }
+    let manifest = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();
+    assert!(manifest.contains("unsafe_code = \"forbid\""));
+}
+
+#[test]
+fn the_top_level_holds_what_was_agreed() {
+    const AGREED: &[&str] = &[
+        "Cargo.toml",
+        "Cargo.lock",
+        "src",
+        "tests",
+        "fuzz",
+        "benches",
+        "docs",
+        "README.md",
+        "LICENSE-MIT",
+        "LICENSE-APACHE",
+        "target",
+    ];
+    for entry in fs::read_dir(env!("CARGO_MANIFEST_DIR")).unwrap() {
+        let name = entry.unwrap().file_name().to_string_lossy().into_owned();
+        assert!(name.starts_with('.') || AGREED.contains(&name.as_str()), "{name} stands at the top level");
+    }
+}
+
+/// The detector detects: each rule is shown a line that breaks it.
+#[test]
+fn the_rules_can_fail() {
+    assert_eq!(imports("use crate::ops::any;"), ["ops"]);
+    assert_eq!(imports("let x = crate::io::read(crate::shape::step());"), ["io", "shape"]);
+    assert!(imports("$crate::Error lacuna_crate::ops").is_empty());
+    let floors: BTreeMap<_, _> = FLOORS.iter().flat_map(|floor| floor.iter()).map(|m| (*m, floor_of(m))).collect();
+    assert!(floors["ops"] > floors["pattern"] && floors["pattern"] > floors["shape"]);
+    assert!(modules().len() > 20, "the walk finds the sources");
+}

@@ -1,0 +1,10 @@
+//! The bridge between the library, the reference and the generators.
+
+// Every test includes this folder, and none uses all of it.
+#![allow(dead_code, unreachable_pub, unused_imports)]
+
+mod compare;
+mod properties;
+
+pub use compare::*;
+pub use properties::*;
