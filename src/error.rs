@@ -36,6 +36,26 @@ pub enum Error {
         entry: usize,
     },
 
+    /// A coordinate is negative; foreign layouts have signed ones.
+    #[error("index {index} on axis {axis} is negative, entry {entry}")]
+    NegativeIndex {
+        /// The coordinate.
+        index: i64,
+        /// The axis that it stands on.
+        axis: usize,
+        /// Which entry it belongs to, counted from 0.
+        entry: usize,
+    },
+
+    /// An offset of a compressed format is negative; foreign layouts have signed ones.
+    #[error("offset {offset} is negative, item {at} of the offsets")]
+    NegativeOffset {
+        /// The offset.
+        offset: i64,
+        /// Which item of the offsets it is, counted from 0.
+        at: usize,
+    },
+
     /// Entries do not increase strictly in row-major order.
     #[error(
         "entry {entry} at {coords:?} comes after {previous:?} and does not increase in row-major order; \

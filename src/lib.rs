@@ -84,6 +84,7 @@ mod tensor;
 mod triplets;
 
 pub use axes::Axes;
+pub use convert::{PaddleCsr, TorchCsr};
 pub use coo::CooTensor;
 pub use csr::CsrTensor;
 pub use element::{DType, Element, Float, Number, Real};
@@ -91,6 +92,12 @@ pub use error::{Error, Result};
 pub use index::{Index, Position};
 pub use ops::{AnyOp, Upstream, any, any_backward};
 pub use ops::{ClassifyOp, Elementwise, isfinite, isinf, isnan, isneginf, isposinf, isreal};
+pub use ops::{
+    EvenCount, MedianGradient, NanmedianBackwardOptions, NanmedianOp, NanmedianOptions, NanmedianStoredOp, nanmedian,
+    nanmedian_backward, nanmedian_backward_with, nanmedian_index, nanmedian_index_with, nanmedian_stored,
+    nanmedian_stored_backward, nanmedian_stored_backward_with, nanmedian_stored_index, nanmedian_stored_index_with,
+    nanmedian_stored_with, nanmedian_with,
+};
 pub use ops::{Indices, TakeMode, TakeOp, take, take_axis, take_axis_backward, take_backward};
 pub use ops::{IsinKind, IsinOp, IsinOptions, TestElements, isin, isin_with};
 pub use pattern::{CooPattern, CsrPattern, Pattern};
@@ -112,7 +119,7 @@ pub use triplets::{Duplicates, Triplets};
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub mod prelude {
-    pub use crate::ops::{AnyOp, ClassifyOp, IsinOp, TakeOp};
+    pub use crate::ops::{AnyOp, ClassifyOp, IsinOp, NanmedianOp, NanmedianStoredOp, TakeOp};
 }
 
 /// The documents of the repository: their snippets are run as tests.
