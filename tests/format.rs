@@ -55,8 +55,8 @@ fn shapes_of_any_size_are_printed_at_once() {
         coo.to_string(),
         "CooTensor<f64, u64> [1099511627776, 1099511627776], 0 stored of 1208925819614629174706176, fill 0.0"
     );
-    let lanes = CsrTensor::full([1 << 26, 3], 0u8).unwrap();
-    assert_eq!(format!("{lanes:?}"), "CsrTensor<u8, u32> [67108864, 3], 0 stored of 201326592, fill 0");
+    let lanes = CsrTensor::full([1 << 22, 3], 0u8).unwrap();
+    assert_eq!(format!("{lanes:?}"), "CsrTensor<u8, u32> [4194304, 3], 0 stored of 12582912, fill 0");
     let none = CooTensor::full([0, 4], true).unwrap();
     assert_eq!(none.to_string(), "CooTensor<bool, u32> [0, 4], 0 stored of 0, fill true");
     assert!(start.elapsed() < Duration::from_secs(20));
@@ -64,12 +64,12 @@ fn shapes_of_any_size_are_printed_at_once() {
 
 #[test]
 fn entries_after_many_empty_lanes_are_found_without_a_walk() {
-    let mut offsets = vec![0; 1 << 24];
+    let mut offsets = vec![0; 1 << 22];
     offsets.push(1);
-    let pattern = CsrPattern::new([1 << 24, 2], offsets, vec![1u32]).unwrap();
+    let pattern = CsrPattern::new([1 << 22, 2], offsets, vec![1u32]).unwrap();
     let start = Instant::now();
-    for _ in 0..100 {
-        assert!(format!("{pattern:?}").ends_with(": [16777215, 1]"));
+    for _ in 0..1000 {
+        assert!(format!("{pattern:?}").ends_with(": [4194303, 1]"));
     }
     assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
 }

@@ -216,6 +216,16 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// - `AxisTooLong`: a column does not fit `i64`;
     /// - `TooLarge`: many batches without rows, whose offsets need more than the larger of 1 GiB and 16 times this
     ///   tensor's bytes.
+    ///
+    /// ```
+    /// use lacuna::CsrTensor;
+    ///
+    /// let x = CsrTensor::new([2, 1, 3], vec![0, 2, 3], vec![0, 2, 1], vec![5, 6, 7], 0)?;
+    /// let paddle = x.to_paddle()?;
+    /// assert_eq!(paddle.crows, [0, 2, 0, 1]);
+    /// assert_eq!(CsrTensor::from_paddle([2, 1, 3], &paddle.crows, &paddle.cols, paddle.values)?, x);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
     pub fn to_paddle(&self) -> Result<PaddleCsr<T>> {
         let (crows, cols) = self.batched_indices("Paddle's layout")?;
         Ok(PaddleCsr { crows, cols, values: self.values().to_vec() })
@@ -228,6 +238,18 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// - those of [`to_paddle`](Tensor::to_paddle);
     /// - `UnevenBatches`: the batches do not hold equally many entries;
     /// - `TooLarge`: `ndarray` cannot hold the batch axes.
+    ///
+    /// ```
+    /// use lacuna::{CsrTensor, Error};
+    /// use ndarray::arr2;
+    ///
+    /// let even = CsrTensor::new([2, 1, 3], vec![0, 1, 2], vec![2, 1], vec![5, 6], 0)?;
+    /// assert_eq!(even.to_torch()?.crow_indices, arr2(&[[0, 1], [0, 1]]).into_dyn());
+    ///
+    /// let uneven = CsrTensor::new([2, 1, 3], vec![0, 2, 3], vec![0, 2, 1], vec![5, 6, 7], 0)?;
+    /// assert_eq!(uneven.to_torch().unwrap_err(), Error::UnevenBatches { batch: 1, expected: 2, found: 1 });
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
     pub fn to_torch(&self) -> Result<TorchCsr<T>> {
         let (crows, cols) = self.batched_indices("PyTorch's layout")?;
         let (batch, rows, _) = split(self.shape())?;

@@ -124,6 +124,14 @@ impl<T: Element, I: Index> Triplets<T, I> {
     /// # Errors
     ///
     /// `RankMismatch`: the rank is not 2; `FillNotZero`: the fill is not zero.
+    ///
+    /// ```
+    /// use lacuna::Triplets;
+    ///
+    /// let triplets = Triplets::from_arrays([2, 3], vec![vec![1u32, 0], vec![2, 1]], vec![4.0, 2.0])?;
+    /// assert_eq!(triplets.into_sprs()?.col_inds(), [2, 1]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
     pub fn into_sprs(self) -> Result<TriMatI<T, I>>
     where
         I: SpIndex,
@@ -175,6 +183,16 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     /// # Errors
     ///
     /// `RankMismatch`: the rank is not 2; `FillNotZero`: the fill is not zero.
+    ///
+    /// ```
+    /// use lacuna::{CooTensor, Duplicates};
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![1, 2]], vec![2.0, 4.0], 0.0)?;
+    /// let matrix = x.clone().into_sprs()?;
+    /// assert_eq!(matrix.row_inds(), [0, 1]);
+    /// assert_eq!(CooTensor::from_sprs(&matrix, Duplicates::Error)?, x);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
     pub fn into_sprs(self) -> Result<TriMatI<T, I>>
     where
         I: SpIndex,
@@ -276,6 +294,15 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// # Errors
     ///
     /// Those of [`as_sprs`](Tensor::as_sprs).
+    ///
+    /// ```
+    /// use lacuna::CsrTensor;
+    ///
+    /// let x = CsrTensor::new([2, 2], vec![0, 1, 2], vec![1, 0], vec![2.0, 3.0], 0.0)?;
+    /// let columns = x.columns().as_ptr();
+    /// assert_eq!(x.into_sprs()?.indices().as_ptr(), columns);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
     pub fn into_sprs(self) -> Result<CsMatI<T, I, usize>>
     where
         I: SpIndex,
@@ -292,6 +319,14 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     ///
     /// Those of [`as_sprs`](Tensor::as_sprs), and `TooLarge`: the offsets of the columns need more than the larger of
     /// 1 GiB and 16 times this tensor's bytes.
+    ///
+    /// ```
+    /// use lacuna::CsrTensor;
+    ///
+    /// let x = CsrTensor::new([2, 2], vec![0, 2, 3], vec![0, 1, 0], vec![1, 2, 3], 0)?;
+    /// assert_eq!(x.to_sprs_csc()?.data(), [1, 3, 2]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
     pub fn to_sprs_csc(&self) -> Result<CsMatI<T, I, usize>>
     where
         I: SpIndex,
