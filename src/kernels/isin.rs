@@ -104,24 +104,28 @@ impl<'a, T: Element> Membership<'a, T> {
         }
         Membership::Sorted(keys)
     }
+
+    /// Whether each value is a member, or with `invert` whether it is not: one tight loop for each form of the set.
+    pub(crate) fn contains_each(&self, values: &[T], invert: bool) -> Vec<bool> {
+        match self {
+            // Copied into the loop: behind a reference they would be read again for each value.
+            &Membership::VeryFew(members) => parallel::map(values, move |value| equals_any(&members, value) != invert),
+            &Membership::Few(members) => parallel::map(values, move |value| equals_any(&members, value) != invert),
+            Membership::All(members) => parallel::map(values, move |value| equals_any(members, value) != invert),
+            Membership::Table(table) => parallel::map(values, move |value| table.contains(value) != invert),
+            Membership::Hash(keys) => {
+                parallel::map(values, move |value| value.key().is_some_and(|key| keys.contains(&key)) != invert)
+            }
+            Membership::Sorted(keys) => parallel::map(values, move |value| {
+                value.key().is_some_and(|key| keys.binary_search(&key).is_ok()) != invert
+            }),
+        }
+    }
 }
 
 /// Whether `value` is equal to any of `members`; leaves none out, so that no branch is mispredicted.
-#[inline]
-pub(crate) fn equals_any<T: Element>(members: &[T], value: T) -> bool {
+fn equals_any<T: Element>(members: &[T], value: T) -> bool {
     members.iter().fold(false, |found, &member| found | (member == value))
-}
-
-/// Whether the key of `value` is among `keys`.
-#[inline]
-pub(crate) fn is_hashed<T: Element>(keys: &HashSet<T::Key>, value: T) -> bool {
-    value.key().is_some_and(|key| keys.contains(&key))
-}
-
-/// Whether the key of `value` is among the sorted `keys`.
-#[inline]
-pub(crate) fn is_sorted_in<T: Element>(keys: &[T::Key], value: T) -> bool {
-    value.key().is_some_and(|key| keys.binary_search(&key).is_ok())
 }
 
 /// The integers from the smallest to the greatest test element.

@@ -2,6 +2,7 @@
 
 use crate::element::{Element, Real};
 use crate::ops::elementwise::Elementwise;
+use crate::parallel;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -58,7 +59,7 @@ macro_rules! classify {
             ///
             $(#[$examples])*
             pub fn $name<X: Elementwise<Elem: $bound> + ?Sized>(x: &X) -> X::Mapped<bool> {
-                x.map_elements($bound::$name)
+                x.map_slices(|elements| parallel::map(elements, $bound::$name))
             }
         )*
 

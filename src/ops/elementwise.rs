@@ -3,9 +3,11 @@
 use ndarray::{Array, ArrayBase, Data, Dimension, ShapeBuilder};
 
 use crate::element::Element;
-use crate::parallel;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
+
+/// The elements that are gathered at once: enough for several threads, few enough for the cache.
+const PIECE: usize = 1 << 17;
 
 /// What elementwise operations take: tensors of both formats, and `ndarray` arrays and views of any layout.
 ///
@@ -18,18 +20,14 @@ pub trait Elementwise: sealed::Sealed {
     type Mapped<U: Element>;
 
     /// The number of elements that are worked on: the stored entries and the fill, or all elements of an array.
+    #[doc(hidden)]
     fn element_count(&self) -> usize;
 
-    /// `f` of every element; of a sparse tensor that is every stored value, and once the fill.
+    /// `f` of all elements, slice by slice: it gives one item for each that it is given, and looks at each alone.
     ///
-    /// ```
-    /// use lacuna::Elementwise;
-    /// use ndarray::arr2;
-    ///
-    /// let dense = arr2(&[[1, 2], [3, 4]]);
-    /// assert_eq!(dense.map_elements(|element| element > 2), arr2(&[[false, false], [true, true]]));
-    /// ```
-    fn map_elements<U: Element>(&self, f: impl Fn(Self::Elem) -> U + Send + Sync) -> Self::Mapped<U>;
+    /// Slices, so that the loops of an operation are compiled once for a type of elements, not once for a format.
+    #[doc(hidden)]
+    fn map_slices<U: Element>(&self, f: impl Fn(&[Self::Elem]) -> Vec<U>) -> Self::Mapped<U>;
 }
 
 impl<P: Pattern, T: Element> Elementwise for Tensor<P, T> {
@@ -40,8 +38,9 @@ impl<P: Pattern, T: Element> Elementwise for Tensor<P, T> {
         self.nnz().saturating_add(1)
     }
 
-    fn map_elements<U: Element>(&self, f: impl Fn(T) -> U + Send + Sync) -> Tensor<P, U> {
-        self.map_values(f)
+    fn map_slices<U: Element>(&self, f: impl Fn(&[T]) -> Vec<U>) -> Tensor<P, U> {
+        let fill = f(&[self.fill()])[0];
+        Tensor::from_valid(self.pattern().clone(), f(self.values()), fill)
     }
 }
 
@@ -53,17 +52,26 @@ impl<S: Data<Elem: Element>, D: Dimension> Elementwise for ArrayBase<S, D> {
         self.len()
     }
 
-    fn map_elements<U: Element>(&self, f: impl Fn(S::Elem) -> U + Send + Sync) -> Array<U, D> {
-        let (items, columns_first) = match self.as_slice() {
-            Some(items) => (Some(items), false),
-            None => (self.t().to_slice(), true),
+    fn map_slices<U: Element>(&self, f: impl Fn(&[S::Elem]) -> Vec<U>) -> Array<U, D> {
+        let (items, columns_first) = match (self.as_slice(), self.t().to_slice()) {
+            (Some(rows), _) => (f(rows), false),
+            (None, Some(columns)) => (f(columns), true),
+            (None, None) => (map_gathered(self.iter().copied(), f), false),
         };
-        match items {
-            Some(items) => Array::from_shape_vec(self.raw_dim().set_f(columns_first), parallel::map(items, f))
-                .expect("one item for each position"),
-            None => self.mapv(f),
-        }
+        Array::from_shape_vec(self.raw_dim().set_f(columns_first), items).expect("one item for each position")
     }
+}
+
+/// `f` of elements that do not lie in one slice, gathered piece by piece.
+fn map_gathered<T: Element, U>(mut elements: impl ExactSizeIterator<Item = T>, f: impl Fn(&[T]) -> Vec<U>) -> Vec<U> {
+    let mut mapped = Vec::with_capacity(elements.len());
+    let mut piece = Vec::with_capacity(elements.len().min(PIECE));
+    while elements.len() > 0 {
+        piece.clear();
+        piece.extend(elements.by_ref().take(PIECE));
+        mapped.extend(f(&piece));
+    }
+    mapped
 }
 
 mod sealed {

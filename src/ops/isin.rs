@@ -6,7 +6,7 @@ use ndarray::{ArrayBase, Axis, Data, Dimension, Slice};
 
 use crate::element::Element;
 use crate::error::{Error, Result};
-use crate::kernels::isin::{Membership, Span, Table, equals_any, is_hashed, is_sorted_in};
+use crate::kernels::isin::{Membership, Span, Table};
 use crate::limit::{default_limit, guard};
 use crate::ops::elementwise::Elementwise;
 use crate::pattern::Pattern;
@@ -211,7 +211,8 @@ pub fn isin<'a, X: Elementwise + ?Sized>(
     test_elements: impl Into<TestElements<'a, X::Elem>>,
 ) -> X::Mapped<bool> {
     let test_elements = test_elements.into();
-    ask(x, Membership::auto(test_elements.as_slice(), x.element_count()), false)
+    let membership = Membership::auto(test_elements.as_slice(), x.element_count());
+    x.map_slices(|elements| membership.contains_each(elements, false))
 }
 
 /// [`isin()`] with [`IsinOptions`]: the answer inverted, a hint, an algorithm by name.
@@ -282,7 +283,7 @@ pub fn isin_with<'a, X: Elementwise + ?Sized>(
         IsinKind::Table => Membership::Table(checked_table(members, count)?),
         IsinKind::Hash => Membership::hash(members),
     };
-    Ok(ask(x, membership, options.invert))
+    Ok(x.map_slices(|elements| membership.contains_each(elements, options.invert)))
 }
 
 /// The table of the test elements, unless their type or its size forbids one.
@@ -299,20 +300,6 @@ fn checked_table<T: Element>(members: &[T], count: usize) -> Result<Table> {
         ))
     })?;
     Ok(Table::new(members, span))
-}
-
-/// Whether each element is a member, or with `invert` whether it is not: one tight loop for each form of the set.
-///
-/// The loops own what they ask: behind a reference the compiler would read it again for each element.
-fn ask<X: Elementwise + ?Sized>(x: &X, membership: Membership<'_, X::Elem>, invert: bool) -> X::Mapped<bool> {
-    match membership {
-        Membership::VeryFew(members) => x.map_elements(move |value| equals_any(&members, value) != invert),
-        Membership::Few(members) => x.map_elements(move |value| equals_any(&members, value) != invert),
-        Membership::All(members) => x.map_elements(move |value| equals_any(members, value) != invert),
-        Membership::Table(table) => x.map_elements(move |value| table.contains(value) != invert),
-        Membership::Hash(keys) => x.map_elements(move |value| is_hashed(&keys, value) != invert),
-        Membership::Sorted(keys) => x.map_elements(move |value| is_sorted_in(&keys, value) != invert),
-    }
 }
 
 impl<P: Pattern, T: Element> Tensor<P, T> {

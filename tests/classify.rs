@@ -1,0 +1,214 @@
+//! `isposinf`, `isneginf`, `isinf`, `isnan`, `isfinite` and `isreal` against the reference.
+
+mod generators;
+mod reference;
+mod support;
+
+use generators::{Drawn, endless, huge, sparse};
+use lacuna::prelude::*;
+use lacuna::{CooTensor, CsrTensor, isfinite, isinf, isnan, isneginf, isposinf, isreal};
+use ndarray::{Array, Array2, Axis, Slice, arr1, arr2};
+use num_complex::Complex;
+use proptest::prelude::*;
+use reference::dense::{Dense, Sparse};
+use reference::ops;
+use reference::scalar::RealScalar;
+use support::*;
+
+/// One test in every form (function and method; COO, CSR and arrays of any layout) against the reference.
+macro_rules! agree_with_the_reference {
+    ($x:expr, $($test:ident),*) => {$({
+        let x = $x;
+        let expected = ops::$test(&x.to_dense());
+        let (tensor, compressed) = (coo(x), csr_as::<_, u64>(x));
+        for found in [$test(&tensor), tensor.$test()] {
+            assert_tensor(&found, &expected, &x.coords());
+            assert!(found.shares_pattern_with(&tensor));
+        }
+        for found in [$test(&compressed), compressed.$test()] {
+            assert_tensor(&found, &expected, &x.coords());
+            assert!(found.shares_pattern_with(&compressed));
+        }
+        for_each_layout(&x.to_dense(), |_, view| {
+            assert_array(&$test(&view), &expected);
+            assert_array(&view.$test(), &expected);
+        });
+    })*};
+}
+
+fn all_formats_equal_the_dense_result<T: Both + Drawn>() {
+    check(sparse::<T>(), |x| {
+        agree_with_the_reference!(&x, isinf, isnan, isfinite, isreal);
+    });
+}
+
+fn signed_tests_equal_the_dense_result<T: Both + Drawn + lacuna::Real + RealScalar>() {
+    check(sparse::<T>(), |x| {
+        agree_with_the_reference!(&x, isposinf, isneginf);
+    });
+}
+
+/// Shapes of more positions than memory, and than any integer, holds are answered by what they store.
+#[test]
+fn shapes_without_a_dense_form_are_answered_by_what_they_store() {
+    check(prop_oneof![huge::<f64>(), endless::<f64>()], |x| {
+        let of_one = |value: f64| ops::isnan(&Dense::new(&[], vec![value])).data[0];
+        let entries = x.entries.iter().map(|(at, &value)| (at.clone(), of_one(value))).collect();
+        let expected = Sparse::new(&x.shape, entries, of_one(x.fill));
+        assert_entries(&isnan(&coo_as::<_, usize>(&x)), &expected);
+    });
+}
+
+for_all_types!(all_formats_equal_the_dense_result);
+for_real_types!(signed_tests_equal_the_dense_result);
+
+// ---- the cases that the design documents ask for, by name ----
+
+/// The answers for the stored values and, last, for the fill: by COO, by CSR, and for the values by arrays.
+macro_rules! assert_answers {
+    ($values:expr, $fill:expr, $($test:ident: $expected:expr),* $(,)?) => {$({
+        let (values, expected) = ($values, $expected);
+        let count = values.len();
+        let columns: Vec<u32> = (0..count as u32).collect();
+        let x = CooTensor::new([count + 1], vec![columns.clone()], values.to_vec(), $fill).unwrap();
+        assert_eq!($test(&x).values(), &expected[..count], stringify!($test));
+        assert_eq!(x.$test().fill(), expected[count], stringify!($test));
+        let x = CsrTensor::new([1, count + 1], vec![0, count], columns, values.to_vec(), $fill).unwrap();
+        assert_eq!($test(&x).values(), &expected[..count], stringify!($test));
+        assert_eq!(x.$test().fill(), expected[count], stringify!($test));
+        assert_eq!(arr1(&values).$test(), arr1(&expected[..count]), stringify!($test));
+    })*};
+}
+
+macro_rules! floats {
+    ($($name:ident: $type:ident, $signalling:expr, $negative:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            let infinity = $type::INFINITY;
+            let payloads = [$type::NAN, $type::from_bits($signalling), $type::from_bits($negative)];
+            assert_answers!(payloads, -$type::NAN,
+                isposinf: [false; 4], isneginf: [false; 4], isinf: [false; 4],
+                isnan: [true; 4], isfinite: [false; 4], isreal: [true; 4],
+            );
+            assert_answers!([infinity, -infinity, $type::MAX, $type::MIN], infinity,
+                isposinf: [true, false, false, false, true],
+                isneginf: [false, true, false, false, false],
+                isinf: [true, true, false, false, true],
+                isnan: [false; 5],
+                isfinite: [false, false, true, true, false],
+                isreal: [true; 5],
+            );
+            assert_answers!([0.0, -0.0, $type::from_bits(1), 1.5], -infinity,
+                isposinf: [false; 5],
+                isneginf: [false, false, false, false, true],
+                isinf: [false, false, false, false, true],
+                isnan: [false; 5],
+                isfinite: [true, true, true, true, false],
+                isreal: [true; 5],
+            );
+        }
+    )*};
+}
+
+floats! {
+    float32: f32, 0x7f80_0001, 0xffc0_beef;
+    float64: f64, 0x7ff0_0000_0000_0001, 0xfff8_0000_dead_beef;
+}
+
+macro_rules! integers {
+    ($($name:ident: $type:ident;)*) => {$(
+        #[test]
+        fn $name() {
+            assert_answers!([0, 1, $type::MIN, $type::MAX], $type::MAX - 1,
+                isposinf: [false; 5], isneginf: [false; 5], isinf: [false; 5],
+                isnan: [false; 5], isfinite: [true; 5], isreal: [true; 5],
+            );
+        }
+    )*};
+}
+
+integers! { int8: i8; int16: i16; int32: i32; int64: i64; uint8: u8; uint16: u16; uint32: u32; uint64: u64; }
+
+#[test]
+fn boolean() {
+    assert_answers!([false, true], true,
+        isposinf: [false; 3], isneginf: [false; 3], isinf: [false; 3],
+        isnan: [false; 3], isfinite: [true; 3], isreal: [true; 3],
+    );
+}
+
+macro_rules! complexes {
+    ($($name:ident: $part:ident;)*) => {$(
+        #[test]
+        fn $name() {
+            let (infinity, nan) = ($part::INFINITY, $part::NAN);
+            let c = Complex::<$part>::new;
+            assert_answers!([c(1.0, 0.0), c(1.0, -0.0), c(nan, -0.0), c(1.0, nan), c(0.0, 2.0)], c(infinity, 0.0),
+                isreal: [true, true, true, false, false, true],
+                isnan: [false, false, true, true, false, false],
+                isinf: [false, false, false, false, false, true],
+                isfinite: [true, true, false, false, true, false],
+            );
+            assert_answers!([c(-infinity, nan), c(nan, infinity), c(0.0, -infinity), c(nan, nan)], c(-nan, 1.0),
+                isreal: [false; 5],
+                isnan: [true, true, false, true, true],
+                isinf: [true, true, true, false, false],
+                isfinite: [false; 5],
+            );
+        }
+    )*};
+}
+
+complexes! { complex64: f32; complex128: f64; }
+
+#[cfg(feature = "half")]
+#[test]
+fn float16_and_bfloat16() {
+    use half::{bf16, f16};
+    assert_answers!([f16::INFINITY, f16::NEG_INFINITY, f16::MAX, f16::from_bits(0x7c01)], f16::NEG_ZERO,
+        isposinf: [true, false, false, false, false], isneginf: [false, true, false, false, false],
+        isinf: [true, true, false, false, false], isnan: [false, false, false, true, false],
+        isfinite: [false, false, true, false, true], isreal: [true; 5],
+    );
+    assert_answers!([bf16::INFINITY, bf16::NEG_INFINITY, bf16::MIN, bf16::from_bits(0xff81)], bf16::NEG_ZERO,
+        isposinf: [true, false, false, false, false], isneginf: [false, true, false, false, false],
+        isinf: [true, true, false, false, false], isnan: [false, false, false, true, false],
+        isfinite: [false, false, true, false, true], isreal: [true; 5],
+    );
+}
+
+#[test]
+fn empty_tensors_and_rank_0_have_an_answer() {
+    assert!(isnan(&CooTensor::full([0, 3], f64::NAN).unwrap()).fill());
+    assert_eq!(isnan(&CsrTensor::full([], f32::NAN).unwrap()).get(&[]), Ok(true));
+    assert_eq!(isfinite(&arr2::<f32, 0>(&[])).dim(), (0, 0));
+    let scalar = CooTensor::new([], vec![], vec![f64::NEG_INFINITY], 0.0).unwrap();
+    assert_eq!(scalar.isneginf().get(&[]), Ok(true));
+}
+
+#[test]
+fn the_dimension_type_and_the_layout_of_an_array_stay() {
+    let x = arr2(&[[1.0, f64::NAN, 3.0], [4.0, 5.0, f64::NAN]]);
+    let found: Array2<bool> = x.t().isnan();
+    assert_eq!(found, arr2(&[[false, false], [true, false], [false, true]]));
+    assert_eq!(found.strides(), [1, 3]);
+    let backward = x.slice_axis(Axis(0), Slice::new(0, None, -1));
+    assert_eq!(backward.isnan(), arr2(&[[false, false, true], [false, true, false]]));
+    assert_eq!(x.row(0).broadcast((2, 3)).unwrap().isnan(), arr2(&[[false, true, false], [false, true, false]]));
+}
+
+/// Values by the hundred thousand are shared out among threads.
+#[test]
+fn many_values_have_the_same_answers() {
+    let value = |at: usize| [f64::NAN, 1.0, f64::INFINITY, f64::NEG_INFINITY, 0.0][at % 5];
+    let x = Array::from_shape_fn((500, 400), |(row, column)| value(row * 400 + column));
+    let expect = |which: fn(f64) -> bool| x.map(|&element| which(element));
+    let entries = (0..200_000u32).collect();
+    let tensor = CooTensor::new([200_000], vec![entries], x.iter().copied().collect(), 0.0).unwrap();
+    assert_eq!(x.isnan(), expect(f64::is_nan));
+    assert_eq!(x.t().isnan(), expect(f64::is_nan).reversed_axes());
+    assert_eq!(x.isinf(), expect(f64::is_infinite));
+    assert_eq!(x.isfinite(), expect(f64::is_finite));
+    assert_eq!(tensor.isposinf().values(), expect(|element| element == f64::INFINITY).as_slice().unwrap());
+    assert_eq!(tensor.isneginf().values(), expect(|element| element == f64::NEG_INFINITY).as_slice().unwrap());
+}
