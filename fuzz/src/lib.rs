@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use arbitrary::{Arbitrary, Result, Unstructured};
-use lacuna::Axes;
+use lacuna::io::{FileFormat, ReadOptions, WriteOptions, read_from, write_to};
+use lacuna::{Axes, Error};
+use ndarray::{ArrayD, IxDyn};
 
 #[path = "../../tests/support/compare.rs"]
 #[allow(dead_code)]
@@ -11,7 +13,7 @@ pub mod compare;
 #[path = "../../tests/reference/mod.rs"]
 pub mod reference;
 
-use reference::dense::{Sparse, reduced_shape, size, unravel};
+use reference::dense::{Dense, Sparse, reduced_shape, size, unravel};
 use reference::scalar::Scalar;
 
 /// An element type that is drawn with many ties and all its oddities.
@@ -113,5 +115,40 @@ impl Reduction {
     /// The shape of the result.
     pub fn result_shape(&self, shape: &[usize]) -> Vec<usize> {
         reduced_shape(shape, &self.normalised, self.keep_dims)
+    }
+}
+
+/// Items to take: of rank 0 to 2, in and out of the range of `length` elements.
+pub fn indices(u: &mut Unstructured<'_>, length: usize) -> Result<Dense<i128>> {
+    let shape: &[usize] = u.choose(&[&[][..], &[0], &[1], &[3], &[5], &[2, 3], &[2, 0]])?;
+    let draw = |u: &mut Unstructured<'_>| -> Result<i128> {
+        let length = length as i128;
+        match u.int_in_range(0..=7)? {
+            0 => Ok(i128::from(u.arbitrary::<i64>()?)),
+            1 => u.int_in_range(-2 * length - 1..=2 * length + 1),
+            _ => u.int_in_range(-length..=(length - 1).max(-length)),
+        }
+    };
+    let data = (0..size(shape)).map(|_| draw(u)).collect::<Result<Vec<i128>>>()?;
+    Ok(Dense::new(shape, data))
+}
+
+/// The items as the library takes them.
+pub fn given(indices: &Dense<i128>) -> ArrayD<i64> {
+    let items = indices.data.iter().map(|&index| index as i64).collect();
+    ArrayD::from_shape_vec(IxDyn(&indices.shape), items).expect("one item a position")
+}
+
+/// Reads `data` in one format; what it says is a tensor is written and read again, and must be the same.
+pub fn read_and_write_back(data: &[u8], format: FileFormat) {
+    let options = ReadOptions::default();
+    let Ok(tensor) = read_from(data, format, &options) else { return };
+    let mut written = Vec::new();
+    match write_to(&mut written, format, &tensor, &WriteOptions::default()) {
+        Ok(()) => {
+            let again = read_from(written.as_slice(), format, &options).expect("what was written can be read");
+            assert!(again.same_as(&tensor), "{again:?} is not {tensor:?}");
+        }
+        Err(error) => assert!(matches!(error, Error::NotRepresentable { .. } | Error::TooLarge { .. }), "{error}"),
     }
 }
