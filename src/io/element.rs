@@ -255,9 +255,7 @@ fn split_complex(text: &[u8]) -> (&[u8], Option<&[u8]>) {
     let Some(body) = text.strip_suffix(b"j").or_else(|| text.strip_suffix(b"i")) else {
         return (text, None);
     };
-    let is_split = |at: &usize| {
-        matches!(body[*at], b'+' | b'-') && *at > 0 && !matches!(body[at - 1], b'e' | b'E')
-    };
+    let is_split = |at: &usize| matches!(body[*at], b'+' | b'-') && *at > 0 && !matches!(body[at - 1], b'e' | b'E');
     match (0..body.len()).rev().find(is_split) {
         Some(at) => (&body[..at], Some(&body[at..])),
         None => (b"", Some(body)),
@@ -279,7 +277,10 @@ mod tests {
         for value in [0.1, -0.0, f64::MIN_POSITIVE / 8.0, f64::MAX, 1e23, f64::INFINITY, f64::NEG_INFINITY] {
             assert_eq!(f64::parse(&printed(value)).unwrap().to_bits(), value.to_bits());
         }
-        assert_eq!((printed(f64::NAN), printed(-f64::NAN), printed(f64::INFINITY)), ("nan".into(), "nan".into(), "inf".into()));
+        assert_eq!(
+            (printed(f64::NAN), printed(-f64::NAN), printed(f64::INFINITY)),
+            ("nan".into(), "nan".into(), "inf".into())
+        );
         assert_eq!(printed(i64::MIN), "-9223372036854775808");
     }
 

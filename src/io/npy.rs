@@ -117,7 +117,8 @@ impl<R: Read> Source<R> {
             let found = self.fill(&mut buffer[..wanted * size_of::<T>()])?;
             for bytes in buffer[..found].chunks_exact(size_of::<T>()) {
                 let value = T::from_bytes(bytes, big_endian);
-                let value = value.ok_or_else(|| self.error(&format!("element {read}"), "neither 0 nor 1, so no bool"))?;
+                let value =
+                    value.ok_or_else(|| self.error(&format!("element {read}"), "neither 0 nor 1, so no bool"))?;
                 visit(value)?;
                 read += 1;
             }
@@ -336,7 +337,8 @@ pub(crate) fn read(reader: impl Read, options: &ReadOptions) -> Result<AnyTensor
     let mut source = Source::new(reader, "");
     let header = Header::read(&mut source)?;
     let dtype = header.dtype(&source)?;
-    let tensor = dispatch_dtype!(dtype, T => read_dense::<T>(&mut source, &header, options), else => Err(no_such(dtype)))?;
+    let tensor =
+        dispatch_dtype!(dtype, T => read_dense::<T>(&mut source, &header, options), else => Err(no_such(dtype)))?;
     source.end()?;
     options.finish(tensor, Format::Coo, source.bytes())
 }
@@ -414,10 +416,7 @@ pub(crate) fn descr_of<T: FileElement>() -> Result<String> {
 }
 
 /// Writes elements, in blocks.
-pub(crate) fn write_values<T: FileElement>(
-    writer: &mut impl Write,
-    values: impl IntoIterator<Item = T>,
-) -> Result<()> {
+pub(crate) fn write_values<T: FileElement>(writer: &mut impl Write, values: impl IntoIterator<Item = T>) -> Result<()> {
     let mut bytes = Vec::with_capacity(BLOCK + 16);
     for value in values {
         value.to_bytes(&mut bytes);

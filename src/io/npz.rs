@@ -6,6 +6,7 @@ use zip::result::ZipError;
 use zip::write::{SimpleFileOptions, StreamWriter};
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
+use crate::dispatch_dtype;
 use crate::element::{DType, Element, Number};
 use crate::error::{Error, Result};
 use crate::io::MOST_AXES;
@@ -18,7 +19,6 @@ use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::shape::{Shape, saturating_product, step};
 use crate::tensor::Tensor;
 use crate::triplets::Triplets;
-use crate::dispatch_dtype;
 
 /// The error of a member.
 fn at_member(name: &str, message: impl Into<String>) -> Error {
@@ -100,7 +100,8 @@ impl<R: Read + Seek> Archive<R> {
         self.member(name, |source, header| {
             let dtype = header.dtype(source)?;
             let count = header.count(source)?;
-            let counts = dispatch_dtype!(dtype, T => read_counts::<T>(source, header, count), else => Err(no_such(dtype)))?;
+            let counts =
+                dispatch_dtype!(dtype, T => read_counts::<T>(source, header, count), else => Err(no_such(dtype)))?;
             source.end()?;
             Ok((header.clone(), counts))
         })

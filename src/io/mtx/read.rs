@@ -185,13 +185,7 @@ impl<R: BufRead> Body<'_, R> {
 
 impl<T: MatrixValue> Entries<T> {
     /// Takes in one entry of the file, if the symmetry allows it.
-    fn push_listed(
-        &mut self,
-        coords: &[u64],
-        value: T,
-        symmetry: Symmetry,
-        fields: &Fields<'_>,
-    ) -> Result<()> {
+    fn push_listed(&mut self, coords: &[u64], value: T, symmetry: Symmetry, fields: &Fields<'_>) -> Result<()> {
         if let (&[row, column], true) = (coords, symmetry != Symmetry::General) {
             self.triangles[0] |= row > column;
             self.triangles[1] |= row < column;
@@ -199,7 +193,9 @@ impl<T: MatrixValue> Entries<T> {
                 return Err(fields.error("the diagonal of a skew-symmetric matrix is zero"));
             }
             if symmetry == Symmetry::Skew && value.negated().is_none() {
-                return Err(fields.error(format!("{} cannot be mirrored: its negative does not fit", value.to_number())));
+                return Err(
+                    fields.error(format!("{} cannot be mirrored: its negative does not fit", value.to_number()))
+                );
             }
         }
         self.push(coords.iter().copied(), value);
