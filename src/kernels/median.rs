@@ -176,13 +176,13 @@ fn greater<T: Real>(a: T, b: T) -> T {
 }
 
 /// One group: the stored values in the order of their positions, the gaps between them, and the position of each.
-pub(crate) struct Group<'a, T, F> {
+pub(crate) struct Group<'a, T> {
     pub(crate) stored: &'a [T],
     pub(crate) gaps: Gaps<T>,
-    pub(crate) position: F,
+    pub(crate) position: &'a dyn Fn(usize) -> u64,
 }
 
-impl<T: Real, F: Fn(usize) -> u64> Group<'_, T, F> {
+impl<T: Real> Group<'_, T> {
     /// The median, and the position of the first element equal to the lower middle value; `u64::MAX` for none.
     pub(crate) fn median_and_position(&self, even: EvenCount, room: &mut Vec<T>) -> (T::Median, u64) {
         match middles(self.stored, &self.gaps, room) {
@@ -194,7 +194,7 @@ impl<T: Real, F: Fn(usize) -> u64> Group<'_, T, F> {
     /// The position of the first element equal to `value`, which one of them is.
     fn first_equal(&self, value: T) -> u64 {
         let stored = self.stored.iter().position(|&element| element == value);
-        let stored = stored.map_or(u64::MAX, &self.position);
+        let stored = stored.map_or(u64::MAX, self.position);
         let unstored = if self.gaps.equal_to(value, self.stored.len()) > 0 { self.first_gap() } else { u64::MAX };
         stored.min(unstored)
     }
@@ -320,12 +320,12 @@ pub(crate) fn medians_and_positions<T: Real>(
     values: &[T],
     gaps: Gaps<T>,
     even: EvenCount,
-    position: impl Fn(usize) -> u64 + Sync + Send,
+    position: &(dyn Fn(usize) -> u64 + Sync),
 ) -> (Vec<T::Median>, Vec<u64>) {
     let found = parallel::map_heavy(groups.len(), Room::new, |room, group| {
         let stored = groups.values(group, values, &mut room.group);
         let position = |within: usize| position(groups.entry(group, within));
-        Group { stored, gaps, position }.median_and_position(even, &mut room.side)
+        Group { stored, gaps, position: &position }.median_and_position(even, &mut room.side)
     });
     found.into_iter().unzip()
 }
@@ -337,12 +337,12 @@ pub(crate) fn share_among_entries<T: Real, G: Float>(
     gaps: Gaps<T>,
     gradients: &[G],
     (even, rule): (EvenCount, MedianGradient),
-    position: impl Fn(usize) -> u64 + Sync + Send,
+    position: &(dyn Fn(usize) -> u64 + Sync),
 ) -> Vec<G> {
     let shares = parallel::map_heavy(groups.len(), Room::new, |room, group| {
         let stored = groups.values(group, values, &mut room.group);
         let position = |within: usize| position(groups.entry(group, within));
-        Group { stored, gaps, position }.shares(gradients[group], even, rule, &mut room.side)
+        Group { stored, gaps, position: &position }.shares(gradients[group], even, rule, &mut room.side)
     });
     let mut received = vec![G::ZERO; values.len()];
     for (group, shares) in shares.iter().enumerate() {
@@ -377,7 +377,7 @@ mod tests {
     fn the_first_gap_is_found_by_bisection() {
         let first_gap = |positions: &[u64]| {
             let position = |within: usize| positions[within];
-            Group { stored: &vec![1; positions.len()], gaps: Gaps::new(1, 100), position }.first_gap()
+            Group { stored: &vec![1; positions.len()], gaps: Gaps::new(1, 100), position: &position }.first_gap()
         };
         assert_eq!(first_gap(&[]), 0);
         assert_eq!(first_gap(&[1, 2]), 0);

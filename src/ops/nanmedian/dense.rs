@@ -13,8 +13,8 @@ use crate::ops::upstream::{Upstream, check_shape};
 use crate::shape::Shape;
 
 /// One lane, of which every position is stored.
-fn whole_lane<T: Real>(stored: &[T]) -> Group<'_, T, impl Fn(usize) -> u64> {
-    Group { stored, gaps: Gaps::none(), position: |within| within as u64 }
+fn whole_lane<T: Real>(stored: &[T]) -> Group<'_, T> {
+    Group { stored, gaps: Gaps::none(), position: &|within| within as u64 }
 }
 
 impl<T: Real, S: Data<Elem = T>, D: Dimension> NanmedianOp for ArrayBase<S, D> {

@@ -315,7 +315,7 @@ fn index_sparse<P: PositionInGroup, T: Real>(
     }
     let (pattern, groups) = x.pattern().reduce(scope.operation(), &reduction)?;
     let position = |entry: usize| x.pattern().position_in_group(&reduction, entry);
-    let (values, positions) = medians_and_positions(&groups, x.values(), gaps, options.even, position);
+    let (values, positions) = medians_and_positions(&groups, x.values(), gaps, options.even, &position);
     let positions = Tensor::from_valid(pattern.clone(), positions, position_fill);
     Ok((Tensor::from_valid(pattern, values, fill), positions))
 }
@@ -341,7 +341,7 @@ fn backward_sparse<P: PositionInGroup, T: Real, U: Upstream<Elem: Float>>(
         let gaps = scope.gaps(x.fill(), reduction.extent());
         let gradients = at_entries(upstream, &cells);
         let position = |entry: usize| x.pattern().position_in_group(&reduction, entry);
-        share_among_entries(&groups, x.values(), gaps, &gradients, (options.even, options.rule), position)
+        share_among_entries(&groups, x.values(), gaps, &gradients, (options.even, options.rule), &position)
     };
     Ok(Tensor::from_valid(x.pattern().clone(), values, U::Elem::ZERO))
 }
