@@ -1,0 +1,346 @@
+//! Files that lie, that are cut, and that are noise: an error that says where, never a panic, never a wrong tensor.
+
+#![cfg(feature = "io")]
+
+use lacuna::io::{AnyTensor, FileFormat, Format, ReadOptions, WriteOptions, read_from, write_to};
+use lacuna::{Duplicates, Error, Triplets};
+use std::io::{Cursor, Write};
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+fn read(bytes: &[u8], format: FileFormat) -> lacuna::Result<AnyTensor> {
+    read_from(bytes, format, &ReadOptions::default())
+}
+
+fn mtx(text: &str) -> lacuna::Result<AnyTensor> {
+    read(text.as_bytes(), FileFormat::MatrixMarket)
+}
+
+fn refused(result: lacuna::Result<AnyTensor>) -> String {
+    match result {
+        Err(Error::Format { place, message }) => format!("{place}: {message}"),
+        Err(other) => panic!("not a format error: {other:?}"),
+        Ok(x) => panic!("it was read: {x:?}"),
+    }
+}
+
+fn sample(format: FileFormat, of: Format, rank: usize) -> Vec<u8> {
+    let mut triplets = Triplets::<f64, u64>::with_index(vec![3; rank]).unwrap().with_fill(if rank == 2 { 0.0 } else { 1.5 });
+    triplets.push(&vec![0; rank], 75.25).unwrap();
+    triplets.push(&vec![2; rank], -1e100).unwrap();
+    let x = AnyTensor::from(triplets.coalesce(Duplicates::Sum).unwrap()).into_format(of).unwrap();
+    let mut bytes = Vec::new();
+    write_to(&mut bytes, format, &x, &WriteOptions::default()).unwrap();
+    bytes
+}
+
+fn binary_samples() -> [(FileFormat, Vec<u8>); 5] {
+    [
+        (FileFormat::Npy, sample(FileFormat::Npy, Format::Coo, 2)),
+        (FileFormat::Npz, sample(FileFormat::Npz, Format::Coo, 2)),
+        (FileFormat::Npz, sample(FileFormat::Npz, Format::Csr, 2)),
+        (FileFormat::Npz, sample(FileFormat::Npz, Format::Coo, 3)),
+        (FileFormat::Npz, sample(FileFormat::Npz, Format::Csr, 3)),
+    ]
+}
+
+#[test]
+fn a_binary_file_cut_at_any_byte_is_refused() {
+    for (format, bytes) in binary_samples() {
+        assert!(read(&bytes, format).is_ok());
+        for end in 0..bytes.len() {
+            assert!(read(&bytes[..end], format).is_err(), "{format} cut at {end} of {}", bytes.len());
+        }
+        let mut longer = bytes.clone();
+        longer.push(0);
+        assert!(format == FileFormat::Npz || read(&longer, format).is_err());
+    }
+}
+
+#[test]
+fn a_text_file_cut_before_its_last_value_is_refused() {
+    let coordinate = "%%MatrixMarket matrix coordinate real general\n% c\n3 3 2\n1 1 75.25\n3 3 -1e100\n";
+    let array = "%%MatrixMarket matrix array complex hermitian\n2 2\n1 0\n2 -3\n4 5.5\n";
+    for (text, last) in [(coordinate, "-1e100\n"), (array, "5.5\n")] {
+        assert!(mtx(text).is_ok());
+        for end in 0..text.len() - last.len() {
+            assert!(mtx(&text[..end]).is_err(), "cut at {end}");
+        }
+    }
+}
+
+#[test]
+fn a_changed_byte_never_panics() {
+    let text = b"%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 2\n2 1 75\n3 1 -8\n".to_vec();
+    let mut samples = binary_samples().to_vec();
+    samples.push((FileFormat::MatrixMarket, text));
+    for (format, bytes) in samples {
+        for at in 0..bytes.len() {
+            for change in [0x01, 0x80] {
+                let mut changed = bytes.clone();
+                changed[at] ^= change;
+                let _ = read(&changed, format);
+            }
+        }
+    }
+}
+
+#[test]
+fn noise_is_refused() {
+    let mut state = 0x2545_f491_4f6c_dd1du64;
+    for length in 0..200 {
+        let noise: Vec<u8> = (0..length)
+            .map(|_| {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                state as u8
+            })
+            .collect();
+        for format in FileFormat::ALL {
+            assert!(read(&noise, format).is_err());
+        }
+    }
+}
+
+#[test]
+fn a_matrix_market_file_says_which_line_is_wrong() {
+    let coordinate = "%%MatrixMarket matrix coordinate real general\n";
+    let huge = "1000000000000000000";
+    let wrong = [
+        ("", "line 1: the file is empty"),
+        ("%%MatrixMarket\n", "line 1: the line ends before the object"),
+        ("%%MatrixMarkt matrix coordinate real general\n", "line 1: `%%MatrixMarket` is expected"),
+        ("%%MatrixMarket matrix coordinate real general x\n", "line 1: `x` is one word too many"),
+        ("%%MatrixMarket matrix coordinate float general\n", "line 1: the field is `float`, not one of real"),
+        ("%%MatrixMarket matrix array pattern general\n", "line 1: an array has values"),
+        ("%%MatrixMarket matrix coordinate pattern skew-symmetric\n", "line 1: this field has no negative"),
+        ("%%MatrixMarket vector coordinate real symmetric\n", "line 1: only a matrix has a symmetry"),
+        ("%%MatrixMarket tensor array real general\n", "line 1: a tensor is listed by coordinates"),
+        (coordinate, "line 2: the file ends before the line of sizes"),
+        (&format!("{coordinate}% only a comment"), "line 3: the file ends before the line of sizes"),
+        (&format!("{coordinate}3 3\n"), "line 2: the line ends before the number of entries"),
+        (&format!("{coordinate}3 3 1 1\n"), "line 2: `1` is one word too many"),
+        (&format!("{coordinate}-3 3 1\n"), "line 2: the number of rows is `-3`, not a number from 0 up"),
+        (&format!("{coordinate}18446744073709551617 3 1\n"), "line 2: the number of rows is `18446744073709551617`, not a number below 2^64"),
+        (&format!("{coordinate}3 3 {huge}\n1 1 1\n"), "line 3: 1000000000000000000 entries are declared, the file ends after 1"),
+        (&format!("%%MatrixMarket matrix array real general\n{huge} {huge}\n1\n"), "line 2: an array of shape"),
+        ("%%MatrixMarket matrix array real general\n4294967296 4294967296\n", "line 2: an array of shape"),
+        (&format!("%%MatrixMarket matrix array real general\n{huge} 1\n1\n"), "line 3: 1000000000000000000 entries are declared"),
+        ("%%MatrixMarket matrix coordinate real symmetric\n3 2 0\n", "line 2: a matrix of 3 x 2 has no symmetry"),
+        (&format!("{coordinate}3 3 1\n1 1 1\n2 2 2\n"), "line 4: one entry too many: 1 are declared"),
+        (&format!("{coordinate}3 3 1\n1 1 1 1\n"), "line 3: `1` is one word too many"),
+        (&format!("{coordinate}3 3 1\n1 1\n"), "line 3: the line ends before its value"),
+        (&format!("{coordinate}3 3 1\n\n%\n0 1 1\n"), "line 5: row 0 is out of bounds for 1..=3"),
+        (&format!("{coordinate}3 3 1\n1 4 1\n"), "line 3: column 4 is out of bounds for 1..=3"),
+        (&format!("{coordinate}3 3 1\n1 -1 1\n"), "line 3: column -1 is out of bounds for 1..=3"),
+        (&format!("{coordinate}3 3 1\n1 18446744073709551617 1\n"), "line 3: column 18446744073709551617 is out of bounds"),
+        (&format!("{coordinate}3 3 1\n1 1 one\n"), "line 3: the value `one` does not fit float64"),
+        (&format!("{coordinate}3 3 1\n1 1 0x10\n"), "line 3: the value `0x10` does not fit float64"),
+        ("%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 1.5\n", "line 3: the value `1.5` does not fit int64"),
+        ("%%MatrixMarket matrix coordinate unsigned-integer general\n1 1 1\n1 1 -1\n", "line 3: the value `-1` does not fit uint64"),
+        ("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 1\n", "line 3: the diagonal of a skew-symmetric matrix is zero"),
+        ("%%MatrixMarket matrix coordinate integer skew-symmetric\n2 2 1\n2 1 -9223372036854775808\n", "line 3: -9223372036854775808 cannot be mirrored"),
+        ("%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n2 1 5\n1 2 5\n", "entry (2, 1): the file is symmetric"),
+        ("%%MatrixMarket matrix array real general\n2 1\n1\n2\n3\n", "line 5: one entry too many: 2 are declared"),
+    ];
+    for (text, expected) in wrong {
+        let message = refused(mtx(text));
+        assert!(message.starts_with(expected), "{message}\nexpected {expected}");
+    }
+    let axes = format!("%%MatrixMarket tensor coordinate real general\n{}0\n", "1 ".repeat(65));
+    assert_eq!(refused(mtx(&axes)), "line 2: 65 axes are more than 64");
+}
+
+fn npy(header: &str, data: &[u8]) -> Vec<u8> {
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend_from_slice(&(header.len() as u16).to_le_bytes());
+    bytes.extend_from_slice(header.as_bytes());
+    bytes.extend_from_slice(data);
+    bytes
+}
+
+fn header(descr: &str, shape: &str) -> String {
+    format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n")
+}
+
+#[test]
+fn an_array_says_which_field_is_wrong() {
+    let wrong = [
+        (header("|O", "(1,)"), "field descr: `|O`: pickled objects are not read"),
+        (header("<f3", "(1,)"), "field descr: `<f3`: no element type"),
+        (header("=f8", "(1,)"), "field descr: `=f8`: the byte order"),
+        (header("<f", "(1,)"), "field descr: `<f`: the size is no number"),
+        (header("<U3", "(1,)"), "field descr: the elements are texts"),
+        (header("<f8", "(-1,)"), "field shape: `-1` is no length"),
+        (header("<f8", "(1.5,)"), "field shape: "),
+        (header("<f8", "(18446744073709551617,)"), "field shape: `18446744073709551617` is no length"),
+        (header("<f8", "(4294967296, 4294967296)"), "field shape: [4294967296, 4294967296] has more than 2^64"),
+        (header("<f8", "(1000000000000000000,)"), "data: ends after 1 of 1000000000000000000 elements"),
+        (header("<f8", "(2,)"), "data: ends after 1 of 2 elements"),
+        (header("<f8", "(0,)"), "data: there are more bytes"),
+        (header("<f8", "[1]"), "field shape: `(` is expected"),
+        (header("<f8", &format!("({})", "1,".repeat(65))), "field shape: has more than 64 axes"),
+        ("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }".into(), "field descr: the elements are records"),
+        ("{'descr': '<f8', 'fortran_order': 1, 'shape': (1,), }".into(), "field fortran_order: `1` is neither"),
+        ("{'descr': '<f8', 'shape': (1,), }".into(), "field fortran_order: is missing"),
+        ("{'descr': '<f8', 'fortran_order': False, }".into(), "field shape: is missing"),
+        ("{'fortran_order': False, 'shape': (1,), }".into(), "field descr: is missing"),
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), 'x': 1}".into(), "header: has an unknown key `x`"),
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), } x".into(), "header: goes on after its end"),
+        ("".into(), "header: `{` is expected"),
+    ];
+    for (header, expected) in wrong {
+        let message = refused(read(&npy(&header, &[0; 8]), FileFormat::Npy));
+        assert!(message.starts_with(expected), "{message}\nexpected {expected}");
+    }
+    assert_eq!(refused(read(&npy(&header("|b1", "(2,)"), &[1, 7]), FileFormat::Npy)), "element 1: neither 0 nor 1, so no bool");
+    let mut later = npy(&header("<f8", "(1,)"), &[0; 8]);
+    later[6] = 9;
+    assert!(refused(read(&later, FileFormat::Npy)).starts_with("version: 9.0"));
+    let long = b"\x93NUMPY\x02\x00\xff\xff\xff\xff".to_vec();
+    assert!(refused(read(&long, FileFormat::Npy)).starts_with("header length: 4294967295 is above"));
+}
+
+#[test]
+fn byte_orders_versions_and_fortran_order() {
+    let expect = |bytes: &[u8], values: [f64; 2]| {
+        let x = read(bytes, FileFormat::Npy).unwrap().cast(lacuna::DType::Float64).unwrap();
+        let AnyTensor::Float64(lacuna::io::AnyFormat::Coo(x)) = x else { panic!() };
+        assert_eq!(x.values(), values);
+    };
+    expect(&npy(&header(">f8", "(2,)"), &[1.5f64.to_be_bytes(), 2.5f64.to_be_bytes()].concat()), [1.5, 2.5]);
+    expect(&npy(&header("<i2", "(2L,)"), &[1, 0, 0xfe, 0xff]), [1.0, -2.0]);
+    expect(&npy(&header(">u4", "(2,)"), &[0, 0, 1, 0, 0, 0, 0, 2]), [256.0, 2.0]);
+    let fortran = header("|i1", "(2, 2)").replace("False", "True");
+    expect(&npy(&fortran, &[0, 3, 4, 0]), [4.0, 3.0]);
+    let mut second = b"\x93NUMPY\x02\x00".to_vec();
+    let text = header("|u1", "(2,)");
+    second.extend_from_slice(&(text.len() as u32).to_le_bytes());
+    second.extend_from_slice(text.as_bytes());
+    second.extend_from_slice(&[8, 9]);
+    expect(&second, [8.0, 9.0]);
+    second[6] = 3;
+    expect(&second, [8.0, 9.0]);
+}
+
+/// An archive of members given as name, descr, shape and bytes.
+fn archive(members: &[(&str, &str, &str, Vec<u8>)]) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, descr, shape, data) in members {
+        zip.start_file(format!("{name}.npy"), SimpleFileOptions::default()).unwrap();
+        zip.write_all(&npy(&header(descr, shape), data)).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+fn int64(values: &[i64]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+type Member = (&'static str, &'static str, &'static str, Vec<u8>);
+
+fn csr() -> Vec<Member> {
+    vec![
+        ("format", "|S3", "()", b"csr".to_vec()),
+        ("shape", "<i8", "(2,)", int64(&[2, 3])),
+        ("indptr", "<i8", "(3,)", int64(&[0, 1, 3])),
+        ("indices", "<i8", "(3,)", int64(&[2, 0, 1])),
+        ("data", "<i8", "(3,)", int64(&[5, 6, 7])),
+    ]
+}
+
+/// The error of the archive with one member in place of that of its name.
+fn csr_with(member: Member) -> String {
+    let mut members = csr();
+    members.retain(|(name, ..)| *name != member.0);
+    members.push(member);
+    refused(read(&archive(&members), FileFormat::Npz))
+}
+
+#[test]
+fn an_archive_says_which_member_is_wrong() {
+    assert_eq!(read(&archive(&csr()), FileFormat::Npz).unwrap().format(), Format::Csr);
+    for (at, name) in ["format", "shape", "indptr", "indices", "data"].into_iter().enumerate() {
+        let mut members = csr();
+        members.remove(at);
+        assert!(refused(read(&archive(&members), FileFormat::Npz)).starts_with(&format!("member {name}.npy: is missing")));
+    }
+    let wrong: [(Member, &str); 15] = [
+        (("format", "|S3", "()", b"bsr".to_vec()), "member format.npy: `bsr` is not one of csr, csc, coo, gcxs"),
+        (("format", "<i8", "()", int64(&[1])), "member format.npy, field descr: int64 is no text"),
+        (("shape", "<i8", "(3,)", int64(&[2, 3, 1])), "member shape.npy: a matrix has two axes, found 3"),
+        (("shape", "<i8", "(2,)", int64(&[-2, 3])), "member shape.npy, element 0: -2 is negative"),
+        (("shape", "<i8", "(2,)", int64(&[2, 2])), "member indices.npy: index 2 on axis 1 is out of bounds for length 2, entry 0"),
+        (("shape", "<i8", "(2,)", int64(&[i64::MAX, 3])), "member indptr.npy: 3 offsets do not belong to 9223372036854775807 lanes"),
+        (("indptr", "<i8", "(3,)", int64(&[0, 4, 3])), "member indptr.npy: it decreases after element 1, 4"),
+        (("indptr", "<i8", "(3,)", int64(&[1, 1, 3])), "member indptr.npy: it runs from 1 to 3, not from 0 to 3"),
+        (("indptr", "<i8", "(3,)", int64(&[0, 1, 2])), "member indptr.npy: it runs from 0 to 2, not from 0 to 3"),
+        (("indptr", "<f8", "(3,)", int64(&[0, 1, 3])), "member indptr.npy, field descr: float64 is no integer type"),
+        (("indices", "<i8", "(3, 1)", int64(&[2, 0, 1])), "member indices.npy: its shape [3, 1] is not of rank 1"),
+        (("indices", "<i8", "(3,)", int64(&[2, -1, 1])), "member indices.npy, element 1: -1 is negative"),
+        (("data", "<i8", "(2,)", int64(&[5, 6])), "member data.npy: 2 elements for 3 places"),
+        (("data", "<i8", "(4,)", int64(&[5, 6, 7])), "member data.npy, data: ends after 3 of 4 elements"),
+        (("data", "|O", "(3,)", vec![0; 24]), "member data.npy, field descr: `|O`: pickled objects are not read"),
+    ];
+    for (member, expected) in wrong {
+        let message = csr_with(member);
+        assert!(message.starts_with(expected), "{message}\nexpected {expected}");
+    }
+}
+
+fn gcxs(shape: &[i64], axes: &[i64], indptr: &[i64], indices: &[i64]) -> lacuna::Result<AnyTensor> {
+    let data = vec![1; indices.len()];
+    let members: Vec<(&str, &str, String, Vec<u8>)> = [
+        ("shape", shape), ("compressed_axes", axes), ("indptr", indptr), ("indices", indices), ("data", &data[..]),
+    ]
+    .map(|(name, list)| (name, "<i8", format!("({},)", list.len()), int64(list)))
+    .into();
+    let members: Vec<_> = members.iter().map(|(name, descr, shape, data)| (*name, *descr, shape.as_str(), data.clone())).collect();
+    read(&archive(&members), FileFormat::Npz)
+}
+
+#[test]
+fn compressed_axes_of_every_kind() {
+    let x = gcxs(&[2, 3, 2], &[0, 1], &[0, 1, 1, 1, 1, 1, 2], &[1, 0]).unwrap();
+    assert_eq!((x.format(), x.nnz()), (Format::Csr, 2));
+    assert!(gcxs(&[2, 3, 2], &[1], &[0, 1, 1, 2], &[1, 2]).unwrap().same_as(&x));
+    assert!(gcxs(&[2, 3, 2], &[2, 0], &[0, 0, 1, 2, 2], &[2, 0]).unwrap().same_as(&x));
+    assert!(gcxs(&[2, 3, 2], &[], &[0, 2], &[10, 1]).unwrap().same_as(&x));
+    assert!(refused(gcxs(&[2, 3, 2], &[1, 1], &[0; 10], &[])).contains("axis 1 is repeated"));
+    assert!(refused(gcxs(&[2, 3, 2], &[3], &[0; 4], &[])).contains("axis 3 is repeated, or not below the rank 3"));
+    assert!(refused(gcxs(&[2, 3, 2], &[1], &[0, 1, 1, 2], &[4, 2])).contains("element 0: 4 is out of bounds"));
+    // Compressed over a short axis, with more of our lanes than the file could pay for.
+    let long = 1 << 40;
+    assert_eq!(gcxs(&[long, 2], &[1], &[0, 0, 1], &[long - 1]).unwrap().format(), Format::Coo);
+}
+
+#[test]
+fn unsorted_and_repeated_columns_are_put_in_order() {
+    let mut members = csr();
+    members[3].3 = int64(&[2, 1, 1]);
+    let x = read(&archive(&members), FileFormat::Npz).unwrap();
+    let AnyTensor::Int64(lacuna::io::AnyFormat::Csr(x)) = x else { panic!("{x:?}") };
+    assert_eq!((x.values(), x.columns()), (&[5, 13][..], &[2, 1][..]));
+}
+
+#[test]
+fn an_archive_bomb_is_refused_and_names_the_option() {
+    let data = vec![0u8; 80 << 20];
+    let length = format!("({},)", data.len());
+    let bomb = archive(&[("format", "|S3", "()", b"coo".to_vec()), ("shape", "|u1", &length, data)]);
+    assert!(bomb.len() < 1 << 18);
+    let error = read(&bomb, FileFormat::Npz).unwrap_err();
+    assert!(matches!(error, Error::TooLarge { limit: 67_108_864, .. }), "{error}");
+    assert!(error.to_string().contains("--max-memory"));
+}
+
+#[test]
+fn a_dense_file_may_not_explode_in_memory() {
+    let dense = npy(&header("|u1", &format!("({}2000000)", "1,".repeat(63))), &vec![1; 2_000_000]);
+    let error = read(&dense, FileFormat::Npy).unwrap_err();
+    assert!(error.to_string().contains("name its most frequent value with --fill"), "{error}");
+    let mut options = ReadOptions::default();
+    options.fill = Some("1".into());
+    assert_eq!(read_from(&dense[..], FileFormat::Npy, &options).unwrap().nnz(), 0);
+}
