@@ -468,9 +468,12 @@ macro_rules! impl_float {
             }
 
             fn from_number(number: Number) -> Option<Self> {
-                let wide = number.float()?;
-                let narrow = <Self as Narrow>::narrow(wide);
-                (wide.is_infinite() || !narrow.is_infinite()).then_some(narrow)
+                let (narrow, was_infinite) = match number.real()? {
+                    Number::Integer(integer) => (<Self as Narrow>::narrow_integer(integer), false),
+                    Number::Real(real) => (<Self as Narrow>::narrow(real), real.is_infinite()),
+                    Number::Complex(..) => return None,
+                };
+                (was_infinite || !narrow.is_infinite()).then_some(narrow)
             }
         }
 
@@ -520,22 +523,27 @@ macro_rules! impl_float {
     };
 }
 
-/// Rounding from `f64` to the nearest value of a narrower type.
+/// Rounding to the nearest value of a float type, once: a second rounding on the way would make ties of what are none.
 trait Narrow {
     fn narrow(wide: f64) -> Self;
+    fn narrow_integer(integer: i128) -> Self;
 }
 
-impl Narrow for f32 {
-    fn narrow(wide: f64) -> f32 {
-        wide as f32
-    }
+macro_rules! impl_narrow {
+    ($($type:ident),*) => {$(
+        impl Narrow for $type {
+            fn narrow(wide: f64) -> $type {
+                wide as $type
+            }
+
+            fn narrow_integer(integer: i128) -> $type {
+                integer as $type
+            }
+        }
+    )*};
 }
 
-impl Narrow for f64 {
-    fn narrow(wide: f64) -> f64 {
-        wide
-    }
-}
+impl_narrow!(f32, f64);
 
 impl_float!(f32, Float32, u32, 0.0, 1.0, f32, std::convert::identity, std::convert::identity);
 impl_float!(f64, Float64, u64, 0.0, 1.0, f64, std::convert::identity, std::convert::identity);
@@ -545,17 +553,36 @@ mod half_types {
     use super::*;
     use half::{bf16, f16};
 
-    impl Narrow for f16 {
-        fn narrow(wide: f64) -> f16 {
-            f16::from_f64(wide)
+    /// `near` or its neighbour on the side of the exact magnitude, whichever is odd, unless `near` is exact.
+    ///
+    /// An odd last bit stands for "and something more", so that rounding the result to fewer bits rounds the exact
+    /// number. (`half` itself drops the lower half of an `f64` before it rounds.)
+    fn odd(near: f32, exact_to_near: Ordering) -> f32 {
+        match exact_to_near {
+            Ordering::Less if near.to_bits() & 1 == 0 => f32::from_bits(near.to_bits() - 1),
+            Ordering::Greater if near.to_bits() & 1 == 0 => f32::from_bits(near.to_bits() + 1),
+            _ => near,
         }
     }
 
-    impl Narrow for bf16 {
-        fn narrow(wide: f64) -> bf16 {
-            bf16::from_f64(wide)
-        }
+    macro_rules! impl_narrow_by_f32 {
+        ($($type:ident),*) => {$(
+            impl Narrow for $type {
+                fn narrow(wide: f64) -> $type {
+                    let near = wide as f32;
+                    let order = wide.abs().partial_cmp(&f64::from(near).abs());
+                    $type::from_f32(odd(near, order.unwrap_or(Ordering::Equal)))
+                }
+
+                fn narrow_integer(integer: i128) -> $type {
+                    let near = integer as f32;
+                    $type::from_f32(odd(near, integer.unsigned_abs().cmp(&(near.abs() as u128))))
+                }
+            }
+        )*};
     }
+
+    impl_narrow_by_f32!(f16, bf16);
 
     impl_float!(f16, Float16, u16, f16::ZERO, f16::ONE, f32, f32::from, f16::from_f32);
     impl_float!(bf16, BFloat16, u16, bf16::ZERO, bf16::ONE, f32, f32::from, bf16::from_f32);

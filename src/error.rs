@@ -36,6 +36,26 @@ pub enum Error {
         entry: usize,
     },
 
+    /// A coordinate is negative; foreign layouts have signed ones.
+    #[error("index {index} on axis {axis} is negative, entry {entry}")]
+    NegativeIndex {
+        /// The coordinate.
+        index: i64,
+        /// The axis that it stands on.
+        axis: usize,
+        /// Which entry it belongs to, counted from 0.
+        entry: usize,
+    },
+
+    /// An offset of a compressed format is negative; foreign layouts have signed ones.
+    #[error("offset {offset} is negative, item {at} of the offsets")]
+    NegativeOffset {
+        /// The offset.
+        offset: i64,
+        /// Which item of the offsets it is, counted from 0.
+        at: usize,
+    },
+
     /// Entries do not increase strictly in row-major order.
     #[error(
         "entry {entry} at {coords:?} comes after {previous:?} and does not increase in row-major order; \
@@ -122,7 +142,7 @@ pub enum Error {
     },
 
     /// The compressed format cannot do this over these axes.
-    #[error("{operation} on CSR takes all axes, none, or the last one of rank {rank}, not {axes:?}; use {instead}")]
+    #[error("{operation} on CSR does not work over axes {axes:?} of rank {rank}; use {instead}")]
     CsrAxes {
         /// The operation.
         operation: &'static str,

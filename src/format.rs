@@ -1,13 +1,228 @@
-//! What `Debug` and `Display` print of a tensor.
+//! What `Debug` and `Display` print of tensors, patterns and triplets: short, however many entries there are.
 
-use std::fmt;
+use std::any::Any;
+use std::fmt::{self, Debug, Display, Formatter};
 
-use crate::element::Element;
-use crate::pattern::Pattern;
+use num_complex::Complex;
+
+use crate::element::{DType, Element};
+use crate::index::Index;
+use crate::pattern::{CooPattern, CsrPattern, Pattern};
+use crate::shape::Shape;
 use crate::tensor::Tensor;
+use crate::triplets::Triplets;
 
-impl<P: Pattern, T: Element> fmt::Debug for Tensor<P, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tensor").field("shape", self.shape()).field("nnz", &self.nnz()).finish()
+/// How many entries `{:?}` lists, on one line.
+const FEW: usize = 6;
+/// How many entries `{:#?}` lists, and `{}` of what is no small table: one a line.
+const MORE: usize = 20;
+/// The most rows of a table.
+const TABLE_ROWS: usize = 40;
+/// The most columns of a table.
+const TABLE_COLUMNS: usize = 20;
+
+/// The entries of something, to be listed below a headline.
+struct Listing<F> {
+    headline: String,
+    count: usize,
+    entry: F,
+}
+
+impl<F: Fn(usize) -> String> Listing<F> {
+    /// All on one line, or one entry a line where `tall`.
+    fn write(&self, f: &mut Formatter<'_>, tall: bool) -> fmt::Result {
+        let shown = self.count.min(if tall { MORE } else { FEW });
+        f.write_str(&self.headline)?;
+        let (mut separator, next) = if tall { ("\n", "\n") } else { (": ", ", ") };
+        for entry in 0..shown {
+            write!(f, "{separator}{}", (self.entry)(entry))?;
+            separator = next;
+        }
+        match self.count - shown {
+            0 => Ok(()),
+            rest => write!(f, "{separator}… {rest} more"),
+        }
+    }
+}
+
+/// The listing of a pattern, with what `value` says of each entry.
+fn listing<P: Pattern>(
+    pattern: &P,
+    headline: String,
+    value: impl Fn(usize) -> String,
+) -> Listing<impl Fn(usize) -> String> {
+    let entry = move |entry| format!("{:?}{}", pattern.coords_of(entry).unwrap_or_default(), value(entry));
+    Listing { headline, count: pattern.nnz(), entry }
+}
+
+/// `CooTensor<f64, u32> [44, 53], 2284 stored of 2332 (97.9 %)`; `kind` is the part between `Coo` and `u32`.
+fn headline<P: Pattern>(pattern: &P, kind: &str) -> String {
+    let format = if P::FORMAT == CsrPattern::<u32>::FORMAT { "Csr" } else { "Coo" };
+    let (index, shape, nnz) = (<P::Index as Index>::NAME, pattern.shape(), pattern.nnz());
+    format!("{format}{kind}{index}> {shape}, {nnz} stored of {}", extent(nnz, shape.wide_size()))
+}
+
+/// The number of positions, and the share of them that is stored; never `100 %` if one is missing.
+fn extent(nnz: usize, size: u128) -> String {
+    let percent = 100.0 * nnz as f64 / size as f64;
+    match size {
+        u128::MAX => "more than 10^38".into(),
+        _ if nnz == 0 => size.to_string(),
+        _ if nnz as u128 == size => format!("{size} (100 %)"),
+        _ if percent < 0.1 => format!("{size} ({percent:.1e} %)"),
+        _ => format!("{size} ({:.1} %)", percent.min(99.9)),
+    }
+}
+
+/// The name of an element type in Rust.
+fn rust_name(dtype: DType) -> &'static str {
+    match dtype {
+        DType::Bool => "bool",
+        DType::Int8 => "i8",
+        DType::Int16 => "i16",
+        DType::Int32 => "i32",
+        DType::Int64 => "i64",
+        DType::UInt8 => "u8",
+        DType::UInt16 => "u16",
+        DType::UInt32 => "u32",
+        DType::UInt64 => "u64",
+        DType::Float16 => "f16",
+        DType::BFloat16 => "bf16",
+        DType::Float32 => "f32",
+        DType::Float64 => "f64",
+        DType::Complex64 => "Complex<f32>",
+        DType::Complex128 => "Complex<f64>",
+    }
+}
+
+/// A value with as many decimals as asked for, else with as few as give it back.
+fn shown<T: Element>(value: T, precision: Option<usize>) -> String {
+    let any: &dyn Any = &value;
+    match (any.downcast_ref(), any.downcast_ref(), precision) {
+        (Some(&complex), ..) => shown_complex::<f32>(complex, precision),
+        (_, Some(&complex), _) => shown_complex::<f64>(complex, precision),
+        (.., Some(precision)) => format!("{value:.precision$?}"),
+        (.., None) => format!("{value:?}"),
+    }
+}
+
+/// `1.0-2.0j`.
+fn shown_complex<F: Element + num_traits::Float>(value: Complex<F>, precision: Option<usize>) -> String {
+    let sign = if value.im.is_sign_negative() { '-' } else { '+' };
+    format!("{}{sign}{}j", shown(value.re, precision), shown(value.im.abs(), precision))
+}
+
+/// The number of rows and columns of a table, for a shape that has few enough.
+fn table_size(shape: &Shape) -> Option<(usize, usize)> {
+    let size = match **shape {
+        [] => (1, 1),
+        [columns] => (1, columns),
+        [rows, columns] => (rows, columns),
+        _ => return None,
+    };
+    ((1..=TABLE_ROWS).contains(&size.0) && (1..=TABLE_COLUMNS).contains(&size.1)).then_some(size)
+}
+
+/// A table of all positions: what `cell` says of each entry, and a dot where nothing is stored.
+fn table<P: Pattern>(pattern: &P, (rows, columns): (usize, usize), cell: impl Fn(usize) -> String) -> String {
+    let mut cells = vec![vec![String::from("."); columns]; rows];
+    pattern.walk(|entry, coords| {
+        let mut coords = coords.iter().rev();
+        let column = coords.next().copied().unwrap_or(0);
+        cells[coords.next().copied().unwrap_or(0)][column] = cell(entry);
+        true
+    });
+    let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let padded = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:>width$}"));
+        padded.collect::<Vec<_>>().join(" ")
+    };
+    cells.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+impl<P: Pattern, T: Element> Tensor<P, T> {
+    /// The stored entries below a headline.
+    fn listing(&self, precision: Option<usize>) -> Listing<impl Fn(usize) -> String> {
+        let kind = format!("Tensor<{}, ", rust_name(T::DTYPE));
+        let headline = format!("{}, fill {}", headline(self.pattern(), &kind), shown(self.fill(), precision));
+        listing(self.pattern(), headline, move |entry| format!(" {}", shown(self.values()[entry], precision)))
+    }
+}
+
+/// A headline and the first few entries: six on one line, or with `{:#?}` twenty lines.
+///
+/// ```
+/// use lacuna::CooTensor;
+///
+/// let x = CooTensor::new([2, 4], vec![vec![0, 1], vec![1, 3]], vec![2.5, f64::NAN], 0.0)?;
+/// assert_eq!(format!("{x:?}"), "CooTensor<f64, u32> [2, 4], 2 stored of 8 (25.0 %), fill 0.0: [0, 1] 2.5, [1, 3] NaN");
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+impl<P: Pattern, T: Element> Debug for Tensor<P, T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.listing(f.precision()).write(f, f.alternate())
+    }
+}
+
+/// A table where the rank is at most 2 and there are at most 40 rows and 20 columns, with a dot for each position
+/// that is not stored; else a headline and the first twenty entries. `{:.2}` gives the values two decimals.
+///
+/// ```
+/// use lacuna::CooTensor;
+///
+/// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![1, 2]], vec![2.5, -10.0], 0.0)?;
+/// assert_eq!(x.to_string(), ". 2.5     .\n.   . -10.0");
+/// assert_eq!(x.with_fill(1.0).to_string(), ". 2.5     .\n.   . -10.0\n. is 1.0");
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+impl<P: Pattern, T: Element> Display for Tensor<P, T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let precision = f.precision();
+        let Some(size) = table_size(self.shape()) else {
+            return self.listing(precision).write(f, true);
+        };
+        f.write_str(&table(self.pattern(), size, |entry| shown(self.values()[entry], precision)))?;
+        let all_zeros = self.fill().same(T::ZERO);
+        if all_zeros { Ok(()) } else { write!(f, "\n. is {}", shown(self.fill(), precision)) }
+    }
+}
+
+/// `Debug` and `Display` of one kind of pattern.
+macro_rules! format_pattern {
+    ($($pattern:ident),*) => {$(
+        /// A headline and the first few positions: six on one line, or with `{:#?}` twenty lines.
+        impl<I: Index> Debug for $pattern<I> {
+            fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+                listing(self, headline(self, "Pattern<"), |_| String::new()).write(f, f.alternate())
+            }
+        }
+
+        /// A table of crosses and dots where it is as small as that of a tensor; else a headline and positions.
+        impl<I: Index> Display for $pattern<I> {
+            fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+                match table_size(self.shape()) {
+                    Some(size) => f.write_str(&table(self, size, |_| String::from("x"))),
+                    None => listing(self, headline(self, "Pattern<"), |_| String::new()).write(f, true),
+                }
+            }
+        }
+    )*};
+}
+
+format_pattern!(CooPattern, CsrPattern);
+
+/// A headline and the first few triplets: six on one line, or with `{:#?}` twenty lines.
+impl<T: Element, I: Index> Debug for Triplets<T, I> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let precision = f.precision();
+        let (name, index, shape, count) = (rust_name(T::DTYPE), I::NAME, self.shape(), self.len());
+        let fill = shown(self.fill(), precision);
+        let headline = format!("Triplets<{name}, {index}> {shape}, {count} triplets, fill {fill}");
+        let entry = |entry: usize| {
+            let coords: Vec<usize> = (0..shape.rank()).map(|axis| self.coords(axis)[entry].to_usize()).collect();
+            format!("{coords:?} {}", shown(self.values()[entry], precision))
+        };
+        Listing { headline, count, entry }.write(f, f.alternate())
     }
 }

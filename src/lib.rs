@@ -1,4 +1,68 @@
-//! Sparse tensors.
+//! Sparse tensors of any rank, in coordinate and compressed-row format, that mean exactly what their dense form means.
+//!
+//! A tensor is a *pattern* (where the entries are), one value for each entry, and a *fill*: the value of every position
+//! that is not stored.
+//!
+//! ```text
+//!       dense                      COO                        CSR
+//!   . 2 . .            axis 0   [0, 1, 1]         offsets  [0, 1, 3, 3]
+//!   3 . . 4            axis 1   [1, 0, 3]         columns  [1, 0, 3]
+//!   . . . .            values   [2, 3, 4]         values   [2, 3, 4]
+//! ```
+//!
+//! # A first program
+//!
+//! ```
+//! use lacuna::{Axes, Duplicates, Triplets};
+//!
+//! let mut triplets = Triplets::new([3, 4])?;
+//! triplets.push(&[1, 3], 4.0_f64)?;
+//! triplets.push(&[0, 1], 2.0)?;
+//! triplets.push(&[1, 0], 3.0)?;
+//! let x = triplets.coalesce(Duplicates::Sum)?;
+//!
+//! assert_eq!(x.get(&[1, 3])?, 4.0);
+//! assert_eq!(x.any(1)?.values(), [true, true]); // stored for rows 0 and 1; row 2 holds the fill, false
+//! assert_eq!(x.nanmedian(Axes::all())?.get(&[])?, 0.0); // nine of twelve positions hold 0
+//! assert_eq!(x.to_csr()?.offsets(), [0, 1, 3, 3]);
+//! # Ok::<(), lacuna::Error>(())
+//! ```
+//!
+//! # The types
+//!
+//! | type | what it is |
+//! | --- | --- |
+//! | [`CooTensor`], [`CsrTensor`] | the two formats: one [`Tensor`] over two patterns |
+//! | [`CooPattern`], [`CsrPattern`] | where the entries are; immutable, shared, all invariants checked once |
+//! | [`Triplets`], [`Duplicates`] | input in any order, and what becomes of repetitions |
+//! | [`Shape`], [`Axes`] | lengths of axes, and which of them a reduction removes |
+//! | [`Element`], [`Real`], [`Float`] | the element types and what may be asked of them |
+//! | [`Error`] | why an input was refused, with numbers |
+//!
+//! # The operations
+//!
+//! Each is a function over tensors of both formats and `ndarray` arrays and views, and a method (of arrays through the
+//! [`prelude`]).
+//!
+//! | forward | backward |
+//! | --- | --- |
+//! | [`any()`] | [`any_backward`], a documented surrogate |
+//! | [`nanmedian()`], [`nanmedian_index`], [`nanmedian_stored`] | [`nanmedian_backward`], [`nanmedian_stored_backward`] |
+//! | [`take()`], [`take_axis`] | [`take_backward`], [`take_axis_backward`] |
+//! | [`isin()`] | |
+//! | [`isnan`], [`isinf`], [`isfinite`], [`isreal`], [`isposinf`], [`isneginf`] | |
+//!
+//! # What holds everywhere
+//!
+//! - `f(x).to_dense() == f(x.to_dense())`, bit for bit, and nothing builds the dense array to get there.
+//! - What a result stores depends on what its input stores, never on values; a stored zero stays.
+//! - A gradient of a sparse tensor has its pattern (shared), a fill of 0, and the element type of the upstream gradient.
+//! - The same bits at any number of threads.
+//! - No input makes a fallible function panic, or allocate out of proportion.
+//!
+//! # Features
+//!
+//! `rayon` and `sprs` are on by default; `half`, `serde`, `io` (files) and `cli` (the program `lacuna`) are not.
 
 mod axes;
 mod convert;
@@ -20,6 +84,7 @@ mod tensor;
 mod triplets;
 
 pub use axes::Axes;
+pub use convert::{PaddleCsr, TorchCsr};
 pub use coo::CooTensor;
 pub use csr::CsrTensor;
 pub use element::{DType, Element, Float, Number, Real};
@@ -27,6 +92,13 @@ pub use error::{Error, Result};
 pub use index::{Index, Position};
 pub use ops::{AnyOp, Upstream, any, any_backward};
 pub use ops::{ClassifyOp, Elementwise, isfinite, isinf, isnan, isneginf, isposinf, isreal};
+pub use ops::{
+    EvenCount, MedianGradient, NanmedianBackwardOptions, NanmedianOp, NanmedianOptions, NanmedianStoredOp, nanmedian,
+    nanmedian_backward, nanmedian_backward_with, nanmedian_index, nanmedian_index_with, nanmedian_stored,
+    nanmedian_stored_backward, nanmedian_stored_backward_with, nanmedian_stored_index, nanmedian_stored_index_with,
+    nanmedian_stored_with, nanmedian_with,
+};
+pub use ops::{Indices, TakeMode, TakeOp, take, take_axis, take_axis_backward, take_backward};
 pub use ops::{IsinKind, IsinOp, IsinOptions, TestElements, isin, isin_with};
 pub use pattern::{CooPattern, CsrPattern, Pattern};
 pub use shape::Shape;
@@ -47,5 +119,22 @@ pub use triplets::{Duplicates, Triplets};
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub mod prelude {
-    pub use crate::ops::{AnyOp, ClassifyOp, IsinOp};
+    pub use crate::ops::{AnyOp, ClassifyOp, IsinOp, NanmedianOp, NanmedianStoredOp, TakeOp};
+}
+
+/// The documents of the repository: their snippets are run as tests.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../README.md")]
+    pub struct Readme;
+    #[doc = include_str!("../docs/guide.md")]
+    pub struct Guide;
+    #[doc = include_str!("../docs/formats.md")]
+    pub struct Formats;
+    #[doc = include_str!("../docs/semantics.md")]
+    pub struct Semantics;
+    #[doc = include_str!("../docs/gradients.md")]
+    pub struct Gradients;
+    #[doc = include_str!("../docs/translation.md")]
+    pub struct Translation;
 }

@@ -8,6 +8,10 @@ use std::cmp::Ordering;
 #[cfg(feature = "rayon")]
 const CHUNK: usize = 1 << 15;
 
+/// Fewer searches than this are not worth a thread.
+#[cfg(feature = "rayon")]
+const SEARCHES: usize = 1 << 10;
+
 #[cfg(feature = "rayon")]
 mod threads {
     use super::*;
@@ -50,6 +54,20 @@ mod threads {
         (0..count).into_par_iter().with_min_len(64).map_init(scratch, f).collect()
     }
 
+    /// What `f` has to give of every index below `count`, in order, where one call is a search; `scratch` is made once
+    /// a thread.
+    pub(crate) fn filter_map_range<S, U: Send>(
+        count: usize,
+        scratch: impl Fn() -> S + Sync + Send,
+        f: impl Fn(&mut S, usize) -> Option<U> + Sync + Send,
+    ) -> Vec<U> {
+        if count < 2 * SEARCHES {
+            let mut scratch = scratch();
+            return (0..count).filter_map(|index| f(&mut scratch, index)).collect();
+        }
+        (0..count).into_par_iter().with_min_len(SEARCHES).map_init(scratch, f).flatten_iter().collect()
+    }
+
     /// Sorts by `compare`, which tells all items apart, so that no order among equals is left open.
     pub(crate) fn sort<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
         if items.len() < 2 * CHUNK { items.sort_unstable_by(compare) } else { items.par_sort_unstable_by(compare) }
@@ -81,6 +99,16 @@ mod threads {
         (0..count).map(|index| f(&mut scratch, index)).collect()
     }
 
+    /// What `f` has to give of every index below `count`, in order, with one `scratch` for all.
+    pub(crate) fn filter_map_range<S, U>(
+        count: usize,
+        scratch: impl Fn() -> S,
+        f: impl Fn(&mut S, usize) -> Option<U>,
+    ) -> Vec<U> {
+        let mut scratch = scratch();
+        (0..count).filter_map(|index| f(&mut scratch, index)).collect()
+    }
+
     /// Sorts by `compare`, which tells all items apart, so that no order among equals is left open.
     pub(crate) fn sort<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
         items.sort_unstable_by(compare);
@@ -98,4 +126,4 @@ pub(crate) fn test_each<T: Copy + Sync>(values: &[T], f: impl Fn(T) -> bool + Sy
     answers
 }
 
-pub(crate) use threads::{map, map_heavy, map_range, sort};
+pub(crate) use threads::{filter_map_range, map, map_heavy, map_range, sort};

@@ -1,6 +1,6 @@
 //! What both formats share: a pattern, one value for each of its entries, and the fill.
 
-use crate::element::Element;
+use crate::element::{DType, Element, Number};
 use crate::error::{Error, Result};
 use crate::parallel;
 use crate::pattern::{Pattern, validate_length};
@@ -247,10 +247,14 @@ fn cast_value<T: Element, U: Element>(value: T, place: impl Fn() -> String) -> R
     if let Some(same) = same.downcast_ref::<U>() {
         return Ok(*same);
     }
-    let number = value.to_number();
+    number_in(value.to_number(), T::DTYPE, place)
+}
+
+/// A number that came from type `from` in another type; `place` names it where it does not fit.
+pub(crate) fn number_in<U: Element>(number: Number, from: DType, place: impl Fn() -> String) -> Result<U> {
     U::from_number(number).ok_or_else(|| Error::Cast {
         value: number.to_string(),
-        from: T::DTYPE.name(),
+        from: from.name(),
         to: U::DTYPE.name(),
         place: place(),
     })

@@ -65,7 +65,7 @@ impl Duplicates {
 /// assert_eq!(x.entries(), [(vec![0, 1], 2.0), (vec![1, 2], 4.5)]);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Triplets<T, I = u32> {
     shape: Shape,
     coords: Vec<Vec<I>>,
@@ -163,6 +163,40 @@ impl<T: Element, I: Index> Triplets<T, I> {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
+    }
+
+    /// The coordinates of all triplets on one axis, in input order.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such axis.
+    pub fn coords(&self, axis: usize) -> &[I] {
+        &self.coords[axis]
+    }
+
+    /// The values, in input order.
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// The value of every position without a triplet.
+    pub fn fill(&self) -> T {
+        self.fill
+    }
+
+    /// The shape, one coordinate array an axis, the values and the fill.
+    ///
+    /// ```
+    /// use lacuna::Triplets;
+    ///
+    /// let triplets = Triplets::from_arrays([2, 3], vec![vec![1u32, 0], vec![2, 1]], vec![4.0, 2.0])?;
+    /// let (shape, coords, values, fill) = triplets.into_parts();
+    /// assert_eq!((shape, coords), ([2, 3].into(), vec![vec![1, 0], vec![2, 1]]));
+    /// assert_eq!((values, fill), (vec![4.0, 2.0], 0.0));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn into_parts(self) -> (Shape, Vec<Vec<I>>, Vec<T>, T) {
+        (self.shape, self.coords, self.values, self.fill)
     }
 
     /// The tensor in coordinate format. Triplets that are sorted and not repeated are moved, not copied.

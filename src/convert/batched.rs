@@ -1,1 +1,321 @@
-//! batched
+//! Batches of compressed matrices as Paddle and PyTorch lay them out: offsets that start anew in every batch.
+
+use std::sync::Arc;
+
+use ndarray::{ArrayBase, ArrayD, Data, Dimension};
+
+use super::{foreign_coords, foreign_offset};
+use crate::convert::dense::{check_ndarray_shape, dense_array};
+use crate::csr::CsrTensor;
+use crate::element::Element;
+use crate::error::{Error, Result};
+use crate::index::{Index, check_axes};
+use crate::limit::{default_limit, guard};
+use crate::pattern::{CsrPattern, validate_length};
+use crate::shape::{Shape, checked_product, saturating_product};
+use crate::tensor::Tensor;
+
+/// A matrix or a batch of them in Paddle's layout; each batch holds as many entries as it likes.
+///
+/// ```text
+/// shape [2, 2, 3]    . a .    b . .    crows  [0, 1, 1,  0, 1, 3]   rows + 1 of them a batch, each from 0
+///                    . . .    c . d    cols   [1,        0, 0, 2]   batch after batch
+///                                      values [a,        b, c, d]
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct PaddleCsr<T> {
+    /// For each batch the offsets of its rows, one more than there are rows, starting from 0.
+    pub crows: Vec<i64>,
+    /// The column of each entry.
+    pub cols: Vec<i64>,
+    /// The value of each entry.
+    pub values: Vec<T>,
+}
+
+/// A matrix or a batch of them in PyTorch's layout; all batches hold equally many entries.
+///
+/// ```text
+/// shape [2, 2, 3]    . a .    c . .    crow_indices [[0, 1, 2], [0, 1, 2]]   [*batch, rows + 1]
+///                    b . .    . . d    col_indices  [[1, 0], [0, 2]]         [*batch, entries of a batch]
+///                                      values       [[a, b], [c, d]]         the same
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct TorchCsr<T> {
+    /// The offsets of the rows, from 0 in each batch.
+    pub crow_indices: ArrayD<i64>,
+    /// The column of each entry.
+    pub col_indices: ArrayD<i64>,
+    /// The value of each entry.
+    pub values: ArrayD<T>,
+}
+
+/// The lengths of the batch axes, the number of rows and the number of columns; a vector has no rows.
+fn split(shape: &Shape) -> Result<(&[usize], usize, usize)> {
+    match &**shape {
+        [batch @ .., rows, columns] => Ok((batch, *rows, *columns)),
+        _ => Err(Error::RankMismatch {
+            what: "a matrix (or, with more axes, a batch of them)",
+            expected: 2,
+            found: shape.rank(),
+        }),
+    }
+}
+
+/// The batch axes and one more.
+fn with_last(batch: &[usize], last: usize) -> Shape {
+    batch.iter().copied().chain([last]).collect()
+}
+
+/// The offsets of all lanes, from the offsets that start anew in every batch.
+fn join_offsets(crows: &[i64], rows: usize) -> Result<Vec<usize>> {
+    let mut offsets = vec![0];
+    let (mut base, each) = (0usize, rows.saturating_add(1));
+    for (batch, crows) in crows.chunks_exact(each).enumerate() {
+        let mut start = foreign_offset(crows[0], batch * each)?;
+        if start != 0 {
+            return Err(Error::OffsetsStart { found: start });
+        }
+        for (row, &end) in crows[1..].iter().enumerate() {
+            let end = foreign_offset(end, batch * each + row + 1)?;
+            if end < start {
+                return Err(Error::OffsetsDecrease { lane: batch * rows + row, start, end });
+            }
+            offsets.push(base.saturating_add(end));
+            start = end;
+        }
+        base = base.saturating_add(start);
+    }
+    Ok(offsets)
+}
+
+/// The offsets of each batch, starting anew from 0.
+fn split_offsets(offsets: &[usize], batches: usize, rows: usize) -> Vec<i64> {
+    let batch = |batch: usize| {
+        let offsets = &offsets[batch * rows..=(batch + 1) * rows];
+        offsets.iter().map(|offset| (offset - offsets[0]) as i64)
+    };
+    (0..batches).flat_map(batch).collect()
+}
+
+impl<T: Element> Tensor<CsrPattern<u32>, T> {
+    /// A tensor from Paddle's layout, [`PaddleCsr`], with a fill of zero; `shape` has rank 2, or more for batches.
+    ///
+    /// Batches may hold different numbers of entries. Paddle itself stops at rank 3; here there may be several batch
+    /// axes.
+    ///
+    /// # Errors
+    ///
+    /// - `RankMismatch`: the rank is below 2; `AxisTooLong`: an axis does not fit `u32`;
+    /// - `LengthMismatch`: `crows` is not `rows + 1` long for each batch, or `values` not as long as `cols`;
+    /// - `NegativeOffset`, `OffsetsStart`, `OffsetsDecrease`, `OffsetsEnd`: the offsets of a batch do not run from 0
+    ///   upward, or do not add up to the number of entries;
+    /// - `NegativeIndex`, `IndexOutOfBounds`: a column is not one;
+    /// - `NotSorted`: the columns of a row do not increase.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CsrTensor;
+    ///
+    /// let x = CsrTensor::from_paddle([2, 2, 3], &[0, 1, 1, 0, 1, 3], &[1, 0, 0, 2], vec![1.0, 2.0, 3.0, 4.0])?;
+    /// assert_eq!(x.offsets(), [0, 1, 1, 2, 4]);
+    /// assert_eq!(x.get(&[1, 1, 2])?, 4.0);
+    /// assert_eq!(x.to_paddle()?.crows, [0, 1, 1, 0, 1, 3]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn from_paddle(shape: impl Into<Shape>, crows: &[i64], cols: &[i64], values: Vec<T>) -> Result<Self> {
+        Self::from_paddle_with_index(shape, crows, cols, values)
+    }
+
+    /// A tensor from PyTorch's layout, [`TorchCsr`], with a fill of zero; `shape` has rank 2, or more for batches.
+    ///
+    /// # Errors
+    ///
+    /// - `RankMismatch`: the rank is below 2; `AxisTooLong`: an axis does not fit `u32`;
+    /// - `ShapeMismatch`: `crow_indices` is not of shape `[*batch, rows + 1]`, or `col_indices` not of shape
+    ///   `[*batch, n]`, or `values` not of that shape;
+    /// - `NegativeOffset`, `OffsetsStart`, `OffsetsDecrease`, `OffsetsEnd`: the offsets of a batch do not run from 0 to
+    ///   the `n` entries of a batch; `UnevenBatches`: they do in the first one, and not in another;
+    /// - `NegativeIndex`, `IndexOutOfBounds`: a column is not one;
+    /// - `NotSorted`: the columns of a row do not increase.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CsrTensor;
+    /// use ndarray::arr2;
+    ///
+    /// let (crows, cols) = (arr2(&[[0, 1, 2], [0, 1, 2]]), arr2(&[[1, 0], [0, 2]]));
+    /// let x = CsrTensor::from_torch([2, 2, 3], &crows, &cols, &arr2(&[[1.0, 2.0], [3.0, 4.0]]))?;
+    /// assert_eq!(x.get(&[1, 1, 2])?, 4.0);
+    /// assert_eq!(x.to_torch()?.col_indices, cols.into_dyn());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn from_torch<D: Dimension>(
+        shape: impl Into<Shape>,
+        crow_indices: &ArrayBase<impl Data<Elem = i64>, D>,
+        col_indices: &ArrayBase<impl Data<Elem = i64>, D>,
+        values: &ArrayBase<impl Data<Elem = T>, D>,
+    ) -> Result<Self> {
+        Self::from_torch_with_index(shape, crow_indices, col_indices, values)
+    }
+}
+
+impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
+    /// [`from_paddle`](Tensor::from_paddle) with columns of type `I`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_paddle`](Tensor::from_paddle), with `I` for `u32`.
+    pub fn from_paddle_with_index(
+        shape: impl Into<Shape>,
+        crows: &[i64],
+        cols: &[i64],
+        values: Vec<T>,
+    ) -> Result<CsrTensor<T, I>> {
+        let shape = shape.into();
+        let (batch, rows, columns) = split(&shape)?;
+        check_axes::<I>(&shape)?;
+        let expected = checked_product(&with_last(batch, rows.saturating_add(1)));
+        validate_length("crows", expected.unwrap_or(usize::MAX), crows.len())?;
+        validate_length("the values", cols.len(), values.len())?;
+        let offsets = join_offsets(crows, rows)?;
+        let columns = foreign_coords(cols, shape.rank() - 1, columns)?;
+        let pattern = CsrPattern::from_shared(shape, Arc::new(offsets), Arc::new(columns))?;
+        Tensor::from_parts(pattern, values, T::ZERO)
+    }
+
+    /// [`from_torch`](Tensor::from_torch) with columns of type `I`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_torch`](Tensor::from_torch), with `I` for `u32`.
+    pub fn from_torch_with_index<D: Dimension>(
+        shape: impl Into<Shape>,
+        crow_indices: &ArrayBase<impl Data<Elem = i64>, D>,
+        col_indices: &ArrayBase<impl Data<Elem = i64>, D>,
+        values: &ArrayBase<impl Data<Elem = T>, D>,
+    ) -> Result<CsrTensor<T, I>> {
+        let shape = shape.into();
+        let (batch, rows, _) = split(&shape)?;
+        let each = col_indices.shape().last().copied().unwrap_or(0);
+        check_shape("crow_indices", with_last(batch, rows.saturating_add(1)), crow_indices.shape())?;
+        check_shape("col_indices", with_last(batch, each), col_indices.shape())?;
+        check_shape("values", with_last(batch, each), values.shape())?;
+        let crows: Vec<i64> = crow_indices.iter().copied().collect();
+        check_even(&crows, rows, each)?;
+        let (cols, values) = (col_indices.iter().copied().collect::<Vec<_>>(), values.iter().copied().collect());
+        Self::from_paddle_with_index(shape, &crows, &cols, values)
+    }
+
+    /// The tensor in Paddle's layout.
+    ///
+    /// # Errors
+    ///
+    /// - `RankMismatch`: the rank is below 2; `FillNotZero`: the layout leaves out zeros only;
+    /// - `AxisTooLong`: a column does not fit `i64`;
+    /// - `TooLarge`: many batches without rows, whose offsets need more than the larger of 1 GiB and 16 times this
+    ///   tensor's bytes.
+    ///
+    /// ```
+    /// use lacuna::CsrTensor;
+    ///
+    /// let x = CsrTensor::new([2, 1, 3], vec![0, 2, 3], vec![0, 2, 1], vec![5, 6, 7], 0)?;
+    /// let paddle = x.to_paddle()?;
+    /// assert_eq!(paddle.crows, [0, 2, 0, 1]);
+    /// assert_eq!(CsrTensor::from_paddle([2, 1, 3], &paddle.crows, &paddle.cols, paddle.values)?, x);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn to_paddle(&self) -> Result<PaddleCsr<T>> {
+        let (crows, cols) = self.batched_indices("Paddle's layout")?;
+        Ok(PaddleCsr { crows, cols, values: self.values().to_vec() })
+    }
+
+    /// The tensor in PyTorch's layout.
+    ///
+    /// # Errors
+    ///
+    /// - those of [`to_paddle`](Tensor::to_paddle);
+    /// - `UnevenBatches`: the batches do not hold equally many entries;
+    /// - `TooLarge`: `ndarray` cannot hold the batch axes.
+    ///
+    /// ```
+    /// use lacuna::{CsrTensor, Error};
+    /// use ndarray::arr2;
+    ///
+    /// let even = CsrTensor::new([2, 1, 3], vec![0, 1, 2], vec![2, 1], vec![5, 6], 0)?;
+    /// assert_eq!(even.to_torch()?.crow_indices, arr2(&[[0, 1], [0, 1]]).into_dyn());
+    ///
+    /// let uneven = CsrTensor::new([2, 1, 3], vec![0, 2, 3], vec![0, 2, 1], vec![5, 6, 7], 0)?;
+    /// assert_eq!(uneven.to_torch().unwrap_err(), Error::UnevenBatches { batch: 1, expected: 2, found: 1 });
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn to_torch(&self) -> Result<TorchCsr<T>> {
+        let (crows, cols) = self.batched_indices("PyTorch's layout")?;
+        let (batch, rows, _) = split(self.shape())?;
+        let each = self.entries_of_each_batch(batch, rows)?;
+        let (offsets, entries) = (with_last(batch, rows.saturating_add(1)), with_last(batch, each));
+        check_ndarray_shape(&offsets)?;
+        check_ndarray_shape(&entries)?;
+        Ok(TorchCsr {
+            crow_indices: dense_array(&offsets, crows),
+            col_indices: dense_array(&entries, cols),
+            values: dense_array(&entries, self.values().to_vec()),
+        })
+    }
+
+    /// The offsets of each batch and the columns, as both layouts have them.
+    fn batched_indices(&self, target: &'static str) -> Result<(Vec<i64>, Vec<i64>)> {
+        let (batch, rows, columns) = split(self.shape())?;
+        if !self.fill().same(T::ZERO) {
+            return Err(Error::FillNotZero { fill: self.fill().to_number().to_string(), target });
+        }
+        check_i64(self.rank() - 1, columns)?;
+        let count = saturating_product(batch).saturating_mul(rows as u128 + 1);
+        let limit = default_limit(self.stored_bytes());
+        guard::<i64>("the offsets of all batches", count, limit, "drop the batches, which have no rows")?;
+        let crows = split_offsets(self.offsets(), checked_product(batch).unwrap_or(0), rows);
+        Ok((crows, self.columns().iter().map(|column| column.to_usize() as i64).collect()))
+    }
+
+    /// The number of entries that every batch holds.
+    fn entries_of_each_batch(&self, batch: &[usize], rows: usize) -> Result<usize> {
+        let count = |batch: usize| self.offsets()[(batch + 1) * rows] - self.offsets()[batch * rows];
+        let batches = checked_product(batch).unwrap_or(0);
+        let expected = if batches == 0 { 0 } else { count(0) };
+        match (1..batches).find(|&batch| count(batch) != expected) {
+            Some(batch) => Err(Error::UnevenBatches { batch, expected, found: count(batch) }),
+            None => Ok(expected),
+        }
+    }
+}
+
+/// Refuses an array that is not of the shape that the layout gives it.
+fn check_shape(what: &'static str, expected: Shape, found: &[usize]) -> Result<()> {
+    if expected == *found { Ok(()) } else { Err(Error::ShapeMismatch { what, expected, found: found.into() }) }
+}
+
+/// Refuses offsets that do not give every batch `each` entries.
+fn check_even(crows: &[i64], rows: usize, each: usize) -> Result<()> {
+    for (batch, crows) in crows.chunks_exact(rows.saturating_add(1)).enumerate() {
+        let found = foreign_offset(crows[rows], batch * (rows + 1) + rows)?;
+        if found != each && batch == 0 {
+            return Err(Error::OffsetsEnd { expected: each, found });
+        }
+        if found != each {
+            return Err(Error::UnevenBatches { batch, expected: each, found });
+        }
+    }
+    Ok(())
+}
+
+/// Refuses columns that may be too large for the integers of the layout.
+fn check_i64(axis: usize, length: usize) -> Result<()> {
+    let maximum = 1u128 << 63;
+    let (index_type, instead) = ("i64", "a format with wider indices");
+    if length as u128 <= maximum {
+        Ok(())
+    } else {
+        Err(Error::AxisTooLong { axis, length, index_type, maximum, instead })
+    }
+}

@@ -11,3 +11,30 @@ mod layout;
 mod serde;
 #[cfg(feature = "sprs")]
 mod sprs;
+
+pub use batched::{PaddleCsr, TorchCsr};
+
+use num_traits::ToPrimitive;
+
+use crate::error::{Error, Result};
+use crate::index::Index;
+
+/// Integers of another library as the coordinates of one axis, each of them checked; the axis fits `I`.
+fn foreign_coords<J: Copy + ToPrimitive, I: Index>(coords: &[J], axis: usize, length: usize) -> Result<Vec<I>> {
+    let coord = |(entry, coord): (usize, &J)| match coord.to_usize().filter(|&coord| coord < length) {
+        Some(coord) => Ok(I::from_usize(coord)),
+        None => Err(match coord.to_i64() {
+            Some(index) if index < 0 => Error::NegativeIndex { index, axis, entry },
+            _ => Error::IndexOutOfBounds { index: coord.to_u64().unwrap_or(u64::MAX), axis, length, entry },
+        }),
+    };
+    coords.iter().enumerate().map(coord).collect()
+}
+
+/// An integer of another library as an offset; one that is too large for `usize` is too large for any array.
+fn foreign_offset<J: ToPrimitive>(offset: J, at: usize) -> Result<usize> {
+    match offset.to_i64() {
+        Some(offset) if offset < 0 => Err(Error::NegativeOffset { offset, at }),
+        _ => Ok(offset.to_usize().unwrap_or(usize::MAX)),
+    }
+}

@@ -1,1 +1,151 @@
-//! serde
+//! Serialisation of shapes, patterns, tensors and triplets with serde.
+//!
+//! Reading goes through the checking constructors, so data from outside can break no invariant. What a format cannot
+//! hold it loses: JSON has no NaN and no infinity, and `serde_json` writes them as `null`, which is no number to read.
+
+use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use crate::element::Element;
+use crate::index::Index;
+use crate::pattern::{CooPattern, CsrPattern, Pattern};
+use crate::shape::Shape;
+use crate::tensor::Tensor;
+use crate::triplets::Triplets;
+
+/// The fields of a structure, under the names that they have in Rust.
+macro_rules! serialize_fields {
+    ($serializer:expr, $name:literal, $($field:literal: $value:expr),* $(,)?) => {{
+        let mut fields = $serializer.serialize_struct($name, [$($field),*].len())?;
+        $(fields.serialize_field($field, $value)?;)*
+        fields.end()
+    }};
+}
+
+/// A sequence of lengths.
+impl Serialize for Shape {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Shape {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::<usize>::deserialize(deserializer).map(Shape::from)
+    }
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CooFields<I> {
+    shape: Shape,
+    nnz: usize,
+    coords: Vec<Vec<I>>,
+}
+
+/// `shape`, `nnz` and `coords`, one array an axis.
+impl<I: Index + Serialize> Serialize for CooPattern<I> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let coords: Vec<&[I]> = crate::pattern::coords_as_slices(self.shared_coords());
+        serialize_fields!(serializer, "CooPattern", "shape": self.shape(), "nnz": &self.nnz(), "coords": &coords)
+    }
+}
+
+/// Checks what [`CooPattern::new`] checks.
+impl<'de, I: Index + Deserialize<'de>> Deserialize<'de> for CooPattern<I> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let CooFields { shape, nnz, coords } = CooFields::deserialize(deserializer)?;
+        CooPattern::new(shape, nnz, coords).map_err(D::Error::custom)
+    }
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CsrFields<I> {
+    shape: Shape,
+    offsets: Vec<usize>,
+    columns: Vec<I>,
+}
+
+/// `shape`, `offsets` and `columns`.
+impl<I: Index + Serialize> Serialize for CsrPattern<I> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (shape, offsets, columns) = (self.shape(), self.offsets(), self.columns());
+        serialize_fields!(serializer, "CsrPattern", "shape": shape, "offsets": offsets, "columns": columns)
+    }
+}
+
+/// Checks what [`CsrPattern::new`] checks.
+impl<'de, I: Index + Deserialize<'de>> Deserialize<'de> for CsrPattern<I> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let CsrFields { shape, offsets, columns } = CsrFields::deserialize(deserializer)?;
+        CsrPattern::new(shape, offsets, columns).map_err(D::Error::custom)
+    }
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TensorFields<P, T> {
+    pattern: P,
+    values: Vec<T>,
+    fill: T,
+}
+
+/// `pattern`, `values` and `fill`.
+///
+/// ```
+/// use lacuna::CooTensor;
+///
+/// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![1, 2]], vec![2.5, -1.0], 0.0)?;
+/// let json = serde_json::to_string(&x).unwrap();
+/// assert_eq!(
+///     json,
+///     r#"{"pattern":{"shape":[2,3],"nnz":2,"coords":[[0,1],[1,2]]},"values":[2.5,-1.0],"fill":0.0}"#
+/// );
+/// assert_eq!(serde_json::from_str::<CooTensor<f64>>(&json).unwrap(), x);
+///
+/// let broken = serde_json::from_str::<CooTensor<f64>>(&json.replace("[1,2]", "[1,3]"));
+/// assert!(broken.unwrap_err().to_string().contains("index 3 on axis 1 is out of bounds for length 3, entry 1"));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+impl<P: Pattern + Serialize, T: Element + Serialize> Serialize for Tensor<P, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (pattern, values, fill) = (self.pattern(), self.values(), &self.fill());
+        serialize_fields!(serializer, "Tensor", "pattern": pattern, "values": values, "fill": fill)
+    }
+}
+
+/// Checks the pattern, and that there are as many values as entries.
+impl<'de, P: Pattern + Deserialize<'de>, T: Element + Deserialize<'de>> Deserialize<'de> for Tensor<P, T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let TensorFields { pattern, values, fill } = TensorFields::deserialize(deserializer)?;
+        Tensor::from_parts(pattern, values, fill).map_err(D::Error::custom)
+    }
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TripletsFields<T, I> {
+    shape: Shape,
+    coords: Vec<Vec<I>>,
+    values: Vec<T>,
+    fill: T,
+}
+
+/// `shape`, `coords` (one array an axis), `values` and `fill`, in input order.
+impl<T: Element + Serialize, I: Index + Serialize> Serialize for Triplets<T, I> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let coords: Vec<&[I]> = (0..self.shape().rank()).map(|axis| self.coords(axis)).collect();
+        let (shape, values, fill) = (self.shape(), self.values(), &self.fill());
+        serialize_fields!(serializer, "Triplets", "shape": shape, "coords": &coords, "values": values, "fill": fill)
+    }
+}
+
+/// Checks what [`Triplets::from_arrays`] checks.
+impl<'de, T: Element + Deserialize<'de>, I: Index + Deserialize<'de>> Deserialize<'de> for Triplets<T, I> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let TripletsFields { shape, coords, values, fill } = TripletsFields::deserialize(deserializer)?;
+        let triplets = Triplets::from_arrays(shape, coords, values).map_err(D::Error::custom)?;
+        Ok(triplets.with_fill(fill))
+    }
+}

@@ -1,1 +1,474 @@
-//! sprs
+//! To and from the matrices of the crate `sprs`: `TriMatI` is like [`Triplets`], `CsMatI` (by rows) like
+//! [`CsrTensor`].
+//!
+//! Whatever comes in is checked as in any other constructor; sprs checks what goes out once more. Matrices have two
+//! axes and leave out zeros, so a tensor of another rank or with another fill is refused.
+
+use std::any::Any;
+use std::ops::Deref;
+
+use sprs::{CsMatBase, CsMatI, CsMatViewI, SpIndex, TriMatBase, TriMatI};
+
+use super::{foreign_coords, foreign_offset};
+use crate::coo::CooTensor;
+use crate::csr::CsrTensor;
+use crate::element::Element;
+use crate::error::{Error, Result};
+use crate::index::{Index, check_axes};
+use crate::pattern::{CooPattern, CsrPattern};
+use crate::shape::Shape;
+use crate::tensor::Tensor;
+use crate::triplets::{Duplicates, Triplets};
+
+/// What messages call the matrices of sprs.
+const TARGET: &str = "a matrix of sprs";
+
+/// The vector itself where its items have the type asked for, else `convert` of them.
+fn reuse<A: 'static, B: 'static>(items: Vec<A>, convert: impl FnOnce(&[A]) -> Result<Vec<B>>) -> Result<Vec<B>> {
+    let mut slot = Some(items);
+    let any: &mut dyn Any = &mut slot;
+    match any.downcast_mut::<Option<Vec<B>>>().and_then(Option::take) {
+        Some(same) => Ok(same),
+        None => convert(&slot.unwrap_or_default()),
+    }
+}
+
+/// Offsets from 0 upward; sprs lets those of a slice start elsewhere.
+fn proper_offsets<Iptr: SpIndex + 'static>(offsets: Vec<Iptr>) -> Result<Vec<usize>> {
+    let convert =
+        |offsets: &[Iptr]| offsets.iter().enumerate().map(|(at, &offset)| foreign_offset(offset, at)).collect();
+    let mut offsets = reuse(offsets, convert)?;
+    let first = offsets.first().copied().unwrap_or(0);
+    if first != 0 {
+        offsets.iter_mut().for_each(|offset| *offset = offset.saturating_sub(first));
+    }
+    Ok(offsets)
+}
+
+/// The matrix with the axis that it compresses first: transposed where it is stored by columns.
+fn outer_first<T, I, J, Iptr>(matrix: CsMatI<T, J, Iptr>) -> Result<CsrTensor<T, I>>
+where
+    T: Element,
+    I: Index,
+    J: SpIndex + 'static,
+    Iptr: SpIndex + 'static,
+{
+    let shape = Shape::from([matrix.outer_dims(), matrix.inner_dims()]);
+    check_axes::<I>(&shape)?;
+    let (offsets, indices, values) = matrix.into_raw_storage();
+    let indices = reuse(indices, |indices| foreign_coords(indices, 1, shape[1]))?;
+    Tensor::from_parts(CsrPattern::new(shape, proper_offsets(offsets)?, indices)?, values, T::ZERO)
+}
+
+/// The rows and columns of a tensor that sprs can hold.
+fn matrix_shape<T: Element>(shape: &Shape, fill: T) -> Result<(usize, usize)> {
+    let &[rows, columns] = &**shape else {
+        return Err(Error::RankMismatch { what: TARGET, expected: 2, found: shape.rank() });
+    };
+    if fill.same(T::ZERO) {
+        return Ok((rows, columns));
+    }
+    Err(Error::FillNotZero { fill: fill.to_number().to_string(), target: TARGET })
+}
+
+/// What sprs has against a valid matrix: an axis whose very length does not fit the index type.
+fn refusal(error: sprs::errors::StructureError) -> Error {
+    Error::NotRepresentable { format: TARGET, what: error.to_string(), instead: "use a wider index type" }
+}
+
+/// The arrays of sprs's storage by columns, from the transposed tensor.
+fn by_columns<T, I>(shape: (usize, usize), transposed: CsrTensor<T, I>) -> Result<CsMatI<T, I, usize>>
+where
+    T: Element,
+    I: Index + SpIndex,
+{
+    let (pattern, values, _) = transposed.into_parts();
+    let (_, offsets, rows) = pattern.into_parts();
+    CsMatI::try_new_csc(shape, offsets, rows, values).map_err(|(.., error)| refusal(error))
+}
+
+impl<T: Element, I: Index> Triplets<T, I> {
+    /// The triplets of a sprs matrix, in their order and with their repetitions.
+    ///
+    /// Another index type comes in through `Triplets::try_from(&matrix)`. sprs hands out its arrays by reference only,
+    /// so they are copied.
+    ///
+    /// # Errors
+    ///
+    /// `AxisTooLong`: an axis does not fit the index type.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::{Duplicates, Triplets};
+    /// use sprs::TriMatI;
+    ///
+    /// let mut matrix = TriMatI::<f64, u32>::new((2, 3));
+    /// matrix.add_triplet(1, 2, 4.0);
+    /// matrix.add_triplet(1, 2, 0.5);
+    /// let triplets = Triplets::from_sprs(&matrix)?;
+    /// assert_eq!(triplets.coalesce(Duplicates::Last)?.entries(), [(vec![1, 2], 0.5)]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn from_sprs<IS, DS>(matrix: &TriMatBase<IS, DS>) -> Result<Self>
+    where
+        I: SpIndex,
+        IS: Deref<Target = [I]>,
+        DS: Deref<Target = [T]>,
+    {
+        Self::try_from(matrix)
+    }
+
+    /// The triplets as a sprs matrix, all arrays moved.
+    ///
+    /// # Errors
+    ///
+    /// `RankMismatch`: the rank is not 2; `FillNotZero`: the fill is not zero.
+    ///
+    /// ```
+    /// use lacuna::Triplets;
+    ///
+    /// let triplets = Triplets::from_arrays([2, 3], vec![vec![1u32, 0], vec![2, 1]], vec![4.0, 2.0])?;
+    /// assert_eq!(triplets.into_sprs()?.col_inds(), [2, 1]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn into_sprs(self) -> Result<TriMatI<T, I>>
+    where
+        I: SpIndex,
+    {
+        let size = matrix_shape(self.shape(), self.fill())?;
+        let (_, coords, values, _) = self.into_parts();
+        let [rows, columns] = axes(coords)?;
+        Ok(TriMatI::from_triplets(size, rows, columns, values))
+    }
+}
+
+/// The two coordinate arrays of a matrix.
+fn axes<I>(coords: Vec<Vec<I>>) -> Result<[Vec<I>; 2]> {
+    coords.try_into().map_err(|coords: Vec<_>| Error::RankMismatch { what: TARGET, expected: 2, found: coords.len() })
+}
+
+impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
+    /// The tensor of a sprs matrix of triplets; `duplicates` says what becomes of repetitions.
+    ///
+    /// sprs itself sums them, and so does `CooTensor::try_from(&matrix)`, which also takes other index types.
+    ///
+    /// # Errors
+    ///
+    /// `AxisTooLong`: an axis does not fit the index type; those of [`Triplets::coalesce`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::{CooTensor, Duplicates};
+    /// use sprs::TriMatI;
+    ///
+    /// let matrix = TriMatI::<i32, u32>::from_triplets((2, 2), vec![1, 0, 1], vec![0, 1, 0], vec![3, 4, 5]);
+    /// let x = CooTensor::from_sprs(&matrix, Duplicates::Max)?;
+    /// assert_eq!(x.entries(), [(vec![0, 1], 4), (vec![1, 0], 5)]);
+    /// assert_eq!(CooTensor::<_, u64>::try_from(&matrix)?.get(&[1, 0])?, 8);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn from_sprs<IS, DS>(matrix: &TriMatBase<IS, DS>, duplicates: Duplicates) -> Result<Self>
+    where
+        I: SpIndex,
+        IS: Deref<Target = [I]>,
+        DS: Deref<Target = [T]>,
+    {
+        Triplets::from_sprs(matrix)?.coalesce(duplicates)
+    }
+
+    /// The tensor as a sprs matrix of triplets. Values are moved, and so are index arrays that nothing else shares.
+    ///
+    /// # Errors
+    ///
+    /// `RankMismatch`: the rank is not 2; `FillNotZero`: the fill is not zero.
+    ///
+    /// ```
+    /// use lacuna::{CooTensor, Duplicates};
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![1, 2]], vec![2.0, 4.0], 0.0)?;
+    /// let matrix = x.clone().into_sprs()?;
+    /// assert_eq!(matrix.row_inds(), [0, 1]);
+    /// assert_eq!(CooTensor::from_sprs(&matrix, Duplicates::Error)?, x);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn into_sprs(self) -> Result<TriMatI<T, I>>
+    where
+        I: SpIndex,
+    {
+        let size = matrix_shape(self.shape(), self.fill())?;
+        let (pattern, values, _) = self.into_parts();
+        let [rows, columns] = axes(pattern.into_parts().1)?;
+        Ok(TriMatI::from_triplets(size, rows, columns, values))
+    }
+
+    /// The tensor as a sprs matrix stored by columns (CSC).
+    ///
+    /// # Errors
+    ///
+    /// `RankMismatch`: the rank is not 2; `FillNotZero`: the fill is not zero; `TooLarge`: the offsets of the columns
+    /// need more than the larger of 1 GiB and 16 times this tensor's bytes; `NotRepresentable`: the length of an axis
+    /// does not fit the index type (our axes may be one longer).
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2.0, 3.0, 4.0], 0.0)?;
+    /// let by_columns = x.to_sprs_csc()?;
+    /// assert!(by_columns.is_csc());
+    /// assert_eq!(by_columns.indices(), [1, 0, 1]);
+    /// assert_eq!(CooTensor::try_from(by_columns)?, x);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn to_sprs_csc(&self) -> Result<CsMatI<T, I, usize>>
+    where
+        I: SpIndex,
+    {
+        let size = matrix_shape(self.shape(), self.fill())?;
+        by_columns(size, self.permute_axes(&[1, 0])?.into_csr()?)
+    }
+}
+
+impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
+    /// The tensor of a sprs matrix, stored by rows or by columns.
+    ///
+    /// A matrix stored by rows gives its arrays: columns and values are moved, and so are the offsets if they are
+    /// `usize` (`CsMatI<T, u32, usize>`, or `CsMat<T>`). Another index type comes in through
+    /// `CsrTensor::try_from(matrix)`, a view through `CsrTensor::try_from(&view)`.
+    ///
+    /// # Errors
+    ///
+    /// `AxisTooLong`: an axis does not fit the index type; `TooLarge`: the rows of a matrix stored by columns need
+    /// more than the larger of 1 GiB and 16 times its bytes; those of [`CsrPattern::new`] for a matrix that was built
+    /// unchecked.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CsrTensor;
+    /// use sprs::CsMatI;
+    ///
+    /// let matrix = CsMatI::<f64, u32, usize>::new((2, 3), vec![0, 1, 3], vec![1, 0, 2], vec![2.0, 3.0, 4.0]);
+    /// let columns = matrix.indices().as_ptr();
+    /// let x = CsrTensor::from_sprs(matrix)?;
+    /// assert_eq!(x.get(&[1, 2])?, 4.0);
+    /// assert_eq!(x.columns().as_ptr(), columns);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn from_sprs<Iptr: SpIndex + 'static>(matrix: CsMatI<T, I, Iptr>) -> Result<Self>
+    where
+        I: SpIndex,
+    {
+        Self::try_from(matrix)
+    }
+
+    /// The tensor as a sprs matrix stored by rows, without a copy: sprs looks at this tensor's own arrays.
+    ///
+    /// `x.as_sprs()?.to_owned()` copies them. sprs checks what it is given, so this takes O(nnz + rows).
+    ///
+    /// # Errors
+    ///
+    /// `RankMismatch`: the rank is not 2; `FillNotZero`: the fill is not zero; `NotRepresentable`: the length of the
+    /// last axis does not fit the index type (our axes may be one longer).
+    ///
+    /// ```
+    /// use lacuna::CsrTensor;
+    ///
+    /// let x = CsrTensor::new([2, 2], vec![0, 1, 2], vec![1, 0], vec![2.0, 3.0], 0.0)?;
+    /// let product = &x.as_sprs()?.to_other_types::<usize, f64, usize>() * &ndarray::arr1(&[10.0, 1.0]);
+    /// assert_eq!(product, ndarray::arr1(&[2.0, 30.0]));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn as_sprs(&self) -> Result<CsMatViewI<'_, T, I, usize>>
+    where
+        I: SpIndex,
+    {
+        let size = matrix_shape(self.shape(), self.fill())?;
+        let view = CsMatViewI::try_new(size, self.offsets(), self.columns(), self.values());
+        view.map_err(|(.., error)| refusal(error))
+    }
+
+    /// The tensor as a sprs matrix stored by rows. Values are moved, and so are index arrays that nothing else shares.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`as_sprs`](Tensor::as_sprs).
+    ///
+    /// ```
+    /// use lacuna::CsrTensor;
+    ///
+    /// let x = CsrTensor::new([2, 2], vec![0, 1, 2], vec![1, 0], vec![2.0, 3.0], 0.0)?;
+    /// let columns = x.columns().as_ptr();
+    /// assert_eq!(x.into_sprs()?.indices().as_ptr(), columns);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn into_sprs(self) -> Result<CsMatI<T, I, usize>>
+    where
+        I: SpIndex,
+    {
+        let size = matrix_shape(self.shape(), self.fill())?;
+        let (pattern, values, _) = self.into_parts();
+        let (_, offsets, columns) = pattern.into_parts();
+        CsMatI::try_new(size, offsets, columns, values).map_err(|(.., error)| refusal(error))
+    }
+
+    /// The tensor as a sprs matrix stored by columns (CSC).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`as_sprs`](Tensor::as_sprs), and `TooLarge`: the offsets of the columns need more than the larger of
+    /// 1 GiB and 16 times this tensor's bytes.
+    ///
+    /// ```
+    /// use lacuna::CsrTensor;
+    ///
+    /// let x = CsrTensor::new([2, 2], vec![0, 2, 3], vec![0, 1, 0], vec![1, 2, 3], 0)?;
+    /// assert_eq!(x.to_sprs_csc()?.data(), [1, 3, 2]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn to_sprs_csc(&self) -> Result<CsMatI<T, I, usize>>
+    where
+        I: SpIndex,
+    {
+        let size = matrix_shape(self.shape(), self.fill())?;
+        by_columns(size, self.permute_axes(&[1, 0])?)
+    }
+}
+
+impl<T, I, J, Iptr> TryFrom<CsMatI<T, J, Iptr>> for CsrTensor<T, I>
+where
+    T: Element,
+    I: Index,
+    J: SpIndex + 'static,
+    Iptr: SpIndex + 'static,
+{
+    type Error = Error;
+
+    /// Arrays that have the types of the tensor already are moved.
+    fn try_from(matrix: CsMatI<T, J, Iptr>) -> Result<Self> {
+        if matrix.is_csr() { outer_first(matrix) } else { outer_first(matrix)?.permute_axes(&[1, 0]) }
+    }
+}
+
+impl<T, I, J, Iptr> TryFrom<CsMatI<T, J, Iptr>> for CooTensor<T, I>
+where
+    T: Element,
+    I: Index,
+    J: SpIndex + 'static,
+    Iptr: SpIndex + 'static,
+{
+    type Error = Error;
+
+    /// Arrays that have the types of the tensor already are moved.
+    fn try_from(matrix: CsMatI<T, J, Iptr>) -> Result<Self> {
+        let transposed = matrix.is_csc();
+        let tensor = outer_first(matrix)?.into_coo();
+        if transposed { tensor.permute_axes(&[1, 0]) } else { Ok(tensor) }
+    }
+}
+
+/// What is the same for both formats.
+macro_rules! convert_both {
+    ($($tensor:ident $coalesce:ident),*) => {$(
+        impl<T, I, J, Iptr, PS, JS, DS> TryFrom<&CsMatBase<T, J, PS, JS, DS, Iptr>> for $tensor<T, I>
+        where
+            T: Element,
+            I: Index,
+            J: SpIndex + 'static,
+            Iptr: SpIndex + 'static,
+            PS: Deref<Target = [Iptr]>,
+            JS: Deref<Target = [J]>,
+            DS: Deref<Target = [T]>,
+        {
+            type Error = Error;
+
+            /// Copies the arrays of a matrix or of a view.
+            fn try_from(matrix: &CsMatBase<T, J, PS, JS, DS, Iptr>) -> Result<Self> {
+                Self::try_from(matrix.to_owned())
+            }
+        }
+
+        impl<T, I, J, IS, DS> TryFrom<&TriMatBase<IS, DS>> for $tensor<T, I>
+        where
+            T: Element,
+            I: Index,
+            J: SpIndex,
+            IS: Deref<Target = [J]>,
+            DS: Deref<Target = [T]>,
+        {
+            type Error = Error;
+
+            /// Repeated triplets are summed, as sprs does it.
+            fn try_from(matrix: &TriMatBase<IS, DS>) -> Result<Self> {
+                Triplets::try_from(matrix)?.$coalesce(Duplicates::Sum)
+            }
+        }
+    )*};
+}
+
+convert_both!(CooTensor coalesce, CsrTensor coalesce_csr);
+
+impl<T, I, J, IS, DS> TryFrom<&TriMatBase<IS, DS>> for Triplets<T, I>
+where
+    T: Element,
+    I: Index,
+    J: SpIndex,
+    IS: Deref<Target = [J]>,
+    DS: Deref<Target = [T]>,
+{
+    type Error = Error;
+
+    /// Copies the arrays; nothing is summed.
+    fn try_from(matrix: &TriMatBase<IS, DS>) -> Result<Self> {
+        let shape = Shape::from([matrix.rows(), matrix.cols()]);
+        check_axes::<I>(&shape)?;
+        let rows = foreign_coords(matrix.row_inds(), 0, shape[0])?;
+        let columns = foreign_coords(matrix.col_inds(), 1, shape[1])?;
+        Triplets::from_arrays(shape, vec![rows, columns], matrix.data().to_vec())
+    }
+}
+
+impl<T: Element, I: Index + SpIndex> TryFrom<Triplets<T, I>> for TriMatI<T, I> {
+    type Error = Error;
+
+    fn try_from(triplets: Triplets<T, I>) -> Result<Self> {
+        triplets.into_sprs()
+    }
+}
+
+impl<T: Element, I: Index + SpIndex> TryFrom<CooTensor<T, I>> for TriMatI<T, I> {
+    type Error = Error;
+
+    fn try_from(tensor: CooTensor<T, I>) -> Result<Self> {
+        tensor.into_sprs()
+    }
+}
+
+impl<T: Element, I: Index + SpIndex> TryFrom<CooTensor<T, I>> for CsMatI<T, I, usize> {
+    type Error = Error;
+
+    /// By rows.
+    fn try_from(tensor: CooTensor<T, I>) -> Result<Self> {
+        matrix_shape(tensor.shape(), tensor.fill())?;
+        tensor.into_csr()?.into_sprs()
+    }
+}
+
+impl<T: Element, I: Index + SpIndex> TryFrom<CsrTensor<T, I>> for CsMatI<T, I, usize> {
+    type Error = Error;
+
+    /// By rows.
+    fn try_from(tensor: CsrTensor<T, I>) -> Result<Self> {
+        tensor.into_sprs()
+    }
+}
+
+impl<'a, T: Element, I: Index + SpIndex> TryFrom<&'a CsrTensor<T, I>> for CsMatViewI<'a, T, I, usize> {
+    type Error = Error;
+
+    /// By rows, without a copy.
+    fn try_from(tensor: &'a CsrTensor<T, I>) -> Result<Self> {
+        tensor.as_sprs()
+    }
+}

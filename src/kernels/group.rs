@@ -56,6 +56,22 @@ impl Groups {
         self.range(group).map(|rank| self.entry_at(rank))
     }
 
+    /// The entry that is the `within`-th of a group.
+    pub(crate) fn entry(&self, group: usize, within: usize) -> usize {
+        self.entry_at(self.starts[group] + within)
+    }
+
+    /// The values of a group side by side: a part of `values`, or gathered in `room`.
+    pub(crate) fn values<'a, T: Copy>(&self, group: usize, values: &'a [T], room: &'a mut Vec<T>) -> &'a [T] {
+        let range = self.range(group);
+        let Some(order) = &self.order else {
+            return &values[range];
+        };
+        room.clear();
+        room.extend(order[range].iter().map(|&entry| values[entry]));
+        room
+    }
+
     /// The first entry of each group.
     pub(crate) fn firsts(&self) -> Vec<usize> {
         (0..self.len()).map(|group| self.entry_at(self.starts[group])).collect()
@@ -81,6 +97,9 @@ mod tests {
         let gathered: Vec<Vec<usize>> = (0..groups.len()).map(|group| groups.entries(group).collect()).collect();
         assert_eq!(gathered, [vec![1], vec![3], vec![0, 2]]);
         assert_eq!(groups.firsts(), [1, 3, 0]);
+        assert_eq!(groups.entry(2, 1), 2);
+        assert_eq!(groups.values(2, &[5, 6, 7, 8], &mut vec![9]), [5, 7]);
+        assert_eq!(Groups::of_all(4).values(0, &[5, 6, 7, 8], &mut vec![9]), [5, 6, 7, 8]);
     }
 
     #[test]

@@ -1,1 +1,387 @@
-//! x
+//! Medians of groups of numbers, where the first middle value stands, and the gradient that stands beside them.
+//!
+//! The partial form: the state is the values met so far; a value updates it by joining them; two states merge by
+//! concatenation; the finish leaves the NaNs out and selects the two middle values. Nothing shorter decides a median,
+//! but where a fill counts it is a pivot that comes for free: one pass counts the stored numbers below and above it,
+//! which says on which side of it a middle value stands, or that it is the fill itself, as it is in most sparse
+//! groups. Only a middle value inside one side costs a selection, and that of the numbers of this side only:
+//!
+//! ```text
+//! rank     0 ...  below  ...  below + level + gaps  ...
+//! value    stored < fill  |  fill, stored or not  |  stored > fill
+//! ```
+//!
+//! Nothing is sorted, and a position that is not stored is never written out.
+
+use std::cmp::Ordering;
+
+use crate::element::{Float, Real};
+use crate::kernels::group::Groups;
+use crate::parallel;
+
+/// What the median of an even number of values is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum EvenCount {
+    /// The mean of the two middle values, as in numpy.
+    #[default]
+    Mean,
+    /// The lower of the two middle values, as in PyTorch: always an element of the group.
+    Lower,
+}
+
+/// Who receives the gradient of a median.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum MedianGradient {
+    /// All elements equal to a middle value, in equal shares.
+    #[default]
+    Spread,
+    /// The elements at the middle ranks only, ranked by value and then by position.
+    First,
+}
+
+/// The positions of a group that are not stored: they hold `fill`, and are as many as its entries leave of `extent`.
+#[derive(Clone, Copy)]
+pub(crate) struct Gaps<T> {
+    fill: T,
+    extent: u64,
+}
+
+impl<T: Real> Gaps<T> {
+    pub(crate) fn new(fill: T, extent: u64) -> Self {
+        Gaps { fill, extent }
+    }
+
+    /// No gaps: what is stored is all there is.
+    pub(crate) fn none() -> Self {
+        Gaps { fill: T::ZERO, extent: 0 }
+    }
+
+    /// How many gaps beside `stored` entries hold a number.
+    fn numbers(&self, stored: usize) -> u64 {
+        if self.fill.isnan() { 0 } else { self.extent.saturating_sub(stored as u64) }
+    }
+
+    /// How many gaps beside `stored` entries hold `value`.
+    fn equal_to(&self, value: T, stored: usize) -> u64 {
+        if self.fill == value { self.numbers(stored) } else { 0 }
+    }
+
+    /// How many gaps beside `stored` entries hold less than `value`.
+    fn less_than(&self, value: T, stored: usize) -> u64 {
+        if self.fill.order(value).is_lt() { self.numbers(stored) } else { 0 }
+    }
+}
+
+/// The values at the ranks `(count - 1) / 2` and `count / 2` of a group with `count` numbers.
+struct Middles<T> {
+    lower: T,
+    upper: T,
+    count: u64,
+}
+
+impl<T: Real> Middles<T> {
+    fn median(&self, even: EvenCount) -> T::Median {
+        let upper = if even == EvenCount::Mean { self.upper } else { self.lower };
+        self.lower.to_median().midpoint_of(upper.to_median())
+    }
+}
+
+/// The median of one value: itself, but for the sign of zero and the payload of NaN.
+pub(crate) fn median_of_one<T: Real>(value: T) -> T::Median {
+    value.to_median().midpoint_of(value.to_median())
+}
+
+/// The median of a group of which nothing is stored.
+pub(crate) fn median_of_gaps<T: Real>(gaps: &Gaps<T>) -> T::Median {
+    if gaps.numbers(0) == 0 { T::Median::NAN } else { median_of_one(gaps.fill) }
+}
+
+/// The median of `numbers`, none of which is NaN; their order is lost.
+pub(crate) fn median_of_numbers<T: Real>(numbers: &mut [T], even: EvenCount) -> T::Median {
+    middles_of_numbers(numbers).map_or(T::Median::NAN, |middles| middles.median(even))
+}
+
+/// The middle values of `numbers`, none of which is NaN; their order is lost.
+fn middles_of_numbers<T: Real>(numbers: &mut [T]) -> Option<Middles<T>> {
+    let count = numbers.len();
+    let (lower, upper) = select_two(numbers, count.checked_sub(1)? / 2, count / 2);
+    Some(Middles { lower, upper, count: count as u64 })
+}
+
+/// The middle values of a group, if it holds a number; `side` is room for the numbers to select among.
+fn middles<T: Real>(stored: &[T], gaps: &Gaps<T>, side: &mut Vec<T>) -> Option<Middles<T>> {
+    match gaps.numbers(stored.len()) {
+        0 => {
+            gather(side, stored, stored.len(), |value| !value.isnan());
+            middles_of_numbers(side)
+        }
+        unstored => Some(middles_about(stored, gaps.fill, unstored, side)),
+    }
+}
+
+/// The middle values of a group with `unstored` positions that hold the number `fill`.
+fn middles_about<T: Real>(stored: &[T], fill: T, unstored: u64, side: &mut Vec<T>) -> Middles<T> {
+    let (below, level, above) = compare_all(stored, fill);
+    let (start, end) = (below as u64, below as u64 + level as u64 + unstored);
+    let count = end + above as u64;
+    let (low, high) = ((count - 1) / 2, count / 2);
+    let is_below = |value: T| value.order(fill).is_lt();
+    let is_above = |value: T| value.order(fill).is_gt();
+    let (lower, upper) = if high < start {
+        gather(side, stored, below, is_below);
+        select_two(side, low as usize, high as usize)
+    } else if low >= end {
+        gather(side, stored, above, is_above);
+        select_two(side, (low - end) as usize, (high - end) as usize)
+    } else {
+        // The ranks are neighbours: one of them outside of the level run is at its edge.
+        let nearest = |is: fn(Ordering) -> bool, of: fn(T, T) -> T| {
+            stored.iter().copied().filter(|value| is(value.order(fill))).reduce(of).unwrap_or(fill)
+        };
+        let lower = if low < start { nearest(Ordering::is_lt, greater) } else { fill };
+        let upper = if high >= end { nearest(Ordering::is_gt, smaller) } else { fill };
+        (lower, upper)
+    };
+    Middles { lower, upper, count }
+}
+
+/// How many values are less than, equal to and greater than `pivot`.
+fn compare_all<T: Real>(values: &[T], pivot: T) -> (usize, usize, usize) {
+    values.iter().fold((0, 0, 0), |(below, level, above), &value| {
+        let order = value.order(pivot);
+        (below + usize::from(order.is_lt()), level + usize::from(value == pivot), above + usize::from(order.is_gt()))
+    })
+}
+
+/// Puts the `count` values that `keep` says yes to, or fewer, into `room`.
+fn gather<T: Copy>(room: &mut Vec<T>, values: &[T], count: usize, keep: impl Fn(T) -> bool) {
+    room.clear();
+    room.reserve(count);
+    room.extend(values.iter().copied().filter(|&value| keep(value)));
+}
+
+/// The numbers at the rank `low` and at `high`, which is the same or the next one.
+fn select_two<T: Real>(numbers: &mut [T], low: usize, high: usize) -> (T, T) {
+    let (_, &mut lower, rest) = numbers.select_nth_unstable_by(low, |a, b| a.order(*b));
+    let next = if high == low { None } else { rest.iter().copied().reduce(smaller) };
+    (lower, next.unwrap_or(lower))
+}
+
+fn smaller<T: Real>(a: T, b: T) -> T {
+    if b.order(a).is_lt() { b } else { a }
+}
+
+fn greater<T: Real>(a: T, b: T) -> T {
+    if b.order(a).is_gt() { b } else { a }
+}
+
+/// One group: the stored values in the order of their positions, the gaps between them, and the position of each.
+pub(crate) struct Group<'a, T> {
+    pub(crate) stored: &'a [T],
+    pub(crate) gaps: Gaps<T>,
+    pub(crate) position: &'a dyn Fn(usize) -> u64,
+}
+
+impl<T: Real> Group<'_, T> {
+    /// The median, and the position of the first element equal to the lower middle value; `u64::MAX` for none.
+    pub(crate) fn median_and_position(&self, even: EvenCount, room: &mut Vec<T>) -> (T::Median, u64) {
+        match middles(self.stored, &self.gaps, room) {
+            None => (T::Median::NAN, u64::MAX),
+            Some(middles) => (middles.median(even), self.first_equal(middles.lower)),
+        }
+    }
+
+    /// The position of the first element equal to `value`, which one of them is.
+    fn first_equal(&self, value: T) -> u64 {
+        let stored = self.stored.iter().position(|&element| element == value);
+        let stored = stored.map_or(u64::MAX, self.position);
+        let unstored = if self.gaps.equal_to(value, self.stored.len()) > 0 { self.first_gap() } else { u64::MAX };
+        stored.min(unstored)
+    }
+
+    /// The first position that is not stored: until there the entries stand at the positions 0, 1, 2 and so on.
+    fn first_gap(&self) -> u64 {
+        let (mut packed, mut end) = (0, self.stored.len());
+        while packed < end {
+            let within = packed + (end - packed) / 2;
+            match (self.position)(within) == within as u64 {
+                true => packed = within + 1,
+                false => end = within,
+            }
+        }
+        packed as u64
+    }
+
+    /// Who receives how much of `gradient`; the share of a gap is nobody's.
+    pub(crate) fn shares<G: Float>(
+        &self,
+        gradient: G,
+        even: EvenCount,
+        rule: MedianGradient,
+        room: &mut Vec<T>,
+    ) -> Shares<T, G> {
+        let nobody = (Receiver::Nobody, G::ZERO);
+        let Some(Middles { lower, upper, count }) = middles(self.stored, &self.gaps, room) else {
+            return Shares([nobody, nobody]);
+        };
+        let two = match rule {
+            MedianGradient::Spread => lower != upper,
+            MedianGradient::First => count % 2 == 0,
+        };
+        let halved = two && even == EvenCount::Mean;
+        let part = if halved { 0.5 } else { 1.0 };
+        let receive = |value: T, rank: u64| match rule {
+            MedianGradient::Spread => (Receiver::Equal(value), gradient.share(part, self.count_equal(value))),
+            MedianGradient::First => (self.at_rank(value, rank), gradient.share(part, 1)),
+        };
+        Shares([receive(lower, (count - 1) / 2), if halved { receive(upper, count / 2) } else { nobody }])
+    }
+
+    /// How many elements are equal to `value`.
+    fn count_equal(&self, value: T) -> u64 {
+        let stored = self.stored.iter().filter(|&&element| element == value).count();
+        stored as u64 + self.gaps.equal_to(value, self.stored.len())
+    }
+
+    /// The element at `rank` by value and position, whose value is `value`; nobody where that is a gap.
+    ///
+    /// Before an entry there are as many gaps as its position exceeds its number.
+    fn at_rank(&self, value: T, rank: u64) -> Receiver<T> {
+        let below = compare_all(self.stored, value).0 as u64 + self.gaps.less_than(value, self.stored.len());
+        let gaps_are_equal = self.gaps.equal_to(value, self.stored.len()) > 0;
+        let equal = self.stored.iter().enumerate().filter(|&(_, &element)| element == value);
+        let mut ranked = equal.enumerate().map(|(equal_before, (within, _))| {
+            let gaps_before = if gaps_are_equal { (self.position)(within) - within as u64 } else { 0 };
+            (below + equal_before as u64 + gaps_before, within)
+        });
+        match ranked.find(|&(candidate, _)| candidate >= rank) {
+            Some((found, within)) if found == rank => Receiver::At(within),
+            _ => Receiver::Nobody,
+        }
+    }
+}
+
+/// Who of a group receives a share of its gradient.
+#[derive(Clone, Copy)]
+enum Receiver<T> {
+    /// Every element equal to this value.
+    Equal(T),
+    /// The element of this number within the group.
+    At(usize),
+    Nobody,
+}
+
+impl<T: Real> Receiver<T> {
+    fn is(&self, within: usize, value: T) -> bool {
+        match *self {
+            Receiver::Equal(middle) => value == middle,
+            Receiver::At(number) => within == number,
+            Receiver::Nobody => false,
+        }
+    }
+}
+
+/// What the elements of a group receive: the one or two who get something, and how much.
+#[derive(Clone, Copy)]
+pub(crate) struct Shares<T, G>([(Receiver<T>, G); 2]);
+
+impl<T: Real, G: Float> Shares<T, G> {
+    /// The share of one element, given by its number within the group and its value.
+    pub(crate) fn of(&self, within: usize, value: T) -> G {
+        let received = self.0.iter().find(|(receiver, _)| receiver.is(within, value));
+        received.map_or(G::ZERO, |&(_, share)| share)
+    }
+}
+
+/// Room for the values of one group and for those to select among; grows to the largest group met.
+struct Room<T> {
+    group: Vec<T>,
+    side: Vec<T>,
+}
+
+impl<T> Room<T> {
+    fn new() -> Self {
+        Room { group: Vec::new(), side: Vec::new() }
+    }
+}
+
+/// The median of each group.
+pub(crate) fn medians<T: Real>(groups: &Groups, values: &[T], gaps: Gaps<T>, even: EvenCount) -> Vec<T::Median> {
+    parallel::map_heavy(groups.len(), Room::new, |room, group| {
+        let stored = groups.values(group, values, &mut room.group);
+        middles(stored, &gaps, &mut room.side).map_or(T::Median::NAN, |middles| middles.median(even))
+    })
+}
+
+/// The median of each group and the position of the first element equal to its lower middle value; `position` gives
+/// that of an entry within its group.
+pub(crate) fn medians_and_positions<T: Real>(
+    groups: &Groups,
+    values: &[T],
+    gaps: Gaps<T>,
+    even: EvenCount,
+    position: &(dyn Fn(usize) -> u64 + Sync),
+) -> (Vec<T::Median>, Vec<u64>) {
+    let found = parallel::map_heavy(groups.len(), Room::new, |room, group| {
+        let stored = groups.values(group, values, &mut room.group);
+        let position = |within: usize| position(groups.entry(group, within));
+        Group { stored, gaps, position: &position }.median_and_position(even, &mut room.side)
+    });
+    found.into_iter().unzip()
+}
+
+/// The gradient of each entry, from that of the median of its group; `position` gives that of an entry in its group.
+pub(crate) fn share_among_entries<T: Real, G: Float>(
+    groups: &Groups,
+    values: &[T],
+    gaps: Gaps<T>,
+    gradients: &[G],
+    (even, rule): (EvenCount, MedianGradient),
+    position: &(dyn Fn(usize) -> u64 + Sync),
+) -> Vec<G> {
+    let shares = parallel::map_heavy(groups.len(), Room::new, |room, group| {
+        let stored = groups.values(group, values, &mut room.group);
+        let position = |within: usize| position(groups.entry(group, within));
+        Group { stored, gaps, position: &position }.shares(gradients[group], even, rule, &mut room.side)
+    });
+    let mut received = vec![G::ZERO; values.len()];
+    for (group, shares) in shares.iter().enumerate() {
+        for (within, entry) in groups.entries(group).enumerate() {
+            received[entry] = shares.of(within, values[entry]);
+        }
+    }
+    received
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn median(stored: &[f64], fill: f64, extent: u64) -> f64 {
+        let middles = middles(stored, &Gaps::new(fill, extent), &mut Vec::new());
+        middles.map_or(f64::NAN, |middles| middles.median(EvenCount::Mean))
+    }
+
+    #[test]
+    fn the_fill_is_a_pivot_with_two_sides_and_two_edges() {
+        assert_eq!(median(&[-3.0, -2.0, -1.0], 0.0, 4), -1.5); // both below
+        assert_eq!(median(&[-3.0, -2.0, -1.0, 5.0, 6.0], 0.0, 6), -0.5); // one below, one level
+        assert_eq!(median(&[-3.0, 0.0, 5.0], 0.0, 5), 0.0); // both level
+        assert_eq!(median(&[-3.0, 3.0, 5.0], 0.0, 4), 1.5); // one level, one above
+        assert_eq!(median(&[4.0, 3.0, 5.0], 0.0, 4), 3.5); // both above
+        assert_eq!(median(&[4.0, f64::NAN, -5.0], f64::NAN, 9), -0.5); // no pivot
+        assert_eq!(median(&[1.0; 3], 0.0, u64::MAX), 0.0);
+    }
+
+    #[test]
+    fn the_first_gap_is_found_by_bisection() {
+        let first_gap = |positions: &[u64]| {
+            let position = |within: usize| positions[within];
+            Group { stored: &vec![1; positions.len()], gaps: Gaps::new(1, 100), position: &position }.first_gap()
+        };
+        assert_eq!(first_gap(&[]), 0);
+        assert_eq!(first_gap(&[1, 2]), 0);
+        assert_eq!(first_gap(&[0, 1, 3, 4]), 2);
+        assert_eq!(first_gap(&[0, 1, 2, 3]), 4);
+    }
+}

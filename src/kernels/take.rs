@@ -1,1 +1,440 @@
-//! x
+//! Elements at positions, and the scatter-add that stands beside it.
+//!
+//! An index is split into coordinates from the last axis up, by divisions whose remainder is never negative:
+//!
+//! ```text
+//! for each axis, last to first:   coord = index mod length,   index = floor(index / length)
+//! ```
+//!
+//! So `-1` becomes the last coordinate of every axis, and a whole tensor more or less changes nothing: wrapping, and
+//! counting from the end, need no number of positions, which 32 long axes would not let us form.
+//!
+//! The partial form of the scatter-add: the state of a position is *nothing yet* at the start; a contribution updates
+//! nothing to itself, bit for bit, and a sum to the sum with it; two states merge like a state and a contribution, the
+//! earlier one on the left; the finish turns nothing into 0.
+
+use std::cell::OnceCell;
+use std::ops::Range;
+
+use crate::element::Element;
+use crate::index::{Index, Position};
+use crate::kernels::sort;
+use crate::parallel;
+
+/// What [`take`](crate::take()) makes of a position outside of the tensor.
+///
+/// ```
+/// use lacuna::{CooTensor, TakeMode};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 1, 2]], vec![10, 20, 30], 0)?;
+/// assert!(x.take([3], TakeMode::Raise).is_err());
+/// assert_eq!(x.take([-1, 3, -4], TakeMode::Wrap)?.values(), [30, 10, 30]);
+/// assert_eq!(x.take([-1, 3, -4], TakeMode::Clip)?.values(), [10, 30, 10]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum TakeMode {
+    /// Accepts `-n..n` for `n` elements, where a negative position counts from the end; anything else is an error.
+    #[default]
+    Raise,
+    /// Goes round: the remainder by `n`, which is never negative.
+    Wrap,
+    /// Goes to the nearest: 0 for anything negative (so that nothing counts from the end), the last for `n` and above.
+    Clip,
+}
+
+/// The first of `items` that is outside `-size..size`.
+pub(crate) fn first_outside<J: Position>(items: &[J], size: u128) -> Option<usize> {
+    // No item is wider than 64 bits, so every size from 2^64 up holds them all.
+    let size = size.min(1 << 64) as i128;
+    let outside = |item: &J| {
+        let item = item.to_i128();
+        (item < -size) | (item >= size)
+    };
+    if !items.iter().fold(false, |any, item| any | outside(item)) {
+        return None;
+    }
+    items.iter().position(outside)
+}
+
+/// The index that `item` stands for, still to be split; `Raise` has been checked before.
+fn index_of<J: Position>(item: J, size: u128, mode: TakeMode) -> i128 {
+    match mode {
+        TakeMode::Raise | TakeMode::Wrap => item.to_i128(),
+        TakeMode::Clip => item.to_i128().clamp(0, size.min(1 << 64) as i128 - 1),
+    }
+}
+
+/// The quotient, and the remainder that is not negative.
+fn divide(index: i128, length: usize) -> (i128, usize) {
+    if 0 <= index && index < length as i128 {
+        return (0, index as usize);
+    }
+    // 64 bits divide several times as fast as 128, and hold nearly every index.
+    match (i64::try_from(index), i64::try_from(length)) {
+        (Ok(index), Ok(length)) => (index.div_euclid(length).into(), index.rem_euclid(length) as usize),
+        _ => (index.div_euclid(length as i128), index.rem_euclid(length as i128) as usize),
+    }
+}
+
+/// Writes the coordinates of `index` within `lengths`, none of which is 0; a whole tensor more or less is dropped.
+fn split(mut index: i128, lengths: &[usize], coords: &mut [usize]) {
+    for (coord, &length) in coords.iter_mut().zip(lengths).rev() {
+        (index, *coord) = divide(index, length);
+    }
+}
+
+/// The positions that `items` name among `length` of them.
+pub(crate) fn positions<J: Position>(items: &[J], length: usize, mode: TakeMode) -> Vec<usize> {
+    parallel::map(items, |item| divide(index_of(item, length as u128, mode), length).1)
+}
+
+/// From so many items on, and so many entries for each to search, which no cache holds, the items are searched in the
+/// order of their positions.
+const MANY_ITEMS: usize = 1 << 14;
+const MANY_ENTRIES: usize = 1 << 17;
+
+/// Each of `items` that names a stored position, by its number, and the entry that `find` knows at those coordinates.
+///
+/// `size` is the number of positions within `lengths`, or `u128::MAX` for more than that; `find` searches among
+/// `searched` entries.
+pub(crate) fn stored_items<J: Position>(
+    items: &[J],
+    lengths: &[usize],
+    size: u128,
+    mode: TakeMode,
+    searched: usize,
+    find: impl Fn(&[usize]) -> Option<usize> + Send + Sync,
+) -> Vec<(usize, usize)> {
+    let scratch = || vec![0; lengths.len()];
+    let search = |coords: &mut Vec<usize>, item: usize| {
+        split(index_of(items[item], size, mode), lengths, coords);
+        find(coords).map(|entry| (item, entry))
+    };
+    let many = items.len() >= MANY_ITEMS && searched >= MANY_ENTRIES;
+    let order = if many { position_order(items, size, mode) } else { None };
+    let Some(order) = order else { return parallel::filter_map_range(items.len(), scratch, search) };
+    let found = parallel::filter_map_range(items.len(), scratch, |coords, rank| search(coords, order[rank]));
+    let mut entries = vec![None; items.len()];
+    found.into_iter().for_each(|(item, entry)| entries[item] = Some(entry));
+    entries.into_iter().enumerate().filter_map(|(item, entry)| Some((item, entry?))).collect()
+}
+
+/// The order of the positions that `items` name; `None` if they are in order, or have no number in 64 bits.
+fn position_order<J: Position>(items: &[J], size: u128, mode: TakeMode) -> Option<Vec<usize>> {
+    let size = usize::try_from(size).ok()?;
+    sort::row_major_order(&[positions(items, size, mode)], &[size], items.len())
+}
+
+/// The entry at `target` among `count` entries in row-major order.
+///
+/// A binary search for the whole of `target`. The entries within the range agree with it on as many leading axes as
+/// both of its ends do, so those are not compared again: rank and the logarithm add up instead of multiplying, but
+/// for entries made to prevent it.
+pub(crate) fn find<I: Index>(coords: &[&[I]], count: usize, target: &[usize]) -> Option<usize> {
+    let (mut start, mut end) = (0, count);
+    let (mut agree_below, mut agree_above) = (0, 0);
+    while start < end {
+        let middle = start + (end - start) / 2;
+        let known = agree_below.min(agree_above);
+        let differs = |axis: &usize| coords[*axis][middle].to_usize() != target[*axis];
+        let Some(axis) = (known..coords.len()).find(differs) else { return Some(middle) };
+        if coords[axis][middle].to_usize() < target[axis] {
+            (start, agree_below) = (middle + 1, axis);
+        } else {
+            (end, agree_above) = (middle, axis);
+        }
+    }
+    None
+}
+
+/// The number of the element of a row-major array that each element of a take along an axis comes from.
+///
+/// The array is `outer` blocks of `length` slices of `inner` elements, of which `positions` are taken.
+pub(crate) struct Slices<'a> {
+    pub(crate) outer: usize,
+    pub(crate) length: usize,
+    pub(crate) inner: usize,
+    pub(crate) positions: &'a [usize],
+}
+
+impl Slices<'_> {
+    /// The number of elements taken.
+    pub(crate) fn len(&self) -> usize {
+        self.outer * self.positions.len() * self.inner
+    }
+
+    /// Where each slice starts, in the order of the result.
+    fn starts(&self) -> impl Iterator<Item = usize> + '_ {
+        // Blocks of nothing may be more than there is time to count.
+        let outer = if self.inner == 0 || self.positions.is_empty() { 0 } else { self.outer };
+        (0..outer).flat_map(move |block| {
+            self.positions.iter().map(move |position| (block * self.length + position) * self.inner)
+        })
+    }
+
+    /// The elements taken, by their numbers in the array.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = usize> + '_ {
+        self.starts().flat_map(|start| start..start + self.inner)
+    }
+
+    /// The number in the array of the element taken as number `taken`.
+    pub(crate) fn source(&self, taken: usize) -> usize {
+        let (slice, element) = (taken / self.inner, taken % self.inner);
+        let (block, item) = (slice / self.positions.len(), slice % self.positions.len());
+        (block * self.length + self.positions[item]) * self.inner + element
+    }
+
+    /// The elements taken from `data`.
+    pub(crate) fn gather<T: Element>(&self, data: &[T]) -> Vec<T> {
+        if self.inner == 1 && self.outer == 1 {
+            return sort::gather(data, self.positions);
+        }
+        let mut taken = Vec::with_capacity(self.len());
+        match self.inner {
+            1 => taken.extend(self.starts().map(|start| data[start])),
+            _ => self.starts().for_each(|start| taken.extend_from_slice(&data[start..start + self.inner])),
+        }
+        taken
+    }
+}
+
+/// An item of an index array, and the entries of one run that it takes: those with its position on the axis.
+pub(crate) struct Taken {
+    pub(crate) run: usize,
+    pub(crate) item: usize,
+    pub(crate) entries: Range<usize>,
+}
+
+/// As long as a run has so many entries an item, each item searches the run instead of each entry the items.
+const ENTRIES_PER_SEARCH: usize = 32;
+
+/// The entries that each item takes along an axis, in row-major order of the result.
+///
+/// `coords` are those of the entries on the axis, `runs` the offsets of the entries that agree on all axes before it;
+/// so within a run the coordinates do not decrease, and equal ones are one after the other. `positions` are those that
+/// the items name, below `length`. More than `most` entries are counted, not collected: their number is the error.
+pub(crate) fn along_axis<I: Index>(
+    coords: &[I],
+    runs: &[usize],
+    positions: &[usize],
+    length: usize,
+    most: u128,
+) -> Result<Vec<Taken>, u128> {
+    let index = OnceCell::new();
+    let mut collector = Collector { all: Vec::new(), total: 0, most };
+    for (run, ends) in runs.windows(2).enumerate() {
+        let run = Run { number: run, start: ends[0], coords: &coords[ends[0]..ends[1]] };
+        if positions.len() <= run.coords.len() / ENTRIES_PER_SEARCH {
+            run.search(positions, &mut collector);
+        } else {
+            run.deal(index.get_or_init(|| ItemsByPosition::new(positions, length, coords.len())), &mut collector);
+        }
+    }
+    if collector.total <= most { Ok(collector.all) } else { Err(collector.total) }
+}
+
+/// What has been taken so far, and how many entries that is.
+struct Collector {
+    all: Vec<Taken>,
+    total: u128,
+    most: u128,
+}
+
+impl Collector {
+    fn add(&mut self, run: usize, items: &[usize], entries: Range<usize>) {
+        self.total += items.len() as u128 * entries.len() as u128;
+        if self.total <= self.most {
+            self.all.extend(items.iter().map(|&item| Taken { run, item, entries: entries.clone() }));
+        }
+    }
+}
+
+/// The entries that agree on all axes before the one taken along.
+struct Run<'a, I> {
+    number: usize,
+    /// The number of its first entry.
+    start: usize,
+    coords: &'a [I],
+}
+
+impl<I: Index> Run<'_, I> {
+    /// Looks for the entries of every item.
+    fn search(&self, positions: &[usize], collector: &mut Collector) {
+        for (item, &position) in positions.iter().enumerate() {
+            let from = self.coords.partition_point(|coord| coord.to_usize() < position);
+            let count = self.coords[from..].partition_point(|coord| coord.to_usize() == position);
+            if count > 0 {
+                let from = self.start + from;
+                collector.add(self.number, &[item], from..from + count);
+            }
+        }
+    }
+
+    /// Looks for the items of every coordinate, then puts the items in order.
+    fn deal(&self, items: &ItemsByPosition, collector: &mut Collector) {
+        let first = collector.all.len();
+        let (mut from, mut below) = (self.start, 0);
+        for equal in self.coords.chunk_by(|a, b| a == b) {
+            let position = equal[0].to_usize();
+            below = items.below(position, below);
+            collector.add(self.number, items.at(position, below), from..from + equal.len());
+            from += equal.len();
+        }
+        parallel::sort(&mut collector.all[first..], |a, b| a.item.cmp(&b.item));
+    }
+}
+
+/// The items of an index array by the position that they name.
+struct ItemsByPosition {
+    /// The items, position after position, in increasing order within each.
+    order: Vec<usize>,
+    /// The positions named, in increasing order.
+    named: Vec<usize>,
+    /// Where the items of each of them start in `order`, and where the last ones end.
+    starts: Vec<usize>,
+    /// How many named positions are below each position, while that takes no more room than items and entries.
+    table: Option<Vec<usize>>,
+}
+
+impl ItemsByPosition {
+    fn new(positions: &[usize], length: usize, entries: usize) -> Self {
+        let order = sort::row_major_order(&[positions], &[length], positions.len());
+        let order = order.unwrap_or_else(|| (0..positions.len()).collect());
+        let opens = |&rank: &usize| rank == 0 || positions[order[rank - 1]] != positions[order[rank]];
+        let mut starts: Vec<usize> = (0..order.len()).filter(opens).collect();
+        let named: Vec<usize> = starts.iter().map(|&rank| positions[order[rank]]).collect();
+        starts.push(order.len());
+        let table = (length <= positions.len().saturating_add(entries)).then(|| counts_below(&named, length));
+        ItemsByPosition { order, named, starts, table }
+    }
+
+    /// How many named positions are below `position`, `known` of which are.
+    fn below(&self, position: usize, known: usize) -> usize {
+        match &self.table {
+            Some(table) => table[position],
+            None => gallop(&self.named, known, position),
+        }
+    }
+
+    /// The items that name `position`, below which there are `below` named ones.
+    fn at(&self, position: usize, below: usize) -> &[usize] {
+        match self.named.get(below) {
+            Some(&named) if named == position => &self.order[self.starts[below]..self.starts[below + 1]],
+            _ => &[],
+        }
+    }
+}
+
+/// How many of the increasing `numbers` are below each number up to `length`.
+fn counts_below(numbers: &[usize], length: usize) -> Vec<usize> {
+    let mut counts = Vec::with_capacity(length);
+    for (below, &number) in numbers.iter().enumerate() {
+        counts.resize(number + 1, below);
+    }
+    counts.resize(length, numbers.len());
+    counts
+}
+
+/// How many of the increasing `numbers` are below `bound`, `known` of which are: steps that double, then a search.
+fn gallop(numbers: &[usize], known: usize, bound: usize) -> usize {
+    let (mut low, mut step) = (known, 1);
+    while numbers.get(low + step - 1).is_some_and(|&number| number < bound) {
+        low += step;
+        step *= 2;
+    }
+    let high = numbers.len().min(low + step - 1);
+    low + numbers[low..high].partition_point(|&number| number < bound)
+}
+
+/// Adds up what each of `count` positions receives, in the order of the contributions; what receives nothing is 0.
+///
+/// The error is the position whose sum is the first that does not fit its type.
+pub(crate) fn scatter_add<G: Element>(
+    count: usize,
+    contributions: impl Iterator<Item = (usize, G)>,
+) -> Result<Vec<G>, usize> {
+    let mut sums = vec![G::ZERO; count];
+    let mut received = vec![false; count];
+    for (position, gradient) in contributions {
+        sums[position] = match std::mem::replace(&mut received[position], true) {
+            true => sums[position].checked_add(gradient).ok_or(position)?,
+            false => gradient,
+        };
+    }
+    Ok(sums)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn coords_of(index: i128, lengths: &[usize]) -> Vec<usize> {
+        let mut coords = vec![0; lengths.len()];
+        split(index, lengths, &mut coords);
+        coords
+    }
+
+    #[test]
+    fn an_index_splits_without_the_size() {
+        assert_eq!(coords_of(7, &[2, 5]), [1, 2]);
+        assert_eq!(coords_of(-1, &[2, 5]), [1, 4]);
+        assert_eq!(coords_of(-11, &[2, 5]), [1, 4]);
+        assert_eq!(coords_of(-1, &[usize::MAX; 32]), [usize::MAX - 1; 32]);
+        assert_eq!(coords_of(u64::MAX.into(), &[usize::MAX; 3]), [0, 1, 0]);
+        assert_eq!(coords_of(i64::MIN.into(), &[]), [0usize; 0]);
+    }
+
+    #[test]
+    fn the_first_outsider_is_found_on_both_sides() {
+        assert_eq!(first_outside(&[0, 4, -5], 5), None);
+        assert_eq!(first_outside(&[0, 5, -6], 5), Some(1));
+        assert_eq!(first_outside(&[-6i8], 5), Some(0));
+        assert_eq!(first_outside(&[u64::MAX], u128::from(u64::MAX)), Some(0));
+        assert_eq!(first_outside(&[u64::MAX], 1 << 64), None);
+        assert_eq!(first_outside(&[i64::MIN], u128::MAX), None);
+    }
+
+    #[test]
+    fn every_entry_is_found_and_nothing_else() {
+        let lengths = [3, 2, 4];
+        let stored: Vec<i128> = vec![0, 1, 3, 8, 9, 10, 15, 16, 23];
+        let entries: Vec<Vec<usize>> = stored.iter().map(|&index| coords_of(index, &lengths)).collect();
+        let axes: Vec<Vec<u32>> = (0..3).map(|axis| entries.iter().map(|at| at[axis] as u32).collect()).collect();
+        let axes: Vec<&[u32]> = axes.iter().map(Vec::as_slice).collect();
+        for index in 0..24 {
+            let expected = stored.iter().position(|&at| at == index);
+            assert_eq!(find(&axes, stored.len(), &coords_of(index, &lengths)), expected);
+        }
+        assert_eq!(find::<u32>(&[], 1, &[]), Some(0));
+        assert_eq!(find::<u32>(&[], 0, &[]), None);
+    }
+
+    #[test]
+    fn galloping_counts_what_is_below() {
+        let numbers: Vec<usize> = (0..40).map(|number| 3 * number).collect();
+        for bound in 0..125 {
+            let below = numbers.iter().filter(|&&number| number < bound).count();
+            assert_eq!(counts_below(&numbers, 125)[bound], below);
+            (0..=below).for_each(|known| assert_eq!(gallop(&numbers, known, bound), below));
+        }
+        assert_eq!(gallop(&[], 0, 7), 0);
+    }
+
+    #[test]
+    fn a_search_a_table_and_a_gallop_take_the_same_entries() {
+        // Two runs of forty entries, each coordinate twice.
+        let coords: Vec<u32> = (0..80).map(|entry| entry % 40 / 2).collect();
+        let positions = [3, 19, 3, 0];
+        let taken = |positions: &[usize], length| {
+            let all = along_axis(&coords, &[0, 40, 80], positions, length, u128::MAX).unwrap();
+            all.into_iter().map(|taken| (taken.run, taken.item, taken.entries)).collect::<Vec<_>>()
+        };
+        let expected = [(0, 0, 6..8), (0, 1, 38..40), (0, 2, 6..8), (0, 3, 0..2)];
+        let again = expected.clone().map(|(_, item, entries)| (1, item, entries.start + 40..entries.end + 40));
+        assert_eq!(taken(&positions, 20), [expected, again].concat());
+        assert_eq!(taken(&positions, 1 << 40), taken(&positions, 20));
+        assert_eq!(taken(&positions[1..2], 20), [(0, 0, 38..40), (1, 0, 78..80)]);
+        assert_eq!(along_axis(&coords, &[0, 40, 80], &positions, 20, 15).err(), Some(16));
+    }
+}

@@ -10,7 +10,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::limit::{default_limit, guard};
 use crate::ops::reduce::Reduction;
-use crate::shape::{Shape, step};
+use crate::shape::{Shape, saturating_product, step};
 
 /// The elements that are reduced into one cell, in row-major order.
 pub(crate) type Lane<'l, 'a, T> = Copied<Take<&'l mut Iter<'a, T, IxDyn>>>;
@@ -22,9 +22,8 @@ pub(crate) fn reduce_lanes<T: Element, U>(
     mut finish: impl FnMut(&mut Lane<'_, '_, T>) -> U,
 ) -> Result<ArrayD<U>> {
     let shape = reduction.result_shape();
-    check_result::<U>(&shape, view.len() * size_of::<T>())?;
-    let axes: Vec<usize> = reduction.kept().into_iter().chain(reduction.reduced().iter().copied()).collect();
-    let lanes_last = view.permuted_axes(axes);
+    check_result::<U>(&shape, dense_bytes(&view))?;
+    let lanes_last = view.permuted_axes(lane_order(reduction));
     let mut elements = lanes_last.iter();
     let extent = reduction.extent() as usize;
     let cells = (0..shape.checked_size().unwrap_or(0)).map(|_| {
@@ -34,6 +33,37 @@ pub(crate) fn reduce_lanes<T: Element, U>(
         result
     });
     Ok(dense_array(&shape, cells.collect()))
+}
+
+/// The axes of an array in the order that puts the elements of each cell side by side.
+fn lane_order(reduction: &Reduction) -> Vec<usize> {
+    reduction.kept().into_iter().chain(reduction.reduced().iter().copied()).collect()
+}
+
+/// An array of the shape of `view`, whose elements are what `f` gives for each lane: a function of the number of an
+/// element within the lane, and of its value. `f` sees the cell and the elements of the lane.
+pub(crate) fn map_lanes<T: Element, G: Element, F: Fn(usize, T) -> G>(
+    view: ArrayViewD<'_, T>,
+    reduction: &Reduction,
+    mut f: impl FnMut(&[usize], &[T]) -> F,
+) -> Result<ArrayD<G>> {
+    check_result::<G>(&Shape::from(view.shape()), dense_bytes(&view))?;
+    let mut mapped = ArrayD::from_elem(view.raw_dim(), G::ZERO);
+    let lanes_last = view.permuted_axes(lane_order(reduction));
+    let mut mapped_lanes_last = mapped.view_mut().permuted_axes(lane_order(reduction));
+    let (mut elements, mut items) = (lanes_last.iter(), mapped_lanes_last.iter_mut());
+    let (shape, extent) = (reduction.result_shape(), reduction.extent() as usize);
+    let (mut cell, mut lane) = (vec![0; shape.rank()], Vec::new());
+    for _ in 0..shape.checked_size().unwrap_or(0) {
+        lane.clear();
+        lane.extend(elements.by_ref().take(extent).copied());
+        let item_of = f(&cell, &lane);
+        for (within, (item, &value)) in items.by_ref().take(extent).zip(&lane).enumerate() {
+            *item = item_of(within, value);
+        }
+        step(&mut cell, &shape);
+    }
+    Ok(mapped)
 }
 
 /// `f` of the coordinates of each position of a dense array, in an array of its own.
@@ -58,7 +88,17 @@ pub(crate) fn check_result<U>(shape: &Shape, input_bytes: usize) -> Result<()> {
     guard::<U>("the dense result", shape.wide_size(), default_limit(input_bytes), "reduce a smaller array")
 }
 
-/// The bytes of the elements of an array, broadcast ones counted as often as they appear.
+/// Refuses lanes that are too long to be copied one at a time, as those of a broadcast view can be.
+pub(crate) fn check_lane<S: Data, D: Dimension>(array: &ArrayBase<S, D>, reduction: &Reduction) -> Result<()> {
+    let instead = "reduce fewer axes, or the array that was broadcast";
+    let limit = default_limit(dense_bytes(array));
+    guard::<S::Elem>("the copy of one group", u128::from(reduction.extent()), limit, instead)
+}
+
+/// The bytes that the elements of an array take, broadcast ones counted once.
 pub(crate) fn dense_bytes<S: Data, D: Dimension>(array: &ArrayBase<S, D>) -> usize {
-    array.len().saturating_mul(size_of::<S::Elem>())
+    let strided = array.shape().iter().zip(array.strides()).filter(|&(_, &stride)| stride != 0);
+    let lengths: Vec<usize> = strided.map(|(&length, _)| length).collect();
+    let bytes = saturating_product(&lengths).saturating_mul(size_of::<S::Elem>() as u128);
+    usize::try_from(bytes).unwrap_or(usize::MAX)
 }

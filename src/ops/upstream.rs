@@ -5,7 +5,7 @@ use ndarray::{ArrayBase, Data, Dimension, IxDyn};
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::pattern::Pattern;
-use crate::shape::Shape;
+use crate::shape::{Shape, ravel};
 use crate::tensor::Tensor;
 
 /// The gradient of a result, as it comes from upstream: a sparse tensor of either format, with any pattern, fill and
@@ -21,6 +21,10 @@ pub trait Upstream: sealed::Sealed {
 
     /// The gradient of one cell, stored or not. The cell is in bounds.
     fn at(&self, cell: &[usize]) -> Self::Elem;
+
+    /// The gradients of all cells, stored or not, in row-major order. Faster than as many look-ups, but for those who
+    /// know that there are not too many: it goes on to the end of a dense array.
+    fn in_order(&self) -> impl Iterator<Item = Self::Elem>;
 }
 
 /// Refuses an upstream gradient that has not the shape of the forward result.
@@ -52,6 +56,14 @@ impl<P: Pattern, G: Element> Upstream for Tensor<P, G> {
     fn at(&self, cell: &[usize]) -> G {
         self.pattern().find(cell).map_or(self.fill(), |entry| self.values()[entry])
     }
+
+    fn in_order(&self) -> impl Iterator<Item = G> {
+        let mut cells = Vec::with_capacity(self.nnz());
+        self.for_each_entry(|cell, gradient| cells.push((ravel(cell, self.shape()), gradient)));
+        let mut stored = cells.into_iter().peekable();
+        (0..self.shape().checked_size().unwrap_or(0))
+            .map(move |at| stored.next_if(|&(cell, _)| cell == at).map_or(self.fill(), |(_, gradient)| gradient))
+    }
 }
 
 impl<S: Data<Elem: Element>, D: Dimension> Upstream for ArrayBase<S, D> {
@@ -63,6 +75,10 @@ impl<S: Data<Elem: Element>, D: Dimension> Upstream for ArrayBase<S, D> {
 
     fn at(&self, cell: &[usize]) -> S::Elem {
         self.view().into_dyn()[IxDyn(cell)]
+    }
+
+    fn in_order(&self) -> impl Iterator<Item = S::Elem> {
+        self.iter().copied()
     }
 }
 

@@ -24,7 +24,7 @@ use crate::shape::Shape;
 /// 4. entries increase strictly in row-major order, so none is repeated. On rank 0 there is at most one.
 ///
 /// The arrays are immutable and shared: a clone copies none of them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct CooPattern<I = u32> {
     shape: Shape,
     coords: Vec<Arc<Vec<I>>>,
@@ -162,6 +162,10 @@ impl<I: Index> Pattern for CooPattern<I> {
             range = start..end;
         }
         (!range.is_empty()).then_some(range.start)
+    }
+
+    fn coords_of(&self, entry: usize) -> Option<Vec<usize>> {
+        (entry < self.nnz).then(|| self.coords.iter().map(|array| array[entry].to_usize()).collect())
     }
 
     fn walk(&self, mut visit: impl FnMut(usize, &[usize]) -> bool) {

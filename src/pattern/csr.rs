@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::index::{Index, check_axes};
 use crate::kernels::sort;
 use crate::limit::{default_limit, guard};
-use crate::shape::{Shape, checked_product, ravel, saturating_product, step};
+use crate::shape::{Shape, checked_product, ravel, saturating_product, step, unravel};
 
 /// Where the entries of a [`CsrTensor`](crate::CsrTensor) are: a shape, the offsets of its lanes, and columns.
 ///
@@ -31,7 +31,7 @@ use crate::shape::{Shape, checked_product, ravel, saturating_product, step};
 /// 5. columns increase strictly within a lane, so none is repeated.
 ///
 /// Both arrays are immutable and shared: a clone copies neither.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct CsrPattern<I = u32> {
     shape: Shape,
     offsets: Arc<Vec<usize>>,
@@ -209,6 +209,17 @@ impl<I: Index> Pattern for CsrPattern<I> {
         let column = coords.last().copied().unwrap_or(0);
         let within = self.lane(lane).binary_search_by(|index| index.to_usize().cmp(&column)).ok()?;
         Some(self.offsets[lane] + within)
+    }
+
+    fn coords_of(&self, entry: usize) -> Option<Vec<usize>> {
+        let column = self.columns.get(entry)?.to_usize();
+        let lane = self.offsets.partition_point(|&offset| offset <= entry) - 1;
+        let mut coords = vec![0; self.shape.rank()];
+        unravel(lane, self.shape.lane_axes(), &mut coords);
+        if let Some(last) = coords.last_mut() {
+            *last = column;
+        }
+        Some(coords)
     }
 
     fn walk(&self, mut visit: impl FnMut(usize, &[usize]) -> bool) {

@@ -38,6 +38,20 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
     /// O(rank · log nnz).
     fn find(&self, coords: &[usize]) -> Option<usize>;
 
+    /// The coordinates of entry number `entry`, if there are as many entries: what [`find`](Pattern::find) undoes.
+    ///
+    /// O(rank) in coordinate format, O(rank + log lanes) in compressed format.
+    ///
+    /// ```
+    /// use lacuna::{CsrPattern, Pattern};
+    ///
+    /// let pattern = CsrPattern::new([3, 3], vec![0, 1, 1, 3], vec![1u32, 0, 2])?;
+    /// assert_eq!(pattern.coords_of(1), Some(vec![2, 0]));
+    /// assert_eq!(pattern.coords_of(3), None);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    fn coords_of(&self, entry: usize) -> Option<Vec<usize>>;
+
     /// Calls `visit` with the number and the coordinates of each entry, in row-major order, until it says `false`.
     fn walk(&self, visit: impl FnMut(usize, &[usize]) -> bool);
 

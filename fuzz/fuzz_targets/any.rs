@@ -1,0 +1,45 @@
+//! `any` and its gradient, on every format, against the reference.
+#![no_main]
+
+use arbitrary::Unstructured;
+use lacuna::{any, any_backward};
+use lacuna_fuzz::compare::*;
+use lacuna_fuzz::reference::{gradients, ops, structure};
+use lacuna_fuzz::{Draw, Reduction, sparse, sparse_of};
+use libfuzzer_sys::fuzz_target;
+
+fn run<T: Draw + Both>(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
+    let x = sparse::<T>(u)?;
+    let reduction = Reduction::draw(u, x.shape.len())?;
+    let (normalised, keep_dims) = (&reduction.normalised, reduction.keep_dims);
+    let dense = x.to_dense();
+    let expected = ops::any(&dense, normalised, keep_dims);
+    let stored = structure::reduce(&x.coords(), normalised, keep_dims);
+    let upstream = sparse_of::<f64>(u, &reduction.result_shape(&x.shape))?;
+    let gradient = gradients::any_backward(&x.shape, normalised, keep_dims, &upstream.to_dense());
+
+    assert_tensor(&any(&coo(&x), &reduction.axes).unwrap(), &expected, &stored);
+    let dx = any_backward(&coo(&x), &csr(&upstream), &reduction.axes).unwrap();
+    assert_entries(&dx, &x.pattern_of(&gradient));
+    let csr_result = any(&csr(&x), &reduction.axes);
+    assert_eq!(csr_result.is_ok(), reduction.suits_csr);
+    if let Ok(found) = csr_result {
+        assert_tensor(&found, &expected, &stored);
+        let dx = any_backward(&csr(&x), &coo(&upstream), &reduction.axes).unwrap();
+        assert_entries(&dx, &x.pattern_of(&gradient));
+    }
+    for_each_layout(&dense, |_, view| {
+        assert_array(&any(&view, &reduction.axes).unwrap(), &expected);
+        assert_array(&any_backward(&view, &coo(&upstream), &reduction.axes).unwrap(), &gradient);
+    });
+    Ok(())
+}
+
+fuzz_target!(|data: &[u8]| {
+    let mut u = Unstructured::new(data);
+    let _ = match u.int_in_range(0..=2) {
+        Ok(0) => run::<f64>(&mut u),
+        Ok(1) => run::<i8>(&mut u),
+        _ => run::<bool>(&mut u),
+    };
+});

@@ -1,0 +1,82 @@
+//! `nanmedian`, its positions, its stored-only form and their gradients, on every format, against the reference.
+#![no_main]
+
+use arbitrary::Unstructured;
+use lacuna::{
+    EvenCount, MedianGradient, NanmedianBackwardOptions, NanmedianOptions, Real, nanmedian_backward_with,
+    nanmedian_index_with, nanmedian_stored_backward_with, nanmedian_stored_index_with, nanmedian_with,
+};
+use lacuna_fuzz::compare::*;
+use lacuna_fuzz::reference::ops::Even;
+use lacuna_fuzz::reference::scalar::RealScalar;
+use lacuna_fuzz::reference::{gradients, ops, structure};
+use lacuna_fuzz::{Draw, Reduction, sparse, sparse_of};
+use libfuzzer_sys::fuzz_target;
+
+/// Options of the library and of the reference that mean the same.
+fn options(u: &mut Unstructured<'_>) -> arbitrary::Result<(NanmedianBackwardOptions, Even, gradients::Rule)> {
+    let (even, reference_even) = *u.choose(&[(EvenCount::Mean, Even::Mean), (EvenCount::Lower, Even::Lower)])?;
+    let rules = [(MedianGradient::Spread, gradients::Rule::Spread), (MedianGradient::First, gradients::Rule::First)];
+    let (rule, reference_rule) = *u.choose(&rules)?;
+    Ok((NanmedianBackwardOptions { even, rule }, reference_even, reference_rule))
+}
+
+fn run<T: Draw + Both + Real + RealScalar<Median = <T as Real>::Median>>(
+    u: &mut Unstructured<'_>,
+) -> arbitrary::Result<()>
+where
+    <T as Real>::Median: Both,
+{
+    let x = sparse::<T>(u)?;
+    let reduction = Reduction::draw(u, x.shape.len())?;
+    let (normalised, keep_dims, axes) = (&reduction.normalised, reduction.keep_dims, &reduction.axes);
+    let (backward, even, rule) = options(u)?;
+    let forward = NanmedianOptions { even: backward.even };
+    let upstream = sparse_of::<f32>(u, &reduction.result_shape(&x.shape))?;
+    let (dense, dense_upstream) = (x.to_dense(), upstream.to_dense());
+    let stored = structure::reduce(&x.coords(), normalised, keep_dims);
+
+    let expected = ops::nanmedian(&dense, normalised, keep_dims, even);
+    let positions = ops::nanmedian_index(&dense, normalised, keep_dims);
+    let (values, found) = nanmedian_index_with(&coo(&x), axes, forward).unwrap();
+    assert_tensor(&values, &expected, &stored);
+    assert_tensor(&found, &positions, &stored);
+    let gradient = gradients::nanmedian_backward(&dense, normalised, keep_dims, rule, even, &dense_upstream);
+    let dx = nanmedian_backward_with(&coo(&x), &csr(&upstream), axes, backward).unwrap();
+    assert_entries(&dx, &x.pattern_of(&gradient));
+    for_each_layout(&dense, |_, view| {
+        assert_array(&nanmedian_with(&view, axes, forward).unwrap(), &expected);
+        assert_array(&nanmedian_backward_with(&view, &coo(&upstream), axes, backward).unwrap(), &gradient);
+    });
+
+    let expected_stored = ops::nanmedian_stored(&x, normalised, keep_dims, even);
+    let positions_stored = ops::nanmedian_stored_index(&x, normalised, keep_dims);
+    let (values, found) = nanmedian_stored_index_with(&coo(&x), axes, forward).unwrap();
+    assert_tensor(&values, &expected_stored, &stored);
+    assert_tensor(&found, &positions_stored, &stored);
+    let gradient_stored = gradients::nanmedian_stored_backward(&x, normalised, keep_dims, rule, even, &dense_upstream);
+    let dx = nanmedian_stored_backward_with(&coo(&x), &coo(&upstream), axes, backward).unwrap();
+    assert_entries(&dx, &gradient_stored);
+
+    let from_csr = nanmedian_index_with(&csr(&x), axes, forward);
+    assert_eq!(from_csr.is_ok(), reduction.suits_csr);
+    if let Ok((values, found)) = from_csr {
+        assert_tensor(&values, &expected, &stored);
+        assert_tensor(&found, &positions, &stored);
+        let dx = nanmedian_backward_with(&csr(&x), &coo(&upstream), axes, backward).unwrap();
+        assert_entries(&dx, &x.pattern_of(&gradient));
+        let dx = nanmedian_stored_backward_with(&csr(&x), &coo(&upstream), axes, backward).unwrap();
+        assert_entries(&dx, &gradient_stored);
+    }
+    Ok(())
+}
+
+fuzz_target!(|data: &[u8]| {
+    let mut u = Unstructured::new(data);
+    let _ = match u.int_in_range(0..=3) {
+        Ok(0) => run::<f64>(&mut u),
+        Ok(1) => run::<f32>(&mut u),
+        Ok(2) => run::<i64>(&mut u),
+        _ => run::<i8>(&mut u),
+    };
+});

@@ -1,0 +1,403 @@
+//! The arguments of every verb.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use lacuna::io::{FileFormat, Format, parse_number};
+use lacuna::{Axes, DType, Duplicates, EvenCount, Shape, TakeMode};
+
+/// Sparse tensors on the command line: questions asked of a file, without building its dense form.
+///
+/// Files: Matrix Market (.mtx), .npy, .npz of scipy and of pydata/sparse; `-` is a standard stream.
+/// Exit status: 0; 1 for an error; 2 for wrong usage.
+#[derive(Debug, Parser)]
+#[command(version, arg_required_else_help = true, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Tell what a file holds
+    #[command(after_help = "Example: lacuna info tests/data/karate.mtx")]
+    Info(InfoArgs),
+    /// Write a tensor in another file format
+    #[command(after_help = "Example: lacuna convert tests/data/karate.mtx karate.npz")]
+    Convert(ConvertArgs),
+    /// Whether any element is not zero, over axes
+    #[command(after_help = "Example: lacuna any tests/data/mauna_loa_co2.mtx --axis 0")]
+    Any(ReduceArgs),
+    /// Which elements are members of a set
+    #[command(after_help = "Example: lacuna isin tests/data/titanic.npz --values 0,13,14")]
+    Isin(IsinArgs),
+    /// Elements at positions, flattened (row-major) or along an axis
+    #[command(after_help = "Example: lacuna take tests/data/karate.mtx --axis 0 --indices 0,-1")]
+    Take(TakeArgs),
+    /// Median without the NaNs, over axes
+    #[command(after_help = "Example: lacuna nanmedian tests/data/mauna_loa_co2.mtx --axis 1 --stored-only")]
+    Nanmedian(NanmedianArgs),
+    /// Which elements are +inf
+    Isposinf(ElementwiseArgs),
+    /// Which elements are -inf
+    Isneginf(ElementwiseArgs),
+    /// Which elements are infinite
+    Isinf(ElementwiseArgs),
+    /// Which elements are NaN
+    #[command(after_help = "Example: lacuna isnan tests/data/mauna_loa_co2.mtx -o missing.npz")]
+    Isnan(ElementwiseArgs),
+    /// Which elements are neither NaN nor infinite
+    Isfinite(ElementwiseArgs),
+    /// Which elements have no imaginary part
+    Isreal(ElementwiseArgs),
+    /// The gradient of the input, from that of the output
+    #[command(subcommand, after_help = "Example: lacuna backward any x.npz --axis 1 --grad g.npy -o dx.npz")]
+    Backward(BackwardVerb),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BackwardVerb {
+    /// The surrogate gradient of `any`
+    Any(Backward<Reduce>),
+    /// The gradient of `take`
+    Take(Backward<Take>),
+    /// The gradient of `nanmedian`
+    Nanmedian(Backward<Nanmedian>),
+}
+
+/// What is read, and how.
+#[derive(Debug, Args)]
+pub(crate) struct Input {
+    /// The file to read; `-` for stdin
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// How a file is read.
+#[derive(Debug, Args)]
+pub(crate) struct Reading {
+    /// The format to work on [default: the file's own, coo where it does not say]
+    #[arg(long, value_parser = parse_format, value_name = "coo|csr")]
+    pub(crate) format: Option<Format>,
+    /// The element type, by its numpy name; a checked conversion
+    #[arg(long, value_parser = parse_dtype, value_name = "NAME")]
+    pub(crate) dtype: Option<DType>,
+    /// What a gap means in .mtx; which value is left unstored of .npy [default: 0]
+    #[arg(long, value_parser = parse_fill, allow_hyphen_values = true, value_name = "V")]
+    pub(crate) fill: Option<String>,
+    /// The shape that the file must have
+    #[arg(long, value_parser = parse_shape, value_name = "N,M,…")]
+    pub(crate) shape: Option<Shape>,
+    /// What becomes of repeated entries
+    #[arg(long, value_enum, default_value_t = DuplicatesArg::Sum)]
+    pub(crate) duplicates: DuplicatesArg,
+    /// What a file may take in memory: bytes, or with K, M, G [default: in proportion to the file]
+    #[arg(long, value_parser = parse_bytes, value_name = "BYTES")]
+    pub(crate) max_memory: Option<u64>,
+    /// The file format, where neither extension nor first bytes tell
+    #[arg(long, value_parser = parse_file_format, value_name = "mtx|npy|npz")]
+    pub(crate) from: Option<FileFormat>,
+}
+
+/// What becomes of the result.
+#[derive(Debug, Args)]
+pub(crate) struct Output {
+    /// Write the result to a file; `-` for stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) telling: Telling,
+}
+
+/// How the result is told.
+#[derive(Debug, Args)]
+pub(crate) struct Telling {
+    /// The format of the file written, where its extension does not tell
+    #[arg(long, value_parser = parse_file_format, value_name = "mtx|npy|npz")]
+    pub(crate) to: Option<FileFormat>,
+    /// Tell the result as a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InfoArgs {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Tell it as a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArgs {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// The file to write; `-` for stdout
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) telling: Telling,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ElementwiseArgs {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// The axes of a reduction.
+#[derive(Debug, Args)]
+pub(crate) struct Reduce {
+    /// The axes to reduce: all, none, or numbers; negative ones count from the end
+    #[arg(long, value_parser = parse_axes, allow_hyphen_values = true, default_value = "all", value_name = "AXES")]
+    axis: Axes,
+    /// Keep reduced axes, with length 1
+    #[arg(long)]
+    keep_dims: bool,
+}
+
+impl Reduce {
+    pub(crate) fn axes(&self) -> Axes {
+        self.axis.clone().with_keep_dims(self.keep_dims)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReduceArgs {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) reduce: Reduce,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// A reduction by the median.
+#[derive(Debug, Args)]
+pub(crate) struct Nanmedian {
+    #[command(flatten)]
+    pub(crate) reduce: Reduce,
+    /// The median of an even count: the mean of the middle two, or the lower one
+    #[arg(long, value_enum, default_value_t = EvenArg::Mean)]
+    pub(crate) even: EvenArg,
+    /// Leave out what is not stored
+    #[arg(long)]
+    pub(crate) stored_only: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NanmedianArgs {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) nanmedian: Nanmedian,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct IsinArgs {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// The members of the set, in the tensor's element type; '' is the empty set
+    #[arg(long, value_parser = parse_values, allow_hyphen_values = true, value_name = "V,V,…",
+          required_unless_present = "values_from", conflicts_with = "values_from")]
+    pub(crate) values: Option<Values>,
+    /// A file whose elements are the members; compared by exact value
+    #[arg(long, value_name = "FILE")]
+    pub(crate) values_from: Option<PathBuf>,
+    /// Which elements are no members
+    #[arg(long)]
+    pub(crate) invert: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// What is taken.
+#[derive(Debug, Args)]
+pub(crate) struct Take {
+    /// The positions; negative ones count from the end
+    #[arg(long, value_parser = parse_indices, allow_hyphen_values = true, value_name = "I,I,…",
+          required_unless_present = "indices_from", conflicts_with = "indices_from")]
+    pub(crate) indices: Option<Indices>,
+    /// A file of integers, whose shape the result has
+    #[arg(long, value_name = "FILE")]
+    pub(crate) indices_from: Option<PathBuf>,
+    /// What becomes of a position that does not exist
+    #[arg(long, value_enum, default_value_t = ModeArg::Raise)]
+    pub(crate) mode: ModeArg,
+    /// Take along this axis, not from the flattened tensor
+    #[arg(long, value_parser = parse_axis, allow_hyphen_values = true, value_name = "N")]
+    pub(crate) axis: Option<isize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TakeArgs {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) take: Take,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// A gradient: the forward's own arguments, and the upstream gradient.
+#[derive(Debug, Args)]
+pub(crate) struct Backward<A: Args> {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// The upstream gradient: a file of the output's shape
+    #[arg(long, value_name = "FILE")]
+    pub(crate) grad: PathBuf,
+    #[command(flatten)]
+    pub(crate) forward: A,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Words between commas, each a number.
+#[derive(Debug, Clone)]
+pub(crate) struct Values(pub(crate) Vec<String>);
+
+/// Positions between commas.
+#[derive(Debug, Clone)]
+pub(crate) struct Indices(pub(crate) Vec<i64>);
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum DuplicatesArg {
+    Sum,
+    First,
+    Last,
+    Min,
+    Max,
+    Or,
+    Error,
+}
+
+impl From<DuplicatesArg> for Duplicates {
+    fn from(argument: DuplicatesArg) -> Self {
+        match argument {
+            DuplicatesArg::Sum => Duplicates::Sum,
+            DuplicatesArg::First => Duplicates::First,
+            DuplicatesArg::Last => Duplicates::Last,
+            DuplicatesArg::Min => Duplicates::Min,
+            DuplicatesArg::Max => Duplicates::Max,
+            DuplicatesArg::Or => Duplicates::LogicalOr,
+            DuplicatesArg::Error => Duplicates::Error,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum EvenArg {
+    Mean,
+    Lower,
+}
+
+impl From<EvenArg> for EvenCount {
+    fn from(argument: EvenArg) -> Self {
+        match argument {
+            EvenArg::Mean => EvenCount::Mean,
+            EvenArg::Lower => EvenCount::Lower,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum ModeArg {
+    Raise,
+    Wrap,
+    Clip,
+}
+
+impl From<ModeArg> for TakeMode {
+    fn from(argument: ModeArg) -> Self {
+        match argument {
+            ModeArg::Raise => TakeMode::Raise,
+            ModeArg::Wrap => TakeMode::Wrap,
+            ModeArg::Clip => TakeMode::Clip,
+        }
+    }
+}
+
+type Parsed<T> = Result<T, String>;
+
+/// Refuses a word that is an option, where a value that may start with a minus is expected.
+fn not_an_option(word: &str) -> Parsed<&str> {
+    if word.starts_with("--") || word.starts_with("-o") {
+        return Err(format!("this is an option, and the value before it is missing; write it as in `--axis -1 {word}`"));
+    }
+    Ok(word)
+}
+
+/// Words between commas; none in an empty text.
+fn split_list(text: &str) -> Parsed<impl Iterator<Item = &str>> {
+    let text = not_an_option(text)?.trim();
+    Ok(text.split(',').map(str::trim).filter(move |_| !text.is_empty()))
+}
+
+fn parse_axis(word: &str) -> Parsed<isize> {
+    not_an_option(word)?.trim().parse().map_err(|_| "an axis is a number; negative ones count from the end".into())
+}
+
+fn parse_axes(text: &str) -> Parsed<Axes> {
+    match text {
+        "all" => Ok(Axes::all()),
+        "none" => Ok(Axes::none()),
+        "" => Err("name the axes: all, none, or numbers such as 0,-1".into()),
+        _ => split_list(text)?.map(parse_axis).collect::<Parsed<Vec<_>>>().map(Axes::from),
+    }
+}
+
+fn parse_values(text: &str) -> Parsed<Values> {
+    let number = |word: &str| match parse_number(word) {
+        Some(_) => Ok(word.to_string()),
+        None => Err(format!("`{word}` is no number")),
+    };
+    Ok(Values(split_list(text)?.map(number).collect::<Parsed<_>>()?))
+}
+
+fn parse_indices(text: &str) -> Parsed<Indices> {
+    let index = |word: &str| word.parse().map_err(|_| format!("`{word}` is no integer of 64 bits"));
+    Ok(Indices(split_list(text)?.map(index).collect::<Parsed<_>>()?))
+}
+
+fn parse_fill(text: &str) -> Parsed<String> {
+    match parse_number(not_an_option(text)?.trim()) {
+        Some(_) => Ok(text.trim().to_string()),
+        None => Err("a fill is a number".into()),
+    }
+}
+
+fn parse_shape(text: &str) -> Parsed<Shape> {
+    let length = |word: &str| word.parse::<usize>().map_err(|_| format!("`{word}` is no length"));
+    split_list(text)?.map(length).collect()
+}
+
+fn parse_dtype(name: &str) -> Parsed<DType> {
+    DType::from_name(name).ok_or_else(|| format!("one of {}", DType::ALL.map(DType::name).join(", ")))
+}
+
+fn parse_format(name: &str) -> Parsed<Format> {
+    [Format::Coo, Format::Csr].into_iter().find(|format| format.name() == name).ok_or_else(|| "coo or csr".into())
+}
+
+fn parse_file_format(name: &str) -> Parsed<FileFormat> {
+    FileFormat::from_name(name).ok_or_else(|| format!("one of {}", FileFormat::ALL.map(FileFormat::name).join(", ")))
+}
+
+fn parse_bytes(text: &str) -> Parsed<u64> {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" | "B" => 0,
+        "K" | "KB" | "KIB" => 10,
+        "M" | "MB" | "MIB" => 20,
+        "G" | "GB" | "GIB" => 30,
+        unit => return Err(format!("`{unit}` is not one of K, M, G")),
+    };
+    let count: u64 = digits.parse().map_err(|_| "a number of bytes, or with K, M, G")?;
+    count.checked_mul(1 << shift).ok_or_else(|| "more than 2^64 bytes".into())
+}

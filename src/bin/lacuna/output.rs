@@ -1,0 +1,63 @@
+//! Writing results, and telling them.
+
+use std::io::{Write, stderr, stdout};
+use std::path::Path;
+
+use lacuna::Error;
+use lacuna::io::{self, AnyTensor, FileFormat, WriteOptions};
+
+use crate::args::{Output, Telling};
+use crate::failure::Failure;
+use crate::summary::Summary;
+
+impl Output {
+    /// Writes the result if a file is named, and tells it.
+    pub(crate) fn emit(&self, result: &AnyTensor, max_memory: Option<u64>) -> Result<(), Failure> {
+        if let Some(path) = &self.output {
+            write(path, &self.telling, result, max_memory)?;
+        }
+        let to_stderr = self.output.as_deref() == Some(Path::new("-"));
+        tell(&Summary::new(result, false), self.telling.json, to_stderr)
+    }
+}
+
+/// Writes a tensor to a file, or to stdout for `-`.
+pub(crate) fn write(
+    path: &Path,
+    telling: &Telling,
+    tensor: &AnyTensor,
+    max_memory: Option<u64>,
+) -> Result<(), Failure> {
+    let mut options = WriteOptions::default();
+    options.max_memory = max_memory;
+    let written = match (path.to_str() == Some("-"), telling.to) {
+        (false, None) => io::write(path, tensor, &options),
+        (false, Some(to)) => io::save(path, |file| io::write_to(file, to, tensor, &options)),
+        (true, Some(to)) => write_stdout(to, tensor, &options),
+        (true, None) => Err(Error::Format { place: "stdout".into(), message: "name its format with --to".into() }),
+    };
+    match written {
+        Err(Error::Io { kind: std::io::ErrorKind::BrokenPipe, .. }) => Err(Failure::Silent),
+        written => written.map_err(|error| Failure::of_file(path, error)),
+    }
+}
+
+/// Writes to stdout what has been written in memory without an error: nothing partial comes out.
+fn write_stdout(to: FileFormat, tensor: &AnyTensor, options: &WriteOptions) -> lacuna::Result<()> {
+    let mut bytes = Vec::new();
+    io::write_to(&mut bytes, to, tensor, options)?;
+    let mut stdout = stdout().lock();
+    stdout.write_all(&bytes)?;
+    Ok(stdout.flush()?)
+}
+
+/// Prints a summary as text or as JSON.
+pub(crate) fn tell(summary: &Summary<'_>, json: bool, to_stderr: bool) -> Result<(), Failure> {
+    let text = if json { format!("{}\n", summary.json()) } else { summary.text() };
+    if to_stderr {
+        stderr().lock().write_all(text.as_bytes())?;
+    } else {
+        stdout().lock().write_all(text.as_bytes())?;
+    }
+    Ok(())
+}

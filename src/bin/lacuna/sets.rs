@@ -1,0 +1,75 @@
+//! The second operand of `isin` and `take`: words of the command line, or a file.
+
+use lacuna::io::{AnyTensor, FileElement, parse_number};
+use lacuna::{Element, Number, Pattern, Tensor, dispatch};
+use ndarray::ArrayD;
+
+/// What `--values` or `--values-from` name.
+pub(crate) enum Set<'a> {
+    /// Words, each a number.
+    Words(&'a [String]),
+    /// The numbers of a file, whatever their type.
+    Numbers(Vec<Number>),
+}
+
+impl Set<'_> {
+    /// The members in type `T`; says on stderr which ones that type cannot hold.
+    pub(crate) fn members<T: FileElement>(&self) -> Vec<T> {
+        match self {
+            Set::Words(words) => words.iter().filter_map(|word| member_of_word(word)).collect(),
+            Set::Numbers(numbers) => members_of_numbers(numbers),
+        }
+    }
+}
+
+/// A word as a member: rounded to the type, as a literal is; but a finite word is no infinity.
+fn member_of_word<T: FileElement>(word: &str) -> Option<T> {
+    let finite = parse_number(word).is_some_and(|number| !is_nonfinite(word, number));
+    let parsed = T::parse(word).or_else(|| T::from_number(parse_number(word)?));
+    let member = parsed.filter(|member| !(finite && member.isinf()));
+    if member.is_none() {
+        eprintln!("lacuna: {word} is no value of type {}, so it is never a member", T::DTYPE);
+    }
+    member
+}
+
+/// Whether the word itself says an infinity or NaN.
+fn is_nonfinite(word: &str, number: Number) -> bool {
+    let lower = word.to_ascii_lowercase();
+    let named = lower.contains("inf") || lower.contains("nan");
+    named && !matches!(number, Number::Integer(_))
+}
+
+/// The numbers that are exactly a value of the type.
+fn members_of_numbers<T: Element>(numbers: &[Number]) -> Vec<T> {
+    let exactly = |&number: &Number| T::from_number(number).filter(|member| member.to_number() == number);
+    let members: Vec<T> = numbers.iter().filter_map(exactly).collect();
+    // A NaN equals nothing, itself included, and is never a member in any type.
+    let comparable = numbers.iter().filter(|&number| number == number).count();
+    if members.len() < comparable {
+        let left_out = comparable - members.len();
+        eprintln!("lacuna: {left_out} of the values are no values of type {}, so they are never members", T::DTYPE);
+    }
+    members
+}
+
+/// The elements of a tensor as numbers: the stored ones, and the fill where there are others.
+pub(crate) fn numbers(x: &AnyTensor) -> Vec<Number> {
+    fn of<P: Pattern, T: Element>(x: &Tensor<P, T>) -> Vec<Number> {
+        let fill = (x.shape().saturating_size() > x.nnz() as u64).then(|| x.fill());
+        x.values().iter().copied().chain(fill).map(Element::to_number).collect()
+    }
+    dispatch!(x, x => of(x))
+}
+
+/// The integers of a tensor, as a dense array of its shape.
+pub(crate) fn positions(x: &AnyTensor) -> Result<ArrayD<i64>, String> {
+    fn of<P: Pattern, T: Element>(x: &Tensor<P, T>) -> Result<ArrayD<i64>, String> {
+        if T::ZERO.to_integer().is_none() || T::DTYPE == lacuna::DType::Bool {
+            return Err(format!("positions are integers, not {}", T::DTYPE));
+        }
+        let wide = x.cast::<i64>().map_err(|error| error.to_string())?;
+        wide.to_dense().map_err(|error| error.to_string())
+    }
+    dispatch!(x, x => of(x))
+}

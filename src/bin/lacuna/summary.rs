@@ -1,0 +1,136 @@
+//! What is told of a tensor: as text, or as a JSON object.
+
+use lacuna::io::{AnyTensor, FileElement};
+use lacuna::{DType, Element, Pattern, Tensor, dispatch};
+
+/// The most entries that the JSON object lists.
+const MOST_VALUES: usize = 1000;
+
+/// The entries that the text lists.
+const SHOWN: usize = 10;
+
+/// A tensor to be told, with more about it for `info`.
+pub(crate) struct Summary<'a> {
+    tensor: &'a AnyTensor,
+    detailed: bool,
+}
+
+/// What `info` counts among the stored values.
+struct Counts {
+    zeros: usize,
+    nans: usize,
+    infinities: usize,
+}
+
+impl<'a> Summary<'a> {
+    pub(crate) fn new(tensor: &'a AnyTensor, detailed: bool) -> Self {
+        Summary { tensor, detailed }
+    }
+
+    /// The summary for people: a line for each fact, and the first few entries.
+    pub(crate) fn text(&self) -> String {
+        let x = self.tensor;
+        let mut text = format!("shape    {}\ndtype    {}\nformat   {}\n", x.shape(), x.dtype(), x.format());
+        text += &format!("stored   {} of {}\n", x.nnz(), positions(x));
+        text += &format!("fill     {}\n", dispatch!(x, x => printed(x.fill())));
+        if self.detailed {
+            let counts = dispatch!(x, x => count(x));
+            text += &format!("density  {}\n", share(x.density()));
+            text += &format!("zeros    {} stored\nNaNs     {} stored\n", counts.zeros, counts.nans);
+            text += &format!("inf      {} stored\nmemory   {} bytes\n", counts.infinities, x.stored_bytes());
+        }
+        let entries = dispatch!(x, x => entries(x, SHOWN));
+        if !entries.is_empty() {
+            text += "entries\n";
+        }
+        for (coords, value) in &entries {
+            text += &format!("  {coords:?} {value}\n");
+        }
+        match x.nnz() - entries.len() {
+            0 => text,
+            rest => text + &format!("  … {rest} more\n"),
+        }
+    }
+
+    /// The summary for programs.
+    pub(crate) fn json(&self) -> String {
+        let x = self.tensor;
+        let (format, shape, dtype, nnz) = (x.format(), x.shape(), x.dtype(), x.nnz());
+        let fill = dispatch!(x, x => json_value(x.fill()));
+        let mut json =
+            format!(r#"{{"format": "{format}", "shape": {shape}, "dtype": "{dtype}", "nnz": {nnz}, "fill": {fill}"#);
+        if self.detailed {
+            let counts = dispatch!(x, x => count(x));
+            let (zeros, nans, infinities, bytes) = (counts.zeros, counts.nans, counts.infinities, x.stored_bytes());
+            json += &format!(r#", "density": {}, "stored_zeros": {zeros}"#, json_value(x.density()));
+            json += &format!(r#", "nans": {nans}, "infinities": {infinities}, "memory_bytes": {bytes}"#);
+        }
+        if nnz <= MOST_VALUES {
+            json += &format!(r#", "values": [{}]"#, dispatch!(x, x => json_entries(x)));
+        }
+        json + "}"
+    }
+}
+
+/// The number of positions, in words.
+fn positions(x: &AnyTensor) -> String {
+    match x.shape().saturating_size() {
+        u64::MAX => "more than 2^64".into(),
+        size if size > 0 => format!("{size} ({})", share(x.density())),
+        _ => "0".into(),
+    }
+}
+
+/// A share in percent; never all of it, or nothing, where that is not so.
+fn share(share: f64) -> String {
+    let percent = 100.0 * share;
+    match percent {
+        0.0 | 100.0 => format!("{percent} %"),
+        _ if percent < 0.1 => format!("{percent:.1e} %"),
+        _ => format!("{:.1} %", percent.min(99.9)),
+    }
+}
+
+fn count<P: Pattern, T: Element>(x: &Tensor<P, T>) -> Counts {
+    let among = |is: fn(T) -> bool| x.values().iter().filter(|&&value| is(value)).count();
+    Counts { zeros: among(|value| !value.is_truthy()), nans: among(T::isnan), infinities: among(T::isinf) }
+}
+
+/// The first entries, as coordinates and text.
+fn entries<P: Pattern, T: FileElement>(x: &Tensor<P, T>, most: usize) -> Vec<(Vec<usize>, String)> {
+    let mut entries = Vec::new();
+    x.pattern().walk(|entry, coords| {
+        if entry < most {
+            entries.push((coords.to_vec(), printed(x.values()[entry])));
+        }
+        entry + 1 < most
+    });
+    entries
+}
+
+fn printed<T: FileElement>(value: T) -> String {
+    let mut text = Vec::new();
+    value.print(&mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn json_entries<P: Pattern, T: FileElement>(x: &Tensor<P, T>) -> String {
+    let mut entries = Vec::with_capacity(x.nnz());
+    x.for_each_entry(|coords, value| entries.push(format!("[{coords:?}, {}]", json_value(value))));
+    entries.join(", ")
+}
+
+/// A value in JSON: NaN and infinities as strings, complex as a pair.
+fn json_value<T: FileElement>(value: T) -> String {
+    let quoted = |word: &str| match word {
+        "nan" | "inf" | "-inf" => format!("\"{word}\""),
+        word => word.to_string(),
+    };
+    if !matches!(T::DTYPE, DType::Complex64 | DType::Complex128) {
+        return quoted(&printed(value));
+    }
+    let mut parts = Vec::new();
+    value.print_entry(&mut parts);
+    let parts = String::from_utf8_lossy(&parts).split(' ').map(quoted).collect::<Vec<_>>();
+    format!("[{}]", parts.join(", "))
+}

@@ -1,0 +1,301 @@
+//! What a file must know of an element type: its text, and its bytes.
+
+use num_complex::Complex;
+
+use crate::element::{Element, Number};
+use crate::io::any::{AnyFormat, AnyTensor};
+
+/// An [`Element`] that files hold: read from and printed as text, and as bytes in either byte order.
+pub trait FileElement: Element {
+    /// The kind that a `.npy` header names: `b i u f c`; `None` where numpy has no such type (`bfloat16`).
+    const NPY_KIND: Option<char>;
+
+    /// The value that `text` says, all of it: integers in decimal; floats in decimal or scientific notation, `nan`,
+    /// `inf`, `-inf`; complex as `1+2j`; bool as `true`, `false`, `0` or `1`.
+    ///
+    /// A decimal number beyond the largest float is an infinity; an integer that does not fit is `None`.
+    ///
+    /// ```
+    /// use lacuna::io::FileElement;
+    ///
+    /// assert_eq!(f32::parse("0.1"), Some(0.1f32));
+    /// assert_eq!(u8::parse("256"), None);
+    /// assert_eq!(num_complex::Complex::<f64>::parse("1-2j"), Some(num_complex::Complex::new(1.0, -2.0)));
+    /// ```
+    fn parse(text: &str) -> Option<Self> {
+        Self::parse_bytes(text.as_bytes())
+    }
+
+    /// [`parse`](FileElement::parse) of bytes.
+    fn parse_bytes(text: &[u8]) -> Option<Self>;
+
+    /// Appends the shortest text that [`parse`](FileElement::parse) reads as the same value.
+    fn print(self, text: &mut Vec<u8>);
+
+    /// Appends the text that an entry of a text file has: `bool` as 0 or 1, complex as two numbers.
+    fn print_entry(self, text: &mut Vec<u8>) {
+        self.print(text);
+    }
+
+    /// The value that `size_of::<Self>()` bytes hold; `None` for a `bool` that is neither 0 nor 1.
+    fn from_bytes(bytes: &[u8], big_endian: bool) -> Option<Self>;
+
+    /// Appends the bytes of the value, the least significant first.
+    fn to_bytes(self, bytes: &mut Vec<u8>);
+
+    /// A tensor of this type as one whose type is known at run time.
+    fn wrap(tensor: AnyFormat<Self>) -> AnyTensor;
+}
+
+/// The number that `text` says, whatever its type: an integer, a float or a complex number.
+///
+/// ```
+/// use lacuna::Number;
+/// use lacuna::io::parse_number;
+///
+/// assert_eq!(parse_number("18446744073709551616"), Some(Number::Integer(1 << 64)));
+/// assert_eq!(parse_number("true"), Some(Number::Integer(1)));
+/// assert_eq!(parse_number("one"), None);
+/// ```
+pub fn parse_number(text: &str) -> Option<Number> {
+    let integer = text.parse::<i128>().ok().map(Number::Integer);
+    let logical = || bool::parse(text).map(Element::to_number);
+    let real = || f64::parse(text).map(Number::Real);
+    let complex = || Complex::<f64>::parse(text).map(|value| Number::Complex(value.re, value.im));
+    integer.or_else(logical).or_else(real).or_else(complex)
+}
+
+/// The bytes of a number that has `from_le_bytes` and its like.
+macro_rules! number_bytes {
+    ($type:ident) => {
+        fn from_bytes(bytes: &[u8], big_endian: bool) -> Option<Self> {
+            let bytes = bytes.try_into().ok()?;
+            Some(if big_endian { $type::from_be_bytes(bytes) } else { $type::from_le_bytes(bytes) })
+        }
+
+        fn to_bytes(self, bytes: &mut Vec<u8>) {
+            bytes.extend_from_slice(&self.to_le_bytes());
+        }
+    };
+}
+
+/// The way into [`AnyTensor`].
+macro_rules! wrap {
+    () => {
+        fn wrap(tensor: AnyFormat<Self>) -> AnyTensor {
+            tensor.into()
+        }
+    };
+}
+
+impl FileElement for bool {
+    const NPY_KIND: Option<char> = Some('b');
+
+    fn parse_bytes(text: &[u8]) -> Option<Self> {
+        match text {
+            b"0" | b"false" | b"False" => Some(false),
+            b"1" | b"true" | b"True" => Some(true),
+            _ => None,
+        }
+    }
+
+    fn print(self, text: &mut Vec<u8>) {
+        text.extend_from_slice(if self { b"true" } else { b"false" });
+    }
+
+    fn print_entry(self, text: &mut Vec<u8>) {
+        text.push(b'0' + u8::from(self));
+    }
+
+    fn from_bytes(bytes: &[u8], _: bool) -> Option<Self> {
+        match bytes {
+            [0] => Some(false),
+            [1] => Some(true),
+            _ => None,
+        }
+    }
+
+    fn to_bytes(self, bytes: &mut Vec<u8>) {
+        bytes.push(self.into());
+    }
+
+    wrap!();
+}
+
+macro_rules! impl_integer {
+    ($kind:literal: $($type:ident)*) => {$(
+        impl FileElement for $type {
+            const NPY_KIND: Option<char> = Some($kind);
+
+            fn parse_bytes(text: &[u8]) -> Option<Self> {
+                std::str::from_utf8(text).ok()?.parse().ok()
+            }
+
+            fn print(self, text: &mut Vec<u8>) {
+                text.extend_from_slice(self.to_string().as_bytes());
+            }
+
+            number_bytes!($type);
+            wrap!();
+        }
+    )*};
+}
+
+impl_integer!('i': i8 i16 i32 i64);
+impl_integer!('u': u8 u16 u32 u64);
+
+macro_rules! impl_float {
+    ($($type:ident)*) => {$(
+        impl FileElement for $type {
+            const NPY_KIND: Option<char> = Some('f');
+
+            fn parse_bytes(text: &[u8]) -> Option<Self> {
+                fast_float2::parse(text).ok().map(canonical_nan)
+            }
+
+            fn print(self, text: &mut Vec<u8>) {
+                let mut buffer = zmij::Buffer::new();
+                let word = if self.is_nan() { "nan" } else { buffer.format(self) };
+                text.extend_from_slice(word.as_bytes());
+            }
+
+            number_bytes!($type);
+            wrap!();
+        }
+    )*};
+}
+
+impl_float!(f32 f64);
+
+/// The value, but of the NaNs the canonical one: text has only one, whatever sign stands before it.
+fn canonical_nan<T: crate::Float>(value: T) -> T {
+    if value.isnan() { T::NAN } else { value }
+}
+
+#[cfg(feature = "half")]
+mod half_types {
+    use super::*;
+    use half::{bf16, f16};
+
+    macro_rules! impl_half {
+        ($($type:ident $kind:expr),*) => {$(
+            impl FileElement for $type {
+                const NPY_KIND: Option<char> = $kind;
+
+                fn parse_bytes(text: &[u8]) -> Option<Self> {
+                    f64::parse_bytes(text).map($type::from_f64).map(canonical_nan)
+                }
+
+                fn print(self, text: &mut Vec<u8>) {
+                    f32::from(self).print(text);
+                }
+
+                number_bytes!($type);
+                wrap!();
+            }
+        )*};
+    }
+
+    impl_half!(f16 Some('f'), bf16 None);
+}
+
+macro_rules! impl_complex {
+    ($($part:ident)*) => {$(
+        impl FileElement for Complex<$part> {
+            const NPY_KIND: Option<char> = Some('c');
+
+            fn parse_bytes(text: &[u8]) -> Option<Self> {
+                let (re, im) = split_complex(text);
+                let part = |text: &[u8]| match text {
+                    b"" => Some(0.0),
+                    text => $part::parse_bytes(text),
+                };
+                let unit = |text: &[u8]| match text {
+                    b"+" => Some(1.0),
+                    b"-" => Some(-1.0),
+                    text => part(text),
+                };
+                (!text.is_empty()).then_some(())?;
+                Some(Complex::new(part(re)?, match im { None => 0.0, Some(b"") => 1.0, Some(im) => unit(im)? }))
+            }
+
+            fn print(self, text: &mut Vec<u8>) {
+                self.re.print(text);
+                text.push(if self.im.is_sign_negative() && !self.im.is_nan() { b'-' } else { b'+' });
+                self.im.abs().print(text);
+                text.push(b'j');
+            }
+
+            fn print_entry(self, text: &mut Vec<u8>) {
+                self.re.print(text);
+                text.push(b' ');
+                self.im.print(text);
+            }
+
+            fn from_bytes(bytes: &[u8], big_endian: bool) -> Option<Self> {
+                let (re, im) = bytes.split_at_checked(size_of::<$part>())?;
+                Some(Complex::new($part::from_bytes(re, big_endian)?, $part::from_bytes(im, big_endian)?))
+            }
+
+            fn to_bytes(self, bytes: &mut Vec<u8>) {
+                self.re.to_bytes(bytes);
+                self.im.to_bytes(bytes);
+            }
+
+            wrap!();
+        }
+    )*};
+}
+
+impl_complex!(f32 f64);
+
+/// The texts of the real part and, where there is a `j`, of the imaginary part with its sign.
+fn split_complex(text: &[u8]) -> (&[u8], Option<&[u8]>) {
+    let text = text.strip_prefix(b"(").and_then(|text| text.strip_suffix(b")")).unwrap_or(text);
+    let Some(body) = text.strip_suffix(b"j").or_else(|| text.strip_suffix(b"i")) else {
+        return (text, None);
+    };
+    let is_split = |at: &usize| matches!(body[*at], b'+' | b'-') && *at > 0 && !matches!(body[at - 1], b'e' | b'E');
+    match (0..body.len()).rev().find(is_split) {
+        Some(at) => (&body[..at], Some(&body[at..])),
+        None => (b"", Some(body)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed<T: FileElement>(value: T) -> String {
+        let mut text = Vec::new();
+        value.print(&mut text);
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn text_reads_back_bit_for_bit() {
+        for value in [0.1, -0.0, f64::MIN_POSITIVE / 8.0, f64::MAX, 1e23, f64::INFINITY, f64::NEG_INFINITY] {
+            assert_eq!(f64::parse(&printed(value)).unwrap().to_bits(), value.to_bits());
+        }
+        assert_eq!(
+            (printed(f64::NAN), printed(-f64::NAN), printed(f64::INFINITY)),
+            ("nan".into(), "nan".into(), "inf".into())
+        );
+        assert_eq!(printed(i64::MIN), "-9223372036854775808");
+    }
+
+    #[test]
+    fn complex_text() {
+        let c = |re, im| Some(Complex::<f64>::new(re, im));
+        assert_eq!(Complex::parse("1+2j"), c(1.0, 2.0));
+        assert_eq!(Complex::parse("(1e-3-2e+5j)"), c(1e-3, -2e5));
+        assert_eq!(Complex::parse("-2.5j"), c(0.0, -2.5));
+        assert_eq!(Complex::parse("j"), c(0.0, 1.0));
+        assert_eq!(Complex::parse("3-j"), c(3.0, -1.0));
+        assert_eq!(Complex::parse("-inf"), c(f64::NEG_INFINITY, 0.0));
+        assert_eq!(Complex::parse("1-infj"), c(1.0, f64::NEG_INFINITY));
+        assert_eq!(Complex::<f64>::parse(""), None);
+        assert_eq!(Complex::<f64>::parse("1+2"), None);
+        assert_eq!(Complex::<f64>::parse("()"), None);
+    }
+}

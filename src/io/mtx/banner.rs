@@ -1,0 +1,179 @@
+//! The first line of a Matrix Market file, and the sizes after it.
+
+use std::io::BufRead;
+
+use crate::error::Result;
+use crate::io::MOST_AXES;
+use crate::io::lines::{Fields, Lines, at_line, quote};
+use crate::shape::Shape;
+
+/// Whether entries have coordinates, or all positions are listed column by column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Layout {
+    Coordinate,
+    Array,
+}
+
+/// What stands for a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Field {
+    Real,
+    Integer,
+    Unsigned,
+    Complex,
+    Pattern,
+}
+
+/// What the lower triangle says of the upper one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Symmetry {
+    General,
+    Symmetric,
+    Skew,
+    Hermitian,
+}
+
+/// What the first line says.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Banner {
+    /// The rank that the object implies: 2 for a matrix, 1 for a vector, `None` for a tensor.
+    rank: Option<usize>,
+    pub(super) layout: Layout,
+    pub(super) field: Field,
+    pub(super) symmetry: Symmetry,
+}
+
+/// The names of the objects, and their ranks.
+const OBJECTS: &[(&str, Option<usize>)] = &[("matrix", Some(2)), ("vector", Some(1)), ("tensor", None)];
+
+/// The names of the layouts.
+const LAYOUTS: &[(&str, Layout)] = &[("coordinate", Layout::Coordinate), ("array", Layout::Array)];
+
+/// The names of the fields; `double` and `unsigned` are in use beside the official ones.
+const FIELDS: &[(&str, Field)] = &[
+    ("real", Field::Real),
+    ("double", Field::Real),
+    ("integer", Field::Integer),
+    ("unsigned-integer", Field::Unsigned),
+    ("unsigned", Field::Unsigned),
+    ("complex", Field::Complex),
+    ("pattern", Field::Pattern),
+];
+
+/// The names of the symmetries.
+const SYMMETRIES: &[(&str, Symmetry)] = &[
+    ("general", Symmetry::General),
+    ("symmetric", Symmetry::Symmetric),
+    ("skew-symmetric", Symmetry::Skew),
+    ("hermitian", Symmetry::Hermitian),
+];
+
+impl Banner {
+    /// Reads the first line.
+    pub(super) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Banner> {
+        let Some(mut fields) = lines.next_line()? else {
+            return Err(at_line(1, "the file is empty; `%%MatrixMarket` is expected"));
+        };
+        let first = fields.next().unwrap_or(b"");
+        if !is_magic(first) {
+            return Err(fields.error(format!("`%%MatrixMarket` is expected, found `{}`", quote(first))));
+        }
+        let banner = Banner {
+            rank: choose(&mut fields, "the object", OBJECTS)?,
+            layout: choose(&mut fields, "the layout", LAYOUTS)?,
+            field: choose(&mut fields, "the field", FIELDS)?,
+            symmetry: choose(&mut fields, "the symmetry", SYMMETRIES)?,
+        };
+        fields.end()?;
+        banner.check(&fields)?;
+        Ok(banner)
+    }
+
+    /// Refuses combinations that mean nothing.
+    fn check(&self, fields: &Fields<'_>) -> Result<()> {
+        let refused = match (self.layout, self.field, self.symmetry) {
+            (Layout::Array, Field::Pattern, _) => "an array has values, so its field is not `pattern`",
+            (_, Field::Pattern | Field::Unsigned, Symmetry::Skew) => "this field has no negative values to mirror",
+            (_, _, symmetry) if symmetry != Symmetry::General && self.rank != Some(2) => "only a matrix has a symmetry",
+            (Layout::Array, ..) if self.rank.is_none() => "a tensor is listed by coordinates",
+            _ => return Ok(()),
+        };
+        Err(fields.error(refused))
+    }
+
+    /// Reads the line of sizes: the shape and, for coordinates, the number of entries.
+    pub(super) fn read_sizes<R: BufRead>(&self, lines: &mut Lines<R>) -> Result<(Shape, usize)> {
+        while let Some(mut fields) = lines.next_line()? {
+            if !fields.is_blank_or_comment() {
+                return self.sizes(&mut fields);
+            }
+        }
+        Err(at_line(lines.line() + 1, "the file ends before the line of sizes"))
+    }
+
+    fn sizes(&self, fields: &mut Fields<'_>) -> Result<(Shape, usize)> {
+        let mut sizes = Vec::new();
+        match self.rank {
+            Some(rank) => {
+                for axis in 0..rank {
+                    sizes.push(fields.count(["the number of rows", "the number of columns"][axis])?);
+                }
+                if self.layout == Layout::Coordinate {
+                    sizes.push(fields.count("the number of entries")?);
+                }
+                fields.end()?;
+            }
+            None => {
+                while let Some(word) = fields.clone().next() {
+                    sizes.push(fields.count(&format!("the size `{}`", quote(word)))?);
+                }
+            }
+        }
+        self.split_sizes(sizes, fields)
+    }
+
+    /// The shape and the number of entries that the sizes say.
+    fn split_sizes(&self, mut sizes: Vec<usize>, fields: &Fields<'_>) -> Result<(Shape, usize)> {
+        let count = match self.layout {
+            Layout::Coordinate => sizes.pop().unwrap_or(0),
+            Layout::Array => self.array_count(&sizes).ok_or_else(|| {
+                let shape = Shape::from(&sizes[..]);
+                fields.error(format!("an array of shape {shape} has more than 2^64 entries"))
+            })?,
+        };
+        if sizes.len() > MOST_AXES {
+            return Err(fields.error(format!("{} axes are more than {MOST_AXES}", sizes.len())));
+        }
+        if self.symmetry != Symmetry::General && sizes[0] != sizes[1] {
+            return Err(fields.error(format!("a matrix of {} x {} has no symmetry", sizes[0], sizes[1])));
+        }
+        Ok((sizes.into(), count))
+    }
+
+    /// How many entries an array lists.
+    fn array_count(&self, sizes: &[usize]) -> Option<usize> {
+        let n = sizes[0] as u128;
+        let count = match self.symmetry {
+            Symmetry::General => crate::shape::saturating_product(sizes),
+            Symmetry::Symmetric | Symmetry::Hermitian => n * (n + 1) / 2,
+            Symmetry::Skew => n * n.saturating_sub(1) / 2,
+        };
+        usize::try_from(count).ok()
+    }
+}
+
+/// Whether `word` opens a banner; files with one percent sign are about.
+pub(crate) fn is_magic(word: &[u8]) -> bool {
+    let name = word.strip_prefix(b"%%").or_else(|| word.strip_prefix(b"%")).unwrap_or(b"");
+    name.eq_ignore_ascii_case(b"MatrixMarket")
+}
+
+/// The next word as one of `choices`, in either case.
+fn choose<T: Copy>(fields: &mut Fields<'_>, what: &str, choices: &[(&str, T)]) -> Result<T> {
+    let word = fields.word(what)?;
+    let chosen = choices.iter().find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));
+    chosen.map(|&(_, choice)| choice).ok_or_else(|| {
+        let names: Vec<_> = choices.iter().map(|(name, _)| *name).collect();
+        fields.error(format!("{what} is `{}`, not one of {}", quote(word), names.join(", ")))
+    })
+}

@@ -1,0 +1,9 @@
+//! Matrix Market: text, one entry a line.
+
+mod banner;
+mod read;
+mod write;
+
+pub(crate) use banner::is_magic;
+pub(crate) use read::read;
+pub(crate) use write::write;

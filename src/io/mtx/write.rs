@@ -1,0 +1,64 @@
+//! From a tensor to Matrix Market text.
+
+use std::io::Write;
+
+use crate::dispatch;
+use crate::element::DType;
+use crate::error::{Error, Result};
+use crate::io::any::AnyTensor;
+use crate::io::element::FileElement;
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+
+/// The bytes that are gathered before they are written.
+const BLOCK: usize = 1 << 16;
+
+/// Writes a matrix as `coordinate general`; `bool` as the integers 0 and 1.
+pub(crate) fn write(writer: &mut impl Write, tensor: &AnyTensor) -> Result<()> {
+    dispatch!(tensor, x => write_matrix(writer, x))
+}
+
+fn write_matrix<P: Pattern, T: FileElement>(writer: &mut impl Write, x: &Tensor<P, T>) -> Result<()> {
+    if x.rank() != 2 {
+        let what = format!("a tensor of rank {}", x.rank());
+        return Err(Error::NotRepresentable { format: "Matrix Market", what, instead: "write .npz" });
+    }
+    if !x.fill().same(T::ZERO) {
+        let what = format!("the fill {}: its gaps are zeros", x.fill().to_number());
+        return Err(Error::NotRepresentable { format: "Matrix Market", what, instead: "write .npz" });
+    }
+    let (rows, columns, nnz) = (x.shape()[0], x.shape()[1], x.nnz());
+    let head = format!("%%MatrixMarket matrix coordinate {} general\n{rows} {columns} {nnz}\n", field(T::DTYPE));
+    let mut written = Ok(());
+    let mut text = head.into_bytes();
+    x.pattern().walk(|entry, coords| {
+        print_line(&mut text, coords, x.values()[entry]);
+        if text.len() >= BLOCK {
+            written = writer.write_all(&text);
+            text.clear();
+        }
+        written.is_ok()
+    });
+    written?;
+    writer.write_all(&text)?;
+    Ok(())
+}
+
+/// The name of the field that holds a type.
+fn field(dtype: DType) -> &'static str {
+    match dtype {
+        DType::Bool | DType::Int8 | DType::Int16 | DType::Int32 | DType::Int64 => "integer",
+        DType::UInt8 | DType::UInt16 | DType::UInt32 | DType::UInt64 => "unsigned-integer",
+        DType::Complex64 | DType::Complex128 => "complex",
+        _ => "real",
+    }
+}
+
+fn print_line<T: FileElement>(text: &mut Vec<u8>, coords: &[usize], value: T) {
+    for coord in coords {
+        (*coord as u64 + 1).print(text);
+        text.push(b' ');
+    }
+    value.print_entry(text);
+    text.push(b'\n');
+}

@@ -1,0 +1,542 @@
+//! `.npz`: archives of arrays, in the layouts of scipy.sparse and of pydata/sparse.
+
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+
+use zip::result::ZipError;
+use zip::write::{SimpleFileOptions, StreamWriter};
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+use crate::dispatch_dtype;
+use crate::element::{DType, Element, Number};
+use crate::error::{Error, Result};
+use crate::io::MOST_AXES;
+use crate::io::any::{AnyTensor, Format, dispatch_formats, no_such};
+use crate::io::element::FileElement;
+use crate::io::lines::quote;
+use crate::io::npy::{Header, Kind, Source, descr_of, guard_entries, write_header, write_values};
+use crate::io::options::{ReadOptions, wrap};
+use crate::pattern::{CooPattern, CsrPattern, Pattern};
+use crate::shape::{Shape, saturating_product, step};
+use crate::tensor::Tensor;
+use crate::triplets::Triplets;
+
+/// The error of a member.
+fn at_member(name: &str, message: impl Into<String>) -> Error {
+    Error::Format { place: format!("member {name}.npy"), message: message.into() }
+}
+
+/// An archive whose members may inflate to so many bytes together.
+struct Archive<R> {
+    zip: ZipArchive<R>,
+    limit: u64,
+    inflated: u64,
+}
+
+/// A member being read, up to the limit.
+struct Limited<'a, R> {
+    reader: R,
+    inflated: &'a mut u64,
+    limit: u64,
+}
+
+impl<R: Read> Read for Limited<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        *self.inflated += count as u64;
+        if *self.inflated > self.limit { Err(ErrorKind::QuotaExceeded.into()) } else { Ok(count) }
+    }
+}
+
+impl<R: Read + Seek> Archive<R> {
+    fn open(mut reader: R, options: &ReadOptions) -> Result<Self> {
+        let bytes = reader.seek(SeekFrom::End(0))?;
+        reader.seek(SeekFrom::Start(0))?;
+        let refused = |error| Error::Format { place: "the archive".into(), message: format!("{error}") };
+        let zip = ZipArchive::new(reader).map_err(refused)?;
+        Ok(Archive { zip, limit: options.inflated_limit(bytes), inflated: 0 })
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.zip.index_for_name(&format!("{name}.npy")).is_some()
+    }
+
+    /// Reads one member: its header, and then what `read` takes of it.
+    fn member<U>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&mut Source<Limited<'_, zip::read::ZipFile<'_, R>>>, &Header) -> Result<U>,
+    ) -> Result<U> {
+        let limit = self.limit;
+        let file = self.zip.by_name(&format!("{name}.npy")).map_err(|error| match error {
+            ZipError::FileNotFound => at_member(name, "is missing"),
+            error => at_member(name, error.to_string()),
+        })?;
+        let claimed = file.size();
+        let limited = Limited { reader: file, inflated: &mut self.inflated, limit };
+        let mut source = Source::new(limited, format!("member {name}.npy"));
+        let header = Header::read(&mut source);
+        header.and_then(|header| read(&mut source, &header)).map_err(|error| over_limit(error, name, claimed, limit))
+    }
+
+    /// The elements of a member of one axis.
+    fn values<T: FileElement>(&mut self, name: &str) -> Result<Vec<T>> {
+        self.member(name, |source, header| {
+            if header.shape.rank() != 1 {
+                return Err(source.error("field shape", format!("{} is not of rank 1", header.shape)));
+            }
+            let mut values = Vec::new();
+            let count = header.count(source)?;
+            source.for_each(count, header.big_endian, |value| {
+                values.push(value);
+                Ok(())
+            })?;
+            source.end()?;
+            Ok(values)
+        })
+    }
+
+    /// The elements of a member of integers that are not negative, and its header.
+    fn counts(&mut self, name: &str) -> Result<(Header, Vec<u64>)> {
+        self.member(name, |source, header| {
+            let dtype = header.dtype(source)?;
+            let count = header.count(source)?;
+            let counts =
+                dispatch_dtype!(dtype, T => read_counts::<T>(source, header, count), else => Err(no_such(dtype)))?;
+            source.end()?;
+            Ok((header.clone(), counts))
+        })
+    }
+
+    /// The elements of a member of one axis of integers that are not negative.
+    fn list(&mut self, name: &str) -> Result<Vec<u64>> {
+        let (header, counts) = self.counts(name)?;
+        if header.shape.rank() != 1 {
+            return Err(at_member(name, format!("its shape {} is not of rank 1", header.shape)));
+        }
+        Ok(counts)
+    }
+
+    /// The element type of the data.
+    fn dtype(&mut self) -> Result<DType> {
+        self.member("data", |source, header| header.dtype(source))
+    }
+
+    /// The name of the layout, in lower case: what the member `format` says, or what the other members tell.
+    fn layout(&mut self) -> Result<String> {
+        if self.has("format") {
+            return self.text("format");
+        }
+        let told = [("coords", "coo"), ("row", "coo"), ("compressed_axes", "gcxs")];
+        match told.into_iter().find(|(member, _)| self.has(member)) {
+            Some((_, layout)) => Ok(layout.into()),
+            None => Err(at_member("format", "is missing, and no other member tells the layout")),
+        }
+    }
+
+    /// A short text.
+    fn text(&mut self, name: &str) -> Result<String> {
+        self.member(name, |source, header| {
+            let (width, size) = match header.kind {
+                Kind::Bytes(count) => (1, count),
+                Kind::Unicode(count) => (4, count),
+                Kind::Number(dtype) => return Err(source.error("field descr", format!("{dtype} is no text"))),
+            };
+            if header.shape.saturating_size() != 1 || size > 16 {
+                return Err(source.error("field shape", "is not one short text"));
+            }
+            let mut bytes = Vec::new();
+            source.for_each::<u8>(width * size, false, |byte| {
+                bytes.push(byte);
+                Ok(())
+            })?;
+            source.end()?;
+            let bytes: Vec<u8> = bytes.into_iter().filter(|&byte| byte != 0).collect();
+            Ok(String::from_utf8_lossy(&bytes).to_ascii_lowercase())
+        })
+    }
+
+    /// The fill, where the layout has one.
+    fn fill(&mut self) -> Result<Option<Number>> {
+        if !self.has("fill_value") {
+            return Ok(None);
+        }
+        self.member("fill_value", |source, header| {
+            let dtype = header.dtype(source)?;
+            if header.shape.saturating_size() != 1 {
+                return Err(source.error("field shape", format!("{} is not one value", header.shape)));
+            }
+            dispatch_dtype!(dtype, T => {
+                let mut fill = T::ZERO.to_number();
+                source.for_each::<T>(1, header.big_endian, |value| {
+                    fill = value.to_number();
+                    Ok(())
+                })?;
+                source.end()?;
+                Ok(Some(fill))
+            }, else => Err(no_such(dtype)))
+        })
+    }
+}
+
+/// The error for a member, or the one that names the limit where that was passed.
+fn over_limit(error: Error, name: &str, claimed: u64, limit: u64) -> Error {
+    match error {
+        Error::Io { kind: ErrorKind::QuotaExceeded, .. } => Error::TooLarge {
+            what: "the inflated archive",
+            bytes: u128::from(claimed.max(limit.saturating_add(1))),
+            limit,
+            instead: "raise --max-memory (ReadOptions::max_memory) if you trust the file",
+        },
+        Error::Io { message, .. } => at_member(name, message),
+        error => error,
+    }
+}
+
+/// Reads integers that are not negative.
+fn read_counts<T: FileElement>(source: &mut Source<impl Read>, header: &Header, count: usize) -> Result<Vec<u64>> {
+    // numpy has no integers in an empty list: the shape of a scalar is an array of float64 without elements.
+    if count > 0 && (T::ZERO.to_integer().is_none() || T::DTYPE == DType::Bool) {
+        return Err(source.error("field descr", format!("{} is no integer type", T::DTYPE)));
+    }
+    let mut counts = Vec::new();
+    let mut negative = None;
+    source.for_each::<T>(count, header.big_endian, |value| {
+        let value = value.to_integer().unwrap_or(-1);
+        if value < 0 && negative.is_none() {
+            negative = Some((counts.len(), value));
+        }
+        counts.push(u64::try_from(value).unwrap_or(0));
+        Ok(())
+    })?;
+    match negative {
+        None => Ok(counts),
+        Some((at, value)) => Err(source.error(&format!("element {at}"), format!("{value} is negative"))),
+    }
+}
+
+/// Where the entries are, as the archive has it.
+enum Places {
+    /// A coordinate array an axis, in any order.
+    Coords(Vec<Vec<u64>>),
+    /// The offsets of the lanes and strictly increasing columns: our own compressed layout.
+    Lanes { offsets: Vec<usize>, columns: Vec<u64> },
+}
+
+impl Places {
+    fn nnz(&self) -> usize {
+        match self {
+            Places::Coords(coords) => coords.first().map_or(0, Vec::len),
+            Places::Lanes { columns, .. } => columns.len(),
+        }
+    }
+}
+
+/// Reads an archive.
+pub(crate) fn read(reader: impl Read + Seek, options: &ReadOptions) -> Result<AnyTensor> {
+    let mut archive = Archive::open(reader, options)?;
+    let layout = archive.layout()?;
+    let shape = read_shape(&mut archive)?;
+    let (places, own_format) = match layout.as_str() {
+        "coo" => (read_coords(&mut archive, &shape)?, Format::Coo),
+        "csr" | "csc" | "gcxs" => (read_compressed(&mut archive, &layout, &shape, options)?, Format::Csr),
+        other => {
+            let message = format!("`{}` is not one of csr, csc, coo, gcxs", quote(other.as_bytes()));
+            return Err(at_member("format", message));
+        }
+    };
+    let fill = archive.fill()?;
+    if let (Some(fill), Some(asked)) = (fill, &options.fill) {
+        let message = format!("the file names its fill, {fill}; the fill `{asked}` cannot be asked for");
+        return Err(at_member("fill_value", message));
+    }
+    let dtype = archive.dtype()?;
+    let tensor = dispatch_dtype!(dtype, T => {
+        read_tensor::<T>(&mut archive, shape, places, fill, options)
+    }, else => Err(no_such(dtype)))?;
+    options.finish(tensor, own_format, archive.inflated)
+}
+
+fn read_shape<R: Read + Seek>(archive: &mut Archive<R>) -> Result<Shape> {
+    let lengths = archive.list("shape")?;
+    if lengths.len() > MOST_AXES {
+        return Err(at_member("shape", format!("{} axes are more than {MOST_AXES}", lengths.len())));
+    }
+    let fits = |&length: &u64| usize::try_from(length).map_err(|_| at_member("shape", format!("{length} is too long")));
+    lengths.iter().map(fits).collect()
+}
+
+/// Coordinates: one member with an axis a row, or scipy's `row` and `col`.
+fn read_coords<R: Read + Seek>(archive: &mut Archive<R>, shape: &Shape) -> Result<Places> {
+    if !archive.has("coords") {
+        check_matrix(shape)?;
+        return Ok(Places::Coords(vec![archive.list("row")?, archive.list("col")?]));
+    }
+    let (header, coords) = archive.counts("coords")?;
+    if header.shape.rank() != 2 || header.shape[0] != shape.rank() {
+        let message = format!("its shape {} does not give coordinates for shape {shape}", header.shape);
+        return Err(at_member("coords", message));
+    }
+    let nnz = header.shape[1];
+    let axes = 0..shape.rank();
+    Ok(Places::Coords(match header.fortran_order {
+        false => axes.map(|axis| coords[axis * nnz..(axis + 1) * nnz].to_vec()).collect(),
+        true => axes.map(|axis| coords.iter().skip(axis).step_by(shape.rank()).copied().collect()).collect(),
+    }))
+}
+
+/// Refuses scipy's matrix layouts for another rank.
+fn check_matrix(shape: &Shape) -> Result<()> {
+    match shape.rank() {
+        2 => Ok(()),
+        rank => Err(at_member("shape", format!("a matrix has two axes, found {rank}"))),
+    }
+}
+
+/// Offsets and indices, compressed along any axes.
+fn read_compressed<R: Read + Seek>(
+    archive: &mut Archive<R>,
+    layout: &str,
+    shape: &Shape,
+    options: &ReadOptions,
+) -> Result<Places> {
+    let compressed = compressed_axes(archive, layout, shape)?;
+    let rest: Vec<usize> = (0..shape.rank()).filter(|axis| !compressed.contains(axis)).collect();
+    let indices = archive.list("indices")?;
+    let offsets = read_offsets(archive, compressed.iter().map(|&axis| shape[axis]).collect(), indices.len())?;
+    let ours = compressed.iter().copied().eq(0..shape.rank().saturating_sub(1));
+    let increasing = |pair: &[usize]| indices[pair[0]..pair[1]].is_sorted_by(|a, b| a < b);
+    if ours && offsets.windows(2).all(increasing) {
+        return Ok(Places::Lanes { offsets, columns: indices });
+    }
+    guard_entries::<u8>(indices.len(), shape.rank(), options.tensor_limit(archive.inflated))?;
+    expand(shape, &compressed, &rest, &offsets, &indices).map(Places::Coords)
+}
+
+/// The axes that the offsets run over.
+fn compressed_axes<R: Read + Seek>(archive: &mut Archive<R>, layout: &str, shape: &Shape) -> Result<Vec<usize>> {
+    match layout {
+        "csr" => check_matrix(shape).map(|()| vec![0]),
+        "csc" => check_matrix(shape).map(|()| vec![1]),
+        _ => {
+            let axes: Vec<usize> = archive.list("compressed_axes")?.into_iter().map(|axis| axis as usize).collect();
+            let repeated = |at: usize| axes[..at].contains(&axes[at]);
+            match (0..axes.len()).find(|&at| axes[at] >= shape.rank() || repeated(at)) {
+                None => Ok(axes),
+                Some(at) => {
+                    let message = format!("axis {} is repeated, or not below the rank {}", axes[at], shape.rank());
+                    Err(at_member("compressed_axes", message))
+                }
+            }
+        }
+    }
+}
+
+/// The offsets of lanes of the lengths given, checked: one more than the lanes, from 0 to `nnz`, never down.
+fn read_offsets<R: Read + Seek>(archive: &mut Archive<R>, lengths: Vec<usize>, nnz: usize) -> Result<Vec<usize>> {
+    let offsets: Vec<usize> = archive.list("indptr")?.into_iter().map(|offset| offset as usize).collect();
+    let lanes = saturating_product(&lengths);
+    if offsets.len() as u128 != lanes.saturating_add(1) {
+        return Err(at_member("indptr", format!("{} offsets do not belong to {lanes} lanes", offsets.len())));
+    }
+    if let Some(lane) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
+        return Err(at_member("indptr", format!("it decreases after element {lane}, {}", offsets[lane])));
+    }
+    if offsets[0] != 0 || offsets[offsets.len() - 1] != nnz {
+        let (first, last) = (offsets[0], offsets[offsets.len() - 1]);
+        return Err(at_member("indptr", format!("it runs from {first} to {last}, not from 0 to {nnz}")));
+    }
+    Ok(offsets)
+}
+
+/// The coordinates of entries that are compressed over some axes and linear over the rest.
+fn expand(
+    shape: &Shape,
+    compressed: &[usize],
+    rest: &[usize],
+    offsets: &[usize],
+    indices: &[u64],
+) -> Result<Vec<Vec<u64>>> {
+    let lengths: Vec<usize> = compressed.iter().map(|&axis| shape[axis]).collect();
+    let mut coords = vec![vec![0; indices.len()]; shape.rank()];
+    let mut lane = vec![0; lengths.len()];
+    for pair in offsets.windows(2) {
+        for entry in pair[0]..pair[1] {
+            compressed.iter().zip(&lane).for_each(|(&axis, &coord)| coords[axis][entry] = coord as u64);
+            let mut index = indices[entry];
+            for &axis in rest.iter().rev() {
+                let length = (shape[axis] as u64).max(1);
+                coords[axis][entry] = index % length;
+                index /= length;
+            }
+            if index > 0 {
+                let message = format!("element {entry}: {} is out of bounds for shape {shape}", indices[entry]);
+                return Err(at_member("indices", message));
+            }
+        }
+        step(&mut lane, &lengths);
+    }
+    Ok(coords)
+}
+
+/// Reads the values and puts the tensor together.
+fn read_tensor<T: FileElement>(
+    archive: &mut Archive<impl Read + Seek>,
+    shape: Shape,
+    places: Places,
+    fill: Option<Number>,
+    options: &ReadOptions,
+) -> Result<AnyTensor> {
+    let fill = match fill {
+        None => T::ZERO,
+        Some(number) => {
+            let refused = || at_member("fill_value", format!("{number} does not fit the data's type, {}", T::DTYPE));
+            T::from_number(number).ok_or_else(refused)?
+        }
+    };
+    let values = archive.values::<T>("data")?;
+    let scalar = shape.rank() == 0 && matches!(places, Places::Coords(_));
+    if !scalar && values.len() != places.nnz() {
+        return Err(at_member("data", format!("{} elements for {} places", values.len(), places.nnz())));
+    }
+    let in_member = |name: &'static str| move |error: Error| at_member(name, error.to_string());
+    Ok(match places {
+        Places::Lanes { offsets, columns } => {
+            let pattern = CsrPattern::new(shape, offsets, columns).map_err(in_member("indices"))?;
+            wrap(Tensor::from_parts(pattern, values, fill)?)
+        }
+        Places::Coords(coords) => {
+            let triplets = Triplets::from_arrays(shape, coords, values).map_err(in_member("coords"))?;
+            wrap(triplets.with_fill(fill).coalesce(options.duplicates)?)
+        }
+    })
+}
+
+/// An archive being written.
+struct Members<W: Write> {
+    zip: ZipWriter<StreamWriter<W>>,
+}
+
+impl<W: Write> Members<W> {
+    /// One member: its header, and its elements by `write`.
+    fn add(
+        &mut self,
+        name: &str,
+        descr: &str,
+        shape: &[usize],
+        bytes: usize,
+        write: impl FnOnce(&mut ZipWriter<StreamWriter<W>>) -> Result<()>,
+    ) -> Result<()> {
+        let options = SimpleFileOptions::default()
+            .compression_method(CompressionMethod::Deflated)
+            .large_file(bytes >= u32::MAX as usize / 2);
+        self.zip.start_file(format!("{name}.npy"), options).map_err(std::io::Error::from)?;
+        write_header(&mut self.zip, descr, shape)?;
+        write(&mut self.zip)
+    }
+
+    fn text(&mut self, name: &str, descr: &str, text: &[u8]) -> Result<()> {
+        self.add(name, descr, &[], text.len(), |zip| Ok(zip.write_all(text)?))
+    }
+
+    fn values<T: FileElement>(&mut self, name: &str, shape: &[usize], values: &[T]) -> Result<()> {
+        let descr = descr_of::<T>()?;
+        self.add(name, &descr, shape, size_of_val(values), |zip| write_values(zip, values.iter().copied()))
+    }
+
+    /// Indices of the width given: int32 or int64.
+    fn indices<'a>(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        wide: bool,
+        indices: impl Iterator<Item = &'a u64>,
+    ) -> Result<()> {
+        let bytes = shape.iter().product::<usize>().saturating_mul(8);
+        match wide {
+            true => self.add(name, "<i8", shape, bytes, |zip| write_values(zip, indices.map(|&index| index as i64))),
+            false => self.add(name, "<i4", shape, bytes, |zip| write_values(zip, indices.map(|&index| index as i32))),
+        }
+    }
+
+    /// The shape, always int64.
+    fn shape(&mut self, shape: &Shape) -> Result<()> {
+        let lengths: Vec<u64> = shape.iter().map(|&length| length as u64).collect();
+        self.indices("shape", &[shape.rank()], true, lengths.iter())
+    }
+}
+
+/// Writes an archive: in scipy's layout a matrix with a fill of zero, else in that of pydata/sparse.
+pub(crate) fn write(writer: impl Write, tensor: &AnyTensor) -> Result<()> {
+    check_writable(tensor)?;
+    let mut members = Members { zip: ZipWriter::new_stream(writer) };
+    dispatch_format(&mut members, tensor)?;
+    members.zip.finish().map_err(std::io::Error::from)?;
+    Ok(())
+}
+
+/// Refuses lengths above `i64::MAX`, which no index of numpy reaches.
+fn check_writable(tensor: &AnyTensor) -> Result<()> {
+    match tensor.shape().iter().find(|&&length| i64::try_from(length).is_err()) {
+        None => Ok(()),
+        Some(length) => Err(Error::NotRepresentable {
+            format: ".npz",
+            what: format!("an axis of length {length}: its indices are int64"),
+            instead: "keep it in memory",
+        }),
+    }
+}
+
+fn dispatch_format<W: Write>(members: &mut Members<W>, tensor: &AnyTensor) -> Result<()> {
+    dispatch_formats!(tensor, coo => write_coo(members, coo), csr => write_csr(members, csr))
+}
+
+/// Whether coordinates or offsets up to `nnz` need int64.
+fn needs_wide(shape: &Shape, nnz: usize) -> bool {
+    shape.iter().chain([&nnz]).any(|&length| length > i32::MAX as usize)
+}
+
+fn write_coo<W: Write, T: FileElement>(members: &mut Members<W>, x: &Tensor<CooPattern<u64>, T>) -> Result<()> {
+    let wide = needs_wide(x.shape(), 0);
+    if is_scipys(x) {
+        members.text("format", "|S3", b"coo")?;
+        members.indices("row", &[x.nnz()], wide, x.coords(0).iter())?;
+        members.indices("col", &[x.nnz()], wide, x.coords(1).iter())?;
+    } else {
+        members.text("format", "<U3", &utf32("coo"))?;
+        let coords = (0..x.rank()).flat_map(|axis| x.coords(axis));
+        members.indices("coords", &[x.rank(), x.nnz()], wide, coords)?;
+        members.values("fill_value", &[], &[x.fill()])?;
+    }
+    members.shape(x.shape())?;
+    members.values("data", &[x.nnz()], x.values())
+}
+
+fn write_csr<W: Write, T: FileElement>(members: &mut Members<W>, x: &Tensor<CsrPattern<u64>, T>) -> Result<()> {
+    if x.rank() < 2 {
+        return write_coo(members, &x.to_coo());
+    }
+    let wide = needs_wide(x.shape(), x.nnz());
+    let offsets: Vec<u64> = x.offsets().iter().map(|&offset| offset as u64).collect();
+    if is_scipys(x) {
+        members.text("format", "|S3", b"csr")?;
+    } else {
+        members.text("format", "<U4", &utf32("gcxs"))?;
+        let axes: Vec<u64> = (0..x.rank() as u64 - 1).collect();
+        members.indices("compressed_axes", &[axes.len()], true, axes.iter())?;
+        members.values("fill_value", &[], &[x.fill()])?;
+    }
+    members.indices("indices", &[x.nnz()], wide, x.columns().iter())?;
+    members.indices("indptr", &[offsets.len()], wide, offsets.iter())?;
+    members.shape(x.shape())?;
+    members.values("data", &[x.nnz()], x.values())
+}
+
+/// Whether scipy's layout can hold it: a matrix whose gaps are zeros.
+fn is_scipys<P: Pattern, T: Element>(x: &Tensor<P, T>) -> bool {
+    x.rank() == 2 && x.fill().same(T::ZERO)
+}
+
+/// A text as numpy's `<U` has it.
+fn utf32(text: &str) -> Vec<u8> {
+    text.chars().flat_map(|c| (c as u32).to_le_bytes()).collect()
+}

@@ -1,0 +1,140 @@
+//! How to read and write: format, element type, fill, duplicates and limits.
+
+use crate::element::{DType, Element};
+use crate::error::{Error, Result};
+use crate::io::any::{AnyFormat, AnyTensor, Format};
+use crate::io::element::FileElement;
+use crate::shape::Shape;
+use crate::triplets::Duplicates;
+use crate::{dispatch, dispatch_dtype};
+
+/// What no reader is refused, whatever the size of its file: 64 MiB.
+const FLOOR: u64 = 64 << 20;
+
+/// How to read a file. The default takes everything from the file.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::io::{FileFormat, ReadOptions, read_from};
+/// use lacuna::{DType, Duplicates};
+///
+/// let text = "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 3\n1 1 4\n";
+/// let mut options = ReadOptions::default();
+/// options.dtype = Some(DType::Float32);
+/// options.duplicates = Duplicates::Last;
+/// let x = read_from(text.as_bytes(), FileFormat::MatrixMarket, &options)?;
+/// assert_eq!((x.nnz(), x.dtype()), (1, DType::Float32));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct ReadOptions {
+    /// The format of the tensor. By default the file's own: compressed layouts give CSR (COO where the offsets of our
+    /// lanes would be out of proportion to the file), all others COO.
+    pub format: Option<Format>,
+    /// The element type; a checked conversion from the file's.
+    pub dtype: Option<DType>,
+    /// The fill, as text in the element type of the result. For sparse layouts: what a gap means, zero by default. For
+    /// dense ones: the value that is left unstored; by default zero in `.npy`, nothing in a Matrix Market array.
+    /// An error for a file that names its own fill.
+    pub fill: Option<String>,
+    /// The shape, for formats that do not state it; for the others, the one that the file must have.
+    pub shape: Option<Shape>,
+    /// What becomes of entries that the file repeats: summed by default.
+    pub duplicates: Duplicates,
+    /// The bytes that compressed input may inflate to, and that a tensor may take in memory. By default the larger of
+    /// 64 MiB and 64 times the file for the first, 64 MiB and 16 bytes for each byte read for the second.
+    pub max_memory: Option<u64>,
+}
+
+impl ReadOptions {
+    /// What `bytes` of compressed input may inflate to.
+    pub(crate) fn inflated_limit(&self, bytes: u64) -> u64 {
+        self.max_memory.unwrap_or_else(|| FLOOR.max(bytes.saturating_mul(64)))
+    }
+
+    /// What `bytes` of input may take in memory.
+    pub(crate) fn tensor_limit(&self, bytes: u64) -> u64 {
+        self.max_memory.unwrap_or_else(|| FLOOR.saturating_add(bytes.saturating_mul(16)))
+    }
+
+    /// The fill for a file of `T`: the value of that type which is exactly the one asked for, or `None` if there is
+    /// none.
+    ///
+    /// # Errors
+    ///
+    /// `Format`: the text is no value of the result's type.
+    pub(crate) fn fill_in<T: Element>(&self) -> Result<Option<T>> {
+        fn exactly<T: Element, U: FileElement>(text: &str) -> Result<Option<T>> {
+            let fill = parse_fill::<U>(text)?;
+            let back = T::from_number(fill.to_number());
+            Ok(back.filter(|back| U::from_number(back.to_number()).is_some_and(|again| again.same(fill))))
+        }
+        let Some(text) = &self.fill else {
+            return Ok(Some(T::ZERO));
+        };
+        let dtype = self.dtype.unwrap_or(T::DTYPE);
+        dispatch_dtype!(dtype, U => exactly::<T, U>(text), else => Err(super::any::no_such(dtype)))
+    }
+
+    /// What is left to do once the entries are read: element type, fill, format, and the check of the shape.
+    ///
+    /// `own_format` is the file's; `bytes` have been read.
+    pub(crate) fn finish(&self, tensor: AnyTensor, own_format: Format, bytes: u64) -> Result<AnyTensor> {
+        if let Some(expected) = self.shape.clone().filter(|expected| expected != tensor.shape()) {
+            return Err(Error::ShapeMismatch { what: "the file", expected, found: tensor.shape().clone() });
+        }
+        let tensor = match self.dtype {
+            Some(dtype) => tensor.cast(dtype)?,
+            None => tensor,
+        };
+        let tensor = match &self.fill {
+            Some(text) => with_fill(tensor, text)?,
+            None => tensor,
+        };
+        let limit = self.tensor_limit(bytes);
+        match self.format {
+            Some(format) => tensor.into_format_with_limit(format, limit),
+            None if own_format == Format::Csr && offsets_fit(&tensor, limit) => {
+                tensor.into_format_with_limit(Format::Csr, limit)
+            }
+            None => tensor.into_format(Format::Coo),
+        }
+    }
+}
+
+/// Whether the compressed offsets of `tensor` need at most `limit` bytes.
+fn offsets_fit(tensor: &AnyTensor, limit: u64) -> bool {
+    let lanes = crate::shape::saturating_product(tensor.shape().lane_axes());
+    lanes.saturating_add(1).saturating_mul(size_of::<usize>() as u128) <= u128::from(limit)
+}
+
+/// The same stored entries with another fill, read from `text`.
+fn with_fill(tensor: AnyTensor, text: &str) -> Result<AnyTensor> {
+    dispatch!(tensor, x => {
+        let fill = parse_fill(text)?;
+        Ok(wrap(AnyFormat::from(x.with_fill(fill))))
+    })
+}
+
+/// A tensor of one type as one of any type.
+pub(crate) fn wrap<T: FileElement>(tensor: impl Into<AnyFormat<T>>) -> AnyTensor {
+    T::wrap(tensor.into())
+}
+
+/// The fill that `text` says.
+fn parse_fill<T: FileElement>(text: &str) -> Result<T> {
+    T::parse(text).ok_or_else(|| Error::Format {
+        place: "the fill".into(),
+        message: format!("`{text}` is no value of type {}", T::DTYPE),
+    })
+}
+
+/// How to write a file.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct WriteOptions {
+    /// The bytes that a dense file may have: by default the larger of 1 GiB and 16 times the tensor's bytes.
+    pub max_memory: Option<u64>,
+}

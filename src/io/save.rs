@@ -1,0 +1,90 @@
+//! Writes that are all or nothing.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// Writes the file at `path` by way of one beside it, which takes its place once `write` has succeeded.
+///
+/// A target that is no regular file (a pipe, a device) is written as it is. A link is followed.
+///
+/// # Errors
+///
+/// What `write` returns, or `Io`; then no file is left behind, and one that was there is as it was.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::Error;
+/// use lacuna::io::save;
+/// use std::io::Write;
+///
+/// let path = std::env::temp_dir().join("lacuna-save-example.txt");
+/// save(&path, |file| Ok(file.write_all(b"whole")?))?;
+/// let failed = save(&path, |file| {
+///     file.write_all(b"half")?;
+///     Err(Error::TakeFromEmpty { count: 1 })
+/// });
+/// assert!(failed.is_err());
+/// assert_eq!(std::fs::read(&path)?, b"whole");
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+pub fn save(path: impl AsRef<Path>, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
+    let path = fs::canonicalize(path.as_ref()).unwrap_or_else(|_| path.as_ref().to_path_buf());
+    let existing = fs::metadata(&path).ok();
+    if existing.as_ref().is_some_and(|target| !target.is_file() && !target.is_dir()) {
+        let mut file = OpenOptions::new().write(true).open(&path)?;
+        write(&mut file)?;
+        return Ok(file.flush()?);
+    }
+    let (mut file, aside) = create_aside(&path)?;
+    write(&mut file)?;
+    if let Some(existing) = existing {
+        file.set_permissions(existing.permissions())?;
+    }
+    file.sync_all()?;
+    aside.replace(&path)
+}
+
+/// A file that is removed unless it takes the place of another.
+struct Aside(Option<PathBuf>);
+
+impl Aside {
+    fn replace(mut self, target: &Path) -> Result<()> {
+        if let Some(path) = &self.0 {
+            fs::rename(path, target)?;
+        }
+        self.0 = None;
+        Ok(())
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// A new file in the folder of `path`, under a name that no other process takes.
+fn create_aside(path: &Path) -> Result<(File, Aside)> {
+    let name = path.file_name().ok_or_else(|| {
+        Error::from(std::io::Error::new(ErrorKind::InvalidInput, "the path to write to names no file"))
+    })?;
+    for attempt in 0..100 {
+        let mut aside = std::ffi::OsString::from(".");
+        aside.push(name);
+        aside.push(format!(".{}-{attempt}.tmp", std::process::id()));
+        let aside = path.with_file_name(aside);
+        match OpenOptions::new().write(true).create_new(true).open(&aside) {
+            Ok(file) => return Ok((file, Aside(Some(aside)))),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(std::io::Error::new(ErrorKind::AlreadyExists, "too many temporary files beside the target").into())
+}

@@ -1,0 +1,158 @@
+//! The positions to take: an index array of any integer type, rank and layout.
+
+use std::borrow::Cow;
+
+use ndarray::{ArrayBase, ArrayD, ArrayView1, CowArray, Data, Dimension, IxDyn, RawData};
+
+use crate::error::Result;
+use crate::index::Position;
+use crate::limit::{default_limit, guard};
+use crate::shape::Shape;
+
+/// An index array: the positions that [`take`](crate::take()) takes, in a shape that its result gets.
+///
+/// Made from one integer (rank 0), from an array, a slice or a `Vec` of them (rank 1), or from a reference to an
+/// `ndarray` array or view of any rank and layout; borrowed wherever it can be. The integers are of any built-in type
+/// up to 64 bits. The functions that take indices accept anything that converts, so `x.take([0, -1], mode)` reads as
+/// it should.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::Indices;
+/// use ndarray::arr2;
+///
+/// assert_eq!(*Indices::from(-1).shape(), []);
+/// assert_eq!(*Indices::from([0u8, 7]).shape(), [2]);
+/// assert_eq!(*Indices::from(&arr2(&[[0], [-1], [2]])).shape(), [3, 1]);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Indices<'a, J> {
+    array: CowArray<'a, J, IxDyn>,
+    shape: Shape,
+}
+
+impl<'a, J: Position> Indices<'a, J> {
+    fn new(array: CowArray<'a, J, IxDyn>) -> Self {
+        Indices { shape: Shape::from(array.shape()), array }
+    }
+
+    /// The shape of the index array.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The number of positions to take.
+    pub fn len(&self) -> usize {
+        self.array.len()
+    }
+
+    /// Whether there is nothing to take.
+    pub fn is_empty(&self) -> bool {
+        self.array.is_empty()
+    }
+
+    /// The items in row-major order.
+    ///
+    /// An array that repeats its items by strides of 0 is refused where its owner has not a sixteenth of the memory
+    /// that the items take when they are written out, with `item_bytes` of work for each.
+    pub(crate) fn items(&self, item_bytes: usize) -> Result<Cow<'_, [J]>> {
+        if let Some(items) = self.array.as_slice() {
+            return Ok(Cow::Borrowed(items));
+        }
+        let bytes = |items: usize| items.saturating_mul(item_bytes);
+        let limit = default_limit(bytes(spanned(&self.array)));
+        guard::<u8>("the index array written out", bytes(self.len()) as u128, limit, "take fewer at a time")?;
+        Ok(Cow::Owned(self.array.iter().copied().collect()))
+    }
+
+    /// The bytes that the owner of the items has at least to have, and at most needs to have.
+    pub(crate) fn owned_bytes(&self) -> usize {
+        owned_bytes(&self.array)
+    }
+}
+
+/// The bytes of memory that an array reaches over: a broadcast array has no more of them than what it repeats.
+pub(crate) fn owned_bytes<S: RawData, D: Dimension>(array: &ArrayBase<S, D>) -> usize {
+    spanned(array).saturating_mul(size_of::<S::Elem>())
+}
+
+/// The number of elements from the first in memory to the last.
+fn spanned<S: RawData, D: Dimension>(array: &ArrayBase<S, D>) -> usize {
+    if array.is_empty() {
+        return 0;
+    }
+    let axes = array.shape().iter().zip(array.strides());
+    axes.fold(1, |span, (&length, stride)| span.saturating_add((length - 1).saturating_mul(stride.unsigned_abs())))
+}
+
+impl<J: Position> From<J> for Indices<'_, J> {
+    fn from(item: J) -> Self {
+        Indices::new(ndarray::arr0(item).into_dyn().into())
+    }
+}
+
+impl<J: Position, const N: usize> From<[J; N]> for Indices<'_, J> {
+    fn from(items: [J; N]) -> Self {
+        Indices::from(items.to_vec())
+    }
+}
+
+impl<'a, J: Position, const N: usize> From<&'a [J; N]> for Indices<'a, J> {
+    fn from(items: &'a [J; N]) -> Self {
+        Indices::from(items.as_slice())
+    }
+}
+
+impl<'a, J: Position> From<&'a [J]> for Indices<'a, J> {
+    fn from(items: &'a [J]) -> Self {
+        Indices::new(ArrayView1::from(items).into_dyn().into())
+    }
+}
+
+impl<J: Position> From<Vec<J>> for Indices<'_, J> {
+    fn from(items: Vec<J>) -> Self {
+        Indices::new(ArrayD::from(ndarray::Array1::from(items).into_dyn()).into())
+    }
+}
+
+impl<'a, J: Position> From<&'a Vec<J>> for Indices<'a, J> {
+    fn from(items: &'a Vec<J>) -> Self {
+        Indices::from(items.as_slice())
+    }
+}
+
+impl<'a, J: Position, S: Data<Elem = J>, D: Dimension> From<&'a ArrayBase<S, D>> for Indices<'a, J> {
+    fn from(items: &'a ArrayBase<S, D>) -> Self {
+        Indices::new(items.view().into_dyn().into())
+    }
+}
+
+impl<'a, J: Position> From<&'a Indices<'_, J>> for Indices<'a, J> {
+    fn from(indices: &'a Indices<'_, J>) -> Self {
+        Indices { shape: indices.shape.clone(), array: indices.array.view().into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+
+    #[test]
+    fn contiguous_items_are_borrowed() {
+        let items = ndarray::arr2(&[[1, 2], [3, 4]]);
+        assert!(matches!(Indices::from(&items).items(8), Ok(Cow::Borrowed(_))));
+        let transposed = items.t();
+        assert_eq!(*Indices::from(&transposed).items(8).unwrap(), [1, 3, 2, 4]);
+    }
+
+    #[test]
+    fn repeated_items_cost_their_owner_nothing_and_are_refused() {
+        let one = ndarray::arr0(5i64);
+        let vast = one.broadcast(1 << 40).unwrap();
+        assert_eq!(owned_bytes(&vast), 8);
+        assert!(matches!(Indices::from(&vast).items(8), Err(Error::TooLarge { bytes, .. }) if bytes == 1 << 43));
+        assert_eq!(Indices::from(&one.broadcast(3).unwrap()).items(8).unwrap().len(), 3);
+    }
+}

@@ -1,0 +1,339 @@
+//! The readers and writers of files: round trips, real files, and what formats cannot hold.
+
+#![cfg(feature = "io")]
+
+use lacuna::io::{
+    AnyTensor, FileElement, FileFormat, Format, ReadOptions, WriteOptions, read, read_from, save, write, write_to,
+};
+use lacuna::{CooTensor, DType, Duplicates, Error, Number, Pattern, Shape, Tensor, Triplets, dispatch, dispatch_dtype};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+fn options(change: impl FnOnce(&mut ReadOptions)) -> ReadOptions {
+    let mut options = ReadOptions::default();
+    change(&mut options);
+    options
+}
+
+fn mtx(text: &str) -> lacuna::Result<AnyTensor> {
+    read_from(text.as_bytes(), FileFormat::MatrixMarket, &ReadOptions::default())
+}
+
+fn bytes_of(x: &AnyTensor, format: FileFormat) -> lacuna::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    write_to(&mut bytes, format, x, &WriteOptions::default())?;
+    Ok(bytes)
+}
+
+fn back(x: &AnyTensor, format: FileFormat) -> AnyTensor {
+    read_from(&bytes_of(x, format).unwrap()[..], format, &ReadOptions::default()).unwrap()
+}
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+/// The dense elements as text, row by row.
+fn dense(x: &AnyTensor) -> Vec<String> {
+    fn elements<P: Pattern, T: FileElement>(x: &Tensor<P, T>) -> Vec<String> {
+        let text = |value: &T| {
+            let mut text = Vec::new();
+            value.print(&mut text);
+            String::from_utf8(text).unwrap()
+        };
+        x.to_dense().unwrap().iter().map(text).collect()
+    }
+    dispatch!(x, x => elements(x))
+}
+
+fn message<T>(result: lacuna::Result<T>) -> String {
+    result.err().expect("an error").to_string()
+}
+
+/// Every value that the type reads of a list that has the edges of all of them.
+fn edges<T: FileElement>() -> Vec<T> {
+    let texts = "0 1 -1 true 127 -128 255 32767 65535 -2147483648 4294967295 9223372036854775807 -9223372036854775808 \
+                 18446744073709551615 nan inf -inf -0.0 0.1 1.5 -2.5e-7 5e-324 1.7976931348623157e308 3.4028235e38 \
+                 1+2j -0.0-0.0j nan+infj 1e-3-infj";
+    texts.split_whitespace().filter_map(T::parse).collect()
+}
+
+fn matrix_of_edges<T: FileElement>() -> CooTensor<T, u64> {
+    let mut triplets = Triplets::<T, u64>::with_index([5, 9]).unwrap();
+    for (at, value) in edges::<T>().into_iter().enumerate() {
+        triplets.push(&[at * 7 % 5, at * 5 % 9], value).unwrap();
+    }
+    triplets.coalesce(Duplicates::Last).unwrap()
+}
+
+/// Every element type of this build, as a tensor.
+fn every_type(make: impl Fn(DType) -> Option<AnyTensor>) -> Vec<AnyTensor> {
+    let made: Vec<_> = DType::ALL.into_iter().filter_map(make).collect();
+    assert_eq!(made.len(), if cfg!(feature = "half") { 15 } else { 13 });
+    made
+}
+
+fn matrices_of_edges() -> Vec<AnyTensor> {
+    every_type(|dtype| dispatch_dtype!(dtype, T => Some(matrix_of_edges::<T>().into()), else => None))
+}
+
+#[test]
+fn npz_gives_back_every_type_in_both_formats_bit_for_bit() {
+    for x in matrices_of_edges().into_iter().filter(|x| x.dtype() != DType::BFloat16) {
+        for format in [Format::Coo, Format::Csr] {
+            let x = x.clone().into_format(format).unwrap();
+            let again = back(&x, FileFormat::Npz);
+            assert!(again.same_as(&x), "{x:?} {again:?}");
+            assert_eq!(dense(&again), dense(&x));
+        }
+    }
+}
+
+#[test]
+fn npy_gives_back_the_dense_array_of_every_type() {
+    for x in matrices_of_edges().into_iter().filter(|x| x.dtype() != DType::BFloat16) {
+        let again = back(&x, FileFormat::Npy);
+        assert_eq!((again.dtype(), again.shape(), dense(&again)), (x.dtype(), x.shape(), dense(&x)));
+        assert!(again.same_as(&dispatch!(&x, x => x.prune().into())));
+    }
+}
+
+#[test]
+fn matrix_market_gives_back_every_type_in_its_field() {
+    for x in matrices_of_edges() {
+        let field = match x.dtype() {
+            DType::Bool | DType::Int8 | DType::Int16 | DType::Int32 | DType::Int64 => DType::Int64,
+            DType::UInt8 | DType::UInt16 | DType::UInt32 | DType::UInt64 => DType::UInt64,
+            DType::Complex64 | DType::Complex128 => DType::Complex128,
+            _ => DType::Float64,
+        };
+        let text = bytes_of(&x, FileFormat::MatrixMarket).unwrap();
+        let read_as = |dtype| read_from(&text[..], FileFormat::MatrixMarket, &options(|o| o.dtype = dtype)).unwrap();
+        assert_eq!(read_as(None).dtype(), field);
+        let again = read_as(Some(x.dtype()));
+        assert!(again.same_as(&x), "{}", String::from_utf8_lossy(&text));
+        assert_eq!(bytes_of(&x.into_format(Format::Csr).unwrap(), FileFormat::MatrixMarket).unwrap(), text);
+    }
+}
+
+#[test]
+fn npz_gives_back_every_rank_and_fill() {
+    let shapes: [&[usize]; 8] = [&[], &[0], &[5], &[3, 0], &[2, 3], &[2, 3, 2], &[1, 2, 0, 3], &[2, 1, 2, 1, 3]];
+    for (shape, fill) in shapes.into_iter().flat_map(|shape| [0.0, -0.0, f64::NAN, 2.5].map(|fill| (shape, fill))) {
+        let mut triplets = Triplets::<f64, u64>::with_index(shape).unwrap().with_fill(fill);
+        if !shape.contains(&0) {
+            triplets.push(&vec![0; shape.len()], 0.0).unwrap();
+            triplets.push(&shape.iter().map(|length| length - 1).collect::<Vec<_>>(), -7.5).unwrap();
+        }
+        let coo = AnyTensor::from(triplets.coalesce(Duplicates::Last).unwrap());
+        let csr = coo.clone().into_format(Format::Csr).unwrap();
+        assert!(back(&coo, FileFormat::Npz).same_as(&coo), "{coo:?}");
+        let again = back(&csr, FileFormat::Npz);
+        let expected = if shape.len() < 2 { &coo } else { &csr };
+        assert!(again.same_as(expected), "{csr:?} {again:?}");
+    }
+}
+
+#[test]
+fn matrix_market_symmetries() {
+    let array = |field: &str, symmetry: &str, entries: &str| {
+        mtx(&format!("%%MatrixMarket matrix array {field} {symmetry}\n3 3\n{}", entries.replace(' ', "\n"))).unwrap()
+    };
+    let coordinate = |field: &str, symmetry: &str, entries: &str| {
+        let count = entries.split(';').count();
+        let entries = entries.replace(';', "\n");
+        mtx(&format!("%%MatrixMarket matrix coordinate {field} {symmetry}\n3 3 {count}\n{entries}")).unwrap()
+    };
+    let symmetric = ["1", "2", "3", "2", "4", "5", "3", "5", "6"];
+    assert_eq!(dense(&array("integer", "symmetric", "1 2 3 4 5 6")), symmetric);
+    assert_eq!(dense(&coordinate("integer", "symmetric", "1 1 1;2 1 2;3 1 3;2 2 4;3 2 5;3 3 6")), symmetric);
+    assert_eq!(dense(&coordinate("unsigned-integer", "symmetric", "1 1 1;1 2 2;1 3 3;2 2 4;2 3 5;3 3 6")), symmetric);
+    let skew = ["0", "-2", "-3", "2", "0", "-5", "3", "5", "0"];
+    assert_eq!(dense(&array("integer", "skew-symmetric", "2 3 5")), skew);
+    assert_eq!(dense(&coordinate("integer", "skew-symmetric", "2 1 2;3 1 3;3 2 5")), skew);
+    let real = ["0.0", "-2.0", "-3.0", "2.0", "0.0", "-5.0", "3.0", "5.0", "0.0"];
+    assert_eq!(dense(&coordinate("real", "skew-symmetric", "2 1 2;3 1 3;3 2 5;1 1 0")), real);
+    let hermitian =
+        ["1.0+0.0j", "2.0-1.0j", "0.0+0.0j", "2.0+1.0j", "0.0+0.0j", "0.0+0.0j", "0.0+0.0j", "0.0+0.0j", "0.0+0.0j"];
+    assert_eq!(dense(&coordinate("complex", "hermitian", "1 1 1 0;2 1 2 1")), hermitian);
+    let pattern = coordinate("pattern", "symmetric", "2 1;3 3");
+    assert_eq!((pattern.nnz(), pattern.dtype()), (3, DType::Float64));
+    let hermitian_array = mtx("%%MatrixMarket matrix array complex hermitian\n2 2\n1 0\n3 4\n2 0\n").unwrap();
+    assert_eq!(dense(&hermitian_array), ["1.0+0.0j", "3.0-4.0j", "3.0+4.0j", "2.0+0.0j"]);
+    let complex_skew = mtx("%%MatrixMarket matrix array complex skew-symmetric\n2 2\n3 4\n").unwrap();
+    assert_eq!(dense(&complex_skew), ["0.0+0.0j", "-3.0-4.0j", "3.0+4.0j", "0.0+0.0j"]);
+}
+
+#[test]
+fn an_array_stores_every_position_unless_a_fill_is_asked_for() {
+    let text = "%%MatrixMarket matrix array real general\n2 3\n0\n1\n0\n0\nnan\n2\n";
+    assert_eq!(mtx(text).unwrap().nnz(), 6);
+    assert_eq!(dense(&mtx(text).unwrap()), ["0.0", "0.0", "nan", "1.0", "0.0", "2.0"]);
+    let sparse = read_from(text.as_bytes(), FileFormat::MatrixMarket, &options(|o| o.fill = Some("0".into()))).unwrap();
+    assert_eq!(sparse.nnz(), 3);
+    let nan = read_from(text.as_bytes(), FileFormat::MatrixMarket, &options(|o| o.fill = Some("nan".into()))).unwrap();
+    assert_eq!((nan.nnz(), dense(&nan)), (5, dense(&mtx(text).unwrap())));
+}
+
+#[test]
+fn comments_blank_lines_odd_spacing_and_line_ends() {
+    let text = "  %MatrixMarket MATRIX Coordinate\tReal  General\r\n% a\r\n\r\n%%b\r\n  2\t2  2\r\n\r\n1 1  1e-3\r\n% c\r\n 2 2 +.5";
+    let x = mtx(text).unwrap();
+    assert_eq!(dense(&x), ["0.001", "0.0", "0.0", "0.5"]);
+    assert_eq!(
+        dense(&mtx("%%MatrixMarket vector coordinate integer general\n4 2\n1 5\n4 6\n").unwrap()),
+        ["5", "0", "0", "6"]
+    );
+    let tensor = mtx("%%MatrixMarket tensor coordinate integer general\n1 2 2 1\n1 2 1 7\n").unwrap();
+    assert_eq!((tensor.rank(), dense(&tensor)), (3, vec!["0".into(), "0".into(), "7".into(), "0".into()]));
+}
+
+#[test]
+fn integers_are_exact_and_unsigned_on_request() {
+    let text = "%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 18446744073709551615\n";
+    assert!(message(mtx(text)).starts_with("line 3: the value `18446744073709551615` does not fit int64"));
+    let x = read_from(text.as_bytes(), FileFormat::MatrixMarket, &options(|o| o.dtype = Some(DType::UInt64))).unwrap();
+    assert_eq!(dense(&x), ["18446744073709551615"]);
+    let huge = mtx("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1E9999\n").unwrap();
+    assert_eq!(dense(&huge), ["inf"]);
+}
+
+#[test]
+fn duplicates_are_summed_unless_asked_otherwise() {
+    let text = "%%MatrixMarket matrix coordinate integer general\n2 2 3\n2 2 5\n1 1 3\n2 2 -5\n";
+    let with =
+        |duplicates| read_from(text.as_bytes(), FileFormat::MatrixMarket, &options(|o| o.duplicates = duplicates));
+    let summed = with(Duplicates::Sum).unwrap();
+    assert_eq!((summed.nnz(), dense(&summed)), (2, vec!["3".into(), "0".into(), "0".into(), "0".into()]));
+    assert_eq!(dense(&with(Duplicates::Last).unwrap())[3], "-5");
+    assert_eq!(dense(&with(Duplicates::Max).unwrap())[3], "5");
+    assert!(matches!(with(Duplicates::Error), Err(Error::Duplicate { first: 0, second: 2, .. })));
+}
+
+#[test]
+fn what_is_asked_for_is_given_or_refused() {
+    let text = "%%MatrixMarket matrix coordinate real general\n2 3 1\n2 2 0.1\n";
+    let ask = |change: fn(&mut ReadOptions)| read_from(text.as_bytes(), FileFormat::MatrixMarket, &options(change));
+    assert_eq!(ask(|o| o.format = Some(Format::Csr)).unwrap().format(), Format::Csr);
+    let filled = ask(|o| (o.fill, o.dtype) = (Some("0.1".into()), Some(DType::Float32))).unwrap();
+    assert_eq!(filled.fill(), Number::Real(f64::from(0.1f32)));
+    assert!(dense(&filled).iter().all(|text| text == "0.1"));
+    assert_eq!(message(ask(|o| o.dtype = Some(DType::Int8))), "0.1 (float64) at entry 0 cannot be converted to int8");
+    assert_eq!(message(ask(|o| o.fill = Some("x".into()))), "the fill: `x` is no value of type float64");
+    assert!(matches!(ask(|o| o.shape = Some(Shape::from([3, 2]))), Err(Error::ShapeMismatch { .. })));
+    assert!(ask(|o| o.shape = Some(Shape::from([2, 3]))).is_ok());
+}
+
+#[test]
+fn a_fill_for_a_dense_file_leaves_exactly_that_value_unstored() {
+    let x = mtx("%%MatrixMarket matrix array real general\n4 1\nnan\n0.1\n-0.0\n0\n").unwrap();
+    let npy = bytes_of(&x, FileFormat::Npy).unwrap();
+    let with = |change: fn(&mut ReadOptions)| read_from(&npy[..], FileFormat::Npy, &options(change)).unwrap();
+    let nnz_of = |fill: fn(&mut ReadOptions)| {
+        let read = with(fill);
+        assert_eq!(dense(&read), dense(&x));
+        read.nnz()
+    };
+    assert_eq!(nnz_of(|_| ()), 3);
+    assert_eq!(nnz_of(|o| o.fill = Some("-0.0".into())), 3);
+    assert_eq!(nnz_of(|o| o.fill = Some("nan".into())), 3);
+    assert_eq!(nnz_of(|o| o.fill = Some("7".into())), 4);
+    // 0.1 as f32 is another number than the 0.1 of the file, so nothing of the file equals that fill.
+    let narrow = with(|o| (o.fill, o.dtype) = (Some("0.1".into()), Some(DType::Float32)));
+    assert_eq!(narrow.nnz(), 4);
+}
+
+#[test]
+fn vast_matrices_are_fine_in_coordinates_and_refused_compressed() {
+    let text = "%%MatrixMarket matrix coordinate real general\n1000000000000 1000000000000 1\n1000000000000 1 2\n";
+    let x = mtx(text).unwrap();
+    assert_eq!((x.nnz(), x.shape()[0]), (1, 1_000_000_000_000));
+    let csr = read_from(text.as_bytes(), FileFormat::MatrixMarket, &options(|o| o.format = Some(Format::Csr)));
+    assert!(message(csr).starts_with("the offsets of the lanes needs 8000000000008 bytes"));
+    assert!(back(&x, FileFormat::Npz).same_as(&x));
+    assert!(matches!(bytes_of(&x, FileFormat::Npy), Err(Error::TooLarge { .. })));
+}
+
+#[test]
+fn what_a_format_cannot_hold_is_refused_and_names_one_that_can() {
+    let cube = AnyTensor::from(CooTensor::full([2, 2, 2], 0.0).unwrap().with_index::<u64>().unwrap());
+    assert_eq!(
+        message(bytes_of(&cube, FileFormat::MatrixMarket)),
+        "Matrix Market cannot hold a tensor of rank 3; write .npz"
+    );
+    let filled = AnyTensor::from(CooTensor::full([2, 2], -0.0).unwrap().with_index::<u64>().unwrap());
+    assert!(message(bytes_of(&filled, FileFormat::MatrixMarket)).contains("the fill -0.0"));
+}
+
+#[cfg(feature = "half")]
+#[test]
+fn bfloat16_has_no_name_in_numpy() {
+    let x = AnyTensor::from(CooTensor::full([2, 2], half::bf16::ZERO).unwrap().with_index::<u64>().unwrap());
+    for format in [FileFormat::Npy, FileFormat::Npz] {
+        assert!(message(bytes_of(&x, format)).contains("cannot hold elements of type bfloat16"));
+    }
+}
+
+#[test]
+fn writes_to_a_path_are_all_or_nothing() {
+    let folder = std::env::temp_dir().join(format!("lacuna-io-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("x.mtx");
+    let x = mtx("%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 7\n").unwrap();
+    write(&path, &x, &WriteOptions::default()).unwrap();
+    let cube = AnyTensor::from(CooTensor::full([2, 2, 2], 0.0).unwrap().with_index::<u64>().unwrap());
+    assert!(write(&path, &cube, &WriteOptions::default()).is_err());
+    assert!(write(folder.join("new.mtx"), &cube, &WriteOptions::default()).is_err());
+    assert!(write(folder.join("none/x.mtx"), &x, &WriteOptions::default()).is_err());
+    assert!(message(write(folder.join("x.csv"), &x, &WriteOptions::default())).contains("--to"));
+    assert!(save(&path, |file| Ok(file.write_all(b"half").and(Err(std::io::ErrorKind::StorageFull.into()))?)).is_err());
+    assert!(read(&path, &ReadOptions::default()).unwrap().same_as(&x));
+    let left: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["x.mtx"]);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn the_karate_club_is_one_matrix_in_four_files() {
+    let [mtx, csr, csc, coo] = ["karate.mtx", "karate_csr.npz", "karate_csc.npz", "karate_coo.npz"]
+        .map(|name| read(data(name), &ReadOptions::default()).unwrap());
+    assert_eq!((mtx.nnz(), csr.format(), csc.format(), coo.format()), (156, Format::Csr, Format::Csr, Format::Coo));
+    assert!(mtx.same_as(&coo));
+    assert!(csr.same_as(&csc));
+    assert!(csr.into_format(Format::Coo).unwrap().same_as(&mtx));
+}
+
+#[test]
+fn the_titanic_is_one_table_in_five_files() {
+    let dense_file = read(data("titanic.npy"), &ReadOptions::default()).unwrap();
+    assert_eq!((dense_file.nnz(), dense_file.dtype()), (24, DType::Int64));
+    for name in ["titanic.npz", "titanic_gcxs.npz", "titanic_gcxs_13.npz"] {
+        let x = read(data(name), &ReadOptions::default()).unwrap();
+        assert!(x.into_format(Format::Coo).unwrap().same_as(&dense_file), "{name}");
+    }
+    let flat = read(data("titanic_csc.npz"), &ReadOptions::default()).unwrap();
+    assert_eq!((dense(&flat), flat.shape()), (dense(&dense_file), &Shape::from([4, 8])));
+}
+
+#[test]
+fn the_air_of_mauna_loa() {
+    let weeks = read(data("mauna_loa_co2.mtx"), &ReadOptions::default()).unwrap();
+    assert_eq!((weeks.nnz(), weeks.shape()), (2284, &Shape::from([44, 53])));
+    let months = read(data("mauna_loa_co2_monthly.npz"), &ReadOptions::default()).unwrap();
+    assert_eq!((months.nnz(), months.shape()), (2284, &Shape::from([44, 12, 5])));
+    let AnyTensor::Float64(lacuna::io::AnyFormat::Coo(months)) = months else { panic!("{months:?}") };
+    assert!(months.fill().is_nan());
+    assert_eq!(months.values().iter().filter(|value| value.is_nan()).count(), 59);
+    let tenths: f64 = months.values().iter().filter(|value| !value.is_nan()).map(|value| (value * 10.0).round()).sum();
+    assert_eq!(tenths, 7_568_165.0);
+}
+
+#[test]
+fn the_small_matrices_of_physics() {
+    let spin = read(data("spin1_sy.mtx"), &ReadOptions::default()).unwrap();
+    assert_eq!((spin.nnz(), spin.dtype()), (4, DType::Complex128));
+    let cross = read(data("cross_123.mtx"), &ReadOptions::default()).unwrap();
+    assert_eq!(dense(&cross), ["0", "-3", "2", "3", "0", "-1", "-2", "1", "0"]);
+    let anscombe = read(data("anscombe.mtx"), &ReadOptions::default()).unwrap();
+    assert_eq!((anscombe.nnz(), anscombe.shape()), (88, &Shape::from([11, 8])));
+}

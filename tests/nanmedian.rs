@@ -1,0 +1,521 @@
+//! `nanmedian`, its positions and its stored-entries form against the reference, on every format, type and layout.
+
+mod generators;
+mod reference;
+mod support;
+
+use std::collections::BTreeSet;
+
+use generators::{AxesChoice, Drawn, Reduction, batched, csr_reductions, endless, huge, huger, reductions};
+use lacuna::prelude::*;
+use lacuna::{
+    Axes, CooTensor, CsrTensor, Error, EvenCount, Float, NanmedianOptions, Pattern, Real, Tensor, nanmedian,
+    nanmedian_index, nanmedian_index_with, nanmedian_stored, nanmedian_stored_index_with, nanmedian_stored_with,
+    nanmedian_with,
+};
+use ndarray::{Array2, ArrayD, IxDyn, arr0, arr1, arr2};
+use proptest::prelude::*;
+use reference::dense::{Dense, Sparse, checked_size, ravel, reduced_coords, reduced_shape};
+use reference::ops::{self, Even};
+use reference::scalar::{GradScalar, RealScalar, Scalar};
+use reference::structure;
+use support::*;
+
+/// A type with a median, which the library and the reference agree on.
+trait Ordered: Both + Drawn + RealScalar<Median = <Self as Ordered>::Mid> + Real<Median = <Self as Ordered>::Mid> {
+    type Mid: Both + Float + GradScalar;
+}
+
+impl<T, M> Ordered for T
+where
+    T: Both + Drawn + RealScalar<Median = M> + Real<Median = M>,
+    M: Both + Float + GradScalar,
+{
+    type Mid = M;
+}
+
+const EVENS: [(EvenCount, Even); 2] = [(EvenCount::Mean, Even::Mean), (EvenCount::Lower, Even::Lower)];
+
+fn option(even: EvenCount) -> NanmedianOptions {
+    NanmedianOptions { even }
+}
+
+// ---- the dense promise and the structure promise ----
+
+/// All forms of one tensor against the reference, which reduces `x` over the axes `normalised`.
+fn assert_medians<T: Ordered, P: Pattern>(tensor: &Tensor<P, T>, x: &Sparse<T>, axes: &Axes, normalised: &[usize])
+where
+    Tensor<P, T>: NanmedianStoredOp<Output = Tensor<P, T::Mid>, Positions = Tensor<P, u64>>,
+{
+    let (dense, keep_dims) = (x.to_dense(), axes.keeps_dims());
+    let stored = structure::reduce(&x.coords(), normalised, keep_dims);
+    for (even, reference) in EVENS {
+        let expected = ops::nanmedian(&dense, normalised, keep_dims, reference);
+        let positions = ops::nanmedian_index(&dense, normalised, keep_dims);
+        assert_tensor(&nanmedian_with(tensor, axes, option(even)).unwrap(), &expected, &stored);
+        let (median, position) = nanmedian_index_with(tensor, axes, option(even)).unwrap();
+        assert_tensor(&median, &expected, &stored);
+        assert_tensor(&position, &positions, &stored);
+        assert!(median.shares_pattern_with(&position));
+
+        let expected = ops::nanmedian_stored(x, normalised, keep_dims, reference);
+        let positions = ops::nanmedian_stored_index(x, normalised, keep_dims);
+        assert_tensor(&nanmedian_stored_with(tensor, axes, option(even)).unwrap(), &expected, &stored);
+        let (median, position) = nanmedian_stored_index_with(tensor, axes, option(even)).unwrap();
+        assert_tensor(&median, &expected, &stored);
+        assert_tensor(&position, &positions, &stored);
+        assert!(median.fill().bits_equal(T::Mid::NAN) && position.fill() == u64::MAX);
+        if normalised.is_empty() {
+            assert!(median.shares_pattern_with(tensor) && position.shares_pattern_with(tensor));
+        }
+    }
+}
+
+/// Whether the compressed format reduces over these axes.
+fn csr_takes(normalised: &[usize], rank: usize) -> bool {
+    normalised.is_empty() || normalised.len() == rank || normalised == [rank - 1]
+}
+
+/// One property for all formats and layouts, as each one more for each type takes its time to compile.
+fn every_format_equals_the_reference<T: Ordered>() {
+    check(reductions::<T, f64>(), |Reduction { x, axes, normalised, keep_dims, .. }| {
+        let (dense, axes) = (x.to_dense(), axes_of(&axes, keep_dims));
+        assert_medians(&coo(&x), &x, &axes, &normalised);
+        if csr_takes(&normalised, x.shape.len()) {
+            assert_medians(&csr(&x), &x, &axes, &normalised);
+        }
+        let positions = ops::nanmedian_index(&dense, &normalised, keep_dims);
+        for (even, reference) in EVENS {
+            let expected = ops::nanmedian(&dense, &normalised, keep_dims, reference);
+            for_each_layout(&dense, |_, view| {
+                assert_array(&view.nanmedian_with(&axes, option(even)).unwrap(), &expected);
+                let (median, position) = view.nanmedian_index_with(&axes, option(even)).unwrap();
+                assert_array(&median, &expected);
+                assert_array(&position, &positions);
+            });
+        }
+    });
+}
+
+for_real_types!(every_format_equals_the_reference);
+
+#[test]
+fn every_index_type_gives_the_same() {
+    check(csr_reductions::<i16, f64>(), |Reduction { x, axes, normalised, keep_dims, .. }| {
+        let axes = axes_of(&axes, keep_dims);
+        assert_medians(&coo_as::<i16, u64>(&x), &x, &axes, &normalised);
+        assert_medians(&csr_as::<i16, usize>(&x), &x, &axes, &normalised);
+    });
+}
+
+#[test]
+fn batches_with_different_numbers_of_entries_reduce_lane_by_lane() {
+    check((batched::<f64>(), proptest::bool::ANY), |(x, keep_dims)| {
+        let last = x.shape.len() - 1;
+        assert_medians(&csr(&x), &x, &Axes::from(-1).with_keep_dims(keep_dims), &[last]);
+    });
+}
+
+// ---- shapes without a dense form ----
+
+/// One group, by what is stored of it: each distinct value with the number of positions that hold it, in order.
+struct Counted<T> {
+    values: Vec<(T, u128)>,
+    extent: u128,
+    /// The position and the value of each entry.
+    entries: Vec<(u128, T)>,
+    fill: T,
+}
+
+impl<T: Ordered> Counted<T> {
+    fn new(x: &Sparse<T>, normalised: &[usize], cell: &[usize]) -> Self {
+        let lengths: Vec<usize> = normalised.iter().map(|&axis| x.shape[axis]).collect();
+        let extent = checked_size(&lengths).unwrap_or(u128::MAX);
+        let inside = x.entries.iter().filter(|(at, _)| reduced_coords(at, normalised, false) == cell);
+        let position = |at: &[usize]| {
+            let coords: Vec<usize> = normalised.iter().map(|&axis| at[axis]).collect();
+            if extent == u128::MAX { 0 } else { ravel(&coords, &lengths) }
+        };
+        let entries: Vec<(u128, T)> = inside.map(|(at, &value)| (position(at), value)).collect();
+        let unstored = (x.fill, extent - entries.len() as u128);
+        let mut values: Vec<(T, u128)> = entries.iter().map(|&(_, value)| (value, 1)).chain([unstored]).collect();
+        values.retain(|(value, count)| !Scalar::is_nan(*value) && *count > 0);
+        values.sort_by(|a, b| RealScalar::order(a.0, b.0));
+        Counted { values, extent, entries, fill: x.fill }
+    }
+
+    fn at_rank(&self, mut rank: u128) -> T {
+        for &(value, count) in &self.values {
+            if rank < count {
+                return value;
+            }
+            rank -= count;
+        }
+        panic!("no such rank");
+    }
+
+    fn median(&self, even: Even) -> (T::Mid, u128) {
+        let count: u128 = self.values.iter().map(|&(_, count)| count).sum();
+        if count == 0 {
+            return (T::Mid::NAN, u128::from(u64::MAX));
+        }
+        let (lower, upper) = (self.at_rank((count - 1) / 2), self.at_rank(count / 2));
+        let median = if even == Even::Mean && count.is_multiple_of(2) {
+            lower.mean_of_two(upper)
+        } else {
+            RealScalar::to_median(lower)
+        };
+        (median, self.first(lower))
+    }
+
+    /// The first position that holds `value`.
+    fn first(&self, value: T) -> u128 {
+        let stored: BTreeSet<u128> = self.entries.iter().map(|&(position, _)| position).collect();
+        let equal = self.entries.iter().filter(|(_, element)| *element == value).map(|&(position, _)| position);
+        let gap = (0..self.extent).find(|position| !stored.contains(position)).filter(|_| self.fill == value);
+        equal.chain(gap).min().unwrap()
+    }
+}
+
+fn shapes_without_a_dense_form_are_reduced_by_counting<T: Ordered>() {
+    let inputs = (prop_oneof![huge::<T>(), huger::<T>(), endless::<T>()], generators::axes_seeds());
+    check(inputs, |(x, axes)| {
+        let axes = axes.build(x.shape.len());
+        let normalised = axes.normalised(x.shape.len());
+        let lengths: Vec<usize> = normalised.iter().map(|&axis| x.shape[axis]).collect();
+        let countable = checked_size(&lengths).is_some_and(|extent| extent <= u128::from(u64::MAX));
+        let tensor = coo_as::<T, u64>(&x);
+        for (even, reference) in EVENS {
+            let found = nanmedian_with(&tensor, axes_of(&axes, false), option(even)).unwrap();
+            let indexed = nanmedian_index_with(&tensor, axes_of(&axes, false), option(even));
+            assert_eq!(indexed.is_ok(), countable);
+            assert_eq!(**found.shape(), *reduced_shape(&x.shape, &normalised, false));
+            assert_eq!(stored_coords(&found), structure::reduce(&x.coords(), &normalised, false));
+            assert!(found.fill().bits_equal(RealScalar::to_median(x.fill)));
+            for (cell, value) in found.entries() {
+                let (median, position) = Counted::new(&x, &normalised, &cell).median(reference);
+                assert!(value.bits_equal(median), "cell {cell:?}: {value:?} is not {median:?}");
+                if let Ok((medians, positions)) = &indexed {
+                    assert!(medians.get(&cell).unwrap().bits_equal(median));
+                    assert_eq!(u128::from(positions.get(&cell).unwrap()), position, "cell {cell:?}");
+                }
+            }
+        }
+    });
+}
+
+stamp!(shapes_without_a_dense_form_are_reduced_by_counting: bool = bool, int8 = i8, uint64 = u64, float32 = f32; half);
+
+#[test]
+fn a_quadrillion_positions_take_no_time() {
+    let start = std::time::Instant::now();
+    let coords = vec![vec![3u64, 1 << 39, 1 << 39], vec![9, 0, 1 << 38]];
+    let pattern = lacuna::CooPattern::new([1 << 40, 1 << 40], 3, coords).unwrap();
+    let x = Tensor::from_parts(pattern, vec![-4.0, 7.0, f64::NAN], 1.5).unwrap();
+    assert_eq!(x.nanmedian(Axes::all()).unwrap().get(&[]).unwrap(), 1.5);
+    assert_eq!(x.nanmedian(0).unwrap().values(), [1.5, 1.5, 1.5]);
+    let (median, position) = x.nanmedian_index(0).unwrap();
+    assert_eq!((median.fill(), position.fill(), position.values()), (1.5, 0, &[0, 0, 0][..]));
+    assert_eq!(x.nanmedian_stored(Axes::all()).unwrap().get(&[]).unwrap(), 1.5);
+    assert!(start.elapsed().as_secs() < 5);
+}
+
+// ---- the named cases: axes and NaNs ----
+
+/// Rows with no, some, many and only NaNs.
+fn with_nans() -> Array2<f64> {
+    let nan = f64::NAN;
+    arr2(&[
+        [4.0, 1.0, 3.0, 2.0],
+        [nan, 7.0, 5.0, 6.0],
+        [nan, nan, -8.0, nan],
+        [nan, nan, nan, nan],
+        [0.0, nan, nan, 1.0],
+    ])
+}
+
+#[track_caller]
+fn assert_over(axes: Axes, expected: &[f64], shape: &[usize]) {
+    let dense = with_nans();
+    let expected = Dense::new(shape, expected.to_vec());
+    assert_array(&nanmedian(&dense, &axes).unwrap(), &expected);
+    let coo = CooTensor::from_dense(&dense, f64::NAN).unwrap();
+    assert_array(&nanmedian(&coo, &axes).unwrap().to_dense().unwrap(), &expected);
+    let coo = CooTensor::from_dense(&dense, 0.0).unwrap();
+    assert_array(&coo.nanmedian(&axes).unwrap().to_dense().unwrap(), &expected);
+    if let Ok(found) = coo.to_csr().unwrap().nanmedian(&axes) {
+        assert_array(&found.to_dense().unwrap(), &expected);
+    }
+}
+
+#[test]
+fn over_all_axes() {
+    assert_over(Axes::all(), &[2.5], &[]);
+    assert_over(Axes::all().keep_dims(), &[2.5], &[1, 1]);
+    assert_over(Axes::from([1, 0]), &[2.5], &[]);
+    assert_over(Axes::from([0, -1]).keep_dims(), &[2.5], &[1, 1]);
+}
+
+#[test]
+fn over_one_axis() {
+    let rows = [2.5, 6.0, -8.0, f64::NAN, 0.5];
+    assert_over(Axes::from(1), &rows, &[5]);
+    assert_over(Axes::from(-1).keep_dims(), &rows, &[5, 1]);
+    assert_over(Axes::from(0), &[2.0, 4.0, 3.0, 2.0], &[4]);
+    assert_over(Axes::from(-2).keep_dims(), &[2.0, 4.0, 3.0, 2.0], &[1, 4]);
+}
+
+#[test]
+fn over_no_axes() {
+    let elements: Vec<f64> = with_nans().iter().copied().collect();
+    assert_over(Axes::none(), &elements, &[5, 4]);
+    let x = CooTensor::new([3], vec![vec![1, 2]], vec![-0.0, f64::from_bits(0xfff8_0000_0000_0001)], -0.0).unwrap();
+    let found = x.nanmedian(Axes::none()).unwrap();
+    assert!(found.shares_pattern_with(&x));
+    assert_eq!(found.fill().to_bits(), 0);
+    assert_eq!(found.values()[0].to_bits(), 0);
+    assert_eq!(found.values()[1].to_bits(), f64::NAN.to_bits());
+}
+
+#[test]
+fn of_rank_0() {
+    assert_eq!(nanmedian(&arr0(3u8), Axes::all()).unwrap(), arr0(3.0).into_dyn());
+    let x = CooTensor::full([], 3u8).unwrap();
+    assert_eq!(x.nanmedian(Axes::all()).unwrap().get(&[]).unwrap(), 3.0);
+    assert!(x.nanmedian_stored(Axes::all()).unwrap().get(&[]).unwrap().is_nan());
+}
+
+#[test]
+fn an_empty_group_gives_nan_whatever_the_fill() {
+    let x = CooTensor::full([2, 0], 7i16).unwrap();
+    assert_eq!(x.nanmedian(1).unwrap().fill().to_bits(), f64::NAN.to_bits());
+    assert!(x.nanmedian(Axes::all()).unwrap().get(&[]).unwrap().is_nan());
+    assert_eq!(x.nanmedian(0).unwrap().nnz(), 0);
+    assert_eq!(x.nanmedian_index(1).unwrap().1.fill(), u64::MAX);
+    assert!(nanmedian(&x.to_dense().unwrap(), 1).unwrap().iter().all(|median: &f64| median.is_nan()));
+}
+
+#[test]
+fn a_nan_fill_does_not_reach_a_completely_stored_group() {
+    let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 0]], vec![1.0, 3.0, 5.0], f64::NAN).unwrap();
+    let (median, position) = x.nanmedian_index(1).unwrap();
+    assert_eq!((median.values(), position.values()), (&[2.0, 5.0][..], &[0, 0][..]));
+    assert!(median.fill().is_nan());
+}
+
+// ---- the named cases: values ----
+
+fn median_of<T: Real>(values: &[T]) -> T::Median {
+    nanmedian(&arr1(values), 0).unwrap()[[]]
+}
+
+#[test]
+fn integers_are_compared_as_they_are_and_averaged_as_f64() {
+    assert_eq!(median_of(&[i32::MAX, i32::MAX]), 2147483647.0);
+    assert_eq!(median_of(&[i32::MIN, i32::MIN]), -2147483648.0);
+    assert_eq!(median_of(&[i64::MAX, i64::MAX]), 9223372036854775807.0);
+    assert_eq!(median_of(&[i64::MIN, i64::MAX]), 0.0);
+    assert_eq!(median_of(&[u64::MAX, u64::MAX]), 18446744073709551615.0);
+    assert_eq!(median_of(&[u8::MAX, u8::MAX]), 255.0);
+    assert_eq!(median_of(&[1i16, 2]), 1.5);
+    assert_eq!(median_of(&[true, false]), 0.5);
+    // As f64 the first two are equal; as they are, the greater one stands first.
+    let x = arr1(&[(1i64 << 53) + 1, 1 << 53, i64::MIN]);
+    assert_eq!(nanmedian_index(&x, 0).unwrap().1[[]], 1);
+}
+
+#[test]
+fn means_neither_overflow_nor_keep_a_negative_zero() {
+    assert_eq!(median_of(&[f64::MAX, f64::MAX]), f64::MAX);
+    assert_eq!(median_of(&[f32::MAX, f32::MAX]), f32::MAX);
+    assert_eq!(median_of(&[f64::INFINITY, f64::INFINITY]), f64::INFINITY);
+    assert_eq!(median_of(&[f64::INFINITY, 1.0, f64::NEG_INFINITY]), 1.0);
+    assert_eq!(median_of(&[f64::NEG_INFINITY, f64::INFINITY]).to_bits(), f64::NAN.to_bits());
+    assert_eq!(median_of(&[-0.0f64]).to_bits(), 0);
+    assert_eq!(median_of(&[-0.0f64, -0.0]).to_bits(), 0);
+    assert_eq!(median_of(&[-1.0f32, 1.0]).to_bits(), 0);
+    assert_eq!(median_of(&[-f32::from_bits(1), -0.0]).to_bits(), 0);
+}
+
+#[cfg(feature = "half")]
+#[test]
+fn the_16_bit_floats_are_averaged_in_f32() {
+    use half::{bf16, f16};
+    assert_eq!(median_of(&[f16::MAX, f16::MAX]), f16::MAX);
+    assert_eq!(median_of(&[bf16::MAX, bf16::MAX]), bf16::MAX);
+    assert_eq!(median_of(&[f16::from_f32(60000.0), f16::from_f32(65504.0)]), f16::from_f32(62752.0));
+    assert_eq!(median_of(&[bf16::from_f32(1.0), bf16::from_f32(2.0), bf16::NAN]), bf16::from_f32(1.5));
+}
+
+#[test]
+fn the_lower_option_gives_an_element() {
+    let x = CooTensor::new([6], vec![vec![0, 1, 2]], vec![3, 5, 4], 9).unwrap();
+    let lower = option(EvenCount::Lower);
+    assert_eq!(x.nanmedian_with(0, lower).unwrap().get(&[]).unwrap(), 5.0);
+    assert_eq!(x.nanmedian(0).unwrap().get(&[]).unwrap(), 7.0);
+    assert_eq!(x.nanmedian_stored_with(0, lower).unwrap().get(&[]).unwrap(), 4.0);
+    let infinities = arr1(&[f32::INFINITY, f32::NEG_INFINITY]);
+    assert_eq!(nanmedian_with(&infinities, 0, lower).unwrap()[[]], f32::NEG_INFINITY);
+}
+
+// ---- the named cases: positions ----
+
+#[test]
+fn the_first_equal_element_may_be_stored_or_not() {
+    let at = |entries: &[u32], values: Vec<i32>, fill: i32| {
+        let x = CooTensor::new([6], vec![entries.to_vec()], values, fill).unwrap();
+        let dense = nanmedian_index(&x.to_dense().unwrap(), 0).unwrap().1[[]];
+        let found = x.nanmedian_index(0).unwrap().1.get(&[]).unwrap();
+        assert_eq!(found, dense);
+        found
+    };
+    assert_eq!(at(&[0, 1], vec![5, 5], 0), 2); // behind the entries
+    assert_eq!(at(&[1, 2], vec![5, 5], 0), 0); // before them
+    assert_eq!(at(&[0, 1, 3], vec![5, 0, 5], 0), 1); // a stored element that holds the fill
+    assert_eq!(at(&[0, 1, 4], vec![9, 9, 0], 0), 2); // a gap before it
+    assert_eq!(at(&[2, 3, 4, 5], vec![7, 1, 1, 1], 9), 3); // a stored element below the fill
+    assert_eq!(at(&[0, 1, 2, 3, 4, 5], vec![9, 8, 7, 6, 5, 4], 0), 3); // no gap
+}
+
+#[test]
+fn positions_are_row_major_within_the_axes_that_go() {
+    let x = CooTensor::new([2, 3, 4], vec![vec![1, 1], vec![0, 2], vec![0, 3]], vec![1.0, 2.0], f64::NAN).unwrap();
+    let position = |axes: Axes, cell: &[usize]| x.nanmedian_index(axes).unwrap().1.get(cell).unwrap();
+    assert_eq!(position(Axes::all(), &[]), 12);
+    assert_eq!(position(Axes::from([0, 2]), &[2]), 7);
+    assert_eq!(position(Axes::from([2, 0]), &[2]), 7);
+    assert_eq!(position(Axes::from([1, 2]), &[1]), 0);
+    assert_eq!(position(Axes::from([1, 2]), &[0]), u64::MAX);
+    let csr = x.to_csr().unwrap();
+    assert_eq!(csr.nanmedian_index(Axes::all()).unwrap().1.get(&[]).unwrap(), 12);
+    assert_eq!(csr.nanmedian_index(-1).unwrap().1.get(&[1, 2]).unwrap(), 3);
+}
+
+#[test]
+fn zeros_of_both_signs_are_equal() {
+    let x = CooTensor::new([5], vec![vec![1, 3]], vec![0.0, 7.0], -0.0f64).unwrap();
+    let (median, position) = x.nanmedian_index(0).unwrap();
+    assert_eq!((median.get(&[]).unwrap().to_bits(), position.get(&[]).unwrap()), (0, 0));
+    let (_, position) = x.nanmedian_stored_index(0).unwrap();
+    assert_eq!(position.get(&[]).unwrap(), 1);
+}
+
+// ---- the named cases: stored entries only ----
+
+#[test]
+fn the_stored_form_is_the_median_with_a_nan_as_fill() {
+    check(reductions::<f64, f64>(), |Reduction { x, axes, keep_dims, .. }| {
+        let axes = axes_of(&axes, keep_dims);
+        let with_nan = coo(&x).with_fill(f64::NAN).nanmedian(&axes).unwrap();
+        assert!(nanmedian_stored(&coo(&x), &axes).unwrap().same_as(&with_nan));
+    });
+}
+
+#[test]
+fn stored_zeros_count_and_a_group_without_a_stored_number_gives_nan() {
+    let (rows, columns) = (vec![0, 0, 0, 1], vec![0, 1, 4, 2]);
+    let x = CooTensor::new([3, 5], vec![rows, columns], vec![0.0, 0.0, 8.0, f64::NAN], 4.0).unwrap();
+    let found = x.nanmedian_stored(1).unwrap();
+    assert_eq!(found.nnz(), 2);
+    assert_eq!(found.values()[0], 0.0);
+    assert!(found.values()[1].is_nan() && found.fill().is_nan());
+    assert_eq!(x.nanmedian_stored_index(1).unwrap().1.values(), [0, u64::MAX]);
+    let integers = CooTensor::new([3], vec![vec![1]], vec![5u64], 0).unwrap();
+    assert_eq!(integers.nanmedian_stored(0).unwrap().get(&[]).unwrap(), 5.0);
+}
+
+// ---- both sides of the switches: groups by counting and by sorting, one thread and several ----
+
+#[test]
+fn many_groups_are_the_same_as_lanes_of_an_array() {
+    for (rows, columns) in [(2000, 9), (9, 2000), (127, 128), (129, 64), (70_000, 3)] {
+        let values = (0..rows * columns).map(|at| f64::from((at * 7919 % 101) as u32) - 60.0);
+        let mut dense = Array2::from_shape_vec((rows, columns), values.collect()).unwrap();
+        dense.map_inplace(|value| *value = if *value > 0.0 { 0.0 } else { *value });
+        let x = CooTensor::from_dense(&dense, 0.0).unwrap();
+        for axes in [Axes::from(0), Axes::from(1), Axes::all(), Axes::none()] {
+            let expected = nanmedian_index(&dense, &axes).unwrap();
+            let found = x.nanmedian_index(&axes).unwrap();
+            assert_eq!(found.0.to_dense().unwrap(), expected.0);
+            assert_eq!(found.1.to_dense().unwrap(), expected.1);
+        }
+        assert_eq!(x.to_csr().unwrap().nanmedian(1).unwrap().to_dense().unwrap(), nanmedian(&dense, 1).unwrap());
+    }
+}
+
+#[test]
+fn broadcast_views_are_reduced_like_any_other() {
+    let row = arr1(&[1.0, f64::NAN, -3.0]);
+    let view = row.broadcast((4, 3)).unwrap();
+    assert_eq!(view.nanmedian(1).unwrap(), arr1(&[-1.0; 4]).into_dyn());
+    assert_array(&view.nanmedian(0).unwrap(), &Dense::new(&[3], vec![1.0, f64::NAN, -3.0]));
+    assert_eq!(view.nanmedian_index(Axes::all()).unwrap().1[[]], 2);
+}
+
+// ---- errors ----
+
+#[test]
+fn axes_that_do_not_fit_are_refused() {
+    let x = CooTensor::full([2, 3], 0.0).unwrap();
+    let dense = x.to_dense().unwrap();
+    assert_eq!(x.nanmedian(2).unwrap_err(), Error::AxisOutOfRange { axis: 2, rank: 2 });
+    assert_eq!(dense.nanmedian(-3).unwrap_err(), Error::AxisOutOfRange { axis: -3, rank: 2 });
+    assert_eq!(x.nanmedian_index([0, -3]).unwrap_err(), Error::AxisOutOfRange { axis: -3, rank: 2 });
+    assert_eq!(x.nanmedian_stored([1, -1]).unwrap_err(), Error::AxisRepeated { axis: 1, rank: 2 });
+    assert_eq!(dense.nanmedian_index([1, -1]).unwrap_err(), Error::AxisRepeated { axis: 1, rank: 2 });
+    let scalar = CooTensor::full([], 0.0).unwrap();
+    assert_eq!(scalar.nanmedian(0).unwrap_err(), Error::AxisOutOfRange { axis: 0, rank: 0 });
+    assert_eq!(scalar.nanmedian_stored_index(-1).unwrap_err(), Error::AxisOutOfRange { axis: -1, rank: 0 });
+}
+
+#[test]
+fn csr_over_another_axis_names_the_call_that_works() {
+    let x = CsrTensor::full([2, 3, 4], 0.0).unwrap();
+    let says = |error: Error, call: &str| {
+        assert!(matches!(&error, Error::CsrAxes { axes, rank: 3, .. } if axes == &[0, 1]));
+        assert!(error.to_string().ends_with(call), "{error}");
+    };
+    let kept = || Axes::from([0, 1]).keep_dims();
+    says(x.nanmedian(kept()).unwrap_err(), "use x.to_coo().nanmedian(Axes::from([0, 1]).keep_dims())");
+    says(x.nanmedian_index([0, 1]).unwrap_err(), "use x.to_coo().nanmedian_index(Axes::from([0, 1]))");
+    says(x.nanmedian_stored([0, 1]).unwrap_err(), "use x.to_coo().nanmedian_stored(Axes::from([0, 1]))");
+    says(x.nanmedian_stored_index([0, 1]).unwrap_err(), "use x.to_coo().nanmedian_stored_index(Axes::from([0, 1]))");
+    assert!(x.to_coo().nanmedian(Axes::from([0, 1]).keep_dims()).is_ok());
+}
+
+#[test]
+fn positions_that_cannot_be_counted_are_refused() {
+    let x = lacuna::Triplets::<f64, u64>::with_index([1 << 40, 1 << 40, 3]).unwrap();
+    let x = x.coalesce(lacuna::Duplicates::Sum).unwrap();
+    let error = x.nanmedian_index(Axes::all()).unwrap_err();
+    assert_eq!(error, Error::Uncountable { what: "the position of a median" });
+    assert!(error.to_string().contains("more than u64::MAX positions"));
+    assert!(matches!(x.nanmedian_stored_index([0, 1]), Err(Error::Uncountable { .. })));
+    assert!(x.nanmedian_index([0, 2]).is_ok());
+    assert!(x.nanmedian(Axes::all()).is_ok());
+    let longest = lacuna::Triplets::<u8, u64>::with_index([usize::MAX]).unwrap();
+    assert_eq!(longest.coalesce(lacuna::Duplicates::Sum).unwrap().nanmedian_index(0).unwrap().1.get(&[]).unwrap(), 0);
+}
+
+#[test]
+fn results_and_lanes_out_of_proportion_are_refused() {
+    let x = ArrayD::<f64>::zeros(IxDyn(&[1 << 40, 0]));
+    assert!(matches!(x.nanmedian(1), Err(Error::TooLarge { bytes: 0x800_0000_0000, .. })));
+    let lanes = CsrTensor::full([1 << 32, 0, 5], 0.0).unwrap();
+    assert!(matches!(lanes.nanmedian(-1), Err(Error::TooLarge { .. })));
+    let one = arr1(&[1.0]);
+    let view = one.broadcast(1 << 40).unwrap();
+    let error = view.nanmedian(0).unwrap_err();
+    let (what, instead) = ("the copy of one group", "reduce fewer axes, or the array that was broadcast");
+    assert_eq!(error, Error::TooLarge { what, bytes: 1 << 43, limit: 1 << 30, instead });
+    assert!(matches!(view.nanmedian_index(0), Err(Error::TooLarge { .. })));
+    assert!(matches!(view.nanmedian(Axes::none()), Err(Error::TooLarge { bytes: 0x800_0000_0000, .. })));
+    assert!(matches!(one.broadcast(1 << 62).unwrap().any(Axes::none()), Err(Error::TooLarge { .. })));
+}
+
+/// The axes of a choice are what the tests above believe them to be.
+#[test]
+fn an_empty_list_reduces_nothing() {
+    assert_eq!(axes_of(&AxesChoice::List(vec![]), false), Axes::none());
+    assert_eq!(median_of(&[2.0f32; 0]).to_bits(), f32::NAN.to_bits());
+}

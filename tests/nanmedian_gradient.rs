@@ -1,0 +1,404 @@
+//! The gradients of `nanmedian` and of its stored-entries form against the reference, and finite differences.
+
+mod generators;
+mod reference;
+mod support;
+
+use std::collections::BTreeSet;
+
+use generators::{Drawn, DrawnGrad, Reduction, batched, csr_reductions, endless, huge, huger, reductions};
+use lacuna::prelude::*;
+use lacuna::{
+    Axes, CooTensor, CsrTensor, Error, EvenCount, Float, MedianGradient, NanmedianBackwardOptions, Pattern, Real,
+    Tensor, Upstream, nanmedian, nanmedian_backward, nanmedian_backward_with, nanmedian_stored_backward,
+    nanmedian_stored_backward_with,
+};
+use ndarray::{ArrayD, IxDyn, arr0, arr1, arr2};
+use proptest::prelude::*;
+use reference::dense::{Sparse, checked_size, ravel, reduced_coords, reduced_shape};
+use reference::gradients::{self, Rule};
+use reference::ops::Even;
+use reference::scalar::{GradScalar, RealScalar, Scalar};
+use support::*;
+
+/// Every combination of options, in the words of the library and of the reference.
+const OPTIONS: [(NanmedianBackwardOptions, Even, Rule); 4] = [
+    (options(EvenCount::Mean, MedianGradient::Spread), Even::Mean, Rule::Spread),
+    (options(EvenCount::Lower, MedianGradient::Spread), Even::Lower, Rule::Spread),
+    (options(EvenCount::Mean, MedianGradient::First), Even::Mean, Rule::First),
+    (options(EvenCount::Lower, MedianGradient::First), Even::Lower, Rule::First),
+];
+
+const fn options(even: EvenCount, rule: MedianGradient) -> NanmedianBackwardOptions {
+    NanmedianBackwardOptions { even, rule }
+}
+
+/// A type that the library and the reference know, with an order.
+trait Ordered: Both + Drawn + RealScalar + Real {}
+impl<T: Both + Drawn + RealScalar + Real> Ordered for T {}
+
+/// A type of gradients that the library and the reference know.
+trait Gradient: Both + DrawnGrad + GradScalar + Float {}
+impl<G: Both + DrawnGrad + GradScalar + Float> Gradient for G {}
+
+// ---- the gradient promise ----
+
+/// Both gradients of one tensor against the reference, under every option.
+fn assert_gradients<T: Ordered, P: Pattern, G: Gradient, U: Upstream<Elem = G>>(
+    tensor: &Tensor<P, T>,
+    upstream: &U,
+    axes: &Axes,
+    expected: &Expected<G>,
+) where
+    Tensor<P, T>: NanmedianStoredOp<Gradient<G> = Tensor<P, G>>,
+{
+    for ((options, ..), (all, stored)) in OPTIONS.iter().zip(expected) {
+        let found = nanmedian_backward_with(tensor, upstream, axes, *options).unwrap();
+        assert_entries(&found, all);
+        assert!(found.shares_pattern_with(tensor));
+        let found = nanmedian_stored_backward_with(tensor, upstream, axes, *options).unwrap();
+        assert_entries(&found, stored);
+        assert!(found.shares_pattern_with(tensor));
+    }
+}
+
+/// What the gradients are under every option: of all positions, and of the stored ones.
+type Expected<G> = [(Sparse<G>, Sparse<G>); 4];
+
+fn expected<T: Ordered, G: Gradient>(
+    x: &Sparse<T>,
+    normalised: &[usize],
+    keep_dims: bool,
+    upstream: &Sparse<G>,
+) -> Expected<G> {
+    let (dense, upstream) = (x.to_dense(), upstream.to_dense());
+    OPTIONS.map(|(_, even, rule)| {
+        let all = gradients::nanmedian_backward(&dense, normalised, keep_dims, rule, even, &upstream);
+        let stored = gradients::nanmedian_stored_backward(x, normalised, keep_dims, rule, even, &upstream);
+        (x.pattern_of(&all), stored)
+    })
+}
+
+/// One property for all formats and layouts, as each one more for each type takes its time to compile.
+fn gradients_of_every_format_agree_with_the_reference<T: Ordered>() {
+    check(reductions::<T, f64>(), |Reduction { x, axes, normalised, keep_dims, upstream }| {
+        let expected = expected(&x, &normalised, keep_dims, &upstream);
+        let axes = axes_of(&axes, keep_dims);
+        assert_gradients(&coo(&x), &coo(&upstream), &axes, &expected);
+        let rank = x.shape.len();
+        if normalised.is_empty() || normalised.len() == rank || normalised == [rank - 1] {
+            assert_gradients(&csr(&x), &coo(&upstream), &axes, &expected);
+        }
+        let (dense, upstream) = (x.to_dense(), upstream.to_dense());
+        let given = array(&upstream);
+        for (options, even, rule) in OPTIONS {
+            let expected = gradients::nanmedian_backward(&dense, &normalised, keep_dims, rule, even, &upstream);
+            for_each_layout(&dense, |_, view| {
+                let found = view.nanmedian_backward_with(&given, &axes, options).unwrap();
+                assert_array(&found, &expected);
+                assert!(found.is_standard_layout());
+            });
+        }
+    });
+}
+
+for_real_types!(gradients_of_every_format_agree_with_the_reference);
+
+/// Formats and index types of both sides in every combination.
+#[test]
+fn upstream_gradients_come_in_any_format() {
+    check(csr_reductions::<f64, f32>(), |Reduction { x, axes, normalised, keep_dims, upstream }| {
+        let expected = expected(&x, &normalised, keep_dims, &upstream);
+        let (axes, dense) = (axes_of(&axes, keep_dims), array(&upstream.to_dense()));
+        assert_gradients(&coo_as::<f64, u64>(&x), &csr_as::<f32, usize>(&upstream), &axes, &expected);
+        assert_gradients(&coo(&x), &dense.view(), &axes, &expected);
+        assert_gradients(&csr_as::<f64, usize>(&x), &coo_as::<f32, u64>(&upstream), &axes, &expected);
+        assert_gradients(&csr(&x), &dense, &axes, &expected);
+        let found = array(&x.to_dense()).nanmedian_backward(&coo(&upstream), &axes).unwrap();
+        assert_array(
+            &found,
+            &gradients::nanmedian_backward(
+                &x.to_dense(),
+                &normalised,
+                keep_dims,
+                Rule::Spread,
+                Even::Mean,
+                &upstream.to_dense(),
+            ),
+        );
+    });
+}
+
+#[cfg(feature = "half")]
+#[test]
+fn gradients_of_16_bits_are_shared_in_f32() {
+    fn agree<G: Gradient>() {
+        check(reductions::<i8, G>(), |Reduction { x, axes, normalised, keep_dims, upstream }| {
+            let expected = expected(&x, &normalised, keep_dims, &upstream);
+            assert_gradients(&coo(&x), &coo(&upstream), &axes_of(&axes, keep_dims), &expected);
+        });
+    }
+    agree::<half::f16>();
+    agree::<half::bf16>();
+}
+
+#[test]
+fn batches_with_different_numbers_of_entries_share_lane_by_lane() {
+    let inputs = (batched::<f64>(), generators::upstream_seeds::<f64>(), proptest::bool::ANY);
+    check(inputs, |(x, upstream, keep_dims)| {
+        let last = x.shape.len() - 1;
+        let upstream = upstream.build(&reduced_shape(&x.shape, &[last], keep_dims));
+        let expected = expected(&x, &[last], keep_dims, &upstream);
+        assert_gradients(&csr(&x), &coo(&upstream), &Axes::from(-1).with_keep_dims(keep_dims), &expected);
+    });
+}
+
+// ---- shapes without a dense form ----
+
+/// What one entry of a group receives, with all elements counted and none written out.
+struct Counted<T> {
+    /// The position and the value of each entry.
+    entries: Vec<(u128, T)>,
+    fill: T,
+    unstored: u128,
+}
+
+impl<T: Ordered> Counted<T> {
+    fn new(x: &Sparse<T>, normalised: &[usize], cell: &[usize]) -> Self {
+        let lengths: Vec<usize> = normalised.iter().map(|&axis| x.shape[axis]).collect();
+        let extent = checked_size(&lengths).unwrap_or(u128::MAX).min(u128::from(u64::MAX));
+        let position = |at: &[usize]| {
+            let coords: Vec<usize> = normalised.iter().map(|&axis| at[axis]).collect();
+            checked_size(&lengths).map_or(0, |_| ravel(&coords, &lengths))
+        };
+        let inside = x.entries.iter().filter(|(at, _)| reduced_coords(at, normalised, false) == cell);
+        let entries: Vec<(u128, T)> = inside.map(|(at, &value)| (position(at), value)).collect();
+        let unstored = if Scalar::is_nan(x.fill) { 0 } else { extent - entries.len() as u128 };
+        Counted { entries, fill: x.fill, unstored }
+    }
+
+    /// How many numbers of the group the test holds for, given what it says of stored and of unstored values.
+    fn count(&self, test: impl Fn(T) -> bool) -> u128 {
+        let stored = self.entries.iter().filter(|&&(_, value)| !Scalar::is_nan(value) && test(value)).count();
+        stored as u128 + if self.unstored > 0 && test(self.fill) { self.unstored } else { 0 }
+    }
+
+    /// The value at a rank: the stored or filled one with at most so many less, and more that are not greater.
+    fn at_rank(&self, rank: u128) -> T {
+        let values = self.entries.iter().map(|&(_, value)| value).chain([self.fill]);
+        let less = |value: T| self.count(|other| RealScalar::order(other, value).is_lt());
+        let at_most = |value: T| self.count(|other| RealScalar::order(other, value).is_le());
+        let mut numbers = values.filter(|value| !Scalar::is_nan(*value));
+        numbers.find(|&value| less(value) <= rank && rank < at_most(value)).unwrap()
+    }
+
+    /// The rank of an entry by value and position.
+    fn rank_of(&self, position: u128, value: T) -> u128 {
+        let less = self.count(|other| RealScalar::order(other, value).is_lt());
+        let before = self.entries.iter().filter(|&&(at, _)| at < position);
+        let equal_before = before.clone().filter(|&&(_, other)| other == value).count() as u128;
+        let gaps_before = if self.fill == value { position - before.count() as u128 } else { 0 };
+        less + equal_before + gaps_before
+    }
+
+    fn share<G: Gradient>(&self, (position, value): (u128, T), g: G, even: Even, rule: Rule) -> G {
+        let count = self.count(|_| true);
+        if Scalar::is_nan(value) {
+            return G::zero();
+        }
+        let (low, high) = ((count - 1) / 2, count / 2);
+        let (lower, upper) = (self.at_rank(low), self.at_rank(high));
+        let n = self.count(|other| other == value) as usize;
+        match rule {
+            Rule::Spread if even == Even::Lower || lower == upper => {
+                if value == lower {
+                    GradScalar::share(g, n)
+                } else {
+                    G::zero()
+                }
+            }
+            Rule::Spread => {
+                if value == lower || value == upper {
+                    g.half_share(n)
+                } else {
+                    G::zero()
+                }
+            }
+            Rule::First => {
+                let rank = self.rank_of(position, value);
+                match (even == Even::Lower || low == high, rank == low, rank == high) {
+                    (true, true, _) => g.canonical(),
+                    (false, true, _) | (false, _, true) => g.halved(),
+                    _ => G::zero(),
+                }
+            }
+        }
+    }
+}
+
+fn gradients_of_shapes_without_a_dense_form<T: Ordered>() {
+    let upstreams = proptest::collection::vec(f64::gradients(), 1..8);
+    let inputs = (prop_oneof![huge::<T>(), huger::<T>(), endless::<T>()], generators::axes_seeds(), upstreams);
+    check(inputs, |(x, axes, gradients)| {
+        let axes = axes.build(x.shape.len());
+        let normalised = axes.normalised(x.shape.len());
+        let lengths: Vec<usize> = normalised.iter().map(|&axis| x.shape[axis]).collect();
+        let countable = checked_size(&lengths).is_some_and(|extent| extent <= u128::from(u64::MAX));
+        let cells: BTreeSet<_> = x.entries.keys().map(|at| reduced_coords(at, &normalised, false)).collect();
+        let entries = cells.iter().cloned().zip(gradients.iter().copied()).collect();
+        let upstream = Sparse::new(&reduced_shape(&x.shape, &normalised, false), entries, -3.5);
+        let tensor = coo_as::<T, u64>(&x);
+        for (options, even, rule) in OPTIONS {
+            let given = coo_as::<f64, u64>(&upstream);
+            let found = nanmedian_backward_with(&tensor, &given, axes_of(&axes, false), options);
+            if rule == Rule::First && !countable {
+                assert_eq!(found.unwrap_err(), Error::Uncountable { what: "the first of equal elements" });
+                continue;
+            }
+            for cell in &cells {
+                let group = Counted::new(&x, &normalised, cell);
+                let inside = found.as_ref().unwrap().entries().into_iter();
+                let inside = inside.filter(|(at, _)| reduced_coords(at, &normalised, false) == *cell);
+                for ((at, share), &entry) in inside.zip(&group.entries) {
+                    let wanted = group.share(entry, upstream.get(cell), even, rule);
+                    assert!(share.bits_equal(wanted), "{share:?} is not {wanted:?} at {at:?}");
+                }
+            }
+        }
+    });
+}
+
+stamp!(gradients_of_shapes_without_a_dense_form: bool = bool, int8 = i8, uint64 = u64, float32 = f32; half);
+
+// ---- the named cases ----
+
+/// The gradient is the slope of the forward pass, wherever that has one.
+#[test]
+fn gradients_agree_with_finite_differences() {
+    let x =
+        CooTensor::new([2, 5], vec![vec![0, 0, 0, 1, 1], vec![0, 2, 3, 1, 4]], vec![3.0, -1.0, 7.5, -2.0, -4.0], 0.5);
+    let (x, dy, step) = (x.unwrap(), arr1(&[2.0, -0.75]), 1e-3);
+    for even in [EvenCount::Mean, EvenCount::Lower] {
+        let loss = |x: &CooTensor<f64>| {
+            let y = x.nanmedian_with(1, lacuna::NanmedianOptions { even }).unwrap().to_dense().unwrap();
+            (y.into_dimensionality::<ndarray::Ix1>().unwrap() * &dy).sum()
+        };
+        for rule in [MedianGradient::Spread, MedianGradient::First] {
+            let dx = x.nanmedian_backward_with(&dy, 1, options(even, rule)).unwrap();
+            for entry in 0..x.nnz() {
+                let mut moved = x.clone();
+                moved.values_mut()[entry] += step;
+                let slope = (loss(&moved) - loss(&x)) / step;
+                assert!((slope - dx.values()[entry]).abs() < 1e-9, "{even:?} {rule:?} entry {entry}: {slope}");
+            }
+        }
+    }
+}
+
+#[test]
+fn nan_positions_receive_zero() {
+    let nan = f64::NAN;
+    let x = arr2(&[[nan, 2.0, 1.0], [nan, nan, nan], [3.0, nan, nan]]);
+    let dx = nanmedian_backward(&x, &arr1(&[4.0, nan, 6.0]), 1).unwrap();
+    assert_eq!(dx, arr2(&[[0.0, 2.0, 2.0], [0.0, 0.0, 0.0], [6.0, 0.0, 0.0]]).into_dyn());
+    let sparse = CooTensor::from_dense(&x, 0.0).unwrap();
+    let found = sparse.nanmedian_backward(&arr1(&[4.0, nan, 6.0]), 1).unwrap();
+    assert_eq!(found.to_dense().unwrap(), dx);
+    let elementwise = nanmedian_backward(&sparse, &ArrayD::from_elem(IxDyn(&[3, 3]), 5.0), Axes::none()).unwrap();
+    assert_eq!(elementwise.values(), [0.0, 5.0, 5.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0]);
+}
+
+#[test]
+fn equal_elements_share_and_zeros_of_both_signs_are_equal() {
+    let x = arr1(&[0.0, -0.0, 9.0, -0.0, -9.0]);
+    let dx = nanmedian_backward(&x, &arr0(6.0f32), 0).unwrap();
+    assert_eq!(dx, arr1(&[2.0, 2.0, 0.0, 2.0, 0.0]).into_dyn());
+    let x = arr1(&[1u8, 1, 2, 2, 2, 1, 7, 0]);
+    let dx = nanmedian_backward(&x, &arr0(6.0), 0).unwrap();
+    assert_eq!(dx, arr1(&[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0]).into_dyn());
+}
+
+#[test]
+fn the_share_of_unstored_positions_is_dropped() {
+    // 0 0 0 and a stored 0: four equal elements, of which one is stored.
+    let x = CooTensor::new([5], vec![vec![1, 4]], vec![0.0, 7.0], 0.0).unwrap();
+    assert_eq!(x.nanmedian_backward(&arr0(8.0), 0).unwrap().values(), [2.0, 0.0]);
+    assert_eq!(nanmedian_stored_backward(&x, &arr0(8.0), 0).unwrap().values(), [4.0, 4.0]);
+    let first = options(EvenCount::Mean, MedianGradient::First);
+    // Rank 2 of the zeros at 0, 1, 2 and 3 stands at position 2, which is not stored.
+    assert_eq!(x.nanmedian_backward_with(&arr0(8.0), 0, first).unwrap().values(), [0.0, 0.0]);
+    let x = CooTensor::new([5], vec![vec![2, 4]], vec![0.0, 7.0], 0.0).unwrap();
+    assert_eq!(x.nanmedian_backward_with(&arr0(8.0), 0, first).unwrap().values(), [8.0, 0.0]);
+}
+
+#[test]
+fn first_gives_the_elements_at_the_middle_ranks() {
+    let first = options(EvenCount::Mean, MedianGradient::First);
+    let gradient = |x: &[f64]| nanmedian_backward_with(&arr1(x), &arr0(8.0), 0, first).unwrap();
+    assert_eq!(gradient(&[5.0, 5.0, 5.0, 5.0]), arr1(&[0.0, 4.0, 4.0, 0.0]).into_dyn());
+    assert_eq!(gradient(&[5.0, 5.0, 5.0]), arr1(&[0.0, 8.0, 0.0]).into_dyn());
+    assert_eq!(gradient(&[7.0, f64::NAN, 5.0]), arr1(&[4.0, 0.0, 4.0]).into_dyn());
+}
+
+/// An upstream gradient of ones hides a backward pass that gives every row the gradient of the last one.
+#[test]
+fn each_row_gets_the_gradient_of_its_own() {
+    let x = CsrTensor::new([3, 2], vec![0, 1, 3, 4], vec![0, 0, 1, 1], vec![1.0; 4], f64::NAN).unwrap();
+    let dx = x.nanmedian_backward(&arr1(&[10.0, 20.0, 30.0]), -1).unwrap();
+    assert_eq!(dx.values(), [10.0, 10.0, 10.0, 30.0]);
+}
+
+/// Enough groups for several threads, in order and out of it.
+#[test]
+fn many_groups_are_the_same_as_lanes_of_an_array() {
+    for (rows, columns) in [(2000, 9), (9, 2000), (70_000, 3)] {
+        let values = (0..rows * columns).map(|at| (at * 7919 % 11) as i32 - 5);
+        let dense = ndarray::Array2::from_shape_vec((rows, columns), values.collect()).unwrap();
+        let x = CooTensor::from_dense(&dense, 0).unwrap();
+        for axes in [Axes::from(0), Axes::from(1), Axes::all()] {
+            let dy = nanmedian(&dense, &axes).unwrap().mapv(|median| median + 0.3);
+            for (options, ..) in OPTIONS {
+                let expected = nanmedian_backward_with(&dense, &dy, &axes, options).unwrap();
+                let found = x.nanmedian_backward_with(&dy, &axes, options).unwrap();
+                found.for_each_entry(|at, share| assert_eq!(share, expected[IxDyn(at)]));
+            }
+        }
+    }
+}
+
+// ---- errors ----
+
+#[test]
+fn an_upstream_gradient_of_another_shape_is_refused() {
+    let x = CooTensor::full([2, 3], 0.0).unwrap();
+    let three = arr1(&[1.0, 2.0, 3.0]);
+    let message = "the upstream gradient must have shape [2], found [3]";
+    assert_eq!(x.nanmedian_backward(&three, 1).unwrap_err().to_string(), message);
+    assert_eq!(x.nanmedian_stored_backward(&three, 1).unwrap_err().to_string(), message);
+    assert_eq!(x.to_dense().unwrap().nanmedian_backward(&three, 1).unwrap_err().to_string(), message);
+    let kept = Axes::from(1).keep_dims();
+    assert!(matches!(x.nanmedian_backward(&arr1(&[1.0, 2.0]), kept), Err(Error::ShapeMismatch { .. })));
+}
+
+#[test]
+fn axes_that_do_not_fit_are_refused() {
+    let x = CsrTensor::full([2, 3, 4], 0.0).unwrap();
+    let dy = ArrayD::from_elem(IxDyn(&[3, 4]), 1.0);
+    assert_eq!(x.nanmedian_backward(&dy, 3).unwrap_err(), Error::AxisOutOfRange { axis: 3, rank: 3 });
+    assert_eq!(x.nanmedian_backward(&dy, [0, -3]).unwrap_err(), Error::AxisRepeated { axis: 0, rank: 3 });
+    let error = x.nanmedian_backward(&dy, 0).unwrap_err();
+    assert!(matches!(&error, Error::CsrAxes { axes, rank: 3, .. } if axes == &[0]));
+    assert!(error.to_string().contains("x.to_coo().nanmedian_backward("), "{error}");
+    assert!(x.nanmedian_stored_backward(&dy, 0).unwrap_err().to_string().contains("nanmedian_stored_backward("));
+}
+
+#[test]
+fn gradients_out_of_proportion_are_refused() {
+    let one = arr1(&[1.0]);
+    let view = one.broadcast(1 << 40).unwrap();
+    assert!(matches!(view.nanmedian_backward(&arr0(1.0), 0), Err(Error::TooLarge { bytes: 0x800_0000_0000, .. })));
+    assert!(matches!(view.nanmedian_backward(&view, Axes::none()), Err(Error::TooLarge { .. })));
+    let lanes = CsrTensor::full([1 << 32, 0, 5], 0.0).unwrap();
+    let dy = CooTensor::full([1 << 32, 0], 0.0).unwrap();
+    assert!(matches!(lanes.nanmedian_backward(&dy, -1), Err(Error::TooLarge { .. })));
+}
