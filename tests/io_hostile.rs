@@ -369,8 +369,8 @@ fn unsorted_and_repeated_columns_are_put_in_order() {
 #[test]
 fn an_archive_bomb_is_refused_and_names_the_option() {
     let data = vec![0u8; 80 << 20];
-    let length = format!("({},)", data.len());
-    let bomb = archive(&[("format", "|S3", "()", b"coo".to_vec()), ("shape", "|u1", &length, data)]);
+    let length = format!("({},)", data.len() / 8);
+    let bomb = archive(&[("format", "|S3", "()", b"coo".to_vec()), ("shape", "<i8", &length, data)]);
     assert!(bomb.len() < 1 << 18);
     let error = read(&bomb, FileFormat::Npz).unwrap_err();
     assert!(matches!(error, Error::TooLarge { limit: 67_108_864, .. }), "{error}");
