@@ -153,7 +153,8 @@ fn matrix_market_symmetries() {
     assert_eq!(dense(&coordinate("integer", "skew-symmetric", "2 1 2;3 1 3;3 2 5")), skew);
     let real = ["0.0", "-2.0", "-3.0", "2.0", "0.0", "-5.0", "3.0", "5.0", "0.0"];
     assert_eq!(dense(&coordinate("real", "skew-symmetric", "2 1 2;3 1 3;3 2 5;1 1 0")), real);
-    let hermitian = ["1.0+0.0j", "2.0-1.0j", "0.0+0.0j", "2.0+1.0j", "0.0+0.0j", "0.0+0.0j", "0.0+0.0j", "0.0+0.0j", "0.0+0.0j"];
+    let hermitian =
+        ["1.0+0.0j", "2.0-1.0j", "0.0+0.0j", "2.0+1.0j", "0.0+0.0j", "0.0+0.0j", "0.0+0.0j", "0.0+0.0j", "0.0+0.0j"];
     assert_eq!(dense(&coordinate("complex", "hermitian", "1 1 1 0;2 1 2 1")), hermitian);
     let pattern = coordinate("pattern", "symmetric", "2 1;3 3");
     assert_eq!((pattern.nnz(), pattern.dtype()), (3, DType::Float64));
@@ -179,7 +180,10 @@ fn comments_blank_lines_odd_spacing_and_line_ends() {
     let text = "  %MatrixMarket MATRIX Coordinate\tReal  General\r\n% a\r\n\r\n%%b\r\n  2\t2  2\r\n\r\n1 1  1e-3\r\n% c\r\n 2 2 +.5";
     let x = mtx(text).unwrap();
     assert_eq!(dense(&x), ["0.001", "0.0", "0.0", "0.5"]);
-    assert_eq!(dense(&mtx("%%MatrixMarket vector coordinate integer general\n4 2\n1 5\n4 6\n").unwrap()), ["5", "0", "0", "6"]);
+    assert_eq!(
+        dense(&mtx("%%MatrixMarket vector coordinate integer general\n4 2\n1 5\n4 6\n").unwrap()),
+        ["5", "0", "0", "6"]
+    );
     let tensor = mtx("%%MatrixMarket tensor coordinate integer general\n1 2 2 1\n1 2 1 7\n").unwrap();
     assert_eq!((tensor.rank(), dense(&tensor)), (3, vec!["0".into(), "0".into(), "7".into(), "0".into()]));
 }
@@ -197,7 +201,8 @@ fn integers_are_exact_and_unsigned_on_request() {
 #[test]
 fn duplicates_are_summed_unless_asked_otherwise() {
     let text = "%%MatrixMarket matrix coordinate integer general\n2 2 3\n2 2 5\n1 1 3\n2 2 -5\n";
-    let with = |duplicates| read_from(text.as_bytes(), FileFormat::MatrixMarket, &options(|o| o.duplicates = duplicates));
+    let with =
+        |duplicates| read_from(text.as_bytes(), FileFormat::MatrixMarket, &options(|o| o.duplicates = duplicates));
     let summed = with(Duplicates::Sum).unwrap();
     assert_eq!((summed.nnz(), dense(&summed)), (2, vec!["3".into(), "0".into(), "0".into(), "0".into()]));
     assert_eq!(dense(&with(Duplicates::Last).unwrap())[3], "-5");
@@ -252,7 +257,10 @@ fn vast_matrices_are_fine_in_coordinates_and_refused_compressed() {
 #[test]
 fn what_a_format_cannot_hold_is_refused_and_names_one_that_can() {
     let cube = AnyTensor::from(CooTensor::full([2, 2, 2], 0.0).unwrap().with_index::<u64>().unwrap());
-    assert_eq!(message(bytes_of(&cube, FileFormat::MatrixMarket)), "Matrix Market cannot hold a tensor of rank 3; write .npz");
+    assert_eq!(
+        message(bytes_of(&cube, FileFormat::MatrixMarket)),
+        "Matrix Market cannot hold a tensor of rank 3; write .npz"
+    );
     let filled = AnyTensor::from(CooTensor::full([2, 2], -0.0).unwrap().with_index::<u64>().unwrap());
     assert!(message(bytes_of(&filled, FileFormat::MatrixMarket)).contains("the fill -0.0"));
 }

@@ -328,7 +328,9 @@ type Parsed<T> = Result<T, String>;
 /// Refuses a word that is an option, where a value that may start with a minus is expected.
 fn not_an_option(word: &str) -> Parsed<&str> {
     if word.starts_with("--") || word.starts_with("-o") {
-        return Err(format!("this is an option, and the value before it is missing; write it as in `--axis -1 {word}`"));
+        return Err(format!(
+            "`{word}` is an option; the value before it is missing (a value may start with one minus: -1)"
+        ));
     }
     Ok(word)
 }

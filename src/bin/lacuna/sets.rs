@@ -3,6 +3,7 @@
 use lacuna::io::{AnyTensor, FileElement, parse_number};
 use lacuna::{Element, Number, Pattern, Tensor, dispatch};
 use ndarray::ArrayD;
+use num_complex::Complex;
 
 /// What `--values` or `--values-from` name.
 pub(crate) enum Set<'a> {
@@ -44,8 +45,9 @@ fn is_nonfinite(word: &str, number: Number) -> bool {
 fn members_of_numbers<T: Element>(numbers: &[Number]) -> Vec<T> {
     let exactly = |&number: &Number| T::from_number(number).filter(|member| member.to_number() == number);
     let members: Vec<T> = numbers.iter().filter_map(exactly).collect();
-    // A NaN equals nothing, itself included, and is never a member in any type.
-    let comparable = numbers.iter().filter(|&number| number == number).count();
+    // A NaN equals nothing and is never a member, in any type.
+    let is_nan = |&&number: &&Number| Complex::<f64>::from_number(number).is_some_and(Element::isnan);
+    let comparable = numbers.len() - numbers.iter().filter(is_nan).count();
     if members.len() < comparable {
         let left_out = comparable - members.len();
         eprintln!("lacuna: {left_out} of the values are no values of type {}, so they are never members", T::DTYPE);

@@ -1,9 +1,7 @@
 //! The verbs: read, run the operation, emit the result.
 
 use lacuna::io::{AnyFormat, AnyTensor, Format};
-use lacuna::{
-    DType, Element, Error, IsinOptions, NanmedianBackwardOptions, NanmedianOptions, Number, dispatch_dtype,
-};
+use lacuna::{DType, Element, Error, IsinOptions, NanmedianBackwardOptions, NanmedianOptions, Number, dispatch_dtype};
 use ndarray::ArrayD;
 
 use crate::args::{
@@ -66,7 +64,13 @@ fn on_either_format(
         Err(Error::CsrAxes { .. }) if !asked => x.into_format(Format::Coo).and_then(|x| operation(&x)),
         result => result,
     };
-    result.map_err(|error| Failure::of_file(&input.file, error))
+    result.map_err(|error| match error {
+        Error::CsrAxes { operation, rank, .. } => {
+            let why = format!("{operation} does not run on CSR over these axes of rank {rank}; leave out --format csr");
+            Failure::of_file(&input.file, why)
+        }
+        error => Failure::of_file(&input.file, error),
+    })
 }
 
 /// The error for an operation that complex numbers do not have.

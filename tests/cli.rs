@@ -1,0 +1,399 @@
+//! The program, run as a shell runs it.
+
+#![cfg(feature = "cli")]
+
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A folder of its own for a test, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("lacuna-cli-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().into()
+    }
+
+    fn file(&self, name: &str, text: &str) -> String {
+        std::fs::write(self.0.join(name), text).unwrap();
+        self.path(name)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<_> = std::fs::read_dir(&self.0)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn data(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name).to_str().unwrap().into()
+}
+
+fn lacuna(arguments: &[&str]) -> Output {
+    lacuna_with(arguments, b"")
+}
+
+fn lacuna_with(arguments: &[&str], stdin: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_lacuna"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let _ = child.stdin.take().unwrap().write_all(stdin);
+    child.wait_with_output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// The JSON object that a command that succeeds prints.
+fn json_of(arguments: &[&str]) -> Value {
+    let output = lacuna(&[arguments, &["--json"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
+    serde_json::from_str(&stdout(&output)).unwrap()
+}
+
+fn values_of(arguments: &[&str]) -> Value {
+    json_of(arguments)["values"].clone()
+}
+
+/// The one sentence on stderr of a command that fails with `status`.
+fn failure(status: i32, arguments: &[&str]) -> String {
+    let output = lacuna(arguments);
+    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {}{}", stdout(&output), stderr(&output));
+    assert_eq!(stdout(&output), "");
+    assert!(status != 1 || stderr(&output).trim_end().lines().count() == 1, "{}", stderr(&output));
+    stderr(&output)
+}
+
+const SMALL: &str = "%%MatrixMarket matrix coordinate real general\n2 3 4\n1 1 0\n1 3 -inf\n2 1 nan\n2 2 0.1\n";
+
+#[test]
+fn info_as_text_and_as_json() {
+    let text = stdout(&lacuna(&["info", &data("mauna_loa_co2.mtx")]));
+    for line in [
+        "shape    [44, 53]",
+        "dtype    float64",
+        "stored   2284 of 2332 (97.9 %)",
+        "fill     0.0",
+        "NaNs     59 stored",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+    let folder = Folder::new("info");
+    let info = json_of(&["info", &folder.file("x.mtx", SMALL)]);
+    let values = json!([[[0, 0], 0.0], [[0, 2], "-inf"], [[1, 0], "nan"], [[1, 1], 0.1]]);
+    let expected =
+        json!({"format": "coo", "shape": [2, 3], "dtype": "float64", "nnz": 4, "fill": 0.0, "values": values});
+    for (key, value) in expected.as_object().unwrap() {
+        assert_eq!(&info[key], value, "{key}");
+    }
+    assert_eq!((&info["stored_zeros"], &info["nans"], &info["infinities"]), (&json!(1), &json!(1), &json!(1)));
+    let many = json_of(&["info", &data("mauna_loa_co2.mtx")]);
+    assert!(many.get("values").is_none());
+}
+
+#[test]
+fn complex_and_exact_integers_in_json() {
+    assert_eq!(values_of(&["info", &data("pauli_sum.mtx")])[1], json!([[0, 1], [1.0, -1.0]]));
+    let folder = Folder::new("exact");
+    let file = folder
+        .file("x.mtx", "%%MatrixMarket matrix coordinate unsigned-integer general\n1 1 1\n1 1 18446744073709551615\n");
+    assert_eq!(values_of(&["info", &file]), json!([[[0, 0], 18446744073709551615u64]]));
+}
+
+#[test]
+fn any_over_axes() {
+    let small = Folder::new("any");
+    let file = small.file("x.mtx", SMALL);
+    assert_eq!(values_of(&["any", &file]), json!([[[], true]]));
+    assert_eq!(values_of(&["any", &file, "--axis", "-1"]), json!([[[0], true], [[1], true]]));
+    assert_eq!(values_of(&["any", &file, "--axis=0"]), json!([[[0], true], [[1], true], [[2], true]]));
+    let kept = json_of(&["any", &file, "--axis", "-2,-1", "--keep-dims"]);
+    assert_eq!((&kept["shape"], &kept["values"]), (&json!([1, 1]), &json!([[[0, 0], true]])));
+    assert_eq!(values_of(&["any", &file, "--axis", "none"])[0], json!([[0, 0], false]));
+    let weeks = json_of(&["any", &data("mauna_loa_co2.mtx"), "--axis", "0"]);
+    assert_eq!((&weeks["shape"], &weeks["nnz"]), (&json!([53]), &json!(53)));
+    assert!(failure(1, &["any", &file, "--axis", "2"]).contains("x.mtx: axis 2 is out of range for rank 2"));
+    assert!(failure(1, &["any", &file, "--axis", "0,-2"]).contains("axis 0 is repeated"));
+}
+
+#[test]
+fn csr_goes_through_coo_unless_it_was_asked_for() {
+    let file = data("karate_csr.npz");
+    assert_eq!(json_of(&["any", &file, "--axis", "1"])["format"], "csr");
+    assert_eq!(json_of(&["any", &file, "--axis", "0"])["format"], "coo");
+    assert_eq!(json_of(&["any", &file, "--axis", "1", "--format", "coo"])["format"], "coo");
+    let refused = failure(1, &["any", &file, "--axis", "0", "--format", "csr"]);
+    assert!(refused.contains("karate_csr.npz: any does not run on CSR"), "{refused}");
+    let taken = json_of(&["take", &file, "--axis", "0", "--indices", "33"]);
+    assert_eq!((&taken["format"], &taken["nnz"]), (&json!("csr"), &json!(17)));
+}
+
+#[test]
+fn isin_reads_values_in_the_tensors_type() {
+    let folder = Folder::new("isin");
+    let file = folder.file("x.mtx", SMALL);
+    let members = |arguments: &[&str]| {
+        let values = values_of(&[&["isin", &file], arguments].concat());
+        values.as_array().unwrap().iter().map(|entry| entry[1].as_bool().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(members(&["--values", "-inf,nan,-0.0"]), [true, true, false, false]);
+    assert_eq!(members(&["--values", "0.1", "--dtype", "float32"]), [false, false, false, true]);
+    assert_eq!(members(&["--values", ""]), [false; 4]);
+    assert_eq!(members(&["--values", "0", "--invert"]), [false, true, true, true]);
+    assert_eq!(json_of(&["isin", &file, "--values", "0", "--invert"])["fill"], false);
+    let output = lacuna(&["isin", &data("titanic.npz"), "--values", "13,300.5,1e300", "--dtype", "int16", "--json"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stderr(&output).contains("300.5 is no value of type int16, so it is never a member"));
+    assert!(stdout(&output).contains("[[1, 0, 0, 1], false], [[1, 0, 1, 0], false]"));
+    assert_eq!(values_of(&["isin", &data("pauli_sum.mtx"), "--values", "1-1j"])[1], json!([[0, 1], true]));
+    let wide = lacuna(&["isin", &file, "--values", "1e300,-inf", "--dtype", "float32", "--json"]);
+    assert!(stderr(&wide).contains("1e300 is no value of type float32"));
+}
+
+#[test]
+fn isin_of_a_file_compares_by_exact_value() {
+    let folder = Folder::new("isin-from");
+    let exact = |value: &str| format!("%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 {value}\n");
+    let x = folder.file("x.mtx", &exact("9007199254740993"));
+    let same = folder.file("same.mtx", &exact("9007199254740993"));
+    let near = folder.file("near.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 9007199254740992\n");
+    let half = folder.file("half.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 0.5\n");
+    assert_eq!(values_of(&["isin", &x, "--values-from", &same]), json!([[[0, 0], true]]));
+    assert_eq!(values_of(&["isin", &x, "--values-from", &near]), json!([[[0, 0], false]]));
+    let output = lacuna(&["isin", &x, "--values-from", &half]);
+    assert!(stderr(&output).contains("1 of the values are no values of type int64"));
+}
+
+#[test]
+fn take_in_three_modes_and_along_an_axis() {
+    let titanic = data("titanic.npz");
+    let taken = |arguments: &[&str]| values_of(&[&["take", &titanic], arguments].concat());
+    assert_eq!(taken(&["--indices", "-1,1"]), json!([[[0], 20], [[1], 5]]));
+    assert_eq!(taken(&["--indices", "33,-1", "--mode", "wrap"]), json!([[[0], 5], [[1], 20]]));
+    assert_eq!(taken(&["--indices", "99,1", "--mode", "clip"]), json!([[[0], 20], [[1], 5]]));
+    assert!(
+        failure(1, &["take", &titanic, "--indices", "1,32"])
+            .contains("position 32 is out of range for 32 elements, index 1")
+    );
+    let crew = json_of(&["take", &titanic, "--axis", "-4", "--indices", "3"]);
+    assert_eq!((&crew["shape"], &crew["nnz"]), (&json!([1, 2, 2, 2]), &json!(4)));
+    let folder = Folder::new("take");
+    let indices = folder.file("i.mtx", "%%MatrixMarket matrix array integer general\n2 1\n0\n-1\n");
+    let npy = folder.path("i.npy");
+    assert_eq!(lacuna(&["convert", &indices, &npy]).status.code(), Some(0));
+    let shaped = json_of(&["take", &titanic, "--indices-from", &npy, "--mode", "raise"]);
+    assert_eq!((&shaped["shape"], &shaped["dtype"]), (&json!([2, 1]), &json!("int64")));
+    let floats = folder.file("f.mtx", "%%MatrixMarket matrix array real general\n1 1\n1\n");
+    assert!(
+        failure(1, &["take", &titanic, "--indices-from", &floats])
+            .contains("f.mtx: positions are integers, not float64")
+    );
+}
+
+#[test]
+fn nanmedian_of_positions_and_of_entries() {
+    let years = ["nanmedian", &data("mauna_loa_co2.mtx"), "--axis", "1"].map(String::from);
+    let years: Vec<&str> = years.iter().map(String::as_str).collect();
+    assert_eq!(values_of(&years)[0], json!([[0], 314.25]));
+    assert_eq!(values_of(&[&years[..], &["--stored-only"]].concat())[0], json!([[0], 315.4]));
+    let folder = Folder::new("nanmedian");
+    let file = folder.file("x.mtx", "%%MatrixMarket matrix array integer general\n1 2\n1\n2\n");
+    assert_eq!(values_of(&["nanmedian", &file]), json!([[[], 1.5]]));
+    assert_eq!(values_of(&["nanmedian", &file, "--even", "lower"]), json!([[[], 1.0]]));
+    assert_eq!(json_of(&["nanmedian", &file, "--dtype", "float32"])["dtype"], "float32");
+    assert!(failure(1, &["nanmedian", &data("pauli_sum.mtx")]).contains("nanmedian is no operation on complex128"));
+}
+
+#[test]
+fn the_classes_of_numbers() {
+    let folder = Folder::new("classes");
+    let file = folder.file("x.mtx", SMALL);
+    let class = |verb: &str| {
+        let result = json_of(&[verb, &file]);
+        assert_eq!(result["dtype"], "bool");
+        let values = result["values"].as_array().unwrap().iter().map(|entry| entry[1].as_bool().unwrap());
+        (values.collect::<Vec<_>>(), result["fill"].as_bool().unwrap())
+    };
+    assert_eq!(class("isposinf"), (vec![false; 4], false));
+    assert_eq!(class("isneginf"), (vec![false, true, false, false], false));
+    assert_eq!(class("isinf"), (vec![false, true, false, false], false));
+    assert_eq!(class("isnan"), (vec![false, false, true, false], false));
+    assert_eq!(class("isfinite"), (vec![true, false, false, true], true));
+    assert_eq!(class("isreal"), (vec![true; 4], true));
+    assert_eq!(values_of(&["isreal", &data("pauli_sum.mtx")])[1], json!([[0, 1], false]));
+    for verb in ["isposinf", "isneginf"] {
+        let refused = failure(1, &[verb, &data("spin1_sy.mtx")]);
+        assert!(refused.contains(&format!("spin1_sy.mtx: {verb} is no operation on complex128")), "{refused}");
+    }
+}
+
+#[test]
+fn gradients_of_files() {
+    let folder = Folder::new("backward");
+    let x = folder.file("x.mtx", "%%MatrixMarket matrix coordinate integer general\n2 2 3\n1 1 1\n2 1 5\n2 2 7\n");
+    let g = folder.file("g.mtx", "%%MatrixMarket matrix array real general\n2 1\n10\n100\n");
+    let of_any = json_of(&["backward", "any", &x, "--axis", "1", "--keep-dims", "--grad", &g]);
+    assert_eq!(of_any["values"], json!([[[0, 0], 10.0], [[1, 0], 100.0], [[1, 1], 100.0]]));
+    assert_eq!((&of_any["dtype"], &of_any["fill"]), (&json!("float64"), &json!(0.0)));
+    let median = values_of(&["backward", "nanmedian", &x, "--axis", "1", "--keep-dims", "--grad", &g]);
+    assert_eq!(median, json!([[[0, 0], 5.0], [[1, 0], 50.0], [[1, 1], 50.0]]));
+    let stored = ["backward", "nanmedian", &x, "--axis", "1", "--keep-dims", "--grad", &g, "--stored-only"];
+    assert_eq!(values_of(&stored)[0], json!([[0, 0], 10.0]));
+    let lower = ["backward", "nanmedian", &x, "--axis=1", "--keep-dims", "--grad", &g, "--even", "lower"];
+    assert_eq!(values_of(&lower), json!([[[0, 0], 0.0], [[1, 0], 100.0], [[1, 1], 0.0]]));
+    let twice = folder.file("t.mtx", "%%MatrixMarket matrix array integer general\n2 2\n1\n20\n20\n300\n");
+    let of_take = ["backward", "take", &x, "--axis", "0", "--indices", "-1,1", "--grad", &twice, "--format", "csr"];
+    assert_eq!(values_of(&of_take), json!([[[0, 0], 0], [[1, 0], 21], [[1, 1], 320]]));
+    let wrong = failure(1, &["backward", "any", &x, "--grad", &g]);
+    assert!(wrong.contains("must have shape [], found [2, 1]"), "{wrong}");
+    let integers = failure(1, &["backward", "nanmedian", &x, "--axis", "1", "--keep-dims", "--grad", &twice]);
+    assert!(integers.contains("int64; give one of floats"), "{integers}");
+}
+
+#[test]
+fn every_type_goes_through_every_verb() {
+    let folder = Folder::new("types");
+    let x = folder.file("x.mtx", "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 1\n2 2 0\n");
+    let types = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128";
+    for dtype in types.split(' ') {
+        let file = folder.path(&format!("{dtype}.npz"));
+        assert_eq!(json_of(&["convert", &x, &file, "--dtype", dtype, "--format", "csr"])["dtype"], *dtype);
+        assert_eq!(values_of(&["any", &file, "--axis", "1"]), json!([[[0], true], [[1], false]]));
+        assert_eq!(values_of(&["isin", &file, "--values", "1"]), json!([[[0, 0], true], [[1, 1], false]]));
+        assert_eq!(json_of(&["take", &file, "--indices", "3,0"])["dtype"], *dtype);
+        assert_eq!(values_of(&["isfinite", &file]), json!([[[0, 0], true], [[1, 1], true]]));
+        let medianless = dtype.starts_with("complex");
+        assert_eq!(lacuna(&["nanmedian", &file]).status.code(), Some(i32::from(medianless)));
+        let gradient = json_of(&["backward", "take", &file, "--axis", "0", "--indices", "0,1", "--grad", &file]);
+        assert_eq!((&gradient["dtype"], &gradient["nnz"]), (&json!(dtype), &json!(2)));
+    }
+    let narrow = failure(1, &["info", &data("mauna_loa_co2.mtx"), "--dtype", "int8"]);
+    assert!(narrow.contains("cannot be converted to int8"), "{narrow}");
+}
+
+#[test]
+fn output_is_whole_or_absent() {
+    let folder = Folder::new("output");
+    let cube = folder.path("cube.npz");
+    let nan = folder.path("nan.npz");
+    assert_eq!(
+        json_of(&["take", &data("titanic.npz"), "--axis", "0", "--indices", "0", "-o", &cube])["shape"],
+        json!([1, 2, 2, 2])
+    );
+    let refused = failure(1, &["convert", &cube, &folder.path("cube.mtx")]);
+    assert!(refused.contains("cube.mtx: Matrix Market cannot hold a tensor of rank 4; write .npz"), "{refused}");
+    assert_eq!(
+        lacuna(&["nanmedian", &data("mauna_loa_co2_monthly.npz"), "--axis", "2", "-o", &nan]).status.code(),
+        Some(0)
+    );
+    assert!(failure(1, &["convert", &nan, &folder.path("nan.mtx")]).contains("the fill"));
+    assert!(failure(1, &["convert", &nan, &folder.path("nan.csv")]).contains("--to"));
+    assert_eq!(folder.names(), ["cube.npz", "nan.npz"]);
+}
+
+#[test]
+fn streams() {
+    let folder = Folder::new("streams");
+    let bytes = std::fs::read(data("karate_csr.npz")).unwrap();
+    let output = lacuna_with(&["convert", "-", "-", "--to", "mtx"], &bytes);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stdout(&output).starts_with("%%MatrixMarket matrix coordinate real general\n34 34 156\n"));
+    assert!(stderr(&output).contains("stored   156 of 1156"));
+    let json = lacuna_with(&["isnan", "-", "-o", "-", "--to", "npy", "--json"], &bytes);
+    assert!(json.stdout.starts_with(b"\x93NUMPY") && stderr(&json).starts_with('{'));
+    let nothing = lacuna_with(&["info", "-"], b"1 2 3\n");
+    assert_eq!((nothing.status.code(), stderr(&nothing).contains("--from")), (Some(1), true));
+    let named = lacuna_with(&["info", "-", "--from", "mtx"], b"1 2 3\n");
+    assert!(stderr(&named).contains("standard stream: line 1: `%%MatrixMarket` is expected"));
+    assert!(failure(1, &["convert", &data("karate.mtx"), "-"]).contains("name its format with --to"));
+    let odd = folder.file("matrix.txt", SMALL);
+    assert_eq!(json_of(&["info", &odd])["nnz"], 4);
+    assert_eq!(json_of(&["convert", &odd, &folder.path("x.dat"), "--to", "npy"])["nnz"], 4);
+    assert_eq!(json_of(&["info", &folder.path("x.dat")])["nnz"], 3);
+}
+
+#[test]
+fn reading_as_asked() {
+    let folder = Folder::new("reading");
+    let twice = folder.file("x.mtx", "%%MatrixMarket matrix coordinate integer general\n1 2 2\n1 1 3\n1 1 -4\n");
+    for (duplicates, value) in [("sum", -1), ("first", 3), ("last", -4), ("min", -4), ("max", 3), ("or", 1)] {
+        assert_eq!(values_of(&["info", &twice, "--duplicates", duplicates]), json!([[[0, 0], value]]));
+    }
+    assert!(failure(1, &["info", &twice, "--duplicates", "error"]).contains("entries 0 and 1 both stand at [0, 0]"));
+    assert_eq!(json_of(&["info", &twice, "--fill", "-7"])["fill"], -7);
+    assert_eq!(json_of(&["info", &data("titanic.npy"), "--fill", "13"])["nnz"], 29);
+    assert!(failure(1, &["info", &data("titanic.npz"), "--fill", "1"]).contains("the file names its fill, 0"));
+    assert!(failure(1, &["info", &twice, "--shape", "2,2"]).contains("must have shape [2, 2], found [1, 2]"));
+    assert!(failure(1, &["info", &data("karate_csr.npz"), "--max-memory", "100"]).contains("--max-memory"));
+    assert_eq!(json_of(&["info", &data("karate_csr.npz"), "--max-memory", "1M"])["nnz"], 156);
+}
+
+#[test]
+fn wrong_usage_is_status_2() {
+    let karate = data("karate.mtx");
+    let file = karate.as_str();
+    let wrong: [&[&str]; 14] = [
+        &[],
+        &["spin", file],
+        &["any"],
+        &["any", file, "--axis", "--json"],
+        &["any", file, "--axis", "-o", "x.npz"],
+        &["any", file, "--axis", "1.5"],
+        &["isin", file],
+        &["isin", file, "--values", "one"],
+        &["isin", file, "--values", "1", "--values-from", file],
+        &["take", file, "--indices", "1.5"],
+        &["take", file, "--mode", "wrap"],
+        &["nanmedian", file, "--even", "upper"],
+        &["info", file, "--dtype", "float63"],
+        &["backward", "isin", file],
+    ];
+    for arguments in wrong {
+        assert!(!failure(2, arguments).is_empty());
+    }
+    assert!(
+        failure(2, &["any", file, "--axis", "--keep-dims"])
+            .contains("`--keep-dims` is an option; the value before it is missing")
+    );
+    assert_eq!(lacuna(&["--help"]).status.code(), Some(0));
+    for verb in ["info", "convert", "any", "isin", "take", "nanmedian", "isnan", "backward"] {
+        let help = lacuna(&[verb, "--help"]);
+        assert!(stdout(&help).contains("Example: lacuna"), "{verb}");
+    }
+}
+
+#[test]
+fn errors_name_the_file_the_line_and_the_numbers() {
+    let folder = Folder::new("errors");
+    let file = folder.file("x.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 1\n3 1 1\n");
+    assert_eq!(failure(1, &["info", &file]), format!("lacuna: {file}: line 4: row 3 is out of bounds for 1..=2\n"));
+    assert!(failure(1, &["info", "none.mtx"]).starts_with("lacuna: none.mtx: "));
+    let archive = folder.file("x.npz", "PK\x03\x04 and nothing more");
+    assert!(failure(1, &["info", &archive]).contains("x.npz: the archive: "));
+}
