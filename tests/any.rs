@@ -330,3 +330,12 @@ fn results_out_of_proportion_are_refused() {
 fn any_bool() -> impl Strategy<Value = bool> {
     proptest::bool::ANY
 }
+
+/// A broadcast view of 2^40 elements costs its owner eight bytes; a result for each of them was let through.
+#[test]
+fn a_broadcast_view_counts_the_memory_that_it_repeats() {
+    let one = ndarray::arr0(1.0);
+    let vast = one.broadcast((1 << 20, 1 << 20)).unwrap();
+    assert!(matches!(vast.any(Axes::none()), Err(Error::TooLarge { bytes: 0x100_0000_0000, .. })));
+    assert!(matches!(vast.any_backward(&vast, Axes::none()), Err(Error::TooLarge { .. })));
+}

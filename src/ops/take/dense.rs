@@ -1,6 +1,6 @@
 //! Taking elements of dense arrays of any layout.
 
-use ndarray::{ArrayD, ArrayViewD, Dimension};
+use ndarray::{ArrayD, ArrayViewD};
 
 use super::Request;
 use super::sparse::sum_overflow;
@@ -8,14 +8,12 @@ use crate::convert::{check_ndarray_shape, dense_array};
 use crate::element::Element;
 use crate::error::Result;
 use crate::index::Position;
-pub(super) use crate::kernels::take::TakeMode;
 use crate::kernels::take::{Slices, scatter_add};
 use crate::limit::{default_limit, guard};
 use crate::ops::dense::dense_bytes;
 use crate::ops::indices::Indices;
 use crate::ops::upstream::{Upstream, check_shape};
 use crate::parallel;
-use crate::pattern::Pattern;
 use crate::shape::{Shape, unravel};
 
 /// The positions to be taken of a dense array of `shape` as slices: a flattened take is one along the only axis.

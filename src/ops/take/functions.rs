@@ -1,15 +1,11 @@
 //! The operations as functions: the page of each.
 
-use ndarray::{Data, Dimension};
-
 use super::TakeOp;
-use crate::element::Element;
 use crate::error::Result;
-use crate::index::{Index, Position};
-pub(super) use crate::kernels::take::TakeMode;
+use crate::index::Position;
+use crate::kernels::take::TakeMode;
 use crate::ops::indices::Indices;
 use crate::ops::upstream::Upstream;
-use crate::pattern::Pattern;
 
 /// The elements at flattened (row-major) positions.
 ///

@@ -7,7 +7,7 @@ use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::index::{Index, Position, check_axes};
 use crate::kernels::sort::{compare, gather};
-pub(super) use crate::kernels::take::TakeMode;
+use crate::kernels::take::TakeMode;
 use crate::kernels::take::{Taken, along_axis, find, scatter_add, stored_items};
 use crate::limit::default_limit;
 use crate::ops::indices::Indices;
