@@ -8,7 +8,7 @@ use crate::convert::{check_ndarray_shape, dense_array};
 use crate::element::Element;
 use crate::error::Result;
 use crate::index::Position;
-use crate::kernels::take::{Slices, scatter_add};
+use crate::kernels::take::{Slices, TakeMode, scatter_add};
 use crate::limit::{default_limit, guard};
 use crate::ops::dense::dense_bytes;
 use crate::ops::indices::Indices;
