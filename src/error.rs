@@ -208,7 +208,7 @@ pub enum Error {
     },
 
     /// The result would take more memory than the limit.
-    #[error("{what} needs {} bytes, above the limit of {limit}; {instead}", at_least(*.bytes))]
+    #[error("{what} would take {} bytes, above the limit of {limit}; {instead}", at_least(*.bytes))]
     TooLarge {
         /// What would be allocated.
         what: &'static str,

@@ -33,6 +33,14 @@ mod threads {
         values.par_iter().with_min_len(CHUNK).map(|&value| f(value)).collect()
     }
 
+    /// Fills the answers chunk by chunk; `fill` is told where its chunk starts.
+    pub(crate) fn fill_chunks(answers: &mut [bool], fill: &(dyn Fn(usize, &mut [bool]) + Sync)) {
+        if answers.len() < 2 * CHUNK {
+            return fill(0, answers);
+        }
+        answers.par_chunks_mut(CHUNK).enumerate().for_each(|(at, chunk)| fill(at * CHUNK, chunk));
+    }
+
     /// `f` of every index below `count`, in order, where one call is long work; `scratch` is made once a thread.
     pub(crate) fn map_heavy<S, U: Send>(
         count: usize,
@@ -80,6 +88,11 @@ mod threads {
         values.iter().map(|&value| f(value)).collect()
     }
 
+    /// Fills the answers, which are one chunk.
+    pub(crate) fn fill_chunks(answers: &mut [bool], fill: &(dyn Fn(usize, &mut [bool]) + Sync)) {
+        fill(0, answers);
+    }
+
     /// `f` of every index below `count`, in order, with one `scratch` for all.
     pub(crate) fn map_heavy<S, U>(count: usize, scratch: impl Fn() -> S, f: impl Fn(&mut S, usize) -> U) -> Vec<U> {
         let mut scratch = scratch();
@@ -100,6 +113,17 @@ mod threads {
     pub(crate) fn sort<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
         items.sort_unstable_by(compare);
     }
+}
+
+/// Whether `f` holds of each value, in order.
+///
+/// The threads see chunks of answers only, so their code is compiled once, and `f` in a plain loop for each type.
+pub(crate) fn test_each<T: Copy + Sync>(values: &[T], f: impl Fn(T) -> bool + Sync) -> Vec<bool> {
+    let mut answers = vec![false; values.len()];
+    threads::fill_chunks(&mut answers, &|start, chunk| {
+        chunk.iter_mut().zip(&values[start..]).for_each(|(answer, &value)| *answer = f(value));
+    });
+    answers
 }
 
 pub(crate) use threads::{filter_map_range, map, map_heavy, map_range, sort};

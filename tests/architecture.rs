@@ -28,7 +28,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("ndarray", &["convert", "ops", "io", "bin"]),
     ("sprs", &["convert"]),
     ("rayon", &["parallel"]),
-    ("hashbrown", &["kernels"]),
+    ("hashbrown", &["kernels", "io"]),
     ("clap", &["bin"]),
     ("zip", &["io"]),
 ];

@@ -265,7 +265,7 @@ fn the_bytes_that_are_refused_are_named() {
     assert!(matches!(beyond, Error::TooLarge { bytes: u128::MAX, .. }));
     assert_eq!(
         CsrPattern::<u32>::empty_with_limit([9, 4], 79).unwrap_err().to_string().split(',').next(),
-        Some("the offsets of the lanes needs 80 bytes")
+        Some("the offsets of the lanes would take 80 bytes")
     );
     assert_eq!(CsrPattern::<u32>::empty_with_limit([9, 4], 80).unwrap().lanes(), 9);
 }

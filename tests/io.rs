@@ -249,7 +249,7 @@ fn vast_matrices_are_fine_in_coordinates_and_refused_compressed() {
     let x = mtx(text).unwrap();
     assert_eq!((x.nnz(), x.shape()[0]), (1, 1_000_000_000_000));
     let csr = read_from(text.as_bytes(), FileFormat::MatrixMarket, &options(|o| o.format = Some(Format::Csr)));
-    assert!(message(csr).starts_with("the offsets of the lanes needs 8000000000008 bytes"));
+    assert!(message(csr).starts_with("the offsets of the lanes would take 8000000000008 bytes"));
     assert!(back(&x, FileFormat::Npz).same_as(&x));
     assert!(matches!(bytes_of(&x, FileFormat::Npy), Err(Error::TooLarge { .. })));
 }

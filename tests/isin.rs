@@ -218,7 +218,8 @@ fn sets_come_as_anything_dense() {
     let expected = [true, false, true];
     let vector = vec![1, 3];
     assert_eq!(x.isin([1, 3]).values(), expected);
-    assert_eq!(x.isin(&[1, 3]).values(), expected);
+    let borrowed: &[i32; 2] = &[1, 3];
+    assert_eq!(x.isin(borrowed).values(), expected);
     assert_eq!(x.isin(&vector[..]).values(), expected);
     assert_eq!(x.isin(&vector).values(), expected);
     assert_eq!(x.isin(vector).values(), expected);
@@ -334,7 +335,7 @@ fn nan_is_never_a_member_whatever_its_bits() {
     }
     let parts = [Complex::new(f64::NAN, 1.0), Complex::new(1.0, f64::NAN), Complex::new(1.0, 1.0)];
     for kind in [IsinKind::Auto, IsinKind::Sort, IsinKind::Hash] {
-        assert_eq!(arr1(&parts).isin_with(&parts, by(kind)).unwrap(), arr1(&[false, false, true]));
+        assert_eq!(arr1(&parts).isin_with(parts, by(kind)).unwrap(), arr1(&[false, false, true]));
     }
 }
 

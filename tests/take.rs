@@ -451,7 +451,7 @@ fn index_type<J: Position + num_traits::Bounded>() {
     let wide = Dense::new(&[2], ends.iter().map(|end| end.to_i128()).collect());
     for (mode, reference) in MODES {
         let expected = ops::take(&dense_of(&dense.view()), &wide, reference);
-        if let Some((found, expected)) = both(dense.take(&ends, mode), expected.clone(), 15, &wide) {
+        if let Some((found, expected)) = both(dense.take(ends, mode), expected.clone(), 15, &wide) {
             assert_array(&found, &expected);
         }
         if let Some((found, expected)) = both(tensor.take(ends.as_slice(), mode), expected, 15, &wide) {
@@ -493,12 +493,13 @@ fn every_index_type_inside() {
 fn indices_come_in_every_container() {
     let x = CooTensor::new([4], vec![vec![1, 3]], vec![10, 30], 0).unwrap();
     let expected = [30, 10];
+    let (listed, vector): (&[i32; 2], &Vec<i32>) = (&[-1, 1], &vec![-1, 1]);
     assert_eq!(*x.take(-1, TakeMode::Raise).unwrap().shape(), []);
     assert_eq!(x.take([-1, 1], TakeMode::Raise).unwrap().values(), expected);
-    assert_eq!(x.take(&[-1, 1], TakeMode::Raise).unwrap().values(), expected);
+    assert_eq!(x.take(listed, TakeMode::Raise).unwrap().values(), expected);
     assert_eq!(x.take(&[-1, 1][..], TakeMode::Raise).unwrap().values(), expected);
     assert_eq!(x.take(vec![-1, 1], TakeMode::Raise).unwrap().values(), expected);
-    assert_eq!(x.take(&vec![-1, 1], TakeMode::Raise).unwrap().values(), expected);
+    assert_eq!(x.take(vector, TakeMode::Raise).unwrap().values(), expected);
     assert_eq!(x.take(&arr1(&[-1, 1]), TakeMode::Raise).unwrap().values(), expected);
     let backwards = arr1(&[1, 0, -1]);
     let backwards = backwards.slice_axis(Axis(0), Slice::new(0, None, -2));

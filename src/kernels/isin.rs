@@ -109,14 +109,18 @@ impl<'a, T: Element> Membership<'a, T> {
     pub(crate) fn contains_each(&self, values: &[T], invert: bool) -> Vec<bool> {
         match self {
             // Copied into the loop: behind a reference they would be read again for each value.
-            &Membership::VeryFew(members) => parallel::map(values, move |value| equals_any(&members, value) != invert),
-            &Membership::Few(members) => parallel::map(values, move |value| equals_any(&members, value) != invert),
-            Membership::All(members) => parallel::map(values, move |value| equals_any(members, value) != invert),
-            Membership::Table(table) => parallel::map(values, move |value| table.contains(value) != invert),
-            Membership::Hash(keys) => {
-                parallel::map(values, move |value| value.key().is_some_and(|key| keys.contains(&key)) != invert)
+            &Membership::VeryFew(members) => {
+                parallel::test_each(values, move |value| equals_any(&members, value) != invert)
             }
-            Membership::Sorted(keys) => parallel::map(values, move |value| {
+            &Membership::Few(members) => {
+                parallel::test_each(values, move |value| equals_any(&members, value) != invert)
+            }
+            Membership::All(members) => parallel::test_each(values, move |value| equals_any(members, value) != invert),
+            Membership::Table(table) => parallel::test_each(values, move |value| table.contains(value) != invert),
+            Membership::Hash(keys) => {
+                parallel::test_each(values, move |value| value.key().is_some_and(|key| keys.contains(&key)) != invert)
+            }
+            Membership::Sorted(keys) => parallel::test_each(values, move |value| {
                 value.key().is_some_and(|key| keys.binary_search(&key).is_ok()) != invert
             }),
         }

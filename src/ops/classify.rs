@@ -59,7 +59,7 @@ macro_rules! classify {
             ///
             $(#[$examples])*
             pub fn $name<X: Elementwise<Elem: $bound> + ?Sized>(x: &X) -> X::Mapped<bool> {
-                x.map_slices(|elements| parallel::map(elements, $bound::$name))
+                x.map_slices(|elements| parallel::test_each(elements, $bound::$name))
             }
         )*
 

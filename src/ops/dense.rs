@@ -3,14 +3,14 @@
 use std::iter::{Copied, Take};
 
 use ndarray::iter::Iter;
-use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, Dimension, IxDyn};
+use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, Dimension, IxDyn, RawData};
 
 use crate::convert::{check_ndarray_shape, dense_array};
 use crate::element::Element;
 use crate::error::Result;
 use crate::limit::{default_limit, guard};
 use crate::ops::reduce::Reduction;
-use crate::shape::{Shape, saturating_product, step};
+use crate::shape::{Shape, step};
 
 /// The elements that are reduced into one cell, in row-major order.
 pub(crate) type Lane<'l, 'a, T> = Copied<Take<&'l mut Iter<'a, T, IxDyn>>>;
@@ -95,10 +95,14 @@ pub(crate) fn check_lane<S: Data, D: Dimension>(array: &ArrayBase<S, D>, reducti
     guard::<S::Elem>("the copy of one group", u128::from(reduction.extent()), limit, instead)
 }
 
-/// The bytes that the elements of an array take, broadcast ones counted once.
-pub(crate) fn dense_bytes<S: Data, D: Dimension>(array: &ArrayBase<S, D>) -> usize {
-    let strided = array.shape().iter().zip(array.strides()).filter(|&(_, &stride)| stride != 0);
-    let lengths: Vec<usize> = strided.map(|(&length, _)| length).collect();
-    let bytes = saturating_product(&lengths).saturating_mul(size_of::<S::Elem>() as u128);
-    usize::try_from(bytes).unwrap_or(usize::MAX)
+/// The bytes of memory that an array reaches over: a broadcast array has no more of them than what it repeats.
+pub(crate) fn dense_bytes<S: RawData, D: Dimension>(array: &ArrayBase<S, D>) -> usize {
+    if array.is_empty() {
+        return 0;
+    }
+    let axes = array.shape().iter().zip(array.strides());
+    let reach = |span: usize, (&length, stride): (&usize, &isize)| {
+        span.saturating_add((length - 1).saturating_mul(stride.unsigned_abs()))
+    };
+    axes.fold(1, reach).saturating_mul(size_of::<S::Elem>())
 }

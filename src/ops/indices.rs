@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use ndarray::{ArrayBase, ArrayD, ArrayView1, CowArray, Data, Dimension, IxDyn, RawData};
+use ndarray::{ArrayBase, ArrayD, ArrayView1, CowArray, Data, Dimension, IxDyn};
 
 use crate::error::Result;
 use crate::index::Position;
 use crate::limit::{default_limit, guard};
+use crate::ops::dense::dense_bytes;
 use crate::shape::Shape;
 
 /// An index array: the positions that [`take`](crate::take()) takes, in a shape that its result gets.
@@ -61,29 +62,15 @@ impl<'a, J: Position> Indices<'a, J> {
             return Ok(Cow::Borrowed(items));
         }
         let bytes = |items: usize| items.saturating_mul(item_bytes);
-        let limit = default_limit(bytes(spanned(&self.array)));
+        let limit = default_limit(self.owned_bytes());
         guard::<u8>("the index array written out", bytes(self.len()) as u128, limit, "take fewer at a time")?;
         Ok(Cow::Owned(self.array.iter().copied().collect()))
     }
 
     /// The bytes that the owner of the items has at least to have, and at most needs to have.
     pub(crate) fn owned_bytes(&self) -> usize {
-        owned_bytes(&self.array)
+        dense_bytes(&self.array)
     }
-}
-
-/// The bytes of memory that an array reaches over: a broadcast array has no more of them than what it repeats.
-pub(crate) fn owned_bytes<S: RawData, D: Dimension>(array: &ArrayBase<S, D>) -> usize {
-    spanned(array).saturating_mul(size_of::<S::Elem>())
-}
-
-/// The number of elements from the first in memory to the last.
-fn spanned<S: RawData, D: Dimension>(array: &ArrayBase<S, D>) -> usize {
-    if array.is_empty() {
-        return 0;
-    }
-    let axes = array.shape().iter().zip(array.strides());
-    axes.fold(1, |span, (&length, stride)| span.saturating_add((length - 1).saturating_mul(stride.unsigned_abs())))
 }
 
 impl<J: Position> From<J> for Indices<'_, J> {
@@ -151,7 +138,7 @@ mod tests {
     fn repeated_items_cost_their_owner_nothing_and_are_refused() {
         let one = ndarray::arr0(5i64);
         let vast = one.broadcast(1 << 40).unwrap();
-        assert_eq!(owned_bytes(&vast), 8);
+        assert_eq!(dense_bytes(&vast), 8);
         assert!(matches!(Indices::from(&vast).items(8), Err(Error::TooLarge { bytes, .. }) if bytes == 1 << 43));
         assert_eq!(Indices::from(&one.broadcast(3).unwrap()).items(8).unwrap().len(), 3);
     }

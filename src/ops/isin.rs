@@ -321,3 +321,16 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         isin_with(self, test_elements, options)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 16 times the bytes of 2^30 elements and 2 test elements, 8 bytes each.
+    #[test]
+    fn the_limit_of_a_table_grows_with_the_input() {
+        let refused = checked_table(&[0, i64::MAX], 1 << 30).err().unwrap();
+        assert!(refused.to_string().contains("above the limit of 137438953728"), "{refused}");
+        assert!(checked_table(&[0.5], usize::MAX).is_err());
+    }
+}

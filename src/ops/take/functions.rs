@@ -1,0 +1,276 @@
+//! The operations as functions: the page of each.
+
+use ndarray::{Data, Dimension};
+
+use super::TakeOp;
+use crate::element::Element;
+use crate::error::Result;
+use crate::index::{Index, Position};
+pub(super) use crate::kernels::take::TakeMode;
+use crate::ops::indices::Indices;
+use crate::ops::upstream::Upstream;
+use crate::pattern::Pattern;
+
+/// The elements at flattened (row-major) positions.
+///
+/// *y*<sub>k</sub> = *x*<sub>p(*i*<sub>k</sub>)</sub>, where p counts negative indices from the end
+/// ([`TakeMode::Raise`]), goes round ([`Wrap`](TakeMode::Wrap)) or to the nearest position ([`Clip`](TakeMode::Clip)).
+///
+/// # Shapes
+///
+/// `x` of any shape is read as a list of all its positions; the result has the shape of `indices`, of any rank from 0
+/// up. The size of `x` is never formed: it may exceed every integer. The result has the format, the index type and the
+/// element type of `x`; an array gives an array, whatever the layouts.
+///
+/// # Implicit values
+///
+/// The result has the fill of `x`, and stores a cell exactly where the position taken is stored: a stored zero stays
+/// stored, and a fill that is taken is not.
+///
+/// # NaN
+///
+/// Values are copied bit for bit, payloads of NaNs included.
+///
+/// # Gradient
+///
+/// [`take_backward`].
+///
+/// # Errors
+///
+/// - `PositionOutOfRange`: under `Raise`, an index is outside `-n..n` for `n` elements; the first one is named;
+/// - `TakeFromEmpty`: there are indices, in any mode, and `x` has no element;
+/// - `AxisTooLong`: an axis of `indices` does not fit the index type of `x`;
+/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the inputs, which happens only where
+///   the index array is a broadcast view, or has vastly many rows of length zero.
+///
+/// # Complexity
+///
+/// O(k · (rank + log nnz)) for k indices, at worst O(k · rank · log nnz) on entries made for it; O(k · log columns) for
+/// CSR, and its offsets; O(k) for contiguous arrays, O(k · rank) for others.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, TakeMode, take};
+/// use ndarray::{arr1, arr2};
+///
+/// // . 2 .
+/// // 0 . 4
+/// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2.0, 0.0, 4.0], 0.0)?;
+///
+/// let y = take(&x, [1, 3, 0, -1], TakeMode::Raise)?;
+/// assert_eq!(y.to_dense()?, arr1(&[2.0, 0.0, 0.0, 4.0]).into_dyn());
+/// assert_eq!(y.to_dense()?, take(&x.to_dense()?, [1, 3, 0, -1], TakeMode::Raise)?);
+/// assert_eq!(y.nnz(), 3); // the stored zero stays stored
+///
+/// let square = take(&x, &arr2(&[[1u8, 1], [0, 5]]), TakeMode::Raise)?;
+/// assert_eq!(square.to_dense()?, arr2(&[[2.0, 2.0], [0.0, 4.0]]).into_dyn());
+///
+/// let refused = take(&x, [0, 6], TakeMode::Raise).unwrap_err();
+/// assert_eq!(refused.to_string(), "position 6 is out of range for 6 elements, index 1");
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// A float is no position:
+///
+/// ```compile_fail
+/// # use lacuna::{CooTensor, TakeMode, take};
+/// let x = CooTensor::full([3], 0.0)?;
+/// take(&x, [1.0], TakeMode::Raise)?;
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.take`](https://numpy.org/doc/stable/reference/generated/numpy.take.html) without an axis.
+pub fn take<'a, X: TakeOp, J: Position>(
+    x: &X,
+    indices: impl Into<Indices<'a, J>>,
+    mode: TakeMode,
+) -> Result<X::Output> {
+    x.take(indices, mode)
+}
+
+/// The slices at positions of one axis.
+///
+/// *y*<sub>a,k,b</sub> = *x*<sub>a,p(*i*<sub>k</sub>),b</sub> for *a* over the axes before `axis` and *b* over those
+/// after it, with p as in [`take`].
+///
+/// # Shapes
+///
+/// The shape of `x` with `axis` replaced by the axes of `indices`: one index removes it, an index array of rank 2 puts
+/// two axes in its place. A negative axis counts from the end. On CSR the axis is the last one or, of a matrix, the
+/// first. The result has the format, the index type and the element type of `x`.
+///
+/// # Implicit values
+///
+/// The result has the fill of `x`, and stores a cell exactly where the position taken is stored.
+///
+/// # NaN
+///
+/// Values are copied bit for bit, payloads of NaNs included.
+///
+/// # Gradient
+///
+/// [`take_axis_backward`].
+///
+/// # Errors
+///
+/// - `AxisOutOfRange`: there is no such axis; on rank 0, there is none at all;
+/// - `PositionOutOfRange`: under `Raise`, an index is outside `-n..n` for an axis of length `n`;
+/// - `TakeFromEmpty`: there are indices, in any mode, and the axis has length 0;
+/// - `AxisTooLong`: an axis of `indices` does not fit the index type of `x`;
+/// - `CsrAxes`: CSR was asked for another axis; the message spells the call that works;
+/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the inputs.
+///
+/// Indices are checked against the axis whatever the other axes are, also where one of them has length 0 and the
+/// result no element (numpy looks at them or not, depending on which axis that is).
+///
+/// # Complexity
+///
+/// For k indices and a result of m entries: O(nnz + k + m · (rank + log k)) at most; along the first axis, or any other
+/// with many entries an index, the items search the entries instead: O(k · log nnz + m · rank). No work and no memory
+/// grows with the length of an axis, but for CSR's offsets. For arrays O(elements of the result).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, TakeMode, take_axis};
+/// use ndarray::{Axis, arr2};
+///
+/// // . 2 .
+/// // 3 . 4
+/// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2.0, 3.0, 4.0], 0.0)?;
+///
+/// let y = take_axis(&x, [2, 1, 2], -1, TakeMode::Raise)?;
+/// assert_eq!(y.to_dense()?, arr2(&[[0.0, 2.0, 0.0], [4.0, 0.0, 4.0]]).into_dyn());
+/// assert_eq!(y.to_dense()?, x.to_dense()?.select(Axis(1), &[2, 1, 2]));
+///
+/// let row = take_axis(&x, -1, 0, TakeMode::Raise)?;
+/// assert_eq!(row.entries(), [(vec![0], 3.0), (vec![2], 4.0)]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.take`](https://numpy.org/doc/stable/reference/generated/numpy.take.html) with an axis.
+pub fn take_axis<'a, X: TakeOp, J: Position>(
+    x: &X,
+    indices: impl Into<Indices<'a, J>>,
+    axis: isize,
+    mode: TakeMode,
+) -> Result<X::Output> {
+    x.take_axis(indices, axis, mode)
+}
+
+/// The gradient of [`take`]: every position receives the sum of the gradients of the cells that took it.
+///
+/// *dx*<sub>p</sub> = Σ<sub>k: p(*i*<sub>k</sub>) = p</sub> *dy*<sub>k</sub>
+///
+/// The terms are added in the row-major order of the index array, from left to right, in the type of the upstream
+/// gradient. The first one is stored as it is, not added to 0, so a lone `-0.0` stays one. It asks for no value of
+/// `x`, only for its pattern.
+///
+/// # Shapes
+///
+/// `upstream` has exactly the shape of `indices`; the result has the shape of `x`.
+///
+/// # Implicit values
+///
+/// For a sparse `x` the result has its pattern (shared) and a fill of 0; an entry that was never taken is 0. Where
+/// `upstream` stores nothing it gives its fill. What is taken from positions that are not stored goes nowhere.
+///
+/// # NaN
+///
+/// A lone gradient is handed on bit for bit; a sum that is NaN is the canonical NaN.
+///
+/// # Errors
+///
+/// Those of [`take`]; `ShapeMismatch` where `upstream` has another shape than the forward result; and `SumOverflow`
+/// where a sum of integers does not fit its type, whatever is added afterwards: the first in the order of the index
+/// array is named. (`bool` gradients are summed by or.)
+///
+/// # Complexity
+///
+/// That of [`take`], a look-up in `upstream` for each cell, and O(nnz) (arrays: O(elements)) for the result.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, TakeMode, take_backward};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2.0, 3.0, 4.0], 0.0)?;
+/// let upstream = arr1(&[0.5, 10.0, 0.25]);
+/// let dx = take_backward(&x, [1, 0, 1], &upstream, TakeMode::Raise)?;
+/// assert_eq!(dx.values(), [0.75, 0.0, 0.0]); // 10.0 went to a position that is not stored
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// let dense = take_backward(&x.to_dense()?, [1, 0, 1], &upstream, TakeMode::Raise)?;
+/// assert_eq!(dense, ndarray::arr2(&[[10.0, 0.75, 0.0], [0.0, 0.0, 0.0]]).into_dyn());
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`torch.take`](https://docs.pytorch.org/docs/stable/generated/torch.take.html) and its gradient; numpy
+/// spells the sum [`add.at`](https://numpy.org/doc/stable/reference/generated/numpy.ufunc.at.html).
+pub fn take_backward<'a, X: TakeOp, J: Position, U: Upstream>(
+    x: &X,
+    indices: impl Into<Indices<'a, J>>,
+    upstream: &U,
+    mode: TakeMode,
+) -> Result<X::Gradient<U::Elem>> {
+    x.take_backward(indices, upstream, mode)
+}
+
+/// The gradient of [`take_axis`]: every position receives the sum of the gradients of the cells that took it.
+///
+/// *dx*<sub>a,p,b</sub> = Σ<sub>k: p(*i*<sub>k</sub>) = p</sub> *dy*<sub>a,k,b</sub>
+///
+/// The terms are added in the row-major order of the forward result, as in [`take_backward`], which also says what
+/// happens to implicit values and to NaN.
+///
+/// # Shapes
+///
+/// `upstream` has exactly the shape of `take_axis(x, indices, axis, mode)`; the result has the shape of `x`.
+///
+/// # Implicit values
+///
+/// For a sparse `x` the result has its pattern (shared) and a fill of 0.
+///
+/// # NaN
+///
+/// A lone gradient is handed on bit for bit; a sum that is NaN is the canonical NaN.
+///
+/// # Errors
+///
+/// Those of [`take_axis`]; `ShapeMismatch` where `upstream` has another shape than the forward result; and
+/// `SumOverflow` where a sum of integers does not fit its type: the first in the order of the forward result is named.
+///
+/// # Complexity
+///
+/// That of [`take_axis`], a look-up in `upstream` for each entry of the forward result, and O(nnz) (arrays:
+/// O(elements)) for the result.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CsrTensor, TakeMode, take_axis_backward};
+/// use ndarray::arr2;
+///
+/// // . 2 .
+/// // 3 . 4
+/// let x = CsrTensor::new([2, 3], vec![0, 1, 3], vec![1, 0, 2], vec![2.0, 3.0, 4.0], 0.0)?;
+/// let upstream = arr2(&[[0.5, 0.25, 1.0], [8.0, 4.0, 2.0]]);
+/// let dx = take_axis_backward(&x, [2, 1, 2], &upstream, -1, TakeMode::Raise)?;
+/// assert_eq!(dx.values(), [0.25, 0.0, 10.0]);
+/// assert!(dx.shares_pattern_with(&x));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`torch.index_select`](https://docs.pytorch.org/docs/stable/generated/torch.index_select.html) and its
+/// gradient.
+pub fn take_axis_backward<'a, X: TakeOp, J: Position, U: Upstream>(
+    x: &X,
+    indices: impl Into<Indices<'a, J>>,
+    upstream: &U,
+    axis: isize,
+    mode: TakeMode,
+) -> Result<X::Gradient<U::Elem>> {
+    x.take_axis_backward(indices, upstream, axis, mode)
+}

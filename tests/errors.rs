@@ -1,0 +1,195 @@
+//! Every variant of the error, produced by a call that a user could make, with the message that the user reads.
+
+use lacuna::{
+    Axes, CooPattern, CooTensor, CsrPattern, CsrTensor, Duplicates, Error, IsinKind, IsinOptions, TakeMode, Tensor,
+    Triplets,
+};
+use ndarray::{arr1, arr2};
+
+/// The variant's name, an error, and what its message must say.
+type Case = (&'static str, Error, &'static str);
+
+/// The error of a call that is refused.
+#[track_caller]
+fn refused<T>(result: Result<T, Error>) -> Error {
+    match result {
+        Ok(_) => panic!("this must be refused"),
+        Err(error) => error,
+    }
+}
+
+/// Two triplets at one position of an `i8` matrix.
+fn twice(value: i8) -> Triplets<i8> {
+    Triplets::from_arrays([2, 3], vec![vec![1, 1], vec![2, 2]], vec![value, value]).unwrap()
+}
+
+fn of_constructors() -> Vec<Case> {
+    vec![
+        (
+            "IndexOutOfBounds",
+            refused(CooTensor::new([2, 5], vec![vec![0, 1], vec![4, 7]], vec![1, 2], 0)),
+            "index 7 on axis 1 is out of bounds for length 5, entry 1",
+        ),
+        (
+            "NotSorted",
+            refused(CooTensor::new([2, 5], vec![vec![1, 0], vec![4, 2]], vec![1, 2], 0)),
+            "entry 1 at [0, 2] comes after [1, 4] and does not increase in row-major order; build from Triplets and \
+             coalesce",
+        ),
+        (
+            "LengthMismatch",
+            refused(CooTensor::new([2], vec![vec![0, 1]], vec![1], 0)),
+            "a coordinate array must have length 1, found 2",
+        ),
+        (
+            "OffsetsStart",
+            refused(CsrTensor::new([1, 3], vec![1, 1], vec![0], vec![5], 0)),
+            "offsets must start at 0, found 1",
+        ),
+        (
+            "OffsetsDecrease",
+            refused(CsrTensor::new([3, 3], vec![0, 2, 1, 1], vec![0], vec![5], 0)),
+            "offsets must not decrease: lane 1 starts at 2 and ends at 1",
+        ),
+        (
+            "OffsetsEnd",
+            refused(CsrTensor::new([1, 3], vec![0, 2], vec![0], vec![5], 0)),
+            "offsets must end at the number of entries, 1, found 2",
+        ),
+        (
+            "AxisTooLong",
+            refused(CooPattern::<u32>::empty([3, 1 << 40])),
+            "axis 1 of length 1099511627776 does not fit index type u32 (at most 4294967296); use u64",
+        ),
+        (
+            "TooLarge",
+            refused(CsrPattern::<u64>::empty([1 << 40, 2])),
+            "the offsets of the lanes would take 8796093022216 bytes, above the limit of 1073741824; keep the tensor in COO, \
+             or raise the limit",
+        ),
+        ("Duplicate", refused(twice(1).coalesce(Duplicates::Error)), "entries 0 and 1 both stand at [1, 2]"),
+        ("SumOverflow", refused(twice(100).coalesce(Duplicates::Sum)), "the sum at [1, 2] does not fit int8"),
+        (
+            "NoOrder",
+            refused(Triplets::<num_complex::Complex<f64>>::new([2]).unwrap().coalesce(Duplicates::Min)),
+            "minimum of duplicates is no operation on complex128, which has no order",
+        ),
+    ]
+}
+
+fn of_conversions() -> Vec<Case> {
+    let x = CooTensor::full([2, 3], 7).unwrap();
+    vec![
+        ("RankMismatch", refused(x.get(&[1])), "the coordinates must have rank 2, found 1"),
+        (
+            "ReshapeSize",
+            refused(x.reshape([4])),
+            "a tensor of shape [2, 3] cannot be reshaped to [4]: the numbers of positions differ",
+        ),
+        (
+            "Cast",
+            refused(CooTensor::full([1], -1).unwrap().cast::<u8>()),
+            "-1 (int32) at the fill cannot be converted to uint8",
+        ),
+        ("FillNotZero", refused(CsrTensor::full([2, 3], 7).unwrap().to_paddle()), "the fill 7 cannot be represented: "),
+        ("NegativeIndex", refused(CsrTensor::from_paddle([1, 3], &[0, 1], &[-2], vec![1])), "-2"),
+        ("NegativeOffset", refused(CsrTensor::from_paddle([1, 3], &[0, -1], &[], Vec::<i32>::new())), "-1"),
+        (
+            "UnevenBatches",
+            refused(CsrTensor::new([2, 1, 3], vec![0, 1, 1], vec![0], vec![5], 0).unwrap().to_torch()),
+            "batch 1 holds 0 entries where batch 0 holds 1; this layout needs equally many",
+        ),
+    ]
+}
+
+fn of_operations() -> Vec<Case> {
+    let x = CooTensor::full([2, 3], 7).unwrap();
+    let vast = CooPattern::<u64>::empty([1 << 40, 1 << 40]).unwrap();
+    let vast = Tensor::from_parts(vast, vec![], 1.5).unwrap();
+    let by_table = IsinOptions { kind: IsinKind::Table, ..IsinOptions::default() };
+    vec![
+        (
+            "ShapeMismatch",
+            refused(x.any_backward(&arr1(&[1.0; 3]), 1)),
+            "the upstream gradient must have shape [2], found [3]",
+        ),
+        ("AxisOutOfRange", refused(x.any(-3)), "axis -3 is out of range for rank 2"),
+        ("AxisRepeated", refused(x.any([1, -1])), "axis 1 is repeated (rank 2)"),
+        (
+            "CsrAxes",
+            refused(CsrTensor::full([2, 3], 0).unwrap().any(0)),
+            "any on CSR does not work over axes [0] of rank 2; use \
+             x.to_coo().any(Axes::from([0]))",
+        ),
+        ("Uncountable", refused(vast.nanmedian_index(Axes::all())), "u64::MAX"),
+        (
+            "PositionOutOfRange",
+            refused(x.take([5, -7], TakeMode::Raise)),
+            "position -7 is out of range for 6 elements, index 1",
+        ),
+        (
+            "TakeFromEmpty",
+            refused(CooTensor::full([0, 3], 0).unwrap().take(&arr2(&[[0, 1]]), TakeMode::Wrap)),
+            "cannot take 2 elements from a tensor (or an axis) that has none",
+        ),
+        (
+            "IsinKind",
+            refused(arr1(&[1.0]).isin_by(by_table)),
+            "isin by table is not possible: it takes integers and bool, not float64; use sort or hash",
+        ),
+    ]
+}
+
+/// `isin` of floats by a named algorithm.
+trait IsinBy {
+    fn isin_by(&self, options: IsinOptions) -> Result<ndarray::Array1<bool>, Error>;
+}
+
+impl IsinBy for ndarray::Array1<f64> {
+    fn isin_by(&self, options: IsinOptions) -> Result<ndarray::Array1<bool>, Error> {
+        lacuna::isin_with(self, [1.0], options)
+    }
+}
+
+#[cfg(feature = "io")]
+fn of_files() -> Vec<Case> {
+    use lacuna::io::{AnyTensor, FileFormat, ReadOptions, WriteOptions, read, read_from, write_to};
+    let banner = "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 9 5\n";
+    let cube = AnyTensor::from(CooTensor::full([2, 2, 2], 0).unwrap().with_index::<u64>().unwrap());
+    let to_mtx = write_to(Vec::new(), FileFormat::MatrixMarket, &cube, &WriteOptions::default());
+    vec![
+        ("Format", refused(read_from(banner.as_bytes(), FileFormat::MatrixMarket, &ReadOptions::default())), "line 3"),
+        ("NotRepresentable", refused(to_mtx), "rank 3"),
+        ("Io", refused(read("no/such/file.mtx", &ReadOptions::default())), "No such file"),
+    ]
+}
+
+#[test]
+fn messages_name_the_numbers() {
+    let mut cases = [of_constructors(), of_conversions(), of_operations()].concat();
+    #[cfg(feature = "io")]
+    cases.extend(of_files());
+    for (variant, error, message) in &cases {
+        assert!(format!("{error:?}").starts_with(variant), "{error:?} is not {variant}");
+        assert!(error.to_string().contains(message), "{variant}:\n{error}\ndoes not say\n{message}");
+    }
+}
+
+/// The table above has a line for each variant of the enum.
+#[cfg(feature = "io")]
+#[test]
+fn every_variant_is_produced() {
+    let source = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/error.rs")).unwrap();
+    let body = source.split("pub enum Error {").nth(1).unwrap().split("\n}").next().unwrap();
+    let variants: Vec<&str> = body
+        .lines()
+        .filter(|line| line.starts_with("    ") && !line.starts_with("     ") && line.ends_with('{'))
+        .map(|line| line.trim().trim_end_matches(" {"))
+        .filter(|name| name.chars().all(char::is_alphanumeric))
+        .collect();
+    assert!(variants.len() > 25, "found {variants:?}");
+    let cases = [of_constructors(), of_conversions(), of_operations(), of_files()].concat();
+    for variant in variants {
+        assert!(cases.iter().any(|(name, ..)| *name == variant), "no case for {variant}");
+    }
+}
