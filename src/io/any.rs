@@ -159,10 +159,11 @@ macro_rules! __dispatch {
 ///
 /// ```
 /// use lacuna::io::AnyTensor;
-/// use lacuna::{CooTensor, dispatch_real};
+/// use lacuna::{CooTensor, Element, Number, dispatch_real};
 ///
 /// let any = AnyTensor::from(CooTensor::new([3], vec![vec![1]], vec![7i16], 0)?.with_index::<u64>()?);
-/// assert_eq!(dispatch_real!(&any, x => x.values().iter().max().map(|_| "ordered"), else => None), Some("ordered"));
+/// let greatest = dispatch_real!(&any, x => x.values()[0].greater(x.fill()).map(Element::to_number), else => None);
+/// assert_eq!(greatest, Some(Number::Integer(7)));
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 #[macro_export]

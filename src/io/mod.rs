@@ -10,7 +10,7 @@
 //! | `.npz` | scipy's csr, csc, coo; pydata/sparse's COO and GCXS | scipy's for a matrix with a fill of zero, else pydata's |
 //!
 //! A reader trusts nothing in a header: memory grows with the bytes that arrive, never with a number that is claimed,
-//! and what is wrong is an [`Error::Format`](crate::Error::Format) that names the line, or the member and field.
+//! and what is wrong is an [`Error::Format`] that names the line, or the member and field.
 //! A writer to a path is all or nothing: it writes aside and renames.
 //!
 //! # Examples

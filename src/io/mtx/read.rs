@@ -1,8 +1,8 @@
 //! From Matrix Market text to a tensor.
 
+use std::collections::HashSet;
 use std::io::BufRead;
 
-use hashbrown::HashSet;
 use num_complex::Complex;
 
 use super::banner::{Banner, Field, Layout, Symmetry};
