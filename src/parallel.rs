@@ -41,17 +41,20 @@ mod threads {
         answers.par_chunks_mut(CHUNK).enumerate().for_each(|(at, chunk)| fill(at * CHUNK, chunk));
     }
 
-    /// `f` of every index below `count`, in order, where one call is long work; `scratch` is made once a thread.
+    /// `f` of every index below `count`, in order, where the calls go through `work` items in all; `scratch` is made
+    /// once for each share of the work.
     pub(crate) fn map_heavy<S, U: Send>(
         count: usize,
+        work: usize,
         scratch: impl Fn() -> S + Sync + Send,
         f: impl Fn(&mut S, usize) -> U + Sync + Send,
     ) -> Vec<U> {
-        if count < 2 {
+        if count < 2 || work < 2 * CHUNK {
             let mut scratch = scratch();
             return (0..count).map(|index| f(&mut scratch, index)).collect();
         }
-        (0..count).into_par_iter().with_min_len(64).map_init(scratch, f).collect()
+        let share = (CHUNK / (work / count).max(1)).max(1);
+        (0..count).into_par_iter().with_min_len(share).map_init(scratch, f).collect()
     }
 
     /// What `f` has to give of every index below `count`, in order, where one call is a search; `scratch` is made once
@@ -94,7 +97,12 @@ mod threads {
     }
 
     /// `f` of every index below `count`, in order, with one `scratch` for all.
-    pub(crate) fn map_heavy<S, U>(count: usize, scratch: impl Fn() -> S, f: impl Fn(&mut S, usize) -> U) -> Vec<U> {
+    pub(crate) fn map_heavy<S, U>(
+        count: usize,
+        _: usize,
+        scratch: impl Fn() -> S,
+        f: impl Fn(&mut S, usize) -> U,
+    ) -> Vec<U> {
         let mut scratch = scratch();
         (0..count).map(|index| f(&mut scratch, index)).collect()
     }

@@ -307,7 +307,7 @@ impl<T> Room<T> {
 
 /// The median of each group.
 pub(crate) fn medians<T: Real>(groups: &Groups, values: &[T], gaps: Gaps<T>, even: EvenCount) -> Vec<T::Median> {
-    parallel::map_heavy(groups.len(), Room::new, |room, group| {
+    parallel::map_heavy(groups.len(), values.len(), Room::new, |room, group| {
         let stored = groups.values(group, values, &mut room.group);
         middles(stored, &gaps, &mut room.side).map_or(T::Median::NAN, |middles| middles.median(even))
     })
@@ -322,7 +322,7 @@ pub(crate) fn medians_and_positions<T: Real>(
     even: EvenCount,
     position: &(dyn Fn(usize) -> u64 + Sync),
 ) -> (Vec<T::Median>, Vec<u64>) {
-    let found = parallel::map_heavy(groups.len(), Room::new, |room, group| {
+    let found = parallel::map_heavy(groups.len(), values.len(), Room::new, |room, group| {
         let stored = groups.values(group, values, &mut room.group);
         let position = |within: usize| position(groups.entry(group, within));
         Group { stored, gaps, position: &position }.median_and_position(even, &mut room.side)
@@ -339,7 +339,7 @@ pub(crate) fn share_among_entries<T: Real, G: Float>(
     (even, rule): (EvenCount, MedianGradient),
     position: &(dyn Fn(usize) -> u64 + Sync),
 ) -> Vec<G> {
-    let shares = parallel::map_heavy(groups.len(), Room::new, |room, group| {
+    let shares = parallel::map_heavy(groups.len(), values.len(), Room::new, |room, group| {
         let stored = groups.values(group, values, &mut room.group);
         let position = |within: usize| position(groups.entry(group, within));
         Group { stored, gaps, position: &position }.shares(gradients[group], even, rule, &mut room.side)

@@ -90,9 +90,9 @@ pub(crate) fn check_result<U>(shape: &Shape, input_bytes: usize) -> Result<()> {
 
 /// Refuses lanes that are too long to be copied one at a time, as those of a broadcast view can be.
 pub(crate) fn check_lane<S: Data, D: Dimension>(array: &ArrayBase<S, D>, reduction: &Reduction) -> Result<()> {
+    let longest = if array.is_empty() { 0 } else { reduction.extent() };
     let instead = "reduce fewer axes, or the array that was broadcast";
-    let limit = default_limit(dense_bytes(array));
-    guard::<S::Elem>("the copy of one group", u128::from(reduction.extent()), limit, instead)
+    guard::<S::Elem>("the copy of one group", longest.into(), default_limit(dense_bytes(array)), instead)
 }
 
 /// The bytes of memory that an array reaches over: a broadcast array has no more of them than what it repeats.

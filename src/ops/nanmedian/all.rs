@@ -61,7 +61,7 @@ use crate::ops::upstream::Upstream;
 ///
 /// By selection, never a full sort: O(nnz) on top of bringing the entries of each group together, which is O(nnz ·
 /// rank) where the axes that stay lead or have at most two cells an entry, O(nnz · (rank + log nnz)) else; for CSR
-/// O(nnz + lanes); for arrays O(elements). Each thread holds a copy of the largest group at most.
+/// O(nnz + lanes); for arrays O(elements). Each thread holds two copies of the largest group at most.
 ///
 /// # Examples
 ///
@@ -215,7 +215,7 @@ pub fn nanmedian_index_with<X: NanmedianOp>(
 /// # Implicit values
 ///
 /// For a sparse `x` the result has its pattern (shared) and a fill of 0. Positions that are not stored count among the
-/// equal ones, and their share is dropped. A cell where `upstream` stores nothing gives its fill; entries of `upstream`
+/// equal ones (2<sup>64</sup> − 1 at most), and their share is dropped. A cell where `upstream` stores nothing gives its fill; entries of `upstream`
 /// at cells that hold no entry of `x` go nowhere.
 ///
 /// # NaN

@@ -25,7 +25,7 @@ impl<T: Real, S: Data<Elem = T>, D: Dimension> NanmedianOp for ArrayBase<S, D> {
     fn nanmedian_with(&self, axes: impl Into<Axes>, options: NanmedianOptions) -> Result<Self::Output> {
         let reduction = Reduction::new(&Shape::from(self.shape()), &axes.into())?;
         check_lane(self, &reduction)?;
-        let mut numbers = Vec::with_capacity(reduction.extent() as usize);
+        let mut numbers = Vec::with_capacity(self.len().min(reduction.extent() as usize));
         reduce_lanes(self.view().into_dyn(), &reduction, |lane| {
             numbers.clear();
             numbers.extend(lane.filter(|element| !element.isnan()));
