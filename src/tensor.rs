@@ -75,7 +75,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// The share of positions that are stored: 1 where there is no position at all.
     pub fn density(&self) -> f64 {
         let size: f64 = self.shape().iter().map(|&length| length as f64).product();
-        if size == 0.0 { 1.0 } else { self.nnz() as f64 / size }
+        if self.shape().is_empty_space() { 1.0 } else { self.nnz() as f64 / size }
     }
 
     /// The bytes that the index arrays and the values take.
@@ -131,7 +131,22 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         Ok(self.pattern.find(coords).map_or(self.fill, |entry| self.values[entry]))
     }
 
-    /// The stored entries as `(coordinates, value)`, in row-major order.
+    /// The stored entries as `(coordinates, value)` in row-major order, made one by one.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![5, -6], 0)?;
+    /// let negative: Vec<Vec<usize>> = x.iter().filter(|(_, value)| *value < 0).map(|(coords, _)| coords).collect();
+    /// assert_eq!(negative, [[1, 0]]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (Vec<usize>, T)> + '_ {
+        let entry = |(entry, &value): (usize, &T)| (self.pattern.coords_of(entry).unwrap_or_default(), value);
+        self.values.iter().enumerate().map(entry)
+    }
+
+    /// The stored entries as `(coordinates, value)`, in row-major order, all at once.
     ///
     /// ```
     /// use lacuna::CooTensor;

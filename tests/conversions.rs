@@ -497,3 +497,22 @@ proptest! {
         prop_assert_eq!(cast_one::<f64, f32>(float).ok(), (narrow.is_finite() || float.is_infinite()).then_some(narrow));
     }
 }
+
+/// Axes whose product is infinite as a float, and one of length zero: the density was NaN.
+#[test]
+fn the_density_of_no_positions_is_one_however_long_the_other_axes_are() {
+    let mut shape = vec![usize::MAX; 32];
+    shape.push(0);
+    let pattern = CooPattern::<u64>::empty(shape).unwrap();
+    assert_eq!(Tensor::from_parts(pattern, vec![], 0.0).unwrap().density(), 1.0);
+}
+
+#[test]
+fn iter_and_entries_and_for_each_entry_agree() {
+    let x = CsrTensor::new([2, 2, 3], vec![0, 1, 1, 3, 3], vec![2, 0, 1], vec![5, 6, 7], 0).unwrap();
+    let mut visited = Vec::new();
+    x.for_each_entry(|coords, value| visited.push((coords.to_vec(), value)));
+    assert_eq!(x.iter().collect::<Vec<_>>(), visited);
+    assert_eq!(x.entries(), visited);
+    assert_eq!(x.to_coo().iter().len(), 3);
+}
