@@ -1,0 +1,85 @@
+//! The same bits at any number of threads, on inputs above every size at which threads are used.
+#![cfg(feature = "rayon")]
+
+use lacuna::{Axes, CooTensor, Duplicates, EvenCount, NanmedianOptions, Pattern, TakeMode, Tensor, Triplets};
+
+const ENTRIES: usize = 300_000;
+
+/// Numbers without a pattern, the same in every run.
+fn numbers(seed: u64) -> impl FnMut() -> u64 {
+    let mut state = seed;
+    move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 29
+    }
+}
+
+/// Triplets in any order, one in ten repeated, with values whose sums depend on the order of their terms.
+fn triplets(side: usize) -> Triplets<f64> {
+    let mut next = numbers(7);
+    let mut triplets = Triplets::new([side, side, 5]).unwrap();
+    for at in 0..ENTRIES {
+        let key = if at % 10 == 0 { numbers(at as u64 / 20)() } else { next() } as usize;
+        let value = match next() % 50 {
+            0 => f64::NAN,
+            1 => -0.0,
+            2 => f64::INFINITY,
+            rest => 0.1 * rest as f64 * 10f64.powi((next() % 9) as i32),
+        };
+        triplets.push(&[key % side, key / side % side, key % 5], value).unwrap();
+    }
+    triplets
+}
+
+fn bits<P: Pattern>(x: &Tensor<P, f64>) -> (Vec<Vec<usize>>, Vec<u64>) {
+    (x.iter().map(|(coords, _)| coords).collect(), x.values().iter().map(|value| value.to_bits()).collect())
+}
+
+/// Everything that may use threads, as one value to compare.
+fn outcome(side: usize) -> Vec<(Vec<Vec<usize>>, Vec<u64>)> {
+    let x = triplets(side).coalesce(Duplicates::Sum).unwrap();
+    let csr = x.to_csr().unwrap();
+    let as_float = |bool: bool| if bool { 1.0 } else { 0.0 };
+    let mut next = numbers(3);
+    let taken: Vec<i64> = (0..100_000).map(|_| next() as i64).collect();
+    let set: Vec<f64> = x.values().iter().copied().step_by(700).collect();
+    let upstream = CooTensor::full([side, 5], 0.3).unwrap();
+    let medians = x.nanmedian_with(1, NanmedianOptions { even: EvenCount::Mean }).unwrap();
+    let (values, positions) = csr.nanmedian_index(-1).unwrap();
+    let scattered = x.take_backward(&taken, &ndarray::Array1::from_elem(taken.len(), 0.1), TakeMode::Wrap).unwrap();
+    vec![
+        bits(&x.any([0, 2]).unwrap().map_values(as_float)),
+        bits(&csr.any(-1).unwrap().map_values(as_float)),
+        bits(&x.isin(&set).map_values(as_float)),
+        bits(&x.isfinite().map_values(as_float)),
+        bits(&medians),
+        bits(&values),
+        bits(&positions.map_values(|position| position as f64)),
+        bits(&x.nanmedian_stored(Axes::all()).unwrap()),
+        bits(&x.nanmedian_backward(&upstream, 0).unwrap()),
+        bits(&x.take(&taken, TakeMode::Wrap).unwrap()),
+        bits(&x.take_axis([3, 1, 1, 0], 2, TakeMode::Raise).unwrap()),
+        bits(&scattered),
+        bits(&x.permute_axes(&[2, 1, 0]).unwrap()),
+        bits(&x.map_values(f64::sqrt)),
+        bits(&x),
+    ]
+}
+
+/// Both where coordinates are packed and counted, and where they are packed and sorted.
+#[test]
+fn every_number_of_threads_gives_the_same_bits() {
+    for side in [90, 4000] {
+        let with_threads = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| outcome(side))
+        };
+        let one = with_threads(1);
+        for threads in [2, 3, 8] {
+            let many = with_threads(threads);
+            for (at, (one, many)) in one.iter().zip(&many).enumerate() {
+                assert!(one == many, "outcome {at} with side {side} differs between 1 and {threads} threads");
+            }
+        }
+    }
+}
