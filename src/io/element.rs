@@ -215,7 +215,7 @@ macro_rules! impl_complex {
                     b"-" => Some(-1.0),
                     text => part(text),
                 };
-                (!text.is_empty()).then_some(())?;
+                (im.is_some() || !re.is_empty()).then_some(())?;
                 Some(Complex::new(part(re)?, match im { None => 0.0, Some(b"") => 1.0, Some(im) => unit(im)? }))
             }
 
