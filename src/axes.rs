@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 ///
 /// Made from one integer, from an array or a slice of them, or by [`Axes::all`] and [`Axes::none`]; a negative
 /// number counts from the end. The functions that take axes accept anything that converts, so `x.any(-1)` and
-/// `x.any([0, -1])` read as they should. An empty list reduces nothing, as numpy's empty tuple does (Paddle's
+/// `x.any([0, -1])` read as they should; a `usize` is written `axis as isize`. An empty list reduces nothing, as numpy's empty tuple does (Paddle's
 /// empty list means all axes; say `Axes::all()`).
 ///
 /// # Examples
@@ -96,6 +96,12 @@ impl From<isize> for Axes {
 
 impl<const N: usize> From<[isize; N]> for Axes {
     fn from(axes: [isize; N]) -> Self {
+        Axes::from(axes.to_vec())
+    }
+}
+
+impl<const N: usize> From<&[isize; N]> for Axes {
+    fn from(axes: &[isize; N]) -> Self {
         Axes::from(axes.to_vec())
     }
 }

@@ -41,8 +41,12 @@
 //!
 //! # The operations
 //!
-//! Each is a function over tensors of both formats and `ndarray` arrays and views, and a method (of arrays through the
-//! [`prelude`]).
+//! Each is a function over tensors of both formats and (all but the stored-only median) `ndarray` arrays and views, and
+//! a method (of arrays through the [`prelude`]).
+//!
+//! What changes the form only is a method: [`to_dense`](Tensor::to_dense), `to_csr`, `to_coo`, `permute_axes`, `reshape`,
+//! [`cast`](Tensor::cast), [`prune`](Tensor::prune), [`map_values`](Tensor::map_values), and the conversions to and from
+//! sprs, Paddle's and PyTorch's layouts ([`PaddleCsr`], [`TorchCsr`]).
 //!
 //! | forward | backward |
 //! | --- | --- |
@@ -54,7 +58,8 @@
 //!
 //! # What holds everywhere
 //!
-//! - `f(x).to_dense() == f(x.to_dense())`, bit for bit, and nothing builds the dense array to get there.
+//! - `f(x).to_dense() == f(x.to_dense())`, bit for bit, and nothing builds the dense array to get there. The one exception
+//!   says so in its name: [`nanmedian_stored`] asks what is stored.
 //! - What a result stores depends on what its input stores, never on values; a stored zero stays.
 //! - A gradient of a sparse tensor has its pattern (shared), a fill of 0, and the element type of the upstream gradient.
 //! - The same bits at any number of threads.
@@ -82,6 +87,11 @@ mod pattern;
 mod shape;
 mod tensor;
 mod triplets;
+
+#[doc(no_inline)]
+pub use ndarray;
+#[doc(no_inline)]
+pub use num_complex;
 
 pub use axes::Axes;
 pub use convert::{PaddleCsr, TorchCsr};

@@ -143,6 +143,12 @@ impl<const N: usize> From<[usize; N]> for Shape {
     }
 }
 
+impl<const N: usize> From<&[usize; N]> for Shape {
+    fn from(lengths: &[usize; N]) -> Self {
+        Shape(Arc::from(&lengths[..]))
+    }
+}
+
 impl From<&[usize]> for Shape {
     fn from(lengths: &[usize]) -> Self {
         Shape(Arc::from(lengths))

@@ -78,9 +78,30 @@ impl<T: Element> Triplets<T, u32> {
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit `u32`; [`Triplets::with_index`] takes a wider type.
+    /// `AxisTooLong`: an axis does not fit `u32`; [`Triplets::new_with_index`] takes a wider type.
     pub fn new(shape: impl Into<Shape>) -> Result<Self> {
-        Self::with_index(shape)
+        Self::new_with_index(shape)
+    }
+
+    /// Triplets from one coordinate array an axis and one value an entry, in any order.
+    ///
+    /// # Errors
+    ///
+    /// - `AxisTooLong`: an axis does not fit `u32`; [`Triplets::from_arrays_with_index`] takes a wider type;
+    /// - `LengthMismatch`: the number of arrays is not the rank, or an array is not as long as the values;
+    /// - `IndexOutOfBounds`: a coordinate is not below the length of its axis.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::{Duplicates, Triplets};
+    ///
+    /// let triplets = Triplets::from_arrays([3, 2], vec![vec![2, 0, 2], vec![1, 1, 1]], vec![1.0, 2.0, 3.0])?;
+    /// assert_eq!(triplets.coalesce(Duplicates::Max)?.values(), [2.0, 3.0]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn from_arrays(shape: impl Into<Shape>, coords: Vec<Vec<u32>>, values: Vec<T>) -> Result<Self> {
+        Self::from_arrays_with_index(shape, coords, values)
     }
 }
 
@@ -94,26 +115,26 @@ impl<T: Element, I: Index> Triplets<T, I> {
     /// ```
     /// use lacuna::{Duplicates, Triplets};
     ///
-    /// let mut triplets = Triplets::<f64, u64>::with_index([1 << 40, 1 << 40])?;
+    /// let mut triplets = Triplets::<f64, u64>::new_with_index([1 << 40, 1 << 40])?;
     /// triplets.push(&[1 << 39, 7], 1.0)?;
     /// assert_eq!(triplets.coalesce(Duplicates::Sum)?.nnz(), 1);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
-    pub fn with_index(shape: impl Into<Shape>) -> Result<Self> {
+    pub fn new_with_index(shape: impl Into<Shape>) -> Result<Self> {
         let shape = shape.into();
         check_axes::<I>(&shape)?;
         let coords = vec![Vec::new(); shape.rank()];
         Ok(Triplets { shape, coords, values: Vec::new(), fill: T::ZERO })
     }
 
-    /// Triplets from one coordinate array an axis and one value an entry, in any order.
+    /// [`from_arrays`](Triplets::from_arrays) with coordinates of type `I`.
     ///
     /// # Errors
     ///
     /// - `AxisTooLong`: an axis does not fit `I`;
     /// - `LengthMismatch`: the number of arrays is not the rank, or an array is not as long as the values;
     /// - `IndexOutOfBounds`: a coordinate is not below the length of its axis.
-    pub fn from_arrays(shape: impl Into<Shape>, coords: Vec<Vec<I>>, values: Vec<T>) -> Result<Self> {
+    pub fn from_arrays_with_index(shape: impl Into<Shape>, coords: Vec<Vec<I>>, values: Vec<T>) -> Result<Self> {
         let shape = shape.into();
         check_axes::<I>(&shape)?;
         validate_length("the list of coordinate arrays", shape.rank(), coords.len())?;

@@ -133,7 +133,7 @@ fn gradients_reach_entries_of_shapes_without_a_dense_form() {
     });
 }
 
-// ---- the cases that the design documents ask for, by name ----
+// ---- the cases that other libraries get wrong, by name ----
 
 /// A pattern of ones and stored zeros that is different along every axis.
 fn sample(shape: &[usize]) -> Sparse<f64> {
@@ -307,7 +307,12 @@ fn csr_over_another_axis_names_the_call_that_works() {
     assert!(matches!(&error, Error::CsrAxes { axes, rank: 3, .. } if axes == &[0, 1]));
     assert!(error.to_string().ends_with("use x.to_coo().any(Axes::from([0, 1]).keep_dims())"), "{error}");
     let upstream = ArrayD::from_elem(IxDyn(&[3, 4]), 1.0);
-    assert!(x.any_backward(&upstream, 0).unwrap_err().to_string().contains("x.to_coo().any_backward("));
+    assert!(
+        x.any_backward(&upstream, 0).unwrap_err().to_string().contains("use x.to_coo().any_backward(&upstream, 0)")
+    );
+    // The calls that the two messages spell do compile, and work.
+    assert!(x.to_coo().any(Axes::from([0, 1]).keep_dims()).is_ok());
+    assert!(x.to_coo().any_backward(&upstream, 0).is_ok());
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn shapes_without_a_dense_form_are_answered_by_what_they_store() {
 for_all_types!(all_formats_equal_the_dense_result);
 for_real_types!(signed_tests_equal_the_dense_result);
 
-// ---- the cases that the design documents ask for, by name ----
+// ---- the cases that other libraries get wrong, by name ----
 
 /// The answers for the stored values and, last, for the fill: by COO, by CSR, and for the values by arrays.
 macro_rules! assert_answers {

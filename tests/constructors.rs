@@ -234,7 +234,7 @@ fn keys_do_not_wrap() {
 fn two_far_apart<I: Index>(shape: impl Into<Shape>) {
     let shape = shape.into();
     let last: Vec<usize> = shape.iter().map(|length| length - 1).collect();
-    let mut triplets = Triplets::<u8, I>::with_index(shape.clone()).unwrap();
+    let mut triplets = Triplets::<u8, I>::new_with_index(shape.clone()).unwrap();
     for (coords, value) in [(&last, 1), (&vec![0; shape.rank()], 2), (&last, 3)] {
         triplets.push(coords, value).unwrap();
     }
@@ -276,7 +276,7 @@ fn a_zero_length_axis_makes_vast_others_harmless() {
         let csr = CsrPattern::<u64>::empty(shape).unwrap();
         assert_eq!((csr.lanes(), csr.nnz()), (0, 0));
         assert_eq!(csr.to_coo(), CooPattern::empty(shape).unwrap());
-        let coo = Triplets::<f32, u64>::with_index(shape).unwrap().coalesce(Duplicates::Sum).unwrap();
+        let coo = Triplets::<f32, u64>::new_with_index(shape).unwrap().coalesce(Duplicates::Sum).unwrap();
         assert_eq!(coo.to_csr().unwrap().into_parts().0, csr);
         assert_eq!(coo.density(), 1.0);
     }
@@ -359,7 +359,7 @@ proptest! {
         stretch in prop::sample::select(vec![1u64, 1 << 14, 1 << 40]),
     ) {
         let shape = [(4 * stretch + 1) as usize; 2];
-        let mut triplets = Triplets::<i64, u64>::with_index(shape).unwrap();
+        let mut triplets = Triplets::<i64, u64>::new_with_index(shape).unwrap();
         let mut expected = std::collections::BTreeMap::new();
         for &(row, column, value) in &entries {
             let coords = vec![(row * stretch) as usize, (column * stretch) as usize];

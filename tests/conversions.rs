@@ -331,7 +331,8 @@ fn axes_that_are_no_permutation_are_refused() {
 
 #[test]
 fn vast_axes_permute_as_coordinates_and_not_as_lanes() {
-    let x = Triplets::<_, u64>::from_arrays([1 << 40, 3], vec![vec![1 << 39, 5], vec![0, 2]], vec![1, 2]).unwrap();
+    let x = Triplets::<_, u64>::from_arrays_with_index([1 << 40, 3], vec![vec![1 << 39, 5], vec![0, 2]], vec![1, 2])
+        .unwrap();
     let x = x.coalesce(Duplicates::Sum).unwrap();
     let transposed = x.permute_axes(&[1, 0]).unwrap();
     assert_eq!(transposed.entries(), [(vec![0, 1 << 39], 1), (vec![2, 5], 2)]);

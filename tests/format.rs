@@ -50,7 +50,7 @@ fn shapes_of_any_size_are_printed_at_once() {
     let start = Instant::now();
     let vast = CooPattern::<usize>::new([usize::MAX; 32], 1, vec![vec![7]; 32]).unwrap();
     assert!(format!("{vast}").contains("1 stored of more than 10^38\n[7, 7, 7"));
-    let coo = Triplets::<f64, u64>::with_index([1 << 40, 1 << 40]).unwrap().coalesce(Default::default()).unwrap();
+    let coo = Triplets::<f64, u64>::new_with_index([1 << 40, 1 << 40]).unwrap().coalesce(Default::default()).unwrap();
     assert_eq!(
         coo.to_string(),
         "CooTensor<f64, u64> [1099511627776, 1099511627776], 0 stored of 1208925819614629174706176, fill 0.0"

@@ -59,7 +59,7 @@ fn edges<T: FileElement>() -> Vec<T> {
 }
 
 fn matrix_of_edges<T: FileElement>() -> CooTensor<T, u64> {
-    let mut triplets = Triplets::<T, u64>::with_index([5, 9]).unwrap();
+    let mut triplets = Triplets::<T, u64>::new_with_index([5, 9]).unwrap();
     for (at, value) in edges::<T>().into_iter().enumerate() {
         triplets.push(&[at * 7 % 5, at * 5 % 9], value).unwrap();
     }
@@ -120,7 +120,7 @@ fn matrix_market_gives_back_every_type_in_its_field() {
 fn npz_gives_back_every_rank_and_fill() {
     let shapes: [&[usize]; 8] = [&[], &[0], &[5], &[3, 0], &[2, 3], &[2, 3, 2], &[1, 2, 0, 3], &[2, 1, 2, 1, 3]];
     for (shape, fill) in shapes.into_iter().flat_map(|shape| [0.0, -0.0, f64::NAN, 2.5].map(|fill| (shape, fill))) {
-        let mut triplets = Triplets::<f64, u64>::with_index(shape).unwrap().with_fill(fill);
+        let mut triplets = Triplets::<f64, u64>::new_with_index(shape).unwrap().with_fill(fill);
         if !shape.contains(&0) {
             triplets.push(&vec![0; shape.len()], 0.0).unwrap();
             triplets.push(&shape.iter().map(|length| length - 1).collect::<Vec<_>>(), -7.5).unwrap();

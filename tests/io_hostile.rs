@@ -26,7 +26,7 @@ fn refused(result: lacuna::Result<AnyTensor>) -> String {
 
 fn sample(format: FileFormat, of: Format, rank: usize) -> Vec<u8> {
     let mut triplets =
-        Triplets::<f64, u64>::with_index(vec![3; rank]).unwrap().with_fill(if rank == 2 { 0.0 } else { 1.5 });
+        Triplets::<f64, u64>::new_with_index(vec![3; rank]).unwrap().with_fill(if rank == 2 { 0.0 } else { 1.5 });
     triplets.push(&vec![0; rank], 75.25).unwrap();
     triplets.push(&vec![2; rank], -1e100).unwrap();
     let x = AnyTensor::from(triplets.coalesce(Duplicates::Sum).unwrap()).into_format(of).unwrap();

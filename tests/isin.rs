@@ -138,7 +138,7 @@ for_one_type_of_a_kind!(
     shapes_without_a_dense_form_are_answered_by_what_they_store
 );
 
-// ---- the cases that the design documents ask for, by name ----
+// ---- the cases that other libraries get wrong, by name ----
 
 /// What a type needs for the named cases: small numbers.
 trait Small: Both {

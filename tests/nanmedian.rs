@@ -485,7 +485,7 @@ fn csr_over_another_axis_names_the_call_that_works() {
 
 #[test]
 fn positions_that_cannot_be_counted_are_refused() {
-    let x = lacuna::Triplets::<f64, u64>::with_index([1 << 40, 1 << 40, 3]).unwrap();
+    let x = lacuna::Triplets::<f64, u64>::new_with_index([1 << 40, 1 << 40, 3]).unwrap();
     let x = x.coalesce(lacuna::Duplicates::Sum).unwrap();
     let error = x.nanmedian_index(Axes::all()).unwrap_err();
     assert_eq!(error, Error::Uncountable { what: "the position of a median" });
@@ -493,7 +493,7 @@ fn positions_that_cannot_be_counted_are_refused() {
     assert!(matches!(x.nanmedian_stored_index([0, 1]), Err(Error::Uncountable { .. })));
     assert!(x.nanmedian_index([0, 2]).is_ok());
     assert!(x.nanmedian(Axes::all()).is_ok());
-    let longest = lacuna::Triplets::<u8, u64>::with_index([usize::MAX]).unwrap();
+    let longest = lacuna::Triplets::<u8, u64>::new_with_index([usize::MAX]).unwrap();
     assert_eq!(longest.coalesce(lacuna::Duplicates::Sum).unwrap().nanmedian_index(0).unwrap().1.get(&[]).unwrap(), 0);
 }
 

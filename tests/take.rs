@@ -375,7 +375,7 @@ fn endless_shapes_are_taken_from_at_both_ends() {
     });
 }
 
-// ---- the cases that the design documents ask for, by name ----
+// ---- the cases that other libraries get wrong, by name ----
 
 /// Three modes on positions inside, from the end, and outside on both sides, of a tensor of six elements.
 fn three_modes_of<T: Both + Element>() {

@@ -27,7 +27,7 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     ///
     /// # Complexity
     ///
-    /// O(nnz · (rank + log nnz)); O(rank) where no axis moves.
+    /// O(nnz · (rank + log nnz)); O(nnz · rank) where the entries stay in order, which is when no axis moves.
     ///
     /// # Examples
     ///
@@ -35,13 +35,13 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     /// use lacuna::CooTensor;
     ///
     /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![5, 6], 0)?;
-    /// let transposed = x.permute_axes(&[1, 0])?;
+    /// let transposed = x.permute_axes([1, 0])?;
     /// assert_eq!(transposed.entries(), [(vec![0, 1], 6), (vec![2, 0], 5)]);
     /// assert_eq!(transposed.to_dense()?, x.to_dense()?.reversed_axes());
     /// # Ok::<(), lacuna::Error>(())
     /// ```
-    pub fn permute_axes(&self, axes: &[isize]) -> Result<Self> {
-        let axes = permutation(axes, self.rank())?;
+    pub fn permute_axes(&self, axes: impl AsRef<[isize]>) -> Result<Self> {
+        let axes = permutation(axes.as_ref(), self.rank())?;
         let shape: Shape = axes.iter().map(|&axis| self.shape()[axis]).collect();
         let coords: Vec<_> = axes.iter().map(|&axis| Arc::clone(&self.pattern().shared_coords()[axis])).collect();
         let order = sort::row_major_order(&crate::pattern::coords_as_slices(&coords), &shape, self.nnz());
@@ -199,13 +199,13 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// use lacuna::CsrTensor;
     ///
     /// let x = CsrTensor::new([2, 3], vec![0, 1, 2], vec![2, 0], vec![5, 6], 0)?;
-    /// let transposed = x.permute_axes(&[1, 0])?;
+    /// let transposed = x.permute_axes([1, 0])?;
     /// assert_eq!(transposed.offsets(), [0, 1, 1, 2]);
     /// assert_eq!(transposed.to_dense()?, x.to_dense()?.reversed_axes());
     /// # Ok::<(), lacuna::Error>(())
     /// ```
-    pub fn permute_axes(&self, axes: &[isize]) -> Result<Self> {
-        if permutation(axes, self.rank())?.is_sorted() {
+    pub fn permute_axes(&self, axes: impl AsRef<[isize]>) -> Result<Self> {
+        if permutation(axes.as_ref(), self.rank())?.is_sorted() {
             return Ok(self.clone());
         }
         let limit = default_limit(self.stored_bytes());

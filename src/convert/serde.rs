@@ -145,7 +145,7 @@ impl<T: Element + Serialize, I: Index + Serialize> Serialize for Triplets<T, I> 
 impl<'de, T: Element + Deserialize<'de>, I: Index + Deserialize<'de>> Deserialize<'de> for Triplets<T, I> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let TripletsFields { shape, coords, values, fill } = TripletsFields::deserialize(deserializer)?;
-        let triplets = Triplets::from_arrays(shape, coords, values).map_err(D::Error::custom)?;
+        let triplets = Triplets::from_arrays_with_index(shape, coords, values).map_err(D::Error::custom)?;
         Ok(triplets.with_fill(fill))
     }
 }

@@ -425,7 +425,7 @@ where
         check_axes::<I>(&shape)?;
         let rows = foreign_coords(matrix.row_inds(), 0, shape[0])?;
         let columns = foreign_coords(matrix.col_inds(), 1, shape[1])?;
-        Triplets::from_arrays(shape, vec![rows, columns], matrix.data().to_vec())
+        Triplets::from_arrays_with_index(shape, vec![rows, columns], matrix.data().to_vec())
     }
 }
 

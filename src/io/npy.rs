@@ -371,7 +371,7 @@ fn read_dense<T: FileElement>(
     if header.fortran_order {
         coords.reverse();
     }
-    let triplets = Triplets::from_arrays(header.shape.clone(), coords, values)?;
+    let triplets = Triplets::from_arrays_with_index(header.shape.clone(), coords, values)?;
     Ok(wrap(triplets.coalesce(options.duplicates)?))
 }
 

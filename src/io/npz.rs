@@ -405,7 +405,7 @@ fn read_tensor<T: FileElement>(
             wrap(Tensor::from_parts(pattern, values, fill)?)
         }
         Places::Coords(coords) => {
-            let triplets = Triplets::from_arrays(shape, coords, values).map_err(in_member("coords"))?;
+            let triplets = Triplets::from_arrays_with_index(shape, coords, values).map_err(in_member("coords"))?;
             wrap(triplets.with_fill(fill).coalesce(options.duplicates)?)
         }
     })

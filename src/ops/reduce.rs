@@ -64,6 +64,17 @@ impl Reduction {
         lengths.map(|(axis, &length)| if self.reduced.contains(&axis) { 1 } else { length }).collect()
     }
 
+    /// The call of `operation` over these axes, as a user writes it.
+    fn spelled_call(&self, operation: &str) -> String {
+        let axes = match (&self.reduced[..], self.keep_dims) {
+            ([axis], false) => axis.to_string(),
+            (axes, false) => format!("{axes:?}"),
+            (axes, true) => format!("Axes::from({axes:?}).keep_dims()"),
+        };
+        let upstream = if operation.ends_with("backward") { "&upstream, " } else { "" };
+        format!("{operation}({upstream}{axes})")
+    }
+
     /// The cell of the result that the position `coords` is reduced into.
     pub(crate) fn cell_of(&self, coords: &[usize], cell: &mut Vec<usize>) {
         cell.clear();
@@ -115,9 +126,8 @@ impl<I: Index> Reduce for CsrPattern<I> {
             return Ok((CsrPattern::from_lanes(shape, lanes, columns, limit)?, groups));
         }
         if reduction.reduced != [rank - 1] {
-            let (axes, keep) = (reduction.reduced.clone(), if reduction.keep_dims { ".keep_dims()" } else { "" });
-            let instead = format!("x.to_coo().{operation}(Axes::from({axes:?}){keep})");
-            return Err(Error::CsrAxes { operation, axes, rank, instead });
+            let instead = format!("x.to_coo().{}", reduction.spelled_call(operation));
+            return Err(Error::CsrAxes { operation, axes: reduction.reduced.clone(), rank, instead });
         }
         let lanes = self.offsets().windows(2).enumerate().filter(|(_, ends)| ends[0] < ends[1]).map(|(lane, _)| lane);
         let width = if reduction.keep_dims { 1 } else { self.shape()[rank - 2] };

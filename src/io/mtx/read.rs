@@ -119,7 +119,7 @@ impl<R: BufRead> Body<'_, R> {
         }
         entries.check_triangles()?;
         entries.mirror(self.banner.symmetry);
-        let triplets = Triplets::from_arrays(self.shape, entries.coords, entries.values)?;
+        let triplets = Triplets::from_arrays_with_index(self.shape, entries.coords, entries.values)?;
         let tensor = wrap(triplets.coalesce(self.options.duplicates)?);
         self.options.finish(tensor, Format::Coo, self.lines.bytes())
     }
