@@ -122,6 +122,10 @@ pub fn any<X: AnyOp>(x: &X, axes: impl Into<Axes>) -> Result<X::Output> {
 ///
 /// Gradients are handed on as they are.
 ///
+/// # Gradient
+///
+/// None: gradients of gradients are not here.
+///
 /// # Errors
 ///
 /// Those of [`any()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
@@ -134,12 +138,18 @@ pub fn any<X: AnyOp>(x: &X, axes: impl Into<Axes>) -> Result<X::Output> {
 ///
 /// ```
 /// use lacuna::{CooTensor, any_backward};
-/// use ndarray::arr1;
+/// use ndarray::{arr1, arr2};
 ///
 /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![0, 1, 2]], vec![0.0, 3.0, 4.0], 0.0)?;
-/// let dx = any_backward(&x, &arr1(&[0.5, -2.0]), 1)?;
+/// let upstream = arr1(&[0.5, -2.0]);
+/// let dx = any_backward(&x, &upstream, 1)?;
 /// assert_eq!(dx.values(), [0.5, -2.0, -2.0]);
 /// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = any_backward(&x.to_dense()?, &upstream, 1)?;
+/// assert_eq!(dense, arr2(&[[0.5, 0.5, 0.5], [-2.0, -2.0, -2.0]]).into_dyn());
+/// assert!(dx.entries().iter().all(|(at, gradient)| dense[at.as_slice()] == *gradient));
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///

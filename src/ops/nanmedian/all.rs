@@ -84,6 +84,16 @@ use crate::ops::upstream::Upstream;
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
+/// Where nothing but literals says what the elements are, one of them needs its type (`1.0_f64`): the type of a median
+/// follows from that of the elements. Without it rustc may say ``expected `f64`, found `!` ``:
+///
+/// ```
+/// # use lacuna::{CooTensor, nanmedian};
+/// let x = CooTensor::new([2], vec![vec![0]], vec![1.0_f64], 0.0)?;
+/// assert_eq!(nanmedian(&x, 0)?.get(&[])? + 1.0, 1.5);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
 /// Definition: [`numpy.nanmedian`](https://numpy.org/doc/stable/reference/generated/numpy.nanmedian.html).
 pub fn nanmedian<X: NanmedianOp>(x: &X, axes: impl Into<Axes>) -> Result<X::Output> {
     x.nanmedian(axes)
@@ -91,9 +101,31 @@ pub fn nanmedian<X: NanmedianOp>(x: &X, axes: impl Into<Axes>) -> Result<X::Outp
 
 /// [`nanmedian`], told what the median of an even number of values is.
 ///
+/// *y*<sub>k</sub> as in [`nanmedian`], or under `EvenCount::Lower` *y*<sub>k</sub> = *s*<sub>⌊(m−1)/2⌋</sub>.
+///
+/// # Shapes
+///
+/// Those of [`nanmedian`].
+///
+/// # Implicit values
+///
+/// Those of [`nanmedian`].
+///
+/// # NaN
+///
+/// As in [`nanmedian`]; the lower of −∞ and ∞ is −∞.
+///
+/// # Gradient
+///
+/// [`nanmedian_backward_with`], told the same.
+///
 /// # Errors
 ///
 /// Those of [`nanmedian`].
+///
+/// # Complexity
+///
+/// That of [`nanmedian`].
 ///
 /// # Examples
 ///
@@ -102,13 +134,17 @@ pub fn nanmedian<X: NanmedianOp>(x: &X, axes: impl Into<Axes>) -> Result<X::Outp
 ///
 /// let x = CooTensor::new([4], vec![vec![1, 2]], vec![-1i32, -5], 9)?;
 /// let lower = NanmedianOptions { even: EvenCount::Lower };
-/// assert_eq!(nanmedian_with(&x, 0, lower)?.get(&[])?, -1.0); // of -5, -1, 9, 9
+/// let median = nanmedian_with(&x, 0, lower)?;
+/// assert_eq!(median.get(&[])?, -1.0); // of -5, -1, 9, 9
+/// assert_eq!(median.to_dense()?, nanmedian_with(&x.to_dense()?, 0, lower)?);
+///
 /// assert_eq!(nanmedian_with(&x, 0, NanmedianOptions::default())?.get(&[])?, 4.0);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// `EvenCount::Mean` is [`numpy.nanmedian`](https://numpy.org/doc/stable/reference/generated/numpy.nanmedian.html),
-/// `EvenCount::Lower` is [`torch.nanmedian`](https://pytorch.org/docs/stable/generated/torch.nanmedian.html).
+/// Definition: `EvenCount::Mean` is
+/// [`numpy.nanmedian`](https://numpy.org/doc/stable/reference/generated/numpy.nanmedian.html), `EvenCount::Lower` is
+/// [`torch.nanmedian`](https://docs.pytorch.org/docs/stable/generated/torch.nanmedian.html).
 pub fn nanmedian_with<X: NanmedianOp>(x: &X, axes: impl Into<Axes>, options: NanmedianOptions) -> Result<X::Output> {
     x.nanmedian_with(axes, options)
 }
@@ -170,21 +206,53 @@ pub fn nanmedian_index<X: NanmedianOp>(x: &X, axes: impl Into<Axes>) -> Result<(
 /// [`nanmedian_index`], told what the median of an even number of values is; the position is always that of the lower
 /// one.
 ///
+/// *i*<sub>k</sub> as in [`nanmedian_index`], *y*<sub>k</sub> as in [`nanmedian_with`].
+///
+/// # Shapes
+///
+/// Those of [`nanmedian_index`].
+///
+/// # Implicit values
+///
+/// Those of [`nanmedian_index`].
+///
+/// # NaN
+///
+/// As in [`nanmedian_index`].
+///
+/// # Gradient
+///
+/// Positions have none; that of the medians is [`nanmedian_backward_with`], told the same.
+///
 /// # Errors
 ///
 /// Those of [`nanmedian_index`].
 ///
+/// # Complexity
+///
+/// That of [`nanmedian_index`].
+///
 /// # Examples
 ///
 /// ```
-/// use lacuna::{EvenCount, NanmedianOptions, nanmedian_index_with};
-/// use ndarray::arr1;
+/// use lacuna::{CooTensor, EvenCount, NanmedianOptions, nanmedian_index_with};
 ///
-/// let x = arr1(&[9.0, f64::NAN, 2.0]);
-/// let (median, position) = nanmedian_index_with(&x, 0, NanmedianOptions { even: EvenCount::Lower })?;
-/// assert_eq!((median[[]], position[[]]), (2.0, 2));
+/// // 9 NaN 2 . .
+/// let x = CooTensor::new([5], vec![vec![0, 1, 2]], vec![9.0, f64::NAN, 2.0], 0.0)?;
+/// let lower = NanmedianOptions { even: EvenCount::Lower };
+/// let (median, position) = nanmedian_index_with(&x, 0, lower)?;
+/// assert_eq!((median.get(&[])?, position.get(&[])?), (0.0, 3)); // of 0, 0, 2 and 9
+///
+/// let (dense_median, dense_position) = nanmedian_index_with(&x.to_dense()?, 0, lower)?;
+/// assert_eq!((median.to_dense()?, position.to_dense()?), (dense_median, dense_position));
+///
+/// let (mean, same) = nanmedian_index_with(&x, 0, NanmedianOptions::default())?;
+/// assert_eq!((mean.get(&[])?, same.get(&[])?), (1.0, 3));
 /// # Ok::<(), lacuna::Error>(())
 /// ```
+///
+/// Definition: this library's own, as that of [`nanmedian_index`]; the medians under `EvenCount::Lower` are those of
+/// [`torch.nanmedian`](https://docs.pytorch.org/docs/stable/generated/torch.nanmedian.html).
 pub fn nanmedian_index_with<X: NanmedianOp>(
     x: &X,
     axes: impl Into<Axes>,
@@ -215,13 +283,17 @@ pub fn nanmedian_index_with<X: NanmedianOp>(
 /// # Implicit values
 ///
 /// For a sparse `x` the result has its pattern (shared) and a fill of 0. Positions that are not stored count among the
-/// equal ones (2<sup>64</sup> − 1 at most), and their share is dropped. A cell where `upstream` stores nothing gives its fill; entries of `upstream`
-/// at cells that hold no entry of `x` go nowhere.
+/// equal ones (2<sup>64</sup> − 1 at most), and their share is dropped. A cell where `upstream` stores nothing gives
+/// its fill; entries of `upstream` at cells that hold no entry of `x` go nowhere.
 ///
 /// # NaN
 ///
 /// A NaN in `x` receives 0; a group without a number receives 0 everywhere, whatever its gradient. A share that is NaN
 /// is the canonical one.
+///
+/// # Gradient
+///
+/// None: gradients of gradients are not here.
 ///
 /// # Errors
 ///
@@ -270,31 +342,58 @@ pub fn nanmedian_backward<X: NanmedianOp, U: Upstream<Elem: Float>>(
 /// | --- | --- | --- |
 /// | `Spread` | `Mean` | half each, shared by all equal to the lower and by all equal to the upper middle value |
 /// | `Spread` | `Lower` | all of it, shared by all equal to the lower middle value |
-/// | `First` | `Mean` | half each, the elements at the ranks ⌊(m−1)/2⌋ and ⌊m/2⌋; all of it the one, where they are one |
+/// | `First` | `Mean` | half each, the elements at the ranks ⌊(m−1)/2⌋ and ⌊m/2⌋; all of it, where they are one |
 /// | `First` | `Lower` | all of it, the element at rank ⌊(m−1)/2⌋ |
 ///
 /// A rank of `First` counts from 0, by value and among equal ones by position. So the one that receives need not be
-/// the first of its equals: of four equal elements it is the second and the third. An element that receives and is not
-/// stored drops its share.
+/// the first of its equals: of four equal elements it is the second and the third.
+///
+/// # Shapes
+///
+/// Those of [`nanmedian_backward`].
+///
+/// # Implicit values
+///
+/// Those of [`nanmedian_backward`]. Under `First` an element that receives and is not stored drops its share.
+///
+/// # NaN
+///
+/// As in [`nanmedian_backward`].
+///
+/// # Gradient
+///
+/// None: gradients of gradients are not here.
 ///
 /// # Errors
 ///
 /// Those of [`nanmedian_backward`]; with `First` also `Uncountable` where a group has more than 2<sup>64</sup> − 1
 /// positions, whose order cannot be counted.
 ///
+/// # Complexity
+///
+/// That of [`nanmedian_backward`]; under `First` also the position of each entry that is equal to a middle value,
+/// O(rank), or O(log lanes) for CSR over all axes.
+///
 /// # Examples
 ///
 /// ```
 /// use lacuna::{CooTensor, MedianGradient, NanmedianBackwardOptions, nanmedian_backward_with};
-/// use ndarray::arr0;
+/// use ndarray::{arr0, arr1};
 ///
 /// // 3 . 0 5: by value and position 0 (not stored), 0 (stored), 3, 5
 /// let x = CooTensor::new([4], vec![vec![0, 2, 3]], vec![3, 0, 5], 0)?;
 /// let first = NanmedianBackwardOptions { rule: MedianGradient::First, ..Default::default() };
 /// let dx = nanmedian_backward_with(&x, &arr0(2.0), 0, first)?;
 /// assert_eq!(dx.values(), [1.0, 1.0, 0.0]);
+///
+/// // The dense gradient is the same at every stored position, and here 0 at the other one.
+/// let dense = nanmedian_backward_with(&x.to_dense()?, &arr0(2.0), 0, first)?;
+/// assert_eq!(dense, arr1(&[1.0, 0.0, 1.0, 0.0]).into_dyn());
+/// assert_eq!(dense, dx.to_dense()?);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
+///
+/// Source: this library's own rules; [`nanmedian_backward`] says how those of Paddle 3.3 relate to them.
 pub fn nanmedian_backward_with<X: NanmedianOp, U: Upstream<Elem: Float>>(
     x: &X,
     upstream: &U,

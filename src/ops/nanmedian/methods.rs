@@ -81,7 +81,7 @@ impl<P: Pattern, T: Real> Tensor<P, T> {
     ///
     /// # Errors
     ///
-    /// Those of [`nanmedian_backward`](crate::nanmedian_backward()).
+    /// Those of [`nanmedian_backward_with`](crate::nanmedian_backward_with()).
     pub fn nanmedian_backward_with<U: Upstream<Elem: Float>>(
         &self,
         upstream: &U,
@@ -94,7 +94,8 @@ impl<P: Pattern, T: Real> Tensor<P, T> {
         NanmedianOp::nanmedian_backward_with(self, upstream, axes, options)
     }
 
-    /// The median of the stored entries over axes without the NaNs: see [`nanmedian_stored`](crate::nanmedian_stored()).
+    /// The median of the stored entries over axes without the NaNs: see
+    /// [`nanmedian_stored`](crate::nanmedian_stored()).
     ///
     /// # Errors
     ///
@@ -122,7 +123,8 @@ impl<P: Pattern, T: Real> Tensor<P, T> {
         NanmedianStoredOp::nanmedian_stored_with(self, axes, options)
     }
 
-    /// The median of the stored entries and its position: see [`nanmedian_stored_index`](crate::nanmedian_stored_index()).
+    /// The median of the stored entries and its position: see
+    /// [`nanmedian_stored_index`](crate::nanmedian_stored_index()).
     ///
     /// # Errors
     ///
@@ -150,7 +152,8 @@ impl<P: Pattern, T: Real> Tensor<P, T> {
         NanmedianStoredOp::nanmedian_stored_index_with(self, axes, options)
     }
 
-    /// The gradient of the median of the stored entries: see [`nanmedian_stored_backward`](crate::nanmedian_stored_backward()).
+    /// The gradient of the median of the stored entries: see
+    /// [`nanmedian_stored_backward`](crate::nanmedian_stored_backward()).
     ///
     /// # Errors
     ///
@@ -170,7 +173,7 @@ impl<P: Pattern, T: Real> Tensor<P, T> {
     ///
     /// # Errors
     ///
-    /// Those of [`nanmedian_backward`](crate::nanmedian_backward()).
+    /// Those of [`nanmedian_backward_with`](crate::nanmedian_backward_with()).
     pub fn nanmedian_stored_backward_with<U: Upstream<Elem: Float>>(
         &self,
         upstream: &U,

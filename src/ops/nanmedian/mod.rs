@@ -110,7 +110,7 @@ pub trait NanmedianOp {
     ///
     /// # Errors
     ///
-    /// Those of [`nanmedian_backward`].
+    /// Those of [`nanmedian_backward_with`].
     fn nanmedian_backward_with<U: Upstream<Elem: Float>>(
         &self,
         upstream: &U,
@@ -175,7 +175,7 @@ pub trait NanmedianStoredOp: NanmedianOp {
     ///
     /// # Errors
     ///
-    /// Those of [`nanmedian_stored_backward`].
+    /// Those of [`nanmedian_stored_backward_with`].
     fn nanmedian_stored_backward_with<U: Upstream<Elem: Float>>(
         &self,
         upstream: &U,

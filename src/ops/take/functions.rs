@@ -176,6 +176,10 @@ pub fn take_axis<'a, X: TakeOp, J: Position>(
 ///
 /// A lone gradient is handed on bit for bit; a sum that is NaN is the canonical NaN.
 ///
+/// # Gradient
+///
+/// None: gradients of gradients are not here.
+///
 /// # Errors
 ///
 /// Those of [`take`]; `ShapeMismatch` where `upstream` has another shape than the forward result; and `SumOverflow`
@@ -233,6 +237,10 @@ pub fn take_backward<'a, X: TakeOp, J: Position, U: Upstream>(
 ///
 /// A lone gradient is handed on bit for bit; a sum that is NaN is the canonical NaN.
 ///
+/// # Gradient
+///
+/// None: gradients of gradients are not here.
+///
 /// # Errors
 ///
 /// Those of [`take_axis`]; `ShapeMismatch` where `upstream` has another shape than the forward result; and
@@ -256,6 +264,11 @@ pub fn take_backward<'a, X: TakeOp, J: Position, U: Upstream>(
 /// let dx = take_axis_backward(&x, [2, 1, 2], &upstream, -1, TakeMode::Raise)?;
 /// assert_eq!(dx.values(), [0.25, 0.0, 10.0]);
 /// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = take_axis_backward(&x.to_dense()?, [2, 1, 2], &upstream, -1, TakeMode::Raise)?;
+/// assert_eq!(dense, arr2(&[[0.0, 0.25, 1.5], [0.0, 4.0, 10.0]]).into_dyn());
+/// assert!(dx.entries().iter().all(|(at, gradient)| dense[at.as_slice()] == *gradient));
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
