@@ -1,0 +1,63 @@
+//! Triplets in any order, with repetitions, coalesced under every rule, against the reference.
+
+mod generators;
+mod reference;
+mod support;
+
+use generators::{Drawn, RawTriplets, triplets};
+use lacuna::{Duplicates, Error, Triplets};
+use reference::dense::Sparse;
+use reference::structure::{self, CoalesceFault};
+use support::*;
+
+const RULES: [(Duplicates, structure::Duplicates); 7] = [
+    (Duplicates::Sum, structure::Duplicates::Sum),
+    (Duplicates::First, structure::Duplicates::First),
+    (Duplicates::Last, structure::Duplicates::Last),
+    (Duplicates::Min, structure::Duplicates::Min),
+    (Duplicates::Max, structure::Duplicates::Max),
+    (Duplicates::LogicalOr, structure::Duplicates::LogicalOr),
+    (Duplicates::Error, structure::Duplicates::Error),
+];
+
+/// Whether the error is the one that the reference has, with its numbers.
+#[track_caller]
+fn assert_fault(error: Error, fault: CoalesceFault) {
+    match (error, fault) {
+        (Error::SumOverflow { coords, .. }, CoalesceFault::Overflow(expected)) => assert_eq!(coords, expected),
+        (Error::Duplicate { coords, first, second }, CoalesceFault::Repeated(expected)) => {
+            assert_eq!(coords, expected);
+            assert!(first < second);
+        }
+        (Error::NoOrder { .. }, CoalesceFault::NoOrder) => {}
+        (error, fault) => panic!("{error:?} is not {fault:?}"),
+    }
+}
+
+/// One by one and from arrays, to both formats, with any fill: the fill is never added.
+fn every_rule_agrees_with_the_reference<T: Both + Drawn>() {
+    check((triplets::<T>(), T::fills()), |(RawTriplets { shape, entries }, fill)| {
+        let mut pushed = Triplets::<T, u64>::new_with_index(shape.clone()).unwrap().with_fill(fill);
+        entries.iter().for_each(|(coords, value)| pushed.push(coords, *value).unwrap());
+        let axis = |axis: usize| entries.iter().map(|(coords, _)| coords[axis] as u64).collect();
+        let coords = (0..shape.len()).map(axis).collect();
+        let values = entries.iter().map(|(_, value)| *value).collect();
+        let arrays = Triplets::from_arrays_with_index(shape.clone(), coords, values).unwrap().with_fill(fill);
+        for (rule, reference_rule) in RULES {
+            match structure::coalesce(&entries, reference_rule) {
+                Ok(expected) => {
+                    let expected = Sparse::new(&shape, expected, fill);
+                    assert_entries(&pushed.clone().coalesce(rule).unwrap(), &expected);
+                    assert_entries(&arrays.clone().coalesce(rule).unwrap(), &expected);
+                    match arrays.clone().coalesce_csr(rule) {
+                        Ok(csr) => assert_entries(&csr, &expected),
+                        Err(error) => assert!(matches!(error, Error::TooLarge { .. }), "{error}"),
+                    }
+                }
+                Err(fault) => assert_fault(pushed.clone().coalesce(rule).unwrap_err(), fault),
+            }
+        }
+    });
+}
+
+for_all_types!(every_rule_agrees_with_the_reference);
