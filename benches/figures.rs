@@ -92,5 +92,5 @@ fn main() {
     measure("nanmedian_stored, all", || x.nanmedian_stored(Axes::all()));
     measure("take, 10^6 positions, wrap", || x.take(&taken, TakeMode::Wrap));
     measure("to_csr", || x.to_csr());
-    measure("permute_axes, 1 0", || x.permute_axes(&[1, 0]));
+    measure("permute_axes, 1 0", || x.permute_axes([1, 0]));
 }

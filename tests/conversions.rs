@@ -304,12 +304,12 @@ fn equality_is_of_what_is_stored() {
 #[test]
 fn axes_that_do_not_move_entries_share_their_arrays() {
     let x = CooTensor::new([1, 3, 1, 4], vec![vec![0, 0], vec![0, 2], vec![0, 0], vec![3, 1]], vec![1, 2], 0).unwrap();
-    let y = x.permute_axes(&[1, 3, 0, 2]).unwrap();
+    let y = x.permute_axes([1, 3, 0, 2]).unwrap();
     assert_eq!(*y.shape(), [3, 4, 1, 1]);
     assert!(std::ptr::eq(y.coords(0), x.coords(1)) && std::ptr::eq(y.coords(1), x.coords(3)));
-    assert!(x.permute_axes(&[0, 1, -2, -1]).unwrap().shares_pattern_with(&x));
+    assert!(x.permute_axes([0, 1, -2, -1]).unwrap().shares_pattern_with(&x));
     let csr = x.to_csr().unwrap();
-    assert!(csr.permute_axes(&[0, 1, 2, 3]).unwrap().shares_pattern_with(&csr));
+    assert!(csr.permute_axes([0, 1, 2, 3]).unwrap().shares_pattern_with(&csr));
 }
 
 #[test]
@@ -326,7 +326,7 @@ fn axes_that_are_no_permutation_are_refused() {
         assert_eq!(x.permute_axes(axes).unwrap_err(), error);
         assert_eq!(csr.permute_axes(axes).unwrap_err(), error);
     }
-    assert!(CooTensor::full([], 0).unwrap().permute_axes(&[]).is_ok());
+    assert!(CooTensor::full([], 0).unwrap().permute_axes([]).is_ok());
 }
 
 #[test]
@@ -334,10 +334,10 @@ fn vast_axes_permute_as_coordinates_and_not_as_lanes() {
     let x = Triplets::<_, u64>::from_arrays_with_index([1 << 40, 3], vec![vec![1 << 39, 5], vec![0, 2]], vec![1, 2])
         .unwrap();
     let x = x.coalesce(Duplicates::Sum).unwrap();
-    let transposed = x.permute_axes(&[1, 0]).unwrap();
+    let transposed = x.permute_axes([1, 0]).unwrap();
     assert_eq!(transposed.entries(), [(vec![0, 1 << 39], 1), (vec![2, 5], 2)]);
     let csr = transposed.to_csr().unwrap();
-    assert!(matches!(csr.permute_axes(&[1, 0]), Err(Error::TooLarge { .. })));
+    assert!(matches!(csr.permute_axes([1, 0]), Err(Error::TooLarge { .. })));
     assert!(matches!(csr.reshape([1 << 40, 3]), Err(Error::TooLarge { .. })));
     assert!(matches!(csr.reshape_with_limit([1 << 20, 3 << 20], 1 << 20), Err(Error::TooLarge { .. })));
     assert_eq!(csr.reshape_with_limit([1 << 20, 3 << 20], 1 << 24).unwrap().nnz(), 2);

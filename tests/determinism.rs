@@ -60,7 +60,7 @@ fn outcome(side: usize) -> Vec<(Vec<Vec<usize>>, Vec<u64>)> {
         bits(&x.take(&taken, TakeMode::Wrap).unwrap()),
         bits(&x.take_axis([3, 1, 1, 0], 2, TakeMode::Raise).unwrap()),
         bits(&scattered),
-        bits(&x.permute_axes(&[2, 1, 0]).unwrap()),
+        bits(&x.permute_axes([2, 1, 0]).unwrap()),
         bits(&x.map_values(f64::sqrt)),
         bits(&x),
     ]

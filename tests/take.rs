@@ -729,7 +729,7 @@ fn results_out_of_proportion_are_refused() {
     assert!(entry_bytes(rows.take_axis(&often, 0, TakeMode::Raise).unwrap_err()) >= 9);
     let lanes = rows.to_csr().unwrap();
     assert!(entry_bytes(lanes.take_axis(&often, 0, TakeMode::Raise).unwrap_err()) >= 9);
-    let column = rows.permute_axes(&[1, 0]).unwrap();
+    let column = rows.permute_axes([1, 0]).unwrap();
     assert!(entry_bytes(column.take_axis(&often, 1, TakeMode::Raise).unwrap_err()) >= 9);
     assert!(entry_bytes(column.to_csr().unwrap().take_axis(&often, 1, TakeMode::Raise).unwrap_err()) >= 9);
     assert!(entry_bytes(rows.to_dense().unwrap().take_axis(&often, 0, TakeMode::Raise).unwrap_err()) >= 1);

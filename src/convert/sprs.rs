@@ -226,7 +226,7 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
         I: SpIndex,
     {
         let size = matrix_shape(self.shape(), self.fill())?;
-        by_columns(size, self.permute_axes(&[1, 0])?.into_csr()?)
+        by_columns(size, self.permute_axes([1, 0])?.into_csr()?)
     }
 }
 
@@ -332,7 +332,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         I: SpIndex,
     {
         let size = matrix_shape(self.shape(), self.fill())?;
-        by_columns(size, self.permute_axes(&[1, 0])?)
+        by_columns(size, self.permute_axes([1, 0])?)
     }
 }
 
@@ -347,7 +347,7 @@ where
 
     /// Arrays that have the types of the tensor already are moved.
     fn try_from(matrix: CsMatI<T, J, Iptr>) -> Result<Self> {
-        if matrix.is_csr() { outer_first(matrix) } else { outer_first(matrix)?.permute_axes(&[1, 0]) }
+        if matrix.is_csr() { outer_first(matrix) } else { outer_first(matrix)?.permute_axes([1, 0]) }
     }
 }
 
@@ -364,7 +364,7 @@ where
     fn try_from(matrix: CsMatI<T, J, Iptr>) -> Result<Self> {
         let transposed = matrix.is_csc();
         let tensor = outer_first(matrix)?.into_coo();
-        if transposed { tensor.permute_axes(&[1, 0]) } else { Ok(tensor) }
+        if transposed { tensor.permute_axes([1, 0]) } else { Ok(tensor) }
     }
 }
 
