@@ -148,8 +148,8 @@ fn a_matrix_market_file_says_which_line_is_wrong() {
             &format!("{coordinate}3 3 1\n1 18446744073709551617 1\n"),
             "line 3: column 18446744073709551617 is out of bounds",
         ),
-        (&format!("{coordinate}3 3 1\n1 1 one\n"), "line 3: the value `one` does not fit float64"),
-        (&format!("{coordinate}3 3 1\n1 1 0x10\n"), "line 3: the value `0x10` does not fit float64"),
+        (&format!("{coordinate}3 3 1\n1 1 one\n"), "line 3: `one` is not a float64"),
+        (&format!("{coordinate}3 3 1\n1 1 0x10\n"), "line 3: `0x10` is not a float64"),
         (
             "%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 1.5\n",
             "line 3: the value `1.5` does not fit int64",

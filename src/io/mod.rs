@@ -135,7 +135,9 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyTensor> 
     match FileFormat::from_path(&path).or(FileFormat::from_first_bytes(reader.fill_buf()?)) {
         Some(FileFormat::Npz) => npz::read(reader, options),
         Some(format) => read_buffered(reader, format, options),
-        None => Err(unknown_format()),
+        None => {
+            Err(unknown_format("neither the extension nor the first bytes tell it; name it with --from, read_from"))
+        }
     }
 }
 
@@ -160,13 +162,10 @@ fn read_buffered(mut reader: impl BufRead, format: FileFormat, options: &ReadOpt
     }
 }
 
-/// The error for a file whose format nothing tells.
-fn unknown_format() -> Error {
+/// The error for a file whose format is unknown: `message`, with the extensions that are known.
+fn unknown_format(message: &str) -> Error {
     let names = FileFormat::ALL.map(FileFormat::name).join(", .");
-    Error::Format {
-        place: "the format".into(),
-        message: format!("neither the extension (.{names}) nor the first bytes tell it; name it (--from, --to)"),
-    }
+    Error::Format { place: "the format".into(), message: format!("{message} (known are .{names})") }
 }
 
 /// Writes a tensor to the file at `path`, in the format that its extension names; all or nothing.
@@ -180,7 +179,8 @@ fn unknown_format() -> Error {
 ///
 /// An error leaves no file behind, and one that was there as it was.
 pub fn write(path: impl AsRef<Path>, tensor: &AnyTensor, options: &WriteOptions) -> Result<()> {
-    let format = FileFormat::from_path(&path).ok_or_else(unknown_format)?;
+    let format = FileFormat::from_path(&path)
+        .ok_or_else(|| unknown_format("the extension names none; name it with write_to"))?;
     save(path, |file| write_to(file, format, tensor, options))
 }
 

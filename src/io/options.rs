@@ -44,7 +44,8 @@ pub struct ReadOptions {
     /// What becomes of entries that the file repeats: summed by default.
     pub duplicates: Duplicates,
     /// The bytes that compressed input may inflate to, and that a tensor may take in memory. By default the larger of
-    /// 64 MiB and 64 times the file for the first, 64 MiB and 16 bytes for each byte read for the second.
+    /// 64 MiB and 64 times the file for the first, and for the second, where a header could claim more than the file
+    /// holds, 64 MiB and 16 bytes for each byte read.
     pub max_memory: Option<u64>,
 }
 
@@ -93,7 +94,23 @@ impl ReadOptions {
             Some(text) => with_fill(tensor, text)?,
             None => tensor,
         };
-        let limit = self.tensor_limit(bytes);
+        let tensor = self.formatted(tensor, own_format, self.tensor_limit(bytes))?;
+        self.check_memory("the tensor", tensor.stored_bytes() as u128)?;
+        Ok(tensor)
+    }
+
+    /// Refuses what takes more memory than was asked for, if a limit was.
+    pub(crate) fn check_memory(&self, what: &'static str, bytes: u128) -> Result<()> {
+        match self.max_memory {
+            Some(limit) if bytes > u128::from(limit) => {
+                Err(Error::TooLarge { what, bytes, limit, instead: "raise --max-memory (ReadOptions::max_memory)" })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The tensor in the format asked for, or else in the file's own.
+    fn formatted(&self, tensor: AnyTensor, own_format: Format, limit: u64) -> Result<AnyTensor> {
         match self.format {
             Some(format) => tensor.into_format_with_limit(format, limit),
             None if own_format == Format::Csr && offsets_fit(&tensor, limit) => {

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use lacuna::io::{FileFormat, Format, parse_number};
-use lacuna::{Axes, DType, Duplicates, EvenCount, Shape, TakeMode};
+use lacuna::{Axes, DType, Duplicates, Element, EvenCount, Shape, TakeMode, dispatch_dtype};
 
 /// Sparse tensors on the command line: questions asked of a file, without building its dense form.
 ///
@@ -19,14 +19,14 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Tell what a file holds
+    /// Show what a file holds
     #[command(after_help = "Example: lacuna info tests/data/karate.mtx")]
     Info(InfoArgs),
     /// Write a tensor in another file format
     #[command(after_help = "Example: lacuna convert tests/data/karate.mtx karate.npz")]
     Convert(ConvertArgs),
     /// Whether any element is not zero, over axes
-    #[command(after_help = "Example: lacuna any tests/data/mauna_loa_co2.mtx --axis 0")]
+    #[command(after_help = "Example: lacuna any tests/data/titanic.npz --axis 3")]
     Any(ReduceArgs),
     /// Which elements are members of a set
     #[command(after_help = "Example: lacuna isin tests/data/titanic.npz --values 0,13,14")]
@@ -38,30 +38,41 @@ pub(crate) enum Verb {
     #[command(after_help = "Example: lacuna nanmedian tests/data/mauna_loa_co2.mtx --axis 1 --stored-only")]
     Nanmedian(NanmedianArgs),
     /// Which elements are +inf
+    #[command(after_help = "Example: lacuna isposinf tests/data/mauna_loa_co2_monthly.npz")]
     Isposinf(ElementwiseArgs),
     /// Which elements are -inf
+    #[command(after_help = "Example: lacuna isneginf tests/data/mauna_loa_co2_monthly.npz")]
     Isneginf(ElementwiseArgs),
     /// Which elements are infinite
+    #[command(after_help = "Example: lacuna isinf tests/data/mauna_loa_co2_monthly.npz")]
     Isinf(ElementwiseArgs),
     /// Which elements are NaN
     #[command(after_help = "Example: lacuna isnan tests/data/mauna_loa_co2.mtx -o missing.npz")]
     Isnan(ElementwiseArgs),
     /// Which elements are neither NaN nor infinite
+    #[command(after_help = "Example: lacuna isfinite tests/data/mauna_loa_co2.mtx")]
     Isfinite(ElementwiseArgs),
     /// Which elements have no imaginary part
+    #[command(after_help = "Example: lacuna isreal tests/data/pauli_sum.mtx")]
     Isreal(ElementwiseArgs),
     /// The gradient of the input, from that of the output
-    #[command(subcommand, after_help = "Example: lacuna backward any x.npz --axis 1 --grad g.npy -o dx.npz")]
+    #[command(subcommand, after_help = "Example: lacuna backward any --help")]
     Backward(BackwardVerb),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BackwardVerb {
     /// The surrogate gradient of `any`
+    #[command(after_help = "Example: lacuna nanmedian tests/data/titanic.npz --axis 3 -o g.npz\n         \
+                      lacuna backward any tests/data/titanic.npz --axis 3 --grad g.npz")]
     Any(Backward<Reduce>),
     /// The gradient of `take`
+    #[command(after_help = "Example: lacuna take tests/data/karate.mtx --axis 0 --indices 0,-1 -o g.npz\n         \
+                      lacuna backward take tests/data/karate.mtx --axis 0 --indices 0,-1 --grad g.npz")]
     Take(Backward<Take>),
     /// The gradient of `nanmedian`
+    #[command(after_help = "Example: lacuna nanmedian tests/data/mauna_loa_co2.mtx --axis 1 -o g.npz\n         \
+                      lacuna backward nanmedian tests/data/mauna_loa_co2.mtx --axis 1 --grad g.npz")]
     Nanmedian(Backward<Nanmedian>),
 }
 
@@ -80,8 +91,7 @@ pub(crate) struct Reading {
     /// The format to work on [default: the file's own, coo where it does not say]
     #[arg(long, value_parser = parse_format, value_name = "coo|csr")]
     pub(crate) format: Option<Format>,
-    /// The element type, by its numpy name; a checked conversion
-    #[arg(long, value_parser = parse_dtype, value_name = "NAME")]
+    #[arg(long, value_parser = parse_dtype, value_name = "NAME", help = dtype_help())]
     pub(crate) dtype: Option<DType>,
     /// What a gap means in .mtx; which value is left unstored of .npy [default: 0]
     #[arg(long, value_parser = parse_fill, allow_hyphen_values = true, value_name = "V")]
@@ -116,7 +126,7 @@ pub(crate) struct Telling {
     /// The format of the file written, where its extension does not tell
     #[arg(long, value_parser = parse_file_format, value_name = "mtx|npy|npz")]
     pub(crate) to: Option<FileFormat>,
-    /// Tell the result as a JSON object
+    /// Print the summary as a JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -125,7 +135,7 @@ pub(crate) struct Telling {
 pub(crate) struct InfoArgs {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Tell it as a JSON object
+    /// Print what it holds as a JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -199,17 +209,18 @@ pub(crate) struct NanmedianArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("set").required(true))]
 pub(crate) struct IsinArgs {
     #[command(flatten)]
     pub(crate) input: Input,
     /// The members of the set, in the tensor's element type; '' is the empty set
     #[arg(long, value_parser = parse_values, allow_hyphen_values = true, value_name = "V,V,…",
-          required_unless_present = "values_from", conflicts_with = "values_from")]
+          group = "set")]
     pub(crate) values: Option<Values>,
     /// A file whose elements are the members; compared by exact value
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", group = "set")]
     pub(crate) values_from: Option<PathBuf>,
-    /// Which elements are no members
+    /// Which elements are not members
     #[arg(long)]
     pub(crate) invert: bool,
     #[command(flatten)]
@@ -218,13 +229,14 @@ pub(crate) struct IsinArgs {
 
 /// What is taken.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("positions").required(true))]
 pub(crate) struct Take {
     /// The positions; negative ones count from the end
     #[arg(long, value_parser = parse_indices, allow_hyphen_values = true, value_name = "I,I,…",
-          required_unless_present = "indices_from", conflicts_with = "indices_from")]
+          group = "positions")]
     pub(crate) indices: Option<Indices>,
     /// A file of integers, whose shape the result has
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", group = "positions")]
     pub(crate) indices_from: Option<PathBuf>,
     /// What becomes of a position that does not exist
     #[arg(long, value_enum, default_value_t = ModeArg::Raise)]
@@ -326,7 +338,7 @@ impl From<ModeArg> for TakeMode {
 type Parsed<T> = Result<T, String>;
 
 /// Refuses a word that is an option, where a value that may start with a minus is expected.
-fn not_an_option(word: &str) -> Parsed<&str> {
+pub(crate) fn not_an_option(word: &str) -> Parsed<&str> {
     if word.starts_with("--") || word.starts_with("-o") {
         return Err(format!(
             "`{word}` is an option; the value before it is missing (a value may start with one minus: -1)"
@@ -379,8 +391,18 @@ fn parse_shape(text: &str) -> Parsed<Shape> {
     split_list(text)?.map(length).collect()
 }
 
+/// The element types that this build has.
+fn dtype_names() -> String {
+    let names = |dtype: &DType| dispatch_dtype!(*dtype, T => Some(<T as Element>::DTYPE.name()), else => None);
+    DType::ALL.iter().filter_map(names).collect::<Vec<_>>().join(", ")
+}
+
+fn dtype_help() -> String {
+    format!("The element type; a checked conversion: {}", dtype_names())
+}
+
 fn parse_dtype(name: &str) -> Parsed<DType> {
-    DType::from_name(name).ok_or_else(|| format!("one of {}", DType::ALL.map(DType::name).join(", ")))
+    DType::from_name(name).ok_or_else(|| format!("one of {}", dtype_names()))
 }
 
 fn parse_format(name: &str) -> Parsed<Format> {

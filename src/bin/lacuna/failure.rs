@@ -1,11 +1,21 @@
 //! What ends a run early: one sentence on stderr, and the exit status.
 
 use std::fmt::Display;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write, stderr};
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::CommandFactory;
+use clap::error::ErrorKind as UsageKind;
 use lacuna::Error;
+
+use crate::args::Cli;
+use crate::usage::is_stream;
+
+/// Says a sentence on stderr, if anybody can hear it.
+pub(crate) fn say(sentence: impl Display) {
+    let _ = writeln!(stderr(), "lacuna: {sentence}");
+}
 
 /// Why a run ended early.
 #[derive(Debug)]
@@ -14,14 +24,23 @@ pub(crate) enum Failure {
     Silent,
     /// One sentence.
     Told(String),
+    /// Wrong usage, in one sentence.
+    Usage(String),
 }
 
 impl Failure {
-    /// A failure in a file: `-` stands for a standard stream.
+    /// A failure in a file that is read: `-` is stdin.
     pub(crate) fn of_file(path: &Path, error: impl Display) -> Self {
-        match path.to_str() {
-            Some("-") => Failure::Told(format!("standard stream: {error}")),
-            _ => Failure::Told(format!("{}: {error}", path.display())),
+        let name = if is_stream(path) { Path::new("stdin") } else { path };
+        Failure::Told(format!("{}: {error}", name.display()))
+    }
+
+    /// A failure in a file that is written: `-` is stdout.
+    pub(crate) fn of_target(path: &Path, error: impl Into<Error>) -> Self {
+        let name = if is_stream(path) { Path::new("stdout") } else { path };
+        match error.into() {
+            Error::Io { kind: ErrorKind::BrokenPipe, .. } => Failure::Silent,
+            error => Failure::Told(format!("{}: {error}", name.display())),
         }
     }
 
@@ -30,24 +49,13 @@ impl Failure {
         match self {
             Failure::Silent => ExitCode::SUCCESS,
             Failure::Told(sentence) => {
-                eprintln!("lacuna: {sentence}");
+                say(sentence);
                 ExitCode::FAILURE
             }
+            Failure::Usage(sentence) => {
+                let _ = Cli::command().error(UsageKind::ValueValidation, sentence).print();
+                ExitCode::from(2)
+            }
         }
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::Io { kind: ErrorKind::BrokenPipe, .. } => Failure::Silent,
-            error => Failure::Told(error.to_string()),
-        }
-    }
-}
-
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Self {
-        Error::from(error).into()
     }
 }

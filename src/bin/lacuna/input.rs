@@ -1,12 +1,14 @@
 //! Reading: files and stdin, with the options that every verb has.
 
-use std::io::{BufRead, BufReader, Read};
+use std::fs::File;
+use std::io::BufRead;
 use std::path::Path;
 
 use lacuna::io::{self, AnyTensor, FileFormat, ReadOptions};
 
 use crate::args::{Input, Reading};
 use crate::failure::Failure;
+use crate::usage::is_stream;
 
 impl Reading {
     pub(crate) fn options(&self) -> ReadOptions {
@@ -37,26 +39,22 @@ impl Input {
 
 /// Reads a file, or stdin for `-`; errors name it.
 fn read(path: &Path, from: Option<FileFormat>, options: &ReadOptions) -> Result<AnyTensor, Failure> {
-    let tensor = match (path.to_str(), from) {
-        (Some("-"), from) => read_stream(std::io::stdin().lock(), from, options),
-        (_, None) => io::read(path, options),
-        (_, from) => std::fs::File::open(path).map_err(Into::into).and_then(|file| read_stream(file, from, options)),
+    if is_stream(path) {
+        return read_stdin(path, from, options);
+    }
+    let tensor = match from {
+        None => io::read(path, options),
+        Some(from) => File::open(path).map_err(Into::into).and_then(|file| io::read_from(file, from, options)),
     };
     tensor.map_err(|error| Failure::of_file(path, error))
 }
 
-/// Reads a stream in the format named, or in the one that its first bytes tell.
-fn read_stream(stream: impl Read, from: Option<FileFormat>, options: &ReadOptions) -> lacuna::Result<AnyTensor> {
-    let mut stream = BufReader::new(stream);
-    let format = match from {
-        Some(format) => Some(format),
-        None => FileFormat::from_first_bytes(stream.fill_buf()?),
+/// Reads stdin in the format named, or in the one that its first bytes tell.
+fn read_stdin(path: &Path, from: Option<FileFormat>, options: &ReadOptions) -> Result<AnyTensor, Failure> {
+    let mut stdin = std::io::stdin().lock();
+    let told = stdin.fill_buf().map(FileFormat::from_first_bytes).map_err(|error| Failure::of_file(path, error))?;
+    let Some(format) = from.or(told) else {
+        return Err(Failure::of_file(path, "its first bytes tell no format; name it with --from"));
     };
-    let Some(format) = format else {
-        return Err(lacuna::Error::Format {
-            place: "the first bytes".into(),
-            message: "tell no format; name it with --from mtx, npy or npz".into(),
-        });
-    };
-    io::read_from(stream, format, options)
+    io::read_from(stdin, format, options).map_err(|error| Failure::of_file(path, error))
 }

@@ -7,15 +7,25 @@ mod input;
 mod output;
 mod sets;
 mod summary;
+mod usage;
 mod verbs;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
+use crate::failure::Failure;
+
 fn main() -> ExitCode {
-    match verbs::run(args::Cli::parse()) {
+    match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
+}
+
+fn run() -> Result<(), Failure> {
+    usage::check_words(std::env::args_os()).map_err(Failure::Usage)?;
+    let cli = args::Cli::parse();
+    usage::check_files(&cli.verb).map_err(Failure::Usage)?;
+    verbs::run(&cli)
 }

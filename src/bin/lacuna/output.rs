@@ -3,12 +3,12 @@
 use std::io::{Write, stderr, stdout};
 use std::path::Path;
 
-use lacuna::Error;
 use lacuna::io::{self, AnyTensor, FileFormat, WriteOptions};
 
 use crate::args::{Output, Telling};
 use crate::failure::Failure;
 use crate::summary::Summary;
+use crate::usage::is_stream;
 
 impl Output {
     /// Writes the result if a file is named, and tells it.
@@ -16,7 +16,7 @@ impl Output {
         if let Some(path) = &self.output {
             write(path, &self.telling, result, max_memory)?;
         }
-        let to_stderr = self.output.as_deref() == Some(Path::new("-"));
+        let to_stderr = self.output.as_deref().is_some_and(is_stream);
         tell(&Summary::new(result, false), self.telling.json, to_stderr)
     }
 }
@@ -30,16 +30,12 @@ pub(crate) fn write(
 ) -> Result<(), Failure> {
     let mut options = WriteOptions::default();
     options.max_memory = max_memory;
-    let written = match (path.to_str() == Some("-"), telling.to) {
-        (false, None) => io::write(path, tensor, &options),
-        (false, Some(to)) => io::save(path, |file| io::write_to(file, to, tensor, &options)),
-        (true, Some(to)) => write_stdout(to, tensor, &options),
-        (true, None) => Err(Error::Format { place: "stdout".into(), message: "name its format with --to".into() }),
+    let written = match telling.to {
+        None => io::write(path, tensor, &options),
+        Some(to) if is_stream(path) => write_stdout(to, tensor, &options),
+        Some(to) => io::save(path, |file| io::write_to(file, to, tensor, &options)),
     };
-    match written {
-        Err(Error::Io { kind: std::io::ErrorKind::BrokenPipe, .. }) => Err(Failure::Silent),
-        written => written.map_err(|error| Failure::of_file(path, error)),
-    }
+    written.map_err(|error| Failure::of_target(path, error))
 }
 
 /// Writes to stdout what has been written in memory without an error: nothing partial comes out.
@@ -54,10 +50,9 @@ fn write_stdout(to: FileFormat, tensor: &AnyTensor, options: &WriteOptions) -> l
 /// Prints a summary as text or as JSON.
 pub(crate) fn tell(summary: &Summary<'_>, json: bool, to_stderr: bool) -> Result<(), Failure> {
     let text = if json { format!("{}\n", summary.json()) } else { summary.text() };
-    if to_stderr {
-        stderr().lock().write_all(text.as_bytes())?;
-    } else {
-        stdout().lock().write_all(text.as_bytes())?;
-    }
-    Ok(())
+    let (name, told) = match to_stderr {
+        true => ("stderr", stderr().lock().write_all(text.as_bytes())),
+        false => ("stdout", stdout().lock().write_all(text.as_bytes())),
+    };
+    told.map_err(|error| Failure::of_target(Path::new(name), error))
 }

@@ -5,6 +5,8 @@ use lacuna::{Element, Number, Pattern, Tensor, dispatch};
 use ndarray::ArrayD;
 use num_complex::Complex;
 
+use crate::failure::say;
+
 /// What `--values` or `--values-from` name.
 pub(crate) enum Set<'a> {
     /// Words, each a number.
@@ -29,7 +31,7 @@ fn member_of_word<T: FileElement>(word: &str) -> Option<T> {
     let parsed = T::parse(word).or_else(|| T::from_number(parse_number(word)?));
     let member = parsed.filter(|member| !(finite && member.isinf()));
     if member.is_none() {
-        eprintln!("lacuna: {word} is no value of type {}, so it is never a member", T::DTYPE);
+        say(format_args!("{word} is no value of type {}, so it is never a member", T::DTYPE));
     }
     member
 }
@@ -50,7 +52,7 @@ fn members_of_numbers<T: Element>(numbers: &[Number]) -> Vec<T> {
     let comparable = numbers.len() - numbers.iter().filter(is_nan).count();
     if members.len() < comparable {
         let left_out = comparable - members.len();
-        eprintln!("lacuna: {left_out} of the values are no values of type {}, so they are never members", T::DTYPE);
+        say(format_args!("{left_out} of the values are no values of type {}, so they are never members", T::DTYPE));
     }
     members
 }

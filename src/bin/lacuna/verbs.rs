@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::output::{tell, write};
 use crate::sets::{Set, numbers, positions};
 use crate::summary::Summary;
+use crate::usage::is_stream;
 
 type Outcome = Result<(), Failure>;
 
@@ -33,7 +34,7 @@ macro_rules! classify_real {
 }
 
 /// Runs the command.
-pub(crate) fn run(cli: Cli) -> Outcome {
+pub(crate) fn run(cli: &Cli) -> Outcome {
     match &cli.verb {
         Verb::Info(args) => info(args),
         Verb::Convert(args) => convert(args),
@@ -53,24 +54,28 @@ pub(crate) fn run(cli: Cli) -> Outcome {
     }
 }
 
-/// Runs an operation. One that CSR does not have goes through COO, unless CSR was asked for by name.
+/// Runs an operation on the input. One that CSR does not have goes through COO, unless CSR was asked for by name.
 fn on_either_format(
     input: &Input,
-    x: AnyTensor,
     operation: impl Fn(&AnyTensor) -> lacuna::Result<AnyTensor>,
-) -> Result<AnyTensor, Failure> {
+) -> Result<lacuna::Result<AnyTensor>, Failure> {
+    let x = input.read()?;
     let asked = input.reading.format == Some(Format::Csr);
-    let result = match operation(&x) {
+    Ok(match operation(&x) {
         Err(Error::CsrAxes { .. }) if !asked => x.into_format(Format::Coo).and_then(|x| operation(&x)),
         result => result,
-    };
-    result.map_err(|error| match error {
-        Error::CsrAxes { operation, rank, .. } => {
-            let why = format!("{operation} does not run on CSR over these axes of rank {rank}; leave out --format csr");
-            Failure::of_file(&input.file, why)
-        }
-        error => Failure::of_file(&input.file, error),
     })
+}
+
+/// Why an operation on the input failed, in the words of this program.
+fn refused(input: &Input, error: Error) -> Failure {
+    let why = match error {
+        Error::CsrAxes { operation, axes, rank, .. } => {
+            format!("{operation} does not run on CSR over axes {axes:?} of rank {rank}; leave out --format csr")
+        }
+        error => error.to_string(),
+    };
+    Failure::of_file(&input.file, why)
 }
 
 /// The error for an operation that complex numbers do not have.
@@ -85,18 +90,23 @@ fn info(args: &InfoArgs) -> Outcome {
 fn convert(args: &ConvertArgs) -> Outcome {
     let x = args.input.read()?;
     write(&args.output, &args.telling, &x, args.input.reading.max_memory)?;
-    tell(&Summary::new(&x, false), args.telling.json, args.output.as_os_str() == "-")
+    tell(&Summary::new(&x, false), args.telling.json, is_stream(&args.output))
 }
 
 fn elementwise(args: &ElementwiseArgs, operation: impl Fn(&AnyTensor) -> lacuna::Result<AnyTensor>) -> Outcome {
-    let result = operation(&args.input.read()?).map_err(|error| Failure::of_file(&args.input.file, error))?;
+    let result = operation(&args.input.read()?).map_err(|error| match error {
+        Error::NoOrder { operation, dtype } => {
+            Failure::of_file(&args.input.file, format!("{operation} is not defined for {dtype}"))
+        }
+        error => refused(&args.input, error),
+    })?;
     args.output.emit(&result, args.input.reading.max_memory)
 }
 
 fn any(args: &ReduceArgs) -> Outcome {
     let axes = args.reduce.axes();
     let operation = |x: &AnyTensor| on_format!(&truth(x)?, x => x.any(&axes).map(AnyTensor::from));
-    let result = on_either_format(&args.input, args.input.read()?, operation)?;
+    let result = on_either_format(&args.input, operation)?.map_err(|error| refused(&args.input, error))?;
     args.output.emit(&result, args.input.reading.max_memory)
 }
 
@@ -120,7 +130,7 @@ fn nanmedian(args: &NanmedianArgs) -> Outcome {
         AnyTensor::BFloat16(x) => on_format!(x, x => median_of!(x)),
         _ => on_wide_real!(Wide::of(x)?, x => median_of!(x), else => Err(no_order("nanmedian", x))),
     };
-    let result = on_either_format(&args.input, args.input.read()?, operation)?;
+    let result = on_either_format(&args.input, operation)?.map_err(|error| refused(&args.input, error))?;
     args.output.emit(&result, args.input.reading.max_memory)
 }
 
@@ -165,7 +175,7 @@ fn take(args: &TakeArgs) -> Outcome {
         })?;
         renumbered(&taken, x, false)
     };
-    let result = on_either_format(&args.input, args.input.read()?, operation)?;
+    let result = on_either_format(&args.input, operation)?.map_err(|error| refused(&args.input, error))?;
     args.output.emit(&result, args.input.reading.max_memory)
 }
 
@@ -174,8 +184,14 @@ fn backward<A: clap::Args>(
     args: &Backward<A>,
     gradient: impl Fn(&AnyTensor, &AnyTensor) -> lacuna::Result<AnyTensor>,
 ) -> Outcome {
-    let upstream = args.input.read_beside(&args.grad)?.into_format(Format::Coo)?;
-    let result = on_either_format(&args.input, args.input.read()?, |x| gradient(x, &upstream))?;
+    let of_upstream = |error| Failure::of_file(&args.grad, error);
+    let upstream = args.input.read_beside(&args.grad)?.into_format(Format::Coo).map_err(of_upstream)?;
+    let result = on_either_format(&args.input, |x| gradient(x, &upstream))?.map_err(|error| match error {
+        // Its shape, its type and the sums of its values.
+        Error::ShapeMismatch { .. } | Error::NotRepresentable { .. } => of_upstream(error),
+        Error::SumOverflow { .. } | Error::Cast { .. } => of_upstream(error),
+        error => refused(&args.input, error),
+    })?;
     args.output.emit(&result, args.input.reading.max_memory)
 }
 

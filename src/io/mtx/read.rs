@@ -9,7 +9,7 @@ use super::banner::{Banner, Field, Layout, Symmetry};
 use crate::element::DType;
 use crate::error::{Error, Result};
 use crate::io::any::{AnyTensor, Format};
-use crate::io::element::FileElement;
+use crate::io::element::{FileElement, parse_number};
 use crate::io::lines::{Fields, Lines, at_line, quote};
 use crate::io::options::{ReadOptions, wrap};
 use crate::shape::{Shape, step};
@@ -34,7 +34,15 @@ pub(crate) fn read(reader: impl BufRead, options: &ReadOptions) -> Result<AnyTen
 /// The next word as a number.
 fn number<T: FileElement>(fields: &mut Fields<'_>) -> Result<T> {
     let word = fields.word("its value")?;
-    T::parse_bytes(word).ok_or_else(|| fields.error(format!("the value `{}` does not fit {}", quote(word), T::DTYPE)))
+    T::parse_bytes(word).ok_or_else(|| {
+        let (shown, dtype) = (quote(word), T::DTYPE);
+        let is_number = std::str::from_utf8(word).is_ok_and(|word| parse_number(word).is_some());
+        fields.error(match dtype {
+            _ if is_number => format!("the value `{shown}` does not fit {dtype}"),
+            DType::Int64 => format!("`{shown}` is not an int64"),
+            _ => format!("`{shown}` is not a {dtype}"),
+        })
+    })
 }
 
 /// A value that a symmetry can mirror.
@@ -85,6 +93,9 @@ struct Body<'a, R> {
     options: &'a ReadOptions,
 }
 
+/// What the limit on memory is said to stop.
+const READ_SO_FAR: &str = "the entries read so far";
+
 /// The entries read so far; arrays grow with the lines, whatever the header declares.
 struct Entries<T> {
     coords: Vec<Vec<u64>>,
@@ -98,6 +109,11 @@ struct Entries<T> {
 impl<T> Entries<T> {
     fn new(rank: usize) -> Self {
         Entries { coords: vec![Vec::new(); rank], values: Vec::new(), listed: 0, triangles: [false; 2] }
+    }
+
+    /// The bytes that the entries take.
+    fn bytes(&self) -> u128 {
+        self.values.len() as u128 * (self.coords.len() * size_of::<u64>() + size_of::<T>()) as u128
     }
 
     fn push(&mut self, coords: impl IntoIterator<Item = u64>, value: T) {
@@ -129,7 +145,7 @@ impl<R: BufRead> Body<'_, R> {
         entries: &mut Entries<T>,
         value: impl Fn(&mut Fields<'_>) -> Result<T>,
     ) -> Result<()> {
-        let (shape, declared, symmetry) = (&self.shape, self.declared, self.banner.symmetry);
+        let (shape, declared, symmetry, options) = (&self.shape, self.declared, self.banner.symmetry, self.options);
         let mut coords = vec![0; shape.rank()];
         self.lines.for_each_entry(|mut fields| {
             check_declared(entries.listed, declared, &fields)?;
@@ -139,7 +155,8 @@ impl<R: BufRead> Body<'_, R> {
             let value = value(&mut fields)?;
             fields.end()?;
             entries.listed += 1;
-            entries.push_listed(&coords, value, symmetry, &fields)
+            entries.push_listed(&coords, value, symmetry, &fields)?;
+            options.check_memory(READ_SO_FAR, entries.bytes())
         })
     }
 
@@ -153,7 +170,7 @@ impl<R: BufRead> Body<'_, R> {
             Some(_) => self.options.fill_in::<T>()?,
             None => None,
         };
-        let (declared, symmetry) = (self.declared, self.banner.symmetry);
+        let (declared, symmetry, options) = (self.declared, self.banner.symmetry, self.options);
         let lengths: Vec<usize> = self.shape.iter().rev().copied().collect();
         let mut position = first_position(lengths.len(), symmetry);
         self.lines.for_each_entry(|mut fields| {
@@ -164,6 +181,7 @@ impl<R: BufRead> Body<'_, R> {
             if !unstored.is_some_and(|unstored| value.same(unstored)) {
                 let coords: Vec<u64> = position.iter().rev().map(|&coord| coord as u64).collect();
                 entries.push_listed(&coords, value, symmetry, &fields)?;
+                options.check_memory(READ_SO_FAR, entries.bytes())?;
             }
             next_position(&mut position, &lengths, symmetry);
             Ok(())

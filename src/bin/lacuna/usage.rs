@@ -1,0 +1,88 @@
+//! Wrong usage that the parser of the arguments does not see: found before anything is read.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use lacuna::io::FileFormat;
+
+use crate::args::{BackwardVerb, Input, Output, Verb, not_an_option};
+
+/// The options whose value may start with a minus: the parser hands them the next word, whatever it is.
+const GREEDY: [&str; 4] = ["--axis", "--values", "--indices", "--fill"];
+
+/// Refuses an option in the place of a value.
+pub(crate) fn check_words(words: impl Iterator<Item = OsString>) -> Result<(), String> {
+    let words: Vec<String> =
+        words.map(|word| word.to_string_lossy().into_owned()).take_while(|word| word != "--").collect();
+    for pair in words.windows(2) {
+        if GREEDY.contains(&pair[0].as_str()) {
+            not_an_option(&pair[1]).map_err(|hint| format!("{} needs a value: {hint}", pair[0]))?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a second use of stdin, and a target of no known format.
+pub(crate) fn check_files(verb: &Verb) -> Result<(), String> {
+    let files = Files::of(verb);
+    if files.inputs.iter().filter(|input| is_stream(input)).count() > 1 {
+        return Err("stdin can be read once: name a file in place of one `-`".into());
+    }
+    match files.output {
+        Some((path, None)) if is_stream(path) => Err("stdout has no extension; name its format with --to".into()),
+        Some((path, None)) if FileFormat::from_path(path).is_none() => {
+            let (path, names) = (path.display(), FileFormat::ALL.map(FileFormat::name).join(", ."));
+            Err(format!("the extension of {path} names no format (.{names}); name it with --to"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a path stands for a standard stream.
+pub(crate) fn is_stream(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// The files that a command names.
+struct Files<'a> {
+    inputs: Vec<&'a Path>,
+    output: Option<(&'a Path, Option<FileFormat>)>,
+}
+
+impl<'a> Files<'a> {
+    fn of(verb: &'a Verb) -> Self {
+        match verb {
+            Verb::Info(args) => Files { inputs: vec![&args.input.file], output: None },
+            Verb::Convert(args) => {
+                Files { inputs: vec![&args.input.file], output: Some((&args.output, args.telling.to)) }
+            }
+            Verb::Any(args) => Files::new(&args.input, &args.output, []),
+            Verb::Isin(args) => Files::new(&args.input, &args.output, [args.values_from.as_deref()]),
+            Verb::Take(args) => Files::new(&args.input, &args.output, [args.take.indices_from.as_deref()]),
+            Verb::Nanmedian(args) => Files::new(&args.input, &args.output, []),
+            Verb::Isposinf(args)
+            | Verb::Isneginf(args)
+            | Verb::Isinf(args)
+            | Verb::Isnan(args)
+            | Verb::Isfinite(args)
+            | Verb::Isreal(args) => Files::new(&args.input, &args.output, []),
+            Verb::Backward(verb) => Files::of_backward(verb),
+        }
+    }
+
+    fn of_backward(verb: &'a BackwardVerb) -> Self {
+        match verb {
+            BackwardVerb::Any(args) => Files::new(&args.input, &args.output, [Some(&*args.grad)]),
+            BackwardVerb::Nanmedian(args) => Files::new(&args.input, &args.output, [Some(&*args.grad)]),
+            BackwardVerb::Take(args) => {
+                let indices = args.forward.indices_from.as_deref();
+                Files::new(&args.input, &args.output, [Some(&*args.grad), indices])
+            }
+        }
+    }
+
+    fn new<const N: usize>(input: &'a Input, output: &'a Output, beside: [Option<&'a Path>; N]) -> Self {
+        let inputs = [&*input.file].into_iter().chain(beside.into_iter().flatten()).collect();
+        Files { inputs, output: output.output.as_deref().map(|path| (path, output.telling.to)) }
+    }
+}
