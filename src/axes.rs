@@ -112,6 +112,12 @@ impl From<&[isize]> for Axes {
     }
 }
 
+impl From<&Vec<isize>> for Axes {
+    fn from(axes: &Vec<isize>) -> Self {
+        Axes::from(axes.clone())
+    }
+}
+
 impl From<Vec<isize>> for Axes {
     fn from(axes: Vec<isize>) -> Self {
         Axes { listed: Some(axes), keep_dims: false }

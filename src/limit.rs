@@ -16,3 +16,20 @@ pub(crate) fn guard<T>(what: &'static str, count: u128, limit: u64, instead: &'s
     let addressable = u128::from(limit.min(isize::MAX as u64));
     if bytes <= addressable { Ok(()) } else { Err(Error::TooLarge { what, bytes, limit, instead }) }
 }
+
+/// `count` copies of `value`; refuses more than `limit` bytes, and more than the machine gives.
+pub(crate) fn filled<T: Copy>(
+    what: &'static str,
+    value: T,
+    count: u128,
+    limit: u64,
+    instead: &'static str,
+) -> Result<Vec<T>> {
+    guard::<T>(what, count, limit, instead)?;
+    let bytes = count.saturating_mul(size_of::<T>() as u128);
+    let mut items = Vec::new();
+    let refused = |_| Error::TooLarge { what, bytes, limit, instead: "the machine does not have so much memory" };
+    items.try_reserve_exact(count as usize).map_err(refused)?;
+    items.resize(count as usize, value);
+    Ok(items)
+}

@@ -155,6 +155,12 @@ impl From<&[usize]> for Shape {
     }
 }
 
+impl From<&Vec<usize>> for Shape {
+    fn from(lengths: &Vec<usize>) -> Self {
+        Shape::from(lengths.as_slice())
+    }
+}
+
 impl From<Vec<usize>> for Shape {
     fn from(lengths: Vec<usize>) -> Self {
         Shape(Arc::from(lengths))

@@ -344,3 +344,23 @@ fn a_broadcast_view_counts_the_memory_that_it_repeats() {
     assert!(matches!(vast.any(Axes::none()), Err(Error::TooLarge { bytes: 0x100_0000_0000, .. })));
     assert!(matches!(vast.any_backward(&vast, Axes::none()), Err(Error::TooLarge { .. })));
 }
+
+/// A view of 2^62 equal elements was drained after its first truthy one: it never came back.
+#[test]
+fn what_a_broadcast_axis_repeats_is_asked_once() {
+    let one = ndarray::arr0(1.0);
+    let vast = one.broadcast((1 << 31, 1 << 31)).unwrap();
+    assert_eq!(vast.any(Axes::all()).unwrap(), ndarray::arr0(true).into_dyn());
+    let row = arr1(&[0.0, 2.0]);
+    let tall = row.broadcast((1 << 40, 2)).unwrap();
+    assert_eq!(tall.any(Axes::from(0).keep_dims()).unwrap(), ndarray::arr2(&[[false, true]]).into_dyn());
+}
+
+/// Two patterns of rank 0 share all their arrays, having none; and a reshape shares arrays, but is another pattern.
+#[test]
+fn patterns_are_shared_only_with_the_same_shape_and_entries() {
+    let (empty, full) = (CooTensor::full([], 1.0).unwrap(), CooTensor::new([], vec![], vec![2.0], 1.0).unwrap());
+    assert!(!empty.shares_pattern_with(&full));
+    let lanes = CsrTensor::full([2, 2, 3], 0.0).unwrap();
+    assert!(!lanes.shares_pattern_with(&lanes.reshape([4, 3]).unwrap()));
+}

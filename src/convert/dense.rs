@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn};
+use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn, RawData};
 
 use crate::coo::CooTensor;
 use crate::csr::CsrTensor;
 use crate::element::Element;
 use crate::error::Result;
 use crate::index::{Index, check_axes};
-use crate::limit::{default_limit, guard};
+use crate::limit::{default_limit, filled, guard};
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::shape::{Shape, ravel, step};
 use crate::tensor::Tensor;
@@ -46,9 +46,10 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// `TooLarge`: the array needs more than `limit` bytes.
     pub fn to_dense_with_limit(&self, limit: u64) -> Result<ArrayD<T>> {
         let shape = self.shape();
-        guard::<T>("the dense array", shape.wide_size(), limit, "work on the sparse form, or raise the limit")?;
+        let instead = "work on the sparse form, or raise the limit";
+        guard::<T>("the dense array", shape.wide_size(), limit, instead)?;
         check_ndarray_shape(shape)?;
-        let mut items = vec![self.fill(); shape.checked_size().unwrap_or(0)];
+        let mut items = filled("the dense array", self.fill(), shape.wide_size(), limit, instead)?;
         self.for_each_entry(|coords, value| items[ravel(coords, shape)] = value);
         Ok(dense_array(shape, items))
     }
@@ -66,8 +67,28 @@ pub(crate) fn dense_array<T>(shape: &Shape, items: Vec<T>) -> ArrayD<T> {
     ArrayD::from_shape_vec(IxDyn(shape), items).expect("the number of items is the number of positions")
 }
 
+/// The bytes of memory that an array reaches over: a broadcast array has no more of them than what it repeats.
+pub(crate) fn dense_bytes<S: RawData, D: Dimension>(array: &ArrayBase<S, D>) -> usize {
+    if array.is_empty() {
+        return 0;
+    }
+    let axes = array.shape().iter().zip(array.strides());
+    let reach = |span: usize, (&length, stride): (&usize, &isize)| {
+        span.saturating_add((length - 1).saturating_mul(stride.unsigned_abs()))
+    };
+    axes.fold(1, reach).saturating_mul(size_of::<S::Elem>())
+}
+
+/// Refuses more entries of `entry_bytes` than are in proportion to the array that they are read from.
+fn check_entries<S: RawData, D: Dimension>(dense: &ArrayBase<S, D>, entries: usize, entry_bytes: usize) -> Result<()> {
+    let bytes = entries as u128 * entry_bytes as u128;
+    let instead = "convert the array that was broadcast, or a part of it";
+    guard::<u8>("the stored entries", bytes, default_limit(dense_bytes(dense)), instead)
+}
+
 /// The coordinates and values of the positions of `dense` that are not the same as `fill`.
-fn scan<S, D, I>(dense: &ArrayBase<S, D>, fill: S::Elem) -> (Vec<Vec<I>>, Vec<S::Elem>)
+#[allow(clippy::type_complexity)] // coordinates and values, nothing to be named
+fn scan<S, D, I>(dense: &ArrayBase<S, D>, fill: S::Elem) -> Result<(Vec<Vec<I>>, Vec<S::Elem>)>
 where
     S: Data<Elem: Element>,
     D: Dimension,
@@ -79,12 +100,15 @@ where
     let mut position = vec![0; lengths.len()];
     for &value in dense {
         if !value.same(fill) {
+            if values.len() == values.capacity() {
+                check_entries(dense, 2 * values.len(), lengths.len() * size_of::<I>() + size_of::<S::Elem>())?;
+            }
             coords.iter_mut().zip(&position).for_each(|(axis, &coord)| axis.push(I::from_usize(coord)));
             values.push(value);
         }
         step(&mut position, lengths);
     }
-    (coords, values)
+    Ok((coords, values))
 }
 
 impl<T: Element> Tensor<CooPattern<u32>, T> {
@@ -94,7 +118,8 @@ impl<T: Element> Tensor<CooPattern<u32>, T> {
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit `u32`.
+    /// `AxisTooLong`: an axis does not fit `u32`; `TooLarge`: the entries would take more memory than the larger of 1 GiB
+    /// and 16 times that of the array, as those of a broadcast view can.
     ///
     /// # Examples
     ///
@@ -130,7 +155,7 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     {
         let shape = Shape::from(dense.shape());
         check_axes::<I>(&shape)?;
-        let (coords, values) = scan(dense, fill);
+        let (coords, values) = scan(dense, fill)?;
         let coords = coords.into_iter().map(Arc::new).collect();
         Ok(Tensor::from_valid(CooPattern::from_valid(shape, values.len(), coords), values, fill))
     }
@@ -167,11 +192,14 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         let width = shape.columns().max(1);
         let (mut lanes, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
         for (position, &value) in dense.iter().enumerate().filter(|(_, value)| !value.same(fill)) {
+            if values.len() == values.capacity() {
+                check_entries(dense, 2 * values.len(), size_of::<usize>() + size_of::<I>() + size_of::<T>())?;
+            }
             lanes.push(position / width);
             columns.push(I::from_usize(position % width));
             values.push(value);
         }
-        let limit = default_limit(dense.len() * size_of::<T>());
+        let limit = default_limit(dense_bytes(dense));
         let pattern = CsrPattern::from_lanes(shape, lanes.into_iter(), Arc::new(columns), limit)?;
         Ok(Tensor::from_valid(pattern, values, fill))
     }

@@ -92,30 +92,36 @@ impl<I: Index> CooPattern<I> {
     fn reshape(&self, shape: Shape) -> Result<Self> {
         check_axes::<I>(&shape)?;
         let coords = match blocks(self.shape(), &shape)? {
-            Some(blocks) => blocks.iter().flat_map(|block| self.reshape_block(block, &shape)).collect(),
+            Some(blocks) => {
+                let zeros = Arc::new(vec![I::default(); self.nnz()]);
+                blocks.iter().flat_map(|block| self.reshape_block(block, &shape, &zeros)).collect()
+            }
             None => vec![Arc::default(); shape.rank()],
         };
         Ok(CooPattern::from_valid(shape, self.nnz(), coords))
     }
 
-    /// The coordinate arrays of the new axes of one block.
-    fn reshape_block(&self, block: &Block, shape: &Shape) -> Vec<Arc<Vec<I>>> {
+    /// The coordinate arrays of the new axes of one block; all axes of length 1 share the `zeros`, however many.
+    fn reshape_block(&self, block: &Block, shape: &Shape, zeros: &Arc<Vec<I>>) -> Vec<Arc<Vec<I>>> {
         let old = &self.shared_coords()[block.old.clone()];
         if self.shape()[block.old.clone()] == shape[block.new.clone()] {
             return old.to_vec();
         }
         let (old_lengths, new_lengths) = (&self.shape()[block.old.clone()], &shape[block.new.clone()]);
-        let mut coords: Vec<Vec<I>> = new_lengths.iter().map(|_| Vec::with_capacity(self.nnz())).collect();
+        let longer: Vec<usize> = new_lengths.iter().copied().filter(|&length| length > 1).collect();
+        let mut coords: Vec<Vec<I>> = longer.iter().map(|_| Vec::with_capacity(self.nnz())).collect();
         for entry in 0..self.nnz() {
             let axes = old.iter().zip(old_lengths);
             let mut position = axes
                 .fold(0u128, |position, (axis, &length)| position * length as u128 + axis[entry].to_usize() as u128);
-            for (axis, &length) in coords.iter_mut().zip(new_lengths).rev() {
+            for (axis, &length) in coords.iter_mut().zip(&longer).rev() {
                 axis.push(I::from_usize((position % length as u128) as usize));
                 position /= length as u128;
             }
         }
-        coords.into_iter().map(Arc::new).collect()
+        let mut coords = coords.into_iter().map(Arc::new);
+        let axis = |&length: &usize| if length > 1 { coords.next() } else { None };
+        new_lengths.iter().map(axis).map(|axis| axis.unwrap_or_else(|| Arc::clone(zeros))).collect()
     }
 }
 

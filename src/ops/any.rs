@@ -1,15 +1,16 @@
 //! Logical or over axes, and its surrogate gradient.
 
-use ndarray::{ArrayBase, ArrayD, Data, Dimension};
+use ndarray::{ArrayBase, ArrayD, Axis, Data, Dimension, Slice};
 
 use crate::axes::Axes;
+use crate::convert::dense_bytes;
 use crate::coo::CooTensor;
 use crate::csr::CsrTensor;
 use crate::element::Element;
 use crate::error::Result;
 use crate::index::Index;
 use crate::kernels::any::{any_of, any_of_groups, spread_to_entries};
-use crate::ops::dense::{dense_bytes, map_positions, reduce_lanes};
+use crate::ops::dense::{map_positions, reduce_lanes};
 use crate::ops::reduce::{Reduce, Reduction};
 use crate::ops::upstream::{Upstream, at_entries, check_shape};
 use crate::pattern::Pattern;
@@ -74,7 +75,7 @@ pub trait AnyOp {
 /// # Complexity
 ///
 /// O(nnz · rank) where the axes that stay lead or have at most two cells an entry, O(nnz · (rank + log nnz)) else; for
-/// CSR O(nnz + lanes); for arrays O(elements). A group is left at its first truthy value.
+/// CSR O(nnz + lanes); for arrays O(elements). A group of entries is left at its first truthy value, and so is an array reduced over all axes.
 ///
 /// # Examples
 ///
@@ -217,8 +218,16 @@ impl<S: Data<Elem: Element>, D: Dimension> AnyOp for ArrayBase<S, D> {
     type Gradient<G: Element> = ArrayD<G>;
 
     fn any(&self, axes: impl Into<Axes>) -> Result<Self::Output> {
-        let reduction = Reduction::new(&Shape::from(self.shape()), &axes.into())?;
-        reduce_lanes(self.view().into_dyn(), &reduction, |lane| any_of(lane))
+        let axes = axes.into();
+        let mut view = self.view().into_dyn();
+        // What an axis repeats is asked once: a view may be broadcast to more positions than there is time for.
+        for axis in axes.normalize(self.ndim())? {
+            if view.strides()[axis] == 0 && view.shape()[axis] > 1 {
+                view.slice_axis_inplace(Axis(axis), Slice::from(..1));
+            }
+        }
+        let reduction = Reduction::new(&Shape::from(view.shape()), &axes)?;
+        reduce_lanes(view, &reduction, |lane| any_of(lane))
     }
 
     fn any_backward<U: Upstream>(&self, upstream: &U, axes: impl Into<Axes>) -> Result<Self::Gradient<U::Elem>> {

@@ -3,9 +3,9 @@
 use std::iter::{Copied, Take};
 
 use ndarray::iter::Iter;
-use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, Dimension, IxDyn, RawData};
+use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, Dimension, IxDyn};
 
-use crate::convert::{check_ndarray_shape, dense_array};
+use crate::convert::{check_ndarray_shape, dense_array, dense_bytes};
 use crate::element::Element;
 use crate::error::Result;
 use crate::limit::{default_limit, guard};
@@ -26,10 +26,13 @@ pub(crate) fn reduce_lanes<T: Element, U>(
     let lanes_last = view.permuted_axes(lane_order(reduction));
     let mut elements = lanes_last.iter();
     let extent = reduction.extent() as usize;
-    let cells = (0..shape.checked_size().unwrap_or(0)).map(|_| {
+    let count = shape.checked_size().unwrap_or(0);
+    let cells = (1..=count).map(|cell| {
         let mut lane = elements.by_ref().take(extent).copied();
         let result = finish(&mut lane);
-        lane.for_each(drop);
+        if cell < count {
+            lane.for_each(drop);
+        }
         result
     });
     Ok(dense_array(&shape, cells.collect()))
@@ -93,16 +96,4 @@ pub(crate) fn check_lane<S: Data, D: Dimension>(array: &ArrayBase<S, D>, reducti
     let longest = if array.is_empty() { 0 } else { reduction.extent() };
     let instead = "reduce fewer axes, or the array that was broadcast";
     guard::<S::Elem>("the copy of one group", longest.into(), default_limit(dense_bytes(array)), instead)
-}
-
-/// The bytes of memory that an array reaches over: a broadcast array has no more of them than what it repeats.
-pub(crate) fn dense_bytes<S: RawData, D: Dimension>(array: &ArrayBase<S, D>) -> usize {
-    if array.is_empty() {
-        return 0;
-    }
-    let axes = array.shape().iter().zip(array.strides());
-    let reach = |span: usize, (&length, stride): (&usize, &isize)| {
-        span.saturating_add((length - 1).saturating_mul(stride.unsigned_abs()))
-    };
-    axes.fold(1, reach).saturating_mul(size_of::<S::Elem>())
 }

@@ -2,6 +2,7 @@
 
 use ndarray::{Array, ArrayBase, Data, Dimension, ShapeBuilder};
 
+use crate::convert::dense_bytes;
 use crate::element::Element;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
@@ -10,6 +11,9 @@ use crate::tensor::Tensor;
 const PIECE: usize = 1 << 17;
 
 /// What elementwise operations take: tensors of both formats, and `ndarray` arrays and views of any layout.
+///
+/// The result of an array holds one element for each of its positions; a view that was broadcast to more than memory
+/// holds cannot be given one, and the operations that return no `Result` then abort, as `ndarray`'s `mapv` does.
 ///
 /// The trait is sealed. Its operations are functions of the crate, methods of [`Tensor`], and for arrays methods of
 /// the traits in the [prelude](crate::prelude).
@@ -22,6 +26,10 @@ pub trait Elementwise: sealed::Sealed {
     /// The number of elements that are worked on: the stored entries and the fill, or all elements of an array.
     #[doc(hidden)]
     fn element_count(&self) -> usize;
+
+    /// The bytes of memory behind them; a broadcast array has no more than what it repeats.
+    #[doc(hidden)]
+    fn held_bytes(&self) -> usize;
 
     /// `f` of all elements, slice by slice: it gives one item for each that it is given, and looks at each alone.
     ///
@@ -38,6 +46,10 @@ impl<P: Pattern, T: Element> Elementwise for Tensor<P, T> {
         self.nnz().saturating_add(1)
     }
 
+    fn held_bytes(&self) -> usize {
+        self.stored_bytes()
+    }
+
     fn map_slices<U: Element>(&self, f: impl Fn(&[T]) -> Vec<U>) -> Tensor<P, U> {
         let fill = f(&[self.fill()])[0];
         Tensor::from_valid(self.pattern().clone(), f(self.values()), fill)
@@ -50,6 +62,10 @@ impl<S: Data<Elem: Element>, D: Dimension> Elementwise for ArrayBase<S, D> {
 
     fn element_count(&self) -> usize {
         self.len()
+    }
+
+    fn held_bytes(&self) -> usize {
+        dense_bytes(self)
     }
 
     fn map_slices<U: Element>(&self, f: impl Fn(&[S::Elem]) -> Vec<U>) -> Array<U, D> {

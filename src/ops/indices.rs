@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use ndarray::{ArrayBase, ArrayD, ArrayView1, CowArray, Data, Dimension, IxDyn};
 
+use crate::convert::dense_bytes;
 use crate::error::Result;
 use crate::index::Position;
 use crate::limit::{default_limit, guard};
-use crate::ops::dense::dense_bytes;
 use crate::shape::Shape;
 
 /// An index array: the positions that [`take`](crate::take()) takes, in a shape that its result gets.

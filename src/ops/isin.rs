@@ -237,7 +237,8 @@ pub fn isin<'a, X: Elementwise + ?Sized>(
 ///
 /// # Errors
 ///
-/// `IsinKind`: a table was asked for, and the elements are neither integers nor `bool`, or the table would need more
+/// `TooLarge`: an array was broadcast to so many positions that the answers would need more than the larger of 1 GiB and
+/// 16 times the memory behind it. `IsinKind`: a table was asked for, and the elements are neither integers nor `bool`, or the table would need more
 /// than the larger of 1 GiB and 16 times the bytes of the elements and test elements. [`IsinKind::Auto`], the default,
 /// is never refused.
 ///
@@ -277,21 +278,23 @@ pub fn isin_with<'a, X: Elementwise + ?Sized>(
 ) -> Result<X::Mapped<bool>> {
     let test_elements = test_elements.into();
     let (members, count) = (test_elements.as_slice(), x.element_count());
+    let instead = "ask the array that was broadcast";
+    guard::<bool>("the answers", count as u128, default_limit(x.held_bytes()), instead)?;
     let membership = match options.kind {
         IsinKind::Auto => Membership::auto(members, count),
         IsinKind::Sort => Membership::sort(members, options.assume_unique),
-        IsinKind::Table => Membership::Table(checked_table(members, count)?),
+        IsinKind::Table => Membership::Table(checked_table(members, x.held_bytes())?),
         IsinKind::Hash => Membership::hash(members),
     };
     Ok(x.map_slices(|elements| membership.contains_each(elements, options.invert)))
 }
 
 /// The table of the test elements, unless their type or its size forbids one.
-fn checked_table<T: Element>(members: &[T], count: usize) -> Result<Table> {
+fn checked_table<T: Element>(members: &[T], held_bytes: usize) -> Result<Table> {
     let refuse = |why| Error::IsinKind { kind: "table", why };
     let span = Span::of(members)
         .ok_or_else(|| refuse(format!("it takes integers and bool, not {}; use sort or hash", T::DTYPE)))?;
-    let limit = default_limit(count.saturating_add(members.len()).saturating_mul(size_of::<T>()));
+    let limit = default_limit(held_bytes.saturating_add(size_of_val(members)));
     guard::<u64>("the table", span.words(), limit, "use sort or hash").map_err(|_| {
         let (integers, bytes) = (span.bits(), span.words() * size_of::<u64>() as u128);
         refuse(format!(
@@ -326,10 +329,10 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 mod tests {
     use super::*;
 
-    /// 16 times the bytes of 2^30 elements and 2 test elements, 8 bytes each.
+    /// 16 times the bytes of 2^30 elements of 8 bytes, and of 2 test elements.
     #[test]
     fn the_limit_of_a_table_grows_with_the_input() {
-        let refused = checked_table(&[0, i64::MAX], 1 << 30).err().unwrap();
+        let refused = checked_table(&[0, i64::MAX], 8 << 30).err().unwrap();
         assert!(refused.to_string().contains("above the limit of 137438953728"), "{refused}");
         assert!(checked_table(&[0.5], usize::MAX).is_err());
     }

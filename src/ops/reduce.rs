@@ -16,13 +16,17 @@ pub(crate) struct Reduction {
     shape: Shape,
     /// The axes that go, in increasing order.
     reduced: Vec<usize>,
+    /// For each axis whether it goes.
+    goes: Vec<bool>,
     keep_dims: bool,
 }
 
 impl Reduction {
     pub(crate) fn new(shape: &Shape, axes: &Axes) -> Result<Self> {
         let reduced = axes.normalize(shape.rank())?;
-        Ok(Reduction { shape: shape.clone(), reduced, keep_dims: axes.keeps_dims() })
+        let mut goes = vec![false; shape.rank()];
+        reduced.iter().for_each(|&axis| goes[axis] = true);
+        Ok(Reduction { shape: shape.clone(), reduced, goes, keep_dims: axes.keeps_dims() })
     }
 
     /// Whether no axis goes, so that each position is a group of its own.
@@ -37,7 +41,7 @@ impl Reduction {
 
     /// The axes that stay, in increasing order.
     pub(crate) fn kept(&self) -> Vec<usize> {
-        (0..self.shape.rank()).filter(|axis| !self.reduced.contains(axis)).collect()
+        (0..self.shape.rank()).filter(|&axis| !self.goes[axis]).collect()
     }
 
     /// The lengths of the axes that go.
@@ -61,7 +65,7 @@ impl Reduction {
             return self.kept_lengths().into();
         }
         let lengths = self.shape.iter().enumerate();
-        lengths.map(|(axis, &length)| if self.reduced.contains(&axis) { 1 } else { length }).collect()
+        lengths.map(|(axis, &length)| if self.goes[axis] { 1 } else { length }).collect()
     }
 
     /// The call of `operation` over these axes, as a user writes it.
@@ -79,7 +83,7 @@ impl Reduction {
     pub(crate) fn cell_of(&self, coords: &[usize], cell: &mut Vec<usize>) {
         cell.clear();
         for (axis, &coord) in coords.iter().enumerate() {
-            match self.reduced.contains(&axis) {
+            match self.goes[axis] {
                 false => cell.push(coord),
                 true if self.keep_dims => cell.push(0),
                 true => {}
@@ -106,7 +110,7 @@ impl<I: Index> Reduce for CooPattern<I> {
         };
         let firsts = groups.firsts();
         let zeros = Arc::new(vec![I::default(); firsts.len()]);
-        let axes = (0..self.shape().rank()).filter_map(|axis| match reduction.reduced.contains(&axis) {
+        let axes = (0..self.shape().rank()).filter_map(|axis| match reduction.goes[axis] {
             false => Some(Arc::new(sort::gather(self.coords(axis), &firsts))),
             true => reduction.keep_dims.then(|| Arc::clone(&zeros)),
         });

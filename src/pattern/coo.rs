@@ -190,7 +190,8 @@ impl<I: Index> Pattern for CooPattern<I> {
     }
 
     fn shares_arrays_with(&self, other: &Self) -> bool {
-        self.coords.len() == other.coords.len() && self.coords.iter().zip(&other.coords).all(|(a, b)| Arc::ptr_eq(a, b))
+        (&self.shape, self.nnz) == (&other.shape, other.nnz)
+            && self.coords.iter().zip(&other.coords).all(|(a, b)| Arc::ptr_eq(a, b))
     }
 
     fn index_bytes(&self) -> usize {

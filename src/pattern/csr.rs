@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::coo::convert_indices;
 use super::{Pattern, validate};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::index::{Index, check_axes};
 use crate::kernels::sort;
-use crate::limit::{default_limit, guard};
+use crate::limit::{default_limit, filled};
 use crate::shape::{Shape, checked_product, ravel, saturating_product, step, unravel};
 
 /// Where the entries of a [`CsrTensor`](crate::CsrTensor) are: a shape, the offsets of its lanes, and columns.
@@ -175,17 +175,7 @@ impl<I: Index> CsrPattern<I> {
 /// One zero more than `shape` has lanes.
 fn zero_offsets(shape: &Shape, limit: u64) -> Result<Vec<usize>> {
     let count = saturating_product(shape.lane_axes()).saturating_add(1);
-    guard::<usize>("the offsets of the lanes", count, limit, "keep the tensor in COO, or raise the limit")?;
-    let mut offsets = Vec::new();
-    let refused = |_| Error::TooLarge {
-        what: "the offsets of the lanes",
-        bytes: count.saturating_mul(size_of::<usize>() as u128),
-        limit,
-        instead: "the machine refused to give so much; keep the tensor in COO",
-    };
-    offsets.try_reserve_exact(count as usize).map_err(refused)?;
-    offsets.resize(count as usize, 0);
-    Ok(offsets)
+    filled("the offsets of the lanes", 0, count, limit, "keep the tensor in COO, or raise the limit")
 }
 
 impl<I: Index> Pattern for CsrPattern<I> {
@@ -243,13 +233,20 @@ impl<I: Index> Pattern for CsrPattern<I> {
         if kept.len() == self.nnz() {
             return self.clone();
         }
-        let offsets = self.offsets.iter().map(|&offset| kept.partition_point(|&entry| entry < offset)).collect();
+        let mut below = 0;
+        let kept_below = |&offset: &usize| {
+            below += kept[below..].iter().take_while(|&&entry| entry < offset).count();
+            below
+        };
+        let offsets = self.offsets.iter().map(kept_below).collect();
         let columns = Arc::new(sort::gather(&self.columns, &kept));
         CsrPattern::from_valid(self.shape.clone(), Arc::new(offsets), columns)
     }
 
     fn shares_arrays_with(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.offsets, &other.offsets) && Arc::ptr_eq(&self.columns, &other.columns)
+        self.shape == other.shape
+            && Arc::ptr_eq(&self.offsets, &other.offsets)
+            && Arc::ptr_eq(&self.columns, &other.columns)
     }
 
     fn index_bytes(&self) -> usize {

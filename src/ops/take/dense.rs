@@ -4,13 +4,13 @@ use ndarray::{ArrayD, ArrayViewD};
 
 use super::Request;
 use super::sparse::sum_overflow;
+use crate::convert::dense_bytes;
 use crate::convert::{check_ndarray_shape, dense_array};
 use crate::element::Element;
 use crate::error::Result;
 use crate::index::Position;
 use crate::kernels::take::{Slices, TakeMode, scatter_add};
 use crate::limit::{default_limit, guard};
-use crate::ops::dense::dense_bytes;
 use crate::ops::indices::Indices;
 use crate::ops::upstream::{Upstream, check_shape};
 use crate::parallel;

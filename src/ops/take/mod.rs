@@ -9,6 +9,7 @@ pub use functions::{take, take_axis, take_axis_backward, take_backward};
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 
 use crate::axes::normalize_axis;
+use crate::convert::dense_bytes;
 use crate::coo::CooTensor;
 use crate::csr::CsrTensor;
 use crate::element::Element;
@@ -16,7 +17,6 @@ use crate::error::{Error, Result};
 use crate::index::{Index, Position};
 pub use crate::kernels::take::TakeMode;
 use crate::kernels::take::{first_outside, positions};
-use crate::ops::dense::dense_bytes;
 use crate::ops::indices::Indices;
 use crate::ops::upstream::Upstream;
 use crate::pattern::Pattern;

@@ -70,7 +70,7 @@ pub(super) fn for_entries<U: Copy>(taken: &[Taken], of: impl Fn(&Taken) -> U) ->
     taken.iter().flat_map(move |taken| std::iter::repeat_n(of(taken), taken.entries.len()))
 }
 
-/// The coordinates within `lengths` of row-major positions that exist.
+/// The coordinates within `lengths` of row-major positions that exist; all axes of length 1 share their zeros.
 pub(super) fn coords_of<I: Index>(positions: &[usize], lengths: &[usize]) -> Vec<Arc<Vec<I>>> {
     let inner = |axis: usize| checked_product(&lengths[axis + 1..]).unwrap_or(usize::MAX);
     let coords = |axis: usize| match (inner(axis), lengths[axis]) {
@@ -78,7 +78,9 @@ pub(super) fn coords_of<I: Index>(positions: &[usize], lengths: &[usize]) -> Vec
         (1, _) => parallel::map(positions, I::from_usize),
         (inner, length) => parallel::map(positions, |position| I::from_usize(position / inner % length)),
     };
-    (0..lengths.len()).map(|axis| Arc::new(coords(axis))).collect()
+    let zeros = Arc::new(vec![I::default(); positions.len()]);
+    let axis = |axis: usize| if lengths[axis] == 1 { Arc::clone(&zeros) } else { Arc::new(coords(axis)) };
+    (0..lengths.len()).map(axis).collect()
 }
 
 impl<I: Index> TakeEntries for CooPattern<I> {
