@@ -340,9 +340,7 @@ type Parsed<T> = Result<T, String>;
 /// Refuses a word that is an option, where a value that may start with a minus is expected.
 pub(crate) fn not_an_option(word: &str) -> Parsed<&str> {
     if word.starts_with("--") || word.starts_with("-o") {
-        return Err(format!(
-            "`{word}` is an option; the value before it is missing (a value may start with one minus: -1)"
-        ));
+        return Err(format!("`{word}` is an option (a value may start with one minus, as -1 does)"));
     }
     Ok(word)
 }

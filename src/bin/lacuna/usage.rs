@@ -16,7 +16,7 @@ pub(crate) fn check_words(words: impl Iterator<Item = OsString>) -> Result<(), S
         words.map(|word| word.to_string_lossy().into_owned()).take_while(|word| word != "--").collect();
     for pair in words.windows(2) {
         if GREEDY.contains(&pair[0].as_str()) {
-            not_an_option(&pair[1]).map_err(|hint| format!("{} needs a value: {hint}", pair[0]))?;
+            not_an_option(&pair[1]).map_err(|hint| format!("{} has no value: {hint}", pair[0]))?;
         }
     }
     Ok(())
