@@ -61,8 +61,8 @@ fn a_binary_file_cut_at_any_byte_is_refused() {
 #[test]
 fn a_text_file_cut_before_its_last_value_is_refused() {
     let coordinate = "%%MatrixMarket matrix coordinate real general\n% c\n3 3 2\n1 1 75.25\n3 3 -1e100\n";
-    let array = "%%MatrixMarket matrix array complex hermitian\n2 2\n1 0\n2 -3\n4 5.5\n";
-    for (text, last) in [(coordinate, "-1e100\n"), (array, "5.5\n")] {
+    let array = "%%MatrixMarket matrix array complex hermitian\n2 2\n1 0\n2 -3\n4 0.0\n";
+    for (text, last) in [(coordinate, "-1e100\n"), (array, "0.0\n")] {
         assert!(mtx(text).is_ok());
         for end in 0..text.len() - last.len() {
             assert!(mtx(&text[..end]).is_err(), "cut at {end}");
@@ -161,6 +161,14 @@ fn a_matrix_market_file_says_which_line_is_wrong() {
         (
             "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 1\n",
             "line 3: the diagonal of a skew-symmetric matrix is zero",
+        ),
+        (
+            "%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n2 2 1 0\n1 1 1 5\n",
+            "line 4: the diagonal of a hermitian matrix is real",
+        ),
+        (
+            "%%MatrixMarket matrix array complex hermitian\n1 1\n1 nan\n",
+            "line 3: the diagonal of a hermitian matrix is real",
         ),
         (
             "%%MatrixMarket matrix coordinate integer skew-symmetric\n2 2 1\n2 1 -9223372036854775808\n",
