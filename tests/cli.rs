@@ -402,6 +402,13 @@ fn wrong_usage_is_status_2() {
 }
 
 #[test]
+fn a_blank_axis_is_wrong_usage_and_not_none() {
+    let karate = data("karate.mtx");
+    assert!(failure(2, &["any", &karate, "--axis", " "]).contains("name the axes: all, none, or numbers"));
+    assert_eq!(values_of(&["any", &karate, "--axis", " all "]), values_of(&["any", &karate, "--axis", "all"]));
+}
+
+#[test]
 fn an_option_in_the_place_of_a_value_gets_a_hint() {
     let file = data("karate.mtx");
     let wrong: [&[&str]; 9] = [

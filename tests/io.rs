@@ -265,6 +265,27 @@ fn what_a_format_cannot_hold_is_refused_and_names_one_that_can() {
     assert!(message(bytes_of(&filled, FileFormat::MatrixMarket)).contains("the fill -0.0"));
 }
 
+#[test]
+fn more_axes_than_a_reader_takes_are_not_written() {
+    let deep = |rank| AnyTensor::from(CooTensor::full(vec![1; rank], 0.0).unwrap().with_index::<u64>().unwrap());
+    for format in [FileFormat::Npy, FileFormat::Npz] {
+        assert!(message(bytes_of(&deep(65), format)).ends_with("cannot hold 65 axes; reshape it to at most 64"));
+    }
+    assert!(back(&deep(64), FileFormat::Npz).same_as(&deep(64)));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_may_have_the_longest_name_there_is() {
+    let folder = std::env::temp_dir().join(format!("lacuna-io-long-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(format!("{}.mtx", "x".repeat(251)));
+    let x = mtx("%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 7\n").unwrap();
+    write(&path, &x, &WriteOptions::default()).unwrap();
+    assert!(read(&path, &ReadOptions::default()).unwrap().same_as(&x));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 #[cfg(feature = "half")]
 #[test]
 fn bfloat16_has_no_name_in_numpy() {

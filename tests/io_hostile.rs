@@ -61,8 +61,8 @@ fn a_binary_file_cut_at_any_byte_is_refused() {
 #[test]
 fn a_text_file_cut_before_its_last_value_is_refused() {
     let coordinate = "%%MatrixMarket matrix coordinate real general\n% c\n3 3 2\n1 1 75.25\n3 3 -1e100\n";
-    let array = "%%MatrixMarket matrix array complex hermitian\n2 2\n1 0\n2 -3\n4 5.5\n";
-    for (text, last) in [(coordinate, "-1e100\n"), (array, "5.5\n")] {
+    let array = "%%MatrixMarket matrix array complex hermitian\n2 2\n1 0\n2 -3\n4 0.0\n";
+    for (text, last) in [(coordinate, "-1e100\n"), (array, "0.0\n")] {
         assert!(mtx(text).is_ok());
         for end in 0..text.len() - last.len() {
             assert!(mtx(&text[..end]).is_err(), "cut at {end}");
@@ -161,6 +161,14 @@ fn a_matrix_market_file_says_which_line_is_wrong() {
         (
             "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 1\n",
             "line 3: the diagonal of a skew-symmetric matrix is zero",
+        ),
+        (
+            "%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n2 2 1 0\n1 1 1 5\n",
+            "line 4: the diagonal of a hermitian matrix is real",
+        ),
+        (
+            "%%MatrixMarket matrix array complex hermitian\n1 1\n1 nan\n",
+            "line 3: the diagonal of a hermitian matrix is real",
         ),
         (
             "%%MatrixMarket matrix coordinate integer skew-symmetric\n2 2 1\n2 1 -9223372036854775808\n",
@@ -302,7 +310,7 @@ fn an_archive_says_which_member_is_wrong() {
             refused(read(&archive(&members), FileFormat::Npz)).starts_with(&format!("member {name}.npy: is missing"))
         );
     }
-    let wrong: [(Member, &str); 15] = [
+    let wrong: [(Member, &str); 16] = [
         (("format", "|S3", "()", b"bsr".to_vec()), "member format.npy: `bsr` is not one of csr, csc, coo, gcxs"),
         (("format", "<i8", "()", int64(&[1])), "member format.npy, field descr: int64 is no text"),
         (("shape", "<i8", "(3,)", int64(&[2, 3, 1])), "member shape.npy: a matrix has two axes, found 3"),
@@ -322,7 +330,8 @@ fn an_archive_says_which_member_is_wrong() {
         (("indices", "<i8", "(3, 1)", int64(&[2, 0, 1])), "member indices.npy: its shape [3, 1] is not of rank 1"),
         (("indices", "<i8", "(3,)", int64(&[2, -1, 1])), "member indices.npy, element 1: -1 is negative"),
         (("data", "<i8", "(2,)", int64(&[5, 6])), "member data.npy: 2 elements for 3 places"),
-        (("data", "<i8", "(4,)", int64(&[5, 6, 7])), "member data.npy, data: ends after 3 of 4 elements"),
+        (("data", "<i8", "(4,)", int64(&[5, 6, 7])), "member data.npy: 4 elements for 3 places"),
+        (("data", "<i8", "(3,)", int64(&[5, 6])), "member data.npy, data: ends after 2 of 3 elements"),
         (("data", "|O", "(3,)", vec![0; 24]), "member data.npy, field descr: `|O`: pickled objects are not read"),
     ];
     for (member, expected) in wrong {
@@ -385,4 +394,60 @@ fn a_dense_file_may_not_explode_in_memory() {
     let mut options = ReadOptions::default();
     options.fill = Some("1".into());
     assert_eq!(read_from(&dense[..], FileFormat::Npy, &options).unwrap().nnz(), 0);
+}
+
+#[test]
+fn a_scalar_archive_needs_a_value_for_each_of_its_empty_coordinates() {
+    let scalar = |nnz: usize, values: &[i64]| {
+        let (coords, data) = (format!("(0, {nnz})"), format!("({},)", values.len()));
+        let members = [
+            ("format", "<U3", "()", "coo".bytes().flat_map(|byte| [byte, 0, 0, 0]).collect()),
+            ("shape", "<i8", "(0,)", vec![]),
+            ("coords", "<i8", &coords, vec![]),
+            ("data", "<i8", &data, int64(values)),
+        ];
+        read(&archive(&members), FileFormat::Npz)
+    };
+    assert_eq!(refused(scalar(5, &[1; 10])), "member data.npy: 10 elements for 5 places");
+    assert_eq!(refused(scalar(0, &[1])), "member data.npy: 1 elements for 0 places");
+    assert_eq!((scalar(1, &[7]).unwrap().nnz(), scalar(0, &[]).unwrap().nnz()), (1, 0));
+}
+
+/// A matrix of one axis of coordinates in bytes, all zeros, with as many values.
+fn narrow_coords(nnz: usize) -> Vec<u8> {
+    let (coords, data) = (format!("(2, {nnz})"), format!("({nnz},)"));
+    archive(&[
+        ("shape", "<i8", "(2,)", int64(&[3, 3])),
+        ("coords", "|u1", &coords, vec![0; 2 * nnz]),
+        ("data", "|u1", &data, vec![0; nnz]),
+    ])
+}
+
+#[test]
+fn narrow_indices_are_charged_for_the_width_that_they_get_in_memory() {
+    let bomb = narrow_coords(10 << 20);
+    assert!(bomb.len() < 1 << 16);
+    let error = read(&bomb, FileFormat::Npz).unwrap_err();
+    assert!(matches!(error, Error::TooLarge { limit: 67_108_864, bytes: 167_772_176, .. }), "{error:?}");
+    assert!(error.to_string().contains("--max-memory"));
+    assert_eq!(read(&narrow_coords(1000), FileFormat::Npz).unwrap().nnz(), 1);
+}
+
+#[test]
+fn coordinates_in_fortran_order_go_to_their_axes() {
+    let mut fortran = npy(&header("|u1", "(2, 3)").replace("False", "True"), &[0, 1, 1, 2, 2, 0]);
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    let lists = [("shape", "(2,)", vec![3, 3]), ("data", "(3,)", vec![5, 6, 7])];
+    let members = lists.map(|(name, shape, list)| (name, npy(&header("<i8", shape), &int64(&list))));
+    for (name, bytes) in members.into_iter().chain([("coords", std::mem::take(&mut fortran))]) {
+        zip.start_file(format!("{name}.npy"), SimpleFileOptions::default()).unwrap();
+        zip.write_all(&bytes).unwrap();
+    }
+    let fortran = read(&zip.finish().unwrap().into_inner(), FileFormat::Npz).unwrap();
+    let same = archive(&[
+        ("shape", "<i8", "(2,)", int64(&[3, 3])),
+        ("coords", "|u1", "(2, 3)", vec![0, 1, 2, 1, 2, 0]),
+        ("data", "<i8", "(3,)", int64(&[5, 6, 7])),
+    ]);
+    assert!(fortran.same_as(&read(&same, FileFormat::Npz).unwrap()));
 }

@@ -183,7 +183,10 @@ mod half_types {
                 const NPY_KIND: Option<char> = $kind;
 
                 fn parse_bytes(text: &[u8]) -> Option<Self> {
-                    f64::parse_bytes(text).map($type::from_f64).map(canonical_nan)
+                    // `from_f64` of `half` rounds twice; a finite number that the type cannot hold is an infinity.
+                    let infinity = |value: f64| if value < 0.0 { $type::NEG_INFINITY } else { $type::INFINITY };
+                    let round = |value| $type::from_number(Number::Real(value)).unwrap_or_else(|| infinity(value));
+                    f64::parse_bytes(text).map(round).map(canonical_nan)
                 }
 
                 fn print(self, text: &mut Vec<u8>) {
@@ -282,6 +285,19 @@ mod tests {
             ("nan".into(), "nan".into(), "inf".into())
         );
         assert_eq!(printed(i64::MIN), "-9223372036854775808");
+    }
+
+    #[cfg(feature = "half")]
+    #[test]
+    fn text_just_above_a_tie_rounds_up_in_the_half_types_as_a_cast_does() {
+        use half::{bf16, f16};
+        assert_eq!(f16::parse("1.0004882812501"), Some(f16::from_f32(1.0009766)));
+        assert_eq!(f16::parse("-1.0004882812501"), Some(f16::from_f32(-1.0009766)));
+        assert_eq!(f16::parse("1.00048828125"), Some(f16::ONE));
+        assert_eq!(bf16::parse("1.00390625000001"), Some(bf16::from_f32(1.0078125)));
+        assert_eq!((f16::parse("65519.999"), f16::parse("65520")), (Some(f16::MAX), Some(f16::INFINITY)));
+        assert_eq!((f16::parse("-1e9"), bf16::parse("1e300")), (Some(f16::NEG_INFINITY), Some(bf16::INFINITY)));
+        assert_eq!(f16::parse("-0").map(f16::to_bits), Some(0x8000));
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::io::element::FileElement;
 use crate::io::lines::quote;
 use crate::io::npy::{Header, Kind, Source, descr_of, guard_entries, write_header, write_values};
 use crate::io::options::{ReadOptions, wrap};
+use crate::limit::guard;
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::shape::{Shape, saturating_product, step};
 use crate::tensor::Tensor;
@@ -30,6 +31,8 @@ struct Archive<R> {
     zip: ZipArchive<R>,
     limit: u64,
     inflated: u64,
+    /// The bytes of the indices read, which are wider in memory than in the file.
+    widened: u64,
 }
 
 /// A member being read, up to the limit.
@@ -53,7 +56,7 @@ impl<R: Read + Seek> Archive<R> {
         reader.seek(SeekFrom::Start(0))?;
         let refused = |error| Error::Format { place: "the archive".into(), message: format!("{error}") };
         let zip = ZipArchive::new(reader).map_err(refused)?;
-        Ok(Archive { zip, limit: options.inflated_limit(bytes), inflated: 0 })
+        Ok(Archive { zip, limit: options.inflated_limit(bytes), inflated: 0, widened: 0 })
     }
 
     fn has(&self, name: &str) -> bool {
@@ -95,30 +98,38 @@ impl<R: Read + Seek> Archive<R> {
         })
     }
 
-    /// The elements of a member of integers that are not negative, and its header.
-    fn counts(&mut self, name: &str) -> Result<(Header, Vec<u64>)> {
-        self.member(name, |source, header| {
+    /// The elements of a member of integers that are not negative, in as many rows as `rows` says for its shape.
+    fn counts(&mut self, name: &str, rows: impl FnOnce(&Shape) -> Result<usize>) -> Result<Vec<Vec<u64>>> {
+        let (limit, before) = (self.limit, self.widened);
+        let (counts, widened) = self.member(name, |source, header| {
             let dtype = header.dtype(source)?;
+            let rows = rows(&header.shape)?;
             let count = header.count(source)?;
-            let counts =
-                dispatch_dtype!(dtype, T => read_counts::<T>(source, header, count), else => Err(no_such(dtype)))?;
+            let widened = before.saturating_add((count as u64).saturating_mul(size_of::<u64>() as u64));
+            let instead = "raise --max-memory (ReadOptions::max_memory) if you trust the file";
+            guard::<u8>("the indices of the archive", widened.into(), limit, instead)?;
+            let counts = dispatch_dtype!(dtype, T => {
+                read_counts::<T>(source, header, count, rows)
+            }, else => Err(no_such(dtype)))?;
             source.end()?;
-            Ok((header.clone(), counts))
-        })
+            Ok((counts, widened))
+        })?;
+        self.widened = widened;
+        Ok(counts)
     }
 
     /// The elements of a member of one axis of integers that are not negative.
     fn list(&mut self, name: &str) -> Result<Vec<u64>> {
-        let (header, counts) = self.counts(name)?;
-        if header.shape.rank() != 1 {
-            return Err(at_member(name, format!("its shape {} is not of rank 1", header.shape)));
-        }
-        Ok(counts)
+        let counts = self.counts(name, |shape| match shape.rank() {
+            1 => Ok(1),
+            _ => Err(at_member(name, format!("its shape {shape} is not of rank 1"))),
+        })?;
+        Ok(counts.into_iter().next().unwrap_or_default())
     }
 
-    /// The element type of the data.
-    fn dtype(&mut self) -> Result<DType> {
-        self.member("data", |source, header| header.dtype(source))
+    /// The element type of the data, and the number of elements that its header declares.
+    fn data(&mut self) -> Result<(DType, usize)> {
+        self.member("data", |source, header| Ok((header.dtype(source)?, header.count(source)?)))
     }
 
     /// The name of the layout, in lower case: what the member `format` says, or what the other members tell.
@@ -192,20 +203,32 @@ fn over_limit(error: Error, name: &str, claimed: u64, limit: u64) -> Error {
     }
 }
 
-/// Reads integers that are not negative.
-fn read_counts<T: FileElement>(source: &mut Source<impl Read>, header: &Header, count: usize) -> Result<Vec<u64>> {
+/// Reads integers that are not negative into so many rows of one length.
+fn read_counts<T: FileElement>(
+    source: &mut Source<impl Read>,
+    header: &Header,
+    count: usize,
+    rows: usize,
+) -> Result<Vec<Vec<u64>>> {
     // numpy has no integers in an empty list: the shape of a scalar is an array of float64 without elements.
     if count > 0 && (T::ZERO.to_integer().is_none() || T::DTYPE == DType::Bool) {
         return Err(source.error("field descr", format!("{} is no integer type", T::DTYPE)));
     }
-    let mut counts = Vec::new();
+    let mut counts = vec![Vec::new(); rows];
+    let length = count.checked_div(rows).unwrap_or(0);
+    let (mut read, mut row) = (0, 0);
     let mut negative = None;
     source.for_each::<T>(count, header.big_endian, |value| {
         let value = value.to_integer().unwrap_or(-1);
         if value < 0 && negative.is_none() {
-            negative = Some((counts.len(), value));
+            negative = Some((read, value));
         }
-        counts.push(u64::try_from(value).unwrap_or(0));
+        counts[row].push(u64::try_from(value).unwrap_or(0));
+        read += 1;
+        row = match header.fortran_order {
+            true => (row + 1) % rows,
+            false => row + usize::from(counts[row].len() == length),
+        };
         Ok(())
     })?;
     match negative {
@@ -216,8 +239,8 @@ fn read_counts<T: FileElement>(source: &mut Source<impl Read>, header: &Header, 
 
 /// Where the entries are, as the archive has it.
 enum Places {
-    /// A coordinate array an axis, in any order.
-    Coords(Vec<Vec<u64>>),
+    /// A coordinate array an axis, in any order, and how many entries there are: without axes no array tells.
+    Coords { coords: Vec<Vec<u64>>, nnz: usize },
     /// The offsets of the lanes and strictly increasing columns: our own compressed layout.
     Lanes { offsets: Vec<usize>, columns: Vec<u64> },
 }
@@ -225,7 +248,7 @@ enum Places {
 impl Places {
     fn nnz(&self) -> usize {
         match self {
-            Places::Coords(coords) => coords.first().map_or(0, Vec::len),
+            Places::Coords { nnz, .. } => *nnz,
             Places::Lanes { columns, .. } => columns.len(),
         }
     }
@@ -249,7 +272,8 @@ pub(crate) fn read(reader: impl Read + Seek, options: &ReadOptions) -> Result<An
         let message = format!("the file names its fill, {fill}; the fill `{asked}` cannot be asked for");
         return Err(at_member("fill_value", message));
     }
-    let dtype = archive.dtype()?;
+    let (dtype, declared) = archive.data()?;
+    check_declared(declared, places.nnz())?;
     let tensor = dispatch_dtype!(dtype, T => {
         read_tensor::<T>(&mut archive, shape, places, fill, options)
     }, else => Err(no_such(dtype)))?;
@@ -269,19 +293,28 @@ fn read_shape<R: Read + Seek>(archive: &mut Archive<R>) -> Result<Shape> {
 fn read_coords<R: Read + Seek>(archive: &mut Archive<R>, shape: &Shape) -> Result<Places> {
     if !archive.has("coords") {
         check_matrix(shape)?;
-        return Ok(Places::Coords(vec![archive.list("row")?, archive.list("col")?]));
+        let coords = vec![archive.list("row")?, archive.list("col")?];
+        return Ok(Places::Coords { nnz: coords[0].len(), coords });
     }
-    let (header, coords) = archive.counts("coords")?;
-    if header.shape.rank() != 2 || header.shape[0] != shape.rank() {
-        let message = format!("its shape {} does not give coordinates for shape {shape}", header.shape);
-        return Err(at_member("coords", message));
+    let (_, declared) = archive.data()?;
+    let mut nnz = 0;
+    let coords = archive.counts("coords", |found| {
+        if found.rank() != 2 || found[0] != shape.rank() {
+            let message = format!("its shape {found} does not give coordinates for shape {shape}");
+            return Err(at_member("coords", message));
+        }
+        nnz = found[1];
+        check_declared(declared, nnz).map(|()| shape.rank())
+    })?;
+    Ok(Places::Coords { coords, nnz })
+}
+
+/// Refuses data of another length than there are places, before it is read.
+fn check_declared(declared: usize, places: usize) -> Result<()> {
+    if declared == places {
+        return Ok(());
     }
-    let nnz = header.shape[1];
-    let axes = 0..shape.rank();
-    Ok(Places::Coords(match header.fortran_order {
-        false => axes.map(|axis| coords[axis * nnz..(axis + 1) * nnz].to_vec()).collect(),
-        true => axes.map(|axis| coords.iter().skip(axis).step_by(shape.rank()).copied().collect()).collect(),
-    }))
+    Err(at_member("data", format!("{declared} elements for {places} places")))
 }
 
 /// Refuses scipy's matrix layouts for another rank.
@@ -309,7 +342,8 @@ fn read_compressed<R: Read + Seek>(
         return Ok(Places::Lanes { offsets, columns: indices });
     }
     guard_entries::<u8>(indices.len(), shape.rank(), options.tensor_limit(archive.inflated))?;
-    expand(shape, &compressed, &rest, &offsets, &indices).map(Places::Coords)
+    let coords = expand(shape, &compressed, &rest, &offsets, &indices)?;
+    Ok(Places::Coords { coords, nnz: indices.len() })
 }
 
 /// The axes that the offsets run over.
@@ -394,17 +428,13 @@ fn read_tensor<T: FileElement>(
         }
     };
     let values = archive.values::<T>("data")?;
-    let scalar = shape.rank() == 0 && matches!(places, Places::Coords(_));
-    if !scalar && values.len() != places.nnz() {
-        return Err(at_member("data", format!("{} elements for {} places", values.len(), places.nnz())));
-    }
     let in_member = |name: &'static str| move |error: Error| at_member(name, error.to_string());
     Ok(match places {
         Places::Lanes { offsets, columns } => {
             let pattern = CsrPattern::new(shape, offsets, columns).map_err(in_member("indices"))?;
             wrap(Tensor::from_parts(pattern, values, fill)?)
         }
-        Places::Coords(coords) => {
+        Places::Coords { coords, .. } => {
             let triplets = Triplets::from_arrays_with_index(shape, coords, values).map_err(in_member("coords"))?;
             wrap(triplets.with_fill(fill).coalesce(options.duplicates)?)
         }
@@ -474,8 +504,14 @@ pub(crate) fn write(writer: impl Write, tensor: &AnyTensor) -> Result<()> {
     Ok(())
 }
 
-/// Refuses lengths above `i64::MAX`, which no index of numpy reaches.
+/// Refuses what could not be read back: more than [`MOST_AXES`] axes, and lengths above `i64::MAX`, which no index of
+/// numpy reaches.
 fn check_writable(tensor: &AnyTensor) -> Result<()> {
+    let rank = tensor.shape().rank();
+    if rank > MOST_AXES {
+        let what = format!("{rank} axes");
+        return Err(Error::NotRepresentable { format: ".npz", what, instead: "reshape it to at most 64" });
+    }
     match tensor.shape().iter().find(|&&length| i64::try_from(length).is_err()) {
         None => Ok(()),
         Some(length) => Err(Error::NotRepresentable {

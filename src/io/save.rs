@@ -3,8 +3,9 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Writes the file at `path` by way of one beside it, which takes its place once `write` has succeeded.
 ///
@@ -70,16 +71,16 @@ impl Drop for Aside {
     }
 }
 
-/// A new file in the folder of `path`, under a name that no other process takes.
+/// A new file in the folder of `path`, under a name that no other process takes: a short one, however long the
+/// target's is.
 fn create_aside(path: &Path) -> Result<(File, Aside)> {
-    let name = path.file_name().ok_or_else(|| {
-        Error::from(std::io::Error::new(ErrorKind::InvalidInput, "the path to write to names no file"))
-    })?;
-    for attempt in 0..100 {
-        let mut aside = std::ffi::OsString::from(".");
-        aside.push(name);
-        aside.push(format!(".{}-{attempt}.tmp", std::process::id()));
-        let aside = path.with_file_name(aside);
+    static NAMES: AtomicUsize = AtomicUsize::new(0);
+    if path.file_name().is_none() {
+        return Err(std::io::Error::new(ErrorKind::InvalidInput, "the path to write to names no file").into());
+    }
+    for _ in 0..100 {
+        let number = NAMES.fetch_add(1, Ordering::Relaxed);
+        let aside = path.with_file_name(format!(".lacuna-{}-{number}.tmp", std::process::id()));
         match OpenOptions::new().write(true).create_new(true).open(&aside) {
             Ok(file) => return Ok((file, Aside(Some(aside)))),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}

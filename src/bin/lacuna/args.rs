@@ -356,11 +356,11 @@ fn parse_axis(word: &str) -> Parsed<isize> {
 }
 
 fn parse_axes(text: &str) -> Parsed<Axes> {
-    match text {
+    match text.trim() {
         "all" => Ok(Axes::all()),
         "none" => Ok(Axes::none()),
         "" => Err("name the axes: all, none, or numbers such as 0,-1".into()),
-        _ => split_list(text)?.map(parse_axis).collect::<Parsed<Vec<_>>>().map(Axes::from),
+        text => split_list(text)?.map(parse_axis).collect::<Parsed<Vec<_>>>().map(Axes::from),
     }
 }
 
