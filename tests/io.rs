@@ -360,3 +360,14 @@ fn the_small_matrices_of_physics() {
     let anscombe = read(data("anscombe.mtx"), &ReadOptions::default()).unwrap();
     assert_eq!((anscombe.nnz(), anscombe.shape()), (88, &Shape::from([11, 8])));
 }
+
+/// An element equal to the fill was left out before it was mirrored, and its negative with it.
+#[test]
+fn a_skew_array_keeps_the_mirror_of_what_equals_the_fill() {
+    let text = "%%MatrixMarket matrix array integer skew-symmetric\n2 2\n3\n";
+    let mut options = ReadOptions::default();
+    options.fill = Some("3".into());
+    let x = read_from(text.as_bytes(), FileFormat::MatrixMarket, &options).unwrap();
+    let AnyTensor::Int64(lacuna::io::AnyFormat::Coo(x)) = x else { panic!("an integer file") };
+    assert_eq!(x.to_dense().unwrap(), ndarray::arr2(&[[0, -3], [3, 0]]).into_dyn());
+}

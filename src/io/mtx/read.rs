@@ -171,6 +171,8 @@ impl<R: BufRead> Body<'_, R> {
             None => None,
         };
         let (declared, symmetry, options) = (self.declared, self.banner.symmetry, self.options);
+        // What is mirrored into another value stays: that one is not the fill.
+        let left_out = unstored.filter(|_| !matches!(symmetry, Symmetry::Skew | Symmetry::Hermitian));
         let lengths: Vec<usize> = self.shape.iter().rev().copied().collect();
         let mut position = first_position(lengths.len(), symmetry);
         self.lines.for_each_entry(|mut fields| {
@@ -178,7 +180,7 @@ impl<R: BufRead> Body<'_, R> {
             let value = value(&mut fields)?;
             fields.end()?;
             entries.listed += 1;
-            if !unstored.is_some_and(|unstored| value.same(unstored)) {
+            if !left_out.is_some_and(|fill| value.same(fill)) {
                 let coords: Vec<u64> = position.iter().rev().map(|&coord| coord as u64).collect();
                 entries.push_listed(&coords, value, symmetry, &fields)?;
                 options.check_memory(READ_SO_FAR, entries.bytes())?;
