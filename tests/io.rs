@@ -371,3 +371,10 @@ fn a_skew_array_keeps_the_mirror_of_what_equals_the_fill() {
     let AnyTensor::Int64(lacuna::io::AnyFormat::Coo(x)) = x else { panic!("an integer file") };
     assert_eq!(x.to_dense().unwrap(), ndarray::arr2(&[[0, -3], [3, 0]]).into_dyn());
 }
+
+/// Real files hold hermitian matrices whose diagonal is not real; scipy reads them, and a check of ours once refused them.
+#[test]
+fn a_hermitian_diagonal_is_read_as_it_is_written() {
+    let x = mtx("%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n1 1 1 5\n2 1 2 1\n").unwrap();
+    assert_eq!(dense(&x), ["1.0+5.0j", "2.0-1.0j", "2.0+1.0j", "0.0+0.0j"]);
+}

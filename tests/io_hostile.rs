@@ -163,14 +163,6 @@ fn a_matrix_market_file_says_which_line_is_wrong() {
             "line 3: the diagonal of a skew-symmetric matrix is zero",
         ),
         (
-            "%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n2 2 1 0\n1 1 1 5\n",
-            "line 4: the diagonal of a hermitian matrix is real",
-        ),
-        (
-            "%%MatrixMarket matrix array complex hermitian\n1 1\n1 nan\n",
-            "line 3: the diagonal of a hermitian matrix is real",
-        ),
-        (
             "%%MatrixMarket matrix coordinate integer skew-symmetric\n2 2 1\n2 1 -9223372036854775808\n",
             "line 3: -9223372036854775808 cannot be mirrored",
         ),

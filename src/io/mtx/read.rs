@@ -6,7 +6,7 @@ use std::io::BufRead;
 use num_complex::Complex;
 
 use super::banner::{Banner, Field, Layout, Symmetry};
-use crate::element::{DType, Number};
+use crate::element::DType;
 use crate::error::{Error, Result};
 use crate::io::any::{AnyTensor, Format};
 use crate::io::element::{FileElement, parse_number};
@@ -211,10 +211,6 @@ impl<T: MatrixValue> Entries<T> {
             self.triangles[1] |= row < column;
             if symmetry == Symmetry::Skew && row == column && value.is_truthy() {
                 return Err(fields.error("the diagonal of a skew-symmetric matrix is zero"));
-            }
-            let is_real = !matches!(value.to_number(), Number::Complex(_, im) if im != 0.0);
-            if symmetry == Symmetry::Hermitian && row == column && !is_real {
-                return Err(fields.error("the diagonal of a hermitian matrix is real"));
             }
             if symmetry == Symmetry::Skew && value.negated().is_none() {
                 return Err(
