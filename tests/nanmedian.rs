@@ -477,9 +477,9 @@ fn csr_over_another_axis_names_the_call_that_works() {
     };
     let kept = || Axes::from([0, 1]).keep_dims();
     says(x.nanmedian(kept()).unwrap_err(), "use x.to_coo().nanmedian(Axes::from([0, 1]).keep_dims())");
-    says(x.nanmedian_index([0, 1]).unwrap_err(), "use x.to_coo().nanmedian_index(Axes::from([0, 1]))");
-    says(x.nanmedian_stored([0, 1]).unwrap_err(), "use x.to_coo().nanmedian_stored(Axes::from([0, 1]))");
-    says(x.nanmedian_stored_index([0, 1]).unwrap_err(), "use x.to_coo().nanmedian_stored_index(Axes::from([0, 1]))");
+    says(x.nanmedian_index([0, 1]).unwrap_err(), "use x.to_coo().nanmedian_index([0, 1])");
+    says(x.nanmedian_stored([0, 1]).unwrap_err(), "use x.to_coo().nanmedian_stored([0, 1])");
+    says(x.nanmedian_stored_index([0, 1]).unwrap_err(), "use x.to_coo().nanmedian_stored_index([0, 1])");
     assert!(x.to_coo().nanmedian(Axes::from([0, 1]).keep_dims()).is_ok());
 }
 
