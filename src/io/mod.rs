@@ -9,6 +9,9 @@
 //! | `.npy` | any rank, both byte orders, C and Fortran order | the dense array, below a limit |
 //! | `.npz` | scipy's csr, csc, coo; pydata/sparse's COO and GCXS | scipy's for a matrix with a fill of zero, else pydata's |
 //!
+//! Text and `.npy` files may be compressed with gzip (`.mtx.gz`, `.npy.gz`): a reader knows by the first bytes, a writer by
+//! the extension or by [`WriteOptions::compression`].
+//!
 //! A reader trusts nothing in a header: memory grows with the bytes that arrive, never with a number that is claimed,
 //! and what is wrong is an [`Error::Format`] that names the line, or the member and field.
 //! A writer to a path is all or nothing: it writes aside and renames.
@@ -31,11 +34,13 @@
 
 mod any;
 mod element;
+mod gzip;
 mod lines;
 mod mtx;
 mod npy;
 mod npz;
 mod options;
+mod progress;
 mod save;
 
 use std::fmt;
@@ -43,17 +48,26 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Cursor, Read, Write};
 use std::path::Path;
 
+use progress::Watched;
+
 #[doc(hidden)]
 pub use any::types;
 pub use any::{AnyFormat, AnyTensor, Format};
 pub use element::{FileElement, parse_number};
-pub use options::{ReadOptions, WriteOptions};
+pub use options::{Compression, ReadOptions, WriteOptions};
+pub use progress::Progress;
 pub use save::save;
 
 use crate::error::{Error, Result};
 
 /// The most axes that a file may have, as numpy has it: each entry costs memory for each axis.
 pub(crate) const MOST_AXES: usize = 64;
+
+/// The bytes that are read or written at once.
+const BLOCK: usize = 1 << 16;
+
+/// The bytes that are looked at to tell what a stream is.
+const HEAD: u64 = 4096;
 
 /// The formats of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -92,12 +106,25 @@ impl FileFormat {
         FileFormat::ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name))
     }
 
-    /// The format that the extension of a path names.
+    /// The format that the extension of a path names. A `.gz` after it is looked through, but for `.npz`, which is
+    /// compressed by itself.
+    ///
+    /// ```
+    /// use lacuna::io::FileFormat;
+    ///
+    /// assert_eq!(FileFormat::from_path("x.mtx.gz"), Some(FileFormat::MatrixMarket));
+    /// assert_eq!(FileFormat::from_path("x.npz.gz"), None);
+    /// ```
     pub fn from_path(path: impl AsRef<Path>) -> Option<FileFormat> {
-        FileFormat::from_name(path.as_ref().extension()?.to_str()?)
+        let path = path.as_ref();
+        let of = |path: &Path| FileFormat::from_name(path.extension()?.to_str()?);
+        match gzip::names_gzip(path) {
+            false => of(path),
+            true => of(Path::new(path.file_stem()?)).filter(|&format| format != FileFormat::Npz),
+        }
     }
 
-    /// The format that the first bytes of a file tell.
+    /// The format that the first bytes of a file tell. Those of gzip tell none; [`read_from`] looks behind them.
     ///
     /// ```
     /// use lacuna::io::FileFormat;
@@ -122,7 +149,8 @@ impl fmt::Display for FileFormat {
     }
 }
 
-/// Reads the file at `path`, in the format that its extension names or else its first bytes tell.
+/// Reads the file at `path`, in the format that its extension names or else its first bytes tell. Whether it is
+/// compressed with gzip, the first bytes tell.
 ///
 /// # Errors
 ///
@@ -131,34 +159,72 @@ impl fmt::Display for FileFormat {
 /// - `TooLarge`: it would take more memory than [`ReadOptions::max_memory`] allows;
 /// - those of [`Triplets::coalesce`](crate::Triplets::coalesce) and of [`AnyTensor::cast`], as the options ask for.
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyTensor> {
-    let mut reader = BufReader::with_capacity(1 << 16, File::open(&path)?);
-    match FileFormat::from_path(&path).or(FileFormat::from_first_bytes(reader.fill_buf()?)) {
-        Some(FileFormat::Npz) => npz::read(reader, options),
-        Some(format) => read_buffered(reader, format, options),
-        None => {
-            Err(unknown_format("neither the extension nor the first bytes tell it; name it with --from, read_from"))
-        }
+    let (named, file) = (FileFormat::from_path(&path), File::open(&path)?);
+    let can_seek = file.metadata()?.is_file();
+    let mut reader = BufReader::with_capacity(BLOCK, Watched::new(file, &options.progress));
+    let head = reader.fill_buf()?;
+    let format = named.or(FileFormat::from_first_bytes(head));
+    if can_seek && format == Some(FileFormat::Npz) && !gzip::is_gzip(head) {
+        return npz::read(reader, 0, options);
     }
+    read_stream(&mut reader, named, "neither the extension nor the first bytes tell it", options)
 }
 
-/// Reads a stream in the format named. An `.npz` archive is read to its end first, because its table stands there.
+/// Reads a stream in the format named, or for `None` in the one that its first bytes tell. Whether it is compressed with
+/// gzip, the first bytes tell. An `.npz` archive is read to its end first, because its table stands there.
 ///
 /// # Errors
 ///
 /// Those of [`read`].
-pub fn read_from(reader: impl Read, format: FileFormat, options: &ReadOptions) -> Result<AnyTensor> {
-    read_buffered(BufReader::with_capacity(1 << 16, reader), format, options)
+pub fn read_from(reader: impl Read, format: impl Into<Option<FileFormat>>, options: &ReadOptions) -> Result<AnyTensor> {
+    let mut reader = BufReader::with_capacity(BLOCK, Watched::new(reader, &options.progress));
+    read_stream(&mut reader, format.into(), "the first bytes do not tell it", options)
 }
 
-fn read_buffered(mut reader: impl BufRead, format: FileFormat, options: &ReadOptions) -> Result<AnyTensor> {
+/// Reads a stream, inflated where it is gzip; `untold` says why no format is known.
+fn read_stream(
+    reader: &mut dyn BufRead,
+    named: Option<FileFormat>,
+    untold: &str,
+    options: &ReadOptions,
+) -> Result<AnyTensor> {
+    let (head, mut reader) = peek(reader)?;
+    if !gzip::is_gzip(&head) {
+        return read_plain(&mut reader, named.or(FileFormat::from_first_bytes(&head)), untold, options);
+    }
+    let mut inflated = BufReader::with_capacity(BLOCK, gzip::Inflater::new(reader, options));
+    let (head, mut inflated) = peek(&mut inflated)?;
+    match named.or(FileFormat::from_first_bytes(&head)) {
+        Some(FileFormat::Npz) => Err(gzip::refused_archive()),
+        format => read_plain(&mut inflated, format, untold, options),
+    }
+}
+
+/// The first bytes of a stream, and the stream with them.
+fn peek(reader: &mut dyn BufRead) -> Result<(Vec<u8>, impl BufRead)> {
+    let mut head = Vec::new();
+    reader.take(HEAD).read_to_end(&mut head)?;
+    Ok((head.clone(), Cursor::new(head).chain(reader)))
+}
+
+/// Reads a stream that is not compressed.
+fn read_plain(
+    reader: &mut dyn BufRead,
+    format: Option<FileFormat>,
+    untold: &str,
+    options: &ReadOptions,
+) -> Result<AnyTensor> {
     match format {
-        FileFormat::MatrixMarket => mtx::read(reader, options),
-        FileFormat::Npy => npy::read(reader, options),
-        FileFormat::Npz => {
+        Some(FileFormat::MatrixMarket) => mtx::read(reader, options),
+        Some(FileFormat::Npy) => npy::read(reader, options),
+        Some(FileFormat::Npz) => {
             let mut bytes = Vec::new();
             reader.read_to_end(&mut bytes)?;
-            npz::read(Cursor::new(bytes), options)
+            bytes.shrink_to_fit();
+            let held = bytes.len() as u64;
+            npz::read(Cursor::new(bytes), held, options)
         }
+        None => Err(unknown_format(&format!("{untold}; name it with --from, read_from"))),
     }
 }
 
@@ -168,7 +234,8 @@ fn unknown_format(message: &str) -> Error {
     Error::Format { place: "the format".into(), message: format!("{message} (known are .{names})") }
 }
 
-/// Writes a tensor to the file at `path`, in the format that its extension names; all or nothing.
+/// Writes a tensor to the file at `path`, in the format that its extension names; all or nothing. A `.gz` after the
+/// extension asks for gzip.
 ///
 /// # Errors
 ///
@@ -181,20 +248,44 @@ fn unknown_format(message: &str) -> Error {
 pub fn write(path: impl AsRef<Path>, tensor: &AnyTensor, options: &WriteOptions) -> Result<()> {
     let format = FileFormat::from_path(&path)
         .ok_or_else(|| unknown_format("the extension names none; name it with write_to"))?;
-    save(path, |file| write_to(file, format, tensor, options))
+    let options = WriteOptions { compression: options.compression.for_path(&path), ..options.clone() };
+    save(path, |file| write_to(file, format, tensor, &options))
 }
 
-/// Writes a tensor to a stream.
+/// Writes a tensor to a stream, compressed as [`WriteOptions::compression`] says.
 ///
 /// # Errors
 ///
 /// Those of [`write()`]; what was written before the error stays.
 pub fn write_to(writer: impl Write, format: FileFormat, tensor: &AnyTensor, options: &WriteOptions) -> Result<()> {
-    let mut writer = BufWriter::new(writer);
-    match format {
-        FileFormat::MatrixMarket => mtx::write(&mut writer, tensor)?,
-        FileFormat::Npy => npy::write(&mut writer, tensor, options)?,
-        FileFormat::Npz => npz::write(&mut writer, tensor)?,
+    let mut target = Watched::new(writer, &options.progress);
+    let written = write_watched(&mut target, format, tensor, options);
+    // Of several errors the first is told: the others follow from it.
+    target.failure().map_or(written, Err)
+}
+
+fn write_watched(target: impl Write, format: FileFormat, tensor: &AnyTensor, options: &WriteOptions) -> Result<()> {
+    let mut writer = BufWriter::with_capacity(BLOCK, target);
+    if options.compression == Compression::Gzip && format != FileFormat::Npz {
+        let mut deflater = gzip::deflater(&mut writer);
+        write_plain(&mut deflater, format, tensor, options)?;
+        deflater.finish()?;
+    } else {
+        write_plain(&mut writer, format, tensor, options)?;
     }
     Ok(writer.flush()?)
+}
+
+/// Writes a tensor that is compressed elsewhere, or not.
+fn write_plain(
+    mut writer: &mut dyn Write,
+    format: FileFormat,
+    tensor: &AnyTensor,
+    options: &WriteOptions,
+) -> Result<()> {
+    match format {
+        FileFormat::MatrixMarket => mtx::write(&mut writer, tensor),
+        FileFormat::Npy => npy::write(&mut writer, tensor, options),
+        FileFormat::Npz => npz::write(writer, tensor, options),
+    }
 }
