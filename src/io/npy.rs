@@ -66,9 +66,9 @@ impl<R: Read> Source<R> {
 
     /// A failure to read: one that the archive's bytes are to blame for names the member.
     fn failure(&self, error: std::io::Error) -> Error {
-        use ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof};
+        use ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof, Unsupported};
         match Error::from(error) {
-            Error::Io { kind: InvalidData | InvalidInput | Other | UnexpectedEof, message } => {
+            Error::Io { kind: InvalidData | InvalidInput | Other | UnexpectedEof | Unsupported, message } => {
                 self.error("data", message)
             }
             error => error,
@@ -359,7 +359,7 @@ fn read_dense<T: FileElement>(
         let stored = !unstored.is_some_and(|unstored| value.same(unstored));
         is_stored.push(stored);
         if stored {
-            options.guard_entries::<T>(values.len() + 1, rank, row_major, options.tensor_limit(bytes, 0))?;
+            options.guard_entries::<T>(values.len() + 1, rank, row_major, options.tensor_room(bytes, 0))?;
             push_up_to(&mut values, value, count);
         }
         Ok(())

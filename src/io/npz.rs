@@ -44,8 +44,6 @@ struct Archive<R> {
 /// A member being read, up to the limit.
 struct Limited<'a, R> {
     reader: R,
-    /// The bytes that the member says to have.
-    claimed: u64,
     inflated: &'a mut u64,
     limit: u64,
 }
@@ -54,12 +52,14 @@ impl<R: Read> Read for Limited<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let count = self.reader.read(buffer)?;
         *self.inflated += count as u64;
-        if *self.inflated <= self.limit {
-            return Ok(count);
-        }
-        let bytes = (*self.inflated).max(self.claimed).into();
-        Err(Error::TooLarge { what: "the inflated archive", bytes, limit: self.limit, instead: TRUSTED }.into())
+        check_inflated(*self.inflated, self.limit)?;
+        Ok(count)
     }
+}
+
+/// Refuses so many inflated bytes above the limit.
+fn check_inflated(bytes: u64, limit: u64) -> Result<()> {
+    guard::<u8>("the inflated archive", bytes.into(), limit, TRUSTED)
 }
 
 impl<R: Read + Seek> Archive<R> {
@@ -79,7 +79,7 @@ impl<R: Read + Seek> Archive<R> {
 
     /// Refuses entries whose coordinates, and the sorting of them, take more memory than the bytes read allow.
     fn guard_entries<T>(&self, count: usize, shape: &Shape, options: &ReadOptions) -> Result<()> {
-        options.guard_entries::<T>(count, shape.rank(), false, options.tensor_limit(self.inflated, self.held))
+        options.guard_entries::<T>(count, shape.rank(), false, options.tensor_room(self.inflated, self.held))
     }
 
     fn has(&self, name: &str) -> bool {
@@ -97,8 +97,9 @@ impl<R: Read + Seek> Archive<R> {
             ZipError::FileNotFound => at_member(name, "is missing"),
             error => at_member(name, error.to_string()),
         })?;
-        let claimed = file.size();
-        let limited = Limited { reader: file, claimed, inflated: &mut self.inflated, limit };
+        // What says itself that it is too large need not be inflated to be so.
+        check_inflated(self.inflated.saturating_add(file.size()), limit)?;
+        let limited = Limited { reader: file, inflated: &mut self.inflated, limit };
         let mut source = Source::new(limited, format!("member {name}.npy"));
         let header = Header::read(&mut source)?;
         read(&mut source, &header)

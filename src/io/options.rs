@@ -69,10 +69,15 @@ impl ReadOptions {
         self.max_memory.unwrap_or_else(|| FLOOR.max(bytes.saturating_mul(64)))
     }
 
-    /// What a tensor of `bytes` of input may take in memory, where the reader holds `held` bytes besides.
-    pub(crate) fn tensor_limit(&self, bytes: u64, held: u64) -> u64 {
-        let most = FLOOR.saturating_add(bytes.saturating_mul(16));
-        self.max_memory.unwrap_or_else(|| most.saturating_sub(held.saturating_add(BUFFERS)))
+    /// What `bytes` of input may take in memory.
+    pub(crate) fn tensor_limit(&self, bytes: u64) -> u64 {
+        self.max_memory.unwrap_or_else(|| FLOOR.saturating_add(bytes.saturating_mul(16)))
+    }
+
+    /// What of that is left for a tensor where `held` bytes are in memory besides.
+    pub(crate) fn tensor_room(&self, bytes: u64, held: u64) -> u64 {
+        let taken = self.max_memory.map_or(held.saturating_add(BUFFERS), |_| 0);
+        self.tensor_limit(bytes).saturating_sub(taken)
     }
 
     /// Refuses `count` entries of `rank` coordinates above `limit` bytes. A limit that was asked for is one for the
@@ -126,7 +131,7 @@ impl ReadOptions {
             None => tensor,
         };
         let held = tensor.stored_bytes() as u64;
-        let tensor = self.formatted(tensor, own_format, self.tensor_limit(bytes, held))?;
+        let tensor = self.formatted(tensor, own_format, self.tensor_room(bytes, held))?;
         self.check_memory("the tensor", tensor.stored_bytes() as u128)?;
         Ok(tensor)
     }
