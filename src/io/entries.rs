@@ -49,7 +49,7 @@ impl<T: Element, I: Index> Entries<T, I> {
 
     /// Refuses entries that take more memory than is allowed for so many bytes of text.
     pub(crate) fn check_memory(&self, options: &ReadOptions, bytes: u64) -> Result<()> {
-        let limit = options.tensor_limit(bytes, 0);
+        let limit = options.tensor_room(bytes, 0);
         options.guard_entries::<T>(self.values.len(), self.coords.len(), self.increasing, limit)
     }
 

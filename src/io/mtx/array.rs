@@ -28,7 +28,7 @@ pub(super) fn read<R: BufRead, T: MatrixValue, I: Index>(
     let is_stored = |value: &T| !unstored.is_some_and(|unstored| value.same(unstored));
     let mut entries = Entries::<T, I>::new(body.shape.rank());
     let stored = array.positions().filter(|&(row, column)| is_stored(&array.at(row, column))).count();
-    let limit = body.options.tensor_limit(body.lines.bytes(), array.bytes());
+    let limit = body.options.tensor_room(body.lines.bytes(), array.bytes());
     body.options.guard_entries::<T>(stored, body.shape.rank(), true, limit)?;
     entries.reserve_exact(stored);
     for (row, column) in array.positions() {
@@ -62,7 +62,7 @@ fn read_values<R: BufRead, T: MatrixValue>(
         |values: Vec<T>, taken| {
             taken.check_room(listed.len(), values.len(), declared)?;
             listed.extend_from_slice(&values);
-            options.guard_entries::<T>(listed.len(), 0, true, options.tensor_limit(taken.bytes, 0))
+            options.guard_entries::<T>(listed.len(), 0, true, options.tensor_room(taken.bytes, 0))
         },
     )?;
     listed.shrink_to_fit();
