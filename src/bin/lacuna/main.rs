@@ -6,6 +6,7 @@ mod failure;
 mod input;
 mod output;
 mod sets;
+mod spy;
 mod summary;
 mod usage;
 mod verbs;

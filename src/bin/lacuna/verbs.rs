@@ -12,6 +12,7 @@ use crate::erase::{Wide, numbered, on_format, on_wide, on_wide_real, renumbered,
 use crate::failure::Failure;
 use crate::output::{tell, write};
 use crate::sets::{Set, numbers, positions};
+use crate::spy::spy;
 use crate::summary::Summary;
 use crate::usage::is_stream;
 
@@ -48,6 +49,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Verb::Isnan(args) => classify!(args, isnan),
         Verb::Isfinite(args) => classify!(args, isfinite),
         Verb::Isreal(args) => classify!(args, isreal),
+        Verb::Spy(args) => spy(args),
         Verb::Backward(BackwardVerb::Any(args)) => backward_any(args),
         Verb::Backward(BackwardVerb::Take(args)) => backward_take(args),
         Verb::Backward(BackwardVerb::Nanmedian(args)) => backward_nanmedian(args),
