@@ -88,6 +88,17 @@ pub(super) fn fit(axes: &[(usize, Room)]) -> Vec<Scale> {
     axes.iter().map(|&(length, _)| Scale { length, per_cell, unit }).collect()
 }
 
+/// Enlarges all cells alike as long as the axes that stand beside each other, and those below each other, keep within
+/// their units.
+pub(super) fn stretch(scales: &mut [Scale], units: usize, largest: usize) {
+    let extent = |scales: &[Scale]| scales.iter().map(Scale::extent).sum::<usize>();
+    let Some(last) = scales.len().checked_sub(1) else { return };
+    let taken = extent(&scales[1..]).max(extent(&scales[..last])).max(1);
+    for scale in scales {
+        scale.unit = (scale.unit * units / taken).clamp(scale.unit, largest.max(scale.unit));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! A picture in text: dots of braille in a frame, two across and four down in a character.
 
-use super::axis::{Axis, Room};
+use super::axis::{Axis, Room, Scale, fit};
 use super::raster::{Raster, pairs};
 use super::ticks::{Tick, ticks};
 
@@ -35,9 +35,16 @@ impl Canvas {
         Canvas { width, widest: longest.to_string().len().min(width / 3) }
     }
 
+    /// The scales of axes of the lengths named.
+    pub(super) fn scales(&self, lengths: &[usize]) -> Vec<Scale> {
+        let last = lengths.len() - 1;
+        let room = |(at, &length): (usize, &usize)| (length, self.room(at < last, at > 0));
+        fit(&lengths.iter().enumerate().map(room).collect::<Vec<_>>())
+    }
+
     /// What an axis may take: of the columns what the frame and the indices leave, of the rows so many that a square
     /// picture is 3 lines high for 8 characters of width.
-    pub(super) fn room(&self, is_row: bool, is_column: bool) -> Room {
+    fn room(&self, is_row: bool, is_column: bool) -> Room {
         let across = self.width.saturating_sub(self.widest + 2).max(1) * ACROSS;
         let down = (self.width * 3 / 8).max(1) * DOWN;
         let units = match (is_row, is_column) {
@@ -73,8 +80,8 @@ impl Canvas {
 
     /// One panel: the names of its axes, the indices of its columns, and the frame with the dots.
     fn panel(&self, raster: &Raster, rows: &Axis, columns: &Axis) -> Vec<String> {
-        let row_ticks = self.ticks(rows, |_| 2 * DOWN);
-        let column_ticks = self.ticks(columns, |label| (label.chars().count() + 3) * ACROSS);
+        let row_ticks = self.ticks(rows, |_| DOWN);
+        let column_ticks = self.ticks(columns, |label| (label.len() + 1) * ACROSS);
         let dots = Dots::of(raster, rows.scale.unit, columns.scale.unit);
         let gutter = row_ticks.iter().map(|tick| tick.label.len() + 1).max().unwrap_or(0);
         let mut lines = Vec::new();

@@ -35,7 +35,7 @@ mod shades;
 mod svg;
 mod ticks;
 
-use axis::{Axis, Room, fit};
+use axis::{Axis, Scale};
 use scene::{Scene, Words};
 
 use crate::error::Result;
@@ -99,8 +99,7 @@ impl<'a, P: Pattern> Spy<'a, P> {
         let columns = columns.clamp(*COLUMNS.start(), *COLUMNS.end());
         let numbers = self.shown_axes(braille::most_axes(columns));
         let canvas = braille::Canvas::new(columns, &self.lengths(&numbers));
-        let last = numbers.len() - 1;
-        let axes = self.axes(&numbers, |at| canvas.room(at < last, at > 0));
+        let axes = join(&numbers, canvas.scales(&self.lengths(&numbers)));
         let mut text = canvas.draw(&axes, &raster::count(self.pattern, &axes));
         let dot = several(&axes).map(|cell| format!("a dot stands for {cell}"));
         let name = if self.title.is_empty() { String::new() } else { format!("{}: ", self.title) };
@@ -150,8 +149,7 @@ impl<'a, P: Pattern> Spy<'a, P> {
     /// The layout that both kinds of image share.
     fn scene(&self) -> Scene {
         let numbers = self.shown_axes(MOST_AXES);
-        let room = scene::room(numbers.len());
-        let axes = self.axes(&numbers, |_| room);
+        let axes = join(&numbers, scene::scales(&self.lengths(&numbers)));
         let rasters = raster::count(self.pattern, &axes);
         let title = Some(self.title.clone()).filter(|title| !title.is_empty());
         let head = title.into_iter().chain([self.counts()]).chain(self.left_out(&numbers)).collect();
@@ -176,12 +174,6 @@ impl<'a, P: Pattern> Spy<'a, P> {
         numbers.iter().map(|number| number.map_or(1, |number| self.pattern.shape()[number])).collect()
     }
 
-    /// The axes shown, each with its scale in the room that it has.
-    fn axes(&self, numbers: &[Option<usize>], room: impl Fn(usize) -> Room) -> Vec<Axis> {
-        let rooms: Vec<_> = self.lengths(numbers).into_iter().enumerate().map(|(at, n)| (n, room(at))).collect();
-        numbers.iter().zip(fit(&rooms)).map(|(&number, scale)| Axis { number, scale }).collect()
-    }
-
     /// The shape and how much of it is stored.
     fn counts(&self) -> String {
         let (shape, nnz) = (self.pattern.shape(), self.pattern.nnz());
@@ -196,6 +188,11 @@ impl<'a, P: Pattern> Spy<'a, P> {
     }
 }
 
+/// The axes of the numbers and the scales.
+fn join(numbers: &[Option<usize>], scales: Vec<Scale>) -> Vec<Axis> {
+    numbers.iter().zip(scales).map(|(&number, scale)| Axis { number, scale }).collect()
+}
+
 /// The positions that a cell stands for, in words; none if it is one.
 fn several(axes: &[Axis]) -> Option<String> {
     let per_cell = |axis: &Axis| axis.number.map(|number| (number, axis.scale.per_cell));
@@ -206,9 +203,10 @@ fn several(axes: &[Axis]) -> Option<String> {
     Some(match cuts[..] {
         [(_, positions)] => format!("{positions} positions"),
         [(_, rows), (_, columns)] => format!("{rows} × {columns} positions"),
+        [(_, each), ..] if cuts.iter().all(|(_, per_cell)| *per_cell == each) => format!("{each} positions along each axis"),
         _ => {
-            let along = |(number, per_cell): &(usize, usize)| format!("{per_cell} along axis {number}");
-            format!("so many positions: {}", cuts.iter().map(along).collect::<Vec<_>>().join(", "))
+            let (numbers, positions): (Vec<_>, Vec<_>) = cuts.iter().map(|(n, p)| (n.to_string(), p.to_string())).unzip();
+            format!("{} positions along axes {}", positions.join(", "), numbers.join(", "))
         }
     })
 }

@@ -1,6 +1,6 @@
 //! The layout of a picture in pixels: what stands where. Both kinds of image file are drawn from it, so they agree.
 
-use super::axis::{Axis, Room};
+use super::axis::{Axis, Room, Scale, fit, stretch};
 use super::raster::{Raster, pairs};
 use super::shades::Classes;
 use super::ticks::{Tick, short, ticks};
@@ -16,18 +16,22 @@ pub(super) const BASELINE: usize = 15;
 const MARGIN: usize = 16;
 /// The length of a tick, and the white behind it.
 const TICK: usize = 8;
+/// The white between the name of an axis and its indices.
+const GUARD: usize = 4;
 /// The least extent of a panel.
 const LEAST: usize = 48;
 /// The white between the panels of a grid.
 const BETWEEN: usize = 14;
 /// What all panels and the white between them may take, across.
-const ACROSS: usize = 640;
+const ACROSS: usize = 648;
 /// The most cells of a panel along an axis.
-const MOST_CELLS: usize = 256;
+const MOST_CELLS: usize = 216;
 /// The largest cell.
 const LARGEST_CELL: usize = 64;
 /// A cell of so many pixels has a white line at its end, so that neighbours are told apart.
 const GAP_FROM: usize = 8;
+/// The most characters of the last index of an axis, for which there is room where a panel of a grid is missing.
+const WIDEST_INDEX: usize = 7;
 /// The most characters of a line across the whole picture.
 const WIDEST_LINE: usize = 84;
 /// The height of a swatch of the legend.
@@ -121,16 +125,20 @@ pub(super) struct Words {
     pub(super) cell: Option<String>,
 }
 
-/// What an axis may take, where `shown` axes are.
-pub(super) fn room(shown: usize) -> Room {
-    let panels = shown.saturating_sub(1).max(1);
-    let units = ACROSS / panels - if panels == 1 { 0 } else { gutter() };
-    Room { units, cells: MOST_CELLS.min(units), unit: LARGEST_CELL }
+/// The scales of axes of the lengths named, of which each two have a panel.
+pub(super) fn scales(lengths: &[usize]) -> Vec<Scale> {
+    let panels = lengths.len().saturating_sub(1).max(1);
+    let all = ACROSS - (panels - 1) * gutter();
+    let room = Room { units: all / panels, cells: MOST_CELLS.min(all / panels), unit: LARGEST_CELL };
+    let axes: Vec<_> = lengths.iter().map(|&length| (length, room)).collect();
+    let mut scales = fit(&axes);
+    stretch(&mut scales, all, LARGEST_CELL);
+    scales
 }
 
 /// The width of what stands to the left of a panel within a grid: the name of its row axis and ticks.
 const fn gutter() -> usize {
-    BETWEEN + LINE + TICK
+    BETWEEN + LINE + GUARD + TICK
 }
 
 /// The height of what stands above a panel: the name of its column axis, indices, ticks.
@@ -210,8 +218,9 @@ impl Scene {
     /// The shades, each with the counts that it stands for.
     fn write_legend(&mut self, cell: &str, classes: &Classes) {
         let y = self.height + MARGIN;
-        self.write(MARGIN, y, Anchor::Start, cell);
-        let numbers: Vec<String> = classes.starts.iter().chain([&classes.greatest]).map(|&start| short(start)).collect();
+        self.write(MARGIN, y, Anchor::Start, &elide(cell, WIDEST_LINE));
+        let last = (classes.starts.last() != Some(&classes.greatest)).then_some(&classes.greatest);
+        let numbers: Vec<String> = classes.starts.iter().chain(last).map(|&start| short(start)).collect();
         let width = numbers.iter().map(|number| (number.len() + 2) * CHARACTER).max().unwrap_or(0).max(LEAST);
         let (left, top) = (MARGIN + 1, y + LINE + 4);
         let count = classes.starts.len();
@@ -224,8 +233,8 @@ impl Scene {
                 false => self.write(x, top + SWATCH + 4, Anchor::Middle, &numbers[class]),
             }
         }
-        if !classes.are_single() {
-            self.write(left + count * width, top + SWATCH + 4, Anchor::End, &numbers[count]);
+        if let Some(greatest) = numbers.get(count).filter(|_| !classes.are_single()) {
+            self.write(left + count * width, top + SWATCH + 4, Anchor::End, greatest);
         }
         self.frame(left, top, count * width, SWATCH);
     }
@@ -244,17 +253,15 @@ struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     fn new(axes: &'a [Axis], top: usize) -> Self {
-        // In a grid the numbers of a row stand where a panel is missing, and those of a column above a small panel.
-        let widest = if axes.len() > 2 { 6 } else { 20 };
-        let column_needs = |label: &str| (label.chars().count() * CHARACTER + 2 * CHARACTER).max(LEAST);
+        let column_needs = |label: &str| (label.len() + 1) * CHARACTER;
         let ticks_of = |axis: &Axis, needs: &dyn Fn(&str) -> usize| match axis.number {
-            Some(_) => ticks(&axis.scale, widest, needs),
+            Some(_) => ticks(&axis.scale, WIDEST_INDEX, needs),
             None => Vec::new(),
         };
-        let row_ticks: Vec<_> = axes.iter().map(|axis| ticks_of(axis, &|_| LEAST)).collect();
+        let row_ticks: Vec<_> = axes.iter().map(|axis| ticks_of(axis, &|_| LINE + 4)).collect();
         let column_ticks = axes.iter().map(|axis| ticks_of(axis, &column_needs)).collect();
         let label = row_ticks[0].iter().map(|tick| tick.label.len() * CHARACTER).max().unwrap_or(0);
-        let name = if axes[0].number.is_some() { LINE + TICK } else { 0 };
+        let name = if axes[0].number.is_some() { LINE + GUARD + TICK } else { 0 };
         let first = MARGIN + 1 + label + name;
         let lefts = edges(axes.iter().skip(1), first, gutter());
         let tops = edges(axes[..axes.len() - 1].iter(), top + headroom() + 1, headroom() + BETWEEN);
@@ -301,7 +308,7 @@ impl<'a> Plan<'a> {
             }
         }
         if let Some(text) = rows.name() {
-            let x = (x - TICK).saturating_sub(labels + LINE);
+            let x = (x - TICK).saturating_sub(labels + LINE + GUARD);
             let y = y + height / 2;
             scene.texts.push(Text { x, y, anchor: Anchor::Middle, bold: false, turned: true, text });
         }

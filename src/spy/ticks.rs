@@ -39,25 +39,28 @@ pub(super) fn round_numbers() -> impl Iterator<Item = u64> {
     decades.flat_map(|decade| [1, 2, 5].into_iter().filter_map(move |digit| decade.checked_mul(digit)))
 }
 
-/// The ticks of an axis: round indices as close as `needs`, the units that a label takes, lets them stand, and the
-/// last index if its label has no more than `widest` characters.
+/// The ticks of an axis: every index, if the units that the labels take (`needs`) let them stand, else round ones with as
+/// much white between them as they take; and the last one, if its label has no more than `widest` characters.
 pub(super) fn ticks(scale: &Scale, widest: usize, needs: impl Fn(&str) -> usize) -> Vec<Tick> {
     let Some(last) = scale.length.checked_sub(1) else { return Vec::new() };
     let tick = |index: usize| Tick {
         at: scale.middle_of(index),
         label: if last > LONG { short(index as u64) } else { index.to_string() },
     };
-    let apart = |a: &Tick, b: &Tick| b.at.saturating_sub(a.at) >= (needs(&a.label) + needs(&b.label)).div_ceil(2);
+    let apart = |a: &Tick, b: &Tick, airy: usize| {
+        2 * b.at.saturating_sub(a.at) >= airy * (needs(&a.label) + needs(&b.label))
+    };
     let most = scale.extent() / needs("0").max(1) + 1;
     let round = |step: u64| -> Option<Vec<Tick>> {
         let step = usize::try_from(step).ok().filter(|step| last / step < most)?;
         let ticks: Vec<Tick> = (0..=last).step_by(step).map(tick).collect();
-        ticks.windows(2).all(|pair| apart(&pair[0], &pair[1])).then_some(ticks)
+        let airy = if step == 1 { 1 } else { 2 };
+        ticks.windows(2).all(|pair| apart(&pair[0], &pair[1], airy)).then_some(ticks)
     };
     let mut ticks = round_numbers().find_map(round).unwrap_or_else(|| vec![tick(0)]);
     let end = Tick { label: last.to_string(), ..tick(last) };
-    if end.label.len() <= widest && apart(&ticks[0], &end) {
-        ticks.retain(|tick| apart(tick, &end));
+    if end.label.len() <= widest && apart(&ticks[0], &end, 1) {
+        ticks.retain(|tick| apart(tick, &end, 1));
         ticks.push(end);
     }
     ticks
@@ -68,7 +71,7 @@ mod tests {
     use super::*;
 
     fn labels(length: usize, per_cell: usize, unit: usize) -> Vec<String> {
-        ticks(&Scale { length, per_cell, unit }, 20, |_| 40).into_iter().map(|tick| tick.label).collect()
+        ticks(&Scale { length, per_cell, unit }, 20, |_| 20).into_iter().map(|tick| tick.label).collect()
     }
 
     #[test]
