@@ -152,7 +152,11 @@ impl<'a, P: Pattern> Spy<'a, P> {
         let axes = join(&numbers, scene::scales(&self.lengths(&numbers)));
         let rasters = raster::count(self.pattern, &axes);
         let title = Some(self.title.clone()).filter(|title| !title.is_empty());
-        let head = title.into_iter().chain([self.counts()]).chain(self.left_out(&numbers)).collect();
+        let counts = match self.counts() {
+            long if long.len() > scene::WIDEST_LINE => vec![self.pattern.shape().to_string(), self.stored()],
+            short => vec![short],
+        };
+        let head = title.into_iter().chain(counts).chain(self.left_out(&numbers)).collect();
         let behind = (self.pattern.shape().rank() > 2).then(|| "a cell".to_string());
         let cell = several(&axes).map(|cell| format!("a cell of {cell}")).or(behind);
         scene::compose(&axes, &rasters, &Words { head, cell: cell.map(|cell| format!("entries in {cell}")) })
@@ -176,8 +180,12 @@ impl<'a, P: Pattern> Spy<'a, P> {
 
     /// The shape and how much of it is stored.
     fn counts(&self) -> String {
+        format!("{}, {}", self.pattern.shape(), self.stored())
+    }
+
+    fn stored(&self) -> String {
         let (shape, nnz) = (self.pattern.shape(), self.pattern.nnz());
-        format!("{shape}, {nnz} stored of {}", extent(nnz, shape.wide_size()))
+        format!("{nnz} stored of {}", extent(nnz, shape.wide_size()))
     }
 
     /// Which axes are shown, if not all are.

@@ -26,14 +26,15 @@ const BETWEEN: usize = 14;
 const ACROSS: usize = 648;
 /// The most cells of a panel along an axis.
 const MOST_CELLS: usize = 216;
-/// The largest cell.
+/// The smallest cell, so that one by itself is seen, and the largest.
+const SMALLEST_CELL: usize = 2;
 const LARGEST_CELL: usize = 64;
 /// A cell of so many pixels has a white line at its end, so that neighbours are told apart.
 const GAP_FROM: usize = 8;
 /// The most characters of the last index of an axis, for which there is room where a panel of a grid is missing.
 const WIDEST_INDEX: usize = 7;
 /// The most characters of a line across the whole picture.
-const WIDEST_LINE: usize = 84;
+pub(super) const WIDEST_LINE: usize = 84;
 /// The height of a swatch of the legend.
 const SWATCH: usize = 16;
 
@@ -129,7 +130,8 @@ pub(super) struct Words {
 pub(super) fn scales(lengths: &[usize]) -> Vec<Scale> {
     let panels = lengths.len().saturating_sub(1).max(1);
     let all = ACROSS - (panels - 1) * gutter();
-    let room = Room { units: all / panels, cells: MOST_CELLS.min(all / panels), unit: LARGEST_CELL };
+    let cells = MOST_CELLS.min(all / panels / SMALLEST_CELL);
+    let room = Room { units: all / panels, cells, unit: LARGEST_CELL };
     let axes: Vec<_> = lengths.iter().map(|&length| (length, room)).collect();
     let mut scales = fit(&axes);
     stretch(&mut scales, all, LARGEST_CELL);
