@@ -45,7 +45,7 @@ impl Canvas {
     /// What an axis may take: of the columns what the frame and the indices leave, of the rows so many that a square
     /// picture is 3 lines high for 8 characters of width.
     fn room(&self, is_row: bool, is_column: bool) -> Room {
-        let across = self.width.saturating_sub(self.widest + 2).max(1) * ACROSS;
+        let across = self.width.saturating_sub(self.widest + 3).max(1) * ACROSS;
         let down = (self.width * 3 / 8).max(1) * DOWN;
         let units = match (is_row, is_column) {
             (true, true) => across.min(down),
@@ -123,8 +123,10 @@ impl Canvas {
         let mut line = vec![' '; self.width.max(start + 1)];
         for Tick { at, label } in ticks.iter().rev() {
             let middle = start + at / ACROSS;
-            let first = (middle + 1).saturating_sub(label.len().div_ceil(2)).min(line.len().saturating_sub(label.len()));
-            let free = (first.saturating_sub(1)..first + label.len() + 1).all(|i| line.get(i).is_none_or(|c| *c == ' '));
+            let first =
+                (middle + 1).saturating_sub(label.len().div_ceil(2)).min(line.len().saturating_sub(label.len()));
+            let free =
+                (first.saturating_sub(1)..first + label.len() + 1).all(|i| line.get(i).is_none_or(|c| *c == ' '));
             if free {
                 line[first..first + label.len()].iter_mut().zip(label.chars()).for_each(|(slot, c)| *slot = c);
             }

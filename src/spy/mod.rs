@@ -211,9 +211,12 @@ fn several(axes: &[Axis]) -> Option<String> {
     Some(match cuts[..] {
         [(_, positions)] => format!("{positions} positions"),
         [(_, rows), (_, columns)] => format!("{rows} × {columns} positions"),
-        [(_, each), ..] if cuts.iter().all(|(_, per_cell)| *per_cell == each) => format!("{each} positions along each axis"),
+        [(_, each), ..] if cuts.iter().all(|(_, per_cell)| *per_cell == each) => {
+            format!("{each} positions along each axis")
+        }
         _ => {
-            let (numbers, positions): (Vec<_>, Vec<_>) = cuts.iter().map(|(n, p)| (n.to_string(), p.to_string())).unzip();
+            let (numbers, positions): (Vec<_>, Vec<_>) =
+                cuts.iter().map(|(n, p)| (n.to_string(), p.to_string())).unzip();
             format!("{} positions along axes {}", positions.join(", "), numbers.join(", "))
         }
     })

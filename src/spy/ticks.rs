@@ -14,23 +14,19 @@ pub(super) struct Tick {
     pub(super) label: String,
 }
 
-/// A number, shortened where that loses nothing: `1500000` is `1.5M`, `1500001` stays.
+/// A number, shortened where two decimals lose nothing: `1500000` is `1.5M`, `1500001` stays.
 pub(super) fn short(number: u64) -> String {
-    const UNITS: [(u64, char); 6] = [
-        (1_000_000_000_000_000_000, 'E'),
-        (1_000_000_000_000_000, 'P'),
-        (1_000_000_000_000, 'T'),
-        (1_000_000_000, 'G'),
-        (1_000_000, 'M'),
-        (1_000, 'k'),
-    ];
-    match UNITS.iter().find(|(unit, _)| number >= *unit) {
-        Some((unit, suffix)) if number % unit == 0 => format!("{}{suffix}", number / unit),
-        Some((unit, suffix)) if number % (unit / 10) == 0 => {
-            format!("{}.{}{suffix}", number / unit, number % unit / (unit / 10))
-        }
-        _ => number.to_string(),
+    const SUFFIXES: [char; 6] = ['k', 'M', 'G', 'T', 'P', 'E'];
+    let Some(step) = (0..SUFFIXES.len()).rev().find(|&step| number >= 1000u64.pow(step as u32 + 1)) else {
+        return number.to_string();
+    };
+    let unit = 1000u64.pow(step as u32 + 1);
+    let hundredths = number % unit / (unit / 100);
+    if number % (unit / 100) != 0 {
+        return number.to_string();
     }
+    let decimals = format!(".{hundredths:02}");
+    format!("{}{}{}", number / unit, decimals.trim_end_matches('0').trim_end_matches('.'), SUFFIXES[step])
 }
 
 /// 1, 2, 5, 10, 20, 50 … as long as they fit.
@@ -47,9 +43,8 @@ pub(super) fn ticks(scale: &Scale, widest: usize, needs: impl Fn(&str) -> usize)
         at: scale.middle_of(index),
         label: if last > LONG { short(index as u64) } else { index.to_string() },
     };
-    let apart = |a: &Tick, b: &Tick, airy: usize| {
-        2 * b.at.saturating_sub(a.at) >= airy * (needs(&a.label) + needs(&b.label))
-    };
+    let apart =
+        |a: &Tick, b: &Tick, airy: usize| 2 * b.at.saturating_sub(a.at) >= airy * (needs(&a.label) + needs(&b.label));
     let most = scale.extent() / needs("0").max(1) + 1;
     let round = |step: u64| -> Option<Vec<Tick>> {
         let step = usize::try_from(step).ok().filter(|step| last / step < most)?;
@@ -76,7 +71,7 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_end_with_the_last_index() {
-        assert_eq!(labels(34, 1, 18), ["0", "5", "10", "15", "20", "25", "33"]);
+        assert_eq!(labels(34, 1, 18), ["0", "5", "10", "15", "20", "25", "30", "33"]);
         assert_eq!(labels(1, 1, 64), ["0"]);
         assert_eq!(labels(3, 1, 64), ["0", "1", "2"]);
         assert!(labels(0, 1, 64).is_empty());
@@ -86,8 +81,8 @@ mod tests {
 
     #[test]
     fn a_short_number_is_the_same_number() {
-        let written = [0, 999, 1000, 1500, 1501, 2_000_000, 1_100_000_000_000].map(short);
-        assert_eq!(written, ["0", "999", "1k", "1.5k", "1501", "2M", "1.1T"]);
+        let written = [0, 999, 1000, 1500, 1501, 2_000_000, 1_050_000, 1_100_000_000_000].map(short);
+        assert_eq!(written, ["0", "999", "1k", "1.5k", "1501", "2M", "1.05M", "1.1T"]);
         assert_eq!(short(u64::MAX), "18446744073709551615");
     }
 }
