@@ -134,7 +134,8 @@ pub(super) fn scales(lengths: &[usize]) -> Vec<Scale> {
     let room = Room { units: all / panels, cells, unit: LARGEST_CELL };
     let axes: Vec<_> = lengths.iter().map(|&length| (length, room)).collect();
     let mut scales = fit(&axes);
-    stretch(&mut scales, all, LARGEST_CELL);
+    let empty = lengths.iter().filter(|&&length| length == 0).count();
+    stretch(&mut scales, all.saturating_sub(empty * LEAST), LARGEST_CELL);
     scales
 }
 
