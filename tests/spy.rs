@@ -340,3 +340,16 @@ proptest! {
         }
     }
 }
+
+/// The pictures in the documents are what is drawn; `lacuna spy FILE -o PICTURE` draws them anew.
+#[cfg(feature = "io")]
+#[test]
+fn the_pictures_of_the_documents_are_drawn_so() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    for name in ["karate.mtx", "mauna_loa_co2_monthly.npz"] {
+        let x = lacuna::io::read(root.join("tests/data").join(name), &Default::default()).unwrap();
+        let drawn = lacuna::dispatch!(&x, x => Spy::new(x.pattern()).titled(name).png()).unwrap();
+        let kept = std::fs::read(root.join("docs/pictures").join(name).with_extension("png")).unwrap();
+        assert_eq!(Image::decode(&kept).pixels, Image::decode(&drawn).pixels, "{name}");
+    }
+}

@@ -84,30 +84,11 @@ impl Canvas {
         let column_ticks = self.ticks(columns, |label| (label.len() + 1) * ACROSS);
         let dots = Dots::of(raster, rows.scale.unit, columns.scale.unit);
         let gutter = row_ticks.iter().map(|tick| tick.label.len() + 1).max().unwrap_or(0);
-        let mut lines = Vec::new();
         let names = [rows.name().map(|name| name + " ↓"), columns.name().map(|name| name + " →")];
-        let names: Vec<String> = names.into_iter().flatten().collect();
-        if !names.is_empty() {
-            lines.push(names.join("  "));
-        }
-        if !column_ticks.is_empty() {
-            lines.push(self.indices(&column_ticks, gutter + 1));
-        }
-        let mut border = vec!['─'; dots.wide];
-        for tick in &column_ticks {
-            border[(tick.at / ACROSS).min(dots.wide - 1)] = '┴';
-        }
-        let blank = " ".repeat(gutter);
-        lines.push(format!("{blank}┌{}┐", border.iter().collect::<String>()));
-        for line in 0..dots.tall {
-            let start = match row_ticks.iter().find(|tick| tick.at / DOWN == line) {
-                Some(tick) => format!("{:>1$} ┤", tick.label, gutter - 1),
-                None => format!("{blank}│"),
-            };
-            lines.push(format!("{start}{}│", dots.line(line)));
-        }
-        lines.push(format!("{blank}└{}┘", "─".repeat(dots.wide)));
-        lines
+        let names = names.into_iter().flatten().collect::<Vec<_>>().join("  ");
+        let indices = self.indices(&column_ticks, gutter + 1);
+        let above = [names, indices].into_iter().filter(|line| !line.is_empty());
+        above.chain(framed(&dots, &row_ticks, &column_ticks, gutter)).collect()
     }
 
     fn ticks(&self, axis: &Axis, needs: impl Fn(&str) -> usize) -> Vec<Tick> {
@@ -133,6 +114,25 @@ impl Canvas {
         }
         line.into_iter().collect::<String>().trim_end().into()
     }
+}
+
+/// The dots in a frame with ticks, behind a gutter with the indices of the rows.
+fn framed(dots: &Dots, rows: &[Tick], columns: &[Tick], gutter: usize) -> Vec<String> {
+    let mut border = vec!['─'; dots.wide];
+    for tick in columns {
+        border[(tick.at / ACROSS).min(dots.wide - 1)] = '┴';
+    }
+    let blank = " ".repeat(gutter);
+    let mut lines = vec![format!("{blank}┌{}┐", border.iter().collect::<String>())];
+    for line in 0..dots.tall {
+        let start = match rows.iter().find(|tick| tick.at / DOWN == line) {
+            Some(tick) => format!("{:>1$} ┤", tick.label, gutter - 1),
+            None => format!("{blank}│"),
+        };
+        lines.push(format!("{start}{}│", dots.line(line)));
+    }
+    lines.push(format!("{blank}└{}┘", "─".repeat(dots.wide)));
+    lines
 }
 
 /// The dots of a panel, as one byte a character.

@@ -29,6 +29,7 @@
 mod axis;
 mod bitmap;
 mod braille;
+mod layout;
 mod raster;
 mod scene;
 mod shades;
@@ -36,7 +37,8 @@ mod svg;
 mod ticks;
 
 use axis::{Axis, Scale};
-use scene::{Scene, Words};
+use layout::Words;
+use scene::Scene;
 
 use crate::error::Result;
 use crate::format::extent;
@@ -149,17 +151,17 @@ impl<'a, P: Pattern> Spy<'a, P> {
     /// The layout that both kinds of image share.
     fn scene(&self) -> Scene {
         let numbers = self.shown_axes(MOST_AXES);
-        let axes = join(&numbers, scene::scales(&self.lengths(&numbers)));
+        let axes = join(&numbers, layout::scales(&self.lengths(&numbers)));
         let rasters = raster::count(self.pattern, &axes);
         let title = Some(self.title.clone()).filter(|title| !title.is_empty());
         let counts = match self.counts() {
-            long if long.len() > scene::WIDEST_LINE => vec![self.pattern.shape().to_string(), self.stored()],
+            long if long.len() > layout::WIDEST_LINE => vec![self.pattern.shape().to_string(), self.stored()],
             short => vec![short],
         };
         let head = title.into_iter().chain(counts).chain(self.left_out(&numbers)).collect();
         let behind = (self.pattern.shape().rank() > 2).then(|| "a cell".to_string());
         let cell = several(&axes).map(|cell| format!("a cell of {cell}")).or(behind);
-        scene::compose(&axes, &rasters, &Words { head, cell: cell.map(|cell| format!("entries in {cell}")) })
+        layout::compose(&axes, &rasters, &Words { head, cell: cell.map(|cell| format!("entries in {cell}")) })
     }
 
     /// The numbers of the axes shown: all, or the `most` longest ones; a missing one where the rank is below 2.

@@ -22,7 +22,7 @@ pub(super) fn short(number: u64) -> String {
     };
     let unit = 1000u64.pow(step as u32 + 1);
     let hundredths = number % unit / (unit / 100);
-    if number % (unit / 100) != 0 {
+    if !number.is_multiple_of(unit / 100) {
         return number.to_string();
     }
     let decimals = format!(".{hundredths:02}");
