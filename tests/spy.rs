@@ -279,6 +279,14 @@ fn shades_tell_counts() {
 }
 
 #[test]
+fn a_cell_is_one_position_up_to_256() {
+    for (length, cells) in [(217, 217), (256, 256), (257, 129)] {
+        let diagonal: Entries = (0..length).map(|at| vec![at, at]).collect();
+        assert_eq!(Panel::all(&Spy::new(&coo(&[length, length], &diagonal)).svg())[0].shades.len(), cells);
+    }
+}
+
+#[test]
 fn an_svg_of_noise_stays_small() {
     let mut state = 1u64;
     let mut next = || {
@@ -299,7 +307,7 @@ fn small() -> impl Strategy<Value = (usize, usize, Entries)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
     /// Of a small matrix every cell is a position: those drawn are those stored, in both kinds of image and in text.
     #[test]

@@ -18,8 +18,9 @@ const LEAST: usize = 48;
 const BETWEEN: usize = 14;
 /// What all panels and the white between them may take, across.
 const ACROSS: usize = 648;
-/// The most cells of a panel along an axis.
-const MOST_CELLS: usize = 216;
+/// The most cells of a panel along an axis: so many that a cell has three pixels; a few more if each is one position.
+const MOST_CELLS: usize = ACROSS / 3;
+const MOST_POSITIONS: usize = 256;
 /// The smallest cell, so that one by itself is seen, and the largest.
 const SMALLEST_CELL: usize = 2;
 const LARGEST_CELL: usize = 64;
@@ -42,7 +43,8 @@ pub(super) struct Words {
 pub(super) fn scales(lengths: &[usize]) -> Vec<Scale> {
     let panels = lengths.len().saturating_sub(1).max(1);
     let all = ACROSS - (panels - 1) * gutter();
-    let cells = MOST_CELLS.min(all / panels / SMALLEST_CELL);
+    let most = if lengths.iter().all(|&length| length <= MOST_POSITIONS) { MOST_POSITIONS } else { MOST_CELLS };
+    let cells = most.min(all / panels / SMALLEST_CELL);
     let room = Room { units: all / panels, cells, unit: LARGEST_CELL };
     let axes: Vec<_> = lengths.iter().map(|&length| (length, room)).collect();
     let mut scales = fit(&axes);

@@ -62,6 +62,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
         fn counts_are_those_of_each_cell_by_itself((shape, entries, cuts) in cases()) {
             let coords = (0..shape.len()).map(|axis| entries.iter().map(|at| at[axis]).collect()).collect();
