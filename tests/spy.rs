@@ -279,6 +279,24 @@ fn shades_tell_counts() {
 }
 
 #[test]
+fn a_grid_says_what_its_cells_are() {
+    let says = |shape: &[usize], words: &str| {
+        let pattern = coo(shape, &[vec![0; shape.len()]].into());
+        let svg = Spy::new(&pattern).svg();
+        assert!(texts(&svg).iter().any(|text| text == words), "{words}: {:?}", texts(&svg));
+    };
+    says(&[3, 4, 5], "entries in a cell");
+    says(&[300, 300, 300], "entries in a cell of 2 positions along each axis");
+    says(&[1000, 2000, 30], "entries in a cell of 7, 14, 1 positions along axes 0, 1, 2");
+    says(&[1000], "entries in a cell of 5 positions");
+    // A shape that leaves no room on its line has a line of its own.
+    says(
+        &[1 << 40; 7],
+        &format!("{:?}", [1usize << 40; 7]).replace(", 1099511627776, 1099511627776, 1099511627776]", "]"),
+    );
+}
+
+#[test]
 fn a_cell_is_one_position_up_to_256() {
     for (length, cells) in [(217, 217), (256, 256), (257, 129)] {
         let diagonal: Entries = (0..length).map(|at| vec![at, at]).collect();

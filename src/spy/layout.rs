@@ -163,11 +163,12 @@ impl<'a> Plan<'a> {
         Plan { axes, lefts, tops, row_ticks, column_ticks }
     }
 
-    /// The right edge of the last panel, with room for half of the last index.
+    /// The right edge of the last panel, with its frame.
     fn right(&self) -> usize {
         self.lefts.last().copied().unwrap_or(0) + 1
     }
 
+    /// The lower edge of the last panel, with its frame.
     fn bottom(&self) -> usize {
         self.tops.last().copied().unwrap_or(0) + 1
     }
