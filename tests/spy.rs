@@ -290,10 +290,7 @@ fn a_grid_says_what_its_cells_are() {
     says(&[1000, 2000, 30], "entries in a cell of 7, 14, 1 positions along axes 0, 1, 2");
     says(&[1000], "entries in a cell of 5 positions");
     // A shape that leaves no room on its line has a line of its own.
-    says(
-        &[1 << 40; 7],
-        &format!("{:?}", [1usize << 40; 7]).replace(", 1099511627776, 1099511627776, 1099511627776]", "]"),
-    );
+    says(&[1 << 40; 4], "[1099511627776, 1099511627776, 1099511627776, 1099511627776]");
 }
 
 #[test]
