@@ -3,6 +3,7 @@
 use num_complex::Complex;
 
 use crate::element::DType;
+use crate::io::digits::leading_digits;
 use crate::io::element::{FileElement, parse_number};
 
 /// Why a line is refused; the caller knows its number.
@@ -219,79 +220,9 @@ impl Scan for Complex<f64> {
     }
 }
 
-/// The number that the decimal digits at the start of `text` say, and how many there are; `None` where there is none,
-/// or where it is 2^64 or more.
-#[inline]
-fn leading_digits(text: &[u8]) -> (Option<u64>, usize) {
-    let (mut value, mut count) = (0, 0);
-    if let Some(chunk) = text.first_chunk() {
-        (value, count) = digits_of_eight(u64::from_le_bytes(*chunk));
-        if count < 8 {
-            return ((count > 0).then_some(value), count);
-        }
-    }
-    let mut number = Some(value);
-    for byte in &text[count..] {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            break;
-        }
-        number = number.and_then(|number| number.checked_mul(10)?.checked_add(digit.into()));
-        count += 1;
-    }
-    (number.filter(|_| count > 0), count)
-}
-
-/// [`leading_digits`] of eight bytes at once, the first one in the lowest place.
-///
-/// A byte is no digit if it overflows past `0x7f` with `0x46` added, or underflows with `0x30` taken off; carries and
-/// borrows spoil only what comes after the first such byte. The digits before it are moved to the end, so that zeros
-/// stand before them, and added up pairwise.
-#[inline]
-fn digits_of_eight(bytes: u64) -> (u64, usize) {
-    const EACH: u64 = 0x0101_0101_0101_0101;
-    let values = bytes.wrapping_sub(0x30 * EACH);
-    let odd = (bytes.wrapping_add(0x46 * EACH) | values) & (0x80 * EACH);
-    let count = odd.trailing_zeros() as usize / 8;
-    if count == 0 {
-        return (0, 0);
-    }
-    let digits = values << (64 - 8 * count);
-    let pairs = (digits.wrapping_mul(10) + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
-    let fours = (pairs.wrapping_mul(100) + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
-    (fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff, count)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn digits_are_read_up_to_the_first_byte_that_is_none() {
-        for number in (0..20).map(|digits| 12_345_678_901_234_567_890u64 / 10u64.pow(digits)) {
-            for after in ["", " ", "\n 77777777", "x999", ".5", "\u{ff}12345678"] {
-                let text = format!("{number}{after}");
-                assert_eq!(leading_digits(text.as_bytes()), (Some(number), number.to_string().len()), "{text:?}");
-            }
-        }
-        for (text, digits) in [("", 0), ("x1234567", 0), ("-1", 0), ("18446744073709551616", 20)] {
-            assert_eq!(leading_digits(text.as_bytes()), (None, digits), "{text:?}");
-        }
-        assert_eq!(leading_digits(b"18446744073709551615"), (Some(u64::MAX), 20));
-        assert_eq!(leading_digits(b"00000000000000000000000000001 "), (Some(1), 29));
-    }
-
-    #[test]
-    fn every_byte_after_every_count_of_digits_ends_the_number() {
-        for byte in (0..=u8::MAX).filter(|byte| !byte.is_ascii_digit()) {
-            for count in 1..8 {
-                let mut text = b"98765432"[..count].to_vec();
-                let expected = std::str::from_utf8(&text).unwrap().parse().unwrap();
-                text.extend([byte; 8]);
-                assert_eq!(leading_digits(&text), (Some(expected), count), "{text:?}");
-            }
-        }
-    }
 
     #[test]
     fn integers_at_their_limits() {
