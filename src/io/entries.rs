@@ -97,7 +97,7 @@ impl<T: Element, I: Index> Entries<T, I> {
             return;
         }
         let entry = (self.coords.len() * size_of::<I>() + size_of::<T>()) as u64;
-        let allowed = usize::try_from(bytes.saturating_mul(8) / entry).unwrap_or(usize::MAX);
+        let allowed = usize::try_from(bytes.saturating_mul(16) / entry).unwrap_or(usize::MAX);
         match declared.min(allowed) {
             capacity if capacity >= needed => self.reserve_exact(capacity - self.values.len()),
             _ => {}
