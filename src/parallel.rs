@@ -12,6 +12,10 @@ const CHUNK: usize = 1 << 15;
 #[cfg(feature = "rayon")]
 const SEARCHES: usize = 1 << 10;
 
+/// The items of a [`pipeline`] that a thread works on before the next ones are fetched.
+#[cfg(feature = "rayon")]
+const BATCH: usize = 4;
+
 #[cfg(feature = "rayon")]
 mod threads {
     use super::*;
@@ -71,6 +75,70 @@ mod threads {
         (0..count).into_par_iter().with_min_len(SEARCHES).map_init(scratch, f).flatten_iter().collect()
     }
 
+    /// Hands each item that `next` gives through `work` to `take`, in order, until one of them fails.
+    ///
+    /// `next` and `take` run here, where reading and writing belong, and `work` on the pool at the same time: while
+    /// one batch is worked on, the results before it are taken and the items after it are fetched.
+    pub(crate) fn pipeline<A: Send, B: Send, E>(
+        next: impl FnMut() -> Result<Option<A>, E>,
+        work: impl Fn(A) -> B + Sync + Send,
+        mut take: impl FnMut(B) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let width = rayon::current_num_threads();
+        let mut source = Source { next, failed: None };
+        let mut batch = source.fetch(if width == 1 { 1 } else { BATCH * width });
+        if batch.len() < 2 {
+            return source.one_by_one(batch, work, take);
+        }
+        let mut results = Vec::new();
+        while !batch.is_empty() || !results.is_empty() {
+            let mut worked = Vec::new();
+            let (taken, fetched) = rayon::in_place_scope(|scope| {
+                scope.spawn(|_| worked = batch.into_par_iter().with_max_len(1).map(&work).collect());
+                let taken = results.drain(..).try_for_each(&mut take);
+                (taken, source.fetch(BATCH * width))
+            });
+            taken?;
+            (results, batch) = (worked, fetched);
+        }
+        source.failed.map_or(Ok(()), Err)
+    }
+
+    /// Where the items of a [`pipeline`] come from; what goes wrong there is kept until those before it are through.
+    struct Source<F, E> {
+        next: F,
+        failed: Option<E>,
+    }
+
+    impl<A, E, F: FnMut() -> Result<Option<A>, E>> Source<F, E> {
+        /// Up to `count` items.
+        fn fetch(&mut self, count: usize) -> Vec<A> {
+            let mut items = Vec::new();
+            while items.len() < count && self.failed.is_none() {
+                match (self.next)() {
+                    Ok(Some(item)) => items.push(item),
+                    Ok(None) => break,
+                    Err(error) => self.failed = Some(error),
+                }
+            }
+            items
+        }
+
+        /// The pipeline without threads: for one thread, and for a single item.
+        fn one_by_one<B>(
+            mut self,
+            mut items: Vec<A>,
+            work: impl Fn(A) -> B,
+            mut take: impl FnMut(B) -> Result<(), E>,
+        ) -> Result<(), E> {
+            while let Some(item) = items.pop() {
+                take(work(item))?;
+                items = self.fetch(1);
+            }
+            self.failed.map_or(Ok(()), Err)
+        }
+    }
+
     /// Sorts by `compare`, which tells all items apart, so that no order among equals is left open.
     pub(crate) fn sort<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
         if items.len() < 2 * CHUNK { items.sort_unstable_by(compare) } else { items.par_sort_unstable_by(compare) }
@@ -117,6 +185,18 @@ mod threads {
         (0..count).filter_map(|index| f(&mut scratch, index)).collect()
     }
 
+    /// Hands each item that `next` gives through `work` to `take`, in order, until one of them fails.
+    pub(crate) fn pipeline<A, B, E>(
+        mut next: impl FnMut() -> Result<Option<A>, E>,
+        work: impl Fn(A) -> B,
+        mut take: impl FnMut(B) -> Result<(), E>,
+    ) -> Result<(), E> {
+        while let Some(item) = next()? {
+            take(work(item))?;
+        }
+        Ok(())
+    }
+
     /// Sorts by `compare`, which tells all items apart, so that no order among equals is left open.
     pub(crate) fn sort<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
         items.sort_unstable_by(compare);
@@ -134,4 +214,6 @@ pub(crate) fn test_each<T: Copy + Sync>(values: &[T], f: impl Fn(T) -> bool + Sy
     answers
 }
 
+#[cfg(feature = "io")]
+pub(crate) use threads::pipeline;
 pub(crate) use threads::{filter_map_range, map, map_heavy, map_range, sort};

@@ -1,11 +1,19 @@
-//! Text files, read in blocks of whole lines: what the text formats have in common.
+//! Text files, read in blocks of whole lines that several threads parse.
 
 use std::io::{BufRead, Read};
 
 use crate::error::{Error, Result};
+use crate::io::fields::{Fields, LineResult};
+use crate::parallel;
 
-/// The bytes read at once; a block is longer only where a line is.
-const BLOCK: u64 = 1 << 20;
+/// The bytes of a block; it is longer only where a line is. Small enough to stay in a cache with what is parsed of it.
+const BLOCK: u64 = 1 << 18;
+
+/// No line of numbers is longer than this, and no comment that anybody wrote.
+const LONGEST_LINE: u64 = 1 << 20;
+
+/// What is said of a line that is.
+const TOO_LONG: &str = "the line is longer than 1048576 bytes";
 
 /// The error at a line of a text file.
 pub(crate) fn at_line(line: u64, message: impl Into<String>) -> Error {
@@ -15,14 +23,17 @@ pub(crate) fn at_line(line: u64, message: impl Into<String>) -> Error {
 /// A text file: its header is read line by line, its body block by block.
 pub(crate) struct Lines<R> {
     reader: R,
+    /// What starts a comment.
+    comment: u8,
+    /// The line that was given out last.
     buffer: Vec<u8>,
     line: u64,
     bytes: u64,
 }
 
 impl<R: BufRead> Lines<R> {
-    pub(crate) fn new(reader: R) -> Self {
-        Lines { reader, buffer: Vec::new(), line: 0, bytes: 0 }
+    pub(crate) fn new(reader: R, comment: u8) -> Self {
+        Lines { reader, comment, buffer: Vec::new(), line: 0, bytes: 0 }
     }
 
     /// The number of the last line given out.
@@ -35,121 +46,137 @@ impl<R: BufRead> Lines<R> {
         self.bytes
     }
 
-    /// The next line, or `None` at the end of the file.
-    pub(crate) fn next_line(&mut self) -> Result<Option<Fields<'_>>> {
-        self.buffer.clear();
-        self.bytes += self.reader.read_until(b'\n', &mut self.buffer)? as u64;
-        if self.buffer.is_empty() {
-            return Ok(None);
-        }
-        self.line += 1;
-        Ok(Some(Fields::new(&self.buffer, self.line)))
-    }
-
-    /// Calls `visit` with each line to come that is neither blank nor a comment.
-    pub(crate) fn for_each_entry(&mut self, mut visit: impl FnMut(Fields<'_>) -> Result<()>) -> Result<()> {
-        while self.next_block()? {
-            let text = self.buffer.strip_suffix(b"\n").unwrap_or(&self.buffer);
-            for line in text.split(|&byte| byte == b'\n') {
-                self.line += 1;
-                let fields = Fields::new(line, self.line);
-                if !fields.is_blank_or_comment() {
-                    visit(fields)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Fills the buffer with whole lines; `false` at the end of the file.
-    fn next_block(&mut self) -> Result<bool> {
-        self.buffer.clear();
-        self.reader.by_ref().take(BLOCK).read_to_end(&mut self.buffer)?;
-        if self.buffer.last().is_some_and(|&byte| byte != b'\n') {
-            self.reader.read_until(b'\n', &mut self.buffer)?;
-        }
-        self.bytes += self.buffer.len() as u64;
-        Ok(!self.buffer.is_empty())
-    }
-}
-
-/// What is left of a line: words between blanks.
-#[derive(Clone, Copy)]
-pub(crate) struct Fields<'a> {
-    rest: &'a [u8],
-    line: u64,
-}
-
-impl<'a> Fields<'a> {
-    fn new(line: &'a [u8], number: u64) -> Self {
-        Fields { rest: line.trim_ascii(), line: number }
-    }
-
-    /// An error at this line.
+    /// An error at the last line given out.
     pub(crate) fn error(&self, message: impl Into<String>) -> Error {
         at_line(self.line, message)
     }
 
-    /// Whether there is nothing to read here.
-    pub(crate) fn is_blank_or_comment(&self) -> bool {
-        self.rest.is_empty() || self.rest[0] == b'%'
-    }
-
-    /// The next word.
-    pub(crate) fn next(&mut self) -> Option<&'a [u8]> {
-        let end = self.rest.iter().position(u8::is_ascii_whitespace).unwrap_or(self.rest.len());
-        let (word, rest) = self.rest.split_at(end);
-        self.rest = rest.trim_ascii_start();
-        (!word.is_empty()).then_some(word)
-    }
-
-    /// The next word, which must be there: `what` it is.
-    pub(crate) fn word(&mut self, what: &str) -> Result<&'a [u8]> {
-        self.next().ok_or_else(|| self.error(format!("the line ends before {what}")))
-    }
-
-    /// The next word as a number that is not negative: `what` it is.
-    pub(crate) fn count(&mut self, what: &str) -> Result<usize> {
-        let word = self.word(what)?;
-        let text = std::str::from_utf8(word).unwrap_or("");
-        text.parse().map_err(|_| self.error(format!("{what} is `{}`, not {}", quote(word), expected_count(text))))
-    }
-
-    /// The next word as a 1-based index below or at `length`, counted from 0: `what` it is.
-    pub(crate) fn index(&mut self, what: &str, length: usize) -> Result<u64> {
-        let word = self.word(what)?;
-        let parsed = parse_index(word);
-        match parsed.filter(|&index| index >= 1 && index <= length as u64) {
-            Some(index) => Ok(index - 1),
-            None => Err(self.error(format!("{what} {} is out of bounds for 1..={length}", quote(word)))),
+    /// The next line, or `None` at the end of the file.
+    pub(crate) fn next_line(&mut self) -> Result<Option<Fields<'_>>> {
+        self.buffer.clear();
+        read_line(&mut self.reader, &mut self.buffer)?;
+        if self.buffer.is_empty() {
+            return Ok(None);
+        }
+        self.bytes += self.buffer.len() as u64;
+        self.line += 1;
+        match ends_in_too_long_a_line(&self.buffer) {
+            true => Err(self.error(TOO_LONG)),
+            false => Ok(Some(Fields::new(&self.buffer))),
         }
     }
 
-    /// Refuses words that are left.
-    pub(crate) fn end(&mut self) -> Result<()> {
-        match self.next() {
-            None => Ok(()),
-            Some(word) => Err(self.error(format!("`{}` is one word too many", quote(word)))),
+    /// Parses the rest of the file: `parse` runs on several blocks at once, `take` gets what they hold, in order.
+    pub(crate) fn for_each_block<C: Send>(
+        &mut self,
+        parse: impl Fn(&mut Block<'_>) -> C + Sync + Send,
+        mut take: impl FnMut(C, &Taken<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let Lines { reader, comment, line, bytes, .. } = self;
+        let comment = *comment;
+        parallel::pipeline(
+            || next_block(reader),
+            |text: Vec<u8>| Parsed::of(text, comment, &parse),
+            |parsed| {
+                *bytes += parsed.text.len() as u64;
+                let Parsed { text, chunk, lines, refused } = parsed;
+                let taken = Taken { text: &text, comment, before: *line, bytes: *bytes, refused: refused.is_some() };
+                take(chunk, &taken)?;
+                *line += lines;
+                refused.map_or(Ok(()), |why| Err(at_line(*line, why)))
+            },
+        )
+    }
+}
+
+/// A block that was parsed, up to the line that was refused.
+pub(crate) struct Taken<'a> {
+    text: &'a [u8],
+    comment: u8,
+    /// The lines before the block.
+    before: u64,
+    /// The bytes read, with those of this block.
+    pub(crate) bytes: u64,
+    /// Whether a line was refused after those that were parsed.
+    pub(crate) refused: bool,
+}
+
+impl Taken<'_> {
+    /// An error at the line of the entry of that number, counted from 0 in this block.
+    pub(crate) fn error_at(&self, entry: usize, why: impl Into<String>) -> Error {
+        let lines = self.text.split_inclusive(|&byte| byte == b'\n').zip(1..);
+        let mut entries = lines.filter(|(line, _)| !Fields::new(line).is_blank_or_comment(self.comment));
+        at_line(self.before + entries.nth(entry).map_or(1, |(_, number)| number), why)
+    }
+}
+
+/// Reads a line into `buffer`, behind what is there, but not more than the longest.
+fn read_line(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> Result<()> {
+    reader.take(LONGEST_LINE).read_until(b'\n', buffer)?;
+    Ok(())
+}
+
+/// The next whole lines; `None` at the end of the file.
+fn next_block(reader: &mut impl BufRead) -> Result<Option<Vec<u8>>> {
+    let mut block = Vec::with_capacity(BLOCK as usize + (1 << 10));
+    reader.take(BLOCK).read_to_end(&mut block)?;
+    if block.last().is_some_and(|&byte| byte != b'\n') {
+        read_line(reader, &mut block)?;
+    }
+    Ok((!block.is_empty()).then_some(block))
+}
+
+/// Whether the last line is as long as none may be.
+fn ends_in_too_long_a_line(text: &[u8]) -> bool {
+    let is_long = |line: &[u8]| line.len() as u64 >= LONGEST_LINE;
+    is_long(text) && text.rsplit(|&byte| byte == b'\n').next().is_some_and(is_long)
+}
+
+/// Whole lines of a file, to be parsed.
+pub(crate) struct Block<'a> {
+    text: &'a [u8],
+    comment: u8,
+    /// The lines up to and including the one that was refused.
+    lines: u64,
+    refused: Option<String>,
+}
+
+impl Block<'_> {
+    /// The bytes of the block.
+    pub(crate) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Calls `visit` with each line that is neither blank nor a comment, until it refuses one. It reads the line to
+    /// its [`end`](Fields::end) before it keeps anything of it.
+    pub(crate) fn for_each_line(&mut self, mut visit: impl FnMut(&mut Fields<'_>) -> LineResult<()>) {
+        let mut fields = Fields::new(self.text);
+        while !fields.is_done() && self.refused.is_none() {
+            self.lines += 1;
+            if fields.is_blank_or_comment(self.comment) {
+                fields.skip_line();
+            } else {
+                self.refused = visit(&mut fields).err();
+            }
         }
     }
 }
 
-/// What a count should have been, for the message.
-fn expected_count(text: &str) -> &'static str {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if digits { "a number below 2^64" } else { "a number from 0 up" }
+/// A block, and what was parsed of it.
+struct Parsed<C> {
+    text: Vec<u8>,
+    chunk: C,
+    lines: u64,
+    refused: Option<String>,
 }
 
-/// A decimal number without a sign; `None` where it does not fit.
-fn parse_index(word: &[u8]) -> Option<u64> {
-    word.iter().try_fold(0u64, |value, &byte| {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 { None } else { value.checked_mul(10)?.checked_add(digit.into()) }
-    })
-}
-
-/// A word of a file, fit for a message: cut short, and with odd bytes escaped.
-pub(crate) fn quote(word: &[u8]) -> String {
-    let shown = word[..word.len().min(40)].escape_ascii().to_string();
-    if word.len() > 40 { format!("{shown}…") } else { shown }
+impl<C> Parsed<C> {
+    fn of(text: Vec<u8>, comment: u8, parse: impl Fn(&mut Block<'_>) -> C) -> Self {
+        let mut block = Block { text: &text, comment, lines: 0, refused: None };
+        let chunk = parse(&mut block);
+        let Block { lines, refused, .. } = block;
+        let too_long = || ends_in_too_long_a_line(&text).then(|| TOO_LONG.to_string());
+        let refused = refused.or_else(too_long);
+        Parsed { text, chunk, lines, refused }
+    }
 }

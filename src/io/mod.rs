@@ -31,11 +31,14 @@
 
 mod any;
 mod element;
+mod entries;
+mod fields;
 mod lines;
 mod mtx;
 mod npy;
 mod npz;
 mod options;
+mod print;
 mod save;
 
 use std::fmt;
@@ -152,7 +155,10 @@ pub fn read_from(reader: impl Read, format: FileFormat, options: &ReadOptions) -
 
 fn read_buffered(mut reader: impl BufRead, format: FileFormat, options: &ReadOptions) -> Result<AnyTensor> {
     match format {
-        FileFormat::MatrixMarket => mtx::read(reader, options),
+        FileFormat::MatrixMarket => {
+            let (tensor, bytes) = mtx::read::<u64>(reader, options)?;
+            options.finish(tensor.into(), Format::Coo, bytes)
+        }
         FileFormat::Npy => npy::read(reader, options),
         FileFormat::Npz => {
             let mut bytes = Vec::new();

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::io::MOST_AXES;
 use crate::io::any::{AnyTensor, Format, no_such};
 use crate::io::element::FileElement;
-use crate::io::lines::quote;
+use crate::io::fields::quote;
 use crate::io::options::{ReadOptions, WriteOptions, wrap};
 use crate::limit::{default_limit, guard};
 use crate::pattern::Pattern;

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::io::MOST_AXES;
 use crate::io::any::{AnyTensor, Format, dispatch_formats, no_such};
 use crate::io::element::FileElement;
-use crate::io::lines::quote;
+use crate::io::fields::quote;
 use crate::io::npy::{Header, Kind, Source, descr_of, guard_entries, write_header, write_values};
 use crate::io::options::{ReadOptions, wrap};
 use crate::limit::guard;

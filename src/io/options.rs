@@ -99,6 +99,12 @@ impl ReadOptions {
         Ok(tensor)
     }
 
+    /// Refuses entries of so many bytes, read of so many bytes of text.
+    pub(crate) fn check_entries(&self, entries: u128, bytes: u64) -> Result<()> {
+        let instead = "raise --max-memory (ReadOptions::max_memory)";
+        crate::limit::guard::<u8>("the entries read so far", entries, self.tensor_limit(bytes), instead)
+    }
+
     /// Refuses what takes more memory than was asked for, if a limit was.
     pub(crate) fn check_memory(&self, what: &'static str, bytes: u128) -> Result<()> {
         match self.max_memory {

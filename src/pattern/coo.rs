@@ -1,5 +1,6 @@
 //! The coordinate pattern: one coordinate array an axis.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Pattern, validate};
@@ -168,9 +169,9 @@ impl<I: Index> Pattern for CooPattern<I> {
         (entry < self.nnz).then(|| self.coords.iter().map(|array| array[entry].to_usize()).collect())
     }
 
-    fn walk(&self, mut visit: impl FnMut(usize, &[usize]) -> bool) {
+    fn walk_range(&self, entries: Range<usize>, mut visit: impl FnMut(usize, &[usize]) -> bool) {
         let mut coords = vec![0; self.shape.rank()];
-        for entry in 0..self.nnz {
+        for entry in entries.start..entries.end.min(self.nnz) {
             for (coord, array) in coords.iter_mut().zip(&self.coords) {
                 *coord = array[entry].to_usize();
             }

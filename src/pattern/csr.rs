@@ -1,5 +1,6 @@
 //! The compressed pattern: offsets of lanes, and columns.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::coo::convert_indices;
@@ -212,17 +213,26 @@ impl<I: Index> Pattern for CsrPattern<I> {
         Some(coords)
     }
 
-    fn walk(&self, mut visit: impl FnMut(usize, &[usize]) -> bool) {
+    fn walk_range(&self, entries: Range<usize>, mut visit: impl FnMut(usize, &[usize]) -> bool) {
+        let entries = entries.start..entries.end.min(self.nnz());
+        if entries.is_empty() {
+            return;
+        }
         let mut coords = vec![0; self.shape.rank()];
         let last = coords.len().saturating_sub(1);
-        for lane in 0..self.lanes() {
-            for entry in self.offsets[lane]..self.offsets[lane + 1] {
+        let first_lane = self.offsets.partition_point(|&offset| offset <= entries.start) - 1;
+        unravel(first_lane, self.shape.lane_axes(), &mut coords[..last]);
+        for lane in first_lane..self.lanes() {
+            for entry in self.offsets[lane].max(entries.start)..self.offsets[lane + 1].min(entries.end) {
                 if let Some(column) = coords.last_mut() {
                     *column = self.columns[entry].to_usize();
                 }
                 if !visit(entry, &coords) {
                     return;
                 }
+            }
+            if self.offsets[lane + 1] >= entries.end {
+                return;
             }
             step(&mut coords[..last], self.shape.lane_axes());
         }

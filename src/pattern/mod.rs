@@ -12,6 +12,7 @@ pub use csr::CsrPattern;
 pub(crate) use validate::{in_bounds as validate_in_bounds, length as validate_length};
 
 use std::fmt::Debug;
+use std::ops::Range;
 
 use crate::index::Index;
 use crate::shape::Shape;
@@ -53,7 +54,25 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
     fn coords_of(&self, entry: usize) -> Option<Vec<usize>>;
 
     /// Calls `visit` with the number and the coordinates of each entry, in row-major order, until it says `false`.
-    fn walk(&self, visit: impl FnMut(usize, &[usize]) -> bool);
+    fn walk(&self, visit: impl FnMut(usize, &[usize]) -> bool) {
+        self.walk_range(0..self.nnz(), visit);
+    }
+
+    /// [`walk`](Pattern::walk) over the entries of a range of numbers; those that do not exist are left out.
+    ///
+    /// ```
+    /// use lacuna::{CsrPattern, Pattern};
+    ///
+    /// let pattern = CsrPattern::new([3, 3], vec![0, 1, 1, 3], vec![1u32, 0, 2])?;
+    /// let mut seen = Vec::new();
+    /// pattern.walk_range(1..9, |entry, coords| {
+    ///     seen.push((entry, coords.to_vec()));
+    ///     true
+    /// });
+    /// assert_eq!(seen, [(1, vec![2, 0]), (2, vec![2, 2])]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    fn walk_range(&self, entries: Range<usize>, visit: impl FnMut(usize, &[usize]) -> bool);
 
     /// The pattern of the entries that `keep` says yes to.
     fn retain(&self, keep: impl Fn(usize) -> bool) -> Self;

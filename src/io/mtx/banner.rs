@@ -4,8 +4,12 @@ use std::io::BufRead;
 
 use crate::error::Result;
 use crate::io::MOST_AXES;
-use crate::io::lines::{Fields, Lines, at_line, quote};
+use crate::io::fields::{Fields, LineResult, quote};
+use crate::io::lines::{Lines, at_line};
 use crate::shape::Shape;
+
+/// What starts a comment.
+pub(super) const COMMENT: u8 = b'%';
 
 /// Whether entries have coordinates, or all positions are listed column by column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,26 +75,30 @@ const SYMMETRIES: &[(&str, Symmetry)] = &[
 impl Banner {
     /// Reads the first line.
     pub(super) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Banner> {
-        let Some(mut fields) = lines.next_line()? else {
-            return Err(at_line(1, "the file is empty; `%%MatrixMarket` is expected"));
-        };
+        match lines.next_line()? {
+            None => Err(at_line(1, "the file is empty; `%%MatrixMarket` is expected")),
+            Some(mut fields) => Self::parse(&mut fields).map_err(|why| at_line(1, why)),
+        }
+    }
+
+    fn parse(fields: &mut Fields<'_>) -> LineResult<Banner> {
         let first = fields.next().unwrap_or(b"");
         if !is_magic(first) {
-            return Err(fields.error(format!("`%%MatrixMarket` is expected, found `{}`", quote(first))));
+            return Err(format!("`%%MatrixMarket` is expected, found `{}`", quote(first)));
         }
         let banner = Banner {
-            rank: choose(&mut fields, "the object", OBJECTS)?,
-            layout: choose(&mut fields, "the layout", LAYOUTS)?,
-            field: choose(&mut fields, "the field", FIELDS)?,
-            symmetry: choose(&mut fields, "the symmetry", SYMMETRIES)?,
+            rank: choose(fields, "the object", OBJECTS)?,
+            layout: choose(fields, "the layout", LAYOUTS)?,
+            field: choose(fields, "the field", FIELDS)?,
+            symmetry: choose(fields, "the symmetry", SYMMETRIES)?,
         };
         fields.end()?;
-        banner.check(&fields)?;
+        banner.check()?;
         Ok(banner)
     }
 
     /// Refuses combinations that mean nothing.
-    fn check(&self, fields: &Fields<'_>) -> Result<()> {
+    fn check(&self) -> LineResult<()> {
         let refused = match (self.layout, self.field, self.symmetry) {
             (Layout::Array, Field::Pattern, _) => "an array has values, so its field is not `pattern`",
             (_, Field::Pattern | Field::Unsigned, Symmetry::Skew) => "this field has no negative values to mirror",
@@ -98,20 +106,21 @@ impl Banner {
             (Layout::Array, ..) if self.rank.is_none() => "a tensor is listed by coordinates",
             _ => return Ok(()),
         };
-        Err(fields.error(refused))
+        Err(refused.into())
     }
 
     /// Reads the line of sizes: the shape and, for coordinates, the number of entries.
     pub(super) fn read_sizes<R: BufRead>(&self, lines: &mut Lines<R>) -> Result<(Shape, usize)> {
         while let Some(mut fields) = lines.next_line()? {
-            if !fields.is_blank_or_comment() {
-                return self.sizes(&mut fields);
+            if !fields.is_blank_or_comment(COMMENT) {
+                let sizes = self.sizes(&mut fields);
+                return sizes.map_err(|why| lines.error(why));
             }
         }
         Err(at_line(lines.line() + 1, "the file ends before the line of sizes"))
     }
 
-    fn sizes(&self, fields: &mut Fields<'_>) -> Result<(Shape, usize)> {
+    fn sizes(&self, fields: &mut Fields<'_>) -> LineResult<(Shape, usize)> {
         let mut sizes = Vec::new();
         match self.rank {
             Some(rank) => {
@@ -129,23 +138,23 @@ impl Banner {
                 }
             }
         }
-        self.split_sizes(sizes, fields)
+        self.split_sizes(sizes)
     }
 
     /// The shape and the number of entries that the sizes say.
-    fn split_sizes(&self, mut sizes: Vec<usize>, fields: &Fields<'_>) -> Result<(Shape, usize)> {
+    fn split_sizes(&self, mut sizes: Vec<usize>) -> LineResult<(Shape, usize)> {
         let count = match self.layout {
             Layout::Coordinate => sizes.pop().unwrap_or(0),
             Layout::Array => self.array_count(&sizes).ok_or_else(|| {
                 let shape = Shape::from(&sizes[..]);
-                fields.error(format!("an array of shape {shape} has more than 2^64 entries"))
+                format!("an array of shape {shape} has more than 2^64 entries")
             })?,
         };
         if sizes.len() > MOST_AXES {
-            return Err(fields.error(format!("{} axes are more than {MOST_AXES}", sizes.len())));
+            return Err(format!("{} axes are more than {MOST_AXES}", sizes.len()));
         }
         if self.symmetry != Symmetry::General && sizes[0] != sizes[1] {
-            return Err(fields.error(format!("a matrix of {} x {} has no symmetry", sizes[0], sizes[1])));
+            return Err(format!("a matrix of {} x {} has no symmetry", sizes[0], sizes[1]));
         }
         Ok((sizes.into(), count))
     }
@@ -169,11 +178,11 @@ pub(crate) fn is_magic(word: &[u8]) -> bool {
 }
 
 /// The next word as one of `choices`, in either case.
-fn choose<T: Copy>(fields: &mut Fields<'_>, what: &str, choices: &[(&str, T)]) -> Result<T> {
+fn choose<T: Copy>(fields: &mut Fields<'_>, what: &str, choices: &[(&str, T)]) -> LineResult<T> {
     let word = fields.word(what)?;
     let chosen = choices.iter().find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));
     chosen.map(|&(_, choice)| choice).ok_or_else(|| {
         let names: Vec<_> = choices.iter().map(|(name, _)| *name).collect();
-        fields.error(format!("{what} is `{}`, not one of {}", quote(word), names.join(", ")))
+        format!("{what} is `{}`, not one of {}", quote(word), names.join(", "))
     })
 }

@@ -1,5 +1,6 @@
 //! Matrix Market: text, one entry a line.
 
+mod array;
 mod banner;
 mod read;
 mod write;

@@ -1,58 +1,67 @@
 //! From Matrix Market text to a tensor.
 
-use std::collections::HashSet;
+use hashbrown::HashSet;
 use std::io::BufRead;
 
 use num_complex::Complex;
 
-use super::banner::{Banner, Field, Layout, Symmetry};
+use super::array;
+use super::banner::{Banner, COMMENT, Field, Layout, Symmetry};
 use crate::element::DType;
 use crate::error::{Error, Result};
-use crate::io::any::{AnyTensor, Format};
-use crate::io::element::{FileElement, parse_number};
-use crate::io::lines::{Fields, Lines, at_line, quote};
-use crate::io::options::{ReadOptions, wrap};
-use crate::shape::{Shape, step};
-use crate::triplets::Triplets;
+use crate::index::{Index, check_axes};
+use crate::io::entries::{Entries, TextTensor};
+use crate::io::fields::{Fields, LineResult, Scan};
+use crate::io::lines::Lines;
+use crate::io::options::ReadOptions;
+use crate::shape::Shape;
+use crate::tensor::Tensor;
 
-/// Reads a Matrix Market file.
-pub(crate) fn read(reader: impl BufRead, options: &ReadOptions) -> Result<AnyTensor> {
-    let mut lines = Lines::new(reader);
+/// Reads a Matrix Market file; gives the bytes of its text as well.
+pub(crate) fn read<I: Index>(reader: impl BufRead, options: &ReadOptions) -> Result<(TextTensor<I>, u64)> {
+    let mut lines = Lines::new(reader, COMMENT);
     let banner = Banner::read(&mut lines)?;
     let (shape, declared) = banner.read_sizes(&mut lines)?;
-    let body = Body { lines, banner, shape, declared, options };
-    match banner.field {
-        Field::Real => body.read::<f64>(number),
-        Field::Pattern => body.read::<f64>(|_| Ok(1.0)),
-        Field::Integer if options.dtype == Some(DType::UInt64) => body.read::<u64>(number),
-        Field::Integer => body.read::<i64>(number),
-        Field::Unsigned => body.read::<u64>(number),
-        Field::Complex => body.read::<Complex<f64>>(|fields| Ok(Complex::new(number(fields)?, number(fields)?))),
-    }
-}
-
-/// The next word as a number.
-fn number<T: FileElement>(fields: &mut Fields<'_>) -> Result<T> {
-    let word = fields.word("its value")?;
-    T::parse_bytes(word).ok_or_else(|| {
-        let (shown, dtype) = (quote(word), T::DTYPE);
-        let is_number = std::str::from_utf8(word).is_ok_and(|word| parse_number(word).is_some());
-        fields.error(match dtype {
-            _ if is_number => format!("the value `{shown}` does not fit {dtype}"),
-            DType::Int64 => format!("`{shown}` is not an int64"),
-            _ => format!("`{shown}` is not a {dtype}"),
-        })
-    })
+    check_axes::<I>(&shape)?;
+    let mut body = Body { lines, banner, shape, declared, options };
+    let tensor = match banner.field {
+        Field::Real => TextTensor::Real(body.read(|fields| fields.value())?),
+        Field::Pattern => TextTensor::Real(body.read(|_| Ok(1.0))?),
+        Field::Integer if options.dtype == Some(DType::UInt64) => {
+            TextTensor::Unsigned(body.read(|fields| fields.value())?)
+        }
+        Field::Integer => TextTensor::Integer(body.read(|fields| fields.value())?),
+        Field::Unsigned => TextTensor::Unsigned(body.read(|fields| fields.value())?),
+        Field::Complex => TextTensor::Complex(body.read(|fields| fields.value())?),
+    };
+    Ok((tensor, body.lines.bytes()))
 }
 
 /// A value that a symmetry can mirror.
-trait MatrixValue: FileElement {
+pub(super) trait MatrixValue: Scan {
     /// `-value`, if the type has it.
     fn negated(self) -> Option<Self>;
 
     /// The complex conjugate.
     fn conjugated(self) -> Self {
         self
+    }
+
+    /// What stands on the other side of the diagonal.
+    fn mirrored(self, symmetry: Symmetry) -> Self {
+        match symmetry {
+            Symmetry::Skew => self.negated().unwrap_or(self),
+            Symmetry::Hermitian => self.conjugated(),
+            Symmetry::General | Symmetry::Symmetric => self,
+        }
+    }
+
+    /// Refuses a value below the diagonal that cannot be mirrored.
+    fn check_mirror(self, symmetry: Symmetry) -> LineResult<()> {
+        match symmetry == Symmetry::Skew && self.negated().is_none() {
+            true => Err(format!("{} cannot be mirrored: its negative does not fit", self.to_number())),
+            false => Ok(()),
+        }
     }
 }
 
@@ -85,176 +94,76 @@ impl MatrixValue for Complex<f64> {
 }
 
 /// What follows the sizes.
-struct Body<'a, R> {
-    lines: Lines<R>,
-    banner: Banner,
-    shape: Shape,
-    declared: usize,
-    options: &'a ReadOptions,
+pub(super) struct Body<'a, R> {
+    pub(super) lines: Lines<R>,
+    pub(super) banner: Banner,
+    pub(super) shape: Shape,
+    pub(super) declared: usize,
+    pub(super) options: &'a ReadOptions,
 }
 
-/// What the limit on memory is said to stop.
-const READ_SO_FAR: &str = "the entries read so far";
-
-/// The entries read so far; arrays grow with the lines, whatever the header declares.
-struct Entries<T> {
-    coords: Vec<Vec<u64>>,
-    values: Vec<T>,
-    /// Lines read, without the entries that a symmetry adds.
-    listed: usize,
-    /// Whether an entry stands below the diagonal, and whether one stands above.
-    triangles: [bool; 2],
-}
-
-impl<T> Entries<T> {
-    fn new(rank: usize) -> Self {
-        Entries { coords: vec![Vec::new(); rank], values: Vec::new(), listed: 0, triangles: [false; 2] }
-    }
-
-    /// The bytes that the entries take.
-    fn bytes(&self) -> u128 {
-        self.values.len() as u128 * (self.coords.len() * size_of::<u64>() + size_of::<T>()) as u128
-    }
-
-    fn push(&mut self, coords: impl IntoIterator<Item = u64>, value: T) {
-        self.coords.iter_mut().zip(coords).for_each(|(axis, coord)| axis.push(coord));
-        self.values.push(value);
-    }
-}
+/// A tensor in coordinate format.
+type Coo<T, I> = Tensor<crate::pattern::CooPattern<I>, T>;
 
 impl<R: BufRead> Body<'_, R> {
-    fn read<T: MatrixValue>(mut self, value: impl Fn(&mut Fields<'_>) -> Result<T>) -> Result<AnyTensor> {
-        let mut entries = Entries::new(self.shape.rank());
+    fn read<T: MatrixValue, I: Index>(
+        &mut self,
+        value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send,
+    ) -> Result<Coo<T, I>> {
         match self.banner.layout {
-            Layout::Coordinate => self.read_coordinates(&mut entries, value)?,
-            Layout::Array => self.read_array(&mut entries, value)?,
+            Layout::Coordinate => self.read_coordinates(value),
+            Layout::Array => array::read(self, value),
         }
-        if entries.listed < self.declared {
-            let message = format!("{} entries are declared, the file ends after {}", self.declared, entries.listed);
-            return Err(at_line(self.lines.line(), message));
-        }
-        entries.check_triangles()?;
-        entries.mirror(self.banner.symmetry);
-        let triplets = Triplets::from_arrays_with_index(self.shape, entries.coords, entries.values)?;
-        let tensor = wrap(triplets.coalesce(self.options.duplicates)?);
-        self.options.finish(tensor, Format::Coo, self.lines.bytes())
     }
 
-    fn read_coordinates<T: MatrixValue>(
+    /// Reads one entry a line.
+    fn read_coordinates<T: MatrixValue, I: Index>(
         &mut self,
-        entries: &mut Entries<T>,
-        value: impl Fn(&mut Fields<'_>) -> Result<T>,
-    ) -> Result<()> {
+        value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send,
+    ) -> Result<Coo<T, I>> {
         let (shape, declared, symmetry, options) = (&self.shape, self.declared, self.banner.symmetry, self.options);
-        let mut coords = vec![0; shape.rank()];
-        self.lines.for_each_entry(|mut fields| {
-            check_declared(entries.listed, declared, &fields)?;
-            for (axis, (coord, &length)) in coords.iter_mut().zip(shape.iter()).enumerate() {
-                *coord = fields.index(axis_name(axis), length)?;
-            }
-            let value = value(&mut fields)?;
-            fields.end()?;
-            entries.listed += 1;
-            entries.push_listed(&coords, value, symmetry, &fields)?;
-            options.check_memory(READ_SO_FAR, entries.bytes())
-        })
+        let mut entries = Entries::new(shape.rank());
+        self.lines.for_each_block(
+            |block| {
+                Entries::of_block(shape.rank(), block, |entries, fields| {
+                    entries.push_coords(fields, shape, axis_name)?;
+                    let value = value(fields)?;
+                    check_symmetry(entries, value, symmetry)?;
+                    fields.end()?;
+                    entries.values.push(value);
+                    Ok(())
+                })
+            },
+            |block: Entries<T, I>, taken| {
+                let room = declared - entries.values.len();
+                if block.values.len() > room || (taken.refused && block.values.len() == room) {
+                    return Err(taken.error_at(room, too_many(declared)));
+                }
+                entries.append(&block);
+                options.check_entries(entries.bytes(), taken.bytes)
+            },
+        )?;
+        self.check_count(entries.values.len())?;
+        if symmetry != Symmetry::General {
+            check_triangles(&entries)?;
+            mirror(&mut entries, symmetry);
+            options.check_entries(entries.bytes(), self.lines.bytes())?;
+        }
+        entries.into_tensor(shape.clone(), options.duplicates)
     }
 
-    /// Reads an array: column by column, the first axis fastest; below the diagonal only where there is a symmetry.
-    fn read_array<T: MatrixValue>(
-        &mut self,
-        entries: &mut Entries<T>,
-        value: impl Fn(&mut Fields<'_>) -> Result<T>,
-    ) -> Result<()> {
-        let unstored = match &self.options.fill {
-            Some(_) => self.options.fill_in::<T>()?,
-            None => None,
-        };
-        let (declared, symmetry, options) = (self.declared, self.banner.symmetry, self.options);
-        // What is mirrored into another value stays: that one is not the fill.
-        let left_out = unstored.filter(|_| !matches!(symmetry, Symmetry::Skew | Symmetry::Hermitian));
-        let lengths: Vec<usize> = self.shape.iter().rev().copied().collect();
-        let mut position = first_position(lengths.len(), symmetry);
-        self.lines.for_each_entry(|mut fields| {
-            check_declared(entries.listed, declared, &fields)?;
-            let value = value(&mut fields)?;
-            fields.end()?;
-            entries.listed += 1;
-            if !left_out.is_some_and(|fill| value.same(fill)) {
-                let coords: Vec<u64> = position.iter().rev().map(|&coord| coord as u64).collect();
-                entries.push_listed(&coords, value, symmetry, &fields)?;
-                options.check_memory(READ_SO_FAR, entries.bytes())?;
-            }
-            next_position(&mut position, &lengths, symmetry);
-            Ok(())
-        })?;
-        let diagonal = symmetry == Symmetry::Skew && !unstored.is_some_and(|unstored| T::ZERO.same(unstored));
-        if diagonal && entries.listed == declared {
-            self.push_zero_diagonal(entries);
+    /// Refuses a file that ends before its last entry.
+    pub(super) fn check_count(&self, listed: usize) -> Result<()> {
+        if listed == self.declared {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    /// The diagonal that a skew-symmetric array leaves out, because it is zero: at most one entry more than was read.
-    fn push_zero_diagonal<T: MatrixValue>(&self, entries: &mut Entries<T>) {
-        for index in 0..self.shape[0] as u64 {
-            entries.push([index, index], T::ZERO);
-        }
+        Err(self.lines.error(format!("{} entries are declared, the file ends after {listed}", self.declared)))
     }
 }
 
-impl<T: MatrixValue> Entries<T> {
-    /// Takes in one entry of the file, if the symmetry allows it.
-    fn push_listed(&mut self, coords: &[u64], value: T, symmetry: Symmetry, fields: &Fields<'_>) -> Result<()> {
-        if let (&[row, column], true) = (coords, symmetry != Symmetry::General) {
-            self.triangles[0] |= row > column;
-            self.triangles[1] |= row < column;
-            if symmetry == Symmetry::Skew && row == column && value.is_truthy() {
-                return Err(fields.error("the diagonal of a skew-symmetric matrix is zero"));
-            }
-            if symmetry == Symmetry::Skew && value.negated().is_none() {
-                return Err(
-                    fields.error(format!("{} cannot be mirrored: its negative does not fit", value.to_number()))
-                );
-            }
-        }
-        self.push(coords.iter().copied(), value);
-        Ok(())
-    }
-
-    /// Refuses a symmetric file that names a pair in both triangles: its entries would be counted twice.
-    fn check_triangles(&self) -> Result<()> {
-        if self.triangles != [true, true] {
-            return Ok(());
-        }
-        let pairs = || self.coords[0].iter().copied().zip(self.coords[1].iter().copied());
-        let above: HashSet<(u64, u64)> = pairs().filter(|(row, column)| row < column).collect();
-        match pairs().find(|&(row, column)| row > column && above.contains(&(column, row))) {
-            None => Ok(()),
-            Some((row, column)) => Err(Error::Format {
-                place: format!("entry ({}, {})", row + 1, column + 1),
-                message: "the file is symmetric, and names the mirror image of this entry too".into(),
-            }),
-        }
-    }
-
-    /// Adds the mirror image of every entry that is not on the diagonal.
-    fn mirror(&mut self, symmetry: Symmetry) {
-        if symmetry == Symmetry::General {
-            return;
-        }
-        for entry in 0..self.values.len() {
-            let (row, column, value) = (self.coords[0][entry], self.coords[1][entry], self.values[entry]);
-            if row != column {
-                let mirrored = match symmetry {
-                    Symmetry::Skew => value.negated().unwrap_or(value),
-                    Symmetry::Hermitian => value.conjugated(),
-                    _ => value,
-                };
-                self.push([column, row], mirrored);
-            }
-        }
-    }
+/// What is said of an entry beyond those that the header declares.
+pub(super) fn too_many(declared: usize) -> String {
+    format!("one entry too many: {declared} are declared")
 }
 
 /// What an axis is called.
@@ -262,32 +171,43 @@ fn axis_name(axis: usize) -> &'static str {
     ["row", "column"].get(axis).unwrap_or(&"index")
 }
 
-/// Refuses an entry beyond those that the header declares.
-fn check_declared(listed: usize, declared: usize, fields: &Fields<'_>) -> Result<()> {
-    if listed < declared {
+/// Refuses `value` at the coordinates read last, where the symmetry does not allow it.
+fn check_symmetry<T: MatrixValue, I: Index>(entries: &Entries<T, I>, value: T, symmetry: Symmetry) -> LineResult<()> {
+    if symmetry != Symmetry::Skew {
         return Ok(());
     }
-    Err(fields.error(format!("one entry too many: {declared} are declared")))
-}
-
-/// Where an array begins, as column and row (the axes reversed).
-fn first_position(rank: usize, symmetry: Symmetry) -> Vec<usize> {
-    let mut position = vec![0; rank];
-    if symmetry == Symmetry::Skew {
-        position[1] = 1;
+    if value.is_truthy() && entries.coords[0].last() == entries.coords[1].last() {
+        return Err("the diagonal of a skew-symmetric matrix is zero".into());
     }
-    position
+    value.check_mirror(symmetry)
 }
 
-/// The next position of an array: down the column, from the diagonal (or below it) where there is a symmetry.
-fn next_position(position: &mut [usize], lengths: &[usize], symmetry: Symmetry) {
-    step(position, lengths);
-    let skipped = match symmetry {
-        Symmetry::General => return,
-        Symmetry::Symmetric | Symmetry::Hermitian => 0,
-        Symmetry::Skew => 1,
-    };
-    if position[1] == 0 {
-        position[1] = position[0] + skipped;
+/// Refuses a symmetric file that names a pair in both triangles: its entries would be counted twice.
+fn check_triangles<T, I: Index>(entries: &Entries<T, I>) -> Result<()> {
+    let pairs = || entries.coords[0].iter().copied().zip(entries.coords[1].iter().copied());
+    if !pairs().any(|(row, column)| row > column) {
+        return Ok(());
+    }
+    let above: HashSet<(I, I)> = pairs().filter(|(row, column)| row < column).collect();
+    match pairs().find(|&(row, column)| row > column && above.contains(&(column, row))) {
+        None => Ok(()),
+        Some((row, column)) => Err(Error::Format {
+            place: format!("entry ({}, {})", row.to_usize() + 1, column.to_usize() + 1),
+            message: "the file is symmetric, and names the mirror image of this entry too".into(),
+        }),
+    }
+}
+
+/// Adds the mirror image of every entry that is not on the diagonal.
+fn mirror<T: MatrixValue, I: Index>(entries: &mut Entries<T, I>, symmetry: Symmetry) {
+    let listed = entries.values.len();
+    let off_diagonal = (0..listed).filter(|&entry| entries.coords[0][entry] != entries.coords[1][entry]).count();
+    entries.reserve_exact(off_diagonal);
+    entries.unordered();
+    for entry in 0..listed {
+        let (row, column, value) = (entries.coords[0][entry], entries.coords[1][entry], entries.values[entry]);
+        if row != column {
+            entries.push([column, row], value.mirrored(symmetry));
+        }
     }
 }

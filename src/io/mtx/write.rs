@@ -7,11 +7,9 @@ use crate::element::DType;
 use crate::error::{Error, Result};
 use crate::io::any::AnyTensor;
 use crate::io::element::FileElement;
+use crate::io::print::write_entries;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
-
-/// The bytes that are gathered before they are written.
-const BLOCK: usize = 1 << 16;
 
 /// Writes a matrix as `coordinate general`; `bool` as the integers 0 and 1.
 pub(crate) fn write(writer: &mut impl Write, tensor: &AnyTensor) -> Result<()> {
@@ -29,19 +27,8 @@ fn write_matrix<P: Pattern, T: FileElement>(writer: &mut impl Write, x: &Tensor<
     }
     let (rows, columns, nnz) = (x.shape()[0], x.shape()[1], x.nnz());
     let head = format!("%%MatrixMarket matrix coordinate {} general\n{rows} {columns} {nnz}\n", field(T::DTYPE));
-    let mut written = Ok(());
-    let mut text = head.into_bytes();
-    x.pattern().walk(|entry, coords| {
-        print_line(&mut text, coords, x.values()[entry]);
-        if text.len() >= BLOCK {
-            written = writer.write_all(&text);
-            text.clear();
-        }
-        written.is_ok()
-    });
-    written?;
-    writer.write_all(&text)?;
-    Ok(())
+    writer.write_all(head.as_bytes())?;
+    write_entries(writer, x)
 }
 
 /// The name of the field that holds a type.
@@ -52,13 +39,4 @@ fn field(dtype: DType) -> &'static str {
         DType::Complex64 | DType::Complex128 => "complex",
         _ => "real",
     }
-}
-
-fn print_line<T: FileElement>(text: &mut Vec<u8>, coords: &[usize], value: T) {
-    for coord in coords {
-        (*coord as u64 + 1).print(text);
-        text.push(b' ');
-    }
-    value.print_entry(text);
-    text.push(b'\n');
 }

@@ -1,0 +1,129 @@
+//! Entries as a text file lists them, and the tensors that they make.
+
+use std::sync::Arc;
+
+use num_complex::Complex;
+
+use crate::coo::CooTensor;
+use crate::element::Element;
+use crate::error::Result;
+use crate::index::Index;
+use crate::io::any::AnyTensor;
+use crate::io::fields::{Fields, LineResult};
+use crate::io::lines::Block;
+use crate::kernels::sort;
+use crate::pattern::CooPattern;
+use crate::shape::Shape;
+use crate::tensor::Tensor;
+use crate::triplets::{Duplicates, Triplets};
+
+/// Entries in the order of the file; the arrays grow with the lines, whatever a header declares.
+pub(crate) struct Entries<T, I> {
+    pub(crate) coords: Vec<Vec<I>>,
+    pub(crate) values: Vec<T>,
+    /// Whether they increase strictly in row-major order.
+    increasing: bool,
+}
+
+impl<T: Element, I: Index> Entries<T, I> {
+    pub(crate) fn new(rank: usize) -> Self {
+        Entries { coords: vec![Vec::new(); rank], values: Vec::new(), increasing: true }
+    }
+
+    /// The entries of a block: `parse` pushes the coordinates and the value of each line.
+    pub(crate) fn of_block(
+        rank: usize,
+        block: &mut Block<'_>,
+        mut parse: impl FnMut(&mut Self, &mut Fields<'_>) -> LineResult<()>,
+    ) -> Self {
+        let mut entries = Entries::new(rank);
+        let room = block.len() / (4 * (rank + 2));
+        entries.coords.iter_mut().for_each(|axis| axis.reserve(room));
+        entries.values.reserve(room);
+        block.for_each_line(|fields| parse(&mut entries, fields));
+        entries.increasing = sort::first_not_increasing(&entries.coords, entries.values.len()).is_none();
+        entries
+    }
+
+    /// The bytes that the entries take.
+    pub(crate) fn bytes(&self) -> u128 {
+        self.bytes_of(self.values.len())
+    }
+
+    /// The bytes that so many entries take.
+    pub(crate) fn bytes_of(&self, count: usize) -> u128 {
+        count as u128 * (self.coords.len() * size_of::<I>() + size_of::<T>()) as u128
+    }
+
+    /// Room for exactly so many entries more.
+    pub(crate) fn reserve_exact(&mut self, count: usize) {
+        self.coords.iter_mut().for_each(|axis| axis.reserve_exact(count));
+        self.values.reserve_exact(count);
+    }
+
+    /// Reads the coordinates of an entry, counted from 1; `name` says what an axis is called.
+    pub(crate) fn push_coords(
+        &mut self,
+        fields: &mut Fields<'_>,
+        shape: &[usize],
+        name: impl Fn(usize) -> &'static str,
+    ) -> LineResult<()> {
+        for (axis, (array, &length)) in self.coords.iter_mut().zip(shape).enumerate() {
+            array.push(I::from_usize(fields.index(name(axis), length)?));
+        }
+        Ok(())
+    }
+
+    /// Puts an entry behind the others; where it is out of order, [`unordered`](Entries::unordered) is called as well.
+    pub(crate) fn push(&mut self, coords: impl IntoIterator<Item = I>, value: T) {
+        self.coords.iter_mut().zip(coords).for_each(|(axis, coord)| axis.push(coord));
+        self.values.push(value);
+    }
+
+    /// Gives up the order of the entries.
+    pub(crate) fn unordered(&mut self) {
+        self.increasing = false;
+    }
+
+    /// Puts the entries of the next block behind these.
+    pub(crate) fn append(&mut self, next: &Entries<T, I>) {
+        let at = |entries: &Self, entry: usize| entries.coords.iter().map(|axis| axis[entry]).collect::<Vec<I>>();
+        if let (Some(last), false) = (self.values.len().checked_sub(1), next.values.is_empty()) {
+            self.increasing &= at(self, last) < at(next, 0);
+        }
+        self.increasing &= next.increasing;
+        self.coords.iter_mut().zip(&next.coords).for_each(|(axis, next)| axis.extend_from_slice(next));
+        self.values.extend_from_slice(&next.values);
+    }
+
+    /// The tensor of these entries.
+    pub(crate) fn into_tensor(mut self, shape: Shape, duplicates: Duplicates) -> Result<CooTensor<T, I>> {
+        self.coords.iter_mut().for_each(Vec::shrink_to_fit);
+        self.values.shrink_to_fit();
+        if !self.increasing {
+            return Triplets::from_arrays_with_index(shape, self.coords, self.values)?.coalesce(duplicates);
+        }
+        let coords = self.coords.into_iter().map(Arc::new).collect();
+        let pattern = CooPattern::from_valid(shape, self.values.len(), coords);
+        Ok(Tensor::from_valid(pattern, self.values, T::ZERO))
+    }
+}
+
+/// A tensor as a text file holds it: of one of the few types that text has, with coordinates of the caller's.
+pub(crate) enum TextTensor<I> {
+    Real(CooTensor<f64, I>),
+    Integer(CooTensor<i64, I>),
+    Unsigned(CooTensor<u64, I>),
+    Complex(CooTensor<Complex<f64>, I>),
+}
+
+impl From<TextTensor<u64>> for AnyTensor {
+    fn from(tensor: TextTensor<u64>) -> Self {
+        match tensor {
+            TextTensor::Real(tensor) => tensor.into(),
+            TextTensor::Integer(tensor) => tensor.into(),
+            TextTensor::Unsigned(tensor) => tensor.into(),
+            TextTensor::Complex(tensor) => tensor.into(),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The array layout: the values of all positions, column by column.
+
+use std::io::BufRead;
+
+use super::banner::Symmetry;
+use super::read::{Body, MatrixValue, too_many};
+use crate::error::Result;
+use crate::index::Index;
+use crate::io::entries::Entries;
+use crate::io::fields::{Fields, LineResult};
+use crate::pattern::CooPattern;
+use crate::tensor::Tensor;
+
+/// Reads an array; positions whose value is the fill asked for are not stored.
+pub(super) fn read<R: BufRead, T: MatrixValue, I: Index>(
+    body: &mut Body<'_, R>,
+    value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send,
+) -> Result<Tensor<CooPattern<I>, T>> {
+    let unstored = match &body.options.fill {
+        Some(_) => body.options.fill_in::<T>()?,
+        None => None,
+    };
+    let listed = read_values(body, value)?;
+    body.check_count(listed.len())?;
+    let rows = body.shape.first().copied().unwrap_or(1);
+    let array =
+        Array { listed, rows, columns: body.shape.get(1).copied().unwrap_or(1), symmetry: body.banner.symmetry };
+    let is_stored = |value: &T| !unstored.is_some_and(|unstored| value.same(unstored));
+    let mut entries = Entries::<T, I>::new(body.shape.rank());
+    let stored = array.positions().filter(|&(row, column)| is_stored(&array.at(row, column))).count();
+    let bytes = array.bytes() + entries.bytes_of(stored);
+    body.options.check_entries(bytes, body.lines.bytes())?;
+    entries.reserve_exact(stored);
+    for (row, column) in array.positions() {
+        let value = array.at(row, column);
+        if is_stored(&value) {
+            entries.push([I::from_usize(row), I::from_usize(column)], value);
+        }
+    }
+    entries.into_tensor(body.shape.clone(), body.options.duplicates)
+}
+
+/// The values in the order of the file.
+fn read_values<R: BufRead, T: MatrixValue>(
+    body: &mut Body<'_, R>,
+    value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send,
+) -> Result<Vec<T>> {
+    let (declared, symmetry, options) = (body.declared, body.banner.symmetry, body.options);
+    let mut listed = Vec::new();
+    body.lines.for_each_block(
+        |block| {
+            let mut values = Vec::with_capacity(block.len() / 8);
+            block.for_each_line(|fields| {
+                let value = value(fields)?;
+                value.check_mirror(symmetry)?;
+                fields.end()?;
+                values.push(value);
+                Ok(())
+            });
+            values
+        },
+        |values: Vec<T>, taken| {
+            let room = declared - listed.len();
+            if values.len() > room || (taken.refused && values.len() == room) {
+                return Err(taken.error_at(room, too_many(declared)));
+            }
+            listed.extend_from_slice(&values);
+            options.check_entries(size_of_val(&listed[..]) as u128, taken.bytes)
+        },
+    )?;
+    listed.shrink_to_fit();
+    Ok(listed)
+}
+
+/// The values of a matrix, or of its lower triangle, column by column.
+struct Array<T> {
+    listed: Vec<T>,
+    rows: usize,
+    columns: usize,
+    symmetry: Symmetry,
+}
+
+impl<T: MatrixValue> Array<T> {
+    /// All positions in row-major order.
+    fn positions(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        // Without a value there is no position, whatever an empty axis makes of the other one.
+        let rows = if self.columns == 0 { 0 } else { self.rows };
+        (0..rows).flat_map(|row| (0..self.columns).map(move |column| (row, column)))
+    }
+
+    fn at(&self, row: usize, column: usize) -> T {
+        match self.symmetry {
+            Symmetry::General => self.listed[column * self.rows + row],
+            Symmetry::Skew if row == column => T::ZERO,
+            symmetry if row < column => self.below(column, row).mirrored(symmetry),
+            _ => self.below(row, column),
+        }
+    }
+
+    /// The value at a position of the lower triangle, which has its diagonal unless the matrix is skew-symmetric.
+    fn below(&self, row: usize, column: usize) -> T {
+        let without_diagonal = usize::from(self.symmetry == Symmetry::Skew);
+        let above = column * (column + 1) / 2 + without_diagonal * column;
+        self.listed[column * self.rows + row - above - without_diagonal]
+    }
+
+    fn bytes(&self) -> u128 {
+        size_of_val(&self.listed[..]) as u128
+    }
+}
