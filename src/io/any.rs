@@ -7,6 +7,7 @@ use crate::coo::CooTensor;
 use crate::csr::CsrTensor;
 use crate::element::{DType, Element, Number};
 use crate::error::{Error, Result};
+use crate::index::Index;
 use crate::io::element::FileElement;
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::shape::Shape;
@@ -379,6 +380,38 @@ impl AnyTensor {
         self.convert(format, Some(limit))
     }
 
+    /// The tensor in coordinate format with elements and coordinates of types known at compile time.
+    ///
+    /// # Errors
+    ///
+    /// `Cast`: a value or the fill does not fit `T`; `AxisTooLong`: an axis does not fit `I`.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::io::{FileFormat, ReadOptions, read_from};
+    ///
+    /// let text = "%%MatrixMarket matrix coordinate integer general\n2 2 1\n2 1 7\n";
+    /// let any = read_from(text.as_bytes(), FileFormat::MatrixMarket, &ReadOptions::default())?;
+    /// let x: CooTensor<f32> = any.into_coo()?;
+    /// assert_eq!(x.entries(), [(vec![1, 0], 7.0)]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn into_coo<T: FileElement, I: Index>(self) -> Result<CooTensor<T, I>> {
+        let tensor = self.cast(T::DTYPE)?.into_format(Format::Coo)?;
+        retyped::<CooTensor<T, u64>>(tensor).with_index()
+    }
+
+    /// The tensor in compressed format with elements and columns of types known at compile time.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`into_coo`](AnyTensor::into_coo), and `TooLarge`: the offsets would need more than the larger of 1 GiB
+    /// and 16 times the tensor's bytes.
+    pub fn into_csr<T: FileElement, I: Index>(self) -> Result<CsrTensor<T, I>> {
+        let tensor = self.cast(T::DTYPE)?.into_format(Format::Csr)?;
+        retyped::<CsrTensor<T, u64>>(tensor).with_index()
+    }
+
     /// Whether both have one format and element type, and are the same as [`Tensor::same_as`] says.
     pub fn same_as(&self, other: &Self) -> bool {
         fn same<P: Pattern, T: Element>(a: &Tensor<P, T>, b: &dyn Any) -> bool {
@@ -387,6 +420,12 @@ impl AnyTensor {
         let other: &dyn Any = dispatch!(other, x => x);
         dispatch!(self, x => same(x, other))
     }
+}
+
+/// The tensor as one of the type that it is known to have.
+fn retyped<X: 'static>(tensor: AnyTensor) -> X {
+    let tensor: Box<dyn Any> = dispatch!(tensor, x => Box::new(x));
+    *tensor.downcast().expect("a tensor of the format and the type that it was converted to")
 }
 
 /// The values of a tensor as numbers without a type: what keeps a cast from being compiled for each pair of types.

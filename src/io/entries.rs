@@ -1,5 +1,6 @@
 //! Entries as a text file lists them, and the tensors that they make.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use num_complex::Complex;
@@ -80,6 +81,12 @@ impl<T: Element, I: Index> Entries<T, I> {
         self.values.push(value);
     }
 
+    /// The shortest axes that the entries fit.
+    pub(crate) fn least_shape(&self) -> Shape {
+        let length = |axis: &Vec<I>| axis.iter().max().map_or(0, |&coord| coord.to_usize() + 1);
+        self.coords.iter().map(length).collect()
+    }
+
     /// Gives up the order of the entries.
     pub(crate) fn unordered(&mut self) {
         self.increasing = false;
@@ -115,6 +122,34 @@ pub(crate) enum TextTensor<I> {
     Integer(CooTensor<i64, I>),
     Unsigned(CooTensor<u64, I>),
     Complex(CooTensor<Complex<f64>, I>),
+}
+
+impl<I: Index> TextTensor<I> {
+    pub(crate) fn shape(&self) -> &Shape {
+        match self {
+            TextTensor::Real(tensor) => tensor.shape(),
+            TextTensor::Integer(tensor) => tensor.shape(),
+            TextTensor::Unsigned(tensor) => tensor.shape(),
+            TextTensor::Complex(tensor) => tensor.shape(),
+        }
+    }
+
+    /// The tensor with elements of type `T`, by a checked conversion; moved where that is its own type.
+    pub(crate) fn into_typed<T: Element>(self) -> Result<CooTensor<T, I>> {
+        fn cast<V: Element, T: Element, I: Index>(tensor: CooTensor<V, I>) -> Result<CooTensor<T, I>> {
+            if T::DTYPE != V::DTYPE {
+                return tensor.cast();
+            }
+            let tensor: Box<dyn Any> = Box::new(tensor);
+            Ok(*tensor.downcast().expect("one element type has one name"))
+        }
+        match self {
+            TextTensor::Real(tensor) => cast(tensor),
+            TextTensor::Integer(tensor) => cast(tensor),
+            TextTensor::Unsigned(tensor) => cast(tensor),
+            TextTensor::Complex(tensor) => cast(tensor),
+        }
+    }
 }
 
 impl From<TextTensor<u64>> for AnyTensor {

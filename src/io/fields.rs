@@ -35,6 +35,11 @@ impl<'a> Fields<'a> {
         self.advance(end);
     }
 
+    /// How many words are left of the line.
+    pub(crate) fn count_words(mut self) -> usize {
+        std::iter::from_fn(|| self.next()).count()
+    }
+
     /// The next word of the line.
     pub(crate) fn next(&mut self) -> Option<&'a [u8]> {
         let end = self.rest.iter().position(u8::is_ascii_whitespace).unwrap_or(self.rest.len());
@@ -64,8 +69,13 @@ impl<'a> Fields<'a> {
                 Ok(index as usize - 1)
             }
             _ => {
-                let word = self.word(what)?;
-                Err(format!("{what} {} is out of bounds for 1..={length}", quote(word)))
+                let word = quote(self.word(what)?);
+                let is_too_great = number.is_some_and(|index| index > length as u64);
+                // Where nothing tells the shape, hardly an index is too great.
+                Err(match length as u64 > u32::MAX.into() && !is_too_great {
+                    true => format!("{what} `{word}` is not a number from 1 up"),
+                    false => format!("{what} {word} is out of bounds for 1..={length}"),
+                })
             }
         }
     }

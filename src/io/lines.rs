@@ -27,13 +27,15 @@ pub(crate) struct Lines<R> {
     comment: u8,
     /// The line that was given out last.
     buffer: Vec<u8>,
+    /// Whether that line is to be given out again.
+    is_unread: bool,
     line: u64,
     bytes: u64,
 }
 
 impl<R: BufRead> Lines<R> {
     pub(crate) fn new(reader: R, comment: u8) -> Self {
-        Lines { reader, comment, buffer: Vec::new(), line: 0, bytes: 0 }
+        Lines { reader, comment, buffer: Vec::new(), is_unread: false, line: 0, bytes: 0 }
     }
 
     /// The number of the last line given out.
@@ -53,8 +55,10 @@ impl<R: BufRead> Lines<R> {
 
     /// The next line, or `None` at the end of the file.
     pub(crate) fn next_line(&mut self) -> Result<Option<Fields<'_>>> {
-        self.buffer.clear();
-        read_line(&mut self.reader, &mut self.buffer)?;
+        if !std::mem::take(&mut self.is_unread) {
+            self.buffer.clear();
+            read_line(&mut self.reader, &mut self.buffer)?;
+        }
         if self.buffer.is_empty() {
             return Ok(None);
         }
@@ -66,6 +70,21 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
+    /// Gives the last line out again.
+    pub(crate) fn unread(&mut self) {
+        self.is_unread = true;
+        self.line -= 1;
+        self.bytes -= self.buffer.len() as u64;
+    }
+
+    /// Refuses a file that ends before its last entry.
+    pub(crate) fn check_count(&self, listed: usize, declared: usize) -> Result<()> {
+        if listed == declared {
+            return Ok(());
+        }
+        Err(self.error(format!("{declared} entries are declared, the file ends after {listed}")))
+    }
+
     /// Parses the rest of the file: `parse` runs on several blocks at once, `take` gets what they hold, in order.
     pub(crate) fn for_each_block<C: Send>(
         &mut self,
@@ -74,8 +93,9 @@ impl<R: BufRead> Lines<R> {
     ) -> Result<()> {
         let Lines { reader, comment, line, bytes, .. } = self;
         let comment = *comment;
+        let mut unread = if self.is_unread { std::mem::take(&mut self.buffer) } else { Vec::new() };
         parallel::pipeline(
-            || next_block(reader),
+            || next_block(reader, std::mem::take(&mut unread)),
             |text: Vec<u8>| Parsed::of(text, comment, &parse),
             |parsed| {
                 *bytes += parsed.text.len() as u64;
@@ -98,15 +118,20 @@ pub(crate) struct Taken<'a> {
     /// The bytes read, with those of this block.
     pub(crate) bytes: u64,
     /// Whether a line was refused after those that were parsed.
-    pub(crate) refused: bool,
+    refused: bool,
 }
 
 impl Taken<'_> {
-    /// An error at the line of the entry of that number, counted from 0 in this block.
-    pub(crate) fn error_at(&self, entry: usize, why: impl Into<String>) -> Error {
+    /// Refuses the first entry beyond those that are declared: `listed` came before this block, `parsed` are in it.
+    pub(crate) fn check_room(&self, listed: usize, parsed: usize, declared: usize) -> Result<()> {
+        let room = declared - listed;
+        if parsed < room || (parsed == room && !self.refused) {
+            return Ok(());
+        }
         let lines = self.text.split_inclusive(|&byte| byte == b'\n').zip(1..);
         let mut entries = lines.filter(|(line, _)| !Fields::new(line).is_blank_or_comment(self.comment));
-        at_line(self.before + entries.nth(entry).map_or(1, |(_, number)| number), why)
+        let line = self.before + entries.nth(room).map_or(1, |(_, number)| number);
+        Err(at_line(line, format!("one entry too many: {declared} are declared")))
     }
 }
 
@@ -116,9 +141,9 @@ fn read_line(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// The next whole lines; `None` at the end of the file.
-fn next_block(reader: &mut impl BufRead) -> Result<Option<Vec<u8>>> {
-    let mut block = Vec::with_capacity(BLOCK as usize + (1 << 10));
+/// The next whole lines, behind those that were read already; `None` at the end of the file.
+fn next_block(reader: &mut impl BufRead, mut block: Vec<u8>) -> Result<Option<Vec<u8>>> {
+    block.reserve(BLOCK as usize + (1 << 10));
     reader.take(BLOCK).read_to_end(&mut block)?;
     if block.last().is_some_and(|&byte| byte != b'\n') {
         read_line(reader, &mut block)?;

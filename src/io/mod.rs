@@ -1,4 +1,4 @@
-//! Files: Matrix Market (`.mtx`), `.npy` and `.npz`, read and written.
+//! Files: Matrix Market (`.mtx`), FROSTT (`.tns`), `.npy` and `.npz`, read and written.
 //!
 //! [`read`] gives an [`AnyTensor`], whose format and element type are those of the file unless [`ReadOptions`] ask for
 //! others; [`write()`] takes one. [`dispatch!`](crate::dispatch!) runs generic code on it.
@@ -6,6 +6,7 @@
 //! | file | read | written |
 //! | --- | --- | --- |
 //! | `.mtx` | coordinate and array; all fields and symmetries; vectors and tensors too | matrices with a fill of zero |
+//! | `.tns` | any rank, with the shape given, found or kept in a comment; values may be left out | any rank with a fill of zero |
 //! | `.npy` | any rank, both byte orders, C and Fortran order | the dense array, below a limit |
 //! | `.npz` | scipy's csr, csc, coo; pydata/sparse's COO and GCXS | scipy's for a matrix with a fill of zero, else pydata's |
 //!
@@ -40,6 +41,7 @@ mod npz;
 mod options;
 mod print;
 mod save;
+mod tns;
 
 use std::fmt;
 use std::fs::File;
@@ -64,6 +66,8 @@ pub(crate) const MOST_AXES: usize = 64;
 pub enum FileFormat {
     /// Matrix Market, `.mtx`.
     MatrixMarket,
+    /// FROSTT's sparse tensors as text, `.tns`.
+    Tns,
     /// A dense array of numpy, `.npy`.
     Npy,
     /// An archive of arrays, `.npz`, as scipy and pydata/sparse lay it out.
@@ -72,12 +76,13 @@ pub enum FileFormat {
 
 impl FileFormat {
     /// All of them.
-    pub const ALL: [FileFormat; 3] = [FileFormat::MatrixMarket, FileFormat::Npy, FileFormat::Npz];
+    pub const ALL: [FileFormat; 4] = [FileFormat::MatrixMarket, FileFormat::Tns, FileFormat::Npy, FileFormat::Npz];
 
-    /// The extension of such files: `mtx`, `npy`, `npz`.
+    /// The extension of such files: `mtx`, `tns`, `npy`, `npz`.
     pub const fn name(self) -> &'static str {
         match self {
             FileFormat::MatrixMarket => "mtx",
+            FileFormat::Tns => "tns",
             FileFormat::Npy => "npy",
             FileFormat::Npz => "npz",
         }
@@ -159,6 +164,10 @@ fn read_buffered(mut reader: impl BufRead, format: FileFormat, options: &ReadOpt
             let (tensor, bytes) = mtx::read::<u64>(reader, options)?;
             options.finish(tensor.into(), Format::Coo, bytes)
         }
+        FileFormat::Tns => {
+            let (tensor, bytes) = tns::read::<u64>(reader, options)?;
+            options.finish(tensor.into(), Format::Coo, bytes)
+        }
         FileFormat::Npy => npy::read(reader, options),
         FileFormat::Npz => {
             let mut bytes = Vec::new();
@@ -199,6 +208,7 @@ pub fn write_to(writer: impl Write, format: FileFormat, tensor: &AnyTensor, opti
     let mut writer = BufWriter::new(writer);
     match format {
         FileFormat::MatrixMarket => mtx::write(&mut writer, tensor)?,
+        FileFormat::Tns => tns::write(&mut writer, tensor)?,
         FileFormat::Npy => npy::write(&mut writer, tensor, options)?,
         FileFormat::Npz => npz::write(&mut writer, tensor)?,
     }

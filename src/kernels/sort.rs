@@ -17,9 +17,31 @@ pub(crate) fn compare<I: Index, A: AsRef<[I]>>(coords: &[A], a: usize, b: usize)
     Ordering::Equal
 }
 
+/// The entries whose order is looked at together.
+const BLOCK: usize = 512;
+
 /// The first entry that is not greater than the one before it.
 pub(crate) fn first_not_increasing<I: Index, A: AsRef<[I]>>(coords: &[A], count: usize) -> Option<usize> {
-    (1..count).find(|&entry| compare(coords, entry - 1, entry) != Ordering::Less)
+    let mut increases = [false; BLOCK];
+    for start in (1..count).step_by(BLOCK) {
+        let increases = &mut increases[..BLOCK.min(count - start)];
+        mark_increases(coords, start, increases);
+        if !increases.iter().fold(true, |all, &increase| all & increase) {
+            return increases.iter().position(|&increase| !increase).map(|at| start + at);
+        }
+    }
+    None
+}
+
+/// Whether each entry from `start` on is greater than the one before it: without branches, from the last axis up.
+fn mark_increases<I: Index, A: AsRef<[I]>>(coords: &[A], start: usize, increases: &mut [bool]) {
+    increases.fill(false);
+    for axis in coords.iter().rev() {
+        let (before, after) = (&axis.as_ref()[start - 1..], &axis.as_ref()[start..]);
+        for ((increase, before), after) in increases.iter_mut().zip(before).zip(after) {
+            *increase = (before < after) | ((before == after) & *increase);
+        }
+    }
 }
 
 /// The order that sorts `count` entries row-major and keeps equal ones in input order; `None` if they are so already.
@@ -99,6 +121,22 @@ mod tests {
         assert_eq!(counted, Some(vec![3, 1, 4, 0, 2]));
         assert_eq!(counted, packed);
         assert_eq!(counted, compared);
+    }
+
+    #[test]
+    fn the_first_entry_out_of_order_is_found_in_any_block() {
+        let count = 3 * BLOCK;
+        for wrong in [1, 2, BLOCK - 1, BLOCK, BLOCK + 1, BLOCK + 2, 2 * BLOCK + 1, count - 1] {
+            for after in [0, 5] {
+                let mut coords = [vec![0u32; count], (0..count as u32).map(|entry| entry + 9).collect()];
+                assert_eq!(first_not_increasing(&coords, count), None);
+                coords[1][wrong] = coords[1][wrong - 1].saturating_sub(after);
+                assert_eq!(first_not_increasing(&coords, count), Some(wrong));
+                coords[0][wrong..].fill(1);
+                assert_eq!(first_not_increasing(&coords, count), None);
+            }
+        }
+        assert_eq!(first_not_increasing::<u32, Vec<u32>>(&[], 2), Some(1));
     }
 
     #[test]

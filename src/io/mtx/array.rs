@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use super::banner::Symmetry;
-use super::read::{Body, MatrixValue, too_many};
+use super::read::{Body, MatrixValue};
 use crate::error::Result;
 use crate::index::Index;
 use crate::io::entries::Entries;
@@ -21,7 +21,7 @@ pub(super) fn read<R: BufRead, T: MatrixValue, I: Index>(
         None => None,
     };
     let listed = read_values(body, value)?;
-    body.check_count(listed.len())?;
+    body.lines.check_count(listed.len(), body.declared)?;
     let rows = body.shape.first().copied().unwrap_or(1);
     let array =
         Array { listed, rows, columns: body.shape.get(1).copied().unwrap_or(1), symmetry: body.banner.symmetry };
@@ -60,10 +60,7 @@ fn read_values<R: BufRead, T: MatrixValue>(
             values
         },
         |values: Vec<T>, taken| {
-            let room = declared - listed.len();
-            if values.len() > room || (taken.refused && values.len() == room) {
-                return Err(taken.error_at(room, too_many(declared)));
-            }
+            taken.check_room(listed.len(), values.len(), declared)?;
             listed.extend_from_slice(&values);
             options.check_entries(size_of_val(&listed[..]) as u128, taken.bytes)
         },

@@ -135,15 +135,12 @@ impl<R: BufRead> Body<'_, R> {
                 })
             },
             |block: Entries<T, I>, taken| {
-                let room = declared - entries.values.len();
-                if block.values.len() > room || (taken.refused && block.values.len() == room) {
-                    return Err(taken.error_at(room, too_many(declared)));
-                }
+                taken.check_room(entries.values.len(), block.values.len(), declared)?;
                 entries.append(&block);
                 options.check_entries(entries.bytes(), taken.bytes)
             },
         )?;
-        self.check_count(entries.values.len())?;
+        self.lines.check_count(entries.values.len(), declared)?;
         if symmetry != Symmetry::General {
             check_triangles(&entries)?;
             mirror(&mut entries, symmetry);
@@ -151,19 +148,6 @@ impl<R: BufRead> Body<'_, R> {
         }
         entries.into_tensor(shape.clone(), options.duplicates)
     }
-
-    /// Refuses a file that ends before its last entry.
-    pub(super) fn check_count(&self, listed: usize) -> Result<()> {
-        if listed == self.declared {
-            return Ok(());
-        }
-        Err(self.lines.error(format!("{} entries are declared, the file ends after {listed}", self.declared)))
-    }
-}
-
-/// What is said of an entry beyond those that the header declares.
-pub(super) fn too_many(declared: usize) -> String {
-    format!("one entry too many: {declared} are declared")
 }
 
 /// What an axis is called.

@@ -1,0 +1,216 @@
+//! FROSTT's `.tns`: text without a header, one entry a line, its coordinates counted from 1 and then its value.
+
+use std::io::{BufRead, Write};
+
+use crate::dispatch;
+use crate::element::{DType, Number};
+use crate::error::{Error, Result};
+use crate::index::{Index, check_axes};
+use crate::io::MOST_AXES;
+use crate::io::any::AnyTensor;
+use crate::io::element::FileElement;
+use crate::io::entries::{Entries, TextTensor};
+use crate::io::fields::{Fields, LineResult, Scan};
+use crate::io::lines::Lines;
+use crate::io::options::ReadOptions;
+use crate::io::print::write_entries;
+use crate::pattern::{CooPattern, Pattern};
+use crate::shape::Shape;
+use crate::tensor::Tensor;
+
+/// What starts a comment.
+const COMMENT: u8 = b'#';
+
+/// The comment that keeps a shape which the entries do not tell.
+const SHAPE: &[u8] = b"shape:";
+
+/// Reads a `.tns` file; gives the bytes of its text as well.
+pub(crate) fn read<I: Index>(reader: impl BufRead, options: &ReadOptions) -> Result<(TextTensor<I>, u64)> {
+    let mut lines = Lines::new(reader, COMMENT);
+    let header = Header::read(&mut lines, options.shape.clone())?;
+    if let Some(shape) = &header.shape {
+        check_axes::<I>(shape)?;
+    }
+    let mut body = Body { lines, header, options };
+    let tensor = match options.dtype {
+        Some(DType::UInt64) => TextTensor::Unsigned(body.read(integer)?),
+        Some(DType::Int8 | DType::Int16 | DType::Int32 | DType::Int64) => TextTensor::Integer(body.read(integer)?),
+        Some(DType::UInt8 | DType::UInt16 | DType::UInt32) => TextTensor::Integer(body.read(integer)?),
+        _ => TextTensor::Real(body.read(|fields| fields.value())?),
+    };
+    Ok((tensor, body.lines.bytes()))
+}
+
+/// The next word as an integer, which may be written as a float: `4.000`.
+fn integer<T: Scan>(fields: &mut Fields<'_>) -> LineResult<T> {
+    let as_float = || T::from_number(Number::Real(fields.clone().value().ok()?));
+    match fields.clone().value::<T>().ok().or_else(as_float) {
+        Some(value) => fields.next().map_or_else(|| Err("the line ends before its value".into()), |_| Ok(value)),
+        None => fields.value(),
+    }
+}
+
+/// What the lines before the entries tell, or else the first entry.
+#[derive(Debug, Default)]
+struct Header {
+    /// The lengths of the axes, where they are known.
+    shape: Option<Shape>,
+    rank: usize,
+    /// How many entries there are, where that is said.
+    declared: Option<usize>,
+    /// Whether a line has coordinates only, as a graph has them: then the values are 1.
+    without_values: bool,
+}
+
+impl Header {
+    /// Reads up to the first entry, which stays to be read.
+    fn read<R: BufRead>(lines: &mut Lines<R>, asked: Option<Shape>) -> Result<Header> {
+        let mut shape = asked;
+        while let Some(fields) = lines.next_line()? {
+            if fields.is_blank_or_comment(COMMENT) {
+                let kept = shape_comment(fields);
+                shape = shape.or(kept.map_err(|why| lines.error(why))?);
+                continue;
+            }
+            let words = fields.count_words();
+            let is_named = fields.clone().next() == Some(b"sptensor");
+            if is_named || (words == 1 && shape.is_none()) {
+                return Self::of_dialect(lines, is_named, shape);
+            }
+            lines.unread();
+            return Self::of_entry(shape, words).map_err(|why| lines.error(why));
+        }
+        match shape {
+            Some(shape) => Ok(Header { rank: shape.rank(), shape: Some(shape), ..Header::default() }),
+            None => Err(lines.error("there is no entry, so nothing tells the shape; name it with --shape")),
+        }
+    }
+
+    /// The header of a file that starts with its first entry, a line of so many words.
+    fn of_entry(shape: Option<Shape>, words: usize) -> LineResult<Header> {
+        let rank = shape.as_ref().map_or(words - 1, |shape| shape.rank());
+        if rank > MOST_AXES {
+            return Err(format!("{rank} axes are more than {MOST_AXES}"));
+        }
+        if words != rank && words != rank + 1 {
+            return Err(format!("the line has {words} words; {rank} coordinates and a value are expected"));
+        }
+        Ok(Header { shape, rank, declared: None, without_values: words == rank })
+    }
+
+    /// The header of the dialects that say the rank, the lengths and, after the word `sptensor`, the number of entries.
+    fn of_dialect<R: BufRead>(lines: &mut Lines<R>, is_named: bool, asked: Option<Shape>) -> Result<Header> {
+        if !is_named {
+            lines.unread();
+        }
+        let rank = header_counts(lines, 1, "the number of axes")?[0];
+        if rank > MOST_AXES {
+            return Err(lines.error(format!("{rank} axes are more than {MOST_AXES}")));
+        }
+        let lengths = header_counts(lines, rank, "a length")?;
+        let declared = if is_named { Some(header_counts(lines, 1, "the number of entries")?[0]) } else { None };
+        let shape = asked.unwrap_or_else(|| Shape::from(lengths));
+        Ok(Header { rank, shape: Some(shape), declared, without_values: false })
+    }
+}
+
+/// The shape that a comment `# shape: 3 4 5` keeps.
+fn shape_comment(mut fields: Fields<'_>) -> LineResult<Option<Shape>> {
+    if fields.next() != Some(&[COMMENT]) || fields.next() != Some(SHAPE) {
+        return Ok(None);
+    }
+    let mut lengths = Vec::new();
+    while fields.clone().next().is_some() && lengths.len() <= MOST_AXES {
+        lengths.push(fields.count("a length")?);
+    }
+    match lengths.len() > MOST_AXES {
+        true => Err(format!("there are more than {MOST_AXES} axes")),
+        false => Ok(Some(lengths.into())),
+    }
+}
+
+/// The next line of a header: exactly so many counts.
+fn header_counts<R: BufRead>(lines: &mut Lines<R>, count: usize, what: &str) -> Result<Vec<usize>> {
+    while let Some(mut fields) = lines.next_line()? {
+        if !fields.is_blank_or_comment(COMMENT) {
+            let counts = (0..count).map(|_| fields.count(what)).collect::<LineResult<Vec<_>>>();
+            let counts = counts.and_then(|counts| fields.end().map(|()| counts));
+            return counts.map_err(|why| lines.error(why));
+        }
+    }
+    Err(lines.error(format!("the file ends before {what}")))
+}
+
+/// What follows the header.
+struct Body<'a, R> {
+    lines: Lines<R>,
+    header: Header,
+    options: &'a ReadOptions,
+}
+
+impl<R: BufRead> Body<'_, R> {
+    fn read<T: Scan, I: Index>(
+        &mut self,
+        value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send,
+    ) -> Result<Tensor<CooPattern<I>, T>> {
+        let Header { rank, declared, without_values, .. } = self.header;
+        let longest = (I::MAX as usize).saturating_add(1);
+        let lengths = self.header.shape.clone().unwrap_or_else(|| vec![longest; rank].into());
+        let options = self.options;
+        let mut entries = Entries::new(rank);
+        self.lines.for_each_block(
+            |block| {
+                Entries::of_block(rank, block, |entries, fields| {
+                    entries.push_coords(fields, &lengths, |_| "index")?;
+                    let value = if without_values { T::ONE } else { value(fields)? };
+                    fields.end()?;
+                    entries.values.push(value);
+                    Ok(())
+                })
+            },
+            |block: Entries<T, I>, taken| {
+                taken.check_room(entries.values.len(), block.values.len(), declared.unwrap_or(usize::MAX))?;
+                entries.append(&block);
+                options.check_entries(entries.bytes(), taken.bytes)
+            },
+        )?;
+        self.lines.check_count(entries.values.len(), declared.unwrap_or(entries.values.len()))?;
+        let shape = self.header.shape.take().unwrap_or_else(|| entries.least_shape());
+        entries.into_tensor(shape, options.duplicates)
+    }
+}
+
+/// Writes a tensor with a fill of zero; its shape as a comment, where the entries do not tell it.
+pub(crate) fn write(writer: &mut impl Write, tensor: &AnyTensor) -> Result<()> {
+    dispatch!(tensor, x => write_tensor(writer, x))
+}
+
+pub(crate) fn write_tensor<P: Pattern, T: FileElement>(writer: &mut impl Write, x: &Tensor<P, T>) -> Result<()> {
+    if !x.fill().same(T::ZERO) {
+        let what = format!("the fill {}: its gaps are zeros", x.fill().to_number());
+        return Err(Error::NotRepresentable { format: ".tns", what, instead: "write .npz" });
+    }
+    if matches!(T::DTYPE, DType::Complex64 | DType::Complex128) {
+        let what = format!("elements of type {}", T::DTYPE);
+        return Err(Error::NotRepresentable { format: ".tns", what, instead: "write .npz" });
+    }
+    if x.rank() > MOST_AXES {
+        let what = format!("{} axes", x.rank());
+        return Err(Error::NotRepresentable { format: ".tns", what, instead: "reshape it to at most 64" });
+    }
+    if x.rank() == 0 || least_lengths(x.pattern()) != **x.shape() {
+        let lengths: String = x.shape().iter().map(|length| format!(" {length}")).collect();
+        writeln!(writer, "# shape:{lengths}")?;
+    }
+    write_entries(writer, x)
+}
+
+/// The shortest axes that the entries fit.
+fn least_lengths<P: Pattern>(pattern: &P) -> Vec<usize> {
+    let mut lengths = vec![0; pattern.shape().rank()];
+    pattern.walk(|_, coords| {
+        lengths.iter_mut().zip(coords).for_each(|(length, &coord)| *length = (coord + 1).max(*length));
+        true
+    });
+    lengths
+}
