@@ -10,6 +10,7 @@ use zip::write::SimpleFileOptions;
 /// A target by its name: the format that it reads, and the file that its bytes stand for.
 pub const TARGETS: &[(&str, FileFormat, fn(&[u8]) -> Vec<u8>)] = &[
     ("read_mtx", FileFormat::MatrixMarket, <[u8]>::to_vec),
+    ("read_tns", FileFormat::Tns, <[u8]>::to_vec),
     ("read_npy", FileFormat::Npy, <[u8]>::to_vec),
     ("read_npz", FileFormat::Npz, archive_of),
 ];
