@@ -324,9 +324,29 @@ pub enum Error {
     },
 }
 
+/// An error that travelled through [`std::io`] comes out as it went in; any other is an [`Error::Io`].
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
-        Error::Io { kind: error.kind(), message: error.to_string() }
+        error.downcast::<Error>().unwrap_or_else(|error| Error::Io { kind: error.kind(), message: error.to_string() })
+    }
+}
+
+/// For readers and writers that [`std::io`] calls: the error is inside, and [`Error::from`] takes it out again.
+///
+/// ```
+/// use lacuna::Error;
+///
+/// let error = Error::Format { place: "line 3".into(), message: "it ends early".into() };
+/// assert_eq!(Error::from(std::io::Error::from(error.clone())), error);
+/// ```
+impl From<Error> for std::io::Error {
+    fn from(error: Error) -> Self {
+        let kind = match &error {
+            Error::Io { kind, .. } => *kind,
+            Error::TooLarge { .. } => std::io::ErrorKind::QuotaExceeded,
+            _ => std::io::ErrorKind::InvalidData,
+        };
+        std::io::Error::new(kind, error)
     }
 }
 

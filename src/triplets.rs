@@ -241,7 +241,8 @@ impl<T: Element, I: Index> Triplets<T, I> {
         let order = sort::row_major_order(&self.coords, &self.shape, self.values.len());
         let repeated = self.merge_runs(order.as_deref(), duplicates)?;
         if let Some(kept) = repeated.or(order) {
-            self.coords = self.coords.iter().map(|axis| sort::gather(axis, &kept)).collect();
+            // One axis after another, so that only one is there twice.
+            self.coords.iter_mut().for_each(|axis| *axis = sort::gather(axis, &kept));
         }
         let coords = self.coords.into_iter().map(Arc::new).collect();
         let pattern = CooPattern::from_valid(self.shape, self.values.len(), coords);

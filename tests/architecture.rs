@@ -30,6 +30,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("rayon", &["parallel"]),
     ("hashbrown", &["kernels", "io"]),
     ("clap", &["bin"]),
+    ("clap_complete", &["bin"]),
+    ("clap_mangen", &["bin"]),
+    ("indicatif", &["bin"]),
+    ("flate2", &["io"]),
     ("zip", &["io"]),
 ];
 

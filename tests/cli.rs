@@ -329,7 +329,11 @@ fn streams() {
     assert!(json.stdout.starts_with(b"\x93NUMPY") && stderr(&json).starts_with('{'));
     let nothing = lacuna_with(&["info", "-"], b"1 2 3\n");
     assert_eq!(nothing.status.code(), Some(1));
-    assert_eq!(stderr(&nothing), "lacuna: stdin: its first bytes tell no format; name it with --from\n");
+    let told = stderr(&nothing);
+    assert!(
+        told.starts_with("lacuna: stdin: the format: the first bytes do not tell it; name it with --from"),
+        "{told}"
+    );
     let named = lacuna_with(&["info", "-", "--from", "mtx"], b"1 2 3\n");
     assert!(stderr(&named).contains("stdin: line 1: `%%MatrixMarket` is expected"));
     let extensionless = failure(1, &["info", &folder.file("x.txt", "1 2 3\n")]);
@@ -360,7 +364,7 @@ fn reading_as_asked() {
 fn max_memory_holds_for_every_file_format() {
     let co2 = data("mauna_loa_co2.mtx");
     let none = failure(1, &["info", &co2, "--max-memory", "0"]);
-    assert!(none.contains("co2.mtx: the entries read so far would take 54816 bytes, above the limit of 0"), "{none}");
+    assert!(none.contains("co2.mtx: the tensor of this file would take 54816 bytes, above the limit of 0"), "{none}");
     assert!(none.contains("raise --max-memory"));
     assert_eq!(json_of(&["info", &co2, "--max-memory", "54816"])["memory_bytes"], 54816);
     assert!(failure(1, &["info", &co2, "--max-memory", "54815"]).contains("above the limit of 54815"));
@@ -485,12 +489,23 @@ fn a_full_disk_behind_stderr_is_no_panic() {
     }
 }
 
+/// The verbs that the help of a verb lists, and those below them.
+fn verbs_below(verb: &[String]) -> Vec<Vec<String>> {
+    let words: Vec<&str> = verb.iter().map(String::as_str).chain(["--help"]).collect();
+    let help = stdout(&lacuna(&words));
+    let listed = help.split_once("Commands:\n").map_or("", |(_, list)| list.split("\n\n").next().unwrap());
+    let names = listed.lines().filter_map(|line| line.split_whitespace().next());
+    let verbs = names.map(|name| [verb, &[name.to_string()]].concat());
+    verbs.flat_map(|verb| [vec![verb.clone()], verbs_below(&verb)].concat()).collect()
+}
+
 #[test]
 fn the_examples_of_the_help_work() {
     let folder = Folder::new("examples");
-    let verbs = "info convert any isin take nanmedian isposinf isneginf isinf isnan isfinite isreal";
-    let backward = ["any", "take", "nanmedian"].map(|verb| vec!["backward", verb]);
-    for verb in verbs.split(' ').map(|verb| vec![verb]).chain(backward) {
+    let verbs = verbs_below(&[]);
+    assert!(verbs.len() >= 18, "{verbs:?}");
+    for verb in verbs {
+        let verb: Vec<&str> = verb.iter().map(String::as_str).collect();
         let help = stdout(&lacuna(&[&verb[..], &["--help"]].concat()));
         let (_, example) = help.split_once("Example: ").expect(&help);
         assert!(example.contains(&format!("lacuna {} ", verb.join(" "))), "{example}");
@@ -513,4 +528,78 @@ fn errors_name_the_file_the_line_and_the_numbers() {
     assert!(failure(1, &["info", "none.mtx"]).starts_with("lacuna: none.mtx: "));
     let archive = folder.file("x.npz", "PK\x03\x04 and nothing more");
     assert!(failure(1, &["info", &archive]).contains("x.npz: the archive: "));
+}
+
+#[test]
+fn files_of_gzip_are_read_and_written_by_their_names() {
+    let folder = Folder::new("gzip");
+    let (text, array) = (folder.path("x.mtx.gz"), folder.path("x.npy.gz"));
+    assert_eq!(json_of(&["convert", &data("karate.mtx"), &text])["nnz"], 156);
+    assert_eq!(json_of(&["convert", &text, &array])["nnz"], 156);
+    assert_eq!(values_of(&["any", &array, "--axis", "1"]), values_of(&["any", &text, "--axis", "1"]));
+    let bytes = std::fs::read(&text).unwrap();
+    assert!(bytes.starts_with(&[0x1f, 0x8b]));
+    let piped = lacuna_with(&["info", "-", "--json"], &bytes);
+    assert_eq!(serde_json::from_str::<Value>(&stdout(&piped)).unwrap()["nnz"], 156);
+    assert_eq!(json_of(&["info", &text, "--from", "mtx"])["nnz"], 156);
+    let odd = folder.path("x.txt.gz");
+    assert_eq!(json_of(&["convert", &text, &odd, "--to", "mtx"])["nnz"], 156);
+    assert_eq!(std::fs::read(&odd).unwrap(), bytes);
+    std::fs::write(folder.0.join("cut.mtx.gz"), &bytes[..100]).unwrap();
+    let cut = failure(1, &["info", &folder.path("cut.mtx.gz")]);
+    assert!(cut.ends_with("cut.mtx.gz: gzip data, after 100 bytes: the file ends before its gzip data do\n"), "{cut}");
+    let large = failure(1, &["info", &text, "--max-memory", "100"]);
+    assert!(large.contains("above the limit of 100; raise --max-memory"), "{large}");
+    let archive = failure(2, &["convert", &text, &folder.path("x.npz.gz")]);
+    assert!(archive.contains("names no format"), "{archive}");
+}
+
+#[test]
+fn a_tensor_may_come_through_a_file_that_cannot_seek() {
+    let bytes = std::fs::read(data("karate_csr.npz")).unwrap();
+    if cfg!(target_os = "linux") {
+        let piped = lacuna_with(&["info", "/dev/stdin", "--json"], &bytes);
+        assert_eq!(serde_json::from_str::<Value>(&stdout(&piped)).unwrap()["nnz"], 156, "{}", stderr(&piped));
+    }
+}
+
+#[test]
+fn completions_know_the_verbs_and_the_words_of_options() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = lacuna(&["completions", shell]);
+        assert_eq!(output.status.code(), Some(0));
+        let script = stdout(&output);
+        assert!(["nanmedian", "max-memory"].iter().all(|word| script.contains(word)), "{shell}");
+        let knows_values = ["bash", "zsh", "fish"].contains(&shell);
+        assert!(!knows_values || script.contains("complex128"), "{shell}");
+    }
+    assert!(failure(2, &["completions", "csh"]).contains("csh"));
+}
+
+#[test]
+fn the_manual_is_one_page_or_a_folder_of_pages() {
+    let output = lacuna(&["man"]);
+    let page = stdout(&output);
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+    assert!(page.contains(".TH lacuna 1"), "{page}");
+    for verb in ["LACUNA INFO", "LACUNA NANMEDIAN", "LACUNA BACKWARD TAKE", "LACUNA MAN"] {
+        assert_eq!(page.matches(&format!(".SH \"{verb}\"\n")).count(), 1, "{verb}");
+    }
+    assert!(page.contains("Example: lacuna info tests/data/karate.mtx"));
+    let folder = Folder::new("man");
+    assert_eq!(lacuna(&["man", "--dir", &folder.path("man1")]).status.code(), Some(0));
+    for name in ["lacuna.1", "lacuna-info.1", "lacuna-backward-take.1"] {
+        assert!(std::fs::read_to_string(folder.0.join("man1").join(name)).unwrap().contains(".TH"), "{name}");
+    }
+    let file = folder.file("file", "");
+    assert!(failure(1, &["man", "--dir", &file]).starts_with(&format!("lacuna: {file}: ")));
+}
+
+#[test]
+fn names_of_formats_are_read_in_either_case_and_listed_where_they_are_wrong() {
+    assert_eq!(json_of(&["info", &data("karate.mtx"), "--from", "MTX"])["nnz"], 156);
+    let wrong = failure(2, &["info", &data("karate.mtx"), "--from", "csv"]);
+    assert!(wrong.contains("mtx") && wrong.contains("npz"), "{wrong}");
+    assert!(failure(2, &["info", &data("karate.mtx"), "--dtype", "float63"]).contains("float64"));
+    assert!(failure(2, &["info", &data("karate.mtx"), "--format", "csc"]).contains("csr"));
 }

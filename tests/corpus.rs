@@ -27,3 +27,10 @@ fn every_input_of_the_corpus_passes_the_checks_of_its_target() {
         }
     }
 }
+
+/// Found by read_tns: the shape [0] was taken for one that the entries tell, and without entries nothing tells it.
+#[test]
+fn a_tns_file_without_entries_keeps_a_shape_of_zeros() {
+    files::run_target("read_tns", b"1\n0\n");
+    files::run_target("read_tns", b"# shape: 0 0\n");
+}

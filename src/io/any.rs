@@ -218,27 +218,6 @@ macro_rules! __dispatch_dtype {
     };
 }
 
-/// [`dispatch!`] with one branch for each format.
-macro_rules! dispatch_formats {
-    ($any:expr, $coo:ident => $of_coo:expr, $csr:ident => $of_csr:expr) => {
-        $crate::__with_dtypes! { ($crate::io::any::__dispatch_formats) ($any) $coo ($of_coo) $csr ($of_csr) }
-    };
-}
-pub(crate) use dispatch_formats;
-
-macro_rules! __dispatch_formats {
-    ([$($Real:ident $real:ty),*] [$($Complex:ident $complex:ty),*]
-     ($any:expr) $coo:ident ($of_coo:expr) $csr:ident ($of_csr:expr)) => {
-        match $any {
-            $($crate::io::AnyTensor::$Real($crate::io::AnyFormat::Coo($coo)) => $of_coo,
-              $crate::io::AnyTensor::$Real($crate::io::AnyFormat::Csr($csr)) => $of_csr,)*
-            $($crate::io::AnyTensor::$Complex($crate::io::AnyFormat::Coo($coo)) => $of_coo,
-              $crate::io::AnyTensor::$Complex($crate::io::AnyFormat::Csr($csr)) => $of_csr,)*
-        }
-    };
-}
-pub(crate) use __dispatch_formats;
-
 /// Declares the enum and how each element type comes into it.
 #[doc(hidden)]
 macro_rules! __any_tensor {

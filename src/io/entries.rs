@@ -12,6 +12,7 @@ use crate::index::Index;
 use crate::io::any::AnyTensor;
 use crate::io::fields::{Fields, LineResult};
 use crate::io::lines::Block;
+use crate::io::options::ReadOptions;
 use crate::kernels::sort;
 use crate::pattern::CooPattern;
 use crate::shape::Shape;
@@ -46,14 +47,10 @@ impl<T: Element, I: Index> Entries<T, I> {
         entries
     }
 
-    /// The bytes that the entries take.
-    pub(crate) fn bytes(&self) -> u128 {
-        self.bytes_of(self.values.len())
-    }
-
-    /// The bytes that so many entries take.
-    pub(crate) fn bytes_of(&self, count: usize) -> u128 {
-        count as u128 * (self.coords.len() * size_of::<I>() + size_of::<T>()) as u128
+    /// Refuses entries that take more memory than is allowed for so many bytes of text.
+    pub(crate) fn check_memory(&self, options: &ReadOptions, bytes: u64) -> Result<()> {
+        let limit = options.tensor_room(bytes, 0);
+        options.guard_entries::<T>(self.values.len(), self.coords.len(), self.increasing, limit)
     }
 
     /// Room for exactly so many entries more.

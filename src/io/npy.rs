@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 
+use crate::dispatch_dtype;
 use crate::element::DType;
 use crate::error::{Error, Result};
 use crate::io::MOST_AXES;
@@ -14,7 +15,6 @@ use crate::pattern::Pattern;
 use crate::shape::{Shape, step};
 use crate::tensor::Tensor;
 use crate::triplets::Triplets;
-use crate::{dispatch, dispatch_dtype};
 
 /// The first bytes of every `.npy` file.
 pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
@@ -66,10 +66,12 @@ impl<R: Read> Source<R> {
 
     /// A failure to read: one that the archive's bytes are to blame for names the member.
     fn failure(&self, error: std::io::Error) -> Error {
-        use ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof};
-        match error.kind() {
-            InvalidData | InvalidInput | Other | UnexpectedEof => self.error("data", error.to_string()),
-            _ => error.into(),
+        use ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof, Unsupported};
+        match Error::from(error) {
+            Error::Io { kind: InvalidData | InvalidInput | Other | UnexpectedEof | Unsupported, message } => {
+                self.error("data", message)
+            }
+            error => error,
         }
     }
 
@@ -350,36 +352,73 @@ fn read_dense<T: FileElement>(
 ) -> Result<AnyTensor> {
     let unstored = options.fill_in::<T>()?;
     let count = header.count(source)?;
-    let rank = header.shape.rank();
-    let lengths: Vec<usize> = match header.fortran_order {
-        true => header.shape.iter().rev().copied().collect(),
-        false => header.shape.to_vec(),
-    };
-    let mut coords = vec![Vec::new(); rank];
-    let (mut values, mut position) = (Vec::new(), vec![0; rank]);
-    let mut bytes = 0;
+    let (rank, row_major) = (header.shape.rank(), !header.fortran_order || header.shape.rank() < 2);
+    let (mut is_stored, mut values, mut bytes) = (Bits::default(), Vec::new(), 0);
     source.for_each::<T>(count, header.big_endian, |value| {
         bytes += size_of::<T>() as u64;
-        if !unstored.is_some_and(|unstored| value.same(unstored)) {
-            guard_entries::<T>(values.len() + 1, rank, options.tensor_limit(bytes))?;
-            coords.iter_mut().zip(&position).for_each(|(axis, &coord)| axis.push(coord as u64));
-            values.push(value);
+        let stored = !unstored.is_some_and(|unstored| value.same(unstored));
+        is_stored.push(stored);
+        if stored {
+            options.guard_entries::<T>(values.len() + 1, rank, row_major, options.tensor_room(bytes, 0))?;
+            push_up_to(&mut values, value, count);
         }
-        step(&mut position, &lengths);
         Ok(())
     })?;
-    if header.fortran_order {
-        coords.reverse();
-    }
+    let coords = positions(header, &is_stored, values.len());
     let triplets = Triplets::from_arrays_with_index(header.shape.clone(), coords, values)?;
     Ok(wrap(triplets.coalesce(options.duplicates)?))
 }
 
-/// Refuses `count` entries of `rank` coordinates above `limit` bytes.
-pub(crate) fn guard_entries<T>(count: usize, rank: usize, limit: u64) -> Result<()> {
-    let bytes = count.saturating_mul(rank.saturating_mul(8).saturating_add(size_of::<T>()));
-    let instead = "raise --max-memory, or for a dense file name its most frequent value with --fill";
-    guard::<u8>("the tensor of this file", bytes as u128, limit, instead)
+/// The coordinates of the elements that are stored, in the order of the file.
+fn positions(header: &Header, is_stored: &Bits, stored: usize) -> Vec<Vec<u64>> {
+    let lengths: Vec<usize> = match header.fortran_order {
+        true => header.shape.iter().rev().copied().collect(),
+        false => header.shape.to_vec(),
+    };
+    let mut coords: Vec<Vec<u64>> = lengths.iter().map(|_| Vec::with_capacity(stored)).collect();
+    let mut position = vec![0; lengths.len()];
+    for is_stored in is_stored.iter() {
+        if is_stored {
+            coords.iter_mut().zip(&position).for_each(|(axis, &coord)| axis.push(coord as u64));
+        }
+        step(&mut position, &lengths);
+    }
+    if header.fortran_order {
+        coords.reverse();
+    }
+    coords
+}
+
+/// One bit for each element of a dense array: the coordinates of those that are stored are formed once they are counted.
+#[derive(Default)]
+struct Bits {
+    words: Vec<u64>,
+    count: usize,
+}
+
+impl Bits {
+    fn push(&mut self, bit: bool) {
+        if self.count % 64 == 0 {
+            self.words.push(0);
+        }
+        if let Some(word) = self.words.last_mut() {
+            *word |= u64::from(bit) << (self.count % 64);
+        }
+        self.count += 1;
+    }
+
+    fn iter(&self) -> impl Iterator<Item = bool> {
+        (0..self.count).map(|at| self.words[at / 64] >> (at % 64) & 1 == 1)
+    }
+}
+
+/// Appends to a list of at most `most` items: its room grows with what has arrived, and never beyond that.
+pub(crate) fn push_up_to<T>(items: &mut Vec<T>, item: T, most: usize) {
+    if items.len() == items.capacity() {
+        let room = (items.len() / 2).max(1024).min(most.saturating_sub(items.len())).max(1);
+        items.reserve_exact(room);
+    }
+    items.push(item);
 }
 
 /// Writes the bytes before the elements: magic, version, header.
@@ -430,11 +469,7 @@ pub(crate) fn write_values<T: FileElement>(writer: &mut impl Write, values: impl
 }
 
 /// Writes the dense array that a tensor means, without building it.
-pub(crate) fn write(writer: &mut impl Write, tensor: &AnyTensor, options: &WriteOptions) -> Result<()> {
-    dispatch!(tensor, x => write_dense(writer, x, options))
-}
-
-fn write_dense<P: Pattern, T: FileElement>(
+pub(crate) fn write<P: Pattern, T: FileElement>(
     writer: &mut impl Write,
     x: &Tensor<P, T>,
     options: &WriteOptions,

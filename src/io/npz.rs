@@ -1,6 +1,6 @@
 //! `.npz`: archives of arrays, in the layouts of scipy.sparse and of pydata/sparse.
 
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 
 use zip::result::ZipError;
 use zip::write::{SimpleFileOptions, StreamWriter};
@@ -9,17 +9,21 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 use crate::dispatch_dtype;
 use crate::element::{DType, Element, Number};
 use crate::error::{Error, Result};
+use crate::index::Index;
 use crate::io::MOST_AXES;
-use crate::io::any::{AnyTensor, Format, dispatch_formats, no_such};
+use crate::io::any::{AnyTensor, Format, no_such};
 use crate::io::element::FileElement;
 use crate::io::fields::quote;
-use crate::io::npy::{Header, Kind, Source, descr_of, guard_entries, write_header, write_values};
-use crate::io::options::{ReadOptions, wrap};
+use crate::io::npy::{Header, Kind, Source, descr_of, push_up_to, write_header, write_values};
+use crate::io::options::{Compression, ReadOptions, WriteOptions, wrap};
 use crate::limit::guard;
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::shape::{Shape, saturating_product, step};
 use crate::tensor::Tensor;
 use crate::triplets::Triplets;
+
+/// What to do about an archive above its limit.
+const TRUSTED: &str = "raise --max-memory (ReadOptions::max_memory) if you trust the file";
 
 /// The error of a member.
 fn at_member(name: &str, message: impl Into<String>) -> Error {
@@ -31,6 +35,8 @@ struct Archive<R> {
     zip: ZipArchive<R>,
     limit: u64,
     inflated: u64,
+    /// The bytes of the archive that are in memory.
+    held: u64,
     /// The bytes of the indices read, which are wider in memory than in the file.
     widened: u64,
 }
@@ -46,17 +52,34 @@ impl<R: Read> Read for Limited<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let count = self.reader.read(buffer)?;
         *self.inflated += count as u64;
-        if *self.inflated > self.limit { Err(ErrorKind::QuotaExceeded.into()) } else { Ok(count) }
+        check_inflated(*self.inflated, self.limit)?;
+        Ok(count)
     }
 }
 
+/// Refuses so many inflated bytes above the limit.
+fn check_inflated(bytes: u64, limit: u64) -> Result<()> {
+    guard::<u8>("the inflated archive", bytes.into(), limit, TRUSTED)
+}
+
 impl<R: Read + Seek> Archive<R> {
-    fn open(mut reader: R, options: &ReadOptions) -> Result<Self> {
+    fn open(mut reader: R, held: u64, options: &ReadOptions) -> Result<Self> {
+        let refused = |message: String| Error::Format { place: "the archive".into(), message };
         let bytes = reader.seek(SeekFrom::End(0))?;
         reader.seek(SeekFrom::Start(0))?;
-        let refused = |error| Error::Format { place: "the archive".into(), message: format!("{error}") };
-        let zip = ZipArchive::new(reader).map_err(refused)?;
-        Ok(Archive { zip, limit: options.inflated_limit(bytes), inflated: 0, widened: 0 })
+        let zip = ZipArchive::new(reader).map_err(|error| match error {
+            ZipError::Io(error) => Error::from(error),
+            error => refused(error.to_string()),
+        })?;
+        if zip.has_duplicate_names() {
+            return Err(refused("two of its members have the same name".into()));
+        }
+        Ok(Archive { zip, limit: options.inflated_limit(bytes), inflated: 0, held, widened: 0 })
+    }
+
+    /// Refuses entries whose coordinates, and the sorting of them, take more memory than the bytes read allow.
+    fn guard_entries<T>(&self, count: usize, shape: &Shape, options: &ReadOptions) -> Result<()> {
+        options.guard_entries::<T>(count, shape.rank(), false, options.tensor_room(self.inflated, self.held))
     }
 
     fn has(&self, name: &str) -> bool {
@@ -74,11 +97,12 @@ impl<R: Read + Seek> Archive<R> {
             ZipError::FileNotFound => at_member(name, "is missing"),
             error => at_member(name, error.to_string()),
         })?;
-        let claimed = file.size();
+        // What says itself that it is too large need not be inflated to be so.
+        check_inflated(self.inflated.saturating_add(file.size()), limit)?;
         let limited = Limited { reader: file, inflated: &mut self.inflated, limit };
         let mut source = Source::new(limited, format!("member {name}.npy"));
-        let header = Header::read(&mut source);
-        header.and_then(|header| read(&mut source, &header)).map_err(|error| over_limit(error, name, claimed, limit))
+        let header = Header::read(&mut source)?;
+        read(&mut source, &header)
     }
 
     /// The elements of a member of one axis.
@@ -90,7 +114,7 @@ impl<R: Read + Seek> Archive<R> {
             let mut values = Vec::new();
             let count = header.count(source)?;
             source.for_each(count, header.big_endian, |value| {
-                values.push(value);
+                push_up_to(&mut values, value, count);
                 Ok(())
             })?;
             source.end()?;
@@ -106,8 +130,7 @@ impl<R: Read + Seek> Archive<R> {
             let rows = rows(&header.shape)?;
             let count = header.count(source)?;
             let widened = before.saturating_add((count as u64).saturating_mul(size_of::<u64>() as u64));
-            let instead = "raise --max-memory (ReadOptions::max_memory) if you trust the file";
-            guard::<u8>("the indices of the archive", widened.into(), limit, instead)?;
+            guard::<u8>("the indices of the archive", widened.into(), limit, TRUSTED)?;
             let counts = dispatch_dtype!(dtype, T => {
                 read_counts::<T>(source, header, count, rows)
             }, else => Err(no_such(dtype)))?;
@@ -140,7 +163,11 @@ impl<R: Read + Seek> Archive<R> {
         let told = [("coords", "coo"), ("row", "coo"), ("compressed_axes", "gcxs")];
         match told.into_iter().find(|(member, _)| self.has(member)) {
             Some((_, layout)) => Ok(layout.into()),
-            None => Err(at_member("format", "is missing, and no other member tells the layout")),
+            None => {
+                let names: Vec<String> = self.zip.file_names_raw().take(8).map(quote).collect();
+                let message = "is missing, and no other member tells the layout; the first members are";
+                Err(at_member("format", format!("{message} [{}]", names.join(", "))))
+            }
         }
     }
 
@@ -189,20 +216,6 @@ impl<R: Read + Seek> Archive<R> {
     }
 }
 
-/// The error for a member, or the one that names the limit where that was passed.
-fn over_limit(error: Error, name: &str, claimed: u64, limit: u64) -> Error {
-    match error {
-        Error::Io { kind: ErrorKind::QuotaExceeded, .. } => Error::TooLarge {
-            what: "the inflated archive",
-            bytes: u128::from(claimed.max(limit.saturating_add(1))),
-            limit,
-            instead: "raise --max-memory (ReadOptions::max_memory) if you trust the file",
-        },
-        Error::Io { message, .. } => at_member(name, message),
-        error => error,
-    }
-}
-
 /// Reads integers that are not negative into so many rows of one length.
 fn read_counts<T: FileElement>(
     source: &mut Source<impl Read>,
@@ -223,7 +236,7 @@ fn read_counts<T: FileElement>(
         if value < 0 && negative.is_none() {
             negative = Some((read, value));
         }
-        counts[row].push(u64::try_from(value).unwrap_or(0));
+        push_up_to(&mut counts[row], u64::try_from(value).unwrap_or(0), length);
         read += 1;
         row = match header.fortran_order {
             true => (row + 1) % rows,
@@ -243,6 +256,8 @@ enum Places {
     Coords { coords: Vec<Vec<u64>>, nnz: usize },
     /// The offsets of the lanes and strictly increasing columns: our own compressed layout.
     Lanes { offsets: Vec<usize>, columns: Vec<u64> },
+    /// Offsets over some axes, `compressed`, and positions that are linear over the others.
+    Compressed { compressed: Vec<usize>, offsets: Vec<usize>, indices: Vec<u64> },
 }
 
 impl Places {
@@ -250,18 +265,19 @@ impl Places {
         match self {
             Places::Coords { nnz, .. } => *nnz,
             Places::Lanes { columns, .. } => columns.len(),
+            Places::Compressed { indices, .. } => indices.len(),
         }
     }
 }
 
-/// Reads an archive.
-pub(crate) fn read(reader: impl Read + Seek, options: &ReadOptions) -> Result<AnyTensor> {
-    let mut archive = Archive::open(reader, options)?;
+/// Reads an archive, of which `held` bytes are in memory.
+pub(crate) fn read(reader: impl Read + Seek, held: u64, options: &ReadOptions) -> Result<AnyTensor> {
+    let mut archive = Archive::open(reader, held, options)?;
     let layout = archive.layout()?;
     let shape = read_shape(&mut archive)?;
     let (places, own_format) = match layout.as_str() {
         "coo" => (read_coords(&mut archive, &shape)?, Format::Coo),
-        "csr" | "csc" | "gcxs" => (read_compressed(&mut archive, &layout, &shape, options)?, Format::Csr),
+        "csr" | "csc" | "gcxs" => (read_compressed(&mut archive, &layout, &shape)?, Format::Csr),
         other => {
             let message = format!("`{}` is not one of csr, csc, coo, gcxs", quote(other.as_bytes()));
             return Err(at_member("format", message));
@@ -326,14 +342,8 @@ fn check_matrix(shape: &Shape) -> Result<()> {
 }
 
 /// Offsets and indices, compressed along any axes.
-fn read_compressed<R: Read + Seek>(
-    archive: &mut Archive<R>,
-    layout: &str,
-    shape: &Shape,
-    options: &ReadOptions,
-) -> Result<Places> {
+fn read_compressed<R: Read + Seek>(archive: &mut Archive<R>, layout: &str, shape: &Shape) -> Result<Places> {
     let compressed = compressed_axes(archive, layout, shape)?;
-    let rest: Vec<usize> = (0..shape.rank()).filter(|axis| !compressed.contains(axis)).collect();
     let indices = archive.list("indices")?;
     let offsets = read_offsets(archive, compressed.iter().map(|&axis| shape[axis]).collect(), indices.len())?;
     let ours = compressed.iter().copied().eq(0..shape.rank().saturating_sub(1));
@@ -341,9 +351,7 @@ fn read_compressed<R: Read + Seek>(
     if ours && offsets.windows(2).all(increasing) {
         return Ok(Places::Lanes { offsets, columns: indices });
     }
-    guard_entries::<u8>(indices.len(), shape.rank(), options.tensor_limit(archive.inflated))?;
-    let coords = expand(shape, &compressed, &rest, &offsets, &indices)?;
-    Ok(Places::Coords { coords, nnz: indices.len() })
+    Ok(Places::Compressed { compressed, offsets, indices })
 }
 
 /// The axes that the offsets run over.
@@ -383,13 +391,8 @@ fn read_offsets<R: Read + Seek>(archive: &mut Archive<R>, lengths: Vec<usize>, n
 }
 
 /// The coordinates of entries that are compressed over some axes and linear over the rest.
-fn expand(
-    shape: &Shape,
-    compressed: &[usize],
-    rest: &[usize],
-    offsets: &[usize],
-    indices: &[u64],
-) -> Result<Vec<Vec<u64>>> {
+fn expand(shape: &Shape, compressed: &[usize], offsets: &[usize], indices: &[u64]) -> Result<Vec<Vec<u64>>> {
+    let rest: Vec<usize> = (0..shape.rank()).filter(|axis| !compressed.contains(axis)).collect();
     let lengths: Vec<usize> = compressed.iter().map(|&axis| shape[axis]).collect();
     let mut coords = vec![vec![0; indices.len()]; shape.rank()];
     let mut lane = vec![0; lengths.len()];
@@ -429,21 +432,38 @@ fn read_tensor<T: FileElement>(
     };
     let values = archive.values::<T>("data")?;
     let in_member = |name: &'static str| move |error: Error| at_member(name, error.to_string());
-    Ok(match places {
+    let (coords, name) = match places {
         Places::Lanes { offsets, columns } => {
             let pattern = CsrPattern::new(shape, offsets, columns).map_err(in_member("indices"))?;
-            wrap(Tensor::from_parts(pattern, values, fill)?)
+            return Ok(wrap(Tensor::from_parts(pattern, values, fill)?));
         }
         Places::Coords { coords, .. } => {
-            let triplets = Triplets::from_arrays_with_index(shape, coords, values).map_err(in_member("coords"))?;
-            wrap(triplets.with_fill(fill).coalesce(options.duplicates)?)
+            archive.guard_entries::<T>(values.len(), &shape, options)?;
+            (coords, None)
         }
-    })
+        Places::Compressed { compressed, offsets, indices } => {
+            archive.guard_entries::<T>(values.len(), &shape, options)?;
+            (expand(&shape, &compressed, &offsets, &indices)?, Some("indices"))
+        }
+    };
+    let at_coords = |error| at_member(name.unwrap_or_else(|| coords_member(archive, &error)), error.to_string());
+    let triplets = Triplets::from_arrays_with_index(shape, coords, values).map_err(at_coords)?;
+    Ok(wrap(triplets.with_fill(fill).coalesce(options.duplicates)?))
+}
+
+/// The member that a wrong coordinate stands in.
+fn coords_member<R: Read + Seek>(archive: &Archive<R>, error: &Error) -> &'static str {
+    match error {
+        Error::IndexOutOfBounds { axis: 0, .. } if archive.has("row") => "row",
+        Error::IndexOutOfBounds { axis: 1, .. } if archive.has("col") => "col",
+        _ => "coords",
+    }
 }
 
 /// An archive being written.
 struct Members<W: Write> {
     zip: ZipWriter<StreamWriter<W>>,
+    method: CompressionMethod,
 }
 
 impl<W: Write> Members<W> {
@@ -456,9 +476,8 @@ impl<W: Write> Members<W> {
         bytes: usize,
         write: impl FnOnce(&mut ZipWriter<StreamWriter<W>>) -> Result<()>,
     ) -> Result<()> {
-        let options = SimpleFileOptions::default()
-            .compression_method(CompressionMethod::Deflated)
-            .large_file(bytes >= u32::MAX as usize / 2);
+        let options =
+            SimpleFileOptions::default().compression_method(self.method).large_file(bytes >= u32::MAX as usize / 2);
         self.zip.start_file(format!("{name}.npy"), options).map_err(std::io::Error::from)?;
         write_header(&mut self.zip, descr, shape)?;
         write(&mut self.zip)
@@ -474,17 +493,19 @@ impl<W: Write> Members<W> {
     }
 
     /// Indices of the width given: int32 or int64.
-    fn indices<'a>(
+    fn indices<'a, I: Index>(
         &mut self,
         name: &str,
         shape: &[usize],
         wide: bool,
-        indices: impl Iterator<Item = &'a u64>,
+        indices: impl Iterator<Item = &'a I>,
     ) -> Result<()> {
         let bytes = shape.iter().product::<usize>().saturating_mul(8);
         match wide {
-            true => self.add(name, "<i8", shape, bytes, |zip| write_values(zip, indices.map(|&index| index as i64))),
-            false => self.add(name, "<i4", shape, bytes, |zip| write_values(zip, indices.map(|&index| index as i32))),
+            true => self.add(name, "<i8", shape, bytes, |zip| write_values(zip, indices.map(|&i| i.to_usize() as i64))),
+            false => {
+                self.add(name, "<i4", shape, bytes, |zip| write_values(zip, indices.map(|&i| i.to_usize() as i32)))
+            }
         }
     }
 
@@ -495,24 +516,30 @@ impl<W: Write> Members<W> {
     }
 }
 
-/// Writes an archive: in scipy's layout a matrix with a fill of zero, else in that of pydata/sparse.
-pub(crate) fn write(writer: impl Write, tensor: &AnyTensor) -> Result<()> {
-    check_writable(tensor)?;
-    let mut members = Members { zip: ZipWriter::new_stream(writer) };
-    dispatch_format(&mut members, tensor)?;
-    members.zip.finish().map_err(std::io::Error::from)?;
-    Ok(())
+impl<W: Write> Members<W> {
+    fn new(writer: W, options: &WriteOptions) -> Self {
+        let method = match options.compression {
+            Compression::None => CompressionMethod::Stored,
+            Compression::Usual | Compression::Gzip => CompressionMethod::Deflated,
+        };
+        Members { zip: ZipWriter::new_stream(writer), method }
+    }
+
+    fn finish(self) -> Result<()> {
+        self.zip.finish().map_err(std::io::Error::from)?;
+        Ok(())
+    }
 }
 
 /// Refuses what could not be read back: more than [`MOST_AXES`] axes, and lengths above `i64::MAX`, which no index of
 /// numpy reaches.
-fn check_writable(tensor: &AnyTensor) -> Result<()> {
-    let rank = tensor.shape().rank();
+fn check_writable(shape: &Shape) -> Result<()> {
+    let rank = shape.rank();
     if rank > MOST_AXES {
         let what = format!("{rank} axes");
         return Err(Error::NotRepresentable { format: ".npz", what, instead: "reshape it to at most 64" });
     }
-    match tensor.shape().iter().find(|&&length| i64::try_from(length).is_err()) {
+    match shape.iter().find(|&&length| i64::try_from(length).is_err()) {
         None => Ok(()),
         Some(length) => Err(Error::NotRepresentable {
             format: ".npz",
@@ -522,16 +549,19 @@ fn check_writable(tensor: &AnyTensor) -> Result<()> {
     }
 }
 
-fn dispatch_format<W: Write>(members: &mut Members<W>, tensor: &AnyTensor) -> Result<()> {
-    dispatch_formats!(tensor, coo => write_coo(members, coo), csr => write_csr(members, csr))
-}
-
 /// Whether coordinates or offsets up to `nnz` need int64.
 fn needs_wide(shape: &Shape, nnz: usize) -> bool {
     shape.iter().chain([&nnz]).any(|&length| length > i32::MAX as usize)
 }
 
-fn write_coo<W: Write, T: FileElement>(members: &mut Members<W>, x: &Tensor<CooPattern<u64>, T>) -> Result<()> {
+/// Writes an archive: in scipy's layout a matrix with a fill of zero, else in that of pydata/sparse.
+pub(crate) fn write_coo<T: FileElement, I: Index>(
+    writer: impl Write,
+    x: &Tensor<CooPattern<I>, T>,
+    options: &WriteOptions,
+) -> Result<()> {
+    check_writable(x.shape())?;
+    let mut members = Members::new(writer, options);
     let wide = needs_wide(x.shape(), 0);
     if is_scipys(x) {
         members.text("format", "|S3", b"coo")?;
@@ -544,15 +574,22 @@ fn write_coo<W: Write, T: FileElement>(members: &mut Members<W>, x: &Tensor<CooP
         members.values("fill_value", &[], &[x.fill()])?;
     }
     members.shape(x.shape())?;
-    members.values("data", &[x.nnz()], x.values())
+    members.values("data", &[x.nnz()], x.values())?;
+    members.finish()
 }
 
-fn write_csr<W: Write, T: FileElement>(members: &mut Members<W>, x: &Tensor<CsrPattern<u64>, T>) -> Result<()> {
+/// Writes an archive as [`write_coo`] does; a tensor of less than two axes as COO.
+pub(crate) fn write_csr<T: FileElement, I: Index>(
+    writer: impl Write,
+    x: &Tensor<CsrPattern<I>, T>,
+    options: &WriteOptions,
+) -> Result<()> {
     if x.rank() < 2 {
-        return write_coo(members, &x.to_coo());
+        return write_coo(writer, &x.to_coo(), options);
     }
+    check_writable(x.shape())?;
+    let mut members = Members::new(writer, options);
     let wide = needs_wide(x.shape(), x.nnz());
-    let offsets: Vec<u64> = x.offsets().iter().map(|&offset| offset as u64).collect();
     if is_scipys(x) {
         members.text("format", "|S3", b"csr")?;
     } else {
@@ -562,9 +599,10 @@ fn write_csr<W: Write, T: FileElement>(members: &mut Members<W>, x: &Tensor<CsrP
         members.values("fill_value", &[], &[x.fill()])?;
     }
     members.indices("indices", &[x.nnz()], wide, x.columns().iter())?;
-    members.indices("indptr", &[offsets.len()], wide, offsets.iter())?;
+    members.indices("indptr", &[x.offsets().len()], wide, x.offsets().iter())?;
     members.shape(x.shape())?;
-    members.values("data", &[x.nnz()], x.values())
+    members.values("data", &[x.nnz()], x.values())?;
+    members.finish()
 }
 
 /// Whether scipy's layout can hold it: a matrix whose gaps are zeros.

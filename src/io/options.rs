@@ -1,15 +1,27 @@
 //! How to read and write: format, element type, fill, duplicates and limits.
 
+use crate::coo::CooTensor;
 use crate::element::{DType, Element};
 use crate::error::{Error, Result};
+use crate::index::Index;
 use crate::io::any::{AnyFormat, AnyTensor, Format};
 use crate::io::element::FileElement;
+use crate::io::entries::TextTensor;
+use crate::io::gzip;
+use crate::io::progress::Progress;
+use crate::limit::guard;
 use crate::shape::Shape;
 use crate::triplets::Duplicates;
 use crate::{dispatch, dispatch_dtype};
 
 /// What no reader is refused, whatever the size of its file: 64 MiB.
 const FLOOR: u64 = 64 << 20;
+
+/// Of the memory that a tensor may take, what the buffers of its reader take.
+const BUFFERS: u64 = 2 << 20;
+
+/// What sorting an entry takes: its key, its number, and its place.
+const SORTING: usize = 32;
 
 /// How to read a file. The default takes everything from the file.
 ///
@@ -47,6 +59,8 @@ pub struct ReadOptions {
     /// 64 MiB and 64 times the file for the first, and for the second, where a header could claim more than the file
     /// holds, 64 MiB and 16 bytes for each byte read.
     pub max_memory: Option<u64>,
+    /// Who is told how far the reading has come.
+    pub progress: Option<Progress>,
 }
 
 impl ReadOptions {
@@ -58,6 +72,30 @@ impl ReadOptions {
     /// What `bytes` of input may take in memory.
     pub(crate) fn tensor_limit(&self, bytes: u64) -> u64 {
         self.max_memory.unwrap_or_else(|| FLOOR.saturating_add(bytes.saturating_mul(16)))
+    }
+
+    /// What of that is left for a tensor where `held` bytes are in memory besides.
+    pub(crate) fn tensor_room(&self, bytes: u64, held: u64) -> u64 {
+        let taken = self.max_memory.map_or(held.saturating_add(BUFFERS), |_| 0);
+        self.tensor_limit(bytes).saturating_sub(taken)
+    }
+
+    /// Refuses `count` entries of `rank` coordinates above `limit` bytes. A limit that was asked for is one for the
+    /// tensor; any other is one for the work as well: a second copy of the values, and the sorting of entries.
+    pub(crate) fn guard_entries<T>(&self, count: usize, rank: usize, sorted: bool, limit: u64) -> Result<()> {
+        let (coords, value) = (rank.saturating_mul(size_of::<u64>()), size_of::<T>());
+        let sorting = if sorted { 0 } else { SORTING };
+        let bytes = match self.max_memory {
+            Some(_) => coords.saturating_add(value),
+            None => coords.saturating_add(value + value.max(self.value_size()) + sorting),
+        };
+        let instead = "raise --max-memory, or for a dense file name its most frequent value with --fill";
+        guard::<u8>("the tensor of this file", count.saturating_mul(bytes) as u128, limit, instead)
+    }
+
+    /// The bytes of a value of the type asked for, if one was.
+    fn value_size(&self) -> usize {
+        self.dtype.map_or(0, |dtype| dispatch_dtype!(dtype, T => size_of::<T>(), else => 0))
     }
 
     /// The fill for a file of `T`: the value of that type which is exactly the one asked for, or `None` if there is
@@ -83,9 +121,7 @@ impl ReadOptions {
     ///
     /// `own_format` is the file's; `bytes` have been read.
     pub(crate) fn finish(&self, tensor: AnyTensor, own_format: Format, bytes: u64) -> Result<AnyTensor> {
-        if let Some(expected) = self.shape.clone().filter(|expected| expected != tensor.shape()) {
-            return Err(Error::ShapeMismatch { what: "the file", expected, found: tensor.shape().clone() });
-        }
+        self.check_shape(tensor.shape())?;
         let tensor = match self.dtype {
             Some(dtype) => tensor.cast(dtype)?,
             None => tensor,
@@ -94,15 +130,36 @@ impl ReadOptions {
             Some(text) => with_fill(tensor, text)?,
             None => tensor,
         };
-        let tensor = self.formatted(tensor, own_format, self.tensor_limit(bytes))?;
+        let held = tensor.stored_bytes() as u64;
+        let tensor = self.formatted(tensor, own_format, self.tensor_room(bytes, held))?;
         self.check_memory("the tensor", tensor.stored_bytes() as u128)?;
         Ok(tensor)
     }
 
-    /// Refuses entries of so many bytes, read of so many bytes of text.
-    pub(crate) fn check_entries(&self, entries: u128, bytes: u64) -> Result<()> {
-        let instead = "raise --max-memory (ReadOptions::max_memory)";
-        crate::limit::guard::<u8>("the entries read so far", entries, self.tensor_limit(bytes), instead)
+    /// [`finish`](ReadOptions::finish) for a tensor of text that becomes one of the element type that the options name.
+    pub(crate) fn finish_typed<T: FileElement, I: Index>(&self, tensor: TextTensor<I>) -> Result<CooTensor<T, I>> {
+        self.check_shape(tensor.shape())?;
+        let tensor = tensor.into_typed::<T>()?;
+        let tensor = match &self.fill {
+            Some(text) => tensor.with_fill(parse_fill(text)?),
+            None => tensor,
+        };
+        self.check_memory("the tensor", tensor.stored_bytes() as u128)?;
+        Ok(tensor)
+    }
+
+    /// These options for a tensor of that element type and format.
+    pub(crate) fn typed(self, dtype: DType, format: Format) -> Self {
+        ReadOptions { dtype: Some(dtype), format: Some(format), ..self }
+    }
+
+    fn check_shape(&self, found: &Shape) -> Result<()> {
+        match &self.shape {
+            Some(expected) if expected != found => {
+                Err(Error::ShapeMismatch { what: "the file", expected: expected.clone(), found: found.clone() })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Refuses what takes more memory than was asked for, if a limit was.
@@ -155,9 +212,56 @@ fn parse_fill<T: FileElement>(text: &str) -> Result<T> {
 }
 
 /// How to write a file.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::io::{AnyTensor, Compression, FileFormat, ReadOptions, WriteOptions, read_from, write_to};
+/// use lacuna::CooTensor;
+///
+/// let x = AnyTensor::from(CooTensor::new([2, 2], vec![vec![1], vec![0]], vec![7i64], 0)?.with_index::<u64>()?);
+/// let mut options = WriteOptions::default();
+/// options.compression = Compression::Gzip;
+/// let mut bytes = Vec::new();
+/// write_to(&mut bytes, FileFormat::MatrixMarket, &x, &options)?;
+/// assert!(bytes.starts_with(&[0x1f, 0x8b]));
+/// assert!(read_from(&bytes[..], FileFormat::MatrixMarket, &ReadOptions::default())?.same_as(&x));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct WriteOptions {
     /// The bytes that a dense file may have: by default the larger of 1 GiB and 16 times the tensor's bytes.
     pub max_memory: Option<u64>,
+    /// How the file is compressed.
+    pub compression: Compression,
+    /// Who is told how far the writing has come.
+    pub progress: Option<Progress>,
+}
+
+/// How a file that is written is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Compression {
+    /// As the name of the file tells: by gzip where it ends in `.gz`; the members of an `.npz` are deflated, and all
+    /// else is written as it is.
+    #[default]
+    Usual,
+    /// Not at all, the members of an `.npz` neither; by gzip still where the name ends in `.gz`.
+    None,
+    /// By gzip, whatever the name; the members of an `.npz` are deflated.
+    Gzip,
+}
+
+impl Compression {
+    /// This one for a file of that name.
+    ///
+    /// ```
+    /// use lacuna::io::Compression;
+    ///
+    /// assert_eq!(Compression::Usual.for_path("x.mtx.gz"), Compression::Gzip);
+    /// assert_eq!(Compression::None.for_path("x.mtx"), Compression::None);
+    /// ```
+    pub fn for_path(self, path: impl AsRef<std::path::Path>) -> Compression {
+        if gzip::names_gzip(path.as_ref()) { Compression::Gzip } else { self }
+    }
 }

@@ -1,6 +1,6 @@
 //! Writes that are all or nothing.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -41,13 +41,26 @@ pub fn save(path: impl AsRef<Path>, write: impl FnOnce(&mut File) -> Result<()>)
         write(&mut file)?;
         return Ok(file.flush()?);
     }
-    let (mut file, aside) = create_aside(&path)?;
+    if existing.as_ref().is_some_and(Metadata::is_dir) {
+        return Err(std::io::Error::new(ErrorKind::IsADirectory, "the path to write to is a folder").into());
+    }
+    let (aside, mut file) = create_aside(&path)?;
     write(&mut file)?;
     if let Some(existing) = existing {
         file.set_permissions(existing.permissions())?;
     }
     file.sync_all()?;
-    aside.replace(&path)
+    drop(file);
+    aside.replace(&path)?;
+    sync_folder(&path);
+    Ok(())
+}
+
+/// Makes the new name last as the bytes do. Not every file system can, and the file is in its place already: a failure
+/// is none of this write.
+fn sync_folder(path: &Path) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }
 
 /// A file that is removed unless it takes the place of another.
@@ -73,7 +86,7 @@ impl Drop for Aside {
 
 /// A new file in the folder of `path`, under a name that no other process takes: a short one, however long the
 /// target's is.
-fn create_aside(path: &Path) -> Result<(File, Aside)> {
+fn create_aside(path: &Path) -> Result<(Aside, File)> {
     static NAMES: AtomicUsize = AtomicUsize::new(0);
     if path.file_name().is_none() {
         return Err(std::io::Error::new(ErrorKind::InvalidInput, "the path to write to names no file").into());
@@ -82,7 +95,7 @@ fn create_aside(path: &Path) -> Result<(File, Aside)> {
         let number = NAMES.fetch_add(1, Ordering::Relaxed);
         let aside = path.with_file_name(format!(".lacuna-{}-{number}.tmp", std::process::id()));
         match OpenOptions::new().write(true).create_new(true).open(&aside) {
-            Ok(file) => return Ok((file, Aside(Some(aside)))),
+            Ok(file) => return Ok((Aside(Some(aside)), file)),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error.into()),
         }

@@ -2,12 +2,10 @@
 
 use std::io::{BufRead, Write};
 
-use crate::dispatch;
 use crate::element::{DType, Number};
 use crate::error::{Error, Result};
 use crate::index::{Index, check_axes};
 use crate::io::MOST_AXES;
-use crate::io::any::AnyTensor;
 use crate::io::element::FileElement;
 use crate::io::entries::{Entries, TextTensor};
 use crate::io::fields::{Fields, LineResult, Scan};
@@ -171,7 +169,7 @@ impl<R: BufRead> Body<'_, R> {
             |block: Entries<T, I>, taken| {
                 taken.check_room(entries.values.len(), block.values.len(), declared.unwrap_or(usize::MAX))?;
                 entries.append(&block);
-                options.check_entries(entries.bytes(), taken.bytes)
+                entries.check_memory(options, taken.bytes)
             },
         )?;
         self.lines.check_count(entries.values.len(), declared.unwrap_or(entries.values.len()))?;
@@ -181,11 +179,7 @@ impl<R: BufRead> Body<'_, R> {
 }
 
 /// Writes a tensor with a fill of zero; its shape as a comment, where the entries do not tell it.
-pub(crate) fn write(writer: &mut impl Write, tensor: &AnyTensor) -> Result<()> {
-    dispatch!(tensor, x => write_tensor(writer, x))
-}
-
-pub(crate) fn write_tensor<P: Pattern, T: FileElement>(writer: &mut impl Write, x: &Tensor<P, T>) -> Result<()> {
+pub(crate) fn write<P: Pattern, T: FileElement>(writer: &mut impl Write, x: &Tensor<P, T>) -> Result<()> {
     if !x.fill().same(T::ZERO) {
         let what = format!("the fill {}: its gaps are zeros", x.fill().to_number());
         return Err(Error::NotRepresentable { format: ".tns", what, instead: "write .npz" });
@@ -198,7 +192,7 @@ pub(crate) fn write_tensor<P: Pattern, T: FileElement>(writer: &mut impl Write, 
         let what = format!("{} axes", x.rank());
         return Err(Error::NotRepresentable { format: ".tns", what, instead: "reshape it to at most 64" });
     }
-    if x.rank() == 0 || least_lengths(x.pattern()) != **x.shape() {
+    if x.rank() == 0 || x.nnz() == 0 || least_lengths(x.pattern()) != **x.shape() {
         let lengths: String = x.shape().iter().map(|length| format!(" {length}")).collect();
         writeln!(writer, "# shape:{lengths}")?;
     }

@@ -2,13 +2,16 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use lacuna::io::{FileFormat, Format, parse_number};
 use lacuna::{Axes, DType, Duplicates, Element, EvenCount, Shape, TakeMode, dispatch_dtype};
 
 /// Sparse tensors on the command line: questions asked of a file, without building its dense form.
 ///
-/// Files: Matrix Market (.mtx), .npy, .npz of scipy and of pydata/sparse; `-` is a standard stream.
+/// Files: Matrix Market (.mtx), .npy, either with .gz after it, .npz of scipy and of pydata/sparse; `-` is a standard
+/// stream.
 /// Exit status: 0; 1 for an error; 2 for wrong usage.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true, disable_help_subcommand = true)]
@@ -58,6 +61,12 @@ pub(crate) enum Verb {
     /// The gradient of the input, from that of the output
     #[command(subcommand, after_help = "Example: lacuna backward any --help")]
     Backward(BackwardVerb),
+    /// Print what makes a shell complete the words of this program
+    #[command(after_help = "Example: lacuna completions bash")]
+    Completions(CompletionsArgs),
+    /// Print the manual
+    #[command(after_help = "Example: lacuna man\n         lacuna man --dir man1")]
+    Man(ManArgs),
 }
 
 #[derive(Debug, Subcommand)]
@@ -76,6 +85,19 @@ pub(crate) enum BackwardVerb {
     Nanmedian(Backward<Nanmedian>),
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Write it to a folder instead, one page for each verb
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
 /// What is read, and how.
 #[derive(Debug, Args)]
 pub(crate) struct Input {
@@ -89,9 +111,10 @@ pub(crate) struct Input {
 #[derive(Debug, Args)]
 pub(crate) struct Reading {
     /// The format to work on [default: the file's own, coo where it does not say]
-    #[arg(long, value_parser = parse_format, value_name = "coo|csr")]
+    #[arg(long, value_parser = formats(), value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
-    #[arg(long, value_parser = parse_dtype, value_name = "NAME", help = dtype_help())]
+    /// The element type; a checked conversion
+    #[arg(long, value_parser = dtypes(), value_name = "NAME")]
     pub(crate) dtype: Option<DType>,
     /// What a gap means in .mtx; which value is left unstored of .npy [default: 0]
     #[arg(long, value_parser = parse_fill, allow_hyphen_values = true, value_name = "V")]
@@ -106,7 +129,7 @@ pub(crate) struct Reading {
     #[arg(long, value_parser = parse_bytes, value_name = "BYTES")]
     pub(crate) max_memory: Option<u64>,
     /// The file format, where neither extension nor first bytes tell
-    #[arg(long, value_parser = parse_file_format, value_name = "mtx|npy|npz")]
+    #[arg(long, value_parser = file_formats(), ignore_case = true, value_name = "FORMAT")]
     pub(crate) from: Option<FileFormat>,
 }
 
@@ -124,7 +147,7 @@ pub(crate) struct Output {
 #[derive(Debug, Args)]
 pub(crate) struct Telling {
     /// The format of the file written, where its extension does not tell
-    #[arg(long, value_parser = parse_file_format, value_name = "mtx|npy|npz")]
+    #[arg(long, value_parser = file_formats(), ignore_case = true, value_name = "FORMAT")]
     pub(crate) to: Option<FileFormat>,
     /// Print the summary as a JSON object
     #[arg(long)]
@@ -389,26 +412,27 @@ fn parse_shape(text: &str) -> Parsed<Shape> {
     split_list(text)?.map(length).collect()
 }
 
+/// One of a list of words, as what it names.
+fn one_of<T: Clone + Send + Sync + 'static>(
+    names: Vec<&'static str>,
+    named: fn(&str) -> Option<T>,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(names).try_map(move |name| named(&name).ok_or("no such name"))
+}
+
+fn formats() -> impl TypedValueParser<Value = Format> {
+    const ALL: [Format; 2] = [Format::Coo, Format::Csr];
+    one_of(ALL.map(Format::name).to_vec(), |name| ALL.into_iter().find(|format| format.name() == name))
+}
+
 /// The element types that this build has.
-fn dtype_names() -> String {
-    let names = |dtype: &DType| dispatch_dtype!(*dtype, T => Some(<T as Element>::DTYPE.name()), else => None);
-    DType::ALL.iter().filter_map(names).collect::<Vec<_>>().join(", ")
+fn dtypes() -> impl TypedValueParser<Value = DType> {
+    let name = |dtype: &DType| dispatch_dtype!(*dtype, T => Some(<T as Element>::DTYPE.name()), else => None);
+    one_of(DType::ALL.iter().filter_map(name).collect(), DType::from_name)
 }
 
-fn dtype_help() -> String {
-    format!("The element type; a checked conversion: {}", dtype_names())
-}
-
-fn parse_dtype(name: &str) -> Parsed<DType> {
-    DType::from_name(name).ok_or_else(|| format!("one of {}", dtype_names()))
-}
-
-fn parse_format(name: &str) -> Parsed<Format> {
-    [Format::Coo, Format::Csr].into_iter().find(|format| format.name() == name).ok_or_else(|| "coo or csr".into())
-}
-
-fn parse_file_format(name: &str) -> Parsed<FileFormat> {
-    FileFormat::from_name(name).ok_or_else(|| format!("one of {}", FileFormat::ALL.map(FileFormat::name).join(", ")))
+fn file_formats() -> impl TypedValueParser<Value = FileFormat> {
+    one_of(FileFormat::ALL.map(FileFormat::name).to_vec(), FileFormat::from_name)
 }
 
 fn parse_bytes(text: &str) -> Parsed<u64> {

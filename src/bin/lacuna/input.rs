@@ -1,13 +1,13 @@
 //! Reading: files and stdin, with the options that every verb has.
 
 use std::fs::File;
-use std::io::BufRead;
 use std::path::Path;
 
 use lacuna::io::{self, AnyTensor, FileFormat, ReadOptions};
 
 use crate::args::{Input, Reading};
 use crate::failure::Failure;
+use crate::progress::Bar;
 use crate::usage::is_stream;
 
 impl Reading {
@@ -39,22 +39,19 @@ impl Input {
 
 /// Reads a file, or stdin for `-`; errors name it.
 fn read(path: &Path, from: Option<FileFormat>, options: &ReadOptions) -> Result<AnyTensor, Failure> {
-    if is_stream(path) {
-        return read_stdin(path, from, options);
-    }
+    let bar = Bar::new("reading", length(path));
+    let mut options = options.clone();
+    options.progress = bar.hook();
     let tensor = match from {
-        None => io::read(path, options),
-        Some(from) => File::open(path).map_err(Into::into).and_then(|file| io::read_from(file, from, options)),
+        _ if is_stream(path) => io::read_from(std::io::stdin().lock(), from, &options),
+        None => io::read(path, &options),
+        Some(from) => File::open(path).map_err(Into::into).and_then(|file| io::read_from(file, from, &options)),
     };
     tensor.map_err(|error| Failure::of_file(path, error))
 }
 
-/// Reads stdin in the format named, or in the one that its first bytes tell.
-fn read_stdin(path: &Path, from: Option<FileFormat>, options: &ReadOptions) -> Result<AnyTensor, Failure> {
-    let mut stdin = std::io::stdin().lock();
-    let told = stdin.fill_buf().map(FileFormat::from_first_bytes).map_err(|error| Failure::of_file(path, error))?;
-    let Some(format) = from.or(told) else {
-        return Err(Failure::of_file(path, "its first bytes tell no format; name it with --from"));
-    };
-    io::read_from(stdin, format, options).map_err(|error| Failure::of_file(path, error))
+/// The bytes of a regular file.
+fn length(path: &Path) -> Option<u64> {
+    let metadata = std::fs::metadata(path).ok().filter(|_| !is_stream(path))?;
+    metadata.is_file().then(|| metadata.len())
 }

@@ -7,6 +7,7 @@ use lacuna::io::{self, AnyTensor, FileFormat, WriteOptions};
 
 use crate::args::{Output, Telling};
 use crate::failure::Failure;
+use crate::progress::Bar;
 use crate::summary::Summary;
 use crate::usage::is_stream;
 
@@ -28,8 +29,11 @@ pub(crate) fn write(
     tensor: &AnyTensor,
     max_memory: Option<u64>,
 ) -> Result<(), Failure> {
+    let bar = Bar::new("writing", None);
     let mut options = WriteOptions::default();
     options.max_memory = max_memory;
+    options.compression = options.compression.for_path(path);
+    options.progress = bar.hook();
     let written = match telling.to {
         None => io::write(path, tensor, &options),
         Some(to) if is_stream(path) => write_stdout(to, tensor, &options),
@@ -50,9 +54,18 @@ fn write_stdout(to: FileFormat, tensor: &AnyTensor, options: &WriteOptions) -> l
 /// Prints a summary as text or as JSON.
 pub(crate) fn tell(summary: &Summary<'_>, json: bool, to_stderr: bool) -> Result<(), Failure> {
     let text = if json { format!("{}\n", summary.json()) } else { summary.text() };
-    let (name, told) = match to_stderr {
-        true => ("stderr", stderr().lock().write_all(text.as_bytes())),
-        false => ("stdout", stdout().lock().write_all(text.as_bytes())),
-    };
-    told.map_err(|error| Failure::of_target(Path::new(name), error))
+    match to_stderr {
+        true => {
+            let told = stderr().lock().write_all(text.as_bytes());
+            told.map_err(|error| Failure::of_target(Path::new("stderr"), error))
+        }
+        false => print(text.as_bytes()),
+    }
+}
+
+/// Prints to stdout.
+pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
+    let mut stdout = stdout().lock();
+    let printed = stdout.write_all(bytes).and_then(|()| stdout.flush());
+    printed.map_err(|error| Failure::of_target(Path::new("-"), error))
 }

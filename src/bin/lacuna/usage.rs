@@ -67,6 +67,7 @@ impl<'a> Files<'a> {
             | Verb::Isfinite(args)
             | Verb::Isreal(args) => Files::new(&args.input, &args.output, []),
             Verb::Backward(verb) => Files::of_backward(verb),
+            Verb::Completions(_) | Verb::Man(_) => Files { inputs: Vec::new(), output: None },
         }
     }
 

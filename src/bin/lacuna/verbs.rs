@@ -10,6 +10,7 @@ use crate::args::{
 };
 use crate::erase::{Wide, numbered, on_format, on_wide, on_wide_real, renumbered, truth};
 use crate::failure::Failure;
+use crate::manual;
 use crate::output::{tell, write};
 use crate::sets::{Set, numbers, positions};
 use crate::summary::Summary;
@@ -51,6 +52,8 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Verb::Backward(BackwardVerb::Any(args)) => backward_any(args),
         Verb::Backward(BackwardVerb::Take(args)) => backward_take(args),
         Verb::Backward(BackwardVerb::Nanmedian(args)) => backward_nanmedian(args),
+        Verb::Completions(args) => manual::completions(args.shell),
+        Verb::Man(args) => manual::man(args.dir.as_deref()),
     }
 }
 

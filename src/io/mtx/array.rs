@@ -28,8 +28,8 @@ pub(super) fn read<R: BufRead, T: MatrixValue, I: Index>(
     let is_stored = |value: &T| !unstored.is_some_and(|unstored| value.same(unstored));
     let mut entries = Entries::<T, I>::new(body.shape.rank());
     let stored = array.positions().filter(|&(row, column)| is_stored(&array.at(row, column))).count();
-    let bytes = array.bytes() + entries.bytes_of(stored);
-    body.options.check_entries(bytes, body.lines.bytes())?;
+    let limit = body.options.tensor_room(body.lines.bytes(), array.bytes());
+    body.options.guard_entries::<T>(stored, body.shape.rank(), true, limit)?;
     entries.reserve_exact(stored);
     for (row, column) in array.positions() {
         let value = array.at(row, column);
@@ -62,7 +62,7 @@ fn read_values<R: BufRead, T: MatrixValue>(
         |values: Vec<T>, taken| {
             taken.check_room(listed.len(), values.len(), declared)?;
             listed.extend_from_slice(&values);
-            options.check_entries(size_of_val(&listed[..]) as u128, taken.bytes)
+            options.guard_entries::<T>(listed.len(), 0, true, options.tensor_room(taken.bytes, 0))
         },
     )?;
     listed.shrink_to_fit();
@@ -101,7 +101,7 @@ impl<T: MatrixValue> Array<T> {
         self.listed[column * self.rows + row - above - without_diagonal]
     }
 
-    fn bytes(&self) -> u128 {
-        size_of_val(&self.listed[..]) as u128
+    fn bytes(&self) -> u64 {
+        size_of_val(&self.listed[..]) as u64
     }
 }

@@ -137,14 +137,14 @@ impl<R: BufRead> Body<'_, R> {
             |block: Entries<T, I>, taken| {
                 taken.check_room(entries.values.len(), block.values.len(), declared)?;
                 entries.append(&block);
-                options.check_entries(entries.bytes(), taken.bytes)
+                entries.check_memory(options, taken.bytes)
             },
         )?;
         self.lines.check_count(entries.values.len(), declared)?;
         if symmetry != Symmetry::General {
             check_triangles(&entries)?;
             mirror(&mut entries, symmetry);
-            options.check_entries(entries.bytes(), self.lines.bytes())?;
+            entries.check_memory(options, self.lines.bytes())?;
         }
         entries.into_tensor(shape.clone(), options.duplicates)
     }

@@ -2,21 +2,15 @@
 
 use std::io::Write;
 
-use crate::dispatch;
 use crate::element::DType;
 use crate::error::{Error, Result};
-use crate::io::any::AnyTensor;
 use crate::io::element::FileElement;
 use crate::io::print::write_entries;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
 /// Writes a matrix as `coordinate general`; `bool` as the integers 0 and 1.
-pub(crate) fn write(writer: &mut impl Write, tensor: &AnyTensor) -> Result<()> {
-    dispatch!(tensor, x => write_matrix(writer, x))
-}
-
-fn write_matrix<P: Pattern, T: FileElement>(writer: &mut impl Write, x: &Tensor<P, T>) -> Result<()> {
+pub(crate) fn write<P: Pattern, T: FileElement>(writer: &mut impl Write, x: &Tensor<P, T>) -> Result<()> {
     if x.rank() != 2 {
         let what = format!("a tensor of rank {}", x.rank());
         return Err(Error::NotRepresentable { format: "Matrix Market", what, instead: "write .npz" });

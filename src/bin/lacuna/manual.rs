@@ -1,0 +1,53 @@
+//! The manual and the completions, made from the same definitions that read the arguments.
+
+use std::path::Path;
+
+use clap::{Command, CommandFactory};
+use clap_complete::Shell;
+use clap_mangen::Man;
+
+use crate::args::Cli;
+use crate::failure::Failure;
+use crate::output::print;
+
+/// Prints what makes a shell complete the words of this program.
+pub(crate) fn completions(shell: Shell) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "lacuna", &mut script);
+    print(&script)
+}
+
+/// Prints one page with all verbs, or writes a page for each verb into a folder.
+pub(crate) fn man(folder: Option<&Path>) -> Result<(), Failure> {
+    match folder {
+        None => print(&whole_manual().map_err(|error| Failure::of_target(Path::new("-"), error))?),
+        Some(folder) => std::fs::create_dir_all(folder)
+            .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
+            .map_err(|error| Failure::of_target(folder, error)),
+    }
+}
+
+/// One page: the program, and then each verb in a section of its own.
+fn whole_manual() -> std::io::Result<Vec<u8>> {
+    let mut program = Cli::command();
+    program.build();
+    let mut page = Vec::new();
+    Man::new(program.clone()).render(&mut page)?;
+    for verb in program.get_subcommands() {
+        add_verb(&mut page, verb)?;
+    }
+    Ok(page)
+}
+
+/// A verb, and those below it; the sections of its own page become parts of one.
+fn add_verb(page: &mut Vec<u8>, verb: &Command) -> std::io::Result<()> {
+    let name = verb.get_display_name().unwrap_or_else(|| verb.get_name());
+    page.extend(format!(".SH \"{}\"\n", name.replace('-', " ").to_uppercase()).bytes());
+    let (man, mut part) = (Man::new(verb.clone()), Vec::new());
+    man.render_description_section(&mut part)?;
+    man.render_synopsis_section(&mut part)?;
+    man.render_options_section(&mut part)?;
+    man.render_extra_section(&mut part)?;
+    page.extend(String::from_utf8_lossy(&part).replace(".SH ", ".SS ").bytes());
+    verb.get_subcommands().try_for_each(|verb| add_verb(page, verb))
+}

@@ -1,0 +1,57 @@
+//! How far a long read or write has come: a bar on stderr, where that is a terminal.
+
+use std::io::{IsTerminal, stderr};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lacuna::io::Progress;
+
+/// Work that is done sooner shows no bar.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// A bar that appears once the work takes long, and is wiped off at its end.
+pub(crate) struct Bar {
+    what: &'static str,
+    total: Option<u64>,
+    shown: Arc<OnceLock<ProgressBar>>,
+}
+
+impl Bar {
+    /// A bar for `what` is done to so many bytes, if that is known.
+    pub(crate) fn new(what: &'static str, total: Option<u64>) -> Self {
+        Bar { what, total, shown: Arc::default() }
+    }
+
+    /// The function that moves the bar; none where nobody would see it.
+    pub(crate) fn hook(&self) -> Option<Progress> {
+        let (what, total, shown, started) = (self.what, self.total, Arc::clone(&self.shown), Instant::now());
+        stderr().is_terminal().then(|| {
+            Progress::new(move |bytes| {
+                if started.elapsed() > PATIENCE {
+                    let bar = shown.get_or_init(|| visible(what, total).with_elapsed(started.elapsed()));
+                    // An archive's table is read twice, and counts twice.
+                    bar.set_position(total.map_or(bytes, |total| bytes.min(total)));
+                }
+            })
+        })
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        if let Some(bar) = self.shown.get() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn visible(what: &'static str, total: Option<u64>) -> ProgressBar {
+    let template = match total {
+        Some(_) => "{msg} [{bar:30}] {binary_bytes}/{binary_total_bytes}, {binary_bytes_per_sec}",
+        None => "{msg} {binary_bytes}, {binary_bytes_per_sec}",
+    };
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
+    bar.with_style(style.progress_chars("=> ")).with_message(what)
+}

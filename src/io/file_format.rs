@@ -1,0 +1,96 @@
+//! The formats of files, and how they are told from each other.
+
+use std::fmt;
+use std::path::Path;
+
+use crate::error::Error;
+use crate::io::{gzip, mtx, npy};
+
+/// The formats of files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FileFormat {
+    /// Matrix Market, `.mtx`.
+    MatrixMarket,
+    /// FROSTT's sparse tensors as text, `.tns`.
+    Tns,
+    /// A dense array of numpy, `.npy`.
+    Npy,
+    /// An archive of arrays, `.npz`, as scipy and pydata/sparse lay it out.
+    Npz,
+}
+
+impl FileFormat {
+    /// All of them.
+    pub const ALL: [FileFormat; 4] = [FileFormat::MatrixMarket, FileFormat::Tns, FileFormat::Npy, FileFormat::Npz];
+
+    /// The extension of such files: `mtx`, `tns`, `npy`, `npz`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FileFormat::MatrixMarket => "mtx",
+            FileFormat::Tns => "tns",
+            FileFormat::Npy => "npy",
+            FileFormat::Npz => "npz",
+        }
+    }
+
+    /// The format of that extension, in either case.
+    ///
+    /// ```
+    /// use lacuna::io::FileFormat;
+    ///
+    /// assert_eq!(FileFormat::from_name("NPZ"), Some(FileFormat::Npz));
+    /// assert_eq!(FileFormat::from_name("csv"), None);
+    /// ```
+    pub fn from_name(name: &str) -> Option<FileFormat> {
+        FileFormat::ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name))
+    }
+
+    /// The format that the extension of a path names. A `.gz` after it is looked through, but for `.npz`, which is
+    /// compressed by itself.
+    ///
+    /// ```
+    /// use lacuna::io::FileFormat;
+    ///
+    /// assert_eq!(FileFormat::from_path("x.mtx.gz"), Some(FileFormat::MatrixMarket));
+    /// assert_eq!(FileFormat::from_path("x.npz.gz"), None);
+    /// ```
+    pub fn from_path(path: impl AsRef<Path>) -> Option<FileFormat> {
+        let path = path.as_ref();
+        let of = |path: &Path| FileFormat::from_name(path.extension()?.to_str()?);
+        match gzip::names_gzip(path) {
+            false => of(path),
+            true => of(Path::new(path.file_stem()?)).filter(|&format| format != FileFormat::Npz),
+        }
+    }
+
+    /// The format that the first bytes of a file tell. Those of gzip tell none; [`read_from`] looks behind them.
+    ///
+    /// ```
+    /// use lacuna::io::FileFormat;
+    ///
+    /// assert_eq!(FileFormat::from_first_bytes(b"%%MatrixMarket matrix"), Some(FileFormat::MatrixMarket));
+    /// assert_eq!(FileFormat::from_first_bytes(b"1 2 3"), None);
+    /// ```
+    pub fn from_first_bytes(bytes: &[u8]) -> Option<FileFormat> {
+        let word = bytes.trim_ascii_start().split(u8::is_ascii_whitespace).next().unwrap_or(b"");
+        match bytes {
+            _ if mtx::is_magic(word) => Some(FileFormat::MatrixMarket),
+            _ if bytes.starts_with(npy::MAGIC) => Some(FileFormat::Npy),
+            [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Some(FileFormat::Npz),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for FileFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The error for a file whose format is unknown: `message`, with the extensions that are known.
+pub(crate) fn unknown_format(message: &str) -> Error {
+    let names = FileFormat::ALL.map(FileFormat::name).join(", .");
+    Error::Format { place: "the format".into(), message: format!("{message} (known are .{names})") }
+}

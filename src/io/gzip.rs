@@ -1,0 +1,125 @@
+//! gzip: streams inflated under a limit, and deflated to the same bytes each time.
+
+use std::io::{BufRead, ErrorKind, Read, Result, Write};
+use std::path::Path;
+
+use flate2::bufread::MultiGzDecoder;
+use flate2::write::GzEncoder;
+
+use crate::error::Error;
+use crate::io::options::ReadOptions;
+
+/// Whether these first bytes are those of gzip data.
+pub(crate) fn is_gzip(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0x1f, 0x8b])
+}
+
+/// Whether a path asks for gzip.
+pub(crate) fn names_gzip(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"))
+}
+
+/// The error for an archive inside gzip data: inflated twice, its limit would be no limit.
+pub(crate) fn refused_archive() -> Error {
+    Error::Format {
+        place: "the archive".into(),
+        message: "an .npz inside gzip data is not read, it is compressed by itself; run gunzip first".into(),
+    }
+}
+
+/// A writer whose bytes are compressed; it must be finished. No time and no name are in its header.
+pub(crate) fn deflater<W: Write>(writer: W) -> GzEncoder<W> {
+    GzEncoder::new(writer, flate2::Compression::default())
+}
+
+/// The inflated bytes of gzip data: all members one after another, up to the limit.
+pub(crate) struct Inflater<'a, R> {
+    decoder: MultiGzDecoder<Counted<R>>,
+    inflated: u64,
+    options: &'a ReadOptions,
+    /// Whether an error was given out: there is nothing after it.
+    failed: bool,
+}
+
+impl<'a, R: BufRead> Inflater<'a, R> {
+    pub(crate) fn new(reader: R, options: &'a ReadOptions) -> Self {
+        let decoder = MultiGzDecoder::new(Counted { reader, bytes: 0, failed: false });
+        Inflater { decoder, inflated: 0, options, failed: false }
+    }
+
+    fn inflate(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let read = self.decoder.read(buffer);
+        let counted = self.decoder.get_ref();
+        match read {
+            Err(error) if counted.failed => Err(error),
+            Err(error) => Err(corrupt(&error, counted.bytes).into()),
+            Ok(count) => {
+                self.inflated += count as u64;
+                check_limit(self.inflated, self.options.inflated_limit(counted.bytes))?;
+                Ok(count)
+            }
+        }
+    }
+}
+
+impl<R: BufRead> Read for Inflater<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        if self.failed {
+            return Err(ErrorKind::InvalidData.into());
+        }
+        let read = self.inflate(buffer);
+        self.failed = read.as_ref().is_err_and(|error| error.kind() != ErrorKind::Interrupted);
+        read
+    }
+}
+
+/// Refuses what inflates beyond the limit.
+fn check_limit(inflated: u64, limit: u64) -> Result<()> {
+    if inflated <= limit {
+        return Ok(());
+    }
+    Err(Error::TooLarge {
+        what: "the inflated file",
+        bytes: inflated.into(),
+        limit,
+        instead: "raise --max-memory (ReadOptions::max_memory) if you trust the file",
+    }
+    .into())
+}
+
+/// The error for gzip data that are wrong, or end, after so many bytes.
+fn corrupt(error: &std::io::Error, bytes: u64) -> Error {
+    let message = match error.kind() {
+        ErrorKind::UnexpectedEof => "the file ends before its gzip data do".into(),
+        _ => error.to_string(),
+    };
+    Error::Format { place: format!("gzip data, after {bytes} bytes"), message }
+}
+
+/// A reader that counts the bytes taken, and knows whether it is the one that failed.
+struct Counted<R> {
+    reader: R,
+    bytes: u64,
+    failed: bool,
+}
+
+impl<R: BufRead> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let count = self.fill_buf()?.read(buffer)?;
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for Counted<R> {
+    fn fill_buf(&mut self) -> Result<&[u8]> {
+        let filled = self.reader.fill_buf();
+        self.failed = filled.is_err();
+        filled
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.bytes += count as u64;
+        self.reader.consume(count);
+    }
+}

@@ -1,0 +1,113 @@
+//! How far reading or writing has come, for whoever wants to know.
+
+use std::fmt;
+use std::io::{ErrorKind, Read, Result, Seek, SeekFrom, Write};
+use std::sync::Arc;
+
+use crate::error::Error;
+
+/// A function that is told the bytes read from a file, or written to it, so far.
+///
+/// Of a compressed file these are the bytes of the file, so that they compare with its length. What is read twice (the
+/// table and the headers of an `.npz`) counts twice. A call comes with each block, of some 64 KiB; it is made by the
+/// thread that reads, and the reading waits for it.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::io::{FileFormat, Progress, ReadOptions, read_from};
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicU64, Ordering};
+///
+/// let text = "%%MatrixMarket matrix coordinate real general\n3 3 1\n2 1 0.5\n";
+/// let seen = Arc::new(AtomicU64::new(0));
+/// let mut options = ReadOptions::default();
+/// options.progress = Some(Progress::new({
+///     let seen = Arc::clone(&seen);
+///     move |bytes| seen.store(bytes, Ordering::Relaxed)
+/// }));
+/// read_from(text.as_bytes(), FileFormat::MatrixMarket, &options)?;
+/// assert_eq!(seen.load(Ordering::Relaxed), text.len() as u64);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Progress(Arc<dyn Fn(u64) + Send + Sync>);
+
+impl Progress {
+    /// Calls `tell` with the bytes so far.
+    pub fn new(tell: impl Fn(u64) + Send + Sync + 'static) -> Self {
+        Progress(Arc::new(tell))
+    }
+}
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Progress")
+    }
+}
+
+/// A reader or writer whose bytes are counted and told.
+///
+/// As a writer it fails once: the first error is kept, and what comes after it is taken and dropped, so that encoders
+/// that write a last time when they are dropped neither fail again nor complain.
+pub(crate) struct Watched<'a, S> {
+    stream: S,
+    bytes: u64,
+    progress: &'a Option<Progress>,
+    failure: Option<Error>,
+}
+
+impl<'a, S> Watched<'a, S> {
+    pub(crate) fn new(stream: S, progress: &'a Option<Progress>) -> Self {
+        Watched { stream, bytes: 0, progress, failure: None }
+    }
+
+    /// Why writing failed.
+    pub(crate) fn failure(self) -> Option<Error> {
+        self.failure
+    }
+
+    fn count(&mut self, bytes: usize) {
+        self.bytes += bytes as u64;
+        if let Some(Progress(tell)) = self.progress {
+            tell(self.bytes);
+        }
+    }
+
+    /// Runs one step of writing, unless an earlier one failed.
+    fn attempt<T>(&mut self, skipped: T, step: impl FnOnce(&mut S) -> Result<T>) -> Result<T> {
+        if self.failure.is_some() {
+            return Ok(skipped);
+        }
+        step(&mut self.stream).map_err(|error| match error.kind() {
+            ErrorKind::Interrupted => error,
+            _ => std::io::Error::from(self.failure.insert(error.into()).clone()),
+        })
+    }
+}
+
+impl<S: Read> Read for Watched<'_, S> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let count = self.stream.read(buffer)?;
+        self.count(count);
+        Ok(count)
+    }
+}
+
+impl<S: Seek> Seek for Watched<'_, S> {
+    fn seek(&mut self, to: SeekFrom) -> Result<u64> {
+        self.stream.seek(to)
+    }
+}
+
+impl<S: Write> Write for Watched<'_, S> {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        let count = self.attempt(bytes.len(), |stream| stream.write(bytes))?;
+        self.count(count);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.attempt((), Write::flush)
+    }
+}

@@ -1,0 +1,183 @@
+//! Reading: from a path or a stream, as a tensor of any type or of one known at compile time.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Cursor, Read};
+use std::path::Path;
+
+use crate::coo::CooTensor;
+use crate::csr::CsrTensor;
+use crate::error::Result;
+use crate::index::Index;
+use crate::io::any::{AnyTensor, Format};
+use crate::io::element::FileElement;
+use crate::io::entries::TextTensor;
+use crate::io::file_format::{FileFormat, unknown_format};
+use crate::io::options::ReadOptions;
+use crate::io::progress::Watched;
+use crate::io::{BLOCK, gzip, mtx, npy, npz, tns};
+
+/// The bytes that are looked at to tell what a stream is.
+const HEAD: u64 = 4096;
+
+/// Reads the file at `path`, in the format that its extension names or else its first bytes tell. Whether it is
+/// compressed with gzip, the first bytes tell.
+///
+/// # Errors
+///
+/// - `Io`: the file cannot be read;
+/// - `Format`: it is not what its format demands; the line, or the member and field, is named;
+/// - `TooLarge`: it would take more memory than [`ReadOptions::max_memory`] allows;
+/// - those of [`Triplets::coalesce`](crate::Triplets::coalesce) and of [`AnyTensor::cast`], as the options ask for.
+pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyTensor> {
+    Content::of_path(path, options)?.into_any(options)
+}
+
+/// Reads a stream in the format named, or for `None` in the one that its first bytes tell. Whether it is compressed with
+/// gzip, the first bytes tell. An `.npz` archive is read to its end first, because its table stands there.
+///
+/// # Errors
+///
+/// Those of [`read`].
+pub fn read_from(reader: impl Read, format: impl Into<Option<FileFormat>>, options: &ReadOptions) -> Result<AnyTensor> {
+    let mut reader = BufReader::with_capacity(BLOCK, Watched::new(reader, &options.progress));
+    let content = Content::of_stream(&mut reader, format.into(), "the first bytes do not tell it", options)?;
+    content.into_any(options)
+}
+
+/// Reads the file at `path` as a tensor in coordinate format, of types known at compile time.
+///
+/// The element type and the format that the options name are not looked at. Text is read straight into coordinates of
+/// the type asked for, so `u32` ones never take the memory of wider ones.
+///
+/// # Errors
+///
+/// Those of [`read`], and `AxisTooLong`: an axis does not fit `I`.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::CooTensor;
+/// use lacuna::io::{ReadOptions, read_coo};
+///
+/// let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/karate.mtx");
+/// let friends: CooTensor<bool> = read_coo(path, &ReadOptions::default())?;
+/// assert_eq!((friends.nnz(), friends.get(&[0, 33])?), (156, false));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+pub fn read_coo<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &ReadOptions) -> Result<CooTensor<T, I>> {
+    let options = options.clone().typed(T::DTYPE, Format::Coo);
+    match Content::of_path(path, &options)? {
+        Content::Text(tensor, _) => options.finish_typed(tensor),
+        Content::Other(tensor) => tensor.into_coo(),
+    }
+}
+
+/// Reads the file at `path` as a tensor in compressed format, of types known at compile time.
+///
+/// The element type and the format that the options name are not looked at.
+///
+/// # Errors
+///
+/// Those of [`read_coo`], and `TooLarge`: the offsets of the lanes would need more memory than
+/// [`ReadOptions::max_memory`] allows.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::CsrTensor;
+/// use lacuna::io::{ReadOptions, read_csr};
+///
+/// let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/karate_csr.npz");
+/// let friends: CsrTensor<f64> = read_csr(path, &ReadOptions::default())?;
+/// assert_eq!(friends.lane_values(11), [1.0]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+pub fn read_csr<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &ReadOptions) -> Result<CsrTensor<T, I>> {
+    let options = options.clone().typed(T::DTYPE, Format::Csr);
+    match Content::of_path(path, &options)? {
+        Content::Text(tensor, bytes) => {
+            let tensor: CooTensor<T, I> = options.finish_typed(tensor)?;
+            let limit = options.tensor_room(bytes, tensor.stored_bytes() as u64);
+            tensor.to_csr_with_limit(limit)
+        }
+        Content::Other(tensor) => tensor.into_csr(),
+    }
+}
+
+/// What a file holds: text, with the bytes of it, still in the types of text; or a tensor that is finished.
+enum Content<I> {
+    Text(TextTensor<I>, u64),
+    Other(AnyTensor),
+}
+
+impl Content<u64> {
+    fn into_any(self, options: &ReadOptions) -> Result<AnyTensor> {
+        match self {
+            Content::Text(tensor, bytes) => options.finish(tensor.into(), Format::Coo, bytes),
+            Content::Other(tensor) => Ok(tensor),
+        }
+    }
+}
+
+impl<I: Index> Content<I> {
+    fn of_path(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
+        let (named, file) = (FileFormat::from_path(&path), File::open(&path)?);
+        let can_seek = file.metadata()?.is_file();
+        let mut reader = BufReader::with_capacity(BLOCK, Watched::new(file, &options.progress));
+        let head = reader.fill_buf()?;
+        let format = named.or(FileFormat::from_first_bytes(head));
+        if can_seek && format == Some(FileFormat::Npz) && !gzip::is_gzip(head) {
+            return npz::read(reader, 0, options).map(Content::Other);
+        }
+        Self::of_stream(&mut reader, named, "neither the extension nor the first bytes tell it", options)
+    }
+
+    /// Reads a stream, inflated where it is gzip; `untold` says why no format is known.
+    fn of_stream(
+        reader: &mut dyn BufRead,
+        named: Option<FileFormat>,
+        untold: &str,
+        options: &ReadOptions,
+    ) -> Result<Self> {
+        let (head, mut reader) = peek(reader)?;
+        if !gzip::is_gzip(&head) {
+            return Self::of_plain(&mut reader, named.or(FileFormat::from_first_bytes(&head)), untold, options);
+        }
+        let mut inflated = BufReader::with_capacity(BLOCK, gzip::Inflater::new(reader, options));
+        let (head, mut inflated) = peek(&mut inflated)?;
+        match named.or(FileFormat::from_first_bytes(&head)) {
+            Some(FileFormat::Npz) => Err(gzip::refused_archive()),
+            format => Self::of_plain(&mut inflated, format, untold, options),
+        }
+    }
+
+    /// Reads a stream that is not compressed.
+    fn of_plain(
+        reader: &mut dyn BufRead,
+        format: Option<FileFormat>,
+        untold: &str,
+        options: &ReadOptions,
+    ) -> Result<Self> {
+        let text = |(tensor, bytes)| Content::Text(tensor, bytes);
+        match format {
+            Some(FileFormat::MatrixMarket) => mtx::read(reader, options).map(text),
+            Some(FileFormat::Tns) => tns::read(reader, options).map(text),
+            Some(FileFormat::Npy) => npy::read(reader, options).map(Content::Other),
+            Some(FileFormat::Npz) => {
+                let mut bytes = Vec::new();
+                reader.read_to_end(&mut bytes)?;
+                bytes.shrink_to_fit();
+                let held = bytes.len() as u64;
+                npz::read(Cursor::new(bytes), held, options).map(Content::Other)
+            }
+            None => Err(unknown_format(&format!("{untold}; name it with --from, read_from"))),
+        }
+    }
+}
+
+/// The first bytes of a stream, and the stream with them.
+fn peek(reader: &mut dyn BufRead) -> Result<(Vec<u8>, impl BufRead)> {
+    let mut head = Vec::new();
+    reader.take(HEAD).read_to_end(&mut head)?;
+    Ok((head.clone(), Cursor::new(head).chain(reader)))
+}

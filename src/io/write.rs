@@ -1,0 +1,124 @@
+//! Writing: to a path or a stream, tensors of types known at compile time or not.
+
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use crate::coo::CooTensor;
+use crate::csr::CsrTensor;
+use crate::dispatch;
+use crate::error::Result;
+use crate::index::Index;
+use crate::io::any::AnyTensor;
+use crate::io::element::FileElement;
+use crate::io::file_format::{FileFormat, unknown_format};
+use crate::io::options::{Compression, WriteOptions};
+use crate::io::progress::Watched;
+use crate::io::save::save;
+use crate::io::{BLOCK, gzip, mtx, npy, npz, tns};
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+
+/// Writes a tensor to the file at `path`, in the format that its extension names; all or nothing. A `.gz` after the
+/// extension asks for gzip.
+///
+/// # Errors
+///
+/// - `Io`: the file cannot be written;
+/// - `Format`: the extension names no format;
+/// - `NotRepresentable`: the format cannot hold the tensor; one that can is named;
+/// - `TooLarge`: the dense file would have more bytes than [`WriteOptions::max_memory`].
+///
+/// An error leaves no file behind, and one that was there as it was.
+pub fn write(path: impl AsRef<Path>, tensor: &impl FileTensor, options: &WriteOptions) -> Result<()> {
+    let format = FileFormat::from_path(&path)
+        .ok_or_else(|| unknown_format("the extension names none; name it with write_to"))?;
+    let options = WriteOptions { compression: options.compression.for_path(&path), ..options.clone() };
+    save(path, |file| write_to(file, format, tensor, &options))
+}
+
+/// Writes a tensor to a stream, compressed as [`WriteOptions::compression`] says.
+///
+/// # Errors
+///
+/// Those of [`write()`]; what was written before the error stays.
+pub fn write_to(
+    writer: impl Write,
+    format: FileFormat,
+    tensor: &impl FileTensor,
+    options: &WriteOptions,
+) -> Result<()> {
+    let mut target = Watched::new(writer, &options.progress);
+    let written = write_watched(&mut target, format, tensor, options);
+    // Of several errors the first is told: the others follow from it.
+    target.failure().map_or(written, Err)
+}
+
+fn write_watched(
+    target: impl Write,
+    format: FileFormat,
+    tensor: &impl FileTensor,
+    options: &WriteOptions,
+) -> Result<()> {
+    let mut writer = BufWriter::with_capacity(BLOCK, target);
+    if options.compression == Compression::Gzip && format != FileFormat::Npz {
+        let mut deflater = gzip::deflater(&mut writer);
+        tensor.write_plain(&mut deflater, format, options)?;
+        deflater.finish()?;
+    } else {
+        tensor.write_plain(&mut writer, format, options)?;
+    }
+    Ok(writer.flush()?)
+}
+
+/// What a file can hold: tensors of either format, of types known at compile time, and [`AnyTensor`]. The trait is
+/// sealed.
+pub trait FileTensor: sealed::Sealed {
+    /// Writes the tensor, which is compressed elsewhere, or not.
+    #[doc(hidden)]
+    fn write_plain(&self, writer: &mut dyn Write, format: FileFormat, options: &WriteOptions) -> Result<()>;
+}
+
+impl FileTensor for AnyTensor {
+    fn write_plain(&self, writer: &mut dyn Write, format: FileFormat, options: &WriteOptions) -> Result<()> {
+        dispatch!(self, x => x.write_plain(writer, format, options))
+    }
+}
+
+impl<T: FileElement, I: Index> FileTensor for CooTensor<T, I> {
+    fn write_plain(&self, writer: &mut dyn Write, format: FileFormat, options: &WriteOptions) -> Result<()> {
+        match format {
+            FileFormat::Npz => npz::write_coo(writer, self, options),
+            format => write_any_layout(writer, format, self, options),
+        }
+    }
+}
+
+impl<T: FileElement, I: Index> FileTensor for CsrTensor<T, I> {
+    fn write_plain(&self, writer: &mut dyn Write, format: FileFormat, options: &WriteOptions) -> Result<()> {
+        match format {
+            FileFormat::Npz => npz::write_csr(writer, self, options),
+            format => write_any_layout(writer, format, self, options),
+        }
+    }
+}
+
+/// Writes a tensor in a format to which COO and CSR are the same.
+fn write_any_layout<P: Pattern, T: FileElement>(
+    mut writer: &mut dyn Write,
+    format: FileFormat,
+    x: &Tensor<P, T>,
+    options: &WriteOptions,
+) -> Result<()> {
+    match format {
+        FileFormat::MatrixMarket => mtx::write(&mut writer, x),
+        FileFormat::Tns => tns::write(&mut writer, x),
+        FileFormat::Npy => npy::write(&mut writer, x, options),
+        FileFormat::Npz => unreachable!("an archive tells COO from CSR"),
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::AnyTensor {}
+    impl<P, T> Sealed for super::Tensor<P, T> {}
+}

@@ -1,0 +1,330 @@
+//! Files compressed with gzip: read by their first bytes, written by their name, and never trusted.
+
+#![cfg(feature = "io")]
+
+use flate2::write::GzEncoder;
+use lacuna::io::{
+    AnyTensor, Compression, FileFormat, ReadOptions, WriteOptions, read, read_from, save, write, write_to,
+};
+use lacuna::{CooTensor, Error};
+use std::io::{ErrorKind, Read, Write};
+use std::path::PathBuf;
+
+const TEXT: &str = "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 75.25\n2 3 -0.5\n3 3 -1e100\n";
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn read_bytes(bytes: &[u8]) -> lacuna::Result<AnyTensor> {
+    read_from(bytes, None, &ReadOptions::default())
+}
+
+fn tensor() -> AnyTensor {
+    read_bytes(TEXT.as_bytes()).unwrap()
+}
+
+/// Place and message of a format error.
+fn refused(result: lacuna::Result<AnyTensor>) -> (String, String) {
+    match result {
+        Err(Error::Format { place, message }) => (place, message),
+        other => panic!("not a format error: {other:?}"),
+    }
+}
+
+/// A folder of its own for a test, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("lacuna-gzip-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_path_that_ends_in_gz_is_compressed_and_read_again() {
+    let folder = Folder::new("paths");
+    for name in ["x.mtx.gz", "x.npy.gz", "X.MTX.GZ"] {
+        let path = folder.0.join(name);
+        write(&path, &tensor(), &WriteOptions::default()).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        assert!(bytes.starts_with(&[0x1f, 0x8b]), "{name}");
+        assert!(read(&path, &ReadOptions::default()).unwrap().same_as(&tensor()), "{name}");
+        assert!(read_bytes(&bytes).unwrap().same_as(&tensor()), "{name} as a stream");
+    }
+    let refused = write(folder.0.join("x.npz.gz"), &tensor(), &WriteOptions::default()).unwrap_err();
+    assert!(refused.to_string().contains("the extension names none"), "{refused}");
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 3);
+}
+
+#[test]
+fn the_first_bytes_tell_and_not_the_extension() {
+    let folder = Folder::new("names");
+    let cases = [
+        ("a.mtx", gzip(TEXT.as_bytes())),
+        ("b.gz", gzip(TEXT.as_bytes())),
+        ("c.dat", gzip(TEXT.as_bytes())),
+        ("d.mtx.gz", TEXT.as_bytes().to_vec()),
+    ];
+    for (name, bytes) in cases {
+        std::fs::write(folder.0.join(name), bytes).unwrap();
+        assert!(read(folder.0.join(name), &ReadOptions::default()).unwrap().same_as(&tensor()), "{name}");
+    }
+    std::fs::write(folder.0.join("e.gz"), gzip(b"1 2 3\n")).unwrap();
+    let (place, message) = refused(read(folder.0.join("e.gz"), &ReadOptions::default()));
+    assert_eq!((place.as_str(), message.contains("name it with --from")), ("the format", true));
+}
+
+#[test]
+fn the_same_tensor_gives_the_same_bytes_without_time_and_name() {
+    let mut options = WriteOptions::default();
+    options.compression = Compression::Gzip;
+    let bytes = || {
+        let mut bytes = Vec::new();
+        write_to(&mut bytes, FileFormat::MatrixMarket, &tensor(), &options).unwrap();
+        bytes
+    };
+    assert_eq!(bytes(), bytes());
+    // No flags, so no name, and a time of zero.
+    assert_eq!(bytes()[2..8], [8, 0, 0, 0, 0, 0]);
+    let folder = Folder::new("same");
+    write(folder.0.join("x.mtx.gz"), &tensor(), &WriteOptions::default()).unwrap();
+    assert_eq!(std::fs::read(folder.0.join("x.mtx.gz")).unwrap(), bytes());
+}
+
+#[test]
+fn several_members_are_one_file() {
+    let (first, second) = TEXT.split_at(60);
+    let parts = [gzip(first.as_bytes()), gzip(b""), gzip(second.as_bytes())].concat();
+    assert!(read_bytes(&parts).unwrap().same_as(&tensor()));
+}
+
+#[test]
+fn a_file_cut_at_any_byte_is_refused_and_says_where() {
+    let bytes = gzip(TEXT.as_bytes());
+    for end in 2..bytes.len() {
+        let (place, message) = refused(read_bytes(&bytes[..end]));
+        assert_eq!(message, "the file ends before its gzip data do", "cut at {end}");
+        assert_eq!(place, format!("gzip data, after {end} bytes"));
+    }
+    // A second member that is cut is no shorter file.
+    let two = [bytes.clone(), gzip(b"% a comment\n")].concat();
+    assert!(read_bytes(&two).is_ok());
+    for end in bytes.len() + 1..two.len() {
+        assert_eq!(refused(read_bytes(&two[..end])).1, "the file ends before its gzip data do", "cut at {end}");
+    }
+}
+
+#[test]
+fn any_change_of_a_byte_is_an_error_or_no_change_of_the_tensor() {
+    let bytes = gzip(TEXT.as_bytes());
+    let mut harmless = std::collections::BTreeSet::new();
+    for at in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1 << bit;
+            let result = read_from(&changed[..], FileFormat::MatrixMarket, &ReadOptions::default());
+            match result {
+                Ok(x) => {
+                    assert!(x.same_as(&tensor()), "byte {at}, bit {bit}");
+                    harmless.insert(at);
+                }
+                Err(error) => assert!(matches!(error, Error::Format { .. }), "byte {at}, bit {bit}: {error:?}"),
+            }
+        }
+    }
+    // The flags, the time, the kind of compression, the system, and the bits that fill up the last byte of the data.
+    assert_eq!(Vec::from_iter(harmless), [3, 4, 5, 6, 7, 8, 9, bytes.len() - 9]);
+}
+
+#[test]
+fn a_wrong_checksum_and_bytes_after_the_end_are_named() {
+    let bytes = gzip(TEXT.as_bytes());
+    let length = bytes.len();
+    let mut wrong = bytes.clone();
+    wrong[length - 5] ^= 1;
+    let (place, message) = refused(read_bytes(&wrong));
+    assert_eq!(place, format!("gzip data, after {length} bytes"));
+    assert!(message.contains("checksum"), "{message}");
+    for rubbish in [&b"rubbish after the end"[..], &[0; 512], b"x"] {
+        let (place, message) = refused(read_bytes(&[&bytes, rubbish].concat()));
+        assert!(place.starts_with("gzip data, after "), "{place}");
+        assert!(message.contains("header") || message.contains("ends before"), "{message}");
+    }
+}
+
+#[test]
+fn a_bomb_is_refused_and_the_limit_can_be_raised() {
+    let comment = [b"%".repeat(1023), b"\n".to_vec()].concat().repeat(70 << 10);
+    let (banner, rest) = TEXT.split_at(TEXT.find('\n').unwrap() + 1);
+    let bomb = gzip(&[banner.as_bytes(), &comment, rest.as_bytes()].concat());
+    assert!(bomb.len() < 1 << 20);
+    let error = read_bytes(&bomb).unwrap_err();
+    assert!(matches!(error, Error::TooLarge { limit: 67_108_864, .. }), "{error:?}");
+    let text = error.to_string();
+    assert!(text.starts_with("the inflated file would take 67"), "{text}");
+    assert!(text.contains("raise --max-memory (ReadOptions::max_memory)"), "{text}");
+    let mut options = ReadOptions::default();
+    options.max_memory = Some(71 << 20);
+    assert!(read_from(&bomb[..], None, &options).unwrap().same_as(&tensor()));
+    options.max_memory = Some(10);
+    let error = read_from(&gzip(TEXT.as_bytes())[..], None, &options).unwrap_err();
+    assert!(matches!(error, Error::TooLarge { limit: 10, .. }), "{error:?}");
+}
+
+#[test]
+fn many_empty_members_end_in_time() {
+    let members = gzip(b"").repeat(200_000);
+    let start = std::time::Instant::now();
+    let (place, message) = refused(read_from(&members[..], FileFormat::MatrixMarket, &ReadOptions::default()));
+    assert_eq!((place.as_str(), message.starts_with("the file is empty")), ("line 1", true));
+    assert!(start.elapsed().as_secs_f64() < 2.0, "{:?}", start.elapsed());
+}
+
+#[test]
+fn an_archive_inside_gzip_is_refused() {
+    let mut archive = Vec::new();
+    write_to(&mut archive, FileFormat::Npz, &tensor(), &WriteOptions::default()).unwrap();
+    let bytes = gzip(&archive);
+    for format in [None, Some(FileFormat::Npz)] {
+        let (place, message) = refused(read_from(&bytes[..], format, &ReadOptions::default()));
+        assert_eq!(place, "the archive");
+        assert!(message.contains("run gunzip first"), "{message}");
+    }
+    let folder = Folder::new("archive");
+    std::fs::write(folder.0.join("x.npz"), &bytes).unwrap();
+    assert_eq!(refused(read(folder.0.join("x.npz"), &ReadOptions::default())).0, "the archive");
+}
+
+/// A reader that fails after some bytes, as a disk does.
+struct Failing<'a>(&'a [u8]);
+
+impl Read for Failing<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self.0.read(buffer)? {
+            0 => Err(std::io::Error::new(ErrorKind::TimedOut, "the disk is gone")),
+            count => Ok(count),
+        }
+    }
+}
+
+#[test]
+fn a_failing_disk_is_no_corrupt_file() {
+    let bytes = gzip(TEXT.as_bytes());
+    for end in [2, 12, 40, bytes.len()] {
+        let error = read_from(Failing(&bytes[..end]), None, &ReadOptions::default()).unwrap_err();
+        let gone = Error::Io { kind: ErrorKind::TimedOut, message: "the disk is gone".into() };
+        assert_eq!(error, gone, "after {end}");
+    }
+}
+
+#[test]
+fn errors_inside_keep_their_lines() {
+    let wrong = TEXT.replace("2 3 -0.5", "2 4 -0.5");
+    assert_eq!(refused(read_bytes(&gzip(wrong.as_bytes()))).0, "line 4");
+}
+
+/// A writer that fails once `room` bytes are written, as a full disk does.
+struct Full {
+    room: usize,
+    failures: usize,
+}
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let count = bytes.len().min(self.room);
+        self.room -= count;
+        if count > 0 {
+            return Ok(count);
+        }
+        self.failures += 1;
+        Err(std::io::Error::new(ErrorKind::StorageFull, "no space left"))
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_disk_that_fills_up_anywhere_is_an_error_in_every_format() {
+    let coords: Vec<u64> = (0..5000).map(|at| at * at % 100_003).collect();
+    let values: Vec<f64> = coords.iter().map(|&at| (at as f64).sqrt()).collect();
+    let x = CooTensor::from_dense(&ndarray::arr2(&[values.clone().try_into().unwrap()] as &[[f64; 5000]; 1]), 0.0);
+    let x = AnyTensor::from(x.unwrap().with_index::<u64>().unwrap());
+    for compression in [Compression::Usual, Compression::None, Compression::Gzip] {
+        for format in FileFormat::ALL {
+            let mut options = WriteOptions::default();
+            options.compression = compression;
+            let mut whole = Vec::new();
+            write_to(&mut whole, format, &x, &options).unwrap();
+            for room in (0..whole.len()).step_by(997).chain([whole.len() - 1]) {
+                let mut full = Full { room, failures: 0 };
+                let error = write_to(&mut full, format, &x, &options).unwrap_err();
+                let expected = Error::Io { kind: ErrorKind::StorageFull, message: "no space left".into() };
+                assert_eq!(error, expected, "{format} {compression:?}, room for {room}");
+                assert_eq!(full.failures, 1, "nothing is written after the failure");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_failed_write_leaves_the_old_file_and_nothing_else() {
+    let folder = Folder::new("whole");
+    let path = folder.0.join("x.mtx.gz");
+    write(&path, &tensor(), &WriteOptions::default()).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let mut options = WriteOptions::default();
+    options.compression = Compression::Gzip;
+    let failed = save(&path, |file| {
+        write_to(&mut *file, FileFormat::MatrixMarket, &tensor(), &options)?;
+        file.write_all(b"half of ")?;
+        Err(Error::TakeFromEmpty { count: 1 })
+    });
+    assert_eq!(failed, Err(Error::TakeFromEmpty { count: 1 }));
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1);
+    let into_folder = save(&folder.0, |_| panic!("nothing is written where a folder stands")).unwrap_err();
+    assert!(matches!(into_folder, Error::Io { kind: ErrorKind::IsADirectory, .. }), "{into_folder:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_device_is_an_error_whatever_is_written_to_it() {
+    for compression in [Compression::Usual, Compression::None, Compression::Gzip] {
+        for format in FileFormat::ALL {
+            let mut options = WriteOptions::default();
+            options.compression = compression;
+            let error = save("/dev/full", |file| write_to(file, format, &tensor(), &options)).unwrap_err();
+            assert!(matches!(error, Error::Io { kind: ErrorKind::StorageFull, .. }), "{error:?}");
+        }
+    }
+}
+
+#[test]
+fn an_archive_is_stored_or_deflated_as_asked() {
+    let bytes = |compression| {
+        let mut options = WriteOptions::default();
+        options.compression = compression;
+        let mut bytes = Vec::new();
+        write_to(&mut bytes, FileFormat::Npz, &tensor(), &options).unwrap();
+        assert!(read_bytes(&bytes).unwrap().same_as(&tensor()));
+        bytes
+    };
+    let has = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+    let header = b"'fortran_order'";
+    assert!(has(&bytes(Compression::None), header));
+    assert!(!has(&bytes(Compression::Usual), header));
+    assert_eq!(bytes(Compression::Gzip), bytes(Compression::Usual));
+}

@@ -1,0 +1,256 @@
+//! The memory of the `.npz` reader: under 64 MiB and 16 bytes for each byte read, whatever the archive says.
+
+#![cfg(feature = "io")]
+
+use lacuna::io::{AnyTensor, FileFormat, Format, ReadOptions, read, read_from};
+use lacuna::{DType, Error, Result};
+use peak_alloc::PeakAlloc;
+use std::io::{Cursor, Write};
+use std::time::{Duration, Instant};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+/// An archive, and the bytes that its members hold.
+struct Archive {
+    bytes: Vec<u8>,
+    inflated: usize,
+}
+
+/// Name, descr, shape and bytes of a member.
+type Member<'a> = (&'a str, &'a str, String, Vec<u8>);
+
+fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend_from_slice(&(header.len() as u16).to_le_bytes());
+    bytes.extend_from_slice(header.as_bytes());
+    bytes.extend_from_slice(data);
+    bytes
+}
+
+fn archive(members: &[Member<'_>], method: CompressionMethod) -> Archive {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    let mut inflated = 0;
+    for (name, descr, shape, data) in members {
+        let member = npy(descr, shape, data);
+        inflated += member.len();
+        let options = SimpleFileOptions::default().compression_method(method).compression_level(match method {
+            CompressionMethod::Deflated => Some(1),
+            _ => None,
+        });
+        zip.start_file(format!("{name}.npy"), options).unwrap();
+        zip.write_all(&member).unwrap();
+    }
+    Archive { bytes: zip.finish().unwrap().into_inner(), inflated }
+}
+
+fn int64(values: &[i64]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+fn int32(values: impl Iterator<Item = usize>) -> Vec<u8> {
+    values.flat_map(|value| (value as i32).to_le_bytes()).collect()
+}
+
+/// A list of lengths as the member `shape`.
+fn shape(lengths: &[i64]) -> Member<'static> {
+    ("shape", "<i8", format!("({},)", lengths.len()), int64(lengths))
+}
+
+fn list<'a>(name: &'a str, descr: &'a str, count: usize, bytes: Vec<u8>) -> Member<'a> {
+    (name, descr, format!("({count},)"), bytes)
+}
+
+fn layout(name: &str) -> Member<'static> {
+    match name.len() {
+        3 => ("format", "|S3", "()".into(), name.into()),
+        _ => ("format", "|S4", "()".into(), name.into()),
+    }
+}
+
+/// Numbers below `below` in no order.
+fn scattered(count: usize, below: usize) -> impl Iterator<Item = usize> {
+    (0..count).map(move |at| at.wrapping_mul(2_654_435_761) / 7 % below)
+}
+
+/// What reading gives, the time that it takes, and whether the peak of memory stays below the promise.
+fn measured(what: &str, archive: &Archive, read: impl FnOnce() -> Result<AnyTensor>) -> Result<AnyTensor> {
+    let before = MEMORY.current_usage();
+    MEMORY.reset_peak_usage();
+    let start = Instant::now();
+    let result = read();
+    let (time, peak) = (start.elapsed(), MEMORY.peak_usage() - before);
+    let promised = (64 << 20) + 16 * archive.inflated.max(archive.bytes.len());
+    let told = result.as_ref().map(|x| x.nnz());
+    let (mib, most) = (peak >> 20, promised >> 20);
+    println!("{what}: {mib} of {most} MiB in {time:?}, archive {} bytes: {told:?}", archive.bytes.len());
+    assert!(peak < promised, "{what}: {peak} bytes at the peak, {promised} promised");
+    assert!(time < Duration::from_secs(20), "{what}: {time:?}");
+    result
+}
+
+/// Reads an archive as a stream.
+fn streamed(what: &str, archive: &Archive, options: &ReadOptions) -> Result<AnyTensor> {
+    measured(what, archive, || read_from(&archive.bytes[..], FileFormat::Npz, options))
+}
+
+fn in_format(format: Format) -> ReadOptions {
+    let mut options = ReadOptions::default();
+    options.format = Some(format);
+    options
+}
+
+/// Coordinates of type `descr`, scattered over a shape of such axes, and `data` of one byte or eight.
+fn coo(rank: usize, nnz: usize, length: usize, descr: &str, data: &str) -> Vec<Member<'static>> {
+    let width = descr[2..].parse::<usize>().unwrap();
+    let coords: Vec<u8> = (0..rank)
+        .flat_map(|axis| scattered(nnz, length + axis).map(move |at| at % length))
+        .flat_map(|coord| coord.to_le_bytes()[..width].to_vec())
+        .collect();
+    let values = nnz * data[2..].parse::<usize>().unwrap();
+    let (descr, data): (&'static str, &'static str) = (leaked(descr), leaked(data));
+    vec![
+        layout("coo"),
+        shape(&vec![length as i64; rank]),
+        ("coords", descr, format!("({rank}, {nnz})"), coords),
+        list("data", data, nnz, (0..values).map(|at| (at % 251) as u8).collect()),
+    ]
+}
+
+fn leaked(text: &str) -> &'static str {
+    Box::leak(text.to_string().into_boxed_str())
+}
+
+/// A compressed matrix of so many lanes with entries scattered over `columns`.
+fn compressed(name: &str, lanes: usize, columns: usize, nnz: usize) -> Vec<Member<'static>> {
+    let lengths = if name == "csc" { [columns as i64, lanes as i64] } else { [lanes as i64, columns as i64] };
+    vec![
+        layout(name),
+        shape(&lengths),
+        list("indptr", "<i4", lanes + 1, int32((0..=lanes).map(|lane| lane * nnz / lanes))),
+        list("indices", "<i4", nnz, int32(scattered(nnz, columns))),
+        list("data", "<f8", nnz, vec![0x3f; 8 * nnz]),
+    ]
+}
+
+/// An N-d tensor compressed over its last axis, with linear indices and data of such widths.
+fn gcxs(rank: usize, nnz: usize, indices: usize, data: usize) -> Vec<Member<'static>> {
+    let mut lengths = vec![1; rank];
+    (lengths[0], lengths[rank - 1]) = (100, 200);
+    let linear = scattered(nnz, 100).flat_map(|index| index.to_le_bytes()[..indices].to_vec()).collect();
+    vec![
+        layout("gcxs"),
+        shape(&lengths),
+        list("compressed_axes", "<i8", 1, int64(&[(rank - 1) as i64])),
+        list("indptr", "<i8", 201, int64(&Vec::from_iter((0..=200).map(|lane| lane * nnz as i64 / 200)))),
+        list("indices", if indices == 1 { "|u1" } else { "<i4" }, nnz, linear),
+        list("data", if data == 1 { "|u1" } else { "<f8" }, nnz, vec![1; data * nnz]),
+    ]
+}
+
+fn ordinary() {
+    use CompressionMethod::{Deflated, Stored};
+    let cases = [
+        ("coo", archive(&coo(2, 1_250_000, 1 << 20, "<i4", "<f8"), Stored), Format::Coo),
+        ("coo of rank 3", archive(&coo(3, 700_000, 1 << 10, "<i8", "<f8"), Deflated), Format::Coo),
+        ("csr", archive(&compressed("csr", 100_000, 1 << 20, 1_600_000), Deflated), Format::Coo),
+        ("csc", archive(&compressed("csc", 100_000, 1 << 20, 1_600_000), Stored), Format::Csr),
+        ("gcxs", archive(&gcxs(3, 1_600_000, 4, 8), Stored), Format::Coo),
+    ];
+    for (what, archive, format) in &cases {
+        assert!(streamed(&format!("{what} as {format}"), archive, &in_format(*format)).is_ok());
+    }
+}
+
+/// Coordinates that widen eight times: read within the promise, or refused.
+fn narrow() {
+    let mut options = ReadOptions::default();
+    options.duplicates = lacuna::Duplicates::First;
+    for (rank, descr, nnz) in [(1, "|u1", 10_000_000), (2, "|u1", 6_000_000)] {
+        let archive = archive(&coo(rank, nnz, 100, descr, "|u1"), CompressionMethod::Stored);
+        let result = streamed(&format!("rank {rank} of {descr}"), &archive, &options);
+        assert_eq!(result.is_ok(), (rank, descr) != (1, "|u1"), "{result:?}");
+    }
+    let many_axes = archive(&coo(16, 600_000, 100, "|u1", "|u1"), CompressionMethod::Stored);
+    assert!(streamed("rank 16 of |u1", &many_axes, &options).is_ok());
+    let many_axes = archive(&gcxs(40, 5_000_000, 1, 1), CompressionMethod::Stored);
+    assert!(streamed("gcxs of rank 40", &many_axes, &options).is_err());
+    options.dtype = Some(DType::Complex128);
+    let widened = archive(&coo(2, 3_000_000, 100, "|u1", "|u1"), CompressionMethod::Stored);
+    assert!(streamed("as complex128", &widened, &options).is_ok());
+}
+
+fn bombs_and_lies() {
+    let deflated = CompressionMethod::Deflated;
+    let claimed = |claim: &str, data: &str, mib: usize| {
+        let (coords, data) =
+            (("coords", "|u1", claim.into(), vec![0; mib << 20]), ("data", "|u1", data.into(), vec![]));
+        archive(&[layout("coo"), shape(&[3]), coords, data], deflated)
+    };
+    let values = archive(
+        &[
+            shape(&[]),
+            ("coords", "|u1", "(0, 104857600)".into(), vec![]),
+            list("data", "|u1", 100 << 20, vec![1; 100 << 20]),
+        ],
+        deflated,
+    );
+    let bomb_of_names = {
+        let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+        for at in 0..60_000 {
+            zip.start_file(format!("{at}"), SimpleFileOptions::default()).unwrap();
+        }
+        let bytes = zip.finish().unwrap().into_inner();
+        Archive { inflated: bytes.len(), bytes }
+    };
+    let mut long_shape = coo(2, 1000, 100, "|u1", "|u1");
+    long_shape[1] = list("shape", "|u1", 70 << 20, vec![1; 70 << 20]);
+    let hostile = [
+        ("a bomb of coordinates", claimed("(1, 104857600)", "(104857600,)", 100)),
+        ("a bomb of values", values),
+        ("10^18 coordinates", claimed("(1, 1000000000000000000)", "(1000000000000000000,)", 1)),
+        ("2^64 coordinates", claimed("(1, 18446744073709551615)", "(18446744073709551615,)", 1)),
+        ("a product that wraps", claimed("(4294967296, 4294967296)", "(0,)", 1)),
+        ("coordinates that are not there", claimed("(1, 8000000)", "(8000000,)", 1)),
+        ("many members", bomb_of_names),
+        ("a shape of 70 MiB", archive(&long_shape, deflated)),
+    ];
+    for (what, mut archive) in hostile {
+        // No more is read than that, whatever the members hold.
+        archive.inflated = if what == "a bomb of values" { 64 << 20 } else { 1 << 20 };
+        let error = streamed(what, &archive, &ReadOptions::default()).unwrap_err();
+        assert!(matches!(error, Error::TooLarge { .. } | Error::Format { .. }), "{what}: {error:?}");
+    }
+}
+
+fn cut() {
+    let whole = archive(&coo(2, 1_250_000, 1 << 20, "<i4", "<f8"), CompressionMethod::Deflated);
+    for part in [1, 500, 900, 999] {
+        let bytes = whole.bytes[..whole.bytes.len() / 1000 * part].to_vec();
+        let archive = Archive { inflated: bytes.len(), bytes };
+        assert!(streamed("cut", &archive, &ReadOptions::default()).is_err());
+    }
+}
+
+/// A file is not held in memory, as a stream is.
+fn from_a_path() {
+    let archive = archive(&coo(2, 1_250_000, 1 << 20, "<i4", "<f8"), CompressionMethod::Stored);
+    let path = std::env::temp_dir().join(format!("lacuna-memory-{}.npz", std::process::id()));
+    std::fs::write(&path, &archive.bytes).unwrap();
+    let result = measured("from a path", &archive, || read(&path, &ReadOptions::default()));
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(result.unwrap().nnz(), 1_250_000);
+}
+
+/// One test, because the peak is that of the whole process.
+#[test]
+fn memory_stays_in_proportion_to_what_was_read() {
+    ordinary();
+    narrow();
+    bombs_and_lies();
+    cut();
+    from_a_path();
+}

@@ -1,0 +1,198 @@
+//! Archives that are odd, or wrong, as archives: read right, or refused with a clear sentence.
+
+#![cfg(feature = "io")]
+
+use lacuna::io::{AnyTensor, FileFormat, ReadOptions, WriteOptions, read_from, write_to};
+use lacuna::{CooTensor, Error, Result};
+use std::io::{Cursor, Read, Write};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+fn tensor() -> AnyTensor {
+    let x = CooTensor::new([3, 4], vec![vec![0, 2], vec![1, 3]], vec![1.5f64, -2.0], 0.0).unwrap();
+    AnyTensor::from(x.with_index::<u64>().unwrap())
+}
+
+/// The members of the archive of [`tensor`], as name and bytes.
+fn members() -> Vec<(String, Vec<u8>)> {
+    let mut bytes = Vec::new();
+    write_to(&mut bytes, FileFormat::Npz, &tensor(), &WriteOptions::default()).unwrap();
+    let mut zip = ZipArchive::new(Cursor::new(bytes)).unwrap();
+    (0..zip.len())
+        .map(|at| {
+            let mut member = zip.by_index(at).unwrap();
+            let (name, mut bytes) = (member.name().unwrap().into_owned(), Vec::new());
+            member.read_to_end(&mut bytes).unwrap();
+            (name, bytes)
+        })
+        .collect()
+}
+
+fn archive_with(members: &[(String, Vec<u8>)], options: SimpleFileOptions) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in members {
+        zip.start_file(name.as_str(), options).unwrap();
+        zip.write_all(bytes).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+fn stored(members: &[(String, Vec<u8>)]) -> Vec<u8> {
+    archive_with(members, SimpleFileOptions::default().compression_method(CompressionMethod::Stored))
+}
+
+fn read(bytes: &[u8]) -> Result<AnyTensor> {
+    read_from(bytes, FileFormat::Npz, &ReadOptions::default())
+}
+
+/// Place and message of a format error.
+fn refused(bytes: &[u8]) -> String {
+    match read(bytes) {
+        Err(Error::Format { place, message }) => format!("{place}: {message}"),
+        other => panic!("not a format error: {other:?}"),
+    }
+}
+
+/// Where the headers of a member start: the local one, and the one in the table at the end.
+fn headers(bytes: &[u8], name: &str) -> [usize; 2] {
+    let find = |signature: &[u8], name_at: usize| {
+        let is_header =
+            |&at: &usize| bytes[at..].starts_with(signature) && bytes[at + name_at..].starts_with(name.as_bytes());
+        (0..bytes.len() - name_at).find(is_header).unwrap()
+    };
+    [find(b"PK\x03\x04", 30), find(b"PK\x01\x02", 46)]
+}
+
+/// The archive with bytes changed, at an offset in the local header of `data.npy` and at one in the table.
+fn patched(local: usize, central: usize, patch: impl Fn(&mut [u8])) -> Vec<u8> {
+    let mut bytes = stored(&members());
+    let [first, second] = headers(&bytes, "data.npy");
+    patch(&mut bytes[first + local..]);
+    patch(&mut bytes[second + central..]);
+    bytes
+}
+
+#[test]
+fn a_name_that_stands_twice_is_refused() {
+    let mut twice = members();
+    let mut other = twice.iter().find(|(name, _)| name == "data.npy").unwrap().clone();
+    (other.0, other.1[128]) = ("dat2.npy".into(), 77);
+    twice.push(other);
+    let mut bytes = stored(&twice);
+    for at in headers(&bytes, "dat2.npy").into_iter().zip([30, 46]).map(|(header, name)| header + name) {
+        bytes[at..at + 8].copy_from_slice(b"data.npy");
+    }
+    assert_eq!(refused(&bytes), "the archive: two of its members have the same name");
+}
+
+#[test]
+fn a_wrong_checksum_names_the_member() {
+    let mut bytes = stored(&members());
+    let [local, _] = headers(&bytes, "data.npy");
+    let data = (local..bytes.len()).find(|&at| bytes[at..].starts_with(&1.5f64.to_le_bytes())).unwrap();
+    bytes[data] ^= 1;
+    let message = refused(&bytes);
+    assert!(message.starts_with("member data.npy, data: ") && message.contains("checksum"), "{message}");
+}
+
+#[test]
+fn encryption_and_unknown_compression_name_the_member() {
+    let encrypted = refused(&patched(6, 8, |flags| flags[0] |= 1));
+    assert!(encrypted.starts_with("member data.npy: ") && encrypted.contains("assword"), "{encrypted}");
+    let bzip2 = refused(&patched(8, 10, |method| method[0] = 12));
+    assert!(
+        bzip2.starts_with("member data.npy, data: ") && bzip2.contains("compression method not supported"),
+        "{bzip2}"
+    );
+}
+
+/// The size in the table is no more trusted than any other: what the array's own header says must be there.
+#[test]
+fn a_size_that_is_wrong_gives_no_wrong_tensor() {
+    for change in [-200i32, -8, -1, 1, 8, 200, 1 << 30, i32::MAX - 1000] {
+        let changed = |size: &mut [u8]| {
+            let old = i32::from_le_bytes(size[..4].try_into().unwrap());
+            size[..4].copy_from_slice(&old.wrapping_add(change).to_le_bytes());
+        };
+        for (local, central) in [(18, 20), (22, 24)] {
+            match read(&patched(local, central, changed)) {
+                Ok(x) => assert!(x.same_as(&tensor()), "{change}"),
+                Err(error) => {
+                    let text = error.to_string();
+                    let names = ["member ", "the archive", "the inflated archive"];
+                    assert!(names.iter().any(|name| text.starts_with(name)), "{change}: {text}");
+                }
+            }
+        }
+    }
+}
+
+/// An array of bytes as a member.
+fn member(name: &str, shape: &str, data: &[u8]) -> (String, Vec<u8>) {
+    let header = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}, }}\n");
+    let head = [&b"\x93NUMPY\x01\x00"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat();
+    (format!("{name}.npy"), [&head, data].concat())
+}
+
+#[test]
+fn a_bomb_that_says_to_be_small_is_refused_once_it_is_not() {
+    let count = 2 << 20;
+    let places = member("coords", &format!("(0, {count})"), &[]);
+    let data = member("data", &format!("({count},)"), &vec![0; count]);
+    let members = [member("shape", "(0,)", &[]), places, data];
+    let mut bytes = archive_with(&members, SimpleFileOptions::default());
+    let mut options = ReadOptions::default();
+    options.max_memory = Some(1 << 20);
+    let refused_at = |bytes: &[u8]| match read_from(bytes, FileFormat::Npz, &options) {
+        Err(Error::TooLarge { what: "the inflated archive", bytes, limit: 1_048_576, .. }) => bytes,
+        other => panic!("{other:?}"),
+    };
+    assert!(refused_at(&bytes) > count as u128, "it says so itself");
+    let [local, central] = headers(&bytes, "data.npy");
+    bytes[local + 22..local + 26].copy_from_slice(&[0; 4]);
+    bytes[central + 24..central + 28].copy_from_slice(&[0; 4]);
+    assert!(refused_at(&bytes) < count as u128, "it is stopped on the way");
+}
+
+#[test]
+fn wide_and_prefixed_archives_are_read() {
+    let wide = archive_with(&members(), SimpleFileOptions::default().large_file(true));
+    assert!(read(&wide).unwrap().same_as(&tensor()));
+    let prefixed = [&b"#!/bin/sh\nexit 0\n"[..], &stored(&members())].concat();
+    assert!(read(&prefixed).unwrap().same_as(&tensor()));
+}
+
+#[test]
+fn members_in_folders_are_listed() {
+    let moved: Vec<_> = members().into_iter().map(|(name, bytes)| (format!("x/{name}"), bytes)).collect();
+    let message = refused(&stored(&moved));
+    assert!(message.starts_with("member format.npy: is missing"), "{message}");
+    assert!(message.contains("the first members are [x/format.npy, x/row.npy, x/col.npy"), "{message}");
+}
+
+#[test]
+fn a_coordinate_out_of_bounds_names_its_member() {
+    let mut wrong = members();
+    let column = wrong.iter_mut().find(|(name, _)| name == "col.npy").unwrap();
+    let last = column.1.len() - 4;
+    column.1[last] = 9;
+    let expected = "member col.npy: index 9 on axis 1 is out of bounds for length 4, entry 1";
+    assert_eq!(refused(&stored(&wrong)), expected);
+}
+
+#[test]
+fn cuts_and_changes_of_a_stored_archive_are_no_panic_and_no_wrong_tensor() {
+    for compression in [CompressionMethod::Stored, CompressionMethod::Deflated] {
+        let bytes = archive_with(&members(), SimpleFileOptions::default().compression_method(compression));
+        for end in 0..bytes.len() {
+            assert!(read(&bytes[..end]).is_err(), "cut at {end}");
+        }
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 0x11;
+            if let Ok(x) = read(&changed) {
+                assert!(x.same_as(&tensor()), "byte {at}, {compression}");
+            }
+        }
+    }
+}

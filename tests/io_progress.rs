@@ -1,0 +1,71 @@
+//! How far reading and writing have come is told in bytes of the file.
+
+#![cfg(feature = "io")]
+
+use lacuna::io::{AnyTensor, FileFormat, Progress, ReadOptions, WriteOptions, read, read_from, write, write_to};
+use lacuna::{CooTensor, Triplets};
+use std::sync::{Arc, Mutex};
+
+/// A hook, and what it was told.
+fn hook() -> (Option<Progress>, Arc<Mutex<Vec<u64>>>) {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&told);
+    (Some(Progress::new(move |bytes| seen.lock().unwrap().push(bytes))), told)
+}
+
+/// A matrix whose files have several blocks.
+fn matrix() -> AnyTensor {
+    let mut triplets = Triplets::<f64, u64>::new_with_index([300, 1000]).unwrap();
+    for entry in 0..30_000 {
+        triplets.push(&[entry / 100, entry % 100 * 7], (entry as f64).sqrt()).unwrap();
+    }
+    let x: CooTensor<f64, u64> = triplets.coalesce(Default::default()).unwrap();
+    x.into()
+}
+
+#[test]
+fn every_byte_of_a_file_is_told_when_read_and_when_written() {
+    let folder = std::env::temp_dir().join(format!("lacuna-progress-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    for name in ["x.mtx", "x.mtx.gz", "x.npy", "x.npy.gz", "x.npz"] {
+        let path = folder.join(name);
+        let (progress, told) = hook();
+        let mut options = WriteOptions::default();
+        options.progress = progress;
+        write(&path, &matrix(), &options).unwrap();
+        let length = std::fs::metadata(&path).unwrap().len();
+        let told = told.lock().unwrap().clone();
+        assert!(told.len() > 1 && told.is_sorted() && told.last() == Some(&length), "{name}: {told:?} of {length}");
+
+        let (progress, told) = hook();
+        let mut options = ReadOptions::default();
+        options.progress = progress;
+        assert!(read(&path, &options).unwrap().same_as(&matrix()), "{name}");
+        let told = told.lock().unwrap().clone();
+        assert!(told.len() > 1 && told.is_sorted(), "{name}: {told:?}");
+        let last = *told.last().unwrap();
+        match name {
+            // The table and some headers are read twice.
+            "x.npz" => assert!(last >= length && last < length + (1 << 20), "{last} of {length}"),
+            _ => assert_eq!(last, length, "{name}"),
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn streams_are_told_too() {
+    for format in FileFormat::ALL {
+        let (progress, told) = hook();
+        let mut options = WriteOptions::default();
+        options.progress = progress;
+        let mut bytes = Vec::new();
+        write_to(&mut bytes, format, &matrix(), &options).unwrap();
+        assert_eq!(told.lock().unwrap().last(), Some(&(bytes.len() as u64)));
+        let (progress, told) = hook();
+        let mut options = ReadOptions::default();
+        options.progress = progress;
+        read_from(&bytes[..], format, &options).unwrap();
+        assert_eq!(told.lock().unwrap().last(), Some(&(bytes.len() as u64)), "{format}");
+    }
+}
