@@ -135,9 +135,10 @@ impl Taken<'_> {
     }
 }
 
-/// Reads a line into `buffer`, behind what is there, but not more than the longest.
+/// Reads the rest of the last line in `buffer`, but not more than the longest.
 fn read_line(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> Result<()> {
-    reader.take(LONGEST_LINE).read_until(b'\n', buffer)?;
+    let before = last_line(buffer).len() as u64;
+    reader.take(LONGEST_LINE.saturating_sub(before)).read_until(b'\n', buffer)?;
     Ok(())
 }
 
@@ -145,16 +146,21 @@ fn read_line(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> Result<()> {
 fn next_block(reader: &mut impl BufRead, mut block: Vec<u8>) -> Result<Option<Vec<u8>>> {
     block.reserve(BLOCK as usize + (1 << 10));
     reader.take(BLOCK).read_to_end(&mut block)?;
-    if block.last().is_some_and(|&byte| byte != b'\n') {
+    if !last_line(&block).is_empty() {
         read_line(reader, &mut block)?;
     }
     Ok((!block.is_empty()).then_some(block))
 }
 
+/// What stands behind the last end of a line.
+fn last_line(text: &[u8]) -> &[u8] {
+    text.rsplit(|&byte| byte == b'\n').next().unwrap_or(text)
+}
+
 /// Whether the last line is as long as none may be.
 fn ends_in_too_long_a_line(text: &[u8]) -> bool {
     let is_long = |line: &[u8]| line.len() as u64 >= LONGEST_LINE;
-    is_long(text) && text.rsplit(|&byte| byte == b'\n').next().is_some_and(is_long)
+    is_long(text) && is_long(last_line(text))
 }
 
 /// Whole lines of a file, to be parsed.
@@ -197,11 +203,15 @@ struct Parsed<C> {
 
 impl<C> Parsed<C> {
     fn of(text: Vec<u8>, comment: u8, parse: impl Fn(&mut Block<'_>) -> C) -> Self {
-        let mut block = Block { text: &text, comment, lines: 0, refused: None };
+        let too_long = ends_in_too_long_a_line(&text);
+        let whole = text.len() - if too_long { last_line(&text).len() } else { 0 };
+        let mut block = Block { text: &text[..whole], comment, lines: 0, refused: None };
         let chunk = parse(&mut block);
-        let Block { lines, refused, .. } = block;
-        let too_long = || ends_in_too_long_a_line(&text).then(|| TOO_LONG.to_string());
-        let refused = refused.or_else(too_long);
+        let Block { mut lines, mut refused, .. } = block;
+        if too_long && refused.is_none() {
+            lines += 1;
+            refused = Some(TOO_LONG.into());
+        }
         Parsed { text, chunk, lines, refused }
     }
 }

@@ -9,7 +9,7 @@ use crate::io::MOST_AXES;
 use crate::io::element::FileElement;
 use crate::io::entries::{Entries, TextTensor};
 use crate::io::fields::{Fields, LineResult, Scan};
-use crate::io::lines::Lines;
+use crate::io::lines::{Lines, at_line};
 use crate::io::options::ReadOptions;
 use crate::io::print::write_entries;
 use crate::pattern::{CooPattern, Pattern};
@@ -75,12 +75,15 @@ impl Header {
             if is_named || (words == 1 && shape.is_none()) {
                 return Self::of_dialect(lines, is_named, shape);
             }
+            let header = Self::of_entry(shape, words).map_err(|why| lines.error(why));
             lines.unread();
-            return Self::of_entry(shape, words).map_err(|why| lines.error(why));
+            return header;
         }
         match shape {
             Some(shape) => Ok(Header { rank: shape.rank(), shape: Some(shape), ..Header::default() }),
-            None => Err(lines.error("there is no entry, so nothing tells the shape; name it with --shape")),
+            None => {
+                Err(at_line(lines.line() + 1, "there is no entry, so nothing tells the shape; name it with --shape"))
+            }
         }
     }
 

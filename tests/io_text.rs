@@ -1,0 +1,213 @@
+//! Text that is longer than a block: what several threads parse and print is what one would.
+
+#![cfg(feature = "io")]
+
+use lacuna::io::{FileFormat, ReadOptions, WriteOptions, read_coo, read_csr, read_from, write, write_to};
+use lacuna::{CooTensor, CsrTensor, Duplicates, Error, Triplets};
+use std::fmt::Write as _;
+
+/// Numbers without a pattern, the same in every run.
+fn numbers(mut state: u64) -> impl FnMut() -> u64 {
+    move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 24
+    }
+}
+
+/// A million bytes and more: lines of all lengths, with comments, blanks and blank lines among them.
+struct Text {
+    text: String,
+    /// What the lines say, in their order.
+    entries: Vec<(usize, usize, f64)>,
+    /// The number of the line of each entry.
+    lines: Vec<usize>,
+}
+
+const SIDE: usize = 100_000;
+
+fn text(count: usize, sorted: bool) -> Text {
+    let mut next = numbers(count as u64 + 3);
+    let mut places: Vec<u64> = (0..count).map(|_| next() % (SIDE * SIDE) as u64).collect();
+    if sorted {
+        places.sort_unstable();
+        places.dedup();
+    }
+    let mut text = format!("%%MatrixMarket matrix coordinate real general\n{SIDE} {SIDE} {}\n", places.len());
+    let (mut entries, mut lines, mut line) = (Vec::new(), Vec::new(), 2);
+    for place in places {
+        for _ in 0..[0, 0, 0, 0, 0, 0, 0, 1, 2][next() as usize % 9] {
+            text.push_str(["\n", "% a comment\n", " \t\r\n", "%\n", "  % 1 1 1\n"][next() as usize % 5]);
+            line += 1;
+        }
+        line += 1;
+        let (row, column) = (place as usize / SIDE, place as usize % SIDE);
+        let value = match next() % 8 {
+            0 => f64::from_bits(next() << 20 ^ next()),
+            1 => -(next() as f64),
+            _ => next() as f64 / 1e5,
+        };
+        let value = if value.is_nan() { f64::NAN } else { value };
+        let gap = [" ", "\t", "   "][next() as usize % 3];
+        let end = ["\n", "\r\n", " \n"][next() as usize % 3];
+        write!(text, "{}{gap}{} {value}{end}", row + 1, column + 1).unwrap();
+        entries.push((row, column, value));
+        lines.push(line);
+    }
+    Text { text, entries, lines }
+}
+
+fn expected(text: &Text) -> CooTensor<f64, u64> {
+    let mut triplets = Triplets::new_with_index([SIDE, SIDE]).unwrap();
+    for &(row, column, value) in &text.entries {
+        triplets.push(&[row, column], value).unwrap();
+    }
+    triplets.coalesce(Duplicates::Sum).unwrap()
+}
+
+fn read(text: &str) -> lacuna::Result<CooTensor<f64, u64>> {
+    read_from(text.as_bytes(), FileFormat::MatrixMarket, &ReadOptions::default())?.into_coo()
+}
+
+#[test]
+fn text_of_many_blocks_is_read_as_a_whole() {
+    for sorted in [true, false] {
+        let text = text(40_000, sorted);
+        assert!(text.text.len() > 4 << 18, "{} bytes are too few blocks", text.text.len());
+        assert!(read(&text.text).unwrap().same_as(&expected(&text)), "sorted: {sorted}");
+        assert!(read(text.text.trim_end()).unwrap().same_as(&expected(&text)), "without the last end of line");
+    }
+}
+
+#[test]
+fn an_error_in_any_block_names_its_line() {
+    let text = text(40_000, true);
+    let lines: Vec<&str> = text.text.split_inclusive('\n').collect();
+    for entry in [0, 9_000, 23_456, text.entries.len() - 1] {
+        let line = text.lines[entry];
+        let broken = |what: &str| [&lines[..line - 1].concat(), what, &lines[line..].concat()].concat();
+        for (what, message) in [
+            ("1 1 x\n", "`x` is not a float64"),
+            ("1 1 1 1\n", "`1` is one word too many"),
+            ("1 100001 1\n", "column 100001 is out of bounds for 1..=100000"),
+            ("1\n", "the line ends before column"),
+        ] {
+            assert_eq!(read(&broken(what)).unwrap_err().to_string(), format!("line {line}: {message}"));
+        }
+        // Of two errors the first is told, and one entry too many is one wherever it stands.
+        let twice = broken("1 1 x\n").replace(lines[2], "1 1 y\n");
+        assert!(entry == 0 || read(&twice).unwrap_err().to_string().contains("`y`"), "{entry}");
+        let extra = read(&broken(&format!("{}1 1 1\n", lines[line - 1]))).unwrap_err().to_string();
+        let last = text.lines[text.lines.len() - 1];
+        assert_eq!(extra, format!("line {}: one entry too many: {} are declared", last + 1, text.entries.len()));
+        let missing = read(&broken("%\n")).unwrap_err().to_string();
+        assert!(missing.ends_with(&format!("the file ends after {}", text.entries.len() - 1)), "{missing}");
+    }
+}
+
+#[test]
+fn a_reader_that_fails_after_a_wrong_line_is_told_after_it() {
+    struct Fails<'a>(&'a [u8]);
+    impl std::io::Read for Fails<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            match self.0.len() {
+                0 => Err(std::io::ErrorKind::ConnectionReset.into()),
+                _ => self.0.read(buffer),
+            }
+        }
+    }
+    let text = text(40_000, true).text;
+    let read = |text: &str| read_from(Fails(text.as_bytes()), FileFormat::MatrixMarket, &ReadOptions::default());
+    assert!(matches!(read(&text), Err(Error::Io { kind: std::io::ErrorKind::ConnectionReset, .. })));
+    let wrong = text.replacen("\n% a comment\n", "\nnoise\n", 1);
+    assert!(matches!(read(&wrong), Err(Error::Format { .. })));
+}
+
+#[test]
+fn a_line_longer_than_a_megabyte_is_refused() {
+    let head = "%%MatrixMarket matrix coordinate real general\n";
+    let long = "7".repeat((1 << 20) + 1);
+    for (text, line) in [
+        (format!("%%MatrixMarket{long}"), 1),
+        (format!("{head}%{long}\n1 1 0\n"), 2),
+        (format!("{head}1 1 1\n%{long}\n1 1 1\n"), 3),
+        (format!("{head}1 1 1\n1 1 {long}\n"), 3),
+        (format!("{head}1 1 1\n1 1 {long}"), 3),
+    ] {
+        let message = read(&text).unwrap_err().to_string();
+        assert_eq!(message, format!("line {line}: the line is longer than 1048576 bytes"));
+    }
+    let comment = format!("%{}\n", &long[..1_000_000]);
+    assert_eq!(read(&format!("{head}{comment}1 1 1\n{comment}1 1 2.5\n{comment}")).unwrap().values(), [2.5]);
+}
+
+#[test]
+fn what_many_threads_print_is_one_text_in_order() {
+    let text = text(40_000, true);
+    let x = expected(&text);
+    let rows = |value: f64| if value.is_nan() { "nan".into() } else { format!("{value:?}") };
+    for format in [FileFormat::MatrixMarket, FileFormat::Tns] {
+        let mut printed = Vec::new();
+        write_to(&mut printed, format, &x, &WriteOptions::default()).unwrap();
+        let printed = String::from_utf8(printed).unwrap();
+        let header = printed.lines().count() - x.nnz();
+        for (line, (row, column, value)) in printed.lines().skip(header).zip(&text.entries) {
+            let mut words = line.split(' ');
+            assert_eq!((words.next(), words.next()), (Some(&*(row + 1).to_string()), Some(&*(column + 1).to_string())));
+            let word = words.next().unwrap();
+            assert_eq!(rows(word.parse().unwrap()), rows(*value), "{line}");
+        }
+        let mut compressed = Vec::new();
+        write_to(&mut compressed, format, &x.to_csr().unwrap(), &WriteOptions::default()).unwrap();
+        assert!(compressed == printed.as_bytes(), "CSR prints what COO prints");
+        let mut options = ReadOptions::default();
+        options.shape = Some([SIDE, SIDE].into());
+        let back = read_from(printed.as_bytes(), format, &options).unwrap().into_coo::<f64, u64>().unwrap();
+        assert!(back.same_as(&x));
+    }
+}
+
+#[test]
+fn types_known_at_compile_time_are_read_and_written() {
+    let folder = std::env::temp_dir().join(format!("lacuna-typed-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let x = CooTensor::new([3, 4], vec![vec![0, 2], vec![3, 1]], vec![7i16, -2], 0).unwrap();
+    let options = ReadOptions::default();
+    for name in ["x.mtx", "x.tns", "x.npy", "x.npz", "x.mtx.gz"] {
+        let path = folder.join(name);
+        write(&path, &x, &WriteOptions::default()).unwrap();
+        let mut options = options.clone();
+        options.shape = Some([3, 4].into());
+        let back: CooTensor<i16> = read_coo(&path, &options).unwrap();
+        assert_eq!(back, x, "{name}");
+        write(&path, &x.to_csr().unwrap(), &WriteOptions::default()).unwrap();
+        let back: CsrTensor<i16, usize> = read_csr(&path, &options).unwrap();
+        assert_eq!(back.to_coo().with_index().unwrap(), x, "{name}");
+        let wide: CooTensor<num_complex::Complex<f32>, u64> = read_coo(&path, &options).unwrap();
+        assert_eq!(wide.cast::<i16>().unwrap().with_index().unwrap(), x, "{name}");
+        let refused: Result<CooTensor<u8>, Error> = read_coo(&path, &options);
+        assert!(matches!(refused, Err(Error::Cast { .. } | Error::Format { .. })), "{name}: {refused:?}");
+        options.shape = Some([4, 3].into());
+        let refused: Result<CooTensor<i16>, Error> = read_coo(&path, &options);
+        assert!(refused.is_err(), "{name}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_typed_tensor_has_the_fill_and_the_shape_asked_for() {
+    let path = std::env::temp_dir().join(format!("lacuna-typed-{}.mtx", std::process::id()));
+    std::fs::write(&path, "%%MatrixMarket matrix coordinate integer symmetric\n5000000000 5000000000 1\n2 1 3\n")
+        .unwrap();
+    let mut options = ReadOptions::default();
+    options.fill = Some("0.5".into());
+    let x: CooTensor<f32, u64> = read_coo(&path, &options).unwrap();
+    assert_eq!((x.fill(), x.entries()), (0.5, vec![(vec![0, 1], 3.0), (vec![1, 0], 3.0)]));
+    let narrow: Result<CooTensor<f32>, Error> = read_coo(&path, &options);
+    assert!(matches!(narrow, Err(Error::AxisTooLong { axis: 0, .. })));
+    let vast: Result<CsrTensor<f32, u64>, Error> = read_csr(&path, &options);
+    assert!(matches!(vast, Err(Error::TooLarge { .. })));
+    options.fill = Some("half".into());
+    let refused: Result<CooTensor<f32, u64>, Error> = read_coo(&path, &options);
+    assert!(matches!(refused, Err(Error::Format { .. })));
+    std::fs::remove_file(&path).unwrap();
+}
