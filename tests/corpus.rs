@@ -8,6 +8,9 @@ mod files;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use lacuna::Error;
+use lacuna::io::{FileFormat, ReadOptions, read_from};
+
 fn corpus(target: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(target);
     let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -33,4 +36,25 @@ fn every_input_of_the_corpus_passes_the_checks_of_its_target() {
 fn a_tns_file_without_entries_keeps_a_shape_of_zeros() {
     files::run_target("read_tns", b"1\n0\n");
     files::run_target("read_tns", b"# shape: 0 0\n");
+}
+
+/// Found by read_tns: another shape, from a comment or the caller, took the place of the header's, and its rank too.
+#[test]
+fn the_header_of_a_tns_dialect_is_not_overruled() {
+    files::run_target("read_tns", b"# shape: \nsptensor\n3\n5 3 4\n0\n1 1 1 2\n1 1 1 3\n");
+    files::run_target("read_tns", b"# shape: 5\n2\n5 4\n1 1 2\n1 3 2\n");
+    let read = |header: &str, shape: &[usize]| {
+        let mut options = ReadOptions::default();
+        options.shape = Some(shape.into());
+        read_from(format!("{header}1 1 2.5\n2 1 3.5\n").as_bytes(), FileFormat::Tns, &options)
+    };
+    for header in ["sptensor\n2\n5 4\n2\n", "2\n5 4\n"] {
+        assert_eq!(read(header, &[5, 4]).unwrap().nnz(), 2);
+        for shape in [&[5, 5][..], &[5, 4, 1]] {
+            assert!(matches!(read(header, shape), Err(Error::ShapeMismatch { .. })), "{header} {shape:?}");
+        }
+        for shape in [&[][..], &[5]] {
+            read(header, shape).unwrap_err();
+        }
+    }
 }
