@@ -13,7 +13,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use lacuna::io::{AnyFormat, AnyTensor, FileFormat, ReadOptions, WriteOptions, read, write_to};
+use lacuna::io::{FileFormat, ReadOptions, WriteOptions, read_coo, write_to};
 use lacuna::{CooPattern, CooTensor, Tensor};
 use memory::peak_of;
 
@@ -67,10 +67,11 @@ impl DataSet {
     }
 
     /// The matrix or tensor of sorted `coords` and `values`.
-    fn coo(&self) -> Result<CooTensor<f64, u64>> {
+    fn coo(&self) -> Result<CooTensor<f64>> {
         let values = self.array("values", "<f8", f64::from_le_bytes)?;
-        let coords = self.array("coords", "<i8", u64::from_le_bytes)?;
-        let axes = coords.chunks_exact(values.len().max(1)).map(<[u64]>::to_vec).collect();
+        let coords = self.array("coords", "<i8", i64::from_le_bytes)?;
+        let coords = coords.into_iter().map(u32::try_from).collect::<std::result::Result<Vec<u32>, _>>()?;
+        let axes = coords.chunks_exact(values.len().max(1)).map(<[u32]>::to_vec).collect();
         Ok(Tensor::from_parts(CooPattern::new(self.shape()?, values.len(), axes)?, values, 0.0)?)
     }
 }
@@ -80,17 +81,13 @@ fn sum(numbers: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// The sums of rows, columns and values.
-fn matrix_sums(x: AnyTensor) -> Result<Vec<f64>> {
-    let AnyTensor::Float64(AnyFormat::Coo(x)) = x else {
-        return Err(format!("a {} {} matrix of shape {} was read", x.format(), x.dtype(), x.shape()).into());
-    };
-    let axis = |axis| sum(x.coords(axis).iter().map(|&coord| coord as f64));
+fn matrix_sums(x: CooTensor<f64>) -> Result<Vec<f64>> {
+    let axis = |axis| sum(x.coords(axis).iter().map(|&coord| f64::from(coord)));
     Ok(vec![axis(0), axis(1), sum(x.values().iter().copied())])
 }
 
-/// A matrix file as `f64`, coordinate format.
-fn read_matrix(path: &Path) -> Result<AnyTensor> {
-    Ok(read(path, &ReadOptions::default())?)
+fn read_matrix(path: &Path) -> Result<CooTensor<f64>> {
+    Ok(read_coo(path, &ReadOptions::default())?)
 }
 
 fn mtx_read(data: &Path) -> Result<Figures> {
@@ -117,7 +114,7 @@ impl Drop for Scratch {
 
 /// Writes over the same file again and again, as the others do; what is checked is the file read back.
 fn mtx_write(data: &Path) -> Result<Figures> {
-    let tensor = AnyTensor::from(DataSet(data.join("mtx")).coo()?);
+    let tensor = DataSet(data.join("mtx")).coo()?;
     let scratch = Scratch::new();
     let run = || {
         let file = File::create(&scratch.0)?;
