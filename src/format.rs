@@ -63,7 +63,7 @@ fn headline<P: Pattern>(pattern: &P, kind: &str) -> String {
 }
 
 /// The number of positions, and the share of them that is stored; never `100 %` if one is missing.
-fn extent(nnz: usize, size: u128) -> String {
+pub(crate) fn extent(nnz: usize, size: u128) -> String {
     let percent = 100.0 * nnz as f64 / size as f64;
     match size {
         u128::MAX => "more than 10^38".into(),

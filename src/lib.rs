@@ -67,7 +67,8 @@
 //!
 //! # Features
 //!
-//! `rayon` and `sprs` are on by default; `half`, `serde`, `io` (files) and `cli` (the program `lacuna`) are not.
+//! `rayon` and `sprs` are on by default; `half`, `serde`, `io` (files), `spy` (pictures) and `cli` (the program
+//! `lacuna`) are not.
 
 mod axes;
 mod convert;
@@ -85,6 +86,8 @@ mod ops;
 mod parallel;
 mod pattern;
 mod shape;
+#[cfg(feature = "spy")]
+pub mod spy;
 mod tensor;
 mod triplets;
 

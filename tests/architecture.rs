@@ -17,7 +17,7 @@ const FLOORS: &[&[&str]] = &[
     &["format"],
     &["convert"],
     &["ops"],
-    &["io"],
+    &["io", "spy"],
 ];
 
 /// What a kernel may know: no tensor, no pattern, no shape, no error.
@@ -35,6 +35,9 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("indicatif", &["bin"]),
     ("flate2", &["io"]),
     ("zip", &["io"]),
+    ("png", &["spy"]),
+    ("noto_sans_mono_bitmap", &["spy"]),
+    ("console", &["bin"]),
 ];
 
 fn source_files(folder: &Path, found: &mut Vec<PathBuf>) {

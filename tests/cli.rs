@@ -603,3 +603,106 @@ fn names_of_formats_are_read_in_either_case_and_listed_where_they_are_wrong() {
     assert!(failure(2, &["info", &data("karate.mtx"), "--dtype", "float63"]).contains("float64"));
     assert!(failure(2, &["info", &data("karate.mtx"), "--format", "csc"]).contains("csr"));
 }
+
+// Pictures.
+
+#[test]
+fn spy_in_the_terminal() {
+    let text = stdout(&lacuna(&["spy", &data("karate.mtx")]));
+    assert!(text.starts_with("axis 0 ↓  axis 1 →\n"), "{text}");
+    assert!(text.ends_with("karate.mtx: [34, 34], 156 stored of 1156 (13.5 %)\n"), "{text}");
+    let width = |text: &str| text.lines().map(|line| line.chars().count()).max();
+    assert!((50..=80).contains(&width(&text).unwrap()), "{text}");
+    let narrow = stdout(&lacuna(&["spy", &data("karate.mtx"), "--columns", "30", "--format", "csr"]));
+    assert!(width(narrow.rsplit_once("karate.mtx").unwrap().0) <= Some(30), "{narrow}");
+    let piped = lacuna_with(&["spy", "-"], SMALL.as_bytes());
+    assert!(stdout(&piped).ends_with("stdin: [2, 3], 4 stored of 6 (66.7 %)\n"));
+    assert_eq!(json_of(&["spy", &data("karate.mtx")])["nnz"], 156);
+    assert!(failure(1, &["spy", "none.mtx"]).starts_with("lacuna: none.mtx: "));
+}
+
+#[test]
+fn spy_in_a_file() {
+    let folder = Folder::new("spy");
+    let (png, svg) = (folder.path("titanic.PNG"), folder.path("titanic.svg"));
+    let told = stdout(&lacuna(&["spy", &data("titanic.npz"), "-o", &png]));
+    assert!(told.starts_with("shape    [4, 2, 2, 2]\n"), "{told}");
+    assert_eq!(json_of(&["spy", &data("titanic.npz"), "-o", &svg])["nnz"], 24);
+    assert!(std::fs::read(&png).unwrap().starts_with(b"\x89PNG\r\n"));
+    let drawn = std::fs::read_to_string(&svg).unwrap();
+    assert!(drawn.contains(">titanic.npz</text>") && drawn.contains(">axis 3</text>"), "{drawn}");
+    let streamed = lacuna(&["spy", &data("titanic.npz"), "-o", "-", "--to", "svg", "--json"]);
+    assert_eq!(stdout(&streamed), drawn);
+    assert!(stderr(&streamed).starts_with('{'));
+    let named = folder.path("picture");
+    assert_eq!(lacuna(&["spy", &data("titanic.npz"), "-o", &named, "--to", "png"]).status.code(), Some(0));
+    assert_eq!(std::fs::read(&named).unwrap(), std::fs::read(&png).unwrap());
+    failure(1, &["spy", "none.mtx", "-o", &svg]);
+    assert_eq!(std::fs::read_to_string(&svg).unwrap(), drawn, "an error leaves the picture as it was");
+    assert_eq!(folder.names(), ["picture", "titanic.PNG", "titanic.svg"]);
+}
+
+#[test]
+fn spy_of_no_known_kind_is_wrong_usage() {
+    let gif = failure(2, &["spy", "none.mtx", "-o", "x.gif"]);
+    assert!(gif.contains("the extension of x.gif names no picture (.png, .svg); name it with --to"), "{gif}");
+    assert!(failure(2, &["spy", "none.mtx", "-o", "-"]).contains("--to png or --to svg"));
+    assert!(failure(2, &["spy", "none.mtx", "--to", "png"]).contains("-o FILE"));
+    assert!(failure(2, &["spy", "none.mtx", "-o", "x", "--to", "npz"]).contains("npz"));
+}
+
+#[test]
+fn info_tells_ranges_rows_and_units() {
+    let text = stdout(&lacuna(&["info", &data("mauna_loa_co2.mtx")]));
+    for line in
+        ["range    313.0 to 373.9", "rows     44, none empty; the fullest holds 53", "memory   53.5 KiB (54816 bytes)"]
+    {
+        assert!(text.lines().any(|found| found == line), "{text}");
+    }
+    let titanic = stdout(&lacuna(&["info", &data("titanic.npz")]));
+    assert!(titanic.contains("lanes    16 along axis 3, 2 empty; the fullest holds 2\n"), "{titanic}");
+    assert!(!titanic.contains("NaN"), "no integer is one: {titanic}");
+    let folder = Folder::new("details");
+    let keys = |name: &str, text: &str| {
+        let info = json_of(&["info", &folder.file(name, text)]);
+        ["min", "max", "empty_lanes", "longest_lane"].map(|key| info[key].clone())
+    };
+    assert_eq!(keys("x.mtx", SMALL), [json!(0.0), json!(0.1), json!(0), json!(2)]);
+    let banner = "%%MatrixMarket matrix coordinate";
+    let unsigned = format!("{banner} unsigned-integer general\n3 2 2\n1 1 18446744073709551615\n3 1 2\n");
+    assert_eq!(keys("u.mtx", &unsigned), [json!(2), json!(u64::MAX), json!(1), json!(1)]);
+    let complex = format!("{banner} complex general\n2 2 1\n1 1 1 1\n");
+    assert_eq!(keys("c.mtx", &complex), [json!(null), json!(null), json!(1), json!(1)]);
+    let nothing = format!("{banner} real general\n2 0 0\n");
+    assert_eq!(keys("n.mtx", &nothing), [json!(null), json!(null), json!(2), json!(0)]);
+    let vast = format!("{banner} real general\n9000000000000000000 3 1\n9 1 nan\n");
+    assert_eq!(keys("v.mtx", &vast)[2], json!(8999999999999999999u64));
+}
+
+/// The document shows what the program prints: each line behind a `$`, and all below it.
+#[cfg(unix)]
+#[test]
+fn the_document_shows_what_is_printed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = Folder::new("document");
+    std::os::unix::fs::symlink(root.join("tests"), folder.0.join("tests")).unwrap();
+    let programs = Path::new(env!("CARGO_BIN_EXE_lacuna")).parent().unwrap().display().to_string();
+    let path = format!("{programs}:{}", std::env::var("PATH").unwrap());
+    let document = std::fs::read_to_string(root.join("docs/cli.md")).unwrap();
+    let mut shown = 0;
+    for block in document.split("```console\n").skip(1) {
+        let block = block.split("```").next().unwrap();
+        for example in format!("\n{block}").split("\n$ ").skip(1) {
+            let (command, expected) = example.split_once('\n').unwrap_or((example, ""));
+            if !command.starts_with("lacuna ") {
+                continue;
+            }
+            let mut shell = Command::new("sh");
+            let run = shell.args(["-c", &format!("{{ {command}; }} 2>&1")]).env("PATH", &path).current_dir(&folder.0);
+            let printed = stdout(&run.output().unwrap());
+            assert_eq!(printed.trim_end(), expected.trim_end(), "{command}");
+            shown += 1;
+        }
+    }
+    assert!(shown > 20, "{shown} examples were found");
+}

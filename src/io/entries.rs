@@ -19,6 +19,9 @@ use crate::shape::Shape;
 use crate::tensor::Tensor;
 use crate::triplets::{Duplicates, Triplets};
 
+/// The bytes that entries may take before their text was read.
+const ROOM: u64 = 16 << 20;
+
 /// Entries in the order of the file; the arrays grow with the lines, whatever a header declares.
 pub(crate) struct Entries<T, I> {
     pub(crate) coords: Vec<Vec<I>>,
@@ -87,6 +90,21 @@ impl<T: Element, I: Index> Entries<T, I> {
     /// Gives up the order of the entries.
     pub(crate) fn unordered(&mut self) {
         self.increasing = false;
+    }
+
+    /// Makes room for `additional` entries more, and at once for all that are `declared` as far as `bytes` of text
+    /// that were read allow it: arrays that grow step by step are copied each time.
+    pub(crate) fn make_room(&mut self, additional: usize, declared: usize, bytes: u64) {
+        let needed = self.values.len() + additional;
+        if needed <= self.values.capacity() {
+            return;
+        }
+        let entry = (self.coords.len() * size_of::<I>() + size_of::<T>()) as u64;
+        let allowed = usize::try_from(ROOM.saturating_add(bytes.saturating_mul(8)) / entry).unwrap_or(usize::MAX);
+        match declared.min(allowed) {
+            capacity if capacity >= needed => self.reserve_exact(capacity - self.values.len()),
+            _ => {}
+        }
     }
 
     /// Puts the entries of the next block behind these.

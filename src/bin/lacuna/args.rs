@@ -1,6 +1,6 @@
 //! The arguments of every verb.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
@@ -58,6 +58,10 @@ pub(crate) enum Verb {
     /// Which elements have no imaginary part
     #[command(after_help = "Example: lacuna isreal tests/data/pauli_sum.mtx")]
     Isreal(ElementwiseArgs),
+    /// A picture of where the entries are
+    #[command(after_help = "Example: lacuna spy tests/data/karate.mtx\n         \
+                      lacuna spy tests/data/karate.mtx -o karate.png")]
+    Spy(SpyArgs),
     /// The gradient of the input, from that of the output
     #[command(subcommand, after_help = "Example: lacuna backward any --help")]
     Backward(BackwardVerb),
@@ -179,6 +183,38 @@ pub(crate) struct ElementwiseArgs {
     pub(crate) input: Input,
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SpyArgs {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Write the picture to a file, .png or .svg; `-` for stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// The kind of picture written, where the extension does not tell
+    #[arg(long, value_enum, value_name = "png|svg", hide_possible_values = true)]
+    pub(crate) to: Option<Picture>,
+    /// The width of the picture in the terminal, in characters [default: the terminal's, else 80]
+    #[arg(long, value_name = "N")]
+    pub(crate) columns: Option<usize>,
+    /// Print the summary of the tensor as a JSON object, in place of the picture
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The kinds of picture that are written to files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Picture {
+    Png,
+    Svg,
+}
+
+impl Picture {
+    /// The kind that the extension of a path names.
+    pub(crate) fn from_path(path: &Path) -> Option<Self> {
+        Picture::from_str(path.extension()?.to_str()?, true).ok()
+    }
 }
 
 /// The axes of a reduction.

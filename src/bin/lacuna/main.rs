@@ -1,6 +1,7 @@
 //! The command line `lacuna`: each verb reads a tensor file, works on the sparse form, and tells or writes the result.
 
 mod args;
+mod details;
 mod erase;
 mod failure;
 mod input;
@@ -8,6 +9,7 @@ mod manual;
 mod output;
 mod progress;
 mod sets;
+mod spy;
 mod summary;
 mod usage;
 mod verbs;

@@ -36,18 +36,23 @@ pub(crate) fn write(
     options.progress = bar.hook();
     let written = match telling.to {
         None => io::write(path, tensor, &options),
-        Some(to) if is_stream(path) => write_stdout(to, tensor, &options),
+        Some(to) if is_stream(path) => to_bytes(to, tensor, &options).and_then(|bytes| write_stdout(&bytes)),
         Some(to) => io::save(path, |file| io::write_to(file, to, tensor, &options)),
     };
     written.map_err(|error| Failure::of_target(path, error))
 }
 
-/// Writes to stdout what has been written in memory without an error: nothing partial comes out.
-fn write_stdout(to: FileFormat, tensor: &AnyTensor, options: &WriteOptions) -> lacuna::Result<()> {
+/// The file in memory: what is written to stdout has been formed without an error, so nothing partial comes out.
+fn to_bytes(to: FileFormat, tensor: &AnyTensor, options: &WriteOptions) -> lacuna::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     io::write_to(&mut bytes, to, tensor, options)?;
+    Ok(bytes)
+}
+
+/// Writes bytes to stdout.
+pub(crate) fn write_stdout(bytes: &[u8]) -> lacuna::Result<()> {
     let mut stdout = stdout().lock();
-    stdout.write_all(&bytes)?;
+    stdout.write_all(bytes)?;
     Ok(stdout.flush()?)
 }
 

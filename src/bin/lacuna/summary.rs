@@ -1,7 +1,9 @@
 //! What is told of a tensor: as text, or as a JSON object.
 
 use lacuna::io::{AnyTensor, FileElement};
-use lacuna::{DType, Element, Pattern, Tensor, dispatch};
+use lacuna::{DType, Pattern, Tensor, dispatch};
+
+use crate::details::Details;
 
 /// The most entries that the JSON object lists.
 const MOST_VALUES: usize = 1000;
@@ -13,13 +15,6 @@ const SHOWN: usize = 10;
 pub(crate) struct Summary<'a> {
     tensor: &'a AnyTensor,
     detailed: bool,
-}
-
-/// What `info` counts among the stored values.
-struct Counts {
-    zeros: usize,
-    nans: usize,
-    infinities: usize,
 }
 
 impl<'a> Summary<'a> {
@@ -34,10 +29,7 @@ impl<'a> Summary<'a> {
         text += &format!("stored   {} of {}\n", x.nnz(), positions(x));
         text += &format!("fill     {}\n", dispatch!(x, x => printed(x.fill())));
         if self.detailed {
-            let counts = dispatch!(x, x => count(x));
-            text += &format!("density  {}\n", share(x.density()));
-            text += &format!("zeros    {} stored\nNaNs     {} stored\n", counts.zeros, counts.nans);
-            text += &format!("inf      {} stored\nmemory   {} bytes\n", counts.infinities, x.stored_bytes());
+            text += &dispatch!(x, x => Details::of(x)).text(x);
         }
         let entries = dispatch!(x, x => entries(x, SHOWN));
         if !entries.is_empty() {
@@ -60,10 +52,7 @@ impl<'a> Summary<'a> {
         let mut json =
             format!(r#"{{"format": "{format}", "shape": {shape}, "dtype": "{dtype}", "nnz": {nnz}, "fill": {fill}"#);
         if self.detailed {
-            let counts = dispatch!(x, x => count(x));
-            let (zeros, nans, infinities, bytes) = (counts.zeros, counts.nans, counts.infinities, x.stored_bytes());
-            json += &format!(r#", "density": {}, "stored_zeros": {zeros}"#, json_value(x.density()));
-            json += &format!(r#", "nans": {nans}, "infinities": {infinities}, "memory_bytes": {bytes}"#);
+            json += &dispatch!(x, x => Details::of(x)).json(x);
         }
         if nnz <= MOST_VALUES {
             json += &format!(r#", "values": [{}]"#, dispatch!(x, x => json_entries(x)));
@@ -75,7 +64,7 @@ impl<'a> Summary<'a> {
 /// The number of positions, in words.
 fn positions(x: &AnyTensor) -> String {
     match x.shape().saturating_size() {
-        u64::MAX => "more than 2^64".into(),
+        u64::MAX => format!("more than 2^64 ({})", share(x.density())),
         size if size > 0 => format!("{size} ({})", share(x.density())),
         _ => "0".into(),
     }
@@ -91,11 +80,6 @@ fn share(share: f64) -> String {
     }
 }
 
-fn count<P: Pattern, T: Element>(x: &Tensor<P, T>) -> Counts {
-    let among = |is: fn(T) -> bool| x.values().iter().filter(|&&value| is(value)).count();
-    Counts { zeros: among(|value| !value.is_truthy()), nans: among(T::isnan), infinities: among(T::isinf) }
-}
-
 /// The first entries, as coordinates and text.
 fn entries<P: Pattern, T: FileElement>(x: &Tensor<P, T>, most: usize) -> Vec<(Vec<usize>, String)> {
     let mut entries = Vec::new();
@@ -108,7 +92,7 @@ fn entries<P: Pattern, T: FileElement>(x: &Tensor<P, T>, most: usize) -> Vec<(Ve
     entries
 }
 
-fn printed<T: FileElement>(value: T) -> String {
+pub(crate) fn printed<T: FileElement>(value: T) -> String {
     let mut text = Vec::new();
     value.print(&mut text);
     String::from_utf8_lossy(&text).into_owned()
@@ -121,7 +105,7 @@ fn json_entries<P: Pattern, T: FileElement>(x: &Tensor<P, T>) -> String {
 }
 
 /// A value in JSON: NaN and infinities as strings, complex as a pair.
-fn json_value<T: FileElement>(value: T) -> String {
+pub(crate) fn json_value<T: FileElement>(value: T) -> String {
     let quoted = |word: &str| match word {
         "nan" | "inf" | "-inf" => format!("\"{word}\""),
         word => word.to_string(),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lacuna::io::FileFormat;
 
-use crate::args::{BackwardVerb, Input, Output, Verb, not_an_option};
+use crate::args::{BackwardVerb, Input, Output, Picture, SpyArgs, Verb, not_an_option};
 
 /// The options whose value may start with a minus: the parser hands them the next word, whatever it is.
 const GREEDY: [&str; 4] = ["--axis", "--values", "--indices", "--fill"];
@@ -34,6 +34,21 @@ pub(crate) fn check_files(verb: &Verb) -> Result<(), String> {
             let (path, names) = (path.display(), FileFormat::ALL.map(FileFormat::name).join(", ."));
             Err(format!("the extension of {path} names no format (.{names}); name it with --to"))
         }
+        _ => check_picture(verb),
+    }
+}
+
+/// Refuses a target of a picture that names no kind of picture.
+fn check_picture(verb: &Verb) -> Result<(), String> {
+    match verb {
+        Verb::Spy(SpyArgs { output: Some(path), to: None, .. }) if is_stream(path) => {
+            Err("stdout has no extension; name the kind of picture with --to png or --to svg".into())
+        }
+        Verb::Spy(SpyArgs { output: Some(path), to: None, .. }) if Picture::from_path(path).is_none() => {
+            let path = path.display();
+            Err(format!("the extension of {path} names no picture (.png, .svg); name it with --to"))
+        }
+        Verb::Spy(SpyArgs { output: None, to: Some(_), .. }) => Err("--to needs a file to write: -o FILE".into()),
         _ => Ok(()),
     }
 }
@@ -53,6 +68,7 @@ impl<'a> Files<'a> {
     fn of(verb: &'a Verb) -> Self {
         match verb {
             Verb::Info(args) => Files { inputs: vec![&args.input.file], output: None },
+            Verb::Spy(args) => Files { inputs: vec![&args.input.file], output: None },
             Verb::Convert(args) => {
                 Files { inputs: vec![&args.input.file], output: Some((&args.output, args.telling.to)) }
             }

@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::manual;
 use crate::output::{tell, write};
 use crate::sets::{Set, numbers, positions};
+use crate::spy::spy;
 use crate::summary::Summary;
 use crate::usage::is_stream;
 
@@ -49,6 +50,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Verb::Isnan(args) => classify!(args, isnan),
         Verb::Isfinite(args) => classify!(args, isfinite),
         Verb::Isreal(args) => classify!(args, isreal),
+        Verb::Spy(args) => spy(args),
         Verb::Backward(BackwardVerb::Any(args)) => backward_any(args),
         Verb::Backward(BackwardVerb::Take(args)) => backward_take(args),
         Verb::Backward(BackwardVerb::Nanmedian(args)) => backward_nanmedian(args),

@@ -1,0 +1,68 @@
+//! The verb `spy`: a picture in the terminal, or a file.
+
+use std::io::{Write, stdout};
+use std::path::Path;
+
+use console::Term;
+use lacuna::io::{self, AnyTensor};
+use lacuna::spy::Spy;
+use lacuna::{Result, dispatch};
+
+use crate::args::{Picture, SpyArgs};
+use crate::failure::Failure;
+use crate::output::{tell, write_stdout};
+use crate::summary::Summary;
+use crate::usage::is_stream;
+
+/// The width of the picture where stdout is no terminal.
+const COLUMNS: usize = 80;
+
+/// Draws where the entries of a file are.
+pub(crate) fn spy(args: &SpyArgs) -> std::result::Result<(), Failure> {
+    let x = args.input.read()?;
+    let title = title(&args.input.file);
+    match &args.output {
+        Some(path) => {
+            let kind = args.to.or_else(|| Picture::from_path(path)).unwrap_or(Picture::Png);
+            write(path, || image(&x, &title, kind)).map_err(|error| Failure::of_target(path, error))?;
+            tell(&Summary::new(&x, false), args.json, is_stream(path))
+        }
+        None if args.json => tell(&Summary::new(&x, false), true, false),
+        None => {
+            let text = dispatch!(&x, x => Spy::new(x.pattern()).titled(&title).braille(columns(args)));
+            let told = stdout().lock().write_all(text.as_bytes());
+            told.map_err(|error| Failure::of_target(Path::new("-"), error))
+        }
+    }
+}
+
+/// The name of the file, without its folder.
+fn title(path: &Path) -> String {
+    match path.file_name() {
+        Some(name) if !is_stream(path) => name.to_string_lossy().into_owned(),
+        _ => "stdin".into(),
+    }
+}
+
+/// The width that was asked for, or that of the terminal.
+fn columns(args: &SpyArgs) -> usize {
+    let terminal = || Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
+    args.columns.or_else(terminal).unwrap_or(COLUMNS)
+}
+
+/// The bytes of the image.
+fn image(x: &AnyTensor, title: &str, kind: Picture) -> Result<Vec<u8>> {
+    dispatch!(x, x => {
+        let picture = Spy::new(x.pattern()).titled(title);
+        match kind {
+            Picture::Png => picture.png(),
+            Picture::Svg => Ok(picture.svg().into_bytes()),
+        }
+    })
+}
+
+/// Writes the bytes to a file, all or nothing, or to stdout.
+fn write(path: &Path, bytes: impl FnOnce() -> Result<Vec<u8>>) -> Result<()> {
+    let bytes = bytes()?;
+    if is_stream(path) { write_stdout(&bytes) } else { io::save(path, |file| Ok(file.write_all(&bytes)?)) }
+}

@@ -1,0 +1,243 @@
+//! The layout of a picture: where the panels stand, their ticks and names, the lines above and the legend below.
+
+use super::axis::{Axis, Room, Scale, fit, stretch};
+use super::raster::{Raster, pairs};
+use super::scene::{Anchor, CHARACTER, Colour, LINE, Mosaic, Scene, Text};
+use super::shades::Classes;
+use super::ticks::{Tick, short, ticks};
+
+/// The white around everything.
+const MARGIN: usize = 16;
+/// The length of a tick, and the white behind it.
+const TICK: usize = 8;
+/// The white between the name of an axis and its indices.
+const GUARD: usize = 4;
+/// The least extent of a panel.
+const LEAST: usize = 48;
+/// The white between the panels of a grid.
+const BETWEEN: usize = 14;
+/// What all panels and the white between them may take, across.
+const ACROSS: usize = 648;
+/// The most cells of a panel along an axis: so many that a cell has three pixels; a few more if each is one position.
+const MOST_CELLS: usize = ACROSS / 3;
+const MOST_POSITIONS: usize = 256;
+/// The smallest cell, so that one by itself is seen, and the largest.
+const SMALLEST_CELL: usize = 2;
+const LARGEST_CELL: usize = 64;
+/// The most characters of the last index of an axis, for which there is room where a panel of a grid is missing.
+const WIDEST_INDEX: usize = 7;
+/// The most characters of a line across the whole picture.
+pub(super) const WIDEST_LINE: usize = 84;
+/// The height of a swatch of the legend.
+const SWATCH: usize = 16;
+
+/// What is written around the panels.
+pub(super) struct Words {
+    /// The lines above: the first one in bold if there are several.
+    pub(super) head: Vec<String>,
+    /// What a cell is, for the legend; none if no legend is needed.
+    pub(super) cell: Option<String>,
+}
+
+/// The scales of axes of the lengths named, of which each two have a panel.
+pub(super) fn scales(lengths: &[usize]) -> Vec<Scale> {
+    let panels = lengths.len().saturating_sub(1).max(1);
+    let all = ACROSS - (panels - 1) * gutter();
+    let most = if lengths.iter().all(|&length| length <= MOST_POSITIONS) { MOST_POSITIONS } else { MOST_CELLS };
+    let cells = most.min(all / panels / SMALLEST_CELL);
+    let room = Room { units: all / panels, cells, unit: LARGEST_CELL };
+    let axes: Vec<_> = lengths.iter().map(|&length| (length, room)).collect();
+    let mut scales = fit(&axes);
+    let empty = lengths.iter().filter(|&&length| length == 0).count();
+    stretch(&mut scales, all.saturating_sub(empty * LEAST), LARGEST_CELL);
+    scales
+}
+
+/// The width of what stands to the left of a panel within a grid: the name of its row axis and ticks.
+const fn gutter() -> usize {
+    BETWEEN + LINE + GUARD + TICK
+}
+
+/// The height of what stands above a panel: the name of its column axis, indices, ticks.
+const fn headroom() -> usize {
+    2 * LINE + TICK
+}
+
+/// Lays a picture out.
+pub(super) fn compose(axes: &[Axis], rasters: &[Raster], words: &Words) -> Scene {
+    let mut scene = Scene::default();
+    let classes = Classes::of(rasters);
+    write_head(&mut scene, &words.head);
+    let plan = Plan::new(axes, scene.height);
+    for (raster, (row, column)) in rasters.iter().zip(pairs(axes.len())) {
+        plan.draw_panel(&mut scene, raster, (row, column), classes.as_ref());
+    }
+    scene.reserve(plan.right(), plan.bottom());
+    if let (Some(cell), Some(classes)) = (&words.cell, &classes) {
+        write_legend(&mut scene, cell, classes);
+    }
+    scene.width += MARGIN;
+    scene.height += MARGIN;
+    scene
+}
+
+/// The lines above the panels.
+fn write_head(scene: &mut Scene, head: &[String]) {
+    for (number, line) in head.iter().enumerate() {
+        let y = MARGIN + number * (LINE + 2);
+        scene.write(MARGIN, y, Anchor::Start, &elide(line, WIDEST_LINE));
+        scene.texts[number].bold = number == 0 && head.len() > 1;
+    }
+    scene.height += MARGIN / 2;
+}
+
+/// The shades below the panels, each with the counts that it stands for.
+fn write_legend(scene: &mut Scene, cell: &str, classes: &Classes) {
+    let y = scene.height + MARGIN;
+    scene.write(MARGIN, y, Anchor::Start, &elide(cell, WIDEST_LINE));
+    let widest = classes.starts.iter().chain([&classes.greatest]).map(|&count| short(count).len()).max().unwrap_or(0);
+    let width = ((widest + 2) * CHARACTER).max(LEAST);
+    let (left, top) = (MARGIN + 1, y + LINE + 4);
+    for class in 0..classes.starts.len() {
+        let shade = Colour::Shade(classes.shade_of_class(class));
+        scene.fill(left + class * width, top, width, SWATCH, shade);
+    }
+    scene.frame(left, top, classes.starts.len() * width, SWATCH);
+    for (at, anchor, count) in legend_counts(classes, width) {
+        scene.write(left + at, top + SWATCH + 4, anchor, &short(count));
+    }
+}
+
+/// Where the counts of a legend stand below swatches of a width: in the middle of each, where it stands for one count,
+/// else at its start, and the greatest one at the end.
+fn legend_counts(classes: &Classes, width: usize) -> Vec<(usize, Anchor, u64)> {
+    let starts = classes.starts.iter().enumerate();
+    if classes.are_single() {
+        return starts.map(|(class, &count)| (class * width + width / 2, Anchor::Middle, count)).collect();
+    }
+    let anchor = |class: usize| if class == 0 { Anchor::Start } else { Anchor::Middle };
+    let mut counts: Vec<_> = starts.map(|(class, &start)| (class * width, anchor(class), start)).collect();
+    if classes.starts.last() != Some(&classes.greatest) {
+        counts.push((classes.starts.len() * width, Anchor::End, classes.greatest));
+    }
+    counts
+}
+
+/// Text of at most `most` characters, the middle left out where it is longer.
+pub(super) fn elide(text: &str, most: usize) -> String {
+    let count = text.chars().count();
+    if count <= most {
+        return text.into();
+    }
+    let kept = most.saturating_sub(3);
+    let head: String = text.chars().take(kept - kept / 2).collect();
+    let tail: String = text.chars().skip(count - kept / 2).collect();
+    format!("{head}...{tail}")
+}
+
+/// Where the panels stand: each row and each column of the grid belongs to an axis.
+struct Plan<'a> {
+    axes: &'a [Axis],
+    /// The left edges of the panels, by their column axis, and the right edge of the last one.
+    lefts: Vec<usize>,
+    /// The upper edges of the panels, by their row axis, and the lower edge of the last one.
+    tops: Vec<usize>,
+    row_ticks: Vec<Vec<Tick>>,
+    column_ticks: Vec<Vec<Tick>>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(axes: &'a [Axis], top: usize) -> Self {
+        let column_needs = |label: &str| (label.len() + 1) * CHARACTER;
+        let ticks_of = |axis: &Axis, needs: &dyn Fn(&str) -> usize| match axis.number {
+            Some(_) => ticks(&axis.scale, WIDEST_INDEX, needs),
+            None => Vec::new(),
+        };
+        let row_ticks: Vec<_> = axes.iter().map(|axis| ticks_of(axis, &|_| LINE + 4)).collect();
+        let column_ticks = axes.iter().map(|axis| ticks_of(axis, &column_needs)).collect();
+        let label = widest(&row_ticks[0]);
+        let name = if axes[0].number.is_some() { LINE + GUARD + TICK } else { 0 };
+        let first = MARGIN + 1 + label + name;
+        let lefts = edges(axes.iter().skip(1), first, gutter());
+        let tops = edges(axes[..axes.len() - 1].iter(), top + headroom() + 1, headroom() + BETWEEN);
+        Plan { axes, lefts, tops, row_ticks, column_ticks }
+    }
+
+    /// The right edge of the last panel, with its frame.
+    fn right(&self) -> usize {
+        self.lefts.last().copied().unwrap_or(0) + 1
+    }
+
+    /// The lower edge of the last panel, with its frame.
+    fn bottom(&self) -> usize {
+        self.tops.last().copied().unwrap_or(0) + 1
+    }
+
+    /// A panel of the grid, with its frame, its ticks and the names of its axes.
+    fn draw_panel(&self, scene: &mut Scene, raster: &Raster, at: (usize, usize), classes: Option<&Classes>) {
+        let (rows, columns) = (&self.axes[at.0], &self.axes[at.1]);
+        let (x, y) = (self.lefts[at.1 - 1], self.tops[at.0]);
+        let shades = raster.counts.iter().map(|&count| classes.and_then(|classes| classes.shade(count))).collect();
+        let cell = (rows.scale.unit, columns.scale.unit);
+        let mosaic = Mosaic { x, y, rows: raster.rows, columns: raster.columns, cell, shades };
+        // The last cell of a row has its white line at the right; the first has one at the left too.
+        let (above, left) = mosaic.gaps();
+        scene.mosaics.push(mosaic);
+        scene.frame(x - left, y - above, span(columns) + left, span(rows) + above);
+        self.mark_columns(scene, at.1, (x, y - above));
+        self.mark_rows(scene, at, (x - left, y));
+    }
+
+    /// The ticks above a panel whose upper left corner is at a point, their indices, and the name of the axis.
+    fn mark_columns(&self, scene: &mut Scene, column: usize, (x, y): (usize, usize)) {
+        for tick in &self.column_ticks[column] {
+            scene.fill(x + tick.at, y - TICK + 2, 1, TICK - 3, Colour::Ink);
+            scene.write(x + tick.at, y - TICK - LINE, Anchor::Middle, &tick.label);
+        }
+        if let Some(name) = self.axes[column].name() {
+            scene.write(x + span(&self.axes[column]) / 2, y - headroom(), Anchor::Middle, &name);
+        }
+    }
+
+    /// The ticks beside a panel and the name of the axis; the indices stand beside the first panel of a row only.
+    fn mark_rows(&self, scene: &mut Scene, (row, column): (usize, usize), (x, y): (usize, usize)) {
+        let ticks = &self.row_ticks[row];
+        for tick in ticks {
+            scene.fill(x - TICK + 2, y + tick.at, TICK - 3, 1, Colour::Ink);
+        }
+        let labelled = if column == row + 1 { &ticks[..] } else { &[] };
+        for tick in labelled {
+            scene.write(x - TICK, (y + tick.at).saturating_sub(LINE / 2), Anchor::End, &tick.label);
+        }
+        if let Some(text) = self.axes[row].name() {
+            let x = (x - TICK).saturating_sub(widest(labelled) + GUARD + LINE);
+            let y = y + span(&self.axes[row]) / 2;
+            scene.texts.push(Text { x, y, anchor: Anchor::Middle, bold: false, turned: true, text });
+        }
+    }
+}
+
+/// The width of the widest index.
+fn widest(ticks: &[Tick]) -> usize {
+    ticks.iter().map(|tick| tick.label.len() * CHARACTER).max().unwrap_or(0)
+}
+
+/// The pixels that an axis takes: an axis without positions has an empty panel.
+fn span(axis: &Axis) -> usize {
+    match axis.scale.extent() {
+        0 => LEAST,
+        extent => extent,
+    }
+}
+
+/// Where panels begin whose extents are those of `axes`, and where the last one ends.
+fn edges<'a>(axes: impl Iterator<Item = &'a Axis>, first: usize, between: usize) -> Vec<usize> {
+    let mut edges = vec![];
+    let mut next = first;
+    for axis in axes {
+        edges.push(next);
+        next += span(axis) + between;
+    }
+    edges.push(next - between);
+    edges
+}

@@ -1,0 +1,225 @@
+//! Pictures of where the entries of a sparse tensor are: as text, SVG and PNG.
+//!
+//! A matrix is seen as it is written, rows downward; a tensor of rank 1 is a strip. A tensor of a higher rank is seen
+//! from the side, once along each pair of axes: the panel of axes 0 and 2 shows how many entries have which coordinates
+//! there, whatever the others are. Where there is no room for all axes the longest are shown, and the picture says so.
+//!
+//! Each cell of a picture stands for the same number of positions. Where that is more than one, or where several entries
+//! lie behind each other, an image has a shade for their number, with a legend; a dot of text is there if any entry is.
+//!
+//! What is stored is seen, also a stored zero. No dense form is built: one pass over the pattern, O(nnz · panels +
+//! cells), and no axis is too long.
+//!
+//! # Examples
+//!
+//! ```
+//! use lacuna::CooTensor;
+//! use lacuna::spy::Spy;
+//!
+//! let x = CooTensor::new([4, 4], vec![vec![0, 1, 2, 3], vec![0, 1, 2, 0]], vec![1.0; 4], 0.0)?;
+//! let picture = Spy::new(x.pattern()).titled("steps");
+//! let text = picture.braille(40);
+//! assert!(text.ends_with("steps: [4, 4], 4 stored of 16 (25.0 %)\n"));
+//! assert!(text.contains("0 ┤⣿⣿⣿⣿"));
+//! assert!(picture.svg().starts_with("<svg"));
+//! assert!(picture.png()?.starts_with(b"\x89PNG"));
+//! # Ok::<(), lacuna::Error>(())
+//! ```
+
+mod axis;
+mod bitmap;
+mod braille;
+mod layout;
+mod raster;
+mod scene;
+mod shades;
+mod svg;
+mod ticks;
+
+use axis::{Axis, Scale};
+use layout::Words;
+use scene::Scene;
+
+use crate::error::Result;
+use crate::format::extent;
+use crate::pattern::Pattern;
+
+/// The most axes of an image; more would have panels that nobody can read.
+const MOST_AXES: usize = 5;
+
+/// The narrowest and the widest text.
+const COLUMNS: std::ops::RangeInclusive<usize> = 24..=400;
+
+/// A picture of a pattern, to be drawn as text, SVG or PNG.
+///
+/// The [module](self) says what is seen.
+#[derive(Debug, Clone)]
+pub struct Spy<'a, P> {
+    pattern: &'a P,
+    title: String,
+}
+
+impl<'a, P: Pattern> Spy<'a, P> {
+    /// A picture of where the entries of `pattern` are; of a tensor, `x.pattern()`.
+    pub fn new(pattern: &'a P) -> Self {
+        Spy { pattern, title: String::new() }
+    }
+
+    /// The picture with a title, such as the name of a file. Control characters are replaced.
+    pub fn titled(self, title: &str) -> Self {
+        let shown = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+        Spy { title: title.chars().map(shown).collect(), ..self }
+    }
+
+    /// The picture as text of at most `columns` characters a line (24 to 400), a caption below.
+    ///
+    /// A character holds two dots across and four down. A position takes up several dots where there is room; where
+    /// there is none, a dot stands for several positions, and the caption says for how many.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CsrPattern;
+    /// use lacuna::spy::Spy;
+    ///
+    /// let pattern = CsrPattern::new([2, 3], vec![0, 1, 3], vec![1u32, 0, 2])?;
+    /// let text = "\
+    /// axis 0 ↓  axis 1 →
+    ///      0   1   2
+    ///   ┌──┴───┴───┴─┐
+    ///   │⠀⠀⠀⠀⣿⣿⣿⣿⠀⠀⠀⠀│
+    /// 0 ┤⠀⠀⠀⠀⣿⣿⣿⣿⠀⠀⠀⠀│
+    ///   │⣿⣿⣿⣿⠀⠀⠀⠀⣿⣿⣿⣿│
+    /// 1 ┤⣿⣿⣿⣿⠀⠀⠀⠀⣿⣿⣿⣿│
+    ///   └────────────┘
+    /// [2, 3], 3 stored of 6 (50.0 %)
+    /// ";
+    /// assert_eq!(Spy::new(&pattern).braille(40), text);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn braille(&self, columns: usize) -> String {
+        let columns = columns.clamp(*COLUMNS.start(), *COLUMNS.end());
+        let numbers = self.shown_axes(braille::most_axes(columns));
+        let canvas = braille::Canvas::new(columns, &self.lengths(&numbers));
+        let axes = join(&numbers, canvas.scales(&self.lengths(&numbers)));
+        let mut text = canvas.draw(&axes, &raster::count(self.pattern, &axes));
+        let dot = several(&axes).map(|cell| format!("a dot stands for {cell}"));
+        let name = if self.title.is_empty() { String::new() } else { format!("{}: ", self.title) };
+        for line in [name + &self.counts()].into_iter().chain(dot).chain(self.left_out(&numbers)) {
+            text += &line;
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The picture as SVG, about 700 pixels wide. The counts that the shades stand for are exact.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CooPattern;
+    /// use lacuna::spy::Spy;
+    ///
+    /// let svg = Spy::new(&CooPattern::<u64>::empty([1 << 40, 3])?).titled("a < b").svg();
+    /// assert!(svg.contains("a &lt; b") && svg.contains("axis 1"));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn svg(&self) -> String {
+        svg::draw(&self.scene())
+    }
+
+    /// The picture as PNG, with the layout and the shades of [`svg`](Spy::svg).
+    ///
+    /// # Errors
+    ///
+    /// `Io`: the encoder failed, which is not known to happen.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CooPattern;
+    /// use lacuna::spy::Spy;
+    ///
+    /// let diagonal = CooPattern::new([3, 3], 3, vec![vec![0u32, 1, 2], vec![0, 1, 2]])?;
+    /// assert!(Spy::new(&diagonal).png()?.starts_with(b"\x89PNG"));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn png(&self) -> Result<Vec<u8>> {
+        bitmap::draw(&self.scene())
+    }
+
+    /// The layout that both kinds of image share.
+    fn scene(&self) -> Scene {
+        let numbers = self.shown_axes(MOST_AXES);
+        let axes = join(&numbers, layout::scales(&self.lengths(&numbers)));
+        let rasters = raster::count(self.pattern, &axes);
+        let title = Some(self.title.clone()).filter(|title| !title.is_empty());
+        let counts = match self.counts() {
+            long if long.len() > layout::WIDEST_LINE => vec![self.pattern.shape().to_string(), self.stored()],
+            short => vec![short],
+        };
+        let head = title.into_iter().chain(counts).chain(self.left_out(&numbers)).collect();
+        let behind = (self.pattern.shape().rank() > 2).then(|| "a cell".to_string());
+        let cell = several(&axes).map(|cell| format!("a cell of {cell}")).or(behind);
+        layout::compose(&axes, &rasters, &Words { head, cell: cell.map(|cell| format!("entries in {cell}")) })
+    }
+
+    /// The numbers of the axes shown: all, or the `most` longest ones; a missing one where the rank is below 2.
+    fn shown_axes(&self, most: usize) -> Vec<Option<usize>> {
+        let shape = self.pattern.shape();
+        let mut longest: Vec<usize> = (0..shape.rank()).collect();
+        longest.sort_by_key(|&axis| std::cmp::Reverse(shape[axis]));
+        longest.truncate(most);
+        longest.sort_unstable();
+        let missing = 2usize.saturating_sub(shape.rank());
+        std::iter::repeat_n(None, missing).chain(longest.into_iter().map(Some)).collect()
+    }
+
+    /// The lengths of the axes shown.
+    fn lengths(&self, numbers: &[Option<usize>]) -> Vec<usize> {
+        numbers.iter().map(|number| number.map_or(1, |number| self.pattern.shape()[number])).collect()
+    }
+
+    /// The shape and how much of it is stored.
+    fn counts(&self) -> String {
+        format!("{}, {}", self.pattern.shape(), self.stored())
+    }
+
+    fn stored(&self) -> String {
+        let (shape, nnz) = (self.pattern.shape(), self.pattern.nnz());
+        format!("{nnz} stored of {}", extent(nnz, shape.wide_size()))
+    }
+
+    /// Which axes are shown, if not all are.
+    fn left_out(&self, numbers: &[Option<usize>]) -> Option<String> {
+        let rank = self.pattern.shape().rank();
+        let numbers: Vec<String> = numbers.iter().flatten().map(usize::to_string).collect();
+        (numbers.len() < rank).then(|| format!("shown are axes {} of {rank}: the longest", numbers.join(", ")))
+    }
+}
+
+/// The axes of the numbers and the scales.
+fn join(numbers: &[Option<usize>], scales: Vec<Scale>) -> Vec<Axis> {
+    numbers.iter().zip(scales).map(|(&number, scale)| Axis { number, scale }).collect()
+}
+
+/// The positions that a cell stands for, in words; none if it is one.
+fn several(axes: &[Axis]) -> Option<String> {
+    let per_cell = |axis: &Axis| axis.number.map(|number| (number, axis.scale.per_cell));
+    let cuts: Vec<(usize, usize)> = axes.iter().filter_map(per_cell).collect();
+    if cuts.iter().all(|(_, per_cell)| *per_cell == 1) {
+        return None;
+    }
+    Some(match cuts[..] {
+        [(_, positions)] => format!("{positions} positions"),
+        [(_, rows), (_, columns)] => format!("{rows} × {columns} positions"),
+        [(_, each), ..] if cuts.iter().all(|(_, per_cell)| *per_cell == each) => {
+            format!("{each} positions along each axis")
+        }
+        _ => {
+            let (numbers, positions): (Vec<_>, Vec<_>) =
+                cuts.iter().map(|(n, p)| (n.to_string(), p.to_string())).unzip();
+            format!("{} positions along axes {}", positions.join(", "), numbers.join(", "))
+        }
+    })
+}
