@@ -19,8 +19,11 @@ use memory::peak_of;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// The workloads by name: each loads its input from the data folder and measures.
-const WORKLOADS: &[(&str, fn(&Path) -> Result<Figures>)] = &[("mtx_read", mtx_read), ("mtx_write", mtx_write)];
+/// Loads its input from the data folder, and measures.
+type Workload = fn(&Path) -> Result<Figures>;
+
+/// The workloads by name.
+const WORKLOADS: &[(&str, Workload)] = &[("mtx_read", mtx_read), ("mtx_write", mtx_write)];
 
 /// What a workload took, in seconds and MiB, and the sums of its result.
 struct Figures {

@@ -2,6 +2,7 @@
 
 #![cfg(feature = "io")]
 
+#[allow(unreachable_pub)] // the fuzz targets reach it
 #[path = "support/files.rs"]
 mod files;
 

@@ -135,11 +135,11 @@ impl Tensor {
         let infinite = |value: &Complex<f64>| !value.is_nan() && (value.re.is_infinite() || value.im.is_infinite());
         match fact {
             "shape" | "min_shape" => Value::from(shape()) == *known,
-            "order" => Value::from(self.x.rank()) == *known,
+            "order" => *known == self.x.rank(),
             "dtype" => self.x.dtype().name() == known,
-            "nnz" | "entries_after_merge" => Value::from(self.x.nnz()) == *known,
+            "nnz" | "entries_after_merge" => *known == self.x.nnz(),
             "nonzero" => self.count(|value| *value != Complex::ZERO) == *known,
-            "entries_after_symmetry" => self.repeats_nothing() == (Value::from(self.x.nnz()) == *known),
+            "entries_after_symmetry" => self.repeats_nothing() == (*known == self.x.nnz()),
             "duplicate_coordinates" => self.repeats_nothing() == (*known == 0),
             "explicit_zeros" => self.count(|value| *value == Complex::ZERO) == *known,
             "nan" => self.count(|value| value.is_nan()) == *known,

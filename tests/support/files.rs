@@ -7,8 +7,11 @@ use lacuna::io::{AnyTensor, FileFormat, ReadOptions, WriteOptions, read_from, wr
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-/// A target by its name: the format that it reads, and the file that its bytes stand for.
-pub const TARGETS: &[(&str, FileFormat, fn(&[u8]) -> Vec<u8>)] = &[
+/// A target: its name, the format that it reads, and the file that its bytes stand for.
+pub type Target = (&'static str, FileFormat, fn(&[u8]) -> Vec<u8>);
+
+/// The targets that read files.
+pub const TARGETS: &[Target] = &[
     ("read_mtx", FileFormat::MatrixMarket, <[u8]>::to_vec),
     ("read_tns", FileFormat::Tns, <[u8]>::to_vec),
     ("read_npy", FileFormat::Npy, <[u8]>::to_vec),
