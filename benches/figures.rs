@@ -3,11 +3,13 @@
 //! Shows that nothing is quadratic and nothing builds the dense array, whose bytes are printed beside. Peak memory is
 //! that of the process beyond input (Linux only, from `/proc/self`), the result included.
 
-use std::fs;
+mod memory;
+
 use std::hint::black_box;
 use std::time::Instant;
 
 use lacuna::{Axes, CooTensor, TakeMode};
+use memory::peak_of;
 
 /// Numbers without a pattern, the same in every run (Weyl sequence, mixed).
 struct Numbers(u64);
@@ -38,29 +40,14 @@ fn matrix(entries: usize) -> CooTensor<f64> {
     CooTensor::new([side, side], coords.into(), values, 0.0).expect("the keys are sorted and distinct")
 }
 
-/// A line of `/proc/self/status`, in MiB.
-fn status_mib(name: &str) -> f64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with(name));
-    let kib = line.and_then(|line| line.split_whitespace().nth(1)).and_then(|kib| kib.parse::<f64>().ok());
-    kib.unwrap_or(f64::NAN) / 1024.0
-}
-
 /// The least time of three runs, and the memory of the first one beyond what was there before.
 fn measure<R>(name: &str, mut run: impl FnMut() -> R) {
-    let before = status_mib("VmRSS");
-    let _ = fs::write("/proc/self/clear_refs", "5"); // sets the peak back to the present
-    let mut least = f64::INFINITY;
-    let mut peak = f64::NAN;
-    for round in 0..3 {
+    let mut timed = || {
         let start = Instant::now();
-        let result = black_box(run());
-        least = least.min(start.elapsed().as_secs_f64());
-        if round == 0 {
-            peak = status_mib("VmHWM") - before;
-        }
-        drop(result);
-    }
+        (black_box(run()), start.elapsed().as_secs_f64())
+    };
+    let ((_, first), peak) = peak_of(&mut timed);
+    let least = first.min(timed().1).min(timed().1);
     println!("| {name} | {:.1} | {peak:.0} |", least * 1e3);
 }
 

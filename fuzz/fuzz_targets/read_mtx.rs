@@ -1,7 +1,6 @@
 //! The reader of `.mtx` on any bytes: an error, or a tensor that comes back from its own writer as it was.
 #![no_main]
 
-use lacuna::io::FileFormat;
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| lacuna_fuzz::read_and_write_back(data, FileFormat::MatrixMarket));
+fuzz_target!(|data: &[u8]| lacuna_fuzz::files::run_target("read_mtx", data));

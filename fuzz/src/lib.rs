@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use arbitrary::{Arbitrary, Result, Unstructured};
-use lacuna::io::{FileFormat, ReadOptions, WriteOptions, read_from, write_to};
-use lacuna::{Axes, Error};
+use lacuna::Axes;
 use ndarray::{ArrayD, IxDyn};
 
 #[path = "../../tests/support/compare.rs"]
 #[allow(dead_code)]
 pub mod compare;
+#[path = "../../tests/support/files.rs"]
+pub mod files;
 #[path = "../../tests/reference/mod.rs"]
 pub mod reference;
 
@@ -137,18 +138,4 @@ pub fn indices(u: &mut Unstructured<'_>, length: usize) -> Result<Dense<i128>> {
 pub fn given(indices: &Dense<i128>) -> ArrayD<i64> {
     let items = indices.data.iter().map(|&index| index as i64).collect();
     ArrayD::from_shape_vec(IxDyn(&indices.shape), items).expect("one item a position")
-}
-
-/// Reads `data` in one format; what it says is a tensor is written and read again, and must be the same.
-pub fn read_and_write_back(data: &[u8], format: FileFormat) {
-    let options = ReadOptions::default();
-    let Ok(tensor) = read_from(data, format, &options) else { return };
-    let mut written = Vec::new();
-    match write_to(&mut written, format, &tensor, &WriteOptions::default()) {
-        Ok(()) => {
-            let again = read_from(written.as_slice(), format, &options).expect("what was written can be read");
-            assert!(again.same_as(&tensor), "{again:?} is not {tensor:?}");
-        }
-        Err(error) => assert!(matches!(error, Error::NotRepresentable { .. } | Error::TooLarge { .. }), "{error}"),
-    }
 }

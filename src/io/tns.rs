@@ -72,7 +72,8 @@ impl Header {
             }
             let words = fields.count_words();
             let is_named = fields.clone().next() == Some(b"sptensor");
-            if is_named || (words == 1 && shape.is_none()) {
+            let too_short = shape.as_ref().is_none_or(|shape| shape.rank() > 1);
+            if is_named || (words == 1 && too_short) {
                 return Self::of_dialect(lines, is_named, shape);
             }
             let header = Self::of_entry(shape, words).map_err(|why| lines.error(why));
@@ -110,8 +111,13 @@ impl Header {
         }
         let lengths = header_counts(lines, rank, "a length")?;
         let declared = if is_named { Some(header_counts(lines, 1, "the number of entries")?[0]) } else { None };
-        let shape = asked.unwrap_or_else(|| Shape::from(lengths));
-        Ok(Header { rank, shape: Some(shape), declared, without_values: false })
+        let found = Shape::from(lengths);
+        match asked {
+            Some(expected) if expected != found => {
+                Err(Error::ShapeMismatch { what: "the header of the file", expected, found })
+            }
+            _ => Ok(Header { rank, shape: Some(found), declared, without_values: false }),
+        }
     }
 }
 

@@ -1,0 +1,102 @@
+//! What the readers promise of any bytes. The fuzz targets run these checks, and so does the replay of their corpus.
+
+use std::io::{Cursor, Read, Write};
+
+use lacuna::Error;
+use lacuna::io::{AnyTensor, FileFormat, ReadOptions, WriteOptions, read_from, write_to};
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+/// A target: its name, the format that it reads, and the file that its bytes stand for.
+pub type Target = (&'static str, FileFormat, fn(&[u8]) -> Vec<u8>);
+
+/// The targets that read files.
+pub const TARGETS: &[Target] = &[
+    ("read_mtx", FileFormat::MatrixMarket, <[u8]>::to_vec),
+    ("read_tns", FileFormat::Tns, <[u8]>::to_vec),
+    ("read_npy", FileFormat::Npy, <[u8]>::to_vec),
+    ("read_npz", FileFormat::Npz, archive_of),
+];
+
+/// Runs the target of that name on one input.
+pub fn run_target(name: &str, data: &[u8]) {
+    let (_, format, file_of) = TARGETS.iter().find(|(target, ..)| *target == name).expect("a target of that name");
+    let file = file_of(data);
+    reads_alike_in_pieces(&file, *format);
+    read_and_write_back(&file, *format);
+}
+
+/// Reads `data` in one format; what it says is a tensor is written and read again, and must be the same.
+fn read_and_write_back(data: &[u8], format: FileFormat) {
+    let Ok(tensor) = read(data, format) else { return };
+    let mut written = Vec::new();
+    match write_to(&mut written, format, &tensor, &WriteOptions::default()) {
+        Ok(()) => {
+            let again = read(&written[..], format).expect("what was written can be read");
+            assert!(again.same_as(&tensor), "{again:?} is not {tensor:?}");
+        }
+        Err(error) => assert!(matches!(error, Error::NotRepresentable { .. } | Error::TooLarge { .. }), "{error}"),
+    }
+}
+
+/// A stream that arrives in pieces is the same file, down to the words of the error.
+fn reads_alike_in_pieces(data: &[u8], format: FileFormat) {
+    match (read(data, format), read(Pieces(data), format)) {
+        (Ok(whole), Ok(pieces)) => assert!(pieces.same_as(&whole), "{pieces:?} is not {whole:?}"),
+        (Err(whole), Err(pieces)) => assert_eq!(pieces.to_string(), whole.to_string()),
+        (whole, pieces) => panic!("{pieces:?} is not {whole:?}"),
+    }
+}
+
+fn read(reader: impl Read, format: FileFormat) -> lacuna::Result<AnyTensor> {
+    read_from(reader, format, &ReadOptions::default())
+}
+
+/// At most three bytes at a time.
+struct Pieces<'a>(&'a [u8]);
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let room = buffer.len().min(3);
+        self.0.read(&mut buffer[..room])
+    }
+}
+
+const MEMBERS: [&str; 10] =
+    ["format", "shape", "data", "row", "col", "indices", "indptr", "coords", "fill_value", "compressed_axes"];
+const DESCRS: [&str; 12] = ["<i8", "<i4", "|u1", "<u8", "<f8", "<f4", "|b1", "<c16", "|S4", "<U4", ">i8", "|O"];
+
+/// An archive that passes its own check sums, whatever the bytes: changes at random to a real one do not get past
+/// them. Bytes that start like a real one are taken as they are.
+///
+/// A member is its name, element type, layout and lengths, then the length of its data and the data.
+pub fn archive_of(data: &[u8]) -> Vec<u8> {
+    if data.starts_with(b"PK") {
+        return data.to_vec();
+    }
+    let mut rest = data.iter().copied();
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    while let (Some(name), Some(descr), Some(layout)) = (rest.next(), rest.next(), rest.next()) {
+        let name = format!("{}.npy", MEMBERS[usize::from(name) % MEMBERS.len()]);
+        let lengths: Vec<u64> = rest.by_ref().take(usize::from(layout & 3)).map(length_of).collect();
+        let mut member = header_of(DESCRS[usize::from(descr) % DESCRS.len()], layout & 4 != 0, &lengths);
+        let bytes = rest.next().map_or(0, usize::from);
+        member.extend(rest.by_ref().take(bytes));
+        // A name that is there already is refused: the first member of it counts.
+        if zip.start_file(name, SimpleFileOptions::default()).is_ok() {
+            zip.write_all(&member).expect("memory takes all");
+        }
+    }
+    zip.finish().expect("memory takes all").into_inner()
+}
+
+fn length_of(byte: u8) -> u64 {
+    if byte < 250 { byte.into() } else { u64::MAX >> (255 - byte) }
+}
+
+fn header_of(descr: &str, fortran: bool, lengths: &[u64]) -> Vec<u8> {
+    let order = if fortran { "True" } else { "False" };
+    let lengths: String = lengths.iter().map(|length| format!("{length},")).collect();
+    let text = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': ({lengths}), }}\n");
+    [b"\x93NUMPY\x01\x00", &(text.len() as u16).to_le_bytes()[..], text.as_bytes()].concat()
+}
