@@ -1,4 +1,4 @@
-//! The memory of the `.npz` reader: under 64 MiB and 16 bytes for each byte read, whatever the archive says.
+//! The memory of the readers of `.npz` and `.npy`: under 64 MiB and 16 bytes for each byte read, whatever the archive says.
 
 #![cfg(feature = "io")]
 
@@ -253,6 +253,21 @@ fn from_a_path() {
     assert_eq!(result.unwrap().nnz(), 1_250_000);
 }
 
+/// A dense array whose elements are all stored, eight bytes a coordinate for one of the file.
+fn dense() {
+    for fortran in [false, true] {
+        let mut bytes = npy("|u1", "(2000, 1500)", &[7; 3_000_000]);
+        if fortran {
+            let at = bytes.windows(5).position(|word| word == b"False").unwrap();
+            bytes[at..at + 5].copy_from_slice(b"True ");
+        }
+        let archive = Archive { inflated: bytes.len(), bytes };
+        let read = || read_from(&archive.bytes[..], FileFormat::Npy, &ReadOptions::default());
+        let result = measured(&format!("dense, Fortran order {fortran}"), &archive, read);
+        assert_eq!(result.unwrap().nnz(), 3_000_000);
+    }
+}
+
 /// One test, because the peak is that of the whole process.
 #[test]
 fn memory_stays_in_proportion_to_what_was_read() {
@@ -261,4 +276,5 @@ fn memory_stays_in_proportion_to_what_was_read() {
     bombs_and_lies();
     cut();
     from_a_path();
+    dense();
 }
