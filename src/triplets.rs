@@ -264,13 +264,13 @@ impl<T: Element, I: Index> Triplets<T, I> {
         let count = self.values.len();
         let entry_at = |rank: usize| order.map_or(rank, |order| order[rank]);
         let equal = |a: usize, b: usize| sort::compare(&self.coords, entry_at(a), entry_at(b)).is_eq();
-        let starts: Vec<usize> = (0..count).filter(|&rank| rank == 0 || !equal(rank - 1, rank)).collect();
-        if starts.len() == count {
+        if !(1..count).any(|rank| equal(rank - 1, rank)) {
             if let Some(order) = order {
                 self.values = sort::gather(&self.values, order);
             }
             return Ok(None);
         }
+        let starts: Vec<usize> = (0..count).filter(|&rank| rank == 0 || !equal(rank - 1, rank)).collect();
         let mut merged = Vec::with_capacity(starts.len());
         for (run, &start) in starts.iter().enumerate() {
             let end = starts.get(run + 1).copied().unwrap_or(count);

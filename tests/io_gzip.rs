@@ -218,10 +218,22 @@ impl Read for Failing<'_> {
     }
 }
 
+/// A matrix whose file is longer than what is looked at to tell its format, compressed too.
+fn long() -> AnyTensor {
+    let coords: Vec<u64> = (0..5000).collect();
+    let values: Vec<f64> = coords.iter().map(|&at| ((at * at % 100_003) as f64).sqrt()).collect();
+    let pattern = lacuna::CooPattern::new([1, 5000], 5000, vec![vec![0; 5000], coords]).unwrap();
+    let x: CooTensor<f64, u64> = lacuna::Tensor::from_parts(pattern, values, 0.0).unwrap();
+    x.into()
+}
+
 #[test]
 fn a_failing_disk_is_no_corrupt_file() {
-    let bytes = gzip(TEXT.as_bytes());
-    for end in [2, 12, 40, bytes.len()] {
+    let mut text = Vec::new();
+    write_to(&mut text, FileFormat::MatrixMarket, &long(), &WriteOptions::default()).unwrap();
+    let bytes = gzip(&text);
+    assert!(bytes.len() > 30_000);
+    for end in [2, 12, 4097, 20_000, bytes.len()] {
         let error = read_from(Failing(&bytes[..end]), None, &ReadOptions::default()).unwrap_err();
         let gone = Error::Io { kind: ErrorKind::TimedOut, message: "the disk is gone".into() };
         assert_eq!(error, gone, "after {end}");
@@ -258,10 +270,7 @@ impl Write for Full {
 
 #[test]
 fn a_disk_that_fills_up_anywhere_is_an_error_in_every_format() {
-    let coords: Vec<u64> = (0..5000).map(|at| at * at % 100_003).collect();
-    let values: Vec<f64> = coords.iter().map(|&at| (at as f64).sqrt()).collect();
-    let x = CooTensor::from_dense(&ndarray::arr2(&[values.clone().try_into().unwrap()] as &[[f64; 5000]; 1]), 0.0);
-    let x = AnyTensor::from(x.unwrap().with_index::<u64>().unwrap());
+    let x = long();
     for compression in [Compression::Usual, Compression::None, Compression::Gzip] {
         for format in FileFormat::ALL {
             let mut options = WriteOptions::default();
@@ -297,6 +306,19 @@ fn a_failed_write_leaves_the_old_file_and_nothing_else() {
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1);
     let into_folder = save(&folder.0, |_| panic!("nothing is written where a folder stands")).unwrap_err();
     assert!(matches!(into_folder, Error::Io { kind: ErrorKind::IsADirectory, .. }), "{into_folder:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_is_followed_to_a_file_that_is_there_and_to_one_that_is_not() {
+    let folder = Folder::new("links");
+    std::os::unix::fs::symlink("target.mtx", folder.0.join("link.mtx")).unwrap();
+    for entries in [tensor(), long()] {
+        write(folder.0.join("link.mtx"), &entries, &WriteOptions::default()).unwrap();
+        assert!(folder.0.join("link.mtx").is_symlink());
+        assert!(read(folder.0.join("target.mtx"), &ReadOptions::default()).unwrap().same_as(&entries));
+    }
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 2);
 }
 
 #[cfg(target_os = "linux")]

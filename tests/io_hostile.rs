@@ -248,6 +248,13 @@ fn byte_orders_versions_and_fortran_order() {
     expect(&npy(&header(">u4", "(2,)"), &[0, 0, 1, 0, 0, 0, 0, 2]), [256.0, 2.0]);
     let fortran = header("|i1", "(2, 2)").replace("False", "True");
     expect(&npy(&fortran, &[0, 3, 4, 0]), [4.0, 3.0]);
+    let empty = header("|i1", "(4294967296, 4294967296, 4294967296, 0)").replace("False", "True");
+    assert_eq!(read(&npy(&empty, &[]), FileFormat::Npy).unwrap().nnz(), 0);
+    let cube: Vec<u8> = (0..24).collect();
+    let fortran = npy(&header("|u1", "(2, 3, 4)").replace("False", "True"), &cube);
+    let AnyTensor::UInt8(lacuna::io::AnyFormat::Coo(x)) = read(&fortran, FileFormat::Npy).unwrap() else { panic!() };
+    assert_eq!(x.nnz(), 23);
+    assert!((0..24u8).all(|at| x.get(&[at % 2, at / 2 % 3, at / 6].map(usize::from)).unwrap() == at));
     let mut second = b"\x93NUMPY\x02\x00".to_vec();
     let text = header("|u1", "(2,)");
     second.extend_from_slice(&(text.len() as u32).to_le_bytes());

@@ -17,7 +17,7 @@ fn hook() -> (Option<Progress>, Arc<Mutex<Vec<u64>>>) {
 fn matrix() -> AnyTensor {
     let mut triplets = Triplets::<f64, u64>::new_with_index([300, 1000]).unwrap();
     for entry in 0..30_000 {
-        triplets.push(&[entry / 100, entry % 100 * 7], (entry as f64).sqrt()).unwrap();
+        triplets.push(&[entry / 100, entry % 100 * 7], (entry as f64 + 1.0).sqrt()).unwrap();
     }
     let x: CooTensor<f64, u64> = triplets.coalesce(Default::default()).unwrap();
     x.into()

@@ -1,6 +1,7 @@
 //! `.npy`: one dense array, and the members of an `.npz` archive.
 
 use std::io::{ErrorKind, Read, Write};
+use std::mem::replace;
 
 use crate::dispatch_dtype;
 use crate::element::DType;
@@ -352,41 +353,44 @@ fn read_dense<T: FileElement>(
 ) -> Result<AnyTensor> {
     let unstored = options.fill_in::<T>()?;
     let count = header.count(source)?;
-    let (rank, row_major) = (header.shape.rank(), !header.fortran_order || header.shape.rank() < 2);
+    let rank = header.shape.rank();
     let (mut is_stored, mut values, mut bytes) = (Bits::default(), Vec::new(), 0);
     source.for_each::<T>(count, header.big_endian, |value| {
         bytes += size_of::<T>() as u64;
         let stored = !unstored.is_some_and(|unstored| value.same(unstored));
         is_stored.push(stored);
         if stored {
-            options.guard_entries::<T>(values.len() + 1, rank, row_major, options.tensor_room(bytes, 0))?;
+            options.guard_entries::<T>(values.len() + 1, rank, true, options.tensor_room(bytes, 0))?;
             push_up_to(&mut values, value, count);
         }
         Ok(())
     })?;
-    let coords = positions(header, &is_stored, values.len());
+    let (coords, values) = in_row_major_order(header, &is_stored, &values);
     let triplets = Triplets::from_arrays_with_index(header.shape.clone(), coords, values)?;
     Ok(wrap(triplets.coalesce(options.duplicates)?))
 }
 
-/// The coordinates of the elements that are stored, in the order of the file.
-fn positions(header: &Header, is_stored: &Bits, stored: usize) -> Vec<Vec<u64>> {
-    let lengths: Vec<usize> = match header.fortran_order {
-        true => header.shape.iter().rev().copied().collect(),
-        false => header.shape.to_vec(),
-    };
-    let mut coords: Vec<Vec<u64>> = lengths.iter().map(|_| Vec::with_capacity(stored)).collect();
-    let mut position = vec![0; lengths.len()];
-    for is_stored in is_stored.iter() {
-        if is_stored {
+/// The coordinates and the values of the elements that are stored, in row-major order, out of the order of the file.
+fn in_row_major_order<T: Copy>(header: &Header, is_stored: &Bits, values: &[T]) -> (Vec<Vec<u64>>, Vec<T>) {
+    // Saturating, for the long axes of an array without elements, whose strides nobody uses.
+    let step_over = |stride: &mut usize, &length: &usize| Some(replace(stride, stride.saturating_mul(length)));
+    let strides: Vec<usize> = header.shape.iter().scan(1, step_over).collect();
+    let before = is_stored.counts();
+    let mut coords: Vec<Vec<u64>> = header.shape.iter().map(|_| Vec::with_capacity(values.len())).collect();
+    let mut ordered = Vec::with_capacity(values.len());
+    let mut position = vec![0; header.shape.rank()];
+    for index in 0..is_stored.count {
+        let at = match header.fortran_order {
+            true => position.iter().zip(&strides).map(|(coord, stride)| coord * stride).sum(),
+            false => index,
+        };
+        if let Some(entry) = is_stored.entry(at, &before) {
             coords.iter_mut().zip(&position).for_each(|(axis, &coord)| axis.push(coord as u64));
+            ordered.push(values[entry]);
         }
-        step(&mut position, &lengths);
+        step(&mut position, &header.shape);
     }
-    if header.fortran_order {
-        coords.reverse();
-    }
-    coords
+    (coords, ordered)
 }
 
 /// One bit for each element of a dense array: the coordinates of those that are stored are formed once they are counted.
@@ -407,8 +411,16 @@ impl Bits {
         self.count += 1;
     }
 
-    fn iter(&self) -> impl Iterator<Item = bool> {
-        (0..self.count).map(|at| self.words[at / 64] >> (at % 64) & 1 == 1)
+    /// How many bits are set before each word.
+    fn counts(&self) -> Vec<usize> {
+        let ones = self.words.iter().map(|word| word.count_ones() as usize);
+        ones.scan(0, |before, ones| Some(replace(before, *before + ones))).collect()
+    }
+
+    /// How many bits are set before that one, if it is set; `before` are the [`Bits::counts`].
+    fn entry(&self, at: usize, before: &[usize]) -> Option<usize> {
+        let (word, bit) = (self.words[at / 64], 1 << (at % 64));
+        (word & bit != 0).then(|| before[at / 64] + (word & (bit - 1)).count_ones() as usize)
     }
 }
 

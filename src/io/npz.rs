@@ -41,25 +41,18 @@ struct Archive<R> {
     widened: u64,
 }
 
-/// A member being read, up to the limit.
-struct Limited<'a, R> {
+/// A member being read. The zip crate reads no more of it than it says to have.
+struct Counted<'a, R> {
     reader: R,
     inflated: &'a mut u64,
-    limit: u64,
 }
 
-impl<R: Read> Read for Limited<'_, R> {
+impl<R: Read> Read for Counted<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let count = self.reader.read(buffer)?;
         *self.inflated += count as u64;
-        check_inflated(*self.inflated, self.limit)?;
         Ok(count)
     }
-}
-
-/// Refuses so many inflated bytes above the limit.
-fn check_inflated(bytes: u64, limit: u64) -> Result<()> {
-    guard::<u8>("the inflated archive", bytes.into(), limit, TRUSTED)
 }
 
 impl<R: Read + Seek> Archive<R> {
@@ -90,17 +83,16 @@ impl<R: Read + Seek> Archive<R> {
     fn member<U>(
         &mut self,
         name: &str,
-        read: impl FnOnce(&mut Source<Limited<'_, zip::read::ZipFile<'_, R>>>, &Header) -> Result<U>,
+        read: impl FnOnce(&mut Source<Counted<'_, zip::read::ZipFile<'_, R>>>, &Header) -> Result<U>,
     ) -> Result<U> {
-        let limit = self.limit;
         let file = self.zip.by_name(&format!("{name}.npy")).map_err(|error| match error {
             ZipError::FileNotFound => at_member(name, "is missing"),
             error => at_member(name, error.to_string()),
         })?;
-        // What says itself that it is too large need not be inflated to be so.
-        check_inflated(self.inflated.saturating_add(file.size()), limit)?;
-        let limited = Limited { reader: file, inflated: &mut self.inflated, limit };
-        let mut source = Source::new(limited, format!("member {name}.npy"));
+        let bytes = self.inflated.saturating_add(file.size());
+        guard::<u8>("the inflated archive", bytes.into(), self.limit, TRUSTED)?;
+        let counted = Counted { reader: file, inflated: &mut self.inflated };
+        let mut source = Source::new(counted, format!("member {name}.npy"));
         let header = Header::read(&mut source)?;
         read(&mut source, &header)
     }

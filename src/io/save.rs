@@ -34,7 +34,7 @@ use crate::error::Result;
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub fn save(path: impl AsRef<Path>, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
-    let path = fs::canonicalize(path.as_ref()).unwrap_or_else(|_| path.as_ref().to_path_buf());
+    let path = target_of(path.as_ref());
     let existing = fs::metadata(&path).ok();
     if existing.as_ref().is_some_and(|target| !target.is_file() && !target.is_dir()) {
         let mut file = OpenOptions::new().write(true).open(&path)?;
@@ -54,6 +54,12 @@ pub fn save(path: impl AsRef<Path>, write: impl FnOnce(&mut File) -> Result<()>)
     aside.replace(&path)?;
     sync_folder(&path);
     Ok(())
+}
+
+/// The file that a path stands for: behind links, also behind one to a file that is not there yet.
+fn target_of(path: &Path) -> PathBuf {
+    let behind = |link: PathBuf| path.parent().map_or(link.clone(), |folder| folder.join(&link));
+    fs::canonicalize(path).or_else(|_| fs::read_link(path).map(behind)).unwrap_or_else(|_| path.to_path_buf())
 }
 
 /// Makes the new name last as the bytes do. Not every file system can, and the file is in its place already: a failure

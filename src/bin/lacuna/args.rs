@@ -12,6 +12,7 @@ use lacuna::{Axes, DType, Duplicates, Element, EvenCount, Shape, TakeMode, dispa
 ///
 /// Files: Matrix Market (.mtx), .npy, either with .gz after it, .npz of scipy and of pydata/sparse; `-` is a standard
 /// stream.
+///
 /// Exit status: 0; 1 for an error; 2 for wrong usage.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true, disable_help_subcommand = true)]

@@ -53,5 +53,5 @@ fn read(path: &Path, from: Option<FileFormat>, options: &ReadOptions) -> Result<
 /// The bytes of a regular file.
 fn length(path: &Path) -> Option<u64> {
     let metadata = std::fs::metadata(path).ok().filter(|_| !is_stream(path))?;
-    metadata.is_file().then(|| metadata.len())
+    metadata.is_file().then_some(metadata.len())
 }

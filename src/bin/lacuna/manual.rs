@@ -48,6 +48,7 @@ fn add_verb(page: &mut Vec<u8>, verb: &Command) -> std::io::Result<()> {
     man.render_synopsis_section(&mut part)?;
     man.render_options_section(&mut part)?;
     man.render_extra_section(&mut part)?;
-    page.extend(String::from_utf8_lossy(&part).replace(".SH ", ".SS ").bytes());
+    let part = String::from_utf8_lossy(&part).replace(".SH EXTRA", ".SH EXAMPLE").replace(".SH ", ".SS ");
+    page.extend(part.bytes());
     verb.get_subcommands().try_for_each(|verb| add_verb(page, verb))
 }

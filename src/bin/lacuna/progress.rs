@@ -1,10 +1,11 @@
 //! How far a long read or write has come: a bar on stderr, where that is a terminal.
 
+use std::fmt;
 use std::io::{IsTerminal, stderr};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{BinaryBytes, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use lacuna::io::Progress;
 
 /// Work that is done sooner shows no bar.
@@ -48,10 +49,16 @@ impl Drop for Bar {
 
 fn visible(what: &'static str, total: Option<u64>) -> ProgressBar {
     let template = match total {
-        Some(_) => "{msg} [{bar:30}] {binary_bytes}/{binary_total_bytes}, {binary_bytes_per_sec}",
-        None => "{msg} {binary_bytes}, {binary_bytes_per_sec}",
+        Some(_) => "{msg} [{bar:30}] {binary_bytes}/{binary_total_bytes}, {rate}/s",
+        None => "{msg} {binary_bytes}, {rate}/s",
     };
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
-    bar.with_style(style.progress_chars("=> ")).with_message(what)
+    let style = style.progress_chars("=> ").with_key("rate", write_rate);
+    ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr()).with_style(style).with_message(what)
+}
+
+/// The bytes a second since the work began; the rate of the crate itself begins with the bar, in the middle of it.
+fn write_rate(state: &ProgressState, text: &mut dyn fmt::Write) {
+    let rate = state.pos() as f64 / state.elapsed().as_secs_f64().max(PATIENCE.as_secs_f64());
+    let _ = write!(text, "{}", BinaryBytes(rate as u64));
 }
