@@ -370,7 +370,7 @@ fn max_memory_holds_for_every_file_format() {
     assert!(failure(1, &["info", &co2, "--max-memory", "54815"]).contains("above the limit of 54815"));
     // The mirrored half, and a wider type, count too.
     assert!(
-        failure(1, &["info", &data("karate.mtx"), "--max-memory", "2K"]).contains("the tensor would take 3744 bytes")
+        failure(1, &["info", &data("karate.mtx"), "--max-memory", "2K"]).contains("the tensor of this file would take 3744 bytes")
     );
     let wide = ["info", &co2, "--dtype", "complex128", "--max-memory", "54816"];
     assert!(failure(1, &wide).contains("the tensor would take 73088 bytes"));
@@ -439,7 +439,7 @@ fn an_option_in_the_place_of_a_value_gets_a_hint() {
 fn wrong_usage_is_found_before_anything_is_read() {
     let target = |arguments: &[&str]| failure(2, &[&["isnan", "none.mtx", "-o"], arguments].concat());
     assert!(target(&["-"]).contains("stdout has no extension; name its format with --to"));
-    let unknown = "the extension of x.txt names no format (.mtx, .npy, .npz); name it with --to";
+    let unknown = "the extension of x.txt names no format (.mtx, .tns, .npy, .npz); name it with --to";
     assert!(target(&["x.txt"]).contains(unknown));
     assert!(failure(2, &["convert", "none.mtx", "x.txt"]).contains(unknown));
     assert!(failure(2, &["convert", "none.mtx", "-"]).contains("--to"));
