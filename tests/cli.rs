@@ -370,7 +370,8 @@ fn max_memory_holds_for_every_file_format() {
     assert!(failure(1, &["info", &co2, "--max-memory", "54815"]).contains("above the limit of 54815"));
     // The mirrored half, and a wider type, count too.
     assert!(
-        failure(1, &["info", &data("karate.mtx"), "--max-memory", "2K"]).contains("the tensor of this file would take 3744 bytes")
+        failure(1, &["info", &data("karate.mtx"), "--max-memory", "2K"])
+            .contains("the tensor of this file would take 3744 bytes")
     );
     let wide = ["info", &co2, "--dtype", "complex128", "--max-memory", "54816"];
     assert!(failure(1, &wide).contains("the tensor would take 73088 bytes"));

@@ -89,18 +89,13 @@ impl<T: Element, I: Index> Entries<T, I> {
         self.increasing = false;
     }
 
-    /// Makes room for `additional` entries more, and at once for all that are `declared` as far as `bytes` of text
-    /// that were read allow it: arrays that grow step by step are copied each time.
-    pub(crate) fn make_room(&mut self, additional: usize, declared: usize, bytes: u64) {
-        let needed = self.values.len() + additional;
-        if needed <= self.values.capacity() {
-            return;
-        }
+    /// Makes room at once for all entries that are `declared`, as soon as the `bytes` of text that were read allow it:
+    /// arrays that grow step by step are copied each time.
+    pub(crate) fn make_room(&mut self, declared: usize, bytes: u64) {
         let entry = (self.coords.len() * size_of::<I>() + size_of::<T>()) as u64;
-        let allowed = usize::try_from(bytes.saturating_mul(16) / entry).unwrap_or(usize::MAX);
-        match declared.min(allowed) {
-            capacity if capacity >= needed => self.reserve_exact(capacity - self.values.len()),
-            _ => {}
+        let missing = declared.saturating_sub(self.values.len());
+        if missing > 0 && (declared as u64).saturating_mul(entry) <= bytes.saturating_mul(16) {
+            self.reserve_exact(missing);
         }
     }
 

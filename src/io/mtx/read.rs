@@ -136,7 +136,7 @@ impl<R: BufRead> Body<'_, R> {
             },
             |block: Entries<T, I>, taken| {
                 taken.check_room(entries.values.len(), block.values.len(), declared)?;
-                entries.make_room(block.values.len(), declared, taken.bytes);
+                entries.make_room(declared, taken.bytes);
                 entries.append(&block);
                 entries.check_memory(options, taken.bytes)
             },
