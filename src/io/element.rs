@@ -4,6 +4,7 @@ use num_complex::Complex;
 
 use crate::element::{Element, Number};
 use crate::io::any::{AnyFormat, AnyTensor};
+use crate::io::digits::print_digits;
 
 /// An [`Element`] that files hold: read from and printed as text, and as bytes in either byte order.
 pub trait FileElement: Element {
@@ -132,7 +133,10 @@ macro_rules! impl_integer {
             }
 
             fn print(self, text: &mut Vec<u8>) {
-                text.extend_from_slice(self.to_string().as_bytes());
+                if i128::from(self) < 0 {
+                    text.push(b'-');
+                }
+                print_digits(text, i128::from(self).unsigned_abs() as u64);
             }
 
             number_bytes!($type);

@@ -19,9 +19,6 @@ use crate::shape::Shape;
 use crate::tensor::Tensor;
 use crate::triplets::{Duplicates, Triplets};
 
-/// The bytes that entries may take before their text was read.
-const ROOM: u64 = 16 << 20;
-
 /// Entries in the order of the file; the arrays grow with the lines, whatever a header declares.
 pub(crate) struct Entries<T, I> {
     pub(crate) coords: Vec<Vec<I>>,
@@ -100,7 +97,7 @@ impl<T: Element, I: Index> Entries<T, I> {
             return;
         }
         let entry = (self.coords.len() * size_of::<I>() + size_of::<T>()) as u64;
-        let allowed = usize::try_from(ROOM.saturating_add(bytes.saturating_mul(8)) / entry).unwrap_or(usize::MAX);
+        let allowed = usize::try_from(bytes.saturating_mul(8) / entry).unwrap_or(usize::MAX);
         match declared.min(allowed) {
             capacity if capacity >= needed => self.reserve_exact(capacity - self.values.len()),
             _ => {}

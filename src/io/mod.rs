@@ -35,6 +35,7 @@
 //! ```
 
 mod any;
+mod digits;
 mod element;
 mod entries;
 mod fields;

@@ -81,13 +81,13 @@ impl ReadOptions {
     }
 
     /// Refuses `count` entries of `rank` coordinates above `limit` bytes. A limit that was asked for is one for the
-    /// tensor; any other is one for the work as well: a second copy of the values, and the sorting of entries.
+    /// tensor; any other is one for the work as well: the sorting of entries, or the values in another type.
     pub(crate) fn guard_entries<T>(&self, count: usize, rank: usize, sorted: bool, limit: u64) -> Result<()> {
         let (coords, value) = (rank.saturating_mul(size_of::<u64>()), size_of::<T>());
-        let sorting = if sorted { 0 } else { SORTING };
+        let sorting = if sorted { 0 } else { SORTING + value };
         let bytes = match self.max_memory {
             Some(_) => coords.saturating_add(value),
-            None => coords.saturating_add(value + value.max(self.value_size()) + sorting),
+            None => coords.saturating_add(value + self.value_size().max(sorting)),
         };
         let instead = "raise --max-memory, or for a dense file name its most frequent value with --fill";
         guard::<u8>("the tensor of this file", count.saturating_mul(bytes) as u128, limit, instead)

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use crate::error::Result;
+use crate::io::digits::print_digits;
 use crate::io::element::FileElement;
 use crate::parallel;
 use crate::pattern::Pattern;
@@ -20,10 +21,9 @@ pub(crate) fn write_entries<P: Pattern, T: FileElement>(writer: &mut impl Write,
 /// The lines of the entries from `start` on.
 fn print_block<P: Pattern, T: FileElement>(x: &Tensor<P, T>, start: usize) -> Vec<u8> {
     let mut text = Vec::with_capacity(BLOCK.min(x.nnz()) * 16);
-    let mut number = itoa::Buffer::new();
     x.pattern().walk_range(start..start + BLOCK, |entry, coords| {
         for &coord in coords {
-            text.extend_from_slice(number.format(coord as u64 + 1).as_bytes());
+            print_digits(&mut text, coord as u64 + 1);
             text.push(b' ');
         }
         x.values()[entry].print_entry(&mut text);
