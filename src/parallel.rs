@@ -3,6 +3,7 @@
 //! Every helper gives the same bits at any number of threads: items are independent, and their order is kept.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// Fewer items than this are not worth a thread.
 #[cfg(feature = "rayon")]
@@ -59,6 +60,27 @@ mod threads {
         }
         let share = (CHUNK / (work / count).max(1)).max(1);
         (0..count).into_par_iter().with_min_len(share).map_init(scratch, f).collect()
+    }
+
+    /// One state of `count` items: parts of them are folded into states of their own, which `empty` makes at the cost of
+    /// `weight` items, and merged. The caller knows that the outcome does not depend on how the items are shared out.
+    pub(crate) fn fold<S: Send>(
+        count: usize,
+        weight: usize,
+        empty: impl Fn() -> S + Sync + Send,
+        update: impl Fn(&mut S, Range<usize>) + Sync + Send,
+        merge: impl Fn(S, S) -> S + Sync + Send,
+    ) -> S {
+        let parts = rayon::current_num_threads().min(count / (2 * CHUNK + 2 * weight)).max(1);
+        let part = |number: usize| {
+            let mut state = empty();
+            update(&mut state, number * count / parts..(number + 1) * count / parts);
+            state
+        };
+        match parts {
+            1 => part(0),
+            _ => (0..parts).into_par_iter().map(part).reduce_with(&merge).unwrap_or_else(&empty),
+        }
     }
 
     /// What `f` has to give of every index below `count`, in order, where one call is a search; `scratch` is made once
@@ -175,6 +197,19 @@ mod threads {
         (0..count).map(|index| f(&mut scratch, index)).collect()
     }
 
+    /// One state of `count` items.
+    pub(crate) fn fold<S>(
+        count: usize,
+        _: usize,
+        empty: impl Fn() -> S,
+        update: impl Fn(&mut S, Range<usize>),
+        _: impl Fn(S, S) -> S,
+    ) -> S {
+        let mut state = empty();
+        update(&mut state, 0..count);
+        state
+    }
+
     /// What `f` has to give of every index below `count`, in order, with one `scratch` for all.
     pub(crate) fn filter_map_range<S, U>(
         count: usize,
@@ -216,4 +251,4 @@ pub(crate) fn test_each<T: Copy + Sync>(values: &[T], f: impl Fn(T) -> bool + Sy
 
 #[cfg(feature = "io")]
 pub(crate) use threads::pipeline;
-pub(crate) use threads::{filter_map_range, map, map_heavy, map_range, sort};
+pub(crate) use threads::{filter_map_range, fold, map, map_heavy, map_range, sort};

@@ -1,6 +1,7 @@
 //! Slices in, slices out: the algorithms, which know no tensor, no shape and no error.
 
 pub(crate) mod any;
+pub(crate) mod cells;
 pub(crate) mod group;
 pub(crate) mod isin;
 pub(crate) mod median;

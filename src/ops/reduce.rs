@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use crate::axes::Axes;
+use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::index::Index;
+use crate::kernels::cells::CellMap;
 use crate::kernels::group::Groups;
 use crate::kernels::sort;
 use crate::limit::default_limit;
@@ -98,6 +100,12 @@ pub(crate) trait Reduce: Pattern {
     ///
     /// The reduction is not elementwise: that case shares the pattern.
     fn reduce(&self, operation: &'static str, reduction: &Reduction) -> Result<(Self, Groups)>;
+
+    /// The pattern of the result, and for each of its entries whether any of `values` that meet there is truthy; `None`
+    /// where a map of the cells would be larger than what it saves.
+    fn any_by_map<T: Element>(&self, _: &Reduction, _: &[T]) -> Option<(Self, Vec<bool>)> {
+        None
+    }
 }
 
 impl<I: Index> Reduce for CooPattern<I> {
@@ -115,6 +123,23 @@ impl<I: Index> Reduce for CooPattern<I> {
             true => reduction.keep_dims.then(|| Arc::clone(&zeros)),
         });
         Ok((CooPattern::from_valid(reduction.result_shape(), firsts.len(), axes.collect()), groups))
+    }
+
+    fn any_by_map<T: Element>(&self, reduction: &Reduction, values: &[T]) -> Option<(Self, Vec<bool>)> {
+        let (kept, lengths) = (reduction.kept(), reduction.kept_lengths());
+        if kept.is_empty() || !CellMap::pays(saturating_product(&lengths), self.nnz()) {
+            return None;
+        }
+        let coords: Vec<&[I]> = kept.iter().map(|&axis| self.coords(axis)).collect();
+        let (coords, truths) = CellMap::of_values(&coords, &lengths, values).into_arrays(&lengths);
+        let mut coords = coords.into_iter().map(Arc::new);
+        let zeros = Arc::new(vec![I::default(); if reduction.keep_dims { truths.len() } else { 0 }]);
+        let axes = (0..self.shape().rank()).filter_map(|axis| match reduction.goes[axis] {
+            false => coords.next(),
+            true => reduction.keep_dims.then(|| Arc::clone(&zeros)),
+        });
+        let axes = axes.collect();
+        Some((CooPattern::from_valid(reduction.result_shape(), truths.len(), axes), truths))
     }
 }
 
