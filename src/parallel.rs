@@ -62,24 +62,30 @@ mod threads {
         (0..count).into_par_iter().with_min_len(share).map_init(scratch, f).collect()
     }
 
-    /// One state of `count` items: parts of them are folded into states of their own, which `empty` makes at the cost of
-    /// `weight` items, and merged. The caller knows that the outcome does not depend on how the items are shared out.
-    pub(crate) fn fold<S: Send>(
+    /// `f` of the parts that the indices below `count` fall into, in order: one a thread, if a part is worth the cost of
+    /// `weight` items that each one has besides. The caller knows that the outcome does not depend on how many they are.
+    pub(crate) fn map_parts<U: Send>(
         count: usize,
         weight: usize,
-        empty: impl Fn() -> S + Sync + Send,
-        update: impl Fn(&mut S, Range<usize>) + Sync + Send,
-        merge: impl Fn(S, S) -> S + Sync + Send,
-    ) -> S {
+        f: impl Fn(Range<usize>) -> U + Sync + Send,
+    ) -> Vec<U> {
         let parts = rayon::current_num_threads().min(count / (2 * CHUNK + 2 * weight)).max(1);
-        let part = |number: usize| {
-            let mut state = empty();
-            update(&mut state, number * count / parts..(number + 1) * count / parts);
-            state
-        };
-        match parts {
-            1 => part(0),
-            _ => (0..parts).into_par_iter().map(part).reduce_with(&merge).unwrap_or_else(&empty),
+        let part = |number: usize| f(number * count / parts..(number + 1) * count / parts);
+        if parts == 1 { vec![part(0)] } else { (0..parts).into_par_iter().map(part).collect() }
+    }
+
+    /// `f` of each of the slices that `items` falls into at `ends`, with its number, in order.
+    pub(crate) fn map_slices<T: Send, U: Send>(
+        items: &mut [T],
+        ends: &[usize],
+        f: impl Fn(usize, &mut [T]) -> U + Sync + Send,
+    ) -> Vec<U> {
+        let is_short = items.len() < 2 * CHUNK;
+        let slices = split_at_ends(items, ends);
+        let numbered = |(number, slice): (usize, &mut [T])| f(number, slice);
+        match is_short {
+            true => slices.into_iter().enumerate().map(numbered).collect(),
+            false => slices.into_par_iter().enumerate().map(numbered).collect(),
         }
     }
 
@@ -197,17 +203,14 @@ mod threads {
         (0..count).map(|index| f(&mut scratch, index)).collect()
     }
 
-    /// One state of `count` items.
-    pub(crate) fn fold<S>(
-        count: usize,
-        _: usize,
-        empty: impl Fn() -> S,
-        update: impl Fn(&mut S, Range<usize>),
-        _: impl Fn(S, S) -> S,
-    ) -> S {
-        let mut state = empty();
-        update(&mut state, 0..count);
-        state
+    /// `f` of all indices below `count`, as one part.
+    pub(crate) fn map_parts<U>(count: usize, _: usize, f: impl Fn(Range<usize>) -> U) -> Vec<U> {
+        vec![f(0..count)]
+    }
+
+    /// `f` of each of the slices that `items` falls into at `ends`, with its number, in order.
+    pub(crate) fn map_slices<T, U>(items: &mut [T], ends: &[usize], f: impl Fn(usize, &mut [T]) -> U) -> Vec<U> {
+        split_at_ends(items, ends).into_iter().enumerate().map(|(number, slice)| f(number, slice)).collect()
     }
 
     /// What `f` has to give of every index below `count`, in order, with one `scratch` for all.
@@ -238,6 +241,17 @@ mod threads {
     }
 }
 
+/// The slices that `items` falls into: up to each of `ends`, which do not decrease and end at the last one.
+fn split_at_ends<'a, T>(mut items: &'a mut [T], ends: &[usize]) -> Vec<&'a mut [T]> {
+    let mut start = 0;
+    let next = |&end: &usize| {
+        let (slice, rest) = std::mem::take(&mut items).split_at_mut(end - start);
+        (items, start) = (rest, end);
+        slice
+    };
+    ends.iter().map(next).collect()
+}
+
 /// Whether `f` holds of each value, in order.
 ///
 /// The threads see chunks of answers only, so their code is compiled once, and `f` in a plain loop for each type.
@@ -251,4 +265,4 @@ pub(crate) fn test_each<T: Copy + Sync>(values: &[T], f: impl Fn(T) -> bool + Sy
 
 #[cfg(feature = "io")]
 pub(crate) use threads::pipeline;
-pub(crate) use threads::{filter_map_range, fold, map, map_heavy, map_range, sort};
+pub(crate) use threads::{filter_map_range, map, map_heavy, map_parts, map_range, map_slices, sort};

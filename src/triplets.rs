@@ -1,5 +1,7 @@
 //! Unsorted, repeated input, and the one way from it to a tensor.
 
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::coo::CooTensor;
@@ -7,7 +9,7 @@ use crate::csr::CsrTensor;
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::index::{Index, check_axes};
-use crate::kernels::sort;
+use crate::kernels::sort::{self, Runs};
 use crate::pattern::{CooPattern, Pattern, validate_in_bounds, validate_length};
 use crate::shape::Shape;
 use crate::tensor::{Tensor, check_position};
@@ -238,9 +240,15 @@ impl<T: Element, I: Index> Triplets<T, I> {
         if unordered {
             return Err(Error::NoOrder { operation: duplicates.name(), dtype: T::DTYPE.name() });
         }
-        let order = sort::row_major_order(&self.coords, &self.shape, self.values.len());
-        let repeated = self.merge_runs(order.as_deref(), duplicates)?;
-        if let Some(kept) = repeated.or(order) {
+        let runs = sort::row_major_runs(&self.coords, &self.shape, self.values.len());
+        let has_repeated = runs.starts.len() <= self.values.len();
+        self.values = self.merge_runs(&runs, has_repeated, duplicates)?;
+        let kept = match (has_repeated, &runs.order) {
+            (false, None) => None,
+            (false, Some(order)) => Some(Cow::from(order)),
+            (true, _) => Some(runs.starts[..self.values.len()].iter().map(|&start| runs.entry(start)).collect()),
+        };
+        if let Some(kept) = kept {
             // One axis after another, so that only one is there twice.
             self.coords.iter_mut().for_each(|axis| *axis = sort::gather(axis, &kept));
         }
@@ -259,40 +267,26 @@ impl<T: Element, I: Index> Triplets<T, I> {
         self.coalesce(duplicates)?.into_csr()
     }
 
-    /// Puts the values in order and merges those at one position; gives the entries kept where any was merged.
-    fn merge_runs(&mut self, order: Option<&[usize]>, duplicates: Duplicates) -> Result<Option<Vec<usize>>> {
-        let count = self.values.len();
-        let entry_at = |rank: usize| order.map_or(rank, |order| order[rank]);
-        let equal = |a: usize, b: usize| sort::compare(&self.coords, entry_at(a), entry_at(b)).is_eq();
-        if !(1..count).any(|rank| equal(rank - 1, rank)) {
-            if let Some(order) = order {
-                self.values = sort::gather(&self.values, order);
-            }
-            return Ok(None);
+    /// The values in order, those at one position merged.
+    fn merge_runs(&mut self, runs: &Runs, has_repeated: bool, duplicates: Duplicates) -> Result<Vec<T>> {
+        if !has_repeated {
+            let values = std::mem::take(&mut self.values);
+            return Ok(match &runs.order {
+                None => values,
+                Some(order) => sort::gather(&values, order),
+            });
         }
-        let starts: Vec<usize> = (0..count).filter(|&rank| rank == 0 || !equal(rank - 1, rank)).collect();
-        let mut merged = Vec::with_capacity(starts.len());
-        for (run, &start) in starts.iter().enumerate() {
-            let end = starts.get(run + 1).copied().unwrap_or(count);
-            merged.push(self.merge(start..end, entry_at, duplicates)?);
-        }
-        self.values = merged;
-        Ok(Some(starts.into_iter().map(entry_at).collect()))
+        runs.starts.windows(2).map(|ends| self.merge(runs, ends[0]..ends[1], duplicates)).collect()
     }
 
-    /// The one value of the triplets of one position, given by their ranks.
-    fn merge(
-        &self,
-        run: std::ops::Range<usize>,
-        entry_at: impl Fn(usize) -> usize,
-        duplicates: Duplicates,
-    ) -> Result<T> {
-        let first = entry_at(run.start);
+    /// The one value of the triplets of one position, given by their places in the order.
+    fn merge(&self, runs: &Runs, run: Range<usize>, duplicates: Duplicates) -> Result<T> {
+        let first = runs.entry(run.start);
         let coords = || self.coords.iter().map(|axis| axis[first].to_usize()).collect();
         if run.len() > 1 && duplicates == Duplicates::Error {
-            return Err(Error::Duplicate { first, second: entry_at(run.start + 1), coords: coords() });
+            return Err(Error::Duplicate { first, second: runs.entry(run.start + 1), coords: coords() });
         }
-        let mut rest = run.skip(1).map(|rank| self.values[entry_at(rank)]);
+        let mut rest = run.skip(1).map(|place| self.values[runs.entry(place)]);
         rest.try_fold(self.values[first], |merged, value| merge_two(merged, value, duplicates))
             .ok_or_else(|| Error::SumOverflow { coords: coords(), dtype: T::DTYPE.name() })
     }

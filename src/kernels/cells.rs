@@ -27,9 +27,13 @@ impl CellMap {
     /// The map of `values` whose cell is given by their coordinates, row-major within `lengths`.
     pub(crate) fn of_values<T: Element, I: Index>(coords: &[&[I]], lengths: &[usize], values: &[T]) -> Self {
         let cells = lengths.iter().product::<usize>();
-        let empty = || CellMap { words: vec![0; cells.div_ceil(CELLS)] };
-        let mark = |map: &mut CellMap, range: Range<usize>| map.mark(coords, lengths, values, range);
-        parallel::fold(values.len(), cells / CELLS, empty, mark, CellMap::merge)
+        let part = |range: Range<usize>| {
+            let mut map = CellMap { words: vec![0; cells.div_ceil(CELLS)] };
+            map.mark(coords, lengths, values, range);
+            map
+        };
+        let parts = parallel::map_parts(values.len(), cells / CELLS, part);
+        parts.into_iter().reduce(CellMap::merge).unwrap_or(CellMap { words: Vec::new() })
     }
 
     fn mark<T: Element, I: Index>(&mut self, coords: &[&[I]], lengths: &[usize], values: &[T], range: Range<usize>) {

@@ -33,11 +33,7 @@ impl Groups {
     ///
     /// Where the kept axes lead, the entries are in order already; elsewhere one sort brings them together.
     pub(crate) fn of_coords<I: Index>(kept: &[&[I]], lengths: &[usize], count: usize) -> Self {
-        let order = sort::row_major_order(kept, lengths, count);
-        let at = |rank: usize| order.as_ref().map_or(rank, |order| order[rank]);
-        let opens = |rank: usize| rank == 0 || sort::compare(kept, at(rank - 1), at(rank)).is_ne();
-        let mut starts: Vec<usize> = (0..count).filter(|&rank| opens(rank)).collect();
-        starts.push(count);
+        let sort::Runs { order, starts } = sort::row_major_runs(kept, lengths, count);
         Groups { order, starts }
     }
 

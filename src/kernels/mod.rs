@@ -5,5 +5,6 @@ pub(crate) mod cells;
 pub(crate) mod group;
 pub(crate) mod isin;
 pub(crate) mod median;
+pub(crate) mod radix;
 pub(crate) mod sort;
 pub(crate) mod take;

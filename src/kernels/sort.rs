@@ -1,8 +1,10 @@
 //! Row-major order of entries that are given by one coordinate array an axis.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use crate::index::Index;
+use crate::kernels::radix;
 use crate::parallel;
 
 /// How entry `a` stands to entry `b` in row-major order.
@@ -22,84 +24,116 @@ const BLOCK: usize = 512;
 
 /// The first entry that is not greater than the one before it.
 pub(crate) fn first_not_increasing<I: Index, A: AsRef<[I]>>(coords: &[A], count: usize) -> Option<usize> {
-    let mut increases = [false; BLOCK];
+    first_unmarked(coords, count, false)
+}
+
+/// The first entry that is not greater than the one before it, nor equal to it where `equal` ones will do.
+fn first_unmarked<I: Index, A: AsRef<[I]>>(coords: &[A], count: usize, equal: bool) -> Option<usize> {
+    let mut marks = [false; BLOCK];
     for start in (1..count).step_by(BLOCK) {
-        let increases = &mut increases[..BLOCK.min(count - start)];
-        mark_increases(coords, start, increases);
-        if !increases.iter().fold(true, |all, &increase| all & increase) {
-            return increases.iter().position(|&increase| !increase).map(|at| start + at);
+        let marks = &mut marks[..BLOCK.min(count - start)];
+        mark_increases(coords, start, equal, marks);
+        if !marks.iter().fold(true, |all, &mark| all & mark) {
+            return marks.iter().position(|&mark| !mark).map(|at| start + at);
         }
     }
     None
 }
 
-/// Whether each entry from `start` on is greater than the one before it: without branches, from the last axis up.
-fn mark_increases<I: Index, A: AsRef<[I]>>(coords: &[A], start: usize, increases: &mut [bool]) {
-    increases.fill(false);
+/// Whether each entry from `start` on is greater than the one before it, or `equal` to it where that is to be marked
+/// as well: without branches, from the last axis up.
+fn mark_increases<I: Index, A: AsRef<[I]>>(coords: &[A], start: usize, equal: bool, marks: &mut [bool]) {
+    marks.fill(equal);
     for axis in coords.iter().rev() {
         let (before, after) = (&axis.as_ref()[start - 1..], &axis.as_ref()[start..]);
-        for ((increase, before), after) in increases.iter_mut().zip(before).zip(after) {
-            *increase = (before < after) | ((before == after) & *increase);
+        for ((mark, before), after) in marks.iter_mut().zip(before).zip(after) {
+            *mark = (before < after) | ((before == after) & *mark);
         }
     }
 }
 
+/// Entries in row-major order.
+pub(crate) struct Runs {
+    /// The entries in that order, equal ones in input order; `None` where that is how they come.
+    pub(crate) order: Option<Vec<usize>>,
+    /// Where each run of equal ones starts in it, and where the last one ends.
+    pub(crate) starts: Vec<usize>,
+}
+
+impl Runs {
+    /// The entry at a place in the order.
+    pub(crate) fn entry(&self, place: usize) -> usize {
+        self.order.as_ref().map_or(place, |order| order[place])
+    }
+}
+
+/// The row-major order of `count` entries, and its runs of equal ones.
+pub(crate) fn row_major_runs<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], lengths: &[usize], count: usize) -> Runs {
+    if first_unmarked(coords, count, true).is_none() {
+        return Runs { order: None, starts: starts_in_order(coords, count) };
+    }
+    if let Some(sorted) = sort_packed(coords, lengths, count, true) {
+        return Runs { order: Some(sorted.order), starts: sorted.starts };
+    }
+    let order = compared_order(coords, count);
+    let opens = |&at: &usize| at == 0 || compare(coords, order[at - 1], order[at]).is_ne();
+    let starts = (0..count).filter(opens).chain([count]).collect();
+    Runs { order: Some(order), starts }
+}
+
 /// The order that sorts `count` entries row-major and keeps equal ones in input order; `None` if they are so already.
-///
-/// Coordinates are packed into one `u64` a position where `lengths` allow it, so that a comparison is one
-/// instruction; axes whose product overflows are compared one by one, and never through a key that wraps.
 pub(crate) fn row_major_order<I: Index, A: AsRef<[I]> + Sync>(
     coords: &[A],
     lengths: &[usize],
     count: usize,
 ) -> Option<Vec<usize>> {
-    if (1..count).all(|entry| compare(coords, entry - 1, entry) != Ordering::Greater) {
-        return None;
-    }
-    match packed_keys(coords, lengths, count) {
-        Some((keys, size)) => Some(order_of_keys(&keys, size)),
-        None => {
-            let mut order: Vec<usize> = (0..count).collect();
-            parallel::sort(&mut order, |&a, &b| compare(coords, a, b).then(a.cmp(&b)));
-            Some(order)
+    first_unmarked(coords, count, true)?;
+    let packed = sort_packed(coords, lengths, count, false).map(|sorted| sorted.order);
+    Some(packed.unwrap_or_else(|| compared_order(coords, count)))
+}
+
+/// Where the runs of equal entries start, which stand in order, and where the last one ends.
+fn starts_in_order<I: Index, A: AsRef<[I]>>(coords: &[A], count: usize) -> Vec<usize> {
+    let mut starts = if count > 0 { vec![0] } else { Vec::new() };
+    let (mut marks, mut block) = ([false; BLOCK], [0; BLOCK]);
+    for start in (1..count).step_by(BLOCK) {
+        let marks = &mut marks[..BLOCK.min(count - start)];
+        mark_increases(coords, start, false, marks);
+        let mut found = 0;
+        // Written each time and kept where marked: as good as random, a branch would be foretold badly.
+        for (at, &mark) in marks.iter().enumerate() {
+            block[found] = start + at;
+            found += usize::from(mark);
         }
+        starts.extend_from_slice(&block[..found]);
     }
+    starts.push(count);
+    starts
 }
 
-/// The row-major positions of the entries and the number of positions, where that fits `u64`.
-fn packed_keys<I: Index, A: AsRef<[I]>>(coords: &[A], lengths: &[usize], count: usize) -> Option<(Vec<u64>, u64)> {
-    let size = lengths.iter().try_fold(1u64, |size, &length| size.checked_mul(length as u64))?;
-    let mut keys = vec![0u64; count];
-    for (axis, &length) in coords.iter().zip(lengths) {
-        for (key, coord) in keys.iter_mut().zip(axis.as_ref()) {
-            *key = *key * length as u64 + coord.to_usize() as u64;
+/// Sorts by the row-major position, where all positions fit `u64`: never through a key that wraps.
+fn sort_packed<I: Index, A: AsRef<[I]> + Sync>(
+    coords: &[A],
+    lengths: &[usize],
+    count: usize,
+    with_runs: bool,
+) -> Option<radix::Sorted> {
+    lengths.iter().try_fold(1u64, |size, &length| size.checked_mul(length as u64))?;
+    let keys = |range: Range<usize>, keys: &mut [u64]| {
+        keys.fill(0);
+        for (axis, &length) in coords.iter().zip(lengths) {
+            for (key, coord) in keys.iter_mut().zip(&axis.as_ref()[range.clone()]) {
+                *key = *key * length as u64 + coord.to_usize() as u64;
+            }
         }
-    }
-    Some((keys, size))
+    };
+    Some(radix::sort_by_key(count, keys, with_runs))
 }
 
-/// The order that sorts `keys`, all below `size`, and keeps equal ones in input order.
-///
-/// Up to two positions a key, counting beats comparing.
-fn order_of_keys(keys: &[u64], size: u64) -> Vec<usize> {
-    if size / 2 <= keys.len() as u64 {
-        return counting_order(keys, size as usize);
-    }
-    let mut tagged: Vec<(u64, usize)> = keys.iter().copied().zip(0..).collect();
-    parallel::sort(&mut tagged, Ord::cmp);
-    tagged.into_iter().map(|(_, entry)| entry).collect()
-}
-
-/// The stable order of `keys` below `size`: counts each key, then deals the entries out.
-fn counting_order(keys: &[u64], size: usize) -> Vec<usize> {
-    let mut next = vec![0; size + 1];
-    keys.iter().for_each(|&key| next[key as usize + 1] += 1);
-    (1..=size).for_each(|key| next[key] += next[key - 1]);
-    let mut order = vec![0; keys.len()];
-    for (entry, &key) in keys.iter().enumerate() {
-        order[next[key as usize]] = entry;
-        next[key as usize] += 1;
-    }
+/// The order by comparing one axis after another.
+fn compared_order<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    parallel::sort(&mut order, |&a, &b| compare(coords, a, b).then(a.cmp(&b)));
     order
 }
 
@@ -113,14 +147,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counted_packed_and_compared_orders_agree_and_keep_equals_in_input_order() {
+    fn packed_and_compared_orders_agree_and_keep_equals_in_input_order() {
         let coords: [Vec<u32>; 2] = [vec![3, 0, 3, 0, 1], vec![1, 2, 1, 0, 0]];
-        let counted = row_major_order(&coords, &[4, 3], 5);
-        let packed = row_major_order(&coords, &[40, 30], 5);
-        let compared = row_major_order(&coords, &[usize::MAX, usize::MAX], 5);
-        assert_eq!(counted, Some(vec![3, 1, 4, 0, 2]));
-        assert_eq!(counted, packed);
-        assert_eq!(counted, compared);
+        for lengths in [[4, 3], [usize::MAX, usize::MAX]] {
+            let order = Some(vec![3, 1, 4, 0, 2]);
+            assert_eq!(row_major_order(&coords, &lengths, 5), order);
+            let runs = row_major_runs(&coords, &lengths, 5);
+            assert_eq!((runs.order, runs.starts), (order, vec![0, 1, 2, 3, 5]));
+        }
     }
 
     #[test]
@@ -143,5 +177,10 @@ mod tests {
     fn sorted_entries_need_no_order() {
         assert_eq!(row_major_order(&[vec![0u32, 0, 1]], &[2], 3), None);
         assert_eq!(row_major_order::<u32, Vec<u32>>(&[], &[], 1), None);
+        let coords: Vec<u32> = (0..3 * BLOCK as u32).map(|entry| entry / 3).collect();
+        let runs = row_major_runs(&[&coords], &[BLOCK], coords.len());
+        assert_eq!((runs.order, runs.starts), (None, (0..=BLOCK).map(|run| 3 * run).collect()));
+        assert_eq!(row_major_runs::<u32, Vec<u32>>(&[], &[], 2).starts, [0, 2]);
+        assert_eq!(row_major_runs::<u32, Vec<u32>>(&[], &[], 0).starts, [0]);
     }
 }
