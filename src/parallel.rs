@@ -14,21 +14,13 @@ const CHUNK: usize = 1 << 15;
 const SEARCHES: usize = 1 << 10;
 
 /// The items of a [`pipeline`] that a thread works on before the next ones are fetched.
-#[cfg(feature = "rayon")]
+#[cfg(all(feature = "rayon", feature = "io"))]
 const BATCH: usize = 4;
 
 #[cfg(feature = "rayon")]
 mod threads {
     use super::*;
     use rayon::prelude::*;
-
-    /// `f` of every index below `count`, in order.
-    pub(crate) fn map_range<U: Send>(count: usize, f: impl Fn(usize) -> U + Sync + Send) -> Vec<U> {
-        if count < 2 * CHUNK {
-            return (0..count).map(f).collect();
-        }
-        (0..count).into_par_iter().with_min_len(CHUNK).map(f).collect()
-    }
 
     /// `f` of every value, in order.
     pub(crate) fn map<T: Copy + Sync, U: Send>(values: &[T], f: impl Fn(T) -> U + Sync + Send) -> Vec<U> {
@@ -107,6 +99,7 @@ mod threads {
     ///
     /// `next` and `take` run here, where reading and writing belong, and `work` on the pool at the same time: while
     /// one batch is worked on, the results before it are taken and the items after it are fetched.
+    #[cfg(feature = "io")]
     pub(crate) fn pipeline<A: Send, B: Send, E>(
         next: impl FnMut() -> Result<Option<A>, E>,
         work: impl Fn(A) -> B + Sync + Send,
@@ -133,11 +126,13 @@ mod threads {
     }
 
     /// Where the items of a [`pipeline`] come from; what goes wrong there is kept until those before it are through.
+    #[cfg(feature = "io")]
     struct Source<F, E> {
         next: F,
         failed: Option<E>,
     }
 
+    #[cfg(feature = "io")]
     impl<A, E, F: FnMut() -> Result<Option<A>, E>> Source<F, E> {
         /// Up to `count` items.
         fn fetch(&mut self, count: usize) -> Vec<A> {
@@ -176,11 +171,6 @@ mod threads {
 #[cfg(not(feature = "rayon"))]
 mod threads {
     use super::*;
-
-    /// `f` of every index below `count`, in order.
-    pub(crate) fn map_range<U>(count: usize, f: impl Fn(usize) -> U) -> Vec<U> {
-        (0..count).map(f).collect()
-    }
 
     /// `f` of every value, in order.
     pub(crate) fn map<T: Copy, U>(values: &[T], f: impl Fn(T) -> U) -> Vec<U> {
@@ -224,6 +214,7 @@ mod threads {
     }
 
     /// Hands each item that `next` gives through `work` to `take`, in order, until one of them fails.
+    #[cfg(feature = "io")]
     pub(crate) fn pipeline<A, B, E>(
         mut next: impl FnMut() -> Result<Option<A>, E>,
         work: impl Fn(A) -> B,
@@ -265,4 +256,4 @@ pub(crate) fn test_each<T: Copy + Sync>(values: &[T], f: impl Fn(T) -> bool + Sy
 
 #[cfg(feature = "io")]
 pub(crate) use threads::pipeline;
-pub(crate) use threads::{filter_map_range, map, map_heavy, map_parts, map_range, map_slices, sort};
+pub(crate) use threads::{filter_map_range, map, map_heavy, map_parts, map_slices, sort};

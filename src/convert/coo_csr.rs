@@ -26,11 +26,14 @@ impl<I: Index> CooPattern<I> {
         };
         let lane_axes = shape.lane_axes();
         let coords = &self.shared_coords()[..lane_axes.len()];
+        if let [rows] = coords {
+            return CsrPattern::from_lane_of(shape.clone(), |entry| rows[entry].to_usize(), columns, limit);
+        }
         let lane = |entry: usize| {
             let axes = coords.iter().zip(lane_axes);
             axes.fold(0usize, |lane, (axis, &length)| lane.wrapping_mul(length).wrapping_add(axis[entry].to_usize()))
         };
-        CsrPattern::from_lanes(shape.clone(), (0..self.nnz()).map(lane), columns, limit)
+        CsrPattern::from_lane_of(shape.clone(), lane, columns, limit)
     }
 }
 

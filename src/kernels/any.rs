@@ -15,10 +15,21 @@ pub(crate) fn any_of<T: Element>(mut values: impl Iterator<Item = T>) -> bool {
 /// Whether any position of each group is truthy, of which `extent` exist; those not stored hold `fill`.
 pub(crate) fn any_of_groups<T: Element>(groups: &Groups, values: &[T], extent: u64, fill: T) -> Vec<bool> {
     let fill = fill.is_truthy();
-    parallel::map_range(groups.len(), |group| {
-        let has_unstored = (groups.size(group) as u64) < extent;
-        (fill && has_unstored) || any_of(groups.entries(group).map(|entry| values[entry]))
-    })
+    let of_unstored = |group: usize| fill && (groups.size(group) as u64) < extent;
+    match groups.in_order(values) {
+        Some(slice) => parallel::map_heavy(
+            groups.len(),
+            values.len(),
+            || (),
+            |(), group| of_unstored(group) || slice(group).iter().any(|value| value.is_truthy()),
+        ),
+        None => parallel::map_heavy(
+            groups.len(),
+            values.len(),
+            || (),
+            |(), group| of_unstored(group) || any_of(groups.entries(group).map(|entry| values[entry])),
+        ),
+    }
 }
 
 /// Hands the gradient of each group to every one of its entries; there are `count` entries in all.

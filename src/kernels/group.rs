@@ -68,6 +68,11 @@ impl Groups {
         room
     }
 
+    /// The values of each group as a part of `values`, where the groups are in the order in which they are stored.
+    pub(crate) fn in_order<'a, T>(&'a self, values: &'a [T]) -> Option<impl Fn(usize) -> &'a [T] + 'a> {
+        self.order.is_none().then_some(move |group| &values[self.range(group)])
+    }
+
     /// The first entry of each group.
     pub(crate) fn firsts(&self) -> Vec<usize> {
         (0..self.len()).map(|group| self.entry_at(self.starts[group])).collect()

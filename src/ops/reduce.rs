@@ -158,10 +158,28 @@ impl<I: Index> Reduce for CsrPattern<I> {
             let instead = format!("x.to_coo().{}", reduction.spelled_call(operation));
             return Err(Error::CsrAxes { operation, axes: reduction.reduced.clone(), rank, instead });
         }
-        let lanes = self.offsets().windows(2).enumerate().filter(|(_, ends)| ends[0] < ends[1]).map(|(lane, _)| lane);
         let width = if reduction.keep_dims { 1 } else { self.shape()[rank - 2] };
-        let (lanes, columns): (Vec<_>, Vec<_>) = lanes.map(|lane| (lane / width, I::from_usize(lane % width))).unzip();
-        let pattern = CsrPattern::from_lanes(shape, lanes.into_iter(), Arc::new(columns), limit)?;
+        let (lanes, columns) = stored_lanes(self.offsets(), width);
+        let pattern = CsrPattern::from_lane_of(shape, |entry| lanes[entry], Arc::new(columns), limit)?;
         Ok((pattern, Groups::of_offsets(self.offsets())))
     }
+}
+
+/// The lanes that store anything, as row-major positions of a tensor with so many columns: their rows and columns.
+fn stored_lanes<I: Index>(offsets: &[usize], width: usize) -> (Vec<usize>, Vec<I>) {
+    let stored = offsets.windows(2).filter(|ends| ends[0] < ends[1]).count();
+    let (mut rows, mut columns) = (Vec::with_capacity(stored), Vec::with_capacity(stored));
+    let (mut row, mut column) = (0, 0);
+    for ends in offsets.windows(2) {
+        if ends[0] < ends[1] {
+            rows.push(row);
+            columns.push(I::from_usize(column));
+        }
+        // Counted, not divided: a division for each lane would take longer than all else.
+        column += 1;
+        if column == width {
+            (row, column) = (row + 1, 0);
+        }
+    }
+    (rows, columns)
 }

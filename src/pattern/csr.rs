@@ -7,6 +7,7 @@ use super::coo::convert_indices;
 use super::{Pattern, validate};
 use crate::error::Result;
 use crate::index::{Index, check_axes};
+use crate::kernels::lanes::mark_starts;
 use crate::kernels::sort;
 use crate::limit::{default_limit, filled};
 use crate::shape::{Shape, checked_product, ravel, saturating_product, step, unravel};
@@ -101,6 +102,19 @@ impl<I: Index> CsrPattern<I> {
             total += *offset;
             *offset = total;
         }
+        Ok(Self::from_valid(shape, Arc::new(offsets), columns))
+    }
+
+    /// [`from_lanes`](CsrPattern::from_lanes) where the lane of each entry is at hand.
+    pub(crate) fn from_lane_of(
+        shape: Shape,
+        lane: impl Fn(usize) -> usize + Sync + Send,
+        columns: Arc<Vec<I>>,
+        limit: u64,
+    ) -> Result<Self> {
+        check_axes::<I>(&shape)?;
+        let mut offsets = zero_offsets(&shape, limit)?;
+        mark_starts(&mut offsets, columns.len(), lane);
         Ok(Self::from_valid(shape, Arc::new(offsets), columns))
     }
 

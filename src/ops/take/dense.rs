@@ -9,7 +9,7 @@ use crate::convert::{check_ndarray_shape, dense_array};
 use crate::element::Element;
 use crate::error::Result;
 use crate::index::Position;
-use crate::kernels::take::{Slices, TakeMode, scatter_add};
+use crate::kernels::take::{Slices, TakeMode, scatter_add, take_items};
 use crate::limit::{default_limit, guard};
 use crate::ops::indices::Indices;
 use crate::ops::upstream::{Upstream, check_shape};
@@ -40,6 +40,9 @@ pub(super) fn take_dense<T: Element, J: Position>(
     mode: TakeMode,
 ) -> Result<ArrayD<T>> {
     let request = Request::new("take_axis", &Shape::from(x.shape()), indices, axis, mode)?;
+    if let (None, Some(data)) = (request.axis, x.as_slice()) {
+        return take_flattened(data, &request);
+    }
     let positions = request.positions(dense_length(x.shape(), request.axis), size_of::<T>())?;
     check_taken::<T>(&request.shape, dense_bytes(&x).saturating_add(request.indices.owned_bytes()))?;
     if request.shape.is_empty_space() {
@@ -52,6 +55,14 @@ pub(super) fn take_dense<T: Element, J: Position>(
         None => gather_scattered(&x, &slices),
     };
     Ok(dense_array(&request.shape, items))
+}
+
+/// The elements of an array in one piece: no list of positions is written between the items and them.
+fn take_flattened<T: Element, J: Position>(data: &[T], request: &Request<'_, J>) -> Result<ArrayD<T>> {
+    let items = request.indices.items(size_of::<J>() + size_of::<T>())?;
+    request.check(&items, data.len() as u128)?;
+    check_taken::<T>(&request.shape, size_of_val(data).saturating_add(request.indices.owned_bytes()))?;
+    Ok(dense_array(&request.shape, take_items(data, &items, request.mode)))
 }
 
 /// The elements taken from an array of any layout, one by one.
