@@ -31,8 +31,9 @@ pub(crate) fn man(folder: Option<&Path>) -> Result<(), Failure> {
 fn whole_manual() -> std::io::Result<Vec<u8>> {
     let mut program = Cli::command();
     program.build();
-    let mut page = Vec::new();
-    Man::new(program.clone()).render(&mut page)?;
+    let mut start = Vec::new();
+    Man::new(program.clone()).render(&mut start)?;
+    let mut page = with_named_example(&start).into_bytes();
     for verb in program.get_subcommands() {
         add_verb(&mut page, verb)?;
     }
@@ -48,7 +49,11 @@ fn add_verb(page: &mut Vec<u8>, verb: &Command) -> std::io::Result<()> {
     man.render_synopsis_section(&mut part)?;
     man.render_options_section(&mut part)?;
     man.render_extra_section(&mut part)?;
-    let part = String::from_utf8_lossy(&part).replace(".SH EXTRA", ".SH EXAMPLE").replace(".SH ", ".SS ");
-    page.extend(part.bytes());
+    page.extend(with_named_example(&part).replace(".SH ", ".SS ").bytes());
     verb.get_subcommands().try_for_each(|verb| add_verb(page, verb))
+}
+
+/// A page whose section below the options is called after what it holds.
+fn with_named_example(page: &[u8]) -> String {
+    String::from_utf8_lossy(page).replace(".SH EXTRA", ".SH EXAMPLE")
 }
