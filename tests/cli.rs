@@ -176,6 +176,36 @@ fn isin_reads_values_in_the_tensors_type() {
     assert!(stderr(&wide).contains("1e300 is no value of type float32"));
 }
 
+/// 9007199254740993.5 is no integer; the nearest double is one.
+#[test]
+fn a_number_between_integers_is_never_a_member_of_them() {
+    let folder = Folder::new("between");
+    let banner = "%%MatrixMarket matrix coordinate integer general";
+    let file =
+        folder.file("x.mtx", &format!("{banner}\n1 3 3\n1 1 9007199254740993\n1 2 9007199254740994\n1 3 -1500\n"));
+    let member = |word: &str| {
+        let output = lacuna(&["isin", &file, "--values", word, "--json"]);
+        let told: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let found = told["values"].as_array().unwrap().iter().position(|entry| entry[1] == true);
+        (found, told["fill"] == true, stderr(&output).contains(" is no value of type int64"))
+    };
+    for word in ["9007199254740993.5", "0.5", "1e400", "15e-1", "1e-400", "92233720368547758080.0"] {
+        assert_eq!(member(word), (None, false, true), "{word}");
+    }
+    for (word, at) in [
+        ("9007199254740993.0", 0),
+        ("9.007199254740993e15", 0),
+        ("+90071992547409940E-1", 1),
+        ("-1.5e3", 2),
+        ("-1500.", 2),
+    ] {
+        assert_eq!(member(word), (Some(at), false, false), "{word}");
+    }
+    for zero in ["-0.0", "0e400", "0.000e-9", ".0", "-.0"] {
+        assert_eq!(member(zero), (None, true, false), "{zero}");
+    }
+}
+
 #[test]
 fn isin_of_a_file_compares_by_exact_value() {
     let folder = Folder::new("isin-from");
