@@ -123,7 +123,7 @@ pub(crate) struct Reading {
     /// The format that the operation runs on [default: the file's own, coo where it does not say]
     #[arg(long, help_heading = READING, value_parser = formats(), value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
-    /// The element type to convert to; a value that does not fit is an error
+    /// The element type to convert to; a value that does not fit is an error, a float is rounded
     #[arg(long, help_heading = READING, value_parser = dtypes(), value_name = "NAME")]
     pub(crate) dtype: Option<DType>,
     /// The value of a gap in .mtx, .tns and scipy's .npz; for .npy, which value is left unstored [default: 0]
