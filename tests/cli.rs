@@ -520,6 +520,45 @@ fn help_lists_what_a_verb_has_of_its_own_before_the_options_for_reading() {
     assert!(page.contains(".SS \"OPTIONS FOR READING\""), "{page}");
 }
 
+#[test]
+fn a_negative_count_is_told_what_is_expected() {
+    let karate = data("karate.mtx");
+    for (option, expected) in [
+        ("--shape", "`-1` is no length"),
+        ("--max-memory", "give a whole number of bytes"),
+        ("--columns", "give a whole number of characters"),
+    ] {
+        let told = failure(2, &["spy", &karate, option, "-1"]);
+        assert!(told.contains(expected) && !told.contains("-- -1"), "{told}");
+    }
+    assert!(failure(2, &["spy", &karate, "--columns", "wide"]).contains("give a whole number of characters"));
+}
+
+/// The options that a help lists, `--axis` and the like.
+fn options_of(help: &str) -> Vec<String> {
+    let listed = help.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
+    let long = |line: &str| line.split_whitespace().take(2).find(|word| word.starts_with("--")).map(str::to_string);
+    listed.filter_map(long).collect()
+}
+
+#[test]
+fn the_manual_has_every_verb_and_every_option() {
+    let manual = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/cli.md")).unwrap();
+    let mut seen = 0;
+    for verb in verbs_below(&[]) {
+        let verb: Vec<&str> = verb.iter().map(String::as_str).collect();
+        assert!(manual.contains(&format!("`{}", verb[0])), "{verb:?}");
+        for option in options_of(&stdout(&lacuna(&[&verb[..], &["--help"]].concat()))) {
+            assert!(
+                option == "--help" || manual.contains(&format!("`{option}")) || manual.contains(&format!(" {option}")),
+                "{verb:?} {option}"
+            );
+            seen += 1;
+        }
+    }
+    assert!(seen > 150, "{seen}");
+}
+
 /// Every list of the file formats, for people: one that was added later was left out of them once.
 #[test]
 fn no_list_of_file_formats_leaves_one_out() {

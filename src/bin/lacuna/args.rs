@@ -130,13 +130,13 @@ pub(crate) struct Reading {
     #[arg(long, help_heading = READING, value_parser = parse_fill, allow_hyphen_values = true, value_name = "V")]
     pub(crate) fill: Option<String>,
     /// The shape: of a .tns, whose entries tell only the least one; any other file must have it
-    #[arg(long, help_heading = READING, value_parser = parse_shape, value_name = "N,M,…")]
+    #[arg(long, help_heading = READING, value_parser = parse_shape, allow_negative_numbers = true, value_name = "N,M,…")]
     pub(crate) shape: Option<Shape>,
     /// What becomes of entries that the file repeats
     #[arg(long, help_heading = READING, value_enum, default_value_t = DuplicatesArg::Sum, value_name = "RULE")]
     pub(crate) duplicates: DuplicatesArg,
     /// The most memory that a file may take: bytes, or with K, M, G or T [default: in proportion to the file]
-    #[arg(long, help_heading = READING, value_parser = parse_bytes, value_name = "BYTES")]
+    #[arg(long, help_heading = READING, value_parser = parse_bytes, allow_negative_numbers = true, value_name = "BYTES")]
     pub(crate) max_memory: Option<u64>,
     /// The file format, where neither extension nor first bytes tell
     #[arg(long, help_heading = READING, value_parser = file_formats(), ignore_case = true, value_name = "FORMAT")]
@@ -202,7 +202,7 @@ pub(crate) struct SpyArgs {
     #[arg(long, value_enum, value_name = "png|svg", hide_possible_values = true)]
     pub(crate) to: Option<Picture>,
     /// The width of the picture in the terminal, 24 to 400 characters [default: the terminal's, else 80]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_parser = parse_columns, allow_negative_numbers = true, value_name = "N")]
     pub(crate) columns: Option<usize>,
     /// Print the summary of the tensor as a JSON object, in place of a picture in the terminal
     #[arg(long)]
@@ -475,6 +475,10 @@ fn dtypes() -> impl TypedValueParser<Value = DType> {
 
 fn file_formats() -> impl TypedValueParser<Value = FileFormat> {
     one_of(FileFormat::ALL.map(FileFormat::name).to_vec(), FileFormat::from_name)
+}
+
+fn parse_columns(text: &str) -> Parsed<usize> {
+    text.parse().map_err(|_| "give a whole number of characters".into())
 }
 
 fn parse_bytes(text: &str) -> Parsed<u64> {
