@@ -732,7 +732,10 @@ fn the_manual_is_one_page_or_a_folder_of_pages() {
     let folder = Folder::new("man");
     assert_eq!(lacuna(&["man", "--dir", &folder.path("man1")]).status.code(), Some(0));
     for name in ["lacuna.1", "lacuna-info.1", "lacuna-backward-take.1"] {
-        assert!(std::fs::read_to_string(folder.0.join("man1").join(name)).unwrap().contains(".TH"), "{name}");
+        let page = std::fs::read_to_string(folder.0.join("man1").join(name)).unwrap();
+        let head = format!(".TH {} 1  \"lacuna {}\"", name.trim_end_matches(".1"), env!("CARGO_PKG_VERSION"));
+        assert!(page.contains(&head), "{page}");
+        assert!(page.contains(".SH EXAMPLE\n") && !page.contains("EXTRA"), "{page}");
     }
     let file = folder.file("file", "");
     assert!(failure(1, &["man", "--dir", &file]).starts_with(&format!("lacuna: {file}: ")));
