@@ -144,6 +144,9 @@ mod documents {
     pub struct Guide;
     #[doc = include_str!("../docs/formats.md")]
     pub struct Formats;
+    #[cfg(feature = "io")]
+    #[doc = include_str!("../docs/files.md")]
+    pub struct Files;
     #[doc = include_str!("../docs/semantics.md")]
     pub struct Semantics;
     #[doc = include_str!("../docs/gradients.md")]

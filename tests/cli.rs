@@ -176,6 +176,36 @@ fn isin_reads_values_in_the_tensors_type() {
     assert!(stderr(&wide).contains("1e300 is no value of type float32"));
 }
 
+/// 9007199254740993.5 is no integer; the nearest double is one.
+#[test]
+fn a_number_between_integers_is_never_a_member_of_them() {
+    let folder = Folder::new("between");
+    let banner = "%%MatrixMarket matrix coordinate integer general";
+    let file =
+        folder.file("x.mtx", &format!("{banner}\n1 3 3\n1 1 9007199254740993\n1 2 9007199254740994\n1 3 -1500\n"));
+    let member = |word: &str| {
+        let output = lacuna(&["isin", &file, "--values", word, "--json"]);
+        let told: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let found = told["values"].as_array().unwrap().iter().position(|entry| entry[1] == true);
+        (found, told["fill"] == true, stderr(&output).contains(" is no value of type int64"))
+    };
+    for word in ["9007199254740993.5", "0.5", "1e400", "15e-1", "1e-400", "92233720368547758080.0"] {
+        assert_eq!(member(word), (None, false, true), "{word}");
+    }
+    for (word, at) in [
+        ("9007199254740993.0", 0),
+        ("9.007199254740993e15", 0),
+        ("+90071992547409940E-1", 1),
+        ("-1.5e3", 2),
+        ("-1500.", 2),
+    ] {
+        assert_eq!(member(word), (Some(at), false, false), "{word}");
+    }
+    for zero in ["-0.0", "0e400", "0.000e-9", ".0", "-.0"] {
+        assert_eq!(member(zero), (None, true, false), "{zero}");
+    }
+}
+
 #[test]
 fn isin_of_a_file_compares_by_exact_value() {
     let folder = Folder::new("isin-from");
@@ -461,6 +491,117 @@ fn wrong_usage_is_found_before_anything_is_read() {
     }
 }
 
+#[test]
+fn wrong_usage_shows_the_usage_of_its_verb() {
+    let usages: [(&[&str], &str); 4] = [
+        (&["any", "none.mtx", "-o", "x.csv"], "Usage: lacuna any [OPTIONS] <FILE>"),
+        (&["convert", "none.mtx", "x.csv"], "Usage: lacuna convert [OPTIONS] <FILE> <OUTPUT>"),
+        (&["spy", "none.mtx", "--to", "png"], "Usage: lacuna spy [OPTIONS] <FILE>"),
+        (&["backward", "any", "none.mtx", "--axis", "--grad", "g.mtx"], "Usage: lacuna backward any [OPTIONS] --grad"),
+    ];
+    for (arguments, usage) in usages {
+        let told = failure(2, arguments);
+        assert!(told.contains(usage), "{arguments:?}: {told}");
+    }
+}
+
+#[test]
+fn help_lists_what_a_verb_has_of_its_own_before_the_options_for_reading() {
+    let help = stdout(&lacuna(&["nanmedian", "--help"]));
+    let (own, rest) = help.split_once("Options for reading:\n").expect(&help);
+    let reading = rest.split("\n\n").next().unwrap();
+    for option in ["--axis", "--keep-dims", "--even", "--stored-only", "--output", "--to", "--json"] {
+        assert!(own.contains(option) && !reading.contains(option), "{option}: {help}");
+    }
+    for option in ["--format", "--dtype", "--fill", "--shape", "--duplicates", "--max-memory", "--from"] {
+        assert!(reading.contains(option) && !own.contains(option), "{option}: {help}");
+    }
+    let page = stdout(&lacuna(&["man"]));
+    assert!(page.contains(".SS \"OPTIONS FOR READING\""), "{page}");
+}
+
+#[test]
+fn a_negative_count_is_told_what_is_expected() {
+    let karate = data("karate.mtx");
+    for (option, expected) in [
+        ("--shape", "`-1` is no length"),
+        ("--max-memory", "give a whole number of bytes"),
+        ("--columns", "give a whole number of characters"),
+    ] {
+        let told = failure(2, &["spy", &karate, option, "-1"]);
+        assert!(told.contains(expected) && !told.contains("-- -1"), "{told}");
+    }
+    assert!(failure(2, &["spy", &karate, "--columns", "wide"]).contains("give a whole number of characters"));
+}
+
+/// The options that a help lists, `--axis` and the like.
+fn options_of(help: &str) -> Vec<String> {
+    let listed = help.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
+    let long = |line: &str| line.split_whitespace().take(2).find(|word| word.starts_with("--")).map(str::to_string);
+    listed.filter_map(long).collect()
+}
+
+#[test]
+fn the_manual_has_every_verb_and_every_option() {
+    let manual = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/cli.md")).unwrap();
+    let mut seen = 0;
+    for verb in verbs_below(&[]) {
+        let verb: Vec<&str> = verb.iter().map(String::as_str).collect();
+        assert!(manual.contains(&format!("`{}", verb[0])), "{verb:?}");
+        for option in options_of(&stdout(&lacuna(&[&verb[..], &["--help"]].concat()))) {
+            assert!(
+                option == "--help" || manual.contains(&format!("`{option}")) || manual.contains(&format!(" {option}")),
+                "{verb:?} {option}"
+            );
+            seen += 1;
+        }
+    }
+    assert!(seen > 150, "{seen}");
+}
+
+/// Every list of the file formats, for people: one that was added later was left out of them once.
+#[test]
+fn no_list_of_file_formats_leaves_one_out() {
+    let read = |name: &str| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap();
+    let sentence = |text: String, from: &str, to: &str| {
+        let (_, rest) = text.split_once(from).unwrap_or_else(|| panic!("`{from}` is not in {text}"));
+        rest.split(to).next().unwrap().to_string()
+    };
+    let manual = read("docs/cli.md");
+    let lists = [
+        sentence(stdout(&lacuna(&["--help"])), "Files: ", "\n\n"),
+        sentence(read("README.md"), "Files (feature `io`): ", "\n\n"),
+        sentence(read("Cargo.toml"), "## Matrix Market", "\nio ="),
+        sentence(manual.clone(), "`--from ", "`"),
+        sentence(manual.clone(), "`--to ", "`"),
+        sentence(manual, "\n## Files\n", "\n## "),
+        read("docs/files.md"),
+    ];
+    for list in lists {
+        for name in ["tns", "npy", "npz"] {
+            assert!(list.contains(name), "{name} is not in {list}");
+        }
+    }
+}
+
+#[test]
+fn a_number_of_bytes_has_a_unit_or_none() {
+    let karate = data("karate.mtx");
+    for bytes in ["3744", "4K", "4 k", "1MiB", "1gb", "1T"] {
+        assert_eq!(json_of(&["info", &karate, "--max-memory", bytes])["nnz"], 156, "{bytes}");
+    }
+    for (bytes, hint) in [
+        ("1P", "`P` is not one of K, M, G, T"),
+        ("1.5G", "a whole number of bytes"),
+        ("K", "a whole number of bytes"),
+        ("18446744073709551616", "below 2^64"),
+        ("16777216T", "below 2^64"),
+    ] {
+        let told = failure(2, &["info", &karate, "--max-memory", bytes]);
+        assert!(told.contains(hint), "{bytes}: {told}");
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_behind_stdout_is_named() {
@@ -503,13 +644,13 @@ fn verbs_below(verb: &[String]) -> Vec<Vec<String>> {
 #[test]
 fn the_examples_of_the_help_work() {
     let folder = Folder::new("examples");
-    let verbs = verbs_below(&[]);
-    assert!(verbs.len() >= 18, "{verbs:?}");
+    let verbs = [vec![vec![]], verbs_below(&[])].concat();
+    assert!(verbs.len() >= 19, "{verbs:?}");
     for verb in verbs {
         let verb: Vec<&str> = verb.iter().map(String::as_str).collect();
         let help = stdout(&lacuna(&[&verb[..], &["--help"]].concat()));
         let (_, example) = help.split_once("Example: ").expect(&help);
-        assert!(example.contains(&format!("lacuna {} ", verb.join(" "))), "{example}");
+        assert!(example.contains(&format!("lacuna {}", verb.join(" "))), "{example}");
         for command in example.lines() {
             let words: Vec<_> = command.split_whitespace().map(|word| word.replace("tests/data/", &data(""))).collect();
             let mut program = Command::new(env!("CARGO_BIN_EXE_lacuna"));
@@ -587,10 +728,14 @@ fn the_manual_is_one_page_or_a_folder_of_pages() {
         assert_eq!(page.matches(&format!(".SH \"{verb}\"\n")).count(), 1, "{verb}");
     }
     assert!(page.contains("Example: lacuna info tests/data/karate.mtx"));
+    assert!(page.contains(".SH EXAMPLE") && !page.contains("EXTRA"), "{page}");
     let folder = Folder::new("man");
     assert_eq!(lacuna(&["man", "--dir", &folder.path("man1")]).status.code(), Some(0));
     for name in ["lacuna.1", "lacuna-info.1", "lacuna-backward-take.1"] {
-        assert!(std::fs::read_to_string(folder.0.join("man1").join(name)).unwrap().contains(".TH"), "{name}");
+        let page = std::fs::read_to_string(folder.0.join("man1").join(name)).unwrap();
+        let head = format!(".TH {} 1  \"lacuna {}\"", name.trim_end_matches(".1"), env!("CARGO_PKG_VERSION"));
+        assert!(page.contains(&head), "{page}");
+        assert!(page.contains(".SH EXAMPLE\n") && !page.contains("EXTRA"), "{page}");
     }
     let file = folder.file("file", "");
     assert!(failure(1, &["man", "--dir", &file]).starts_with(&format!("lacuna: {file}: ")));

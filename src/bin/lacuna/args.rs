@@ -10,12 +10,14 @@ use lacuna::{Axes, DType, Duplicates, Element, EvenCount, Shape, TakeMode, dispa
 
 /// Sparse tensors on the command line: questions asked of a file, without building its dense form.
 ///
-/// Files: Matrix Market (.mtx), .npy, either with .gz after it, .npz of scipy and of pydata/sparse; `-` is a standard
-/// stream.
+/// Files: Matrix Market (.mtx), FROSTT (.tns), .npy, each also with .gz after it, and .npz of scipy and of pydata/sparse;
+/// `-` is stdin or stdout.
 ///
 /// Exit status: 0; 1 for an error; 2 for wrong usage.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(after_help = "Each verb has a help of its own, such as: lacuna any --help\n\n\
+                        Example: lacuna nanmedian tests/data/titanic.npz --axis 1,2,3")]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) verb: Verb,
@@ -112,29 +114,32 @@ pub(crate) struct Input {
     pub(crate) reading: Reading,
 }
 
+/// The part of the help that stands below what a verb has of its own.
+const READING: &str = "Options for reading";
+
 /// How a file is read.
 #[derive(Debug, Args)]
 pub(crate) struct Reading {
-    /// The format to work on [default: the file's own, coo where it does not say]
-    #[arg(long, value_parser = formats(), value_name = "FORMAT")]
+    /// The format that the operation runs on [default: the file's own, coo where it does not say]
+    #[arg(long, help_heading = READING, value_parser = formats(), value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
-    /// The element type; a checked conversion
-    #[arg(long, value_parser = dtypes(), value_name = "NAME")]
+    /// The element type to convert to; a value that does not fit is an error, a float is rounded
+    #[arg(long, help_heading = READING, value_parser = dtypes(), value_name = "NAME")]
     pub(crate) dtype: Option<DType>,
-    /// What a gap means in .mtx; which value is left unstored of .npy [default: 0]
-    #[arg(long, value_parser = parse_fill, allow_hyphen_values = true, value_name = "V")]
+    /// The value of a gap in .mtx, .tns and scipy's .npz; for .npy, which value is left unstored [default: 0]
+    #[arg(long, help_heading = READING, value_parser = parse_fill, allow_hyphen_values = true, value_name = "V")]
     pub(crate) fill: Option<String>,
-    /// The shape that the file must have
-    #[arg(long, value_parser = parse_shape, value_name = "N,M,…")]
+    /// The shape: of a .tns, whose entries tell only the least one; any other file must have it
+    #[arg(long, help_heading = READING, value_parser = parse_shape, allow_negative_numbers = true, value_name = "N,M,…")]
     pub(crate) shape: Option<Shape>,
-    /// What becomes of repeated entries
-    #[arg(long, value_enum, default_value_t = DuplicatesArg::Sum)]
+    /// What becomes of entries that the file repeats
+    #[arg(long, help_heading = READING, value_enum, default_value_t = DuplicatesArg::Sum, value_name = "RULE")]
     pub(crate) duplicates: DuplicatesArg,
-    /// What a file may take in memory: bytes, or with K, M, G [default: in proportion to the file]
-    #[arg(long, value_parser = parse_bytes, value_name = "BYTES")]
+    /// The most memory that a file may take: bytes, or with K, M, G or T [default: in proportion to the file]
+    #[arg(long, help_heading = READING, value_parser = parse_bytes, allow_negative_numbers = true, value_name = "BYTES")]
     pub(crate) max_memory: Option<u64>,
     /// The file format, where neither extension nor first bytes tell
-    #[arg(long, value_parser = file_formats(), ignore_case = true, value_name = "FORMAT")]
+    #[arg(long, help_heading = READING, value_parser = file_formats(), ignore_case = true, value_name = "FORMAT")]
     pub(crate) from: Option<FileFormat>,
 }
 
@@ -196,10 +201,10 @@ pub(crate) struct SpyArgs {
     /// The kind of picture written, where the extension does not tell
     #[arg(long, value_enum, value_name = "png|svg", hide_possible_values = true)]
     pub(crate) to: Option<Picture>,
-    /// The width of the picture in the terminal, in characters [default: the terminal's, else 80]
-    #[arg(long, value_name = "N")]
+    /// The width of the picture in the terminal, 24 to 400 characters [default: the terminal's, else 80]
+    #[arg(long, value_parser = parse_columns, allow_negative_numbers = true, value_name = "N")]
     pub(crate) columns: Option<usize>,
-    /// Print the summary of the tensor as a JSON object, in place of the picture
+    /// Print the summary of the tensor as a JSON object, in place of a picture in the terminal
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -251,7 +256,7 @@ pub(crate) struct Nanmedian {
     #[command(flatten)]
     pub(crate) reduce: Reduce,
     /// The median of an even count: the mean of the middle two, or the lower one
-    #[arg(long, value_enum, default_value_t = EvenArg::Mean)]
+    #[arg(long, value_enum, default_value_t = EvenArg::Mean, value_name = "RULE")]
     pub(crate) even: EvenArg,
     /// Leave out what is not stored
     #[arg(long)]
@@ -280,7 +285,7 @@ pub(crate) struct IsinArgs {
     /// A file whose elements are the members; compared by exact value
     #[arg(long, value_name = "FILE", group = "set")]
     pub(crate) values_from: Option<PathBuf>,
-    /// Which elements are not members
+    /// Tell which elements are not members
     #[arg(long)]
     pub(crate) invert: bool,
     #[command(flatten)]
@@ -298,8 +303,8 @@ pub(crate) struct Take {
     /// A file of integers, whose shape the result has
     #[arg(long, value_name = "FILE", group = "positions")]
     pub(crate) indices_from: Option<PathBuf>,
-    /// What becomes of a position that does not exist
-    #[arg(long, value_enum, default_value_t = ModeArg::Raise)]
+    /// A position out of range: an error, or wrapped around, or clipped to the nearest
+    #[arg(long, value_enum, default_value_t = ModeArg::Raise, value_name = "MODE")]
     pub(crate) mode: ModeArg,
     /// Take along this axis, not from the flattened tensor
     #[arg(long, value_parser = parse_axis, allow_hyphen_values = true, value_name = "N")]
@@ -472,15 +477,20 @@ fn file_formats() -> impl TypedValueParser<Value = FileFormat> {
     one_of(FileFormat::ALL.map(FileFormat::name).to_vec(), FileFormat::from_name)
 }
 
+fn parse_columns(text: &str) -> Parsed<usize> {
+    text.parse().map_err(|_| "give a whole number of characters".into())
+}
+
 fn parse_bytes(text: &str) -> Parsed<u64> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+    let shift = match text[digits.len()..].trim().to_ascii_uppercase().as_str() {
         "" | "B" => 0,
         "K" | "KB" | "KIB" => 10,
         "M" | "MB" | "MIB" => 20,
         "G" | "GB" | "GIB" => 30,
-        unit => return Err(format!("`{unit}` is not one of K, M, G")),
+        "T" | "TB" | "TIB" => 40,
+        unit => return Err(format!("`{unit}` is not one of K, M, G, T")),
     };
-    let count: u64 = digits.parse().map_err(|_| "a number of bytes, or with K, M, G")?;
-    count.checked_mul(1 << shift).ok_or_else(|| "more than 2^64 bytes".into())
+    let bytes = digits.parse().ok().and_then(|count: u64| count.checked_mul(1 << shift));
+    bytes.ok_or_else(|| "give a whole number of bytes below 2^64, or with K, M, G or T".into())
 }

@@ -5,8 +5,8 @@ use std::io::{ErrorKind, Write, stderr};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::CommandFactory;
 use clap::error::ErrorKind as UsageKind;
+use clap::{Command, CommandFactory};
 use lacuna::Error;
 
 use crate::args::Cli;
@@ -53,9 +53,22 @@ impl Failure {
                 ExitCode::FAILURE
             }
             Failure::Usage(sentence) => {
-                let _ = Cli::command().error(UsageKind::ValueValidation, sentence).print();
+                let _ = named_command().error(UsageKind::ValueValidation, sentence).print();
                 ExitCode::from(2)
             }
         }
     }
+}
+
+/// The command of the verb that the arguments begin with, whose usage stands below an error.
+fn named_command() -> Command {
+    let mut command = Cli::command();
+    command.build();
+    for word in std::env::args_os().skip(1) {
+        match command.find_subcommand(&word) {
+            Some(verb) => command = verb.clone(),
+            None => break,
+        }
+    }
+    command
 }

@@ -1,10 +1,13 @@
 //! The manual and the completions, made from the same definitions that read the arguments.
 
+use std::io::Write;
 use std::path::Path;
 
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
+use lacuna::Error;
+use lacuna::io::save;
 
 use crate::args::Cli;
 use crate::failure::Failure;
@@ -22,17 +25,39 @@ pub(crate) fn man(folder: Option<&Path>) -> Result<(), Failure> {
     match folder {
         None => print(&whole_manual().map_err(|error| Failure::of_target(Path::new("-"), error))?),
         Some(folder) => std::fs::create_dir_all(folder)
-            .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
+            .map_err(Error::from)
+            .and_then(|()| write_pages(folder, &program()))
             .map_err(|error| Failure::of_target(folder, error)),
     }
 }
 
-/// One page: the program, and then each verb in a section of its own.
-fn whole_manual() -> std::io::Result<Vec<u8>> {
+/// The program, with all that its verbs have.
+fn program() -> Command {
     let mut program = Cli::command();
     program.build();
+    program
+}
+
+/// Writes the page of a command, and those of the verbs below it.
+fn write_pages(folder: &Path, command: &Command) -> lacuna::Result<()> {
+    let man = Man::new(command.clone());
+    let path = folder.join(man.get_filename());
+    let page = page_of(man)?;
+    save(path, |file| Ok(file.write_all(page.as_bytes())?))?;
+    command.get_subcommands().try_for_each(|verb| write_pages(folder, verb))
+}
+
+/// A page of its own.
+fn page_of(man: Man) -> std::io::Result<String> {
     let mut page = Vec::new();
-    Man::new(program.clone()).render(&mut page)?;
+    man.source(concat!("lacuna ", env!("CARGO_PKG_VERSION"))).render(&mut page)?;
+    Ok(with_named_example(&page))
+}
+
+/// One page: the program, and then each verb in a section of its own.
+fn whole_manual() -> std::io::Result<Vec<u8>> {
+    let program = program();
+    let mut page = page_of(Man::new(program.clone()))?.into_bytes();
     for verb in program.get_subcommands() {
         add_verb(&mut page, verb)?;
     }
@@ -48,7 +73,11 @@ fn add_verb(page: &mut Vec<u8>, verb: &Command) -> std::io::Result<()> {
     man.render_synopsis_section(&mut part)?;
     man.render_options_section(&mut part)?;
     man.render_extra_section(&mut part)?;
-    let part = String::from_utf8_lossy(&part).replace(".SH EXTRA", ".SH EXAMPLE").replace(".SH ", ".SS ");
-    page.extend(part.bytes());
+    page.extend(with_named_example(&part).replace(".SH ", ".SS ").bytes());
     verb.get_subcommands().try_for_each(|verb| add_verb(page, verb))
+}
+
+/// A page whose section below the options is called after what it holds.
+fn with_named_example(page: &[u8]) -> String {
+    String::from_utf8_lossy(page).replace(".SH EXTRA", ".SH EXAMPLE")
 }

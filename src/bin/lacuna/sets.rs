@@ -28,12 +28,36 @@ impl Set<'_> {
 /// A word as a member: rounded to the type, as a literal is; but a finite word is no infinity.
 fn member_of_word<T: FileElement>(word: &str) -> Option<T> {
     let finite = parse_number(word).is_some_and(|number| !is_nonfinite(word, number));
-    let parsed = T::parse(word).or_else(|| T::from_number(parse_number(word)?));
+    let parsed = T::parse(word).or_else(|| T::from_number(exact_number::<T>(word)?));
     let member = parsed.filter(|member| !(finite && member.isinf()));
     if member.is_none() {
         say(format_args!("{word} is no value of type {}, so it is never a member", T::DTYPE));
     }
     member
+}
+
+/// The number that a word says: for an integer type exactly, because the double next to `9007199254740993.5` is an integer.
+fn exact_number<T: Element>(word: &str) -> Option<Number> {
+    match parse_number(word)? {
+        Number::Real(_) if T::ZERO.to_integer().is_some() => exact_integer(word).map(Number::Integer),
+        number => Some(number),
+    }
+}
+
+/// The integer that a decimal number is, if it is one: `1.5e3` is 1500, `1.5` is none.
+fn exact_integer(word: &str) -> Option<i128> {
+    let (mantissa, exponent) = word.split_once(['e', 'E']).unwrap_or((word, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let fraction = fraction.trim_end_matches('0');
+    // One zero more, because `.0` has no digit before its point.
+    let digits: i128 = format!("{whole}{fraction}0").parse().ok()?;
+    let shift = exponent.parse::<i64>().ok()?.checked_sub(i64::try_from(fraction.len()).ok()? + 1)?;
+    let unit = || 10i128.checked_pow(u32::try_from(shift.unsigned_abs()).ok()?);
+    match shift {
+        _ if digits == 0 => Some(0),
+        0.. => digits.checked_mul(unit()?),
+        _ => unit().filter(|unit| digits % unit == 0).map(|unit| digits / unit),
+    }
 }
 
 /// Whether the word itself says an infinity or NaN.
