@@ -166,10 +166,9 @@ fn any_sparse<P: Reduce, T: Element>(x: &Tensor<P, T>, axes: &Axes) -> Result<Te
     if reduction.is_elementwise() {
         return Ok(x.map_values(T::is_truthy));
     }
-    if !x.fill().is_truthy() {
-        if let Some((pattern, values)) = x.pattern().any_by_map(&reduction, x.values()) {
-            return Ok(Tensor::from_valid(pattern, values, false));
-        }
+    let by_map = if x.fill().is_truthy() { None } else { x.pattern().any_by_map(&reduction, x.values()) };
+    if let Some((pattern, values)) = by_map {
+        return Ok(Tensor::from_valid(pattern, values, false));
     }
     let (pattern, groups) = x.pattern().reduce("any", &reduction)?;
     let values = any_of_groups(&groups, x.values(), reduction.extent(), x.fill());
