@@ -321,6 +321,37 @@ fn a_link_is_followed_to_a_file_that_is_there_and_to_one_that_is_not() {
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 2);
 }
 
+#[cfg(unix)]
+#[test]
+fn links_behind_links_are_followed_and_a_ring_of_them_is_refused() {
+    let folder = Folder::new("chain");
+    let link = |from: &str, to: &str| std::os::unix::fs::symlink(to, folder.0.join(from)).unwrap();
+    (link("first", "second"), link("second", "third"));
+    save(folder.0.join("first"), |file| Ok(file.write_all(b"whole")?)).unwrap();
+    assert_eq!(std::fs::read(folder.0.join("third")).unwrap(), b"whole");
+    assert!(folder.0.join("second").is_symlink());
+    (link("left", "right"), link("right", "left"));
+    let ring = save(folder.0.join("left"), |_| panic!("nothing is written where links lead nowhere"));
+    assert!(matches!(ring, Err(Error::Io { .. })), "{ring:?}");
+    assert!(folder.0.join("right").is_symlink());
+}
+
+#[cfg(unix)]
+#[test]
+fn what_others_may_not_read_they_may_not_read_while_it_is_written() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("secret");
+    let path = folder.0.join("x.tns");
+    std::fs::write(&path, "1 1\n").unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    save(&path, |file| {
+        assert_eq!(file.metadata()?.permissions().mode() & 0o777, 0o600);
+        Ok(file.write_all(b"2 2\n")?)
+    })
+    .unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_device_is_an_error_whatever_is_written_to_it() {

@@ -4,7 +4,7 @@
 
 use lacuna::io::{AnyTensor, FileFormat, Format, ReadOptions, WriteOptions, read_from, write_to};
 use lacuna::{Duplicates, Error, Triplets};
-use std::io::{Cursor, Write};
+use std::io::{Cursor, ErrorKind, Read, Write};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
@@ -144,6 +144,9 @@ fn a_matrix_market_file_says_which_line_is_wrong() {
         (&format!("{coordinate}3 3 1\n\n%\n0 1 1\n"), "line 5: row 0 is out of bounds for 1..=3"),
         (&format!("{coordinate}3 3 1\n1 4 1\n"), "line 3: column 4 is out of bounds for 1..=3"),
         (&format!("{coordinate}3 3 1\n1 -1 1\n"), "line 3: column -1 is out of bounds for 1..=3"),
+        (&format!("{coordinate}3 3 1\n1 2.0 1\n"), "line 3: column `2.0` is not a number from 1 up"),
+        (&format!("{coordinate}3 3 1\n+1 2 1\n"), "line 3: row `+1` is not a number from 1 up"),
+        (&format!("{coordinate}3 3 1\n1 -x 1\n"), "line 3: column `-x` is not a number from 1 up"),
         (
             &format!("{coordinate}3 3 1\n1 18446744073709551617 1\n"),
             "line 3: column 18446744073709551617 is out of bounds",
@@ -178,6 +181,20 @@ fn a_matrix_market_file_says_which_line_is_wrong() {
     }
     let axes = format!("%%MatrixMarket tensor coordinate real general\n{}0\n", "1 ".repeat(65));
     assert_eq!(refused(mtx(&axes)), "line 2: 65 axes are more than 64");
+}
+
+#[test]
+fn of_a_value_the_word_that_is_wrong_is_named() {
+    let value = |field: &str, words: &str| {
+        refused(mtx(&format!("%%MatrixMarket matrix coordinate {field} general\n1 1 1\n1 1 {words}\n")))
+    };
+    assert_eq!(value("complex", "2 0x1"), "line 3: `0x1` is not a float64");
+    assert_eq!(value("complex", "two 1"), "line 3: `two` is not a float64");
+    assert_eq!(value("complex", "2"), "line 3: the line ends before its imaginary part");
+    assert_eq!(value("complex", "1-2"), "line 3: `1-2` is not a float64");
+    assert_eq!(value("complex", ""), "line 3: the line ends before its value");
+    assert_eq!(value("integer", "1.0"), "line 3: `1.0` is not an int64");
+    assert_eq!(value("integer", "1e30"), "line 3: the value `1e30` does not fit int64");
 }
 
 fn npy(header: &str, data: &[u8]) -> Vec<u8> {
@@ -393,6 +410,68 @@ fn a_dense_file_may_not_explode_in_memory() {
     let mut options = ReadOptions::default();
     options.fill = Some("1".into());
     assert_eq!(read_from(&dense[..], FileFormat::Npy, &options).unwrap().nnz(), 0);
+}
+
+#[test]
+fn only_a_dense_file_is_told_of_the_fill() {
+    let mut options = ReadOptions::default();
+    options.max_memory = Some(100);
+    let dense = npy(&header("<f8", "(9,)"), &[1; 72]);
+    let array = format!("%%MatrixMarket matrix array real general\n3 3\n{}", "1\n".repeat(9));
+    let coordinate =
+        format!("%%MatrixMarket matrix coordinate real general\n9 1 9\n{}", "1 1 1\n2 1 1\n3 1 1\n".repeat(3));
+    let files: [(&[u8], FileFormat, bool); 4] = [
+        (&dense, FileFormat::Npy, true),
+        (array.as_bytes(), FileFormat::MatrixMarket, true),
+        (coordinate.as_bytes(), FileFormat::MatrixMarket, false),
+        (b"1 2 3\n1 3 4\n2 1 1\n3 4 1\n9 9 9\n", FileFormat::Tns, false),
+    ];
+    for (bytes, format, is_dense) in files {
+        let error = read_from(bytes, format, &options).unwrap_err();
+        assert!(matches!(error, Error::TooLarge { limit: 100, .. }), "{error:?}");
+        let message = error.to_string();
+        assert!(message.contains("raise --max-memory"), "{message}");
+        assert_eq!(message.contains("with --fill"), is_dense, "{message}");
+    }
+    assert!(!read(&narrow_coords(10 << 20), FileFormat::Npz).unwrap_err().to_string().contains("with --fill"));
+}
+
+#[test]
+fn a_reader_that_fails_is_no_wrong_array() {
+    let array = npy(&header("<f8", "(2000,)"), &[1; 8000]);
+    for kind in [ErrorKind::Other, ErrorKind::UnexpectedEof, ErrorKind::InvalidData, ErrorKind::ConnectionReset] {
+        let reader = array.chain(Failing(kind));
+        let error = read_from(reader, FileFormat::Npy, &ReadOptions::default()).unwrap_err();
+        assert_eq!(error, Error::Io { kind, message: "unplugged".into() });
+    }
+}
+
+struct Failing(ErrorKind);
+
+impl Read for Failing {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        Err(std::io::Error::new(self.0, "unplugged"))
+    }
+}
+
+/// A reader that no archive reader has any business with.
+struct Forbidden;
+
+impl Read for Forbidden {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        panic!("nobody needs so many bytes")
+    }
+}
+
+#[test]
+fn a_stream_without_end_is_not_read_to_its_end_for_an_archive() {
+    let endless = |head: &'static [u8]| head.chain(std::io::repeat(0).take(8 << 20)).chain(Forbidden);
+    let no_archive = read_from(endless(b""), FileFormat::Npz, &ReadOptions::default());
+    assert_eq!(refused(no_archive), "the archive: its first 4096 bytes hold no sign of a zip archive");
+    let mut options = ReadOptions::default();
+    options.max_memory = Some(1 << 20);
+    let error = read_from(endless(b"PK\x03\x04"), FileFormat::Npz, &options).unwrap_err();
+    assert!(matches!(error, Error::TooLarge { limit: 1_048_576, .. }), "{error:?}");
 }
 
 #[test]

@@ -132,6 +132,9 @@ fn a_line_longer_than_a_megabyte_is_refused() {
         (format!("{head}1 1 1\n%{long}\n1 1 1\n"), 3),
         (format!("{head}1 1 1\n1 1 {long}\n"), 3),
         (format!("{head}1 1 1\n1 1 {long}"), 3),
+        // After the last entry too, where it is no entry too many.
+        (format!("{head}1 1 1\n1 1 1\n%{long}\n"), 4),
+        (format!("{head}1 1 1\n1 1 1\n{}", " ".repeat(long.len())), 4),
     ] {
         let message = read(&text).unwrap_err().to_string();
         assert_eq!(message, format!("line {line}: the line is longer than 1048576 bytes"));

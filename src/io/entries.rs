@@ -12,7 +12,7 @@ use crate::index::Index;
 use crate::io::any::AnyTensor;
 use crate::io::fields::{Fields, LineResult};
 use crate::io::lines::Block;
-use crate::io::options::ReadOptions;
+use crate::io::options::{Order, ReadOptions};
 use crate::kernels::sort;
 use crate::pattern::CooPattern;
 use crate::shape::Shape;
@@ -50,7 +50,8 @@ impl<T: Element, I: Index> Entries<T, I> {
     /// Refuses entries that take more memory than is allowed for so many bytes of text.
     pub(crate) fn check_memory(&self, options: &ReadOptions, bytes: u64) -> Result<()> {
         let limit = options.tensor_room(bytes, 0);
-        options.guard_entries::<T>(self.values.len(), self.coords.len(), self.increasing, limit)
+        let order = if self.increasing { Order::Increasing } else { Order::Any };
+        options.guard_entries::<T>(self.values.len(), self.coords.len(), order, limit)
     }
 
     /// Room for exactly so many entries more.

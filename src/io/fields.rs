@@ -81,14 +81,17 @@ impl<'a> Fields<'a> {
     #[cold]
     fn refused_index(&mut self, what: &str, length: usize, number: Option<u64>) -> String {
         let word = match self.word(what) {
-            Ok(word) => quote(word),
+            Ok(word) => word,
             Err(why) => return why,
         };
+        let (shown, digits) = (quote(word), word.strip_prefix(b"-").unwrap_or(word));
+        let is_integer = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
         let is_too_great = number.is_some_and(|index| index > length as u64);
         // Where nothing tells the shape, hardly an index is too great.
-        match length as u64 > u32::MAX.into() && !is_too_great {
-            true => format!("{what} `{word}` is not a number from 1 up"),
-            false => format!("{what} {word} is out of bounds for 1..={length}"),
+        let is_bounded = length as u64 <= u32::MAX.into();
+        match is_integer && (is_bounded || is_too_great) {
+            true => format!("{what} {shown} is out of bounds for 1..={length}"),
+            false => format!("{what} `{shown}` is not a number from 1 up"),
         }
     }
 
@@ -100,7 +103,7 @@ impl<'a> Fields<'a> {
                 self.advance(length);
                 Ok(value)
             }
-            _ => Err(self.refused_value::<T>()),
+            _ => Err(T::refused(self)),
         }
     }
 
@@ -152,9 +155,11 @@ fn skip_blanks(mut text: &[u8]) -> &[u8] {
 /// What is wrong with a word that is no value of type `T`.
 fn refused_word<T: FileElement>(word: &[u8]) -> String {
     let (shown, dtype) = (quote(word), T::DTYPE);
-    let is_number = std::str::from_utf8(word).is_ok_and(|word| parse_number(word).is_some());
+    let number = std::str::from_utf8(word).ok().and_then(parse_number);
     match dtype {
-        _ if is_number => format!("the value `{shown}` does not fit {dtype}"),
+        _ if number.is_some_and(|number| T::from_number(number).is_none()) => {
+            format!("the value `{shown}` does not fit {dtype}")
+        }
         DType::Int64 => format!("`{shown}` is not an int64"),
         _ => format!("`{shown}` is not a {dtype}"),
     }
@@ -176,6 +181,11 @@ pub(crate) fn quote(word: &[u8]) -> String {
 pub(crate) trait Scan: FileElement {
     /// The value that the text starts with, and the bytes that it takes.
     fn scan(text: &[u8]) -> Option<(Self, usize)>;
+
+    /// What is wrong with the next words, which are no such value.
+    fn refused(fields: &mut Fields<'_>) -> String {
+        fields.refused_value::<Self>()
+    }
 }
 
 impl Scan for f64 {
@@ -217,6 +227,15 @@ impl Scan for Complex<f64> {
         let gap = text.len() - first - rest.len();
         let (im, second) = f64::scan(rest).filter(|_| gap > 0)?;
         Some((Complex::new(re, im), first + gap + second))
+    }
+
+    #[cold]
+    fn refused(fields: &mut Fields<'_>) -> String {
+        match fields.value::<f64>() {
+            Err(why) => why,
+            Ok(_) if fields.clone().next().is_none() => "the line ends before its imaginary part".into(),
+            Ok(_) => fields.refused_value::<f64>(),
+        }
     }
 }
 

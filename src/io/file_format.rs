@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::error::Error;
-use crate::io::{gzip, mtx, npy};
+use crate::io::{gzip, mtx, npy, npz};
 
 /// The formats of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -74,11 +74,12 @@ impl FileFormat {
     /// ```
     pub fn from_first_bytes(bytes: &[u8]) -> Option<FileFormat> {
         let word = bytes.trim_ascii_start().split(u8::is_ascii_whitespace).next().unwrap_or(b"");
-        match bytes {
-            _ if mtx::is_magic(word) => Some(FileFormat::MatrixMarket),
-            _ if bytes.starts_with(npy::MAGIC) => Some(FileFormat::Npy),
-            [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Some(FileFormat::Npz),
-            _ => None,
+        if mtx::is_magic(word) {
+            Some(FileFormat::MatrixMarket)
+        } else if bytes.starts_with(npy::MAGIC) {
+            Some(FileFormat::Npy)
+        } else {
+            npz::is_archive(bytes).then_some(FileFormat::Npz)
         }
     }
 }

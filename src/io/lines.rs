@@ -130,8 +130,10 @@ impl Taken<'_> {
         }
         let lines = self.text.split_inclusive(|&byte| byte == b'\n').zip(1..);
         let mut entries = lines.filter(|(line, _)| !Fields::new(line).is_blank_or_comment(self.comment));
-        let line = self.before + entries.nth(room).map_or(1, |(_, number)| number);
-        Err(at_line(line, format!("one entry too many: {declared} are declared")))
+        // Without one, the line that was refused is no entry, and what is wrong with it is told instead.
+        entries.nth(room).map_or(Ok(()), |(_, number)| {
+            Err(at_line(self.before + number, format!("one entry too many: {declared} are declared")))
+        })
     }
 }
 

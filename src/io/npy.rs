@@ -10,7 +10,7 @@ use crate::io::MOST_AXES;
 use crate::io::any::{AnyTensor, Format, no_such};
 use crate::io::element::FileElement;
 use crate::io::fields::quote;
-use crate::io::options::{ReadOptions, WriteOptions, wrap};
+use crate::io::options::{Order, ReadOptions, WriteOptions, wrap};
 use crate::limit::{default_limit, guard};
 use crate::pattern::Pattern;
 use crate::shape::{Shape, step};
@@ -65,11 +65,14 @@ impl<R: Read> Source<R> {
         Ok(filled)
     }
 
-    /// A failure to read: one that the archive's bytes are to blame for names the member.
+    /// A failure to read: one that the archive's bytes are to blame for names the member. A file of its own has no
+    /// such bytes.
     fn failure(&self, error: std::io::Error) -> Error {
         use ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof, Unsupported};
         match Error::from(error) {
-            Error::Io { kind: InvalidData | InvalidInput | Other | UnexpectedEof | Unsupported, message } => {
+            Error::Io { kind: InvalidData | InvalidInput | Other | UnexpectedEof | Unsupported, message }
+                if !self.name.is_empty() =>
+            {
                 self.error("data", message)
             }
             error => error,
@@ -360,7 +363,7 @@ fn read_dense<T: FileElement>(
         let stored = !unstored.is_some_and(|unstored| value.same(unstored));
         is_stored.push(stored);
         if stored {
-            options.guard_entries::<T>(values.len() + 1, rank, true, options.tensor_room(bytes, 0))?;
+            options.guard_entries::<T>(values.len() + 1, rank, Order::Dense, options.tensor_room(bytes, 0))?;
             push_up_to(&mut values, value, count);
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! `.npz`: archives of arrays, in the layouts of scipy.sparse and of pydata/sparse.
 
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Cursor, Read, Seek, SeekFrom, Write};
 
 use zip::result::ZipError;
 use zip::write::{SimpleFileOptions, StreamWriter};
@@ -15,7 +15,7 @@ use crate::io::any::{AnyTensor, Format, no_such};
 use crate::io::element::FileElement;
 use crate::io::fields::quote;
 use crate::io::npy::{Header, Kind, Source, descr_of, push_up_to, write_header, write_values};
-use crate::io::options::{Compression, ReadOptions, WriteOptions, wrap};
+use crate::io::options::{Compression, Order, ReadOptions, WriteOptions, wrap};
 use crate::limit::guard;
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::shape::{Shape, saturating_product, step};
@@ -72,7 +72,7 @@ impl<R: Read + Seek> Archive<R> {
 
     /// Refuses entries whose coordinates, and the sorting of them, take more memory than the bytes read allow.
     fn guard_entries<T>(&self, count: usize, shape: &Shape, options: &ReadOptions) -> Result<()> {
-        options.guard_entries::<T>(count, shape.rank(), false, options.tensor_room(self.inflated, self.held))
+        options.guard_entries::<T>(count, shape.rank(), Order::Any, options.tensor_room(self.inflated, self.held))
     }
 
     fn has(&self, name: &str) -> bool {
@@ -260,6 +260,27 @@ impl Places {
             Places::Compressed { indices, .. } => indices.len(),
         }
     }
+}
+
+/// Whether an archive, or a member of one, begins with these bytes.
+pub(crate) fn is_archive(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06")
+}
+
+/// Reads an archive from a stream whose first bytes are `head`; to its end first, because its table stands there.
+pub(crate) fn read_stream(head: &[u8], reader: impl Read, options: &ReadOptions) -> Result<AnyTensor> {
+    // A stream may have no end: one that is no archive is not waited for.
+    if !(0..head.len()).any(|at| is_archive(&head[at..])) {
+        let message = format!("its first {} bytes hold no sign of a zip archive", head.len());
+        return Err(Error::Format { place: "the archive".into(), message });
+    }
+    let mut bytes = Vec::new();
+    let most = options.max_memory.unwrap_or(u64::MAX);
+    reader.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    options.check_memory("the archive", bytes.len() as u128)?;
+    bytes.shrink_to_fit();
+    let held = bytes.len() as u64;
+    read(Cursor::new(bytes), held, options)
 }
 
 /// Reads an archive, of which `held` bytes are in memory.

@@ -23,6 +23,17 @@ const BUFFERS: u64 = 2 << 20;
 /// What sorting an entry takes: its key, its number, and its place.
 const SORTING: usize = 32;
 
+/// How a file gives its entries, which tells what they cost besides and what can be done about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// All positions are listed, and the fill says which are stored.
+    Dense,
+    /// Strictly increasing in row-major order.
+    Increasing,
+    /// To be sorted.
+    Any,
+}
+
 /// How to read a file. The default takes everything from the file.
 ///
 /// # Examples
@@ -55,9 +66,9 @@ pub struct ReadOptions {
     pub shape: Option<Shape>,
     /// What becomes of entries that the file repeats: summed by default.
     pub duplicates: Duplicates,
-    /// The bytes that compressed input may inflate to, and that a tensor may take in memory. By default the larger of
-    /// 64 MiB and 64 times the file for the first, and for the second, where a header could claim more than the file
-    /// holds, 64 MiB and 16 bytes for each byte read.
+    /// The bytes that compressed input may inflate to, that a tensor may take in memory, and that an `.npz` which comes
+    /// as a stream may have. By default the larger of 64 MiB and 64 times the file for the first; for the second, where
+    /// a header could claim more than the file holds, 64 MiB and 16 bytes for each byte read; no limit for the third.
     pub max_memory: Option<u64>,
     /// Who is told how far the reading has come.
     pub progress: Option<Progress>,
@@ -82,14 +93,17 @@ impl ReadOptions {
 
     /// Refuses `count` entries of `rank` coordinates above `limit` bytes. A limit that was asked for is one for the
     /// tensor; any other is one for the work as well: the sorting of entries, or the values in another type.
-    pub(crate) fn guard_entries<T>(&self, count: usize, rank: usize, sorted: bool, limit: u64) -> Result<()> {
+    pub(crate) fn guard_entries<T>(&self, count: usize, rank: usize, order: Order, limit: u64) -> Result<()> {
         let (coords, value) = (rank.saturating_mul(size_of::<u64>()), size_of::<T>());
-        let sorting = if sorted { 0 } else { SORTING + value };
+        let sorting = if order == Order::Any { SORTING + value } else { 0 };
         let bytes = match self.max_memory {
             Some(_) => coords.saturating_add(value),
             None => coords.saturating_add(value + self.value_size().max(sorting)),
         };
-        let instead = "raise --max-memory, or for a dense file name its most frequent value with --fill";
+        let instead = match order {
+            Order::Dense => "raise --max-memory, or for a dense file name its most frequent value with --fill",
+            Order::Increasing | Order::Any => "raise --max-memory (ReadOptions::max_memory)",
+        };
         guard::<u8>("the tensor of this file", count.saturating_mul(bytes) as u128, limit, instead)
     }
 

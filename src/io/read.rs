@@ -164,11 +164,8 @@ impl<I: Index> Content<I> {
             Some(FileFormat::Tns) => tns::read(reader, options).map(text),
             Some(FileFormat::Npy) => npy::read(reader, options).map(Content::Other),
             Some(FileFormat::Npz) => {
-                let mut bytes = Vec::new();
-                reader.read_to_end(&mut bytes)?;
-                bytes.shrink_to_fit();
-                let held = bytes.len() as u64;
-                npz::read(Cursor::new(bytes), held, options).map(Content::Other)
+                let (head, reader) = peek(reader)?;
+                npz::read_stream(&head, reader, options).map(Content::Other)
             }
             None => Err(unknown_format(&format!("{untold}; name it with --from, read_from"))),
         }

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{ErrorKind, Write};
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -35,7 +36,10 @@ use crate::error::Result;
 /// ```
 pub fn save(path: impl AsRef<Path>, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
     let path = target_of(path.as_ref());
-    let existing = fs::metadata(&path).ok();
+    let existing = match fs::metadata(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        found => Some(found?),
+    };
     if existing.as_ref().is_some_and(|target| !target.is_file() && !target.is_dir()) {
         let mut file = OpenOptions::new().write(true).open(&path)?;
         write(&mut file)?;
@@ -45,10 +49,11 @@ pub fn save(path: impl AsRef<Path>, write: impl FnOnce(&mut File) -> Result<()>)
         return Err(std::io::Error::new(ErrorKind::IsADirectory, "the path to write to is a folder").into());
     }
     let (aside, mut file) = create_aside(&path)?;
-    write(&mut file)?;
+    // First, so that nobody reads of the new bytes who may not read the old ones.
     if let Some(existing) = existing {
         file.set_permissions(existing.permissions())?;
     }
+    write(&mut file)?;
     file.sync_all()?;
     drop(file);
     aside.replace(&path)?;
@@ -56,10 +61,17 @@ pub fn save(path: impl AsRef<Path>, write: impl FnOnce(&mut File) -> Result<()>)
     Ok(())
 }
 
-/// The file that a path stands for: behind links, also behind one to a file that is not there yet.
+/// The most links that are followed one after another, as Linux has it.
+const MOST_LINKS: usize = 40;
+
+/// The file that a path stands for: behind links, also behind those to a file that is not there yet.
 fn target_of(path: &Path) -> PathBuf {
-    let behind = |link: PathBuf| path.parent().map_or(link.clone(), |folder| folder.join(&link));
-    fs::canonicalize(path).or_else(|_| fs::read_link(path).map(behind)).unwrap_or_else(|_| path.to_path_buf())
+    let behind = |path: &PathBuf| {
+        let link = fs::read_link(path).ok()?;
+        Some(path.parent().map_or(link.clone(), |folder| folder.join(&link)))
+    };
+    let followed = || iter::successors(Some(path.to_path_buf()), behind).take(MOST_LINKS + 1).last();
+    fs::canonicalize(path).ok().or_else(followed).unwrap_or_default()
 }
 
 /// Makes the new name last as the bytes do. Not every file system can, and the file is in its place already: a failure

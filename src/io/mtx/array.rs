@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::index::Index;
 use crate::io::entries::Entries;
 use crate::io::fields::{Fields, LineResult};
+use crate::io::options::Order;
 use crate::pattern::CooPattern;
 use crate::tensor::Tensor;
 
@@ -29,7 +30,7 @@ pub(super) fn read<R: BufRead, T: MatrixValue, I: Index>(
     let mut entries = Entries::<T, I>::new(body.shape.rank());
     let stored = array.positions().filter(|&(row, column)| is_stored(&array.at(row, column))).count();
     let limit = body.options.tensor_room(body.lines.bytes(), array.bytes());
-    body.options.guard_entries::<T>(stored, body.shape.rank(), true, limit)?;
+    body.options.guard_entries::<T>(stored, body.shape.rank(), Order::Dense, limit)?;
     entries.reserve_exact(stored);
     for (row, column) in array.positions() {
         let value = array.at(row, column);
@@ -62,7 +63,7 @@ fn read_values<R: BufRead, T: MatrixValue>(
         |values: Vec<T>, taken| {
             taken.check_room(listed.len(), values.len(), declared)?;
             listed.extend_from_slice(&values);
-            options.guard_entries::<T>(listed.len(), 0, true, options.tensor_room(taken.bytes, 0))
+            options.guard_entries::<T>(listed.len(), 0, Order::Increasing, options.tensor_room(taken.bytes, 0))
         },
     )?;
     listed.shrink_to_fit();
