@@ -2,7 +2,9 @@
 
 #![cfg(feature = "io")]
 
-use lacuna::io::{AnyTensor, FileFormat, Progress, ReadOptions, WriteOptions, read, read_from, write, write_to};
+use lacuna::io::{
+    AnyTensor, Compression, FileFormat, Progress, ReadOptions, WriteOptions, read, read_from, write, write_to,
+};
 use lacuna::{CooTensor, Triplets};
 use std::sync::{Arc, Mutex};
 
@@ -67,5 +69,33 @@ fn streams_are_told_too() {
         options.progress = progress;
         read_from(&bytes[..], format, &options).unwrap();
         assert_eq!(told.lock().unwrap().last(), Some(&(bytes.len() as u64)), "{format}");
+    }
+}
+
+/// A writer with room for so many bytes.
+struct Full(usize);
+
+impl std::io::Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let count = bytes.len().min(self.0);
+        self.0 -= count;
+        if count == 0 { Err(std::io::ErrorKind::StorageFull.into()) } else { Ok(count) }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn bytes_that_were_not_written_are_not_told() {
+    for format in FileFormat::ALL {
+        for compression in [Compression::None, Compression::Gzip] {
+            let (progress, told) = hook();
+            let mut options = WriteOptions::default();
+            (options.progress, options.compression) = (progress, compression);
+            assert!(write_to(Full(1000), format, &matrix(), &options).is_err());
+            assert_eq!(told.lock().unwrap().last(), Some(&1000), "{format}, {compression:?}");
+        }
     }
 }

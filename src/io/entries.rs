@@ -1,6 +1,7 @@
 //! Entries as a text file lists them, and the tensors that they make.
 
 use std::any::Any;
+use std::io::BufRead;
 use std::sync::Arc;
 
 use num_complex::Complex;
@@ -11,13 +12,70 @@ use crate::error::Result;
 use crate::index::Index;
 use crate::io::any::AnyTensor;
 use crate::io::fields::{Fields, LineResult};
-use crate::io::lines::Block;
+use crate::io::lines::{Block, Lines};
 use crate::io::options::{Order, ReadOptions};
 use crate::kernels::sort;
 use crate::pattern::CooPattern;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 use crate::triplets::{Duplicates, Triplets};
+
+/// How a text lists its entries, one a line: their coordinates, counted from 1, and what stands behind them.
+pub(crate) struct Listing<'a> {
+    /// The lengths of the axes.
+    pub(crate) lengths: &'a [usize],
+    /// What the coordinates are called; those that have no name here are called `index`.
+    pub(crate) names: &'static [&'static str],
+    /// How many entries there are, where that is said.
+    pub(crate) declared: Option<usize>,
+    pub(crate) options: &'a ReadOptions,
+}
+
+impl Listing<'_> {
+    /// Reads the rest of the file; `value` reads what stands behind the coordinates, which it finds as the last ones.
+    pub(crate) fn read<T: Element, I: Index>(
+        &self,
+        lines: &mut Lines<impl BufRead>,
+        value: impl Fn(&Entries<T, I>, &mut Fields<'_>) -> LineResult<T> + Sync + Send,
+    ) -> Result<Entries<T, I>> {
+        let mut entries = Entries::new(self.lengths.len());
+        let declared = self.declared.unwrap_or(usize::MAX);
+        lines.for_each_block(
+            |block| self.parse(block, &value),
+            |block: Entries<T, I>, taken| {
+                taken.check_room(entries.values.len(), block.values.len(), declared)?;
+                entries.make_room(declared, taken.bytes);
+                entries.append(&block);
+                entries.check_memory(self.options, taken.bytes)
+            },
+        )?;
+        lines.check_count(entries.values.len(), self.declared.unwrap_or(entries.values.len()))?;
+        Ok(entries)
+    }
+
+    /// The entries of a block.
+    fn parse<T: Element, I: Index>(
+        &self,
+        block: &mut Block<'_>,
+        value: impl Fn(&Entries<T, I>, &mut Fields<'_>) -> LineResult<T>,
+    ) -> Entries<T, I> {
+        let rank = self.lengths.len();
+        let mut entries = Entries::new(rank);
+        entries.reserve_exact(block.len() / (4 * (rank + 2)));
+        block.for_each_line(|fields| {
+            for (axis, (array, &length)) in entries.coords.iter_mut().zip(self.lengths).enumerate() {
+                let name = self.names.get(axis).copied().unwrap_or("index");
+                array.push(I::from_usize(fields.index(name, length)?));
+            }
+            let value = value(&entries, fields)?;
+            fields.end()?;
+            entries.values.push(value);
+            Ok(())
+        });
+        entries.increasing = sort::first_not_increasing(&entries.coords, entries.values.len()).is_none();
+        entries
+    }
+}
 
 /// Entries in the order of the file; the arrays grow with the lines, whatever a header declares.
 pub(crate) struct Entries<T, I> {
@@ -32,21 +90,6 @@ impl<T: Element, I: Index> Entries<T, I> {
         Entries { coords: vec![Vec::new(); rank], values: Vec::new(), increasing: true }
     }
 
-    /// The entries of a block: `parse` pushes the coordinates and the value of each line.
-    pub(crate) fn of_block(
-        rank: usize,
-        block: &mut Block<'_>,
-        mut parse: impl FnMut(&mut Self, &mut Fields<'_>) -> LineResult<()>,
-    ) -> Self {
-        let mut entries = Entries::new(rank);
-        let room = block.len() / (4 * (rank + 2));
-        entries.coords.iter_mut().for_each(|axis| axis.reserve(room));
-        entries.values.reserve(room);
-        block.for_each_line(|fields| parse(&mut entries, fields));
-        entries.increasing = sort::first_not_increasing(&entries.coords, entries.values.len()).is_none();
-        entries
-    }
-
     /// Refuses entries that take more memory than is allowed for so many bytes of text.
     pub(crate) fn check_memory(&self, options: &ReadOptions, bytes: u64) -> Result<()> {
         let limit = options.tensor_room(bytes, 0);
@@ -58,19 +101,6 @@ impl<T: Element, I: Index> Entries<T, I> {
     pub(crate) fn reserve_exact(&mut self, count: usize) {
         self.coords.iter_mut().for_each(|axis| axis.reserve_exact(count));
         self.values.reserve_exact(count);
-    }
-
-    /// Reads the coordinates of an entry, counted from 1; `name` says what an axis is called.
-    pub(crate) fn push_coords(
-        &mut self,
-        fields: &mut Fields<'_>,
-        shape: &[usize],
-        name: impl Fn(usize) -> &'static str,
-    ) -> LineResult<()> {
-        for (axis, (array, &length)) in self.coords.iter_mut().zip(shape).enumerate() {
-            array.push(I::from_usize(fields.index(name(axis), length)?));
-        }
-        Ok(())
     }
 
     /// Puts an entry behind the others; where it is out of order, [`unordered`](Entries::unordered) is called as well.

@@ -497,11 +497,7 @@ pub(crate) fn write<P: Pattern, T: FileElement>(
         return Err(Error::NotRepresentable { format: ".npy", what, instead: "reshape it to at most 64" });
     }
     write_header(writer, &descr, x.shape())?;
-    let mut positions = Vec::with_capacity(x.nnz());
-    x.pattern().walk(|_, coords| {
-        positions.push(crate::shape::ravel(coords, x.shape()));
-        true
-    });
+    let positions = positions(x.pattern());
     let size = x.shape().checked_size().unwrap_or(0);
     let mut stored = positions.iter().zip(x.values()).peekable();
     let elements = (0..size).map(|position| match stored.next_if(|(at, _)| **at == position) {
@@ -509,4 +505,14 @@ pub(crate) fn write<P: Pattern, T: FileElement>(
         None => x.fill(),
     });
     write_values(writer, elements)
+}
+
+/// Where the entries are in the dense array.
+fn positions<P: Pattern>(pattern: &P) -> Vec<usize> {
+    let mut positions = Vec::with_capacity(pattern.nnz());
+    pattern.walk(|_, coords| {
+        positions.push(crate::shape::ravel(coords, pattern.shape()));
+        true
+    });
+    positions
 }

@@ -215,10 +215,7 @@ fn read_counts<T: FileElement>(
     count: usize,
     rows: usize,
 ) -> Result<Vec<Vec<u64>>> {
-    // numpy has no integers in an empty list: the shape of a scalar is an array of float64 without elements.
-    if count > 0 && (T::ZERO.to_integer().is_none() || T::DTYPE == DType::Bool) {
-        return Err(source.error("field descr", format!("{} is no integer type", T::DTYPE)));
-    }
+    check_integers::<T>(source, count)?;
     let mut counts = vec![Vec::new(); rows];
     let length = count.checked_div(rows).unwrap_or(0);
     let (mut read, mut row) = (0, 0);
@@ -236,9 +233,16 @@ fn read_counts<T: FileElement>(
         };
         Ok(())
     })?;
-    match negative {
-        None => Ok(counts),
-        Some((at, value)) => Err(source.error(&format!("element {at}"), format!("{value} is negative"))),
+    let refused = |(at, value)| Err(source.error(&format!("element {at}"), format!("{value} is negative")));
+    negative.map_or(Ok(counts), refused)
+}
+
+/// Refuses elements that are no integers. numpy has none in an empty list: the shape of a scalar is an array of float64
+/// without elements.
+fn check_integers<T: FileElement>(source: &Source<impl Read>, count: usize) -> Result<()> {
+    match count > 0 && (T::ZERO.to_integer().is_none() || T::DTYPE == DType::Bool) {
+        true => Err(source.error("field descr", format!("{} is no integer type", T::DTYPE))),
+        false => Ok(()),
     }
 }
 
@@ -428,6 +432,12 @@ fn expand(shape: &Shape, compressed: &[usize], offsets: &[usize], indices: &[u64
     Ok(coords)
 }
 
+/// The fill as one of the data's type.
+fn fill_in<T: FileElement>(fill: Number) -> Result<T> {
+    let refused = || at_member("fill_value", format!("{fill} does not fit the data's type, {}", T::DTYPE));
+    T::from_number(fill).ok_or_else(refused)
+}
+
 /// Reads the values and puts the tensor together.
 fn read_tensor<T: FileElement>(
     archive: &mut Archive<impl Read + Seek>,
@@ -436,13 +446,7 @@ fn read_tensor<T: FileElement>(
     fill: Option<Number>,
     options: &ReadOptions,
 ) -> Result<AnyTensor> {
-    let fill = match fill {
-        None => T::ZERO,
-        Some(number) => {
-            let refused = || at_member("fill_value", format!("{number} does not fit the data's type, {}", T::DTYPE));
-            T::from_number(number).ok_or_else(refused)?
-        }
-    };
+    let fill = fill.map_or(Ok(T::ZERO), fill_in)?;
     let values = archive.values::<T>("data")?;
     let in_member = |name: &'static str| move |error: Error| at_member(name, error.to_string());
     let (coords, name) = match places {

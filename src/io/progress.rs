@@ -103,7 +103,9 @@ impl<S: Seek> Seek for Watched<'_, S> {
 impl<S: Write> Write for Watched<'_, S> {
     fn write(&mut self, bytes: &[u8]) -> Result<usize> {
         let count = self.attempt(bytes.len(), |stream| stream.write(bytes))?;
-        self.count(count);
+        if self.failure.is_none() {
+            self.count(count);
+        }
         Ok(count)
     }
 

@@ -36,10 +36,7 @@ use crate::error::Result;
 /// ```
 pub fn save(path: impl AsRef<Path>, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
     let path = target_of(path.as_ref());
-    let existing = match fs::metadata(&path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        found => Some(found?),
-    };
+    let existing = existing_at(&path)?;
     if existing.as_ref().is_some_and(|target| !target.is_file() && !target.is_dir()) {
         let mut file = OpenOptions::new().write(true).open(&path)?;
         write(&mut file)?;
@@ -59,6 +56,14 @@ pub fn save(path: impl AsRef<Path>, write: impl FnOnce(&mut File) -> Result<()>)
     aside.replace(&path)?;
     sync_folder(&path);
     Ok(())
+}
+
+/// What is at a path, if anything.
+fn existing_at(path: &Path) -> Result<Option<Metadata>> {
+    match fs::metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        found => Ok(Some(found?)),
+    }
 }
 
 /// The most links that are followed one after another, as Linux has it.

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::index::{Index, check_axes};
 use crate::io::MOST_AXES;
 use crate::io::element::FileElement;
-use crate::io::entries::{Entries, TextTensor};
+use crate::io::entries::{Listing, TextTensor};
 use crate::io::fields::{Fields, LineResult, Scan};
 use crate::io::lines::{Lines, at_line};
 use crate::io::options::ReadOptions;
@@ -164,24 +164,11 @@ impl<R: BufRead> Body<'_, R> {
         let longest = (I::MAX as usize).saturating_add(1);
         let lengths = self.header.shape.clone().unwrap_or_else(|| vec![longest; rank].into());
         let options = self.options;
-        let mut entries = Entries::new(rank);
-        self.lines.for_each_block(
-            |block| {
-                Entries::of_block(rank, block, |entries, fields| {
-                    entries.push_coords(fields, &lengths, |_| "index")?;
-                    let value = if without_values { T::ONE } else { value(fields)? };
-                    fields.end()?;
-                    entries.values.push(value);
-                    Ok(())
-                })
-            },
-            |block: Entries<T, I>, taken| {
-                taken.check_room(entries.values.len(), block.values.len(), declared.unwrap_or(usize::MAX))?;
-                entries.append(&block);
-                entries.check_memory(options, taken.bytes)
-            },
-        )?;
-        self.lines.check_count(entries.values.len(), declared.unwrap_or(entries.values.len()))?;
+        let listing = Listing { lengths: &lengths, names: &[], declared, options };
+        let entries = listing.read(&mut self.lines, |_, fields| match without_values {
+            true => Ok(T::ONE),
+            false => value(fields),
+        })?;
         let shape = self.header.shape.take().unwrap_or_else(|| entries.least_shape());
         entries.into_tensor(shape, options.duplicates)
     }

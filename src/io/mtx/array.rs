@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::index::Index;
 use crate::io::entries::Entries;
 use crate::io::fields::{Fields, LineResult};
+use crate::io::lines::Block;
 use crate::io::options::Order;
 use crate::pattern::CooPattern;
 use crate::tensor::Tensor;
@@ -17,10 +18,7 @@ pub(super) fn read<R: BufRead, T: MatrixValue, I: Index>(
     body: &mut Body<'_, R>,
     value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send,
 ) -> Result<Tensor<CooPattern<I>, T>> {
-    let unstored = match &body.options.fill {
-        Some(_) => body.options.fill_in::<T>()?,
-        None => None,
-    };
+    let unstored = if body.options.fill.is_some() { body.options.fill_in::<T>()? } else { None };
     let listed = read_values(body, value)?;
     body.lines.check_count(listed.len(), body.declared)?;
     let rows = body.shape.first().copied().unwrap_or(1);
@@ -49,17 +47,7 @@ fn read_values<R: BufRead, T: MatrixValue>(
     let (declared, symmetry, options) = (body.declared, body.banner.symmetry, body.options);
     let mut listed = Vec::new();
     body.lines.for_each_block(
-        |block| {
-            let mut values = Vec::with_capacity(block.len() / 8);
-            block.for_each_line(|fields| {
-                let value = value(fields)?;
-                value.check_mirror(symmetry)?;
-                fields.end()?;
-                values.push(value);
-                Ok(())
-            });
-            values
-        },
+        |block| parse_values(block, symmetry, &value),
         |values: Vec<T>, taken| {
             taken.check_room(listed.len(), values.len(), declared)?;
             listed.extend_from_slice(&values);
@@ -68,6 +56,23 @@ fn read_values<R: BufRead, T: MatrixValue>(
     )?;
     listed.shrink_to_fit();
     Ok(listed)
+}
+
+/// The values of a block.
+fn parse_values<T: MatrixValue>(
+    block: &mut Block<'_>,
+    symmetry: Symmetry,
+    value: impl Fn(&mut Fields<'_>) -> LineResult<T>,
+) -> Vec<T> {
+    let mut values = Vec::with_capacity(block.len() / 8);
+    block.for_each_line(|fields| {
+        let value = value(fields)?;
+        value.check_mirror(symmetry)?;
+        fields.end()?;
+        values.push(value);
+        Ok(())
+    });
+    values
 }
 
 /// The values of a matrix, or of its lower triangle, column by column.

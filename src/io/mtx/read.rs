@@ -10,7 +10,7 @@ use super::banner::{Banner, COMMENT, Field, Layout, Symmetry};
 use crate::element::DType;
 use crate::error::{Error, Result};
 use crate::index::{Index, check_axes};
-use crate::io::entries::{Entries, TextTensor};
+use crate::io::entries::{Entries, Listing, TextTensor};
 use crate::io::fields::{Fields, LineResult, Scan};
 use crate::io::lines::Lines;
 use crate::io::options::ReadOptions;
@@ -121,39 +121,21 @@ impl<R: BufRead> Body<'_, R> {
         &mut self,
         value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send,
     ) -> Result<Coo<T, I>> {
-        let (shape, declared, symmetry, options) = (&self.shape, self.declared, self.banner.symmetry, self.options);
-        let mut entries = Entries::new(shape.rank());
-        self.lines.for_each_block(
-            |block| {
-                Entries::of_block(shape.rank(), block, |entries, fields| {
-                    entries.push_coords(fields, shape, axis_name)?;
-                    let value = value(fields)?;
-                    check_symmetry(entries, value, symmetry)?;
-                    fields.end()?;
-                    entries.values.push(value);
-                    Ok(())
-                })
-            },
-            |block: Entries<T, I>, taken| {
-                taken.check_room(entries.values.len(), block.values.len(), declared)?;
-                entries.make_room(declared, taken.bytes);
-                entries.append(&block);
-                entries.check_memory(options, taken.bytes)
-            },
-        )?;
-        self.lines.check_count(entries.values.len(), declared)?;
+        let (symmetry, options) = (self.banner.symmetry, self.options);
+        let listing =
+            Listing { lengths: &self.shape, names: &["row", "column"], declared: Some(self.declared), options };
+        let mut entries = listing.read(&mut self.lines, |entries, fields| {
+            let value = value(fields)?;
+            check_symmetry(entries, value, symmetry)?;
+            Ok(value)
+        })?;
         if symmetry != Symmetry::General {
             check_triangles(&entries)?;
             mirror(&mut entries, symmetry);
             entries.check_memory(options, self.lines.bytes())?;
         }
-        entries.into_tensor(shape.clone(), options.duplicates)
+        entries.into_tensor(self.shape.clone(), options.duplicates)
     }
-}
-
-/// What an axis is called.
-fn axis_name(axis: usize) -> &'static str {
-    ["row", "column"].get(axis).unwrap_or(&"index")
 }
 
 /// Refuses `value` at the coordinates read last, where the symmetry does not allow it.
