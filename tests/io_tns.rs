@@ -170,7 +170,7 @@ fn sample<T: FileElement>(shape: &[usize], texts: &[&str]) -> AnyTensor {
         }
     }
     let x = triplets.coalesce(Duplicates::Last).unwrap();
-    AnyTensor::from(T::wrap(x.into()))
+    T::wrap(x.into())
 }
 
 #[test]
