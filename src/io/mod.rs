@@ -15,7 +15,7 @@
 //! the extension or by [`WriteOptions::compression`].
 //!
 //! A reader trusts nothing in a header: memory grows with the bytes that arrive, never with a number that is claimed,
-//! and what is wrong is an [`Error::Format`] that names the line, or the member and field.
+//! and what is wrong is an [`Error::Format`](crate::Error::Format) that names the line, or the member and field.
 //! A writer to a path is all or nothing: it writes aside and renames.
 //!
 //! # Examples
