@@ -66,6 +66,32 @@ fn outcome(side: usize) -> Vec<(Vec<Vec<usize>>, Vec<u64>)> {
     ]
 }
 
+/// A tensor whose cells are few beside its entries, so that they are mapped, part by part.
+fn mapped() -> (Vec<Vec<usize>>, Vec<bool>) {
+    let mut next = numbers(11);
+    let columns: Vec<u32> = (0..ENTRIES).map(|entry| (entry % 300 * 13) as u32).collect();
+    let mut coords = [(0..ENTRIES as u32).map(|entry| entry / 300).collect(), columns];
+    coords[1].chunks_mut(300).for_each(<[u32]>::sort_unstable);
+    let values: Vec<f64> = (0..ENTRIES).map(|_| if next().is_multiple_of(900) { 1.0 } else { 0.0 }).collect();
+    let x = CooTensor::new([1000, 3900], coords.to_vec(), values, 0.0).unwrap();
+    let any = x.any(0).unwrap();
+    (any.iter().map(|(coords, _)| coords).collect(), any.values().to_vec())
+}
+
+#[test]
+fn mapped_cells_are_the_same_at_every_number_of_threads() {
+    let with_threads = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(mapped)
+    };
+    let one = with_threads(1);
+    assert_eq!(one.0.len(), 300);
+    assert!(one.1.contains(&true) && one.1.contains(&false));
+    for threads in [2, 3, 8] {
+        assert!(with_threads(threads) == one, "{threads} threads");
+    }
+}
+
 /// Both where coordinates are packed and counted, and where they are packed and sorted.
 #[test]
 fn every_number_of_threads_gives_the_same_bits() {

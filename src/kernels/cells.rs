@@ -131,6 +131,20 @@ mod tests {
     }
 
     #[test]
+    fn maps_of_parts_merge_into_the_map_of_all() {
+        let columns: Vec<u32> = (0..900).map(|entry| entry * 7 % 500).collect();
+        let values: Vec<bool> = (0..900).map(|entry| entry % 3 == 0).collect();
+        let map_of = |range: Range<usize>| {
+            let mut map = CellMap { words: vec![0; 500_usize.div_ceil(CELLS)] };
+            map.mark(&[&columns], &[500], &values, range);
+            map
+        };
+        let merged = map_of(0..400).merge(map_of(400..900));
+        assert_eq!(merged.words, map_of(0..900).words);
+        assert!(merged.words != map_of(0..400).words && merged.words != map_of(400..900).words);
+    }
+
+    #[test]
     fn one_axis_and_three_axes_are_mapped_as_two_are() {
         let (a, b, c) = ([1u64, 0, 1], [0u64, 4, 4], [6u64, 0, 5]);
         let (coords, truths) =

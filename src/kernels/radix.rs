@@ -69,15 +69,12 @@ impl Layout {
     fn bucket(&self, key: u64) -> usize {
         key.checked_shr(self.low_bits).unwrap_or(0) as usize
     }
-
-    fn low(&self, key: u64) -> u64 {
-        key & u64::MAX.checked_shr(u64::BITS - self.low_bits).unwrap_or(0)
-    }
 }
 
 /// The low bits of a key above the number of its entry: what no two entries have alike.
 trait Word: Copy + Default + Ord + Send + Sync {
-    fn new(low: u64, entry: usize, entry_bits: u32) -> Self;
+    /// Of a key whose top bits do not fit, those fall off: its bucket tells them.
+    fn new(key: u64, entry: usize, entry_bits: u32) -> Self;
     fn low(self, entry_bits: u32) -> u64;
     fn entry(self, entry_bits: u32) -> usize;
 }
@@ -85,8 +82,8 @@ trait Word: Copy + Default + Ord + Send + Sync {
 macro_rules! impl_word {
     ($($type:ident),*) => {$(
         impl Word for $type {
-            fn new(low: u64, entry: usize, entry_bits: u32) -> Self {
-                $type::from(low).checked_shl(entry_bits).unwrap_or(0) | entry as $type
+            fn new(key: u64, entry: usize, entry_bits: u32) -> Self {
+                $type::from(key).checked_shl(entry_bits).unwrap_or(0) | entry as $type
             }
 
             fn low(self, entry_bits: u32) -> u64 {
@@ -118,7 +115,7 @@ impl<W: Word> Part<W> {
         for_each_block(range, keys, |start, keys| {
             for (&key, entry) in keys.iter().zip(start..) {
                 let place = &mut next[layout.bucket(key)];
-                words[*place] = W::new(layout.low(key), entry, layout.entry_bits);
+                words[*place] = W::new(key, entry, layout.entry_bits);
                 *place += 1;
             }
         });
