@@ -214,3 +214,21 @@ fn a_typed_tensor_has_the_fill_and_the_shape_asked_for() {
     assert!(matches!(refused, Err(Error::Format { .. })));
     std::fs::remove_file(&path).unwrap();
 }
+
+/// Blocks of 2^18 bytes end with a line of 16 bytes, so the two entries of one position come from two blocks.
+#[test]
+fn entries_that_repeat_across_the_border_of_two_blocks_are_seen() {
+    let mut text = String::from("%%MatrixMarket matrix coordinate pattern general\n9999999 9999999 20000\n");
+    for entry in 0..20_000 {
+        let place = if entry < 1 << 14 { entry } else { entry - 1 };
+        writeln!(text, "{:07} {:07}", place / 99 + 1, place % 99 + 1).unwrap();
+    }
+    let x = read(&text).unwrap();
+    assert_eq!(x.nnz(), 19_999);
+    let last_of_the_block = (1 << 14) - 1;
+    assert_eq!(x.get(&[last_of_the_block / 99, last_of_the_block % 99]).unwrap(), 2.0);
+    let mut options = ReadOptions::default();
+    options.duplicates = Duplicates::Error;
+    let refused = read_from(text.as_bytes(), FileFormat::MatrixMarket, &options);
+    assert!(matches!(refused, Err(Error::Duplicate { first: 16_383, second: 16_384, .. })), "{refused:?}");
+}
