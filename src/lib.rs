@@ -67,8 +67,10 @@
 //!
 //! # Features
 //!
-//! `rayon` and `sprs` are on by default; `half`, `serde`, `io` (files), `spy` (pictures) and `cli` (the program
-//! `lacuna`) are not.
+//! `rayon`, `sprs` and `huge-pages` (faster large results on Linux) are on by default; `half`, `serde`, `io` (files),
+//! `spy` (pictures) and `cli` (the program `lacuna`) are not.
+
+#![cfg_attr(not(feature = "huge-pages"), forbid(unsafe_code))]
 
 mod axes;
 mod convert;
@@ -83,6 +85,7 @@ pub mod io;
 mod kernels;
 mod limit;
 mod ops;
+mod pages;
 mod parallel;
 mod pattern;
 mod shape;

@@ -1,6 +1,7 @@
 //! The byte limit above which a result that could explode is refused.
 
 use crate::error::{Error, Result};
+use crate::pages;
 
 /// One GiB: below this nothing is refused.
 const FLOOR: u64 = 1 << 30;
@@ -30,6 +31,7 @@ pub(crate) fn filled<T: Copy>(
     let mut items = Vec::new();
     let refused = |_| Error::TooLarge { what, bytes, limit, instead: "the machine does not have so much memory" };
     items.try_reserve_exact(count as usize).map_err(refused)?;
+    pages::prefer_huge(items.spare_capacity_mut());
     items.resize(count as usize, value);
     Ok(items)
 }

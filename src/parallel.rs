@@ -5,6 +5,8 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use crate::pages;
+
 /// Fewer items than this are not worth a thread.
 #[cfg(feature = "rayon")]
 const CHUNK: usize = 1 << 15;
@@ -25,9 +27,11 @@ mod threads {
     /// `f` of every value, in order.
     pub(crate) fn map<T: Copy + Sync, U: Send>(values: &[T], f: impl Fn(T) -> U + Sync + Send) -> Vec<U> {
         if values.len() < 2 * CHUNK {
-            return values.iter().map(|&value| f(value)).collect();
+            return map_here(values, f);
         }
-        values.par_iter().with_min_len(CHUNK).map(|&value| f(value)).collect()
+        let mut mapped = pages::room(values.len());
+        values.par_iter().with_min_len(CHUNK).map(|&value| f(value)).collect_into_vec(&mut mapped);
+        mapped
     }
 
     /// Fills the answers chunk by chunk; `fill` is told where its chunk starts.
@@ -174,7 +178,7 @@ mod threads {
 
     /// `f` of every value, in order.
     pub(crate) fn map<T: Copy, U>(values: &[T], f: impl Fn(T) -> U) -> Vec<U> {
-        values.iter().map(|&value| f(value)).collect()
+        map_here(values, f)
     }
 
     /// Fills the answers, which are one chunk.
@@ -243,11 +247,18 @@ fn split_at_ends<'a, T>(mut items: &'a mut [T], ends: &[usize]) -> Vec<&'a mut [
     ends.iter().map(next).collect()
 }
 
+/// `f` of every value, in order, by the calling thread.
+fn map_here<T: Copy, U>(values: &[T], f: impl Fn(T) -> U) -> Vec<U> {
+    let mut mapped = pages::room(values.len());
+    mapped.extend(values.iter().map(|&value| f(value)));
+    mapped
+}
+
 /// Whether `f` holds of each value, in order.
 ///
 /// The threads see chunks of answers only, so their code is compiled once, and `f` in a plain loop for each type.
 pub(crate) fn test_each<T: Copy + Sync>(values: &[T], f: impl Fn(T) -> bool + Sync) -> Vec<bool> {
-    let mut answers = vec![false; values.len()];
+    let mut answers = pages::zeros(values.len());
     threads::fill_chunks(&mut answers, &|start, chunk| {
         chunk.iter_mut().zip(&values[start..]).for_each(|(answer, &value)| *answer = f(value));
     });

@@ -1,4 +1,4 @@
-//! The house stands as its plan says: imports run downward, outside crates are named in their rooms, nothing is unsafe.
+//! The house stands as its plan says: imports run downward, outside crates are named in their rooms, one call is unsafe.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 /// The modules from the ground up. A module may import those of lower floors, and its own.
 const FLOORS: &[&[&str]] = &[
-    &["shape", "parallel"],
-    &["error"],
+    &["shape", "pages"],
+    &["error", "parallel"],
     &["axes", "index", "element", "limit"],
     &["kernels"],
     &["pattern"],
@@ -21,13 +21,14 @@ const FLOORS: &[&[&str]] = &[
 ];
 
 /// What a kernel may know: no tensor, no pattern, no shape, no error.
-const KERNELS_MAY_IMPORT: &[&str] = &["kernels", "element", "index", "parallel"];
+const KERNELS_MAY_IMPORT: &[&str] = &["kernels", "element", "index", "pages", "parallel"];
 
 /// Outside crates, and the only places that name them.
 const ROOMS: &[(&str, &[&str])] = &[
     ("ndarray", &["convert", "ops", "io", "bin"]),
     ("sprs", &["convert"]),
     ("rayon", &["parallel"]),
+    ("libc", &["pages"]),
     ("hashbrown", &["kernels", "io"]),
     ("clap", &["bin"]),
     ("clap_complete", &["bin"]),
@@ -124,13 +125,18 @@ fn outside_crates_are_named_in_their_rooms() {
 }
 
 #[test]
-fn nothing_is_unsafe() {
-    for (_, file, lines) in modules() {
-        let words = |line: &String| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "unsafe");
-        assert!(!lines.iter().any(words), "{file} holds the word unsafe");
-    }
-    let manifest = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();
-    assert!(manifest.contains("unsafe_code = \"forbid\""));
+fn one_call_is_unsafe_and_can_be_left_out() {
+    let is_word = |line: &str| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "unsafe");
+    let found: Vec<(String, String)> = modules()
+        .into_iter()
+        .flat_map(|(_, file, lines)| lines.into_iter().map(move |line| (file.clone(), line)))
+        .filter(|(_, line)| is_word(line))
+        .collect();
+    let [(file, line)] = &found[..] else { panic!("the word unsafe stands in {found:?}") };
+    assert!(file == "pages.rs" && line.starts_with("unsafe { libc::madvise("), "{file}: {line}");
+    let read = |name: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap();
+    assert!(read("Cargo.toml").contains("unsafe_code = \"deny\""));
+    assert!(read("src/lib.rs").contains("#![cfg_attr(not(feature = \"huge-pages\"), forbid(unsafe_code))]"));
 }
 
 #[test]
