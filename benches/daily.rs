@@ -1,0 +1,97 @@
+//! Benches for daily work: `cargo bench --bench daily [-- FILTER]`, from 10^2 entries to 10^6, with `LACUNA_BENCH_MOST`
+//! up to that many (10^8 takes minutes). Their sense is the comparison with the run before, and that small tensors do not
+//! pay for what large ones need: threads, tables, maps.
+
+mod support;
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
+use lacuna::{Axes, CooTensor, CsrTensor, Duplicates, TakeMode};
+use ndarray::Array1;
+use support::{Numbers, matrix, side, triplets};
+
+/// 10^2, 10^4, ... entries.
+fn sizes() -> impl Iterator<Item = usize> {
+    let most = std::env::var("LACUNA_BENCH_MOST").ok().and_then(|most| most.parse().ok()).unwrap_or(1_000_000);
+    (2..).step_by(2).map(|power| 10usize.pow(power)).take_while(move |&size| size <= most)
+}
+
+/// Benches `run` on what `make` gives, size by size; nothing is made for a bench that the filter leaves out.
+fn bench<X, R>(c: &mut Criterion, name: &str, make: impl Fn(usize) -> X, run: impl Fn(&X) -> R) {
+    let mut group = c.benchmark_group(name);
+    for size in sizes() {
+        group.throughput(Throughput::Elements(size as u64));
+        group.bench_function(BenchmarkId::from_parameter(size), |bencher| {
+            let input = make(size);
+            bencher.iter_with_large_drop(|| run(black_box(&input)));
+        });
+    }
+}
+
+fn list(size: usize) -> Array1<f64> {
+    Array1::from(Numbers(1).values(size))
+}
+
+fn elementwise(c: &mut Criterion) {
+    bench(c, "isposinf", list, lacuna::isposinf);
+    bench(c, "isin/16", |size| (list(size), Numbers(2).values(16)), |(x, set)| lacuna::isin(x, set));
+    bench(c, "isin/1000", |size| (list(size), Numbers(2).values(1000)), |(x, set)| lacuna::isin(x, set));
+    let positions = |size: usize| (0..size).map(|at| (at * 7919 % size) as i64).collect::<Array1<i64>>();
+    let take = move |(x, positions): &(Array1<f64>, Array1<i64>)| lacuna::take(x, positions, TakeMode::Raise);
+    bench(c, "take", move |size| (list(size), positions(size)), take);
+    let places = |size| {
+        let end = (side(size) * side(size)) as u64;
+        let mut numbers = Numbers(3);
+        (0..size / 10).map(|_| numbers.below(end) as i64).collect::<Vec<_>>()
+    };
+    let take = |(x, places): &(CooTensor<f64>, Vec<i64>)| x.take(places, TakeMode::Raise);
+    bench(c, "take/sparse", move |size| (matrix(size), places(size)), take);
+}
+
+fn reductions(c: &mut Criterion) {
+    let csr = |size| matrix(size).into_csr().expect("few rows");
+    bench(c, "any/coo/0", matrix, |x| x.any(0));
+    bench(c, "any/coo/1", matrix, |x| x.any(1));
+    bench(c, "any/csr/1", csr, |x: &CsrTensor<f64>| x.any(1));
+    let with_upstream = |axis: isize| {
+        move |size| {
+            let x = matrix(size);
+            let upstream = x.any(axis).expect("the axis is there").map_values(|any| if any { 0.5 } else { 0.0 });
+            (x, upstream)
+        }
+    };
+    bench(c, "any_backward/coo/0", with_upstream(0), |(x, upstream)| x.any_backward(upstream, 0));
+    bench(c, "any_backward/coo/1", with_upstream(1), |(x, upstream)| x.any_backward(upstream, 1));
+    bench(c, "nanmedian/coo/0", matrix, |x| x.nanmedian(0));
+    bench(c, "nanmedian/coo/1", matrix, |x| x.nanmedian(1));
+    bench(c, "nanmedian/dense/all", list, |x| lacuna::nanmedian(x, Axes::all()));
+}
+
+fn orders(c: &mut Criterion) {
+    bench(c, "permute_axes", matrix, |x| x.permute_axes([1, 0]));
+    bench(c, "to_csr", matrix, |x| x.to_csr());
+    bench(c, "to_coo", |size| matrix(size).into_csr().expect("few rows"), |x| x.to_coo());
+    let mut group = c.benchmark_group("coalesce");
+    for size in sizes() {
+        group.throughput(Throughput::Elements(size as u64));
+        group.bench_function(BenchmarkId::from_parameter(size), |bencher| {
+            let (side, mut numbers) = (side(size), Numbers(4));
+            let keys: Vec<u64> = (0..size).map(|_| numbers.below((side * side) as u64)).collect();
+            let input = triplets(side, &keys);
+            let run = |triplets: lacuna::Triplets<f64>| triplets.coalesce(Duplicates::Sum);
+            bencher.iter_batched(|| input.clone(), run, BatchSize::LargeInput);
+        });
+    }
+}
+
+fn main() {
+    let short = Duration::from_millis(500);
+    let mut criterion =
+        Criterion::default().sample_size(20).warm_up_time(short).measurement_time(short).configure_from_args();
+    elementwise(&mut criterion);
+    reductions(&mut criterion);
+    orders(&mut criterion);
+    criterion.final_summary();
+}

@@ -1,0 +1,196 @@
+//! What is measured.
+
+use lacuna::io::{FileFormat, ReadOptions, WriteOptions, read_from, write_to};
+use lacuna::{Axes, Duplicates, TakeMode};
+use ndarray::Array1;
+
+use crate::Meter;
+use crate::support::{Numbers, matrix, side, triplets};
+
+/// The parts of the picture.
+pub(crate) const PANELS: [&str; 4] = ["elementwise", "reductions", "orders and formats", "files"];
+
+/// An operation, measured on an input of so many entries.
+pub(crate) struct Case {
+    pub(crate) panel: usize,
+    pub(crate) name: &'static str,
+    pub(crate) measure: Box<Measure>,
+}
+
+type Measure = dyn Fn(usize, &mut Meter);
+
+/// All cases, panel by panel.
+pub(crate) fn all() -> Vec<Case> {
+    [elementwise(), reductions(), orders(), files()].into_iter().flatten().collect()
+}
+
+/// How positions, numbers and triplets come.
+#[derive(Clone, Copy)]
+enum Order {
+    Random,
+    Sorted,
+    Reversed,
+    Equal,
+    /// Most of them in few places.
+    Heaped,
+}
+
+fn case(panel: usize, name: &'static str, measure: impl Fn(usize, &mut Meter) + 'static) -> Case {
+    Case { panel, name, measure: Box::new(measure) }
+}
+
+/// Positions of a list, in an order.
+fn positions(count: usize, order: Order) -> Array1<i64> {
+    let mut numbers = Numbers(46);
+    let position = |at: i64| match order {
+        Order::Random | Order::Heaped => numbers.below(count as u64) as i64,
+        Order::Sorted => at,
+        Order::Reversed => -1 - at,
+        Order::Equal => 0,
+    };
+    (0..count as i64).map(position).collect()
+}
+
+fn elementwise() -> Vec<Case> {
+    let isin = |members: usize, name| {
+        case(0, name, move |size, meter| {
+            let (x, members) = (matrix(size), Numbers(47).values(members.min(size)));
+            meter.run(|| x.isin(&members));
+        })
+    };
+    let take = |order: Order, name| {
+        case(0, name, move |size, meter| {
+            let (x, positions) = (Array1::from(Numbers(48).values(size)), positions(size, order));
+            meter.run(|| lacuna::take(&x, &positions, TakeMode::Raise).expect("all lie within"));
+        })
+    };
+    vec![
+        case(0, "isposinf", |size, meter| {
+            let x = matrix(size);
+            meter.run(|| x.isposinf());
+        }),
+        isin(16, "isin, 16"),
+        isin(1_000, "isin, 1000"),
+        isin(usize::MAX, "isin, as many"),
+        take(Order::Random, "take, random"),
+        take(Order::Sorted, "take, sorted"),
+        take(Order::Reversed, "take, reversed"),
+        take(Order::Equal, "take, equal"),
+        case(0, "take, from sparse", |size, meter| {
+            let (x, mut numbers) = (matrix(size), Numbers(49));
+            let places = (side(size) * side(size)) as u64;
+            let positions: Vec<i64> = (0..size / 10).map(|_| numbers.below(places) as i64).collect();
+            meter.run(|| x.take(&positions, TakeMode::Raise));
+        }),
+    ]
+}
+
+fn reductions() -> Vec<Case> {
+    let medians = |order: Order, name| {
+        case(1, name, move |size, meter| {
+            let mut values = Numbers(50).values(size);
+            match order {
+                Order::Sorted => values.sort_by(f64::total_cmp),
+                Order::Reversed => values.sort_by(|a, b| b.total_cmp(a)),
+                Order::Equal => values.fill(1.5),
+                Order::Random | Order::Heaped => {}
+            }
+            let x = Array1::from(values);
+            meter.run(|| lacuna::nanmedian(&x, Axes::all()));
+        })
+    };
+    let of_matrix = |name, run: fn(&lacuna::CooTensor<f64>, &mut Meter)| {
+        case(1, name, move |size, meter| run(&matrix(size), meter))
+    };
+    vec![
+        of_matrix("any, axis 0", |x, meter| meter.run(|| x.any(0))),
+        of_matrix("any, axis 1", |x, meter| meter.run(|| x.any(1))),
+        of_matrix("any, axis 1, CSR", |x, meter| {
+            let x = x.to_csr().expect("few rows");
+            meter.run(|| x.any(1));
+        }),
+        of_matrix("any_backward, axis 0", |x, meter| {
+            let upstream = x.any(0).expect("there").map_values(|any| if any { 0.5 } else { 0.0 });
+            meter.run(|| x.any_backward(&upstream, 0));
+        }),
+        of_matrix("any_backward, axis 1", |x, meter| {
+            let upstream = x.any(1).expect("there").map_values(|any| if any { 0.5 } else { 0.0 });
+            meter.run(|| x.any_backward(&upstream, 1));
+        }),
+        of_matrix("nanmedian, axis 0", |x, meter| meter.run(|| x.nanmedian(0))),
+        of_matrix("nanmedian, axis 1", |x, meter| meter.run(|| x.nanmedian(1))),
+        of_matrix("nanmedian_backward, axis 0", |x, meter| {
+            let upstream = x.nanmedian(0).expect("there").map_values(|_| 0.5);
+            meter.run(|| x.nanmedian_backward(&upstream, 0));
+        }),
+        of_matrix("nanmedian_stored, axis 1", |x, meter| meter.run(|| x.nanmedian_stored(1))),
+        medians(Order::Random, "nanmedian, dense"),
+        medians(Order::Sorted, "nanmedian, dense, sorted"),
+        medians(Order::Reversed, "nanmedian, dense, reversed"),
+        medians(Order::Equal, "nanmedian, dense, equal"),
+    ]
+}
+
+/// Row-major keys of a square matrix, about ten a row.
+fn keys(count: u64, order: Order) -> Vec<u64> {
+    let (places, mut numbers) = ((side(count as usize) as u64).pow(2), Numbers(44));
+    let key = |entry: u64| match order {
+        Order::Random => numbers.below(places),
+        Order::Sorted => entry * (places / count).max(1),
+        Order::Reversed => (count - 1 - entry) * (places / count).max(1),
+        Order::Equal => 7,
+        Order::Heaped => numbers.below(places) >> numbers.below(40),
+    };
+    (0..count).map(key).collect()
+}
+
+fn orders() -> Vec<Case> {
+    let coalesce = |order: Order, name| {
+        case(2, name, move |size, meter| {
+            let triplets = triplets(side(size), &keys(size as u64, order));
+            meter.run_on(|| triplets.clone(), |triplets| triplets.coalesce(Duplicates::Sum));
+        })
+    };
+    vec![
+        coalesce(Order::Random, "coalesce, random"),
+        coalesce(Order::Sorted, "coalesce, sorted"),
+        coalesce(Order::Reversed, "coalesce, reversed"),
+        coalesce(Order::Equal, "coalesce, equal"),
+        coalesce(Order::Heaped, "coalesce, heaped"),
+        case(2, "permute_axes", |size, meter| {
+            let x = matrix(size);
+            meter.run(|| x.permute_axes([1, 0]));
+        }),
+        case(2, "to_csr", |size, meter| {
+            let x = matrix(size);
+            meter.run(|| x.to_csr());
+        }),
+        case(2, "to_coo", |size, meter| {
+            let x = matrix(size).into_csr().expect("few rows");
+            meter.run(|| x.to_coo());
+        }),
+    ]
+}
+
+fn files() -> Vec<Case> {
+    let read = |format: FileFormat, name| {
+        case(3, name, move |size, meter| {
+            let mut file = Vec::new();
+            write_to(&mut file, format, &matrix(size), &WriteOptions::default()).expect("it can be written");
+            meter.run(|| read_from(&file[..], format, &ReadOptions::default()).expect("it can be read"));
+        })
+    };
+    let write = |format: FileFormat, name| {
+        case(3, name, move |size, meter| {
+            let x = matrix(size);
+            meter.run(|| write_to(std::io::sink(), format, &x, &WriteOptions::default()));
+        })
+    };
+    vec![
+        read(FileFormat::MatrixMarket, "read .mtx"),
+        read(FileFormat::Tns, "read .tns"),
+        read(FileFormat::Npz, "read .npz"),
+        write(FileFormat::MatrixMarket, "write .mtx"),
+        write(FileFormat::Tns, "write .tns"),
+    ]
+}
