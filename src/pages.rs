@@ -8,9 +8,15 @@ const WORTH_ASKING: usize = 4 << 20;
 
 /// An empty vector with room for `count` items.
 pub(crate) fn room<T>(count: usize) -> Vec<T> {
-    let mut room = Vec::with_capacity(count);
-    prefer_huge(room.spare_capacity_mut());
+    let mut room = Vec::new();
+    reserve_exact(&mut room, count);
     room
+}
+
+/// Room for exactly so many items more.
+pub(crate) fn reserve_exact<T>(items: &mut Vec<T>, count: usize) {
+    items.reserve_exact(count);
+    prefer_huge(items.spare_capacity_mut());
 }
 
 /// `count` items that are zero, whose pages have not been touched where the allocator gave fresh ones.

@@ -15,6 +15,7 @@ use crate::io::fields::{Fields, LineResult};
 use crate::io::lines::{Block, Lines};
 use crate::io::options::{Order, ReadOptions};
 use crate::kernels::sort;
+use crate::pages;
 use crate::pattern::CooPattern;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
@@ -99,8 +100,8 @@ impl<T: Element, I: Index> Entries<T, I> {
 
     /// Room for exactly so many entries more.
     pub(crate) fn reserve_exact(&mut self, count: usize) {
-        self.coords.iter_mut().for_each(|axis| axis.reserve_exact(count));
-        self.values.reserve_exact(count);
+        self.coords.iter_mut().for_each(|axis| pages::reserve_exact(axis, count));
+        pages::reserve_exact(&mut self.values, count);
     }
 
     /// Puts an entry behind the others; where it is out of order, [`unordered`](Entries::unordered) is called as well.
