@@ -1,5 +1,5 @@
 //! Time and peak memory of each operation as tensors grow: `cargo bench --bench figures [-- SIZE ... --only PREFIX
-//! --picture FILE.svg]`.
+//! --picture FILE.svg]`; of tensors in files: `cargo bench --bench figures -- FILE ...`.
 //!
 //! Sizes are numbers of entries (elements, test elements, positions; without any, 10^5 to 10^7). Shows that nothing grows
 //! faster than its input, also where keys come sorted, reversed, all equal or heaped, and that nothing builds the dense
@@ -14,6 +14,7 @@ mod support;
 
 use std::time::Instant;
 
+use lacuna::io::{ReadOptions, read_coo};
 use memory::peak_of;
 
 /// What a case took at one size.
@@ -65,19 +66,24 @@ impl Meter {
 /// What the command line asks for.
 struct Arguments {
     sizes: Vec<usize>,
+    files: Vec<String>,
     only: String,
     picture: Option<String>,
 }
 
 impl Arguments {
     fn parse(mut words: impl Iterator<Item = String>) -> Option<Self> {
-        let mut arguments = Arguments { sizes: Vec::new(), only: String::new(), picture: None };
+        let mut arguments = Arguments { sizes: Vec::new(), files: Vec::new(), only: String::new(), picture: None };
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--only" => arguments.only = words.next()?,
                 "--picture" => arguments.picture = Some(words.next()?),
                 "--bench" => {} // what cargo bench adds
-                size => arguments.sizes.push(size.parse().ok()?),
+                option if option.starts_with('-') => return None,
+                word => match word.parse() {
+                    Ok(size) => arguments.sizes.push(size),
+                    Err(_) => arguments.files.push(word.to_string()),
+                },
             }
         }
         if arguments.sizes.is_empty() {
@@ -103,11 +109,41 @@ fn print_row(name: &str, figures: &[Figure]) {
     println!("| {name} | {} | {:.1} | {:.1} | {:.0} |", each.join(" | "), growth.fold(0.0, f64::max), last.0, last.1);
 }
 
+/// Prints the milliseconds that a file's tensor takes: to be read, and in each of the operations on it.
+fn print_file(path: &str) -> lacuna::Result<()> {
+    let milliseconds = |run: &dyn Fn()| {
+        let mut meter = Meter(None);
+        meter.run(run);
+        format!("{:.2}", meter.0.map_or(f64::NAN, |(seconds, _)| seconds * 1e3))
+    };
+    let read = || read_coo::<f64, u32>(path, &ReadOptions::default());
+    let x = read()?;
+    let operations = cases::OF_FILES.iter().map(|(_, run)| milliseconds(&|| run(&x)));
+    let cells: Vec<String> = std::iter::once(milliseconds(&|| drop(read()))).chain(operations).collect();
+    let name = path.rsplit('/').next().unwrap_or(path);
+    println!("| {name} | {} | {} | {} |", x.shape(), x.nnz(), cells.join(" | "));
+    Ok(())
+}
+
+fn print_files(paths: &[String]) {
+    let names: Vec<&str> = cases::OF_FILES.iter().map(|(name, _)| *name).collect();
+    println!("| file | shape | entries | read, ms | {} |", names.join(" | "));
+    println!("| --- |{}", " --- |".repeat(names.len() + 3));
+    for path in paths {
+        if let Err(error) = print_file(path) {
+            eprintln!("{path}: {error}");
+        }
+    }
+}
+
 fn main() {
     let Some(arguments) = Arguments::parse(std::env::args().skip(1)) else {
-        println!("usage: cargo bench --bench figures -- [SIZE ...] [--only PREFIX] [--picture FILE.svg]");
+        println!("usage: cargo bench --bench figures -- [SIZE ... | FILE ...] [--only PREFIX] [--picture FILE.svg]");
         return;
     };
+    if !arguments.files.is_empty() {
+        return print_files(&arguments.files);
+    }
     let sizes: Vec<String> = arguments.sizes.iter().map(|size| format!("{size}, ns each")).collect();
     println!("| case | {} | most growth | last ms | last peak MiB |", sizes.join(" | "));
     println!("| --- |{}", " --- |".repeat(sizes.len() + 3));

@@ -1,7 +1,7 @@
 //! What is measured.
 
 use lacuna::io::{FileFormat, ReadOptions, WriteOptions, read_from, write_to};
-use lacuna::{Axes, Duplicates, TakeMode};
+use lacuna::{Axes, CooTensor, CsrTensor, Duplicates, TakeMode};
 use ndarray::Array1;
 
 use crate::Meter;
@@ -9,6 +9,21 @@ use crate::support::{Numbers, matrix, side, triplets};
 
 /// The parts of the picture.
 pub(crate) const PANELS: [&str; 4] = ["elementwise", "reductions", "orders and formats", "files"];
+
+/// An operation on a tensor from a file.
+type OnTensor = fn(&CooTensor<f64>);
+
+pub(crate) const OF_FILES: [(&str, OnTensor); 6] = [
+    ("any, axis 0", |x| drop(x.any(0))),
+    ("nanmedian, axis 0", |x| drop(x.nanmedian(0))),
+    ("nanmedian, last axis", |x| drop(x.nanmedian(-1))),
+    ("isin, 16", |x| drop(x.isin(&x.values()[..16.min(x.nnz())]))),
+    ("permute_axes", |x| drop(x.permute_axes((0..x.rank() as isize).rev().collect::<Vec<_>>()))),
+    ("write .mtx or .tns", |x| {
+        let format = if x.rank() == 2 { FileFormat::MatrixMarket } else { FileFormat::Tns };
+        drop(write_to(std::io::sink(), format, x, &WriteOptions::default()));
+    }),
+];
 
 /// An operation, measured on an input of so many entries.
 pub(crate) struct Case {
@@ -85,6 +100,13 @@ fn elementwise() -> Vec<Case> {
     ]
 }
 
+/// A matrix of four rows, of which only one holds anything, but is full.
+fn row(values: Vec<f64>) -> CsrTensor<f64> {
+    let width = values.len();
+    let offsets = vec![0, 0, width, width, width];
+    CsrTensor::new([4, width], offsets, (0..width as u32).collect(), values, 0.0).expect("the columns increase")
+}
+
 fn reductions() -> Vec<Case> {
     let medians = |order: Order, name| {
         case(1, name, move |size, meter| {
@@ -99,9 +121,8 @@ fn reductions() -> Vec<Case> {
             meter.run(|| lacuna::nanmedian(&x, Axes::all()));
         })
     };
-    let of_matrix = |name, run: fn(&lacuna::CooTensor<f64>, &mut Meter)| {
-        case(1, name, move |size, meter| run(&matrix(size), meter))
-    };
+    let of_matrix =
+        |name, run: fn(&CooTensor<f64>, &mut Meter)| case(1, name, move |size, meter| run(&matrix(size), meter));
     vec![
         of_matrix("any, axis 0", |x, meter| meter.run(|| x.any(0))),
         of_matrix("any, axis 1", |x, meter| meter.run(|| x.any(1))),
@@ -128,6 +149,18 @@ fn reductions() -> Vec<Case> {
         medians(Order::Sorted, "nanmedian, dense, sorted"),
         medians(Order::Reversed, "nanmedian, dense, reversed"),
         medians(Order::Equal, "nanmedian, dense, equal"),
+        case(1, "nanmedian, dense, all NaN", |size, meter| {
+            let x = Array1::from_elem(size, f64::NAN);
+            meter.run(|| lacuna::nanmedian(&x, Axes::all()));
+        }),
+        case(1, "any, one row of zeros", |size, meter| {
+            let x = row(vec![0.0; size]);
+            meter.run(|| x.any(1));
+        }),
+        case(1, "nanmedian, one row", |size, meter| {
+            let x = row(Numbers(51).values(size));
+            meter.run(|| x.nanmedian(1));
+        }),
     ]
 }
 
