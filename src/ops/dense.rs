@@ -3,14 +3,16 @@
 use std::iter::{Copied, Take};
 
 use ndarray::iter::Iter;
-use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, Dimension, IxDyn};
+use ndarray::{ArrayBase, ArrayD, ArrayViewD, ArrayViewMut2, Axis, Data, Dimension, Ix2, IxDyn, Slice};
 
 use crate::convert::{check_ndarray_shape, dense_array, dense_bytes};
 use crate::element::Element;
 use crate::error::Result;
 use crate::limit::{default_limit, guard};
 use crate::ops::reduce::Reduction;
-use crate::shape::{Shape, step};
+use crate::pages;
+use crate::parallel;
+use crate::shape::{Shape, step, unravel};
 
 /// The elements that are reduced into one cell, in row-major order.
 pub(crate) type Lane<'l, 'a, T> = Copied<Take<&'l mut Iter<'a, T, IxDyn>>>;
@@ -43,30 +45,191 @@ fn lane_order(reduction: &Reduction) -> Vec<usize> {
     reduction.kept().into_iter().chain(reduction.reduced().iter().copied()).collect()
 }
 
-/// An array of the shape of `view`, whose elements are what `f` gives for each lane: a function of the number of an
-/// element within the lane, and of its value. `f` sees the cell and the elements of the lane.
-pub(crate) fn map_lanes<T: Element, G: Element, F: Fn(usize, T) -> G>(
+/// How the elements of a lane are to stand.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Order {
+    RowMajor,
+    /// As they come fastest.
+    Any,
+}
+
+/// `finish` of the elements of each cell of the result, side by side; cells are shared out, with one `room` a thread.
+///
+/// Lanes that lie side by side are read where they are. Others are copied, some neighbours at a time.
+pub(crate) fn map_lanes<T: Element, S, U: Copy + Send>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
-    mut f: impl FnMut(&[usize], &[T]) -> F,
-) -> Result<ArrayD<G>> {
-    check_result::<G>(&Shape::from(view.shape()), dense_bytes(&view))?;
-    let mut mapped = ArrayD::from_elem(view.raw_dim(), G::ZERO);
-    let lanes_last = view.permuted_axes(lane_order(reduction));
-    let mut mapped_lanes_last = mapped.view_mut().permuted_axes(lane_order(reduction));
-    let (mut elements, mut items) = (lanes_last.iter(), mapped_lanes_last.iter_mut());
-    let (shape, extent) = (reduction.result_shape(), reduction.extent() as usize);
-    let (mut cell, mut lane) = (vec![0; shape.rank()], Vec::new());
-    for _ in 0..shape.checked_size().unwrap_or(0) {
-        lane.clear();
-        lane.extend(elements.by_ref().take(extent).copied());
-        let item_of = f(&cell, &lane);
-        for (within, (item, &value)) in items.by_ref().take(extent).zip(&lane).enumerate() {
-            *item = item_of(within, value);
-        }
-        step(&mut cell, &shape);
+    order: Order,
+    room: impl Fn() -> S + Sync + Send,
+    finish: impl Fn(&mut S, &[T]) -> U + Sync + Send,
+) -> Result<ArrayD<U>> {
+    let shape = reduction.result_shape();
+    check_result::<U>(&shape, dense_bytes(&view))?;
+    let (mut kept, mut reduced) = (reduction.kept(), reduction.reduced().to_vec());
+    let by_stride = |&axis: &usize| std::cmp::Reverse(view.strides()[axis].unsigned_abs());
+    kept.sort_by_key(by_stride);
+    if order == Order::Any {
+        reduced.sort_by_key(by_stride);
     }
-    Ok(mapped)
+    let lengths: Vec<usize> = kept.iter().map(|&axis| view.len_of(Axis(axis))).collect();
+    let lanes_last = view.permuted_axes([&kept[..], &reduced].concat());
+    let (count, extent) = (shape.checked_size().unwrap_or(0), reduction.extent() as usize);
+    let results = match lanes_last.as_slice() {
+        Some(elements) => parallel::map_heavy(count, elements.len(), room, |room, cell| {
+            finish(room, &elements[cell * extent..(cell + 1) * extent])
+        }),
+        None => map_copied_lanes(lanes_last, kept.len(), extent, room, finish),
+    };
+    Ok(dense_array(&shape, in_axis_order(results, &kept, &lengths)))
+}
+
+/// Row-major items of an array whose axes are `kept`, in row-major order of the axes in increasing order.
+fn in_axis_order<U: Copy>(items: Vec<U>, kept: &[usize], lengths: &[usize]) -> Vec<U> {
+    if kept.is_sorted() {
+        return items;
+    }
+    let mut places: Vec<usize> = (0..kept.len()).collect();
+    places.sort_by_key(|&place| kept[place]);
+    let array = dense_array(&Shape::from(lengths), items);
+    array.permuted_axes(places).iter().copied().collect()
+}
+
+/// The bytes of lanes that are copied together: they stay in the second cache. (To be measured.)
+const TILE_BYTES: usize = 2 << 20;
+
+/// `finish` of each lane of a view whose first `kept` axes number the lanes; lanes that are neighbours on the last of
+/// these axes are copied together.
+fn map_copied_lanes<T: Element, S, U: Send>(
+    view: ArrayViewD<'_, T>,
+    kept: usize,
+    extent: usize,
+    room: impl Fn() -> S + Sync + Send,
+    finish: impl Fn(&mut S, &[T]) -> U + Sync + Send,
+) -> Vec<U> {
+    // At least one axis of lanes, and one of elements.
+    let (view, kept) = if kept == 0 { (view.insert_axis(Axis(0)), 1) } else { (view, kept) };
+    let view = if kept == view.ndim() { view.insert_axis(Axis(kept)) } else { view };
+    let (outer, neighbours) = (&view.shape()[..kept - 1], view.len_of(Axis(kept - 1)));
+    let width = tile_width(&view, kept, extent);
+    let tiles = neighbours.div_ceil(width.max(1));
+    let room = || (vec![T::ZERO; width * extent], room());
+    let results = parallel::map_heavy(outer.iter().product::<usize>() * tiles, view.len(), room, |(copy, room), at| {
+        let mut tile = view.view();
+        let mut cell = vec![0; kept - 1];
+        unravel(at / tiles, outer, &mut cell);
+        cell.iter().for_each(|&index| tile.index_axis_inplace(Axis(0), index));
+        let start = at % tiles * width;
+        tile.slice_axis_inplace(Axis(0), Slice::from(start..neighbours.min(start + width)));
+        let copied = ArrayViewMut2::from_shape((tile.len_of(Axis(0)), extent), &mut copy[..tile.len()]);
+        copy_lanes(tile.view(), copied.expect("the room is as large as a tile"));
+        copy.chunks_exact(extent).take(tile.len_of(Axis(0))).map(|lane| finish(room, lane)).collect::<Vec<U>>()
+    });
+    results.into_iter().flatten().collect()
+}
+
+/// How many lanes are copied together.
+fn tile_width<T>(view: &ArrayViewD<'_, T>, kept: usize, extent: usize) -> usize {
+    let lane_bytes = (extent * size_of::<T>()).max(1);
+    let least = if runs_across(view, kept - 1) { 64 / size_of::<T>() } else { 1 };
+    // Not more than the array holds, as many as those of a broadcast view may be.
+    let most = view.len_of(Axis(kept - 1)).min(dense_bytes(view) / lane_bytes).clamp(1, 128);
+    (TILE_BYTES / lane_bytes).clamp(least.min(most), most)
+}
+
+/// Whether neighbours on `axis` are nearer to each other than those on the last axis.
+fn runs_across<T>(view: &ArrayViewD<'_, T>, axis: usize) -> bool {
+    view.strides()[axis].unsigned_abs() < view.strides()[view.ndim() - 1].unsigned_abs()
+}
+
+/// Copies lanes, which the first axis numbers, into the rows of `copy`.
+fn copy_lanes<T: Element>(lanes: ArrayViewD<'_, T>, mut copy: ArrayViewMut2<'_, T>) {
+    let length = copy.len_of(Axis(1));
+    let Ok(pairs) = lanes.view().into_dimensionality::<Ix2>() else {
+        let inner = (length / lanes.len_of(Axis(1)).max(1)).max(1);
+        let parts = copy.axis_chunks_iter_mut(Axis(1), inner);
+        return lanes.axis_iter(Axis(1)).zip(parts).for_each(|(lanes, copy)| copy_lanes(lanes, copy));
+    };
+    // Where neighbours share cache lines, a few elements of each lane at a time.
+    let step = if runs_across(&lanes, 0) { 16 } else { length.max(1) };
+    let parts = pairs.axis_chunks_iter(Axis(1), step).zip(copy.axis_chunks_iter_mut(Axis(1), step));
+    parts.for_each(|(part, mut copy)| copy.assign(&part));
+}
+
+/// An array of the shape of `view`, which holds what `give` has for each element: a function of the cell that it is
+/// reduced into, of its number within the lane, and of its value. Zero where it has nothing.
+pub(crate) fn give_back<T: Element, C: Sync, G: Element>(
+    view: ArrayViewD<'_, T>,
+    reduction: &Reduction,
+    cells: &[C],
+    give: impl Fn(&C, usize, T) -> Option<G> + Sync + Send,
+) -> Result<ArrayD<G>> {
+    let shape = Shape::from(view.shape());
+    check_result::<G>(&shape, dense_bytes(&view))?;
+    let mut given = vec![G::ZERO; view.len()];
+    pages::prefer_huge(&given);
+    if given.is_empty() {
+        return Ok(dense_array(&shape, given));
+    }
+    // Rank 0 is a row of one element as well.
+    let view = if view.ndim() == 0 { view.insert_axis(Axis(0)) } else { view };
+    let last = view.ndim() - 1;
+    let width = view.len_of(Axis(last));
+    let (cell_steps, lane_steps) = (steps(&shape, &reduction.kept()), steps(&shape, reduction.reduced()));
+    let ends = parallel::map_parts(given.len(), 0, |part| part.end / width * width);
+    parallel::map_slices(&mut given, &ends, |part, given| {
+        let first = if part == 0 { 0 } else { ends[part - 1] / width };
+        let mut at = vec![0; last];
+        unravel(first, &shape[..last], &mut at);
+        for (row, items) in view.rows().into_iter().skip(first).zip(given.chunks_mut(width)) {
+            let (cells, within) = (&cells[dot(&at, &cell_steps)..], dot(&at, &lane_steps));
+            let is_one_cell = reduction.reduced().contains(&last);
+            match row.to_slice() {
+                Some(row) => give_row(items, row.iter(), cells, within, is_one_cell, &give),
+                None => give_row(items, row.iter(), cells, within, is_one_cell, &give),
+            }
+            step(&mut at, &shape[..last]);
+        }
+    });
+    Ok(dense_array(&shape, given))
+}
+
+/// [`give_back`] for a row of elements: all of the first cell, the first of them being the `within`-th of the lane; or
+/// the `within`-th of one cell after the other.
+fn give_row<'a, T: Element, C, G>(
+    items: &mut [G],
+    row: impl Iterator<Item = &'a T>,
+    cells: &[C],
+    within: usize,
+    is_one_cell: bool,
+    give: impl Fn(&C, usize, T) -> Option<G>,
+) {
+    if is_one_cell {
+        for (place, (item, &value)) in items.iter_mut().zip(row).enumerate() {
+            if let Some(given) = give(&cells[0], within + place, value) {
+                *item = given;
+            }
+        }
+    } else {
+        for ((item, &value), cell) in items.iter_mut().zip(row).zip(cells) {
+            if let Some(given) = give(cell, within, value) {
+                *item = given;
+            }
+        }
+    }
+}
+
+/// How far a step on each axis leads in row-major order of `axes` alone; nowhere on the others.
+fn steps(shape: &Shape, axes: &[usize]) -> Vec<usize> {
+    let mut steps = vec![0; shape.rank()];
+    axes.iter().rev().fold(1, |step, &axis| {
+        steps[axis] = step;
+        step * shape[axis]
+    });
+    steps
+}
+
+fn dot(coords: &[usize], steps: &[usize]) -> usize {
+    coords.iter().zip(steps).map(|(coord, step)| coord * step).sum()
 }
 
 /// `f` of the coordinates of each position of a dense array, in an array of its own.
