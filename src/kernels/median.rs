@@ -16,6 +16,7 @@
 use crate::element::{Float, Real};
 use crate::kernels::group::Groups;
 use crate::kernels::select::{Middles, Sieve, count, first_equal, middles_of_lane, select_two, smaller};
+use crate::pages;
 use crate::parallel;
 
 /// What the median of an even number of values is.
@@ -231,18 +232,43 @@ struct Share<T> {
 pub(crate) struct Shares<T>([Share<T>; 2]);
 
 impl<T: Real> Shares<T> {
-    /// The share of one element in `gradient`, given by its number within the group and its value; `None` for most.
-    pub(crate) fn of<G: Float>(&self, within: usize, value: T, gradient: G) -> Option<G> {
-        let [first, second] = &self.0;
-        if (value != first.value) & (value != second.value) {
-            return None;
-        }
+    /// Whether elements equal to `value` may receive a share; no branch.
+    fn concerns(&self, value: T) -> bool {
+        (value == self.0[0].value) | (value == self.0[1].value)
+    }
+
+    /// The share of one element in `gradient`, given by its number within the group and its value.
+    fn of<G: Float>(&self, within: usize, value: T, gradient: G) -> Option<G> {
         let receives = |share: &&Share<T>| match share.among {
             Receivers::All => value == share.value,
             Receivers::One(number) => within == number,
             Receivers::None => false,
         };
         self.0.iter().find(receives).map(|share| gradient.share(share.part, share.count))
+    }
+}
+
+/// Writes what elements receive; those who receive nothing are left as they are. `place` tells the shares in the
+/// gradient of a group, that gradient, and which element of the group an element is.
+pub(crate) fn give<'a, T: Real, G: Float>(
+    values: &[T],
+    received: &mut [G],
+    place: impl Fn(usize) -> (&'a (Shares<T>, G), usize),
+) {
+    const BLOCK: usize = 64;
+    let blocks = values.chunks(BLOCK).zip(received.chunks_mut(BLOCK)).zip((0..).step_by(BLOCK));
+    for ((values, received), start) in blocks {
+        // Most blocks hold no middle value. A branch on each value would be guessed wrong at every other NaN.
+        let concerns = |any, (at, &value): (usize, &T)| any | place(start + at).0.0.concerns(value);
+        if !values.iter().enumerate().fold(false, concerns) {
+            continue;
+        }
+        for (at, (&value, item)) in values.iter().zip(received).enumerate() {
+            let ((shares, gradient), within) = place(start + at);
+            if let Some(share) = shares.of(within, value, *gradient) {
+                *item = share;
+            }
+        }
     }
 }
 
@@ -292,18 +318,50 @@ pub(crate) fn share_among_entries<T: Real, G: Float>(
     (even, rule): (EvenCount, MedianGradient),
     position: &(dyn Fn(usize) -> u64 + Sync),
 ) -> Vec<G> {
-    let shares = parallel::map_heavy(groups.len(), values.len(), Room::new, |room, group| {
+    let shares = |room: &mut Room<T>, group: usize| {
         let stored = groups.values(group, values, &mut room.group);
         let position = |within: usize| position(groups.entry(group, within));
-        Group { stored, gaps, position: &position }.shares(even, rule, &mut room.sieve)
-    });
+        let group_shares = Group { stored, gaps, position: &position }.shares(even, rule, &mut room.sieve);
+        (group_shares, gradients[group])
+    };
     let mut received = vec![G::ZERO; values.len()];
-    for (group, shares) in shares.iter().enumerate() {
+    pages::prefer_huge(&received);
+    if let Some(values_of) = groups.in_order(values) {
+        give_in_order(groups, &mut received, |room, group, received| {
+            let shares = shares(room, group);
+            give(values_of(group), received, |within| (&shares, within));
+        });
+        return received;
+    }
+    let shares = parallel::map_heavy(groups.len(), values.len(), Room::new, shares);
+    for (group, (shares, gradient)) in shares.into_iter().enumerate() {
         for (within, entry) in groups.entries(group).enumerate() {
-            received[entry] = shares.of(within, values[entry], gradients[group]).unwrap_or(G::ZERO);
+            if shares.concerns(values[entry]) {
+                received[entry] = shares.of(within, values[entry], gradient).unwrap_or(G::ZERO);
+            }
         }
     }
     received
+}
+
+/// `give` to the items of each group, where the groups stand side by side; they are shared out by their items.
+fn give_in_order<T: Real, G: Send>(
+    groups: &Groups,
+    received: &mut [G],
+    give: impl Fn(&mut Room<T>, usize, &mut [G]) + Sync + Send,
+) {
+    let firsts = groups.firsts();
+    let group_from = |entry: usize| firsts.partition_point(|&first| first < entry);
+    let parts = parallel::map_parts(received.len(), 0, |part| group_from(part.start)..group_from(part.end));
+    let ends: Vec<usize> = parts.iter().map(|part| *firsts.get(part.end).unwrap_or(&received.len())).collect();
+    parallel::map_slices(received, &ends, |part, mut received| {
+        let mut room = Room::new();
+        for group in parts[part].clone() {
+            let (own, others) = std::mem::take(&mut received).split_at_mut(groups.size(group));
+            give(&mut room, group, own);
+            received = others;
+        }
+    });
 }
 
 #[cfg(test)]

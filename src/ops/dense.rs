@@ -94,6 +94,16 @@ fn in_axis_order<U: Copy>(items: Vec<U>, kept: &[usize], lengths: &[usize]) -> V
     array.permuted_axes(places).iter().copied().collect()
 }
 
+/// Where a row of elements stands: in one lane, or in the lanes of as many cells.
+pub(crate) struct Place {
+    /// The cell that the first element is reduced into.
+    pub(crate) cell: usize,
+    /// Its number within the lane.
+    pub(crate) within: usize,
+    /// Whether the elements are neighbours in that lane, and not at the same place in one lane after the other.
+    pub(crate) is_lane: bool,
+}
+
 /// The bytes of lanes that are copied together: they stay in the second cache. (To be measured.)
 const TILE_BYTES: usize = 2 << 20;
 
@@ -155,13 +165,12 @@ fn copy_lanes<T: Element>(lanes: ArrayViewD<'_, T>, mut copy: ArrayViewMut2<'_, 
     parts.for_each(|(part, mut copy)| copy.assign(&part));
 }
 
-/// An array of the shape of `view`, which holds what `give` has for each element: a function of the cell that it is
-/// reduced into, of its number within the lane, and of its value. Zero where it has nothing.
-pub(crate) fn give_back<T: Element, C: Sync, G: Element>(
+/// An array of the shape of `view` that holds zeros, but for what `give` writes: it sees the elements of one row of the
+/// last axis after the other, their items, and where the row stands.
+pub(crate) fn give_back<T: Element, G: Element>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
-    cells: &[C],
-    give: impl Fn(&C, usize, T) -> Option<G> + Sync + Send,
+    give: impl Fn(&[T], &mut [G], Place) + Sync + Send,
 ) -> Result<ArrayD<G>> {
     let shape = Shape::from(view.shape());
     check_result::<G>(&shape, dense_bytes(&view))?;
@@ -175,47 +184,22 @@ pub(crate) fn give_back<T: Element, C: Sync, G: Element>(
     let last = view.ndim() - 1;
     let width = view.len_of(Axis(last));
     let (cell_steps, lane_steps) = (steps(&shape, &reduction.kept()), steps(&shape, reduction.reduced()));
+    let is_lane = reduction.reduced().contains(&last);
     let ends = parallel::map_parts(given.len(), 0, |part| part.end / width * width);
     parallel::map_slices(&mut given, &ends, |part, given| {
         let first = if part == 0 { 0 } else { ends[part - 1] / width };
         let mut at = vec![0; last];
         unravel(first, &shape[..last], &mut at);
         for (row, items) in view.rows().into_iter().skip(first).zip(given.chunks_mut(width)) {
-            let (cells, within) = (&cells[dot(&at, &cell_steps)..], dot(&at, &lane_steps));
-            let is_one_cell = reduction.reduced().contains(&last);
+            let place = Place { cell: dot(&at, &cell_steps), within: dot(&at, &lane_steps), is_lane };
             match row.to_slice() {
-                Some(row) => give_row(items, row.iter(), cells, within, is_one_cell, &give),
-                None => give_row(items, row.iter(), cells, within, is_one_cell, &give),
+                Some(row) => give(row, items, place),
+                None => give(&row.to_vec(), items, place),
             }
             step(&mut at, &shape[..last]);
         }
     });
     Ok(dense_array(&shape, given))
-}
-
-/// [`give_back`] for a row of elements: all of the first cell, the first of them being the `within`-th of the lane; or
-/// the `within`-th of one cell after the other.
-fn give_row<'a, T: Element, C, G>(
-    items: &mut [G],
-    row: impl Iterator<Item = &'a T>,
-    cells: &[C],
-    within: usize,
-    is_one_cell: bool,
-    give: impl Fn(&C, usize, T) -> Option<G>,
-) {
-    if is_one_cell {
-        for (place, (item, &value)) in items.iter_mut().zip(row).enumerate() {
-            if let Some(given) = give(&cells[0], within + place, value) {
-                *item = given;
-            }
-        }
-    } else {
-        for ((item, &value), cell) in items.iter_mut().zip(row).zip(cells) {
-            if let Some(given) = give(cell, within, value) {
-                *item = given;
-            }
-        }
-    }
 }
 
 /// How far a step on each axis leads in row-major order of `axes` alone; nowhere on the others.

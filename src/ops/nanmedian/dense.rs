@@ -6,9 +6,9 @@ use super::{NanmedianBackwardOptions, NanmedianOp, NanmedianOptions};
 use crate::axes::Axes;
 use crate::element::{Element, Float, Real};
 use crate::error::Result;
-use crate::kernels::median::{Gaps, Group, median_of_lane};
+use crate::kernels::median::{Gaps, Group, give, median_of_lane};
 use crate::kernels::select::Sieve;
-use crate::ops::dense::{Order, check_lane, give_back, map_lanes};
+use crate::ops::dense::{Order, Place, check_lane, give_back, map_lanes};
 use crate::ops::reduce::Reduction;
 use crate::ops::upstream::{Upstream, check_shape};
 use crate::shape::Shape;
@@ -58,6 +58,9 @@ impl<T: Real, S: Data<Elem = T>, D: Dimension> NanmedianOp for ArrayBase<S, D> {
             whole_lane(lane).shares(options.even, options.rule, sieve)
         })?;
         let cells: Vec<_> = shares.into_iter().zip(upstream.in_order()).collect();
-        give_back(view, &reduction, &cells, |&(shares, gradient), within, value| shares.of(within, value, gradient))
+        give_back(view, &reduction, |row, items, Place { cell, within, is_lane }| match is_lane {
+            true => give(row, items, |at| (&cells[cell], within + at)),
+            false => give(row, items, |at| (&cells[cell + at], within)),
+        })
     }
 }
