@@ -225,3 +225,141 @@ fn select_in<T: Real>(numbers: &mut [T], first: usize, second: usize) -> (T, Opt
     let (lower, upper) = select_two(numbers, first, last);
     (lower, (second == last).then_some(upper))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers without a pattern, the same in every run.
+    fn noise(count: usize) -> impl Iterator<Item = u64> {
+        let mut state = 88_172_645_463_325_252u64;
+        let mut next = move || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state >> 20
+        };
+        (0..count).map(move |_| next())
+    }
+
+    fn sorted_numbers<T: Real>(lane: &[T]) -> Vec<T> {
+        let mut numbers: Vec<T> = lane.iter().copied().filter(|value| !value.isnan()).collect();
+        numbers.sort_by(|a, b| a.order(*b));
+        numbers
+    }
+
+    #[track_caller]
+    fn check<T: Real>(lane: &[T], sieve: &mut Sieve<T>) {
+        let numbers = sorted_numbers(lane);
+        let Some(Middles { lower, upper, count }) = middles_of_lane(lane, sieve) else {
+            return assert!(numbers.is_empty());
+        };
+        assert_eq!(count, numbers.len() as u64);
+        assert_eq!((lower, upper), (numbers[(numbers.len() - 1) / 2], numbers[numbers.len() / 2]));
+    }
+
+    /// Lanes of one length, from none to the most distinct values, with no, some, most and only NaNs, in and out of order.
+    fn check_lanes_of(length: usize) {
+        let (mut sieve, mut narrow) = (Sieve::new(), Sieve::new());
+        for distinct in [1, 2, 3, 20, 1 << 40] {
+            for nans in [0, 10, 50, 99, 100] {
+                let one = |bits: u64| if bits / 7 % 100 < nans { f64::NAN } else { (bits % distinct) as f64 - 1.0 };
+                let mut lane: Vec<f64> = noise(length).map(one).collect();
+                check(&lane, &mut sieve);
+                check(&lane.iter().map(|&value| value as f32).collect::<Vec<f32>>(), &mut narrow);
+                lane.sort_by(f64::total_cmp);
+                check(&lane, &mut sieve);
+                lane.reverse();
+                check(&lane, &mut sieve);
+            }
+        }
+        check(&noise(length).map(|bits| bits as u8).collect::<Vec<u8>>(), &mut Sieve::new());
+        check(&noise(length).map(|bits| bits as i64).collect::<Vec<i64>>(), &mut Sieve::new());
+        check(&noise(length).map(|bits| bits % 3 == 0).collect::<Vec<bool>>(), &mut Sieve::new());
+    }
+
+    #[test]
+    fn lanes_of_every_length_have_the_middle_values_of_a_sort() {
+        (0..40).for_each(check_lanes_of);
+        [SAMPLED - 1, SAMPLED, SAMPLED + 1, 999, 1000, BLOCK, 2 * BLOCK + 1, 5000].into_iter().for_each(check_lanes_of);
+    }
+
+    #[test]
+    fn long_lanes_and_shared_ones_have_the_middle_values_of_a_sort() {
+        [LONG - 1, LONG, 2 * LONG + 3].into_iter().for_each(check_lanes_of);
+        let lane: Vec<f64> = noise(10 * LONG).map(|bits| if bits % 9 == 0 { f64::NAN } else { bits as f64 }).collect();
+        check(&lane, &mut Sieve::new());
+    }
+
+    /// What is drawn is greater, or less, than all else: the bracket is in the wrong place.
+    #[test]
+    fn a_bracket_that_misses_costs_time_only() {
+        for length in [1000, LONG + 7] {
+            for (drawn, others) in [(1e9, 0.0), (-1e9, 0.0)] {
+                let mut lane: Vec<f64> = noise(length).map(|bits| (bits % 100_000) as f64 + others).collect();
+                let mut at: Vec<f64> = (0..length).map(|place| place as f64).collect();
+                let places = bracket_places(&mut at);
+                places.iter().for_each(|&place| lane[place] += drawn);
+                let (low, high) = bracket(&lane, &mut Sieve::new()).unwrap();
+                let middle = sorted_numbers(&lane)[length / 2];
+                assert!(middle < low || middle > high);
+                check(&lane, &mut Sieve::new());
+                lane.pop();
+                check(&lane, &mut Sieve::new());
+            }
+        }
+    }
+
+    /// The places that are drawn from a lane of which each value is its place.
+    fn bracket_places(lane: &mut [f64]) -> Vec<usize> {
+        let mut sieve = Sieve::new();
+        bracket(lane, &mut sieve).unwrap();
+        sieve.kept().iter().map(|&place| place as usize).collect()
+    }
+
+    #[test]
+    fn every_rank_is_found_with_every_bracket() {
+        let nan = f64::NAN;
+        let lane = [3.0, 1.0, nan, 4.0, 1.0, 5.0, 9.0, nan, 2.0, 6.0, 5.0, 3.0, 5.0, -0.0, 0.0, 9.0];
+        let numbers = sorted_numbers(&lane);
+        for (at, &low) in numbers.iter().enumerate() {
+            for &high in &numbers[at..] {
+                for rank in 0..numbers.len() {
+                    for next in [rank, rank + 1] {
+                        let mut sieve = Sieve::new();
+                        let counts = sift_in_parts(&lane, low, high, &mut sieve);
+                        assert_eq!(counts.numbers, numbers.len());
+                        let mut sifted = Sifted { lane: &lane, low, high, to_low: counts.to_low, sieve: &mut sieve };
+                        let (lower, upper) = sifted.at_ranks(rank, next);
+                        assert_eq!(lower, numbers[rank]);
+                        if let Some(&expected) = numbers.get(next) {
+                            assert_eq!(upper.unwrap_or_else(|| sifted.at_ranks(next, next).0), expected);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_sieve_keeps_what_passes_and_nothing_before() {
+        let mut sieve = Sieve::new();
+        assert_eq!(sieve.refill(&[1, 2, 3, 4], |value| value % 2 == 0), [2, 4]);
+        assert_eq!(sieve.refill(&[5, 6], |_| true), [5, 6]);
+        sieve.extend([7, 8, 9].into_iter(), |value| value > 7);
+        assert_eq!(sieve.kept(), [5, 6, 8, 9]);
+        assert!(sieve.refill(&[], |_| true).is_empty());
+    }
+
+    #[test]
+    fn the_first_of_equal_values_is_found_in_any_block() {
+        let mut lane = vec![f64::NAN; 300];
+        assert_eq!(first_equal(&lane, 0.0), None);
+        for place in [299, 128, 127, 64, 63, 0] {
+            lane[place] = -0.0;
+            assert_eq!(first_equal(&lane, 0.0), Some(place));
+        }
+        assert_eq!(count(&lane, |value| value == 0.0), 6);
+        assert_eq!(count(&vec![1u8; 5 * LONG], |value| value == 1), 5 * LONG);
+    }
+}
