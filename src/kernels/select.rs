@@ -111,7 +111,7 @@ fn bracket<T: Real>(lane: &[T], sieve: &mut Sieve<T>) -> Option<(T, T)> {
     let draws = lane.len().isqrt() * if is_long { 8 } else { 1 };
     let stride = lane.len() / draws;
     // One from each stretch, by a fixed sequence without a period that the lane could have.
-    let within = |draw: usize| ((draw as u32).wrapping_mul(0x9e37_79b9) as u64 * stride as u64 >> 32) as usize;
+    let within = |draw: usize| ((u64::from((draw as u32).wrapping_mul(0x9e37_79b9)) * stride as u64) >> 32) as usize;
     sieve.kept = 0;
     sieve.extend((0..draws).map(|draw| lane[draw * stride + within(draw)]), |value| !value.isnan());
     let sample = sieve.kept();
