@@ -168,21 +168,21 @@ impl<T: Real> Group<'_, T> {
 
     /// Who receives the gradient of the median; the share of a gap is nobody's.
     pub(crate) fn shares(&self, even: EvenCount, rule: MedianGradient, sieve: &mut Sieve<T>) -> Shares<T> {
-        let nobody = |value| Share { value, among: Receivers::None, part: 0.0, count: 1 };
         let Some(Middles { lower, upper, count }) = middles(self.stored, &self.gaps, sieve) else {
-            return Shares([nobody(T::ZERO); 2]);
+            return Shares { rule: MedianGradient::First, values: [T::ZERO; 2], numbers: [NOBODY; 2], halved: false };
         };
         let two = match rule {
             MedianGradient::Spread => lower != upper,
             MedianGradient::First => count % 2 == 0,
         };
         let halved = two && even == EvenCount::Mean;
-        let part = if halved { 0.5 } else { 1.0 };
-        let share = |value: T, rank: u64| match rule {
-            MedianGradient::Spread => Share { value, among: Receivers::All, part, count: self.count_equal(value) },
-            MedianGradient::First => Share { value, among: self.at_rank(value, rank), part, count: 1 },
+        let number = |value: T, rank: u64| match rule {
+            MedianGradient::Spread => self.count_equal(value),
+            MedianGradient::First => self.at_rank(value, rank),
         };
-        Shares([share(lower, (count - 1) / 2), if halved { share(upper, count / 2) } else { nobody(lower) }])
+        let low = number(lower, (count - 1) / 2);
+        let (upper, high) = if halved { (upper, number(upper, count / 2)) } else { (lower, low) };
+        Shares { rule, values: [lower, upper], numbers: [low, high], halved }
     }
 
     /// How many elements are equal to `value`.
@@ -193,7 +193,7 @@ impl<T: Real> Group<'_, T> {
     /// The element at `rank` by value and position, whose value is `value`; nobody where that is a gap.
     ///
     /// Before an entry there are as many gaps as its position exceeds its number.
-    fn at_rank(&self, value: T, rank: u64) -> Receivers {
+    fn at_rank(&self, value: T, rank: u64) -> u64 {
         let below =
             count(self.stored, |element| element < value) as u64 + self.gaps.less_than(value, self.stored.len());
         let gaps_are_equal = self.gaps.equal_to(value, self.stored.len()) > 0;
@@ -203,69 +203,63 @@ impl<T: Real> Group<'_, T> {
             (below + equal_before as u64 + gaps_before, within)
         });
         match ranked.find(|&(candidate, _)| candidate >= rank) {
-            Some((found, within)) if found == rank => Receivers::One(within),
-            _ => Receivers::None,
+            Some((found, within)) if found == rank => within as u64,
+            _ => NOBODY,
         }
     }
 }
 
-/// Which of the elements that are equal to a middle value receive a share.
-#[derive(Clone, Copy)]
-enum Receivers {
-    All,
-    /// The element of this number within the group.
-    One(usize),
-    None,
-}
+/// The number of no element.
+const NOBODY: u64 = u64::MAX;
 
-/// A part of a gradient, shared equally by `count` of the elements equal to `value`.
+/// What the elements of a group receive of its gradient, in one part or two halves, which go to those equal to `values`.
 #[derive(Clone, Copy)]
-struct Share<T> {
-    value: T,
-    among: Receivers,
-    part: f32,
-    count: u64,
+pub(crate) struct Shares<T> {
+    rule: MedianGradient,
+    values: [T; 2],
+    /// For each part how many elements share it, or by the rule `First` the number of the one within the group.
+    numbers: [u64; 2],
+    /// Without a second half both parts are the same.
+    halved: bool,
 }
-
-/// What the elements of a group receive of its gradient, in two parts.
-#[derive(Clone, Copy)]
-pub(crate) struct Shares<T>([Share<T>; 2]);
 
 impl<T: Real> Shares<T> {
     /// Whether elements equal to `value` may receive a share; no branch.
     fn concerns(&self, value: T) -> bool {
-        (value == self.0[0].value) | (value == self.0[1].value)
+        (value == self.values[0]) | (value == self.values[1])
     }
 
     /// The share of one element in `gradient`, given by its number within the group and its value.
     fn of<G: Float>(&self, within: usize, value: T, gradient: G) -> Option<G> {
-        let receives = |share: &&Share<T>| match share.among {
-            Receivers::All => value == share.value,
-            Receivers::One(number) => within == number,
-            Receivers::None => false,
-        };
-        self.0.iter().find(receives).map(|share| gradient.share(share.part, share.count))
+        let part = if self.halved { 0.5 } else { 1.0 };
+        match self.rule {
+            MedianGradient::Spread => {
+                let receives = self.values.iter().position(|&middle| value == middle);
+                receives.map(|which| gradient.share(part, self.numbers[which]))
+            }
+            MedianGradient::First => self.numbers.contains(&(within as u64)).then(|| gradient.share(part, 1)),
+        }
     }
 }
 
-/// Writes what elements receive; those who receive nothing are left as they are. `place` tells the shares in the
-/// gradient of a group, that gradient, and which element of the group an element is.
+/// Writes what elements receive; those who receive nothing are left as they are. `place` tells the shares of
+/// the group that an element is of, its number within the group, and the gradient of the group.
 pub(crate) fn give<'a, T: Real, G: Float>(
     values: &[T],
     received: &mut [G],
-    place: impl Fn(usize) -> (&'a (Shares<T>, G), usize),
+    place: impl Fn(usize) -> (&'a Shares<T>, usize, G),
 ) {
     const BLOCK: usize = 64;
     let blocks = values.chunks(BLOCK).zip(received.chunks_mut(BLOCK)).zip((0..).step_by(BLOCK));
     for ((values, received), start) in blocks {
         // Most blocks hold no middle value. A branch on each value would be guessed wrong at every other NaN.
-        let concerns = |any, (at, &value): (usize, &T)| any | place(start + at).0.0.concerns(value);
+        let concerns = |any, (at, &value): (usize, &T)| any | place(start + at).0.concerns(value);
         if !values.iter().enumerate().fold(false, concerns) {
             continue;
         }
         for (at, (&value, item)) in values.iter().zip(received).enumerate() {
-            let ((shares, gradient), within) = place(start + at);
-            if let Some(share) = shares.of(within, value, *gradient) {
+            let (shares, within, gradient) = place(start + at);
+            if let Some(share) = shares.of(within, value, gradient) {
                 *item = share;
             }
         }
@@ -321,20 +315,19 @@ pub(crate) fn share_among_entries<T: Real, G: Float>(
     let shares = |room: &mut Room<T>, group: usize| {
         let stored = groups.values(group, values, &mut room.group);
         let position = |within: usize| position(groups.entry(group, within));
-        let group_shares = Group { stored, gaps, position: &position }.shares(even, rule, &mut room.sieve);
-        (group_shares, gradients[group])
+        Group { stored, gaps, position: &position }.shares(even, rule, &mut room.sieve)
     };
     let mut received = vec![G::ZERO; values.len()];
     pages::prefer_huge(&received);
     if let Some(values_of) = groups.in_order(values) {
         give_in_order(groups, &mut received, |room, group, received| {
             let shares = shares(room, group);
-            give(values_of(group), received, |within| (&shares, within));
+            give(values_of(group), received, |within| (&shares, within, gradients[group]));
         });
         return received;
     }
     let shares = parallel::map_heavy(groups.len(), values.len(), Room::new, shares);
-    for (group, (shares, gradient)) in shares.into_iter().enumerate() {
+    for (group, (shares, &gradient)) in shares.iter().zip(gradients).enumerate() {
         for (within, entry) in groups.entries(group).enumerate() {
             if shares.concerns(values[entry]) {
                 received[entry] = shares.of(within, values[entry], gradient).unwrap_or(G::ZERO);

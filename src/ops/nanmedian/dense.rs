@@ -57,10 +57,11 @@ impl<T: Real, S: Data<Elem = T>, D: Dimension> NanmedianOp for ArrayBase<S, D> {
         let shares = map_lanes(view.clone(), &reduction, Order::RowMajor, Sieve::new, |sieve, lane| {
             whole_lane(lane).shares(options.even, options.rule, sieve)
         })?;
-        let cells: Vec<_> = shares.into_iter().zip(upstream.in_order()).collect();
+        let shares = shares.as_slice().expect("a new array lies in order");
+        let gradients: Vec<_> = upstream.in_order().take(shares.len()).collect();
         give_back(view, &reduction, |row, items, Place { cell, within, is_lane }| match is_lane {
-            true => give(row, items, |at| (&cells[cell], within + at)),
-            false => give(row, items, |at| (&cells[cell + at], within)),
+            true => give(row, items, |at| (&shares[cell], within + at, gradients[cell])),
+            false => give(row, items, |at| (&shares[cell + at], within, gradients[cell + at])),
         })
     }
 }
