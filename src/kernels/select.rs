@@ -51,7 +51,7 @@ impl<T: Real> Sieve<T> {
     fn extend(&mut self, values: impl ExactSizeIterator<Item = T>, keep: impl Fn(T) -> bool) {
         let end = self.kept + values.len();
         if self.room.len() < end {
-            self.room.resize(end + end / 4, T::ZERO);
+            self.room.resize(end, T::ZERO);
         }
         let room = &mut self.room[self.kept..end];
         let mut kept = 0;
