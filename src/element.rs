@@ -79,7 +79,7 @@ pub trait Element: Copy + PartialEq + Debug + Send + Sync + 'static + sealed::Se
 }
 
 /// A type with an order: every [`Element`] but the complex ones.
-pub trait Real: Element {
+pub trait Real: Element + PartialOrd {
     /// The type of a median: the floats keep theirs, integers and `bool` give `f64`.
     type Median: Float;
 

@@ -13,7 +13,7 @@ use lacuna::{
     nanmedian_index, nanmedian_index_with, nanmedian_stored, nanmedian_stored_index_with, nanmedian_stored_with,
     nanmedian_with,
 };
-use ndarray::{Array2, ArrayD, IxDyn, arr0, arr1, arr2};
+use ndarray::{Array2, ArrayD, ArrayViewD, Axis, IxDyn, arr0, arr1, arr2, s};
 use proptest::prelude::*;
 use reference::dense::{Dense, Sparse, checked_size, ravel, reduced_coords, reduced_shape};
 use reference::ops::{self, Even};
@@ -450,6 +450,94 @@ fn broadcast_views_are_reduced_like_any_other() {
     assert_eq!(view.nanmedian(1).unwrap(), arr1(&[-1.0; 4]).into_dyn());
     assert_array(&view.nanmedian(0).unwrap(), &Dense::new(&[3], vec![1.0, f64::NAN, -3.0]));
     assert_eq!(view.nanmedian_index(Axes::all()).unwrap().1[[]], 2);
+}
+
+// ---- dense arrays large enough for samples, tiles and threads ----
+
+/// Numbers in no order, of which one in ten is NaN and some are repeated.
+fn mixed(shape: &[usize]) -> ArrayD<f64> {
+    let mut state = 7u64;
+    ArrayD::from_shape_fn(IxDyn(shape), |_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if state >> 40 & 1023 < 100 { f64::NAN } else { (state >> 33 & 0xfffff) as f64 - 5e5 }
+    })
+}
+
+/// Medians, positions and gradients as those of each lane, copied and sorted.
+#[track_caller]
+fn assert_lane_by_lane(view: ArrayViewD<'_, f64>, axes: &[isize]) {
+    let (reduced, kept): (Vec<usize>, Vec<usize>) = (0..view.ndim()).partition(|axis| axes.contains(&(*axis as isize)));
+    let lanes_last = view.view().permuted_axes([&kept[..], &reduced].concat());
+    let extent: usize = reduced.iter().map(|&axis| view.len_of(Axis(axis))).product();
+    let lanes = Array2::from_shape_vec((view.len() / extent, extent), lanes_last.iter().copied().collect()).unwrap();
+    let (found, positions) = view.nanmedian_index(axes).unwrap();
+    let bits = |x: &ArrayD<f64>| x.mapv(f64::to_bits);
+    assert_eq!(bits(&view.nanmedian(axes).unwrap()), bits(&found));
+    let upstream = found.mapv(|_| 8.0);
+    let dx = view.nanmedian_backward(&upstream, axes).unwrap();
+    assert!(dx.is_standard_layout());
+    let dx = dx.permuted_axes([&kept[..], &reduced].concat());
+    let mut gradients = dx.iter();
+    for (lane, (&found, &position)) in lanes.rows().into_iter().zip(found.iter().zip(&positions)) {
+        let mut numbers: Vec<f64> = lane.iter().copied().filter(|value| !value.is_nan()).collect();
+        if numbers.is_empty() {
+            assert!(found.is_nan() && position == u64::MAX && gradients.by_ref().take(extent).all(|&item| item == 0.0));
+            continue;
+        }
+        numbers.sort_by(f64::total_cmp);
+        let (lower, upper) = (numbers[(numbers.len() - 1) / 2], numbers[numbers.len() / 2]);
+        assert_eq!(found, (lower + upper) / 2.0);
+        assert_eq!(position, lane.iter().position(|&value| value == lower).unwrap() as u64);
+        let equal = |middle: f64| numbers.iter().filter(|&&value| value == middle).count() as f64;
+        for value in lane {
+            let share = |middle: f64| if *value == middle { 4.0 / equal(middle) } else { 0.0 };
+            assert_eq!(*gradients.next().unwrap(), share(lower) + share(upper));
+        }
+    }
+}
+
+#[test]
+fn tiles_of_every_layout_are_copied_whole() {
+    let x = mixed(&[3, 20, 300]);
+    let backwards = x.slice(s![..;-1, ..;2, ..;-1]);
+    let inside = x.slice(s![1..3, 2..19, 7..290]);
+    for axes in [&[0][..], &[1], &[2], &[0, 1], &[0, 2], &[1, 2], &[0, 1, 2]] {
+        for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1]] {
+            assert_lane_by_lane(x.view().permuted_axes(&order[..]), axes);
+            assert_lane_by_lane(backwards.view().permuted_axes(order).into_dyn(), axes);
+            assert_lane_by_lane(inside.view().permuted_axes(order).into_dyn(), axes);
+        }
+    }
+}
+
+#[test]
+fn long_lanes_are_copied_a_few_at_a_time() {
+    let x = mixed(&[70_000, 11]);
+    assert_lane_by_lane(x.view(), &[0]);
+    assert_lane_by_lane(x.t().into_dyn(), &[0, 1]);
+    let one = mixed(&[1, 300]);
+    let broadcast = one.broadcast(IxDyn(&[70_000, 300])).unwrap();
+    let expected = one.mapv(|value| if value.is_nan() { f64::NAN } else { value });
+    assert_array(&broadcast.nanmedian(0).unwrap(), &Dense::new(&[300], expected.iter().copied().collect()));
+}
+
+#[test]
+fn dense_results_are_the_same_at_any_number_of_threads() {
+    let x = mixed(&[3000, 200]);
+    let outcome = || {
+        let bits = |x: ArrayD<f64>| x.iter().map(|value| value.to_bits()).collect::<Vec<u64>>();
+        let of = |axes: Axes| {
+            let (median, position) = x.nanmedian_index(&axes).unwrap();
+            let dx = x.nanmedian_backward(&median, &axes).unwrap();
+            (bits(x.nanmedian(&axes).unwrap()), position, bits(dx))
+        };
+        [of(Axes::all()), of(Axes::from(0)), of(Axes::from(1))]
+    };
+    let expected = outcome();
+    for threads in [1, 2, 3, 8] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        assert_eq!(pool.install(outcome), expected);
+    }
 }
 
 // ---- errors ----

@@ -13,10 +13,10 @@
 //!
 //! Nothing is sorted, and a position that is not stored is never written out.
 
-use std::cmp::Ordering;
-
 use crate::element::{Float, Real};
 use crate::kernels::group::Groups;
+use crate::kernels::select::{Middles, Sieve, count, first_equal, middles_of_lane, select_two, smaller};
+use crate::pages;
 use crate::parallel;
 
 /// What the median of an even number of values is.
@@ -72,13 +72,6 @@ impl<T: Real> Gaps<T> {
     }
 }
 
-/// The values at the ranks `(count - 1) / 2` and `count / 2` of a group with `count` numbers.
-struct Middles<T> {
-    lower: T,
-    upper: T,
-    count: u64,
-}
-
 impl<T: Real> Middles<T> {
     fn median(&self, even: EvenCount) -> T::Median {
         let upper = if even == EvenCount::Mean { self.upper } else { self.lower };
@@ -96,83 +89,45 @@ pub(crate) fn median_of_gaps<T: Real>(gaps: &Gaps<T>) -> T::Median {
     if gaps.numbers(0) == 0 { T::Median::NAN } else { median_of_one(gaps.fill) }
 }
 
-/// The median of `numbers`, none of which is NaN; their order is lost.
-pub(crate) fn median_of_numbers<T: Real>(numbers: &mut [T], even: EvenCount) -> T::Median {
-    middles_of_numbers(numbers).map_or(T::Median::NAN, |middles| middles.median(even))
+/// The median of a lane of which every position is stored.
+pub(crate) fn median_of_lane<T: Real>(lane: &[T], even: EvenCount, sieve: &mut Sieve<T>) -> T::Median {
+    middles_of_lane(lane, sieve).map_or(T::Median::NAN, |middles| middles.median(even))
 }
 
-/// The middle values of `numbers`, none of which is NaN; their order is lost.
-fn middles_of_numbers<T: Real>(numbers: &mut [T]) -> Option<Middles<T>> {
-    let count = numbers.len();
-    let (lower, upper) = select_two(numbers, count.checked_sub(1)? / 2, count / 2);
-    Some(Middles { lower, upper, count: count as u64 })
-}
-
-/// The middle values of a group, if it holds a number; `side` is room for the numbers to select among.
-fn middles<T: Real>(stored: &[T], gaps: &Gaps<T>, side: &mut Vec<T>) -> Option<Middles<T>> {
+/// The middle values of a group, if it holds a number; the sieve is for the numbers to select among.
+fn middles<T: Real>(stored: &[T], gaps: &Gaps<T>, sieve: &mut Sieve<T>) -> Option<Middles<T>> {
     match gaps.numbers(stored.len()) {
-        0 => {
-            gather(side, stored, stored.len(), |value| !value.isnan());
-            middles_of_numbers(side)
-        }
-        unstored => Some(middles_about(stored, gaps.fill, unstored, side)),
+        0 => middles_of_lane(stored, sieve),
+        unstored => Some(middles_about(stored, gaps.fill, unstored, sieve)),
     }
 }
 
 /// The middle values of a group with `unstored` positions that hold the number `fill`.
-fn middles_about<T: Real>(stored: &[T], fill: T, unstored: u64, side: &mut Vec<T>) -> Middles<T> {
-    let (below, level, above) = compare_all(stored, fill);
+fn middles_about<T: Real>(stored: &[T], fill: T, unstored: u64, sieve: &mut Sieve<T>) -> Middles<T> {
+    let below = count(stored, |value| value < fill);
+    let above = count(stored, |value| value > fill);
+    let level = count(stored, |value| value == fill);
     let (start, end) = (below as u64, below as u64 + level as u64 + unstored);
     let count = end + above as u64;
     let (low, high) = ((count - 1) / 2, count / 2);
-    let is_below = |value: T| value.order(fill).is_lt();
-    let is_above = |value: T| value.order(fill).is_gt();
     let (lower, upper) = if high < start {
-        gather(side, stored, below, is_below);
-        select_two(side, low as usize, high as usize)
+        select_two(sieve.refill(stored, |value| value < fill), low as usize, high as usize)
     } else if low >= end {
-        gather(side, stored, above, is_above);
-        select_two(side, (low - end) as usize, (high - end) as usize)
+        select_two(sieve.refill(stored, |value| value > fill), (low - end) as usize, (high - end) as usize)
     } else {
         // The ranks are neighbours: one of them outside of the level run is at its edge.
-        let nearest = |is: fn(Ordering) -> bool, of: fn(T, T) -> T| {
-            stored.iter().copied().filter(|value| is(value.order(fill))).reduce(of).unwrap_or(fill)
-        };
-        let lower = if low < start { nearest(Ordering::is_lt, greater) } else { fill };
-        let upper = if high >= end { nearest(Ordering::is_gt, smaller) } else { fill };
-        (lower, upper)
+        let values = stored.iter().copied();
+        let below = || values.clone().filter(|&value| value < fill).reduce(greater);
+        let above = || values.clone().filter(|&value| value > fill).reduce(smaller);
+        let lower = if low < start { below() } else { None };
+        let upper = if high >= end { above() } else { None };
+        (lower.unwrap_or(fill), upper.unwrap_or(fill))
     };
     Middles { lower, upper, count }
 }
 
-/// How many values are less than, equal to and greater than `pivot`.
-fn compare_all<T: Real>(values: &[T], pivot: T) -> (usize, usize, usize) {
-    values.iter().fold((0, 0, 0), |(below, level, above), &value| {
-        let order = value.order(pivot);
-        (below + usize::from(order.is_lt()), level + usize::from(value == pivot), above + usize::from(order.is_gt()))
-    })
-}
-
-/// Puts the `count` values that `keep` says yes to, or fewer, into `room`.
-fn gather<T: Copy>(room: &mut Vec<T>, values: &[T], count: usize, keep: impl Fn(T) -> bool) {
-    room.clear();
-    room.reserve(count);
-    room.extend(values.iter().copied().filter(|&value| keep(value)));
-}
-
-/// The numbers at the rank `low` and at `high`, which is the same or the next one.
-fn select_two<T: Real>(numbers: &mut [T], low: usize, high: usize) -> (T, T) {
-    let (_, &mut lower, rest) = numbers.select_nth_unstable_by(low, |a, b| a.order(*b));
-    let next = if high == low { None } else { rest.iter().copied().reduce(smaller) };
-    (lower, next.unwrap_or(lower))
-}
-
-fn smaller<T: Real>(a: T, b: T) -> T {
-    if b.order(a).is_lt() { b } else { a }
-}
-
 fn greater<T: Real>(a: T, b: T) -> T {
-    if b.order(a).is_gt() { b } else { a }
+    if b > a { b } else { a }
 }
 
 /// One group: the stored values in the order of their positions, the gaps between them, and the position of each.
@@ -184,8 +139,8 @@ pub(crate) struct Group<'a, T> {
 
 impl<T: Real> Group<'_, T> {
     /// The median, and the position of the first element equal to the lower middle value; `u64::MAX` for none.
-    pub(crate) fn median_and_position(&self, even: EvenCount, room: &mut Vec<T>) -> (T::Median, u64) {
-        match middles(self.stored, &self.gaps, room) {
+    pub(crate) fn median_and_position(&self, even: EvenCount, sieve: &mut Sieve<T>) -> (T::Median, u64) {
+        match middles(self.stored, &self.gaps, sieve) {
             None => (T::Median::NAN, u64::MAX),
             Some(middles) => (middles.median(even), self.first_equal(middles.lower)),
         }
@@ -193,8 +148,7 @@ impl<T: Real> Group<'_, T> {
 
     /// The position of the first element equal to `value`, which one of them is.
     fn first_equal(&self, value: T) -> u64 {
-        let stored = self.stored.iter().position(|&element| element == value);
-        let stored = stored.map_or(u64::MAX, self.position);
+        let stored = first_equal(self.stored, value).map_or(u64::MAX, self.position);
         let unstored = if self.gaps.equal_to(value, self.stored.len()) > 0 { self.first_gap() } else { u64::MAX };
         stored.min(unstored)
     }
@@ -212,42 +166,36 @@ impl<T: Real> Group<'_, T> {
         packed as u64
     }
 
-    /// Who receives how much of `gradient`; the share of a gap is nobody's.
-    pub(crate) fn shares<G: Float>(
-        &self,
-        gradient: G,
-        even: EvenCount,
-        rule: MedianGradient,
-        room: &mut Vec<T>,
-    ) -> Shares<T, G> {
-        let nobody = (Receiver::Nobody, G::ZERO);
-        let Some(Middles { lower, upper, count }) = middles(self.stored, &self.gaps, room) else {
-            return Shares([nobody, nobody]);
+    /// Who receives the gradient of the median; the share of a gap is nobody's.
+    pub(crate) fn shares(&self, even: EvenCount, rule: MedianGradient, sieve: &mut Sieve<T>) -> Shares<T> {
+        let Some(Middles { lower, upper, count }) = middles(self.stored, &self.gaps, sieve) else {
+            return Shares { rule: MedianGradient::First, values: [T::ZERO; 2], numbers: [NOBODY; 2], halved: false };
         };
         let two = match rule {
             MedianGradient::Spread => lower != upper,
             MedianGradient::First => count % 2 == 0,
         };
         let halved = two && even == EvenCount::Mean;
-        let part = if halved { 0.5 } else { 1.0 };
-        let receive = |value: T, rank: u64| match rule {
-            MedianGradient::Spread => (Receiver::Equal(value), gradient.share(part, self.count_equal(value))),
-            MedianGradient::First => (self.at_rank(value, rank), gradient.share(part, 1)),
+        let number = |value: T, rank: u64| match rule {
+            MedianGradient::Spread => self.count_equal(value),
+            MedianGradient::First => self.at_rank(value, rank),
         };
-        Shares([receive(lower, (count - 1) / 2), if halved { receive(upper, count / 2) } else { nobody }])
+        let low = number(lower, (count - 1) / 2);
+        let (upper, high) = if halved { (upper, number(upper, count / 2)) } else { (lower, low) };
+        Shares { rule, values: [lower, upper], numbers: [low, high], halved }
     }
 
     /// How many elements are equal to `value`.
     fn count_equal(&self, value: T) -> u64 {
-        let stored = self.stored.iter().filter(|&&element| element == value).count();
-        stored as u64 + self.gaps.equal_to(value, self.stored.len())
+        count(self.stored, |element| element == value) as u64 + self.gaps.equal_to(value, self.stored.len())
     }
 
     /// The element at `rank` by value and position, whose value is `value`; nobody where that is a gap.
     ///
     /// Before an entry there are as many gaps as its position exceeds its number.
-    fn at_rank(&self, value: T, rank: u64) -> Receiver<T> {
-        let below = compare_all(self.stored, value).0 as u64 + self.gaps.less_than(value, self.stored.len());
+    fn at_rank(&self, value: T, rank: u64) -> u64 {
+        let below =
+            count(self.stored, |element| element < value) as u64 + self.gaps.less_than(value, self.stored.len());
         let gaps_are_equal = self.gaps.equal_to(value, self.stored.len()) > 0;
         let equal = self.stored.iter().enumerate().filter(|&(_, &element)| element == value);
         let mut ranked = equal.enumerate().map(|(equal_before, (within, _))| {
@@ -255,53 +203,78 @@ impl<T: Real> Group<'_, T> {
             (below + equal_before as u64 + gaps_before, within)
         });
         match ranked.find(|&(candidate, _)| candidate >= rank) {
-            Some((found, within)) if found == rank => Receiver::At(within),
-            _ => Receiver::Nobody,
+            Some((found, within)) if found == rank => within as u64,
+            _ => NOBODY,
         }
     }
 }
 
-/// Who of a group receives a share of its gradient.
+/// The number of no element.
+const NOBODY: u64 = u64::MAX;
+
+/// What the elements of a group receive of its gradient, in one part or two halves, which go to those equal to `values`.
 #[derive(Clone, Copy)]
-enum Receiver<T> {
-    /// Every element equal to this value.
-    Equal(T),
-    /// The element of this number within the group.
-    At(usize),
-    Nobody,
+pub(crate) struct Shares<T> {
+    rule: MedianGradient,
+    values: [T; 2],
+    /// For each part how many elements share it, or by the rule `First` the number of the one within the group.
+    numbers: [u64; 2],
+    /// Without a second half both parts are the same.
+    halved: bool,
 }
 
-impl<T: Real> Receiver<T> {
-    fn is(&self, within: usize, value: T) -> bool {
-        match *self {
-            Receiver::Equal(middle) => value == middle,
-            Receiver::At(number) => within == number,
-            Receiver::Nobody => false,
+impl<T: Real> Shares<T> {
+    /// Whether elements equal to `value` may receive a share; no branch.
+    fn concerns(&self, value: T) -> bool {
+        (value == self.values[0]) | (value == self.values[1])
+    }
+
+    /// The share of one element in `gradient`, given by its number within the group and its value.
+    fn of<G: Float>(&self, within: usize, value: T, gradient: G) -> Option<G> {
+        let part = if self.halved { 0.5 } else { 1.0 };
+        match self.rule {
+            MedianGradient::Spread => {
+                let receives = self.values.iter().position(|&middle| value == middle);
+                receives.map(|which| gradient.share(part, self.numbers[which]))
+            }
+            MedianGradient::First => self.numbers.contains(&(within as u64)).then(|| gradient.share(part, 1)),
         }
     }
 }
 
-/// What the elements of a group receive: the one or two who get something, and how much.
-#[derive(Clone, Copy)]
-pub(crate) struct Shares<T, G>([(Receiver<T>, G); 2]);
-
-impl<T: Real, G: Float> Shares<T, G> {
-    /// The share of one element, given by its number within the group and its value.
-    pub(crate) fn of(&self, within: usize, value: T) -> G {
-        let received = self.0.iter().find(|(receiver, _)| receiver.is(within, value));
-        received.map_or(G::ZERO, |&(_, share)| share)
+/// Writes what elements receive; those who receive nothing are left as they are. `place` tells the shares of
+/// the group that an element is of, its number within the group, and the gradient of the group.
+pub(crate) fn give<'a, T: Real, G: Float>(
+    values: &[T],
+    received: &mut [G],
+    place: impl Fn(usize) -> (&'a Shares<T>, usize, G),
+) {
+    const BLOCK: usize = 64;
+    let blocks = values.chunks(BLOCK).zip(received.chunks_mut(BLOCK)).zip((0..).step_by(BLOCK));
+    for ((values, received), start) in blocks {
+        // Most blocks hold no middle value. A branch on each value would be guessed wrong at every other NaN.
+        let concerns = |any, (at, &value): (usize, &T)| any | place(start + at).0.concerns(value);
+        if !values.iter().enumerate().fold(false, concerns) {
+            continue;
+        }
+        for (at, (&value, item)) in values.iter().zip(received).enumerate() {
+            let (shares, within, gradient) = place(start + at);
+            if let Some(share) = shares.of(within, value, gradient) {
+                *item = share;
+            }
+        }
     }
 }
 
 /// Room for the values of one group and for those to select among; grows to the largest group met.
 struct Room<T> {
     group: Vec<T>,
-    side: Vec<T>,
+    sieve: Sieve<T>,
 }
 
-impl<T> Room<T> {
+impl<T: Real> Room<T> {
     fn new() -> Self {
-        Room { group: Vec::new(), side: Vec::new() }
+        Room { group: Vec::new(), sieve: Sieve::new() }
     }
 }
 
@@ -309,7 +282,7 @@ impl<T> Room<T> {
 pub(crate) fn medians<T: Real>(groups: &Groups, values: &[T], gaps: Gaps<T>, even: EvenCount) -> Vec<T::Median> {
     parallel::map_heavy(groups.len(), values.len(), Room::new, |room, group| {
         let stored = groups.values(group, values, &mut room.group);
-        middles(stored, &gaps, &mut room.side).map_or(T::Median::NAN, |middles| middles.median(even))
+        middles(stored, &gaps, &mut room.sieve).map_or(T::Median::NAN, |middles| middles.median(even))
     })
 }
 
@@ -325,7 +298,7 @@ pub(crate) fn medians_and_positions<T: Real>(
     let found = parallel::map_heavy(groups.len(), values.len(), Room::new, |room, group| {
         let stored = groups.values(group, values, &mut room.group);
         let position = |within: usize| position(groups.entry(group, within));
-        Group { stored, gaps, position: &position }.median_and_position(even, &mut room.side)
+        Group { stored, gaps, position: &position }.median_and_position(even, &mut room.sieve)
     });
     found.into_iter().unzip()
 }
@@ -339,18 +312,49 @@ pub(crate) fn share_among_entries<T: Real, G: Float>(
     (even, rule): (EvenCount, MedianGradient),
     position: &(dyn Fn(usize) -> u64 + Sync),
 ) -> Vec<G> {
-    let shares = parallel::map_heavy(groups.len(), values.len(), Room::new, |room, group| {
+    let shares = |room: &mut Room<T>, group: usize| {
         let stored = groups.values(group, values, &mut room.group);
         let position = |within: usize| position(groups.entry(group, within));
-        Group { stored, gaps, position: &position }.shares(gradients[group], even, rule, &mut room.side)
-    });
+        Group { stored, gaps, position: &position }.shares(even, rule, &mut room.sieve)
+    };
     let mut received = vec![G::ZERO; values.len()];
-    for (group, shares) in shares.iter().enumerate() {
+    pages::prefer_huge(&received);
+    if let Some(values_of) = groups.in_order(values) {
+        give_in_order(groups, &mut received, |room, group, received| {
+            let shares = shares(room, group);
+            give(values_of(group), received, |within| (&shares, within, gradients[group]));
+        });
+        return received;
+    }
+    let shares = parallel::map_heavy(groups.len(), values.len(), Room::new, shares);
+    for (group, (shares, &gradient)) in shares.iter().zip(gradients).enumerate() {
         for (within, entry) in groups.entries(group).enumerate() {
-            received[entry] = shares.of(within, values[entry]);
+            if shares.concerns(values[entry]) {
+                received[entry] = shares.of(within, values[entry], gradient).unwrap_or(G::ZERO);
+            }
         }
     }
     received
+}
+
+/// `give` to the items of each group, where the groups stand side by side; they are shared out by their items.
+fn give_in_order<T: Real, G: Send>(
+    groups: &Groups,
+    received: &mut [G],
+    give: impl Fn(&mut Room<T>, usize, &mut [G]) + Sync + Send,
+) {
+    let firsts = groups.firsts();
+    let group_from = |entry: usize| firsts.partition_point(|&first| first < entry);
+    let parts = parallel::map_parts(received.len(), 0, |part| group_from(part.start)..group_from(part.end));
+    let ends: Vec<usize> = parts.iter().map(|part| *firsts.get(part.end).unwrap_or(&received.len())).collect();
+    parallel::map_slices(received, &ends, |part, mut received| {
+        let mut room = Room::new();
+        for group in parts[part].clone() {
+            let (own, others) = std::mem::take(&mut received).split_at_mut(groups.size(group));
+            give(&mut room, group, own);
+            received = others;
+        }
+    });
 }
 
 #[cfg(test)]
@@ -358,7 +362,7 @@ mod tests {
     use super::*;
 
     fn median(stored: &[f64], fill: f64, extent: u64) -> f64 {
-        let middles = middles(stored, &Gaps::new(fill, extent), &mut Vec::new());
+        let middles = middles(stored, &Gaps::new(fill, extent), &mut Sieve::new());
         middles.map_or(f64::NAN, |middles| middles.median(EvenCount::Mean))
     }
 

@@ -7,5 +7,6 @@ pub(crate) mod isin;
 pub(crate) mod lanes;
 pub(crate) mod median;
 pub(crate) mod radix;
+pub(crate) mod select;
 pub(crate) mod sort;
 pub(crate) mod take;

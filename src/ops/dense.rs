@@ -3,14 +3,16 @@
 use std::iter::{Copied, Take};
 
 use ndarray::iter::Iter;
-use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, Dimension, IxDyn};
+use ndarray::{ArrayBase, ArrayD, ArrayViewD, ArrayViewMut2, Axis, Data, Dimension, Ix2, IxDyn, Slice};
 
 use crate::convert::{check_ndarray_shape, dense_array, dense_bytes};
 use crate::element::Element;
 use crate::error::Result;
 use crate::limit::{default_limit, guard};
 use crate::ops::reduce::Reduction;
-use crate::shape::{Shape, step};
+use crate::pages;
+use crate::parallel;
+use crate::shape::{Shape, step, unravel};
 
 /// The elements that are reduced into one cell, in row-major order.
 pub(crate) type Lane<'l, 'a, T> = Copied<Take<&'l mut Iter<'a, T, IxDyn>>>;
@@ -43,30 +45,204 @@ fn lane_order(reduction: &Reduction) -> Vec<usize> {
     reduction.kept().into_iter().chain(reduction.reduced().iter().copied()).collect()
 }
 
-/// An array of the shape of `view`, whose elements are what `f` gives for each lane: a function of the number of an
-/// element within the lane, and of its value. `f` sees the cell and the elements of the lane.
-pub(crate) fn map_lanes<T: Element, G: Element, F: Fn(usize, T) -> G>(
+/// How the elements of a lane are to stand.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Order {
+    RowMajor,
+    /// As they come fastest.
+    Any,
+}
+
+/// `finish` of the elements of each cell of the result, side by side; cells are shared out, with one `room` a thread.
+///
+/// Lanes that lie side by side are read where they are. Others are copied, some neighbours at a time.
+pub(crate) fn map_lanes<T: Element, S, U: Copy + Send>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
-    mut f: impl FnMut(&[usize], &[T]) -> F,
-) -> Result<ArrayD<G>> {
-    check_result::<G>(&Shape::from(view.shape()), dense_bytes(&view))?;
-    let mut mapped = ArrayD::from_elem(view.raw_dim(), G::ZERO);
-    let lanes_last = view.permuted_axes(lane_order(reduction));
-    let mut mapped_lanes_last = mapped.view_mut().permuted_axes(lane_order(reduction));
-    let (mut elements, mut items) = (lanes_last.iter(), mapped_lanes_last.iter_mut());
-    let (shape, extent) = (reduction.result_shape(), reduction.extent() as usize);
-    let (mut cell, mut lane) = (vec![0; shape.rank()], Vec::new());
-    for _ in 0..shape.checked_size().unwrap_or(0) {
-        lane.clear();
-        lane.extend(elements.by_ref().take(extent).copied());
-        let item_of = f(&cell, &lane);
-        for (within, (item, &value)) in items.by_ref().take(extent).zip(&lane).enumerate() {
-            *item = item_of(within, value);
-        }
-        step(&mut cell, &shape);
+    order: Order,
+    room: impl Fn() -> S + Sync + Send,
+    finish: impl Fn(&mut S, &[T]) -> U + Sync + Send,
+) -> Result<ArrayD<U>> {
+    let shape = reduction.result_shape();
+    check_result::<U>(&shape, dense_bytes(&view))?;
+    let (mut kept, mut reduced) = (reduction.kept(), reduction.reduced().to_vec());
+    let by_stride = |&axis: &usize| std::cmp::Reverse(view.strides()[axis].unsigned_abs());
+    kept.sort_by_key(by_stride);
+    if order == Order::Any {
+        reduced.sort_by_key(by_stride);
     }
-    Ok(mapped)
+    let lengths: Vec<usize> = kept.iter().map(|&axis| view.len_of(Axis(axis))).collect();
+    let lanes_last = view.permuted_axes([&kept[..], &reduced].concat());
+    let (count, extent) = (shape.checked_size().unwrap_or(0), reduction.extent() as usize);
+    let results = match lanes_last.as_slice() {
+        Some(elements) => parallel::map_heavy(count, elements.len(), room, |room, cell| {
+            finish(room, &elements[cell * extent..(cell + 1) * extent])
+        }),
+        None => map_copied_lanes(lanes_last, kept.len(), extent, room, finish),
+    };
+    Ok(dense_array(&shape, in_axis_order(results, &kept, &lengths)))
+}
+
+/// Row-major items of an array whose axes are `kept`, in row-major order of the axes in increasing order.
+fn in_axis_order<U: Copy>(items: Vec<U>, kept: &[usize], lengths: &[usize]) -> Vec<U> {
+    if kept.is_sorted() {
+        return items;
+    }
+    let mut places: Vec<usize> = (0..kept.len()).collect();
+    places.sort_by_key(|&place| kept[place]);
+    let array = dense_array(&Shape::from(lengths), items);
+    array.permuted_axes(places).iter().copied().collect()
+}
+
+/// Where a row of elements stands: in one lane, or in the lanes of as many cells.
+pub(crate) struct Place {
+    /// The cell that the first element is reduced into.
+    pub(crate) cell: usize,
+    /// Its number within the lane.
+    pub(crate) within: usize,
+    /// Whether the elements are neighbours in that lane, and not at the same place in one lane after the other.
+    pub(crate) is_lane: bool,
+}
+
+/// The bytes of lanes that are copied together, which stay in the second cache: 26 lanes of 10^4 `f64`. Copying 10^7 of
+/// them by 8 lanes took 29 ms, by 16 as long, by 32 to 64 lanes 23 ms, by 128 a little more.
+const TILE_BYTES: usize = 2 << 20;
+
+/// `finish` of each lane of a view whose first `kept` axes number the lanes; lanes that are neighbours on the last of
+/// these axes are copied together.
+fn map_copied_lanes<T: Element, S, U: Send>(
+    view: ArrayViewD<'_, T>,
+    kept: usize,
+    extent: usize,
+    room: impl Fn() -> S + Sync + Send,
+    finish: impl Fn(&mut S, &[T]) -> U + Sync + Send,
+) -> Vec<U> {
+    // At least one axis of lanes, and one of elements.
+    let (view, kept) = if kept == 0 { (view.insert_axis(Axis(0)), 1) } else { (view, kept) };
+    let view = if kept == view.ndim() { view.insert_axis(Axis(kept)) } else { view };
+    let (outer, neighbours) = (&view.shape()[..kept - 1], view.len_of(Axis(kept - 1)));
+    let width = tile_width(&view, kept, extent);
+    let tiles = neighbours.div_ceil(width.max(1));
+    let room = || (vec![T::ZERO; width * extent], room());
+    let results = parallel::map_heavy(outer.iter().product::<usize>() * tiles, view.len(), room, |(copy, room), at| {
+        let mut tile = view.view();
+        let mut cell = vec![0; kept - 1];
+        unravel(at / tiles, outer, &mut cell);
+        cell.iter().for_each(|&index| tile.index_axis_inplace(Axis(0), index));
+        let start = at % tiles * width;
+        tile.slice_axis_inplace(Axis(0), Slice::from(start..neighbours.min(start + width)));
+        let copied = ArrayViewMut2::from_shape((tile.len_of(Axis(0)), extent), &mut copy[..tile.len()]);
+        copy_lanes(tile.view(), copied.expect("the room is as large as a tile"));
+        copy.chunks_exact(extent).take(tile.len_of(Axis(0))).map(|lane| finish(room, lane)).collect::<Vec<U>>()
+    });
+    results.into_iter().flatten().collect()
+}
+
+/// How many lanes are copied together.
+fn tile_width<T>(view: &ArrayViewD<'_, T>, kept: usize, extent: usize) -> usize {
+    let lane_bytes = (extent * size_of::<T>()).max(1);
+    let least = if runs_across(view, kept - 1) { 64 / size_of::<T>() } else { 1 };
+    // Not more than the array holds, as many as those of a broadcast view may be.
+    let most = view.len_of(Axis(kept - 1)).min(dense_bytes(view) / lane_bytes).clamp(1, 128);
+    (TILE_BYTES / lane_bytes).clamp(least.min(most), most)
+}
+
+/// Whether neighbours on `axis` are nearer to each other than those on the last axis.
+fn runs_across<T>(view: &ArrayViewD<'_, T>, axis: usize) -> bool {
+    view.strides()[axis].unsigned_abs() < view.strides()[view.ndim() - 1].unsigned_abs()
+}
+
+/// Copies lanes, which the first axis numbers, into the rows of `copy`.
+fn copy_lanes<T: Element>(lanes: ArrayViewD<'_, T>, mut copy: ArrayViewMut2<'_, T>) {
+    let length = copy.len_of(Axis(1));
+    let Ok(pairs) = lanes.view().into_dimensionality::<Ix2>() else {
+        let inner = (length / lanes.len_of(Axis(1)).max(1)).max(1);
+        let parts = copy.axis_chunks_iter_mut(Axis(1), inner);
+        return lanes.axis_iter(Axis(1)).zip(parts).for_each(|(lanes, copy)| copy_lanes(lanes, copy));
+    };
+    // Where neighbours share cache lines, a few elements of each lane at a time: one each took two to three times as long.
+    let step = if runs_across(&lanes, 0) { 16 } else { length.max(1) };
+    let parts = pairs.axis_chunks_iter(Axis(1), step).zip(copy.axis_chunks_iter_mut(Axis(1), step));
+    parts.for_each(|(part, mut copy)| copy.assign(&part));
+}
+
+/// An array of the shape of `view` that holds zeros, but for what `give` writes: it sees the elements of one row of the
+/// last axis after the other, their items, and where the row stands.
+pub(crate) fn give_back<T: Element, G: Element>(
+    view: ArrayViewD<'_, T>,
+    reduction: &Reduction,
+    give: impl Fn(&[T], &mut [G], Place) + Sync + Send,
+) -> Result<ArrayD<G>> {
+    let shape = Shape::from(view.shape());
+    check_result::<G>(&shape, dense_bytes(&view))?;
+    let mut given = vec![G::ZERO; view.len()];
+    pages::prefer_huge(&given);
+    if given.is_empty() {
+        return Ok(dense_array(&shape, given));
+    }
+    let rows = Rows::new(view, reduction);
+    let ends = parallel::map_parts(given.len(), 0, |part| part.end / rows.width * rows.width);
+    parallel::map_slices(&mut given, &ends, |part, given| {
+        rows.give(if part == 0 { 0 } else { ends[part - 1] }, given, &give);
+    });
+    Ok(dense_array(&shape, given))
+}
+
+/// The rows of an array along its last axis, which is not empty, and where they are reduced to.
+struct Rows<'a, T> {
+    view: ArrayViewD<'a, T>,
+    width: usize,
+    /// How far a step on each axis leads among the cells, and within a lane.
+    cell_steps: Vec<usize>,
+    lane_steps: Vec<usize>,
+    is_lane: bool,
+}
+
+impl<'a, T: Element> Rows<'a, T> {
+    fn new(view: ArrayViewD<'a, T>, reduction: &Reduction) -> Self {
+        let shape = Shape::from(view.shape());
+        // Rank 0 is a row of one element as well.
+        let view = if view.ndim() == 0 { view.insert_axis(Axis(0)) } else { view };
+        let last = view.ndim() - 1;
+        Rows {
+            width: view.len_of(Axis(last)),
+            cell_steps: steps(&shape, &reduction.kept()),
+            lane_steps: steps(&shape, reduction.reduced()),
+            is_lane: reduction.reduced().contains(&last),
+            view,
+        }
+    }
+
+    /// `give` of the rows from the element `start` on, as many as there are items for.
+    fn give<G>(&self, start: usize, given: &mut [G], give: &impl Fn(&[T], &mut [G], Place)) {
+        let outer = &self.view.shape()[..self.view.ndim() - 1];
+        let first = start / self.width;
+        let mut at = vec![0; outer.len()];
+        unravel(first, outer, &mut at);
+        for (row, items) in self.view.rows().into_iter().skip(first).zip(given.chunks_mut(self.width)) {
+            let (cell, within) = (dot(&at, &self.cell_steps), dot(&at, &self.lane_steps));
+            let place = Place { cell, within, is_lane: self.is_lane };
+            match row.to_slice() {
+                Some(row) => give(row, items, place),
+                None => give(&row.to_vec(), items, place),
+            }
+            step(&mut at, outer);
+        }
+    }
+}
+
+/// How far a step on each axis leads in row-major order of `axes` alone; nowhere on the others.
+fn steps(shape: &Shape, axes: &[usize]) -> Vec<usize> {
+    let mut steps = vec![0; shape.rank()];
+    axes.iter().rev().fold(1, |step, &axis| {
+        steps[axis] = step;
+        step * shape[axis]
+    });
+    steps
+}
+
+fn dot(coords: &[usize], steps: &[usize]) -> usize {
+    coords.iter().zip(steps).map(|(coord, step)| coord * step).sum()
 }
 
 /// `f` of the coordinates of each position of a dense array, in an array of its own.

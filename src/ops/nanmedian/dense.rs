@@ -6,8 +6,9 @@ use super::{NanmedianBackwardOptions, NanmedianOp, NanmedianOptions};
 use crate::axes::Axes;
 use crate::element::{Element, Float, Real};
 use crate::error::Result;
-use crate::kernels::median::{Gaps, Group, median_of_numbers};
-use crate::ops::dense::{check_lane, map_lanes, reduce_lanes};
+use crate::kernels::median::{Gaps, Group, give, median_of_lane};
+use crate::kernels::select::Sieve;
+use crate::ops::dense::{Order, Place, check_lane, give_back, map_lanes};
 use crate::ops::reduce::Reduction;
 use crate::ops::upstream::{Upstream, check_shape};
 use crate::shape::Shape;
@@ -25,11 +26,8 @@ impl<T: Real, S: Data<Elem = T>, D: Dimension> NanmedianOp for ArrayBase<S, D> {
     fn nanmedian_with(&self, axes: impl Into<Axes>, options: NanmedianOptions) -> Result<Self::Output> {
         let reduction = Reduction::new(&Shape::from(self.shape()), &axes.into())?;
         check_lane(self, &reduction)?;
-        let mut numbers = Vec::with_capacity(self.len().min(reduction.extent() as usize));
-        reduce_lanes(self.view().into_dyn(), &reduction, |lane| {
-            numbers.clear();
-            numbers.extend(lane.filter(|element| !element.isnan()));
-            median_of_numbers(&mut numbers, options.even)
+        map_lanes(self.view().into_dyn(), &reduction, Order::Any, Sieve::new, |sieve, lane| {
+            median_of_lane(lane, options.even, sieve)
         })
     }
 
@@ -40,11 +38,8 @@ impl<T: Real, S: Data<Elem = T>, D: Dimension> NanmedianOp for ArrayBase<S, D> {
     ) -> Result<(Self::Output, Self::Positions)> {
         let reduction = Reduction::new(&Shape::from(self.shape()), &axes.into())?;
         check_lane(self, &reduction)?;
-        let (mut elements, mut room) = (Vec::new(), Vec::new());
-        let found = reduce_lanes(self.view().into_dyn(), &reduction, |lane| {
-            elements.clear();
-            elements.extend(lane);
-            whole_lane(&elements).median_and_position(options.even, &mut room)
+        let found = map_lanes(self.view().into_dyn(), &reduction, Order::RowMajor, Sieve::new, |sieve, lane| {
+            whole_lane(lane).median_and_position(options.even, sieve)
         })?;
         Ok((found.mapv(|(median, _)| median), found.mapv(|(_, position)| position)))
     }
@@ -58,10 +53,15 @@ impl<T: Real, S: Data<Elem = T>, D: Dimension> NanmedianOp for ArrayBase<S, D> {
         let reduction = Reduction::new(&Shape::from(self.shape()), &axes.into())?;
         check_shape(upstream, &reduction.result_shape())?;
         check_lane(self, &reduction)?;
-        let mut room = Vec::new();
-        map_lanes(self.view().into_dyn(), &reduction, |cell, lane| {
-            let shares = whole_lane(lane).shares(upstream.at(cell), options.even, options.rule, &mut room);
-            move |within, value| shares.of(within, value)
+        let view = self.view().into_dyn();
+        let shares = map_lanes(view.clone(), &reduction, Order::RowMajor, Sieve::new, |sieve, lane| {
+            whole_lane(lane).shares(options.even, options.rule, sieve)
+        })?;
+        let shares = shares.as_slice().expect("a new array lies in order");
+        let gradients: Vec<_> = upstream.in_order().take(shares.len()).collect();
+        give_back(view, &reduction, |row, items, Place { cell, within, is_lane }| match is_lane {
+            true => give(row, items, |at| (&shares[cell], within + at, gradients[cell])),
+            false => give(row, items, |at| (&shares[cell + at], within, gradients[cell + at])),
         })
     }
 }
