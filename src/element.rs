@@ -5,6 +5,7 @@
 //! proved type by type.
 
 use std::cmp::Ordering;
+use std::convert::identity;
 use std::fmt::{self, Debug};
 use std::hash::Hash;
 
@@ -25,7 +26,13 @@ pub trait Element: Copy + PartialEq + Debug + Send + Sync + 'static + sealed::Se
     type Key: Copy + Ord + Hash + Debug + Send + Sync;
 
     /// A key that two values share exactly when they are equal under `==`; `None` for NaN, which equals nothing.
-    fn key(self) -> Option<Self::Key>;
+    fn key(self) -> Option<Self::Key> {
+        (!self.isnan()).then(|| self.key_or_nan())
+    }
+
+    /// The [`key`](Element::key) of a value that is not NaN, and for a NaN one that no other value has: so it can be
+    /// asked for without a branch.
+    fn key_or_nan(self) -> Self::Key;
 
     /// The value as an integer, for the integer types and `bool`; `None` for the others.
     fn to_integer(self) -> Option<i128>;
@@ -308,8 +315,8 @@ macro_rules! always_plain {
             self == other
         }
 
-        fn key(self) -> Option<Self::Key> {
-            Some(self)
+        fn key_or_nan(self) -> Self::Key {
+            self
         }
 
         fn to_integer(self) -> Option<i128> {
@@ -413,9 +420,9 @@ macro_rules! impl_integer {
 
 impl_integer!(i8 Int8, i16 Int16, i32 Int32, i64 Int64, u8 UInt8, u16 UInt16, u32 UInt32, u64 UInt64);
 
-/// A float type: its name, its bits, and the type that its arithmetic is done in.
+/// A float type: its name, its bits, the type that its arithmetic is done in, and its key.
 macro_rules! impl_float {
-    ($type:ty, $dtype:ident, $bits:ty, $zero:expr, $one:expr, $wide:ty, $to_wide:expr, $to_narrow:expr) => {
+    ($type:ty, $dtype:ident, $bits:ty, $zero:expr, $one:expr, $wide:ty, $to_wide:expr, $to_narrow:expr, $key:expr) => {
         impl sealed::Sealed for $type {}
 
         impl Element for $type {
@@ -424,8 +431,8 @@ macro_rules! impl_float {
             const ONE: Self = $one;
             type Key = $bits;
 
-            fn key(self) -> Option<$bits> {
-                (!self.is_nan()).then(|| if self == Self::ZERO { 0 } else { self.to_bits() })
+            fn key_or_nan(self) -> $bits {
+                $key(self)
             }
 
             fn to_integer(self) -> Option<i128> {
@@ -485,11 +492,11 @@ macro_rules! impl_float {
             }
 
             fn isposinf(self) -> bool {
-                self.is_infinite() && self > Self::ZERO
+                self == Self::INFINITY
             }
 
             fn isneginf(self) -> bool {
-                self.is_infinite() && self < Self::ZERO
+                self == Self::NEG_INFINITY
             }
 
             fn to_median(self) -> Self {
@@ -545,8 +552,9 @@ macro_rules! impl_narrow {
 
 impl_narrow!(f32, f64);
 
-impl_float!(f32, Float32, u32, 0.0, 1.0, f32, std::convert::identity, std::convert::identity);
-impl_float!(f64, Float64, u64, 0.0, 1.0, f64, std::convert::identity, std::convert::identity);
+// Adding 0 makes one key of both zeros without a branch, as which a comparison is compiled.
+impl_float!(f32, Float32, u32, 0.0, 1.0, f32, identity, identity, |value: f32| (value + 0.0).to_bits());
+impl_float!(f64, Float64, u64, 0.0, 1.0, f64, identity, identity, |value: f64| (value + 0.0).to_bits());
 
 #[cfg(feature = "half")]
 mod half_types {
@@ -584,8 +592,17 @@ mod half_types {
 
     impl_narrow_by_f32!(f16, bf16);
 
-    impl_float!(f16, Float16, u16, f16::ZERO, f16::ONE, f32, f32::from, f16::from_f32);
-    impl_float!(bf16, BFloat16, u16, bf16::ZERO, bf16::ONE, f32, f32::from, bf16::from_f32);
+    /// The bits of a number, where both zeros have those of `0.0`.
+    fn key(bits: u16) -> u16 {
+        if bits << 1 == 0 { 0 } else { bits }
+    }
+
+    impl_float!(f16, Float16, u16, f16::ZERO, f16::ONE, f32, f32::from, f16::from_f32, |value: f16| key(
+        value.to_bits()
+    ));
+    impl_float!(bf16, BFloat16, u16, bf16::ZERO, bf16::ONE, f32, f32::from, bf16::from_f32, |value: bf16| key(
+        value.to_bits()
+    ));
 }
 
 macro_rules! impl_complex {
@@ -598,8 +615,8 @@ macro_rules! impl_complex {
             const ONE: Self = Complex { re: 1.0, im: 0.0 };
             type Key = (<$part as Element>::Key, <$part as Element>::Key);
 
-            fn key(self) -> Option<Self::Key> {
-                self.re.key().zip(self.im.key())
+            fn key_or_nan(self) -> Self::Key {
+                (self.re.key_or_nan(), self.im.key_or_nan())
             }
 
             fn to_integer(self) -> Option<i128> {

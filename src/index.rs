@@ -62,6 +62,9 @@ pub(crate) fn check_axes<I: Index>(shape: &Shape) -> Result<()> {
 pub trait Position: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     /// The position as it was meant, sign included.
     fn to_i128(self) -> i128;
+
+    /// The position as `i64`, in which arithmetic is fast; `None` for one above.
+    fn to_i64(self) -> Option<i64>;
 }
 
 macro_rules! impl_position {
@@ -69,6 +72,10 @@ macro_rules! impl_position {
         impl Position for $type {
             fn to_i128(self) -> i128 {
                 self as i128
+            }
+
+            fn to_i64(self) -> Option<i64> {
+                i64::try_from(self).ok()
             }
         }
 

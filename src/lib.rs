@@ -56,6 +56,9 @@
 //! | [`isin()`] | |
 //! | [`isnan`], [`isinf`], [`isfinite`], [`isreal`], [`isposinf`], [`isneginf`] | |
 //!
+//! The elementwise ones, and `take` of arrays, have forms that fill a result that is there already: [`isin_into`],
+//! [`isnan_into`] and the like ([`Answers`] says what they fill), [`take_into`].
+//!
 //! # What holds everywhere
 //!
 //! - `f(x).to_dense() == f(x.to_dense())`, bit for bit, and nothing builds the dense array to get there. The one exception
@@ -106,16 +109,19 @@ pub use csr::CsrTensor;
 pub use element::{DType, Element, Float, Number, Real};
 pub use error::{Error, Result};
 pub use index::{Index, Position};
+pub use ops::{
+    Answers, ClassifyOp, Elementwise, isfinite, isfinite_into, isinf, isinf_into, isnan, isnan_into, isneginf,
+    isneginf_into, isposinf, isposinf_into, isreal, isreal_into,
+};
 pub use ops::{AnyOp, Upstream, any, any_backward};
-pub use ops::{ClassifyOp, Elementwise, isfinite, isinf, isnan, isneginf, isposinf, isreal};
 pub use ops::{
     EvenCount, MedianGradient, NanmedianBackwardOptions, NanmedianOp, NanmedianOptions, NanmedianStoredOp, nanmedian,
     nanmedian_backward, nanmedian_backward_with, nanmedian_index, nanmedian_index_with, nanmedian_stored,
     nanmedian_stored_backward, nanmedian_stored_backward_with, nanmedian_stored_index, nanmedian_stored_index_with,
     nanmedian_stored_with, nanmedian_with,
 };
-pub use ops::{Indices, TakeMode, TakeOp, take, take_axis, take_axis_backward, take_backward};
-pub use ops::{IsinKind, IsinOp, IsinOptions, TestElements, isin, isin_with};
+pub use ops::{Indices, TakeMode, TakeOp, take, take_axis, take_axis_backward, take_backward, take_into};
+pub use ops::{IsinKind, IsinOp, IsinOptions, TestElements, isin, isin_into, isin_with};
 pub use pattern::{CooPattern, CsrPattern, Pattern};
 pub use shape::Shape;
 pub use tensor::Tensor;

@@ -21,7 +21,12 @@ pub(crate) fn reserve_exact<T>(items: &mut Vec<T>, count: usize) {
 
 /// `count` items that are zero, whose pages have not been touched where the allocator gave fresh ones.
 pub(crate) fn zeros<T: Copy + Default>(count: usize) -> Vec<T> {
-    let items = vec![T::default(); count];
+    copies(T::default(), count)
+}
+
+/// `count` copies of `item`. If that is a zero of a built-in type, the pages have not been touched as for [`zeros`].
+pub(crate) fn copies<T: Copy>(item: T, count: usize) -> Vec<T> {
+    let items = vec![item; count];
     prefer_huge(&items);
     items
 }

@@ -34,12 +34,12 @@ mod threads {
         mapped
     }
 
-    /// Fills the answers chunk by chunk; `fill` is told where its chunk starts.
-    pub(crate) fn fill_chunks(answers: &mut [bool], fill: &(dyn Fn(usize, &mut [bool]) + Sync)) {
-        if answers.len() < 2 * CHUNK {
-            return fill(0, answers);
+    /// Fills the items chunk by chunk; `fill` is told where its chunk starts.
+    pub(crate) fn fill_chunks<U: Send>(items: &mut [U], fill: &(dyn Fn(usize, &mut [U]) + Sync)) {
+        if items.len() < 2 * CHUNK {
+            return fill(0, items);
         }
-        answers.par_chunks_mut(CHUNK).enumerate().for_each(|(at, chunk)| fill(at * CHUNK, chunk));
+        items.par_chunks_mut(CHUNK).enumerate().for_each(|(at, chunk)| fill(at * CHUNK, chunk));
     }
 
     /// `f` of every index below `count`, in order, where the calls go through `work` items in all; `scratch` is made
@@ -181,9 +181,9 @@ mod threads {
         map_here(values, f)
     }
 
-    /// Fills the answers, which are one chunk.
-    pub(crate) fn fill_chunks(answers: &mut [bool], fill: &(dyn Fn(usize, &mut [bool]) + Sync)) {
-        fill(0, answers);
+    /// Fills the items, which are one chunk.
+    pub(crate) fn fill_chunks<U>(items: &mut [U], fill: &(dyn Fn(usize, &mut [U]) + Sync)) {
+        fill(0, items);
     }
 
     /// `f` of every index below `count`, in order, with one `scratch` for all.
@@ -254,15 +254,13 @@ fn map_here<T: Copy, U>(values: &[T], f: impl Fn(T) -> U) -> Vec<U> {
     mapped
 }
 
-/// Whether `f` holds of each value, in order.
+/// `f` of every value, in order, into as many items.
 ///
-/// The threads see chunks of answers only, so their code is compiled once, and `f` in a plain loop for each type.
-pub(crate) fn test_each<T: Copy + Sync>(values: &[T], f: impl Fn(T) -> bool + Sync) -> Vec<bool> {
-    let mut answers = pages::zeros(values.len());
-    threads::fill_chunks(&mut answers, &|start, chunk| {
-        chunk.iter_mut().zip(&values[start..]).for_each(|(answer, &value)| *answer = f(value));
+/// The threads see chunks of items only, so their code is compiled once for a type of items, and `f` in a plain loop.
+pub(crate) fn map_into<T: Copy + Sync, U: Send>(values: &[T], items: &mut [U], f: impl Fn(T) -> U + Sync) {
+    threads::fill_chunks(items, &|start, chunk| {
+        chunk.iter_mut().zip(&values[start..]).for_each(|(item, &value)| *item = f(value));
     });
-    answers
 }
 
 #[cfg(feature = "io")]

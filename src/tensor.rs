@@ -52,6 +52,14 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         Tensor { pattern, values, fill }
     }
 
+    /// Takes on another pattern and fill; the values, as many as it has entries, are still to be written. Their buffer
+    /// is the one that is here already, where it is large enough.
+    pub(crate) fn reuse(&mut self, pattern: P, fill: T) -> &mut [T] {
+        self.values.resize(pattern.nnz(), fill);
+        (self.pattern, self.fill) = (pattern, fill);
+        &mut self.values
+    }
+
     /// The pattern, the values and the fill.
     pub fn into_parts(self) -> (P, Vec<T>, T) {
         (self.pattern, self.values, self.fill)

@@ -6,7 +6,8 @@ mod support;
 
 use generators::{Drawn, endless, huge, sparse};
 use lacuna::prelude::*;
-use lacuna::{CooTensor, CsrTensor, isfinite, isinf, isnan, isneginf, isposinf, isreal};
+use lacuna::{CooTensor, CsrTensor, Error, isfinite, isinf, isnan, isneginf, isposinf, isreal};
+use lacuna::{isfinite_into, isinf_into, isnan_into, isneginf_into, isposinf_into, isreal_into};
 use ndarray::{Array, Array2, Axis, Slice, arr1, arr2};
 use num_complex::Complex;
 use proptest::prelude::*;
@@ -15,9 +16,10 @@ use reference::ops;
 use reference::scalar::RealScalar;
 use support::*;
 
-/// One test in every form (function and method; COO, CSR and arrays of any layout) against the reference.
+/// One test in every form (function and method; COO, CSR and arrays of any layout; into a buffer of any layout and
+/// content) against the reference.
 macro_rules! agree_with_the_reference {
-    ($x:expr, $($test:ident),*) => {$({
+    ($x:expr, $($test:ident $into:ident),*) => {$({
         let x = $x;
         let expected = ops::$test(&x.to_dense());
         let (tensor, compressed) = (coo(x), csr_as::<_, u64>(x));
@@ -32,19 +34,32 @@ macro_rules! agree_with_the_reference {
         for_each_layout(&x.to_dense(), |_, view| {
             assert_array(&$test(&view), &expected);
             assert_array(&view.$test(), &expected);
+            for_each_out(&x.shape, |out| {
+                $into(&view, out).unwrap();
+                assert_array(&out.to_owned(), &expected);
+            });
         });
+        let mut out = CooTensor::full(&*x.shape, true).unwrap();
+        for _ in 0..2 {
+            $into(&tensor, &mut out).unwrap();
+            assert_tensor(&out, &expected, &x.coords());
+            assert!(out.shares_pattern_with(&tensor));
+        }
+        let mut out = compressed.isreal();
+        $into(&compressed, &mut out).unwrap();
+        assert_tensor(&out, &expected, &x.coords());
     })*};
 }
 
 fn all_formats_equal_the_dense_result<T: Both + Drawn>() {
     check(sparse::<T>(), |x| {
-        agree_with_the_reference!(&x, isinf, isnan, isfinite, isreal);
+        agree_with_the_reference!(&x, isinf isinf_into, isnan isnan_into, isfinite isfinite_into, isreal isreal_into);
     });
 }
 
 fn signed_tests_equal_the_dense_result<T: Both + Drawn + lacuna::Real + RealScalar>() {
     check(sparse::<T>(), |x| {
-        agree_with_the_reference!(&x, isposinf, isneginf);
+        agree_with_the_reference!(&x, isposinf isposinf_into, isneginf isneginf_into);
     });
 }
 
@@ -195,6 +210,38 @@ fn the_dimension_type_and_the_layout_of_an_array_stay() {
     let backward = x.slice_axis(Axis(0), Slice::new(0, None, -1));
     assert_eq!(backward.isnan(), arr2(&[[false, false, true], [false, true, false]]));
     assert_eq!(x.row(0).broadcast((2, 3)).unwrap().isnan(), arr2(&[[false, true, false], [false, true, false]]));
+}
+
+#[test]
+fn a_buffer_of_another_shape_is_refused_and_stays() {
+    let x = CooTensor::new([4], vec![vec![1]], vec![f64::NAN], 0.0).unwrap();
+    let mut out = CooTensor::new([5], vec![vec![2]], vec![false], true).unwrap();
+    let before = out.clone();
+    let error = isnan_into(&x, &mut out).unwrap_err();
+    let shapes = |expected: &[usize], found: &[usize]| Error::ShapeMismatch {
+        what: "the result",
+        expected: expected.into(),
+        found: found.into(),
+    };
+    assert_eq!(error, shapes(&[4], &[5]));
+    assert_eq!(out, before);
+    let mut out = arr2(&[[true, true]]);
+    assert_eq!(isnan_into(&arr2(&[[1.0], [2.0]]), &mut out), Err(shapes(&[2, 1], &[1, 2])));
+    assert_eq!(out, arr2(&[[true, true]]));
+}
+
+/// The buffer of the values is the same one, whatever pattern it was for.
+#[test]
+fn a_tensor_is_refilled_in_place() {
+    let one = CooTensor::new([4], vec![vec![1]], vec![f64::NAN], 0.0).unwrap();
+    let three = CooTensor::new([4], vec![vec![0, 1, 3]], vec![1.0, 2.0, f64::NAN], f64::NAN).unwrap();
+    let mut out = three.isnan();
+    let buffer = out.values().as_ptr();
+    for x in [&one, &three, &one] {
+        isnan_into(x, &mut out).unwrap();
+        assert_eq!(out, x.isnan());
+        assert!(std::ptr::eq(out.values().as_ptr(), buffer));
+    }
 }
 
 /// Values by the hundred thousand are shared out among threads.

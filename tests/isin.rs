@@ -6,7 +6,7 @@ mod support;
 
 use generators::{Drawn, endless, huge, sparse};
 use lacuna::prelude::*;
-use lacuna::{CooTensor, CsrTensor, Error, IsinKind, IsinOptions, TestElements, isin, isin_with};
+use lacuna::{CooTensor, CsrTensor, Error, IsinKind, IsinOptions, TestElements, isin, isin_into, isin_with};
 use ndarray::{Array, ArrayD, Axis, IxDyn, Slice, arr0, arr1, arr2, arr3};
 use num_complex::Complex;
 use proptest::collection::vec;
@@ -79,7 +79,38 @@ fn every_format_equals_the_dense_result<T: Both + Drawn>() {
     });
 }
 
-for_all_types!(every_format_equals_the_dense_result);
+/// A buffer that is reused gets what a new result has, whatever its layout and whatever it held.
+fn buffers_are_filled_with_the_same_answers<T: Both + Drawn>() {
+    check((sparse::<T>(), sparse::<bool>(), questions::<T>()), |(x, other, (set, options))| {
+        let dense = x.to_dense();
+        let expected = ops::isin(&dense, &set, options.invert);
+        for_each_layout(&dense, |_, view| {
+            for_each_out(&x.shape, |out| {
+                if unless_refused(isin_into(&view, &set, options, out), &set, options).is_some() {
+                    assert_array(&out.to_owned(), &expected);
+                }
+            });
+        });
+        let (tensor, other) = (coo(&x), coo(&other));
+        let mut out = CooTensor::full(&*x.shape, true).unwrap();
+        if unless_refused(isin_into(&tensor, &set, options, &mut out), &set, options).is_some() {
+            assert_tensor(&out, &expected, &x.coords());
+            assert!(out.shares_pattern_with(&tensor));
+        }
+        if other.shape() != tensor.shape() {
+            let mut out = other.clone();
+            assert!(isin_into(&tensor, &set, options, &mut out).is_err());
+            assert_eq!(out, other);
+        }
+        let tensor = csr_as::<T, u64>(&x);
+        let mut out = tensor.isin(&set);
+        if unless_refused(isin_into(&tensor, &set, options, &mut out), &set, options).is_some() {
+            assert_tensor(&out, &expected, &x.coords());
+        }
+    });
+}
+
+for_all_types!(every_format_equals_the_dense_result, buffers_are_filled_with_the_same_answers);
 
 /// A set of each layout is the same set, and so is one with broadcast axes.
 fn sets_of_any_layout_are_the_same_set<T: Both + Drawn>() {

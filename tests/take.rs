@@ -10,7 +10,7 @@ use generators::{Drawn, DrawnGrad, IndicesSeed, SparseSeed};
 use lacuna::prelude::*;
 use lacuna::{
     CooTensor, CsrTensor, Element, Error, Indices, Pattern, Position, Result, TakeMode, Tensor, take, take_axis,
-    take_axis_backward, take_backward,
+    take_axis_backward, take_backward, take_into,
 };
 use ndarray::{ArrayD, Axis, IxDyn, Slice, arr0, arr1, arr2};
 use num_complex::Complex;
@@ -128,7 +128,29 @@ fn arrays_and_indices_of_any_layout_equal_the_reference<T: Both + Drawn>() {
     });
 }
 
-for_all_types!(sparse_equals_the_dense_result, arrays_and_indices_of_any_layout_equal_the_reference);
+/// An array that is there already gets what a new one would have, or the same error.
+fn buffers_are_filled_with_the_same_elements<T: Both + Drawn>() {
+    check(flat_takes::<T, f64>(generators::upstream_seeds()), |Flat { x, indices, .. }| {
+        let (dense, items, n) = (x.to_dense(), index_array(&indices), size(&x.shape) as u128);
+        for (mode, reference) in MODES {
+            let expected = ops::take(&dense, &indices, reference);
+            for_each_layout(&dense, |_, view| {
+                for_each_out(&indices.shape, |out| {
+                    let found = take_into(&view, &items, mode, out);
+                    if let Some(((), expected)) = both(found, expected.clone(), n, &indices) {
+                        assert_array(&out.to_owned(), &expected);
+                    }
+                });
+            });
+        }
+    });
+}
+
+for_all_types!(
+    sparse_equals_the_dense_result,
+    arrays_and_indices_of_any_layout_equal_the_reference,
+    buffers_are_filled_with_the_same_elements
+);
 
 // ---- flattened: the gradient promise ----
 
@@ -789,6 +811,42 @@ fn an_upstream_gradient_of_another_shape_is_refused() {
     let error = x.to_csr().unwrap().take_axis_backward([0], &upstream, -1, TakeMode::Raise).unwrap_err();
     assert_eq!(error.to_string(), "the upstream gradient must have shape [2, 1], found [2]");
     assert!(matches!(dense.take_axis_backward(0, &upstream, 0, TakeMode::Raise), Err(Error::ShapeMismatch { .. })));
+}
+
+#[test]
+fn a_buffer_of_another_shape_is_refused_and_stays() {
+    let x = arr1(&[1, 2, 3]);
+    let mut out = arr1(&[7, 8]);
+    let error = take_into(&x, [0, 1, 2], TakeMode::Raise, &mut out).unwrap_err();
+    assert_eq!(error.to_string(), "the result must have shape [3], found [2]");
+    assert!(matches!(take_into(&x, 0, TakeMode::Clip, &mut out), Err(Error::ShapeMismatch { .. })));
+    assert_eq!(out, arr1(&[7, 8]));
+}
+
+/// Items by the hundred thousand are shared out among threads; the offender that is named is the first of all.
+#[test]
+fn many_items_are_taken_as_few_are() {
+    let x = ndarray::Array1::from_iter(0..1000i64);
+    let items: Vec<i64> = (0..200_000).map(|at| at * 7919 % 3000 - 1000).collect();
+    let near = |item: i64| item.clamp(0, 999);
+    assert_eq!(
+        take(&x, &items, TakeMode::Clip).unwrap(),
+        items.iter().map(|&item| near(item)).collect::<ndarray::Array1<_>>().into_dyn()
+    );
+    let around = |item: i64| item.rem_euclid(1000);
+    assert_eq!(
+        take(&x, &items, TakeMode::Wrap).unwrap(),
+        items.iter().map(|&item| around(item)).collect::<ndarray::Array1<_>>().into_dyn()
+    );
+    let mut inside: Vec<i64> = items.iter().map(|item| item % 1000).collect();
+    let expected = inside.iter().map(|&item| around(item)).collect::<ndarray::Array1<_>>().into_dyn();
+    assert_eq!(take(&x, &inside, TakeMode::Raise).unwrap(), expected);
+    let mut out = ndarray::Array1::zeros(inside.len());
+    take_into(&x, &inside, TakeMode::Raise, &mut out).unwrap();
+    assert_eq!(out.into_dyn(), expected);
+    (inside[150_000], inside[190_000]) = (-1001, 1000);
+    let refused = take(&x, &inside, TakeMode::Raise).unwrap_err();
+    assert_eq!(refused, Error::PositionOutOfRange { position: -1001, size: 1000, at: 150_000 });
 }
 
 fn any_bool() -> impl Strategy<Value = bool> {

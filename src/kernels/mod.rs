@@ -4,6 +4,7 @@ pub(crate) mod any;
 pub(crate) mod cells;
 pub(crate) mod group;
 pub(crate) mod isin;
+pub(crate) mod key_set;
 pub(crate) mod lanes;
 pub(crate) mod median;
 pub(crate) mod radix;

@@ -1,7 +1,8 @@
 //! Tests of single elements: infinite, NaN, finite, real.
 
 use crate::element::{Element, Real};
-use crate::ops::elementwise::Elementwise;
+use crate::error::Result;
+use crate::ops::elementwise::{Answers, Elementwise};
 use crate::parallel;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
@@ -9,7 +10,7 @@ use crate::tensor::Tensor;
 /// Each test as a function with a page, as a method of [`ClassifyOp`] and as a method of [`Tensor`]; what the pages
 /// have in common is said once, here.
 macro_rules! classify {
-    ($($(#[$sentence:meta])* fn $name:ident($bound:ident) $(#[$nan:meta])* => $(#[$examples:meta])*;)*) => {
+    ($($(#[$sentence:meta])* fn $name:ident, $into:ident($bound:ident) $(#[$nan:meta])* => $(#[$examples:meta])*;)*) => {
         /// What gives `ndarray` arrays the tests that tensors have of their own, when it is in scope (it is in the
         /// [prelude](crate::prelude)).
         pub trait ClassifyOp: Elementwise {
@@ -59,7 +60,56 @@ macro_rules! classify {
             ///
             $(#[$examples])*
             pub fn $name<X: Elementwise<Elem: $bound> + ?Sized>(x: &X) -> X::Mapped<bool> {
-                x.map_slices(|elements| parallel::test_each(elements, $bound::$name))
+                x.answer(|elements, answers| parallel::map_into(elements, answers, $bound::$name))
+            }
+
+            #[doc = concat!(
+                "[`", stringify!($name), "`] into a result that is there already, whose memory is spared being found ",
+                "and cleared."
+            )]
+            ///
+            /// # Shapes
+            ///
+            /// `out` is a `bool` tensor of the format and index type of `x`, or a `bool` array or mutable view of its
+            /// dimension type, of exactly the shape of `x` ([`Answers`]).
+            ///
+            /// # Implicit values
+            ///
+            /// `out` gets the pattern of `x` (shared), whatever it stored before; its fill is the answer for the fill
+            /// of `x`.
+            ///
+            /// # NaN
+            ///
+            $(#[$nan])*
+            ///
+            /// # Gradient
+            ///
+            /// None: the answer is constant almost everywhere.
+            ///
+            /// # Errors
+            ///
+            /// `ShapeMismatch`: `out` has another shape than `x`, and stays as it was.
+            ///
+            /// # Complexity
+            ///
+            /// O(entries), for arrays O(elements), without memory for the result.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            #[doc = concat!("use lacuna::{", stringify!($name), ", ", stringify!($into), "};")]
+            /// use ndarray::arr1;
+            ///
+            /// let mut answers = arr1(&[false; 2]);
+            /// for x in [arr1(&[0.5, f64::INFINITY]), arr1(&[f64::NAN, -f64::INFINITY])] {
+            #[doc = concat!("    ", stringify!($into), "(&x, &mut answers)?;")]
+            #[doc = concat!("    assert_eq!(answers, ", stringify!($name), "(&x));")]
+            /// }
+            #[doc = concat!("assert!(", stringify!($into), "(&arr1(&[1.0]), &mut answers).is_err());")]
+            /// # Ok::<(), lacuna::Error>(())
+            /// ```
+            pub fn $into<X: Elementwise<Elem: $bound> + ?Sized>(x: &X, out: &mut impl Answers<X>) -> Result<()> {
+                out.take_answers(x, |elements, answers| parallel::map_into(elements, answers, $bound::$name))
             }
         )*
 
@@ -85,7 +135,7 @@ classify! {
     /// *y*<sub>i</sub> = (*x*<sub>i</sub> = +∞)
     ///
     /// Integers and `bool` give `false`. A complex number has no sign, so this does not exist for complex elements.
-    fn isposinf(Real)
+    fn isposinf, isposinf_into(Real)
     /// NaN gives `false`.
     =>
     /// ```
@@ -121,7 +171,7 @@ classify! {
     /// *y*<sub>i</sub> = (*x*<sub>i</sub> = −∞)
     ///
     /// Integers and `bool` give `false`. A complex number has no sign, so this does not exist for complex elements.
-    fn isneginf(Real)
+    fn isneginf, isneginf_into(Real)
     /// NaN gives `false`.
     =>
     /// ```
@@ -156,7 +206,7 @@ classify! {
     /// *y*<sub>i</sub> = (|*x*<sub>i</sub>| = ∞)
     ///
     /// A complex number is infinite if either part is. Integers and `bool` give `false`.
-    fn isinf(Element)
+    fn isinf, isinf_into(Element)
     /// NaN gives `false`; a complex number with one part NaN and the other infinite is infinite, and NaN.
     =>
     /// ```
@@ -179,7 +229,7 @@ classify! {
     /// *y*<sub>i</sub> = (*x*<sub>i</sub> ≠ *x*<sub>i</sub>)
     ///
     /// A complex number is NaN if either part is. Integers and `bool` give `false`.
-    fn isnan(Element)
+    fn isnan, isnan_into(Element)
     /// Every NaN gives `true`, whatever its sign and payload.
     =>
     /// ```
@@ -200,7 +250,7 @@ classify! {
     /// *y*<sub>i</sub> = (|*x*<sub>i</sub>| < ∞)
     ///
     /// A complex number is finite if both parts are. Integers and `bool` give `true`.
-    fn isfinite(Element)
+    fn isfinite, isfinite_into(Element)
     /// NaN gives `false`.
     =>
     /// ```
@@ -221,7 +271,7 @@ classify! {
     /// *y*<sub>i</sub> = (Im *x*<sub>i</sub> = 0)
     ///
     /// An imaginary part of `-0.0` is zero. Types without an imaginary part give `true`.
-    fn isreal(Element)
+    fn isreal, isreal_into(Element)
     /// An imaginary part that is NaN is not zero; the real part does not matter, nor does a NaN of a type without an
     /// imaginary part.
     =>

@@ -1,9 +1,11 @@
 //! What all elementwise operations share: one function of every element, in the format that the elements came in.
 
-use ndarray::{Array, ArrayBase, Data, Dimension, ShapeBuilder};
+use ndarray::{Array, ArrayBase, Data, DataMut, Dimension, ShapeBuilder};
 
 use crate::convert::dense_bytes;
 use crate::element::Element;
+use crate::error::{Error, Result};
+use crate::pages;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -31,11 +33,33 @@ pub trait Elementwise: sealed::Sealed {
     #[doc(hidden)]
     fn held_bytes(&self) -> usize;
 
-    /// `f` of all elements, slice by slice: it gives one item for each that it is given, and looks at each alone.
+    /// The answers of `f` about all elements, slice by slice: it writes one for each element that it is given, and
+    /// looks at each alone.
     ///
     /// Slices, so that the loops of an operation are compiled once for a type of elements, not once for a format.
     #[doc(hidden)]
-    fn map_slices<U: Element>(&self, f: impl Fn(&[Self::Elem]) -> Vec<U>) -> Self::Mapped<U>;
+    fn answer(&self, f: impl Fn(&[Self::Elem], &mut [bool])) -> Self::Mapped<bool>;
+}
+
+/// What the `_into` forms of the elementwise operations on `X` fill: for a tensor a tensor of its kind, for an array
+/// an array or a mutable view of its dimension type and any layout. Its elements are `bool`.
+///
+/// What it held before makes no difference. Of a tensor the buffer of the values is reused, and grows if it is too
+/// short; the pattern is shared with `X`, as that of a new result would be.
+///
+/// The trait is sealed.
+pub trait Answers<X: Elementwise + ?Sized>: sealed::Sealed {
+    /// Takes the answers of `f` about the elements of `x`, as [`Elementwise::answer`] gives them.
+    #[doc(hidden)]
+    fn take_answers(&mut self, x: &X, f: impl Fn(&[X::Elem], &mut [bool])) -> Result<()>;
+}
+
+/// Refuses a result of `found` where an operation has one of `expected`.
+pub(crate) fn check_out_shape(found: &[usize], expected: &[usize]) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::ShapeMismatch { what: "the result", expected: expected.into(), found: found.into() })
 }
 
 impl<P: Pattern, T: Element> Elementwise for Tensor<P, T> {
@@ -50,10 +74,27 @@ impl<P: Pattern, T: Element> Elementwise for Tensor<P, T> {
         self.stored_bytes()
     }
 
-    fn map_slices<U: Element>(&self, f: impl Fn(&[T]) -> Vec<U>) -> Tensor<P, U> {
-        let fill = f(&[self.fill()])[0];
-        Tensor::from_valid(self.pattern().clone(), f(self.values()), fill)
+    fn answer(&self, f: impl Fn(&[T], &mut [bool])) -> Tensor<P, bool> {
+        let mut answers = pages::zeros(self.nnz());
+        f(self.values(), &mut answers);
+        Tensor::from_valid(self.pattern().clone(), answers, answer_one(self.fill(), f))
     }
+}
+
+impl<P: Pattern, T: Element> Answers<Tensor<P, T>> for Tensor<P, bool> {
+    fn take_answers(&mut self, x: &Tensor<P, T>, f: impl Fn(&[T], &mut [bool])) -> Result<()> {
+        check_out_shape(self.shape(), x.shape())?;
+        let fill = answer_one(x.fill(), &f);
+        f(x.values(), self.reuse(x.pattern().clone(), fill));
+        Ok(())
+    }
+}
+
+/// The answer about one element.
+fn answer_one<T: Element>(element: T, f: impl Fn(&[T], &mut [bool])) -> bool {
+    let mut answer = [false];
+    f(&[element], &mut answer);
+    answer[0]
 }
 
 impl<S: Data<Elem: Element>, D: Dimension> Elementwise for ArrayBase<S, D> {
@@ -68,26 +109,62 @@ impl<S: Data<Elem: Element>, D: Dimension> Elementwise for ArrayBase<S, D> {
         dense_bytes(self)
     }
 
-    fn map_slices<U: Element>(&self, f: impl Fn(&[S::Elem]) -> Vec<U>) -> Array<U, D> {
-        let (items, columns_first) = match (self.as_slice(), self.t().to_slice()) {
-            (Some(rows), _) => (f(rows), false),
-            (None, Some(columns)) => (f(columns), true),
-            (None, None) => (map_gathered(self.iter().copied(), f), false),
+    fn answer(&self, f: impl Fn(&[S::Elem], &mut [bool])) -> Array<bool, D> {
+        let mut answers = pages::zeros(self.len());
+        let columns_first = match (self.as_slice(), self.t().to_slice()) {
+            (Some(rows), _) => {
+                f(rows, &mut answers);
+                false
+            }
+            (None, Some(columns)) => {
+                f(columns, &mut answers);
+                true
+            }
+            (None, None) => {
+                answer_gathered(self.iter().copied(), answers.iter_mut(), f);
+                false
+            }
         };
-        Array::from_shape_vec(self.raw_dim().set_f(columns_first), items).expect("one item for each position")
+        Array::from_shape_vec(self.raw_dim().set_f(columns_first), answers).expect("one answer for each position")
     }
 }
 
-/// `f` of elements that do not lie in one slice, gathered piece by piece.
-fn map_gathered<T: Element, U>(mut elements: impl ExactSizeIterator<Item = T>, f: impl Fn(&[T]) -> Vec<U>) -> Vec<U> {
-    let mut mapped = Vec::with_capacity(elements.len());
+impl<S, O, D> Answers<ArrayBase<S, D>> for ArrayBase<O, D>
+where
+    S: Data<Elem: Element>,
+    O: DataMut<Elem = bool>,
+    D: Dimension,
+{
+    fn take_answers(&mut self, x: &ArrayBase<S, D>, f: impl Fn(&[S::Elem], &mut [bool])) -> Result<()> {
+        check_out_shape(self.shape(), x.shape())?;
+        if let (Some(rows), Some(answers)) = (x.as_slice(), self.as_slice_mut()) {
+            f(rows, answers);
+        } else if let (Some(columns), Some(answers)) =
+            (x.t().to_slice(), self.view_mut().reversed_axes().as_slice_mut())
+        {
+            f(columns, answers);
+        } else {
+            answer_gathered(x.iter().copied(), self.iter_mut(), f);
+        }
+        Ok(())
+    }
+}
+
+/// The answers of `f` about elements that do not lie in one slice, or whose answers do not: piece by piece.
+fn answer_gathered<'a, T: Element>(
+    mut elements: impl ExactSizeIterator<Item = T>,
+    mut answers: impl Iterator<Item = &'a mut bool>,
+    f: impl Fn(&[T], &mut [bool]),
+) {
     let mut piece = Vec::with_capacity(elements.len().min(PIECE));
+    let mut answered = vec![false; elements.len().min(PIECE)];
     while elements.len() > 0 {
         piece.clear();
         piece.extend(elements.by_ref().take(PIECE));
-        mapped.extend(f(&piece));
+        let answered = &mut answered[..piece.len()];
+        f(&piece, answered);
+        answered.iter().zip(&mut answers).for_each(|(&from, to)| *to = from);
     }
-    mapped
 }
 
 mod sealed {

@@ -8,7 +8,7 @@ use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::kernels::isin::{Membership, Span, Table};
 use crate::limit::{default_limit, guard};
-use crate::ops::elementwise::Elementwise;
+use crate::ops::elementwise::{Answers, Elementwise};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -212,7 +212,7 @@ pub fn isin<'a, X: Elementwise + ?Sized>(
 ) -> X::Mapped<bool> {
     let test_elements = test_elements.into();
     let membership = Membership::auto(test_elements.as_slice(), x.element_count());
-    x.map_slices(|elements| membership.contains_each(elements, false))
+    x.answer(|elements, answers| membership.test_each(elements, false, answers))
 }
 
 /// [`isin()`] with [`IsinOptions`]: the answer inverted, a hint, an algorithm by name.
@@ -277,16 +277,82 @@ pub fn isin_with<'a, X: Elementwise + ?Sized>(
     options: IsinOptions,
 ) -> Result<X::Mapped<bool>> {
     let test_elements = test_elements.into();
-    let (members, count) = (test_elements.as_slice(), x.element_count());
     let instead = "ask the array that was broadcast";
-    guard::<bool>("the answers", count as u128, default_limit(x.held_bytes()), instead)?;
-    let membership = match options.kind {
-        IsinKind::Auto => Membership::auto(members, count),
+    guard::<bool>("the answers", x.element_count() as u128, default_limit(x.held_bytes()), instead)?;
+    let membership = membership(x, test_elements.as_slice(), options)?;
+    Ok(x.answer(|elements, answers| membership.test_each(elements, options.invert, answers)))
+}
+
+/// [`isin_with`] into a result that is there already, whose memory is spared being found and cleared.
+///
+/// *y*<sub>i</sub> = (*x*<sub>i</sub> ∈ *S*), or with `invert` *y*<sub>i</sub> = (*x*<sub>i</sub> ∉ *S*).
+///
+/// # Shapes
+///
+/// `out` is a `bool` tensor of the format and index type of `x`, or a `bool` array or mutable view of its dimension
+/// type, of exactly the shape of `x` ([`Answers`]).
+///
+/// # Implicit values
+///
+/// Those of [`isin_with`]: `out` gets the pattern of `x` (shared), whatever it stored before.
+///
+/// # NaN
+///
+/// NaN is never a member, so with `invert` it gives `true`.
+///
+/// # Gradient
+///
+/// None.
+///
+/// # Errors
+///
+/// `ShapeMismatch`: `out` has another shape than `x`. `IsinKind` as in [`isin_with`]. After an error `out` is as it was.
+///
+/// # Complexity
+///
+/// That of [`isin_with`], without memory for the result.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{IsinOptions, isin, isin_into};
+/// use ndarray::arr1;
+///
+/// let options = IsinOptions::default();
+/// let mut found = arr1(&[false; 3]);
+/// for x in [arr1(&[1, 2, 3]), arr1(&[3, 4, 5])] {
+///     isin_into(&x, [3, 1], options, &mut found)?;
+///     assert_eq!(found, isin(&x, [3, 1]));
+/// }
+/// let refused = isin_into(&arr1(&[1, 2]), 1, options, &mut found).unwrap_err();
+/// assert_eq!(refused.to_string(), "the result must have shape [2], found [3]");
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.isin`](https://numpy.org/doc/stable/reference/generated/numpy.isin.html).
+pub fn isin_into<'a, X: Elementwise + ?Sized>(
+    x: &X,
+    test_elements: impl Into<TestElements<'a, X::Elem>>,
+    options: IsinOptions,
+    out: &mut impl Answers<X>,
+) -> Result<()> {
+    let test_elements = test_elements.into();
+    let membership = membership(x, test_elements.as_slice(), options)?;
+    out.take_answers(x, |elements, answers| membership.test_each(elements, options.invert, answers))
+}
+
+/// The test elements in the form that is asked for, or is fastest for `x`.
+fn membership<'a, X: Elementwise + ?Sized>(
+    x: &X,
+    members: &'a [X::Elem],
+    options: IsinOptions,
+) -> Result<Membership<'a, X::Elem>> {
+    Ok(match options.kind {
+        IsinKind::Auto => Membership::auto(members, x.element_count()),
         IsinKind::Sort => Membership::sort(members, options.assume_unique),
         IsinKind::Table => Membership::Table(checked_table(members, x.held_bytes())?),
         IsinKind::Hash => Membership::hash(members),
-    };
-    Ok(x.map_slices(|elements| membership.contains_each(elements, options.invert)))
+    })
 }
 
 /// The table of the test elements, unless their type or its size forbids one.

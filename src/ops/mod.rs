@@ -15,15 +15,18 @@ mod take;
 mod upstream;
 
 pub use any::{AnyOp, any, any_backward};
-pub use classify::{ClassifyOp, isfinite, isinf, isnan, isneginf, isposinf, isreal};
-pub use elementwise::Elementwise;
+pub use classify::{
+    ClassifyOp, isfinite, isfinite_into, isinf, isinf_into, isnan, isnan_into, isneginf, isneginf_into, isposinf,
+    isposinf_into, isreal, isreal_into,
+};
+pub use elementwise::{Answers, Elementwise};
 pub use indices::Indices;
-pub use isin::{IsinKind, IsinOp, IsinOptions, TestElements, isin, isin_with};
+pub use isin::{IsinKind, IsinOp, IsinOptions, TestElements, isin, isin_into, isin_with};
 pub use nanmedian::{
     EvenCount, MedianGradient, NanmedianBackwardOptions, NanmedianOp, NanmedianOptions, NanmedianStoredOp, nanmedian,
     nanmedian_backward, nanmedian_backward_with, nanmedian_index, nanmedian_index_with, nanmedian_stored,
     nanmedian_stored_backward, nanmedian_stored_backward_with, nanmedian_stored_index, nanmedian_stored_index_with,
     nanmedian_stored_with, nanmedian_with,
 };
-pub use take::{TakeMode, TakeOp, take, take_axis, take_axis_backward, take_backward};
+pub use take::{TakeMode, TakeOp, take, take_axis, take_axis_backward, take_backward, take_into};
 pub use upstream::Upstream;

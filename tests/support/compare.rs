@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use lacuna::{CooPattern, CooTensor, CsrPattern, CsrTensor, Element, Index, Pattern, Tensor};
-use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, Slice};
+use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, Axis, IxDyn, ShapeBuilder, Slice};
 
 use crate::reference::dense::{Dense, Sparse, first_difference};
 use crate::reference::scalar::Scalar;
@@ -70,6 +70,17 @@ pub fn for_each_layout<T: Scalar>(x: &Dense<T>, mut check: impl FnMut(&str, Arra
     let mut view = strided.view();
     (0..spread.len()).for_each(|axis| view.slice_axis_inplace(Axis(axis), Slice::new(1, None, 2)));
     check("strided", view);
+}
+
+/// Calls `check` with arrays of `shape` to be filled, in every layout: row-major, Fortran, strided.
+pub fn for_each_out<T: Scalar>(shape: &[usize], mut check: impl FnMut(&mut ArrayViewMutD<'_, T>)) {
+    check(&mut ArrayD::from_elem(IxDyn(shape), T::one()).view_mut());
+    check(&mut ArrayD::from_elem(IxDyn(shape).f(), T::one()).view_mut());
+    let spread: Vec<usize> = shape.iter().map(|length| 2 * length + 1).collect();
+    let mut strided = ArrayD::from_elem(IxDyn(&spread), T::one());
+    let mut view = strided.view_mut();
+    (0..shape.len()).for_each(|axis| view.slice_axis_inplace(Axis(axis), Slice::new(1, None, 2)));
+    check(&mut view);
 }
 
 /// Turns the order of the elements of every axis around.

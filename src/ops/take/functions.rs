@@ -1,6 +1,10 @@
 //! The operations as functions: the page of each.
 
+use ndarray::{ArrayBase, Data, DataMut, Dimension};
+
 use super::TakeOp;
+use super::dense::take_dense_into;
+use crate::element::Element;
 use crate::error::Result;
 use crate::index::Position;
 use crate::kernels::take::TakeMode;
@@ -83,6 +87,59 @@ pub fn take<'a, X: TakeOp, J: Position>(
     mode: TakeMode,
 ) -> Result<X::Output> {
     x.take(indices, mode)
+}
+
+/// [`take`] of an array into an array that is there already, whose memory is spared being found and cleared.
+///
+/// *y*<sub>k</sub> = *x*<sub>p(*i*<sub>k</sub>)</sub>, as in [`take`]. Of a sparse tensor the positions that are stored
+/// are known only when they have been taken, so there is no such form.
+///
+/// # Shapes
+///
+/// `out` has exactly the shape of `indices`, in any layout.
+///
+/// # NaN
+///
+/// Values are copied bit for bit.
+///
+/// # Gradient
+///
+/// [`take_backward`].
+///
+/// # Errors
+///
+/// Those of [`take`], and `ShapeMismatch` where `out` has another shape than `indices`. After `PositionOutOfRange` the
+/// elements of `out` may have been written over, after any other error they are as they were.
+///
+/// # Complexity
+///
+/// O(k) for k indices, without memory where `x` and `out` are in row-major order; as [`take`] otherwise.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{TakeMode, take, take_into};
+/// use ndarray::arr1;
+///
+/// let x = arr1(&[10.0, 20.0, 30.0]);
+/// let mut out = arr1(&[0.0; 2]);
+/// for indices in [[0, -1], [2, 1]] {
+///     take_into(&x, &indices, TakeMode::Raise, &mut out)?;
+///     assert_eq!(out.clone().into_dyn(), take(&x, indices, TakeMode::Raise)?);
+/// }
+/// let refused = take_into(&x, [0, 1, 2], TakeMode::Raise, &mut out).unwrap_err();
+/// assert_eq!(refused.to_string(), "the result must have shape [3], found [2]");
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.take`](https://numpy.org/doc/stable/reference/generated/numpy.take.html) with `out`.
+pub fn take_into<'a, T: Element, J: Position>(
+    x: &ArrayBase<impl Data<Elem = T>, impl Dimension>,
+    indices: impl Into<Indices<'a, J>>,
+    mode: TakeMode,
+    out: &mut ArrayBase<impl DataMut<Elem = T>, impl Dimension>,
+) -> Result<()> {
+    take_dense_into(x.view().into_dyn(), indices.into(), mode, out.view_mut().into_dyn())
 }
 
 /// The slices at positions of one axis.

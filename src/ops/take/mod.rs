@@ -4,7 +4,7 @@ mod dense;
 mod functions;
 mod sparse;
 
-pub use functions::{take, take_axis, take_axis_backward, take_backward};
+pub use functions::{take, take_axis, take_axis_backward, take_backward, take_into};
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 
@@ -119,14 +119,14 @@ impl<'a, J: Position> Request<'a, J> {
 
     /// Refuses `items` that name nothing among `size` positions.
     fn check(&self, items: &[J], size: u128) -> Result<()> {
-        if size == 0 && !items.is_empty() {
-            return Err(Error::TakeFromEmpty { count: items.len() });
-        }
+        self.check_size(items, size)?;
         let outsider = if self.mode == TakeMode::Raise { first_outside(items, size) } else { None };
-        match outsider {
-            None => Ok(()),
-            Some(at) => Err(Error::PositionOutOfRange { position: items[at].to_i128(), size, at }),
-        }
+        outsider.map_or(Ok(()), |at| Err(Error::PositionOutOfRange { position: items[at].to_i128(), size, at }))
+    }
+
+    /// Refuses `items` where there is nothing to take.
+    fn check_size(&self, items: &[J], size: u128) -> Result<()> {
+        if size == 0 && !items.is_empty() { Err(Error::TakeFromEmpty { count: items.len() }) } else { Ok(()) }
     }
 
     /// The positions that the items name among `length` of them, each with `item_bytes` of work to follow.
