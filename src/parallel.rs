@@ -263,6 +263,19 @@ pub(crate) fn map_into<T: Copy + Sync, U: Send>(values: &[T], items: &mut [U], f
     });
 }
 
+/// `count` items, of which `fill` is given one part after the other to write, with their range: they hold `blank` first.
+pub(crate) fn filled<T: Copy + Send>(
+    count: usize,
+    blank: T,
+    fill: impl Fn(Range<usize>, &mut [T]) + Sync + Send,
+) -> Vec<T> {
+    let mut items = vec![blank; count];
+    pages::prefer_huge(&items);
+    let ends = threads::map_parts(count, 0, |part| part.end);
+    threads::map_slices(&mut items, &ends, |part, slots| fill(ends[part] - slots.len()..ends[part], slots));
+    items
+}
+
 #[cfg(feature = "io")]
 pub(crate) use threads::pipeline;
 pub(crate) use threads::{filter_map_range, map, map_heavy, map_parts, map_slices, sort};

@@ -1,5 +1,7 @@
 //! What both formats share: a pattern, one value for each of its entries, and the fill.
 
+use std::sync::Arc;
+
 use crate::element::{DType, Element, Number};
 use crate::error::{Error, Result};
 use crate::parallel;
@@ -9,8 +11,9 @@ use crate::shape::Shape;
 /// A sparse tensor: a pattern `P`, a value for each stored entry, and the fill that every other position holds.
 ///
 /// Its two formats are [`CooTensor`](crate::CooTensor) and [`CsrTensor`](crate::CsrTensor); what they have in common
-/// is here. The pattern is shared by whatever looks at values only, so a clone, [`map_values`](Tensor::map_values) or
-/// an elementwise operation copies no coordinate.
+/// is here. The pattern is shared by whatever looks at values only, so [`map_values`](Tensor::map_values) or an
+/// elementwise operation copies no coordinate; and the values are shared, until one of the two is changed, by whatever
+/// looks at the pattern only: so a clone copies nothing, nor does a conversion between the formats copy the values.
 ///
 /// `==` compares what is stored: shape, pattern, values and fill, under the `==` of the elements. Two tensors that
 /// store different entries differ even where their dense forms agree, and a NaN makes a tensor unequal to itself;
@@ -18,7 +21,8 @@ use crate::shape::Shape;
 #[derive(Clone)]
 pub struct Tensor<P, T> {
     pattern: P,
-    values: Vec<T>,
+    /// Shared until someone writes.
+    values: Arc<Vec<T>>,
     fill: T,
 }
 
@@ -43,26 +47,40 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// ```
     pub fn from_parts(pattern: P, values: Vec<T>, fill: T) -> Result<Self> {
         validate_length("the values", pattern.nnz(), values.len())?;
-        Ok(Tensor { pattern, values, fill })
+        Ok(Tensor { pattern, values: Arc::new(values), fill })
     }
 
     /// A tensor whose number of values the caller knows to be right.
     pub(crate) fn from_valid(pattern: P, values: Vec<T>, fill: T) -> Self {
+        Self::from_shared(pattern, Arc::new(values), fill)
+    }
+
+    /// [`from_valid`](Tensor::from_valid) with values that may be those of another tensor.
+    pub(crate) fn from_shared(pattern: P, values: Arc<Vec<T>>, fill: T) -> Self {
         debug_assert_eq!(pattern.nnz(), values.len());
         Tensor { pattern, values, fill }
     }
 
     /// Takes on another pattern and fill; the values, as many as it has entries, are still to be written. Their buffer
-    /// is the one that is here already, where it is large enough.
+    /// is the one that is here already, where it is large enough and nobody else's too.
     pub(crate) fn reuse(&mut self, pattern: P, fill: T) -> &mut [T] {
-        self.values.resize(pattern.nnz(), fill);
         (self.pattern, self.fill) = (pattern, fill);
-        &mut self.values
+        if Arc::get_mut(&mut self.values).is_none() {
+            self.values = Arc::default();
+        }
+        let values = Arc::make_mut(&mut self.values);
+        values.resize(self.pattern.nnz(), fill);
+        values
     }
 
-    /// The pattern, the values and the fill.
+    /// The values, shared.
+    pub(crate) fn shared_values(&self) -> &Arc<Vec<T>> {
+        &self.values
+    }
+
+    /// The pattern, the values and the fill; values that are shared with another tensor are copied.
     pub fn into_parts(self) -> (P, Vec<T>, T) {
-        (self.pattern, self.values, self.fill)
+        (self.pattern, Arc::unwrap_or_clone(self.values), self.fill)
     }
 
     /// The lengths of the axes.
@@ -102,8 +120,11 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     }
 
     /// The stored values, to be changed in place; the pattern stays, also where a value becomes zero.
+    ///
+    /// Values that are shared with another tensor (a clone, or the same tensor in another format) are copied first.
     pub fn values_mut(&mut self) -> &mut [T] {
-        &mut self.values
+        let values: &mut Vec<T> = Arc::make_mut(&mut self.values);
+        values
     }
 
     /// The value of every position that is not stored.
@@ -244,7 +265,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     pub fn same_as(&self, other: &Self) -> bool {
         self.pattern == other.pattern
             && self.fill.same(other.fill)
-            && self.values.iter().zip(&other.values).all(|(a, b)| a.same(*b))
+            && self.values.iter().zip(other.values()).all(|(a, b)| a.same(*b))
     }
 
     /// Whether the two patterns are the same memory, as they are after an elementwise operation.

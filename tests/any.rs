@@ -287,6 +287,68 @@ fn groups_are_the_same_by_counting_and_by_sorting() {
     }
 }
 
+/// Cells as many as entries, 32 times as many, and one more each: a gradient for each cell, those stored behind a map of
+/// bits, and a merge or a search for each cell of the result.
+#[test]
+fn gradients_are_the_same_by_table_by_bits_by_merge_and_by_search() {
+    for (columns, step) in [(8, 1), (16, 1), (16, 3), (17, 1), (17, 3), (512, 7), (513, 1), (513, 7), (3000, 20)] {
+        let mut x = Sparse::new(&[16, columns], Default::default(), 0.0);
+        x.entries.extend((0..16).map(|at| (vec![at, at * 5 % columns], 1.0)));
+        let cells = (0..columns).step_by(step).map(|cell| (vec![cell], 0.5 + cell as f64));
+        let upstream = Sparse::new(&[columns], cells.collect(), -2.0);
+        let dense = gradients::any_backward(&x.shape, &[0], false, &upstream.to_dense());
+        let expected = x.pattern_of(&dense);
+        let array = array(&upstream.to_dense());
+        let reversed = array.slice(ndarray::s![..;-1]).to_owned();
+        assert_entries(&coo(&x).any_backward(&coo_as::<f64, u64>(&upstream), 0).unwrap(), &expected);
+        assert_entries(&coo(&x).any_backward(&csr(&upstream), 0).unwrap(), &expected);
+        assert_entries(&coo(&x).any_backward(&array, 0).unwrap(), &expected);
+        assert_entries(&coo(&x).any_backward(&reversed.slice(ndarray::s![..;-1]), 0).unwrap(), &expected);
+    }
+}
+
+/// Over no axes: the pattern of the gradient is that of `x`, has others besides, lacks some, or has many more.
+#[test]
+fn gradients_of_each_entry_are_merged_or_searched() {
+    let every = |step: usize, count: usize| {
+        let at = (0..count).map(|entry| (vec![entry * step / 60, entry * step % 60], 1.5 + entry as f64));
+        Sparse::new(&[50, 60], at.collect(), -0.25)
+    };
+    let patterns = [every(1, 3000), every(3, 1000), every(7, 30), every(2, 400), every(1, 0)];
+    for x in &patterns {
+        for upstream in &patterns {
+            let expected = x.pattern_of(&upstream.to_dense());
+            assert_entries(&coo(x).any_backward(&coo(upstream), Axes::none()).unwrap(), &expected);
+            assert_entries(&coo(x).any_backward(&csr_as::<f64, u64>(upstream), Axes::none()).unwrap(), &expected);
+            assert_entries(&csr(x).any_backward(&coo_as::<f64, u64>(upstream), Axes::none()).unwrap(), &expected);
+            assert_entries(&csr(x).any_backward(&csr(upstream), Axes::none()).unwrap(), &expected);
+            let array = array(&upstream.to_dense());
+            assert_entries(&csr(x).any_backward(&array, Axes::none()).unwrap(), &expected);
+            let turned = array.t().as_standard_layout().into_owned();
+            assert_entries(&coo(x).any_backward(&turned.t(), Axes::none()).unwrap(), &expected);
+        }
+    }
+}
+
+/// Lanes of up to a hundred entries in several blocks, some empty: tested by words of bits, or each up to its first
+/// truthy value.
+#[test]
+fn lanes_of_all_lengths_are_reduced_alike() {
+    for (rows, longest) in [(70, 3), (70, 100), (200, 70)] {
+        let mut x = Sparse::new(&[2, rows, 128], Default::default(), 0.0);
+        for lane in 0..2 * rows {
+            for entry in 0..lane * 37 % (longest + 1) {
+                let value = if (lane + entry) % 64 == 0 { 1.0 } else { -0.0 };
+                x.entries.insert(vec![lane / rows, lane % rows, entry], value);
+            }
+        }
+        check_case(&csr(&x), &x, Axes::from(-1), &[2]);
+        check_case(&coo(&x), &x, Axes::from(-1), &[2]);
+        check_case(&coo(&x), &x, Axes::from([1, 2]), &[1, 2]);
+        check_case(&coo(&x), &x, Axes::from([0, 2]), &[0, 2]);
+    }
+}
+
 // ---- errors ----
 
 #[test]

@@ -549,3 +549,22 @@ fn axes_of_length_1_share_their_zeros() {
     assert!(std::ptr::eq(reshaped.coords(0), reshaped.coords(5001)));
     assert!(reshaped.reshape([1000]).unwrap().same_as(&x));
 }
+
+/// A conversion and a clone share the values with their source, until one of the two is changed.
+#[test]
+fn a_change_of_shared_values_is_seen_by_nobody_else() {
+    let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![1.0, 2.0, 3.0], 0.0).unwrap();
+    let mut csr = x.to_csr().unwrap();
+    assert_eq!(csr.values().as_ptr(), x.values().as_ptr());
+    assert_eq!(csr.to_coo().values().as_ptr(), x.values().as_ptr());
+    let copy = csr.clone();
+    csr.values_mut()[1] = 9.0;
+    assert_eq!(csr.values(), [1.0, 9.0, 3.0]);
+    assert_eq!((x.values(), copy.values()), (&[1.0, 2.0, 3.0][..], &[1.0, 2.0, 3.0][..]));
+    let (_, mut parts, _) = copy.into_parts();
+    parts[0] = 7.0;
+    assert_eq!(x.values(), [1.0, 2.0, 3.0]);
+    // The last one to hold the values gives them away as they are.
+    let address = x.values().as_ptr();
+    assert_eq!(x.into_parts().1.as_ptr(), address);
+}

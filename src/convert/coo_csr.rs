@@ -7,9 +7,9 @@ use crate::csr::CsrTensor;
 use crate::element::Element;
 use crate::error::Result;
 use crate::index::Index;
+use crate::kernels::lanes::spread;
 use crate::limit::default_limit;
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
-use crate::shape::unravel;
 use crate::tensor::Tensor;
 
 impl<I: Index> CooPattern<I> {
@@ -42,17 +42,16 @@ impl<I: Index> CsrPattern<I> {
     pub fn to_coo(&self) -> CooPattern<I> {
         let shape = self.shape();
         let lane_axes = shape.lane_axes();
-        let mut coords: Vec<Vec<I>> = lane_axes.iter().map(|_| Vec::with_capacity(self.nnz())).collect();
-        let mut position = vec![0; lane_axes.len()];
-        for (lane, ends) in self.offsets().windows(2).enumerate() {
-            if ends[0] == ends[1] {
-                continue;
-            }
-            unravel(lane, lane_axes, &mut position);
-            for (axis, &coord) in coords.iter_mut().zip(&position) {
-                axis.resize(ends[1], I::from_usize(coord));
-            }
-        }
+        let coords = |axis: usize| {
+            // As many lanes as the axes behind this one have positions share a coordinate.
+            let (length, inner) = (lane_axes[axis], lane_axes[axis + 1..].iter().product::<usize>());
+            let coord = |lane: usize| I::from_usize(if axis == 0 { lane } else { lane % length });
+            spread(self.offsets(), inner, I::default(), coord)
+        };
+        let coords: Vec<Vec<I>> = match self.nnz() {
+            0 => vec![Vec::new(); lane_axes.len()],
+            _ => (0..lane_axes.len()).map(coords).collect(),
+        };
         let mut shared: Vec<_> = coords.into_iter().map(Arc::new).collect();
         if shape.rank() > 0 {
             shared.push(Arc::clone(self.shared_columns()));
@@ -62,7 +61,8 @@ impl<I: Index> CsrPattern<I> {
 }
 
 impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
-    /// The same tensor in compressed format: every entry is kept, the columns are shared, the values are copied.
+    /// The same tensor in compressed format: every entry is kept, columns and values are shared, the values until one of
+    /// the two tensors is changed.
     ///
     /// All axes but the last become lanes, and there is an offset for each of them whether it stores anything or not;
     /// so a sparse tensor with vast leading axes has no compressed form.
@@ -97,24 +97,23 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     /// `TooLarge`: the offsets need more than `limit` bytes.
     pub fn to_csr_with_limit(&self, limit: u64) -> Result<CsrTensor<T, I>> {
         let pattern = self.pattern().to_csr_with_limit(limit)?;
-        Ok(Tensor::from_valid(pattern, self.values().to_vec(), self.fill()))
+        Ok(Tensor::from_shared(pattern, Arc::clone(self.shared_values()), self.fill()))
     }
 
-    /// [`to_csr`](Tensor::to_csr), moving the values.
+    /// [`to_csr`](Tensor::to_csr), handing the values over: they can be changed without a copy.
     ///
     /// # Errors
     ///
     /// Those of [`to_csr`](Tensor::to_csr); the tensor is lost with them, so check with
     /// [`CooPattern::to_csr_with_limit`] where it must not be.
     pub fn into_csr(self) -> Result<CsrTensor<T, I>> {
-        let limit = default_limit(self.stored_bytes());
-        let (pattern, values, fill) = self.into_parts();
-        Ok(Tensor::from_valid(pattern.to_csr_with_limit(limit)?, values, fill))
+        self.to_csr()
     }
 }
 
 impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
-    /// The same tensor in coordinate format: every entry is kept, the columns are shared, the values are copied.
+    /// The same tensor in coordinate format: every entry is kept, columns and values are shared, the values until one of
+    /// the two tensors is changed.
     ///
     /// # Complexity
     ///
@@ -132,13 +131,12 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn to_coo(&self) -> CooTensor<T, I> {
-        Tensor::from_valid(self.pattern().to_coo(), self.values().to_vec(), self.fill())
+        Tensor::from_shared(self.pattern().to_coo(), Arc::clone(self.shared_values()), self.fill())
     }
 
-    /// [`to_coo`](Tensor::to_coo), moving the values.
+    /// [`to_coo`](Tensor::to_coo), handing the values over: they can be changed without a copy.
     pub fn into_coo(self) -> CooTensor<T, I> {
-        let (pattern, values, fill) = self.into_parts();
-        Tensor::from_valid(pattern.to_coo(), values, fill)
+        self.to_coo()
     }
 }
 

@@ -84,7 +84,8 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn reshape(&self, shape: impl Into<Shape>) -> Result<Self> {
-        Ok(Tensor::from_valid(self.pattern().reshape(shape.into())?, self.values().to_vec(), self.fill()))
+        let pattern = self.pattern().reshape(shape.into())?;
+        Ok(Tensor::from_shared(pattern, Arc::clone(self.shared_values()), self.fill()))
     }
 }
 
@@ -259,6 +260,6 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         } else {
             self.pattern().to_coo().reshape(shape)?.to_csr_with_limit(limit)?
         };
-        Ok(Tensor::from_valid(pattern, self.values().to_vec(), self.fill()))
+        Ok(Tensor::from_shared(pattern, Arc::clone(self.shared_values()), self.fill()))
     }
 }

@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use crate::element::Element;
 use crate::index::Index;
-use crate::parallel;
+use crate::kernels::bits::{self, BITS};
+use crate::{pages, parallel};
 
 /// The cells of a word.
 const CELLS: usize = 32;
@@ -25,11 +26,19 @@ impl CellMap {
     }
 
     /// The map of `values` whose cell is given by their coordinates, row-major within `lengths`.
-    pub(crate) fn of_values<T: Element, I: Index>(coords: &[&[I]], lengths: &[usize], values: &[T]) -> Self {
+    ///
+    /// `in_runs` says that entries side by side often fall into one cell, as they do where the last axis goes.
+    pub(crate) fn of_values<T: Element, I: Index>(
+        coords: &[&[I]],
+        lengths: &[usize],
+        values: &[T],
+        in_runs: bool,
+    ) -> Self {
         let cells = lengths.iter().product::<usize>();
         let part = |range: Range<usize>| {
             let mut map = CellMap { words: vec![0; cells.div_ceil(CELLS)] };
-            map.mark(coords, lengths, values, range);
+            let marked = if in_runs { map.mark_runs(coords, lengths, values, range.clone()) } else { 0 };
+            map.mark(coords, lengths, values, range.start + marked..range.end);
             map
         };
         let parts = parallel::map_parts(values.len(), cells / CELLS, part);
@@ -48,13 +57,32 @@ impl CellMap {
                     self.set(row.to_usize() * lengths[1] + column.to_usize(), value.is_truthy());
                 }
             }
-            _ => {
-                for (entry, value) in range.zip(values) {
-                    let next = |cell, (axis, length): (&&[I], &usize)| cell * length + axis[entry].to_usize();
-                    self.set(coords.iter().zip(lengths).fold(0, next), value.is_truthy());
-                }
-            }
+            _ => range.zip(values).for_each(|(entry, value)| {
+                self.set(cell_of(coords, lengths, entry), value.is_truthy());
+            }),
         }
+    }
+
+    /// Marks each run of entries with one cell at once, and says how many entries that were: all but the last few.
+    ///
+    /// Marks of one word wait for each other. Where ten entries in a row fall into a cell this took 13 ms for 10^7
+    /// entries against 23, and 24 against 53 for 2 * 10^7 where ten thousand do.
+    fn mark_runs<T: Element, I: Index>(
+        &mut self,
+        coords: &[&[I]],
+        lengths: &[usize],
+        values: &[T],
+        range: Range<usize>,
+    ) -> usize {
+        let (blocks, _) = values[range.clone()].as_chunks::<BITS>();
+        for (values, start) in blocks.iter().zip(range.step_by(BITS)) {
+            // The very last block may have no entry after it: there each entry is a run.
+            let changes = |axis: &&[I]| axis[start..].first_chunk().map_or(u64::MAX, bits::changes);
+            let ends = coords.iter().map(changes).fold(1 << (BITS - 1), |ends, changes| ends | changes);
+            let truths = bits::any_of_runs(bits::truths(values), ends);
+            bits::ones(ends).for_each(|end| self.set(cell_of(coords, lengths, start + end), truths >> end & 1 == 1));
+        }
+        blocks.len() * BITS
     }
 
     fn set(&mut self, cell: usize, is_truthy: bool) {
@@ -66,53 +94,78 @@ impl CellMap {
         self
     }
 
-    /// How many cells an entry falls into.
-    pub(crate) fn len(&self) -> usize {
-        self.words.iter().map(|word| (word & STORED).count_ones() as usize).sum()
-    }
-
-    /// Calls `visit` with each of these cells, in order, and whether it is truthy.
-    pub(crate) fn for_each(&self, mut visit: impl FnMut(usize, bool)) {
-        for (at, &word) in self.words.iter().enumerate() {
-            let mut stored = word & STORED;
-            while stored != 0 {
-                let bit = stored.trailing_zeros();
-                visit(at * CELLS + bit as usize / 2, word >> (bit + 1) & 1 == 1);
-                stored &= stored - 1;
-            }
-        }
-    }
-
-    /// Their coordinates within `lengths`, and whether each is truthy.
+    /// The coordinates within `lengths` of the cells that an entry falls into, in order, and whether each is truthy.
+    ///
+    /// The words are shared out, and with them each array.
     pub(crate) fn into_arrays<I: Index>(self, lengths: &[usize]) -> (Vec<Vec<I>>, Vec<bool>) {
-        let count = self.len();
-        let (mut coords, mut truths) = (vec![Vec::with_capacity(count); lengths.len()], Vec::with_capacity(count));
-        let Some((columns, leading)) = coords.split_last_mut() else {
-            return (coords, truths);
-        };
-        let width = lengths[lengths.len() - 1];
-        let mut row = vec![I::default(); leading.len()];
-        let (mut start, mut number) = (0, 0);
-        self.for_each(|cell, is_truthy| {
-            // Most cells stand in the row of the one before: only another row is divided into coordinates.
-            if cell - start >= width {
-                number += (cell - start) / width;
-                start = number * width;
-                unravel(number, &lengths[..lengths.len() - 1], &mut row);
-            }
-            leading.iter_mut().zip(&row).for_each(|(axis, &coord)| axis.push(coord));
-            columns.push(I::from_usize(cell - start));
-            truths.push(is_truthy);
+        let count = |words: &[u64]| words.iter().map(|word| (word & STORED).count_ones() as usize).sum::<usize>();
+        let parts = parallel::map_parts(self.words.len(), 0, |words| (count(&self.words[words.clone()]), words));
+        let ends: Vec<usize> = parts
+            .iter()
+            .scan(0, |end, (count, _)| {
+                *end += count;
+                Some(*end)
+            })
+            .collect();
+        let total = ends.last().copied().unwrap_or(0);
+        let mut truths = pages::zeros(total);
+        parallel::map_slices(&mut truths, &ends, |part, slots| {
+            let mut slots = slots.iter_mut();
+            self.for_each(parts[part].1.clone(), |_, is_truthy| {
+                if let Some(slot) = slots.next() {
+                    *slot = is_truthy;
+                }
+            });
         });
-        (coords, truths)
+        let axis = |axis| {
+            let mut coords = pages::zeros(total);
+            parallel::map_slices(&mut coords, &ends, |part, coords| {
+                self.write_axis(parts[part].1.clone(), lengths, axis, coords);
+            });
+            coords
+        };
+        ((0..lengths.len()).map(axis).collect(), truths)
+    }
+
+    /// The coordinates on one axis of the cells of some words.
+    fn write_axis<I: Index>(&self, words: Range<usize>, lengths: &[usize], axis: usize, coords: &mut [I]) {
+        let is_last = axis + 1 == lengths.len();
+        // So many cells in a row share their coordinate, or count it up on the last axis: only what lies beyond them is
+        // divided.
+        let width = if is_last { lengths[axis] } else { lengths[axis + 1..].iter().product() };
+        let (mut start, mut shared) = (0, 0);
+        let mut slots = coords.iter_mut();
+        self.for_each(words, |cell, _| {
+            if cell - start >= width {
+                let number = cell / width;
+                (start, shared) = (number * width, number % lengths[axis]);
+            }
+            if let Some(slot) = slots.next() {
+                *slot = I::from_usize(if is_last { cell - start } else { shared });
+            }
+        });
+    }
+
+    /// Calls `visit` with each cell of some words that an entry falls into, in order, and whether it is truthy.
+    fn for_each(&self, words: Range<usize>, mut visit: impl FnMut(usize, bool)) {
+        for (&word, first) in self.words[words.clone()].iter().zip((words.start * CELLS..).step_by(CELLS)) {
+            bits::ones(word & STORED).for_each(|bit| visit(first + bit / 2, word >> (bit + 1) & 1 == 1));
+        }
     }
 }
 
-/// The coordinates of row-major `number` within `lengths`.
-fn unravel<I: Index>(mut number: usize, lengths: &[usize], coords: &mut [I]) {
-    for (coord, length) in coords.iter_mut().zip(lengths).rev() {
-        *coord = I::from_usize(number % length);
-        number /= length;
+/// The row-major number within `lengths` of the cell of an entry.
+fn cell_of<I: Index>(coords: &[&[I]], lengths: &[usize], entry: usize) -> usize {
+    coords.iter().zip(lengths).fold(0, |cell, (axis, length)| cell * length + axis[entry].to_usize())
+}
+
+/// Writes the row-major numbers within `lengths` of the entries from `start` on.
+pub(crate) fn number<I: Index>(coords: &[&[I]], lengths: &[usize], start: usize, numbers: &mut [usize]) {
+    numbers.fill(0);
+    for (axis, length) in coords.iter().zip(lengths) {
+        for (number, coord) in numbers.iter_mut().zip(&axis[start..]) {
+            *number = *number * length + coord.to_usize();
+        }
     }
 }
 
@@ -120,14 +173,48 @@ fn unravel<I: Index>(mut number: usize, lengths: &[usize], coords: &mut [I]) {
 mod tests {
     use super::*;
 
+    /// Entries into cells by runs and one by one, against a map of the standard library.
+    fn check(lengths: &[usize], cell_of: impl Fn(usize) -> usize, count: usize) {
+        let coord = |axis: usize, entry| cell_of(entry) / lengths[axis + 1..].iter().product::<usize>() % lengths[axis];
+        let coords: Vec<Vec<u32>> =
+            (0..lengths.len()).map(|axis| (0..count).map(|entry| coord(axis, entry) as u32).collect()).collect();
+        let coords: Vec<&[u32]> = coords.iter().map(Vec::as_slice).collect();
+        for rare in [1, 3, 40, 1_000_000_007] {
+            let values: Vec<f32> = (0..count).map(|entry| if entry % rare == rare / 2 { 1.0 } else { -0.0 }).collect();
+            let mut expected = std::collections::BTreeMap::new();
+            values
+                .iter()
+                .enumerate()
+                .for_each(|(at, &value)| *expected.entry(cell_of(at)).or_default() |= value != 0.0);
+            for in_runs in [false, true] {
+                let map = CellMap::of_values(&coords, lengths, &values, in_runs);
+                let (found, truths) = map.into_arrays::<u64>(lengths);
+                assert_eq!(truths, expected.values().copied().collect::<Vec<bool>>());
+                for (axis, found) in found.iter().enumerate() {
+                    let inner = lengths[axis + 1..].iter().product::<usize>();
+                    let expected = expected.keys().map(|cell| (cell / inner % lengths[axis]) as u64);
+                    assert_eq!(*found, expected.collect::<Vec<_>>());
+                }
+            }
+        }
+    }
+
     #[test]
     fn cells_come_in_order_with_their_truth() {
-        let (rows, columns) = ([2u32, 0, 2, 2], [39u32, 3, 0, 39]);
-        let map = CellMap::of_values(&[&rows, &columns], &[3, 40], &[0.0, -0.0, f64::NAN, 5.0]);
-        assert_eq!(map.len(), 3);
-        let (coords, truths) = map.into_arrays::<u32>(&[3, 40]);
-        assert_eq!(coords, [vec![0, 2, 2], vec![3, 0, 39]]);
-        assert_eq!(truths, [false, true, true]);
+        check(&[7], |entry| entry * 5 % 7, 4);
+        check(&[3, 40], |entry| entry * 119 % 120, 90);
+        check(&[2, 5, 7], |entry| entry * 11 % 70, 63);
+        check(&[2, 5, 7], |entry| entry / 9 % 70, 66);
+        check(&[1, 500], |entry| entry / 100 % 500, 64 * 3);
+        check(&[10], |_| 3, 64 * 3 + 1);
+        check(&[40, 30], |entry| entry / 5, 6000);
+        check(&[5], |_| 0, 0);
+    }
+
+    #[test]
+    fn many_words_and_entries_are_shared_out() {
+        check(&[3000, 1500], |entry| entry * 31 % 4_500_000, 200_000);
+        check(&[50, 400], |entry| entry / 10, 200_000);
     }
 
     #[test]
@@ -142,16 +229,5 @@ mod tests {
         let merged = map_of(0..400).merge(map_of(400..900));
         assert_eq!(merged.words, map_of(0..900).words);
         assert!(merged.words != map_of(0..400).words && merged.words != map_of(400..900).words);
-    }
-
-    #[test]
-    fn one_axis_and_three_axes_are_mapped_as_two_are() {
-        let (a, b, c) = ([1u64, 0, 1], [0u64, 4, 4], [6u64, 0, 5]);
-        let (coords, truths) =
-            CellMap::of_values(&[&a, &b, &c], &[2, 5, 7], &[0u8, 0, 3]).into_arrays::<u64>(&[2, 5, 7]);
-        assert_eq!(coords, [vec![0, 1, 1], vec![4, 0, 4], vec![0, 6, 5]]);
-        assert_eq!(truths, [false, false, true]);
-        let (coords, truths) = CellMap::of_values(&[&c], &[7], &[true, false, false]).into_arrays::<u64>(&[7]);
-        assert_eq!((coords, truths), (vec![vec![0, 5, 6]], vec![false, false, true]));
     }
 }

@@ -52,7 +52,7 @@ const CACHED_BITS: u128 = 1 << 24;
 /// Up to so many members a [`KeySet`] is the faster hash set at every rate of hits, or nearly so.
 ///
 /// Its time for 10^7 values of `f64` as a share of that of a hash set, where none, half and all of them are members:
-/// 5 * 10^4 members 0.5, 0.3, 1.05; 10^5 0.7, 0.5, 1.3; 3 * 10^5 1.4, 0.65, not timed; 10^6 1.9, 0.9, 1.1: a hash set
+/// 5 * 10^4 members 0.5, not timed, 1.05; 10^5 0.7, 0.5, 1.3; 3 * 10^5 1.4, 0.65, not timed; 10^6 1.9, 0.9, 1.1: a hash set
 /// rejects most values by tags, of which eight times as many stay in the cache.
 const CACHED_MEMBERS: usize = 1 << 16;
 

@@ -1,11 +1,13 @@
 //! Slices in, slices out: the algorithms, which know no tensor, no shape and no error.
 
 pub(crate) mod any;
+pub(crate) mod bits;
 pub(crate) mod cells;
 pub(crate) mod group;
 pub(crate) mod isin;
 pub(crate) mod key_set;
 pub(crate) mod lanes;
+pub(crate) mod lookup;
 pub(crate) mod median;
 pub(crate) mod radix;
 pub(crate) mod select;

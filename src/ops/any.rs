@@ -133,7 +133,7 @@ pub fn any<X: AnyOp>(x: &X, axes: impl Into<Axes>) -> Result<X::Output> {
 ///
 /// # Complexity
 ///
-/// That of [`any()`], and a look-up of O(rank · log nnz) in a sparse `upstream` for each cell.
+/// That of [`any()`] and O(nnz) of a sparse `upstream`, and at most a search of O(rank · log nnz) for each cell.
 ///
 /// # Examples
 ///
@@ -166,7 +166,7 @@ fn any_sparse<P: Reduce, T: Element>(x: &Tensor<P, T>, axes: &Axes) -> Result<Te
     if reduction.is_elementwise() {
         return Ok(x.map_values(T::is_truthy));
     }
-    let by_map = if x.fill().is_truthy() { None } else { x.pattern().any_by_map(&reduction, x.values()) };
+    let by_map = if x.fill().is_truthy() { None } else { x.pattern().any_by_map(&reduction, x.values())? };
     if let Some((pattern, values)) = by_map {
         return Ok(Tensor::from_valid(pattern, values, false));
     }
@@ -185,6 +185,8 @@ fn any_backward_sparse<P: Reduce, T: Element, U: Upstream>(
     check_shape(upstream, &reduction.result_shape())?;
     let values = if reduction.is_elementwise() {
         at_entries(upstream, x.pattern())
+    } else if let Some(gradients) = x.pattern().spread(&reduction, upstream)? {
+        gradients
     } else {
         let (cells, groups) = x.pattern().reduce("any_backward", &reduction)?;
         spread_to_entries(&groups, &at_entries(upstream, &cells), x.nnz())

@@ -6,10 +6,13 @@ use crate::axes::Axes;
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::index::Index;
+use crate::kernels::any::{any_of_lanes, spread_table};
 use crate::kernels::cells::CellMap;
 use crate::kernels::group::Groups;
+use crate::kernels::lanes::{count_stored, spread, stored_lanes};
 use crate::kernels::sort;
 use crate::limit::default_limit;
+use crate::ops::upstream::Upstream;
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::shape::{Shape, saturating_product};
 
@@ -70,6 +73,21 @@ impl Reduction {
         lengths.map(|(axis, &length)| if self.goes[axis] { 1 } else { length }).collect()
     }
 
+    /// Whether no axis stays.
+    fn goes_all(&self) -> bool {
+        self.reduced.len() == self.shape.rank()
+    }
+
+    /// Refuses other axes than the last one, the only one that the compressed format reduces alone.
+    fn check_last(&self, operation: &'static str) -> Result<()> {
+        let rank = self.shape.rank();
+        if self.reduced == [rank - 1] {
+            return Ok(());
+        }
+        let instead = format!("x.to_coo().{}", self.spelled_call(operation));
+        Err(Error::CsrAxes { operation, axes: self.reduced.clone(), rank, instead })
+    }
+
     /// The call of `operation` over these axes, as a user writes it.
     fn spelled_call(&self, operation: &str) -> String {
         let axes = match (&self.reduced[..], self.keep_dims) {
@@ -101,11 +119,12 @@ pub(crate) trait Reduce: Pattern {
     /// The reduction is not elementwise: that case shares the pattern.
     fn reduce(&self, operation: &'static str, reduction: &Reduction) -> Result<(Self, Groups)>;
 
-    /// The pattern of the result, and for each of its entries whether any of `values` that meet there is truthy; `None`
-    /// where a map of the cells would be larger than what it saves.
-    fn any_by_map<T: Element>(&self, _: &Reduction, _: &[T]) -> Option<(Self, Vec<bool>)> {
-        None
-    }
+    /// The pattern of the result, and for each of its entries whether any of `values` that meet there is truthy, without
+    /// groups; `None` where they are needed.
+    fn any_by_map<T: Element>(&self, reduction: &Reduction, values: &[T]) -> Result<Option<(Self, Vec<bool>)>>;
+
+    /// The upstream gradient of the cell that each entry is reduced into, without groups; `None` where they are needed.
+    fn spread<U: Upstream>(&self, reduction: &Reduction, upstream: &U) -> Result<Option<Vec<U::Elem>>>;
 }
 
 impl<I: Index> Reduce for CooPattern<I> {
@@ -125,13 +144,14 @@ impl<I: Index> Reduce for CooPattern<I> {
         Ok((CooPattern::from_valid(reduction.result_shape(), firsts.len(), axes.collect()), groups))
     }
 
-    fn any_by_map<T: Element>(&self, reduction: &Reduction, values: &[T]) -> Option<(Self, Vec<bool>)> {
+    fn any_by_map<T: Element>(&self, reduction: &Reduction, values: &[T]) -> Result<Option<(Self, Vec<bool>)>> {
         let (kept, lengths) = (reduction.kept(), reduction.kept_lengths());
         if kept.is_empty() || !CellMap::pays(saturating_product(&lengths), self.nnz()) {
-            return None;
+            return Ok(None);
         }
         let coords: Vec<&[I]> = kept.iter().map(|&axis| self.coords(axis)).collect();
-        let (coords, truths) = CellMap::of_values(&coords, &lengths, values).into_arrays(&lengths);
+        let in_runs = reduction.goes.last() == Some(&true);
+        let (coords, truths) = CellMap::of_values(&coords, &lengths, values, in_runs).into_arrays(&lengths);
         let mut coords = coords.into_iter().map(Arc::new);
         let zeros = Arc::new(vec![I::default(); if reduction.keep_dims { truths.len() } else { 0 }]);
         let axes = (0..self.shape().rank()).filter_map(|axis| match reduction.goes[axis] {
@@ -139,47 +159,54 @@ impl<I: Index> Reduce for CooPattern<I> {
             true => reduction.keep_dims.then(|| Arc::clone(&zeros)),
         });
         let axes = axes.collect();
-        Some((CooPattern::from_valid(reduction.result_shape(), truths.len(), axes), truths))
+        Ok(Some((CooPattern::from_valid(reduction.result_shape(), truths.len(), axes), truths)))
+    }
+
+    fn spread<U: Upstream>(&self, reduction: &Reduction, upstream: &U) -> Result<Option<Vec<U::Elem>>> {
+        let coords: Vec<&[I]> = reduction.kept().into_iter().map(|axis| self.coords(axis)).collect();
+        let table = upstream.table(self.nnz());
+        Ok(table.map(|table| spread_table(&table, &coords, &reduction.kept_lengths(), self.nnz())))
     }
 }
 
 impl<I: Index> Reduce for CsrPattern<I> {
     fn reduce(&self, operation: &'static str, reduction: &Reduction) -> Result<(Self, Groups)> {
-        let rank = self.shape().rank();
-        let limit = default_limit(self.index_bytes());
-        let shape = reduction.result_shape();
-        if reduction.reduced.len() == rank {
+        if reduction.goes_all() {
             let groups = Groups::of_all(self.nnz());
             let columns = Arc::new(vec![I::default(); groups.len()]);
+            let limit = default_limit(self.index_bytes());
             let lanes = (0..groups.len()).map(|_| 0);
-            return Ok((CsrPattern::from_lanes(shape, lanes, columns, limit)?, groups));
+            return Ok((CsrPattern::from_lanes(reduction.result_shape(), lanes, columns, limit)?, groups));
         }
-        if reduction.reduced != [rank - 1] {
-            let instead = format!("x.to_coo().{}", reduction.spelled_call(operation));
-            return Err(Error::CsrAxes { operation, axes: reduction.reduced.clone(), rank, instead });
+        reduction.check_last(operation)?;
+        Ok((self.stored_lanes(reduction)?, Groups::of_offsets(self.offsets())))
+    }
+
+    fn any_by_map<T: Element>(&self, reduction: &Reduction, values: &[T]) -> Result<Option<(Self, Vec<bool>)>> {
+        if reduction.goes_all() {
+            return Ok(None);
         }
-        let width = if reduction.keep_dims { 1 } else { self.shape()[rank - 2] };
-        let (lanes, columns) = stored_lanes(self.offsets(), width);
-        let pattern = CsrPattern::from_lane_of(shape, |entry| lanes[entry], Arc::new(columns), limit)?;
-        Ok((pattern, Groups::of_offsets(self.offsets())))
+        reduction.check_last("any")?;
+        Ok(Some((self.stored_lanes(reduction)?, any_of_lanes(self.offsets(), values))))
+    }
+
+    fn spread<U: Upstream>(&self, reduction: &Reduction, upstream: &U) -> Result<Option<Vec<U::Elem>>> {
+        if reduction.goes_all() {
+            let gradient = upstream.at(&vec![0; reduction.result_shape().rank()]);
+            return Ok(Some(vec![gradient; self.nnz()]));
+        }
+        reduction.check_last("any_backward")?;
+        let table = upstream.table(self.offsets().len());
+        Ok(table.map(|table| spread(self.offsets(), 1, U::Elem::ZERO, |lane| table.get(lane))))
     }
 }
 
-/// The lanes that store anything, as row-major positions of a tensor with so many columns: their rows and columns.
-fn stored_lanes<I: Index>(offsets: &[usize], width: usize) -> (Vec<usize>, Vec<I>) {
-    let stored = offsets.windows(2).filter(|ends| ends[0] < ends[1]).count();
-    let (mut rows, mut columns) = (Vec::with_capacity(stored), Vec::with_capacity(stored));
-    let (mut row, mut column) = (0, 0);
-    for ends in offsets.windows(2) {
-        if ends[0] < ends[1] {
-            rows.push(row);
-            columns.push(I::from_usize(column));
-        }
-        // Counted, not divided: a division for each lane would take longer than all else.
-        column += 1;
-        if column == width {
-            (row, column) = (row + 1, 0);
-        }
+impl<I: Index> CsrPattern<I> {
+    /// The pattern of a result without the last axis: it stores the lanes that store anything.
+    fn stored_lanes(&self, reduction: &Reduction) -> Result<Self> {
+        let width = if reduction.keep_dims { 1 } else { self.shape()[self.shape().rank() - 2] };
+        let columns = Arc::new(stored_lanes(self.offsets(), width));
+        let count = |row: usize| count_stored(&self.offsets()[row * width..=(row + 1) * width]);
+        CsrPattern::from_counts(reduction.result_shape(), count, columns, default_limit(self.index_bytes()))
     }
-    (rows, columns)
 }

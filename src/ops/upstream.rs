@@ -1,9 +1,15 @@
 //! The upstream gradient of a backward pass, in any format.
 
+use std::any::Any;
+use std::borrow::Cow;
+
 use ndarray::{ArrayBase, Data, Dimension, IxDyn};
 
 use crate::element::Element;
 use crate::error::{Error, Result};
+use crate::kernels::cells::CellMap;
+use crate::kernels::lookup::{Table, merge};
+use crate::parallel;
 use crate::pattern::Pattern;
 use crate::shape::{Shape, ravel};
 use crate::tensor::Tensor;
@@ -22,6 +28,14 @@ pub trait Upstream: sealed::Sealed {
     /// The gradient of one cell, stored or not. The cell is in bounds.
     fn at(&self, cell: &[usize]) -> Self::Elem;
 
+    /// The gradients of the cells that a result stores, in its order; the result has the shape of this.
+    #[doc(hidden)]
+    fn at_entries<P: Pattern>(&self, result: &P) -> Vec<Self::Elem>;
+
+    /// The gradients by the row-major number of the cell, for so many look-ups; `None` where there are too many cells.
+    #[doc(hidden)]
+    fn table(&self, entries: usize) -> Option<Table<'_, Self::Elem>>;
+
     /// The gradients of all cells, stored or not, in row-major order. Faster than as many look-ups, but for those who
     /// know that there are not too many: it goes on to the end of a dense array.
     fn in_order(&self) -> impl Iterator<Item = Self::Elem>;
@@ -38,13 +52,26 @@ pub(crate) fn check_shape<U: Upstream>(upstream: &U, expected: &Shape) -> Result
 
 /// The gradients of the cells that a result stores, in its order.
 pub(crate) fn at_entries<U: Upstream, P: Pattern>(upstream: &U, result: &P) -> Vec<U::Elem> {
+    upstream.at_entries(result)
+}
+
+/// The row-major positions of the entries; the caller knows that they fit.
+fn positions<P: Pattern>(pattern: &P) -> Vec<usize> {
+    parallel::filled(pattern.nnz(), 0, |range, positions| pattern.number(range.start, positions))
+}
+
+/// A look-up for each cell that `result` stores.
+fn look_up<G: Element, P: Pattern>(result: &P, gradient: impl Fn(&[usize]) -> G) -> Vec<G> {
     let mut gradients = Vec::with_capacity(result.nnz());
     result.walk(|_, cell| {
-        gradients.push(upstream.at(cell));
+        gradients.push(gradient(cell));
         true
     });
     gradients
 }
+
+/// A search costs as much as so many steps of a merge.
+const STEPS_PER_SEARCH: usize = 16;
 
 impl<P: Pattern, G: Element> Upstream for Tensor<P, G> {
     type Elem = G;
@@ -55,6 +82,23 @@ impl<P: Pattern, G: Element> Upstream for Tensor<P, G> {
 
     fn at(&self, cell: &[usize]) -> G {
         self.pattern().find(cell).map_or(self.fill(), |entry| self.values()[entry])
+    }
+
+    fn at_entries<R: Pattern>(&self, result: &R) -> Vec<G> {
+        let same: &dyn Any = self.pattern();
+        if same.downcast_ref() == Some(result) {
+            return parallel::map(self.values(), |gradient| gradient);
+        }
+        if self.shape().checked_size().is_none() || result.nnz() < self.nnz() / STEPS_PER_SEARCH {
+            return look_up(result, |cell| self.at(cell));
+        }
+        merge(&positions(result), &positions(self.pattern()), self.values(), self.fill())
+    }
+
+    fn table(&self, entries: usize) -> Option<Table<'_, G>> {
+        let cells = self.shape().checked_size().filter(|&cells| CellMap::pays(cells as u128, entries))?;
+        let number = |start, numbers: &mut [usize]| self.pattern().number(start, numbers);
+        Some(Table::new(cells, entries, self.values(), self.fill(), number))
     }
 
     fn in_order(&self) -> impl Iterator<Item = G> {
@@ -75,6 +119,24 @@ impl<S: Data<Elem: Element>, D: Dimension> Upstream for ArrayBase<S, D> {
 
     fn at(&self, cell: &[usize]) -> S::Elem {
         self.view().into_dyn()[IxDyn(cell)]
+    }
+
+    fn at_entries<R: Pattern>(&self, result: &R) -> Vec<S::Elem> {
+        match self.as_slice() {
+            Some(gradients) => parallel::map(&positions(result), |cell| gradients[cell]),
+            None => {
+                let view = self.view().into_dyn();
+                look_up(result, |cell| view[cell])
+            }
+        }
+    }
+
+    fn table(&self, entries: usize) -> Option<Table<'_, S::Elem>> {
+        match self.as_slice() {
+            Some(gradients) => Some(Table::Whole(Cow::Borrowed(gradients))),
+            None if self.len() <= entries => Some(Table::Whole(Cow::Owned(self.iter().copied().collect()))),
+            None => None,
+        }
     }
 
     fn in_order(&self) -> impl Iterator<Item = S::Elem> {

@@ -105,6 +105,23 @@ impl<I: Index> CsrPattern<I> {
         Ok(Self::from_valid(shape, Arc::new(offsets), columns))
     }
 
+    /// A pattern from the number of entries that a lane has, and the column of each entry in order.
+    pub(crate) fn from_counts(
+        shape: Shape,
+        count: impl Fn(usize) -> usize,
+        columns: Arc<Vec<I>>,
+        limit: u64,
+    ) -> Result<Self> {
+        check_axes::<I>(&shape)?;
+        let mut offsets = zero_offsets(&shape, limit)?;
+        let mut total = 0;
+        for (lane, offset) in offsets[1..].iter_mut().enumerate() {
+            total += count(lane);
+            *offset = total;
+        }
+        Ok(Self::from_valid(shape, Arc::new(offsets), columns))
+    }
+
     /// [`from_lanes`](CsrPattern::from_lanes) where the lane of each entry is at hand.
     pub(crate) fn from_lane_of(
         shape: Shape,

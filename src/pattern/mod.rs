@@ -85,7 +85,27 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
 }
 
 mod sealed {
-    pub trait Sealed {}
-    impl<I> Sealed for super::CooPattern<I> {}
-    impl<I> Sealed for super::CsrPattern<I> {}
+    use super::{CooPattern, CsrPattern, Pattern, coords_as_slices};
+    use crate::index::Index;
+    use crate::kernels::cells::number;
+    use crate::kernels::lanes::spread_range;
+
+    pub trait Sealed {
+        /// Writes the row-major positions of the entries from `start` on; the caller knows that they fit.
+        fn number(&self, start: usize, positions: &mut [usize]);
+    }
+
+    impl<I: Index> Sealed for CooPattern<I> {
+        fn number(&self, start: usize, positions: &mut [usize]) {
+            number(&coords_as_slices(self.shared_coords()), self.shape(), start, positions);
+        }
+    }
+
+    impl<I: Index> Sealed for CsrPattern<I> {
+        fn number(&self, start: usize, positions: &mut [usize]) {
+            let (width, columns) = (self.shape().columns(), &self.columns()[start..]);
+            spread_range(self.offsets(), 1, start, positions, |lane| lane * width);
+            positions.iter_mut().zip(columns).for_each(|(position, column)| *position += column.to_usize());
+        }
+    }
 }

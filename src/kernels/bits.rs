@@ -1,0 +1,81 @@
+//! Sixty-four answers in a word: what a loop over entries compares, without a branch on what it finds.
+
+use crate::element::Element;
+
+/// The answers of a word.
+pub(crate) const BITS: usize = 64;
+
+/// `f` of every number below 64, the lowest in the lowest bit.
+///
+/// Sums of weights instead of shifted bits: that is what compilers make vector instructions of, three times as fast.
+fn word(f: impl Fn(usize) -> bool) -> u64 {
+    let half = |first: usize| (0..32).map(|at| if f(first + at) { 1u32 << at } else { 0 }).sum::<u32>();
+    u64::from(half(0)) | u64::from(half(32)) << 32
+}
+
+/// Which of the first 64 values are truthy; as many as there are.
+pub(crate) fn truths<T: Element>(values: &[T]) -> u64 {
+    match values.first_chunk::<BITS>() {
+        Some(values) => word(|at| values[at].is_truthy()),
+        None => values.iter().rev().fold(0, |word, value| word << 1 | u64::from(value.is_truthy())),
+    }
+}
+
+/// Which items differ from the one after them; the last one is told the one after it only.
+pub(crate) fn changes<I: PartialEq>(items: &[I; BITS + 1]) -> u64 {
+    word(|at| items[at] != items[at + 1])
+}
+
+/// For each run of bits, which ends where `ends` has a one, whether there is a one in `bits`: said in its last bit.
+///
+/// To the ones below the end of each run its bits below the end are added: the sum is carried into the end if there is
+/// one among them, and no further. What the other bits of the answer say means nothing.
+pub(crate) fn any_of_runs(bits: u64, ends: u64) -> u64 {
+    (bits & !ends).wrapping_add(!ends) | bits
+}
+
+/// The places of the ones, from the lowest up.
+pub(crate) fn ones(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = (word != 0).then(|| word.trailing_zeros() as usize);
+        word &= word.wrapping_sub(1);
+        place
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_answer_has_a_bit_of_its_own() {
+        for at in 0..BITS {
+            let mut values = [0.0; BITS];
+            values[at] = f64::NAN;
+            assert_eq!(truths(&values), 1 << at);
+            let mut items = [7u32; BITS + 1];
+            items[..=at].fill(3);
+            assert_eq!(changes(&items), 1 << at);
+        }
+        assert_eq!(truths(&[-0.0f32; BITS]), 0);
+        assert_eq!(truths(&[true; BITS + 9]), u64::MAX);
+        assert_eq!(truths(&[1, 0, 0, -1, 0]), 0b1001);
+        assert_eq!(truths::<i8>(&[]), 0);
+        assert_eq!(ones(0x8000_0000_0000_0025).collect::<Vec<_>>(), [0, 2, 5, 63]);
+    }
+
+    #[test]
+    fn a_run_is_true_if_one_of_its_bits_is() {
+        let mut numbers = 1u64;
+        for _ in 0..1000 {
+            numbers = numbers.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            let (bits, ends) = (numbers & numbers << 7 & numbers >> 9, (numbers.rotate_left(29) & numbers) | 1 << 63);
+            let mut start = 0;
+            for end in ones(ends) {
+                let expected = (start..=end).any(|at| bits >> at & 1 == 1);
+                assert_eq!(any_of_runs(bits, ends) >> end & 1 == 1, expected);
+                start = end + 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Gradients looked up by the row-major numbers of their cells.
+
+use std::borrow::Cow;
+
+use crate::kernels::bits::BITS;
+use crate::{pages, parallel};
+
+/// The gradients of the cells of a result, for look-ups in any order.
+pub enum Table<'a, G: Copy> {
+    /// One for each cell.
+    Whole(Cow<'a, [G]>),
+    /// Those of the cells that are stored, and one for all others.
+    Stored { blocks: Vec<Block>, gradients: &'a [G], fill: G },
+}
+
+/// Sixty-four cells: those that are stored, and how many are before them.
+#[derive(Clone, Default)]
+pub struct Block {
+    stored: u64,
+    before: usize,
+}
+
+impl<'a, G: Copy> Table<'a, G> {
+    /// The table of gradients among so many cells, for as many look-ups as there are `entries`. `number` writes the
+    /// numbers of the cells from one place on, which increase.
+    ///
+    /// As long as there are no more cells than entries, each has a gradient: one access to memory a look-up, not two.
+    pub(crate) fn new(
+        cells: usize,
+        entries: usize,
+        gradients: &'a [G],
+        fill: G,
+        number: impl Fn(usize, &mut [usize]),
+    ) -> Self {
+        if gradients.len() == cells {
+            return Table::Whole(Cow::Borrowed(gradients));
+        }
+        if cells <= entries {
+            let mut whole = vec![fill; cells];
+            pages::prefer_huge(&whole);
+            for_each_number(gradients, number, |cell, &gradient| whole[cell] = gradient);
+            return Table::Whole(Cow::Owned(whole));
+        }
+        let mut blocks = vec![Block::default(); cells.div_ceil(BITS)];
+        for_each_number(gradients, number, |cell, _| blocks[cell / BITS].stored |= 1 << (cell % BITS));
+        let mut before = 0;
+        for block in &mut blocks {
+            block.before = before;
+            before += block.stored.count_ones() as usize;
+        }
+        Table::Stored { blocks, gradients, fill }
+    }
+
+    /// The gradient of a cell.
+    pub(crate) fn get(&self, cell: usize) -> G {
+        match self {
+            Table::Whole(gradients) => gradients[cell],
+            Table::Stored { blocks, gradients, fill } => {
+                let Block { stored, before } = blocks[cell / BITS];
+                let up_to = stored << (BITS - 1 - cell % BITS);
+                if up_to >> (BITS - 1) == 0 { *fill } else { gradients[before + up_to.count_ones() as usize - 1] }
+            }
+        }
+    }
+}
+
+/// Calls `visit` with the number of the cell of each item.
+fn for_each_number<T>(items: &[T], number: impl Fn(usize, &mut [usize]), mut visit: impl FnMut(usize, &T)) {
+    let mut numbers = [0; 512];
+    for (items, start) in items.chunks(numbers.len()).zip((0..).step_by(numbers.len())) {
+        let numbers = &mut numbers[..items.len()];
+        number(start, numbers);
+        numbers.iter().zip(items).for_each(|(&cell, item)| visit(cell, item));
+    }
+}
+
+/// The gradients of `cells` among those `stored`, both in increasing order; `fill` for those that are not.
+pub(crate) fn merge<G: Copy + Send + Sync>(cells: &[usize], stored: &[usize], gradients: &[G], fill: G) -> Vec<G> {
+    parallel::filled(cells.len(), fill, |range, slots| {
+        let cells = &cells[range];
+        let mut at = cells.first().map_or(0, |first| stored.partition_point(|position| position < first));
+        for (slot, cell) in slots.iter_mut().zip(cells) {
+            at += stored[at..].iter().take_while(|position| *position < cell).count();
+            if stored.get(at) == Some(cell) {
+                *slot = gradients[at];
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_and_merges_find_what_is_stored_and_the_fill_elsewhere() {
+        for (cells, step) in [(1, 1), (64, 1), (200, 3), (1000, 7), (1000, 1), (5000, 300)] {
+            let stored: Vec<usize> = (step / 2..cells).step_by(step).collect();
+            let gradients: Vec<u32> = stored.iter().map(|&cell| cell as u32 + 5).collect();
+            let expected = |cell: usize| stored.binary_search(&cell).map_or(1, |_| cell as u32 + 5);
+            for entries in [0, cells - 1, cells, 2 * cells] {
+                let table = Table::new(cells, entries, &gradients, 1, |start, numbers| {
+                    numbers.copy_from_slice(&stored[start..start + numbers.len()]);
+                });
+                (0..cells).for_each(|cell| assert_eq!(table.get(cell), expected(cell)));
+            }
+            for wanted in [1, 2, 5] {
+                let wanted: Vec<usize> = (0..cells).step_by(wanted).collect();
+                let found = merge(&wanted, &stored, &gradients, 1);
+                assert_eq!(found, wanted.iter().map(|&cell| expected(cell)).collect::<Vec<_>>());
+            }
+        }
+        assert_eq!(merge(&[3, 9], &[], &[], 4u8), [4, 4]);
+        assert!(merge(&[], &[1], &[4u8], 0).is_empty());
+    }
+
+    #[test]
+    fn long_merges_are_shared_out() {
+        let cells: Vec<usize> = (0..200_000).map(|cell| 2 * cell).collect();
+        let stored: Vec<usize> = (0..130_000).map(|cell| 3 * cell).collect();
+        let found = merge(&cells, &stored, &stored, 1);
+        let expected = |&cell: &usize| if cell % 3 == 0 && cell < 390_000 { cell } else { 1 };
+        assert_eq!(found, cells.iter().map(expected).collect::<Vec<_>>());
+    }
+}
