@@ -6,6 +6,8 @@ pub(crate) mod group;
 pub(crate) mod isin;
 pub(crate) mod lanes;
 pub(crate) mod median;
+pub(crate) mod merge;
+pub(crate) mod packing;
 pub(crate) mod radix;
 pub(crate) mod sort;
 pub(crate) mod take;
