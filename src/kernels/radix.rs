@@ -149,6 +149,9 @@ impl<T: Copy + Default + Send + Sync> Buckets<T> {
 
 /// Sorts a large bucket, whose keys agree above their `low_bits`.
 fn sort_large<T: Copy + Default + Send + Sync>(keys: &mut [u64], items: &mut [T], settled: u32, low_bits: u32) {
+    // Bits that no two keys differ in make no buckets.
+    let differing = keys.iter().fold(0, |differing, key| differing | (key ^ keys[0]));
+    let low_bits = low_bits.min(u64::BITS - differing.leading_zeros());
     let above = keys[0] >> low_bits << low_bits;
     let low = |range: Range<usize>, _: u32, block: &mut [u64]| {
         block.iter_mut().zip(&keys[range]).for_each(|(low, key)| *low = key ^ above);
