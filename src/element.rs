@@ -14,7 +14,7 @@ use num_traits::{ToPrimitive, Zero};
 
 /// A type of elements: `bool`, the integers of 8 to 64 bits, `f32`, `f64`, their complex numbers, and with the
 /// feature `half` also `half::f16` and `half::bf16`.
-pub trait Element: Copy + PartialEq + Debug + Send + Sync + 'static + sealed::Sealed {
+pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + sealed::Sealed {
     /// The type as a value.
     const DTYPE: DType;
     /// Zero, or `false`.

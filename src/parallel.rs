@@ -85,6 +85,20 @@ mod threads {
         }
     }
 
+    /// `f` of each item, in order, which together are `work` entries long; `scratch` is made once for each share of them.
+    pub(crate) fn map_each<S, A: Send, U: Send>(
+        items: Vec<A>,
+        work: usize,
+        scratch: impl Fn() -> S + Sync + Send,
+        f: impl Fn(&mut S, A) -> U + Sync + Send,
+    ) -> Vec<U> {
+        if items.len() < 2 || work < 2 * CHUNK {
+            let mut scratch = scratch();
+            return items.into_iter().map(|item| f(&mut scratch, item)).collect();
+        }
+        items.into_par_iter().map_init(scratch, f).collect()
+    }
+
     /// What `f` has to give of every index below `count`, in order, where one call is a search; `scratch` is made once
     /// a thread.
     pub(crate) fn filter_map_range<S, U: Send>(
@@ -207,6 +221,17 @@ mod threads {
         split_at_ends(items, ends).into_iter().enumerate().map(|(number, slice)| f(number, slice)).collect()
     }
 
+    /// `f` of each item, in order, with one `scratch` for all.
+    pub(crate) fn map_each<S, A, U>(
+        items: Vec<A>,
+        _: usize,
+        scratch: impl Fn() -> S,
+        f: impl Fn(&mut S, A) -> U,
+    ) -> Vec<U> {
+        let mut scratch = scratch();
+        items.into_iter().map(|item| f(&mut scratch, item)).collect()
+    }
+
     /// What `f` has to give of every index below `count`, in order, with one `scratch` for all.
     pub(crate) fn filter_map_range<S, U>(
         count: usize,
@@ -237,7 +262,7 @@ mod threads {
 }
 
 /// The slices that `items` falls into: up to each of `ends`, which do not decrease and end at the last one.
-fn split_at_ends<'a, T>(mut items: &'a mut [T], ends: &[usize]) -> Vec<&'a mut [T]> {
+pub(crate) fn split_at_ends<'a, T>(mut items: &'a mut [T], ends: &[usize]) -> Vec<&'a mut [T]> {
     let mut start = 0;
     let next = |&end: &usize| {
         let (slice, rest) = std::mem::take(&mut items).split_at_mut(end - start);
@@ -278,4 +303,4 @@ pub(crate) fn filled<T: Copy + Send>(
 
 #[cfg(feature = "io")]
 pub(crate) use threads::pipeline;
-pub(crate) use threads::{filter_map_range, map, map_heavy, map_parts, map_slices, sort};
+pub(crate) use threads::{filter_map_range, map, map_each, map_heavy, map_parts, map_slices, sort};

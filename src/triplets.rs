@@ -1,7 +1,7 @@
 //! Unsorted, repeated input, and the one way from it to a tensor.
 
 use std::borrow::Cow;
-use std::ops::Range;
+use std::mem::take;
 use std::sync::Arc;
 
 use crate::coo::CooTensor;
@@ -9,7 +9,8 @@ use crate::csr::CsrTensor;
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::index::{Index, check_axes};
-use crate::kernels::sort::{self, Runs};
+use crate::kernels::merge::{Entries, merged};
+use crate::kernels::sort;
 use crate::pattern::{CooPattern, Pattern, validate_in_bounds, validate_length};
 use crate::shape::Shape;
 use crate::tensor::{Tensor, check_position};
@@ -240,17 +241,8 @@ impl<T: Element, I: Index> Triplets<T, I> {
         if unordered {
             return Err(Error::NoOrder { operation: duplicates.name(), dtype: T::DTYPE.name() });
         }
-        let runs = sort::row_major_runs(&self.coords, &self.shape, self.values.len());
-        let has_repeated = runs.starts.len() <= self.values.len();
-        self.values = self.merge_runs(&runs, has_repeated, duplicates)?;
-        let kept = match (has_repeated, &runs.order) {
-            (false, None) => None,
-            (false, Some(order)) => Some(Cow::from(order)),
-            (true, _) => Some(runs.starts[..self.values.len()].iter().map(|&start| runs.entry(start)).collect()),
-        };
-        if let Some(kept) = kept {
-            // One axis after another, so that only one is there twice.
-            self.coords.iter_mut().for_each(|axis| *axis = sort::gather(axis, &kept));
+        if sort::first_not_increasing(&self.coords, self.values.len()).is_some() {
+            (self.coords, self.values) = self.merge(duplicates)?;
         }
         let coords = self.coords.into_iter().map(Arc::new).collect();
         let pattern = CooPattern::from_valid(self.shape, self.values.len(), coords);
@@ -267,28 +259,27 @@ impl<T: Element, I: Index> Triplets<T, I> {
         self.coalesce(duplicates)?.into_csr()
     }
 
-    /// The values in order, those at one position merged.
-    fn merge_runs(&mut self, runs: &Runs, has_repeated: bool, duplicates: Duplicates) -> Result<Vec<T>> {
-        if !has_repeated {
-            let values = std::mem::take(&mut self.values);
-            return Ok(match &runs.order {
-                None => values,
-                Some(order) => sort::gather(&values, order),
-            });
-        }
-        runs.starts.windows(2).map(|ends| self.merge(runs, ends[0]..ends[1], duplicates)).collect()
+    /// The triplets in order, those at one position merged.
+    fn merge(&mut self, duplicates: Duplicates) -> Result<Entries<I, T>> {
+        let merge = |merged, value| merge_two(merged, value, duplicates);
+        let merged = if duplicates == Duplicates::Error {
+            // The refusal names two triplets, which are looked for in the arrays as they are.
+            merged(self.coords.iter().map(Cow::from).collect(), Cow::from(&self.values), merge)
+        } else {
+            merged(take(&mut self.coords).into_iter().map(Cow::from).collect(), take(&mut self.values).into(), merge)
+        };
+        merged.map_err(|position| self.refusal(position, duplicates))
     }
 
-    /// The one value of the triplets of one position, given by their places in the order.
-    fn merge(&self, runs: &Runs, run: Range<usize>, duplicates: Duplicates) -> Result<T> {
-        let first = runs.entry(run.start);
-        let coords = || self.coords.iter().map(|axis| axis[first].to_usize()).collect();
-        if run.len() > 1 && duplicates == Duplicates::Error {
-            return Err(Error::Duplicate { first, second: runs.entry(run.start + 1), coords: coords() });
+    /// Why the triplets at a position cannot be merged.
+    fn refusal(&self, coords: Vec<usize>, duplicates: Duplicates) -> Error {
+        let stands_there =
+            |entry: &usize| self.coords.iter().zip(&coords).all(|(axis, &at)| axis[*entry].to_usize() == at);
+        let mut entries = (0..self.values.len()).filter(stands_there);
+        match (duplicates, entries.next(), entries.next()) {
+            (Duplicates::Error, Some(first), Some(second)) => Error::Duplicate { first, second, coords },
+            _ => Error::SumOverflow { coords, dtype: T::DTYPE.name() },
         }
-        let mut rest = run.skip(1).map(|place| self.values[runs.entry(place)]);
-        rest.try_fold(self.values[first], |merged, value| merge_two(merged, value, duplicates))
-            .ok_or_else(|| Error::SumOverflow { coords: coords(), dtype: T::DTYPE.name() })
     }
 }
 
@@ -297,16 +288,17 @@ fn has_order<T: Element>() -> bool {
     T::ZERO.smaller(T::ONE).is_some()
 }
 
-/// The merger of two values of one position, or `None` where it does not fit the type.
+/// The merger of two values of one position, or `None` where there is none or it does not fit the type.
 fn merge_two<T: Element>(merged: T, value: T, duplicates: Duplicates) -> Option<T> {
     match duplicates {
         Duplicates::Sum => merged.checked_add(value),
-        Duplicates::First | Duplicates::Error => Some(merged),
+        Duplicates::First => Some(merged),
         Duplicates::Last => Some(value),
         Duplicates::Min => merged.smaller(value),
         Duplicates::Max => merged.greater(value),
         Duplicates::LogicalOr if merged.is_truthy() || value.is_truthy() => Some(T::ONE),
         Duplicates::LogicalOr => Some(T::ZERO),
+        Duplicates::Error => None,
     }
 }
 

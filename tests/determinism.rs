@@ -49,6 +49,9 @@ fn outcome(side: usize) -> Vec<(Vec<Vec<usize>>, Vec<u64>)> {
     let scattered = x.take_backward(&taken, &ndarray::Array1::from_elem(taken.len(), 0.1), TakeMode::Wrap).unwrap();
     vec![
         bits(&x.any([0, 2]).unwrap().map_values(as_float)),
+        bits(&x.any(2).unwrap().map_values(as_float)),
+        bits(&x.permute_axes([2, 0, 1]).unwrap().any(0).unwrap().map_values(as_float)),
+        bits(&x.permute_axes([1, 0, 2]).unwrap()),
         bits(&csr.any(-1).unwrap().map_values(as_float)),
         bits(&x.isin(&set).map_values(as_float)),
         bits(&x.isfinite().map_values(as_float)),

@@ -44,13 +44,12 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
         let axes = permutation(axes.as_ref(), self.rank())?;
         let shape: Shape = axes.iter().map(|&axis| self.shape()[axis]).collect();
         let coords: Vec<_> = axes.iter().map(|&axis| Arc::clone(&self.pattern().shared_coords()[axis])).collect();
-        let order = sort::row_major_order(&crate::pattern::coords_as_slices(&coords), &shape, self.nnz());
-        let (coords, values) = match order {
+        // Entries that agree on the other axes have these in order, as they have here.
+        let settled = axes.windows(2).rev().take_while(|pair| pair[0] < pair[1]).count() + 1;
+        let sorted = sort::row_major(&crate::pattern::coords_as_slices(&coords), settled, self.values());
+        let (coords, values) = match sorted {
             None => (coords, self.values().to_vec()),
-            Some(order) => (
-                coords.iter().map(|axis| Arc::new(sort::gather(axis, &order))).collect(),
-                sort::gather(self.values(), &order),
-            ),
+            Some((coords, values)) => (coords.into_iter().map(Arc::new).collect(), values),
         };
         let pattern = CooPattern::from_valid(shape, self.nnz(), coords);
         Ok(Tensor::from_valid(pattern, values, self.fill()))

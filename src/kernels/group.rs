@@ -29,11 +29,11 @@ impl Groups {
         Groups { order: None, starts }
     }
 
-    /// Groups of the entries with equal coordinates on the axes kept, which have these `lengths`.
+    /// Groups of the entries with equal coordinates on the axes kept.
     ///
     /// Where the kept axes lead, the entries are in order already; elsewhere one sort brings them together.
-    pub(crate) fn of_coords<I: Index>(kept: &[&[I]], lengths: &[usize], count: usize) -> Self {
-        let sort::Runs { order, starts } = sort::row_major_runs(kept, lengths, count);
+    pub(crate) fn of_coords<I: Index>(kept: &[&[I]], count: usize) -> Self {
+        let sort::Runs { order, starts } = sort::row_major_runs(kept, count);
         Groups { order, starts }
     }
 
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn entries_meet_in_their_cell_in_row_major_order() {
         let columns = [2u32, 0, 2, 1];
-        let groups = Groups::of_coords(&[&columns], &[3], 4);
+        let groups = Groups::of_coords(&[&columns], 4);
         let gathered: Vec<Vec<usize>> = (0..groups.len()).map(|group| groups.entries(group).collect()).collect();
         assert_eq!(gathered, [vec![1], vec![3], vec![0, 2]]);
         assert_eq!(groups.firsts(), [1, 3, 0]);

@@ -9,6 +9,8 @@ pub(crate) mod key_set;
 pub(crate) mod lanes;
 pub(crate) mod lookup;
 pub(crate) mod median;
+pub(crate) mod merge;
+pub(crate) mod packing;
 pub(crate) mod radix;
 pub(crate) mod select;
 pub(crate) mod sort;

@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::index::Index;
-use crate::kernels::radix;
+use crate::kernels::packing::Packing;
+use crate::kernels::radix::Buckets;
 use crate::parallel;
 
 /// How entry `a` stands to entry `b` in row-major order.
@@ -23,21 +24,30 @@ pub(crate) fn compare<I: Index, A: AsRef<[I]>>(coords: &[A], a: usize, b: usize)
 const BLOCK: usize = 512;
 
 /// The first entry that is not greater than the one before it.
-pub(crate) fn first_not_increasing<I: Index, A: AsRef<[I]>>(coords: &[A], count: usize) -> Option<usize> {
+pub(crate) fn first_not_increasing<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Option<usize> {
     first_unmarked(coords, count, false)
 }
 
+/// The first entry that is less than the one before it.
+pub(crate) fn first_decreasing<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Option<usize> {
+    first_unmarked(coords, count, true)
+}
+
 /// The first entry that is not greater than the one before it, nor equal to it where `equal` ones will do.
-fn first_unmarked<I: Index, A: AsRef<[I]>>(coords: &[A], count: usize, equal: bool) -> Option<usize> {
-    let mut marks = [false; BLOCK];
-    for start in (1..count).step_by(BLOCK) {
-        let marks = &mut marks[..BLOCK.min(count - start)];
-        mark_increases(coords, start, equal, marks);
-        if !marks.iter().fold(true, |all, &mark| all & mark) {
-            return marks.iter().position(|&mark| !mark).map(|at| start + at);
+fn first_unmarked<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize, equal: bool) -> Option<usize> {
+    let first_within = |range: Range<usize>| {
+        let mut marks = [false; BLOCK];
+        for start in range.clone().step_by(BLOCK) {
+            // An entry of the range stands at `start` or behind it: the one that is compared with the first is the next.
+            let marks = &mut marks[..BLOCK.min(range.end - start)];
+            mark_increases(coords, start + 1, equal, marks);
+            if !marks.iter().fold(true, |all, &mark| all & mark) {
+                return marks.iter().position(|&mark| !mark).map(|at| start + 1 + at);
+            }
         }
-    }
-    None
+        None
+    };
+    parallel::map_parts(count.saturating_sub(1), 0, first_within).into_iter().flatten().next()
 }
 
 /// Whether each entry from `start` on is greater than the one before it, or `equal` to it where that is to be marked
@@ -60,20 +70,13 @@ pub(crate) struct Runs {
     pub(crate) starts: Vec<usize>,
 }
 
-impl Runs {
-    /// The entry at a place in the order.
-    pub(crate) fn entry(&self, place: usize) -> usize {
-        self.order.as_ref().map_or(place, |order| order[place])
-    }
-}
-
 /// The row-major order of `count` entries, and its runs of equal ones.
-pub(crate) fn row_major_runs<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], lengths: &[usize], count: usize) -> Runs {
-    if first_unmarked(coords, count, true).is_none() {
+pub(crate) fn row_major_runs<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Runs {
+    if first_decreasing(coords, count).is_none() {
         return Runs { order: None, starts: starts_in_order(coords, count) };
     }
-    if let Some(sorted) = sort_packed(coords, lengths, count, true) {
-        return Runs { order: Some(sorted.order), starts: sorted.starts };
+    if let Some(sorted) = sort_packed(coords, count) {
+        return Runs { order: Some(sorted.items), starts: starts_in_order(&[sorted.keys], count) };
     }
     let order = compared_order(coords, count);
     let opens = |&at: &usize| at == 0 || compare(coords, order[at - 1], order[at]).is_ne();
@@ -82,14 +85,29 @@ pub(crate) fn row_major_runs<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], lengt
 }
 
 /// The order that sorts `count` entries row-major and keeps equal ones in input order; `None` if they are so already.
-pub(crate) fn row_major_order<I: Index, A: AsRef<[I]> + Sync>(
-    coords: &[A],
-    lengths: &[usize],
-    count: usize,
-) -> Option<Vec<usize>> {
-    first_unmarked(coords, count, true)?;
-    let packed = sort_packed(coords, lengths, count, false).map(|sorted| sorted.order);
+pub(crate) fn row_major_order<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Option<Vec<usize>> {
+    first_decreasing(coords, count)?;
+    let packed = sort_packed(coords, count).map(|sorted| sorted.items);
     Some(packed.unwrap_or_else(|| compared_order(coords, count)))
+}
+
+/// The entries in row-major order, with their values; `None` if they are so already.
+///
+/// Entries that agree on all but the `settled` last axes come in order.
+pub(crate) fn row_major<I: Index, A: AsRef<[I]> + Sync, T: Copy + Default + Send + Sync>(
+    coords: &[A],
+    settled: usize,
+    values: &[T],
+) -> Option<(Vec<Vec<I>>, Vec<T>)> {
+    first_decreasing(coords, values.len())?;
+    let Some(packing) = Packing::new(coords) else {
+        let order = compared_order(coords, values.len());
+        return Some((coords.iter().map(|axis| gather(axis.as_ref(), &order)).collect(), gather(values, &order)));
+    };
+    let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| packing.pack(coords, range, from, keys);
+    let mut sorted = Buckets::deal(values.len(), packing.bits(), 0, keys, |entry| values[entry]);
+    sorted.sort(packing.bits_of_last(settled));
+    Some((packing.unpack_all(&sorted.keys, packing.room(values.len())), sorted.items))
 }
 
 /// Where the runs of equal entries start, which stand in order, and where the last one ends.
@@ -111,27 +129,17 @@ fn starts_in_order<I: Index, A: AsRef<[I]>>(coords: &[A], count: usize) -> Vec<u
     starts
 }
 
-/// Sorts by the row-major position, where all positions fit `u64`: never through a key that wraps.
-fn sort_packed<I: Index, A: AsRef<[I]> + Sync>(
-    coords: &[A],
-    lengths: &[usize],
-    count: usize,
-    with_runs: bool,
-) -> Option<radix::Sorted> {
-    lengths.iter().try_fold(1u64, |size, &length| size.checked_mul(length as u64))?;
-    let keys = |range: Range<usize>, keys: &mut [u64]| {
-        keys.fill(0);
-        for (axis, &length) in coords.iter().zip(lengths) {
-            for (key, coord) in keys.iter_mut().zip(&axis.as_ref()[range.clone()]) {
-                *key = *key * length as u64 + coord.to_usize() as u64;
-            }
-        }
-    };
-    Some(radix::sort_by_key(count, keys, with_runs))
+/// The entries sorted by packed coordinates, if those fit a key.
+fn sort_packed<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Option<Buckets<usize>> {
+    let packing = Packing::new(coords)?;
+    let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| packing.pack(coords, range, from, keys);
+    let mut buckets = Buckets::deal(count, packing.bits(), 0, keys, |entry| entry);
+    buckets.sort(0);
+    Some(buckets)
 }
 
 /// The order by comparing one axis after another.
-fn compared_order<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Vec<usize> {
+pub(crate) fn compared_order<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     parallel::sort(&mut order, |&a, &b| compare(coords, a, b).then(a.cmp(&b)));
     order
@@ -148,12 +156,15 @@ mod tests {
 
     #[test]
     fn packed_and_compared_orders_agree_and_keep_equals_in_input_order() {
-        let coords: [Vec<u32>; 2] = [vec![3, 0, 3, 0, 1], vec![1, 2, 1, 0, 0]];
-        for lengths in [[4, 3], [usize::MAX, usize::MAX]] {
-            let order = Some(vec![3, 1, 4, 0, 2]);
-            assert_eq!(row_major_order(&coords, &lengths, 5), order);
-            let runs = row_major_runs(&coords, &lengths, 5);
-            assert_eq!((runs.order, runs.starts), (order, vec![0, 1, 2, 3, 5]));
+        let small: [Vec<u64>; 2] = [vec![3, 0, 3, 0, 1], vec![1, 2, 1, 0, 0]];
+        let large = small.clone().map(|axis| axis.into_iter().map(|coord| coord << 60).collect::<Vec<_>>());
+        for coords in [small, large] {
+            let order = vec![3, 1, 4, 0, 2];
+            assert_eq!(row_major_order(&coords, 5).as_ref(), Some(&order));
+            let runs = row_major_runs(&coords, 5);
+            assert_eq!((runs.order.as_ref(), runs.starts), (Some(&order), vec![0, 1, 2, 3, 5]));
+            let sorted = coords.each_ref().map(|axis| gather(axis, &order)).to_vec();
+            assert_eq!(row_major(&coords, 0, &[5, 6, 7, 8, 9]), Some((sorted, vec![8, 6, 9, 5, 7])));
         }
     }
 
@@ -175,12 +186,12 @@ mod tests {
 
     #[test]
     fn sorted_entries_need_no_order() {
-        assert_eq!(row_major_order(&[vec![0u32, 0, 1]], &[2], 3), None);
-        assert_eq!(row_major_order::<u32, Vec<u32>>(&[], &[], 1), None);
+        assert_eq!(row_major_order(&[vec![0u32, 0, 1]], 3), None);
+        assert_eq!(row_major_order::<u32, Vec<u32>>(&[], 1), None);
         let coords: Vec<u32> = (0..3 * BLOCK as u32).map(|entry| entry / 3).collect();
-        let runs = row_major_runs(&[&coords], &[BLOCK], coords.len());
+        let runs = row_major_runs(&[&coords], coords.len());
         assert_eq!((runs.order, runs.starts), (None, (0..=BLOCK).map(|run| 3 * run).collect()));
-        assert_eq!(row_major_runs::<u32, Vec<u32>>(&[], &[], 2).starts, [0, 2]);
-        assert_eq!(row_major_runs::<u32, Vec<u32>>(&[], &[], 0).starts, [0]);
+        assert_eq!(row_major_runs::<u32, Vec<u32>>(&[], 2).starts, [0, 2]);
+        assert_eq!(row_major_runs::<u32, Vec<u32>>(&[], 0).starts, [0]);
     }
 }

@@ -171,7 +171,7 @@ pub(crate) fn stored_items<J: Position>(
 /// The order of the positions that `items` name; `None` if they are in order, or have no number in 64 bits.
 fn position_order<J: Position>(items: &[J], size: u128, mode: TakeMode) -> Option<Vec<usize>> {
     let size = usize::try_from(size).ok()?;
-    sort::row_major_order(&[positions(items, size, mode)], &[size], items.len())
+    sort::row_major_order(&[positions(items, size, mode)], items.len())
 }
 
 /// The entry at `target` among `count` entries in row-major order.
@@ -347,7 +347,7 @@ struct ItemsByPosition {
 
 impl ItemsByPosition {
     fn new(positions: &[usize], length: usize, entries: usize) -> Self {
-        let order = sort::row_major_order(&[positions], &[length], positions.len());
+        let order = sort::row_major_order(&[positions], positions.len());
         let order = order.unwrap_or_else(|| (0..positions.len()).collect());
         let opens = |&rank: &usize| rank == 0 || positions[order[rank - 1]] != positions[order[rank]];
         let mut starts: Vec<usize> = (0..order.len()).filter(opens).collect();

@@ -10,6 +10,7 @@ use crate::kernels::any::{any_of_lanes, spread_table};
 use crate::kernels::cells::CellMap;
 use crate::kernels::group::Groups;
 use crate::kernels::lanes::{count_stored, spread, stored_lanes};
+use crate::kernels::merge::any_merged;
 use crate::kernels::sort;
 use crate::limit::default_limit;
 use crate::ops::upstream::Upstream;
@@ -133,7 +134,7 @@ impl<I: Index> Reduce for CooPattern<I> {
         let coords: Vec<&[I]> = kept.iter().map(|&axis| self.coords(axis)).collect();
         let groups = match kept.is_empty() {
             true => Groups::of_all(self.nnz()),
-            false => Groups::of_coords(&coords, &reduction.kept_lengths(), self.nnz()),
+            false => Groups::of_coords(&coords, self.nnz()),
         };
         let firsts = groups.firsts();
         let zeros = Arc::new(vec![I::default(); firsts.len()]);
@@ -146,12 +147,15 @@ impl<I: Index> Reduce for CooPattern<I> {
 
     fn any_by_map<T: Element>(&self, reduction: &Reduction, values: &[T]) -> Result<Option<(Self, Vec<bool>)>> {
         let (kept, lengths) = (reduction.kept(), reduction.kept_lengths());
-        if kept.is_empty() || !CellMap::pays(saturating_product(&lengths), self.nnz()) {
+        if kept.is_empty() {
             return Ok(None);
         }
         let coords: Vec<&[I]> = kept.iter().map(|&axis| self.coords(axis)).collect();
         let in_runs = reduction.goes.last() == Some(&true);
-        let (coords, truths) = CellMap::of_values(&coords, &lengths, values, in_runs).into_arrays(&lengths);
+        let (coords, truths) = match CellMap::pays(saturating_product(&lengths), self.nnz()) {
+            true => CellMap::of_values(&coords, &lengths, values, in_runs).into_arrays(&lengths),
+            false => any_merged(&coords, self.nnz(), |entry| values[entry].is_truthy()),
+        };
         let mut coords = coords.into_iter().map(Arc::new);
         let zeros = Arc::new(vec![I::default(); if reduction.keep_dims { truths.len() } else { 0 }]);
         let axes = (0..self.shape().rank()).filter_map(|axis| match reduction.goes[axis] {

@@ -21,7 +21,7 @@ pub(crate) fn in_bounds<I: Index>(coords: &[I], axis: usize, length: usize) -> R
 }
 
 /// Refuses entries that do not increase strictly in row-major order.
-pub(crate) fn increasing<I: Index, A: AsRef<[I]>>(coords: &[A], count: usize) -> Result<()> {
+pub(crate) fn increasing<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Result<()> {
     let at = |entry: usize| coords.iter().map(|axis| axis.as_ref()[entry].to_usize()).collect();
     match sort::first_not_increasing(coords, count) {
         None => Ok(()),

@@ -1,0 +1,320 @@
+//! Entries in any order brought into row-major order, those of one position merged into one.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::index::Index;
+use crate::kernels::packing::{Packing, split_axes};
+use crate::kernels::radix::{BLOCK, Buckets, count_runs, for_each_block};
+use crate::kernels::sort::{compare, compared_order, first_decreasing, gather};
+use crate::{pages, parallel};
+
+/// One coordinate array an axis, and one item an entry.
+pub(crate) type Entries<I, T> = (Vec<Vec<I>>, Vec<T>);
+
+/// The entries in row-major order, with `merge` of the items at each position, from left to right in input order; or
+/// the first position where it gives nothing. Arrays that are owned may hold the result in the end.
+pub(crate) fn merged<I: Index, T: Copy + Default + Send + Sync>(
+    coords: Vec<Cow<'_, [I]>>,
+    items: Cow<'_, [T]>,
+    merge: impl Fn(T, T) -> Option<T> + Sync + Send,
+) -> Result<Entries<I, T>, Vec<usize>> {
+    let count = items.len();
+    let Some(packing) = Packing::new(&coords) else {
+        return merged_by_comparing(&coords, &items, merge);
+    };
+    if first_decreasing(&coords, count).is_none() {
+        return merged_in_order(&packing, &coords, count, |entry| items[entry], merge);
+    }
+    let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| packing.pack(&coords, range, from, keys);
+    let mut buckets = Buckets::deal(count, packing.bits(), 0, keys, |entry| items[entry]);
+    let spans = Spans::of_buckets(&mut buckets);
+    let total = spans.total();
+    let coords = coords.into_iter().map(|axis| reused(axis, total)).collect();
+    if total == count {
+        return Ok((packing.unpack_all(&buckets.keys, coords), buckets.items));
+    }
+    let keys = |range: Range<usize>, keys: &mut [u64]| keys.copy_from_slice(&buckets.keys[range]);
+    merge_runs(&packing, spans, (coords, reused(items, total)), keys, |entry| buckets.items[entry], merge)
+}
+
+/// The positions at which `count` entries stand, in row-major order, and for each whether any entry there `is_truthy`.
+pub(crate) fn any_merged<I: Index>(
+    coords: &[&[I]],
+    count: usize,
+    is_truthy: impl Fn(usize) -> bool + Sync + Send,
+) -> Entries<I, bool> {
+    let or = |a, b| Some(a | b);
+    let merged = match Packing::new(coords) {
+        Some(packing) if first_decreasing(coords, count).is_none() => {
+            merged_in_order(&packing, coords, count, is_truthy, or)
+        }
+        Some(packing) if packing.bits() < u64::BITS => return any_sorted(&packing, coords, count, is_truthy),
+        _ => {
+            let truths: Vec<bool> = (0..count).map(is_truthy).collect();
+            merged(coords.iter().map(|&axis| Cow::from(axis)).collect(), truths.into(), or)
+        }
+    };
+    // An `or` does not fail.
+    merged.unwrap_or_default()
+}
+
+/// [`any_merged`] where the truth is the lowest bit of a key, which has nothing to carry then.
+fn any_sorted<I: Index>(
+    packing: &Packing,
+    coords: &[&[I]],
+    count: usize,
+    is_truthy: impl Fn(usize) -> bool + Sync + Send,
+) -> Entries<I, bool> {
+    let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| {
+        packing.pack(coords, range.clone(), from.saturating_sub(1), keys);
+        let truth = |entry| u64::from(from == 0 && is_truthy(entry));
+        keys.iter_mut().zip(range).for_each(|(key, entry)| *key = *key << 1 | truth(entry));
+    };
+    let mut buckets = Buckets::deal(count, packing.bits() + 1, 1, keys, |_| ());
+    let spans = Spans::of_buckets(&mut buckets);
+    let room = (packing.room(spans.total()), pages::zeros(spans.total()));
+    let tagged = &buckets.keys;
+    let keys = |range: Range<usize>, keys: &mut [u64]| {
+        keys.iter_mut().zip(&tagged[range]).for_each(|(key, tagged)| *key = tagged >> 1);
+    };
+    merge_runs(packing, spans, room, keys, |entry| tagged[entry] & 1 == 1, |a, b| Some(a | b)).unwrap_or_default()
+}
+
+/// [`merged`] of entries in order.
+fn merged_in_order<I: Index, A: AsRef<[I]> + Sync, T: Copy + Default + Send + Sync>(
+    packing: &Packing,
+    coords: &[A],
+    count: usize,
+    item: impl Fn(usize) -> T + Sync + Send,
+    merge: impl Fn(T, T) -> Option<T> + Sync + Send,
+) -> Result<Entries<I, T>, Vec<usize>> {
+    let keys = |range: Range<usize>, keys: &mut [u64]| packing.pack(coords, range, 0, keys);
+    let spans = Spans::in_order(count, keys, |entry| compare(coords, entry - 1, entry).is_eq());
+    let room = (packing.room(spans.total()), pages::zeros(spans.total()));
+    merge_runs(packing, spans, room, keys, item, merge)
+}
+
+/// An array to write `count` items into: this one, if it is owned.
+fn reused<T: Copy + Default>(array: Cow<'_, [T]>, count: usize) -> Vec<T> {
+    match array {
+        Cow::Borrowed(_) => pages::zeros(count),
+        Cow::Owned(mut array) => {
+            array.truncate(count);
+            array.shrink_to_fit();
+            array
+        }
+    }
+}
+
+/// Where coordinates are too large for keys.
+fn merged_by_comparing<I: Index, T: Copy>(
+    coords: &[Cow<'_, [I]>],
+    values: &[T],
+    merge: impl Fn(T, T) -> Option<T>,
+) -> Result<Entries<I, T>, Vec<usize>> {
+    let order = compared_order(coords, values.len());
+    let (mut firsts, mut items): (Vec<usize>, Vec<T>) = (Vec::new(), Vec::new());
+    for run in order.chunk_by(|&a, &b| compare(coords, a, b).is_eq()) {
+        let mut rest = run[1..].iter().map(|&entry| values[entry]);
+        let merged = rest.try_fold(values[run[0]], &merge);
+        items.push(merged.ok_or_else(|| coords.iter().map(|axis| axis[run[0]].to_usize()).collect::<Vec<_>>())?);
+        firsts.push(run[0]);
+    }
+    Ok((coords.iter().map(|axis| gather(axis, &firsts)).collect(), items))
+}
+
+/// Entries in order, in parts that cut no run of equal ones.
+struct Spans {
+    entries: Vec<Range<usize>>,
+    /// How many runs there are up to the end of each part.
+    ends: Vec<usize>,
+}
+
+impl Spans {
+    fn new(entries: Vec<Range<usize>>, runs: Vec<usize>) -> Self {
+        let mut ends = runs;
+        (1..ends.len()).for_each(|part| ends[part] += ends[part - 1]);
+        Spans { entries, ends }
+    }
+
+    /// Sorts the buckets, each of which is a part.
+    fn of_buckets<T: Copy + Default + Send + Sync>(buckets: &mut Buckets<T>) -> Self {
+        let runs = buckets.sort(0);
+        let starts = std::iter::once(&0).chain(&buckets.ends);
+        Spans::new(starts.zip(&buckets.ends).map(|(&start, &end)| start..end).collect(), runs)
+    }
+
+    /// Parts of entries that come in order, one a thread.
+    fn in_order(
+        count: usize,
+        keys: impl Fn(Range<usize>, &mut [u64]) + Sync + Send,
+        is_repeated: impl Fn(usize) -> bool,
+    ) -> Self {
+        let parts = parallel::map_parts(count, 0, |range| range);
+        let opens = |entry: &usize| *entry == 0 || !is_repeated(*entry);
+        let start = |part: &Range<usize>| (part.start..count).find(opens).unwrap_or(count);
+        let starts: Vec<usize> = parts.iter().map(start).chain([count]).collect();
+        let entries: Vec<Range<usize>> = starts.windows(2).map(|ends| ends[0]..ends[1]).collect();
+        let runs = parallel::map_each(
+            entries.clone(),
+            count,
+            || (),
+            |(), range| {
+                let (mut runs, mut last) = (0, None);
+                for_each_block(range, &keys, |_, keys| {
+                    runs += count_runs(keys, 0) - usize::from(last == keys.first().copied());
+                    last = keys.last().copied();
+                });
+                runs
+            },
+        );
+        Spans::new(entries, runs)
+    }
+
+    /// The number of runs.
+    fn total(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+}
+
+/// What one thread writes: the runs of a span of entries.
+struct Share<'a, I, T> {
+    span: Range<usize>,
+    coords: Vec<&'a mut [I]>,
+    items: &'a mut [T],
+}
+
+/// Merges the runs of equal keys into `room` for them.
+fn merge_runs<I: Index, T: Copy + Default + Send + Sync>(
+    packing: &Packing,
+    spans: Spans,
+    (mut coords, mut items): Entries<I, T>,
+    keys: impl Fn(Range<usize>, &mut [u64]) + Sync + Send,
+    item: impl Fn(usize) -> T + Sync + Send,
+    merge: impl Fn(T, T) -> Option<T> + Sync + Send,
+) -> Result<Entries<I, T>, Vec<usize>> {
+    let count = spans.entries.last().map_or(0, |span| span.end);
+    let pieces = split_axes(&mut coords, &spans.ends).into_iter();
+    let places = pieces.zip(parallel::split_at_ends(&mut items, &spans.ends));
+    let shares = spans.entries.into_iter().zip(places).map(|(span, (coords, items))| Share { span, coords, items });
+    let write = |block: &mut _, share: Share<'_, I, T>| share.write(packing, block, &keys, &item, &merge);
+    let written: Vec<Result<(), u64>> = parallel::map_each(shares.collect(), count, || [0; BLOCK], write);
+    let written: Result<(), u64> = written.into_iter().collect();
+    written.map(|()| (coords, items)).map_err(|key| packing.position(key))
+}
+
+impl<I: Index, T: Copy> Share<'_, I, T> {
+    /// Writes the first of each run, and merges the others into it; fails with the key where that fails.
+    fn write(
+        mut self,
+        packing: &Packing,
+        block: &mut [u64; BLOCK],
+        keys: impl Fn(Range<usize>, &mut [u64]),
+        item: impl Fn(usize) -> T,
+        merge: impl Fn(T, T) -> Option<T>,
+    ) -> Result<(), u64> {
+        let (mut runs, mut last) = (0, 0);
+        for start in self.span.clone().step_by(BLOCK) {
+            let block = &mut block[..BLOCK.min(self.span.end - start)];
+            keys(start..start + block.len(), block);
+            let before = runs;
+            for at in 0..block.len() {
+                let (key, item) = (block[at], item(start + at));
+                if runs > 0 && key == last {
+                    self.items[runs - 1] = merge(self.items[runs - 1], item).ok_or(key)?;
+                    continue;
+                }
+                // The keys of runs are fewer than the entries so far: they overwrite what has been read.
+                block[runs - before] = key;
+                self.items[runs] = item;
+                (runs, last) = (runs + 1, key);
+            }
+            packing.unpack(&block[..runs - before], &mut self.coords, before);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// Merges the numbers of entries in a way that tells their order.
+    fn trail(merged: u64, entry: u64) -> Option<u64> {
+        Some(merged.wrapping_mul(31).wrapping_add(entry))
+    }
+
+    fn check(coords: &[Vec<u64>], count: usize) {
+        let mut expected = BTreeMap::new();
+        for entry in 0..count {
+            let position: Vec<u64> = coords.iter().map(|axis| axis[entry]).collect();
+            let merged = |&merged: &u64| trail(merged, entry as u64).unwrap();
+            let value = expected.get(&position).map_or(entry as u64, merged);
+            expected.insert(position, value);
+        }
+        let entries: Vec<u64> = (0..count as u64).collect();
+        let owned = merged(coords.iter().cloned().map(Cow::from).collect(), entries.clone().into(), trail);
+        let borrowed = merged(coords.iter().map(Cow::from).collect(), Cow::from(&entries), trail);
+        assert_eq!(owned, borrowed);
+        let (merged_coords, items) = owned.unwrap();
+        assert!(items.iter().eq(expected.values()));
+        for (axis, merged) in merged_coords.iter().enumerate() {
+            assert!(merged.iter().eq(expected.keys().map(|position| &position[axis])));
+        }
+        assert_eq!(merged_coords.len(), coords.len());
+        let coords: Vec<&[u64]> = coords.iter().map(Vec::as_slice).collect();
+        let truths = expected_truths(&coords, count);
+        assert_eq!(any_merged(&coords, count, |entry| entry % 3 == 0), (merged_coords, truths));
+    }
+
+    /// Of each position in order, whether a third entry stands there.
+    fn expected_truths(coords: &[&[u64]], count: usize) -> Vec<bool> {
+        let mut truths = BTreeMap::new();
+        for entry in 0..count {
+            let position: Vec<u64> = coords.iter().map(|axis| axis[entry]).collect();
+            *truths.entry(position).or_insert(false) |= entry % 3 == 0;
+        }
+        truths.into_values().collect()
+    }
+
+    /// Small coordinates, and those that fit no key.
+    fn check_both(coords: &[Vec<u64>], count: usize) {
+        check(coords, count);
+        let large: Vec<Vec<u64>> = coords.iter().map(|axis| axis.iter().map(|coord| coord << 50).collect()).collect();
+        check(&large, count);
+    }
+
+    #[test]
+    fn entries_meet_in_input_order() {
+        for count in [0, 1, 5, 3 * BLOCK, 150_000] {
+            let scattered = |seed: u64, length: u64| -> Vec<u64> {
+                (0..count as u64)
+                    .map(|entry| (entry + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33)
+                    .map(|n| n % length)
+                    .collect()
+            };
+            check_both(&[scattered(1, 90), scattered(2, 700)], count);
+            check_both(&[scattered(1, 900), scattered(2, 7000), scattered(3, 2)], count);
+            check_both(&[vec![7; count], vec![0; count]], count);
+            check_both(&[(0..count as u64).map(|entry| entry / 7).collect(), vec![3; count]], count);
+            check_both(&[(0..count as u64).rev().collect(), vec![3; count]], count);
+            // Two runs, one of which goes on through most parts.
+            check_both(&[(0..count as u64).map(|entry| entry / 10).map(|tenth| u64::from(tenth > 3)).collect()], count);
+        }
+        check(&[], 3);
+        check(&[], 0);
+    }
+
+    #[test]
+    fn the_first_position_that_fails_is_named() {
+        let coords = [vec![5u64, 2, 9, 2, 9], vec![1, 3, 0, 3, 0]];
+        let in_order = [vec![1u64, 2, 2, 9, 9], vec![1, 3, 3, 0, 0]];
+        let large = coords.clone().map(|axis| axis.into_iter().map(|coord| coord << 50).collect::<Vec<_>>());
+        for (coords, position) in [(&coords, vec![2, 3]), (&in_order, vec![2, 3]), (&large, vec![2 << 50, 3 << 50])] {
+            let coords = coords.iter().map(Cow::from).collect();
+            assert_eq!(merged::<u64, u8>(coords, vec![0; 5].into(), |_, _| None), Err(position));
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Coordinates packed in one key: a field of bits for each axis, the first axis on top, so that keys have the row-major
+//! order of their positions. Fields have as many bits as the greatest coordinate there, and are unpacked by shifts.
+
+use std::ops::Range;
+
+use crate::index::Index;
+use crate::kernels::radix::BLOCK;
+use crate::{pages, parallel};
+
+pub(crate) struct Packing {
+    fields: Vec<Field>,
+    bits: u32,
+}
+
+struct Field {
+    shift: u32,
+    mask: u64,
+}
+
+impl Packing {
+    /// Fields for all of these coordinates; `None` where they do not fit 64 bits.
+    pub(crate) fn new<I: Index, A: AsRef<[I]>>(coords: &[A]) -> Option<Self> {
+        let greatest = |axis: &[I]| axis.iter().fold(I::default(), |greatest, &coord| greatest.max(coord));
+        let bits_of = |axis: &A| {
+            let axis = axis.as_ref();
+            let parts = parallel::map_parts(axis.len(), 0, |range| greatest(&axis[range]));
+            u64::BITS - (greatest(&parts).to_usize() as u64).leading_zeros()
+        };
+        let widths: Vec<u32> = coords.iter().map(bits_of).collect();
+        let bits: u32 = widths.iter().sum();
+        let mut shift = bits;
+        let fields = widths.into_iter().map(|width| {
+            shift -= width;
+            // A field of no bits may stand above all others, where it holds nothing.
+            Field { shift: shift.min(u64::BITS - 1), mask: u64::MAX.checked_shr(u64::BITS - width).unwrap_or(0) }
+        });
+        (bits <= u64::BITS).then(|| Packing { fields: fields.collect(), bits })
+    }
+
+    /// The bits of a key.
+    pub(crate) fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// The bits of the last `axes` axes.
+    pub(crate) fn bits_of_last(&self, axes: usize) -> u32 {
+        self.fields.iter().rev().take(axes).map(|field| field.mask.count_ones()).sum()
+    }
+
+    /// Writes the keys of a range of entries; axes that only have bits below `from` may be left out.
+    pub(crate) fn pack<I: Index, A: AsRef<[I]>>(&self, coords: &[A], range: Range<usize>, from: u32, keys: &mut [u64]) {
+        keys.fill(0);
+        let above = |field: &Field| u64::BITS - field.mask.leading_zeros() + field.shift > from;
+        for (axis, field) in coords.iter().zip(&self.fields).filter(|(_, field)| above(field)) {
+            for (key, coord) in keys.iter_mut().zip(&axis.as_ref()[range.clone()]) {
+                *key |= (coord.to_usize() as u64) << field.shift;
+            }
+        }
+    }
+
+    /// Writes the coordinates of `keys` into `coords`, from the place `at` on.
+    pub(crate) fn unpack<I: Index>(&self, keys: &[u64], coords: &mut [&mut [I]], at: usize) {
+        for (axis, field) in coords.iter_mut().zip(&self.fields) {
+            for (coord, key) in axis[at..].iter_mut().zip(keys) {
+                *coord = I::from_usize((key >> field.shift & field.mask) as usize);
+            }
+        }
+    }
+
+    /// The coordinates of all `keys`, one array an axis, written over `coords`.
+    pub(crate) fn unpack_all<I: Index>(&self, keys: &[u64], mut coords: Vec<Vec<I>>) -> Vec<Vec<I>> {
+        let parts = parallel::map_parts(keys.len(), 0, |range| range);
+        let ends: Vec<usize> = parts.iter().map(|range| range.end).collect();
+        let shares = parts.into_iter().zip(split_axes(&mut coords, &ends)).collect();
+        parallel::map_each(
+            shares,
+            keys.len(),
+            || (),
+            |(), (range, mut axes): (Range<usize>, Vec<&mut [I]>)| {
+                let blocks = keys[range].chunks(BLOCK).zip((0..).step_by(BLOCK));
+                blocks.for_each(|(keys, at)| self.unpack(keys, &mut axes, at));
+            },
+        );
+        coords
+    }
+
+    /// The position that a key stands for.
+    pub(crate) fn position(&self, key: u64) -> Vec<usize> {
+        self.fields.iter().map(|field| (key >> field.shift & field.mask) as usize).collect()
+    }
+
+    /// Room for the coordinates of `count` entries.
+    pub(crate) fn room<I: Index>(&self, count: usize) -> Vec<Vec<I>> {
+        self.fields.iter().map(|_| pages::zeros(count)).collect()
+    }
+}
+
+/// The arrays cut at `ends`: of each piece the slices of all axes.
+pub(crate) fn split_axes<'a, I>(coords: &'a mut [Vec<I>], ends: &[usize]) -> Vec<Vec<&'a mut [I]>> {
+    let mut pieces: Vec<Vec<_>> = ends.iter().map(|_| Vec::with_capacity(coords.len())).collect();
+    for axis in coords {
+        pieces.iter_mut().zip(parallel::split_at_ends(axis, ends)).for_each(|(piece, slice)| piece.push(slice));
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(coords: &[Vec<u64>], bits: Option<u32>) {
+        let packing = Packing::new(coords);
+        assert_eq!(packing.as_ref().map(Packing::bits), bits);
+        let Some(packing) = packing else { return };
+        let count = coords[0].len();
+        let mut keys = vec![9; count];
+        packing.pack(coords, 0..count, 0, &mut keys);
+        for from in 1..packing.bits() {
+            let mut top = vec![9; count];
+            packing.pack(coords, 0..count, from, &mut top);
+            assert!(top.iter().zip(&keys).all(|(top, key)| top >> from == key >> from));
+        }
+        assert_eq!(packing.unpack_all::<u64>(&keys, packing.room(count)), coords);
+        for (entry, &key) in keys.iter().enumerate() {
+            assert_eq!(packing.position(key), coords.iter().map(|axis| axis[entry] as usize).collect::<Vec<_>>());
+            let smaller =
+                |other: &usize| coords.iter().map(|axis| axis[*other]).lt(coords.iter().map(|axis| axis[entry]));
+            assert_eq!((0..count).filter(smaller).count(), keys.iter().filter(|&&other| other < key).count());
+        }
+    }
+
+    #[test]
+    fn keys_have_the_order_of_positions_and_give_them_back() {
+        check(&[vec![3, 0, 3, 1], vec![0, 7, 8, 1], vec![1, 0, 0, 0]], Some(2 + 4 + 1));
+        check(&[vec![0, 0], vec![u64::MAX, 5]], Some(64));
+        check(&[vec![u64::MAX, 5], vec![0, 0]], Some(64));
+        check(&[vec![u64::MAX, 5], vec![0, 1]], None);
+        check(&[vec![0, 0], vec![0, 0]], Some(0));
+        check(&[vec![], vec![]], Some(0));
+        check(
+            &[(0..5 * BLOCK as u64 / 2).collect(), (0..5 * BLOCK as u64 / 2).map(|entry| entry % 7).collect()],
+            Some(15),
+        );
+    }
+
+    #[test]
+    fn the_last_axes_have_the_lowest_bits() {
+        let packing = Packing::new(&[vec![9u32], vec![0], vec![3]]).unwrap();
+        assert_eq!([0, 1, 2, 3].map(|axes| packing.bits_of_last(axes)), [0, 2, 2, 6]);
+    }
+}
