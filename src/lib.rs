@@ -70,10 +70,10 @@
 //!
 //! # Features
 //!
-//! `rayon`, `sprs` and `huge-pages` (faster large results on Linux) are on by default; `half`, `serde`, `io` (files),
+//! `rayon`, `sprs` and `machine` (huge pages, wide vectors) are on by default; `half`, `serde`, `io` (files),
 //! `spy` (pictures) and `cli` (the program `lacuna`) are not.
 
-#![cfg_attr(not(feature = "huge-pages"), forbid(unsafe_code))]
+#![cfg_attr(not(feature = "machine"), forbid(unsafe_code))]
 
 mod axes;
 mod convert;
@@ -87,6 +87,7 @@ mod index;
 pub mod io;
 mod kernels;
 mod limit;
+mod machine;
 mod ops;
 mod pages;
 mod parallel;

@@ -3,6 +3,8 @@
 //! A new buffer costs more in the pages that the kernel has to find and clear at the first touch than in what is written
 //! there: copying 10^7 `f64` into one took 54 ms in pages of 4 KiB and 21 ms in pages of 2 MiB (`docs/performance.md`).
 
+use crate::machine::advise_huge_pages;
+
 /// Smaller buffers are not worth a call: an allocator mostly hands out again what was touched before.
 const WORTH_ASKING: usize = 4 << 20;
 
@@ -35,26 +37,9 @@ pub(crate) fn copies<T: Copy>(item: T, count: usize) -> Vec<T> {
 /// to what the buffer holds.
 pub(crate) fn prefer_huge<T>(buffer: &[T]) {
     if size_of_val(buffer) >= WORTH_ASKING {
-        advise(buffer);
+        advise_huge_pages(buffer);
     }
 }
-
-/// The one `unsafe` call of the crate; without the feature `huge-pages` there is none.
-#[cfg(all(feature = "huge-pages", target_os = "linux", not(miri)))]
-#[allow(unsafe_code)]
-fn advise<T>(buffer: &[T]) {
-    const HUGE: usize = 2 << 20;
-    let bytes = buffer.as_ptr_range();
-    let start = bytes.start.addr().next_multiple_of(HUGE);
-    let length = (bytes.end.addr() & !(HUGE - 1)).saturating_sub(start);
-    // SAFETY: the call takes an address and a length, both of which may be anything, and gives a hint about the pages
-    // there: it neither writes, unmaps nor moves memory that a program can see. Here they lie within `buffer` besides,
-    // so that nobody else's pages are spoken for. Failing (an old kernel, huge pages switched off) leaves all as it was.
-    unsafe { libc::madvise(std::ptr::without_provenance_mut(start), length, libc::MADV_HUGEPAGE) };
-}
-
-#[cfg(not(all(feature = "huge-pages", target_os = "linux", not(miri))))]
-fn advise<T>(_: &[T]) {}
 
 #[cfg(test)]
 mod tests {

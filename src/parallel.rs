@@ -5,6 +5,7 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use crate::machine::in_wide_vectors;
 use crate::pages;
 
 /// Fewer items than this are not worth a thread.
@@ -285,6 +286,16 @@ fn map_here<T: Copy, U>(values: &[T], f: impl Fn(T) -> U) -> Vec<U> {
 pub(crate) fn map_into<T: Copy + Sync, U: Send>(values: &[T], items: &mut [U], f: impl Fn(T) -> U + Sync) {
     threads::fill_chunks(items, &|start, chunk| {
         chunk.iter_mut().zip(&values[start..]).for_each(|(item, &value)| *item = f(value));
+    });
+}
+
+/// [`map_into`] for tests of a few instructions and without branches, by wide vectors.
+pub(crate) fn test_into<T: Copy + Sync>(values: &[T], answers: &mut [bool], f: impl Fn(T) -> bool + Sync) {
+    threads::fill_chunks(answers, &|start, chunk| {
+        in_wide_vectors(
+            #[inline(always)]
+            || chunk.iter_mut().zip(&values[start..]).for_each(|(answer, &value)| *answer = f(value)),
+        );
     });
 }
 

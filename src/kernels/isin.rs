@@ -123,16 +123,16 @@ impl<'a, T: Element> Membership<'a, T> {
         match self {
             // Copied into the loop: behind a reference they would be read again for each value.
             &Membership::VeryFew(members) => {
-                parallel::map_into(values, answers, move |value| equals_any(&members, value) != invert);
+                parallel::test_into(values, answers, move |value| equals_any(&members, value) != invert);
             }
             &Membership::Few(members) => {
-                parallel::map_into(values, answers, move |value| equals_any(&members, value) != invert);
+                parallel::test_into(values, answers, move |value| equals_any(&members, value) != invert);
             }
             Membership::All(members) => {
-                parallel::map_into(values, answers, move |value| equals_any(members, value) != invert);
+                parallel::test_into(values, answers, move |value| equals_any(members, value) != invert);
             }
             Membership::Table(table) => {
-                parallel::map_into(values, answers, move |value| table.contains(value) != invert);
+                parallel::test_into(values, answers, move |value| table.contains(value) != invert);
             }
             Membership::Keys(keys) => parallel::map_into(values, answers, move |value| keys.contains(value) != invert),
             Membership::Hash(keys) => parallel::map_into(values, answers, move |value| {

@@ -60,7 +60,7 @@ macro_rules! classify {
             ///
             $(#[$examples])*
             pub fn $name<X: Elementwise<Elem: $bound> + ?Sized>(x: &X) -> X::Mapped<bool> {
-                x.answer(|elements, answers| parallel::map_into(elements, answers, $bound::$name))
+                x.answer(|elements, answers| parallel::test_into(elements, answers, $bound::$name))
             }
 
             #[doc = concat!(
@@ -109,7 +109,7 @@ macro_rules! classify {
             /// # Ok::<(), lacuna::Error>(())
             /// ```
             pub fn $into<X: Elementwise<Elem: $bound> + ?Sized>(x: &X, out: &mut impl Answers<X>) -> Result<()> {
-                out.take_answers(x, |elements, answers| parallel::map_into(elements, answers, $bound::$name))
+                out.take_answers(x, |elements, answers| parallel::test_into(elements, answers, $bound::$name))
             }
         )*
 

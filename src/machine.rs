@@ -1,0 +1,52 @@
+//! What the machine has to offer beyond what every machine has: huge pages, wide vectors. The only module with `unsafe`;
+//! without the feature `machine` there is none in the crate, and the same results more slowly.
+
+/// Asks for huge pages behind a buffer; what the kernel answers makes no difference to what the buffer holds.
+#[cfg(all(feature = "machine", target_os = "linux", not(miri)))]
+#[allow(unsafe_code)]
+pub(crate) fn advise_huge_pages<T>(buffer: &[T]) {
+    const HUGE: usize = 2 << 20;
+    let bytes = buffer.as_ptr_range();
+    let start = bytes.start.addr().next_multiple_of(HUGE);
+    let length = (bytes.end.addr() & !(HUGE - 1)).saturating_sub(start);
+    // SAFETY: the call takes an address and a length, both of which may be anything, and gives a hint about the pages
+    // there: it neither writes, unmaps nor moves memory that a program can see. Here they lie within `buffer` besides,
+    // so that nobody else's pages are spoken for. Failing (an old kernel, huge pages switched off) leaves all as it was.
+    unsafe { libc::madvise(std::ptr::without_provenance_mut(start), length, libc::MADV_HUGEPAGE) };
+}
+
+#[cfg(not(all(feature = "machine", target_os = "linux", not(miri))))]
+pub(crate) fn advise_huge_pages<T>(_: &[T]) {}
+
+/// Runs a plain loop, compiled for vectors of 512 bits where the processor has them: an `#[inline(always)]` closure,
+/// which is compiled into the function that may use them.
+///
+/// Ten tests an element and fewer are 1.6 to 2 times as fast by it: `isposinf` of 10^8 `f32` into touched memory took
+/// 51 ms without and 32 with it, `isreal` of 2.5 * 10^7 complex numbers 27 and 14, `isin` of 10^7 `f64` and 4 test
+/// elements 11 and 6, 16 of them 22 and 13. Vectors of 256 bits brought a fifth, and are not asked for.
+#[cfg(all(feature = "machine", target_arch = "x86_64", not(miri)))]
+#[allow(unsafe_code)]
+#[inline(always)]
+pub(crate) fn in_wide_vectors<R>(f: impl FnOnce() -> R) -> R {
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
+    fn with_512_bits<R>(f: impl FnOnce() -> R) -> R {
+        f()
+    }
+    let has_512_bits = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512cd")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl");
+    if has_512_bits {
+        // SAFETY: the function wants the five features that the processor was just found to have.
+        unsafe { with_512_bits(f) }
+    } else {
+        f()
+    }
+}
+
+#[cfg(not(all(feature = "machine", target_arch = "x86_64", not(miri))))]
+#[inline(always)]
+pub(crate) fn in_wide_vectors<R>(f: impl FnOnce() -> R) -> R {
+    f()
+}
