@@ -22,7 +22,7 @@ const FLOORS: &[&[&str]] = &[
 ];
 
 /// What a kernel may know: no tensor, no pattern, no shape, no error.
-const KERNELS_MAY_IMPORT: &[&str] = &["kernels", "element", "index", "pages", "parallel"];
+const KERNELS_MAY_IMPORT: &[&str] = &["kernels", "element", "index", "machine", "pages", "parallel"];
 
 /// Outside crates, and the only places that name them.
 const ROOMS: &[(&str, &[&str])] = &[

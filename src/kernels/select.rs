@@ -14,6 +14,7 @@
 use std::ops::Range;
 
 use crate::element::Real;
+use crate::machine::in_wide_vectors;
 use crate::parallel;
 
 /// Shorter lanes are selected from as they are: a sample costs them what it saves. For 128 `f64` sifting took as long as
@@ -144,10 +145,13 @@ fn sift<T: Real>(lane: &[T], low: T, high: T, sieve: &mut Sieve<T>) -> Counts {
 /// How many values of a block there are that `is` says yes to; counted in words as wide as the values, so that one
 /// vector of values gives one of counts.
 fn count_in_block<T: Real>(block: &[T], is: impl Fn(T) -> bool) -> usize {
-    match size_of::<T>() {
-        8 => block.iter().map(|&value| u64::from(is(value))).sum::<u64>() as usize,
-        _ => block.iter().map(|&value| u32::from(is(value))).sum::<u32>() as usize,
-    }
+    in_wide_vectors(
+        #[inline(always)]
+        || match size_of::<T>() {
+            8 => block.iter().map(|&value| u64::from(is(value))).sum::<u64>() as usize,
+            _ => block.iter().map(|&value| u32::from(is(value))).sum::<u32>() as usize,
+        },
+    )
 }
 
 /// How many values of a lane there are that `is` says yes to.
