@@ -426,3 +426,21 @@ fn patterns_are_shared_only_with_the_same_shape_and_entries() {
     let lanes = CsrTensor::full([2, 2, 3], 0.0).unwrap();
     assert!(!lanes.shares_pattern_with(&lanes.reshape([4, 3]).unwrap()));
 }
+
+/// The map of cells multiplied the lengths that are kept, and overflowed where one of length 0 made nothing of vast ones.
+#[test]
+fn a_kept_axis_of_length_0_makes_vast_others_harmless() {
+    let vast = 1 << 31;
+    for shape in
+        [[0, vast, vast, vast, 3], [vast, vast, vast, 0, 3], [3, 0, vast, vast, vast], [3, vast, vast, vast, 0]]
+    {
+        let over = if shape[0] == 3 { 0 } else { 4 };
+        for fill in [0.0, 1.0] {
+            let x = CooTensor::<f64>::full(shape, fill).unwrap();
+            let y = x.any(over).unwrap();
+            assert_eq!((y.rank(), y.nnz(), y.fill()), (4, 0, fill == 1.0));
+            let dx = x.any_backward(&y.map_values(|_| 0.5), over).unwrap();
+            assert!(dx.shares_pattern_with(&x));
+        }
+    }
+}

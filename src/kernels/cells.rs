@@ -22,7 +22,8 @@ pub(crate) struct CellMap {
 impl CellMap {
     /// Whether a map of so many cells is small beside so many entries: at most a bit for each of their bytes.
     pub(crate) fn pays(cells: u128, entries: usize) -> bool {
-        cells <= CELLS as u128 * entries as u128
+        // Without an entry an axis of length 0 may stand beside vast ones, whose lengths are never to be multiplied.
+        entries > 0 && cells <= CELLS as u128 * entries as u128
     }
 
     /// The map of `values` whose cell is given by their coordinates, row-major within `lengths`.
