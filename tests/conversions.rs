@@ -307,6 +307,7 @@ fn axes_that_do_not_move_entries_share_their_arrays() {
     let y = x.permute_axes([1, 3, 0, 2]).unwrap();
     assert_eq!(*y.shape(), [3, 4, 1, 1]);
     assert!(std::ptr::eq(y.coords(0), x.coords(1)) && std::ptr::eq(y.coords(1), x.coords(3)));
+    assert!(std::ptr::eq(y.values(), x.values()));
     assert!(x.permute_axes([0, 1, -2, -1]).unwrap().shares_pattern_with(&x));
     let csr = x.to_csr().unwrap();
     assert!(csr.permute_axes([0, 1, 2, 3]).unwrap().shares_pattern_with(&csr));

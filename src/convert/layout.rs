@@ -18,7 +18,7 @@ use crate::tensor::Tensor;
 impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     /// The tensor with its axes in another order: axis `k` of the result is axis `axes[k]` of this one.
     ///
-    /// Every entry is kept, and so is the fill. Coordinate arrays are shared where the entries need no sorting.
+    /// Every entry is kept, and so is the fill. Coordinates and values are shared where the entries need no sorting.
     ///
     /// # Errors
     ///
@@ -48,11 +48,11 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
         let settled = axes.windows(2).rev().take_while(|pair| pair[0] < pair[1]).count() + 1;
         let sorted = sort::row_major(&crate::pattern::coords_as_slices(&coords), settled, self.values());
         let (coords, values) = match sorted {
-            None => (coords, self.values().to_vec()),
-            Some((coords, values)) => (coords.into_iter().map(Arc::new).collect(), values),
+            None => (coords, Arc::clone(self.shared_values())),
+            Some((coords, values)) => (coords.into_iter().map(Arc::new).collect(), Arc::new(values)),
         };
         let pattern = CooPattern::from_valid(shape, self.nnz(), coords);
-        Ok(Tensor::from_valid(pattern, values, self.fill()))
+        Ok(Tensor::from_shared(pattern, values, self.fill()))
     }
 
     /// The tensor with the same entries in row-major order under another shape of as many positions.
