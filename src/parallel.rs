@@ -290,11 +290,18 @@ pub(crate) fn map_into<T: Copy + Sync, U: Send>(values: &[T], items: &mut [U], f
 }
 
 /// [`map_into`] for tests of a few instructions and without branches, by wide vectors.
-pub(crate) fn test_into<T: Copy + Sync>(values: &[T], answers: &mut [bool], f: impl Fn(T) -> bool + Sync) {
+pub(crate) fn test_into<T: Copy + Sync>(values: &[T], answers: &mut [bool], f: impl Fn(T) -> bool + Copy + Sync) {
     threads::fill_chunks(answers, &|start, chunk| {
         in_wide_vectors(
             #[inline(always)]
-            || chunk.iter_mut().zip(&values[start..]).for_each(|(answer, &value)| *answer = f(value)),
+            || {
+                // What `f` holds would be read again after each answer if it stayed where it is.
+                let test = f;
+                // Not `for_each`, which may become a function of its own, without the vectors.
+                for (answer, &value) in chunk.iter_mut().zip(&values[start..]) {
+                    *answer = test(value);
+                }
+            },
         );
     });
 }

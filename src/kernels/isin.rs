@@ -6,13 +6,11 @@
 //! - *compare* with each test element, without a branch: nothing is built, so it wins where there are few of them, or
 //!   few values;
 //! - *table*: one bit for each integer between the smallest and the greatest test element; the fastest to ask;
-//! - *hash*: a [`KeySet`], which is asked without a branch on the answer, or for many test elements a hash set;
+//! - *hash*: a [`KeySet`], which is asked without a branch on the answer;
 //! - *sort*: the keys in order, and a binary search. Smallest, and never the fastest, so only on request.
 //!
 //! For m test elements building is O(m), with the bits of the table, and O(m log m) for *sort*; a question is O(1),
 //! O(m) by comparison, O(log m) by *sort*.
-
-use hashbrown::HashSet;
 
 use crate::element::Element;
 use crate::kernels::key_set::KeySet;
@@ -49,13 +47,6 @@ const BITS_A_VALUE: u128 = 64;
 /// 256 test elements, 10^7 values of `i64`: 2^24 bits by table 38 ms, hashed 43; 2^26 bits by table 64, hashed 45.
 const CACHED_BITS: u128 = 1 << 24;
 
-/// Up to so many members a [`KeySet`] is the faster hash set at every rate of hits, or nearly so.
-///
-/// Its time for 10^7 values of `f64` as a share of that of a hash set, where none, half and all of them are members:
-/// 5 * 10^4 members 0.5, not timed, 1.05; 10^5 0.7, 0.5, 1.3; 3 * 10^5 1.4, 0.65, not timed; 10^6 1.9, 0.9, 1.1: a hash set
-/// rejects most values by tags, of which eight times as many stay in the cache.
-const CACHED_MEMBERS: usize = 1 << 16;
-
 /// The set, in the form in which it is asked.
 pub(crate) enum Membership<'a, T: Element> {
     /// So few that the comparisons are unrolled; repeated to fill the array.
@@ -66,10 +57,8 @@ pub(crate) enum Membership<'a, T: Element> {
     All(&'a [T]),
     /// One bit for each integer in a range.
     Table(Table),
-    /// The keys, hashed, while they stay in the cache.
-    Keys(KeySet<T>),
     /// The keys, hashed.
-    Hash(HashSet<T::Key>),
+    Keys(KeySet<T>),
     /// The keys, in order.
     Sorted(Vec<T::Key>),
 }
@@ -82,7 +71,7 @@ impl<'a, T: Element> Membership<'a, T> {
         }
         match Span::of(members) {
             Some(span) if span.suits(members.len(), values) => Membership::Table(Table::new(members, span)),
-            None if members.len() <= FEW => Membership::compare(members),
+            _ if members.len() <= FEW => Membership::compare(members),
             _ if values <= FEW_VALUES => Membership::All(members),
             _ => Membership::hash(members),
         }
@@ -100,12 +89,7 @@ impl<'a, T: Element> Membership<'a, T> {
 
     /// Hashes the keys.
     pub(crate) fn hash(members: &[T]) -> Self {
-        if members.len() <= CACHED_MEMBERS {
-            return KeySet::new(members).map_or(Membership::All(&[]), Membership::Keys);
-        }
-        let mut keys = HashSet::with_capacity(members.len());
-        keys.extend(members.iter().filter_map(|member| member.key()));
-        Membership::Hash(keys)
+        KeySet::new(members).map_or(Membership::All(&[]), Membership::Keys)
     }
 
     /// Sorts the keys, and drops repeated ones unless they are said to be `unique`.
@@ -134,10 +118,15 @@ impl<'a, T: Element> Membership<'a, T> {
             Membership::Table(table) => {
                 parallel::test_into(values, answers, move |value| table.contains(value) != invert);
             }
-            Membership::Keys(keys) => parallel::map_into(values, answers, move |value| keys.contains(value) != invert),
-            Membership::Hash(keys) => parallel::map_into(values, answers, move |value| {
-                value.key().is_some_and(|key| keys.contains(&key)) != invert
-            }),
+            Membership::Keys(keys) => {
+                let keys = keys.questions();
+                parallel::test_into(
+                    values,
+                    answers,
+                    #[inline(always)]
+                    move |value| keys.contains(value) != invert,
+                );
+            }
             Membership::Sorted(keys) => parallel::map_into(values, answers, move |value| {
                 value.key().is_some_and(|key| keys.binary_search(&key).is_ok()) != invert
             }),
@@ -235,7 +224,6 @@ mod tests {
             Membership::All(_) => "all",
             Membership::Table(_) => "table",
             Membership::Keys(_) => "keys",
-            Membership::Hash(_) => "hash",
             Membership::Sorted(_) => "sorted",
         }
     }
@@ -255,8 +243,6 @@ mod tests {
         assert_eq!(chosen(&floats[..FEW], many), "few");
         assert_eq!(chosen(&floats[..FEW + 1], FEW_VALUES), "all");
         assert_eq!(chosen(&floats[..FEW + 1], many), "keys");
-        assert_eq!(form(&Membership::hash(&[0.5; CACHED_MEMBERS])), "keys");
-        assert_eq!(form(&Membership::hash(&[0.5; CACHED_MEMBERS + 1])), "hash");
         assert_eq!(chosen(&[false; VERY_FEW], many), "very few");
         assert_eq!(chosen(&[false; VERY_FEW + 1], VERY_FEW_VALUES), "few");
         assert_eq!(chosen(&[false; VERY_FEW + 1], VERY_FEW_VALUES + 1), "table");

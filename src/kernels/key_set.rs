@@ -1,127 +1,173 @@
 //! A set of keys that is asked without a branch on the answer, which for half of all values would be mispredicted.
 //!
-//! One half of a key's hash chooses a *line* of eight places, the other half and the *seed* of the line one of them.
-//! Seeds are found by trial, so that no two keys of a line meet: a question reads one seed and one key, and compares.
-//! A place without a key holds a key that belongs elsewhere, which no value asked for here can equal.
+//! The hash of a key chooses a *line* of the cache, and a question compares the key with all that stand there: one line
+//! is read, and a few wide comparisons cost less than one branch that goes wrong. Places without a key hold a *filler*,
+//! a key of some line: no other value is equal to it, and one that is finds it in its own line anyway.
 //!
-//! For a *crowded* line, of more keys than places or without a seed, its keys are in a hash set besides. So whatever
-//! the keys, building is O(m) for m of them (at most 255 trials a line) and a question O(1) expected.
+//! A line whose last place is taken is *full*, and the keys that found no room there are in a hash set besides. So
+//! whatever the keys, building is O(m) for m of them and a question O(1) expected.
 //!
-//! 10^7 values of `f64`, half of them members, took 0.25 to 0.35 of the time of a hash set of the same 10^4 keys, 0.5 for
-//! 10^5. Where the branch is predicted it is a matter of the cache: see the switch in [`super::isin`].
+//! 10^7 values of `f64` on one thread, building included, none, half and all of them members, in ms, a hash set beside
+//! it: 10^4 members 20, 23, 24 and 36, 104, 28; 10^6 members 87, 96, 87 and 75, 170, 114; 10^7 members 423, 452, 413 and
+//! 494, 579, 771. Lines with a seed that leaves one place to compare took 29, 30, 32 and 97, 119, 108 (10^4, 10^6, asking
+//! alone), a place in each of two tables 21, 21, 20 and 103, 113, 121, tags before keys 28, 49, 52 and 72, 109, 163. Without
+//! vectors a question costs twice as much as with those of 256 or 512 bits.
 
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 use hashbrown::HashSet;
 
 use crate::element::Element;
+use crate::machine::in_wide_vectors;
+use crate::{pages, parallel};
 
-/// The places of a line: 64 bytes, for keys of 8.
-const PLACES: usize = 8;
+/// The bytes of a line of the cache.
+const LINE: usize = 64;
 
-/// Keys a line on the average. Of 10^4 keys, 2 % are then in crowded lines; with half a key more 5 %, and questions
-/// take 35 ms for 31.
-const LOAD: usize = 3;
-
-/// In the place of its seed where a line is crowded.
-const CROWDED: u8 = u8::MAX;
+/// Members whose lines are found before the first of them is put into its own.
+const BLOCK: usize = 256;
 
 /// The keys of test elements.
 pub(crate) struct KeySet<T: Element> {
-    /// The places of all lines.
+    /// Those of all lines, after as many as lie before the first line of the cache.
     keys: Vec<T::Key>,
-    /// One for each line.
-    seeds: Vec<u8>,
-    /// The keys of crowded lines.
+    start: usize,
+    lines: usize,
+    filler: T::Key,
+    /// The keys that found their line full.
     crowded: HashSet<T::Key>,
 }
 
 impl<T: Element> KeySet<T> {
-    /// The set of the keys of `members`, fewer than 2^32; `None` if there are none.
+    /// The keys of a line: those of a line of the cache, or eight if that holds fewer.
+    const PLACES: usize = if size_of::<T::Key>() > LINE / 8 { 8 } else { LINE / size_of::<T::Key>() };
+
+    /// Keys a line on the average: with half a key of eight more, 5 % of the lines are full, and questions take 28 ms
+    /// for 24; with half a key less the lines are a fifth larger.
+    const LOAD: usize = Self::PLACES * 7 / 16;
+
+    /// The set of the keys of `members`; `None` if there are none.
     pub(crate) fn new(members: &[T]) -> Option<Self> {
         let filler = members.iter().find_map(|member| member.key())?;
-        let lines = members.len().div_ceil(LOAD);
-        let keys = vec![filler; lines * PLACES];
-        let mut set = KeySet { keys, seeds: vec![0; lines], crowded: HashSet::new() };
-        // The filler stands in all places already, and would be taken for a repetition.
-        set.seeds[line_of(hash(filler), lines)] = 1;
-        members.iter().filter_map(|member| member.key()).for_each(|key| set.insert(key));
-        set.settle(filler);
+        let lines = members.len().div_ceil(Self::LOAD);
+        let mut keys = pages::room((lines + 1) * Self::PLACES);
+        keys.resize((lines + 1) * Self::PLACES, filler);
+        let start = keys.as_ptr().align_offset(LINE).min(Self::PLACES);
+        let mut set = KeySet { keys, start, lines, filler, crowded: HashSet::new() };
+        set.settle(members);
         Some(set)
     }
 
-    /// Whether the key of `value` is one of them.
-    #[inline]
+    /// Puts each key into its line: each thread into lines of its own.
+    fn settle(&mut self, members: &[T]) {
+        let (lines, filler) = (self.lines, self.filler);
+        let parts = parallel::map_parts(lines, 0, |lines| lines);
+        let ends: Vec<usize> = parts.iter().map(|part| part.end * Self::PLACES).collect();
+        let places = &mut self.keys[self.start..][..lines * Self::PLACES];
+        let crowded = parallel::map_slices(places, &ends, |part, places| {
+            let own = parts[part].clone();
+            let filler_line = line_of(filler, lines);
+            let mut share = Share::<T> { lines, own, filler, filler_line, places, crowded: HashSet::new() };
+            in_wide_vectors(
+                #[inline(always)]
+                || {
+                    for members in members.chunks(BLOCK) {
+                        share.insert_all(members);
+                    }
+                },
+            );
+            share.crowded
+        });
+        self.crowded = crowded.into_iter().reduce(|all, some| all.union(&some).copied().collect()).unwrap_or_default();
+    }
+
+    /// What is read for a question.
+    pub(crate) fn questions(&self) -> Questions<'_, T> {
+        Questions { places: &self.keys[self.start..], lines: self.lines, filler: self.filler, crowded: &self.crowded }
+    }
+}
+
+/// A [`KeySet`] as it is asked: small enough to stay in registers.
+#[derive(Clone, Copy)]
+pub(crate) struct Questions<'a, T: Element> {
+    places: &'a [T::Key],
+    lines: usize,
+    filler: T::Key,
+    crowded: &'a HashSet<T::Key>,
+}
+
+impl<T: Element> Questions<'_, T> {
+    /// Whether the key of `value` is one of the set.
+    #[inline(always)]
     pub(crate) fn contains(&self, value: T) -> bool {
+        let places = KeySet::<T>::PLACES;
         let key = value.key_or_nan();
-        let hash = hash(key);
-        let line = line_of(hash, self.seeds.len());
-        let seed = self.seeds[line];
-        let found = self.keys[line * PLACES + place_of(hash, seed)] == key;
-        if seed == CROWDED { self.crowded.contains(&key) } else { found }
+        let line = &self.places[line_of(key, self.lines) * places..][..places];
+        let found = line.iter().fold(false, |found, &other| found | (other == key));
+        // Full lines are rare: that branch is predicted.
+        if line[places - 1] == self.filler { found } else { self.contains_crowded(found, key) }
     }
 
-    /// Puts a key into its line, behind those that it has, and none twice. Until [`settle`](Self::settle) the seed of a
-    /// line is the number of its keys, or one more than places if they did not all fit.
-    fn insert(&mut self, key: T::Key) {
-        let line = line_of(hash(key), self.seeds.len());
-        let places = &mut self.keys[line * PLACES..][..PLACES];
-        let count = &mut self.seeds[line];
-        let known = places.iter().fold(false, |known, &other| known | (other == key));
-        match places.get_mut(usize::from(*count)) {
+    #[cold]
+    #[inline(never)]
+    fn contains_crowded(&self, found: bool, key: T::Key) -> bool {
+        found || self.crowded.contains(&key)
+    }
+}
+
+/// The lines that a thread fills.
+struct Share<'a, T: Element> {
+    lines: usize,
+    own: Range<usize>,
+    filler: T::Key,
+    filler_line: usize,
+    places: &'a mut [T::Key],
+    crowded: HashSet<T::Key>,
+}
+
+impl<T: Element> Share<'_, T> {
+    /// Puts the keys of a block of members into those of its lines that they belong to.
+    #[inline(always)]
+    fn insert_all(&mut self, members: &[T]) {
+        let mut own = [(0, self.filler); BLOCK];
+        let mut count = 0;
+        for &member in members {
+            let key = member.key_or_nan();
+            let line = line_of(key, self.lines);
+            own[count] = (line, key);
+            count += usize::from(self.own.contains(&line) & !member.isnan());
+        }
+        for &(line, key) in &own[..count] {
+            self.insert(line, key);
+        }
+    }
+
+    /// Puts a key into its line, behind those that it has, and none twice.
+    #[inline(always)]
+    fn insert(&mut self, line: usize, key: T::Key) {
+        let places = KeySet::<T>::PLACES;
+        // Its first place holds the filler as a key.
+        let has_filler = line == self.filler_line;
+        let line = &mut self.places[(line - self.own.start) * places..][..places];
+        let known = line.iter().fold(false, |known, &other| known | (other == key));
+        let free = line.iter().map(|&other| usize::from(other == self.filler)).sum::<usize>();
+        match line.get_mut(places - free + usize::from(has_filler)) {
             _ if known => {}
-            Some(place) => {
-                *place = key;
-                *count += 1;
-            }
-            None => {
-                self.crowded.insert(key);
-                *count = PLACES as u8 + 1;
-            }
-        }
-    }
-
-    /// Finds the seed of each line, and moves its keys to their places.
-    fn settle(&mut self, filler: T::Key) {
-        for (places, seed) in self.keys.chunks_exact_mut(PLACES).zip(&mut self.seeds) {
-            let keys: [T::Key; PLACES] = std::array::from_fn(|at| places[at]);
-            let count = usize::from(*seed);
-            let known = &keys[..count.min(PLACES)];
-            let hashes = keys.map(hash);
-            *seed = if count > PLACES { CROWDED } else { seed_of(&hashes[..count]) };
-            if *seed == CROWDED {
-                self.crowded.extend(known);
-                continue;
-            }
-            places.fill(filler);
-            known.iter().zip(&hashes).for_each(|(&key, &hash)| places[place_of(hash, *seed)] = key);
+            Some(place) => *place = key,
+            None => drop(self.crowded.insert(key)),
         }
     }
 }
 
-/// The first seed under which no two of the hashes meet.
-fn seed_of(hashes: &[u64]) -> u8 {
-    let apart = |&seed: &u8| {
-        let taken = hashes.iter().fold(0u32, |taken, &hash| taken | 1 << place_of(hash, seed));
-        taken.count_ones() as usize == hashes.len()
-    };
-    (0..CROWDED).find(apart).unwrap_or(CROWDED)
+/// The line of a key, by the upper bits of its hash.
+#[inline(always)]
+fn line_of<K: Hash>(key: K, lines: usize) -> usize {
+    ((u128::from(hash(key)) * lines as u128) >> 64) as usize
 }
 
-/// The line of a hash: its upper half decides.
-#[inline]
-fn line_of(hash: u64, lines: usize) -> usize {
-    (((hash >> 32) * lines as u64) >> 32) as usize
-}
-
-/// The place of a hash in its line: the lower half and the seed decide.
-#[inline]
-fn place_of(hash: u64, seed: u8) -> usize {
-    ((hash as u32 ^ u32::from(seed)).wrapping_mul(0x9e37_79b1) >> 29) as usize
-}
-
-/// The hash of a key: a product folded, which leaves every bit of the key a say in both halves.
-#[inline]
+/// The hash of a key: a product folded, which leaves every bit of the key a say in the upper bits.
+#[inline(always)]
 fn hash<K: Hash>(key: K) -> u64 {
     let mut folded = Folded(0x5851_f42d_4c95_7f2d);
     key.hash(&mut folded);
@@ -135,17 +181,17 @@ impl Hasher for Folded {
         bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
     }
 
-    #[inline]
+    #[inline(always)]
     fn write_u16(&mut self, word: u16) {
         self.write_u64(word.into());
     }
 
-    #[inline]
+    #[inline(always)]
     fn write_u32(&mut self, word: u32) {
         self.write_u64(word.into());
     }
 
-    #[inline]
+    #[inline(always)]
     fn write_u64(&mut self, word: u64) {
         let product = u128::from(self.0 ^ word) * 0x9e37_79b9_7f4a_7c15;
         self.0 = product as u64 ^ (product >> 64) as u64;
@@ -163,21 +209,33 @@ mod tests {
     /// Exactly the members are found, among them and as many others.
     fn check<T: Element>(members: &[T], others: &[T]) -> KeySet<T> {
         let set = KeySet::new(members).unwrap();
-        members.iter().for_each(|&member| assert_eq!(set.contains(member), !member.isnan(), "{member:?}"));
-        others.iter().for_each(|&other| assert!(!set.contains(other), "{other:?}"));
+        members.iter().for_each(|&member| assert_eq!(set.questions().contains(member), !member.isnan(), "{member:?}"));
+        others.iter().for_each(|&other| assert!(!set.questions().contains(other), "{other:?}"));
         set
     }
 
+    /// From 5 * 10^5 members on, two threads and more fill the lines.
     #[test]
     fn members_are_found_and_nothing_else() {
-        for count in [1, 2, 3, 4, 7, 63, 64, 65, 1000, 40_000, 200_000] {
+        for count in [1, 2, 3, 4, 7, 63, 64, 65, 1000, 40_000, 500_000] {
             let members: Vec<i64> = (0..count).map(|number| number * number).collect();
             let others: Vec<i64> = (1..=count).map(|number| -number).chain([2, 3, 5, i64::MIN, i64::MAX]).collect();
             let set = check(&members, &others);
-            assert!(set.crowded.len() <= members.len() / 20 + 8, "{count}: {}", set.crowded.len());
+            assert!(set.crowded.len() <= members.len() / 50 + 8, "{count}: {}", set.crowded.len());
             let floats: Vec<f64> = members.iter().map(|&member| member as f64).collect();
             check(&floats, &others.iter().map(|&other| other as f64 + 0.5).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn keys_of_every_width_are_found() {
+        check::<u8>(&[0, 1, 7, 255], &[2, 254]);
+        check(&(0..20_000).map(|number| number as i16).collect::<Vec<_>>(), &[-1, 20_000, i16::MIN]);
+        check(&(0..70_000).map(|number| number as f32).collect::<Vec<_>>(), &[-1.0, 0.5, f32::NAN]);
+        let complex = |number: i32| num_complex::Complex::new(f64::from(number % 300), f64::from(number / 300));
+        let others = [complex(70_000), complex(3) - 0.5, num_complex::Complex::new(f64::NAN, 1.0)];
+        check(&(0..70_000).map(complex).collect::<Vec<_>>(), &others);
+        check(&[true], &[false]);
     }
 
     #[test]
@@ -196,33 +254,38 @@ mod tests {
         assert!(check(&[5u8; 100], &[4]).crowded.is_empty());
     }
 
-    /// Keys that all belong to one line are found in the hash set.
+    /// Keys that all belong to one line are found in the hash set, whichever thread fills the line.
     #[test]
     fn crowded_lines_answer_too() {
-        let lines = 100usize.div_ceil(LOAD);
-        let of_a_line: Vec<u64> = (0..).filter(|&key| line_of(hash(key), lines) == 20).take(200).collect();
-        let (members, others) = of_a_line.split_at(100);
-        assert_eq!(check(members, others).crowded.len(), 100);
-        let (members, others) = of_a_line.split_at(PLACES + 1);
-        let padded: Vec<u64> = members.iter().copied().cycle().take(100).collect();
-        assert_eq!(check(&padded, others).crowded.len(), PLACES + 1);
+        for (count, line) in [(100, 20), (500_000, 3), (500_000, 166_000)] {
+            let lines = usize::div_ceil(count, KeySet::<u64>::LOAD);
+            let of_a_line = (0..).filter(|&key| line_of(key, lines) == line);
+            let of_a_line: Vec<u64> = of_a_line.take(if count == 100 { 200 } else { 24 }).collect();
+            let places = KeySet::<u64>::PLACES;
+            for distinct in [places - 1, places, places + 1, of_a_line.len() / 2] {
+                let (members, others) = of_a_line.split_at(distinct);
+                let padded: Vec<u64> = members.iter().copied().cycle().take(count).collect();
+                assert_eq!(check(&padded, others).crowded.len(), distinct.saturating_sub(places));
+            }
+        }
     }
 
+    /// Places that are free hold a key of another line; that line has it once, and room for as many others as any.
     #[test]
-    fn a_line_without_a_seed_is_crowded() {
-        assert_eq!(seed_of(&[1, 1]), CROWDED);
-        assert_eq!(seed_of(&[]), 0);
-        let seed = seed_of(&[1, 2, 3, 4]);
-        let mut places = [1, 2, 3, 4].map(|hash| place_of(hash, seed));
-        places.sort_unstable();
-        assert!(seed < CROWDED && places.windows(2).all(|pair| pair[0] < pair[1]));
+    fn the_filler_takes_one_place_of_its_own_line() {
+        let lines = 100usize.div_ceil(KeySet::<u64>::LOAD);
+        let of_a_line: Vec<u64> = (0..).filter(|&key| line_of(key, lines) == 5).take(9).collect();
+        let elsewhere = (0..).filter(|&key| line_of(key, lines) != 5);
+        let members: Vec<u64> = of_a_line[..8].iter().copied().chain(elsewhere.take(92)).collect();
+        assert!(check(&members, &of_a_line[8..]).crowded.iter().all(|&key| line_of(key, lines) != 5));
+        assert!(check(&of_a_line[..1], &of_a_line[1..]).crowded.is_empty());
     }
 
     #[test]
     fn nan_is_no_member_and_zeros_are_one() {
         let nan = f64::NAN;
         let set = check(&[nan, -0.0, 1.0, nan], &[-nan, 2.0]);
-        assert!(set.contains(0.0) && !set.contains(f64::from_bits(1)));
+        assert!(set.questions().contains(0.0) && !set.questions().contains(f64::from_bits(1)));
         assert!(KeySet::new(&[nan, -nan]).is_none());
         assert!(KeySet::<f64>::new(&[]).is_none());
     }
