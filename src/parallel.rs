@@ -35,6 +35,13 @@ mod threads {
         mapped
     }
 
+    /// Whether `f` says yes to a chunk of the items; chunks that nobody has begun when it does are left out.
+    pub(crate) fn any_chunk<T: Sync>(items: &[T], f: impl Fn(&[T]) -> bool + Sync + Send) -> bool {
+        // The first ones are looked at here: where one of them says yes, waking the threads would take longer.
+        let (first, rest) = items.split_at(items.len().min(2 * CHUNK));
+        f(first) || rest.par_chunks(CHUNK).any(f)
+    }
+
     /// Fills the items chunk by chunk; `fill` is told where its chunk starts.
     pub(crate) fn fill_chunks<U: Send>(items: &mut [U], fill: &(dyn Fn(usize, &mut [U]) + Sync)) {
         if items.len() < 2 * CHUNK {
@@ -222,6 +229,11 @@ mod threads {
         split_at_ends(items, ends).into_iter().enumerate().map(|(number, slice)| f(number, slice)).collect()
     }
 
+    /// Whether `f` says yes to the items.
+    pub(crate) fn any_chunk<T>(items: &[T], f: impl Fn(&[T]) -> bool) -> bool {
+        f(items)
+    }
+
     /// `f` of each item, in order, with one `scratch` for all.
     pub(crate) fn map_each<S, A, U>(
         items: Vec<A>,
@@ -321,4 +333,4 @@ pub(crate) fn filled<T: Copy + Send>(
 
 #[cfg(feature = "io")]
 pub(crate) use threads::pipeline;
-pub(crate) use threads::{filter_map_range, map, map_each, map_heavy, map_parts, map_slices, sort};
+pub(crate) use threads::{any_chunk, filter_map_range, map, map_each, map_heavy, map_parts, map_slices, sort};

@@ -28,7 +28,7 @@ fn any_of_slice<T: Element>(values: &[T]) -> bool {
             || block.iter().fold(false, |any, value| any | value.is_truthy()),
         )
     };
-    values.chunks(TOGETHER).any(any)
+    parallel::any_chunk(values, |chunk| chunk.chunks(TOGETHER).any(any))
 }
 
 /// Whether any position of each group is truthy, of which `extent` exist; those not stored hold `fill`.

@@ -12,6 +12,7 @@ pub(crate) mod median;
 pub(crate) mod merge;
 pub(crate) mod packing;
 pub(crate) mod radix;
+pub(crate) mod runs;
 pub(crate) mod select;
 pub(crate) mod sort;
 pub(crate) mod take;

@@ -11,6 +11,7 @@ use crate::kernels::cells::CellMap;
 use crate::kernels::group::Groups;
 use crate::kernels::lanes::{count_stored, spread, stored_lanes};
 use crate::kernels::merge::any_merged;
+use crate::kernels::runs::any_of_runs;
 use crate::kernels::sort;
 use crate::limit::default_limit;
 use crate::ops::upstream::Upstream;
@@ -152,9 +153,12 @@ impl<I: Index> Reduce for CooPattern<I> {
         }
         let coords: Vec<&[I]> = kept.iter().map(|&axis| self.coords(axis)).collect();
         let in_runs = reduction.goes.last() == Some(&true);
-        let (coords, truths) = match CellMap::pays(saturating_product(&lengths), self.nnz()) {
-            true => CellMap::of_values(&coords, &lengths, values, in_runs).into_arrays(&lengths),
-            false => any_merged(&coords, self.nnz(), |entry| values[entry].is_truthy()),
+        let (coords, truths) = if reduction.goes.is_sorted() {
+            any_of_runs(&coords, values)
+        } else if CellMap::pays(saturating_product(&lengths), self.nnz()) {
+            CellMap::of_values(&coords, &lengths, values, in_runs).into_arrays(&lengths)
+        } else {
+            any_merged(&coords, self.nnz(), |entry| values[entry].is_truthy())
         };
         let mut coords = coords.into_iter().map(Arc::new);
         let zeros = Arc::new(vec![I::default(); if reduction.keep_dims { truths.len() } else { 0 }]);
