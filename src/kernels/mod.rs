@@ -15,3 +15,4 @@ pub(crate) mod radix;
 pub(crate) mod select;
 pub(crate) mod sort;
 pub(crate) mod take;
+pub(crate) mod take_dense;
