@@ -23,14 +23,15 @@ use crate::parallel;
 /// only `Raise` finds one that is not, and leaves anything in its place.
 pub(crate) fn take_items<T: Element, J: Position>(data: &[T], items: &[J], mode: TakeMode, places: &mut [T]) -> bool {
     let outside = AtomicBool::new(false);
+    let wide = has_wide_vectors();
+    // What other elements gain in their positions, they lose when they are put together, but for the dear ones of `Wrap`.
+    let gathers = wide && matches!(size_of::<T>(), 4 | 8);
     parallel::chunks_into(items, places, |items, places| {
         let inside = match mode {
-            TakeMode::Raise => look_up(data, items, places, from_either_end),
-            TakeMode::Clip => look_up(data, items, places, nearest),
-            // Without a division the wide loop is the faster one of any elements, wherever they are.
+            TakeMode::Raise => look_up(data, items, places, gathers, from_either_end),
+            TakeMode::Clip => look_up(data, items, places, gathers, nearest),
             TakeMode::Wrap => {
-                has_wide_vectors() && gather(data, items, places, near_around)
-                    || one_by_one(data, items, places, around)
+                look_up(data, items, places, wide, near_around) || one_by_one(data, items, places, around)
             }
         };
         if !inside {
@@ -40,16 +41,16 @@ pub(crate) fn take_items<T: Element, J: Position>(data: &[T], items: &[J], mode:
     !outside.into_inner()
 }
 
-/// Looks up every item by the loop that is faster. Whether all were inside.
+/// Looks up every item by the loop that is faster, where `wide` says that gathers are worth a thought. Whether all were
+/// inside.
 fn look_up<T: Element, J: Position>(
     data: &[T],
     items: &[J],
     places: &mut [T],
+    wide: bool,
     position: impl Fn(J, i64) -> usize + Copy,
 ) -> bool {
-    // What other elements gain in their positions, they lose when they are put together.
-    let has_gathers = matches!(size_of::<T>(), 4 | 8) && has_wide_vectors();
-    match has_gathers && are_near(data, items, position) {
+    match wide && are_near(data, items, position) {
         true => gather(data, items, places, position),
         false => one_by_one(data, items, places, position),
     }
@@ -152,6 +153,9 @@ fn around<J: Position>(item: J, length: i64) -> usize {
 
 /// [`around`] of an item within `2^48` times the length, without a division, and one outside for every other.
 ///
+/// Beside `rem_euclid` it took 0.94 of the time in the plain loop where 10^7 random items wait for 80 MB, 0.83 in 16 MB;
+/// in the wide one 0.59 in 16 MB.
+///
 /// The quotient is rounded to an integer by adding a number beyond which `f64` has no fractions. Three roundings of
 /// `2^-53` put it off by less than a tenth before that, so that the remainder is less than a length from 0.
 #[inline(always)]
@@ -251,9 +255,11 @@ mod tests {
             let elements = || (0..length).map(|element| element % 100);
             let items = edges::<J>(length.into());
             let inside: Vec<J> = (0..500).filter_map(|item| J::try_from(item * 7 % i128::from(length)).ok()).collect();
+            let plain: Vec<f64> = elements().map(f64::from).collect();
+            items.chunks(1).for_each(|one| assert_taken(&plain, one, TakeMode::Raise));
             for mode in [TakeMode::Raise, TakeMode::Wrap, TakeMode::Clip] {
                 for items in [&items, &inside, &inside[..1], &[]] {
-                    assert_taken(&elements().map(f64::from).collect::<Vec<_>>(), items, mode);
+                    assert_taken(&plain, items, mode);
                     assert_taken(&elements().map(|element| element as f32).collect::<Vec<_>>(), items, mode);
                     assert_taken(&elements().map(|element| element as u8).collect::<Vec<_>>(), items, mode);
                 }
@@ -283,7 +289,7 @@ mod tests {
         let ordered: Vec<i64> = (0..1 << 16).collect();
         let far: Vec<i64> = ordered.iter().map(|item| item * 40_503 % length - item % 2 * length).collect();
         assert!(are_near(&data, &ordered, from_either_end) && !are_near(&data, &far, from_either_end));
-        assert!(are_near(&data[5..], &far, nearest) && are_near(&data, &far[..63], from_either_end));
+        assert!(are_near(&data[5..], &far, from_either_end) && are_near(&data, &far[..63], from_either_end));
         let mut both = [ordered, far].concat();
         for mode in [TakeMode::Raise, TakeMode::Wrap, TakeMode::Clip] {
             assert_taken(&data, &both, mode);
