@@ -18,6 +18,21 @@ pub(crate) fn advise_huge_pages<T>(buffer: &[T]) {
 #[cfg(not(all(feature = "machine", target_os = "linux", not(miri))))]
 pub(crate) fn advise_huge_pages<T>(_: &[T]) {}
 
+/// Whether [`in_wide_vectors`] compiles for vectors of 512 bits here.
+#[cfg(all(feature = "machine", target_arch = "x86_64", not(miri)))]
+pub(crate) fn has_512_bits() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512cd")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
+}
+
+#[cfg(not(all(feature = "machine", target_arch = "x86_64", not(miri))))]
+pub(crate) fn has_512_bits() -> bool {
+    false
+}
+
 /// Runs a plain loop, compiled for vectors of 512 or 256 bits where the processor has them: an `#[inline(always)]`
 /// closure, which is compiled into the functions that may use them.
 ///
@@ -37,12 +52,7 @@ pub(crate) fn in_wide_vectors<R>(f: impl FnOnce() -> R) -> R {
     fn with_256_bits<R>(f: impl FnOnce() -> R) -> R {
         f()
     }
-    let has_512_bits = is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512cd")
-        && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512vl");
-    if has_512_bits {
+    if has_512_bits() {
         // SAFETY: the function wants the five features that the processor was just found to have.
         unsafe { with_512_bits(f) }
     } else if is_x86_feature_detected!("avx2") {

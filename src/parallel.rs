@@ -292,25 +292,30 @@ fn map_here<T: Copy, U>(values: &[T], f: impl Fn(T) -> U) -> Vec<U> {
     mapped
 }
 
-/// `f` of every value, in order, into as many items.
+/// Lets `fill` write items from as many values, chunk by chunk.
 ///
-/// The threads see chunks of items only, so their code is compiled once for a type of items, and `f` in a plain loop.
+/// The threads see chunks of items only, so their code is compiled once for a type of items, and `fill` is a plain loop.
+pub(crate) fn chunks_into<T: Sync, U: Send>(values: &[T], items: &mut [U], fill: impl Fn(&[T], &mut [U]) + Sync) {
+    threads::fill_chunks(items, &|start, chunk| fill(&values[start..start + chunk.len()], chunk));
+}
+
+/// `f` of every value, in order, into as many items.
 pub(crate) fn map_into<T: Copy + Sync, U: Send>(values: &[T], items: &mut [U], f: impl Fn(T) -> U + Sync) {
-    threads::fill_chunks(items, &|start, chunk| {
-        chunk.iter_mut().zip(&values[start..]).for_each(|(item, &value)| *item = f(value));
+    chunks_into(values, items, |values, items| {
+        items.iter_mut().zip(values).for_each(|(item, &value)| *item = f(value));
     });
 }
 
 /// [`map_into`] for tests of a few instructions and without branches, by wide vectors.
 pub(crate) fn test_into<T: Copy + Sync>(values: &[T], answers: &mut [bool], f: impl Fn(T) -> bool + Copy + Sync) {
-    threads::fill_chunks(answers, &|start, chunk| {
+    chunks_into(values, answers, |values, answers| {
         in_wide_vectors(
             #[inline(always)]
             || {
                 // What `f` holds would be read again after each answer if it stayed where it is.
                 let test = f;
                 // Not `for_each`, which may become a function of its own, without the vectors.
-                for (answer, &value) in chunk.iter_mut().zip(&values[start..]) {
+                for (answer, &value) in answers.iter_mut().zip(values) {
                     *answer = test(value);
                 }
             },

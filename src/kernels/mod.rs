@@ -16,3 +16,4 @@ pub(crate) mod runs;
 pub(crate) mod select;
 pub(crate) mod sort;
 pub(crate) mod take;
+pub(crate) mod take_dense;

@@ -15,7 +15,6 @@
 
 use std::cell::OnceCell;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::element::Element;
 use crate::index::{Index, Position};
@@ -89,52 +88,6 @@ fn split(mut index: i128, lengths: &[usize], coords: &mut [usize]) {
 /// The positions that `items` name among `length` of them.
 pub(crate) fn positions<J: Position>(items: &[J], length: usize, mode: TakeMode) -> Vec<usize> {
     parallel::map(items, |item| divide(index_of(item, length as u128, mode), length).1)
-}
-
-/// Writes the elements of `data` at the positions that `items` name into as many places. Whether all were inside:
-/// only `Raise` finds one that is not.
-///
-/// One loop a mode, without a branch between the item and the look-up, so that many look-ups are under way at once:
-/// around the division of `Wrap` a branch cost more than it saved, 158 ms for 138 where two thirds of 10^7 items are
-/// outside.
-pub(crate) fn take_items<T: Element, J: Position>(data: &[T], items: &[J], mode: TakeMode, places: &mut [T]) -> bool {
-    let length = data.len() as i64;
-    let outside = AtomicBool::new(false);
-    match mode {
-        TakeMode::Raise => parallel::map_into(items, places, |item| {
-            data.get(from_either_end(item, length)).copied().unwrap_or_else(|| {
-                outside.store(true, Ordering::Relaxed);
-                T::ZERO
-            })
-        }),
-        TakeMode::Clip => parallel::map_into(items, places, |item| data[nearest(item, length)]),
-        TakeMode::Wrap => parallel::map_into(items, places, |item| data[around(item, length)]),
-    }
-    !outside.into_inner()
-}
-
-/// The position that an item within `-length..length` names, and one outside for every other.
-#[inline]
-fn from_either_end<J: Position>(item: J, length: i64) -> usize {
-    // The sign of an `i64`, as a mask.
-    let negative = |item: i64| item >> 63;
-    item.to_i64().map_or(usize::MAX, |item| item.wrapping_add(negative(item) & length) as usize)
-}
-
-/// The position below `length` that is nearest.
-#[inline]
-fn nearest<J: Position>(item: J, length: i64) -> usize {
-    // Not `clamp`, which is compiled to branches: 107 ms for 77 where two thirds of 10^7 items are outside.
-    item.to_i64().unwrap_or(i64::MAX).min(length - 1).max(0) as usize
-}
-
-/// The remainder by `length` that is not negative.
-#[inline]
-fn around<J: Position>(item: J, length: i64) -> usize {
-    match item.to_i64() {
-        Some(item) => item.rem_euclid(length) as usize,
-        None => item.to_i128().rem_euclid(length.into()) as usize,
-    }
 }
 
 /// From so many items on, and so many entries for each to search, which no cache holds, the items are searched in the

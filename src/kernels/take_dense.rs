@@ -1,0 +1,312 @@
+//! The elements of a dense array at the positions that items name, by one of two loops that give the same.
+//!
+//! The plain loop looks up one item after the other. The wide one finds eight positions at once and gathers the elements
+//! with one instruction, where the processor has vectors of 512 bits. Without a branch between an item and its look-up,
+//! many look-ups are under way at once in either. ns an item, plain and wide, 2^20 items within 10^5 elements:
+//!
+//! ```text
+//!             f32 by i32   f64 by i64   complex f64 by i64   u8 by i64
+//! raise       0.76  0.67   1.17  1.02        2.16  2.26      0.76  0.99
+//! clip        0.83  0.66   1.25  1.02        2.35  2.26      0.81  1.09
+//! wrap        2.32  0.78   2.55  1.10        3.52  2.10      2.25  1.15
+//! ```
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::element::Element;
+use crate::index::Position;
+use crate::kernels::take::TakeMode;
+use crate::machine::{has_512_bits, in_wide_vectors};
+use crate::parallel;
+
+/// Writes the elements of `data` at the positions that `items` name into as many places. Whether all were inside:
+/// only `Raise` finds one that is not, and leaves anything in its place.
+pub(crate) fn take_items<T: Element, J: Position>(data: &[T], items: &[J], mode: TakeMode, places: &mut [T]) -> bool {
+    let outside = AtomicBool::new(false);
+    let wide = has_512_bits();
+    // What other elements gain in their positions, they lose when they are put together, but for the dear ones of `Wrap`.
+    let gathers = wide && matches!(size_of::<T>(), 4 | 8);
+    parallel::chunks_into(items, places, |items, places| {
+        let inside = match mode {
+            TakeMode::Raise => look_up(data, items, places, gathers, from_either_end),
+            TakeMode::Clip => look_up(data, items, places, gathers, nearest),
+            TakeMode::Wrap => {
+                look_up(data, items, places, wide, near_around) || one_by_one(data, items, places, around)
+            }
+        };
+        if !inside {
+            outside.store(true, Ordering::Relaxed);
+        }
+    });
+    !outside.into_inner()
+}
+
+/// Looks up every item by the loop that is faster, where `wide` says that gathers are worth a thought. Whether all were
+/// inside.
+fn look_up<T: Element, J: Position>(
+    data: &[T],
+    items: &[J],
+    places: &mut [T],
+    wide: bool,
+    position: impl Fn(J, i64) -> usize + Copy,
+) -> bool {
+    match wide && are_near(data, items, position) {
+        true => gather(data, items, places, position),
+        false => one_by_one(data, items, places, position),
+    }
+}
+
+/// Whether the pages that `items` look into are mostly at hand: the addresses of so many bytes of small pages are, and
+/// those of larger arrays where the look-ups come back to the same ones.
+///
+/// A gather waits longer for an address than eight look-ups: beside the plain loop it took 0.73 of the time in 8 MB,
+/// 1.09 in 16 and 1.15 in 32; in 80 MB 0.67 where a third of the items were random and the others in order, 0.76 for
+/// half of them, 1.02 for three quarters, 1.20 for all. In huge pages it was never slower.
+fn are_near<T, J: Position>(data: &[T], items: &[J], position: impl Fn(J, i64) -> usize) -> bool {
+    const AT_HAND: usize = 8 << 20;
+    const PAGE: usize = 4 << 10;
+    const SAMPLE: usize = 64;
+    const FEW: usize = 40;
+    let mut pages = [0; SAMPLE];
+    if size_of_val(data) <= AT_HAND || items.len() < SAMPLE {
+        return true;
+    }
+    for (page, &item) in pages.iter_mut().zip(items) {
+        *page = position(item, data.len() as i64) / (PAGE / size_of::<T>());
+    }
+    pages.sort_unstable();
+    pages.chunk_by(|a, b| a == b).count() <= FEW
+}
+
+/// The plain loop: what is outside stays as it was.
+fn one_by_one<T: Element, J: Position>(
+    data: &[T],
+    items: &[J],
+    places: &mut [T],
+    position: impl Fn(J, i64) -> usize,
+) -> bool {
+    let mut inside = true;
+    for (place, &item) in places.iter_mut().zip(items) {
+        match data.get(position(item, data.len() as i64)) {
+            Some(&element) => *place = element,
+            None => inside = false,
+        }
+    }
+    inside
+}
+
+/// The wide loop: what is outside gets the last element.
+fn gather<T: Element, J: Position>(
+    data: &[T],
+    items: &[J],
+    places: &mut [T],
+    position: impl Fn(J, i64) -> usize,
+) -> bool {
+    in_wide_vectors(
+        #[inline(always)]
+        || gather_here(data, items, places, position),
+    )
+}
+
+/// A function of its own, so that the compiler knows its arguments to be apart: it makes no vectors of the loop otherwise,
+/// nor of one that it has to leave at an item outside.
+#[inline(always)]
+fn gather_here<T: Element, J: Position>(
+    data: &[T],
+    items: &[J],
+    places: &mut [T],
+    position: impl Fn(J, i64) -> usize,
+) -> bool {
+    if data.is_empty() {
+        return items.is_empty();
+    }
+    let last = data.len() - 1;
+    let mut outside = false;
+    for (place, &item) in places.iter_mut().zip(items) {
+        let position = position(item, data.len() as i64);
+        outside |= position > last;
+        *place = data[position.min(last)];
+    }
+    !outside
+}
+
+/// The position that an item within `-length..length` names, and one outside for every other.
+#[inline(always)]
+fn from_either_end<J: Position>(item: J, length: i64) -> usize {
+    item.to_i64().map_or(usize::MAX, |item| item.wrapping_add(sign(item) & length) as usize)
+}
+
+/// The position below `length` that is nearest.
+#[inline(always)]
+fn nearest<J: Position>(item: J, length: i64) -> usize {
+    // Not `clamp`, which is compiled to branches: 107 ms for 77 where two thirds of 10^7 items are outside.
+    item.to_i64().unwrap_or(i64::MAX).min(length - 1).max(0) as usize
+}
+
+/// The remainder by `length` that is not negative.
+fn around<J: Position>(item: J, length: i64) -> usize {
+    match item.to_i64() {
+        Some(item) => item.rem_euclid(length) as usize,
+        None => item.to_i128().rem_euclid(length.into()) as usize,
+    }
+}
+
+/// [`around`] of an item within `2^48` times the length, without a division, and one outside for every other.
+///
+/// Beside `rem_euclid` it took 0.94 of the time in the plain loop where 10^7 random items wait for 80 MB, 0.83 in 16 MB;
+/// in the wide one 0.59 in 16 MB.
+///
+/// The quotient is rounded to an integer by adding a number beyond which `f64` has no fractions. Three roundings of
+/// `2^-53` put it off by less than a tenth before that, so that the remainder is less than a length from 0.
+#[inline(always)]
+fn near_around<J: Position>(item: J, length: i64) -> usize {
+    const INTEGERS: f64 = 1.5 * (1_u64 << 52) as f64;
+    let most = (length as u64).saturating_mul(1 << 48);
+    let inverse = 1.0 / length as f64;
+    let remainder = |item: i64| {
+        let quotient = (item as f64 * inverse + INTEGERS).to_bits().wrapping_sub(INTEGERS.to_bits()) as i64;
+        let remainder = item.wrapping_sub(quotient.wrapping_mul(length));
+        remainder.wrapping_add(sign(remainder) & length) as usize
+    };
+    let near = item.to_i64().filter(|item| item.unsigned_abs() <= most);
+    near.map_or(usize::MAX, remainder)
+}
+
+/// The sign as a mask.
+fn sign(item: i64) -> i64 {
+    item >> 63
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The position of `item` by the plainest arithmetic; `None` for an error.
+    fn expected(item: i128, length: i128, mode: TakeMode) -> Option<usize> {
+        match mode {
+            TakeMode::Raise => (-length..length).contains(&item).then(|| item.rem_euclid(length) as usize),
+            TakeMode::Wrap => Some(item.rem_euclid(length) as usize),
+            TakeMode::Clip => Some(item.clamp(0, length - 1) as usize),
+        }
+    }
+
+    /// Items at and beside everything where a position may go wrong, within a type.
+    fn edges<J: Position + TryFrom<i128>>(length: i128) -> Vec<J> {
+        let near = [0, length, length << 47, length << 48, 1 << 31, 1 << 52, 1 << 53, 1 << 63, 1 << 64].into_iter();
+        let middles = [length / 2, 3 * length / 2, 7 * length, 1_000_003 * length, 12_345_678_901_234_567].into_iter();
+        let both_signs = near.chain(middles).flat_map(|edge| [edge, -edge]);
+        both_signs.flat_map(|edge| edge - 2..=edge + 2).filter_map(|item| J::try_from(item).ok()).collect()
+    }
+
+    fn assert_positions<J: Position + TryFrom<i128>>(length: i64) {
+        for item in edges::<J>(length.into()) {
+            let wide = item.to_i128();
+            let of = |mode| expected(wide, length.into(), mode);
+            let inside = |position: usize| Some(position).filter(|&position| position < length as usize);
+            assert_eq!(inside(from_either_end(item, length)), of(TakeMode::Raise), "raise {wide} of {length}");
+            assert_eq!(inside(nearest(item, length)), of(TakeMode::Clip), "clip {wide} to {length}");
+            assert_eq!(inside(around(item, length)), of(TakeMode::Wrap), "wrap {wide} around {length}");
+            let is_near = wide.abs() <= i128::from(length) << 48 && wide <= i64::MAX.into();
+            let near = of(TakeMode::Wrap).filter(|_| is_near);
+            assert_eq!(inside(near_around(item, length)), near, "wrap {wide} around {length} without division");
+        }
+    }
+
+    #[test]
+    fn positions_are_right_for_every_type_and_length() {
+        for length in [1, 2, 3, 7, 100, (1 << 15) - 1, 1 << 20, 10_000_019, (1 << 53) + 1, i64::MAX / 8, i64::MAX] {
+            assert_positions::<i8>(length);
+            assert_positions::<i16>(length);
+            assert_positions::<i32>(length);
+            assert_positions::<i64>(length);
+            assert_positions::<isize>(length);
+            assert_positions::<u8>(length);
+            assert_positions::<u16>(length);
+            assert_positions::<u32>(length);
+            assert_positions::<u64>(length);
+            assert_positions::<usize>(length);
+        }
+    }
+
+    /// Every loop, on this machine or not the one that it would choose, against the plainest.
+    fn assert_taken<T: Element, J: Position>(data: &[T], items: &[J], mode: TakeMode) {
+        let length = data.len() as i128;
+        let expected: Vec<_> = items.iter().map(|item| expected(item.to_i128(), length, mode)).collect();
+        let assert = |inside: bool, places: &[T]| {
+            assert_eq!(inside, !expected.contains(&None), "{mode:?}");
+            let pairs = places.iter().zip(&expected);
+            assert!(pairs.clone().all(|(&place, at)| at.is_none_or(|at| place == data[at])), "{mode:?}");
+        };
+        let mut places = vec![T::ZERO; items.len()];
+        assert(take_items(data, items, mode, &mut places), &places);
+        let position = match mode {
+            TakeMode::Raise => from_either_end,
+            TakeMode::Clip => nearest,
+            TakeMode::Wrap => around,
+        };
+        places.fill(T::ZERO);
+        assert(one_by_one(data, items, &mut places, position), &places);
+        places.fill(T::ZERO);
+        assert(gather(data, items, &mut places, position), &places);
+    }
+
+    fn assert_taken_by<J: Position + TryFrom<i128>>() {
+        for length in [1, 2, 3, 100, 1000] {
+            let elements = || (0..length).map(|element| element % 100);
+            let items = edges::<J>(length.into());
+            let inside: Vec<J> = (0..500).filter_map(|item| J::try_from(item * 7 % i128::from(length)).ok()).collect();
+            let plain: Vec<f64> = elements().map(f64::from).collect();
+            items.chunks(1).for_each(|one| assert_taken(&plain, one, TakeMode::Raise));
+            for mode in [TakeMode::Raise, TakeMode::Wrap, TakeMode::Clip] {
+                for items in [&items, &inside, &inside[..1], &[]] {
+                    assert_taken(&plain, items, mode);
+                    assert_taken(&elements().map(|element| element as f32).collect::<Vec<_>>(), items, mode);
+                    assert_taken(&elements().map(|element| element as u8).collect::<Vec<_>>(), items, mode);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn loops_agree_on_every_type_of_items() {
+        assert_taken_by::<i8>();
+        assert_taken_by::<u8>();
+        assert_taken_by::<i16>();
+        assert_taken_by::<u16>();
+        assert_taken_by::<i32>();
+        assert_taken_by::<u32>();
+        assert_taken_by::<i64>();
+        assert_taken_by::<u64>();
+        assert_taken_by::<isize>();
+        assert_taken_by::<usize>();
+    }
+
+    /// Items in order and items all over an array, which is larger than what is at hand.
+    #[test]
+    fn near_and_far_items_are_told_apart() {
+        let data: Vec<f64> = (0..(1 << 20) + 5).map(f64::from).collect();
+        let length = data.len() as i64;
+        let ordered: Vec<i64> = (0..1 << 16).collect();
+        let far: Vec<i64> = ordered.iter().map(|item| item * 40_503 % length - item % 2 * length).collect();
+        assert!(are_near(&data, &ordered, from_either_end) && !are_near(&data, &far, from_either_end));
+        assert!(are_near(&data[5..], &far, from_either_end) && are_near(&data, &far[..63], from_either_end));
+        let mut both = [ordered, far].concat();
+        for mode in [TakeMode::Raise, TakeMode::Wrap, TakeMode::Clip] {
+            assert_taken(&data, &both, mode);
+        }
+        for outsider in [0, both.len() - 1] {
+            both[outsider] = length;
+            assert_taken(&data, &both, TakeMode::Raise);
+            both[outsider] = 0;
+        }
+    }
+
+    #[test]
+    fn nothing_is_taken_of_nothing() {
+        for mode in [TakeMode::Raise, TakeMode::Wrap, TakeMode::Clip] {
+            assert!(take_items::<f64, i64>(&[], &[], mode, &mut []));
+        }
+        assert!(!gather(&[], &[0], &mut [0.0], from_either_end::<i64>));
+        assert!(!one_by_one(&[], &[0], &mut [0.0], from_either_end::<i64>));
+    }
+}
