@@ -1,6 +1,7 @@
 //! Reductions of dense arrays of any layout: the elements of each cell, one after the other.
 
 use std::iter::{Copied, Take};
+use std::ops::Range;
 
 use ndarray::iter::Iter;
 use ndarray::{ArrayBase, ArrayD, ArrayViewD, ArrayViewMut2, Axis, Data, Dimension, Ix2, IxDyn, Slice};
@@ -119,12 +120,19 @@ fn map_copied_lanes<T: Element, S, U: Send>(
 ) -> Vec<U> {
     // At least one axis of lanes, and one of elements.
     let (view, kept) = if kept == 0 { (view.insert_axis(Axis(0)), 1) } else { (view, kept) };
-    let view = if kept == view.ndim() { view.insert_axis(Axis(kept)) } else { view };
+    let mut view = if kept == view.ndim() { view.insert_axis(Axis(kept)) } else { view };
+    merge_axes(&mut view, 0..kept);
+    let axes = kept..view.ndim();
+    merge_axes(&mut view, axes);
     let (outer, neighbours) = (&view.shape()[..kept - 1], view.len_of(Axis(kept - 1)));
     let width = tile_width(&view, kept, extent);
     let tiles = neighbours.div_ceil(width.max(1));
     let room = || (vec![T::ZERO; width * extent], room());
-    let results = parallel::map_heavy(outer.iter().product::<usize>() * tiles, view.len(), room, |(copy, room), at| {
+    // A broadcast view may have lanes that are longer than all that is behind it: of these there is one copy, not one a
+    // thread. Each of them is shared out by itself.
+    let outgrows = width * extent * size_of::<T>() > dense_bytes(&view);
+    let work = if outgrows { 0 } else { view.len() };
+    let results = parallel::map_heavy(outer.iter().product::<usize>() * tiles, work, room, |(copy, room), at| {
         let mut tile = view.view();
         let mut cell = vec![0; kept - 1];
         unravel(at / tiles, outer, &mut cell);
@@ -136,6 +144,13 @@ fn map_copied_lanes<T: Element, S, U: Send>(
         copy.chunks_exact(extent).take(tile.len_of(Axis(0))).map(|lane| finish(room, lane)).collect::<Vec<U>>()
     });
     results.into_iter().flatten().collect()
+}
+
+/// Merges axes into the last of them, from there up to the first that does not continue it: with many short axes a lane
+/// has few neighbours on the last one alone.
+fn merge_axes<T>(view: &mut ArrayViewD<'_, T>, axes: Range<usize>) {
+    let last = axes.end - 1;
+    let _ = (axes.start..last).rev().all(|axis| view.merge_axes(Axis(axis), Axis(last)));
 }
 
 /// How many lanes are copied together.

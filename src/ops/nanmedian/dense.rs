@@ -2,13 +2,14 @@
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 
-use super::{NanmedianBackwardOptions, NanmedianOp, NanmedianOptions};
+use super::{NanmedianBackwardOptions, NanmedianOp, NanmedianOptions, gradient_of_one};
 use crate::axes::Axes;
+use crate::convert::{dense_array, dense_bytes};
 use crate::element::{Element, Float, Real};
 use crate::error::Result;
 use crate::kernels::median::{Gaps, Group, give, median_of_lane};
 use crate::kernels::select::Sieve;
-use crate::ops::dense::{Order, Place, check_lane, give_back, map_lanes};
+use crate::ops::dense::{Order, Place, check_lane, check_result, give_back, map_lanes};
 use crate::ops::reduce::Reduction;
 use crate::ops::upstream::{Upstream, check_shape};
 use crate::shape::Shape;
@@ -53,6 +54,13 @@ impl<T: Real, S: Data<Elem = T>, D: Dimension> NanmedianOp for ArrayBase<S, D> {
         let reduction = Reduction::new(&Shape::from(self.shape()), &axes.into())?;
         check_shape(upstream, &reduction.result_shape())?;
         check_lane(self, &reduction)?;
+        if reduction.extent() == 1 {
+            // Each element is its own median: shares, larger than small elements and gradients, need not be kept.
+            let shape = Shape::from(self.shape());
+            check_result::<U::Elem>(&shape, dense_bytes(self))?;
+            let received = upstream.in_order().zip(self).map(|(gradient, value)| gradient_of_one(gradient, *value));
+            return Ok(dense_array(&shape, received.collect()));
+        }
         let view = self.view().into_dyn();
         let shares = map_lanes(view.clone(), &reduction, Order::RowMajor, Sieve::new, |sieve, lane| {
             whole_lane(lane).shares(options.even, options.rule, sieve)

@@ -294,6 +294,11 @@ fn position_of_one<T: Element>(value: T) -> u64 {
     if value.isnan() { u64::MAX } else { 0 }
 }
 
+/// What the one element of a group receives of its gradient: all of it, and nothing where it is no number.
+fn gradient_of_one<T: Element, G: Float>(gradient: G, value: T) -> G {
+    if value.isnan() { G::ZERO } else { gradient.share(1.0, 1) }
+}
+
 /// What a median with its position is, in one format.
 type MedianAndPosition<P, T> = (Tensor<P, <T as Real>::Median>, Tensor<P, u64>);
 
@@ -335,7 +340,7 @@ fn backward_sparse<P: PositionInGroup, T: Real, U: Upstream<Elem: Float>>(
     check_shape(upstream, &reduction.result_shape())?;
     let values = if reduction.is_elementwise() {
         let gradients = at_entries(upstream, x.pattern()).into_iter().zip(x.values());
-        gradients.map(|(gradient, value)| if value.isnan() { U::Elem::ZERO } else { gradient.share(1.0, 1) }).collect()
+        gradients.map(|(gradient, &value)| gradient_of_one(gradient, value)).collect()
     } else {
         let (cells, groups) = x.pattern().reduce(scope.operation(), &reduction)?;
         let gaps = scope.gaps(x.fill(), reduction.extent());
