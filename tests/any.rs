@@ -444,3 +444,35 @@ fn a_kept_axis_of_length_0_makes_vast_others_harmless() {
         }
     }
 }
+
+/// Rows are read where they lie, go on over the axes that continue them, and are shared out where they are long.
+#[test]
+fn the_one_true_element_of_an_array_is_found_wherever_it_lies() {
+    let shape = [2, 1, 35_000, 3];
+    let strides = [105_000, 105_000, 3, 1];
+    for at in [0, 1, 104_999, 105_000, 209_999, 70_001] {
+        let mut elements = vec![0.0; 210_000];
+        elements[at] = f64::NAN;
+        let x = ArrayD::from_shape_vec(&shape[..], elements).unwrap();
+        let coords: Vec<usize> = (0..4).map(|axis| at / strides[axis] % shape[axis]).collect();
+        for order in [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]] {
+            let view = x.view().permuted_axes(&order[..]);
+            let coords: Vec<usize> = order.iter().map(|&axis| coords[axis]).collect();
+            for axes in [vec![], vec![0], vec![3], vec![0, 2], vec![1, 3], vec![0, 1, 2], vec![0, 1, 2, 3]] {
+                let found = view.any(axes.iter().map(|&axis| axis as isize).collect::<Vec<_>>()).unwrap();
+                let cell: Vec<usize> = (0..4).filter(|axis| !axes.contains(axis)).map(|axis| coords[axis]).collect();
+                assert_eq!(found.iter().filter(|&&truth| truth).count(), 1, "{at} {order:?} {axes:?}");
+                assert!(found[&cell[..]], "{at} {order:?} {axes:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn vast_arrays_of_nothing_are_not_walked() {
+    let x = ArrayD::<f64>::from_shape_vec(vec![1 << 40, 0], vec![]).unwrap();
+    assert_eq!(x.any(0).unwrap().shape(), [0]);
+    assert!(!x.any(lacuna::Axes::all()).unwrap()[[]]);
+    assert!(matches!(x.any(1), Err(Error::TooLarge { .. })));
+    assert_eq!(x.any_backward(&ArrayD::<f64>::zeros(vec![0]), 0).unwrap().shape(), [1 << 40, 0]);
+}

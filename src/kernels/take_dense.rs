@@ -78,7 +78,7 @@ fn are_near<T, J: Position>(data: &[T], items: &[J], position: impl Fn(J, i64) -
     pages.chunk_by(|a, b| a == b).count() <= FEW
 }
 
-/// The plain loop: what is outside stays as it was.
+/// The plain loop: what is outside gets a zero.
 fn one_by_one<T: Element, J: Position>(
     data: &[T],
     items: &[J],
@@ -87,10 +87,10 @@ fn one_by_one<T: Element, J: Position>(
 ) -> bool {
     let mut inside = true;
     for (place, &item) in places.iter_mut().zip(items) {
-        match data.get(position(item, data.len() as i64)) {
-            Some(&element) => *place = element,
-            None => inside = false,
-        }
+        *place = data.get(position(item, data.len() as i64)).copied().unwrap_or_else(|| {
+            inside = false;
+            T::ZERO
+        });
     }
     inside
 }

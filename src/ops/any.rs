@@ -3,14 +3,14 @@
 use ndarray::{ArrayBase, ArrayD, Axis, Data, Dimension, Slice};
 
 use crate::axes::Axes;
-use crate::convert::dense_bytes;
+use crate::convert::{dense_array, dense_bytes};
 use crate::coo::CooTensor;
 use crate::csr::CsrTensor;
 use crate::element::Element;
 use crate::error::Result;
 use crate::index::Index;
-use crate::kernels::any::{any_of, any_of_groups, spread_to_entries};
-use crate::ops::dense::{map_positions, reduce_lanes};
+use crate::kernels::any::{any_of, any_of_groups, any_of_slice, spread_to_entries};
+use crate::ops::dense::{check_result, give_back, visit_rows};
 use crate::ops::reduce::{Reduce, Reduction};
 use crate::ops::upstream::{Upstream, at_entries, check_shape};
 use crate::pattern::Pattern;
@@ -233,17 +233,29 @@ impl<S: Data<Elem: Element>, D: Dimension> AnyOp for ArrayBase<S, D> {
             }
         }
         let reduction = Reduction::new(&Shape::from(view.shape()), &axes)?;
-        reduce_lanes(view, &reduction, |lane| any_of(lane))
+        let shape = reduction.result_shape();
+        check_result::<bool>(&shape, dense_bytes(&view))?;
+        let mut truths = vec![false; shape.checked_size().unwrap_or(0)];
+        visit_rows(view, &reduction, |row, cell, step| match row.as_slice() {
+            Some(row) if step == 0 => truths[cell] = truths[cell] || any_of_slice(row),
+            _ if step == 0 => truths[cell] = truths[cell] || any_of(row.iter().copied()),
+            _ => row.iter().zip(truths[cell..].iter_mut().step_by(step)).for_each(|(value, truth)| {
+                *truth |= value.is_truthy();
+            }),
+        });
+        Ok(dense_array(&shape, truths))
     }
 
     fn any_backward<U: Upstream>(&self, upstream: &U, axes: impl Into<Axes>) -> Result<Self::Gradient<U::Elem>> {
-        let shape = Shape::from(self.shape());
-        let reduction = Reduction::new(&shape, &axes.into())?;
+        let reduction = Reduction::new(&Shape::from(self.shape()), &axes.into())?;
         check_shape(upstream, &reduction.result_shape())?;
-        let mut cell = Vec::with_capacity(shape.rank());
-        map_positions(&shape, dense_bytes(self), |coords| {
-            reduction.cell_of(coords, &mut cell);
-            upstream.at(&cell)
+        let view = self.view().into_dyn();
+        check_result::<U::Elem>(&Shape::from(self.shape()), dense_bytes(self))?;
+        // No more cells than elements, unless there are no elements.
+        let cells = if self.is_empty() { Vec::new() } else { upstream.in_order().collect::<Vec<_>>() };
+        give_back(view, &reduction, |_, received, place| match place.is_lane {
+            true => received.fill(cells[place.cell]),
+            false => received.copy_from_slice(&cells[place.cell..][..received.len()]),
         })
     }
 }

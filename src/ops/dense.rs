@@ -1,10 +1,9 @@
 //! Reductions of dense arrays of any layout: the elements of each cell, one after the other.
 
-use std::iter::{Copied, Take};
+use std::cmp::Reverse;
 use std::ops::Range;
 
-use ndarray::iter::Iter;
-use ndarray::{ArrayBase, ArrayD, ArrayViewD, ArrayViewMut2, Axis, Data, Dimension, Ix2, IxDyn, Slice};
+use ndarray::{ArrayBase, ArrayD, ArrayView1, ArrayViewD, ArrayViewMut2, Axis, Data, Dimension, Ix2, Slice};
 
 use crate::convert::{check_ndarray_shape, dense_array, dense_bytes};
 use crate::element::Element;
@@ -14,37 +13,6 @@ use crate::ops::reduce::Reduction;
 use crate::pages;
 use crate::parallel;
 use crate::shape::{Shape, step, unravel};
-
-/// The elements that are reduced into one cell, in row-major order.
-pub(crate) type Lane<'l, 'a, T> = Copied<Take<&'l mut Iter<'a, T, IxDyn>>>;
-
-/// `finish` of the elements of each cell of the result; copies no element, whatever the layout.
-pub(crate) fn reduce_lanes<T: Element, U>(
-    view: ArrayViewD<'_, T>,
-    reduction: &Reduction,
-    mut finish: impl FnMut(&mut Lane<'_, '_, T>) -> U,
-) -> Result<ArrayD<U>> {
-    let shape = reduction.result_shape();
-    check_result::<U>(&shape, dense_bytes(&view))?;
-    let lanes_last = view.permuted_axes(lane_order(reduction));
-    let mut elements = lanes_last.iter();
-    let extent = reduction.extent() as usize;
-    let count = shape.checked_size().unwrap_or(0);
-    let cells = (1..=count).map(|cell| {
-        let mut lane = elements.by_ref().take(extent).copied();
-        let result = finish(&mut lane);
-        if cell < count {
-            lane.for_each(drop);
-        }
-        result
-    });
-    Ok(dense_array(&shape, cells.collect()))
-}
-
-/// The axes of an array in the order that puts the elements of each cell side by side.
-fn lane_order(reduction: &Reduction) -> Vec<usize> {
-    reduction.kept().into_iter().chain(reduction.reduced().iter().copied()).collect()
-}
 
 /// How the elements of a lane are to stand.
 #[derive(Clone, Copy, PartialEq)]
@@ -67,7 +35,7 @@ pub(crate) fn map_lanes<T: Element, S, U: Copy + Send>(
     let shape = reduction.result_shape();
     check_result::<U>(&shape, dense_bytes(&view))?;
     let (mut kept, mut reduced) = (reduction.kept(), reduction.reduced().to_vec());
-    let by_stride = |&axis: &usize| std::cmp::Reverse(view.strides()[axis].unsigned_abs());
+    let by_stride = |&axis: &usize| Reverse(view.strides()[axis].unsigned_abs());
     kept.sort_by_key(by_stride);
     if order == Order::Any {
         reduced.sort_by_key(by_stride);
@@ -93,6 +61,36 @@ fn in_axis_order<U: Copy>(items: Vec<U>, kept: &[usize], lengths: &[usize]) -> V
     places.sort_by_key(|&place| kept[place]);
     let array = dense_array(&Shape::from(lengths), items);
     array.permuted_axes(places).iter().copied().collect()
+}
+
+/// Calls `visit` with one row of elements after the other, the cell of its first element, and how many cells the next
+/// one is further: none within a lane.
+///
+/// Rows lie on the axis on which neighbours are nearest, and go on over the axes that continue it.
+pub(crate) fn visit_rows<T: Element>(
+    view: ArrayViewD<'_, T>,
+    reduction: &Reduction,
+    mut visit: impl FnMut(ArrayView1<'_, T>, usize, usize),
+) {
+    if view.is_empty() {
+        return;
+    }
+    let steps = steps(&Shape::from(view.shape()), &reduction.kept());
+    let mut axes: Vec<usize> = (0..view.ndim()).collect();
+    axes.sort_by_key(|&axis| (view.len_of(Axis(axis)) > 1, Reverse(view.strides()[axis].unsigned_abs())));
+    let steps: Vec<usize> = axes.iter().map(|&axis| steps[axis]).collect();
+    // Rank 0 is a row of one element as well.
+    let mut view = if axes.is_empty() { view.insert_axis(Axis(0)) } else { view.permuted_axes(axes) };
+    let (&last, outer) = steps.split_last().unwrap_or((&0, &[]));
+    let row = Axis(outer.len());
+    let _ =
+        (0..outer.len()).rev().all(|axis| outer[axis] == last * view.len_of(row) && view.merge_axes(Axis(axis), row));
+    let lengths = &view.shape()[..outer.len()];
+    let mut at = vec![0; outer.len()];
+    for row in view.rows() {
+        visit(row, dot(&at, outer), last);
+        step(&mut at, lengths);
+    }
 }
 
 /// Where a row of elements stands: in one lane, or in the lanes of as many cells.
@@ -258,22 +256,6 @@ fn steps(shape: &Shape, axes: &[usize]) -> Vec<usize> {
 
 fn dot(coords: &[usize], steps: &[usize]) -> usize {
     coords.iter().zip(steps).map(|(coord, step)| coord * step).sum()
-}
-
-/// `f` of the coordinates of each position of a dense array, in an array of its own.
-pub(crate) fn map_positions<U>(
-    shape: &Shape,
-    input_bytes: usize,
-    mut f: impl FnMut(&[usize]) -> U,
-) -> Result<ArrayD<U>> {
-    check_result::<U>(shape, input_bytes)?;
-    let mut position = vec![0; shape.rank()];
-    let items = (0..shape.checked_size().unwrap_or(0)).map(|_| {
-        let item = f(&position);
-        step(&mut position, shape);
-        item
-    });
-    Ok(dense_array(shape, items.collect()))
 }
 
 /// Refuses a dense result that no `ndarray` can hold, or that is out of proportion to the input.

@@ -100,18 +100,6 @@ impl Reduction {
         let upstream = if operation.ends_with("backward") { "&upstream, " } else { "" };
         format!("{operation}({upstream}{axes})")
     }
-
-    /// The cell of the result that the position `coords` is reduced into.
-    pub(crate) fn cell_of(&self, coords: &[usize], cell: &mut Vec<usize>) {
-        cell.clear();
-        for (axis, &coord) in coords.iter().enumerate() {
-            match self.goes[axis] {
-                false => cell.push(coord),
-                true if self.keep_dims => cell.push(0),
-                true => {}
-            }
-        }
-    }
 }
 
 /// A pattern that can be reduced over axes.
