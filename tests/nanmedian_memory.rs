@@ -1,13 +1,30 @@
-//! The memory of medians of arrays that repeat what they hold.
+//! The memory of medians of arrays that repeat what they hold, and of those that hold little but NaN.
 
 #![cfg(feature = "rayon")]
 
+use std::sync::Mutex;
+
 use lacuna::prelude::*;
-use ndarray::{Axis, arr0};
+use ndarray::{Array1, ArrayView2, Axis, arr0};
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
+
+/// One test at a time, as all of them share the allocator.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// The medians of the rows by eight threads, and the peak of memory beyond what was there before.
+fn medians_and_peak(view: &ArrayView2<'_, f64>) -> (Vec<f64>, usize) {
+    let alone = ALONE.lock();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(8).build().unwrap();
+    let before = MEMORY.current_usage();
+    MEMORY.reset_peak_usage();
+    let medians = pool.install(|| view.nanmedian(1)).unwrap();
+    let peak = MEMORY.peak_usage() - before;
+    drop(alone);
+    (medians.into_raw_vec_and_offset().0, peak)
+}
 
 /// One number broadcast to lanes of 4 MiB each: at first every thread copied a lane of its own, so that 8 bytes took
 /// 2.1 GB where lanes of 512 MiB met 4 threads, whatever the limit of a single lane said.
@@ -15,12 +32,17 @@ static MEMORY: PeakAlloc = PeakAlloc;
 fn lanes_longer_than_the_array_are_copied_once_and_not_once_a_thread() {
     const LANE: usize = 1 << 19;
     let one = arr0(1.5);
-    let view = one.broadcast((24, LANE)).unwrap();
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(8).build().unwrap();
-    let before = MEMORY.current_usage();
-    MEMORY.reset_peak_usage();
-    let medians = pool.install(|| view.nanmedian(1)).unwrap();
-    let peak = MEMORY.peak_usage() - before;
-    assert!(medians.iter().all(|&median| median == 1.5) && medians.len_of(Axis(0)) == 24);
+    let (medians, peak) = medians_and_peak(&one.broadcast((24, LANE)).unwrap());
+    assert_eq!(medians, [1.5; 24]);
     assert!(peak < 2 * LANE * size_of::<f64>(), "{peak} bytes at the peak");
+}
+
+/// Room for every value was made before NaN was left out: 763 MiB for 10^8 of them.
+#[test]
+fn room_is_made_for_the_numbers_of_a_lane_alone() {
+    let mut values = Array1::from_elem(1 << 20, f64::NAN);
+    values[77_777] = 2.0;
+    let (medians, peak) = medians_and_peak(&values.view().insert_axis(Axis(0)));
+    assert_eq!(medians, [2.0]);
+    assert!(peak < 1 << 20, "{peak} bytes at the peak");
 }

@@ -66,7 +66,8 @@ impl<T: Real> Sieve<T> {
     /// Keeps the `values` that `keep` says yes to, and nothing else; gives them.
     pub(crate) fn refill(&mut self, values: &[T], keep: impl Fn(T) -> bool) -> &mut [T] {
         self.kept = 0;
-        self.extend(values.iter().copied(), keep);
+        // Block by block, as there may be little to keep of much.
+        values.chunks(BLOCK).for_each(|block| self.extend(block.iter().copied(), &keep));
         self.kept()
     }
 
