@@ -1,9 +1,31 @@
 //! The same bits at any number of threads, on inputs above every size at which threads are used.
+//!
+//! `LACUNA_REPEATS=20` repeats each number of threads so many times.
 #![cfg(feature = "rayon")]
 
 use lacuna::{Axes, CooTensor, Duplicates, EvenCount, NanmedianOptions, Pattern, TakeMode, Tensor, Triplets};
 
 const ENTRIES: usize = 300_000;
+
+/// Hands what `outcome` gives on a single thread, and on pools of several sizes, each as often as was asked for, to `compare`.
+fn on_pools<T: Send>(outcome: impl Fn() -> T + Sync, compare: impl Fn(&T, &T, usize)) {
+    let repeats = std::env::var("LACUNA_REPEATS").ok().and_then(|repeats| repeats.parse().ok()).unwrap_or(1);
+    let on = |threads: usize| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(&outcome);
+    let one = on(1);
+    for threads in [1, 2, 3, 4, 8, 16] {
+        (0..repeats).for_each(|_| compare(&one, &on(threads), threads));
+    }
+}
+
+/// One number for all bits of an outcome, but for those of NaN: which of two NaN a sum keeps is the processor's choice.
+fn digest(outcome: &[(Vec<Vec<usize>>, Vec<u64>)]) -> u64 {
+    let coords = |coords: &Vec<Vec<usize>>| coords.iter().flatten().map(|&coord| coord as u64).collect::<Vec<_>>();
+    let plain = |bits: u64| if f64::from_bits(bits).is_nan() { f64::NAN.to_bits() } else { bits };
+    let words = outcome
+        .iter()
+        .flat_map(|(places, values)| coords(places).into_iter().chain(values.iter().map(|&bits| plain(bits))));
+    words.fold(0xcbf2_9ce4_8422_2325, |hash, word| (hash ^ word).wrapping_mul(0x100_0000_01b3).rotate_left(23))
+}
 
 /// Numbers without a pattern, the same in every run.
 fn numbers(seed: u64) -> impl FnMut() -> u64 {
@@ -24,7 +46,7 @@ fn triplets(side: usize) -> Triplets<f64> {
             0 => f64::NAN,
             1 => -0.0,
             2 => f64::INFINITY,
-            rest => 0.1 * rest as f64 * 10f64.powi((next() % 9) as i32),
+            rest => 0.1 * rest as f64 * [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8][(next() % 9) as usize],
         };
         triplets.push(&[key % side, key / side % side, key % 5], value).unwrap();
     }
@@ -83,32 +105,30 @@ fn mapped() -> (Vec<Vec<usize>>, Vec<bool>) {
 
 #[test]
 fn mapped_cells_are_the_same_at_every_number_of_threads() {
-    let with_threads = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(mapped)
-    };
-    let one = with_threads(1);
-    assert_eq!(one.0.len(), 300);
-    assert!(one.1.contains(&true) && one.1.contains(&false));
-    for threads in [2, 3, 8] {
-        assert!(with_threads(threads) == one, "{threads} threads");
-    }
+    on_pools(mapped, |one, many, threads| {
+        assert_eq!(one.0.len(), 300);
+        assert!(one.1.contains(&true) && one.1.contains(&false));
+        assert!(many == one, "{threads} threads");
+    });
 }
 
 /// Both where coordinates are packed and counted, and where they are packed and sorted.
 #[test]
 fn every_number_of_threads_gives_the_same_bits() {
     for side in [90, 4000] {
-        let with_threads = |threads: usize| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| outcome(side))
-        };
-        let one = with_threads(1);
-        for threads in [2, 3, 8] {
-            let many = with_threads(threads);
-            for (at, (one, many)) in one.iter().zip(&many).enumerate() {
-                assert!(one == many, "outcome {at} with side {side} differs between 1 and {threads} threads");
-            }
-        }
+        on_pools(
+            || outcome(side),
+            |one, many, threads| {
+                for (at, (one, many)) in one.iter().zip(many).enumerate() {
+                    assert!(one == many, "outcome {at} with side {side} differs between 1 and {threads} threads");
+                }
+            },
+        );
     }
+}
+
+/// The bits of a debug build and of a release build, and of every run: the numbers were written down once.
+#[test]
+fn every_build_gives_the_same_bits() {
+    assert_eq!([digest(&outcome(90)), digest(&outcome(4000))], [0xa454_014a_42dd_0de7, 0xdebf_2261_86ec_8411]);
 }

@@ -1,0 +1,256 @@
+//! Every public way to make a tensor, a pattern or triplets, and where each invariant of what it is given is broken
+//! singly. One that is not in the table fails the test, and so does a line of the table whose test is gone.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Why no broken tensor comes in there.
+enum Guard {
+    /// These tests break each invariant singly: file and function.
+    Tests(&'static [(&'static str, &'static str)]),
+    /// It takes what holds its invariants already, or nothing that has any.
+    Whole(&'static str),
+}
+use Guard::{Tests, Whole};
+
+const COORDINATES: Guard = Tests(&[
+    ("constructors", "bad_coordinates_are_refused_everywhere"),
+    ("constructors", "a_bad_order_is_refused_by_patterns_and_mended_by_triplets"),
+    ("constructors", "no_input_makes_a_pattern_panic_or_lie"),
+]);
+
+const LANES: Guard = Tests(&[
+    ("constructors", "bad_lanes_are_refused_everywhere"),
+    ("constructors", "no_input_makes_a_pattern_panic_or_lie"),
+]);
+
+const SHAPE: Guard = Tests(&[("constructors", "axes_that_do_not_fit_are_refused_by_whatever_stores_nothing")]);
+
+const DENSE: Guard = Tests(&[
+    ("conversions", "from_dense_reads_any_layout"),
+    ("conversions", "ranks_0_and_1_and_empty_arrays_convert"),
+    ("conversions", "broadcast_views_are_not_written_out"),
+]);
+
+const PADDLE: Guard = Tests(&[("batched", "every_broken_invariant_of_paddle_has_its_error")]);
+const TORCH: Guard = Tests(&[("batched", "every_broken_invariant_of_torch_has_its_error")]);
+
+const SPRS: Guard = Tests(&[
+    ("interop_sprs", "a_slice_of_a_matrix_has_offsets_that_do_not_start_at_zero"),
+    ("interop_sprs", "triplets_keep_their_order_and_repetitions"),
+    ("interop_sprs", "axes_that_only_one_of_the_two_can_index"),
+    ("interop_sprs", "a_matrix_by_columns_with_vast_rows_has_no_rows_here"),
+]);
+
+const FILES: Guard = Tests(&[
+    ("io_hostile", "a_binary_file_cut_at_any_byte_is_refused"),
+    ("io_hostile", "a_changed_byte_never_panics"),
+    ("io_hostile", "a_matrix_market_file_says_which_line_is_wrong"),
+    ("io_hostile", "an_array_says_which_field_is_wrong"),
+    ("io_hostile", "an_archive_says_which_member_is_wrong"),
+    ("io_npz", "a_coordinate_out_of_bounds_names_its_member"),
+    ("io_tns", "a_file_says_which_line_is_wrong"),
+]);
+
+/// Where it stands, its name, and its guard.
+const TABLE: &[(&str, &str, Guard)] = &[
+    ("axes", "all", Whole("it makes no tensor")),
+    ("axes", "none", Whole("it makes no tensor")),
+    ("convert/batched", "from_paddle", PADDLE),
+    ("convert/batched", "from_paddle_with_index", PADDLE),
+    ("convert/batched", "from_torch", TORCH),
+    ("convert/batched", "from_torch_with_index", TORCH),
+    ("convert/coo_csr", "From<CsrTensor<T, I>> for CooTensor<T, I>", Whole("it takes a tensor")),
+    ("convert/coo_csr", "TryFrom<CooTensor<T, I>> for CsrTensor<T, I>", Whole("it takes a tensor")),
+    ("convert/dense", "TryFrom<&ArrayBase<S, D>> for CooTensor<T, I>", DENSE),
+    ("convert/dense", "TryFrom<&ArrayBase<S, D>> for CsrTensor<T, I>", DENSE),
+    ("convert/dense", "from_dense", DENSE),
+    ("convert/dense", "from_dense_with_index", DENSE),
+    (
+        "convert/serde",
+        "Deserialize<'de> for CooPattern<I>",
+        Tests(&[("serde", "every_broken_invariant_of_coordinates_is_refused")]),
+    ),
+    (
+        "convert/serde",
+        "Deserialize<'de> for CsrPattern<I>",
+        Tests(&[("serde", "every_broken_invariant_of_lanes_is_refused")]),
+    ),
+    (
+        "convert/serde",
+        "Deserialize<'de> for Tensor<P, T>",
+        Tests(&[("serde", "every_broken_invariant_of_tensors_and_triplets_is_refused")]),
+    ),
+    (
+        "convert/serde",
+        "Deserialize<'de> for Triplets<T, I>",
+        Tests(&[("serde", "every_broken_invariant_of_tensors_and_triplets_is_refused")]),
+    ),
+    ("convert/sprs", "TryFrom<&CsMatBase<T, J, PS, JS, DS, Iptr>> for $tensor<T, I>", SPRS),
+    ("convert/sprs", "TryFrom<&TriMatBase<IS, DS>> for $tensor<T, I>", SPRS),
+    ("convert/sprs", "TryFrom<&TriMatBase<IS, DS>> for Triplets<T, I>", SPRS),
+    ("convert/sprs", "TryFrom<CsMatI<T, J, Iptr>> for CooTensor<T, I>", SPRS),
+    ("convert/sprs", "TryFrom<CsMatI<T, J, Iptr>> for CsrTensor<T, I>", SPRS),
+    ("convert/sprs", "from_sprs", SPRS),
+    ("coo", "full", SHAPE),
+    ("coo", "new", COORDINATES),
+    ("csr", "full", SHAPE),
+    ("csr", "new", LANES),
+    ("io/any", "From<AnyFormat<$type>> for AnyTensor", Whole("it takes a tensor")),
+    ("io/any", "From<CooTensor<$type, u64>> for AnyTensor", Whole("it takes a tensor")),
+    ("io/any", "From<CsrTensor<$type, u64>> for AnyTensor", Whole("it takes a tensor")),
+    ("io/entries", "From<TextTensor<u64>> for AnyTensor", Whole("it takes a tensor")),
+    ("io/progress", "new", Whole("it makes no tensor")),
+    ("io/read", "read", FILES),
+    ("io/read", "read_coo", FILES),
+    ("io/read", "read_csr", FILES),
+    ("io/read", "read_from", FILES),
+    ("pattern/coo", "empty", SHAPE),
+    ("pattern/coo", "new", COORDINATES),
+    ("pattern/csr", "empty", SHAPE),
+    ("pattern/csr", "empty_with_limit", SHAPE),
+    ("pattern/csr", "new", LANES),
+    ("tensor", "from_parts", Tests(&[("constructors", "the_wrong_number_of_values_is_refused")])),
+    ("triplets", "From<&Tensor<P, T>> for Triplets<T, I>", Whole("it takes a tensor")),
+    ("triplets", "from_arrays", COORDINATES),
+    ("triplets", "from_arrays_with_index", COORDINATES),
+    ("triplets", "new", SHAPE),
+    ("triplets", "new_with_index", SHAPE),
+];
+
+/// What an entrance makes.
+const MADE: &[&str] =
+    &["Self", "CooTensor", "CsrTensor", "Tensor", "CooPattern", "CsrPattern", "Triplets", "AnyTensor", "$tensor"];
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        // Programs and pictures make no tensors of their own.
+        match path.is_dir() {
+            true if !path.ends_with("bin") && !path.ends_with("spy") => sources(&path, found),
+            false if path.extension().is_some_and(|extension| extension == "rs") => found.push(path),
+            _ => {}
+        }
+    }
+}
+
+/// The code of a file on one line, without comments and tests.
+fn code(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let lines = code.lines().map(str::trim).filter(|line| !line.starts_with("//"));
+    lines.collect::<Vec<_>>().join(" ")
+}
+
+/// The end of what is opened by the first byte of `text`.
+fn closing(text: &str, open: char, close: char) -> usize {
+    let mut depth = 0;
+    let mut before = ' ';
+    for (at, symbol) in text.char_indices() {
+        if symbol == open {
+            depth += 1;
+        } else if symbol == close && before != '-' {
+            depth -= 1;
+            if depth == 0 {
+                return at + symbol.len_utf8();
+            }
+        }
+        before = symbol;
+    }
+    text.len()
+}
+
+fn makes(text: &str) -> bool {
+    let is_part = |symbol: char| symbol.is_alphanumeric() || symbol == '_' || symbol == '$';
+    text.split(|symbol| !is_part(symbol)).any(|word| MADE.contains(&word))
+}
+
+/// The public functions without a receiver that give something that is made, by name.
+fn functions(code: &str) -> Vec<String> {
+    code.split("pub fn ")
+        .skip(1)
+        .filter_map(|text| {
+            let signature = &text[..text.find(['{', ';'])?];
+            let end = signature.find(['<', '('])?;
+            let (name, rest) = signature.split_at(end);
+            let rest = if rest.starts_with('<') { &rest[closing(rest, '<', '>')..] } else { rest };
+            let (arguments, rest) = rest.split_at(closing(rest, '(', ')'));
+            let has_receiver =
+                arguments.split([',', ':']).next().is_some_and(|first| first.trim_end_matches(')').ends_with("self"));
+            let result = rest.split_once("->")?.1.split(" where ").next()?;
+            (!has_receiver && makes(result)).then(|| name.to_string())
+        })
+        .collect()
+}
+
+/// The conversions into something that is made, by trait and type.
+fn conversions(code: &str) -> Vec<String> {
+    code.split("impl")
+        .skip(1)
+        .filter_map(|text| {
+            let text = &text[..text.find('{')?];
+            let text = if text.starts_with('<') { &text[closing(text, '<', '>')..] } else { text }.trim();
+            let (of, made) = text.split_once(" for ")?;
+            let made = made.split(" where ").next()?.trim();
+            let is_entrance = ["TryFrom<", "From<", "Deserialize<"].iter().any(|name| of.starts_with(name));
+            (is_entrance && makes(made)).then(|| format!("{of} for {made}"))
+        })
+        .collect()
+}
+
+fn entrances() -> BTreeSet<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    let mut found = BTreeSet::new();
+    for file in files {
+        let code = code(&file);
+        let name = file.strip_prefix(&root).unwrap().with_extension("").display().to_string().replace('\\', "/");
+        for entrance in functions(&code).into_iter().chain(conversions(&code)) {
+            found.insert((name.clone(), entrance));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_entrance_is_in_the_table() {
+    let listed = TABLE.iter().map(|(file, name, _)| (file.to_string(), name.to_string())).collect();
+    let found = entrances();
+    let missing: Vec<_> = found.difference(&listed).collect();
+    assert!(missing.is_empty(), "break each invariant of these in a test, and name it in the table: {missing:?}");
+    let gone: Vec<_> = listed.difference(&found).collect();
+    assert!(gone.is_empty(), "these are in the table only: {gone:?}");
+}
+
+#[test]
+fn every_test_in_the_table_is_there() {
+    for (file, name, guard) in TABLE {
+        match guard {
+            Tests(tests) => tests.iter().for_each(|(file, test)| {
+                let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(file).with_extension("rs");
+                let text = fs::read_to_string(path).unwrap();
+                assert!(text.contains(&format!("fn {test}(")), "{test}");
+            }),
+            Whole(reason) => assert!(reason.len() > 10, "{file}: {name}"),
+        }
+    }
+}
+
+/// The scan sees what a new constructor would look like.
+#[test]
+fn the_scan_can_fail() {
+    assert_eq!(functions("pub fn new(shape: impl Into<Shape>) -> Result<Self> { }"), ["new"]);
+    assert_eq!(functions("pub fn of<F: Fn(usize) -> T>(f: F) -> Result<CooTensor<T, I>> where T: Element { }"), ["of"]);
+    assert!(functions("pub fn len(&self) -> usize { } pub fn any(&self) -> Tensor<P, bool> { }").is_empty());
+    assert!(
+        functions("pub fn with_fill(mut self, fill: T) -> Self { } pub fn size(x: &Shape) -> usize { }").is_empty()
+    );
+    assert_eq!(conversions("impl From<Vec<T>> for CsrTensor<T> { }"), ["From<Vec<T>> for CsrTensor<T>"]);
+    assert_eq!(
+        conversions("impl<T, I> TryFrom<X<T>> for Triplets<T, I> where T: A { }"),
+        ["TryFrom<X<T>> for Triplets<T, I>"]
+    );
+    assert!(conversions("impl<T> From<T> for Axes { } impl Debug for CooTensor { }").is_empty());
+}
