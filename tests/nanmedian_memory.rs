@@ -11,18 +11,16 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// One test at a time, as all of them share the allocator.
+/// One test at a time, from its first array to its last, as all of them share the allocator.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// The medians of the rows by eight threads, and the peak of memory beyond what was there before.
 fn medians_and_peak(view: &ArrayView2<'_, f64>) -> (Vec<f64>, usize) {
-    let alone = ALONE.lock();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(8).build().unwrap();
     let before = MEMORY.current_usage();
     MEMORY.reset_peak_usage();
     let medians = pool.install(|| view.nanmedian(1)).unwrap();
     let peak = MEMORY.peak_usage() - before;
-    drop(alone);
     (medians.into_raw_vec_and_offset().0, peak)
 }
 
@@ -31,6 +29,7 @@ fn medians_and_peak(view: &ArrayView2<'_, f64>) -> (Vec<f64>, usize) {
 #[test]
 fn lanes_longer_than_the_array_are_copied_once_and_not_once_a_thread() {
     const LANE: usize = 1 << 19;
+    let _alone = ALONE.lock();
     let one = arr0(1.5);
     let (medians, peak) = medians_and_peak(&one.broadcast((24, LANE)).unwrap());
     assert_eq!(medians, [1.5; 24]);
@@ -40,6 +39,7 @@ fn lanes_longer_than_the_array_are_copied_once_and_not_once_a_thread() {
 /// Room for every value was made before NaN was left out: 763 MiB for 10^8 of them.
 #[test]
 fn room_is_made_for_the_numbers_of_a_lane_alone() {
+    let _alone = ALONE.lock();
     let mut values = Array1::from_elem(1 << 20, f64::NAN);
     values[77_777] = 2.0;
     let (medians, peak) = medians_and_peak(&values.view().insert_axis(Axis(0)));

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::index::Index;
 use crate::kernels::packing::{Packing, split_axes};
 use crate::kernels::radix::{BLOCK, Buckets, count_runs, for_each_block};
-use crate::kernels::sort::{compare, compared_order, first_decreasing, gather};
+use crate::kernels::sort::{compare, first_decreasing, gather, row_major_order, starts_in_order};
 use crate::{pages, parallel};
 
 /// One coordinate array an axis, and one item an entry.
@@ -21,7 +21,7 @@ pub(crate) fn merged<I: Index, T: Copy + Default + Send + Sync>(
 ) -> Result<Entries<I, T>, Vec<usize>> {
     let count = items.len();
     let Some(packing) = Packing::new(&coords) else {
-        return merged_by_comparing(&coords, &items, merge);
+        return merged_by_groups(&coords, &items, merge);
     };
     if first_decreasing(&coords, count).is_none() {
         return merged_in_order(&packing, &coords, count, |entry| items[entry], merge);
@@ -107,20 +107,28 @@ fn reused<T: Copy + Default>(array: Cow<'_, [T]>, count: usize) -> Vec<T> {
     }
 }
 
-/// Where coordinates are too large for keys.
-fn merged_by_comparing<I: Index, T: Copy>(
+/// [`merged`] where coordinates are too large for one key.
+fn merged_by_groups<I: Index, T: Copy + Send + Sync>(
     coords: &[Cow<'_, [I]>],
-    values: &[T],
+    items: &[T],
     merge: impl Fn(T, T) -> Option<T>,
 ) -> Result<Entries<I, T>, Vec<usize>> {
-    let order = compared_order(coords, values.len());
-    let (mut firsts, mut items): (Vec<usize>, Vec<T>) = (Vec::new(), Vec::new());
-    for run in order.chunk_by(|&a, &b| compare(coords, a, b).is_eq()) {
-        let mut rest = run[1..].iter().map(|&entry| values[entry]);
-        let merged = rest.try_fold(values[run[0]], &merge);
-        items.push(merged.ok_or_else(|| coords.iter().map(|axis| axis[run[0]].to_usize()).collect::<Vec<_>>())?);
-        firsts.push(run[0]);
+    let (coords, items) = match row_major_order(coords, items.len()) {
+        Some(order) => (coords.iter().map(|axis| gather(axis, &order)).collect::<Vec<_>>(), gather(items, &order)),
+        None => (coords.iter().map(|axis| axis.to_vec()).collect(), items.to_vec()),
+    };
+    let starts = starts_in_order(&coords, items.len());
+    let runs = starts.windows(2).map(|ends| ends[0]..ends[1]);
+    if runs.len() == items.len() {
+        return Ok((coords, items));
     }
+    let position = |entry: usize| coords.iter().map(|axis| axis[entry].to_usize()).collect::<Vec<_>>();
+    let merged = |run: Range<usize>| {
+        let mut rest = items[run.start + 1..run.end].iter().copied();
+        rest.try_fold(items[run.start], &merge).ok_or_else(|| position(run.start))
+    };
+    let items = runs.clone().map(merged).collect::<Result<_, _>>()?;
+    let firsts: Vec<usize> = runs.map(|run| run.start).collect();
     Ok((coords.iter().map(|axis| gather(axis, &firsts)).collect(), items))
 }
 

@@ -17,24 +17,60 @@ struct Field {
     mask: u64,
 }
 
+impl Field {
+    /// Whether it has a bit at `from` or above.
+    fn reaches(&self, from: u32) -> bool {
+        u64::BITS - self.mask.leading_zeros() + self.shift > from
+    }
+}
+
+/// The bits of the greatest coordinate of each axis.
+fn widths<I: Index, A: AsRef<[I]>>(coords: &[A]) -> Vec<u32> {
+    let greatest = |axis: &[I]| axis.iter().fold(I::default(), |greatest, &coord| greatest.max(coord));
+    let width = |axis: &A| {
+        let axis = axis.as_ref();
+        let parts = parallel::map_parts(axis.len(), 0, |range| greatest(&axis[range]));
+        u64::BITS - (greatest(&parts).to_usize() as u64).leading_zeros()
+    };
+    coords.iter().map(width).collect()
+}
+
 impl Packing {
     /// Fields for all of these coordinates; `None` where they do not fit 64 bits.
     pub(crate) fn new<I: Index, A: AsRef<[I]>>(coords: &[A]) -> Option<Self> {
-        let greatest = |axis: &[I]| axis.iter().fold(I::default(), |greatest, &coord| greatest.max(coord));
-        let bits_of = |axis: &A| {
-            let axis = axis.as_ref();
-            let parts = parallel::map_parts(axis.len(), 0, |range| greatest(&axis[range]));
-            u64::BITS - (greatest(&parts).to_usize() as u64).leading_zeros()
-        };
-        let widths: Vec<u32> = coords.iter().map(bits_of).collect();
+        let widths = widths(coords);
+        (widths.iter().sum::<u32>() <= u64::BITS).then(|| Packing::of_widths(&widths))
+    }
+
+    /// The axes cut into groups whose coordinates fit 64 bits each: as many of the first ones as do, as many of those
+    /// behind them, and so on.
+    pub(crate) fn groups<I: Index, A: AsRef<[I]>>(coords: &[A]) -> Vec<(Range<usize>, Self)> {
+        let widths = widths(coords);
+        let (mut groups, mut start) = (Vec::new(), 0);
+        while start < widths.len() {
+            let mut bits = 0;
+            let fits = |width: &&u32| {
+                bits += **width;
+                bits <= u64::BITS
+            };
+            // An axis by itself has at most 64 bits.
+            let end = start + widths[start..].iter().take_while(fits).count();
+            groups.push((start..end, Packing::of_widths(&widths[start..end])));
+            start = end;
+        }
+        groups
+    }
+
+    /// Fields of so many bits, 64 in all at most.
+    fn of_widths(widths: &[u32]) -> Self {
         let bits: u32 = widths.iter().sum();
         let mut shift = bits;
-        let fields = widths.into_iter().map(|width| {
+        let fields = widths.iter().map(|width| {
             shift -= width;
             // A field of no bits may stand above all others, where it holds nothing.
             Field { shift: shift.min(u64::BITS - 1), mask: u64::MAX.checked_shr(u64::BITS - width).unwrap_or(0) }
         });
-        (bits <= u64::BITS).then(|| Packing { fields: fields.collect(), bits })
+        Packing { fields: fields.collect(), bits }
     }
 
     /// The bits of a key.
@@ -50,10 +86,26 @@ impl Packing {
     /// Writes the keys of a range of entries; axes that only have bits below `from` may be left out.
     pub(crate) fn pack<I: Index, A: AsRef<[I]>>(&self, coords: &[A], range: Range<usize>, from: u32, keys: &mut [u64]) {
         keys.fill(0);
-        let above = |field: &Field| u64::BITS - field.mask.leading_zeros() + field.shift > from;
-        for (axis, field) in coords.iter().zip(&self.fields).filter(|(_, field)| above(field)) {
+        for (axis, field) in coords.iter().zip(&self.fields).filter(|(_, field)| field.reaches(from)) {
             for (key, coord) in keys.iter_mut().zip(&axis.as_ref()[range.clone()]) {
                 *key |= (coord.to_usize() as u64) << field.shift;
+            }
+        }
+    }
+
+    /// [`pack`](Self::pack) of entries that are named one by one.
+    pub(crate) fn pack_entries<I: Index, A: AsRef<[I]>>(
+        &self,
+        coords: &[A],
+        entries: &[usize],
+        from: u32,
+        keys: &mut [u64],
+    ) {
+        keys.fill(0);
+        for (axis, field) in coords.iter().zip(&self.fields).filter(|(_, field)| field.reaches(from)) {
+            let axis = axis.as_ref();
+            for (key, &entry) in keys.iter_mut().zip(entries) {
+                *key |= (axis[entry].to_usize() as u64) << field.shift;
             }
         }
     }
@@ -141,6 +193,28 @@ mod tests {
             &[(0..5 * BLOCK as u64 / 2).collect(), (0..5 * BLOCK as u64 / 2).map(|entry| entry % 7).collect()],
             Some(15),
         );
+    }
+
+    #[test]
+    fn groups_hold_as_many_axes_as_fit_a_key() {
+        let groups = |widths: &[u32]| -> Vec<Range<usize>> {
+            let coords: Vec<Vec<u64>> =
+                widths.iter().map(|&width| vec![u64::MAX.checked_shr(u64::BITS - width).unwrap_or(0)]).collect();
+            let groups = Packing::groups(&coords);
+            for (axes, packing) in &groups {
+                let (mut keys, mut named) = ([9], [9]);
+                packing.pack(&coords[axes.clone()], 0..1, 0, &mut keys);
+                packing.pack_entries(&coords[axes.clone()], &[0], 0, &mut named);
+                let position: Vec<u64> = packing.position(keys[0]).into_iter().map(|coord| coord as u64).collect();
+                assert_eq!((named, position), (keys, coords[axes.clone()].concat()));
+            }
+            groups.into_iter().map(|(axes, _)| axes).collect()
+        };
+        assert_eq!(groups(&[20, 20, 25, 24, 40]), [0..2, 2..4, 4..5]);
+        assert_eq!(groups(&[20, 20, 24, 24, 40]), [0..3, 3..5]);
+        assert_eq!(groups(&[64, 64, 0, 1, 64]), [0..1, 1..3, 3..4, 4..5]);
+        assert_eq!(groups(&[0, 64, 0, 0]), [Range { start: 0, end: 4 }]);
+        assert_eq!(groups(&[]), []);
     }
 
     #[test]

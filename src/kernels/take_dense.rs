@@ -1,16 +1,23 @@
 //! The elements of a dense array at the positions that items name, by one of two loops that give the same.
 //!
-//! The plain loop looks up one item after the other. The wide one finds eight positions at once and gathers the elements
-//! with one instruction, where the processor has vectors of 512 bits. Without a branch between an item and its look-up,
-//! many look-ups are under way at once in either. ns an item, plain and wide, 2^20 items within 10^5 elements:
+//! The plain loop looks up one item after the other. The other finds the positions of a block of items in wide vectors,
+//! and looks them up then. Without a branch between an item and its look-up, many look-ups are under way at once in either.
+//!
+//! ns an item, plain and by blocks, one thread of an AMD EPYC with vectors of 512 bits; items in order and at random, and
+//! for `clip` and `wrap` two thirds of them outside:
 //!
 //! ```text
-//!             f32 by i32   f64 by i64   complex f64 by i64   u8 by i64
-//! raise       0.76  0.67   1.17  1.02        2.16  2.26      0.76  0.99
-//! clip        0.83  0.66   1.25  1.02        2.35  2.26      0.81  1.09
-//! wrap        2.32  0.78   2.55  1.10        3.52  2.10      2.25  1.15
+//!                 f32 by i32    f64 by i64    complex f64   u8 by i64     f64 in 80 MB
+//!                 in 400 kB     in 800 kB     in 1.6 MB     in 100 kB
+//! raise, order    0.41  0.37    0.39  0.48    0.74  0.75    0.44  0.41     1.2   0.7
+//! raise, random   0.47  0.45    1.48  1.27    1.47  1.52    1.30  0.50     6.2   6.2
+//! clip            0.90  0.44    0.67  0.62    0.91  0.77    0.72  0.45     6.1   4.4
+//! wrap            1.34  0.51    1.33  0.89    1.52  1.61    1.37  0.54    10.8   6.2
 //! ```
-
+//!
+//! There are instructions that look up eight positions at once. They were left out: beside look-ups one by one they took 0.8
+//! to 0.9 of the time within 8 MB on one processor (an Intel Xeon), 1.1 to 1.2 in 32 MB and more; on another (an AMD EPYC) 1.3
+//! to 2.7 of it; and where the microcode mends Downfall they are slower still.
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::element::Element;
@@ -19,20 +26,18 @@ use crate::kernels::take::TakeMode;
 use crate::machine::{has_512_bits, in_wide_vectors};
 use crate::parallel;
 
+/// The items whose positions are found at once; 64 and 256 took the same.
+const BLOCK: usize = 128;
+
 /// Writes the elements of `data` at the positions that `items` name into as many places. Whether all were inside:
 /// only `Raise` finds one that is not, and leaves anything in its place.
 pub(crate) fn take_items<T: Element, J: Position>(data: &[T], items: &[J], mode: TakeMode, places: &mut [T]) -> bool {
     let outside = AtomicBool::new(false);
-    let wide = has_512_bits();
-    // What other elements gain in their positions, they lose when they are put together, but for the dear ones of `Wrap`.
-    let gathers = wide && matches!(size_of::<T>(), 4 | 8);
     parallel::chunks_into(items, places, |items, places| {
         let inside = match mode {
-            TakeMode::Raise => look_up(data, items, places, gathers, from_either_end),
-            TakeMode::Clip => look_up(data, items, places, gathers, nearest),
-            TakeMode::Wrap => {
-                look_up(data, items, places, wide, near_around) || one_by_one(data, items, places, around)
-            }
+            TakeMode::Raise => look_up(data, items, places, from_either_end),
+            TakeMode::Clip => look_up(data, items, places, nearest),
+            TakeMode::Wrap => look_up(data, items, places, near_around) || one_by_one(data, items, places, around),
         };
         if !inside {
             outside.store(true, Ordering::Relaxed);
@@ -41,41 +46,17 @@ pub(crate) fn take_items<T: Element, J: Position>(data: &[T], items: &[J], mode:
     !outside.into_inner()
 }
 
-/// Looks up every item by the loop that is faster, where `wide` says that gathers are worth a thought. Whether all were
-/// inside.
+/// Looks up every item by the loop that is faster. Whether all were inside.
 fn look_up<T: Element, J: Position>(
     data: &[T],
     items: &[J],
     places: &mut [T],
-    wide: bool,
     position: impl Fn(J, i64) -> usize + Copy,
 ) -> bool {
-    match wide && are_near(data, items, position) {
-        true => gather(data, items, places, position),
+    match has_512_bits() {
+        true => in_blocks(data, items, places, position),
         false => one_by_one(data, items, places, position),
     }
-}
-
-/// Whether the pages that `items` look into are mostly at hand: the addresses of so many bytes of small pages are, and
-/// those of larger arrays where the look-ups come back to the same ones.
-///
-/// A gather waits longer for an address than eight look-ups: beside the plain loop it took 0.73 of the time in 8 MB,
-/// 1.09 in 16 and 1.15 in 32; in 80 MB 0.67 where a third of the items were random and the others in order, 0.76 for
-/// half of them, 1.02 for three quarters, 1.20 for all. In huge pages it was never slower.
-fn are_near<T, J: Position>(data: &[T], items: &[J], position: impl Fn(J, i64) -> usize) -> bool {
-    const AT_HAND: usize = 8 << 20;
-    const PAGE: usize = 4 << 10;
-    const SAMPLE: usize = 64;
-    const FEW: usize = 40;
-    let mut pages = [0; SAMPLE];
-    if size_of_val(data) <= AT_HAND || items.len() < SAMPLE {
-        return true;
-    }
-    for (page, &item) in pages.iter_mut().zip(items) {
-        *page = position(item, data.len() as i64) / (PAGE / size_of::<T>());
-    }
-    pages.sort_unstable();
-    pages.chunk_by(|a, b| a == b).count() <= FEW
 }
 
 /// The plain loop: what is outside gets a zero.
@@ -95,37 +76,41 @@ fn one_by_one<T: Element, J: Position>(
     inside
 }
 
-/// The wide loop: what is outside gets the last element.
-fn gather<T: Element, J: Position>(
+/// The loop by blocks: what is outside gets the last element.
+fn in_blocks<T: Element, J: Position>(
     data: &[T],
     items: &[J],
     places: &mut [T],
-    position: impl Fn(J, i64) -> usize,
+    position: impl Fn(J, i64) -> usize + Copy,
 ) -> bool {
-    in_wide_vectors(
-        #[inline(always)]
-        || gather_here(data, items, places, position),
-    )
+    let Some(last) = data.len().checked_sub(1) else { return items.is_empty() };
+    let mut positions = [0; BLOCK];
+    let mut inside = true;
+    for (items, places) in items.chunks(BLOCK).zip(places.chunks_mut(BLOCK)) {
+        inside &= in_wide_vectors(
+            #[inline(always)]
+            || write_positions(items, last, &mut positions, position),
+        );
+        places.iter_mut().zip(&positions).for_each(|(place, &position)| *place = data[position]);
+    }
+    inside
 }
 
-/// A function of its own, so that the compiler knows its arguments to be apart: it makes no vectors of the loop otherwise,
-/// nor of one that it has to leave at an item outside.
+/// Writes the position of each item, `last` for those outside. Whether all were inside.
+///
+/// A function of its own, so that the compiler knows its arguments to be apart: it makes no vectors of the loop otherwise.
 #[inline(always)]
-fn gather_here<T: Element, J: Position>(
-    data: &[T],
+fn write_positions<J: Position>(
     items: &[J],
-    places: &mut [T],
+    last: usize,
+    positions: &mut [usize; BLOCK],
     position: impl Fn(J, i64) -> usize,
 ) -> bool {
-    if data.is_empty() {
-        return items.is_empty();
-    }
-    let last = data.len() - 1;
     let mut outside = false;
-    for (place, &item) in places.iter_mut().zip(items) {
-        let position = position(item, data.len() as i64);
+    for (place, &item) in positions.iter_mut().zip(items) {
+        let position = position(item, last as i64 + 1);
         outside |= position > last;
-        *place = data[position.min(last)];
+        *place = position.min(last);
     }
     !outside
 }
@@ -247,7 +232,7 @@ mod tests {
         places.fill(T::ZERO);
         assert(one_by_one(data, items, &mut places, position), &places);
         places.fill(T::ZERO);
-        assert(gather(data, items, &mut places, position), &places);
+        assert(in_blocks(data, items, &mut places, position), &places);
     }
 
     fn assert_taken_by<J: Position + TryFrom<i128>>() {
@@ -281,32 +266,12 @@ mod tests {
         assert_taken_by::<usize>();
     }
 
-    /// Items in order and items all over an array, which is larger than what is at hand.
-    #[test]
-    fn near_and_far_items_are_told_apart() {
-        let data: Vec<f64> = (0..(1 << 20) + 5).map(f64::from).collect();
-        let length = data.len() as i64;
-        let ordered: Vec<i64> = (0..1 << 16).collect();
-        let far: Vec<i64> = ordered.iter().map(|item| item * 40_503 % length - item % 2 * length).collect();
-        assert!(are_near(&data, &ordered, from_either_end) && !are_near(&data, &far, from_either_end));
-        assert!(are_near(&data[5..], &far, from_either_end) && are_near(&data, &far[..63], from_either_end));
-        let mut both = [ordered, far].concat();
-        for mode in [TakeMode::Raise, TakeMode::Wrap, TakeMode::Clip] {
-            assert_taken(&data, &both, mode);
-        }
-        for outsider in [0, both.len() - 1] {
-            both[outsider] = length;
-            assert_taken(&data, &both, TakeMode::Raise);
-            both[outsider] = 0;
-        }
-    }
-
     #[test]
     fn nothing_is_taken_of_nothing() {
         for mode in [TakeMode::Raise, TakeMode::Wrap, TakeMode::Clip] {
             assert!(take_items::<f64, i64>(&[], &[], mode, &mut []));
         }
-        assert!(!gather(&[], &[0], &mut [0.0], from_either_end::<i64>));
+        assert!(!in_blocks(&[], &[0], &mut [0.0], from_either_end::<i64>));
         assert!(!one_by_one(&[], &[0], &mut [0.0], from_either_end::<i64>));
     }
 }
