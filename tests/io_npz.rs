@@ -195,3 +195,15 @@ fn cuts_and_changes_of_a_stored_archive_are_no_panic_and_no_wrong_tensor() {
         }
     }
 }
+
+/// The fill of an archive went through `f64`, which made a quiet NaN of a signalling one of fewer bits: the values kept
+/// theirs, the fill did not.
+#[test]
+fn a_fill_keeps_the_bits_of_its_nan() {
+    let signalling = f32::from_bits(0x7f80_0001);
+    let x = CooTensor::full([2, 3, 1], signalling).unwrap();
+    let mut bytes = Vec::new();
+    write_to(&mut bytes, FileFormat::Npz, &x, &WriteOptions::default()).unwrap();
+    let again = read(&bytes).unwrap().into_coo::<f32, u32>().unwrap();
+    assert_eq!(again.fill().to_bits(), signalling.to_bits());
+}

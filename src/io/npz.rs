@@ -1,5 +1,6 @@
 //! `.npz`: archives of arrays, in the layouts of scipy.sparse and of pydata/sparse.
 
+use std::any::Any;
 use std::io::{Cursor, Read, Seek, SeekFrom, Write};
 
 use zip::result::ZipError;
@@ -186,7 +187,7 @@ impl<R: Read + Seek> Archive<R> {
     }
 
     /// The fill, where the layout has one.
-    fn fill(&mut self) -> Result<Option<Number>> {
+    fn fill(&mut self) -> Result<Option<Fill>> {
         if !self.has("fill_value") {
             return Ok(None);
         }
@@ -196,13 +197,13 @@ impl<R: Read + Seek> Archive<R> {
                 return Err(source.error("field shape", format!("{} is not one value", header.shape)));
             }
             dispatch_dtype!(dtype, T => {
-                let mut fill = T::ZERO.to_number();
+                let mut fill = T::ZERO;
                 source.for_each::<T>(1, header.big_endian, |value| {
-                    fill = value.to_number();
+                    fill = value;
                     Ok(())
                 })?;
                 source.end()?;
-                Ok(Some(fill))
+                Ok(Some(Fill { number: fill.to_number(), exact: Box::new(fill) }))
             }, else => Err(no_such(dtype)))
         })
     }
@@ -301,8 +302,8 @@ pub(crate) fn read(reader: impl Read + Seek, held: u64, options: &ReadOptions) -
         }
     };
     let fill = archive.fill()?;
-    if let (Some(fill), Some(asked)) = (fill, &options.fill) {
-        let message = format!("the file names its fill, {fill}; the fill `{asked}` cannot be asked for");
+    if let (Some(fill), Some(asked)) = (&fill, &options.fill) {
+        let message = format!("the file names its fill, {}; the fill `{asked}` cannot be asked for", fill.number);
         return Err(at_member("fill_value", message));
     }
     let (dtype, declared) = archive.data()?;
@@ -432,10 +433,19 @@ fn expand(shape: &Shape, compressed: &[usize], offsets: &[usize], indices: &[u64
     Ok(coords)
 }
 
-/// The fill as one of the data's type.
-fn fill_in<T: FileElement>(fill: Number) -> Result<T> {
-    let refused = || at_member("fill_value", format!("{fill} does not fit the data's type, {}", T::DTYPE));
-    T::from_number(fill).ok_or_else(refused)
+/// The fill of an archive, whose type may be another than that of the data.
+struct Fill {
+    number: Number,
+    /// The element itself: a number has no bits of a NaN but those of `f64`.
+    exact: Box<dyn Any>,
+}
+
+impl Fill {
+    /// The fill as one of the data's type.
+    fn typed<T: FileElement>(&self) -> Result<T> {
+        let refused = || at_member("fill_value", format!("{} does not fit the data's type, {}", self.number, T::DTYPE));
+        self.exact.downcast_ref().copied().or_else(|| T::from_number(self.number)).ok_or_else(refused)
+    }
 }
 
 /// Reads the values and puts the tensor together.
@@ -443,10 +453,10 @@ fn read_tensor<T: FileElement>(
     archive: &mut Archive<impl Read + Seek>,
     shape: Shape,
     places: Places,
-    fill: Option<Number>,
+    fill: Option<Fill>,
     options: &ReadOptions,
 ) -> Result<AnyTensor> {
-    let fill = fill.map_or(Ok(T::ZERO), fill_in)?;
+    let fill = fill.map_or(Ok(T::ZERO), |fill| fill.typed())?;
     let values = archive.values::<T>("data")?;
     let in_member = |name: &'static str| move |error: Error| at_member(name, error.to_string());
     let (coords, name) = match places {

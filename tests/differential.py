@@ -1,0 +1,301 @@
+"""Random cases that lacuna and numpy (scipy and pydata/sparse where they have the operation) must answer alike.
+
+    cargo build --release --test differential
+    python tests/differential.py target/release/deps/differential-* [--cases N] [--seed N] [--only OPERATION]
+
+Needs numpy, scipy and sparse. N cases of each operation, bit for bit but for the payload of a NaN; every question is
+asked of COO, CSR and the dense array (tests/differential.rs). Prints the number of cases of each operation.
+
+What is different on purpose, and how the cases are made to fit:
+
+- `take_axis` checks its indices, and that the axis has an element, even where another axis of length zero leaves nothing to
+  take; numpy does so for some axes and not for others.
+- `nanmedian` of `bool` and complex numbers does not exist in numpy or means something else; not asked.
+- numpy's median of two middle values is their mean, whose sum may overflow; lacuna's does not. Elements stay small.
+- scipy has no fills and two axes; it is asked about matrices with a fill of zero. It adds up, so that -0.0 becomes 0.0.
+- pydata/sparse is asked in one case of fifty, because it is slow: `any`, and the positions of repeated entries.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import threading
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+import sparse
+
+TYPES = {"f8": "u8", "f4": "u4", "i8": "u8", "u1": "u1", "b1": "u1", "c8": "u8"}
+REALS = ["f8", "f4", "i8", "u1"]
+SPECIAL = [0.0, 0.0, 0.0, -0.0, 1.0, -1.0, 2.5, 3.0, -7.0, np.nan, np.nan, np.inf, -np.inf]
+ONE_IN = 50
+
+
+def words(array):
+    """The bits of elements as integers."""
+    array = np.ascontiguousarray(array).ravel()
+    return array.view(TYPES[array.dtype.str[1:]]).astype(np.uint64).tolist()
+
+
+def without_payload(array):
+    """The same array with one NaN for all."""
+    array = np.array(array, copy=True, order="C")
+    if array.dtype.kind == "c":
+        parts = array.reshape(-1).view("f4")
+        parts[np.isnan(parts)] = np.nan
+    elif array.dtype.kind == "f":
+        array[np.isnan(array)] = np.nan
+    return array
+
+
+class Maker:
+    """Makes cases, one operation after the other, from one seed."""
+
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+
+    def below(self, end):
+        return int(self.rng.integers(end))
+
+    def chance(self, share):
+        return self.rng.random() < share
+
+    def elements(self, dtype, count):
+        """Few distinct values, so that they meet: special ones, small ones, zeros."""
+        kind = np.dtype(dtype).kind
+        if kind == "f":
+            values = np.where(self.rng.random(count) < 0.5, self.rng.choice(SPECIAL, count), self.rng.integers(-4, 5, count))
+            return values.astype(dtype)
+        if kind == "c":
+            parts = [self.elements("f4", count) for _ in range(2)]
+            out = np.empty(count, "c8")
+            out.real, out.imag = parts[0], np.where(self.rng.random(count) < 0.5, 0, parts[1])
+            return out
+        if kind == "b":
+            return self.rng.random(count) < 0.4
+        edge = np.iinfo(dtype)
+        values = self.rng.integers(0 if kind == "u" else -4, 5, count).astype(dtype)
+        values[self.rng.random(count) < 0.05] = edge.max
+        return values
+
+    def shape(self, least_rank=0):
+        rank = self.below(6 - least_rank) + least_rank
+        longest = {0: 1, 1: 60, 2: 14, 3: 6, 4: 4, 5: 3}[rank]
+        return [self.below(longest) + (0 if self.chance(0.1) else 1) for _ in range(rank)]
+
+    def tensor(self, dtype, least_rank=0, repeats=False):
+        """A case's tensor, and its dense form."""
+        shape = self.shape(least_rank)
+        size = int(np.prod(shape, dtype=int))
+        count = size if self.chance(0.1) else self.below(size + 1)
+        positions = self.rng.permutation(size)[:count]
+        if repeats and size:
+            positions = self.rng.integers(0, size, count)
+        values = self.elements(dtype, count)
+        fill = self.elements(dtype, 1) if self.chance(0.5) else np.zeros(1, dtype)
+        case = {"dtype": dtype, "shape": shape, "positions": positions.tolist(), "values": words(values), "fill": words(fill)}
+        dense = np.full(size, fill[0], dtype)
+        dense[positions] = values
+        return case, dense.reshape(shape), positions, values, fill[0]
+
+    def axes(self, rank):
+        """None for all of them, or some: the last one often."""
+        if rank == 0 or self.chance(0.2):
+            return None
+        if self.chance(0.4):
+            return [-1]
+        some = self.rng.permutation(rank)[: self.below(rank) + 1]
+        return [int(axis) - (rank if self.chance(0.5) else 0) for axis in some]
+
+    def case(self, operation):
+        """A case, and what the others say: an array, or None for an error."""
+        return getattr(self, operation)()
+
+    def any(self):
+        case, dense, positions, values, fill = self.tensor(self.rng.choice(list(TYPES)))
+        axes = self.axes(dense.ndim)
+        case.update(op="any", axes=axes)
+        expected = dense.any(axis=None if axes is None else tuple(axes))
+        if self.chance(1 / ONE_IN) and dense.ndim > 0 and dense.size > 0:
+            coords = np.array(np.unravel_index(positions, dense.shape))
+            theirs = sparse.COO(coords, values, shape=dense.shape, fill_value=fill).any(
+                axis=None if axes is None else tuple(axes))
+            theirs = theirs.todense() if hasattr(theirs, "todense") else theirs
+            assert np.array_equal(theirs, expected), ("sparse", case)
+        return case, np.asarray(expected)
+
+    def isin(self):
+        dtype = self.rng.choice(list(TYPES))
+        case, dense, *_ = self.tensor(dtype)
+        test = self.elements(dtype, self.below(60) if self.chance(0.5) else self.below(4))
+        if dtype in ("i8", "u1") and self.chance(0.7):
+            test = test[test < 100]
+        # A table is for integers, and wants a short range.
+        table = dtype in ("u1", "b1") or (dtype == "i8" and len(test) > 0 and int(test.max()) < 100)
+        invert = self.chance(0.3)
+        case.update(op="isin", test=words(test), invert=invert, kind=[self.below(3 if table else 2)])
+        return case, np.isin(dense, test, invert=invert)
+
+    def items(self, length, mode):
+        count = self.below(12)
+        far = self.chance(0.5) if mode != "raise" else self.chance(0.2)
+        low, high = (-3 * length - 2, 3 * length + 2) if far else (-length, max(length, 1 - length))
+        return self.rng.integers(low, max(high, low + 1), count)
+
+    def take(self):
+        mode = str(self.rng.choice(["raise", "wrap", "clip"]))
+        case, dense, *_ = self.tensor(self.rng.choice(list(TYPES)))
+        items = self.items(dense.size, mode)
+        case.update(op="take", mode=mode, items=items.tolist())
+        return case, self.attempt(lambda: np.take(dense, items, mode=mode))
+
+    def take_axis(self):
+        mode = str(self.rng.choice(["raise", "wrap", "clip"]))
+        case, dense, *_ = self.tensor(self.rng.choice(list(TYPES)), least_rank=1)
+        axis = self.below(dense.ndim)
+        items = self.items(dense.shape[axis], mode)
+        case.update(op="take_axis", mode=mode, items=items.tolist(), axes=[axis - (dense.ndim if self.chance(0.5) else 0)])
+        length = dense.shape[axis]
+        outside = mode == "raise" and bool(((items < -length) | (items >= length)).any())
+        refused = outside or (length == 0 and len(items) > 0)
+        return case, None if refused else self.attempt(lambda: np.take(dense, items, axis=axis, mode=mode))
+
+    @staticmethod
+    def attempt(ask):
+        try:
+            return ask()
+        except (IndexError, ValueError):
+            return None
+
+    def nanmedian(self):
+        case, dense, *_ = self.tensor(self.rng.choice(REALS))
+        if dense.dtype.kind in "iu":
+            dense = np.where(dense == np.iinfo(dense.dtype).max, 3, dense).astype(dense.dtype)
+            top = words(np.array([np.iinfo(dense.dtype).max], dense.dtype))[0]
+            for key in ("values", "fill"):
+                case[key] = [3 if word == top else word for word in case[key]]
+        axes = self.axes(dense.ndim)
+        case.update(op="nanmedian", axes=axes)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = np.nanmedian(dense, axis=None if axes is None else tuple(axes))
+        return case, np.asarray(expected)
+
+    def tested(self, operation, types):
+        case, dense, *_ = self.tensor(self.rng.choice(types))
+        case.update(op=operation)
+        return case, getattr(np, operation)(dense)
+
+    def isposinf(self):
+        return self.tested("isposinf", REALS)
+
+    def isneginf(self):
+        return self.tested("isneginf", REALS)
+
+    def isnan(self):
+        return self.tested("isnan", list(TYPES))
+
+    def isinf(self):
+        return self.tested("isinf", list(TYPES))
+
+    def isfinite(self):
+        return self.tested("isfinite", list(TYPES))
+
+    def isreal(self):
+        return self.tested("isreal", list(TYPES))
+
+    def permute(self):
+        case, dense, *_ = self.tensor(self.rng.choice(list(TYPES)))
+        axes = self.rng.permutation(dense.ndim)
+        case.update(op="permute", axes=axes.tolist())
+        return case, dense.transpose(axes)
+
+    def reshape(self):
+        case, dense, *_ = self.tensor(self.rng.choice(list(TYPES)))
+        shape, left = [], dense.size
+        while left > 1 and not self.chance(0.2):
+            divisors = [n for n in range(1, left + 1) if left % n == 0]
+            shape.append(int(self.rng.choice(divisors)))
+            left //= shape[-1]
+        shape.append(left)
+        case.update(op="reshape", into=shape)
+        return case, dense.reshape(shape)
+
+    def coalesce(self):
+        case, dense, positions, values, fill = self.tensor(self.rng.choice(["f8", "f4", "b1"]), repeats=True)
+        case.update(op="coalesce")
+        flat = np.full(dense.size, fill, dense.dtype)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for place in np.unique(positions):
+                here = values[positions == place]
+                # From left to right, from the first one on; numpy's own sums start with a zero or go in pairs.
+                flat[place] = np.logical_or.accumulate(here)[-1] if here.dtype == bool else np.add.accumulate(here)[-1]
+            if self.chance(0.2) and dense.ndim == 2 and dense.dtype != bool and fill == 0:
+                coords = np.unravel_index(positions, dense.shape)
+                theirs = sp.coo_array((values, coords), shape=dense.shape).toarray()
+                assert np.array_equal(theirs, flat.reshape(dense.shape) * (0 * fill + 1), equal_nan=True), ("scipy", case)
+        if self.chance(1 / ONE_IN) and dense.ndim > 0 and dense.size > 0:
+            coords = np.array(np.unravel_index(positions, dense.shape))
+            theirs = sparse.COO(coords, np.ones(len(positions)), shape=dense.shape)
+            assert theirs.nnz == len(np.unique(positions)), ("sparse", case)
+        return case, flat.reshape(dense.shape)
+
+
+OPERATIONS = ["any", "isin", "take", "take_axis", "nanmedian", "isposinf", "isneginf", "isnan", "isinf", "isfinite",
+              "isreal", "permute", "reshape", "coalesce"]
+
+
+def check(case, expected, answer):
+    """Whether lacuna's answer is what the others say."""
+    if expected is None or "error" in answer:
+        return expected is None and "error" in answer
+    expected = without_payload(expected)
+    if answer.get("shape") != list(expected.shape):
+        return False
+    bits = TYPES[expected.dtype.str[1:]]
+    found = np.array(answer["words"], np.uint64).astype(bits).view(expected.dtype).reshape(expected.shape)
+    return words(without_payload(found)) == words(expected)
+
+
+def run(program, operation, count, seed):
+    """The cases of an operation that were answered, and those of them that were not answered alike."""
+    maker = Maker([seed, *operation.encode()])
+    cases = [maker.case(operation) for _ in range(count)]
+    lines = "".join(json.dumps(case) + "\n" for case, _ in cases)
+    process = subprocess.Popen([program, "--cases"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    writer = threading.Thread(target=lambda: (process.stdin.write(lines), process.stdin.close()))
+    writer.start()
+    answers = [json.loads(line) for line in process.stdout]
+    writer.join()
+    assert process.wait() == 0 and len(answers) == count, f"{operation}: stopped after {len(answers)} of {count}"
+    wrong = [(case, expected, answer) for (case, expected), answer in zip(cases, answers) if not check(case, expected, answer)]
+    errors = sum("error" in answer for answer in answers)
+    return errors, wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("--cases", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only")
+    arguments = parser.parse_args()
+    failed = 0
+    for operation in [arguments.only] if arguments.only else OPERATIONS:
+        done, errors = 0, 0
+        # Piece by piece, so that a hundred thousand cases fit memory.
+        while done < arguments.cases:
+            count = min(5000, arguments.cases - done)
+            refused, wrong = run(arguments.program, operation, count, arguments.seed + done)
+            done, errors, failed = done + count, errors + refused, failed + len(wrong)
+            for case, expected, answer in wrong[:3]:
+                print(f"{operation}: {json.dumps(case)}\n  expected {expected!r}\n  found {answer}")
+        print(f"{operation}: {done} cases, {errors} of them refused by both", flush=True)
+    sys.exit(f"{failed} differences" if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+//! Answers the cases that `tests/differential.py` asks: one JSON line each on standard input and output. Run without
+//! `--cases`, as `cargo test` does, it answers none.
+//!
+//! Elements travel as their bits. Every question is asked of COO, of CSR and of the dense array, whose answers must be the
+//! same; that one is told.
+
+use std::io::{BufRead, Write};
+
+use lacuna::prelude::*;
+use lacuna::{
+    Axes, CooTensor, Duplicates, Element, Error, IsinKind, IsinOptions, Pattern, Real, Result, TakeMode, Tensor,
+    Triplets,
+};
+use ndarray::{ArrayD, IxDyn};
+use num_complex::Complex;
+use serde_json::{Value, json};
+
+/// An element as a number of 64 bits and back.
+trait Bits: Element {
+    fn from_word(word: u64) -> Self;
+    fn word(self) -> u64;
+}
+
+macro_rules! bits {
+    ($($type:ty: $from:expr, $to:expr;)*) => {$(
+        impl Bits for $type {
+            fn from_word(word: u64) -> Self {
+                $from(word)
+            }
+            fn word(self) -> u64 {
+                $to(self)
+            }
+        }
+    )*};
+}
+
+bits! {
+    f64: f64::from_bits, f64::to_bits;
+    f32: |word| f32::from_bits(word as u32), |value: f32| value.to_bits().into();
+    i64: |word| word as i64, |value| value as u64;
+    u8: |word| word as u8, u64::from;
+    bool: |word| word != 0, u64::from;
+    Complex<f32>: |word| Complex::new(f32::from_bits(word as u32), f32::from_bits((word >> 32) as u32)),
+        |value: Complex<f32>| u64::from(value.re.to_bits()) | u64::from(value.im.to_bits()) << 32;
+}
+
+/// A list of numbers in a case.
+fn list<N: TryFrom<i128>>(case: &Value, key: &str) -> Vec<N> {
+    let number = |value: &Value| value.as_i64().map(i128::from).or(value.as_u64().map(i128::from));
+    let numbers = case[key].as_array().expect(key).iter();
+    numbers.map(|value| number(value).and_then(|number| N::try_from(number).ok()).expect(key)).collect()
+}
+
+fn elements<T: Bits>(case: &Value, key: &str) -> Vec<T> {
+    list::<u64>(case, key).into_iter().map(T::from_word).collect()
+}
+
+fn told<T: Bits>(dense: &ArrayD<T>) -> Value {
+    json!({ "shape": dense.shape(), "words": dense.iter().map(|value| value.word()).collect::<Vec<_>>() })
+}
+
+/// The tensor of a case, whose entries stand at row-major positions and may be repeated.
+fn tensor<T: Bits>(case: &Value) -> Result<CooTensor<T>> {
+    let shape: Vec<usize> = list(case, "shape");
+    let mut triplets = Triplets::new(shape.clone())?.with_fill(T::from_word(list(case, "fill")[0]));
+    for (mut position, value) in list::<usize>(case, "positions").into_iter().zip(elements(case, "values")) {
+        let mut coords = vec![0; shape.len()];
+        for (coord, length) in coords.iter_mut().zip(&shape).rev() {
+            (*coord, position) = (position % length, position / length);
+        }
+        triplets.push(&coords, value)?;
+    }
+    triplets.coalesce(Duplicates::Sum)
+}
+
+/// What the formats say, if it is the same.
+struct Answers(Vec<(&'static str, Result<Value>)>);
+
+impl Answers {
+    fn add<P: Pattern, T: Bits>(&mut self, format: &'static str, answer: Result<Tensor<P, T>>) {
+        self.0.push((format, answer.and_then(|tensor| tensor.to_dense()).map(|dense| told(&dense))));
+    }
+
+    fn add_dense<T: Bits>(&mut self, answer: Result<ArrayD<T>>) {
+        self.0.push(("dense", answer.map(|dense| told(&dense))));
+    }
+
+    fn told(self) -> Value {
+        let values: Vec<Value> = self.0.iter().map(|(_, answer)| answer.clone().unwrap_or(json!("error"))).collect();
+        match &self.0[0].1 {
+            _ if values.iter().any(|value| *value != values[0]) => json!({ "differ": format!("{:?}", self.0) }),
+            Ok(value) => value.clone(),
+            Err(error) => json!({ "error": error.to_string() }),
+        }
+    }
+}
+
+/// Asks COO and the dense array, and CSR where it has the operation.
+macro_rules! ask {
+    ($case:expr, $type:ty, |$x:ident| $ask:expr $(, csr $asks_csr:expr)?) => {{
+        let x = tensor::<$type>($case)?;
+        let mut answers = Answers(Vec::new());
+        answers.add("COO", { let $x = &x; $ask });
+        answers.add_dense({ let dense = x.to_dense()?; let $x = &dense; $ask });
+        if x.rank() > 0 $(&& $asks_csr)? {
+            answers.add("CSR", { let csr = x.to_csr()?; let $x = &csr; $ask });
+        }
+        Ok(answers.told())
+    }};
+}
+
+fn axes(case: &Value) -> Axes {
+    if case["axes"].is_null() { Axes::all() } else { Axes::from(list::<isize>(case, "axes")) }
+}
+
+/// CSR reduces the last axis only.
+fn is_last(case: &Value) -> bool {
+    let rank = case["shape"].as_array().map_or(0, Vec::len) as isize;
+    !case["axes"].is_null() && [vec![-1], vec![rank - 1]].contains(&list::<isize>(case, "axes"))
+}
+
+fn mode(case: &Value) -> TakeMode {
+    match case["mode"].as_str() {
+        Some("wrap") => TakeMode::Wrap,
+        Some("clip") => TakeMode::Clip,
+        _ => TakeMode::Raise,
+    }
+}
+
+/// The operations of every element type.
+fn any_type<T: Bits>(case: &Value) -> Result<Value> {
+    let items = || list::<i64>(case, "items");
+    let axis = || list::<isize>(case, "axes")[0];
+    match case["op"].as_str().expect("op") {
+        "any" => ask!(case, T, |x| x.any(axes(case)), csr is_last(case)),
+        "isin" => {
+            let kind = [IsinKind::Auto, IsinKind::Sort, IsinKind::Table][list::<usize>(case, "kind")[0]];
+            let options = IsinOptions { invert: case["invert"] == true, kind, ..IsinOptions::default() };
+            ask!(case, T, |x| x.isin_with(elements::<T>(case, "test"), options))
+        }
+        "take" => ask!(case, T, |x| x.take(items(), mode(case)), csr false),
+        "take_axis" => ask!(case, T, |x| x.take_axis(items(), axis(), mode(case)), csr false),
+        "isnan" => ask!(case, T, |x| Ok::<_, Error>(x.isnan())),
+        "isinf" => ask!(case, T, |x| Ok::<_, Error>(x.isinf())),
+        "isfinite" => ask!(case, T, |x| Ok::<_, Error>(x.isfinite())),
+        "isreal" => ask!(case, T, |x| Ok::<_, Error>(x.isreal())),
+        "permute" | "reshape" | "coalesce" => arranged(tensor::<T>(case)?, case),
+        op => panic!("no operation {op}"),
+    }
+}
+
+/// What arrays have under other names.
+fn arranged<T: Bits>(x: CooTensor<T>, case: &Value) -> Result<Value> {
+    let mut answers = Answers(Vec::new());
+    match case["op"].as_str() {
+        Some("permute") => answers.add("COO", x.permute_axes(list::<isize>(case, "axes"))),
+        Some("reshape") => answers.add("COO", x.reshape(list::<usize>(case, "into"))),
+        _ => answers.add("COO", Ok(x.clone())),
+    }
+    if case["op"] == "coalesce" && x.rank() > 0 {
+        answers.add("CSR", x.to_csr());
+        let dense = x.to_dense()?;
+        answers.add_dense(Ok(ArrayD::from_shape_fn(IxDyn(dense.shape()), |at| dense[at])));
+    }
+    Ok(answers.told())
+}
+
+/// Those of real numbers.
+fn real_type<T: Bits + Real<Median: Bits>>(case: &Value) -> Result<Value> {
+    match case["op"].as_str().expect("op") {
+        "nanmedian" => ask!(case, T, |x| x.nanmedian(axes(case)), csr is_last(case)),
+        "isposinf" => ask!(case, T, |x| Ok::<_, Error>(x.isposinf())),
+        "isneginf" => ask!(case, T, |x| Ok::<_, Error>(x.isneginf())),
+        _ => any_type::<T>(case),
+    }
+}
+
+fn answer(case: &Value) -> Result<Value> {
+    match case["dtype"].as_str() {
+        Some("f8") => real_type::<f64>(case),
+        Some("f4") => real_type::<f32>(case),
+        Some("i8") => real_type::<i64>(case),
+        Some("u1") => real_type::<u8>(case),
+        Some("b1") => any_type::<bool>(case),
+        Some("c8") => any_type::<Complex<f32>>(case),
+        other => panic!("no type {other:?}"),
+    }
+}
+
+fn main() {
+    if !std::env::args().any(|word| word == "--cases") {
+        println!("no cases: tests/differential.py asks them");
+        return;
+    }
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    for line in std::io::stdin().lock().lines() {
+        let case: Value = serde_json::from_str(&line.expect("text")).expect("JSON");
+        let told = answer(&case).unwrap_or_else(|error| json!({ "error": error.to_string() }));
+        writeln!(out, "{told}").expect("somebody reads");
+    }
+}
