@@ -4,7 +4,7 @@
     python tests/differential.py target/release/deps/differential-* [--cases N] [--seed N] [--only OPERATION]
 
 Needs numpy, scipy and sparse. N cases of each operation, bit for bit but for the payload of a NaN; every question is
-asked of COO, CSR and the dense array (tests/differential.rs). Prints the number of cases of each operation.
+asked of COO, CSR and the dense array, as far as they have the operation (tests/differential.rs). Prints the number of cases of each operation.
 
 What is different on purpose, and how the cases are made to fit:
 

@@ -16,8 +16,9 @@
 //! ```
 //!
 //! There are instructions that look up eight positions at once. They were left out: beside look-ups one by one they took 0.8
-//! to 0.9 of the time within 8 MB on one processor (an Intel Xeon), 1.1 to 1.2 in 32 MB and more; on another (an AMD EPYC) 1.3
-//! to 2.7 of it; and where the microcode mends Downfall they are slower still.
+//! to 0.9 of the time within 8 MB on one processor (an Intel Xeon), 1.1 to 1.2 in 32 MB and more; on another (an AMD EPYC) up
+//! to 1.8 of it.
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::element::Element;
