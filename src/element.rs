@@ -667,7 +667,8 @@ macro_rules! impl_complex {
 impl_complex!(f32 Complex64, f64 Complex128);
 
 mod sealed {
-    pub trait Sealed {}
+    /// Bits that are all zero are the zero of each type.
+    pub trait Sealed: bytemuck::Zeroable {}
 }
 
 #[cfg(test)]

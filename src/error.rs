@@ -1,5 +1,6 @@
 //! The one error type of the crate: every variant carries the numbers that explain it.
 
+use crate::pages::NoRoom;
 use crate::shape::Shape;
 
 /// What every fallible function of this crate returns.
@@ -220,6 +221,13 @@ pub enum Error {
         instead: &'static str,
     },
 
+    /// The machine does not have as much memory left.
+    #[error("the machine did not give {bytes} bytes of memory; close something, or work on a part")]
+    OutOfMemory {
+        /// The bytes that were asked for at once.
+        bytes: u128,
+    },
+
     /// A position within a group has no number, because the group is too large to be counted.
     #[error("the reduced axes hold more than u64::MAX positions, so {what} cannot be numbered")]
     Uncountable {
@@ -324,6 +332,12 @@ pub enum Error {
     },
 }
 
+impl From<NoRoom> for Error {
+    fn from(refused: NoRoom) -> Self {
+        Error::OutOfMemory { bytes: refused.bytes }
+    }
+}
+
 /// An error that travelled through [`std::io`] comes out as it went in; any other is an [`Error::Io`].
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
@@ -344,6 +358,7 @@ impl From<Error> for std::io::Error {
         let kind = match &error {
             Error::Io { kind, .. } => *kind,
             Error::TooLarge { .. } => std::io::ErrorKind::QuotaExceeded,
+            Error::OutOfMemory { .. } => std::io::ErrorKind::OutOfMemory,
             _ => std::io::ErrorKind::InvalidData,
         };
         std::io::Error::new(kind, error)

@@ -86,7 +86,8 @@ macro_rules! impl_position {
 impl_position!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
 
 mod sealed {
-    pub trait Sealed {}
+    /// Bits that are all zero are the zero of each type.
+    pub trait Sealed: bytemuck::Zeroable {}
 }
 
 #[cfg(test)]

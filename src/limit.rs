@@ -27,11 +27,5 @@ pub(crate) fn filled<T: Copy>(
     instead: &'static str,
 ) -> Result<Vec<T>> {
     guard::<T>(what, count, limit, instead)?;
-    let bytes = count.saturating_mul(size_of::<T>() as u128);
-    let mut items = Vec::new();
-    let refused = |_| Error::TooLarge { what, bytes, limit, instead: "the machine does not have so much memory" };
-    items.try_reserve_exact(count as usize).map_err(refused)?;
-    pages::prefer_huge(items.spare_capacity_mut());
-    items.resize(count as usize, value);
-    Ok(items)
+    Ok(pages::copies(value, count as usize)?)
 }

@@ -3,34 +3,94 @@
 //! A new buffer costs more in the pages that the kernel has to find and clear at the first touch than in what is written
 //! there: copying 10^7 `f64` into one took 54 ms in pages of 4 KiB and 21 ms in pages of 2 MiB (`docs/decisions/0008`).
 
+use std::alloc::{Layout, handle_alloc_error};
+
+use bytemuck::Zeroable;
+
 use crate::machine::advise_huge_pages;
 
 /// Smaller buffers are not worth a call: an allocator mostly hands out again what was touched before.
 const WORTH_ASKING: usize = 4 << 20;
 
+/// The machine did not give so many bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NoRoom {
+    pub(crate) bytes: u128,
+}
+
+/// What needs memory, if the machine gave it.
+pub(crate) type Room<T> = Result<T, NoRoom>;
+
+impl NoRoom {
+    /// For `count` items of `T`.
+    pub(crate) fn of<T>(count: usize) -> Self {
+        NoRoom { bytes: count as u128 * size_of::<T>() as u128 }
+    }
+}
+
 /// An empty vector with room for `count` items.
-pub(crate) fn room<T>(count: usize) -> Vec<T> {
+pub(crate) fn room<T>(count: usize) -> Room<Vec<T>> {
     let mut room = Vec::new();
-    reserve_exact(&mut room, count);
-    room
+    reserve_exact(&mut room, count)?;
+    Ok(room)
 }
 
 /// Room for exactly so many items more.
-pub(crate) fn reserve_exact<T>(items: &mut Vec<T>, count: usize) {
-    items.reserve_exact(count);
+pub(crate) fn reserve_exact<T>(items: &mut Vec<T>, count: usize) -> Room<()> {
+    items.try_reserve_exact(count).map_err(|_| NoRoom::of::<T>(items.len().saturating_add(count)))?;
     prefer_huge(items.spare_capacity_mut());
+    Ok(())
+}
+
+/// Room for so many items more, and for as many as there are besides where the items must move for them: an array that
+/// grows so is copied once for each item in all.
+pub(crate) fn reserve<T>(items: &mut Vec<T>, count: usize) -> Room<()> {
+    items.try_reserve(count).map_err(|_| NoRoom::of::<T>(items.len().saturating_add(count)))
+}
+
+/// Puts copies of `more` behind the items, which [`reserve`] moves where they must be.
+pub(crate) fn extend<T: Copy>(items: &mut Vec<T>, more: &[T]) -> Room<()> {
+    reserve(items, more.len())?;
+    items.extend_from_slice(more);
+    Ok(())
 }
 
 /// `count` items that are zero, whose pages have not been touched where the allocator gave fresh ones.
-pub(crate) fn zeros<T: Copy + Default>(count: usize) -> Vec<T> {
-    copies(T::default(), count)
+pub(crate) fn zeros<T: Zeroable>(count: usize) -> Room<Vec<T>> {
+    let items = bytemuck::allocation::try_zeroed_vec(count).map_err(|()| NoRoom::of::<T>(count))?;
+    prefer_huge(&items);
+    Ok(items)
 }
 
-/// `count` copies of `item`. If that is a zero of a built-in type, the pages have not been touched as for [`zeros`].
-pub(crate) fn copies<T: Copy>(item: T, count: usize) -> Vec<T> {
-    let items = vec![item; count];
-    prefer_huge(&items);
-    items
+/// `count` copies of `item`.
+pub(crate) fn copies<T: Copy>(item: T, count: usize) -> Room<Vec<T>> {
+    let mut items = room(count)?;
+    items.resize(count, item);
+    Ok(items)
+}
+
+/// The items of an iterator that tells how many they are.
+pub(crate) fn collect<T>(items: impl ExactSizeIterator<Item = T>) -> Room<Vec<T>> {
+    let mut collected = room(items.len())?;
+    collected.extend(items);
+    Ok(collected)
+}
+
+/// [`collect`] of items that may each be refused; the first one that is ends it.
+pub(crate) fn try_collect<T, E: From<NoRoom>>(items: impl ExactSizeIterator<Item = Result<T, E>>) -> Result<Vec<T>, E> {
+    let mut collected = room(items.len())?;
+    for item in items {
+        collected.push(item?);
+    }
+    Ok(collected)
+}
+
+/// What was asked for, where there is no error to give: without memory the process ends, as it does with a `Vec`.
+pub(crate) fn or_end<U>(room: Room<U>) -> U {
+    room.unwrap_or_else(|refused| {
+        let layout = Layout::from_size_align(refused.bytes.try_into().unwrap_or(usize::MAX), 1);
+        handle_alloc_error(layout.unwrap_or(Layout::new::<u8>()))
+    })
 }
 
 /// Asks for huge pages behind a large buffer, best before its first touch; what the kernel answers makes no difference
@@ -48,15 +108,29 @@ mod tests {
     #[test]
     fn buffers_of_all_sizes_hold_what_is_written() {
         for count in [0, 1, 1 << 10, (WORTH_ASKING / 8) - 1, WORTH_ASKING / 8, (3 << 20) + 5] {
-            let mut room: Vec<u64> = room(count);
+            let mut room: Vec<u64> = room(count).unwrap();
             assert!(room.is_empty() && room.capacity() >= count);
             room.extend(0..count as u64);
             assert!(room.iter().enumerate().all(|(at, &item)| item == at as u64));
-            let mut zeros: Vec<u64> = zeros(count);
+            let mut zeros: Vec<u64> = zeros(count).unwrap();
             assert!(zeros.len() == count && zeros.iter().all(|&item| item == 0));
             zeros.copy_from_slice(&room);
             assert_eq!(zeros, room);
         }
-        assert_eq!(zeros::<()>(usize::MAX).len(), usize::MAX);
+        assert_eq!(zeros::<()>(usize::MAX).unwrap().len(), usize::MAX);
+    }
+
+    #[test]
+    fn room_that_no_machine_has_is_an_error_and_keeps_what_is_there() {
+        let count = usize::MAX / 8;
+        let refused = NoRoom { bytes: u128::from(u64::MAX - 7) };
+        assert_eq!(room::<u64>(count), Err(refused));
+        assert_eq!(zeros::<u64>(count), Err(refused));
+        assert_eq!(copies(1u64, count), Err(refused));
+        let (mut items, refused) = (vec![7u64], NoRoom { bytes: refused.bytes + 8 });
+        assert_eq!(reserve_exact(&mut items, count), Err(refused));
+        assert_eq!(reserve(&mut items, count), Err(refused));
+        assert_eq!(items, [7]);
+        assert_eq!(collect([1, 2].iter()), Ok(vec![&1, &2]));
     }
 }

@@ -5,8 +5,10 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use bytemuck::Zeroable;
+
 use crate::machine::in_wide_vectors;
-use crate::pages;
+use crate::pages::{self, Room};
 
 /// Fewer items than this are not worth a thread.
 #[cfg(feature = "rayon")]
@@ -26,13 +28,13 @@ mod threads {
     use rayon::prelude::*;
 
     /// `f` of every value, in order.
-    pub(crate) fn map<T: Copy + Sync, U: Send>(values: &[T], f: impl Fn(T) -> U + Sync + Send) -> Vec<U> {
-        if values.len() < 2 * CHUNK {
-            return map_here(values, f);
+    pub(crate) fn map<T: Copy + Sync, U: Send>(values: &[T], f: impl Fn(T) -> U + Sync + Send) -> Room<Vec<U>> {
+        let mut mapped = pages::room(values.len())?;
+        match values.len() < 2 * CHUNK {
+            true => mapped.extend(values.iter().map(|&value| f(value))),
+            false => values.par_iter().with_min_len(CHUNK).map(|&value| f(value)).collect_into_vec(&mut mapped),
         }
-        let mut mapped = pages::room(values.len());
-        values.par_iter().with_min_len(CHUNK).map(|&value| f(value)).collect_into_vec(&mut mapped);
-        mapped
+        Ok(mapped)
     }
 
     /// Whether `f` says yes to a chunk of the items; chunks that nobody has begun when it does are left out.
@@ -199,8 +201,8 @@ mod threads {
     use super::*;
 
     /// `f` of every value, in order.
-    pub(crate) fn map<T: Copy, U>(values: &[T], f: impl Fn(T) -> U) -> Vec<U> {
-        map_here(values, f)
+    pub(crate) fn map<T: Copy, U>(values: &[T], f: impl Fn(T) -> U) -> Room<Vec<U>> {
+        pages::collect(values.iter().map(|&value| f(value)))
     }
 
     /// Fills the items, which are one chunk.
@@ -285,13 +287,6 @@ pub(crate) fn split_at_ends<'a, T>(mut items: &'a mut [T], ends: &[usize]) -> Ve
     ends.iter().map(next).collect()
 }
 
-/// `f` of every value, in order, by the calling thread.
-fn map_here<T: Copy, U>(values: &[T], f: impl Fn(T) -> U) -> Vec<U> {
-    let mut mapped = pages::room(values.len());
-    mapped.extend(values.iter().map(|&value| f(value)));
-    mapped
-}
-
 /// Lets `fill` write items from as many values, chunk by chunk.
 ///
 /// The threads see chunks of items only, so their code is compiled once for a type of items, and `fill` is a plain loop.
@@ -323,17 +318,15 @@ pub(crate) fn test_into<T: Copy + Sync>(values: &[T], answers: &mut [bool], f: i
     });
 }
 
-/// `count` items, of which `fill` is given one part after the other to write, with their range: they hold `blank` first.
-pub(crate) fn filled<T: Copy + Send>(
+/// `count` items, of which `fill` is given one part after the other to write, with their range: they are zero first.
+pub(crate) fn filled<T: Zeroable + Send>(
     count: usize,
-    blank: T,
     fill: impl Fn(Range<usize>, &mut [T]) + Sync + Send,
-) -> Vec<T> {
-    let mut items = vec![blank; count];
-    pages::prefer_huge(&items);
+) -> Room<Vec<T>> {
+    let mut items = pages::zeros(count)?;
     let ends = threads::map_parts(count, 0, |part| part.end);
     threads::map_slices(&mut items, &ends, |part, slots| fill(ends[part] - slots.len()..ends[part], slots));
-    items
+    Ok(items)
 }
 
 #[cfg(feature = "io")]

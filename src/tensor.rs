@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::element::{DType, Element, Number};
 use crate::error::{Error, Result};
-use crate::parallel;
 use crate::pattern::{Pattern, validate_length};
 use crate::shape::Shape;
+use crate::{pages, parallel};
 
 /// A sparse tensor: a pattern `P`, a value for each stored entry, and the fill that every other position holds.
 ///
@@ -213,7 +213,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// ```
     pub fn map_values<U: Element>(&self, f: impl Fn(T) -> U + Send + Sync) -> Tensor<P, U> {
         let fill = f(self.fill);
-        Tensor::from_valid(self.pattern.clone(), parallel::map(&self.values, f), fill)
+        Tensor::from_valid(self.pattern.clone(), pages::or_end(parallel::map(&self.values, f)), fill)
     }
 
     /// The same tensor with elements of another type; the pattern is shared.
@@ -238,7 +238,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         let fill = cast_value(self.fill, || "the fill".into())?;
         let values = self.values.iter().enumerate();
         let values = values.map(|(entry, &value)| cast_value(value, || format!("entry {entry}")));
-        Ok(Tensor::from_valid(self.pattern.clone(), values.collect::<Result<_>>()?, fill))
+        Ok(Tensor::from_valid(self.pattern.clone(), pages::try_collect(values)?, fill))
     }
 
     /// The same tensor without the stored values that are the same as the fill.

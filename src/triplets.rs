@@ -9,8 +9,9 @@ use crate::csr::CsrTensor;
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::index::{Index, check_axes};
-use crate::kernels::merge::{Entries, merged};
-use crate::kernels::sort;
+use crate::kernels::merge::{Unmerged, merged};
+use crate::kernels::sort::{self, Entries};
+use crate::pages;
 use crate::pattern::{CooPattern, Pattern, validate_in_bounds, validate_length};
 use crate::shape::Shape;
 use crate::tensor::{Tensor, check_position};
@@ -167,6 +168,8 @@ impl<T: Element, I: Index> Triplets<T, I> {
     /// - `IndexOutOfBounds`: one of them is not below the length of its axis. Nothing is appended.
     pub fn push(&mut self, coords: &[usize], value: T) -> Result<()> {
         check_position(&self.shape, coords, self.values.len())?;
+        self.coords.iter_mut().try_for_each(|axis| pages::reserve(axis, 1))?;
+        pages::reserve(&mut self.values, 1)?;
         for (array, &coord) in self.coords.iter_mut().zip(coords) {
             array.push(I::from_usize(coord));
         }
@@ -231,7 +234,8 @@ impl<T: Element, I: Index> Triplets<T, I> {
     ///
     /// - `Duplicate`: two share a position, with [`Duplicates::Error`];
     /// - `SumOverflow`: a sum does not fit its integer type;
-    /// - `NoOrder`: [`Duplicates::Min`] or `Max` of a complex type.
+    /// - `NoOrder`: [`Duplicates::Min`] or `Max` of a complex type;
+    /// - `OutOfMemory`: the machine has no room to sort them in.
     ///
     /// # Complexity
     ///
@@ -268,7 +272,10 @@ impl<T: Element, I: Index> Triplets<T, I> {
         } else {
             merged(take(&mut self.coords).into_iter().map(Cow::from).collect(), take(&mut self.values).into(), merge)
         };
-        merged.map_err(|position| self.refusal(position, duplicates))
+        merged.map_err(|why| match why {
+            Unmerged::At(position) => self.refusal(position, duplicates),
+            Unmerged::NoRoom(refused) => refused.into(),
+        })
     }
 
     /// Why the triplets at a position cannot be merged.

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 /// The modules from the ground up. A module may import those of lower floors, and its own.
 const FLOORS: &[&[&str]] = &[
     &["shape", "machine"],
-    &["error", "pages"],
+    &["pages"],
+    &["error"],
     &["parallel"],
     &["axes", "index", "element", "limit"],
     &["kernels"],
@@ -30,6 +31,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("sprs", &["convert"]),
     ("rayon", &["parallel"]),
     ("libc", &["machine"]),
+    ("bytemuck", &["pages", "parallel", "element", "index", "kernels"]),
     ("hashbrown", &["kernels", "io"]),
     ("clap", &["bin"]),
     ("clap_complete", &["bin"]),

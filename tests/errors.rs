@@ -80,6 +80,11 @@ fn of_constructors() -> Vec<Case> {
 fn of_conversions() -> Vec<Case> {
     let x = CooTensor::full([2, 3], 7).unwrap();
     vec![
+        (
+            "OutOfMemory",
+            refused(CooTensor::full([1 << 29, 1 << 29], 1.0).unwrap().to_dense_with_limit(u64::MAX)),
+            "the machine did not give 2305843009213693952 bytes of memory",
+        ),
         ("RankMismatch", refused(x.get(&[1])), "the coordinates must have rank 2, found 1"),
         (
             "ReshapeSize",

@@ -11,6 +11,7 @@ use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::index::{Index, check_axes};
 use crate::limit::{default_limit, guard};
+use crate::pages;
 use crate::pattern::{CsrPattern, validate_length};
 use crate::shape::{Shape, checked_product, saturating_product};
 use crate::tensor::Tensor;
@@ -68,7 +69,8 @@ fn with_last(batch: &[usize], last: usize) -> Shape {
 
 /// The offsets of all lanes, from the offsets that start anew in every batch.
 fn join_offsets(crows: &[i64], rows: usize) -> Result<Vec<usize>> {
-    let mut offsets = vec![0];
+    let mut offsets = pages::room(crows.len().saturating_add(1))?;
+    offsets.push(0);
     let (mut base, each) = (0usize, rows.saturating_add(1));
     for (batch, crows) in crows.chunks_exact(each).enumerate() {
         let mut start = foreign_offset(crows[0], batch * each)?;
@@ -202,9 +204,9 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         check_shape("crow_indices", with_last(batch, rows.saturating_add(1)), crow_indices.shape())?;
         check_shape("col_indices", with_last(batch, each), col_indices.shape())?;
         check_shape("values", with_last(batch, each), values.shape())?;
-        let crows: Vec<i64> = crow_indices.iter().copied().collect();
+        let crows = pages::collect(crow_indices.iter().copied())?;
         check_even(&crows, rows, each)?;
-        let (cols, values) = (col_indices.iter().copied().collect::<Vec<_>>(), values.iter().copied().collect());
+        let (cols, values) = (pages::collect(col_indices.iter().copied())?, pages::collect(values.iter().copied())?);
         Self::from_paddle_with_index(shape, &crows, &cols, values)
     }
 

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::index::Index;
 use crate::kernels::lanes::spread;
 use crate::limit::default_limit;
+use crate::pages::{self, Room};
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::tensor::Tensor;
 
@@ -40,23 +41,28 @@ impl<I: Index> CooPattern<I> {
 impl<I: Index> CsrPattern<I> {
     /// The same pattern in coordinate format. The columns are shared; the coordinates of the lanes are written out.
     pub fn to_coo(&self) -> CooPattern<I> {
+        pages::or_end(self.try_to_coo())
+    }
+
+    /// [`to_coo`](CsrPattern::to_coo), or the room that is missing.
+    pub(super) fn try_to_coo(&self) -> Room<CooPattern<I>> {
         let shape = self.shape();
         let lane_axes = shape.lane_axes();
         let coords = |axis: usize| {
             // As many lanes as the axes behind this one have positions share a coordinate.
             let (length, inner) = (lane_axes[axis], lane_axes[axis + 1..].iter().product::<usize>());
             let coord = |lane: usize| I::from_usize(if axis == 0 { lane } else { lane % length });
-            spread(self.offsets(), inner, I::default(), coord)
+            spread(self.offsets(), inner, coord)
         };
         let coords: Vec<Vec<I>> = match self.nnz() {
             0 => vec![Vec::new(); lane_axes.len()],
-            _ => (0..lane_axes.len()).map(coords).collect(),
+            _ => (0..lane_axes.len()).map(coords).collect::<Room<_>>()?,
         };
         let mut shared: Vec<_> = coords.into_iter().map(Arc::new).collect();
         if shape.rank() > 0 {
             shared.push(Arc::clone(self.shared_columns()));
         }
-        CooPattern::from_valid(shape.clone(), self.nnz(), shared)
+        Ok(CooPattern::from_valid(shape.clone(), self.nnz(), shared))
     }
 }
 
@@ -131,7 +137,12 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn to_coo(&self) -> CooTensor<T, I> {
-        Tensor::from_shared(self.pattern().to_coo(), Arc::clone(self.shared_values()), self.fill())
+        pages::or_end(self.try_to_coo())
+    }
+
+    /// [`to_coo`](Tensor::to_coo) for those who have an error to give where there is no room.
+    pub(crate) fn try_to_coo(&self) -> Room<CooTensor<T, I>> {
+        Ok(Tensor::from_shared(self.pattern().try_to_coo()?, Arc::clone(self.shared_values()), self.fill()))
     }
 
     /// [`to_coo`](Tensor::to_coo), handing the values over: they can be changed without a copy.

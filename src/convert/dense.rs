@@ -10,6 +10,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::index::{Index, check_axes};
 use crate::limit::{default_limit, filled, guard};
+use crate::pages;
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::shape::{Shape, ravel, step};
 use crate::tensor::Tensor;
@@ -43,7 +44,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Errors
     ///
-    /// `TooLarge`: the array needs more than `limit` bytes.
+    /// `TooLarge`: the array needs more than `limit` bytes; `OutOfMemory`: it needs more than the machine has.
     pub fn to_dense_with_limit(&self, limit: u64) -> Result<ArrayD<T>> {
         let shape = self.shape();
         let instead = "work on the sparse form, or raise the limit";
@@ -101,7 +102,10 @@ where
     for &value in dense {
         if !value.same(fill) {
             if values.len() == values.capacity() {
-                check_entries(dense, 2 * values.len(), lengths.len() * size_of::<I>() + size_of::<S::Elem>())?;
+                let more = values.len().max(64);
+                check_entries(dense, values.len() + more, lengths.len() * size_of::<I>() + size_of::<S::Elem>())?;
+                coords.iter_mut().try_for_each(|axis| pages::reserve_exact(axis, more))?;
+                pages::reserve_exact(&mut values, more)?;
             }
             coords.iter_mut().zip(&position).for_each(|(axis, &coord)| axis.push(I::from_usize(coord)));
             values.push(value);
@@ -118,8 +122,10 @@ impl<T: Element> Tensor<CooPattern<u32>, T> {
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit `u32`; `TooLarge`: the entries would take more memory than the larger of 1 GiB
-    /// and 16 times that of the array, as those of a broadcast view can.
+    /// - `AxisTooLong`: an axis does not fit `u32`;
+    /// - `TooLarge`: the entries would take more memory than the larger of 1 GiB and 16 times that of the array, as those
+    ///   of a broadcast view can;
+    /// - `OutOfMemory`: they take more than the machine has.
     ///
     /// # Examples
     ///
@@ -193,7 +199,11 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         let (mut lanes, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
         for (position, &value) in dense.iter().enumerate().filter(|(_, value)| !value.same(fill)) {
             if values.len() == values.capacity() {
-                check_entries(dense, 2 * values.len(), size_of::<usize>() + size_of::<I>() + size_of::<T>())?;
+                let more = values.len().max(64);
+                check_entries(dense, values.len() + more, size_of::<usize>() + size_of::<I>() + size_of::<T>())?;
+                pages::reserve_exact(&mut lanes, more)?;
+                pages::reserve_exact(&mut columns, more)?;
+                pages::reserve_exact(&mut values, more)?;
             }
             lanes.push(position / width);
             columns.push(I::from_usize(position % width));

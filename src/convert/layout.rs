@@ -46,7 +46,7 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
         let coords: Vec<_> = axes.iter().map(|&axis| Arc::clone(&self.pattern().shared_coords()[axis])).collect();
         // Entries that agree on the other axes have these in order, as they have here.
         let settled = axes.windows(2).rev().take_while(|pair| pair[0] < pair[1]).count() + 1;
-        let sorted = sort::row_major(&crate::pattern::coords_as_slices(&coords), settled, self.values());
+        let sorted = sort::row_major(&crate::pattern::coords_as_slices(&coords), settled, self.values())?;
         let (coords, values) = match sorted {
             None => (coords, Arc::clone(self.shared_values())),
             Some((coords, values)) => (coords.into_iter().map(Arc::new).collect(), Arc::new(values)),
@@ -215,7 +215,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
             return Ok(self.clone());
         }
         let limit = default_limit(self.stored_bytes());
-        let permuted: CooTensor<T, I> = self.to_coo().permute_axes(axes)?;
+        let permuted: CooTensor<T, I> = self.try_to_coo()?.permute_axes(axes)?;
         let (pattern, values, fill) = permuted.into_parts();
         Ok(Tensor::from_valid(pattern.to_csr_with_limit(limit)?, values, fill))
     }
@@ -257,7 +257,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
             let (offsets, columns) = (self.pattern().shared_offsets(), self.pattern().shared_columns());
             CsrPattern::from_valid(shape, Arc::clone(offsets), Arc::clone(columns))
         } else {
-            self.pattern().to_coo().reshape(shape)?.to_csr_with_limit(limit)?
+            self.pattern().try_to_coo()?.reshape(shape)?.to_csr_with_limit(limit)?
         };
         Ok(Tensor::from_shared(pattern, Arc::clone(self.shared_values()), self.fill()))
     }

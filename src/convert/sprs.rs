@@ -15,6 +15,7 @@ use crate::csr::CsrTensor;
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::index::{Index, check_axes};
+use crate::pages;
 use crate::pattern::{CooPattern, CsrPattern};
 use crate::shape::Shape;
 use crate::tensor::Tensor;
@@ -35,8 +36,9 @@ fn reuse<A: 'static, B: 'static>(items: Vec<A>, convert: impl FnOnce(&[A]) -> Re
 
 /// Offsets from 0 upward; sprs lets those of a slice start elsewhere.
 fn proper_offsets<Iptr: SpIndex + 'static>(offsets: Vec<Iptr>) -> Result<Vec<usize>> {
-    let convert =
-        |offsets: &[Iptr]| offsets.iter().enumerate().map(|(at, &offset)| foreign_offset(offset, at)).collect();
+    let convert = |offsets: &[Iptr]| {
+        pages::try_collect(offsets.iter().enumerate().map(|(at, &offset)| foreign_offset(offset, at)))
+    };
     let mut offsets = reuse(offsets, convert)?;
     let first = offsets.first().copied().unwrap_or(0);
     if first != 0 {
@@ -363,7 +365,7 @@ where
     /// Arrays that have the types of the tensor already are moved.
     fn try_from(matrix: CsMatI<T, J, Iptr>) -> Result<Self> {
         let transposed = matrix.is_csc();
-        let tensor = outer_first(matrix)?.into_coo();
+        let tensor = outer_first(matrix)?.try_to_coo()?;
         if transposed { tensor.permute_axes([1, 0]) } else { Ok(tensor) }
     }
 }
@@ -425,7 +427,7 @@ where
         check_axes::<I>(&shape)?;
         let rows = foreign_coords(matrix.row_inds(), 0, shape[0])?;
         let columns = foreign_coords(matrix.col_inds(), 1, shape[1])?;
-        Triplets::from_arrays_with_index(shape, vec![rows, columns], matrix.data().to_vec())
+        Triplets::from_arrays_with_index(shape, vec![rows, columns], pages::collect(matrix.data().iter().copied())?)
     }
 }
 

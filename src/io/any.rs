@@ -9,6 +9,7 @@ use crate::element::{DType, Element, Number};
 use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::io::element::FileElement;
+use crate::pages;
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::shape::Shape;
 use crate::tensor::{Tensor, number_in};
@@ -76,7 +77,7 @@ impl<T: Element> AnyFormat<T> {
                 Some(limit) => tensor.to_csr_with_limit(limit)?.into(),
                 None => tensor.into_csr()?.into(),
             },
-            (AnyFormat::Csr(tensor), Format::Coo) => tensor.into_coo().into(),
+            (AnyFormat::Csr(tensor), Format::Coo) => tensor.try_to_coo()?.into(),
             (same, _) => same,
         })
     }
@@ -460,7 +461,7 @@ impl<P: Pattern + Into<AnyPattern>, T: Element> Numbers for Tensor<P, T> {
 fn cast_numbers<T: FileElement>(from: &dyn Numbers) -> Result<AnyTensor> {
     let fill = number_in(from.fill_number(), from.number_type(), || "the fill".into())?;
     let value = |entry| number_in(from.number(entry), from.number_type(), || format!("entry {entry}"));
-    let values = (0..from.count()).map(value).collect::<Result<Vec<T>>>()?;
+    let values: Vec<T> = pages::try_collect((0..from.count()).map(value))?;
     Ok(T::wrap(match from.any_pattern() {
         AnyPattern::Coo(pattern) => Tensor::from_parts(pattern, values, fill)?.into(),
         AnyPattern::Csr(pattern) => Tensor::from_parts(pattern, values, fill)?.into(),

@@ -15,7 +15,7 @@ use crate::io::fields::{Fields, LineResult};
 use crate::io::lines::{Block, Lines};
 use crate::io::options::{Order, ReadOptions};
 use crate::kernels::sort;
-use crate::pages;
+use crate::pages::{self, Room};
 use crate::pattern::CooPattern;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
@@ -43,10 +43,11 @@ impl Listing<'_> {
         let declared = self.declared.unwrap_or(usize::MAX);
         lines.for_each_block(
             |block| self.parse(block, &value),
-            |block: Entries<T, I>, taken| {
+            |block: Room<Entries<T, I>>, taken| {
+                let block = block?;
                 taken.check_room(entries.values.len(), block.values.len(), declared)?;
-                entries.make_room(declared, taken.bytes);
-                entries.append(&block);
+                entries.make_room(declared, taken.bytes)?;
+                entries.append(&block)?;
                 entries.check_memory(self.options, taken.bytes)
             },
         )?;
@@ -59,10 +60,11 @@ impl Listing<'_> {
         &self,
         block: &mut Block<'_>,
         value: impl Fn(&Entries<T, I>, &mut Fields<'_>) -> LineResult<T>,
-    ) -> Entries<T, I> {
+    ) -> Room<Entries<T, I>> {
         let rank = self.lengths.len();
         let mut entries = Entries::new(rank);
-        entries.reserve_exact(block.len() / (4 * (rank + 2)));
+        // Each coordinate takes two bytes at least, with the blank or the end behind it.
+        entries.reserve_exact(block.count_lines().min(block.len() / (2 * rank).max(1)))?;
         block.for_each_line(|fields| {
             for (axis, (array, &length)) in entries.coords.iter_mut().zip(self.lengths).enumerate() {
                 let name = self.names.get(axis).copied().unwrap_or("index");
@@ -74,7 +76,7 @@ impl Listing<'_> {
             Ok(())
         });
         entries.increasing = sort::first_not_increasing(&entries.coords, entries.values.len()).is_none();
-        entries
+        Ok(entries)
     }
 }
 
@@ -99,12 +101,13 @@ impl<T: Element, I: Index> Entries<T, I> {
     }
 
     /// Room for exactly so many entries more.
-    pub(crate) fn reserve_exact(&mut self, count: usize) {
-        self.coords.iter_mut().for_each(|axis| pages::reserve_exact(axis, count));
-        pages::reserve_exact(&mut self.values, count);
+    pub(crate) fn reserve_exact(&mut self, count: usize) -> Room<()> {
+        self.coords.iter_mut().try_for_each(|axis| pages::reserve_exact(axis, count))?;
+        pages::reserve_exact(&mut self.values, count)
     }
 
-    /// Puts an entry behind the others; where it is out of order, [`unordered`](Entries::unordered) is called as well.
+    /// Puts an entry, for which there is room, behind the others; where it is out of order,
+    /// [`unordered`](Entries::unordered) is called as well.
     pub(crate) fn push(&mut self, coords: impl IntoIterator<Item = I>, value: T) {
         self.coords.iter_mut().zip(coords).for_each(|(axis, coord)| axis.push(coord));
         self.values.push(value);
@@ -123,23 +126,25 @@ impl<T: Element, I: Index> Entries<T, I> {
 
     /// Makes room at once for all entries that are `declared`, as soon as the `bytes` of text that were read allow it:
     /// arrays that grow step by step are copied each time.
-    pub(crate) fn make_room(&mut self, declared: usize, bytes: u64) {
+    pub(crate) fn make_room(&mut self, declared: usize, bytes: u64) -> Room<()> {
         let entry = (self.coords.len() * size_of::<I>() + size_of::<T>()) as u64;
         let missing = declared.saturating_sub(self.values.len());
         if missing > 0 && (declared as u64).saturating_mul(entry) <= bytes.saturating_mul(16) {
-            self.reserve_exact(missing);
+            self.reserve_exact(missing)?;
         }
+        Ok(())
     }
 
     /// Puts the entries of the next block behind these.
-    pub(crate) fn append(&mut self, next: &Entries<T, I>) {
+    pub(crate) fn append(&mut self, next: &Entries<T, I>) -> Room<()> {
         let at = |entries: &Self, entry: usize| entries.coords.iter().map(|axis| axis[entry]).collect::<Vec<I>>();
         if let (Some(last), false) = (self.values.len().checked_sub(1), next.values.is_empty()) {
             self.increasing &= at(self, last) < at(next, 0);
         }
         self.increasing &= next.increasing;
-        self.coords.iter_mut().zip(&next.coords).for_each(|(axis, next)| axis.extend_from_slice(next));
-        self.values.extend_from_slice(&next.values);
+        let mut axes = self.coords.iter_mut().zip(&next.coords);
+        axes.try_for_each(|(axis, next)| pages::extend(axis, next))?;
+        pages::extend(&mut self.values, &next.values)
     }
 
     /// The tensor of these entries.

@@ -12,6 +12,7 @@ use crate::io::element::FileElement;
 use crate::io::fields::quote;
 use crate::io::options::{Order, ReadOptions, WriteOptions, wrap};
 use crate::limit::{default_limit, guard};
+use crate::pages::{self, Room};
 use crate::pattern::Pattern;
 use crate::shape::{Shape, step};
 use crate::tensor::Tensor;
@@ -115,7 +116,7 @@ impl<R: Read> Source<R> {
         big_endian: bool,
         mut visit: impl FnMut(T) -> Result<()>,
     ) -> Result<()> {
-        let mut buffer = vec![0; BLOCK];
+        let mut buffer: Vec<u8> = pages::zeros(BLOCK)?;
         let per_block = BLOCK / size_of::<T>();
         let mut read = 0;
         while read < count {
@@ -361,26 +362,26 @@ fn read_dense<T: FileElement>(
     source.for_each::<T>(count, header.big_endian, |value| {
         bytes += size_of::<T>() as u64;
         let stored = !unstored.is_some_and(|unstored| value.same(unstored));
-        is_stored.push(stored);
+        is_stored.push(stored)?;
         if stored {
             options.guard_entries::<T>(values.len() + 1, rank, Order::Dense, options.tensor_room(bytes, 0))?;
-            push_up_to(&mut values, value, count);
+            push_up_to(&mut values, value, count)?;
         }
         Ok(())
     })?;
-    let (coords, values) = in_row_major_order(header, &is_stored, &values);
+    let (coords, values) = in_row_major_order(header, &is_stored, &values)?;
     let triplets = Triplets::from_arrays_with_index(header.shape.clone(), coords, values)?;
     Ok(wrap(triplets.coalesce(options.duplicates)?))
 }
 
 /// The coordinates and the values of the elements that are stored, in row-major order, out of the order of the file.
-fn in_row_major_order<T: Copy>(header: &Header, is_stored: &Bits, values: &[T]) -> (Vec<Vec<u64>>, Vec<T>) {
+fn in_row_major_order<T: Copy>(header: &Header, is_stored: &Bits, values: &[T]) -> Room<(Vec<Vec<u64>>, Vec<T>)> {
     // Saturating, for the long axes of an array without elements, whose strides nobody uses.
     let step_over = |stride: &mut usize, &length: &usize| Some(replace(stride, stride.saturating_mul(length)));
     let strides: Vec<usize> = header.shape.iter().scan(1, step_over).collect();
-    let before = is_stored.counts();
-    let mut coords: Vec<Vec<u64>> = header.shape.iter().map(|_| Vec::with_capacity(values.len())).collect();
-    let mut ordered = Vec::with_capacity(values.len());
+    let before = is_stored.counts()?;
+    let mut coords: Vec<Vec<u64>> = header.shape.iter().map(|_| pages::room(values.len())).collect::<Room<_>>()?;
+    let mut ordered = pages::room(values.len())?;
     let mut position = vec![0; header.shape.rank()];
     for index in 0..is_stored.count {
         let at = match header.fortran_order {
@@ -393,7 +394,7 @@ fn in_row_major_order<T: Copy>(header: &Header, is_stored: &Bits, values: &[T]) 
         }
         step(&mut position, &header.shape);
     }
-    (coords, ordered)
+    Ok((coords, ordered))
 }
 
 /// One bit for each element of a dense array: the coordinates of those that are stored are formed once they are counted.
@@ -404,20 +405,24 @@ struct Bits {
 }
 
 impl Bits {
-    fn push(&mut self, bit: bool) {
+    fn push(&mut self, bit: bool) -> Room<()> {
         if self.count.is_multiple_of(64) {
-            self.words.push(0);
+            pages::extend(&mut self.words, &[0])?;
         }
         if let Some(word) = self.words.last_mut() {
             *word |= u64::from(bit) << (self.count % 64);
         }
         self.count += 1;
+        Ok(())
     }
 
     /// How many bits are set before each word.
-    fn counts(&self) -> Vec<usize> {
-        let ones = self.words.iter().map(|word| word.count_ones() as usize);
-        ones.scan(0, |before, ones| Some(replace(before, *before + ones))).collect()
+    fn counts(&self) -> Room<Vec<usize>> {
+        let mut set = 0;
+        pages::collect(self.words.iter().map(|word| {
+            set += word.count_ones() as usize;
+            set - word.count_ones() as usize
+        }))
     }
 
     /// How many bits are set before that one, if it is set; `before` are the [`Bits::counts`].
@@ -428,12 +433,13 @@ impl Bits {
 }
 
 /// Appends to a list of at most `most` items: its room grows with what has arrived, and never beyond that.
-pub(crate) fn push_up_to<T>(items: &mut Vec<T>, item: T, most: usize) {
+pub(crate) fn push_up_to<T>(items: &mut Vec<T>, item: T, most: usize) -> Room<()> {
     if items.len() == items.capacity() {
         let room = (items.len() / 2).max(1024).min(most.saturating_sub(items.len())).max(1);
-        items.reserve_exact(room);
+        pages::reserve_exact(items, room)?;
     }
     items.push(item);
+    Ok(())
 }
 
 /// Writes the bytes before the elements: magic, version, header.

@@ -18,6 +18,7 @@ use crate::io::fields::quote;
 use crate::io::npy::{Header, Kind, Source, descr_of, push_up_to, write_header, write_values};
 use crate::io::options::{Compression, Order, ReadOptions, WriteOptions, wrap};
 use crate::limit::guard;
+use crate::pages::{self, Room};
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::shape::{Shape, saturating_product, step};
 use crate::tensor::Tensor;
@@ -106,10 +107,7 @@ impl<R: Read + Seek> Archive<R> {
             }
             let mut values = Vec::new();
             let count = header.count(source)?;
-            source.for_each(count, header.big_endian, |value| {
-                push_up_to(&mut values, value, count);
-                Ok(())
-            })?;
+            source.for_each(count, header.big_endian, |value| Ok(push_up_to(&mut values, value, count)?))?;
             source.end()?;
             Ok(values)
         })
@@ -226,7 +224,7 @@ fn read_counts<T: FileElement>(
         if value < 0 && negative.is_none() {
             negative = Some((read, value));
         }
-        push_up_to(&mut counts[row], u64::try_from(value).unwrap_or(0), length);
+        push_up_to(&mut counts[row], u64::try_from(value).unwrap_or(0), length)?;
         read += 1;
         row = match header.fortran_order {
             true => (row + 1) % rows,
@@ -412,7 +410,7 @@ fn read_offsets<R: Read + Seek>(archive: &mut Archive<R>, lengths: Vec<usize>, n
 fn expand(shape: &Shape, compressed: &[usize], offsets: &[usize], indices: &[u64]) -> Result<Vec<Vec<u64>>> {
     let rest: Vec<usize> = (0..shape.rank()).filter(|axis| !compressed.contains(axis)).collect();
     let lengths: Vec<usize> = compressed.iter().map(|&axis| shape[axis]).collect();
-    let mut coords = vec![vec![0; indices.len()]; shape.rank()];
+    let mut coords = shape.iter().map(|_| pages::zeros(indices.len())).collect::<Room<Vec<Vec<u64>>>>()?;
     let mut lane = vec![0; lengths.len()];
     for pair in offsets.windows(2) {
         for entry in pair[0]..pair[1] {
@@ -612,7 +610,7 @@ pub(crate) fn write_csr<T: FileElement, I: Index>(
     options: &WriteOptions,
 ) -> Result<()> {
     if x.rank() < 2 {
-        return write_coo(writer, &x.to_coo(), options);
+        return write_coo(writer, &x.try_to_coo()?, options);
     }
     check_writable(x.shape())?;
     let mut members = Members::new(writer, options);

@@ -27,6 +27,7 @@ const HEAD: u64 = 4096;
 /// - `Io`: the file cannot be read;
 /// - `Format`: it is not what its format demands; the line, or the member and field, is named;
 /// - `TooLarge`: it would take more memory than [`ReadOptions::max_memory`] allows;
+/// - `OutOfMemory`, or `Io` of that kind: it takes more than the machine has;
 /// - those of [`Triplets::coalesce`](crate::Triplets::coalesce) and of [`AnyTensor::cast`], as the options ask for.
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyTensor> {
     Content::of_path(path, options)?.into_any(options)

@@ -11,7 +11,8 @@ use crate::kernels::group::Groups;
 use crate::kernels::lanes::count_stored;
 use crate::kernels::lookup::Table;
 use crate::machine::in_wide_vectors;
-use crate::{pages, parallel};
+use crate::pages::{self, Room};
+use crate::parallel;
 
 /// Whether any of `values` is truthy: leaves at the first one that is.
 pub(crate) fn any_of<T: Element>(mut values: impl Iterator<Item = T>) -> bool {
@@ -62,7 +63,7 @@ const LANES: usize = 64;
 const TESTED: usize = 64 * LANES;
 
 /// Whether any value is truthy, for each lane that stores one.
-pub(crate) fn any_of_lanes<T: Element>(offsets: &[usize], values: &[T]) -> Vec<bool> {
+pub(crate) fn any_of_lanes<T: Element>(offsets: &[usize], values: &[T]) -> Room<Vec<bool>> {
     let parts = parallel::map_parts(values.len(), 0, |entries| {
         // A lane belongs to the part in which it starts; those behind the last entry store nothing.
         let lane = |entry| offsets.partition_point(|&offset| offset < entry);
@@ -76,7 +77,7 @@ pub(crate) fn any_of_lanes<T: Element>(offsets: &[usize], values: &[T]) -> Vec<b
             Some(*end)
         })
         .collect();
-    let mut truths = pages::zeros(ends.last().copied().unwrap_or(0));
+    let mut truths = pages::zeros(ends.last().copied().unwrap_or(0))?;
     parallel::map_slices(&mut truths, &ends, |part, truths| {
         let (offsets, _) = parts[part];
         let mut slots = truths.iter_mut();
@@ -84,7 +85,7 @@ pub(crate) fn any_of_lanes<T: Element>(offsets: &[usize], values: &[T]) -> Vec<b
             any_of_block(&offsets[first..offsets.len().min(first + LANES + 1)], values, &mut slots);
         }
     });
-    truths
+    Ok(truths)
 }
 
 /// Whether any value is truthy, for each of a few lanes that stores one.
@@ -113,12 +114,12 @@ fn any_of_block<'a, T: Element>(offsets: &[usize], values: &[T], truths: &mut im
 }
 
 /// Hands the gradient of each group to every one of its entries; there are `count` entries in all.
-pub(crate) fn spread_to_entries<G: Element>(groups: &Groups, gradients: &[G], count: usize) -> Vec<G> {
-    let mut spread = vec![G::ZERO; count];
+pub(crate) fn spread_to_entries<G: Element>(groups: &Groups, gradients: &[G], count: usize) -> Room<Vec<G>> {
+    let mut spread = pages::zeros(count)?;
     for (group, &gradient) in gradients.iter().enumerate() {
         groups.entries(group).for_each(|entry| spread[entry] = gradient);
     }
-    spread
+    Ok(spread)
 }
 
 /// Hands the gradient of the cell of each of `count` entries to it: the cells have row-major numbers within `lengths`.
@@ -127,8 +128,8 @@ pub(crate) fn spread_table<G: Element, I: Index>(
     coords: &[&[I]],
     lengths: &[usize],
     count: usize,
-) -> Vec<G> {
-    parallel::filled(count, G::ZERO, |range, slots| {
+) -> Room<Vec<G>> {
+    parallel::filled(count, |range, slots| {
         let mut numbers = [0; BLOCK];
         for (slots, start) in slots.chunks_mut(BLOCK).zip(range.step_by(BLOCK)) {
             let numbers = &mut numbers[..slots.len()];
@@ -161,7 +162,7 @@ mod tests {
             let lanes = offsets.windows(2).filter(|ends| ends[0] < ends[1]);
             let expected: Vec<bool> =
                 lanes.map(|ends| values[ends[0]..ends[1]].iter().any(|&value| value != 0.0)).collect();
-            assert_eq!(any_of_lanes(&offsets, &values), expected);
+            assert_eq!(any_of_lanes(&offsets, &values), Ok(expected));
         }
     }
 

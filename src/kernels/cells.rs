@@ -7,7 +7,9 @@ use std::ops::Range;
 use crate::element::Element;
 use crate::index::Index;
 use crate::kernels::bits::{self, BITS};
-use crate::{pages, parallel};
+use crate::kernels::sort::Entries;
+use crate::pages::{self, Room};
+use crate::parallel;
 
 /// The cells of a word.
 const CELLS: usize = 32;
@@ -98,7 +100,7 @@ impl CellMap {
     /// The coordinates within `lengths` of the cells that an entry falls into, in order, and whether each is truthy.
     ///
     /// The words are shared out, and with them each array.
-    pub(crate) fn into_arrays<I: Index>(self, lengths: &[usize]) -> (Vec<Vec<I>>, Vec<bool>) {
+    pub(crate) fn into_arrays<I: Index>(self, lengths: &[usize]) -> Room<Entries<I, bool>> {
         let count = |words: &[u64]| words.iter().map(|word| (word & STORED).count_ones() as usize).sum::<usize>();
         let parts = parallel::map_parts(self.words.len(), 0, |words| (count(&self.words[words.clone()]), words));
         let ends: Vec<usize> = parts
@@ -109,7 +111,7 @@ impl CellMap {
             })
             .collect();
         let total = ends.last().copied().unwrap_or(0);
-        let mut truths = pages::zeros(total);
+        let mut truths = pages::zeros(total)?;
         parallel::map_slices(&mut truths, &ends, |part, slots| {
             let mut slots = slots.iter_mut();
             self.for_each(parts[part].1.clone(), |_, is_truthy| {
@@ -119,13 +121,13 @@ impl CellMap {
             });
         });
         let axis = |axis| {
-            let mut coords = pages::zeros(total);
+            let mut coords = pages::zeros(total)?;
             parallel::map_slices(&mut coords, &ends, |part, coords| {
                 self.write_axis(parts[part].1.clone(), lengths, axis, coords);
             });
-            coords
+            Ok(coords)
         };
-        ((0..lengths.len()).map(axis).collect(), truths)
+        Ok(((0..lengths.len()).map(axis).collect::<Room<_>>()?, truths))
     }
 
     /// The coordinates on one axis of the cells of some words.
@@ -189,7 +191,7 @@ mod tests {
                 .for_each(|(at, &value)| *expected.entry(cell_of(at)).or_default() |= value != 0.0);
             for in_runs in [false, true] {
                 let map = CellMap::of_values(&coords, lengths, &values, in_runs);
-                let (found, truths) = map.into_arrays::<u64>(lengths);
+                let (found, truths) = map.into_arrays::<u64>(lengths).unwrap();
                 assert_eq!(truths, expected.values().copied().collect::<Vec<bool>>());
                 for (axis, found) in found.iter().enumerate() {
                     let inner = lengths[axis + 1..].iter().product::<usize>();

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::index::Index;
 use crate::kernels::sort;
+use crate::pages::Room;
 
 /// Groups of entries, one for each cell of the result that has a stored entry, in row-major order of the cells.
 ///
@@ -32,9 +33,9 @@ impl Groups {
     /// Groups of the entries with equal coordinates on the axes kept.
     ///
     /// Where the kept axes lead, the entries are in order already; elsewhere one sort brings them together.
-    pub(crate) fn of_coords<I: Index>(kept: &[&[I]], count: usize) -> Self {
-        let sort::Runs { order, starts } = sort::row_major_runs(kept, count);
-        Groups { order, starts }
+    pub(crate) fn of_coords<I: Index>(kept: &[&[I]], count: usize) -> Room<Self> {
+        let sort::Runs { order, starts } = sort::row_major_runs(kept, count)?;
+        Ok(Groups { order, starts })
     }
 
     /// The number of groups.
@@ -94,7 +95,7 @@ mod tests {
     #[test]
     fn entries_meet_in_their_cell_in_row_major_order() {
         let columns = [2u32, 0, 2, 1];
-        let groups = Groups::of_coords(&[&columns], 4);
+        let groups = Groups::of_coords(&[&columns], 4).unwrap();
         let gathered: Vec<Vec<usize>> = (0..groups.len()).map(|group| groups.entries(group).collect()).collect();
         assert_eq!(gathered, [vec![1], vec![3], vec![0, 2]]);
         assert_eq!(groups.firsts(), [1, 3, 0]);

@@ -52,8 +52,7 @@ impl<T: Element> KeySet<T> {
     pub(crate) fn new(members: &[T]) -> Option<Self> {
         let filler = members.iter().find_map(|member| member.key())?;
         let lines = members.len().div_ceil(Self::LOAD);
-        let mut keys = pages::room((lines + 1) * Self::PLACES);
-        keys.resize((lines + 1) * Self::PLACES, filler);
+        let keys = pages::or_end(pages::copies(filler, (lines + 1) * Self::PLACES));
         let start = keys.as_ptr().align_offset(LINE).min(Self::PLACES);
         let mut set = KeySet { keys, start, lines, filler, crowded: HashSet::new() };
         set.settle(members);

@@ -1,7 +1,10 @@
 //! Between the offsets of lanes and the lane of each entry.
 
+use bytemuck::Zeroable;
+
 use crate::index::Index;
-use crate::{pages, parallel};
+use crate::pages::{self, Room};
+use crate::parallel;
 
 /// Writes where the entries of each lane start into `starts`, which are zeros and one more than there are lanes.
 ///
@@ -35,14 +38,13 @@ pub(crate) fn mark_starts(starts: &mut [usize], count: usize, lane: impl Fn(usiz
 const SHORT: usize = 16;
 
 /// `of` the lane of each entry, where `stride` lanes count as one.
-pub(crate) fn spread<T: Copy + Send>(
+pub(crate) fn spread<T: Copy + Zeroable + Send>(
     offsets: &[usize],
     stride: usize,
-    blank: T,
     of: impl Fn(usize) -> T + Sync + Send,
-) -> Vec<T> {
+) -> Room<Vec<T>> {
     let count = offsets.last().copied().unwrap_or(0);
-    parallel::filled(count, blank, |range, slots| spread_range(offsets, stride, range.start, slots, &of))
+    parallel::filled(count, |range, slots| spread_range(offsets, stride, range.start, slots, &of))
 }
 
 /// [`spread`] over the entries from `start` on.
@@ -84,8 +86,8 @@ pub(crate) fn count_stored(offsets: &[usize]) -> usize {
 }
 
 /// The lanes that store an entry, each by its number among the `width` of a row.
-pub(crate) fn stored_lanes<I: Index>(offsets: &[usize], width: usize) -> Vec<I> {
-    let mut stored = pages::zeros(count_stored(offsets));
+pub(crate) fn stored_lanes<I: Index>(offsets: &[usize], width: usize) -> Room<Vec<I>> {
+    let mut stored = pages::zeros(count_stored(offsets))?;
     let (mut at, mut lane) = (0, 0);
     for ends in offsets.windows(2) {
         // Written for each lane, kept for those that store: no branch to be foretold.
@@ -96,7 +98,7 @@ pub(crate) fn stored_lanes<I: Index>(offsets: &[usize], width: usize) -> Vec<I> 
         // Counted, not divided: a division for each lane would take longer than all else.
         lane = if lane + 1 == width { 0 } else { lane + 1 };
     }
-    stored
+    Ok(stored)
 }
 
 #[cfg(test)]
@@ -132,7 +134,7 @@ mod tests {
             });
             let offsets: Vec<usize> = [0].into_iter().chain(ends).collect();
             let expected: Vec<usize> = (0..counts.len()).flat_map(|lane| vec![lane; counts[lane]]).collect();
-            assert_eq!(spread(&offsets, 1, 0, |lane| lane), expected);
+            assert_eq!(spread(&offsets, 1, |lane| lane), Ok(expected.clone()));
             for start in (0..expected.len()).step_by(1 + expected.len() / 9) {
                 let mut rest = vec![9; expected.len() - start];
                 spread_range(&offsets, 1, start, &mut rest, |lane| lane);
@@ -140,11 +142,11 @@ mod tests {
             }
             if counts.len().is_multiple_of(4) {
                 let pairs: Vec<usize> = expected.iter().map(|lane| lane / 2).collect();
-                assert_eq!(spread(&offsets, 2, 0, |lane| lane), pairs);
+                assert_eq!(spread(&offsets, 2, |lane| lane), Ok(pairs));
             }
             let stored: Vec<u32> =
                 (0..counts.len()).filter(|&lane| counts[lane] > 0).map(|lane| lane as u32 % 3).collect();
-            assert_eq!(stored_lanes::<u32>(&offsets, 3), stored);
+            assert_eq!(stored_lanes::<u32>(&offsets, 3), Ok(stored));
         }
     }
 }

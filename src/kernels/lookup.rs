@@ -2,8 +2,11 @@
 
 use std::borrow::Cow;
 
+use bytemuck::Zeroable;
+
 use crate::kernels::bits::BITS;
-use crate::{pages, parallel};
+use crate::pages::{self, Room};
+use crate::parallel;
 
 /// The gradients of the cells of a result, for look-ups in any order.
 pub enum Table<'a, G: Copy> {
@@ -75,15 +78,18 @@ fn for_each_number<T>(items: &[T], number: impl Fn(usize, &mut [usize]), mut vis
 }
 
 /// The gradients of `cells` among those `stored`, both in increasing order; `fill` for those that are not.
-pub(crate) fn merge<G: Copy + Send + Sync>(cells: &[usize], stored: &[usize], gradients: &[G], fill: G) -> Vec<G> {
-    parallel::filled(cells.len(), fill, |range, slots| {
+pub(crate) fn merge<G: Copy + Zeroable + Send + Sync>(
+    cells: &[usize],
+    stored: &[usize],
+    gradients: &[G],
+    fill: G,
+) -> Room<Vec<G>> {
+    parallel::filled(cells.len(), |range, slots| {
         let cells = &cells[range];
         let mut at = cells.first().map_or(0, |first| stored.partition_point(|position| position < first));
         for (slot, cell) in slots.iter_mut().zip(cells) {
             at += stored[at..].iter().take_while(|position| *position < cell).count();
-            if stored.get(at) == Some(cell) {
-                *slot = gradients[at];
-            }
+            *slot = if stored.get(at) == Some(cell) { gradients[at] } else { fill };
         }
     })
 }
@@ -107,11 +113,11 @@ mod tests {
             for wanted in [1, 2, 5] {
                 let wanted: Vec<usize> = (0..cells).step_by(wanted).collect();
                 let found = merge(&wanted, &stored, &gradients, 1);
-                assert_eq!(found, wanted.iter().map(|&cell| expected(cell)).collect::<Vec<_>>());
+                assert_eq!(found, Ok(wanted.iter().map(|&cell| expected(cell)).collect()));
             }
         }
-        assert_eq!(merge(&[3, 9], &[], &[], 4u8), [4, 4]);
-        assert!(merge(&[], &[1], &[4u8], 0).is_empty());
+        assert_eq!(merge(&[3, 9], &[], &[], 4u8), Ok(vec![4, 4]));
+        assert_eq!(merge(&[], &[1], &[4u8], 0), Ok(vec![]));
     }
 
     #[test]
@@ -120,6 +126,6 @@ mod tests {
         let stored: Vec<usize> = (0..130_000).map(|cell| 3 * cell).collect();
         let found = merge(&cells, &stored, &stored, 1);
         let expected = |&cell: &usize| if cell % 3 == 0 && cell < 390_000 { cell } else { 1 };
-        assert_eq!(found, cells.iter().map(expected).collect::<Vec<_>>());
+        assert_eq!(found, Ok(cells.iter().map(expected).collect()));
     }
 }

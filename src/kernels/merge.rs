@@ -3,22 +3,37 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use bytemuck::Zeroable;
+
 use crate::index::Index;
 use crate::kernels::packing::{Packing, split_axes};
 use crate::kernels::radix::{BLOCK, Buckets, count_runs, for_each_block};
-use crate::kernels::sort::{compare, first_decreasing, gather, row_major_order, starts_in_order};
-use crate::{pages, parallel};
+use crate::kernels::sort::{Entries, compare, first_decreasing, gather, gather_axes, row_major_order, starts_in_order};
+use crate::pages::{self, NoRoom, Room};
+use crate::parallel;
 
-/// One coordinate array an axis, and one item an entry.
-pub(crate) type Entries<I, T> = (Vec<Vec<I>>, Vec<T>);
+/// Why entries are not merged.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Unmerged {
+    /// The first position whose items cannot be merged.
+    At(Vec<usize>),
+    /// The machine has no room for the work.
+    NoRoom(NoRoom),
+}
+
+impl From<NoRoom> for Unmerged {
+    fn from(refused: NoRoom) -> Self {
+        Unmerged::NoRoom(refused)
+    }
+}
 
 /// The entries in row-major order, with `merge` of the items at each position, from left to right in input order; or
 /// the first position where it gives nothing. Arrays that are owned may hold the result in the end.
-pub(crate) fn merged<I: Index, T: Copy + Default + Send + Sync>(
+pub(crate) fn merged<I: Index, T: Copy + Zeroable + Send + Sync>(
     coords: Vec<Cow<'_, [I]>>,
     items: Cow<'_, [T]>,
     merge: impl Fn(T, T) -> Option<T> + Sync + Send,
-) -> Result<Entries<I, T>, Vec<usize>> {
+) -> Result<Entries<I, T>, Unmerged> {
     let count = items.len();
     let Some(packing) = Packing::new(&coords) else {
         return merged_by_groups(&coords, &items, merge);
@@ -27,15 +42,15 @@ pub(crate) fn merged<I: Index, T: Copy + Default + Send + Sync>(
         return merged_in_order(&packing, &coords, count, |entry| items[entry], merge);
     }
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| packing.pack(&coords, range, from, keys);
-    let mut buckets = Buckets::deal(count, packing.bits(), 0, keys, |entry| items[entry]);
-    let spans = Spans::of_buckets(&mut buckets);
+    let mut buckets = Buckets::deal(count, packing.bits(), 0, keys, |entry| items[entry])?;
+    let spans = Spans::of_buckets(&mut buckets)?;
     let total = spans.total();
-    let coords = coords.into_iter().map(|axis| reused(axis, total)).collect();
+    let coords = coords.into_iter().map(|axis| reused(axis, total)).collect::<Room<_>>()?;
     if total == count {
         return Ok((packing.unpack_all(&buckets.keys, coords), buckets.items));
     }
     let keys = |range: Range<usize>, keys: &mut [u64]| keys.copy_from_slice(&buckets.keys[range]);
-    merge_runs(&packing, spans, (coords, reused(items, total)), keys, |entry| buckets.items[entry], merge)
+    merge_runs(&packing, spans, (coords, reused(items, total)?), keys, |entry| buckets.items[entry], merge)
 }
 
 /// The positions at which `count` entries stand, in row-major order, and for each whether any entry there `is_truthy`.
@@ -43,7 +58,7 @@ pub(crate) fn any_merged<I: Index>(
     coords: &[&[I]],
     count: usize,
     is_truthy: impl Fn(usize) -> bool + Sync + Send,
-) -> Entries<I, bool> {
+) -> Room<Entries<I, bool>> {
     let or = |a, b| Some(a | b);
     let merged = match Packing::new(coords) {
         Some(packing) if first_decreasing(coords, count).is_none() => {
@@ -51,12 +66,20 @@ pub(crate) fn any_merged<I: Index>(
         }
         Some(packing) if packing.bits() < u64::BITS => return any_sorted(&packing, coords, count, is_truthy),
         _ => {
-            let truths: Vec<bool> = (0..count).map(is_truthy).collect();
+            let truths = pages::collect((0..count).map(is_truthy))?;
             merged(coords.iter().map(|&axis| Cow::from(axis)).collect(), truths.into(), or)
         }
     };
-    // An `or` does not fail.
-    merged.unwrap_or_default()
+    or_merged(merged)
+}
+
+/// What was merged by an `or`, which fails nowhere.
+fn or_merged<I: Index>(merged: Result<Entries<I, bool>, Unmerged>) -> Room<Entries<I, bool>> {
+    match merged {
+        Ok(merged) => Ok(merged),
+        Err(Unmerged::NoRoom(refused)) => Err(refused),
+        Err(Unmerged::At(_)) => Ok(Entries::default()),
+    }
 }
 
 /// [`any_merged`] where the truth is the lowest bit of a key, which has nothing to carry then.
@@ -65,44 +88,44 @@ fn any_sorted<I: Index>(
     coords: &[&[I]],
     count: usize,
     is_truthy: impl Fn(usize) -> bool + Sync + Send,
-) -> Entries<I, bool> {
+) -> Room<Entries<I, bool>> {
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| {
         packing.pack(coords, range.clone(), from.saturating_sub(1), keys);
         let truth = |entry| u64::from(from == 0 && is_truthy(entry));
         keys.iter_mut().zip(range).for_each(|(key, entry)| *key = *key << 1 | truth(entry));
     };
-    let mut buckets = Buckets::deal(count, packing.bits() + 1, 1, keys, |_| ());
-    let spans = Spans::of_buckets(&mut buckets);
-    let room = (packing.room(spans.total()), pages::zeros(spans.total()));
+    let mut buckets = Buckets::deal(count, packing.bits() + 1, 1, keys, |_| ())?;
+    let spans = Spans::of_buckets(&mut buckets)?;
+    let room = (packing.room(spans.total())?, pages::zeros(spans.total())?);
     let tagged = &buckets.keys;
     let keys = |range: Range<usize>, keys: &mut [u64]| {
         keys.iter_mut().zip(&tagged[range]).for_each(|(key, tagged)| *key = tagged >> 1);
     };
-    merge_runs(packing, spans, room, keys, |entry| tagged[entry] & 1 == 1, |a, b| Some(a | b)).unwrap_or_default()
+    or_merged(merge_runs(packing, spans, room, keys, |entry| tagged[entry] & 1 == 1, |a, b| Some(a | b)))
 }
 
 /// [`merged`] of entries in order.
-fn merged_in_order<I: Index, A: AsRef<[I]> + Sync, T: Copy + Default + Send + Sync>(
+fn merged_in_order<I: Index, A: AsRef<[I]> + Sync, T: Copy + Zeroable + Send + Sync>(
     packing: &Packing,
     coords: &[A],
     count: usize,
     item: impl Fn(usize) -> T + Sync + Send,
     merge: impl Fn(T, T) -> Option<T> + Sync + Send,
-) -> Result<Entries<I, T>, Vec<usize>> {
+) -> Result<Entries<I, T>, Unmerged> {
     let keys = |range: Range<usize>, keys: &mut [u64]| packing.pack(coords, range, 0, keys);
     let spans = Spans::in_order(count, keys, |entry| compare(coords, entry - 1, entry).is_eq());
-    let room = (packing.room(spans.total()), pages::zeros(spans.total()));
+    let room = (packing.room(spans.total())?, pages::zeros(spans.total())?);
     merge_runs(packing, spans, room, keys, item, merge)
 }
 
 /// An array to write `count` items into: this one, if it is owned.
-fn reused<T: Copy + Default>(array: Cow<'_, [T]>, count: usize) -> Vec<T> {
+fn reused<T: Copy + Zeroable>(array: Cow<'_, [T]>, count: usize) -> Room<Vec<T>> {
     match array {
         Cow::Borrowed(_) => pages::zeros(count),
         Cow::Owned(mut array) => {
             array.truncate(count);
             array.shrink_to_fit();
-            array
+            Ok(array)
         }
     }
 }
@@ -112,24 +135,28 @@ fn merged_by_groups<I: Index, T: Copy + Send + Sync>(
     coords: &[Cow<'_, [I]>],
     items: &[T],
     merge: impl Fn(T, T) -> Option<T>,
-) -> Result<Entries<I, T>, Vec<usize>> {
-    let (coords, items) = match row_major_order(coords, items.len()) {
-        Some(order) => (coords.iter().map(|axis| gather(axis, &order)).collect::<Vec<_>>(), gather(items, &order)),
-        None => (coords.iter().map(|axis| axis.to_vec()).collect(), items.to_vec()),
+) -> Result<Entries<I, T>, Unmerged> {
+    let (coords, items) = match row_major_order(coords, items.len())? {
+        Some(order) => (gather_axes(coords, &order)?, gather(items, &order)?),
+        None => {
+            let coords = coords.iter().map(|axis| pages::collect(axis.iter().copied())).collect::<Room<_>>()?;
+            (coords, pages::collect(items.iter().copied())?)
+        }
     };
-    let starts = starts_in_order(&coords, items.len());
+    let starts = starts_in_order(&coords, items.len())?;
     let runs = starts.windows(2).map(|ends| ends[0]..ends[1]);
     if runs.len() == items.len() {
         return Ok((coords, items));
     }
     let position = |entry: usize| coords.iter().map(|axis| axis[entry].to_usize()).collect::<Vec<_>>();
-    let merged = |run: Range<usize>| {
+    let mut merged = pages::room(runs.len())?;
+    for run in runs.clone() {
         let mut rest = items[run.start + 1..run.end].iter().copied();
-        rest.try_fold(items[run.start], &merge).ok_or_else(|| position(run.start))
-    };
-    let items = runs.clone().map(merged).collect::<Result<_, _>>()?;
-    let firsts: Vec<usize> = runs.map(|run| run.start).collect();
-    Ok((coords.iter().map(|axis| gather(axis, &firsts)).collect(), items))
+        let item = rest.try_fold(items[run.start], &merge);
+        merged.push(item.ok_or_else(|| Unmerged::At(position(run.start)))?);
+    }
+    let firsts = pages::collect(runs.map(|run| run.start))?;
+    Ok((gather_axes(&coords, &firsts)?, merged))
 }
 
 /// Entries in order, in parts that cut no run of equal ones.
@@ -147,10 +174,10 @@ impl Spans {
     }
 
     /// Sorts the buckets, each of which is a part.
-    fn of_buckets<T: Copy + Default + Send + Sync>(buckets: &mut Buckets<T>) -> Self {
-        let runs = buckets.sort(0);
+    fn of_buckets<T: Copy + Zeroable + Send + Sync>(buckets: &mut Buckets<T>) -> Room<Self> {
+        let runs = buckets.sort(0)?;
         let starts = std::iter::once(&0).chain(&buckets.ends);
-        Spans::new(starts.zip(&buckets.ends).map(|(&start, &end)| start..end).collect(), runs)
+        Ok(Spans::new(starts.zip(&buckets.ends).map(|(&start, &end)| start..end).collect(), runs))
     }
 
     /// Parts of entries that come in order, one a thread.
@@ -194,14 +221,14 @@ struct Share<'a, I, T> {
 }
 
 /// Merges the runs of equal keys into `room` for them.
-fn merge_runs<I: Index, T: Copy + Default + Send + Sync>(
+fn merge_runs<I: Index, T: Copy + Zeroable + Send + Sync>(
     packing: &Packing,
     spans: Spans,
     (mut coords, mut items): Entries<I, T>,
     keys: impl Fn(Range<usize>, &mut [u64]) + Sync + Send,
     item: impl Fn(usize) -> T + Sync + Send,
     merge: impl Fn(T, T) -> Option<T> + Sync + Send,
-) -> Result<Entries<I, T>, Vec<usize>> {
+) -> Result<Entries<I, T>, Unmerged> {
     let count = spans.entries.last().map_or(0, |span| span.end);
     let pieces = split_axes(&mut coords, &spans.ends).into_iter();
     let places = pieces.zip(parallel::split_at_ends(&mut items, &spans.ends));
@@ -209,7 +236,7 @@ fn merge_runs<I: Index, T: Copy + Default + Send + Sync>(
     let write = |block: &mut _, share: Share<'_, I, T>| share.write(packing, block, &keys, &item, &merge);
     let written: Vec<Result<(), u64>> = parallel::map_each(shares.collect(), count, || [0; BLOCK], write);
     let written: Result<(), u64> = written.into_iter().collect();
-    written.map(|()| (coords, items)).map_err(|key| packing.position(key))
+    written.map(|()| (coords, items)).map_err(|key| Unmerged::At(packing.position(key)))
 }
 
 impl<I: Index, T: Copy> Share<'_, I, T> {
@@ -274,7 +301,7 @@ mod tests {
         assert_eq!(merged_coords.len(), coords.len());
         let coords: Vec<&[u64]> = coords.iter().map(Vec::as_slice).collect();
         let truths = expected_truths(&coords, count);
-        assert_eq!(any_merged(&coords, count, |entry| entry % 3 == 0), (merged_coords, truths));
+        assert_eq!(any_merged(&coords, count, |entry| entry % 3 == 0), Ok((merged_coords, truths)));
     }
 
     /// Of each position in order, whether a third entry stands there.
@@ -322,7 +349,7 @@ mod tests {
         let large = coords.clone().map(|axis| axis.into_iter().map(|coord| coord << 50).collect::<Vec<_>>());
         for (coords, position) in [(&coords, vec![2, 3]), (&in_order, vec![2, 3]), (&large, vec![2 << 50, 3 << 50])] {
             let coords = coords.iter().map(Cow::from).collect();
-            assert_eq!(merged::<u64, u8>(coords, vec![0; 5].into(), |_, _| None), Err(position));
+            assert_eq!(merged::<u64, u8>(coords, vec![0; 5].into(), |_, _| None), Err(Unmerged::At(position)));
         }
     }
 }

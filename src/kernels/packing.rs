@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use crate::index::Index;
 use crate::kernels::radix::BLOCK;
-use crate::{pages, parallel};
+use crate::pages::{self, Room};
+use crate::parallel;
 
 pub(crate) struct Packing {
     fields: Vec<Field>,
@@ -142,7 +143,7 @@ impl Packing {
     }
 
     /// Room for the coordinates of `count` entries.
-    pub(crate) fn room<I: Index>(&self, count: usize) -> Vec<Vec<I>> {
+    pub(crate) fn room<I: Index>(&self, count: usize) -> Room<Vec<Vec<I>>> {
         self.fields.iter().map(|_| pages::zeros(count)).collect()
     }
 }
@@ -172,7 +173,7 @@ mod tests {
             packing.pack(coords, 0..count, from, &mut top);
             assert!(top.iter().zip(&keys).all(|(top, key)| top >> from == key >> from));
         }
-        assert_eq!(packing.unpack_all::<u64>(&keys, packing.room(count)), coords);
+        assert_eq!(packing.unpack_all::<u64>(&keys, packing.room(count).unwrap()), coords);
         for (entry, &key) in keys.iter().enumerate() {
             assert_eq!(packing.position(key), coords.iter().map(|axis| axis[entry] as usize).collect::<Vec<_>>());
             let smaller =

@@ -5,7 +5,10 @@
 
 use std::ops::Range;
 
-use crate::{pages, parallel};
+use bytemuck::Zeroable;
+
+use crate::pages::{self, Room};
+use crate::parallel;
 
 /// The keys that are formed at once.
 pub(crate) const BLOCK: usize = 1 << 10;
@@ -60,14 +63,14 @@ pub(crate) struct Buckets<T> {
 }
 
 /// The places in one bucket that are filled by one thread.
-struct Room<'a, T> {
+struct Places<'a, T> {
     keys: &'a mut [u64],
     items: &'a mut [T],
     filled: usize,
 }
 
 /// What one thread deals: a range of entries, into a room of each bucket.
-type Share<'a, T> = (Range<usize>, Vec<Room<'a, T>>);
+type Share<'a, T> = (Range<usize>, Vec<Places<'a, T>>);
 
 /// How many keys of a range fall into each bucket.
 fn bucket_sizes(
@@ -81,7 +84,7 @@ fn bucket_sizes(
     sizes
 }
 
-impl<T: Copy + Default + Send + Sync> Buckets<T> {
+impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
     /// Deals `count` entries; `keys` writes the keys of a range of them, which have so many `bits`; those below the bit
     /// that it is told need not be right. The lowest `tag` ones are sorted by, but keys that differ there only count as one.
     ///
@@ -92,19 +95,19 @@ impl<T: Copy + Default + Send + Sync> Buckets<T> {
         tag: u32,
         keys: impl Fn(Range<usize>, u32, &mut [u64]) + Sync + Send,
         item: impl Fn(usize) -> T + Sync + Send,
-    ) -> Self {
+    ) -> Room<Self> {
         let wanted = (usize::BITS - count.leading_zeros()).saturating_sub(BUCKET).min(MOST_BUCKETS);
         let low_bits = bits.saturating_sub(wanted).clamp(tag, u64::BITS - 1);
         let buckets = 1 << (bits - low_bits);
         let top = |range: Range<usize>, block: &mut [u64]| keys(range, low_bits, block);
         let parts =
             parallel::map_parts(count, buckets, |range| (range.clone(), bucket_sizes(range, buckets, low_bits, top)));
-        let (keys_room, items) = (pages::zeros(count), pages::zeros(count));
+        let (keys_room, items) = (pages::zeros(count)?, pages::zeros(count)?);
         let mut all = Buckets { keys: keys_room, items, ends: Vec::with_capacity(buckets), low_bits, tag };
         let shares = all.share_out(&parts, buckets);
         let whole = |range: Range<usize>, block: &mut [u64]| keys(range, 0, block);
         parallel::map_each(shares, count, || (), |(), share| fill(share, low_bits, whole, &item));
-        all
+        Ok(all)
     }
 
     /// The room of each part in each bucket, where its entries come behind those of the parts before it.
@@ -122,7 +125,7 @@ impl<T: Copy + Default + Send + Sync> Buckets<T> {
         let items = parallel::split_at_ends(&mut self.items, &ends);
         let mut shares: Vec<_> = parts.iter().map(|(range, _)| (range.clone(), Vec::with_capacity(buckets))).collect();
         for (at, (keys, items)) in keys.into_iter().zip(items).enumerate() {
-            shares[at % parts.len()].1.push(Room { keys, items, filled: 0 });
+            shares[at % parts.len()].1.push(Places { keys, items, filled: 0 });
         }
         shares
     }
@@ -131,24 +134,30 @@ impl<T: Copy + Default + Send + Sync> Buckets<T> {
     ///
     /// The lowest bits, so many as are `settled`, need not be looked at: entries that agree on the others come in order.
     /// Gives the number of different keys in each bucket.
-    pub(crate) fn sort(&mut self, settled: u32) -> Vec<usize> {
+    pub(crate) fn sort(&mut self, settled: u32) -> Room<Vec<usize>> {
         let (count, low_bits, tag) = (self.keys.len(), self.low_bits, self.tag);
         let keys = parallel::split_at_ends(&mut self.keys, &self.ends);
         let buckets = keys.into_iter().zip(parallel::split_at_ends(&mut self.items, &self.ends)).collect();
-        parallel::map_each(buckets, count, Scratch::default, |scratch, (keys, items): (&mut [u64], &mut [T])| {
+        let sort = |scratch: &mut Scratch<T>, (keys, items): (&mut [u64], &mut [T])| {
             if low_bits > settled && !keys.is_sorted() {
                 match keys.len() > LARGE {
-                    true => sort_large(keys, items, settled, low_bits),
-                    false => scratch.sort(keys, items, settled..low_bits),
+                    true => sort_large(keys, items, settled, low_bits)?,
+                    false => scratch.sort(keys, items, settled..low_bits)?,
                 }
             }
-            count_runs(keys, tag)
-        })
+            Ok(count_runs(keys, tag))
+        };
+        parallel::map_each(buckets, count, Scratch::new, sort).into_iter().collect()
     }
 }
 
 /// Sorts a large bucket, whose keys agree above their `low_bits`.
-fn sort_large<T: Copy + Default + Send + Sync>(keys: &mut [u64], items: &mut [T], settled: u32, low_bits: u32) {
+fn sort_large<T: Copy + Zeroable + Send + Sync>(
+    keys: &mut [u64],
+    items: &mut [T],
+    settled: u32,
+    low_bits: u32,
+) -> Room<()> {
     // Bits that no two keys differ in make no buckets.
     let differing = keys.iter().fold(0, |differing, key| differing | (key ^ keys[0]));
     let low_bits = low_bits.min(u64::BITS - differing.leading_zeros());
@@ -156,10 +165,11 @@ fn sort_large<T: Copy + Default + Send + Sync>(keys: &mut [u64], items: &mut [T]
     let low = |range: Range<usize>, _: u32, block: &mut [u64]| {
         block.iter_mut().zip(&keys[range]).for_each(|(low, key)| *low = key ^ above);
     };
-    let mut inner = Buckets::deal(keys.len(), low_bits, 0, low, |entry| items[entry]);
-    inner.sort(settled);
+    let mut inner = Buckets::deal(keys.len(), low_bits, 0, low, |entry| items[entry])?;
+    inner.sort(settled)?;
     keys.iter_mut().zip(&inner.keys).for_each(|(key, low)| *key = above | low);
     items.copy_from_slice(&inner.items);
+    Ok(())
 }
 
 /// Writes each entry of a share to the next place in its bucket.
@@ -186,7 +196,6 @@ pub(crate) fn count_runs(keys: &[u64], tag: u32) -> usize {
 }
 
 /// What a thread needs to sort one bucket after another.
-#[derive(Default)]
 struct Scratch<T> {
     words: Vec<u64>,
     spare: Vec<u64>,
@@ -194,8 +203,13 @@ struct Scratch<T> {
 }
 
 impl<T: Copy> Scratch<T> {
+    fn new() -> Self {
+        Scratch { words: Vec::new(), spare: Vec::new(), items: Vec::new() }
+    }
+
     /// Sorts the entries of a bucket by a range of the bits of their keys, which agree on those above.
-    fn sort(&mut self, keys: &mut [u64], items: &mut [T], bits: Range<u32>) {
+    fn sort(&mut self, keys: &mut [u64], items: &mut [T], bits: Range<u32>) -> Room<()> {
+        self.make_room(keys.len())?;
         // Items without a size need not be found again.
         let entry_bits = if size_of::<T>() == 0 { 0 } else { usize::BITS - keys.len().leading_zeros() };
         let fits = bits.end - bits.start + entry_bits <= u64::BITS;
@@ -204,30 +218,40 @@ impl<T: Copy> Scratch<T> {
             false => self.sort_numbers(keys, &bits),
         }
         let entry = |word: u64| (word & ((1 << entry_bits) - 1)) as usize;
-        self.items.clear();
         self.items.extend(self.words.iter().map(|&word| items[entry(word)]));
         items.copy_from_slice(&self.items);
         if fits && bits.start == 0 {
             let above = keys[0] >> bits.end << bits.end;
-            return keys.iter_mut().zip(&self.words).for_each(|(key, word)| *key = above | word >> entry_bits);
+            keys.iter_mut().zip(&self.words).for_each(|(key, word)| *key = above | word >> entry_bits);
+            return Ok(());
         }
         self.spare.clear();
         self.spare.extend(self.words.iter().map(|&word| keys[entry(word)]));
         keys.copy_from_slice(&self.spare);
+        Ok(())
+    }
+
+    /// Room for so many entries in each of the arrays, which are the same for all buckets.
+    fn make_room(&mut self, count: usize) -> Room<()> {
+        let Scratch { words, spare, items } = self;
+        words.clear();
+        spare.clear();
+        items.clear();
+        pages::reserve(words, count)?;
+        pages::reserve(spare, count)?;
+        pages::reserve(items, count)
     }
 
     /// Sorts words of the bits that count, above the number of the entry.
     fn sort_fields(&mut self, keys: &[u64], bits: &Range<u32>, entry_bits: u32) {
         let field = |key: u64| key << (u64::BITS - bits.end) >> (u64::BITS - bits.end) >> bits.start;
         let numbers = (0..keys.len() as u64).map(|entry| if entry_bits == 0 { 0 } else { entry });
-        self.words.clear();
         self.words.extend(keys.iter().zip(numbers).map(|(&key, entry)| field(key) << entry_bits | entry));
         sort_words(&mut self.words, &mut self.spare, entry_bits..entry_bits + bits.end - bits.start);
     }
 
     /// Sorts the numbers of the entries, where a word does not hold both.
     fn sort_numbers(&mut self, keys: &[u64], bits: &Range<u32>) {
-        self.words.clear();
         self.words.extend(0..keys.len() as u64);
         self.words.sort_unstable_by_key(|&entry| (keys[entry as usize] >> bits.start, entry));
     }
@@ -292,8 +316,8 @@ mod tests {
             // What need not be right is wrong.
             block.iter_mut().zip(&keys[range]).for_each(|(block, key)| *block = key ^ ((1 << from) - 1));
         };
-        let mut buckets = Buckets::deal(keys.len(), bits, 0, write, |entry| entry);
-        let runs = buckets.sort(settled);
+        let mut buckets = Buckets::deal(keys.len(), bits, 0, write, |entry| entry).unwrap();
+        let runs = buckets.sort(settled).unwrap();
         let mut expected: Vec<usize> = (0..keys.len()).collect();
         expected.sort_by_key(|&entry| keys[entry].checked_shr(settled));
         assert_eq!(buckets.items, expected);

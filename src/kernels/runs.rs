@@ -10,11 +10,13 @@ use std::ops::Range;
 use crate::element::Element;
 use crate::index::Index;
 use crate::kernels::bits::{self, BITS};
+use crate::kernels::sort::Entries;
 use crate::machine::in_wide_vectors;
-use crate::{pages, parallel};
+use crate::pages::{self, Room};
+use crate::parallel;
 
 /// The coordinates of each run, and whether any of its values is truthy; `coords` are those of the axes that are kept.
-pub(crate) fn any_of_runs<T: Element, I: Index>(coords: &[&[I]], values: &[T]) -> (Vec<Vec<I>>, Vec<bool>) {
+pub(crate) fn any_of_runs<T: Element, I: Index>(coords: &[&[I]], values: &[T]) -> Room<Entries<I, bool>> {
     let part = |entries: Range<usize>| {
         let blocks = entries.start.div_ceil(BITS)..entries.end.div_ceil(BITS);
         Part { ends: mark_ends(coords, values.len(), blocks.clone()), start: blocks.start * BITS }
@@ -28,14 +30,14 @@ pub(crate) fn any_of_runs<T: Element, I: Index>(coords: &[&[I]], values: &[T]) -
         })
         .collect();
     let total = slots.last().copied().unwrap_or(0);
-    let mut truths = pages::zeros(total);
-    let mut kept: Vec<Vec<I>> = coords.iter().map(|_| pages::zeros(total)).collect();
+    let mut truths = pages::zeros(total)?;
+    let mut kept: Vec<Vec<I>> = coords.iter().map(|_| pages::zeros(total)).collect::<Room<_>>()?;
     let mut axes: Vec<_> = kept.iter_mut().map(|axis| parallel::split_at_ends(axis, &slots).into_iter()).collect();
     let shares = parallel::split_at_ends(&mut truths, &slots).into_iter().zip(&parts);
     let shares: Vec<_> =
         shares.map(|(truths, part)| (part, truths, axes.iter_mut().filter_map(Iterator::next).collect())).collect();
     parallel::map_each(shares, values.len(), || (), |(), (part, truths, kept)| part.fill(coords, values, truths, kept));
-    (kept, truths)
+    Ok((kept, truths))
 }
 
 /// Some of the entries, in blocks.
@@ -124,7 +126,7 @@ mod tests {
             .flat_map(|(run, &length)| (0..length).map(move |at| (run, at)))
             .map(|(run, at)| f32::from(u8::from(truthy(run, at))))
             .collect();
-        let (found, truths) = any_of_runs(&[&rows, &columns], &values);
+        let (found, truths) = any_of_runs(&[&rows, &columns], &values).unwrap();
         let stored: Vec<usize> = runs().filter(|(_, length)| **length > 0).map(|(run, _)| run).collect();
         assert_eq!(found[0], stored.iter().map(|run| (run / width) as u32).collect::<Vec<_>>());
         assert_eq!(found[1], stored.iter().map(|run| (run % width) as u32).collect::<Vec<_>>());

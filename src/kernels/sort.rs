@@ -3,10 +3,16 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use bytemuck::Zeroable;
+
 use crate::index::Index;
 use crate::kernels::packing::Packing;
 use crate::kernels::radix::Buckets;
+use crate::pages::{self, Room};
 use crate::parallel;
+
+/// One coordinate array an axis, and one item an entry.
+pub(crate) type Entries<I, T> = (Vec<Vec<I>>, Vec<T>);
 
 /// How entry `a` stands to entry `b` in row-major order.
 pub(crate) fn compare<I: Index, A: AsRef<[I]>>(coords: &[A], a: usize, b: usize) -> Ordering {
@@ -71,47 +77,54 @@ pub(crate) struct Runs {
 }
 
 /// The row-major order of `count` entries, and its runs of equal ones.
-pub(crate) fn row_major_runs<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Runs {
+pub(crate) fn row_major_runs<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Room<Runs> {
     if first_decreasing(coords, count).is_none() {
-        return Runs { order: None, starts: starts_in_order(coords, count) };
+        return Ok(Runs { order: None, starts: starts_in_order(coords, count)? });
     }
-    if let Some(sorted) = sort_packed(coords, count) {
-        return Runs { order: Some(sorted.items), starts: starts_in_order(&[sorted.keys], count) };
+    if let Some(sorted) = sort_packed(coords, count)? {
+        return Ok(Runs { order: Some(sorted.items), starts: starts_in_order(&[sorted.keys], count)? });
     }
-    let order = order_by_groups(coords, count);
+    let order = order_by_groups(coords, count)?;
     let opens = |&at: &usize| at == 0 || compare(coords, order[at - 1], order[at]).is_ne();
-    let starts = (0..count).filter(opens).chain([count]).collect();
-    Runs { order: Some(order), starts }
+    let mut starts = pages::room(1 + (0..count).filter(opens).count())?;
+    starts.extend((0..count).filter(opens).chain([count]));
+    Ok(Runs { order: Some(order), starts })
 }
 
 /// The order that sorts `count` entries row-major and keeps equal ones in input order; `None` if they are so already.
-pub(crate) fn row_major_order<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Option<Vec<usize>> {
-    first_decreasing(coords, count)?;
-    let packed = sort_packed(coords, count).map(|sorted| sorted.items);
-    Some(packed.unwrap_or_else(|| order_by_groups(coords, count)))
+pub(crate) fn row_major_order<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Room<Option<Vec<usize>>> {
+    if first_decreasing(coords, count).is_none() {
+        return Ok(None);
+    }
+    match sort_packed(coords, count)? {
+        Some(sorted) => Ok(Some(sorted.items)),
+        None => order_by_groups(coords, count).map(Some),
+    }
 }
 
 /// The entries in row-major order, with their values; `None` if they are so already.
 ///
 /// Entries that agree on all but the `settled` last axes come in order.
-pub(crate) fn row_major<I: Index, A: AsRef<[I]> + Sync, T: Copy + Default + Send + Sync>(
+pub(crate) fn row_major<I: Index, A: AsRef<[I]> + Sync, T: Copy + Zeroable + Send + Sync>(
     coords: &[A],
     settled: usize,
     values: &[T],
-) -> Option<(Vec<Vec<I>>, Vec<T>)> {
-    first_decreasing(coords, values.len())?;
+) -> Room<Option<Entries<I, T>>> {
+    if first_decreasing(coords, values.len()).is_none() {
+        return Ok(None);
+    }
     let Some(packing) = Packing::new(coords) else {
-        let order = order_by_groups(coords, values.len());
-        return Some((coords.iter().map(|axis| gather(axis.as_ref(), &order)).collect(), gather(values, &order)));
+        let order = order_by_groups(coords, values.len())?;
+        return Ok(Some((gather_axes(coords, &order)?, gather(values, &order)?)));
     };
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| packing.pack(coords, range, from, keys);
-    let mut sorted = Buckets::deal(values.len(), packing.bits(), 0, keys, |entry| values[entry]);
-    sorted.sort(packing.bits_of_last(settled));
-    Some((packing.unpack_all(&sorted.keys, packing.room(values.len())), sorted.items))
+    let mut sorted = Buckets::deal(values.len(), packing.bits(), 0, keys, |entry| values[entry])?;
+    sorted.sort(packing.bits_of_last(settled))?;
+    Ok(Some((packing.unpack_all(&sorted.keys, packing.room(values.len())?), sorted.items)))
 }
 
 /// Where the runs of equal entries start, which stand in order, and where the last one ends.
-pub(crate) fn starts_in_order<I: Index, A: AsRef<[I]>>(coords: &[A], count: usize) -> Vec<usize> {
+pub(crate) fn starts_in_order<I: Index, A: AsRef<[I]>>(coords: &[A], count: usize) -> Room<Vec<usize>> {
     let mut starts = if count > 0 { vec![0] } else { Vec::new() };
     let (mut marks, mut block) = ([false; BLOCK], [0; BLOCK]);
     for start in (1..count).step_by(BLOCK) {
@@ -123,26 +136,27 @@ pub(crate) fn starts_in_order<I: Index, A: AsRef<[I]>>(coords: &[A], count: usiz
             block[found] = start + at;
             found += usize::from(mark);
         }
+        pages::reserve(&mut starts, found + 1)?;
         starts.extend_from_slice(&block[..found]);
     }
     starts.push(count);
-    starts
+    Ok(starts)
 }
 
 /// The entries sorted by packed coordinates, if those fit a key.
-fn sort_packed<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Option<Buckets<usize>> {
-    let packing = Packing::new(coords)?;
+fn sort_packed<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Room<Option<Buckets<usize>>> {
+    let Some(packing) = Packing::new(coords) else { return Ok(None) };
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| packing.pack(coords, range, from, keys);
-    let mut buckets = Buckets::deal(count, packing.bits(), 0, keys, |entry| entry);
-    buckets.sort(0);
-    Some(buckets)
+    let mut buckets = Buckets::deal(count, packing.bits(), 0, keys, |entry| entry)?;
+    buckets.sort(0)?;
+    Ok(Some(buckets))
 }
 
 /// The order of entries whose coordinates do not fit one key.
-fn order_by_groups<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..count).collect();
-    sort_by_groups(coords, &Packing::groups(coords), &mut order);
-    order
+fn order_by_groups<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Room<Vec<usize>> {
+    let mut order = pages::collect(0..count)?;
+    sort_by_groups(coords, &Packing::groups(coords), &mut order)?;
+    Ok(order)
 }
 
 /// Fewer entries than this are compared by one axis after another.
@@ -154,37 +168,44 @@ fn sort_by_groups<I: Index, A: AsRef<[I]> + Sync>(
     coords: &[A],
     groups: &[(Range<usize>, Packing)],
     entries: &mut [usize],
-) {
-    let Some(((axes, packing), groups)) = groups.split_first() else { return };
+) -> Room<()> {
+    let Some(((axes, packing), groups)) = groups.split_first() else { return Ok(()) };
     if entries.len() < FEW {
-        return entries.sort_unstable_by(|&a, &b| compare(&coords[axes.start..], a, b).then(a.cmp(&b)));
+        entries.sort_unstable_by(|&a, &b| compare(&coords[axes.start..], a, b).then(a.cmp(&b)));
+        return Ok(());
     }
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| {
         packing.pack_entries(&coords[axes.clone()], &entries[range], from, keys);
     };
-    let mut buckets = Buckets::deal(entries.len(), packing.bits(), 0, keys, |at| entries[at]);
-    buckets.sort(0);
+    let mut buckets = Buckets::deal(entries.len(), packing.bits(), 0, keys, |at| entries[at])?;
+    buckets.sort(0)?;
     entries.copy_from_slice(&buckets.items);
-    let ties = ties(&buckets.keys);
+    let ties = ties(&buckets.keys)?;
     drop(buckets);
-    for ties in ties {
-        sort_by_groups(coords, groups, &mut entries[ties]);
-    }
+    ties.into_iter().try_for_each(|ties| sort_by_groups(coords, groups, &mut entries[ties]))
 }
 
 /// Where keys that are in order have company.
-fn ties(keys: &[u64]) -> Vec<Range<usize>> {
-    let mut end = 0;
-    let runs = keys.chunk_by(|a, b| a == b).map(|run| {
+fn ties(keys: &[u64]) -> Room<Vec<Range<usize>>> {
+    let (mut ties, mut end) = (Vec::new(), 0);
+    for run in keys.chunk_by(|a, b| a == b) {
         end += run.len();
-        end - run.len()..end
-    });
-    runs.filter(|run| run.len() > 1).collect()
+        if run.len() > 1 {
+            pages::reserve(&mut ties, 1)?;
+            ties.push(end - run.len()..end);
+        }
+    }
+    Ok(ties)
 }
 
 /// The items of `values` in the order given.
-pub(crate) fn gather<T: Copy + Send + Sync>(values: &[T], order: &[usize]) -> Vec<T> {
+pub(crate) fn gather<T: Copy + Send + Sync>(values: &[T], order: &[usize]) -> Room<Vec<T>> {
     parallel::map(order, |entry| values[entry])
+}
+
+/// The coordinates of entries in the order given.
+pub(crate) fn gather_axes<I: Index, A: AsRef<[I]>>(coords: &[A], order: &[usize]) -> Room<Vec<Vec<I>>> {
+    coords.iter().map(|axis| gather(axis.as_ref(), order)).collect()
 }
 
 #[cfg(test)]
@@ -197,11 +218,11 @@ mod tests {
         let large = small.clone().map(|axis| axis.into_iter().map(|coord| coord << 60).collect::<Vec<_>>());
         for coords in [small, large] {
             let order = vec![3, 1, 4, 0, 2];
-            assert_eq!(row_major_order(&coords, 5).as_ref(), Some(&order));
-            let runs = row_major_runs(&coords, 5);
+            assert_eq!(row_major_order(&coords, 5), Ok(Some(order.clone())));
+            let runs = row_major_runs(&coords, 5).unwrap();
             assert_eq!((runs.order.as_ref(), runs.starts), (Some(&order), vec![0, 1, 2, 3, 5]));
-            let sorted = coords.each_ref().map(|axis| gather(axis, &order)).to_vec();
-            assert_eq!(row_major(&coords, 0, &[5, 6, 7, 8, 9]), Some((sorted, vec![8, 6, 9, 5, 7])));
+            let sorted = gather_axes(&coords, &order).unwrap();
+            assert_eq!(row_major(&coords, 0, &[5, 6, 7, 8, 9]), Ok(Some((sorted, vec![8, 6, 9, 5, 7]))));
         }
     }
 
@@ -223,12 +244,12 @@ mod tests {
 
     #[test]
     fn sorted_entries_need_no_order() {
-        assert_eq!(row_major_order(&[vec![0u32, 0, 1]], 3), None);
-        assert_eq!(row_major_order::<u32, Vec<u32>>(&[], 1), None);
+        assert_eq!(row_major_order(&[vec![0u32, 0, 1]], 3), Ok(None));
+        assert_eq!(row_major_order::<u32, Vec<u32>>(&[], 1), Ok(None));
         let coords: Vec<u32> = (0..3 * BLOCK as u32).map(|entry| entry / 3).collect();
-        let runs = row_major_runs(&[&coords], coords.len());
+        let runs = row_major_runs(&[&coords], coords.len()).unwrap();
         assert_eq!((runs.order, runs.starts), (None, (0..=BLOCK).map(|run| 3 * run).collect()));
-        assert_eq!(row_major_runs::<u32, Vec<u32>>(&[], 2).starts, [0, 2]);
-        assert_eq!(row_major_runs::<u32, Vec<u32>>(&[], 0).starts, [0]);
+        assert_eq!(row_major_runs::<u32, Vec<u32>>(&[], 2).unwrap().starts, [0, 2]);
+        assert_eq!(row_major_runs::<u32, Vec<u32>>(&[], 0).unwrap().starts, [0]);
     }
 }

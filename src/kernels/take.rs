@@ -13,12 +13,12 @@
 //! nothing to itself, bit for bit, and a sum to the sum with it; two states merge like a state and a contribution, the
 //! earlier one on the left; the finish turns nothing into 0.
 
-use std::cell::OnceCell;
 use std::ops::Range;
 
 use crate::element::Element;
 use crate::index::{Index, Position};
 use crate::kernels::sort;
+use crate::pages::{self, Room};
 use crate::parallel;
 
 /// What [`take`](crate::take()) makes of a position outside of the tensor.
@@ -86,7 +86,7 @@ fn split(mut index: i128, lengths: &[usize], coords: &mut [usize]) {
 }
 
 /// The positions that `items` name among `length` of them.
-pub(crate) fn positions<J: Position>(items: &[J], length: usize, mode: TakeMode) -> Vec<usize> {
+pub(crate) fn positions<J: Position>(items: &[J], length: usize, mode: TakeMode) -> Room<Vec<usize>> {
     parallel::map(items, |item| divide(index_of(item, length as u128, mode), length).1)
 }
 
@@ -106,25 +106,25 @@ pub(crate) fn stored_items<J: Position>(
     mode: TakeMode,
     searched: usize,
     find: impl Fn(&[usize]) -> Option<usize> + Send + Sync,
-) -> Vec<(usize, usize)> {
+) -> Room<Vec<(usize, usize)>> {
     let scratch = || vec![0; lengths.len()];
     let search = |coords: &mut Vec<usize>, item: usize| {
         split(index_of(items[item], size, mode), lengths, coords);
         find(coords).map(|entry| (item, entry))
     };
     let many = items.len() >= MANY_ITEMS && searched >= MANY_ENTRIES;
-    let order = if many { position_order(items, size, mode) } else { None };
-    let Some(order) = order else { return parallel::filter_map_range(items.len(), scratch, search) };
+    let order = if many { position_order(items, size, mode)? } else { None };
+    let Some(order) = order else { return Ok(parallel::filter_map_range(items.len(), scratch, search)) };
     let found = parallel::filter_map_range(items.len(), scratch, |coords, rank| search(coords, order[rank]));
-    let mut entries = vec![None; items.len()];
+    let mut entries = pages::copies(None, items.len())?;
     found.into_iter().for_each(|(item, entry)| entries[item] = Some(entry));
-    entries.into_iter().enumerate().filter_map(|(item, entry)| Some((item, entry?))).collect()
+    Ok(entries.into_iter().enumerate().filter_map(|(item, entry)| Some((item, entry?))).collect())
 }
 
 /// The order of the positions that `items` name; `None` if they are in order, or have no number in 64 bits.
-fn position_order<J: Position>(items: &[J], size: u128, mode: TakeMode) -> Option<Vec<usize>> {
-    let size = usize::try_from(size).ok()?;
-    sort::row_major_order(&[positions(items, size, mode)], items.len())
+fn position_order<J: Position>(items: &[J], size: u128, mode: TakeMode) -> Room<Option<Vec<usize>>> {
+    let Ok(size) = usize::try_from(size) else { return Ok(None) };
+    sort::row_major_order(&[positions(items, size, mode)?], items.len())
 }
 
 /// The entry at `target` among `count` entries in row-major order.
@@ -187,16 +187,16 @@ impl Slices<'_> {
     }
 
     /// The elements taken from `data`.
-    pub(crate) fn gather<T: Element>(&self, data: &[T]) -> Vec<T> {
+    pub(crate) fn gather<T: Element>(&self, data: &[T]) -> Room<Vec<T>> {
         if self.inner == 1 && self.outer == 1 {
             return sort::gather(data, self.positions);
         }
-        let mut taken = Vec::with_capacity(self.len());
+        let mut taken = pages::room(self.len())?;
         match self.inner {
             1 => taken.extend(self.starts().map(|start| data[start])),
             _ => self.starts().for_each(|start| taken.extend_from_slice(&data[start..start + self.inner])),
         }
-        taken
+        Ok(taken)
     }
 }
 
@@ -221,18 +221,21 @@ pub(crate) fn along_axis<I: Index>(
     positions: &[usize],
     length: usize,
     most: u128,
-) -> Result<Vec<Taken>, u128> {
-    let index = OnceCell::new();
+) -> Room<Result<Vec<Taken>, u128>> {
+    let mut index = None;
     let mut collector = Collector { all: Vec::new(), total: 0, most };
     for (run, ends) in runs.windows(2).enumerate() {
         let run = Run { number: run, start: ends[0], coords: &coords[ends[0]..ends[1]] };
         if positions.len() <= run.coords.len() / ENTRIES_PER_SEARCH {
             run.search(positions, &mut collector);
         } else {
-            run.deal(index.get_or_init(|| ItemsByPosition::new(positions, length, coords.len())), &mut collector);
+            if index.is_none() {
+                index = Some(ItemsByPosition::new(positions, length, coords.len())?);
+            }
+            index.iter().for_each(|items| run.deal(items, &mut collector));
         }
     }
-    if collector.total <= most { Ok(collector.all) } else { Err(collector.total) }
+    Ok(if collector.total <= most { Ok(collector.all) } else { Err(collector.total) })
 }
 
 /// What has been taken so far, and how many entries that is.
@@ -299,15 +302,15 @@ struct ItemsByPosition {
 }
 
 impl ItemsByPosition {
-    fn new(positions: &[usize], length: usize, entries: usize) -> Self {
-        let order = sort::row_major_order(&[positions], positions.len());
-        let order = order.unwrap_or_else(|| (0..positions.len()).collect());
+    fn new(positions: &[usize], length: usize, entries: usize) -> Room<Self> {
+        let order = sort::row_major_order(&[positions], positions.len())?;
+        let order = order.map_or_else(|| pages::collect(0..positions.len()), Ok)?;
         let opens = |&rank: &usize| rank == 0 || positions[order[rank - 1]] != positions[order[rank]];
         let mut starts: Vec<usize> = (0..order.len()).filter(opens).collect();
         let named: Vec<usize> = starts.iter().map(|&rank| positions[order[rank]]).collect();
         starts.push(order.len());
         let table = (length <= positions.len().saturating_add(entries)).then(|| counts_below(&named, length));
-        ItemsByPosition { order, named, starts, table }
+        Ok(ItemsByPosition { order, named, starts, table })
     }
 
     /// How many named positions are below `position`, `known` of which are.
@@ -428,7 +431,7 @@ mod tests {
         let coords: Vec<u32> = (0..80).map(|entry| entry % 40 / 2).collect();
         let positions = [3, 19, 3, 0];
         let taken = |positions: &[usize], length| {
-            let all = along_axis(&coords, &[0, 40, 80], positions, length, u128::MAX).unwrap();
+            let all = along_axis(&coords, &[0, 40, 80], positions, length, u128::MAX).unwrap().unwrap();
             all.into_iter().map(|taken| (taken.run, taken.item, taken.entries)).collect::<Vec<_>>()
         };
         let expected = [(0, 0, 6..8), (0, 1, 38..40), (0, 2, 6..8), (0, 3, 0..2)];
@@ -436,6 +439,6 @@ mod tests {
         assert_eq!(taken(&positions, 20), [expected, again].concat());
         assert_eq!(taken(&positions, 1 << 40), taken(&positions, 20));
         assert_eq!(taken(&positions[1..2], 20), [(0, 0, 38..40), (1, 0, 78..80)]);
-        assert_eq!(along_axis(&coords, &[0, 40, 80], &positions, 20, 15).err(), Some(16));
+        assert_eq!(along_axis(&coords, &[0, 40, 80], &positions, 20, 15).map(Result::err), Ok(Some(16)));
     }
 }

@@ -184,12 +184,12 @@ fn any_backward_sparse<P: Reduce, T: Element, U: Upstream>(
     let reduction = Reduction::new(x.shape(), axes)?;
     check_shape(upstream, &reduction.result_shape())?;
     let values = if reduction.is_elementwise() {
-        at_entries(upstream, x.pattern())
+        at_entries(upstream, x.pattern())?
     } else if let Some(gradients) = x.pattern().spread(&reduction, upstream)? {
         gradients
     } else {
         let (cells, groups) = x.pattern().reduce("any_backward", &reduction)?;
-        spread_to_entries(&groups, &at_entries(upstream, &cells), x.nnz())
+        spread_to_entries(&groups, &at_entries(upstream, &cells)?, x.nnz())?
     };
     Ok(Tensor::from_valid(x.pattern().clone(), values, U::Elem::ZERO))
 }

@@ -75,7 +75,7 @@ impl<P: Pattern, T: Element> Elementwise for Tensor<P, T> {
     }
 
     fn answer(&self, f: impl Fn(&[T], &mut [bool])) -> Tensor<P, bool> {
-        let mut answers = pages::zeros(self.nnz());
+        let mut answers = pages::or_end(pages::zeros(self.nnz()));
         f(self.values(), &mut answers);
         Tensor::from_valid(self.pattern().clone(), answers, answer_one(self.fill(), f))
     }
@@ -110,7 +110,7 @@ impl<S: Data<Elem: Element>, D: Dimension> Elementwise for ArrayBase<S, D> {
     }
 
     fn answer(&self, f: impl Fn(&[S::Elem], &mut [bool])) -> Array<bool, D> {
-        let mut answers = pages::zeros(self.len());
+        let mut answers = pages::or_end(pages::zeros(self.len()));
         let columns_first = match (self.as_slice(), self.t().to_slice()) {
             (Some(rows), _) => {
                 f(rows, &mut answers);

@@ -15,6 +15,7 @@ use crate::kernels::runs::any_of_runs;
 use crate::kernels::sort;
 use crate::limit::default_limit;
 use crate::ops::upstream::Upstream;
+use crate::pages::Room;
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::shape::{Shape, saturating_product};
 
@@ -123,15 +124,16 @@ impl<I: Index> Reduce for CooPattern<I> {
         let coords: Vec<&[I]> = kept.iter().map(|&axis| self.coords(axis)).collect();
         let groups = match kept.is_empty() {
             true => Groups::of_all(self.nnz()),
-            false => Groups::of_coords(&coords, self.nnz()),
+            false => Groups::of_coords(&coords, self.nnz())?,
         };
         let firsts = groups.firsts();
         let zeros = Arc::new(vec![I::default(); firsts.len()]);
         let axes = (0..self.shape().rank()).filter_map(|axis| match reduction.goes[axis] {
-            false => Some(Arc::new(sort::gather(self.coords(axis), &firsts))),
-            true => reduction.keep_dims.then(|| Arc::clone(&zeros)),
+            false => Some(sort::gather(self.coords(axis), &firsts).map(Arc::new)),
+            true => reduction.keep_dims.then(|| Ok(Arc::clone(&zeros))),
         });
-        Ok((CooPattern::from_valid(reduction.result_shape(), firsts.len(), axes.collect()), groups))
+        let axes = axes.collect::<Room<_>>()?;
+        Ok((CooPattern::from_valid(reduction.result_shape(), firsts.len(), axes), groups))
     }
 
     fn any_by_map<T: Element>(&self, reduction: &Reduction, values: &[T]) -> Result<Option<(Self, Vec<bool>)>> {
@@ -142,11 +144,11 @@ impl<I: Index> Reduce for CooPattern<I> {
         let coords: Vec<&[I]> = kept.iter().map(|&axis| self.coords(axis)).collect();
         let in_runs = reduction.goes.last() == Some(&true);
         let (coords, truths) = if reduction.goes.is_sorted() {
-            any_of_runs(&coords, values)
+            any_of_runs(&coords, values)?
         } else if CellMap::pays(saturating_product(&lengths), self.nnz()) {
-            CellMap::of_values(&coords, &lengths, values, in_runs).into_arrays(&lengths)
+            CellMap::of_values(&coords, &lengths, values, in_runs).into_arrays(&lengths)?
         } else {
-            any_merged(&coords, self.nnz(), |entry| values[entry].is_truthy())
+            any_merged(&coords, self.nnz(), |entry| values[entry].is_truthy())?
         };
         let mut coords = coords.into_iter().map(Arc::new);
         let zeros = Arc::new(vec![I::default(); if reduction.keep_dims { truths.len() } else { 0 }]);
@@ -161,7 +163,8 @@ impl<I: Index> Reduce for CooPattern<I> {
     fn spread<U: Upstream>(&self, reduction: &Reduction, upstream: &U) -> Result<Option<Vec<U::Elem>>> {
         let coords: Vec<&[I]> = reduction.kept().into_iter().map(|axis| self.coords(axis)).collect();
         let table = upstream.table(self.nnz());
-        Ok(table.map(|table| spread_table(&table, &coords, &reduction.kept_lengths(), self.nnz())))
+        let spread = table.map(|table| spread_table(&table, &coords, &reduction.kept_lengths(), self.nnz()));
+        Ok(spread.transpose()?)
     }
 }
 
@@ -183,7 +186,7 @@ impl<I: Index> Reduce for CsrPattern<I> {
             return Ok(None);
         }
         reduction.check_last("any")?;
-        Ok(Some((self.stored_lanes(reduction)?, any_of_lanes(self.offsets(), values))))
+        Ok(Some((self.stored_lanes(reduction)?, any_of_lanes(self.offsets(), values)?)))
     }
 
     fn spread<U: Upstream>(&self, reduction: &Reduction, upstream: &U) -> Result<Option<Vec<U::Elem>>> {
@@ -193,7 +196,7 @@ impl<I: Index> Reduce for CsrPattern<I> {
         }
         reduction.check_last("any_backward")?;
         let table = upstream.table(self.offsets().len());
-        Ok(table.map(|table| spread(self.offsets(), 1, U::Elem::ZERO, |lane| table.get(lane))))
+        Ok(table.map(|table| spread(self.offsets(), 1, |lane| table.get(lane))).transpose()?)
     }
 }
 
@@ -201,7 +204,7 @@ impl<I: Index> CsrPattern<I> {
     /// The pattern of a result without the last axis: it stores the lanes that store anything.
     fn stored_lanes(&self, reduction: &Reduction) -> Result<Self> {
         let width = if reduction.keep_dims { 1 } else { self.shape()[self.shape().rank() - 2] };
-        let columns = Arc::new(stored_lanes(self.offsets(), width));
+        let columns = Arc::new(stored_lanes(self.offsets(), width)?);
         let count = |row: usize| count_stored(&self.offsets()[row * width..=(row + 1) * width]);
         CsrPattern::from_counts(reduction.result_shape(), count, columns, default_limit(self.index_bytes()))
     }

@@ -9,6 +9,7 @@ use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::kernels::cells::CellMap;
 use crate::kernels::lookup::{Table, merge};
+use crate::pages::{self, Room};
 use crate::parallel;
 use crate::pattern::Pattern;
 use crate::shape::{Shape, ravel};
@@ -30,7 +31,7 @@ pub trait Upstream: sealed::Sealed {
 
     /// The gradients of the cells that a result stores, in its order; the result has the shape of this.
     #[doc(hidden)]
-    fn at_entries<P: Pattern>(&self, result: &P) -> Vec<Self::Elem>;
+    fn at_entries<P: Pattern>(&self, result: &P) -> Result<Vec<Self::Elem>>;
 
     /// The gradients by the row-major number of the cell, for so many look-ups; `None` where there are too many cells.
     #[doc(hidden)]
@@ -51,23 +52,23 @@ pub(crate) fn check_shape<U: Upstream>(upstream: &U, expected: &Shape) -> Result
 }
 
 /// The gradients of the cells that a result stores, in its order.
-pub(crate) fn at_entries<U: Upstream, P: Pattern>(upstream: &U, result: &P) -> Vec<U::Elem> {
+pub(crate) fn at_entries<U: Upstream, P: Pattern>(upstream: &U, result: &P) -> Result<Vec<U::Elem>> {
     upstream.at_entries(result)
 }
 
 /// The row-major positions of the entries; the caller knows that they fit.
-fn positions<P: Pattern>(pattern: &P) -> Vec<usize> {
-    parallel::filled(pattern.nnz(), 0, |range, positions| pattern.number(range.start, positions))
+fn positions<P: Pattern>(pattern: &P) -> Room<Vec<usize>> {
+    parallel::filled(pattern.nnz(), |range, positions| pattern.number(range.start, positions))
 }
 
 /// A look-up for each cell that `result` stores.
-fn look_up<G: Element, P: Pattern>(result: &P, gradient: impl Fn(&[usize]) -> G) -> Vec<G> {
-    let mut gradients = Vec::with_capacity(result.nnz());
+fn look_up<G: Element, P: Pattern>(result: &P, gradient: impl Fn(&[usize]) -> G) -> Room<Vec<G>> {
+    let mut gradients = pages::room(result.nnz())?;
     result.walk(|_, cell| {
         gradients.push(gradient(cell));
         true
     });
-    gradients
+    Ok(gradients)
 }
 
 /// A search costs as much as so many steps of a merge.
@@ -84,15 +85,15 @@ impl<P: Pattern, G: Element> Upstream for Tensor<P, G> {
         self.pattern().find(cell).map_or(self.fill(), |entry| self.values()[entry])
     }
 
-    fn at_entries<R: Pattern>(&self, result: &R) -> Vec<G> {
+    fn at_entries<R: Pattern>(&self, result: &R) -> Result<Vec<G>> {
         let same: &dyn Any = self.pattern();
         if same.downcast_ref() == Some(result) {
-            return parallel::map(self.values(), |gradient| gradient);
+            return Ok(parallel::map(self.values(), |gradient| gradient)?);
         }
         if self.shape().checked_size().is_none() || result.nnz() < self.nnz() / STEPS_PER_SEARCH {
-            return look_up(result, |cell| self.at(cell));
+            return Ok(look_up(result, |cell| self.at(cell))?);
         }
-        merge(&positions(result), &positions(self.pattern()), self.values(), self.fill())
+        Ok(merge(&positions(result)?, &positions(self.pattern())?, self.values(), self.fill())?)
     }
 
     fn table(&self, entries: usize) -> Option<Table<'_, G>> {
@@ -121,12 +122,12 @@ impl<S: Data<Elem: Element>, D: Dimension> Upstream for ArrayBase<S, D> {
         self.view().into_dyn()[IxDyn(cell)]
     }
 
-    fn at_entries<R: Pattern>(&self, result: &R) -> Vec<S::Elem> {
+    fn at_entries<R: Pattern>(&self, result: &R) -> Result<Vec<S::Elem>> {
         match self.as_slice() {
-            Some(gradients) => parallel::map(&positions(result), |cell| gradients[cell]),
+            Some(gradients) => Ok(parallel::map(&positions(result)?, |cell| gradients[cell])?),
             None => {
                 let view = self.view().into_dyn();
-                look_up(result, |cell| view[cell])
+                Ok(look_up(result, |cell| view[cell])?)
             }
         }
     }

@@ -7,6 +7,8 @@ use super::{Pattern, validate};
 use crate::error::Result;
 use crate::index::{Index, check_axes};
 use crate::kernels::sort;
+use crate::pages::{self, Room};
+use crate::parallel;
 use crate::shape::Shape;
 
 /// Where the entries of a [`CooTensor`](crate::CooTensor) are: a shape and one coordinate array an axis.
@@ -119,7 +121,7 @@ impl<I: Index> CooPattern<I> {
     /// `AxisTooLong`: an axis does not fit `J`.
     pub fn with_index<J: Index>(&self) -> Result<CooPattern<J>> {
         check_axes::<J>(&self.shape)?;
-        let coords = self.coords.iter().map(convert_indices).collect();
+        let coords = self.coords.iter().map(convert_indices).collect::<Room<_>>()?;
         Ok(CooPattern { shape: self.shape.clone(), coords, nnz: self.nnz })
     }
 }
@@ -130,11 +132,11 @@ pub(crate) fn coords_as_slices<I>(coords: &[Arc<Vec<I>>]) -> Vec<&[I]> {
 }
 
 /// The same indices in another type, which the caller knows to be wide enough; shared where the type is the same.
-pub(crate) fn convert_indices<I: Index, J: Index>(array: &Arc<Vec<I>>) -> Arc<Vec<J>> {
+pub(crate) fn convert_indices<I: Index, J: Index>(array: &Arc<Vec<I>>) -> Room<Arc<Vec<J>>> {
     let same: &dyn std::any::Any = array;
     match same.downcast_ref::<Arc<Vec<J>>>() {
-        Some(same) => Arc::clone(same),
-        None => Arc::new(array.iter().map(|index| J::from_usize(index.to_usize())).collect()),
+        Some(same) => Ok(Arc::clone(same)),
+        None => parallel::map(array, |index| J::from_usize(index.to_usize())).map(Arc::new),
     }
 }
 
@@ -186,7 +188,7 @@ impl<I: Index> Pattern for CooPattern<I> {
         if kept.len() == self.nnz {
             return self.clone();
         }
-        let coords = self.coords.iter().map(|array| Arc::new(sort::gather(array, &kept))).collect();
+        let coords = self.coords.iter().map(|array| Arc::new(pages::or_end(sort::gather(array, &kept)))).collect();
         CooPattern::from_valid(self.shape.clone(), kept.len(), coords)
     }
 

@@ -10,6 +10,7 @@ use crate::index::{Index, check_axes};
 use crate::kernels::lanes::mark_starts;
 use crate::kernels::sort;
 use crate::limit::{default_limit, filled};
+use crate::pages;
 use crate::shape::{Shape, checked_product, ravel, saturating_product, step, unravel};
 
 /// Where the entries of a [`CsrTensor`](crate::CsrTensor) are: a shape, the offsets of its lanes, and columns.
@@ -199,7 +200,7 @@ impl<I: Index> CsrPattern<I> {
     /// `AxisTooLong`: an axis does not fit `J`.
     pub fn with_index<J: Index>(&self) -> Result<CsrPattern<J>> {
         check_axes::<J>(&self.shape)?;
-        let columns = convert_indices(&self.columns);
+        let columns = convert_indices(&self.columns)?;
         Ok(CsrPattern { shape: self.shape.clone(), offsets: Arc::clone(&self.offsets), columns })
     }
 }
@@ -280,7 +281,7 @@ impl<I: Index> Pattern for CsrPattern<I> {
             below
         };
         let offsets = self.offsets.iter().map(kept_below).collect();
-        let columns = Arc::new(sort::gather(&self.columns, &kept));
+        let columns = Arc::new(pages::or_end(sort::gather(&self.columns, &kept)));
         CsrPattern::from_valid(self.shape.clone(), Arc::new(offsets), columns)
     }
 

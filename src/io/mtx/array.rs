@@ -10,6 +10,7 @@ use crate::io::entries::Entries;
 use crate::io::fields::{Fields, LineResult};
 use crate::io::lines::Block;
 use crate::io::options::Order;
+use crate::pages::{self, Room};
 use crate::pattern::CooPattern;
 use crate::tensor::Tensor;
 
@@ -29,7 +30,7 @@ pub(super) fn read<R: BufRead, T: MatrixValue, I: Index>(
     let stored = array.positions().filter(|&(row, column)| is_stored(&array.at(row, column))).count();
     let limit = body.options.tensor_room(body.lines.bytes(), array.bytes());
     body.options.guard_entries::<T>(stored, body.shape.rank(), Order::Dense, limit)?;
-    entries.reserve_exact(stored);
+    entries.reserve_exact(stored)?;
     for (row, column) in array.positions() {
         let value = array.at(row, column);
         if is_stored(&value) {
@@ -48,9 +49,10 @@ fn read_values<R: BufRead, T: MatrixValue>(
     let mut listed = Vec::new();
     body.lines.for_each_block(
         |block| parse_values(block, symmetry, &value),
-        |values: Vec<T>, taken| {
+        |values: Room<Vec<T>>, taken| {
+            let values = values?;
             taken.check_room(listed.len(), values.len(), declared)?;
-            listed.extend_from_slice(&values);
+            pages::extend(&mut listed, &values)?;
             options.guard_entries::<T>(listed.len(), 0, Order::Increasing, options.tensor_room(taken.bytes, 0))
         },
     )?;
@@ -63,8 +65,8 @@ fn parse_values<T: MatrixValue>(
     block: &mut Block<'_>,
     symmetry: Symmetry,
     value: impl Fn(&mut Fields<'_>) -> LineResult<T>,
-) -> Vec<T> {
-    let mut values = Vec::with_capacity(block.len() / 8);
+) -> Room<Vec<T>> {
+    let mut values = pages::room(block.count_lines())?;
     block.for_each_line(|fields| {
         let value = value(fields)?;
         value.check_mirror(symmetry)?;
@@ -72,7 +74,7 @@ fn parse_values<T: MatrixValue>(
         values.push(value);
         Ok(())
     });
-    values
+    Ok(values)
 }
 
 /// The values of a matrix, or of its lower triangle, column by column.

@@ -14,6 +14,7 @@ use crate::io::entries::{Entries, Listing, TextTensor};
 use crate::io::fields::{Fields, LineResult, Scan};
 use crate::io::lines::Lines;
 use crate::io::options::ReadOptions;
+use crate::pages::NoRoom;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 
@@ -131,7 +132,7 @@ impl<R: BufRead> Body<'_, R> {
         })?;
         if symmetry != Symmetry::General {
             check_triangles(&entries)?;
-            mirror(&mut entries, symmetry);
+            mirror(&mut entries, symmetry)?;
             entries.check_memory(options, self.lines.bytes())?;
         }
         entries.into_tensor(self.shape.clone(), options.duplicates)
@@ -155,7 +156,10 @@ fn check_triangles<T, I: Index>(entries: &Entries<T, I>) -> Result<()> {
     if !pairs().any(|(row, column)| row > column) {
         return Ok(());
     }
-    let above: HashSet<(I, I)> = pairs().filter(|(row, column)| row < column).collect();
+    let is_above = |(row, column): &(I, I)| row < column;
+    let (mut above, count) = (HashSet::new(), pairs().filter(is_above).count());
+    above.try_reserve(count).map_err(|_| NoRoom::of::<(I, I)>(count))?;
+    above.extend(pairs().filter(is_above));
     match pairs().find(|&(row, column)| row > column && above.contains(&(column, row))) {
         None => Ok(()),
         Some((row, column)) => Err(Error::Format {
@@ -166,10 +170,10 @@ fn check_triangles<T, I: Index>(entries: &Entries<T, I>) -> Result<()> {
 }
 
 /// Adds the mirror image of every entry that is not on the diagonal.
-fn mirror<T: MatrixValue, I: Index>(entries: &mut Entries<T, I>, symmetry: Symmetry) {
+fn mirror<T: MatrixValue, I: Index>(entries: &mut Entries<T, I>, symmetry: Symmetry) -> Result<()> {
     let listed = entries.values.len();
     let off_diagonal = (0..listed).filter(|&entry| entries.coords[0][entry] != entries.coords[1][entry]).count();
-    entries.reserve_exact(off_diagonal);
+    entries.reserve_exact(off_diagonal)?;
     entries.unordered();
     for entry in 0..listed {
         let (row, column, value) = (entries.coords[0][entry], entries.coords[1][entry], entries.values[entry]);
@@ -177,4 +181,5 @@ fn mirror<T: MatrixValue, I: Index>(entries: &mut Entries<T, I>, symmetry: Symme
             entries.push([column, row], value.mirrored(symmetry));
         }
     }
+    Ok(())
 }

@@ -339,12 +339,12 @@ fn backward_sparse<P: PositionInGroup, T: Real, U: Upstream<Elem: Float>>(
     }
     check_shape(upstream, &reduction.result_shape())?;
     let values = if reduction.is_elementwise() {
-        let gradients = at_entries(upstream, x.pattern()).into_iter().zip(x.values());
+        let gradients = at_entries(upstream, x.pattern())?.into_iter().zip(x.values());
         gradients.map(|(gradient, &value)| gradient_of_one(gradient, value)).collect()
     } else {
         let (cells, groups) = x.pattern().reduce(scope.operation(), &reduction)?;
         let gaps = scope.gaps(x.fill(), reduction.extent());
-        let gradients = at_entries(upstream, &cells);
+        let gradients = at_entries(upstream, &cells)?;
         let position = |entry: usize| x.pattern().position_in_group(&reduction, entry);
         share_among_entries(&groups, x.values(), gaps, &gradients, (options.even, options.rule), &position)
     };

@@ -46,7 +46,7 @@ pub(super) fn take_dense<T: Element, J: Position>(
     if let (None, Some(data)) = (request.axis, x.as_slice()) {
         check_taken::<T>(&request.shape, dense_bytes(&x).saturating_add(request.indices.owned_bytes()))?;
         // Not collected: rayon counts what it collects, item by item, and these loops then took up to twice as long.
-        let mut taken = pages::copies(T::ZERO, request.indices.len());
+        let mut taken = pages::zeros(request.indices.len())?;
         take_flattened(data, &request, &mut taken)?;
         return Ok(dense_array(&request.shape, taken));
     }
@@ -57,8 +57,8 @@ pub(super) fn take_dense<T: Element, J: Position>(
     }
     let slices = slices(x.shape(), request.axis, &positions);
     let items = match x.as_slice() {
-        Some(items) => slices.gather(items),
-        None if x.len() <= slices.len() => slices.gather(&x.iter().copied().collect::<Vec<_>>()),
+        Some(items) => slices.gather(items)?,
+        None if x.len() <= slices.len() => slices.gather(&pages::collect(x.iter().copied())?)?,
         None => gather_scattered(&x, &slices),
     };
     Ok(dense_array(&request.shape, items))

@@ -133,7 +133,7 @@ impl<'a, J: Position> Request<'a, J> {
     fn positions(&self, length: usize, item_bytes: usize) -> Result<Vec<usize>> {
         let items = self.indices.items(size_of::<J>() + size_of::<usize>() + item_bytes)?;
         self.check(&items, length as u128)?;
-        Ok(positions(&items, length, self.mode))
+        Ok(positions(&items, length, self.mode)?)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::kernels::take::{Taken, along_axis, find, scatter_add, stored_items};
 use crate::limit::default_limit;
 use crate::ops::indices::Indices;
 use crate::ops::upstream::{Upstream, at_entries, check_shape};
+use crate::pages::{self, Room};
 use crate::parallel;
 use crate::pattern::{CooPattern, CsrPattern, Pattern, coords_as_slices};
 use crate::shape::{Shape, checked_product};
@@ -71,15 +72,15 @@ pub(super) fn for_entries<U: Copy>(taken: &[Taken], of: impl Fn(&Taken) -> U) ->
 }
 
 /// The coordinates within `lengths` of row-major positions that exist; all axes of length 1 share their zeros.
-pub(super) fn coords_of<I: Index>(positions: &[usize], lengths: &[usize]) -> Vec<Arc<Vec<I>>> {
+pub(super) fn coords_of<I: Index>(positions: &[usize], lengths: &[usize]) -> Room<Vec<Arc<Vec<I>>>> {
     let inner = |axis: usize| checked_product(&lengths[axis + 1..]).unwrap_or(usize::MAX);
     let coords = |axis: usize| match (inner(axis), lengths[axis]) {
         (1, length) if axis > 0 => parallel::map(positions, |position| I::from_usize(position % length)),
         (1, _) => parallel::map(positions, I::from_usize),
         (inner, length) => parallel::map(positions, |position| I::from_usize(position / inner % length)),
     };
-    let zeros = Arc::new(vec![I::default(); positions.len()]);
-    let axis = |axis: usize| if lengths[axis] == 1 { Arc::clone(&zeros) } else { Arc::new(coords(axis)) };
+    let zeros = Arc::new(pages::zeros(positions.len())?);
+    let axis = |axis: usize| if lengths[axis] == 1 { Ok(Arc::clone(&zeros)) } else { coords(axis).map(Arc::new) };
     (0..lengths.len()).map(axis).collect()
 }
 
@@ -98,21 +99,22 @@ impl<I: Index> TakeEntries for CooPattern<I> {
     }
 
     fn from_positions(shape: Shape, stored: &[usize], _: u64) -> Result<Self> {
-        let coords = coords_of(stored, &shape);
+        let coords = coords_of(stored, &shape)?;
         Ok(CooPattern::from_valid(shape, stored.len(), coords))
     }
 
     fn take_along(&self, axis: usize, positions: &[usize], target: &Target<'_>) -> Result<(Self, Vec<usize>)> {
         let axes = coords_as_slices(self.shared_coords());
         let runs = runs_of(&axes[..axis], self.nnz());
-        let taken = along_axis(axes[axis], &runs, positions, self.shape()[axis], target.most());
+        let taken = along_axis(axes[axis], &runs, positions, self.shape()[axis], target.most())?;
         let taken = taken.map_err(|entries| target.refuse(entries))?;
         let sources = sources_of(&taken);
         let items: Vec<usize> = for_entries(&taken, |taken| taken.item).collect();
-        let gathered = |axes: &[&[I]]| axes.iter().map(|axis| Arc::new(gather(axis, &sources))).collect::<Vec<_>>();
-        let mut coords = gathered(&axes[..axis]);
-        coords.extend(coords_of(&items, target.lengths));
-        coords.extend(gathered(&axes[axis + 1..]));
+        let gathered =
+            |axes: &[&[I]]| axes.iter().map(|axis| gather(axis, &sources).map(Arc::new)).collect::<Room<Vec<_>>>();
+        let mut coords = gathered(&axes[..axis])?;
+        coords.extend(coords_of(&items, target.lengths)?);
+        coords.extend(gathered(&axes[axis + 1..])?);
         Ok((CooPattern::from_valid(target.shape.clone(), sources.len(), coords), sources))
     }
 }
@@ -145,7 +147,7 @@ impl<I: Index> TakeEntries for CsrPattern<I> {
 
     fn from_positions(shape: Shape, stored: &[usize], limit: u64) -> Result<Self> {
         let width = shape.columns();
-        let columns = parallel::map(stored, |position| I::from_usize(position % width));
+        let columns = parallel::map(stored, |position| I::from_usize(position % width))?;
         CsrPattern::from_lanes(shape, stored.iter().map(|position| position / width), Arc::new(columns), limit)
     }
 
@@ -171,7 +173,7 @@ impl<I: Index> CsrPattern<I> {
             return Err(target.refuse(total));
         }
         let sources: Vec<usize> = positions.iter().flat_map(entries).collect();
-        let columns = Arc::new(gather(self.columns(), &sources));
+        let columns = Arc::new(gather(self.columns(), &sources)?);
         let lanes = positions.iter().enumerate();
         let lanes = lanes.flat_map(|(item, lane)| std::iter::repeat_n(item, entries(lane).len()));
         Ok((CsrPattern::from_lanes(target.shape.clone(), lanes, columns, target.limit)?, sources))
@@ -179,7 +181,7 @@ impl<I: Index> CsrPattern<I> {
 
     fn take_columns(&self, positions: &[usize], target: &Target<'_>) -> Result<(Self, Vec<usize>)> {
         let length = self.shape().columns();
-        let taken = along_axis(self.columns(), self.offsets(), positions, length, target.most());
+        let taken = along_axis(self.columns(), self.offsets(), positions, length, target.most())?;
         let taken = taken.map_err(|entries| target.refuse(entries))?;
         // The lane and the column of the cell where an item of a lane goes: one index leaves the last axis of the
         // lanes as the new columns, an index array brings its own columns and as many lanes to each lane as it has.
@@ -219,7 +221,7 @@ pub(super) fn take_entries<P: TakeEntries, J: Position>(
     let size = pattern.shape().wide_size();
     request.check(&items, size)?;
     let lengths = pattern.split_lengths();
-    let stored = stored_items(&items, &lengths, size, request.mode, pattern.searched(), pattern.finder());
+    let stored = stored_items(&items, &lengths, size, request.mode, pattern.searched(), pattern.finder())?;
     let (stored, sources): (Vec<_>, Vec<_>) = stored.into_iter().unzip();
     Ok((P::from_positions(shape.clone(), &stored, limit)?, sources))
 }
@@ -232,7 +234,7 @@ pub(super) fn take_sparse<P: TakeEntries, T: Element, J: Position>(
 ) -> Result<Tensor<P, T>> {
     let request = Request::new("take_axis", x.shape(), indices, axis, mode)?;
     let (pattern, sources) = take_entries(x.pattern(), &request, x.stored_bytes(), size_of::<T>())?;
-    Ok(Tensor::from_valid(pattern, gather(x.values(), &sources), x.fill()))
+    Ok(Tensor::from_valid(pattern, gather(x.values(), &sources)?, x.fill()))
 }
 
 pub(super) fn take_backward_sparse<P: TakeEntries, T: Element, J: Position, U: Upstream>(
@@ -245,7 +247,7 @@ pub(super) fn take_backward_sparse<P: TakeEntries, T: Element, J: Position, U: U
     let request = Request::new("take_axis_backward", x.shape(), indices, axis, mode)?;
     check_shape(upstream, &request.shape)?;
     let (cells, sources) = take_entries(x.pattern(), &request, x.stored_bytes(), size_of::<U::Elem>())?;
-    let gradients = at_entries(upstream, &cells);
+    let gradients = at_entries(upstream, &cells)?;
     let values = scatter_add(x.nnz(), sources.into_iter().zip(gradients))
         .map_err(|entry| sum_overflow::<U::Elem>(entry_coords(x.pattern(), entry)))?;
     Ok(Tensor::from_valid(x.pattern().clone(), values, U::Elem::ZERO))
