@@ -89,7 +89,9 @@ fn gradients_agree_with_the_reference<T: Both + Drawn>() {
         assert!(from_coo.shares_pattern_with(&tensor));
         assert_entries(&tensor.any_backward(&csr(&upstream), &axes).unwrap(), &expected);
         let array = array(&upstream.to_dense());
-        assert_entries(&tensor.any_backward(&array, &axes).unwrap(), &expected);
+        for_each_layout(&upstream.to_dense(), |_, view| {
+            assert_entries(&tensor.any_backward(&view, &axes).unwrap(), &expected);
+        });
         for_each_layout(&x.to_dense(), |_, view| {
             assert_array(&any_backward(&view, &coo(&upstream), &axes).unwrap(), &dense);
             assert_array(&view.any_backward(&array.view(), &axes).unwrap(), &dense);
@@ -107,6 +109,11 @@ fn csr_gradients_agree_with_the_reference<T: Both + Drawn>() {
         assert_entries(&found, &expected);
         assert!(found.shares_pattern_with(&tensor));
         assert_entries(&any_backward(&tensor, &csr_as::<f64, u64>(&upstream), &axes).unwrap(), &expected);
+        for_each_layout(&upstream.to_dense(), |layout, view| {
+            let found = tensor.any_backward(&view, &axes).unwrap();
+            assert_entries(&found, &expected);
+            assert!(found.shares_pattern_with(&tensor), "{layout}");
+        });
     });
 }
 
@@ -299,7 +306,7 @@ fn gradients_are_the_same_by_table_by_bits_by_merge_and_by_search() {
         let dense = gradients::any_backward(&x.shape, &[0], false, &upstream.to_dense());
         let expected = x.pattern_of(&dense);
         let array = array(&upstream.to_dense());
-        let reversed = array.slice(ndarray::s![..;-1]).to_owned();
+        let reversed = array.slice(ndarray::s![..;-1]).as_standard_layout().into_owned();
         assert_entries(&coo(&x).any_backward(&coo_as::<f64, u64>(&upstream), 0).unwrap(), &expected);
         assert_entries(&coo(&x).any_backward(&csr(&upstream), 0).unwrap(), &expected);
         assert_entries(&coo(&x).any_backward(&array, 0).unwrap(), &expected);
@@ -392,6 +399,18 @@ fn results_out_of_proportion_are_refused() {
     assert!(matches!(x.any(1), Err(Error::TooLarge { bytes: 0x100_0000_0000, .. })));
     let lanes = CsrTensor::full([1 << 32, 0, 5], 0.0).unwrap();
     assert!(matches!(lanes.any(-1), Err(Error::TooLarge { .. })));
+}
+
+#[test]
+fn axes_come_as_whatever_lists_them() {
+    let x = CooTensor::new([2, 3, 2], vec![vec![1], vec![2], vec![0]], vec![1.0], 0.0).unwrap();
+    let expected = x.any([0, -1]).unwrap();
+    assert_eq!(expected.entries(), [(vec![2], true)]);
+    let list = vec![0, -1];
+    for axes in [Axes::from(&[0, -1]), Axes::from(&list[..]), Axes::from(&list), Axes::from(list.clone())] {
+        assert_eq!(x.any(&axes).unwrap(), expected);
+        assert_eq!(x.any(axes).unwrap(), expected);
+    }
 }
 
 fn any_bool() -> impl Strategy<Value = bool> {

@@ -244,6 +244,17 @@ fn a_tensor_is_refilled_in_place() {
     }
 }
 
+/// Who shares the values of a tensor that is refilled keeps the old ones.
+#[test]
+fn refilling_a_tensor_changes_no_other() {
+    let x = CooTensor::new([4], vec![vec![0, 1, 3]], vec![1.0, 2.0, f64::NAN], f64::NAN).unwrap();
+    let mut out = x.isfinite();
+    let kept = out.clone();
+    isnan_into(&x, &mut out).unwrap();
+    assert_eq!(out, x.isnan());
+    assert_eq!((kept.values(), kept.fill()), (&[true, true, false][..], false));
+}
+
 /// Values by the hundred thousand are shared out among threads.
 #[test]
 fn many_values_have_the_same_answers() {

@@ -305,27 +305,121 @@ fn gradients_of_files() {
     let integers = failure(1, &["backward", "nanmedian", &x, "--axis", "1", "--keep-dims", "--grad", &twice]);
     assert!(integers.contains("t.mtx: this gradient cannot hold"), "{integers}");
     assert!(integers.contains("int64; give one of floats"), "{integers}");
+    let outside = failure(1, &["backward", "any", &x, "--axis", "5", "--grad", &g]);
+    assert_eq!(outside, format!("lacuna: {x}: axis 5 is out of range for rank 2\n"));
+}
+
+#[test]
+fn a_sum_of_gradients_that_does_not_fit_names_the_file_of_the_gradients() {
+    let folder = Folder::new("overflow");
+    let x = folder.file("x.mtx", SMALL);
+    let greatest = "%%MatrixMarket vector array integer general\n2\n9223372036854775807\n1\n";
+    let g = folder.file("g.mtx", greatest);
+    let take = |g: &str| failure(1, &["backward", "take", &x, "--indices", "2,2", "--grad", g]);
+    assert_eq!(take(&g), format!("lacuna: {g}: the sum at [0, 2] does not fit int64\n"));
+    let narrow = folder.path("narrow.npz");
+    let hundreds = folder.file("h.mtx", "%%MatrixMarket vector array integer general\n2\n100\n100\n");
+    assert_eq!(json_of(&["convert", &hundreds, &narrow, "--dtype", "int8"])["dtype"], "int8");
+    let refused = take(&narrow);
+    assert!(refused.starts_with(&format!("lacuna: {narrow}: 200 (int64) at ")), "{refused}");
+    assert!(refused.ends_with(" cannot be converted to int8\n"), "{refused}");
+}
+
+const TYPES: &str = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128";
+
+/// A file for each element type and format, of a 1 and a stored 0; named by the type.
+fn for_each_type(folder: &Folder, mut check: impl FnMut(&str, &str)) {
+    let x = folder.file("x.mtx", "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 1\n2 2 0\n");
+    for (format, dtype) in ["coo", "csr"].iter().flat_map(|format| TYPES.split(' ').map(move |dtype| (format, dtype))) {
+        let file = folder.path(&format!("{dtype}.npz"));
+        let made = json_of(&["convert", &x, &file, "--dtype", dtype, "--format", format]);
+        assert_eq!((&made["dtype"], &made["format"]), (&json!(dtype), &json!(format)));
+        check(dtype, &file);
+    }
 }
 
 #[test]
 fn every_type_goes_through_every_verb() {
     let folder = Folder::new("types");
-    let x = folder.file("x.mtx", "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 1\n2 2 0\n");
-    let types = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128";
-    for dtype in types.split(' ') {
-        let file = folder.path(&format!("{dtype}.npz"));
-        assert_eq!(json_of(&["convert", &x, &file, "--dtype", dtype, "--format", "csr"])["dtype"], *dtype);
-        assert_eq!(values_of(&["any", &file, "--axis", "1"]), json!([[[0], true], [[1], false]]));
-        assert_eq!(values_of(&["isin", &file, "--values", "1"]), json!([[[0, 0], true], [[1, 1], false]]));
-        assert_eq!(json_of(&["take", &file, "--indices", "3,0"])["dtype"], *dtype);
-        assert_eq!(values_of(&["isfinite", &file]), json!([[[0, 0], true], [[1, 1], true]]));
-        let medianless = dtype.starts_with("complex");
-        assert_eq!(lacuna(&["nanmedian", &file]).status.code(), Some(i32::from(medianless)));
-        let gradient = json_of(&["backward", "take", &file, "--axis", "0", "--indices", "0,1", "--grad", &file]);
-        assert_eq!((&gradient["dtype"], &gradient["nnz"]), (&json!(dtype), &json!(2)));
-    }
+    for_each_type(&folder, |dtype, file| {
+        assert_eq!(values_of(&["any", file, "--axis", "1"]), json!([[[0], true], [[1], false]]));
+        assert_eq!(values_of(&["isin", file, "--values", "1"]), json!([[[0, 0], true], [[1, 1], false]]));
+        assert_eq!(values_of(&["isin", file, "--values-from", file]), json!([[[0, 0], true], [[1, 1], true]]));
+        assert_eq!(json_of(&["take", file, "--indices", "3,0"])["dtype"], *dtype);
+        assert_eq!(values_of(&["isfinite", file]), json!([[[0, 0], true], [[1, 1], true]]));
+    });
     let narrow = failure(1, &["info", &data("mauna_loa_co2.mtx"), "--dtype", "int8"]);
     assert!(narrow.contains("cannot be converted to int8"), "{narrow}");
+}
+
+#[test]
+fn every_type_has_its_median_and_its_gradients() {
+    let folder = Folder::new("typed-gradients");
+    let g = folder.path("g.npz");
+    let rows = folder.file("g.mtx", "%%MatrixMarket vector array real general\n2\n10\n100\n");
+    assert_eq!(json_of(&["convert", &rows, &g, "--dtype", "float32"])["dtype"], "float32");
+    for_each_type(&folder, |dtype, file| {
+        let taken = folder.path("taken.npz");
+        assert_eq!(json_of(&["take", file, "--indices", "3,0", "-o", &taken])["dtype"], *dtype);
+        let gradient = json_of(&["backward", "take", file, "--indices", "3,0", "--grad", &taken]);
+        assert_eq!((&gradient["dtype"], &gradient["values"]), (&json!(dtype), &values_of(&["info", file])));
+        let gradient = json_of(&["backward", "take", file, "--axis", "0", "--indices", "0,1", "--grad", file]);
+        assert_eq!((&gradient["dtype"], &gradient["values"]), (&json!(dtype), &values_of(&["info", file])));
+        let median = ["backward", "nanmedian", file, "--axis", "1", "--grad", &g];
+        let stored = [&median[..], &["--stored-only"]].concat();
+        if dtype.starts_with("complex") {
+            assert!(failure(1, &["nanmedian", file]).contains("which has no order"));
+            assert!(failure(1, &median).contains("which has no order"));
+            return;
+        }
+        assert_eq!(values_of(&["nanmedian", file, "--axis", "1"]), json!([[[0], 0.5], [[1], 0.0]]));
+        let shares = json_of(&median);
+        assert_eq!((&shares["dtype"], &shares["values"]), (&json!("float32"), &json!([[[0, 0], 5.0], [[1, 1], 50.0]])));
+        assert_eq!(values_of(&stored), json!([[[0, 0], 10.0], [[1, 1], 100.0]]));
+    });
+}
+
+#[cfg(feature = "half")]
+#[test]
+fn the_median_of_16_bit_floats_is_of_their_type() {
+    let folder = Folder::new("half");
+    let file = folder.file("x.mtx", "%%MatrixMarket matrix array real general\n1 2\n1\n2\n");
+    for dtype in ["float16", "bfloat16"] {
+        let median = |more: &[&str]| json_of(&[&["nanmedian", &file, "--dtype", dtype], more].concat());
+        for more in [&[][..], &["--stored-only"], &["--axis", "1", "--format", "csr"]] {
+            let told = median(more);
+            assert_eq!((&told["dtype"], &told["values"][0][1]), (&json!(dtype), &json!(1.5)), "{more:?}");
+        }
+    }
+}
+
+#[test]
+fn positions_to_take_are_integers_of_any_type_but_bool() {
+    let folder = Folder::new("positions");
+    for_each_type(&folder, |dtype, file| {
+        let take = ["take", file, "--indices-from", file];
+        if dtype.contains("int") {
+            let taken = json_of(&take);
+            assert_eq!((&taken["shape"], &taken["dtype"]), (&json!([2, 2]), &json!(dtype)));
+            assert_eq!(taken["values"], json!([[[0, 1], 1], [[1, 0], 1], [[1, 1], 1]]));
+            return;
+        }
+        assert!(failure(1, &take).contains(&format!("{dtype}.npz: positions are integers, not {dtype}")));
+    });
+}
+
+#[test]
+fn a_picture_is_the_same_for_every_type() {
+    let folder = Folder::new("pictures");
+    let svg = folder.path("x.svg");
+    let mut pictures = Vec::new();
+    for_each_type(&folder, |dtype, file| {
+        assert_eq!(json_of(&["spy", file, "-o", &svg])["dtype"], *dtype);
+        let drawn = std::fs::read_to_string(&svg).unwrap();
+        assert!(drawn.contains(&format!(">{dtype}.npz</text>")), "{drawn}");
+        pictures.push(drawn.replace(&format!(">{dtype}.npz</text>"), ">x</text>"));
+    });
+    assert!(pictures.len() == 26 && pictures.iter().all(|picture| picture == &pictures[0]));
 }
 
 #[test]
@@ -414,7 +508,7 @@ fn max_memory_holds_for_every_file_format() {
 fn wrong_usage_is_status_2() {
     let karate = data("karate.mtx");
     let file = karate.as_str();
-    let wrong: [&[&str]; 14] = [
+    let wrong: [&[&str]; 15] = [
         &[],
         &["spin", file],
         &["any"],
@@ -429,10 +523,12 @@ fn wrong_usage_is_status_2() {
         &["nanmedian", file, "--even", "upper"],
         &["info", file, "--dtype", "float63"],
         &["backward", "isin", file],
+        &["info", file, "--fill", "one"],
     ];
     for arguments in wrong {
         assert!(!failure(2, arguments).is_empty());
     }
+    assert!(failure(2, &["info", file, "--fill", "one"]).contains("a fill is a number"));
     assert_eq!(lacuna(&["--help"]).status.code(), Some(0));
 }
 
@@ -823,6 +919,66 @@ fn info_tells_ranges_rows_and_units() {
     assert_eq!(keys("n.mtx", &nothing), [json!(null), json!(null), json!(2), json!(0)]);
     let vast = format!("{banner} real general\n9000000000000000000 3 1\n9 1 nan\n");
     assert_eq!(keys("v.mtx", &vast)[2], json!(8999999999999999999u64));
+}
+
+#[test]
+fn info_of_more_positions_than_a_machine_counts_and_of_none() {
+    let folder = Folder::new("extremes");
+    let side = 1u64 << 40;
+    let vast = folder.file("vast.tns", &format!("# shape: {side} {side} 2\n1 1 1 5\n{side} {side} 2 6\n"));
+    let text = stdout(&lacuna(&["info", &vast]));
+    for line in [
+        "stored   2 of more than 2^64 (8.3e-23 %)",
+        "lanes    more than 2^64 along axis 2, 2 not empty; the fullest holds 1",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{text}");
+    }
+    assert_eq!(json_of(&["info", &vast])["empty_lanes"], json!(null));
+    let empty = folder.file("empty.tns", "# shape: 3 0\n");
+    let text = stdout(&lacuna(&["info", &empty]));
+    assert!(
+        text.contains("stored   0 of 0\n") && text.contains("rows     3, 3 empty; the fullest holds 0\n"),
+        "{text}"
+    );
+}
+
+/// As `head` does, once it has seen enough.
+#[cfg(unix)]
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let karate = std::fs::read(data("karate.mtx")).unwrap();
+    for arguments in
+        [&["info", "-"][..], &["info", "-", "--json"], &["convert", "-", "-", "--to", "npz"], &["spy", "-"]]
+    {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lacuna"));
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        drop(child.stdout.take());
+        child.stdin.take().unwrap().write_all(&karate).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()), "{arguments:?}");
+    }
+}
+
+/// Nobody looks at a bar but where stderr is a terminal, which `script` makes.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_read_that_takes_long_shows_how_far_it_is_and_wipes_it_off() {
+    let folder = Folder::new("bar");
+    let (head, rest) = SMALL.split_at(60);
+    let (head, rest) = (folder.file("head", head), folder.file("rest", rest));
+    let told = |pause: &str| {
+        let read = format!("(cat {head}; {pause} cat {rest}) | {} info -", env!("CARGO_BIN_EXE_lacuna"));
+        let mut script = Command::new("script");
+        script.args(["-qec", &read, "/dev/null"]).env("SHELL", "/bin/sh").env("TERM", "xterm").stdin(Stdio::null());
+        script.output().ok().map(|output| stdout(&output))
+    };
+    // A machine without `script` has no terminal to show.
+    let (Some(long), Some(short)) = (told("sleep 1;"), told("")) else { return };
+    let (bar, summary) = long.rsplit_once("\u{1b}[2K").expect(&long);
+    assert!(bar.contains(&format!("reading {} B, ", SMALL.len())), "{bar}");
+    assert!(summary.starts_with("shape    [2, 3]") && summary.contains("stored   4 of 6 (66.7 %)"), "{summary}");
+    assert_eq!(short, summary);
 }
 
 /// The document shows what the program prints: each line behind a `$`, and all below it.

@@ -164,6 +164,30 @@ fn pushing_refuses_what_is_no_position_and_appends_nothing() {
     assert_eq!(triplets.coalesce(Duplicates::Sum).unwrap().entries(), [(vec![1, 2], 5)]);
 }
 
+#[test]
+fn room_for_triplets_is_made_once_and_holds_none() {
+    let mut triplets = Triplets::new([9, 9]).unwrap();
+    triplets.reserve(100);
+    assert!(triplets.is_empty() && triplets.coords(0).is_empty());
+    let addresses = |triplets: &Triplets<f64>| [0, 1].map(|axis| triplets.coords(axis).as_ptr());
+    let (before, values) = (addresses(&triplets), triplets.values().as_ptr());
+    (0..100).for_each(|at| triplets.push(&[at % 9, 8], 0.5).unwrap());
+    assert!(!triplets.is_empty());
+    assert_eq!((addresses(&triplets), triplets.values().as_ptr(), triplets.len()), (before, values, 100));
+}
+
+#[test]
+fn a_shape_is_made_of_whatever_lists_lengths() {
+    let shape = Shape::from(vec![2, 0, 5]);
+    assert_eq!(shape, [2, 0, 5]);
+    assert_eq!(Shape::from([2, 0, 5]), shape);
+    assert_eq!(Shape::from(&[2, 0, 5]), shape);
+    assert_eq!(Shape::from(&[2, 0, 5][..]), shape);
+    assert_eq!(Shape::from(&vec![2, 0, 5]), shape);
+    assert_eq!(Shape::from(&shape), shape);
+    assert_eq!([2, 0, 5].into_iter().collect::<Shape>(), shape);
+}
+
 fn pair<T: lacuna::Element>(first: T, second: T, duplicates: Duplicates) -> lacuna::Result<T> {
     let x = Triplets::from_arrays([4, 4], vec![vec![2u32, 0, 2], vec![3, 0, 3]], vec![first, T::ZERO, second])?;
     x.coalesce(duplicates)?.get(&[2, 3])

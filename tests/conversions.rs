@@ -1,7 +1,8 @@
 //! From one form to another: formats, dense arrays, index and element types, order and grouping of axes.
 
 use lacuna::{
-    CooPattern, CooTensor, CsrPattern, CsrTensor, DType, Duplicates, Element, Error, Pattern, Shape, Tensor, Triplets,
+    CooPattern, CooTensor, CsrPattern, CsrTensor, DType, Duplicates, Element, Error, Number, Pattern, Shape, Tensor,
+    Triplets,
 };
 use ndarray::{Array, ArrayD, Axis, Dimension, IxDyn, ShapeBuilder, Slice, arr0, arr1};
 use num_complex::Complex;
@@ -223,6 +224,24 @@ fn what_does_not_fit_is_named() {
     assert_eq!(message(fill), "300 (int32) at the fill cannot be converted to uint8");
 }
 
+#[test]
+fn a_number_is_a_float_unless_it_has_an_imaginary_part() {
+    assert_eq!(Number::Integer((1 << 53) + 1).float(), Some(9007199254740992.0));
+    assert_eq!(Number::Integer(-3).float(), Some(-3.0));
+    assert_eq!(Number::Real(-INF).float(), Some(-INF));
+    assert_eq!(Number::Complex(2.5, -0.0).float(), Some(2.5));
+    assert_eq!((Number::Complex(2.5, 1.0).float(), Number::Complex(2.5, NAN).float()), (None, None));
+    assert_eq!(Number::Complex(2.0, 0.0).integer(), Some(2));
+    assert_eq!((Number::Real(2.5).integer(), Number::Complex(2.0, 1.0).integer()), (None, None));
+}
+
+#[test]
+fn complex_numbers_are_neither_smaller_nor_greater() {
+    let (one, two) = (Complex::new(1.0, 0.0), Complex::new(2.0, 0.0));
+    assert_eq!((one.smaller(two), one.greater(two)), (None, None));
+    assert_eq!((1.0.smaller(2.0), 1.0.greater(2.0)), (Some(1.0), Some(2.0)));
+}
+
 /// A cast that goes through `f64` rounds twice: the sticky bit is lost, and a tie appears that is none.
 #[test]
 fn integers_and_floats_round_once() {
@@ -274,7 +293,9 @@ fn get_finds_stored_values_and_the_fill() {
     assert_eq!(csr.get(&[0, 0, 4]).unwrap_err(), outside);
     assert_eq!(x.pattern().find(&[0, 0, 4]), None);
     assert_eq!(csr.pattern().find(&[0, 0, 4]), None);
-    assert_eq!(csr.pattern().find(&[]), None);
+    for wrong_rank in [&[][..], &[1], &[1, 0], &[1, 0, 0, 0]] {
+        assert_eq!((x.pattern().find(wrong_rank), csr.pattern().find(wrong_rank)), (None, None), "{wrong_rank:?}");
+    }
 }
 
 #[test]

@@ -5,7 +5,9 @@
 use lacuna::io::{
     AnyTensor, FileElement, FileFormat, Format, ReadOptions, WriteOptions, read, read_from, save, write, write_to,
 };
-use lacuna::{CooTensor, DType, Duplicates, Error, Number, Pattern, Shape, Tensor, Triplets, dispatch, dispatch_dtype};
+use lacuna::{
+    CooTensor, DType, Duplicates, Element, Error, Number, Pattern, Shape, Tensor, Triplets, dispatch, dispatch_dtype,
+};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -75,6 +77,42 @@ fn every_type(make: impl Fn(DType) -> Option<AnyTensor>) -> Vec<AnyTensor> {
 
 fn matrices_of_edges() -> Vec<AnyTensor> {
     every_type(|dtype| dispatch_dtype!(dtype, T => Some(matrix_of_edges::<T>().into()), else => None))
+}
+
+#[test]
+fn what_is_told_of_a_tensor_of_any_type_is_that_of_the_tensor_in_it() {
+    for x in matrices_of_edges() {
+        assert_eq!((x.format(), x.rank(), x.shape()), (Format::Coo, 2, &Shape::from([5, 9])));
+        let inside = dispatch!(&x, x => (x.nnz(), x.density(), x.stored_bytes(), x.fill().to_number()));
+        assert_eq!((x.nnz(), x.density(), x.stored_bytes(), x.fill()), inside);
+        assert_eq!((x.density(), x.fill()), (x.nnz() as f64 / 45.0, Number::Integer(0)));
+        let csr = x.clone().into_format(Format::Csr).unwrap();
+        assert_eq!((csr.format(), csr.nnz(), csr.dtype()), (Format::Csr, x.nnz(), x.dtype()));
+        for x in [x, csr] {
+            let inside = dispatch!(&x, x => format!("{x:?}"));
+            assert_eq!(format!("{x:?}"), format!("{:?}({inside})", x.dtype()));
+        }
+    }
+}
+
+#[test]
+fn a_fill_is_read_in_every_type() {
+    for x in matrices_of_edges() {
+        let bytes = bytes_of(&x, FileFormat::MatrixMarket).unwrap();
+        let with = options(|o| (o.dtype, o.fill) = (Some(x.dtype()), Some("1".into())));
+        let filled = read_from(&bytes[..], FileFormat::MatrixMarket, &with).unwrap();
+        assert_eq!((filled.dtype(), filled.fill(), filled.nnz()), (x.dtype(), Number::Integer(1), x.nnz()));
+        let unfilled = back(&x, FileFormat::MatrixMarket).cast(x.dtype()).unwrap();
+        let gaps = dense(&filled).into_iter().zip(dense(&unfilled)).filter(|(filled, unfilled)| filled != unfilled);
+        assert_eq!(gaps.count(), 45 - x.nnz(), "{}", x.dtype());
+    }
+}
+
+#[test]
+fn formats_are_displayed_by_their_names() {
+    let names = FileFormat::ALL.map(|format| format!("[{format:>4}]"));
+    assert_eq!(names, ["[ mtx]", "[ tns]", "[ npy]", "[ npz]"]);
+    assert_eq!(format!("[{:<4}] [{:^5}]", Format::Coo, Format::Csr), "[coo ] [ csr ]");
 }
 
 #[test]
@@ -194,6 +232,13 @@ fn integers_are_exact_and_unsigned_on_request() {
     assert!(message(mtx(text)).starts_with("line 3: the value `18446744073709551615` does not fit int64"));
     let x = read_from(text.as_bytes(), FileFormat::MatrixMarket, &options(|o| o.dtype = Some(DType::UInt64))).unwrap();
     assert_eq!(dense(&x), ["18446744073709551615"]);
+    let skew = |value| {
+        let text = format!("%%MatrixMarket matrix coordinate integer skew-symmetric\n2 2 1\n2 1 {value}\n");
+        let unsigned = options(|o| o.dtype = Some(DType::UInt64));
+        read_from(text.as_bytes(), FileFormat::MatrixMarket, &unsigned)
+    };
+    assert_eq!(message(skew(5)), "line 3: 5 cannot be mirrored: its negative does not fit");
+    assert_eq!(dense(&skew(0).unwrap()), ["0"; 4]);
     let huge = mtx("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1E9999\n").unwrap();
     assert_eq!(dense(&huge), ["inf"]);
 }
@@ -272,6 +317,28 @@ fn more_axes_than_a_reader_takes_are_not_written() {
         assert!(message(bytes_of(&deep(65), format)).ends_with("cannot hold 65 axes; reshape it to at most 64"));
     }
     assert!(back(&deep(64), FileFormat::Npz).same_as(&deep(64)));
+}
+
+#[test]
+fn an_axis_longer_than_an_int64_is_not_written_to_an_archive() {
+    let of_length = |length| {
+        let triplets = Triplets::<f64, u64>::new_with_index([length, 2]).unwrap();
+        AnyTensor::from(triplets.coalesce(Duplicates::Sum).unwrap())
+    };
+    let longest = of_length(i64::MAX as usize);
+    assert!(back(&longest, FileFormat::Npz).same_as(&longest));
+    assert_eq!(
+        message(bytes_of(&of_length(1 << 63), FileFormat::Npz)),
+        ".npz cannot hold an axis of length 9223372036854775808: its indices are int64; keep it in memory"
+    );
+}
+
+#[test]
+fn a_path_that_names_no_file_is_not_written_to() {
+    for path in ["", "none/.."] {
+        let refused = save(path, |_| panic!("nothing is written where no file is named"));
+        assert_eq!(message(refused), "the path to write to names no file", "{path:?}");
+    }
 }
 
 #[cfg(unix)]

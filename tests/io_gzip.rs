@@ -356,6 +356,39 @@ fn what_others_may_not_read_they_may_not_read_while_it_is_written() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_named_pipe_gets_the_bytes_and_stays_a_pipe() {
+    use std::os::unix::fs::FileTypeExt;
+    let folder = Folder::new("pipe");
+    let path = folder.0.join("x.mtx");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let reader = std::thread::spawn({
+        let path = path.clone();
+        move || std::fs::read(path).unwrap()
+    });
+    write(&path, &tensor(), &WriteOptions::default()).unwrap();
+    assert!(read_bytes(&reader.join().unwrap()).unwrap().same_as(&tensor()));
+    assert!(std::fs::metadata(&path).unwrap().file_type().is_fifo());
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1);
+}
+
+#[test]
+fn temporary_files_of_others_are_stepped_over_and_not_overwritten() {
+    let folder = Folder::new("aside");
+    let aside = |number: usize| folder.0.join(format!(".lacuna-{}-{number}.tmp", std::process::id()));
+    (0..3000).for_each(|number| std::fs::write(aside(number), "of others").unwrap());
+    let path = folder.0.join("x.mtx");
+    let error = write(&path, &tensor(), &WriteOptions::default()).unwrap_err();
+    let message = "too many temporary files beside the target".into();
+    assert_eq!(error, Error::Io { kind: ErrorKind::AlreadyExists, message });
+    assert!((0..3000).all(|number| std::fs::read(aside(number)).unwrap() == b"of others") && !path.exists());
+    (0..3000).filter(|number| number % 50 == 49).for_each(|number| std::fs::remove_file(aside(number)).unwrap());
+    write(&path, &tensor(), &WriteOptions::default()).unwrap();
+    assert!(read(&path, &ReadOptions::default()).unwrap().same_as(&tensor()));
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 2940 + 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_full_device_is_an_error_whatever_is_written_to_it() {
     for compression in [Compression::Usual, Compression::None, Compression::Gzip] {
         for format in FileFormat::ALL {

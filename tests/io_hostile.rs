@@ -237,6 +237,9 @@ fn an_array_says_which_field_is_wrong() {
         ("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), 'x': 1}".into(), "header: has an unknown key `x`"),
         ("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), } x".into(), "header: goes on after its end"),
         ("".into(), "header: `{` is expected"),
+        ("{'descr': '<f8, }".into(), "field descr: has a text without an end"),
+        ("{\"descr\": \"<f8', }".into(), "field descr: has a text without an end"),
+        ("{descr: '<f8'}".into(), "header: `'` is expected at `descr: "),
     ];
     for (header, expected) in wrong {
         let message = refused(read(&npy(&header, &[0; 8]), FileFormat::Npy));
@@ -249,6 +252,9 @@ fn an_array_says_which_field_is_wrong() {
     let mut later = npy(&header("<f8", "(1,)"), &[0; 8]);
     later[6] = 9;
     assert!(refused(read(&later, FileFormat::Npy)).starts_with("version: 9.0"));
+    let mut latin = npy(&header("<f8", "(1,)"), &[0; 8]);
+    latin[12] = 0xff;
+    assert_eq!(refused(read(&latin, FileFormat::Npy)), "header: is not text");
     let long = b"\x93NUMPY\x02\x00\xff\xff\xff\xff".to_vec();
     assert!(refused(read(&long, FileFormat::Npy)).starts_with("header length: 4294967295 is above"));
 }
@@ -263,6 +269,7 @@ fn byte_orders_versions_and_fortran_order() {
     expect(&npy(&header(">f8", "(2,)"), &[1.5f64.to_be_bytes(), 2.5f64.to_be_bytes()].concat()), [1.5, 2.5]);
     expect(&npy(&header("<i2", "(2L,)"), &[1, 0, 0xfe, 0xff]), [1.0, -2.0]);
     expect(&npy(&header(">u4", "(2,)"), &[0, 0, 1, 0, 0, 0, 0, 2]), [256.0, 2.0]);
+    expect(&npy(&header("<i2", "(2,)").replace('\'', "\""), &[1, 0, 0xfe, 0xff]), [1.0, -2.0]);
     let fortran = header("|i1", "(2, 2)").replace("False", "True");
     expect(&npy(&fortran, &[0, 3, 4, 0]), [4.0, 3.0]);
     let empty = header("|i1", "(4294967296, 4294967296, 4294967296, 0)").replace("False", "True");
@@ -326,9 +333,17 @@ fn an_archive_says_which_member_is_wrong() {
             refused(read(&archive(&members), FileFormat::Npz)).starts_with(&format!("member {name}.npy: is missing"))
         );
     }
-    let wrong: [(Member, &str); 16] = [
+    let wrong: [(Member, &str); 21] = [
         (("format", "|S3", "()", b"bsr".to_vec()), "member format.npy: `bsr` is not one of csr, csc, coo, gcxs"),
         (("format", "<i8", "()", int64(&[1])), "member format.npy, field descr: int64 is no text"),
+        (("format", "|S3", "(2,)", b"csrcsr".to_vec()), "member format.npy, field shape: is not one short text"),
+        (("format", "|S17", "()", vec![b'r'; 17]), "member format.npy, field shape: is not one short text"),
+        (("fill_value", "<i8", "(2,)", int64(&[0, 0])), "member fill_value.npy, field shape: [2] is not one value"),
+        (
+            ("fill_value", "<f8", "()", 0.5f64.to_le_bytes().to_vec()),
+            "member fill_value.npy: 0.5 does not fit the data's type, int64",
+        ),
+        (("shape", "<i8", "(65,)", int64(&[1; 65])), "member shape.npy: 65 axes are more than 64"),
         (("shape", "<i8", "(3,)", int64(&[2, 3, 1])), "member shape.npy: a matrix has two axes, found 3"),
         (("shape", "<i8", "(2,)", int64(&[-2, 3])), "member shape.npy, element 0: -2 is negative"),
         (
@@ -472,6 +487,25 @@ fn a_stream_without_end_is_not_read_to_its_end_for_an_archive() {
     options.max_memory = Some(1 << 20);
     let error = read_from(endless(b"PK\x03\x04"), FileFormat::Npz, &options).unwrap_err();
     assert!(matches!(error, Error::TooLarge { limit: 1_048_576, .. }), "{error:?}");
+}
+
+#[test]
+fn the_coordinates_of_an_archive_have_a_row_for_each_axis() {
+    let with_coords = |shape, coords: &[i64]| {
+        let members = [
+            ("shape", "<i8", "(3,)", int64(&[2, 3, 4])),
+            ("coords", "<i8", shape, int64(coords)),
+            ("data", "<i8", "(2,)", int64(&[5, 6])),
+        ];
+        read(&archive(&members), FileFormat::Npz)
+    };
+    let x = with_coords("(3, 2)", &[0, 1, 2, 0, 3, 3]).unwrap().into_coo::<i64, u32>().unwrap();
+    assert_eq!(x.entries(), [(vec![0, 2, 3], 5), (vec![1, 0, 3], 6)]);
+    for (shape, coords) in [("(2, 3)", &[0; 6][..]), ("(6,)", &[0; 6]), ("(3, 2, 1)", &[0; 6]), ("()", &[0])] {
+        let message = refused(with_coords(shape, coords));
+        assert!(message.starts_with("member coords.npy: its shape ["), "{message}");
+        assert!(message.ends_with("] does not give coordinates for shape [2, 3, 4]"), "{message}");
+    }
 }
 
 #[test]

@@ -56,6 +56,16 @@ fn every_byte_of_a_file_is_told_when_read_and_when_written() {
 }
 
 #[test]
+fn options_with_a_hook_are_printed() {
+    let (progress, told) = hook();
+    assert_eq!(format!("{progress:?}"), "Some(Progress)");
+    let mut options = ReadOptions::default();
+    options.progress = progress;
+    assert!(format!("{options:?}").ends_with("progress: Some(Progress) }"), "{options:?}");
+    assert!(told.lock().unwrap().is_empty());
+}
+
+#[test]
 fn streams_are_told_too() {
     for format in FileFormat::ALL {
         let (progress, told) = hook();

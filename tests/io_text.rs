@@ -197,6 +197,28 @@ fn types_known_at_compile_time_are_read_and_written() {
 }
 
 #[test]
+fn every_field_of_a_file_is_read_in_its_own_type_and_in_a_wider_one() {
+    use num_complex::Complex;
+    let path = std::env::temp_dir().join(format!("lacuna-fields-{}.mtx", std::process::id()));
+    let file = |field: &str, value: &str| {
+        std::fs::write(&path, format!("%%MatrixMarket matrix coordinate {field} general\n2 2 1\n1 2 {value}\n"))
+            .unwrap();
+        ReadOptions::default()
+    };
+    let exact: CooTensor<u64> = read_coo(&path, &file("unsigned-integer", "18446744073709551615")).unwrap();
+    assert_eq!(exact.entries(), [(vec![0, 1], u64::MAX)]);
+    let float: CsrTensor<f64> = read_csr(&path, &file("unsigned-integer", "9")).unwrap();
+    assert_eq!(float.entries(), [(vec![0, 1], 9.0)]);
+    let complex: CooTensor<Complex<f64>> = read_coo(&path, &file("complex", "1 -2")).unwrap();
+    assert_eq!(complex.entries(), [(vec![0, 1], Complex::new(1.0, -2.0))]);
+    let real: CooTensor<f64> = read_coo(&path, &file("complex", "0.5 0")).unwrap();
+    assert_eq!(real.entries(), [(vec![0, 1], 0.5)]);
+    let imaginary: Result<CooTensor<f64>, Error> = read_coo(&path, &file("complex", "0.5 1"));
+    assert!(matches!(imaginary, Err(Error::Cast { .. })), "{imaginary:?}");
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
 fn a_typed_tensor_has_the_fill_and_the_shape_asked_for() {
     let path = std::env::temp_dir().join(format!("lacuna-typed-{}.mtx", std::process::id()));
     std::fs::write(&path, "%%MatrixMarket matrix coordinate integer symmetric\n5000000000 5000000000 1\n2 1 3\n")

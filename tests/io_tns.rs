@@ -131,6 +131,14 @@ fn integers_are_exact_where_integers_are_asked_for() {
     assert_eq!(refused(broken), "line 1: the value `0.5` does not fit int64");
     let unsigned = tns_with("1 18446744073709551615\n", |options| options.dtype = Some(DType::UInt64)).unwrap();
     assert_eq!(unsigned.into_coo::<u64, u32>().unwrap().values(), [u64::MAX]);
+    let narrow = |value: &str, dtype| tns_with(&format!("1 {value}\n"), |options| options.dtype = Some(dtype));
+    for (dtype, greatest, above) in
+        [(DType::UInt8, "255", "256"), (DType::UInt16, "65535", "65536"), (DType::UInt32, "4294967295", "4294967296")]
+    {
+        let x = narrow(greatest, dtype).unwrap();
+        assert_eq!((x.dtype(), entries(x.cast(DType::Float64).unwrap()).1[0].1), (dtype, greatest.parse().unwrap()));
+        assert!(narrow(above, dtype).unwrap_err().to_string().contains(above), "{dtype}");
+    }
 }
 
 #[test]
@@ -217,4 +225,7 @@ fn what_it_cannot_hold_is_refused() {
     let axes =
         AnyTensor::from(Triplets::<f64, u64>::new_with_index(vec![1; 65]).unwrap().coalesce(Duplicates::Sum).unwrap());
     assert!(printed(&axes).unwrap_err().to_string().contains("65 axes"));
+    let complex = CooTensor::full([2], num_complex::Complex::new(0.0, 0.0)).unwrap().with_index::<u64>().unwrap();
+    let message = printed(&complex.into()).unwrap_err().to_string();
+    assert_eq!(message, ".tns cannot hold elements of type complex128; write .npz");
 }

@@ -10,8 +10,8 @@ use generators::{AxesChoice, Drawn, Reduction, batched, csr_reductions, endless,
 use lacuna::prelude::*;
 use lacuna::{
     Axes, CooTensor, CsrTensor, Error, EvenCount, Float, NanmedianOptions, Pattern, Real, Tensor, nanmedian,
-    nanmedian_index, nanmedian_index_with, nanmedian_stored, nanmedian_stored_index_with, nanmedian_stored_with,
-    nanmedian_with,
+    nanmedian_index, nanmedian_index_with, nanmedian_stored, nanmedian_stored_index, nanmedian_stored_index_with,
+    nanmedian_stored_with, nanmedian_with,
 };
 use ndarray::{Array2, ArrayD, ArrayViewD, Axis, IxDyn, arr0, arr1, arr2, s};
 use proptest::prelude::*;
@@ -356,6 +356,22 @@ fn the_lower_option_gives_an_element() {
     assert_eq!(x.nanmedian_stored_with(0, lower).unwrap().get(&[]).unwrap(), 4.0);
     let infinities = arr1(&[f32::INFINITY, f32::NEG_INFINITY]);
     assert_eq!(nanmedian_with(&infinities, 0, lower).unwrap()[[]], f32::NEG_INFINITY);
+}
+
+#[test]
+fn functions_and_methods_of_positions_give_the_same() {
+    let x = CsrTensor::new([2, 3], vec![0, 2, 3], vec![0, 2, 1], vec![3, 5, 4], 0).unwrap();
+    for even in [EvenCount::Mean, EvenCount::Lower] {
+        let (median, position) = x.nanmedian_index_with(1, option(even)).unwrap();
+        assert_eq!((median.values(), position.values()), (&[3.0, 0.0][..], &[0, 0][..]));
+        assert_eq!(nanmedian_index_with(&x, 1, option(even)).unwrap(), (median, position));
+        let (median, position) = x.nanmedian_stored_index_with(1, option(even)).unwrap();
+        assert_eq!((median.values()[1], position.values()), (4.0, &[0, 1][..]));
+        assert_eq!(median.values()[0], if even == EvenCount::Lower { 3.0 } else { 4.0 });
+        assert_eq!(nanmedian_stored_index_with(&x, 1, option(even)).unwrap().1, position);
+    }
+    let (median, position) = nanmedian_stored_index(&x, 1).unwrap();
+    assert_eq!((median.values(), position.values()), (&[4.0, 4.0][..], &[0, 1][..]));
 }
 
 // ---- the named cases: positions ----
