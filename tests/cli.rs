@@ -411,15 +411,18 @@ fn positions_to_take_are_integers_of_any_type_but_bool() {
 #[test]
 fn a_picture_is_the_same_for_every_type() {
     let folder = Folder::new("pictures");
-    let svg = folder.path("x.svg");
-    let mut pictures = Vec::new();
+    let (svg, png) = (folder.path("x.svg"), folder.path("x.png"));
+    let (mut drawings, mut sizes) = (Vec::new(), Vec::new());
     for_each_type(&folder, |dtype, file| {
         assert_eq!(json_of(&["spy", file, "-o", &svg])["dtype"], *dtype);
         let drawn = std::fs::read_to_string(&svg).unwrap();
         assert!(drawn.contains(&format!(">{dtype}.npz</text>")), "{drawn}");
-        pictures.push(drawn.replace(&format!(">{dtype}.npz</text>"), ">x</text>"));
+        drawings.push(drawn.replace(&format!(">{dtype}.npz</text>"), ">x</text>"));
+        assert_eq!(json_of(&["spy", file, "-o", &png])["nnz"], 2);
+        sizes.push(std::fs::read(&png).unwrap()[..24].to_vec());
     });
-    assert!(pictures.len() == 26 && pictures.iter().all(|picture| picture == &pictures[0]));
+    assert!(drawings.len() == 26 && drawings.iter().all(|drawing| drawing == &drawings[0]));
+    assert!(sizes[0].starts_with(b"\x89PNG\r\n") && sizes.iter().all(|size| size == &sizes[0]));
 }
 
 #[test]
@@ -971,14 +974,15 @@ fn a_read_that_takes_long_shows_how_far_it_is_and_wipes_it_off() {
         let read = format!("(cat {head}; {pause} cat {rest}) | {} info -", env!("CARGO_BIN_EXE_lacuna"));
         let mut script = Command::new("script");
         script.args(["-qec", &read, "/dev/null"]).env("SHELL", "/bin/sh").env("TERM", "xterm").stdin(Stdio::null());
-        script.output().ok().map(|output| stdout(&output))
+        script.output().ok().filter(|output| output.status.success()).map(|output| stdout(&output))
     };
     // A machine without `script` has no terminal to show.
-    let (Some(long), Some(short)) = (told("sleep 1;"), told("")) else { return };
+    let Some(long) = told("sleep 1;") else { return };
     let (bar, summary) = long.rsplit_once("\u{1b}[2K").expect(&long);
     assert!(bar.contains(&format!("reading {} B, ", SMALL.len())), "{bar}");
     assert!(summary.starts_with("shape    [2, 3]") && summary.contains("stored   4 of 6 (66.7 %)"), "{summary}");
-    assert_eq!(short, summary);
+    // On a busy machine it may take long without a pause too.
+    assert!((0..9).any(|_| told("").as_deref() == Some(summary)), "a short read shows no bar");
 }
 
 /// The document shows what the program prints: each line behind a `$`, and all below it.

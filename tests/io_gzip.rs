@@ -366,8 +366,8 @@ fn a_named_pipe_gets_the_bytes_and_stays_a_pipe() {
         move || std::fs::read(path).unwrap()
     });
     write(&path, &tensor(), &WriteOptions::default()).unwrap();
-    assert!(read_bytes(&reader.join().unwrap()).unwrap().same_as(&tensor()));
     assert!(std::fs::metadata(&path).unwrap().file_type().is_fifo());
+    assert!(read_bytes(&reader.join().unwrap()).unwrap().same_as(&tensor()));
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1);
 }
 

@@ -123,3 +123,30 @@ impl<R: BufRead> BufRead for Counted<R> {
         self.reader.consume(count);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn member(text: &[u8]) -> Vec<u8> {
+        let mut deflater = deflater(Vec::new());
+        deflater.write_all(text).unwrap();
+        deflater.finish().unwrap()
+    }
+
+    /// A decoder that is asked again would go on with the next member.
+    #[test]
+    fn after_a_wrong_checksum_there_is_nothing_more_to_read() {
+        let mut bytes = member(b"first");
+        let checksum = bytes.len() - 8;
+        bytes[checksum] ^= 1;
+        bytes.extend(member(b"second"));
+        let options = ReadOptions::default();
+        let (mut inflater, mut text) = (Inflater::new(&bytes[..], &options), Vec::new());
+        assert!(inflater.read_to_end(&mut text).is_err());
+        assert_eq!(text, b"first");
+        for _ in 0..3 {
+            assert_eq!(inflater.read(&mut [0; 9]).unwrap_err().kind(), ErrorKind::InvalidData);
+        }
+    }
+}
