@@ -174,6 +174,13 @@ fn axes_that_only_one_of_the_two_can_index() {
     assert_eq!(CsrTensor::from_sprs(matrix).unwrap().shape()[1], (1 << 32) + 1);
     let longest = CsrTensor::new([1, 1 << 32], vec![0, 1], vec![u32::MAX], vec![1u8], 0).unwrap();
     assert!(matches!(longest.as_sprs(), Err(Error::NotRepresentable { .. })));
+    assert!(matches!(longest.clone().into_sprs(), Err(Error::NotRepresentable { .. })));
+    let tall = CooTensor::new([1 << 32, 1], vec![vec![u32::MAX], vec![0]], vec![1u8], 0).unwrap();
+    assert!(matches!(tall.to_sprs_csc(), Err(Error::NotRepresentable { .. })));
+    assert_eq!(tall.with_index::<u64>().unwrap().to_sprs_csc().unwrap().indices(), [u64::from(u32::MAX)]);
+    let triplets = TriMatI::<u8, u64>::new(((1 << 32) + 1, 1));
+    assert!(matches!(Triplets::<u8, u32>::try_from(&triplets), Err(Error::AxisTooLong { axis: 0, .. })));
+    assert_eq!(Triplets::from_sprs(&triplets).unwrap().shape()[0], (1 << 32) + 1);
     assert!(longest.with_index::<u64>().unwrap().as_sprs().is_ok());
 }
 

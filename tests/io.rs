@@ -211,6 +211,10 @@ fn an_array_stores_every_position_unless_a_fill_is_asked_for() {
     assert_eq!(sparse.nnz(), 3);
     let nan = read_from(text.as_bytes(), FileFormat::MatrixMarket, &options(|o| o.fill = Some("nan".into()))).unwrap();
     assert_eq!((nan.nnz(), dense(&nan)), (5, dense(&mtx(text).unwrap())));
+    for (sizes, shape) in [("3 0", [3, 0]), ("0 3", [0, 3])] {
+        let nothing = mtx(&format!("%%MatrixMarket matrix array real general\n{sizes}\n")).unwrap();
+        assert_eq!((nothing.nnz(), nothing.shape()), (0, &Shape::from(shape)));
+    }
 }
 
 #[test]
@@ -265,6 +269,14 @@ fn what_is_asked_for_is_given_or_refused() {
     assert!(dense(&filled).iter().all(|text| text == "0.1"));
     assert_eq!(message(ask(|o| o.dtype = Some(DType::Int8))), "0.1 (float64) at entry 0 cannot be converted to int8");
     assert_eq!(message(ask(|o| o.fill = Some("x".into()))), "the fill: `x` is no value of type float64");
+    let array = "%%MatrixMarket matrix array real general\n1 2\n1\n300\n";
+    let npy = bytes_of(&mtx(array).unwrap(), FileFormat::Npy).unwrap();
+    for (bytes, format) in [(array.as_bytes(), FileFormat::MatrixMarket), (&npy, FileFormat::Npy)] {
+        let refused = read_from(bytes, format, &options(|o| o.fill = Some("x".into())));
+        assert_eq!(message(refused), "the fill: `x` is no value of type float64", "{format}");
+    }
+    let filled = AnyTensor::from(CooTensor::full([1], 300).unwrap().with_index::<u64>().unwrap());
+    assert_eq!(message(filled.cast(DType::Int8)), "300 (int32) at the fill cannot be converted to int8");
     assert!(matches!(ask(|o| o.shape = Some(Shape::from([3, 2]))), Err(Error::ShapeMismatch { .. })));
     assert!(ask(|o| o.shape = Some(Shape::from([2, 3]))).is_ok());
 }
@@ -327,6 +339,8 @@ fn an_axis_longer_than_an_int64_is_not_written_to_an_archive() {
     };
     let longest = of_length(i64::MAX as usize);
     assert!(back(&longest, FileFormat::Npz).same_as(&longest));
+    let wide = Triplets::<f64, u64>::new_with_index([2, 1 << 63]).unwrap().coalesce_csr(Duplicates::Sum).unwrap();
+    assert!(message(bytes_of(&wide.into(), FileFormat::Npz)).starts_with(".npz cannot hold an axis of length "));
     assert_eq!(
         message(bytes_of(&of_length(1 << 63), FileFormat::Npz)),
         ".npz cannot hold an axis of length 9223372036854775808: its indices are int64; keep it in memory"

@@ -170,6 +170,10 @@ fn a_matrix_market_file_says_which_line_is_wrong() {
             "line 3: -9223372036854775808 cannot be mirrored",
         ),
         (
+            "%%MatrixMarket matrix array integer skew-symmetric\n2 2\n-9223372036854775808\n",
+            "line 3: -9223372036854775808 cannot be mirrored",
+        ),
+        (
             "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n2 1 5\n1 2 5\n",
             "entry (2, 1): the file is symmetric",
         ),
@@ -333,7 +337,7 @@ fn an_archive_says_which_member_is_wrong() {
             refused(read(&archive(&members), FileFormat::Npz)).starts_with(&format!("member {name}.npy: is missing"))
         );
     }
-    let wrong: [(Member, &str); 21] = [
+    let wrong: [(Member, &str); 26] = [
         (("format", "|S3", "()", b"bsr".to_vec()), "member format.npy: `bsr` is not one of csr, csc, coo, gcxs"),
         (("format", "<i8", "()", int64(&[1])), "member format.npy, field descr: int64 is no text"),
         (("format", "|S3", "(2,)", b"csrcsr".to_vec()), "member format.npy, field shape: is not one short text"),
@@ -343,6 +347,9 @@ fn an_archive_says_which_member_is_wrong() {
             ("fill_value", "<f8", "()", 0.5f64.to_le_bytes().to_vec()),
             "member fill_value.npy: 0.5 does not fit the data's type, int64",
         ),
+        (("fill_value", "|S1", "()", b"0".to_vec()), "member fill_value.npy, field descr: the elements are texts"),
+        (("fill_value", "<i8", "()", vec![0; 4]), "member fill_value.npy, data: ends after 0 of 1 elements"),
+        (("fill_value", "<i8", "()", vec![0; 16]), "member fill_value.npy, data: there are more bytes"),
         (("shape", "<i8", "(65,)", int64(&[1; 65])), "member shape.npy: 65 axes are more than 64"),
         (("shape", "<i8", "(3,)", int64(&[2, 3, 1])), "member shape.npy: a matrix has two axes, found 3"),
         (("shape", "<i8", "(2,)", int64(&[-2, 3])), "member shape.npy, element 0: -2 is negative"),
@@ -363,6 +370,11 @@ fn an_archive_says_which_member_is_wrong() {
         (("data", "<i8", "(2,)", int64(&[5, 6])), "member data.npy: 2 elements for 3 places"),
         (("data", "<i8", "(4,)", int64(&[5, 6, 7])), "member data.npy: 4 elements for 3 places"),
         (("data", "<i8", "(3,)", int64(&[5, 6])), "member data.npy, data: ends after 2 of 3 elements"),
+        (("data", "|S4", "(3,)", vec![0; 12]), "member data.npy, field descr: the elements are texts, not numbers"),
+        (
+            ("data", "<i8", "(4294967296, 4294967296)", vec![]),
+            "member data.npy, field shape: [4294967296, 4294967296] has more than 2^64 elements",
+        ),
         (("data", "|O", "(3,)", vec![0; 24]), "member data.npy, field descr: `|O`: pickled objects are not read"),
     ];
     for (member, expected) in wrong {
@@ -404,6 +416,10 @@ fn unsorted_and_repeated_columns_are_put_in_order() {
     let x = read(&archive(&members), FileFormat::Npz).unwrap();
     let AnyTensor::Int64(lacuna::io::AnyFormat::Csr(x)) = x else { panic!("{x:?}") };
     assert_eq!((x.values(), x.columns()), (&[5, 13][..], &[2, 1][..]));
+    let mut options = ReadOptions::default();
+    options.duplicates = Duplicates::Error;
+    let repeated = read_from(&archive(&members)[..], FileFormat::Npz, &options);
+    assert_eq!(repeated.unwrap_err(), Error::Duplicate { first: 1, second: 2, coords: vec![1, 1] });
 }
 
 #[test]
