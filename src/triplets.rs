@@ -36,20 +36,6 @@ pub enum Duplicates {
     Error,
 }
 
-impl Duplicates {
-    fn name(self) -> &'static str {
-        match self {
-            Duplicates::Sum => "sum of duplicates",
-            Duplicates::First => "first of duplicates",
-            Duplicates::Last => "last of duplicates",
-            Duplicates::Min => "minimum of duplicates",
-            Duplicates::Max => "maximum of duplicates",
-            Duplicates::LogicalOr => "logical or of duplicates",
-            Duplicates::Error => "refusal of duplicates",
-        }
-    }
-}
-
 /// Entries in any order, with repetitions: the builder of tensors.
 ///
 /// Triplets are no tensor: no operation reads them. [`coalesce`](Triplets::coalesce) and
@@ -241,10 +227,7 @@ impl<T: Element, I: Index> Triplets<T, I> {
     ///
     /// O(n · rank) for sorted triplets, O(n · (rank + log n)) else.
     pub fn coalesce(mut self, duplicates: Duplicates) -> Result<CooTensor<T, I>> {
-        let unordered = matches!(duplicates, Duplicates::Min | Duplicates::Max) && !has_order::<T>();
-        if unordered {
-            return Err(Error::NoOrder { operation: duplicates.name(), dtype: T::DTYPE.name() });
-        }
+        check_order::<T>(duplicates)?;
         if sort::first_not_increasing(&self.coords, self.values.len()).is_some() {
             (self.coords, self.values) = self.merge(duplicates)?;
         }
@@ -290,9 +273,17 @@ impl<T: Element, I: Index> Triplets<T, I> {
     }
 }
 
-/// Whether the type has an order.
-fn has_order<T: Element>() -> bool {
-    T::ZERO.smaller(T::ONE).is_some()
+/// Refuses to look for the least or the greatest of a type without an order.
+fn check_order<T: Element>(duplicates: Duplicates) -> Result<()> {
+    let operation = match duplicates {
+        Duplicates::Min => "minimum of duplicates",
+        Duplicates::Max => "maximum of duplicates",
+        _ => return Ok(()),
+    };
+    match T::ZERO.smaller(T::ONE) {
+        Some(_) => Ok(()),
+        None => Err(Error::NoOrder { operation, dtype: T::DTYPE.name() }),
+    }
 }
 
 /// The merger of two values of one position, or `None` where there is none or it does not fit the type.

@@ -371,6 +371,23 @@ fn a_named_pipe_gets_the_bytes_and_stays_a_pipe() {
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1);
 }
 
+/// `/dev/stdout` and `/dev/fd/3` are links to what has no name: followed to the end they led to a file that is not there.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_without_a_name_gets_the_bytes() {
+    use std::os::fd::AsRawFd;
+    let (mut pipe, writer) = std::io::pipe().unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        pipe.read_to_end(&mut bytes).map(|_| bytes)
+    });
+    let path = format!("/dev/fd/{}", writer.as_raw_fd());
+    let written = save(path, |file| write_to(file, FileFormat::MatrixMarket, &tensor(), &WriteOptions::default()));
+    drop(writer);
+    assert_eq!(written, Ok(()));
+    assert!(read_bytes(&reader.join().unwrap().unwrap()).unwrap().same_as(&tensor()));
+}
+
 #[test]
 fn temporary_files_of_others_are_stepped_over_and_not_overwritten() {
     let folder = Folder::new("aside");

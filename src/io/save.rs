@@ -35,16 +35,18 @@ use crate::error::Result;
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub fn save(path: impl AsRef<Path>, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
-    let path = target_of(path.as_ref());
-    let existing = existing_at(&path)?;
+    let path = path.as_ref();
+    let existing = existing_at(path)?;
     if existing.as_ref().is_some_and(|target| !target.is_file() && !target.is_dir()) {
-        let mut file = OpenOptions::new().write(true).open(&path)?;
+        // Under the name that was given: what `/dev/stdout` leads to may have none of its own.
+        let mut file = OpenOptions::new().write(true).open(path)?;
         write(&mut file)?;
         return Ok(file.flush()?);
     }
     if existing.as_ref().is_some_and(Metadata::is_dir) {
         return Err(std::io::Error::new(ErrorKind::IsADirectory, "the path to write to is a folder").into());
     }
+    let path = target_of(path);
     let (aside, mut file) = create_aside(&path)?;
     // First, so that nobody reads of the new bytes who may not read the old ones.
     if let Some(existing) = existing {
