@@ -102,11 +102,18 @@ fn figures_of(case: &cases::Case, sizes: &[usize]) -> Vec<Figure> {
     sizes.iter().filter_map(figure).collect()
 }
 
+/// What is no linear growth any more: for ten times the input more than twelve times the time.
+const MOST_GROWTH: f64 = 1.2;
+
+/// How much longer an entry takes at the next size, at most.
+fn growth(figures: &[Figure]) -> f64 {
+    figures.windows(2).map(|pair| pair[1].nanoseconds_each() / pair[0].nanoseconds_each()).fold(0.0, f64::max)
+}
+
 fn print_row(name: &str, figures: &[Figure]) {
     let each: Vec<String> = figures.iter().map(|figure| format!("{:.2}", figure.nanoseconds_each())).collect();
-    let growth = figures.windows(2).map(|pair| pair[1].nanoseconds_each() / pair[0].nanoseconds_each());
     let last = figures.last().map_or((0.0, 0.0), |last| (last.seconds * 1e3, last.peak));
-    println!("| {name} | {} | {:.1} | {:.1} | {:.0} |", each.join(" | "), growth.fold(0.0, f64::max), last.0, last.1);
+    println!("| {name} | {} | {:.1} | {:.1} | {:.0} |", each.join(" | "), growth(figures), last.0, last.1);
 }
 
 /// Prints the milliseconds that a file's tensor takes: to be read, and in each of the operations on it.
@@ -147,13 +154,17 @@ fn main() {
     let sizes: Vec<String> = arguments.sizes.iter().map(|size| format!("{size}, ns each")).collect();
     println!("| case | {} | most growth | last ms | last peak MiB |", sizes.join(" | "));
     println!("| --- |{}", " --- |".repeat(sizes.len() + 3));
-    let mut lines = Vec::new();
+    let (mut lines, mut steep) = (Vec::new(), Vec::new());
     for case in cases::all().iter().filter(|case| case.name.starts_with(&arguments.only)) {
         let figures = figures_of(case, &arguments.sizes);
         print_row(case.name, &figures);
+        if growth(&figures) > MOST_GROWTH {
+            steep.push(case.name);
+        }
         lines.push((case.panel, case.name, figures));
     }
     if let Some(path) = arguments.picture {
         std::fs::write(path, picture::draw(&cases::PANELS, &lines)).expect("the picture cannot be written");
     }
+    println!("\nmore than {MOST_GROWTH} times as long for each entry at the next size: {steep:?}");
 }

@@ -48,6 +48,8 @@ enum Order {
     Equal,
     /// Most of them in few places.
     Heaped,
+    /// All but one agree in their upper bits, by which entries are dealt into buckets.
+    Alike,
 }
 
 fn case(panel: usize, name: &'static str, measure: impl Fn(usize, &mut Meter) + 'static) -> Case {
@@ -58,7 +60,7 @@ fn case(panel: usize, name: &'static str, measure: impl Fn(usize, &mut Meter) + 
 fn positions(count: usize, order: Order) -> Array1<i64> {
     let mut numbers = Numbers(46);
     let position = |at: i64| match order {
-        Order::Random | Order::Heaped => numbers.below(count as u64) as i64,
+        Order::Random | Order::Heaped | Order::Alike => numbers.below(count as u64) as i64,
         Order::Sorted => at,
         Order::Reversed => -1 - at,
         Order::Equal => 0,
@@ -87,6 +89,13 @@ fn elementwise() -> Vec<Case> {
         isin(16, "isin, 16"),
         isin(1_000, "isin, 1000"),
         isin(usize::MAX, "isin, as many"),
+        case(0, "isin, alike", |size, meter| {
+            // Numbers a power of two apart agree in the bits that a table or a hash takes first.
+            let member = |at: usize| (at as i64) << 32;
+            let (x, members) = (Array1::from_iter((0..size).map(member)), (0..size / 2).map(|at| member(2 * at)));
+            let members: Vec<i64> = members.collect();
+            meter.run(|| lacuna::isin(&x, &members));
+        }),
         take(Order::Random, "take, random"),
         take(Order::Sorted, "take, sorted"),
         take(Order::Reversed, "take, reversed"),
@@ -96,6 +105,11 @@ fn elementwise() -> Vec<Case> {
             let places = (side(size) * side(size)) as u64;
             let positions: Vec<i64> = (0..size / 10).map(|_| numbers.below(places) as i64).collect();
             meter.run(|| x.take(&positions, TakeMode::Raise));
+        }),
+        case(0, "take_backward", |size, meter| {
+            let (x, positions) = (Array1::from(Numbers(48).values(size)), positions(size, Order::Random));
+            let upstream = Array1::from_elem(size, 0.5);
+            meter.run(|| lacuna::take_backward(&x, &positions, &upstream, TakeMode::Raise).expect("all lie within"));
         }),
     ]
 }
@@ -115,7 +129,7 @@ fn reductions() -> Vec<Case> {
                 Order::Sorted => values.sort_by(f64::total_cmp),
                 Order::Reversed => values.sort_by(|a, b| b.total_cmp(a)),
                 Order::Equal => values.fill(1.5),
-                Order::Random | Order::Heaped => {}
+                Order::Random | Order::Heaped | Order::Alike => {}
             }
             let x = Array1::from(values);
             meter.run(|| lacuna::nanmedian(&x, Axes::all()));
@@ -173,6 +187,8 @@ fn keys(count: u64, order: Order) -> Vec<u64> {
         Order::Reversed => (count - 1 - entry) * (places / count).max(1),
         Order::Equal => 7,
         Order::Heaped => numbers.below(places) >> numbers.below(40),
+        Order::Alike if entry == 0 => places - 1,
+        Order::Alike => numbers.below(2 * count),
     };
     (0..count).map(key).collect()
 }
@@ -190,6 +206,7 @@ fn orders() -> Vec<Case> {
         coalesce(Order::Reversed, "coalesce, reversed"),
         coalesce(Order::Equal, "coalesce, equal"),
         coalesce(Order::Heaped, "coalesce, heaped"),
+        coalesce(Order::Alike, "coalesce, alike"),
         case(2, "permute_axes", |size, meter| {
             let x = matrix(size);
             meter.run(|| x.permute_axes([1, 0]));
@@ -223,6 +240,18 @@ fn files() -> Vec<Case> {
         read(FileFormat::MatrixMarket, "read .mtx"),
         read(FileFormat::Tns, "read .tns"),
         read(FileFormat::Npz, "read .npz"),
+        case(3, "read .mtx, backwards", |size, meter| {
+            let lines = (1..=size).rev().map(|at| format!("{at} {} 0.5\n", at * 7919 % size + 1));
+            let body = lines.collect::<String>();
+            let text = format!("%%MatrixMarket matrix coordinate real general\n{size} {size} {size}\n{body}");
+            meter.run(|| read_from(text.as_bytes(), None, &ReadOptions::default()).expect("it can be read"));
+        }),
+        case(3, "read .npy", |size, meter| {
+            let mut file = Vec::new();
+            let x = CooTensor::from_dense(&Array1::from(Numbers(48).values(size)), 0.0).expect("it is small");
+            write_to(&mut file, FileFormat::Npy, &x, &WriteOptions::default()).expect("it can be written");
+            meter.run(|| read_from(&file[..], None, &ReadOptions::default()).expect("it can be read"));
+        }),
         write(FileFormat::MatrixMarket, "write .mtx"),
         write(FileFormat::Tns, "write .tns"),
     ]
