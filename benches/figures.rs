@@ -102,7 +102,7 @@ fn figures_of(case: &cases::Case, sizes: &[usize]) -> Vec<Figure> {
     sizes.iter().filter_map(figure).collect()
 }
 
-/// What is no linear growth any more: for ten times the input more than twelve times the time.
+/// What is no linear growth any more, from a size to one ten times as large: more than twelve times the time.
 const MOST_GROWTH: f64 = 1.2;
 
 /// How much longer an entry takes at the next size, at most.

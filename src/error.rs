@@ -221,10 +221,10 @@ pub enum Error {
         instead: &'static str,
     },
 
-    /// The machine does not have as much memory left.
+    /// The machine does not have as much memory left. Any function that returns this crate's `Result` may say so.
     #[error("the machine did not give {bytes} bytes of memory; close something, or work on a part")]
     OutOfMemory {
-        /// The bytes that were asked for at once.
+        /// The bytes that were needed at once; an array that grows asks for up to twice as many.
         bytes: u128,
     },
 

@@ -87,10 +87,11 @@ pub(crate) fn try_collect<T, E: From<NoRoom>>(items: impl ExactSizeIterator<Item
 
 /// What was asked for, where there is no error to give: without memory the process ends, as it does with a `Vec`.
 pub(crate) fn or_end<U>(room: Room<U>) -> U {
-    room.unwrap_or_else(|refused| {
-        let layout = Layout::from_size_align(refused.bytes.try_into().unwrap_or(usize::MAX), 1);
-        handle_alloc_error(layout.unwrap_or(Layout::new::<u8>()))
-    })
+    let end = |refused: NoRoom| match Layout::from_size_align(refused.bytes.try_into().unwrap_or(usize::MAX), 1) {
+        Ok(layout) => handle_alloc_error(layout),
+        Err(_) => panic!("capacity overflow"),
+    };
+    room.unwrap_or_else(end)
 }
 
 /// Asks for huge pages behind a large buffer, best before its first touch; what the kernel answers makes no difference

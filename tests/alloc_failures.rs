@@ -2,7 +2,7 @@
 //! is an error, no end of the process, and nothing stays behind.
 //!
 //! *Large* is what grows with the input: more than 64 KiB. Smaller ones, of which some have no fallible form in Rust (`Arc`,
-//! `Box`, messages, the buffers of a decoder), do not fail here; docs/testing.md names them.
+//! `Box`, messages, the buffers of a decoder), do not fail here; docs/decisions/0009 names them.
 
 #![allow(unsafe_code)]
 
@@ -92,12 +92,15 @@ fn is_made<A, U>(
     REFUSED.store(refused, SeqCst);
     GIVEN.store(given, SeqCst);
     let made = make(input).map(drop);
-    GIVEN.store(isize::MAX, SeqCst);
+    let was_refused = GIVEN.swap(isize::MAX, SeqCst) < 0;
     // Threads may keep a list of their own; nothing large.
     let left = LIVE.load(SeqCst) - live;
     assert!(left < LARGE as isize, "{what}: {left} bytes stay behind failure {given}");
     match made {
-        Ok(()) => true,
+        Ok(()) => {
+            assert!(!was_refused, "{what}: failure {given} went unnoticed");
+            true
+        }
         Err(Error::OutOfMemory { bytes }) if bytes > 0 => false,
         Err(Error::Io { kind: std::io::ErrorKind::OutOfMemory, .. }) => false,
         Err(error) => panic!("{what}, failure {given}: {error}"),
@@ -148,11 +151,17 @@ fn constructors() {
     let dense = || matrix().to_dense().unwrap();
     fail_each("from_dense, coo", dense, |dense| CooTensor::from_dense(&dense, 0.0));
     fail_each("from_dense, csr", dense, |dense| CsrTensor::from_dense(&dense, 0.0));
-    let paddle = || matrix().to_csr().unwrap().to_paddle().unwrap();
-    fail_each("paddle", paddle, |x| CsrTensor::<f64>::from_paddle([300, 400], &x.crows, &x.cols, x.values));
-    let torch = || matrix().to_csr().unwrap().to_torch().unwrap();
-    fail_each("torch", torch, |x| CsrTensor::from_torch([300, 400], &x.crow_indices, &x.col_indices, &x.values));
-    fail_each("permute_axes", matrix, |x| x.permute_axes([1, 0]));
+    let csr = || triplets(&[9000, 40]).coalesce_csr(Duplicates::Sum).unwrap();
+    fail_each("to_paddle", csr, |x| x.to_paddle());
+    fail_each("to_torch", csr, |x| x.to_torch());
+    let paddle = || csr().to_paddle().unwrap();
+    fail_each("from_paddle", paddle, |x| CsrTensor::<f64>::from_paddle([9000, 40], &x.crows, &x.cols, x.values));
+    let torch = || csr().to_torch().unwrap();
+    fail_each("from_torch", torch, |x| CsrTensor::from_torch([9000, 40], &x.crow_indices, &x.col_indices, &x.values));
+    fail_each("permute_axes, coo", matrix, |x| x.permute_axes([1, 0]));
+    fail_each("permute_axes, csr", csr, |x| x.permute_axes([1, 0]));
+    fail_each("reshape, coo", matrix, |x| x.reshape([400, 1, 300]));
+    fail_each("reshape, csr", csr, |x| x.reshape([40, 9000]));
 }
 
 #[cfg(feature = "sprs")]

@@ -11,7 +11,7 @@ use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::index::{Index, check_axes};
 use crate::limit::{default_limit, guard};
-use crate::pages;
+use crate::pages::{self, Room};
 use crate::pattern::{CsrPattern, validate_length};
 use crate::shape::{Shape, checked_product, saturating_product};
 use crate::tensor::Tensor;
@@ -91,12 +91,13 @@ fn join_offsets(crows: &[i64], rows: usize) -> Result<Vec<usize>> {
 }
 
 /// The offsets of each batch, starting anew from 0.
-fn split_offsets(offsets: &[usize], batches: usize, rows: usize) -> Vec<i64> {
-    let batch = |batch: usize| {
+fn split_offsets(offsets: &[usize], batches: usize, rows: usize) -> Room<Vec<i64>> {
+    let mut split = pages::room(batches * (rows + 1))?;
+    for batch in 0..batches {
         let offsets = &offsets[batch * rows..=(batch + 1) * rows];
-        offsets.iter().map(|offset| (offset - offsets[0]) as i64)
-    };
-    (0..batches).flat_map(batch).collect()
+        split.extend(offsets.iter().map(|offset| (offset - offsets[0]) as i64));
+    }
+    Ok(split)
 }
 
 impl<T: Element> Tensor<CsrPattern<u32>, T> {
@@ -230,7 +231,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// ```
     pub fn to_paddle(&self) -> Result<PaddleCsr<T>> {
         let (crows, cols) = self.batched_indices("Paddle's layout")?;
-        Ok(PaddleCsr { crows, cols, values: self.values().to_vec() })
+        Ok(PaddleCsr { crows, cols, values: pages::collect(self.values().iter().copied())? })
     }
 
     /// The tensor in PyTorch's layout.
@@ -262,7 +263,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         Ok(TorchCsr {
             crow_indices: dense_array(&offsets, crows),
             col_indices: dense_array(&entries, cols),
-            values: dense_array(&entries, self.values().to_vec()),
+            values: dense_array(&entries, pages::collect(self.values().iter().copied())?),
         })
     }
 
@@ -276,8 +277,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         let count = saturating_product(batch).saturating_mul(rows as u128 + 1);
         let limit = default_limit(self.stored_bytes());
         guard::<i64>("the offsets of all batches", count, limit, "drop the batches, which have no rows")?;
-        let crows = split_offsets(self.offsets(), checked_product(batch).unwrap_or(0), rows);
-        Ok((crows, self.columns().iter().map(|column| column.to_usize() as i64).collect()))
+        let crows = split_offsets(self.offsets(), checked_product(batch).unwrap_or(0), rows)?;
+        Ok((crows, pages::collect(self.columns().iter().map(|column| column.to_usize() as i64))?))
     }
 
     /// The number of entries that every batch holds.

@@ -102,7 +102,7 @@ where
     for &value in dense {
         if !value.same(fill) {
             if values.len() == values.capacity() {
-                let more = values.len().max(64);
+                let more = values.len().max(4);
                 check_entries(dense, values.len() + more, lengths.len() * size_of::<I>() + size_of::<S::Elem>())?;
                 coords.iter_mut().try_for_each(|axis| pages::reserve_exact(axis, more))?;
                 pages::reserve_exact(&mut values, more)?;
@@ -199,7 +199,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         let (mut lanes, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
         for (position, &value) in dense.iter().enumerate().filter(|(_, value)| !value.same(fill)) {
             if values.len() == values.capacity() {
-                let more = values.len().max(64);
+                let more = values.len().max(4);
                 check_entries(dense, values.len() + more, size_of::<usize>() + size_of::<I>() + size_of::<T>())?;
                 pages::reserve_exact(&mut lanes, more)?;
                 pages::reserve_exact(&mut columns, more)?;

@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::index::{Index, check_axes};
 use crate::kernels::sort;
 use crate::limit::default_limit;
+use crate::pages::{self, Room};
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::shape::{Shape, saturating_product};
 use crate::tensor::Tensor;
@@ -93,8 +94,9 @@ impl<I: Index> CooPattern<I> {
         check_axes::<I>(&shape)?;
         let coords = match blocks(self.shape(), &shape)? {
             Some(blocks) => {
-                let zeros = Arc::new(vec![I::default(); self.nnz()]);
-                blocks.iter().flat_map(|block| self.reshape_block(block, &shape, &zeros)).collect()
+                let zeros = Arc::new(pages::zeros(self.nnz())?);
+                let coords = blocks.iter().map(|block| self.reshape_block(block, &shape, &zeros));
+                coords.collect::<Room<Vec<_>>>()?.into_iter().flatten().collect()
             }
             None => vec![Arc::default(); shape.rank()],
         };
@@ -102,14 +104,14 @@ impl<I: Index> CooPattern<I> {
     }
 
     /// The coordinate arrays of the new axes of one block; all axes of length 1 share the `zeros`, however many.
-    fn reshape_block(&self, block: &Block, shape: &Shape, zeros: &Arc<Vec<I>>) -> Vec<Arc<Vec<I>>> {
+    fn reshape_block(&self, block: &Block, shape: &Shape, zeros: &Arc<Vec<I>>) -> Room<Vec<Arc<Vec<I>>>> {
         let old = &self.shared_coords()[block.old.clone()];
         if self.shape()[block.old.clone()] == shape[block.new.clone()] {
-            return old.to_vec();
+            return Ok(old.to_vec());
         }
         let (old_lengths, new_lengths) = (&self.shape()[block.old.clone()], &shape[block.new.clone()]);
         let longer: Vec<usize> = new_lengths.iter().copied().filter(|&length| length > 1).collect();
-        let mut coords: Vec<Vec<I>> = longer.iter().map(|_| Vec::with_capacity(self.nnz())).collect();
+        let mut coords = longer.iter().map(|_| pages::room(self.nnz())).collect::<Room<Vec<Vec<I>>>>()?;
         for entry in 0..self.nnz() {
             let axes = old.iter().zip(old_lengths);
             let mut position = axes
@@ -121,7 +123,7 @@ impl<I: Index> CooPattern<I> {
         }
         let mut coords = coords.into_iter().map(Arc::new);
         let axis = |&length: &usize| if length > 1 { coords.next() } else { None };
-        new_lengths.iter().map(axis).map(|axis| axis.unwrap_or_else(|| Arc::clone(zeros))).collect()
+        Ok(new_lengths.iter().map(axis).map(|axis| axis.unwrap_or_else(|| Arc::clone(zeros))).collect())
     }
 }
 
@@ -216,8 +218,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         }
         let limit = default_limit(self.stored_bytes());
         let permuted: CooTensor<T, I> = self.try_to_coo()?.permute_axes(axes)?;
-        let (pattern, values, fill) = permuted.into_parts();
-        Ok(Tensor::from_valid(pattern.to_csr_with_limit(limit)?, values, fill))
+        let pattern = permuted.pattern().to_csr_with_limit(limit)?;
+        Ok(Tensor::from_shared(pattern, Arc::clone(permuted.shared_values()), permuted.fill()))
     }
 
     /// The tensor with the same entries in row-major order under another shape of as many positions.

@@ -63,8 +63,9 @@ impl Listing<'_> {
     ) -> Room<Entries<T, I>> {
         let rank = self.lengths.len();
         let mut entries = Entries::new(rank);
-        // Each coordinate takes two bytes at least, with the blank or the end behind it.
-        entries.reserve_exact(block.count_lines().min(block.len() / (2 * rank).max(1)))?;
+        // Each coordinate takes two bytes at least, with the blank or the end behind it; the last line may have no end,
+        // and one that is refused may have few coordinates.
+        entries.reserve_exact(block.count_lines().min(block.len().div_ceil((2 * rank).max(1)) + 1))?;
         block.for_each_line(|fields| {
             for (axis, (array, &length)) in entries.coords.iter_mut().zip(self.lengths).enumerate() {
                 let name = self.names.get(axis).copied().unwrap_or("index");

@@ -10,7 +10,7 @@ use crate::error::Result;
 
 /// Writes the file at `path` by way of one beside it, which takes its place once `write` has succeeded.
 ///
-/// A target that is no regular file (a pipe, a device) is written as it is. A link is followed.
+/// A target that is no regular file (a pipe, a device), or has no name any more, is written as it is. A link is followed.
 ///
 /// # Errors
 ///
@@ -37,7 +37,8 @@ use crate::error::Result;
 pub fn save(path: impl AsRef<Path>, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
     let path = path.as_ref();
     let existing = existing_at(path)?;
-    if existing.as_ref().is_some_and(|target| !target.is_file() && !target.is_dir()) {
+    let has_no_name = existing.is_some() && fs::canonicalize(path).is_err();
+    if has_no_name || existing.as_ref().is_some_and(|target| !target.is_file() && !target.is_dir()) {
         // Under the name that was given: what `/dev/stdout` leads to may have none of its own.
         let mut file = OpenOptions::new().write(true).open(path)?;
         write(&mut file)?;

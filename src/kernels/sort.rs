@@ -86,8 +86,8 @@ pub(crate) fn row_major_runs<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count
     }
     let order = order_by_groups(coords, count)?;
     let opens = |&at: &usize| at == 0 || compare(coords, order[at - 1], order[at]).is_ne();
-    let mut starts = pages::room(1 + (0..count).filter(opens).count())?;
-    starts.extend((0..count).filter(opens).chain([count]));
+    let mut starts = Vec::new();
+    (0..count).filter(opens).chain([count]).try_for_each(|start| pages::extend(&mut starts, &[start]))?;
     Ok(Runs { order: Some(order), starts })
 }
 

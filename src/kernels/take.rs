@@ -229,10 +229,11 @@ pub(crate) fn along_axis<I: Index>(
         if positions.len() <= run.coords.len() / ENTRIES_PER_SEARCH {
             run.search(positions, &mut collector);
         } else {
-            if index.is_none() {
-                index = Some(ItemsByPosition::new(positions, length, coords.len())?);
-            }
-            index.iter().for_each(|items| run.deal(items, &mut collector));
+            let items = match &mut index {
+                Some(items) => items,
+                none => none.insert(ItemsByPosition::new(positions, length, coords.len())?),
+            };
+            run.deal(items, &mut collector);
         }
     }
     Ok(if collector.total <= most { Ok(collector.all) } else { Err(collector.total) })

@@ -66,7 +66,7 @@ fn parse_values<T: MatrixValue>(
     symmetry: Symmetry,
     value: impl Fn(&mut Fields<'_>) -> LineResult<T>,
 ) -> Room<Vec<T>> {
-    let mut values = pages::room(block.count_lines())?;
+    let mut values = pages::room(block.count_lines().min(block.len() / 2 + 1))?;
     block.for_each_line(|fields| {
         let value = value(fields)?;
         value.check_mirror(symmetry)?;

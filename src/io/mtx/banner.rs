@@ -133,7 +133,8 @@ impl Banner {
                 fields.end()?;
             }
             None => {
-                while let Some(word) = fields.clone().next() {
+                // No more than are needed to see that there are too many.
+                while let (Some(word), true) = (fields.clone().next(), sizes.len() < MOST_AXES + 2) {
                     sizes.push(fields.count(&format!("the size `{}`", quote(word)))?);
                 }
             }
