@@ -388,6 +388,26 @@ fn a_pipe_without_a_name_gets_the_bytes() {
     assert!(read_bytes(&reader.join().unwrap().unwrap()).unwrap().same_as(&tensor()));
 }
 
+/// A file that was removed while it is open has no name either: a new one beside it is nobody's.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_open_file_without_a_name_gets_the_bytes() {
+    use std::io::Seek;
+    use std::os::fd::AsRawFd;
+    let folder = Folder::new("removed");
+    let path = folder.0.join("x.mtx");
+    let mut file = std::fs::File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+    file.write_all(&[b'9'; 5000]).unwrap();
+    file.rewind().unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let target = format!("/dev/fd/{}", file.as_raw_fd());
+    save(target, |file| write_to(file, FileFormat::MatrixMarket, &tensor(), &WriteOptions::default())).unwrap();
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).unwrap();
+    assert!(read_bytes(&bytes).unwrap().same_as(&tensor()));
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0);
+}
+
 #[test]
 fn temporary_files_of_others_are_stepped_over_and_not_overwritten() {
     let folder = Folder::new("aside");

@@ -40,7 +40,7 @@ pub fn save(path: impl AsRef<Path>, write: impl FnOnce(&mut File) -> Result<()>)
     let has_no_name = existing.is_some() && fs::canonicalize(path).is_err();
     if has_no_name || existing.as_ref().is_some_and(|target| !target.is_file() && !target.is_dir()) {
         // Under the name that was given: what `/dev/stdout` leads to may have none of its own.
-        let mut file = OpenOptions::new().write(true).open(path)?;
+        let mut file = OpenOptions::new().write(true).truncate(has_no_name).open(path)?;
         write(&mut file)?;
         return Ok(file.flush()?);
     }
