@@ -19,7 +19,7 @@ pub(crate) struct NoRoom {
 }
 
 /// What needs memory, if the machine gave it.
-pub(crate) type Room<T> = Result<T, NoRoom>;
+pub(crate) type Granted<T> = Result<T, NoRoom>;
 
 impl NoRoom {
     /// For `count` items of `T`.
@@ -29,14 +29,14 @@ impl NoRoom {
 }
 
 /// An empty vector with room for `count` items.
-pub(crate) fn room<T>(count: usize) -> Room<Vec<T>> {
+pub(crate) fn room<T>(count: usize) -> Granted<Vec<T>> {
     let mut room = Vec::new();
     reserve_exact(&mut room, count)?;
     Ok(room)
 }
 
 /// Room for exactly so many items more.
-pub(crate) fn reserve_exact<T>(items: &mut Vec<T>, count: usize) -> Room<()> {
+pub(crate) fn reserve_exact<T>(items: &mut Vec<T>, count: usize) -> Granted<()> {
     items.try_reserve_exact(count).map_err(|_| NoRoom::of::<T>(items.len().saturating_add(count)))?;
     prefer_huge(items.spare_capacity_mut());
     Ok(())
@@ -44,33 +44,40 @@ pub(crate) fn reserve_exact<T>(items: &mut Vec<T>, count: usize) -> Room<()> {
 
 /// Room for so many items more, and for as many as there are besides where the items must move for them: an array that
 /// grows so is copied once for each item in all.
-pub(crate) fn reserve<T>(items: &mut Vec<T>, count: usize) -> Room<()> {
+pub(crate) fn reserve<T>(items: &mut Vec<T>, count: usize) -> Granted<()> {
     items.try_reserve(count).map_err(|_| NoRoom::of::<T>(items.len().saturating_add(count)))
 }
 
+/// Puts an item behind the others, which move as [`reserve`] has it.
+pub(crate) fn push<T>(items: &mut Vec<T>, item: T) -> Granted<()> {
+    reserve(items, 1)?;
+    items.push(item);
+    Ok(())
+}
+
 /// Puts copies of `more` behind the items, which [`reserve`] moves where they must be.
-pub(crate) fn extend<T: Copy>(items: &mut Vec<T>, more: &[T]) -> Room<()> {
+pub(crate) fn extend<T: Copy>(items: &mut Vec<T>, more: &[T]) -> Granted<()> {
     reserve(items, more.len())?;
     items.extend_from_slice(more);
     Ok(())
 }
 
 /// `count` items that are zero, whose pages have not been touched where the allocator gave fresh ones.
-pub(crate) fn zeros<T: Zeroable>(count: usize) -> Room<Vec<T>> {
+pub(crate) fn zeros<T: Zeroable>(count: usize) -> Granted<Vec<T>> {
     let items = bytemuck::allocation::try_zeroed_vec(count).map_err(|()| NoRoom::of::<T>(count))?;
     prefer_huge(&items);
     Ok(items)
 }
 
 /// `count` copies of `item`.
-pub(crate) fn copies<T: Copy>(item: T, count: usize) -> Room<Vec<T>> {
+pub(crate) fn copies<T: Copy>(item: T, count: usize) -> Granted<Vec<T>> {
     let mut items = room(count)?;
     items.resize(count, item);
     Ok(items)
 }
 
 /// The items of an iterator that tells how many they are.
-pub(crate) fn collect<T>(items: impl ExactSizeIterator<Item = T>) -> Room<Vec<T>> {
+pub(crate) fn collect<T>(items: impl ExactSizeIterator<Item = T>) -> Granted<Vec<T>> {
     let mut collected = room(items.len())?;
     collected.extend(items);
     Ok(collected)
@@ -86,7 +93,7 @@ pub(crate) fn try_collect<T, E: From<NoRoom>>(items: impl ExactSizeIterator<Item
 }
 
 /// What was asked for, where there is no error to give: without memory the process ends, as it does with a `Vec`.
-pub(crate) fn or_end<U>(room: Room<U>) -> U {
+pub(crate) fn or_end<U>(room: Granted<U>) -> U {
     let end = |refused: NoRoom| match Layout::from_size_align(refused.bytes.try_into().unwrap_or(usize::MAX), 1) {
         Ok(layout) => handle_alloc_error(layout),
         Err(_) => panic!("capacity overflow"),

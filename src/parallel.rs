@@ -8,7 +8,7 @@ use std::ops::Range;
 use bytemuck::Zeroable;
 
 use crate::machine::in_wide_vectors;
-use crate::pages::{self, Room};
+use crate::pages::{self, Granted};
 
 /// Fewer items than this are not worth a thread.
 #[cfg(feature = "rayon")]
@@ -28,7 +28,7 @@ mod threads {
     use rayon::prelude::*;
 
     /// `f` of every value, in order.
-    pub(crate) fn map<T: Copy + Sync, U: Send>(values: &[T], f: impl Fn(T) -> U + Sync + Send) -> Room<Vec<U>> {
+    pub(crate) fn map<T: Copy + Sync, U: Send>(values: &[T], f: impl Fn(T) -> U + Sync + Send) -> Granted<Vec<U>> {
         let mut mapped = pages::room(values.len())?;
         match values.len() < 2 * CHUNK {
             true => mapped.extend(values.iter().map(|&value| f(value))),
@@ -201,7 +201,7 @@ mod threads {
     use super::*;
 
     /// `f` of every value, in order.
-    pub(crate) fn map<T: Copy, U>(values: &[T], f: impl Fn(T) -> U) -> Room<Vec<U>> {
+    pub(crate) fn map<T: Copy, U>(values: &[T], f: impl Fn(T) -> U) -> Granted<Vec<U>> {
         pages::collect(values.iter().map(|&value| f(value)))
     }
 
@@ -322,7 +322,7 @@ pub(crate) fn test_into<T: Copy + Sync>(values: &[T], answers: &mut [bool], f: i
 pub(crate) fn filled<T: Zeroable + Send>(
     count: usize,
     fill: impl Fn(Range<usize>, &mut [T]) + Sync + Send,
-) -> Room<Vec<T>> {
+) -> Granted<Vec<T>> {
     let mut items = pages::zeros(count)?;
     let ends = threads::map_parts(count, 0, |part| part.end);
     threads::map_slices(&mut items, &ends, |part, slots| fill(ends[part] - slots.len()..ends[part], slots));

@@ -10,7 +10,7 @@ use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::index::{Index, check_axes};
 use crate::kernels::merge::{Unmerged, merged};
-use crate::kernels::sort::{self, Entries};
+use crate::kernels::sort::{self, Arrays};
 use crate::pages;
 use crate::pattern::{CooPattern, Pattern, validate_in_bounds, validate_length};
 use crate::shape::Shape;
@@ -247,7 +247,7 @@ impl<T: Element, I: Index> Triplets<T, I> {
     }
 
     /// The triplets in order, those at one position merged.
-    fn merge(&mut self, duplicates: Duplicates) -> Result<Entries<I, T>> {
+    fn merge(&mut self, duplicates: Duplicates) -> Result<Arrays<I, T>> {
         let merge = |merged, value| merge_two(merged, value, duplicates);
         let merged = if duplicates == Duplicates::Error {
             // The refusal names two triplets, which are looked for in the arrays as they are.

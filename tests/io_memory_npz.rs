@@ -117,7 +117,7 @@ fn in_format(format: Format) -> ReadOptions {
 }
 
 /// Coordinates of type `descr`, scattered over a shape of such axes, and `data` of one byte or eight.
-fn coo(rank: usize, nnz: usize, length: usize, descr: &str, data: &str) -> Vec<Member<'static>> {
+fn coo(rank: usize, nnz: usize, length: usize, descr: &'static str, data: &'static str) -> Vec<Member<'static>> {
     let width = descr[2..].parse::<usize>().unwrap();
     let mut coords = Vec::with_capacity(rank * nnz * width);
     for axis in 0..rank {
@@ -126,17 +126,12 @@ fn coo(rank: usize, nnz: usize, length: usize, descr: &str, data: &str) -> Vec<M
         }
     }
     let values = nnz * data[2..].parse::<usize>().unwrap();
-    let (descr, data): (&'static str, &'static str) = (leaked(descr), leaked(data));
     vec![
         layout("coo"),
         shape(&vec![length as i64; rank]),
         ("coords", descr, format!("({rank}, {nnz})"), coords),
         list("data", data, nnz, (0..values).map(|at| (at % 251) as u8).collect()),
     ]
-}
-
-fn leaked(text: &str) -> &'static str {
-    Box::leak(text.to_string().into_boxed_str())
 }
 
 /// A compressed matrix of so many lanes with entries scattered over `columns`.

@@ -11,7 +11,7 @@ use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::index::{Index, check_axes};
 use crate::limit::{default_limit, guard};
-use crate::pages::{self, Room};
+use crate::pages::{self, Granted};
 use crate::pattern::{CsrPattern, validate_length};
 use crate::shape::{Shape, checked_product, saturating_product};
 use crate::tensor::Tensor;
@@ -91,7 +91,7 @@ fn join_offsets(crows: &[i64], rows: usize) -> Result<Vec<usize>> {
 }
 
 /// The offsets of each batch, starting anew from 0.
-fn split_offsets(offsets: &[usize], batches: usize, rows: usize) -> Room<Vec<i64>> {
+fn split_offsets(offsets: &[usize], batches: usize, rows: usize) -> Granted<Vec<i64>> {
     let mut split = pages::room(batches * (rows + 1))?;
     for batch in 0..batches {
         let offsets = &offsets[batch * rows..=(batch + 1) * rows];

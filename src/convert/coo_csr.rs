@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::index::Index;
 use crate::kernels::lanes::spread;
 use crate::limit::default_limit;
-use crate::pages::{self, Room};
+use crate::pages::{self, Granted};
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::tensor::Tensor;
 
@@ -45,7 +45,7 @@ impl<I: Index> CsrPattern<I> {
     }
 
     /// [`to_coo`](CsrPattern::to_coo), or the room that is missing.
-    pub(super) fn try_to_coo(&self) -> Room<CooPattern<I>> {
+    pub(super) fn try_to_coo(&self) -> Granted<CooPattern<I>> {
         let shape = self.shape();
         let lane_axes = shape.lane_axes();
         let coords = |axis: usize| {
@@ -56,7 +56,7 @@ impl<I: Index> CsrPattern<I> {
         };
         let coords: Vec<Vec<I>> = match self.nnz() {
             0 => vec![Vec::new(); lane_axes.len()],
-            _ => (0..lane_axes.len()).map(coords).collect::<Room<_>>()?,
+            _ => (0..lane_axes.len()).map(coords).collect::<Granted<_>>()?,
         };
         let mut shared: Vec<_> = coords.into_iter().map(Arc::new).collect();
         if shape.rank() > 0 {
@@ -141,7 +141,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     }
 
     /// [`to_coo`](Tensor::to_coo) for those who have an error to give where there is no room.
-    pub(crate) fn try_to_coo(&self) -> Room<CooTensor<T, I>> {
+    pub(crate) fn try_to_coo(&self) -> Granted<CooTensor<T, I>> {
         Ok(Tensor::from_shared(self.pattern().try_to_coo()?, Arc::clone(self.shared_values()), self.fill()))
     }
 

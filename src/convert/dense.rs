@@ -102,13 +102,11 @@ where
     for &value in dense {
         if !value.same(fill) {
             if values.len() == values.capacity() {
-                let more = values.len().max(4);
-                check_entries(dense, values.len() + more, lengths.len() * size_of::<I>() + size_of::<S::Elem>())?;
-                coords.iter_mut().try_for_each(|axis| pages::reserve_exact(axis, more))?;
-                pages::reserve_exact(&mut values, more)?;
+                check_entries(dense, 2 * values.len(), lengths.len() * size_of::<I>() + size_of::<S::Elem>())?;
             }
-            coords.iter_mut().zip(&position).for_each(|(axis, &coord)| axis.push(I::from_usize(coord)));
-            values.push(value);
+            let mut axes = coords.iter_mut().zip(&position);
+            axes.try_for_each(|(axis, &coord)| pages::push(axis, I::from_usize(coord)))?;
+            pages::push(&mut values, value)?;
         }
         step(&mut position, lengths);
     }
@@ -199,15 +197,11 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         let (mut lanes, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
         for (position, &value) in dense.iter().enumerate().filter(|(_, value)| !value.same(fill)) {
             if values.len() == values.capacity() {
-                let more = values.len().max(4);
-                check_entries(dense, values.len() + more, size_of::<usize>() + size_of::<I>() + size_of::<T>())?;
-                pages::reserve_exact(&mut lanes, more)?;
-                pages::reserve_exact(&mut columns, more)?;
-                pages::reserve_exact(&mut values, more)?;
+                check_entries(dense, 2 * values.len(), size_of::<usize>() + size_of::<I>() + size_of::<T>())?;
             }
-            lanes.push(position / width);
-            columns.push(I::from_usize(position % width));
-            values.push(value);
+            pages::push(&mut lanes, position / width)?;
+            pages::push(&mut columns, I::from_usize(position % width))?;
+            pages::push(&mut values, value)?;
         }
         let limit = default_limit(dense_bytes(dense));
         let pattern = CsrPattern::from_lanes(shape, lanes.into_iter(), Arc::new(columns), limit)?;

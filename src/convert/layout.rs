@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::index::{Index, check_axes};
 use crate::kernels::sort;
 use crate::limit::default_limit;
-use crate::pages::{self, Room};
+use crate::pages::{self, Granted};
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::shape::{Shape, saturating_product};
 use crate::tensor::Tensor;
@@ -96,7 +96,7 @@ impl<I: Index> CooPattern<I> {
             Some(blocks) => {
                 let zeros = Arc::new(pages::zeros(self.nnz())?);
                 let coords = blocks.iter().map(|block| self.reshape_block(block, &shape, &zeros));
-                coords.collect::<Room<Vec<_>>>()?.into_iter().flatten().collect()
+                coords.collect::<Granted<Vec<_>>>()?.into_iter().flatten().collect()
             }
             None => vec![Arc::default(); shape.rank()],
         };
@@ -104,14 +104,14 @@ impl<I: Index> CooPattern<I> {
     }
 
     /// The coordinate arrays of the new axes of one block; all axes of length 1 share the `zeros`, however many.
-    fn reshape_block(&self, block: &Block, shape: &Shape, zeros: &Arc<Vec<I>>) -> Room<Vec<Arc<Vec<I>>>> {
+    fn reshape_block(&self, block: &Block, shape: &Shape, zeros: &Arc<Vec<I>>) -> Granted<Vec<Arc<Vec<I>>>> {
         let old = &self.shared_coords()[block.old.clone()];
         if self.shape()[block.old.clone()] == shape[block.new.clone()] {
             return Ok(old.to_vec());
         }
         let (old_lengths, new_lengths) = (&self.shape()[block.old.clone()], &shape[block.new.clone()]);
         let longer: Vec<usize> = new_lengths.iter().copied().filter(|&length| length > 1).collect();
-        let mut coords = longer.iter().map(|_| pages::room(self.nnz())).collect::<Room<Vec<Vec<I>>>>()?;
+        let mut coords = longer.iter().map(|_| pages::room(self.nnz())).collect::<Granted<Vec<Vec<I>>>>()?;
         for entry in 0..self.nnz() {
             let axes = old.iter().zip(old_lengths);
             let mut position = axes

@@ -15,7 +15,7 @@ use crate::io::fields::{Fields, LineResult};
 use crate::io::lines::{Block, Lines};
 use crate::io::options::{Order, ReadOptions};
 use crate::kernels::sort;
-use crate::pages::{self, Room};
+use crate::pages::{self, Granted};
 use crate::pattern::CooPattern;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
@@ -43,7 +43,7 @@ impl Listing<'_> {
         let declared = self.declared.unwrap_or(usize::MAX);
         lines.for_each_block(
             |block| self.parse(block, &value),
-            |block: Room<Entries<T, I>>, taken| {
+            |block: Granted<Entries<T, I>>, taken| {
                 let block = block?;
                 taken.check_room(entries.values.len(), block.values.len(), declared)?;
                 entries.make_room(declared, taken.bytes)?;
@@ -60,7 +60,7 @@ impl Listing<'_> {
         &self,
         block: &mut Block<'_>,
         value: impl Fn(&Entries<T, I>, &mut Fields<'_>) -> LineResult<T>,
-    ) -> Room<Entries<T, I>> {
+    ) -> Granted<Entries<T, I>> {
         let rank = self.lengths.len();
         let mut entries = Entries::new(rank);
         // Each coordinate takes two bytes at least, with the blank or the end behind it; the last line may have no end,
@@ -102,7 +102,7 @@ impl<T: Element, I: Index> Entries<T, I> {
     }
 
     /// Room for exactly so many entries more.
-    pub(crate) fn reserve_exact(&mut self, count: usize) -> Room<()> {
+    pub(crate) fn reserve_exact(&mut self, count: usize) -> Granted<()> {
         self.coords.iter_mut().try_for_each(|axis| pages::reserve_exact(axis, count))?;
         pages::reserve_exact(&mut self.values, count)
     }
@@ -127,7 +127,7 @@ impl<T: Element, I: Index> Entries<T, I> {
 
     /// Makes room at once for all entries that are `declared`, as soon as the `bytes` of text that were read allow it:
     /// arrays that grow step by step are copied each time.
-    pub(crate) fn make_room(&mut self, declared: usize, bytes: u64) -> Room<()> {
+    pub(crate) fn make_room(&mut self, declared: usize, bytes: u64) -> Granted<()> {
         let entry = (self.coords.len() * size_of::<I>() + size_of::<T>()) as u64;
         let missing = declared.saturating_sub(self.values.len());
         if missing > 0 && (declared as u64).saturating_mul(entry) <= bytes.saturating_mul(16) {
@@ -137,7 +137,7 @@ impl<T: Element, I: Index> Entries<T, I> {
     }
 
     /// Puts the entries of the next block behind these.
-    pub(crate) fn append(&mut self, next: &Entries<T, I>) -> Room<()> {
+    pub(crate) fn append(&mut self, next: &Entries<T, I>) -> Granted<()> {
         let at = |entries: &Self, entry: usize| entries.coords.iter().map(|axis| axis[entry]).collect::<Vec<I>>();
         if let (Some(last), false) = (self.values.len().checked_sub(1), next.values.is_empty()) {
             self.increasing &= at(self, last) < at(next, 0);

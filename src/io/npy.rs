@@ -12,7 +12,7 @@ use crate::io::element::FileElement;
 use crate::io::fields::quote;
 use crate::io::options::{Order, ReadOptions, WriteOptions, wrap};
 use crate::limit::{default_limit, guard};
-use crate::pages::{self, Room};
+use crate::pages::{self, Granted};
 use crate::pattern::Pattern;
 use crate::shape::{Shape, step};
 use crate::tensor::Tensor;
@@ -375,12 +375,12 @@ fn read_dense<T: FileElement>(
 }
 
 /// The coordinates and the values of the elements that are stored, in row-major order, out of the order of the file.
-fn in_row_major_order<T: Copy>(header: &Header, is_stored: &Bits, values: &[T]) -> Room<(Vec<Vec<u64>>, Vec<T>)> {
+fn in_row_major_order<T: Copy>(header: &Header, is_stored: &Bits, values: &[T]) -> Granted<(Vec<Vec<u64>>, Vec<T>)> {
     // Saturating, for the long axes of an array without elements, whose strides nobody uses.
     let step_over = |stride: &mut usize, &length: &usize| Some(replace(stride, stride.saturating_mul(length)));
     let strides: Vec<usize> = header.shape.iter().scan(1, step_over).collect();
     let before = is_stored.counts()?;
-    let mut coords: Vec<Vec<u64>> = header.shape.iter().map(|_| pages::room(values.len())).collect::<Room<_>>()?;
+    let mut coords: Vec<Vec<u64>> = header.shape.iter().map(|_| pages::room(values.len())).collect::<Granted<_>>()?;
     let mut ordered = pages::room(values.len())?;
     let mut position = vec![0; header.shape.rank()];
     for index in 0..is_stored.count {
@@ -405,9 +405,9 @@ struct Bits {
 }
 
 impl Bits {
-    fn push(&mut self, bit: bool) -> Room<()> {
+    fn push(&mut self, bit: bool) -> Granted<()> {
         if self.count.is_multiple_of(64) {
-            pages::extend(&mut self.words, &[0])?;
+            pages::push(&mut self.words, 0)?;
         }
         if let Some(word) = self.words.last_mut() {
             *word |= u64::from(bit) << (self.count % 64);
@@ -417,7 +417,7 @@ impl Bits {
     }
 
     /// How many bits are set before each word.
-    fn counts(&self) -> Room<Vec<usize>> {
+    fn counts(&self) -> Granted<Vec<usize>> {
         let mut set = 0;
         pages::collect(self.words.iter().map(|word| {
             set += word.count_ones() as usize;
@@ -433,7 +433,7 @@ impl Bits {
 }
 
 /// Appends to a list of at most `most` items: its room grows with what has arrived, and never beyond that.
-pub(crate) fn push_up_to<T>(items: &mut Vec<T>, item: T, most: usize) -> Room<()> {
+pub(crate) fn push_up_to<T>(items: &mut Vec<T>, item: T, most: usize) -> Granted<()> {
     if items.len() == items.capacity() {
         let room = (items.len() / 2).max(1024).min(most.saturating_sub(items.len())).max(1);
         pages::reserve_exact(items, room)?;

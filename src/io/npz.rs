@@ -18,7 +18,7 @@ use crate::io::fields::quote;
 use crate::io::npy::{Header, Kind, Source, descr_of, push_up_to, write_header, write_values};
 use crate::io::options::{Compression, Order, ReadOptions, WriteOptions, wrap};
 use crate::limit::guard;
-use crate::pages::{self, Room};
+use crate::pages::{self, Granted};
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::shape::{Shape, saturating_product, step};
 use crate::tensor::Tensor;
@@ -410,7 +410,7 @@ fn read_offsets<R: Read + Seek>(archive: &mut Archive<R>, lengths: Vec<usize>, n
 fn expand(shape: &Shape, compressed: &[usize], offsets: &[usize], indices: &[u64]) -> Result<Vec<Vec<u64>>> {
     let rest: Vec<usize> = (0..shape.rank()).filter(|axis| !compressed.contains(axis)).collect();
     let lengths: Vec<usize> = compressed.iter().map(|&axis| shape[axis]).collect();
-    let mut coords = shape.iter().map(|_| pages::zeros(indices.len())).collect::<Room<Vec<Vec<u64>>>>()?;
+    let mut coords = shape.iter().map(|_| pages::zeros(indices.len())).collect::<Granted<Vec<Vec<u64>>>>()?;
     let mut lane = vec![0; lengths.len()];
     for pair in offsets.windows(2) {
         for entry in pair[0]..pair[1] {

@@ -11,7 +11,7 @@ use crate::kernels::group::Groups;
 use crate::kernels::lanes::count_stored;
 use crate::kernels::lookup::Table;
 use crate::machine::in_wide_vectors;
-use crate::pages::{self, Room};
+use crate::pages::{self, Granted};
 use crate::parallel;
 
 /// Whether any of `values` is truthy: leaves at the first one that is.
@@ -63,7 +63,7 @@ const LANES: usize = 64;
 const TESTED: usize = 64 * LANES;
 
 /// Whether any value is truthy, for each lane that stores one.
-pub(crate) fn any_of_lanes<T: Element>(offsets: &[usize], values: &[T]) -> Room<Vec<bool>> {
+pub(crate) fn any_of_lanes<T: Element>(offsets: &[usize], values: &[T]) -> Granted<Vec<bool>> {
     let parts = parallel::map_parts(values.len(), 0, |entries| {
         // A lane belongs to the part in which it starts; those behind the last entry store nothing.
         let lane = |entry| offsets.partition_point(|&offset| offset < entry);
@@ -114,7 +114,7 @@ fn any_of_block<'a, T: Element>(offsets: &[usize], values: &[T], truths: &mut im
 }
 
 /// Hands the gradient of each group to every one of its entries; there are `count` entries in all.
-pub(crate) fn spread_to_entries<G: Element>(groups: &Groups, gradients: &[G], count: usize) -> Room<Vec<G>> {
+pub(crate) fn spread_to_entries<G: Element>(groups: &Groups, gradients: &[G], count: usize) -> Granted<Vec<G>> {
     let mut spread = pages::zeros(count)?;
     for (group, &gradient) in gradients.iter().enumerate() {
         groups.entries(group).for_each(|entry| spread[entry] = gradient);
@@ -128,7 +128,7 @@ pub(crate) fn spread_table<G: Element, I: Index>(
     coords: &[&[I]],
     lengths: &[usize],
     count: usize,
-) -> Room<Vec<G>> {
+) -> Granted<Vec<G>> {
     parallel::filled(count, |range, slots| {
         let mut numbers = [0; BLOCK];
         for (slots, start) in slots.chunks_mut(BLOCK).zip(range.step_by(BLOCK)) {

@@ -7,8 +7,8 @@ use std::ops::Range;
 use crate::element::Element;
 use crate::index::Index;
 use crate::kernels::bits::{self, BITS};
-use crate::kernels::sort::Entries;
-use crate::pages::{self, Room};
+use crate::kernels::sort::Arrays;
+use crate::pages::{self, Granted};
 use crate::parallel;
 
 /// The cells of a word.
@@ -100,7 +100,7 @@ impl CellMap {
     /// The coordinates within `lengths` of the cells that an entry falls into, in order, and whether each is truthy.
     ///
     /// The words are shared out, and with them each array.
-    pub(crate) fn into_arrays<I: Index>(self, lengths: &[usize]) -> Room<Entries<I, bool>> {
+    pub(crate) fn into_arrays<I: Index>(self, lengths: &[usize]) -> Granted<Arrays<I, bool>> {
         let count = |words: &[u64]| words.iter().map(|word| (word & STORED).count_ones() as usize).sum::<usize>();
         let parts = parallel::map_parts(self.words.len(), 0, |words| (count(&self.words[words.clone()]), words));
         let ends: Vec<usize> = parts
@@ -127,7 +127,7 @@ impl CellMap {
             });
             Ok(coords)
         };
-        Ok(((0..lengths.len()).map(axis).collect::<Room<_>>()?, truths))
+        Ok(((0..lengths.len()).map(axis).collect::<Granted<_>>()?, truths))
     }
 
     /// The coordinates on one axis of the cells of some words.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::index::Index;
 use crate::kernels::sort;
-use crate::pages::Room;
+use crate::pages::Granted;
 
 /// Groups of entries, one for each cell of the result that has a stored entry, in row-major order of the cells.
 ///
@@ -33,7 +33,7 @@ impl Groups {
     /// Groups of the entries with equal coordinates on the axes kept.
     ///
     /// Where the kept axes lead, the entries are in order already; elsewhere one sort brings them together.
-    pub(crate) fn of_coords<I: Index>(kept: &[&[I]], count: usize) -> Room<Self> {
+    pub(crate) fn of_coords<I: Index>(kept: &[&[I]], count: usize) -> Granted<Self> {
         let sort::Runs { order, starts } = sort::row_major_runs(kept, count)?;
         Ok(Groups { order, starts })
     }

@@ -3,7 +3,7 @@
 use bytemuck::Zeroable;
 
 use crate::index::Index;
-use crate::pages::{self, Room};
+use crate::pages::{self, Granted};
 use crate::parallel;
 
 /// Writes where the entries of each lane start into `starts`, which are zeros and one more than there are lanes.
@@ -42,7 +42,7 @@ pub(crate) fn spread<T: Copy + Zeroable + Send>(
     offsets: &[usize],
     stride: usize,
     of: impl Fn(usize) -> T + Sync + Send,
-) -> Room<Vec<T>> {
+) -> Granted<Vec<T>> {
     let count = offsets.last().copied().unwrap_or(0);
     parallel::filled(count, |range, slots| spread_range(offsets, stride, range.start, slots, &of))
 }
@@ -86,7 +86,7 @@ pub(crate) fn count_stored(offsets: &[usize]) -> usize {
 }
 
 /// The lanes that store an entry, each by its number among the `width` of a row.
-pub(crate) fn stored_lanes<I: Index>(offsets: &[usize], width: usize) -> Room<Vec<I>> {
+pub(crate) fn stored_lanes<I: Index>(offsets: &[usize], width: usize) -> Granted<Vec<I>> {
     let mut stored = pages::zeros(count_stored(offsets))?;
     let (mut at, mut lane) = (0, 0);
     for ends in offsets.windows(2) {

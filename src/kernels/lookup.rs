@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bytemuck::Zeroable;
 
 use crate::kernels::bits::BITS;
-use crate::pages::{self, Room};
+use crate::pages::{self, Granted};
 use crate::parallel;
 
 /// The gradients of the cells of a result, for look-ups in any order.
@@ -83,7 +83,7 @@ pub(crate) fn merge<G: Copy + Zeroable + Send + Sync>(
     stored: &[usize],
     gradients: &[G],
     fill: G,
-) -> Room<Vec<G>> {
+) -> Granted<Vec<G>> {
     parallel::filled(cells.len(), |range, slots| {
         let cells = &cells[range];
         let mut at = cells.first().map_or(0, |first| stored.partition_point(|position| position < first));

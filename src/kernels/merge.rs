@@ -8,8 +8,8 @@ use bytemuck::Zeroable;
 use crate::index::Index;
 use crate::kernels::packing::{Packing, split_axes};
 use crate::kernels::radix::{BLOCK, Buckets, count_runs, for_each_block};
-use crate::kernels::sort::{Entries, compare, first_decreasing, gather, gather_axes, row_major_order, starts_in_order};
-use crate::pages::{self, NoRoom, Room};
+use crate::kernels::sort::{Arrays, compare, first_decreasing, gather, gather_axes, row_major_order, starts_in_order};
+use crate::pages::{self, Granted, NoRoom};
 use crate::parallel;
 
 /// Why entries are not merged.
@@ -33,7 +33,7 @@ pub(crate) fn merged<I: Index, T: Copy + Zeroable + Send + Sync>(
     coords: Vec<Cow<'_, [I]>>,
     items: Cow<'_, [T]>,
     merge: impl Fn(T, T) -> Option<T> + Sync + Send,
-) -> Result<Entries<I, T>, Unmerged> {
+) -> Result<Arrays<I, T>, Unmerged> {
     let count = items.len();
     let Some(packing) = Packing::new(&coords) else {
         return merged_by_groups(&coords, &items, merge);
@@ -45,7 +45,7 @@ pub(crate) fn merged<I: Index, T: Copy + Zeroable + Send + Sync>(
     let mut buckets = Buckets::deal(count, packing.bits(), 0, keys, |entry| items[entry])?;
     let spans = Spans::of_buckets(&mut buckets)?;
     let total = spans.total();
-    let coords = coords.into_iter().map(|axis| reused(axis, total)).collect::<Room<_>>()?;
+    let coords = coords.into_iter().map(|axis| reused(axis, total)).collect::<Granted<_>>()?;
     if total == count {
         return Ok((packing.unpack_all(&buckets.keys, coords), buckets.items));
     }
@@ -58,7 +58,7 @@ pub(crate) fn any_merged<I: Index>(
     coords: &[&[I]],
     count: usize,
     is_truthy: impl Fn(usize) -> bool + Sync + Send,
-) -> Room<Entries<I, bool>> {
+) -> Granted<Arrays<I, bool>> {
     let or = |a, b| Some(a | b);
     let merged = match Packing::new(coords) {
         Some(packing) if first_decreasing(coords, count).is_none() => {
@@ -74,11 +74,11 @@ pub(crate) fn any_merged<I: Index>(
 }
 
 /// What was merged by an `or`, which fails nowhere.
-fn or_merged<I: Index>(merged: Result<Entries<I, bool>, Unmerged>) -> Room<Entries<I, bool>> {
+fn or_merged<I: Index>(merged: Result<Arrays<I, bool>, Unmerged>) -> Granted<Arrays<I, bool>> {
     match merged {
         Ok(merged) => Ok(merged),
         Err(Unmerged::NoRoom(refused)) => Err(refused),
-        Err(Unmerged::At(_)) => Ok(Entries::default()),
+        Err(Unmerged::At(_)) => unreachable!("an or has a result everywhere"),
     }
 }
 
@@ -88,7 +88,7 @@ fn any_sorted<I: Index>(
     coords: &[&[I]],
     count: usize,
     is_truthy: impl Fn(usize) -> bool + Sync + Send,
-) -> Room<Entries<I, bool>> {
+) -> Granted<Arrays<I, bool>> {
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| {
         packing.pack(coords, range.clone(), from.saturating_sub(1), keys);
         let truth = |entry| u64::from(from == 0 && is_truthy(entry));
@@ -111,7 +111,7 @@ fn merged_in_order<I: Index, A: AsRef<[I]> + Sync, T: Copy + Zeroable + Send + S
     count: usize,
     item: impl Fn(usize) -> T + Sync + Send,
     merge: impl Fn(T, T) -> Option<T> + Sync + Send,
-) -> Result<Entries<I, T>, Unmerged> {
+) -> Result<Arrays<I, T>, Unmerged> {
     let keys = |range: Range<usize>, keys: &mut [u64]| packing.pack(coords, range, 0, keys);
     let spans = Spans::in_order(count, keys, |entry| compare(coords, entry - 1, entry).is_eq());
     let room = (packing.room(spans.total())?, pages::zeros(spans.total())?);
@@ -119,7 +119,7 @@ fn merged_in_order<I: Index, A: AsRef<[I]> + Sync, T: Copy + Zeroable + Send + S
 }
 
 /// An array to write `count` items into: this one, if it is owned.
-fn reused<T: Copy + Zeroable>(array: Cow<'_, [T]>, count: usize) -> Room<Vec<T>> {
+fn reused<T: Copy + Zeroable>(array: Cow<'_, [T]>, count: usize) -> Granted<Vec<T>> {
     match array {
         Cow::Borrowed(_) => pages::zeros(count),
         Cow::Owned(mut array) => {
@@ -135,19 +135,29 @@ fn merged_by_groups<I: Index, T: Copy + Send + Sync>(
     coords: &[Cow<'_, [I]>],
     items: &[T],
     merge: impl Fn(T, T) -> Option<T>,
-) -> Result<Entries<I, T>, Unmerged> {
+) -> Result<Arrays<I, T>, Unmerged> {
     let (coords, items) = match row_major_order(coords, items.len())? {
         Some(order) => (gather_axes(coords, &order)?, gather(items, &order)?),
         None => {
-            let coords = coords.iter().map(|axis| pages::collect(axis.iter().copied())).collect::<Room<_>>()?;
+            let coords = coords.iter().map(|axis| pages::collect(axis.iter().copied())).collect::<Granted<_>>()?;
             (coords, pages::collect(items.iter().copied())?)
         }
     };
     let starts = starts_in_order(&coords, items.len())?;
-    let runs = starts.windows(2).map(|ends| ends[0]..ends[1]);
-    if runs.len() == items.len() {
-        return Ok((coords, items));
+    match starts.len() - 1 == items.len() {
+        true => Ok((coords, items)),
+        false => merge_sorted(&coords, &items, &starts, merge),
     }
+}
+
+/// [`merged`] of entries in order, whose runs of equal ones start at `starts`.
+fn merge_sorted<I: Index, T: Copy + Send + Sync>(
+    coords: &[Vec<I>],
+    items: &[T],
+    starts: &[usize],
+    merge: impl Fn(T, T) -> Option<T>,
+) -> Result<Arrays<I, T>, Unmerged> {
+    let runs = starts.windows(2).map(|ends| ends[0]..ends[1]);
     let position = |entry: usize| coords.iter().map(|axis| axis[entry].to_usize()).collect::<Vec<_>>();
     let mut merged = pages::room(runs.len())?;
     for run in runs.clone() {
@@ -156,7 +166,7 @@ fn merged_by_groups<I: Index, T: Copy + Send + Sync>(
         merged.push(item.ok_or_else(|| Unmerged::At(position(run.start)))?);
     }
     let firsts = pages::collect(runs.map(|run| run.start))?;
-    Ok((gather_axes(&coords, &firsts)?, merged))
+    Ok((gather_axes(coords, &firsts)?, merged))
 }
 
 /// Entries in order, in parts that cut no run of equal ones.
@@ -174,7 +184,7 @@ impl Spans {
     }
 
     /// Sorts the buckets, each of which is a part.
-    fn of_buckets<T: Copy + Zeroable + Send + Sync>(buckets: &mut Buckets<T>) -> Room<Self> {
+    fn of_buckets<T: Copy + Zeroable + Send + Sync>(buckets: &mut Buckets<T>) -> Granted<Self> {
         let runs = buckets.sort(0)?;
         let starts = std::iter::once(&0).chain(&buckets.ends);
         Ok(Spans::new(starts.zip(&buckets.ends).map(|(&start, &end)| start..end).collect(), runs))
@@ -224,11 +234,11 @@ struct Share<'a, I, T> {
 fn merge_runs<I: Index, T: Copy + Zeroable + Send + Sync>(
     packing: &Packing,
     spans: Spans,
-    (mut coords, mut items): Entries<I, T>,
+    (mut coords, mut items): Arrays<I, T>,
     keys: impl Fn(Range<usize>, &mut [u64]) + Sync + Send,
     item: impl Fn(usize) -> T + Sync + Send,
     merge: impl Fn(T, T) -> Option<T> + Sync + Send,
-) -> Result<Entries<I, T>, Unmerged> {
+) -> Result<Arrays<I, T>, Unmerged> {
     let count = spans.entries.last().map_or(0, |span| span.end);
     let pieces = split_axes(&mut coords, &spans.ends).into_iter();
     let places = pieces.zip(parallel::split_at_ends(&mut items, &spans.ends));

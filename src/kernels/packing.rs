@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::index::Index;
 use crate::kernels::radix::BLOCK;
-use crate::pages::{self, Room};
+use crate::pages::{self, Granted};
 use crate::parallel;
 
 pub(crate) struct Packing {
@@ -143,7 +143,7 @@ impl Packing {
     }
 
     /// Room for the coordinates of `count` entries.
-    pub(crate) fn room<I: Index>(&self, count: usize) -> Room<Vec<Vec<I>>> {
+    pub(crate) fn room<I: Index>(&self, count: usize) -> Granted<Vec<Vec<I>>> {
         self.fields.iter().map(|_| pages::zeros(count)).collect()
     }
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use bytemuck::Zeroable;
 
-use crate::pages::{self, Room};
+use crate::pages::{self, Granted};
 use crate::parallel;
 
 /// The keys that are formed at once.
@@ -95,7 +95,7 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
         tag: u32,
         keys: impl Fn(Range<usize>, u32, &mut [u64]) + Sync + Send,
         item: impl Fn(usize) -> T + Sync + Send,
-    ) -> Room<Self> {
+    ) -> Granted<Self> {
         let wanted = (usize::BITS - count.leading_zeros()).saturating_sub(BUCKET).min(MOST_BUCKETS);
         let low_bits = bits.saturating_sub(wanted).clamp(tag, u64::BITS - 1);
         let buckets = 1 << (bits - low_bits);
@@ -134,7 +134,7 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
     ///
     /// The lowest bits, so many as are `settled`, need not be looked at: entries that agree on the others come in order.
     /// Gives the number of different keys in each bucket.
-    pub(crate) fn sort(&mut self, settled: u32) -> Room<Vec<usize>> {
+    pub(crate) fn sort(&mut self, settled: u32) -> Granted<Vec<usize>> {
         let (count, low_bits, tag) = (self.keys.len(), self.low_bits, self.tag);
         let keys = parallel::split_at_ends(&mut self.keys, &self.ends);
         let buckets = keys.into_iter().zip(parallel::split_at_ends(&mut self.items, &self.ends)).collect();
@@ -157,7 +157,7 @@ fn sort_large<T: Copy + Zeroable + Send + Sync>(
     items: &mut [T],
     settled: u32,
     low_bits: u32,
-) -> Room<()> {
+) -> Granted<()> {
     // Bits that no two keys differ in make no buckets.
     let differing = keys.iter().fold(0, |differing, key| differing | (key ^ keys[0]));
     let low_bits = low_bits.min(u64::BITS - differing.leading_zeros());
@@ -208,7 +208,7 @@ impl<T: Copy> Scratch<T> {
     }
 
     /// Sorts the entries of a bucket by a range of the bits of their keys, which agree on those above.
-    fn sort(&mut self, keys: &mut [u64], items: &mut [T], bits: Range<u32>) -> Room<()> {
+    fn sort(&mut self, keys: &mut [u64], items: &mut [T], bits: Range<u32>) -> Granted<()> {
         self.make_room(keys.len())?;
         // Items without a size need not be found again.
         let entry_bits = if size_of::<T>() == 0 { 0 } else { usize::BITS - keys.len().leading_zeros() };
@@ -232,7 +232,7 @@ impl<T: Copy> Scratch<T> {
     }
 
     /// Room for so many entries in each of the arrays, which are the same for all buckets.
-    fn make_room(&mut self, count: usize) -> Room<()> {
+    fn make_room(&mut self, count: usize) -> Granted<()> {
         let Scratch { words, spare, items } = self;
         words.clear();
         spare.clear();

@@ -10,13 +10,13 @@ use std::ops::Range;
 use crate::element::Element;
 use crate::index::Index;
 use crate::kernels::bits::{self, BITS};
-use crate::kernels::sort::Entries;
+use crate::kernels::sort::Arrays;
 use crate::machine::in_wide_vectors;
-use crate::pages::{self, Room};
+use crate::pages::{self, Granted};
 use crate::parallel;
 
 /// The coordinates of each run, and whether any of its values is truthy; `coords` are those of the axes that are kept.
-pub(crate) fn any_of_runs<T: Element, I: Index>(coords: &[&[I]], values: &[T]) -> Room<Entries<I, bool>> {
+pub(crate) fn any_of_runs<T: Element, I: Index>(coords: &[&[I]], values: &[T]) -> Granted<Arrays<I, bool>> {
     let part = |entries: Range<usize>| {
         let blocks = entries.start.div_ceil(BITS)..entries.end.div_ceil(BITS);
         Part { ends: mark_ends(coords, values.len(), blocks.clone()), start: blocks.start * BITS }
@@ -31,7 +31,7 @@ pub(crate) fn any_of_runs<T: Element, I: Index>(coords: &[&[I]], values: &[T]) -
         .collect();
     let total = slots.last().copied().unwrap_or(0);
     let mut truths = pages::zeros(total)?;
-    let mut kept: Vec<Vec<I>> = coords.iter().map(|_| pages::zeros(total)).collect::<Room<_>>()?;
+    let mut kept: Vec<Vec<I>> = coords.iter().map(|_| pages::zeros(total)).collect::<Granted<_>>()?;
     let mut axes: Vec<_> = kept.iter_mut().map(|axis| parallel::split_at_ends(axis, &slots).into_iter()).collect();
     let shares = parallel::split_at_ends(&mut truths, &slots).into_iter().zip(&parts);
     let shares: Vec<_> =

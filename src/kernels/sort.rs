@@ -8,11 +8,11 @@ use bytemuck::Zeroable;
 use crate::index::Index;
 use crate::kernels::packing::Packing;
 use crate::kernels::radix::Buckets;
-use crate::pages::{self, Room};
+use crate::pages::{self, Granted};
 use crate::parallel;
 
 /// One coordinate array an axis, and one item an entry.
-pub(crate) type Entries<I, T> = (Vec<Vec<I>>, Vec<T>);
+pub(crate) type Arrays<I, T> = (Vec<Vec<I>>, Vec<T>);
 
 /// How entry `a` stands to entry `b` in row-major order.
 pub(crate) fn compare<I: Index, A: AsRef<[I]>>(coords: &[A], a: usize, b: usize) -> Ordering {
@@ -77,7 +77,7 @@ pub(crate) struct Runs {
 }
 
 /// The row-major order of `count` entries, and its runs of equal ones.
-pub(crate) fn row_major_runs<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Room<Runs> {
+pub(crate) fn row_major_runs<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Granted<Runs> {
     if first_decreasing(coords, count).is_none() {
         return Ok(Runs { order: None, starts: starts_in_order(coords, count)? });
     }
@@ -87,12 +87,15 @@ pub(crate) fn row_major_runs<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count
     let order = order_by_groups(coords, count)?;
     let opens = |&at: &usize| at == 0 || compare(coords, order[at - 1], order[at]).is_ne();
     let mut starts = Vec::new();
-    (0..count).filter(opens).chain([count]).try_for_each(|start| pages::extend(&mut starts, &[start]))?;
+    (0..count).filter(opens).chain([count]).try_for_each(|start| pages::push(&mut starts, start))?;
     Ok(Runs { order: Some(order), starts })
 }
 
 /// The order that sorts `count` entries row-major and keeps equal ones in input order; `None` if they are so already.
-pub(crate) fn row_major_order<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Room<Option<Vec<usize>>> {
+pub(crate) fn row_major_order<I: Index, A: AsRef<[I]> + Sync>(
+    coords: &[A],
+    count: usize,
+) -> Granted<Option<Vec<usize>>> {
     if first_decreasing(coords, count).is_none() {
         return Ok(None);
     }
@@ -109,7 +112,7 @@ pub(crate) fn row_major<I: Index, A: AsRef<[I]> + Sync, T: Copy + Zeroable + Sen
     coords: &[A],
     settled: usize,
     values: &[T],
-) -> Room<Option<Entries<I, T>>> {
+) -> Granted<Option<Arrays<I, T>>> {
     if first_decreasing(coords, values.len()).is_none() {
         return Ok(None);
     }
@@ -124,7 +127,7 @@ pub(crate) fn row_major<I: Index, A: AsRef<[I]> + Sync, T: Copy + Zeroable + Sen
 }
 
 /// Where the runs of equal entries start, which stand in order, and where the last one ends.
-pub(crate) fn starts_in_order<I: Index, A: AsRef<[I]>>(coords: &[A], count: usize) -> Room<Vec<usize>> {
+pub(crate) fn starts_in_order<I: Index, A: AsRef<[I]>>(coords: &[A], count: usize) -> Granted<Vec<usize>> {
     let mut starts = if count > 0 { vec![0] } else { Vec::new() };
     let (mut marks, mut block) = ([false; BLOCK], [0; BLOCK]);
     for start in (1..count).step_by(BLOCK) {
@@ -144,7 +147,7 @@ pub(crate) fn starts_in_order<I: Index, A: AsRef<[I]>>(coords: &[A], count: usiz
 }
 
 /// The entries sorted by packed coordinates, if those fit a key.
-fn sort_packed<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Room<Option<Buckets<usize>>> {
+fn sort_packed<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Granted<Option<Buckets<usize>>> {
     let Some(packing) = Packing::new(coords) else { return Ok(None) };
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| packing.pack(coords, range, from, keys);
     let mut buckets = Buckets::deal(count, packing.bits(), 0, keys, |entry| entry)?;
@@ -153,7 +156,7 @@ fn sort_packed<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Ro
 }
 
 /// The order of entries whose coordinates do not fit one key.
-fn order_by_groups<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Room<Vec<usize>> {
+fn order_by_groups<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Granted<Vec<usize>> {
     let mut order = pages::collect(0..count)?;
     sort_by_groups(coords, &Packing::groups(coords), &mut order)?;
     Ok(order)
@@ -168,7 +171,7 @@ fn sort_by_groups<I: Index, A: AsRef<[I]> + Sync>(
     coords: &[A],
     groups: &[(Range<usize>, Packing)],
     entries: &mut [usize],
-) -> Room<()> {
+) -> Granted<()> {
     let Some(((axes, packing), groups)) = groups.split_first() else { return Ok(()) };
     if entries.len() < FEW {
         entries.sort_unstable_by(|&a, &b| compare(&coords[axes.start..], a, b).then(a.cmp(&b)));
@@ -186,25 +189,24 @@ fn sort_by_groups<I: Index, A: AsRef<[I]> + Sync>(
 }
 
 /// Where keys that are in order have company.
-fn ties(keys: &[u64]) -> Room<Vec<Range<usize>>> {
+fn ties(keys: &[u64]) -> Granted<Vec<Range<usize>>> {
     let (mut ties, mut end) = (Vec::new(), 0);
     for run in keys.chunk_by(|a, b| a == b) {
         end += run.len();
         if run.len() > 1 {
-            pages::reserve(&mut ties, 1)?;
-            ties.push(end - run.len()..end);
+            pages::push(&mut ties, end - run.len()..end)?;
         }
     }
     Ok(ties)
 }
 
 /// The items of `values` in the order given.
-pub(crate) fn gather<T: Copy + Send + Sync>(values: &[T], order: &[usize]) -> Room<Vec<T>> {
+pub(crate) fn gather<T: Copy + Send + Sync>(values: &[T], order: &[usize]) -> Granted<Vec<T>> {
     parallel::map(order, |entry| values[entry])
 }
 
 /// The coordinates of entries in the order given.
-pub(crate) fn gather_axes<I: Index, A: AsRef<[I]>>(coords: &[A], order: &[usize]) -> Room<Vec<Vec<I>>> {
+pub(crate) fn gather_axes<I: Index, A: AsRef<[I]>>(coords: &[A], order: &[usize]) -> Granted<Vec<Vec<I>>> {
     coords.iter().map(|axis| gather(axis.as_ref(), order)).collect()
 }
 

@@ -18,7 +18,7 @@ use std::ops::Range;
 use crate::element::Element;
 use crate::index::{Index, Position};
 use crate::kernels::sort;
-use crate::pages::{self, Room};
+use crate::pages::{self, Granted};
 use crate::parallel;
 
 /// What [`take`](crate::take()) makes of a position outside of the tensor.
@@ -86,7 +86,7 @@ fn split(mut index: i128, lengths: &[usize], coords: &mut [usize]) {
 }
 
 /// The positions that `items` name among `length` of them.
-pub(crate) fn positions<J: Position>(items: &[J], length: usize, mode: TakeMode) -> Room<Vec<usize>> {
+pub(crate) fn positions<J: Position>(items: &[J], length: usize, mode: TakeMode) -> Granted<Vec<usize>> {
     parallel::map(items, |item| divide(index_of(item, length as u128, mode), length).1)
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn stored_items<J: Position>(
     mode: TakeMode,
     searched: usize,
     find: impl Fn(&[usize]) -> Option<usize> + Send + Sync,
-) -> Room<Vec<(usize, usize)>> {
+) -> Granted<Vec<(usize, usize)>> {
     let scratch = || vec![0; lengths.len()];
     let search = |coords: &mut Vec<usize>, item: usize| {
         split(index_of(items[item], size, mode), lengths, coords);
@@ -122,7 +122,7 @@ pub(crate) fn stored_items<J: Position>(
 }
 
 /// The order of the positions that `items` name; `None` if they are in order, or have no number in 64 bits.
-fn position_order<J: Position>(items: &[J], size: u128, mode: TakeMode) -> Room<Option<Vec<usize>>> {
+fn position_order<J: Position>(items: &[J], size: u128, mode: TakeMode) -> Granted<Option<Vec<usize>>> {
     let Ok(size) = usize::try_from(size) else { return Ok(None) };
     sort::row_major_order(&[positions(items, size, mode)?], items.len())
 }
@@ -187,7 +187,7 @@ impl Slices<'_> {
     }
 
     /// The elements taken from `data`.
-    pub(crate) fn gather<T: Element>(&self, data: &[T]) -> Room<Vec<T>> {
+    pub(crate) fn gather<T: Element>(&self, data: &[T]) -> Granted<Vec<T>> {
         if self.inner == 1 && self.outer == 1 {
             return sort::gather(data, self.positions);
         }
@@ -221,7 +221,7 @@ pub(crate) fn along_axis<I: Index>(
     positions: &[usize],
     length: usize,
     most: u128,
-) -> Room<Result<Vec<Taken>, u128>> {
+) -> Granted<Result<Vec<Taken>, u128>> {
     let mut index = None;
     let mut collector = Collector { all: Vec::new(), total: 0, most };
     for (run, ends) in runs.windows(2).enumerate() {
@@ -303,7 +303,7 @@ struct ItemsByPosition {
 }
 
 impl ItemsByPosition {
-    fn new(positions: &[usize], length: usize, entries: usize) -> Room<Self> {
+    fn new(positions: &[usize], length: usize, entries: usize) -> Granted<Self> {
         let order = sort::row_major_order(&[positions], positions.len())?;
         let order = order.map_or_else(|| pages::collect(0..positions.len()), Ok)?;
         let opens = |&rank: &usize| rank == 0 || positions[order[rank - 1]] != positions[order[rank]];

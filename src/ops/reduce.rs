@@ -15,7 +15,7 @@ use crate::kernels::runs::any_of_runs;
 use crate::kernels::sort;
 use crate::limit::default_limit;
 use crate::ops::upstream::Upstream;
-use crate::pages::Room;
+use crate::pages::Granted;
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::shape::{Shape, saturating_product};
 
@@ -132,7 +132,7 @@ impl<I: Index> Reduce for CooPattern<I> {
             false => Some(sort::gather(self.coords(axis), &firsts).map(Arc::new)),
             true => reduction.keep_dims.then(|| Ok(Arc::clone(&zeros))),
         });
-        let axes = axes.collect::<Room<_>>()?;
+        let axes = axes.collect::<Granted<_>>()?;
         Ok((CooPattern::from_valid(reduction.result_shape(), firsts.len(), axes), groups))
     }
 

@@ -9,7 +9,7 @@ use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::kernels::cells::CellMap;
 use crate::kernels::lookup::{Table, merge};
-use crate::pages::{self, Room};
+use crate::pages::{self, Granted};
 use crate::parallel;
 use crate::pattern::Pattern;
 use crate::shape::{Shape, ravel};
@@ -57,12 +57,12 @@ pub(crate) fn at_entries<U: Upstream, P: Pattern>(upstream: &U, result: &P) -> R
 }
 
 /// The row-major positions of the entries; the caller knows that they fit.
-fn positions<P: Pattern>(pattern: &P) -> Room<Vec<usize>> {
+fn positions<P: Pattern>(pattern: &P) -> Granted<Vec<usize>> {
     parallel::filled(pattern.nnz(), |range, positions| pattern.number(range.start, positions))
 }
 
 /// A look-up for each cell that `result` stores.
-fn look_up<G: Element, P: Pattern>(result: &P, gradient: impl Fn(&[usize]) -> G) -> Room<Vec<G>> {
+fn look_up<G: Element, P: Pattern>(result: &P, gradient: impl Fn(&[usize]) -> G) -> Granted<Vec<G>> {
     let mut gradients = pages::room(result.nnz())?;
     result.walk(|_, cell| {
         gradients.push(gradient(cell));

@@ -7,7 +7,7 @@ use super::{Pattern, validate};
 use crate::error::Result;
 use crate::index::{Index, check_axes};
 use crate::kernels::sort;
-use crate::pages::{self, Room};
+use crate::pages::{self, Granted};
 use crate::parallel;
 use crate::shape::Shape;
 
@@ -121,7 +121,7 @@ impl<I: Index> CooPattern<I> {
     /// `AxisTooLong`: an axis does not fit `J`.
     pub fn with_index<J: Index>(&self) -> Result<CooPattern<J>> {
         check_axes::<J>(&self.shape)?;
-        let coords = self.coords.iter().map(convert_indices).collect::<Room<_>>()?;
+        let coords = self.coords.iter().map(convert_indices).collect::<Granted<_>>()?;
         Ok(CooPattern { shape: self.shape.clone(), coords, nnz: self.nnz })
     }
 }
@@ -132,7 +132,7 @@ pub(crate) fn coords_as_slices<I>(coords: &[Arc<Vec<I>>]) -> Vec<&[I]> {
 }
 
 /// The same indices in another type, which the caller knows to be wide enough; shared where the type is the same.
-pub(crate) fn convert_indices<I: Index, J: Index>(array: &Arc<Vec<I>>) -> Room<Arc<Vec<J>>> {
+pub(crate) fn convert_indices<I: Index, J: Index>(array: &Arc<Vec<I>>) -> Granted<Arc<Vec<J>>> {
     let same: &dyn std::any::Any = array;
     match same.downcast_ref::<Arc<Vec<J>>>() {
         Some(same) => Ok(Arc::clone(same)),

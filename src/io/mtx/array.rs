@@ -10,7 +10,7 @@ use crate::io::entries::Entries;
 use crate::io::fields::{Fields, LineResult};
 use crate::io::lines::Block;
 use crate::io::options::Order;
-use crate::pages::{self, Room};
+use crate::pages::{self, Granted};
 use crate::pattern::CooPattern;
 use crate::tensor::Tensor;
 
@@ -49,7 +49,7 @@ fn read_values<R: BufRead, T: MatrixValue>(
     let mut listed = Vec::new();
     body.lines.for_each_block(
         |block| parse_values(block, symmetry, &value),
-        |values: Room<Vec<T>>, taken| {
+        |values: Granted<Vec<T>>, taken| {
             let values = values?;
             taken.check_room(listed.len(), values.len(), declared)?;
             pages::extend(&mut listed, &values)?;
@@ -65,7 +65,7 @@ fn parse_values<T: MatrixValue>(
     block: &mut Block<'_>,
     symmetry: Symmetry,
     value: impl Fn(&mut Fields<'_>) -> LineResult<T>,
-) -> Room<Vec<T>> {
+) -> Granted<Vec<T>> {
     let mut values = pages::room(block.count_lines().min(block.len() / 2 + 1))?;
     block.for_each_line(|fields| {
         let value = value(fields)?;

@@ -157,9 +157,11 @@ fn check_triangles<T, I: Index>(entries: &Entries<T, I>) -> Result<()> {
         return Ok(());
     }
     let is_above = |(row, column): &(I, I)| row < column;
-    let (mut above, count) = (HashSet::new(), pairs().filter(is_above).count());
-    above.try_reserve(count).map_err(|_| NoRoom::of::<(I, I)>(count))?;
-    above.extend(pairs().filter(is_above));
+    let mut above = HashSet::new();
+    for pair in pairs().filter(is_above) {
+        above.try_reserve(1).map_err(|_| NoRoom::of::<(I, I)>(above.len() + 1))?;
+        above.insert(pair);
+    }
     match pairs().find(|&(row, column)| row > column && above.contains(&(column, row))) {
         None => Ok(()),
         Some((row, column)) => Err(Error::Format {

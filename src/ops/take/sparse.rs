@@ -12,7 +12,7 @@ use crate::kernels::take::{Taken, along_axis, find, scatter_add, stored_items};
 use crate::limit::default_limit;
 use crate::ops::indices::Indices;
 use crate::ops::upstream::{Upstream, at_entries, check_shape};
-use crate::pages::{self, Room};
+use crate::pages::{self, Granted};
 use crate::parallel;
 use crate::pattern::{CooPattern, CsrPattern, Pattern, coords_as_slices};
 use crate::shape::{Shape, checked_product};
@@ -72,7 +72,7 @@ pub(super) fn for_entries<U: Copy>(taken: &[Taken], of: impl Fn(&Taken) -> U) ->
 }
 
 /// The coordinates within `lengths` of row-major positions that exist; all axes of length 1 share their zeros.
-pub(super) fn coords_of<I: Index>(positions: &[usize], lengths: &[usize]) -> Room<Vec<Arc<Vec<I>>>> {
+pub(super) fn coords_of<I: Index>(positions: &[usize], lengths: &[usize]) -> Granted<Vec<Arc<Vec<I>>>> {
     let inner = |axis: usize| checked_product(&lengths[axis + 1..]).unwrap_or(usize::MAX);
     let coords = |axis: usize| match (inner(axis), lengths[axis]) {
         (1, length) if axis > 0 => parallel::map(positions, |position| I::from_usize(position % length)),
@@ -111,7 +111,7 @@ impl<I: Index> TakeEntries for CooPattern<I> {
         let sources = sources_of(&taken);
         let items: Vec<usize> = for_entries(&taken, |taken| taken.item).collect();
         let gathered =
-            |axes: &[&[I]]| axes.iter().map(|axis| gather(axis, &sources).map(Arc::new)).collect::<Room<Vec<_>>>();
+            |axes: &[&[I]]| axes.iter().map(|axis| gather(axis, &sources).map(Arc::new)).collect::<Granted<Vec<_>>>();
         let mut coords = gathered(&axes[..axis])?;
         coords.extend(coords_of(&items, target.lengths)?);
         coords.extend(gathered(&axes[axis + 1..])?);
