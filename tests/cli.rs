@@ -974,10 +974,14 @@ fn a_read_that_takes_long_shows_how_far_it_is_and_wipes_it_off() {
         let read = format!("(cat {head}; {pause} cat {rest}) | {} info -", env!("CARGO_BIN_EXE_lacuna"));
         let mut script = Command::new("script");
         script.args(["-qec", &read, "/dev/null"]).env("SHELL", "/bin/sh").env("TERM", "xterm").stdin(Stdio::null());
-        script.output().ok().filter(|output| output.status.success()).map(|output| stdout(&output))
+        let output = script.output().ok()?;
+        assert!(output.status.success(), "{read}: {}{}", stdout(&output), stderr(&output));
+        Some(stdout(&output))
     };
-    // A machine without `script` has no terminal to show.
-    let Some(long) = told("sleep 1;") else { return };
+    let Some(long) = told("sleep 1;") else {
+        eprintln!("not run: this machine has no `script`, which makes the terminal that a bar is shown in");
+        return;
+    };
     let (bar, summary) = long.rsplit_once("\u{1b}[2K").expect(&long);
     assert!(bar.contains(&format!("reading {} B, ", SMALL.len())), "{bar}");
     assert!(summary.starts_with("shape    [2, 3]") && summary.contains("stored   4 of 6 (66.7 %)"), "{summary}");

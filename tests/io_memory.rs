@@ -57,6 +57,7 @@ fn text_takes_the_memory_that_is_promised() {
     let header = |count| format!("%%MatrixMarket matrix array real general\n{count} 1\n");
     let dense = |rows: &str| repeated(header, rows);
     assert!(measured("array", &dense("0.25 \n"), MatrixMarket).is_ok());
+    let complex = |count| format!("%%MatrixMarket matrix array complex general\n{count} 1\n");
     // Lines so short that what they say may be refused, but never beyond what is promised.
     let shortest = [
         ("array of digits", dense("0\n"), MatrixMarket),
@@ -64,6 +65,8 @@ fn text_takes_the_memory_that_is_promised() {
         ("zigzag", repeated(|count| coordinate("pattern", "general")(4 * count), "1 1\n1 2\n1 1\n2 1\n"), MatrixMarket),
         ("mirrored", repeated(coordinate("pattern", "symmetric"), "2 1\n"), MatrixMarket),
         ("complex", repeated(coordinate("complex", "hermitian"), "2 1 0 1\n"), MatrixMarket),
+        ("both triangles", repeated(coordinate("pattern", "symmetric"), "2 1\n3 1\n1 2\n"), MatrixMarket),
+        ("blank lines", repeated(complex, "\n\n\n\n0 1\n"), MatrixMarket),
         ("ten axes", repeated(|_| String::new(), "1 1 1 1 1 1 1 1 1 1 7\n"), Tns),
         ("one axis", repeated(|_| String::new(), "1 1\n"), Tns),
     ];

@@ -101,33 +101,40 @@ impl CellMap {
     ///
     /// The words are shared out, and with them each array.
     pub(crate) fn into_arrays<I: Index>(self, lengths: &[usize]) -> Granted<Arrays<I, bool>> {
-        let count = |words: &[u64]| words.iter().map(|word| (word & STORED).count_ones() as usize).sum::<usize>();
-        let parts = parallel::map_parts(self.words.len(), 0, |words| (count(&self.words[words.clone()]), words));
-        let ends: Vec<usize> = parts
-            .iter()
-            .scan(0, |end, (count, _)| {
-                *end += count;
-                Some(*end)
-            })
-            .collect();
+        let (parts, ends) = self.stored_by_parts();
         let total = ends.last().copied().unwrap_or(0);
         let mut truths = pages::zeros(total)?;
-        parallel::map_slices(&mut truths, &ends, |part, slots| {
-            let mut slots = slots.iter_mut();
-            self.for_each(parts[part].1.clone(), |_, is_truthy| {
-                if let Some(slot) = slots.next() {
-                    *slot = is_truthy;
-                }
-            });
-        });
+        parallel::map_slices(&mut truths, &ends, |part, slots| self.write_truths(parts[part].clone(), slots));
         let axis = |axis| {
             let mut coords = pages::zeros(total)?;
             parallel::map_slices(&mut coords, &ends, |part, coords| {
-                self.write_axis(parts[part].1.clone(), lengths, axis, coords);
+                self.write_axis(parts[part].clone(), lengths, axis, coords);
             });
             Ok(coords)
         };
         Ok(((0..lengths.len()).map(axis).collect::<Granted<_>>()?, truths))
+    }
+
+    /// The words in parts, and where the cells stored in each of them end in a list of all.
+    fn stored_by_parts(&self) -> (Vec<Range<usize>>, Vec<usize>) {
+        let count = |words: &[u64]| words.iter().map(|word| (word & STORED).count_ones() as usize).sum::<usize>();
+        let counted = parallel::map_parts(self.words.len(), 0, |words| (count(&self.words[words.clone()]), words));
+        let mut end = 0;
+        let sum = |(count, words)| {
+            end += count;
+            (words, end)
+        };
+        counted.into_iter().map(sum).unzip()
+    }
+
+    /// What is stored in the cells of some words.
+    fn write_truths(&self, words: Range<usize>, slots: &mut [bool]) {
+        let mut slots = slots.iter_mut();
+        self.for_each(words, |_, is_truthy| {
+            if let Some(slot) = slots.next() {
+                *slot = is_truthy;
+            }
+        });
     }
 
     /// The coordinates on one axis of the cells of some words.

@@ -15,7 +15,7 @@ use crate::limit::{default_limit, guard};
 use crate::ops::elementwise::check_out_shape;
 use crate::ops::indices::Indices;
 use crate::ops::upstream::{Upstream, check_shape};
-use crate::pages;
+use crate::pages::{self, Granted};
 use crate::parallel;
 use crate::shape::{Shape, unravel};
 
@@ -43,25 +43,30 @@ pub(super) fn take_dense<T: Element, J: Position>(
     mode: TakeMode,
 ) -> Result<ArrayD<T>> {
     let request = Request::new("take_axis", &Shape::from(x.shape()), indices, axis, mode)?;
+    let check_room = || check_taken::<T>(&request.shape, dense_bytes(&x).saturating_add(request.indices.owned_bytes()));
     if let (None, Some(data)) = (request.axis, x.as_slice()) {
-        check_taken::<T>(&request.shape, dense_bytes(&x).saturating_add(request.indices.owned_bytes()))?;
+        check_room()?;
         // Not collected: rayon counts what it collects, item by item, and these loops then took up to twice as long.
         let mut taken = pages::zeros(request.indices.len())?;
         take_flattened(data, &request, &mut taken)?;
         return Ok(dense_array(&request.shape, taken));
     }
     let positions = request.positions(dense_length(x.shape(), request.axis), size_of::<T>())?;
-    check_taken::<T>(&request.shape, dense_bytes(&x).saturating_add(request.indices.owned_bytes()))?;
+    check_room()?;
     if request.shape.is_empty_space() {
         return Ok(dense_array(&request.shape, Vec::new()));
     }
-    let slices = slices(x.shape(), request.axis, &positions);
-    let items = match x.as_slice() {
-        Some(items) => slices.gather(items)?,
-        None if x.len() <= slices.len() => slices.gather(&pages::collect(x.iter().copied())?)?,
-        None => gather_scattered(&x, &slices),
-    };
+    let items = gather(&x, &slices(x.shape(), request.axis, &positions))?;
     Ok(dense_array(&request.shape, items))
+}
+
+/// The elements taken from an array: through its items in order, unless that would copy more than is taken.
+fn gather<T: Element>(x: &ArrayViewD<'_, T>, slices: &Slices<'_>) -> Granted<Vec<T>> {
+    match x.as_slice() {
+        Some(items) => slices.gather(items),
+        None if x.len() <= slices.len() => slices.gather(&pages::collect(x.iter().copied())?),
+        None => Ok(gather_scattered(x, slices)),
+    }
 }
 
 /// The elements of an array in one piece: no list of positions is written between the items and them.
