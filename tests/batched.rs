@@ -74,8 +74,12 @@ fn every_broken_invariant_of_paddle_has_its_error() {
     assert_eq!(saturated, Error::OffsetsEnd { expected: 1, found: usize::MAX });
     assert_eq!(refused(&[1, 2, 3], &[0, -1, 1], &[1]), Error::NegativeOffset { offset: -1, at: 1 });
     assert_eq!(refused(&[2, 1, 3], &[0, 1, -9, 1], &[1]), Error::NegativeOffset { offset: -9, at: 2 });
+    let later = Error::NegativeOffset { offset: -7, at: 5 };
+    assert_eq!(refused(&[2, 2, 3], &[0, 0, 1, 0, 0, -7], &[1]), later);
     let negative = Error::NegativeIndex { index: -3, axis: 1, entry: 1 };
     assert_eq!(refused(&[1, 3], &[0, 2], &[0, -3]), negative);
+    let nowhere = Error::IndexOutOfBounds { index: 0, axis: 1, length: 0, entry: 0 };
+    assert_eq!(refused(&[1, 0], &[0, 1], &[0]), nowhere);
     let outside = Error::IndexOutOfBounds { index: 3, axis: 2, length: 3, entry: 1 };
     assert_eq!(refused(&[1, 1, 3], &[0, 2], &[0, 3]), outside);
     let unsorted = Error::NotSorted { entry: 2, coords: vec![1, 0, 1], previous: vec![1, 0, 1] };

@@ -175,5 +175,6 @@ mod tests {
         check((0..150).map(|lane| if lane == 70 { 5000 } else { lane % 3 }));
         check((0..50_000).map(|lane| lane % 9));
         check([0, 200_000, 0, 3].into_iter());
+        (LANES - 2..=LANES + 2).for_each(|lanes| check((0..lanes).map(|lane| lane % 3)));
     }
 }

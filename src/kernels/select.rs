@@ -368,4 +368,29 @@ mod tests {
         assert_eq!(count(&lane, |value| value == 0.0), 6);
         assert_eq!(count(&vec![1u8; 5 * LONG], |value| value == 1), 5 * LONG);
     }
+
+    /// A bracket that misses the middle, or holds most of the lane, costs a second pass: never a wrong answer, so that
+    /// no other test sees it.
+    #[test]
+    fn brackets_are_narrow_and_hold_the_middle() {
+        let mut sieve = Sieve::new();
+        for length in [SAMPLED, 1000, LONG - 1, LONG, 10 * LONG] {
+            let (draws, deviations) = if length < LONG { (1, 2.0) } else { (8, 4.0) };
+            let draws = length.isqrt() * draws;
+            let share = deviations / (draws as f64).sqrt();
+            let rising: Vec<f64> = (0..length).map(|at| at as f64).collect();
+            let random: Vec<f64> = noise(length).map(|bits| bits as f64).collect();
+            // As long a period as the stretches that the sample is drawn from: their first values are all the same.
+            let stride = length / draws;
+            let periodic: Vec<f64> = (0..length).map(|at| (at % stride) as f64 + at as f64 * 1e-9).collect();
+            for lane in [rising, random, periodic] {
+                let numbers = sorted_numbers(&lane);
+                let (low, high) = bracket(&lane, &mut sieve).unwrap();
+                let within = lane.iter().filter(|&&value| low <= value && value <= high).count() as f64;
+                let expected = share * length as f64;
+                assert!(low <= numbers[(length - 1) / 2] && numbers[length / 2] <= high, "{length}: {low} {high}");
+                assert!((0.4 * expected..2.5 * expected).contains(&within), "{length}: {within} of {expected}");
+            }
+        }
+    }
 }
