@@ -83,6 +83,7 @@ fn bad_lanes() -> Vec<Bad<(Vec<usize>, Vec<u32>)>> {
         ("a second column on rank 0", vec![], (vec![0, 1], vec![1]), outside(1, 0, 1, 0)),
         ("columns that decrease", vec![2, 3], (vec![0, 0, 2], vec![2, 1]), unsorted(1, &[1, 1], &[1, 2])),
         ("a repeated column", vec![2, 2, 3], (vec![0, 0, 0, 1, 3], vec![2, 0, 0]), unsorted(2, &[1, 1, 0], &[1, 1, 0])),
+        ("a repetition late in a lane", vec![2, 3], (vec![0, 1, 4], vec![2, 0, 1, 1]), unsorted(3, &[1, 1], &[1, 1])),
         ("a long last axis", vec![1, (1 << 32) + 1], (vec![0, 0], vec![]), too_long(1, (1 << 32) + 1)),
         ("a long first axis", vec![(1 << 32) + 1, 0, 1], (vec![0], vec![]), too_long(0, (1 << 32) + 1)),
     ]

@@ -31,6 +31,20 @@ fn back(x: &AnyTensor, format: FileFormat) -> AnyTensor {
     read_from(&bytes_of(x, format).unwrap()[..], format, &ReadOptions::default()).unwrap()
 }
 
+#[test]
+fn tensors_of_any_type_are_the_same_only_in_every_respect() {
+    let coo = |at: u64, value: f64, fill: f64| {
+        let pattern = lacuna::CooPattern::<u64>::new([3], 1, vec![vec![at]]).unwrap();
+        Tensor::from_parts(pattern, vec![value], fill).unwrap()
+    };
+    let x = AnyTensor::from(coo(1, 2.0, 0.0));
+    assert!(x.same_as(&coo(1, 2.0, 0.0).into()));
+    assert!(!x.same_as(&coo(1, 3.0, 0.0).into()) && !x.same_as(&coo(1, 2.0, 1.0).into()));
+    assert!(!x.same_as(&coo(2, 2.0, 0.0).into()));
+    assert!(!x.same_as(&coo(1, 2.0, 0.0).to_csr().unwrap().into()));
+    assert!(!x.same_as(&coo(1, 2.0, 0.0).map_values(|value| value as f32).into()));
+}
+
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }

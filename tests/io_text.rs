@@ -104,6 +104,22 @@ fn an_error_in_any_block_names_its_line() {
     }
 }
 
+/// Each block is in order by itself, and the second one lies before the first.
+#[test]
+fn blocks_that_are_in_order_are_put_in_order_among_each_other() {
+    const HALF: usize = 40_000;
+    let mut text = format!("%%MatrixMarket matrix coordinate real general\n2 {HALF} {}\n", 2 * HALF);
+    for (row, column) in [2, 1].into_iter().flat_map(|row| (1..=HALF).map(move |column| (row, column))) {
+        writeln!(text, "{row} {column} {row}").unwrap();
+    }
+    let x = read(&text).unwrap();
+    let in_order = |entry: usize| {
+        let (row, column) = ((entry / HALF) as u64, (entry % HALF) as u64);
+        (x.coords(0)[entry], x.coords(1)[entry], x.values()[entry]) == (row, column, row as f64 + 1.0)
+    };
+    assert!(x.nnz() == 2 * HALF && (0..2 * HALF).all(in_order));
+}
+
 #[test]
 fn a_reader_that_fails_after_a_wrong_line_is_told_after_it() {
     struct Fails<'a>(&'a [u8]);

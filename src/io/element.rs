@@ -291,6 +291,13 @@ mod tests {
         assert_eq!(printed(i64::MIN), "-9223372036854775808");
     }
 
+    #[test]
+    fn truth_has_three_names_in_each_way() {
+        assert!(["0", "false", "False"].iter().all(|word| bool::parse(word) == Some(false)));
+        assert!(["1", "true", "True"].iter().all(|word| bool::parse(word) == Some(true)));
+        assert!(["", "2", "FALSE", "0.0", "tru"].iter().all(|word| bool::parse(word).is_none()));
+    }
+
     #[cfg(feature = "half")]
     #[test]
     fn text_just_above_a_tie_rounds_up_in_the_half_types_as_a_cast_does() {

@@ -255,6 +255,14 @@ mod tests {
     }
 
     #[test]
+    fn words_of_more_than_forty_bytes_are_cut_short() {
+        assert_eq!(quote(b"a\xff\n"), "a\\xff\\n");
+        assert_eq!(quote(&[b'7'; 40]), "7".repeat(40));
+        assert_eq!(quote(&[b'7'; 41]), format!("{}…", "7".repeat(40)));
+        assert_eq!(quote(&[b'7'; 90]), format!("{}…", "7".repeat(40)));
+    }
+
+    #[test]
     fn a_complex_value_is_two_words() {
         assert_eq!(Complex::scan(b"1 -2.5\n"), Some((Complex::new(1.0, -2.5), 6)));
         assert_eq!(Complex::<f64>::scan(b"1\n2"), None);
