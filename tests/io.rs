@@ -45,6 +45,25 @@ fn tensors_of_any_type_are_the_same_only_in_every_respect() {
     assert!(!x.same_as(&coo(1, 2.0, 0.0).map_values(|value| value as f32).into()));
 }
 
+/// The bytes that `numpy.save` of numpy 2.4.6 writes.
+#[test]
+fn headers_are_those_of_numpy() {
+    let header = |dict: &str| [&b"\x93NUMPY\x01\x00v\x00"[..], format!("{dict:<117}\n").as_bytes()].concat();
+    let one = CooTensor::new([3], vec![vec![1]], vec![2.0], 0.0).unwrap().with_index::<u64>().unwrap();
+    let expected = header("{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }");
+    let bytes = bytes_of(&one.clone().into(), FileFormat::Npy).unwrap();
+    assert_eq!((&bytes[..128], bytes.len()), (&expected[..], 128 + 24));
+    let truths = one.map_values(|value| value > 1.0);
+    for (shape, tuple) in [(vec![], "()"), (vec![1, 3], "(1, 3)"), (vec![3, 1, 1], "(3, 1, 1)")] {
+        let x = match shape.is_empty() {
+            true => CooTensor::full(shape, true).unwrap().with_index::<u64>().unwrap(),
+            false => truths.reshape(shape).unwrap(),
+        };
+        let expected = header(&format!("{{'descr': '|b1', 'fortran_order': False, 'shape': {tuple}, }}"));
+        assert_eq!(&bytes_of(&x.into(), FileFormat::Npy).unwrap()[..128], &expected[..], "{tuple}");
+    }
+}
+
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }

@@ -3,7 +3,7 @@
 #![cfg(feature = "io")]
 
 use lacuna::io::{AnyTensor, FileFormat, ReadOptions, WriteOptions, read_from, write_to};
-use lacuna::{CooTensor, Error, Result};
+use lacuna::{CooTensor, Error, Result, dispatch};
 use std::io::{Cursor, Read, Write};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -15,8 +15,12 @@ fn tensor() -> AnyTensor {
 
 /// The members of the archive of [`tensor`], as name and bytes.
 fn members() -> Vec<(String, Vec<u8>)> {
+    members_of(&tensor())
+}
+
+fn members_of(x: &AnyTensor) -> Vec<(String, Vec<u8>)> {
     let mut bytes = Vec::new();
-    write_to(&mut bytes, FileFormat::Npz, &tensor(), &WriteOptions::default()).unwrap();
+    write_to(&mut bytes, FileFormat::Npz, x, &WriteOptions::default()).unwrap();
     let mut zip = ZipArchive::new(Cursor::new(bytes)).unwrap();
     (0..zip.len())
         .map(|at| {
@@ -171,12 +175,22 @@ fn members_in_folders_are_listed() {
 
 #[test]
 fn a_coordinate_out_of_bounds_names_its_member() {
-    let mut wrong = members();
-    let column = wrong.iter_mut().find(|(name, _)| name == "col.npy").unwrap();
-    let last = column.1.len() - 4;
-    column.1[last] = 9;
-    let expected = "member col.npy: index 9 on axis 1 is out of bounds for length 4, entry 1";
-    assert_eq!(refused(&stored(&wrong)), expected);
+    let refusal = |x: &AnyTensor, name: &str, back: usize| {
+        let mut wrong = members_of(x);
+        let bytes = &mut wrong.iter_mut().find(|(member, _)| *member == format!("{name}.npy")).unwrap().1;
+        let at = bytes.len() - back;
+        bytes[at] = 9;
+        refused(&stored(&wrong))
+    };
+    let outside = |name: &str, axis: usize, length: usize| {
+        format!("member {name}.npy: index 9 on axis {axis} is out of bounds for length {length}, entry 1")
+    };
+    assert_eq!(refusal(&tensor(), "row", 4), outside("row", 0, 3));
+    assert_eq!(refusal(&tensor(), "col", 4), outside("col", 1, 4));
+    // pydata/sparse has all coordinates in one member, axis after axis; so it has those of a tensor with a fill.
+    let filled = dispatch!(tensor(), x => x.with_fill(lacuna::Element::ONE).into());
+    assert_eq!(refusal(&filled, "coords", 12), outside("coords", 0, 3));
+    assert_eq!(refusal(&filled, "coords", 4), outside("coords", 1, 4));
 }
 
 #[test]
