@@ -74,6 +74,27 @@ fn dialects_with_a_header() {
 }
 
 #[test]
+fn a_header_and_the_shape_asked_for_are_one() {
+    for header in ["2\n3 4\n", "sptensor\n2\n3 4\n1\n"] {
+        let asked =
+            |shape: [usize; 2]| tns_with(&format!("{header}1 1 5\n"), |options| options.shape = Some(shape.into()));
+        assert_eq!(asked([3, 4]).unwrap().shape(), &Shape::from([3, 4]));
+        let what = "the header of the file";
+        let expected = Error::ShapeMismatch { what, expected: [4, 3].into(), found: [3, 4].into() };
+        assert_eq!(asked([4, 3]).unwrap_err(), expected);
+    }
+}
+
+#[test]
+fn sixty_four_axes_are_not_too_many() {
+    let (ones, entry) = ("1 ".repeat(64), format!("{}5\n", "1 ".repeat(64)));
+    for header in [String::new(), format!("# shape: {ones}\n"), format!("64\n{ones}\n")] {
+        let x = tns(&format!("{header}{entry}")).unwrap();
+        assert_eq!((x.shape().rank(), x.nnz()), (64, 1));
+    }
+}
+
+#[test]
 fn a_file_says_which_line_is_wrong() {
     let huge = u64::MAX;
     let wrong = [
