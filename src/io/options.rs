@@ -279,3 +279,46 @@ impl Compression {
         if gzip::names_gzip(path.as_ref()) { Compression::Gzip } else { self }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bytes of 10 entries of `f32` on three axes, which the refusal names.
+    fn bytes(options: &ReadOptions, order: Order) -> u128 {
+        match options.guard_entries::<f32>(10, 3, order, 9) {
+            Err(crate::Error::TooLarge { bytes, limit: 9, .. }) => bytes,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_limit_that_was_asked_for_is_one_for_the_tensor_and_any_other_for_the_work_as_well() {
+        let plain = ReadOptions::default();
+        let typed = |dtype| ReadOptions { dtype: Some(dtype), ..ReadOptions::default() };
+        for (options, dense, sorted) in [
+            (&plain, 10 * (3 * 8 + 4), 10 * (3 * 8 + 4 + 32 + 4)),
+            (&typed(DType::Float64), 10 * (3 * 8 + 4 + 8), 10 * (3 * 8 + 4 + 32 + 4)),
+            (&typed(DType::Complex128), 10 * (3 * 8 + 4 + 16), 10 * (3 * 8 + 4 + 32 + 4)),
+        ] {
+            assert_eq!([Order::Dense, Order::Increasing].map(|order| bytes(options, order)), [dense; 2]);
+            assert_eq!(bytes(options, Order::Any), sorted);
+        }
+        let limited = ReadOptions { max_memory: Some(1 << 30), ..typed(DType::Complex128) };
+        assert_eq!(bytes(&limited, Order::Any), 10 * (3 * 8 + 4));
+        assert!(plain.guard_entries::<f32>(10, 3, Order::Dense, 280).is_ok());
+        assert!(plain.guard_entries::<f32>(10, 3, Order::Dense, 279).is_err());
+        assert!(plain.guard_entries::<f32>(usize::MAX, usize::MAX, Order::Any, u64::MAX - 1).is_err());
+    }
+
+    #[test]
+    fn what_is_held_already_leaves_less_room() {
+        let plain = ReadOptions::default();
+        assert_eq!(plain.tensor_limit(100), (64 << 20) + 1600);
+        assert_eq!(plain.tensor_room(100, 500), (62 << 20) + 1100);
+        assert_eq!(plain.tensor_room(0, u64::MAX), 0);
+        assert_eq!([plain.inflated_limit(100), plain.inflated_limit(2 << 20)], [64 << 20, 128 << 20]);
+        let limited = ReadOptions { max_memory: Some(7), ..ReadOptions::default() };
+        assert_eq!([limited.tensor_limit(100), limited.tensor_room(100, 500), limited.inflated_limit(100)], [7; 3]);
+    }
+}
