@@ -676,6 +676,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn numbers_are_equal_by_what_they_are_and_not_by_their_type() {
+        use Number::{Complex, Integer, Real};
+        for (a, b) in [
+            (Integer(2), Integer(2)),
+            (Integer(2), Real(2.0)),
+            (Real(0.0), Real(-0.0)),
+            (Real(1.5), Complex(1.5, 0.0)),
+            (Integer(-3), Complex(-3.0, 0.0)),
+        ] {
+            assert!(a == b && b == a, "{a} {b}");
+        }
+        for (a, b) in [
+            (Integer(2), Integer(3)),
+            (Integer(2), Real(2.5)),
+            (Integer(9_007_199_254_740_993), Real(9_007_199_254_740_992.0)),
+            (Real(1.5), Real(2.5)),
+            (Real(f64::NAN), Real(f64::NAN)),
+            (Real(1.5), Complex(1.5, 1.0)),
+            (Complex(1.0, 2.0), Complex(1.0, 3.0)),
+            (Complex(1.0, 2.0), Complex(3.0, 2.0)),
+        ] {
+            assert!(a != b && b != a, "{a} {b}");
+        }
+    }
+
+    #[test]
     fn the_midpoint_neither_overflows_nor_keeps_a_negative_zero() {
         assert_eq!(f64::MAX.midpoint_of(f64::MAX), f64::MAX);
         assert_eq!(f64::MAX.midpoint_of(-f64::MAX).to_bits(), 0);

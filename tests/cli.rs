@@ -217,7 +217,50 @@ fn isin_of_a_file_compares_by_exact_value() {
     assert_eq!(values_of(&["isin", &x, "--values-from", &same]), json!([[[0, 0], true]]));
     assert_eq!(values_of(&["isin", &x, "--values-from", &near]), json!([[[0, 0], false]]));
     let output = lacuna(&["isin", &x, "--values-from", &half]);
-    assert!(stderr(&output).contains("1 of the values are no values of type int64"));
+    assert_eq!(stderr(&output), "lacuna: 1 of the values are no values of type int64, so they are never members\n");
+    let mixed = folder.file("mixed.mtx", "%%MatrixMarket matrix array real general\n4 1\n0.5\nnan\n1.5\n7\n");
+    let output = lacuna(&["isin", &x, "--values-from", &mixed]);
+    assert_eq!(stderr(&output), "lacuna: 2 of the values are no values of type int64, so they are never members\n");
+}
+
+/// What a file does not store is a value of it too, where there is such a position.
+#[test]
+fn isin_of_a_file_counts_its_gaps() {
+    let folder = Folder::new("isin-gaps");
+    let file = |name: &str, columns: usize| {
+        folder.file(name, &format!("%%MatrixMarket matrix coordinate real general\n1 {columns} 2\n1 1 5\n1 2 6\n"))
+    };
+    let (full, gap) = (file("full.mtx", 2), file("gap.mtx", 3));
+    assert_eq!(json_of(&["isin", &full, "--values-from", &full])["fill"], false);
+    assert_eq!(json_of(&["isin", &full, "--values-from", &gap])["fill"], true);
+    assert_eq!(values_of(&["isin", &gap, "--values-from", &full]), json!([[[0, 0], true], [[0, 1], true]]));
+}
+
+/// From 2^63 on an integer fits `uint64` only.
+#[test]
+fn great_integers_stay_what_they_are() {
+    let folder = Folder::new("great");
+    let x = folder.file("x.tns", "1 18446744073709551614\n2 18446744073709551614\n3 1\n");
+    let ask = |words: &[&str]| values_of(&[words, &[&x, "--dtype", "uint64"]].concat());
+    assert_eq!(ask(&["nanmedian", "--stored-only"]), json!([[[], 18446744073709551614u64 as f64]]));
+    let first_two = json!([[[0], true], [[1], true], [[2], false]]);
+    assert_eq!(ask(&["isin", "--values", "18446744073709551614"]), first_two);
+}
+
+#[test]
+fn what_is_taken_keeps_its_fill() {
+    let folder = Folder::new("take-fill");
+    let x = folder.file("x.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 5\n");
+    let taken = json_of(&["take", &x, "--fill", "7", "--axis", "0", "--indices", "1,0"]);
+    assert_eq!((&taken["fill"], &taken["values"]), (&json!(7.0), &json!([[[1, 0], 5.0]])));
+}
+
+#[test]
+fn lanes_are_told_of_two_axes_and_more() {
+    let folder = Folder::new("lanes");
+    let told = |name: &str, text: &str| stdout(&lacuna(&["info", &folder.file(name, text)]));
+    let (vector, matrix) = (told("vector.tns", "1 2\n3 4\n"), told("matrix.tns", "1 1 2\n3 1 4\n"));
+    assert!(!vector.contains("\nrows ") && matrix.contains("\nrows "), "{vector}{matrix}");
 }
 
 #[test]

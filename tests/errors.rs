@@ -198,3 +198,15 @@ fn every_variant_is_produced() {
         assert!(cases.iter().any(|(name, ..)| *name == variant), "no case for {variant}");
     }
 }
+
+/// Others who read and write through this crate's errors know them by their kind.
+#[test]
+fn errors_have_a_kind_for_std_io() {
+    use std::io::{self, ErrorKind};
+    let kind = |error: Error| io::Error::from(error).kind();
+    assert_eq!(kind(Error::from(io::Error::from(ErrorKind::BrokenPipe))), ErrorKind::BrokenPipe);
+    let limit = Error::TooLarge { what: "it", bytes: 2, limit: 1, instead: "less" };
+    assert_eq!(kind(limit), ErrorKind::QuotaExceeded);
+    assert_eq!(kind(Error::OutOfMemory { bytes: 7 }), ErrorKind::OutOfMemory);
+    assert_eq!(kind(Error::OffsetsStart { found: 1 }), ErrorKind::InvalidData);
+}

@@ -39,6 +39,7 @@ fn the_share_is_never_rounded_to_all_or_nothing() {
     let headline = |length: usize, count: u32| format!("{:?}", diagonal(length, count).pattern());
     assert!(headline(1, 1).contains("1 stored of 1 (100 %)"));
     assert!(headline(1000, 1).contains("1 stored of 1000000 (1.0e-4 %)"));
+    assert!(headline(100, 10).contains("10 stored of 10000 (0.1 %)"));
     assert!(headline(1000, 0).ends_with("0 stored of 1000000"));
     let nearly: Vec<u32> = (0..9_999).collect();
     let nearly = CooPattern::new([10_000], 9_999, vec![nearly]).unwrap();

@@ -229,6 +229,12 @@ fn matrix_market_symmetries() {
     assert_eq!(dense(&coordinate("complex", "hermitian", "1 1 1 0;2 1 2 1")), hermitian);
     let pattern = coordinate("pattern", "symmetric", "2 1;3 3");
     assert_eq!((pattern.nnz(), pattern.dtype()), (3, DType::Float64));
+    // Of real numbers it is the symmetry.
+    for field in ["real", "integer"] {
+        let (real, symmetric) =
+            (coordinate(field, "hermitian", "1 1 1;2 1 2"), coordinate(field, "symmetric", "1 1 1;2 1 2"));
+        assert_eq!(dense(&real), dense(&symmetric));
+    }
     let hermitian_array = mtx("%%MatrixMarket matrix array complex hermitian\n2 2\n1 0\n3 4\n2 0\n").unwrap();
     assert_eq!(dense(&hermitian_array), ["1.0+0.0j", "3.0-4.0j", "3.0+4.0j", "2.0+0.0j"]);
     let complex_skew = mtx("%%MatrixMarket matrix array complex skew-symmetric\n2 2\n3 4\n").unwrap();

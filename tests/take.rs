@@ -529,6 +529,7 @@ fn indices_come_in_every_container() {
     let indices = Indices::from([-1, 1]);
     assert_eq!(x.take(&indices, TakeMode::Raise).unwrap(), x.take(indices.clone(), TakeMode::Raise).unwrap());
     assert_eq!((indices.len(), indices.is_empty()), (2, false));
+    assert!(Indices::<i32>::from([]).is_empty());
 }
 
 #[test]

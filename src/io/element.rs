@@ -305,6 +305,9 @@ mod tests {
         assert_eq!(f16::parse("1.0004882812501"), Some(f16::from_f32(1.0009766)));
         assert_eq!(f16::parse("-1.0004882812501"), Some(f16::from_f32(-1.0009766)));
         assert_eq!(f16::parse("1.00048828125"), Some(f16::ONE));
+        // The nearest f32 is odd already, and lies beside the tie; 1.00146484375 is a tie that is rounded up.
+        assert_eq!(f16::parse("1.0004883766"), Some(f16::from_f32(1.0009766)));
+        assert_eq!(f16::parse("1.0014647603"), Some(f16::from_f32(1.0009766)));
         assert_eq!(bf16::parse("1.00390625000001"), Some(bf16::from_f32(1.0078125)));
         assert_eq!((f16::parse("65519.999"), f16::parse("65520")), (Some(f16::MAX), Some(f16::INFINITY)));
         assert_eq!((f16::parse("-1e9"), bf16::parse("1e300")), (Some(f16::NEG_INFINITY), Some(bf16::INFINITY)));
