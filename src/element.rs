@@ -685,7 +685,7 @@ mod tests {
             (Real(1.5), Complex(1.5, 0.0)),
             (Integer(-3), Complex(-3.0, 0.0)),
         ] {
-            assert!(a == b && b == a, "{a} {b}");
+            assert_eq!([a == b, b == a], [true; 2], "{a} {b}");
         }
         for (a, b) in [
             (Integer(2), Integer(3)),
@@ -697,7 +697,7 @@ mod tests {
             (Complex(1.0, 2.0), Complex(1.0, 3.0)),
             (Complex(1.0, 2.0), Complex(3.0, 2.0)),
         ] {
-            assert!(a != b && b != a, "{a} {b}");
+            assert_eq!([a == b, b == a], [false; 2], "{a} {b}");
         }
     }
 
