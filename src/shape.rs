@@ -189,6 +189,16 @@ mod tests {
         assert_eq!(Shape::from([0, usize::MAX, usize::MAX]).saturating_size(), 0);
     }
 
+    /// Nearly every other test compares a shape with an array, and expects them to be equal.
+    #[test]
+    fn shapes_are_equal_to_arrays_of_their_lengths_only() {
+        let [shape, same, other] = [[2, 3], [2, 3], [2, 4]].map(Shape::from);
+        assert!(shape == [2, 3] && shape == [2, 3][..] && shape == same);
+        assert!(shape != [2, 4] && shape != [2, 4][..] && shape != other);
+        assert!(shape != [2, 3, 1] && shape != [2] && Shape::from([]) != [1]);
+        assert_eq!(format!("{shape:?} {shape}"), "[2, 3] [2, 3]");
+    }
+
     #[test]
     fn unravel_undoes_ravel_and_step_goes_on() {
         let lengths = [2, 3, 4];
