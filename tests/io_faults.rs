@@ -133,6 +133,20 @@ fn a_reader_that_fails_at_any_byte_is_an_error_of_the_reader() {
     }
 }
 
+/// The first block of a file is read as a whole to see what it is; a header that goes on behind it is read line by line.
+#[test]
+fn a_header_longer_than_a_block_may_be_interrupted() {
+    let comments = |mark: &str| format!("{mark} {}\n", "c".repeat(998)).repeat(700);
+    let matrix = format!("%%MatrixMarket matrix coordinate real general\n{}2 2 1\n1 2 5\n", comments("%"));
+    let tensor = format!("{}1 2 5\n", comments("#"));
+    for (format, text) in [(FileFormat::MatrixMarket, matrix), (FileFormat::Tns, tensor)] {
+        let read = |step| read_from(Line::new(text.as_bytes(), step, usize::MAX), format, &ReadOptions::default());
+        assert_eq!(read(4096).unwrap().nnz(), 1);
+        let whole = read_from(text.as_bytes(), format, &ReadOptions::default()).unwrap();
+        assert!(read(999).unwrap().same_as(&whole));
+    }
+}
+
 #[test]
 fn pieces_and_interruptions_make_no_difference_to_a_writer() {
     for (format, options, x, bytes) in files() {

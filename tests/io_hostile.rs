@@ -264,6 +264,20 @@ fn an_array_says_which_field_is_wrong() {
 }
 
 #[test]
+fn a_header_that_is_cut_off_says_where() {
+    let whole = npy(&header("<f8", "(1,)"), &[0; 8]);
+    for (kept, expected) in [
+        (6, "version: ends after 0 of 2 bytes"),
+        (7, "version: ends after 1 of 2 bytes"),
+        (8, "header length: ends after 0 of 2 bytes"),
+        (9, "header length: ends after 1 of 2 bytes"),
+    ] {
+        assert_eq!(refused(read(&whole[..kept], FileFormat::Npy)), expected);
+    }
+    assert!(refused(read(&whole[..12], FileFormat::Npy)).starts_with("header: ends after 2 of "));
+}
+
+#[test]
 fn byte_orders_versions_and_fortran_order() {
     let expect = |bytes: &[u8], values: [f64; 2]| {
         let x = read(bytes, FileFormat::Npy).unwrap().cast(lacuna::DType::Float64).unwrap();
