@@ -312,6 +312,15 @@ fn a_zero_length_axis_makes_vast_others_harmless() {
 }
 
 #[test]
+fn what_a_tensor_holds_is_told_by_the_byte() {
+    let coo = CooTensor::new([3, 2], vec![vec![0, 2, 2], vec![1, 0, 1]], vec![5.0, 6.0, 7.0], 0.0).unwrap();
+    let csr = coo.to_csr().unwrap();
+    assert_eq!((coo.pattern().index_bytes(), coo.stored_bytes()), (3 * 2 * 4, 3 * 2 * 4 + 3 * 8));
+    assert_eq!((csr.pattern().index_bytes(), csr.stored_bytes()), (4 * 8 + 3 * 4, 4 * 8 + 3 * 4 + 3 * 8));
+    assert_eq!(coo.with_index::<u64>().unwrap().stored_bytes(), 3 * 2 * 8 + 3 * 8);
+}
+
+#[test]
 fn empty_lanes_at_the_end_have_offsets() {
     let mut triplets = Triplets::new([6, 2, 4]).unwrap();
     triplets.push(&[1, 0, 3], 7).unwrap();

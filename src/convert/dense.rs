@@ -234,3 +234,33 @@ impl<P: Pattern, T: Element> TryFrom<&Tensor<P, T>> for ArrayD<T> {
         tensor.to_dense()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{Array2, arr0, s};
+
+    #[test]
+    fn an_array_has_the_bytes_that_it_reaches_over() {
+        let array = Array2::<f64>::zeros((4, 6));
+        assert_eq!(dense_bytes(&array), 4 * 6 * 8);
+        assert_eq!(dense_bytes(&array.t()), 4 * 6 * 8);
+        assert_eq!(dense_bytes(&array.slice(s![1..3, 2..4])), (6 + 2) * 8);
+        assert_eq!(dense_bytes(&array.slice(s![..;-3, ..;2])), (3 * 6 + 4 + 1) * 8);
+        assert_eq!(dense_bytes(&array.slice(s![.., ..0])), 0);
+        assert_eq!(dense_bytes(&arr0(1u8).broadcast((1 << 20, 3)).unwrap()), 1);
+        assert_eq!(dense_bytes(&arr0(1u16)), 2);
+    }
+
+    #[test]
+    fn entries_of_a_broadcast_array_are_counted_against_what_is_repeated() {
+        let one = arr0(1u8);
+        let vast = one.broadcast(1 << 40).unwrap();
+        assert!(check_entries(&vast, 1 << 27, 8).is_ok());
+        let refused = check_entries(&vast, (1 << 27) + 1, 8).unwrap_err();
+        assert!(
+            matches!(refused, crate::Error::TooLarge { bytes: 0x4000_0008, limit: 0x4000_0000, .. }),
+            "{refused:?}"
+        );
+    }
+}
