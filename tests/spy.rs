@@ -375,4 +375,7 @@ fn the_pictures_of_the_documents_are_drawn_so() {
         let kept = std::fs::read(root.join("docs/pictures").join(name).with_extension("png")).unwrap();
         assert_eq!(Image::decode(&kept).pixels, Image::decode(&drawn).pixels, "{name}");
     }
+    let x = lacuna::io::read(root.join("tests/data/titanic.npz"), &Default::default()).unwrap();
+    let drawn = lacuna::dispatch!(&x, x => Spy::new(x.pattern()).titled("titanic.npz").svg());
+    assert_eq!(drawn, std::fs::read_to_string(root.join("docs/pictures/titanic.svg")).unwrap());
 }
