@@ -316,19 +316,21 @@ class Hunt:
             if not self.tests.passes(test, 10 + 10 * self.tests.seconds[test], MUTANT=str(number)):
                 killer = test[1]
                 with self.lock:
-                    self.kills[place_of(mutant), test] += 1
+                    self.kills.update((place, test) for place in places_of(mutant))
                 break
         return {"name": mutant["name"], "killed by": killer, "asked": asked, "of": len(self.tests.by_mutant[number])}
 
     def in_order(self, number):
         mutant = self.mutants[number]
-        known, place = self.hints.get(without_line(mutant["name"])), place_of(mutant)
-        merit = lambda test: (test[1] != known, -self.kills[place, test], self.tests.seconds[test])
+        known, (file, function) = self.hints.get(without_line(mutant["name"])), places_of(mutant)
+        kills = lambda test: (-self.kills[function, test], -self.kills[file, test])
+        merit = lambda test: (test[1] != known, *kills(test), self.tests.seconds[test])
         return sorted(self.tests.by_mutant[number], key=merit)
 
 
-def place_of(mutant):
-    return mutant["file"], (mutant.get("function") or {}).get("function_name")
+def places_of(mutant):
+    """Its file, and its function in that."""
+    return mutant["file"], (mutant["file"], (mutant.get("function") or {}).get("function_name"))
 
 
 def without_line(name):
