@@ -104,9 +104,9 @@ fn an_error_in_any_block_names_its_line() {
     }
 }
 
-/// Each block is in order by itself, and the second one lies before the first.
+/// Two halves that are in order by themselves, the later one first.
 #[test]
-fn blocks_that_are_in_order_are_put_in_order_among_each_other() {
+fn a_long_file_whose_halves_are_swapped_is_put_in_order() {
     const HALF: usize = 40_000;
     let mut text = format!("%%MatrixMarket matrix coordinate real general\n2 {HALF} {}\n", 2 * HALF);
     for (row, column) in [2, 1].into_iter().flat_map(|row| (1..=HALF).map(move |column| (row, column))) {

@@ -207,3 +207,36 @@ impl From<TextTensor<u64>> for AnyTensor {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(rows: &[u32], increasing: bool) -> Entries<f64, u32> {
+        let mut entries = Entries::new(1);
+        entries.coords[0].extend(rows);
+        entries.values.resize(rows.len(), 1.0);
+        entries.increasing = increasing;
+        entries
+    }
+
+    /// Blocks in order are in order together only if each begins behind the end of the one before it.
+    #[test]
+    fn blocks_are_in_order_among_each_other_or_not() {
+        for (first, second, together) in [
+            (&[1, 2][..], &[3, 4][..], true),
+            (&[3, 4], &[1, 2], false),
+            (&[1, 2], &[2, 3], false),
+            (&[1, 2], &[], true),
+            (&[], &[1, 2], true),
+        ] {
+            let mut entries = block(first, true);
+            entries.append(&block(second, true)).unwrap();
+            assert_eq!(entries.increasing, together, "{first:?} {second:?}");
+            assert_eq!(entries.coords[0], [first, second].concat());
+        }
+        let mut entries = block(&[1, 2], true);
+        entries.append(&block(&[5, 4], false)).unwrap();
+        assert!(!entries.increasing);
+    }
+}
