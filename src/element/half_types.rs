@@ -1,0 +1,49 @@
+//! The element types of 16 bits, which round by way of `f32`, and once only.
+
+use std::cmp::Ordering;
+
+use half::{bf16, f16};
+
+use super::types::Narrow;
+use super::{DType, Element, Float, Number, Real, sealed};
+
+/// `near` or its neighbour on the side of the exact magnitude, whichever is odd, unless `near` is exact.
+///
+/// An odd last bit stands for "and something more", so that rounding the result to fewer bits rounds the exact
+/// number. (`half` itself drops the lower half of an `f64` before it rounds.)
+fn odd(near: f32, exact_to_near: Ordering) -> f32 {
+    match exact_to_near {
+        Ordering::Less if near.to_bits() & 1 == 0 => f32::from_bits(near.to_bits() - 1),
+        Ordering::Greater if near.to_bits() & 1 == 0 => f32::from_bits(near.to_bits() + 1),
+        _ => near,
+    }
+}
+
+macro_rules! impl_narrow_by_f32 {
+    ($($type:ident),*) => {$(
+        impl Narrow for $type {
+            fn narrow(wide: f64) -> $type {
+                let near = wide as f32;
+                let order = wide.abs().partial_cmp(&f64::from(near).abs());
+                $type::from_f32(odd(near, order.unwrap_or(Ordering::Equal)))
+            }
+
+            fn narrow_integer(integer: i128) -> $type {
+                let near = integer as f32;
+                $type::from_f32(odd(near, integer.unsigned_abs().cmp(&(near.abs() as u128))))
+            }
+        }
+    )*};
+}
+
+impl_narrow_by_f32!(f16, bf16);
+
+/// The bits of a number, where both zeros have those of `0.0`.
+fn key(bits: u16) -> u16 {
+    if bits << 1 == 0 { 0 } else { bits }
+}
+
+impl_float!(f16, Float16, u16, f16::ZERO, f16::ONE, f32, f32::from, f16::from_f32, |value: f16| key(value.to_bits()));
+impl_float!(bf16, BFloat16, u16, bf16::ZERO, bf16::ONE, f32, f32::from, bf16::from_f32, |value: bf16| key(
+    value.to_bits()
+));

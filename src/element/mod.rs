@@ -1,0 +1,132 @@
+//! The element types and what may be asked of them.
+//!
+//! [`Element`] is every type that a tensor may hold, [`Real`] those with an order (all but the complex ones),
+//! [`Float`] those that a median and its gradient come in. All three are sealed: the promises of this crate are
+//! proved type by type.
+
+#[macro_use]
+mod types;
+#[cfg(feature = "half")]
+mod half_types;
+mod number;
+
+pub use number::{DType, Number};
+
+use std::cmp::Ordering;
+use std::fmt::Debug;
+use std::hash::Hash;
+
+/// A type of elements: `bool`, the integers of 8 to 64 bits, `f32`, `f64`, their complex numbers, and with the
+/// feature `half` also `half::f16` and `half::bf16`.
+pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + sealed::Sealed {
+    /// The type as a value.
+    const DTYPE: DType;
+    /// Zero, or `false`.
+    const ZERO: Self;
+    /// One, or `true`.
+    const ONE: Self;
+
+    /// What [`key`](Element::key) gives.
+    type Key: Copy + Ord + Hash + Debug + Send + Sync;
+
+    /// A key that two values share exactly when they are equal under `==`; `None` for NaN, which equals nothing.
+    fn key(self) -> Option<Self::Key> {
+        (!self.isnan()).then(|| self.key_or_nan())
+    }
+
+    /// The [`key`](Element::key) of a value that is not NaN, and for a NaN one that no other value has: so it can be
+    /// asked for without a branch.
+    fn key_or_nan(self) -> Self::Key;
+
+    /// The value as an integer, for the integer types and `bool`; `None` for the others.
+    fn to_integer(self) -> Option<i128>;
+
+    /// Whether the two are one value: both NaN, or equal with equal signs of zero (per part for complex).
+    ///
+    /// ```
+    /// use lacuna::Element;
+    ///
+    /// assert!(Element::same(f64::NAN, f64::NAN));
+    /// assert!(!Element::same(0.0, -0.0));
+    /// assert!(Element::same(7, 7));
+    /// ```
+    fn same(self, other: Self) -> bool;
+
+    /// The sum, `None` where an integer type cannot hold it; `or` for `bool`. A NaN sum is the canonical NaN.
+    fn checked_add(self, other: Self) -> Option<Self>;
+
+    /// Whether the value is not zero: NaN is truthy, `-0.0` is not, complex is if either part is.
+    fn is_truthy(self) -> bool {
+        self != Self::ZERO
+    }
+
+    /// Whether the value (either part) is NaN.
+    fn isnan(self) -> bool;
+
+    /// Whether the value (either part) is an infinity.
+    fn isinf(self) -> bool;
+
+    /// Whether the value (both parts) is neither NaN nor infinite.
+    fn isfinite(self) -> bool {
+        !self.isnan() && !self.isinf()
+    }
+
+    /// Whether the imaginary part is zero; true for every type that has none.
+    fn isreal(self) -> bool;
+
+    /// The smaller one, the canonical NaN if either is NaN; `None` for a type without an order (complex).
+    fn smaller(self, other: Self) -> Option<Self>;
+
+    /// The greater one, the canonical NaN if either is NaN; `None` for a type without an order (complex).
+    fn greater(self, other: Self) -> Option<Self>;
+
+    /// The value without its type.
+    fn to_number(self) -> Number;
+
+    /// `number` in this type: integers must fit, and fractions, NaN and infinities fit no integer; floats are rounded
+    /// to the nearest, and a finite number that would become infinite does not fit; `bool` takes 0 and 1; a complex
+    /// number fits a type that has no imaginary part if its own is zero.
+    fn from_number(number: Number) -> Option<Self>;
+}
+
+/// A type with an order: every [`Element`] but the complex ones.
+pub trait Real: Element + PartialOrd {
+    /// The type of a median: the floats keep theirs, integers and `bool` give `f64`.
+    type Median: Float;
+
+    /// The order of two values of which none is NaN; zeros of both signs are equal.
+    fn order(self, other: Self) -> Ordering;
+
+    /// Whether the value is `+inf`.
+    fn isposinf(self) -> bool;
+
+    /// Whether the value is `-inf`.
+    fn isneginf(self) -> bool;
+
+    /// The value in the type of a median.
+    fn to_median(self) -> Self::Median;
+}
+
+/// A floating-point type: `f32`, `f64`, and with the feature `half` also `half::f16` and `half::bf16`.
+pub trait Float: Real<Median = Self> {
+    /// The canonical quiet NaN.
+    const NAN: Self;
+
+    /// `(a + b) / 2`, formed without overflow; a zero result is `+0.0`, a NaN one canonical.
+    ///
+    /// ```
+    /// use lacuna::Float;
+    ///
+    /// assert_eq!(f64::MAX.midpoint_of(f64::MAX), f64::MAX);
+    /// assert_eq!(1.0f32.midpoint_of(2.0), 1.5);
+    /// ```
+    fn midpoint_of(self, other: Self) -> Self;
+
+    /// `self * numerator / count`, where half of a gradient (`numerator` 0.5) or all of it (1.0) is shared by `count`.
+    fn share(self, numerator: f32, count: u64) -> Self;
+}
+
+mod sealed {
+    /// Bits that are all zero are the zero of each type.
+    pub trait Sealed: bytemuck::Zeroable {}
+}

@@ -1,0 +1,364 @@
+//! Every element type but the half ones: the one place that spells numeric bounds.
+
+use std::cmp::Ordering;
+use std::convert::identity;
+
+use num_complex::Complex;
+use num_traits::Zero;
+
+use super::{DType, Element, Float, Number, Real, sealed};
+
+/// What the types without NaN, infinity and imaginary part say of them.
+macro_rules! always_plain {
+    () => {
+        fn isnan(self) -> bool {
+            false
+        }
+
+        fn isinf(self) -> bool {
+            false
+        }
+
+        fn isreal(self) -> bool {
+            true
+        }
+
+        fn same(self, other: Self) -> bool {
+            self == other
+        }
+
+        fn key_or_nan(self) -> Self::Key {
+            self
+        }
+
+        fn to_integer(self) -> Option<i128> {
+            Some(self.into())
+        }
+
+        fn smaller(self, other: Self) -> Option<Self> {
+            Some(self.min(other))
+        }
+
+        fn greater(self, other: Self) -> Option<Self> {
+            Some(self.max(other))
+        }
+
+        fn to_number(self) -> Number {
+            Number::Integer(self.into())
+        }
+    };
+}
+
+/// The order of a type that has neither NaN nor infinity.
+macro_rules! plain_order {
+    () => {
+        type Median = f64;
+
+        fn order(self, other: Self) -> Ordering {
+            self.cmp(&other)
+        }
+
+        fn isposinf(self) -> bool {
+            false
+        }
+
+        fn isneginf(self) -> bool {
+            false
+        }
+    };
+}
+
+impl sealed::Sealed for bool {}
+
+impl Element for bool {
+    const DTYPE: DType = DType::Bool;
+    const ZERO: Self = false;
+    const ONE: Self = true;
+    type Key = bool;
+
+    always_plain!();
+
+    fn checked_add(self, other: Self) -> Option<Self> {
+        Some(self | other)
+    }
+
+    fn from_number(number: Number) -> Option<Self> {
+        match number.integer()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+}
+
+impl Real for bool {
+    plain_order!();
+
+    fn to_median(self) -> f64 {
+        f64::from(u8::from(self))
+    }
+}
+
+macro_rules! impl_integer {
+    ($($type:ident $dtype:ident),*) => {$(
+        impl sealed::Sealed for $type {}
+
+        impl Element for $type {
+            const DTYPE: DType = DType::$dtype;
+            const ZERO: Self = 0;
+            const ONE: Self = 1;
+            type Key = $type;
+
+            always_plain!();
+
+            fn checked_add(self, other: Self) -> Option<Self> {
+                $type::checked_add(self, other)
+            }
+
+            fn from_number(number: Number) -> Option<Self> {
+                $type::try_from(number.integer()?).ok()
+            }
+        }
+
+        impl Real for $type {
+            plain_order!();
+
+            fn to_median(self) -> f64 {
+                self as f64
+            }
+        }
+    )*};
+}
+
+impl_integer!(i8 Int8, i16 Int16, i32 Int32, i64 Int64, u8 UInt8, u16 UInt16, u32 UInt32, u64 UInt64);
+
+/// A float type: its name, its bits, the type that its arithmetic is done in, and its key.
+macro_rules! impl_float {
+    ($type:ty, $dtype:ident, $bits:ty, $zero:expr, $one:expr, $wide:ty, $to_wide:expr, $to_narrow:expr, $key:expr) => {
+        impl sealed::Sealed for $type {}
+
+        impl Element for $type {
+            const DTYPE: DType = DType::$dtype;
+            const ZERO: Self = $zero;
+            const ONE: Self = $one;
+            type Key = $bits;
+
+            fn key_or_nan(self) -> $bits {
+                $key(self)
+            }
+
+            fn to_integer(self) -> Option<i128> {
+                None
+            }
+
+            fn same(self, other: Self) -> bool {
+                self.to_bits() == other.to_bits() || (self.is_nan() && other.is_nan())
+            }
+
+            fn checked_add(self, other: Self) -> Option<Self> {
+                let sum = self + other;
+                Some(if sum.is_nan() { <Self as Float>::NAN } else { sum })
+            }
+
+            fn smaller(self, other: Self) -> Option<Self> {
+                let smaller = if other < self { other } else { self };
+                Some(if self.is_nan() || other.is_nan() { <Self as Float>::NAN } else { smaller })
+            }
+
+            fn greater(self, other: Self) -> Option<Self> {
+                let greater = if other > self { other } else { self };
+                Some(if self.is_nan() || other.is_nan() { <Self as Float>::NAN } else { greater })
+            }
+
+            fn isnan(self) -> bool {
+                self.is_nan()
+            }
+
+            fn isinf(self) -> bool {
+                self.is_infinite()
+            }
+
+            fn isreal(self) -> bool {
+                true
+            }
+
+            fn to_number(self) -> Number {
+                Number::Real(f64::from(self))
+            }
+
+            fn from_number(number: Number) -> Option<Self> {
+                let (narrow, was_infinite) = match number.real()? {
+                    Number::Integer(integer) => (<Self as Narrow>::narrow_integer(integer), false),
+                    Number::Real(real) => (<Self as Narrow>::narrow(real), real.is_infinite()),
+                    Number::Complex(..) => return None,
+                };
+                (was_infinite || !narrow.is_infinite()).then_some(narrow)
+            }
+        }
+
+        impl Real for $type {
+            type Median = Self;
+
+            fn order(self, other: Self) -> Ordering {
+                self.partial_cmp(&other).unwrap_or(Ordering::Equal)
+            }
+
+            fn isposinf(self) -> bool {
+                self == Self::INFINITY
+            }
+
+            fn isneginf(self) -> bool {
+                self == Self::NEG_INFINITY
+            }
+
+            fn to_median(self) -> Self {
+                self
+            }
+        }
+
+        impl Float for $type {
+            const NAN: Self = <$type>::NAN;
+
+            fn midpoint_of(self, other: Self) -> Self {
+                let (a, b): ($wide, $wide) = ($to_wide(self), $to_wide(other));
+                let sum = a + b;
+                let halved =
+                    if sum.is_infinite() && a.is_finite() && b.is_finite() { a / 2.0 + b / 2.0 } else { sum / 2.0 };
+                let middle: Self = $to_narrow(halved);
+                if middle.is_nan() {
+                    <Self as Float>::NAN
+                } else if middle == Self::ZERO {
+                    Self::ZERO
+                } else {
+                    middle
+                }
+            }
+
+            fn share(self, numerator: f32, count: u64) -> Self {
+                let shared: $wide = $to_wide(self) * <$wide>::from(numerator) / count as $wide;
+                if shared.is_nan() { <Self as Float>::NAN } else { $to_narrow(shared) }
+            }
+        }
+    };
+}
+
+/// Rounding to the nearest value of a float type, once: a second rounding on the way would make ties of what are none.
+pub(super) trait Narrow {
+    fn narrow(wide: f64) -> Self;
+    fn narrow_integer(integer: i128) -> Self;
+}
+
+macro_rules! impl_narrow {
+    ($($type:ident),*) => {$(
+        impl Narrow for $type {
+            fn narrow(wide: f64) -> $type {
+                wide as $type
+            }
+
+            fn narrow_integer(integer: i128) -> $type {
+                integer as $type
+            }
+        }
+    )*};
+}
+
+impl_narrow!(f32, f64);
+
+// Adding 0 makes one key of both zeros without a branch, as which a comparison is compiled.
+impl_float!(f32, Float32, u32, 0.0, 1.0, f32, identity, identity, |value: f32| (value + 0.0).to_bits());
+impl_float!(f64, Float64, u64, 0.0, 1.0, f64, identity, identity, |value: f64| (value + 0.0).to_bits());
+
+macro_rules! impl_complex {
+    ($($part:ident $dtype:ident),*) => {$(
+        impl sealed::Sealed for Complex<$part> {}
+
+        impl Element for Complex<$part> {
+            const DTYPE: DType = DType::$dtype;
+            const ZERO: Self = Complex { re: 0.0, im: 0.0 };
+            const ONE: Self = Complex { re: 1.0, im: 0.0 };
+            type Key = (<$part as Element>::Key, <$part as Element>::Key);
+
+            fn key_or_nan(self) -> Self::Key {
+                (self.re.key_or_nan(), self.im.key_or_nan())
+            }
+
+            fn to_integer(self) -> Option<i128> {
+                None
+            }
+
+            fn same(self, other: Self) -> bool {
+                Element::same(self.re, other.re) && Element::same(self.im, other.im)
+            }
+
+            fn checked_add(self, other: Self) -> Option<Self> {
+                let (re, im) = (Element::checked_add(self.re, other.re)?, Element::checked_add(self.im, other.im)?);
+                Some(Complex { re, im })
+            }
+
+            fn smaller(self, _: Self) -> Option<Self> {
+                None
+            }
+
+            fn greater(self, _: Self) -> Option<Self> {
+                None
+            }
+
+            fn isnan(self) -> bool {
+                self.re.isnan() || self.im.isnan()
+            }
+
+            fn isinf(self) -> bool {
+                self.re.isinf() || self.im.isinf()
+            }
+
+            fn isreal(self) -> bool {
+                self.im.is_zero()
+            }
+
+            fn to_number(self) -> Number {
+                Number::Complex(self.re.into(), self.im.into())
+            }
+
+            fn from_number(number: Number) -> Option<Self> {
+                let (re, im) = number.parts();
+                Some(Complex { re: $part::from_number(re)?, im: $part::from_number(Number::Real(im))? })
+            }
+        }
+    )*};
+}
+
+impl_complex!(f32 Complex64, f64 Complex128);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_midpoint_neither_overflows_nor_keeps_a_negative_zero() {
+        assert_eq!(f64::MAX.midpoint_of(f64::MAX), f64::MAX);
+        assert_eq!(f64::MAX.midpoint_of(-f64::MAX).to_bits(), 0);
+        assert_eq!((-0.0f32).midpoint_of(-0.0).to_bits(), 0);
+        assert_eq!(f64::INFINITY.midpoint_of(f64::INFINITY), f64::INFINITY);
+        assert_eq!(f64::INFINITY.midpoint_of(f64::NEG_INFINITY).to_bits(), f64::NAN.to_bits());
+    }
+
+    #[test]
+    fn numbers_fit_or_do_not() {
+        assert_eq!(u64::from_number(Number::Real(18446744073709551616.0)), None);
+        assert_eq!(u64::from_number(Number::Integer(u64::MAX.into())), Some(u64::MAX));
+        assert_eq!(i8::from_number(Number::Real(1.5)), None);
+        assert_eq!(i8::from_number(Number::Real(f64::NAN)), None);
+        assert_eq!(f32::from_number(Number::Real(1e300)), None);
+        assert_eq!(f32::from_number(Number::Real(f64::INFINITY)), Some(f32::INFINITY));
+        assert_eq!(f64::from_number(Number::Complex(1.0, 2.0)), None);
+        assert_eq!(bool::from_number(Number::Integer(2)), None);
+    }
+
+    #[test]
+    fn keys_follow_equality() {
+        assert_eq!((-0.0f64).key(), 0.0f64.key());
+        assert_eq!(f64::NAN.key(), None);
+        assert_eq!(Complex::new(1.0f32, f32::NAN).key(), None);
+        assert_eq!(Complex::new(-0.0f32, 1.0).key(), Complex::new(0.0f32, 1.0).key());
+    }
+}
