@@ -1,0 +1,216 @@
+//! The header of an array: a dictionary as Python writes it, of which a few forms are read.
+
+use std::io::Read;
+
+use super::MAGIC;
+use super::source::Source;
+use crate::element::DType;
+use crate::error::Result;
+use crate::io::MOST_AXES;
+use crate::io::fields::quote;
+use crate::shape::Shape;
+
+/// The longest header that is read: numpy's own are a few hundred bytes.
+const LONGEST_HEADER: u64 = 1 << 20;
+
+/// What the elements of an array are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Numbers.
+    Number(DType),
+    /// Texts of so many bytes, as `|S3` has them.
+    Bytes(usize),
+    /// Texts of so many code points of four bytes each, as `<U3` has them.
+    Unicode(usize),
+}
+
+/// The header of an array.
+#[derive(Debug, Clone)]
+pub(crate) struct Header {
+    pub(crate) kind: Kind,
+    pub(crate) big_endian: bool,
+    pub(crate) fortran_order: bool,
+    pub(crate) shape: Shape,
+}
+
+impl Header {
+    /// Reads the magic, the version and the header of an array.
+    pub(crate) fn read<R: Read>(source: &mut Source<R>) -> Result<Header> {
+        if source.exactly::<6>("magic")? != *MAGIC {
+            return Err(source.error("magic", "these are not the first bytes of a .npy array"));
+        }
+        let [major, minor] = source.exactly("version")?;
+        let length = match major {
+            1 => u64::from(u16::from_le_bytes(source.exactly("header length")?)),
+            2 | 3 => u64::from(u32::from_le_bytes(source.exactly("header length")?)),
+            _ => return Err(source.error("version", format!("{major}.{minor} is not one of 1.0, 2.0, 3.0"))),
+        };
+        if length > LONGEST_HEADER {
+            return Err(source.error("header length", format!("{length} is above {LONGEST_HEADER}")));
+        }
+        let text = source.text("header", length)?;
+        let text = String::from_utf8(text).map_err(|_| source.error("header", "is not text"))?;
+        Dict { rest: &text }.header().map_err(|(field, message)| source.error(field, message))
+    }
+
+    /// The number of elements.
+    pub(crate) fn count<R: Read>(&self, source: &Source<R>) -> Result<usize> {
+        let size = self.shape.checked_size();
+        size.ok_or_else(|| source.error("field shape", format!("{} has more than 2^64 elements", self.shape)))
+    }
+
+    /// The element type, where the elements are numbers.
+    pub(crate) fn dtype<R: Read>(&self, source: &Source<R>) -> Result<DType> {
+        match self.kind {
+            Kind::Number(dtype) => Ok(dtype),
+            _ => Err(source.error("field descr", "the elements are texts, not numbers")),
+        }
+    }
+}
+
+/// The text of a header: a Python dictionary of three entries. Errors name the field.
+struct Dict<'a> {
+    rest: &'a str,
+}
+
+type FieldResult<T> = std::result::Result<T, (&'static str, String)>;
+
+impl<'a> Dict<'a> {
+    fn header(&mut self) -> FieldResult<Header> {
+        let (mut descr, mut fortran_order, mut shape) = (None, None, None);
+        self.expect("header", '{')?;
+        while !self.accept('}') {
+            let key = self.string("header")?;
+            self.expect("header", ':')?;
+            match key {
+                "descr" => descr = Some(parse_descr(self.descr()?)?),
+                "fortran_order" => fortran_order = Some(self.boolean()?),
+                "shape" => shape = Some(self.tuple()?),
+                _ => return Err(("header", format!("has an unknown key `{}`", quote(key.as_bytes())))),
+            }
+            if !self.accept(',') {
+                self.expect("header", '}')?;
+                break;
+            }
+        }
+        if !self.rest.trim().is_empty() {
+            return Err(("header", format!("goes on after its end: `{}`", quote(self.rest.trim().as_bytes()))));
+        }
+        let (kind, big_endian) = descr.ok_or(("field descr", "is missing".to_string()))?;
+        let fortran_order = fortran_order.ok_or(("field fortran_order", "is missing".to_string()))?;
+        let shape = shape.ok_or(("field shape", "is missing".to_string()))?;
+        Ok(Header { kind, big_endian, fortran_order, shape })
+    }
+
+    fn accept(&mut self, symbol: char) -> bool {
+        self.rest = self.rest.trim_start();
+        match self.rest.strip_prefix(symbol) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn expect(&mut self, field: &'static str, symbol: char) -> FieldResult<()> {
+        if self.accept(symbol) {
+            return Ok(());
+        }
+        Err((field, format!("`{symbol}` is expected at `{}`", quote(self.rest.as_bytes()))))
+    }
+
+    fn string(&mut self, field: &'static str) -> FieldResult<&'a str> {
+        let mark = if self.accept('"') { '"' } else { '\'' };
+        if mark == '\'' {
+            self.expect(field, '\'')?;
+        }
+        let (text, rest) = self.rest.split_once(mark).ok_or((field, "has a text without an end".to_string()))?;
+        self.rest = rest;
+        Ok(text)
+    }
+
+    fn descr(&mut self) -> FieldResult<&'a str> {
+        if self.rest.trim_start().starts_with('[') {
+            return Err(("field descr", "the elements are records, not numbers".into()));
+        }
+        self.string("field descr")
+    }
+
+    /// The word up to the next symbol.
+    fn word(&mut self) -> &'a str {
+        self.rest = self.rest.trim_start();
+        let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        word
+    }
+
+    fn boolean(&mut self) -> FieldResult<bool> {
+        match self.word() {
+            "True" => Ok(true),
+            "False" => Ok(false),
+            word => Err(("field fortran_order", format!("`{}` is neither True nor False", quote(word.as_bytes())))),
+        }
+    }
+
+    fn tuple(&mut self) -> FieldResult<Shape> {
+        let mut lengths = Vec::new();
+        self.expect("field shape", '(')?;
+        while !self.accept(')') {
+            // Python 2 wrote an L after a long integer.
+            let word = self.word();
+            let length = word.strip_suffix('L').unwrap_or(word).parse::<usize>();
+            lengths.push(length.map_err(|_| ("field shape", format!("`{}` is no length", quote(word.as_bytes()))))?);
+            if lengths.len() > MOST_AXES {
+                return Err(("field shape", format!("has more than {MOST_AXES} axes")));
+            }
+            if !self.accept(',') {
+                self.expect("field shape", ')')?;
+                break;
+            }
+        }
+        Ok(lengths.into())
+    }
+}
+
+/// The kind of element and whether its bytes are big-endian.
+fn parse_descr(descr: &str) -> FieldResult<(Kind, bool)> {
+    let refused = |why: &str| ("field descr", format!("`{}`: {why}", quote(descr.as_bytes())));
+    let mut chars = descr.chars();
+    let big_endian = match chars.next() {
+        Some('<' | '|') => false,
+        Some('>') => true,
+        _ => return Err(refused("the byte order is not one of < > |")),
+    };
+    let kind = chars.next().unwrap_or(' ');
+    if kind == 'O' {
+        return Err(refused("pickled objects are not read"));
+    }
+    let size: usize = chars.as_str().parse().map_err(|_| refused("the size is no number"))?;
+    let number = number_of(kind, size).map(Kind::Number);
+    let text = match kind {
+        'S' => Some(Kind::Bytes(size)),
+        'U' => Some(Kind::Unicode(size)),
+        _ => None,
+    };
+    let kind = number.or(text).ok_or_else(|| refused("no element type of this library"))?;
+    Ok((kind, big_endian))
+}
+
+/// The element type of a kind and a size in bytes.
+fn number_of(kind: char, size: usize) -> Option<DType> {
+    use DType::*;
+    let of_size = |types: [DType; 4]| [1, 2, 4, 8].iter().position(|&bytes| bytes == size).map(|at| types[at]);
+    match (kind, size) {
+        ('b', 1) => Some(Bool),
+        ('i', _) => of_size([Int8, Int16, Int32, Int64]),
+        ('u', _) => of_size([UInt8, UInt16, UInt32, UInt64]),
+        ('f', 2) => Some(Float16),
+        ('f', 4) => Some(Float32),
+        ('f', 8) => Some(Float64),
+        ('c', 8) => Some(Complex64),
+        ('c', 16) => Some(Complex128),
+        _ => None,
+    }
+}

@@ -1,0 +1,118 @@
+//! Reading an array of its own.
+
+use std::io::Read;
+use std::mem::replace;
+
+use super::header::Header;
+use super::source::Source;
+use crate::dispatch_dtype;
+use crate::error::Result;
+use crate::io::any::{AnyTensor, Format, no_such};
+use crate::io::element::FileElement;
+use crate::io::options::{Order, ReadOptions, wrap};
+use crate::pages::{self, Granted};
+use crate::shape::step;
+use crate::triplets::Triplets;
+
+/// Reads a `.npy` file as a tensor: what is not the same as the fill is stored.
+pub(crate) fn read(reader: impl Read, options: &ReadOptions) -> Result<AnyTensor> {
+    let mut source = Source::new(reader, "");
+    let header = Header::read(&mut source)?;
+    let dtype = header.dtype(&source)?;
+    let tensor =
+        dispatch_dtype!(dtype, T => read_dense::<T>(&mut source, &header, options), else => Err(no_such(dtype)))?;
+    source.end()?;
+    options.finish(tensor, Format::Coo, source.bytes())
+}
+
+fn read_dense<T: FileElement>(
+    source: &mut Source<impl Read>,
+    header: &Header,
+    options: &ReadOptions,
+) -> Result<AnyTensor> {
+    let unstored = options.fill_in::<T>()?;
+    let count = header.count(source)?;
+    let rank = header.shape.rank();
+    let (mut is_stored, mut values, mut bytes) = (Bits::default(), Vec::new(), 0);
+    source.for_each::<T>(count, header.big_endian, |value| {
+        bytes += size_of::<T>() as u64;
+        let stored = !unstored.is_some_and(|unstored| value.same(unstored));
+        is_stored.push(stored)?;
+        if stored {
+            options.guard_entries::<T>(values.len() + 1, rank, Order::Dense, options.tensor_room(bytes, 0))?;
+            push_up_to(&mut values, value, count)?;
+        }
+        Ok(())
+    })?;
+    let (coords, values) = in_row_major_order(header, &is_stored, &values)?;
+    let triplets = Triplets::from_arrays_with_index(header.shape.clone(), coords, values)?;
+    Ok(wrap(triplets.coalesce(options.duplicates)?))
+}
+
+/// The coordinates and the values of the elements that are stored, in row-major order, out of the order of the file.
+fn in_row_major_order<T: Copy>(header: &Header, is_stored: &Bits, values: &[T]) -> Granted<(Vec<Vec<u64>>, Vec<T>)> {
+    // Saturating, for the long axes of an array without elements, whose strides nobody uses.
+    let step_over = |stride: &mut usize, &length: &usize| Some(replace(stride, stride.saturating_mul(length)));
+    let strides: Vec<usize> = header.shape.iter().scan(1, step_over).collect();
+    let before = is_stored.counts()?;
+    let mut coords: Vec<Vec<u64>> = header.shape.iter().map(|_| pages::room(values.len())).collect::<Granted<_>>()?;
+    let mut ordered = pages::room(values.len())?;
+    let mut position = vec![0; header.shape.rank()];
+    for index in 0..is_stored.count {
+        let at = match header.fortran_order {
+            true => position.iter().zip(&strides).map(|(coord, stride)| coord * stride).sum(),
+            false => index,
+        };
+        if let Some(entry) = is_stored.entry(at, &before) {
+            coords.iter_mut().zip(&position).for_each(|(axis, &coord)| axis.push(coord as u64));
+            ordered.push(values[entry]);
+        }
+        step(&mut position, &header.shape);
+    }
+    Ok((coords, ordered))
+}
+
+/// One bit for each element of a dense array: the coordinates of those that are stored are formed once they are counted.
+#[derive(Default)]
+struct Bits {
+    words: Vec<u64>,
+    count: usize,
+}
+
+impl Bits {
+    fn push(&mut self, bit: bool) -> Granted<()> {
+        if self.count.is_multiple_of(64) {
+            pages::push(&mut self.words, 0)?;
+        }
+        if let Some(word) = self.words.last_mut() {
+            *word |= u64::from(bit) << (self.count % 64);
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    /// How many bits are set before each word.
+    fn counts(&self) -> Granted<Vec<usize>> {
+        let mut set = 0;
+        pages::collect(self.words.iter().map(|word| {
+            set += word.count_ones() as usize;
+            set - word.count_ones() as usize
+        }))
+    }
+
+    /// How many bits are set before that one, if it is set; `before` are the [`Bits::counts`].
+    fn entry(&self, at: usize, before: &[usize]) -> Option<usize> {
+        let (word, bit) = (self.words[at / 64], 1 << (at % 64));
+        (word & bit != 0).then(|| before[at / 64] + (word & (bit - 1)).count_ones() as usize)
+    }
+}
+
+/// Appends to a list of at most `most` items: its room grows with what has arrived, and never beyond that.
+pub(crate) fn push_up_to<T>(items: &mut Vec<T>, item: T, most: usize) -> Granted<()> {
+    if items.len() == items.capacity() {
+        let room = (items.len() / 2).max(1024).min(most.saturating_sub(items.len())).max(1);
+        pages::reserve_exact(items, room)?;
+    }
+    items.push(item);
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! Bytes that are counted, and an error that says where among them it stands.
+
+use std::io::{ErrorKind, Read};
+
+use super::BLOCK;
+use crate::error::{Error, Result};
+use crate::io::element::FileElement;
+use crate::pages::{self};
+
+/// A binary source that counts what was read and says in its errors where that was.
+pub(crate) struct Source<R> {
+    reader: R,
+    /// What the reader is: `member data.npy`, or nothing for a file of its own.
+    name: String,
+    bytes: u64,
+}
+
+impl<R: Read> Source<R> {
+    pub(crate) fn new(reader: R, name: impl Into<String>) -> Self {
+        Source { reader, name: name.into(), bytes: 0 }
+    }
+
+    /// The bytes read so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The error at a part of this source.
+    pub(crate) fn error(&self, part: &str, message: impl Into<String>) -> Error {
+        let place = if self.name.is_empty() { part.into() } else { format!("{}, {part}", self.name) };
+        Error::Format { place, message: message.into() }
+    }
+
+    /// Fills `buffer`, or as much of it as there is.
+    pub(super) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.reader.read(&mut buffer[filled..]) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.failure(error)),
+            }
+        }
+        self.bytes += filled as u64;
+        Ok(filled)
+    }
+
+    /// A failure to read: one that the archive's bytes are to blame for names the member. A file of its own has no
+    /// such bytes.
+    fn failure(&self, error: std::io::Error) -> Error {
+        use ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof, Unsupported};
+        match Error::from(error) {
+            Error::Io { kind: InvalidData | InvalidInput | Other | UnexpectedEof | Unsupported, message }
+                if !self.name.is_empty() =>
+            {
+                self.error("data", message)
+            }
+            error => error,
+        }
+    }
+
+    /// Exactly `N` bytes of `part`.
+    pub(super) fn exactly<const N: usize>(&mut self, part: &str) -> Result<[u8; N]> {
+        let mut bytes = [0; N];
+        match self.fill(&mut bytes)? {
+            found if found == N => Ok(bytes),
+            found => Err(self.error(part, format!("ends after {found} of {N} bytes"))),
+        }
+    }
+
+    /// Reads `length` bytes of text; the buffer grows as they arrive.
+    pub(super) fn text(&mut self, part: &str, length: u64) -> Result<Vec<u8>> {
+        let mut text = Vec::new();
+        let read = self.reader.by_ref().take(length).read_to_end(&mut text);
+        read.map_err(|error| self.failure(error))?;
+        self.bytes += text.len() as u64;
+        if (text.len() as u64) < length {
+            return Err(self.error(part, format!("ends after {} of {length} bytes", text.len())));
+        }
+        Ok(text)
+    }
+
+    /// Refuses bytes that are left.
+    pub(crate) fn end(&mut self) -> Result<()> {
+        match self.fill(&mut [0])? {
+            0 => Ok(()),
+            _ => Err(self.error("data", "there are more bytes than the shape has elements")),
+        }
+    }
+
+    /// Calls `visit` with each of `count` elements.
+    pub(crate) fn for_each<T: FileElement>(
+        &mut self,
+        count: usize,
+        big_endian: bool,
+        mut visit: impl FnMut(T) -> Result<()>,
+    ) -> Result<()> {
+        let mut buffer: Vec<u8> = pages::zeros(BLOCK)?;
+        let per_block = BLOCK / size_of::<T>();
+        let mut read = 0;
+        while read < count {
+            let wanted = per_block.min(count - read);
+            let found = self.fill(&mut buffer[..wanted * size_of::<T>()])?;
+            for bytes in buffer[..found].chunks_exact(size_of::<T>()) {
+                let value = T::from_bytes(bytes, big_endian);
+                let value =
+                    value.ok_or_else(|| self.error(&format!("element {read}"), "neither 0 nor 1, so no bool"))?;
+                visit(value)?;
+                read += 1;
+            }
+            if found < wanted * size_of::<T>() {
+                return Err(self.error("data", format!("ends after {read} of {count} elements")));
+            }
+        }
+        Ok(())
+    }
+}

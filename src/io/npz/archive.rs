@@ -1,0 +1,254 @@
+//! An archive as a list of arrays: each member is read by its name, and all of them within one limit.
+
+use std::any::Any;
+use std::io::{Read, Seek, SeekFrom};
+
+use zip::ZipArchive;
+use zip::result::ZipError;
+
+use crate::dispatch_dtype;
+use crate::element::{DType, Element, Number};
+use crate::error::{Error, Result};
+use crate::io::any::no_such;
+use crate::io::element::FileElement;
+use crate::io::fields::quote;
+use crate::io::npy::{Header, Kind, Source, push_up_to};
+use crate::io::options::{Order, ReadOptions};
+use crate::limit::guard;
+use crate::shape::Shape;
+
+/// What to do about an archive above its limit.
+const TRUSTED: &str = "raise --max-memory (ReadOptions::max_memory) if you trust the file";
+
+/// The error of a member.
+pub(super) fn at_member(name: &str, message: impl Into<String>) -> Error {
+    Error::Format { place: format!("member {name}.npy"), message: message.into() }
+}
+
+/// An archive whose members may inflate to so many bytes together.
+pub(super) struct Archive<R> {
+    zip: ZipArchive<R>,
+    limit: u64,
+    pub(super) inflated: u64,
+    /// The bytes of the archive that are in memory.
+    held: u64,
+    /// The bytes of the indices read, which are wider in memory than in the file.
+    widened: u64,
+}
+
+/// A member being read. The zip crate reads no more of it than it says to have.
+struct Counted<'a, R> {
+    reader: R,
+    inflated: &'a mut u64,
+}
+
+impl<R: Read> Read for Counted<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        *self.inflated += count as u64;
+        Ok(count)
+    }
+}
+
+impl<R: Read + Seek> Archive<R> {
+    pub(super) fn open(mut reader: R, held: u64, options: &ReadOptions) -> Result<Self> {
+        let refused = |message: String| Error::Format { place: "the archive".into(), message };
+        let bytes = reader.seek(SeekFrom::End(0))?;
+        reader.seek(SeekFrom::Start(0))?;
+        let zip = ZipArchive::new(reader).map_err(|error| match error {
+            ZipError::Io(error) => Error::from(error),
+            error => refused(error.to_string()),
+        })?;
+        if zip.has_duplicate_names() {
+            return Err(refused("two of its members have the same name".into()));
+        }
+        Ok(Archive { zip, limit: options.inflated_limit(bytes), inflated: 0, held, widened: 0 })
+    }
+
+    /// Refuses entries whose coordinates, and the sorting of them, take more memory than the bytes read allow.
+    pub(super) fn guard_entries<T>(&self, count: usize, shape: &Shape, options: &ReadOptions) -> Result<()> {
+        options.guard_entries::<T>(count, shape.rank(), Order::Any, options.tensor_room(self.inflated, self.held))
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.zip.index_for_name(&format!("{name}.npy")).is_some()
+    }
+
+    /// Reads one member: its header, and then what `read` takes of it.
+    fn member<U>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&mut Source<Counted<'_, zip::read::ZipFile<'_, R>>>, &Header) -> Result<U>,
+    ) -> Result<U> {
+        let file = self.zip.by_name(&format!("{name}.npy")).map_err(|error| match error {
+            ZipError::FileNotFound => at_member(name, "is missing"),
+            error => at_member(name, error.to_string()),
+        })?;
+        let bytes = self.inflated.saturating_add(file.size());
+        guard::<u8>("the inflated archive", bytes.into(), self.limit, TRUSTED)?;
+        let counted = Counted { reader: file, inflated: &mut self.inflated };
+        let mut source = Source::new(counted, format!("member {name}.npy"));
+        let header = Header::read(&mut source)?;
+        read(&mut source, &header)
+    }
+
+    /// The elements of a member of one axis.
+    pub(super) fn values<T: FileElement>(&mut self, name: &str) -> Result<Vec<T>> {
+        self.member(name, |source, header| {
+            if header.shape.rank() != 1 {
+                return Err(source.error("field shape", format!("{} is not of rank 1", header.shape)));
+            }
+            let mut values = Vec::new();
+            let count = header.count(source)?;
+            source.for_each(count, header.big_endian, |value| Ok(push_up_to(&mut values, value, count)?))?;
+            source.end()?;
+            Ok(values)
+        })
+    }
+
+    /// The elements of a member of integers that are not negative, in as many rows as `rows` says for its shape.
+    pub(super) fn counts(&mut self, name: &str, rows: impl FnOnce(&Shape) -> Result<usize>) -> Result<Vec<Vec<u64>>> {
+        let (limit, before) = (self.limit, self.widened);
+        let (counts, widened) = self.member(name, |source, header| {
+            let dtype = header.dtype(source)?;
+            let rows = rows(&header.shape)?;
+            let count = header.count(source)?;
+            let widened = before.saturating_add((count as u64).saturating_mul(size_of::<u64>() as u64));
+            guard::<u8>("the indices of the archive", widened.into(), limit, TRUSTED)?;
+            let counts = dispatch_dtype!(dtype, T => {
+                read_counts::<T>(source, header, count, rows)
+            }, else => Err(no_such(dtype)))?;
+            source.end()?;
+            Ok((counts, widened))
+        })?;
+        self.widened = widened;
+        Ok(counts)
+    }
+
+    /// The elements of a member of one axis of integers that are not negative.
+    pub(super) fn list(&mut self, name: &str) -> Result<Vec<u64>> {
+        let counts = self.counts(name, |shape| match shape.rank() {
+            1 => Ok(1),
+            _ => Err(at_member(name, format!("its shape {shape} is not of rank 1"))),
+        })?;
+        Ok(counts.into_iter().next().unwrap_or_default())
+    }
+
+    /// The element type of the data, and the number of elements that its header declares.
+    pub(super) fn data(&mut self) -> Result<(DType, usize)> {
+        self.member("data", |source, header| Ok((header.dtype(source)?, header.count(source)?)))
+    }
+
+    /// The name of the layout, in lower case: what the member `format` says, or what the other members tell.
+    pub(super) fn layout(&mut self) -> Result<String> {
+        if self.has("format") {
+            return self.text("format");
+        }
+        let told = [("coords", "coo"), ("row", "coo"), ("compressed_axes", "gcxs")];
+        match told.into_iter().find(|(member, _)| self.has(member)) {
+            Some((_, layout)) => Ok(layout.into()),
+            None => {
+                let names: Vec<String> = self.zip.file_names_raw().take(8).map(quote).collect();
+                let message = "is missing, and no other member tells the layout; the first members are";
+                Err(at_member("format", format!("{message} [{}]", names.join(", "))))
+            }
+        }
+    }
+
+    /// A short text.
+    fn text(&mut self, name: &str) -> Result<String> {
+        self.member(name, |source, header| {
+            let (width, size) = match header.kind {
+                Kind::Bytes(count) => (1, count),
+                Kind::Unicode(count) => (4, count),
+                Kind::Number(dtype) => return Err(source.error("field descr", format!("{dtype} is no text"))),
+            };
+            if header.shape.saturating_size() != 1 || size > 16 {
+                return Err(source.error("field shape", "is not one short text"));
+            }
+            let mut bytes = Vec::new();
+            source.for_each::<u8>(width * size, false, |byte| {
+                bytes.push(byte);
+                Ok(())
+            })?;
+            source.end()?;
+            let bytes: Vec<u8> = bytes.into_iter().filter(|&byte| byte != 0).collect();
+            Ok(String::from_utf8_lossy(&bytes).to_ascii_lowercase())
+        })
+    }
+
+    /// The fill, where the layout has one.
+    pub(super) fn fill(&mut self) -> Result<Option<Fill>> {
+        if !self.has("fill_value") {
+            return Ok(None);
+        }
+        self.member("fill_value", |source, header| {
+            let dtype = header.dtype(source)?;
+            if header.shape.saturating_size() != 1 {
+                return Err(source.error("field shape", format!("{} is not one value", header.shape)));
+            }
+            dispatch_dtype!(dtype, T => {
+                let mut fill = T::ZERO;
+                source.for_each::<T>(1, header.big_endian, |value| {
+                    fill = value;
+                    Ok(())
+                })?;
+                source.end()?;
+                Ok(Some(Fill { number: fill.to_number(), exact: Box::new(fill) }))
+            }, else => Err(no_such(dtype)))
+        })
+    }
+}
+
+/// Reads integers that are not negative into so many rows of one length.
+fn read_counts<T: FileElement>(
+    source: &mut Source<impl Read>,
+    header: &Header,
+    count: usize,
+    rows: usize,
+) -> Result<Vec<Vec<u64>>> {
+    check_integers::<T>(source, count)?;
+    let mut counts = vec![Vec::new(); rows];
+    let length = count.checked_div(rows).unwrap_or(0);
+    let (mut read, mut row) = (0, 0);
+    let mut negative = None;
+    source.for_each::<T>(count, header.big_endian, |value| {
+        let value = value.to_integer().unwrap_or(-1);
+        if value < 0 && negative.is_none() {
+            negative = Some((read, value));
+        }
+        push_up_to(&mut counts[row], u64::try_from(value).unwrap_or(0), length)?;
+        read += 1;
+        row = match header.fortran_order {
+            true => (row + 1) % rows,
+            false => row + usize::from(counts[row].len() == length),
+        };
+        Ok(())
+    })?;
+    let refused = |(at, value)| Err(source.error(&format!("element {at}"), format!("{value} is negative")));
+    negative.map_or(Ok(counts), refused)
+}
+
+/// Refuses elements that are no integers. numpy has none in an empty list: the shape of a scalar is an array of float64
+/// without elements.
+fn check_integers<T: FileElement>(source: &Source<impl Read>, count: usize) -> Result<()> {
+    match count > 0 && (T::ZERO.to_integer().is_none() || T::DTYPE == DType::Bool) {
+        true => Err(source.error("field descr", format!("{} is no integer type", T::DTYPE))),
+        false => Ok(()),
+    }
+}
+
+/// The fill of an archive, whose type may be another than that of the data.
+pub(super) struct Fill {
+    pub(super) number: Number,
+    /// The element itself: a number has no bits of a NaN but those of `f64`.
+    exact: Box<dyn Any>,
+}
+
+impl Fill {
+    /// The fill as one of the data's type.
+    pub(super) fn typed<T: FileElement>(&self) -> Result<T> {
+        let refused = || at_member("fill_value", format!("{} does not fit the data's type, {}", self.number, T::DTYPE));
+        self.exact.downcast_ref().copied().or_else(|| T::from_number(self.number)).ok_or_else(refused)
+    }
+}

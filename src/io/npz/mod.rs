@@ -1,0 +1,8 @@
+//! `.npz`: archives of arrays, in the layouts of scipy.sparse and of pydata/sparse.
+
+mod archive;
+mod read;
+mod write;
+
+pub(crate) use read::{is_archive, read, read_stream};
+pub(crate) use write::{write_coo, write_csr};

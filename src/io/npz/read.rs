@@ -1,0 +1,242 @@
+//! Reading an archive: which layout it has, where its entries are, and the tensor that they make.
+
+use std::io::{Cursor, Read, Seek};
+
+use super::archive::{Archive, Fill, at_member};
+use crate::dispatch_dtype;
+use crate::error::{Error, Result};
+use crate::io::MOST_AXES;
+use crate::io::any::{AnyTensor, Format, no_such};
+use crate::io::element::FileElement;
+use crate::io::fields::quote;
+use crate::io::options::{ReadOptions, wrap};
+use crate::pages::{self, Granted};
+use crate::pattern::CsrPattern;
+use crate::shape::{Shape, saturating_product, step};
+use crate::tensor::Tensor;
+use crate::triplets::Triplets;
+
+/// Where the entries are, as the archive has it.
+enum Places {
+    /// A coordinate array an axis, in any order, and how many entries there are: without axes no array tells.
+    Coords { coords: Vec<Vec<u64>>, nnz: usize },
+    /// The offsets of the lanes and strictly increasing columns: our own compressed layout.
+    Lanes { offsets: Vec<usize>, columns: Vec<u64> },
+    /// Offsets over some axes, `compressed`, and positions that are linear over the others.
+    Compressed { compressed: Vec<usize>, offsets: Vec<usize>, indices: Vec<u64> },
+}
+
+impl Places {
+    fn nnz(&self) -> usize {
+        match self {
+            Places::Coords { nnz, .. } => *nnz,
+            Places::Lanes { columns, .. } => columns.len(),
+            Places::Compressed { indices, .. } => indices.len(),
+        }
+    }
+}
+
+/// Whether an archive, or a member of one, begins with these bytes.
+pub(crate) fn is_archive(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06")
+}
+
+/// Reads an archive from a stream whose first bytes are `head`; to its end first, because its table stands there.
+pub(crate) fn read_stream(head: &[u8], reader: impl Read, options: &ReadOptions) -> Result<AnyTensor> {
+    // A stream may have no end: one that is no archive is not waited for.
+    if !(0..head.len()).any(|at| is_archive(&head[at..])) {
+        let message = format!("its first {} bytes hold no sign of a zip archive", head.len());
+        return Err(Error::Format { place: "the archive".into(), message });
+    }
+    let mut bytes = Vec::new();
+    let most = options.max_memory.unwrap_or(u64::MAX);
+    reader.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    options.check_memory("the archive", bytes.len() as u128)?;
+    bytes.shrink_to_fit();
+    let held = bytes.len() as u64;
+    read(Cursor::new(bytes), held, options)
+}
+
+/// Reads an archive, of which `held` bytes are in memory.
+pub(crate) fn read(reader: impl Read + Seek, held: u64, options: &ReadOptions) -> Result<AnyTensor> {
+    let mut archive = Archive::open(reader, held, options)?;
+    let layout = archive.layout()?;
+    let shape = read_shape(&mut archive)?;
+    let (places, own_format) = match layout.as_str() {
+        "coo" => (read_coords(&mut archive, &shape)?, Format::Coo),
+        "csr" | "csc" | "gcxs" => (read_compressed(&mut archive, &layout, &shape)?, Format::Csr),
+        other => {
+            let message = format!("`{}` is not one of csr, csc, coo, gcxs", quote(other.as_bytes()));
+            return Err(at_member("format", message));
+        }
+    };
+    let fill = archive.fill()?;
+    if let (Some(fill), Some(asked)) = (&fill, &options.fill) {
+        let message = format!("the file names its fill, {}; the fill `{asked}` cannot be asked for", fill.number);
+        return Err(at_member("fill_value", message));
+    }
+    let (dtype, declared) = archive.data()?;
+    check_declared(declared, places.nnz())?;
+    let tensor = dispatch_dtype!(dtype, T => {
+        read_tensor::<T>(&mut archive, shape, places, fill, options)
+    }, else => Err(no_such(dtype)))?;
+    options.finish(tensor, own_format, archive.inflated)
+}
+
+fn read_shape<R: Read + Seek>(archive: &mut Archive<R>) -> Result<Shape> {
+    let lengths = archive.list("shape")?;
+    if lengths.len() > MOST_AXES {
+        return Err(at_member("shape", format!("{} axes are more than {MOST_AXES}", lengths.len())));
+    }
+    let fits = |&length: &u64| usize::try_from(length).map_err(|_| at_member("shape", format!("{length} is too long")));
+    lengths.iter().map(fits).collect()
+}
+
+/// Coordinates: one member with an axis a row, or scipy's `row` and `col`.
+fn read_coords<R: Read + Seek>(archive: &mut Archive<R>, shape: &Shape) -> Result<Places> {
+    if !archive.has("coords") {
+        check_matrix(shape)?;
+        let coords = vec![archive.list("row")?, archive.list("col")?];
+        return Ok(Places::Coords { nnz: coords[0].len(), coords });
+    }
+    let (_, declared) = archive.data()?;
+    let mut nnz = 0;
+    let coords = archive.counts("coords", |found| {
+        if found.rank() != 2 || found[0] != shape.rank() {
+            let message = format!("its shape {found} does not give coordinates for shape {shape}");
+            return Err(at_member("coords", message));
+        }
+        nnz = found[1];
+        check_declared(declared, nnz).map(|()| shape.rank())
+    })?;
+    Ok(Places::Coords { coords, nnz })
+}
+
+/// Refuses data of another length than there are places, before it is read.
+fn check_declared(declared: usize, places: usize) -> Result<()> {
+    if declared == places {
+        return Ok(());
+    }
+    Err(at_member("data", format!("{declared} elements for {places} places")))
+}
+
+/// Refuses scipy's matrix layouts for another rank.
+fn check_matrix(shape: &Shape) -> Result<()> {
+    match shape.rank() {
+        2 => Ok(()),
+        rank => Err(at_member("shape", format!("a matrix has two axes, found {rank}"))),
+    }
+}
+
+/// Offsets and indices, compressed along any axes.
+fn read_compressed<R: Read + Seek>(archive: &mut Archive<R>, layout: &str, shape: &Shape) -> Result<Places> {
+    let compressed = compressed_axes(archive, layout, shape)?;
+    let indices = archive.list("indices")?;
+    let offsets = read_offsets(archive, compressed.iter().map(|&axis| shape[axis]).collect(), indices.len())?;
+    let ours = compressed.iter().copied().eq(0..shape.rank().saturating_sub(1));
+    let increasing = |pair: &[usize]| indices[pair[0]..pair[1]].is_sorted_by(|a, b| a < b);
+    if ours && offsets.windows(2).all(increasing) {
+        return Ok(Places::Lanes { offsets, columns: indices });
+    }
+    Ok(Places::Compressed { compressed, offsets, indices })
+}
+
+/// The axes that the offsets run over.
+fn compressed_axes<R: Read + Seek>(archive: &mut Archive<R>, layout: &str, shape: &Shape) -> Result<Vec<usize>> {
+    match layout {
+        "csr" => check_matrix(shape).map(|()| vec![0]),
+        "csc" => check_matrix(shape).map(|()| vec![1]),
+        _ => {
+            let axes: Vec<usize> = archive.list("compressed_axes")?.into_iter().map(|axis| axis as usize).collect();
+            let repeated = |at: usize| axes[..at].contains(&axes[at]);
+            match (0..axes.len()).find(|&at| axes[at] >= shape.rank() || repeated(at)) {
+                None => Ok(axes),
+                Some(at) => {
+                    let message = format!("axis {} is repeated, or not below the rank {}", axes[at], shape.rank());
+                    Err(at_member("compressed_axes", message))
+                }
+            }
+        }
+    }
+}
+
+/// The offsets of lanes of the lengths given, checked: one more than the lanes, from 0 to `nnz`, never down.
+fn read_offsets<R: Read + Seek>(archive: &mut Archive<R>, lengths: Vec<usize>, nnz: usize) -> Result<Vec<usize>> {
+    let offsets: Vec<usize> = archive.list("indptr")?.into_iter().map(|offset| offset as usize).collect();
+    let lanes = saturating_product(&lengths);
+    if offsets.len() as u128 != lanes.saturating_add(1) {
+        return Err(at_member("indptr", format!("{} offsets do not belong to {lanes} lanes", offsets.len())));
+    }
+    if let Some(lane) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
+        return Err(at_member("indptr", format!("it decreases after element {lane}, {}", offsets[lane])));
+    }
+    if offsets[0] != 0 || offsets[offsets.len() - 1] != nnz {
+        let (first, last) = (offsets[0], offsets[offsets.len() - 1]);
+        return Err(at_member("indptr", format!("it runs from {first} to {last}, not from 0 to {nnz}")));
+    }
+    Ok(offsets)
+}
+
+/// The coordinates of entries that are compressed over some axes and linear over the rest.
+fn expand(shape: &Shape, compressed: &[usize], offsets: &[usize], indices: &[u64]) -> Result<Vec<Vec<u64>>> {
+    let rest: Vec<usize> = (0..shape.rank()).filter(|axis| !compressed.contains(axis)).collect();
+    let lengths: Vec<usize> = compressed.iter().map(|&axis| shape[axis]).collect();
+    let mut coords = shape.iter().map(|_| pages::zeros(indices.len())).collect::<Granted<Vec<Vec<u64>>>>()?;
+    let mut lane = vec![0; lengths.len()];
+    for pair in offsets.windows(2) {
+        for entry in pair[0]..pair[1] {
+            compressed.iter().zip(&lane).for_each(|(&axis, &coord)| coords[axis][entry] = coord as u64);
+            let mut index = indices[entry];
+            for &axis in rest.iter().rev() {
+                let length = (shape[axis] as u64).max(1);
+                coords[axis][entry] = index % length;
+                index /= length;
+            }
+            if index > 0 {
+                let message = format!("element {entry}: {} is out of bounds for shape {shape}", indices[entry]);
+                return Err(at_member("indices", message));
+            }
+        }
+        step(&mut lane, &lengths);
+    }
+    Ok(coords)
+}
+
+/// Reads the values and puts the tensor together.
+fn read_tensor<T: FileElement>(
+    archive: &mut Archive<impl Read + Seek>,
+    shape: Shape,
+    places: Places,
+    fill: Option<Fill>,
+    options: &ReadOptions,
+) -> Result<AnyTensor> {
+    let fill = fill.map_or(Ok(T::ZERO), |fill| fill.typed())?;
+    let values = archive.values::<T>("data")?;
+    let in_member = |name: &'static str| move |error: Error| at_member(name, error.to_string());
+    let (coords, name) = match places {
+        Places::Lanes { offsets, columns } => {
+            let pattern = CsrPattern::new(shape, offsets, columns).map_err(in_member("indices"))?;
+            return Ok(wrap(Tensor::from_parts(pattern, values, fill)?));
+        }
+        Places::Coords { coords, .. } => {
+            archive.guard_entries::<T>(values.len(), &shape, options)?;
+            (coords, None)
+        }
+        Places::Compressed { compressed, offsets, indices } => {
+            archive.guard_entries::<T>(values.len(), &shape, options)?;
+            (expand(&shape, &compressed, &offsets, &indices)?, Some("indices"))
+        }
+    };
+    let at_coords = |error| at_member(name.unwrap_or_else(|| coords_member(archive, &error)), error.to_string());
+    let triplets = Triplets::from_arrays_with_index(shape, coords, values).map_err(at_coords)?;
+    Ok(wrap(triplets.with_fill(fill).coalesce(options.duplicates)?))
+}
+
+/// The member that a wrong coordinate stands in.
+fn coords_member<R: Read + Seek>(archive: &Archive<R>, error: &Error) -> &'static str {
+    match error {
+        Error::IndexOutOfBounds { axis: 0, .. } if archive.has("row") => "row",
+        Error::IndexOutOfBounds { axis: 1, .. } if archive.has("col") => "col",
+        _ => "coords",
+    }
+}
