@@ -14,6 +14,12 @@ use crate::pages::{self, Granted};
 #[cfg(feature = "rayon")]
 const CHUNK: usize = 1 << 15;
 
+/// Whether items are too few for two threads.
+#[cfg(feature = "rayon")]
+fn are_few(items: usize) -> bool {
+    items < 2 * CHUNK
+}
+
 /// Fewer searches than this are not worth a thread.
 #[cfg(feature = "rayon")]
 const SEARCHES: usize = 1 << 10;
@@ -30,7 +36,7 @@ mod threads {
     /// `f` of every value, in order.
     pub(crate) fn map<T: Copy + Sync, U: Send>(values: &[T], f: impl Fn(T) -> U + Sync + Send) -> Granted<Vec<U>> {
         let mut mapped = pages::room(values.len())?;
-        match values.len() < 2 * CHUNK {
+        match are_few(values.len()) {
             true => mapped.extend(values.iter().map(|&value| f(value))),
             false => values.par_iter().with_min_len(CHUNK).map(|&value| f(value)).collect_into_vec(&mut mapped),
         }
@@ -46,7 +52,7 @@ mod threads {
 
     /// Fills the items chunk by chunk; `fill` is told where its chunk starts.
     pub(crate) fn fill_chunks<U: Send>(items: &mut [U], fill: &(dyn Fn(usize, &mut [U]) + Sync)) {
-        if items.len() < 2 * CHUNK {
+        if are_few(items.len()) {
             return fill(0, items);
         }
         items.par_chunks_mut(CHUNK).enumerate().for_each(|(at, chunk)| fill(at * CHUNK, chunk));
@@ -60,7 +66,7 @@ mod threads {
         scratch: impl Fn() -> S + Sync + Send,
         f: impl Fn(&mut S, usize) -> U + Sync + Send,
     ) -> Vec<U> {
-        if count < 2 || work < 2 * CHUNK {
+        if count < 2 || are_few(work) {
             let mut scratch = scratch();
             return (0..count).map(|index| f(&mut scratch, index)).collect();
         }
@@ -86,7 +92,7 @@ mod threads {
         ends: &[usize],
         f: impl Fn(usize, &mut [T]) -> U + Sync + Send,
     ) -> Vec<U> {
-        let is_short = items.len() < 2 * CHUNK;
+        let is_short = are_few(items.len());
         let slices = split_at_ends(items, ends);
         let numbered = |(number, slice): (usize, &mut [T])| f(number, slice);
         match is_short {
@@ -102,7 +108,7 @@ mod threads {
         scratch: impl Fn() -> S + Sync + Send,
         f: impl Fn(&mut S, A) -> U + Sync + Send,
     ) -> Vec<U> {
-        if items.len() < 2 || work < 2 * CHUNK {
+        if items.len() < 2 || are_few(work) {
             let mut scratch = scratch();
             return items.into_iter().map(|item| f(&mut scratch, item)).collect();
         }
@@ -192,7 +198,7 @@ mod threads {
 
     /// Sorts by `compare`, which tells all items apart, so that no order among equals is left open.
     pub(crate) fn sort<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
-        if items.len() < 2 * CHUNK { items.sort_unstable_by(compare) } else { items.par_sort_unstable_by(compare) }
+        if are_few(items.len()) { items.sort_unstable_by(compare) } else { items.par_sort_unstable_by(compare) }
     }
 }
 
@@ -332,3 +338,136 @@ pub(crate) fn filled<T: Zeroable + Send>(
 #[cfg(feature = "io")]
 pub(crate) use threads::pipeline;
 pub(crate) use threads::{any_chunk, filter_map_range, map, map_each, map_heavy, map_parts, map_slices, sort};
+
+#[cfg(all(test, feature = "rayon"))]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+    use std::sync::{Condvar, Mutex};
+    use std::thread::{self, ThreadId};
+    use std::time::Duration;
+
+    /// The threads that have come by, and the milliseconds that they will still wait for a second one.
+    struct Meeting {
+        met: Mutex<(HashSet<ThreadId>, u64)>,
+        changed: Condvar,
+    }
+
+    impl Meeting {
+        fn wait(&self) -> usize {
+            self.wait_for(u64::MAX)
+        }
+
+        /// Waits so many milliseconds at most; how many threads have met.
+        fn wait_for(&self, most: u64) -> usize {
+            let mut met = self.met.lock().unwrap();
+            met.0.insert(thread::current().id());
+            self.changed.notify_all();
+            let most = most.min(met.1);
+            met.1 -= most;
+            let waited = self.changed.wait_timeout_while(met, Duration::from_millis(most), |met| met.0.len() < 2);
+            waited.unwrap().0.0.len()
+        }
+    }
+
+    type Work = Box<dyn FnOnce(&Meeting) + Send>;
+
+    /// How many of two threads do the work.
+    fn threads_of(work: Work, patience: u64) -> usize {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let meeting = Meeting { met: Mutex::new((HashSet::new(), patience)), changed: Condvar::new() };
+        pool.install(|| work(&meeting));
+        meeting.met.into_inner().unwrap().0.len()
+    }
+
+    /// Every helper at work on items, `count` in all.
+    fn calls(count: usize) -> Vec<(&'static str, Work)> {
+        let items = vec![0u8; count];
+        let mut slots = vec![0; count];
+        let mut parts = items.clone();
+        let mut numbers: Vec<u64> = (0..count as u64).map(|item| item * 0x9E37_79B9 % 0x1_0000_0001).collect();
+        let searches = count / CHUNK * SEARCHES + count % CHUNK % SEARCHES;
+        vec![
+            ("map", Box::new(move |meeting| drop(map(&items, |_| meeting.wait())))),
+            (
+                "fill_chunks",
+                Box::new(move |meeting| threads::fill_chunks(&mut slots, &|_, slots| slots[0] = meeting.wait())),
+            ),
+            ("map_heavy", Box::new(move |meeting| drop(map_heavy(2, count, || (), |_, _| meeting.wait())))),
+            ("map_slices", Box::new(move |meeting| drop(map_slices(&mut parts, &[9, count], |_, _| meeting.wait())))),
+            ("map_each", Box::new(move |meeting| drop(map_each(vec![0; 2], count, || (), |_, _| meeting.wait())))),
+            (
+                "filter_map_range",
+                Box::new(move |meeting| drop(filter_map_range(searches, || (), |_, _| Some(meeting.wait())))),
+            ),
+            (
+                "sort",
+                Box::new(move |meeting| {
+                    sort(&mut numbers, |one, other| {
+                        // Numbers are compared once with each other before they are shared.
+                        meeting.wait_for(u64::from(one % 1_000 == 0));
+                        one.cmp(other)
+                    });
+                }),
+            ),
+        ]
+    }
+
+    #[test]
+    fn work_of_two_chunks_is_shared() {
+        for (name, work) in calls(2 * CHUNK) {
+            assert_eq!(threads_of(work, 20_000), 2, "{name}");
+        }
+    }
+
+    #[test]
+    fn shorter_work_stays_on_its_thread() {
+        assert!(are_few(2 * CHUNK - 1));
+        for (name, work) in calls(2 * CHUNK - 1) {
+            assert_eq!(threads_of(work, 20), 1, "{name}");
+        }
+    }
+
+    #[test]
+    fn one_piece_of_work_stays_on_its_thread() {
+        let long = 8 * CHUNK;
+        let pieces: [Work; 2] = [
+            Box::new(move |meeting| drop(map_heavy(1, long, || (), |_, _| meeting.wait()))),
+            Box::new(move |meeting| drop(map_each(vec![0], long, || (), |_, _| meeting.wait()))),
+        ];
+        pieces.into_iter().for_each(|work| assert_eq!(threads_of(work, 20), 1));
+    }
+
+    #[test]
+    fn chunks_are_shared_after_the_first_two_if_these_say_no() {
+        let items = vec![0u8; 8 * CHUNK];
+        let seen = Mutex::new(Vec::new());
+        assert!(any_chunk(&items, |chunk| {
+            seen.lock().unwrap().push((chunk.len(), thread::current().id()));
+            true
+        }));
+        assert_eq!(*seen.lock().unwrap(), [(2 * CHUNK, thread::current().id())]);
+        let shared: Work = Box::new(move |meeting| {
+            any_chunk(&items, |chunk| {
+                if chunk.len() < 2 * CHUNK {
+                    meeting.wait();
+                }
+                false
+            });
+        });
+        assert_eq!(threads_of(shared, 20_000), 2);
+    }
+
+    #[test]
+    fn parts_are_as_many_as_pay_for_themselves() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        let parts = |count, weight| pool.install(|| map_parts(count, weight, |part| part));
+        assert_eq!(parts(0, 0).len(), 1);
+        assert_eq!(parts(4 * CHUNK - 1, 0).len(), 1);
+        assert_eq!(parts(4 * CHUNK, 0), [0..2 * CHUNK, 2 * CHUNK..4 * CHUNK]);
+        assert_eq!(parts(60 * CHUNK, 0), [0..20 * CHUNK, 20 * CHUNK..40 * CHUNK, 40 * CHUNK..60 * CHUNK]);
+        // Each part costs as much as `weight` items more.
+        assert_eq!(parts(12 * CHUNK - 1, 2 * CHUNK).len(), 1);
+        assert_eq!(parts(12 * CHUNK, 2 * CHUNK).len(), 2);
+    }
+}

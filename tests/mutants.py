@@ -191,7 +191,8 @@ class Copy:
         (folder / "src/mutant.rs").write_text(f"const COUNT: usize = {len(mutants) + 1};\n{SWITCH}")
 
     def write(self):
-        files = collections.defaultdict(list)
+        # Files without any are written as well: they may hold what did not compile.
+        files = {mutant["file"]: [] for mutant in self.mutants.values()}
         for number in self.mutants.keys() - self.unviable:
             files[self.mutants[number]["file"]].append(number)
         for name, numbers in files.items():

@@ -270,3 +270,52 @@ pub(crate) fn check_lane<S: Data, D: Dimension>(array: &ArrayBase<S, D>, reducti
     let instead = "reduce fewer axes, or the array that was broadcast";
     guard::<S::Elem>("the copy of one group", longest.into(), default_limit(dense_bytes(array)), instead)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::Array2;
+
+    /// How many lanes are copied together of an array whose lanes lie on the axis `reduced`.
+    fn width(rows: usize, columns: usize, reduced: usize) -> usize {
+        let array = Array2::<f64>::zeros((rows, columns)).into_dyn();
+        let extent = array.len_of(Axis(reduced));
+        let view = array.view().permuted_axes(vec![1 - reduced, reduced]);
+        tile_width(&view, 1, extent)
+    }
+
+    #[test]
+    fn lanes_are_copied_together_as_many_as_stay_in_the_cache() {
+        assert_eq!(width(10_000, 100, 0), 26);
+        // Not more than there are, and not more than 128.
+        assert_eq!(width(10_000, 20, 0), 20);
+        assert_eq!(width(1_000, 500, 0), 128);
+        // Of lanes that are longer a cache line's, if neighbours share it.
+        assert_eq!(width(TILE_BYTES, 9, 0), 8);
+        assert_eq!(width(TILE_BYTES, 3, 0), 3);
+        assert_eq!(width(9, TILE_BYTES, 1), 1);
+    }
+
+    #[test]
+    fn a_broadcast_array_is_not_copied_to_more_than_it_holds() {
+        let array = Array2::<f64>::zeros((1, 1_000)).into_dyn();
+        let lanes = |count| tile_width(&array.broadcast(vec![count, 1_000]).unwrap(), 1, 1_000);
+        assert_eq!((lanes(1), lanes(50)), (1, 1));
+        let array = Array2::<f64>::zeros((4, 1_000)).into_dyn();
+        assert_eq!(tile_width(&array.broadcast(vec![50, 4, 1_000]).unwrap().permuted_axes(vec![1, 0, 2]), 2, 1_000), 4);
+    }
+
+    #[test]
+    fn short_axes_are_merged_into_one() {
+        let array = Array2::<f64>::zeros((8, 6)).into_shape_with_order(vec![2, 4, 2, 3]).unwrap();
+        let mut view = array.view();
+        merge_axes(&mut view, 0..2);
+        assert_eq!(view.shape(), [1, 8, 2, 3]);
+        merge_axes(&mut view, 2..4);
+        assert_eq!(view.shape(), [1, 8, 1, 6]);
+        // One that does not continue the next stays.
+        let mut view = array.view().permuted_axes(vec![1, 0, 2, 3]);
+        merge_axes(&mut view, 0..4);
+        assert_eq!(view.shape(), [4, 2, 1, 6]);
+    }
+}
