@@ -1,5 +1,5 @@
-//! Time and peak memory of each operation as tensors grow: `cargo bench --bench figures [-- SIZE ... --only PREFIX
-//! --picture FILE.svg]`; of tensors in files: `cargo bench --bench figures -- FILE ...`.
+//! Time and peak memory of each operation as tensors grow: `cargo bench --bench figures [-- SIZE ... --only CASES
+//! --picture FILE.svg | --once]`; of tensors in files: `cargo bench --bench figures -- FILE ...`.
 //!
 //! Sizes are numbers of entries (elements, test elements, positions; without any, 10^5 to 10^7). Shows that nothing grows
 //! faster than its input, also where keys come sorted, reversed, all equal or heaped, and that nothing builds the dense
@@ -31,8 +31,17 @@ impl Figure {
     }
 }
 
-/// Takes the time of a case.
-struct Meter(Option<(f64, f64)>);
+/// Takes the time and memory of a case.
+struct Meter {
+    once: bool,
+    figure: Option<(f64, f64)>,
+}
+
+/// What is measured; a function of its own, so that what looks on from outside can tell it from what it is given.
+#[inline(never)]
+fn counted<X, R>(run: impl Fn(X) -> R, input: X) -> R {
+    std::hint::black_box(run(input))
+}
 
 impl Meter {
     /// The least time of several runs, a second in all, and the memory of the first one beyond what was there before.
@@ -44,7 +53,7 @@ impl Meter {
     fn run_on<X, R>(&mut self, make: impl Fn() -> X, run: impl Fn(X) -> R) {
         let timed = |input: X| {
             let start = Instant::now();
-            let result = std::hint::black_box(run(input));
+            let result = counted(&run, input);
             let seconds = start.elapsed().as_secs_f64();
             drop(result);
             seconds
@@ -53,31 +62,35 @@ impl Meter {
         let (mut least, peak) = peak_of(|| timed(input));
         let mut spent = least;
         for _ in 0..20 {
-            if spent > 1.0 {
+            if self.once || spent > 1.0 {
                 break;
             }
             let seconds = timed(make());
             (least, spent) = (least.min(seconds), spent + seconds);
         }
-        self.0 = Some((least, peak));
+        self.figure = Some((least, peak));
     }
 }
 
 /// What the command line asks for.
+#[derive(Default)]
 struct Arguments {
     sizes: Vec<usize>,
     files: Vec<String>,
     only: String,
     picture: Option<String>,
+    /// Each case runs a single time, without threads, for programs that count what it does.
+    once: bool,
 }
 
 impl Arguments {
     fn parse(mut words: impl Iterator<Item = String>) -> Option<Self> {
-        let mut arguments = Arguments { sizes: Vec::new(), files: Vec::new(), only: String::new(), picture: None };
+        let mut arguments = Arguments::default();
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--only" => arguments.only = words.next()?,
                 "--picture" => arguments.picture = Some(words.next()?),
+                "--once" => arguments.once = true,
                 "--bench" => {} // what cargo bench adds
                 option if option.starts_with('-') => return None,
                 word => match word.parse() {
@@ -93,11 +106,11 @@ impl Arguments {
     }
 }
 
-fn figures_of(case: &cases::Case, sizes: &[usize]) -> Vec<Figure> {
+fn figures_of(case: &cases::Case, sizes: &[usize], once: bool) -> Vec<Figure> {
     let figure = |&size: &usize| {
-        let mut meter = Meter(None);
+        let mut meter = Meter { once, figure: None };
         (case.measure)(size, &mut meter);
-        meter.0.map(|(seconds, peak)| Figure { size, seconds, peak })
+        meter.figure.map(|(seconds, peak)| Figure { size, seconds, peak })
     };
     sizes.iter().filter_map(figure).collect()
 }
@@ -119,9 +132,9 @@ fn print_row(name: &str, figures: &[Figure]) {
 /// Prints the milliseconds that a file's tensor takes: to be read, and in each of the operations on it.
 fn print_file(path: &str) -> lacuna::Result<()> {
     let milliseconds = |run: &dyn Fn()| {
-        let mut meter = Meter(None);
+        let mut meter = Meter { once: false, figure: None };
         meter.run(run);
-        format!("{:.2}", meter.0.map_or(f64::NAN, |(seconds, _)| seconds * 1e3))
+        format!("{:.2}", meter.figure.map_or(f64::NAN, |(seconds, _)| seconds * 1e3))
     };
     let read = || read_coo::<f64, u32>(path, &ReadOptions::default());
     let x = read()?;
@@ -145,18 +158,32 @@ fn print_files(paths: &[String]) {
 
 fn main() {
     let Some(arguments) = Arguments::parse(std::env::args().skip(1)) else {
-        println!("usage: cargo bench --bench figures -- [SIZE ... | FILE ...] [--only PREFIX] [--picture FILE.svg]");
+        println!(
+            "usage: cargo bench --bench figures -- [SIZE ... | FILE ...] [--only CASES] [--picture FILE.svg] [--once]"
+        );
         return;
     };
     if !arguments.files.is_empty() {
         return print_files(&arguments.files);
     }
+    match arguments.once {
+        true => {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("no thread can be started");
+            pool.install(|| print_cases(arguments));
+        }
+        false => print_cases(arguments),
+    }
+}
+
+fn print_cases(arguments: Arguments) {
     let sizes: Vec<String> = arguments.sizes.iter().map(|size| format!("{size}, ns each")).collect();
     println!("| case | {} | most growth | last ms | last peak MiB |", sizes.join(" | "));
     println!("| --- |{}", " --- |".repeat(sizes.len() + 3));
     let (mut lines, mut steep) = (Vec::new(), Vec::new());
-    for case in cases::all().iter().filter(|case| case.name.starts_with(&arguments.only)) {
-        let figures = figures_of(case, &arguments.sizes);
+    let (all, only) = (cases::all(), arguments.only.as_str());
+    let is_one = all.iter().any(|case| case.name == only);
+    for case in all.iter().filter(|case| case.name == only || !is_one && case.name.starts_with(only)) {
+        let figures = figures_of(case, &arguments.sizes, arguments.once);
         print_row(case.name, &figures);
         if growth(&figures) > MOST_GROWTH {
             steep.push(case.name);

@@ -232,7 +232,7 @@ class Copy:
 
     def named_by(self, error):
         """The mutants on the lines that an error of the compiler names."""
-        for span in sorted(error["spans"], key=lambda span: not span["is_primary"]):
+        for span in places_in(sorted(error["spans"], key=lambda span: not span["is_primary"])):
             lines = self.lines.get(span["file_name"], [])
             found = set().union(*lines[span["line_start"] - 1 : span["line_end"]])
             if error["message"].startswith("non-exhaustive"):
@@ -241,6 +241,14 @@ class Copy:
             if found:
                 return found
         return set()
+
+
+def places_in(spans):
+    """The spans, and for what a macro has written also where it was called."""
+    for span in spans:
+        while span:
+            yield span
+            span = (span["expansion"] or {}).get("span")
 
 
 def errors_of(messages):
