@@ -339,7 +339,8 @@ pub(crate) fn filled<T: Zeroable + Send>(
 pub(crate) use threads::pipeline;
 pub(crate) use threads::{any_chunk, filter_map_range, map, map_each, map_heavy, map_parts, map_slices, sort};
 
-#[cfg(all(test, feature = "rayon"))]
+#[cfg(test)]
+#[cfg(feature = "rayon")]
 mod tests {
     use super::*;
     use std::collections::HashSet;
