@@ -2,7 +2,7 @@
 
     cargo install --locked cargo-mutants
     pip install tree-sitter==0.26.1 tree-sitter-rust==0.24.2
-    python tests/mutants.py FOLDER [--only REGEX] [--seconds N] [--jobs N] [--hints RESULTS]
+    python tests/mutants.py FOLDER [--only REGEX] [--seconds N] [--jobs N] [--hints RESULTS [--survivors]]
 
 `cargo mutants` compiles the crate for each mutant, some thousand times: days. Here each mutant is a branch in a copy of the
 sources, taken where an environment variable has its number. Every test runs once and tells which branches it passes;
@@ -369,6 +369,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=12, help="the tests' own time after which a mutant has survived")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--hints", type=Path, help="the results of an earlier run, of other sources too")
+    parser.add_argument("--survivors", action="store_true", help="only mutants that the hints know no killer of")
     args = parser.parse_args()
     folder = args.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -381,6 +382,8 @@ def main():
     path = folder / "results.jsonl"
     out = {result["name"] for result in results_in(path)} | {mutants[n]["name"] for n in prepared["not made"] + prepared["unviable"]}
     wanted = [n for n, mutant in sorted(mutants.items()) if mutant["name"] not in out and re.search(args.only, mutant["name"])]
+    if args.survivors:
+        wanted = [n for n in wanted if not hints.get(without_line(mutants[n]["name"]))]
     print(len(wanted), "mutants to run", file=sys.stderr)
     run_all(Hunt(tests, mutants, args.seconds, hints), wanted, path, args.jobs)
     killed = [result["killed by"] is not None for result in results_in(path)]

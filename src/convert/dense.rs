@@ -151,7 +151,7 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit `I`.
+    /// Those of [`from_dense`](Tensor::from_dense), with `I` for `u32`.
     pub fn from_dense_with_index<S, D>(dense: &ArrayBase<S, D>, fill: T) -> Result<Self>
     where
         S: Data<Elem = T>,
@@ -170,7 +170,10 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit `u32`; `TooLarge`: the lanes of an array without elements are too many.
+    /// - `AxisTooLong`: an axis does not fit `u32`;
+    /// - `TooLarge`: the entries would take more memory than the larger of 1 GiB and 16 times that of the array, as those
+    ///   of a broadcast view can, or the offsets would, as those of an array without columns can;
+    /// - `OutOfMemory`: they take more than the machine has.
     pub fn from_dense<S, D>(dense: &ArrayBase<S, D>, fill: T) -> Result<Self>
     where
         S: Data<Elem = T>,
@@ -185,7 +188,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     ///
     /// # Errors
     ///
-    /// `AxisTooLong`: an axis does not fit `I`; `TooLarge`: the lanes of an array without elements are too many.
+    /// Those of [`from_dense`](Tensor::from_dense), with `I` for `u32`.
     pub fn from_dense_with_index<S, D>(dense: &ArrayBase<S, D>, fill: T) -> Result<Self>
     where
         S: Data<Elem = T>,

@@ -180,7 +180,8 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
         Triplets::from_sprs(matrix)?.coalesce(duplicates)
     }
 
-    /// The tensor as a sprs matrix of triplets. Values are moved, and so are index arrays that nothing else shares.
+    /// The tensor as a sprs matrix of triplets. Values and index arrays are moved where nothing
+    /// else shares them, and copied otherwise.
     ///
     /// # Errors
     ///
@@ -291,7 +292,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         view.map_err(|(.., error)| refusal(error))
     }
 
-    /// The tensor as a sprs matrix stored by rows. Values are moved, and so are index arrays that nothing else shares.
+    /// The tensor as a sprs matrix stored by rows. Values and index arrays are moved where nothing
+    /// else shares them, and copied otherwise.
     ///
     /// # Errors
     ///

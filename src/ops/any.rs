@@ -74,8 +74,9 @@ pub trait AnyOp {
 ///
 /// # Complexity
 ///
-/// O(nnz · rank) where the axes that stay lead or have at most two cells an entry, O(nnz · (rank + log nnz)) else; for
-/// CSR O(nnz + lanes); for arrays O(elements). A group of entries is left at its first truthy value, and so is an array reduced over all axes.
+/// O(nnz · rank) where the axes that stay lead or have at most 32 cells for each entry, O(nnz · (rank + log nnz)) else; for
+/// CSR O(nnz + lanes); for arrays O(elements). What is reduced over all axes, and a long lane of CSR, is left soon after its
+/// first truthy value.
 ///
 /// # Examples
 ///

@@ -93,7 +93,7 @@ fn elements_once<T: Element, S: Data<Elem = T>, D: Dimension>(array: &ArrayBase<
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum IsinKind {
-    /// The fastest one for the sizes and the type: never refused.
+    /// The fastest one for the sizes and the type; it is never `IsinKind` that refuses it.
     #[default]
     Auto,
     /// Sorts the test elements, and searches each value among them: the smallest memory.
@@ -239,8 +239,8 @@ pub fn isin<'a, X: Elementwise + ?Sized>(
 ///
 /// `TooLarge`: an array was broadcast to so many positions that the answers would need more than the larger of 1 GiB and
 /// 16 times the memory behind it. `IsinKind`: a table was asked for, and the elements are neither integers nor `bool`, or the table would need more
-/// than the larger of 1 GiB and 16 times the bytes of the elements and test elements. [`IsinKind::Auto`], the default,
-/// is never refused.
+/// than the larger of 1 GiB and 16 times the bytes of the elements and test elements; [`IsinKind::Auto`], the default,
+/// never gives it.
 ///
 /// # Complexity
 ///

@@ -296,7 +296,7 @@ pub(crate) struct IsinArgs {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("positions").required(true))]
 pub(crate) struct Take {
-    /// The positions; negative ones count from the end
+    /// The positions; negative ones count from the end (with `--mode clip` they become 0)
     #[arg(long, value_parser = parse_indices, allow_hyphen_values = true, value_name = "I,I,…",
           group = "positions")]
     pub(crate) indices: Option<Indices>,
