@@ -218,3 +218,11 @@ proptest! {
         }
     }
 }
+
+/// The offsets of no batches were counted with a product that overflowed.
+#[test]
+fn no_batches_of_the_most_rows_have_no_offsets() {
+    let pattern = lacuna::CsrPattern::<u64>::new([0, usize::MAX, 3], vec![0], vec![]).unwrap();
+    let x = lacuna::Tensor::from_parts(pattern, Vec::<f64>::new(), 0.0).unwrap();
+    assert!(x.to_paddle().unwrap().crows.is_empty());
+}

@@ -3,7 +3,7 @@
 #![cfg(feature = "io")]
 
 use lacuna::io::{AnyTensor, FileFormat, ReadOptions, WriteOptions, read_from, write_to};
-use lacuna::{CooTensor, Error, Result, dispatch};
+use lacuna::{CooTensor, CsrTensor, Error, Result, dispatch};
 use std::io::{Cursor, Read, Write};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -220,4 +220,19 @@ fn a_fill_keeps_the_bits_of_its_nan() {
     write_to(&mut bytes, FileFormat::Npz, &x, &WriteOptions::default()).unwrap();
     let again = read(&bytes).unwrap().into_coo::<f32, u32>().unwrap();
     assert_eq!(again.fill().to_bits(), signalling.to_bits());
+}
+
+/// scipy keeps a vector as one compressed row: its archive was refused, as a matrix has two axes.
+#[test]
+fn a_compressed_vector_of_scipy_is_read() {
+    let x = CsrTensor::new([1, 4], vec![0, 2], vec![1, 3], vec![1.0, 3.0], 0.0).unwrap();
+    let mut members = members_of(&AnyTensor::from(x.with_index::<u64>().unwrap()));
+    let shape = &mut members.iter_mut().find(|(name, _)| name == "shape.npy").unwrap().1;
+    let axes = shape.windows(4).position(|bytes| bytes == b"(2,)").unwrap() + 1;
+    shape[axes] = b'1';
+    shape.truncate(shape.len() - 16);
+    shape.extend(4i64.to_le_bytes());
+    let read = read(&stored(&members)).unwrap();
+    let expected = CsrTensor::new([4], vec![0, 2], vec![1, 3], vec![1.0, 3.0], 0.0).unwrap();
+    assert!(read.same_as(&AnyTensor::from(expected.with_index::<u64>().unwrap())), "{read:?}");
 }

@@ -270,3 +270,30 @@ fn entries_that_repeat_across_the_border_of_two_blocks_are_seen() {
     let refused = read_from(text.as_bytes(), FileFormat::MatrixMarket, &options);
     assert!(matches!(refused, Err(Error::Duplicate { first: 16_383, second: 16_384, .. })), "{refused:?}");
 }
+
+/// Text is read as `f64` and then rounded to the type asked for. The shortest digits of this number, read so, are the middle
+/// between it and its neighbour: it came back as that.
+#[test]
+fn a_float_whose_digits_are_rounded_twice_comes_back() {
+    let one = f32::from_bits(363_742_205);
+    assert_eq!(
+        (format!("{one:e}"), format!("{one:e}").parse::<f64>().unwrap() as f32),
+        ("7.038531e-26".into(), f32::from_bits(363_742_206))
+    );
+    let x = CooTensor::new([1, 3], vec![vec![0; 3], vec![0, 1, 2]], vec![one, -one, 0.1], 0.0).unwrap();
+    for format in [FileFormat::MatrixMarket, FileFormat::Tns] {
+        let mut text = Vec::new();
+        write_to(&mut text, format, &x, &WriteOptions::default()).unwrap();
+        assert!(text.ends_with(b" 0.1\n"));
+        let mut options = ReadOptions::default();
+        options.dtype = Some(lacuna::DType::Float32);
+        assert!(read_from(&text[..], format, &options).unwrap().same_as(&x.with_index::<u64>().unwrap().into()));
+    }
+    let z = x.map_values(|value| num_complex::Complex::new(0.0, value));
+    let mut text = Vec::new();
+    write_to(&mut text, FileFormat::MatrixMarket, &z, &WriteOptions::default()).unwrap();
+    let mut options = ReadOptions::default();
+    options.dtype = Some(lacuna::DType::Complex64);
+    let read = read_from(&text[..], None, &options).unwrap();
+    assert!(read.same_as(&z.with_index::<u64>().unwrap().into()));
+}

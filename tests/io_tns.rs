@@ -53,6 +53,9 @@ fn the_shape_may_be_given_or_kept_in_a_comment() {
     let both = tns_with("# shape: 3 4\n1 2 7\n", |options| options.shape = Some([5, 5].into())).unwrap();
     assert_eq!(*both.shape(), [5, 5]);
     assert_eq!(*tns("# shape: 0 4\n").unwrap().shape(), [0, 4]);
+    // What others write behind the same word is a comment, and no error.
+    assert_eq!(*tns("# shape: (3, 4)\n1 1 2.0\n").unwrap().shape(), [1, 1]);
+    assert_eq!(*tns("# shape: 100 users by 20 movies\n2 1 2.0\n").unwrap().shape(), [2, 1]);
     assert_eq!(entries(tns("# shape:\n2.5\n").unwrap()), (Shape::from([0; 0]), vec![(vec![], 2.5)]));
 }
 
@@ -110,14 +113,17 @@ fn a_file_says_which_line_is_wrong() {
         ("1 1 two\n".into(), "line 1: `two` is not a float64"),
         ("1 1 1+2j\n".into(), "line 1: the value `1+2j` does not fit float64"),
         ("# shape: 2 2\n1 3 1\n".into(), "line 2: index 3 is out of bounds for 1..=2"),
-        ("# shape: 2 x\n1 3 1\n".into(), "line 1: a length is `x`, not a number from 0 up"),
+        (
+            "# shape: 3 3 3 2\n1 1 1 2\n".into(),
+            "line 2: 4 words for 4 axes: if there is no value, name the shape with --shape",
+        ),
         ("# shape: 2\n1 1 1 1\n".into(), "line 2: the line has 4 words; 1 coordinates and a value are expected"),
         ("3\n4 5\n".into(), "line 2: the line ends before a length"),
         ("3\n".into(), "line 1: the file ends before a length"),
         ("65\n".into(), "line 1: 65 axes are more than 64"),
         ("18446744073709551616\n".into(), "line 1: the number of axes is `18446744073709551616`, not a number below"),
         (format!("{}1\n", "1 ".repeat(65)), "line 1: 65 axes are more than 64"),
-        (format!("# shape:{}\n", " 1".repeat(65)), "line 1: there are more than 64 axes"),
+        (format!("# shape:{}\n", " 1".repeat(65)), "line 2: there is no entry, so nothing tells the shape"),
         ("sptensor\n1\n4\n2\n1 1\n".into(), "line 5: 2 entries are declared, the file ends after 1"),
         ("sptensor\n1\n4\n1\n1 1\n2 1\n".into(), "line 6: one entry too many: 1 are declared"),
         ("sptensor\n1\n4\n1\n1 1\nnoise\n".into(), "line 6: one entry too many: 1 are declared"),

@@ -135,3 +135,41 @@ fn every_broken_invariant_of_tensors_and_triplets_is_refused() {
     let arrays = Error::LengthMismatch { what: "the list of coordinate arrays", expected: 2, found: 1 }.to_string();
     assert_eq!(refusal::<Triplets<i32>>(with(&triplets, "/shape", json!([3, 3]))), arrays);
 }
+
+/// Formats that write the names of structures refused what they had written: other names were expected.
+#[test]
+fn structures_are_read_by_the_names_that_they_are_written_under() {
+    use serde::de::{Error, Visitor, value};
+
+    struct Expects;
+
+    impl<'de> serde::Deserializer<'de> for Expects {
+        type Error = value::Error;
+
+        fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, value::Error> {
+            Err(value::Error::custom("no structure"))
+        }
+
+        fn deserialize_struct<V: Visitor<'de>>(
+            self,
+            name: &'static str,
+            _: &'static [&'static str],
+            _: V,
+        ) -> Result<V::Value, value::Error> {
+            Err(value::Error::custom(name))
+        }
+
+        serde::forward_to_deserialize_any! {
+            bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+            newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+        }
+    }
+
+    fn name<T: DeserializeOwned>() -> String {
+        T::deserialize(Expects).err().unwrap().to_string()
+    }
+    assert_eq!(name::<CooPattern>(), "CooPattern");
+    assert_eq!(name::<CsrPattern>(), "CsrPattern");
+    assert_eq!((name::<CooTensor<f64>>(), name::<CsrTensor<u8>>()), ("Tensor".into(), "Tensor".into()));
+    assert_eq!(name::<Triplets<f64>>(), "Triplets");
+}

@@ -92,7 +92,7 @@ fn join_offsets(crows: &[i64], rows: usize) -> Result<Vec<usize>> {
 
 /// The offsets of each batch, starting anew from 0.
 fn split_offsets(offsets: &[usize], batches: usize, rows: usize) -> Granted<Vec<i64>> {
-    let mut split = pages::room(batches * (rows + 1))?;
+    let mut split = pages::room(batches.saturating_mul(rows.saturating_add(1)))?;
     for batch in 0..batches {
         let offsets = &offsets[batch * rows..=(batch + 1) * rows];
         split.extend(offsets.iter().map(|offset| (offset - offsets[0]) as i64));

@@ -36,7 +36,7 @@ impl<'de> Deserialize<'de> for Shape {
 }
 
 #[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename = "CooPattern", deny_unknown_fields)]
 struct CooFields<I> {
     shape: Shape,
     nnz: usize,
@@ -60,7 +60,7 @@ impl<'de, I: Index + Deserialize<'de>> Deserialize<'de> for CooPattern<I> {
 }
 
 #[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename = "CsrPattern", deny_unknown_fields)]
 struct CsrFields<I> {
     shape: Shape,
     offsets: Vec<usize>,
@@ -84,7 +84,7 @@ impl<'de, I: Index + Deserialize<'de>> Deserialize<'de> for CsrPattern<I> {
 }
 
 #[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename = "Tensor", deny_unknown_fields)]
 struct TensorFields<P, T> {
     pattern: P,
     values: Vec<T>,
@@ -124,7 +124,7 @@ impl<'de, P: Pattern + Deserialize<'de>, T: Element + Deserialize<'de>> Deserial
 }
 
 #[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename = "Triplets", deny_unknown_fields)]
 struct TripletsFields<T, I> {
     shape: Shape,
     coords: Vec<Vec<I>>,

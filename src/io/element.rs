@@ -163,6 +163,15 @@ macro_rules! impl_float {
                 text.extend_from_slice(word.as_bytes());
             }
 
+            fn print_entry(self, text: &mut Vec<u8>) {
+                let start = text.len();
+                self.print(text);
+                if size_of::<Self>() < size_of::<f64>() && !reads_back_by_f64(&text[start..], self) {
+                    text.truncate(start);
+                    f64::from(self).print(text);
+                }
+            }
+
             number_bytes!($type);
             wrap!();
         }
@@ -170,6 +179,12 @@ macro_rules! impl_float {
 }
 
 impl_float!(f32 f64);
+
+/// Whether a text that is read as `f64`, as files are, and then rounded to `T`, is that number again: the shortest digits of
+/// an `f32` may be read as the middle between it and a neighbour.
+fn reads_back_by_f64<T: Element>(text: &[u8], number: T) -> bool {
+    f64::parse_bytes(text).and_then(|read| T::from_number(Number::Real(read))).is_some_and(|read| read.same(number))
+}
 
 /// The value, but of the NaNs the canonical one: text has only one, whatever sign stands before it.
 fn canonical_nan<T: crate::Float>(value: T) -> T {
@@ -234,9 +249,9 @@ macro_rules! impl_complex {
             }
 
             fn print_entry(self, text: &mut Vec<u8>) {
-                self.re.print(text);
+                self.re.print_entry(text);
                 text.push(b' ');
-                self.im.print(text);
+                self.im.print_entry(text);
             }
 
             fn from_bytes(bytes: &[u8], big_endian: bool) -> Option<Self> {

@@ -63,11 +63,11 @@ struct Header {
 impl Header {
     /// Reads up to the first entry, which stays to be read.
     fn read<R: BufRead>(lines: &mut Lines<R>, asked: Option<Shape>) -> Result<Header> {
+        let is_asked = asked.is_some();
         let mut shape = asked;
         while let Some(fields) = lines.next_line()? {
             if fields.is_blank_or_comment(COMMENT) {
-                let kept = shape_comment(fields);
-                shape = shape.or(kept.map_err(|why| lines.error(why))?);
+                shape = shape.or_else(|| shape_comment(fields));
                 continue;
             }
             let words = fields.count_words();
@@ -76,7 +76,7 @@ impl Header {
             if is_named || (words == 1 && too_short) {
                 return Self::of_dialect(lines, is_named, shape);
             }
-            let header = Self::of_entry(shape, words).map_err(|why| lines.error(why));
+            let header = Self::of_entry(shape, is_asked, words).map_err(|why| lines.error(why));
             lines.unread();
             return header;
         }
@@ -89,10 +89,15 @@ impl Header {
     }
 
     /// The header of a file that starts with its first entry, a line of so many words.
-    fn of_entry(shape: Option<Shape>, words: usize) -> LineResult<Header> {
+    ///
+    /// A comment alone does not make it a line without a value: what others write there may count something else.
+    fn of_entry(shape: Option<Shape>, is_asked: bool, words: usize) -> LineResult<Header> {
         let rank = shape.as_ref().map_or(words - 1, |shape| shape.rank());
         if rank > MOST_AXES {
             return Err(format!("{rank} axes are more than {MOST_AXES}"));
+        }
+        if words == rank && !is_asked {
+            return Err(format!("{words} words for {rank} axes: if there is no value, name the shape with --shape"));
         }
         if words != rank && words != rank + 1 {
             return Err(format!("the line has {words} words; {rank} coordinates and a value are expected"));
@@ -121,19 +126,16 @@ impl Header {
     }
 }
 
-/// The shape that a comment `# shape: 3 4 5` keeps.
-fn shape_comment(mut fields: Fields<'_>) -> LineResult<Option<Shape>> {
+/// The shape that a comment `# shape: 3 4 5` keeps; one that says something else is a comment like any other.
+fn shape_comment(mut fields: Fields<'_>) -> Option<Shape> {
     if fields.next() != Some(&[COMMENT]) || fields.next() != Some(SHAPE) {
-        return Ok(None);
+        return None;
     }
     let mut lengths = Vec::new();
     while fields.clone().next().is_some() && lengths.len() <= MOST_AXES {
-        lengths.push(fields.count("a length")?);
+        lengths.push(fields.count("a length").ok()?);
     }
-    match lengths.len() > MOST_AXES {
-        true => Err(format!("there are more than {MOST_AXES} axes")),
-        false => Ok(Some(lengths.into())),
-    }
+    (lengths.len() <= MOST_AXES).then(|| lengths.into())
 }
 
 /// The next line of a header: exactly so many counts.

@@ -39,18 +39,37 @@ fn read_dense<T: FileElement>(
         let stored = !unstored.is_some_and(|unstored| value.same(unstored));
         is_stored.push(stored)?;
         if stored {
-            options.guard_entries::<T>(values.len() + 1, rank, Order::Dense, options.tensor_room(bytes, 0))?;
             push_up_to(&mut values, value, count)?;
+            let ordered = if header.fortran_order { values.len() } else { 0 };
+            let besides = is_stored.bytes() + (values.capacity() - values.len() + ordered) * size_of::<T>();
+            let room = options.tensor_room(bytes, besides as u64);
+            options.guard_entries::<T>(values.len(), rank, Order::Dense, room)?;
         }
         Ok(())
     })?;
-    let (coords, values) = in_row_major_order(header, &is_stored, &values)?;
+    let (coords, values) = match header.fortran_order {
+        true => out_of_fortran_order(header, &is_stored, &values)?,
+        false => (coords_in_order(header, &is_stored, values.len())?, values),
+    };
     let triplets = Triplets::from_arrays_with_index(header.shape.clone(), coords, values)?;
     Ok(wrap(triplets.coalesce(options.duplicates)?))
 }
 
-/// The coordinates and the values of the elements that are stored, in row-major order, out of the order of the file.
-fn in_row_major_order<T: Copy>(header: &Header, is_stored: &Bits, values: &[T]) -> Granted<(Vec<Vec<u64>>, Vec<T>)> {
+/// The coordinates of the `nnz` elements that are stored, where the file is in row-major order.
+fn coords_in_order(header: &Header, is_stored: &Bits, nnz: usize) -> Granted<Vec<Vec<u64>>> {
+    let mut coords = header.shape.iter().map(|_| pages::room(nnz)).collect::<Granted<Vec<Vec<u64>>>>()?;
+    let mut position = vec![0; header.shape.rank()];
+    for index in 0..is_stored.count {
+        if is_stored.is_set(index) {
+            coords.iter_mut().zip(&position).for_each(|(axis, &coord)| axis.push(coord as u64));
+        }
+        step(&mut position, &header.shape);
+    }
+    Ok(coords)
+}
+
+/// The coordinates and the values of the elements that are stored, in row-major order, where the file has the other one.
+fn out_of_fortran_order<T: Copy>(header: &Header, is_stored: &Bits, values: &[T]) -> Granted<(Vec<Vec<u64>>, Vec<T>)> {
     // Saturating, for the long axes of an array without elements, whose strides nobody uses.
     let step_over = |stride: &mut usize, &length: &usize| Some(replace(stride, stride.saturating_mul(length)));
     let strides: Vec<usize> = header.shape.iter().scan(1, step_over).collect();
@@ -58,11 +77,8 @@ fn in_row_major_order<T: Copy>(header: &Header, is_stored: &Bits, values: &[T]) 
     let mut coords: Vec<Vec<u64>> = header.shape.iter().map(|_| pages::room(values.len())).collect::<Granted<_>>()?;
     let mut ordered = pages::room(values.len())?;
     let mut position = vec![0; header.shape.rank()];
-    for index in 0..is_stored.count {
-        let at = match header.fortran_order {
-            true => position.iter().zip(&strides).map(|(coord, stride)| coord * stride).sum(),
-            false => index,
-        };
+    for _ in 0..is_stored.count {
+        let at = position.iter().zip(&strides).map(|(coord, stride)| coord * stride).sum();
         if let Some(entry) = is_stored.entry(at, &before) {
             coords.iter_mut().zip(&position).for_each(|(axis, &coord)| axis.push(coord as u64));
             ordered.push(values[entry]);
@@ -91,6 +107,15 @@ impl Bits {
         Ok(())
     }
 
+    /// What they take in memory, with the [`Bits::counts`].
+    fn bytes(&self) -> usize {
+        (self.words.capacity() + self.words.len()) * size_of::<u64>()
+    }
+
+    fn is_set(&self, at: usize) -> bool {
+        self.words[at / 64] >> (at % 64) & 1 == 1
+    }
+
     /// How many bits are set before each word.
     fn counts(&self) -> Granted<Vec<usize>> {
         let mut set = 0;
@@ -102,8 +127,8 @@ impl Bits {
 
     /// How many bits are set before that one, if it is set; `before` are the [`Bits::counts`].
     fn entry(&self, at: usize, before: &[usize]) -> Option<usize> {
-        let (word, bit) = (self.words[at / 64], 1 << (at % 64));
-        (word & bit != 0).then(|| before[at / 64] + (word & (bit - 1)).count_ones() as usize)
+        let before_bit = self.words[at / 64] & ((1 << (at % 64)) - 1);
+        self.is_set(at).then(|| before[at / 64] + before_bit.count_ones() as usize)
     }
 }
 

@@ -144,6 +144,8 @@ fn read_compressed<R: Read + Seek>(archive: &mut Archive<R>, layout: &str, shape
 /// The axes that the offsets run over.
 fn compressed_axes<R: Read + Seek>(archive: &mut Archive<R>, layout: &str, shape: &Shape) -> Result<Vec<usize>> {
     match layout {
+        // scipy compresses a vector as one row.
+        "csr" if shape.rank() == 1 => Ok(Vec::new()),
         "csr" => check_matrix(shape).map(|()| vec![0]),
         "csc" => check_matrix(shape).map(|()| vec![1]),
         _ => {
