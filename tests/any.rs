@@ -435,6 +435,11 @@ fn what_a_broadcast_axis_repeats_is_asked_once() {
     let row = arr1(&[0.0, 2.0]);
     let tall = row.broadcast((1 << 40, 2)).unwrap();
     assert_eq!(tall.any(Axes::from(0).keep_dims()).unwrap(), ndarray::arr2(&[[false, true]]).into_dyn());
+    // Of an axis that stays as well: a million times the same row of a million.
+    let zeros = ndarray::Array1::<u8>::zeros(1 << 20);
+    let rows = zeros.broadcast((1 << 20, 1 << 20)).unwrap();
+    assert_eq!(rows.any(1).unwrap(), ndarray::Array1::from_elem(1 << 20, false).into_dyn());
+    assert_eq!(*rows.any(Axes::from(1).keep_dims()).unwrap().shape(), [1 << 20, 1]);
 }
 
 /// Two patterns of rank 0 share all their arrays, having none; and a reshape shares arrays, but is another pattern.

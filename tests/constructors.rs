@@ -59,6 +59,8 @@ fn bad_order() -> Vec<Bad<Vec<Vec<u32>>>> {
 /// What is wrong with offsets and columns; every good part is as good as it can be beside the bad one.
 fn bad_lanes() -> Vec<Bad<(Vec<usize>, Vec<u32>)>> {
     let offsets = "the offsets";
+    let (what, instead) = ("the offsets of the lanes", "keep the tensor in COO");
+    let too_many_offsets = Error::TooLarge { what, bytes: ((1 << 64) + 1) * 8, limit: u64::MAX, instead };
     vec![
         ("no offsets", vec![2, 3], (vec![], vec![]), length(offsets, 3, 0)),
         ("an offset too few", vec![2, 3], (vec![0, 2], vec![0, 1]), length(offsets, 3, 2)),
@@ -67,7 +69,8 @@ fn bad_lanes() -> Vec<Bad<(Vec<usize>, Vec<u32>)>> {
         ("no offset for no lane", vec![0, 3], (vec![], vec![]), length(offsets, 1, 0)),
         ("one lane on rank 1", vec![3], (vec![0], vec![]), length(offsets, 2, 1)),
         ("one lane on rank 0", vec![], (vec![0], vec![]), length(offsets, 2, 1)),
-        ("more lanes than numbers", vec![1 << 32, 1 << 32, 3], (vec![0], vec![]), length(offsets, usize::MAX, 1)),
+        // Their number was given as the greatest that there is.
+        ("more lanes than numbers", vec![1 << 32, 1 << 32, 3], (vec![0], vec![]), too_many_offsets),
         ("a late start", vec![2, 3], (vec![1, 1, 2], vec![0, 1]), Error::OffsetsStart { found: 1 }),
         ("a step down", vec![2, 3], (vec![0, 3, 2], vec![0, 1]), Error::OffsetsDecrease { lane: 1, start: 3, end: 2 }),
         ("an early end", vec![2, 3], (vec![0, 0, 1], vec![0, 1]), Error::OffsetsEnd { expected: 2, found: 1 }),

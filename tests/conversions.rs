@@ -549,6 +549,10 @@ fn broadcast_views_are_not_written_out() {
     assert!(matches!(CooTensor::from_dense(&vast, 0.0), Err(Error::TooLarge { .. })));
     assert!(matches!(CsrTensor::from_dense(&vast, 0.0), Err(Error::TooLarge { .. })));
     assert_eq!(CooTensor::from_dense(&one.broadcast((3, 4)).unwrap(), 0.0).unwrap().nnz(), 12);
+    // Nothing to be stored at 2^62 positions: they were gone through one by one.
+    let zeros = arr0(0u8);
+    let vaster = zeros.broadcast((1 << 31, 1 << 31)).unwrap();
+    assert_eq!(CooTensor::from_dense(&vaster, 0).unwrap(), CooTensor::full([1 << 31, 1 << 31], 0).unwrap());
     let options = lacuna::IsinOptions::default();
     assert!(matches!(lacuna::isin_with(&vast, [1.0], options), Err(Error::TooLarge { .. })));
 }

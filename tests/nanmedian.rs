@@ -585,6 +585,20 @@ fn csr_over_another_axis_names_the_call_that_works() {
     says(x.nanmedian_stored([0, 1]).unwrap_err(), "use x.to_coo().nanmedian_stored([0, 1])");
     says(x.nanmedian_stored_index([0, 1]).unwrap_err(), "use x.to_coo().nanmedian_stored_index([0, 1])");
     assert!(x.to_coo().nanmedian(Axes::from([0, 1]).keep_dims()).is_ok());
+    // With options the call that was named was the one without: it works, and gives something else.
+    let lower = lacuna::NanmedianOptions { even: EvenCount::Lower };
+    says(x.nanmedian_with([0, 1], lower).unwrap_err(), "use x.to_coo().nanmedian_with([0, 1], options)");
+    says(
+        x.nanmedian_stored_index_with([0, 1], lower).unwrap_err(),
+        "use x.to_coo().nanmedian_stored_index_with([0, 1], options)",
+    );
+    let (dy, first) = (ndarray::arr1(&[1.0; 4]), lacuna::MedianGradient::First);
+    let first = lacuna::NanmedianBackwardOptions { rule: first, ..Default::default() };
+    says(
+        x.nanmedian_backward_with(&dy, [0, 1], first).unwrap_err(),
+        "use x.to_coo().nanmedian_backward_with(&upstream, [0, 1], options)",
+    );
+    says(x.nanmedian_backward(&dy, [0, 1]).unwrap_err(), "use x.to_coo().nanmedian_backward(&upstream, [0, 1])");
 }
 
 #[test]
@@ -616,6 +630,42 @@ fn results_and_lanes_out_of_proportion_are_refused() {
     assert!(matches!(view.nanmedian_index(0), Err(Error::TooLarge { .. })));
     assert!(matches!(view.nanmedian(Axes::none()), Err(Error::TooLarge { bytes: 0x800_0000_0000, .. })));
     assert!(matches!(one.broadcast(1 << 62).unwrap().any(Axes::none()), Err(Error::TooLarge { .. })));
+}
+
+/// A byte that was broadcast to a million lanes of a million each kept one thread busy for a day.
+#[test]
+fn lanes_that_a_broadcast_view_repeats_are_gone_through_once() {
+    let one = ndarray::arr0(3u8);
+    let view = one.broadcast((1 << 20, 1 << 20)).unwrap();
+    assert_eq!(view.nanmedian(1).unwrap(), ndarray::Array1::from_elem(1 << 20, 3.0).into_dyn());
+    let (medians, positions) = view.nanmedian_index(Axes::from(0).keep_dims()).unwrap();
+    assert_eq!((medians.shape(), positions.shape()), (&[1, 1 << 20][..], &[1, 1 << 20][..]));
+    assert!(medians.iter().all(|&median| median == 3.0) && positions.iter().all(|&position| position == 0));
+    let rows = arr2(&[[1.0, 5.0, 3.0], [2.0, 0.0, f64::NAN]]);
+    let turned = rows.broadcast((4, 2, 3)).unwrap();
+    let turned = turned.permuted_axes([1, 0, 2]);
+    assert_eq!(turned.nanmedian(-1).unwrap(), arr2(&[[3.0; 4], [1.0; 4]]).into_dyn());
+}
+
+/// Lanes were copied by a call for each axis, also for those of length 1: of a few thousand the stack was no more.
+#[test]
+fn an_array_of_thousands_of_axes_is_reduced() {
+    let mut shape = vec![1; 6000];
+    (shape[0], shape[3000], shape[5999]) = (2, 3, 4);
+    let x = ArrayD::from_shape_vec(IxDyn(&shape), (0..24).map(f64::from).collect()).unwrap();
+    let found = std::thread::Builder::new().stack_size(1 << 20);
+    let others: Vec<isize> = (0..6000).filter(|&axis| axis != 3000).collect();
+    let found = found.spawn(move || x.nanmedian(others).unwrap()).unwrap().join().unwrap();
+    assert_eq!(found.iter().copied().collect::<Vec<_>>(), [7.5, 11.5, 15.5]);
+}
+
+/// The gradient of an array without elements has none either; what each of its lanes would share was refused as too much.
+#[test]
+fn the_gradient_of_nothing_is_nothing() {
+    let x = ndarray::Array2::<f64>::zeros((1 << 26, 0));
+    let zero = ndarray::arr0(0.0f32);
+    let dx = x.nanmedian_backward(&zero.broadcast(1 << 26).unwrap(), 1).unwrap();
+    assert_eq!(dx.shape(), [1 << 26, 0]);
 }
 
 /// The axes of a choice are what the tests above believe them to be.

@@ -412,3 +412,26 @@ fn groups_of_one_small_element_are_no_larger_than_their_gradients() {
     let dx = x.nanmedian_backward(&upstream, Axes::none()).unwrap();
     assert!(dx.len() == x.len() && dx.iter().all(|&gradient| gradient == 0.5));
 }
+
+/// Each thread passed by all rows before its own, one by one; now it begins there, whatever the axes before it are like.
+#[test]
+fn each_thread_gives_gradients_to_the_rows_of_its_own() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    for shape in [vec![200_000, 3], vec![1, 200_000, 3], vec![2, 100_000, 3], vec![7, 1, 30_000, 3]] {
+        let rows: usize = shape[..shape.len() - 1].iter().product();
+        // The middle value of each row stands elsewhere than in the row before.
+        let elements = (0..3 * rows).map(|at| ((at + at / 3) % 3) as f32).collect();
+        let plain = ndarray::ArrayD::from_shape_vec(shape.clone(), elements).unwrap();
+        let mut axes: Vec<usize> = (0..shape.len()).collect();
+        axes.swap(0, shape.len() - 2);
+        let turned = plain.view().permuted_axes(axes.clone()).as_standard_layout().into_owned().permuted_axes(axes);
+        let gradients = (0..rows).map(|row| row as f64 + 1.0).collect();
+        let dy = ndarray::ArrayD::from_shape_vec(&shape[..shape.len() - 1], gradients).unwrap();
+        for x in [plain, turned] {
+            let dx = pool.install(|| x.nanmedian_backward(&dy, -1)).unwrap();
+            for (at, (&received, &value)) in dx.iter().zip(&x).enumerate() {
+                assert_eq!(received, if value == 1.0 { (at / 3 + 1) as f64 } else { 0.0 }, "{shape:?}");
+            }
+        }
+    }
+}

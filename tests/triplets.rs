@@ -61,3 +61,32 @@ fn every_rule_agrees_with_the_reference<T: Both + Drawn>() {
 }
 
 for_all_types!(every_rule_agrees_with_the_reference);
+
+/// Entries that agree on one group of axes after another were sorted by a call within a call: a few thousand axes too long
+/// to share a key ended the process.
+#[test]
+fn entries_that_agree_on_thousands_of_axes_are_sorted() {
+    let (rank, count) = (3000, 256);
+    let mut coords = vec![vec![1u64 << 40; count]; rank];
+    coords[rank - 1] = (0..count as u64).rev().collect();
+    let triplets = Triplets::from_arrays_with_index(vec![1 << 41; rank], coords, (0..count as i32).collect()).unwrap();
+    let sorted = std::thread::Builder::new().stack_size(1 << 20);
+    let x = sorted.spawn(move || triplets.coalesce(Duplicates::Error).unwrap()).unwrap().join().unwrap();
+    assert!(x.values().iter().copied().eq((0..count as i32).rev()));
+}
+
+/// A run longer than the shares of several threads begins in one of them; the others have nothing to open.
+#[test]
+fn a_run_longer_than_the_shares_of_threads_is_merged_once() {
+    for threads in [1, 2, 5] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        for longest in [400_000, 0] {
+            let rows: Vec<u32> = (0..7).chain(vec![7; longest]).chain(8..100_000).collect();
+            let (count, ones) = (rows.len() as i64, vec![1i64; rows.len()]);
+            let triplets = Triplets::from_arrays([100_000], vec![rows], ones).unwrap();
+            let x = pool.install(|| triplets.coalesce(Duplicates::Sum)).unwrap();
+            assert_eq!(x.values().iter().sum::<i64>(), count);
+            assert_eq!((x.nnz(), x.get(&[7]).unwrap()), (100_000 - usize::from(longest == 0), longest as i64));
+        }
+    }
+}

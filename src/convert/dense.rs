@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn, RawData};
+use ndarray::{ArrayBase, ArrayD, ArrayView, Axis, Data, Dimension, IxDyn, RawData, Slice};
 
 use crate::coo::CooTensor;
 use crate::csr::CsrTensor;
@@ -10,7 +10,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::index::{Index, check_axes};
 use crate::limit::{default_limit, filled, guard};
-use crate::pages;
+use crate::pages::{self, Granted};
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::shape::{Shape, ravel, step};
 use crate::tensor::Tensor;
@@ -80,11 +80,34 @@ pub(crate) fn dense_bytes<S: RawData, D: Dimension>(array: &ArrayBase<S, D>) -> 
     axes.fold(1, reach).saturating_mul(size_of::<S::Elem>())
 }
 
-/// Refuses more entries of `entry_bytes` than are in proportion to the array that they are read from.
-fn check_entries<S: RawData, D: Dimension>(dense: &ArrayBase<S, D>, entries: usize, entry_bytes: usize) -> Result<()> {
-    let bytes = entries as u128 * entry_bytes as u128;
+/// A view of one element on each of `axes` that repeats its elements.
+pub(crate) fn once_on_each<T, D: Dimension>(
+    mut view: ArrayView<'_, T, D>,
+    axes: impl IntoIterator<Item = usize>,
+) -> ArrayView<'_, T, D> {
+    for axis in axes {
+        if view.strides()[axis] == 0 && view.len_of(Axis(axis)) > 1 {
+            view.slice_axis_inplace(Axis(axis), Slice::from(..1));
+        }
+    }
+    view
+}
+
+/// How many elements of `dense` are not the same as `fill`; those that a broadcast array repeats are looked at once.
+///
+/// Refuses more entries, each with its value and `index_bytes`, than are in proportion to the array.
+fn count_stored<S, D>(dense: &ArrayBase<S, D>, fill: S::Elem, index_bytes: usize) -> Result<usize>
+where
+    S: Data<Elem: Element>,
+    D: Dimension,
+{
+    let once = once_on_each(dense.view(), 0..dense.ndim());
+    let repeats = dense.len().checked_div(once.len()).unwrap_or(0);
+    let stored = once.iter().filter(|value| !value.same(fill)).count() * repeats;
+    let bytes = stored as u128 * (index_bytes + size_of::<S::Elem>()) as u128;
     let instead = "convert the array that was broadcast, or a part of it";
-    guard::<u8>("the stored entries", bytes, default_limit(dense_bytes(dense)), instead)
+    guard::<u8>("the stored entries", bytes, default_limit(dense_bytes(dense)), instead)?;
+    Ok(stored)
 }
 
 /// The coordinates and values of the positions of `dense` that are not the same as `fill`.
@@ -96,17 +119,14 @@ where
     I: Index,
 {
     let lengths = dense.shape();
-    let mut coords = vec![Vec::new(); lengths.len()];
-    let mut values = Vec::new();
+    let stored = count_stored(dense, fill, lengths.len() * size_of::<I>())?;
+    let mut coords = lengths.iter().map(|_| pages::room(stored)).collect::<Granted<Vec<_>>>()?;
+    let mut values = pages::room(stored)?;
     let mut position = vec![0; lengths.len()];
-    for &value in dense {
+    for &value in dense.iter().take(if stored > 0 { dense.len() } else { 0 }) {
         if !value.same(fill) {
-            if values.len() == values.capacity() {
-                check_entries(dense, 2 * values.len(), lengths.len() * size_of::<I>() + size_of::<S::Elem>())?;
-            }
-            let mut axes = coords.iter_mut().zip(&position);
-            axes.try_for_each(|(axis, &coord)| pages::push(axis, I::from_usize(coord)))?;
-            pages::push(&mut values, value)?;
+            coords.iter_mut().zip(&position).for_each(|(axis, &coord)| axis.push(I::from_usize(coord)));
+            values.push(value);
         }
         step(&mut position, lengths);
     }
@@ -197,14 +217,14 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         let shape = Shape::from(dense.shape());
         check_axes::<I>(&shape)?;
         let width = shape.columns().max(1);
-        let (mut lanes, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
-        for (position, &value) in dense.iter().enumerate().filter(|(_, value)| !value.same(fill)) {
-            if values.len() == values.capacity() {
-                check_entries(dense, 2 * values.len(), size_of::<usize>() + size_of::<I>() + size_of::<T>())?;
-            }
-            pages::push(&mut lanes, position / width)?;
-            pages::push(&mut columns, I::from_usize(position % width))?;
-            pages::push(&mut values, value)?;
+        let stored = count_stored(dense, fill, size_of::<usize>() + size_of::<I>())?;
+        let (mut lanes, mut columns) = (pages::room(stored)?, pages::room(stored)?);
+        let mut values = pages::room(stored)?;
+        let elements = dense.iter().take(if stored > 0 { dense.len() } else { 0 });
+        for (position, &value) in elements.enumerate().filter(|(_, value)| !value.same(fill)) {
+            lanes.push(position / width);
+            columns.push(I::from_usize(position % width));
+            values.push(value);
         }
         let limit = default_limit(dense_bytes(dense));
         let pattern = CsrPattern::from_lanes(shape, lanes.into_iter(), Arc::new(columns), limit)?;
@@ -241,7 +261,7 @@ impl<P: Pattern, T: Element> TryFrom<&Tensor<P, T>> for ArrayD<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndarray::{Array2, Axis, Slice, arr0};
+    use ndarray::{Array2, arr0};
 
     #[test]
     fn an_array_has_the_bytes_that_it_reaches_over() {
@@ -261,12 +281,22 @@ mod tests {
     #[test]
     fn entries_of_a_broadcast_array_are_counted_against_what_is_repeated() {
         let one = arr0(1u8);
-        let vast = one.broadcast(1 << 40).unwrap();
-        assert!(check_entries(&vast, 1 << 27, 8).is_ok());
-        let refused = check_entries(&vast, (1 << 27) + 1, 8).unwrap_err();
+        assert_eq!(count_stored(&one.broadcast(1 << 27).unwrap(), 0, 7).unwrap(), 1 << 27);
+        let refused = count_stored(&one.broadcast((1 << 27) + 1).unwrap(), 0, 7).unwrap_err();
         assert!(
             matches!(refused, crate::Error::TooLarge { bytes: 0x4000_0008, limit: 0x4000_0000, .. }),
             "{refused:?}"
         );
+    }
+
+    /// Room was asked for twice as many entries as there were so far, also where the array has fewer left: 33 million bytes
+    /// of rank 4 were refused at half of the limit.
+    #[test]
+    fn entries_are_counted_and_not_guessed() {
+        let array = Array2::<u8>::from_elem((4, 250), 1);
+        let each = (1 << 30) / 1000;
+        assert_eq!(count_stored(&array, 0, each - 1).unwrap(), 1000);
+        assert!(count_stored(&array, 0, each).is_err());
+        assert_eq!(count_stored(&array.broadcast((1000, 4, 250)).unwrap(), 1, each).unwrap(), 0);
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct CellMap {
 }
 
 impl CellMap {
-    /// Whether a map of so many cells is small beside so many entries: at most a bit for each of their bytes.
+    /// Whether a map of so many cells is small beside so many entries: at most eight bytes each.
     pub(crate) fn pays(cells: u128, entries: usize) -> bool {
         // Without an entry an axis of length 0 may stand beside vast ones, whose lengths are never to be multiplied.
         entries > 0 && cells <= CELLS as u128 * entries as u128

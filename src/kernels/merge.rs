@@ -194,12 +194,12 @@ impl Spans {
     fn in_order(
         count: usize,
         keys: impl Fn(Range<usize>, &mut [u64]) + Sync + Send,
-        is_repeated: impl Fn(usize) -> bool,
+        is_repeated: impl Fn(usize) -> bool + Sync + Send,
     ) -> Self {
-        let parts = parallel::map_parts(count, 0, |range| range);
         let opens = |entry: &usize| *entry == 0 || !is_repeated(*entry);
-        let start = |part: &Range<usize>| (part.start..count).find(opens).unwrap_or(count);
-        let starts: Vec<usize> = parts.iter().map(start).chain([count]).collect();
+        // A part begins with the first run that does; one that none begins in belongs to the part before it.
+        let openings = parallel::map_parts(count, 0, |mut part| part.find(opens));
+        let starts: Vec<usize> = openings.into_iter().flatten().chain([count]).collect();
         let entries: Vec<Range<usize>> = starts.windows(2).map(|ends| ends[0]..ends[1]).collect();
         let runs = parallel::map_each(
             entries.clone(),

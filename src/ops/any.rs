@@ -1,16 +1,16 @@
 //! Logical or over axes, and its surrogate gradient.
 
-use ndarray::{ArrayBase, ArrayD, Axis, Data, Dimension, Slice};
+use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 
 use crate::axes::Axes;
-use crate::convert::{dense_array, dense_bytes};
+use crate::convert::{dense_bytes, once_on_each};
 use crate::coo::CooTensor;
 use crate::csr::CsrTensor;
 use crate::element::Element;
 use crate::error::Result;
 use crate::index::Index;
 use crate::kernels::any::{any_of, any_of_groups, any_of_slice, spread_to_entries};
-use crate::ops::dense::{check_result, give_back, visit_rows};
+use crate::ops::dense::{check_result, give_back, repeat_cells, visit_rows};
 use crate::ops::reduce::{Reduce, Reduction};
 use crate::ops::upstream::{Upstream, at_entries, check_shape};
 use crate::pattern::Pattern;
@@ -226,25 +226,21 @@ impl<S: Data<Elem: Element>, D: Dimension> AnyOp for ArrayBase<S, D> {
 
     fn any(&self, axes: impl Into<Axes>) -> Result<Self::Output> {
         let axes = axes.into();
-        let mut view = self.view().into_dyn();
+        let reduction = Reduction::new(&Shape::from(self.shape()), &axes)?;
+        check_result::<bool>(&reduction.result_shape(), dense_bytes(self))?;
         // What an axis repeats is asked once: a view may be broadcast to more positions than there is time for.
-        for axis in axes.normalize(self.ndim())? {
-            if view.strides()[axis] == 0 && view.shape()[axis] > 1 {
-                view.slice_axis_inplace(Axis(axis), Slice::from(..1));
-            }
-        }
-        let reduction = Reduction::new(&Shape::from(view.shape()), &axes)?;
-        let shape = reduction.result_shape();
-        check_result::<bool>(&shape, dense_bytes(&view))?;
-        let mut truths = vec![false; shape.checked_size().unwrap_or(0)];
-        visit_rows(view, &reduction, |row, cell, step| match row.as_slice() {
+        let once = once_on_each(self.view().into_dyn(), 0..self.ndim());
+        let distinct = Reduction::new(&Shape::from(once.shape()), &axes)?;
+        let lengths = distinct.kept_lengths();
+        let mut truths = vec![false; lengths.iter().product()];
+        visit_rows(once, &distinct, |row, cell, step| match row.as_slice() {
             Some(row) if step == 0 => truths[cell] = truths[cell] || any_of_slice(row),
             _ if step == 0 => truths[cell] = truths[cell] || any_of(row.iter().copied()),
             _ => row.iter().zip(truths[cell..].iter_mut().step_by(step)).for_each(|(value, truth)| {
                 *truth |= value.is_truthy();
             }),
         });
-        Ok(dense_array(&shape, truths))
+        Ok(repeat_cells(truths, lengths, &reduction))
     }
 
     fn any_backward<U: Upstream>(&self, upstream: &U, axes: impl Into<Axes>) -> Result<Self::Gradient<U::Elem>> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use ndarray::{ArrayBase, ArrayD, ArrayView1, ArrayViewD, ArrayViewMut2, Axis, Data, Dimension, Ix2, Slice};
 
-use crate::convert::{check_ndarray_shape, dense_array, dense_bytes};
+use crate::convert::{check_ndarray_shape, dense_array, dense_bytes, once_on_each};
 use crate::element::Element;
 use crate::error::Result;
 use crate::limit::{default_limit, guard};
@@ -34,6 +34,31 @@ pub(crate) fn map_lanes<T: Element, S, U: Copy + Send>(
 ) -> Result<ArrayD<U>> {
     let shape = reduction.result_shape();
     check_result::<U>(&shape, dense_bytes(&view))?;
+    // Lanes that a broadcast view repeats are gone through once.
+    let once = once_on_each(view, reduction.kept());
+    let lengths: Vec<usize> = reduction.kept().iter().map(|&axis| once.len_of(Axis(axis))).collect();
+    Ok(repeat_cells(map_distinct_lanes(once, reduction, order, room, finish), lengths, reduction))
+}
+
+/// The result of a reduction out of its row-major cells within `lengths`, which are 1 where all along an axis are the same.
+pub(crate) fn repeat_cells<U: Copy>(cells: Vec<U>, lengths: Vec<usize>, reduction: &Reduction) -> ArrayD<U> {
+    let shape = reduction.result_shape();
+    if lengths == reduction.kept_lengths() {
+        return dense_array(&shape, cells);
+    }
+    let cells = dense_array(&lengths.into(), cells);
+    let repeated = cells.broadcast(reduction.kept_lengths()).expect("only axes of length 1 have grown");
+    dense_array(&shape, repeated.iter().copied().collect())
+}
+
+/// [`map_lanes`] of a view none of whose lanes is another one's.
+fn map_distinct_lanes<T: Element, S, U: Copy + Send>(
+    view: ArrayViewD<'_, T>,
+    reduction: &Reduction,
+    order: Order,
+    room: impl Fn() -> S + Sync + Send,
+    finish: impl Fn(&mut S, &[T]) -> U + Sync + Send,
+) -> Vec<U> {
     let (mut kept, mut reduced) = (reduction.kept(), reduction.reduced().to_vec());
     let by_stride = |&axis: &usize| Reverse(view.strides()[axis].unsigned_abs());
     kept.sort_by_key(by_stride);
@@ -42,14 +67,14 @@ pub(crate) fn map_lanes<T: Element, S, U: Copy + Send>(
     }
     let lengths: Vec<usize> = kept.iter().map(|&axis| view.len_of(Axis(axis))).collect();
     let lanes_last = view.permuted_axes([&kept[..], &reduced].concat());
-    let (count, extent) = (shape.checked_size().unwrap_or(0), reduction.extent() as usize);
+    let extent = reduction.extent() as usize;
     let results = match lanes_last.as_slice() {
-        Some(elements) => parallel::map_heavy(count, elements.len(), room, |room, cell| {
+        Some(elements) => parallel::map_heavy(lengths.iter().product(), elements.len(), room, |room, cell| {
             finish(room, &elements[cell * extent..(cell + 1) * extent])
         }),
         None => map_copied_lanes(lanes_last, kept.len(), extent, room, finish),
     };
-    Ok(dense_array(&shape, in_axis_order(results, &kept, &lengths)))
+    in_axis_order(results, &kept, &lengths)
 }
 
 /// Row-major items of an array whose axes are `kept`, in row-major order of the axes in increasing order.
@@ -116,6 +141,7 @@ fn map_copied_lanes<T: Element, S, U: Send>(
     room: impl Fn() -> S + Sync + Send,
     finish: impl Fn(&mut S, &[T]) -> U + Sync + Send,
 ) -> Vec<U> {
+    let (view, kept) = without_ones(view, kept);
     // At least one axis of lanes, and one of elements.
     let (view, kept) = if kept == 0 { (view.insert_axis(Axis(0)), 1) } else { (view, kept) };
     let mut view = if kept == view.ndim() { view.insert_axis(Axis(kept)) } else { view };
@@ -142,6 +168,15 @@ fn map_copied_lanes<T: Element, S, U: Send>(
         copy.chunks_exact(extent).take(tile.len_of(Axis(0))).map(|lane| finish(room, lane)).collect::<Vec<U>>()
     });
     results.into_iter().flatten().collect()
+}
+
+/// A view without its axes of length 1, of which there may be more than calls fit a stack; how many of the first `kept` stay.
+fn without_ones<T>(mut view: ArrayViewD<'_, T>, mut kept: usize) -> (ArrayViewD<'_, T>, usize) {
+    for axis in (0..view.ndim()).rev().filter(|&axis| view.len_of(Axis(axis)) == 1).collect::<Vec<_>>() {
+        view = view.index_axis_move(Axis(axis), 0);
+        kept -= usize::from(axis < kept);
+    }
+    (view, kept)
 }
 
 /// Merges axes into the last of them, from there up to the first that does not continue it: with many short axes a lane
@@ -203,7 +238,10 @@ pub(crate) fn give_back<T: Element, G: Element>(
 
 /// The rows of an array along its last axis, which is not empty, and where they are reduced to.
 struct Rows<'a, T> {
+    /// Its leading axes are merged as far as they continue each other.
     view: ArrayViewD<'a, T>,
+    /// The lengths of all axes but the last.
+    outer: Vec<usize>,
     width: usize,
     /// How far a step on each axis leads among the cells, and within a lane.
     cell_steps: Vec<usize>,
@@ -217,30 +255,48 @@ impl<'a, T: Element> Rows<'a, T> {
         // Rank 0 is a row of one element as well.
         let view = if view.ndim() == 0 { view.insert_axis(Axis(0)) } else { view };
         let last = view.ndim() - 1;
+        let outer = view.shape()[..last].to_vec();
+        let is_lane = reduction.reduced().contains(&last);
+        let mut view = view;
+        if last > 0 {
+            merge_axes(&mut view, 0..last);
+        }
         Rows {
+            outer,
+            is_lane,
             width: view.len_of(Axis(last)),
             cell_steps: steps(&shape, &reduction.kept()),
             lane_steps: steps(&shape, reduction.reduced()),
-            is_lane: reduction.reduced().contains(&last),
             view,
         }
     }
 
     /// `give` of the rows from the element `start` on, as many as there are items for.
     fn give<G>(&self, start: usize, given: &mut [G], give: &impl Fn(&[T], &mut [G], Place)) {
-        let outer = &self.view.shape()[..self.view.ndim() - 1];
         let first = start / self.width;
-        let mut at = vec![0; outer.len()];
-        unravel(first, outer, &mut at);
-        for (row, items) in self.view.rows().into_iter().skip(first).zip(given.chunks_mut(self.width)) {
+        let mut at = vec![0; self.outer.len()];
+        unravel(first, &self.outer, &mut at);
+        let (view, passed) = self.starting_at(first);
+        for (row, items) in view.rows().into_iter().skip(passed).zip(given.chunks_mut(self.width)) {
             let (cell, within) = (dot(&at, &self.cell_steps), dot(&at, &self.lane_steps));
             let place = Place { cell, within, is_lane: self.is_lane };
             match row.to_slice() {
                 Some(row) => give(row, items, place),
                 None => give(&row.to_vec(), items, place),
             }
-            step(&mut at, outer);
+            step(&mut at, &self.outer);
         }
+    }
+
+    /// A part of the view, and the number of the row there that is number `first` here: an iterator of rows passes by each
+    /// row that it skips.
+    fn starting_at(&self, first: usize) -> (ArrayViewD<'_, T>, usize) {
+        let mut view = self.view.view();
+        let lengths = &self.view.shape()[..self.view.ndim() - 1];
+        let Some(axis) = lengths.iter().position(|&length| length > 1) else { return (view, first) };
+        let inner: usize = lengths[axis + 1..].iter().product();
+        view.slice_axis_inplace(Axis(axis), Slice::from(first / inner..));
+        (view, first % inner)
     }
 }
 

@@ -61,9 +61,12 @@ impl<'a, J: Position> Indices<'a, J> {
         if let Some(items) = self.array.as_slice() {
             return Ok(Cow::Borrowed(items));
         }
-        let bytes = |items: usize| items.saturating_mul(item_bytes);
-        let limit = default_limit(self.owned_bytes());
-        guard::<u8>("the index array written out", bytes(self.len()) as u128, limit, "take fewer at a time")?;
+        let owned = self.owned_bytes();
+        if owned < self.len().saturating_mul(size_of::<J>()) {
+            let bytes = self.len().saturating_mul(item_bytes);
+            let what = "the index array written out";
+            guard::<u8>(what, bytes as u128, default_limit(owned), "take fewer at a time")?;
+        }
         Ok(Cow::Owned(self.array.iter().copied().collect()))
     }
 
@@ -141,5 +144,17 @@ mod tests {
         assert_eq!(dense_bytes(&vast), 8);
         assert!(matches!(Indices::from(&vast).items(8), Err(Error::TooLarge { bytes, .. }) if bytes == 1 << 43));
         assert_eq!(Indices::from(&one.broadcast(3).unwrap()).items(8).unwrap().len(), 3);
+    }
+
+    /// The transposed index array was refused where its copy was not: only what repeats its items may be out of proportion.
+    #[test]
+    fn index_arrays_of_any_layout_that_repeat_nothing_are_taken_as_they_are() {
+        let array = ndarray::arr2(&[[1u16, 2, 3], [4, 5, 6]]);
+        let vast = 1 << 40;
+        let transposed = array.t();
+        assert_eq!(*Indices::from(&transposed).items(vast).unwrap(), [1, 4, 2, 5, 3, 6]);
+        let one = ndarray::arr0(1u16);
+        assert!(Indices::from(&one.broadcast((2, 3)).unwrap()).items(vast).is_err());
+        assert!(Indices::from(&one.broadcast((2, 3)).unwrap()).items(8).is_ok());
     }
 }

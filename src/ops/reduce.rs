@@ -98,8 +98,9 @@ impl Reduction {
             (axes, false) => format!("{axes:?}"),
             (axes, true) => format!("Axes::from({axes:?}).keep_dims()"),
         };
-        let upstream = if operation.ends_with("backward") { "&upstream, " } else { "" };
-        format!("{operation}({upstream}{axes})")
+        let upstream = if operation.contains("backward") { "&upstream, " } else { "" };
+        let options = if operation.ends_with("with") { ", options" } else { "" };
+        format!("{operation}({upstream}{axes}{options})")
     }
 }
 

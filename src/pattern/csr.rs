@@ -9,9 +9,9 @@ use crate::error::Result;
 use crate::index::{Index, check_axes};
 use crate::kernels::lanes::mark_starts;
 use crate::kernels::sort;
-use crate::limit::{default_limit, filled};
+use crate::limit::{default_limit, filled, guard};
 use crate::pages;
-use crate::shape::{Shape, checked_product, ravel, saturating_product, step, unravel};
+use crate::shape::{Shape, ravel, saturating_product, step, unravel};
 
 /// Where the entries of a [`CsrTensor`](crate::CsrTensor) are: a shape, the offsets of its lanes, and columns.
 ///
@@ -69,8 +69,9 @@ impl<I: Index> CsrPattern<I> {
     /// A pattern of arrays that may be shared already; checks what [`CsrPattern::new`] checks.
     pub(crate) fn from_shared(shape: Shape, offsets: Arc<Vec<usize>>, columns: Arc<Vec<I>>) -> Result<Self> {
         check_axes::<I>(&shape)?;
-        let expected = checked_product(shape.lane_axes()).map_or(usize::MAX, |lanes| lanes.saturating_add(1));
-        validate::length("the offsets", expected, offsets.len())?;
+        let expected = offset_count(&shape);
+        guard::<usize>("the offsets of the lanes", expected, u64::MAX, "keep the tensor in COO")?;
+        validate::length("the offsets", expected as usize, offsets.len())?;
         validate::offsets(&offsets, columns.len())?;
         validate::in_bounds(&columns, shape.rank().saturating_sub(1), shape.columns())?;
         validate::lanes_increase(&shape, &offsets, &columns)?;
@@ -205,10 +206,14 @@ impl<I: Index> CsrPattern<I> {
     }
 }
 
-/// One zero more than `shape` has lanes.
+/// One more than `shape` has lanes.
+fn offset_count(shape: &Shape) -> u128 {
+    saturating_product(shape.lane_axes()).saturating_add(1)
+}
+
 fn zero_offsets(shape: &Shape, limit: u64) -> Result<Vec<usize>> {
-    let count = saturating_product(shape.lane_axes()).saturating_add(1);
-    filled("the offsets of the lanes", 0, count, limit, "keep the tensor in COO, or raise the limit")
+    let instead = "keep the tensor in COO, or raise the limit";
+    filled("the offsets of the lanes", 0, offset_count(shape), limit, instead)
 }
 
 impl<I: Index> Pattern for CsrPattern<I> {

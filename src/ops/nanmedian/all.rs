@@ -60,7 +60,7 @@ use crate::ops::upstream::Upstream;
 /// # Complexity
 ///
 /// By selection, never a full sort: O(nnz) on top of bringing the entries of each group together, which is O(nnz ·
-/// rank) where the axes that stay lead or have at most two cells an entry, O(nnz · (rank + log nnz)) else; for CSR
+/// rank) where the axes that stay lead, O(nnz · (rank + log nnz)) else; for CSR
 /// O(nnz + lanes); for arrays O(elements). Each thread holds two copies of the largest group at most. Groups of an array
 /// that lie side by side are read where they are; of others each thread copies 2 MiB, or those that share a cache line.
 ///

@@ -53,6 +53,9 @@ impl<T: Real, S: Data<Elem = T>, D: Dimension> NanmedianOp for ArrayBase<S, D> {
     ) -> Result<Self::Gradient<U::Elem>> {
         let reduction = Reduction::new(&Shape::from(self.shape()), &axes.into())?;
         check_shape(upstream, &reduction.result_shape())?;
+        if self.is_empty() {
+            return Ok(dense_array(&Shape::from(self.shape()), Vec::new()));
+        }
         check_lane(self, &reduction)?;
         if reduction.extent() == 1 {
             // Each element is its own median: shares, larger than small elements and gradients, need not be kept.

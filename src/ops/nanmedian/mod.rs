@@ -240,6 +240,11 @@ impl Scope {
     }
 }
 
+/// The name of the form of an operation that these options belong to.
+fn spelled<O: Default + PartialEq>(options: O, [plain, with_options]: [&'static str; 2]) -> &'static str {
+    if options == O::default() { plain } else { with_options }
+}
+
 /// A pattern that knows where in its group an entry stands.
 trait PositionInGroup: Reduce {
     /// The row-major position of an entry within the axes that go, whose positions fit `u64`.
@@ -360,7 +365,12 @@ macro_rules! impl_nanmedian {
             type Gradient<G: Element> = $tensor<G, I>;
 
             fn nanmedian_with(&self, axes: impl Into<Axes>, options: NanmedianOptions) -> Result<Self::Output> {
-                median_sparse(self, &axes.into(), options, Scope::All("nanmedian"))
+                median_sparse(
+                    self,
+                    &axes.into(),
+                    options,
+                    Scope::All(spelled(options, ["nanmedian", "nanmedian_with"])),
+                )
             }
 
             fn nanmedian_index_with(
@@ -368,7 +378,12 @@ macro_rules! impl_nanmedian {
                 axes: impl Into<Axes>,
                 options: NanmedianOptions,
             ) -> Result<(Self::Output, Self::Positions)> {
-                index_sparse(self, &axes.into(), options, Scope::All("nanmedian_index"))
+                index_sparse(
+                    self,
+                    &axes.into(),
+                    options,
+                    Scope::All(spelled(options, ["nanmedian_index", "nanmedian_index_with"])),
+                )
             }
 
             fn nanmedian_backward_with<U: Upstream<Elem: Float>>(
@@ -377,13 +392,24 @@ macro_rules! impl_nanmedian {
                 axes: impl Into<Axes>,
                 options: NanmedianBackwardOptions,
             ) -> Result<Self::Gradient<U::Elem>> {
-                backward_sparse(self, upstream, &axes.into(), options, Scope::All("nanmedian_backward"))
+                backward_sparse(
+                    self,
+                    upstream,
+                    &axes.into(),
+                    options,
+                    Scope::All(spelled(options, ["nanmedian_backward", "nanmedian_backward_with"])),
+                )
             }
         }
 
         impl<T: Real, I: Index> NanmedianStoredOp for $tensor<T, I> {
             fn nanmedian_stored_with(&self, axes: impl Into<Axes>, options: NanmedianOptions) -> Result<Self::Output> {
-                median_sparse(self, &axes.into(), options, Scope::Stored("nanmedian_stored"))
+                median_sparse(
+                    self,
+                    &axes.into(),
+                    options,
+                    Scope::Stored(spelled(options, ["nanmedian_stored", "nanmedian_stored_with"])),
+                )
             }
 
             fn nanmedian_stored_index_with(
@@ -391,7 +417,12 @@ macro_rules! impl_nanmedian {
                 axes: impl Into<Axes>,
                 options: NanmedianOptions,
             ) -> Result<(Self::Output, Self::Positions)> {
-                index_sparse(self, &axes.into(), options, Scope::Stored("nanmedian_stored_index"))
+                index_sparse(
+                    self,
+                    &axes.into(),
+                    options,
+                    Scope::Stored(spelled(options, ["nanmedian_stored_index", "nanmedian_stored_index_with"])),
+                )
             }
 
             fn nanmedian_stored_backward_with<U: Upstream<Elem: Float>>(
@@ -400,7 +431,13 @@ macro_rules! impl_nanmedian {
                 axes: impl Into<Axes>,
                 options: NanmedianBackwardOptions,
             ) -> Result<Self::Gradient<U::Elem>> {
-                backward_sparse(self, upstream, &axes.into(), options, Scope::Stored("nanmedian_stored_backward"))
+                backward_sparse(
+                    self,
+                    upstream,
+                    &axes.into(),
+                    options,
+                    Scope::Stored(spelled(options, ["nanmedian_stored_backward", "nanmedian_stored_backward_with"])),
+                )
             }
         }
     };

@@ -29,6 +29,9 @@ pub(super) trait TakeEntries: Pattern {
     /// What finds the entry at coordinates within these lengths.
     fn finder(&self) -> impl Fn(&[usize]) -> Option<usize> + Send + Sync;
 
+    /// The bytes of the indices of an entry.
+    fn index_bytes_each(rank: usize) -> usize;
+
     /// The pattern of `shape` that stores the positions given, flattened and in increasing order.
     fn from_positions(shape: Shape, stored: &[usize], limit: u64) -> Result<Self>;
 
@@ -43,7 +46,7 @@ pub(super) struct Target<'a> {
     lengths: &'a [usize],
     /// The shape of the result.
     shape: &'a Shape,
-    /// The bytes of one entry.
+    /// The bytes of one entry of it.
     entry_bytes: usize,
     limit: u64,
 }
@@ -98,6 +101,10 @@ impl<I: Index> TakeEntries for CooPattern<I> {
         move |coords| find(&axes, self.nnz(), coords)
     }
 
+    fn index_bytes_each(rank: usize) -> usize {
+        rank * size_of::<I>()
+    }
+
     fn from_positions(shape: Shape, stored: &[usize], _: u64) -> Result<Self> {
         let coords = coords_of(stored, &shape)?;
         Ok(CooPattern::from_valid(shape, stored.len(), coords))
@@ -143,6 +150,11 @@ impl<I: Index> TakeEntries for CsrPattern<I> {
             let within = self.lane(lane).binary_search_by(|index| index.to_usize().cmp(&column)).ok()?;
             Some(self.offsets()[lane] + within)
         }
+    }
+
+    /// The offsets are not those of entries, and refused by themselves.
+    fn index_bytes_each(_: usize) -> usize {
+        size_of::<I>()
     }
 
     fn from_positions(shape: Shape, stored: &[usize], limit: u64) -> Result<Self> {
@@ -211,13 +223,13 @@ pub(super) fn take_entries<P: TakeEntries, J: Position>(
     let shape = &request.shape;
     check_axes::<P::Index>(shape)?;
     let limit = default_limit(x_bytes.saturating_add(request.indices.owned_bytes()));
-    let entry_bytes = shape.rank() * size_of::<P::Index>() + value_bytes + size_of::<Taken>();
+    let entry_bytes = P::index_bytes_each(shape.rank()) + value_bytes;
     if let Some(axis) = request.axis {
         let positions = request.positions(pattern.shape()[axis], 0)?;
         let (operation, lengths) = (request.operation, &**request.indices.shape());
         return pattern.take_along(axis, &positions, &Target { operation, lengths, shape, entry_bytes, limit });
     }
-    let items = request.indices.items(size_of::<J>() + entry_bytes)?;
+    let items = request.indices.items(size_of::<J>() + entry_bytes + size_of::<Taken>())?;
     let size = pattern.shape().wide_size();
     request.check(&items, size)?;
     let lengths = pattern.split_lengths();
