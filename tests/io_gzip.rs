@@ -156,11 +156,49 @@ fn a_wrong_checksum_and_bytes_after_the_end_are_named() {
     let (place, message) = refused(read_bytes(&wrong));
     assert_eq!(place, format!("gzip data, after {length} bytes"));
     assert!(message.contains("checksum"), "{message}");
-    for rubbish in [&b"rubbish after the end"[..], &[0; 512], b"x"] {
+    for (rubbish, zeros) in [(&b"rubbish after the end"[..], 0), (b"x", 0), (b"\0\0y", 2)] {
         let (place, message) = refused(read_bytes(&[&bytes, rubbish].concat()));
-        assert!(place.starts_with("gzip data, after "), "{place}");
-        assert!(message.contains("header") || message.contains("ends before"), "{message}");
+        assert_eq!(place, format!("gzip data, after {} bytes", length + zeros));
+        assert_eq!(message, "what follows is neither gzip data nor padding");
     }
+    let (place, message) = refused(read_bytes(&[&bytes[..], &[0x1f]].concat()));
+    assert_eq!(
+        (place, message.as_str()),
+        (format!("gzip data, after {} bytes", length + 1), "the file ends before its gzip data do")
+    );
+}
+
+/// Tapes and disks are written in blocks: the zeros after the last member are nothing to gzip, and were an error here.
+#[test]
+fn zeros_after_a_member_are_padding() {
+    let (first, second) = TEXT.split_at(50);
+    let members = [gzip(first.as_bytes()), gzip(second.as_bytes())];
+    for zeros in [0, 1, 512, 100_000] {
+        let padded = [&members[0][..], &vec![0; zeros], &members[1], &vec![0; zeros]].concat();
+        assert!(read_bytes(&padded).unwrap().same_as(&tensor()), "{zeros} zeros");
+    }
+}
+
+/// The limit is 64 times the file; where what compresses well came first, it was 64 times what had been read of it.
+#[test]
+fn what_a_file_may_inflate_to_does_not_depend_on_the_order_of_its_parts() {
+    let folder = Folder::new("order");
+    let mut comments = b"%".repeat(1 << 10);
+    comments.push(b'\n');
+    let comments = comments.repeat(80 << 10);
+    let mut state = 1u32;
+    let mut noise = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        b'!' + (state >> 26) as u8
+    };
+    let mut line = || [b"%".to_vec(), (0..1 << 19).map(|_| noise()).collect(), b"\n".to_vec()].concat();
+    let rest = [line(), line(), line(), line()].concat();
+    let (banner, entries) = TEXT.split_at(TEXT.find('\n').unwrap() + 1);
+    let bytes = gzip(&[banner.as_bytes(), &comments, &rest, entries.as_bytes()].concat());
+    assert!(64 * bytes.len() > 90 << 20, "{}", bytes.len());
+    let path = folder.0.join("x.mtx.gz");
+    std::fs::write(&path, &bytes).unwrap();
+    assert!(read(&path, &ReadOptions::default()).unwrap().same_as(&tensor()));
 }
 
 #[test]
@@ -452,4 +490,54 @@ fn an_archive_is_stored_or_deflated_as_asked() {
     assert!(has(&bytes(Compression::None), header));
     assert!(!has(&bytes(Compression::Usual), header));
     assert_eq!(bytes(Compression::Gzip), bytes(Compression::Usual));
+}
+
+/// What a program prints to may be a file in which others write as well: it was put in the place of that file, and what they
+/// had written, and wrote later, was gone.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_the_program_prints_to_is_not_replaced() {
+    let folder = Folder::new("own");
+    let (input, output) = (folder.0.join("x.mtx"), folder.0.join("out.txt"));
+    std::fs::write(&input, TEXT).unwrap();
+    std::fs::write(&output, "before\n").unwrap();
+    let appended = std::fs::OpenOptions::new().append(true).open(&output).unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_lacuna"));
+    command.args(["convert".as_ref(), input.as_os_str(), "/dev/stdout".as_ref(), "--to".as_ref(), "mtx".as_ref()]);
+    assert!(command.stdout(appended).status().unwrap().success());
+    let found = std::fs::read_to_string(&output).unwrap();
+    assert!(found.starts_with("before\n%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 75.25\n"), "{found}");
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 2);
+}
+
+/// A file that its user may not write was replaced all the same, as the folder was theirs; and the owner and the group of one
+/// that root wrote were gone, its permissions then those of another group.
+#[cfg(unix)]
+#[test]
+fn the_permissions_of_a_file_outlive_it() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    let folder = Folder::new("permissions");
+    let path = folder.0.join("x.mtx");
+    for mode in [0o640, 0o600, 0o666, 0o755] {
+        std::fs::write(&path, "old").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        save(&path, |file| {
+            // Nobody else may open it meanwhile, either.
+            let aside = file.metadata().unwrap();
+            assert_eq!(aside.mode() & 0o777, mode);
+            Ok(file.write_all(b"new")?)
+        })
+        .unwrap();
+        let found = std::fs::metadata(&path).unwrap();
+        assert_eq!((found.mode() & 0o7777, std::fs::read(&path).unwrap()), (mode, b"new".to_vec()));
+    }
+    if chown(&path, Some(65_534), Some(65_533)).is_ok() {
+        save(&path, |_| Ok(())).unwrap();
+        let found = std::fs::metadata(&path).unwrap();
+        assert_eq!((found.uid(), found.gid(), found.mode() & 0o7777), (65_534, 65_533, 0o755));
+    } else {
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).unwrap();
+        let refused = save(&path, |_| Ok(())).unwrap_err();
+        assert!(matches!(refused, Error::Io { kind: ErrorKind::PermissionDenied, .. }), "{refused:?}");
+    }
 }

@@ -3,15 +3,18 @@
 use std::io::{BufRead, ErrorKind, Read, Result, Write};
 use std::path::Path;
 
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 
 use crate::error::Error;
 use crate::io::options::ReadOptions;
 
+/// How gzip data begin.
+const MAGIC: [u8; 2] = [0x1f, 0x8b];
+
 /// Whether these first bytes are those of gzip data.
 pub(crate) fn is_gzip(bytes: &[u8]) -> bool {
-    bytes.starts_with(&[0x1f, 0x8b])
+    bytes.starts_with(&MAGIC)
 }
 
 /// Whether a path asks for gzip.
@@ -32,9 +35,13 @@ pub(crate) fn deflater<W: Write>(writer: W) -> GzEncoder<W> {
     GzEncoder::new(writer, flate2::Compression::default())
 }
 
-/// The inflated bytes of gzip data: all members one after another, up to the limit.
+/// The inflated bytes of gzip data: all members one after another, up to the limit. Zeros after a member are padding, as they
+/// are to gzip.
 pub(crate) struct Inflater<'a, R> {
-    decoder: MultiGzDecoder<Counted<R>>,
+    /// `None` after the last member.
+    decoder: Option<GzDecoder<Counted<R>>>,
+    /// The bytes of compressed input, as far as it is known.
+    length: u64,
     inflated: u64,
     options: &'a ReadOptions,
     /// Whether an error was given out: there is nothing after it.
@@ -42,23 +49,36 @@ pub(crate) struct Inflater<'a, R> {
 }
 
 impl<'a, R: BufRead> Inflater<'a, R> {
-    pub(crate) fn new(reader: R, options: &'a ReadOptions) -> Self {
-        let decoder = MultiGzDecoder::new(Counted { reader, bytes: 0, failed: false });
-        Inflater { decoder, inflated: 0, options, failed: false }
+    /// Of `length` bytes, or more.
+    pub(crate) fn new(reader: R, length: u64, options: &'a ReadOptions) -> Self {
+        let decoder = Some(GzDecoder::new(Counted { reader, bytes: 0, failed: false }));
+        Inflater { decoder, length, inflated: 0, options, failed: false }
     }
 
     fn inflate(&mut self, buffer: &mut [u8]) -> Result<usize> {
-        let read = self.decoder.read(buffer);
-        let counted = self.decoder.get_ref();
-        match read {
-            Err(error) if counted.failed => Err(error),
-            Err(error) => Err(corrupt(&error, counted.bytes).into()),
-            Ok(count) => {
-                self.inflated += count as u64;
-                check_limit(self.inflated, self.options.inflated_limit(counted.bytes))?;
-                Ok(count)
+        while let Some(decoder) = &mut self.decoder {
+            let read = decoder.read(buffer);
+            let counted = decoder.get_mut();
+            match read {
+                Err(error) if counted.failed => return Err(error),
+                Err(error) => return Err(corrupt(&error, counted.bytes).into()),
+                Ok(0) if !buffer.is_empty() => {
+                    let next = counted.skip_zeros()?;
+                    if next.is_some_and(|byte| byte != MAGIC[0]) {
+                        let message = "what follows is neither gzip data nor padding".into();
+                        return Err(at_byte(counted.bytes, message).into());
+                    }
+                    let counted = self.decoder.take().map(GzDecoder::into_inner).filter(|_| next.is_some());
+                    self.decoder = counted.map(GzDecoder::new);
+                }
+                Ok(count) => {
+                    self.inflated += count as u64;
+                    check_limit(self.inflated, self.options.inflated_limit(self.length.max(counted.bytes)))?;
+                    return Ok(count);
+                }
             }
         }
+        Ok(0)
     }
 }
 
@@ -93,6 +113,10 @@ fn corrupt(error: &std::io::Error, bytes: u64) -> Error {
         ErrorKind::UnexpectedEof => "the file ends before its gzip data do".into(),
         _ => error.to_string(),
     };
+    at_byte(bytes, message)
+}
+
+fn at_byte(bytes: u64, message: String) -> Error {
     Error::Format { place: format!("gzip data, after {bytes} bytes"), message }
 }
 
@@ -101,6 +125,21 @@ struct Counted<R> {
     reader: R,
     bytes: u64,
     failed: bool,
+}
+
+impl<R: BufRead> Counted<R> {
+    /// Passes by zeros; what follows them, if anything does.
+    fn skip_zeros(&mut self) -> Result<Option<u8>> {
+        loop {
+            let bytes = self.fill_buf()?;
+            let (found, next) = (bytes.len(), bytes.iter().position(|byte| *byte != 0));
+            let byte = next.map(|at| bytes[at]);
+            self.consume(next.unwrap_or(found));
+            if byte.is_some() || found == 0 {
+                return Ok(byte);
+            }
+        }
+    }
 }
 
 impl<R: BufRead> Read for Counted<R> {
@@ -142,7 +181,7 @@ mod tests {
         bytes[checksum] ^= 1;
         bytes.extend(member(b"second"));
         let options = ReadOptions::default();
-        let (mut inflater, mut text) = (Inflater::new(&bytes[..], &options), Vec::new());
+        let (mut inflater, mut text) = (Inflater::new(&bytes[..], 0, &options), Vec::new());
         assert!(inflater.read_to_end(&mut text).is_err());
         assert_eq!(text, b"first");
         for _ in 0..3 {

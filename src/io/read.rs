@@ -41,7 +41,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyTensor> 
 /// Those of [`read`].
 pub fn read_from(reader: impl Read, format: impl Into<Option<FileFormat>>, options: &ReadOptions) -> Result<AnyTensor> {
     let mut reader = BufReader::with_capacity(BLOCK, Watched::new(reader, &options.progress));
-    let content = Content::of_stream(&mut reader, format.into(), "the first bytes do not tell it", options)?;
+    let content = Content::of_stream(&mut reader, 0, format.into(), "the first bytes do not tell it", options)?;
     content.into_any(options)
 }
 
@@ -123,19 +123,21 @@ impl Content<u64> {
 impl<I: Index> Content<I> {
     fn of_path(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
         let (named, file) = (FileFormat::from_path(&path), File::open(&path)?);
-        let can_seek = file.metadata()?.is_file();
+        let metadata = file.metadata()?;
         let mut reader = BufReader::with_capacity(BLOCK, Watched::new(file, &options.progress));
         let head = reader.fill_buf()?;
         let format = named.or(FileFormat::from_first_bytes(head));
-        if can_seek && format == Some(FileFormat::Npz) && !gzip::is_gzip(head) {
+        if metadata.is_file() && format == Some(FileFormat::Npz) && !gzip::is_gzip(head) {
             return npz::read(reader, 0, options).map(Content::Other);
         }
-        Self::of_stream(&mut reader, named, "neither the extension nor the first bytes tell it", options)
+        let length = if metadata.is_file() { metadata.len() } else { 0 };
+        Self::of_stream(&mut reader, length, named, "neither the extension nor the first bytes tell it", options)
     }
 
-    /// Reads a stream, inflated where it is gzip; `untold` says why no format is known.
+    /// Reads a stream of `length` bytes or more, inflated where it is gzip; `untold` says why no format is known.
     fn of_stream(
         reader: &mut dyn BufRead,
+        length: u64,
         named: Option<FileFormat>,
         untold: &str,
         options: &ReadOptions,
@@ -144,7 +146,7 @@ impl<I: Index> Content<I> {
         if !gzip::is_gzip(&head) {
             return Self::of_plain(&mut reader, named.or(FileFormat::from_first_bytes(&head)), untold, options);
         }
-        let mut inflated = BufReader::with_capacity(BLOCK, gzip::Inflater::new(reader, options));
+        let mut inflated = BufReader::with_capacity(BLOCK, gzip::Inflater::new(reader, length, options));
         let (head, mut inflated) = peek(&mut inflated)?;
         match named.or(FileFormat::from_first_bytes(&head)) {
             Some(FileFormat::Npz) => Err(gzip::refused_archive()),

@@ -10,7 +10,9 @@ use crate::error::Result;
 
 /// Writes the file at `path` by way of one beside it, which takes its place once `write` has succeeded.
 ///
-/// A target that is no regular file (a pipe, a device), or has no name any more, is written as it is. A link is followed.
+/// A target that is no regular file (a pipe, a device), has no name any more, or is what this program prints to, is written
+/// as it is. A link is followed. The new file has the permissions of the one before it and, as far as the system allows, its
+/// owner and group.
 ///
 /// # Errors
 ///
@@ -36,37 +38,93 @@ use crate::error::Result;
 /// ```
 pub fn save(path: impl AsRef<Path>, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
     let path = path.as_ref();
-    let existing = existing_at(path)?;
-    let has_no_name = existing.is_some() && fs::canonicalize(path).is_err();
-    if has_no_name || existing.as_ref().is_some_and(|target| !target.is_file() && !target.is_dir()) {
+    match Target::at(path)? {
+        Target::Folder => Err(std::io::Error::new(ErrorKind::IsADirectory, "the path to write to is a folder").into()),
+        Target::Stream(mut file) => {
+            write(&mut file)?;
+            Ok(file.flush()?)
+        }
+        Target::File(before) => replace(&target_of(path), Some(&before), write),
+        Target::New => replace(&target_of(path), None, write),
+    }
+}
+
+/// What stands at a path.
+enum Target {
+    New,
+    File(Metadata),
+    /// What is written as it is.
+    Stream(File),
+    Folder,
+}
+
+impl Target {
+    fn at(path: &Path) -> Result<Self> {
+        let found = match fs::metadata(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Target::New),
+            found => found?,
+        };
+        if found.is_dir() {
+            return Ok(Target::Folder);
+        }
         // Under the name that was given: what `/dev/stdout` leads to may have none of its own.
-        let mut file = OpenOptions::new().write(true).truncate(has_no_name).open(path)?;
-        write(&mut file)?;
-        return Ok(file.flush()?);
+        let has_no_name = fs::canonicalize(path).is_err();
+        if has_no_name || !found.is_file() {
+            return Ok(Target::Stream(OpenOptions::new().write(true).truncate(has_no_name).open(path)?));
+        }
+        if let Some(output) = own_output(&found) {
+            return Ok(Target::Stream(output));
+        }
+        // A file that may not be written is not replaced either.
+        OpenOptions::new().write(true).open(path)?;
+        Ok(Target::File(found))
     }
-    if existing.as_ref().is_some_and(Metadata::is_dir) {
-        return Err(std::io::Error::new(ErrorKind::IsADirectory, "the path to write to is a folder").into());
-    }
-    let path = target_of(path);
-    let (aside, mut file) = create_aside(&path)?;
-    // First, so that nobody reads of the new bytes who may not read the old ones.
-    if let Some(existing) = existing {
-        file.set_permissions(existing.permissions())?;
+}
+
+/// Writes a file aside, and puts it where `path` is once it is whole.
+fn replace(path: &Path, before: Option<&Metadata>, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
+    let (aside, mut file) = create_aside(path, before.is_some())?;
+    if let Some(before) = before {
+        keep_access(&file, before)?;
     }
     write(&mut file)?;
     file.sync_all()?;
     drop(file);
-    aside.replace(&path)?;
-    sync_folder(&path);
+    aside.replace(path)?;
+    sync_folder(path);
     Ok(())
 }
 
-/// What is at a path, if anything.
-fn existing_at(path: &Path) -> Result<Option<Metadata>> {
-    match fs::metadata(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        found => Ok(Some(found?)),
-    }
+/// The file that this program prints to, if it is the one found: what a shell has opened and others write to as well must
+/// stay that file.
+#[cfg(unix)]
+fn own_output(found: &Metadata) -> Option<File> {
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::MetadataExt;
+    let outputs = [std::io::stdout().as_fd().try_clone_to_owned(), std::io::stderr().as_fd().try_clone_to_owned()];
+    let is_found = |file: &File| file.metadata().is_ok_and(|own| (own.dev(), own.ino()) == (found.dev(), found.ino()));
+    outputs.into_iter().flatten().map(File::from).find(is_found)
+}
+
+#[cfg(not(unix))]
+fn own_output(_: &Metadata) -> Option<File> {
+    None
+}
+
+/// Gives a file, which only its owner may read so far, the owner, the group and the permissions of the one before it; to a
+/// group that it cannot have, none.
+#[cfg(unix)]
+fn keep_access(file: &File, before: &Metadata) -> Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    let (owner, group) = (before.uid(), before.gid());
+    let is_kept = fchown(file, Some(owner), Some(group)).is_ok() || fchown(file, None, Some(group)).is_ok();
+    let mode = if is_kept { before.mode() } else { before.mode() & !0o070 };
+    Ok(file.set_permissions(fs::Permissions::from_mode(mode & 0o7777))?)
+}
+
+#[cfg(not(unix))]
+fn keep_access(file: &File, before: &Metadata) -> Result<()> {
+    Ok(file.set_permissions(before.permissions())?)
 }
 
 /// The most links that are followed one after another, as Linux has it.
@@ -111,16 +169,22 @@ impl Drop for Aside {
 }
 
 /// A new file in the folder of `path`, under a name that no other process takes: a short one, however long the
-/// target's is.
-fn create_aside(path: &Path) -> Result<(Aside, File)> {
+/// target's is. If it is `private` nobody but its owner may open it.
+fn create_aside(path: &Path, private: bool) -> Result<(Aside, File)> {
     static NAMES: AtomicUsize = AtomicUsize::new(0);
     if path.file_name().is_none() {
         return Err(std::io::Error::new(ErrorKind::InvalidInput, "the path to write to names no file").into());
     }
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if private {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
     for _ in 0..100 {
         let number = NAMES.fetch_add(1, Ordering::Relaxed);
         let aside = path.with_file_name(format!(".lacuna-{}-{number}.tmp", std::process::id()));
-        match OpenOptions::new().write(true).create_new(true).open(&aside) {
+        match options.open(&aside) {
             Ok(file) => return Ok((Aside(Some(aside)), file)),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error.into()),
