@@ -170,6 +170,7 @@ impl Drop for Aside {
 
 /// A new file in the folder of `path`, under a name that no other process takes: a short one, however long the
 /// target's is. If it is `private` nobody but its owner may open it.
+#[cfg_attr(not(unix), allow(unused_variables))]
 fn create_aside(path: &Path, private: bool) -> Result<(Aside, File)> {
     static NAMES: AtomicUsize = AtomicUsize::new(0);
     if path.file_name().is_none() {
