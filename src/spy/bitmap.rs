@@ -126,3 +126,18 @@ impl Bitmap {
 /// The font and the layout agree.
 const _: () = assert!(LINE == RasterHeight::Size20.val());
 const _: () = assert!(CHARACTER == get_raster_width(FontWeight::Bold, RasterHeight::Size20));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_palette_goes_from_white_to_ink_and_on_to_the_shades() {
+        let colours = palette();
+        let colours: Vec<[u8; 3]> = colours.chunks_exact(3).map(|rgb| [rgb[0], rgb[1], rgb[2]]).collect();
+        assert_eq!((colours[usize::from(WHITE)], colours[usize::from(index(Colour::Ink))]), ([255; 3], INK));
+        assert!(colours[..GREYS].is_sorted_by(|light, dark| light[0] >= dark[0] + 14), "even steps: {colours:?}");
+        assert_eq!(colours[GREYS..], SHADES);
+        assert_eq!(colours[usize::from(index(Colour::Shade(3)))], SHADES[3]);
+    }
+}
