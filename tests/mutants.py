@@ -6,9 +6,10 @@
 
 `cargo mutants` compiles the crate for each mutant, some thousand times: days. Here each mutant is a branch in a copy of the
 sources, taken where an environment variable has its number. Every test runs once and tells which branches it passes;
-then each mutant runs the tests that pass it, one by one, until one fails: first what has killed its neighbours (or the
-same mutant, by the results of an earlier run), then the quickest. One that outlives tests of N seconds in all (12) is
-printed, with how many of its tests it has seen; FOLDER/results.jsonl has all, and what is there is not run again.
+then each mutant runs the tests that pass it, one by one, until one fails: first what has killed the same one in an earlier
+run, the tests of its own module, and what has killed its neighbours, then the quickest. One that outlives tests of N
+seconds in all (12) is printed, with how many of its tests it has seen; FOLDER/results.jsonl has all, and what is there is
+not run again. Code for other builds (without a feature, for another processor) has no test that comes by.
 
 Not made here: mutants of what is computed while compiling, of fields left out, and of functions that return `impl Trait`.
 """
@@ -333,8 +334,13 @@ class Hunt:
         mutant = self.mutants[number]
         known, (file, function) = self.hints.get(without_line(mutant["name"])), places_of(mutant)
         kills = lambda test: (-self.kills[function, test], -self.kills[file, test])
-        merit = lambda test: (test[1] != known, *kills(test), self.tests.seconds[test])
+        is_own = lambda test: test[1].startswith(module_of(mutant) + "::tests::")
+        merit = lambda test: (test[1] != known, not is_own(test), *kills(test), self.tests.seconds[test])
         return sorted(self.tests.by_mutant[number], key=merit)
+
+
+def module_of(mutant):
+    return re.sub(r"^src/|(/mod)?\.rs$", "", mutant["file"]).replace("/", "::")
 
 
 def places_of(mutant):
@@ -386,8 +392,10 @@ def main():
         wanted = [n for n in wanted if not hints.get(without_line(mutants[n]["name"]))]
     print(len(wanted), "mutants to run", file=sys.stderr)
     run_all(Hunt(tests, mutants, args.seconds, hints), wanted, path, args.jobs)
-    killed = [result["killed by"] is not None for result in results_in(path)]
-    print(f"{sum(killed)} of {len(killed)} killed; {len(prepared['unviable'])} do not compile; not made here:")
+    killed = [result["killed by"] is not None for result in results_in(path) if result["of"] != 0]
+    print(f"{sum(killed)} of {len(killed)} killed; {len(prepared['unviable'])} do not compile; no test comes by these:")
+    print(*(result["name"] for result in results_in(path) if result["of"] == 0), sep="\n")
+    print("not made here:")
     print(*(mutants[number]["name"] for number in prepared["not made"]), sep="\n")
 
 
