@@ -297,3 +297,13 @@ fn a_float_whose_digits_are_rounded_twice_comes_back() {
     let read = read_from(&text[..], None, &options).unwrap();
     assert!(read.same_as(&z.with_index::<u64>().unwrap().into()));
 }
+
+/// The mirror images of the two lines were named, which stand before them in the tensor and nowhere in the file.
+#[test]
+fn entries_that_a_symmetric_file_repeats_are_named_as_they_stand_there() {
+    let text = "%%MatrixMarket matrix coordinate integer symmetric\n3 3 4\n1 1 7\n2 1 3\n3 3 1\n2 1 4\n";
+    let mut options = ReadOptions::default();
+    options.duplicates = Duplicates::Error;
+    let error = read_from(text.as_bytes(), None, &options).unwrap_err();
+    assert_eq!(error, Error::Duplicate { coords: vec![1, 0], first: 1, second: 3 });
+}

@@ -17,6 +17,7 @@ use crate::io::options::ReadOptions;
 use crate::pages::NoRoom;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
+use crate::triplets::Duplicates;
 
 /// Reads a Matrix Market file; gives the bytes of its text as well.
 pub(crate) fn read<I: Index>(reader: impl BufRead, options: &ReadOptions) -> Result<(TextTensor<I>, u64)> {
@@ -130,12 +131,33 @@ impl<R: BufRead> Body<'_, R> {
             check_symmetry(entries, value, symmetry)?;
             Ok(value)
         })?;
-        if symmetry != Symmetry::General {
-            check_triangles(&entries)?;
-            mirror(&mut entries, symmetry)?;
-            entries.check_memory(options, self.lines.bytes())?;
+        if symmetry == Symmetry::General {
+            return entries.into_tensor(self.shape.clone(), options.duplicates);
         }
-        entries.into_tensor(self.shape.clone(), options.duplicates)
+        check_triangles(&entries)?;
+        let listed = entries.values.len();
+        let names_repeated = options.duplicates == Duplicates::Error;
+        let mirrored = if names_repeated { off_diagonal(&entries).collect() } else { Vec::new() };
+        mirror(&mut entries, symmetry)?;
+        entries.check_memory(options, self.lines.bytes())?;
+        let tensor = entries.into_tensor(self.shape.clone(), options.duplicates);
+        tensor.map_err(|error| as_listed(error, listed, &mirrored))
+    }
+}
+
+/// The numbers of the entries that have a mirror image.
+fn off_diagonal<T, I: Index>(entries: &Entries<T, I>) -> impl Iterator<Item = usize> {
+    (0..entries.values.len()).filter(|&entry| entries.coords[0][entry] != entries.coords[1][entry])
+}
+
+/// What is wrong with mirror images, which stand behind the `listed` entries of the file, said of the `mirrored` ones there.
+fn as_listed(error: Error, listed: usize, mirrored: &[usize]) -> Error {
+    match error {
+        Error::Duplicate { mut coords, first, second } if first >= listed => {
+            coords.reverse();
+            Error::Duplicate { coords, first: mirrored[first - listed], second: mirrored[second - listed] }
+        }
+        error => error,
     }
 }
 
@@ -174,8 +196,7 @@ fn check_triangles<T, I: Index>(entries: &Entries<T, I>) -> Result<()> {
 /// Adds the mirror image of every entry that is not on the diagonal.
 fn mirror<T: MatrixValue, I: Index>(entries: &mut Entries<T, I>, symmetry: Symmetry) -> Result<()> {
     let listed = entries.values.len();
-    let off_diagonal = (0..listed).filter(|&entry| entries.coords[0][entry] != entries.coords[1][entry]).count();
-    entries.reserve_exact(off_diagonal)?;
+    entries.reserve_exact(off_diagonal(entries).count())?;
     entries.unordered();
     for entry in 0..listed {
         let (row, column, value) = (entries.coords[0][entry], entries.coords[1][entry], entries.values[entry]);
