@@ -2,7 +2,9 @@
 what caches and pages add.
 
     cargo bench --bench figures --no-run
-    python benches/instructions.py target/release/deps/figures-* [--only CASES] [--sizes 100000 1000000 10000000]
+    python benches/instructions.py PROGRAM [--only CASES] [--sizes 100000 1000000 10000000]
+
+PROGRAM is the one that the first command names.
 
 Needs valgrind, which runs each case about fifty times as long as it takes, on one thread and without wide vectors.
 """

@@ -1,7 +1,9 @@
 """Random cases that lacuna and numpy (scipy and pydata/sparse where they have the operation) must answer alike.
 
-    cargo build --release --test differential
-    python tests/differential.py target/release/deps/differential-* [--cases N] [--seed N] [--only OPERATION]
+    cargo test --release --all-features --test differential --no-run
+    python tests/differential.py PROGRAM [--cases N] [--seed N] [--only OPERATION]
+
+PROGRAM is the one that the first command names.
 
 Needs numpy, scipy and sparse. N cases of each operation, bit for bit but for the payload of a NaN; every question is
 asked of COO, CSR and the dense array, as far as they have the operation (tests/differential.rs). Prints the number of cases of each operation.
