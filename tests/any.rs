@@ -6,7 +6,7 @@ mod support;
 
 use generators::{Drawn, DrawnGrad, Reduction, batched, csr_reductions, endless, huge, reductions};
 use lacuna::prelude::*;
-use lacuna::{Axes, CooTensor, CsrTensor, Error, Tensor, any, any_backward};
+use lacuna::{Axes, CooTensor, CsrTensor, Error, Tensor, Triplets, any, any_backward};
 use ndarray::{ArrayD, IxDyn, arr1};
 use proptest::prelude::*;
 use reference::dense::{Dense, Sparse, reduced_coords, reduced_shape};
@@ -138,6 +138,17 @@ fn gradients_reach_entries_of_shapes_without_a_dense_form() {
             assert_eq!(value.to_bits(), wanted.to_bits());
         }
     });
+}
+
+/// A scalar broadcast to more cells than there is memory for is asked for those that are stored.
+#[test]
+fn a_vast_broadcast_gradient_is_not_written_out() {
+    let coords = vec![vec![3, 1 << 39], vec![1, 0]];
+    let x = Triplets::<f64, u64>::from_arrays_with_index([1 << 40, 2], coords, vec![1.0, 0.0]).unwrap();
+    let x = x.coalesce(Default::default()).unwrap();
+    let one = ndarray::arr0(2.5);
+    let upstream = one.broadcast(1usize << 40).unwrap();
+    assert_eq!(x.any_backward(&upstream, -1).unwrap().values(), [2.5, 2.5]);
 }
 
 // ---- the cases that other libraries get wrong, by name ----

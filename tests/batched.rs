@@ -82,6 +82,9 @@ fn every_broken_invariant_of_paddle_has_its_error() {
     assert_eq!(refused(&[1, 0], &[0, 1], &[0]), nowhere);
     let outside = Error::IndexOutOfBounds { index: 3, axis: 2, length: 3, entry: 1 };
     assert_eq!(refused(&[1, 1, 3], &[0, 2], &[0, 3]), outside);
+    // As `u32` it would be column 0.
+    let just_outside = Error::IndexOutOfBounds { index: 1 << 32, axis: 1, length: 1 << 32, entry: 0 };
+    assert_eq!(refused(&[1, 1 << 32], &[0, 1], &[1 << 32]), just_outside);
     let unsorted = Error::NotSorted { entry: 2, coords: vec![1, 0, 1], previous: vec![1, 0, 1] };
     assert_eq!(refused(&[2, 1, 3], &[0, 1, 0, 2], &[0, 1, 1]), unsorted);
     let values = CsrTensor::from_paddle([1, 3], &[0, 1], &[2], vec![1.0, 2.0]).unwrap_err();

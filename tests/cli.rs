@@ -216,6 +216,7 @@ fn isin_of_a_file_compares_by_exact_value() {
     let half = folder.file("half.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 0.5\n");
     assert_eq!(values_of(&["isin", &x, "--values-from", &same]), json!([[[0, 0], true]]));
     assert_eq!(values_of(&["isin", &x, "--values-from", &near]), json!([[[0, 0], false]]));
+    assert_eq!(stderr(&lacuna(&["isin", &x, "--values-from", &same])), "");
     let output = lacuna(&["isin", &x, "--values-from", &half]);
     assert_eq!(stderr(&output), "lacuna: 1 of the values are no values of type int64, so they are never members\n");
     let mixed = folder.file("mixed.mtx", "%%MatrixMarket matrix array real general\n4 1\n0.5\nnan\n1.5\n7\n");
@@ -947,10 +948,14 @@ fn info_tells_ranges_rows_and_units() {
     {
         assert!(text.lines().any(|found| found == line), "{text}");
     }
+    let folder = Folder::new("details");
+    let vector = stdout(&lacuna(&["info", &folder.file("vector.tns", "1 2\n1000 4\n")]));
+    assert!(vector.contains("(0.2 %)") && !vector.contains("rows") && !vector.contains("lanes"), "{vector}");
+    let alone = stdout(&lacuna(&["info", &folder.file("alone.tns", "1000 4\n")]));
+    assert!(alone.contains("(0.1 %)"), "{alone}");
     let titanic = stdout(&lacuna(&["info", &data("titanic.npz")]));
     assert!(titanic.contains("lanes    16 along axis 3, 2 empty; the fullest holds 2\n"), "{titanic}");
     assert!(!titanic.contains("NaN"), "no integer is one: {titanic}");
-    let folder = Folder::new("details");
     let keys = |name: &str, text: &str| {
         let info = json_of(&["info", &folder.file(name, text)]);
         ["min", "max", "empty_lanes", "longest_lane"].map(|key| info[key].clone())

@@ -125,6 +125,14 @@ fn ranks_0_and_1_and_empty_arrays_convert() {
     }
 }
 
+/// As many positions as the axes behind the first one have are more than a `usize` counts.
+#[test]
+fn a_compressed_tensor_without_lanes_has_coordinates_beside_vast_axes() {
+    let pattern = CsrPattern::<u64>::empty([0, 1 << 40, 1 << 40, 3]).unwrap();
+    let coo = Tensor::from_parts(pattern, vec![], 0.0).unwrap().to_coo();
+    assert_eq!((&**coo.shape(), coo.nnz()), (&[0, 1 << 40, 1 << 40, 3][..], 0));
+}
+
 #[test]
 fn a_dense_array_beyond_the_limit_is_refused_with_its_bytes() {
     let x = CooTensor::full([1000, 1000], 0f64).unwrap();

@@ -350,6 +350,29 @@ fn vast_matrices_are_fine_in_coordinates_and_refused_compressed() {
     assert!(matches!(bytes_of(&x, FileFormat::Npy), Err(Error::TooLarge { .. })));
 }
 
+/// 64 MiB, and 16 bytes for each byte of the file: comments and zeros count as well.
+#[test]
+fn what_may_be_held_grows_with_the_bytes_of_the_file() {
+    let compressed = options(|options| {
+        options.format = Some(Format::Csr);
+        options.fill = Some("0".into());
+    });
+    let comments = format!("%{}\n", "-".repeat(500_000)).repeat(8);
+    let text = |comments: &str| {
+        let text = format!("%%MatrixMarket matrix coordinate real general\n{comments}9000000 1 1\n7 1 2.5\n");
+        read_from(text.as_bytes(), FileFormat::MatrixMarket, &compressed)
+    };
+    assert!(matches!(text(""), Err(Error::TooLarge { .. })));
+    assert_eq!(text(&comments).unwrap().nnz(), 1);
+    let array = |length: usize, byte: u8, options: &ReadOptions| {
+        let header = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': ({length}, 1), }}\n");
+        let head = [&b"\x93NUMPY\x01\x00"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat();
+        read_from(&[head, vec![byte; length]].concat()[..], FileFormat::Npy, options)
+    };
+    assert_eq!(array(9_000_000, 0, &compressed).unwrap().nnz(), 0);
+    assert_eq!(array(5_000_000, 1, &ReadOptions::default()).unwrap().nnz(), 5_000_000);
+}
+
 #[test]
 fn what_a_format_cannot_hold_is_refused_and_names_one_that_can() {
     let cube = AnyTensor::from(CooTensor::full([2, 2, 2], 0.0).unwrap().with_index::<u64>().unwrap());

@@ -46,6 +46,19 @@ fn binary_samples() -> [(FileFormat, Vec<u8>); 5] {
 }
 
 #[test]
+fn the_longest_header_of_an_array_is_read() {
+    let array = |length: usize| {
+        let mut dict = b"{'descr': '|u1', 'fortran_order': False, 'shape': (1,), }".to_vec();
+        dict.resize(length, b' ');
+        let head = [&b"\x93NUMPY\x02\x00"[..], &(length as u32).to_le_bytes()].concat();
+        [head, dict, vec![7]].concat()
+    };
+    assert_eq!(read(&array(1 << 20), FileFormat::Npy).unwrap().nnz(), 1);
+    let message = refused(read(&array((1 << 20) + 1), FileFormat::Npy));
+    assert_eq!(message, "header length: 1048577 is above 1048576");
+}
+
+#[test]
 fn a_binary_file_cut_at_any_byte_is_refused() {
     for (format, bytes) in binary_samples() {
         assert!(read(&bytes, format).is_ok());
@@ -185,6 +198,9 @@ fn a_matrix_market_file_says_which_line_is_wrong() {
     }
     let axes = format!("%%MatrixMarket tensor coordinate real general\n{}0\n", "1 ".repeat(65));
     assert_eq!(refused(mtx(&axes)), "line 2: 65 axes are more than 64");
+    let ones = "1 ".repeat(64);
+    let deepest = mtx(&format!("%%MatrixMarket tensor coordinate real general\n{ones}1\n{ones}2.5\n")).unwrap();
+    assert_eq!((deepest.shape().rank(), deepest.nnz()), (64, 1));
 }
 
 #[test]

@@ -222,6 +222,45 @@ fn a_fill_keeps_the_bits_of_its_nan() {
     assert_eq!(again.fill().to_bits(), signalling.to_bits());
 }
 
+#[test]
+fn the_name_of_the_layout_is_a_short_text() {
+    let named = |width: usize| {
+        let mut members = members();
+        let header = format!("{{'descr': '|S{width}', 'fortran_order': False, 'shape': (), }}\n");
+        let head = [&b"\x93NUMPY\x01\x00"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat();
+        let mut text = b"coo".to_vec();
+        text.resize(width, 0);
+        let format = members.iter_mut().find(|(name, _)| name == "format.npy").unwrap();
+        format.1 = [head, text].concat();
+        stored(&members)
+    };
+    assert!(read(&named(16)).unwrap().same_as(&tensor()));
+    assert_eq!(refused(&named(17)), "member format.npy, field shape: is not one short text");
+}
+
+/// numpy makes the shape of a scalar, an empty list, an array of float64.
+#[test]
+fn the_shape_of_a_scalar_may_be_an_empty_list_of_floats() {
+    let scalar =
+        |shape: (String, Vec<u8>)| stored(&[shape, member("coords", "(0, 1)", &[]), member("data", "(1,)", &[7])]);
+    let (name, mut shape) = member("shape", "(0,)", &[]);
+    let descr = shape.windows(3).position(|bytes| bytes == b"|u1").unwrap();
+    shape[descr..descr + 3].copy_from_slice(b"<f8");
+    let expected = CooTensor::new([], vec![], vec![7u8], 0).unwrap().with_index::<u64>().unwrap();
+    assert!(read(&scalar((name, shape))).unwrap().same_as(&AnyTensor::from(expected)));
+}
+
+#[test]
+fn indices_are_as_wide_as_the_longest_axis_needs() {
+    let width_of = |length: usize| {
+        let x = CooTensor::new([length, 2], vec![vec![0], vec![1]], vec![1.5], 0.0).unwrap();
+        let members = members_of(&AnyTensor::from(x.with_index::<u64>().unwrap()));
+        let (_, rows) = members.into_iter().find(|(name, _)| name == "row.npy").unwrap();
+        ["<i4", "<i8"].into_iter().find(|descr| rows.windows(3).any(|bytes| bytes == descr.as_bytes())).unwrap()
+    };
+    assert_eq!((width_of(i32::MAX as usize), width_of(1 << 31)), ("<i4", "<i8"));
+}
+
 /// scipy keeps a vector as one compressed row: its archive was refused, as a matrix has two axes.
 #[test]
 fn a_compressed_vector_of_scipy_is_read() {

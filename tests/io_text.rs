@@ -96,6 +96,8 @@ fn an_error_in_any_block_names_its_line() {
         // Of two errors the first is told, and one entry too many is one wherever it stands.
         let twice = broken("1 1 x\n").replace(lines[2], "1 1 y\n");
         assert!(entry == 0 || read(&twice).unwrap_err().to_string().contains("`y`"), "{entry}");
+        let before_more = read(&broken(&format!("1 1 x\n{}", "1 1 1\n".repeat(3)))).unwrap_err().to_string();
+        assert_eq!(before_more, format!("line {line}: `x` is not a float64"));
         let extra = read(&broken(&format!("{}1 1 1\n", lines[line - 1]))).unwrap_err().to_string();
         let last = text.lines[text.lines.len() - 1];
         assert_eq!(extra, format!("line {}: one entry too many: {} are declared", last + 1, text.entries.len()));

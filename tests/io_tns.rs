@@ -63,6 +63,9 @@ fn the_shape_may_be_given_or_kept_in_a_comment() {
 fn lines_of_coordinates_alone_have_the_value_one() {
     let graph = tns_with("1 2 3\n2 1 1\n", |options| options.shape = Some([2, 2, 3].into())).unwrap();
     assert_eq!(entries(graph).1, [(vec![0, 1, 2], 1.0), (vec![1, 0, 0], 1.0)]);
+    // Of one axis such a line is a word, as the header of a dialect is.
+    let set = tns_with("3\n1\n", |options| options.shape = Some([4].into())).unwrap();
+    assert_eq!(entries(set), (Shape::from([4]), vec![(vec![0], 1.0), (vec![2], 1.0)]));
 }
 
 #[test]

@@ -290,6 +290,8 @@ fn titles_are_text() {
     let picture = Spy::new(&pattern).titled("a<b> & \"c\"\u{1b}[31m\n");
     assert_eq!(texts(&picture.svg())[0], "a<b> & \"c\"\u{fffd}[31m\u{fffd}");
     assert!(picture.braille(80).ends_with("a<b> & \"c\"\u{fffd}[31m\u{fffd}: [2, 2], 0 stored of 4\n"));
+    // XML has no place for these at all.
+    assert_eq!(texts(&Spy::new(&pattern).titled("a\u{fffe}b\u{ffff}").svg())[0], "a\u{fffd}b\u{fffd}");
     let long = Spy::new(&pattern).titled(&"x".repeat(1000));
     assert!(size(&long.svg()).0 <= 800);
     assert!(texts(&long.svg())[0].contains("x...x"));

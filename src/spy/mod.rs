@@ -65,9 +65,11 @@ impl<'a, P: Pattern> Spy<'a, P> {
         Spy { pattern, title: String::new() }
     }
 
-    /// The picture with a title, such as the name of a file. Control characters are replaced.
+    /// The picture with a title, such as the name of a file. What XML has no place for is replaced: control characters,
+    /// U+FFFE and U+FFFF.
     pub fn titled(self, title: &str) -> Self {
-        let shown = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+        let is_refused = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
+        let shown = |c: char| if is_refused(c) { char::REPLACEMENT_CHARACTER } else { c };
         Spy { title: title.chars().map(shown).collect(), ..self }
     }
 
