@@ -344,6 +344,9 @@ pub(crate) use threads::{any_chunk, filter_map_range, map, map_each, map_heavy, 
 mod tests {
     use super::*;
     use std::collections::HashSet;
+    #[cfg(feature = "io")]
+    use std::convert::Infallible;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
     use std::sync::{Condvar, Mutex};
     use std::thread::{self, ThreadId};
     use std::time::Duration;
@@ -388,15 +391,16 @@ mod tests {
         let mut parts = items.clone();
         let mut numbers: Vec<u64> = (0..count as u64).map(|item| item * 0x9E37_79B9 % 0x1_0000_0001).collect();
         let searches = count / CHUNK * SEARCHES + count % CHUNK % SEARCHES;
+        let pieces = count.div_ceil(CHUNK);
         vec![
             ("map", Box::new(move |meeting| drop(map(&items, |_| meeting.wait())))),
             (
                 "fill_chunks",
                 Box::new(move |meeting| threads::fill_chunks(&mut slots, &|_, slots| slots[0] = meeting.wait())),
             ),
-            ("map_heavy", Box::new(move |meeting| drop(map_heavy(2, count, || (), |_, _| meeting.wait())))),
+            ("map_heavy", Box::new(move |meeting| drop(map_heavy(pieces, count, || (), |_, _| meeting.wait())))),
             ("map_slices", Box::new(move |meeting| drop(map_slices(&mut parts, &[9, count], |_, _| meeting.wait())))),
-            ("map_each", Box::new(move |meeting| drop(map_each(vec![0; 2], count, || (), |_, _| meeting.wait())))),
+            ("map_each", Box::new(move |meeting| drop(map_each(vec![0; pieces], count, || (), |_, _| meeting.wait())))),
             (
                 "filter_map_range",
                 Box::new(move |meeting| drop(filter_map_range(searches, || (), |_, _| Some(meeting.wait())))),
@@ -415,8 +419,8 @@ mod tests {
     }
 
     #[test]
-    fn work_of_two_chunks_is_shared() {
-        for (name, work) in calls(2 * CHUNK) {
+    fn work_of_two_chunks_and_more_is_shared() {
+        for (name, work) in calls(2 * CHUNK).into_iter().chain(calls(3 * CHUNK)) {
             assert_eq!(threads_of(work, 20_000), 2, "{name}");
         }
     }
@@ -457,6 +461,47 @@ mod tests {
             });
         });
         assert_eq!(threads_of(shared, 20_000), 2);
+    }
+
+    #[test]
+    fn small_pieces_of_work_are_shared_a_chunk_at_a_time() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+        let shares = AtomicUsize::new(0);
+        let scratch = || {
+            shares.fetch_add(1, Relaxed);
+        };
+        pool.install(|| map_heavy(2 * CHUNK, 2 * CHUNK, scratch, |_, _| ()));
+        assert_eq!(shares.into_inner(), 2);
+    }
+
+    /// How many items were fetched and how many were worked on when the first result is taken.
+    #[cfg(feature = "io")]
+    fn ahead(threads: usize, count: usize) -> (usize, usize) {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let (fetched, worked, mut first) = (AtomicUsize::new(0), AtomicUsize::new(0), None);
+        let next = || Ok((fetched.fetch_add(1, Relaxed) < count).then_some(()));
+        let work = |()| {
+            worked.fetch_add(1, Relaxed);
+        };
+        let taken = pool.install(|| {
+            pipeline(next, work, |()| {
+                first.get_or_insert((fetched.load(Relaxed), worked.load(Relaxed)));
+                Ok::<_, Infallible>(())
+            })
+        });
+        assert_eq!((taken, worked.into_inner()), (Ok(()), count));
+        first.unwrap()
+    }
+
+    #[cfg(feature = "io")]
+    #[test]
+    fn a_pipeline_is_two_batches_ahead_of_what_is_taken() {
+        let (fetched, worked) = ahead(3, 100);
+        assert!(fetched == 2 * BATCH * 3 && worked >= BATCH * 3, "{fetched}, {worked}");
+        // Both are worked on at once; the end of the items was seen twice.
+        assert_eq!(ahead(3, 2), (4, 2));
+        assert_eq!(ahead(3, 1), (2, 1));
+        assert_eq!(ahead(1, 100), (1, 1));
     }
 
     #[test]

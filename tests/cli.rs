@@ -1031,7 +1031,7 @@ fn a_read_that_takes_long_shows_how_far_it_is_and_wipes_it_off() {
         return;
     };
     let (bar, summary) = long.rsplit_once("\u{1b}[2K").expect(&long);
-    assert!(bar.contains(&format!("reading {} B, ", SMALL.len())), "{bar}");
+    assert!(bar.contains(&format!("reading {} B, ", SMALL.len())) && bar.contains(" B/s"), "{bar}");
     assert!(summary.starts_with("shape    [2, 3]") && summary.contains("stored   4 of 6 (66.7 %)"), "{summary}");
     // On a busy machine it may take long without a pause too.
     assert!((0..9).any(|_| told("").as_deref() == Some(summary)), "a short read shows no bar");

@@ -239,6 +239,19 @@ fn a_long_axis_has_the_last_index_and_says_what_a_dot_is() {
     assert_eq!(dots_drawn, 8, "two positions, each four characters wide: {text}");
 }
 
+/// The rows of a picture are few beside its columns, so that a square one is about square; a wide one takes the width.
+#[test]
+fn columns_take_the_width_and_rows_three_lines_for_eight_characters_of_it() {
+    let drawn = |shape: [usize; 2]| {
+        let text = Spy::new(&coo(&shape, &entries(&[shape.map(|length| length - 1)]))).braille(40);
+        let panel: Vec<_> = text.lines().filter(|line| line.ends_with('│')).collect();
+        (panel.len(), panel[0].chars().rev().skip(1).take_while(|c| !['│', '┤'].contains(c)).count())
+    };
+    assert_eq!(drawn([10, 1000]), (15, 34));
+    assert_eq!(drawn([1000, 1000]), (15, 30));
+    assert_eq!(drawn([1000, 10]), (15, 30));
+}
+
 #[test]
 fn every_rank_has_a_picture() {
     for rank in 0..=10usize {
@@ -295,6 +308,9 @@ fn titles_are_text() {
     let long = Spy::new(&pattern).titled(&"x".repeat(1000));
     assert!(size(&long.svg()).0 <= 800);
     assert!(texts(&long.svg())[0].contains("x...x"));
+    let two_halves = Spy::new(&pattern).titled(&("a".repeat(500) + &"b".repeat(500)));
+    let halves = |letter| texts(&two_halves.svg())[0].matches(letter).count();
+    assert!(halves('a') - halves('b') < 2, "the middle is left out");
     // Characters that the font of the PNG lacks.
     let foreign = Spy::new(&pattern).titled("тензор 張量");
     assert_eq!(Image::decode(&foreign.png().unwrap()).size, size(&foreign.svg()));

@@ -220,6 +220,34 @@ mod tests {
         entries
     }
 
+    /// Blank lines and short ones say little of how many entries there are; each takes `2 * rank` bytes at least.
+    #[test]
+    fn a_block_has_room_for_as_many_entries_as_it_can_list() {
+        let options = ReadOptions::default();
+        let room = |text: &str, rank: usize| {
+            let listing = Listing { lengths: &vec![9; rank], names: &[], declared: None, options: &options };
+            let value = |_: &Entries<f64, u32>, fields: &mut Fields<'_>| fields.value();
+            let entries = listing.parse(&mut Block::new(text.as_bytes(), b'%'), value).unwrap();
+            (entries.values.len(), entries.values.capacity())
+        };
+        assert_eq!(room(&"\n".repeat(100), 3), (0, 100_usize.div_ceil(6) + 1));
+        assert_eq!(room(&"1 2 3 0.12345678\n".repeat(600), 3), (600, 600));
+        assert_eq!(room("1 0.12345678\n2 1", 1), (2, 2));
+        assert_eq!(room("", 2), (0, 0));
+    }
+
+    #[test]
+    fn room_for_all_that_is_declared_is_made_once_the_bytes_allow_it() {
+        // An entry takes 2 * 4 + 8 bytes here, and a byte of text allows for 16.
+        let room = |declared, bytes| {
+            let mut entries = Entries::<f64, u32>::new(2);
+            entries.values.push(1.0);
+            entries.make_room(declared, bytes).unwrap();
+            entries.coords[1].capacity()
+        };
+        assert_eq!([room(1000, 999), room(1000, 1000), room(1, 1000)], [0, 999, 0]);
+    }
+
     /// Blocks in order are in order together only if each begins behind the end of the one before it.
     #[test]
     fn blocks_are_in_order_among_each_other_or_not() {

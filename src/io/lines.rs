@@ -189,7 +189,11 @@ pub(crate) struct Block<'a> {
     refused: Option<String>,
 }
 
-impl Block<'_> {
+impl<'a> Block<'a> {
+    pub(crate) fn new(text: &'a [u8], comment: u8) -> Self {
+        Block { text, comment, lines: 0, refused: None }
+    }
+
     /// The bytes of the block.
     pub(crate) fn len(&self) -> usize {
         self.text.len()
@@ -230,7 +234,7 @@ impl<C> Parsed<C> {
     fn of(text: Vec<u8>, comment: u8, parse: impl Fn(&mut Block<'_>) -> C) -> Self {
         let too_long = ends_in_too_long_a_line(&text);
         let whole = text.len() - if too_long { last_line(&text).len() } else { 0 };
-        let mut block = Block { text: &text[..whole], comment, lines: 0, refused: None };
+        let mut block = Block::new(&text[..whole], comment);
         let chunk = parse(&mut block);
         let Block { mut lines, mut refused, .. } = block;
         if too_long && refused.is_none() {
@@ -238,5 +242,30 @@ impl<C> Parsed<C> {
             refused = Some(TOO_LONG.into());
         }
         Parsed { text, chunk, lines, refused }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Not a list that grows with what is read, and not one of another order of magnitude.
+    #[test]
+    fn a_block_has_room_for_itself_and_the_rest_of_its_last_line() {
+        let block = next_block(&mut &b"1 2\n3 4"[..], b"0\n".to_vec()).unwrap().unwrap();
+        assert_eq!(block, b"0\n1 2\n3 4");
+        let wanted = BLOCK as usize + (1 << 10);
+        assert!((wanted..2 * wanted).contains(&block.capacity()), "{}", block.capacity());
+    }
+
+    #[test]
+    fn lines_are_counted_with_or_without_an_end() {
+        let count = |text: &str| {
+            let block = Block::new(text.as_bytes(), b'%');
+            (block.len(), block.count_lines())
+        };
+        assert_eq!([count(""), count("\n"), count("a"), count("a\nb\n")], [(0, 0), (1, 1), (1, 1), (4, 2)]);
+        // More than a byte counts.
+        assert_eq!(count(&("\n".repeat(600) + "a")), (601, 601));
     }
 }

@@ -113,3 +113,19 @@ impl<T: MatrixValue> Array<T> {
         size_of_val(&self.listed[..]) as u64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A value takes two bytes at least, and a line.
+    #[test]
+    fn a_block_has_room_for_as_many_values_as_it_can_list() {
+        let room = |text: &str| {
+            let value = |fields: &mut Fields<'_>| fields.value::<f64>();
+            let values = parse_values(&mut Block::new(text.as_bytes(), b'%'), Symmetry::General, value).unwrap();
+            (values.len(), values.capacity())
+        };
+        assert_eq!([room(&"\n".repeat(100)), room(&"0.125\n".repeat(100))], [(0, 51), (100, 100)]);
+    }
+}

@@ -141,3 +141,19 @@ pub(crate) fn push_up_to<T>(items: &mut Vec<T>, item: T, most: usize) -> Granted
     items.push(item);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_grows_by_half_and_not_beyond_what_may_come() {
+        let (mut items, mut rooms) = (Vec::new(), Vec::new());
+        for item in 0..10_000u32 {
+            push_up_to(&mut items, item, 10_000).unwrap();
+            rooms.push(items.capacity());
+        }
+        rooms.dedup();
+        assert_eq!(rooms, [1024, 2048, 3072, 4608, 6912, 10_000]);
+    }
+}

@@ -91,3 +91,29 @@ fn positions<P: Pattern>(pattern: &P) -> Vec<usize> {
     });
     positions
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts how often it is called.
+    struct Calls(usize);
+
+    impl Write for Calls {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += 1;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn elements_are_written_in_blocks() {
+        let mut calls = Calls(0);
+        write_values(&mut calls, vec![1.5f64; 3 * BLOCK / 8 + 1]).unwrap();
+        assert_eq!(calls.0, 4);
+    }
+}
