@@ -421,6 +421,13 @@ fn a_path_that_names_no_file_is_not_written_to() {
     }
 }
 
+#[test]
+fn a_folder_that_is_not_there_is_told_as_such() {
+    let path = std::env::temp_dir().join(format!("lacuna-no-folder-{}/x.npz", std::process::id()));
+    let refused = save(path, |_| panic!("there is nowhere to write to"));
+    assert!(matches!(refused, Err(Error::Io { kind: std::io::ErrorKind::NotFound, .. })), "{refused:?}");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_file_may_have_the_longest_name_there_is() {
