@@ -133,7 +133,12 @@ fn a_size_that_is_wrong_gives_no_wrong_tensor() {
 
 /// An array of bytes as a member.
 fn member(name: &str, shape: &str, data: &[u8]) -> (String, Vec<u8>) {
-    let header = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}, }}\n");
+    member_of_type(name, "|u1", shape, data)
+}
+
+/// An array of any type as a member.
+fn member_of_type(name: &str, descr: &str, shape: &str, data: &[u8]) -> (String, Vec<u8>) {
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
     let head = [&b"\x93NUMPY\x01\x00"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat();
     (format!("{name}.npy"), [&head, data].concat())
 }
@@ -226,12 +231,10 @@ fn a_fill_keeps_the_bits_of_its_nan() {
 fn the_name_of_the_layout_is_a_short_text() {
     let named = |width: usize| {
         let mut members = members();
-        let header = format!("{{'descr': '|S{width}', 'fortran_order': False, 'shape': (), }}\n");
-        let head = [&b"\x93NUMPY\x01\x00"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat();
         let mut text = b"coo".to_vec();
         text.resize(width, 0);
         let format = members.iter_mut().find(|(name, _)| name == "format.npy").unwrap();
-        format.1 = [head, text].concat();
+        *format = member_of_type("format", &format!("|S{width}"), "()", &text);
         stored(&members)
     };
     assert!(read(&named(16)).unwrap().same_as(&tensor()));
@@ -241,13 +244,10 @@ fn the_name_of_the_layout_is_a_short_text() {
 /// numpy makes the shape of a scalar, an empty list, an array of float64.
 #[test]
 fn the_shape_of_a_scalar_may_be_an_empty_list_of_floats() {
-    let scalar =
-        |shape: (String, Vec<u8>)| stored(&[shape, member("coords", "(0, 1)", &[]), member("data", "(1,)", &[7])]);
-    let (name, mut shape) = member("shape", "(0,)", &[]);
-    let descr = shape.windows(3).position(|bytes| bytes == b"|u1").unwrap();
-    shape[descr..descr + 3].copy_from_slice(b"<f8");
+    let shape = member_of_type("shape", "<f8", "(0,)", &[]);
+    let scalar = stored(&[shape, member("coords", "(0, 1)", &[]), member("data", "(1,)", &[7])]);
     let expected = CooTensor::new([], vec![], vec![7u8], 0).unwrap().with_index::<u64>().unwrap();
-    assert!(read(&scalar((name, shape))).unwrap().same_as(&AnyTensor::from(expected)));
+    assert!(read(&scalar).unwrap().same_as(&AnyTensor::from(expected)));
 }
 
 #[test]

@@ -190,6 +190,7 @@ pub(crate) struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
+    /// Whole lines, of which none was parsed yet.
     pub(crate) fn new(text: &'a [u8], comment: u8) -> Self {
         Block { text, comment, lines: 0, refused: None }
     }
