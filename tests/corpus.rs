@@ -1,35 +1,92 @@
-//! Replays the inputs that the fuzzer found worth keeping, `tests/corpus/<target>`, through the checks of its targets.
+//! Replays the inputs that the fuzzer found worth keeping, `tests/corpus/<target>`, through the fuzz targets themselves.
+//!
+//! The targets are modules here. They name two crates that `cargo test` does not build, what they share and the
+//! fuzzer's: for them this test is both, and its `fuzz_target!` makes a function of what the fuzzer makes a program of.
 
-#![cfg(feature = "io")]
+#![cfg(all(feature = "io", feature = "serde", feature = "sprs"))]
+// The targets are programs of their own (`no_main`), and reach what they share from another crate.
+#![allow(unused_attributes, unreachable_pub)]
 
-#[allow(unreachable_pub)] // the fuzz targets reach it
-#[path = "support/files.rs"]
-mod files;
+extern crate self as lacuna_fuzz;
+extern crate self as libfuzzer_sys;
 
+#[path = "../fuzz/src/lib.rs"]
+mod shared;
+
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use lacuna::Error;
 use lacuna::io::{FileFormat, ReadOptions, read_from};
+pub use shared::*;
 
-fn corpus(target: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(target);
+/// Stands for the crate of the fuzzer.
+mod fuzzer {
+    macro_rules! fuzz_target {
+        (|$data:ident: &[u8]| $body:expr) => {
+            pub fn target($data: &[u8]) {
+                $body
+            }
+        };
+        (|$input:ident: $type:ty| $body:expr) => {
+            pub fn target(data: &[u8]) {
+                if let Ok($input) =
+                    <$type as arbitrary::Arbitrary>::arbitrary_take_rest(arbitrary::Unstructured::new(data))
+                {
+                    $body
+                }
+            }
+        };
+    }
+    pub(crate) use fuzz_target;
+}
+pub(crate) use fuzzer::fuzz_target;
+
+/// A module and a test for each target.
+macro_rules! replay {
+    ($($target:ident)*) => {
+        #[path = "../fuzz/fuzz_targets"]
+        mod targets {
+            $(pub mod $target;)*
+        }
+        const TARGETS: &[&str] = &[$(stringify!($target)),*];
+        mod every_input_passes {
+            $(
+                #[test]
+                fn $target() {
+                    super::replay(stringify!($target), super::targets::$target::target);
+                }
+            )*
+        }
+    };
+}
+
+replay! {
+    any batched classify conversions coo_new csr_new isin nanmedian read_gz read_mtx read_npy read_npz read_tns serde sprs
+    take take_axis triplets
+}
+
+fn replay(target: &str, run: fn(&[u8])) {
+    let inputs = files_in(&format!("tests/corpus/{target}"));
+    assert!(inputs.len() >= 20, "{target} has {} inputs", inputs.len());
+    for input in &inputs {
+        println!("{}", input.display()); // the one that fails is the last one
+        run(&fs::read(input).unwrap());
+    }
+}
+
+/// The files of a folder of the project, by name.
+fn files_in(folder: &str) -> BTreeSet<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut inputs: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-    inputs.sort();
-    inputs
+    entries.map(|entry| entry.unwrap().path()).collect()
 }
 
 #[test]
-fn every_input_of_the_corpus_passes_the_checks_of_its_target() {
-    for (target, ..) in files::TARGETS {
-        let inputs = corpus(target);
-        assert!(inputs.len() >= 20, "{target} has {} inputs", inputs.len());
-        for input in &inputs {
-            println!("{}", input.display()); // the one that fails is the last one
-            files::run_target(target, &fs::read(input).unwrap());
-        }
-    }
+fn every_target_is_replayed() {
+    let found: Vec<_> = files_in("fuzz/fuzz_targets").into_iter().map(|file| file.with_extension("")).collect();
+    assert_eq!(found.iter().map(|file| file.file_name().unwrap()).collect::<Vec<_>>(), TARGETS);
 }
 
 /// Found by read_tns: the shape [0] was taken for one that the entries tell, and without entries nothing tells it.
