@@ -28,6 +28,8 @@
 //! # Ok::<(), lacuna::Error>(())
 //! ```
 //!
+//! The [`guide`](documents::guide) goes on from here, and has [companions](documents).
+//!
 //! # The types
 //!
 //! | type | what it is |
@@ -145,22 +147,41 @@ pub mod prelude {
     pub use crate::ops::{AnyOp, ClassifyOp, IsinOp, NanmedianOp, NanmedianStoredOp, TakeOp};
 }
 
-/// The documents of the repository: their snippets are run as tests.
-#[cfg(doctest)]
-mod documents {
-    #[doc = include_str!("../README.md")]
-    pub struct Readme;
+/// The guide and its companions, as they stand in the repository: pages without code, which no program can name.
+///
+/// Their snippets are run as tests.
+///
+/// | document | what it is for |
+/// | --- | --- |
+/// | [`guide`](documents::guide) | to learn the library from, in six steps |
+/// | [`formats`](documents::formats) | what COO and CSR hold, and what it costs |
+/// | [`files`](documents::files) | Matrix Market, `.tns`, `.npy` and `.npz` |
+/// | [`semantics`](documents::semantics) | what each operation means, and every difference from other libraries |
+/// | [`gradients`](documents::gradients) | what the backward passes promise |
+/// | [`translation`](documents::translation) | for those who come from numpy, scipy, pydata/sparse or PyTorch |
+#[cfg(any(doc, doctest))]
+pub mod documents {
+    // The documents lead to each other as files; of two targets for one name the first counts, and here that is a page.
+    #[doc = "[formats]: crate::documents::formats\n[files]: crate::documents::files"]
+    #[doc = "[semantics]: crate::documents::semantics\n[gradients]: crate::documents::gradients"]
+    #[doc = "[translation]: crate::documents::translation\n[cli]: crate#features\n"]
     #[doc = include_str!("../docs/guide.md")]
-    pub struct Guide;
+    pub mod guide {}
     #[doc = include_str!("../docs/formats.md")]
-    pub struct Formats;
-    #[cfg(feature = "io")]
+    pub mod formats {}
+    #[cfg(any(feature = "io", not(doctest)))]
+    #[doc = "[duplicates]: crate::Duplicates\n[cli]: crate#features\n"]
     #[doc = include_str!("../docs/files.md")]
-    pub struct Files;
+    pub mod files {}
+    #[doc = "[gradients]: crate::documents::gradients\n"]
     #[doc = include_str!("../docs/semantics.md")]
-    pub struct Semantics;
+    pub mod semantics {}
     #[doc = include_str!("../docs/gradients.md")]
-    pub struct Gradients;
+    pub mod gradients {}
+    #[doc = "[files]: crate::documents::files\n[semantics]: crate::documents::semantics\n"]
     #[doc = include_str!("../docs/translation.md")]
-    pub struct Translation;
+    pub mod translation {}
+    #[cfg(doctest)]
+    #[doc = include_str!("../README.md")]
+    pub mod readme {}
 }
