@@ -1,5 +1,7 @@
 //! Which axes a reduction removes, normalised once.
 
+use std::ops::Range;
+
 use crate::error::{Error, Result};
 
 /// Which axes a reduction removes, and whether it leaves them behind with length 1.
@@ -29,6 +31,10 @@ pub struct Axes {
 }
 
 impl Axes {
+    fn listed(axes: impl IntoIterator<Item: AsAxis>) -> Self {
+        Axes { listed: Some(axes.into_iter().map(AsAxis::as_axis).collect()), keep_dims: false }
+    }
+
     /// Every axis.
     pub fn all() -> Self {
         Axes { listed: None, keep_dims: false }
@@ -88,41 +94,64 @@ pub(crate) fn normalize_axis(axis: isize, rank: usize) -> Result<usize> {
     counted.filter(|&axis| axis < rank).ok_or(Error::AxisOutOfRange { axis, rank })
 }
 
-impl From<isize> for Axes {
-    fn from(axis: isize) -> Self {
-        Axes::from([axis])
-    }
+/// An integer as an axis; one that no `isize` holds names no axis of any tensor, as this does.
+trait AsAxis: Copy {
+    fn as_axis(self) -> isize;
 }
 
-impl<const N: usize> From<[isize; N]> for Axes {
-    fn from(axes: [isize; N]) -> Self {
-        Axes::from(axes.to_vec())
-    }
+macro_rules! axes_from {
+    ($($type:ty),*) => {$(
+        impl AsAxis for $type {
+            fn as_axis(self) -> isize {
+                isize::try_from(self).unwrap_or(isize::MAX)
+            }
+        }
+
+        impl From<$type> for Axes {
+            fn from(axis: $type) -> Self {
+                Axes::listed([axis])
+            }
+        }
+
+        impl<const N: usize> From<[$type; N]> for Axes {
+            fn from(axes: [$type; N]) -> Self {
+                Axes::listed(axes)
+            }
+        }
+
+        impl<const N: usize> From<&[$type; N]> for Axes {
+            fn from(axes: &[$type; N]) -> Self {
+                Axes::listed(axes.iter().copied())
+            }
+        }
+
+        impl From<&[$type]> for Axes {
+            fn from(axes: &[$type]) -> Self {
+                Axes::listed(axes.iter().copied())
+            }
+        }
+
+        impl From<&Vec<$type>> for Axes {
+            fn from(axes: &Vec<$type>) -> Self {
+                Axes::listed(axes.iter().copied())
+            }
+        }
+
+        impl From<Vec<$type>> for Axes {
+            fn from(axes: Vec<$type>) -> Self {
+                Axes::listed(axes)
+            }
+        }
+
+        impl From<Range<$type>> for Axes {
+            fn from(axes: Range<$type>) -> Self {
+                Axes::listed(axes)
+            }
+        }
+    )*};
 }
 
-impl<const N: usize> From<&[isize; N]> for Axes {
-    fn from(axes: &[isize; N]) -> Self {
-        Axes::from(axes.to_vec())
-    }
-}
-
-impl From<&[isize]> for Axes {
-    fn from(axes: &[isize]) -> Self {
-        Axes::from(axes.to_vec())
-    }
-}
-
-impl From<&Vec<isize>> for Axes {
-    fn from(axes: &Vec<isize>) -> Self {
-        Axes::from(axes.clone())
-    }
-}
-
-impl From<Vec<isize>> for Axes {
-    fn from(axes: Vec<isize>) -> Self {
-        Axes { listed: Some(axes), keep_dims: false }
-    }
-}
+axes_from!(i32, isize, usize);
 
 impl From<&Axes> for Axes {
     fn from(axes: &Axes) -> Self {

@@ -142,19 +142,6 @@ pub enum Error {
         rank: usize,
     },
 
-    /// The compressed format cannot do this over these axes.
-    #[error("{operation} on CSR does not work over axes {axes:?} of rank {rank}; use {instead}")]
-    CsrAxes {
-        /// The operation.
-        operation: &'static str,
-        /// The axes that were asked for, counted from the front.
-        axes: Vec<usize>,
-        /// The rank of the tensor.
-        rank: usize,
-        /// The call that works.
-        instead: String,
-    },
-
     /// An axis is too long for the index type.
     #[error("axis {axis} of length {length} does not fit index type {index_type} (at most {maximum}); use {instead}")]
     AxisTooLong {
@@ -228,11 +215,11 @@ pub enum Error {
         bytes: u128,
     },
 
-    /// A position within a group has no number, because the group is too large to be counted.
-    #[error("the reduced axes hold more than u64::MAX positions, so {what} cannot be numbered")]
+    /// A group of a reduction is too large for its positions to be numbered or counted.
+    #[error("{operation} cannot number or count the positions of a group: the reduced axes hold more than u64::MAX")]
     Uncountable {
-        /// What needed the number.
-        what: &'static str,
+        /// The operation.
+        operation: &'static str,
     },
 
     /// A taken position does not exist.

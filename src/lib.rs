@@ -43,8 +43,9 @@
 //!
 //! # The operations
 //!
-//! Each is a function over tensors of both formats and (all but the stored-only median) `ndarray` arrays and views, and
-//! a method (of arrays through the [`prelude`]).
+//! Each is a function over every [`Operand`]: tensors of both formats, [`x.stored()`](Tensor::stored), which means their
+//! entries alone, and `ndarray` arrays and views. And each is a method (of arrays through the [`prelude`]). Options are a
+//! value with setters in the place of the plain argument: `x.nanmedian(1)`, `x.nanmedian(Nanmedian::over(1).lower())`.
 //!
 //! What changes the form only is a method: [`to_dense`](Tensor::to_dense), `to_csr`, `to_coo`, `permute_axes`, `reshape`,
 //! [`cast`](Tensor::cast), [`prune`](Tensor::prune), [`map_values`](Tensor::map_values), and the conversions to and from
@@ -53,9 +54,9 @@
 //! | forward | backward |
 //! | --- | --- |
 //! | [`any()`] | [`any_backward`], a documented surrogate |
-//! | [`nanmedian()`], [`nanmedian_index`], [`nanmedian_stored`] | [`nanmedian_backward`], [`nanmedian_stored_backward`] |
-//! | [`take()`], [`take_axis`] | [`take_backward`], [`take_axis_backward`] |
-//! | [`isin()`] | |
+//! | [`nanmedian()`], [`nanmedian_index`] ([`Nanmedian`]) | [`nanmedian_backward`] |
+//! | [`take()`], [`take_axis`] ([`Take`]) | [`take_backward`], [`take_axis_backward`] |
+//! | [`isin()`] ([`Isin`]) | |
 //! | [`isnan`], [`isinf`], [`isfinite`], [`isreal`], [`isposinf`], [`isneginf`] | |
 //!
 //! The elementwise ones, and `take` of arrays, have forms that fill a result that is there already: [`isin_into`],
@@ -64,7 +65,7 @@
 //! # What holds everywhere
 //!
 //! - `f(x).to_dense() == f(x.to_dense())`, bit for bit, and nothing builds the dense array to get there. What asks for
-//!   something else says so: [`nanmedian_stored`] looks at what is stored.
+//!   something else says so: [`x.stored()`](Tensor::stored) looks at what is stored.
 //! - What a result stores depends on what its input stores, never on values; a stored zero stays.
 //! - A gradient of a sparse tensor has its pattern (shared), a fill of 0, and the element type of the upstream gradient.
 //! - The same bits at any number of threads.
@@ -94,9 +95,11 @@ mod ops;
 mod pages;
 mod parallel;
 mod pattern;
+mod plan;
 mod shape;
 #[cfg(feature = "spy")]
 pub mod spy;
+mod stored;
 mod tensor;
 mod triplets;
 
@@ -113,26 +116,20 @@ pub use element::{DType, Element, Float, Number, Real};
 pub use error::{Error, Result};
 pub use index::{Index, Position};
 pub use ops::{
-    Answers, ClassifyOp, Elementwise, isfinite, isfinite_into, isinf, isinf_into, isnan, isnan_into, isneginf,
-    isneginf_into, isposinf, isposinf_into, isreal, isreal_into,
+    Answers, EvenCount, Isin, IsinKind, MedianGradient, Nanmedian, Operand, Operations, Take, TakeMode, any,
+    any_backward, isfinite, isfinite_into, isin, isin_into, isinf, isinf_into, isnan, isnan_into, isneginf,
+    isneginf_into, isposinf, isposinf_into, isreal, isreal_into, nanmedian, nanmedian_backward, nanmedian_index, take,
+    take_axis, take_axis_backward, take_backward, take_into,
 };
-pub use ops::{AnyOp, Upstream, any, any_backward};
-pub use ops::{
-    EvenCount, MedianGradient, NanmedianBackwardOptions, NanmedianOp, NanmedianOptions, NanmedianStoredOp, nanmedian,
-    nanmedian_backward, nanmedian_backward_with, nanmedian_index, nanmedian_index_with, nanmedian_stored,
-    nanmedian_stored_backward, nanmedian_stored_backward_with, nanmedian_stored_index, nanmedian_stored_index_with,
-    nanmedian_stored_with, nanmedian_with,
-};
-pub use ops::{Indices, TakeMode, TakeOp, take, take_axis, take_axis_backward, take_backward, take_into};
-pub use ops::{IsinKind, IsinOp, IsinOptions, TestElements, isin, isin_into, isin_with};
 pub use pattern::{CooPattern, CsrPattern, Pattern};
 pub use shape::Shape;
+pub use stored::Stored;
 pub use tensor::Tensor;
 pub use triplets::{Duplicates, Triplets};
 
-/// The traits that give `ndarray` arrays the methods that tensors have: `use lacuna::prelude::*;`.
+/// The trait that gives `ndarray` arrays the methods that tensors have: `use lacuna::prelude::*;`.
 ///
-/// None of them collides with a method of iterators:
+/// It collides with no method of iterators:
 ///
 /// ```
 /// use lacuna::prelude::*;
@@ -144,7 +141,7 @@ pub use triplets::{Duplicates, Triplets};
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub mod prelude {
-    pub use crate::ops::{AnyOp, ClassifyOp, IsinOp, NanmedianOp, NanmedianStoredOp, TakeOp};
+    pub use crate::ops::Operations;
 }
 
 /// The guide and its companions, as they stand in the repository: pages without code, which no program can name.

@@ -14,7 +14,7 @@ const WORTH_ASKING: usize = 4 << 20;
 
 /// The machine did not give so many bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NoRoom {
+pub struct NoRoom {
     pub(crate) bytes: u128,
 }
 
@@ -81,6 +81,13 @@ pub(crate) fn copies<T: Copy>(item: T, count: usize) -> Granted<Vec<T>> {
 pub(crate) fn collect<T>(items: impl ExactSizeIterator<Item = T>) -> Granted<Vec<T>> {
     let mut collected = room(items.len())?;
     collected.extend(items);
+    Ok(collected)
+}
+
+/// Items of which nobody knows how many there are.
+pub(crate) fn collect_some<T>(mut items: impl Iterator<Item = T>) -> Granted<Vec<T>> {
+    let mut collected = Vec::new();
+    items.try_for_each(|item| push(&mut collected, item))?;
     Ok(collected)
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::element::{DType, Element, Number};
 use crate::error::{Error, Result};
+use crate::kernels::sort::gather;
 use crate::pattern::{Pattern, validate_length};
 use crate::shape::Shape;
 use crate::{pages, parallel};
@@ -24,6 +25,24 @@ pub struct Tensor<P, T> {
     /// Shared until someone writes.
     values: Arc<Vec<T>>,
     fill: T,
+}
+
+impl<P: Pattern, T> Tensor<P, T> {
+    /// A tensor whose parts are known to fit. Unlike everywhere else the values may be of any type: a reduction that gives
+    /// two results gives a tensor of pairs first.
+    pub(crate) fn assemble(pattern: P, values: Vec<T>, fill: T) -> Self {
+        debug_assert_eq!(pattern.nnz(), values.len());
+        Tensor { pattern, values: Arc::new(values), fill }
+    }
+}
+
+impl<P: Pattern, A: Copy, B: Copy> Tensor<P, (A, B)> {
+    /// The tensors of the first and of the second of each pair.
+    pub(crate) fn unzip(self) -> (Tensor<P, A>, Tensor<P, B>) {
+        let (firsts, seconds) = self.values.iter().copied().unzip();
+        let (first, second) = self.fill;
+        (Tensor::assemble(self.pattern.clone(), firsts, first), Tensor::assemble(self.pattern, seconds, second))
+    }
 }
 
 impl<P: Pattern, T: Element> Tensor<P, T> {
@@ -61,16 +80,18 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         Tensor { pattern, values, fill }
     }
 
-    /// Takes on another pattern and fill; the values, as many as it has entries, are still to be written. Their buffer
-    /// is the one that is here already, where it is large enough and nobody else's too.
-    pub(crate) fn reuse(&mut self, pattern: P, fill: T) -> &mut [T] {
-        (self.pattern, self.fill) = (pattern, fill);
+    /// Takes on another pattern and fill; the values, as many as it has entries, are still to be written. Their allocation
+    /// is the one that is here already, where it is large enough and nobody else's too. After an error it is as it was.
+    pub(crate) fn reuse(&mut self, pattern: P, fill: T) -> Result<&mut [T]> {
         if Arc::get_mut(&mut self.values).is_none() {
-            self.values = Arc::default();
+            self.values = Arc::new(pages::zeros(pattern.nnz())?);
         }
-        let values = Arc::make_mut(&mut self.values);
-        values.resize(self.pattern.nnz(), fill);
-        values
+        let values: &mut Vec<T> = Arc::make_mut(&mut self.values);
+        let (stored, count) = (values.len(), pattern.nnz());
+        pages::reserve_exact(values, count.saturating_sub(stored))?;
+        values.resize(count, fill);
+        (self.pattern, self.fill) = (pattern, fill);
+        Ok(values)
     }
 
     /// The values, shared.
@@ -200,20 +221,26 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
     /// `f` of every stored value, and once of the fill; the pattern is shared.
     ///
-    /// So the dense form of the result is `f` of every element of the dense form. A value that becomes equal to the
-    /// fill stays stored; [`prune`](Tensor::prune) drops it.
+    /// So the dense form of the result is `f` of every element of the dense form, but for the sign of a zero and the payload
+    /// of a NaN at positions that are not stored: an implicit zero has no sign. A value that becomes equal to the fill stays
+    /// stored; [`prune`](Tensor::prune) drops it.
+    ///
+    /// # Errors
+    ///
+    /// `OutOfMemory`: there is no memory for the values.
     ///
     /// ```
     /// use lacuna::CooTensor;
     ///
     /// let x = CooTensor::new([3], vec![vec![1]], vec![-4.0], 0.0)?;
-    /// let y = x.map_values(|value: f64| value.abs() + 1.0);
+    /// let y = x.map_values(|value: f64| value.abs() + 1.0)?;
     /// assert_eq!(y.to_dense()?, x.to_dense()?.mapv(|value| value.abs() + 1.0));
+    /// assert!(x.map_values(|value| -value)?.fill().is_sign_positive());
     /// # Ok::<(), lacuna::Error>(())
     /// ```
-    pub fn map_values<U: Element>(&self, f: impl Fn(T) -> U + Send + Sync) -> Tensor<P, U> {
-        let fill = f(self.fill);
-        Tensor::from_valid(self.pattern.clone(), pages::or_end(parallel::map(&self.values, f)), fill)
+    pub fn map_values<U: Element>(&self, f: impl Fn(T) -> U + Send + Sync) -> Result<Tensor<P, U>> {
+        let fill = f(self.fill).as_implicit();
+        Ok(Tensor::from_valid(self.pattern.clone(), parallel::map(&self.values, f)?, fill))
     }
 
     /// The same tensor with elements of another type; the pattern is shared.
@@ -250,14 +277,19 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// use lacuna::CooTensor;
     ///
     /// let x = CooTensor::new([4], vec![vec![0, 1, 2]], vec![0.0, -0.0, 7.0], 0.0)?;
-    /// assert_eq!(x.prune().entries(), [(vec![1], -0.0), (vec![2], 7.0)]);
+    /// assert_eq!(x.prune()?.entries(), [(vec![1], -0.0), (vec![2], 7.0)]);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
-    #[must_use = "the pruned tensor is returned, this one is not changed"]
-    pub fn prune(&self) -> Self {
-        let differs = |entry: usize| !self.values[entry].same(self.fill);
-        let values = (0..self.nnz()).filter(|&entry| differs(entry)).map(|entry| self.values[entry]).collect();
-        Tensor::from_valid(self.pattern.retain(differs), values, self.fill)
+    ///
+    /// # Errors
+    ///
+    /// `OutOfMemory`: there is no memory for what is left.
+    pub fn prune(&self) -> Result<Self> {
+        let kept = pages::collect_some((0..self.nnz()).filter(|&entry| !self.values[entry].same(self.fill)))?;
+        if kept.len() == self.nnz() {
+            return Ok(self.clone());
+        }
+        Ok(Tensor::from_valid(self.pattern.retain(&kept)?, gather(&self.values, &kept)?, self.fill))
     }
 
     /// Whether both store the same entries with the same values, and have the same fill: like `==`, but a NaN is the

@@ -227,7 +227,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
             values.push(value);
         }
         let limit = default_limit(dense_bytes(dense));
-        let pattern = CsrPattern::from_lanes(shape, lanes.into_iter(), Arc::new(columns), limit)?;
+        let pattern = CsrPattern::from_lane_of_each(shape, lanes.into_iter(), Arc::new(columns), limit)?;
         Ok(Tensor::from_valid(pattern, values, fill))
     }
 }

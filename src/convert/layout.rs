@@ -217,7 +217,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
             return Ok(self.clone());
         }
         let limit = default_limit(self.stored_bytes());
-        let permuted: CooTensor<T, I> = self.try_to_coo()?.permute_axes(axes)?;
+        let permuted: CooTensor<T, I> = self.to_coo()?.permute_axes(axes)?;
         let pattern = permuted.pattern().to_csr_with_limit(limit)?;
         Ok(Tensor::from_shared(pattern, Arc::clone(permuted.shared_values()), permuted.fill()))
     }
@@ -259,7 +259,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
             let (offsets, columns) = (self.pattern().shared_offsets(), self.pattern().shared_columns());
             CsrPattern::from_valid(shape, Arc::clone(offsets), Arc::clone(columns))
         } else {
-            self.pattern().try_to_coo()?.reshape(shape)?.to_csr_with_limit(limit)?
+            self.pattern().to_coo()?.reshape(shape)?.to_csr_with_limit(limit)?
         };
         Ok(Tensor::from_shared(pattern, Arc::clone(self.shared_values()), self.fill()))
     }

@@ -367,7 +367,7 @@ where
     /// Arrays that have the types of the tensor already are moved.
     fn try_from(matrix: CsMatI<T, J, Iptr>) -> Result<Self> {
         let transposed = matrix.is_csc();
-        let tensor = outer_first(matrix)?.try_to_coo()?;
+        let tensor = outer_first(matrix)?.to_coo()?;
         if transposed { tensor.permute_axes([1, 0]) } else { Ok(tensor) }
     }
 }

@@ -80,6 +80,9 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
     /// The greater one, the canonical NaN if either is NaN; `None` for a type without an order (complex).
     fn greater(self, other: Self) -> Option<Self>;
 
+    /// As a computed implicit value: a zero without a sign, and the canonical NaN, per part.
+    fn as_implicit(self) -> Self;
+
     /// The value without its type.
     fn to_number(self) -> Number;
 

@@ -46,6 +46,10 @@ macro_rules! always_plain {
         fn to_number(self) -> Number {
             Number::Integer(self.into())
         }
+
+        fn as_implicit(self) -> Self {
+            self
+        }
     };
 }
 
@@ -186,9 +190,15 @@ macro_rules! impl_float {
                 Number::Real(f64::from(self))
             }
 
+            fn as_implicit(self) -> Self {
+                // Of both zeros the sum with +0 is +0.
+                if self.is_nan() { <Self as Float>::NAN } else { self + <Self as Element>::ZERO }
+            }
+
             fn from_number(number: Number) -> Option<Self> {
                 let (narrow, was_infinite) = match number.real()? {
                     Number::Integer(integer) => (<Self as Narrow>::narrow_integer(integer), false),
+                    Number::Real(real) if real.is_nan() => (<Self as Float>::NAN, false),
                     Number::Real(real) => (<Self as Narrow>::narrow(real), real.is_infinite()),
                     Number::Complex(..) => return None,
                 };
@@ -317,6 +327,10 @@ macro_rules! impl_complex {
 
             fn to_number(self) -> Number {
                 Number::Complex(self.re.into(), self.im.into())
+            }
+
+            fn as_implicit(self) -> Self {
+                Complex { re: self.re.as_implicit(), im: self.im.as_implicit() }
             }
 
             fn from_number(number: Number) -> Option<Self> {

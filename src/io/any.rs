@@ -77,7 +77,7 @@ impl<T: Element> AnyFormat<T> {
                 Some(limit) => tensor.to_csr_with_limit(limit)?.into(),
                 None => tensor.into_csr()?.into(),
             },
-            (AnyFormat::Csr(tensor), Format::Coo) => tensor.try_to_coo()?.into(),
+            (AnyFormat::Csr(tensor), Format::Coo) => tensor.to_coo()?.into(),
             (same, _) => same,
         })
     }

@@ -1,15 +1,8 @@
-//! Logical or of groups of values, and the surrogate gradient that stands beside it.
-//!
-//! The partial form: the state is one `bool`, *false* at the start; a value updates it by its truth; two states merge
-//! by `or`; the finish takes the fill in where a group has positions that are not stored.
+//! Logical or of slices and of lanes: the fast ways.
 
 use crate::element::Element;
-use crate::index::Index;
 use crate::kernels::bits::{self, BITS};
-use crate::kernels::cells::number;
-use crate::kernels::group::Groups;
 use crate::kernels::lanes::count_stored;
-use crate::kernels::lookup::Table;
 use crate::machine::in_wide_vectors;
 use crate::pages::{self, Granted};
 use crate::parallel;
@@ -31,29 +24,6 @@ pub(crate) fn any_of_slice<T: Element>(values: &[T]) -> bool {
     };
     parallel::any_chunk(values, |chunk| chunk.chunks(TOGETHER).any(any))
 }
-
-/// Whether any position of each group is truthy, of which `extent` exist; those not stored hold `fill`.
-pub(crate) fn any_of_groups<T: Element>(groups: &Groups, values: &[T], extent: u64, fill: T) -> Vec<bool> {
-    let fill = fill.is_truthy();
-    let of_unstored = |group: usize| fill && (groups.size(group) as u64) < extent;
-    match groups.in_order(values) {
-        Some(slice) => parallel::map_heavy(
-            groups.len(),
-            values.len(),
-            || (),
-            |(), group| of_unstored(group) || any_of_slice(slice(group)),
-        ),
-        None => parallel::map_heavy(
-            groups.len(),
-            values.len(),
-            || (),
-            |(), group| of_unstored(group) || any_of(groups.entries(group).map(|entry| values[entry])),
-        ),
-    }
-}
-
-/// The entries whose cells are numbered together.
-const BLOCK: usize = 512;
 
 /// The lanes that are looked at together.
 const LANES: usize = 64;
@@ -111,32 +81,6 @@ fn any_of_block<'a, T: Element>(offsets: &[usize], values: &[T], truths: &mut im
             false => any_of(values[ends[0]..ends[1]].iter().copied()),
         };
     }
-}
-
-/// Hands the gradient of each group to every one of its entries; there are `count` entries in all.
-pub(crate) fn spread_to_entries<G: Element>(groups: &Groups, gradients: &[G], count: usize) -> Granted<Vec<G>> {
-    let mut spread = pages::zeros(count)?;
-    for (group, &gradient) in gradients.iter().enumerate() {
-        groups.entries(group).for_each(|entry| spread[entry] = gradient);
-    }
-    Ok(spread)
-}
-
-/// Hands the gradient of the cell of each of `count` entries to it: the cells have row-major numbers within `lengths`.
-pub(crate) fn spread_table<G: Element, I: Index>(
-    table: &Table<'_, G>,
-    coords: &[&[I]],
-    lengths: &[usize],
-    count: usize,
-) -> Granted<Vec<G>> {
-    parallel::filled(count, |range, slots| {
-        let mut numbers = [0; BLOCK];
-        for (slots, start) in slots.chunks_mut(BLOCK).zip(range.step_by(BLOCK)) {
-            let numbers = &mut numbers[..slots.len()];
-            number(coords, lengths, start, numbers);
-            slots.iter_mut().zip(numbers).for_each(|(slot, cell)| *slot = table.get(*cell));
-        }
-    })
 }
 
 #[cfg(test)]

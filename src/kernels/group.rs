@@ -33,7 +33,7 @@ impl Groups {
     /// Groups of the entries with equal coordinates on the axes kept.
     ///
     /// Where the kept axes lead, the entries are in order already; elsewhere one sort brings them together.
-    pub(crate) fn of_coords<I: Index>(kept: &[&[I]], count: usize) -> Granted<Self> {
+    pub(crate) fn of_coords<I: Index, A: AsRef<[I]> + Sync>(kept: &[A], count: usize) -> Granted<Self> {
         let sort::Runs { order, starts } = sort::row_major_runs(kept, count)?;
         Ok(Groups { order, starts })
     }
@@ -85,6 +85,32 @@ impl Groups {
 
     fn entry_at(&self, rank: usize) -> usize {
         self.order.as_ref().map_or(rank, |order| order[rank])
+    }
+}
+
+/// The positions of a group that are not stored.
+#[derive(Clone, Copy)]
+pub(crate) struct Gaps<T> {
+    /// The value that they hold; none where what is absent does not count.
+    pub(crate) fill: Option<T>,
+    /// The number of all positions of the group, stored or not.
+    pub(crate) extent: u128,
+}
+
+impl<T> Gaps<T> {
+    /// No gaps: what is stored is all there is.
+    pub(crate) fn none() -> Self {
+        Gaps { fill: None, extent: 0 }
+    }
+
+    /// How many there are beside `stored` entries.
+    pub(crate) fn count(&self, stored: usize) -> u128 {
+        if self.fill.is_some() { self.extent.saturating_sub(stored as u128) } else { 0 }
+    }
+
+    /// The number of positions that count, `stored` entries included.
+    pub(crate) fn positions(&self, stored: usize) -> u128 {
+        if self.fill.is_some() { self.extent } else { stored as u128 }
     }
 }
 

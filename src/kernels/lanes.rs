@@ -80,6 +80,15 @@ fn fill_first<T: Copy>(slots: &mut [T], count: usize, item: T) {
     }
 }
 
+/// Turns the number of entries of each lane, behind a zero, into the offsets of the lanes.
+pub(crate) fn accumulate(counts: &mut [usize]) {
+    let mut total = 0;
+    for count in counts {
+        total += *count;
+        *count = total;
+    }
+}
+
 /// How many lanes store an entry.
 pub(crate) fn count_stored(offsets: &[usize]) -> usize {
     offsets.windows(2).filter(|ends| ends[0] < ends[1]).count()

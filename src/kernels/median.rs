@@ -14,10 +14,9 @@
 //! Nothing is sorted, and a position that is not stored is never written out.
 
 use crate::element::{Float, Real};
-use crate::kernels::group::Groups;
+use crate::kernels::group::Gaps;
+use crate::kernels::holistic::Group;
 use crate::kernels::select::{Middles, Sieve, count, first_equal, middles_of_lane, select_two, smaller};
-use crate::pages;
-use crate::parallel;
 
 /// What the median of an even number of values is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -39,36 +38,20 @@ pub enum MedianGradient {
     First,
 }
 
-/// The positions of a group that are not stored: they hold `fill`, and are as many as its entries leave of `extent`.
-#[derive(Clone, Copy)]
-pub(crate) struct Gaps<T> {
-    fill: T,
-    extent: u64,
-}
-
+/// What the gaps of a group add to the order of its elements.
+///
+/// More than 2^64 - 1 positions count as that many: fewer can be stored, so the median is the same.
 impl<T: Real> Gaps<T> {
-    pub(crate) fn new(fill: T, extent: u64) -> Self {
-        Gaps { fill, extent }
+    /// The number that the gaps beside `stored` entries hold, and how many they are.
+    fn numbers(&self, stored: usize) -> Option<(T, u64)> {
+        let fill = self.fill.filter(|fill| !fill.isnan())?;
+        let extent = u64::try_from(self.extent).unwrap_or(u64::MAX);
+        Some((fill, extent.saturating_sub(stored as u64))).filter(|(_, count)| *count > 0)
     }
 
-    /// No gaps: what is stored is all there is.
-    pub(crate) fn none() -> Self {
-        Gaps { fill: T::ZERO, extent: 0 }
-    }
-
-    /// How many gaps beside `stored` entries hold a number.
-    fn numbers(&self, stored: usize) -> u64 {
-        if self.fill.isnan() { 0 } else { self.extent.saturating_sub(stored as u64) }
-    }
-
-    /// How many gaps beside `stored` entries hold `value`.
-    fn equal_to(&self, value: T, stored: usize) -> u64 {
-        if self.fill == value { self.numbers(stored) } else { 0 }
-    }
-
-    /// How many gaps beside `stored` entries hold less than `value`.
-    fn less_than(&self, value: T, stored: usize) -> u64 {
-        if self.fill.order(value).is_lt() { self.numbers(stored) } else { 0 }
+    /// How many gaps beside `stored` entries hold a number for which `is` holds.
+    fn count_numbers(&self, stored: usize, is: impl Fn(T) -> bool) -> u64 {
+        self.numbers(stored).map_or(0, |(fill, count)| if is(fill) { count } else { 0 })
     }
 }
 
@@ -84,21 +67,16 @@ pub(crate) fn median_of_one<T: Real>(value: T) -> T::Median {
     value.to_median().midpoint_of(value.to_median())
 }
 
-/// The median of a group of which nothing is stored.
-pub(crate) fn median_of_gaps<T: Real>(gaps: &Gaps<T>) -> T::Median {
-    if gaps.numbers(0) == 0 { T::Median::NAN } else { median_of_one(gaps.fill) }
-}
-
-/// The median of a lane of which every position is stored.
-pub(crate) fn median_of_lane<T: Real>(lane: &[T], even: EvenCount, sieve: &mut Sieve<T>) -> T::Median {
-    middles_of_lane(lane, sieve).map_or(T::Median::NAN, |middles| middles.median(even))
+/// The median of a group.
+pub(crate) fn median<T: Real>(group: &Group<'_, T>, even: EvenCount, sieve: &mut Sieve<T>) -> T::Median {
+    middles(group.stored, &group.gaps, sieve).map_or(T::Median::NAN, |middles| middles.median(even))
 }
 
 /// The middle values of a group, if it holds a number; the sieve is for the numbers to select among.
 fn middles<T: Real>(stored: &[T], gaps: &Gaps<T>, sieve: &mut Sieve<T>) -> Option<Middles<T>> {
     match gaps.numbers(stored.len()) {
-        0 => middles_of_lane(stored, sieve),
-        unstored => Some(middles_about(stored, gaps.fill, unstored, sieve)),
+        None => middles_of_lane(stored, sieve),
+        Some((fill, unstored)) => Some(middles_about(stored, fill, unstored, sieve)),
     }
 }
 
@@ -130,13 +108,6 @@ fn greater<T: Real>(a: T, b: T) -> T {
     if b > a { b } else { a }
 }
 
-/// One group: the stored values in the order of their positions, the gaps between them, and the position of each.
-pub(crate) struct Group<'a, T> {
-    pub(crate) stored: &'a [T],
-    pub(crate) gaps: Gaps<T>,
-    pub(crate) position: &'a dyn Fn(usize) -> u64,
-}
-
 impl<T: Real> Group<'_, T> {
     /// The median, and the position of the first element equal to the lower middle value; `u64::MAX` for none.
     pub(crate) fn median_and_position(&self, even: EvenCount, sieve: &mut Sieve<T>) -> (T::Median, u64) {
@@ -149,7 +120,7 @@ impl<T: Real> Group<'_, T> {
     /// The position of the first element equal to `value`, which one of them is.
     fn first_equal(&self, value: T) -> u64 {
         let stored = first_equal(self.stored, value).map_or(u64::MAX, self.position);
-        let unstored = if self.gaps.equal_to(value, self.stored.len()) > 0 { self.first_gap() } else { u64::MAX };
+        let unstored = if self.gaps_equal_to(value) > 0 { self.first_gap() } else { u64::MAX };
         stored.min(unstored)
     }
 
@@ -167,9 +138,13 @@ impl<T: Real> Group<'_, T> {
     }
 
     /// Who receives the gradient of the median; the share of a gap is nobody's.
-    pub(crate) fn shares(&self, even: EvenCount, rule: MedianGradient, sieve: &mut Sieve<T>) -> Shares<T> {
+    pub(crate) fn shares(&self, rule: ShareRule, sieve: &mut Sieve<T>) -> Shares<T> {
+        let ShareRule { even, rule, spread_nan } = rule;
         let Some(Middles { lower, upper, count }) = middles(self.stored, &self.gaps, sieve) else {
-            return Shares { rule: MedianGradient::First, values: [T::ZERO; 2], numbers: [NOBODY; 2], halved: false };
+            let positions = u64::try_from(self.gaps.positions(self.stored.len())).unwrap_or(u64::MAX);
+            let (receivers, number) =
+                if spread_nan { (Receivers::All, positions) } else { (Receivers::Ranked, NOBODY) };
+            return Shares { receivers, values: [T::ZERO; 2], numbers: [number; 2], halved: false };
         };
         let two = match rule {
             MedianGradient::Spread => lower != upper,
@@ -182,21 +157,29 @@ impl<T: Real> Group<'_, T> {
         };
         let low = number(lower, (count - 1) / 2);
         let (upper, high) = if halved { (upper, number(upper, count / 2)) } else { (lower, low) };
-        Shares { rule, values: [lower, upper], numbers: [low, high], halved }
+        let receivers = match rule {
+            MedianGradient::Spread => Receivers::Equal,
+            MedianGradient::First => Receivers::Ranked,
+        };
+        Shares { receivers, values: [lower, upper], numbers: [low, high], halved }
+    }
+
+    fn gaps_equal_to(&self, value: T) -> u64 {
+        self.gaps.count_numbers(self.stored.len(), |fill| fill == value)
     }
 
     /// How many elements are equal to `value`.
     fn count_equal(&self, value: T) -> u64 {
-        count(self.stored, |element| element == value) as u64 + self.gaps.equal_to(value, self.stored.len())
+        count(self.stored, |element| element == value) as u64 + self.gaps_equal_to(value)
     }
 
     /// The element at `rank` by value and position, whose value is `value`; nobody where that is a gap.
     ///
     /// Before an entry there are as many gaps as its position exceeds its number.
     fn at_rank(&self, value: T, rank: u64) -> u64 {
-        let below =
-            count(self.stored, |element| element < value) as u64 + self.gaps.less_than(value, self.stored.len());
-        let gaps_are_equal = self.gaps.equal_to(value, self.stored.len()) > 0;
+        let gaps_below = self.gaps.count_numbers(self.stored.len(), |fill| fill < value);
+        let below = count(self.stored, |element| element < value) as u64 + gaps_below;
+        let gaps_are_equal = self.gaps_equal_to(value) > 0;
         let equal = self.stored.iter().enumerate().filter(|&(_, &element)| element == value);
         let mut ranked = equal.enumerate().map(|(equal_before, (within, _))| {
             let gaps_before = if gaps_are_equal { (self.position)(within) - within as u64 } else { 0 };
@@ -212,12 +195,31 @@ impl<T: Real> Group<'_, T> {
 /// The number of no element.
 const NOBODY: u64 = u64::MAX;
 
+/// How the gradient of a median is shared.
+#[derive(Clone, Copy)]
+pub(crate) struct ShareRule {
+    pub(crate) even: EvenCount,
+    pub(crate) rule: MedianGradient,
+    /// Whether the elements of a group without a number share its gradient, which else is lost.
+    pub(crate) spread_nan: bool,
+}
+
+/// Which elements of a group receive a share of its gradient.
+#[derive(Clone, Copy, PartialEq)]
+enum Receivers {
+    /// Those equal to a middle value.
+    Equal,
+    /// Those at the middle ranks.
+    Ranked,
+    All,
+}
+
 /// What the elements of a group receive of its gradient, in one part or two halves, which go to those equal to `values`.
 #[derive(Clone, Copy)]
 pub(crate) struct Shares<T> {
-    rule: MedianGradient,
+    receivers: Receivers,
     values: [T; 2],
-    /// For each part how many elements share it, or by the rule `First` the number of the one within the group.
+    /// For each part how many elements share it, or of those at the middle ranks the number within the group.
     numbers: [u64; 2],
     /// Without a second half both parts are the same.
     halved: bool,
@@ -226,24 +228,25 @@ pub(crate) struct Shares<T> {
 impl<T: Real> Shares<T> {
     /// Whether elements equal to `value` may receive a share; no branch.
     fn concerns(&self, value: T) -> bool {
-        (value == self.values[0]) | (value == self.values[1])
+        (value == self.values[0]) | (value == self.values[1]) | (self.receivers == Receivers::All)
     }
 
-    /// The share of one element in `gradient`, given by its number within the group and its value.
+    /// What the element `within` its group, which holds `value`, receives of `gradient`.
     fn of<G: Float>(&self, within: usize, value: T, gradient: G) -> Option<G> {
         let part = if self.halved { 0.5 } else { 1.0 };
-        match self.rule {
-            MedianGradient::Spread => {
+        match self.receivers {
+            Receivers::Equal => {
                 let receives = self.values.iter().position(|&middle| value == middle);
                 receives.map(|which| gradient.share(part, self.numbers[which]))
             }
-            MedianGradient::First => self.numbers.contains(&(within as u64)).then(|| gradient.share(part, 1)),
+            Receivers::Ranked => self.numbers.contains(&(within as u64)).then(|| gradient.share(part, 1)),
+            Receivers::All => Some(gradient.share(1.0, self.numbers[0])),
         }
     }
 }
 
-/// Writes what elements receive; those who receive nothing are left as they are. `place` tells the shares of
-/// the group that an element is of, its number within the group, and the gradient of the group.
+/// Writes what the elements `values` receive. `place` tells of each the shares of its group, its number there and the
+/// gradient; who receives nothing keeps what stands there.
 pub(crate) fn give<'a, T: Real, G: Float>(
     values: &[T],
     received: &mut [G],
@@ -252,7 +255,7 @@ pub(crate) fn give<'a, T: Real, G: Float>(
     const BLOCK: usize = 64;
     let blocks = values.chunks(BLOCK).zip(received.chunks_mut(BLOCK)).zip((0..).step_by(BLOCK));
     for ((values, received), start) in blocks {
-        // Most blocks hold no middle value. A branch on each value would be guessed wrong at every other NaN.
+        // Most blocks hold no middle value. A branch on each value would be mispredicted at every other NaN.
         let concerns = |any, (at, &value): (usize, &T)| any | place(start + at).0.concerns(value);
         if !values.iter().enumerate().fold(false, concerns) {
             continue;
@@ -266,103 +269,13 @@ pub(crate) fn give<'a, T: Real, G: Float>(
     }
 }
 
-/// Room for the values of one group and for those to select among; grows to the largest group met.
-struct Room<T> {
-    group: Vec<T>,
-    sieve: Sieve<T>,
-}
-
-impl<T: Real> Room<T> {
-    fn new() -> Self {
-        Room { group: Vec::new(), sieve: Sieve::new() }
-    }
-}
-
-/// The median of each group.
-pub(crate) fn medians<T: Real>(groups: &Groups, values: &[T], gaps: Gaps<T>, even: EvenCount) -> Vec<T::Median> {
-    parallel::map_heavy(groups.len(), values.len(), Room::new, |room, group| {
-        let stored = groups.values(group, values, &mut room.group);
-        middles(stored, &gaps, &mut room.sieve).map_or(T::Median::NAN, |middles| middles.median(even))
-    })
-}
-
-/// The median of each group and the position of the first element equal to its lower middle value; `position` gives
-/// that of an entry within its group.
-pub(crate) fn medians_and_positions<T: Real>(
-    groups: &Groups,
-    values: &[T],
-    gaps: Gaps<T>,
-    even: EvenCount,
-    position: &(dyn Fn(usize) -> u64 + Sync),
-) -> (Vec<T::Median>, Vec<u64>) {
-    let found = parallel::map_heavy(groups.len(), values.len(), Room::new, |room, group| {
-        let stored = groups.values(group, values, &mut room.group);
-        let position = |within: usize| position(groups.entry(group, within));
-        Group { stored, gaps, position: &position }.median_and_position(even, &mut room.sieve)
-    });
-    found.into_iter().unzip()
-}
-
-/// The gradient of each entry, from that of the median of its group; `position` gives that of an entry in its group.
-pub(crate) fn share_among_entries<T: Real, G: Float>(
-    groups: &Groups,
-    values: &[T],
-    gaps: Gaps<T>,
-    gradients: &[G],
-    (even, rule): (EvenCount, MedianGradient),
-    position: &(dyn Fn(usize) -> u64 + Sync),
-) -> Vec<G> {
-    let shares = |room: &mut Room<T>, group: usize| {
-        let stored = groups.values(group, values, &mut room.group);
-        let position = |within: usize| position(groups.entry(group, within));
-        Group { stored, gaps, position: &position }.shares(even, rule, &mut room.sieve)
-    };
-    let mut received = vec![G::ZERO; values.len()];
-    pages::prefer_huge(&received);
-    if let Some(values_of) = groups.in_order(values) {
-        give_in_order(groups, &mut received, |room, group, received| {
-            let shares = shares(room, group);
-            give(values_of(group), received, |within| (&shares, within, gradients[group]));
-        });
-        return received;
-    }
-    let shares = parallel::map_heavy(groups.len(), values.len(), Room::new, shares);
-    for (group, (shares, &gradient)) in shares.iter().zip(gradients).enumerate() {
-        for (within, entry) in groups.entries(group).enumerate() {
-            if shares.concerns(values[entry]) {
-                received[entry] = shares.of(within, values[entry], gradient).unwrap_or(G::ZERO);
-            }
-        }
-    }
-    received
-}
-
-/// `give` to the items of each group, where the groups stand side by side; they are shared out by their items.
-fn give_in_order<T: Real, G: Send>(
-    groups: &Groups,
-    received: &mut [G],
-    give: impl Fn(&mut Room<T>, usize, &mut [G]) + Sync + Send,
-) {
-    let firsts = groups.firsts();
-    let group_from = |entry: usize| firsts.partition_point(|&first| first < entry);
-    let parts = parallel::map_parts(received.len(), 0, |part| group_from(part.start)..group_from(part.end));
-    let ends: Vec<usize> = parts.iter().map(|part| *firsts.get(part.end).unwrap_or(&received.len())).collect();
-    parallel::map_slices(received, &ends, |part, mut received| {
-        let mut room = Room::new();
-        for group in parts[part].clone() {
-            let (own, others) = std::mem::take(&mut received).split_at_mut(groups.size(group));
-            give(&mut room, group, own);
-            received = others;
-        }
-    });
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn median(stored: &[f64], fill: f64, extent: u64) -> f64 {
-        let middles = middles(stored, &Gaps::new(fill, extent), &mut Sieve::new());
+    fn median(stored: &[f64], fill: f64, extent: u128) -> f64 {
+        let gaps = Gaps { fill: Some(fill), extent };
+        let middles = middles(stored, &gaps, &mut Sieve::new());
         middles.map_or(f64::NAN, |middles| middles.median(EvenCount::Mean))
     }
 
@@ -374,14 +287,16 @@ mod tests {
         assert_eq!(median(&[-3.0, 3.0, 5.0], 0.0, 4), 1.5); // one level, one above
         assert_eq!(median(&[4.0, 3.0, 5.0], 0.0, 4), 3.5); // both above
         assert_eq!(median(&[4.0, f64::NAN, -5.0], f64::NAN, 9), -0.5); // no pivot
-        assert_eq!(median(&[1.0; 3], 0.0, u64::MAX), 0.0);
+        assert_eq!(median(&[1.0; 3], 0.0, u64::MAX.into()), 0.0);
+        assert_eq!(median(&[1.0; 3], 0.0, u128::MAX), 0.0);
     }
 
     #[test]
     fn the_first_gap_is_found_by_bisection() {
         let first_gap = |positions: &[u64]| {
             let position = |within: usize| positions[within];
-            Group { stored: &vec![1; positions.len()], gaps: Gaps::new(1, 100), position: &position }.first_gap()
+            let gaps = Gaps { fill: Some(1), extent: 100 };
+            Group { stored: &vec![1; positions.len()], gaps, position: &position }.first_gap()
         };
         assert_eq!(first_gap(&[]), 0);
         assert_eq!(first_gap(&[1, 2]), 0);

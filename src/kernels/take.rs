@@ -21,17 +21,7 @@ use crate::kernels::sort;
 use crate::pages::{self, Granted};
 use crate::parallel;
 
-/// What [`take`](crate::take()) makes of a position outside of the tensor.
-///
-/// ```
-/// use lacuna::{CooTensor, TakeMode};
-///
-/// let x = CooTensor::new([3], vec![vec![0, 1, 2]], vec![10, 20, 30], 0)?;
-/// assert!(x.take([3], TakeMode::Raise).is_err());
-/// assert_eq!(x.take([-1, 3, -4], TakeMode::Wrap)?.values(), [30, 10, 30]);
-/// assert_eq!(x.take([-1, 3, -4], TakeMode::Clip)?.values(), [10, 30, 10]);
-/// # Ok::<(), lacuna::Error>(())
-/// ```
+/// What [`take`](crate::take()) makes of a position outside of the tensor: an option of [`Take`](crate::Take).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum TakeMode {
     /// Accepts `-n..n` for `n` elements, where a negative position counts from the end; anything else is an error.
@@ -127,20 +117,20 @@ fn position_order<J: Position>(items: &[J], size: u128, mode: TakeMode) -> Grant
     sort::row_major_order(&[positions(items, size, mode)?], items.len())
 }
 
-/// The entry at `target` among `count` entries in row-major order.
+/// The entry at `target` among `count` entries in row-major order; `coord` is that of an entry on an axis.
 ///
 /// A binary search for the whole of `target`. The entries within the range agree with it on as many leading axes as
 /// both of its ends do, so those are not compared again: rank and the logarithm add up instead of multiplying, but
 /// for entries made to prevent it.
-pub(crate) fn find<I: Index>(coords: &[&[I]], count: usize, target: &[usize]) -> Option<usize> {
+pub(crate) fn find(count: usize, target: &[usize], coord: impl Fn(usize, usize) -> usize) -> Option<usize> {
     let (mut start, mut end) = (0, count);
     let (mut agree_below, mut agree_above) = (0, 0);
     while start < end {
         let middle = start + (end - start) / 2;
         let known = agree_below.min(agree_above);
-        let differs = |axis: &usize| coords[*axis][middle].to_usize() != target[*axis];
-        let Some(axis) = (known..coords.len()).find(differs) else { return Some(middle) };
-        if coords[axis][middle].to_usize() < target[axis] {
+        let differs = |axis: &usize| coord(*axis, middle) != target[*axis];
+        let Some(axis) = (known..target.len()).find(differs) else { return Some(middle) };
+        if coord(axis, middle) < target[axis] {
             (start, agree_below) = (middle + 1, axis);
         } else {
             (end, agree_above) = (middle, axis);
@@ -152,14 +142,14 @@ pub(crate) fn find<I: Index>(coords: &[&[I]], count: usize, target: &[usize]) ->
 /// The number of the element of a row-major array that each element of a take along an axis comes from.
 ///
 /// The array is `outer` blocks of `length` slices of `inner` elements, of which `positions` are taken.
-pub(crate) struct Slices<'a> {
+pub struct Slices {
     pub(crate) outer: usize,
     pub(crate) length: usize,
     pub(crate) inner: usize,
-    pub(crate) positions: &'a [usize],
+    pub(crate) positions: Vec<usize>,
 }
 
-impl Slices<'_> {
+impl Slices {
     /// The number of elements taken.
     pub(crate) fn len(&self) -> usize {
         self.outer * self.positions.len() * self.inner
@@ -189,7 +179,7 @@ impl Slices<'_> {
     /// The elements taken from `data`.
     pub(crate) fn gather<T: Element>(&self, data: &[T]) -> Granted<Vec<T>> {
         if self.inner == 1 && self.outer == 1 {
-            return sort::gather(data, self.positions);
+            return sort::gather(data, &self.positions);
         }
         let mut taken = pages::room(self.len())?;
         match self.inner {
@@ -210,48 +200,65 @@ pub(crate) struct Taken {
 /// As long as a run has so many entries an item, each item searches the run instead of each entry the items.
 const ENTRIES_PER_SEARCH: usize = 32;
 
-/// The entries that each item takes along an axis, in row-major order of the result.
+/// The bytes that a take may need: those of the result and of the lists beside it, an entry, and their bound.
+pub(crate) struct Budget {
+    pub(crate) entry_bytes: usize,
+    pub(crate) limit: u64,
+}
+
+/// Calls `take` with the entries that each item takes along an axis, in row-major order of the result.
 ///
 /// `coords` are those of the entries on the axis, `runs` the offsets of the entries that agree on all axes before it;
 /// so within a run the coordinates do not decrease, and equal ones are one after the other. `positions` are those that
-/// the items name, below `length`. More than `most` entries are counted, not collected: their number is the error.
+/// the items name, below `length`. What does not fit the budget is counted, not taken: the bytes are the error.
 pub(crate) fn along_axis<I: Index>(
     coords: &[I],
     runs: &[usize],
     positions: &[usize],
     length: usize,
-    most: u128,
-) -> Granted<Result<Vec<Taken>, u128>> {
+    budget: &Budget,
+    mut take: impl FnMut(&Taken) -> Granted<()>,
+) -> Granted<Result<(), u128>> {
     let mut index = None;
-    let mut collector = Collector { all: Vec::new(), total: 0, most };
+    let mut collector = Collector { run: Vec::new(), entries: 0, refused: 0, budget };
     for (run, ends) in runs.windows(2).enumerate() {
         let run = Run { number: run, start: ends[0], coords: &coords[ends[0]..ends[1]] };
         if positions.len() <= run.coords.len() / ENTRIES_PER_SEARCH {
-            run.search(positions, &mut collector);
+            run.search(positions, &mut collector)?;
         } else {
             let items = match &mut index {
                 Some(items) => items,
                 none => none.insert(ItemsByPosition::new(positions, length, coords.len())?),
             };
-            run.deal(items, &mut collector);
+            run.deal(items, &mut collector)?;
         }
+        collector.run.drain(..).try_for_each(|taken| take(&taken))?;
     }
-    Ok(if collector.total <= most { Ok(collector.all) } else { Err(collector.total) })
+    Ok(if collector.refused == 0 { Ok(()) } else { Err(collector.refused) })
 }
 
-/// What has been taken so far, and how many entries that is.
-struct Collector {
-    all: Vec<Taken>,
-    total: u128,
-    most: u128,
+/// What has been taken of one run, and the number of entries of all runs.
+struct Collector<'a> {
+    run: Vec<Taken>,
+    entries: u128,
+    /// The bytes that are needed where the budget does not allow them, else 0.
+    refused: u128,
+    budget: &'a Budget,
 }
 
-impl Collector {
-    fn add(&mut self, run: usize, items: &[usize], entries: Range<usize>) {
-        self.total += items.len() as u128 * entries.len() as u128;
-        if self.total <= self.most {
-            self.all.extend(items.iter().map(|&item| Taken { run, item, entries: entries.clone() }));
+impl Collector<'_> {
+    fn add(&mut self, run: usize, items: &[usize], entries: Range<usize>) -> Granted<()> {
+        self.entries = self.entries.saturating_add(items.len() as u128 * entries.len() as u128);
+        let listed = (self.run.len() + items.len()) * size_of::<Taken>();
+        let bytes = self.entries.saturating_mul(self.budget.entry_bytes as u128).saturating_add(listed as u128);
+        if self.refused > 0 || bytes > u128::from(self.budget.limit) {
+            self.refused = bytes;
+            self.run = Vec::new();
+            return Ok(());
         }
+        pages::reserve(&mut self.run, items.len())?;
+        self.run.extend(items.iter().map(|&item| Taken { run, item, entries: entries.clone() }));
+        Ok(())
     }
 }
 
@@ -265,28 +272,29 @@ struct Run<'a, I> {
 
 impl<I: Index> Run<'_, I> {
     /// Looks for the entries of every item.
-    fn search(&self, positions: &[usize], collector: &mut Collector) {
+    fn search(&self, positions: &[usize], collector: &mut Collector<'_>) -> Granted<()> {
         for (item, &position) in positions.iter().enumerate() {
             let from = self.coords.partition_point(|coord| coord.to_usize() < position);
             let count = self.coords[from..].partition_point(|coord| coord.to_usize() == position);
             if count > 0 {
                 let from = self.start + from;
-                collector.add(self.number, &[item], from..from + count);
+                collector.add(self.number, &[item], from..from + count)?;
             }
         }
+        Ok(())
     }
 
     /// Looks for the items of every coordinate, then puts the items in order.
-    fn deal(&self, items: &ItemsByPosition, collector: &mut Collector) {
-        let first = collector.all.len();
+    fn deal(&self, items: &ItemsByPosition, collector: &mut Collector<'_>) -> Granted<()> {
         let (mut from, mut below) = (self.start, 0);
         for equal in self.coords.chunk_by(|a, b| a == b) {
             let position = equal[0].to_usize();
             below = items.below(position, below);
-            collector.add(self.number, items.at(position, below), from..from + equal.len());
+            collector.add(self.number, items.at(position, below), from..from + equal.len())?;
             from += equal.len();
         }
-        parallel::sort(&mut collector.all[first..], |a, b| a.item.cmp(&b.item));
+        parallel::sort(&mut collector.run, |a, b| a.item.cmp(&b.item));
+        Ok(())
     }
 }
 
@@ -405,14 +413,13 @@ mod tests {
         let lengths = [3, 2, 4];
         let stored: Vec<i128> = vec![0, 1, 3, 8, 9, 10, 15, 16, 23];
         let entries: Vec<Vec<usize>> = stored.iter().map(|&index| coords_of(index, &lengths)).collect();
-        let axes: Vec<Vec<u32>> = (0..3).map(|axis| entries.iter().map(|at| at[axis] as u32).collect()).collect();
-        let axes: Vec<&[u32]> = axes.iter().map(Vec::as_slice).collect();
+        let axes: Vec<Vec<usize>> = (0..3).map(|axis| entries.iter().map(|at| at[axis]).collect()).collect();
         for index in 0..24 {
             let expected = stored.iter().position(|&at| at == index);
-            assert_eq!(find(&axes, stored.len(), &coords_of(index, &lengths)), expected);
+            let found = find(stored.len(), &coords_of(index, &lengths), |axis, entry| axes[axis][entry]);
+            assert_eq!(found, expected);
         }
-        assert_eq!(find::<u32>(&[], 1, &[]), Some(0));
-        assert_eq!(find::<u32>(&[], 0, &[]), None);
+        assert_eq!((find(1, &[], |_, _| 0), find(0, &[], |_, _| 0)), (Some(0), None));
     }
 
     #[test]
@@ -432,14 +439,33 @@ mod tests {
         let coords: Vec<u32> = (0..80).map(|entry| entry % 40 / 2).collect();
         let positions = [3, 19, 3, 0];
         let taken = |positions: &[usize], length| {
-            let all = along_axis(&coords, &[0, 40, 80], positions, length, u128::MAX).unwrap().unwrap();
-            all.into_iter().map(|taken| (taken.run, taken.item, taken.entries)).collect::<Vec<_>>()
+            let mut all = Vec::new();
+            let budget = Budget { entry_bytes: 1, limit: u64::MAX };
+            let taken = along_axis(&coords, &[0, 40, 80], positions, length, &budget, |taken| {
+                all.push((taken.run, taken.item, taken.entries.clone()));
+                Ok(())
+            });
+            assert_eq!(taken, Ok(Ok(())));
+            all
         };
         let expected = [(0, 0, 6..8), (0, 1, 38..40), (0, 2, 6..8), (0, 3, 0..2)];
         let again = expected.clone().map(|(_, item, entries)| (1, item, entries.start + 40..entries.end + 40));
         assert_eq!(taken(&positions, 20), [expected, again].concat());
         assert_eq!(taken(&positions, 1 << 40), taken(&positions, 20));
         assert_eq!(taken(&positions[1..2], 20), [(0, 0, 38..40), (1, 0, 78..80)]);
-        assert_eq!(along_axis(&coords, &[0, 40, 80], &positions, 20, 15).map(Result::err), Ok(Some(16)));
+    }
+
+    #[test]
+    fn the_lists_of_a_take_are_charged_to_its_budget() {
+        let coords: Vec<u32> = (0..80).map(|entry| entry % 40 / 2).collect();
+        let needed = |limit| {
+            let budget = Budget { entry_bytes: 100, limit };
+            along_axis(&coords, &[0, 40, 80], &[3, 19, 3, 0], 20, &budget, |_| Ok(())).unwrap()
+        };
+        // Sixteen entries, and at the last of them a list of the four items of its run.
+        let most = 16 * 100 + 4 * size_of::<Taken>() as u64;
+        assert_eq!((needed(most), needed(u64::MAX)), (Ok(()), Ok(())));
+        assert!((1600..=u128::from(most)).contains(&needed(most - 1).unwrap_err()));
+        assert!(needed(0).unwrap_err() >= 1600);
     }
 }

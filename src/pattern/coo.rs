@@ -1,13 +1,16 @@
 //! The coordinate pattern: one coordinate array an axis.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Pattern, validate};
+use super::{CsrPattern, Pattern, validate};
 use crate::error::Result;
 use crate::index::{Index, check_axes};
+use crate::kernels::cells::number;
 use crate::kernels::sort;
-use crate::pages::{self, Granted};
+use crate::kernels::take::find;
+use crate::pages::Granted;
 use crate::parallel;
 use crate::shape::Shape;
 
@@ -157,14 +160,7 @@ impl<I: Index> Pattern for CooPattern<I> {
         if coords.len() != self.shape.rank() {
             return None;
         }
-        let mut range = 0..self.nnz;
-        for (array, &coord) in self.coords.iter().zip(coords) {
-            let array = &array[range.clone()];
-            let start = range.start + array.partition_point(|index| index.to_usize() < coord);
-            let end = range.start + array.partition_point(|index| index.to_usize() <= coord);
-            range = start..end;
-        }
-        (!range.is_empty()).then_some(range.start)
+        find(self.nnz, coords, |axis, entry| self.coord(entry, axis))
     }
 
     fn coords_of(&self, entry: usize) -> Option<Vec<usize>> {
@@ -183,13 +179,9 @@ impl<I: Index> Pattern for CooPattern<I> {
         }
     }
 
-    fn retain(&self, keep: impl Fn(usize) -> bool) -> Self {
-        let kept: Vec<usize> = (0..self.nnz).filter(|&entry| keep(entry)).collect();
-        if kept.len() == self.nnz {
-            return self.clone();
-        }
-        let coords = self.coords.iter().map(|array| Arc::new(pages::or_end(sort::gather(array, &kept)))).collect();
-        CooPattern::from_valid(self.shape.clone(), kept.len(), coords)
+    fn retain(&self, kept: &[usize]) -> Result<Self> {
+        let coords = self.coords.iter().map(|array| sort::gather(array, kept).map(Arc::new)).collect::<Granted<_>>()?;
+        Ok(CooPattern::from_valid(self.shape.clone(), kept.len(), coords))
     }
 
     fn shares_arrays_with(&self, other: &Self) -> bool {
@@ -199,5 +191,30 @@ impl<I: Index> Pattern for CooPattern<I> {
 
     fn index_bytes(&self) -> usize {
         self.nnz * self.shape.rank() * size_of::<I>()
+    }
+
+    fn coord(&self, entry: usize, axis: usize) -> usize {
+        self.coords[axis][entry].to_usize()
+    }
+
+    fn axis_coords(&self, axis: usize) -> Granted<Cow<'_, [I]>> {
+        Ok(Cow::Borrowed(self.coords(axis)))
+    }
+
+    fn number(&self, start: usize, positions: &mut [usize]) {
+        number(&coords_as_slices(&self.coords), &self.shape, start, positions);
+    }
+
+    fn lane_offsets(&self) -> Option<&[usize]> {
+        None
+    }
+
+    fn from_coords(shape: Shape, nnz: usize, coords: Vec<Arc<Vec<I>>>, _: u64) -> Result<Self> {
+        check_axes::<I>(&shape)?;
+        Ok(CooPattern::from_valid(shape, nnz, coords))
+    }
+
+    fn from_lanes(shape: Shape, offsets: Vec<usize>, columns: Arc<Vec<I>>) -> Result<Self> {
+        CsrPattern::from_lanes(shape, offsets, columns)?.to_coo()
     }
 }

@@ -1,16 +1,17 @@
 //! The compressed pattern: offsets of lanes, and columns.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::coo::convert_indices;
-use super::{Pattern, validate};
+use super::{CooPattern, Pattern, validate};
 use crate::error::Result;
 use crate::index::{Index, check_axes};
-use crate::kernels::lanes::mark_starts;
+use crate::kernels::lanes::{accumulate, mark_starts, spread, spread_range};
 use crate::kernels::sort;
 use crate::limit::{default_limit, filled, guard};
-use crate::pages;
+use crate::pages::{self, Granted};
 use crate::shape::{Shape, ravel, saturating_product, step, unravel};
 
 /// Where the entries of a [`CsrTensor`](crate::CsrTensor) are: a shape, the offsets of its lanes, and columns.
@@ -90,7 +91,7 @@ impl<I: Index> CsrPattern<I> {
     /// A pattern from the lane of each entry, in increasing order, and its column: the offsets are counted here.
     ///
     /// The caller has kept the order; the lanes are refused where their offsets would be larger than `limit` bytes.
-    pub(crate) fn from_lanes(
+    pub(crate) fn from_lane_of_each(
         shape: Shape,
         lanes: impl Iterator<Item = usize>,
         columns: Arc<Vec<I>>,
@@ -99,28 +100,7 @@ impl<I: Index> CsrPattern<I> {
         check_axes::<I>(&shape)?;
         let mut offsets = zero_offsets(&shape, limit)?;
         lanes.for_each(|lane| offsets[lane + 1] += 1);
-        let mut total = 0;
-        for offset in &mut offsets {
-            total += *offset;
-            *offset = total;
-        }
-        Ok(Self::from_valid(shape, Arc::new(offsets), columns))
-    }
-
-    /// A pattern from the number of entries that a lane has, and the column of each entry in order.
-    pub(crate) fn from_counts(
-        shape: Shape,
-        count: impl Fn(usize) -> usize,
-        columns: Arc<Vec<I>>,
-        limit: u64,
-    ) -> Result<Self> {
-        check_axes::<I>(&shape)?;
-        let mut offsets = zero_offsets(&shape, limit)?;
-        let mut total = 0;
-        for (lane, offset) in offsets[1..].iter_mut().enumerate() {
-            total += count(lane);
-            *offset = total;
-        }
+        accumulate(&mut offsets);
         Ok(Self::from_valid(shape, Arc::new(offsets), columns))
     }
 
@@ -152,7 +132,7 @@ impl<I: Index> CsrPattern<I> {
     ///
     /// `AxisTooLong`: an axis does not fit `I`; `TooLarge`: the offsets of the lanes need more than `limit` bytes.
     pub fn empty_with_limit(shape: impl Into<Shape>, limit: u64) -> Result<Self> {
-        Self::from_lanes(shape.into(), std::iter::empty(), Arc::default(), limit)
+        Self::from_lane_of_each(shape.into(), std::iter::empty(), Arc::default(), limit)
     }
 
     /// The number of lanes: the product of all axes but the last, 1 on rank 0 and 1.
@@ -194,6 +174,31 @@ impl<I: Index> CsrPattern<I> {
         (self.shape, Arc::unwrap_or_clone(self.offsets), Arc::unwrap_or_clone(self.columns))
     }
 
+    /// The same pattern in coordinate format. The columns are shared; the coordinates of the lanes are written out.
+    ///
+    /// # Errors
+    ///
+    /// `OutOfMemory`: there is no memory for the coordinates.
+    pub fn to_coo(&self) -> Result<CooPattern<I>> {
+        let last = self.shape.rank().saturating_sub(1);
+        let written = |axis: usize| {
+            if axis == last { Ok(Arc::clone(&self.columns)) } else { self.lane_coords(axis).map(Arc::new) }
+        };
+        let coords = (0..self.shape.rank()).map(written).collect::<Granted<_>>()?;
+        Ok(CooPattern::from_valid(self.shape.clone(), self.nnz(), coords))
+    }
+
+    /// The coordinates of all entries on an axis of the lanes.
+    fn lane_coords(&self, axis: usize) -> Granted<Vec<I>> {
+        if self.nnz() == 0 {
+            return Ok(Vec::new());
+        }
+        // As many lanes as the axes behind this one have positions share a coordinate.
+        let lane_axes = self.shape.lane_axes();
+        let (length, inner) = (lane_axes[axis], lane_axes[axis + 1..].iter().product::<usize>());
+        spread(&self.offsets, inner, |lane| I::from_usize(if axis == 0 { lane } else { lane % length }))
+    }
+
     /// The same pattern with columns of another type; shares the arrays where the type is the same.
     ///
     /// # Errors
@@ -211,7 +216,7 @@ fn offset_count(shape: &Shape) -> u128 {
     saturating_product(shape.lane_axes()).saturating_add(1)
 }
 
-fn zero_offsets(shape: &Shape, limit: u64) -> Result<Vec<usize>> {
+pub(crate) fn zero_offsets(shape: &Shape, limit: u64) -> Result<Vec<usize>> {
     let instead = "keep the tensor in COO, or raise the limit";
     filled("the offsets of the lanes", 0, offset_count(shape), limit, instead)
 }
@@ -275,19 +280,15 @@ impl<I: Index> Pattern for CsrPattern<I> {
         }
     }
 
-    fn retain(&self, keep: impl Fn(usize) -> bool) -> Self {
-        let kept: Vec<usize> = (0..self.nnz()).filter(|&entry| keep(entry)).collect();
-        if kept.len() == self.nnz() {
-            return self.clone();
-        }
+    fn retain(&self, kept: &[usize]) -> Result<Self> {
         let mut below = 0;
         let kept_below = |&offset: &usize| {
             below += kept[below..].iter().take_while(|&&entry| entry < offset).count();
             below
         };
-        let offsets = self.offsets.iter().map(kept_below).collect();
-        let columns = Arc::new(pages::or_end(sort::gather(&self.columns, &kept)));
-        CsrPattern::from_valid(self.shape.clone(), Arc::new(offsets), columns)
+        let offsets = pages::collect(self.offsets.iter().map(kept_below))?;
+        let columns = sort::gather(&self.columns, kept)?;
+        Ok(CsrPattern::from_valid(self.shape.clone(), Arc::new(offsets), Arc::new(columns)))
     }
 
     fn shares_arrays_with(&self, other: &Self) -> bool {
@@ -298,5 +299,48 @@ impl<I: Index> Pattern for CsrPattern<I> {
 
     fn index_bytes(&self) -> usize {
         size_of_val(self.offsets.as_slice()) + size_of_val(self.columns.as_slice())
+    }
+
+    fn coord(&self, entry: usize, axis: usize) -> usize {
+        if axis + 1 == self.shape.rank() {
+            return self.columns[entry].to_usize();
+        }
+        let inner: usize = self.shape.lane_axes()[axis + 1..].iter().product();
+        (self.offsets.partition_point(|&offset| offset <= entry) - 1) / inner % self.shape[axis]
+    }
+
+    fn axis_coords(&self, axis: usize) -> Granted<Cow<'_, [I]>> {
+        match axis + 1 == self.shape.rank() {
+            true => Ok(Cow::Borrowed(&self.columns)),
+            false => self.lane_coords(axis).map(Cow::Owned),
+        }
+    }
+
+    fn number(&self, start: usize, positions: &mut [usize]) {
+        let (width, columns) = (self.shape.columns(), &self.columns[start..]);
+        spread_range(&self.offsets, 1, start, positions, |lane| lane * width);
+        positions.iter_mut().zip(columns).for_each(|(position, column)| *position += column.to_usize());
+    }
+
+    fn lane_offsets(&self) -> Option<&[usize]> {
+        Some(&self.offsets)
+    }
+
+    fn from_coords(shape: Shape, nnz: usize, mut coords: Vec<Arc<Vec<I>>>, limit: u64) -> Result<Self> {
+        let columns = coords.pop().unwrap_or_else(|| Arc::new(vec![I::default(); nnz]));
+        if let [rows] = &coords[..] {
+            return CsrPattern::from_lane_of(shape.clone(), |entry| rows[entry].to_usize(), columns, limit);
+        }
+        let lane_axes = shape.lane_axes();
+        let lane = |entry: usize| {
+            let axes = coords.iter().zip(lane_axes);
+            axes.fold(0usize, |lane, (axis, &length)| lane.wrapping_mul(length).wrapping_add(axis[entry].to_usize()))
+        };
+        CsrPattern::from_lane_of(shape.clone(), lane, columns, limit)
+    }
+
+    fn from_lanes(shape: Shape, offsets: Vec<usize>, columns: Arc<Vec<I>>) -> Result<Self> {
+        check_axes::<I>(&shape)?;
+        Ok(Self::from_valid(shape, Arc::new(offsets), columns))
     }
 }

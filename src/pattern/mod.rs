@@ -9,12 +9,17 @@ mod validate;
 pub use coo::CooPattern;
 pub(crate) use coo::coords_as_slices;
 pub use csr::CsrPattern;
+pub(crate) use csr::zero_offsets;
 pub(crate) use validate::{in_bounds as validate_in_bounds, length as validate_length};
 
+use std::borrow::Cow;
 use std::fmt::Debug;
 use std::ops::Range;
+use std::sync::Arc;
 
+use crate::error::Result;
 use crate::index::Index;
+use crate::pages::Granted;
 use crate::shape::Shape;
 
 /// What the two formats have in common: [`CooPattern`] and [`CsrPattern`]. The trait is sealed.
@@ -74,38 +79,46 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
     /// ```
     fn walk_range(&self, entries: Range<usize>, visit: impl FnMut(usize, &[usize]) -> bool);
 
-    /// The pattern of the entries that `keep` says yes to.
-    fn retain(&self, keep: impl Fn(usize) -> bool) -> Self;
+    /// The pattern of some of the entries, by their numbers in increasing order.
+    #[doc(hidden)]
+    fn retain(&self, kept: &[usize]) -> Result<Self>;
 
     /// Whether the two share their index arrays: the same memory, not only equal contents.
     fn shares_arrays_with(&self, other: &Self) -> bool;
 
     /// The bytes that the index arrays take.
     fn index_bytes(&self) -> usize;
+
+    /// The coordinate of an entry on one axis; both exist.
+    #[doc(hidden)]
+    fn coord(&self, entry: usize, axis: usize) -> usize;
+
+    /// The coordinates of all entries on one axis, written out where the format does not hold them.
+    #[doc(hidden)]
+    fn axis_coords(&self, axis: usize) -> Granted<Cow<'_, [Self::Index]>>;
+
+    /// Writes the row-major positions of the entries from `start` on; the caller knows that they fit.
+    #[doc(hidden)]
+    fn number(&self, start: usize, positions: &mut [usize]);
+
+    /// The offsets of the lanes, in a format that has them.
+    #[doc(hidden)]
+    fn lane_offsets(&self) -> Option<&[usize]>;
+
+    /// The pattern of `nnz` entries in row-major order, by the coordinates on each axis; `limit` bounds what the format
+    /// needs beside them.
+    #[doc(hidden)]
+    fn from_coords(shape: Shape, nnz: usize, coords: Vec<Arc<Vec<Self::Index>>>, limit: u64) -> Result<Self>;
+
+    /// The pattern of entries in lanes, by the offsets of the lanes and the column of each entry; both are valid.
+    #[doc(hidden)]
+    fn from_lanes(shape: Shape, offsets: Vec<usize>, columns: Arc<Vec<Self::Index>>) -> Result<Self>;
 }
 
 mod sealed {
-    use super::{CooPattern, CsrPattern, Pattern, coords_as_slices};
-    use crate::index::Index;
-    use crate::kernels::cells::number;
-    use crate::kernels::lanes::spread_range;
+    use super::{CooPattern, CsrPattern};
 
-    pub trait Sealed {
-        /// Writes the row-major positions of the entries from `start` on; the caller knows that they fit.
-        fn number(&self, start: usize, positions: &mut [usize]);
-    }
-
-    impl<I: Index> Sealed for CooPattern<I> {
-        fn number(&self, start: usize, positions: &mut [usize]) {
-            number(&coords_as_slices(self.shared_coords()), self.shape(), start, positions);
-        }
-    }
-
-    impl<I: Index> Sealed for CsrPattern<I> {
-        fn number(&self, start: usize, positions: &mut [usize]) {
-            let (width, columns) = (self.shape().columns(), &self.columns()[start..]);
-            spread_range(self.offsets(), 1, start, positions, |lane| lane * width);
-            positions.iter_mut().zip(columns).for_each(|(position, column)| *position += column.to_usize());
-        }
-    }
+    pub trait Sealed {}
+    impl<I> Sealed for CooPattern<I> {}
+    impl<I> Sealed for CsrPattern<I> {}
 }

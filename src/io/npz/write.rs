@@ -141,7 +141,7 @@ pub(crate) fn write_csr<T: FileElement, I: Index>(
     options: &WriteOptions,
 ) -> Result<()> {
     if x.rank() < 2 {
-        return write_coo(writer, &x.try_to_coo()?, options);
+        return write_coo(writer, &x.to_coo()?, options);
     }
     check_writable(x.shape())?;
     let mut members = Members::new(writer, options);

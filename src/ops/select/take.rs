@@ -1,20 +1,24 @@
-//! The operations as functions: the page of each.
+//! Elements at positions, flattened or along an axis, and their gradients by scatter-add.
 
-use ndarray::{ArrayBase, Data, DataMut, Dimension};
+use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, DataMut, Dimension};
 
-use super::TakeOp;
-use super::dense::take_dense_into;
+use super::dense::{slices, take_dense, take_dense_into};
+use super::indices::Take;
+use super::{Select, Selected};
+use crate::axes::normalize_axis;
 use crate::element::Element;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::index::Position;
-use crate::kernels::take::TakeMode;
-use crate::ops::indices::Indices;
-use crate::ops::upstream::Upstream;
+use crate::kernels::take::{Slices, TakeMode, first_outside, positions};
+use crate::ops::operand::Operand;
+use crate::pattern::Pattern;
+use crate::plan::take::{ITEM_BYTES, Target, along, flattened};
+use crate::shape::Shape;
 
 /// The elements at flattened (row-major) positions.
 ///
-/// *y*<sub>k</sub> = *x*<sub>p(*i*<sub>k</sub>)</sub>, where p counts negative indices from the end
-/// ([`TakeMode::Raise`]), goes round ([`Wrap`](TakeMode::Wrap)) or to the nearest position ([`Clip`](TakeMode::Clip)).
+/// *y*<sub>k</sub> = *x*<sub>p(*i*<sub>k</sub>)</sub>, where p counts negative indices from the end, or by an option of
+/// [`Take`] goes round ([`wrap`](Take::wrap)) or to the nearest position ([`clip`](Take::clip)).
 ///
 /// # Shapes
 ///
@@ -37,7 +41,7 @@ use crate::ops::upstream::Upstream;
 ///
 /// # Errors
 ///
-/// - `PositionOutOfRange`: under `Raise`, an index is outside `-n..n` for `n` elements; the first one is named;
+/// - `PositionOutOfRange`: an index is outside `-n..n` for `n` elements; the first one is named;
 /// - `TakeFromEmpty`: there are indices, in any mode, and `x` has no element;
 /// - `AxisTooLong`: an axis of `indices` does not fit the index type of `x`;
 /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the inputs, which happens only where
@@ -51,22 +55,22 @@ use crate::ops::upstream::Upstream;
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, TakeMode, take};
+/// use lacuna::{CooTensor, take};
 /// use ndarray::{arr1, arr2};
 ///
 /// // . 2 .
 /// // 0 . 4
 /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2.0, 0.0, 4.0], 0.0)?;
 ///
-/// let y = take(&x, [1, 3, 0, -1], TakeMode::Raise)?;
+/// let y = take(&x, [1, 3, 0, -1])?;
 /// assert_eq!(y.to_dense()?, arr1(&[2.0, 0.0, 0.0, 4.0]).into_dyn());
-/// assert_eq!(y.to_dense()?, take(&x.to_dense()?, [1, 3, 0, -1], TakeMode::Raise)?);
+/// assert_eq!(y.to_dense()?, take(&x.to_dense()?, [1, 3, 0, -1])?);
 /// assert_eq!(y.nnz(), 3); // the stored zero stays stored
 ///
-/// let square = take(&x, &arr2(&[[1u8, 1], [0, 5]]), TakeMode::Raise)?;
+/// let square = take(&x, &arr2(&[[1u8, 1], [0, 5]]))?;
 /// assert_eq!(square.to_dense()?, arr2(&[[2.0, 2.0], [0.0, 4.0]]).into_dyn());
 ///
-/// let refused = take(&x, [0, 6], TakeMode::Raise).unwrap_err();
+/// let refused = take(&x, [0, 6]).unwrap_err();
 /// assert_eq!(refused.to_string(), "position 6 is out of range for 6 elements, index 1");
 /// # Ok::<(), lacuna::Error>(())
 /// ```
@@ -74,19 +78,16 @@ use crate::ops::upstream::Upstream;
 /// A float is no position:
 ///
 /// ```compile_fail
-/// # use lacuna::{CooTensor, TakeMode, take};
+/// # use lacuna::{CooTensor, take};
 /// let x = CooTensor::full([3], 0.0)?;
-/// take(&x, [1.0], TakeMode::Raise)?;
+/// take(&x, [1.0])?;
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
 /// Definition: [`numpy.take`](https://numpy.org/doc/stable/reference/generated/numpy.take.html) without an axis.
-pub fn take<'a, X: TakeOp, J: Position>(
-    x: &X,
-    indices: impl Into<Indices<'a, J>>,
-    mode: TakeMode,
-) -> Result<X::Output> {
-    x.take(indices, mode)
+#[doc(alias = "gather")]
+pub fn take<'a, X: Operand, J: Position>(x: &X, positions: impl Into<Take<'a, J>>) -> Result<X::Reduced<X::Elem>> {
+    x.select(&Request::new(x.lengths(), positions.into(), None)?)
 }
 
 /// [`take`] of an array into an array that is there already, whose memory is spared being found and cleared.
@@ -118,16 +119,16 @@ pub fn take<'a, X: TakeOp, J: Position>(
 /// # Examples
 ///
 /// ```
-/// use lacuna::{TakeMode, take, take_into};
+/// use lacuna::{take, take_into};
 /// use ndarray::arr1;
 ///
 /// let x = arr1(&[10.0, 20.0, 30.0]);
 /// let mut out = arr1(&[0.0; 2]);
 /// for indices in [[0, -1], [2, 1]] {
-///     take_into(&x, &indices, TakeMode::Raise, &mut out)?;
-///     assert_eq!(out.clone().into_dyn(), take(&x, indices, TakeMode::Raise)?);
+///     take_into(&x, &indices, &mut out)?;
+///     assert_eq!(out.clone().into_dyn(), take(&x, indices)?);
 /// }
-/// let refused = take_into(&x, [0, 1, 2], TakeMode::Raise, &mut out).unwrap_err();
+/// let refused = take_into(&x, [0, 1, 2], &mut out).unwrap_err();
 /// assert_eq!(refused.to_string(), "the result must have shape [3], found [2]");
 /// # Ok::<(), lacuna::Error>(())
 /// ```
@@ -135,11 +136,11 @@ pub fn take<'a, X: TakeOp, J: Position>(
 /// Definition: [`numpy.take`](https://numpy.org/doc/stable/reference/generated/numpy.take.html) with `out`.
 pub fn take_into<'a, T: Element, J: Position>(
     x: &ArrayBase<impl Data<Elem = T>, impl Dimension>,
-    indices: impl Into<Indices<'a, J>>,
-    mode: TakeMode,
+    positions: impl Into<Take<'a, J>>,
     out: &mut ArrayBase<impl DataMut<Elem = T>, impl Dimension>,
 ) -> Result<()> {
-    take_dense_into(x.view().into_dyn(), indices.into(), mode, out.view_mut().into_dyn())
+    let request = Request::new(x.shape(), positions.into(), None)?;
+    take_dense_into(x.view().into_dyn(), &request, out.view_mut().into_dyn())
 }
 
 /// The slices at positions of one axis.
@@ -150,8 +151,8 @@ pub fn take_into<'a, T: Element, J: Position>(
 /// # Shapes
 ///
 /// The shape of `x` with `axis` replaced by the axes of `indices`: one index removes it, an index array of rank 2 puts
-/// two axes in its place. A negative axis counts from the end. On CSR the axis is the last one or, of a matrix, the
-/// first. The result has the format, the index type and the element type of `x`.
+/// two axes in its place. A negative axis counts from the end. The result has the format, the index type and the element
+/// type of `x`.
 ///
 /// # Implicit values
 ///
@@ -168,12 +169,11 @@ pub fn take_into<'a, T: Element, J: Position>(
 /// # Errors
 ///
 /// - `AxisOutOfRange`: there is no such axis; on rank 0, there is none at all;
-/// - `PositionOutOfRange`: under `Raise`, an index is outside `-n..n` for an axis of length `n`;
+/// - `PositionOutOfRange`: an index is outside `-n..n` for an axis of length `n`;
 /// - `TakeFromEmpty`: there are indices, in any mode, and the axis has length 0;
 /// - `AxisTooLong`: an axis of `indices` does not fit the index type of `x`;
-/// - `CsrAxes`: CSR was asked for another axis; the message spells the call that works;
-/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the inputs. (Of a sparse tensor the work needs up
-///   to 56 bytes more for each entry taken.)
+/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the inputs; of a sparse tensor with up to 16
+///   bytes of lists for each entry taken.
 ///
 /// Indices are checked against the axis whatever the other axes are, also where one of them has length 0 and the
 /// result no element (numpy looks at them or not, depending on which axis that is).
@@ -187,30 +187,30 @@ pub fn take_into<'a, T: Element, J: Position>(
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, TakeMode, take_axis};
+/// use lacuna::{CooTensor, take_axis};
 /// use ndarray::{Axis, arr2};
 ///
 /// // . 2 .
 /// // 3 . 4
 /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2.0, 3.0, 4.0], 0.0)?;
 ///
-/// let y = take_axis(&x, [2, 1, 2], -1, TakeMode::Raise)?;
+/// let y = take_axis(&x, [2, 1, 2], -1)?;
 /// assert_eq!(y.to_dense()?, arr2(&[[0.0, 2.0, 0.0], [4.0, 0.0, 4.0]]).into_dyn());
 /// assert_eq!(y.to_dense()?, x.to_dense()?.select(Axis(1), &[2, 1, 2]));
 ///
-/// let row = take_axis(&x, -1, 0, TakeMode::Raise)?;
+/// let row = take_axis(&x, -1, 0)?;
 /// assert_eq!(row.entries(), [(vec![0], 3.0), (vec![2], 4.0)]);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
 /// Definition: [`numpy.take`](https://numpy.org/doc/stable/reference/generated/numpy.take.html) with an axis.
-pub fn take_axis<'a, X: TakeOp, J: Position>(
+#[doc(alias = "index_select")]
+pub fn take_axis<'a, X: Operand, J: Position>(
     x: &X,
-    indices: impl Into<Indices<'a, J>>,
+    positions: impl Into<Take<'a, J>>,
     axis: isize,
-    mode: TakeMode,
-) -> Result<X::Output> {
-    x.take_axis(indices, axis, mode)
+) -> Result<X::Reduced<X::Elem>> {
+    x.select(&Request::new(x.lengths(), positions.into(), Some(axis))?)
 }
 
 /// The gradient of [`take`]: every position receives the sum of the gradients of the cells that took it.
@@ -251,29 +251,29 @@ pub fn take_axis<'a, X: TakeOp, J: Position>(
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, TakeMode, take_backward};
+/// use lacuna::{CooTensor, take_backward};
 /// use ndarray::arr1;
 ///
 /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2.0, 3.0, 4.0], 0.0)?;
 /// let upstream = arr1(&[0.5, 10.0, 0.25]);
-/// let dx = take_backward(&x, [1, 0, 1], &upstream, TakeMode::Raise)?;
+/// let dx = take_backward(&x, &upstream, [1, 0, 1])?;
 /// assert_eq!(dx.values(), [0.75, 0.0, 0.0]); // 10.0 went to a position that is not stored
 /// assert!(dx.shares_pattern_with(&x));
 ///
-/// let dense = take_backward(&x.to_dense()?, [1, 0, 1], &upstream, TakeMode::Raise)?;
+/// let dense = take_backward(&x.to_dense()?, &upstream, [1, 0, 1])?;
 /// assert_eq!(dense, ndarray::arr2(&[[10.0, 0.75, 0.0], [0.0, 0.0, 0.0]]).into_dyn());
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
 /// Definition: [`torch.take`](https://docs.pytorch.org/docs/stable/generated/torch.take.html) and its gradient; numpy
 /// spells the sum [`add.at`](https://numpy.org/doc/stable/reference/generated/numpy.ufunc.at.html).
-pub fn take_backward<'a, X: TakeOp, J: Position, U: Upstream>(
+#[doc(alias = "scatter_add")]
+pub fn take_backward<'a, X: Operand, J: Position, U: Operand>(
     x: &X,
-    indices: impl Into<Indices<'a, J>>,
     upstream: &U,
-    mode: TakeMode,
-) -> Result<X::Gradient<U::Elem>> {
-    x.take_backward(indices, upstream, mode)
+    positions: impl Into<Take<'a, J>>,
+) -> Result<X::Reduced<U::Elem>> {
+    x.select_backward(&Request::new(x.lengths(), positions.into(), None)?, upstream)
 }
 
 /// The gradient of [`take_axis`]: every position receives the sum of the gradients of the cells that took it.
@@ -285,7 +285,7 @@ pub fn take_backward<'a, X: TakeOp, J: Position, U: Upstream>(
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of `take_axis(x, indices, axis, mode)`; the result has the shape of `x`.
+/// `upstream` has exactly the shape of `take_axis(x, positions, axis)`; the result has the shape of `x`.
 ///
 /// # Implicit values
 ///
@@ -312,19 +312,19 @@ pub fn take_backward<'a, X: TakeOp, J: Position, U: Upstream>(
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CsrTensor, TakeMode, take_axis_backward};
+/// use lacuna::{CsrTensor, take_axis_backward};
 /// use ndarray::arr2;
 ///
 /// // . 2 .
 /// // 3 . 4
 /// let x = CsrTensor::new([2, 3], vec![0, 1, 3], vec![1, 0, 2], vec![2.0, 3.0, 4.0], 0.0)?;
 /// let upstream = arr2(&[[0.5, 0.25, 1.0], [8.0, 4.0, 2.0]]);
-/// let dx = take_axis_backward(&x, [2, 1, 2], &upstream, -1, TakeMode::Raise)?;
+/// let dx = take_axis_backward(&x, &upstream, [2, 1, 2], -1)?;
 /// assert_eq!(dx.values(), [0.25, 0.0, 10.0]);
 /// assert!(dx.shares_pattern_with(&x));
 ///
 /// // The dense gradient is the same at every stored position.
-/// let dense = take_axis_backward(&x.to_dense()?, [2, 1, 2], &upstream, -1, TakeMode::Raise)?;
+/// let dense = take_axis_backward(&x.to_dense()?, &upstream, [2, 1, 2], -1)?;
 /// assert_eq!(dense, arr2(&[[0.0, 0.25, 1.5], [0.0, 4.0, 10.0]]).into_dyn());
 /// assert!(dx.entries().iter().all(|(at, gradient)| dense[at.as_slice()] == *gradient));
 /// # Ok::<(), lacuna::Error>(())
@@ -332,12 +332,78 @@ pub fn take_backward<'a, X: TakeOp, J: Position, U: Upstream>(
 ///
 /// Definition: [`torch.index_select`](https://docs.pytorch.org/docs/stable/generated/torch.index_select.html) and its
 /// gradient.
-pub fn take_axis_backward<'a, X: TakeOp, J: Position, U: Upstream>(
+pub fn take_axis_backward<'a, X: Operand, J: Position, U: Operand>(
     x: &X,
-    indices: impl Into<Indices<'a, J>>,
     upstream: &U,
+    positions: impl Into<Take<'a, J>>,
     axis: isize,
-    mode: TakeMode,
-) -> Result<X::Gradient<U::Elem>> {
-    x.take_axis_backward(indices, upstream, axis, mode)
+) -> Result<X::Reduced<U::Elem>> {
+    x.select_backward(&Request::new(x.lengths(), positions.into(), Some(axis))?, upstream)
+}
+
+/// The descriptor of [`take`] and [`take_axis`]: the index array, the axis (none for flattened positions), and the shape of
+/// the result.
+pub(super) struct Request<'a, J> {
+    pub(super) take: Take<'a, J>,
+    pub(super) axis: Option<usize>,
+    pub(super) shape: Shape,
+}
+
+impl<'a, J: Position> Request<'a, J> {
+    fn new(x: &[usize], take: Take<'a, J>, axis: Option<isize>) -> Result<Self> {
+        let axis = axis.map(|axis| normalize_axis(axis, x.len())).transpose()?;
+        let shape = match axis {
+            None => take.shape().clone(),
+            Some(axis) => [&x[..axis], take.shape(), &x[axis + 1..]].concat().into(),
+        };
+        Ok(Request { take, axis, shape })
+    }
+
+    /// Refuses items that name no element, among `size`, or `u128::MAX` for more than that.
+    pub(super) fn check(&self, items: &[J], size: u128) -> Result<()> {
+        self.check_size(items, size)?;
+        let outsider = if self.take.mode == TakeMode::Raise { first_outside(items, size) } else { None };
+        outsider.map_or(Ok(()), |at| Err(Error::PositionOutOfRange { position: items[at].to_i128(), size, at }))
+    }
+
+    /// Refuses to take something from nothing.
+    pub(super) fn check_size(&self, items: &[J], size: u128) -> Result<()> {
+        if size == 0 && !items.is_empty() { Err(Error::TakeFromEmpty { count: items.len() }) } else { Ok(()) }
+    }
+
+    /// The positions that the items name among `length` elements; the work needs `item_bytes` for each beside them.
+    pub(super) fn positions(&self, length: usize, item_bytes: usize) -> Result<Vec<usize>> {
+        let items = self.take.items(size_of::<J>() + size_of::<usize>() + item_bytes)?;
+        self.check(&items, length as u128)?;
+        Ok(positions(&items, length, self.take.mode)?)
+    }
+}
+
+impl<J: Position> Select for Request<'_, J> {
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.take.owned_bytes()
+    }
+
+    fn plan<P: Pattern>(&self, x: &P, value_bytes: usize, limit: u64) -> Result<Selected<P>> {
+        let target = Target { shape: &self.shape, indices: self.take.shape(), value_bytes, limit };
+        if let Some(axis) = self.axis {
+            return along(x, axis, &self.positions(x.shape()[axis], ITEM_BYTES)?, &target);
+        }
+        let items = self.take.items(size_of::<J>() + value_bytes + ITEM_BYTES)?;
+        self.check(&items, x.shape().wide_size())?;
+        flattened(x, &items, self.take.mode, &target)
+    }
+
+    fn dense<T: Element>(&self, x: ArrayViewD<'_, T>) -> Result<ArrayD<T>> {
+        take_dense(x, self)
+    }
+
+    fn dense_plan(&self, x: &Shape) -> Result<Slices> {
+        let length = self.axis.map_or_else(|| x.iter().product(), |axis| x[axis]);
+        Ok(slices(x, self.axis, self.positions(length, 0)?))
+    }
 }

@@ -1,32 +1,26 @@
 //! Tests of single elements: infinite, NaN, finite, real.
 
+use super::Answers;
 use crate::element::{Element, Real};
 use crate::error::Result;
-use crate::ops::elementwise::{Answers, Elementwise};
+use crate::kernels::map::Map;
+use crate::ops::operand::Operand;
 use crate::parallel;
-use crate::pattern::Pattern;
-use crate::tensor::Tensor;
 
-/// Each test as a function with a page, as a method of [`ClassifyOp`] and as a method of [`Tensor`]; what the pages
-/// have in common is said once, here.
+/// The descriptor of a test: a function of one element, without branches.
+struct Test<F>(F);
+
+impl<T: Element, F: Fn(T) -> bool + Copy + Sync> Map<T> for Test<F> {
+    type Out = bool;
+
+    fn block(&self, values: &[T], answers: &mut [bool]) {
+        parallel::test_into(values, answers, self.0);
+    }
+}
+
+/// Each test as a function with a page; what the pages have in common is said once, here.
 macro_rules! classify {
     ($($(#[$sentence:meta])* fn $name:ident, $into:ident($bound:ident) $(#[$nan:meta])* => $(#[$examples:meta])*;)*) => {
-        /// What gives `ndarray` arrays the tests that tensors have of their own, when it is in scope (it is in the
-        /// [prelude](crate::prelude)).
-        pub trait ClassifyOp: Elementwise {
-            $(
-                #[doc = concat!("See [`", stringify!($name), "`].")]
-                fn $name(&self) -> Self::Mapped<bool>
-                where
-                    Self::Elem: $bound,
-                {
-                    $name(self)
-                }
-            )*
-        }
-
-        impl<X: Elementwise + ?Sized> ClassifyOp for X {}
-
         $(
             $(#[$sentence])*
             ///
@@ -38,7 +32,8 @@ macro_rules! classify {
             /// # Implicit values
             ///
             /// The result stores what `x` stores (the pattern is shared), also where the answer is `false`. Its fill
-            /// is the answer for the fill of `x`.
+            /// is the answer for the fill of `x`; of [`x.stored()`](crate::Tensor::stored), whose fill is not looked at, it
+            /// is `false`, or the fill of `x` where that is a `bool`.
             ///
             /// # NaN
             ///
@@ -50,7 +45,8 @@ macro_rules! classify {
             ///
             /// # Errors
             ///
-            /// None.
+            /// `TooLarge`: an array was broadcast to so many positions that the answers would need more than the larger
+            /// of 1 GiB and 16 times the memory behind it.
             ///
             /// # Complexity
             ///
@@ -59,8 +55,8 @@ macro_rules! classify {
             /// # Examples
             ///
             $(#[$examples])*
-            pub fn $name<X: Elementwise<Elem: $bound> + ?Sized>(x: &X) -> X::Mapped<bool> {
-                x.answer(|elements, answers| parallel::test_into(elements, answers, $bound::$name))
+            pub fn $name<X: Operand<Elem: $bound>>(x: &X) -> Result<X::Mapped<bool>> {
+                x.map(&Test($bound::$name))
             }
 
             #[doc = concat!(
@@ -103,29 +99,15 @@ macro_rules! classify {
             /// let mut answers = arr1(&[false; 2]);
             /// for x in [arr1(&[0.5, f64::INFINITY]), arr1(&[f64::NAN, -f64::INFINITY])] {
             #[doc = concat!("    ", stringify!($into), "(&x, &mut answers)?;")]
-            #[doc = concat!("    assert_eq!(answers, ", stringify!($name), "(&x));")]
+            #[doc = concat!("    assert_eq!(answers, ", stringify!($name), "(&x)?);")]
             /// }
             #[doc = concat!("assert!(", stringify!($into), "(&arr1(&[1.0]), &mut answers).is_err());")]
             /// # Ok::<(), lacuna::Error>(())
             /// ```
-            pub fn $into<X: Elementwise<Elem: $bound> + ?Sized>(x: &X, out: &mut impl Answers<X>) -> Result<()> {
-                out.take_answers(x, |elements, answers| parallel::test_into(elements, answers, $bound::$name))
+            pub fn $into<X: Operand<Elem: $bound>>(x: &X, out: &mut impl Answers<X>) -> Result<()> {
+                out.take_answers(x, &Test($bound::$name))
             }
         )*
-
-        impl<P: Pattern, T: Element> Tensor<P, T> {
-            $(
-                #[doc = concat!(
-                    "[`", stringify!($name), "`](crate::", stringify!($name), "()) of each element; the pattern is shared."
-                )]
-                pub fn $name(&self) -> Tensor<P, bool>
-                where
-                    T: $bound,
-                {
-                    $name(self)
-                }
-            )*
-        }
     };
 }
 
@@ -144,9 +126,9 @@ classify! {
     ///
     /// let infinity = f64::INFINITY;
     /// let x = CooTensor::new([4], vec![vec![0, 2]], vec![-infinity, infinity], f64::NAN)?;
-    /// let y = isposinf(&x);
+    /// let y = isposinf(&x)?;
     /// assert_eq!(y.to_dense()?, arr1(&[false, false, true, false]).into_dyn());
-    /// assert_eq!(y.to_dense()?, isposinf(&x.to_dense()?));
+    /// assert_eq!(y.to_dense()?, isposinf(&x.to_dense()?)?);
     /// assert!(y.shares_pattern_with(&x));
     /// # Ok::<(), lacuna::Error>(())
     /// ```
@@ -180,9 +162,9 @@ classify! {
     ///
     /// let infinity = f64::INFINITY;
     /// let x = CsrTensor::new([2, 2], vec![0, 1, 2], vec![0, 1], vec![infinity, 0.0], -infinity)?;
-    /// let y = isneginf(&x);
+    /// let y = isneginf(&x)?;
     /// assert_eq!(y.to_dense()?, arr2(&[[false, true], [true, false]]).into_dyn());
-    /// assert_eq!(y.to_dense()?, isneginf(&x.to_dense()?));
+    /// assert_eq!(y.to_dense()?, isneginf(&x.to_dense()?)?);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     ///
@@ -216,8 +198,8 @@ classify! {
     ///
     /// let x = CooTensor::new([3], vec![vec![0, 2]], vec![5.0, -f64::INFINITY], 0.0)?;
     /// assert_eq!(isinf(&x).to_dense()?, arr1(&[false, false, true]).into_dyn());
-    /// assert_eq!(isinf(&x).to_dense()?, isinf(&x.to_dense()?));
-    /// assert_eq!(isinf(&arr1(&[Complex::new(f32::NAN, f32::INFINITY)])), arr1(&[true]));
+    /// assert_eq!(isinf(&x).to_dense()?, isinf(&x.to_dense()?)?);
+    /// assert_eq!(isinf(&arr1(&[Complex::new(f32::NAN, f32::INFINITY)]))?, arr1(&[true]));
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     ///
@@ -238,7 +220,7 @@ classify! {
     ///
     /// let x = CooTensor::new([3], vec![vec![0, 2]], vec![5.0, f64::INFINITY], f64::NAN)?;
     /// assert_eq!(isnan(&x).to_dense()?, arr1(&[false, true, false]).into_dyn());
-    /// assert_eq!(isnan(&x).to_dense()?, isnan(&x.to_dense()?));
+    /// assert_eq!(isnan(&x).to_dense()?, isnan(&x.to_dense()?)?);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     ///
@@ -259,7 +241,7 @@ classify! {
     ///
     /// let x = CooTensor::new([3], vec![vec![0, 2]], vec![f64::NAN, f64::INFINITY], 0.0)?;
     /// assert_eq!(isfinite(&x).to_dense()?, arr1(&[false, true, false]).into_dyn());
-    /// assert_eq!(isfinite(&x).to_dense()?, isfinite(&x.to_dense()?));
+    /// assert_eq!(isfinite(&x).to_dense()?, isfinite(&x.to_dense()?)?);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     ///
@@ -283,8 +265,8 @@ classify! {
     /// let values = vec![Complex::new(f64::NAN, -0.0), Complex::new(1.0, f64::NAN)];
     /// let x = CooTensor::new([3], vec![vec![0, 2]], values, Complex::new(0.0, 1.0))?;
     /// assert_eq!(isreal(&x).to_dense()?, arr1(&[true, false, false]).into_dyn());
-    /// assert_eq!(isreal(&x).to_dense()?, isreal(&x.to_dense()?));
-    /// assert_eq!(isreal(&arr1(&[f32::NAN])), arr1(&[true]));
+    /// assert_eq!(isreal(&x).to_dense()?, isreal(&x.to_dense()?)?);
+    /// assert_eq!(isreal(&arr1(&[f32::NAN]))?, arr1(&[true]));
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     ///

@@ -9,14 +9,14 @@ use crate::convert::{check_ndarray_shape, dense_array, dense_bytes, once_on_each
 use crate::element::Element;
 use crate::error::Result;
 use crate::limit::{default_limit, guard};
-use crate::ops::reduce::Reduction;
 use crate::pages;
 use crate::parallel;
+use crate::plan::reduction::Reduction;
 use crate::shape::{Shape, step, unravel};
 
 /// How the elements of a lane are to stand.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Order {
+pub(super) enum Order {
     RowMajor,
     /// As they come fastest.
     Any,
@@ -25,7 +25,7 @@ pub(crate) enum Order {
 /// `finish` of the elements of each cell of the result, side by side; cells are shared out, with one `room` a thread.
 ///
 /// Lanes that lie side by side are read where they are. Others are copied, some neighbours at a time.
-pub(crate) fn map_lanes<T: Element, S, U: Copy + Send>(
+pub(super) fn map_lanes<T: Element, S, U: Copy + Send>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
     order: Order,
@@ -41,7 +41,7 @@ pub(crate) fn map_lanes<T: Element, S, U: Copy + Send>(
 }
 
 /// The result of a reduction out of its row-major cells within `lengths`, which are 1 where all along an axis are the same.
-pub(crate) fn repeat_cells<U: Copy>(cells: Vec<U>, lengths: Vec<usize>, reduction: &Reduction) -> ArrayD<U> {
+pub(super) fn repeat_cells<U: Copy>(cells: Vec<U>, lengths: Vec<usize>, reduction: &Reduction) -> ArrayD<U> {
     let shape = reduction.result_shape();
     if lengths == reduction.kept_lengths() {
         return dense_array(&shape, cells);
@@ -92,7 +92,7 @@ fn in_axis_order<U: Copy>(items: Vec<U>, kept: &[usize], lengths: &[usize]) -> V
 /// one is further: none within a lane.
 ///
 /// Rows lie on the axis on which neighbours are nearest, and go on over the axes that continue it.
-pub(crate) fn visit_rows<T: Element>(
+pub(super) fn visit_rows<T: Element>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
     mut visit: impl FnMut(ArrayView1<'_, T>, usize, usize),
@@ -119,13 +119,13 @@ pub(crate) fn visit_rows<T: Element>(
 }
 
 /// Where a row of elements stands: in one lane, or in the lanes of as many cells.
-pub(crate) struct Place {
+pub(super) struct Place {
     /// The cell that the first element is reduced into.
-    pub(crate) cell: usize,
+    pub(super) cell: usize,
     /// Its number within the lane.
-    pub(crate) within: usize,
+    pub(super) within: usize,
     /// Whether the elements are neighbours in that lane, and not at the same place in one lane after the other.
-    pub(crate) is_lane: bool,
+    pub(super) is_lane: bool,
 }
 
 /// The bytes of lanes that are copied together, which stay in the second cache: 26 lanes of 10^4 `f64`. Copying 10^7 of
@@ -216,7 +216,7 @@ fn copy_lanes<T: Element>(lanes: ArrayViewD<'_, T>, mut copy: ArrayViewMut2<'_, 
 
 /// An array of the shape of `view` that holds zeros, but for what `give` writes: it sees the elements of one row of the
 /// last axis after the other, their items, and where the row stands.
-pub(crate) fn give_back<T: Element, G: Element>(
+pub(super) fn give_back<T: Element, G: Element>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
     give: impl Fn(&[T], &mut [G], Place) + Sync + Send,
@@ -315,13 +315,13 @@ fn dot(coords: &[usize], steps: &[usize]) -> usize {
 }
 
 /// Refuses a dense result that no `ndarray` can hold, or that is out of proportion to the input.
-pub(crate) fn check_result<U>(shape: &Shape, input_bytes: usize) -> Result<()> {
+pub(super) fn check_result<U>(shape: &Shape, input_bytes: usize) -> Result<()> {
     check_ndarray_shape(shape)?;
     guard::<U>("the dense result", shape.wide_size(), default_limit(input_bytes), "reduce a smaller array")
 }
 
 /// Refuses lanes that are too long to be copied one at a time, as those of a broadcast view can be.
-pub(crate) fn check_lane<S: Data, D: Dimension>(array: &ArrayBase<S, D>, reduction: &Reduction) -> Result<()> {
+pub(super) fn check_lane<S: Data, D: Dimension>(array: &ArrayBase<S, D>, reduction: &Reduction) -> Result<()> {
     let longest = if array.is_empty() { 0 } else { reduction.extent() };
     let instead = "reduce fewer axes, or the array that was broadcast";
     guard::<S::Elem>("the copy of one group", longest.into(), default_limit(dense_bytes(array)), instead)

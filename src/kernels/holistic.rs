@@ -1,0 +1,154 @@
+//! Holistic reductions, which must see all values of a group at once, and gradients that are shared among them.
+
+use crate::element::Element;
+use crate::kernels::group::{Gaps, Groups};
+use crate::kernels::op::Op;
+use crate::pages::{self, Granted};
+use crate::parallel;
+
+/// The elements of one cell of a reduction.
+pub struct Group<'a, T> {
+    /// The stored ones, in row-major order.
+    pub(crate) stored: &'a [T],
+    pub(crate) gaps: Gaps<T>,
+    /// The row-major position within the group of a stored element, by its number.
+    pub(crate) position: &'a dyn Fn(usize) -> u64,
+}
+
+impl<'a, T> Group<'a, T> {
+    /// A group of which every position is stored.
+    pub(crate) fn of_slice(stored: &'a [T]) -> Self {
+        Group { stored, gaps: Gaps::none(), position: &|within| within as u64 }
+    }
+}
+
+/// A reduction of whole groups of values of type `T`.
+pub trait Holistic<T: Element>: Op {
+    /// The result of a group.
+    type Out: Copy + Send + Sync;
+    /// Working memory, kept from group to group.
+    type Scratch;
+
+    /// Whether the result depends on where in its group a value stands.
+    fn looks_at_positions(&self) -> bool;
+
+    /// Working memory for the first group.
+    fn scratch(&self) -> Self::Scratch;
+
+    /// The result of a group.
+    fn of(&self, group: &Group<'_, T>, scratch: &mut Self::Scratch) -> Self::Out;
+
+    /// The result of a group of one value.
+    fn of_one(&self, value: T, scratch: &mut Self::Scratch) -> Self::Out {
+        self.of(&Group::of_slice(&[value]), scratch)
+    }
+}
+
+/// The gradient of a reduction: what a group finds out decides what each of its elements receives.
+pub trait Gradient<T: Element, G: Element>: Holistic<T> {
+    /// Writes what elements receive; `place` tells of each the finding of its group, its position there (among the stored
+    /// elements, if it is one) and the gradient of the cell. The places hold zeros.
+    fn give<'a>(&self, values: &[T], received: &mut [G], place: impl Fn(usize) -> (&'a Self::Out, usize, G))
+    where
+        Self::Out: 'a;
+}
+
+/// The values of a group that are not side by side, and the working memory of the reduction.
+struct Scratch<T, S> {
+    group: Vec<T>,
+    own: S,
+}
+
+/// What reduces one group after the other.
+fn reducer<T: Element, H: Holistic<T>>(
+    op: H,
+    groups: &Groups,
+    values: &[T],
+    gaps: Gaps<T>,
+    position: &(dyn Fn(usize) -> u64 + Sync),
+) -> impl Fn(&mut Scratch<T, H::Scratch>, usize) -> H::Out + Sync + Send {
+    move |scratch, group| {
+        let stored = groups.values(group, values, &mut scratch.group);
+        let position = |within: usize| position(groups.entry(group, within));
+        op.of(&Group { stored, gaps, position: &position }, &mut scratch.own)
+    }
+}
+
+/// The results of all groups; `position` is that of an entry in its group.
+pub(crate) fn reduce_groups<T: Element, H: Holistic<T>>(
+    op: H,
+    groups: &Groups,
+    values: &[T],
+    gaps: Gaps<T>,
+    position: &(dyn Fn(usize) -> u64 + Sync),
+) -> Vec<H::Out> {
+    let scratch = || Scratch { group: Vec::new(), own: op.scratch() };
+    parallel::map_heavy(groups.len(), values.len(), scratch, reducer(op, groups, values, gaps, position))
+}
+
+/// What every entry receives from `gradients`, one for each group; `position` is that of an entry in its group.
+pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
+    op: H,
+    groups: &Groups,
+    values: &[T],
+    gaps: Gaps<T>,
+    gradients: &[G],
+    position: &(dyn Fn(usize) -> u64 + Sync),
+) -> Granted<Vec<G>> {
+    let mut received = pages::zeros(values.len())?;
+    if let Some(values_of) = groups.in_order(values) {
+        let found = reducer(op, groups, values, gaps, position);
+        let scratch = || Scratch { group: Vec::new(), own: op.scratch() };
+        give_in_order(groups, &mut received, scratch, |scratch, group, received| {
+            let found = found(scratch, group);
+            op.give(values_of(group), received, |within| (&found, within, gradients[group]));
+        });
+        return Ok(received);
+    }
+    let found = reduce_groups(op, groups, values, gaps, position);
+    for (group, (found, &gradient)) in found.iter().zip(gradients).enumerate() {
+        for (within, entry) in groups.entries(group).enumerate() {
+            let own = entry..entry + 1;
+            op.give(&values[own.clone()], &mut received[own], |_| (found, within, gradient));
+        }
+    }
+    Ok(received)
+}
+
+/// Calls `give` with the places of the entries of every group, where those of a group stand side by side.
+fn give_in_order<S, G: Send>(
+    groups: &Groups,
+    received: &mut [G],
+    scratch: impl Fn() -> S + Sync + Send,
+    give: impl Fn(&mut S, usize, &mut [G]) + Sync + Send,
+) {
+    let firsts = groups.firsts();
+    let group_from = |entry: usize| firsts.partition_point(|&first| first < entry);
+    let parts = parallel::map_parts(received.len(), 0, |part| group_from(part.start)..group_from(part.end));
+    let ends: Vec<usize> = parts.iter().map(|part| *firsts.get(part.end).unwrap_or(&received.len())).collect();
+    parallel::map_slices(received, &ends, |part, mut received| {
+        let mut scratch = scratch();
+        for group in parts[part].clone() {
+            let (own, others) = std::mem::take(&mut received).split_at_mut(groups.size(group));
+            give(&mut scratch, group, own);
+            received = others;
+        }
+    });
+}
+
+/// What every element receives of its own gradient, where each is a group by itself.
+pub(crate) fn share_singly<T: Element, G: Element, H: Gradient<T, G>>(
+    op: H,
+    mut values: impl Iterator<Item = T>,
+    mut gradients: Vec<G>,
+) -> Vec<G> {
+    let mut scratch = op.scratch();
+    for gradients in gradients.chunks_mut(256) {
+        let values: Vec<T> = values.by_ref().take(gradients.len()).collect();
+        let found: Vec<H::Out> = values.iter().map(|&value| op.of_one(value, &mut scratch)).collect();
+        let mut received = vec![G::ZERO; gradients.len()];
+        op.give(&values, &mut received, |at| (&found[at], 0, gradients[at]));
+        gradients.copy_from_slice(&received);
+    }
+    gradients
+}

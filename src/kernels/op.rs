@@ -1,0 +1,18 @@
+//! What every operation is: a small value with a name.
+
+/// An operation, as a value: a member of one of the families [`Fold`](super::fold::Fold),
+/// [`Holistic`](super::holistic::Holistic), [`Map`](super::map::Map).
+pub trait Op: Copy + Send + Sync {
+    /// Its name, for errors.
+    const NAME: &'static str;
+}
+
+/// The result of one group.
+pub(crate) type Outcome<T> = Result<T, Fault>;
+
+/// Why an operation has no result for one group. The driver adds which operation and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// It would number or count more positions than `u64` holds.
+    Uncountable,
+}

@@ -1,0 +1,348 @@
+//! Membership in a set of test elements.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use ndarray::{ArrayBase, Data, Dimension};
+
+use super::Answers;
+use crate::convert::once_on_each;
+use crate::element::Element;
+use crate::error::{Error, Result};
+use crate::kernels::isin::{Membership, Span, Table};
+use crate::kernels::map::Map;
+use crate::limit::{default_limit, guard};
+use crate::ops::operand::Operand;
+
+/// What [`isin`] asks about: the test elements, and options.
+///
+/// Test elements convert to it: a scalar, or an array, a slice, a `Vec`, a `HashSet` or an `ndarray` array of any rank and
+/// layout, of the type of the elements that are asked about. What is contiguous is borrowed. Order and repetition do not
+/// matter.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, Isin};
+/// use ndarray::{arr1, arr2};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 2]], vec![1, 7], 0)?;
+/// assert_eq!(x.isin([7, 8])?.values(), [false, true]);
+/// assert_eq!(x.isin(&arr2(&[[7, 8], [1, 2]]))?.values(), [true, true]);
+///
+/// let others = x.isin(Isin::of([7, 8]).invert())?;
+/// assert_eq!(others.to_dense()?, arr1(&[true, true, false, true]).into_dyn());
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Isin<'a, T: Element> {
+    members: Cow<'a, [T]>,
+    /// Whether the answer is turned around: *not* a member.
+    pub invert: bool,
+    /// A hint that the test elements are distinct, which saves a pass; it never changes an answer.
+    pub assume_unique: bool,
+    /// The algorithm.
+    pub kind: IsinKind,
+}
+
+impl<'a, T: Element> Isin<'a, T> {
+    /// Whether elements are among `members`, by the algorithm that suits them.
+    pub fn of(members: impl Into<Isin<'a, T>>) -> Self {
+        members.into()
+    }
+
+    fn new(members: Cow<'a, [T]>) -> Self {
+        Isin { members, invert: false, assume_unique: false, kind: IsinKind::Auto }
+    }
+
+    /// The test elements, in no promised order; those that an array repeats by broadcasting may be there once.
+    pub fn members(&self) -> &[T] {
+        &self.members
+    }
+
+    /// Turns the answer around: *not* a member. So NaN gives `true`.
+    #[must_use]
+    pub fn invert(self) -> Self {
+        Isin { invert: true, ..self }
+    }
+
+    /// Hints that the test elements are distinct, which saves a pass; it never changes an answer.
+    #[must_use]
+    pub fn assume_unique(self) -> Self {
+        Isin { assume_unique: true, ..self }
+    }
+
+    /// Asks by an algorithm of the caller's choice.
+    #[must_use]
+    pub fn kind(self, kind: IsinKind) -> Self {
+        Isin { kind, ..self }
+    }
+}
+
+impl<T: Element> From<T> for Isin<'_, T> {
+    fn from(member: T) -> Self {
+        Isin::new(Cow::Owned(vec![member]))
+    }
+}
+
+impl<T: Element, const N: usize> From<[T; N]> for Isin<'_, T> {
+    fn from(members: [T; N]) -> Self {
+        Isin::new(Cow::Owned(members.into()))
+    }
+}
+
+impl<'a, T: Element, const N: usize> From<&'a [T; N]> for Isin<'a, T> {
+    fn from(members: &'a [T; N]) -> Self {
+        Isin::new(Cow::Borrowed(members))
+    }
+}
+
+impl<'a, T: Element> From<&'a [T]> for Isin<'a, T> {
+    fn from(members: &'a [T]) -> Self {
+        Isin::new(Cow::Borrowed(members))
+    }
+}
+
+impl<T: Element> From<Vec<T>> for Isin<'_, T> {
+    fn from(members: Vec<T>) -> Self {
+        Isin::new(Cow::Owned(members))
+    }
+}
+
+impl<'a, T: Element> From<&'a Vec<T>> for Isin<'a, T> {
+    fn from(members: &'a Vec<T>) -> Self {
+        Isin::new(Cow::Borrowed(members))
+    }
+}
+
+impl<T: Element, H> From<&HashSet<T, H>> for Isin<'_, T> {
+    fn from(members: &HashSet<T, H>) -> Self {
+        Isin::new(members.iter().copied().collect())
+    }
+}
+
+impl<'a, T: Element, S: Data<Elem = T>, D: Dimension> From<&'a ArrayBase<S, D>> for Isin<'a, T> {
+    fn from(members: &'a ArrayBase<S, D>) -> Self {
+        match members.as_slice_memory_order() {
+            Some(contiguous) => Isin::new(Cow::Borrowed(contiguous)),
+            // A broadcast view may be vast: what an axis repeats is taken once.
+            None => Isin::new(once_on_each(members.view(), 0..members.ndim()).iter().copied().collect()),
+        }
+    }
+}
+
+impl<'a, T: Element> From<&'a Isin<'_, T>> for Isin<'a, T> {
+    fn from(isin: &'a Isin<'_, T>) -> Self {
+        Isin { members: Cow::Borrowed(&isin.members), ..*isin }
+    }
+}
+
+/// The algorithm of [`isin()`], for those who tune; the answers are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum IsinKind {
+    /// The fastest one for the sizes and the type; it is never refused.
+    #[default]
+    Auto,
+    /// Sorts the test elements, and searches each value among them: the smallest memory.
+    Sort,
+    /// A table of one bit for each integer between the smallest and the greatest test element; integers and `bool`
+    /// only.
+    Table,
+    /// A hash set of the test elements.
+    Hash,
+}
+
+/// Whether each element is one of the test elements.
+///
+/// *y*<sub>i</sub> = (*x*<sub>i</sub> ∈ *S*), or under [`Isin::invert`] (*x*<sub>i</sub> ∉ *S*), for *S* the set of the test
+/// elements.
+///
+/// The test elements have the type of the elements of `x`: nothing is compared through a rounding. They come as
+/// anything dense: a scalar, an array or a slice, a `Vec`, an `ndarray` array of any rank and layout
+/// ([`Isin`], which also has the options). None at all make an empty set.
+///
+/// # Shapes
+///
+/// The result has the shape, the format and the index type of `x` (for arrays: the dimension type), and `bool`
+/// elements. The shape of the test elements does not matter.
+///
+/// # Implicit values
+///
+/// The result stores what `x` stores (the pattern is shared), also where the answer is `false`. Its fill is whether
+/// the fill of `x` is a member; of [`x.stored()`](crate::Tensor::stored), whose fill is not looked at, it is `false`, or the
+/// fill of `x` where that is a `bool`.
+///
+/// # NaN
+///
+/// NaN is never a member, not even of a set that has a NaN, so under `invert` it gives `true`; nor is a complex number with
+/// a NaN in either part.
+/// `-0.0` equals `0.0`, per part. An infinity equals itself.
+///
+/// # Gradient
+///
+/// None: the answer is constant almost everywhere.
+///
+/// # Errors
+///
+/// - `TooLarge`: an array was broadcast to so many positions that the answers would need more than the larger of 1 GiB
+///   and 16 times the memory behind it;
+/// - `IsinKind`: a table was asked for, and the elements are neither integers nor `bool`, or the table would need more than
+///   the larger of 1 GiB and 16 times the bytes of the elements and test elements. [`IsinKind::Auto`], the default, never
+///   gives it.
+///
+/// # Complexity
+///
+/// For *n* elements and *m* test elements: O(*n* + *m*) expected by hash; by table the same, and a bit for each integer of
+/// the range; O((*n* + *m*) log *m*) by sort.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, Isin, IsinKind, isin};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([4], vec![vec![0, 2]], vec![1.0, 7.0], 0.0)?;
+/// let y = isin(&x, [7.0, -0.0])?;
+/// assert_eq!(y.to_dense()?, arr1(&[false, true, true, true]).into_dyn());
+/// assert_eq!(y.to_dense()?, isin(&x.to_dense()?, [7.0, -0.0])?);
+/// assert!(y.fill() && y.shares_pattern_with(&x));
+///
+/// assert_eq!(isin(&arr1(&[1, 2, 3]), 3)?, arr1(&[false, false, true]));
+///
+/// let by_table = Isin::of([i64::MIN, i64::MAX]).kind(IsinKind::Table);
+/// assert_eq!(
+///     isin(&arr1(&[0, 1]), by_table).unwrap_err().to_string(),
+///     "isin by table is not possible: the test elements span 18446744073709551616 integers, \
+///      a table of 2305843009213693952 bytes, above the limit of 1073741824; use sort or hash",
+/// );
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Test elements of another type do not compile:
+///
+/// ```compile_fail
+/// # use lacuna::isin;
+/// isin(&ndarray::arr1(&[1i64, 2]), [1u64]).unwrap();
+/// ```
+///
+/// Definition: [`numpy.isin`](https://numpy.org/doc/stable/reference/generated/numpy.isin.html), where `kind` has no `hash`,
+/// and `assume_unique` may change the answer.
+#[doc(alias = "numpy.isin")]
+#[doc(alias = "contains")]
+pub fn isin<'a, X: Operand>(x: &X, members: impl Into<Isin<'a, X::Elem>>) -> Result<X::Mapped<bool>> {
+    let isin = members.into();
+    x.map(&Question::new(x, &isin)?)
+}
+
+/// [`isin()`] into a result that is there already, whose memory is spared being found and cleared.
+///
+/// *y*<sub>i</sub> = (*x*<sub>i</sub> ∈ *S*), or under [`Isin::invert`] *y*<sub>i</sub> = (*x*<sub>i</sub> ∉ *S*).
+///
+/// # Shapes
+///
+/// `out` is a `bool` tensor of the format and index type of `x`, or a `bool` array or mutable view of its dimension
+/// type, of exactly the shape of `x` ([`Answers`]).
+///
+/// # Implicit values
+///
+/// Those of [`isin()`]: `out` gets the pattern of `x` (shared), whatever it stored before.
+///
+/// # NaN
+///
+/// NaN is never a member, so under [`Isin::invert`] it gives `true`.
+///
+/// # Gradient
+///
+/// None.
+///
+/// # Errors
+///
+/// `ShapeMismatch`: `out` has another shape than `x`. `IsinKind` as in [`isin()`]. After an error `out` is as it was.
+///
+/// # Complexity
+///
+/// That of [`isin()`], without memory for the result.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{isin, isin_into};
+/// use ndarray::arr1;
+///
+/// let mut found = arr1(&[false; 3]);
+/// for x in [arr1(&[1, 2, 3]), arr1(&[3, 4, 5])] {
+///     isin_into(&x, [3, 1], &mut found)?;
+///     assert_eq!(found, isin(&x, [3, 1])?);
+/// }
+/// let refused = isin_into(&arr1(&[1, 2]), 1, &mut found).unwrap_err();
+/// assert_eq!(refused.to_string(), "the result must have shape [2], found [3]");
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.isin`](https://numpy.org/doc/stable/reference/generated/numpy.isin.html).
+pub fn isin_into<'a, X: Operand>(
+    x: &X,
+    members: impl Into<Isin<'a, X::Elem>>,
+    out: &mut impl Answers<X>,
+) -> Result<()> {
+    let isin = members.into();
+    out.take_answers(x, &Question::new(x, &isin)?)
+}
+
+/// The descriptor of [`isin()`]: the set in the form that answers fastest.
+struct Question<'a, T: Element> {
+    membership: Membership<'a, T>,
+    invert: bool,
+}
+
+impl<'a, T: Element> Question<'a, T> {
+    fn new<X: Operand<Elem = T>>(x: &X, isin: &'a Isin<'_, T>) -> Result<Self> {
+        let members = isin.members();
+        let membership = match isin.kind {
+            IsinKind::Auto => Membership::auto(members, x.element_count()),
+            IsinKind::Sort => Membership::sort(members, isin.assume_unique),
+            IsinKind::Table => Membership::Table(checked_table(members, x.held_bytes())?),
+            IsinKind::Hash => Membership::hash(members),
+        };
+        Ok(Question { membership, invert: isin.invert })
+    }
+}
+
+impl<T: Element> Map<T> for Question<'_, T> {
+    type Out = bool;
+
+    fn block(&self, values: &[T], answers: &mut [bool]) {
+        self.membership.test_each(values, self.invert, answers);
+    }
+}
+
+/// The table of the test elements, unless their type or its size forbids one.
+fn checked_table<T: Element>(members: &[T], held_bytes: usize) -> Result<Table> {
+    let refuse = |why| Error::IsinKind { kind: "table", why };
+    let span = Span::of(members)
+        .ok_or_else(|| refuse(format!("it takes integers and bool, not {}; use sort or hash", T::DTYPE)))?;
+    let limit = default_limit(held_bytes.saturating_add(size_of_val(members)));
+    guard::<u64>("the table", span.words(), limit, "use sort or hash").map_err(|_| {
+        let (integers, bytes) = (span.bits(), span.words() * size_of::<u64>() as u128);
+        refuse(format!(
+            "the test elements span {integers} integers, a table of {bytes} bytes, above the limit of {limit}; \
+             use sort or hash"
+        ))
+    })?;
+    Ok(Table::new(members, span))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 16 times the bytes of 2^30 elements of 8 bytes, and of 2 test elements.
+    #[test]
+    fn the_limit_of_a_table_grows_with_the_input() {
+        let refused = checked_table(&[0, i64::MAX], 8 << 30).err().unwrap();
+        assert!(refused.to_string().contains("above the limit of 137438953728"), "{refused}");
+        assert!(checked_table(&[0.5], usize::MAX).is_err());
+    }
+}

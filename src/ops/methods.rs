@@ -1,0 +1,201 @@
+//! The operations as methods: of tensors, of their stored views, and through [`Operations`] of arrays.
+
+use crate::axes::Axes;
+use crate::element::{Element, Float, Real};
+use crate::error::Result;
+use crate::index::Position;
+use crate::ops::operand::Operand;
+use crate::ops::{Isin, Nanmedian, Take, map, reduce, select};
+use crate::pattern::Pattern;
+use crate::stored::Stored;
+use crate::tensor::Tensor;
+
+/// The one table of methods, for elements of type `$elem`; `$reduced` and `$mapped` make the type of a result of another and
+/// of the same shape.
+macro_rules! operations {
+    ([$($public:tt)*], $elem:ty, $reduced:ident, $mapped:ident) => {
+        /// Whether any element is truthy, over the axes given: see [`any()`](crate::any()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`any()`](crate::any()).
+        $($public)* fn any(&self, axes: impl Into<Axes>) -> Result<$reduced!(bool)> {
+            reduce::any(self, axes)
+        }
+
+        /// The surrogate gradient of `any`: see [`any_backward`](crate::any_backward()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`any_backward`](crate::any_backward()).
+        $($public)* fn any_backward<U: Operand>(
+            &self,
+            upstream: &U,
+            axes: impl Into<Axes>,
+        ) -> Result<$reduced!(U::Elem)> {
+            reduce::any_backward(self, upstream, axes)
+        }
+
+        /// The median over axes, of the elements that are not NaN: see [`nanmedian`](crate::nanmedian()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`nanmedian`](crate::nanmedian()).
+        $($public)* fn nanmedian(&self, options: impl Into<Nanmedian>) -> Result<$reduced!(<$elem as Real>::Median)>
+        where
+            $elem: Real,
+        {
+            reduce::nanmedian(self, options)
+        }
+
+        /// The median and where it stands: see [`nanmedian_index`](crate::nanmedian_index()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`nanmedian_index`](crate::nanmedian_index()).
+        #[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+        $($public)* fn nanmedian_index(
+            &self,
+            options: impl Into<Nanmedian>,
+        ) -> Result<($reduced!(<$elem as Real>::Median), $reduced!(u64))>
+        where
+            $elem: Real,
+        {
+            reduce::nanmedian_index(self, options)
+        }
+
+        /// The gradient of `nanmedian`: see [`nanmedian_backward`](crate::nanmedian_backward()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`nanmedian_backward`](crate::nanmedian_backward()).
+        $($public)* fn nanmedian_backward<U: Operand<Elem: Float>>(
+            &self,
+            upstream: &U,
+            options: impl Into<Nanmedian>,
+        ) -> Result<$reduced!(U::Elem)>
+        where
+            $elem: Real,
+        {
+            reduce::nanmedian_backward(self, upstream, options)
+        }
+
+        /// The elements at flattened positions: see [`take`](crate::take()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`take`](crate::take()).
+        $($public)* fn take<'a, J: Position>(&self, positions: impl Into<Take<'a, J>>) -> Result<$reduced!($elem)> {
+            select::take(self, positions)
+        }
+
+        /// The slices at positions of one axis: see [`take_axis`](crate::take_axis()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`take_axis`](crate::take_axis()).
+        $($public)* fn take_axis<'a, J: Position>(
+            &self,
+            positions: impl Into<Take<'a, J>>,
+            axis: isize,
+        ) -> Result<$reduced!($elem)> {
+            select::take_axis(self, positions, axis)
+        }
+
+        /// The gradient of `take`: see [`take_backward`](crate::take_backward()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`take_backward`](crate::take_backward()).
+        $($public)* fn take_backward<'a, J: Position, U: Operand>(
+            &self,
+            upstream: &U,
+            positions: impl Into<Take<'a, J>>,
+        ) -> Result<$reduced!(U::Elem)> {
+            select::take_backward(self, upstream, positions)
+        }
+
+        /// The gradient of `take_axis`: see [`take_axis_backward`](crate::take_axis_backward()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`take_axis_backward`](crate::take_axis_backward()).
+        $($public)* fn take_axis_backward<'a, J: Position, U: Operand>(
+            &self,
+            upstream: &U,
+            positions: impl Into<Take<'a, J>>,
+            axis: isize,
+        ) -> Result<$reduced!(U::Elem)> {
+            select::take_axis_backward(self, upstream, positions, axis)
+        }
+
+        /// Whether each element is one of the test elements: see [`isin()`](crate::isin()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`isin()`](crate::isin()).
+        $($public)* fn isin<'a>(&self, members: impl Into<Isin<'a, $elem>>) -> Result<$mapped!(bool)> {
+            map::isin(self, members)
+        }
+
+        operations!(@tests [$($public)*], $elem, $mapped: isinf Element, isnan Element, isfinite Element,
+            isreal Element, isposinf Real, isneginf Real);
+    };
+    (@tests $public:tt, $elem:ty, $mapped:ident: $($name:ident $bound:ident),*) => {
+        $(operations!(@test $public, $elem, $mapped, $name, $bound);)*
+    };
+    (@test [$($public:tt)*], $elem:ty, $mapped:ident, $name:ident, $bound:ident) => {
+        #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) of each element.")]
+        ///
+        /// # Errors
+        ///
+        #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        $($public)* fn $name(&self) -> Result<$mapped!(bool)>
+        where
+            $elem: $bound,
+        {
+            map::$name(self)
+        }
+    };
+}
+
+macro_rules! tensor_of {
+    ($elem:ty) => {
+        Tensor<P, $elem>
+    };
+}
+
+macro_rules! reduced_of {
+    ($elem:ty) => {
+        <Self as Operand>::Reduced<$elem>
+    };
+}
+
+macro_rules! mapped_of {
+    ($elem:ty) => {
+        <Self as Operand>::Mapped<$elem>
+    };
+}
+
+/// # Operations
+///
+/// The pages stand at the functions of the same names.
+impl<P: Pattern, T: Element> Tensor<P, T> {
+    operations!([pub], T, tensor_of, tensor_of);
+}
+
+/// # Operations
+///
+/// The pages stand at the functions of the same names.
+impl<P: Pattern, T: Element> Stored<'_, P, T> {
+    operations!([pub], T, tensor_of, tensor_of);
+}
+
+/// The operations as methods of `ndarray` arrays and views, by the names that tensors have them under.
+///
+/// It is in the [prelude](crate::prelude).
+pub trait Operations: Operand {
+    operations!([], Self::Elem, reduced_of, mapped_of);
+}
+
+impl<S: ndarray::Data<Elem: Element>, D: ndarray::Dimension> Operations for ndarray::ArrayBase<S, D> {}

@@ -1,0 +1,340 @@
+//! What operations take, and how each kind of operand runs each family of operations.
+
+use std::any::Any;
+use std::borrow::Cow;
+
+use ndarray::{Array, ArrayBase, ArrayD, Data, Dimension, IxDyn};
+
+use crate::axes::Axes;
+use crate::convert::dense_bytes;
+use crate::element::Element;
+use crate::error::Result;
+use crate::kernels::cells::CellMap;
+use crate::kernels::fold::Fold;
+use crate::kernels::holistic::{Gradient, Holistic};
+use crate::kernels::lookup::{Table, merge};
+use crate::kernels::map::Map;
+use crate::ops::map;
+use crate::ops::reduce::sparse::Entries;
+use crate::ops::reduce::{dense, sparse};
+use crate::ops::select::{self, Select};
+use crate::pages::{self, Granted};
+use crate::parallel;
+use crate::pattern::Pattern;
+use crate::stored::Stored;
+use crate::tensor::Tensor;
+
+/// What an operation takes: a sparse tensor of either format, its [stored view](Stored), or an `ndarray` array or view of
+/// any layout. The trait is sealed.
+///
+/// # Examples
+///
+/// A function over all of them:
+///
+/// ```
+/// use lacuna::{CooTensor, Operand, any, isnan};
+///
+/// fn rows_with_a_gap<X: Operand<Elem = f64>>(x: &X) -> lacuna::Result<X::Reduced<bool>>
+/// where
+///     X::Mapped<bool>: Operand<Elem = bool, Reduced<bool> = X::Reduced<bool>>,
+/// {
+///     any(&isnan(x)?, -1)
+/// }
+///
+/// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![f64::NAN, 1.0], 0.0)?;
+/// assert_eq!(rows_with_a_gap(&x)?.to_dense()?, rows_with_a_gap(&x.to_dense()?)?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+pub trait Operand: Sized + sealed::Sealed {
+    /// The type of the elements.
+    type Elem: Element;
+
+    /// A result of another shape, with elements of type `U`: a tensor of the same format, or an array of any rank.
+    type Reduced<U>;
+
+    /// A result of the same shape, with elements of type `U`.
+    type Mapped<U: Element>;
+
+    /// The lengths of the axes.
+    fn lengths(&self) -> &[usize];
+
+    /// How many elements an elementwise operation looks at.
+    #[doc(hidden)]
+    fn element_count(&self) -> usize;
+
+    /// The bytes that it holds, what it repeats counted once.
+    #[doc(hidden)]
+    fn held_bytes(&self) -> usize;
+
+    #[doc(hidden)]
+    fn map<M: Map<Self::Elem>>(&self, op: &M) -> Result<Self::Mapped<M::Out>>;
+
+    #[doc(hidden)]
+    fn fold<F: Fold<Self::Elem>>(&self, op: F, axes: &Axes) -> Result<Self::Reduced<F::Out>>;
+
+    /// The gradient of a fold that gives each element that of its cell.
+    #[doc(hidden)]
+    fn spread<U: Operand>(&self, upstream: &U, axes: &Axes) -> Result<Self::Reduced<U::Elem>>;
+
+    #[doc(hidden)]
+    fn holistic<H: Holistic<Self::Elem>>(&self, op: H, axes: &Axes) -> Result<Self::Reduced<H::Out>>;
+
+    #[doc(hidden)]
+    fn gradient<U: Operand, H: Gradient<Self::Elem, U::Elem>>(
+        &self,
+        op: H,
+        upstream: &U,
+        axes: &Axes,
+    ) -> Result<Self::Reduced<U::Elem>>;
+
+    /// A result of pairs as a pair of results.
+    #[doc(hidden)]
+    fn unzip<A: Copy, B: Copy>(pairs: Self::Reduced<(A, B)>) -> (Self::Reduced<A>, Self::Reduced<B>);
+
+    #[doc(hidden)]
+    fn select<S: Select>(&self, op: &S) -> Result<Self::Reduced<Self::Elem>>;
+
+    #[doc(hidden)]
+    fn select_backward<S: Select, U: Operand>(&self, op: &S, upstream: &U) -> Result<Self::Reduced<U::Elem>>;
+
+    /// As an upstream gradient: the elements at the cells that a result of this shape stores, in its order.
+    #[doc(hidden)]
+    fn at_entries<P: Pattern>(&self, result: &P) -> Result<Vec<Self::Elem>>;
+
+    /// As an upstream gradient: the elements by their row-major number, for so many look-ups; `None` where there are too
+    /// many cells for that.
+    #[doc(hidden)]
+    fn table(&self, entries: usize) -> Option<Table<'_, Self::Elem>>;
+}
+
+/// The operands that are sparse: a tensor, or a stored view of one.
+pub trait Sparse: sealed::Sealed {
+    /// The pattern.
+    type Pattern: Pattern;
+    /// The type of the values.
+    type Value: Element;
+
+    /// The tensor that holds the entries.
+    fn tensor(&self) -> &Tensor<Self::Pattern, Self::Value>;
+
+    /// The value of what is absent; none where that does not count.
+    fn gap(&self) -> Option<Self::Value>;
+
+    /// What reductions read.
+    #[doc(hidden)]
+    fn entries(&self) -> Entries<'_, Self::Pattern, Self::Value> {
+        Entries { pattern: self.tensor().pattern(), values: self.tensor().values(), fill: self.gap() }
+    }
+}
+
+impl<P: Pattern, T: Element> Sparse for Tensor<P, T> {
+    type Pattern = P;
+    type Value = T;
+
+    fn tensor(&self) -> &Tensor<P, T> {
+        self
+    }
+
+    fn gap(&self) -> Option<T> {
+        Some(self.fill())
+    }
+}
+
+impl<P: Pattern, T: Element> Sparse for Stored<'_, P, T> {
+    type Pattern = P;
+    type Value = T;
+
+    fn tensor(&self) -> &Tensor<P, T> {
+        Stored::tensor(self)
+    }
+
+    fn gap(&self) -> Option<T> {
+        None
+    }
+}
+
+/// Reductions and maps of a stored view look at entries alone; what chooses and moves elements does so with its whole tensor.
+/// As an upstream gradient it is 0 where nothing is stored.
+impl<X: Sparse> Operand for X {
+    type Elem = X::Value;
+    type Reduced<U> = Tensor<X::Pattern, U>;
+    type Mapped<U: Element> = Tensor<X::Pattern, U>;
+
+    fn lengths(&self) -> &[usize] {
+        self.tensor().shape()
+    }
+
+    fn element_count(&self) -> usize {
+        self.tensor().nnz().saturating_add(1)
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.tensor().stored_bytes()
+    }
+
+    fn map<M: Map<X::Value>>(&self, op: &M) -> Result<Tensor<X::Pattern, M::Out>> {
+        map::sparse(self, op)
+    }
+
+    fn fold<F: Fold<X::Value>>(&self, op: F, axes: &Axes) -> Result<Tensor<X::Pattern, F::Out>> {
+        sparse::fold(&self.entries(), op, axes)
+    }
+
+    fn spread<U: Operand>(&self, upstream: &U, axes: &Axes) -> Result<Tensor<X::Pattern, U::Elem>> {
+        sparse::spread(self.tensor().pattern(), upstream, axes)
+    }
+
+    fn holistic<H: Holistic<X::Value>>(&self, op: H, axes: &Axes) -> Result<Tensor<X::Pattern, H::Out>> {
+        sparse::holistic(&self.entries(), op, axes)
+    }
+
+    fn gradient<U: Operand, H: Gradient<X::Value, U::Elem>>(
+        &self,
+        op: H,
+        upstream: &U,
+        axes: &Axes,
+    ) -> Result<Tensor<X::Pattern, U::Elem>> {
+        sparse::gradient(&self.entries(), op, upstream, axes)
+    }
+
+    fn unzip<A: Copy, B: Copy>(pairs: Self::Reduced<(A, B)>) -> (Self::Reduced<A>, Self::Reduced<B>) {
+        pairs.unzip()
+    }
+
+    fn select<S: Select>(&self, op: &S) -> Result<Tensor<X::Pattern, X::Value>> {
+        select::sparse(self.tensor(), op)
+    }
+
+    fn select_backward<S: Select, U: Operand>(&self, op: &S, upstream: &U) -> Result<Tensor<X::Pattern, U::Elem>> {
+        select::sparse_backward(self.tensor(), op, upstream)
+    }
+
+    fn at_entries<R: Pattern>(&self, result: &R) -> Result<Vec<X::Value>> {
+        at_entries(self.tensor(), self.gap().unwrap_or(X::Value::ZERO), result)
+    }
+
+    fn table(&self, entries: usize) -> Option<Table<'_, X::Value>> {
+        table(self.tensor(), self.gap().unwrap_or(X::Value::ZERO), entries)
+    }
+}
+
+impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
+    type Elem = S::Elem;
+    type Reduced<U> = ArrayD<U>;
+    type Mapped<U: Element> = Array<U, D>;
+
+    fn lengths(&self) -> &[usize] {
+        self.shape()
+    }
+
+    fn element_count(&self) -> usize {
+        self.len()
+    }
+
+    fn held_bytes(&self) -> usize {
+        dense_bytes(self)
+    }
+
+    fn map<M: Map<S::Elem>>(&self, op: &M) -> Result<Array<M::Out, D>> {
+        map::dense(self, op)
+    }
+
+    fn fold<F: Fold<S::Elem>>(&self, op: F, axes: &Axes) -> Result<ArrayD<F::Out>> {
+        dense::fold(self, op, axes)
+    }
+
+    fn spread<U: Operand>(&self, upstream: &U, axes: &Axes) -> Result<ArrayD<U::Elem>> {
+        dense::spread(self, upstream, axes)
+    }
+
+    fn holistic<H: Holistic<S::Elem>>(&self, op: H, axes: &Axes) -> Result<ArrayD<H::Out>> {
+        dense::holistic(self, op, axes)
+    }
+
+    fn gradient<U: Operand, H: Gradient<S::Elem, U::Elem>>(
+        &self,
+        op: H,
+        upstream: &U,
+        axes: &Axes,
+    ) -> Result<ArrayD<U::Elem>> {
+        dense::gradient(self, op, upstream, axes)
+    }
+
+    fn unzip<A: Copy, B: Copy>(pairs: ArrayD<(A, B)>) -> (ArrayD<A>, ArrayD<B>) {
+        (pairs.mapv(|(first, _)| first), pairs.mapv(|(_, second)| second))
+    }
+
+    fn select<C: Select>(&self, op: &C) -> Result<ArrayD<S::Elem>> {
+        op.dense(self.view().into_dyn())
+    }
+
+    fn select_backward<C: Select, U: Operand>(&self, op: &C, upstream: &U) -> Result<ArrayD<U::Elem>> {
+        select::dense_backward(&self.shape().into(), dense_bytes(self), op, upstream)
+    }
+
+    fn at_entries<R: Pattern>(&self, result: &R) -> Result<Vec<S::Elem>> {
+        match self.as_slice() {
+            Some(gradients) => Ok(parallel::map(&positions(result)?, |cell| gradients[cell])?),
+            None => {
+                let view = self.view().into_dyn();
+                Ok(look_up(result, |cell| view[IxDyn(cell)])?)
+            }
+        }
+    }
+
+    fn table(&self, entries: usize) -> Option<Table<'_, S::Elem>> {
+        match self.as_slice() {
+            Some(gradients) => Some(Table::Whole(Cow::Borrowed(gradients))),
+            None if self.len() <= entries => Some(Table::Whole(Cow::Owned(self.iter().copied().collect()))),
+            None => None,
+        }
+    }
+}
+
+/// A search costs as much as so many steps of a merge.
+const STEPS_PER_SEARCH: usize = 16;
+
+/// The elements at the cells that `result` stores, `fill` where this tensor stores none.
+fn at_entries<P: Pattern, T: Element, R: Pattern>(tensor: &Tensor<P, T>, fill: T, result: &R) -> Result<Vec<T>> {
+    let same: &dyn Any = tensor.pattern();
+    if same.downcast_ref() == Some(result) {
+        return Ok(parallel::map(tensor.values(), |gradient| gradient)?);
+    }
+    if tensor.shape().checked_size().is_none() || result.nnz() < tensor.nnz() / STEPS_PER_SEARCH {
+        let at = |cell: &[usize]| tensor.pattern().find(cell).map_or(fill, |entry| tensor.values()[entry]);
+        return Ok(look_up(result, at)?);
+    }
+    Ok(merge(&positions(result)?, &positions(tensor.pattern())?, tensor.values(), fill)?)
+}
+
+/// The elements by the row-major number of the cell, `fill` where the tensor stores none.
+fn table<P: Pattern, T: Element>(tensor: &Tensor<P, T>, fill: T, entries: usize) -> Option<Table<'_, T>> {
+    let cells = tensor.shape().checked_size().filter(|&cells| CellMap::pays(cells as u128, entries))?;
+    let number = |start, numbers: &mut [usize]| tensor.pattern().number(start, numbers);
+    Some(Table::new(cells, entries, tensor.values(), fill, number))
+}
+
+/// The row-major positions of the entries; the caller knows that they fit.
+fn positions<P: Pattern>(pattern: &P) -> Granted<Vec<usize>> {
+    parallel::filled(pattern.nnz(), |range, positions| pattern.number(range.start, positions))
+}
+
+/// A look-up for each cell that `result` stores.
+fn look_up<G: Element, P: Pattern>(result: &P, gradient: impl Fn(&[usize]) -> G) -> Granted<Vec<G>> {
+    let mut gradients = pages::room(result.nnz())?;
+    result.walk(|_, cell| {
+        gradients.push(gradient(cell));
+        true
+    });
+    Ok(gradients)
+}
+
+mod sealed {
+    use crate::stored::Stored;
+    use crate::tensor::Tensor;
+
+    pub trait Sealed {}
+    impl<P, T> Sealed for Tensor<P, T> {}
+    impl<P, T> Sealed for Stored<'_, P, T> {}
+    impl<S: ndarray::RawData, D> Sealed for ndarray::ArrayBase<S, D> {}
+}

@@ -1,0 +1,200 @@
+//! Logical or over axes, and its surrogate gradient.
+
+use crate::axes::Axes;
+use crate::element::Element;
+use crate::error::Result;
+use crate::index::Index;
+use crate::kernels::any::{any_of_lanes, any_of_slice};
+use crate::kernels::cells::CellMap;
+use crate::kernels::fold::{Fold, Kept};
+use crate::kernels::merge::any_merged;
+use crate::kernels::op::{Op, Outcome};
+use crate::kernels::runs::any_of_runs;
+use crate::kernels::sort::Arrays;
+use crate::ops::operand::Operand;
+use crate::pages::Granted;
+use crate::shape::saturating_product;
+
+/// The descriptor of [`any()`].
+#[derive(Clone, Copy)]
+struct Any;
+
+impl Op for Any {
+    const NAME: &'static str = "any";
+}
+
+impl<T: Element> Fold<T> for Any {
+    type State = bool;
+    type Out = bool;
+
+    fn start(&self) -> bool {
+        false
+    }
+
+    fn step(&self, any: bool, value: T) -> bool {
+        any | value.is_truthy()
+    }
+
+    fn repeat(&self, any: bool, value: T, _: u128) -> bool {
+        any | value.is_truthy()
+    }
+
+    fn merge(&self, a: bool, b: bool) -> bool {
+        a | b
+    }
+
+    fn finish(&self, any: bool, _: u128) -> Outcome<bool> {
+        Ok(any)
+    }
+
+    fn is_settled(&self, any: bool) -> bool {
+        any
+    }
+
+    fn slice(&self, values: &[T]) -> bool {
+        any_of_slice(values)
+    }
+
+    fn by_lanes(&self, offsets: &[usize], values: &[T], gap: Option<T>) -> Granted<Option<Vec<bool>>> {
+        if gap.is_some_and(T::is_truthy) { Ok(None) } else { any_of_lanes(offsets, values).map(Some) }
+    }
+
+    fn by_coords<I: Index>(
+        &self,
+        kept: &Kept<'_, I>,
+        values: &[T],
+        gap: Option<T>,
+    ) -> Granted<Option<Arrays<I, bool>>> {
+        let Kept { coords, lengths, lead, in_runs } = *kept;
+        if gap.is_some_and(T::is_truthy) {
+            return Ok(None);
+        }
+        let cells = if lead {
+            any_of_runs(coords, values)
+        } else if CellMap::pays(saturating_product(lengths), values.len()) {
+            CellMap::of_values(coords, lengths, values, in_runs).into_arrays(lengths)
+        } else {
+            any_merged(coords, values.len(), |entry| values[entry].is_truthy())
+        };
+        cells.map(Some)
+    }
+}
+
+/// Whether any element is truthy, over the axes given.
+///
+/// *y*<sub>k</sub> = ⋁<sub>r</sub> (*x*<sub>k,r</sub> ≠ 0), for *k* over the axes that stay and *r* over those that go.
+///
+/// # Shapes
+///
+/// The axes given are removed, or stay with length 1 under [`Axes::keep_dims`]. [`Axes::all`] gives rank 0,
+/// [`Axes::none`] the truth of each element. The result has the format and index type of `x`, and `bool` elements.
+///
+/// # Implicit values
+///
+/// A group (the positions that meet in one cell of the result) with a stored entry gives a stored result, also where
+/// it is `false`; the others hold the fill. A group with positions that are not stored takes the fill in; one that is
+/// stored completely does not. The fill of the result is the truth of the fill, or `false` where the axes that go hold
+/// no position. Over no axes the pattern is shared. Of [`x.stored()`](crate::Tensor::stored) the entries count alone,
+/// and the fill of the result is `false`.
+///
+/// # NaN
+///
+/// NaN is truthy, as it is not zero; `-0.0` is not. A complex number is truthy if either part is.
+///
+/// # Gradient
+///
+/// [`any_backward`], a surrogate: logical or has no derivative.
+///
+/// # Errors
+///
+/// - `AxisOutOfRange`, `AxisRepeated`: the axes do not fit the rank;
+/// - `TooLarge`: the result has an offset (CSR) or an element (arrays) for each of too many cells.
+///
+/// # Complexity
+///
+/// O(nnz · rank) where the axes that stay lead or have at most 32 cells for each entry, O(nnz · (rank + log nnz)) else; for
+/// the last axis of CSR O(nnz + lanes); for arrays O(elements). What is reduced over all axes, and a long lane of CSR, is left soon after its
+/// first truthy value.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{Axes, CooTensor, any};
+/// use ndarray::arr1;
+///
+/// // 0 . .
+/// // . 3 .
+/// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![0, 1]], vec![0.0, 3.0], 0.0)?;
+///
+/// let rows = any(&x, -1)?;
+/// assert_eq!(rows.to_dense()?, arr1(&[false, true]).into_dyn());
+/// assert_eq!(rows.nnz(), 2); // the stored zero of row 0 gives a stored `false`
+///
+/// let dense = x.to_dense()?;
+/// assert_eq!(any(&x, 0)?.to_dense()?, any(&dense, 0)?);
+/// assert_eq!(any(&x, Axes::all())?.get(&[])?, true);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.any`](https://numpy.org/doc/stable/reference/generated/numpy.any.html).
+pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>> {
+    x.fold(Any, &axes.into())
+}
+
+/// The surrogate gradient of [`any()`]: every entry receives the gradient of the cell that it was reduced into.
+///
+/// *dx*<sub>k,r</sub> = *dy*<sub>k</sub>
+///
+/// Logical or is constant almost everywhere, so its derivative is zero or does not exist; this rule, the gradient
+/// of a broadcast sum, is a surrogate that lets a loss reach the entries. It asks for no value of `x`, only for its
+/// pattern.
+///
+/// # Shapes
+///
+/// `upstream` has exactly the shape of `any(x, axes)`, kept axes included; the result has the shape of `x`.
+///
+/// # Implicit values
+///
+/// For a sparse `x` the result has its pattern (shared) and a fill of 0. A cell where `upstream` stores nothing gives
+/// its fill; entries of `upstream` at cells that hold no entry of `x` go nowhere.
+///
+/// # NaN
+///
+/// Gradients are handed on as they are.
+///
+/// # Gradient
+///
+/// None: gradients of gradients are not here.
+///
+/// # Errors
+///
+/// Those of [`any()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+///
+/// # Complexity
+///
+/// That of [`any()`] and O(nnz) of a sparse `upstream`, and at most a search of O(rank · log nnz) for each cell.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, any_backward};
+/// use ndarray::{arr1, arr2};
+///
+/// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![0, 1, 2]], vec![0.0, 3.0, 4.0], 0.0)?;
+/// let upstream = arr1(&[0.5, -2.0]);
+/// let dx = any_backward(&x, &upstream, 1)?;
+/// assert_eq!(dx.values(), [0.5, -2.0, -2.0]);
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = any_backward(&x.to_dense()?, &upstream, 1)?;
+/// assert_eq!(dense, arr2(&[[0.5, 0.5, 0.5], [-2.0, -2.0, -2.0]]).into_dyn());
+/// assert!(dx.entries().iter().all(|(at, gradient)| dense[at.as_slice()] == *gradient));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: this library's own rule; it is the gradient of
+/// [`numpy.sum`](https://numpy.org/doc/stable/reference/generated/numpy.sum.html) over the same axes.
+pub fn any_backward<X: Operand, U: Operand>(x: &X, upstream: &U, axes: impl Into<Axes>) -> Result<X::Reduced<U::Elem>> {
+    x.spread(upstream, &axes.into())
+}

@@ -1,0 +1,162 @@
+//! The drivers of reductions of sparse tensors, of either format.
+
+use std::borrow::Cow;
+
+use super::{check_countable, check_upstream, refused};
+use crate::axes::Axes;
+use crate::element::Element;
+use crate::error::Result;
+use crate::kernels::fold::{Fold, Kept, finish, fold_groups};
+use crate::kernels::group::Gaps;
+use crate::kernels::holistic::{Gradient, Group, Holistic, reduce_groups, share_among_entries, share_singly};
+use crate::kernels::lanes::spread as spread_lanes;
+use crate::kernels::op::Outcome;
+use crate::kernels::spread::{spread_table, spread_to_entries};
+use crate::ops::operand::Operand;
+use crate::pages::{self, Granted};
+use crate::parallel;
+use crate::pattern::Pattern;
+use crate::plan::group::{Cells, of_coords, of_lanes, position_in_group};
+use crate::plan::reduction::Reduction;
+use crate::tensor::Tensor;
+
+/// What a reduction reads of a sparse tensor.
+pub struct Entries<'a, P, T> {
+    pub(crate) pattern: &'a P,
+    pub(crate) values: &'a [T],
+    /// The value of every other position; none where what is absent does not count.
+    pub(crate) fill: Option<T>,
+}
+
+impl<P: Pattern, T: Element> Entries<'_, P, T> {
+    fn gaps(&self, reduction: &Reduction) -> Gaps<T> {
+        Gaps { fill: self.fill, extent: reduction.extent() }
+    }
+}
+
+/// A fold over some axes.
+pub(crate) fn fold<P: Pattern, T: Element, F: Fold<T>>(
+    x: &Entries<'_, P, T>,
+    op: F,
+    axes: &Axes,
+) -> Result<Tensor<P, F::Out>> {
+    let reduction = Reduction::new(x.pattern.shape(), axes)?;
+    let gaps = x.gaps(&reduction);
+    let fill = finish(op, op.start(), 0, &gaps).map_err(|fault| refused(op, fault))?;
+    if reduction.is_elementwise() {
+        let singly = parallel::map(x.values, |value| finish(op, op.step(op.start(), value), 1, &Gaps::none()))?;
+        let values = singly.into_iter().collect::<Outcome<_>>().map_err(|fault| refused(op, fault))?;
+        return Ok(Tensor::assemble(x.pattern.clone(), values, fill));
+    }
+    if let Some((pattern, values)) = fold_faster(x, op, &reduction)? {
+        return Ok(Tensor::assemble(pattern, values, fill));
+    }
+    let Cells { pattern, groups } = Cells::new(x.pattern, &reduction)?;
+    let values = fold_groups(op, &groups, x.values, &gaps).map_err(|(_, fault)| refused(op, fault))?;
+    Ok(Tensor::assemble(pattern, values, fill))
+}
+
+/// The cells and values of a fold that knows a faster way than by groups.
+fn fold_faster<P: Pattern, T: Element, F: Fold<T>>(
+    x: &Entries<'_, P, T>,
+    op: F,
+    reduction: &Reduction,
+) -> Result<Option<(P, Vec<F::Out>)>> {
+    if let Some(offsets) = x.pattern.lane_offsets().filter(|_| reduction.is_last()) {
+        let Some(values) = op.by_lanes(offsets, x.values, x.fill)? else { return Ok(None) };
+        return Ok(Some((of_lanes(x.pattern, offsets, reduction)?, values)));
+    }
+    let coords = kept_coords(x.pattern, reduction)?;
+    if coords.is_empty() {
+        return Ok(None);
+    }
+    let coords: Vec<_> = coords.iter().map(|axis| &**axis).collect();
+    let (lengths, lead, in_runs) = (&reduction.kept_lengths()[..], reduction.keeps_leading(), reduction.goes_last());
+    let Some((coords, values)) = op.by_coords(&Kept { coords: &coords, lengths, lead, in_runs }, x.values, x.fill)?
+    else {
+        return Ok(None);
+    };
+    Ok(Some((of_coords(x.pattern, reduction, coords, values.len())?, values)))
+}
+
+/// The coordinates of all entries on each axis that stays.
+fn kept_coords<'a, P: Pattern>(pattern: &'a P, reduction: &Reduction) -> Granted<Vec<Cow<'a, [P::Index]>>> {
+    reduction.kept().into_iter().map(|axis| pattern.axis_coords(axis)).collect()
+}
+
+/// A holistic reduction over some axes.
+pub(crate) fn holistic<P: Pattern, T: Element, H: Holistic<T>>(
+    x: &Entries<'_, P, T>,
+    op: H,
+    axes: &Axes,
+) -> Result<Tensor<P, H::Out>> {
+    let reduction = Reduction::new(x.pattern.shape(), axes)?;
+    if op.looks_at_positions() {
+        check_countable(op, &reduction)?;
+    }
+    let gaps = x.gaps(&reduction);
+    let fill = op.of(&Group { stored: &[], gaps, position: &|_| 0 }, &mut op.scratch());
+    if reduction.is_elementwise() {
+        let mut scratch = op.scratch();
+        let values = pages::collect(x.values.iter().map(|&value| op.of_one(value, &mut scratch)))?;
+        return Ok(Tensor::assemble(x.pattern.clone(), values, fill));
+    }
+    let Cells { pattern, groups } = Cells::new(x.pattern, &reduction)?;
+    let position = |entry: usize| position_in_group(x.pattern, &reduction, entry);
+    let values = reduce_groups(op, &groups, x.values, gaps, &position);
+    Ok(Tensor::assemble(pattern, values, fill))
+}
+
+/// The gradient of a holistic reduction.
+pub(crate) fn gradient<P: Pattern, T: Element, U: Operand, H: Gradient<T, U::Elem>>(
+    x: &Entries<'_, P, T>,
+    op: H,
+    upstream: &U,
+    axes: &Axes,
+) -> Result<Tensor<P, U::Elem>> {
+    let reduction = Reduction::new(x.pattern.shape(), axes)?;
+    if op.looks_at_positions() {
+        check_countable(op, &reduction)?;
+    }
+    check_upstream(upstream, &reduction.result_shape())?;
+    let values = if reduction.is_elementwise() {
+        share_singly(op, x.values.iter().copied(), upstream.at_entries(x.pattern)?)
+    } else {
+        let Cells { pattern, groups } = Cells::new(x.pattern, &reduction)?;
+        let position = |entry: usize| position_in_group(x.pattern, &reduction, entry);
+        let gradients = upstream.at_entries(&pattern)?;
+        share_among_entries(op, &groups, x.values, x.gaps(&reduction), &gradients, &position)?
+    };
+    Ok(Tensor::from_valid(x.pattern.clone(), values, U::Elem::ZERO))
+}
+
+/// The upstream gradient handed back to the entries of each cell, as it is.
+pub(crate) fn spread<P: Pattern, U: Operand>(pattern: &P, upstream: &U, axes: &Axes) -> Result<Tensor<P, U::Elem>> {
+    let reduction = Reduction::new(pattern.shape(), axes)?;
+    check_upstream(upstream, &reduction.result_shape())?;
+    let values = if reduction.is_elementwise() {
+        upstream.at_entries(pattern)?
+    } else if let Some(values) = spread_by_table(pattern, upstream, &reduction)? {
+        values
+    } else {
+        let cells = Cells::new(pattern, &reduction)?;
+        spread_to_entries(&cells.groups, &upstream.at_entries(&cells.pattern)?, pattern.nnz())?
+    };
+    Ok(Tensor::from_valid(pattern.clone(), values, U::Elem::ZERO))
+}
+
+/// [`spread`] by a table of all cells, where that is small: no entries are grouped.
+fn spread_by_table<P: Pattern, U: Operand>(
+    pattern: &P,
+    upstream: &U,
+    reduction: &Reduction,
+) -> Granted<Option<Vec<U::Elem>>> {
+    if let Some(offsets) = pattern.lane_offsets().filter(|_| reduction.is_last()) {
+        let table = upstream.table(offsets.len());
+        return table.map(|table| spread_lanes(offsets, 1, |lane| table.get(lane))).transpose();
+    }
+    let Some(table) = upstream.table(pattern.nnz()) else { return Ok(None) };
+    let coords = kept_coords(pattern, reduction)?;
+    let coords: Vec<_> = coords.iter().map(|axis| &**axis).collect();
+    spread_table(&table, &coords, &reduction.kept_lengths(), pattern.nnz()).map(Some)
+}

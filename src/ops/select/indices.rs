@@ -1,0 +1,202 @@
+//! What a take is asked for: positions, and what becomes of those outside.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use ndarray::{ArrayBase, ArrayD, ArrayView1, CowArray, Data, Dimension, IxDyn};
+
+use crate::convert::dense_bytes;
+use crate::error::Result;
+use crate::index::Position;
+use crate::kernels::take::TakeMode;
+use crate::limit::{default_limit, guard};
+use crate::shape::Shape;
+
+/// What [`take`](crate::take()) takes: positions, in a shape that its result gets, and what becomes of those outside.
+///
+/// Positions convert to it: one integer (rank 0); an array, a slice, a `Vec` or a range of them (rank 1); or a reference to
+/// an `ndarray` array or view of any rank and layout. They are borrowed wherever they can be. The integers are of any
+/// built-in type up to 64 bits. A position outside is an error, if no option says otherwise.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, Take};
+/// use ndarray::arr2;
+///
+/// let x = CooTensor::new([3], vec![vec![0, 1, 2]], vec![10, 20, 30], 0)?;
+/// assert_eq!(x.take([2, -1])?.values(), [30, 30]);
+/// assert_eq!(x.take(1..3)?.values(), [20, 30]);
+/// assert_eq!(x.take(&arr2(&[[0], [2]]))?.shape(), &[2, 1][..]);
+///
+/// assert!(x.take([-1, 3, -4]).is_err());
+/// assert_eq!(x.take(Take::at([-1, 3, -4]).wrap())?.values(), [30, 10, 30]);
+/// assert_eq!(x.take(Take::at([-1, 3, -4]).clip())?.values(), [10, 30, 10]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Take<'a, J> {
+    array: CowArray<'a, J, IxDyn>,
+    shape: Shape,
+    /// What becomes of a position outside.
+    pub mode: TakeMode,
+}
+
+impl<'a, J: Position> Take<'a, J> {
+    /// The elements at `positions`; one outside is an error.
+    pub fn at(positions: impl Into<Take<'a, J>>) -> Self {
+        positions.into()
+    }
+
+    fn new(array: CowArray<'a, J, IxDyn>) -> Self {
+        Take { shape: Shape::from(array.shape()), array, mode: TakeMode::Raise }
+    }
+
+    /// A position outside goes round: it is the remainder that counts.
+    #[must_use]
+    pub fn wrap(self) -> Self {
+        self.mode(TakeMode::Wrap)
+    }
+
+    /// A position outside means the nearest one; a negative one is outside.
+    #[must_use]
+    pub fn clip(self) -> Self {
+        self.mode(TakeMode::Clip)
+    }
+
+    /// A position outside is treated as `mode` says.
+    #[must_use]
+    pub fn mode(self, mode: TakeMode) -> Self {
+        Take { mode, ..self }
+    }
+
+    /// The shape of the index array.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The number of positions to take.
+    pub fn len(&self) -> usize {
+        self.array.len()
+    }
+
+    /// Whether there is nothing to take.
+    pub fn is_empty(&self) -> bool {
+        self.array.is_empty()
+    }
+
+    /// The items in row-major order.
+    ///
+    /// An array that repeats its items by strides of 0 is refused where its owner has not a sixteenth of the memory
+    /// that the items take when they are written out, with `item_bytes` of work for each.
+    pub(crate) fn items(&self, item_bytes: usize) -> Result<Cow<'_, [J]>> {
+        if let Some(items) = self.array.as_slice() {
+            return Ok(Cow::Borrowed(items));
+        }
+        let owned = self.owned_bytes();
+        if owned < self.len().saturating_mul(size_of::<J>()) {
+            let bytes = self.len().saturating_mul(item_bytes);
+            let what = "the index array written out";
+            guard::<u8>(what, bytes as u128, default_limit(owned), "take fewer at a time")?;
+        }
+        Ok(Cow::Owned(self.array.iter().copied().collect()))
+    }
+
+    /// The bytes that the owner of the items has at least to have, and at most needs to have.
+    pub(crate) fn owned_bytes(&self) -> usize {
+        dense_bytes(&self.array)
+    }
+}
+
+impl<J: Position> From<J> for Take<'_, J> {
+    fn from(item: J) -> Self {
+        Take::new(ndarray::arr0(item).into_dyn().into())
+    }
+}
+
+impl<J: Position, const N: usize> From<[J; N]> for Take<'_, J> {
+    fn from(items: [J; N]) -> Self {
+        Take::from(items.to_vec())
+    }
+}
+
+impl<J: Position> From<Range<J>> for Take<'_, J>
+where
+    Range<J>: Iterator<Item = J>,
+{
+    fn from(items: Range<J>) -> Self {
+        Take::from(items.collect::<Vec<J>>())
+    }
+}
+
+impl<'a, J: Position, const N: usize> From<&'a [J; N]> for Take<'a, J> {
+    fn from(items: &'a [J; N]) -> Self {
+        Take::from(items.as_slice())
+    }
+}
+
+impl<'a, J: Position> From<&'a [J]> for Take<'a, J> {
+    fn from(items: &'a [J]) -> Self {
+        Take::new(ArrayView1::from(items).into_dyn().into())
+    }
+}
+
+impl<J: Position> From<Vec<J>> for Take<'_, J> {
+    fn from(items: Vec<J>) -> Self {
+        Take::new(ArrayD::from(ndarray::Array1::from(items).into_dyn()).into())
+    }
+}
+
+impl<'a, J: Position> From<&'a Vec<J>> for Take<'a, J> {
+    fn from(items: &'a Vec<J>) -> Self {
+        Take::from(items.as_slice())
+    }
+}
+
+impl<'a, J: Position, S: Data<Elem = J>, D: Dimension> From<&'a ArrayBase<S, D>> for Take<'a, J> {
+    fn from(items: &'a ArrayBase<S, D>) -> Self {
+        Take::new(items.view().into_dyn().into())
+    }
+}
+
+impl<'a, J: Position> From<&'a Take<'_, J>> for Take<'a, J> {
+    fn from(take: &'a Take<'_, J>) -> Self {
+        Take { shape: take.shape.clone(), array: take.array.view().into(), mode: take.mode }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+
+    #[test]
+    fn contiguous_items_are_borrowed() {
+        let items = ndarray::arr2(&[[1, 2], [3, 4]]);
+        assert!(matches!(Take::from(&items).items(8), Ok(Cow::Borrowed(_))));
+        let transposed = items.t();
+        assert_eq!(*Take::from(&transposed).items(8).unwrap(), [1, 3, 2, 4]);
+    }
+
+    #[test]
+    fn repeated_items_cost_their_owner_nothing_and_are_refused() {
+        let one = ndarray::arr0(5i64);
+        let vast = one.broadcast(1 << 40).unwrap();
+        assert_eq!(dense_bytes(&vast), 8);
+        assert!(matches!(Take::from(&vast).items(8), Err(Error::TooLarge { bytes, .. }) if bytes == 1 << 43));
+        assert_eq!(Take::from(&one.broadcast(3).unwrap()).items(8).unwrap().len(), 3);
+    }
+
+    /// The transposed index array was refused where its copy was not: only what repeats its items may be out of proportion.
+    #[test]
+    fn index_arrays_of_any_layout_that_repeat_nothing_are_taken_as_they_are() {
+        let array = ndarray::arr2(&[[1u16, 2, 3], [4, 5, 6]]);
+        let vast = 1 << 40;
+        let transposed = array.t();
+        assert_eq!(*Take::from(&transposed).items(vast).unwrap(), [1, 4, 2, 5, 3, 6]);
+        let one = ndarray::arr0(1u16);
+        assert!(Take::from(&one.broadcast((2, 3)).unwrap()).items(vast).is_err());
+        assert!(Take::from(&one.broadcast((2, 3)).unwrap()).items(8).is_ok());
+    }
+}

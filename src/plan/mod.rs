@@ -1,0 +1,8 @@
+//! What an operation does to a pattern, before any value is read: which entries meet, which are chosen, and the pattern
+//! of the result.
+//!
+//! A plan knows patterns and shapes, never an element type, so it is compiled once for each index type.
+
+pub(crate) mod group;
+pub(crate) mod reduction;
+pub(crate) mod take;

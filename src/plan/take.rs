@@ -1,0 +1,176 @@
+//! Which entries a take chooses, and the pattern that they make.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::index::{Index, Position, check_axes};
+use crate::kernels::lanes::accumulate;
+use crate::kernels::sort::{compare, gather};
+use crate::kernels::take::{Budget, TakeMode, Taken, along_axis, stored_items};
+use crate::pages::{self, Granted};
+use crate::parallel;
+use crate::pattern::{Pattern, zero_offsets};
+use crate::shape::{Shape, checked_product};
+
+/// The plan of a selection: what its result stores, and for each of its entries the one that it comes from.
+pub struct Selected<P> {
+    pub(crate) pattern: P,
+    pub(crate) sources: Vec<usize>,
+}
+
+/// Where a take goes.
+pub(crate) struct Target<'a> {
+    /// The shape of the result.
+    pub(crate) shape: &'a Shape,
+    /// The lengths of the index array.
+    pub(crate) indices: &'a [usize],
+    /// The bytes of a value of the result.
+    pub(crate) value_bytes: usize,
+    /// The most bytes that the result and the lists beside it may need.
+    pub(crate) limit: u64,
+}
+
+impl Target<'_> {
+    /// The budget where the result has `axes` index arrays of type `I`, and `lists` numbers an entry beside it.
+    fn budget<I>(&self, axes: usize, lists: usize) -> Budget {
+        let entry_bytes = axes * size_of::<I>() + self.value_bytes + lists * size_of::<usize>();
+        Budget { entry_bytes, limit: self.limit }
+    }
+
+    fn refuse(&self, bytes: u128) -> Error {
+        Error::TooLarge { what: "the taken entries", bytes, limit: self.limit, instead: "take fewer at a time" }
+    }
+}
+
+/// The bytes of working lists that an item of an index array needs at most.
+pub(crate) const ITEM_BYTES: usize = 4 * size_of::<usize>();
+
+/// A take at flattened positions: of each item the entry that it names, if one is stored there.
+pub(crate) fn flattened<P: Pattern, J: Position>(
+    pattern: &P,
+    items: &[J],
+    mode: TakeMode,
+    target: &Target<'_>,
+) -> Result<Selected<P>> {
+    check_axes::<P::Index>(target.shape)?;
+    let (lengths, size) = (pattern.shape(), pattern.shape().wide_size());
+    let searched = pattern.lane_offsets().map_or(pattern.nnz(), |offsets| pattern.nnz() / offsets.len());
+    let stored = stored_items(items, lengths, size, mode, searched, |coords| pattern.find(coords))?;
+    let (stored, sources): (Vec<_>, Vec<_>) = stored.into_iter().unzip();
+    let coords = coords_of(&stored, target.shape)?;
+    let pattern = P::from_coords(target.shape.clone(), stored.len(), coords, target.limit)?;
+    Ok(Selected { pattern, sources })
+}
+
+/// A take along an axis: of each item the entries with its position there.
+pub(crate) fn along<P: Pattern>(
+    pattern: &P,
+    axis: usize,
+    positions: &[usize],
+    target: &Target<'_>,
+) -> Result<Selected<P>> {
+    check_axes::<P::Index>(target.shape)?;
+    match pattern.lane_offsets() {
+        Some(offsets) if axis + 1 == pattern.shape().rank() => columns(pattern, offsets, positions, target),
+        Some(offsets) if pattern.shape().rank() == 2 => lanes(pattern, offsets, positions, target),
+        _ => coordinates(pattern, axis, positions, target),
+    }
+}
+
+/// [`along`] any axis, by the coordinates on all of them.
+fn coordinates<P: Pattern>(pattern: &P, axis: usize, positions: &[usize], target: &Target<'_>) -> Result<Selected<P>> {
+    let axes = (0..pattern.shape().rank()).map(|axis| pattern.axis_coords(axis)).collect::<Granted<Vec<_>>>()?;
+    let runs = runs_of(&axes[..axis], pattern.nnz())?;
+    let (mut sources, mut items) = (Vec::new(), Vec::new());
+    let budget = target.budget::<P::Index>(target.shape.rank(), 2);
+    let taken = along_axis(&axes[axis], &runs, positions, pattern.shape()[axis], &budget, |taken| {
+        extend(&mut sources, taken.entries.clone())?;
+        extend(&mut items, taken.entries.clone().map(|_| taken.item))
+    })?;
+    taken.map_err(|bytes| target.refuse(bytes))?;
+    let gathered = |axes: &[_]| -> Granted<Vec<_>> {
+        axes.iter().map(|axis: &std::borrow::Cow<'_, [P::Index]>| gather(axis, &sources).map(Arc::new)).collect()
+    };
+    let mut coords = gathered(&axes[..axis])?;
+    coords.extend(coords_of(&items, target.indices)?);
+    coords.extend(gathered(&axes[axis + 1..])?);
+    let pattern = P::from_coords(target.shape.clone(), sources.len(), coords, target.limit)?;
+    Ok(Selected { pattern, sources })
+}
+
+/// [`along`] the only axis of the lanes: whole lanes.
+fn lanes<P: Pattern>(pattern: &P, offsets: &[usize], positions: &[usize], target: &Target<'_>) -> Result<Selected<P>> {
+    let entries = |&lane: &usize| offsets[lane]..offsets[lane + 1];
+    let total: u128 = positions.iter().map(|lane| entries(lane).len() as u128).sum();
+    let Budget { entry_bytes, limit } = target.budget::<P::Index>(1, 1);
+    let bytes = total.saturating_mul(entry_bytes as u128);
+    if bytes > u128::from(limit) {
+        return Err(target.refuse(bytes));
+    }
+    let mut sources = pages::room(total as usize)?;
+    positions.iter().for_each(|lane| sources.extend(entries(lane)));
+    let mut ends = zero_offsets(target.shape, target.limit)?;
+    ends[1..].iter_mut().zip(positions).for_each(|(count, lane)| *count = entries(lane).len());
+    accumulate(&mut ends);
+    let columns = Arc::new(gather(&pattern.axis_coords(1)?, &sources)?);
+    Ok(Selected { pattern: P::from_lanes(target.shape.clone(), ends, columns)?, sources })
+}
+
+/// [`along`] the last axis: columns of each lane.
+fn columns<P: Pattern>(
+    pattern: &P,
+    offsets: &[usize],
+    positions: &[usize],
+    target: &Target<'_>,
+) -> Result<Selected<P>> {
+    let axis = pattern.shape().rank() - 1;
+    // The lane and the column of the cell where an item of a lane goes: one index leaves the last axis of the lanes as
+    // the new columns, an index array brings its own columns and as many lanes to each lane as it has.
+    let width = target.shape.columns();
+    let cell = |taken: &Taken| match target.indices.is_empty() {
+        true => (taken.run / width, taken.run % width),
+        false => (taken.run * (positions.len() / width) + taken.item / width, taken.item % width),
+    };
+    let mut ends = zero_offsets(target.shape, target.limit)?;
+    let (mut sources, mut columns) = (Vec::new(), Vec::new());
+    let (budget, length) = (target.budget::<P::Index>(1, 1), pattern.shape().columns());
+    let taken = along_axis(&pattern.axis_coords(axis)?, offsets, positions, length, &budget, |taken| {
+        let (lane, column) = cell(taken);
+        ends[lane + 1] += taken.entries.len();
+        extend(&mut sources, taken.entries.clone())?;
+        extend(&mut columns, taken.entries.clone().map(|_| P::Index::from_usize(column)))
+    })?;
+    taken.map_err(|bytes| target.refuse(bytes))?;
+    accumulate(&mut ends);
+    Ok(Selected { pattern: P::from_lanes(target.shape.clone(), ends, Arc::new(columns))?, sources })
+}
+
+fn extend<T>(items: &mut Vec<T>, more: impl ExactSizeIterator<Item = T>) -> Granted<()> {
+    pages::reserve(items, more.len())?;
+    items.extend(more);
+    Ok(())
+}
+
+/// The coordinates within `lengths` of row-major positions that exist; all axes of length 1 share their zeros.
+fn coords_of<I: Index>(positions: &[usize], lengths: &[usize]) -> Granted<Vec<Arc<Vec<I>>>> {
+    let inner = |axis: usize| checked_product(&lengths[axis + 1..]).unwrap_or(usize::MAX);
+    let coords = |axis: usize| match (inner(axis), lengths[axis]) {
+        (1, length) if axis > 0 => parallel::map(positions, |position| I::from_usize(position % length)),
+        (1, _) => parallel::map(positions, I::from_usize),
+        (inner, length) => parallel::map(positions, |position| I::from_usize(position / inner % length)),
+    };
+    let zeros = Arc::new(pages::zeros(positions.len())?);
+    let axis = |axis: usize| if lengths[axis] == 1 { Ok(Arc::clone(&zeros)) } else { coords(axis).map(Arc::new) };
+    (0..lengths.len()).map(axis).collect()
+}
+
+/// Where the entries that agree on these axes start, and the number of all entries.
+fn runs_of<I: Index, A: AsRef<[I]>>(axes: &[A], count: usize) -> Granted<Vec<usize>> {
+    if axes.is_empty() {
+        return Ok(vec![0, count]);
+    }
+    let mut runs = Vec::new();
+    let opens = |&entry: &usize| entry == 0 || compare(axes, entry - 1, entry).is_ne();
+    (0..count).filter(opens).chain([count]).try_for_each(|start| pages::push(&mut runs, start))?;
+    Ok(runs)
+}
