@@ -31,11 +31,11 @@ fn formats_share_what_does_not_change() {
     let coo = coo();
     let csr = coo.to_csr().unwrap();
     assert!(std::ptr::eq(csr.columns(), coo.coords(2)));
-    let back = csr.to_coo();
+    let back = csr.to_coo().unwrap();
     assert!(std::ptr::eq(back.coords(2), coo.coords(2)));
     assert!(back.same_as(&coo));
     let values = csr.values().as_ptr();
-    let moved = csr.into_coo();
+    let moved = csr.into_coo().unwrap();
     assert_eq!(moved.values().as_ptr(), values);
     assert_eq!(moved.into_csr().unwrap().values().as_ptr(), values);
 }
@@ -52,19 +52,19 @@ fn every_stored_entry_survives_the_formats() {
 fn elementwise_results_share_the_pattern() {
     let x = coo();
     assert!(x.clone().shares_pattern_with(&x));
-    assert!(x.map_values(|value| value.is_nan()).shares_pattern_with(&x));
-    assert!(x.map_values(|_| 0.0).prune().nnz() == 0);
+    assert!(x.map_values(|value| value.is_nan()).unwrap().shares_pattern_with(&x));
+    assert!(x.map_values(|_| 0.0).unwrap().prune().unwrap().nnz() == 0);
     assert!(x.cast::<f32>().unwrap().shares_pattern_with(&x));
     assert!(x.clone().with_fill(7.0).shares_pattern_with(&x));
-    assert!(x.clone().with_fill(7.0).prune().shares_pattern_with(&x));
+    assert!(x.clone().with_fill(7.0).prune().unwrap().shares_pattern_with(&x));
     let csr = coo().to_csr().unwrap();
     assert!(csr.cast::<f32>().unwrap().shares_pattern_with(&csr));
-    assert!(csr.clone().with_fill(7.0).prune().shares_pattern_with(&csr));
+    assert!(csr.clone().with_fill(7.0).prune().unwrap().shares_pattern_with(&csr));
 }
 
 #[test]
 fn map_values_maps_the_fill_once() {
-    let x = coo().map_values(|value| if value.is_nan() { -1i32 } else { 3 });
+    let x = coo().map_values(|value| if value.is_nan() { -1i32 } else { 3 }).unwrap();
     assert_eq!((x.values(), x.fill()), (&[3, -1, 3, 3][..], 3));
     let dense = coo().to_dense().unwrap().mapv(|value| if value.is_nan() { -1i32 } else { 3 });
     assert_eq!(x.to_dense().unwrap(), dense);
@@ -79,7 +79,7 @@ fn from_dense_keeps_negative_zero_and_nan() {
     for fill in [0.0, -0.0, NAN, INF, 1.0] {
         let (coo, csr) = (CooTensor::from_dense(&dense, fill).unwrap(), CsrTensor::from_dense(&dense, fill).unwrap());
         assert!(same_dense(&coo.to_dense().unwrap(), &dense), "{fill}");
-        assert!(csr.to_coo().same_as(&coo), "{fill}");
+        assert!(csr.to_coo().unwrap().same_as(&coo), "{fill}");
         assert!(!coo.values().iter().any(|value| value.same(fill)), "{fill}");
     }
     let parts = arr1(&[Complex::new(0.0, 0.0), Complex::new(0.0, -0.0), Complex::new(NAN, 0.0)]);
@@ -121,7 +121,7 @@ fn ranks_0_and_1_and_empty_arrays_convert() {
         assert_eq!(CooTensor::<f32>::try_from(&dense).unwrap().to_dense().unwrap(), dense);
         let csr = CsrTensor::<f32>::try_from(&dense).unwrap();
         assert_eq!(ArrayD::try_from(&csr).unwrap(), dense);
-        assert_eq!(csr.to_coo().to_csr().unwrap(), csr);
+        assert_eq!(csr.to_coo().unwrap().to_csr().unwrap(), csr);
     }
 }
 
@@ -129,7 +129,7 @@ fn ranks_0_and_1_and_empty_arrays_convert() {
 #[test]
 fn a_compressed_tensor_without_lanes_has_coordinates_beside_vast_axes() {
     let pattern = CsrPattern::<u64>::empty([0, 1 << 40, 1 << 40, 3]).unwrap();
-    let coo = Tensor::from_parts(pattern, vec![], 0.0).unwrap().to_coo();
+    let coo = Tensor::from_parts(pattern, vec![], 0.0).unwrap().to_coo().unwrap();
     assert_eq!((&**coo.shape(), coo.nnz()), (&[0, 1 << 40, 1 << 40, 3][..], 0));
 }
 
@@ -308,13 +308,13 @@ fn get_finds_stored_values_and_the_fill() {
 
 #[test]
 fn prune_drops_what_is_the_same_as_the_fill_only() {
-    assert_eq!(coo().prune().coords(2), [1, 0, 3]);
-    assert_eq!(coo().with_fill(-0.0).prune().coords(2), [1, 0, 0]);
-    assert_eq!(coo().with_fill(NAN).prune().coords(2), [1, 0, 3]);
+    assert_eq!(coo().prune().unwrap().coords(2), [1, 0, 3]);
+    assert_eq!(coo().with_fill(-0.0).prune().unwrap().coords(2), [1, 0, 0]);
+    assert_eq!(coo().with_fill(NAN).prune().unwrap().coords(2), [1, 0, 3]);
     for fill in [0.0, -0.0, NAN, 1.5] {
         let x = coo().with_fill(fill);
-        assert!(same_dense(&x.prune().to_dense().unwrap(), &x.to_dense().unwrap()));
-        assert!(x.to_csr().unwrap().prune().to_coo().same_as(&x.prune()));
+        assert!(same_dense(&x.prune().unwrap().to_dense().unwrap(), &x.to_dense().unwrap()));
+        assert!(x.to_csr().unwrap().prune().unwrap().to_coo().unwrap().same_as(&x.prune().unwrap()));
     }
 }
 
@@ -322,8 +322,8 @@ fn prune_drops_what_is_the_same_as_the_fill_only() {
 fn equality_is_of_what_is_stored() {
     let a = CooTensor::new([2], vec![vec![0]], vec![0.0], 0.0).unwrap();
     assert_ne!(a, CooTensor::full([2], 0.0).unwrap());
-    assert_eq!(a, a.map_values(|value: f64| -value));
-    assert!(!a.same_as(&a.map_values(|value| -value)));
+    assert_eq!(a, a.map_values(|value: f64| -value).unwrap());
+    assert!(!a.same_as(&a.map_values(|value| -value).unwrap()));
     assert_ne!(coo(), coo());
     assert!(coo().same_as(&coo()));
     assert_ne!(a, a.reshape([2, 1]).unwrap());
@@ -461,7 +461,7 @@ proptest! {
         prop_assert!(same_dense(&coo.to_dense().unwrap(), &dense));
         prop_assert!(same_dense(&csr.to_dense().unwrap(), &dense));
         prop_assert!(coo.to_csr().unwrap().same_as(&csr));
-        prop_assert!(csr.to_coo().same_as(&coo));
+        prop_assert!(csr.to_coo().unwrap().same_as(&coo));
         prop_assert_eq!(csr.entries().len(), coo.nnz());
         let stored: Vec<_> = coo.entries().into_iter().map(|(coords, _)| coords).collect();
         for position in positions(dense.shape()) {
@@ -511,12 +511,12 @@ proptest! {
     #[test]
     fn pruning_and_mapping_follow_the_dense_array((dense, fill) in dense(), other in prop::sample::select(vec![0.0, 1.0, NAN])) {
         let x = CooTensor::from_dense(&dense, fill).unwrap();
-        let mapped = x.map_values(|value| value * 0.0 + other);
+        let mapped = x.map_values(|value| value * 0.0 + other).unwrap();
         prop_assert!(same_dense(&mapped.to_dense().unwrap(), &dense.mapv(|value| value * 0.0 + other)));
-        let pruned = mapped.prune();
+        let pruned = mapped.prune().unwrap();
         prop_assert!(same_dense(&pruned.to_dense().unwrap(), &mapped.to_dense().unwrap()));
         prop_assert!(pruned.values().iter().all(|value| !value.same(pruned.fill())));
-        prop_assert!(mapped.to_csr().unwrap().prune().same_as(&pruned.to_csr().unwrap()));
+        prop_assert!(mapped.to_csr().unwrap().prune().unwrap().same_as(&pruned.to_csr().unwrap()));
     }
 
     #[test]
@@ -546,7 +546,7 @@ fn iter_and_entries_and_for_each_entry_agree() {
     x.for_each_entry(|coords, value| visited.push((coords.to_vec(), value)));
     assert_eq!(x.iter().collect::<Vec<_>>(), visited);
     assert_eq!(x.entries(), visited);
-    assert_eq!(x.to_coo().iter().len(), 3);
+    assert_eq!(x.to_coo().unwrap().iter().len(), 3);
 }
 
 /// A broadcast view costs its owner eight bytes; the entries that it stands for were pushed until memory ran out.
@@ -562,7 +562,7 @@ fn broadcast_views_are_not_written_out() {
     let vaster = zeros.broadcast((1 << 31, 1 << 31)).unwrap();
     assert_eq!(CooTensor::from_dense(&vaster, 0).unwrap(), CooTensor::full([1 << 31, 1 << 31], 0).unwrap());
     let options = lacuna::IsinOptions::default();
-    assert!(matches!(lacuna::isin_with(&vast, [1.0], options), Err(Error::TooLarge { .. })));
+    assert!(matches!(lacuna::isin(&vast, options.of([1.0])), Err(Error::TooLarge { .. })));
 }
 
 /// The limit may be raised above what the machine has; then the machine's refusal is the error, not an abort.
@@ -590,7 +590,7 @@ fn a_change_of_shared_values_is_seen_by_nobody_else() {
     let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![1.0, 2.0, 3.0], 0.0).unwrap();
     let mut csr = x.to_csr().unwrap();
     assert_eq!(csr.values().as_ptr(), x.values().as_ptr());
-    assert_eq!(csr.to_coo().values().as_ptr(), x.values().as_ptr());
+    assert_eq!(csr.to_coo().unwrap().values().as_ptr(), x.values().as_ptr());
     let copy = csr.clone();
     csr.values_mut()[1] = 9.0;
     assert_eq!(csr.values(), [1.0, 9.0, 3.0]);

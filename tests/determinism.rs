@@ -66,27 +66,27 @@ fn outcome(side: usize) -> Vec<(Vec<Vec<usize>>, Vec<u64>)> {
     let taken: Vec<i64> = (0..100_000).map(|_| next() as i64).collect();
     let set: Vec<f64> = x.values().iter().copied().step_by(700).collect();
     let upstream = CooTensor::full([side, 5], 0.3).unwrap();
-    let medians = x.nanmedian_with(1, NanmedianOptions { even: EvenCount::Mean }).unwrap();
+    let medians = x.nanmedian(NanmedianOptions { even: EvenCount::Mean }.over(1)).unwrap();
     let (values, positions) = csr.nanmedian_index(-1).unwrap();
-    let scattered = x.take_backward(&taken, &ndarray::Array1::from_elem(taken.len(), 0.1), TakeMode::Wrap).unwrap();
+    let scattered = x.take_backward(&ndarray::Array1::from_elem(taken.len(), 0.1), Take::at(&taken).wrap()).unwrap();
     vec![
-        bits(&x.any([0, 2]).unwrap().map_values(as_float)),
-        bits(&x.any(2).unwrap().map_values(as_float)),
-        bits(&x.permute_axes([2, 0, 1]).unwrap().any(0).unwrap().map_values(as_float)),
+        bits(&x.any([0, 2]).unwrap().map_values(as_float).unwrap()),
+        bits(&x.any(2).unwrap().map_values(as_float).unwrap()),
+        bits(&x.permute_axes([2, 0, 1]).unwrap().any(0).unwrap().map_values(as_float).unwrap()),
         bits(&x.permute_axes([1, 0, 2]).unwrap()),
-        bits(&csr.any(-1).unwrap().map_values(as_float)),
-        bits(&x.isin(&set).map_values(as_float)),
-        bits(&x.isfinite().map_values(as_float)),
+        bits(&csr.any(-1).unwrap().map_values(as_float).unwrap()),
+        bits(&x.isin(&set).map_values(as_float).unwrap()),
+        bits(&x.isfinite().map_values(as_float).unwrap()),
         bits(&medians),
         bits(&values),
-        bits(&positions.map_values(|position| position as f64)),
-        bits(&x.nanmedian_stored(Axes::all()).unwrap()),
+        bits(&positions.map_values(|position| position as f64).unwrap()),
+        bits(&x.stored().nanmedian(Axes::all()).unwrap()),
         bits(&x.nanmedian_backward(&upstream, 0).unwrap()),
-        bits(&x.take(&taken, TakeMode::Wrap).unwrap()),
-        bits(&x.take_axis([3, 1, 1, 0], 2, TakeMode::Raise).unwrap()),
+        bits(&x.take(Take::at(&taken).wrap()).unwrap()),
+        bits(&x.take_axis([3, 1, 1, 0], 2).unwrap()),
         bits(&scattered),
         bits(&x.permute_axes([2, 1, 0]).unwrap()),
-        bits(&x.map_values(f64::sqrt)),
+        bits(&x.map_values(f64::sqrt).unwrap()),
         bits(&x),
     ]
 }

@@ -115,7 +115,7 @@ impl Tensor {
     /// Whether the median is the one that is known: none for complex numbers, and where there is no number.
     fn median_is(&self, stored: bool, known: &Value) -> bool {
         let median = dispatch_real!(&self.x, x => {
-            let median = if stored { x.nanmedian_stored(Axes::all()) } else { x.nanmedian(Axes::all()) };
+            let median = if stored { x.stored().nanmedian(Axes::all()) } else { x.nanmedian(Axes::all()) };
             as_f64(median.unwrap().get(&[]).unwrap())
         }, else => f64::NAN);
         if known.is_null() { median.is_nan() } else { median == number(known) }

@@ -59,19 +59,19 @@ fn every_format_equals_the_dense_result<T: Both + Drawn>() {
         let expected = ops::isin(&dense, &set, options.invert);
         let plain = ops::isin(&dense, &set, false);
         let tensor = coo(&x);
-        if let Some(found) = unless_refused(tensor.isin_with(&set, options), &set, options) {
+        if let Some(found) = unless_refused(tensor.isin(options.of(&set)), &set, options) {
             assert_tensor(&found, &expected, &x.coords());
             assert!(found.shares_pattern_with(&tensor));
         }
         assert_tensor(&isin(&tensor, &set), &plain, &x.coords());
         let tensor = csr_as::<T, u64>(&x);
-        if let Some(found) = unless_refused(isin_with(&tensor, &set, options), &set, options) {
+        if let Some(found) = unless_refused(isin(&tensor, options.of(&set)), &set, options) {
             assert_tensor(&found, &expected, &x.coords());
             assert!(found.shares_pattern_with(&tensor));
         }
         assert_tensor(&tensor.isin(&set), &plain, &x.coords());
         for_each_layout(&dense, |_, view| {
-            if let Some(found) = unless_refused(view.isin_with(&set, options), &set, options) {
+            if let Some(found) = unless_refused(view.isin(options.of(&set)), &set, options) {
                 assert_array(&found, &expected);
             }
             assert_array(&isin(&view, &set), &plain);
@@ -86,25 +86,25 @@ fn buffers_are_filled_with_the_same_answers<T: Both + Drawn>() {
         let expected = ops::isin(&dense, &set, options.invert);
         for_each_layout(&dense, |_, view| {
             for_each_out(&x.shape, |out| {
-                if unless_refused(isin_into(&view, &set, options, out), &set, options).is_some() {
+                if unless_refused(isin_into(&view, options.of(&set), out), &set, options).is_some() {
                     assert_array(&out.to_owned(), &expected);
                 }
             });
         });
         let (tensor, other) = (coo(&x), coo(&other));
         let mut out = CooTensor::full(&*x.shape, true).unwrap();
-        if unless_refused(isin_into(&tensor, &set, options, &mut out), &set, options).is_some() {
+        if unless_refused(isin_into(&tensor, options.of(&set), &mut out), &set, options).is_some() {
             assert_tensor(&out, &expected, &x.coords());
             assert!(out.shares_pattern_with(&tensor));
         }
         if other.shape() != tensor.shape() {
             let mut out = other.clone();
-            assert!(isin_into(&tensor, &set, options, &mut out).is_err());
+            assert!(isin_into(&tensor, options.of(&set), &mut out).is_err());
             assert_eq!(out, other);
         }
         let tensor = csr_as::<T, u64>(&x);
         let mut out = tensor.isin(&set);
-        if unless_refused(isin_into(&tensor, &set, options, &mut out), &set, options).is_some() {
+        if unless_refused(isin_into(&tensor, options.of(&set), &mut out), &set, options).is_some() {
             assert_tensor(&out, &expected, &x.coords());
         }
     });
@@ -196,11 +196,11 @@ fn smalls<T: Small>(numbers: &[u8]) -> Vec<T> {
 fn check_named<T: Small>(set: &[u8], options: IsinOptions, expected: [bool; 5]) {
     let set = smalls::<T>(set);
     let x = CooTensor::new([5], vec![vec![0, 2, 4]], smalls::<T>(&[1, 3, 5]), T::small(2)).unwrap();
-    let found = x.isin_with(&set, options).unwrap();
+    let found = x.isin(options.of(&set)).unwrap();
     assert_eq!(found.to_dense().unwrap(), arr1(&expected).into_dyn());
     assert_eq!(found.values(), [expected[0], expected[2], expected[4]]);
-    assert_eq!(x.to_csr().unwrap().isin_with(&set, options).unwrap(), found.to_csr().unwrap());
-    assert_eq!(x.to_dense().unwrap().isin_with(&set, options).unwrap(), arr1(&expected).into_dyn());
+    assert_eq!(x.to_csr().unwrap().isin(options.of(&set)).unwrap(), found.to_csr().unwrap());
+    assert_eq!(x.to_dense().unwrap().isin(options.of(&set)).unwrap(), arr1(&expected).into_dyn());
 }
 
 fn named_cases<T: Small>() {
@@ -304,14 +304,14 @@ fn the_dimension_type_and_the_layout_of_an_array_stay() {
 fn nothing_is_a_member_of_an_empty_set_and_an_empty_tensor_has_an_answer() {
     for kind in KINDS {
         let x = CooTensor::new([3], vec![vec![1]], vec![0u8], 5).unwrap();
-        let found = x.isin_with([], by(kind)).unwrap();
+        let found = x.isin(by(kind).of([])).unwrap();
         assert_eq!((found.values(), found.fill()), (&[false][..], false));
-        let inverted = x.isin_with([], IsinOptions { invert: true, ..by(kind) }).unwrap();
+        let inverted = x.isin(IsinOptions { invert: true, ..by(kind) }.of([])).unwrap();
         assert_eq!((inverted.values(), inverted.fill()), (&[true][..], true));
         let empty = CsrTensor::full([2, 0], 5u8).unwrap();
-        assert!(empty.isin_with([5], by(kind)).unwrap().fill());
-        assert_eq!(arr1(&[0u8; 0]).isin_with([5], by(kind)).unwrap().len(), 0);
-        assert_eq!(arr2::<u8, 0>(&[]).isin_with([], by(kind)).unwrap().dim(), (0, 0));
+        assert!(empty.isin(by(kind).of([5])).unwrap().fill());
+        assert_eq!(arr1(&[0u8; 0]).isin(by(kind).of([5])).unwrap().len(), 0);
+        assert_eq!(arr2::<u8, 0>(&[]).isin(by(kind).of([])).unwrap().dim(), (0, 0));
     }
 }
 
@@ -327,9 +327,9 @@ fn infinities_are_members_by_every_algorithm() {
     let x = arr1(&[infinity, -infinity, f64::MAX, f64::MIN, f64::NAN]);
     for count in [2, 4, 5, 16, 17, 100] {
         for kind in [IsinKind::Auto, IsinKind::Sort, IsinKind::Hash] {
-            let both = x.isin_with(padded(&[f64::NAN, infinity, -infinity], count.max(3)), by(kind)).unwrap();
+            let both = x.isin(by(kind).of(padded(&[f64::NAN, infinity, -infinity], count.max(3)))).unwrap();
             assert_eq!(both, arr1(&[true, true, false, false, false]), "{kind:?} {count}");
-            let one = x.isin_with(padded(&[-infinity, f64::NAN], count), by(kind)).unwrap();
+            let one = x.isin(by(kind).of(padded(&[-infinity, f64::NAN], count))).unwrap();
             assert_eq!(one, arr1(&[false, true, false, false, false]), "{kind:?} {count}");
         }
     }
@@ -341,15 +341,15 @@ fn zeros_of_both_signs_are_one_member_by_every_algorithm() {
     for count in [1, 4, 5, 16, 17, 100] {
         for kind in [IsinKind::Auto, IsinKind::Sort, IsinKind::Hash] {
             for zero in [0.0, -0.0] {
-                let found = x.isin_with(padded(&[zero], count), by(kind)).unwrap();
+                let found = x.isin(by(kind).of(padded(&[zero], count))).unwrap();
                 assert_eq!(found, arr1(&[true, true, false, false, false]), "{kind:?} {count}");
             }
         }
     }
     let both = [Complex::new(0.0, -0.0), Complex::new(-0.0, 0.0)];
     for kind in [IsinKind::Auto, IsinKind::Sort, IsinKind::Hash] {
-        assert_eq!(arr1(&both).isin_with(both[0], by(kind)).unwrap(), arr1(&[true, true]));
-        assert_eq!(arr1(&both).isin_with(both[1], by(kind)).unwrap(), arr1(&[true, true]));
+        assert_eq!(arr1(&both).isin(by(kind).of(both[0])).unwrap(), arr1(&[true, true]));
+        assert_eq!(arr1(&both).isin(by(kind).of(both[1])).unwrap(), arr1(&[true, true]));
     }
 }
 
@@ -359,14 +359,14 @@ fn nan_is_never_a_member_whatever_its_bits() {
     for count in [3, 5, 17, 100] {
         for kind in [IsinKind::Auto, IsinKind::Sort, IsinKind::Hash] {
             let set = padded(&nans, count);
-            assert_eq!(arr1(&nans).isin_with(&set, by(kind)).unwrap(), arr1(&[false; 3]));
+            assert_eq!(arr1(&nans).isin(by(kind).of(&set)).unwrap(), arr1(&[false; 3]));
             let invert = IsinOptions { invert: true, ..by(kind) };
-            assert_eq!(arr1(&nans).isin_with(&set, invert).unwrap(), arr1(&[true; 3]));
+            assert_eq!(arr1(&nans).isin(invert.of(&set)).unwrap(), arr1(&[true; 3]));
         }
     }
     let parts = [Complex::new(f64::NAN, 1.0), Complex::new(1.0, f64::NAN), Complex::new(1.0, 1.0)];
     for kind in [IsinKind::Auto, IsinKind::Sort, IsinKind::Hash] {
-        assert_eq!(arr1(&parts).isin_with(parts, by(kind)).unwrap(), arr1(&[false, false, true]));
+        assert_eq!(arr1(&parts).isin(by(kind).of(parts)).unwrap(), arr1(&[false, false, true]));
     }
 }
 
@@ -379,13 +379,13 @@ fn integers_are_compared_as_they_are() {
     for count in [1, 5, 17, 100] {
         for kind in KINDS {
             let from = |first: u64| (0..count).map(|step| first + 2 * step).collect::<Vec<_>>();
-            let found = x.isin_with(from(top), by(kind)).unwrap();
+            let found = x.isin(by(kind).of(from(top))).unwrap();
             assert_eq!(found, arr1(&[false, false, false, true, false, false, false]), "{kind:?}");
-            let found = x.isin_with(from(u64::MAX - 2 * count + 2), by(kind)).unwrap();
+            let found = x.isin(by(kind).of(from(u64::MAX - 2 * count + 2))).unwrap();
             assert_eq!(found, arr1(&[false, false, false, false, false, false, true]), "{kind:?}");
-            let found = y.isin_with((0..count as i64).map(|step| i64::MIN + 2 * step).collect::<Vec<_>>(), by(kind));
+            let found = y.isin(by(kind).of((0..count as i64).map(|step| i64::MIN + 2 * step).collect::<Vec<_>>()));
             assert_eq!(found.unwrap(), arr1(&[true, false, false, false, false, false, false]), "{kind:?}");
-            let found = y.isin_with((0..count as i64).map(|step| -1 - 2 * step).collect::<Vec<_>>(), by(kind));
+            let found = y.isin(by(kind).of((0..count as i64).map(|step| -1 - 2 * step).collect::<Vec<_>>()));
             assert_eq!(found.unwrap(), arr1(&[false, false, true, false, false, false, false]), "{kind:?}");
         }
     }
@@ -399,8 +399,8 @@ fn a_false_promise_of_distinct_test_elements_changes_no_answer() {
     for kind in KINDS {
         for set in [vec![3; 2], vec![3, 1, 3, 1, 1], vec![3; 50], [3, 1].repeat(50)] {
             let options = IsinOptions { assume_unique: true, ..by(kind) };
-            assert_eq!(x.isin_with(&set, options), x.isin_with(&set, by(kind)), "{kind:?}");
-            assert_eq!(x.isin_with(&set, options).unwrap(), x.mapv(|value| set.contains(&value)), "{kind:?}");
+            assert_eq!(x.isin(options.of(&set)), x.isin(by(kind).of(&set)), "{kind:?}");
+            assert_eq!(x.isin(options.of(&set)).unwrap(), x.mapv(|value| set.contains(&value)), "{kind:?}");
         }
     }
 }
@@ -416,9 +416,9 @@ fn many_values_and_test_elements_have_the_same_answers_by_every_algorithm() {
         let is_member = |value: i64| (value + 999) % step == 0 && (0..count).contains(&((value + 999) / step));
         let expected = x.mapv(is_member);
         for kind in KINDS {
-            assert_eq!(x.isin_with(&set, by(kind)).unwrap(), expected, "{kind:?} {count}");
+            assert_eq!(x.isin(by(kind).of(&set)).unwrap(), expected, "{kind:?} {count}");
             if kind != IsinKind::Table {
-                assert_eq!(floats.isin_with(&float_set, by(kind)).unwrap(), expected, "{kind:?} {count}");
+                assert_eq!(floats.isin(by(kind).of(&float_set)).unwrap(), expected, "{kind:?} {count}");
             }
         }
     }
@@ -429,10 +429,10 @@ fn many_values_and_test_elements_have_the_same_answers_by_every_algorithm() {
 #[test]
 fn a_table_of_what_is_no_integer_is_refused() {
     let why = |dtype: &str| format!("it takes integers and bool, not {dtype}; use sort or hash");
-    let error = arr1(&[1.0f64]).isin_with([1.0], by(IsinKind::Table)).unwrap_err();
+    let error = arr1(&[1.0f64]).isin(by(IsinKind::Table).of([1.0])).unwrap_err();
     assert_eq!(error, Error::IsinKind { kind: "table", why: why("float64") });
     let x = CsrTensor::full([2, 3], Complex::new(0.0f32, 0.0)).unwrap();
-    let error = x.isin_with([], by(IsinKind::Table)).unwrap_err();
+    let error = x.isin(by(IsinKind::Table).of([])).unwrap_err();
     assert_eq!(error, Error::IsinKind { kind: "table", why: why("complex64") });
     assert_eq!(error.to_string(), format!("isin by table is not possible: {}", why("complex64")));
 }
@@ -441,12 +441,12 @@ fn a_table_of_what_is_no_integer_is_refused() {
 fn a_table_above_the_limit_is_refused_with_its_bytes() {
     let x = CooTensor::full([4], 0u64).unwrap();
     let limit_bits = 8u64 << 30;
-    assert!(x.isin_with([5, limit_bits + 4], by(IsinKind::Table)).is_ok());
-    let error = x.isin_with([5, limit_bits + 5], by(IsinKind::Table)).unwrap_err();
+    assert!(x.isin(by(IsinKind::Table).of([5, limit_bits + 4])).is_ok());
+    let error = x.isin(by(IsinKind::Table).of([5, limit_bits + 5])).unwrap_err();
     let why = "the test elements span 8589934593 integers, a table of 1073741832 bytes, above the limit of 1073741824; \
                use sort or hash";
     assert_eq!(error, Error::IsinKind { kind: "table", why: why.into() });
-    assert!(x.isin_with([0, u64::MAX], by(IsinKind::Auto)).is_ok());
-    let widest = ArrayD::<i64>::zeros(IxDyn(&[2])).isin_with([i64::MIN, i64::MAX], by(IsinKind::Table));
+    assert!(x.isin(by(IsinKind::Auto).of([0, u64::MAX])).is_ok());
+    let widest = ArrayD::<i64>::zeros(IxDyn(&[2])).isin(by(IsinKind::Table).of([i64::MIN, i64::MAX]));
     assert!(widest.unwrap_err().to_string().contains("2305843009213693952 bytes"));
 }

@@ -52,16 +52,16 @@ where
     for (even, reference) in EVENS {
         let expected = ops::nanmedian(&dense, normalised, keep_dims, reference);
         let positions = ops::nanmedian_index(&dense, normalised, keep_dims);
-        assert_tensor(&nanmedian_with(tensor, axes, option(even)).unwrap(), &expected, &stored);
-        let (median, position) = nanmedian_index_with(tensor, axes, option(even)).unwrap();
+        assert_tensor(&nanmedian(tensor, option(even).over(axes)).unwrap(), &expected, &stored);
+        let (median, position) = nanmedian_index(tensor, option(even).over(axes)).unwrap();
         assert_tensor(&median, &expected, &stored);
         assert_tensor(&position, &positions, &stored);
         assert!(median.shares_pattern_with(&position));
 
         let expected = ops::nanmedian_stored(x, normalised, keep_dims, reference);
         let positions = ops::nanmedian_stored_index(x, normalised, keep_dims);
-        assert_tensor(&nanmedian_stored_with(tensor, axes, option(even)).unwrap(), &expected, &stored);
-        let (median, position) = nanmedian_stored_index_with(tensor, axes, option(even)).unwrap();
+        assert_tensor(&nanmedian(&tensor.stored(), option(even).over(axes)).unwrap(), &expected, &stored);
+        let (median, position) = nanmedian_index(&tensor.stored(), option(even).over(axes)).unwrap();
         assert_tensor(&median, &expected, &stored);
         assert_tensor(&position, &positions, &stored);
         assert!(median.fill().bits_equal(T::Mid::NAN) && position.fill() == u64::MAX);
@@ -88,8 +88,8 @@ fn every_format_equals_the_reference<T: Ordered>() {
         for (even, reference) in EVENS {
             let expected = ops::nanmedian(&dense, &normalised, keep_dims, reference);
             for_each_layout(&dense, |_, view| {
-                assert_array(&view.nanmedian_with(&axes, option(even)).unwrap(), &expected);
-                let (median, position) = view.nanmedian_index_with(&axes, option(even)).unwrap();
+                assert_array(&view.nanmedian(option(even).over(&axes)).unwrap(), &expected);
+                let (median, position) = view.nanmedian_index(option(even).over(&axes)).unwrap();
                 assert_array(&median, &expected);
                 assert_array(&position, &positions);
             });
@@ -186,8 +186,8 @@ fn shapes_without_a_dense_form_are_reduced_by_counting<T: Ordered>() {
         let countable = checked_size(&lengths).is_some_and(|extent| extent <= u128::from(u64::MAX));
         let tensor = coo_as::<T, u64>(&x);
         for (even, reference) in EVENS {
-            let found = nanmedian_with(&tensor, axes_of(&axes, false), option(even)).unwrap();
-            let indexed = nanmedian_index_with(&tensor, axes_of(&axes, false), option(even));
+            let found = nanmedian(&tensor, option(even).over(axes_of(&axes, false))).unwrap();
+            let indexed = nanmedian_index(&tensor, option(even).over(axes_of(&axes, false)));
             assert_eq!(indexed.is_ok(), countable);
             assert_eq!(**found.shape(), *reduced_shape(&x.shape, &normalised, false));
             assert_eq!(stored_coords(&found), structure::reduce(&x.coords(), &normalised, false));
@@ -216,7 +216,7 @@ fn a_quadrillion_positions_take_no_time() {
     assert_eq!(x.nanmedian(0).unwrap().values(), [1.5, 1.5, 1.5]);
     let (median, position) = x.nanmedian_index(0).unwrap();
     assert_eq!((median.fill(), position.fill(), position.values()), (1.5, 0, &[0, 0, 0][..]));
-    assert_eq!(x.nanmedian_stored(Axes::all()).unwrap().get(&[]).unwrap(), 1.5);
+    assert_eq!(x.stored().nanmedian(Axes::all()).unwrap().get(&[]).unwrap(), 1.5);
     assert!(start.elapsed().as_secs() < 5);
 }
 
@@ -282,7 +282,7 @@ fn of_rank_0() {
     assert_eq!(nanmedian(&arr0(3u8), Axes::all()).unwrap(), arr0(3.0).into_dyn());
     let x = CooTensor::full([], 3u8).unwrap();
     assert_eq!(x.nanmedian(Axes::all()).unwrap().get(&[]).unwrap(), 3.0);
-    assert!(x.nanmedian_stored(Axes::all()).unwrap().get(&[]).unwrap().is_nan());
+    assert!(x.stored().nanmedian(Axes::all()).unwrap().get(&[]).unwrap().is_nan());
 }
 
 #[test]
@@ -351,26 +351,26 @@ fn the_16_bit_floats_are_averaged_in_f32() {
 fn the_lower_option_gives_an_element() {
     let x = CooTensor::new([6], vec![vec![0, 1, 2]], vec![3, 5, 4], 9).unwrap();
     let lower = option(EvenCount::Lower);
-    assert_eq!(x.nanmedian_with(0, lower).unwrap().get(&[]).unwrap(), 5.0);
+    assert_eq!(x.nanmedian(lower.over(0)).unwrap().get(&[]).unwrap(), 5.0);
     assert_eq!(x.nanmedian(0).unwrap().get(&[]).unwrap(), 7.0);
-    assert_eq!(x.nanmedian_stored_with(0, lower).unwrap().get(&[]).unwrap(), 4.0);
+    assert_eq!(x.stored().nanmedian(lower.over(0)).unwrap().get(&[]).unwrap(), 4.0);
     let infinities = arr1(&[f32::INFINITY, f32::NEG_INFINITY]);
-    assert_eq!(nanmedian_with(&infinities, 0, lower).unwrap()[[]], f32::NEG_INFINITY);
+    assert_eq!(nanmedian(&infinities, lower.over(0)).unwrap()[[]], f32::NEG_INFINITY);
 }
 
 #[test]
 fn functions_and_methods_of_positions_give_the_same() {
     let x = CsrTensor::new([2, 3], vec![0, 2, 3], vec![0, 2, 1], vec![3, 5, 4], 0).unwrap();
     for even in [EvenCount::Mean, EvenCount::Lower] {
-        let (median, position) = x.nanmedian_index_with(1, option(even)).unwrap();
+        let (median, position) = x.nanmedian_index(option(even).over(1)).unwrap();
         assert_eq!((median.values(), position.values()), (&[3.0, 0.0][..], &[0, 0][..]));
-        assert_eq!(nanmedian_index_with(&x, 1, option(even)).unwrap(), (median, position));
-        let (median, position) = x.nanmedian_stored_index_with(1, option(even)).unwrap();
+        assert_eq!(nanmedian_index(&x, option(even).over(1)).unwrap(), (median, position));
+        let (median, position) = x.stored().nanmedian_index(option(even).over(1)).unwrap();
         assert_eq!((median.values()[1], position.values()), (4.0, &[0, 1][..]));
         assert_eq!(median.values()[0], if even == EvenCount::Lower { 3.0 } else { 4.0 });
-        assert_eq!(nanmedian_stored_index_with(&x, 1, option(even)).unwrap().1, position);
+        assert_eq!(nanmedian_index(&x.stored(), option(even).over(1)).unwrap().1, position);
     }
-    let (median, position) = nanmedian_stored_index(&x, 1).unwrap();
+    let (median, position) = nanmedian_index(&x.stored(), 1).unwrap();
     assert_eq!((median.values(), position.values()), (&[4.0, 4.0][..], &[0, 1][..]));
 }
 
@@ -412,7 +412,7 @@ fn zeros_of_both_signs_are_equal() {
     let x = CooTensor::new([5], vec![vec![1, 3]], vec![0.0, 7.0], -0.0f64).unwrap();
     let (median, position) = x.nanmedian_index(0).unwrap();
     assert_eq!((median.get(&[]).unwrap().to_bits(), position.get(&[]).unwrap()), (0, 0));
-    let (_, position) = x.nanmedian_stored_index(0).unwrap();
+    let (_, position) = x.stored().nanmedian_index(0).unwrap();
     assert_eq!(position.get(&[]).unwrap(), 1);
 }
 
@@ -423,7 +423,7 @@ fn the_stored_form_is_the_median_with_a_nan_as_fill() {
     check(reductions::<f64, f64>(), |Reduction { x, axes, keep_dims, .. }| {
         let axes = axes_of(&axes, keep_dims);
         let with_nan = coo(&x).with_fill(f64::NAN).nanmedian(&axes).unwrap();
-        assert!(nanmedian_stored(&coo(&x), &axes).unwrap().same_as(&with_nan));
+        assert!(nanmedian(&coo(&x).stored(), &axes).unwrap().same_as(&with_nan));
     });
 }
 
@@ -431,13 +431,13 @@ fn the_stored_form_is_the_median_with_a_nan_as_fill() {
 fn stored_zeros_count_and_a_group_without_a_stored_number_gives_nan() {
     let (rows, columns) = (vec![0, 0, 0, 1], vec![0, 1, 4, 2]);
     let x = CooTensor::new([3, 5], vec![rows, columns], vec![0.0, 0.0, 8.0, f64::NAN], 4.0).unwrap();
-    let found = x.nanmedian_stored(1).unwrap();
+    let found = x.stored().nanmedian(1).unwrap();
     assert_eq!(found.nnz(), 2);
     assert_eq!(found.values()[0], 0.0);
     assert!(found.values()[1].is_nan() && found.fill().is_nan());
-    assert_eq!(x.nanmedian_stored_index(1).unwrap().1.values(), [0, u64::MAX]);
+    assert_eq!(x.stored().nanmedian_index(1).unwrap().1.values(), [0, u64::MAX]);
     let integers = CooTensor::new([3], vec![vec![1]], vec![5u64], 0).unwrap();
-    assert_eq!(integers.nanmedian_stored(0).unwrap().get(&[]).unwrap(), 5.0);
+    assert_eq!(integers.stored().nanmedian(0).unwrap().get(&[]).unwrap(), 5.0);
 }
 
 // ---- both sides of the switches: groups by counting and by sorting, one thread and several ----
@@ -565,11 +565,11 @@ fn axes_that_do_not_fit_are_refused() {
     assert_eq!(x.nanmedian(2).unwrap_err(), Error::AxisOutOfRange { axis: 2, rank: 2 });
     assert_eq!(dense.nanmedian(-3).unwrap_err(), Error::AxisOutOfRange { axis: -3, rank: 2 });
     assert_eq!(x.nanmedian_index([0, -3]).unwrap_err(), Error::AxisOutOfRange { axis: -3, rank: 2 });
-    assert_eq!(x.nanmedian_stored([1, -1]).unwrap_err(), Error::AxisRepeated { axis: 1, rank: 2 });
+    assert_eq!(x.stored().nanmedian([1, -1]).unwrap_err(), Error::AxisRepeated { axis: 1, rank: 2 });
     assert_eq!(dense.nanmedian_index([1, -1]).unwrap_err(), Error::AxisRepeated { axis: 1, rank: 2 });
     let scalar = CooTensor::full([], 0.0).unwrap();
     assert_eq!(scalar.nanmedian(0).unwrap_err(), Error::AxisOutOfRange { axis: 0, rank: 0 });
-    assert_eq!(scalar.nanmedian_stored_index(-1).unwrap_err(), Error::AxisOutOfRange { axis: -1, rank: 0 });
+    assert_eq!(scalar.stored().nanmedian_index(-1).unwrap_err(), Error::AxisOutOfRange { axis: -1, rank: 0 });
 }
 
 #[test]
@@ -580,25 +580,25 @@ fn csr_over_another_axis_names_the_call_that_works() {
         assert!(error.to_string().ends_with(call), "{error}");
     };
     let kept = || Axes::from([0, 1]).keep_dims();
-    says(x.nanmedian(kept()).unwrap_err(), "use x.to_coo().nanmedian(Axes::from([0, 1]).keep_dims())");
-    says(x.nanmedian_index([0, 1]).unwrap_err(), "use x.to_coo().nanmedian_index([0, 1])");
-    says(x.nanmedian_stored([0, 1]).unwrap_err(), "use x.to_coo().nanmedian_stored([0, 1])");
-    says(x.nanmedian_stored_index([0, 1]).unwrap_err(), "use x.to_coo().nanmedian_stored_index([0, 1])");
-    assert!(x.to_coo().nanmedian(Axes::from([0, 1]).keep_dims()).is_ok());
+    says(x.nanmedian(kept()).unwrap_err(), "use x.to_coo().unwrap().nanmedian(Axes::from([0, 1]).keep_dims())");
+    says(x.nanmedian_index([0, 1]).unwrap_err(), "use x.to_coo().unwrap().nanmedian_index([0, 1])");
+    says(x.stored().nanmedian([0, 1]).unwrap_err(), "use x.to_coo().unwrap().stored().nanmedian([0, 1])");
+    says(x.stored().nanmedian_index([0, 1]).unwrap_err(), "use x.to_coo().unwrap().stored().nanmedian_index([0, 1])");
+    assert!(x.to_coo().unwrap().nanmedian(Axes::from([0, 1]).keep_dims()).is_ok());
     // With options the call that was named was the one without: it works, and gives something else.
     let lower = lacuna::NanmedianOptions { even: EvenCount::Lower };
-    says(x.nanmedian_with([0, 1], lower).unwrap_err(), "use x.to_coo().nanmedian_with([0, 1], options)");
+    says(x.nanmedian(lower.over([0, 1])).unwrap_err(), "use x.to_coo().unwrap().nanmedian(options.over([0, 1]))");
     says(
-        x.nanmedian_stored_index_with([0, 1], lower).unwrap_err(),
-        "use x.to_coo().nanmedian_stored_index_with([0, 1], options)",
+        x.stored().nanmedian_index(lower.over([0, 1])).unwrap_err(),
+        "use x.to_coo().unwrap().stored().nanmedian_index(options.over([0, 1]))",
     );
     let (dy, first) = (ndarray::arr1(&[1.0; 4]), lacuna::MedianGradient::First);
     let first = lacuna::NanmedianBackwardOptions { rule: first, ..Default::default() };
     says(
-        x.nanmedian_backward_with(&dy, [0, 1], first).unwrap_err(),
-        "use x.to_coo().nanmedian_backward_with(&upstream, [0, 1], options)",
+        x.nanmedian_backward(&dy, first.over([0, 1])).unwrap_err(),
+        "use x.to_coo().unwrap().nanmedian_backward(&upstream, options.over([0, 1]))",
     );
-    says(x.nanmedian_backward(&dy, [0, 1]).unwrap_err(), "use x.to_coo().nanmedian_backward(&upstream, [0, 1])");
+    says(x.nanmedian_backward(&dy, [0, 1]).unwrap_err(), "use x.to_coo().unwrap().nanmedian_backward(&upstream, [0, 1])");
 }
 
 #[test]
@@ -608,7 +608,7 @@ fn positions_that_cannot_be_counted_are_refused() {
     let error = x.nanmedian_index(Axes::all()).unwrap_err();
     assert_eq!(error, Error::Uncountable { what: "the position of a median" });
     assert!(error.to_string().contains("more than u64::MAX positions"));
-    assert!(matches!(x.nanmedian_stored_index([0, 1]), Err(Error::Uncountable { .. })));
+    assert!(matches!(x.stored().nanmedian_index([0, 1]), Err(Error::Uncountable { .. })));
     assert!(x.nanmedian_index([0, 2]).is_ok());
     assert!(x.nanmedian(Axes::all()).is_ok());
     let longest = lacuna::Triplets::<u8, u64>::new_with_index([usize::MAX]).unwrap();

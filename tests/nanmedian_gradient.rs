@@ -53,10 +53,10 @@ fn assert_gradients<T: Ordered, P: Pattern, G: Gradient, U: Upstream<Elem = G>>(
     Tensor<P, T>: NanmedianStoredOp<Gradient<G> = Tensor<P, G>>,
 {
     for ((options, ..), (all, stored)) in OPTIONS.iter().zip(expected) {
-        let found = nanmedian_backward_with(tensor, upstream, axes, *options).unwrap();
+        let found = nanmedian_backward(tensor, upstream, *options.over(axes)).unwrap();
         assert_entries(&found, all);
         assert!(found.shares_pattern_with(tensor));
-        let found = nanmedian_stored_backward_with(tensor, upstream, axes, *options).unwrap();
+        let found = nanmedian_backward(&tensor.stored(), upstream, *options.over(axes)).unwrap();
         assert_entries(&found, stored);
         assert!(found.shares_pattern_with(tensor));
     }
@@ -94,7 +94,7 @@ fn gradients_of_every_format_agree_with_the_reference<T: Ordered>() {
         for (options, even, rule) in OPTIONS {
             let expected = gradients::nanmedian_backward(&dense, &normalised, keep_dims, rule, even, &upstream);
             for_each_layout(&dense, |_, view| {
-                let found = view.nanmedian_backward_with(&given, &axes, options).unwrap();
+                let found = view.nanmedian_backward(&given, options.over(&axes)).unwrap();
                 assert_array(&found, &expected);
                 assert!(found.is_standard_layout());
             });
@@ -250,7 +250,7 @@ fn gradients_of_shapes_without_a_dense_form<T: Ordered>() {
         let tensor = coo_as::<T, u64>(&x);
         for (options, even, rule) in OPTIONS {
             let given = coo_as::<f64, u64>(&upstream);
-            let found = nanmedian_backward_with(&tensor, &given, axes_of(&axes, false), options);
+            let found = nanmedian_backward(&tensor, &given, options.over(axes_of(&axes, false)));
             if rule == Rule::First && !countable {
                 assert_eq!(found.unwrap_err(), Error::Uncountable { what: "the first of equal elements" });
                 continue;
@@ -280,11 +280,11 @@ fn gradients_agree_with_finite_differences() {
     let (x, dy, step) = (x.unwrap(), arr1(&[2.0, -0.75]), 1e-3);
     for even in [EvenCount::Mean, EvenCount::Lower] {
         let loss = |x: &CooTensor<f64>| {
-            let y = x.nanmedian_with(1, lacuna::NanmedianOptions { even }).unwrap().to_dense().unwrap();
+            let y = x.nanmedian(lacuna::NanmedianOptions { even }.over(1)).unwrap().to_dense().unwrap();
             (y.into_dimensionality::<ndarray::Ix1>().unwrap() * &dy).sum()
         };
         for rule in [MedianGradient::Spread, MedianGradient::First] {
-            let dx = x.nanmedian_backward_with(&dy, 1, options(even, rule)).unwrap();
+            let dx = x.nanmedian_backward(&dy, options(even, rule).over(1)).unwrap();
             for entry in 0..x.nnz() {
                 let mut moved = x.clone();
                 moved.values_mut()[entry] += step;
@@ -323,18 +323,18 @@ fn the_share_of_unstored_positions_is_dropped() {
     // 0 0 0 and a stored 0: four equal elements, of which one is stored.
     let x = CooTensor::new([5], vec![vec![1, 4]], vec![0.0, 7.0], 0.0).unwrap();
     assert_eq!(x.nanmedian_backward(&arr0(8.0), 0).unwrap().values(), [2.0, 0.0]);
-    assert_eq!(nanmedian_stored_backward(&x, &arr0(8.0), 0).unwrap().values(), [4.0, 4.0]);
+    assert_eq!(nanmedian_backward(&x.stored(), &arr0(8.0), 0).unwrap().values(), [4.0, 4.0]);
     let first = options(EvenCount::Mean, MedianGradient::First);
     // Rank 2 of the zeros at 0, 1, 2 and 3 stands at position 2, which is not stored.
-    assert_eq!(x.nanmedian_backward_with(&arr0(8.0), 0, first).unwrap().values(), [0.0, 0.0]);
+    assert_eq!(x.nanmedian_backward(&arr0(8.0), first.over(0)).unwrap().values(), [0.0, 0.0]);
     let x = CooTensor::new([5], vec![vec![2, 4]], vec![0.0, 7.0], 0.0).unwrap();
-    assert_eq!(x.nanmedian_backward_with(&arr0(8.0), 0, first).unwrap().values(), [8.0, 0.0]);
+    assert_eq!(x.nanmedian_backward(&arr0(8.0), first.over(0)).unwrap().values(), [8.0, 0.0]);
 }
 
 #[test]
 fn first_gives_the_elements_at_the_middle_ranks() {
     let first = options(EvenCount::Mean, MedianGradient::First);
-    let gradient = |x: &[f64]| nanmedian_backward_with(&arr1(x), &arr0(8.0), 0, first).unwrap();
+    let gradient = |x: &[f64]| nanmedian_backward(&arr1(x), &arr0(8.0), first.over(0)).unwrap();
     assert_eq!(gradient(&[5.0, 5.0, 5.0, 5.0]), arr1(&[0.0, 4.0, 4.0, 0.0]).into_dyn());
     assert_eq!(gradient(&[5.0, 5.0, 5.0]), arr1(&[0.0, 8.0, 0.0]).into_dyn());
     assert_eq!(gradient(&[7.0, f64::NAN, 5.0]), arr1(&[4.0, 0.0, 4.0]).into_dyn());
@@ -358,8 +358,8 @@ fn many_groups_are_the_same_as_lanes_of_an_array() {
         for axes in [Axes::from(0), Axes::from(1), Axes::all()] {
             let dy = nanmedian(&dense, &axes).unwrap().mapv(|median| median + 0.3);
             for (options, ..) in OPTIONS {
-                let expected = nanmedian_backward_with(&dense, &dy, &axes, options).unwrap();
-                let found = x.nanmedian_backward_with(&dy, &axes, options).unwrap();
+                let expected = nanmedian_backward(&dense, &dy, options.over(&axes)).unwrap();
+                let found = x.nanmedian_backward(&dy, options.over(&axes)).unwrap();
                 found.for_each_entry(|at, share| assert_eq!(share, expected[IxDyn(at)]));
             }
         }
@@ -374,7 +374,7 @@ fn an_upstream_gradient_of_another_shape_is_refused() {
     let three = arr1(&[1.0, 2.0, 3.0]);
     let message = "the upstream gradient must have shape [2], found [3]";
     assert_eq!(x.nanmedian_backward(&three, 1).unwrap_err().to_string(), message);
-    assert_eq!(x.nanmedian_stored_backward(&three, 1).unwrap_err().to_string(), message);
+    assert_eq!(x.stored().nanmedian_backward(&three, 1).unwrap_err().to_string(), message);
     assert_eq!(x.to_dense().unwrap().nanmedian_backward(&three, 1).unwrap_err().to_string(), message);
     let kept = Axes::from(1).keep_dims();
     assert!(matches!(x.nanmedian_backward(&arr1(&[1.0, 2.0]), kept), Err(Error::ShapeMismatch { .. })));
@@ -388,8 +388,8 @@ fn axes_that_do_not_fit_are_refused() {
     assert_eq!(x.nanmedian_backward(&dy, [0, -3]).unwrap_err(), Error::AxisRepeated { axis: 0, rank: 3 });
     let error = x.nanmedian_backward(&dy, 0).unwrap_err();
     assert!(matches!(&error, Error::CsrAxes { axes, rank: 3, .. } if axes == &[0]));
-    assert!(error.to_string().contains("x.to_coo().nanmedian_backward("), "{error}");
-    assert!(x.nanmedian_stored_backward(&dy, 0).unwrap_err().to_string().contains("nanmedian_stored_backward("));
+    assert!(error.to_string().contains("x.to_coo().unwrap().nanmedian_backward("), "{error}");
+    assert!(x.stored().nanmedian_backward(&dy, 0).unwrap_err().to_string().contains("nanmedian_stored_backward("));
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn sparse_equals_the_dense_result<T: Both + Drawn>() {
             let stored = structure::take(&x.coords(), &x.shape, &indices, reference);
             let expected =
                 ops::take(&dense, &indices, reference).and_then(|dense| stored.map(|stored| (dense, stored, x.fill)));
-            assert_taken(coo(&x).take(&items, mode), expected.clone(), n, &indices);
+            assert_taken(coo(&x).take(Take::at(&items).mode(mode)), expected.clone(), n, &indices);
             assert_taken(take(&csr_as::<T, u64>(&x), &items, mode), expected, n, &indices);
         }
     });
@@ -115,11 +115,11 @@ fn arrays_and_indices_of_any_layout_equal_the_reference<T: Both + Drawn>() {
             let expected = ops::take(&dense, &indices, reference);
             for_each_layout(&items, |_, items| {
                 for_each_layout(&dense, |_, view| {
-                    if let Some((found, expected)) = both(view.take(&items, mode), expected.clone(), n, &indices) {
+                    if let Some((found, expected)) = both(view.take(Take::at(&items).mode(mode)), expected.clone(), n, &indices) {
                         assert_array(&found, &expected);
                     }
                 });
-                let found = coo(&x).take(&items, mode).map(|found| found.to_dense().unwrap());
+                let found = coo(&x).take(Take::at(&items).mode(mode)).map(|found| found.to_dense().unwrap());
                 if let Some((found, expected)) = both(found, expected.clone(), n, &indices) {
                     assert_array(&found, &expected);
                 }
@@ -136,7 +136,7 @@ fn buffers_are_filled_with_the_same_elements<T: Both + Drawn>() {
             let expected = ops::take(&dense, &indices, reference);
             for_each_layout(&dense, |_, view| {
                 for_each_out(&indices.shape, |out| {
-                    let found = take_into(&view, &items, mode, out);
+                    let found = take_into(&view, Take::at(&items).mode(mode), out);
                     if let Some(((), expected)) = both(found, expected.clone(), n, &indices) {
                         assert_array(&out.to_owned(), &expected);
                     }
@@ -162,23 +162,23 @@ fn gradients_agree_with_the_reference() {
         let from_array = array(&upstream.to_dense());
         for (mode, reference) in MODES {
             let expected = gradients::take_backward::<f32>(&x.shape, &indices, reference, &upstream.to_dense());
-            let found = coo(&x).take_backward(&items, &from_coo, mode);
+            let found = coo(&x).take_backward(&from_coo, Take::at(&items).mode(mode));
             let Some((found, dense)) = both(found, expected, n, &indices) else { continue };
             let sparse = x.pattern_of(&dense);
             assert_entries(&found, &sparse);
-            assert_entries(&take_backward(&coo(&x), &items, &from_csr, mode).unwrap(), &sparse);
-            assert_entries(&coo(&x).take_backward(&items, &from_array, mode).unwrap(), &sparse);
+            assert_entries(&take_backward(&coo(&x), &from_csr, Take::at(&items).mode(mode)).unwrap(), &sparse);
+            assert_entries(&coo(&x).take_backward(&from_array, Take::at(&items).mode(mode)).unwrap(), &sparse);
             let tensor = csr_as::<bool, usize>(&x);
-            let found = tensor.take_backward(&items, &from_coo, mode).unwrap();
+            let found = tensor.take_backward(&from_coo, Take::at(&items).mode(mode)).unwrap();
             assert!(found.shares_pattern_with(&tensor));
             assert_entries(&found, &sparse);
-            assert_entries(&tensor.take_backward(&items, &from_array.view(), mode).unwrap(), &sparse);
+            assert_entries(&tensor.take_backward(&from_array.view(), Take::at(&items).mode(mode)).unwrap(), &sparse);
             let plain = array(&x.to_dense());
             for_each_layout(&upstream.to_dense(), |_, upstream| {
-                assert_array(&plain.take_backward(&items, &upstream, mode).unwrap(), &dense);
+                assert_array(&plain.take_backward(&upstream, Take::at(&items).mode(mode)).unwrap(), &dense);
             });
-            assert_array(&plain.t().t().take_backward(&items, &from_coo, mode).unwrap(), &dense);
-            assert_array(&take_backward(&plain, &items, &from_csr, mode).unwrap(), &dense);
+            assert_array(&plain.t().t().take_backward(&from_coo, Take::at(&items).mode(mode)).unwrap(), &dense);
+            assert_array(&take_backward(&plain, &from_csr, Take::at(&items).mode(mode)).unwrap(), &dense);
         }
     });
 }
@@ -189,13 +189,13 @@ fn gradients_of_every_type_agree_with_the_reference<G: Both + Drawn>() {
         let (items, n) = (index_array(&indices), size(&x.shape) as u128);
         for (mode, reference) in MODES {
             let expected = gradients::take_backward::<G>(&x.shape, &indices, reference, &upstream.to_dense());
-            let found = array(&x.to_dense()).take_backward(&items, &coo(&upstream), mode);
+            let found = array(&x.to_dense()).take_backward(&coo(&upstream), Take::at(&items).mode(mode));
             if let Some((found, dense)) = both(found, expected.clone(), n, &indices) {
                 assert_array(&found, &dense);
-                assert_entries(&coo(&x).take_backward(&items, &coo(&upstream), mode).unwrap(), &x.pattern_of(&dense));
+                assert_entries(&coo(&x).take_backward(&coo(&upstream), Take::at(&items).mode(mode)).unwrap(), &x.pattern_of(&dense));
             } else if x.entries.len() == size(&x.shape) {
                 let fault = expected.unwrap_err();
-                let error = csr(&x).take_backward(&items, &csr(&upstream), mode).unwrap_err();
+                let error = csr(&x).take_backward(&csr(&upstream), Take::at(&items).mode(mode)).unwrap_err();
                 assert_fault(&error, fault, n, &indices);
             }
         }
@@ -253,7 +253,7 @@ fn coo_along_an_axis_equals_the_dense_result<T: Both + Drawn>() {
         let (items, n) = (index_array(&indices), x.shape[axis] as u128);
         for (mode, reference) in MODES {
             let expected = expected_along(&x, &indices, axis, reference);
-            assert_taken(coo(&x).take_axis(&items, spelt, mode), expected, n, &indices);
+            assert_taken(coo(&x).take_axis(Take::at(&items).mode(mode), spelt), expected, n, &indices);
         }
     });
 }
@@ -275,7 +275,7 @@ fn arrays_along_an_axis_equal_the_reference<T: Both + Drawn>() {
             let expected = ops::take_axis(&dense, &indices, axis, reference);
             for_each_layout(&dense, |_, view| {
                 if let Some((found, expected)) =
-                    both(view.take_axis(&items, spelt, mode), expected.clone(), n, &indices)
+                    both(view.take_axis(Take::at(&items).mode(mode), spelt), expected.clone(), n, &indices)
                 {
                     assert_array(&found, &expected);
                 }
@@ -299,13 +299,13 @@ fn gradients_along_an_axis_agree_with_the_reference() {
             let sparse = x.pattern_of(&dense);
             assert!(found.shares_pattern_with(&tensor));
             assert_entries(&found, &sparse);
-            assert_entries(&tensor.take_axis_backward(&items, &from_array, spelt, mode).unwrap(), &sparse);
-            assert_array(&take_axis_backward(&array(&x.to_dense()), &items, &from_array, spelt, mode).unwrap(), &dense);
+            assert_entries(&tensor.take_axis_backward(&from_array, Take::at(&items).mode(mode), spelt).unwrap(), &sparse);
+            assert_array(&take_axis_backward(&array(&x.to_dense()), &from_array, Take::at(&items).mode(mode), spelt).unwrap(), &dense);
             for_each_layout(&x.to_dense(), |_, view| {
-                assert_array(&view.take_axis_backward(&items, &csr(&upstream), spelt, mode).unwrap(), &dense);
+                assert_array(&view.take_axis_backward(&csr(&upstream), Take::at(&items).mode(mode), spelt).unwrap(), &dense);
             });
             if axis + 1 == x.shape.len() || x.shape.len() == 2 {
-                let found = take_axis_backward(&csr(&x), &items, &csr(&upstream), spelt, mode).unwrap();
+                let found = take_axis_backward(&csr(&x), &csr(&upstream), Take::at(&items).mode(mode), spelt).unwrap();
                 assert_entries(&found, &sparse);
             }
         }
@@ -325,7 +325,7 @@ fn batches_with_different_numbers_of_entries_are_taken_from_lane_by_lane() {
         indices.shape.truncate(2);
         let indices = indices.build(x.shape[last]);
         let expected = expected_along(&x, &indices, last, Mode::Raise);
-        let found = csr(&x).take_axis(&index_array(&indices), -1, TakeMode::Raise);
+        let found = csr(&x).take_axis(&index_array(&indices), -1);
         assert_taken(found, expected, x.shape[last] as u128, &indices);
     });
 }
@@ -337,7 +337,7 @@ fn huge_shapes_are_taken_from_by_what_they_store<T: Both + Drawn>() {
         for (mode, reference) in MODES {
             let expected = ops::take_sparse(&x, &indices, reference).unwrap();
             let stored = structure::take(&x.coords(), &x.shape, &indices, reference).unwrap();
-            let found = coo_as::<T, u64>(&x).take(&index_array(&indices), mode).unwrap();
+            let found = coo_as::<T, u64>(&x).take(Take::at(&index_array(&indices)).mode(mode)).unwrap();
             assert_tensor(&found, &expected, &stored);
         }
     });
@@ -357,7 +357,7 @@ fn huge_axes_are_taken_along_by_what_they_store() {
         let items = picks.iter().map(|(pick, step)| (pick.get(&places) + i128::from(*step)).clamp(0, last));
         let indices = Dense::new(&[picks.len()], items.collect());
         let items: Vec<u64> = indices.data.iter().map(|&item| item as u64).collect();
-        let found = coo_as::<f64, u64>(&x).take_axis(&items, axis as isize, TakeMode::Raise).unwrap();
+        let found = coo_as::<f64, u64>(&x).take_axis(&items, axis as isize).unwrap();
         let stored = structure::take_axis(&x.coords(), &x.shape, &indices, axis, Mode::Raise).unwrap();
         assert_eq!(stored_coords(&found), stored);
         let positions = ops::resolve_indices(&indices, x.shape[axis] as u128, Mode::Raise).unwrap();
@@ -384,16 +384,16 @@ fn endless_shapes_are_taken_from_at_both_ends() {
         let from_end: Vec<i64> = positions.iter().map(|position| -1 - position).collect();
         for mode in [TakeMode::Raise, TakeMode::Wrap] {
             let values: Vec<f64> = positions.iter().map(|&position| position as f64).collect();
-            assert_eq!(x.take(&positions, mode).unwrap().values(), values);
+            assert_eq!(x.take(Take::at(&positions).mode(mode)).unwrap().values(), values);
             let values: Vec<f64> = values.iter().map(|value| -value).collect();
-            assert_eq!(x.take(&from_end, mode).unwrap().values(), values);
+            assert_eq!(x.take(Take::at(&from_end).mode(mode)).unwrap().values(), values);
         }
         let first = x.get(&[0; 32]).unwrap();
         assert_eq!(
-            x.take(&from_end, TakeMode::Clip).unwrap().to_dense().unwrap(),
+            x.take(Take::at(&from_end).clip()).unwrap().to_dense().unwrap(),
             ArrayD::from_elem(IxDyn(&[from_end.len()]), first)
         );
-        assert_eq!(x.take(u64::MAX, TakeMode::Clip).unwrap().nnz(), 0);
+        assert_eq!(x.take(Take::at(u64::MAX).clip()).unwrap().nnz(), 0);
     });
 }
 
@@ -413,10 +413,10 @@ fn three_modes_of<T: Both + Element>() {
     ];
     for (mode, indices, positions) in cases {
         let expected: ArrayD<T> = positions.iter().map(|&at| elements[at]).collect::<ndarray::Array1<_>>().into_dyn();
-        assert_eq!(tensor.take(indices, mode).unwrap().to_dense().unwrap(), expected);
-        assert_eq!(tensor.to_csr().unwrap().take(indices, mode).unwrap().to_dense().unwrap(), expected);
-        assert_eq!(dense.take(indices, mode).unwrap(), expected);
-        assert_eq!(dense.t().take_axis(indices, 1, TakeMode::Wrap).unwrap().shape(), [3, indices.len()]);
+        assert_eq!(tensor.take(Take::at(indices).mode(mode)).unwrap().to_dense().unwrap(), expected);
+        assert_eq!(tensor.to_csr().unwrap().take(Take::at(indices).mode(mode)).unwrap().to_dense().unwrap(), expected);
+        assert_eq!(dense.take(Take::at(indices).mode(mode)).unwrap(), expected);
+        assert_eq!(dense.t().take_axis(Take::at(indices).wrap(), 1).unwrap().shape(), [3, indices.len()]);
     }
 }
 
@@ -450,19 +450,19 @@ fn raise_refuses_what_is_outside() {
     for outside in [-7i64, 6, -12, i64::MIN, i64::MAX] {
         let refused = Error::PositionOutOfRange { position: outside.into(), size: 6, at: 1 };
         let indices = [-6, outside, 5, 1_000];
-        assert_eq!(tensor.take(indices, TakeMode::Raise).unwrap_err(), refused);
-        assert_eq!(lanes.take(indices, TakeMode::Raise).unwrap_err(), refused);
-        assert_eq!(dense.take(indices, TakeMode::Raise).unwrap_err(), refused);
-        assert_eq!(tensor.take_backward(indices, &arr1(&[1.0; 4]), TakeMode::Raise).unwrap_err(), refused);
-        assert_eq!(dense.take_backward(indices, &arr1(&[1.0; 4]), TakeMode::Raise).unwrap_err(), refused);
+        assert_eq!(tensor.take(indices).unwrap_err(), refused);
+        assert_eq!(lanes.take(indices).unwrap_err(), refused);
+        assert_eq!(dense.take(indices).unwrap_err(), refused);
+        assert_eq!(tensor.take_backward(&arr1(&[1.0; 4]), indices).unwrap_err(), refused);
+        assert_eq!(dense.take_backward(&arr1(&[1.0; 4]), indices).unwrap_err(), refused);
     }
     for outside in [-4i64, 3, -6] {
         let refused = Error::PositionOutOfRange { position: outside.into(), size: 3, at: 0 };
-        assert_eq!(tensor.take_axis(outside, -1, TakeMode::Raise).unwrap_err(), refused);
-        assert_eq!(lanes.take_axis(outside, -1, TakeMode::Raise).unwrap_err(), refused);
-        assert_eq!(dense.take_axis(outside, -1, TakeMode::Raise).unwrap_err(), refused);
+        assert_eq!(tensor.take_axis(outside, -1).unwrap_err(), refused);
+        assert_eq!(lanes.take_axis(outside, -1).unwrap_err(), refused);
+        assert_eq!(dense.take_axis(outside, -1).unwrap_err(), refused);
     }
-    assert_eq!(tensor.take([-6, 5], TakeMode::default()).unwrap().values(), [1.0, 6.0]);
+    assert_eq!(tensor.take([-6, 5]).unwrap().values(), [1.0, 6.0]);
 }
 
 /// Every index type in every mode, at its own ends.
@@ -473,10 +473,10 @@ fn index_type<J: Position + num_traits::Bounded>() {
     let wide = Dense::new(&[2], ends.iter().map(|end| end.to_i128()).collect());
     for (mode, reference) in MODES {
         let expected = ops::take(&dense_of(&dense.view()), &wide, reference);
-        if let Some((found, expected)) = both(dense.take(ends, mode), expected.clone(), 15, &wide) {
+        if let Some((found, expected)) = both(dense.take(Take::at(ends).mode(mode)), expected.clone(), 15, &wide) {
             assert_array(&found, &expected);
         }
-        if let Some((found, expected)) = both(tensor.take(ends.as_slice(), mode), expected, 15, &wide) {
+        if let Some((found, expected)) = both(tensor.take(Take::at(ends.as_slice()).mode(mode)), expected, 15, &wide) {
             assert_array(&found.to_dense().unwrap(), &expected);
         }
     }
@@ -503,11 +503,11 @@ fn every_index_type_inside() {
     macro_rules! check_types {
         ($($type:ty),*) => {$(
             let indices: [$type; 3] = [3, 0, 1];
-            assert_eq!(x.take(indices, TakeMode::Raise).unwrap().to_dense().unwrap(), expected);
+            assert_eq!(x.take(indices).unwrap().to_dense().unwrap(), expected);
         )*};
     }
     check_types!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
-    assert_eq!(x.take([-1i8, -4], TakeMode::Raise).unwrap().to_dense().unwrap(), arr1(&[30, 0]).into_dyn());
+    assert_eq!(x.take([-1i8, -4]).unwrap().to_dense().unwrap(), arr1(&[30, 0]).into_dyn());
 }
 
 /// Integer literals infer, and every container of them is taken.
@@ -516,18 +516,18 @@ fn indices_come_in_every_container() {
     let x = CooTensor::new([4], vec![vec![1, 3]], vec![10, 30], 0).unwrap();
     let expected = [30, 10];
     let (listed, vector): (&[i32; 2], &Vec<i32>) = (&[-1, 1], &vec![-1, 1]);
-    assert_eq!(*x.take(-1, TakeMode::Raise).unwrap().shape(), []);
-    assert_eq!(x.take([-1, 1], TakeMode::Raise).unwrap().values(), expected);
-    assert_eq!(x.take(listed, TakeMode::Raise).unwrap().values(), expected);
-    assert_eq!(x.take(&[-1, 1][..], TakeMode::Raise).unwrap().values(), expected);
-    assert_eq!(x.take(vec![-1, 1], TakeMode::Raise).unwrap().values(), expected);
-    assert_eq!(x.take(vector, TakeMode::Raise).unwrap().values(), expected);
-    assert_eq!(x.take(&arr1(&[-1, 1]), TakeMode::Raise).unwrap().values(), expected);
+    assert_eq!(*x.take(-1).unwrap().shape(), []);
+    assert_eq!(x.take([-1, 1]).unwrap().values(), expected);
+    assert_eq!(x.take(listed).unwrap().values(), expected);
+    assert_eq!(x.take(&[-1, 1][..]).unwrap().values(), expected);
+    assert_eq!(x.take(vec![-1, 1]).unwrap().values(), expected);
+    assert_eq!(x.take(vector).unwrap().values(), expected);
+    assert_eq!(x.take(&arr1(&[-1, 1])).unwrap().values(), expected);
     let backwards = arr1(&[1, 0, -1]);
     let backwards = backwards.slice_axis(Axis(0), Slice::new(0, None, -2));
-    assert_eq!(x.take(&backwards, TakeMode::Raise).unwrap().values(), expected);
+    assert_eq!(x.take(&backwards).unwrap().values(), expected);
     let indices = Indices::from([-1, 1]);
-    assert_eq!(x.take(&indices, TakeMode::Raise).unwrap(), x.take(indices.clone(), TakeMode::Raise).unwrap());
+    assert_eq!(x.take(&indices).unwrap(), x.take(indices.clone()).unwrap());
     assert_eq!((indices.len(), indices.is_empty()), (2, false));
     assert!(Indices::<i32>::from([]).is_empty());
 }
@@ -537,10 +537,10 @@ fn the_result_has_the_shape_of_the_indices_whatever_their_rank() {
     let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![5, 6], 0).unwrap();
     for rank in 0..=10 {
         let indices = ArrayD::from_elem(IxDyn(&vec![1; rank]), 2);
-        let taken = x.take(&indices, TakeMode::Raise).unwrap();
+        let taken = x.take(&indices).unwrap();
         assert_eq!(**taken.shape(), *vec![1; rank]);
         assert_eq!(taken.entries(), [(vec![0; rank], 6)]);
-        assert_eq!(x.to_csr().unwrap().take(&indices, TakeMode::Raise).unwrap().to_coo(), taken);
+        assert_eq!(x.to_csr().unwrap().take(&indices).unwrap().to_coo().unwrap(), taken);
     }
 }
 
@@ -548,15 +548,15 @@ fn the_result_has_the_shape_of_the_indices_whatever_their_rank() {
 fn of_rank_0_there_is_one_position() {
     let stored = CooTensor::new([], vec![], vec![5], 0).unwrap();
     let fill = CooTensor::full([], 7).unwrap();
-    assert_eq!(stored.take([0, -1], TakeMode::Raise).unwrap().values(), [5, 5]);
-    assert_eq!(stored.to_csr().unwrap().take([9, -9], TakeMode::Wrap).unwrap().values(), [5, 5]);
-    assert_eq!(stored.take([9, -9], TakeMode::Clip).unwrap().values(), [5, 5]);
-    assert_eq!(fill.take([0], TakeMode::Raise).unwrap().to_dense().unwrap(), arr1(&[7]).into_dyn());
-    assert_eq!(arr0(5).take([0, -1], TakeMode::Raise).unwrap(), arr1(&[5, 5]).into_dyn());
+    assert_eq!(stored.take([0, -1]).unwrap().values(), [5, 5]);
+    assert_eq!(stored.to_csr().unwrap().take(Take::at([9, -9]).wrap()).unwrap().values(), [5, 5]);
+    assert_eq!(stored.take(Take::at([9, -9]).clip()).unwrap().values(), [5, 5]);
+    assert_eq!(fill.take([0]).unwrap().to_dense().unwrap(), arr1(&[7]).into_dyn());
+    assert_eq!(arr0(5).take([0, -1]).unwrap(), arr1(&[5, 5]).into_dyn());
     let refused = Error::PositionOutOfRange { position: 1, size: 1, at: 0 };
-    assert_eq!(stored.take(1, TakeMode::Raise).unwrap_err(), refused);
-    assert_eq!(stored.take_axis(0, 0, TakeMode::Raise).unwrap_err(), Error::AxisOutOfRange { axis: 0, rank: 0 });
-    assert_eq!(arr0(5).take_axis(0, -1, TakeMode::Raise).unwrap_err(), Error::AxisOutOfRange { axis: -1, rank: 0 });
+    assert_eq!(stored.take(1).unwrap_err(), refused);
+    assert_eq!(stored.take_axis(0, 0).unwrap_err(), Error::AxisOutOfRange { axis: 0, rank: 0 });
+    assert_eq!(arr0(5).take_axis(0, -1).unwrap_err(), Error::AxisOutOfRange { axis: -1, rank: 0 });
 }
 
 // ---- nothing ----
@@ -566,13 +566,13 @@ fn something_of_nothing_is_refused_in_every_mode() {
     for (mode, _) in MODES {
         let refused = Error::TakeFromEmpty { count: 2 };
         let x = CooTensor::full([3, 0], 1.5).unwrap();
-        assert_eq!(x.take([0, 0], mode).unwrap_err(), refused);
-        assert_eq!(x.to_csr().unwrap().take([0, 0], mode).unwrap_err(), refused);
-        assert_eq!(x.to_dense().unwrap().take([0, 0], mode).unwrap_err(), refused);
-        assert_eq!(x.take_axis([0, 0], 1, mode).unwrap_err(), refused);
-        assert_eq!(x.to_csr().unwrap().take_axis([0, 0], 1, mode).unwrap_err(), refused);
-        assert_eq!(x.to_dense().unwrap().take_axis([0, 0], 1, mode).unwrap_err(), refused);
-        assert_eq!(x.take_backward([0, 0], &arr1(&[1.0; 2]), mode).unwrap_err(), refused);
+        assert_eq!(x.take(Take::at([0, 0]).mode(mode)).unwrap_err(), refused);
+        assert_eq!(x.to_csr().unwrap().take(Take::at([0, 0]).mode(mode)).unwrap_err(), refused);
+        assert_eq!(x.to_dense().unwrap().take(Take::at([0, 0]).mode(mode)).unwrap_err(), refused);
+        assert_eq!(x.take_axis(Take::at([0, 0]).mode(mode), 1).unwrap_err(), refused);
+        assert_eq!(x.to_csr().unwrap().take_axis(Take::at([0, 0]).mode(mode), 1).unwrap_err(), refused);
+        assert_eq!(x.to_dense().unwrap().take_axis(Take::at([0, 0]).mode(mode), 1).unwrap_err(), refused);
+        assert_eq!(x.take_backward(&arr1(&[1.0; 2]), Take::at([0, 0]).mode(mode)).unwrap_err(), refused);
     }
 }
 
@@ -582,10 +582,10 @@ fn nothing_of_anything_is_nothing() {
     for (mode, _) in MODES {
         for shape in [vec![], vec![0], vec![3, 0], vec![2, 2]] {
             let x = CooTensor::full(shape, 1.5).unwrap();
-            assert_eq!(*x.take(none, mode).unwrap().shape(), [0]);
-            assert_eq!(x.to_dense().unwrap().take(none, mode).unwrap().shape(), [0]);
-            assert_eq!(*x.to_csr().unwrap().take(none, mode).unwrap().shape(), [0]);
-            let dx = x.take_backward(none, &arr1::<f32>(&[]), mode).unwrap();
+            assert_eq!(*x.take(Take::at(none).mode(mode)).unwrap().shape(), [0]);
+            assert_eq!(x.to_dense().unwrap().take(Take::at(none).mode(mode)).unwrap().shape(), [0]);
+            assert_eq!(*x.to_csr().unwrap().take(Take::at(none).mode(mode)).unwrap().shape(), [0]);
+            let dx = x.take_backward(&arr1::<f32>(&[]), Take::at(none).mode(mode)).unwrap();
             assert_eq!(dx.shape(), x.shape());
         }
     }
@@ -595,10 +595,10 @@ fn nothing_of_anything_is_nothing() {
 #[test]
 fn an_axis_of_an_empty_tensor_is_taken_along() {
     let x = CooTensor::full([0, 3], 1.5).unwrap();
-    assert_eq!(*x.take_axis([0], 1, TakeMode::Raise).unwrap().shape(), [0, 1]);
-    assert_eq!(*x.to_csr().unwrap().take_axis([0], 1, TakeMode::Raise).unwrap().shape(), [0, 1]);
-    assert_eq!(x.to_dense().unwrap().take_axis([0], 1, TakeMode::Raise).unwrap().shape(), [0, 1]);
-    assert_eq!(*x.take_axis([0i32; 0], 0, TakeMode::Raise).unwrap().shape(), [0, 3]);
+    assert_eq!(*x.take_axis([0], 1).unwrap().shape(), [0, 1]);
+    assert_eq!(*x.to_csr().unwrap().take_axis([0], 1).unwrap().shape(), [0, 1]);
+    assert_eq!(x.to_dense().unwrap().take_axis([0], 1).unwrap().shape(), [0, 1]);
+    assert_eq!(*x.take_axis([0i32; 0], 0).unwrap().shape(), [0, 3]);
 }
 
 // ---- values and gradients, bit for bit ----
@@ -607,7 +607,7 @@ fn an_axis_of_an_empty_tensor_is_taken_along() {
 fn payloads_and_signs_are_kept() {
     let nan = f64::from_bits(0x7ff8_0000_dead_beef);
     let x = CooTensor::new([3], vec![vec![0, 1]], vec![nan, -0.0], 0.0).unwrap();
-    let taken = x.take([1, 0, 2, 0], TakeMode::Raise).unwrap();
+    let taken = x.take([1, 0, 2, 0]).unwrap();
     let bits: Vec<u64> = taken.values().iter().map(|value| value.to_bits()).collect();
     assert_eq!(bits, [(-0.0f64).to_bits(), nan.to_bits(), nan.to_bits()]);
     assert_eq!(taken.nnz(), 3);
@@ -620,8 +620,8 @@ fn a_lone_negative_zero_stays_one_and_what_is_never_taken_is_positive() {
     let bits = |dx: &[f64]| dx.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
     let expected = bits(&[-0.0, 0.0, -0.0]);
     let upstream = arr1(&[-0.0, -0.0, -0.0]);
-    assert_eq!(bits(x.take_backward([0, 2, 2], &upstream, TakeMode::Raise).unwrap().values()), expected);
-    let dense = x.to_dense().unwrap().take_backward([0, 2, 2], &upstream, TakeMode::Raise).unwrap();
+    assert_eq!(bits(x.take_backward(&upstream, [0, 2, 2]).unwrap().values()), expected);
+    let dense = x.to_dense().unwrap().take_backward(&upstream, [0, 2, 2]).unwrap();
     assert_eq!(bits(dense.as_slice().unwrap()), expected);
 }
 
@@ -630,8 +630,8 @@ fn a_lone_negative_zero_stays_one_and_what_is_never_taken_is_positive() {
 fn sums_run_from_left_to_right() {
     let x = CooTensor::new([2], vec![vec![1]], vec![0.0f32], 0.0).unwrap();
     let upstream = arr1(&[1e30f32, 5.0, -1e30, 1.0]);
-    assert_eq!(x.take_backward([1, 1, 1, 1], &upstream, TakeMode::Raise).unwrap().values(), [1.0]);
-    let dense = arr1(&[0.0f32; 2]).take_backward([1, 1, 1, 1], &upstream, TakeMode::Raise).unwrap();
+    assert_eq!(x.take_backward(&upstream, [1, 1, 1, 1]).unwrap().values(), [1.0]);
+    let dense = arr1(&[0.0f32; 2]).take_backward(&upstream, [1, 1, 1, 1]).unwrap();
     assert_eq!(dense, arr1(&[0.0, 1.0]).into_dyn());
 }
 
@@ -640,24 +640,24 @@ fn a_sum_of_integers_that_does_not_fit_is_refused() {
     let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![1, 1], 0).unwrap();
     let upstream = arr1(&[100i8, 100, -100]);
     let refused = |coords: &[usize]| Error::SumOverflow { coords: coords.to_vec(), dtype: "int8" };
-    assert_eq!(x.take_backward([2, 2, 2], &upstream, TakeMode::Raise).unwrap_err(), refused(&[1, 0]));
-    assert_eq!(x.to_csr().unwrap().take_backward([2, 2, 2], &upstream, TakeMode::Raise).unwrap_err(), refused(&[1, 0]));
+    assert_eq!(x.take_backward(&upstream, [2, 2, 2]).unwrap_err(), refused(&[1, 0]));
+    assert_eq!(x.to_csr().unwrap().take_backward(&upstream, [2, 2, 2]).unwrap_err(), refused(&[1, 0]));
     let dense = x.to_dense().unwrap();
-    assert_eq!(dense.take_backward([3, 3, 0], &upstream, TakeMode::Raise).unwrap_err(), refused(&[1, 1]));
+    assert_eq!(dense.take_backward(&upstream, [3, 3, 0]).unwrap_err(), refused(&[1, 1]));
     let rows = arr2(&[[100i8, 100], [100, 100]]);
-    assert_eq!(dense.take_axis_backward([1, 1], &rows, 0, TakeMode::Raise).unwrap_err(), refused(&[1, 0]));
-    assert_eq!(x.take_axis_backward([0, 0], &rows, 0, TakeMode::Raise).unwrap_err(), refused(&[0, 1]));
+    assert_eq!(dense.take_axis_backward(&rows, [1, 1], 0).unwrap_err(), refused(&[1, 0]));
+    assert_eq!(x.take_axis_backward(&rows, [0, 0], 0).unwrap_err(), refused(&[0, 1]));
     // Nothing is summed at a position that is not stored.
-    assert_eq!(x.take_backward([3, 3, 0], &upstream, TakeMode::Raise).unwrap().values(), [0, 0]);
+    assert_eq!(x.take_backward(&upstream, [3, 3, 0]).unwrap().values(), [0, 0]);
     let flags = arr1(&[true, true, false]);
-    assert_eq!(x.take_backward([2, 2, 1], &flags, TakeMode::Raise).unwrap().values(), [false, true]);
+    assert_eq!(x.take_backward(&flags, [2, 2, 1]).unwrap().values(), [false, true]);
 }
 
 #[test]
 fn complex_gradients_are_summed_by_parts() {
     let x = CooTensor::new([2], vec![vec![0]], vec![1.0], 0.0).unwrap();
     let upstream = arr1(&[Complex::new(1.0f64, -0.0), Complex::new(0.5, -0.0)]);
-    let dx = x.take_backward([0, 0], &upstream, TakeMode::Raise).unwrap();
+    let dx = x.take_backward(&upstream, [0, 0]).unwrap();
     assert_eq!(dx.values(), [Complex::new(1.5, -0.0)]);
     assert!(dx.values()[0].im.is_sign_negative());
 }
@@ -686,12 +686,12 @@ fn many_items_are_found_among_many_entries() {
         for items in [(1 << 14) - 1, 1 << 14, 70_000] {
             let indices = Dense::new(&[items], scattered(items, n as u64).into_iter().map(i128::from).collect());
             let expected = ops::take(&dense, &indices, Mode::Raise).unwrap();
-            let found = coo.take(&index_array(&indices), TakeMode::Raise).unwrap();
+            let found = coo.take(&index_array(&indices)).unwrap();
             assert_array(&found.to_dense().unwrap(), &expected);
             assert_eq!(found.nnz(), expected.data.iter().filter(|&&value| value >= 0.0).count());
-            let found = csr.take(&index_array(&indices), TakeMode::Raise).unwrap();
+            let found = csr.take(&index_array(&indices)).unwrap();
             assert_array(&found.to_dense().unwrap(), &expected);
-            let found = array(&dense).t().take(&index_array(&indices), TakeMode::Wrap).unwrap();
+            let found = array(&dense).t().take(Take::at(&index_array(&indices)).wrap()).unwrap();
             let turned = dense_of(&array(&dense).t().as_standard_layout().view());
             assert_array(&found, &ops::take(&turned, &indices, Mode::Wrap).unwrap());
         }
@@ -710,11 +710,11 @@ fn items_meet_entries_by_searching_and_by_dealing() {
             let items = scattered(count, 110.min(length as u64));
             let indices = Dense::new(&[count], items.iter().map(|&item| i128::from(item)).collect());
             let stored = structure::take_axis(&x.coords(), &x.shape, &indices, 1, Mode::Raise).unwrap();
-            let found = tensor.take_axis(&items, 1, TakeMode::Raise).unwrap();
+            let found = tensor.take_axis(&items, 1).unwrap();
             assert_eq!(stored_coords(&found), stored);
             found.for_each_entry(|cell, value| assert_eq!(value, x.get(&[cell[0], items[cell[1]] as usize])));
-            let lanes = tensor.to_csr().unwrap().take_axis(&items, 1, TakeMode::Raise).unwrap();
-            assert_eq!(lanes.to_coo(), found);
+            let lanes = tensor.to_csr().unwrap().take_axis(&items, 1).unwrap();
+            assert_eq!(lanes.to_coo().unwrap(), found);
         }
     }
 }
@@ -725,11 +725,11 @@ fn items_meet_entries_by_searching_and_by_dealing() {
 fn broadcast_views_are_taken_from_like_any_other() {
     let row = arr1(&[1.0, 2.0, 3.0]);
     let vast = row.broadcast((1 << 40, 3)).unwrap();
-    assert_eq!(vast.take([-1i64, 3, 1 << 40], TakeMode::Raise).unwrap(), arr1(&[3.0, 1.0, 2.0]).into_dyn());
-    let found = vast.take_axis([1i64 << 39, 0], 0, TakeMode::Raise).unwrap();
+    assert_eq!(vast.take([-1i64, 3, 1 << 40]).unwrap(), arr1(&[3.0, 1.0, 2.0]).into_dyn());
+    let found = vast.take_axis([1i64 << 39, 0], 0).unwrap();
     assert_eq!(found, arr2(&[[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]).into_dyn());
     let index = arr0(2);
-    assert_eq!(row.take(&index.broadcast(4).unwrap(), TakeMode::Raise).unwrap(), arr1(&[3.0; 4]).into_dyn());
+    assert_eq!(row.take(&index.broadcast(4).unwrap()).unwrap(), arr1(&[3.0; 4]).into_dyn());
 }
 
 // ---- errors ----
@@ -739,9 +739,9 @@ fn results_out_of_proportion_are_refused() {
     let x = CooTensor::new([1 << 20], vec![(0..1 << 16).collect()], vec![1u8; 1 << 16], 0).unwrap();
     let one = arr0(5i64);
     let vast = one.broadcast(1 << 32).unwrap();
-    assert!(matches!(x.take(&vast, TakeMode::Raise), Err(Error::TooLarge { .. })));
-    assert!(matches!(x.to_csr().unwrap().take(&vast, TakeMode::Raise), Err(Error::TooLarge { .. })));
-    assert!(matches!(x.to_dense().unwrap().take(&vast, TakeMode::Raise), Err(Error::TooLarge { .. })));
+    assert!(matches!(x.take(&vast), Err(Error::TooLarge { .. })));
+    assert!(matches!(x.to_csr().unwrap().take(&vast), Err(Error::TooLarge { .. })));
+    assert!(matches!(x.to_dense().unwrap().take(&vast), Err(Error::TooLarge { .. })));
 
     let rows = CooTensor::new([1, 1 << 16], vec![vec![0; 1 << 16], (0..1 << 16).collect()], vec![1u8; 1 << 16], 0);
     let (rows, often) = (rows.unwrap(), vec![0i8; 1 << 16]);
@@ -751,16 +751,16 @@ fn results_out_of_proportion_are_refused() {
     };
     // The numbers that say meanwhile where an entry comes from were counted too: results of a quarter of the limit were refused.
     let (each, each_of_csr) = ((2 * 4 + 1, 0), (4 + 1, 0));
-    assert_eq!(entry_bytes(rows.take_axis(&often, 0, TakeMode::Raise).unwrap_err()), each);
+    assert_eq!(entry_bytes(rows.take_axis(&often, 0).unwrap_err()), each);
     let lanes = rows.to_csr().unwrap();
-    assert_eq!(entry_bytes(lanes.take_axis(&often, 0, TakeMode::Raise).unwrap_err()), each_of_csr);
+    assert_eq!(entry_bytes(lanes.take_axis(&often, 0).unwrap_err()), each_of_csr);
     let column = rows.permute_axes([1, 0]).unwrap();
-    assert_eq!(entry_bytes(column.take_axis(&often, 1, TakeMode::Raise).unwrap_err()), each);
-    assert_eq!(entry_bytes(column.to_csr().unwrap().take_axis(&often, 1, TakeMode::Raise).unwrap_err()), each_of_csr);
-    assert_eq!(entry_bytes(rows.to_dense().unwrap().take_axis(&often, 0, TakeMode::Raise).unwrap_err()), (1, 0));
+    assert_eq!(entry_bytes(column.take_axis(&often, 1).unwrap_err()), each);
+    assert_eq!(entry_bytes(column.to_csr().unwrap().take_axis(&often, 1).unwrap_err()), each_of_csr);
+    assert_eq!(entry_bytes(rows.to_dense().unwrap().take_axis(&often, 0).unwrap_err()), (1, 0));
     let upstream = arr0(1u8);
     let upstream = upstream.broadcast((1 << 16, 1 << 16)).unwrap();
-    assert!(matches!(rows.take_axis_backward(&often, &upstream, 0, TakeMode::Raise), Err(Error::TooLarge { .. })));
+    assert!(matches!(rows.take_axis_backward(&upstream, &often, 0), Err(Error::TooLarge { .. })));
 }
 
 /// An index array without items costs its owner nothing, whatever its shape.
@@ -768,61 +768,61 @@ fn results_out_of_proportion_are_refused() {
 fn shapes_without_positions_are_refused_where_they_cost() {
     let x = CooTensor::full([4], 1.5).unwrap();
     let indices = ArrayD::<i32>::zeros(IxDyn(&[1 << 40, 0]));
-    let error = x.take(&indices, TakeMode::Raise).unwrap_err();
+    let error = x.take(&indices).unwrap_err();
     assert!(matches!(error, Error::AxisTooLong { axis: 0, length: 0x100_0000_0000, .. }), "{error}");
     let wide = x.with_index::<u64>().unwrap();
-    assert_eq!(*wide.take(&indices, TakeMode::Raise).unwrap().shape(), [1 << 40, 0]);
-    assert!(matches!(wide.to_csr().unwrap().take(&indices, TakeMode::Raise), Err(Error::TooLarge { .. })));
-    assert!(matches!(wide.to_csr().unwrap().take_axis(&indices, 0, TakeMode::Raise), Err(Error::TooLarge { .. })));
+    assert_eq!(*wide.take(&indices).unwrap().shape(), [1 << 40, 0]);
+    assert!(matches!(wide.to_csr().unwrap().take(&indices), Err(Error::TooLarge { .. })));
+    assert!(matches!(wide.to_csr().unwrap().take_axis(&indices, 0), Err(Error::TooLarge { .. })));
 
     let empty = ArrayD::<f64>::zeros(IxDyn(&[1 << 40, 3, 0]));
-    assert_eq!(empty.take_axis([2, 0], 1, TakeMode::Raise).unwrap().shape(), [1 << 40, 2, 0]);
-    assert!(matches!(empty.take_axis(&indices, 1, TakeMode::Raise), Err(Error::TooLarge { .. })));
-    let none = empty.take_axis([0i32; 0], 2, TakeMode::Raise).unwrap();
+    assert_eq!(empty.take_axis([2, 0], 1).unwrap().shape(), [1 << 40, 2, 0]);
+    assert!(matches!(empty.take_axis(&indices, 1), Err(Error::TooLarge { .. })));
+    let none = empty.take_axis([0i32; 0], 2).unwrap();
     assert_eq!(none.shape(), [1 << 40, 3, 0]);
-    let dx = empty.take_axis_backward([0i32; 0], &none, 2, TakeMode::Raise).unwrap();
+    let dx = empty.take_axis_backward(&none, [0i32; 0], 2).unwrap();
     assert_eq!(dx.shape(), empty.shape());
 }
 
 #[test]
 fn axes_that_do_not_fit_are_refused() {
     let x = CooTensor::full([2, 3], 0.0).unwrap();
-    assert_eq!(x.take_axis(0, 2, TakeMode::Raise).unwrap_err(), Error::AxisOutOfRange { axis: 2, rank: 2 });
-    assert_eq!(x.take_axis(0, -3, TakeMode::Raise).unwrap_err(), Error::AxisOutOfRange { axis: -3, rank: 2 });
+    assert_eq!(x.take_axis(0, 2).unwrap_err(), Error::AxisOutOfRange { axis: 2, rank: 2 });
+    assert_eq!(x.take_axis(0, -3).unwrap_err(), Error::AxisOutOfRange { axis: -3, rank: 2 });
 }
 
 #[test]
 fn csr_along_another_axis_names_the_call_that_works() {
     let x = CsrTensor::full([2, 3, 4], 0.0).unwrap();
-    let error = x.take_axis([0], -2, TakeMode::Raise).unwrap_err();
+    let error = x.take_axis([0], -2).unwrap_err();
     assert!(matches!(&error, Error::CsrAxes { operation: "take_axis", axes, rank: 3, .. } if axes == &[1]));
-    let message = "take_axis on CSR does not work over axes [1] of rank 3; use x.to_coo().take_axis(indices, 1, mode)";
+    let message = "take_axis on CSR does not work over axes [1] of rank 3; use x.to_coo().unwrap().take_axis(Take::at(indices).mode(mode), 1)";
     assert_eq!(error.to_string(), message);
     let upstream = ArrayD::from_elem(IxDyn(&[1, 3, 4]), 1.0);
-    let error = x.take_axis_backward([0], &upstream, 0, TakeMode::Raise).unwrap_err();
-    assert!(error.to_string().ends_with("use x.to_coo().take_axis_backward(indices, &upstream, 0, mode)"), "{error}");
+    let error = x.take_axis_backward(&upstream, [0], 0).unwrap_err();
+    assert!(error.to_string().ends_with("use x.to_coo().unwrap().take_axis_backward(&upstream, Take::at(indices).mode(mode), 0)"), "{error}");
 }
 
 #[test]
 fn an_upstream_gradient_of_another_shape_is_refused() {
     let x = CooTensor::full([2, 3], 0.0).unwrap();
     let upstream = arr1(&[1.0, 2.0]);
-    let error = x.take_backward([0, 1, 2], &upstream, TakeMode::Raise).unwrap_err();
+    let error = x.take_backward(&upstream, [0, 1, 2]).unwrap_err();
     assert_eq!(error.to_string(), "the upstream gradient must have shape [3], found [2]");
     let dense = x.to_dense().unwrap();
-    assert!(matches!(dense.take_backward(0, &upstream, TakeMode::Raise), Err(Error::ShapeMismatch { .. })));
-    let error = x.to_csr().unwrap().take_axis_backward([0], &upstream, -1, TakeMode::Raise).unwrap_err();
+    assert!(matches!(dense.take_backward(&upstream, 0), Err(Error::ShapeMismatch { .. })));
+    let error = x.to_csr().unwrap().take_axis_backward(&upstream, [0], -1).unwrap_err();
     assert_eq!(error.to_string(), "the upstream gradient must have shape [2, 1], found [2]");
-    assert!(matches!(dense.take_axis_backward(0, &upstream, 0, TakeMode::Raise), Err(Error::ShapeMismatch { .. })));
+    assert!(matches!(dense.take_axis_backward(&upstream, 0, 0), Err(Error::ShapeMismatch { .. })));
 }
 
 #[test]
 fn a_buffer_of_another_shape_is_refused_and_stays() {
     let x = arr1(&[1, 2, 3]);
     let mut out = arr1(&[7, 8]);
-    let error = take_into(&x, [0, 1, 2], TakeMode::Raise, &mut out).unwrap_err();
+    let error = take_into(&x, [0, 1, 2], &mut out).unwrap_err();
     assert_eq!(error.to_string(), "the result must have shape [3], found [2]");
-    assert!(matches!(take_into(&x, 0, TakeMode::Clip, &mut out), Err(Error::ShapeMismatch { .. })));
+    assert!(matches!(take_into(&x, Take::at(0).clip(), &mut out), Err(Error::ShapeMismatch { .. })));
     assert_eq!(out, arr1(&[7, 8]));
 }
 
@@ -833,22 +833,22 @@ fn many_items_are_taken_as_few_are() {
     let items: Vec<i64> = (0..200_000).map(|at| at * 7919 % 3000 - 1000).collect();
     let near = |item: i64| item.clamp(0, 999);
     assert_eq!(
-        take(&x, &items, TakeMode::Clip).unwrap(),
+        take(&x, Take::at(&items).clip()).unwrap(),
         items.iter().map(|&item| near(item)).collect::<ndarray::Array1<_>>().into_dyn()
     );
     let around = |item: i64| item.rem_euclid(1000);
     assert_eq!(
-        take(&x, &items, TakeMode::Wrap).unwrap(),
+        take(&x, Take::at(&items).wrap()).unwrap(),
         items.iter().map(|&item| around(item)).collect::<ndarray::Array1<_>>().into_dyn()
     );
     let mut inside: Vec<i64> = items.iter().map(|item| item % 1000).collect();
     let expected = inside.iter().map(|&item| around(item)).collect::<ndarray::Array1<_>>().into_dyn();
-    assert_eq!(take(&x, &inside, TakeMode::Raise).unwrap(), expected);
+    assert_eq!(take(&x, &inside).unwrap(), expected);
     let mut out = ndarray::Array1::zeros(inside.len());
-    take_into(&x, &inside, TakeMode::Raise, &mut out).unwrap();
+    take_into(&x, &inside, &mut out).unwrap();
     assert_eq!(out.into_dyn(), expected);
     (inside[150_000], inside[190_000]) = (-1001, 1000);
-    let refused = take(&x, &inside, TakeMode::Raise).unwrap_err();
+    let refused = take(&x, &inside).unwrap_err();
     assert_eq!(refused, Error::PositionOutOfRange { position: -1001, size: 1000, at: 150_000 });
 }
 

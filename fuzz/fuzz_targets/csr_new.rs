@@ -32,7 +32,7 @@ fuzz_target!(|input: (Vec<u8>, Vec<u8>, Vec<u8>, Vec<i8>)| {
     match CsrTensor::new(shape, offsets, columns, values, 0) {
         Ok(tensor) => {
             assert!(expected);
-            let coo = tensor.to_coo();
+            let coo = tensor.to_coo().unwrap();
             assert_eq!(coo.entries(), tensor.entries());
             assert_eq!(coo.into_csr().unwrap(), tensor);
         }

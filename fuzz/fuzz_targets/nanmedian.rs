@@ -38,34 +38,34 @@ where
 
     let expected = ops::nanmedian(&dense, normalised, keep_dims, even);
     let positions = ops::nanmedian_index(&dense, normalised, keep_dims);
-    let (values, found) = nanmedian_index_with(&coo(&x), axes, forward).unwrap();
+    let (values, found) = nanmedian_index(&coo(&x), forward.over(axes)).unwrap();
     assert_tensor(&values, &expected, &stored);
     assert_tensor(&found, &positions, &stored);
     let gradient = gradients::nanmedian_backward(&dense, normalised, keep_dims, rule, even, &dense_upstream);
-    let dx = nanmedian_backward_with(&coo(&x), &csr(&upstream), axes, backward).unwrap();
+    let dx = nanmedian_backward(&coo(&x), &csr(&upstream), backward.over(axes)).unwrap();
     assert_entries(&dx, &x.pattern_of(&gradient));
     for_each_layout(&dense, |_, view| {
-        assert_array(&nanmedian_with(&view, axes, forward).unwrap(), &expected);
-        assert_array(&nanmedian_backward_with(&view, &coo(&upstream), axes, backward).unwrap(), &gradient);
+        assert_array(&nanmedian(&view, forward.over(axes)).unwrap(), &expected);
+        assert_array(&nanmedian_backward(&view, &coo(&upstream), backward.over(axes)).unwrap(), &gradient);
     });
 
     let expected_stored = ops::nanmedian_stored(&x, normalised, keep_dims, even);
     let positions_stored = ops::nanmedian_stored_index(&x, normalised, keep_dims);
-    let (values, found) = nanmedian_stored_index_with(&coo(&x), axes, forward).unwrap();
+    let (values, found) = nanmedian_index(&coo(&x).stored(), forward.over(axes)).unwrap();
     assert_tensor(&values, &expected_stored, &stored);
     assert_tensor(&found, &positions_stored, &stored);
     let gradient_stored = gradients::nanmedian_stored_backward(&x, normalised, keep_dims, rule, even, &dense_upstream);
-    let dx = nanmedian_stored_backward_with(&coo(&x), &coo(&upstream), axes, backward).unwrap();
+    let dx = nanmedian_backward(&coo(&x).stored(), &coo(&upstream), backward.over(axes)).unwrap();
     assert_entries(&dx, &gradient_stored);
 
-    let from_csr = nanmedian_index_with(&csr(&x), axes, forward);
+    let from_csr = nanmedian_index(&csr(&x), forward.over(axes));
     assert_eq!(from_csr.is_ok(), reduction.suits_csr);
     if let Ok((values, found)) = from_csr {
         assert_tensor(&values, &expected, &stored);
         assert_tensor(&found, &positions, &stored);
-        let dx = nanmedian_backward_with(&csr(&x), &coo(&upstream), axes, backward).unwrap();
+        let dx = nanmedian_backward(&csr(&x), &coo(&upstream), backward.over(axes)).unwrap();
         assert_entries(&dx, &x.pattern_of(&gradient));
-        let dx = nanmedian_stored_backward_with(&csr(&x), &coo(&upstream), axes, backward).unwrap();
+        let dx = nanmedian_backward(&csr(&x).stored(), &coo(&upstream), backward.over(axes)).unwrap();
         assert_entries(&dx, &gradient_stored);
     }
     Ok(())

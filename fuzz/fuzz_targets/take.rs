@@ -19,24 +19,24 @@ fn run<T: Draw + Both, G: Draw + Both>(u: &mut Unstructured<'_>) -> arbitrary::R
     let (mode, reference_mode) = *u.choose(&modes)?;
 
     let expected = ops::take(&dense, &indices, reference_mode);
-    let found = take(&coo(&x), &given, mode);
+    let found = take(&coo(&x), Take::at(&given).mode(mode));
     assert_eq!(found.is_ok(), expected.is_ok());
     if let (Ok(found), Ok(expected)) = (found, expected) {
         let stored = structure::take(&x.coords(), &x.shape, &indices, reference_mode).unwrap();
         assert_tensor(&found, &expected, &stored);
-        assert_tensor(&take(&csr(&x), &given, mode).unwrap(), &expected, &stored);
-        for_each_layout(&dense, |_, view| assert_array(&take(&view, &given, mode).unwrap(), &expected));
+        assert_tensor(&take(&csr(&x), Take::at(&given).mode(mode)).unwrap(), &expected, &stored);
+        for_each_layout(&dense, |_, view| assert_array(&take(&view, Take::at(&given).mode(mode)).unwrap(), &expected));
     }
 
     let expected = gradients::take_backward(&x.shape, &indices, reference_mode, &upstream.to_dense());
-    let found = take_backward(&coo(&x), &given, &csr(&upstream), mode);
+    let found = take_backward(&coo(&x), &csr(&upstream), Take::at(&given).mode(mode));
     match (found, expected) {
         (Ok(found), Ok(expected)) => {
             assert_entries(&found, &x.pattern_of(&expected));
-            let from_csr = take_backward(&csr(&x), &given, &coo(&upstream), mode).unwrap();
+            let from_csr = take_backward(&csr(&x), &coo(&upstream), Take::at(&given).mode(mode)).unwrap();
             assert_entries(&from_csr, &x.pattern_of(&expected));
             for_each_layout(&dense, |_, view| {
-                assert_array(&take_backward(&view, &given, &coo(&upstream), mode).unwrap(), &expected);
+                assert_array(&take_backward(&view, &coo(&upstream), Take::at(&given).mode(mode)).unwrap(), &expected);
             });
         }
         // A sum may overflow at a position that is not stored, which no sparse gradient has.

@@ -24,23 +24,23 @@ fn run(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
     let (mode, reference_mode) = *u.choose(&modes)?;
 
     let expected = ops::take_axis(&dense, &indices, axis, reference_mode);
-    let found = take_axis(&coo(&x), &given, spelled, mode);
+    let found = take_axis(&coo(&x), Take::at(&given).mode(mode), spelled);
     assert_eq!(found.is_ok(), expected.is_ok());
     let (Ok(found), Ok(expected)) = (found, expected) else { return Ok(()) };
     let stored = structure::take_axis(&x.coords(), &x.shape, &indices, axis, reference_mode).unwrap();
     assert_tensor(&found, &expected, &stored);
-    for_each_layout(&dense, |_, view| assert_array(&take_axis(&view, &given, spelled, mode).unwrap(), &expected));
+    for_each_layout(&dense, |_, view| assert_array(&take_axis(&view, Take::at(&given).mode(mode), spelled).unwrap(), &expected));
     let suits_csr = axis == rank - 1 || rank == 2;
-    let from_csr = take_axis(&csr(&x), &given, spelled, mode);
+    let from_csr = take_axis(&csr(&x), Take::at(&given).mode(mode), spelled);
     assert_eq!(from_csr.is_ok(), suits_csr);
 
     let upstream = sparse_of::<f32>(u, &expected.shape)?;
     let wanted = gradients::take_axis_backward(&x.shape, &indices, axis, reference_mode, &upstream.to_dense()).unwrap();
-    let dx = take_axis_backward(&coo(&x), &given, &csr(&upstream), spelled, mode).unwrap();
+    let dx = take_axis_backward(&coo(&x), &csr(&upstream), Take::at(&given).mode(mode), spelled).unwrap();
     assert_entries(&dx, &x.pattern_of(&wanted));
     if let Ok(found) = from_csr {
         assert_tensor(&found, &expected, &stored);
-        let dx = take_axis_backward(&csr(&x), &given, &coo(&upstream), spelled, mode).unwrap();
+        let dx = take_axis_backward(&csr(&x), &coo(&upstream), Take::at(&given).mode(mode), spelled).unwrap();
         assert_entries(&dx, &x.pattern_of(&wanted));
     }
     Ok(())
