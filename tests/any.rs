@@ -1,17 +1,13 @@
 //! `any` and its surrogate gradient against the reference, on every format, element type and layout.
 
-mod generators;
-mod reference;
-mod support;
-
-use generators::{Drawn, DrawnGrad, Reduction, batched, csr_reductions, endless, huge, reductions};
+use crate::generators::{self, Drawn, DrawnGrad, Reduction, batched, csr_reductions, endless, huge, reductions};
+use crate::reference::dense::{Dense, Sparse, reduced_coords, reduced_shape};
+use crate::reference::{gradients, ops, structure};
+use crate::support::*;
 use lacuna::prelude::*;
 use lacuna::{Axes, CooTensor, CsrTensor, Error, Tensor, Triplets, any, any_backward};
 use ndarray::{ArrayD, IxDyn, arr1};
 use proptest::prelude::*;
-use reference::dense::{Dense, Sparse, reduced_coords, reduced_shape};
-use reference::{gradients, ops, structure};
-use support::*;
 
 // ---- the dense promise and the structure promise ----
 
