@@ -10,7 +10,6 @@ mod io_gzip;
 mod io_hostile;
 mod io_npz;
 mod io_progress;
-mod io_shared;
 mod io_text;
 mod io_tns;
 mod serde;
