@@ -1,17 +1,13 @@
 //! `any` and its surrogate gradient against the reference, on every format, element type and layout.
 
-mod generators;
-mod reference;
-mod support;
-
-use generators::{Drawn, DrawnGrad, Reduction, batched, csr_reductions, endless, huge, reductions};
+use crate::generators::{self, Drawn, DrawnGrad, Reduction, batched, csr_reductions, endless, huge, reductions};
+use crate::reference::dense::{Dense, Sparse, reduced_coords, reduced_shape};
+use crate::reference::{gradients, ops, structure};
+use crate::support::*;
 use lacuna::prelude::*;
 use lacuna::{Axes, CooTensor, CsrTensor, Error, Tensor, Triplets, any, any_backward};
 use ndarray::{ArrayD, IxDyn, arr1};
 use proptest::prelude::*;
-use reference::dense::{Dense, Sparse, reduced_coords, reduced_shape};
-use reference::{gradients, ops, structure};
-use support::*;
 
 // ---- the dense promise and the structure promise ----
 
@@ -485,7 +481,8 @@ fn a_kept_axis_of_length_0_makes_vast_others_harmless() {
 fn the_one_true_element_of_an_array_is_found_wherever_it_lies() {
     let shape = [2, 1, 35_000, 3];
     let strides = [105_000, 105_000, 3, 1];
-    for at in [0, 1, 104_999, 105_000, 209_999, 70_001] {
+    let places: &[usize] = if ALL { &[0, 1, 104_999, 105_000, 209_999, 70_001] } else { &[0, 105_000, 209_999] };
+    for &at in places {
         let mut elements = vec![0.0; 210_000];
         elements[at] = f64::NAN;
         let x = ArrayD::from_shape_vec(&shape[..], elements).unwrap();

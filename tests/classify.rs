@@ -1,20 +1,16 @@
 //! `isposinf`, `isneginf`, `isinf`, `isnan`, `isfinite` and `isreal` against the reference.
 
-mod generators;
-mod reference;
-mod support;
-
-use generators::{Drawn, endless, huge, sparse};
+use crate::generators::{Drawn, endless, huge, sparse};
+use crate::reference::dense::{Dense, Sparse};
+use crate::reference::ops;
+use crate::reference::scalar::RealScalar;
+use crate::support::*;
 use lacuna::prelude::*;
 use lacuna::{CooTensor, CsrTensor, Error, isfinite, isinf, isnan, isneginf, isposinf, isreal};
 use lacuna::{isfinite_into, isinf_into, isnan_into, isneginf_into, isposinf_into, isreal_into};
 use ndarray::{Array, Array2, Axis, Slice, arr1, arr2};
 use num_complex::Complex;
 use proptest::prelude::*;
-use reference::dense::{Dense, Sparse};
-use reference::ops;
-use reference::scalar::RealScalar;
-use support::*;
 
 /// One test in every form (function and method; COO, CSR and arrays of any layout; into a buffer of any layout and
 /// content) against the reference.

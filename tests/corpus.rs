@@ -1,4 +1,5 @@
-//! Replays the inputs that the fuzzer found worth keeping, `tests/corpus/<target>`, through the fuzz targets themselves.
+//! Replays the inputs that the fuzzer found worth keeping, `tests/corpus/<target>.zip`, through the fuzz targets themselves.
+//! The fuzzer wants them as files: `unpack` and `pack`, which run when they are asked for, turn one into the other.
 //!
 //! The targets are modules here. They name two crates that `cargo test` does not build, what they share and the
 //! fuzzer's: for them this test is both, and its `fuzz_target!` makes a function of what the fuzzer makes a program of.
@@ -13,13 +14,16 @@ extern crate self as libfuzzer_sys;
 #[path = "../fuzz/src/lib.rs"]
 mod shared;
 
-use std::collections::BTreeSet;
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use lacuna::Error;
 use lacuna::io::{FileFormat, ReadOptions, read_from};
 pub use shared::*;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 /// Stands for the crate of the fuzzer.
 mod fuzzer {
@@ -68,24 +72,73 @@ replay! {
 }
 
 fn replay(target: &str, run: fn(&[u8])) {
-    let inputs = files_in(&format!("tests/corpus/{target}"));
+    let inputs = inputs_of(target);
     assert!(inputs.len() >= 20, "{target} has {} inputs", inputs.len());
-    for input in &inputs {
-        println!("{}", input.display()); // the one that fails is the last one
-        run(&fs::read(input).unwrap());
+    for (name, input) in &inputs {
+        println!("{target}/{name}"); // the one that fails is the last one
+        run(input);
     }
 }
 
-/// The files of a folder of the project, by name.
-fn files_in(folder: &str) -> BTreeSet<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+fn archive_of(target: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/corpus/{target}.zip"))
+}
+
+/// The inputs of a target, by name.
+fn inputs_of(target: &str) -> BTreeMap<String, Vec<u8>> {
+    let mut archive = ZipArchive::new(File::open(archive_of(target)).unwrap()).unwrap();
+    let count = archive.len();
+    let input = |at| {
+        let mut member = archive.by_index(at).unwrap();
+        let mut bytes = Vec::new();
+        member.read_to_end(&mut bytes).unwrap();
+        (member.name().unwrap().into_owned(), bytes)
+    };
+    (0..count).map(input).collect()
+}
+
+/// The folder that `LACUNA_CORPUS` names, with a folder for each target in it.
+fn unpacked() -> PathBuf {
+    std::env::var_os("LACUNA_CORPUS").expect("LACUNA_CORPUS names a folder").into()
+}
+
+#[test]
+#[ignore = "writes a file for each input into the folder that LACUNA_CORPUS names"]
+fn unpack() {
+    for target in TARGETS {
+        let folder = unpacked().join(target);
+        fs::create_dir_all(&folder).unwrap();
+        for (name, input) in inputs_of(target) {
+            fs::write(folder.join(name), input).unwrap();
+        }
+    }
+}
+
+/// Targets that have no folder there stay as they are. The same files make the same archive.
+#[test]
+#[ignore = "packs the inputs in the folder that LACUNA_CORPUS names"]
+fn pack() {
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+    for target in TARGETS.iter().filter(|target| unpacked().join(target).is_dir()) {
+        let mut archive = ZipWriter::new(File::create(archive_of(target)).unwrap());
+        for file in files_in(&unpacked().join(target)) {
+            archive.start_file(file.file_name().unwrap().to_str().unwrap(), options).unwrap();
+            archive.write_all(&fs::read(file).unwrap()).unwrap();
+        }
+        archive.finish().unwrap();
+    }
+}
+
+/// The files of a folder, by name.
+fn files_in(folder: &Path) -> BTreeSet<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     entries.map(|entry| entry.unwrap().path()).collect()
 }
 
 #[test]
 fn every_target_is_replayed() {
-    let found: Vec<_> = files_in("fuzz/fuzz_targets").into_iter().map(|file| file.with_extension("")).collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/fuzz_targets");
+    let found: Vec<_> = files_in(&folder).into_iter().map(|file| file.with_extension("")).collect();
     assert_eq!(found.iter().map(|file| file.file_name().unwrap()).collect::<Vec<_>>(), TARGETS);
 }
 

@@ -3,6 +3,7 @@
 //! `LACUNA_REPEATS=20` repeats each number of threads so many times.
 #![cfg(feature = "rayon")]
 
+use crate::support::ALL;
 use lacuna::{Axes, CooTensor, Duplicates, EvenCount, NanmedianOptions, Pattern, TakeMode, Tensor, Triplets};
 
 const ENTRIES: usize = 300_000;
@@ -12,7 +13,8 @@ fn on_pools<T: Send>(outcome: impl Fn() -> T + Sync, compare: impl Fn(&T, &T, us
     let repeats = std::env::var("LACUNA_REPEATS").ok().and_then(|repeats| repeats.parse().ok()).unwrap_or(1);
     let on = |threads: usize| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(&outcome);
     let one = on(1);
-    for threads in [1, 2, 3, 4, 8, 16] {
+    let pools: &[usize] = if ALL { &[1, 2, 3, 4, 8, 16] } else { &[3, 16] };
+    for &threads in pools {
         (0..repeats).for_each(|_| compare(&one, &on(threads), threads));
     }
 }

@@ -2,19 +2,15 @@
 
 #![cfg(feature = "io")]
 
-mod generators;
-mod reference;
-mod support;
-
-use generators::{Drawn, sparse, sparse_of_rank};
+use crate::generators::{Drawn, sparse, sparse_of_rank};
+use crate::reference::dense::Sparse;
+use crate::support::*;
 use lacuna::io::{
     AnyTensor, Compression, FileElement, FileFormat, FileTensor, ReadOptions, WriteOptions, read_from, write_to,
 };
 use lacuna::{CooPattern, CooTensor, Element, Result, Tensor};
 use proptest::prelude::any;
 use proptest::sample::{Index, select};
-use reference::dense::Sparse;
-use support::*;
 
 /// The bytes of a file, compressed or not.
 fn written(tensor: &impl FileTensor, format: FileFormat, compressed: bool) -> Vec<u8> {

@@ -1,19 +1,15 @@
 //! `isin` against the reference, on every format, element type, layout, and by every algorithm.
 
-mod generators;
-mod reference;
-mod support;
-
-use generators::{Drawn, endless, huge, sparse};
+use crate::generators::{self, Drawn, endless, huge, sparse};
+use crate::reference::dense::{Dense, Sparse};
+use crate::reference::ops;
+use crate::support::*;
 use lacuna::prelude::*;
 use lacuna::{CooTensor, CsrTensor, Error, IsinKind, IsinOptions, TestElements, isin, isin_into, isin_with};
 use ndarray::{Array, ArrayD, Axis, IxDyn, Slice, arr0, arr1, arr2, arr3};
 use num_complex::Complex;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use reference::dense::{Dense, Sparse};
-use reference::ops;
-use support::*;
 
 const KINDS: [IsinKind; 4] = [IsinKind::Auto, IsinKind::Sort, IsinKind::Table, IsinKind::Hash];
 

@@ -1,12 +1,15 @@
 //! `nanmedian`, its positions and its stored-entries form against the reference, on every format, type and layout.
 
-mod generators;
-mod reference;
-mod support;
-
 use std::collections::BTreeSet;
 
-use generators::{AxesChoice, Drawn, Reduction, batched, csr_reductions, endless, huge, huger, reductions};
+use crate::generators::{
+    self, AxesChoice, Drawn, Reduction, batched, csr_reductions, endless, huge, huger, reductions,
+};
+use crate::reference::dense::{Dense, Sparse, checked_size, ravel, reduced_coords, reduced_shape};
+use crate::reference::ops::{self, Even};
+use crate::reference::scalar::{GradScalar, RealScalar, Scalar};
+use crate::reference::structure;
+use crate::support::*;
 use lacuna::prelude::*;
 use lacuna::{
     Axes, CooTensor, CsrTensor, Error, EvenCount, Float, NanmedianOptions, Pattern, Real, Tensor, nanmedian,
@@ -15,11 +18,6 @@ use lacuna::{
 };
 use ndarray::{Array2, ArrayD, ArrayViewD, Axis, IxDyn, arr0, arr1, arr2, s};
 use proptest::prelude::*;
-use reference::dense::{Dense, Sparse, checked_size, ravel, reduced_coords, reduced_shape};
-use reference::ops::{self, Even};
-use reference::scalar::{GradScalar, RealScalar, Scalar};
-use reference::structure;
-use support::*;
 
 /// A type with a median, which the library and the reference agree on.
 trait Ordered: Both + Drawn + RealScalar<Median = <Self as Ordered>::Mid> + Real<Median = <Self as Ordered>::Mid> {

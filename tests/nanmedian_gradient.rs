@@ -1,12 +1,13 @@
 //! The gradients of `nanmedian` and of its stored-entries form against the reference, and finite differences.
 
-mod generators;
-mod reference;
-mod support;
-
 use std::collections::BTreeSet;
 
-use generators::{Drawn, DrawnGrad, Reduction, batched, csr_reductions, endless, huge, huger, reductions};
+use crate::generators::{self, Drawn, DrawnGrad, Reduction, batched, csr_reductions, endless, huge, huger, reductions};
+use crate::reference::dense::{Sparse, checked_size, ravel, reduced_coords, reduced_shape};
+use crate::reference::gradients::{self, Rule};
+use crate::reference::ops::Even;
+use crate::reference::scalar::{GradScalar, RealScalar, Scalar};
+use crate::support::*;
 use lacuna::prelude::*;
 use lacuna::{
     Axes, CooTensor, CsrTensor, Error, EvenCount, Float, MedianGradient, NanmedianBackwardOptions, Pattern, Real,
@@ -15,11 +16,6 @@ use lacuna::{
 };
 use ndarray::{ArrayD, IxDyn, arr0, arr1, arr2};
 use proptest::prelude::*;
-use reference::dense::{Sparse, checked_size, ravel, reduced_coords, reduced_shape};
-use reference::gradients::{self, Rule};
-use reference::ops::Even;
-use reference::scalar::{GradScalar, RealScalar, Scalar};
-use support::*;
 
 /// Every combination of options, in the words of the library and of the reference.
 const OPTIONS: [(NanmedianBackwardOptions, Even, Rule); 4] = [

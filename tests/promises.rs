@@ -1,16 +1,12 @@
 //! The dense promise and the structure promise of what changes the form only, for every element type.
 
-mod generators;
-mod reference;
-mod support;
-
-use generators::{Drawn, huge, sparse};
+use crate::generators::{Drawn, huge, sparse};
+use crate::reference::dense::{Dense, Sparse};
+use crate::reference::structure;
+use crate::support::*;
 use lacuna::{CooTensor, CsrTensor, Element};
 use proptest::collection::vec;
 use proptest::prelude::any;
-use reference::dense::{Dense, Sparse};
-use reference::structure;
-use support::*;
 
 /// Between the formats and to dense: every entry is kept, bit for bit.
 fn conversions_keep_every_entry<T: Both + Drawn>() {

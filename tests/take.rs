@@ -1,12 +1,13 @@
 //! `take` and `take_axis` and their gradients against the reference, on every format, element type and layout.
 
-mod generators;
-mod reference;
-mod support;
-
 use std::collections::BTreeMap;
 
-use generators::{Drawn, DrawnGrad, IndicesSeed, SparseSeed};
+use crate::generators::{self, Drawn, DrawnGrad, IndicesSeed, SparseSeed};
+use crate::reference::dense::{Dense, Sparse, size, unravel};
+use crate::reference::ops::{Mode, TakeFault};
+use crate::reference::scalar::Scalar;
+use crate::reference::{gradients, ops, structure};
+use crate::support::*;
 use lacuna::prelude::*;
 use lacuna::{
     CooTensor, CsrTensor, Element, Error, Indices, Pattern, Position, Result, TakeMode, Tensor, take, take_axis,
@@ -16,11 +17,6 @@ use ndarray::{ArrayD, Axis, IxDyn, Slice, arr0, arr1, arr2};
 use num_complex::Complex;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use reference::dense::{Dense, Sparse, size, unravel};
-use reference::ops::{Mode, TakeFault};
-use reference::scalar::Scalar;
-use reference::{gradients, ops, structure};
-use support::*;
 
 const MODES: [(TakeMode, Mode); 3] =
     [(TakeMode::Raise, Mode::Raise), (TakeMode::Wrap, Mode::Wrap), (TakeMode::Clip, Mode::Clip)];

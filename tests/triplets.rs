@@ -1,14 +1,10 @@
 //! Triplets in any order, with repetitions, coalesced under every rule, against the reference.
 
-mod generators;
-mod reference;
-mod support;
-
-use generators::{Drawn, RawTriplets, triplets};
+use crate::generators::{Drawn, RawTriplets, triplets};
+use crate::reference::dense::Sparse;
+use crate::reference::structure::{self, CoalesceFault};
+use crate::support::*;
 use lacuna::{Duplicates, Error, Triplets};
-use reference::dense::Sparse;
-use reference::structure::{self, CoalesceFault};
-use support::*;
 
 const RULES: [(Duplicates, structure::Duplicates); 7] = [
     (Duplicates::Sum, structure::Duplicates::Sum),

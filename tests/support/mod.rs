@@ -4,6 +4,7 @@
 #![allow(dead_code, unreachable_pub, unused_imports)]
 
 mod compare;
+#[macro_use]
 mod properties;
 
 pub use compare::*;

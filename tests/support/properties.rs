@@ -16,9 +16,11 @@ pub fn axes_of(choice: &AxesChoice, keep_dims: bool) -> Axes {
 }
 
 /// Stamps a test of the generic function `property` for each element type, in a module of the function's name.
-#[macro_export]
 macro_rules! stamp {
     ($property:ident: $($name:ident = $type:ty),*; half) => {
+        stamp!($property: $($name = $type),*; half float16 = half::f16, bfloat16 = half::bf16);
+    };
+    ($property:ident: $($name:ident = $type:ty),*; half $($half_name:ident = $half:ty),*) => {
         mod $property {
             $(
                 #[test]
@@ -26,42 +28,23 @@ macro_rules! stamp {
                     super::$property::<$type>();
                 }
             )*
-
-            #[cfg(feature = "half")]
-            #[test]
-            fn float16() {
-                super::$property::<half::f16>();
-            }
-
-            #[cfg(feature = "half")]
-            #[test]
-            fn bfloat16() {
-                super::$property::<half::bf16>();
-            }
+            $(
+                #[cfg(feature = "half")]
+                #[test]
+                fn $half_name() {
+                    super::$property::<$half>();
+                }
+            )*
         }
     };
 }
 
-/// Stamps a property for all element types.
-#[macro_export]
-macro_rules! for_all_types {
-    ($($property:ident),*) => {$(
-        $crate::stamp!($property:
-            bool = bool, int8 = i8, int16 = i16, int32 = i32, int64 = i64, uint8 = u8, uint16 = u16, uint32 = u32,
-            uint64 = u64, float32 = f32, float64 = f64, complex64 = num_complex::Complex<f32>,
-            complex128 = num_complex::Complex<f64>; half);
-    )*};
-}
+/// Whether everything is asked for that stands for itself alone: every element type, every pool of threads.
+pub const ALL: bool = matches!(env!("LACUNA_TESTS").as_bytes(), b"all");
 
-/// Stamps a property for the element types that have an order: all but the complex ones.
-#[macro_export]
-macro_rules! for_real_types {
-    ($($property:ident),*) => {$(
-        $crate::stamp!($property:
-            bool = bool, int8 = i8, int16 = i16, int32 = i32, int64 = i64, uint8 = u8, uint16 = u16, uint32 = u32,
-            uint64 = u64, float32 = f32, float64 = f64; half);
-    )*};
-}
+// `for_all_types` and `for_real_types`, as the variable says: each type costs seconds of compilation, and most of them tell
+// nothing that their like does not tell.
+include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/", env!("LACUNA_TESTS"), "_types.rs"));
 
 /// Runs a property over as many cases as `PROPTEST_CASES` says, 256 if it says nothing; failures are shrunk and shown.
 #[track_caller]

@@ -1,0 +1,16 @@
+//! The tests of files, pictures, serialisation and the command line as one program.
+//!
+//! They are not part of `library.rs` as serde_json compares its values with numbers: where it is linked, `assert_eq!(x, [])`
+//! and `1.into()` no longer say which type they mean.
+
+mod cli;
+mod io;
+mod io_faults;
+mod io_gzip;
+mod io_hostile;
+mod io_npz;
+mod io_progress;
+mod io_text;
+mod io_tns;
+mod serde;
+mod spy;

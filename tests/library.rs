@@ -1,0 +1,29 @@
+//! The tests of the library as one program: the generators and the reference are compiled once, and so is what the tests
+//! of several operations stamp alike. `files.rs` holds those of files, pictures and the command line; what counts or
+//! refuses memory, and what answers another program, are programs of their own.
+
+// Stands first, as its macros are known from here on.
+#[macro_use]
+mod support;
+
+mod generators;
+mod reference;
+
+mod any;
+mod architecture;
+mod batched;
+mod classify;
+mod constructors;
+mod conversions;
+mod determinism;
+mod entrances;
+mod errors;
+mod format;
+mod interop_sprs;
+mod io_properties;
+mod isin;
+mod nanmedian;
+mod nanmedian_gradient;
+mod promises;
+mod take;
+mod triplets;

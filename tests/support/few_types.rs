@@ -1,0 +1,15 @@
+/// Stamps a property for one element type of each kind and width that code asks about: see `all_types.rs`.
+macro_rules! for_all_types {
+    ($($property:ident),*) => {$(
+        stamp!($property:
+            bool = bool, int8 = i8, uint64 = u64, float64 = f64, complex64 = num_complex::Complex<f32>;
+            half float16 = half::f16);
+    )*};
+}
+
+/// The same for the element types that have an order.
+macro_rules! for_real_types {
+    ($($property:ident),*) => {$(
+        stamp!($property: bool = bool, int8 = i8, uint64 = u64, float64 = f64; half float16 = half::f16);
+    )*};
+}
