@@ -1064,3 +1064,17 @@ fn the_document_shows_what_is_printed() {
     }
     assert!(shown > 20, "{shown} examples were found");
 }
+
+#[cfg(unix)]
+#[test]
+fn names_of_files_are_escaped_in_messages() {
+    let folder = Folder::new("names");
+    let odd = folder.path("a\n\u{1b}[31mb.mtx");
+    let shown = "a\\n\\u{1b}[31mb";
+    assert!(failure(1, &["info", &odd]).contains(shown));
+    assert!(
+        failure(1, &["convert", &data("karate.mtx"), &folder.path("none\u{1b}/x.mtx")]).contains("none\\u{1b}/x.mtx")
+    );
+    assert!(failure(2, &["convert", &odd, "a\n\u{1b}[31mb.txt"]).contains(shown));
+    assert!(failure(2, &["spy", &odd, "-o", "a\n\u{1b}[31mb.txt"]).contains(shown));
+}

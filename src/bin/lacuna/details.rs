@@ -3,7 +3,7 @@
 use lacuna::io::{AnyTensor, FileElement};
 use lacuna::{DType, Element, Number, Pattern, Shape, Tensor, dispatch_dtype};
 
-use crate::summary::{json_value, printed};
+use crate::values::{json_value, printed};
 
 /// What `info` tells of the stored values and of where they stand.
 pub(crate) struct Details {

@@ -10,7 +10,7 @@ use clap::{Command, CommandFactory};
 use lacuna::Error;
 
 use crate::args::Cli;
-use crate::usage::is_stream;
+use crate::names::{is_stream, shown};
 
 /// Says a sentence on stderr, if anybody can hear it.
 pub(crate) fn say(sentence: impl Display) {
@@ -31,16 +31,16 @@ pub(crate) enum Failure {
 impl Failure {
     /// A failure in a file that is read: `-` is stdin.
     pub(crate) fn of_file(path: &Path, error: impl Display) -> Self {
-        let name = if is_stream(path) { Path::new("stdin") } else { path };
-        Failure::Told(format!("{}: {error}", name.display()))
+        let name = if is_stream(path) { "stdin".into() } else { shown(path) };
+        Failure::Told(format!("{name}: {error}"))
     }
 
     /// A failure in a file that is written: `-` is stdout.
     pub(crate) fn of_target(path: &Path, error: impl Into<Error>) -> Self {
-        let name = if is_stream(path) { Path::new("stdout") } else { path };
+        let name = if is_stream(path) { "stdout".into() } else { shown(path) };
         match error.into() {
             Error::Io { kind: ErrorKind::BrokenPipe, .. } => Failure::Silent,
-            error => Failure::Told(format!("{}: {error}", name.display())),
+            error => Failure::Told(format!("{name}: {error}")),
         }
     }
 

@@ -7,8 +7,8 @@ use lacuna::io::{self, AnyTensor, FileFormat, ReadOptions};
 
 use crate::args::{Input, Reading};
 use crate::failure::Failure;
+use crate::names::is_stream;
 use crate::progress::Bar;
-use crate::usage::is_stream;
 
 impl Reading {
     pub(crate) fn options(&self) -> ReadOptions {

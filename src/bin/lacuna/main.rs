@@ -6,12 +6,14 @@ mod erase;
 mod failure;
 mod input;
 mod manual;
+mod names;
 mod output;
 mod progress;
 mod sets;
 mod spy;
 mod summary;
 mod usage;
+mod values;
 mod verbs;
 
 use std::process::ExitCode;

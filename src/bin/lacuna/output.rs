@@ -7,9 +7,9 @@ use lacuna::io::{self, AnyTensor, FileFormat, WriteOptions};
 
 use crate::args::{Output, Telling};
 use crate::failure::Failure;
+use crate::names::is_stream;
 use crate::progress::Bar;
 use crate::summary::Summary;
-use crate::usage::is_stream;
 
 impl Output {
     /// Writes the result if a file is named, and tells it.

@@ -10,9 +10,9 @@ use lacuna::{Result, dispatch};
 
 use crate::args::{Picture, SpyArgs};
 use crate::failure::Failure;
+use crate::names::is_stream;
 use crate::output::{tell, write_stdout};
 use crate::summary::Summary;
-use crate::usage::is_stream;
 
 /// The width of the picture where stdout is no terminal.
 const COLUMNS: usize = 80;

@@ -1,9 +1,10 @@
 //! What is told of a tensor: as text, or as a JSON object.
 
 use lacuna::io::{AnyTensor, FileElement};
-use lacuna::{DType, Pattern, Tensor, dispatch};
+use lacuna::{Pattern, Tensor, dispatch};
 
 use crate::details::Details;
+use crate::values::{json_value, printed};
 
 /// The most entries that the JSON object lists.
 const MOST_VALUES: usize = 1000;
@@ -92,29 +93,8 @@ fn entries<P: Pattern, T: FileElement>(x: &Tensor<P, T>, most: usize) -> Vec<(Ve
     entries
 }
 
-pub(crate) fn printed<T: FileElement>(value: T) -> String {
-    let mut text = Vec::new();
-    value.print(&mut text);
-    String::from_utf8_lossy(&text).into_owned()
-}
-
 fn json_entries<P: Pattern, T: FileElement>(x: &Tensor<P, T>) -> String {
     let mut entries = Vec::with_capacity(x.nnz());
     x.for_each_entry(|coords, value| entries.push(format!("[{coords:?}, {}]", json_value(value))));
     entries.join(", ")
-}
-
-/// A value in JSON: NaN and infinities as strings, complex as a pair.
-pub(crate) fn json_value<T: FileElement>(value: T) -> String {
-    let quoted = |word: &str| match word {
-        "nan" | "inf" | "-inf" => format!("\"{word}\""),
-        word => word.to_string(),
-    };
-    if !matches!(T::DTYPE, DType::Complex64 | DType::Complex128) {
-        return quoted(&printed(value));
-    }
-    let mut parts = Vec::new();
-    value.print_entry(&mut parts);
-    let parts = String::from_utf8_lossy(&parts).split(' ').map(quoted).collect::<Vec<_>>();
-    format!("[{}]", parts.join(", "))
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use lacuna::io::FileFormat;
 
 use crate::args::{BackwardVerb, Input, Output, Picture, SpyArgs, Verb, not_an_option};
+use crate::names::{is_stream, shown};
 
 /// The options whose value may start with a minus: the parser hands them the next word, whatever it is.
 const GREEDY: [&str; 4] = ["--axis", "--values", "--indices", "--fill"];
@@ -31,7 +32,7 @@ pub(crate) fn check_files(verb: &Verb) -> Result<(), String> {
     match files.output {
         Some((path, None)) if is_stream(path) => Err("stdout has no extension; name its format with --to".into()),
         Some((path, None)) if FileFormat::from_path(path).is_none() => {
-            let (path, names) = (path.display(), FileFormat::ALL.map(FileFormat::name).join(", ."));
+            let (path, names) = (shown(path), FileFormat::ALL.map(FileFormat::name).join(", ."));
             Err(format!("the extension of {path} names no format (.{names}); name it with --to"))
         }
         _ => check_picture(verb),
@@ -45,17 +46,12 @@ fn check_picture(verb: &Verb) -> Result<(), String> {
             Err("stdout has no extension; name the kind of picture with --to png or --to svg".into())
         }
         Verb::Spy(SpyArgs { output: Some(path), to: None, .. }) if Picture::from_path(path).is_none() => {
-            let path = path.display();
+            let path = shown(path);
             Err(format!("the extension of {path} names no picture (.png, .svg); name it with --to"))
         }
         Verb::Spy(SpyArgs { output: None, to: Some(_), .. }) => Err("--to needs a file to write: -o FILE".into()),
         _ => Ok(()),
     }
-}
-
-/// Whether a path stands for a standard stream.
-pub(crate) fn is_stream(path: &Path) -> bool {
-    path.as_os_str() == "-"
 }
 
 /// The files that a command names.

@@ -11,11 +11,11 @@ use crate::args::{
 use crate::erase::{Wide, numbered, on_format, on_wide, on_wide_real, renumbered, truth};
 use crate::failure::Failure;
 use crate::manual;
+use crate::names::is_stream;
 use crate::output::{tell, write};
 use crate::sets::{Set, numbers, positions};
 use crate::spy::spy;
 use crate::summary::Summary;
-use crate::usage::is_stream;
 
 type Outcome = Result<(), Failure>;
 
