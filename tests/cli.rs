@@ -1078,3 +1078,52 @@ fn names_of_files_are_escaped_in_messages() {
     assert!(failure(2, &["convert", &odd, "a\n\u{1b}[31mb.txt"]).contains(shown));
     assert!(failure(2, &["spy", &odd, "-o", "a\n\u{1b}[31mb.txt"]).contains(shown));
 }
+
+/// The program in a shell, which closes or bends its streams.
+#[cfg(target_os = "linux")]
+fn shell(command: &str) -> Output {
+    let command = command.replace("lacuna ", &format!("{} ", env!("CARGO_BIN_EXE_lacuna")));
+    Command::new("sh").args(["-c", &command]).current_dir(data("")).output().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_tensor_for_a_closed_stdout_is_an_error() {
+    for command in ["convert karate.mtx - --to mtx", "isnan karate.mtx -o - --to npy", "spy karate.mtx -o - --to svg"] {
+        let output = shell(&format!("lacuna {command} >&-"));
+        assert_eq!(output.status.code(), Some(1), "{command}");
+        assert!(stderr(&output).starts_with("lacuna: stdout: it is closed"), "{command}: {}", stderr(&output));
+        assert_eq!(shell(&format!("lacuna {command} >/dev/null")).status.code(), Some(0), "{command}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_help_that_nobody_can_get_is_an_error() {
+    for words in ["--help", "--version", "take --help", "help take", "man", "completions bash", "spy karate.mtx"] {
+        let output = shell(&format!("lacuna {words} >/dev/full"));
+        assert_eq!(output.status.code(), Some(1), "{words}");
+        assert!(stderr(&output).starts_with("lacuna: stdout: "), "{words}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn help_of_a_verb() {
+    for verb in [&["take"][..], &["backward", "any"], &["help"], &[]] {
+        let told = lacuna(&[&["help"], verb].concat());
+        assert_eq!(told.status.code(), Some(0), "{verb:?}: {}", stderr(&told));
+        assert_eq!(stdout(&told), stdout(&lacuna(&[verb, &["--help"]].concat())), "{verb:?}");
+    }
+    let wrong = failure(2, &["help", "tkae"]);
+    assert!(wrong.contains("'tkae'") && wrong.contains("'take'"), "{wrong}");
+    assert!(failure(2, &["help", "backward", "isin"]).contains("any, take, nanmedian"));
+}
+
+#[test]
+fn an_unknown_verb_gets_a_hint() {
+    for (word, hint) in [("tkae", "'take'"), ("median", "'nanmedian'"), ("isNaN", "'isnan'"), ("sum", "info, convert,")]
+    {
+        let told = failure(2, &[word, "none.mtx"]);
+        assert!(told.contains(&format!("unrecognized subcommand '{word}'")) && told.contains(hint), "{told}");
+    }
+}

@@ -1,15 +1,14 @@
 //! What ends a run early: one sentence on stderr, and the exit status.
 
 use std::fmt::Display;
-use std::io::{ErrorKind, Write, stderr};
+use std::io::{ErrorKind, Write, stderr, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind as UsageKind;
-use clap::{Command, CommandFactory};
 use lacuna::Error;
 
-use crate::args::Cli;
+use crate::args::command_of;
 use crate::names::{is_stream, shown};
 
 /// Says a sentence on stderr, if anybody can hear it.
@@ -26,6 +25,8 @@ pub(crate) enum Failure {
     Told(String),
     /// Wrong usage, in one sentence.
     Usage(String),
+    /// What the parser of the arguments prints: wrong usage on stderr; a help, or the version, on stdout.
+    Parser(clap::Error),
 }
 
 impl Failure {
@@ -53,22 +54,13 @@ impl Failure {
                 ExitCode::FAILURE
             }
             Failure::Usage(sentence) => {
-                let _ = named_command().error(UsageKind::ValueValidation, sentence).print();
-                ExitCode::from(2)
+                let command = &mut command_of(std::env::args_os().skip(1));
+                Failure::Parser(command.error(UsageKind::ValueValidation, sentence)).report()
             }
+            Failure::Parser(error) => match error.print().and_then(|()| stdout().flush()) {
+                Err(unheard) if !error.use_stderr() => Failure::of_target(Path::new("-"), unheard).report(),
+                _ => ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2)),
+            },
         }
     }
-}
-
-/// The command of the verb that the arguments begin with, whose usage stands below an error.
-fn named_command() -> Command {
-    let mut command = Cli::command();
-    command.build();
-    for word in std::env::args_os().skip(1) {
-        match command.find_subcommand(&word) {
-            Some(verb) => command = verb.clone(),
-            None => break,
-        }
-    }
-    command
 }

@@ -18,8 +18,6 @@ mod verbs;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::failure::Failure;
 
 fn main() -> ExitCode {
@@ -31,7 +29,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Failure> {
     usage::check_words(std::env::args_os()).map_err(Failure::Usage)?;
-    let cli = args::Cli::parse();
+    let cli = usage::parse(std::env::args_os())?;
     usage::check_files(&cli.verb).map_err(Failure::Usage)?;
     verbs::run(&cli)
 }

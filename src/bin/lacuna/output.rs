@@ -49,8 +49,12 @@ fn to_bytes(to: FileFormat, tensor: &AnyTensor, options: &WriteOptions) -> lacun
     Ok(bytes)
 }
 
-/// Writes bytes to stdout.
+/// Writes bytes to stdout, which somebody asked to have there.
 pub(crate) fn write_stdout(bytes: &[u8]) -> lacuna::Result<()> {
+    if is_stdout_closed() {
+        let why = "it is closed, or /dev/null opened for reading and writing, which looks the same";
+        return Err(std::io::Error::other(why).into());
+    }
     let mut stdout = stdout().lock();
     stdout.write_all(bytes)?;
     Ok(stdout.flush()?)
@@ -73,4 +77,21 @@ pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = stdout().lock();
     let printed = stdout.write_all(bytes).and_then(|()| stdout.flush());
     printed.map_err(|error| Failure::of_target(Path::new("-"), error))
+}
+
+/// Whether stdout was closed when the program started. The runtime of Rust has then put `/dev/null` there, opened for
+/// reading and writing; `>/dev/null` opens it for writing.
+#[cfg(target_os = "linux")]
+fn is_stdout_closed() -> bool {
+    const ACCESS: u32 = 0b11;
+    const READ_WRITE: u32 = 0b10;
+    let is_null = std::fs::read_link("/proc/self/fd/1").is_ok_and(|path| path == Path::new("/dev/null"));
+    let about = std::fs::read_to_string("/proc/self/fdinfo/1").unwrap_or_default();
+    let flags = about.lines().find_map(|line| u32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
+    is_null && flags.is_some_and(|flags| flags & ACCESS == READ_WRITE)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_stdout_closed() -> bool {
+    false
 }

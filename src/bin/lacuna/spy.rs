@@ -1,6 +1,6 @@
 //! The verb `spy`: a picture in the terminal, or a file.
 
-use std::io::{Write, stdout};
+use std::io::Write;
 use std::path::Path;
 
 use console::Term;
@@ -11,7 +11,7 @@ use lacuna::{Result, dispatch};
 use crate::args::{Picture, SpyArgs};
 use crate::failure::Failure;
 use crate::names::is_stream;
-use crate::output::{tell, write_stdout};
+use crate::output::{print, tell, write_stdout};
 use crate::summary::Summary;
 
 /// The width of the picture where stdout is no terminal.
@@ -30,8 +30,7 @@ pub(crate) fn spy(args: &SpyArgs) -> std::result::Result<(), Failure> {
         None if args.json => tell(&Summary::new(&x, false), true, false),
         None => {
             let text = dispatch!(&x, x => Spy::new(x.pattern()).titled(&title).braille(columns(args)));
-            let told = stdout().lock().write_all(text.as_bytes());
-            told.map_err(|error| Failure::of_target(Path::new("-"), error))
+            print(text.as_bytes())
         }
     }
 }

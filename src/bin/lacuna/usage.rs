@@ -3,10 +3,36 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use lacuna::io::FileFormat;
 
-use crate::args::{BackwardVerb, Input, Output, Picture, SpyArgs, Verb, not_an_option};
+use crate::args::{BackwardVerb, Cli, Input, Output, Picture, SpyArgs, Verb, command_of, not_an_option};
+use crate::failure::Failure;
 use crate::names::{is_stream, shown};
+
+/// The arguments of this program. What the parser prints in their place, a help too, is a failure to go on.
+pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, Failure> {
+    let words: Vec<OsString> = words.into_iter().collect();
+    Cli::try_parse_from(&words).map_err(|mut error| {
+        let is_unlike_any = error.get(ContextKind::SuggestedSubcommand).is_none();
+        if error.kind() == ErrorKind::InvalidSubcommand && is_unlike_any {
+            let command = command_of(words.into_iter().skip(1));
+            let names = command.get_subcommands().map(|verb| verb.get_name()).collect::<Vec<_>>().join(", ");
+            error.insert(
+                ContextKind::Suggested,
+                ContextValue::StyledStrs(vec![format!("the verbs are {names}").into()]),
+            );
+        }
+        Failure::Parser(error)
+    })
+}
+
+/// Prints the help of the verb named: what `--help` after it prints.
+pub(crate) fn help(verb: &[String]) -> Result<(), Failure> {
+    let words = ["lacuna"].into_iter().chain(verb.iter().map(String::as_str)).chain(["--help"]);
+    parse(words.map(Into::into)).map(|_| ())
+}
 
 /// The options whose value may start with a minus: the parser hands them the next word, whatever it is.
 const GREEDY: [&str; 4] = ["--axis", "--values", "--indices", "--fill"];
@@ -79,7 +105,7 @@ impl<'a> Files<'a> {
             | Verb::Isfinite(args)
             | Verb::Isreal(args) => Files::new(&args.input, &args.output, []),
             Verb::Backward(verb) => Files::of_backward(verb),
-            Verb::Completions(_) | Verb::Man(_) => Files { inputs: Vec::new(), output: None },
+            Verb::Help(_) | Verb::Completions(_) | Verb::Man(_) => Files { inputs: Vec::new(), output: None },
         }
     }
 

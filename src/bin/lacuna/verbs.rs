@@ -16,6 +16,7 @@ use crate::output::{tell, write};
 use crate::sets::{Set, numbers, positions};
 use crate::spy::spy;
 use crate::summary::Summary;
+use crate::usage::help;
 
 type Outcome = Result<(), Failure>;
 
@@ -54,6 +55,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Verb::Backward(BackwardVerb::Any(args)) => backward_any(args),
         Verb::Backward(BackwardVerb::Take(args)) => backward_take(args),
         Verb::Backward(BackwardVerb::Nanmedian(args)) => backward_nanmedian(args),
+        Verb::Help(args) => help(&args.verb),
         Verb::Completions(args) => manual::completions(args.shell),
         Verb::Man(args) => manual::man(args.dir.as_deref()),
     }

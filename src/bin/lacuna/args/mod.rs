@@ -3,9 +3,10 @@
 mod shared;
 mod words;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{ArgGroup, Args, Parser, Subcommand};
+use clap::{ArgGroup, Args, Command, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use lacuna::Axes;
 
@@ -21,11 +22,24 @@ pub(crate) use words::{Indices, Picture, Values, not_an_option};
 /// Exit status: 0; 1 for an error; 2 for wrong usage.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true, disable_help_subcommand = true)]
-#[command(after_help = "Each verb has a help of its own, such as: lacuna any --help\n\n\
+#[command(after_help = "Each verb has a help of its own, such as: lacuna help any\n\n\
                         Example: lacuna nanmedian tests/data/titanic.npz --axis 1,2,3")]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) verb: Verb,
+}
+
+/// The command of the verb that words begin with, whose usage stands below an error.
+pub(crate) fn command_of(words: impl Iterator<Item = OsString>) -> Command {
+    let mut command = Cli::command();
+    command.build();
+    for word in words {
+        match command.find_subcommand(&word) {
+            Some(verb) => command = verb.clone(),
+            None => break,
+        }
+    }
+    command
 }
 
 #[derive(Debug, Subcommand)]
@@ -73,6 +87,9 @@ pub(crate) enum Verb {
     /// The gradient of the input, from that of the output
     #[command(subcommand, after_help = "Example: lacuna backward any --help")]
     Backward(BackwardVerb),
+    /// Print the help of a verb
+    #[command(after_help = "Example: lacuna help take\n         lacuna help backward any")]
+    Help(HelpArgs),
     /// Print what makes a shell complete the words of this program
     #[command(after_help = "Example: lacuna completions bash")]
     Completions(CompletionsArgs),
@@ -95,6 +112,13 @@ pub(crate) enum BackwardVerb {
     #[command(after_help = "Example: lacuna nanmedian tests/data/mauna_loa_co2.mtx --axis 1 -o g.npz\n         \
                       lacuna backward nanmedian tests/data/mauna_loa_co2.mtx --axis 1 --grad g.npz")]
     Nanmedian(Backward<Nanmedian>),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HelpArgs {
+    /// The verb, and for backward the one below it
+    #[arg(value_name = "VERB")]
+    pub(crate) verb: Vec<String>,
 }
 
 #[derive(Debug, Args)]
