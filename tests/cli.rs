@@ -1127,3 +1127,104 @@ fn an_unknown_verb_gets_a_hint() {
         assert!(told.contains(&format!("unrecognized subcommand '{word}'")) && told.contains(hint), "{told}");
     }
 }
+
+/// The shape is that of a vector of as many positions as there can be.
+#[test]
+fn positions_from_2_to_the_63_on_are_positions() {
+    let folder = Folder::new("far");
+    let x = folder.file("x.tns", "# shape: 18446744073709551615\n1 5\n9223372036854775809 6\n18446744073709551615 7\n");
+    let taken = |more: &[&str]| values_of(&[&["take", &x, "--dtype", "int64"], more].concat());
+    let (far, half) = ("18446744073709551614", "9223372036854775808");
+    let expected = json!([[[0], 7], [[1], 6], [[2], 5]]);
+    assert_eq!(taken(&["--indices", &format!("{far},{half},0")]), expected);
+    assert_eq!(taken(&["--axis", "0", "--indices", &format!("{far},{half},0")]), expected);
+    // With such a neighbour a position that counts from the end has to be counted from the front.
+    assert_eq!(taken(&["--indices", &format!("-1,{half},0")]), expected);
+    assert_eq!(taken(&["--mode", "wrap", "--indices", &format!("-1,{half}")]), json!([[[0], 7], [[1], 6]]));
+    assert_eq!(taken(&["--indices", &format!("{half}:{far}:9223372036854775806,-1:")])[1], json!([[1], 7]));
+    let least = "-9223372036854775808";
+    assert_eq!(taken(&["--mode", "clip", "--indices", &format!("{least},{half}")]), json!([[[0], 5], [[1], 6]]));
+    let beyond = failure(1, &["take", &x, "--indices", "18446744073709551615"]);
+    assert!(beyond.contains("position 18446744073709551615 is out of range for 18446744073709551615"), "{beyond}");
+    assert!(failure(2, &["take", &x, "--indices", "18446744073709551616"]).contains("is no integer of 64 bits"));
+    // More than 2^64 elements: those that `u64` does not reach count from the end.
+    let cube = folder.file("cube.tns", "# shape: 1099511627776 1099511627776\n1 1 5\n1099511627776 1099511627776 6\n");
+    assert_eq!(values_of(&["take", &cube, "--indices", "-1:,0"]), json!([[[0], 6.0], [[1], 5.0]]));
+    let banner = "%%MatrixMarket vector array unsigned-integer general";
+    let list = folder.file("i.mtx", &format!("{banner}\n3\n{far}\n{half}\n0\n"));
+    assert_eq!(taken(&["--indices-from", &list]), expected);
+    let list = folder.file("i.txt", &format!("{far} {half}\n0\n"));
+    assert_eq!(taken(&["--indices-from", &list]), expected);
+}
+
+#[test]
+fn ranges_of_positions() {
+    let folder = Folder::new("ranges");
+    let x = folder.file("x.mtx", "%%MatrixMarket vector array integer general\n5\n10\n11\n12\n13\n14\n");
+    let taken = |indices: &str| -> Vec<i64> {
+        let told = json_of(&["take", &x, "--indices", indices]);
+        let at = |at: u64| told["values"].as_array().unwrap().iter().find(|entry| entry[0][0] == at).unwrap();
+        (0..told["shape"][0].as_u64().unwrap()).map(|i| at(i)[1].as_i64().unwrap()).collect()
+    };
+    assert_eq!(taken("0:3"), [10, 11, 12]);
+    assert_eq!(taken("3:,0,1:4:2"), [13, 14, 10, 11, 13]);
+    assert_eq!(taken(":"), [10, 11, 12, 13, 14]);
+    assert_eq!(taken("::2"), [10, 12, 14]);
+    assert_eq!(taken("::-1"), [14, 13, 12, 11, 10]);
+    assert_eq!(taken("5::-2"), [14, 12, 10]);
+    assert_eq!(taken("-2:"), [13, 14]);
+    assert_eq!(taken("-5:-3"), [10, 11]);
+    assert_eq!(taken(" 1 : 3 "), [11, 12]);
+    assert_eq!(taken("3:1"), [0i64; 0]);
+    assert_eq!(taken("1:3:9223372036854775807"), [11]);
+    for (wrong, why) in
+        [("0:6", "6 is outside -5..=5"), ("-6:", "-6 is outside -5..=5"), ("9:2", "9 is outside -5..=5")]
+    {
+        let told = failure(1, &["take", &x, "--indices", wrong, "--mode", "clip"]);
+        assert!(told.contains(&format!("x.mtx: the range {wrong}: {why}")), "{told}");
+    }
+    for (wrong, why) in [
+        ("1:2:0", "the step of a range is not 0"),
+        ("1:2:3:4", "is no range"),
+        ("a:2", "is no range"),
+        ("1:2:x", "is no"),
+    ] {
+        let told = failure(2, &["take", &x, "--indices", wrong]);
+        assert!(told.contains(why), "{wrong}: {told}");
+    }
+    let titanic = data("titanic.npz");
+    let crew = ["--axis", "0", "--grad", &titanic, "--indices"];
+    let of = |indices: &str| values_of(&[&["backward", "take", &titanic], &crew[..], &[indices]].concat());
+    assert_eq!(of("0:4"), of("0,1,2,3"));
+    assert!(failure(1, &["take", &titanic, "--axis", "3", "--indices", "0:3"]).contains("3 is outside -2..=2"));
+    assert!(failure(1, &["take", &titanic, "--axis", "9", "--indices", "0:3"]).contains("axis 9 is out of range"));
+    // A range may be longer than the machine has memory for.
+    let vast = folder.file("vast.tns", "# shape: 1000000000000\n1 5\n");
+    let told = failure(1, &["take", &vast, "--indices", ":"]);
+    assert!(told.contains("8000000000000 bytes, above the limit of") && told.contains("--max-memory"), "{told}");
+    let told = failure(1, &["take", &vast, "--indices", "0:100", "--max-memory", "799"]);
+    assert!(told.contains("800 bytes, above the limit of 799"), "{told}");
+}
+
+#[test]
+fn positions_from_a_plain_list_and_from_tns() {
+    let folder = Folder::new("lists");
+    let titanic = data("titanic.npz");
+    let taken = |path: &str| json_of(&["take", &titanic, "--indices-from", path]);
+    let expected = json_of(&["take", &titanic, "--indices", "-1,1,30"]);
+    for (name, text) in [("i.txt", "-1\n1\n30\n"), ("list", "# rows\n-1, 1,30"), ("i.csv", "\t-1,1\r\n\r\n30\r\n")] {
+        assert_eq!(taken(&folder.file(name, text)), expected, "{name}");
+    }
+    assert_eq!(taken(&folder.file("i.tns", "1 -1\n2 1\n3 30\n")), expected);
+    assert_eq!(taken(&folder.file("square.tns", "1 1 3\n2 2 4\n"))["shape"], json!([2, 2]));
+    assert_eq!(taken(&folder.file("empty.txt", ""))["shape"], json!([0]));
+    let streamed = lacuna_with(&["take", &titanic, "--indices-from", "-", "--json"], b"-1 1 30\n");
+    assert_eq!(serde_json::from_str::<Value>(&stdout(&streamed)).unwrap(), expected);
+    let wrong = failure(1, &["take", &titanic, "--indices-from", &folder.file("w.txt", "1\n2 1.5\n")]);
+    assert!(wrong.ends_with("w.txt: line 2: `1.5` is no integer of 64 bits\n"), "{wrong}");
+    let wrong = failure(1, &["take", &titanic, "--indices-from", &folder.file("w.tns", "1 1\n2 1.5\n")]);
+    assert!(wrong.contains("w.tns: ") && wrong.contains("1.5"), "{wrong}");
+    let large = ["take", &titanic, "--indices-from", &folder.file("l.txt", &"1 ".repeat(600)), "--max-memory", "1000"];
+    assert!(failure(1, &large).contains("above the limit of 1000"));
+    assert!(failure(1, &["take", &titanic, "--indices-from", "none.txt"]).starts_with("lacuna: none.txt: "));
+}

@@ -252,11 +252,12 @@ pub(crate) struct IsinArgs {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("positions").required(true))]
 pub(crate) struct Take {
-    /// The positions; negative ones count from the end (with `--mode clip` they become 0)
+    /// The positions; negative ones count from the end (with `--mode clip` they become 0). Also ranges, as in Python:
+    /// `0:3,7,10:20:2`
     #[arg(long, value_parser = parse_indices, allow_hyphen_values = true, value_name = "I,I,…",
           group = "positions")]
     pub(crate) indices: Option<Indices>,
-    /// A file of integers, whose shape the result has
+    /// A file of integers, whose shape the result has; or text, with a list of them
     #[arg(long, value_name = "FILE", group = "positions")]
     pub(crate) indices_from: Option<PathBuf>,
     /// A position out of range: an error, or wrapped around, or clipped to the nearest

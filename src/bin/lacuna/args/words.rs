@@ -7,6 +7,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lacuna::io::{FileFormat, Format, parse_number};
 use lacuna::{Axes, DType, Duplicates, Element, EvenCount, Shape, TakeMode, dispatch_dtype};
 
+use crate::ranges::Item;
+
 /// The kinds of picture that are written to files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Picture {
@@ -25,9 +27,9 @@ impl Picture {
 #[derive(Debug, Clone)]
 pub(crate) struct Values(pub(crate) Vec<String>);
 
-/// Positions between commas.
+/// Positions and ranges between commas.
 #[derive(Debug, Clone)]
-pub(crate) struct Indices(pub(crate) Vec<i64>);
+pub(crate) struct Indices(pub(crate) Vec<Item>);
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum DuplicatesArg {
@@ -124,8 +126,7 @@ pub(crate) fn parse_values(text: &str) -> Parsed<Values> {
 }
 
 pub(crate) fn parse_indices(text: &str) -> Parsed<Indices> {
-    let index = |word: &str| word.parse().map_err(|_| format!("`{word}` is no integer of 64 bits"));
-    Ok(Indices(split_list(text)?.map(index).collect::<Parsed<_>>()?))
+    Ok(Indices(split_list(text)?.map(Item::parse).collect::<Parsed<_>>()?))
 }
 
 pub(crate) fn parse_fill(text: &str) -> Parsed<String> {
