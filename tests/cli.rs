@@ -944,7 +944,7 @@ fn spy_of_no_known_kind_is_wrong_usage() {
 fn info_tells_ranges_rows_and_units() {
     let text = stdout(&lacuna(&["info", &data("mauna_loa_co2.mtx")]));
     for line in
-        ["range    313.0 to 373.9", "rows     44, none empty; the fullest holds 53", "memory   53.5 KiB (54816 bytes)"]
+        ["range    313.0 to 373.9", "rows     44, none empty; the fullest holds 53", "memory   53.53 KiB (54816 bytes)"]
     {
         assert!(text.lines().any(|found| found == line), "{text}");
     }
@@ -1227,4 +1227,48 @@ fn positions_from_a_plain_list_and_from_tns() {
     let large = ["take", &titanic, "--indices-from", &folder.file("l.txt", &"1 ".repeat(600)), "--max-memory", "1000"];
     assert!(failure(1, &large).contains("above the limit of 1000"));
     assert!(failure(1, &["take", &titanic, "--indices-from", "none.txt"]).starts_with("lacuna: none.txt: "));
+}
+
+#[test]
+fn prune_leaves_what_is_not_the_fill() {
+    let folder = Folder::new("prune");
+    let x = folder.file("x.mtx", SMALL);
+    let pruned = json_of(&["prune", &x]);
+    assert_eq!(pruned["values"], json!([[[0, 2], "-inf"], [[1, 0], "nan"], [[1, 1], 0.1]]));
+    let missing = folder.path("missing.npz");
+    assert_eq!(json_of(&["isnan", &data("mauna_loa_co2.mtx"), "-o", &missing])["nnz"], 2284);
+    let gaps = json_of(&["prune", &missing]);
+    assert_eq!((&gaps["nnz"], &gaps["values"][0]), (&json!(59), &json!([[0, 18], true])));
+    assert_eq!(json_of(&["prune", &x, "--fill", "nan", "--format", "csr"])["nnz"], 3);
+    for_each_type(&folder, |dtype, file| {
+        let pruned = json_of(&["prune", file]);
+        assert_eq!((&pruned["nnz"], &pruned["dtype"]), (&json!(1), &json!(dtype)));
+    });
+}
+
+#[test]
+fn a_summary_lists_as_many_entries_as_asked_for() {
+    let karate = data("karate.mtx");
+    let listed = |arguments: &[&str]| {
+        let text = stdout(&lacuna(arguments));
+        let entries = text.lines().filter(|line| line.starts_with("  [")).count();
+        (entries, text.lines().find_map(|line| line.strip_prefix("  … ").map(str::to_string)))
+    };
+    let folder = Folder::new("head");
+    let out = folder.path("out.npz");
+    for verb in [&["info", &karate][..], &["isnan", &karate], &["convert", &karate, &out], &["prune", &karate]] {
+        let with = |more: &[&str]| listed(&[verb, more].concat());
+        assert_eq!(with(&[]), (10, Some("146 more".into())), "{verb:?}");
+        assert_eq!(with(&["--head", "3"]), (3, Some("153 more".into())), "{verb:?}");
+        assert_eq!(with(&["--head", "0"]), (0, Some("156 more".into())), "{verb:?}");
+        assert_eq!(with(&["--head", "200"]), (156, None), "{verb:?}");
+        assert_eq!(with(&["--all"]), (156, None), "{verb:?}");
+        assert!(failure(2, &[verb, &["--all", "--head", "3"]].concat()).contains("--head"), "{verb:?}");
+    }
+    assert_eq!(listed(&["spy", &karate, "-o", &folder.path("x.png"), "--head", "2"]).0, 2);
+    assert!(failure(2, &["info", &karate, "--head", "-1"]).contains("give a whole number of entries"));
+    let values = |more: &[&str]| values_of(&[&["isnan", &data("mauna_loa_co2.mtx")], more].concat());
+    assert_eq!(values(&[]), Value::Null);
+    assert_eq!(values(&["--head", "2"]), json!([[[0, 12], false], [[0, 13], false]]));
+    assert_eq!(values(&["--all"]).as_array().unwrap().len(), 2284);
 }

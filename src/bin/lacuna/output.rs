@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lacuna::io::{self, AnyTensor, FileFormat, WriteOptions};
 
-use crate::args::{Output, Telling};
+use crate::args::{Output, Telling, Writing};
 use crate::failure::Failure;
 use crate::names::is_stream;
 use crate::progress::Bar;
@@ -15,17 +15,17 @@ impl Output {
     /// Writes the result if a file is named, and tells it.
     pub(crate) fn emit(&self, result: &AnyTensor, max_memory: Option<u64>) -> Result<(), Failure> {
         if let Some(path) = &self.output {
-            write(path, &self.telling, result, max_memory)?;
+            write(path, &self.writing, result, max_memory)?;
         }
         let to_stderr = self.output.as_deref().is_some_and(is_stream);
-        tell(&Summary::new(result, false), self.telling.json, to_stderr)
+        tell(&Summary::new(result), &self.telling, to_stderr)
     }
 }
 
 /// Writes a tensor to a file, or to stdout for `-`.
 pub(crate) fn write(
     path: &Path,
-    telling: &Telling,
+    writing: &Writing,
     tensor: &AnyTensor,
     max_memory: Option<u64>,
 ) -> Result<(), Failure> {
@@ -34,7 +34,7 @@ pub(crate) fn write(
     options.max_memory = max_memory;
     options.compression = options.compression.for_path(path);
     options.progress = bar.hook();
-    let written = match telling.to {
+    let written = match writing.to {
         None => io::write(path, tensor, &options),
         Some(to) if is_stream(path) => to_bytes(to, tensor, &options).and_then(|bytes| write_stdout(&bytes)),
         Some(to) => io::save(path, |file| io::write_to(file, to, tensor, &options)),
@@ -61,8 +61,12 @@ pub(crate) fn write_stdout(bytes: &[u8]) -> lacuna::Result<()> {
 }
 
 /// Prints a summary as text or as JSON.
-pub(crate) fn tell(summary: &Summary<'_>, json: bool, to_stderr: bool) -> Result<(), Failure> {
-    let text = if json { format!("{}\n", summary.json()) } else { summary.text() };
+pub(crate) fn tell(summary: &Summary<'_>, telling: &Telling, to_stderr: bool) -> Result<(), Failure> {
+    let listed = if telling.all { Some(usize::MAX) } else { telling.head };
+    let text = match telling.json {
+        true => summary.json(listed).map_err(|error| Failure::Told(error.to_string()))?,
+        false => summary.text(listed),
+    };
     match to_stderr {
         true => {
             let told = stderr().lock().write_all(text.as_bytes());

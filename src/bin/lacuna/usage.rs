@@ -92,7 +92,7 @@ impl<'a> Files<'a> {
             Verb::Info(args) => Files { inputs: vec![&args.input.file], output: None },
             Verb::Spy(args) => Files { inputs: vec![&args.input.file], output: None },
             Verb::Convert(args) => {
-                Files { inputs: vec![&args.input.file], output: Some((&args.output, args.telling.to)) }
+                Files { inputs: vec![&args.input.file], output: Some((&args.output, args.writing.to)) }
             }
             Verb::Any(args) => Files::new(&args.input, &args.output, []),
             Verb::Isin(args) => Files::new(&args.input, &args.output, [args.values_from.as_deref()]),
@@ -103,7 +103,8 @@ impl<'a> Files<'a> {
             | Verb::Isinf(args)
             | Verb::Isnan(args)
             | Verb::Isfinite(args)
-            | Verb::Isreal(args) => Files::new(&args.input, &args.output, []),
+            | Verb::Isreal(args)
+            | Verb::Prune(args) => Files::new(&args.input, &args.output, []),
             Verb::Backward(verb) => Files::of_backward(verb),
             Verb::Help(_) | Verb::Completions(_) | Verb::Man(_) => Files { inputs: Vec::new(), output: None },
         }
@@ -122,6 +123,6 @@ impl<'a> Files<'a> {
 
     fn new<const N: usize>(input: &'a Input, output: &'a Output, beside: [Option<&'a Path>; N]) -> Self {
         let inputs = [&*input.file].into_iter().chain(beside.into_iter().flatten()).collect();
-        Files { inputs, output: output.output.as_deref().map(|path| (path, output.telling.to)) }
+        Files { inputs, output: output.output.as_deref().map(|path| (path, output.writing.to)) }
     }
 }

@@ -1,7 +1,9 @@
 //! The verbs: read, run the operation, emit the result.
 
 use lacuna::io::{AnyFormat, AnyTensor, Format};
-use lacuna::{DType, Element, Error, IsinOptions, NanmedianBackwardOptions, NanmedianOptions, Number, dispatch_dtype};
+use lacuna::{
+    DType, Element, Error, IsinOptions, NanmedianBackwardOptions, NanmedianOptions, Number, dispatch, dispatch_dtype,
+};
 
 use crate::args::{
     Backward, BackwardVerb, Cli, ConvertArgs, ElementwiseArgs, InfoArgs, Input, IsinArgs, Nanmedian, NanmedianArgs,
@@ -44,6 +46,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Verb::Any(args) => any(args),
         Verb::Isin(args) => isin(args),
         Verb::Take(args) => take(args),
+        Verb::Prune(args) => elementwise(args, |x| Ok(dispatch!(x, x => x.prune().into()))),
         Verb::Nanmedian(args) => nanmedian(args),
         Verb::Isposinf(args) => classify_real!(args, isposinf),
         Verb::Isneginf(args) => classify_real!(args, isneginf),
@@ -91,13 +94,13 @@ fn no_order(operation: &'static str, x: &AnyTensor) -> Error {
 }
 
 fn info(args: &InfoArgs) -> Outcome {
-    tell(&Summary::new(&args.input.read()?, true), args.json, false)
+    tell(&Summary::detailed(&args.input.read()?), &args.telling, false)
 }
 
 fn convert(args: &ConvertArgs) -> Outcome {
     let x = args.input.read()?;
-    write(&args.output, &args.telling, &x, args.input.reading.max_memory)?;
-    tell(&Summary::new(&x, false), args.telling.json, is_stream(&args.output))
+    write(&args.output, &args.writing, &x, args.input.reading.max_memory)?;
+    tell(&Summary::new(&x), &args.telling, is_stream(&args.output))
 }
 
 fn elementwise(args: &ElementwiseArgs, operation: impl Fn(&AnyTensor) -> lacuna::Result<AnyTensor>) -> Outcome {

@@ -10,7 +10,7 @@ use clap::{ArgGroup, Args, Command, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use lacuna::Axes;
 
-pub(crate) use shared::{Input, Output, Reading, Telling};
+pub(crate) use shared::{Input, Output, Reading, Telling, Writing};
 use words::{EvenArg, ModeArg, parse_axes, parse_axis, parse_columns, parse_indices, parse_values};
 pub(crate) use words::{Indices, Picture, Values, not_an_option};
 
@@ -59,6 +59,10 @@ pub(crate) enum Verb {
     /// Elements at positions, flattened (row-major) or along an axis
     #[command(after_help = "Example: lacuna take tests/data/karate.mtx --axis 0 --indices 0,-1")]
     Take(TakeArgs),
+    /// Drop the entries that are the fill
+    #[command(after_help = "Example: lacuna isnan tests/data/mauna_loa_co2.mtx -o missing.npz\n         \
+                      lacuna prune missing.npz --all")]
+    Prune(ElementwiseArgs),
     /// Median without the NaNs, over axes
     #[command(after_help = "Example: lacuna nanmedian tests/data/mauna_loa_co2.mtx --axis 1 --stored-only")]
     Nanmedian(NanmedianArgs),
@@ -138,9 +142,8 @@ pub(crate) struct ManArgs {
 pub(crate) struct InfoArgs {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Print what it holds as a JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) telling: Telling,
 }
 
 #[derive(Debug, Args)]
@@ -149,6 +152,8 @@ pub(crate) struct ConvertArgs {
     pub(crate) input: Input,
     /// The file to write; `-` for stdout
     pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) writing: Writing,
     #[command(flatten)]
     pub(crate) telling: Telling,
 }
@@ -174,9 +179,8 @@ pub(crate) struct SpyArgs {
     /// The width of the picture in the terminal, 24 to 400 characters [default: the terminal's, else 80]
     #[arg(long, value_parser = parse_columns, allow_negative_numbers = true, value_name = "N")]
     pub(crate) columns: Option<usize>,
-    /// Print the summary of the tensor as a JSON object, in place of a picture in the terminal
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) telling: Telling,
 }
 
 /// The axes of a reduction.

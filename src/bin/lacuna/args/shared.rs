@@ -6,7 +6,7 @@ use clap::Args;
 use lacuna::io::{FileFormat, Format};
 use lacuna::{DType, Shape};
 
-use super::words::{DuplicatesArg, dtypes, file_formats, formats, parse_bytes, parse_fill, parse_shape};
+use super::words::{DuplicatesArg, dtypes, file_formats, formats, parse_bytes, parse_count, parse_fill, parse_shape};
 
 /// What is read, and how.
 #[derive(Debug, Args)]
@@ -53,16 +53,29 @@ pub(crate) struct Output {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) writing: Writing,
+    #[command(flatten)]
     pub(crate) telling: Telling,
 }
 
-/// How the result is told.
+/// How a file is written.
 #[derive(Debug, Args)]
-pub(crate) struct Telling {
+pub(crate) struct Writing {
     /// The format of the file written, where its extension does not tell
     #[arg(long, value_parser = file_formats(), ignore_case = true, value_name = "FORMAT")]
     pub(crate) to: Option<FileFormat>,
+}
+
+/// How a tensor is told.
+#[derive(Debug, Args)]
+pub(crate) struct Telling {
     /// Print the summary as a JSON object
     #[arg(long)]
     pub(crate) json: bool,
+    /// List so many entries [default: 10; as JSON all of at most 1000, else none]
+    #[arg(long, value_parser = parse_count, allow_negative_numbers = true, value_name = "N", conflicts_with = "all")]
+    pub(crate) head: Option<usize>,
+    /// List all entries
+    #[arg(long)]
+    pub(crate) all: bool,
 }

@@ -164,6 +164,10 @@ pub(crate) fn file_formats() -> impl TypedValueParser<Value = FileFormat> {
     one_of(FileFormat::ALL.map(FileFormat::name).to_vec(), FileFormat::from_name)
 }
 
+pub(crate) fn parse_count(text: &str) -> Parsed<usize> {
+    text.parse().map_err(|_| "give a whole number of entries".into())
+}
+
 pub(crate) fn parse_columns(text: &str) -> Parsed<usize> {
     text.parse().map_err(|_| "give a whole number of characters".into())
 }
