@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, CommandFactory, Parser};
 use lacuna::io::FileFormat;
 
 use crate::args::{BackwardVerb, Cli, Input, Output, Picture, SpyArgs, Verb, command_of, not_an_option};
@@ -34,19 +34,25 @@ pub(crate) fn help(verb: &[String]) -> Result<(), Failure> {
     parse(words.map(Into::into)).map(|_| ())
 }
 
-/// The options whose value may start with a minus: the parser hands them the next word, whatever it is.
-const GREEDY: [&str; 4] = ["--axis", "--values", "--indices", "--fill"];
-
-/// Refuses an option in the place of a value.
+/// Refuses an option in the place of a value that may start with a minus: the parser hands such an option the next word,
+/// whatever it is.
 pub(crate) fn check_words(words: impl Iterator<Item = OsString>) -> Result<(), String> {
     let words: Vec<String> =
         words.map(|word| word.to_string_lossy().into_owned()).take_while(|word| word != "--").collect();
+    let greedy = greedy_options(&Cli::command());
     for pair in words.windows(2) {
-        if GREEDY.contains(&pair[0].as_str()) {
+        if greedy.contains(&pair[0]) {
             not_an_option(&pair[1]).map_err(|hint| format!("{} has no value: {hint}", pair[0]))?;
         }
     }
     Ok(())
+}
+
+/// The options of a command, and of those below it, whose value may start with a minus.
+fn greedy_options(command: &Command) -> Vec<String> {
+    let own = command.get_arguments().filter(|option| option.is_allow_hyphen_values_set());
+    let own = own.filter_map(|option| Some(format!("--{}", option.get_long()?)));
+    own.chain(command.get_subcommands().flat_map(greedy_options)).collect()
 }
 
 /// Refuses a second use of stdin, and a target of no known format.
