@@ -1,7 +1,9 @@
 //! The command line `lacuna`: each verb reads a tensor file, works on the sparse form, and tells or writes the result.
 
 mod args;
+mod backward;
 mod details;
+mod either;
 mod erase;
 mod failure;
 mod input;

@@ -97,11 +97,11 @@ impl Along {
         if all().all(|position| i64::try_from(position).is_ok()) {
             return Ok(Positions::Signed(array(count, all().map(|position| Ok(position as i64)))?));
         }
-        let from_front = all().enumerate().map(|(at, position)| self.from_front(position, at));
+        let from_front = all().enumerate().map(|(at, position)| self.counted_from_front(position, at));
         Ok(Positions::Unsigned(array(count, from_front)?))
     }
 
-    fn from_front(&self, position: i128, at: usize) -> lacuna::Result<u64> {
+    fn counted_from_front(&self, position: i128, at: usize) -> lacuna::Result<u64> {
         let found = match self.mode {
             _ if position >= 0 => position,
             TakeMode::Wrap => position.rem_euclid(self.length.max(1)),
