@@ -5,7 +5,8 @@
 //! there, whatever the others are. Where there is no room for all axes the longest are shown, and the picture says so.
 //!
 //! Each cell of a picture stands for the same number of positions. Where that is more than one, or where several entries
-//! lie behind each other, an image has a shade for their number, with a legend; a dot of text is there if any entry is.
+//! lie behind each other, an image has a shade for their number, with a legend; a dot of text is there if any entry is, or where that
+//! would be more than half of the dots, the fuller half of them is.
 //!
 //! What is stored is seen, also a stored zero. No dense form is built: one pass over the pattern, O(nnz · panels +
 //! cells), and no axis is too long.
@@ -75,8 +76,9 @@ impl<'a, P: Pattern> Spy<'a, P> {
 
     /// The picture as text of at most `columns` characters a line (24 to 400), a caption below.
     ///
-    /// A character holds two dots across and four down. A position takes up several dots where there is room; where
-    /// there is none, a dot stands for several positions, and the caption says for how many.
+    /// A character holds two dots across and four down. A position takes up 2, 4 or 8 dots each way where there is room;
+    /// where there is none, a dot stands for several positions, and the caption says for how many. Where more than half of
+    /// the dots have an entry, the fuller half is drawn, and the caption says how full they are.
     ///
     /// # Examples
     ///
@@ -104,10 +106,14 @@ impl<'a, P: Pattern> Spy<'a, P> {
         let numbers = self.shown_axes(braille::most_axes(columns));
         let canvas = braille::Canvas::new(columns, &self.lengths(&numbers));
         let axes = join(&numbers, canvas.scales(&self.lengths(&numbers)));
-        let mut text = canvas.draw(&axes, &raster::count(self.pattern, &axes));
+        let mut rasters = raster::count(self.pattern, &axes);
+        let size = self.pattern.shape().iter().map(|&length| length as f64).product();
+        let least = raster::thin(&mut rasters, &axes, size);
+        let mut text = canvas.draw(&axes, &rasters);
         let dot = several(&axes).map(|cell| format!("a dot stands for {cell}"));
+        let drawn = least.map(|share| format!("dots are drawn where {} or more are stored", percent(share)));
         let name = if self.title.is_empty() { String::new() } else { format!("{}: ", self.title) };
-        for line in [name + &self.counts()].into_iter().chain(dot).chain(self.left_out(&numbers)) {
+        for line in [name + &self.counts()].into_iter().chain(dot).chain(drawn).chain(self.left_out(&numbers)) {
             text += &line;
             text.push('\n');
         }
@@ -203,6 +209,11 @@ impl<'a, P: Pattern> Spy<'a, P> {
 /// The axes of the numbers and the scales.
 fn join(numbers: &[Option<usize>], scales: Vec<Scale>) -> Vec<Axis> {
     numbers.iter().zip(scales).map(|(&number, scale)| Axis { number, scale }).collect()
+}
+
+/// A share in percent.
+fn percent(share: f64) -> String {
+    if share < 0.001 { format!("{:.1e} %", 100.0 * share) } else { format!("{:.1} %", 100.0 * share) }
 }
 
 /// The positions that a cell stands for, in words; none if it is one.
