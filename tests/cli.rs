@@ -1272,3 +1272,20 @@ fn a_summary_lists_as_many_entries_as_asked_for() {
     assert_eq!(values(&["--head", "2"]), json!([[[0, 12], false], [[0, 13], false]]));
     assert_eq!(values(&["--all"]).as_array().unwrap().len(), 2284);
 }
+
+#[test]
+fn a_picture_is_as_wide_as_asked_for() {
+    let folder = Folder::new("size");
+    let width = |size: &str| {
+        let svg = folder.path("x.svg");
+        assert_eq!(json_of(&["spy", &data("mauna_loa_co2.mtx"), "-o", &svg, "--size", size])["nnz"], 2284);
+        let drawn = std::fs::read_to_string(&svg).unwrap();
+        drawn.split("width=\"").nth(1).unwrap().split('"').next().unwrap().parse::<usize>().unwrap()
+    };
+    for size in [300, 700, 1500] {
+        let drawn = width(&size.to_string());
+        assert!(drawn.abs_diff(size) < size / 5, "{size}: {drawn}");
+    }
+    assert!(failure(2, &["spy", "none.mtx", "-o", "x.png", "--size", "-5"]).contains("a whole number of pixels"));
+    assert!(failure(2, &["spy", "none.mtx", "--size", "500"]).contains("-o FILE"));
+}

@@ -481,3 +481,29 @@ fn a_cell_of_text_ends_where_a_character_or_a_part_of_one_does() {
         assert!([1, 2, 4, 8].contains(&unit) && dots == unit.div_ceil(2), "{length}: {unit}\n{text}");
     }
 }
+
+/// A wider picture of a long axis has more cells; each picture has about the width asked for, since cells are whole pixels.
+#[test]
+fn a_picture_has_the_size_asked_for() {
+    let diagonal: Vec<[usize; 2]> = (0..2000).map(|at| [at, at]).collect();
+    let pattern = coo(&[2000, 2000], &entries(&diagonal));
+    let drawn = |pixels: usize| {
+        let picture = Spy::new(&pattern).sized(pixels);
+        let svg = picture.svg();
+        assert_eq!(Image::decode(&picture.png().unwrap()).size, size(&svg));
+        (size(&svg).0, Panel::all(&svg)[0].shades.len())
+    };
+    assert_eq!(Spy::new(&pattern).sized(700).svg(), Spy::new(&pattern).svg());
+    for pixels in [300u32, 700, 1500] {
+        assert!(drawn(pixels as usize).0.abs_diff(pixels) < pixels / 4, "{pixels}: {:?}", drawn(pixels as usize));
+    }
+    assert!(drawn(300).1 < 100 && drawn(700).1 > 150 && drawn(1500).1 > 300, "{:?}", drawn(1500));
+    assert_eq!((drawn(0), drawn(usize::MAX)), (drawn(240), drawn(4000)));
+    for rank in 0..8usize {
+        let pattern = coo(&vec![300; rank], &[vec![7; rank]].into());
+        for pixels in [240u32, 1000] {
+            let picture = Spy::new(&pattern).sized(pixels as usize);
+            assert!(size(&picture.svg()).0 < pixels + 150, "rank {rank}: {:?}", size(&picture.svg()));
+        }
+    }
+}

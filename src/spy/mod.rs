@@ -38,7 +38,7 @@ mod svg;
 mod ticks;
 
 use axis::{Axis, Scale};
-use layout::Words;
+use layout::{Width, Words};
 use scene::Scene;
 
 use crate::error::Result;
@@ -51,6 +51,9 @@ const MOST_AXES: usize = 5;
 /// The narrowest and the widest text.
 const COLUMNS: std::ops::RangeInclusive<usize> = 24..=400;
 
+/// The narrowest and the widest image.
+const PIXELS: std::ops::RangeInclusive<usize> = 240..=4000;
+
 /// A picture of a pattern, to be drawn as text, SVG or PNG.
 ///
 /// The [module](self) says what is seen.
@@ -58,12 +61,13 @@ const COLUMNS: std::ops::RangeInclusive<usize> = 24..=400;
 pub struct Spy<'a, P> {
     pattern: &'a P,
     title: String,
+    pixels: usize,
 }
 
 impl<'a, P: Pattern> Spy<'a, P> {
     /// A picture of where the entries of `pattern` are; of a tensor, `x.pattern()`.
     pub fn new(pattern: &'a P) -> Self {
-        Spy { pattern, title: String::new() }
+        Spy { pattern, title: String::new(), pixels: layout::USUAL }
     }
 
     /// The picture with a title, such as the name of a file. What XML has no place for is replaced: control characters,
@@ -72,6 +76,12 @@ impl<'a, P: Pattern> Spy<'a, P> {
         let is_refused = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
         let shown = |c: char| if is_refused(c) { char::REPLACEMENT_CHARACTER } else { c };
         Spy { title: title.chars().map(shown).collect(), ..self }
+    }
+
+    /// The picture with images of about so many pixels across, 240 to 4000, in place of 700. A wider one has more cells,
+    /// or larger ones.
+    pub fn sized(self, pixels: usize) -> Self {
+        Spy { pixels: pixels.clamp(*PIXELS.start(), *PIXELS.end()), ..self }
     }
 
     /// The picture as text of at most `columns` characters a line (24 to 400), a caption below.
@@ -120,7 +130,7 @@ impl<'a, P: Pattern> Spy<'a, P> {
         text
     }
 
-    /// The picture as SVG, about 700 pixels wide. The counts that the shades stand for are exact.
+    /// The picture as SVG, about 700 pixels wide unless [`sized`](Spy::sized). The counts that the shades stand for are exact.
     ///
     /// # Examples
     ///
@@ -158,18 +168,19 @@ impl<'a, P: Pattern> Spy<'a, P> {
 
     /// The layout that both kinds of image share.
     fn scene(&self) -> Scene {
-        let numbers = self.shown_axes(MOST_AXES);
-        let axes = join(&numbers, layout::scales(&self.lengths(&numbers)));
+        let (width, numbers) = (Width::of(self.pixels), self.shown_axes(MOST_AXES));
+        let axes = join(&numbers, layout::scales(width, &self.lengths(&numbers)));
         let rasters = raster::count(self.pattern, &axes);
         let title = Some(self.title.clone()).filter(|title| !title.is_empty());
         let counts = match self.counts() {
-            long if long.len() > layout::WIDEST_LINE => vec![self.pattern.shape().to_string(), self.stored()],
+            long if long.len() > width.widest_line() => vec![self.pattern.shape().to_string(), self.stored()],
             short => vec![short],
         };
         let head = title.into_iter().chain(counts).chain(self.left_out(&numbers)).collect();
         let behind = (self.pattern.shape().rank() > 2).then(|| "a cell".to_string());
         let cell = several(&axes).map(|cell| format!("a cell of {cell}")).or(behind);
-        layout::compose(&axes, &rasters, &Words { head, cell: cell.map(|cell| format!("entries in {cell}")) })
+        let cell = cell.map(|cell| format!("entries in {cell}"));
+        layout::compose(&axes, &rasters, &Words { head, cell, widest: width.widest_line() })
     }
 
     /// The numbers of the axes shown: all, or the `most` longest ones; a missing one where the rank is below 2.

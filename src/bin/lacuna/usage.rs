@@ -82,6 +82,9 @@ fn check_picture(verb: &Verb) -> Result<(), String> {
             Err(format!("the extension of {path} names no picture (.png, .svg); name it with --to"))
         }
         Verb::Spy(SpyArgs { output: None, to: Some(_), .. }) => Err("--to needs a file to write: -o FILE".into()),
+        Verb::Spy(SpyArgs { output: None, size: Some(_), .. }) => {
+            Err("--size needs a file to write: -o FILE (in the terminal: --columns)".into())
+        }
         _ => Ok(()),
     }
 }

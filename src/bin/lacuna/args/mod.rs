@@ -11,7 +11,7 @@ use clap_complete::Shell;
 use lacuna::Axes;
 
 pub(crate) use shared::{Input, Output, Reading, Telling, Writing};
-use words::{EvenArg, ModeArg, parse_axes, parse_axis, parse_columns, parse_indices, parse_values};
+use words::{EvenArg, ModeArg, parse_axes, parse_axis, parse_columns, parse_indices, parse_pixels, parse_values};
 pub(crate) use words::{Indices, Picture, Values, not_an_option};
 
 /// Sparse tensors on the command line: questions asked of a file, without building its dense form.
@@ -176,6 +176,9 @@ pub(crate) struct SpyArgs {
     /// The kind of picture written, where the extension does not tell
     #[arg(long, value_enum, value_name = "png|svg", hide_possible_values = true)]
     pub(crate) to: Option<Picture>,
+    /// About how wide the picture written is, 240 to 4000 pixels [default: 700]
+    #[arg(long, value_parser = parse_pixels, allow_negative_numbers = true, value_name = "N")]
+    pub(crate) size: Option<usize>,
     /// The width of the picture in the terminal, 24 to 400 characters [default: the terminal's, else 80]
     #[arg(long, value_parser = parse_columns, allow_negative_numbers = true, value_name = "N")]
     pub(crate) columns: Option<usize>,

@@ -172,6 +172,10 @@ pub(crate) fn parse_columns(text: &str) -> Parsed<usize> {
     text.parse().map_err(|_| "give a whole number of characters".into())
 }
 
+pub(crate) fn parse_pixels(text: &str) -> Parsed<usize> {
+    text.parse().map_err(|_| "give a whole number of pixels".into())
+}
+
 pub(crate) fn parse_bytes(text: &str) -> Parsed<u64> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let shift = match text[digits.len()..].trim().to_ascii_uppercase().as_str() {
