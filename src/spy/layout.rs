@@ -23,6 +23,8 @@ const BETWEEN: usize = 14;
 const SMALLEST_CELL: usize = 2;
 /// The most characters of the last index of an axis, for which there is room where a panel of a grid is missing.
 const WIDEST_INDEX: usize = 7;
+/// The most characters of a line. A picture that is narrower than that grows with them: no count is cut.
+const WIDEST_LINE: usize = 84;
 /// The height of a swatch of the legend.
 const SWATCH: usize = 16;
 
@@ -44,9 +46,9 @@ impl Width {
         (usual * self.across / (USUAL - SIDES)).max(1)
     }
 
-    /// The most characters of a line across the whole picture.
-    pub(super) fn widest_line(self) -> usize {
-        self.scaled(84)
+    /// The characters that a line has room for across the whole picture.
+    pub(super) fn characters(self) -> usize {
+        self.scaled(WIDEST_LINE)
     }
 }
 
@@ -56,8 +58,6 @@ pub(super) struct Words {
     pub(super) head: Vec<String>,
     /// What a cell is, for the legend; none if no legend is needed.
     pub(super) cell: Option<String>,
-    /// The most characters of a line.
-    pub(super) widest: usize,
 }
 
 /// The scales of axes of the lengths named, of which each two have a panel.
@@ -90,14 +90,14 @@ const fn headroom() -> usize {
 pub(super) fn compose(axes: &[Axis], rasters: &[Raster], words: &Words) -> Scene {
     let mut scene = Scene::default();
     let classes = Classes::of(rasters);
-    write_head(&mut scene, words);
+    write_head(&mut scene, &words.head);
     let plan = Plan::new(axes, scene.height);
     for (raster, (row, column)) in rasters.iter().zip(pairs(axes.len())) {
         plan.draw_panel(&mut scene, raster, (row, column), classes.as_ref());
     }
     scene.reserve(plan.right(), plan.bottom());
     if let (Some(cell), Some(classes)) = (&words.cell, &classes) {
-        write_legend(&mut scene, &elide(cell, words.widest), classes);
+        write_legend(&mut scene, cell, classes);
     }
     scene.width += MARGIN;
     scene.height += MARGIN;
@@ -105,10 +105,10 @@ pub(super) fn compose(axes: &[Axis], rasters: &[Raster], words: &Words) -> Scene
 }
 
 /// The lines above the panels.
-fn write_head(scene: &mut Scene, Words { head, widest, .. }: &Words) {
+fn write_head(scene: &mut Scene, head: &[String]) {
     for (number, line) in head.iter().enumerate() {
         let y = MARGIN + number * (LINE + 2);
-        scene.write(MARGIN, y, Anchor::Start, &elide(line, *widest));
+        scene.write(MARGIN, y, Anchor::Start, &elide(line, WIDEST_LINE));
         scene.texts[number].bold = number == 0 && head.len() > 1;
     }
     scene.height += MARGIN / 2;
@@ -117,7 +117,7 @@ fn write_head(scene: &mut Scene, Words { head, widest, .. }: &Words) {
 /// The shades below the panels, each with the counts that it stands for.
 fn write_legend(scene: &mut Scene, cell: &str, classes: &Classes) {
     let y = scene.height + MARGIN;
-    scene.write(MARGIN, y, Anchor::Start, cell);
+    scene.write(MARGIN, y, Anchor::Start, &elide(cell, WIDEST_LINE));
     let widest = classes.starts.iter().chain([&classes.greatest]).map(|&count| short(count).len()).max().unwrap_or(0);
     let width = ((widest + 2) * CHARACTER).max(LEAST);
     let (left, top) = (MARGIN + 1, y + LINE + 4);

@@ -38,7 +38,7 @@ mod svg;
 mod ticks;
 
 use axis::{Axis, Scale};
-use layout::{Width, Words};
+use layout::{Width, Words, elide};
 use scene::Scene;
 
 use crate::error::Result;
@@ -171,16 +171,16 @@ impl<'a, P: Pattern> Spy<'a, P> {
         let (width, numbers) = (Width::of(self.pixels), self.shown_axes(MOST_AXES));
         let axes = join(&numbers, layout::scales(width, &self.lengths(&numbers)));
         let rasters = raster::count(self.pattern, &axes);
-        let title = Some(self.title.clone()).filter(|title| !title.is_empty());
+        let title = Some(elide(&self.title, width.characters())).filter(|title| !title.is_empty());
         let counts = match self.counts() {
-            long if long.len() > width.widest_line() => vec![self.pattern.shape().to_string(), self.stored()],
+            long if long.len() > width.characters() => vec![self.pattern.shape().to_string(), self.stored()],
             short => vec![short],
         };
         let head = title.into_iter().chain(counts).chain(self.left_out(&numbers)).collect();
         let behind = (self.pattern.shape().rank() > 2).then(|| "a cell".to_string());
         let cell = several(&axes).map(|cell| format!("a cell of {cell}")).or(behind);
         let cell = cell.map(|cell| format!("entries in {cell}"));
-        layout::compose(&axes, &rasters, &Words { head, cell, widest: width.widest_line() })
+        layout::compose(&axes, &rasters, &Words { head, cell })
     }
 
     /// The numbers of the axes shown: all, or the `most` longest ones; a missing one where the rank is below 2.
