@@ -1222,6 +1222,9 @@ fn positions_from_a_plain_list_and_from_tns() {
     assert_eq!(serde_json::from_str::<Value>(&stdout(&streamed)).unwrap(), expected);
     let wrong = failure(1, &["take", &titanic, "--indices-from", &folder.file("w.txt", "1\n2 1.5\n")]);
     assert!(wrong.ends_with("w.txt: line 2: `1.5` is no integer of 64 bits\n"), "{wrong}");
+    let odd = folder.file("odd.txt", &format!("\u{1b}[31m{}", "x".repeat(100)));
+    let wrong = failure(1, &["take", &titanic, "--indices-from", &odd]);
+    assert!(wrong.contains("line 1: `\\u{1b}[31mxxx") && wrong.contains("xxx…` is no integer"), "{wrong}");
     let wrong = failure(1, &["take", &titanic, "--indices-from", &folder.file("w.tns", "1 1\n2 1.5\n")]);
     assert!(wrong.contains("w.tns: ") && wrong.contains("1.5"), "{wrong}");
     let large = ["take", &titanic, "--indices-from", &folder.file("l.txt", &"1 ".repeat(600)), "--max-memory", "1000"];

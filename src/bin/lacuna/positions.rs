@@ -10,6 +10,7 @@ use crate::args::{Input, Take};
 use crate::erase::on_format;
 use crate::failure::Failure;
 use crate::input::Beside;
+use crate::names::shown_word;
 use crate::ranges::{Item, Run, parse_position};
 
 /// The bytes that positions may take without `--max-memory`.
@@ -150,7 +151,8 @@ fn listed(text: &str) -> Result<Vec<Run>, String> {
     for (number, line) in (1..).zip(text.lines()) {
         let words = line.split('#').next().unwrap_or("").split(|c: char| c == ',' || c.is_whitespace());
         for word in words.filter(|word| !word.is_empty()) {
-            runs.push(Run::one(parse_position(word).map_err(|why| format!("line {number}: {why}"))?));
+            let why = |_| format!("line {number}: `{}` is no integer of 64 bits", shown_word(word));
+            runs.push(Run::one(parse_position(word).map_err(why)?));
         }
     }
     Ok(runs)
