@@ -135,7 +135,8 @@ fn table<P: Pattern>(pattern: &P, (rows, columns): (usize, usize), cell: impl Fn
     let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let line = |row: &Vec<String>| {
-        let padded = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:>width$}"));
+        // By hand: the width of a format string ends at 65 535, and a value has a few more characters than decimals.
+        let padded = row.iter().zip(&widths).map(|(cell, &width)| " ".repeat(width - cell.chars().count()) + cell);
         padded.collect::<Vec<_>>().join(" ")
     };
     cells.iter().map(line).collect::<Vec<_>>().join("\n")
@@ -224,5 +225,17 @@ impl<T: Element, I: Index> Debug for Triplets<T, I> {
             format!("{coords:?} {}", shown(self.values()[entry], precision))
         };
         Listing { headline, count, entry }.write(f, f.alternate())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::CooTensor;
+
+    #[test]
+    fn a_table_of_more_decimals_than_a_width_may_have_does_not_panic() {
+        let x = CooTensor::<f64, u32>::new([1, 2], vec![vec![0, 0], vec![0, 1]], vec![2.5, -10.0], 0.0).unwrap();
+        let table = format!("{x:.65535}"); // the most that there are
+        assert_eq!(table, format!("2.5{} -10.{}", "0".repeat(65_534), "0".repeat(65_535)));
     }
 }

@@ -901,7 +901,7 @@ fn spy_in_the_terminal() {
     assert!(text.starts_with("axis 0 ↓  axis 1 →\n"), "{text}");
     assert!(text.ends_with("karate.mtx: [34, 34], 156 stored of 1156 (13.5 %)\n"), "{text}");
     let width = |text: &str| text.lines().map(|line| line.chars().count()).max();
-    assert!((50..=80).contains(&width(&text).unwrap()), "{text}");
+    assert!((40..=80).contains(&width(&text).unwrap()), "{text}");
     let narrow = stdout(&lacuna(&["spy", &data("karate.mtx"), "--columns", "30", "--format", "csr"]));
     assert!(width(narrow.rsplit_once("karate.mtx").unwrap().0) <= Some(30), "{narrow}");
     let piped = lacuna_with(&["spy", "-"], SMALL.as_bytes());
@@ -944,7 +944,7 @@ fn spy_of_no_known_kind_is_wrong_usage() {
 fn info_tells_ranges_rows_and_units() {
     let text = stdout(&lacuna(&["info", &data("mauna_loa_co2.mtx")]));
     for line in
-        ["range    313.0 to 373.9", "rows     44, none empty; the fullest holds 53", "memory   53.5 KiB (54816 bytes)"]
+        ["range    313.0 to 373.9", "rows     44, none empty; the fullest holds 53", "memory   53.53 KiB (54816 bytes)"]
     {
         assert!(text.lines().any(|found| found == line), "{text}");
     }
@@ -1063,4 +1063,232 @@ fn the_document_shows_what_is_printed() {
         }
     }
     assert!(shown > 20, "{shown} examples were found");
+}
+
+#[cfg(unix)]
+#[test]
+fn names_of_files_are_escaped_in_messages() {
+    let folder = Folder::new("names");
+    let odd = folder.path("a\n\u{1b}[31mb.mtx");
+    let shown = "a\\n\\u{1b}[31mb";
+    assert!(failure(1, &["info", &odd]).contains(shown));
+    assert!(
+        failure(1, &["convert", &data("karate.mtx"), &folder.path("none\u{1b}/x.mtx")]).contains("none\\u{1b}/x.mtx")
+    );
+    assert!(failure(2, &["convert", &odd, "a\n\u{1b}[31mb.txt"]).contains(shown));
+    assert!(failure(2, &["spy", &odd, "-o", "a\n\u{1b}[31mb.txt"]).contains(shown));
+}
+
+/// The program in a shell, which closes or bends its streams.
+#[cfg(target_os = "linux")]
+fn shell(command: &str) -> Output {
+    let command = command.replace("lacuna ", &format!("{} ", env!("CARGO_BIN_EXE_lacuna")));
+    Command::new("sh").args(["-c", &command]).current_dir(data("")).output().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_tensor_for_a_closed_stdout_is_an_error() {
+    for command in ["convert karate.mtx - --to mtx", "isnan karate.mtx -o - --to npy", "spy karate.mtx -o - --to svg"] {
+        let output = shell(&format!("lacuna {command} >&-"));
+        assert_eq!(output.status.code(), Some(1), "{command}");
+        assert!(stderr(&output).starts_with("lacuna: stdout: it is closed"), "{command}: {}", stderr(&output));
+        assert_eq!(shell(&format!("lacuna {command} >/dev/null")).status.code(), Some(0), "{command}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_help_that_nobody_can_get_is_an_error() {
+    for words in ["--help", "--version", "take --help", "help take", "man", "completions bash", "spy karate.mtx"] {
+        let output = shell(&format!("lacuna {words} >/dev/full"));
+        assert_eq!(output.status.code(), Some(1), "{words}");
+        assert!(stderr(&output).starts_with("lacuna: stdout: "), "{words}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn help_of_a_verb() {
+    for verb in [&["take"][..], &["backward", "any"], &["help"], &[]] {
+        let told = lacuna(&[&["help"], verb].concat());
+        assert_eq!(told.status.code(), Some(0), "{verb:?}: {}", stderr(&told));
+        assert_eq!(stdout(&told), stdout(&lacuna(&[verb, &["--help"]].concat())), "{verb:?}");
+    }
+    let wrong = failure(2, &["help", "tkae"]);
+    assert!(wrong.contains("'tkae'") && wrong.contains("'take'"), "{wrong}");
+    assert!(failure(2, &["help", "backward", "isin"]).contains("any, take, nanmedian"));
+}
+
+#[test]
+fn an_unknown_verb_gets_a_hint() {
+    for (word, hint) in [("tkae", "'take'"), ("median", "'nanmedian'"), ("isNaN", "'isnan'"), ("sum", "info, convert,")]
+    {
+        let told = failure(2, &[word, "none.mtx"]);
+        assert!(told.contains(&format!("unrecognized subcommand '{word}'")) && told.contains(hint), "{told}");
+    }
+}
+
+/// The shape is that of a vector of as many positions as there can be.
+#[test]
+fn positions_from_2_to_the_63_on_are_positions() {
+    let folder = Folder::new("far");
+    let x = folder.file("x.tns", "# shape: 18446744073709551615\n1 5\n9223372036854775809 6\n18446744073709551615 7\n");
+    let taken = |more: &[&str]| values_of(&[&["take", &x, "--dtype", "int64"], more].concat());
+    let (far, half) = ("18446744073709551614", "9223372036854775808");
+    let expected = json!([[[0], 7], [[1], 6], [[2], 5]]);
+    assert_eq!(taken(&["--indices", &format!("{far},{half},0")]), expected);
+    assert_eq!(taken(&["--axis", "0", "--indices", &format!("{far},{half},0")]), expected);
+    // With such a neighbour a position that counts from the end has to be counted from the front.
+    assert_eq!(taken(&["--indices", &format!("-1,{half},0")]), expected);
+    assert_eq!(taken(&["--mode", "wrap", "--indices", &format!("-1,{half}")]), json!([[[0], 7], [[1], 6]]));
+    assert_eq!(taken(&["--indices", &format!("{half}:{far}:9223372036854775806,-1:")])[1], json!([[1], 7]));
+    let least = "-9223372036854775808";
+    assert_eq!(taken(&["--mode", "clip", "--indices", &format!("{least},{half}")]), json!([[[0], 5], [[1], 6]]));
+    let beyond = failure(1, &["take", &x, "--indices", "18446744073709551615"]);
+    assert!(beyond.contains("position 18446744073709551615 is out of range for 18446744073709551615"), "{beyond}");
+    assert!(failure(2, &["take", &x, "--indices", "18446744073709551616"]).contains("is no integer of 64 bits"));
+    // More than 2^64 elements: those that `u64` does not reach count from the end.
+    let cube = folder.file("cube.tns", "# shape: 1099511627776 1099511627776\n1 1 5\n1099511627776 1099511627776 6\n");
+    assert_eq!(values_of(&["take", &cube, "--indices", "-1:,0"]), json!([[[0], 6.0], [[1], 5.0]]));
+    let banner = "%%MatrixMarket vector array unsigned-integer general";
+    let list = folder.file("i.mtx", &format!("{banner}\n3\n{far}\n{half}\n0\n"));
+    assert_eq!(taken(&["--indices-from", &list]), expected);
+    let list = folder.file("i.txt", &format!("{far} {half}\n0\n"));
+    assert_eq!(taken(&["--indices-from", &list]), expected);
+}
+
+#[test]
+fn ranges_of_positions() {
+    let folder = Folder::new("ranges");
+    let x = folder.file("x.mtx", "%%MatrixMarket vector array integer general\n5\n10\n11\n12\n13\n14\n");
+    let taken = |indices: &str| -> Vec<i64> {
+        let told = json_of(&["take", &x, "--indices", indices]);
+        let at = |at: u64| told["values"].as_array().unwrap().iter().find(|entry| entry[0][0] == at).unwrap();
+        (0..told["shape"][0].as_u64().unwrap()).map(|i| at(i)[1].as_i64().unwrap()).collect()
+    };
+    assert_eq!(taken("0:3"), [10, 11, 12]);
+    assert_eq!(taken("3:,0,1:4:2"), [13, 14, 10, 11, 13]);
+    assert_eq!(taken(":"), [10, 11, 12, 13, 14]);
+    assert_eq!(taken("::2"), [10, 12, 14]);
+    assert_eq!(taken("::-1"), [14, 13, 12, 11, 10]);
+    assert_eq!(taken("5::-2"), [14, 12, 10]);
+    assert_eq!(taken("-2:"), [13, 14]);
+    assert_eq!(taken("-5:-3"), [10, 11]);
+    assert_eq!(taken(" 1 : 3 "), [11, 12]);
+    assert_eq!(taken("3:1"), [0i64; 0]);
+    assert_eq!(taken("1:3:9223372036854775807"), [11]);
+    for (wrong, why) in
+        [("0:6", "6 is outside -5..=5"), ("-6:", "-6 is outside -5..=5"), ("9:2", "9 is outside -5..=5")]
+    {
+        let told = failure(1, &["take", &x, "--indices", wrong, "--mode", "clip"]);
+        assert!(told.contains(&format!("x.mtx: the range {wrong}: {why}")), "{told}");
+    }
+    for (wrong, why) in [
+        ("1:2:0", "the step of a range is not 0"),
+        ("1:2:3:4", "is no range"),
+        ("a:2", "is no range"),
+        ("1:2:x", "is no"),
+    ] {
+        let told = failure(2, &["take", &x, "--indices", wrong]);
+        assert!(told.contains(why), "{wrong}: {told}");
+    }
+    let titanic = data("titanic.npz");
+    let crew = ["--axis", "0", "--grad", &titanic, "--indices"];
+    let of = |indices: &str| values_of(&[&["backward", "take", &titanic], &crew[..], &[indices]].concat());
+    assert_eq!(of("0:4"), of("0,1,2,3"));
+    assert!(failure(1, &["take", &titanic, "--axis", "3", "--indices", "0:3"]).contains("3 is outside -2..=2"));
+    assert!(failure(1, &["take", &titanic, "--axis", "9", "--indices", "0:3"]).contains("axis 9 is out of range"));
+    // A range may be longer than the machine has memory for.
+    let vast = folder.file("vast.tns", "# shape: 1000000000000\n1 5\n");
+    let told = failure(1, &["take", &vast, "--indices", ":"]);
+    assert!(told.contains("8000000000000 bytes, above the limit of") && told.contains("--max-memory"), "{told}");
+    let told = failure(1, &["take", &vast, "--indices", "0:100", "--max-memory", "799"]);
+    assert!(told.contains("800 bytes, above the limit of 799"), "{told}");
+}
+
+#[test]
+fn positions_from_a_plain_list_and_from_tns() {
+    let folder = Folder::new("lists");
+    let titanic = data("titanic.npz");
+    let taken = |path: &str| json_of(&["take", &titanic, "--indices-from", path]);
+    let expected = json_of(&["take", &titanic, "--indices", "-1,1,30"]);
+    for (name, text) in [("i.txt", "-1\n1\n30\n"), ("list", "# rows\n-1, 1,30"), ("i.csv", "\t-1,1\r\n\r\n30\r\n")] {
+        assert_eq!(taken(&folder.file(name, text)), expected, "{name}");
+    }
+    assert_eq!(taken(&folder.file("i.tns", "1 -1\n2 1\n3 30\n")), expected);
+    assert_eq!(taken(&folder.file("square.tns", "1 1 3\n2 2 4\n"))["shape"], json!([2, 2]));
+    assert_eq!(taken(&folder.file("empty.txt", ""))["shape"], json!([0]));
+    let streamed = lacuna_with(&["take", &titanic, "--indices-from", "-", "--json"], b"-1 1 30\n");
+    assert_eq!(serde_json::from_str::<Value>(&stdout(&streamed)).unwrap(), expected);
+    let wrong = failure(1, &["take", &titanic, "--indices-from", &folder.file("w.txt", "1\n2 1.5\n")]);
+    assert!(wrong.ends_with("w.txt: line 2: `1.5` is no integer of 64 bits\n"), "{wrong}");
+    let odd = folder.file("odd.txt", &format!("\u{1b}[31m{}", "x".repeat(100)));
+    let wrong = failure(1, &["take", &titanic, "--indices-from", &odd]);
+    assert!(wrong.contains("line 1: `\\u{1b}[31mxxx") && wrong.contains("xxx…` is no integer"), "{wrong}");
+    let wrong = failure(1, &["take", &titanic, "--indices-from", &folder.file("w.tns", "1 1\n2 1.5\n")]);
+    assert!(wrong.contains("w.tns: ") && wrong.contains("1.5"), "{wrong}");
+    let large = ["take", &titanic, "--indices-from", &folder.file("l.txt", &"1 ".repeat(600)), "--max-memory", "1000"];
+    assert!(failure(1, &large).contains("above the limit of 1000"));
+    assert!(failure(1, &["take", &titanic, "--indices-from", "none.txt"]).starts_with("lacuna: none.txt: "));
+}
+
+#[test]
+fn prune_leaves_what_is_not_the_fill() {
+    let folder = Folder::new("prune");
+    let x = folder.file("x.mtx", SMALL);
+    let pruned = json_of(&["prune", &x]);
+    assert_eq!(pruned["values"], json!([[[0, 2], "-inf"], [[1, 0], "nan"], [[1, 1], 0.1]]));
+    let missing = folder.path("missing.npz");
+    assert_eq!(json_of(&["isnan", &data("mauna_loa_co2.mtx"), "-o", &missing])["nnz"], 2284);
+    let gaps = json_of(&["prune", &missing]);
+    assert_eq!((&gaps["nnz"], &gaps["values"][0]), (&json!(59), &json!([[0, 18], true])));
+    assert_eq!(json_of(&["prune", &x, "--fill", "nan", "--format", "csr"])["nnz"], 3);
+    for_each_type(&folder, |dtype, file| {
+        let pruned = json_of(&["prune", file]);
+        assert_eq!((&pruned["nnz"], &pruned["dtype"]), (&json!(1), &json!(dtype)));
+    });
+}
+
+#[test]
+fn a_summary_lists_as_many_entries_as_asked_for() {
+    let karate = data("karate.mtx");
+    let listed = |arguments: &[&str]| {
+        let text = stdout(&lacuna(arguments));
+        let entries = text.lines().filter(|line| line.starts_with("  [")).count();
+        (entries, text.lines().find_map(|line| line.strip_prefix("  … ").map(str::to_string)))
+    };
+    let folder = Folder::new("head");
+    let out = folder.path("out.npz");
+    for verb in [&["info", &karate][..], &["isnan", &karate], &["convert", &karate, &out], &["prune", &karate]] {
+        let with = |more: &[&str]| listed(&[verb, more].concat());
+        assert_eq!(with(&[]), (10, Some("146 more".into())), "{verb:?}");
+        assert_eq!(with(&["--head", "3"]), (3, Some("153 more".into())), "{verb:?}");
+        assert_eq!(with(&["--head", "0"]), (0, Some("156 more".into())), "{verb:?}");
+        assert_eq!(with(&["--head", "200"]), (156, None), "{verb:?}");
+        assert_eq!(with(&["--all"]), (156, None), "{verb:?}");
+        assert!(failure(2, &[verb, &["--all", "--head", "3"]].concat()).contains("--head"), "{verb:?}");
+    }
+    assert_eq!(listed(&["spy", &karate, "-o", &folder.path("x.png"), "--head", "2"]).0, 2);
+    assert!(failure(2, &["info", &karate, "--head", "-1"]).contains("give a whole number of entries"));
+    let values = |more: &[&str]| values_of(&[&["isnan", &data("mauna_loa_co2.mtx")], more].concat());
+    assert_eq!(values(&[]), Value::Null);
+    assert_eq!(values(&["--head", "2"]), json!([[[0, 12], false], [[0, 13], false]]));
+    assert_eq!(values(&["--all"]).as_array().unwrap().len(), 2284);
+}
+
+#[test]
+fn a_picture_is_as_wide_as_asked_for() {
+    let folder = Folder::new("size");
+    let width = |size: &str| {
+        let svg = folder.path("x.svg");
+        assert_eq!(json_of(&["spy", &data("mauna_loa_co2.mtx"), "-o", &svg, "--size", size])["nnz"], 2284);
+        let drawn = std::fs::read_to_string(&svg).unwrap();
+        drawn.split("width=\"").nth(1).unwrap().split('"').next().unwrap().parse::<usize>().unwrap()
+    };
+    for size in [300, 700, 1500] {
+        let drawn = width(&size.to_string());
+        assert!(drawn.abs_diff(size) < size / 5, "{size}: {drawn}");
+    }
+    assert!(failure(2, &["spy", "none.mtx", "-o", "x.png", "--size", "-5"]).contains("a whole number of pixels"));
+    assert!(failure(2, &["spy", "none.mtx", "--size", "500"]).contains("-o FILE"));
 }

@@ -247,9 +247,9 @@ fn columns_take_the_width_and_rows_three_lines_for_eight_characters_of_it() {
         let panel: Vec<_> = text.lines().filter(|line| line.ends_with('│')).collect();
         (panel.len(), panel[0].chars().rev().skip(1).take_while(|c| !['│', '┤'].contains(c)).count())
     };
-    assert_eq!(drawn([10, 1000]), (15, 34));
+    assert_eq!(drawn([15, 1000]), (15, 34));
     assert_eq!(drawn([1000, 1000]), (15, 30));
-    assert_eq!(drawn([1000, 10]), (15, 30));
+    assert_eq!(drawn([1000, 15]), (15, 30));
 }
 
 #[test]
@@ -435,4 +435,76 @@ fn the_pictures_of_the_documents_are_drawn_so() {
     let x = lacuna::io::read(root.join("tests/data/titanic.npz"), &Default::default()).unwrap();
     let drawn = lacuna::dispatch!(&x, x => Spy::new(x.pattern()).titled("titanic.npz").svg());
     assert_eq!(drawn, std::fs::read_to_string(root.join("docs/pictures/titanic.svg")).unwrap());
+}
+
+/// What stands within the frame of a picture in text.
+fn panel(text: &str) -> Vec<Vec<char>> {
+    let lines = text.lines().filter_map(|line| line.strip_suffix('│'));
+    lines.map(|line| line.rsplit(['│', '┤']).next().unwrap().chars().collect()).collect()
+}
+
+/// Where nearly every dot has an entry, the fuller half of them is drawn: here a quarter that is three times as full.
+#[test]
+fn a_saturated_text_shows_where_there_is_more() {
+    let dense =
+        |row: usize, column: usize| (row * 7 + column * 13) % 10 < if row < 200 && column < 200 { 6 } else { 2 };
+    let all = (0..400).flat_map(|row| (0..400).map(move |column| [row, column]));
+    let some: Vec<[usize; 2]> = all.filter(|&[row, column]| dense(row, column)).collect();
+    let text = dots([400, 400], &some, 40);
+    let drawn = panel(&text);
+    let (tall, wide) = (drawn.len(), drawn[0].len());
+    assert!(drawn[0][..wide / 2].iter().all(|&c| c == '⣿'), "{text}");
+    assert!(drawn[0][wide / 2 + 1..].iter().all(|&c| c != '⣿'), "{text}");
+    assert!(drawn[tall / 2 + 1..].iter().flatten().all(|&c| c != '⣿'), "{text}");
+    assert!(text.ends_with(" % or more are stored\n"), "{text}");
+}
+
+/// The cells at the end of an axis stand for fewer positions, and are as full.
+#[test]
+fn a_full_matrix_is_full_in_text() {
+    let all: Vec<[usize; 2]> = (0..100).flat_map(|row| (0..101).map(move |column| [row, column])).collect();
+    let text = dots([100, 101], &all, 40);
+    assert!(text.ends_with("a dot stands for 2 × 2 positions\n"), "{text}");
+    let drawn = panel(&text);
+    assert!(drawn[..drawn.len() - 1].iter().all(|line| line[..line.len() - 1].iter().all(|&c| c == '⣿')), "{text}");
+    assert!(drawn.iter().flatten().all(|&c| c != '⠀'), "{text}");
+}
+
+/// A cell of one and a half characters would smear into its neighbour.
+#[test]
+fn a_cell_of_text_ends_where_a_character_or_a_part_of_one_does() {
+    for length in 2..60 {
+        let text = dots([length, length], &[[0, 0], [length - 1, length - 1]], 60);
+        let dots: usize = panel(&text)[0].iter().filter(|&&c| c != '⠀').count();
+        let wide = panel(&text)[0].len() * 2;
+        let unit = wide / length;
+        assert!([1, 2, 4, 8].contains(&unit) && dots == unit.div_ceil(2), "{length}: {unit}\n{text}");
+    }
+}
+
+/// A wider picture of a long axis has more cells; each picture has about the width asked for, since cells are whole pixels.
+#[test]
+fn a_picture_has_the_size_asked_for() {
+    let diagonal: Vec<[usize; 2]> = (0..2000).map(|at| [at, at]).collect();
+    let pattern = coo(&[2000, 2000], &entries(&diagonal));
+    let drawn = |pixels: usize| {
+        let picture = Spy::new(&pattern).sized(pixels);
+        let svg = picture.svg();
+        assert_eq!(Image::decode(&picture.png().unwrap()).size, size(&svg));
+        (size(&svg).0, Panel::all(&svg)[0].shades.len())
+    };
+    assert_eq!(Spy::new(&pattern).sized(700).svg(), Spy::new(&pattern).svg());
+    for pixels in [300u32, 700, 1500] {
+        assert!(drawn(pixels as usize).0.abs_diff(pixels) < pixels / 4, "{pixels}: {:?}", drawn(pixels as usize));
+    }
+    assert!(drawn(300).1 < 100 && drawn(700).1 > 150 && drawn(1500).1 > 300, "{:?}", drawn(1500));
+    assert_eq!((drawn(0), drawn(usize::MAX)), (drawn(240), drawn(4000)));
+    for rank in 0..8usize {
+        let pattern = coo(&vec![300; rank], &[vec![7; rank]].into());
+        for pixels in [240u32, 1000] {
+            let picture = Spy::new(&pattern).sized(pixels as usize);
+            assert!(size(&picture.svg()).0 < pixels + 350, "rank {rank}: {:?}", size(&picture.svg()));
+            assert!(!texts(&picture.svg()).iter().any(|text| text.contains("...")), "rank {rank}: no count is cut");
+        }
+    }
 }

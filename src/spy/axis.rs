@@ -33,6 +33,11 @@ impl Scale {
         position / self.per_cell
     }
 
+    /// The positions that a cell has: the last one may have fewer.
+    pub(super) fn positions_of(&self, cell: usize) -> usize {
+        self.per_cell.min(self.length - cell * self.per_cell)
+    }
+
     /// The units that all cells take.
     pub(super) fn extent(&self) -> usize {
         self.cells() * self.unit

@@ -35,11 +35,13 @@ impl Canvas {
         Canvas { width, widest: longest.to_string().len().min(width / 3) }
     }
 
-    /// The scales of axes of the lengths named.
+    /// The scales of axes of the lengths named. A cell takes a power of two of dots, so that it ends where a character
+    /// or an even part of one does: one of three dots would smear into its neighbour.
     pub(super) fn scales(&self, lengths: &[usize]) -> Vec<Scale> {
         let last = lengths.len() - 1;
         let room = |(at, &length): (usize, &usize)| (length, self.room(at < last, at > 0));
-        fit(&lengths.iter().enumerate().map(room).collect::<Vec<_>>())
+        let scales = fit(&lengths.iter().enumerate().map(room).collect::<Vec<_>>());
+        scales.into_iter().map(|scale| Scale { unit: 1 << scale.unit.ilog2(), ..scale }).collect()
     }
 
     /// What an axis may take: of the columns what the frame and the indices leave, of the rows so many that a square

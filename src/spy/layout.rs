@@ -6,6 +6,9 @@ use super::scene::{Anchor, CHARACTER, Colour, LINE, Mosaic, Scene, Text};
 use super::shades::Classes;
 use super::ticks::{Tick, short, ticks};
 
+/// The pixels of a picture across, unless others are asked for, and what of them stands beside the panels.
+pub(super) const USUAL: usize = 700;
+const SIDES: usize = 52;
 /// The white around everything.
 const MARGIN: usize = 16;
 /// The length of a tick, and the white behind it.
@@ -16,20 +19,38 @@ const GUARD: usize = 4;
 const LEAST: usize = 48;
 /// The white between the panels of a grid.
 const BETWEEN: usize = 14;
-/// What all panels and the white between them may take, across.
-const ACROSS: usize = 648;
-/// The most cells of a panel along an axis: so many that a cell has three pixels; a few more if each is one position.
-const MOST_CELLS: usize = ACROSS / 3;
-const MOST_POSITIONS: usize = 256;
-/// The smallest cell, so that one by itself is seen, and the largest.
+/// The smallest cell, so that one by itself is seen.
 const SMALLEST_CELL: usize = 2;
-const LARGEST_CELL: usize = 64;
 /// The most characters of the last index of an axis, for which there is room where a panel of a grid is missing.
 const WIDEST_INDEX: usize = 7;
-/// The most characters of a line across the whole picture.
-pub(super) const WIDEST_LINE: usize = 84;
+/// The most characters of a line. A picture that is narrower than that grows with them: no count is cut.
+const WIDEST_LINE: usize = 84;
 /// The height of a swatch of the legend.
 const SWATCH: usize = 16;
+
+/// How wide a picture is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Width {
+    /// What all panels and the white between them may take, across.
+    across: usize,
+}
+
+impl Width {
+    /// The width of a picture of so many pixels or a few more.
+    pub(super) fn of(pixels: usize) -> Self {
+        Width { across: pixels - SIDES }
+    }
+
+    /// A length that is `usual` in a picture of the usual width.
+    fn scaled(self, usual: usize) -> usize {
+        (usual * self.across / (USUAL - SIDES)).max(1)
+    }
+
+    /// The characters that a line has room for across the whole picture.
+    pub(super) fn characters(self) -> usize {
+        self.scaled(WIDEST_LINE)
+    }
+}
 
 /// What is written around the panels.
 pub(super) struct Words {
@@ -40,16 +61,18 @@ pub(super) struct Words {
 }
 
 /// The scales of axes of the lengths named, of which each two have a panel.
-pub(super) fn scales(lengths: &[usize]) -> Vec<Scale> {
+pub(super) fn scales(width: Width, lengths: &[usize]) -> Vec<Scale> {
     let panels = lengths.len().saturating_sub(1).max(1);
-    let all = ACROSS - (panels - 1) * gutter();
-    let most = if lengths.iter().all(|&length| length <= MOST_POSITIONS) { MOST_POSITIONS } else { MOST_CELLS };
+    let all = width.across.saturating_sub((panels - 1) * gutter());
+    // So many that a cell has three pixels; a few more if each is one position.
+    let (positions, largest) = (width.scaled(256), width.scaled(64));
+    let most = if lengths.iter().all(|&length| length <= positions) { positions } else { width.across / 3 };
     let cells = most.min(all / panels / SMALLEST_CELL);
-    let room = Room { units: all / panels, cells, unit: LARGEST_CELL };
+    let room = Room { units: all / panels, cells, unit: largest };
     let axes: Vec<_> = lengths.iter().map(|&length| (length, room)).collect();
     let mut scales = fit(&axes);
     let empty = lengths.iter().filter(|&&length| length == 0).count();
-    stretch(&mut scales, all.saturating_sub(empty * LEAST), LARGEST_CELL);
+    stretch(&mut scales, all.saturating_sub(empty * LEAST), largest);
     scales
 }
 

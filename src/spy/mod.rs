@@ -5,7 +5,8 @@
 //! there, whatever the others are. Where there is no room for all axes the longest are shown, and the picture says so.
 //!
 //! Each cell of a picture stands for the same number of positions. Where that is more than one, or where several entries
-//! lie behind each other, an image has a shade for their number, with a legend; a dot of text is there if any entry is.
+//! lie behind each other, an image has a shade for their number, with a legend; a dot of text is there if any entry is, or where that
+//! would be more than half of the dots, the fuller half of them is.
 //!
 //! What is stored is seen, also a stored zero. No dense form is built: one pass over the pattern, O(nnz · panels +
 //! cells), and no axis is too long.
@@ -37,7 +38,7 @@ mod svg;
 mod ticks;
 
 use axis::{Axis, Scale};
-use layout::Words;
+use layout::{Width, Words, elide};
 use scene::Scene;
 
 use crate::error::Result;
@@ -50,6 +51,9 @@ const MOST_AXES: usize = 5;
 /// The narrowest and the widest text.
 const COLUMNS: std::ops::RangeInclusive<usize> = 24..=400;
 
+/// The narrowest and the widest image.
+const PIXELS: std::ops::RangeInclusive<usize> = 240..=4000;
+
 /// A picture of a pattern, to be drawn as text, SVG or PNG.
 ///
 /// The [module](self) says what is seen.
@@ -57,12 +61,13 @@ const COLUMNS: std::ops::RangeInclusive<usize> = 24..=400;
 pub struct Spy<'a, P> {
     pattern: &'a P,
     title: String,
+    pixels: usize,
 }
 
 impl<'a, P: Pattern> Spy<'a, P> {
     /// A picture of where the entries of `pattern` are; of a tensor, `x.pattern()`.
     pub fn new(pattern: &'a P) -> Self {
-        Spy { pattern, title: String::new() }
+        Spy { pattern, title: String::new(), pixels: layout::USUAL }
     }
 
     /// The picture with a title, such as the name of a file. What XML has no place for is replaced: control characters,
@@ -73,10 +78,17 @@ impl<'a, P: Pattern> Spy<'a, P> {
         Spy { title: title.chars().map(shown).collect(), ..self }
     }
 
+    /// The picture with images of about so many pixels across, 240 to 4000, in place of 700. A wider one has more cells,
+    /// or larger ones.
+    pub fn sized(self, pixels: usize) -> Self {
+        Spy { pixels: pixels.clamp(*PIXELS.start(), *PIXELS.end()), ..self }
+    }
+
     /// The picture as text of at most `columns` characters a line (24 to 400), a caption below.
     ///
-    /// A character holds two dots across and four down. A position takes up several dots where there is room; where
-    /// there is none, a dot stands for several positions, and the caption says for how many.
+    /// A character holds two dots across and four down. A position takes up 2, 4 or 8 dots each way where there is room;
+    /// where there is none, a dot stands for several positions, and the caption says for how many. Where more than half of
+    /// the dots have an entry, the fuller half is drawn, and the caption says how full they are.
     ///
     /// # Examples
     ///
@@ -104,17 +116,21 @@ impl<'a, P: Pattern> Spy<'a, P> {
         let numbers = self.shown_axes(braille::most_axes(columns));
         let canvas = braille::Canvas::new(columns, &self.lengths(&numbers));
         let axes = join(&numbers, canvas.scales(&self.lengths(&numbers)));
-        let mut text = canvas.draw(&axes, &raster::count(self.pattern, &axes));
+        let mut rasters = raster::count(self.pattern, &axes);
+        let size = self.pattern.shape().iter().map(|&length| length as f64).product();
+        let least = raster::thin(&mut rasters, &axes, size);
+        let mut text = canvas.draw(&axes, &rasters);
         let dot = several(&axes).map(|cell| format!("a dot stands for {cell}"));
+        let drawn = least.map(|share| format!("dots are drawn where {} or more are stored", percent(share)));
         let name = if self.title.is_empty() { String::new() } else { format!("{}: ", self.title) };
-        for line in [name + &self.counts()].into_iter().chain(dot).chain(self.left_out(&numbers)) {
+        for line in [name + &self.counts()].into_iter().chain(dot).chain(drawn).chain(self.left_out(&numbers)) {
             text += &line;
             text.push('\n');
         }
         text
     }
 
-    /// The picture as SVG, about 700 pixels wide. The counts that the shades stand for are exact.
+    /// The picture as SVG, about 700 pixels wide unless [`sized`](Spy::sized). The counts that the shades stand for are exact.
     ///
     /// # Examples
     ///
@@ -152,18 +168,19 @@ impl<'a, P: Pattern> Spy<'a, P> {
 
     /// The layout that both kinds of image share.
     fn scene(&self) -> Scene {
-        let numbers = self.shown_axes(MOST_AXES);
-        let axes = join(&numbers, layout::scales(&self.lengths(&numbers)));
+        let (width, numbers) = (Width::of(self.pixels), self.shown_axes(MOST_AXES));
+        let axes = join(&numbers, layout::scales(width, &self.lengths(&numbers)));
         let rasters = raster::count(self.pattern, &axes);
-        let title = Some(self.title.clone()).filter(|title| !title.is_empty());
+        let title = Some(elide(&self.title, width.characters())).filter(|title| !title.is_empty());
         let counts = match self.counts() {
-            long if long.len() > layout::WIDEST_LINE => vec![self.pattern.shape().to_string(), self.stored()],
+            long if long.len() > width.characters() => vec![self.pattern.shape().to_string(), self.stored()],
             short => vec![short],
         };
         let head = title.into_iter().chain(counts).chain(self.left_out(&numbers)).collect();
         let behind = (self.pattern.shape().rank() > 2).then(|| "a cell".to_string());
         let cell = several(&axes).map(|cell| format!("a cell of {cell}")).or(behind);
-        layout::compose(&axes, &rasters, &Words { head, cell: cell.map(|cell| format!("entries in {cell}")) })
+        let cell = cell.map(|cell| format!("entries in {cell}"));
+        layout::compose(&axes, &rasters, &Words { head, cell })
     }
 
     /// The numbers of the axes shown: all, or the `most` longest ones; a missing one where the rank is below 2.
@@ -203,6 +220,11 @@ impl<'a, P: Pattern> Spy<'a, P> {
 /// The axes of the numbers and the scales.
 fn join(numbers: &[Option<usize>], scales: Vec<Scale>) -> Vec<Axis> {
     numbers.iter().zip(scales).map(|(&number, scale)| Axis { number, scale }).collect()
+}
+
+/// A share in percent.
+fn percent(share: f64) -> String {
+    if share < 0.001 { format!("{:.1e} %", 100.0 * share) } else { format!("{:.1} %", 100.0 * share) }
 }
 
 /// The positions that a cell stands for, in words; none if it is one.

@@ -16,6 +16,16 @@ impl Raster {
         let (rows, columns) = (rows.scale.cells(), columns.scale.cells());
         Raster { rows, columns, counts: vec![0; rows * columns] }
     }
+
+    /// The share of its positions that each cell stores, of the `size` positions behind all cells.
+    fn shares(&self, rows: &Axis, columns: &Axis, size: f64) -> Vec<f64> {
+        let behind = size / (rows.scale.length as f64 * columns.scale.length as f64);
+        let share = |(cell, &count): (usize, &u64)| {
+            let (row, column) = (cell / self.columns, cell % self.columns);
+            count as f64 / (rows.scale.positions_of(row) as f64 * columns.scale.positions_of(column) as f64) / behind
+        };
+        self.counts.iter().enumerate().map(share).collect()
+    }
 }
 
 /// The pairs of axes that are shown, as `(row axis, column axis)`: each earlier axis with each later one.
@@ -38,6 +48,24 @@ pub(super) fn count<P: Pattern>(pattern: &P, axes: &[Axis]) -> Vec<Raster> {
         true
     });
     rasters
+}
+
+/// Leaves the fuller half of the cells where more than half of them hold an entry, and tells the least share of its
+/// positions that a cell that is left stores; none if nothing was taken away. `size` is the number of all positions.
+pub(super) fn thin(rasters: &mut [Raster], axes: &[Axis], size: f64) -> Option<f64> {
+    let shares: Vec<Vec<f64>> =
+        rasters.iter().zip(pairs(axes.len())).map(|(raster, (r, c))| raster.shares(&axes[r], &axes[c], size)).collect();
+    let mut held: Vec<f64> = shares.iter().flatten().copied().filter(|&share| share > 0.0).collect();
+    held.sort_unstable_by(|a, b| b.total_cmp(a));
+    let half = shares.iter().map(Vec::len).sum::<usize>() / 2;
+    let middle = *held.get(half)?;
+    // Cells as full as the middle one are left or taken away together, whichever comes closer to the half.
+    let (above, with) = (held.partition_point(|&s| s > middle), held.partition_point(|&s| s >= middle));
+    let least = if above > 0 && half - above < with - half { held[above - 1] } else { middle };
+    for (raster, shares) in rasters.iter_mut().zip(&shares) {
+        raster.counts.iter_mut().zip(shares).filter(|(_, share)| **share < least).for_each(|(count, _)| *count = 0);
+    }
+    held.last().is_some_and(|&last| last < least).then_some(least)
 }
 
 #[cfg(test)]

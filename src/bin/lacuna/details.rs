@@ -1,9 +1,11 @@
 //! What `info` tells beyond the summary: the values that are stored, where they stand, and what they take.
 
+use indicatif::BinaryBytes;
 use lacuna::io::{AnyTensor, FileElement};
 use lacuna::{DType, Element, Number, Pattern, Shape, Tensor, dispatch_dtype};
+use serde::Serialize;
 
-use crate::summary::{json_value, printed};
+use crate::values::{Json, json, json_value, printed};
 
 /// What `info` tells of the stored values and of where they stand.
 pub(crate) struct Details {
@@ -54,16 +56,34 @@ impl Details {
     }
 
     /// The keys of `info`, after those of every summary.
-    pub(crate) fn json(&self, x: &AnyTensor) -> String {
-        let Details { zeros, nans, infinities, lanes, .. } = self;
-        let (least, greatest) = self.range.as_ref().map_or(("null", "null"), |(least, greatest)| (least, greatest));
-        let empty = lanes.empty().map_or("null".into(), |empty| empty.to_string());
-        let (density, longest, bytes) = (json_value(x.density()), lanes.longest, x.stored_bytes());
-        let counts = format!(r#", "density": {density}, "stored_zeros": {zeros}, "nans": {nans}"#);
-        let range = format!(r#", "infinities": {infinities}, "min": {least}, "max": {greatest}"#);
-        let places = format!(r#", "empty_lanes": {empty}, "longest_lane": {longest}, "memory_bytes": {bytes}"#);
-        counts + &range + &places
+    pub(crate) fn told(&self, x: &AnyTensor) -> DetailsTold {
+        let (min, max) = self.range.clone().unzip();
+        DetailsTold {
+            density: json_value(x.density()),
+            stored_zeros: self.zeros,
+            nans: self.nans,
+            infinities: self.infinities,
+            min: min.map(json),
+            max: max.map(json),
+            empty_lanes: self.lanes.empty(),
+            longest_lane: self.lanes.longest,
+            memory_bytes: x.stored_bytes(),
+        }
     }
+}
+
+/// What `info` tells, as the keys of JSON.
+#[derive(Serialize)]
+pub(crate) struct DetailsTold {
+    density: Json,
+    stored_zeros: usize,
+    nans: usize,
+    infinities: usize,
+    min: Option<Json>,
+    max: Option<Json>,
+    empty_lanes: Option<usize>,
+    longest_lane: usize,
+    memory_bytes: usize,
 }
 
 impl Lanes {
@@ -121,10 +141,8 @@ fn may_be_nan(dtype: DType) -> bool {
 
 /// A number of bytes, and in a unit that a person reads where it is large.
 fn bytes(count: usize) -> String {
-    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let steps = (0..UNITS.len()).rev().find(|&step| count as f64 >= 1024f64.powi(step as i32 + 1));
-    match steps {
-        None => format!("{count} bytes"),
-        Some(step) => format!("{:.1} {} ({count} bytes)", count as f64 / 1024f64.powi(step as i32 + 1), UNITS[step]),
+    match count {
+        ..1024 => format!("{count} bytes"),
+        _ => format!("{} ({count} bytes)", BinaryBytes(count as u64)),
     }
 }

@@ -1,16 +1,15 @@
 //! What ends a run early: one sentence on stderr, and the exit status.
 
 use std::fmt::Display;
-use std::io::{ErrorKind, Write, stderr};
+use std::io::{ErrorKind, Write, stderr, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind as UsageKind;
-use clap::{Command, CommandFactory};
 use lacuna::Error;
 
-use crate::args::Cli;
-use crate::usage::is_stream;
+use crate::args::command_of;
+use crate::names::{is_stream, shown};
 
 /// Says a sentence on stderr, if anybody can hear it.
 pub(crate) fn say(sentence: impl Display) {
@@ -26,21 +25,23 @@ pub(crate) enum Failure {
     Told(String),
     /// Wrong usage, in one sentence.
     Usage(String),
+    /// What the parser of the arguments prints: wrong usage on stderr; a help, or the version, on stdout.
+    Parser(clap::Error),
 }
 
 impl Failure {
     /// A failure in a file that is read: `-` is stdin.
     pub(crate) fn of_file(path: &Path, error: impl Display) -> Self {
-        let name = if is_stream(path) { Path::new("stdin") } else { path };
-        Failure::Told(format!("{}: {error}", name.display()))
+        let name = if is_stream(path) { "stdin".into() } else { shown(path) };
+        Failure::Told(format!("{name}: {error}"))
     }
 
     /// A failure in a file that is written: `-` is stdout.
     pub(crate) fn of_target(path: &Path, error: impl Into<Error>) -> Self {
-        let name = if is_stream(path) { Path::new("stdout") } else { path };
+        let name = if is_stream(path) { "stdout".into() } else { shown(path) };
         match error.into() {
             Error::Io { kind: ErrorKind::BrokenPipe, .. } => Failure::Silent,
-            error => Failure::Told(format!("{}: {error}", name.display())),
+            error => Failure::Told(format!("{name}: {error}")),
         }
     }
 
@@ -53,22 +54,13 @@ impl Failure {
                 ExitCode::FAILURE
             }
             Failure::Usage(sentence) => {
-                let _ = named_command().error(UsageKind::ValueValidation, sentence).print();
-                ExitCode::from(2)
+                let command = &mut command_of(std::env::args_os().skip(1));
+                Failure::Parser(command.error(UsageKind::ValueValidation, sentence)).report()
             }
+            Failure::Parser(error) => match error.print().and_then(|()| stdout().flush()) {
+                Err(unheard) if !error.use_stderr() => Failure::of_target(Path::new("-"), unheard).report(),
+                _ => ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2)),
+            },
         }
     }
-}
-
-/// The command of the verb that the arguments begin with, whose usage stands below an error.
-fn named_command() -> Command {
-    let mut command = Cli::command();
-    command.build();
-    for word in std::env::args_os().skip(1) {
-        match command.find_subcommand(&word) {
-            Some(verb) => command = verb.clone(),
-            None => break,
-        }
-    }
-    command
 }

@@ -1,14 +1,16 @@
 //! Reading: files and stdin, with the options that every verb has.
 
 use std::fs::File;
+use std::io::{Cursor, Read};
 use std::path::Path;
 
 use lacuna::io::{self, AnyTensor, FileFormat, ReadOptions};
+use lacuna::{DType, Error};
 
 use crate::args::{Input, Reading};
 use crate::failure::Failure;
+use crate::names::is_stream;
 use crate::progress::Bar;
-use crate::usage::is_stream;
 
 impl Reading {
     pub(crate) fn options(&self) -> ReadOptions {
@@ -30,10 +32,53 @@ impl Input {
     }
 
     /// A second file of the command, read with the same limit and no other option of the first.
-    pub(crate) fn read_beside(&self, path: &Path) -> Result<AnyTensor, Failure> {
+    pub(crate) fn read_beside(&self, path: &Path, dtype: Option<DType>) -> Result<AnyTensor, Failure> {
         let mut options = ReadOptions::default();
         options.max_memory = self.reading.max_memory;
+        options.dtype = dtype;
         read(path, None, &options)
+    }
+
+    /// A second file whose name does not tell what it is: a tensor, if its first bytes say so, else text.
+    pub(crate) fn read_tensor_or_text(&self, path: &Path) -> Result<Beside, Failure> {
+        let read = || -> lacuna::Result<Beside> {
+            let mut reader: Box<dyn Read> =
+                if is_stream(path) { Box::new(std::io::stdin().lock()) } else { Box::new(File::open(path)?) };
+            let mut head = Vec::new();
+            reader.by_ref().take(HEAD).read_to_end(&mut head)?;
+            let is_tensor = FileFormat::from_first_bytes(&head).is_some() || head.starts_with(&GZIP);
+            let reader = Cursor::new(head).chain(reader);
+            if is_tensor {
+                let mut options = ReadOptions::default();
+                options.max_memory = self.reading.max_memory;
+                return io::read_from(reader, None, &options).map(Beside::Tensor);
+            }
+            read_text(reader, self.reading.max_memory.unwrap_or(u64::MAX)).map(Beside::Text)
+        };
+        read().map_err(|error| Failure::of_file(path, error))
+    }
+}
+
+/// What a second file may be.
+pub(crate) enum Beside {
+    Tensor(AnyTensor),
+    Text(String),
+}
+
+/// The bytes that are looked at to tell what a file is.
+const HEAD: u64 = 4096;
+/// The first bytes of what is compressed.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// Text of no more than `limit` bytes.
+fn read_text(reader: impl Read, limit: u64) -> lacuna::Result<String> {
+    let mut text = Vec::new();
+    reader.take(limit.saturating_add(1)).read_to_end(&mut text)?;
+    match text.len() as u64 {
+        bytes if bytes > limit => {
+            Err(Error::TooLarge { what: "the list", bytes: bytes.into(), limit, instead: "raise --max-memory" })
+        }
+        _ => Ok(String::from_utf8_lossy(&text).into_owned()),
     }
 }
 

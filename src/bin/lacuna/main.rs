@@ -1,22 +1,26 @@
 //! The command line `lacuna`: each verb reads a tensor file, works on the sparse form, and tells or writes the result.
 
 mod args;
+mod backward;
 mod details;
+mod either;
 mod erase;
 mod failure;
 mod input;
 mod manual;
+mod names;
 mod output;
+mod positions;
 mod progress;
+mod ranges;
 mod sets;
 mod spy;
 mod summary;
 mod usage;
+mod values;
 mod verbs;
 
 use std::process::ExitCode;
-
-use clap::Parser;
 
 use crate::failure::Failure;
 
@@ -29,7 +33,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Failure> {
     usage::check_words(std::env::args_os()).map_err(Failure::Usage)?;
-    let cli = args::Cli::parse();
+    let cli = usage::parse(std::env::args_os())?;
     usage::check_files(&cli.verb).map_err(Failure::Usage)?;
     verbs::run(&cli)
 }

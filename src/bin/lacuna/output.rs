@@ -5,27 +5,27 @@ use std::path::Path;
 
 use lacuna::io::{self, AnyTensor, FileFormat, WriteOptions};
 
-use crate::args::{Output, Telling};
+use crate::args::{Output, Telling, Writing};
 use crate::failure::Failure;
+use crate::names::is_stream;
 use crate::progress::Bar;
 use crate::summary::Summary;
-use crate::usage::is_stream;
 
 impl Output {
     /// Writes the result if a file is named, and tells it.
     pub(crate) fn emit(&self, result: &AnyTensor, max_memory: Option<u64>) -> Result<(), Failure> {
         if let Some(path) = &self.output {
-            write(path, &self.telling, result, max_memory)?;
+            write(path, &self.writing, result, max_memory)?;
         }
         let to_stderr = self.output.as_deref().is_some_and(is_stream);
-        tell(&Summary::new(result, false), self.telling.json, to_stderr)
+        tell(&Summary::new(result), &self.telling, to_stderr)
     }
 }
 
 /// Writes a tensor to a file, or to stdout for `-`.
 pub(crate) fn write(
     path: &Path,
-    telling: &Telling,
+    writing: &Writing,
     tensor: &AnyTensor,
     max_memory: Option<u64>,
 ) -> Result<(), Failure> {
@@ -34,7 +34,7 @@ pub(crate) fn write(
     options.max_memory = max_memory;
     options.compression = options.compression.for_path(path);
     options.progress = bar.hook();
-    let written = match telling.to {
+    let written = match writing.to {
         None => io::write(path, tensor, &options),
         Some(to) if is_stream(path) => to_bytes(to, tensor, &options).and_then(|bytes| write_stdout(&bytes)),
         Some(to) => io::save(path, |file| io::write_to(file, to, tensor, &options)),
@@ -49,16 +49,24 @@ fn to_bytes(to: FileFormat, tensor: &AnyTensor, options: &WriteOptions) -> lacun
     Ok(bytes)
 }
 
-/// Writes bytes to stdout.
+/// Writes bytes to stdout, which somebody asked to have there.
 pub(crate) fn write_stdout(bytes: &[u8]) -> lacuna::Result<()> {
+    if is_stdout_closed() {
+        let why = "it is closed, or /dev/null opened for reading and writing, which looks the same";
+        return Err(std::io::Error::other(why).into());
+    }
     let mut stdout = stdout().lock();
     stdout.write_all(bytes)?;
     Ok(stdout.flush()?)
 }
 
 /// Prints a summary as text or as JSON.
-pub(crate) fn tell(summary: &Summary<'_>, json: bool, to_stderr: bool) -> Result<(), Failure> {
-    let text = if json { format!("{}\n", summary.json()) } else { summary.text() };
+pub(crate) fn tell(summary: &Summary<'_>, telling: &Telling, to_stderr: bool) -> Result<(), Failure> {
+    let listed = if telling.all { Some(usize::MAX) } else { telling.head };
+    let text = match telling.json {
+        true => summary.json(listed).map_err(|error| Failure::Told(error.to_string()))?,
+        false => summary.text(listed),
+    };
     match to_stderr {
         true => {
             let told = stderr().lock().write_all(text.as_bytes());
@@ -73,4 +81,21 @@ pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = stdout().lock();
     let printed = stdout.write_all(bytes).and_then(|()| stdout.flush());
     printed.map_err(|error| Failure::of_target(Path::new("-"), error))
+}
+
+/// Whether stdout was closed when the program started. The runtime of Rust has then put `/dev/null` there, opened for
+/// reading and writing; `>/dev/null` opens it for writing.
+#[cfg(target_os = "linux")]
+fn is_stdout_closed() -> bool {
+    const ACCESS: u32 = 0b11;
+    const READ_WRITE: u32 = 0b10;
+    let is_null = std::fs::read_link("/proc/self/fd/1").is_ok_and(|path| path == Path::new("/dev/null"));
+    let about = std::fs::read_to_string("/proc/self/fdinfo/1").unwrap_or_default();
+    let flags = about.lines().find_map(|line| u32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
+    is_null && flags.is_some_and(|flags| flags & ACCESS == READ_WRITE)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_stdout_closed() -> bool {
+    false
 }

@@ -1,8 +1,7 @@
-//! The second operand of `isin` and `take`: words of the command line, or a file.
+//! The set of `isin`: words of the command line, or a file.
 
 use lacuna::io::{AnyTensor, FileElement, parse_number};
 use lacuna::{Element, Number, Pattern, Tensor, dispatch};
-use ndarray::ArrayD;
 use num_complex::Complex;
 
 use crate::failure::say;
@@ -86,18 +85,6 @@ pub(crate) fn numbers(x: &AnyTensor) -> Vec<Number> {
     fn of<P: Pattern, T: Element>(x: &Tensor<P, T>) -> Vec<Number> {
         let fill = (x.shape().saturating_size() > x.nnz() as u64).then(|| x.fill());
         x.values().iter().copied().chain(fill).map(Element::to_number).collect()
-    }
-    dispatch!(x, x => of(x))
-}
-
-/// The integers of a tensor, as a dense array of its shape.
-pub(crate) fn positions(x: &AnyTensor) -> Result<ArrayD<i64>, String> {
-    fn of<P: Pattern, T: Element>(x: &Tensor<P, T>) -> Result<ArrayD<i64>, String> {
-        if T::ZERO.to_integer().is_none() || T::DTYPE == lacuna::DType::Bool {
-            return Err(format!("positions are integers, not {}", T::DTYPE));
-        }
-        let wide = x.cast::<i64>().map_err(|error| error.to_string())?;
-        wide.to_dense().map_err(|error| error.to_string())
     }
     dispatch!(x, x => of(x))
 }

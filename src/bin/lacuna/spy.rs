@@ -1,6 +1,6 @@
 //! The verb `spy`: a picture in the terminal, or a file.
 
-use std::io::{Write, stdout};
+use std::io::Write;
 use std::path::Path;
 
 use console::Term;
@@ -10,9 +10,9 @@ use lacuna::{Result, dispatch};
 
 use crate::args::{Picture, SpyArgs};
 use crate::failure::Failure;
-use crate::output::{tell, write_stdout};
+use crate::names::is_stream;
+use crate::output::{print, tell, write_stdout};
 use crate::summary::Summary;
-use crate::usage::is_stream;
 
 /// The width of the picture where stdout is no terminal.
 const COLUMNS: usize = 80;
@@ -20,18 +20,17 @@ const COLUMNS: usize = 80;
 /// Draws where the entries of a file are.
 pub(crate) fn spy(args: &SpyArgs) -> std::result::Result<(), Failure> {
     let x = args.input.read()?;
-    let title = title(&args.input.file);
     match &args.output {
         Some(path) => {
             let kind = args.to.or_else(|| Picture::from_path(path)).unwrap_or(Picture::Png);
-            write(path, || image(&x, &title, kind)).map_err(|error| Failure::of_target(path, error))?;
-            tell(&Summary::new(&x, false), args.json, is_stream(path))
+            write(path, || image(&x, args, kind)).map_err(|error| Failure::of_target(path, error))?;
+            tell(&Summary::new(&x), &args.telling, is_stream(path))
         }
-        None if args.json => tell(&Summary::new(&x, false), true, false),
+        None if args.telling.json => tell(&Summary::new(&x), &args.telling, false),
         None => {
-            let text = dispatch!(&x, x => Spy::new(x.pattern()).titled(&title).braille(columns(args)));
-            let told = stdout().lock().write_all(text.as_bytes());
-            told.map_err(|error| Failure::of_target(Path::new("-"), error))
+            let text =
+                dispatch!(&x, x => Spy::new(x.pattern()).titled(&title(&args.input.file)).braille(columns(args)));
+            print(text.as_bytes())
         }
     }
 }
@@ -51,9 +50,10 @@ fn columns(args: &SpyArgs) -> usize {
 }
 
 /// The bytes of the image.
-fn image(x: &AnyTensor, title: &str, kind: Picture) -> Result<Vec<u8>> {
+fn image(x: &AnyTensor, args: &SpyArgs, kind: Picture) -> Result<Vec<u8>> {
     dispatch!(x, x => {
-        let picture = Spy::new(x.pattern()).titled(title);
+        let picture = Spy::new(x.pattern()).titled(&title(&args.input.file));
+        let picture = args.size.into_iter().fold(picture, Spy::sized);
         match kind {
             Picture::Png => picture.png(),
             Picture::Svg => Ok(picture.svg().into_bytes()),

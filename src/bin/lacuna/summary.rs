@@ -1,37 +1,59 @@
 //! What is told of a tensor: as text, or as a JSON object.
 
+use std::io::Write;
+
 use lacuna::io::{AnyTensor, FileElement};
-use lacuna::{DType, Pattern, Tensor, dispatch};
+use lacuna::{Pattern, Tensor, dispatch};
+use serde::Serialize;
+use serde_json::Serializer;
+use serde_json::ser::Formatter;
 
-use crate::details::Details;
+use crate::details::{Details, DetailsTold};
+use crate::values::{Json, json_value, printed};
 
-/// The most entries that the JSON object lists.
+/// The most entries that the JSON object lists unasked.
 const MOST_VALUES: usize = 1000;
 
-/// The entries that the text lists.
+/// The entries that the text lists unasked.
 const SHOWN: usize = 10;
 
 /// A tensor to be told, with more about it for `info`.
 pub(crate) struct Summary<'a> {
     tensor: &'a AnyTensor,
-    detailed: bool,
+    details: Option<Details>,
+}
+
+/// The summary for programs.
+#[derive(Serialize)]
+struct Told<'a> {
+    format: &'static str,
+    shape: &'a [usize],
+    dtype: &'static str,
+    nnz: usize,
+    fill: Json,
+    #[serde(flatten)]
+    details: Option<DetailsTold>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<Vec<(Vec<usize>, Json)>>,
 }
 
 impl<'a> Summary<'a> {
-    pub(crate) fn new(tensor: &'a AnyTensor, detailed: bool) -> Self {
-        Summary { tensor, detailed }
+    pub(crate) fn new(tensor: &'a AnyTensor) -> Self {
+        Summary { tensor, details: None }
     }
 
-    /// The summary for people: a line for each fact, and the first few entries.
-    pub(crate) fn text(&self) -> String {
+    pub(crate) fn detailed(tensor: &'a AnyTensor) -> Self {
+        Summary { tensor, details: Some(dispatch!(tensor, x => Details::of(x))) }
+    }
+
+    /// The summary for people: a line for each fact, and the first few entries, or so many as are named.
+    pub(crate) fn text(&self, listed: Option<usize>) -> String {
         let x = self.tensor;
         let mut text = format!("shape    {}\ndtype    {}\nformat   {}\n", x.shape(), x.dtype(), x.format());
         text += &format!("stored   {} of {}\n", x.nnz(), positions(x));
         text += &format!("fill     {}\n", dispatch!(x, x => printed(x.fill())));
-        if self.detailed {
-            text += &dispatch!(x, x => Details::of(x)).text(x);
-        }
-        let entries = dispatch!(x, x => entries(x, SHOWN));
+        text += &self.details.as_ref().map_or(String::new(), |details| details.text(x));
+        let entries = dispatch!(x, x => entries(x, listed.unwrap_or(SHOWN), printed));
         if !entries.is_empty() {
             text += "entries\n";
         }
@@ -44,20 +66,39 @@ impl<'a> Summary<'a> {
         }
     }
 
-    /// The summary for programs.
-    pub(crate) fn json(&self) -> String {
+    /// The summary for programs, on a line, with the entries where they are few, or so many as are named.
+    pub(crate) fn json(&self, listed: Option<usize>) -> serde_json::Result<String> {
         let x = self.tensor;
-        let (format, shape, dtype, nnz) = (x.format(), x.shape(), x.dtype(), x.nnz());
-        let fill = dispatch!(x, x => json_value(x.fill()));
-        let mut json =
-            format!(r#"{{"format": "{format}", "shape": {shape}, "dtype": "{dtype}", "nnz": {nnz}, "fill": {fill}"#);
-        if self.detailed {
-            json += &dispatch!(x, x => Details::of(x)).json(x);
-        }
-        if nnz <= MOST_VALUES {
-            json += &format!(r#", "values": [{}]"#, dispatch!(x, x => json_entries(x)));
-        }
-        json + "}"
+        let most = listed.or((x.nnz() <= MOST_VALUES).then_some(MOST_VALUES));
+        let told = Told {
+            format: x.format().name(),
+            shape: x.shape(),
+            dtype: x.dtype().name(),
+            nnz: x.nnz(),
+            fill: dispatch!(x, x => json_value(x.fill())),
+            details: self.details.as_ref().map(|details| details.told(x)),
+            values: most.map(|most| dispatch!(x, x => entries(x, most, json_value))),
+        };
+        let mut line = Vec::new();
+        told.serialize(&mut Serializer::with_formatter(&mut line, Spaced))?;
+        Ok(String::from_utf8_lossy(&line).into_owned() + "\n")
+    }
+}
+
+/// A blank behind each comma and colon.
+struct Spaced;
+
+impl Formatter for Spaced {
+    fn begin_array_value<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> std::io::Result<()> {
+        writer.write_all(if first { b"" } else { b", " })
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> std::io::Result<()> {
+        self.begin_array_value(writer, first)
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> std::io::Result<()> {
+        writer.write_all(b": ")
     }
 }
 
@@ -80,41 +121,14 @@ fn share(share: f64) -> String {
     }
 }
 
-/// The first entries, as coordinates and text.
-fn entries<P: Pattern, T: FileElement>(x: &Tensor<P, T>, most: usize) -> Vec<(Vec<usize>, String)> {
+/// The first entries, as coordinates and what `told` makes of the value.
+fn entries<P: Pattern, T: FileElement, U>(x: &Tensor<P, T>, most: usize, told: fn(T) -> U) -> Vec<(Vec<usize>, U)> {
     let mut entries = Vec::new();
     x.pattern().walk(|entry, coords| {
         if entry < most {
-            entries.push((coords.to_vec(), printed(x.values()[entry])));
+            entries.push((coords.to_vec(), told(x.values()[entry])));
         }
         entry + 1 < most
     });
     entries
-}
-
-pub(crate) fn printed<T: FileElement>(value: T) -> String {
-    let mut text = Vec::new();
-    value.print(&mut text);
-    String::from_utf8_lossy(&text).into_owned()
-}
-
-fn json_entries<P: Pattern, T: FileElement>(x: &Tensor<P, T>) -> String {
-    let mut entries = Vec::with_capacity(x.nnz());
-    x.for_each_entry(|coords, value| entries.push(format!("[{coords:?}, {}]", json_value(value))));
-    entries.join(", ")
-}
-
-/// A value in JSON: NaN and infinities as strings, complex as a pair.
-pub(crate) fn json_value<T: FileElement>(value: T) -> String {
-    let quoted = |word: &str| match word {
-        "nan" | "inf" | "-inf" => format!("\"{word}\""),
-        word => word.to_string(),
-    };
-    if !matches!(T::DTYPE, DType::Complex64 | DType::Complex128) {
-        return quoted(&printed(value));
-    }
-    let mut parts = Vec::new();
-    value.print_entry(&mut parts);
-    let parts = String::from_utf8_lossy(&parts).split(' ').map(quoted).collect::<Vec<_>>();
-    format!("[{}]", parts.join(", "))
 }

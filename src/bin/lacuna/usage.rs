@@ -3,23 +3,56 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, CommandFactory, Parser};
 use lacuna::io::FileFormat;
 
-use crate::args::{BackwardVerb, Input, Output, Picture, SpyArgs, Verb, not_an_option};
+use crate::args::{BackwardVerb, Cli, Input, Output, Picture, SpyArgs, Verb, command_of, not_an_option};
+use crate::failure::Failure;
+use crate::names::{is_stream, shown};
 
-/// The options whose value may start with a minus: the parser hands them the next word, whatever it is.
-const GREEDY: [&str; 4] = ["--axis", "--values", "--indices", "--fill"];
+/// The arguments of this program. What the parser prints in their place, a help too, is a failure to go on.
+pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, Failure> {
+    let words: Vec<OsString> = words.into_iter().collect();
+    Cli::try_parse_from(&words).map_err(|mut error| {
+        let is_unlike_any = error.get(ContextKind::SuggestedSubcommand).is_none();
+        if error.kind() == ErrorKind::InvalidSubcommand && is_unlike_any {
+            let command = command_of(words.into_iter().skip(1));
+            let names = command.get_subcommands().map(|verb| verb.get_name()).collect::<Vec<_>>().join(", ");
+            error.insert(
+                ContextKind::Suggested,
+                ContextValue::StyledStrs(vec![format!("the verbs are {names}").into()]),
+            );
+        }
+        Failure::Parser(error)
+    })
+}
 
-/// Refuses an option in the place of a value.
+/// Prints the help of the verb named: what `--help` after it prints.
+pub(crate) fn help(verb: &[String]) -> Result<(), Failure> {
+    let words = ["lacuna"].into_iter().chain(verb.iter().map(String::as_str)).chain(["--help"]);
+    parse(words.map(Into::into)).map(|_| ())
+}
+
+/// Refuses an option in the place of a value that may start with a minus: the parser hands such an option the next word,
+/// whatever it is.
 pub(crate) fn check_words(words: impl Iterator<Item = OsString>) -> Result<(), String> {
     let words: Vec<String> =
         words.map(|word| word.to_string_lossy().into_owned()).take_while(|word| word != "--").collect();
+    let greedy = greedy_options(&Cli::command());
     for pair in words.windows(2) {
-        if GREEDY.contains(&pair[0].as_str()) {
+        if greedy.contains(&pair[0]) {
             not_an_option(&pair[1]).map_err(|hint| format!("{} has no value: {hint}", pair[0]))?;
         }
     }
     Ok(())
+}
+
+/// The options of a command, and of those below it, whose value may start with a minus.
+fn greedy_options(command: &Command) -> Vec<String> {
+    let own = command.get_arguments().filter(|option| option.is_allow_hyphen_values_set());
+    let own = own.filter_map(|option| Some(format!("--{}", option.get_long()?)));
+    own.chain(command.get_subcommands().flat_map(greedy_options)).collect()
 }
 
 /// Refuses a second use of stdin, and a target of no known format.
@@ -31,7 +64,7 @@ pub(crate) fn check_files(verb: &Verb) -> Result<(), String> {
     match files.output {
         Some((path, None)) if is_stream(path) => Err("stdout has no extension; name its format with --to".into()),
         Some((path, None)) if FileFormat::from_path(path).is_none() => {
-            let (path, names) = (path.display(), FileFormat::ALL.map(FileFormat::name).join(", ."));
+            let (path, names) = (shown(path), FileFormat::ALL.map(FileFormat::name).join(", ."));
             Err(format!("the extension of {path} names no format (.{names}); name it with --to"))
         }
         _ => check_picture(verb),
@@ -45,17 +78,15 @@ fn check_picture(verb: &Verb) -> Result<(), String> {
             Err("stdout has no extension; name the kind of picture with --to png or --to svg".into())
         }
         Verb::Spy(SpyArgs { output: Some(path), to: None, .. }) if Picture::from_path(path).is_none() => {
-            let path = path.display();
+            let path = shown(path);
             Err(format!("the extension of {path} names no picture (.png, .svg); name it with --to"))
         }
         Verb::Spy(SpyArgs { output: None, to: Some(_), .. }) => Err("--to needs a file to write: -o FILE".into()),
+        Verb::Spy(SpyArgs { output: None, size: Some(_), .. }) => {
+            Err("--size needs a file to write: -o FILE (in the terminal: --columns)".into())
+        }
         _ => Ok(()),
     }
-}
-
-/// Whether a path stands for a standard stream.
-pub(crate) fn is_stream(path: &Path) -> bool {
-    path.as_os_str() == "-"
 }
 
 /// The files that a command names.
@@ -70,7 +101,7 @@ impl<'a> Files<'a> {
             Verb::Info(args) => Files { inputs: vec![&args.input.file], output: None },
             Verb::Spy(args) => Files { inputs: vec![&args.input.file], output: None },
             Verb::Convert(args) => {
-                Files { inputs: vec![&args.input.file], output: Some((&args.output, args.telling.to)) }
+                Files { inputs: vec![&args.input.file], output: Some((&args.output, args.writing.to)) }
             }
             Verb::Any(args) => Files::new(&args.input, &args.output, []),
             Verb::Isin(args) => Files::new(&args.input, &args.output, [args.values_from.as_deref()]),
@@ -81,9 +112,10 @@ impl<'a> Files<'a> {
             | Verb::Isinf(args)
             | Verb::Isnan(args)
             | Verb::Isfinite(args)
-            | Verb::Isreal(args) => Files::new(&args.input, &args.output, []),
+            | Verb::Isreal(args)
+            | Verb::Prune(args) => Files::new(&args.input, &args.output, []),
             Verb::Backward(verb) => Files::of_backward(verb),
-            Verb::Completions(_) | Verb::Man(_) => Files { inputs: Vec::new(), output: None },
+            Verb::Help(_) | Verb::Completions(_) | Verb::Man(_) => Files { inputs: Vec::new(), output: None },
         }
     }
 
@@ -100,6 +132,6 @@ impl<'a> Files<'a> {
 
     fn new<const N: usize>(input: &'a Input, output: &'a Output, beside: [Option<&'a Path>; N]) -> Self {
         let inputs = [&*input.file].into_iter().chain(beside.into_iter().flatten()).collect();
-        Files { inputs, output: output.output.as_deref().map(|path| (path, output.telling.to)) }
+        Files { inputs, output: output.output.as_deref().map(|path| (path, output.writing.to)) }
     }
 }

@@ -1,21 +1,24 @@
 //! The verbs: read, run the operation, emit the result.
 
-use lacuna::io::{AnyFormat, AnyTensor, Format};
-use lacuna::{DType, Element, Error, IsinOptions, NanmedianBackwardOptions, NanmedianOptions, Number, dispatch_dtype};
-use ndarray::ArrayD;
+use lacuna::io::{AnyFormat, AnyTensor};
+use lacuna::{Element, Error, IsinOptions, NanmedianOptions, Number, dispatch, dispatch_dtype};
 
 use crate::args::{
-    Backward, BackwardVerb, Cli, ConvertArgs, ElementwiseArgs, InfoArgs, Input, IsinArgs, Nanmedian, NanmedianArgs,
-    Reduce, ReduceArgs, Take, TakeArgs, Verb,
+    BackwardVerb, Cli, ConvertArgs, ElementwiseArgs, InfoArgs, IsinArgs, Nanmedian, NanmedianArgs, ReduceArgs,
+    TakeArgs, Verb,
 };
+use crate::backward::{backward_any, backward_nanmedian, backward_take};
+use crate::either::{no_order, on_either_format, refused};
 use crate::erase::{Wide, numbered, on_format, on_wide, on_wide_real, renumbered, truth};
 use crate::failure::Failure;
 use crate::manual;
+use crate::names::is_stream;
 use crate::output::{tell, write};
-use crate::sets::{Set, numbers, positions};
+use crate::positions::{Positions, on_positions};
+use crate::sets::{Set, numbers};
 use crate::spy::spy;
 use crate::summary::Summary;
-use crate::usage::is_stream;
+use crate::usage::help;
 
 type Outcome = Result<(), Failure>;
 
@@ -43,6 +46,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Verb::Any(args) => any(args),
         Verb::Isin(args) => isin(args),
         Verb::Take(args) => take(args),
+        Verb::Prune(args) => elementwise(args, |x| Ok(dispatch!(x, x => x.prune().into()))),
         Verb::Nanmedian(args) => nanmedian(args),
         Verb::Isposinf(args) => classify_real!(args, isposinf),
         Verb::Isneginf(args) => classify_real!(args, isneginf),
@@ -54,48 +58,20 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Verb::Backward(BackwardVerb::Any(args)) => backward_any(args),
         Verb::Backward(BackwardVerb::Take(args)) => backward_take(args),
         Verb::Backward(BackwardVerb::Nanmedian(args)) => backward_nanmedian(args),
+        Verb::Help(args) => help(&args.verb),
         Verb::Completions(args) => manual::completions(args.shell),
         Verb::Man(args) => manual::man(args.dir.as_deref()),
     }
 }
 
-/// Runs an operation on the input. One that CSR does not have goes through COO, unless CSR was asked for by name.
-fn on_either_format(
-    input: &Input,
-    operation: impl Fn(&AnyTensor) -> lacuna::Result<AnyTensor>,
-) -> Result<lacuna::Result<AnyTensor>, Failure> {
-    let x = input.read()?;
-    let asked = input.reading.format == Some(Format::Csr);
-    Ok(match operation(&x) {
-        Err(Error::CsrAxes { .. }) if !asked => x.into_format(Format::Coo).and_then(|x| operation(&x)),
-        result => result,
-    })
-}
-
-/// Why an operation on the input failed, in the words of this program.
-fn refused(input: &Input, error: Error) -> Failure {
-    let why = match error {
-        Error::CsrAxes { operation, axes, rank, .. } => {
-            format!("{operation} does not run on CSR over axes {axes:?} of rank {rank}; leave out --format csr")
-        }
-        error => error.to_string(),
-    };
-    Failure::of_file(&input.file, why)
-}
-
-/// The error for an operation that complex numbers do not have.
-fn no_order(operation: &'static str, x: &AnyTensor) -> Error {
-    Error::NoOrder { operation, dtype: x.dtype().name() }
-}
-
 fn info(args: &InfoArgs) -> Outcome {
-    tell(&Summary::new(&args.input.read()?, true), args.json, false)
+    tell(&Summary::detailed(&args.input.read()?), &args.telling, false)
 }
 
 fn convert(args: &ConvertArgs) -> Outcome {
     let x = args.input.read()?;
-    write(&args.output, &args.telling, &x, args.input.reading.max_memory)?;
-    tell(&Summary::new(&x, false), args.telling.json, is_stream(&args.output))
+    write(&args.output, &args.writing, &x, args.input.reading.max_memory)?;
+    tell(&Summary::new(&x), &args.telling, is_stream(&args.output))
 }
 
 fn elementwise(args: &ElementwiseArgs, operation: impl Fn(&AnyTensor) -> lacuna::Result<AnyTensor>) -> Outcome {
@@ -111,7 +87,8 @@ fn elementwise(args: &ElementwiseArgs, operation: impl Fn(&AnyTensor) -> lacuna:
 fn any(args: &ReduceArgs) -> Outcome {
     let axes = args.reduce.axes();
     let operation = |x: &AnyTensor| on_format!(&truth(x)?, x => x.any(&axes).map(AnyTensor::from));
-    let result = on_either_format(&args.input, operation)?.map_err(|error| refused(&args.input, error))?;
+    let result =
+        on_either_format(&args.input, args.input.read()?, operation).map_err(|error| refused(&args.input, error))?;
     args.output.emit(&result, args.input.reading.max_memory)
 }
 
@@ -135,14 +112,15 @@ fn nanmedian(args: &NanmedianArgs) -> Outcome {
         AnyTensor::BFloat16(x) => on_format!(x, x => median_of!(x)),
         _ => on_wide_real!(Wide::of(x)?, x => median_of!(x), else => Err(no_order("nanmedian", x))),
     };
-    let result = on_either_format(&args.input, operation)?.map_err(|error| refused(&args.input, error))?;
+    let result =
+        on_either_format(&args.input, args.input.read()?, operation).map_err(|error| refused(&args.input, error))?;
     args.output.emit(&result, args.input.reading.max_memory)
 }
 
 fn isin(args: &IsinArgs) -> Outcome {
     let set = match (&args.values, &args.values_from) {
         (Some(words), _) => Set::Words(&words.0),
-        (None, Some(path)) => Set::Numbers(numbers(&args.input.read_beside(path)?)),
+        (None, Some(path)) => Set::Numbers(numbers(&args.input.read_beside(path, None)?)),
         (None, None) => Set::Words(&[]),
     };
     let options = IsinOptions { invert: args.invert, ..IsinOptions::default() };
@@ -162,104 +140,18 @@ fn is_in(x: &AnyTensor, members: &[Number], options: IsinOptions) -> lacuna::Res
     on_wide!(Wide::of(x)?, x => x.isin_with(widened(members), options).map(AnyTensor::from))
 }
 
-/// The positions that the arguments name.
-fn indices_of(take: &Take, input: &Input) -> Result<ArrayD<i64>, Failure> {
-    match (&take.indices, &take.indices_from) {
-        (None, Some(path)) => positions(&input.read_beside(path)?).map_err(|why| Failure::of_file(path, why)),
-        (indices, _) => Ok(ndarray::arr1(indices.as_ref().map_or(&[], |indices| &indices.0[..])).into_dyn()),
-    }
-}
-
 fn take(args: &TakeArgs) -> Outcome {
-    let indices = indices_of(&args.take, &args.input)?;
+    let x = args.input.read()?;
+    let indices = Positions::of(&args.take, &args.input, &x)?;
     let mode = args.take.mode.into();
     let operation = |x: &AnyTensor| {
-        let taken = on_format!(&numbered(x)?, entries => match args.take.axis {
-            None => entries.take(&indices, mode).map(AnyFormat::from),
-            Some(axis) => entries.take_axis(&indices, axis, mode).map(AnyFormat::from),
-        })?;
+        let entries = numbered(x)?;
+        let taken = on_positions!(&indices, indices => on_format!(&entries, entries => match args.take.axis {
+            None => entries.take(indices, mode).map(AnyFormat::from),
+            Some(axis) => entries.take_axis(indices, axis, mode).map(AnyFormat::from),
+        }))?;
         renumbered(&taken, x, false)
     };
-    let result = on_either_format(&args.input, operation)?.map_err(|error| refused(&args.input, error))?;
+    let result = on_either_format(&args.input, x, operation).map_err(|error| refused(&args.input, error))?;
     args.output.emit(&result, args.input.reading.max_memory)
-}
-
-/// Runs a gradient on the tensor and the upstream gradient.
-fn backward<A: clap::Args>(
-    args: &Backward<A>,
-    gradient: impl Fn(&AnyTensor, &AnyTensor) -> lacuna::Result<AnyTensor>,
-) -> Outcome {
-    let of_upstream = |error| Failure::of_file(&args.grad, error);
-    let upstream = args.input.read_beside(&args.grad)?.into_format(Format::Coo).map_err(of_upstream)?;
-    let result = on_either_format(&args.input, |x| gradient(x, &upstream))?.map_err(|error| match error {
-        // Its shape, its type and the sums of its values.
-        Error::ShapeMismatch { .. } | Error::NotRepresentable { .. } => of_upstream(error),
-        Error::SumOverflow { .. } | Error::Cast { .. } => of_upstream(error),
-        error => refused(&args.input, error),
-    })?;
-    args.output.emit(&result, args.input.reading.max_memory)
-}
-
-/// Runs code on an upstream gradient, whose entries are in coordinates.
-macro_rules! on_upstream {
-    ($upstream:expr, $g:ident => $body:expr, [$($Variant:ident)*], else => $otherwise:expr) => {
-        match $upstream {
-            $(AnyTensor::$Variant(AnyFormat::Coo($g)) => $body,)*
-            #[cfg(feature = "half")]
-            AnyTensor::Float16(AnyFormat::Coo($g)) => $body,
-            #[cfg(feature = "half")]
-            AnyTensor::BFloat16(AnyFormat::Coo($g)) => $body,
-            other => $otherwise(other),
-        }
-    };
-}
-
-fn backward_any(args: &Backward<Reduce>) -> Outcome {
-    let axes = args.forward.axes();
-    backward(args, |x, upstream| {
-        let g = numbered(upstream)?;
-        let dx = on_format!(&truth(x)?, x => on_format!(&g, g => x.any_backward(g, &axes).map(AnyFormat::from)))?;
-        renumbered(&dx, upstream, true)
-    })
-}
-
-fn backward_take(args: &Backward<Take>) -> Outcome {
-    let indices = indices_of(&args.forward, &args.input)?;
-    let (mode, axis) = (args.forward.mode.into(), args.forward.axis);
-    backward(args, |x, upstream| {
-        // The sums of the narrow integers are formed in 64 bits; one that does not fit the type is refused below.
-        let sums = match upstream.dtype() {
-            DType::Int8 | DType::Int16 | DType::Int32 => upstream.clone().cast(DType::Int64)?,
-            DType::UInt8 | DType::UInt16 | DType::UInt32 => upstream.clone().cast(DType::UInt64)?,
-            _ => upstream.clone(),
-        };
-        let dx = on_format!(&truth(x)?, x => on_upstream!(&sums, g => match axis {
-            None => x.take_backward(&indices, g, mode).map(AnyTensor::from),
-            Some(axis) => x.take_axis_backward(&indices, g, axis, mode).map(AnyTensor::from),
-        }, [Bool Int64 UInt64 Float32 Float64 Complex64 Complex128], else => refused_upstream));
-        dx?.cast(upstream.dtype())
-    })
-}
-
-/// The middle values of a tensor are found in the widened type, the shares are formed in that of the upstream gradient.
-fn backward_nanmedian(args: &Backward<Nanmedian>) -> Outcome {
-    let Nanmedian { reduce, even, stored_only } = &args.forward;
-    let axes = reduce.axes();
-    let options = NanmedianBackwardOptions { even: (*even).into(), ..NanmedianBackwardOptions::default() };
-    backward(args, |x, upstream| {
-        let wide = Wide::of(x)?;
-        on_upstream!(upstream, g => on_wide_real!(&wide, x => match stored_only {
-            false => x.nanmedian_backward_with(g, &axes, options).map(AnyTensor::from),
-            true => x.nanmedian_stored_backward_with(g, &axes, options).map(AnyTensor::from),
-        }, else => Err(no_order("nanmedian", x))), [Float32 Float64], else => refused_upstream)
-    })
-}
-
-/// The error for an upstream gradient of a type that has no such gradient.
-fn refused_upstream(upstream: &AnyTensor) -> lacuna::Result<AnyTensor> {
-    Err(Error::NotRepresentable {
-        format: "this gradient",
-        what: format!("an upstream gradient of type {}", upstream.dtype()),
-        instead: "give one of floats",
-    })
 }

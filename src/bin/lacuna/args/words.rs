@@ -1,0 +1,191 @@
+//! The words that arguments are: what they may be, and what is said of any other.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use lacuna::io::{FileFormat, Format, parse_number};
+use lacuna::{Axes, DType, Duplicates, Element, EvenCount, Shape, TakeMode, dispatch_dtype};
+
+use crate::ranges::Item;
+
+/// The kinds of picture that are written to files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Picture {
+    Png,
+    Svg,
+}
+
+impl Picture {
+    /// The kind that the extension of a path names.
+    pub(crate) fn from_path(path: &Path) -> Option<Self> {
+        Picture::from_str(path.extension()?.to_str()?, true).ok()
+    }
+}
+
+/// Words between commas, each a number.
+#[derive(Debug, Clone)]
+pub(crate) struct Values(pub(crate) Vec<String>);
+
+/// Positions and ranges between commas.
+#[derive(Debug, Clone)]
+pub(crate) struct Indices(pub(crate) Vec<Item>);
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum DuplicatesArg {
+    Sum,
+    First,
+    Last,
+    Min,
+    Max,
+    Or,
+    Error,
+}
+
+impl From<DuplicatesArg> for Duplicates {
+    fn from(argument: DuplicatesArg) -> Self {
+        match argument {
+            DuplicatesArg::Sum => Duplicates::Sum,
+            DuplicatesArg::First => Duplicates::First,
+            DuplicatesArg::Last => Duplicates::Last,
+            DuplicatesArg::Min => Duplicates::Min,
+            DuplicatesArg::Max => Duplicates::Max,
+            DuplicatesArg::Or => Duplicates::LogicalOr,
+            DuplicatesArg::Error => Duplicates::Error,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum EvenArg {
+    Mean,
+    Lower,
+}
+
+impl From<EvenArg> for EvenCount {
+    fn from(argument: EvenArg) -> Self {
+        match argument {
+            EvenArg::Mean => EvenCount::Mean,
+            EvenArg::Lower => EvenCount::Lower,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum ModeArg {
+    Raise,
+    Wrap,
+    Clip,
+}
+
+impl From<ModeArg> for TakeMode {
+    fn from(argument: ModeArg) -> Self {
+        match argument {
+            ModeArg::Raise => TakeMode::Raise,
+            ModeArg::Wrap => TakeMode::Wrap,
+            ModeArg::Clip => TakeMode::Clip,
+        }
+    }
+}
+
+type Parsed<T> = Result<T, String>;
+
+/// Refuses a word that is an option, where a value that may start with a minus is expected.
+pub(crate) fn not_an_option(word: &str) -> Parsed<&str> {
+    if word.starts_with("--") || word.starts_with("-o") {
+        return Err(format!("`{word}` is an option (a value may start with one minus, as -1 does)"));
+    }
+    Ok(word)
+}
+
+/// Words between commas; none in an empty text.
+fn split_list(text: &str) -> Parsed<impl Iterator<Item = &str>> {
+    let text = not_an_option(text)?.trim();
+    Ok(text.split(',').map(str::trim).filter(move |_| !text.is_empty()))
+}
+
+pub(crate) fn parse_axis(word: &str) -> Parsed<isize> {
+    not_an_option(word)?.trim().parse().map_err(|_| "an axis is a number; negative ones count from the end".into())
+}
+
+pub(crate) fn parse_axes(text: &str) -> Parsed<Axes> {
+    match text.trim() {
+        "all" => Ok(Axes::all()),
+        "none" => Ok(Axes::none()),
+        "" => Err("name the axes: all, none, or numbers such as 0,-1".into()),
+        text => split_list(text)?.map(parse_axis).collect::<Parsed<Vec<_>>>().map(Axes::from),
+    }
+}
+
+pub(crate) fn parse_values(text: &str) -> Parsed<Values> {
+    let number = |word: &str| match parse_number(word) {
+        Some(_) => Ok(word.to_string()),
+        None => Err(format!("`{word}` is no number")),
+    };
+    Ok(Values(split_list(text)?.map(number).collect::<Parsed<_>>()?))
+}
+
+pub(crate) fn parse_indices(text: &str) -> Parsed<Indices> {
+    Ok(Indices(split_list(text)?.map(Item::parse).collect::<Parsed<_>>()?))
+}
+
+pub(crate) fn parse_fill(text: &str) -> Parsed<String> {
+    match parse_number(not_an_option(text)?.trim()) {
+        Some(_) => Ok(text.trim().to_string()),
+        None => Err("a fill is a number".into()),
+    }
+}
+
+pub(crate) fn parse_shape(text: &str) -> Parsed<Shape> {
+    let length = |word: &str| word.parse::<usize>().map_err(|_| format!("`{word}` is no length"));
+    split_list(text)?.map(length).collect()
+}
+
+/// One of a list of words, as what it names.
+fn one_of<T: Clone + Send + Sync + 'static>(
+    names: Vec<&'static str>,
+    named: fn(&str) -> Option<T>,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(names).try_map(move |name| named(&name).ok_or("no such name"))
+}
+
+pub(crate) fn formats() -> impl TypedValueParser<Value = Format> {
+    const ALL: [Format; 2] = [Format::Coo, Format::Csr];
+    one_of(ALL.map(Format::name).to_vec(), |name| ALL.into_iter().find(|format| format.name() == name))
+}
+
+/// The element types that this build has.
+pub(crate) fn dtypes() -> impl TypedValueParser<Value = DType> {
+    let name = |dtype: &DType| dispatch_dtype!(*dtype, T => Some(<T as Element>::DTYPE.name()), else => None);
+    one_of(DType::ALL.iter().filter_map(name).collect(), DType::from_name)
+}
+
+pub(crate) fn file_formats() -> impl TypedValueParser<Value = FileFormat> {
+    one_of(FileFormat::ALL.map(FileFormat::name).to_vec(), FileFormat::from_name)
+}
+
+pub(crate) fn parse_count(text: &str) -> Parsed<usize> {
+    text.parse().map_err(|_| "give a whole number of entries".into())
+}
+
+pub(crate) fn parse_columns(text: &str) -> Parsed<usize> {
+    text.parse().map_err(|_| "give a whole number of characters".into())
+}
+
+pub(crate) fn parse_pixels(text: &str) -> Parsed<usize> {
+    text.parse().map_err(|_| "give a whole number of pixels".into())
+}
+
+pub(crate) fn parse_bytes(text: &str) -> Parsed<u64> {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let shift = match text[digits.len()..].trim().to_ascii_uppercase().as_str() {
+        "" | "B" => 0,
+        "K" | "KB" | "KIB" => 10,
+        "M" | "MB" | "MIB" => 20,
+        "G" | "GB" | "GIB" => 30,
+        "T" | "TB" | "TIB" => 40,
+        unit => return Err(format!("`{unit}` is not one of K, M, G, T")),
+    };
+    let bytes = digits.parse().ok().and_then(|count: u64| count.checked_mul(1 << shift));
+    bytes.ok_or_else(|| "give a whole number of bytes below 2^64, or with K, M, G or T".into())
+}

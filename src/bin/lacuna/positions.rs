@@ -1,0 +1,174 @@
+//! The positions of `take`: those of `--indices`, or of a file.
+
+use std::path::Path;
+
+use lacuna::io::{AnyTensor, FileFormat};
+use lacuna::{DType, Element, Error, TakeMode, dispatch_dtype};
+use ndarray::{Array1, ArrayD};
+
+use crate::args::{Input, Take};
+use crate::erase::on_format;
+use crate::failure::Failure;
+use crate::input::Beside;
+use crate::names::shown_word;
+use crate::ranges::{Item, Run, parse_position};
+
+/// The bytes that positions may take without `--max-memory`.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// Positions, in a type that holds them all.
+pub(crate) enum Positions {
+    Signed(ArrayD<i64>),
+    Unsigned(ArrayD<u64>),
+}
+
+/// Runs code on an array of positions.
+macro_rules! on_positions {
+    ($positions:expr, $indices:ident => $body:expr) => {
+        match $positions {
+            $crate::positions::Positions::Signed($indices) => $body,
+            $crate::positions::Positions::Unsigned($indices) => $body,
+        }
+    };
+}
+
+pub(crate) use on_positions;
+
+impl Positions {
+    /// The positions that the arguments name, in a tensor that is read.
+    pub(crate) fn of(take: &Take, input: &Input, x: &AnyTensor) -> Result<Self, Failure> {
+        let of_input = |why: String| Failure::of_file(&input.file, why);
+        let along = Along::of(take, x).map_err(|error| of_input(error.to_string()))?;
+        match (&take.indices, &take.indices_from) {
+            (None, Some(path)) => of_file(path, input, &along),
+            (indices, _) => {
+                let items = indices.as_ref().map_or(&[][..], |indices| &indices.0);
+                let runs = items.iter().map(|item| along.run(item)).collect::<Result<Vec<_>, _>>().map_err(of_input)?;
+                along.typed(&runs, input.reading.max_memory).map_err(|error| of_input(error.to_string()))
+            }
+        }
+    }
+}
+
+/// What positions count, and what becomes of one that is out of range.
+struct Along {
+    length: i128,
+    mode: TakeMode,
+}
+
+impl Along {
+    fn of(take: &Take, x: &AnyTensor) -> lacuna::Result<Self> {
+        let (shape, mode) = (x.shape(), take.mode.into());
+        let length = match take.axis {
+            // More elements than that are counted from either end, and none from the other one.
+            None if shape.contains(&0) => 0,
+            None => shape.iter().fold(1i128, |size, &length| size.saturating_mul(length as i128)),
+            Some(axis) => {
+                let rank = shape.rank();
+                let from_front = if axis < 0 { axis.checked_add_unsigned(rank) } else { Some(axis) };
+                let length = from_front.and_then(|axis| shape.get(usize::try_from(axis).ok()?));
+                *length.ok_or(Error::AxisOutOfRange { axis, rank })? as i128
+            }
+        };
+        Ok(Along { length, mode })
+    }
+
+    /// The positions of an item; those of a range that `u64` does not hold count from the end.
+    fn run(&self, item: &Item) -> Result<Run, String> {
+        match item {
+            Item::One(position) => Ok(Run::one(*position)),
+            Item::Range(range) => {
+                let run = range.on(self.length)?;
+                let greatest = run.first.max(run.last());
+                let shift = if greatest > i128::from(u64::MAX) { self.length } else { 0 };
+                Ok(Run { first: run.first - shift, ..run })
+            }
+        }
+    }
+
+    /// The positions in a type that holds them: `i64`, or else `u64`, where those from the end are counted from the front.
+    fn typed(&self, runs: &[Run], max_memory: Option<u64>) -> lacuna::Result<Positions> {
+        let (limit, count) =
+            (max_memory.unwrap_or(MOST_BYTES), runs.iter().fold(0i128, |count, run| count.saturating_add(run.count)));
+        let bytes = count.unsigned_abs().saturating_mul(size_of::<i64>() as u128);
+        if bytes > u128::from(limit) {
+            return Err(Error::TooLarge { what: "the positions", bytes, limit, instead: "raise --max-memory" });
+        }
+        let all = || runs.iter().flat_map(|run| run.positions());
+        if all().all(|position| i64::try_from(position).is_ok()) {
+            return Ok(Positions::Signed(array(count, all().map(|position| Ok(position as i64)))?));
+        }
+        let from_front = all().enumerate().map(|(at, position)| self.counted_from_front(position, at));
+        Ok(Positions::Unsigned(array(count, from_front)?))
+    }
+
+    fn counted_from_front(&self, position: i128, at: usize) -> lacuna::Result<u64> {
+        let found = match self.mode {
+            _ if position >= 0 => position,
+            TakeMode::Wrap => position.rem_euclid(self.length.max(1)),
+            TakeMode::Clip => 0,
+            TakeMode::Raise => position + self.length,
+        };
+        u64::try_from(found).map_err(|_| Error::PositionOutOfRange { position, size: self.length.unsigned_abs(), at })
+    }
+}
+
+/// An array of one axis.
+fn array<J>(count: i128, positions: impl Iterator<Item = lacuna::Result<J>>) -> lacuna::Result<ArrayD<J>> {
+    let mut array = Vec::new();
+    let bytes = count.unsigned_abs() * size_of::<J>() as u128;
+    array.try_reserve_exact(count as usize).map_err(|_| Error::OutOfMemory { bytes })?;
+    for position in positions {
+        array.push(position?);
+    }
+    Ok(Array1::from_vec(array).into_dyn())
+}
+
+/// The positions of a file: a tensor of integers, or text.
+fn of_file(path: &Path, input: &Input, along: &Along) -> Result<Positions, Failure> {
+    let of_path = |why: String| Failure::of_file(path, why);
+    match FileFormat::from_path(path) {
+        // The numbers of such a file have the type that is asked for.
+        Some(FileFormat::Tns) => {
+            let read = |dtype| input.read_beside(path, Some(dtype));
+            let tensor = read(DType::Int64).or_else(|refused| read(DType::UInt64).map_err(|_| refused))?;
+            of_tensor(tensor).map_err(of_path)
+        }
+        Some(_) => of_tensor(input.read_beside(path, None)?).map_err(of_path),
+        None => match input.read_tensor_or_text(path)? {
+            Beside::Tensor(tensor) => of_tensor(tensor).map_err(of_path),
+            Beside::Text(text) => {
+                let runs = listed(&text).map_err(of_path)?;
+                along.typed(&runs, input.reading.max_memory).map_err(|error| of_path(error.to_string()))
+            }
+        },
+    }
+}
+
+/// The integers of a text, between blanks, commas and line breaks; a `#` begins a comment.
+fn listed(text: &str) -> Result<Vec<Run>, String> {
+    let mut runs = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let words = line.split('#').next().unwrap_or("").split(|c: char| c == ',' || c.is_whitespace());
+        for word in words.filter(|word| !word.is_empty()) {
+            let why = |_| format!("line {number}: `{}` is no integer of 64 bits", shown_word(word));
+            runs.push(Run::one(parse_position(word).map_err(why)?));
+        }
+    }
+    Ok(runs)
+}
+
+/// The integers of a tensor, as a dense array of its shape.
+fn of_tensor(x: AnyTensor) -> Result<Positions, String> {
+    let dtype = x.dtype();
+    let is_integer = dispatch_dtype!(dtype, T => T::ZERO.to_integer().is_some(), else => false);
+    if !is_integer || dtype == DType::Bool {
+        return Err(format!("positions are integers, not {dtype}"));
+    }
+    let positions = match (x.clone().cast(DType::Int64), x) {
+        (Ok(AnyTensor::Int64(x)), _) => on_format!(x, x => x.to_dense()).map(Positions::Signed),
+        (_, AnyTensor::UInt64(x)) => on_format!(x, x => x.to_dense()).map(Positions::Unsigned),
+        (refused, _) => return Err(refused.err().map_or_else(String::new, |error| error.to_string())),
+    };
+    positions.map_err(|error| error.to_string())
+}

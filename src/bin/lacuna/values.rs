@@ -1,0 +1,38 @@
+//! How one value is told: as text, and in JSON.
+
+use lacuna::DType;
+use lacuna::io::FileElement;
+use serde_json::value::RawValue;
+
+/// A value in JSON, as it is printed.
+pub(crate) type Json = Box<RawValue>;
+
+/// The shortest text that means the value.
+pub(crate) fn printed<T: FileElement>(value: T) -> String {
+    let mut text = Vec::new();
+    value.print(&mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// A value in JSON: NaN and infinities as strings, complex as a pair.
+pub(crate) fn json_value<T: FileElement>(value: T) -> Json {
+    if !matches!(T::DTYPE, DType::Complex64 | DType::Complex128) {
+        return json(quoted(&printed(value)));
+    }
+    let mut parts = Vec::new();
+    value.print_entry(&mut parts);
+    let parts = String::from_utf8_lossy(&parts).split(' ').map(quoted).collect::<Vec<_>>();
+    json(format!("[{}]", parts.join(", ")))
+}
+
+/// A number is JSON already, which keeps the digits of its own type.
+pub(crate) fn json(text: String) -> Json {
+    RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+fn quoted(word: &str) -> String {
+    match word {
+        "nan" | "inf" | "-inf" => format!("\"{word}\""),
+        word => word.to_string(),
+    }
+}
