@@ -81,6 +81,7 @@ mod axes;
 mod convert;
 mod coo;
 mod csr;
+pub mod dynamic;
 mod element;
 mod error;
 mod format;
@@ -125,7 +126,7 @@ pub use ops::{
 };
 pub use ops::{Indices, TakeMode, TakeOp, take, take_axis, take_axis_backward, take_backward, take_into};
 pub use ops::{IsinKind, IsinOp, IsinOptions, TestElements, isin, isin_into, isin_with};
-pub use pattern::{CooPattern, CsrPattern, Pattern};
+pub use pattern::{CooPattern, CsrPattern, Format, Pattern};
 pub use shape::Shape;
 pub use tensor::Tensor;
 pub use triplets::{Duplicates, Triplets};

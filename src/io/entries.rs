@@ -7,10 +7,10 @@ use std::sync::Arc;
 use num_complex::Complex;
 
 use crate::coo::CooTensor;
+use crate::dynamic::AnyTensor;
 use crate::element::Element;
 use crate::error::Result;
 use crate::index::Index;
-use crate::io::any::AnyTensor;
 use crate::io::fields::{Fields, LineResult};
 use crate::io::lines::{Block, Lines};
 use crate::io::options::{Order, ReadOptions};

@@ -34,12 +34,13 @@
 //! # Ok::<(), lacuna::Error>(())
 //! ```
 
-mod any;
+mod compression;
 mod digits;
 mod element;
 mod entries;
 mod fields;
 mod file_format;
+mod finish;
 mod gzip;
 mod lines;
 mod mtx;
@@ -53,14 +54,16 @@ mod save;
 mod tns;
 mod write;
 
-#[doc(hidden)]
-pub use any::types;
-pub use any::{AnyFormat, AnyTensor, Format};
-pub use element::{FileElement, parse_number};
+#[doc(no_inline)]
+pub use crate::dynamic::{AnyFormat, AnyTensor, Format};
+pub use compression::Compression;
+pub use element::FileElement;
 pub use file_format::FileFormat;
-pub use options::{Compression, ReadOptions, WriteOptions};
+pub use options::{ReadOptions, WriteOptions};
 pub use progress::Progress;
 pub use read::{read, read_coo, read_csr, read_from};
+// For the pictures and the manual of the command line: no part of what the library promises.
+#[doc(hidden)]
 pub use save::save;
 pub use write::{FileTensor, write, write_to};
 

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use crate::coo::CooTensor;
 use crate::csr::CsrTensor;
+use crate::dynamic::{AnyTensor, Format};
 use crate::error::Result;
 use crate::index::Index;
-use crate::io::any::{AnyTensor, Format};
 use crate::io::element::FileElement;
 use crate::io::entries::TextTensor;
 use crate::io::file_format::{FileFormat, unknown_format};

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use lacuna::io::{FileFormat, Format, parse_number};
-use lacuna::{Axes, DType, Duplicates, Element, EvenCount, Shape, TakeMode, dispatch_dtype};
+use lacuna::io::{FileFormat, Format};
+use lacuna::{Axes, DType, Duplicates, Element, EvenCount, Number, Shape, TakeMode, dispatch_dtype};
 
 /// Sparse tensors on the command line: questions asked of a file, without building its dense form.
 ///
@@ -430,9 +430,9 @@ fn parse_axes(text: &str) -> Parsed<Axes> {
 }
 
 fn parse_values(text: &str) -> Parsed<Values> {
-    let number = |word: &str| match parse_number(word) {
-        Some(_) => Ok(word.to_string()),
-        None => Err(format!("`{word}` is no number")),
+    let number = |word: &str| match word.parse::<Number>() {
+        Ok(_) => Ok(word.to_string()),
+        Err(_) => Err(format!("`{word}` is no number")),
     };
     Ok(Values(split_list(text)?.map(number).collect::<Parsed<_>>()?))
 }
@@ -443,9 +443,9 @@ fn parse_indices(text: &str) -> Parsed<Indices> {
 }
 
 fn parse_fill(text: &str) -> Parsed<String> {
-    match parse_number(not_an_option(text)?.trim()) {
-        Some(_) => Ok(text.trim().to_string()),
-        None => Err("a fill is a number".into()),
+    match not_an_option(text)?.trim().parse::<Number>() {
+        Ok(_) => Ok(text.trim().to_string()),
+        Err(_) => Err("a fill is a number".into()),
     }
 }
 

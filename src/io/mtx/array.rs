@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use super::banner::Symmetry;
-use super::read::{Body, MatrixValue};
+use super::body::{Body, MatrixValue};
 use crate::error::Result;
 use crate::index::Index;
 use crate::io::entries::Entries;

@@ -7,9 +7,9 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use crate::dispatch_dtype;
+use crate::dynamic::no_such;
 use crate::element::{DType, Element, Number};
 use crate::error::{Error, Result};
-use crate::io::any::no_such;
 use crate::io::element::FileElement;
 use crate::io::fields::quote;
 use crate::io::npy::{Header, Kind, Source, push_up_to};

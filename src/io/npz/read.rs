@@ -4,12 +4,12 @@ use std::io::{Cursor, Read, Seek};
 
 use super::archive::{Archive, Fill, at_member};
 use crate::dispatch_dtype;
+use crate::dynamic::{AnyTensor, Format, no_such};
 use crate::error::{Error, Result};
 use crate::io::MOST_AXES;
-use crate::io::any::{AnyTensor, Format, no_such};
 use crate::io::element::FileElement;
 use crate::io::fields::quote;
-use crate::io::options::{ReadOptions, wrap};
+use crate::io::options::ReadOptions;
 use crate::pages::{self, Granted};
 use crate::pattern::CsrPattern;
 use crate::shape::{Shape, saturating_product, step};
@@ -218,7 +218,7 @@ fn read_tensor<T: FileElement>(
     let (coords, name) = match places {
         Places::Lanes { offsets, columns } => {
             let pattern = CsrPattern::new(shape, offsets, columns).map_err(in_member("indices"))?;
-            return Ok(wrap(Tensor::from_parts(pattern, values, fill)?));
+            return Ok(Tensor::from_parts(pattern, values, fill)?.into());
         }
         Places::Coords { coords, .. } => {
             archive.guard_entries::<T>(values.len(), &shape, options)?;
@@ -231,7 +231,7 @@ fn read_tensor<T: FileElement>(
     };
     let at_coords = |error| at_member(name.unwrap_or_else(|| coords_member(archive, &error)), error.to_string());
     let triplets = Triplets::from_arrays_with_index(shape, coords, values).map_err(at_coords)?;
-    Ok(wrap(triplets.with_fill(fill).coalesce(options.duplicates)?))
+    Ok(triplets.with_fill(fill).coalesce(options.duplicates)?.into())
 }
 
 /// The member that a wrong coordinate stands in.
