@@ -309,3 +309,46 @@ fn entries_that_a_symmetric_file_repeats_are_named_as_they_stand_there() {
     let error = read_from(text.as_bytes(), None, &options).unwrap_err();
     assert_eq!(error, Error::Duplicate { coords: vec![1, 0], first: 1, second: 3 });
 }
+
+/// Vectors were read, and could not be written.
+#[test]
+fn a_vector_is_written_as_matrix_market() {
+    let x = CooTensor::new([5], vec![vec![1, 4]], vec![2.5, -1.0], 0.0).unwrap();
+    for csr in [false, true] {
+        let mut text = Vec::new();
+        let (format, options) = (FileFormat::MatrixMarket, WriteOptions::default());
+        match csr {
+            true => write_to(&mut text, format, &x.to_csr().unwrap(), &options).unwrap(),
+            false => write_to(&mut text, format, &x, &options).unwrap(),
+        }
+        let expected = "%%MatrixMarket vector coordinate real general\n5 2\n2 2.5\n5 -1.0\n";
+        assert_eq!(String::from_utf8(text.clone()).unwrap(), expected);
+        let back = read_from(&text[..], format, &ReadOptions::default()).unwrap().into_coo::<f64, u32>().unwrap();
+        assert!(back.same_as(&x));
+    }
+}
+
+/// 2^64 entries are not more than 2^64, and an axis in parentheses is a number to Python.
+#[test]
+fn sizes_that_do_not_fit_are_told_as_they_are() {
+    let array = format!("%%MatrixMarket matrix array real general\n{} {}\n", 1u64 << 32, 1u64 << 32);
+    let refused = read_from(array.as_bytes(), None, &ReadOptions::default()).unwrap_err().to_string();
+    assert_eq!(refused, "line 2: an array of shape [4294967296, 4294967296] has 2^64 entries or more");
+}
+
+#[test]
+fn a_length_in_parentheses_is_no_shape() {
+    let array = |shape: &str| {
+        let header = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}}}\n");
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend((header.len() as u16).to_le_bytes());
+        bytes.extend(header.as_bytes());
+        bytes.extend([1, 2, 3]);
+        read_from(&bytes[..], None, &ReadOptions::default())
+    };
+    assert_eq!(array("(3,)").unwrap().nnz(), 3);
+    assert_eq!(array("( 3 , 1 )").unwrap().rank(), 2);
+    let message = "field shape: `(3)` is a number to Python; one axis is `(3,)`";
+    assert_eq!(array("(3)").unwrap_err().to_string(), message);
+    assert_eq!(array("( 3 )").unwrap_err().to_string(), message);
+}

@@ -6,7 +6,7 @@
 //!
 //! | file | read | written |
 //! | --- | --- | --- |
-//! | `.mtx` | coordinate and array; all fields and symmetries; vectors and tensors too | matrices with a fill of zero |
+//! | `.mtx` | coordinate and array; all fields and symmetries; vectors and tensors too | matrices and vectors with a fill of zero |
 //! | `.tns` | any rank; the shape given, found, or kept in a comment; with or without values | any rank, with a fill of zero |
 //! | `.npy` | any rank, both byte orders, C and Fortran order | the dense array, below a limit |
 //! | `.npz` | scipy's csr, csc, coo; pydata/sparse's COO and GCXS | scipy's for a matrix with a fill of zero, else pydata's |
