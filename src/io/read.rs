@@ -128,7 +128,8 @@ impl<I: Index> Content<I> {
         let head = reader.fill_buf()?;
         let format = named.or(FileFormat::from_first_bytes(head));
         if metadata.is_file() && format == Some(FileFormat::Npz) && !gzip::is_gzip(head) {
-            return npz::read(reader, 0, options).map(Content::Other);
+            let head = head[..head.len().min(HEAD as usize)].to_vec();
+            return npz::read_file(&head, reader.into_inner(), options).map(Content::Other);
         }
         let length = if metadata.is_file() { metadata.len() } else { 0 };
         Self::of_stream(&mut reader, length, named, "neither the extension nor the first bytes tell it", options)
