@@ -111,7 +111,7 @@ pub use convert::{PaddleCsr, TorchCsr};
 pub use coo::CooTensor;
 pub use csr::CsrTensor;
 pub use element::{DType, Element, Float, Number, Real};
-pub use error::{Error, Result};
+pub use error::{Error, IoSource, Result};
 pub use index::{Index, Position};
 pub use ops::{
     Answers, ClassifyOp, Elementwise, isfinite, isfinite_into, isinf, isinf_into, isnan, isnan_into, isneginf,

@@ -6,8 +6,9 @@ use crate::dynamic::{AnyTensor, Format};
 use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::io::element::FileElement;
-use crate::io::entries::TextTensor;
+use crate::io::entries::Text;
 use crate::io::options::{ReadOptions, parse_fill};
+use crate::pattern::Pattern;
 use crate::shape::Shape;
 
 impl ReadOptions {
@@ -30,10 +31,18 @@ impl ReadOptions {
         Ok(tensor)
     }
 
-    /// [`finish`](ReadOptions::finish) for a tensor of text that becomes one of the element type that the options name.
-    pub(crate) fn finish_typed<T: FileElement, I: Index>(&self, tensor: TextTensor<I>) -> Result<CooTensor<T, I>> {
-        self.check_shape(tensor.shape())?;
-        let tensor = tensor.into_typed::<T>()?;
+    /// [`finish`](ReadOptions::finish) for text, whose lines the errors name.
+    pub(crate) fn finish_text(&self, text: Text<u64>, bytes: u64) -> Result<AnyTensor> {
+        let (tensor, pattern) = (AnyTensor::from(text.tensor), text.pattern);
+        let finished = self.finish(tensor, Format::Coo, bytes);
+        finished.map_err(|error| text.origin.unfit(error, |entry| pattern.coords_of(entry)))
+    }
+
+    /// [`finish`](ReadOptions::finish) for text that becomes a tensor of the element type that the options name.
+    pub(crate) fn finish_typed<T: FileElement, I: Index>(&self, text: Text<I>) -> Result<CooTensor<T, I>> {
+        self.check_shape(text.pattern.shape())?;
+        let tensor = text.tensor.into_typed::<T>();
+        let tensor = tensor.map_err(|error| text.origin.unfit(error, |entry| text.pattern.coords_of(entry)))?;
         let tensor = match &self.fill {
             Some(text) => tensor.with_fill(parse_fill(text)?),
             None => tensor,

@@ -47,6 +47,7 @@ mod mtx;
 mod npy;
 mod npz;
 mod options;
+mod origin;
 mod print;
 mod progress;
 mod read;

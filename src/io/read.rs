@@ -10,7 +10,7 @@ use crate::dynamic::{AnyTensor, Format};
 use crate::error::Result;
 use crate::index::Index;
 use crate::io::element::FileElement;
-use crate::io::entries::TextTensor;
+use crate::io::entries::Text;
 use crate::io::file_format::{FileFormat, unknown_format};
 use crate::io::options::ReadOptions;
 use crate::io::progress::Watched;
@@ -107,14 +107,14 @@ pub fn read_csr<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &Read
 
 /// What a file holds: text, with the bytes of it, still in the types of text; or a tensor that is finished.
 enum Content<I> {
-    Text(TextTensor<I>, u64),
+    Text(Text<I>, u64),
     Other(AnyTensor),
 }
 
 impl Content<u64> {
     fn into_any(self, options: &ReadOptions) -> Result<AnyTensor> {
         match self {
-            Content::Text(tensor, bytes) => options.finish(tensor.into(), Format::Coo, bytes),
+            Content::Text(text, bytes) => options.finish_text(text, bytes),
             Content::Other(tensor) => Ok(tensor),
         }
     }
@@ -122,7 +122,12 @@ impl Content<u64> {
 
 impl<I: Index> Content<I> {
     fn of_path(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
-        let (named, file) = (FileFormat::from_path(&path), File::open(&path)?);
+        let path = path.as_ref();
+        Self::of_file(path, options).map_err(|error| error.in_file(path))
+    }
+
+    fn of_file(path: &Path, options: &ReadOptions) -> Result<Self> {
+        let (named, file) = (FileFormat::from_path(path), File::open(path)?);
         let metadata = file.metadata()?;
         let mut reader = BufReader::with_capacity(BLOCK, Watched::new(file, &options.progress));
         let head = reader.fill_buf()?;

@@ -32,7 +32,7 @@ impl Failure {
     /// A failure in a file that is read: `-` is stdin.
     pub(crate) fn of_file(path: &Path, error: impl Display) -> Self {
         let name = if is_stream(path) { Path::new("stdin") } else { path };
-        Failure::Told(format!("{}: {error}", name.display()))
+        Failure::Told(format!("{}: {error}", printable(name)))
     }
 
     /// A failure in a file that is written: `-` is stdout.
@@ -40,7 +40,7 @@ impl Failure {
         let name = if is_stream(path) { Path::new("stdout") } else { path };
         match error.into() {
             Error::Io { kind: ErrorKind::BrokenPipe, .. } => Failure::Silent,
-            error => Failure::Told(format!("{}: {error}", name.display())),
+            error => Failure::Told(format!("{}: {}", printable(name), unnamed(error))),
         }
     }
 
@@ -58,6 +58,20 @@ impl Failure {
             }
         }
     }
+}
+
+/// The error without the name of its file, which stands before it already.
+pub(crate) fn unnamed(error: Error) -> Error {
+    match error {
+        Error::Io { kind, message, source, .. } => Error::Io { kind, message, path: None, source },
+        error => error,
+    }
+}
+
+/// The name of a file. What a terminal would obey is escaped.
+fn printable(name: &Path) -> String {
+    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    name.to_string_lossy().chars().map(escaped).collect()
 }
 
 /// The command of the verb that the arguments begin with, whose usage stands below an error.
