@@ -1,5 +1,9 @@
 //! The one error type of the crate: every variant carries the numbers that explain it.
 
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use crate::pages::NoRoom;
 use crate::shape::Shape;
 
@@ -310,13 +314,67 @@ pub enum Error {
     },
 
     /// Reading or writing failed.
-    #[error("{message}")]
+    #[error("{}{message}", before_message(.path))]
     Io {
         /// The kind of failure.
         kind: std::io::ErrorKind,
         /// The operating system's words.
         message: String,
+        /// The file, where one was named.
+        path: Option<PathBuf>,
+        /// The error of the operating system, or of the reader or writer that was handed over.
+        source: Option<IoSource>,
     },
+}
+
+/// What an [`Error::Io`] comes from, shared so that errors can be cloned. Two are equal if they say the same.
+#[derive(Debug, Clone)]
+pub struct IoSource(Arc<std::io::Error>);
+
+impl IoSource {
+    /// The error as it came.
+    pub fn io_error(&self) -> &std::io::Error {
+        &self.0
+    }
+}
+
+impl PartialEq for IoSource {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.kind() == other.0.kind() && self.0.to_string() == other.0.to_string()
+    }
+}
+
+impl fmt::Display for IoSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl std::error::Error for IoSource {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}
+
+#[cfg(feature = "io")]
+impl Error {
+    /// The same error, which names the file if it is one of reading or writing and names none yet.
+    pub(crate) fn in_file(self, file: &std::path::Path) -> Self {
+        match self {
+            Error::Io { kind, message, path: None, source } if !file.as_os_str().is_empty() => {
+                Error::Io { kind, message, path: Some(file.to_path_buf()), source }
+            }
+            error => error,
+        }
+    }
+}
+
+/// The name of a file before what is said of it. What a terminal would obey is escaped.
+fn before_message(path: &Option<PathBuf>) -> String {
+    let Some(path) = path else { return String::new() };
+    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    let name: String = path.to_string_lossy().chars().map(escaped).collect();
+    format!("{name}: ")
 }
 
 impl From<NoRoom> for Error {
@@ -328,7 +386,12 @@ impl From<NoRoom> for Error {
 /// An error that travelled through [`std::io`] comes out as it went in; any other is an [`Error::Io`].
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
-        error.downcast::<Error>().unwrap_or_else(|error| Error::Io { kind: error.kind(), message: error.to_string() })
+        error.downcast::<Error>().unwrap_or_else(|error| Error::Io {
+            kind: error.kind(),
+            message: error.to_string(),
+            path: None,
+            source: Some(IoSource(Arc::new(error))),
+        })
     }
 }
 

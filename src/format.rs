@@ -7,7 +7,7 @@ use num_complex::Complex;
 
 use crate::element::{DType, Element};
 use crate::index::Index;
-use crate::pattern::{CooPattern, CsrPattern, Pattern};
+use crate::pattern::{CooPattern, CsrPattern, Format, Pattern};
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 use crate::triplets::Triplets;
@@ -57,7 +57,7 @@ fn listing<P: Pattern>(
 
 /// `CooTensor<f64, u32> [44, 53], 2284 stored of 2332 (97.9 %)`; `kind` is the part between `Coo` and `u32`.
 fn headline<P: Pattern>(pattern: &P, kind: &str) -> String {
-    let format = if P::FORMAT == CsrPattern::<u32>::FORMAT { "Csr" } else { "Coo" };
+    let format = if P::FORMAT == Format::Csr { "Csr" } else { "Coo" };
     let (index, shape, nnz) = (<P::Index as Index>::NAME, pattern.shape(), pattern.nnz());
     format!("{format}{kind}{index}> {shape}, {nnz} stored of {}", extent(nnz, shape.wide_size()))
 }

@@ -82,6 +82,7 @@ mod axes;
 mod convert;
 mod coo;
 mod csr;
+pub mod dynamic;
 mod element;
 mod error;
 mod format;
@@ -113,7 +114,7 @@ pub use convert::{PaddleCsr, TorchCsr};
 pub use coo::CooTensor;
 pub use csr::CsrTensor;
 pub use element::{DType, Element, Float, Number, Real};
-pub use error::{Error, Result};
+pub use error::{Error, IoSource, Result};
 pub use index::{Index, Position};
 pub use ops::{
     Answers, EvenCount, Isin, IsinKind, MedianGradient, Nanmedian, Operand, Operations, Take, TakeMode, any,
@@ -121,7 +122,7 @@ pub use ops::{
     isneginf_into, isposinf, isposinf_into, isreal, isreal_into, nanmedian, nanmedian_backward, nanmedian_index, take,
     take_axis, take_axis_backward, take_backward, take_into,
 };
-pub use pattern::{CooPattern, CsrPattern, Pattern};
+pub use pattern::{CooPattern, CsrPattern, Format, Pattern};
 pub use shape::Shape;
 pub use stored::Stored;
 pub use tensor::Tensor;

@@ -384,7 +384,10 @@ fn csr_over_another_axis_names_the_call_that_works() {
     assert!(error.to_string().ends_with("use x.to_coo().unwrap().any(Axes::from([0, 1]).keep_dims())"), "{error}");
     let upstream = ArrayD::from_elem(IxDyn(&[3, 4]), 1.0);
     assert!(
-        x.any_backward(&upstream, 0).unwrap_err().to_string().contains("use x.to_coo().unwrap().any_backward(&upstream, 0)")
+        x.any_backward(&upstream, 0)
+            .unwrap_err()
+            .to_string()
+            .contains("use x.to_coo().unwrap().any_backward(&upstream, 0)")
     );
     // The calls that the two messages spell do compile, and work.
     assert!(x.to_coo().unwrap().any(Axes::from([0, 1]).keep_dims()).is_ok());

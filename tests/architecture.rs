@@ -19,6 +19,7 @@ const FLOORS: &[&[&str]] = &[
     &["format"],
     &["convert"],
     &["ops"],
+    &["dynamic"],
     &["io", "spy"],
 ];
 
@@ -175,4 +176,43 @@ fn the_rules_can_fail() {
     let floors: BTreeMap<_, _> = FLOORS.iter().flat_map(|floor| floor.iter()).map(|m| (*m, floor_of(m))).collect();
     assert!(floors["ops"] > floors["pattern"] && floors["pattern"] > floors["shape"]);
     assert!(modules().len() > 20, "the walk finds the sources");
+}
+
+/// The names that a line imports behind `prefix`: the one, or those in braces.
+fn names_behind<'a>(line: &'a str, prefix: &str) -> Vec<&'a str> {
+    let behind = line.split(prefix).skip(1);
+    let names = behind.flat_map(|rest| match rest.strip_prefix('{') {
+        Some(list) => list.split(['}', ',']).map(str::trim).collect(),
+        None => vec![rest],
+    });
+    names.map(|name| name.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("")).collect()
+}
+
+/// The parts of `io`, a file or a folder each, and the files of each folder in it.
+#[test]
+fn the_parts_of_io_import_each_other_in_no_circle() {
+    let mut imports = BTreeMap::<String, Vec<String>>::new();
+    for (_, file, lines) in modules().iter().filter(|(module, ..)| module == "io") {
+        let parts: Vec<&str> = file.trim_start_matches("io/").trim_end_matches(".rs").split('/').collect();
+        for line in lines {
+            let beside = names_behind(line, "crate::io::").into_iter().map(str::to_string);
+            imports.entry(parts[0].into()).or_default().extend(beside.filter(|name| name != parts[0]));
+            if let [folder, name] = parts[..] {
+                let siblings = names_behind(line, "super::").into_iter().map(|sibling| format!("{folder}/{sibling}"));
+                imports.entry(format!("{folder}/{name}")).or_default().extend(siblings);
+            }
+        }
+    }
+    imports.retain(|name, _| !name.ends_with("mod"));
+    // What imports nothing that is left goes, until nothing does; only circles stay.
+    loop {
+        let names: Vec<String> = imports.keys().cloned().collect();
+        imports.values_mut().for_each(|to| to.retain(|name| names.contains(name)));
+        let before = imports.len();
+        imports.retain(|_, to| !to.is_empty());
+        if imports.len() == before {
+            break;
+        }
+    }
+    assert!(imports.is_empty(), "imports in a circle, or on the way to one: {imports:?}");
 }

@@ -229,3 +229,30 @@ fn no_batches_of_the_most_rows_have_no_offsets() {
     let x = lacuna::Tensor::from_parts(pattern, Vec::<f64>::new(), 0.0).unwrap();
     assert!(x.to_paddle().unwrap().crows.is_empty());
 }
+
+/// A few bytes, broadcast, were copied as often as they are repeated: 1.6 GB for 32 of them.
+#[test]
+fn arrays_that_repeat_their_elements_are_limited() {
+    let each = 90_000_000usize;
+    let (crows, one, values) = (arr1(&[0i64, each as i64]), arr1(&[0i64]), arr1(&[true]));
+    let (cols, repeated) = (one.broadcast(each).unwrap(), values.broadcast(each).unwrap());
+    let refused = CsrTensor::from_torch([1, each], &crows.view(), &cols, &repeated);
+    assert!(matches!(refused, Err(Error::TooLarge { what: "the arrays of PyTorch's layout", .. })), "{refused:?}");
+    let crows = arr1(&[0i64, 1]);
+    let batches = 40_000_000;
+    let refused = CsrTensor::from_torch(
+        [batches, 1, 1],
+        &crows.broadcast([batches, 2]).unwrap(),
+        &one.broadcast([batches, 1]).unwrap(),
+        &values.broadcast([batches, 1]).unwrap(),
+    );
+    assert!(matches!(refused, Err(Error::TooLarge { .. })));
+    // What is small may repeat as it likes.
+    let small = CsrTensor::from_torch(
+        [1000, 1, 1],
+        &crows.broadcast([1000, 2]).unwrap(),
+        &one.broadcast([1000, 1]).unwrap(),
+        &values.broadcast([1000, 1]).unwrap(),
+    );
+    assert_eq!(small.unwrap().nnz(), 1000);
+}

@@ -522,7 +522,10 @@ fn reading_as_asked() {
     for (duplicates, value) in [("sum", -1), ("first", 3), ("last", -4), ("min", -4), ("max", 3), ("or", 1)] {
         assert_eq!(values_of(&["info", &twice, "--duplicates", duplicates]), json!([[[0, 0], value]]));
     }
-    assert!(failure(1, &["info", &twice, "--duplicates", "error"]).contains("entries 0 and 1 both stand at [0, 0]"));
+    assert!(
+        failure(1, &["info", &twice, "--duplicates", "error"])
+            .contains("line 4: the entry (1, 1) stands on line 3 already")
+    );
     assert_eq!(json_of(&["info", &twice, "--fill", "-7"])["fill"], -7);
     assert_eq!(json_of(&["info", &data("titanic.npy"), "--fill", "13"])["nnz"], 29);
     assert!(failure(1, &["info", &data("titanic.npz"), "--fill", "1"]).contains("the file names its fill, 0"));

@@ -127,11 +127,7 @@ fn of_operations() -> Vec<Case> {
              x.to_coo().unwrap().any(0)",
         ),
         ("Uncountable", refused(vast.nanmedian_index(Axes::all())), "u64::MAX"),
-        (
-            "PositionOutOfRange",
-            refused(x.take([5, -7])),
-            "position -7 is out of range for 6 elements, index 1",
-        ),
+        ("PositionOutOfRange", refused(x.take([5, -7])), "position -7 is out of range for 6 elements, index 1"),
         (
             "TakeFromEmpty",
             refused(CooTensor::full([0, 3], 0).unwrap().take(Take::at(&arr2(&[[0, 1]])).wrap())),

@@ -72,7 +72,7 @@ impl<S> Line<S> {
 }
 
 fn unplugged() -> Error {
-    Error::Io { kind: ErrorKind::ConnectionReset, message: "unplugged".into() }
+    Error::from(IoError::new(ErrorKind::ConnectionReset, "unplugged"))
 }
 
 impl<S: Read> Read for Line<S> {

@@ -72,6 +72,11 @@ fn shape(lengths: &[i64]) -> Member<'static> {
     ("shape", "<i8", format!("({},)", lengths.len()), int64(lengths))
 }
 
+/// The fill that pydata always writes.
+fn fill() -> Member<'static> {
+    ("fill_value", "|u1", "()".into(), vec![0])
+}
+
 fn list<'a>(name: &'a str, descr: &'a str, count: usize, bytes: Vec<u8>) -> Member<'a> {
     (name, descr, format!("({count},)"), bytes)
 }
@@ -129,6 +134,7 @@ fn coo(rank: usize, nnz: usize, length: usize, descr: &'static str, data: &'stat
     vec![
         layout("coo"),
         shape(&vec![length as i64; rank]),
+        fill(),
         ("coords", descr, format!("({rank}, {nnz})"), coords),
         list("data", data, nnz, (0..values).map(|at| (at % 251) as u8).collect()),
     ]
@@ -153,6 +159,7 @@ fn gcxs(rank: usize, nnz: usize, indices: usize, data: usize) -> Vec<Member<'sta
     let linear = scattered(nnz, 100).flat_map(|index| index.to_le_bytes()[..indices].to_vec()).collect();
     vec![
         layout("gcxs"),
+        fill(),
         shape(&lengths),
         list("compressed_axes", "<i8", 1, int64(&[(rank - 1) as i64])),
         list("indptr", "<i8", 201, int64(&Vec::from_iter((0..=200).map(|lane| lane * nnz as i64 / 200)))),
@@ -194,11 +201,12 @@ fn bombs_and_lies() {
     let claimed = |claim: &str, data: &str, mib: usize| {
         let (coords, data) =
             (("coords", "|u1", claim.into(), vec![0; mib << 20]), ("data", "|u1", data.into(), vec![]));
-        archive(&[layout("coo"), shape(&[3]), coords, data], deflated)
+        archive(&[layout("coo"), fill(), shape(&[3]), coords, data], deflated)
     };
     let values = archive(
         &[
             shape(&[]),
+            fill(),
             ("coords", "|u1", "(0, 73400320)".into(), vec![]),
             list("data", "|u1", 70 << 20, vec![1; 70 << 20]),
         ],
@@ -207,6 +215,7 @@ fn bombs_and_lies() {
     let far = "(1000000000000000000,)".to_string();
     let no_values = [
         shape(&[]),
+        fill(),
         ("coords", "|u1", "(0, 1000000000000000000)".into(), vec![]),
         ("data", "<f8", far, vec![0; 1 << 20]),
     ];

@@ -86,7 +86,7 @@ fn a_name_that_stands_twice_is_refused() {
     for at in headers(&bytes, "dat2.npy").into_iter().zip([30, 46]).map(|(header, name)| header + name) {
         bytes[at..at + 8].copy_from_slice(b"data.npy");
     }
-    assert_eq!(refused(&bytes), "the archive: two of its members have the same name");
+    assert_eq!(refused(&bytes), "the archive: two of its members have the same name, `data.npy`");
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn a_bomb_is_refused_by_the_size_that_it_says_and_held_to_it() {
     let count = 2 << 20;
     let places = member("coords", &format!("(0, {count})"), &[]);
     let data = member("data", &format!("({count},)"), &vec![0; count]);
-    let members = [member("shape", "(0,)", &[]), places, data];
+    let members = [member("shape", "(0,)", &[]), places, data, member("fill_value", "()", &[0])];
     let mut bytes = archive_with(&members, SimpleFileOptions::default());
     let mut options = ReadOptions::default();
     options.max_memory = Some(1 << 20);
@@ -245,7 +245,8 @@ fn the_name_of_the_layout_is_a_short_text() {
 #[test]
 fn the_shape_of_a_scalar_may_be_an_empty_list_of_floats() {
     let shape = member_of_type("shape", "<f8", "(0,)", &[]);
-    let scalar = stored(&[shape, member("coords", "(0, 1)", &[]), member("data", "(1,)", &[7])]);
+    let fill = member("fill_value", "()", &[0]);
+    let scalar = stored(&[shape, member("coords", "(0, 1)", &[]), member("data", "(1,)", &[7]), fill]);
     let expected = CooTensor::new([], vec![], vec![7u8], 0).unwrap().with_index::<u64>().unwrap();
     assert!(read(&scalar).unwrap().same_as(&AnyTensor::from(expected)));
 }
@@ -274,4 +275,80 @@ fn a_compressed_vector_of_scipy_is_read() {
     let read = read(&stored(&members)).unwrap();
     let expected = CsrTensor::new([4], vec![0, 2], vec![1, 3], vec![1.0, 3.0], 0.0).unwrap();
     assert!(read.same_as(&AnyTensor::from(expected.with_index::<u64>().unwrap())), "{read:?}");
+}
+
+/// A damaged name in the directory hid the member of the fill, and what is not stored was read as 0.
+#[test]
+fn a_damaged_name_of_a_member_is_no_missing_member() {
+    let filled: AnyTensor = dispatch!(tensor(), x => x.with_fill(lacuna::Element::ONE).into());
+    for x in [filled.clone(), filled.into_format(lacuna::io::Format::Csr).unwrap()] {
+        let bytes = stored(&members_of(&x));
+        let [local, central] = headers(&bytes, "fill_value.npy").map(|header| header + 4);
+        for name in [local + 26..local + 40, central + 42..central + 56] {
+            for at in name {
+                let mut damaged = bytes.clone();
+                damaged[at] ^= 1;
+                let message = refused(&damaged);
+                assert!(message.contains("has another name in its own header, `"), "byte {at}: {message}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_layouts_of_pydata_name_their_fill() {
+    let filled: AnyTensor = dispatch!(tensor(), x => x.with_fill(lacuna::Element::ONE).into());
+    for x in [filled.clone(), filled.into_format(lacuna::io::Format::Csr).unwrap()] {
+        let mut members = members_of(&x);
+        members.retain(|(name, _)| name != "fill_value.npy");
+        let bytes = stored(&members);
+        assert_eq!(refused(&bytes), "member fill_value.npy: is missing; say what a gap means with --fill");
+        let mut options = ReadOptions::default();
+        options.fill = Some("1".into());
+        assert!(read_from(&bytes[..], None, &options).unwrap().same_as(&x));
+    }
+}
+
+/// Zeros were left out wherever they stood.
+#[test]
+fn the_name_of_the_layout_is_read_to_its_last_byte() {
+    let named = |descr: &str, text: &[u8]| {
+        let mut members = members();
+        let format = members.iter_mut().find(|(name, _)| name == "format.npy").unwrap();
+        *format = member_of_type("format", descr, "()", text);
+        stored(&members)
+    };
+    let utf32 = |text: &str| text.chars().flat_map(|c| (c as u32).to_be_bytes()).collect::<Vec<u8>>();
+    assert!(read(&named(">U4", &utf32("coo\0"))).unwrap().same_as(&tensor()));
+    let unknown = |word: &str| format!("member format.npy: `{word}` is not one of csr, csc, coo, gcxs");
+    assert_eq!(refused(&named("|S4", b"c\0oo")), unknown("c\\x00oo"));
+    assert_eq!(refused(&named("|S4", b"\0coo")), unknown("\\x00coo"));
+    assert_eq!(refused(&named(">U4", &utf32("co\0o"))), unknown("co\\x00o"));
+    assert_eq!(refused(&named("|S3", b"co\xff")), unknown("co\\xff"));
+    assert_eq!(refused(&named(">U1", &[0, 0x11, 0, 0])), "member format.npy, data: is not text");
+}
+
+#[test]
+fn a_name_that_stands_twice_is_named() {
+    let mut twice = members();
+    twice.push(("dat\x1b.npy".into(), Vec::new()));
+    twice.push(("dat2.npy".into(), Vec::new()));
+    let mut bytes = stored(&twice);
+    for at in headers(&bytes, "dat2.npy").into_iter().zip([30, 46]).map(|(header, name)| header + name) {
+        bytes[at..at + 8].copy_from_slice(b"dat\x1b.npy");
+    }
+    assert_eq!(refused(&bytes), "the archive: two of its members have the same name, `dat\\x1b.npy`");
+}
+
+/// It said "Could not find EOCD".
+#[test]
+fn text_that_is_named_as_an_archive_is_told_to_be_none() {
+    let path = std::env::temp_dir().join(format!("lacuna-text-{}.npz", std::process::id()));
+    std::fs::write(&path, "%%MatrixMarket matrix coordinate real general\n1 1 0\n").unwrap();
+    let told = lacuna::io::read(&path, &ReadOptions::default()).unwrap_err().to_string();
+    std::fs::remove_file(&path).unwrap();
+    assert!(
+        told.ends_with("the archive: its first 52 bytes hold no sign of a zip archive; it begins as .mtx does"),
+        "{told}"
+    );
 }

@@ -270,7 +270,8 @@ fn entries_that_repeat_across_the_border_of_two_blocks_are_seen() {
     let mut options = ReadOptions::default();
     options.duplicates = Duplicates::Error;
     let refused = read_from(text.as_bytes(), FileFormat::MatrixMarket, &options);
-    assert!(matches!(refused, Err(Error::Duplicate { first: 16_383, second: 16_384, .. })), "{refused:?}");
+    let told = refused.unwrap_err().to_string();
+    assert!(told.starts_with("line 16387: ") && told.ends_with(" stands on line 16386 already"), "{told}");
 }
 
 /// Text is read as `f64` and then rounded to the type asked for. The shortest digits of this number, read so, are the middle
@@ -307,5 +308,138 @@ fn entries_that_a_symmetric_file_repeats_are_named_as_they_stand_there() {
     let mut options = ReadOptions::default();
     options.duplicates = Duplicates::Error;
     let error = read_from(text.as_bytes(), None, &options).unwrap_err();
-    assert_eq!(error, Error::Duplicate { coords: vec![1, 0], first: 1, second: 3 });
+    assert_eq!(error.to_string(), "line 6: the entry (2, 1) stands on line 4 already");
+}
+
+/// Vectors were read, and could not be written.
+#[test]
+fn a_vector_is_written_as_matrix_market() {
+    let x = CooTensor::new([5], vec![vec![1, 4]], vec![2.5, -1.0], 0.0).unwrap();
+    for csr in [false, true] {
+        let mut text = Vec::new();
+        let (format, options) = (FileFormat::MatrixMarket, WriteOptions::default());
+        match csr {
+            true => write_to(&mut text, format, &x.to_csr().unwrap(), &options).unwrap(),
+            false => write_to(&mut text, format, &x, &options).unwrap(),
+        }
+        let expected = "%%MatrixMarket vector coordinate real general\n5 2\n2 2.5\n5 -1.0\n";
+        assert_eq!(String::from_utf8(text.clone()).unwrap(), expected);
+        let back = read_from(&text[..], format, &ReadOptions::default()).unwrap().into_coo::<f64, u32>().unwrap();
+        assert!(back.same_as(&x));
+    }
+}
+
+/// 2^64 entries are not more than 2^64, and an axis in parentheses is a number to Python.
+#[test]
+fn sizes_that_do_not_fit_are_told_as_they_are() {
+    let array = format!("%%MatrixMarket matrix array real general\n{} {}\n", 1u64 << 32, 1u64 << 32);
+    let refused = read_from(array.as_bytes(), None, &ReadOptions::default()).unwrap_err().to_string();
+    assert_eq!(refused, "line 2: an array of shape [4294967296, 4294967296] has 2^64 entries or more");
+}
+
+#[test]
+fn a_length_in_parentheses_is_no_shape() {
+    let array = |shape: &str| {
+        let header = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}}}\n");
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend((header.len() as u16).to_le_bytes());
+        bytes.extend(header.as_bytes());
+        bytes.extend([1, 2, 3]);
+        read_from(&bytes[..], None, &ReadOptions::default())
+    };
+    assert_eq!(array("(3,)").unwrap().nnz(), 3);
+    assert_eq!(array("( 3 , 1 )").unwrap().rank(), 2);
+    let message = "field shape: `(3)` is a number to Python; one axis is `(3,)`";
+    assert_eq!(array("(3)").unwrap_err().to_string(), message);
+    assert_eq!(array("( 3 )").unwrap_err().to_string(), message);
+}
+
+/// What reading a text says against it, with options.
+fn told(text: &str, format: FileFormat, change: impl FnOnce(&mut ReadOptions)) -> String {
+    let mut options = ReadOptions::default();
+    change(&mut options);
+    read_from(text.as_bytes(), format, &options).unwrap_err().to_string()
+}
+
+/// Entries had numbers from 0, which nobody counts in a file, and after sorting those of no file.
+#[test]
+fn what_is_wrong_with_entries_together_names_their_lines() {
+    let matrix = |symmetry: &str, entries: &str| {
+        let count = entries.lines().filter(|line| !line.is_empty() && !line.starts_with('%')).count();
+        format!("%%MatrixMarket matrix coordinate real {symmetry}\n% a comment\n\n9 9 {count}\n{entries}\n")
+    };
+    let error = |options: &mut ReadOptions| options.duplicates = Duplicates::Error;
+    let text = matrix("general", "2 3 1\n% between\n\n1 1 1\n2 3 1");
+    let twice = "line 9: the entry (2, 3) stands on line 5 already";
+    assert_eq!(told(&text, FileFormat::MatrixMarket, error), twice);
+    let text = matrix("symmetric", "3 1 1\n\n5 5 1\n3 1 2");
+    let twice = "line 8: the entry (3, 1) stands on line 5 already";
+    assert_eq!(told(&text, FileFormat::MatrixMarket, error), twice);
+    let text = "# first\n1 1 2 7\n\n1 1 3 7\n1 1 2 8\n";
+    assert_eq!(told(text, FileFormat::Tns, error), "line 5: the entry (1, 1, 2) stands on line 2 already");
+    let text = matrix("symmetric", "3 1 1\n4 1 1\n% between\n1 3 2");
+    let mirrored = "line 8: the file is symmetric, and names the mirror image of this entry (1, 3) on line 5 too";
+    assert_eq!(told(&text, FileFormat::MatrixMarket, |_| ()), mirrored);
+
+    let int8 = |options: &mut ReadOptions| options.dtype = Some(lacuna::DType::Int8);
+    let ordered = matrix("general", "1 1 1\n% between\n2 3 300\n");
+    let line = "300.0 (float64) at line 7 cannot be converted to int8";
+    assert_eq!(told(&ordered, FileFormat::MatrixMarket, int8), line);
+    let unordered = matrix("general", "2 3 1\n1 4 1.5\n");
+    let entry = "1.5 (float64) at entry (1, 4) cannot be converted to int8";
+    assert_eq!(told(&unordered, FileFormat::MatrixMarket, int8), entry);
+}
+
+#[test]
+fn the_lines_of_long_files_are_counted_across_blocks() {
+    let mut text = String::from("%%MatrixMarket matrix coordinate integer general\n100001 1 100001\n");
+    for row in 1..=100_000 {
+        text += &format!("{}{row} 1 {}\n", if row % 30_000 == 0 { "% a comment\n" } else { "" }, row % 100);
+    }
+    let repeated = text.clone() + "70000 1 5\n";
+    let error = told(&repeated, FileFormat::MatrixMarket, |options| options.duplicates = Duplicates::Error);
+    assert_eq!(error, "line 100006: the entry (70000, 1) stands on line 70004 already");
+    text += "100001 1 777\n";
+    let path = std::env::temp_dir().join(format!("lacuna-lines-{}.mtx", std::process::id()));
+    std::fs::write(&path, &text).unwrap();
+    let typed = read_coo::<i8, u32>(&path, &ReadOptions::default()).unwrap_err().to_string();
+    std::fs::remove_file(&path).unwrap();
+    let line = "777 (int64) at line 100006 cannot be converted to int8";
+    assert_eq!(
+        (typed.as_str(), told(&text, FileFormat::MatrixMarket, |options| options.dtype = Some(lacuna::DType::Int8))),
+        (line, line.to_string())
+    );
+}
+
+/// A comment between any two entries makes as many runs of lines as entries: their list has an end.
+#[test]
+fn lines_that_are_too_scattered_to_be_kept_are_not_named() {
+    let mut text = String::from("%%MatrixMarket matrix coordinate integer general\n70001 1 70001\n");
+    (1..=70_000).for_each(|row| text += &format!("%\n{row} 1 1\n"));
+    let error = told(&(text + "5 1 1\n"), FileFormat::MatrixMarket, |options| options.duplicates = Duplicates::Error);
+    assert_eq!(error, "entries 4 and 70000 both stand at [4, 0]");
+}
+
+/// The path was missing, and the error of the system lost.
+#[test]
+fn an_error_of_the_system_names_the_file_and_keeps_its_source() {
+    use std::error::Error as _;
+    let path = std::env::temp_dir().join("lacuna-no-such\u{1b}[31m\nfolder/x.mtx");
+    let options = ReadOptions::default();
+    let x = CooTensor::full([2, 2], 0.0).unwrap();
+    let errors = [
+        lacuna::io::read(&path, &options).unwrap_err(),
+        read_coo::<f64, u32>(&path, &options).unwrap_err(),
+        write(&path, &x, &WriteOptions::default()).unwrap_err(),
+    ];
+    for error in errors {
+        let Error::Io { kind: std::io::ErrorKind::NotFound, path: Some(named), message, .. } = &error else {
+            panic!("{error:?}");
+        };
+        assert_eq!(*named, path);
+        assert_eq!(error.source().map(ToString::to_string).as_ref(), Some(message));
+        let escaped = "lacuna-no-such\\u{1b}[31m\\nfolder";
+        assert!(error.to_string().contains(escaped) && error.to_string().ends_with(message), "{error}");
+        assert_eq!(Error::from(std::io::Error::from(error.clone())), error);
+    }
 }

@@ -596,7 +596,10 @@ fn csr_over_another_axis_names_the_call_that_works() {
         x.nanmedian_backward(&dy, first.over([0, 1])).unwrap_err(),
         "use x.to_coo().unwrap().nanmedian_backward(&upstream, options.over([0, 1]))",
     );
-    says(x.nanmedian_backward(&dy, [0, 1]).unwrap_err(), "use x.to_coo().unwrap().nanmedian_backward(&upstream, [0, 1])");
+    says(
+        x.nanmedian_backward(&dy, [0, 1]).unwrap_err(),
+        "use x.to_coo().unwrap().nanmedian_backward(&upstream, [0, 1])",
+    );
 }
 
 #[test]

@@ -59,14 +59,6 @@ fn every_element_type_comes_back() {
     element_comes_back(half::bf16::from_f32(1.5));
 }
 
-#[test]
-fn json_has_no_nan() {
-    let x = CooTensor::new([1], vec![vec![0]], vec![f64::NAN], 0.0).unwrap();
-    let json = to_value(&x).unwrap();
-    assert_eq!(json["values"], json!([null]));
-    assert!(from_value::<CooTensor<f64>>(json).is_err());
-}
-
 /// `json` with one field, given by a pointer, replaced.
 fn with(json: &Value, pointer: &str, value: Value) -> Value {
     let mut json = json.clone();
@@ -172,4 +164,50 @@ fn structures_are_read_by_the_names_that_they_are_written_under() {
     assert_eq!(name::<CsrPattern>(), "CsrPattern");
     assert_eq!((name::<CooTensor<f64>>(), name::<CsrTensor<u8>>()), ("Tensor".into(), "Tensor".into()));
     assert_eq!(name::<Triplets<f64>>(), "Triplets");
+}
+
+/// JSON has no NaN and no infinity: what was written as `null` could not be read.
+#[test]
+fn floats_that_are_not_finite_are_texts_in_json() {
+    fn comes_back<T: Element + Serialize + DeserializeOwned>(value: T, text: Value) {
+        let x = CsrTensor::new([1, 4], vec![0, 2], vec![0, 3], vec![value, T::ONE], value).unwrap();
+        assert!(there_and_back(&x).same_as(&x));
+        let json = to_value(&x).unwrap();
+        assert_eq!((&json["values"][0], &json["fill"]), (&text, &text));
+        assert!(from_value::<CsrTensor<T>>(json).unwrap().same_as(&x));
+        let triplets = Triplets::from_arrays([4], vec![vec![1u32]], vec![value]).unwrap().with_fill(value);
+        assert!(there_and_back(&triplets).values()[0].same(value) && there_and_back(&triplets).fill().same(value));
+    }
+    comes_back(f64::NAN, json!("nan"));
+    comes_back(f64::INFINITY, json!("inf"));
+    comes_back(f32::NEG_INFINITY, json!("-inf"));
+    comes_back(Complex::new(1.5f32, f32::NAN), json!([1.5, "nan"]));
+    comes_back(Complex::new(f64::NEG_INFINITY, -0.0), json!(["-inf", -0.0]));
+    #[cfg(feature = "half")]
+    {
+        comes_back(half::f16::NAN, json!("nan"));
+        comes_back(half::bf16::NEG_INFINITY, json!("-inf"));
+        comes_back(half::f16::from_f32(1.5), json!(1.5));
+    }
+}
+
+#[test]
+fn only_numbers_and_the_names_of_those_that_are_not_finite_are_floats_in_json() {
+    let json = to_value(CooTensor::new([3], vec![vec![1]], vec![5.0f32], 0.0).unwrap()).unwrap();
+    let fill = |value| from_value::<CooTensor<f32>>(with(&json, "/fill", value));
+    assert_eq!(fill(json!(7)).unwrap().fill(), 7.0);
+    assert_eq!(fill(json!(-7)).unwrap().fill(), -7.0);
+    for (text, value) in [("NaN", f32::NAN), ("Infinity", f32::INFINITY), ("-Infinity", f32::NEG_INFINITY)] {
+        assert!(fill(json!(text)).unwrap().fill().same(value));
+    }
+    for (wrong, message) in [
+        (json!(null), "invalid type: null, expected a number, or one of nan, inf, -inf"),
+        (json!("1.5"), "invalid value: string \"1.5\", expected a number, or one of nan, inf, -inf"),
+        (json!(1e300), "invalid value: floating point `1e+300`, expected a value of type float32"),
+        (json!([1.0]), "invalid type: sequence, expected a number, or one of nan, inf, -inf"),
+    ] {
+        assert_eq!(fill(wrong).unwrap_err().to_string(), message);
+    }
+    let integers = to_value(CooTensor::new([3], vec![vec![1]], vec![5i8], 0).unwrap()).unwrap();
+    assert!(from_value::<CooTensor<i8>>(with(&integers, "/fill", json!("nan"))).is_err());
 }

@@ -111,7 +111,9 @@ fn arrays_and_indices_of_any_layout_equal_the_reference<T: Both + Drawn>() {
             let expected = ops::take(&dense, &indices, reference);
             for_each_layout(&items, |_, items| {
                 for_each_layout(&dense, |_, view| {
-                    if let Some((found, expected)) = both(view.take(Take::at(&items).mode(mode)), expected.clone(), n, &indices) {
+                    if let Some((found, expected)) =
+                        both(view.take(Take::at(&items).mode(mode)), expected.clone(), n, &indices)
+                    {
                         assert_array(&found, &expected);
                     }
                 });
@@ -188,7 +190,10 @@ fn gradients_of_every_type_agree_with_the_reference<G: Both + Drawn>() {
             let found = array(&x.to_dense()).take_backward(&coo(&upstream), Take::at(&items).mode(mode));
             if let Some((found, dense)) = both(found, expected.clone(), n, &indices) {
                 assert_array(&found, &dense);
-                assert_entries(&coo(&x).take_backward(&coo(&upstream), Take::at(&items).mode(mode)).unwrap(), &x.pattern_of(&dense));
+                assert_entries(
+                    &coo(&x).take_backward(&coo(&upstream), Take::at(&items).mode(mode)).unwrap(),
+                    &x.pattern_of(&dense),
+                );
             } else if x.entries.len() == size(&x.shape) {
                 let fault = expected.unwrap_err();
                 let error = csr(&x).take_backward(&csr(&upstream), Take::at(&items).mode(mode)).unwrap_err();
@@ -295,10 +300,19 @@ fn gradients_along_an_axis_agree_with_the_reference() {
             let sparse = x.pattern_of(&dense);
             assert!(found.shares_pattern_with(&tensor));
             assert_entries(&found, &sparse);
-            assert_entries(&tensor.take_axis_backward(&from_array, Take::at(&items).mode(mode), spelt).unwrap(), &sparse);
-            assert_array(&take_axis_backward(&array(&x.to_dense()), &from_array, Take::at(&items).mode(mode), spelt).unwrap(), &dense);
+            assert_entries(
+                &tensor.take_axis_backward(&from_array, Take::at(&items).mode(mode), spelt).unwrap(),
+                &sparse,
+            );
+            assert_array(
+                &take_axis_backward(&array(&x.to_dense()), &from_array, Take::at(&items).mode(mode), spelt).unwrap(),
+                &dense,
+            );
             for_each_layout(&x.to_dense(), |_, view| {
-                assert_array(&view.take_axis_backward(&csr(&upstream), Take::at(&items).mode(mode), spelt).unwrap(), &dense);
+                assert_array(
+                    &view.take_axis_backward(&csr(&upstream), Take::at(&items).mode(mode), spelt).unwrap(),
+                    &dense,
+                );
             });
             if axis + 1 == x.shape.len() || x.shape.len() == 2 {
                 let found = take_axis_backward(&csr(&x), &csr(&upstream), Take::at(&items).mode(mode), spelt).unwrap();
@@ -796,7 +810,12 @@ fn csr_along_another_axis_names_the_call_that_works() {
     assert_eq!(error.to_string(), message);
     let upstream = ArrayD::from_elem(IxDyn(&[1, 3, 4]), 1.0);
     let error = x.take_axis_backward(&upstream, [0], 0).unwrap_err();
-    assert!(error.to_string().ends_with("use x.to_coo().unwrap().take_axis_backward(&upstream, Take::at(indices).mode(mode), 0)"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .ends_with("use x.to_coo().unwrap().take_axis_backward(&upstream, Take::at(indices).mode(mode), 0)"),
+        "{error}"
+    );
 }
 
 #[test]

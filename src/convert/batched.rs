@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 
 use super::{foreign_coords, foreign_offset};
-use crate::convert::dense::{check_ndarray_shape, dense_array};
+use crate::convert::dense::{check_ndarray_shape, dense_array, dense_bytes};
 use crate::csr::CsrTensor;
 use crate::element::Element;
 use crate::error::{Error, Result};
@@ -140,7 +140,8 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
     /// - `NegativeOffset`, `OffsetsStart`, `OffsetsDecrease`, `OffsetsEnd`: the offsets of a batch do not run from 0 to
     ///   the `n` entries of a batch; `UnevenBatches`: they do in the first one, and not in another;
     /// - `NegativeIndex`, `IndexOutOfBounds`: a column is not one;
-    /// - `NotSorted`: the columns of a row do not increase.
+    /// - `NotSorted`: the columns of a row do not increase;
+    /// - `TooLarge`: broadcast arrays whose copies need more than the larger of 1 GiB and 16 times what they repeat.
     ///
     /// # Examples
     ///
@@ -205,6 +206,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         check_shape("crow_indices", with_last(batch, rows.saturating_add(1)), crow_indices.shape())?;
         check_shape("col_indices", with_last(batch, each), col_indices.shape())?;
         check_shape("values", with_last(batch, each), values.shape())?;
+        let given = [dense_bytes(crow_indices), dense_bytes(col_indices), dense_bytes(values)];
+        guard_copies::<T, I>(crow_indices.len(), col_indices.len(), given.into_iter().fold(0, usize::saturating_add))?;
         let crows = pages::collect(crow_indices.iter().copied())?;
         check_even(&crows, rows, each)?;
         let (cols, values) = (pages::collect(col_indices.iter().copied())?, pages::collect(values.iter().copied())?);
@@ -296,6 +299,16 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
 /// Refuses an array that is not of the shape that the layout gives it.
 fn check_shape(what: &'static str, expected: Shape, found: &[usize]) -> Result<()> {
     if expected == *found { Ok(()) } else { Err(Error::ShapeMismatch { what, expected, found: found.into() }) }
+}
+
+/// Refuses more copies than are in proportion to the `given` bytes, which a broadcast array repeats: of so many offsets
+/// as they come and as they are kept, and of so many columns and values.
+fn guard_copies<T, I>(offsets: usize, entries: usize, given: usize) -> Result<()> {
+    let offset = (size_of::<i64>() + size_of::<usize>()) as u128;
+    let entry = (size_of::<i64>() + size_of::<I>() + size_of::<T>()) as u128;
+    let bytes = (offsets as u128 * offset).saturating_add(entries as u128 * entry);
+    let instead = "copy the arrays that were broadcast (to_owned), or convert a part of them";
+    guard::<u8>("the arrays of PyTorch's layout", bytes, default_limit(given), instead)
 }
 
 /// Refuses offsets that do not give every batch `each` entries.

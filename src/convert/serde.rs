@@ -1,11 +1,15 @@
 //! Serialisation of shapes, patterns, tensors and triplets with serde.
 //!
-//! Reading goes through the checking constructors, so data from outside can break no invariant. What a format cannot
-//! hold it loses: JSON has no NaN and no infinity, and `serde_json` writes them as `null`, which is no number to read.
+//! Reading goes through the checking constructors, so data from outside can break no invariant. In formats that people
+//! read, floats of all types are numbers, and those that are not finite are the texts `nan`, `inf` and `-inf`, because
+//! JSON has no such numbers; a complex number is a pair.
+
+mod element;
 
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
+use self::element::{Item, Items, items};
 use crate::element::Element;
 use crate::index::Index;
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
@@ -85,10 +89,11 @@ impl<'de, I: Index + Deserialize<'de>> Deserialize<'de> for CsrPattern<I> {
 
 #[derive(serde::Deserialize)]
 #[serde(rename = "Tensor", deny_unknown_fields)]
+#[serde(bound(deserialize = "P: Deserialize<'de>, Item<T>: Deserialize<'de>"))]
 struct TensorFields<P, T> {
     pattern: P,
-    values: Vec<T>,
-    fill: T,
+    values: Vec<Item<T>>,
+    fill: Item<T>,
 }
 
 /// `pattern`, `values` and `fill`.
@@ -110,7 +115,7 @@ struct TensorFields<P, T> {
 /// ```
 impl<P: Pattern + Serialize, T: Element + Serialize> Serialize for Tensor<P, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (pattern, values, fill) = (self.pattern(), self.values(), &self.fill());
+        let (pattern, values, fill) = (self.pattern(), &Items(self.values()), &Item(self.fill()));
         serialize_fields!(serializer, "Tensor", "pattern": pattern, "values": values, "fill": fill)
     }
 }
@@ -119,24 +124,25 @@ impl<P: Pattern + Serialize, T: Element + Serialize> Serialize for Tensor<P, T> 
 impl<'de, P: Pattern + Deserialize<'de>, T: Element + Deserialize<'de>> Deserialize<'de> for Tensor<P, T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let TensorFields { pattern, values, fill } = TensorFields::deserialize(deserializer)?;
-        Tensor::from_parts(pattern, values, fill).map_err(D::Error::custom)
+        Tensor::from_parts(pattern, items(values), fill.0).map_err(D::Error::custom)
     }
 }
 
 #[derive(serde::Deserialize)]
 #[serde(rename = "Triplets", deny_unknown_fields)]
+#[serde(bound(deserialize = "I: Deserialize<'de>, Item<T>: Deserialize<'de>"))]
 struct TripletsFields<T, I> {
     shape: Shape,
     coords: Vec<Vec<I>>,
-    values: Vec<T>,
-    fill: T,
+    values: Vec<Item<T>>,
+    fill: Item<T>,
 }
 
 /// `shape`, `coords` (one array an axis), `values` and `fill`, in input order.
 impl<T: Element + Serialize, I: Index + Serialize> Serialize for Triplets<T, I> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let coords: Vec<&[I]> = (0..self.shape().rank()).map(|axis| self.coords(axis)).collect();
-        let (shape, values, fill) = (self.shape(), self.values(), &self.fill());
+        let (shape, values, fill) = (self.shape(), &Items(self.values()), &Item(self.fill()));
         serialize_fields!(serializer, "Triplets", "shape": shape, "coords": &coords, "values": values, "fill": fill)
     }
 }
@@ -145,7 +151,7 @@ impl<T: Element + Serialize, I: Index + Serialize> Serialize for Triplets<T, I> 
 impl<'de, T: Element + Deserialize<'de>, I: Index + Deserialize<'de>> Deserialize<'de> for Triplets<T, I> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let TripletsFields { shape, coords, values, fill } = TripletsFields::deserialize(deserializer)?;
-        let triplets = Triplets::from_arrays_with_index(shape, coords, values).map_err(D::Error::custom)?;
-        Ok(triplets.with_fill(fill))
+        let triplets = Triplets::from_arrays_with_index(shape, coords, items(values)).map_err(D::Error::custom)?;
+        Ok(triplets.with_fill(fill.0))
     }
 }

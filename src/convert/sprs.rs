@@ -78,6 +78,16 @@ fn refusal(error: sprs::errors::StructureError) -> Error {
     Error::NotRepresentable { format: TARGET, what: error.to_string(), instead: "use a wider index type" }
 }
 
+/// The error of a transposition for a caller who names no limit.
+fn many_columns(error: Error, instead: &'static str) -> Error {
+    match error {
+        Error::TooLarge { bytes, limit, .. } => {
+            Error::TooLarge { what: "the offsets of the columns", bytes, limit, instead }
+        }
+        error => error,
+    }
+}
+
 /// The arrays of sprs's storage by columns, from the transposed tensor.
 fn by_columns<T, I>(shape: (usize, usize), transposed: CsrTensor<T, I>) -> Result<CsMatI<T, I, usize>>
 where
@@ -229,7 +239,8 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
         I: SpIndex,
     {
         let size = matrix_shape(self.shape(), self.fill())?;
-        by_columns(size, self.permute_axes([1, 0])?.into_csr()?)
+        let transposed = self.permute_axes([1, 0])?.into_csr();
+        by_columns(size, transposed.map_err(|error| many_columns(error, "into_sprs gives triplets, without offsets"))?)
     }
 }
 
@@ -336,7 +347,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         I: SpIndex,
     {
         let size = matrix_shape(self.shape(), self.fill())?;
-        by_columns(size, self.permute_axes([1, 0])?)
+        let transposed = self.permute_axes([1, 0]);
+        by_columns(size, transposed.map_err(|error| many_columns(error, "as_sprs stores it by rows"))?)
     }
 }
 

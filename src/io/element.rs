@@ -1,9 +1,11 @@
 //! What a file must know of an element type: its text, and its bytes.
 
+use std::str::FromStr;
+
 use num_complex::Complex;
 
 use crate::element::{Element, Number};
-use crate::io::any::{AnyFormat, AnyTensor};
+use crate::error::{Error, Result};
 use crate::io::digits::print_digits;
 
 /// An [`Element`] that files hold: read from and printed as text, and as bytes in either byte order.
@@ -43,27 +45,32 @@ pub trait FileElement: Element {
 
     /// Appends the bytes of the value, the least significant first.
     fn to_bytes(self, bytes: &mut Vec<u8>);
-
-    /// A tensor of this type as one whose type is known at run time.
-    fn wrap(tensor: AnyFormat<Self>) -> AnyTensor;
 }
 
-/// The number that `text` says, whatever its type: an integer, a float or a complex number.
+/// Reads an integer, a float or a complex number, whatever its type, as [`FileElement::parse`] reads them.
 ///
 /// ```
 /// use lacuna::Number;
-/// use lacuna::io::parse_number;
 ///
-/// assert_eq!(parse_number("18446744073709551616"), Some(Number::Integer(1 << 64)));
-/// assert_eq!(parse_number("true"), Some(Number::Integer(1)));
-/// assert_eq!(parse_number("one"), None);
+/// assert_eq!("18446744073709551616".parse::<Number>()?, Number::Integer(1 << 64));
+/// assert_eq!("true".parse::<Number>()?, Number::Integer(1));
+/// assert!("one".parse::<Number>().is_err());
+/// # Ok::<(), lacuna::Error>(())
 /// ```
-pub fn parse_number(text: &str) -> Option<Number> {
-    let integer = text.parse::<i128>().ok().map(Number::Integer);
-    let logical = || bool::parse(text).map(Element::to_number);
-    let real = || f64::parse(text).map(Number::Real);
-    let complex = || Complex::<f64>::parse(text).map(|value| Number::Complex(value.re, value.im));
-    integer.or_else(logical).or_else(real).or_else(complex)
+impl FromStr for Number {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let integer = text.parse::<i128>().ok().map(Number::Integer);
+        let logical = || bool::parse(text).map(Element::to_number);
+        let real = || f64::parse(text).map(Number::Real);
+        let complex = || Complex::<f64>::parse(text).map(|value| Number::Complex(value.re, value.im));
+        let number = integer.or_else(logical).or_else(real).or_else(complex);
+        number.ok_or_else(|| Error::Format {
+            place: "the number".into(),
+            message: format!("`{}` is none", text.escape_debug()),
+        })
+    }
 }
 
 /// The bytes of a number that has `from_le_bytes` and its like.
@@ -76,15 +83,6 @@ macro_rules! number_bytes {
 
         fn to_bytes(self, bytes: &mut Vec<u8>) {
             bytes.extend_from_slice(&self.to_le_bytes());
-        }
-    };
-}
-
-/// The way into [`AnyTensor`].
-macro_rules! wrap {
-    () => {
-        fn wrap(tensor: AnyFormat<Self>) -> AnyTensor {
-            tensor.into()
         }
     };
 }
@@ -119,8 +117,6 @@ impl FileElement for bool {
     fn to_bytes(self, bytes: &mut Vec<u8>) {
         bytes.push(self.into());
     }
-
-    wrap!();
 }
 
 macro_rules! impl_integer {
@@ -140,7 +136,6 @@ macro_rules! impl_integer {
             }
 
             number_bytes!($type);
-            wrap!();
         }
     )*};
 }
@@ -173,7 +168,6 @@ macro_rules! impl_float {
             }
 
             number_bytes!($type);
-            wrap!();
         }
     )*};
 }
@@ -213,7 +207,6 @@ mod half_types {
                 }
 
                 number_bytes!($type);
-                wrap!();
             }
         )*};
     }
@@ -263,8 +256,6 @@ macro_rules! impl_complex {
                 self.re.to_bytes(bytes);
                 self.im.to_bytes(bytes);
             }
-
-            wrap!();
         }
     )*};
 }

@@ -2,18 +2,20 @@
 
 use std::any::Any;
 use std::io::BufRead;
+use std::mem::take;
 use std::sync::Arc;
 
 use num_complex::Complex;
 
 use crate::coo::CooTensor;
+use crate::dynamic::AnyTensor;
 use crate::element::Element;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::index::Index;
-use crate::io::any::AnyTensor;
 use crate::io::fields::{Fields, LineResult};
 use crate::io::lines::{Block, Lines};
 use crate::io::options::{Order, ReadOptions};
+use crate::io::origin::Origin;
 use crate::kernels::sort;
 use crate::pages::{self, Granted};
 use crate::pattern::CooPattern;
@@ -47,7 +49,7 @@ impl Listing<'_> {
                 let block = block?;
                 taken.check_room(entries.values.len(), block.values.len(), declared)?;
                 entries.make_room(declared, taken.bytes)?;
-                entries.append(&block)?;
+                entries.append(&block, taken.before)?;
                 entries.check_memory(self.options, taken.bytes)
             },
         )?;
@@ -66,13 +68,14 @@ impl Listing<'_> {
         // Each coordinate takes two bytes at least, with the blank or the end behind it; the last line may have no end,
         // and one that is refused may have few coordinates.
         entries.reserve_exact(block.count_lines().min(block.len().div_ceil((2 * rank).max(1)) + 1))?;
-        block.for_each_line(|fields| {
+        block.for_each_line(|fields, line| {
             for (axis, (array, &length)) in entries.coords.iter_mut().zip(self.lengths).enumerate() {
                 let name = self.names.get(axis).copied().unwrap_or("index");
                 array.push(I::from_usize(fields.index(name, length)?));
             }
             let value = value(&entries, fields)?;
             fields.end()?;
+            entries.origin.note(entries.values.len(), line);
             entries.values.push(value);
             Ok(())
         });
@@ -85,13 +88,15 @@ impl Listing<'_> {
 pub(crate) struct Entries<T, I> {
     pub(crate) coords: Vec<Vec<I>>,
     pub(crate) values: Vec<T>,
+    /// Where they stand.
+    pub(crate) origin: Origin,
     /// Whether they increase strictly in row-major order.
     increasing: bool,
 }
 
 impl<T: Element, I: Index> Entries<T, I> {
     pub(crate) fn new(rank: usize) -> Self {
-        Entries { coords: vec![Vec::new(); rank], values: Vec::new(), increasing: true }
+        Entries { coords: vec![Vec::new(); rank], values: Vec::new(), origin: Origin::default(), increasing: true }
     }
 
     /// Refuses entries that take more memory than is allowed for so many bytes of text.
@@ -136,8 +141,9 @@ impl<T: Element, I: Index> Entries<T, I> {
         Ok(())
     }
 
-    /// Puts the entries of the next block behind these.
-    pub(crate) fn append(&mut self, next: &Entries<T, I>) -> Granted<()> {
+    /// Puts the entries of the next block behind these; so many lines stand before it.
+    pub(crate) fn append(&mut self, next: &Entries<T, I>, lines: u64) -> Granted<()> {
+        self.origin.append(&next.origin, self.values.len(), lines);
         let at = |entries: &Self, entry: usize| entries.coords.iter().map(|axis| axis[entry]).collect::<Vec<I>>();
         if let (Some(last), false) = (self.values.len().checked_sub(1), next.values.is_empty()) {
             self.increasing &= at(self, last) < at(next, 0);
@@ -161,6 +167,33 @@ impl<T: Element, I: Index> Entries<T, I> {
     }
 }
 
+impl<T: Element, I: Index> Entries<T, I>
+where
+    TextTensor<I>: From<CooTensor<T, I>>,
+{
+    /// What the file holds; `as_listed` says of an error which entries of the file it is about.
+    pub(crate) fn into_text(
+        mut self,
+        shape: Shape,
+        duplicates: Duplicates,
+        as_listed: impl FnOnce(Error) -> Error,
+    ) -> Result<Text<I>> {
+        let (origin, increasing) = (take(&mut self.origin), self.increasing);
+        let tensor = self.into_tensor(shape, duplicates).map_err(|error| origin.repeated(as_listed(error)))?;
+        // After sorting, the entries have other numbers.
+        let origin = if increasing { origin } else { Origin::default() };
+        Ok(Text { pattern: tensor.pattern().clone(), tensor: tensor.into(), origin })
+    }
+}
+
+/// What a text file holds: the tensor, and where its entries stand as far as that is known.
+pub(crate) struct Text<I> {
+    pub(crate) tensor: TextTensor<I>,
+    /// That of the tensor.
+    pub(crate) pattern: CooPattern<I>,
+    pub(crate) origin: Origin,
+}
+
 /// A tensor as a text file holds it: of one of the few types that text has, with coordinates of the caller's.
 pub(crate) enum TextTensor<I> {
     Real(CooTensor<f64, I>),
@@ -170,15 +203,6 @@ pub(crate) enum TextTensor<I> {
 }
 
 impl<I: Index> TextTensor<I> {
-    pub(crate) fn shape(&self) -> &Shape {
-        match self {
-            TextTensor::Real(tensor) => tensor.shape(),
-            TextTensor::Integer(tensor) => tensor.shape(),
-            TextTensor::Unsigned(tensor) => tensor.shape(),
-            TextTensor::Complex(tensor) => tensor.shape(),
-        }
-    }
-
     /// The tensor with elements of type `T`, by a checked conversion; moved where that is its own type.
     pub(crate) fn into_typed<T: Element>(self) -> Result<CooTensor<T, I>> {
         fn cast<V: Element, T: Element, I: Index>(tensor: CooTensor<V, I>) -> Result<CooTensor<T, I>> {
@@ -196,6 +220,18 @@ impl<I: Index> TextTensor<I> {
         }
     }
 }
+
+macro_rules! text_tensor {
+    ($($Variant:ident $type:ty),*) => {$(
+        impl<I> From<CooTensor<$type, I>> for TextTensor<I> {
+            fn from(tensor: CooTensor<$type, I>) -> Self {
+                TextTensor::$Variant(tensor)
+            }
+        }
+    )*};
+}
+
+text_tensor!(Real f64, Integer i64, Unsigned u64, Complex Complex<f64>);
 
 impl From<TextTensor<u64>> for AnyTensor {
     fn from(tensor: TextTensor<u64>) -> Self {
@@ -259,12 +295,12 @@ mod tests {
             (&[], &[1, 2], true),
         ] {
             let mut entries = block(first, true);
-            entries.append(&block(second, true)).unwrap();
+            entries.append(&block(second, true), 0).unwrap();
             assert_eq!(entries.increasing, together, "{first:?} {second:?}");
             assert_eq!(entries.coords[0], [first, second].concat());
         }
         let mut entries = block(&[1, 2], true);
-        entries.append(&block(&[5, 4], false)).unwrap();
+        entries.append(&block(&[5, 4], false), 0).unwrap();
         assert!(!entries.increasing);
     }
 }

@@ -2,9 +2,9 @@
 
 use num_complex::Complex;
 
-use crate::element::DType;
+use crate::element::{DType, Number};
 use crate::io::digits::leading_digits;
-use crate::io::element::{FileElement, parse_number};
+use crate::io::element::FileElement;
 
 /// Why a line is refused; the caller knows its number.
 pub(crate) type LineResult<T> = std::result::Result<T, String>;
@@ -155,7 +155,7 @@ fn skip_blanks(mut text: &[u8]) -> &[u8] {
 /// What is wrong with a word that is no value of type `T`.
 fn refused_word<T: FileElement>(word: &[u8]) -> String {
     let (shown, dtype) = (quote(word), T::DTYPE);
-    let number = std::str::from_utf8(word).ok().and_then(parse_number);
+    let number = std::str::from_utf8(word).ok().and_then(|text| text.parse::<Number>().ok());
     match dtype {
         _ if number.is_some_and(|number| T::from_number(number).is_none()) => {
             format!("the value `{shown}` does not fit {dtype}")

@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::Path;
 
 use crate::error::Error;
-use crate::io::{gzip, mtx, npy, npz};
+use crate::io::compression::names_gzip;
+use crate::io::{mtx, npy, npz};
 
 /// The formats of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -58,7 +59,7 @@ impl FileFormat {
     pub fn from_path(path: impl AsRef<Path>) -> Option<FileFormat> {
         let path = path.as_ref();
         let of = |path: &Path| FileFormat::from_name(path.extension()?.to_str()?);
-        match gzip::names_gzip(path) {
+        match names_gzip(path) {
             false => of(path),
             true => of(Path::new(path.file_stem()?)).filter(|&format| format != FileFormat::Npz),
         }

@@ -1,7 +1,6 @@
 //! gzip: streams inflated under a limit, and deflated to the same bytes each time.
 
 use std::io::{BufRead, ErrorKind, Read, Result, Write};
-use std::path::Path;
 
 use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
@@ -15,11 +14,6 @@ const MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// Whether these first bytes are those of gzip data.
 pub(crate) fn is_gzip(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
-}
-
-/// Whether a path asks for gzip.
-pub(crate) fn names_gzip(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"))
 }
 
 /// The error for an archive inside gzip data: inflated twice, its limit would be no limit.

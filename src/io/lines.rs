@@ -114,7 +114,7 @@ pub(crate) struct Taken<'a> {
     text: &'a [u8],
     comment: u8,
     /// The lines before the block.
-    before: u64,
+    pub(crate) before: u64,
     /// The bytes read, with those of this block.
     pub(crate) bytes: u64,
     /// Whether a line was refused after those that were parsed.
@@ -208,16 +208,16 @@ impl<'a> Block<'a> {
         ends + usize::from(!last_line(self.text).is_empty())
     }
 
-    /// Calls `visit` with each line that is neither blank nor a comment, until it refuses one. It reads the line to
-    /// its [`end`](Fields::end) before it keeps anything of it.
-    pub(crate) fn for_each_line(&mut self, mut visit: impl FnMut(&mut Fields<'_>) -> LineResult<()>) {
+    /// Calls `visit` with each line that is neither blank nor a comment and its number, until it refuses one. It reads
+    /// the line to its [`end`](Fields::end) before it keeps anything of it.
+    pub(crate) fn for_each_line(&mut self, mut visit: impl FnMut(&mut Fields<'_>, u64) -> LineResult<()>) {
         let mut fields = Fields::new(self.text);
         while !fields.is_done() && self.refused.is_none() {
             self.lines += 1;
             if fields.is_blank_or_comment(self.comment) {
                 fields.skip_line();
             } else {
-                self.refused = visit(&mut fields).err();
+                self.refused = visit(&mut fields, self.lines).err();
             }
         }
     }

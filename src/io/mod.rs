@@ -6,7 +6,7 @@
 //!
 //! | file | read | written |
 //! | --- | --- | --- |
-//! | `.mtx` | coordinate and array; all fields and symmetries; vectors and tensors too | matrices with a fill of zero |
+//! | `.mtx` | coordinate and array; all fields and symmetries; vectors and tensors too | matrices and vectors with a fill of zero |
 //! | `.tns` | any rank; the shape given, found, or kept in a comment; with or without values | any rank, with a fill of zero |
 //! | `.npy` | any rank, both byte orders, C and Fortran order | the dense array, below a limit |
 //! | `.npz` | scipy's csr, csc, coo; pydata/sparse's COO and GCXS | scipy's for a matrix with a fill of zero, else pydata's |
@@ -34,18 +34,20 @@
 //! # Ok::<(), lacuna::Error>(())
 //! ```
 
-mod any;
+mod compression;
 mod digits;
 mod element;
 mod entries;
 mod fields;
 mod file_format;
+mod finish;
 mod gzip;
 mod lines;
 mod mtx;
 mod npy;
 mod npz;
 mod options;
+mod origin;
 mod print;
 mod progress;
 mod read;
@@ -53,14 +55,16 @@ mod save;
 mod tns;
 mod write;
 
-#[doc(hidden)]
-pub use any::types;
-pub use any::{AnyFormat, AnyTensor, Format};
-pub use element::{FileElement, parse_number};
+#[doc(no_inline)]
+pub use crate::dynamic::{AnyFormat, AnyTensor, Format};
+pub use compression::Compression;
+pub use element::FileElement;
 pub use file_format::FileFormat;
-pub use options::{Compression, ReadOptions, WriteOptions};
+pub use options::{ReadOptions, WriteOptions};
 pub use progress::Progress;
 pub use read::{read, read_coo, read_csr, read_from};
+// For the pictures and the manual of the command line: no part of what the library promises.
+#[doc(hidden)]
 pub use save::save;
 pub use write::{FileTensor, write, write_to};
 

@@ -1,18 +1,15 @@
 //! How to read and write: format, element type, fill, duplicates and limits.
 
-use crate::coo::CooTensor;
+use crate::dispatch_dtype;
+use crate::dynamic::{Format, no_such};
 use crate::element::{DType, Element};
 use crate::error::{Error, Result};
-use crate::index::Index;
-use crate::io::any::{AnyFormat, AnyTensor, Format};
+use crate::io::compression::Compression;
 use crate::io::element::FileElement;
-use crate::io::entries::TextTensor;
-use crate::io::gzip;
 use crate::io::progress::Progress;
 use crate::limit::guard;
 use crate::shape::Shape;
 use crate::triplets::Duplicates;
-use crate::{dispatch, dispatch_dtype};
 
 /// What no reader is refused, whatever the size of its file: 64 MiB.
 const FLOOR: u64 = 64 << 20;
@@ -128,52 +125,12 @@ impl ReadOptions {
             return Ok(Some(T::ZERO));
         };
         let dtype = self.dtype.unwrap_or(T::DTYPE);
-        dispatch_dtype!(dtype, U => exactly::<T, U>(text), else => Err(super::any::no_such(dtype)))
-    }
-
-    /// What is left to do once the entries are read: element type, fill, format, and the check of the shape.
-    ///
-    /// `own_format` is the file's; `bytes` have been read.
-    pub(crate) fn finish(&self, tensor: AnyTensor, own_format: Format, bytes: u64) -> Result<AnyTensor> {
-        self.check_shape(tensor.shape())?;
-        let tensor = match self.dtype {
-            Some(dtype) => tensor.cast(dtype)?,
-            None => tensor,
-        };
-        let tensor = match &self.fill {
-            Some(text) => with_fill(tensor, text)?,
-            None => tensor,
-        };
-        let held = tensor.stored_bytes() as u64;
-        let tensor = self.formatted(tensor, own_format, self.tensor_room(bytes, held))?;
-        self.check_memory("the tensor", tensor.stored_bytes() as u128)?;
-        Ok(tensor)
-    }
-
-    /// [`finish`](ReadOptions::finish) for a tensor of text that becomes one of the element type that the options name.
-    pub(crate) fn finish_typed<T: FileElement, I: Index>(&self, tensor: TextTensor<I>) -> Result<CooTensor<T, I>> {
-        self.check_shape(tensor.shape())?;
-        let tensor = tensor.into_typed::<T>()?;
-        let tensor = match &self.fill {
-            Some(text) => tensor.with_fill(parse_fill(text)?),
-            None => tensor,
-        };
-        self.check_memory("the tensor", tensor.stored_bytes() as u128)?;
-        Ok(tensor)
+        dispatch_dtype!(dtype, U => exactly::<T, U>(text), else => Err(no_such(dtype)))
     }
 
     /// These options for a tensor of that element type and format.
     pub(crate) fn typed(self, dtype: DType, format: Format) -> Self {
         ReadOptions { dtype: Some(dtype), format: Some(format), ..self }
-    }
-
-    fn check_shape(&self, found: &Shape) -> Result<()> {
-        match &self.shape {
-            Some(expected) if expected != found => {
-                Err(Error::ShapeMismatch { what: "the file", expected: expected.clone(), found: found.clone() })
-            }
-            _ => Ok(()),
-        }
     }
 
     /// Refuses what takes more memory than was asked for, if a limit was.
@@ -185,40 +142,10 @@ impl ReadOptions {
             _ => Ok(()),
         }
     }
-
-    /// The tensor in the format asked for, or else in the file's own.
-    fn formatted(&self, tensor: AnyTensor, own_format: Format, limit: u64) -> Result<AnyTensor> {
-        match self.format {
-            Some(format) => tensor.into_format_with_limit(format, limit),
-            None if own_format == Format::Csr && offsets_fit(&tensor, limit) => {
-                tensor.into_format_with_limit(Format::Csr, limit)
-            }
-            None => tensor.into_format(Format::Coo),
-        }
-    }
-}
-
-/// Whether the compressed offsets of `tensor` need at most `limit` bytes.
-fn offsets_fit(tensor: &AnyTensor, limit: u64) -> bool {
-    let lanes = crate::shape::saturating_product(tensor.shape().lane_axes());
-    lanes.saturating_add(1).saturating_mul(size_of::<usize>() as u128) <= u128::from(limit)
-}
-
-/// The same stored entries with another fill, read from `text`.
-fn with_fill(tensor: AnyTensor, text: &str) -> Result<AnyTensor> {
-    dispatch!(tensor, x => {
-        let fill = parse_fill(text)?;
-        Ok(wrap(AnyFormat::from(x.with_fill(fill))))
-    })
-}
-
-/// A tensor of one type as one of any type.
-pub(crate) fn wrap<T: FileElement>(tensor: impl Into<AnyFormat<T>>) -> AnyTensor {
-    T::wrap(tensor.into())
 }
 
 /// The fill that `text` says.
-fn parse_fill<T: FileElement>(text: &str) -> Result<T> {
+pub(crate) fn parse_fill<T: FileElement>(text: &str) -> Result<T> {
     T::parse(text).ok_or_else(|| Error::Format {
         place: "the fill".into(),
         message: format!("`{text}` is no value of type {}", T::DTYPE),
@@ -251,33 +178,6 @@ pub struct WriteOptions {
     pub compression: Compression,
     /// Who is told how far the writing has come.
     pub progress: Option<Progress>,
-}
-
-/// How a file that is written is compressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Compression {
-    /// As the name of the file tells: by gzip where it ends in `.gz`; the members of an `.npz` are deflated, and all
-    /// else is written as it is.
-    #[default]
-    Usual,
-    /// Not at all, the members of an `.npz` neither; by gzip still where the name ends in `.gz`.
-    None,
-    /// By gzip, whatever the name; the members of an `.npz` are deflated.
-    Gzip,
-}
-
-impl Compression {
-    /// This one for a file of that name.
-    ///
-    /// ```
-    /// use lacuna::io::Compression;
-    ///
-    /// assert_eq!(Compression::Usual.for_path("x.mtx.gz"), Compression::Gzip);
-    /// assert_eq!(Compression::None.for_path("x.mtx"), Compression::None);
-    /// ```
-    pub fn for_path(self, path: impl AsRef<std::path::Path>) -> Compression {
-        if gzip::names_gzip(path.as_ref()) { Compression::Gzip } else { self }
-    }
 }
 
 #[cfg(test)]

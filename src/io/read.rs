@@ -6,11 +6,11 @@ use std::path::Path;
 
 use crate::coo::CooTensor;
 use crate::csr::CsrTensor;
+use crate::dynamic::{AnyTensor, Format};
 use crate::error::Result;
 use crate::index::Index;
-use crate::io::any::{AnyTensor, Format};
 use crate::io::element::FileElement;
-use crate::io::entries::TextTensor;
+use crate::io::entries::Text;
 use crate::io::file_format::{FileFormat, unknown_format};
 use crate::io::options::ReadOptions;
 use crate::io::progress::Watched;
@@ -107,14 +107,14 @@ pub fn read_csr<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &Read
 
 /// What a file holds: text, with the bytes of it, still in the types of text; or a tensor that is finished.
 enum Content<I> {
-    Text(TextTensor<I>, u64),
+    Text(Text<I>, u64),
     Other(AnyTensor),
 }
 
 impl Content<u64> {
     fn into_any(self, options: &ReadOptions) -> Result<AnyTensor> {
         match self {
-            Content::Text(tensor, bytes) => options.finish(tensor.into(), Format::Coo, bytes),
+            Content::Text(text, bytes) => options.finish_text(text, bytes),
             Content::Other(tensor) => Ok(tensor),
         }
     }
@@ -122,13 +122,19 @@ impl Content<u64> {
 
 impl<I: Index> Content<I> {
     fn of_path(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
-        let (named, file) = (FileFormat::from_path(&path), File::open(&path)?);
+        let path = path.as_ref();
+        Self::of_file(path, options).map_err(|error| error.in_file(path))
+    }
+
+    fn of_file(path: &Path, options: &ReadOptions) -> Result<Self> {
+        let (named, file) = (FileFormat::from_path(path), File::open(path)?);
         let metadata = file.metadata()?;
         let mut reader = BufReader::with_capacity(BLOCK, Watched::new(file, &options.progress));
         let head = reader.fill_buf()?;
         let format = named.or(FileFormat::from_first_bytes(head));
         if metadata.is_file() && format == Some(FileFormat::Npz) && !gzip::is_gzip(head) {
-            return npz::read(reader, 0, options).map(Content::Other);
+            let head = head[..head.len().min(HEAD as usize)].to_vec();
+            return npz::read_file(&head, reader.into_inner(), options).map(Content::Other);
         }
         let length = if metadata.is_file() { metadata.len() } else { 0 };
         Self::of_stream(&mut reader, length, named, "neither the extension nor the first bytes tell it", options)

@@ -38,6 +38,10 @@ use crate::error::Result;
 /// ```
 pub fn save(path: impl AsRef<Path>, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
     let path = path.as_ref();
+    save_to(path, write).map_err(|error| error.in_file(path))
+}
+
+fn save_to(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
     match Target::at(path)? {
         Target::Folder => Err(std::io::Error::new(ErrorKind::IsADirectory, "the path to write to is a folder").into()),
         Target::Stream(mut file) => {

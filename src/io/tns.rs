@@ -2,17 +2,18 @@
 
 use std::io::{BufRead, Write};
 
+use crate::coo::CooTensor;
 use crate::element::{DType, Number};
 use crate::error::{Error, Result};
 use crate::index::{Index, check_axes};
 use crate::io::MOST_AXES;
 use crate::io::element::FileElement;
-use crate::io::entries::{Listing, TextTensor};
+use crate::io::entries::{Listing, Text, TextTensor};
 use crate::io::fields::{Fields, LineResult, Scan};
 use crate::io::lines::{Lines, at_line};
 use crate::io::options::ReadOptions;
 use crate::io::print::write_entries;
-use crate::pattern::{CooPattern, Pattern};
+use crate::pattern::Pattern;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 
@@ -23,20 +24,20 @@ const COMMENT: u8 = b'#';
 const SHAPE: &[u8] = b"shape:";
 
 /// Reads a `.tns` file; gives the bytes of its text as well.
-pub(crate) fn read<I: Index>(reader: impl BufRead, options: &ReadOptions) -> Result<(TextTensor<I>, u64)> {
+pub(crate) fn read<I: Index>(reader: impl BufRead, options: &ReadOptions) -> Result<(Text<I>, u64)> {
     let mut lines = Lines::new(reader, COMMENT);
     let header = Header::read(&mut lines, options.shape.clone())?;
     if let Some(shape) = &header.shape {
         check_axes::<I>(shape)?;
     }
     let mut body = Body { lines, header, options };
-    let tensor = match options.dtype {
-        Some(DType::UInt64) => TextTensor::Unsigned(body.read(integer)?),
-        Some(DType::Int8 | DType::Int16 | DType::Int32 | DType::Int64) => TextTensor::Integer(body.read(integer)?),
-        Some(DType::UInt8 | DType::UInt16 | DType::UInt32) => TextTensor::Integer(body.read(integer)?),
-        _ => TextTensor::Real(body.read(|fields| fields.value())?),
+    let text = match options.dtype {
+        Some(DType::UInt64) => body.read::<u64, I>(integer)?,
+        Some(DType::Int8 | DType::Int16 | DType::Int32 | DType::Int64) => body.read::<i64, I>(integer)?,
+        Some(DType::UInt8 | DType::UInt16 | DType::UInt32) => body.read::<i64, I>(integer)?,
+        _ => body.read::<f64, I>(|fields| fields.value())?,
     };
-    Ok((tensor, body.lines.bytes()))
+    Ok((text, body.lines.bytes()))
 }
 
 /// The next word as an integer, which may be written as a float: `4.000`.
@@ -161,7 +162,10 @@ impl<R: BufRead> Body<'_, R> {
     fn read<T: Scan, I: Index>(
         &mut self,
         value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send,
-    ) -> Result<Tensor<CooPattern<I>, T>> {
+    ) -> Result<Text<I>>
+    where
+        TextTensor<I>: From<CooTensor<T, I>>,
+    {
         let Header { rank, declared, without_values, .. } = self.header;
         let longest = (I::MAX as usize).saturating_add(1);
         let lengths = self.header.shape.clone().unwrap_or_else(|| vec![longest; rank].into());
@@ -172,7 +176,7 @@ impl<R: BufRead> Body<'_, R> {
             false => value(fields),
         })?;
         let shape = self.header.shape.take().unwrap_or_else(|| entries.least_shape());
-        entries.into_tensor(shape, options.duplicates)
+        entries.into_text(shape, options.duplicates, |error| error)
     }
 }
 

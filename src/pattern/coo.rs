@@ -146,7 +146,7 @@ pub(crate) fn convert_indices<I: Index, J: Index>(array: &Arc<Vec<I>>) -> Grante
 impl<I: Index> Pattern for CooPattern<I> {
     type Index = I;
 
-    const FORMAT: &'static str = "coo";
+    const FORMAT: super::Format = super::Format::Coo;
 
     fn shape(&self) -> &Shape {
         &self.shape

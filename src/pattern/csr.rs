@@ -224,7 +224,7 @@ pub(crate) fn zero_offsets(shape: &Shape, limit: u64) -> Result<Vec<usize>> {
 impl<I: Index> Pattern for CsrPattern<I> {
     type Index = I;
 
-    const FORMAT: &'static str = "csr";
+    const FORMAT: super::Format = super::Format::Csr;
 
     fn shape(&self) -> &Shape {
         &self.shape

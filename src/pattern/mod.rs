@@ -4,12 +4,14 @@
 
 mod coo;
 mod csr;
+mod kind;
 mod validate;
 
 pub use coo::CooPattern;
 pub(crate) use coo::coords_as_slices;
 pub use csr::CsrPattern;
 pub(crate) use csr::zero_offsets;
+pub use kind::Format;
 pub(crate) use validate::{in_bounds as validate_in_bounds, length as validate_length};
 
 use std::borrow::Cow;
@@ -29,8 +31,8 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
     /// The type of the coordinates.
     type Index: Index;
 
-    /// The name of the format: `coo` or `csr`.
-    const FORMAT: &'static str;
+    /// The format.
+    const FORMAT: Format;
 
     /// The lengths of the axes.
     fn shape(&self) -> &Shape;

@@ -1,11 +1,10 @@
 //! The verbs below `backward`: the gradient of the input, from that of the output.
 
 use lacuna::io::{AnyFormat, AnyTensor, Format};
-use lacuna::{DType, Error, NanmedianBackwardOptions};
+use lacuna::{DType, Error};
 
 use crate::args::{Backward, Nanmedian, Reduce, Take};
-use crate::either::{no_order, on_either_format, refused};
-use crate::erase::{Wide, numbered, on_format, on_wide_real, renumbered, truth};
+use crate::erase::{Wide, no_order, numbered, on_format, on_wide_real, renumbered, truth};
 use crate::failure::Failure;
 use crate::positions::{Positions, on_positions};
 
@@ -17,11 +16,11 @@ fn backward<A: clap::Args>(
 ) -> Result<(), Failure> {
     let of_upstream = |error| Failure::of_file(&args.grad, error);
     let upstream = args.input.read_beside(&args.grad, None)?.into_format(Format::Coo).map_err(of_upstream)?;
-    let result = on_either_format(&args.input, x, |x| gradient(x, &upstream)).map_err(|error| match error {
+    let result = gradient(&x, &upstream).map_err(|error| match error {
         // Its shape, its type and the sums of its values.
         Error::ShapeMismatch { .. } | Error::NotRepresentable { .. } => of_upstream(error),
         Error::SumOverflow { .. } | Error::Cast { .. } => of_upstream(error),
-        error => refused(&args.input, error),
+        error => Failure::of_file(&args.input.file, error),
     })?;
     args.output.emit(&result, args.input.reading.max_memory)
 }
@@ -62,8 +61,8 @@ pub(crate) fn backward_take(args: &Backward<Take>) -> Result<(), Failure> {
         };
         let x = truth(x)?;
         let dx = on_positions!(&indices, i => on_format!(&x, x => on_upstream!(&sums, g => match axis {
-            None => x.take_backward(i, g, mode).map(AnyTensor::from),
-            Some(axis) => x.take_axis_backward(i, g, axis, mode).map(AnyTensor::from),
+            None => x.take_backward(g, lacuna::Take::at(i).mode(mode)).map(AnyTensor::from),
+            Some(axis) => x.take_axis_backward(g, lacuna::Take::at(i).mode(mode), axis).map(AnyTensor::from),
         }, [Bool Int64 UInt64 Float32 Float64 Complex64 Complex128], else => refused_upstream)));
         dx?.cast(upstream.dtype())
     })
@@ -71,14 +70,12 @@ pub(crate) fn backward_take(args: &Backward<Take>) -> Result<(), Failure> {
 
 /// The middle values of a tensor are found in the widened type, the shares are formed in that of the upstream gradient.
 pub(crate) fn backward_nanmedian(args: &Backward<Nanmedian>) -> Result<(), Failure> {
-    let Nanmedian { reduce, even, stored_only } = &args.forward;
-    let axes = reduce.axes();
-    let options = NanmedianBackwardOptions { even: (*even).into(), ..NanmedianBackwardOptions::default() };
+    let options = args.forward.options();
     backward(args, args.input.read()?, |x, upstream| {
         let wide = Wide::of(x)?;
-        on_upstream!(upstream, g => on_wide_real!(&wide, x => match stored_only {
-            false => x.nanmedian_backward_with(g, &axes, options).map(AnyTensor::from),
-            true => x.nanmedian_stored_backward_with(g, &axes, options).map(AnyTensor::from),
+        on_upstream!(upstream, g => on_wide_real!(&wide, x => match args.forward.stored_only {
+            false => x.nanmedian_backward(g, &options).map(AnyTensor::from),
+            true => x.stored().nanmedian_backward(g, &options).map(AnyTensor::from),
         }, else => Err(no_order("nanmedian", x))), [Float32 Float64], else => refused_upstream)
     })
 }

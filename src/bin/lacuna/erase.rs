@@ -4,7 +4,7 @@
 //! gradient that only looks at the pattern, or an operation that only moves values, runs on the numbers of the entries.
 
 use lacuna::io::{AnyFormat, AnyTensor};
-use lacuna::{DType, Element, Number, Pattern, Tensor, dispatch};
+use lacuna::{DType, Element, Error, Number, Pattern, Tensor, dispatch};
 use num_complex::Complex;
 
 /// Runs code on a tensor of one element type in either format.
@@ -107,4 +107,9 @@ pub(crate) fn renumbered(of: &AnyFormat<u64>, source: &AnyTensor, gradient: bool
         let fill = fill(source, gradient);
         on_format!(of, of => mapped(of, |entry| value(source, entry)).map(|x| AnyTensor::from(x.with_fill(fill))))
     })
+}
+
+/// The error for an operation that complex numbers do not have.
+pub(crate) fn no_order(operation: &'static str, x: &AnyTensor) -> Error {
+    Error::NoOrder { operation, dtype: x.dtype().name() }
 }

@@ -41,7 +41,7 @@ impl Failure {
         let name = if is_stream(path) { "stdout".into() } else { shown(path) };
         match error.into() {
             Error::Io { kind: ErrorKind::BrokenPipe, .. } => Failure::Silent,
-            error => Failure::Told(format!("{name}: {error}")),
+            error => Failure::Told(format!("{name}: {}", unnamed(error))),
         }
     }
 
@@ -62,5 +62,13 @@ impl Failure {
                 _ => ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2)),
             },
         }
+    }
+}
+
+/// The error without the name of its file, which stands before it already.
+pub(crate) fn unnamed(error: Error) -> Error {
+    match error {
+        Error::Io { kind, message, source, .. } => Error::Io { kind, message, path: None, source },
+        error => error,
     }
 }

@@ -8,7 +8,7 @@ use lacuna::io::{self, AnyTensor, FileFormat, ReadOptions};
 use lacuna::{DType, Error};
 
 use crate::args::{Input, Reading};
-use crate::failure::Failure;
+use crate::failure::{Failure, unnamed};
 use crate::names::is_stream;
 use crate::progress::Bar;
 
@@ -92,7 +92,7 @@ fn read(path: &Path, from: Option<FileFormat>, options: &ReadOptions) -> Result<
         None => io::read(path, &options),
         Some(from) => File::open(path).map_err(Into::into).and_then(|file| io::read_from(file, from, &options)),
     };
-    tensor.map_err(|error| Failure::of_file(path, error))
+    tensor.map_err(|error| Failure::of_file(path, unnamed(error)))
 }
 
 /// The bytes of a regular file.

@@ -1,6 +1,6 @@
 //! The set of `isin`: words of the command line, or a file.
 
-use lacuna::io::{AnyTensor, FileElement, parse_number};
+use lacuna::io::{AnyTensor, FileElement};
 use lacuna::{Element, Number, Pattern, Tensor, dispatch};
 use num_complex::Complex;
 
@@ -26,7 +26,7 @@ impl Set<'_> {
 
 /// A word as a member: rounded to the type, as a literal is; but a finite word is no infinity.
 fn member_of_word<T: FileElement>(word: &str) -> Option<T> {
-    let finite = parse_number(word).is_some_and(|number| !is_nonfinite(word, number));
+    let finite = word.parse::<Number>().is_ok_and(|number| !is_nonfinite(word, number));
     let parsed = T::parse(word).or_else(|| T::from_number(exact_number::<T>(word)?));
     let member = parsed.filter(|member| !(finite && member.isinf()));
     if member.is_none() {
@@ -37,7 +37,7 @@ fn member_of_word<T: FileElement>(word: &str) -> Option<T> {
 
 /// The number that a word says: for an integer type exactly, because the double next to `9007199254740993.5` is an integer.
 fn exact_number<T: Element>(word: &str) -> Option<Number> {
-    match parse_number(word)? {
+    match word.parse::<Number>().ok()? {
         Number::Real(_) if T::ZERO.to_integer().is_some() => exact_integer(word).map(Number::Integer),
         number => Some(number),
     }

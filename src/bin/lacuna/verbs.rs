@@ -1,15 +1,13 @@
 //! The verbs: read, run the operation, emit the result.
 
 use lacuna::io::{AnyFormat, AnyTensor};
-use lacuna::{Element, Error, IsinOptions, NanmedianOptions, Number, dispatch, dispatch_dtype};
+use lacuna::{Element, Error, Isin, Number, dispatch, dispatch_dtype};
 
 use crate::args::{
-    BackwardVerb, Cli, ConvertArgs, ElementwiseArgs, InfoArgs, IsinArgs, Nanmedian, NanmedianArgs, ReduceArgs,
-    TakeArgs, Verb,
+    BackwardVerb, Cli, ConvertArgs, ElementwiseArgs, InfoArgs, IsinArgs, NanmedianArgs, ReduceArgs, TakeArgs, Verb,
 };
 use crate::backward::{backward_any, backward_nanmedian, backward_take};
-use crate::either::{no_order, on_either_format, refused};
-use crate::erase::{Wide, numbered, on_format, on_wide, on_wide_real, renumbered, truth};
+use crate::erase::{Wide, no_order, numbered, on_format, on_wide, on_wide_real, renumbered, truth};
 use crate::failure::Failure;
 use crate::manual;
 use crate::names::is_stream;
@@ -25,7 +23,7 @@ type Outcome = Result<(), Failure>;
 /// The elementwise operation of that name, on a widened tensor.
 macro_rules! classify {
     ($args:expr, $name:ident) => {
-        elementwise($args, |x| on_wide!(Wide::of(x)?, x => Ok(x.$name().into())))
+        elementwise($args, |x| on_wide!(Wide::of(x)?, x => x.$name().map(AnyTensor::from)))
     };
 }
 
@@ -33,7 +31,7 @@ macro_rules! classify {
 macro_rules! classify_real {
     ($args:expr, $name:ident) => {
         elementwise($args, |x| {
-            on_wide_real!(Wide::of(x)?, real => Ok(real.$name().into()), else => Err(no_order(stringify!($name), x)))
+            on_wide_real!(Wide::of(x)?, real => real.$name().map(AnyTensor::from), else => Err(no_order(stringify!($name), x)))
         })
     };
 }
@@ -46,7 +44,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Verb::Any(args) => any(args),
         Verb::Isin(args) => isin(args),
         Verb::Take(args) => take(args),
-        Verb::Prune(args) => elementwise(args, |x| Ok(dispatch!(x, x => x.prune().into()))),
+        Verb::Prune(args) => elementwise(args, |x| dispatch!(x, x => x.prune().map(AnyTensor::from))),
         Verb::Nanmedian(args) => nanmedian(args),
         Verb::Isposinf(args) => classify_real!(args, isposinf),
         Verb::Isneginf(args) => classify_real!(args, isneginf),
@@ -79,7 +77,7 @@ fn elementwise(args: &ElementwiseArgs, operation: impl Fn(&AnyTensor) -> lacuna:
         Error::NoOrder { operation, dtype } => {
             Failure::of_file(&args.input.file, format!("{operation} is not defined for {dtype}"))
         }
-        error => refused(&args.input, error),
+        error => Failure::of_file(&args.input.file, error),
     })?;
     args.output.emit(&result, args.input.reading.max_memory)
 }
@@ -87,20 +85,18 @@ fn elementwise(args: &ElementwiseArgs, operation: impl Fn(&AnyTensor) -> lacuna:
 fn any(args: &ReduceArgs) -> Outcome {
     let axes = args.reduce.axes();
     let operation = |x: &AnyTensor| on_format!(&truth(x)?, x => x.any(&axes).map(AnyTensor::from));
-    let result =
-        on_either_format(&args.input, args.input.read()?, operation).map_err(|error| refused(&args.input, error))?;
+    let result = operation(&args.input.read()?).map_err(|error| Failure::of_file(&args.input.file, error))?;
     args.output.emit(&result, args.input.reading.max_memory)
 }
 
 /// The median of a tensor of floats in their own type, of any other in `f64`.
 fn nanmedian(args: &NanmedianArgs) -> Outcome {
-    let Nanmedian { reduce, even, stored_only } = &args.nanmedian;
-    let (axes, options) = (reduce.axes(), NanmedianOptions { even: (*even).into() });
+    let options = args.nanmedian.options();
     macro_rules! median_of {
         ($x:expr) => {
-            match stored_only {
-                false => $x.nanmedian_with(&axes, options).map(AnyTensor::from),
-                true => $x.nanmedian_stored_with(&axes, options).map(AnyTensor::from),
+            match args.nanmedian.stored_only {
+                false => $x.nanmedian(&options).map(AnyTensor::from),
+                true => $x.stored().nanmedian(&options).map(AnyTensor::from),
             }
         };
     }
@@ -112,8 +108,7 @@ fn nanmedian(args: &NanmedianArgs) -> Outcome {
         AnyTensor::BFloat16(x) => on_format!(x, x => median_of!(x)),
         _ => on_wide_real!(Wide::of(x)?, x => median_of!(x), else => Err(no_order("nanmedian", x))),
     };
-    let result =
-        on_either_format(&args.input, args.input.read()?, operation).map_err(|error| refused(&args.input, error))?;
+    let result = operation(&args.input.read()?).map_err(|error| Failure::of_file(&args.input.file, error))?;
     args.output.emit(&result, args.input.reading.max_memory)
 }
 
@@ -123,21 +118,21 @@ fn isin(args: &IsinArgs) -> Outcome {
         (None, Some(path)) => Set::Numbers(numbers(&args.input.read_beside(path, None)?)),
         (None, None) => Set::Words(&[]),
     };
-    let options = IsinOptions { invert: args.invert, ..IsinOptions::default() };
     let x = args.input.read()?;
     let members: Vec<Number> = dispatch_dtype!(x.dtype(), T => {
         set.members::<T>().into_iter().map(Element::to_number).collect()
     }, else => Vec::new());
-    let result = is_in(&x, &members, options).map_err(|error| Failure::of_file(&args.input.file, error))?;
+    let result = is_in(&x, &members, args.invert).map_err(|error| Failure::of_file(&args.input.file, error))?;
     args.output.emit(&result, args.input.reading.max_memory)
 }
 
 /// Membership of a widened tensor in members that its own type holds.
-fn is_in(x: &AnyTensor, members: &[Number], options: IsinOptions) -> lacuna::Result<AnyTensor> {
-    fn widened<T: Element>(members: &[Number]) -> Vec<T> {
-        members.iter().filter_map(|&member| T::from_number(member)).collect()
+fn is_in(x: &AnyTensor, members: &[Number], invert: bool) -> lacuna::Result<AnyTensor> {
+    fn widened<T: Element>(members: &[Number], invert: bool) -> Isin<'static, T> {
+        let members: Vec<T> = members.iter().filter_map(|&member| T::from_number(member)).collect();
+        if invert { Isin::of(members).invert() } else { Isin::of(members) }
     }
-    on_wide!(Wide::of(x)?, x => x.isin_with(widened(members), options).map(AnyTensor::from))
+    on_wide!(Wide::of(x)?, x => x.isin(widened(members, invert)).map(AnyTensor::from))
 }
 
 fn take(args: &TakeArgs) -> Outcome {
@@ -147,11 +142,11 @@ fn take(args: &TakeArgs) -> Outcome {
     let operation = |x: &AnyTensor| {
         let entries = numbered(x)?;
         let taken = on_positions!(&indices, indices => on_format!(&entries, entries => match args.take.axis {
-            None => entries.take(indices, mode).map(AnyFormat::from),
-            Some(axis) => entries.take_axis(indices, axis, mode).map(AnyFormat::from),
+            None => entries.take(lacuna::Take::at(indices).mode(mode)).map(AnyFormat::from),
+            Some(axis) => entries.take_axis(lacuna::Take::at(indices).mode(mode), axis).map(AnyFormat::from),
         }))?;
         renumbered(&taken, x, false)
     };
-    let result = on_either_format(&args.input, x, operation).map_err(|error| refused(&args.input, error))?;
+    let result = operation(&x).map_err(|error| Failure::of_file(&args.input.file, error))?;
     args.output.emit(&result, args.input.reading.max_memory)
 }

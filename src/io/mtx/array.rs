@@ -3,22 +3,24 @@
 use std::io::BufRead;
 
 use super::banner::Symmetry;
-use super::read::{Body, MatrixValue};
+use super::body::{Body, MatrixValue};
+use crate::coo::CooTensor;
 use crate::error::Result;
 use crate::index::Index;
-use crate::io::entries::Entries;
+use crate::io::entries::{Entries, Text, TextTensor};
 use crate::io::fields::{Fields, LineResult};
 use crate::io::lines::Block;
 use crate::io::options::Order;
 use crate::pages::{self, Granted};
-use crate::pattern::CooPattern;
-use crate::tensor::Tensor;
 
 /// Reads an array; positions whose value is the fill asked for are not stored.
 pub(super) fn read<R: BufRead, T: MatrixValue, I: Index>(
     body: &mut Body<'_, R>,
     value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send,
-) -> Result<Tensor<CooPattern<I>, T>> {
+) -> Result<Text<I>>
+where
+    TextTensor<I>: From<CooTensor<T, I>>,
+{
     let unstored = if body.options.fill.is_some() { body.options.fill_in::<T>()? } else { None };
     let listed = read_values(body, value)?;
     body.lines.check_count(listed.len(), body.declared)?;
@@ -37,7 +39,7 @@ pub(super) fn read<R: BufRead, T: MatrixValue, I: Index>(
             entries.push([I::from_usize(row), I::from_usize(column)], value);
         }
     }
-    entries.into_tensor(body.shape.clone(), body.options.duplicates)
+    entries.into_text(body.shape.clone(), body.options.duplicates, |error| error)
 }
 
 /// The values in the order of the file.
@@ -67,7 +69,7 @@ fn parse_values<T: MatrixValue>(
     value: impl Fn(&mut Fields<'_>) -> LineResult<T>,
 ) -> Granted<Vec<T>> {
     let mut values = pages::room(block.count_lines().min(block.len() / 2 + 1))?;
-    block.for_each_line(|fields| {
+    block.for_each_line(|fields, _| {
         let value = value(fields)?;
         value.check_mirror(symmetry)?;
         fields.end()?;

@@ -148,7 +148,7 @@ impl Banner {
             Layout::Coordinate => sizes.pop().unwrap_or(0),
             Layout::Array => self.array_count(&sizes).ok_or_else(|| {
                 let shape = Shape::from(&sizes[..]);
-                format!("an array of shape {shape} has more than 2^64 entries")
+                format!("an array of shape {shape} has 2^64 entries or more")
             })?,
         };
         if sizes.len() > MOST_AXES {

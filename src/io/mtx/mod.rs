@@ -2,6 +2,7 @@
 
 mod array;
 mod banner;
+mod body;
 mod read;
 mod write;
 

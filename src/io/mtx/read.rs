@@ -7,111 +7,45 @@ use num_complex::Complex;
 
 use super::array;
 use super::banner::{Banner, COMMENT, Field, Layout, Symmetry};
+use super::body::{Body, MatrixValue};
+use crate::coo::CooTensor;
 use crate::element::DType;
 use crate::error::{Error, Result};
 use crate::index::{Index, check_axes};
-use crate::io::entries::{Entries, Listing, TextTensor};
-use crate::io::fields::{Fields, LineResult, Scan};
+use crate::io::entries::{Entries, Listing, Text, TextTensor};
+use crate::io::fields::{Fields, LineResult};
 use crate::io::lines::Lines;
 use crate::io::options::ReadOptions;
+use crate::io::origin::one_based;
 use crate::pages::NoRoom;
-use crate::shape::Shape;
-use crate::tensor::Tensor;
 use crate::triplets::Duplicates;
 
 /// Reads a Matrix Market file; gives the bytes of its text as well.
-pub(crate) fn read<I: Index>(reader: impl BufRead, options: &ReadOptions) -> Result<(TextTensor<I>, u64)> {
+pub(crate) fn read<I: Index>(reader: impl BufRead, options: &ReadOptions) -> Result<(Text<I>, u64)> {
     let mut lines = Lines::new(reader, COMMENT);
     let banner = Banner::read(&mut lines)?;
     let (shape, declared) = banner.read_sizes(&mut lines)?;
     check_axes::<I>(&shape)?;
     let mut body = Body { lines, banner, shape, declared, options };
-    let tensor = match banner.field {
-        Field::Real => TextTensor::Real(body.read(|fields| fields.value())?),
-        Field::Pattern => TextTensor::Real(body.read(|_| Ok(1.0))?),
-        Field::Integer if options.dtype == Some(DType::UInt64) => {
-            TextTensor::Unsigned(body.read(|fields| fields.value())?)
-        }
-        Field::Integer => TextTensor::Integer(body.read(|fields| fields.value())?),
-        Field::Unsigned => TextTensor::Unsigned(body.read(|fields| fields.value())?),
-        Field::Complex => TextTensor::Complex(body.read(|fields| fields.value())?),
+    let text = match banner.field {
+        Field::Real => body.read::<f64, I>(|fields| fields.value())?,
+        Field::Pattern => body.read::<f64, I>(|_| Ok(1.0))?,
+        Field::Integer if options.dtype == Some(DType::UInt64) => body.read::<u64, I>(|fields| fields.value())?,
+        Field::Integer => body.read::<i64, I>(|fields| fields.value())?,
+        Field::Unsigned => body.read::<u64, I>(|fields| fields.value())?,
+        Field::Complex => body.read::<Complex<f64>, I>(|fields| fields.value())?,
     };
-    Ok((tensor, body.lines.bytes()))
+    Ok((text, body.lines.bytes()))
 }
-
-/// A value that a symmetry can mirror.
-pub(super) trait MatrixValue: Scan {
-    /// `-value`, if the type has it.
-    fn negated(self) -> Option<Self>;
-
-    /// The complex conjugate.
-    fn conjugated(self) -> Self {
-        self
-    }
-
-    /// What stands on the other side of the diagonal.
-    fn mirrored(self, symmetry: Symmetry) -> Self {
-        match symmetry {
-            Symmetry::Skew => self.negated().unwrap_or(self),
-            Symmetry::Hermitian => self.conjugated(),
-            Symmetry::General | Symmetry::Symmetric => self,
-        }
-    }
-
-    /// Refuses a value below the diagonal that cannot be mirrored.
-    fn check_mirror(self, symmetry: Symmetry) -> LineResult<()> {
-        match symmetry == Symmetry::Skew && self.negated().is_none() {
-            true => Err(format!("{} cannot be mirrored: its negative does not fit", self.to_number())),
-            false => Ok(()),
-        }
-    }
-}
-
-impl MatrixValue for f64 {
-    fn negated(self) -> Option<Self> {
-        Some(-self)
-    }
-}
-
-impl MatrixValue for i64 {
-    fn negated(self) -> Option<Self> {
-        self.checked_neg()
-    }
-}
-
-impl MatrixValue for u64 {
-    fn negated(self) -> Option<Self> {
-        self.checked_neg()
-    }
-}
-
-impl MatrixValue for Complex<f64> {
-    fn negated(self) -> Option<Self> {
-        Some(-self)
-    }
-
-    fn conjugated(self) -> Self {
-        self.conj()
-    }
-}
-
-/// What follows the sizes.
-pub(super) struct Body<'a, R> {
-    pub(super) lines: Lines<R>,
-    pub(super) banner: Banner,
-    pub(super) shape: Shape,
-    pub(super) declared: usize,
-    pub(super) options: &'a ReadOptions,
-}
-
-/// A tensor in coordinate format.
-type Coo<T, I> = Tensor<crate::pattern::CooPattern<I>, T>;
 
 impl<R: BufRead> Body<'_, R> {
     fn read<T: MatrixValue, I: Index>(
         &mut self,
         value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send,
-    ) -> Result<Coo<T, I>> {
+    ) -> Result<Text<I>>
+    where
+        TextTensor<I>: From<CooTensor<T, I>>,
+    {
         match self.banner.layout {
             Layout::Coordinate => self.read_coordinates(value),
             Layout::Array => array::read(self, value),
@@ -122,7 +56,10 @@ impl<R: BufRead> Body<'_, R> {
     fn read_coordinates<T: MatrixValue, I: Index>(
         &mut self,
         value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send,
-    ) -> Result<Coo<T, I>> {
+    ) -> Result<Text<I>>
+    where
+        TextTensor<I>: From<CooTensor<T, I>>,
+    {
         let (symmetry, options) = (self.banner.symmetry, self.options);
         let listing =
             Listing { lengths: &self.shape, names: &["row", "column"], declared: Some(self.declared), options };
@@ -132,7 +69,7 @@ impl<R: BufRead> Body<'_, R> {
             Ok(value)
         })?;
         if symmetry == Symmetry::General {
-            return entries.into_tensor(self.shape.clone(), options.duplicates);
+            return entries.into_text(self.shape.clone(), options.duplicates, |error| error);
         }
         check_triangles(&entries)?;
         let listed = entries.values.len();
@@ -140,8 +77,7 @@ impl<R: BufRead> Body<'_, R> {
         let mirrored = if names_repeated { off_diagonal(&entries).collect() } else { Vec::new() };
         mirror(&mut entries, symmetry)?;
         entries.check_memory(options, self.lines.bytes())?;
-        let tensor = entries.into_tensor(self.shape.clone(), options.duplicates);
-        tensor.map_err(|error| as_listed(error, listed, &mirrored))
+        entries.into_text(self.shape.clone(), options.duplicates, |error| as_listed(error, listed, &mirrored))
     }
 }
 
@@ -184,13 +120,25 @@ fn check_triangles<T, I: Index>(entries: &Entries<T, I>) -> Result<()> {
         above.try_reserve(1).map_err(|_| NoRoom::of::<(I, I)>(above.len() + 1))?;
         above.insert(pair);
     }
-    match pairs().find(|&(row, column)| row > column && above.contains(&(column, row))) {
+    match pairs().position(|(row, column)| row > column && above.contains(&(column, row))) {
         None => Ok(()),
-        Some((row, column)) => Err(Error::Format {
-            place: format!("entry ({}, {})", row.to_usize() + 1, column.to_usize() + 1),
-            message: "the file is symmetric, and names the mirror image of this entry too".into(),
-        }),
+        Some(below) => Err(both_triangles(entries, below)),
     }
+}
+
+/// The error for the entry of that number, whose mirror image the file names too; said of the later one.
+fn both_triangles<T, I: Index>(entries: &Entries<T, I>, below: usize) -> Error {
+    let at = |entry: usize| [0, 1].map(|axis| entries.coords[axis][entry].to_usize());
+    let [row, column] = at(below);
+    let above = (0..entries.values.len()).find(|&entry| at(entry) == [column, row]).unwrap_or(below);
+    let (first, second) = (above.min(below), above.max(below));
+    let entry = one_based(&at(second));
+    let (place, behind) = match (entries.origin.line(first), entries.origin.line(second)) {
+        (Some(first), Some(second)) => (format!("line {second}"), format!(" {entry} on line {first}")),
+        _ => (format!("entry {entry}"), String::new()),
+    };
+    let message = format!("the file is symmetric, and names the mirror image of this entry{behind} too");
+    Error::Format { place, message }
 }
 
 /// Adds the mirror image of every entry that is not on the diagonal.

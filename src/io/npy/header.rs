@@ -56,7 +56,7 @@ impl Header {
     /// The number of elements.
     pub(crate) fn count<R: Read>(&self, source: &Source<R>) -> Result<usize> {
         let size = self.shape.checked_size();
-        size.ok_or_else(|| source.error("field shape", format!("{} has more than 2^64 elements", self.shape)))
+        size.ok_or_else(|| source.error("field shape", format!("{} has 2^64 elements or more", self.shape)))
     }
 
     /// The element type, where the elements are numbers.
@@ -167,6 +167,10 @@ impl<'a> Dict<'a> {
             }
             if !self.accept(',') {
                 self.expect("field shape", ')')?;
+                if let [length] = lengths[..] {
+                    let message = format!("`({length})` is a number to Python; one axis is `({length},)`");
+                    return Err(("field shape", message));
+                }
                 break;
             }
         }

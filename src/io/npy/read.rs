@@ -6,10 +6,10 @@ use std::mem::replace;
 use super::header::Header;
 use super::source::Source;
 use crate::dispatch_dtype;
+use crate::dynamic::{AnyTensor, Format, no_such};
 use crate::error::Result;
-use crate::io::any::{AnyTensor, Format, no_such};
 use crate::io::element::FileElement;
-use crate::io::options::{Order, ReadOptions, wrap};
+use crate::io::options::{Order, ReadOptions};
 use crate::pages::{self, Granted};
 use crate::shape::step;
 use crate::triplets::Triplets;
@@ -52,7 +52,7 @@ fn read_dense<T: FileElement>(
         false => (coords_in_order(header, &is_stored, values.len())?, values),
     };
     let triplets = Triplets::from_arrays_with_index(header.shape.clone(), coords, values)?;
-    Ok(wrap(triplets.coalesce(options.duplicates)?))
+    Ok(triplets.coalesce(options.duplicates)?.into())
 }
 
 /// The coordinates of the `nnz` elements that are stored, where the file is in row-major order.

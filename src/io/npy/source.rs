@@ -51,7 +51,7 @@ impl<R: Read> Source<R> {
     fn failure(&self, error: std::io::Error) -> Error {
         use ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof, Unsupported};
         match Error::from(error) {
-            Error::Io { kind: InvalidData | InvalidInput | Other | UnexpectedEof | Unsupported, message }
+            Error::Io { kind: InvalidData | InvalidInput | Other | UnexpectedEof | Unsupported, message, .. }
                 if !self.name.is_empty() =>
             {
                 self.error("data", message)

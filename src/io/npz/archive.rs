@@ -1,15 +1,17 @@
 //! An archive as a list of arrays: each member is read by its name, and all of them within one limit.
 
 use std::any::Any;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{BufReader, Read, Seek, SeekFrom};
 
 use zip::ZipArchive;
 use zip::result::ZipError;
 
+use super::directory;
 use crate::dispatch_dtype;
+use crate::dynamic::no_such;
 use crate::element::{DType, Element, Number};
 use crate::error::{Error, Result};
-use crate::io::any::no_such;
+use crate::io::BLOCK;
 use crate::io::element::FileElement;
 use crate::io::fields::quote;
 use crate::io::npy::{Header, Kind, Source, push_up_to};
@@ -25,9 +27,12 @@ pub(super) fn at_member(name: &str, message: impl Into<String>) -> Error {
     Error::Format { place: format!("member {name}.npy"), message: message.into() }
 }
 
+/// The bytes that are read at once where names are compared: a few of them stand in each place.
+const FEW: usize = 512;
+
 /// An archive whose members may inflate to so many bytes together.
 pub(super) struct Archive<R> {
-    zip: ZipArchive<R>,
+    zip: ZipArchive<BufReader<R>>,
     limit: u64,
     pub(super) inflated: u64,
     /// The bytes of the archive that are in memory.
@@ -52,16 +57,17 @@ impl<R: Read> Read for Counted<'_, R> {
 
 impl<R: Read + Seek> Archive<R> {
     pub(super) fn open(mut reader: R, held: u64, options: &ReadOptions) -> Result<Self> {
-        let refused = |message: String| Error::Format { place: "the archive".into(), message };
         let bytes = reader.seek(SeekFrom::End(0))?;
         reader.seek(SeekFrom::Start(0))?;
-        let zip = ZipArchive::new(reader).map_err(|error| match error {
-            ZipError::Io(error) => Error::from(error),
-            error => refused(error.to_string()),
-        })?;
-        if zip.has_duplicate_names() {
-            return Err(refused("two of its members have the same name".into()));
+        let mut zip = open(BufReader::with_capacity(FEW, reader))?;
+        let (start, has_repeated, names) = (zip.central_directory_start(), zip.has_duplicate_names(), names(&mut zip));
+        let mut reader = zip.into_inner();
+        if has_repeated {
+            let name = directory::repeated_name(&mut reader, start)?.unwrap_or_default();
+            return Err(refused(format!("two of its members have the same name, `{}`", quote(&name))));
         }
+        directory::check_names(&mut reader, names)?;
+        let zip = open(BufReader::with_capacity(BLOCK, reader.into_inner()))?;
         Ok(Archive { zip, limit: options.inflated_limit(bytes), inflated: 0, held, widened: 0 })
     }
 
@@ -78,7 +84,7 @@ impl<R: Read + Seek> Archive<R> {
     fn member<U>(
         &mut self,
         name: &str,
-        read: impl FnOnce(&mut Source<Counted<'_, zip::read::ZipFile<'_, R>>>, &Header) -> Result<U>,
+        read: impl FnOnce(&mut Source<Counted<'_, zip::read::ZipFile<'_, BufReader<R>>>>, &Header) -> Result<U>,
     ) -> Result<U> {
         let file = self.zip.by_name(&format!("{name}.npy")).map_err(|error| match error {
             ZipError::FileNotFound => at_member(name, "is missing"),
@@ -140,7 +146,7 @@ impl<R: Read + Seek> Archive<R> {
     }
 
     /// The name of the layout, in lower case: what the member `format` says, or what the other members tell.
-    pub(super) fn layout(&mut self) -> Result<String> {
+    pub(super) fn layout(&mut self) -> Result<Vec<u8>> {
         if self.has("format") {
             return self.text("format");
         }
@@ -156,7 +162,7 @@ impl<R: Read + Seek> Archive<R> {
     }
 
     /// A short text.
-    fn text(&mut self, name: &str) -> Result<String> {
+    fn text(&mut self, name: &str) -> Result<Vec<u8>> {
         self.member(name, |source, header| {
             let (width, size) = match header.kind {
                 Kind::Bytes(count) => (1, count),
@@ -172,8 +178,15 @@ impl<R: Read + Seek> Archive<R> {
                 Ok(())
             })?;
             source.end()?;
-            let bytes: Vec<u8> = bytes.into_iter().filter(|&byte| byte != 0).collect();
-            Ok(String::from_utf8_lossy(&bytes).to_ascii_lowercase())
+            let text = match header.kind {
+                Kind::Unicode(_) => {
+                    utf8(&bytes, header.big_endian).ok_or_else(|| source.error("data", "is not text"))?
+                }
+                _ => bytes,
+            };
+            // numpy fills a text up with zeros.
+            let end = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+            Ok(text[..end].to_ascii_lowercase())
         })
     }
 
@@ -198,6 +211,26 @@ impl<R: Read + Seek> Archive<R> {
             }, else => Err(no_such(dtype)))
         })
     }
+}
+
+/// The error of an archive as a whole.
+pub(super) fn refused(message: String) -> Error {
+    Error::Format { place: "the archive".into(), message }
+}
+
+fn open<R: Read + Seek>(reader: R) -> Result<ZipArchive<R>> {
+    ZipArchive::new(reader).map_err(|error| match error {
+        ZipError::Io(error) => Error::from(error),
+        error => refused(error.to_string()),
+    })
+}
+
+/// The names of the members in the directory, and where their own headers start. A member whose header cannot be read
+/// is left out: it is refused once it is asked for.
+fn names(zip: &mut ZipArchive<impl Read + Seek>) -> Vec<(u64, Vec<u8>)> {
+    let count = zip.len();
+    let own = |at| zip.by_index_raw(at).ok().map(|member| (member.header_start(), member.name_raw().to_vec()));
+    (0..count).filter_map(own).collect()
 }
 
 /// Reads integers that are not negative into so many rows of one length.
@@ -236,6 +269,12 @@ fn check_integers<T: FileElement>(source: &Source<impl Read>, count: usize) -> R
         true => Err(source.error("field descr", format!("{} is no integer type", T::DTYPE))),
         false => Ok(()),
     }
+}
+
+/// Code points of four bytes each as UTF-8.
+fn utf8(bytes: &[u8], big_endian: bool) -> Option<Vec<u8>> {
+    let point = |bytes: &[u8]| u32::from_bytes(bytes, big_endian).and_then(char::from_u32);
+    bytes.chunks(4).map(point).collect::<Option<String>>().map(String::into_bytes)
 }
 
 /// The fill of an archive, whose type may be another than that of the data.

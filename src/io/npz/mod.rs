@@ -1,8 +1,9 @@
 //! `.npz`: archives of arrays, in the layouts of scipy.sparse and of pydata/sparse.
 
 mod archive;
+mod directory;
 mod read;
 mod write;
 
-pub(crate) use read::{is_archive, read, read_stream};
+pub(crate) use read::{is_archive, read_file, read_stream};
 pub(crate) use write::{write_coo, write_csr};

@@ -2,14 +2,14 @@
 
 use std::io::{Cursor, Read, Seek};
 
-use super::archive::{Archive, Fill, at_member};
+use super::archive::{Archive, Fill, at_member, refused};
 use crate::dispatch_dtype;
+use crate::dynamic::{AnyTensor, Format, no_such};
 use crate::error::{Error, Result};
 use crate::io::MOST_AXES;
-use crate::io::any::{AnyTensor, Format, no_such};
 use crate::io::element::FileElement;
 use crate::io::fields::quote;
-use crate::io::options::{ReadOptions, wrap};
+use crate::io::options::ReadOptions;
 use crate::pages::{self, Granted};
 use crate::pattern::CsrPattern;
 use crate::shape::{Shape, saturating_product, step};
@@ -41,12 +41,26 @@ pub(crate) fn is_archive(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06")
 }
 
+/// The error for a file whose first bytes hold no sign of an archive; something else may stand before one.
+fn no_sign_of(head: &[u8]) -> Option<Error> {
+    let holds_sign = (0..head.len()).any(|at| is_archive(&head[at..]));
+    (!holds_sign).then(|| refused(format!("its first {} bytes hold no sign of a zip archive", head.len())))
+}
+
+/// Reads an archive from a file whose first bytes are `head`.
+pub(crate) fn read_file(head: &[u8], reader: impl Read + Seek, options: &ReadOptions) -> Result<AnyTensor> {
+    let mut archive = Archive::open(reader, 0, options).map_err(|error| match (&error, no_sign_of(head)) {
+        (Error::Format { .. }, Some(no_sign)) => no_sign,
+        _ => error,
+    })?;
+    read(&mut archive, options)
+}
+
 /// Reads an archive from a stream whose first bytes are `head`; to its end first, because its table stands there.
 pub(crate) fn read_stream(head: &[u8], reader: impl Read, options: &ReadOptions) -> Result<AnyTensor> {
     // A stream may have no end: one that is no archive is not waited for.
-    if !(0..head.len()).any(|at| is_archive(&head[at..])) {
-        let message = format!("its first {} bytes hold no sign of a zip archive", head.len());
-        return Err(Error::Format { place: "the archive".into(), message });
+    if let Some(error) = no_sign_of(head) {
+        return Err(error);
     }
     let mut bytes = Vec::new();
     let most = options.max_memory.unwrap_or(u64::MAX);
@@ -54,23 +68,25 @@ pub(crate) fn read_stream(head: &[u8], reader: impl Read, options: &ReadOptions)
     options.check_memory("the archive", bytes.len() as u128)?;
     bytes.shrink_to_fit();
     let held = bytes.len() as u64;
-    read(Cursor::new(bytes), held, options)
+    read(&mut Archive::open(Cursor::new(bytes), held, options)?, options)
 }
 
-/// Reads an archive, of which `held` bytes are in memory.
-pub(crate) fn read(reader: impl Read + Seek, held: u64, options: &ReadOptions) -> Result<AnyTensor> {
-    let mut archive = Archive::open(reader, held, options)?;
+fn read(archive: &mut Archive<impl Read + Seek>, options: &ReadOptions) -> Result<AnyTensor> {
     let layout = archive.layout()?;
-    let shape = read_shape(&mut archive)?;
-    let (places, own_format) = match layout.as_str() {
-        "coo" => (read_coords(&mut archive, &shape)?, Format::Coo),
-        "csr" | "csc" | "gcxs" => (read_compressed(&mut archive, &layout, &shape)?, Format::Csr),
+    let shape = read_shape(archive)?;
+    let (places, own_format) = match &layout[..] {
+        b"coo" => (read_coords(archive, &shape)?, Format::Coo),
+        b"csr" | b"csc" | b"gcxs" => (read_compressed(archive, &layout, &shape)?, Format::Csr),
         other => {
-            let message = format!("`{}` is not one of csr, csc, coo, gcxs", quote(other.as_bytes()));
+            let message = format!("`{}` is not one of csr, csc, coo, gcxs", quote(other));
             return Err(at_member("format", message));
         }
     };
     let fill = archive.fill()?;
+    // pydata always writes it; scipy never does.
+    if fill.is_none() && options.fill.is_none() && (layout == b"gcxs" || archive.has("coords")) {
+        return Err(at_member("fill_value", "is missing; say what a gap means with --fill"));
+    }
     if let (Some(fill), Some(asked)) = (&fill, &options.fill) {
         let message = format!("the file names its fill, {}; the fill `{asked}` cannot be asked for", fill.number);
         return Err(at_member("fill_value", message));
@@ -78,7 +94,7 @@ pub(crate) fn read(reader: impl Read + Seek, held: u64, options: &ReadOptions) -
     let (dtype, declared) = archive.data()?;
     check_declared(declared, places.nnz())?;
     let tensor = dispatch_dtype!(dtype, T => {
-        read_tensor::<T>(&mut archive, shape, places, fill, options)
+        read_tensor::<T>(archive, shape, places, fill, options)
     }, else => Err(no_such(dtype)))?;
     options.finish(tensor, own_format, archive.inflated)
 }
@@ -129,7 +145,7 @@ fn check_matrix(shape: &Shape) -> Result<()> {
 }
 
 /// Offsets and indices, compressed along any axes.
-fn read_compressed<R: Read + Seek>(archive: &mut Archive<R>, layout: &str, shape: &Shape) -> Result<Places> {
+fn read_compressed<R: Read + Seek>(archive: &mut Archive<R>, layout: &[u8], shape: &Shape) -> Result<Places> {
     let compressed = compressed_axes(archive, layout, shape)?;
     let indices = archive.list("indices")?;
     let offsets = read_offsets(archive, compressed.iter().map(|&axis| shape[axis]).collect(), indices.len())?;
@@ -142,12 +158,12 @@ fn read_compressed<R: Read + Seek>(archive: &mut Archive<R>, layout: &str, shape
 }
 
 /// The axes that the offsets run over.
-fn compressed_axes<R: Read + Seek>(archive: &mut Archive<R>, layout: &str, shape: &Shape) -> Result<Vec<usize>> {
+fn compressed_axes<R: Read + Seek>(archive: &mut Archive<R>, layout: &[u8], shape: &Shape) -> Result<Vec<usize>> {
     match layout {
         // scipy compresses a vector as one row.
-        "csr" if shape.rank() == 1 => Ok(Vec::new()),
-        "csr" => check_matrix(shape).map(|()| vec![0]),
-        "csc" => check_matrix(shape).map(|()| vec![1]),
+        b"csr" if shape.rank() == 1 => Ok(Vec::new()),
+        b"csr" => check_matrix(shape).map(|()| vec![0]),
+        b"csc" => check_matrix(shape).map(|()| vec![1]),
         _ => {
             let axes: Vec<usize> = archive.list("compressed_axes")?.into_iter().map(|axis| axis as usize).collect();
             let repeated = |at: usize| axes[..at].contains(&axes[at]);
@@ -218,7 +234,7 @@ fn read_tensor<T: FileElement>(
     let (coords, name) = match places {
         Places::Lanes { offsets, columns } => {
             let pattern = CsrPattern::new(shape, offsets, columns).map_err(in_member("indices"))?;
-            return Ok(wrap(Tensor::from_parts(pattern, values, fill)?));
+            return Ok(Tensor::from_parts(pattern, values, fill)?.into());
         }
         Places::Coords { coords, .. } => {
             archive.guard_entries::<T>(values.len(), &shape, options)?;
@@ -231,7 +247,7 @@ fn read_tensor<T: FileElement>(
     };
     let at_coords = |error| at_member(name.unwrap_or_else(|| coords_member(archive, &error)), error.to_string());
     let triplets = Triplets::from_arrays_with_index(shape, coords, values).map_err(at_coords)?;
-    Ok(wrap(triplets.with_fill(fill).coalesce(options.duplicates)?))
+    Ok(triplets.with_fill(fill).coalesce(options.duplicates)?.into())
 }
 
 /// The member that a wrong coordinate stands in.

@@ -226,6 +226,14 @@ pub(crate) struct Nanmedian {
     pub(crate) stored_only: bool,
 }
 
+impl Nanmedian {
+    pub(crate) fn options(&self) -> lacuna::Nanmedian {
+        let mut options = lacuna::Nanmedian::over(self.reduce.axes());
+        options.even = self.even.into();
+        options
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct NanmedianArgs {
     #[command(flatten)]

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use lacuna::io::{FileFormat, Format, parse_number};
-use lacuna::{Axes, DType, Duplicates, Element, EvenCount, Shape, TakeMode, dispatch_dtype};
+use lacuna::io::{FileFormat, Format};
+use lacuna::{Axes, DType, Duplicates, Element, EvenCount, Number, Shape, TakeMode, dispatch_dtype};
 
 use crate::ranges::Item;
 
@@ -118,9 +118,9 @@ pub(crate) fn parse_axes(text: &str) -> Parsed<Axes> {
 }
 
 pub(crate) fn parse_values(text: &str) -> Parsed<Values> {
-    let number = |word: &str| match parse_number(word) {
-        Some(_) => Ok(word.to_string()),
-        None => Err(format!("`{word}` is no number")),
+    let number = |word: &str| match word.parse::<Number>() {
+        Ok(_) => Ok(word.to_string()),
+        Err(_) => Err(format!("`{word}` is no number")),
     };
     Ok(Values(split_list(text)?.map(number).collect::<Parsed<_>>()?))
 }
@@ -130,9 +130,9 @@ pub(crate) fn parse_indices(text: &str) -> Parsed<Indices> {
 }
 
 pub(crate) fn parse_fill(text: &str) -> Parsed<String> {
-    match parse_number(not_an_option(text)?.trim()) {
-        Some(_) => Ok(text.trim().to_string()),
-        None => Err("a fill is a number".into()),
+    match not_an_option(text)?.trim().parse::<Number>() {
+        Ok(_) => Ok(text.trim().to_string()),
+        Err(_) => Err("a fill is a number".into()),
     }
 }
 

@@ -1,0 +1,68 @@
+//! Casts between types known at run time only.
+
+use super::AnyTensor;
+use crate::element::{DType, Element, Number};
+use crate::error::Result;
+use crate::pages;
+use crate::pattern::{CooPattern, CsrPattern, Pattern};
+use crate::tensor::{Tensor, number_in};
+
+/// The values of a tensor as numbers without a type: what keeps a cast from being compiled for each pair of types.
+pub(super) trait Numbers {
+    fn count(&self) -> usize;
+    fn number(&self, entry: usize) -> Number;
+    fn fill_number(&self) -> Number;
+    fn number_type(&self) -> DType;
+    fn any_pattern(&self) -> AnyPattern;
+}
+
+/// A pattern of either format.
+pub(super) enum AnyPattern {
+    Coo(CooPattern<u64>),
+    Csr(CsrPattern<u64>),
+}
+
+impl From<CooPattern<u64>> for AnyPattern {
+    fn from(pattern: CooPattern<u64>) -> Self {
+        AnyPattern::Coo(pattern)
+    }
+}
+
+impl From<CsrPattern<u64>> for AnyPattern {
+    fn from(pattern: CsrPattern<u64>) -> Self {
+        AnyPattern::Csr(pattern)
+    }
+}
+
+impl<P: Pattern + Into<AnyPattern>, T: Element> Numbers for Tensor<P, T> {
+    fn count(&self) -> usize {
+        self.nnz()
+    }
+
+    fn number(&self, entry: usize) -> Number {
+        self.values()[entry].to_number()
+    }
+
+    fn fill_number(&self) -> Number {
+        self.fill().to_number()
+    }
+
+    fn number_type(&self) -> DType {
+        T::DTYPE
+    }
+
+    fn any_pattern(&self) -> AnyPattern {
+        self.pattern().clone().into()
+    }
+}
+
+/// The tensor of another type.
+pub(super) fn cast_numbers<T: Element>(from: &dyn Numbers) -> Result<AnyTensor> {
+    let fill = number_in(from.fill_number(), from.number_type(), || "the fill".into())?;
+    let value = |entry| number_in(from.number(entry), from.number_type(), || format!("entry {entry}"));
+    let values: Vec<T> = pages::try_collect((0..from.count()).map(value))?;
+    Ok(match from.any_pattern() {
+        AnyPattern::Coo(pattern) => Tensor::from_parts(pattern, values, fill)?.into(),
+        AnyPattern::Csr(pattern) => Tensor::from_parts(pattern, values, fill)?.into(),
+    })
+}

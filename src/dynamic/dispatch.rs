@@ -1,0 +1,137 @@
+//! Generic code run on what is known at run time only: one `match` over element types and formats, written by macros.
+
+/// The types that the macros name, so that they work in crates that do not depend on theirs.
+#[doc(hidden)]
+pub mod types {
+    #[cfg(feature = "half")]
+    pub use half::{bf16, f16};
+    pub use num_complex::Complex;
+}
+
+/// The element types that are compiled in, as `Variant type`: the real ones and the complex ones.
+#[cfg(not(feature = "half"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __with_dtypes {
+    (($($callback:tt)*) $($arguments:tt)*) => {
+        $($callback)*! {
+            [Bool bool, Int8 i8, Int16 i16, Int32 i32, Int64 i64, UInt8 u8, UInt16 u16, UInt32 u32, UInt64 u64,
+             Float32 f32, Float64 f64]
+            [Complex64 $crate::dynamic::types::Complex<f32>, Complex128 $crate::dynamic::types::Complex<f64>]
+            $($arguments)*
+        }
+    };
+}
+
+/// The element types that are compiled in, as `Variant type`: the real ones and the complex ones.
+#[cfg(feature = "half")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __with_dtypes {
+    (($($callback:tt)*) $($arguments:tt)*) => {
+        $($callback)*! {
+            [Bool bool, Int8 i8, Int16 i16, Int32 i32, Int64 i64, UInt8 u8, UInt16 u16, UInt32 u32, UInt64 u64,
+             Float32 f32, Float64 f64, Float16 $crate::dynamic::types::f16, BFloat16 $crate::dynamic::types::bf16]
+            [Complex64 $crate::dynamic::types::Complex<f32>, Complex128 $crate::dynamic::types::Complex<f64>]
+            $($arguments)*
+        }
+    };
+}
+
+/// Runs generic code on an [`AnyTensor`](crate::dynamic::AnyTensor), whatever its format and element type.
+///
+/// `dispatch!(any, x => body)` is `body` with `x` bound to the tensor, or to a reference to it where `any` is one.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::dynamic::AnyTensor;
+/// use lacuna::{CooTensor, dispatch};
+///
+/// let x = CooTensor::new([3], vec![vec![1]], vec![7i16], 0)?.with_index::<u64>()?;
+/// let any = AnyTensor::from(x);
+/// let pruned: AnyTensor = dispatch!(&any, x => AnyTensor::from(x.prune()?));
+/// assert_eq!(pruned.nnz(), 1);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[macro_export]
+macro_rules! dispatch {
+    ($any:expr, $x:ident => $body:expr) => {
+        $crate::__with_dtypes! { ($crate::__dispatch) ($any) $x ($body) }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __dispatch {
+    ([$($Real:ident $real:ty),*] [$($Complex:ident $complex:ty),*] ($any:expr) $x:ident ($body:expr)) => {
+        match $any {
+            $($crate::dynamic::AnyTensor::$Real($crate::dynamic::AnyFormat::Coo($x)) => $body,
+              $crate::dynamic::AnyTensor::$Real($crate::dynamic::AnyFormat::Csr($x)) => $body,)*
+            $($crate::dynamic::AnyTensor::$Complex($crate::dynamic::AnyFormat::Coo($x)) => $body,
+              $crate::dynamic::AnyTensor::$Complex($crate::dynamic::AnyFormat::Csr($x)) => $body,)*
+        }
+    };
+}
+
+/// [`dispatch!`] for code that needs an order, such as a median: a complex tensor takes the other branch.
+///
+/// ```
+/// use lacuna::dynamic::AnyTensor;
+/// use lacuna::{CooTensor, Element, Number, dispatch_real};
+///
+/// let any = AnyTensor::from(CooTensor::new([3], vec![vec![1]], vec![7i16], 0)?.with_index::<u64>()?);
+/// let greatest = dispatch_real!(&any, x => x.values()[0].greater(x.fill()).map(Element::to_number), else => None);
+/// assert_eq!(greatest, Some(Number::Integer(7)));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[macro_export]
+macro_rules! dispatch_real {
+    ($any:expr, $x:ident => $body:expr, else => $otherwise:expr) => {
+        $crate::__with_dtypes! { ($crate::__dispatch_real) ($any) $x ($body) ($otherwise) }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __dispatch_real {
+    ([$($Real:ident $real:ty),*] [$($Complex:ident $complex:ty),*]
+     ($any:expr) $x:ident ($body:expr) ($otherwise:expr)) => {
+        match $any {
+            $($crate::dynamic::AnyTensor::$Real($crate::dynamic::AnyFormat::Coo($x)) => $body,
+              $crate::dynamic::AnyTensor::$Real($crate::dynamic::AnyFormat::Csr($x)) => $body,)*
+            $($crate::dynamic::AnyTensor::$Complex(_) => $otherwise,)*
+        }
+    };
+}
+
+/// Runs code with a type parameter chosen by a [`DType`](crate::DType); a type that is not compiled in takes the
+/// other branch.
+///
+/// ```
+/// use lacuna::{DType, dispatch_dtype};
+///
+/// let bytes = |dtype: DType| dispatch_dtype!(dtype, T => Some(size_of::<T>()), else => None);
+/// assert_eq!(bytes(DType::Complex128), Some(16));
+/// assert_eq!(bytes(DType::Float16).is_some(), cfg!(feature = "half"));
+/// ```
+#[macro_export]
+macro_rules! dispatch_dtype {
+    ($dtype:expr, $T:ident => $body:expr, else => $otherwise:expr) => {
+        $crate::__with_dtypes! { ($crate::__dispatch_dtype) ($dtype) $T ($body) ($otherwise) }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __dispatch_dtype {
+    ([$($Real:ident $real:ty),*] [$($Complex:ident $complex:ty),*]
+     ($dtype:expr) $T:ident ($body:expr) ($otherwise:expr)) => {
+        match $dtype {
+            $($crate::DType::$Real => { type $T = $real; $body })*
+            $($crate::DType::$Complex => { type $T = $complex; $body })*
+            #[allow(unreachable_patterns)]
+            _ => $otherwise,
+        }
+    };
+}

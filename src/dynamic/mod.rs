@@ -1,0 +1,269 @@
+//! Tensors whose format and element type are known at run time only: what files, the command line and graphs hold.
+//!
+//! [`AnyTensor`] is an enum over both formats and all element types that are compiled in;
+//! [`dispatch!`](crate::dispatch!), [`dispatch_real!`](crate::dispatch_real!) and
+//! [`dispatch_dtype!`](crate::dispatch_dtype!) run generic code on it.
+
+mod cast;
+mod dispatch;
+
+#[doc(hidden)]
+pub use dispatch::types;
+
+#[doc(no_inline)]
+pub use crate::pattern::Format;
+
+use std::any::Any;
+use std::fmt;
+
+use crate::coo::CooTensor;
+use crate::csr::CsrTensor;
+use crate::element::{DType, Element, Number};
+use crate::error::{Error, Result};
+use crate::index::Index;
+use crate::pattern::Pattern;
+use crate::shape::Shape;
+use crate::tensor::Tensor;
+use crate::{dispatch, dispatch_dtype};
+use cast::{Numbers, cast_numbers};
+
+/// A tensor of one element type in either format. Coordinates are `u64`, which every file fits.
+#[derive(Clone, PartialEq)]
+pub enum AnyFormat<T> {
+    /// In coordinate format.
+    Coo(CooTensor<T, u64>),
+    /// In compressed-row format.
+    Csr(CsrTensor<T, u64>),
+}
+
+impl<T: Element> fmt::Debug for AnyFormat<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AnyFormat::Coo(tensor) => fmt::Debug::fmt(tensor, f),
+            AnyFormat::Csr(tensor) => fmt::Debug::fmt(tensor, f),
+        }
+    }
+}
+
+impl<T> From<CooTensor<T, u64>> for AnyFormat<T> {
+    fn from(tensor: CooTensor<T, u64>) -> Self {
+        AnyFormat::Coo(tensor)
+    }
+}
+
+impl<T> From<CsrTensor<T, u64>> for AnyFormat<T> {
+    fn from(tensor: CsrTensor<T, u64>) -> Self {
+        AnyFormat::Csr(tensor)
+    }
+}
+
+impl<T: Element> AnyFormat<T> {
+    /// The same tensor in `format`; compressed offsets above `limit` bytes are refused, with the default for `None`.
+    fn into_format(self, format: Format, limit: Option<u64>) -> Result<Self> {
+        Ok(match (self, format) {
+            (AnyFormat::Coo(tensor), Format::Csr) => match limit {
+                Some(limit) => tensor.to_csr_with_limit(limit)?.into(),
+                None => tensor.into_csr()?.into(),
+            },
+            (AnyFormat::Csr(tensor), Format::Coo) => tensor.to_coo()?.into(),
+            (same, _) => same,
+        })
+    }
+}
+
+/// Declares the enum and how each element type comes into it.
+#[doc(hidden)]
+macro_rules! __any_tensor {
+    ([$($Real:ident $real:ty),*] [$($Complex:ident $complex:ty),*]) => {
+        /// A tensor whose format and element type are known at run time: what a file holds.
+        ///
+        /// [`dispatch!`](crate::dispatch!) runs generic code on it; it compares as tensors do.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use lacuna::dynamic::{AnyTensor, Format};
+        /// use lacuna::{CooTensor, DType};
+        ///
+        /// let x = CooTensor::new([2, 3], vec![vec![0], vec![2]], vec![1.5f32], 0.0)?;
+        /// let any = AnyTensor::from(x.with_index::<u64>()?);
+        /// assert_eq!((any.format(), any.dtype()), (Format::Coo, DType::Float32));
+        /// assert_eq!(any.cast(DType::Float64)?.into_format(Format::Csr)?.nnz(), 1);
+        /// # Ok::<(), lacuna::Error>(())
+        /// ```
+        #[derive(Debug, Clone, PartialEq)]
+        #[allow(missing_docs)]
+        pub enum AnyTensor {
+            $($Real(AnyFormat<$real>),)*
+            $($Complex(AnyFormat<$complex>),)*
+        }
+
+        impl AnyTensor {
+            /// The same tensor in `format`; compressed offsets above `limit` bytes are refused.
+            fn convert(self, format: Format, limit: Option<u64>) -> Result<Self> {
+                Ok(match self {
+                    $(AnyTensor::$Real(x) => AnyTensor::$Real(x.into_format(format, limit)?),)*
+                    $(AnyTensor::$Complex(x) => AnyTensor::$Complex(x.into_format(format, limit)?),)*
+                })
+            }
+        }
+
+        /// Every element type has its variant.
+        impl<T: Element> From<AnyFormat<T>> for AnyTensor {
+            fn from(tensor: AnyFormat<T>) -> Self {
+                let mut tensor = Some(tensor);
+                match T::DTYPE {
+                    $(DType::$Real => AnyTensor::$Real(retyped(&mut tensor)),)*
+                    $(DType::$Complex => AnyTensor::$Complex(retyped(&mut tensor)),)*
+                    #[allow(unreachable_patterns)]
+                    dtype => unreachable!("no type of this build is {dtype}"),
+                }
+            }
+        }
+    };
+}
+
+crate::__with_dtypes! { (__any_tensor) }
+
+impl<T: Element> From<CooTensor<T, u64>> for AnyTensor {
+    fn from(tensor: CooTensor<T, u64>) -> Self {
+        AnyFormat::from(tensor).into()
+    }
+}
+
+impl<T: Element> From<CsrTensor<T, u64>> for AnyTensor {
+    fn from(tensor: CsrTensor<T, u64>) -> Self {
+        AnyFormat::from(tensor).into()
+    }
+}
+
+impl AnyTensor {
+    /// The format.
+    pub fn format(&self) -> Format {
+        fn format_of<P: Pattern>(_: &P) -> Format {
+            P::FORMAT
+        }
+        dispatch!(self, x => format_of(x.pattern()))
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        fn dtype_of<T: Element>(_: T) -> DType {
+            T::DTYPE
+        }
+        dispatch!(self, x => dtype_of(x.fill()))
+    }
+
+    /// The lengths of the axes.
+    pub fn shape(&self) -> &Shape {
+        dispatch!(self, x => x.shape())
+    }
+
+    /// The number of axes.
+    pub fn rank(&self) -> usize {
+        self.shape().rank()
+    }
+
+    /// The number of stored entries, stored zeros included.
+    pub fn nnz(&self) -> usize {
+        dispatch!(self, x => x.nnz())
+    }
+
+    /// The share of positions that are stored: 1 where there is no position at all.
+    pub fn density(&self) -> f64 {
+        dispatch!(self, x => x.density())
+    }
+
+    /// The bytes that the index arrays and the values take.
+    pub fn stored_bytes(&self) -> usize {
+        dispatch!(self, x => x.stored_bytes())
+    }
+
+    /// The value of every position that is not stored.
+    pub fn fill(&self) -> Number {
+        dispatch!(self, x => x.fill().to_number())
+    }
+
+    /// The same tensor with elements of another type, under the rules of [`Tensor::cast`].
+    ///
+    /// # Errors
+    ///
+    /// `Cast`: a value or the fill does not fit; `NotRepresentable`: the type needs the feature `half`.
+    pub fn cast(self, dtype: DType) -> Result<Self> {
+        if self.dtype() == dtype {
+            return Ok(self);
+        }
+        let from: &dyn Numbers = dispatch!(&self, x => x);
+        dispatch_dtype!(dtype, T => cast_numbers::<T>(from), else => Err(no_such(dtype)))
+    }
+
+    /// The same tensor in `format`; every entry is kept.
+    ///
+    /// # Errors
+    ///
+    /// `TooLarge`: compressed offsets would need more than the larger of 1 GiB and 16 times the tensor's bytes.
+    pub fn into_format(self, format: Format) -> Result<Self> {
+        self.convert(format, None)
+    }
+
+    /// [`into_format`](AnyTensor::into_format) with a byte limit of the caller's choice for the offsets.
+    ///
+    /// # Errors
+    ///
+    /// `TooLarge`: compressed offsets would need more than `limit` bytes.
+    pub fn into_format_with_limit(self, format: Format, limit: u64) -> Result<Self> {
+        self.convert(format, Some(limit))
+    }
+
+    /// The tensor in coordinate format with elements and coordinates of types known at compile time.
+    ///
+    /// # Errors
+    ///
+    /// `Cast`: a value or the fill does not fit `T`; `AxisTooLong`: an axis does not fit `I`.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::dynamic::AnyTensor;
+    ///
+    /// let any = AnyTensor::from(CooTensor::new([2, 2], vec![vec![1], vec![0]], vec![7i64], 0)?.with_index()?);
+    /// let x: CooTensor<f32> = any.into_coo()?;
+    /// assert_eq!(x.entries(), [(vec![1, 0], 7.0)]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn into_coo<T: Element, I: Index>(self) -> Result<CooTensor<T, I>> {
+        let tensor = self.cast(T::DTYPE)?.into_format(Format::Coo)?;
+        dispatch!(tensor, x => retyped::<CooTensor<T, u64>>(&mut Some(x)).with_index())
+    }
+
+    /// The tensor in compressed format with elements and columns of types known at compile time.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`into_coo`](AnyTensor::into_coo), and `TooLarge`: the offsets would need more than the larger of 1 GiB
+    /// and 16 times the tensor's bytes.
+    pub fn into_csr<T: Element, I: Index>(self) -> Result<CsrTensor<T, I>> {
+        let tensor = self.cast(T::DTYPE)?.into_format(Format::Csr)?;
+        dispatch!(tensor, x => retyped::<CsrTensor<T, u64>>(&mut Some(x)).with_index())
+    }
+
+    /// Whether both have one format and element type, and are the same as [`Tensor::same_as`] says.
+    pub fn same_as(&self, other: &Self) -> bool {
+        fn same<P: Pattern, T: Element>(a: &Tensor<P, T>, b: &dyn Any) -> bool {
+            b.downcast_ref::<Tensor<P, T>>().is_some_and(|b| a.same_as(b))
+        }
+        let other: &dyn Any = dispatch!(other, x => x);
+        dispatch!(self, x => same(x, other))
+    }
+}
+
+/// The tensor as one of the type that it is known to have.
+fn retyped<X: 'static>(tensor: &mut dyn Any) -> X {
+    let known = tensor.downcast_mut::<Option<X>>().and_then(Option::take);
+    known.expect("a tensor of the format and the type that it was converted to")
+}
+
+/// The error for an element type that is not compiled in.
+pub(crate) fn no_such(dtype: DType) -> Error {
+    let instead = "build with the feature `half`";
+    Error::NotRepresentable { format: "this build", what: format!("elements of type {dtype}"), instead }
+}

@@ -1,0 +1,87 @@
+//! What is left to do once the entries of a file are read: element type, fill, format, and the check of the shape.
+
+use crate::coo::CooTensor;
+use crate::dispatch;
+use crate::dynamic::{AnyTensor, Format};
+use crate::error::{Error, Result};
+use crate::index::Index;
+use crate::io::element::FileElement;
+use crate::io::entries::Text;
+use crate::io::options::{ReadOptions, parse_fill};
+use crate::pattern::Pattern;
+use crate::shape::Shape;
+
+impl ReadOptions {
+    /// What is left to do once the entries are read: element type, fill, format, and the check of the shape.
+    ///
+    /// `own_format` is the file's; `bytes` have been read.
+    pub(crate) fn finish(&self, tensor: AnyTensor, own_format: Format, bytes: u64) -> Result<AnyTensor> {
+        self.check_shape(tensor.shape())?;
+        let tensor = match self.dtype {
+            Some(dtype) => tensor.cast(dtype)?,
+            None => tensor,
+        };
+        let tensor = match &self.fill {
+            Some(text) => with_fill(tensor, text)?,
+            None => tensor,
+        };
+        let held = tensor.stored_bytes() as u64;
+        let tensor = self.formatted(tensor, own_format, self.tensor_room(bytes, held))?;
+        self.check_memory("the tensor", tensor.stored_bytes() as u128)?;
+        Ok(tensor)
+    }
+
+    /// [`finish`](ReadOptions::finish) for text, whose lines the errors name.
+    pub(crate) fn finish_text(&self, text: Text<u64>, bytes: u64) -> Result<AnyTensor> {
+        let (tensor, pattern) = (AnyTensor::from(text.tensor), text.pattern);
+        let finished = self.finish(tensor, Format::Coo, bytes);
+        finished.map_err(|error| text.origin.unfit(error, |entry| pattern.coords_of(entry)))
+    }
+
+    /// [`finish`](ReadOptions::finish) for text that becomes a tensor of the element type that the options name.
+    pub(crate) fn finish_typed<T: FileElement, I: Index>(&self, text: Text<I>) -> Result<CooTensor<T, I>> {
+        self.check_shape(text.pattern.shape())?;
+        let tensor = text.tensor.into_typed::<T>();
+        let tensor = tensor.map_err(|error| text.origin.unfit(error, |entry| text.pattern.coords_of(entry)))?;
+        let tensor = match &self.fill {
+            Some(text) => tensor.with_fill(parse_fill(text)?),
+            None => tensor,
+        };
+        self.check_memory("the tensor", tensor.stored_bytes() as u128)?;
+        Ok(tensor)
+    }
+
+    fn check_shape(&self, found: &Shape) -> Result<()> {
+        match &self.shape {
+            Some(expected) if expected != found => {
+                Err(Error::ShapeMismatch { what: "the file", expected: expected.clone(), found: found.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The tensor in the format asked for, or else in the file's own.
+    fn formatted(&self, tensor: AnyTensor, own_format: Format, limit: u64) -> Result<AnyTensor> {
+        match self.format {
+            Some(format) => tensor.into_format_with_limit(format, limit),
+            None if own_format == Format::Csr && offsets_fit(&tensor, limit) => {
+                tensor.into_format_with_limit(Format::Csr, limit)
+            }
+            None => tensor.into_format(Format::Coo),
+        }
+    }
+}
+
+/// Whether the compressed offsets of `tensor` need at most `limit` bytes.
+fn offsets_fit(tensor: &AnyTensor, limit: u64) -> bool {
+    let lanes = crate::shape::saturating_product(tensor.shape().lane_axes());
+    lanes.saturating_add(1).saturating_mul(size_of::<usize>() as u128) <= u128::from(limit)
+}
+
+/// The same stored entries with another fill, read from `text`.
+fn with_fill(tensor: AnyTensor, text: &str) -> Result<AnyTensor> {
+    dispatch!(tensor, x => {
+        let fill = parse_fill(text)?;
+        Ok(AnyTensor::from(x.with_fill(fill)))
+    })
+}

@@ -1,0 +1,74 @@
+//! What follows the sizes of a Matrix Market file, and the values that stand in it.
+
+use num_complex::Complex;
+
+use super::banner::{Banner, Symmetry};
+use crate::io::fields::{LineResult, Scan};
+use crate::io::lines::Lines;
+use crate::io::options::ReadOptions;
+use crate::shape::Shape;
+
+/// What follows the sizes.
+pub(super) struct Body<'a, R> {
+    pub(super) lines: Lines<R>,
+    pub(super) banner: Banner,
+    pub(super) shape: Shape,
+    pub(super) declared: usize,
+    pub(super) options: &'a ReadOptions,
+}
+
+/// A value that a symmetry can mirror.
+pub(super) trait MatrixValue: Scan {
+    /// `-value`, if the type has it.
+    fn negated(self) -> Option<Self>;
+
+    /// The complex conjugate.
+    fn conjugated(self) -> Self {
+        self
+    }
+
+    /// What stands on the other side of the diagonal.
+    fn mirrored(self, symmetry: Symmetry) -> Self {
+        match symmetry {
+            Symmetry::Skew => self.negated().unwrap_or(self),
+            Symmetry::Hermitian => self.conjugated(),
+            Symmetry::General | Symmetry::Symmetric => self,
+        }
+    }
+
+    /// Refuses a value below the diagonal that cannot be mirrored.
+    fn check_mirror(self, symmetry: Symmetry) -> LineResult<()> {
+        match symmetry == Symmetry::Skew && self.negated().is_none() {
+            true => Err(format!("{} cannot be mirrored: its negative does not fit", self.to_number())),
+            false => Ok(()),
+        }
+    }
+}
+
+impl MatrixValue for f64 {
+    fn negated(self) -> Option<Self> {
+        Some(-self)
+    }
+}
+
+impl MatrixValue for i64 {
+    fn negated(self) -> Option<Self> {
+        self.checked_neg()
+    }
+}
+
+impl MatrixValue for u64 {
+    fn negated(self) -> Option<Self> {
+        self.checked_neg()
+    }
+}
+
+impl MatrixValue for Complex<f64> {
+    fn negated(self) -> Option<Self> {
+        Some(-self)
+    }
+
+    fn conjugated(self) -> Self {
+        self.conj()
+    }
+}

@@ -1,0 +1,100 @@
+//! Where the entries of a text file stand, for the errors that are found once they have become a tensor.
+
+use crate::error::Error;
+use crate::io::lines::at_line;
+
+/// The most runs of lines that are kept: a megabyte of them.
+const MOST_RUNS: usize = 1 << 16;
+
+/// The lines of entries: runs of entries on lines that follow each other, each the first entry and how far its line is
+/// ahead of it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Origin {
+    runs: Vec<(usize, u64)>,
+    /// Whether there were more of them than are kept.
+    is_lost: bool,
+}
+
+impl Origin {
+    /// Puts down the line of the next entry.
+    #[inline]
+    pub(crate) fn note(&mut self, entry: usize, line: u64) {
+        let ahead = line - entry as u64;
+        if self.runs.last().is_none_or(|&(_, before)| before != ahead) {
+            self.begin_run(entry, ahead);
+        }
+    }
+
+    #[cold]
+    fn begin_run(&mut self, entry: usize, ahead: u64) {
+        match self.runs.len() < MOST_RUNS {
+            true => self.runs.push((entry, ahead)),
+            false => self.is_lost = true,
+        }
+    }
+
+    /// Puts the lines of a block behind these: so many entries and lines stand before it.
+    pub(crate) fn append(&mut self, next: &Origin, entries: usize, lines: u64) {
+        self.is_lost |= next.is_lost;
+        for &(entry, ahead) in &next.runs {
+            self.note(entries + entry, ahead + entry as u64 + lines);
+        }
+    }
+
+    /// The line of an entry, if it is known.
+    pub(crate) fn line(&self, entry: usize) -> Option<u64> {
+        let run = self.runs.partition_point(|&(first, _)| first <= entry).checked_sub(1)?;
+        (!self.is_lost).then(|| self.runs[run].1 + entry as u64)
+    }
+
+    /// An error that names two entries by their numbers in the file, with their lines instead.
+    pub(crate) fn repeated(&self, error: Error) -> Error {
+        match &error {
+            Error::Duplicate { first, second, coords } => match (self.line(*first), self.line(*second)) {
+                (Some(first), Some(second)) => {
+                    at_line(second, format!("the entry {} stands on line {first} already", one_based(coords)))
+                }
+                _ => error,
+            },
+            _ => error,
+        }
+    }
+
+    /// An error that names an entry of the tensor by its number, with its line or the coordinates that the file has;
+    /// `coords` are those of an entry.
+    pub(crate) fn unfit(&self, error: Error, coords: impl FnOnce(usize) -> Option<Vec<usize>>) -> Error {
+        let Error::Cast { value, from, to, place } = error else { return error };
+        let entry = place.strip_prefix("entry ").and_then(|entry| entry.parse().ok());
+        let line = entry.and_then(|entry| self.line(entry)).map(|line| format!("line {line}"));
+        let coords = || Some(format!("entry {}", one_based(&coords(entry?)?)));
+        let place = line.or_else(coords).unwrap_or(place);
+        Error::Cast { value, from, to, place }
+    }
+}
+
+/// Coordinates as a text file has them.
+pub(crate) fn one_based(coords: &[usize]) -> String {
+    let coords: Vec<String> = coords.iter().map(|coord| (*coord as u128 + 1).to_string()).collect();
+    format!("({})", coords.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_blocks_follow_each_other() {
+        let origin = |lines: &[u64]| {
+            let mut origin = Origin::default();
+            lines.iter().enumerate().for_each(|(entry, &line)| origin.note(entry, line));
+            origin
+        };
+        let mut all = origin(&[3, 4, 6]);
+        all.append(&origin(&[1, 2, 5]), 3, 6);
+        all.append(&origin(&[]), 6, 11);
+        all.append(&origin(&[2]), 6, 12);
+        let lines: Vec<_> = (0..7).map(|entry| all.line(entry).unwrap()).collect();
+        assert_eq!(lines, [3, 4, 6, 7, 8, 11, 14]);
+        assert_eq!(all.runs, [(0, 3), (2, 4), (5, 6), (6, 8)]);
+    }
+}
