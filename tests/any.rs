@@ -165,10 +165,7 @@ fn sample_upstream(shape: &[usize]) -> Sparse<f64> {
 }
 
 #[track_caller]
-fn check_case<P: lacuna::Pattern>(tensor: &Tensor<P, f64>, x: &Sparse<f64>, axes: Axes, normalised: &[usize])
-where
-    Tensor<P, f64>: AnyOp<Output = Tensor<P, bool>, Gradient<f64> = Tensor<P, f64>>,
-{
+fn check_case<P: lacuna::Pattern>(tensor: &Tensor<P, f64>, x: &Sparse<f64>, axes: Axes, normalised: &[usize]) {
     for keep_dims in [false, true] {
         let axes = axes.clone().with_keep_dims(keep_dims);
         let expected = ops::any(&x.to_dense(), normalised, keep_dims);
@@ -374,24 +371,6 @@ fn axes_that_do_not_fit_are_refused() {
     let scalar = CooTensor::full([], 0.0).unwrap();
     assert_eq!(scalar.any(0).unwrap_err(), Error::AxisOutOfRange { axis: 0, rank: 0 });
     assert_eq!(scalar.any(-1).unwrap_err(), Error::AxisOutOfRange { axis: -1, rank: 0 });
-}
-
-#[test]
-fn csr_over_another_axis_names_the_call_that_works() {
-    let x = CsrTensor::full([2, 3, 4], 0.0).unwrap();
-    let error = x.any(Axes::from([0, 1]).keep_dims()).unwrap_err();
-    assert!(matches!(&error, Error::CsrAxes { axes, rank: 3, .. } if axes == &[0, 1]));
-    assert!(error.to_string().ends_with("use x.to_coo().unwrap().any(Axes::from([0, 1]).keep_dims())"), "{error}");
-    let upstream = ArrayD::from_elem(IxDyn(&[3, 4]), 1.0);
-    assert!(
-        x.any_backward(&upstream, 0)
-            .unwrap_err()
-            .to_string()
-            .contains("use x.to_coo().unwrap().any_backward(&upstream, 0)")
-    );
-    // The calls that the two messages spell do compile, and work.
-    assert!(x.to_coo().unwrap().any(Axes::from([0, 1]).keep_dims()).is_ok());
-    assert!(x.to_coo().unwrap().any_backward(&upstream, 0).is_ok());
 }
 
 #[test]

@@ -10,8 +10,8 @@ use crate::reference::{gradients, ops, structure};
 use crate::support::*;
 use lacuna::prelude::*;
 use lacuna::{
-    CooTensor, CsrTensor, Element, Error, Indices, Pattern, Position, Result, TakeMode, Tensor, take, take_axis,
-    take_axis_backward, take_backward, take_into,
+    CooTensor, Element, Error, Pattern, Position, Result, Take, TakeMode, Tensor, take, take_axis, take_axis_backward,
+    take_backward, take_into,
 };
 use ndarray::{ArrayD, Axis, IxDyn, Slice, arr0, arr1, arr2};
 use num_complex::Complex;
@@ -99,7 +99,7 @@ fn sparse_equals_the_dense_result<T: Both + Drawn>() {
             let expected =
                 ops::take(&dense, &indices, reference).and_then(|dense| stored.map(|stored| (dense, stored, x.fill)));
             assert_taken(coo(&x).take(Take::at(&items).mode(mode)), expected.clone(), n, &indices);
-            assert_taken(take(&csr_as::<T, u64>(&x), &items, mode), expected, n, &indices);
+            assert_taken(take(&csr_as::<T, u64>(&x), Take::at(&items).mode(mode)), expected, n, &indices);
         }
     });
 }
@@ -264,7 +264,7 @@ fn csr_along_an_axis_equals_the_dense_result<T: Both + Drawn>() {
         let (items, n) = (index_array(&indices), x.shape[axis] as u128);
         for (mode, reference) in MODES {
             let expected = expected_along(&x, &indices, axis, reference);
-            assert_taken(take_axis(&csr_as::<T, u64>(&x), &items, spelt, mode), expected, n, &indices);
+            assert_taken(take_axis(&csr_as::<T, u64>(&x), Take::at(&items).mode(mode), spelt), expected, n, &indices);
         }
     });
 }
@@ -295,7 +295,7 @@ fn gradients_along_an_axis_agree_with_the_reference() {
             let expected =
                 gradients::take_axis_backward::<f64>(&x.shape, &indices, axis, reference, &upstream.to_dense());
             let tensor = coo(&x);
-            let found = tensor.take_axis_backward(&items, &coo_as::<f64, u64>(&upstream), spelt, mode);
+            let found = tensor.take_axis_backward(&coo_as::<f64, u64>(&upstream), Take::at(&items).mode(mode), spelt);
             let Some((found, dense)) = both(found, expected, n, &indices) else { continue };
             let sparse = x.pattern_of(&dense);
             assert!(found.shares_pattern_with(&tensor));
@@ -536,10 +536,10 @@ fn indices_come_in_every_container() {
     let backwards = arr1(&[1, 0, -1]);
     let backwards = backwards.slice_axis(Axis(0), Slice::new(0, None, -2));
     assert_eq!(x.take(&backwards).unwrap().values(), expected);
-    let indices = Indices::from([-1, 1]);
+    let indices = Take::from([-1, 1]);
     assert_eq!(x.take(&indices).unwrap(), x.take(indices.clone()).unwrap());
     assert_eq!((indices.len(), indices.is_empty()), (2, false));
-    assert!(Indices::<i32>::from([]).is_empty());
+    assert!(Take::<i32>::from([]).is_empty());
 }
 
 #[test]
@@ -799,23 +799,6 @@ fn axes_that_do_not_fit_are_refused() {
     let x = CooTensor::full([2, 3], 0.0).unwrap();
     assert_eq!(x.take_axis(0, 2).unwrap_err(), Error::AxisOutOfRange { axis: 2, rank: 2 });
     assert_eq!(x.take_axis(0, -3).unwrap_err(), Error::AxisOutOfRange { axis: -3, rank: 2 });
-}
-
-#[test]
-fn csr_along_another_axis_names_the_call_that_works() {
-    let x = CsrTensor::full([2, 3, 4], 0.0).unwrap();
-    let error = x.take_axis([0], -2).unwrap_err();
-    assert!(matches!(&error, Error::CsrAxes { operation: "take_axis", axes, rank: 3, .. } if axes == &[1]));
-    let message = "take_axis on CSR does not work over axes [1] of rank 3; use x.to_coo().unwrap().take_axis(Take::at(indices).mode(mode), 1)";
-    assert_eq!(error.to_string(), message);
-    let upstream = ArrayD::from_elem(IxDyn(&[1, 3, 4]), 1.0);
-    let error = x.take_axis_backward(&upstream, [0], 0).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .ends_with("use x.to_coo().unwrap().take_axis_backward(&upstream, Take::at(indices).mode(mode), 0)"),
-        "{error}"
-    );
 }
 
 #[test]
