@@ -1,6 +1,6 @@
 //! `any` and its surrogate gradient against the reference, on every format, element type and layout.
 
-use crate::generators::{self, Drawn, DrawnGrad, Reduction, batched, csr_reductions, endless, huge, reductions};
+use crate::generators::{self, Drawn, DrawnGrad, Reduction, batched, endless, huge, reductions};
 use crate::reference::dense::{Dense, Sparse, reduced_coords, reduced_shape};
 use crate::reference::{gradients, ops, structure};
 use crate::support::*;
@@ -22,7 +22,7 @@ fn coo_equals_the_dense_result<T: Both + Drawn>() {
 }
 
 fn csr_equals_the_dense_result<T: Both + Drawn>() {
-    check(csr_reductions::<T, f64>(), |Reduction { x, axes, normalised, keep_dims, .. }| {
+    check(reductions::<T, f64>(), |Reduction { x, axes, normalised, keep_dims, .. }| {
         let expected = ops::any(&x.to_dense(), &normalised, keep_dims);
         let stored = structure::reduce(&x.coords(), &normalised, keep_dims);
         let axes = axes_of(&axes, keep_dims);
@@ -96,7 +96,7 @@ fn gradients_agree_with_the_reference<T: Both + Drawn>() {
 }
 
 fn csr_gradients_agree_with_the_reference<T: Both + Drawn>() {
-    check(csr_reductions::<T, f64>(), |Reduction { x, axes, normalised, keep_dims, upstream }| {
+    check(reductions::<T, f64>(), |Reduction { x, axes, normalised, keep_dims, upstream }| {
         let dense = gradients::any_backward(&x.shape, &normalised, keep_dims, &upstream.to_dense());
         let expected = x.pattern_of(&dense);
         let axes = axes_of(&axes, keep_dims);
@@ -490,3 +490,19 @@ fn vast_arrays_of_nothing_are_not_walked() {
     assert!(matches!(x.any(1), Err(Error::TooLarge { .. })));
     assert_eq!(x.any_backward(&ArrayD::<f64>::zeros(vec![0]), 0).unwrap().shape(), [1 << 40, 0]);
 }
+
+/// What is absent does not count in a stored view: it is the tensor with a fill that is not truthy, and so is its gradient.
+fn stored_views_count_entries_alone<T: Both + Drawn>() {
+    check(reductions::<T, f64>(), |Reduction { x, axes, normalised, keep_dims, upstream }| {
+        let axes = axes_of(&axes, keep_dims);
+        let zero = Sparse::new(&x.shape, x.entries.clone(), <T as Scalar>::zero());
+        let expected = ops::any(&zero.to_dense(), &normalised, keep_dims);
+        let stored = structure::reduce(&x.coords(), &normalised, keep_dims);
+        assert_tensor(&coo(&x).stored().any(&axes).unwrap(), &expected, &stored);
+        assert_tensor(&csr(&x).stored().any(&axes).unwrap(), &expected, &stored);
+        let whole = csr(&x).any_backward(&coo(&upstream), &axes).unwrap();
+        assert!(csr(&x).stored().any_backward(&coo(&upstream), &axes).unwrap().same_as(&whole));
+    });
+}
+
+for_all_types!(stored_views_count_entries_alone);

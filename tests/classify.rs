@@ -269,3 +269,25 @@ fn many_values_have_the_same_answers() {
     assert_eq!(tensor.isposinf().unwrap().values(), expect(|element| element == f64::INFINITY).as_slice().unwrap());
     assert_eq!(tensor.isneginf().unwrap().values(), expect(|element| element == f64::NEG_INFINITY).as_slice().unwrap());
 }
+
+/// A view that was broadcast to 2^40 positions ended the program.
+#[test]
+fn answers_out_of_proportion_are_refused() {
+    let one = ndarray::arr0(f64::NAN);
+    let vast = one.broadcast(1 << 40).unwrap();
+    let refused =
+        |answer: lacuna::Result<_>| matches!(answer, Err(lacuna::Error::TooLarge { bytes: 0x100_0000_0000, .. }));
+    assert!(refused(vast.isnan()) && refused(vast.isposinf()) && refused(vast.isin(1.0)));
+}
+
+/// A view of what is stored has no fill to ask about: that of the answers is `false`, or stays where it is a `bool`.
+#[test]
+fn stored_views_are_asked_about_their_entries() {
+    let x = CooTensor::new([3], vec![vec![0, 2]], vec![f64::NAN, 1.0], f64::NAN).unwrap();
+    let found = x.stored().isnan().unwrap();
+    assert_eq!((found.values(), found.fill()), (&[true, false][..], false));
+    assert!(found.shares_pattern_with(&x) && x.isnan().unwrap().fill());
+    let flags = CsrTensor::new([1, 2], vec![0, 1], vec![0], vec![true], true).unwrap();
+    assert!(!flags.isnan().unwrap().fill() && flags.stored().isnan().unwrap().fill());
+    assert_eq!(x.stored().isin([1.0]).unwrap().values(), [false, true]);
+}

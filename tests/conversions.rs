@@ -600,3 +600,27 @@ fn a_change_of_shared_values_is_seen_by_nobody_else() {
     let address = x.values().as_ptr();
     assert_eq!(x.into_parts().1.as_ptr(), address);
 }
+
+/// An implicit zero has no sign, and an implicit NaN no payload, where they are computed; one that is given keeps its bits.
+#[test]
+fn computed_fills_are_canonical() {
+    let payload = f64::from_bits(0x7ff8_dead_beef_0001);
+    let x = CooTensor::new([3], vec![vec![1]], vec![-4.0], 0.0).unwrap();
+    assert_eq!(x.map_values(|value| -value).unwrap().fill().to_bits(), 0);
+    assert_eq!(x.map_values(|_| payload).unwrap().fill().to_bits(), f64::NAN.to_bits());
+    assert_eq!(x.map_values(|_| payload).unwrap().values()[0].to_bits(), payload.to_bits());
+    assert_eq!(x.clone().with_fill(-0.0).fill().to_bits(), (-0.0f64).to_bits());
+    let y = x.map_values(|value| Complex::new(-value, payload)).unwrap();
+    assert_eq!((y.fill().re.to_bits(), y.fill().im.to_bits()), (0, f64::NAN.to_bits()));
+}
+
+/// A conversion computes, so of a NaN nothing is kept but that it is one.
+#[test]
+fn a_nan_of_another_type_is_the_canonical_one() {
+    let payload = f64::from_bits(0xfff8_dead_beef_0001);
+    let x = CooTensor::new([2], vec![vec![1]], vec![payload], payload).unwrap();
+    let narrow = x.cast::<f32>().unwrap();
+    assert_eq!((narrow.values()[0].to_bits(), narrow.fill().to_bits()), (f32::NAN.to_bits(), f32::NAN.to_bits()));
+    assert_eq!(narrow.cast::<f64>().unwrap().fill().to_bits(), f64::NAN.to_bits());
+    assert_eq!(x.cast::<f64>().unwrap().fill().to_bits(), payload.to_bits());
+}
