@@ -495,7 +495,7 @@ fn vast_arrays_of_nothing_are_not_walked() {
 fn stored_views_count_entries_alone<T: Both + Drawn>() {
     check(reductions::<T, f64>(), |Reduction { x, axes, normalised, keep_dims, upstream }| {
         let axes = axes_of(&axes, keep_dims);
-        let zero = Sparse::new(&x.shape, x.entries.clone(), <T as Scalar>::zero());
+        let zero = Sparse::new(&x.shape, x.entries.clone(), T::ZERO);
         let expected = ops::any(&zero.to_dense(), &normalised, keep_dims);
         let stored = structure::reduce(&x.coords(), &normalised, keep_dims);
         assert_tensor(&coo(&x).stored().any(&axes).unwrap(), &expected, &stored);

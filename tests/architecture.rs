@@ -179,8 +179,8 @@ fn every_file_of_tests_belongs_to_a_program() {
     let programs = files()
         .filter(is_source)
         .filter(|path| manifest.contains(&format!("path = \"tests/{}\"", path.file_name().unwrap().to_string_lossy())));
-    let named: String = programs.clone().map(|path| fs::read_to_string(path).unwrap()).collect();
     let programs: Vec<PathBuf> = programs.collect();
+    let named: String = programs.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
     assert!(programs.len() > 3, "the manifest names the programs");
     for file in files().filter(is_source).filter(|path| !programs.contains(path)) {
         let module = file.file_stem().unwrap().to_string_lossy().into_owned();

@@ -605,7 +605,7 @@ fn a_change_of_shared_values_is_seen_by_nobody_else() {
 #[test]
 fn computed_fills_are_canonical() {
     let payload = f64::from_bits(0x7ff8_dead_beef_0001);
-    let x = CooTensor::new([3], vec![vec![1]], vec![-4.0], 0.0).unwrap();
+    let x = CooTensor::new([3], vec![vec![1]], vec![-4.0f64], 0.0).unwrap();
     assert_eq!(x.map_values(|value| -value).unwrap().fill().to_bits(), 0);
     assert_eq!(x.map_values(|_| payload).unwrap().fill().to_bits(), f64::NAN.to_bits());
     assert_eq!(x.map_values(|_| payload).unwrap().values()[0].to_bits(), payload.to_bits());
