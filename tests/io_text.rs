@@ -202,7 +202,7 @@ fn types_known_at_compile_time_are_read_and_written() {
         assert_eq!(back, x, "{name}");
         write(&path, &x.to_csr().unwrap(), &WriteOptions::default()).unwrap();
         let back: CsrTensor<i16, usize> = read_csr(&path, &options).unwrap();
-        assert_eq!(back.to_coo().with_index().unwrap(), x, "{name}");
+        assert_eq!(back.to_coo().unwrap().with_index().unwrap(), x, "{name}");
         let wide: CooTensor<num_complex::Complex<f32>, u64> = read_coo(&path, &options).unwrap();
         assert_eq!(wide.cast::<i16>().unwrap().with_index().unwrap(), x, "{name}");
         let refused: Result<CooTensor<u8>, Error> = read_coo(&path, &options);
@@ -292,7 +292,7 @@ fn a_float_whose_digits_are_rounded_twice_comes_back() {
         options.dtype = Some(lacuna::DType::Float32);
         assert!(read_from(&text[..], format, &options).unwrap().same_as(&x.with_index::<u64>().unwrap().into()));
     }
-    let z = x.map_values(|value| num_complex::Complex::new(0.0, value));
+    let z = x.map_values(|value| num_complex::Complex::new(0.0, value)).unwrap();
     let mut text = Vec::new();
     write_to(&mut text, FileFormat::MatrixMarket, &z, &WriteOptions::default()).unwrap();
     let mut options = ReadOptions::default();

@@ -334,6 +334,7 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
 /// ```
 ///
 /// Definition: this library's own; PyTorch gives the position of some element equal to the median, and NaN a position.
+#[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
 pub fn nanmedian_index<X: Operand<Elem: Real>>(
     x: &X,
     options: impl Into<Nanmedian>,
