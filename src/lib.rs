@@ -157,6 +157,7 @@ pub mod prelude {
 /// | [`semantics`](documents::semantics) | what each operation means, and every difference from other libraries |
 /// | [`gradients`](documents::gradients) | what the backward passes promise |
 /// | [`translation`](documents::translation) | for those who come from numpy, scipy, pydata/sparse or PyTorch |
+/// | [`architecture`](documents::architecture) | how the sources are laid out, and how an operation is added |
 #[cfg(any(doc, doctest))]
 pub mod documents {
     // The documents lead to each other as files; of two targets for one name the first counts, and here that is a page.
@@ -177,8 +178,11 @@ pub mod documents {
     #[doc = include_str!("../docs/gradients.md")]
     pub mod gradients {}
     #[doc = "[files]: crate::documents::files\n[semantics]: crate::documents::semantics\n"]
+    #[doc = "[gradients]: crate::documents::gradients\n"]
     #[doc = include_str!("../docs/translation.md")]
     pub mod translation {}
+    #[doc = include_str!("../docs/architecture.md")]
+    pub mod architecture {}
     #[cfg(doctest)]
     #[doc = include_str!("../README.md")]
     pub mod readme {}
