@@ -4,7 +4,7 @@
 #![cfg(feature = "rayon")]
 
 use crate::support::ALL;
-use lacuna::{Axes, CooTensor, Duplicates, EvenCount, NanmedianOptions, Pattern, TakeMode, Tensor, Triplets};
+use lacuna::{Axes, CooTensor, Duplicates, Pattern, Take, Tensor, Triplets};
 
 const ENTRIES: usize = 300_000;
 
@@ -68,7 +68,7 @@ fn outcome(side: usize) -> Vec<(Vec<Vec<usize>>, Vec<u64>)> {
     let taken: Vec<i64> = (0..100_000).map(|_| next() as i64).collect();
     let set: Vec<f64> = x.values().iter().copied().step_by(700).collect();
     let upstream = CooTensor::full([side, 5], 0.3).unwrap();
-    let medians = x.nanmedian(NanmedianOptions { even: EvenCount::Mean }.over(1)).unwrap();
+    let medians = x.nanmedian(1).unwrap();
     let (values, positions) = csr.nanmedian_index(-1).unwrap();
     let scattered = x.take_backward(&ndarray::Array1::from_elem(taken.len(), 0.1), Take::at(&taken).wrap()).unwrap();
     vec![
@@ -77,8 +77,8 @@ fn outcome(side: usize) -> Vec<(Vec<Vec<usize>>, Vec<u64>)> {
         bits(&x.permute_axes([2, 0, 1]).unwrap().any(0).unwrap().map_values(as_float).unwrap()),
         bits(&x.permute_axes([1, 0, 2]).unwrap()),
         bits(&csr.any(-1).unwrap().map_values(as_float).unwrap()),
-        bits(&x.isin(&set).map_values(as_float).unwrap()),
-        bits(&x.isfinite().map_values(as_float).unwrap()),
+        bits(&x.isin(&set).unwrap().map_values(as_float).unwrap()),
+        bits(&x.isfinite().unwrap().map_values(as_float).unwrap()),
         bits(&medians),
         bits(&values),
         bits(&positions.map_values(|position| position as f64).unwrap()),

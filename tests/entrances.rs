@@ -61,7 +61,7 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("convert/batched", "from_paddle_with_index", PADDLE),
     ("convert/batched", "from_torch", TORCH),
     ("convert/batched", "from_torch_with_index", TORCH),
-    ("convert/coo_csr", "From<CsrTensor<T, I>> for CooTensor<T, I>", Whole("it takes a tensor")),
+    ("convert/coo_csr", "TryFrom<CsrTensor<T, I>> for CooTensor<T, I>", Whole("it takes a tensor")),
     ("convert/coo_csr", "TryFrom<CooTensor<T, I>> for CsrTensor<T, I>", Whole("it takes a tensor")),
     ("convert/dense", "TryFrom<&ArrayBase<S, D>> for CooTensor<T, I>", DENSE),
     ("convert/dense", "TryFrom<&ArrayBase<S, D>> for CsrTensor<T, I>", DENSE),
@@ -117,6 +117,12 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("triplets", "from_arrays_with_index", COORDINATES),
     ("triplets", "new", SHAPE),
     ("triplets", "new_with_index", SHAPE),
+    ("dynamic/mod", "From<AnyFormat<T>> for AnyTensor", Whole("it takes a tensor")),
+    ("dynamic/mod", "From<CooTensor<T, u64>> for AnyTensor", Whole("it takes a tensor")),
+    ("dynamic/mod", "From<CsrTensor<T, u64>> for AnyTensor", Whole("it takes a tensor")),
+    ("ops/map/isin", "of", Whole("it makes no tensor")),
+    ("ops/reduce/nanmedian", "over", Whole("it makes no tensor")),
+    ("ops/select/indices", "at", Whole("it makes no tensor")),
 ];
 
 /// What an entrance makes.

@@ -64,7 +64,7 @@ fn the_default_matrix_of_sprs_keeps_its_arrays() {
     let indices = matrix.indices().as_ptr();
     let x: CsrTensor<f64, usize> = matrix.try_into().unwrap();
     assert_eq!(x.columns().as_ptr(), indices);
-    let coo = CooTensor::from(x);
+    let coo = CooTensor::try_from(x).unwrap();
     assert_eq!(coo.coords(1).as_ptr(), indices);
 }
 

@@ -417,7 +417,7 @@ fn an_axis_longer_than_an_int64_is_not_written_to_an_archive() {
 fn a_path_that_names_no_file_is_not_written_to() {
     for path in ["", "none/.."] {
         let refused = save(path, |_| panic!("nothing is written where no file is named"));
-        assert_eq!(message(refused), "the path to write to names no file", "{path:?}");
+        assert!(message(refused).ends_with("the path to write to names no file"), "{path:?}");
     }
 }
 

@@ -2,14 +2,11 @@
 
 #![cfg(feature = "io")]
 
+use crate::{ALONE, MEMORY};
 use lacuna::io::{FileFormat, ReadOptions, read_from};
 use lacuna::{Error, Result};
-use peak_alloc::PeakAlloc;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
-
-#[global_allocator]
-static MEMORY: PeakAlloc = PeakAlloc;
 
 const BYTES: usize = 8 << 20;
 
@@ -51,6 +48,7 @@ fn distinct(backwards: bool) -> String {
 /// One test, because the peak is one for all threads.
 #[test]
 fn text_takes_the_memory_that_is_promised() {
+    let _alone = ALONE.lock();
     use FileFormat::{MatrixMarket, Tns};
     assert!(measured("sorted", &distinct(false), MatrixMarket).is_ok());
     assert!(measured("backwards", &distinct(true), MatrixMarket).is_ok());

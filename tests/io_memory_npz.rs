@@ -2,16 +2,13 @@
 
 #![cfg(feature = "io")]
 
+use crate::{ALONE, MEMORY};
 use lacuna::io::{AnyTensor, FileFormat, Format, ReadOptions, read, read_from};
 use lacuna::{DType, Error, Result};
-use peak_alloc::PeakAlloc;
 use std::io::{Cursor, Write};
 use std::time::{Duration, Instant};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
-
-#[global_allocator]
-static MEMORY: PeakAlloc = PeakAlloc;
 
 /// What no reader is refused.
 const FLOOR: usize = 64 << 20;
@@ -285,6 +282,7 @@ fn dense() {
 /// One test, because the peak is that of the whole process.
 #[test]
 fn memory_stays_in_proportion_to_what_was_read() {
+    let _alone = ALONE.lock();
     ordinary();
     narrow();
     bombs_and_lies();

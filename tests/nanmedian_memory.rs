@@ -2,17 +2,9 @@
 
 #![cfg(feature = "rayon")]
 
-use std::sync::Mutex;
-
+use crate::{ALONE, MEMORY};
 use lacuna::prelude::*;
 use ndarray::{Array1, ArrayView2, Axis, arr0};
-use peak_alloc::PeakAlloc;
-
-#[global_allocator]
-static MEMORY: PeakAlloc = PeakAlloc;
-
-/// One test at a time, from its first array to its last, as all of them share the allocator.
-static ALONE: Mutex<()> = Mutex::new(());
 
 /// The medians of the rows by eight threads, and the peak of memory beyond what was there before.
 fn medians_and_peak(view: &ArrayView2<'_, f64>) -> (Vec<f64>, usize) {

@@ -2,7 +2,7 @@
 #![no_main]
 
 use arbitrary::Unstructured;
-use lacuna::{IsinKind, IsinOptions, isin, isin_with};
+use lacuna::{Isin, IsinKind, isin};
 use lacuna_fuzz::compare::*;
 use lacuna_fuzz::reference::{ops, structure};
 use lacuna_fuzz::{Draw, sparse};
@@ -14,16 +14,17 @@ fn run<T: Draw + Both>(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
     let (dense, stored) = (x.to_dense(), structure::elementwise(&x.coords()));
     let expected = ops::isin(&dense, &members, false);
     let tensor = coo(&x);
-    let found = isin(&tensor, &members);
+    let found = isin(&tensor, &members).unwrap();
     assert!(found.shares_pattern_with(&tensor));
     assert_tensor(&found, &expected, &stored);
-    for_each_layout(&dense, |_, view| assert_array(&isin(&view, &members), &expected));
+    for_each_layout(&dense, |_, view| assert_array(&isin(&view, &members).unwrap(), &expected));
 
     let (invert, assume_unique) = (u.arbitrary()?, u.arbitrary()?);
     let expected = ops::isin(&dense, &members, invert);
     for kind in [IsinKind::Auto, IsinKind::Sort, IsinKind::Table, IsinKind::Hash] {
-        let options = IsinOptions { invert, assume_unique, kind };
-        match isin(&csr(&x), options.of(&members)) {
+        let mut asked = Isin::of(&members);
+        (asked.invert, asked.assume_unique, asked.kind) = (invert, assume_unique, kind);
+        match isin(&csr(&x), asked) {
             Ok(found) => assert_tensor(&found, &expected, &stored),
             Err(_) => assert_eq!(kind, IsinKind::Table, "only a table is ever refused"),
         }

@@ -2,10 +2,7 @@
 #![no_main]
 
 use arbitrary::Unstructured;
-use lacuna::{
-    EvenCount, MedianGradient, NanmedianBackwardOptions, NanmedianOptions, Real, nanmedian_backward_with,
-    nanmedian_index_with, nanmedian_stored_backward_with, nanmedian_stored_index_with, nanmedian_with,
-};
+use lacuna::{Axes, EvenCount, MedianGradient, Nanmedian, Real, nanmedian, nanmedian_backward, nanmedian_index};
 use lacuna_fuzz::compare::*;
 use lacuna_fuzz::reference::ops::Even;
 use lacuna_fuzz::reference::scalar::RealScalar;
@@ -14,11 +11,13 @@ use lacuna_fuzz::{Draw, Reduction, sparse, sparse_of};
 use libfuzzer_sys::fuzz_target;
 
 /// Options of the library and of the reference that mean the same.
-fn options(u: &mut Unstructured<'_>) -> arbitrary::Result<(NanmedianBackwardOptions, Even, gradients::Rule)> {
+fn options(u: &mut Unstructured<'_>, axes: &Axes) -> arbitrary::Result<(Nanmedian, Even, gradients::Rule)> {
     let (even, reference_even) = *u.choose(&[(EvenCount::Mean, Even::Mean), (EvenCount::Lower, Even::Lower)])?;
     let rules = [(MedianGradient::Spread, gradients::Rule::Spread), (MedianGradient::First, gradients::Rule::First)];
     let (rule, reference_rule) = *u.choose(&rules)?;
-    Ok((NanmedianBackwardOptions { even, rule }, reference_even, reference_rule))
+    let mut options = Nanmedian::over(axes);
+    (options.even, options.rule) = (even, rule);
+    Ok((options, reference_even, reference_rule))
 }
 
 fn run<T: Draw + Both + Real + RealScalar<Median = <T as Real>::Median>>(
@@ -29,45 +28,41 @@ where
 {
     let x = sparse::<T>(u)?;
     let reduction = Reduction::draw(u, x.shape.len())?;
-    let (normalised, keep_dims, axes) = (&reduction.normalised, reduction.keep_dims, &reduction.axes);
-    let (backward, even, rule) = options(u)?;
-    let forward = NanmedianOptions { even: backward.even };
+    let (normalised, keep_dims) = (&reduction.normalised, reduction.keep_dims);
+    let (options, even, rule) = options(u, &reduction.axes)?;
     let upstream = sparse_of::<f32>(u, &reduction.result_shape(&x.shape))?;
     let (dense, dense_upstream) = (x.to_dense(), upstream.to_dense());
     let stored = structure::reduce(&x.coords(), normalised, keep_dims);
 
     let expected = ops::nanmedian(&dense, normalised, keep_dims, even);
     let positions = ops::nanmedian_index(&dense, normalised, keep_dims);
-    let (values, found) = nanmedian_index(&coo(&x), forward.over(axes)).unwrap();
+    let (values, found) = nanmedian_index(&coo(&x), &options).unwrap();
     assert_tensor(&values, &expected, &stored);
     assert_tensor(&found, &positions, &stored);
     let gradient = gradients::nanmedian_backward(&dense, normalised, keep_dims, rule, even, &dense_upstream);
-    let dx = nanmedian_backward(&coo(&x), &csr(&upstream), backward.over(axes)).unwrap();
+    let dx = nanmedian_backward(&coo(&x), &csr(&upstream), &options).unwrap();
     assert_entries(&dx, &x.pattern_of(&gradient));
     for_each_layout(&dense, |_, view| {
-        assert_array(&nanmedian(&view, forward.over(axes)).unwrap(), &expected);
-        assert_array(&nanmedian_backward(&view, &coo(&upstream), backward.over(axes)).unwrap(), &gradient);
+        assert_array(&nanmedian(&view, &options).unwrap(), &expected);
+        assert_array(&nanmedian_backward(&view, &coo(&upstream), &options).unwrap(), &gradient);
     });
 
     let expected_stored = ops::nanmedian_stored(&x, normalised, keep_dims, even);
     let positions_stored = ops::nanmedian_stored_index(&x, normalised, keep_dims);
-    let (values, found) = nanmedian_index(&coo(&x).stored(), forward.over(axes)).unwrap();
+    let (values, found) = nanmedian_index(&coo(&x).stored(), &options).unwrap();
     assert_tensor(&values, &expected_stored, &stored);
     assert_tensor(&found, &positions_stored, &stored);
     let gradient_stored = gradients::nanmedian_stored_backward(&x, normalised, keep_dims, rule, even, &dense_upstream);
-    let dx = nanmedian_backward(&coo(&x).stored(), &coo(&upstream), backward.over(axes)).unwrap();
+    let dx = nanmedian_backward(&coo(&x).stored(), &coo(&upstream), &options).unwrap();
     assert_entries(&dx, &gradient_stored);
 
-    let from_csr = nanmedian_index(&csr(&x), forward.over(axes));
-    assert_eq!(from_csr.is_ok(), reduction.suits_csr);
-    if let Ok((values, found)) = from_csr {
-        assert_tensor(&values, &expected, &stored);
-        assert_tensor(&found, &positions, &stored);
-        let dx = nanmedian_backward(&csr(&x), &coo(&upstream), backward.over(axes)).unwrap();
-        assert_entries(&dx, &x.pattern_of(&gradient));
-        let dx = nanmedian_backward(&csr(&x).stored(), &coo(&upstream), backward.over(axes)).unwrap();
-        assert_entries(&dx, &gradient_stored);
-    }
+    let (values, found) = nanmedian_index(&csr(&x), &options).unwrap();
+    assert_tensor(&values, &expected, &stored);
+    assert_tensor(&found, &positions, &stored);
+    let dx = nanmedian_backward(&csr(&x), &coo(&upstream), &options).unwrap();
+    assert_entries(&dx, &x.pattern_of(&gradient));
+    let dx = nanmedian_backward(&csr(&x).stored(), &coo(&upstream), &options).unwrap();
+    assert_entries(&dx, &gradient_stored);
     Ok(())
 }
 

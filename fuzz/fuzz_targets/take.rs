@@ -2,7 +2,7 @@
 #![no_main]
 
 use arbitrary::Unstructured;
-use lacuna::{TakeMode, take, take_backward};
+use lacuna::{Take, TakeMode, take, take_backward};
 use lacuna_fuzz::compare::*;
 use lacuna_fuzz::reference::ops::Mode;
 use lacuna_fuzz::reference::{gradients, ops, structure};

@@ -92,8 +92,6 @@ pub struct Reduction {
     pub keep_dims: bool,
     /// The same for the library.
     pub axes: Axes,
-    /// Whether the axes are all, none, or the last one.
-    pub suits_csr: bool,
 }
 
 impl Reduction {
@@ -109,8 +107,7 @@ impl Reduction {
         let spelled =
             normalised.iter().rev().map(|&axis| axis as isize - if axis % 2 == 0 { rank as isize } else { 0 });
         let axes = Axes::from(spelled.collect::<Vec<_>>()).with_keep_dims(keep_dims);
-        let suits_csr = normalised.is_empty() || normalised.len() == rank || normalised == [rank - 1];
-        Ok(Reduction { normalised, keep_dims, axes, suits_csr })
+        Ok(Reduction { normalised, keep_dims, axes })
     }
 
     /// The shape of the result.

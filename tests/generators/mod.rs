@@ -303,16 +303,6 @@ pub fn axes_seeds() -> BoxedStrategy<AxesSeed> {
     .boxed()
 }
 
-/// Seeds of the axes that compressed rows can reduce: the last, all, none.
-pub fn csr_axes_seeds() -> BoxedStrategy<AxesSeed> {
-    prop_oneof![
-        3 => any::<bool>().prop_map(AxesSeed::Last),
-        2 => Just(AxesSeed::All),
-        1 => Just(AxesSeed::None),
-    ]
-    .boxed()
-}
-
 /// Axes that are valid for a rank.
 pub fn axes(rank: usize) -> BoxedStrategy<AxesChoice> {
     axes_seeds().prop_map(move |seed| seed.build(rank)).boxed()
@@ -349,11 +339,6 @@ fn reductions_over<T: Drawn, G: DrawnGrad>(axes: BoxedStrategy<AxesSeed>) -> Box
 /// Reductions of any small array over any axes.
 pub fn reductions<T: Drawn, G: DrawnGrad>() -> BoxedStrategy<Reduction<T, G>> {
     reductions_over(axes_seeds())
-}
-
-/// Reductions over the axes that compressed rows can reduce.
-pub fn csr_reductions<T: Drawn, G: DrawnGrad>() -> BoxedStrategy<Reduction<T, G>> {
-    reductions_over(csr_axes_seeds())
 }
 
 /// One index without the number of positions that it indexes.

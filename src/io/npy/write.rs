@@ -12,7 +12,7 @@ use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
 /// Writes the bytes before the elements: magic, version, header.
-pub(crate) fn write_header(writer: &mut impl Write, descr: &str, shape: &[usize]) -> Result<()> {
+pub(crate) fn write_header(writer: &mut (impl Write + ?Sized), descr: &str, shape: &[usize]) -> Result<()> {
     let lengths: Vec<String> = shape.iter().map(usize::to_string).collect();
     let tuple = match &lengths[..] {
         [one] => format!("({one},)"),
@@ -45,7 +45,10 @@ pub(crate) fn descr_of<T: FileElement>() -> Result<String> {
 }
 
 /// Writes elements, in blocks.
-pub(crate) fn write_values<T: FileElement>(writer: &mut impl Write, values: impl IntoIterator<Item = T>) -> Result<()> {
+pub(crate) fn write_values<T: FileElement>(
+    writer: &mut (impl Write + ?Sized),
+    values: impl IntoIterator<Item = T>,
+) -> Result<()> {
     let mut bytes = Vec::with_capacity(BLOCK + 16);
     for value in values {
         value.to_bytes(&mut bytes);

@@ -1,6 +1,7 @@
 //! `.npz`: archives of arrays, in the layouts of scipy.sparse and of pydata/sparse.
 
 mod archive;
+mod deflate;
 mod directory;
 mod read;
 mod write;

@@ -5,6 +5,7 @@ use std::io::Write;
 use zip::write::{SimpleFileOptions, StreamWriter};
 use zip::{CompressionMethod, ZipWriter};
 
+use super::deflate;
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::index::Index;
@@ -31,11 +32,19 @@ impl<W: Write> Members<W> {
         descr: &str,
         shape: &[usize],
         bytes: usize,
-        write: impl FnOnce(&mut ZipWriter<StreamWriter<W>>) -> Result<()>,
+        write: impl FnOnce(&mut dyn Write) -> Result<()>,
     ) -> Result<()> {
-        let options =
-            SimpleFileOptions::default().compression_method(self.method).large_file(bytes >= u32::MAX as usize / 2);
-        self.zip.start_file(format!("{name}.npy"), options).map_err(std::io::Error::from)?;
+        let name = format!("{name}.npy");
+        if self.method == CompressionMethod::Deflated && bytes < deflate::MOST {
+            let mut member = deflate::Member::new(name);
+            write_header(&mut member, descr, shape)?;
+            write(&mut member)?;
+            let mut archive = member.finish()?;
+            let member = archive.by_index_raw(0).map_err(std::io::Error::from)?;
+            return Ok(self.zip.raw_copy_file(member).map_err(std::io::Error::from)?);
+        }
+        let options = SimpleFileOptions::default().compression_method(self.method).large_file(bytes >= deflate::MOST);
+        self.zip.start_file(name, options).map_err(std::io::Error::from)?;
         write_header(&mut self.zip, descr, shape)?;
         write(&mut self.zip)
     }

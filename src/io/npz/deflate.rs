@@ -1,0 +1,139 @@
+//! Members deflated on several threads: in blocks that know nothing of each other, so that the bytes are the same at any
+//! number of threads.
+
+use std::io::{Cursor, Write};
+use std::mem::take;
+
+use flate2::{Compress, Compression, Crc, FlushCompress};
+use zip::ZipArchive;
+
+use crate::error::{Error, Result};
+use crate::pages::{self, Granted};
+use crate::parallel;
+
+/// The bytes of a block: what is lost where one begins is a thousandth.
+const BLOCK: usize = 1 << 20;
+
+/// The blocks that are deflated at once.
+const AT_ONCE: usize = 16;
+
+/// What ends deflated data: an empty block that says to be the last one.
+const LAST: [u8; 2] = [3, 0];
+
+/// The bytes of a member's own header before its name.
+const HEADER: usize = 30;
+
+/// The most bytes that a member may have here: the lengths in its headers have 32 bits.
+pub(super) const MOST: usize = u32::MAX as usize / 2;
+
+/// A member that is being deflated: an archive of its own, from which it is copied as it is.
+pub(super) struct Member {
+    name: String,
+    /// Where its header goes, and the deflated bytes so far.
+    archive: Vec<u8>,
+    full: Vec<Vec<u8>>,
+    block: Vec<u8>,
+    crc: Crc,
+}
+
+impl Member {
+    pub(super) fn new(name: String) -> Self {
+        let archive = vec![0; HEADER + name.len()];
+        Member { name, archive, full: Vec::new(), block: Vec::new(), crc: Crc::new() }
+    }
+
+    /// The member alone in an archive.
+    pub(super) fn finish(mut self) -> Result<ZipArchive<Cursor<Vec<u8>>>> {
+        if !self.block.is_empty() {
+            self.full.push(take(&mut self.block));
+        }
+        self.deflate()?;
+        pages::extend(&mut self.archive, &LAST)?;
+        let start = HEADER + self.name.len();
+        let [packed, whole] = [self.archive.len() - start, self.crc.amount() as usize].map(|bytes| bytes as u32);
+        let same =
+            [&fields(&[20, 0, 8, 0, DATE])[..], &words(&[self.crc.sum(), packed, whole]), &self.lengths()].concat();
+        let header = [b"PK\x03\x04", &same[..], self.name.as_bytes()].concat();
+        self.archive[..start].copy_from_slice(&header);
+        let attributes = [&fields(&[0, 0, 0])[..], &words(&[MODE << 16, 0])].concat();
+        let listed = [b"PK\x01\x02", &fields(&[UNIX])[..], &same, &attributes, self.name.as_bytes()].concat();
+        let at = words(&[listed.len() as u32, self.archive.len() as u32]);
+        let end = [b"PK\x05\x06", &fields(&[0, 0, 1, 1])[..], &at, &fields(&[0])].concat();
+        pages::extend(&mut self.archive, &[listed, end].concat())?;
+        ZipArchive::new(Cursor::new(self.archive)).map_err(|error| std::io::Error::from(error).into())
+    }
+
+    /// Of the name, and of what stands behind it.
+    fn lengths(&self) -> Vec<u8> {
+        fields(&[self.name.len() as u16, 0])
+    }
+
+    /// Deflates the blocks that are full.
+    fn deflate(&mut self) -> Result<()> {
+        let Member { archive, full, crc, .. } = self;
+        let mut blocks = take(full).into_iter();
+        parallel::pipeline(
+            || Ok::<_, Error>(blocks.next()),
+            |block: Vec<u8>| deflated(&block),
+            |block: Granted<(Vec<u8>, Crc)>| {
+                let (bytes, sum) = block?;
+                crc.combine(&sum);
+                Ok(pages::extend(archive, &bytes)?)
+            },
+        )
+    }
+}
+
+impl Write for Member {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.block.capacity() == 0 {
+            self.block = pages::room(BLOCK).map_err(Error::from)?;
+        }
+        let taken = bytes.len().min(BLOCK - self.block.len());
+        self.block.extend_from_slice(&bytes[..taken]);
+        if self.block.len() == BLOCK {
+            self.full.push(take(&mut self.block));
+        }
+        if self.full.len() == AT_ONCE {
+            self.deflate()?;
+        }
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The first day that a zip archive knows, as `zip` writes it: 1 January 1980.
+const DATE: u16 = 0x21;
+
+/// Made on Unix, by version 2.0.
+const UNIX: u16 = 3 << 8 | 20;
+
+/// A file that its owner may write and all may read.
+const MODE: u32 = 0o100_644;
+
+fn fields(fields: &[u16]) -> Vec<u8> {
+    fields.iter().flat_map(|field| field.to_le_bytes()).collect()
+}
+
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// A block deflated, up to the border of a byte, and its checksum.
+fn deflated(block: &[u8]) -> Granted<(Vec<u8>, Crc)> {
+    let mut packer = Compress::new(Compression::default(), false);
+    // What cannot be deflated is stored, with five bytes for each 16 KiB.
+    let mut packed = pages::room(block.len() + block.len() / 1000 + 100)?;
+    // Not `DeflateEncoder`: where its buffer is full, its `flush` leaves out what ends the block.
+    while packer.total_in() < block.len() as u64 || packed.len() == packed.capacity() {
+        pages::reserve(&mut packed, 100)?;
+        let left = &block[packer.total_in() as usize..];
+        packer.compress_vec(left, &mut packed, FlushCompress::Sync).expect("bytes in order are deflated");
+    }
+    let mut crc = Crc::new();
+    crc.update(block);
+    Ok((packed, crc))
+}
