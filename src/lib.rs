@@ -54,6 +54,7 @@
 //! | forward | backward |
 //! | --- | --- |
 //! | [`any()`] | [`any_backward`], a documented surrogate |
+//! | [`count_nonzero`] | |
 //! | [`nanmedian()`], [`nanmedian_index`] ([`Nanmedian`]) | [`nanmedian_backward`] |
 //! | [`take()`], [`take_axis`] ([`Take`]) | [`take_backward`], [`take_axis_backward`] |
 //! | [`isin()`] ([`Isin`]) | |
@@ -118,9 +119,9 @@ pub use error::{Error, IoSource, Result};
 pub use index::{Index, Position};
 pub use ops::{
     Answers, EvenCount, Isin, IsinKind, MedianGradient, Nanmedian, Operand, Operations, Take, TakeMode, any,
-    any_backward, isfinite, isfinite_into, isin, isin_into, isinf, isinf_into, isnan, isnan_into, isneginf,
-    isneginf_into, isposinf, isposinf_into, isreal, isreal_into, nanmedian, nanmedian_backward, nanmedian_index, take,
-    take_axis, take_axis_backward, take_backward, take_into,
+    any_backward, count_nonzero, isfinite, isfinite_into, isin, isin_into, isinf, isinf_into, isnan, isnan_into,
+    isneginf, isneginf_into, isposinf, isposinf_into, isreal, isreal_into, nanmedian, nanmedian_backward,
+    nanmedian_index, take, take_axis, take_axis_backward, take_backward, take_into,
 };
 pub use pattern::{CooPattern, CsrPattern, Format, Pattern};
 pub use shape::Shape;
