@@ -42,6 +42,9 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     /// assert_eq!(transposed.to_dense()?, x.to_dense()?.reversed_axes());
     /// # Ok::<(), lacuna::Error>(())
     /// ```
+    #[doc(alias = "transpose")]
+    #[doc(alias = "permute")]
+    #[doc(alias = "swapaxes")]
     pub fn permute_axes(&self, axes: impl AsRef<[isize]>) -> Result<Self> {
         let axes = permutation(axes.as_ref(), self.rank())?;
         let shape: Shape = axes.iter().map(|&axis| self.shape()[axis]).collect();
@@ -82,6 +85,8 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     /// assert_eq!(y.to_dense()?, x.to_dense()?.into_shape_with_order(vec![3, 2]).unwrap());
     /// # Ok::<(), lacuna::Error>(())
     /// ```
+    #[doc(alias = "view")]
+    #[doc(alias = "resize")]
     pub fn reshape(&self, shape: impl Into<Shape>) -> Result<Self> {
         let pattern = self.pattern().reshape(shape.into())?;
         Ok(Tensor::from_shared(pattern, Arc::clone(self.shared_values()), self.fill()))
@@ -262,6 +267,9 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// assert_eq!(transposed.to_dense()?, x.to_dense()?.reversed_axes());
     /// # Ok::<(), lacuna::Error>(())
     /// ```
+    #[doc(alias = "transpose")]
+    #[doc(alias = "permute")]
+    #[doc(alias = "swapaxes")]
     pub fn permute_axes(&self, axes: impl AsRef<[isize]>) -> Result<Self> {
         if permutation(axes.as_ref(), self.rank())?.is_sorted() {
             return Ok(self.clone());
@@ -292,6 +300,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// assert_eq!(flat.to_dense()?, batched.to_dense()?.into_shape_with_order(vec![4, 3]).unwrap());
     /// # Ok::<(), lacuna::Error>(())
     /// ```
+    #[doc(alias = "view")]
+    #[doc(alias = "resize")]
     pub fn reshape(&self, shape: impl Into<Shape>) -> Result<CsrTensor<T, I>> {
         self.reshape_with_limit(shape, default_limit(self.stored_bytes()))
     }
