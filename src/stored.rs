@@ -25,6 +25,7 @@ use crate::tensor::Tensor;
 /// assert_eq!(x.stored().nanmedian(1)?.values(), [9.0, 3.0]); // of 9; of 2, 4
 /// # Ok::<(), lacuna::Error>(())
 /// ```
+#[must_use]
 pub struct Stored<'a, P, T> {
     tensor: &'a Tensor<P, T>,
 }
