@@ -19,6 +19,7 @@ use crate::{pages, parallel};
 /// `==` compares what is stored: shape, pattern, values and fill, under the `==` of the elements. Two tensors that
 /// store different entries differ even where their dense forms agree, and a NaN makes a tensor unequal to itself;
 /// [`same_as`](Tensor::same_as) takes a NaN for a NaN.
+#[must_use]
 #[derive(Clone)]
 pub struct Tensor<P, T> {
     pattern: P,
@@ -181,21 +182,6 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         Ok(self.pattern.find(coords).map_or(self.fill, |entry| self.values[entry]))
     }
 
-    /// The stored entries as `(coordinates, value)` in row-major order, made one by one.
-    ///
-    /// ```
-    /// use lacuna::CooTensor;
-    ///
-    /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![5, -6], 0)?;
-    /// let negative: Vec<Vec<usize>> = x.iter().filter(|(_, value)| *value < 0).map(|(coords, _)| coords).collect();
-    /// assert_eq!(negative, [[1, 0]]);
-    /// # Ok::<(), lacuna::Error>(())
-    /// ```
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (Vec<usize>, T)> + '_ {
-        let entry = |(entry, &value): (usize, &T)| (self.pattern.coords_of(entry).unwrap_or_default(), value);
-        self.values.iter().enumerate().map(entry)
-    }
-
     /// The stored entries as `(coordinates, value)`, in row-major order, all at once.
     ///
     /// ```
@@ -241,6 +227,40 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     pub fn map_values<U: Element>(&self, f: impl Fn(T) -> U + Send + Sync) -> Result<Tensor<P, U>> {
         let fill = f(self.fill).as_implicit();
         Ok(Tensor::from_valid(self.pattern.clone(), parallel::map(&self.values, f)?, fill))
+    }
+
+    /// `f` of the coordinates and the value of every stored entry; fill and pattern stay, and the pattern is shared.
+    ///
+    /// The fill is not asked, as it stands at many positions. So the elements keep their type, and the dense form of the
+    /// result is `f` of the dense form only where `f` leaves the fill as it is: where it multiplies a fill of zero, say. For
+    /// another type follow with [`map_values`](Tensor::map_values) or [`cast`](Tensor::cast).
+    ///
+    /// # Errors
+    ///
+    /// `OutOfMemory`: there is no memory for the values.
+    ///
+    /// # Complexity
+    ///
+    /// O(nnz · rank), on several threads where there are many entries.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2.0, 3.0, 4.0], 0.0)?;
+    /// let weights = [10.0, 100.0];
+    /// let y = x.map_entries(|coords, value| value * weights[coords[0]])?;
+    /// assert_eq!(y.values(), [20.0, 300.0, 400.0]);
+    /// assert!(y.shares_pattern_with(&x));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn map_entries(&self, f: impl Fn(&[usize], T) -> T + Send + Sync) -> Result<Self> {
+        let values = parallel::filled(self.nnz(), |entries, mapped| {
+            let old = &self.values[entries.clone()];
+            let mut slots = mapped.iter_mut().zip(old);
+            self.pattern
+                .walk_range(entries, |_, coords| slots.next().map(|(slot, &value)| *slot = f(coords, value)).is_some());
+        })?;
+        Ok(Tensor::from_valid(self.pattern.clone(), values, self.fill))
     }
 
     /// The same tensor with elements of another type; the pattern is shared.

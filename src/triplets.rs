@@ -55,6 +55,7 @@ pub enum Duplicates {
 /// assert_eq!(x.entries(), [(vec![0, 1], 2.0), (vec![1, 2], 4.5)]);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
+#[must_use]
 #[derive(Clone, PartialEq)]
 pub struct Triplets<T, I = u32> {
     shape: Shape,
@@ -161,6 +162,28 @@ impl<T: Element, I: Index> Triplets<T, I> {
         }
         self.values.push(value);
         Ok(())
+    }
+
+    /// Appends `(coordinates, value)` after `(coordinates, value)`: those of an iterator, or all entries of a tensor.
+    ///
+    /// `Extend` and `FromIterator` could only panic on coordinates that are out of bounds.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`push`](Triplets::push), for the first entry that is refused; those before it are appended.
+    ///
+    /// ```
+    /// use lacuna::{CooTensor, Duplicates, Triplets};
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![1, 2]], vec![2.0, 4.0], 0.0)?;
+    /// let mut triplets = Triplets::new((2, 3))?;
+    /// triplets.try_extend(&x)?;
+    /// triplets.try_extend([([1, 2], 0.5), ([1, 0], 1.0)])?;
+    /// assert_eq!(triplets.coalesce(Duplicates::Sum)?.values(), [2.0, 1.0, 4.5]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn try_extend<C: AsRef<[usize]>>(&mut self, entries: impl IntoIterator<Item = (C, T)>) -> Result<()> {
+        entries.into_iter().try_for_each(|(coords, value)| self.push(coords.as_ref(), value))
     }
 
     /// The lengths of the axes.

@@ -15,7 +15,7 @@ const FLOORS: &[&[&str]] = &[
     &["pattern"],
     &["plan"],
     &["tensor"],
-    &["coo", "csr", "stored"],
+    &["coo", "csr", "entries", "stored"],
     &["triplets"],
     &["format"],
     &["convert"],

@@ -19,6 +19,7 @@ mod determinism;
 mod entrances;
 mod errors;
 mod format;
+mod habits;
 mod interop_sprs;
 mod io_properties;
 mod isin;

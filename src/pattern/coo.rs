@@ -30,6 +30,7 @@ use crate::shape::Shape;
 /// 4. entries increase strictly in row-major order, so none is repeated. On rank 0 there is at most one.
 ///
 /// The arrays are immutable and shared: a clone copies none of them.
+#[must_use]
 #[derive(Clone, PartialEq)]
 pub struct CooPattern<I = u32> {
     shape: Shape,
@@ -195,6 +196,10 @@ impl<I: Index> Pattern for CooPattern<I> {
 
     fn coord(&self, entry: usize, axis: usize) -> usize {
         self.coords[axis][entry].to_usize()
+    }
+
+    fn advance(&self, entry: usize, _: &mut usize, coords: &mut [usize]) {
+        coords.iter_mut().zip(&self.coords).for_each(|(coord, array)| *coord = array[entry].to_usize());
     }
 
     fn axis_coords(&self, axis: usize) -> Granted<Cow<'_, [I]>> {

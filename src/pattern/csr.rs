@@ -35,6 +35,7 @@ use crate::shape::{Shape, ravel, saturating_product, step, unravel};
 /// 5. columns increase strictly within a lane, so none is repeated.
 ///
 /// Both arrays are immutable and shared: a clone copies neither.
+#[must_use]
 #[derive(Clone, PartialEq)]
 pub struct CsrPattern<I = u32> {
     shape: Shape,
@@ -307,6 +308,15 @@ impl<I: Index> Pattern for CsrPattern<I> {
         }
         let inner: usize = self.shape.lane_axes()[axis + 1..].iter().product();
         (self.offsets.partition_point(|&offset| offset <= entry) - 1) / inner % self.shape[axis]
+    }
+
+    fn advance(&self, entry: usize, lane: &mut usize, coords: &mut [usize]) {
+        let Some((column, lanes)) = coords.split_last_mut() else { return };
+        while self.offsets[*lane + 1] <= entry {
+            *lane += 1;
+            step(lanes, self.shape.lane_axes());
+        }
+        *column = self.columns[entry].to_usize();
     }
 
     fn axis_coords(&self, axis: usize) -> Granted<Cow<'_, [I]>> {
