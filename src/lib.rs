@@ -79,6 +79,7 @@
 #![cfg_attr(not(feature = "machine"), forbid(unsafe_code))]
 
 mod axes;
+mod buffer;
 mod convert;
 mod coo;
 mod csr;

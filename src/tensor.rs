@@ -1,7 +1,6 @@
 //! What both formats share: a pattern, one value for each of its entries, and the fill.
 
-use std::sync::Arc;
-
+use crate::buffer::Buffer;
 use crate::element::{DType, Element, Number};
 use crate::error::{Error, Result};
 use crate::kernels::sort::gather;
@@ -24,7 +23,7 @@ use crate::{pages, parallel};
 pub struct Tensor<P, T> {
     pattern: P,
     /// Shared until someone writes.
-    values: Arc<Vec<T>>,
+    values: Buffer<T>,
     fill: T,
 }
 
@@ -33,7 +32,7 @@ impl<P: Pattern, T> Tensor<P, T> {
     /// two results gives a tensor of pairs first.
     pub(crate) fn assemble(pattern: P, values: Vec<T>, fill: T) -> Self {
         debug_assert_eq!(pattern.nnz(), values.len());
-        Tensor { pattern, values: Arc::new(values), fill }
+        Tensor { pattern, values: values.into(), fill }
     }
 }
 
@@ -67,16 +66,16 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// ```
     pub fn from_parts(pattern: P, values: Vec<T>, fill: T) -> Result<Self> {
         validate_length("the values", pattern.nnz(), values.len())?;
-        Ok(Tensor { pattern, values: Arc::new(values), fill })
+        Ok(Tensor { pattern, values: values.into(), fill })
     }
 
     /// A tensor whose number of values the caller knows to be right.
     pub(crate) fn from_valid(pattern: P, values: Vec<T>, fill: T) -> Self {
-        Self::from_shared(pattern, Arc::new(values), fill)
+        Self::from_shared(pattern, values.into(), fill)
     }
 
     /// [`from_valid`](Tensor::from_valid) with values that may be those of another tensor.
-    pub(crate) fn from_shared(pattern: P, values: Arc<Vec<T>>, fill: T) -> Self {
+    pub(crate) fn from_shared(pattern: P, values: Buffer<T>, fill: T) -> Self {
         debug_assert_eq!(pattern.nnz(), values.len());
         Tensor { pattern, values, fill }
     }
@@ -84,25 +83,19 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// Takes on another pattern and fill; the values, as many as it has entries, are still to be written. Their allocation
     /// is the one that is here already, where it is large enough and nobody else's too. After an error it is as it was.
     pub(crate) fn reuse(&mut self, pattern: P, fill: T) -> Result<&mut [T]> {
-        if Arc::get_mut(&mut self.values).is_none() {
-            self.values = Arc::new(pages::zeros(pattern.nnz())?);
-        }
-        let values: &mut Vec<T> = Arc::make_mut(&mut self.values);
-        let (stored, count) = (values.len(), pattern.nnz());
-        pages::reserve_exact(values, count.saturating_sub(stored))?;
-        values.resize(count, fill);
+        let values = self.values.reuse(pattern.nnz())?;
         (self.pattern, self.fill) = (pattern, fill);
         Ok(values)
     }
 
     /// The values, shared.
-    pub(crate) fn shared_values(&self) -> &Arc<Vec<T>> {
+    pub(crate) fn shared_values(&self) -> &Buffer<T> {
         &self.values
     }
 
     /// The pattern, the values and the fill; values that are shared with another tensor are copied.
     pub fn into_parts(self) -> (P, Vec<T>, T) {
-        (self.pattern, Arc::unwrap_or_clone(self.values), self.fill)
+        (self.pattern, self.values.into_vec(), self.fill)
     }
 
     /// The lengths of the axes.
@@ -128,7 +121,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
     /// The bytes that the index arrays and the values take.
     pub fn stored_bytes(&self) -> usize {
-        self.pattern.index_bytes() + size_of_val(self.values.as_slice())
+        self.pattern.index_bytes() + size_of_val(self.values())
     }
 
     /// Where the entries are.
@@ -145,8 +138,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// Values that are shared with another tensor (a clone, or the same tensor in another format) are copied first.
     pub fn values_mut(&mut self) -> &mut [T] {
-        let values: &mut Vec<T> = Arc::make_mut(&mut self.values);
-        values
+        self.values.make_mut()
     }
 
     /// The value of every position that is not stored.
@@ -358,6 +350,6 @@ pub(crate) fn number_in<U: Element>(number: Number, from: DType, place: impl Fn(
 
 impl<P: Pattern, T: PartialEq> PartialEq for Tensor<P, T> {
     fn eq(&self, other: &Self) -> bool {
-        self.pattern == other.pattern && self.values == other.values && self.fill == other.fill
+        self.pattern == other.pattern && *self.values == *other.values && self.fill == other.fill
     }
 }

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 use std::mem::take;
-use std::sync::Arc;
 
+use crate::buffer::Buffer;
 use crate::coo::CooTensor;
 use crate::csr::CsrTensor;
 use crate::element::Element;
@@ -254,7 +254,7 @@ impl<T: Element, I: Index> Triplets<T, I> {
         if sort::first_not_increasing(&self.coords, self.values.len()).is_some() {
             (self.coords, self.values) = self.merge(duplicates)?;
         }
-        let coords = self.coords.into_iter().map(Arc::new).collect();
+        let coords = self.coords.into_iter().map(Buffer::from).collect();
         let pattern = CooPattern::from_valid(self.shape, self.values.len(), coords);
         Ok(Tensor::from_valid(pattern, self.values, self.fill))
     }

@@ -11,7 +11,7 @@ const FLOORS: &[&[&str]] = &[
     &["error"],
     &["parallel"],
     &["axes", "index", "element", "limit"],
-    &["kernels"],
+    &["buffer", "kernels"],
     &["pattern"],
     &["plan"],
     &["tensor"],
