@@ -23,6 +23,7 @@ use crate::error::{Error, Result};
 /// assert_eq!(*x.any(Axes::none())?.shape(), [2, 3]);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[doc(alias = "axis")]
 #[doc(alias = "dim")]

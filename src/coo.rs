@@ -1,7 +1,5 @@
 //! The coordinate format.
 
-use std::sync::Arc;
-
 use crate::element::Element;
 use crate::error::Result;
 use crate::index::Index;
@@ -78,6 +76,6 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     ///
     /// `AxisTooLong`: an axis does not fit `J`.
     pub fn with_index<J: Index>(&self) -> Result<CooTensor<T, J>> {
-        Ok(Tensor::from_shared(self.pattern().with_index()?, Arc::clone(self.shared_values()), self.fill()))
+        Ok(Tensor::from_shared(self.pattern().with_index()?, self.shared_values().clone(), self.fill()))
     }
 }

@@ -80,11 +80,13 @@
 #![cfg_attr(not(feature = "machine"), forbid(unsafe_code))]
 
 mod axes;
+mod buffer;
 mod convert;
 mod coo;
 mod csr;
 pub mod dynamic;
 mod element;
+mod entries;
 mod error;
 mod format;
 mod index;
@@ -115,6 +117,7 @@ pub use convert::{PaddleCsr, TorchCsr};
 pub use coo::CooTensor;
 pub use csr::CsrTensor;
 pub use element::{DType, Element, Float, Number, Real};
+pub use entries::{Coords, Entries, IntoEntries};
 pub use error::{Error, IoSource, Result};
 pub use index::{Index, Position};
 pub use ops::{

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// The lengths of the axes of a tensor, from rank 0 up.
 ///
-/// A shape reads as a slice of lengths. It is cheap to clone. The number of positions is never formed by an
+/// A shape reads as a slice of lengths, and is made of arrays, slices, `Vec`s, iterators, and tuples of up to six. It is cheap to clone. The number of positions is never formed by an
 /// unchecked product, because 32 long axes have more positions than any machine integer can count; an axis of
 /// length zero makes the size zero whatever the others are.
 ///
@@ -20,11 +20,13 @@ use std::sync::Arc;
 /// assert_eq!(shape.checked_size(), Some(24));
 /// assert_eq!(shape[1], 3);
 /// assert_eq!(shape.to_string(), "[2, 3, 4]");
+/// assert_eq!(Shape::from((2, 3, 4)), shape);
 ///
 /// let vast = Shape::from([usize::MAX; 32]);
 /// assert_eq!(vast.checked_size(), None);
 /// assert_eq!(vast.saturating_size(), u64::MAX);
 /// ```
+#[must_use]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Shape(Arc<[usize]>);
 
@@ -148,6 +150,19 @@ impl<const N: usize> From<&[usize; N]> for Shape {
         Shape(Arc::from(&lengths[..]))
     }
 }
+
+macro_rules! from_tuples {
+    ($(($($length:ident)*)),*) => {$(
+        impl From<($(from_tuples!(@ $length),)*)> for Shape {
+            fn from(($($length,)*): ($(from_tuples!(@ $length),)*)) -> Self {
+                Shape::from([$($length),*])
+            }
+        }
+    )*};
+    (@ $length:ident) => { usize };
+}
+
+from_tuples!((a), (a b), (a b c), (a b c d), (a b c d e), (a b c d e f));
 
 impl From<&[usize]> for Shape {
     fn from(lengths: &[usize]) -> Self {

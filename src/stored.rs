@@ -27,6 +27,7 @@ use crate::tensor::Tensor;
 /// ```
 #[doc(alias = "masked")]
 #[doc(alias = "numpy.ma")]
+#[must_use]
 pub struct Stored<'a, P, T> {
     tensor: &'a Tensor<P, T>,
 }

@@ -1,7 +1,6 @@
 //! What both formats share: a pattern, one value for each of its entries, and the fill.
 
-use std::sync::Arc;
-
+use crate::buffer::Buffer;
 use crate::element::{DType, Element, Number};
 use crate::error::{Error, Result};
 use crate::kernels::sort::gather;
@@ -19,13 +18,14 @@ use crate::{pages, parallel};
 /// `==` compares what is stored: shape, pattern, values and fill, under the `==` of the elements. Two tensors that
 /// store different entries differ even where their dense forms agree, and a NaN makes a tensor unequal to itself;
 /// [`same_as`](Tensor::same_as) takes a NaN for a NaN.
+#[must_use]
 #[derive(Clone)]
 #[doc(alias = "SparseArray")]
 #[doc(alias = "ndarray")]
 pub struct Tensor<P, T> {
     pattern: P,
     /// Shared until someone writes.
-    values: Arc<Vec<T>>,
+    values: Buffer<T>,
     fill: T,
 }
 
@@ -34,7 +34,7 @@ impl<P: Pattern, T> Tensor<P, T> {
     /// two results gives a tensor of pairs first.
     pub(crate) fn assemble(pattern: P, values: Vec<T>, fill: T) -> Self {
         debug_assert_eq!(pattern.nnz(), values.len());
-        Tensor { pattern, values: Arc::new(values), fill }
+        Tensor { pattern, values: values.into(), fill }
     }
 }
 
@@ -68,16 +68,16 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// ```
     pub fn from_parts(pattern: P, values: Vec<T>, fill: T) -> Result<Self> {
         validate_length("the values", pattern.nnz(), values.len())?;
-        Ok(Tensor { pattern, values: Arc::new(values), fill })
+        Ok(Tensor { pattern, values: values.into(), fill })
     }
 
     /// A tensor whose number of values the caller knows to be right.
     pub(crate) fn from_valid(pattern: P, values: Vec<T>, fill: T) -> Self {
-        Self::from_shared(pattern, Arc::new(values), fill)
+        Self::from_shared(pattern, values.into(), fill)
     }
 
     /// [`from_valid`](Tensor::from_valid) with values that may be those of another tensor.
-    pub(crate) fn from_shared(pattern: P, values: Arc<Vec<T>>, fill: T) -> Self {
+    pub(crate) fn from_shared(pattern: P, values: Buffer<T>, fill: T) -> Self {
         debug_assert_eq!(pattern.nnz(), values.len());
         Tensor { pattern, values, fill }
     }
@@ -85,25 +85,19 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// Takes on another pattern and fill; the values, as many as it has entries, are still to be written. Their allocation
     /// is the one that is here already, where it is large enough and nobody else's too. After an error it is as it was.
     pub(crate) fn reuse(&mut self, pattern: P, fill: T) -> Result<&mut [T]> {
-        if Arc::get_mut(&mut self.values).is_none() {
-            self.values = Arc::new(pages::zeros(pattern.nnz())?);
-        }
-        let values: &mut Vec<T> = Arc::make_mut(&mut self.values);
-        let (stored, count) = (values.len(), pattern.nnz());
-        pages::reserve_exact(values, count.saturating_sub(stored))?;
-        values.resize(count, fill);
+        let values = self.values.reuse(pattern.nnz())?;
         (self.pattern, self.fill) = (pattern, fill);
         Ok(values)
     }
 
     /// The values, shared.
-    pub(crate) fn shared_values(&self) -> &Arc<Vec<T>> {
+    pub(crate) fn shared_values(&self) -> &Buffer<T> {
         &self.values
     }
 
     /// The pattern, the values and the fill; values that are shared with another tensor are copied.
     pub fn into_parts(self) -> (P, Vec<T>, T) {
-        (self.pattern, Arc::unwrap_or_clone(self.values), self.fill)
+        (self.pattern, self.values.into_vec(), self.fill)
     }
 
     /// The lengths of the axes.
@@ -135,7 +129,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
     /// The bytes that the index arrays and the values take.
     pub fn stored_bytes(&self) -> usize {
-        self.pattern.index_bytes() + size_of_val(self.values.as_slice())
+        self.pattern.index_bytes() + size_of_val(self.values())
     }
 
     /// Where the entries are.
@@ -154,8 +148,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// Values that are shared with another tensor (a clone, or the same tensor in another format) are copied first.
     #[doc(alias = "data_mut")]
     pub fn values_mut(&mut self) -> &mut [T] {
-        let values: &mut Vec<T> = Arc::make_mut(&mut self.values);
-        values
+        self.values.make_mut()
     }
 
     /// The value of every position that is not stored.
@@ -192,21 +185,6 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     pub fn get(&self, coords: &[usize]) -> Result<T> {
         check_position(self.shape(), coords, 0)?;
         Ok(self.pattern.find(coords).map_or(self.fill, |entry| self.values[entry]))
-    }
-
-    /// The stored entries as `(coordinates, value)` in row-major order, made one by one.
-    ///
-    /// ```
-    /// use lacuna::CooTensor;
-    ///
-    /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![5, -6], 0)?;
-    /// let negative: Vec<Vec<usize>> = x.iter().filter(|(_, value)| *value < 0).map(|(coords, _)| coords).collect();
-    /// assert_eq!(negative, [[1, 0]]);
-    /// # Ok::<(), lacuna::Error>(())
-    /// ```
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (Vec<usize>, T)> + '_ {
-        let entry = |(entry, &value): (usize, &T)| (self.pattern.coords_of(entry).unwrap_or_default(), value);
-        self.values.iter().enumerate().map(entry)
     }
 
     /// The stored entries as `(coordinates, value)`, in row-major order, all at once.
@@ -261,6 +239,40 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     pub fn map_values<U: Element>(&self, f: impl Fn(T) -> U + Send + Sync) -> Result<Tensor<P, U>> {
         let fill = f(self.fill).as_implicit();
         Ok(Tensor::from_valid(self.pattern.clone(), parallel::map(&self.values, f)?, fill))
+    }
+
+    /// `f` of the coordinates and the value of every stored entry; fill and pattern stay, and the pattern is shared.
+    ///
+    /// The fill is not asked, as it stands at many positions. So the elements keep their type, and the dense form of the
+    /// result is `f` of the dense form only where `f` leaves the fill as it is: where it multiplies a fill of zero, say. For
+    /// another type follow with [`map_values`](Tensor::map_values) or [`cast`](Tensor::cast).
+    ///
+    /// # Errors
+    ///
+    /// `OutOfMemory`: there is no memory for the values.
+    ///
+    /// # Complexity
+    ///
+    /// O(nnz · rank), on several threads where there are many entries.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2.0, 3.0, 4.0], 0.0)?;
+    /// let weights = [10.0, 100.0];
+    /// let y = x.map_entries(|coords, value| value * weights[coords[0]])?;
+    /// assert_eq!(y.values(), [20.0, 300.0, 400.0]);
+    /// assert!(y.shares_pattern_with(&x));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn map_entries(&self, f: impl Fn(&[usize], T) -> T + Send + Sync) -> Result<Self> {
+        let values = parallel::filled(self.nnz(), |entries, mapped| {
+            let old = &self.values[entries.clone()];
+            let mut slots = mapped.iter_mut().zip(old);
+            self.pattern
+                .walk_range(entries, |_, coords| slots.next().map(|(slot, &value)| *slot = f(coords, value)).is_some());
+        })?;
+        Ok(Tensor::from_valid(self.pattern.clone(), values, self.fill))
     }
 
     /// The same tensor with elements of another type; the pattern is shared.
@@ -364,6 +376,6 @@ pub(crate) fn number_in<U: Element>(number: Number, from: DType, place: impl Fn(
 
 impl<P: Pattern, T: PartialEq> PartialEq for Tensor<P, T> {
     fn eq(&self, other: &Self) -> bool {
-        self.pattern == other.pattern && self.values == other.values && self.fill == other.fill
+        self.pattern == other.pattern && *self.values == *other.values && self.fill == other.fill
     }
 }

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 use std::mem::take;
-use std::sync::Arc;
 
+use crate::buffer::Buffer;
 use crate::coo::CooTensor;
 use crate::csr::CsrTensor;
 use crate::element::Element;
@@ -56,6 +56,7 @@ pub enum Duplicates {
 /// assert_eq!(x.entries(), [(vec![0, 1], 2.0), (vec![1, 2], 4.5)]);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
+#[must_use]
 #[derive(Clone, PartialEq)]
 #[doc(alias = "TriMat")]
 #[doc(alias = "builder")]
@@ -169,6 +170,28 @@ impl<T: Element, I: Index> Triplets<T, I> {
         Ok(())
     }
 
+    /// Appends `(coordinates, value)` after `(coordinates, value)`: those of an iterator, or all entries of a tensor.
+    ///
+    /// `Extend` and `FromIterator` could only panic on coordinates that are out of bounds.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`push`](Triplets::push), for the first entry that is refused; those before it are appended.
+    ///
+    /// ```
+    /// use lacuna::{CooTensor, Duplicates, Triplets};
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![1, 2]], vec![2.0, 4.0], 0.0)?;
+    /// let mut triplets = Triplets::new((2, 3))?;
+    /// triplets.try_extend(&x)?;
+    /// triplets.try_extend([([1, 2], 0.5), ([1, 0], 1.0)])?;
+    /// assert_eq!(triplets.coalesce(Duplicates::Sum)?.values(), [2.0, 1.0, 4.5]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn try_extend<C: AsRef<[usize]>>(&mut self, entries: impl IntoIterator<Item = (C, T)>) -> Result<()> {
+        entries.into_iter().try_for_each(|(coords, value)| self.push(coords.as_ref(), value))
+    }
+
     /// The lengths of the axes.
     pub fn shape(&self) -> &Shape {
         &self.shape
@@ -238,7 +261,7 @@ impl<T: Element, I: Index> Triplets<T, I> {
         if sort::first_not_increasing(&self.coords, self.values.len()).is_some() {
             (self.coords, self.values) = self.merge(duplicates)?;
         }
-        let coords = self.coords.into_iter().map(Arc::new).collect();
+        let coords = self.coords.into_iter().map(Buffer::from).collect();
         let pattern = CooPattern::from_valid(self.shape, self.values.len(), coords);
         Ok(Tensor::from_valid(pattern, self.values, self.fill))
     }

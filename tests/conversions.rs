@@ -543,7 +543,7 @@ fn iter_and_entries_and_for_each_entry_agree() {
     let x = CsrTensor::new([2, 2, 3], vec![0, 1, 1, 3, 3], vec![2, 0, 1], vec![5, 6, 7], 0).unwrap();
     let mut visited = Vec::new();
     x.for_each_entry(|coords, value| visited.push((coords.to_vec(), value)));
-    assert_eq!(x.iter().collect::<Vec<_>>(), visited);
+    assert_eq!(x.iter().map(|(coords, value)| (coords.to_vec(), value)).collect::<Vec<_>>(), visited);
     assert_eq!(x.entries(), visited);
     assert_eq!(x.to_coo().unwrap().iter().len(), 3);
 }

@@ -56,7 +56,7 @@ fn triplets(side: usize) -> Triplets<f64> {
 }
 
 fn bits<P: Pattern>(x: &Tensor<P, f64>) -> (Vec<Vec<usize>>, Vec<u64>) {
-    (x.iter().map(|(coords, _)| coords).collect(), x.values().iter().map(|value| value.to_bits()).collect())
+    (x.iter().map(|(coords, _)| coords.to_vec()).collect(), x.values().iter().map(|value| value.to_bits()).collect())
 }
 
 /// Everything that may use threads, as one value to compare.
@@ -102,7 +102,7 @@ fn mapped() -> (Vec<Vec<usize>>, Vec<bool>) {
     let values: Vec<f64> = (0..ENTRIES).map(|_| if next().is_multiple_of(900) { 1.0 } else { 0.0 }).collect();
     let x = CooTensor::new([1000, 3900], coords.to_vec(), values, 0.0).unwrap();
     let any = x.any(0).unwrap();
-    (any.iter().map(|(coords, _)| coords).collect(), any.values().to_vec())
+    (any.iter().map(|(coords, _)| coords.to_vec()).collect(), any.values().to_vec())
 }
 
 #[test]

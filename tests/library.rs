@@ -20,6 +20,7 @@ mod determinism;
 mod entrances;
 mod errors;
 mod format;
+mod habits;
 mod interop_sprs;
 mod io_properties;
 mod isin;

@@ -102,7 +102,7 @@ fn vast_shapes_are_permuted_and_looked_up() {
         assert_eq!(stored_coords(&permuted), structure::permute(&x.coords(), &order));
         for (coords, value) in permuted.iter() {
             let mut original = vec![0; coords.len()];
-            order.iter().zip(&coords).for_each(|(&axis, &coord)| original[axis] = coord);
+            order.iter().zip(coords.iter()).for_each(|(&axis, &coord)| original[axis] = coord);
             assert_eq!(tensor.get(&original).unwrap(), value);
             assert_eq!(permuted.get(&coords).unwrap(), value);
         }

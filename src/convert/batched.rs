@@ -1,7 +1,5 @@
 //! Batches of compressed matrices as Paddle and PyTorch lay them out: offsets that start anew in every batch.
 
-use std::sync::Arc;
-
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 
 use super::{foreign_coords, foreign_offset};
@@ -185,7 +183,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         validate_length("the values", cols.len(), values.len())?;
         let offsets = join_offsets(crows, rows)?;
         let columns = foreign_coords(cols, shape.rank() - 1, columns)?;
-        let pattern = CsrPattern::from_shared(shape, Arc::new(offsets), Arc::new(columns))?;
+        let pattern = CsrPattern::from_shared(shape, offsets.into(), columns.into())?;
         Tensor::from_parts(pattern, values, T::ZERO)
     }
 

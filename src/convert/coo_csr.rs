@@ -1,7 +1,5 @@
 //! Between the coordinate and the compressed format; every entry is kept, and the arrays that do not change are shared.
 
-use std::sync::Arc;
-
 use crate::coo::CooTensor;
 use crate::csr::CsrTensor;
 use crate::element::Element;
@@ -61,7 +59,7 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     /// `TooLarge`: the offsets need more than `limit` bytes.
     pub fn to_csr_with_limit(&self, limit: u64) -> Result<CsrTensor<T, I>> {
         let pattern = self.pattern().to_csr_with_limit(limit)?;
-        Ok(Tensor::from_shared(pattern, Arc::clone(self.shared_values()), self.fill()))
+        Ok(Tensor::from_shared(pattern, self.shared_values().clone(), self.fill()))
     }
 
     /// [`to_csr`](Tensor::to_csr), handing the values over: they can be changed without a copy.
@@ -101,7 +99,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     #[doc(alias = "tocoo")]
     #[doc(alias = "to_sparse_coo")]
     pub fn to_coo(&self) -> Result<CooTensor<T, I>> {
-        Ok(Tensor::from_shared(self.pattern().to_coo()?, Arc::clone(self.shared_values()), self.fill()))
+        Ok(Tensor::from_shared(self.pattern().to_coo()?, self.shared_values().clone(), self.fill()))
     }
 
     /// [`to_coo`](Tensor::to_coo), handing the values over: they can be changed without a copy.

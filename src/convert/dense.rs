@@ -1,9 +1,8 @@
 //! To and from dense arrays: `ndarray` arrays and views of any rank and layout.
 
-use std::sync::Arc;
-
 use ndarray::{ArrayBase, ArrayD, ArrayView, Axis, Data, Dimension, IxDyn, RawData, Slice};
 
+use crate::buffer::Buffer;
 use crate::coo::CooTensor;
 use crate::csr::CsrTensor;
 use crate::element::Element;
@@ -184,7 +183,7 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
         let shape = Shape::from(dense.shape());
         check_axes::<I>(&shape)?;
         let (coords, values) = scan(dense, fill)?;
-        let coords = coords.into_iter().map(Arc::new).collect();
+        let coords = coords.into_iter().map(Buffer::from).collect();
         Ok(Tensor::from_valid(CooPattern::from_valid(shape, values.len(), coords), values, fill))
     }
 }
@@ -233,7 +232,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
             values.push(value);
         }
         let limit = default_limit(dense_bytes(dense));
-        let pattern = CsrPattern::from_lane_of_each(shape, lanes.into_iter(), Arc::new(columns), limit)?;
+        let pattern = CsrPattern::from_lane_of_each(shape, lanes.into_iter(), columns.into(), limit)?;
         Ok(Tensor::from_valid(pattern, values, fill))
     }
 }

@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 use std::ops::Range;
-use std::sync::Arc;
 
 use crate::axes::normalize_axis;
+use crate::buffer::Buffer;
 use crate::coo::CooTensor;
 use crate::csr::CsrTensor;
 use crate::element::Element;
@@ -13,7 +13,7 @@ use crate::index::{Index, check_axes};
 use crate::kernels::sort;
 use crate::limit::default_limit;
 use crate::pages::{self, Granted};
-use crate::pattern::{CooPattern, CsrPattern, Pattern};
+use crate::pattern::{CooPattern, CsrPattern, Pattern, coords_as_slices};
 use crate::shape::{Shape, saturating_product};
 use crate::tensor::Tensor;
 
@@ -48,13 +48,13 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     pub fn permute_axes(&self, axes: impl AsRef<[isize]>) -> Result<Self> {
         let axes = permutation(axes.as_ref(), self.rank())?;
         let shape: Shape = axes.iter().map(|&axis| self.shape()[axis]).collect();
-        let coords: Vec<_> = axes.iter().map(|&axis| Arc::clone(&self.pattern().shared_coords()[axis])).collect();
+        let coords: Vec<_> = axes.iter().map(|&axis| self.pattern().shared_coords()[axis].clone()).collect();
         // Entries that agree on the other axes have these in order, as they have here.
         let settled = axes.windows(2).rev().take_while(|pair| pair[0] < pair[1]).count() + 1;
-        let sorted = sort::row_major(&crate::pattern::coords_as_slices(&coords), settled, self.values())?;
+        let sorted = sort::row_major(&coords_as_slices(&coords), settled, self.values())?;
         let (coords, values) = match sorted {
-            None => (coords, Arc::clone(self.shared_values())),
-            Some((coords, values)) => (coords.into_iter().map(Arc::new).collect(), Arc::new(values)),
+            None => (coords, self.shared_values().clone()),
+            Some((coords, values)) => (coords.into_iter().map(Buffer::from).collect(), values.into()),
         };
         let pattern = CooPattern::from_valid(shape, self.nnz(), coords);
         Ok(Tensor::from_shared(pattern, values, self.fill()))
@@ -89,7 +89,7 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     #[doc(alias = "resize")]
     pub fn reshape(&self, shape: impl Into<Shape>) -> Result<Self> {
         let pattern = self.pattern().reshape(shape.into())?;
-        Ok(Tensor::from_shared(pattern, Arc::clone(self.shared_values()), self.fill()))
+        Ok(Tensor::from_shared(pattern, self.shared_values().clone(), self.fill()))
     }
 }
 
@@ -98,17 +98,17 @@ impl<I: Index> CooPattern<I> {
         check_axes::<I>(&shape)?;
         let coords = match blocks(self.shape(), &shape)? {
             Some(blocks) => {
-                let zeros = Arc::new(pages::zeros(self.nnz())?);
+                let zeros = Buffer::from(pages::zeros(self.nnz())?);
                 let coords = blocks.iter().map(|block| self.reshape_block(block, &shape, &zeros));
                 coords.collect::<Granted<Vec<_>>>()?.into_iter().flatten().collect()
             }
-            None => vec![Arc::default(); shape.rank()],
+            None => vec![Buffer::default(); shape.rank()],
         };
         Ok(CooPattern::from_valid(shape, self.nnz(), coords))
     }
 
     /// The coordinate arrays of the new axes of one block; all axes of length 1 share the `zeros`, however many.
-    fn reshape_block(&self, block: &Block, shape: &Shape, zeros: &Arc<Vec<I>>) -> Granted<Vec<Arc<Vec<I>>>> {
+    fn reshape_block(&self, block: &Block, shape: &Shape, zeros: &Buffer<I>) -> Granted<Vec<Buffer<I>>> {
         let old = &self.shared_coords()[block.old.clone()];
         if self.shape()[block.old.clone()] == shape[block.new.clone()] {
             return Ok(old.to_vec());
@@ -117,6 +117,7 @@ impl<I: Index> CooPattern<I> {
         let longer: Vec<usize> = new_lengths.iter().copied().filter(|&length| length > 1).collect();
         let mut coords = longer.iter().map(|_| pages::room(self.nnz())).collect::<Granted<Vec<Vec<I>>>>()?;
         let is_wide = saturating_product(old_lengths) == u128::MAX;
+        let old = coords_as_slices(old);
         for entry in 0..self.nnz() {
             let digits = old.iter().zip(old_lengths).map(|(axis, &length)| (length, axis[entry].to_usize()));
             let push = |(axis, coord): (&mut Vec<I>, usize)| axis.push(I::from_usize(coord));
@@ -136,9 +137,9 @@ impl<I: Index> CooPattern<I> {
                 coords.iter_mut().rev().zip(lengths.map(&mut divide)).for_each(push);
             }
         }
-        let mut coords = coords.into_iter().map(Arc::new);
+        let mut coords = coords.into_iter().map(Buffer::from);
         let axis = |&length: &usize| if length > 1 { coords.next() } else { None };
-        Ok(new_lengths.iter().map(axis).map(|axis| axis.unwrap_or_else(|| Arc::clone(zeros))).collect())
+        Ok(new_lengths.iter().map(axis).map(|axis| axis.unwrap_or_else(|| zeros.clone())).collect())
     }
 }
 
@@ -277,7 +278,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         let limit = default_limit(self.stored_bytes());
         let permuted: CooTensor<T, I> = self.to_coo()?.permute_axes(axes)?;
         let pattern = permuted.pattern().to_csr_with_limit(limit)?;
-        Ok(Tensor::from_shared(pattern, Arc::clone(permuted.shared_values()), permuted.fill()))
+        Ok(Tensor::from_shared(pattern, permuted.shared_values().clone(), permuted.fill()))
     }
 
     /// The tensor with the same entries in row-major order under another shape of as many positions.
@@ -317,10 +318,10 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         let pattern = if same_lanes && shape.columns() == self.shape().columns() {
             check_axes::<I>(&shape)?;
             let (offsets, columns) = (self.pattern().shared_offsets(), self.pattern().shared_columns());
-            CsrPattern::from_valid(shape, Arc::clone(offsets), Arc::clone(columns))
+            CsrPattern::from_valid(shape, offsets.clone(), columns.clone())
         } else {
             self.pattern().to_coo()?.reshape(shape)?.to_csr_with_limit(limit)?
         };
-        Ok(Tensor::from_shared(pattern, Arc::clone(self.shared_values()), self.fill()))
+        Ok(Tensor::from_shared(pattern, self.shared_values().clone(), self.fill()))
     }
 }

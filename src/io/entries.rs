@@ -3,10 +3,10 @@
 use std::any::Any;
 use std::io::BufRead;
 use std::mem::take;
-use std::sync::Arc;
 
 use num_complex::Complex;
 
+use crate::buffer::Buffer;
 use crate::coo::CooTensor;
 use crate::dynamic::AnyTensor;
 use crate::element::Element;
@@ -161,7 +161,7 @@ impl<T: Element, I: Index> Entries<T, I> {
         if !self.increasing {
             return Triplets::from_arrays_with_index(shape, self.coords, self.values)?.coalesce(duplicates);
         }
-        let coords = self.coords.into_iter().map(Arc::new).collect();
+        let coords = self.coords.into_iter().map(Buffer::from).collect();
         let pattern = CooPattern::from_valid(shape, self.values.len(), coords);
         Ok(Tensor::from_valid(pattern, self.values, T::ZERO))
     }

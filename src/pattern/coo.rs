@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::{CsrPattern, Pattern, validate};
+use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::index::{Index, check_axes};
 use crate::kernels::cells::number;
@@ -30,10 +30,11 @@ use crate::shape::Shape;
 /// 4. entries increase strictly in row-major order, so none is repeated. On rank 0 there is at most one.
 ///
 /// The arrays are immutable and shared: a clone copies none of them.
-#[derive(Clone, PartialEq)]
+#[must_use]
+#[derive(Clone)]
 pub struct CooPattern<I = u32> {
     shape: Shape,
-    coords: Vec<Arc<Vec<I>>>,
+    coords: Vec<Buffer<I>>,
     nnz: usize,
 }
 
@@ -58,11 +59,11 @@ impl<I: Index> CooPattern<I> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn new(shape: impl Into<Shape>, nnz: usize, coords: Vec<Vec<I>>) -> Result<Self> {
-        Self::from_shared(shape.into(), nnz, coords.into_iter().map(Arc::new).collect())
+        Self::from_shared(shape.into(), nnz, coords.into_iter().map(Buffer::from).collect())
     }
 
     /// A pattern of arrays that may be shared already; checks what [`CooPattern::new`] checks.
-    pub(crate) fn from_shared(shape: Shape, nnz: usize, coords: Vec<Arc<Vec<I>>>) -> Result<Self> {
+    pub(crate) fn from_shared(shape: Shape, nnz: usize, coords: Vec<Buffer<I>>) -> Result<Self> {
         validate::length("the list of coordinate arrays", shape.rank(), coords.len())?;
         check_axes::<I>(&shape)?;
         for (axis, (array, &length)) in coords.iter().zip(shape.iter()).enumerate() {
@@ -78,7 +79,7 @@ impl<I: Index> CooPattern<I> {
     }
 
     /// A pattern whose invariants the caller has kept; debug builds check them all.
-    pub(crate) fn from_valid(shape: Shape, nnz: usize, coords: Vec<Arc<Vec<I>>>) -> Self {
+    pub(crate) fn from_valid(shape: Shape, nnz: usize, coords: Vec<Buffer<I>>) -> Self {
         #[cfg(debug_assertions)]
         if let Err(error) = Self::from_shared(shape.clone(), nnz, coords.clone()) {
             panic!("an operation built an invalid coordinate pattern: {error}");
@@ -94,7 +95,7 @@ impl<I: Index> CooPattern<I> {
     pub fn empty(shape: impl Into<Shape>) -> Result<Self> {
         let shape = shape.into();
         check_axes::<I>(&shape)?;
-        let coords = vec![Arc::default(); shape.rank()];
+        let coords = vec![Buffer::default(); shape.rank()];
         Ok(CooPattern { shape, coords, nnz: 0 })
     }
 
@@ -108,13 +109,13 @@ impl<I: Index> CooPattern<I> {
     }
 
     /// The coordinate arrays, one an axis, shared.
-    pub(crate) fn shared_coords(&self) -> &[Arc<Vec<I>>] {
+    pub(crate) fn shared_coords(&self) -> &[Buffer<I>] {
         &self.coords
     }
 
     /// The shape and the coordinate arrays; an array that is shared with another pattern is copied.
     pub fn into_parts(self) -> (Shape, Vec<Vec<I>>) {
-        (self.shape, self.coords.into_iter().map(Arc::unwrap_or_clone).collect())
+        (self.shape, self.coords.into_iter().map(Buffer::into_vec).collect())
     }
 
     /// The same pattern with coordinates of another type; shares the arrays where the type is the same.
@@ -130,16 +131,22 @@ impl<I: Index> CooPattern<I> {
 }
 
 /// The arrays as slices, which the kernels take.
-pub(crate) fn coords_as_slices<I>(coords: &[Arc<Vec<I>>]) -> Vec<&[I]> {
-    coords.iter().map(|axis| axis.as_slice()).collect()
+pub(crate) fn coords_as_slices<I>(coords: &[Buffer<I>]) -> Vec<&[I]> {
+    coords.iter().map(AsRef::as_ref).collect()
 }
 
 /// The same indices in another type, which the caller knows to be wide enough; shared where the type is the same.
-pub(crate) fn convert_indices<I: Index, J: Index>(array: &Arc<Vec<I>>) -> Granted<Arc<Vec<J>>> {
+pub(crate) fn convert_indices<I: Index, J: Index>(array: &Buffer<I>) -> Granted<Buffer<J>> {
     let same: &dyn std::any::Any = array;
-    match same.downcast_ref::<Arc<Vec<J>>>() {
-        Some(same) => Ok(Arc::clone(same)),
-        None => parallel::map(array, |index| J::from_usize(index.to_usize())).map(Arc::new),
+    match same.downcast_ref::<Buffer<J>>() {
+        Some(same) => Ok(same.clone()),
+        None => parallel::map(array, |index| J::from_usize(index.to_usize())).map(Buffer::from),
+    }
+}
+
+impl<I: Index> PartialEq for CooPattern<I> {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.shape, self.nnz, &self.coords) == (&other.shape, other.nnz, &other.coords)
     }
 }
 
@@ -168,9 +175,10 @@ impl<I: Index> Pattern for CooPattern<I> {
     }
 
     fn walk_range(&self, entries: Range<usize>, mut visit: impl FnMut(usize, &[usize]) -> bool) {
+        let arrays = coords_as_slices(&self.coords);
         let mut coords = vec![0; self.shape.rank()];
         for entry in entries.start..entries.end.min(self.nnz) {
-            for (coord, array) in coords.iter_mut().zip(&self.coords) {
+            for (coord, array) in coords.iter_mut().zip(&arrays) {
                 *coord = array[entry].to_usize();
             }
             if !visit(entry, &coords) {
@@ -180,13 +188,14 @@ impl<I: Index> Pattern for CooPattern<I> {
     }
 
     fn retain(&self, kept: &[usize]) -> Result<Self> {
-        let coords = self.coords.iter().map(|array| sort::gather(array, kept).map(Arc::new)).collect::<Granted<_>>()?;
+        let coords =
+            self.coords.iter().map(|array| sort::gather(array, kept).map(Buffer::from)).collect::<Granted<_>>()?;
         Ok(CooPattern::from_valid(self.shape.clone(), kept.len(), coords))
     }
 
     fn shares_arrays_with(&self, other: &Self) -> bool {
         (&self.shape, self.nnz) == (&other.shape, other.nnz)
-            && self.coords.iter().zip(&other.coords).all(|(a, b)| Arc::ptr_eq(a, b))
+            && self.coords.iter().zip(&other.coords).all(|(a, b)| a.shares_with(b))
     }
 
     fn index_bytes(&self) -> usize {
@@ -195,6 +204,10 @@ impl<I: Index> Pattern for CooPattern<I> {
 
     fn coord(&self, entry: usize, axis: usize) -> usize {
         self.coords[axis][entry].to_usize()
+    }
+
+    fn advance(&self, entry: usize, _: &mut usize, coords: &mut [usize]) {
+        coords.iter_mut().zip(&self.coords).for_each(|(coord, array)| *coord = array[entry].to_usize());
     }
 
     fn axis_coords(&self, axis: usize) -> Granted<Cow<'_, [I]>> {
@@ -209,12 +222,12 @@ impl<I: Index> Pattern for CooPattern<I> {
         None
     }
 
-    fn from_coords(shape: Shape, nnz: usize, coords: Vec<Arc<Vec<I>>>, _: u64) -> Result<Self> {
+    fn from_coords(shape: Shape, nnz: usize, coords: Vec<Buffer<I>>, _: u64) -> Result<Self> {
         check_axes::<I>(&shape)?;
         Ok(CooPattern::from_valid(shape, nnz, coords))
     }
 
-    fn from_lanes(shape: Shape, offsets: Vec<usize>, columns: Arc<Vec<I>>) -> Result<Self> {
+    fn from_lanes(shape: Shape, offsets: Vec<usize>, columns: Buffer<I>) -> Result<Self> {
         CsrPattern::from_lanes(shape, offsets, columns)?.to_coo()
     }
 }

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
-use super::coo::convert_indices;
+use super::coo::{convert_indices, coords_as_slices};
 use super::{CooPattern, Pattern, validate};
+use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::index::{Index, check_axes};
 use crate::kernels::lanes::{accumulate, mark_starts, spread, spread_range};
@@ -35,11 +35,12 @@ use crate::shape::{Shape, ravel, saturating_product, step, unravel};
 /// 5. columns increase strictly within a lane, so none is repeated.
 ///
 /// Both arrays are immutable and shared: a clone copies neither.
-#[derive(Clone, PartialEq)]
+#[must_use]
+#[derive(Clone)]
 pub struct CsrPattern<I = u32> {
     shape: Shape,
-    offsets: Arc<Vec<usize>>,
-    columns: Arc<Vec<I>>,
+    offsets: Buffer<usize>,
+    columns: Buffer<I>,
 }
 
 impl<I: Index> CsrPattern<I> {
@@ -64,11 +65,11 @@ impl<I: Index> CsrPattern<I> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn new(shape: impl Into<Shape>, offsets: Vec<usize>, columns: Vec<I>) -> Result<Self> {
-        Self::from_shared(shape.into(), Arc::new(offsets), Arc::new(columns))
+        Self::from_shared(shape.into(), offsets.into(), columns.into())
     }
 
     /// A pattern of arrays that may be shared already; checks what [`CsrPattern::new`] checks.
-    pub(crate) fn from_shared(shape: Shape, offsets: Arc<Vec<usize>>, columns: Arc<Vec<I>>) -> Result<Self> {
+    pub(crate) fn from_shared(shape: Shape, offsets: Buffer<usize>, columns: Buffer<I>) -> Result<Self> {
         check_axes::<I>(&shape)?;
         let expected = offset_count(&shape);
         guard::<usize>("the offsets of the lanes", expected, u64::MAX, "keep the tensor in COO")?;
@@ -80,7 +81,7 @@ impl<I: Index> CsrPattern<I> {
     }
 
     /// A pattern whose invariants the caller has kept; debug builds check them all.
-    pub(crate) fn from_valid(shape: Shape, offsets: Arc<Vec<usize>>, columns: Arc<Vec<I>>) -> Self {
+    pub(crate) fn from_valid(shape: Shape, offsets: Buffer<usize>, columns: Buffer<I>) -> Self {
         #[cfg(debug_assertions)]
         if let Err(error) = Self::from_shared(shape.clone(), offsets.clone(), columns.clone()) {
             panic!("an operation built an invalid compressed pattern: {error}");
@@ -94,27 +95,27 @@ impl<I: Index> CsrPattern<I> {
     pub(crate) fn from_lane_of_each(
         shape: Shape,
         lanes: impl Iterator<Item = usize>,
-        columns: Arc<Vec<I>>,
+        columns: Buffer<I>,
         limit: u64,
     ) -> Result<Self> {
         check_axes::<I>(&shape)?;
         let mut offsets = zero_offsets(&shape, limit)?;
         lanes.for_each(|lane| offsets[lane + 1] += 1);
         accumulate(&mut offsets);
-        Ok(Self::from_valid(shape, Arc::new(offsets), columns))
+        Ok(Self::from_valid(shape, offsets.into(), columns))
     }
 
     /// [`from_lanes`](CsrPattern::from_lanes) where the lane of each entry is at hand.
     pub(crate) fn from_lane_of(
         shape: Shape,
         lane: impl Fn(usize) -> usize + Sync + Send,
-        columns: Arc<Vec<I>>,
+        columns: Buffer<I>,
         limit: u64,
     ) -> Result<Self> {
         check_axes::<I>(&shape)?;
         let mut offsets = zero_offsets(&shape, limit)?;
         mark_starts(&mut offsets, columns.len(), lane);
-        Ok(Self::from_valid(shape, Arc::new(offsets), columns))
+        Ok(Self::from_valid(shape, offsets.into(), columns))
     }
 
     /// A pattern that stores nothing.
@@ -132,7 +133,7 @@ impl<I: Index> CsrPattern<I> {
     ///
     /// `AxisTooLong`: an axis does not fit `I`; `TooLarge`: the offsets of the lanes need more than `limit` bytes.
     pub fn empty_with_limit(shape: impl Into<Shape>, limit: u64) -> Result<Self> {
-        Self::from_lane_of_each(shape.into(), std::iter::empty(), Arc::default(), limit)
+        Self::from_lane_of_each(shape.into(), std::iter::empty(), Buffer::default(), limit)
     }
 
     /// The number of lanes: the product of all axes but the last, 1 on rank 0 and 1.
@@ -160,18 +161,18 @@ impl<I: Index> CsrPattern<I> {
     }
 
     /// The offsets, shared.
-    pub(crate) fn shared_offsets(&self) -> &Arc<Vec<usize>> {
+    pub(crate) fn shared_offsets(&self) -> &Buffer<usize> {
         &self.offsets
     }
 
     /// The columns, shared.
-    pub(crate) fn shared_columns(&self) -> &Arc<Vec<I>> {
+    pub(crate) fn shared_columns(&self) -> &Buffer<I> {
         &self.columns
     }
 
     /// The shape, the offsets and the columns; an array that is shared with another pattern is copied.
     pub fn into_parts(self) -> (Shape, Vec<usize>, Vec<I>) {
-        (self.shape, Arc::unwrap_or_clone(self.offsets), Arc::unwrap_or_clone(self.columns))
+        (self.shape, self.offsets.into_vec(), self.columns.into_vec())
     }
 
     /// The same pattern in coordinate format. The columns are shared; the coordinates of the lanes are written out.
@@ -182,7 +183,7 @@ impl<I: Index> CsrPattern<I> {
     pub fn to_coo(&self) -> Result<CooPattern<I>> {
         let last = self.shape.rank().saturating_sub(1);
         let written = |axis: usize| {
-            if axis == last { Ok(Arc::clone(&self.columns)) } else { self.lane_coords(axis).map(Arc::new) }
+            if axis == last { Ok(self.columns.clone()) } else { self.lane_coords(axis).map(Buffer::from) }
         };
         let coords = (0..self.shape.rank()).map(written).collect::<Granted<_>>()?;
         Ok(CooPattern::from_valid(self.shape.clone(), self.nnz(), coords))
@@ -207,7 +208,7 @@ impl<I: Index> CsrPattern<I> {
     pub fn with_index<J: Index>(&self) -> Result<CsrPattern<J>> {
         check_axes::<J>(&self.shape)?;
         let columns = convert_indices(&self.columns)?;
-        Ok(CsrPattern { shape: self.shape.clone(), offsets: Arc::clone(&self.offsets), columns })
+        Ok(CsrPattern { shape: self.shape.clone(), offsets: self.offsets.clone(), columns })
     }
 }
 
@@ -219,6 +220,12 @@ fn offset_count(shape: &Shape) -> u128 {
 pub(crate) fn zero_offsets(shape: &Shape, limit: u64) -> Result<Vec<usize>> {
     let instead = "keep the tensor in COO, or raise the limit";
     filled("the offsets of the lanes", 0, offset_count(shape), limit, instead)
+}
+
+impl<I: Index> PartialEq for CsrPattern<I> {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.shape, &self.offsets, &self.columns) == (&other.shape, &other.offsets, &other.columns)
+    }
 }
 
 impl<I: Index> Pattern for CsrPattern<I> {
@@ -260,20 +267,22 @@ impl<I: Index> Pattern for CsrPattern<I> {
         if entries.is_empty() {
             return;
         }
+        let (offsets, columns) = (self.offsets(), self.columns());
         let mut coords = vec![0; self.shape.rank()];
         let last = coords.len().saturating_sub(1);
-        let first_lane = self.offsets.partition_point(|&offset| offset <= entries.start) - 1;
+        let first_lane = offsets.partition_point(|&offset| offset <= entries.start) - 1;
         unravel(first_lane, self.shape.lane_axes(), &mut coords[..last]);
         for lane in first_lane..self.lanes() {
-            for entry in self.offsets[lane].max(entries.start)..self.offsets[lane + 1].min(entries.end) {
+            let within = offsets[lane].max(entries.start)..offsets[lane + 1].min(entries.end);
+            for (entry, index) in within.clone().zip(&columns[within]) {
                 if let Some(column) = coords.last_mut() {
-                    *column = self.columns[entry].to_usize();
+                    *column = index.to_usize();
                 }
                 if !visit(entry, &coords) {
                     return;
                 }
             }
-            if self.offsets[lane + 1] >= entries.end {
+            if offsets[lane + 1] >= entries.end {
                 return;
             }
             step(&mut coords[..last], self.shape.lane_axes());
@@ -288,17 +297,17 @@ impl<I: Index> Pattern for CsrPattern<I> {
         };
         let offsets = pages::collect(self.offsets.iter().map(kept_below))?;
         let columns = sort::gather(&self.columns, kept)?;
-        Ok(CsrPattern::from_valid(self.shape.clone(), Arc::new(offsets), Arc::new(columns)))
+        Ok(CsrPattern::from_valid(self.shape.clone(), offsets.into(), columns.into()))
     }
 
     fn shares_arrays_with(&self, other: &Self) -> bool {
         self.shape == other.shape
-            && Arc::ptr_eq(&self.offsets, &other.offsets)
-            && Arc::ptr_eq(&self.columns, &other.columns)
+            && self.offsets.shares_with(&other.offsets)
+            && self.columns.shares_with(&other.columns)
     }
 
     fn index_bytes(&self) -> usize {
-        size_of_val(self.offsets.as_slice()) + size_of_val(self.columns.as_slice())
+        size_of_val(self.offsets()) + size_of_val(self.columns())
     }
 
     fn coord(&self, entry: usize, axis: usize) -> usize {
@@ -307,6 +316,15 @@ impl<I: Index> Pattern for CsrPattern<I> {
         }
         let inner: usize = self.shape.lane_axes()[axis + 1..].iter().product();
         (self.offsets.partition_point(|&offset| offset <= entry) - 1) / inner % self.shape[axis]
+    }
+
+    fn advance(&self, entry: usize, lane: &mut usize, coords: &mut [usize]) {
+        let Some((column, lanes)) = coords.split_last_mut() else { return };
+        while self.offsets[*lane + 1] <= entry {
+            *lane += 1;
+            step(lanes, self.shape.lane_axes());
+        }
+        *column = self.columns[entry].to_usize();
     }
 
     fn axis_coords(&self, axis: usize) -> Granted<Cow<'_, [I]>> {
@@ -326,9 +344,10 @@ impl<I: Index> Pattern for CsrPattern<I> {
         Some(&self.offsets)
     }
 
-    fn from_coords(shape: Shape, nnz: usize, mut coords: Vec<Arc<Vec<I>>>, limit: u64) -> Result<Self> {
-        let columns = coords.pop().unwrap_or_else(|| Arc::new(vec![I::default(); nnz]));
-        if let [rows] = &coords[..] {
+    fn from_coords(shape: Shape, nnz: usize, mut coords: Vec<Buffer<I>>, limit: u64) -> Result<Self> {
+        let columns = coords.pop().unwrap_or_else(|| vec![I::default(); nnz].into());
+        let coords = coords_as_slices(&coords);
+        if let [rows] = coords[..] {
             return CsrPattern::from_lane_of(shape.clone(), |entry| rows[entry].to_usize(), columns, limit);
         }
         let lane_axes = shape.lane_axes();
@@ -339,8 +358,8 @@ impl<I: Index> Pattern for CsrPattern<I> {
         CsrPattern::from_lane_of(shape.clone(), lane, columns, limit)
     }
 
-    fn from_lanes(shape: Shape, offsets: Vec<usize>, columns: Arc<Vec<I>>) -> Result<Self> {
+    fn from_lanes(shape: Shape, offsets: Vec<usize>, columns: Buffer<I>) -> Result<Self> {
         check_axes::<I>(&shape)?;
-        Ok(Self::from_valid(shape, Arc::new(offsets), columns))
+        Ok(Self::from_valid(shape, offsets.into(), columns))
     }
 }

@@ -17,8 +17,8 @@ pub(crate) use validate::{in_bounds as validate_in_bounds, length as validate_le
 use std::borrow::Cow;
 use std::fmt::Debug;
 use std::ops::Range;
-use std::sync::Arc;
 
+use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::index::Index;
 use crate::pages::Granted;
@@ -95,6 +95,11 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
     #[doc(hidden)]
     fn coord(&self, entry: usize, axis: usize) -> usize;
 
+    /// Writes the coordinates of `entry`, where `coords` are those of the entry before it, of lane `lane`; both are 0
+    /// before the first one.
+    #[doc(hidden)]
+    fn advance(&self, entry: usize, lane: &mut usize, coords: &mut [usize]);
+
     /// The coordinates of all entries on one axis, written out where the format does not hold them.
     #[doc(hidden)]
     fn axis_coords(&self, axis: usize) -> Granted<Cow<'_, [Self::Index]>>;
@@ -110,11 +115,11 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
     /// The pattern of `nnz` entries in row-major order, by the coordinates on each axis; `limit` bounds what the format
     /// needs beside them.
     #[doc(hidden)]
-    fn from_coords(shape: Shape, nnz: usize, coords: Vec<Arc<Vec<Self::Index>>>, limit: u64) -> Result<Self>;
+    fn from_coords(shape: Shape, nnz: usize, coords: Vec<Buffer<Self::Index>>, limit: u64) -> Result<Self>;
 
     /// The pattern of entries in lanes, by the offsets of the lanes and the column of each entry; both are valid.
     #[doc(hidden)]
-    fn from_lanes(shape: Shape, offsets: Vec<usize>, columns: Arc<Vec<Self::Index>>) -> Result<Self>;
+    fn from_lanes(shape: Shape, offsets: Vec<usize>, columns: Buffer<Self::Index>) -> Result<Self>;
 }
 
 mod sealed {

@@ -1,7 +1,6 @@
 //! Which entries meet in one cell of a reduction, and the pattern of the cells that hold any.
 
-use std::sync::Arc;
-
+use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::kernels::group::Groups;
 use crate::kernels::lanes::{accumulate, count_stored, stored_lanes};
@@ -42,8 +41,8 @@ pub(crate) fn of_coords<P: Pattern>(
     kept: Vec<Vec<P::Index>>,
     count: usize,
 ) -> Result<P> {
-    let zeros = Arc::new(vec![P::Index::default(); if reduction.keeps_dims() { count } else { 0 }]);
-    let axes = reduction.result_axes(kept.into_iter().map(Arc::new), || Arc::clone(&zeros));
+    let zeros = Buffer::from(vec![P::Index::default(); if reduction.keeps_dims() { count } else { 0 }]);
+    let axes = reduction.result_axes(kept.into_iter().map(Buffer::from), || zeros.clone());
     P::from_coords(reduction.result_shape(), count, axes, default_limit(entries.index_bytes()))
 }
 
@@ -51,7 +50,7 @@ pub(crate) fn of_coords<P: Pattern>(
 pub(crate) fn of_lanes<P: Pattern>(entries: &P, offsets: &[usize], reduction: &Reduction) -> Result<P> {
     let shape = reduction.result_shape();
     let width = shape.columns();
-    let columns = Arc::new(stored_lanes(offsets, width)?);
+    let columns = stored_lanes(offsets, width)?.into();
     let mut cells = zero_offsets(&shape, default_limit(entries.index_bytes()))?;
     for (row, count) in cells[1..].iter_mut().enumerate() {
         *count = count_stored(&offsets[row * width..=(row + 1) * width]);

@@ -1,7 +1,6 @@
 //! Which entries a take chooses, and the pattern that they make.
 
-use std::sync::Arc;
-
+use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::index::{Index, Position, check_axes};
 use crate::kernels::lanes::accumulate;
@@ -89,7 +88,7 @@ fn coordinates<P: Pattern>(pattern: &P, axis: usize, positions: &[usize], target
     })?;
     taken.map_err(|bytes| target.refuse(bytes))?;
     let gathered = |axes: &[_]| -> Granted<Vec<_>> {
-        axes.iter().map(|axis: &std::borrow::Cow<'_, [P::Index]>| gather(axis, &sources).map(Arc::new)).collect()
+        axes.iter().map(|axis: &std::borrow::Cow<'_, [P::Index]>| gather(axis, &sources).map(Buffer::from)).collect()
     };
     let mut coords = gathered(&axes[..axis])?;
     coords.extend(coords_of(&items, target.indices)?);
@@ -112,7 +111,7 @@ fn lanes<P: Pattern>(pattern: &P, offsets: &[usize], positions: &[usize], target
     let mut ends = zero_offsets(target.shape, target.limit)?;
     ends[1..].iter_mut().zip(positions).for_each(|(count, lane)| *count = entries(lane).len());
     accumulate(&mut ends);
-    let columns = Arc::new(gather(&pattern.axis_coords(1)?, &sources)?);
+    let columns = gather(&pattern.axis_coords(1)?, &sources)?.into();
     Ok(Selected { pattern: P::from_lanes(target.shape.clone(), ends, columns)?, sources })
 }
 
@@ -142,7 +141,7 @@ fn columns<P: Pattern>(
     })?;
     taken.map_err(|bytes| target.refuse(bytes))?;
     accumulate(&mut ends);
-    Ok(Selected { pattern: P::from_lanes(target.shape.clone(), ends, Arc::new(columns))?, sources })
+    Ok(Selected { pattern: P::from_lanes(target.shape.clone(), ends, columns.into())?, sources })
 }
 
 fn extend<T>(items: &mut Vec<T>, more: impl ExactSizeIterator<Item = T>) -> Granted<()> {
@@ -152,15 +151,15 @@ fn extend<T>(items: &mut Vec<T>, more: impl ExactSizeIterator<Item = T>) -> Gran
 }
 
 /// The coordinates within `lengths` of row-major positions that exist; all axes of length 1 share their zeros.
-fn coords_of<I: Index>(positions: &[usize], lengths: &[usize]) -> Granted<Vec<Arc<Vec<I>>>> {
+fn coords_of<I: Index>(positions: &[usize], lengths: &[usize]) -> Granted<Vec<Buffer<I>>> {
     let inner = |axis: usize| checked_product(&lengths[axis + 1..]).unwrap_or(usize::MAX);
     let coords = |axis: usize| match (inner(axis), lengths[axis]) {
         (1, length) if axis > 0 => parallel::map(positions, |position| I::from_usize(position % length)),
         (1, _) => parallel::map(positions, I::from_usize),
         (inner, length) => parallel::map(positions, |position| I::from_usize(position / inner % length)),
     };
-    let zeros = Arc::new(pages::zeros(positions.len())?);
-    let axis = |axis: usize| if lengths[axis] == 1 { Ok(Arc::clone(&zeros)) } else { coords(axis).map(Arc::new) };
+    let zeros = Buffer::from(pages::zeros(positions.len())?);
+    let axis = |axis: usize| if lengths[axis] == 1 { Ok(zeros.clone()) } else { coords(axis).map(Buffer::from) };
     (0..lengths.len()).map(axis).collect()
 }
 

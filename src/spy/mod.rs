@@ -57,6 +57,7 @@ const PIXELS: std::ops::RangeInclusive<usize> = 240..=4000;
 /// A picture of a pattern, to be drawn as text, SVG or PNG.
 ///
 /// The [module](self) says what is seen.
+#[must_use]
 #[derive(Debug, Clone)]
 pub struct Spy<'a, P> {
     pattern: &'a P,

@@ -34,6 +34,7 @@ use crate::ops::operand::Operand;
 /// assert_eq!(others.to_dense()?, arr1(&[true, true, false, true]).into_dyn());
 /// # Ok::<(), lacuna::Error>(())
 /// ```
+#[must_use]
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Isin<'a, T: Element> {
@@ -62,19 +63,16 @@ impl<'a, T: Element> Isin<'a, T> {
     }
 
     /// Turns the answer around: *not* a member. So NaN gives `true`.
-    #[must_use]
     pub fn invert(self) -> Self {
         Isin { invert: true, ..self }
     }
 
     /// Hints that the test elements are distinct, which saves a pass; it never changes an answer.
-    #[must_use]
     pub fn assume_unique(self) -> Self {
         Isin { assume_unique: true, ..self }
     }
 
     /// Asks by an algorithm of the caller's choice.
-    #[must_use]
     pub fn kind(self, kind: IsinKind) -> Self {
         Isin { kind, ..self }
     }

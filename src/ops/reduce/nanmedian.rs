@@ -24,6 +24,7 @@ pub use crate::kernels::median::{EvenCount, MedianGradient};
 /// assert_eq!(x.nanmedian(Nanmedian::over(0).keep_dims())?.shape(), &[1][..]);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Nanmedian {
@@ -45,7 +46,6 @@ impl Nanmedian {
     }
 
     /// The axes that go stay with length 1.
-    #[must_use]
     #[doc(alias = "keepdims")]
     #[doc(alias = "keepdim")]
     pub fn keep_dims(self) -> Self {
@@ -53,19 +53,16 @@ impl Nanmedian {
     }
 
     /// The median of an even number of values is the lower one in the middle, and it alone has a gradient.
-    #[must_use]
     pub fn lower(self) -> Self {
         Nanmedian { even: EvenCount::Lower, ..self }
     }
 
     /// The gradient goes to the elements at the middle ranks, not to all that are equal to them.
-    #[must_use]
     pub fn first(self) -> Self {
         Nanmedian { rule: MedianGradient::First, ..self }
     }
 
     /// The elements of a group without a number share its gradient: each receives 1/n of it, as in PyTorch.
-    #[must_use]
     pub fn spread_nan(self) -> Self {
         Nanmedian { spread_nan: true, ..self }
     }

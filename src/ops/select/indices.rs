@@ -34,6 +34,7 @@ use crate::shape::Shape;
 /// assert_eq!(x.take(Take::at([-1, 3, -4]).clip())?.values(), [10, 30, 10]);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
+#[must_use]
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 #[doc(alias = "indices")]
@@ -56,19 +57,16 @@ impl<'a, J: Position> Take<'a, J> {
     }
 
     /// A position outside goes round: it is the remainder that counts.
-    #[must_use]
     pub fn wrap(self) -> Self {
         self.mode(TakeMode::Wrap)
     }
 
     /// A position outside means the nearest one; a negative one is outside.
-    #[must_use]
     pub fn clip(self) -> Self {
         self.mode(TakeMode::Clip)
     }
 
     /// A position outside is treated as `mode` says.
-    #[must_use]
     pub fn mode(self, mode: TakeMode) -> Self {
         Take { mode, ..self }
     }

@@ -1,0 +1,202 @@
+//! The stored entries of a tensor one by one, with coordinates that cost no allocation.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::iter::FusedIterator;
+use std::ops::Deref;
+
+use crate::element::Element;
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+
+/// Coordinates of so many axes stand in the value itself.
+const INLINE: usize = 8;
+
+/// The coordinates of an entry, one an axis: what [`Tensor::iter`] gives beside the value.
+///
+/// They read as a slice (`coords[0]`, `&coords` where a `&[usize]` is asked for, `coords.to_vec()`), compare with arrays,
+/// slices and `Vec`s, and may be the keys of a map. Up to 8 of them are held without an allocation.
+///
+/// ```
+/// use lacuna::CooTensor;
+///
+/// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![1, 2]], vec![1.5, -2.0], 0.0)?;
+/// for (coords, value) in &x {
+///     assert_eq!(x.get(&coords)?, value);
+///     assert!(coords[1] > coords[0]);
+/// }
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[must_use]
+#[derive(Clone)]
+pub struct Coords {
+    rank: usize,
+    few: [usize; INLINE],
+    /// All of them, where they are more than [`INLINE`]; else empty, which is no allocation.
+    many: Vec<usize>,
+}
+
+impl Coords {
+    fn zeros(rank: usize) -> Self {
+        Coords { rank, few: [0; INLINE], many: if rank > INLINE { vec![0; rank] } else { Vec::new() } }
+    }
+
+    fn as_mut(&mut self) -> &mut [usize] {
+        if self.rank > INLINE { &mut self.many } else { &mut self.few[..self.rank] }
+    }
+}
+
+impl Deref for Coords {
+    type Target = [usize];
+
+    fn deref(&self) -> &[usize] {
+        if self.rank > INLINE { &self.many } else { &self.few[..self.rank] }
+    }
+}
+
+impl AsRef<[usize]> for Coords {
+    fn as_ref(&self) -> &[usize] {
+        self
+    }
+}
+
+impl fmt::Debug for Coords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+impl Eq for Coords {}
+
+impl PartialEq for Coords {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl PartialEq<[usize]> for Coords {
+    fn eq(&self, other: &[usize]) -> bool {
+        **self == *other
+    }
+}
+
+impl<const N: usize> PartialEq<[usize; N]> for Coords {
+    fn eq(&self, other: &[usize; N]) -> bool {
+        **self == *other
+    }
+}
+
+impl PartialEq<Vec<usize>> for Coords {
+    fn eq(&self, other: &Vec<usize>) -> bool {
+        **self == **other
+    }
+}
+
+impl Hash for Coords {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}
+
+/// How far an iterator has come.
+#[derive(Clone)]
+struct Walk {
+    entry: usize,
+    /// The lane of the entry before, in a format that has lanes.
+    lane: usize,
+    coords: Coords,
+}
+
+impl Walk {
+    fn new(rank: usize) -> Self {
+        Walk { entry: 0, lane: 0, coords: Coords::zeros(rank) }
+    }
+
+    fn step<P: Pattern, T: Element>(&mut self, tensor: &Tensor<P, T>) -> Option<(Coords, T)> {
+        let value = *tensor.values().get(self.entry)?;
+        tensor.pattern().advance(self.entry, &mut self.lane, self.coords.as_mut());
+        self.entry += 1;
+        Some((self.coords.clone(), value))
+    }
+}
+
+/// The stored entries of a tensor as `(coordinates, value)`, in row-major order: what [`Tensor::iter`] gives.
+#[must_use]
+#[derive(Clone)]
+pub struct Entries<'a, P, T> {
+    tensor: &'a Tensor<P, T>,
+    walk: Walk,
+}
+
+/// [`Entries`] of a tensor that the iterator owns.
+#[must_use]
+#[derive(Clone)]
+pub struct IntoEntries<P, T> {
+    tensor: Tensor<P, T>,
+    walk: Walk,
+}
+
+impl<P: Pattern, T: Element> Tensor<P, T> {
+    /// The stored entries as `(coordinates, value)` in row-major order, made one by one; `for (coords, value) in &x` is
+    /// the same. The coordinates read as a slice, and up to eight axes allocate nothing.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![5, -6], 0)?;
+    /// let negative: Vec<_> = x.iter().filter(|(_, value)| *value < 0).map(|(coords, _)| coords).collect();
+    /// assert_eq!(negative, [[1, 0]]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn iter(&self) -> Entries<'_, P, T> {
+        Entries { tensor: self, walk: Walk::new(self.rank()) }
+    }
+}
+
+macro_rules! impl_iterator {
+    ([$($lifetime:lifetime)?], $entries:ty, |$this:ident| $tensor:expr) => {
+        impl<$($lifetime,)? P: Pattern, T: Element> Iterator for $entries {
+            type Item = (Coords, T);
+
+            fn next(&mut self) -> Option<(Coords, T)> {
+                let $this = self;
+                $this.walk.step($tensor)
+            }
+
+            fn size_hint(&self) -> (usize, Option<usize>) {
+                let left = self.tensor.nnz() - self.walk.entry;
+                (left, Some(left))
+            }
+        }
+
+        impl<$($lifetime,)? P: Pattern, T: Element> ExactSizeIterator for $entries {}
+        impl<$($lifetime,)? P: Pattern, T: Element> FusedIterator for $entries {}
+
+        impl<$($lifetime,)? P: Pattern, T: Element> fmt::Debug for $entries {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_list().entries(self.clone()).finish()
+            }
+        }
+    };
+}
+
+impl_iterator!(['a], Entries<'a, P, T>, |this| this.tensor);
+impl_iterator!([], IntoEntries<P, T>, |this| &this.tensor);
+
+impl<'a, P: Pattern, T: Element> IntoIterator for &'a Tensor<P, T> {
+    type Item = (Coords, T);
+    type IntoIter = Entries<'a, P, T>;
+
+    fn into_iter(self) -> Entries<'a, P, T> {
+        self.iter()
+    }
+}
+
+impl<P: Pattern, T: Element> IntoIterator for Tensor<P, T> {
+    type Item = (Coords, T);
+    type IntoIter = IntoEntries<P, T>;
+
+    fn into_iter(self) -> IntoEntries<P, T> {
+        IntoEntries { walk: Walk::new(self.rank()), tensor: self }
+    }
+}
