@@ -638,6 +638,25 @@ fn wrong_usage_is_found_before_anything_is_read() {
 }
 
 #[test]
+fn an_archive_is_stored_where_that_is_asked_for() {
+    let folder = Folder::new("store");
+    let (deflated, stored) = (folder.path("deflated.npz"), folder.path("stored.npz"));
+    json_of(&["convert", &data("titanic.npz"), &deflated]);
+    json_of(&["convert", &data("titanic.npz"), &stored, "--store"]);
+    let length = |path: &str| std::fs::metadata(path).unwrap().len();
+    assert!(length(&stored) > 2 * length(&deflated), "{} and {} bytes", length(&stored), length(&deflated));
+    assert_eq!(json_of(&["info", &stored]), json_of(&["info", &deflated]));
+    let streamed = lacuna(&["isnan", &stored, "-o", "-", "--to", "npz", "--store"]).stdout;
+    let named = folder.path("isnan.npz");
+    json_of(&["isnan", &stored, "-o", &named, "--store"]);
+    assert_eq!(streamed.len() as u64, length(&named));
+    for arguments in [&["x.mtx"][..], &["x.mtx.gz"], &["x.npz", "--to", "npy"], &["-", "--to", "tns"]] {
+        let told = failure(2, &[&["convert", "none.mtx", "--store"], arguments].concat());
+        assert!(told.contains(&format!("--store is for .npz, and {} is written as .", arguments[0])), "{told}");
+    }
+}
+
+#[test]
 fn wrong_usage_shows_the_usage_of_its_verb() {
     let usages: [(&[&str], &str); 4] = [
         (&["any", "none.mtx", "-o", "x.csv"], "Usage: lacuna any [OPTIONS] <FILE>"),
@@ -982,12 +1001,14 @@ fn info_of_more_positions_than_a_machine_counts_and_of_none() {
     let vast = folder.file("vast.tns", &format!("# shape: {side} {side} 2\n1 1 1 5\n{side} {side} 2 6\n"));
     let text = stdout(&lacuna(&["info", &vast]));
     for line in [
-        "stored   2 of more than 2^64 (8.3e-23 %)",
-        "lanes    more than 2^64 along axis 2, 2 not empty; the fullest holds 1",
+        "stored   2 of 2^64 or more (8.3e-23 %)",
+        "lanes    2^64 or more along axis 2, 2 not empty; the fullest holds 1",
     ] {
         assert!(text.lines().any(|found| found == line), "{text}");
     }
     assert_eq!(json_of(&["info", &vast])["empty_lanes"], json!(null));
+    let longest = folder.file("longest.tns", "# shape: 18446744073709551615\n7 1\n");
+    assert!(stdout(&lacuna(&["info", &longest])).contains("stored   1 of 18446744073709551615 (5.4e-18 %)\n"));
     let empty = folder.file("empty.tns", "# shape: 3 0\n");
     let text = stdout(&lacuna(&["info", &empty]));
     assert!(

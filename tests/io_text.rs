@@ -292,7 +292,7 @@ fn a_float_whose_digits_are_rounded_twice_comes_back() {
         options.dtype = Some(lacuna::DType::Float32);
         assert!(read_from(&text[..], format, &options).unwrap().same_as(&x.with_index::<u64>().unwrap().into()));
     }
-    let z = x.map_values(|value| num_complex::Complex::new(0.0, value));
+    let z = x.map_values(|value| num_complex::Complex::new(0.0, value)).unwrap();
     let mut text = Vec::new();
     write_to(&mut text, FileFormat::MatrixMarket, &z, &WriteOptions::default()).unwrap();
     let mut options = ReadOptions::default();
