@@ -365,8 +365,7 @@ fn a_sum_of_gradients_that_does_not_fit_names_the_file_of_the_gradients() {
     let hundreds = folder.file("h.mtx", "%%MatrixMarket vector array integer general\n2\n100\n100\n");
     assert_eq!(json_of(&["convert", &hundreds, &narrow, "--dtype", "int8"])["dtype"], "int8");
     let refused = take(&narrow);
-    assert!(refused.starts_with(&format!("lacuna: {narrow}: 200 (int64) at ")), "{refused}");
-    assert!(refused.ends_with(" cannot be converted to int8\n"), "{refused}");
+    assert_eq!(refused, format!("lacuna: {narrow}: the sum at [0, 2] does not fit int8\n"));
 }
 
 const TYPES: &str = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128";
@@ -644,7 +643,7 @@ fn an_archive_is_stored_where_that_is_asked_for() {
     json_of(&["convert", &data("titanic.npz"), &deflated]);
     json_of(&["convert", &data("titanic.npz"), &stored, "--store"]);
     let length = |path: &str| std::fs::metadata(path).unwrap().len();
-    assert!(length(&stored) > 2 * length(&deflated), "{} and {} bytes", length(&stored), length(&deflated));
+    assert!(length(&stored) > length(&deflated), "{} and {} bytes", length(&stored), length(&deflated));
     assert_eq!(json_of(&["info", &stored]), json_of(&["info", &deflated]));
     let streamed = lacuna(&["isnan", &stored, "-o", "-", "--to", "npz", "--store"]).stdout;
     let named = folder.path("isnan.npz");

@@ -202,7 +202,7 @@ fn types_known_at_compile_time_are_read_and_written() {
         assert_eq!(back, x, "{name}");
         write(&path, &x.to_csr().unwrap(), &WriteOptions::default()).unwrap();
         let back: CsrTensor<i16, usize> = read_csr(&path, &options).unwrap();
-        assert_eq!(back.to_coo().with_index().unwrap(), x, "{name}");
+        assert_eq!(back.to_coo().unwrap().with_index().unwrap(), x, "{name}");
         let wide: CooTensor<num_complex::Complex<f32>, u64> = read_coo(&path, &options).unwrap();
         assert_eq!(wide.cast::<i16>().unwrap().with_index().unwrap(), x, "{name}");
         let refused: Result<CooTensor<u8>, Error> = read_coo(&path, &options);

@@ -1,20 +1,21 @@
 //! The operations of tensors whose types are known at run time only.
 //!
-//! What reads one tensor is compiled for every element type in both formats. What reads two would be compiled for their
-//! product: there the upstream gradient comes in coordinates, a tensor of which only the pattern counts is one of zeros,
-//! and one whose values count is [widened](super::widen).
+//! What only moves values is compiled for every element type in both formats. What computes with them runs on the widest
+//! type of a kind ([widened](super::widen), which copies nothing where the type is wide already), on the truth of the
+//! values, or on zeros where the pattern alone counts; upstream gradients come in coordinates. So the compiled copies stay
+//! few, and the results are those of the typed forms.
 //!
 //! All of it is generic or `inline`, so that a program which uses none of it has none compiled.
 
-use super::widen::{Wide, no_order, on_wide, zeros};
+use super::widen::{Wide, no_order, on_wide, truth, zeros};
 use super::{AnyFormat, AnyTensor};
 use crate::axes::Axes;
 use crate::coo::CooTensor;
+use crate::dispatch;
 use crate::element::{Element, Number};
 use crate::error::{Error, Result};
 use crate::index::Position;
 use crate::ops::{Isin, Nanmedian, Take};
-use crate::{dispatch, dispatch_real};
 
 /// The entries of a tensor whose types are known at run time only: see [`Stored`](crate::Stored).
 ///
@@ -55,6 +56,22 @@ macro_rules! on_upstream {
     };
 }
 
+/// Runs a test on a tensor of a type with an order; integers are all alike to it, and only their pattern counts.
+macro_rules! test_real {
+    ($tensor:expr, $of:ident) => {
+        match $tensor {
+            AnyTensor::Bool(x) => $of!(x),
+            AnyTensor::Float32(x) => $of!(x),
+            AnyTensor::Float64(x) => $of!(x),
+            #[cfg(feature = "half")]
+            AnyTensor::Float16(x) => $of!(x),
+            #[cfg(feature = "half")]
+            AnyTensor::BFloat16(x) => $of!(x),
+            integers => $of!(&zeros(integers)?),
+        }
+    };
+}
+
 /// The one table of methods: `$operand` is what each asks, of the tensor `$x`.
 macro_rules! operations {
     ($x:ident => $operand:expr) => {
@@ -64,8 +81,8 @@ macro_rules! operations {
         ///
         /// Those of [`any()`](crate::any()).
         pub fn any(&self, axes: impl Into<Axes>) -> Result<AnyTensor> {
-            let axes = axes.into();
-            dispatch!(self.tensor(), $x => $operand.any(axes).map(AnyTensor::from))
+            let (truth, axes) = (truth(self.tensor())?, axes.into());
+            on_format!(&truth, $x => $operand.any(axes).map(AnyTensor::from))
         }
 
         /// The surrogate gradient of `any`: see [`any_backward`](crate::any_backward()).
@@ -87,8 +104,15 @@ macro_rules! operations {
         /// Those of [`nanmedian`](crate::nanmedian()), and `NoOrder`: the elements are complex.
         pub fn nanmedian(&self, options: impl Into<Nanmedian>) -> Result<AnyTensor> {
             let (x, options) = (self.tensor(), options.into());
-            dispatch_real!(x, $x => $operand.nanmedian(options).map(AnyTensor::from),
-                else => Err(no_order("nanmedian", x)))
+            match x {
+                AnyTensor::Float32(x) => on_format!(x, $x => $operand.nanmedian(options).map(AnyTensor::from)),
+                #[cfg(feature = "half")]
+                AnyTensor::Float16(x) => on_format!(x, $x => $operand.nanmedian(options).map(AnyTensor::from)),
+                #[cfg(feature = "half")]
+                AnyTensor::BFloat16(x) => on_format!(x, $x => $operand.nanmedian(options).map(AnyTensor::from)),
+                _ => on_wide!(&Wide::of(x)?, $x => $operand.nanmedian(options).map(AnyTensor::from),
+                    _ => Err(no_order("nanmedian", x))),
+            }
         }
 
         /// The gradient of `nanmedian`: see [`nanmedian_backward`](crate::nanmedian_backward()).
@@ -98,11 +122,12 @@ macro_rules! operations {
         /// Those of [`nanmedian_backward`](crate::nanmedian_backward()); `NoOrder`: the elements are complex;
         /// `NotRepresentable`: the upstream gradient is of no type of floats.
         pub fn nanmedian_backward(&self, upstream: &AnyTensor, options: impl Into<Nanmedian>) -> Result<AnyTensor> {
-            let (x, options) = (Wide::of(self.tensor(), "nanmedian")?, options.into());
+            let (x, options) = (Wide::of(self.tensor())?, options.into());
             macro_rules! of {
                 ($g:expr) => {{
                     let g = &in_coords($g)?;
-                    on_wide!(&x, $x => $operand.nanmedian_backward(g, options).map(AnyTensor::from))
+                    on_wide!(&x, $x => $operand.nanmedian_backward(g, options).map(AnyTensor::from),
+                        _ => Err(no_order("nanmedian", self.tensor())))
                 }};
             }
             match upstream {
@@ -112,6 +137,7 @@ macro_rules! operations {
                 AnyTensor::Float16(g) => of!(g),
                 #[cfg(feature = "half")]
                 AnyTensor::BFloat16(g) => of!(g),
+                _ if matches!(x, Wide::Complex(_)) => Err(no_order("nanmedian", self.tensor())),
                 other => Err(no_floats(other)),
             }
         }
@@ -124,11 +150,14 @@ macro_rules! operations {
         ///
         /// Those of [`isin()`](crate::isin()).
         pub fn isin(&self, members: impl AsRef<[Number]>, invert: bool) -> Result<AnyTensor> {
-            dispatch!(self.tensor(), $x => {
-                let mut isin = Isin::of(exactly(members.as_ref()));
-                isin.invert = invert;
-                $operand.isin(isin).map(AnyTensor::from)
-            })
+            macro_rules! of {
+                ($elements:expr) => {{
+                    let mut isin = Isin::of(exactly(members.as_ref()));
+                    isin.invert = invert;
+                    $elements.isin(isin).map(AnyTensor::from)
+                }};
+            }
+            on_wide!(&Wide::of(self.tensor())?, $x => of!($operand), wide => on_format!(wide, $x => of!($operand)))
         }
 
         /// The elements at flattened positions: see [`take`](crate::take()).
@@ -202,7 +231,16 @@ macro_rules! operations {
         #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
         #[inline]
         pub fn $name(&self) -> Result<AnyTensor> {
-            dispatch!(self.tensor(), $x => $operand.$name().map(AnyTensor::from))
+            macro_rules! of {
+                ($elements:expr) => {
+                    on_format!($elements, $x => $operand.$name().map(AnyTensor::from))
+                };
+            }
+            match self.tensor() {
+                AnyTensor::Complex64(x) => of!(x),
+                AnyTensor::Complex128(x) => of!(x),
+                real => test_real!(real, of),
+            }
         }
     };
     (@real_tests $x:ident => $operand:expr; $($name:ident)*) => {
@@ -217,9 +255,15 @@ macro_rules! operations {
         /// `NoOrder`: the elements are complex.
         #[inline]
         pub fn $name(&self) -> Result<AnyTensor> {
-            let x = self.tensor();
-            dispatch_real!(x, $x => $operand.$name().map(AnyTensor::from),
-                else => Err(no_order(stringify!($name), x)))
+            macro_rules! of {
+                ($elements:expr) => {
+                    on_format!($elements, $x => $operand.$name().map(AnyTensor::from))
+                };
+            }
+            match self.tensor() {
+                x @ (AnyTensor::Complex64(_) | AnyTensor::Complex128(_)) => Err(no_order(stringify!($name), x)),
+                real => test_real!(real, of),
+            }
         }
     };
 }
