@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
-use lacuna::{Axes, CooTensor, CsrTensor, Duplicates, TakeMode};
+use lacuna::{Axes, CooTensor, CsrTensor, Duplicates};
 use ndarray::Array1;
 use support::{Numbers, matrix, side, triplets};
 
@@ -39,14 +39,14 @@ fn elementwise(c: &mut Criterion) {
     bench(c, "isin/16", |size| (list(size), Numbers(2).values(16)), |(x, set)| lacuna::isin(x, set));
     bench(c, "isin/1000", |size| (list(size), Numbers(2).values(1000)), |(x, set)| lacuna::isin(x, set));
     let positions = |size: usize| (0..size).map(|at| (at * 7919 % size) as i64).collect::<Array1<i64>>();
-    let take = move |(x, positions): &(Array1<f64>, Array1<i64>)| lacuna::take(x, positions, TakeMode::Raise);
+    let take = move |(x, positions): &(Array1<f64>, Array1<i64>)| lacuna::take(x, positions);
     bench(c, "take", move |size| (list(size), positions(size)), take);
     let places = |size| {
         let end = (side(size) * side(size)) as u64;
         let mut numbers = Numbers(3);
         (0..size / 10).map(|_| numbers.below(end) as i64).collect::<Vec<_>>()
     };
-    let take = |(x, places): &(CooTensor<f64>, Vec<i64>)| x.take(places, TakeMode::Raise);
+    let take = |(x, places): &(CooTensor<f64>, Vec<i64>)| x.take(places);
     bench(c, "take/sparse", move |size| (matrix(size), places(size)), take);
 }
 
@@ -58,7 +58,8 @@ fn reductions(c: &mut Criterion) {
     let with_upstream = |axis: isize| {
         move |size| {
             let x = matrix(size);
-            let upstream = x.any(axis).expect("the axis is there").map_values(|any| if any { 0.5 } else { 0.0 });
+            let upstream =
+                x.any(axis).and_then(|any| any.map_values(|any| if any { 0.5 } else { 0.0 })).expect("it is there");
             (x, upstream)
         }
     };

@@ -6,10 +6,10 @@ use crate::error::{Error, Result};
 
 /// Which axes a reduction removes, and whether it leaves them behind with length 1.
 ///
-/// Made from one integer, from an array or a slice of them, or by [`Axes::all`] and [`Axes::none`]; a negative
-/// number counts from the end. The functions that take axes accept anything that converts, so `x.any(-1)` and
-/// `x.any([0, -1])` read as they should; a `usize` is written `axis as isize`. An empty list reduces nothing, as numpy's empty tuple does (Paddle's
-/// empty list means all axes; say `Axes::all()`).
+/// Made from one integer (`i32`, `isize` or `usize`), from an array, a slice, a `Vec` or a range of them, or by [`Axes::all`] and
+/// [`Axes::none`]; a negative number counts from the end. The functions that take axes accept anything that converts, so
+/// `x.any(-1)`, `x.any([0, -1])` and `x.any(1..3)` read as they should. An empty list reduces nothing, as numpy's empty tuple does
+/// (Paddle's empty list means all axes; say `Axes::all()`); an empty array literal has no type: write `Axes::none()`.
 ///
 /// # Examples
 ///
@@ -24,6 +24,8 @@ use crate::error::{Error, Result};
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[doc(alias = "axis")]
+#[doc(alias = "dim")]
 pub struct Axes {
     /// `None` stands for all axes.
     listed: Option<Vec<isize>>,
@@ -46,6 +48,8 @@ impl Axes {
     }
 
     /// The same axes, kept in the result with length 1.
+    #[doc(alias = "keepdims")]
+    #[doc(alias = "keepdim")]
     pub fn keep_dims(self) -> Self {
         self.with_keep_dims(true)
     }

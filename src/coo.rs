@@ -27,6 +27,10 @@ use crate::tensor::Tensor;
 /// assert_eq!(x.to_dense()?, ndarray::arr2(&[[0.0, 2.0, 0.0], [3.0, 0.0, 4.0]]).into_dyn());
 /// # Ok::<(), lacuna::Error>(())
 /// ```
+#[doc(alias = "COO")]
+#[doc(alias = "coo_array")]
+#[doc(alias = "coo_matrix")]
+#[doc(alias = "sparse_coo_tensor")]
 pub type CooTensor<T, I = u32> = Tensor<CooPattern<I>, T>;
 
 impl<T: Element> Tensor<CooPattern<u32>, T> {
@@ -49,6 +53,7 @@ impl<T: Element> Tensor<CooPattern<u32>, T> {
     /// # Errors
     ///
     /// `AxisTooLong`: an axis does not fit `u32`.
+    #[doc(alias = "zeros")]
     pub fn full(shape: impl Into<Shape>, fill: T) -> Result<Self> {
         Ok(Tensor::from_valid(CooPattern::empty(shape)?, Vec::new(), fill))
     }
@@ -60,6 +65,9 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     /// # Panics
     ///
     /// If there is no such axis.
+    #[doc(alias = "indices")]
+    #[doc(alias = "row")]
+    #[doc(alias = "col")]
     pub fn coords(&self, axis: usize) -> &[I] {
         self.pattern().coords(axis)
     }

@@ -27,6 +27,12 @@ use crate::tensor::Tensor;
 /// assert_eq!(x.to_dense()?, ndarray::arr2(&[[0.0, 2.0, 0.0], [3.0, 0.0, 4.0]]).into_dyn());
 /// # Ok::<(), lacuna::Error>(())
 /// ```
+#[doc(alias = "CSR")]
+#[doc(alias = "csr_array")]
+#[doc(alias = "csr_matrix")]
+#[doc(alias = "sparse_csr_tensor")]
+#[doc(alias = "GCXS")]
+#[doc(alias = "CsMat")]
 pub type CsrTensor<T, I = u32> = Tensor<CsrPattern<I>, T>;
 
 impl<T: Element> Tensor<CsrPattern<u32>, T> {
@@ -53,6 +59,7 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
     /// # Errors
     ///
     /// `AxisTooLong`: an axis does not fit `u32`; `TooLarge`: the offsets of the lanes need more than 1 GiB.
+    #[doc(alias = "zeros")]
     pub fn full(shape: impl Into<Shape>, fill: T) -> Result<Self> {
         Ok(Tensor::from_valid(CsrPattern::empty(shape)?, Vec::new(), fill))
     }
@@ -65,11 +72,17 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     }
 
     /// The offsets of the lanes, one more than there are lanes.
+    #[doc(alias = "indptr")]
+    #[doc(alias = "crow_indices")]
+    #[doc(alias = "crows")]
     pub fn offsets(&self) -> &[usize] {
         self.pattern().offsets()
     }
 
     /// The column of each entry.
+    #[doc(alias = "indices")]
+    #[doc(alias = "col_indices")]
+    #[doc(alias = "cols")]
     pub fn columns(&self) -> &[I] {
         self.pattern().columns()
     }

@@ -54,6 +54,7 @@
 //! | forward | backward |
 //! | --- | --- |
 //! | [`any()`] | [`any_backward`], a documented surrogate |
+//! | [`count_nonzero`] | |
 //! | [`nanmedian()`], [`nanmedian_index`] ([`Nanmedian`]) | [`nanmedian_backward`] |
 //! | [`take()`], [`take_axis`] ([`Take`]) | [`take_backward`], [`take_axis_backward`] |
 //! | [`isin()`] ([`Isin`]) | |
@@ -118,9 +119,9 @@ pub use error::{Error, IoSource, Result};
 pub use index::{Index, Position};
 pub use ops::{
     Answers, EvenCount, Isin, IsinKind, MedianGradient, Nanmedian, Operand, Operations, Take, TakeMode, any,
-    any_backward, isfinite, isfinite_into, isin, isin_into, isinf, isinf_into, isnan, isnan_into, isneginf,
-    isneginf_into, isposinf, isposinf_into, isreal, isreal_into, nanmedian, nanmedian_backward, nanmedian_index, take,
-    take_axis, take_axis_backward, take_backward, take_into,
+    any_backward, count_nonzero, isfinite, isfinite_into, isin, isin_into, isinf, isinf_into, isnan, isnan_into,
+    isneginf, isneginf_into, isposinf, isposinf_into, isreal, isreal_into, nanmedian, nanmedian_backward,
+    nanmedian_index, take, take_axis, take_axis_backward, take_backward, take_into,
 };
 pub use pattern::{CooPattern, CsrPattern, Format, Pattern};
 pub use shape::Shape;
@@ -157,6 +158,7 @@ pub mod prelude {
 /// | [`semantics`](documents::semantics) | what each operation means, and every difference from other libraries |
 /// | [`gradients`](documents::gradients) | what the backward passes promise |
 /// | [`translation`](documents::translation) | for those who come from numpy, scipy, pydata/sparse or PyTorch |
+/// | [`architecture`](documents::architecture) | how the sources are laid out, and how an operation is added |
 #[cfg(any(doc, doctest))]
 pub mod documents {
     // The documents lead to each other as files; of two targets for one name the first counts, and here that is a page.
@@ -177,8 +179,11 @@ pub mod documents {
     #[doc = include_str!("../docs/gradients.md")]
     pub mod gradients {}
     #[doc = "[files]: crate::documents::files\n[semantics]: crate::documents::semantics\n"]
+    #[doc = "[gradients]: crate::documents::gradients\n"]
     #[doc = include_str!("../docs/translation.md")]
     pub mod translation {}
+    #[doc = include_str!("../docs/architecture.md")]
+    pub mod architecture {}
     #[cfg(doctest)]
     #[doc = include_str!("../README.md")]
     pub mod readme {}

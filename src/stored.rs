@@ -25,6 +25,8 @@ use crate::tensor::Tensor;
 /// assert_eq!(x.stored().nanmedian(1)?.values(), [9.0, 3.0]); // of 9; of 2, 4
 /// # Ok::<(), lacuna::Error>(())
 /// ```
+#[doc(alias = "masked")]
+#[doc(alias = "numpy.ma")]
 pub struct Stored<'a, P, T> {
     tensor: &'a Tensor<P, T>,
 }
@@ -52,6 +54,8 @@ impl<'a, P: Pattern, T: Element> Stored<'a, P, T> {
 
 impl<P: Pattern, T: Element> Tensor<P, T> {
     /// A view of the stored entries alone: see [`Stored`].
+    #[doc(alias = "data")]
+    #[doc(alias = "masked")]
     pub fn stored(&self) -> Stored<'_, P, T> {
         Stored { tensor: self }
     }

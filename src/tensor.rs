@@ -20,6 +20,8 @@ use crate::{pages, parallel};
 /// store different entries differ even where their dense forms agree, and a NaN makes a tensor unequal to itself;
 /// [`same_as`](Tensor::same_as) takes a NaN for a NaN.
 #[derive(Clone)]
+#[doc(alias = "SparseArray")]
+#[doc(alias = "ndarray")]
 pub struct Tensor<P, T> {
     pattern: P,
     /// Shared until someone writes.
@@ -105,16 +107,22 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     }
 
     /// The lengths of the axes.
+    #[doc(alias = "size")]
+    #[doc(alias = "dims")]
     pub fn shape(&self) -> &Shape {
         self.pattern.shape()
     }
 
     /// The number of axes.
+    #[doc(alias = "ndim")]
+    #[doc(alias = "dim")]
     pub fn rank(&self) -> usize {
         self.shape().rank()
     }
 
     /// The number of stored entries, stored zeros included.
+    #[doc(alias = "len")]
+    #[doc(alias = "getnnz")]
     pub fn nnz(&self) -> usize {
         self.values.len()
     }
@@ -136,6 +144,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     }
 
     /// The stored values, in row-major order of their positions.
+    #[doc(alias = "data")]
     pub fn values(&self) -> &[T] {
         &self.values
     }
@@ -143,12 +152,14 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// The stored values, to be changed in place; the pattern stays, also where a value becomes zero.
     ///
     /// Values that are shared with another tensor (a clone, or the same tensor in another format) are copied first.
+    #[doc(alias = "data_mut")]
     pub fn values_mut(&mut self) -> &mut [T] {
         let values: &mut Vec<T> = Arc::make_mut(&mut self.values);
         values
     }
 
     /// The value of every position that is not stored.
+    #[doc(alias = "fill_value")]
     pub fn fill(&self) -> T {
         self.fill
     }
@@ -176,6 +187,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// assert!(x.get(&[2, 0]).is_err());
     /// # Ok::<(), lacuna::Error>(())
     /// ```
+    #[doc(alias = "index")]
+    #[doc(alias = "item")]
     pub fn get(&self, coords: &[usize]) -> Result<T> {
         check_position(self.shape(), coords, 0)?;
         Ok(self.pattern.find(coords).map_or(self.fill, |entry| self.values[entry]))
@@ -205,6 +218,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// assert_eq!(x.entries(), [(vec![0, 1], 5), (vec![1, 0], 6)]);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
+    #[doc(alias = "items")]
+    #[doc(alias = "todok")]
     pub fn entries(&self) -> Vec<(Vec<usize>, T)> {
         let mut entries = Vec::with_capacity(self.nnz());
         self.for_each_entry(|coords, value| entries.push((coords.to_vec(), value)));
@@ -212,6 +227,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     }
 
     /// Calls `visit` with the coordinates and the value of each stored entry, in row-major order; copies nothing.
+    #[doc(alias = "nditer")]
+    #[doc(alias = "for_each")]
     pub fn for_each_entry(&self, mut visit: impl FnMut(&[usize], T)) {
         self.pattern.walk(|entry, coords| {
             visit(coords, self.values[entry]);
@@ -238,6 +255,9 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// assert!(x.map_values(|value| -value)?.fill().is_sign_positive());
     /// # Ok::<(), lacuna::Error>(())
     /// ```
+    #[doc(alias = "map")]
+    #[doc(alias = "mapv")]
+    #[doc(alias = "apply")]
     pub fn map_values<U: Element>(&self, f: impl Fn(T) -> U + Send + Sync) -> Result<Tensor<P, U>> {
         let fill = f(self.fill).as_implicit();
         Ok(Tensor::from_valid(self.pattern.clone(), parallel::map(&self.values, f)?, fill))
@@ -261,6 +281,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// assert_eq!(x.cast::<u8>().unwrap_err().to_string(), "300 (int32) at entry 0 cannot be converted to uint8");
     /// # Ok::<(), lacuna::Error>(())
     /// ```
+    #[doc(alias = "astype")]
+    #[doc(alias = "to")]
     pub fn cast<U: Element>(&self) -> Result<Tensor<P, U>> {
         let fill = cast_value(self.fill, || "the fill".into())?;
         let values = self.values.iter().enumerate();
@@ -284,6 +306,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// # Errors
     ///
     /// `OutOfMemory`: there is no memory for what is left.
+    #[doc(alias = "eliminate_zeros")]
+    #[doc(alias = "nonzero")]
     pub fn prune(&self) -> Result<Self> {
         let kept = pages::collect_some((0..self.nnz()).filter(|&entry| !self.values[entry].same(self.fill)))?;
         if kept.len() == self.nnz() {
@@ -294,6 +318,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
     /// Whether both store the same entries with the same values, and have the same fill: like `==`, but a NaN is the
     /// same as a NaN, and `-0.0` is not the same as `0.0`.
+    #[doc(alias = "array_equal")]
+    #[doc(alias = "equals")]
     pub fn same_as(&self, other: &Self) -> bool {
         self.pattern == other.pattern
             && self.fill.same(other.fill)

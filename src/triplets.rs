@@ -18,6 +18,7 @@ use crate::tensor::{Tensor, check_position};
 
 /// What becomes of several triplets that stand at one position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[doc(alias = "sum_duplicates")]
 pub enum Duplicates {
     /// Their sum, formed from left to right in input order: `or` for `bool`; an integer that overflows is an error.
     #[default]
@@ -56,6 +57,10 @@ pub enum Duplicates {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 #[derive(Clone, PartialEq)]
+#[doc(alias = "TriMat")]
+#[doc(alias = "builder")]
+#[doc(alias = "dok_array")]
+#[doc(alias = "lil_array")]
 pub struct Triplets<T, I = u32> {
     shape: Shape,
     coords: Vec<Vec<I>>,
@@ -152,6 +157,7 @@ impl<T: Element, I: Index> Triplets<T, I> {
     ///
     /// - `RankMismatch`: there are not as many coordinates as axes;
     /// - `IndexOutOfBounds`: one of them is not below the length of its axis. Nothing is appended.
+    #[doc(alias = "insert")]
     pub fn push(&mut self, coords: &[usize], value: T) -> Result<()> {
         check_position(&self.shape, coords, self.values.len())?;
         self.coords.iter_mut().try_for_each(|axis| pages::reserve(axis, 1))?;
@@ -226,6 +232,7 @@ impl<T: Element, I: Index> Triplets<T, I> {
     /// # Complexity
     ///
     /// O(n · rank) for sorted triplets, O(n · (rank + log n)) else.
+    #[doc(alias = "sum_duplicates")]
     pub fn coalesce(mut self, duplicates: Duplicates) -> Result<CooTensor<T, I>> {
         check_order::<T>(duplicates)?;
         if sort::first_not_increasing(&self.coords, self.values.len()).is_some() {

@@ -176,9 +176,9 @@ fn every_file_of_tests_belongs_to_a_program() {
     let manifest = fs::read_to_string(tests.with_file_name("Cargo.toml")).unwrap();
     let files = || fs::read_dir(&tests).unwrap().map(|entry| entry.unwrap().path());
     let is_source = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "rs");
-    let programs = files()
-        .filter(is_source)
-        .filter(|path| manifest.contains(&format!("path = \"tests/{}\"", path.file_name().unwrap().to_string_lossy())));
+    let programs = files().filter(is_source).filter(|path| {
+        manifest.contains(&format!("[[test]]\nname = \"{}\"", path.file_stem().unwrap().to_string_lossy()))
+    });
     let programs: Vec<PathBuf> = programs.collect();
     let named: String = programs.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
     assert!(programs.len() > 3, "the manifest names the programs");

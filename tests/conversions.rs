@@ -421,7 +421,7 @@ fn products_beyond_128_bits_reshape_block_by_block() {
     assert_eq!(y.reshape([usize::MAX; 32]).unwrap(), x);
     let mut merged = vec![usize::MAX; 29];
     merged.extend([usize::MAX / 3, usize::MAX, usize::MAX, 3]);
-    assert!(matches!(x.reshape(merged), Err(Error::TooLarge { .. })));
+    assert_eq!(x.reshape(merged).unwrap().reshape([usize::MAX; 32]).unwrap(), x);
 }
 
 #[test]
@@ -623,4 +623,20 @@ fn a_nan_of_another_type_is_the_canonical_one() {
     assert_eq!((narrow.values()[0].to_bits(), narrow.fill().to_bits()), (f32::NAN.to_bits(), f32::NAN.to_bits()));
     assert_eq!(narrow.cast::<f64>().unwrap().fill().to_bits(), f64::NAN.to_bits());
     assert_eq!(x.cast::<f64>().unwrap().fill().to_bits(), payload.to_bits());
+}
+
+/// Axes with more positions together than `u128` holds were refused, in words that called positions bytes and advised steps
+/// that there are not.
+#[test]
+fn axes_wider_than_any_integer_are_regrouped() {
+    let most = usize::MAX;
+    let last = (most - 1) as u64;
+    let coords = vec![vec![0, 0, last], vec![0, 1, last], vec![1, 0, 1u64]];
+    let pattern = lacuna::CooPattern::new([most, most, 2], 3, coords).unwrap();
+    let x = Tensor::from_parts(pattern, vec![1, 2, 3], 0).unwrap();
+    let y = x.reshape([2, most, most]).unwrap();
+    assert_eq!(y.entries(), [(vec![0, 0, 1], 1), (vec![0, 0, 2], 2), (vec![1, most - 1, most - 1], 3)]);
+    assert_eq!(y.reshape([most, most, 2]).unwrap(), x);
+    assert!(matches!(x.reshape([3, most, most]), Err(Error::ReshapeSize { .. })));
+    assert!(matches!(x.reshape([most, most]), Err(Error::ReshapeSize { .. })));
 }

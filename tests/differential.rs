@@ -8,7 +8,7 @@ use std::io::{BufRead, Write};
 
 use lacuna::prelude::*;
 use lacuna::{
-    Axes, CooTensor, Duplicates, Element, Error, IsinKind, IsinOptions, Pattern, Real, Result, TakeMode, Tensor,
+    Axes, CooTensor, Duplicates, Element, Error, Isin, IsinKind, Pattern, Real, Result, Take, TakeMode, Tensor,
     Triplets,
 };
 use ndarray::ArrayD;
@@ -95,15 +95,26 @@ impl Answers {
     }
 }
 
-/// Asks COO and the dense array, and CSR where it has the operation.
+/// Asks COO, the dense array and CSR.
 macro_rules! ask {
-    ($case:expr, $type:ty, |$x:ident| $ask:expr $(, csr $asks_csr:expr)?) => {{
+    ($case:expr, $type:ty, |$x:ident| $ask:expr) => {{
         let x = tensor::<$type>($case)?;
         let mut answers = Answers(Vec::new());
-        answers.add("COO", { let $x = &x; $ask });
-        answers.add_dense({ let dense = x.to_dense()?; let $x = &dense; $ask });
-        if x.rank() > 0 $(&& $asks_csr)? {
-            answers.add("CSR", { let csr = x.to_csr()?; let $x = &csr; $ask });
+        answers.add("COO", {
+            let $x = &x;
+            $ask
+        });
+        answers.add_dense({
+            let dense = x.to_dense()?;
+            let $x = &dense;
+            $ask
+        });
+        if x.rank() > 0 {
+            answers.add("CSR", {
+                let csr = x.to_csr()?;
+                let $x = &csr;
+                $ask
+            });
         }
         Ok(answers.told())
     }};
@@ -111,12 +122,6 @@ macro_rules! ask {
 
 fn axes(case: &Value) -> Axes {
     if case["axes"].is_null() { Axes::all() } else { Axes::from(list::<isize>(case, "axes")) }
-}
-
-/// Whether CSR is asked: it reduces the last axis only, and takes along that one.
-fn is_last(case: &Value) -> bool {
-    let rank = case["shape"].as_array().map_or(0, Vec::len) as isize;
-    !case["axes"].is_null() && [vec![-1], vec![rank - 1]].contains(&list::<isize>(case, "axes"))
 }
 
 fn mode(case: &Value) -> TakeMode {
@@ -132,18 +137,21 @@ fn any_type<T: Bits>(case: &Value) -> Result<Value> {
     let items = || list::<i64>(case, "items");
     let axis = || list::<isize>(case, "axes")[0];
     match case["op"].as_str().expect("op") {
-        "any" => ask!(case, T, |x| x.any(axes(case)), csr is_last(case)),
+        "any" => ask!(case, T, |x| x.any(axes(case))),
         "isin" => {
             let kind = [IsinKind::Auto, IsinKind::Sort, IsinKind::Table][list::<usize>(case, "kind")[0]];
-            let options = IsinOptions { invert: case["invert"] == true, kind, ..IsinOptions::default() };
-            ask!(case, T, |x| x.isin_with(elements::<T>(case, "test"), options))
+            let invert = case["invert"] == true;
+            ask!(case, T, |x| {
+                let asked = Isin::of(elements::<T>(case, "test")).kind(kind);
+                x.isin(if invert { asked.invert() } else { asked })
+            })
         }
-        "take" => ask!(case, T, |x| x.take(items(), mode(case))),
-        "take_axis" => ask!(case, T, |x| x.take_axis(items(), axis(), mode(case)), csr is_last(case)),
-        "isnan" => ask!(case, T, |x| Ok::<_, Error>(x.isnan())),
-        "isinf" => ask!(case, T, |x| Ok::<_, Error>(x.isinf())),
-        "isfinite" => ask!(case, T, |x| Ok::<_, Error>(x.isfinite())),
-        "isreal" => ask!(case, T, |x| Ok::<_, Error>(x.isreal())),
+        "take" => ask!(case, T, |x| x.take(Take::at(items()).mode(mode(case)))),
+        "take_axis" => ask!(case, T, |x| x.take_axis(Take::at(items()).mode(mode(case)), axis())),
+        "isnan" => ask!(case, T, |x| x.isnan()),
+        "isinf" => ask!(case, T, |x| x.isinf()),
+        "isfinite" => ask!(case, T, |x| x.isfinite()),
+        "isreal" => ask!(case, T, |x| x.isreal()),
         "permute" | "reshape" | "coalesce" => arranged(tensor::<T>(case)?, case),
         op => panic!("no operation {op}"),
     }
@@ -169,9 +177,9 @@ fn arranged<T: Bits>(x: CooTensor<T>, case: &Value) -> Result<Value> {
 /// Those of real numbers.
 fn real_type<T: Bits + Real<Median: Bits>>(case: &Value) -> Result<Value> {
     match case["op"].as_str().expect("op") {
-        "nanmedian" => ask!(case, T, |x| x.nanmedian(axes(case)), csr is_last(case)),
-        "isposinf" => ask!(case, T, |x| Ok::<_, Error>(x.isposinf())),
-        "isneginf" => ask!(case, T, |x| Ok::<_, Error>(x.isneginf())),
+        "nanmedian" => ask!(case, T, |x| x.nanmedian(axes(case))),
+        "isposinf" => ask!(case, T, |x| x.isposinf()),
+        "isneginf" => ask!(case, T, |x| x.isneginf()),
         _ => any_type::<T>(case),
     }
 }

@@ -15,6 +15,7 @@ mod batched;
 mod classify;
 mod constructors;
 mod conversions;
+mod count_nonzero;
 mod determinism;
 mod entrances;
 mod errors;

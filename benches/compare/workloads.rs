@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use lacuna::io::{FileElement, FileFormat, WriteOptions, write_to};
 use lacuna::prelude::*;
-use lacuna::{Axes, CooTensor, Duplicates, Element, Real, TakeMode};
+use lacuna::{Axes, CooTensor, Duplicates, Element, Real, Take, TakeMode};
 use num_complex::Complex;
 
 use crate::data::{DataSet, key_sum, sum, trues};
@@ -107,7 +107,7 @@ fn any_csr(data: &DataSet, over: &str) -> Result<Figures> {
 
 fn isin<T: FileElement>(data: &DataSet, _: &str) -> Result<Figures> {
     let (x, test) = (data.array::<T>("x")?, data.array::<T>("test")?);
-    measure(|| Ok(x.isin(&test)), |result| Ok(trues(&result)))
+    measure(|| Ok(x.isin(&test)?), |result| Ok(trues(&result)))
 }
 
 fn take(data: &DataSet, parameters: &str) -> Result<Figures> {
@@ -118,7 +118,7 @@ fn take(data: &DataSet, parameters: &str) -> Result<Figures> {
         "clip" => TakeMode::Clip,
         _ => TakeMode::Raise,
     };
-    measure(|| Ok(lacuna::take(&x, &positions, mode)?), |result| Ok(vec![sum(result.iter().copied())]))
+    measure(|| Ok(lacuna::take(&x, Take::at(&positions).mode(mode))?), |result| Ok(vec![sum(result.iter().copied())]))
 }
 
 fn nanmedian<T: FileElement + Real<Median = T> + Into<f64>>(data: &DataSet, over: &str) -> Result<Figures> {
@@ -133,12 +133,12 @@ fn sparse_nanmedian(data: &DataSet, over: &str) -> Result<Figures> {
 
 fn isposinf<T: FileElement + Real>(data: &DataSet, _: &str) -> Result<Figures> {
     let x = data.array::<T>("x")?;
-    measure(|| Ok(lacuna::isposinf(&x)), |result| Ok(trues(&result)))
+    measure(|| Ok(lacuna::isposinf(&x)?), |result| Ok(trues(&result)))
 }
 
 fn isreal<T: FileElement + Element>(data: &DataSet, _: &str) -> Result<Figures> {
     let x = data.array::<T>("x")?;
-    measure(|| Ok(lacuna::isreal(&x)), |result| Ok(trues(&result)))
+    measure(|| Ok(lacuna::isreal(&x)?), |result| Ok(trues(&result)))
 }
 
 /// The sums of row offsets, columns and values.
@@ -161,7 +161,7 @@ fn shuffled_to_csr(data: &DataSet, _: &str) -> Result<Figures> {
 fn csr_to_coo(data: &DataSet, _: &str) -> Result<Figures> {
     let x = data.csr()?;
     let rows = |x: &CooTensor<f64>| sum(x.coords(0).iter().map(|&row| f64::from(row)));
-    measure_with(|| x.clone(), |x| Ok(x.into_coo()), |result| Ok(vec![rows(&result)]))
+    measure_with(|| x.clone(), |x| Ok(x.into_coo()?), |result| Ok(vec![rows(&result)]))
 }
 
 /// The sums of the row-major positions and of the values.

@@ -48,6 +48,8 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     /// assert_eq!(csr.to_coo()?, coo);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
+    #[doc(alias = "tocsr")]
+    #[doc(alias = "to_sparse_csr")]
     pub fn to_csr(&self) -> Result<CsrTensor<T, I>> {
         self.to_csr_with_limit(default_limit(self.stored_bytes()))
     }
@@ -96,6 +98,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// assert_eq!(coo.to_dense()?, csr.to_dense()?);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
+    #[doc(alias = "tocoo")]
+    #[doc(alias = "to_sparse_coo")]
     pub fn to_coo(&self) -> Result<CooTensor<T, I>> {
         Ok(Tensor::from_shared(self.pattern().to_coo()?, Arc::clone(self.shared_values()), self.fill()))
     }

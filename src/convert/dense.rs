@@ -36,6 +36,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// assert!(vast.to_dense().unwrap_err().to_string().contains("1099511627776 bytes"));
     /// # Ok::<(), lacuna::Error>(())
     /// ```
+    #[doc(alias = "toarray")]
+    #[doc(alias = "todense")]
     pub fn to_dense(&self) -> Result<ArrayD<T>> {
         self.to_dense_with_limit(default_limit(self.stored_bytes()))
     }
@@ -157,6 +159,8 @@ impl<T: Element> Tensor<CooPattern<u32>, T> {
     /// assert_eq!(x.coords(0), [0, 1]);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
+    #[doc(alias = "from_numpy")]
+    #[doc(alias = "to_sparse")]
     pub fn from_dense<S, D>(dense: &ArrayBase<S, D>, fill: T) -> Result<Self>
     where
         S: Data<Elem = T>,
@@ -194,6 +198,8 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
     /// - `TooLarge`: the entries would take more memory than the larger of 1 GiB and 16 times that of the array, as those
     ///   of a broadcast view can, or the offsets would, as those of an array without columns can;
     /// - `OutOfMemory`: they take more than the machine has.
+    #[doc(alias = "from_numpy")]
+    #[doc(alias = "to_sparse")]
     pub fn from_dense<S, D>(dense: &ArrayBase<S, D>, fill: T) -> Result<Self>
     where
         S: Data<Elem = T>,

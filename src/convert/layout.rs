@@ -1,5 +1,6 @@
 //! Another order or another grouping of the axes: permutations and reshapes.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -41,6 +42,9 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     /// assert_eq!(transposed.to_dense()?, x.to_dense()?.reversed_axes());
     /// # Ok::<(), lacuna::Error>(())
     /// ```
+    #[doc(alias = "transpose")]
+    #[doc(alias = "permute")]
+    #[doc(alias = "swapaxes")]
     pub fn permute_axes(&self, axes: impl AsRef<[isize]>) -> Result<Self> {
         let axes = permutation(axes.as_ref(), self.rank())?;
         let shape: Shape = axes.iter().map(|&axis| self.shape()[axis]).collect();
@@ -59,14 +63,12 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     /// The tensor with the same entries in row-major order under another shape of as many positions.
     ///
     /// Axes that stay as they are share their coordinate arrays, so adding or removing an axis of length 1 copies no
-    /// coordinate. The sizes are compared factor by factor: a tensor with more positions than any integer can count
-    /// may be reshaped as long as the axes that merge or split do fit `u128`.
+    /// coordinate. A tensor with more positions than any integer type can count may be reshaped like any other.
     ///
     /// # Errors
     ///
     /// - `ReshapeSize`: the numbers of positions differ;
-    /// - `AxisTooLong`: an axis of the new shape does not fit `I`;
-    /// - `TooLarge`: axes to be merged and split have more than `u128::MAX` positions.
+    /// - `AxisTooLong`: an axis of the new shape does not fit `I`.
     ///
     /// # Complexity
     ///
@@ -83,6 +85,8 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     /// assert_eq!(y.to_dense()?, x.to_dense()?.into_shape_with_order(vec![3, 2]).unwrap());
     /// # Ok::<(), lacuna::Error>(())
     /// ```
+    #[doc(alias = "view")]
+    #[doc(alias = "resize")]
     pub fn reshape(&self, shape: impl Into<Shape>) -> Result<Self> {
         let pattern = self.pattern().reshape(shape.into())?;
         Ok(Tensor::from_shared(pattern, Arc::clone(self.shared_values()), self.fill()))
@@ -112,13 +116,24 @@ impl<I: Index> CooPattern<I> {
         let (old_lengths, new_lengths) = (&self.shape()[block.old.clone()], &shape[block.new.clone()]);
         let longer: Vec<usize> = new_lengths.iter().copied().filter(|&length| length > 1).collect();
         let mut coords = longer.iter().map(|_| pages::room(self.nnz())).collect::<Granted<Vec<Vec<I>>>>()?;
+        let is_wide = saturating_product(old_lengths) == u128::MAX;
         for entry in 0..self.nnz() {
-            let axes = old.iter().zip(old_lengths);
-            let mut position = axes
-                .fold(0u128, |position, (axis, &length)| position * length as u128 + axis[entry].to_usize() as u128);
-            for (axis, &length) in coords.iter_mut().zip(&longer).rev() {
-                axis.push(I::from_usize((position % length as u128) as usize));
-                position /= length as u128;
+            let digits = old.iter().zip(old_lengths).map(|(axis, &length)| (length, axis[entry].to_usize()));
+            let push = |(axis, coord): (&mut Vec<I>, usize)| axis.push(I::from_usize(coord));
+            let lengths = longer.iter().rev();
+            if is_wide {
+                let mut position = Wide::default();
+                digits.for_each(|(length, coord)| position.multiply_add(length, coord));
+                coords.iter_mut().rev().zip(lengths.map(|&length| position.divide(length))).for_each(push);
+            } else {
+                let mut position =
+                    digits.fold(0, |position, (length, coord)| position * length as u128 + coord as u128);
+                let mut divide = |&length: &usize| {
+                    let coord = (position % length as u128) as usize;
+                    position /= length as u128;
+                    coord
+                };
+                coords.iter_mut().rev().zip(lengths.map(&mut divide)).for_each(push);
             }
         }
         let mut coords = coords.into_iter().map(Arc::new);
@@ -150,12 +165,14 @@ fn blocks(old: &Shape, new: &Shape) -> Result<Option<Vec<Block>>> {
             blocks.push(Block { old: old_start..i, new: new_start..j });
             continue;
         }
-        let (mut old_size, mut new_size) = (take_axis(old, &mut i, 1)?, take_axis(new, &mut j, 1)?);
+        let (mut old_size, mut new_size) = (Wide::one(), Wide::one());
+        old_size.take_axis(old, &mut i);
+        new_size.take_axis(new, &mut j);
         while old_size != new_size {
             if old_size < new_size && i < old.rank() {
-                old_size = take_axis(old, &mut i, old_size)?;
+                old_size.take_axis(old, &mut i);
             } else if new_size < old_size && j < new.rank() {
-                new_size = take_axis(new, &mut j, new_size)?;
+                new_size.take_axis(new, &mut j);
             } else {
                 return Err(unequal());
             }
@@ -165,16 +182,54 @@ fn blocks(old: &Shape, new: &Shape) -> Result<Option<Vec<Block>>> {
     Ok(Some(blocks))
 }
 
-/// `size` times the length of the axis at `next`, which is stepped; `size` itself past the end.
-fn take_axis(shape: &Shape, next: &mut usize, size: u128) -> Result<u128> {
-    let Some(&length) = shape.get(*next) else { return Ok(size) };
-    *next += 1;
-    size.checked_mul(length as u128).ok_or(Error::TooLarge {
-        what: "the position within the axes to be merged",
-        bytes: u128::MAX,
-        limit: u64::MAX,
-        instead: "reshape in steps that merge fewer axes",
-    })
+/// A number of any width: its digits to base 2^64, lowest first, without leading zeros. Long axes have more positions
+/// together than `u128` holds.
+#[derive(Default, PartialEq, Eq)]
+struct Wide(Vec<u64>);
+
+impl Wide {
+    fn one() -> Self {
+        Wide(vec![1])
+    }
+
+    fn multiply_add(&mut self, factor: usize, addend: usize) {
+        let mut carry = addend as u128;
+        for digit in &mut self.0 {
+            let product = u128::from(*digit) * factor as u128 + carry;
+            (*digit, carry) = (product as u64, product >> 64);
+        }
+        if carry > 0 {
+            self.0.push(carry as u64);
+        }
+    }
+
+    /// Divides, and gives the remainder.
+    fn divide(&mut self, divisor: usize) -> usize {
+        let mut rest = 0;
+        for digit in self.0.iter_mut().rev() {
+            let dividend = rest << 64 | u128::from(*digit);
+            (*digit, rest) = ((dividend / divisor as u128) as u64, dividend % divisor as u128);
+        }
+        while self.0.last() == Some(&0) {
+            self.0.pop();
+        }
+        rest as usize
+    }
+
+    /// Multiplies by the next length, if there is one.
+    fn take_axis(&mut self, shape: &Shape, next: &mut usize) {
+        if let Some(&length) = shape.get(*next) {
+            *next += 1;
+            self.multiply_add(length, 0);
+        }
+    }
+}
+
+impl PartialOrd for Wide {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        let digits = |number: &Self| (number.0.len(), number.0.iter().rev().copied().collect::<Vec<_>>());
+        Some(digits(self).cmp(&digits(other)))
+    }
 }
 
 /// The axes as a permutation of `0..rank`.
@@ -212,6 +267,9 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// assert_eq!(transposed.to_dense()?, x.to_dense()?.reversed_axes());
     /// # Ok::<(), lacuna::Error>(())
     /// ```
+    #[doc(alias = "transpose")]
+    #[doc(alias = "permute")]
+    #[doc(alias = "swapaxes")]
     pub fn permute_axes(&self, axes: impl AsRef<[isize]>) -> Result<Self> {
         if permutation(axes.as_ref(), self.rank())?.is_sorted() {
             return Ok(self.clone());
@@ -242,6 +300,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// assert_eq!(flat.to_dense()?, batched.to_dense()?.into_shape_with_order(vec![4, 3]).unwrap());
     /// # Ok::<(), lacuna::Error>(())
     /// ```
+    #[doc(alias = "view")]
+    #[doc(alias = "resize")]
     pub fn reshape(&self, shape: impl Into<Shape>) -> Result<CsrTensor<T, I>> {
         self.reshape_with_limit(shape, default_limit(self.stored_bytes()))
     }

@@ -15,6 +15,7 @@ use num_traits::ToPrimitive;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
+#[doc(alias = "dtype")]
 pub enum DType {
     /// `bool`
     Bool,

@@ -29,6 +29,9 @@ const HEAD: u64 = 4096;
 /// - `TooLarge`: it would take more memory than [`ReadOptions::max_memory`] allows;
 /// - `OutOfMemory`, or `Io` of that kind: it takes more than the machine has;
 /// - those of [`Triplets::coalesce`](crate::Triplets::coalesce) and of [`AnyTensor::cast`], as the options ask for.
+#[doc(alias = "mmread")]
+#[doc(alias = "load_npz")]
+#[doc(alias = "load")]
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyTensor> {
     Content::of_path(path, options)?.into_any(options)
 }
@@ -65,6 +68,8 @@ pub fn read_from(reader: impl Read, format: impl Into<Option<FileFormat>>, optio
 /// assert_eq!((friends.nnz(), friends.get(&[0, 33])?), (156, false));
 /// # Ok::<(), lacuna::Error>(())
 /// ```
+#[doc(alias = "mmread")]
+#[doc(alias = "load_npz")]
 pub fn read_coo<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &ReadOptions) -> Result<CooTensor<T, I>> {
     let options = options.clone().typed(T::DTYPE, Format::Coo);
     match Content::of_path(path, &options)? {
@@ -93,6 +98,8 @@ pub fn read_coo<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &Read
 /// assert_eq!(friends.lane_values(11), [1.0]);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
+#[doc(alias = "mmread")]
+#[doc(alias = "load_npz")]
 pub fn read_csr<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &ReadOptions) -> Result<CsrTensor<T, I>> {
     let options = options.clone().typed(T::DTYPE, Format::Csr);
     match Content::of_path(path, &options)? {

@@ -30,6 +30,9 @@ use crate::tensor::Tensor;
 /// - `TooLarge`: the dense file would have more bytes than [`WriteOptions::max_memory`].
 ///
 /// An error leaves no file behind, and one that was there as it was.
+#[doc(alias = "mmwrite")]
+#[doc(alias = "save_npz")]
+#[doc(alias = "save")]
 pub fn write(path: impl AsRef<Path>, tensor: &impl FileTensor, options: &WriteOptions) -> Result<()> {
     let format = FileFormat::from_path(&path)
         .ok_or_else(|| unknown_format("the extension names none; name it with write_to"))?;

@@ -36,6 +36,15 @@ macro_rules! operations {
             reduce::any_backward(self, upstream, axes)
         }
 
+        /// The number of truthy elements, over the axes given: see [`count_nonzero`](crate::count_nonzero()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`count_nonzero`](crate::count_nonzero()).
+        $($public)* fn count_nonzero(&self, axes: impl Into<Axes>) -> Result<$reduced!(u64)> {
+            reduce::count_nonzero(self, axes)
+        }
+
         /// The median over axes, of the elements that are not NaN: see [`nanmedian`](crate::nanmedian()).
         ///
         /// # Errors

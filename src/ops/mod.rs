@@ -15,6 +15,7 @@ pub use map::{
 pub use methods::Operations;
 pub use operand::Operand;
 pub use reduce::{
-    EvenCount, MedianGradient, Nanmedian, any, any_backward, nanmedian, nanmedian_backward, nanmedian_index,
+    EvenCount, MedianGradient, Nanmedian, any, any_backward, count_nonzero, nanmedian, nanmedian_backward,
+    nanmedian_index,
 };
 pub use select::{Take, TakeMode, take, take_axis, take_axis_backward, take_backward, take_into};

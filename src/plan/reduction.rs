@@ -62,9 +62,9 @@ impl Reduction {
         lengths.map(|(axis, &length)| if self.goes[axis] { 1 } else { length }).collect()
     }
 
-    /// Whether the last axis goes and no other one.
+    /// Whether the last axis goes, and others stay.
     pub(crate) fn is_last(&self) -> bool {
-        self.reduced == [self.shape.rank().wrapping_sub(1)]
+        self.shape.rank() > 1 && self.reduced == [self.shape.rank() - 1]
     }
 
     /// Whether the last axis goes, so that entries which meet often stand side by side.

@@ -63,6 +63,14 @@ pub fn any_cell<T: Scalar>(x: &Sparse<T>, axes: &[usize], keep_dims: bool, cell:
     stored_values.iter().any(|value| value.truthy()) || !full && x.fill.truthy()
 }
 
+/// How many truthy values each group has.
+pub fn count_nonzero<T: Scalar>(x: &Dense<T>, axes: &[usize], keep_dims: bool) -> Dense<u64> {
+    let groups = groups(&x.shape, axes, keep_dims);
+    let cells = groups.cells.iter();
+    let data = cells.map(|cell| cell.iter().filter(|&&position| x.data[position].truthy()).count() as u64);
+    Dense::new(&groups.shape, data.collect())
+}
+
 /// Whether each element is a member of the set, or, with `invert`, whether it is not.
 pub fn isin<T: Scalar>(x: &Dense<T>, set: &[T], invert: bool) -> Dense<bool> {
     x.map(|value| set.iter().any(|&member| value.member_eq(member)) != invert)

@@ -117,6 +117,8 @@ classify! {
     /// *y*<sub>i</sub> = (*x*<sub>i</sub> = +∞)
     ///
     /// Integers and `bool` give `false`. A complex number has no sign, so this does not exist for complex elements.
+    #[doc(alias = "numpy.isposinf")]
+    #[doc(alias = "is_infinite")]
     fn isposinf, isposinf_into(Real)
     /// NaN gives `false`.
     =>
@@ -153,6 +155,8 @@ classify! {
     /// *y*<sub>i</sub> = (*x*<sub>i</sub> = −∞)
     ///
     /// Integers and `bool` give `false`. A complex number has no sign, so this does not exist for complex elements.
+    #[doc(alias = "numpy.isneginf")]
+    #[doc(alias = "is_infinite")]
     fn isneginf, isneginf_into(Real)
     /// NaN gives `false`.
     =>
@@ -188,6 +192,9 @@ classify! {
     /// *y*<sub>i</sub> = (|*x*<sub>i</sub>| = ∞)
     ///
     /// A complex number is infinite if either part is. Integers and `bool` give `false`.
+    #[doc(alias = "numpy.isinf")]
+    #[doc(alias = "torch.isinf")]
+    #[doc(alias = "is_infinite")]
     fn isinf, isinf_into(Element)
     /// NaN gives `false`; a complex number with one part NaN and the other infinite is infinite, and NaN.
     =>
@@ -197,8 +204,8 @@ classify! {
     /// use num_complex::Complex;
     ///
     /// let x = CooTensor::new([3], vec![vec![0, 2]], vec![5.0, -f64::INFINITY], 0.0)?;
-    /// assert_eq!(isinf(&x).to_dense()?, arr1(&[false, false, true]).into_dyn());
-    /// assert_eq!(isinf(&x).to_dense()?, isinf(&x.to_dense()?)?);
+    /// assert_eq!(isinf(&x)?.to_dense()?, arr1(&[false, false, true]).into_dyn());
+    /// assert_eq!(isinf(&x)?.to_dense()?, isinf(&x.to_dense()?)?);
     /// assert_eq!(isinf(&arr1(&[Complex::new(f32::NAN, f32::INFINITY)]))?, arr1(&[true]));
     /// # Ok::<(), lacuna::Error>(())
     /// ```
@@ -211,6 +218,11 @@ classify! {
     /// *y*<sub>i</sub> = (*x*<sub>i</sub> ≠ *x*<sub>i</sub>)
     ///
     /// A complex number is NaN if either part is. Integers and `bool` give `false`.
+    #[doc(alias = "numpy.isnan")]
+    #[doc(alias = "torch.isnan")]
+    #[doc(alias = "is_nan")]
+    #[doc(alias = "isna")]
+    #[doc(alias = "isnull")]
     fn isnan, isnan_into(Element)
     /// Every NaN gives `true`, whatever its sign and payload.
     =>
@@ -219,8 +231,8 @@ classify! {
     /// use ndarray::arr1;
     ///
     /// let x = CooTensor::new([3], vec![vec![0, 2]], vec![5.0, f64::INFINITY], f64::NAN)?;
-    /// assert_eq!(isnan(&x).to_dense()?, arr1(&[false, true, false]).into_dyn());
-    /// assert_eq!(isnan(&x).to_dense()?, isnan(&x.to_dense()?)?);
+    /// assert_eq!(isnan(&x)?.to_dense()?, arr1(&[false, true, false]).into_dyn());
+    /// assert_eq!(isnan(&x)?.to_dense()?, isnan(&x.to_dense()?)?);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     ///
@@ -232,6 +244,9 @@ classify! {
     /// *y*<sub>i</sub> = (|*x*<sub>i</sub>| < ∞)
     ///
     /// A complex number is finite if both parts are. Integers and `bool` give `true`.
+    #[doc(alias = "numpy.isfinite")]
+    #[doc(alias = "torch.isfinite")]
+    #[doc(alias = "is_finite")]
     fn isfinite, isfinite_into(Element)
     /// NaN gives `false`.
     =>
@@ -240,8 +255,8 @@ classify! {
     /// use ndarray::arr1;
     ///
     /// let x = CooTensor::new([3], vec![vec![0, 2]], vec![f64::NAN, f64::INFINITY], 0.0)?;
-    /// assert_eq!(isfinite(&x).to_dense()?, arr1(&[false, true, false]).into_dyn());
-    /// assert_eq!(isfinite(&x).to_dense()?, isfinite(&x.to_dense()?)?);
+    /// assert_eq!(isfinite(&x)?.to_dense()?, arr1(&[false, true, false]).into_dyn());
+    /// assert_eq!(isfinite(&x)?.to_dense()?, isfinite(&x.to_dense()?)?);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     ///
@@ -253,6 +268,9 @@ classify! {
     /// *y*<sub>i</sub> = (Im *x*<sub>i</sub> = 0)
     ///
     /// An imaginary part of `-0.0` is zero. Types without an imaginary part give `true`.
+    #[doc(alias = "numpy.isreal")]
+    #[doc(alias = "torch.isreal")]
+    #[doc(alias = "iscomplex")]
     fn isreal, isreal_into(Element)
     /// An imaginary part that is NaN is not zero; the real part does not matter, nor does a NaN of a type without an
     /// imaginary part.
@@ -264,8 +282,8 @@ classify! {
     ///
     /// let values = vec![Complex::new(f64::NAN, -0.0), Complex::new(1.0, f64::NAN)];
     /// let x = CooTensor::new([3], vec![vec![0, 2]], values, Complex::new(0.0, 1.0))?;
-    /// assert_eq!(isreal(&x).to_dense()?, arr1(&[true, false, false]).into_dyn());
-    /// assert_eq!(isreal(&x).to_dense()?, isreal(&x.to_dense()?)?);
+    /// assert_eq!(isreal(&x)?.to_dense()?, arr1(&[true, false, false]).into_dyn());
+    /// assert_eq!(isreal(&x)?.to_dense()?, isreal(&x.to_dense()?)?);
     /// assert_eq!(isreal(&arr1(&[f32::NAN]))?, arr1(&[true]));
     /// # Ok::<(), lacuna::Error>(())
     /// ```

@@ -231,6 +231,8 @@ pub enum IsinKind {
 /// and `assume_unique` may change the answer.
 #[doc(alias = "numpy.isin")]
 #[doc(alias = "contains")]
+#[doc(alias = "is_in")]
+#[doc(alias = "torch.isin")]
 pub fn isin<'a, X: Operand>(x: &X, members: impl Into<Isin<'a, X::Elem>>) -> Result<X::Mapped<bool>> {
     let isin = members.into();
     x.map(&Question::new(x, &isin)?)

@@ -137,6 +137,9 @@ impl<T: Element> Fold<T> for Any {
 /// ```
 ///
 /// Definition: [`numpy.any`](https://numpy.org/doc/stable/reference/generated/numpy.any.html).
+#[doc(alias = "numpy.any")]
+#[doc(alias = "torch.any")]
+#[doc(alias = "logical_or")]
 pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>> {
     x.fold(Any, &axes.into())
 }
@@ -195,6 +198,8 @@ pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>>
 ///
 /// Source: this library's own rule; it is the gradient of
 /// [`numpy.sum`](https://numpy.org/doc/stable/reference/generated/numpy.sum.html) over the same axes.
+#[doc(alias = "grad")]
+#[doc(alias = "vjp")]
 pub fn any_backward<X: Operand, U: Operand>(x: &X, upstream: &U, axes: impl Into<Axes>) -> Result<X::Reduced<U::Elem>> {
     x.spread(upstream, &axes.into())
 }

@@ -324,7 +324,7 @@ pub(super) fn check_result<U>(shape: &Shape, input_bytes: usize) -> Result<()> {
 pub(super) fn check_lane<S: Data, D: Dimension>(array: &ArrayBase<S, D>, reduction: &Reduction) -> Result<()> {
     let longest = if array.is_empty() { 0 } else { reduction.extent() };
     let instead = "reduce fewer axes, or the array that was broadcast";
-    guard::<S::Elem>("the copy of one group", longest.into(), default_limit(dense_bytes(array)), instead)
+    guard::<S::Elem>("the copy of one group", longest, default_limit(dense_bytes(array)), instead)
 }
 
 #[cfg(test)]

@@ -5,12 +5,14 @@
 //! their stored views, [`dense`] for arrays of any layout.
 
 mod any;
+mod count_nonzero;
 pub(crate) mod dense;
 mod lanes;
 mod nanmedian;
 pub(crate) mod sparse;
 
 pub use any::{any, any_backward};
+pub use count_nonzero::count_nonzero;
 pub use nanmedian::{EvenCount, MedianGradient, Nanmedian, nanmedian, nanmedian_backward, nanmedian_index};
 
 use crate::error::{Error, Result};

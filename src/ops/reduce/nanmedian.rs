@@ -46,6 +46,8 @@ impl Nanmedian {
 
     /// The axes that go stay with length 1.
     #[must_use]
+    #[doc(alias = "keepdims")]
+    #[doc(alias = "keepdim")]
     pub fn keep_dims(self) -> Self {
         Nanmedian { axes: self.axes.keep_dims(), ..self }
     }
@@ -334,6 +336,9 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
 /// ```
 ///
 /// Definition: this library's own; PyTorch gives the position of some element equal to the median, and NaN a position.
+#[doc(alias = "argmedian")]
+#[doc(alias = "torch.nanmedian")]
+#[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
 pub fn nanmedian_index<X: Operand<Elem: Real>>(
     x: &X,
     options: impl Into<Nanmedian>,
@@ -426,6 +431,8 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 /// Source: this library's own rule. Paddle 3.3 gives all of the gradient to the one element that its forward pass
 /// picked, or half each to the two, as [`first`](Nanmedian::first) does; which of several
 /// equal elements that is depends on its top-k, and here it is the first by position.
+#[doc(alias = "grad")]
+#[doc(alias = "vjp")]
 pub fn nanmedian_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     x: &X,
     upstream: &U,

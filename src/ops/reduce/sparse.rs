@@ -13,7 +13,7 @@ use crate::kernels::lanes::spread as spread_lanes;
 use crate::kernels::op::Outcome;
 use crate::kernels::spread::{spread_table, spread_to_entries};
 use crate::ops::operand::Operand;
-use crate::pages::{self, Granted};
+use crate::pages::Granted;
 use crate::parallel;
 use crate::pattern::Pattern;
 use crate::plan::group::{Cells, of_coords, of_lanes, position_in_group};
@@ -97,8 +97,8 @@ pub(crate) fn holistic<P: Pattern, T: Element, H: Holistic<T>>(
     let gaps = x.gaps(&reduction);
     let fill = op.of(&Group { stored: &[], gaps, position: &|_| 0 }, &mut op.scratch());
     if reduction.is_elementwise() {
-        let mut scratch = op.scratch();
-        let values = pages::collect(x.values.iter().map(|&value| op.of_one(value, &mut scratch)))?;
+        let of_one = |scratch: &mut H::Scratch, entry: usize| op.of_one(x.values[entry], scratch);
+        let values = parallel::map_heavy(x.values.len(), x.values.len(), || op.scratch(), of_one);
         return Ok(Tensor::assemble(x.pattern.clone(), values, fill));
     }
     let Cells { pattern, groups } = Cells::new(x.pattern, &reduction)?;

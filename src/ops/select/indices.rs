@@ -36,6 +36,8 @@ use crate::shape::Shape;
 /// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
+#[doc(alias = "indices")]
+#[doc(alias = "index")]
 pub struct Take<'a, J> {
     array: CowArray<'a, J, IxDyn>,
     shape: Shape,

@@ -22,7 +22,7 @@ use crate::shape::Shape;
 ///
 /// # Shapes
 ///
-/// `x` of any shape is read as a list of all its positions; the result has the shape of `indices`, of any rank from 0
+/// `x` of any shape is read as a list of all its positions; the result has the shape of `positions`, of any rank from 0
 /// up. The size of `x` is never formed: it may exceed every integer. The result has the format, the index type and the
 /// element type of `x`; an array gives an array, whatever the layouts.
 ///
@@ -43,7 +43,7 @@ use crate::shape::Shape;
 ///
 /// - `PositionOutOfRange`: an index is outside `-n..n` for `n` elements; the first one is named;
 /// - `TakeFromEmpty`: there are indices, in any mode, and `x` has no element;
-/// - `AxisTooLong`: an axis of `indices` does not fit the index type of `x`;
+/// - `AxisTooLong`: an axis of `positions` does not fit the index type of `x`;
 /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the inputs, which happens only where
 ///   the index array is a broadcast view, or has vastly many rows of length zero.
 ///
@@ -86,6 +86,8 @@ use crate::shape::Shape;
 ///
 /// Definition: [`numpy.take`](https://numpy.org/doc/stable/reference/generated/numpy.take.html) without an axis.
 #[doc(alias = "gather")]
+#[doc(alias = "numpy.take")]
+#[doc(alias = "torch.take")]
 pub fn take<'a, X: Operand, J: Position>(x: &X, positions: impl Into<Take<'a, J>>) -> Result<X::Reduced<X::Elem>> {
     x.select(&Request::new(x.lengths(), positions.into(), None)?)
 }
@@ -97,7 +99,7 @@ pub fn take<'a, X: Operand, J: Position>(x: &X, positions: impl Into<Take<'a, J>
 ///
 /// # Shapes
 ///
-/// `out` has exactly the shape of `indices`, in any layout.
+/// `out` has exactly the shape of `positions`, in any layout.
 ///
 /// # NaN
 ///
@@ -109,7 +111,7 @@ pub fn take<'a, X: Operand, J: Position>(x: &X, positions: impl Into<Take<'a, J>
 ///
 /// # Errors
 ///
-/// Those of [`take`], and `ShapeMismatch` where `out` has another shape than `indices`. After `PositionOutOfRange` the
+/// Those of [`take`], and `ShapeMismatch` where `out` has another shape than `positions`. After `PositionOutOfRange` the
 /// elements of `out` may have been written over, after any other error they are as they were.
 ///
 /// # Complexity
@@ -134,6 +136,8 @@ pub fn take<'a, X: Operand, J: Position>(x: &X, positions: impl Into<Take<'a, J>
 /// ```
 ///
 /// Definition: [`numpy.take`](https://numpy.org/doc/stable/reference/generated/numpy.take.html) with `out`.
+#[doc(alias = "numpy.take")]
+#[doc(alias = "out")]
 pub fn take_into<'a, T: Element, J: Position>(
     x: &ArrayBase<impl Data<Elem = T>, impl Dimension>,
     positions: impl Into<Take<'a, J>>,
@@ -150,7 +154,7 @@ pub fn take_into<'a, T: Element, J: Position>(
 ///
 /// # Shapes
 ///
-/// The shape of `x` with `axis` replaced by the axes of `indices`: one index removes it, an index array of rank 2 puts
+/// The shape of `x` with `axis` replaced by the axes of `positions`: one index removes it, an index array of rank 2 puts
 /// two axes in its place. A negative axis counts from the end. The result has the format, the index type and the element
 /// type of `x`.
 ///
@@ -171,7 +175,7 @@ pub fn take_into<'a, T: Element, J: Position>(
 /// - `AxisOutOfRange`: there is no such axis; on rank 0, there is none at all;
 /// - `PositionOutOfRange`: an index is outside `-n..n` for an axis of length `n`;
 /// - `TakeFromEmpty`: there are indices, in any mode, and the axis has length 0;
-/// - `AxisTooLong`: an axis of `indices` does not fit the index type of `x`;
+/// - `AxisTooLong`: an axis of `positions` does not fit the index type of `x`;
 /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the inputs; of a sparse tensor with up to 16
 ///   bytes of lists for each entry taken.
 ///
@@ -205,6 +209,9 @@ pub fn take_into<'a, T: Element, J: Position>(
 ///
 /// Definition: [`numpy.take`](https://numpy.org/doc/stable/reference/generated/numpy.take.html) with an axis.
 #[doc(alias = "index_select")]
+#[doc(alias = "numpy.take")]
+#[doc(alias = "slice")]
+#[doc(alias = "iloc")]
 pub fn take_axis<'a, X: Operand, J: Position>(
     x: &X,
     positions: impl Into<Take<'a, J>>,
@@ -223,7 +230,7 @@ pub fn take_axis<'a, X: Operand, J: Position>(
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of `indices`; the result has the shape of `x`.
+/// `upstream` has exactly the shape of `positions`; the result has the shape of `x`.
 ///
 /// # Implicit values
 ///
@@ -268,6 +275,8 @@ pub fn take_axis<'a, X: Operand, J: Position>(
 /// Definition: [`torch.take`](https://docs.pytorch.org/docs/stable/generated/torch.take.html) and its gradient; numpy
 /// spells the sum [`add.at`](https://numpy.org/doc/stable/reference/generated/numpy.ufunc.at.html).
 #[doc(alias = "scatter_add")]
+#[doc(alias = "grad")]
+#[doc(alias = "vjp")]
 pub fn take_backward<'a, X: Operand, J: Position, U: Operand>(
     x: &X,
     upstream: &U,
@@ -332,6 +341,10 @@ pub fn take_backward<'a, X: Operand, J: Position, U: Operand>(
 ///
 /// Definition: [`torch.index_select`](https://docs.pytorch.org/docs/stable/generated/torch.index_select.html) and its
 /// gradient.
+#[doc(alias = "index_add")]
+#[doc(alias = "scatter_add")]
+#[doc(alias = "grad")]
+#[doc(alias = "vjp")]
 pub fn take_axis_backward<'a, X: Operand, J: Position, U: Operand>(
     x: &X,
     upstream: &U,

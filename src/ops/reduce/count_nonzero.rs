@@ -1,0 +1,106 @@
+//! The number of truthy elements over axes.
+
+use crate::axes::Axes;
+use crate::element::Element;
+use crate::error::Result;
+use crate::kernels::fold::Fold;
+use crate::kernels::op::{Fault, Op, Outcome};
+use crate::ops::operand::Operand;
+
+/// The descriptor of [`count_nonzero`].
+#[derive(Clone, Copy)]
+struct CountNonzero;
+
+impl Op for CountNonzero {
+    const NAME: &'static str = "count_nonzero";
+}
+
+/// Counts end at `u128::MAX`, as the extents of groups do: both are above what the result holds.
+impl<T: Element> Fold<T> for CountNonzero {
+    type State = u128;
+    type Out = u64;
+
+    fn start(&self) -> u128 {
+        0
+    }
+
+    fn step(&self, count: u128, value: T) -> u128 {
+        count.saturating_add(u128::from(value.is_truthy()))
+    }
+
+    fn repeat(&self, count: u128, value: T, times: u128) -> u128 {
+        if value.is_truthy() { count.saturating_add(times) } else { count }
+    }
+
+    fn merge(&self, a: u128, b: u128) -> u128 {
+        a.saturating_add(b)
+    }
+
+    fn finish(&self, count: u128, _: u128) -> Outcome<u64> {
+        u64::try_from(count).map_err(|_| Fault::Uncountable)
+    }
+
+    fn slice(&self, values: &[T]) -> u128 {
+        values.iter().filter(|value| value.is_truthy()).count() as u128
+    }
+}
+
+/// The number of truthy elements, over the axes given.
+///
+/// *y*<sub>k</sub> = #{ *r* : *x*<sub>k,r</sub> ≠ 0 }, for *k* over the axes that stay and *r* over those that go.
+///
+/// # Shapes
+///
+/// The axes given are removed, or stay with length 1 under [`Axes::keep_dims`]. [`Axes::all`] gives rank 0, [`Axes::none`] 1
+/// or 0 for each element. The result has the format and index type of `x`, and `u64` elements.
+///
+/// # Implicit values
+///
+/// A group with a stored entry gives a stored result, also where it is 0; the others hold the fill. Positions that are not
+/// stored count where the fill is truthy. The fill of the result is the number of positions of a group where the fill of
+/// `x` is truthy, and 0 where it is not. Of [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the
+/// result is 0.
+///
+/// # NaN
+///
+/// NaN is truthy, as it is not zero; `-0.0` is not. A complex number is truthy if either part is.
+///
+/// # Gradient
+///
+/// None: the count is constant almost everywhere.
+///
+/// # Errors
+///
+/// - `AxisOutOfRange`, `AxisRepeated`: the axes do not fit the rank;
+/// - `Uncountable`: a group, or one without stored entries whether there is one or not, has more than 2<sup>64</sup> − 1 truthy
+///   positions;
+/// - `TooLarge`: the result has an offset (CSR) or an element (arrays) for each of too many cells.
+///
+/// # Complexity
+///
+/// O(nnz · rank) where the axes that stay lead, O(nnz · (rank + log nnz)) else; for the last axis of CSR O(nnz + lanes); for
+/// arrays O(elements).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, count_nonzero};
+/// use ndarray::arr1;
+///
+/// // 0 . 5
+/// // . 3 .
+/// let (rows, columns) = (vec![0, 0, 1], vec![0, 2, 1]);
+/// let x = CooTensor::new([2, 3], vec![rows, columns], vec![0.0, 5.0, 3.0], f64::NAN)?;
+/// assert_eq!(count_nonzero(&x, 1)?.to_dense()?, arr1(&[2, 3]).into_dyn()); // a NaN is not zero
+/// assert_eq!(count_nonzero(&x, 1)?.to_dense()?, count_nonzero(&x.to_dense()?, 1)?);
+/// assert_eq!(count_nonzero(&x.stored(), 1)?.values(), [1, 1]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.count_nonzero`](https://numpy.org/doc/stable/reference/generated/numpy.count_nonzero.html).
+#[doc(alias = "numpy.count_nonzero")]
+#[doc(alias = "torch.count_nonzero")]
+#[doc(alias = "getnnz")]
+pub fn count_nonzero<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<u64>> {
+    x.fold(CountNonzero, &axes.into())
+}
