@@ -4,6 +4,7 @@
 //! and `1.into()` no longer say which type they mean.
 
 mod cli;
+mod dynamic;
 mod io;
 mod io_faults;
 mod io_gzip;

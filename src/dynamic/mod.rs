@@ -2,13 +2,17 @@
 //!
 //! [`AnyTensor`] is an enum over both formats and all element types that are compiled in;
 //! [`dispatch!`](crate::dispatch!), [`dispatch_real!`](crate::dispatch_real!) and
-//! [`dispatch_dtype!`](crate::dispatch_dtype!) run generic code on it.
+//! [`dispatch_dtype!`](crate::dispatch_dtype!) run generic code on it. It has the operations that tensors have, as methods of
+//! the same names.
 
 mod cast;
 mod dispatch;
+mod operations;
+mod widen;
 
 #[doc(hidden)]
 pub use dispatch::types;
+pub use operations::AnyStored;
 
 #[doc(no_inline)]
 pub use crate::pattern::Format;

@@ -5,6 +5,7 @@ use lacuna::io::{AnyTensor, FileElement};
 use lacuna::{DType, Element, Number, Pattern, Shape, Tensor, dispatch_dtype};
 use serde::Serialize;
 
+use crate::summary::counted;
 use crate::values::{Json, json, json_value, printed};
 
 /// What `info` tells of the stored values and of where they stand.
@@ -114,7 +115,7 @@ impl Lanes {
 
     fn text(&self, last: usize) -> String {
         let (what, along) = if last == 1 { ("rows ", String::new()) } else { ("lanes", format!(" along axis {last}")) };
-        let all = self.all.map_or("more than 2^64".into(), |all| all.to_string());
+        let all = counted(self.all);
         let empty = match self.empty() {
             Some(0) => "none empty".into(),
             Some(empty) => format!("{empty} empty"),

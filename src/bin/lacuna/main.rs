@@ -3,7 +3,6 @@
 mod args;
 mod backward;
 mod details;
-mod erase;
 mod failure;
 mod input;
 mod manual;

@@ -3,7 +3,7 @@
 use std::io::{Write, stderr, stdout};
 use std::path::Path;
 
-use lacuna::io::{self, AnyTensor, FileFormat, WriteOptions};
+use lacuna::io::{self, AnyTensor, Compression, FileFormat, WriteOptions};
 
 use crate::args::{Output, Telling, Writing};
 use crate::failure::Failure;
@@ -32,7 +32,8 @@ pub(crate) fn write(
     let bar = Bar::new("writing", None);
     let mut options = WriteOptions::default();
     options.max_memory = max_memory;
-    options.compression = options.compression.for_path(path);
+    let compression = if writing.store { Compression::None } else { Compression::Usual };
+    options.compression = compression.for_path(path);
     options.progress = bar.hook();
     let written = match writing.to {
         None => io::write(path, tensor, &options),

@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use lacuna::io::{AnyTensor, FileFormat};
+use lacuna::io::{AnyFormat, AnyTensor, FileFormat};
 use lacuna::{DType, Element, Error, TakeMode, dispatch_dtype};
 use ndarray::{Array1, ArrayD};
 
 use crate::args::{Input, Take};
-use crate::erase::on_format;
 use crate::failure::Failure;
 use crate::input::Beside;
 use crate::names::shown_word;
@@ -166,9 +165,16 @@ fn of_tensor(x: AnyTensor) -> Result<Positions, String> {
         return Err(format!("positions are integers, not {dtype}"));
     }
     let positions = match (x.clone().cast(DType::Int64), x) {
-        (Ok(AnyTensor::Int64(x)), _) => on_format!(x, x => x.to_dense()).map(Positions::Signed),
-        (_, AnyTensor::UInt64(x)) => on_format!(x, x => x.to_dense()).map(Positions::Unsigned),
+        (Ok(AnyTensor::Int64(x)), _) => dense(&x).map(Positions::Signed),
+        (_, AnyTensor::UInt64(x)) => dense(&x).map(Positions::Unsigned),
         (refused, _) => return Err(refused.err().map_or_else(String::new, |error| error.to_string())),
     };
     positions.map_err(|error| error.to_string())
+}
+
+fn dense<T: Element>(x: &AnyFormat<T>) -> lacuna::Result<ArrayD<T>> {
+    match x {
+        AnyFormat::Coo(x) => x.to_dense(),
+        AnyFormat::Csr(x) => x.to_dense(),
+    }
 }

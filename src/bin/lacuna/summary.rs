@@ -104,11 +104,15 @@ impl Formatter for Spaced {
 
 /// The number of positions, in words.
 fn positions(x: &AnyTensor) -> String {
-    match x.shape().saturating_size() {
-        u64::MAX => format!("more than 2^64 ({})", share(x.density())),
-        size if size > 0 => format!("{size} ({})", share(x.density())),
-        _ => "0".into(),
+    match x.shape().checked_size() {
+        Some(0) => "0".into(),
+        size => format!("{} ({})", counted(size), share(x.density())),
     }
+}
+
+/// A number of positions or lanes, if a machine counts so many.
+pub(crate) fn counted(count: Option<usize>) -> String {
+    count.map_or("2^64 or more".into(), |count| count.to_string())
 }
 
 /// A share in percent; never all of it, or nothing, where that is not so.

@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, Parser};
 use lacuna::io::FileFormat;
 
-use crate::args::{BackwardVerb, Cli, Input, Output, Picture, SpyArgs, Verb, command_of, not_an_option};
+use crate::args::{BackwardVerb, Cli, Input, Output, Picture, SpyArgs, Verb, Writing, command_of, not_an_option};
 use crate::failure::Failure;
 use crate::names::{is_stream, shown};
 
@@ -61,13 +61,21 @@ pub(crate) fn check_files(verb: &Verb) -> Result<(), String> {
     if files.inputs.iter().filter(|input| is_stream(input)).count() > 1 {
         return Err("stdin can be read once: name a file in place of one `-`".into());
     }
-    match files.output {
-        Some((path, None)) if is_stream(path) => Err("stdout has no extension; name its format with --to".into()),
-        Some((path, None)) if FileFormat::from_path(path).is_none() => {
+    files.output.map_or(Ok(()), |(path, writing)| check_target(path, writing))?;
+    check_picture(verb)
+}
+
+/// Refuses a target of no known format, and one that has no members to store.
+fn check_target(path: &Path, writing: &Writing) -> Result<(), String> {
+    match writing.to.or_else(|| FileFormat::from_path(path)) {
+        None if is_stream(path) => Err("stdout has no extension; name its format with --to".into()),
+        None => {
             let (path, names) = (shown(path), FileFormat::ALL.map(FileFormat::name).join(", ."));
             Err(format!("the extension of {path} names no format (.{names}); name it with --to"))
         }
-        _ => check_picture(verb),
+        Some(FileFormat::Npz) => Ok(()),
+        Some(other) if writing.store => Err(format!("--store is for .npz, and {} is written as .{other}", shown(path))),
+        Some(_) => Ok(()),
     }
 }
 
@@ -92,7 +100,7 @@ fn check_picture(verb: &Verb) -> Result<(), String> {
 /// The files that a command names.
 struct Files<'a> {
     inputs: Vec<&'a Path>,
-    output: Option<(&'a Path, Option<FileFormat>)>,
+    output: Option<(&'a Path, &'a Writing)>,
 }
 
 impl<'a> Files<'a> {
@@ -101,7 +109,7 @@ impl<'a> Files<'a> {
             Verb::Info(args) => Files { inputs: vec![&args.input.file], output: None },
             Verb::Spy(args) => Files { inputs: vec![&args.input.file], output: None },
             Verb::Convert(args) => {
-                Files { inputs: vec![&args.input.file], output: Some((&args.output, args.writing.to)) }
+                Files { inputs: vec![&args.input.file], output: Some((&args.output, &args.writing)) }
             }
             Verb::Any(args) => Files::new(&args.input, &args.output, []),
             Verb::Isin(args) => Files::new(&args.input, &args.output, [args.values_from.as_deref()]),
@@ -132,6 +140,6 @@ impl<'a> Files<'a> {
 
     fn new<const N: usize>(input: &'a Input, output: &'a Output, beside: [Option<&'a Path>; N]) -> Self {
         let inputs = [&*input.file].into_iter().chain(beside.into_iter().flatten()).collect();
-        Files { inputs, output: output.output.as_deref().map(|path| (path, output.writing.to)) }
+        Files { inputs, output: output.output.as_deref().map(|path| (path, &output.writing)) }
     }
 }

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Command, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use lacuna::Axes;
+use lacuna::{Axes, Position};
+use ndarray::ArrayD;
 
 pub(crate) use shared::{Input, Output, Reading, Telling, Writing};
 use words::{EvenArg, ModeArg, parse_axes, parse_axis, parse_columns, parse_indices, parse_pixels, parse_values};
@@ -281,6 +282,13 @@ pub(crate) struct Take {
     /// Take along this axis, not from the flattened tensor
     #[arg(long, value_parser = parse_axis, allow_hyphen_values = true, value_name = "N")]
     pub(crate) axis: Option<isize>,
+}
+
+impl Take {
+    /// What is taken at those positions.
+    pub(crate) fn at<'a, J: Position>(&self, positions: &'a ArrayD<J>) -> lacuna::Take<'a, J> {
+        lacuna::Take::at(positions).mode(self.mode.into())
+    }
 }
 
 #[derive(Debug, Args)]

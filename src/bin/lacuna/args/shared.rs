@@ -64,6 +64,9 @@ pub(crate) struct Writing {
     /// The format of the file written, where its extension does not tell
     #[arg(long, value_parser = file_formats(), ignore_case = true, value_name = "FORMAT")]
     pub(crate) to: Option<FileFormat>,
+    /// Write a .npz without compression: larger, and in less time
+    #[arg(long)]
+    pub(crate) store: bool,
 }
 
 /// How a tensor is told.
