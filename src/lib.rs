@@ -79,47 +79,31 @@
 
 #![cfg_attr(not(feature = "machine"), forbid(unsafe_code))]
 
-mod axes;
-mod buffer;
+mod base;
 mod convert;
-mod coo;
-mod csr;
 pub mod dynamic;
 mod element;
-mod entries;
-mod error;
-mod format;
-mod index;
 #[cfg(feature = "io")]
 pub mod io;
 mod kernels;
-mod limit;
-mod machine;
 mod ops;
-mod pages;
-mod parallel;
 mod pattern;
 mod plan;
-mod shape;
 #[cfg(feature = "spy")]
 pub mod spy;
-mod stored;
 mod tensor;
-mod triplets;
 
 #[doc(no_inline)]
 pub use ndarray;
 #[doc(no_inline)]
 pub use num_complex;
 
-pub use axes::Axes;
+pub use base::axes::Axes;
+pub use base::error::{Error, IoSource, Result};
+pub use base::index::{Index, Position};
+pub use base::shape::Shape;
 pub use convert::{PaddleCsr, TorchCsr};
-pub use coo::CooTensor;
-pub use csr::CsrTensor;
 pub use element::{DType, Element, Float, Number, Real};
-pub use entries::{Coords, Entries, IntoEntries};
-pub use error::{Error, IoSource, Result};
-pub use index::{Index, Position};
 pub use ops::{
     Answers, EvenCount, Isin, IsinKind, MedianGradient, Nanmedian, Operand, Operations, Take, TakeMode, any,
     any_backward, count_nonzero, isfinite, isfinite_into, isin, isin_into, isinf, isinf_into, isnan, isnan_into,
@@ -127,10 +111,12 @@ pub use ops::{
     nanmedian_index, take, take_axis, take_axis_backward, take_backward, take_into,
 };
 pub use pattern::{CooPattern, CsrPattern, Format, Pattern};
-pub use shape::Shape;
-pub use stored::Stored;
 pub use tensor::Tensor;
-pub use triplets::{Duplicates, Triplets};
+pub use tensor::coo::CooTensor;
+pub use tensor::csr::CsrTensor;
+pub use tensor::entries::{Coords, Entries, IntoEntries};
+pub use tensor::stored::Stored;
+pub use tensor::triplets::{Duplicates, Triplets};
 
 /// The trait that gives `ndarray` arrays the methods that tensors have: `use lacuna::prelude::*;`.
 ///

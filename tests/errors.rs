@@ -161,7 +161,7 @@ fn messages_name_the_numbers() {
 #[cfg(feature = "io")]
 #[test]
 fn every_variant_is_produced() {
-    let source = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/error.rs")).unwrap();
+    let source = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/base/error.rs")).unwrap();
     let body = source.split("pub enum Error {").nth(1).unwrap().split("\n}").next().unwrap();
     let variants: Vec<&str> = body
         .lines()

@@ -3,16 +3,16 @@
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 
 use super::{foreign_coords, foreign_offset};
+use crate::base::alloc::{self, Allocated};
+use crate::base::error::{Error, Result};
+use crate::base::index::{Index, check_axes};
+use crate::base::limit::{default_limit, guard};
+use crate::base::shape::{Shape, checked_product, saturating_product};
 use crate::convert::dense::{check_ndarray_shape, dense_array, dense_bytes};
-use crate::csr::CsrTensor;
 use crate::element::Element;
-use crate::error::{Error, Result};
-use crate::index::{Index, check_axes};
-use crate::limit::{default_limit, guard};
-use crate::pages::{self, Granted};
 use crate::pattern::{CsrPattern, validate_length};
-use crate::shape::{Shape, checked_product, saturating_product};
 use crate::tensor::Tensor;
+use crate::tensor::csr::CsrTensor;
 
 /// A matrix or a batch of them in Paddle's layout; each batch holds as many entries as it likes.
 ///
@@ -67,7 +67,7 @@ fn with_last(batch: &[usize], last: usize) -> Shape {
 
 /// The offsets of all lanes, from the offsets that start anew in every batch.
 fn join_offsets(crows: &[i64], rows: usize) -> Result<Vec<usize>> {
-    let mut offsets = pages::room(crows.len().saturating_add(1))?;
+    let mut offsets = alloc::with_capacity(crows.len().saturating_add(1))?;
     offsets.push(0);
     let (mut base, each) = (0usize, rows.saturating_add(1));
     for (batch, crows) in crows.chunks_exact(each).enumerate() {
@@ -89,8 +89,8 @@ fn join_offsets(crows: &[i64], rows: usize) -> Result<Vec<usize>> {
 }
 
 /// The offsets of each batch, starting anew from 0.
-fn split_offsets(offsets: &[usize], batches: usize, rows: usize) -> Granted<Vec<i64>> {
-    let mut split = pages::room(batches.saturating_mul(rows.saturating_add(1)))?;
+fn split_offsets(offsets: &[usize], batches: usize, rows: usize) -> Allocated<Vec<i64>> {
+    let mut split = alloc::with_capacity(batches.saturating_mul(rows.saturating_add(1)))?;
     for batch in 0..batches {
         let offsets = &offsets[batch * rows..=(batch + 1) * rows];
         split.extend(offsets.iter().map(|offset| (offset - offsets[0]) as i64));
@@ -206,9 +206,9 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         check_shape("values", with_last(batch, each), values.shape())?;
         let given = [dense_bytes(crow_indices), dense_bytes(col_indices), dense_bytes(values)];
         guard_copies::<T, I>(crow_indices.len(), col_indices.len(), given.into_iter().fold(0, usize::saturating_add))?;
-        let crows = pages::collect(crow_indices.iter().copied())?;
+        let crows = alloc::collect(crow_indices.iter().copied())?;
         check_even(&crows, rows, each)?;
-        let (cols, values) = (pages::collect(col_indices.iter().copied())?, pages::collect(values.iter().copied())?);
+        let (cols, values) = (alloc::collect(col_indices.iter().copied())?, alloc::collect(values.iter().copied())?);
         Self::from_paddle_with_index(shape, &crows, &cols, values)
     }
 
@@ -232,7 +232,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// ```
     pub fn to_paddle(&self) -> Result<PaddleCsr<T>> {
         let (crows, cols) = self.batched_indices("Paddle's layout")?;
-        Ok(PaddleCsr { crows, cols, values: pages::collect(self.values().iter().copied())? })
+        Ok(PaddleCsr { crows, cols, values: alloc::collect(self.values().iter().copied())? })
     }
 
     /// The tensor in PyTorch's layout.
@@ -264,7 +264,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         Ok(TorchCsr {
             crow_indices: dense_array(&offsets, crows),
             col_indices: dense_array(&entries, cols),
-            values: dense_array(&entries, pages::collect(self.values().iter().copied())?),
+            values: dense_array(&entries, alloc::collect(self.values().iter().copied())?),
         })
     }
 
@@ -279,7 +279,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         let limit = default_limit(self.stored_bytes());
         guard::<i64>("the offsets of all batches", count, limit, "drop the batches, which have no rows")?;
         let crows = split_offsets(self.offsets(), checked_product(batch).unwrap_or(0), rows)?;
-        Ok((crows, pages::collect(self.columns().iter().map(|column| column.to_usize() as i64))?))
+        Ok((crows, alloc::collect(self.columns().iter().map(|column| column.to_usize() as i64))?))
     }
 
     /// The number of entries that every batch holds.

@@ -1,13 +1,13 @@
 //! Between the coordinate and the compressed format; every entry is kept, and the arrays that do not change are shared.
 
-use crate::coo::CooTensor;
-use crate::csr::CsrTensor;
+use crate::base::error::Result;
+use crate::base::index::Index;
+use crate::base::limit::default_limit;
 use crate::element::Element;
-use crate::error::Result;
-use crate::index::Index;
-use crate::limit::default_limit;
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::tensor::Tensor;
+use crate::tensor::coo::CooTensor;
+use crate::tensor::csr::CsrTensor;
 
 impl<I: Index> CooPattern<I> {
     /// The same pattern in compressed format. The columns are shared; the offsets are counted.

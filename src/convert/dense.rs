@@ -2,17 +2,17 @@
 
 use ndarray::{ArrayBase, ArrayD, ArrayView, Axis, Data, Dimension, IxDyn, RawData, Slice};
 
-use crate::buffer::Buffer;
-use crate::coo::CooTensor;
-use crate::csr::CsrTensor;
+use crate::base::alloc::{self, Allocated};
+use crate::base::buffer::Buffer;
+use crate::base::error::Result;
+use crate::base::index::{Index, check_axes};
+use crate::base::limit::{default_limit, filled, guard};
+use crate::base::shape::{Shape, ravel, step};
 use crate::element::Element;
-use crate::error::Result;
-use crate::index::{Index, check_axes};
-use crate::limit::{default_limit, filled, guard};
-use crate::pages::{self, Granted};
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
-use crate::shape::{Shape, ravel, step};
 use crate::tensor::Tensor;
+use crate::tensor::coo::CooTensor;
+use crate::tensor::csr::CsrTensor;
 
 impl<P: Pattern, T: Element> Tensor<P, T> {
     /// The dense array: the stored values at their positions, the fill at all others.
@@ -121,8 +121,8 @@ where
 {
     let lengths = dense.shape();
     let stored = count_stored(dense, fill, lengths.len() * size_of::<I>())?;
-    let mut coords = lengths.iter().map(|_| pages::room(stored)).collect::<Granted<Vec<_>>>()?;
-    let mut values = pages::room(stored)?;
+    let mut coords = lengths.iter().map(|_| alloc::with_capacity(stored)).collect::<Allocated<Vec<_>>>()?;
+    let mut values = alloc::with_capacity(stored)?;
     let mut position = vec![0; lengths.len()];
     for &value in dense.iter().take(if stored > 0 { dense.len() } else { 0 }) {
         if !value.same(fill) {
@@ -223,8 +223,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         check_axes::<I>(&shape)?;
         let width = shape.columns().max(1);
         let stored = count_stored(dense, fill, size_of::<usize>() + size_of::<I>())?;
-        let (mut lanes, mut columns) = (pages::room(stored)?, pages::room(stored)?);
-        let mut values = pages::room(stored)?;
+        let (mut lanes, mut columns) = (alloc::with_capacity(stored)?, alloc::with_capacity(stored)?);
+        let mut values = alloc::with_capacity(stored)?;
         let elements = dense.iter().take(if stored > 0 { dense.len() } else { 0 });
         for (position, &value) in elements.enumerate().filter(|(_, value)| !value.same(fill)) {
             lanes.push(position / width);

@@ -3,19 +3,19 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use crate::axes::normalize_axis;
-use crate::buffer::Buffer;
-use crate::coo::CooTensor;
-use crate::csr::CsrTensor;
+use crate::base::alloc::{self, Allocated};
+use crate::base::axes::normalize_axis;
+use crate::base::buffer::Buffer;
+use crate::base::error::{Error, Result};
+use crate::base::index::{Index, check_axes};
+use crate::base::limit::default_limit;
+use crate::base::shape::{Shape, saturating_product};
 use crate::element::Element;
-use crate::error::{Error, Result};
-use crate::index::{Index, check_axes};
 use crate::kernels::sort;
-use crate::limit::default_limit;
-use crate::pages::{self, Granted};
 use crate::pattern::{CooPattern, CsrPattern, Pattern, coords_as_slices};
-use crate::shape::{Shape, saturating_product};
 use crate::tensor::Tensor;
+use crate::tensor::coo::CooTensor;
+use crate::tensor::csr::CsrTensor;
 
 impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     /// The tensor with its axes in another order: axis `k` of the result is axis `axes[k]` of this one.
@@ -98,9 +98,9 @@ impl<I: Index> CooPattern<I> {
         check_axes::<I>(&shape)?;
         let coords = match blocks(self.shape(), &shape)? {
             Some(blocks) => {
-                let zeros = Buffer::from(pages::zeros(self.nnz())?);
+                let zeros = Buffer::from(alloc::zeros(self.nnz())?);
                 let coords = blocks.iter().map(|block| self.reshape_block(block, &shape, &zeros));
-                coords.collect::<Granted<Vec<_>>>()?.into_iter().flatten().collect()
+                coords.collect::<Allocated<Vec<_>>>()?.into_iter().flatten().collect()
             }
             None => vec![Buffer::default(); shape.rank()],
         };
@@ -108,14 +108,14 @@ impl<I: Index> CooPattern<I> {
     }
 
     /// The coordinate arrays of the new axes of one block; all axes of length 1 share the `zeros`, however many.
-    fn reshape_block(&self, block: &Block, shape: &Shape, zeros: &Buffer<I>) -> Granted<Vec<Buffer<I>>> {
+    fn reshape_block(&self, block: &Block, shape: &Shape, zeros: &Buffer<I>) -> Allocated<Vec<Buffer<I>>> {
         let old = &self.shared_coords()[block.old.clone()];
         if self.shape()[block.old.clone()] == shape[block.new.clone()] {
             return Ok(old.to_vec());
         }
         let (old_lengths, new_lengths) = (&self.shape()[block.old.clone()], &shape[block.new.clone()]);
         let longer: Vec<usize> = new_lengths.iter().copied().filter(|&length| length > 1).collect();
-        let mut coords = longer.iter().map(|_| pages::room(self.nnz())).collect::<Granted<Vec<Vec<I>>>>()?;
+        let mut coords = longer.iter().map(|_| alloc::with_capacity(self.nnz())).collect::<Allocated<Vec<Vec<I>>>>()?;
         let is_wide = saturating_product(old_lengths) == u128::MAX;
         let old = coords_as_slices(old);
         for entry in 0..self.nnz() {

@@ -16,9 +16,9 @@ pub use batched::{PaddleCsr, TorchCsr};
 
 use num_traits::ToPrimitive;
 
-use crate::error::{Error, Result};
-use crate::index::Index;
-use crate::pages;
+use crate::base::alloc;
+use crate::base::error::{Error, Result};
+use crate::base::index::Index;
 
 /// Integers of another library as the coordinates of one axis, each of them checked; the axis fits `I`.
 fn foreign_coords<J: Copy + ToPrimitive, I: Index>(coords: &[J], axis: usize, length: usize) -> Result<Vec<I>> {
@@ -29,7 +29,7 @@ fn foreign_coords<J: Copy + ToPrimitive, I: Index>(coords: &[J], axis: usize, le
             _ => Error::IndexOutOfBounds { index: coord.to_u64().unwrap_or(u64::MAX), axis, length, entry },
         }),
     };
-    pages::try_collect(coords.iter().enumerate().map(coord))
+    alloc::try_collect(coords.iter().enumerate().map(coord))
 }
 
 /// An integer of another library as an offset; one that is too large for `usize` is too large for any array.

@@ -10,12 +10,12 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use self::element::{Item, Items, items};
+use crate::base::index::Index;
+use crate::base::shape::Shape;
 use crate::element::Element;
-use crate::index::Index;
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
-use crate::shape::Shape;
 use crate::tensor::Tensor;
-use crate::triplets::Triplets;
+use crate::tensor::triplets::Triplets;
 
 /// The fields of a structure, under the names that they have in Rust.
 macro_rules! serialize_fields {

@@ -10,16 +10,16 @@ use std::ops::Deref;
 use sprs::{CsMatBase, CsMatI, CsMatViewI, SpIndex, TriMatBase, TriMatI};
 
 use super::{foreign_coords, foreign_offset};
-use crate::coo::CooTensor;
-use crate::csr::CsrTensor;
+use crate::base::alloc;
+use crate::base::error::{Error, Result};
+use crate::base::index::{Index, check_axes};
+use crate::base::shape::Shape;
 use crate::element::Element;
-use crate::error::{Error, Result};
-use crate::index::{Index, check_axes};
-use crate::pages;
 use crate::pattern::{CooPattern, CsrPattern};
-use crate::shape::Shape;
 use crate::tensor::Tensor;
-use crate::triplets::{Duplicates, Triplets};
+use crate::tensor::coo::CooTensor;
+use crate::tensor::csr::CsrTensor;
+use crate::tensor::triplets::{Duplicates, Triplets};
 
 /// What messages call the matrices of sprs.
 const TARGET: &str = "a matrix of sprs";
@@ -37,7 +37,7 @@ fn reuse<A: 'static, B: 'static>(items: Vec<A>, convert: impl FnOnce(&[A]) -> Re
 /// Offsets from 0 upward; sprs lets those of a slice start elsewhere.
 fn proper_offsets<Iptr: SpIndex + 'static>(offsets: Vec<Iptr>) -> Result<Vec<usize>> {
     let convert = |offsets: &[Iptr]| {
-        pages::try_collect(offsets.iter().enumerate().map(|(at, &offset)| foreign_offset(offset, at)))
+        alloc::try_collect(offsets.iter().enumerate().map(|(at, &offset)| foreign_offset(offset, at)))
     };
     let mut offsets = reuse(offsets, convert)?;
     let first = offsets.first().copied().unwrap_or(0);
@@ -441,7 +441,7 @@ where
         check_axes::<I>(&shape)?;
         let rows = foreign_coords(matrix.row_inds(), 0, shape[0])?;
         let columns = foreign_coords(matrix.col_inds(), 1, shape[1])?;
-        Triplets::from_arrays_with_index(shape, vec![rows, columns], pages::collect(matrix.data().iter().copied())?)
+        Triplets::from_arrays_with_index(shape, vec![rows, columns], alloc::collect(matrix.data().iter().copied())?)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Casts between types known at run time only.
 
 use super::AnyTensor;
+use crate::base::alloc;
+use crate::base::error::Result;
 use crate::element::{DType, Element, Number};
-use crate::error::Result;
-use crate::pages;
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::tensor::{Tensor, number_in};
 
@@ -60,7 +60,7 @@ impl<P: Pattern + Into<AnyPattern>, T: Element> Numbers for Tensor<P, T> {
 pub(super) fn cast_numbers<T: Element>(from: &dyn Numbers) -> Result<AnyTensor> {
     let fill = number_in(from.fill_number(), from.number_type(), || "the fill".into())?;
     let value = |entry| number_in(from.number(entry), from.number_type(), || format!("entry {entry}"));
-    let values: Vec<T> = pages::try_collect((0..from.count()).map(value))?;
+    let values: Vec<T> = alloc::try_collect((0..from.count()).map(value))?;
     Ok(match from.any_pattern() {
         AnyPattern::Coo(pattern) => Tensor::from_parts(pattern, values, fill)?.into(),
         AnyPattern::Csr(pattern) => Tensor::from_parts(pattern, values, fill)?.into(),

@@ -20,14 +20,14 @@ pub use crate::pattern::Format;
 use std::any::Any;
 use std::fmt;
 
-use crate::coo::CooTensor;
-use crate::csr::CsrTensor;
+use crate::base::error::{Error, Result};
+use crate::base::index::Index;
+use crate::base::shape::Shape;
 use crate::element::{DType, Element, Number};
-use crate::error::{Error, Result};
-use crate::index::Index;
 use crate::pattern::Pattern;
-use crate::shape::Shape;
 use crate::tensor::Tensor;
+use crate::tensor::coo::CooTensor;
+use crate::tensor::csr::CsrTensor;
 use crate::{dispatch, dispatch_dtype};
 use cast::{Numbers, cast_numbers};
 

@@ -9,13 +9,13 @@
 
 use super::widen::{Wide, no_order, on_wide, truth, zeros};
 use super::{AnyFormat, AnyTensor};
-use crate::axes::Axes;
-use crate::coo::CooTensor;
+use crate::base::axes::Axes;
+use crate::base::error::{Error, Result};
+use crate::base::index::Position;
 use crate::dispatch;
 use crate::element::{Element, Number};
-use crate::error::{Error, Result};
-use crate::index::Position;
 use crate::ops::{Isin, Nanmedian, Take};
+use crate::tensor::coo::CooTensor;
 
 /// The entries of a tensor whose types are known at run time only: see [`Stored`](crate::Stored).
 ///

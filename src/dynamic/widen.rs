@@ -3,10 +3,10 @@
 use super::cast::{AnyPattern, Numbers};
 use super::types::Complex;
 use super::{AnyFormat, AnyTensor, retyped};
+use crate::base::alloc;
+use crate::base::error::{Error, Result};
 use crate::dispatch;
 use crate::element::{DType, Element};
-use crate::error::{Error, Result};
-use crate::pages;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -64,7 +64,7 @@ fn widened<U: Element>(x: &AnyTensor) -> Result<AnyFormat<U>> {
             return Ok(retyped(&mut Some(x.clone())));
         }
         let widen = |value: T| U::from_number(value.to_number()).unwrap_or(U::ZERO);
-        let values = pages::collect(x.values().iter().map(|&value| widen(value)))?;
+        let values = alloc::collect(x.values().iter().map(|&value| widen(value)))?;
         Ok(Tensor::from_valid(x.pattern().clone(), values, widen(x.fill())))
     }
     dispatch!(x, x => of(x).map(AnyFormat::from))
@@ -78,7 +78,7 @@ pub(super) fn truth(x: &AnyTensor) -> Result<AnyFormat<bool>> {
 /// Zeros on the pattern of a tensor, for the gradients that read no value of it.
 pub(super) fn zeros(x: &AnyTensor) -> Result<AnyFormat<bool>> {
     let numbers: &dyn Numbers = dispatch!(x, x => x);
-    let values = pages::zeros(numbers.count())?;
+    let values = alloc::zeros(numbers.count())?;
     Ok(match numbers.any_pattern() {
         AnyPattern::Coo(pattern) => Tensor::from_valid(pattern, values, false).into(),
         AnyPattern::Csr(pattern) => Tensor::from_valid(pattern, values, false).into(),

@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use num_complex::Complex;
 
+use crate::base::error::{Error, Result};
 use crate::element::{Element, Number};
-use crate::error::{Error, Result};
 use crate::io::digits::print_digits;
 
 /// An [`Element`] that files hold: read from and printed as text, and as bytes in either byte order.

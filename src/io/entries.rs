@@ -6,22 +6,22 @@ use std::mem::take;
 
 use num_complex::Complex;
 
-use crate::buffer::Buffer;
-use crate::coo::CooTensor;
+use crate::base::alloc::{self, Allocated};
+use crate::base::buffer::Buffer;
+use crate::base::error::{Error, Result};
+use crate::base::index::Index;
+use crate::base::shape::Shape;
 use crate::dynamic::AnyTensor;
 use crate::element::Element;
-use crate::error::{Error, Result};
-use crate::index::Index;
 use crate::io::fields::{Fields, LineResult};
 use crate::io::lines::{Block, Lines};
 use crate::io::options::{Order, ReadOptions};
 use crate::io::origin::Origin;
 use crate::kernels::sort;
-use crate::pages::{self, Granted};
 use crate::pattern::CooPattern;
-use crate::shape::Shape;
 use crate::tensor::Tensor;
-use crate::triplets::{Duplicates, Triplets};
+use crate::tensor::coo::CooTensor;
+use crate::tensor::triplets::{Duplicates, Triplets};
 
 /// How a text lists its entries, one a line: their coordinates, counted from 1, and what stands behind them.
 pub(crate) struct Listing<'a> {
@@ -45,7 +45,7 @@ impl Listing<'_> {
         let declared = self.declared.unwrap_or(usize::MAX);
         lines.for_each_block(
             |block| self.parse(block, &value),
-            |block: Granted<Entries<T, I>>, taken| {
+            |block: Allocated<Entries<T, I>>, taken| {
                 let block = block?;
                 taken.check_room(entries.values.len(), block.values.len(), declared)?;
                 entries.make_room(declared, taken.bytes)?;
@@ -62,7 +62,7 @@ impl Listing<'_> {
         &self,
         block: &mut Block<'_>,
         value: impl Fn(&Entries<T, I>, &mut Fields<'_>) -> LineResult<T>,
-    ) -> Granted<Entries<T, I>> {
+    ) -> Allocated<Entries<T, I>> {
         let rank = self.lengths.len();
         let mut entries = Entries::new(rank);
         // Each coordinate takes two bytes at least, with the blank or the end behind it; the last line may have no end,
@@ -107,9 +107,9 @@ impl<T: Element, I: Index> Entries<T, I> {
     }
 
     /// Room for exactly so many entries more.
-    pub(crate) fn reserve_exact(&mut self, count: usize) -> Granted<()> {
-        self.coords.iter_mut().try_for_each(|axis| pages::reserve_exact(axis, count))?;
-        pages::reserve_exact(&mut self.values, count)
+    pub(crate) fn reserve_exact(&mut self, count: usize) -> Allocated<()> {
+        self.coords.iter_mut().try_for_each(|axis| alloc::reserve_exact(axis, count))?;
+        alloc::reserve_exact(&mut self.values, count)
     }
 
     /// Puts an entry, for which there is room, behind the others; where it is out of order,
@@ -132,7 +132,7 @@ impl<T: Element, I: Index> Entries<T, I> {
 
     /// Makes room at once for all entries that are `declared`, as soon as the `bytes` of text that were read allow it:
     /// arrays that grow step by step are copied each time.
-    pub(crate) fn make_room(&mut self, declared: usize, bytes: u64) -> Granted<()> {
+    pub(crate) fn make_room(&mut self, declared: usize, bytes: u64) -> Allocated<()> {
         let entry = (self.coords.len() * size_of::<I>() + size_of::<T>()) as u64;
         let missing = declared.saturating_sub(self.values.len());
         if missing > 0 && (declared as u64).saturating_mul(entry) <= bytes.saturating_mul(16) {
@@ -142,7 +142,7 @@ impl<T: Element, I: Index> Entries<T, I> {
     }
 
     /// Puts the entries of the next block behind these; so many lines stand before it.
-    pub(crate) fn append(&mut self, next: &Entries<T, I>, lines: u64) -> Granted<()> {
+    pub(crate) fn append(&mut self, next: &Entries<T, I>, lines: u64) -> Allocated<()> {
         self.origin.append(&next.origin, self.values.len(), lines);
         let at = |entries: &Self, entry: usize| entries.coords.iter().map(|axis| axis[entry]).collect::<Vec<I>>();
         if let (Some(last), false) = (self.values.len().checked_sub(1), next.values.is_empty()) {
@@ -150,8 +150,8 @@ impl<T: Element, I: Index> Entries<T, I> {
         }
         self.increasing &= next.increasing;
         let mut axes = self.coords.iter_mut().zip(&next.coords);
-        axes.try_for_each(|(axis, next)| pages::extend(axis, next))?;
-        pages::extend(&mut self.values, &next.values)
+        axes.try_for_each(|(axis, next)| alloc::extend(axis, next))?;
+        alloc::extend(&mut self.values, &next.values)
     }
 
     /// The tensor of these entries.

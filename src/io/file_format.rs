@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use crate::error::Error;
+use crate::base::error::Error;
 use crate::io::compression::names_gzip;
 use crate::io::{mtx, npy, npz};
 

@@ -1,15 +1,15 @@
 //! What is left to do once the entries of a file are read: element type, fill, format, and the check of the shape.
 
-use crate::coo::CooTensor;
+use crate::base::error::{Error, Result};
+use crate::base::index::Index;
+use crate::base::shape::Shape;
 use crate::dispatch;
 use crate::dynamic::{AnyTensor, Format};
-use crate::error::{Error, Result};
-use crate::index::Index;
 use crate::io::element::FileElement;
 use crate::io::entries::Text;
 use crate::io::options::{ReadOptions, parse_fill};
 use crate::pattern::Pattern;
-use crate::shape::Shape;
+use crate::tensor::coo::CooTensor;
 
 impl ReadOptions {
     /// What is left to do once the entries are read: element type, fill, format, and the check of the shape.
@@ -74,7 +74,7 @@ impl ReadOptions {
 
 /// Whether the compressed offsets of `tensor` need at most `limit` bytes.
 fn offsets_fit(tensor: &AnyTensor, limit: u64) -> bool {
-    let lanes = crate::shape::saturating_product(tensor.shape().lane_axes());
+    let lanes = crate::base::shape::saturating_product(tensor.shape().lane_axes());
     lanes.saturating_add(1).saturating_mul(size_of::<usize>() as u128) <= u128::from(limit)
 }
 

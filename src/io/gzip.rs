@@ -5,7 +5,7 @@ use std::io::{BufRead, ErrorKind, Read, Result, Write};
 use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 
-use crate::error::Error;
+use crate::base::error::Error;
 use crate::io::options::ReadOptions;
 
 /// How gzip data begin.

@@ -2,9 +2,9 @@
 
 use std::io::{BufRead, ErrorKind, Read};
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::{alloc, threads};
 use crate::io::fields::{Fields, LineResult};
-use crate::{pages, parallel};
 
 /// The bytes of a block; it is longer only where a line is. Small enough to stay in a cache with what is parsed of it.
 const BLOCK: u64 = 1 << 18;
@@ -94,7 +94,7 @@ impl<R: BufRead> Lines<R> {
         let Lines { reader, comment, line, bytes, .. } = self;
         let comment = *comment;
         let mut unread = if self.is_unread { std::mem::take(&mut self.buffer) } else { Vec::new() };
-        parallel::pipeline(
+        threads::pipeline(
             || next_block(reader, std::mem::take(&mut unread)),
             |text: Vec<u8>| Parsed::of(text, comment, &parse),
             |parsed| {
@@ -148,7 +148,7 @@ fn read_line(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> Result<()> {
         };
         let read = &read[..read.len().min(left)];
         let taken = read.iter().position(|&byte| byte == b'\n').map_or(read.len(), |end| end + 1);
-        pages::extend(buffer, &read[..taken])?;
+        alloc::extend(buffer, &read[..taken])?;
         let is_whole = taken == 0 || buffer.ends_with(b"\n");
         reader.consume(taken);
         left -= taken;
@@ -161,7 +161,7 @@ fn read_line(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> Result<()> {
 
 /// The next whole lines, behind those that were read already; `None` at the end of the file.
 fn next_block(reader: &mut impl BufRead, mut block: Vec<u8>) -> Result<Option<Vec<u8>>> {
-    pages::reserve(&mut block, BLOCK as usize + (1 << 10))?;
+    alloc::reserve(&mut block, BLOCK as usize + (1 << 10))?;
     reader.take(BLOCK).read_to_end(&mut block)?;
     if !last_line(&block).is_empty() {
         read_line(reader, &mut block)?;

@@ -1,15 +1,15 @@
 //! How to read and write: format, element type, fill, duplicates and limits.
 
+use crate::base::error::{Error, Result};
+use crate::base::limit::guard;
+use crate::base::shape::Shape;
 use crate::dispatch_dtype;
 use crate::dynamic::{Format, no_such};
 use crate::element::{DType, Element};
-use crate::error::{Error, Result};
 use crate::io::compression::Compression;
 use crate::io::element::FileElement;
 use crate::io::progress::Progress;
-use crate::limit::guard;
-use crate::shape::Shape;
-use crate::triplets::Duplicates;
+use crate::tensor::triplets::Duplicates;
 
 /// What no reader is refused, whatever the size of its file: 64 MiB.
 const FLOOR: u64 = 64 << 20;

@@ -1,6 +1,6 @@
 //! Where the entries of a text file stand, for the errors that are found once they have become a tensor.
 
-use crate::error::Error;
+use crate::base::error::Error;
 use crate::io::lines::at_line;
 
 /// The most runs of lines that are kept: a megabyte of them.

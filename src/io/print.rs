@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::threads;
 use crate::io::digits::print_digits;
 use crate::io::element::FileElement;
-use crate::parallel;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -15,7 +15,7 @@ const BLOCK: usize = 1 << 13;
 /// Writes one line an entry, in row-major order: its coordinates, counted from 1, and its value.
 pub(crate) fn write_entries<P: Pattern, T: FileElement>(writer: &mut impl Write, x: &Tensor<P, T>) -> Result<()> {
     let mut starts = (0..x.nnz()).step_by(BLOCK);
-    parallel::pipeline(|| Ok(starts.next()), |start| print_block(x, start), |text| Ok(writer.write_all(&text)?))
+    threads::pipeline(|| Ok(starts.next()), |start| print_block(x, start), |text| Ok(writer.write_all(&text)?))
 }
 
 /// The lines of the entries from `start` on.

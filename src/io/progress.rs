@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{ErrorKind, Read, Result, Seek, SeekFrom, Write};
 use std::sync::Arc;
 
-use crate::error::Error;
+use crate::base::error::Error;
 
 /// A function that is told the bytes read from a file, or written to it, so far.
 ///

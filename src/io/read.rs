@@ -4,17 +4,17 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
-use crate::coo::CooTensor;
-use crate::csr::CsrTensor;
+use crate::base::error::Result;
+use crate::base::index::Index;
 use crate::dynamic::{AnyTensor, Format};
-use crate::error::Result;
-use crate::index::Index;
 use crate::io::element::FileElement;
 use crate::io::entries::Text;
 use crate::io::file_format::{FileFormat, unknown_format};
 use crate::io::options::ReadOptions;
 use crate::io::progress::Watched;
 use crate::io::{BLOCK, gzip, mtx, npy, npz, tns};
+use crate::tensor::coo::CooTensor;
+use crate::tensor::csr::CsrTensor;
 
 /// The bytes that are looked at to tell what a stream is.
 const HEAD: u64 = 4096;

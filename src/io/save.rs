@@ -6,7 +6,7 @@ use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::error::Result;
+use crate::base::error::Result;
 
 /// Writes the file at `path` by way of one beside it, which takes its place once `write` has succeeded.
 ///

@@ -2,10 +2,10 @@
 
 use std::io::{BufRead, Write};
 
-use crate::coo::CooTensor;
+use crate::base::error::{Error, Result};
+use crate::base::index::{Index, check_axes};
+use crate::base::shape::Shape;
 use crate::element::{DType, Number};
-use crate::error::{Error, Result};
-use crate::index::{Index, check_axes};
 use crate::io::MOST_AXES;
 use crate::io::element::FileElement;
 use crate::io::entries::{Listing, Text, TextTensor};
@@ -14,8 +14,8 @@ use crate::io::lines::{Lines, at_line};
 use crate::io::options::ReadOptions;
 use crate::io::print::write_entries;
 use crate::pattern::Pattern;
-use crate::shape::Shape;
 use crate::tensor::Tensor;
+use crate::tensor::coo::CooTensor;
 
 /// What starts a comment.
 const COMMENT: u8 = b'#';

@@ -3,12 +3,10 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use crate::coo::CooTensor;
-use crate::csr::CsrTensor;
+use crate::base::error::Result;
+use crate::base::index::Index;
 use crate::dispatch;
 use crate::dynamic::AnyTensor;
-use crate::error::Result;
-use crate::index::Index;
 use crate::io::compression::Compression;
 use crate::io::element::FileElement;
 use crate::io::file_format::{FileFormat, unknown_format};
@@ -18,6 +16,8 @@ use crate::io::save::save;
 use crate::io::{BLOCK, gzip, mtx, npy, npz, tns};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
+use crate::tensor::coo::CooTensor;
+use crate::tensor::csr::CsrTensor;
 
 /// Writes a tensor to the file at `path`, in the format that its extension names; all or nothing. A `.gz` after the
 /// extension asks for gzip.

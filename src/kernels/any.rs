@@ -1,11 +1,11 @@
 //! Logical or of slices and of lanes: the fast ways.
 
+use crate::base::alloc::{self, Allocated};
+use crate::base::machine::in_wide_vectors;
+use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::bits::{self, BITS};
 use crate::kernels::lanes::count_stored;
-use crate::machine::in_wide_vectors;
-use crate::pages::{self, Granted};
-use crate::parallel;
 
 /// Whether any of `values` is truthy: leaves at the first one that is.
 pub(crate) fn any_of<T: Element>(mut values: impl Iterator<Item = T>) -> bool {
@@ -22,19 +22,19 @@ pub(crate) fn any_of_slice<T: Element>(values: &[T]) -> bool {
             || block.iter().fold(false, |any, value| any | value.is_truthy()),
         )
     };
-    parallel::any_chunk(values, |chunk| chunk.chunks(TOGETHER).any(any))
+    threads::any_chunk(values, |chunk| chunk.chunks(TOGETHER).any(any))
 }
 
 /// The lanes that are looked at together.
 const LANES: usize = 64;
 /// If they have at most so many values, all are tested; more are left at the first truthy one of each lane.
 ///
-/// At ten values a lane, leaving is foretold badly: for 10^7 values it took 18 ms, testing all of them 13.
+/// At ten values a lane, the branch is mispredicted: for 10^7 values it took 18 ms, testing all of them 13.
 const TESTED: usize = 64 * LANES;
 
 /// Whether any value is truthy, for each lane that stores one.
-pub(crate) fn any_of_lanes<T: Element>(offsets: &[usize], values: &[T]) -> Granted<Vec<bool>> {
-    let parts = parallel::map_parts(values.len(), 0, |entries| {
+pub(crate) fn any_of_lanes<T: Element>(offsets: &[usize], values: &[T]) -> Allocated<Vec<bool>> {
+    let parts = threads::map_parts(values.len(), 0, |entries| {
         // A lane belongs to the part in which it starts; those behind the last entry store nothing.
         let lane = |entry| offsets.partition_point(|&offset| offset < entry);
         let offsets = &offsets[lane(entries.start)..=lane(entries.end)];
@@ -47,8 +47,8 @@ pub(crate) fn any_of_lanes<T: Element>(offsets: &[usize], values: &[T]) -> Grant
             Some(*end)
         })
         .collect();
-    let mut truths = pages::zeros(ends.last().copied().unwrap_or(0))?;
-    parallel::map_slices(&mut truths, &ends, |part, truths| {
+    let mut truths = alloc::zeros(ends.last().copied().unwrap_or(0))?;
+    threads::map_slices(&mut truths, &ends, |part, truths| {
         let (offsets, _) = parts[part];
         let mut slots = truths.iter_mut();
         for first in (0..offsets.len() - 1).step_by(LANES) {

@@ -4,12 +4,12 @@
 
 use std::ops::Range;
 
+use crate::base::alloc::{self, Allocated};
+use crate::base::index::Index;
+use crate::base::threads;
 use crate::element::Element;
-use crate::index::Index;
 use crate::kernels::bits::{self, BITS};
 use crate::kernels::sort::Arrays;
-use crate::pages::{self, Granted};
-use crate::parallel;
 
 /// The cells of a word.
 const CELLS: usize = 32;
@@ -44,7 +44,7 @@ impl CellMap {
             map.mark(coords, lengths, values, range.start + marked..range.end);
             map
         };
-        let parts = parallel::map_parts(values.len(), cells / CELLS, part);
+        let parts = threads::map_parts(values.len(), cells / CELLS, part);
         parts.into_iter().reduce(CellMap::merge).unwrap_or(CellMap { words: Vec::new() })
     }
 
@@ -100,25 +100,25 @@ impl CellMap {
     /// The coordinates within `lengths` of the cells that an entry falls into, in order, and whether each is truthy.
     ///
     /// The words are shared out, and with them each array.
-    pub(crate) fn into_arrays<I: Index>(self, lengths: &[usize]) -> Granted<Arrays<I, bool>> {
+    pub(crate) fn into_arrays<I: Index>(self, lengths: &[usize]) -> Allocated<Arrays<I, bool>> {
         let (parts, ends) = self.stored_by_parts();
         let total = ends.last().copied().unwrap_or(0);
-        let mut truths = pages::zeros(total)?;
-        parallel::map_slices(&mut truths, &ends, |part, slots| self.write_truths(parts[part].clone(), slots));
+        let mut truths = alloc::zeros(total)?;
+        threads::map_slices(&mut truths, &ends, |part, slots| self.write_truths(parts[part].clone(), slots));
         let axis = |axis| {
-            let mut coords = pages::zeros(total)?;
-            parallel::map_slices(&mut coords, &ends, |part, coords| {
+            let mut coords = alloc::zeros(total)?;
+            threads::map_slices(&mut coords, &ends, |part, coords| {
                 self.write_axis(parts[part].clone(), lengths, axis, coords);
             });
             Ok(coords)
         };
-        Ok(((0..lengths.len()).map(axis).collect::<Granted<_>>()?, truths))
+        Ok(((0..lengths.len()).map(axis).collect::<Allocated<_>>()?, truths))
     }
 
     /// The words in parts, and where the cells stored in each of them end in a list of all.
     fn stored_by_parts(&self) -> (Vec<Range<usize>>, Vec<usize>) {
         let count = |words: &[u64]| words.iter().map(|word| (word & STORED).count_ones() as usize).sum::<usize>();
-        let counted = parallel::map_parts(self.words.len(), 0, |words| (count(&self.words[words.clone()]), words));
+        let counted = threads::map_parts(self.words.len(), 0, |words| (count(&self.words[words.clone()]), words));
         let mut end = 0;
         let sum = |(count, words)| {
             end += count;

@@ -1,12 +1,12 @@
 //! Folds: reductions whose state after some values is all that the values after them need to know.
 
+use crate::base::alloc::Allocated;
+use crate::base::index::Index;
+use crate::base::threads;
 use crate::element::Element;
-use crate::index::Index;
 use crate::kernels::group::{Gaps, Groups};
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::kernels::sort::Arrays;
-use crate::pages::Granted;
-use crate::parallel;
 
 /// A fold over values of type `T`.
 ///
@@ -44,7 +44,7 @@ pub trait Fold<T: Element>: Op {
     }
 
     /// A faster way for all lanes that hold a value, in order; `gap` is the value of their other positions.
-    fn by_lanes(&self, _offsets: &[usize], _values: &[T], _gap: Option<T>) -> Granted<Option<Vec<Self::Out>>> {
+    fn by_lanes(&self, _offsets: &[usize], _values: &[T], _gap: Option<T>) -> Allocated<Option<Vec<Self::Out>>> {
         Ok(None)
     }
 
@@ -55,12 +55,12 @@ pub trait Fold<T: Element>: Op {
         _kept: &Kept<'_, I>,
         _values: &[T],
         _gap: Option<T>,
-    ) -> Granted<Option<Arrays<I, Self::Out>>> {
+    ) -> Allocated<Option<Arrays<I, Self::Out>>> {
         Ok(None)
     }
 }
 
-/// The coordinates of entries on the axes that stay; there is at least one.
+/// The coordinates of entries on the kept axes; there is at least one.
 pub struct Kept<'a, I> {
     pub(crate) coords: &'a [&'a [I]],
     /// The lengths of these axes.
@@ -94,9 +94,9 @@ pub(crate) fn fold_groups<T: Element, F: Fold<T>>(
     let finished = |group, state| finish(op, state, groups.size(group), gaps).map_err(|fault| (group, fault));
     let results = match groups.in_order(values) {
         Some(slice) => {
-            parallel::map_heavy(groups.len(), values.len(), || (), |(), group| finished(group, op.slice(slice(group))))
+            threads::map_heavy(groups.len(), values.len(), || (), |(), group| finished(group, op.slice(slice(group))))
         }
-        None => parallel::map_heavy(
+        None => threads::map_heavy(
             groups.len(),
             values.len(),
             || (),

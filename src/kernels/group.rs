@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::index::Index;
+use crate::base::alloc::Allocated;
+use crate::base::index::Index;
 use crate::kernels::sort;
-use crate::pages::Granted;
 
 /// Groups of entries, one for each cell of the result that has a stored entry, in row-major order of the cells.
 ///
@@ -33,7 +33,7 @@ impl Groups {
     /// Groups of the entries with equal coordinates on the axes kept.
     ///
     /// Where the kept axes lead, the entries are in order already; elsewhere one sort brings them together.
-    pub(crate) fn of_coords<I: Index, A: AsRef<[I]> + Sync>(kept: &[A], count: usize) -> Granted<Self> {
+    pub(crate) fn of_coords<I: Index, A: AsRef<[I]> + Sync>(kept: &[A], count: usize) -> Allocated<Self> {
         let sort::Runs { order, starts } = sort::row_major_runs(kept, count)?;
         Ok(Groups { order, starts })
     }
@@ -58,15 +58,15 @@ impl Groups {
         self.entry_at(self.starts[group] + within)
     }
 
-    /// The values of a group side by side: a part of `values`, or gathered in `room`.
-    pub(crate) fn values<'a, T: Copy>(&self, group: usize, values: &'a [T], room: &'a mut Vec<T>) -> &'a [T] {
+    /// The values of a group side by side: a part of `values`, or gathered in `scratch`.
+    pub(crate) fn values<'a, T: Copy>(&self, group: usize, values: &'a [T], scratch: &'a mut Vec<T>) -> &'a [T] {
         let range = self.range(group);
         let Some(order) = &self.order else {
             return &values[range];
         };
-        room.clear();
-        room.extend(order[range].iter().map(|&entry| values[entry]));
-        room
+        scratch.clear();
+        scratch.extend(order[range].iter().map(|&entry| values[entry]));
+        scratch
     }
 
     /// The values of each group as a part of `values`, where the groups are in the order in which they are stored.

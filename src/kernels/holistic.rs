@@ -1,10 +1,10 @@
 //! Holistic reductions, which must see all values of a group at once, and gradients that are shared among them.
 
+use crate::base::alloc::{self, Allocated};
+use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::group::{Gaps, Groups};
 use crate::kernels::op::Op;
-use crate::pages::{self, Granted};
-use crate::parallel;
 
 /// The elements of one cell of a reduction.
 pub struct Group<'a, T> {
@@ -83,7 +83,7 @@ pub(crate) fn reduce_groups<T: Element, H: Holistic<T>>(
     position: &(dyn Fn(usize) -> u64 + Sync),
 ) -> Vec<H::Out> {
     let scratch = || Scratch { group: Vec::new(), own: op.scratch() };
-    parallel::map_heavy(groups.len(), values.len(), scratch, reducer(op, groups, values, gaps, position))
+    threads::map_heavy(groups.len(), values.len(), scratch, reducer(op, groups, values, gaps, position))
 }
 
 /// What every entry receives from `gradients`, one for each group; `position` is that of an entry in its group.
@@ -94,8 +94,8 @@ pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
     gaps: Gaps<T>,
     gradients: &[G],
     position: &(dyn Fn(usize) -> u64 + Sync),
-) -> Granted<Vec<G>> {
-    let mut received = pages::zeros(values.len())?;
+) -> Allocated<Vec<G>> {
+    let mut received = alloc::zeros(values.len())?;
     if let Some(values_of) = groups.in_order(values) {
         let found = reducer(op, groups, values, gaps, position);
         let scratch = || Scratch { group: Vec::new(), own: op.scratch() };
@@ -124,9 +124,9 @@ fn give_in_order<S, G: Send>(
 ) {
     let firsts = groups.firsts();
     let group_from = |entry: usize| firsts.partition_point(|&first| first < entry);
-    let parts = parallel::map_parts(received.len(), 0, |part| group_from(part.start)..group_from(part.end));
+    let parts = threads::map_parts(received.len(), 0, |part| group_from(part.start)..group_from(part.end));
     let ends: Vec<usize> = parts.iter().map(|part| *firsts.get(part.end).unwrap_or(&received.len())).collect();
-    parallel::map_slices(received, &ends, |part, mut received| {
+    threads::map_slices(received, &ends, |part, mut received| {
         let mut scratch = scratch();
         for group in parts[part].clone() {
             let (own, others) = std::mem::take(&mut received).split_at_mut(groups.size(group));

@@ -12,10 +12,10 @@
 //! For m test elements building is O(m), with the bits of the table, and O(m log m) for *sort*; a question is O(1),
 //! O(m) by comparison, O(log m) by *sort*.
 
+use crate::base::machine::in_wide_vectors;
+use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::key_set::KeySet;
-use crate::machine::in_wide_vectors;
-use crate::parallel;
 
 /// Up to so many test elements comparing wins for every type.
 ///
@@ -96,7 +96,7 @@ impl<'a, T: Element> Membership<'a, T> {
     /// Sorts the keys, and drops repeated ones unless they are said to be `unique`.
     pub(crate) fn sort(members: &[T], unique: bool) -> Self {
         let mut keys: Vec<T::Key> = members.iter().filter_map(|member| member.key()).collect();
-        parallel::sort(&mut keys, Ord::cmp);
+        threads::sort(&mut keys, Ord::cmp);
         if !unique {
             keys.dedup();
         }
@@ -108,15 +108,15 @@ impl<'a, T: Element> Membership<'a, T> {
         match self {
             // Copied into the loop: behind a reference they would be read again for each value.
             &Membership::VeryFew(members) => {
-                parallel::test_into(values, answers, move |value| equals_any(&members, value) != invert);
+                threads::test_into(values, answers, move |value| equals_any(&members, value) != invert);
             }
             &Membership::Few(members) => {
-                parallel::test_into(values, answers, move |value| equals_any(&members, value) != invert);
+                threads::test_into(values, answers, move |value| equals_any(&members, value) != invert);
             }
             Membership::All(members) => {
-                parallel::test_into(values, answers, move |value| equals_any(members, value) != invert);
+                threads::test_into(values, answers, move |value| equals_any(members, value) != invert);
             }
-            Membership::Table(table) => parallel::chunks_into(values, answers, |values, answers| {
+            Membership::Table(table) => threads::chunks_into(values, answers, |values, answers| {
                 in_wide_vectors(
                     #[inline(always)]
                     || look_up(table.minimum, &table.words, values, invert, answers),
@@ -124,14 +124,14 @@ impl<'a, T: Element> Membership<'a, T> {
             }),
             Membership::Keys(keys) => {
                 let keys = keys.questions();
-                parallel::test_into(
+                threads::test_into(
                     values,
                     answers,
                     #[inline(always)]
                     move |value| keys.contains(value) != invert,
                 );
             }
-            Membership::Sorted(keys) => parallel::map_into(values, answers, move |value| {
+            Membership::Sorted(keys) => threads::map_into(values, answers, move |value| {
                 value.key().is_some_and(|key| keys.binary_search(&key).is_ok()) != invert
             }),
         }

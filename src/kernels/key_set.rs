@@ -19,9 +19,9 @@ use std::ops::Range;
 
 use hashbrown::HashSet;
 
+use crate::base::machine::in_wide_vectors;
+use crate::base::{alloc, threads};
 use crate::element::Element;
-use crate::machine::in_wide_vectors;
-use crate::{pages, parallel};
 
 /// The bytes of a line of the cache.
 const LINE: usize = 64;
@@ -52,7 +52,7 @@ impl<T: Element> KeySet<T> {
     pub(crate) fn new(members: &[T]) -> Option<Self> {
         let filler = members.iter().find_map(|member| member.key())?;
         let lines = members.len().div_ceil(Self::LOAD);
-        let keys = pages::or_end(pages::copies(filler, (lines + 1) * Self::PLACES));
+        let keys = alloc::or_end(alloc::copies(filler, (lines + 1) * Self::PLACES));
         let start = keys.as_ptr().align_offset(LINE).min(Self::PLACES);
         let mut set = KeySet { keys, start, lines, filler, crowded: HashSet::new() };
         set.settle(members);
@@ -62,10 +62,10 @@ impl<T: Element> KeySet<T> {
     /// Puts each key into its line: each thread into lines of its own.
     fn settle(&mut self, members: &[T]) {
         let (lines, filler) = (self.lines, self.filler);
-        let parts = parallel::map_parts(lines, 0, |lines| lines);
+        let parts = threads::map_parts(lines, 0, |lines| lines);
         let ends: Vec<usize> = parts.iter().map(|part| part.end * Self::PLACES).collect();
         let places = &mut self.keys[self.start..][..lines * Self::PLACES];
-        let crowded = parallel::map_slices(places, &ends, |part, places| {
+        let crowded = threads::map_slices(places, &ends, |part, places| {
             let own = parts[part].clone();
             let filler_line = line_of(filler, lines);
             let mut share = Share::<T> { lines, own, filler, filler_line, places, crowded: HashSet::new() };

@@ -2,20 +2,20 @@
 
 use bytemuck::Zeroable;
 
-use crate::index::Index;
-use crate::pages::{self, Granted};
-use crate::parallel;
+use crate::base::alloc::{self, Allocated};
+use crate::base::index::Index;
+use crate::base::threads;
 
 /// Writes where the entries of each lane start into `starts`, which are zeros and one more than there are lanes.
 ///
 /// `lane` says the lane of an entry; it does not decrease over the `count` entries. The entries are shared out, and with
 /// them the lanes: each thread writes those that start among its entries.
 pub(crate) fn mark_starts(starts: &mut [usize], count: usize, lane: impl Fn(usize) -> usize + Sync + Send) {
-    let parts = parallel::map_parts(count, 0, |entries| entries);
+    let parts = threads::map_parts(count, 0, |entries| entries);
     let after = |end: usize| if end == 0 { 0 } else { lane(end - 1) + 1 };
     let mut ends: Vec<usize> = parts.iter().map(|entries| after(entries.end)).collect();
     ends.push(starts.len());
-    parallel::map_slices(starts, &ends, |part, starts| {
+    threads::map_slices(starts, &ends, |part, starts| {
         let base = if part == 0 { 0 } else { ends[part - 1] };
         // Behind the last entry all lanes start where the entries end.
         let Some(entries) = parts.get(part).cloned() else { return starts.fill(count) };
@@ -42,9 +42,9 @@ pub(crate) fn spread<T: Copy + Zeroable + Send>(
     offsets: &[usize],
     stride: usize,
     of: impl Fn(usize) -> T + Sync + Send,
-) -> Granted<Vec<T>> {
+) -> Allocated<Vec<T>> {
     let count = offsets.last().copied().unwrap_or(0);
-    parallel::filled(count, |range, slots| spread_range(offsets, stride, range.start, slots, &of))
+    threads::filled(count, |range, slots| spread_range(offsets, stride, range.start, slots, &of))
 }
 
 /// [`spread`] over the entries from `start` on.
@@ -95,11 +95,11 @@ pub(crate) fn count_stored(offsets: &[usize]) -> usize {
 }
 
 /// The lanes that store an entry, each by its number among the `width` of a row.
-pub(crate) fn stored_lanes<I: Index>(offsets: &[usize], width: usize) -> Granted<Vec<I>> {
-    let mut stored = pages::zeros(count_stored(offsets))?;
+pub(crate) fn stored_lanes<I: Index>(offsets: &[usize], width: usize) -> Allocated<Vec<I>> {
+    let mut stored = alloc::zeros(count_stored(offsets))?;
     let (mut at, mut lane) = (0, 0);
     for ends in offsets.windows(2) {
-        // Written for each lane, kept for those that store: no branch to be foretold.
+        // Written for each lane, kept for those that store: no branch to predict.
         if let Some(slot) = stored.get_mut(at) {
             *slot = I::from_usize(lane);
         }

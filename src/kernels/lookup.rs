@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use bytemuck::Zeroable;
 
+use crate::base::alloc::{self, Allocated};
+use crate::base::threads;
 use crate::kernels::bits::BITS;
-use crate::pages::{self, Granted};
-use crate::parallel;
 
 /// The gradients of the cells of a result, for look-ups in any order.
 pub enum Table<'a, G: Copy> {
@@ -40,7 +40,7 @@ impl<'a, G: Copy> Table<'a, G> {
         }
         if cells <= entries {
             let mut whole = vec![fill; cells];
-            pages::prefer_huge(&whole);
+            alloc::prefer_huge(&whole);
             for_each_number(gradients, number, |cell, &gradient| whole[cell] = gradient);
             return Table::Whole(Cow::Owned(whole));
         }
@@ -83,8 +83,8 @@ pub(crate) fn merge<G: Copy + Zeroable + Send + Sync>(
     stored: &[usize],
     gradients: &[G],
     fill: G,
-) -> Granted<Vec<G>> {
-    parallel::filled(cells.len(), |range, slots| {
+) -> Allocated<Vec<G>> {
+    threads::filled(cells.len(), |range, slots| {
         let cells = &cells[range];
         let mut at = cells.first().map_or(0, |first| stored.partition_point(|position| position < first));
         for (slot, cell) in slots.iter_mut().zip(cells) {

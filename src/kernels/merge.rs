@@ -5,25 +5,25 @@ use std::ops::Range;
 
 use bytemuck::Zeroable;
 
-use crate::index::Index;
+use crate::base::alloc::{self, AllocError, Allocated};
+use crate::base::index::Index;
+use crate::base::threads;
 use crate::kernels::packing::{Packing, split_axes};
 use crate::kernels::radix::{BLOCK, Buckets, count_runs, for_each_block};
 use crate::kernels::sort::{Arrays, compare, first_decreasing, gather, gather_axes, row_major_order, starts_in_order};
-use crate::pages::{self, Granted, NoRoom};
-use crate::parallel;
 
 /// Why entries are not merged.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Unmerged {
     /// The first position whose items cannot be merged.
     At(Vec<usize>),
-    /// The machine has no room for the work.
-    NoRoom(NoRoom),
+    /// The machine has no memory for the work.
+    AllocError(AllocError),
 }
 
-impl From<NoRoom> for Unmerged {
-    fn from(refused: NoRoom) -> Self {
-        Unmerged::NoRoom(refused)
+impl From<AllocError> for Unmerged {
+    fn from(refused: AllocError) -> Self {
+        Unmerged::AllocError(refused)
     }
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn merged<I: Index, T: Copy + Zeroable + Send + Sync>(
     let mut buckets = Buckets::deal(count, packing.bits(), 0, keys, |entry| items[entry])?;
     let spans = Spans::of_buckets(&mut buckets)?;
     let total = spans.total();
-    let coords = coords.into_iter().map(|axis| reused(axis, total)).collect::<Granted<_>>()?;
+    let coords = coords.into_iter().map(|axis| reused(axis, total)).collect::<Allocated<_>>()?;
     if total == count {
         return Ok((packing.unpack_all(&buckets.keys, coords), buckets.items));
     }
@@ -58,7 +58,7 @@ pub(crate) fn any_merged<I: Index>(
     coords: &[&[I]],
     count: usize,
     is_truthy: impl Fn(usize) -> bool + Sync + Send,
-) -> Granted<Arrays<I, bool>> {
+) -> Allocated<Arrays<I, bool>> {
     let or = |a, b| Some(a | b);
     let merged = match Packing::new(coords) {
         Some(packing) if first_decreasing(coords, count).is_none() => {
@@ -66,7 +66,7 @@ pub(crate) fn any_merged<I: Index>(
         }
         Some(packing) if packing.bits() < u64::BITS => return any_sorted(&packing, coords, count, is_truthy),
         _ => {
-            let truths = pages::collect((0..count).map(is_truthy))?;
+            let truths = alloc::collect((0..count).map(is_truthy))?;
             merged(coords.iter().map(|&axis| Cow::from(axis)).collect(), truths.into(), or)
         }
     };
@@ -74,10 +74,10 @@ pub(crate) fn any_merged<I: Index>(
 }
 
 /// What was merged by an `or`, which fails nowhere.
-fn or_merged<I: Index>(merged: Result<Arrays<I, bool>, Unmerged>) -> Granted<Arrays<I, bool>> {
+fn or_merged<I: Index>(merged: Result<Arrays<I, bool>, Unmerged>) -> Allocated<Arrays<I, bool>> {
     match merged {
         Ok(merged) => Ok(merged),
-        Err(Unmerged::NoRoom(refused)) => Err(refused),
+        Err(Unmerged::AllocError(refused)) => Err(refused),
         Err(Unmerged::At(_)) => unreachable!("an or has a result everywhere"),
     }
 }
@@ -88,7 +88,7 @@ fn any_sorted<I: Index>(
     coords: &[&[I]],
     count: usize,
     is_truthy: impl Fn(usize) -> bool + Sync + Send,
-) -> Granted<Arrays<I, bool>> {
+) -> Allocated<Arrays<I, bool>> {
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| {
         packing.pack(coords, range.clone(), from.saturating_sub(1), keys);
         let truth = |entry| u64::from(from == 0 && is_truthy(entry));
@@ -96,12 +96,12 @@ fn any_sorted<I: Index>(
     };
     let mut buckets = Buckets::deal(count, packing.bits() + 1, 1, keys, |_| ())?;
     let spans = Spans::of_buckets(&mut buckets)?;
-    let room = (packing.room(spans.total())?, pages::zeros(spans.total())?);
+    let output = (packing.zeros(spans.total())?, alloc::zeros(spans.total())?);
     let tagged = &buckets.keys;
     let keys = |range: Range<usize>, keys: &mut [u64]| {
         keys.iter_mut().zip(&tagged[range]).for_each(|(key, tagged)| *key = tagged >> 1);
     };
-    or_merged(merge_runs(packing, spans, room, keys, |entry| tagged[entry] & 1 == 1, |a, b| Some(a | b)))
+    or_merged(merge_runs(packing, spans, output, keys, |entry| tagged[entry] & 1 == 1, |a, b| Some(a | b)))
 }
 
 /// [`merged`] of entries in order.
@@ -114,14 +114,14 @@ fn merged_in_order<I: Index, A: AsRef<[I]> + Sync, T: Copy + Zeroable + Send + S
 ) -> Result<Arrays<I, T>, Unmerged> {
     let keys = |range: Range<usize>, keys: &mut [u64]| packing.pack(coords, range, 0, keys);
     let spans = Spans::in_order(count, keys, |entry| compare(coords, entry - 1, entry).is_eq());
-    let room = (packing.room(spans.total())?, pages::zeros(spans.total())?);
-    merge_runs(packing, spans, room, keys, item, merge)
+    let output = (packing.zeros(spans.total())?, alloc::zeros(spans.total())?);
+    merge_runs(packing, spans, output, keys, item, merge)
 }
 
 /// An array to write `count` items into: this one, if it is owned.
-fn reused<T: Copy + Zeroable>(array: Cow<'_, [T]>, count: usize) -> Granted<Vec<T>> {
+fn reused<T: Copy + Zeroable>(array: Cow<'_, [T]>, count: usize) -> Allocated<Vec<T>> {
     match array {
-        Cow::Borrowed(_) => pages::zeros(count),
+        Cow::Borrowed(_) => alloc::zeros(count),
         Cow::Owned(mut array) => {
             array.truncate(count);
             array.shrink_to_fit();
@@ -139,8 +139,8 @@ fn merged_by_groups<I: Index, T: Copy + Send + Sync>(
     let (coords, items) = match row_major_order(coords, items.len())? {
         Some(order) => (gather_axes(coords, &order)?, gather(items, &order)?),
         None => {
-            let coords = coords.iter().map(|axis| pages::collect(axis.iter().copied())).collect::<Granted<_>>()?;
-            (coords, pages::collect(items.iter().copied())?)
+            let coords = coords.iter().map(|axis| alloc::collect(axis.iter().copied())).collect::<Allocated<_>>()?;
+            (coords, alloc::collect(items.iter().copied())?)
         }
     };
     let starts = starts_in_order(&coords, items.len())?;
@@ -159,13 +159,13 @@ fn merge_sorted<I: Index, T: Copy + Send + Sync>(
 ) -> Result<Arrays<I, T>, Unmerged> {
     let runs = starts.windows(2).map(|ends| ends[0]..ends[1]);
     let position = |entry: usize| coords.iter().map(|axis| axis[entry].to_usize()).collect::<Vec<_>>();
-    let mut merged = pages::room(runs.len())?;
+    let mut merged = alloc::with_capacity(runs.len())?;
     for run in runs.clone() {
         let mut rest = items[run.start + 1..run.end].iter().copied();
         let item = rest.try_fold(items[run.start], &merge);
         merged.push(item.ok_or_else(|| Unmerged::At(position(run.start)))?);
     }
-    let firsts = pages::collect(runs.map(|run| run.start))?;
+    let firsts = alloc::collect(runs.map(|run| run.start))?;
     Ok((gather_axes(coords, &firsts)?, merged))
 }
 
@@ -184,7 +184,7 @@ impl Spans {
     }
 
     /// Sorts the buckets, each of which is a part.
-    fn of_buckets<T: Copy + Zeroable + Send + Sync>(buckets: &mut Buckets<T>) -> Granted<Self> {
+    fn of_buckets<T: Copy + Zeroable + Send + Sync>(buckets: &mut Buckets<T>) -> Allocated<Self> {
         let runs = buckets.sort(0)?;
         let starts = std::iter::once(&0).chain(&buckets.ends);
         Ok(Spans::new(starts.zip(&buckets.ends).map(|(&start, &end)| start..end).collect(), runs))
@@ -198,10 +198,10 @@ impl Spans {
     ) -> Self {
         let opens = |entry: &usize| *entry == 0 || !is_repeated(*entry);
         // A part begins with the first run that does; one that none begins in belongs to the part before it.
-        let openings = parallel::map_parts(count, 0, |mut part| part.find(opens));
+        let openings = threads::map_parts(count, 0, |mut part| part.find(opens));
         let starts: Vec<usize> = openings.into_iter().flatten().chain([count]).collect();
         let entries: Vec<Range<usize>> = starts.windows(2).map(|ends| ends[0]..ends[1]).collect();
-        let runs = parallel::map_each(
+        let runs = threads::map_each(
             entries.clone(),
             count,
             || (),
@@ -230,7 +230,7 @@ struct Share<'a, I, T> {
     items: &'a mut [T],
 }
 
-/// Merges the runs of equal keys into `room` for them.
+/// Merges the runs of equal keys into `output`.
 fn merge_runs<I: Index, T: Copy + Zeroable + Send + Sync>(
     packing: &Packing,
     spans: Spans,
@@ -241,10 +241,10 @@ fn merge_runs<I: Index, T: Copy + Zeroable + Send + Sync>(
 ) -> Result<Arrays<I, T>, Unmerged> {
     let count = spans.entries.last().map_or(0, |span| span.end);
     let pieces = split_axes(&mut coords, &spans.ends).into_iter();
-    let places = pieces.zip(parallel::split_at_ends(&mut items, &spans.ends));
+    let places = pieces.zip(threads::split_at_ends(&mut items, &spans.ends));
     let shares = spans.entries.into_iter().zip(places).map(|(span, (coords, items))| Share { span, coords, items });
     let write = |block: &mut _, share: Share<'_, I, T>| share.write(packing, block, &keys, &item, &merge);
-    let written: Vec<Result<(), u64>> = parallel::map_each(shares.collect(), count, || [0; BLOCK], write);
+    let written: Vec<Result<(), u64>> = threads::map_each(shares.collect(), count, || [0; BLOCK], write);
     let written: Result<(), u64> = written.into_iter().collect();
     written.map(|()| (coords, items)).map_err(|key| Unmerged::At(packing.position(key)))
 }

@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use crate::index::Index;
+use crate::base::alloc::{self, Allocated};
+use crate::base::index::Index;
+use crate::base::threads;
 use crate::kernels::radix::BLOCK;
-use crate::pages::{self, Granted};
-use crate::parallel;
 
 pub(crate) struct Packing {
     fields: Vec<Field>,
@@ -30,7 +30,7 @@ fn widths<I: Index, A: AsRef<[I]>>(coords: &[A]) -> Vec<u32> {
     let greatest = |axis: &[I]| axis.iter().fold(I::default(), |greatest, &coord| greatest.max(coord));
     let width = |axis: &A| {
         let axis = axis.as_ref();
-        let parts = parallel::map_parts(axis.len(), 0, |range| greatest(&axis[range]));
+        let parts = threads::map_parts(axis.len(), 0, |range| greatest(&axis[range]));
         u64::BITS - (greatest(&parts).to_usize() as u64).leading_zeros()
     };
     coords.iter().map(width).collect()
@@ -122,10 +122,10 @@ impl Packing {
 
     /// The coordinates of all `keys`, one array an axis, written over `coords`.
     pub(crate) fn unpack_all<I: Index>(&self, keys: &[u64], mut coords: Vec<Vec<I>>) -> Vec<Vec<I>> {
-        let parts = parallel::map_parts(keys.len(), 0, |range| range);
+        let parts = threads::map_parts(keys.len(), 0, |range| range);
         let ends: Vec<usize> = parts.iter().map(|range| range.end).collect();
         let shares = parts.into_iter().zip(split_axes(&mut coords, &ends)).collect();
-        parallel::map_each(
+        threads::map_each(
             shares,
             keys.len(),
             || (),
@@ -143,8 +143,8 @@ impl Packing {
     }
 
     /// Room for the coordinates of `count` entries.
-    pub(crate) fn room<I: Index>(&self, count: usize) -> Granted<Vec<Vec<I>>> {
-        self.fields.iter().map(|_| pages::zeros(count)).collect()
+    pub(crate) fn room<I: Index>(&self, count: usize) -> Allocated<Vec<Vec<I>>> {
+        self.fields.iter().map(|_| alloc::zeros(count)).collect()
     }
 }
 
@@ -152,7 +152,7 @@ impl Packing {
 pub(crate) fn split_axes<'a, I>(coords: &'a mut [Vec<I>], ends: &[usize]) -> Vec<Vec<&'a mut [I]>> {
     let mut pieces: Vec<Vec<_>> = ends.iter().map(|_| Vec::with_capacity(coords.len())).collect();
     for axis in coords {
-        pieces.iter_mut().zip(parallel::split_at_ends(axis, ends)).for_each(|(piece, slice)| piece.push(slice));
+        pieces.iter_mut().zip(threads::split_at_ends(axis, ends)).for_each(|(piece, slice)| piece.push(slice));
     }
     pieces
 }
@@ -173,7 +173,7 @@ mod tests {
             packing.pack(coords, 0..count, from, &mut top);
             assert!(top.iter().zip(&keys).all(|(top, key)| top >> from == key >> from));
         }
-        assert_eq!(packing.unpack_all::<u64>(&keys, packing.room(count).unwrap()), coords);
+        assert_eq!(packing.unpack_all::<u64>(&keys, packing.zeros(count).unwrap()), coords);
         for (entry, &key) in keys.iter().enumerate() {
             assert_eq!(packing.position(key), coords.iter().map(|axis| axis[entry] as usize).collect::<Vec<_>>());
             let smaller =

@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use bytemuck::Zeroable;
 
-use crate::pages::{self, Granted};
-use crate::parallel;
+use crate::base::alloc::{self, Allocated};
+use crate::base::threads;
 
 /// The keys that are formed at once.
 pub(crate) const BLOCK: usize = 1 << 10;
@@ -95,18 +95,18 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
         tag: u32,
         keys: impl Fn(Range<usize>, u32, &mut [u64]) + Sync + Send,
         item: impl Fn(usize) -> T + Sync + Send,
-    ) -> Granted<Self> {
+    ) -> Allocated<Self> {
         let wanted = (usize::BITS - count.leading_zeros()).saturating_sub(BUCKET).min(MOST_BUCKETS);
         let low_bits = bits.saturating_sub(wanted).clamp(tag, u64::BITS - 1);
         let buckets = 1 << (bits - low_bits);
         let top = |range: Range<usize>, block: &mut [u64]| keys(range, low_bits, block);
         let parts =
-            parallel::map_parts(count, buckets, |range| (range.clone(), bucket_sizes(range, buckets, low_bits, top)));
-        let (keys_room, items) = (pages::zeros(count)?, pages::zeros(count)?);
+            threads::map_parts(count, buckets, |range| (range.clone(), bucket_sizes(range, buckets, low_bits, top)));
+        let (keys_room, items) = (alloc::zeros(count)?, alloc::zeros(count)?);
         let mut all = Buckets { keys: keys_room, items, ends: Vec::with_capacity(buckets), low_bits, tag };
         let shares = all.share_out(&parts, buckets);
         let whole = |range: Range<usize>, block: &mut [u64]| keys(range, 0, block);
-        parallel::map_each(shares, count, || (), |(), share| fill(share, low_bits, whole, &item));
+        threads::map_each(shares, count, || (), |(), share| fill(share, low_bits, whole, &item));
         Ok(all)
     }
 
@@ -121,8 +121,8 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
             }
             self.ends.push(end);
         }
-        let keys = parallel::split_at_ends(&mut self.keys, &ends);
-        let items = parallel::split_at_ends(&mut self.items, &ends);
+        let keys = threads::split_at_ends(&mut self.keys, &ends);
+        let items = threads::split_at_ends(&mut self.items, &ends);
         let mut shares: Vec<_> = parts.iter().map(|(range, _)| (range.clone(), Vec::with_capacity(buckets))).collect();
         for (at, (keys, items)) in keys.into_iter().zip(items).enumerate() {
             shares[at % parts.len()].1.push(Places { keys, items, filled: 0 });
@@ -134,10 +134,10 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
     ///
     /// The lowest bits, so many as are `settled`, need not be looked at: entries that agree on the others come in order.
     /// Gives the number of different keys in each bucket.
-    pub(crate) fn sort(&mut self, settled: u32) -> Granted<Vec<usize>> {
+    pub(crate) fn sort(&mut self, settled: u32) -> Allocated<Vec<usize>> {
         let (count, low_bits, tag) = (self.keys.len(), self.low_bits, self.tag);
-        let keys = parallel::split_at_ends(&mut self.keys, &self.ends);
-        let buckets = keys.into_iter().zip(parallel::split_at_ends(&mut self.items, &self.ends)).collect();
+        let keys = threads::split_at_ends(&mut self.keys, &self.ends);
+        let buckets = keys.into_iter().zip(threads::split_at_ends(&mut self.items, &self.ends)).collect();
         let sort = |scratch: &mut Scratch<T>, (keys, items): (&mut [u64], &mut [T])| {
             if low_bits > settled && !keys.is_sorted() {
                 match keys.len() > LARGE {
@@ -147,7 +147,7 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
             }
             Ok(count_runs(keys, tag))
         };
-        parallel::map_each(buckets, count, Scratch::new, sort).into_iter().collect()
+        threads::map_each(buckets, count, Scratch::new, sort).into_iter().collect()
     }
 }
 
@@ -157,7 +157,7 @@ fn sort_large<T: Copy + Zeroable + Send + Sync>(
     items: &mut [T],
     settled: u32,
     low_bits: u32,
-) -> Granted<()> {
+) -> Allocated<()> {
     // Bits that no two keys differ in make no buckets.
     let differing = keys.iter().fold(0, |differing, key| differing | (key ^ keys[0]));
     let low_bits = low_bits.min(u64::BITS - differing.leading_zeros());
@@ -208,7 +208,7 @@ impl<T: Copy> Scratch<T> {
     }
 
     /// Sorts the entries of a bucket by a range of the bits of their keys, which agree on those above.
-    fn sort(&mut self, keys: &mut [u64], items: &mut [T], bits: Range<u32>) -> Granted<()> {
+    fn sort(&mut self, keys: &mut [u64], items: &mut [T], bits: Range<u32>) -> Allocated<()> {
         self.make_room(keys.len())?;
         // Items without a size need not be found again.
         let entry_bits = if size_of::<T>() == 0 { 0 } else { usize::BITS - keys.len().leading_zeros() };
@@ -232,14 +232,14 @@ impl<T: Copy> Scratch<T> {
     }
 
     /// Room for so many entries in each of the arrays, which are the same for all buckets.
-    fn make_room(&mut self, count: usize) -> Granted<()> {
+    fn make_room(&mut self, count: usize) -> Allocated<()> {
         let Scratch { words, spare, items } = self;
         words.clear();
         spare.clear();
         items.clear();
-        pages::reserve(words, count)?;
-        pages::reserve(spare, count)?;
-        pages::reserve(items, count)
+        alloc::reserve(words, count)?;
+        alloc::reserve(spare, count)?;
+        alloc::reserve(items, count)
     }
 
     /// Sorts words of the bits that count, above the number of the entry.

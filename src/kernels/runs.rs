@@ -7,21 +7,21 @@
 
 use std::ops::Range;
 
+use crate::base::alloc::{self, Allocated};
+use crate::base::index::Index;
+use crate::base::machine::in_wide_vectors;
+use crate::base::threads;
 use crate::element::Element;
-use crate::index::Index;
 use crate::kernels::bits::{self, BITS};
 use crate::kernels::sort::Arrays;
-use crate::machine::in_wide_vectors;
-use crate::pages::{self, Granted};
-use crate::parallel;
 
 /// The coordinates of each run, and whether any of its values is truthy; `coords` are those of the axes that are kept.
-pub(crate) fn any_of_runs<T: Element, I: Index>(coords: &[&[I]], values: &[T]) -> Granted<Arrays<I, bool>> {
+pub(crate) fn any_of_runs<T: Element, I: Index>(coords: &[&[I]], values: &[T]) -> Allocated<Arrays<I, bool>> {
     let part = |entries: Range<usize>| {
         let blocks = entries.start.div_ceil(BITS)..entries.end.div_ceil(BITS);
         Part { ends: mark_ends(coords, values.len(), blocks.clone()), start: blocks.start * BITS }
     };
-    let parts = parallel::map_parts(values.len(), 0, part);
+    let parts = threads::map_parts(values.len(), 0, part);
     let slots: Vec<usize> = parts
         .iter()
         .scan(0, |end, part| {
@@ -30,14 +30,14 @@ pub(crate) fn any_of_runs<T: Element, I: Index>(coords: &[&[I]], values: &[T]) -
         })
         .collect();
     let total = slots.last().copied().unwrap_or(0);
-    let mut truths = pages::zeros(total)?;
-    let mut kept: Vec<Vec<I>> = coords.iter().map(|_| pages::zeros(total)).collect::<Granted<_>>()?;
-    let mut axes: Vec<_> = kept.iter_mut().map(|axis| parallel::split_at_ends(axis, &slots).into_iter()).collect();
-    let shares = parallel::split_at_ends(&mut truths, &slots).into_iter().zip(&parts);
+    let mut truths = alloc::zeros(total)?;
+    let mut kept: Vec<Vec<I>> = coords.iter().map(|_| alloc::zeros(total)).collect::<Allocated<_>>()?;
+    let mut axes: Vec<_> = kept.iter_mut().map(|axis| threads::split_at_ends(axis, &slots).into_iter()).collect();
+    let shares = threads::split_at_ends(&mut truths, &slots).into_iter().zip(&parts);
     let shares: Vec<_> =
         shares.map(|(truths, part)| (part, truths, axes.iter_mut().filter_map(Iterator::next).collect())).collect();
     let fill = |(): &mut (), (part, truths, kept): (&Part, _, _)| part.fill(coords, values, truths, kept);
-    let left = parallel::map_each(shares, values.len(), || (), fill);
+    let left = threads::map_each(shares, values.len(), || (), fill);
     carry_over(&mut truths, &slots, &left);
     Ok((kept, truths))
 }
@@ -46,7 +46,7 @@ pub(crate) fn any_of_runs<T: Element, I: Index>(coords: &[&[I]], values: &[T]) -
 /// behind the last end in it is true, `slots` where its truths end.
 fn carry_over(truths: &mut [bool], slots: &[usize], left: &[bool]) {
     let mut carried = false;
-    for (truths, &left) in parallel::split_at_ends(truths, slots).into_iter().zip(left) {
+    for (truths, &left) in threads::split_at_ends(truths, slots).into_iter().zip(left) {
         match truths.first_mut() {
             Some(first) => {
                 *first |= carried;

@@ -13,9 +13,9 @@
 
 use std::ops::Range;
 
+use crate::base::machine::in_wide_vectors;
+use crate::base::threads;
 use crate::element::Real;
-use crate::machine::in_wide_vectors;
-use crate::parallel;
 
 /// Shorter lanes are selected from as they are: a sample costs them what it saves. For 128 `f64` sifting took as long as
 /// that, for 256 it took 14 % less, for 500 15 %, for 1000 16 %.
@@ -35,15 +35,15 @@ pub(crate) struct Middles<T> {
     pub(crate) count: u64,
 }
 
-/// Values put side by side; the room that they are in is used again and grows to the most that it has held.
+/// Values put side by side; the allocation that they are in is used again and grows to the most that it has held.
 pub(crate) struct Sieve<T> {
-    room: Vec<T>,
+    values: Vec<T>,
     kept: usize,
 }
 
 impl<T: Real> Sieve<T> {
     pub(crate) fn new() -> Self {
-        Sieve { room: Vec::new(), kept: 0 }
+        Sieve { values: Vec::new(), kept: 0 }
     }
 
     /// Keeps the `values` that `keep` says yes to, besides those kept before.
@@ -51,13 +51,13 @@ impl<T: Real> Sieve<T> {
     /// Each value is written, and the end moves on by the truth: a branch would be guessed wrong too often.
     fn extend(&mut self, values: impl ExactSizeIterator<Item = T>, keep: impl Fn(T) -> bool) {
         let end = self.kept + values.len();
-        if self.room.len() < end {
-            self.room.resize(end, T::ZERO);
+        if self.values.len() < end {
+            self.values.resize(end, T::ZERO);
         }
-        let room = &mut self.room[self.kept..end];
+        let free = &mut self.values[self.kept..end];
         let mut kept = 0;
         for value in values {
-            room[kept] = value;
+            free[kept] = value;
             kept += usize::from(keep(value));
         }
         self.kept += kept;
@@ -72,7 +72,7 @@ impl<T: Real> Sieve<T> {
     }
 
     fn kept(&mut self) -> &mut [T] {
-        &mut self.room[..self.kept]
+        &mut self.values[..self.kept]
     }
 }
 
@@ -158,7 +158,7 @@ fn count_in_block<T: Real>(block: &[T], is: impl Fn(T) -> bool) -> usize {
 /// How many values of a lane there are that `is` says yes to.
 pub(crate) fn count<T: Real>(lane: &[T], is: impl Fn(T) -> bool + Sync + Send) -> usize {
     let blocks = |part: Range<usize>| lane[part].chunks(BLOCK).map(|block| count_in_block(block, &is)).sum::<usize>();
-    parallel::map_parts(lane.len(), 0, blocks).into_iter().sum()
+    threads::map_parts(lane.len(), 0, blocks).into_iter().sum()
 }
 
 /// The first place in a lane that holds `value`, found block by block without a branch on each value.
@@ -175,7 +175,7 @@ fn sift_in_parts<T: Real>(lane: &[T], low: T, high: T, sieve: &mut Sieve<T>) -> 
     if lane.len() < LONG {
         return sift(lane, low, high, sieve);
     }
-    let parts = parallel::map_parts(lane.len(), 0, |part| {
+    let parts = threads::map_parts(lane.len(), 0, |part| {
         let mut own = Sieve::new();
         (sift(&lane[part], low, high, &mut own), own)
     });

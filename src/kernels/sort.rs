@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use bytemuck::Zeroable;
 
-use crate::index::Index;
+use crate::base::alloc::{self, Allocated};
+use crate::base::index::Index;
+use crate::base::threads;
 use crate::kernels::packing::Packing;
 use crate::kernels::radix::Buckets;
-use crate::pages::{self, Granted};
-use crate::parallel;
 
 /// One coordinate array an axis, and one item an entry.
 pub(crate) type Arrays<I, T> = (Vec<Vec<I>>, Vec<T>);
@@ -53,7 +53,7 @@ fn first_unmarked<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize, eq
         }
         None
     };
-    parallel::map_parts(count.saturating_sub(1), 0, first_within).into_iter().flatten().next()
+    threads::map_parts(count.saturating_sub(1), 0, first_within).into_iter().flatten().next()
 }
 
 /// Whether each entry from `start` on is greater than the one before it, or `equal` to it where that is to be marked
@@ -77,7 +77,7 @@ pub(crate) struct Runs {
 }
 
 /// The row-major order of `count` entries, and its runs of equal ones.
-pub(crate) fn row_major_runs<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Granted<Runs> {
+pub(crate) fn row_major_runs<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Allocated<Runs> {
     if first_decreasing(coords, count).is_none() {
         return Ok(Runs { order: None, starts: starts_in_order(coords, count)? });
     }
@@ -87,7 +87,7 @@ pub(crate) fn row_major_runs<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count
     let order = order_by_groups(coords, count)?;
     let opens = |&at: &usize| at == 0 || compare(coords, order[at - 1], order[at]).is_ne();
     let mut starts = Vec::new();
-    (0..count).filter(opens).chain([count]).try_for_each(|start| pages::push(&mut starts, start))?;
+    (0..count).filter(opens).chain([count]).try_for_each(|start| alloc::push(&mut starts, start))?;
     Ok(Runs { order: Some(order), starts })
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn row_major_runs<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count
 pub(crate) fn row_major_order<I: Index, A: AsRef<[I]> + Sync>(
     coords: &[A],
     count: usize,
-) -> Granted<Option<Vec<usize>>> {
+) -> Allocated<Option<Vec<usize>>> {
     if first_decreasing(coords, count).is_none() {
         return Ok(None);
     }
@@ -112,7 +112,7 @@ pub(crate) fn row_major<I: Index, A: AsRef<[I]> + Sync, T: Copy + Zeroable + Sen
     coords: &[A],
     settled: usize,
     values: &[T],
-) -> Granted<Option<Arrays<I, T>>> {
+) -> Allocated<Option<Arrays<I, T>>> {
     if first_decreasing(coords, values.len()).is_none() {
         return Ok(None);
     }
@@ -123,23 +123,23 @@ pub(crate) fn row_major<I: Index, A: AsRef<[I]> + Sync, T: Copy + Zeroable + Sen
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| packing.pack(coords, range, from, keys);
     let mut sorted = Buckets::deal(values.len(), packing.bits(), 0, keys, |entry| values[entry])?;
     sorted.sort(packing.bits_of_last(settled))?;
-    Ok(Some((packing.unpack_all(&sorted.keys, packing.room(values.len())?), sorted.items)))
+    Ok(Some((packing.unpack_all(&sorted.keys, packing.zeros(values.len())?), sorted.items)))
 }
 
 /// Where the runs of equal entries start, which stand in order, and where the last one ends.
-pub(crate) fn starts_in_order<I: Index, A: AsRef<[I]>>(coords: &[A], count: usize) -> Granted<Vec<usize>> {
+pub(crate) fn starts_in_order<I: Index, A: AsRef<[I]>>(coords: &[A], count: usize) -> Allocated<Vec<usize>> {
     let mut starts = if count > 0 { vec![0] } else { Vec::new() };
     let (mut marks, mut block) = ([false; BLOCK], [0; BLOCK]);
     for start in (1..count).step_by(BLOCK) {
         let marks = &mut marks[..BLOCK.min(count - start)];
         mark_increases(coords, start, false, marks);
         let mut found = 0;
-        // Written each time and kept where marked: as good as random, a branch would be foretold badly.
+        // Written each time and kept where marked: as good as random, a branch would be mispredicted.
         for (at, &mark) in marks.iter().enumerate() {
             block[found] = start + at;
             found += usize::from(mark);
         }
-        pages::reserve(&mut starts, found + 1)?;
+        alloc::reserve(&mut starts, found + 1)?;
         starts.extend_from_slice(&block[..found]);
     }
     starts.push(count);
@@ -147,7 +147,7 @@ pub(crate) fn starts_in_order<I: Index, A: AsRef<[I]>>(coords: &[A], count: usiz
 }
 
 /// The entries sorted by packed coordinates, if those fit a key.
-fn sort_packed<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Granted<Option<Buckets<usize>>> {
+fn sort_packed<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Allocated<Option<Buckets<usize>>> {
     let Some(packing) = Packing::new(coords) else { return Ok(None) };
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| packing.pack(coords, range, from, keys);
     let mut buckets = Buckets::deal(count, packing.bits(), 0, keys, |entry| entry)?;
@@ -156,15 +156,15 @@ fn sort_packed<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Gr
 }
 
 /// The order of entries whose coordinates do not fit one key.
-fn order_by_groups<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Granted<Vec<usize>> {
-    let mut order = pages::collect(0..count)?;
+fn order_by_groups<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Allocated<Vec<usize>> {
+    let mut order = alloc::collect(0..count)?;
     let groups = Packing::groups(coords);
     // Entries that agree up to a group of axes; kept here, as there may be more groups than calls fit a stack.
     let mut agreeing = vec![(0..count, &groups[..])];
     while let Some((entries, groups)) = agreeing.pop() {
         let Some((group, later)) = groups.split_first() else { continue };
         for ties in sort_by_group(coords, group, &mut order[entries.clone()])? {
-            pages::push(&mut agreeing, (entries.start + ties.start..entries.start + ties.end, later))?;
+            alloc::push(&mut agreeing, (entries.start + ties.start..entries.start + ties.end, later))?;
         }
     }
     Ok(order)
@@ -179,7 +179,7 @@ fn sort_by_group<I: Index, A: AsRef<[I]> + Sync>(
     coords: &[A],
     (axes, packing): &(Range<usize>, Packing),
     entries: &mut [usize],
-) -> Granted<Vec<Range<usize>>> {
+) -> Allocated<Vec<Range<usize>>> {
     if entries.len() < FEW {
         entries.sort_unstable_by(|&a, &b| compare(&coords[axes.start..], a, b).then(a.cmp(&b)));
         return Ok(Vec::new());
@@ -194,24 +194,24 @@ fn sort_by_group<I: Index, A: AsRef<[I]> + Sync>(
 }
 
 /// Where keys that are in order have company.
-fn ties(keys: &[u64]) -> Granted<Vec<Range<usize>>> {
+fn ties(keys: &[u64]) -> Allocated<Vec<Range<usize>>> {
     let (mut ties, mut end) = (Vec::new(), 0);
     for run in keys.chunk_by(|a, b| a == b) {
         end += run.len();
         if run.len() > 1 {
-            pages::push(&mut ties, end - run.len()..end)?;
+            alloc::push(&mut ties, end - run.len()..end)?;
         }
     }
     Ok(ties)
 }
 
 /// The items of `values` in the order given.
-pub(crate) fn gather<T: Copy + Send + Sync>(values: &[T], order: &[usize]) -> Granted<Vec<T>> {
-    parallel::map(order, |entry| values[entry])
+pub(crate) fn gather<T: Copy + Send + Sync>(values: &[T], order: &[usize]) -> Allocated<Vec<T>> {
+    threads::map(order, |entry| values[entry])
 }
 
 /// The coordinates of entries in the order given.
-pub(crate) fn gather_axes<I: Index, A: AsRef<[I]>>(coords: &[A], order: &[usize]) -> Granted<Vec<Vec<I>>> {
+pub(crate) fn gather_axes<I: Index, A: AsRef<[I]>>(coords: &[A], order: &[usize]) -> Allocated<Vec<Vec<I>>> {
     coords.iter().map(|axis| gather(axis.as_ref(), order)).collect()
 }
 

@@ -1,19 +1,19 @@
 //! Gradients handed back to the entries of their cells, as they are.
 
+use crate::base::alloc::{self, Allocated};
+use crate::base::index::Index;
+use crate::base::threads;
 use crate::element::Element;
-use crate::index::Index;
 use crate::kernels::cells::number;
 use crate::kernels::group::Groups;
 use crate::kernels::lookup::Table;
-use crate::pages::{self, Granted};
-use crate::parallel;
 
 /// The entries whose cells are numbered together.
 const BLOCK: usize = 512;
 
 /// Hands the gradient of each group to every one of its entries; there are `count` entries in all.
-pub(crate) fn spread_to_entries<G: Element>(groups: &Groups, gradients: &[G], count: usize) -> Granted<Vec<G>> {
-    let mut spread = pages::zeros(count)?;
+pub(crate) fn spread_to_entries<G: Element>(groups: &Groups, gradients: &[G], count: usize) -> Allocated<Vec<G>> {
+    let mut spread = alloc::zeros(count)?;
     for (group, &gradient) in gradients.iter().enumerate() {
         groups.entries(group).for_each(|entry| spread[entry] = gradient);
     }
@@ -26,8 +26,8 @@ pub(crate) fn spread_table<G: Element, I: Index>(
     coords: &[&[I]],
     lengths: &[usize],
     count: usize,
-) -> Granted<Vec<G>> {
-    parallel::filled(count, |range, slots| {
+) -> Allocated<Vec<G>> {
+    threads::filled(count, |range, slots| {
         let mut numbers = [0; BLOCK];
         for (slots, start) in slots.chunks_mut(BLOCK).zip(range.step_by(BLOCK)) {
             let numbers = &mut numbers[..slots.len()];

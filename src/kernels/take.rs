@@ -15,11 +15,11 @@
 
 use std::ops::Range;
 
+use crate::base::alloc::{self, Allocated};
+use crate::base::index::{Index, Position};
+use crate::base::threads;
 use crate::element::Element;
-use crate::index::{Index, Position};
 use crate::kernels::sort;
-use crate::pages::{self, Granted};
-use crate::parallel;
 
 /// What [`take`](crate::take()) makes of a position outside of the tensor: an option of [`Take`](crate::Take).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -76,8 +76,8 @@ fn split(mut index: i128, lengths: &[usize], coords: &mut [usize]) {
 }
 
 /// The positions that `items` name among `length` of them.
-pub(crate) fn positions<J: Position>(items: &[J], length: usize, mode: TakeMode) -> Granted<Vec<usize>> {
-    parallel::map(items, |item| divide(index_of(item, length as u128, mode), length).1)
+pub(crate) fn positions<J: Position>(items: &[J], length: usize, mode: TakeMode) -> Allocated<Vec<usize>> {
+    threads::map(items, |item| divide(index_of(item, length as u128, mode), length).1)
 }
 
 /// From so many items on, and so many entries for each to search, which no cache holds, the items are searched in the
@@ -96,7 +96,7 @@ pub(crate) fn stored_items<J: Position>(
     mode: TakeMode,
     searched: usize,
     find: impl Fn(&[usize]) -> Option<usize> + Send + Sync,
-) -> Granted<Vec<(usize, usize)>> {
+) -> Allocated<Vec<(usize, usize)>> {
     let scratch = || vec![0; lengths.len()];
     let search = |coords: &mut Vec<usize>, item: usize| {
         split(index_of(items[item], size, mode), lengths, coords);
@@ -104,15 +104,15 @@ pub(crate) fn stored_items<J: Position>(
     };
     let many = items.len() >= MANY_ITEMS && searched >= MANY_ENTRIES;
     let order = if many { position_order(items, size, mode)? } else { None };
-    let Some(order) = order else { return Ok(parallel::filter_map_range(items.len(), scratch, search)) };
-    let found = parallel::filter_map_range(items.len(), scratch, |coords, rank| search(coords, order[rank]));
-    let mut entries = pages::copies(None, items.len())?;
+    let Some(order) = order else { return Ok(threads::filter_map_range(items.len(), scratch, search)) };
+    let found = threads::filter_map_range(items.len(), scratch, |coords, rank| search(coords, order[rank]));
+    let mut entries = alloc::copies(None, items.len())?;
     found.into_iter().for_each(|(item, entry)| entries[item] = Some(entry));
     Ok(entries.into_iter().enumerate().filter_map(|(item, entry)| Some((item, entry?))).collect())
 }
 
 /// The order of the positions that `items` name; `None` if they are in order, or have no number in 64 bits.
-fn position_order<J: Position>(items: &[J], size: u128, mode: TakeMode) -> Granted<Option<Vec<usize>>> {
+fn position_order<J: Position>(items: &[J], size: u128, mode: TakeMode) -> Allocated<Option<Vec<usize>>> {
     let Ok(size) = usize::try_from(size) else { return Ok(None) };
     sort::row_major_order(&[positions(items, size, mode)?], items.len())
 }
@@ -177,11 +177,11 @@ impl Slices {
     }
 
     /// The elements taken from `data`.
-    pub(crate) fn gather<T: Element>(&self, data: &[T]) -> Granted<Vec<T>> {
+    pub(crate) fn gather<T: Element>(&self, data: &[T]) -> Allocated<Vec<T>> {
         if self.inner == 1 && self.outer == 1 {
             return sort::gather(data, &self.positions);
         }
-        let mut taken = pages::room(self.len())?;
+        let mut taken = alloc::with_capacity(self.len())?;
         match self.inner {
             1 => taken.extend(self.starts().map(|start| data[start])),
             _ => self.starts().for_each(|start| taken.extend_from_slice(&data[start..start + self.inner])),
@@ -217,8 +217,8 @@ pub(crate) fn along_axis<I: Index>(
     positions: &[usize],
     length: usize,
     budget: &Budget,
-    mut take: impl FnMut(&Taken) -> Granted<()>,
-) -> Granted<Result<(), u128>> {
+    mut take: impl FnMut(&Taken) -> Allocated<()>,
+) -> Allocated<Result<(), u128>> {
     let mut index = None;
     let mut collector = Collector { run: Vec::new(), entries: 0, refused: 0, budget };
     for (run, ends) in runs.windows(2).enumerate() {
@@ -247,7 +247,7 @@ struct Collector<'a> {
 }
 
 impl Collector<'_> {
-    fn add(&mut self, run: usize, items: &[usize], entries: Range<usize>) -> Granted<()> {
+    fn add(&mut self, run: usize, items: &[usize], entries: Range<usize>) -> Allocated<()> {
         self.entries = self.entries.saturating_add(items.len() as u128 * entries.len() as u128);
         let listed = (self.run.len() + items.len()) * size_of::<Taken>();
         let bytes = self.entries.saturating_mul(self.budget.entry_bytes as u128).saturating_add(listed as u128);
@@ -256,7 +256,7 @@ impl Collector<'_> {
             self.run = Vec::new();
             return Ok(());
         }
-        pages::reserve(&mut self.run, items.len())?;
+        alloc::reserve(&mut self.run, items.len())?;
         self.run.extend(items.iter().map(|&item| Taken { run, item, entries: entries.clone() }));
         Ok(())
     }
@@ -272,7 +272,7 @@ struct Run<'a, I> {
 
 impl<I: Index> Run<'_, I> {
     /// Looks for the entries of every item.
-    fn search(&self, positions: &[usize], collector: &mut Collector<'_>) -> Granted<()> {
+    fn search(&self, positions: &[usize], collector: &mut Collector<'_>) -> Allocated<()> {
         for (item, &position) in positions.iter().enumerate() {
             let from = self.coords.partition_point(|coord| coord.to_usize() < position);
             let count = self.coords[from..].partition_point(|coord| coord.to_usize() == position);
@@ -285,7 +285,7 @@ impl<I: Index> Run<'_, I> {
     }
 
     /// Looks for the items of every coordinate, then puts the items in order.
-    fn deal(&self, items: &ItemsByPosition, collector: &mut Collector<'_>) -> Granted<()> {
+    fn deal(&self, items: &ItemsByPosition, collector: &mut Collector<'_>) -> Allocated<()> {
         let (mut from, mut below) = (self.start, 0);
         for equal in self.coords.chunk_by(|a, b| a == b) {
             let position = equal[0].to_usize();
@@ -293,7 +293,7 @@ impl<I: Index> Run<'_, I> {
             collector.add(self.number, items.at(position, below), from..from + equal.len())?;
             from += equal.len();
         }
-        parallel::sort(&mut collector.run, |a, b| a.item.cmp(&b.item));
+        threads::sort(&mut collector.run, |a, b| a.item.cmp(&b.item));
         Ok(())
     }
 }
@@ -311,9 +311,9 @@ struct ItemsByPosition {
 }
 
 impl ItemsByPosition {
-    fn new(positions: &[usize], length: usize, entries: usize) -> Granted<Self> {
+    fn new(positions: &[usize], length: usize, entries: usize) -> Allocated<Self> {
         let order = sort::row_major_order(&[positions], positions.len())?;
-        let order = order.map_or_else(|| pages::collect(0..positions.len()), Ok)?;
+        let order = order.map_or_else(|| alloc::collect(0..positions.len()), Ok)?;
         let opens = |&rank: &usize| rank == 0 || positions[order[rank - 1]] != positions[order[rank]];
         let mut starts: Vec<usize> = (0..order.len()).filter(opens).collect();
         let named: Vec<usize> = starts.iter().map(|&rank| positions[order[rank]]).collect();

@@ -21,11 +21,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::base::index::Position;
+use crate::base::machine::{has_512_bits, in_wide_vectors};
+use crate::base::threads;
 use crate::element::Element;
-use crate::index::Position;
 use crate::kernels::take::TakeMode;
-use crate::machine::{has_512_bits, in_wide_vectors};
-use crate::parallel;
 
 /// The items whose positions are found at once; 64 and 256 took the same.
 const BLOCK: usize = 128;
@@ -34,7 +34,7 @@ const BLOCK: usize = 128;
 /// only `Raise` finds one that is not, and leaves anything in its place.
 pub(crate) fn take_items<T: Element, J: Position>(data: &[T], items: &[J], mode: TakeMode, places: &mut [T]) -> bool {
     let outside = AtomicBool::new(false);
-    parallel::chunks_into(items, places, |items, places| {
+    threads::chunks_into(items, places, |items, places| {
         let inside = match mode {
             TakeMode::Raise => look_up(data, items, places, from_either_end),
             TakeMode::Clip => look_up(data, items, places, nearest),

@@ -1,14 +1,14 @@
 //! The operations as methods: of tensors, of their stored views, and through [`Operations`] of arrays.
 
-use crate::axes::Axes;
+use crate::base::axes::Axes;
+use crate::base::error::Result;
+use crate::base::index::Position;
 use crate::element::{Element, Float, Real};
-use crate::error::Result;
-use crate::index::Position;
 use crate::ops::operand::Operand;
 use crate::ops::{Isin, Nanmedian, Take, map, reduce, select};
 use crate::pattern::Pattern;
-use crate::stored::Stored;
 use crate::tensor::Tensor;
+use crate::tensor::stored::Stored;
 
 /// The one table of methods, for elements of type `$elem`; `$reduced` and `$mapped` make the type of a result of another and
 /// of the same shape.

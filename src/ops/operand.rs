@@ -5,10 +5,12 @@ use std::borrow::Cow;
 
 use ndarray::{Array, ArrayBase, ArrayD, Data, Dimension, IxDyn};
 
-use crate::axes::Axes;
+use crate::base::alloc::{self, Allocated};
+use crate::base::axes::Axes;
+use crate::base::error::Result;
+use crate::base::threads;
 use crate::convert::dense_bytes;
 use crate::element::Element;
-use crate::error::Result;
 use crate::kernels::cells::CellMap;
 use crate::kernels::fold::Fold;
 use crate::kernels::holistic::{Gradient, Holistic};
@@ -18,11 +20,9 @@ use crate::ops::map;
 use crate::ops::reduce::sparse::Entries;
 use crate::ops::reduce::{dense, sparse};
 use crate::ops::select::{self, Select};
-use crate::pages::{self, Granted};
-use crate::parallel;
 use crate::pattern::Pattern;
-use crate::stored::Stored;
 use crate::tensor::Tensor;
+use crate::tensor::stored::Stored;
 
 /// What an operation takes: a sparse tensor of either format, its [stored view](Stored), or an `ndarray` array or view of
 /// any layout. The trait is sealed.
@@ -274,7 +274,7 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
 
     fn at_entries<R: Pattern>(&self, result: &R) -> Result<Vec<S::Elem>> {
         match self.as_slice() {
-            Some(gradients) => Ok(parallel::map(&positions(result)?, |cell| gradients[cell])?),
+            Some(gradients) => Ok(threads::map(&positions(result)?, |cell| gradients[cell])?),
             None => {
                 let view = self.view().into_dyn();
                 Ok(look_up(result, |cell| view[IxDyn(cell)])?)
@@ -298,7 +298,7 @@ const STEPS_PER_SEARCH: usize = 16;
 fn at_entries<P: Pattern, T: Element, R: Pattern>(tensor: &Tensor<P, T>, fill: T, result: &R) -> Result<Vec<T>> {
     let same: &dyn Any = tensor.pattern();
     if same.downcast_ref() == Some(result) {
-        return Ok(parallel::map(tensor.values(), |gradient| gradient)?);
+        return Ok(threads::map(tensor.values(), |gradient| gradient)?);
     }
     if tensor.shape().checked_size().is_none() || result.nnz() < tensor.nnz() / STEPS_PER_SEARCH {
         let at = |cell: &[usize]| tensor.pattern().find(cell).map_or(fill, |entry| tensor.values()[entry]);
@@ -315,13 +315,13 @@ fn table<P: Pattern, T: Element>(tensor: &Tensor<P, T>, fill: T, entries: usize)
 }
 
 /// The row-major positions of the entries; the caller knows that they fit.
-fn positions<P: Pattern>(pattern: &P) -> Granted<Vec<usize>> {
-    parallel::filled(pattern.nnz(), |range, positions| pattern.number(range.start, positions))
+fn positions<P: Pattern>(pattern: &P) -> Allocated<Vec<usize>> {
+    threads::filled(pattern.nnz(), |range, positions| pattern.number(range.start, positions))
 }
 
 /// A look-up for each cell that `result` stores.
-fn look_up<G: Element, P: Pattern>(result: &P, gradient: impl Fn(&[usize]) -> G) -> Granted<Vec<G>> {
-    let mut gradients = pages::room(result.nnz())?;
+fn look_up<G: Element, P: Pattern>(result: &P, gradient: impl Fn(&[usize]) -> G) -> Allocated<Vec<G>> {
+    let mut gradients = alloc::with_capacity(result.nnz())?;
     result.walk(|_, cell| {
         gradients.push(gradient(cell));
         true
@@ -330,8 +330,8 @@ fn look_up<G: Element, P: Pattern>(result: &P, gradient: impl Fn(&[usize]) -> G)
 }
 
 mod sealed {
-    use crate::stored::Stored;
     use crate::tensor::Tensor;
+    use crate::tensor::stored::Stored;
 
     pub trait Sealed {}
     impl<P, T> Sealed for Tensor<P, T> {}

@@ -4,15 +4,15 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::{CsrPattern, Pattern, validate};
-use crate::buffer::Buffer;
-use crate::error::Result;
-use crate::index::{Index, check_axes};
+use crate::base::alloc::Allocated;
+use crate::base::buffer::Buffer;
+use crate::base::error::Result;
+use crate::base::index::{Index, check_axes};
+use crate::base::shape::Shape;
+use crate::base::threads;
 use crate::kernels::cells::number;
 use crate::kernels::sort;
 use crate::kernels::take::find;
-use crate::pages::Granted;
-use crate::parallel;
-use crate::shape::Shape;
 
 /// Where the entries of a [`CooTensor`](crate::CooTensor) are: a shape and one coordinate array an axis.
 ///
@@ -125,7 +125,7 @@ impl<I: Index> CooPattern<I> {
     /// `AxisTooLong`: an axis does not fit `J`.
     pub fn with_index<J: Index>(&self) -> Result<CooPattern<J>> {
         check_axes::<J>(&self.shape)?;
-        let coords = self.coords.iter().map(convert_indices).collect::<Granted<_>>()?;
+        let coords = self.coords.iter().map(convert_indices).collect::<Allocated<_>>()?;
         Ok(CooPattern { shape: self.shape.clone(), coords, nnz: self.nnz })
     }
 }
@@ -136,11 +136,11 @@ pub(crate) fn coords_as_slices<I>(coords: &[Buffer<I>]) -> Vec<&[I]> {
 }
 
 /// The same indices in another type, which the caller knows to be wide enough; shared where the type is the same.
-pub(crate) fn convert_indices<I: Index, J: Index>(array: &Buffer<I>) -> Granted<Buffer<J>> {
+pub(crate) fn convert_indices<I: Index, J: Index>(array: &Buffer<I>) -> Allocated<Buffer<J>> {
     let same: &dyn std::any::Any = array;
     match same.downcast_ref::<Buffer<J>>() {
         Some(same) => Ok(same.clone()),
-        None => parallel::map(array, |index| J::from_usize(index.to_usize())).map(Buffer::from),
+        None => threads::map(array, |index| J::from_usize(index.to_usize())).map(Buffer::from),
     }
 }
 
@@ -189,7 +189,7 @@ impl<I: Index> Pattern for CooPattern<I> {
 
     fn retain(&self, kept: &[usize]) -> Result<Self> {
         let coords =
-            self.coords.iter().map(|array| sort::gather(array, kept).map(Buffer::from)).collect::<Granted<_>>()?;
+            self.coords.iter().map(|array| sort::gather(array, kept).map(Buffer::from)).collect::<Allocated<_>>()?;
         Ok(CooPattern::from_valid(self.shape.clone(), kept.len(), coords))
     }
 
@@ -210,7 +210,7 @@ impl<I: Index> Pattern for CooPattern<I> {
         coords.iter_mut().zip(&self.coords).for_each(|(coord, array)| *coord = array[entry].to_usize());
     }
 
-    fn axis_coords(&self, axis: usize) -> Granted<Cow<'_, [I]>> {
+    fn axis_coords(&self, axis: usize) -> Allocated<Cow<'_, [I]>> {
         Ok(Cow::Borrowed(self.coords(axis)))
     }
 

@@ -5,14 +5,14 @@ use std::ops::Range;
 
 use super::coo::{convert_indices, coords_as_slices};
 use super::{CooPattern, Pattern, validate};
-use crate::buffer::Buffer;
-use crate::error::Result;
-use crate::index::{Index, check_axes};
+use crate::base::alloc::{self, Allocated};
+use crate::base::buffer::Buffer;
+use crate::base::error::Result;
+use crate::base::index::{Index, check_axes};
+use crate::base::limit::{default_limit, filled, guard};
+use crate::base::shape::{Shape, ravel, saturating_product, step, unravel};
 use crate::kernels::lanes::{accumulate, mark_starts, spread, spread_range};
 use crate::kernels::sort;
-use crate::limit::{default_limit, filled, guard};
-use crate::pages::{self, Granted};
-use crate::shape::{Shape, ravel, saturating_product, step, unravel};
 
 /// Where the entries of a [`CsrTensor`](crate::CsrTensor) are: a shape, the offsets of its lanes, and columns.
 ///
@@ -185,12 +185,12 @@ impl<I: Index> CsrPattern<I> {
         let written = |axis: usize| {
             if axis == last { Ok(self.columns.clone()) } else { self.lane_coords(axis).map(Buffer::from) }
         };
-        let coords = (0..self.shape.rank()).map(written).collect::<Granted<_>>()?;
+        let coords = (0..self.shape.rank()).map(written).collect::<Allocated<_>>()?;
         Ok(CooPattern::from_valid(self.shape.clone(), self.nnz(), coords))
     }
 
     /// The coordinates of all entries on an axis of the lanes.
-    fn lane_coords(&self, axis: usize) -> Granted<Vec<I>> {
+    fn lane_coords(&self, axis: usize) -> Allocated<Vec<I>> {
         if self.nnz() == 0 {
             return Ok(Vec::new());
         }
@@ -295,7 +295,7 @@ impl<I: Index> Pattern for CsrPattern<I> {
             below += kept[below..].iter().take_while(|&&entry| entry < offset).count();
             below
         };
-        let offsets = pages::collect(self.offsets.iter().map(kept_below))?;
+        let offsets = alloc::collect(self.offsets.iter().map(kept_below))?;
         let columns = sort::gather(&self.columns, kept)?;
         Ok(CsrPattern::from_valid(self.shape.clone(), offsets.into(), columns.into()))
     }
@@ -327,7 +327,7 @@ impl<I: Index> Pattern for CsrPattern<I> {
         *column = self.columns[entry].to_usize();
     }
 
-    fn axis_coords(&self, axis: usize) -> Granted<Cow<'_, [I]>> {
+    fn axis_coords(&self, axis: usize) -> Allocated<Cow<'_, [I]>> {
         match axis + 1 == self.shape.rank() {
             true => Ok(Cow::Borrowed(&self.columns)),
             false => self.lane_coords(axis).map(Cow::Owned),

@@ -18,11 +18,11 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 use std::ops::Range;
 
-use crate::buffer::Buffer;
-use crate::error::Result;
-use crate::index::Index;
-use crate::pages::Granted;
-use crate::shape::Shape;
+use crate::base::alloc::Allocated;
+use crate::base::buffer::Buffer;
+use crate::base::error::Result;
+use crate::base::index::Index;
+use crate::base::shape::Shape;
 
 /// What the two formats have in common: [`CooPattern`] and [`CsrPattern`]. The trait is sealed.
 ///
@@ -102,7 +102,7 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
 
     /// The coordinates of all entries on one axis, written out where the format does not hold them.
     #[doc(hidden)]
-    fn axis_coords(&self, axis: usize) -> Granted<Cow<'_, [Self::Index]>>;
+    fn axis_coords(&self, axis: usize) -> Allocated<Cow<'_, [Self::Index]>>;
 
     /// Writes the row-major positions of the entries from `start` on; the caller knows that they fit.
     #[doc(hidden)]

@@ -1,9 +1,9 @@
 //! The invariants of both formats, checked in one branch-free pass; only a failure looks for the culprit.
 
-use crate::error::{Error, Result};
-use crate::index::Index;
+use crate::base::error::{Error, Result};
+use crate::base::index::Index;
+use crate::base::shape::Shape;
 use crate::kernels::sort;
-use crate::shape::Shape;
 
 /// Refuses an array that is not `expected` long.
 pub(crate) fn length(what: &'static str, expected: usize, found: usize) -> Result<()> {
@@ -50,7 +50,7 @@ pub(crate) fn lanes_increase<I: Index>(shape: &Shape, offsets: &[usize], columns
         if let Some(step) = columns.windows(2).position(|pair| pair[0] >= pair[1]) {
             let at = |column: I| {
                 let mut coords = vec![0; shape.rank()];
-                crate::shape::unravel(lane, shape.lane_axes(), &mut coords);
+                crate::base::shape::unravel(lane, shape.lane_axes(), &mut coords);
                 if let Some(last) = coords.last_mut() {
                     *last = column.to_usize();
                 }

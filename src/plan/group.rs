@@ -1,12 +1,12 @@
 //! Which entries meet in one cell of a reduction, and the pattern of the cells that hold any.
 
-use crate::buffer::Buffer;
-use crate::error::Result;
+use crate::base::alloc::Allocated;
+use crate::base::buffer::Buffer;
+use crate::base::error::Result;
+use crate::base::limit::default_limit;
 use crate::kernels::group::Groups;
 use crate::kernels::lanes::{accumulate, count_stored, stored_lanes};
 use crate::kernels::sort;
-use crate::limit::default_limit;
-use crate::pages::Granted;
 use crate::pattern::{Pattern, zero_offsets};
 use crate::plan::reduction::Reduction;
 
@@ -23,18 +23,18 @@ impl<P: Pattern> Cells<P> {
         if let Some(offsets) = entries.lane_offsets().filter(|_| reduction.is_last()) {
             return Ok(Cells { pattern: of_lanes(entries, offsets, reduction)?, groups: Groups::of_offsets(offsets) });
         }
-        let kept = reduction.kept().into_iter().map(|axis| entries.axis_coords(axis)).collect::<Granted<Vec<_>>>()?;
+        let kept = reduction.kept().into_iter().map(|axis| entries.axis_coords(axis)).collect::<Allocated<Vec<_>>>()?;
         let groups = match kept.is_empty() {
             true => Groups::of_all(entries.nnz()),
             false => Groups::of_coords(&kept, entries.nnz())?,
         };
         let firsts = groups.firsts();
-        let kept = kept.iter().map(|axis| sort::gather(axis, &firsts)).collect::<Granted<Vec<_>>>()?;
+        let kept = kept.iter().map(|axis| sort::gather(axis, &firsts)).collect::<Allocated<Vec<_>>>()?;
         Ok(Cells { pattern: of_coords(entries, reduction, kept, groups.len())?, groups })
     }
 }
 
-/// The pattern of `count` cells, by their coordinates on the axes that stay.
+/// The pattern of `count` cells, by their coordinates on the kept axes.
 pub(crate) fn of_coords<P: Pattern>(
     entries: &P,
     reduction: &Reduction,

@@ -1,48 +1,48 @@
 //! Which axes a reduction removes, and what shape is left.
 
-use crate::axes::Axes;
-use crate::error::Result;
-use crate::shape::{Shape, saturating_product};
+use crate::base::axes::Axes;
+use crate::base::error::Result;
+use crate::base::shape::{Shape, saturating_product};
 
 /// A reduction over some axes of a shape.
 pub(crate) struct Reduction {
     shape: Shape,
-    /// The axes that go, in increasing order.
+    /// The reduced axes, in increasing order.
     reduced: Vec<usize>,
-    /// For each axis whether it goes.
-    goes: Vec<bool>,
+    /// For each axis whether it is reduced.
+    is_reduced: Vec<bool>,
     keep_dims: bool,
 }
 
 impl Reduction {
     pub(crate) fn new(shape: &Shape, axes: &Axes) -> Result<Self> {
         let reduced = axes.normalize(shape.rank())?;
-        let mut goes = vec![false; shape.rank()];
-        reduced.iter().for_each(|&axis| goes[axis] = true);
-        Ok(Reduction { shape: shape.clone(), reduced, goes, keep_dims: axes.keeps_dims() })
+        let mut is_reduced = vec![false; shape.rank()];
+        reduced.iter().for_each(|&axis| is_reduced[axis] = true);
+        Ok(Reduction { shape: shape.clone(), reduced, is_reduced, keep_dims: axes.keeps_dims() })
     }
 
-    /// Whether no axis goes, so that each position is a group of its own.
+    /// Whether no axis is_reduced, so that each position is a group of its own.
     pub(crate) fn is_elementwise(&self) -> bool {
         self.reduced.is_empty()
     }
 
-    /// Whether axes that go stay with length 1.
+    /// Whether reduced axes stay with length 1.
     pub(crate) fn keeps_dims(&self) -> bool {
         self.keep_dims
     }
 
-    /// The axes that go, in increasing order.
+    /// The reduced axes, in increasing order.
     pub(crate) fn reduced(&self) -> &[usize] {
         &self.reduced
     }
 
-    /// The axes that stay, in increasing order.
+    /// The kept axes, in increasing order.
     pub(crate) fn kept(&self) -> Vec<usize> {
-        (0..self.shape.rank()).filter(|&axis| !self.goes[axis]).collect()
+        (0..self.shape.rank()).filter(|&axis| !self.is_reduced[axis]).collect()
     }
 
-    /// The lengths of the axes that stay.
+    /// The lengths of the kept axes.
     pub(crate) fn kept_lengths(&self) -> Vec<usize> {
         self.kept().iter().map(|&axis| self.shape[axis]).collect()
     }
@@ -59,28 +59,28 @@ impl Reduction {
             return self.kept_lengths().into();
         }
         let lengths = self.shape.iter().enumerate();
-        lengths.map(|(axis, &length)| if self.goes[axis] { 1 } else { length }).collect()
+        lengths.map(|(axis, &length)| if self.is_reduced[axis] { 1 } else { length }).collect()
     }
 
-    /// Whether the last axis goes, and others stay.
+    /// Whether the last axis is reduced, and others are kept.
     pub(crate) fn is_last(&self) -> bool {
         self.shape.rank() > 1 && self.reduced == [self.shape.rank() - 1]
     }
 
-    /// Whether the last axis goes, so that entries which meet often stand side by side.
-    pub(crate) fn goes_last(&self) -> bool {
-        self.goes.last() == Some(&true)
+    /// Whether the last axis is_reduced, so that entries which meet often stand side by side.
+    pub(crate) fn reduces_last(&self) -> bool {
+        self.is_reduced.last() == Some(&true)
     }
 
-    /// Whether the axes that stay stand before those that go, so that entries which meet stand side by side.
+    /// Whether the kept axes stand before the reduced ones, so that entries which meet stand side by side.
     pub(crate) fn keeps_leading(&self) -> bool {
-        self.goes.is_sorted()
+        self.is_reduced.is_sorted()
     }
 
-    /// The arrays of all axes of the result, from those of the axes that stay; `ones` is that of an axis of length 1.
+    /// The arrays of all axes of the result, from those of the kept axes; `ones` is that of an axis of length 1.
     pub(crate) fn result_axes<A>(&self, kept: impl IntoIterator<Item = A>, ones: impl Fn() -> A) -> Vec<A> {
         let mut kept = kept.into_iter();
-        let axis = |&goes: &bool| if goes { self.keep_dims.then(&ones) } else { kept.next() };
-        self.goes.iter().filter_map(axis).collect()
+        let axis = |&reduced: &bool| if reduced { self.keep_dims.then(&ones) } else { kept.next() };
+        self.is_reduced.iter().filter_map(axis).collect()
     }
 }

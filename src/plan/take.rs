@@ -1,15 +1,15 @@
 //! Which entries a take chooses, and the pattern that they make.
 
-use crate::buffer::Buffer;
-use crate::error::{Error, Result};
-use crate::index::{Index, Position, check_axes};
+use crate::base::alloc::{self, Allocated};
+use crate::base::buffer::Buffer;
+use crate::base::error::{Error, Result};
+use crate::base::index::{Index, Position, check_axes};
+use crate::base::shape::{Shape, checked_product};
+use crate::base::threads;
 use crate::kernels::lanes::accumulate;
 use crate::kernels::sort::{compare, gather};
 use crate::kernels::take::{Budget, TakeMode, Taken, along_axis, stored_items};
-use crate::pages::{self, Granted};
-use crate::parallel;
 use crate::pattern::{Pattern, zero_offsets};
-use crate::shape::{Shape, checked_product};
 
 /// The plan of a selection: what its result stores, and for each of its entries the one that it comes from.
 pub struct Selected<P> {
@@ -78,7 +78,7 @@ pub(crate) fn along<P: Pattern>(
 
 /// [`along`] any axis, by the coordinates on all of them.
 fn coordinates<P: Pattern>(pattern: &P, axis: usize, positions: &[usize], target: &Target<'_>) -> Result<Selected<P>> {
-    let axes = (0..pattern.shape().rank()).map(|axis| pattern.axis_coords(axis)).collect::<Granted<Vec<_>>>()?;
+    let axes = (0..pattern.shape().rank()).map(|axis| pattern.axis_coords(axis)).collect::<Allocated<Vec<_>>>()?;
     let runs = runs_of(&axes[..axis], pattern.nnz())?;
     let (mut sources, mut items) = (Vec::new(), Vec::new());
     let budget = target.budget::<P::Index>(target.shape.rank(), 2);
@@ -87,7 +87,7 @@ fn coordinates<P: Pattern>(pattern: &P, axis: usize, positions: &[usize], target
         extend(&mut items, taken.entries.clone().map(|_| taken.item))
     })?;
     taken.map_err(|bytes| target.refuse(bytes))?;
-    let gathered = |axes: &[_]| -> Granted<Vec<_>> {
+    let gathered = |axes: &[_]| -> Allocated<Vec<_>> {
         axes.iter().map(|axis: &std::borrow::Cow<'_, [P::Index]>| gather(axis, &sources).map(Buffer::from)).collect()
     };
     let mut coords = gathered(&axes[..axis])?;
@@ -106,7 +106,7 @@ fn lanes<P: Pattern>(pattern: &P, offsets: &[usize], positions: &[usize], target
     if bytes > u128::from(limit) {
         return Err(target.refuse(bytes));
     }
-    let mut sources = pages::room(total as usize)?;
+    let mut sources = alloc::with_capacity(total as usize)?;
     positions.iter().for_each(|lane| sources.extend(entries(lane)));
     let mut ends = zero_offsets(target.shape, target.limit)?;
     ends[1..].iter_mut().zip(positions).for_each(|(count, lane)| *count = entries(lane).len());
@@ -144,32 +144,32 @@ fn columns<P: Pattern>(
     Ok(Selected { pattern: P::from_lanes(target.shape.clone(), ends, columns.into())?, sources })
 }
 
-fn extend<T>(items: &mut Vec<T>, more: impl ExactSizeIterator<Item = T>) -> Granted<()> {
-    pages::reserve(items, more.len())?;
+fn extend<T>(items: &mut Vec<T>, more: impl ExactSizeIterator<Item = T>) -> Allocated<()> {
+    alloc::reserve(items, more.len())?;
     items.extend(more);
     Ok(())
 }
 
 /// The coordinates within `lengths` of row-major positions that exist; all axes of length 1 share their zeros.
-fn coords_of<I: Index>(positions: &[usize], lengths: &[usize]) -> Granted<Vec<Buffer<I>>> {
+fn coords_of<I: Index>(positions: &[usize], lengths: &[usize]) -> Allocated<Vec<Buffer<I>>> {
     let inner = |axis: usize| checked_product(&lengths[axis + 1..]).unwrap_or(usize::MAX);
     let coords = |axis: usize| match (inner(axis), lengths[axis]) {
-        (1, length) if axis > 0 => parallel::map(positions, |position| I::from_usize(position % length)),
-        (1, _) => parallel::map(positions, I::from_usize),
-        (inner, length) => parallel::map(positions, |position| I::from_usize(position / inner % length)),
+        (1, length) if axis > 0 => threads::map(positions, |position| I::from_usize(position % length)),
+        (1, _) => threads::map(positions, I::from_usize),
+        (inner, length) => threads::map(positions, |position| I::from_usize(position / inner % length)),
     };
-    let zeros = Buffer::from(pages::zeros(positions.len())?);
+    let zeros = Buffer::from(alloc::zeros(positions.len())?);
     let axis = |axis: usize| if lengths[axis] == 1 { Ok(zeros.clone()) } else { coords(axis).map(Buffer::from) };
     (0..lengths.len()).map(axis).collect()
 }
 
 /// Where the entries that agree on these axes start, and the number of all entries.
-fn runs_of<I: Index, A: AsRef<[I]>>(axes: &[A], count: usize) -> Granted<Vec<usize>> {
+fn runs_of<I: Index, A: AsRef<[I]>>(axes: &[A], count: usize) -> Allocated<Vec<usize>> {
     if axes.is_empty() {
         return Ok(vec![0, count]);
     }
     let mut runs = Vec::new();
     let opens = |&entry: &usize| entry == 0 || compare(axes, entry - 1, entry).is_ne();
-    (0..count).filter(opens).chain([count]).try_for_each(|start| pages::push(&mut runs, start))?;
+    (0..count).filter(opens).chain([count]).try_for_each(|start| alloc::push(&mut runs, start))?;
     Ok(runs)
 }

@@ -6,7 +6,7 @@ use png::{BitDepth, ColorType, Compression, Encoder};
 use super::scene::{Anchor, CHARACTER, Colour, LINE, Mosaic, Rect, Scene, Text};
 use super::shades::SHADES;
 use super::svg::INK;
-use crate::error::Result;
+use crate::base::error::Result;
 
 /// The number of greys from white to ink, which stand first in the palette.
 const GREYS: usize = 16;

@@ -41,9 +41,9 @@ use axis::{Axis, Scale};
 use layout::{Width, Words, elide};
 use scene::Scene;
 
-use crate::error::Result;
-use crate::format::extent;
+use crate::base::error::Result;
 use crate::pattern::Pattern;
+use crate::tensor::format::extent;
 
 /// The most axes of an image; more would have panels that nobody can read.
 const MOST_AXES: usize = 5;

@@ -4,14 +4,14 @@ use std::io::BufRead;
 
 use super::banner::Symmetry;
 use super::body::{Body, MatrixValue};
-use crate::coo::CooTensor;
-use crate::error::Result;
-use crate::index::Index;
+use crate::base::alloc::{self, Allocated};
+use crate::base::error::Result;
+use crate::base::index::Index;
 use crate::io::entries::{Entries, Text, TextTensor};
 use crate::io::fields::{Fields, LineResult};
 use crate::io::lines::Block;
 use crate::io::options::Order;
-use crate::pages::{self, Granted};
+use crate::tensor::coo::CooTensor;
 
 /// Reads an array; positions whose value is the fill asked for are not stored.
 pub(super) fn read<R: BufRead, T: MatrixValue, I: Index>(
@@ -51,10 +51,10 @@ fn read_values<R: BufRead, T: MatrixValue>(
     let mut listed = Vec::new();
     body.lines.for_each_block(
         |block| parse_values(block, symmetry, &value),
-        |values: Granted<Vec<T>>, taken| {
+        |values: Allocated<Vec<T>>, taken| {
             let values = values?;
             taken.check_room(listed.len(), values.len(), declared)?;
-            pages::extend(&mut listed, &values)?;
+            alloc::extend(&mut listed, &values)?;
             options.guard_entries::<T>(listed.len(), 0, Order::Increasing, options.tensor_room(taken.bytes, 0))
         },
     )?;
@@ -67,8 +67,8 @@ fn parse_values<T: MatrixValue>(
     block: &mut Block<'_>,
     symmetry: Symmetry,
     value: impl Fn(&mut Fields<'_>) -> LineResult<T>,
-) -> Granted<Vec<T>> {
-    let mut values = pages::room(block.count_lines().min(block.len() / 2 + 1))?;
+) -> Allocated<Vec<T>> {
+    let mut values = alloc::with_capacity(block.count_lines().min(block.len() / 2 + 1))?;
     block.for_each_line(|fields, _| {
         let value = value(fields)?;
         value.check_mirror(symmetry)?;

@@ -2,11 +2,11 @@
 
 use std::io::BufRead;
 
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::shape::Shape;
 use crate::io::MOST_AXES;
 use crate::io::fields::{Fields, LineResult, quote};
 use crate::io::lines::{Lines, at_line};
-use crate::shape::Shape;
 
 /// What starts a comment.
 pub(super) const COMMENT: u8 = b'%';
@@ -164,7 +164,7 @@ impl Banner {
     fn array_count(&self, sizes: &[usize]) -> Option<usize> {
         let n = sizes[0] as u128;
         let count = match self.symmetry {
-            Symmetry::General => crate::shape::saturating_product(sizes),
+            Symmetry::General => crate::base::shape::saturating_product(sizes),
             Symmetry::Symmetric | Symmetry::Hermitian => n * (n + 1) / 2,
             Symmetry::Skew => n * n.saturating_sub(1) / 2,
         };

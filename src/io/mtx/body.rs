@@ -3,10 +3,10 @@
 use num_complex::Complex;
 
 use super::banner::{Banner, Symmetry};
+use crate::base::shape::Shape;
 use crate::io::fields::{LineResult, Scan};
 use crate::io::lines::Lines;
 use crate::io::options::ReadOptions;
-use crate::shape::Shape;
 
 /// What follows the sizes.
 pub(super) struct Body<'a, R> {

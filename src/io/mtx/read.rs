@@ -8,17 +8,17 @@ use num_complex::Complex;
 use super::array;
 use super::banner::{Banner, COMMENT, Field, Layout, Symmetry};
 use super::body::{Body, MatrixValue};
-use crate::coo::CooTensor;
+use crate::base::alloc::AllocError;
+use crate::base::error::{Error, Result};
+use crate::base::index::{Index, check_axes};
 use crate::element::DType;
-use crate::error::{Error, Result};
-use crate::index::{Index, check_axes};
 use crate::io::entries::{Entries, Listing, Text, TextTensor};
 use crate::io::fields::{Fields, LineResult};
 use crate::io::lines::Lines;
 use crate::io::options::ReadOptions;
 use crate::io::origin::one_based;
-use crate::pages::NoRoom;
-use crate::triplets::Duplicates;
+use crate::tensor::coo::CooTensor;
+use crate::tensor::triplets::Duplicates;
 
 /// Reads a Matrix Market file; gives the bytes of its text as well.
 pub(crate) fn read<I: Index>(reader: impl BufRead, options: &ReadOptions) -> Result<(Text<I>, u64)> {
@@ -117,7 +117,7 @@ fn check_triangles<T, I: Index>(entries: &Entries<T, I>) -> Result<()> {
     let is_above = |(row, column): &(I, I)| row < column;
     let mut above = HashSet::new();
     for pair in pairs().filter(is_above) {
-        above.try_reserve(1).map_err(|_| NoRoom::of::<(I, I)>(above.len() + 1))?;
+        above.try_reserve(1).map_err(|_| AllocError::of::<(I, I)>(above.len() + 1))?;
         above.insert(pair);
     }
     match pairs().position(|(row, column)| row > column && above.contains(&(column, row))) {

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
+use crate::base::error::{Error, Result};
 use crate::element::DType;
-use crate::error::{Error, Result};
 use crate::io::element::FileElement;
 use crate::io::print::write_entries;
 use crate::pattern::Pattern;

@@ -4,11 +4,11 @@ use std::io::Read;
 
 use super::MAGIC;
 use super::source::Source;
+use crate::base::error::Result;
+use crate::base::shape::Shape;
 use crate::element::DType;
-use crate::error::Result;
 use crate::io::MOST_AXES;
 use crate::io::fields::quote;
-use crate::shape::Shape;
 
 /// The longest header that is read: numpy's own are a few hundred bytes.
 const LONGEST_HEADER: u64 = 1 << 20;

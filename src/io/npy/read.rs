@@ -5,14 +5,14 @@ use std::mem::replace;
 
 use super::header::Header;
 use super::source::Source;
+use crate::base::alloc::{self, Allocated};
+use crate::base::error::Result;
+use crate::base::shape::step;
 use crate::dispatch_dtype;
 use crate::dynamic::{AnyTensor, Format, no_such};
-use crate::error::Result;
 use crate::io::element::FileElement;
 use crate::io::options::{Order, ReadOptions};
-use crate::pages::{self, Granted};
-use crate::shape::step;
-use crate::triplets::Triplets;
+use crate::tensor::triplets::Triplets;
 
 /// Reads a `.npy` file as a tensor: what is not the same as the fill is stored.
 pub(crate) fn read(reader: impl Read, options: &ReadOptions) -> Result<AnyTensor> {
@@ -56,8 +56,8 @@ fn read_dense<T: FileElement>(
 }
 
 /// The coordinates of the `nnz` elements that are stored, where the file is in row-major order.
-fn coords_in_order(header: &Header, is_stored: &Bits, nnz: usize) -> Granted<Vec<Vec<u64>>> {
-    let mut coords = header.shape.iter().map(|_| pages::room(nnz)).collect::<Granted<Vec<Vec<u64>>>>()?;
+fn coords_in_order(header: &Header, is_stored: &Bits, nnz: usize) -> Allocated<Vec<Vec<u64>>> {
+    let mut coords = header.shape.iter().map(|_| alloc::with_capacity(nnz)).collect::<Allocated<Vec<Vec<u64>>>>()?;
     let mut position = vec![0; header.shape.rank()];
     for index in 0..is_stored.count {
         if is_stored.is_set(index) {
@@ -69,13 +69,18 @@ fn coords_in_order(header: &Header, is_stored: &Bits, nnz: usize) -> Granted<Vec
 }
 
 /// The coordinates and the values of the elements that are stored, in row-major order, where the file has the other one.
-fn out_of_fortran_order<T: Copy>(header: &Header, is_stored: &Bits, values: &[T]) -> Granted<(Vec<Vec<u64>>, Vec<T>)> {
+fn out_of_fortran_order<T: Copy>(
+    header: &Header,
+    is_stored: &Bits,
+    values: &[T],
+) -> Allocated<(Vec<Vec<u64>>, Vec<T>)> {
     // Saturating, for the long axes of an array without elements, whose strides nobody uses.
     let step_over = |stride: &mut usize, &length: &usize| Some(replace(stride, stride.saturating_mul(length)));
     let strides: Vec<usize> = header.shape.iter().scan(1, step_over).collect();
     let before = is_stored.counts()?;
-    let mut coords: Vec<Vec<u64>> = header.shape.iter().map(|_| pages::room(values.len())).collect::<Granted<_>>()?;
-    let mut ordered = pages::room(values.len())?;
+    let mut coords: Vec<Vec<u64>> =
+        header.shape.iter().map(|_| alloc::with_capacity(values.len())).collect::<Allocated<_>>()?;
+    let mut ordered = alloc::with_capacity(values.len())?;
     let mut position = vec![0; header.shape.rank()];
     for _ in 0..is_stored.count {
         let at = position.iter().zip(&strides).map(|(coord, stride)| coord * stride).sum();
@@ -96,9 +101,9 @@ struct Bits {
 }
 
 impl Bits {
-    fn push(&mut self, bit: bool) -> Granted<()> {
+    fn push(&mut self, bit: bool) -> Allocated<()> {
         if self.count.is_multiple_of(64) {
-            pages::push(&mut self.words, 0)?;
+            alloc::push(&mut self.words, 0)?;
         }
         if let Some(word) = self.words.last_mut() {
             *word |= u64::from(bit) << (self.count % 64);
@@ -117,9 +122,9 @@ impl Bits {
     }
 
     /// How many bits are set before each word.
-    fn counts(&self) -> Granted<Vec<usize>> {
+    fn counts(&self) -> Allocated<Vec<usize>> {
         let mut set = 0;
-        pages::collect(self.words.iter().map(|word| {
+        alloc::collect(self.words.iter().map(|word| {
             set += word.count_ones() as usize;
             set - word.count_ones() as usize
         }))
@@ -133,10 +138,10 @@ impl Bits {
 }
 
 /// Appends to a list of at most `most` items: its room grows with what has arrived, and never beyond that.
-pub(crate) fn push_up_to<T>(items: &mut Vec<T>, item: T, most: usize) -> Granted<()> {
+pub(crate) fn push_up_to<T>(items: &mut Vec<T>, item: T, most: usize) -> Allocated<()> {
     if items.len() == items.capacity() {
         let room = (items.len() / 2).max(1024).min(most.saturating_sub(items.len())).max(1);
-        pages::reserve_exact(items, room)?;
+        alloc::reserve_exact(items, room)?;
     }
     items.push(item);
     Ok(())

@@ -3,9 +3,9 @@
 use std::io::{ErrorKind, Read};
 
 use super::BLOCK;
-use crate::error::{Error, Result};
+use crate::base::alloc::{self};
+use crate::base::error::{Error, Result};
 use crate::io::element::FileElement;
-use crate::pages::{self};
 
 /// A binary source that counts what was read and says in its errors where that was.
 pub(crate) struct Source<R> {
@@ -96,7 +96,7 @@ impl<R: Read> Source<R> {
         big_endian: bool,
         mut visit: impl FnMut(T) -> Result<()>,
     ) -> Result<()> {
-        let mut buffer: Vec<u8> = pages::zeros(BLOCK)?;
+        let mut buffer: Vec<u8> = alloc::zeros(BLOCK)?;
         let per_block = BLOCK / size_of::<T>();
         let mut read = 0;
         while read < count {

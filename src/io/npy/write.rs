@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use super::{BLOCK, MAGIC};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::limit::{default_limit, guard};
 use crate::io::MOST_AXES;
 use crate::io::element::FileElement;
 use crate::io::options::WriteOptions;
-use crate::limit::{default_limit, guard};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -89,7 +89,7 @@ pub(crate) fn write<P: Pattern, T: FileElement>(
 fn positions<P: Pattern>(pattern: &P) -> Vec<usize> {
     let mut positions = Vec::with_capacity(pattern.nnz());
     pattern.walk(|_, coords| {
-        positions.push(crate::shape::ravel(coords, pattern.shape()));
+        positions.push(crate::base::shape::ravel(coords, pattern.shape()));
         true
     });
     positions

@@ -7,17 +7,17 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use super::directory;
+use crate::base::error::{Error, Result};
+use crate::base::limit::guard;
+use crate::base::shape::Shape;
 use crate::dispatch_dtype;
 use crate::dynamic::no_such;
 use crate::element::{DType, Element, Number};
-use crate::error::{Error, Result};
 use crate::io::BLOCK;
 use crate::io::element::FileElement;
 use crate::io::fields::quote;
 use crate::io::npy::{Header, Kind, Source, push_up_to};
 use crate::io::options::{Order, ReadOptions};
-use crate::limit::guard;
-use crate::shape::Shape;
 
 /// What to do about an archive above its limit.
 const TRUSTED: &str = "raise --max-memory (ReadOptions::max_memory) if you trust the file";

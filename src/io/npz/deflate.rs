@@ -7,9 +7,9 @@ use std::mem::take;
 use flate2::{Compress, Compression, Crc, FlushCompress};
 use zip::ZipArchive;
 
-use crate::error::{Error, Result};
-use crate::pages::{self, Granted};
-use crate::parallel;
+use crate::base::alloc::{self, Allocated};
+use crate::base::error::{Error, Result};
+use crate::base::threads;
 
 /// The bytes of a block: what is lost where one begins is a thousandth.
 const BLOCK: usize = 1 << 20;
@@ -48,7 +48,7 @@ impl Member {
             self.full.push(take(&mut self.block));
         }
         self.deflate()?;
-        pages::extend(&mut self.archive, &LAST)?;
+        alloc::extend(&mut self.archive, &LAST)?;
         let start = HEADER + self.name.len();
         let [packed, whole] = [self.archive.len() - start, self.crc.amount() as usize].map(|bytes| bytes as u32);
         let same =
@@ -59,7 +59,7 @@ impl Member {
         let listed = [b"PK\x01\x02", &fields(&[UNIX])[..], &same, &attributes, self.name.as_bytes()].concat();
         let at = words(&[listed.len() as u32, self.archive.len() as u32]);
         let end = [b"PK\x05\x06", &fields(&[0, 0, 1, 1])[..], &at, &fields(&[0])].concat();
-        pages::extend(&mut self.archive, &[listed, end].concat())?;
+        alloc::extend(&mut self.archive, &[listed, end].concat())?;
         ZipArchive::new(Cursor::new(self.archive)).map_err(|error| std::io::Error::from(error).into())
     }
 
@@ -72,13 +72,13 @@ impl Member {
     fn deflate(&mut self) -> Result<()> {
         let Member { archive, full, crc, .. } = self;
         let mut blocks = take(full).into_iter();
-        parallel::pipeline(
+        threads::pipeline(
             || Ok::<_, Error>(blocks.next()),
             |block: Vec<u8>| deflated(&block),
-            |block: Granted<(Vec<u8>, Crc)>| {
+            |block: Allocated<(Vec<u8>, Crc)>| {
                 let (bytes, sum) = block?;
                 crc.combine(&sum);
-                Ok(pages::extend(archive, &bytes)?)
+                Ok(alloc::extend(archive, &bytes)?)
             },
         )
     }
@@ -87,7 +87,7 @@ impl Member {
 impl Write for Member {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         if self.block.capacity() == 0 {
-            self.block = pages::room(BLOCK).map_err(Error::from)?;
+            self.block = alloc::with_capacity(BLOCK).map_err(Error::from)?;
         }
         let taken = bytes.len().min(BLOCK - self.block.len());
         self.block.extend_from_slice(&bytes[..taken]);
@@ -123,13 +123,13 @@ fn words(words: &[u32]) -> Vec<u8> {
 }
 
 /// A block deflated, up to the border of a byte, and its checksum.
-fn deflated(block: &[u8]) -> Granted<(Vec<u8>, Crc)> {
+fn deflated(block: &[u8]) -> Allocated<(Vec<u8>, Crc)> {
     let mut packer = Compress::new(Compression::default(), false);
     // What cannot be deflated is stored, with five bytes for each 16 KiB.
-    let mut packed = pages::room(block.len() + block.len() / 1000 + 100)?;
+    let mut packed = alloc::with_capacity(block.len() + block.len() / 1000 + 100)?;
     // Not `DeflateEncoder`: where its buffer is full, its `flush` leaves out what ends the block.
     while packer.total_in() < block.len() as u64 || packed.len() == packed.capacity() {
-        pages::reserve(&mut packed, 100)?;
+        alloc::reserve(&mut packed, 100)?;
         let left = &block[packer.total_in() as usize..];
         packer.compress_vec(left, &mut packed, FlushCompress::Sync).expect("bytes in order are deflated");
     }

@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom};
 
 use hashbrown::HashSet;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::io::fields::quote;
 
 /// The bytes of a member's own header before its name, and where among them the length of the name stands.

@@ -3,18 +3,18 @@
 use std::io::{Cursor, Read, Seek};
 
 use super::archive::{Archive, Fill, at_member, refused};
+use crate::base::alloc::{self, Allocated};
+use crate::base::error::{Error, Result};
+use crate::base::shape::{Shape, saturating_product, step};
 use crate::dispatch_dtype;
 use crate::dynamic::{AnyTensor, Format, no_such};
-use crate::error::{Error, Result};
 use crate::io::MOST_AXES;
 use crate::io::element::FileElement;
 use crate::io::fields::quote;
 use crate::io::options::ReadOptions;
-use crate::pages::{self, Granted};
 use crate::pattern::CsrPattern;
-use crate::shape::{Shape, saturating_product, step};
 use crate::tensor::Tensor;
-use crate::triplets::Triplets;
+use crate::tensor::triplets::Triplets;
 
 /// Where the entries are, as the archive has it.
 enum Places {
@@ -199,7 +199,7 @@ fn read_offsets<R: Read + Seek>(archive: &mut Archive<R>, lengths: Vec<usize>, n
 fn expand(shape: &Shape, compressed: &[usize], offsets: &[usize], indices: &[u64]) -> Result<Vec<Vec<u64>>> {
     let rest: Vec<usize> = (0..shape.rank()).filter(|axis| !compressed.contains(axis)).collect();
     let lengths: Vec<usize> = compressed.iter().map(|&axis| shape[axis]).collect();
-    let mut coords = shape.iter().map(|_| pages::zeros(indices.len())).collect::<Granted<Vec<Vec<u64>>>>()?;
+    let mut coords = shape.iter().map(|_| alloc::zeros(indices.len())).collect::<Allocated<Vec<Vec<u64>>>>()?;
     let mut lane = vec![0; lengths.len()];
     for pair in offsets.windows(2) {
         for entry in pair[0]..pair[1] {

@@ -6,16 +6,16 @@ use zip::write::{SimpleFileOptions, StreamWriter};
 use zip::{CompressionMethod, ZipWriter};
 
 use super::deflate;
+use crate::base::error::{Error, Result};
+use crate::base::index::Index;
+use crate::base::shape::Shape;
 use crate::element::Element;
-use crate::error::{Error, Result};
-use crate::index::Index;
 use crate::io::MOST_AXES;
 use crate::io::compression::Compression;
 use crate::io::element::FileElement;
 use crate::io::npy::{descr_of, write_header, write_values};
 use crate::io::options::WriteOptions;
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
-use crate::shape::Shape;
 use crate::tensor::Tensor;
 
 /// An archive being written.

@@ -1,11 +1,11 @@
 //! Tests of single elements: infinite, NaN, finite, real.
 
 use super::Answers;
+use crate::base::error::Result;
+use crate::base::threads;
 use crate::element::{Element, Real};
-use crate::error::Result;
 use crate::kernels::map::Map;
 use crate::ops::operand::Operand;
-use crate::parallel;
 
 /// The descriptor of a test: a function of one element, without branches.
 struct Test<F>(F);
@@ -14,7 +14,7 @@ impl<T: Element, F: Fn(T) -> bool + Copy + Sync> Map<T> for Test<F> {
     type Out = bool;
 
     fn block(&self, values: &[T], answers: &mut [bool]) {
-        parallel::test_into(values, answers, self.0);
+        threads::test_into(values, answers, self.0);
     }
 }
 

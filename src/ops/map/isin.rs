@@ -6,12 +6,12 @@ use std::collections::HashSet;
 use ndarray::{ArrayBase, Data, Dimension};
 
 use super::Answers;
+use crate::base::error::{Error, Result};
+use crate::base::limit::{default_limit, guard};
 use crate::convert::once_on_each;
 use crate::element::Element;
-use crate::error::{Error, Result};
 use crate::kernels::isin::{Membership, Span, Table};
 use crate::kernels::map::Map;
-use crate::limit::{default_limit, guard};
 use crate::ops::operand::Operand;
 
 /// What [`isin`] asks about: the test elements, and options.

@@ -13,13 +13,13 @@ use std::any::Any;
 
 use ndarray::{Array, ArrayBase, Data, DataMut, Dimension, ShapeBuilder};
 
+use crate::base::alloc;
+use crate::base::error::{Error, Result};
+use crate::base::limit::{default_limit, guard};
 use crate::convert::dense_bytes;
 use crate::element::Element;
-use crate::error::{Error, Result};
 use crate::kernels::map::Map;
-use crate::limit::{default_limit, guard};
 use crate::ops::operand::{Operand, Sparse};
-use crate::pages;
 use crate::tensor::Tensor;
 
 /// The elements that are gathered at once: enough for several threads, few enough for the cache.
@@ -48,7 +48,7 @@ pub(super) fn check_out_shape(found: &[usize], expected: &[usize]) -> Result<()>
 
 /// The map of a sparse tensor.
 pub(super) fn sparse<X: Sparse, M: Map<X::Value>>(x: &X, op: &M) -> Result<Tensor<X::Pattern, M::Out>> {
-    let mut results = pages::zeros(x.tensor().nnz())?;
+    let mut results = alloc::zeros(x.tensor().nnz())?;
     op.block(x.tensor().values(), &mut results);
     Ok(Tensor::from_valid(x.tensor().pattern().clone(), results, fill(x, op)))
 }
@@ -83,7 +83,7 @@ pub(super) fn dense<S: Data<Elem: Element>, D: Dimension, M: Map<S::Elem>>(
         default_limit(dense_bytes(x)),
         "ask the array that was broadcast",
     )?;
-    let mut results = pages::zeros(x.len())?;
+    let mut results = alloc::zeros(x.len())?;
     let columns_first = match (x.as_slice(), x.t().to_slice()) {
         (Some(rows), _) => {
             op.block(rows, &mut results);
@@ -128,8 +128,8 @@ fn map_gathered<'a, T: Element, M: Map<T>>(
     mut results: impl Iterator<Item = &'a mut M::Out>,
     op: &M,
 ) -> Result<()> {
-    let mut piece = pages::room(elements.len().min(PIECE))?;
-    let mut mapped = pages::zeros(elements.len().min(PIECE))?;
+    let mut piece = alloc::with_capacity(elements.len().min(PIECE))?;
+    let mut mapped = alloc::zeros(elements.len().min(PIECE))?;
     while elements.len() > 0 {
         piece.clear();
         piece.extend(elements.by_ref().take(PIECE));

@@ -1,9 +1,11 @@
 //! Logical or over axes, and its surrogate gradient.
 
-use crate::axes::Axes;
+use crate::base::alloc::Allocated;
+use crate::base::axes::Axes;
+use crate::base::error::Result;
+use crate::base::index::Index;
+use crate::base::shape::saturating_product;
 use crate::element::Element;
-use crate::error::Result;
-use crate::index::Index;
 use crate::kernels::any::{any_of_lanes, any_of_slice};
 use crate::kernels::cells::CellMap;
 use crate::kernels::fold::{Fold, Kept};
@@ -12,8 +14,6 @@ use crate::kernels::op::{Op, Outcome};
 use crate::kernels::runs::any_of_runs;
 use crate::kernels::sort::Arrays;
 use crate::ops::operand::Operand;
-use crate::pages::Granted;
-use crate::shape::saturating_product;
 
 /// The descriptor of [`any()`].
 #[derive(Clone, Copy)]
@@ -55,7 +55,7 @@ impl<T: Element> Fold<T> for Any {
         any_of_slice(values)
     }
 
-    fn by_lanes(&self, offsets: &[usize], values: &[T], gap: Option<T>) -> Granted<Option<Vec<bool>>> {
+    fn by_lanes(&self, offsets: &[usize], values: &[T], gap: Option<T>) -> Allocated<Option<Vec<bool>>> {
         if gap.is_some_and(T::is_truthy) { Ok(None) } else { any_of_lanes(offsets, values).map(Some) }
     }
 
@@ -64,7 +64,7 @@ impl<T: Element> Fold<T> for Any {
         kept: &Kept<'_, I>,
         values: &[T],
         gap: Option<T>,
-    ) -> Granted<Option<Arrays<I, bool>>> {
+    ) -> Allocated<Option<Arrays<I, bool>>> {
         let Kept { coords, lengths, lead, in_runs } = *kept;
         if gap.is_some_and(T::is_truthy) {
             return Ok(None);
@@ -82,7 +82,7 @@ impl<T: Element> Fold<T> for Any {
 
 /// Whether any element is truthy, over the axes given.
 ///
-/// *y*<sub>k</sub> = ⋁<sub>r</sub> (*x*<sub>k,r</sub> ≠ 0), for *k* over the axes that stay and *r* over those that go.
+/// *y*<sub>k</sub> = ⋁<sub>r</sub> (*x*<sub>k,r</sub> ≠ 0), for *k* over the kept axes and *r* over the reduced ones.
 ///
 /// # Shapes
 ///
@@ -93,7 +93,7 @@ impl<T: Element> Fold<T> for Any {
 ///
 /// A group (the positions that meet in one cell of the result) with a stored entry gives a stored result, also where
 /// it is `false`; the others hold the fill. A group with positions that are not stored takes the fill in; one that is
-/// stored completely does not. The fill of the result is the truth of the fill, or `false` where the axes that go hold
+/// stored completely does not. The fill of the result is the truth of the fill, or `false` where the reduced axes hold
 /// no position. Over no axes the pattern is shared. Of [`x.stored()`](crate::Tensor::stored) the entries count alone,
 /// and the fill of the result is `false`.
 ///
@@ -112,7 +112,7 @@ impl<T: Element> Fold<T> for Any {
 ///
 /// # Complexity
 ///
-/// O(nnz · rank) where the axes that stay lead or have at most 32 cells for each entry, O(nnz · (rank + log nnz)) else; for
+/// O(nnz · rank) where the kept axes lead or have at most 32 cells for each entry, O(nnz · (rank + log nnz)) else; for
 /// the last axis of CSR O(nnz + lanes); for arrays O(elements). What is reduced over all axes, and a long lane of CSR, is left soon after its
 /// first truthy value.
 ///

@@ -1,8 +1,8 @@
 //! The number of truthy elements over axes.
 
-use crate::axes::Axes;
+use crate::base::axes::Axes;
+use crate::base::error::Result;
 use crate::element::Element;
-use crate::error::Result;
 use crate::kernels::fold::Fold;
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::ops::operand::Operand;
@@ -47,7 +47,7 @@ impl<T: Element> Fold<T> for CountNonzero {
 
 /// The number of truthy elements, over the axes given.
 ///
-/// *y*<sub>k</sub> = #{ *r* : *x*<sub>k,r</sub> ≠ 0 }, for *k* over the axes that stay and *r* over those that go.
+/// *y*<sub>k</sub> = #{ *r* : *x*<sub>k,r</sub> ≠ 0 }, for *k* over the kept axes and *r* over the reduced ones.
 ///
 /// # Shapes
 ///
@@ -78,7 +78,7 @@ impl<T: Element> Fold<T> for CountNonzero {
 ///
 /// # Complexity
 ///
-/// O(nnz · rank) where the axes that stay lead, O(nnz · (rank + log nnz)) else; for the last axis of CSR O(nnz + lanes); for
+/// O(nnz · rank) where the kept axes lead, O(nnz · (rank + log nnz)) else; for the last axis of CSR O(nnz + lanes); for
 /// arrays O(elements).
 ///
 /// # Examples

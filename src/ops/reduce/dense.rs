@@ -6,18 +6,18 @@ use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 
 use super::lanes::{Order, Place, check_lane, check_result, give_back, map_lanes, repeat_cells, visit_rows};
 use super::{check_countable, check_upstream, refused};
-use crate::axes::Axes;
+use crate::base::alloc;
+use crate::base::axes::Axes;
+use crate::base::error::Result;
+use crate::base::shape::Shape;
 use crate::convert::{dense_array, dense_bytes, once_on_each};
 use crate::element::Element;
-use crate::error::Result;
 use crate::kernels::fold::{Fold, fold_until_settled};
 use crate::kernels::holistic::{Gradient, Group, Holistic, share_singly};
 use crate::kernels::lookup::Table;
 use crate::kernels::op::Outcome;
 use crate::ops::operand::Operand;
-use crate::pages;
 use crate::plan::reduction::Reduction;
-use crate::shape::Shape;
 
 /// A fold over some axes.
 pub(crate) fn fold<S: Data<Elem: Element>, D: Dimension, F: Fold<S::Elem>>(
@@ -32,7 +32,7 @@ pub(crate) fn fold<S: Data<Elem: Element>, D: Dimension, F: Fold<S::Elem>>(
     let distinct = Reduction::new(&Shape::from(once.shape()), axes)?;
     let times = reduction.extent().checked_div(distinct.extent()).unwrap_or(0);
     let lengths = distinct.kept_lengths();
-    let mut states = pages::copies(op.start(), lengths.iter().product())?;
+    let mut states = alloc::copies(op.start(), lengths.iter().product())?;
     visit_rows(once, &distinct, |row, cell, step| match row.as_slice() {
         _ if times > 1 => row.iter().enumerate().for_each(|(at, &value)| {
             let state = &mut states[cell + at * step];

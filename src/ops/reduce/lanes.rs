@@ -5,14 +5,14 @@ use std::ops::Range;
 
 use ndarray::{ArrayBase, ArrayD, ArrayView1, ArrayViewD, ArrayViewMut2, Axis, Data, Dimension, Ix2, Slice};
 
+use crate::base::alloc;
+use crate::base::error::Result;
+use crate::base::limit::{default_limit, guard};
+use crate::base::shape::{Shape, step, unravel};
+use crate::base::threads;
 use crate::convert::{check_ndarray_shape, dense_array, dense_bytes, once_on_each};
 use crate::element::Element;
-use crate::error::Result;
-use crate::limit::{default_limit, guard};
-use crate::pages;
-use crate::parallel;
 use crate::plan::reduction::Reduction;
-use crate::shape::{Shape, step, unravel};
 
 /// How the elements of a lane are to stand.
 #[derive(Clone, Copy, PartialEq)]
@@ -22,14 +22,14 @@ pub(super) enum Order {
     Any,
 }
 
-/// `finish` of the elements of each cell of the result, side by side; cells are shared out, with one `room` a thread.
+/// `finish` of the elements of each cell of the result, side by side; cells are shared out, with one `scratch` a thread.
 ///
 /// Lanes that lie side by side are read where they are. Others are copied, some neighbours at a time.
 pub(super) fn map_lanes<T: Element, S, U: Copy + Send>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
     order: Order,
-    room: impl Fn() -> S + Sync + Send,
+    scratch: impl Fn() -> S + Sync + Send,
     finish: impl Fn(&mut S, &[T]) -> U + Sync + Send,
 ) -> Result<ArrayD<U>> {
     let shape = reduction.result_shape();
@@ -37,7 +37,7 @@ pub(super) fn map_lanes<T: Element, S, U: Copy + Send>(
     // Lanes that a broadcast view repeats are gone through once.
     let once = once_on_each(view, reduction.kept());
     let lengths: Vec<usize> = reduction.kept().iter().map(|&axis| once.len_of(Axis(axis))).collect();
-    Ok(repeat_cells(map_distinct_lanes(once, reduction, order, room, finish), lengths, reduction))
+    Ok(repeat_cells(map_distinct_lanes(once, reduction, order, scratch, finish), lengths, reduction))
 }
 
 /// The result of a reduction out of its row-major cells within `lengths`, which are 1 where all along an axis are the same.
@@ -56,7 +56,7 @@ fn map_distinct_lanes<T: Element, S, U: Copy + Send>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
     order: Order,
-    room: impl Fn() -> S + Sync + Send,
+    scratch: impl Fn() -> S + Sync + Send,
     finish: impl Fn(&mut S, &[T]) -> U + Sync + Send,
 ) -> Vec<U> {
     let (mut kept, mut reduced) = (reduction.kept(), reduction.reduced().to_vec());
@@ -69,10 +69,10 @@ fn map_distinct_lanes<T: Element, S, U: Copy + Send>(
     let lanes_last = view.permuted_axes([&kept[..], &reduced].concat());
     let extent = reduction.extent() as usize;
     let results = match lanes_last.as_slice() {
-        Some(elements) => parallel::map_heavy(lengths.iter().product(), elements.len(), room, |room, cell| {
-            finish(room, &elements[cell * extent..(cell + 1) * extent])
+        Some(elements) => threads::map_heavy(lengths.iter().product(), elements.len(), scratch, |scratch, cell| {
+            finish(scratch, &elements[cell * extent..(cell + 1) * extent])
         }),
-        None => map_copied_lanes(lanes_last, kept.len(), extent, room, finish),
+        None => map_copied_lanes(lanes_last, kept.len(), extent, scratch, finish),
     };
     in_axis_order(results, &kept, &lengths)
 }
@@ -138,7 +138,7 @@ fn map_copied_lanes<T: Element, S, U: Send>(
     view: ArrayViewD<'_, T>,
     kept: usize,
     extent: usize,
-    room: impl Fn() -> S + Sync + Send,
+    scratch: impl Fn() -> S + Sync + Send,
     finish: impl Fn(&mut S, &[T]) -> U + Sync + Send,
 ) -> Vec<U> {
     let (view, kept) = without_ones(view, kept);
@@ -151,12 +151,12 @@ fn map_copied_lanes<T: Element, S, U: Send>(
     let (outer, neighbours) = (&view.shape()[..kept - 1], view.len_of(Axis(kept - 1)));
     let width = tile_width(&view, kept, extent);
     let tiles = neighbours.div_ceil(width.max(1));
-    let room = || (vec![T::ZERO; width * extent], room());
+    let scratch = || (vec![T::ZERO; width * extent], scratch());
     // A broadcast view may have lanes that are longer than all that is behind it: of these there is one copy, not one a
     // thread. Each of them is shared out by itself.
     let outgrows = width * extent * size_of::<T>() > dense_bytes(&view);
     let work = if outgrows { 0 } else { view.len() };
-    let results = parallel::map_heavy(outer.iter().product::<usize>() * tiles, work, room, |(copy, room), at| {
+    let results = threads::map_heavy(outer.iter().product::<usize>() * tiles, work, scratch, |(copy, scratch), at| {
         let mut tile = view.view();
         let mut cell = vec![0; kept - 1];
         unravel(at / tiles, outer, &mut cell);
@@ -164,8 +164,8 @@ fn map_copied_lanes<T: Element, S, U: Send>(
         let start = at % tiles * width;
         tile.slice_axis_inplace(Axis(0), Slice::from(start..neighbours.min(start + width)));
         let copied = ArrayViewMut2::from_shape((tile.len_of(Axis(0)), extent), &mut copy[..tile.len()]);
-        copy_lanes(tile.view(), copied.expect("the room is as large as a tile"));
-        copy.chunks_exact(extent).take(tile.len_of(Axis(0))).map(|lane| finish(room, lane)).collect::<Vec<U>>()
+        copy_lanes(tile.view(), copied.expect("the copy is as large as a tile"));
+        copy.chunks_exact(extent).take(tile.len_of(Axis(0))).map(|lane| finish(scratch, lane)).collect::<Vec<U>>()
     });
     results.into_iter().flatten().collect()
 }
@@ -224,13 +224,13 @@ pub(super) fn give_back<T: Element, G: Element>(
     let shape = Shape::from(view.shape());
     check_result::<G>(&shape, dense_bytes(&view))?;
     let mut given = vec![G::ZERO; view.len()];
-    pages::prefer_huge(&given);
+    alloc::prefer_huge(&given);
     if given.is_empty() {
         return Ok(dense_array(&shape, given));
     }
     let rows = Rows::new(view, reduction);
-    let ends = parallel::map_parts(given.len(), 0, |part| part.end / rows.width * rows.width);
-    parallel::map_slices(&mut given, &ends, |part, given| {
+    let ends = threads::map_parts(given.len(), 0, |part| part.end / rows.width * rows.width);
+    threads::map_slices(&mut given, &ends, |part, given| {
         rows.give(if part == 0 { 0 } else { ends[part - 1] }, given, &give);
     });
     Ok(dense_array(&shape, given))

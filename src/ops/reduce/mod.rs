@@ -15,11 +15,11 @@ pub use any::{any, any_backward};
 pub use count_nonzero::count_nonzero;
 pub use nanmedian::{EvenCount, MedianGradient, Nanmedian, nanmedian, nanmedian_backward, nanmedian_index};
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::shape::Shape;
 use crate::kernels::op::{Fault, Op};
 use crate::ops::operand::Operand;
 use crate::plan::reduction::Reduction;
-use crate::shape::Shape;
 
 /// The error of an operation that has no result.
 fn refused<O: Op>(_: O, fault: Fault) -> Error {

@@ -1,8 +1,8 @@
 //! Medians over axes without the NaNs, with the position of the median and its gradient.
 
-use crate::axes::Axes;
+use crate::base::axes::Axes;
+use crate::base::error::Result;
 use crate::element::{Float, Real};
-use crate::error::Result;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::median::{ShareRule, Shares, give, median, median_of_one};
 use crate::kernels::op::Op;
@@ -28,7 +28,7 @@ pub use crate::kernels::median::{EvenCount, MedianGradient};
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Nanmedian {
-    /// The axes that go.
+    /// The reduced axes.
     pub axes: Axes,
     /// What the median of an even number of values is.
     pub even: EvenCount,
@@ -45,7 +45,7 @@ impl Nanmedian {
         Nanmedian { axes: axes.into(), even, rule, spread_nan: false }
     }
 
-    /// The axes that go stay with length 1.
+    /// The reduced axes stay with length 1.
     #[doc(alias = "keepdims")]
     #[doc(alias = "keepdim")]
     pub fn keep_dims(self) -> Self {
@@ -172,7 +172,7 @@ impl<T: Real, G: Float> Gradient<T, G> for MedianShares {
 /// The median over the axes given, of the elements that are not NaN.
 ///
 /// *y*<sub>k</sub> = (*s*<sub>⌊(m−1)/2⌋</sub> + *s*<sub>⌊m/2⌋</sub>) / 2, where *s*<sub>0</sub> ≤ … ≤
-/// *s*<sub>m−1</sub> are the *x*<sub>k,r</sub> that are not NaN, for *k* over the axes that stay and *r* over those
+/// *s*<sub>m−1</sub> are the *x*<sub>k,r</sub> that are not NaN, for *k* over the kept axes and *r* over those
 /// that go.
 ///
 /// The result has the element type of a median: `f32`, `f64`, `f16` and `bf16` keep theirs, integers and `bool` give
@@ -198,7 +198,7 @@ impl<T: Real, G: Float> Gradient<T, G> for MedianShares {
 ///
 /// Positions that are not stored count, with the fill as their value, by arithmetic: none is ever written out. A group
 /// (the positions that meet in one cell of the result) with a stored entry gives a stored result; the others hold the
-/// fill. The fill of the result is the fill in the type of a median, or NaN where the axes that go hold no position.
+/// fill. The fill of the result is the fill in the type of a median, or NaN where the reduced axes hold no position.
 /// Over no axes the pattern is shared. Groups of more than 2<sup>64</sup> − 1 positions count as that many: since fewer
 /// can be stored, the median is the same.
 ///
@@ -224,7 +224,7 @@ impl<T: Real, G: Float> Gradient<T, G> for MedianShares {
 /// # Complexity
 ///
 /// By selection, never a full sort: O(nnz) on top of bringing the entries of each group together, which is O(nnz ·
-/// rank) where the axes that stay lead, O(nnz · (rank + log nnz)) else; for the last axis of CSR
+/// rank) where the kept axes lead, O(nnz · (rank + log nnz)) else; for the last axis of CSR
 /// O(nnz + lanes); for arrays O(elements). Each thread holds two copies of the largest group at most. Groups of an array
 /// that lie side by side are read where they are; of others each thread copies 2 MiB, or those that share a cache line.
 ///
@@ -287,7 +287,7 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
 ///
 /// *i*<sub>k</sub> = min { *r* : *x*<sub>k,r</sub> = *s*<sub>⌊(m−1)/2⌋</sub> }
 ///
-/// A position is row-major within the axes that go, taken in increasing order, and has the type `u64`. For an odd
+/// A position is row-major within the reduced axes, taken in increasing order, and has the type `u64`. For an odd
 /// number of values, and for an even one under [`Nanmedian::lower`], the element there is the median.
 ///
 /// # Shapes

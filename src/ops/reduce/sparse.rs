@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 
 use super::{check_countable, check_upstream, refused};
-use crate::axes::Axes;
+use crate::base::alloc::Allocated;
+use crate::base::axes::Axes;
+use crate::base::error::Result;
+use crate::base::threads;
 use crate::element::Element;
-use crate::error::Result;
 use crate::kernels::fold::{Fold, Kept, finish, fold_groups};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic, reduce_groups, share_among_entries, share_singly};
@@ -13,8 +15,6 @@ use crate::kernels::lanes::spread as spread_lanes;
 use crate::kernels::op::Outcome;
 use crate::kernels::spread::{spread_table, spread_to_entries};
 use crate::ops::operand::Operand;
-use crate::pages::Granted;
-use crate::parallel;
 use crate::pattern::Pattern;
 use crate::plan::group::{Cells, of_coords, of_lanes, position_in_group};
 use crate::plan::reduction::Reduction;
@@ -44,7 +44,7 @@ pub(crate) fn fold<P: Pattern, T: Element, F: Fold<T>>(
     let gaps = x.gaps(&reduction);
     let fill = finish(op, op.start(), 0, &gaps).map_err(|fault| refused(op, fault))?;
     if reduction.is_elementwise() {
-        let singly = parallel::map(x.values, |value| finish(op, op.step(op.start(), value), 1, &Gaps::none()))?;
+        let singly = threads::map(x.values, |value| finish(op, op.step(op.start(), value), 1, &Gaps::none()))?;
         let values = singly.into_iter().collect::<Outcome<_>>().map_err(|fault| refused(op, fault))?;
         return Ok(Tensor::assemble(x.pattern.clone(), values, fill));
     }
@@ -71,7 +71,7 @@ fn fold_faster<P: Pattern, T: Element, F: Fold<T>>(
         return Ok(None);
     }
     let coords: Vec<_> = coords.iter().map(|axis| &**axis).collect();
-    let (lengths, lead, in_runs) = (&reduction.kept_lengths()[..], reduction.keeps_leading(), reduction.goes_last());
+    let (lengths, lead, in_runs) = (&reduction.kept_lengths()[..], reduction.keeps_leading(), reduction.reduces_last());
     let Some((coords, values)) = op.by_coords(&Kept { coords: &coords, lengths, lead, in_runs }, x.values, x.fill)?
     else {
         return Ok(None);
@@ -79,8 +79,8 @@ fn fold_faster<P: Pattern, T: Element, F: Fold<T>>(
     Ok(Some((of_coords(x.pattern, reduction, coords, values.len())?, values)))
 }
 
-/// The coordinates of all entries on each axis that stays.
-fn kept_coords<'a, P: Pattern>(pattern: &'a P, reduction: &Reduction) -> Granted<Vec<Cow<'a, [P::Index]>>> {
+/// The coordinates of all entries on each kept axis.
+fn kept_coords<'a, P: Pattern>(pattern: &'a P, reduction: &Reduction) -> Allocated<Vec<Cow<'a, [P::Index]>>> {
     reduction.kept().into_iter().map(|axis| pattern.axis_coords(axis)).collect()
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn holistic<P: Pattern, T: Element, H: Holistic<T>>(
     let fill = op.of(&Group { stored: &[], gaps, position: &|_| 0 }, &mut op.scratch());
     if reduction.is_elementwise() {
         let of_one = |scratch: &mut H::Scratch, entry: usize| op.of_one(x.values[entry], scratch);
-        let values = parallel::map_heavy(x.values.len(), x.values.len(), || op.scratch(), of_one);
+        let values = threads::map_heavy(x.values.len(), x.values.len(), || op.scratch(), of_one);
         return Ok(Tensor::assemble(x.pattern.clone(), values, fill));
     }
     let Cells { pattern, groups } = Cells::new(x.pattern, &reduction)?;
@@ -150,7 +150,7 @@ fn spread_by_table<P: Pattern, U: Operand>(
     pattern: &P,
     upstream: &U,
     reduction: &Reduction,
-) -> Granted<Option<Vec<U::Elem>>> {
+) -> Allocated<Option<Vec<U::Elem>>> {
     if let Some(offsets) = pattern.lane_offsets().filter(|_| reduction.is_last()) {
         let table = upstream.table(offsets.len());
         return table.map(|table| spread_lanes(offsets, 1, |lane| table.get(lane))).transpose();

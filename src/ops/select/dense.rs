@@ -4,17 +4,17 @@ use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD};
 
 use super::Select;
 use super::take::Request;
+use crate::base::alloc::{self, Allocated};
+use crate::base::error::Result;
+use crate::base::index::Position;
+use crate::base::limit::{default_limit, guard};
+use crate::base::shape::{Shape, unravel};
+use crate::base::threads;
 use crate::convert::{check_ndarray_shape, dense_array, dense_bytes};
 use crate::element::Element;
-use crate::error::Result;
-use crate::index::Position;
 use crate::kernels::take::Slices;
 use crate::kernels::take_dense::take_items;
-use crate::limit::{default_limit, guard};
 use crate::ops::map::check_out_shape;
-use crate::pages::{self, Granted};
-use crate::parallel;
-use crate::shape::{Shape, unravel};
 
 /// The positions to be taken of a dense array of `shape` as slices: a flattened take is one along the only axis.
 pub(super) fn slices(shape: &[usize], axis: Option<usize>, positions: Vec<usize>) -> Slices {
@@ -32,7 +32,7 @@ pub(super) fn take_dense<T: Element, J: Position>(x: ArrayViewD<'_, T>, request:
     check_taken::<T>(&request.shape, dense_bytes(&x).saturating_add(request.held_bytes()))?;
     if let (None, Some(data)) = (request.axis, x.as_slice()) {
         // Not collected: rayon counts what it collects, item by item, and these loops then took up to twice as long.
-        let mut taken = pages::zeros(request.take.len())?;
+        let mut taken = alloc::zeros(request.take.len())?;
         take_flattened(data, request, &mut taken)?;
         return Ok(dense_array(&request.shape, taken));
     }
@@ -44,10 +44,10 @@ pub(super) fn take_dense<T: Element, J: Position>(x: ArrayViewD<'_, T>, request:
 }
 
 /// The elements taken from an array: through its items in order, unless that would copy more than is taken.
-fn gather<T: Element>(x: &ArrayViewD<'_, T>, slices: &Slices) -> Granted<Vec<T>> {
+fn gather<T: Element>(x: &ArrayViewD<'_, T>, slices: &Slices) -> Allocated<Vec<T>> {
     match x.as_slice() {
         Some(items) => slices.gather(items),
-        None if x.len() <= slices.len() => slices.gather(&pages::collect(x.iter().copied())?),
+        None if x.len() <= slices.len() => slices.gather(&alloc::collect(x.iter().copied())?),
         None => Ok(gather_scattered(x, slices)),
     }
 }
@@ -79,7 +79,7 @@ pub(super) fn take_dense_into<T: Element, J: Position>(
 /// The elements taken from an array of any layout, one by one.
 pub(super) fn gather_scattered<T: Element>(x: &ArrayViewD<'_, T>, slices: &Slices) -> Vec<T> {
     let scratch = || vec![0; x.ndim()];
-    parallel::filter_map_range(slices.len(), scratch, |coords, taken| {
+    threads::filter_map_range(slices.len(), scratch, |coords, taken| {
         unravel(slices.source(taken), x.shape(), coords);
         Some(x[&coords[..]])
     })

@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use ndarray::{ArrayBase, ArrayD, ArrayView1, CowArray, Data, Dimension, IxDyn};
 
+use crate::base::error::Result;
+use crate::base::index::Position;
+use crate::base::limit::{default_limit, guard};
+use crate::base::shape::Shape;
 use crate::convert::dense_bytes;
-use crate::error::Result;
-use crate::index::Position;
 use crate::kernels::take::TakeMode;
-use crate::limit::{default_limit, guard};
-use crate::shape::Shape;
 
 /// What [`take`](crate::take()) takes: positions, in a shape that its result gets, and what becomes of those outside.
 ///
@@ -169,7 +169,7 @@ impl<'a, J: Position> From<&'a Take<'_, J>> for Take<'a, J> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
+    use crate::base::error::Error;
 
     #[test]
     fn contiguous_items_are_borrowed() {

@@ -13,18 +13,18 @@ pub use take::{take, take_axis, take_axis_backward, take_backward, take_into};
 
 use ndarray::{ArrayD, ArrayViewD};
 
+use crate::base::error::{Error, Result};
+use crate::base::limit::default_limit;
+use crate::base::shape::{Shape, unravel};
 use crate::convert::dense_array;
 use crate::element::Element;
-use crate::error::{Error, Result};
 use crate::kernels::sort::gather;
 use crate::kernels::take::{Slices, scatter_add};
-use crate::limit::default_limit;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 use crate::ops::reduce::dense::all_cells;
 use crate::pattern::Pattern;
 use crate::plan::take::Selected;
-use crate::shape::{Shape, unravel};
 use crate::tensor::Tensor;
 use dense::check_taken;
 

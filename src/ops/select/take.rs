@@ -5,15 +5,15 @@ use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, DataMut, Dimension};
 use super::dense::{slices, take_dense, take_dense_into};
 use super::indices::Take;
 use super::{Select, Selected};
-use crate::axes::normalize_axis;
+use crate::base::axes::normalize_axis;
+use crate::base::error::{Error, Result};
+use crate::base::index::Position;
+use crate::base::shape::Shape;
 use crate::element::Element;
-use crate::error::{Error, Result};
-use crate::index::Position;
 use crate::kernels::take::{Slices, TakeMode, first_outside, positions};
 use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
 use crate::plan::take::{ITEM_BYTES, Target, along, flattened};
-use crate::shape::Shape;
 
 /// The elements at flattened (row-major) positions.
 ///

@@ -1,7 +1,7 @@
 //! The byte limit above which a result that could explode is refused.
 
-use crate::error::{Error, Result};
-use crate::pages;
+use crate::base::alloc;
+use crate::base::error::{Error, Result};
 
 /// One GiB: below this nothing is refused.
 const FLOOR: u64 = 1 << 30;
@@ -27,5 +27,5 @@ pub(crate) fn filled<T: Copy>(
     instead: &'static str,
 ) -> Result<Vec<T>> {
     guard::<T>(what, count, limit, instead)?;
-    Ok(pages::copies(value, count as usize)?)
+    Ok(alloc::copies(value, count as usize)?)
 }

@@ -7,49 +7,49 @@ use std::alloc::{Layout, handle_alloc_error};
 
 use bytemuck::Zeroable;
 
-use crate::machine::advise_huge_pages;
+use crate::base::machine::advise_huge_pages;
 
 /// Smaller buffers are not worth a call: an allocator mostly hands out again what was touched before.
 const WORTH_ASKING: usize = 4 << 20;
 
 /// The machine did not give so many bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoRoom {
+pub struct AllocError {
     pub(crate) bytes: u128,
 }
 
 /// What needs memory, if the machine gave it.
-pub(crate) type Granted<T> = Result<T, NoRoom>;
+pub(crate) type Allocated<T> = Result<T, AllocError>;
 
-impl NoRoom {
+impl AllocError {
     /// For `count` items of `T`.
     pub(crate) fn of<T>(count: usize) -> Self {
-        NoRoom { bytes: count as u128 * size_of::<T>() as u128 }
+        AllocError { bytes: count as u128 * size_of::<T>() as u128 }
     }
 }
 
 /// An empty vector with room for `count` items.
-pub(crate) fn room<T>(count: usize) -> Granted<Vec<T>> {
+pub(crate) fn with_capacity<T>(count: usize) -> Allocated<Vec<T>> {
     let mut room = Vec::new();
     reserve_exact(&mut room, count)?;
     Ok(room)
 }
 
 /// Room for exactly so many items more.
-pub(crate) fn reserve_exact<T>(items: &mut Vec<T>, count: usize) -> Granted<()> {
-    items.try_reserve_exact(count).map_err(|_| NoRoom::of::<T>(items.len().saturating_add(count)))?;
+pub(crate) fn reserve_exact<T>(items: &mut Vec<T>, count: usize) -> Allocated<()> {
+    items.try_reserve_exact(count).map_err(|_| AllocError::of::<T>(items.len().saturating_add(count)))?;
     prefer_huge(items.spare_capacity_mut());
     Ok(())
 }
 
 /// Room for so many items more, and for as many as there are besides where the items must move for them: an array that
 /// grows so is copied once for each item in all.
-pub(crate) fn reserve<T>(items: &mut Vec<T>, count: usize) -> Granted<()> {
-    items.try_reserve(count).map_err(|_| NoRoom::of::<T>(items.len().saturating_add(count)))
+pub(crate) fn reserve<T>(items: &mut Vec<T>, count: usize) -> Allocated<()> {
+    items.try_reserve(count).map_err(|_| AllocError::of::<T>(items.len().saturating_add(count)))
 }
 
 /// Puts an item behind the others, which move as [`reserve`] has it.
-pub(crate) fn push<T>(items: &mut Vec<T>, item: T) -> Granted<()> {
+pub(crate) fn push<T>(items: &mut Vec<T>, item: T) -> Allocated<()> {
     reserve(items, 1)?;
     items.push(item);
     Ok(())
@@ -57,43 +57,45 @@ pub(crate) fn push<T>(items: &mut Vec<T>, item: T) -> Granted<()> {
 
 /// Puts copies of `more` behind the items, which [`reserve`] moves where they must be.
 #[cfg(feature = "io")]
-pub(crate) fn extend<T: Copy>(items: &mut Vec<T>, more: &[T]) -> Granted<()> {
+pub(crate) fn extend<T: Copy>(items: &mut Vec<T>, more: &[T]) -> Allocated<()> {
     reserve(items, more.len())?;
     items.extend_from_slice(more);
     Ok(())
 }
 
 /// `count` items that are zero, whose pages have not been touched where the allocator gave fresh ones.
-pub(crate) fn zeros<T: Zeroable>(count: usize) -> Granted<Vec<T>> {
-    let items = bytemuck::allocation::try_zeroed_vec(count).map_err(|()| NoRoom::of::<T>(count))?;
+pub(crate) fn zeros<T: Zeroable>(count: usize) -> Allocated<Vec<T>> {
+    let items = bytemuck::allocation::try_zeroed_vec(count).map_err(|()| AllocError::of::<T>(count))?;
     prefer_huge(&items);
     Ok(items)
 }
 
 /// `count` copies of `item`.
-pub(crate) fn copies<T: Copy>(item: T, count: usize) -> Granted<Vec<T>> {
-    let mut items = room(count)?;
+pub(crate) fn copies<T: Copy>(item: T, count: usize) -> Allocated<Vec<T>> {
+    let mut items = with_capacity(count)?;
     items.resize(count, item);
     Ok(items)
 }
 
 /// The items of an iterator that tells how many they are.
-pub(crate) fn collect<T>(items: impl ExactSizeIterator<Item = T>) -> Granted<Vec<T>> {
-    let mut collected = room(items.len())?;
+pub(crate) fn collect<T>(items: impl ExactSizeIterator<Item = T>) -> Allocated<Vec<T>> {
+    let mut collected = with_capacity(items.len())?;
     collected.extend(items);
     Ok(collected)
 }
 
 /// Items of which nobody knows how many there are.
-pub(crate) fn collect_some<T>(mut items: impl Iterator<Item = T>) -> Granted<Vec<T>> {
+pub(crate) fn collect_some<T>(mut items: impl Iterator<Item = T>) -> Allocated<Vec<T>> {
     let mut collected = Vec::new();
     items.try_for_each(|item| push(&mut collected, item))?;
     Ok(collected)
 }
 
 /// [`collect`] of items that may each be refused; the first one that is ends it.
-pub(crate) fn try_collect<T, E: From<NoRoom>>(items: impl ExactSizeIterator<Item = Result<T, E>>) -> Result<Vec<T>, E> {
-    let mut collected = room(items.len())?;
+pub(crate) fn try_collect<T, E: From<AllocError>>(
+    items: impl ExactSizeIterator<Item = Result<T, E>>,
+) -> Result<Vec<T>, E> {
+    let mut collected = with_capacity(items.len())?;
     for item in items {
         collected.push(item?);
     }
@@ -101,8 +103,8 @@ pub(crate) fn try_collect<T, E: From<NoRoom>>(items: impl ExactSizeIterator<Item
 }
 
 /// What was asked for, where there is no error to give: without memory the process ends, as it does with a `Vec`.
-pub(crate) fn or_end<U>(room: Granted<U>) -> U {
-    let end = |refused: NoRoom| match Layout::from_size_align(refused.bytes.try_into().unwrap_or(usize::MAX), 1) {
+pub(crate) fn or_end<U>(room: Allocated<U>) -> U {
+    let end = |refused: AllocError| match Layout::from_size_align(refused.bytes.try_into().unwrap_or(usize::MAX), 1) {
         Ok(layout) => handle_alloc_error(layout),
         Err(_) => panic!("capacity overflow"),
     };
@@ -124,7 +126,7 @@ mod tests {
     #[test]
     fn buffers_of_all_sizes_hold_what_is_written() {
         for count in [0, 1, 1 << 10, (WORTH_ASKING / 8) - 1, WORTH_ASKING / 8, (3 << 20) + 5] {
-            let mut room: Vec<u64> = room(count).unwrap();
+            let mut room: Vec<u64> = with_capacity(count).unwrap();
             assert!(room.is_empty() && room.capacity() >= count);
             room.extend(0..count as u64);
             assert!(room.iter().enumerate().all(|(at, &item)| item == at as u64));
@@ -139,11 +141,11 @@ mod tests {
     #[test]
     fn room_that_no_machine_has_is_an_error_and_keeps_what_is_there() {
         let count = usize::MAX / 8;
-        let refused = NoRoom { bytes: u128::from(u64::MAX - 7) };
-        assert_eq!(room::<u64>(count), Err(refused));
+        let refused = AllocError { bytes: u128::from(u64::MAX - 7) };
+        assert_eq!(with_capacity::<u64>(count), Err(refused));
         assert_eq!(zeros::<u64>(count), Err(refused));
         assert_eq!(copies(1u64, count), Err(refused));
-        let (mut items, refused) = (vec![7u64], NoRoom { bytes: refused.bytes + 8 });
+        let (mut items, refused) = (vec![7u64], AllocError { bytes: refused.bytes + 8 });
         assert_eq!(reserve_exact(&mut items, count), Err(refused));
         assert_eq!(reserve(&mut items, count), Err(refused));
         assert_eq!(items, [7]);

@@ -3,17 +3,17 @@
 use std::borrow::Cow;
 use std::mem::take;
 
-use crate::buffer::Buffer;
-use crate::coo::CooTensor;
-use crate::csr::CsrTensor;
+use crate::base::alloc;
+use crate::base::buffer::Buffer;
+use crate::base::error::{Error, Result};
+use crate::base::index::{Index, check_axes};
+use crate::base::shape::Shape;
 use crate::element::Element;
-use crate::error::{Error, Result};
-use crate::index::{Index, check_axes};
 use crate::kernels::merge::{Unmerged, merged};
 use crate::kernels::sort::{self, Arrays};
-use crate::pages;
 use crate::pattern::{CooPattern, Pattern, validate_in_bounds, validate_length};
-use crate::shape::Shape;
+use crate::tensor::coo::CooTensor;
+use crate::tensor::csr::CsrTensor;
 use crate::tensor::{Tensor, check_position};
 
 /// What becomes of several triplets that stand at one position.
@@ -161,8 +161,8 @@ impl<T: Element, I: Index> Triplets<T, I> {
     #[doc(alias = "insert")]
     pub fn push(&mut self, coords: &[usize], value: T) -> Result<()> {
         check_position(&self.shape, coords, self.values.len())?;
-        self.coords.iter_mut().try_for_each(|axis| pages::reserve(axis, 1))?;
-        pages::reserve(&mut self.values, 1)?;
+        self.coords.iter_mut().try_for_each(|axis| alloc::reserve(axis, 1))?;
+        alloc::reserve(&mut self.values, 1)?;
         for (array, &coord) in self.coords.iter_mut().zip(coords) {
             array.push(I::from_usize(coord));
         }
@@ -287,7 +287,7 @@ impl<T: Element, I: Index> Triplets<T, I> {
         };
         merged.map_err(|why| match why {
             Unmerged::At(position) => self.refusal(position, duplicates),
-            Unmerged::NoRoom(refused) => refused.into(),
+            Unmerged::AllocError(refused) => refused.into(),
         })
     }
 

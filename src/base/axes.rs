@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// Which axes a reduction removes, and whether it leaves them behind with length 1.
 ///

@@ -5,12 +5,12 @@ use std::fmt::{self, Debug, Display, Formatter};
 
 use num_complex::Complex;
 
+use crate::base::index::Index;
+use crate::base::shape::Shape;
 use crate::element::{DType, Element};
-use crate::index::Index;
 use crate::pattern::{CooPattern, CsrPattern, Format, Pattern};
-use crate::shape::Shape;
 use crate::tensor::Tensor;
-use crate::triplets::Triplets;
+use crate::tensor::triplets::Triplets;
 
 /// How many entries `{:?}` lists, on one line.
 const FEW: usize = 6;

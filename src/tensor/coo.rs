@@ -1,10 +1,10 @@
 //! The coordinate format.
 
+use crate::base::error::Result;
+use crate::base::index::Index;
+use crate::base::shape::Shape;
 use crate::element::Element;
-use crate::error::Result;
-use crate::index::Index;
 use crate::pattern::CooPattern;
-use crate::shape::Shape;
 use crate::tensor::Tensor;
 
 /// A sparse tensor in coordinate format, of any rank from 0 up: one coordinate array an axis, values, and a fill.

@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::pages::NoRoom;
-use crate::shape::Shape;
+use crate::base::alloc::AllocError;
+use crate::base::shape::Shape;
 
 /// What every fallible function of this crate returns.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -377,8 +377,8 @@ fn before_message(path: &Option<PathBuf>) -> String {
     format!("{name}: ")
 }
 
-impl From<NoRoom> for Error {
-    fn from(refused: NoRoom) -> Self {
+impl From<AllocError> for Error {
+    fn from(refused: AllocError) -> Self {
         Error::OutOfMemory { bytes: refused.bytes }
     }
 }

@@ -4,8 +4,8 @@ use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
+use crate::base::alloc::{self, Allocated};
 use crate::element::Element;
-use crate::pages::{self, Granted};
 
 /// A range of an array that may have several owners: a clone and a window copy nothing, and who writes takes a copy of
 /// its own first.
@@ -54,14 +54,14 @@ impl<T: Clone> Buffer<T> {
 impl<T: Element> Buffer<T> {
     /// `count` items that are still to be written, in this array where it is large enough and nobody else's too. After an
     /// error it is as it was.
-    pub(crate) fn reuse(&mut self, count: usize) -> Granted<&mut [T]> {
+    pub(crate) fn reuse(&mut self, count: usize) -> Allocated<&mut [T]> {
         match Arc::get_mut(&mut self.items) {
             Some(items) => {
-                pages::reserve_exact(items, count.saturating_sub(items.len()))?;
+                alloc::reserve_exact(items, count.saturating_sub(items.len()))?;
                 items.resize(count, T::ZERO);
                 self.range = 0..count;
             }
-            None => *self = Buffer::from(pages::zeros(count)?),
+            None => *self = Buffer::from(alloc::zeros(count)?),
         }
         Ok(self.make_mut())
     }

@@ -1,12 +1,19 @@
 //! What both formats share: a pattern, one value for each of its entries, and the fill.
 
-use crate::buffer::Buffer;
+pub(crate) mod coo;
+pub(crate) mod csr;
+pub(crate) mod entries;
+pub(crate) mod format;
+pub(crate) mod stored;
+pub(crate) mod triplets;
+
+use crate::base::buffer::Buffer;
+use crate::base::error::{Error, Result};
+use crate::base::shape::Shape;
+use crate::base::{alloc, threads};
 use crate::element::{DType, Element, Number};
-use crate::error::{Error, Result};
 use crate::kernels::sort::gather;
 use crate::pattern::{Pattern, validate_length};
-use crate::shape::Shape;
-use crate::{pages, parallel};
 
 /// A sparse tensor: a pattern `P`, a value for each stored entry, and the fill that every other position holds.
 ///
@@ -238,7 +245,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     #[doc(alias = "apply")]
     pub fn map_values<U: Element>(&self, f: impl Fn(T) -> U + Send + Sync) -> Result<Tensor<P, U>> {
         let fill = f(self.fill).as_implicit();
-        Ok(Tensor::from_valid(self.pattern.clone(), parallel::map(&self.values, f)?, fill))
+        Ok(Tensor::from_valid(self.pattern.clone(), threads::map(&self.values, f)?, fill))
     }
 
     /// `f` of the coordinates and the value of every stored entry; fill and pattern stay, and the pattern is shared.
@@ -266,7 +273,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn map_entries(&self, f: impl Fn(&[usize], T) -> T + Send + Sync) -> Result<Self> {
-        let values = parallel::filled(self.nnz(), |entries, mapped| {
+        let values = threads::filled(self.nnz(), |entries, mapped| {
             let old = &self.values[entries.clone()];
             let mut slots = mapped.iter_mut().zip(old);
             self.pattern
@@ -299,7 +306,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         let fill = cast_value(self.fill, || "the fill".into())?;
         let values = self.values.iter().enumerate();
         let values = values.map(|(entry, &value)| cast_value(value, || format!("entry {entry}")));
-        Ok(Tensor::from_valid(self.pattern.clone(), pages::try_collect(values)?, fill))
+        Ok(Tensor::from_valid(self.pattern.clone(), alloc::try_collect(values)?, fill))
     }
 
     /// The same tensor without the stored values that are the same as the fill.
@@ -321,7 +328,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     #[doc(alias = "eliminate_zeros")]
     #[doc(alias = "nonzero")]
     pub fn prune(&self) -> Result<Self> {
-        let kept = pages::collect_some((0..self.nnz()).filter(|&entry| !self.values[entry].same(self.fill)))?;
+        let kept = alloc::collect_some((0..self.nnz()).filter(|&entry| !self.values[entry].same(self.fill)))?;
         if kept.len() == self.nnz() {
             return Ok(self.clone());
         }

@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use bytemuck::Zeroable;
 
-use crate::machine::in_wide_vectors;
-use crate::pages::{self, Granted};
+use crate::base::alloc::{self, Allocated};
+use crate::base::machine::in_wide_vectors;
 
 /// Fewer items than this are not worth a thread.
 #[cfg(feature = "rayon")]
@@ -29,13 +29,13 @@ const SEARCHES: usize = 1 << 10;
 const BATCH: usize = 4;
 
 #[cfg(feature = "rayon")]
-mod threads {
+mod imp {
     use super::*;
     use rayon::prelude::*;
 
     /// `f` of every value, in order.
-    pub(crate) fn map<T: Copy + Sync, U: Send>(values: &[T], f: impl Fn(T) -> U + Sync + Send) -> Granted<Vec<U>> {
-        let mut mapped = pages::room(values.len())?;
+    pub(crate) fn map<T: Copy + Sync, U: Send>(values: &[T], f: impl Fn(T) -> U + Sync + Send) -> Allocated<Vec<U>> {
+        let mut mapped = alloc::with_capacity(values.len())?;
         match are_few(values.len()) {
             true => mapped.extend(values.iter().map(|&value| f(value))),
             false => values.par_iter().with_min_len(CHUNK).map(|&value| f(value)).collect_into_vec(&mut mapped),
@@ -203,12 +203,12 @@ mod threads {
 }
 
 #[cfg(not(feature = "rayon"))]
-mod threads {
+mod imp {
     use super::*;
 
     /// `f` of every value, in order.
-    pub(crate) fn map<T: Copy, U>(values: &[T], f: impl Fn(T) -> U) -> Granted<Vec<U>> {
-        pages::collect(values.iter().map(|&value| f(value)))
+    pub(crate) fn map<T: Copy, U>(values: &[T], f: impl Fn(T) -> U) -> Allocated<Vec<U>> {
+        alloc::collect(values.iter().map(|&value| f(value)))
     }
 
     /// Fills the items, which are one chunk.
@@ -297,7 +297,7 @@ pub(crate) fn split_at_ends<'a, T>(mut items: &'a mut [T], ends: &[usize]) -> Ve
 ///
 /// The threads see chunks of items only, so their code is compiled once for a type of items, and `fill` is a plain loop.
 pub(crate) fn chunks_into<T: Sync, U: Send>(values: &[T], items: &mut [U], fill: impl Fn(&[T], &mut [U]) + Sync) {
-    threads::fill_chunks(items, &|start, chunk| fill(&values[start..start + chunk.len()], chunk));
+    imp::fill_chunks(items, &|start, chunk| fill(&values[start..start + chunk.len()], chunk));
 }
 
 /// `f` of every value, in order, into as many items.
@@ -328,16 +328,16 @@ pub(crate) fn test_into<T: Copy + Sync>(values: &[T], answers: &mut [bool], f: i
 pub(crate) fn filled<T: Zeroable + Send>(
     count: usize,
     fill: impl Fn(Range<usize>, &mut [T]) + Sync + Send,
-) -> Granted<Vec<T>> {
-    let mut items = pages::zeros(count)?;
-    let ends = threads::map_parts(count, 0, |part| part.end);
-    threads::map_slices(&mut items, &ends, |part, slots| fill(ends[part] - slots.len()..ends[part], slots));
+) -> Allocated<Vec<T>> {
+    let mut items = alloc::zeros(count)?;
+    let ends = imp::map_parts(count, 0, |part| part.end);
+    imp::map_slices(&mut items, &ends, |part, slots| fill(ends[part] - slots.len()..ends[part], slots));
     Ok(items)
 }
 
 #[cfg(feature = "io")]
-pub(crate) use threads::pipeline;
-pub(crate) use threads::{any_chunk, filter_map_range, map, map_each, map_heavy, map_parts, map_slices, sort};
+pub(crate) use imp::pipeline;
+pub(crate) use imp::{any_chunk, filter_map_range, map, map_each, map_heavy, map_parts, map_slices, sort};
 
 #[cfg(test)]
 #[cfg(feature = "rayon")]
@@ -396,7 +396,7 @@ mod tests {
             ("map", Box::new(move |meeting| drop(map(&items, |_| meeting.wait())))),
             (
                 "fill_chunks",
-                Box::new(move |meeting| threads::fill_chunks(&mut slots, &|_, slots| slots[0] = meeting.wait())),
+                Box::new(move |meeting| imp::fill_chunks(&mut slots, &|_, slots| slots[0] = meeting.wait())),
             ),
             ("map_heavy", Box::new(move |meeting| drop(map_heavy(pieces, count, || (), |_, _| meeting.wait())))),
             ("map_slices", Box::new(move |meeting| drop(map_slices(&mut parts, &[9, count], |_, _| meeting.wait())))),

@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 
-use crate::error::{Error, Result};
-use crate::shape::Shape;
+use crate::base::error::{Error, Result};
+use crate::base::shape::Shape;
 
 /// An integer type that holds the coordinates of stored entries: `u32` (the default everywhere), `u64` or `usize`.
 ///

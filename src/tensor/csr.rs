@@ -1,10 +1,10 @@
 //! The compressed-row format.
 
+use crate::base::error::Result;
+use crate::base::index::Index;
+use crate::base::shape::Shape;
 use crate::element::Element;
-use crate::error::Result;
-use crate::index::Index;
 use crate::pattern::CsrPattern;
-use crate::shape::Shape;
 use crate::tensor::Tensor;
 
 /// A sparse tensor in compressed-row format, of any rank: offsets of its lanes, columns, values, and a fill.

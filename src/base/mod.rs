@@ -1,0 +1,11 @@
+//! What everything stands on: lengths, axes and coordinates, errors, memory, threads, the machine.
+
+pub(crate) mod alloc;
+pub(crate) mod axes;
+pub(crate) mod buffer;
+pub(crate) mod error;
+pub(crate) mod index;
+pub(crate) mod limit;
+pub(crate) mod machine;
+pub(crate) mod shape;
+pub(crate) mod threads;
