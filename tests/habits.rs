@@ -41,6 +41,20 @@ fn loops_pass_empty_lanes_and_rank_0() {
     assert_loops(&CsrTensor::full([0, 3], 1).unwrap());
 }
 
+/// Entries are looked up a block at a time: at the ends of blocks, and from a clone in the middle of one.
+#[test]
+fn loops_go_on_from_block_to_block() {
+    for nnz in [127, 128, 129, 256, 300] {
+        let x = CooTensor::new([2, 300], vec![vec![1; nnz], (0..nnz as u32).collect()], vec![7u8; nnz], 0).unwrap();
+        assert_loops(&x);
+        assert_loops(&x.to_csr().unwrap());
+        let mut rest = x.iter();
+        rest.nth(99);
+        let (one, other): (Vec<_>, Vec<_>) = (rest.clone().collect(), rest.collect());
+        assert_eq!((one.len(), &one), (nnz - 100, &other));
+    }
+}
+
 /// More axes than stand in the value itself.
 #[test]
 fn coordinates_of_nine_axes_are_all_there() {

@@ -142,8 +142,8 @@ impl Packing {
         self.fields.iter().map(|field| (key >> field.shift & field.mask) as usize).collect()
     }
 
-    /// Room for the coordinates of `count` entries.
-    pub(crate) fn room<I: Index>(&self, count: usize) -> Allocated<Vec<Vec<I>>> {
+    /// Zeros for the coordinates of `count` entries.
+    pub(crate) fn zeros<I: Index>(&self, count: usize) -> Allocated<Vec<Vec<I>>> {
         self.fields.iter().map(|_| alloc::zeros(count)).collect()
     }
 }

@@ -206,10 +206,6 @@ impl<I: Index> Pattern for CooPattern<I> {
         self.coords[axis][entry].to_usize()
     }
 
-    fn advance(&self, entry: usize, _: &mut usize, coords: &mut [usize]) {
-        coords.iter_mut().zip(&self.coords).for_each(|(coord, array)| *coord = array[entry].to_usize());
-    }
-
     fn axis_coords(&self, axis: usize) -> Allocated<Cow<'_, [I]>> {
         Ok(Cow::Borrowed(self.coords(axis)))
     }

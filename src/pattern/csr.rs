@@ -318,15 +318,6 @@ impl<I: Index> Pattern for CsrPattern<I> {
         (self.offsets.partition_point(|&offset| offset <= entry) - 1) / inner % self.shape[axis]
     }
 
-    fn advance(&self, entry: usize, lane: &mut usize, coords: &mut [usize]) {
-        let Some((column, lanes)) = coords.split_last_mut() else { return };
-        while self.offsets[*lane + 1] <= entry {
-            *lane += 1;
-            step(lanes, self.shape.lane_axes());
-        }
-        *column = self.columns[entry].to_usize();
-    }
-
     fn axis_coords(&self, axis: usize) -> Allocated<Cow<'_, [I]>> {
         match axis + 1 == self.shape.rank() {
             true => Ok(Cow::Borrowed(&self.columns)),

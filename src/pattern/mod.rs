@@ -95,11 +95,6 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
     #[doc(hidden)]
     fn coord(&self, entry: usize, axis: usize) -> usize;
 
-    /// Writes the coordinates of `entry`, where `coords` are those of the entry before it, of lane `lane`; both are 0
-    /// before the first one.
-    #[doc(hidden)]
-    fn advance(&self, entry: usize, lane: &mut usize, coords: &mut [usize]);
-
     /// The coordinates of all entries on one axis, written out where the format does not hold them.
     #[doc(hidden)]
     fn axis_coords(&self, axis: usize) -> Allocated<Cow<'_, [Self::Index]>>;

@@ -12,6 +12,9 @@ use crate::tensor::Tensor;
 /// Coordinates of so many axes stand in the value itself.
 const INLINE: usize = 8;
 
+/// So many entries are looked up at a time.
+const BLOCK: usize = 128;
+
 /// The coordinates of an entry, one an axis: what [`Tensor::iter`] gives beside the value.
 ///
 /// They read as a slice (`coords[0]`, `&coords` where a `&[usize]` is asked for, `coords.to_vec()`), compare with arrays,
@@ -32,25 +35,30 @@ const INLINE: usize = 8;
 pub struct Coords {
     rank: usize,
     few: [usize; INLINE],
-    /// All of them, where they are more than [`INLINE`]; else empty, which is no allocation.
-    many: Vec<usize>,
+    /// All of them, where they are more than [`INLINE`].
+    many: Option<Box<[usize]>>,
 }
 
 impl Coords {
-    fn zeros(rank: usize) -> Self {
-        Coords { rank, few: [0; INLINE], many: if rank > INLINE { vec![0; rank] } else { Vec::new() } }
-    }
-
-    fn as_mut(&mut self) -> &mut [usize] {
-        if self.rank > INLINE { &mut self.many } else { &mut self.few[..self.rank] }
+    #[inline]
+    fn new(coords: &[usize]) -> Self {
+        let mut few = [0; INLINE];
+        // Axis by axis, as they are read: what is copied in one piece is not there yet when one of them is asked for.
+        few.iter_mut().zip(coords).for_each(|(few, &coord)| *few = coord);
+        let many = (coords.len() > INLINE).then(|| coords.into());
+        Coords { rank: coords.len(), few, many }
     }
 }
 
 impl Deref for Coords {
     type Target = [usize];
 
+    #[inline]
     fn deref(&self) -> &[usize] {
-        if self.rank > INLINE { &self.many } else { &self.few[..self.rank] }
+        match &self.many {
+            Some(many) => many,
+            None => &self.few[..self.rank],
+        }
     }
 }
 
@@ -99,24 +107,33 @@ impl Hash for Coords {
 }
 
 /// How far an iterator has come.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Walk {
     entry: usize,
-    /// The lane of the entry before, in a format that has lanes.
-    lane: usize,
-    coords: Coords,
+    /// The coordinates of the [`BLOCK`] that the entry is in, one entry after the other: a pattern is quick to walk, and
+    /// slow to be asked for one entry.
+    block: Vec<usize>,
 }
 
 impl Walk {
-    fn new(rank: usize) -> Self {
-        Walk { entry: 0, lane: 0, coords: Coords::zeros(rank) }
-    }
-
+    #[inline]
     fn step<P: Pattern, T: Element>(&mut self, tensor: &Tensor<P, T>) -> Option<(Coords, T)> {
         let value = *tensor.values().get(self.entry)?;
-        tensor.pattern().advance(self.entry, &mut self.lane, self.coords.as_mut());
+        let (rank, within) = (tensor.rank(), self.entry % BLOCK);
+        if within == 0 {
+            self.look_up(tensor.pattern());
+        }
         self.entry += 1;
-        Some((self.coords.clone(), value))
+        Some((Coords::new(&self.block[within * rank..(within + 1) * rank]), value))
+    }
+
+    #[inline(never)]
+    fn look_up<P: Pattern>(&mut self, pattern: &P) {
+        self.block.clear();
+        pattern.walk_range(self.entry..self.entry + BLOCK, |_, coords| {
+            self.block.extend_from_slice(coords);
+            true
+        });
     }
 }
 
@@ -149,7 +166,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn iter(&self) -> Entries<'_, P, T> {
-        Entries { tensor: self, walk: Walk::new(self.rank()) }
+        Entries { tensor: self, walk: Walk::default() }
     }
 }
 
@@ -158,6 +175,7 @@ macro_rules! impl_iterator {
         impl<$($lifetime,)? P: Pattern, T: Element> Iterator for $entries {
             type Item = (Coords, T);
 
+            #[inline]
             fn next(&mut self) -> Option<(Coords, T)> {
                 let $this = self;
                 $this.walk.step($tensor)
@@ -197,6 +215,6 @@ impl<P: Pattern, T: Element> IntoIterator for Tensor<P, T> {
     type IntoIter = IntoEntries<P, T>;
 
     fn into_iter(self) -> IntoEntries<P, T> {
-        IntoEntries { walk: Walk::new(self.rank()), tensor: self }
+        IntoEntries { tensor: self, walk: Walk::default() }
     }
 }
