@@ -27,11 +27,13 @@ fn check<P: Pattern, T: Element>(x: &Tensor<P, T>)
 where
     Tensor<P, T>: Into<AnyTensor>,
     Tensor<P, bool>: Into<AnyTensor>,
+    Tensor<P, u64>: Into<AnyTensor>,
 {
     let (any, g) = (x.clone().into(), upstream::<T>());
     let (coo, csr) = (AnyTensor::from(g.clone()), AnyTensor::from(g.to_csr().unwrap()));
     assert_same(any.any(1), x.any(1));
     assert_same(any.stored().any(Axes::all()), x.stored().any(Axes::all()));
+    assert_same(any.count_nonzero(1), x.count_nonzero(1));
     assert_same(any.isin([Number::Integer(1), Number::Real(0.5)], true), x.isin(Isin::of(T::ONE).invert()));
     assert_same(any.stored().isin([], false), x.stored().isin([]));
     assert_same(any.isnan(), x.isnan());
@@ -51,6 +53,7 @@ fn check_real<P: Pattern, T: Real, G: Float>(x: &Tensor<P, T>)
 where
     Tensor<P, T>: Into<AnyTensor>,
     Tensor<P, bool>: Into<AnyTensor>,
+    Tensor<P, u64>: Into<AnyTensor>,
     Tensor<P, G>: Into<AnyTensor>,
     Tensor<P, T::Median>: Into<AnyTensor>,
 {

@@ -97,6 +97,16 @@ macro_rules! operations {
             ) }
         }
 
+        /// The number of truthy elements, over the axes given: see [`count_nonzero`](crate::count_nonzero()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`count_nonzero`](crate::count_nonzero()).
+        pub fn count_nonzero(&self, axes: impl Into<Axes>) -> Result<AnyTensor> {
+            let (truth, axes) = (truth(self.tensor())?, axes.into());
+            on_format!(&truth, $x => $operand.count_nonzero(axes).map(AnyTensor::from))
+        }
+
         /// The median over axes, of the elements that are not NaN: see [`nanmedian`](crate::nanmedian()).
         ///
         /// # Errors

@@ -72,6 +72,9 @@ fn widened<U: Element>(x: &AnyTensor) -> Result<AnyFormat<U>> {
 
 /// Whether each value is truthy.
 pub(super) fn truth(x: &AnyTensor) -> Result<AnyFormat<bool>> {
+    if let AnyTensor::Bool(x) = x {
+        return Ok(x.clone());
+    }
     dispatch!(x, x => x.map_values(Element::is_truthy).map(AnyFormat::from))
 }
 
