@@ -2,8 +2,9 @@
 
 use std::io::{BufRead, ErrorKind, Read};
 
+use crate::base::alloc;
 use crate::base::error::{Error, Result};
-use crate::base::{alloc, threads};
+use crate::base::threads;
 use crate::io::fields::{Fields, LineResult};
 
 /// The bytes of a block; it is longer only where a line is. Small enough to stay in a cache with what is parsed of it.

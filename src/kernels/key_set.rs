@@ -19,8 +19,9 @@ use std::ops::Range;
 
 use hashbrown::HashSet;
 
+use crate::base::alloc;
 use crate::base::machine::in_wide_vectors;
-use crate::base::{alloc, threads};
+use crate::base::threads;
 use crate::element::Element;
 
 /// The bytes of a line of the cache.

@@ -7,10 +7,11 @@ pub(crate) mod format;
 pub(crate) mod stored;
 pub(crate) mod triplets;
 
+use crate::base::alloc;
 use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
-use crate::base::{alloc, threads};
+use crate::base::threads;
 use crate::element::{DType, Element, Number};
 use crate::kernels::sort::gather;
 use crate::pattern::{Pattern, validate_length};
