@@ -38,6 +38,7 @@ unsafe impl GlobalAlloc for Failing {
             return std::ptr::null_mut();
         }
         LIVE.fetch_add(layout.size() as isize, SeqCst);
+        // SAFETY: the caller keeps the contract of `alloc`, which is handed on.
         unsafe { System.alloc(layout) }
     }
 
@@ -46,11 +47,13 @@ unsafe impl GlobalAlloc for Failing {
             return std::ptr::null_mut();
         }
         LIVE.fetch_add(layout.size() as isize, SeqCst);
+        // SAFETY: the caller keeps the contract of `alloc_zeroed`, which is handed on.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         LIVE.fetch_sub(layout.size() as isize, SeqCst);
+        // SAFETY: the pointer came from `System`, as all that these functions give do.
         unsafe { System.dealloc(pointer, layout) }
     }
 
@@ -60,6 +63,7 @@ unsafe impl GlobalAlloc for Failing {
             return std::ptr::null_mut();
         }
         LIVE.fetch_add(size as isize - layout.size() as isize, SeqCst);
+        // SAFETY: the pointer came from `System`, and the caller keeps the contract of `realloc`.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }

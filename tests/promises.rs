@@ -100,7 +100,7 @@ fn vast_shapes_are_permuted_and_looked_up() {
         let axes: Vec<isize> = order.iter().map(|&axis| axis as isize).collect();
         let permuted = tensor.permute_axes(&axes).unwrap();
         assert_eq!(stored_coords(&permuted), structure::permute(&x.coords(), &order));
-        for (coords, value) in permuted.iter() {
+        for (coords, value) in &permuted {
             let mut original = vec![0; coords.len()];
             order.iter().zip(coords.iter()).for_each(|(&axis, &coord)| original[axis] = coord);
             assert_eq!(tensor.get(&original).unwrap(), value);

@@ -30,7 +30,7 @@ fn run(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
     let stored = structure::take_axis(&x.coords(), &x.shape, &indices, axis, reference_mode).unwrap();
     assert_tensor(&found, &expected, &stored);
     for_each_layout(&dense, |_, view| {
-        assert_array(&take_axis(&view, Take::at(&given).mode(mode), spelled).unwrap(), &expected)
+        assert_array(&take_axis(&view, Take::at(&given).mode(mode), spelled).unwrap(), &expected);
     });
     assert_tensor(&take_axis(&csr(&x), Take::at(&given).mode(mode), spelled).unwrap(), &expected, &stored);
 
