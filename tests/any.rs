@@ -506,3 +506,32 @@ fn stored_views_count_entries_alone<T: Both + Drawn>() {
 }
 
 for_all_types!(stored_views_count_entries_alone);
+
+/// A range of axes was listed before its length met the rank: `0..usize::MAX` panicked.
+#[test]
+fn vast_ranges_of_axes_are_refused() {
+    let x = CooTensor::new([2, 3], vec![vec![0], vec![1]], vec![1.0], 0.0).unwrap();
+    assert_eq!(x.any(0..2).unwrap(), x.any(Axes::all()).unwrap());
+    assert_eq!(x.any(-2..-1).unwrap(), x.any(0).unwrap());
+    assert_eq!(x.any(1..1usize).unwrap(), x.any(Axes::none()).unwrap());
+    assert_eq!(x.any(0..usize::MAX).unwrap_err(), Error::AxisOutOfRange { axis: 2, rank: 2 });
+    assert_eq!(x.any(-1..i32::MAX).unwrap_err(), Error::AxisRepeated { axis: 1, rank: 2 });
+    assert_eq!(x.any(isize::MIN..0).unwrap_err(), Error::AxisOutOfRange { axis: isize::MIN, rank: 2 });
+    let many = CooTensor::full(vec![1; 100], 0).unwrap();
+    assert_eq!(many.any(0..100).unwrap().shape().to_vec(), [0usize; 0]);
+}
+
+/// Where the gaps decide, no value is read: a tensor of `true` with many stored `false`.
+#[test]
+fn gaps_that_are_truthy_settle_their_cells() {
+    let (rows, columns): (Vec<u32>, Vec<u32>) = (0..60_000).map(|entry| (entry % 300, entry / 300)).unzip();
+    let mut triplets = lacuna::Triplets::new([300, 201]).unwrap().with_fill(true);
+    rows.iter()
+        .zip(&columns)
+        .for_each(|(&row, &column)| triplets.push(&[row as usize, column as usize], false).unwrap());
+    let x = triplets.coalesce(lacuna::Duplicates::Error).unwrap();
+    for axes in [Axes::from(0), Axes::from(1), Axes::all()] {
+        assert_eq!(x.any(&axes).unwrap().to_dense().unwrap(), x.to_dense().unwrap().any(&axes).unwrap());
+    }
+    assert!(!x.any(0).unwrap().values()[0] && x.any(1).unwrap().values()[0]);
+}

@@ -1316,3 +1316,23 @@ fn a_picture_is_as_wide_as_asked_for() {
     assert!(failure(2, &["spy", "none.mtx", "-o", "x.png", "--size", "-5"]).contains("a whole number of pixels"));
     assert!(failure(2, &["spy", "none.mtx", "--size", "500"]).contains("-o FILE"));
 }
+
+/// A range that starts beyond 2^64 was counted from the end, which clipping sends to 0: element 0, three times.
+#[test]
+fn ranges_beyond_2_to_the_64_are_not_clipped_to_nothing() {
+    let folder = Folder::new("vast_ranges");
+    let file = folder.file("big.tns", "1 1 1 7\n4294967296 4294967296 4294967296 9\n");
+    let raised = json_of(&["take", &file, "--indices=-3:"]);
+    assert_eq!((&raised["shape"], &raised["values"]), (&json!([3]), &json!([[[2], 9.0]])));
+    assert!(failure(1, &["take", &file, "--mode", "clip", "--indices=-3:"]).contains("--mode clip"));
+}
+
+/// A list took 48 bytes a position, and its text whatever it had, before any limit was asked.
+#[test]
+fn lists_of_positions_are_read_within_the_limit() {
+    let folder = Folder::new("long_lists");
+    let (file, list) = (folder.file("x.mtx", SMALL), folder.file("list.txt", &"0 ".repeat(100_000)));
+    assert!(failure(1, &["take", &file, "--indices-from", &list, "--max-memory", "1M"]).contains("more than"));
+    assert!(failure(1, &["take", &file, "--indices-from", &list, "--max-memory", "100K"]).contains("the list"));
+    assert_eq!(json_of(&["take", &file, "--indices-from", &list, "--max-memory", "64M"])["shape"], json!([100_000]));
+}

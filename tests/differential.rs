@@ -8,8 +8,7 @@ use std::io::{BufRead, Write};
 
 use lacuna::prelude::*;
 use lacuna::{
-    Axes, CooTensor, Duplicates, Element, Error, Isin, IsinKind, Pattern, Real, Result, Take, TakeMode, Tensor,
-    Triplets,
+    Axes, CooTensor, Duplicates, Element, Isin, IsinKind, Pattern, Real, Result, Take, TakeMode, Tensor, Triplets,
 };
 use ndarray::ArrayD;
 use num_complex::Complex;

@@ -868,3 +868,19 @@ fn many_items_are_taken_as_few_are() {
 fn any_bool() -> impl Strategy<Value = bool> {
     proptest::bool::ANY
 }
+
+/// A range was written out before anything could be refused: `0..u64::MAX` panicked, and `0..1 << 40` ended the program.
+#[test]
+fn vast_ranges_are_refused_and_short_ones_taken() {
+    let x = CooTensor::new([5], vec![vec![0, 3]], vec![10, 40], 0).unwrap();
+    assert_eq!(x.take(1..5).unwrap().to_dense().unwrap(), arr1(&[0, 0, 40, 0]).into_dyn());
+    assert_eq!(x.take(-2i8..0).unwrap().values(), [40]);
+    assert_eq!(x.take(3..3).unwrap().nnz(), 0);
+    assert_eq!(x.to_dense().unwrap().take(Take::at(3..6u8).clip()).unwrap(), arr1(&[40, 0, 0]).into_dyn());
+    assert_eq!(x.take(Take::at(i64::MAX - 1..i64::MAX).wrap()).unwrap().shape().to_vec(), [1]);
+    for error in [x.take(0..u64::MAX).unwrap_err(), x.take(i64::MIN..i64::MAX).unwrap_err()] {
+        assert!(matches!(error, Error::TooLarge { .. } | Error::AxisTooLong { .. }), "{error}");
+    }
+    assert!(matches!(x.take_axis(0i64..1 << 40, 0), Err(Error::TooLarge { .. } | Error::AxisTooLong { .. })));
+    assert!(matches!(x.to_dense().unwrap().take(0..1u64 << 40), Err(Error::TooLarge { .. })));
+}

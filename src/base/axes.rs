@@ -28,24 +28,35 @@ use crate::base::error::{Error, Result};
 #[doc(alias = "axis")]
 #[doc(alias = "dim")]
 pub struct Axes {
-    /// `None` stands for all axes.
-    listed: Option<Vec<isize>>,
+    listed: Listed,
     keep_dims: bool,
 }
 
+/// Which axes are meant.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Listed {
+    All,
+    Each(Vec<isize>),
+    /// More than [`MOST`]: from the first to before the second. Only a rank can say which of them is the first that is wrong.
+    Range(isize, isize),
+}
+
+/// So many axes of a range are listed.
+const MOST: usize = 64;
+
 impl Axes {
     fn listed(axes: impl IntoIterator<Item: AsAxis>) -> Self {
-        Axes { listed: Some(axes.into_iter().map(AsAxis::as_axis).collect()), keep_dims: false }
+        Axes { listed: Listed::Each(axes.into_iter().map(AsAxis::as_axis).collect()), keep_dims: false }
     }
 
     /// Every axis.
     pub fn all() -> Self {
-        Axes { listed: None, keep_dims: false }
+        Axes { listed: Listed::All, keep_dims: false }
     }
 
     /// No axis: the reduction becomes an elementwise operation.
     pub fn none() -> Self {
-        Axes { listed: Some(Vec::new()), keep_dims: false }
+        Axes { listed: Listed::Each(Vec::new()), keep_dims: false }
     }
 
     /// The same axes, kept in the result with length 1.
@@ -81,10 +92,15 @@ impl Axes {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn normalize(&self, rank: usize) -> Result<Vec<usize>> {
-        let Some(listed) = &self.listed else {
-            return Ok((0..rank).collect());
+        let normalize = |axis: isize| normalize_axis(axis, rank);
+        let mut axes: Vec<usize> = match &self.listed {
+            Listed::All => return Ok((0..rank).collect()),
+            Listed::Each(axes) => axes.iter().copied().map(normalize).collect::<Result<_>>()?,
+            // Of one more than there are, one is out of range or repeated.
+            &Listed::Range(start, end) => {
+                (start..end).take(rank.saturating_add(1)).map(normalize).collect::<Result<_>>()?
+            }
         };
-        let mut axes = listed.iter().map(|&axis| normalize_axis(axis, rank)).collect::<Result<Vec<_>>>()?;
         axes.sort_unstable();
         match axes.windows(2).find(|pair| pair[0] == pair[1]) {
             Some(pair) => Err(Error::AxisRepeated { axis: pair[0], rank }),
@@ -150,7 +166,13 @@ macro_rules! axes_from {
 
         impl From<Range<$type>> for Axes {
             fn from(axes: Range<$type>) -> Self {
-                Axes::listed(axes)
+                let (start, end) = (axes.start.as_axis(), axes.end.as_axis());
+                let listed = match end.saturating_sub(start) {
+                    ..=0 => Listed::Each(Vec::new()),
+                    count if count as usize <= MOST => Listed::Each((start..end).collect()),
+                    _ => Listed::Range(start, end),
+                };
+                Axes { listed, keep_dims: false }
             }
         }
     )*};

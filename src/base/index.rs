@@ -63,6 +63,10 @@ pub trait Position: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     /// The position as it was meant, sign included.
     fn to_i128(self) -> i128;
 
+    /// The position so many after this one; it is known to fit.
+    #[doc(hidden)]
+    fn plus(self, count: usize) -> Self;
+
     /// The position as `i64`, in which arithmetic is fast; `None` for one above.
     fn to_i64(self) -> Option<i64>;
 }
@@ -72,6 +76,10 @@ macro_rules! impl_position {
         impl Position for $type {
             fn to_i128(self) -> i128 {
                 self as i128
+            }
+
+            fn plus(self, count: usize) -> Self {
+                self.wrapping_add(count as $type)
             }
 
             fn to_i64(self) -> Option<i64> {

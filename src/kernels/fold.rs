@@ -5,7 +5,7 @@ use crate::base::index::Index;
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::group::{Gaps, Groups};
-use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::op::{Op, Outcome};
 use crate::kernels::sort::Arrays;
 
 /// A fold over values of type `T`.
@@ -71,36 +71,46 @@ pub struct Kept<'a, I> {
     pub(crate) in_runs: bool,
 }
 
-/// The result of a group, of which `state` is that of the stored values.
-pub(crate) fn finish<T: Element, F: Fold<T>>(
-    op: F,
-    mut state: F::State,
-    stored: usize,
-    gaps: &Gaps<T>,
-) -> Outcome<F::Out> {
-    if let (Some(fill), count @ 1..) = (gaps.fill, gaps.count(stored)) {
-        state = op.repeat(state, fill, count);
+/// The state of the gaps of a group with `stored` entries.
+fn gaps_state<T: Element, F: Fold<T>>(op: F, stored: usize, gaps: &Gaps<T>) -> F::State {
+    match (gaps.fill, gaps.count(stored)) {
+        (Some(fill), count @ 1..) => op.repeat(op.start(), fill, count),
+        _ => op.start(),
     }
-    op.finish(state, gaps.positions(stored))
 }
 
-/// The results of all groups, or the first group that has none.
+/// The result of a group of which nothing is stored.
+pub(crate) fn fold_gaps<T: Element, F: Fold<T>>(op: F, gaps: &Gaps<T>) -> Outcome<F::Out> {
+    op.finish(gaps_state(op, 0, gaps), gaps.positions(0))
+}
+
+/// The results of all groups, if each has one. Where the gaps settle the result no value is read.
 pub(crate) fn fold_groups<T: Element, F: Fold<T>>(
     op: F,
     groups: &Groups,
     values: &[T],
     gaps: &Gaps<T>,
-) -> Result<Vec<F::Out>, (usize, Fault)> {
-    let finished = |group, state| finish(op, state, groups.size(group), gaps).map_err(|fault| (group, fault));
+) -> Outcome<Vec<F::Out>> {
+    let finished = |group: usize, stored: &dyn Fn() -> F::State| {
+        let state = gaps_state(op, groups.size(group), gaps);
+        let state = if op.is_settled(state) { state } else { op.merge(state, stored()) };
+        op.finish(state, gaps.positions(groups.size(group)))
+    };
     let results = match groups.in_order(values) {
-        Some(slice) => {
-            threads::map_heavy(groups.len(), values.len(), || (), |(), group| finished(group, op.slice(slice(group))))
-        }
+        Some(slice) => threads::map_heavy(
+            groups.len(),
+            values.len(),
+            || (),
+            |(), group| finished(group, &|| op.slice(slice(group))),
+        ),
         None => threads::map_heavy(
             groups.len(),
             values.len(),
             || (),
-            |(), group| finished(group, fold_until_settled(op, groups.entries(group).map(|entry| values[entry]))),
+            |(), group| {
+                let gathered = || groups.entries(group).map(|entry| values[entry]);
+                finished(group, &|| fold_until_settled(op, gathered()))
+            },
         ),
     };
     results.into_iter().collect()

@@ -366,16 +366,19 @@ fn gallop(numbers: &[usize], known: usize, bound: usize) -> usize {
 pub(crate) fn scatter_add<G: Element>(
     count: usize,
     contributions: impl Iterator<Item = (usize, G)>,
-) -> Result<Vec<G>, usize> {
-    let mut sums = vec![G::ZERO; count];
-    let mut received = vec![false; count];
+) -> Allocated<Result<Vec<G>, usize>> {
+    let mut sums: Vec<G> = alloc::zeros(count)?;
+    let mut received: Vec<bool> = alloc::zeros(count)?;
     for (position, gradient) in contributions {
         sums[position] = match std::mem::replace(&mut received[position], true) {
-            true => sums[position].checked_add(gradient).ok_or(position)?,
+            true => match sums[position].checked_add(gradient) {
+                Some(sum) => sum,
+                None => return Ok(Err(position)),
+            },
             false => gradient,
         };
     }
-    Ok(sums)
+    Ok(Ok(sums))
 }
 
 #[cfg(test)]

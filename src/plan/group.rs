@@ -1,5 +1,6 @@
 //! Which entries meet in one cell of a reduction, and the pattern of the cells that hold any.
 
+use crate::base::alloc;
 use crate::base::alloc::Allocated;
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
@@ -41,7 +42,7 @@ pub(crate) fn of_coords<P: Pattern>(
     kept: Vec<Vec<P::Index>>,
     count: usize,
 ) -> Result<P> {
-    let zeros = Buffer::from(vec![P::Index::default(); if reduction.keeps_dims() { count } else { 0 }]);
+    let zeros = Buffer::from(alloc::zeros(if reduction.keeps_dims() { count } else { 0 })?);
     let axes = reduction.result_axes(kept.into_iter().map(Buffer::from), || zeros.clone());
     P::from_coords(reduction.result_shape(), count, axes, default_limit(entries.index_bytes()))
 }

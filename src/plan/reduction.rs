@@ -22,7 +22,7 @@ impl Reduction {
         Ok(Reduction { shape: shape.clone(), reduced, is_reduced, keep_dims: axes.keeps_dims() })
     }
 
-    /// Whether no axis is_reduced, so that each position is a group of its own.
+    /// Whether no axis is reduced, so that each position is a group of its own.
     pub(crate) fn is_elementwise(&self) -> bool {
         self.reduced.is_empty()
     }
@@ -67,7 +67,7 @@ impl Reduction {
         self.shape.rank() > 1 && self.reduced == [self.shape.rank() - 1]
     }
 
-    /// Whether the last axis is_reduced, so that entries which meet often stand side by side.
+    /// Whether the last axis is reduced, so that entries which meet often stand side by side.
     pub(crate) fn reduces_last(&self) -> bool {
         self.is_reduced.last() == Some(&true)
     }

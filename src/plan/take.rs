@@ -31,9 +31,10 @@ pub(crate) struct Target<'a> {
 
 impl Target<'_> {
     /// The budget where the result has `axes` index arrays of type `I`, and `lists` numbers an entry beside it.
-    fn budget<I>(&self, axes: usize, lists: usize) -> Budget {
+    /// The offsets of the result are charged before.
+    fn budget<I>(&self, axes: usize, lists: usize, offsets: &[usize]) -> Budget {
         let entry_bytes = axes * size_of::<I>() + self.value_bytes + lists * size_of::<usize>();
-        Budget { entry_bytes, limit: self.limit }
+        Budget { entry_bytes, limit: self.limit.saturating_sub(size_of_val(offsets) as u64) }
     }
 
     fn refuse(&self, bytes: u128) -> Error {
@@ -81,7 +82,7 @@ fn coordinates<P: Pattern>(pattern: &P, axis: usize, positions: &[usize], target
     let axes = (0..pattern.shape().rank()).map(|axis| pattern.axis_coords(axis)).collect::<Allocated<Vec<_>>>()?;
     let runs = runs_of(&axes[..axis], pattern.nnz())?;
     let (mut sources, mut items) = (Vec::new(), Vec::new());
-    let budget = target.budget::<P::Index>(target.shape.rank(), 2);
+    let budget = target.budget::<P::Index>(target.shape.rank(), 2, &[]);
     let taken = along_axis(&axes[axis], &runs, positions, pattern.shape()[axis], &budget, |taken| {
         extend(&mut sources, taken.entries.clone())?;
         extend(&mut items, taken.entries.clone().map(|_| taken.item))
@@ -101,14 +102,14 @@ fn coordinates<P: Pattern>(pattern: &P, axis: usize, positions: &[usize], target
 fn lanes<P: Pattern>(pattern: &P, offsets: &[usize], positions: &[usize], target: &Target<'_>) -> Result<Selected<P>> {
     let entries = |&lane: &usize| offsets[lane]..offsets[lane + 1];
     let total: u128 = positions.iter().map(|lane| entries(lane).len() as u128).sum();
-    let Budget { entry_bytes, limit } = target.budget::<P::Index>(1, 1);
+    let mut ends = zero_offsets(target.shape, target.limit)?;
+    let Budget { entry_bytes, limit } = target.budget::<P::Index>(1, 1, &ends);
     let bytes = total.saturating_mul(entry_bytes as u128);
     if bytes > u128::from(limit) {
         return Err(target.refuse(bytes));
     }
     let mut sources = alloc::with_capacity(total as usize)?;
     positions.iter().for_each(|lane| sources.extend(entries(lane)));
-    let mut ends = zero_offsets(target.shape, target.limit)?;
     ends[1..].iter_mut().zip(positions).for_each(|(count, lane)| *count = entries(lane).len());
     accumulate(&mut ends);
     let columns = gather(&pattern.axis_coords(1)?, &sources)?.into();
@@ -132,7 +133,7 @@ fn columns<P: Pattern>(
     };
     let mut ends = zero_offsets(target.shape, target.limit)?;
     let (mut sources, mut columns) = (Vec::new(), Vec::new());
-    let (budget, length) = (target.budget::<P::Index>(1, 1), pattern.shape().columns());
+    let (budget, length) = (target.budget::<P::Index>(1, 1, &ends), pattern.shape().columns());
     let taken = along_axis(&pattern.axis_coords(axis)?, offsets, positions, length, &budget, |taken| {
         let (lane, column) = cell(taken);
         ends[lane + 1] += taken.entries.len();

@@ -332,7 +332,7 @@ fn merge_two<T: Element>(merged: T, value: T, duplicates: Duplicates) -> Option<
 
 impl<P: Pattern<Index = I>, T: Element, I: Index> From<&Tensor<P, T>> for Triplets<T, I> {
     fn from(tensor: &Tensor<P, T>) -> Self {
-        let mut coords = vec![Vec::with_capacity(tensor.nnz()); tensor.rank()];
+        let mut coords: Vec<Vec<I>> = (0..tensor.rank()).map(|_| Vec::with_capacity(tensor.nnz())).collect();
         tensor.for_each_entry(|position, _| {
             coords.iter_mut().zip(position).for_each(|(axis, &coord)| axis.push(I::from_usize(coord)));
         });

@@ -10,6 +10,7 @@ use lacuna::{DType, Error};
 use crate::args::{Input, Reading};
 use crate::failure::{Failure, unnamed};
 use crate::names::is_stream;
+use crate::positions::MOST_BYTES;
 use crate::progress::Bar;
 
 impl Reading {
@@ -53,7 +54,7 @@ impl Input {
                 options.max_memory = self.reading.max_memory;
                 return io::read_from(reader, None, &options).map(Beside::Tensor);
             }
-            read_text(reader, self.reading.max_memory.unwrap_or(u64::MAX)).map(Beside::Text)
+            read_text(reader, self.reading.max_memory.unwrap_or(MOST_BYTES)).map(Beside::Text)
         };
         read().map_err(|error| Failure::of_file(path, error))
     }
@@ -78,7 +79,7 @@ fn read_text(reader: impl Read, limit: u64) -> lacuna::Result<String> {
         bytes if bytes > limit => {
             Err(Error::TooLarge { what: "the list", bytes: bytes.into(), limit, instead: "raise --max-memory" })
         }
-        _ => Ok(String::from_utf8_lossy(&text).into_owned()),
+        _ => Ok(String::from_utf8(text).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())),
     }
 }
 

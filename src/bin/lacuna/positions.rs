@@ -13,7 +13,7 @@ use crate::names::shown_word;
 use crate::ranges::{Item, Run, parse_position};
 
 /// The bytes that positions may take without `--max-memory`.
-const MOST_BYTES: u64 = 1 << 30;
+pub(crate) const MOST_BYTES: u64 = 1 << 30;
 
 /// Positions, in a type that holds them all.
 pub(crate) enum Positions {
@@ -80,6 +80,12 @@ impl Along {
                 let run = range.on(self.length)?;
                 let greatest = run.first.max(run.last());
                 let shift = if greatest > i128::from(u64::MAX) { self.length } else { 0 };
+                if shift > 0 && self.mode == TakeMode::Clip {
+                    return Err(
+                        "a range beyond 2^64 does not go with --mode clip, which sends what counts from the end to 0"
+                            .into(),
+                    );
+                }
                 Ok(Run { first: run.first - shift, ..run })
             }
         }
@@ -137,20 +143,28 @@ fn of_file(path: &Path, input: &Input, along: &Along) -> Result<Positions, Failu
         None => match input.read_tensor_or_text(path)? {
             Beside::Tensor(tensor) => of_tensor(tensor).map_err(of_path),
             Beside::Text(text) => {
-                let runs = listed(&text).map_err(of_path)?;
+                let limit = input.reading.max_memory.unwrap_or(MOST_BYTES);
+                let runs = listed(&text, limit).map_err(of_path)?;
                 along.typed(&runs, input.reading.max_memory).map_err(|error| of_path(error.to_string()))
             }
         },
     }
 }
 
-/// The integers of a text, between blanks, commas and line breaks; a `#` begins a comment.
-fn listed(text: &str) -> Result<Vec<Run>, String> {
+/// The integers of a text, between blanks, commas and line breaks; a `#` begins a comment. Their list is to take at most
+/// `limit` bytes.
+fn listed(text: &str, limit: u64) -> Result<Vec<Run>, String> {
     let mut runs = Vec::new();
+    let most = usize::try_from(limit).unwrap_or(usize::MAX) / size_of::<Run>();
     for (number, line) in (1..).zip(text.lines()) {
         let words = line.split('#').next().unwrap_or("").split(|c: char| c == ',' || c.is_whitespace());
         for word in words.filter(|word| !word.is_empty()) {
             let why = |_| format!("line {number}: `{}` is no integer of 64 bits", shown_word(word));
+            if runs.len() == most || runs.try_reserve(1).is_err() {
+                return Err(format!(
+                    "line {number}: more than {most} positions; raise --max-memory, or give them as .npy"
+                ));
+            }
             runs.push(Run::one(parse_position(word).map_err(why)?));
         }
     }

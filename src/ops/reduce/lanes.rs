@@ -223,8 +223,7 @@ pub(super) fn give_back<T: Element, G: Element>(
 ) -> Result<ArrayD<G>> {
     let shape = Shape::from(view.shape());
     check_result::<G>(&shape, dense_bytes(&view))?;
-    let mut given = vec![G::ZERO; view.len()];
-    alloc::prefer_huge(&given);
+    let mut given = alloc::zeros(view.len())?;
     if given.is_empty() {
         return Ok(dense_array(&shape, given));
     }

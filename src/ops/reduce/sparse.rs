@@ -8,7 +8,7 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::threads;
 use crate::element::Element;
-use crate::kernels::fold::{Fold, Kept, finish, fold_groups};
+use crate::kernels::fold::{Fold, Kept, fold_gaps, fold_groups};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic, reduce_groups, share_among_entries, share_singly};
 use crate::kernels::lanes::spread as spread_lanes;
@@ -42,9 +42,9 @@ pub(crate) fn fold<P: Pattern, T: Element, F: Fold<T>>(
 ) -> Result<Tensor<P, F::Out>> {
     let reduction = Reduction::new(x.pattern.shape(), axes)?;
     let gaps = x.gaps(&reduction);
-    let fill = finish(op, op.start(), 0, &gaps).map_err(|fault| refused(op, fault))?;
+    let fill = fold_gaps(op, &gaps).map_err(|fault| refused(op, fault))?;
     if reduction.is_elementwise() {
-        let singly = threads::map(x.values, |value| finish(op, op.step(op.start(), value), 1, &Gaps::none()))?;
+        let singly = threads::map(x.values, |value| op.finish(op.step(op.start(), value), 1))?;
         let values = singly.into_iter().collect::<Outcome<_>>().map_err(|fault| refused(op, fault))?;
         return Ok(Tensor::assemble(x.pattern.clone(), values, fill));
     }
@@ -52,7 +52,7 @@ pub(crate) fn fold<P: Pattern, T: Element, F: Fold<T>>(
         return Ok(Tensor::assemble(pattern, values, fill));
     }
     let Cells { pattern, groups } = Cells::new(x.pattern, &reduction)?;
-    let values = fold_groups(op, &groups, x.values, &gaps).map_err(|(_, fault)| refused(op, fault))?;
+    let values = fold_groups(op, &groups, x.values, &gaps).map_err(|fault| refused(op, fault))?;
     Ok(Tensor::assemble(pattern, values, fill))
 }
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use ndarray::{ArrayBase, ArrayD, ArrayView1, CowArray, Data, Dimension, IxDyn};
 
+use crate::base::alloc;
 use crate::base::error::Result;
 use crate::base::index::Position;
 use crate::base::limit::{default_limit, guard};
@@ -40,10 +41,18 @@ use crate::kernels::take::TakeMode;
 #[doc(alias = "indices")]
 #[doc(alias = "index")]
 pub struct Take<'a, J> {
-    array: CowArray<'a, J, IxDyn>,
+    items: Items<'a, J>,
     shape: Shape,
     /// What becomes of a position outside.
     pub mode: TakeMode,
+}
+
+/// The positions themselves.
+#[derive(Debug, Clone)]
+enum Items<'a, J> {
+    Array(CowArray<'a, J, IxDyn>),
+    /// So many from the first on, of which nothing is written out before a limit has been asked.
+    Range(J, usize),
 }
 
 impl<'a, J: Position> Take<'a, J> {
@@ -53,7 +62,7 @@ impl<'a, J: Position> Take<'a, J> {
     }
 
     fn new(array: CowArray<'a, J, IxDyn>) -> Self {
-        Take { shape: Shape::from(array.shape()), array, mode: TakeMode::Raise }
+        Take { shape: Shape::from(array.shape()), items: Items::Array(array), mode: TakeMode::Raise }
     }
 
     /// A position outside goes round: it is the remainder that counts.
@@ -78,20 +87,25 @@ impl<'a, J: Position> Take<'a, J> {
 
     /// The number of positions to take.
     pub fn len(&self) -> usize {
-        self.array.len()
+        match &self.items {
+            Items::Array(array) => array.len(),
+            Items::Range(_, count) => *count,
+        }
     }
 
     /// Whether there is nothing to take.
     pub fn is_empty(&self) -> bool {
-        self.array.is_empty()
+        self.len() == 0
     }
 
     /// The items in row-major order.
     ///
-    /// An array that repeats its items by strides of 0 is refused where its owner has not a sixteenth of the memory
-    /// that the items take when they are written out, with `item_bytes` of work for each.
+    /// An array that repeats its items by strides of 0, or a range, is refused where its owner has not a sixteenth of the
+    /// memory that the items take when they are written out, with `item_bytes` of work for each.
     pub(crate) fn items(&self, item_bytes: usize) -> Result<Cow<'_, [J]>> {
-        if let Some(items) = self.array.as_slice() {
+        if let Items::Array(array) = &self.items
+            && let Some(items) = array.as_slice()
+        {
             return Ok(Cow::Borrowed(items));
         }
         let owned = self.owned_bytes();
@@ -100,12 +114,18 @@ impl<'a, J: Position> Take<'a, J> {
             let what = "the index array written out";
             guard::<u8>(what, bytes as u128, default_limit(owned), "take fewer at a time")?;
         }
-        Ok(Cow::Owned(self.array.iter().copied().collect()))
+        Ok(Cow::Owned(match &self.items {
+            Items::Array(array) => alloc::collect(array.iter().copied())?,
+            Items::Range(start, count) => alloc::collect((0..*count).map(|at| start.plus(at)))?,
+        }))
     }
 
     /// The bytes that the owner of the items has at least to have, and at most needs to have.
     pub(crate) fn owned_bytes(&self) -> usize {
-        dense_bytes(&self.array)
+        match &self.items {
+            Items::Array(array) => dense_bytes(array),
+            Items::Range(..) => 2 * size_of::<J>(),
+        }
     }
 }
 
@@ -121,12 +141,11 @@ impl<J: Position, const N: usize> From<[J; N]> for Take<'_, J> {
     }
 }
 
-impl<J: Position> From<Range<J>> for Take<'_, J>
-where
-    Range<J>: Iterator<Item = J>,
-{
+impl<J: Position> From<Range<J>> for Take<'_, J> {
     fn from(items: Range<J>) -> Self {
-        Take::from(items.collect::<Vec<J>>())
+        let count = (items.end.to_i128() - items.start.to_i128()).max(0);
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        Take { shape: Shape::from([count]), items: Items::Range(items.start, count), mode: TakeMode::Raise }
     }
 }
 
@@ -162,7 +181,11 @@ impl<'a, J: Position, S: Data<Elem = J>, D: Dimension> From<&'a ArrayBase<S, D>>
 
 impl<'a, J: Position> From<&'a Take<'_, J>> for Take<'a, J> {
     fn from(take: &'a Take<'_, J>) -> Self {
-        Take { shape: take.shape.clone(), array: take.array.view().into(), mode: take.mode }
+        let items = match &take.items {
+            Items::Array(array) => Items::Array(array.view().into()),
+            &Items::Range(start, count) => Items::Range(start, count),
+        };
+        Take { shape: take.shape.clone(), items, mode: take.mode }
     }
 }
 

@@ -63,7 +63,7 @@ pub(super) fn sparse_backward<P: Pattern, T: Element, S: Select, U: Operand>(
     let limit = default_limit(x.stored_bytes().saturating_add(op.held_bytes()));
     let Selected { pattern, sources } = op.plan(x.pattern(), size_of::<U::Elem>(), limit)?;
     let gradients = upstream.at_entries(&pattern)?;
-    let values = scatter_add(x.nnz(), sources.into_iter().zip(gradients))
+    let values = scatter_add(x.nnz(), sources.into_iter().zip(gradients))?
         .map_err(|entry| sum_overflow::<U::Elem>(x.pattern().coords_of(entry).unwrap_or_default()))?;
     Ok(Tensor::from_valid(x.pattern().clone(), values, U::Elem::ZERO))
 }
@@ -81,7 +81,7 @@ pub(super) fn dense_backward<S: Select, U: Operand>(
     check_taken::<U::Elem>(op.shape(), x_bytes.saturating_add(op.held_bytes()))?;
     let gradients = all_cells(upstream);
     let contributions = plan.sources().zip(gradients.iter().copied());
-    let sums = scatter_add(shape.checked_size().unwrap_or(0), contributions).map_err(|position| {
+    let sums = scatter_add(shape.checked_size().unwrap_or(0), contributions)?.map_err(|position| {
         let mut coords = vec![0; shape.rank()];
         unravel(position, shape, &mut coords);
         sum_overflow::<U::Elem>(coords)

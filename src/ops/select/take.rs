@@ -49,7 +49,7 @@ use crate::plan::take::{ITEM_BYTES, Target, along, flattened};
 ///
 /// # Complexity
 ///
-/// O(k · (rank + log nnz)) for k indices, at worst O(k · rank · log nnz) on entries made for it; O(k · log columns) for
+/// O(k · (rank + log nnz)) for k indices, at worst O(k · rank · log nnz) on entries made for it; O(k · (rank + log columns)) for
 /// CSR, and its offsets; O(k) for contiguous arrays, O(k · rank) for others.
 ///
 /// # Examples
