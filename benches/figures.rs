@@ -1,9 +1,9 @@
 //! Time and peak memory of each operation as tensors grow: `cargo bench --bench figures [-- SIZE ... --only CASES
 //! --picture FILE.svg | --once]`; of tensors in files: `cargo bench --bench figures -- FILE ...`.
 //!
-//! Sizes are numbers of entries (elements, test elements, positions; without any, 10^5 to 10^7). Shows that nothing grows
-//! faster than its input, also where keys come sorted, reversed, all equal or heaped, and that nothing builds the dense
-//! array. Peak memory is that of the process beyond the input (Linux only), the result included.
+//! Sizes are numbers of entries (elements, test elements, positions; without any, 10^5 to 10^7). Shows that nothing
+//! grows faster than its input, also where keys come sorted, reversed, all equal or heaped, and that nothing builds the
+//! dense array. Peak memory is that of the process beyond the input (Linux only), the result included.
 
 #[path = "figures/cases.rs"]
 mod cases;

@@ -43,13 +43,14 @@
 //!
 //! # The operations
 //!
-//! Each is a function over every [`Operand`]: tensors of both formats, [`x.stored()`](Tensor::stored), which means their
-//! entries alone, and `ndarray` arrays and views. And each is a method (of arrays through the [`prelude`]). Options are a
-//! value with setters in the place of the plain argument: `x.nanmedian(1)`, `x.nanmedian(Nanmedian::over(1).lower())`.
+//! Each is a function over every [`Operand`]: tensors of both formats, [`x.stored()`](Tensor::stored), which means
+//! their entries alone, and `ndarray` arrays and views. And each is a method (of arrays through the [`prelude`]).
+//! Options are a value with setters in the place of the plain argument: `x.nanmedian(1)`,
+//! `x.nanmedian(Nanmedian::over(1).lower())`.
 //!
-//! What changes the form only is a method: [`to_dense`](Tensor::to_dense), `to_csr`, `to_coo`, `permute_axes`, `reshape`,
-//! [`cast`](Tensor::cast), [`prune`](Tensor::prune), [`map_values`](Tensor::map_values), and the conversions to and from
-//! sprs, Paddle's and PyTorch's layouts ([`PaddleCsr`], [`TorchCsr`]).
+//! What changes the form only is a method: [`to_dense`](Tensor::to_dense), `to_csr`, `to_coo`, `permute_axes`,
+//! `reshape`, [`cast`](Tensor::cast), [`prune`](Tensor::prune), [`map_values`](Tensor::map_values), and the conversions
+//! to and from sprs, Paddle's and PyTorch's layouts ([`PaddleCsr`], [`TorchCsr`]).
 //!
 //! | forward | backward |
 //! | --- | --- |
@@ -68,7 +69,8 @@
 //! - `f(x).to_dense() == f(x.to_dense())`, bit for bit, and nothing builds the dense array to get there. What asks for
 //!   something else says so: [`x.stored()`](Tensor::stored) looks at what is stored.
 //! - What a result stores depends on what its input stores, never on values; a stored zero stays.
-//! - A gradient of a sparse tensor has its pattern (shared), a fill of 0, and the element type of the upstream gradient.
+//! - A gradient of a sparse tensor has its pattern (shared), a fill of 0, and the element type of the upstream
+//!   gradient.
 //! - The same bits at any number of threads.
 //! - No input makes a fallible function panic, or allocate out of proportion.
 //!

@@ -1,8 +1,8 @@
-//! No memory: every large allocation of every reader and constructor is made to fail, one after the other. Each time there
-//! is an error, no end of the process, and nothing stays behind.
+//! No memory: every large allocation of every reader and constructor is made to fail, one after the other. Each time
+//! there is an error, no end of the process, and nothing stays behind.
 //!
-//! *Large* is what grows with the input: more than 64 KiB. Smaller ones, of which some have no fallible form in Rust (`Arc`,
-//! `Box`, messages, the buffers of a decoder), do not fail here; docs/decisions/0009 names them.
+//! *Large* is what grows with the input: more than 64 KiB. Smaller ones, of which some have no fallible form in Rust
+//! (`Arc`, `Box`, messages, the buffers of a decoder), do not fail here; docs/decisions/0009 names them.
 
 #![allow(unsafe_code)]
 
@@ -82,8 +82,8 @@ fn fail_each<A, U>(what: &str, prepare: impl Fn() -> A, make: impl Fn(A) -> Resu
     }
 }
 
-/// Whether it is made when `given` large allocations succeed and the next `refused` ones do not; anything but memory that
-/// is missing, and anything that stays behind, is a failure of the test.
+/// Whether it is made when `given` large allocations succeed and the next `refused` ones do not; anything but memory
+/// that is missing, and anything that stays behind, is a failure of the test.
 fn is_made<A, U>(
     what: &str,
     given: isize,

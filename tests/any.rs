@@ -298,8 +298,8 @@ fn groups_are_the_same_by_counting_and_by_sorting() {
     }
 }
 
-/// Cells as many as entries, 32 times as many, and one more each: a gradient for each cell, those stored behind a map of
-/// bits, and a merge or a search for each cell of the result.
+/// Cells as many as entries, 32 times as many, and one more each: a gradient for each cell, those stored behind a map
+/// of bits, and a merge or a search for each cell of the result.
 #[test]
 fn gradients_are_the_same_by_table_by_bits_by_merge_and_by_search() {
     for (columns, step) in [(8, 1), (16, 1), (16, 3), (17, 1), (17, 3), (512, 7), (513, 1), (513, 7), (3000, 20)] {
@@ -440,7 +440,8 @@ fn patterns_are_shared_only_with_the_same_shape_and_entries() {
     assert!(!lanes.shares_pattern_with(&lanes.reshape([4, 3]).unwrap()));
 }
 
-/// The map of cells multiplied the lengths that are kept, and overflowed where one of length 0 made nothing of vast ones.
+/// The map of cells multiplied the lengths that are kept, and overflowed where one of length 0 made nothing of vast
+/// ones.
 #[test]
 fn a_kept_axis_of_length_0_makes_vast_others_harmless() {
     let vast = 1 << 31;
@@ -491,7 +492,8 @@ fn vast_arrays_of_nothing_are_not_walked() {
     assert_eq!(x.any_backward(&ArrayD::<f64>::zeros(vec![0]), 0).unwrap().shape(), [1 << 40, 0]);
 }
 
-/// What is absent does not count in a stored view: it is the tensor with a fill that is not truthy, and so is its gradient.
+/// What is absent does not count in a stored view: it is the tensor with a fill that is not truthy, and so is its
+/// gradient.
 fn stored_views_count_entries_alone<T: Both + Drawn>() {
     check(reductions::<T, f64>(), |Reduction { x, axes, normalised, keep_dims, upstream }| {
         let axes = axes_of(&axes, keep_dims);

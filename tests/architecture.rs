@@ -1,4 +1,5 @@
-//! The house stands as its plan says: imports run downward, outside crates are named in their rooms, three calls are unsafe.
+//! The house stands as its plan says: imports run downward, outside crates are named in their rooms, three calls are
+//! unsafe.
 
 use std::collections::BTreeMap;
 use std::fs;

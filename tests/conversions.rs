@@ -601,7 +601,8 @@ fn a_change_of_shared_values_is_seen_by_nobody_else() {
     assert_eq!(x.into_parts().1.as_ptr(), address);
 }
 
-/// An implicit zero has no sign, and an implicit NaN no payload, where they are computed; one that is given keeps its bits.
+/// An implicit zero has no sign, and an implicit NaN no payload, where they are computed; one that is given keeps its
+/// bits.
 #[test]
 fn computed_fills_are_canonical() {
     let payload = f64::from_bits(0x7ff8_dead_beef_0001);
@@ -625,8 +626,8 @@ fn a_nan_of_another_type_is_the_canonical_one() {
     assert_eq!(x.cast::<f64>().unwrap().fill().to_bits(), payload.to_bits());
 }
 
-/// Axes with more positions together than `u128` holds were refused, in words that called positions bytes and advised steps
-/// that there are not.
+/// Axes with more positions together than `u128` holds were refused, in words that called positions bytes and advised
+/// steps that there are not.
 #[test]
 fn axes_wider_than_any_integer_are_regrouped() {
     let most = usize::MAX;

@@ -1,5 +1,6 @@
-//! Replays the inputs that the fuzzer found worth keeping, `tests/corpus/<target>.zip`, through the fuzz targets themselves.
-//! The fuzzer wants them as files: `unpack` and `pack`, which run when they are asked for, turn one into the other.
+//! Replays the inputs that the fuzzer found worth keeping, `tests/corpus/<target>.zip`, through the fuzz targets
+//! themselves. The fuzzer wants them as files: `unpack` and `pack`, which run when they are asked for, turn one into
+//! the other.
 //!
 //! The targets are modules here. They name two crates that `cargo test` does not build, what they share and the
 //! fuzzer's: for them this test is both, and its `fuzz_target!` makes a function of what the fuzzer makes a program of.

@@ -8,7 +8,8 @@ use lacuna::{Axes, CooTensor, Duplicates, Pattern, Take, Tensor, Triplets};
 
 const ENTRIES: usize = 300_000;
 
-/// Hands what `outcome` gives on a single thread, and on pools of several sizes, each as often as was asked for, to `compare`.
+/// Hands what `outcome` gives on a single thread, and on pools of several sizes, each as often as was asked for, to
+/// `compare`.
 fn on_pools<T: Send>(outcome: impl Fn() -> T + Sync, compare: impl Fn(&T, &T, usize)) {
     let repeats = std::env::var("LACUNA_REPEATS").ok().and_then(|repeats| repeats.parse().ok()).unwrap_or(1);
     let on = |threads: usize| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(&outcome);

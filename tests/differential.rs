@@ -1,8 +1,8 @@
 //! Answers the cases that `tests/differential.py` asks: one JSON line each on standard input and output. Run without
 //! `--cases`, as `cargo test --test differential` does, it answers none.
 //!
-//! Elements travel as their bits. Every question is asked of COO, of CSR and of the dense array, as far as they have the
-//! operation; their answers must be the same, and that one is told.
+//! Elements travel as their bits. Every question is asked of COO, of CSR and of the dense array, as far as they have
+//! the operation; their answers must be the same, and that one is told.
 
 use std::io::{BufRead, Write};
 

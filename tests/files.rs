@@ -1,7 +1,7 @@
 //! The tests of files, pictures, serialisation and the command line as one program.
 //!
-//! They are not part of `library.rs` as serde_json compares its values with numbers: where it is linked, `assert_eq!(x, [])`
-//! and `1.into()` no longer say which type they mean.
+//! They are not part of `library.rs` as serde_json compares its values with numbers: where it is linked, `assert_eq!(x,
+//! [])` and `1.into()` no longer say which type they mean.
 
 mod cli;
 mod dynamic;

@@ -527,7 +527,8 @@ fn a_skew_array_keeps_the_mirror_of_what_equals_the_fill() {
     assert_eq!(x.to_dense().unwrap(), ndarray::arr2(&[[0, -3], [3, 0]]).into_dyn());
 }
 
-/// Real files hold hermitian matrices whose diagonal is not real; scipy reads them, and a check of ours once refused them.
+/// Real files hold hermitian matrices whose diagonal is not real; scipy reads them, and a check of ours once refused
+/// them.
 #[test]
 fn a_hermitian_diagonal_is_read_as_it_is_written() {
     let x = mtx("%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n1 1 1 5\n2 1 2 1\n").unwrap();

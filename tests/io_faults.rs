@@ -133,7 +133,8 @@ fn a_reader_that_fails_at_any_byte_is_an_error_of_the_reader() {
     }
 }
 
-/// The first block of a file is read as a whole to see what it is; a header that goes on behind it is read line by line.
+/// The first block of a file is read as a whole to see what it is; a header that goes on behind it is read line by
+/// line.
 #[test]
 fn a_header_longer_than_a_block_may_be_interrupted() {
     let comments = |mark: &str| format!("{mark} {}\n", "c".repeat(998)).repeat(700);

@@ -410,7 +410,8 @@ fn a_named_pipe_gets_the_bytes_and_stays_a_pipe() {
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1);
 }
 
-/// `/dev/stdout` and `/dev/fd/3` are links to what has no name: followed to the end they led to a file that is not there.
+/// `/dev/stdout` and `/dev/fd/3` are links to what has no name: followed to the end they led to a file that is not
+/// there.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_pipe_without_a_name_gets_the_bytes() {
@@ -493,8 +494,8 @@ fn an_archive_is_stored_or_deflated_as_asked() {
     assert_eq!(bytes(Compression::Gzip), bytes(Compression::Usual));
 }
 
-/// What a program prints to may be a file in which others write as well: it was put in the place of that file, and what they
-/// had written, and wrote later, was gone.
+/// What a program prints to may be a file in which others write as well: it was put in the place of that file, and what
+/// they had written, and wrote later, was gone.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_that_the_program_prints_to_is_not_replaced() {
@@ -511,8 +512,8 @@ fn a_file_that_the_program_prints_to_is_not_replaced() {
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 2);
 }
 
-/// A file that its user may not write was replaced all the same, as the folder was theirs; and the owner and the group of one
-/// that root wrote were gone, its permissions then those of another group.
+/// A file that its user may not write was replaced all the same, as the folder was theirs; and the owner and the group
+/// of one that root wrote were gone, its permissions then those of another group.
 #[cfg(unix)]
 #[test]
 fn the_permissions_of_a_file_outlive_it() {

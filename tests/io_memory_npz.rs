@@ -1,4 +1,5 @@
-//! The memory of the readers of `.npz` and `.npy`: under 64 MiB and 16 bytes for each byte read, whatever the archive says.
+//! The memory of the readers of `.npz` and `.npy`: under 64 MiB and 16 bytes for each byte read, whatever the archive
+//! says.
 
 #![cfg(feature = "io")]
 

@@ -350,7 +350,8 @@ fn text_that_is_named_as_an_archive_is_told_to_be_none() {
     assert_eq!(told, "the archive: its first 52 bytes hold no sign of a zip archive");
 }
 
-/// Members are deflated in blocks of 1 MiB, sixteen at once: what is written is one stream of deflated data all the same.
+/// Members are deflated in blocks of 1 MiB, sixteen at once: what is written is one stream of deflated data all the
+/// same.
 #[test]
 fn members_of_many_blocks_are_deflated_and_read_back() {
     for count in [131_056, 131_057, 131_058, 300_000, 2_200_000] {

@@ -274,8 +274,8 @@ fn entries_that_repeat_across_the_border_of_two_blocks_are_seen() {
     assert!(told.starts_with("line 16387: ") && told.ends_with(" stands on line 16386 already"), "{told}");
 }
 
-/// Text is read as `f64` and then rounded to the type asked for. The shortest digits of this number, read so, are the middle
-/// between it and its neighbour: it came back as that.
+/// Text is read as `f64` and then rounded to the type asked for. The shortest digits of this number, read so, are the
+/// middle between it and its neighbour: it came back as that.
 #[test]
 fn a_float_whose_digits_are_rounded_twice_comes_back() {
     let one = f32::from_bits(363_742_205);

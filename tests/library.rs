@@ -1,6 +1,6 @@
-//! The tests of the library as one program: the generators and the reference are compiled once, and so is what the tests
-//! of several operations stamp alike. `files.rs` holds those of files, pictures and the command line; what counts or
-//! refuses memory, and what answers another program, are programs of their own.
+//! The tests of the library as one program: the generators and the reference are compiled once, and so is what the
+//! tests of several operations stamp alike. `files.rs` holds those of files, pictures and the command line; what counts
+//! or refuses memory, and what answers another program, are programs of their own.
 
 // Stands first, as its macros are known from here on.
 #[macro_use]

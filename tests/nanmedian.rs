@@ -617,7 +617,8 @@ fn an_array_of_thousands_of_axes_is_reduced() {
     assert_eq!(found.iter().copied().collect::<Vec<_>>(), [7.5, 11.5, 15.5]);
 }
 
-/// The gradient of an array without elements has none either; what each of its lanes would share was refused as too much.
+/// The gradient of an array without elements has none either; what each of its lanes would share was refused as too
+/// much.
 #[test]
 fn the_gradient_of_nothing_is_nothing() {
     let x = ndarray::Array2::<f64>::zeros((1 << 26, 0));

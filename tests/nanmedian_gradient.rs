@@ -443,7 +443,8 @@ fn groups_of_one_small_element_are_no_larger_than_their_gradients() {
     assert!(dx.len() == x.len() && dx.iter().all(|&gradient| gradient == 0.5));
 }
 
-/// Each thread passed by all rows before its own, one by one; now it begins there, whatever the axes before it are like.
+/// Each thread passed by all rows before its own, one by one; now it begins there, whatever the axes before it are
+/// like.
 #[test]
 fn each_thread_gives_gradients_to_the_rows_of_its_own() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();

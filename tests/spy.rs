@@ -190,7 +190,8 @@ axis 0 ↓  axis 1 →             axis 0 ↓  axis 2 →
     assert_eq!(text, expected);
 }
 
-/// Of three long axes the first one stands on rows only, the last one on columns only: each has the room that it has there.
+/// Of three long axes the first one stands on rows only, the last one on columns only: each has the room that it has
+/// there.
 #[test]
 fn long_axes_share_the_room() {
     let diagonal: Vec<[usize; 3]> = (0..300).map(|at| [at, 299 - at, at]).collect();
@@ -482,7 +483,8 @@ fn a_cell_of_text_ends_where_a_character_or_a_part_of_one_does() {
     }
 }
 
-/// A wider picture of a long axis has more cells; each picture has about the width asked for, since cells are whole pixels.
+/// A wider picture of a long axis has more cells; each picture has about the width asked for, since cells are whole
+/// pixels.
 #[test]
 fn a_picture_has_the_size_asked_for() {
     let diagonal: Vec<[usize; 2]> = (0..2000).map(|at| [at, at]).collect();

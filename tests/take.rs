@@ -770,8 +770,8 @@ fn results_out_of_proportion_are_refused() {
     assert!(matches!(rows.take_axis_backward(&upstream, &often, 0), Err(Error::TooLarge { .. })));
 }
 
-/// The list of what is taken, 40 bytes an item, was neither counted nor asked for in a way that can be refused: 3.7 GB for a
-/// result below the limit.
+/// The list of what is taken, 40 bytes an item, was neither counted nor asked for in a way that can be refused: 3.7 GB
+/// for a result below the limit.
 #[test]
 fn the_lists_of_a_take_along_an_axis_are_counted() {
     let (lanes, every) = (14_000, (0..=14_000).collect());
@@ -869,7 +869,8 @@ fn any_bool() -> impl Strategy<Value = bool> {
     proptest::bool::ANY
 }
 
-/// A range was written out before anything could be refused: `0..u64::MAX` panicked, and `0..1 << 40` ended the program.
+/// A range was written out before anything could be refused: `0..u64::MAX` panicked, and `0..1 << 40` ended the
+/// program.
 #[test]
 fn vast_ranges_are_refused_and_short_ones_taken() {
     let x = CooTensor::new([5], vec![vec![0, 3]], vec![10, 40], 0).unwrap();

@@ -58,8 +58,8 @@ fn every_rule_agrees_with_the_reference<T: Both + Drawn>() {
 
 for_all_types!(every_rule_agrees_with_the_reference);
 
-/// Entries that agree on one group of axes after another were sorted by a call within a call: a few thousand axes too long
-/// to share a key ended the process.
+/// Entries that agree on one group of axes after another were sorted by a call within a call: a few thousand axes too
+/// long to share a key ended the process.
 #[test]
 fn entries_that_agree_on_thousands_of_axes_are_sorted() {
     let (rank, count) = (3000, 256);

@@ -1,7 +1,8 @@
 //! Room for large results, in huge pages where Linux has them to give.
 //!
-//! A new buffer costs more in the pages that the kernel has to find and clear at the first touch than in what is written
-//! there: copying 10^7 `f64` into one took 54 ms in pages of 4 KiB and 21 ms in pages of 2 MiB (`docs/decisions/0008`).
+//! A new buffer costs more in the pages that the kernel has to find and clear at the first touch than in what is
+//! written there: copying 10^7 `f64` into one took 54 ms in pages of 4 KiB and 21 ms in pages of 2 MiB
+//! (`docs/decisions/0008`).
 
 use std::alloc::{Layout, handle_alloc_error};
 

@@ -6,10 +6,11 @@ use crate::base::error::{Error, Result};
 
 /// Which axes a reduction removes, and whether it leaves them behind with length 1.
 ///
-/// Made from one integer (`i32`, `isize` or `usize`), from an array, a slice, a `Vec` or a range of them, or by [`Axes::all`] and
-/// [`Axes::none`]; a negative number counts from the end. The functions that take axes accept anything that converts, so
-/// `x.any(-1)`, `x.any([0, -1])` and `x.any(1..3)` read as they should. An empty list reduces nothing, as numpy's empty tuple does
-/// (Paddle's empty list means all axes; say `Axes::all()`); an empty array literal has no type: write `Axes::none()`.
+/// Made from one integer (`i32`, `isize` or `usize`), from an array, a slice, a `Vec` or a range of them, or by
+/// [`Axes::all`] and [`Axes::none`]; a negative number counts from the end. The functions that take axes accept
+/// anything that converts, so `x.any(-1)`, `x.any([0, -1])` and `x.any(1..3)` read as they should. An empty list
+/// reduces nothing, as numpy's empty tuple does (Paddle's empty list means all axes; say `Axes::all()`); an empty array
+/// literal has no type: write `Axes::none()`.
 ///
 /// # Examples
 ///
@@ -37,7 +38,8 @@ pub struct Axes {
 enum Listed {
     All,
     Each(Vec<isize>),
-    /// More than [`MOST`]: from the first to before the second. Only a rank can say which of them is the first that is wrong.
+    /// More than [`MOST`]: from the first to before the second. Only a rank can say which of them is the first that is
+    /// wrong.
     Range(isize, isize),
 }
 

@@ -52,8 +52,8 @@ impl<T: Clone> Buffer<T> {
 }
 
 impl<T: Element> Buffer<T> {
-    /// `count` items that are still to be written, in this array where it is large enough and nobody else's too. After an
-    /// error it is as it was.
+    /// `count` items that are still to be written, in this array where it is large enough and nobody else's too. After
+    /// an error it is as it was.
     pub(crate) fn reuse(&mut self, count: usize) -> Allocated<&mut [T]> {
         match Arc::get_mut(&mut self.items) {
             Some(items) => {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 /// The lengths of the axes of a tensor, from rank 0 up.
 ///
-/// A shape reads as a slice of lengths, and is made of arrays, slices, `Vec`s, iterators, and tuples of up to six. It is cheap to clone. The number of positions is never formed by an
-/// unchecked product, because 32 long axes have more positions than any machine integer can count; an axis of
-/// length zero makes the size zero whatever the others are.
+/// A shape reads as a slice of lengths, and is made of arrays, slices, `Vec`s, iterators, and tuples of up to six. It
+/// is cheap to clone. The number of positions is never formed by an unchecked product, because 32 long axes have more
+/// positions than any machine integer can count; an axis of length zero makes the size zero whatever the others are.
 ///
 /// # Examples
 ///

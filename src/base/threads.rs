@@ -74,8 +74,9 @@ mod imp {
         (0..count).into_par_iter().with_min_len(share).map_init(scratch, f).collect()
     }
 
-    /// `f` of the parts that the indices below `count` fall into, in order: one a thread, if a part is worth the cost of
-    /// `weight` items that each one has besides. The caller knows that the outcome does not depend on how many they are.
+    /// `f` of the parts that the indices below `count` fall into, in order: one a thread, if a part is worth the cost
+    /// of `weight` items that each one has besides. The caller knows that the outcome does not depend on how many they
+    /// are.
     pub(crate) fn map_parts<U: Send>(
         count: usize,
         weight: usize,
@@ -101,7 +102,8 @@ mod imp {
         }
     }
 
-    /// `f` of each item, in order, which together are `work` entries long; `scratch` is made once for each share of them.
+    /// `f` of each item, in order, which together are `work` entries long; `scratch` is made once for each share of
+    /// them.
     pub(crate) fn map_each<S, A: Send, U: Send>(
         items: Vec<A>,
         work: usize,
@@ -295,7 +297,8 @@ pub(crate) fn split_at_ends<'a, T>(mut items: &'a mut [T], ends: &[usize]) -> Ve
 
 /// Lets `fill` write items from as many values, chunk by chunk.
 ///
-/// The threads see chunks of items only, so their code is compiled once for a type of items, and `fill` is a plain loop.
+/// The threads see chunks of items only, so their code is compiled once for a type of items, and `fill` is a plain
+/// loop.
 pub(crate) fn chunks_into<T: Sync, U: Send>(values: &[T], items: &mut [U], fill: impl Fn(&[T], &mut [U]) + Sync) {
     imp::fill_chunks(items, &|start, chunk| fill(&values[start..start + chunk.len()], chunk));
 }

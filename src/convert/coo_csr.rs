@@ -21,8 +21,8 @@ impl<I: Index> CooPattern<I> {
 }
 
 impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
-    /// The same tensor in compressed format: every entry is kept, columns and values are shared, the values until one of
-    /// the two tensors is changed.
+    /// The same tensor in compressed format: every entry is kept, columns and values are shared, the values until one
+    /// of the two tensors is changed.
     ///
     /// All axes but the last become lanes, and there is an offset for each of them whether it stores anything or not;
     /// so a sparse tensor with vast leading axes has no compressed form.
@@ -74,8 +74,8 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
 }
 
 impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
-    /// The same tensor in coordinate format: every entry is kept, columns and values are shared, the values until one of
-    /// the two tensors is changed.
+    /// The same tensor in coordinate format: every entry is kept, columns and values are shared, the values until one
+    /// of the two tensors is changed.
     ///
     /// # Errors
     ///

@@ -142,8 +142,8 @@ impl<T: Element> Tensor<CooPattern<u32>, T> {
     /// # Errors
     ///
     /// - `AxisTooLong`: an axis does not fit `u32`;
-    /// - `TooLarge`: the entries would take more memory than the larger of 1 GiB and 16 times that of the array, as those
-    ///   of a broadcast view can;
+    /// - `TooLarge`: the entries would take more memory than the larger of 1 GiB and 16 times that of the array, as
+    ///   those of a broadcast view can;
     /// - `OutOfMemory`: they take more than the machine has.
     ///
     /// # Examples
@@ -194,8 +194,8 @@ impl<T: Element> Tensor<CsrPattern<u32>, T> {
     /// # Errors
     ///
     /// - `AxisTooLong`: an axis does not fit `u32`;
-    /// - `TooLarge`: the entries would take more memory than the larger of 1 GiB and 16 times that of the array, as those
-    ///   of a broadcast view can, or the offsets would, as those of an array without columns can;
+    /// - `TooLarge`: the entries would take more memory than the larger of 1 GiB and 16 times that of the array, as
+    ///   those of a broadcast view can, or the offsets would, as those of an array without columns can;
     /// - `OutOfMemory`: they take more than the machine has.
     #[doc(alias = "from_numpy")]
     #[doc(alias = "to_sparse")]
@@ -294,8 +294,8 @@ mod tests {
         );
     }
 
-    /// Room was asked for twice as many entries as there were so far, also where the array has fewer left: 33 million bytes
-    /// of rank 4 were refused at half of the limit.
+    /// Room was asked for twice as many entries as there were so far, also where the array has fewer left: 33 million
+    /// bytes of rank 4 were refused at half of the limit.
     #[test]
     fn entries_are_counted_and_not_guessed() {
         let array = Array2::<u8>::from_elem((4, 250), 1);

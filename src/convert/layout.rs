@@ -29,7 +29,8 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     ///
     /// # Complexity
     ///
-    /// O(nnz · (rank + log nnz)); O(nnz · rank) where the entries stay in order, as they do when only axes of length 1 move.
+    /// O(nnz · (rank + log nnz)); O(nnz · rank) where the entries stay in order, as they do when only axes of length 1
+    /// move.
     ///
     /// # Examples
     ///

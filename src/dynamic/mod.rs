@@ -2,8 +2,8 @@
 //!
 //! [`AnyTensor`] is an enum over both formats and all element types that are compiled in;
 //! [`dispatch!`](crate::dispatch!), [`dispatch_real!`](crate::dispatch_real!) and
-//! [`dispatch_dtype!`](crate::dispatch_dtype!) run generic code on it. It has the operations that tensors have, as methods of
-//! the same names.
+//! [`dispatch_dtype!`](crate::dispatch_dtype!) run generic code on it. It has the operations that tensors have, as
+//! methods of the same names.
 
 mod cast;
 mod dispatch;

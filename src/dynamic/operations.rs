@@ -1,9 +1,9 @@
 //! The operations of tensors whose types are known at run time only.
 //!
-//! What only moves values is compiled for every element type in both formats. What computes with them runs on the widest
-//! type of a kind ([widened](super::widen), which copies nothing where the type is wide already), on the truth of the
-//! values, or on zeros where the pattern alone counts; upstream gradients come in coordinates. So the compiled copies stay
-//! few, and the results are those of the typed forms.
+//! What only moves values is compiled for every element type in both formats. What computes with them runs on the
+//! widest type of a kind ([widened](super::widen), which copies nothing where the type is wide already), on the truth
+//! of the values, or on zeros where the pattern alone counts; upstream gradients come in coordinates. So the compiled
+//! copies stay few, and the results are those of the typed forms.
 //!
 //! All of it is generic or `inline`, so that a program which uses none of it has none compiled.
 

@@ -5,10 +5,11 @@
 //! proved type by type.
 //!
 //! What some types cannot do is a method of `Element` all the same, with `None` where they cannot
-//! ([`smaller`](Element::smaller), [`to_integer`](Element::to_integer)), if it is asked for by a choice made at run time:
-//! how duplicates merge, by which way `isin` looks members up. A bound would take the choice away from the other types.
-//! What a type must be able to do for an operation to exist at all is a trait with the mathematical name, and a type that
-//! belongs to the element alone (that of its median, an accumulator of its sums) is an associated type of that trait.
+//! ([`smaller`](Element::smaller), [`to_integer`](Element::to_integer)), if it is asked for by a choice made at run
+//! time: how duplicates merge, by which way `isin` looks members up. A bound would take the choice away from the other
+//! types. What a type must be able to do for an operation to exist at all is a trait with the mathematical name, and a
+//! type that belongs to the element alone (that of its median, an accumulator of its sums) is an associated type of
+//! that trait.
 
 #[macro_use]
 mod types;

@@ -174,8 +174,8 @@ macro_rules! impl_float {
 
 impl_float!(f32 f64);
 
-/// Whether a text that is read as `f64`, as files are, and then rounded to `T`, is that number again: the shortest digits of
-/// an `f32` may be read as the middle between it and a neighbour.
+/// Whether a text that is read as `f64`, as files are, and then rounded to `T`, is that number again: the shortest
+/// digits of an `f32` may be read as the middle between it and a neighbour.
 fn reads_back_by_f64<T: Element>(text: &[u8], number: T) -> bool {
     f64::parse_bytes(text).and_then(|read| T::from_number(Number::Real(read))).is_some_and(|read| read.same(number))
 }

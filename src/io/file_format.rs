@@ -65,7 +65,8 @@ impl FileFormat {
         }
     }
 
-    /// The format that the first bytes of a file tell. Those of gzip tell none; [`read_from`](crate::io::read_from) looks behind them.
+    /// The format that the first bytes of a file tell. Those of gzip tell none; [`read_from`](crate::io::read_from)
+    /// looks behind them.
     ///
     /// ```
     /// use lacuna::io::FileFormat;

@@ -29,8 +29,8 @@ pub(crate) fn deflater<W: Write>(writer: W) -> GzEncoder<W> {
     GzEncoder::new(writer, flate2::Compression::default())
 }
 
-/// The inflated bytes of gzip data: all members one after another, up to the limit. Zeros after a member are padding, as they
-/// are to gzip.
+/// The inflated bytes of gzip data: all members one after another, up to the limit. Zeros after a member are padding,
+/// as they are to gzip.
 pub(crate) struct Inflater<'a, R> {
     /// `None` after the last member.
     decoder: Option<GzDecoder<Counted<R>>>,

@@ -11,8 +11,8 @@
 //! | `.npy` | any rank, both byte orders, C and Fortran order | the dense array, below a limit |
 //! | `.npz` | scipy's csr, csc, coo; pydata/sparse's COO and GCXS | scipy's for a matrix with a fill of zero, else pydata's |
 //!
-//! Text and `.npy` files may be compressed with gzip (`.mtx.gz`, `.tns.gz`, `.npy.gz`): a reader knows by the first bytes, a writer by
-//! the extension or by [`WriteOptions::compression`].
+//! Text and `.npy` files may be compressed with gzip (`.mtx.gz`, `.tns.gz`, `.npy.gz`): a reader knows by the first
+//! bytes, a writer by the extension or by [`WriteOptions::compression`].
 //!
 //! A reader trusts nothing in a header: memory grows with the bytes that arrive, never with a number that is claimed,
 //! and what is wrong is an [`Error::Format`](crate::Error::Format) that names the line, or the member and field.

@@ -36,8 +36,8 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyTensor> 
     Content::of_path(path, options)?.into_any(options)
 }
 
-/// Reads a stream in the format named, or for `None` in the one that its first bytes tell. Whether it is compressed with
-/// gzip, the first bytes tell. An `.npz` archive is read to its end first, because its table stands there.
+/// Reads a stream in the format named, or for `None` in the one that its first bytes tell. Whether it is compressed
+/// with gzip, the first bytes tell. An `.npz` archive is read to its end first, because its table stands there.
 ///
 /// # Errors
 ///

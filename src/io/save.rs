@@ -10,9 +10,9 @@ use crate::base::error::Result;
 
 /// Writes the file at `path` by way of one beside it, which takes its place once `write` has succeeded.
 ///
-/// A target that is no regular file (a pipe, a device), has no name any more, or is what this program prints to, is written
-/// as it is. A link is followed. The new file has the permissions of the one before it and, as far as the system allows, its
-/// owner and group.
+/// A target that is no regular file (a pipe, a device), has no name any more, or is what this program prints to, is
+/// written as it is. A link is followed. The new file has the permissions of the one before it and, as far as the
+/// system allows, its owner and group.
 ///
 /// # Errors
 ///
@@ -99,8 +99,8 @@ fn replace(path: &Path, before: Option<&Metadata>, write: impl FnOnce(&mut File)
     Ok(())
 }
 
-/// The file that this program prints to, if it is the one found: what a shell has opened and others write to as well must
-/// stay that file.
+/// The file that this program prints to, if it is the one found: what a shell has opened and others write to as well
+/// must stay that file.
 #[cfg(unix)]
 fn own_output(found: &Metadata) -> Option<File> {
     use std::os::fd::AsFd;
@@ -115,8 +115,8 @@ fn own_output(_: &Metadata) -> Option<File> {
     None
 }
 
-/// Gives a file, which only its owner may read so far, the owner, the group and the permissions of the one before it; to a
-/// group that it cannot have, none.
+/// Gives a file, which only its owner may read so far, the owner, the group and the permissions of the one before it;
+/// to a group that it cannot have, none.
 #[cfg(unix)]
 fn keep_access(file: &File, before: &Metadata) -> Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};

@@ -10,8 +10,8 @@ use crate::kernels::sort::Arrays;
 
 /// A fold over values of type `T`.
 ///
-/// Merging is associative and commutative, and a step the same as merging with the state of one value: so a group may be
-/// cut anywhere, and gone through in any order.
+/// Merging is associative and commutative, and a step the same as merging with the state of one value: so a group may
+/// be cut anywhere, and gone through in any order.
 pub trait Fold<T: Element>: Op {
     /// What is known of the values so far.
     type State: Copy + Send + Sync;
@@ -48,8 +48,8 @@ pub trait Fold<T: Element>: Op {
         Ok(None)
     }
 
-    /// A faster way for all cells that hold a value, with their coordinates, in order; `gap` is the value of their other
-    /// positions.
+    /// A faster way for all cells that hold a value, with their coordinates, in order; `gap` is the value of their
+    /// other positions.
     fn by_coords<I: Index>(
         &self,
         _kept: &Kept<'_, I>,

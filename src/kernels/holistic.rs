@@ -46,8 +46,8 @@ pub trait Holistic<T: Element>: Op {
 
 /// The gradient of a reduction: what a group finds out decides what each of its elements receives.
 pub trait Gradient<T: Element, G: Element>: Holistic<T> {
-    /// Writes what elements receive; `place` tells of each the finding of its group, its position there (among the stored
-    /// elements, if it is one) and the gradient of the cell. The places hold zeros.
+    /// Writes what elements receive; `place` tells of each the finding of its group, its position there (among the
+    /// stored elements, if it is one) and the gradient of the cell. The places hold zeros.
     fn give<'a>(&self, values: &[T], received: &mut [G], place: impl Fn(usize) -> (&'a Self::Out, usize, G))
     where
         Self::Out: 'a;

@@ -201,8 +201,8 @@ impl Table {
 
 /// The distance to the smallest integer, modulo 2^64.
 ///
-/// The integers of one type lie within 2^64 of each other, so no two of them have the same distance: what is outside the
-/// span never looks as if it were inside.
+/// The integers of one type lie within 2^64 of each other, so no two of them have the same distance: what is outside
+/// the span never looks as if it were inside.
 #[inline(always)]
 fn distance<T: Element>(value: T, minimum: u64) -> u64 {
     (value.to_integer().unwrap_or(0) as u64).wrapping_sub(minimum)

@@ -8,10 +8,10 @@
 //! whatever the keys, building is O(m) for m of them and a question O(1) expected.
 //!
 //! 10^7 values of `f64` on one thread, building included, none, half and all of them members, in ms, a hash set beside
-//! it: 10^4 members 20, 23, 24 and 36, 104, 28; 10^6 members 87, 96, 87 and 75, 170, 114; 10^7 members 423, 452, 413 and
-//! 494, 579, 771. Lines with a seed that leaves one place to compare took 29, 30, 32 and 97, 119, 108 (10^4, 10^6, asking
-//! alone), a place in each of two tables 21, 21, 20 and 103, 113, 121, tags before keys 28, 49, 52 and 72, 109, 163. To ask
-//! the hash set after a block of values, so that no branch waits for a line, took a quarter more. Without
+//! it: 10^4 members 20, 23, 24 and 36, 104, 28; 10^6 members 87, 96, 87 and 75, 170, 114; 10^7 members 423, 452, 413
+//! and 494, 579, 771. Lines with a seed that leaves one place to compare took 29, 30, 32 and 97, 119, 108 (10^4, 10^6,
+//! asking alone), a place in each of two tables 21, 21, 20 and 103, 113, 121, tags before keys 28, 49, 52 and 72, 109,
+//! 163. To ask the hash set after a block of values, so that no branch waits for a line, took a quarter more. Without
 //! vectors a question costs twice as much as with those of 256 or 512 bits.
 
 use std::hash::{Hash, Hasher};

@@ -8,8 +8,8 @@ use crate::base::threads;
 
 /// Writes where the entries of each lane start into `starts`, which are zeros and one more than there are lanes.
 ///
-/// `lane` says the lane of an entry; it does not decrease over the `count` entries. The entries are shared out, and with
-/// them the lanes: each thread writes those that start among its entries.
+/// `lane` says the lane of an entry; it does not decrease over the `count` entries. The entries are shared out, and
+/// with them the lanes: each thread writes those that start among its entries.
 pub(crate) fn mark_starts(starts: &mut [usize], count: usize, lane: impl Fn(usize) -> usize + Sync + Send) {
     let parts = threads::map_parts(count, 0, |entries| entries);
     let after = |end: usize| if end == 0 { 0 } else { lane(end - 1) + 1 };

@@ -214,7 +214,8 @@ enum Receivers {
     All,
 }
 
-/// What the elements of a group receive of its gradient, in one part or two halves, which go to those equal to `values`.
+/// What the elements of a group receive of its gradient, in one part or two halves, which go to those equal to
+/// `values`.
 #[derive(Clone, Copy)]
 pub(crate) struct Shares<T> {
     receivers: Receivers,

@@ -1,7 +1,8 @@
 //! Sorting entries by a key of at most 64 bits, together with an item that each of them carries.
 //!
-//! The entries are dealt into buckets by the top bits of their keys, and each bucket, small enough for a cache, is sorted
-//! by itself. Items travel with their keys: fetching them afterwards, in the order found, would cost more than all else.
+//! The entries are dealt into buckets by the top bits of their keys, and each bucket, small enough for a cache, is
+//! sorted by itself. Items travel with their keys: fetching them afterwards, in the order found, would cost more than
+//! all else.
 
 use std::ops::Range;
 
@@ -19,17 +20,18 @@ const BUCKET: u32 = 12;
 /// At most 2^this buckets: more places to write to than a processor translates addresses for cost more than they save.
 const MOST_BUCKETS: u32 = 12;
 
-/// A bucket of more entries is dealt into buckets of its own: so a few top bits that most keys share cost one more pass,
-/// shared out over the threads, and no bucket outgrows a second-level cache. 10^7 entries in one bucket, alike in their
-/// top 12 of 60 bits, took 460 ms of processor time this way and 1990 without.
+/// A bucket of more entries is dealt into buckets of its own: so a few top bits that most keys share cost one more
+/// pass, shared out over the threads, and no bucket outgrows a second-level cache. 10^7 entries in one bucket, alike in
+/// their top 12 of 60 bits, took 460 ms of processor time this way and 1990 without.
 const LARGE: usize = 1 << 16;
 
 /// The bits of a word that are sorted at once.
 const DIGIT: u32 = 8;
 
 /// So many bits are sorted digit by digit. Of more only the top ones are, but for `TELLING` of them the entries of a
-/// bucket mostly differ there, and the few that do not are compared. The buckets of 10^7 keys with 48 bits each took 315 ms
-/// by all digits, 172 by two, 351 by comparing; with 23 bits and 30 % repetitions, 20 x 10^6 took 222 by all, 270 by two.
+/// bucket mostly differ there, and the few that do not are compared. The buckets of 10^7 keys with 48 bits each took
+/// 315 ms by all digits, 172 by two, 351 by comparing; with 23 bits and 30 % repetitions, 20 x 10^6 took 222 by all,
+/// 270 by two.
 const ALL_DIGITS: u32 = 3 * DIGIT;
 const TELLING: u32 = 2 * DIGIT;
 
@@ -86,7 +88,8 @@ fn bucket_sizes(
 
 impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
     /// Deals `count` entries; `keys` writes the keys of a range of them, which have so many `bits`; those below the bit
-    /// that it is told need not be right. The lowest `tag` ones are sorted by, but keys that differ there only count as one.
+    /// that it is told need not be right. The lowest `tag` ones are sorted by, but keys that differ there only count as
+    /// one.
     ///
     /// Each thread deals a part of the entries, in order, into room that is its own: equal keys stay in input order.
     pub(crate) fn deal(
@@ -132,8 +135,8 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
 
     /// Sorts every bucket, and with that all entries; equal keys stay in input order.
     ///
-    /// The lowest bits, so many as are `settled`, need not be looked at: entries that agree on the others come in order.
-    /// Gives the number of different keys in each bucket.
+    /// The lowest bits, so many as are `settled`, need not be looked at: entries that agree on the others come in
+    /// order. Gives the number of different keys in each bucket.
     pub(crate) fn sort(&mut self, settled: u32) -> Allocated<Vec<usize>> {
         let (count, low_bits, tag) = (self.keys.len(), self.low_bits, self.tag);
         let keys = threads::split_at_ends(&mut self.keys, &self.ends);

@@ -1,9 +1,9 @@
 //! Logical or over the last axes of entries in row-major order: those of a cell stand side by side, in a *run*.
 //!
 //! Sixty-four entries at a time: their coordinates are compared with those of the entries after them, which marks the
-//! last entry of each run, and the values between two marks are reduced in a word. A run may go on in the next block, to
-//! which whether it is true so far is carried over. 10^7 entries in runs of ten took 20 ms, by a map of cells 22; 2 * 10^7 in
-//! runs of three, by two axes, 68 and 78, with two threads 31 and 45.
+//! last entry of each run, and the values between two marks are reduced in a word. A run may go on in the next block,
+//! to which whether it is true so far is carried over. 10^7 entries in runs of ten took 20 ms, by a map of cells 22; 2
+//! * 10^7 in runs of three, by two axes, 68 and 78, with two threads 31 and 45.
 
 use std::ops::Range;
 
@@ -42,8 +42,8 @@ pub(crate) fn any_of_runs<T: Element, I: Index>(coords: &[&[I]], values: &[T]) -
     Ok((kept, truths))
 }
 
-/// A run that goes on in the next parts is true if it is so in any of them: `left` tells for each part whether what lies
-/// behind the last end in it is true, `slots` where its truths end.
+/// A run that goes on in the next parts is true if it is so in any of them: `left` tells for each part whether what
+/// lies behind the last end in it is true, `slots` where its truths end.
 fn carry_over(truths: &mut [bool], slots: &[usize], left: &[bool]) {
     let mut carried = false;
     for (truths, &left) in threads::split_at_ends(truths, slots).into_iter().zip(left) {

@@ -17,12 +17,12 @@ use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Real;
 
-/// Shorter lanes are selected from as they are: a sample costs them what it saves. For 128 `f64` sifting took as long as
-/// that, for 256 it took 14 % less, for 500 15 %, for 1000 16 %.
+/// Shorter lanes are selected from as they are: a sample costs them what it saves. For 128 `f64` sifting took as long
+/// as that, for 256 it took 14 % less, for 500 15 %, for 1000 16 %.
 const SAMPLED: usize = 200;
 
-/// Lanes from here on are bracketed with so much to spare that hardly one of 10^4 is missed, and not one of 20, and by so
-/// large a sample that the bracket is narrow all the same: 3 % of 10^7.
+/// Lanes from here on are bracketed with so much to spare that hardly one of 10^4 is missed, and not one of 20, and by
+/// so large a sample that the bracket is narrow all the same: 3 % of 10^7.
 const LONG: usize = 1 << 16;
 
 /// What is sifted at a time: it stays in the first cache from counting it to putting it side by side.
@@ -264,7 +264,8 @@ mod tests {
         assert_eq!((lower, upper), (numbers[(numbers.len() - 1) / 2], numbers[numbers.len() / 2]));
     }
 
-    /// Lanes of one length, from none to the most distinct values, with no, some, most and only NaNs, in and out of order.
+    /// Lanes of one length, from none to the most distinct values, with no, some, most and only NaNs, in and out of
+    /// order.
     fn check_lanes_of(length: usize) {
         let (mut sieve, mut narrow) = (Sieve::new(), Sieve::new());
         for distinct in [1, 2, 3, 20, 1 << 40] {

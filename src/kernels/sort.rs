@@ -44,7 +44,8 @@ fn first_unmarked<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize, eq
     let first_within = |range: Range<usize>| {
         let mut marks = [false; BLOCK];
         for start in range.clone().step_by(BLOCK) {
-            // An entry of the range stands at `start` or behind it: the one that is compared with the first is the next.
+            // An entry of the range stands at `start` or behind it: the one that is compared with the first is the
+            // next.
             let marks = &mut marks[..BLOCK.min(range.end - start)];
             mark_increases(coords, start + 1, equal, marks);
             if !marks.iter().fold(true, |all, &mark| all & mark) {
@@ -173,8 +174,9 @@ fn order_by_groups<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -
 /// Fewer entries than this are compared by one axis after another.
 const FEW: usize = 1 << 8;
 
-/// Sorts entries, which come in input order, by the keys of a group of axes; where those are that agree there, to be sorted
-/// by the next one. With 20 bits on each of 8 axes, 2 * 10^6 entries took 197 ms so and 698 by comparing axis after axis.
+/// Sorts entries, which come in input order, by the keys of a group of axes; where those are that agree there, to be
+/// sorted by the next one. With 20 bits on each of 8 axes, 2 * 10^6 entries took 197 ms so and 698 by comparing axis
+/// after axis.
 fn sort_by_group<I: Index, A: AsRef<[I]> + Sync>(
     coords: &[A],
     (axes, packing): &(Range<usize>, Packing),

@@ -1,10 +1,11 @@
 //! The elements of a dense array at the positions that items name, by one of two loops that give the same.
 //!
 //! The plain loop looks up one item after the other. The other finds the positions of a block of items in wide vectors,
-//! and looks them up then. Without a branch between an item and its look-up, many look-ups are under way at once in either.
+//! and looks them up then. Without a branch between an item and its look-up, many look-ups are under way at once in
+//! either.
 //!
-//! ns an item, plain and by blocks, one thread of an AMD EPYC with vectors of 512 bits; items in order and at random, and
-//! for `clip` and `wrap` two thirds of them outside:
+//! ns an item, plain and by blocks, one thread of an AMD EPYC with vectors of 512 bits; items in order and at random,
+//! and for `clip` and `wrap` two thirds of them outside:
 //!
 //! ```text
 //!                 f32 by i32    f64 by i64    complex f64   u8 by i64     f64 in 80 MB
@@ -15,9 +16,9 @@
 //! wrap            1.34  0.51    1.33  0.89    1.52  1.61    1.37  0.54    10.8   6.2
 //! ```
 //!
-//! There are instructions that look up eight positions at once. They were left out: beside look-ups one by one they took 0.8
-//! to 0.9 of the time within 8 MB on one processor (an Intel Xeon), 1.1 to 1.2 in 32 MB and more; on another (an AMD EPYC) up
-//! to 1.8 of it.
+//! There are instructions that look up eight positions at once. They were left out: beside look-ups one by one they
+//! took 0.8 to 0.9 of the time within 8 MB on one processor (an Intel Xeon), 1.1 to 1.2 in 32 MB and more; on another
+//! (an AMD EPYC) up to 1.8 of it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -99,7 +100,8 @@ fn in_blocks<T: Element, J: Position>(
 
 /// Writes the position of each item, `last` for those outside. Whether all were inside.
 ///
-/// A function of its own, so that the compiler knows its arguments to be apart: it makes no vectors of the loop otherwise.
+/// A function of its own, so that the compiler knows its arguments to be apart: it makes no vectors of the loop
+/// otherwise.
 #[inline(always)]
 fn write_positions<J: Position>(
     items: &[J],
@@ -139,8 +141,8 @@ fn around<J: Position>(item: J, length: i64) -> usize {
 
 /// [`around`] of an item within `2^48` times the length, without a division, and one outside for every other.
 ///
-/// Beside `rem_euclid` it took 0.94 of the time in the plain loop where 10^7 random items wait for 80 MB, 0.83 in 16 MB;
-/// in the wide one 0.59 in 16 MB.
+/// Beside `rem_euclid` it took 0.94 of the time in the plain loop where 10^7 random items wait for 80 MB, 0.83 in 16
+/// MB; in the wide one 0.59 in 16 MB.
 ///
 /// The quotient is rounded to an integer by adding a number beyond which `f64` has no fractions. Three roundings of
 /// `2^-53` put it off by less than a tenth before that, so that the remainder is less than a length from 0.

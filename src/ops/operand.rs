@@ -24,8 +24,8 @@ use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
 
-/// What an operation takes: a sparse tensor of either format, its [stored view](Stored), or an `ndarray` array or view of
-/// any layout. The trait is sealed.
+/// What an operation takes: a sparse tensor of either format, its [stored view](Stored), or an `ndarray` array or view
+/// of any layout. The trait is sealed.
 ///
 /// # Examples
 ///
@@ -101,8 +101,8 @@ pub trait Operand: Sized + sealed::Sealed {
     #[doc(hidden)]
     fn at_entries<P: Pattern>(&self, result: &P) -> Result<Vec<Self::Elem>>;
 
-    /// As an upstream gradient: the elements by their row-major number, for so many look-ups; `None` where there are too
-    /// many cells for that.
+    /// As an upstream gradient: the elements by their row-major number, for so many look-ups; `None` where there are
+    /// too many cells for that.
     #[doc(hidden)]
     fn table(&self, entries: usize) -> Option<Table<'_, Self::Elem>>;
 }
@@ -153,8 +153,8 @@ impl<P: Pattern, T: Element> Sparse for Stored<'_, P, T> {
     }
 }
 
-/// Reductions and maps of a stored view look at entries alone; what chooses and moves elements does so with its whole tensor.
-/// As an upstream gradient it is 0 where nothing is stored.
+/// Reductions and maps of a stored view look at entries alone; what chooses and moves elements does so with its whole
+/// tensor. As an upstream gradient it is 0 where nothing is stored.
 impl<X: Sparse> Operand for X {
     type Elem = X::Value;
     type Reduced<U> = Tensor<X::Pattern, U>;

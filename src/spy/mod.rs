@@ -4,9 +4,9 @@
 //! from the side, once along each pair of axes: the panel of axes 0 and 2 shows how many entries have which coordinates
 //! there, whatever the others are. Where there is no room for all axes the longest are shown, and the picture says so.
 //!
-//! Each cell of a picture stands for the same number of positions. Where that is more than one, or where several entries
-//! lie behind each other, an image has a shade for their number, with a legend; a dot of text is there if any entry is, or where that
-//! would be more than half of the dots, the fuller half of them is.
+//! Each cell of a picture stands for the same number of positions. Where that is more than one, or where several
+//! entries lie behind each other, an image has a shade for their number, with a legend; a dot of text is there if any
+//! entry is, or where that would be more than half of the dots, the fuller half of them is.
 //!
 //! What is stored is seen, also a stored zero. No dense form is built: one pass over the pattern, O(nnz · panels +
 //! cells), and no axis is too long.
@@ -79,17 +79,17 @@ impl<'a, P: Pattern> Spy<'a, P> {
         Spy { title: title.chars().map(shown).collect(), ..self }
     }
 
-    /// The picture with images of about so many pixels across, 240 to 4000, in place of 700. A wider one has more cells,
-    /// or larger ones.
+    /// The picture with images of about so many pixels across, 240 to 4000, in place of 700. A wider one has more
+    /// cells, or larger ones.
     pub fn sized(self, pixels: usize) -> Self {
         Spy { pixels: pixels.clamp(*PIXELS.start(), *PIXELS.end()), ..self }
     }
 
     /// The picture as text of at most `columns` characters a line (24 to 400), a caption below.
     ///
-    /// A character holds two dots across and four down. A position takes up 2, 4 or 8 dots each way where there is room;
-    /// where there is none, a dot stands for several positions, and the caption says for how many. Where more than half of
-    /// the dots have an entry, the fuller half is drawn, and the caption says how full they are.
+    /// A character holds two dots across and four down. A position takes up 2, 4 or 8 dots each way where there is
+    /// room; where there is none, a dot stands for several positions, and the caption says for how many. Where more
+    /// than half of the dots have an entry, the fuller half is drawn, and the caption says how full they are.
     ///
     /// # Examples
     ///
@@ -131,7 +131,8 @@ impl<'a, P: Pattern> Spy<'a, P> {
         text
     }
 
-    /// The picture as SVG, about 700 pixels wide unless [`sized`](Spy::sized). The counts that the shades stand for are exact.
+    /// The picture as SVG, about 700 pixels wide unless [`sized`](Spy::sized). The counts that the shades stand for are
+    /// exact.
     ///
     /// # Examples
     ///

@@ -35,8 +35,8 @@ pub(super) fn round_numbers() -> impl Iterator<Item = u64> {
     decades.flat_map(|decade| [1, 2, 5].into_iter().filter_map(move |digit| decade.checked_mul(digit)))
 }
 
-/// The ticks of an axis: every index, if the units that the labels take (`needs`) let them stand, else round ones with as
-/// much white between them as they take; and the last one, if its label has no more than `widest` characters.
+/// The ticks of an axis: every index, if the units that the labels take (`needs`) let them stand, else round ones with
+/// as much white between them as they take; and the last one, if its label has no more than `widest` characters.
 pub(super) fn ticks(scale: &Scale, widest: usize, needs: impl Fn(&str) -> usize) -> Vec<Tick> {
     let Some(last) = scale.length.checked_sub(1) else { return Vec::new() };
     let tick = |index: usize| Tick {

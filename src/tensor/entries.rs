@@ -17,8 +17,8 @@ const BLOCK: usize = 128;
 
 /// The coordinates of an entry, one an axis: what [`Tensor::iter`] gives beside the value.
 ///
-/// They read as a slice (`coords[0]`, `&coords` where a `&[usize]` is asked for, `coords.to_vec()`), compare with arrays,
-/// slices and `Vec`s, and may be the keys of a map. Up to 8 of them are held without an allocation.
+/// They read as a slice (`coords[0]`, `&coords` where a `&[usize]` is asked for, `coords.to_vec()`), compare with
+/// arrays, slices and `Vec`s, and may be the keys of a map. Up to 8 of them are held without an allocation.
 ///
 /// ```
 /// use lacuna::CooTensor;
@@ -110,8 +110,8 @@ impl Hash for Coords {
 #[derive(Clone, Default)]
 struct Walk {
     entry: usize,
-    /// The coordinates of the [`BLOCK`] that the entry is in, one entry after the other: a pattern is quick to walk, and
-    /// slow to be asked for one entry.
+    /// The coordinates of the [`BLOCK`] that the entry is in, one entry after the other: a pattern is quick to walk,
+    /// and slow to be asked for one entry.
     block: Vec<usize>,
 }
 

@@ -38,8 +38,8 @@ pub struct Tensor<P, T> {
 }
 
 impl<P: Pattern, T> Tensor<P, T> {
-    /// A tensor whose parts are known to fit. Unlike everywhere else the values may be of any type: a reduction that gives
-    /// two results gives a tensor of pairs first.
+    /// A tensor whose parts are known to fit. Unlike everywhere else the values may be of any type: a reduction that
+    /// gives two results gives a tensor of pairs first.
     pub(crate) fn assemble(pattern: P, values: Vec<T>, fill: T) -> Self {
         debug_assert_eq!(pattern.nnz(), values.len());
         Tensor { pattern, values: values.into(), fill }
@@ -90,8 +90,9 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         Tensor { pattern, values, fill }
     }
 
-    /// Takes on another pattern and fill; the values, as many as it has entries, are still to be written. Their allocation
-    /// is the one that is here already, where it is large enough and nobody else's too. After an error it is as it was.
+    /// Takes on another pattern and fill; the values, as many as it has entries, are still to be written. Their
+    /// allocation is the one that is here already, where it is large enough and nobody else's too. After an error it is
+    /// as it was.
     pub(crate) fn reuse(&mut self, pattern: P, fill: T) -> Result<&mut [T]> {
         let values = self.values.reuse(pattern.nnz())?;
         (self.pattern, self.fill) = (pattern, fill);
@@ -224,9 +225,9 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
     /// `f` of every stored value, and once of the fill; the pattern is shared.
     ///
-    /// So the dense form of the result is `f` of every element of the dense form, but for the sign of a zero and the payload
-    /// of a NaN at positions that are not stored: an implicit zero has no sign. A value that becomes equal to the fill stays
-    /// stored; [`prune`](Tensor::prune) drops it.
+    /// So the dense form of the result is `f` of every element of the dense form, but for the sign of a zero and the
+    /// payload of a NaN at positions that are not stored: an implicit zero has no sign. A value that becomes equal to
+    /// the fill stays stored; [`prune`](Tensor::prune) drops it.
     ///
     /// # Errors
     ///
@@ -251,9 +252,9 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
     /// `f` of the coordinates and the value of every stored entry; fill and pattern stay, and the pattern is shared.
     ///
-    /// The fill is not asked, as it stands at many positions. So the elements keep their type, and the dense form of the
-    /// result is `f` of the dense form only where `f` leaves the fill as it is: where it multiplies a fill of zero, say. For
-    /// another type follow with [`map_values`](Tensor::map_values) or [`cast`](Tensor::cast).
+    /// The fill is not asked, as it stands at many positions. So the elements keep their type, and the dense form of
+    /// the result is `f` of the dense form only where `f` leaves the fill as it is: where it multiplies a fill of zero,
+    /// say. For another type follow with [`map_values`](Tensor::map_values) or [`cast`](Tensor::cast).
     ///
     /// # Errors
     ///

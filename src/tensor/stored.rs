@@ -9,10 +9,10 @@ use crate::tensor::Tensor;
 /// The entries of a sparse tensor: what is absent is absent, and not the fill.
 ///
 /// Operations on it have the names that they have on the tensor, and count stored entries where those count positions.
-/// They give a plain tensor: a group without entries is not stored, and the fill of the result is what the operation gives
-/// for nothing. What chooses and moves elements, as `take` does, chooses from the whole tensor and keeps its fill. As an
-/// upstream gradient it is 0 where nothing is stored. An elementwise operation changes entries only: the fill of the result is that of the tensor, or the zero of
-/// the result's type where that is another.
+/// They give a plain tensor: a group without entries is not stored, and the fill of the result is what the operation
+/// gives for nothing. What chooses and moves elements, as `take` does, chooses from the whole tensor and keeps its
+/// fill. As an upstream gradient it is 0 where nothing is stored. An elementwise operation changes entries only: the
+/// fill of the result is that of the tensor, or the zero of the result's type where that is another.
 ///
 /// # Examples
 ///

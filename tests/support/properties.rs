@@ -42,8 +42,8 @@ macro_rules! stamp {
 /// Whether everything is asked for that stands for itself alone: every element type, every pool of threads.
 pub const ALL: bool = matches!(env!("LACUNA_TESTS").as_bytes(), b"all");
 
-// `for_all_types` and `for_real_types`, as the variable says: each type costs seconds of compilation, and most of them tell
-// nothing that their like does not tell.
+// `for_all_types` and `for_real_types`, as the variable says: each type costs seconds of compilation, and most of them
+// tell nothing that their like does not tell.
 include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/", env!("LACUNA_TESTS"), "_types.rs"));
 
 /// Runs a property over as many cases as `PROPTEST_CASES` says, 256 if it says nothing; failures are shrunk and shown.

@@ -91,7 +91,8 @@ impl Along {
         }
     }
 
-    /// The positions in a type that holds them: `i64`, or else `u64`, where those from the end are counted from the front.
+    /// The positions in a type that holds them: `i64`, or else `u64`, where those from the end are counted from the
+    /// front.
     fn typed(&self, runs: &[Run], max_memory: Option<u64>) -> lacuna::Result<Positions> {
         let (limit, count) =
             (max_memory.unwrap_or(MOST_BYTES), runs.iter().fold(0i128, |count, run| count.saturating_add(run.count)));
@@ -151,8 +152,8 @@ fn of_file(path: &Path, input: &Input, along: &Along) -> Result<Positions, Failu
     }
 }
 
-/// The integers of a text, between blanks, commas and line breaks; a `#` begins a comment. Their list is to take at most
-/// `limit` bytes.
+/// The integers of a text, between blanks, commas and line breaks; a `#` begins a comment. Their list is to take at
+/// most `limit` bytes.
 fn listed(text: &str, limit: u64) -> Result<Vec<Run>, String> {
     let mut runs = Vec::new();
     let most = usize::try_from(limit).unwrap_or(usize::MAX) / size_of::<Run>();

@@ -35,7 +35,8 @@ fn member_of_word<T: FileElement>(word: &str) -> Option<T> {
     member
 }
 
-/// The number that a word says: for an integer type exactly, because the double next to `9007199254740993.5` is an integer.
+/// The number that a word says: for an integer type exactly, because the double next to `9007199254740993.5` is an
+/// integer.
 fn exact_number<T: Element>(word: &str) -> Option<Number> {
     match word.parse::<Number>().ok()? {
         Number::Real(_) if T::ZERO.to_integer().is_some() => exact_integer(word).map(Number::Integer),

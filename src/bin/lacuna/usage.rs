@@ -34,8 +34,8 @@ pub(crate) fn help(verb: &[String]) -> Result<(), Failure> {
     parse(words.map(Into::into)).map(|_| ())
 }
 
-/// Refuses an option in the place of a value that may start with a minus: the parser hands such an option the next word,
-/// whatever it is.
+/// Refuses an option in the place of a value that may start with a minus: the parser hands such an option the next
+/// word, whatever it is.
 pub(crate) fn check_words(words: impl Iterator<Item = OsString>) -> Result<(), String> {
     let words: Vec<String> =
         words.map(|word| word.to_string_lossy().into_owned()).take_while(|word| word != "--").collect();

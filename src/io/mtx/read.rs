@@ -86,7 +86,8 @@ fn off_diagonal<T, I: Index>(entries: &Entries<T, I>) -> impl Iterator<Item = us
     (0..entries.values.len()).filter(|&entry| entries.coords[0][entry] != entries.coords[1][entry])
 }
 
-/// What is wrong with mirror images, which stand behind the `listed` entries of the file, said of the `mirrored` ones there.
+/// What is wrong with mirror images, which stand behind the `listed` entries of the file, said of the `mirrored` ones
+/// there.
 fn as_listed(error: Error, listed: usize, mirrored: &[usize]) -> Error {
     match error {
         Error::Duplicate { mut coords, first, second } if first >= listed => {

@@ -68,7 +68,8 @@ fn coords_in_order(header: &Header, is_stored: &Bits, nnz: usize) -> Allocated<V
     Ok(coords)
 }
 
-/// The coordinates and the values of the elements that are stored, in row-major order, where the file has the other one.
+/// The coordinates and the values of the elements that are stored, in row-major order, where the file has the other
+/// one.
 fn out_of_fortran_order<T: Copy>(
     header: &Header,
     is_stored: &Bits,
@@ -93,7 +94,8 @@ fn out_of_fortran_order<T: Copy>(
     Ok((coords, ordered))
 }
 
-/// One bit for each element of a dense array: the coordinates of those that are stored are formed once they are counted.
+/// One bit for each element of a dense array: the coordinates of those that are stored are formed once they are
+/// counted.
 #[derive(Default)]
 struct Bits {
     words: Vec<u64>,

@@ -1,5 +1,5 @@
-//! Members deflated on several threads: in blocks that know nothing of each other, so that the bytes are the same at any
-//! number of threads.
+//! Members deflated on several threads: in blocks that know nothing of each other, so that the bytes are the same at
+//! any number of threads.
 
 use std::io::{Cursor, Write};
 use std::mem::take;

@@ -15,7 +15,8 @@ const OWN: (usize, usize) = (30, 26);
 /// The same in the directory, where two more lengths follow: of what stands behind the name.
 const LISTED: (usize, usize) = (46, 28);
 
-/// Refuses a member whose own header has another name than the directory; `listed` are those, and where the headers start.
+/// Refuses a member whose own header has another name than the directory; `listed` are those, and where the headers
+/// start.
 pub(super) fn check_names(reader: &mut (impl Read + Seek), listed: Vec<(u64, Vec<u8>)>) -> Result<()> {
     for (start, name) in listed {
         reader.seek(SeekFrom::Start(start))?;

@@ -32,8 +32,8 @@ macro_rules! classify {
             /// # Implicit values
             ///
             /// The result stores what `x` stores (the pattern is shared), also where the answer is `false`. Its fill
-            /// is the answer for the fill of `x`; of [`x.stored()`](crate::Tensor::stored), whose fill is not looked at, it
-            /// is `false`, or the fill of `x` where that is a `bool`.
+            /// is the answer for the fill of `x`; of [`x.stored()`](crate::Tensor::stored), whose fill is not looked
+            /// at, it is `false`, or the fill of `x` where that is a `bool`.
             ///
             /// # NaN
             ///

@@ -16,9 +16,9 @@ use crate::ops::operand::Operand;
 
 /// What [`isin`] asks about: the test elements, and options.
 ///
-/// Test elements convert to it: a scalar, or an array, a slice, a `Vec`, a `HashSet` or an `ndarray` array of any rank and
-/// layout, of the type of the elements that are asked about. What is contiguous is borrowed. Order and repetition do not
-/// matter.
+/// Test elements convert to it: a scalar, or an array, a slice, a `Vec`, a `HashSet` or an `ndarray` array of any rank
+/// and layout, of the type of the elements that are asked about. What is contiguous is borrowed. Order and repetition
+/// do not matter.
 ///
 /// # Examples
 ///
@@ -154,8 +154,8 @@ pub enum IsinKind {
 
 /// Whether each element is one of the test elements.
 ///
-/// *y*<sub>i</sub> = (*x*<sub>i</sub> ∈ *S*), or under [`Isin::invert`] (*x*<sub>i</sub> ∉ *S*), for *S* the set of the test
-/// elements.
+/// *y*<sub>i</sub> = (*x*<sub>i</sub> ∈ *S*), or under [`Isin::invert`] (*x*<sub>i</sub> ∉ *S*), for *S* the set of the
+/// test elements.
 ///
 /// The test elements have the type of the elements of `x`: nothing is compared through a rounding. They come as
 /// anything dense: a scalar, an array or a slice, a `Vec`, an `ndarray` array of any rank and layout
@@ -169,14 +169,13 @@ pub enum IsinKind {
 /// # Implicit values
 ///
 /// The result stores what `x` stores (the pattern is shared), also where the answer is `false`. Its fill is whether
-/// the fill of `x` is a member; of [`x.stored()`](crate::Tensor::stored), whose fill is not looked at, it is `false`, or the
-/// fill of `x` where that is a `bool`.
+/// the fill of `x` is a member; of [`x.stored()`](crate::Tensor::stored), whose fill is not looked at, it is `false`,
+/// or the fill of `x` where that is a `bool`.
 ///
 /// # NaN
 ///
-/// NaN is never a member, not even of a set that has a NaN, so under `invert` it gives `true`; nor is a complex number with
-/// a NaN in either part.
-/// `-0.0` equals `0.0`, per part. An infinity equals itself.
+/// NaN is never a member, not even of a set that has a NaN, so under `invert` it gives `true`; nor is a complex number
+/// with a NaN in either part. `-0.0` equals `0.0`, per part. An infinity equals itself.
 ///
 /// # Gradient
 ///
@@ -186,14 +185,14 @@ pub enum IsinKind {
 ///
 /// - `TooLarge`: an array was broadcast to so many positions that the answers would need more than the larger of 1 GiB
 ///   and 16 times the memory behind it;
-/// - `IsinKind`: a table was asked for, and the elements are neither integers nor `bool`, or the table would need more than
-///   the larger of 1 GiB and 16 times the bytes of the elements and test elements. [`IsinKind::Auto`], the default, never
-///   gives it.
+/// - `IsinKind`: a table was asked for, and the elements are neither integers nor `bool`, or the table would need more
+///   than the larger of 1 GiB and 16 times the bytes of the elements and test elements. [`IsinKind::Auto`], the
+///   default, never gives it.
 ///
 /// # Complexity
 ///
-/// For *n* elements and *m* test elements: O(*n* + *m*) expected by hash; by table the same, and a bit for each integer of
-/// the range; O((*n* + *m*) log *m*) by sort.
+/// For *n* elements and *m* test elements: O(*n* + *m*) expected by hash; by table the same, and a bit for each integer
+/// of the range; O((*n* + *m*) log *m*) by sort.
 ///
 /// # Examples
 ///
@@ -225,8 +224,8 @@ pub enum IsinKind {
 /// isin(&ndarray::arr1(&[1i64, 2]), [1u64]).unwrap();
 /// ```
 ///
-/// Definition: [`numpy.isin`](https://numpy.org/doc/stable/reference/generated/numpy.isin.html), where `kind` has no `hash`,
-/// and `assume_unique` may change the answer.
+/// Definition: [`numpy.isin`](https://numpy.org/doc/stable/reference/generated/numpy.isin.html), where `kind` has no
+/// `hash`, and `assume_unique` may change the answer.
 #[doc(alias = "numpy.isin")]
 #[doc(alias = "contains")]
 #[doc(alias = "is_in")]

@@ -51,15 +51,15 @@ impl<T: Element> Fold<T> for CountNonzero {
 ///
 /// # Shapes
 ///
-/// The axes given are removed, or stay with length 1 under [`Axes::keep_dims`]. [`Axes::all`] gives rank 0, [`Axes::none`] 1
-/// or 0 for each element. The result has the format and index type of `x`, and `u64` elements.
+/// The axes given are removed, or stay with length 1 under [`Axes::keep_dims`]. [`Axes::all`] gives rank 0,
+/// [`Axes::none`] 1 or 0 for each element. The result has the format and index type of `x`, and `u64` elements.
 ///
 /// # Implicit values
 ///
-/// A group with a stored entry gives a stored result, also where it is 0; the others hold the fill. Positions that are not
-/// stored count where the fill is truthy. The fill of the result is the number of positions of a group where the fill of
-/// `x` is truthy, and 0 where it is not. Of [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the
-/// result is 0.
+/// A group with a stored entry gives a stored result, also where it is 0; the others hold the fill. Positions that are
+/// not stored count where the fill is truthy. The fill of the result is the number of positions of a group where the
+/// fill of `x` is truthy, and 0 where it is not. Of [`x.stored()`](crate::Tensor::stored) the entries count alone, and
+/// the fill of the result is 0.
 ///
 /// # NaN
 ///
@@ -72,8 +72,8 @@ impl<T: Element> Fold<T> for CountNonzero {
 /// # Errors
 ///
 /// - `AxisOutOfRange`, `AxisRepeated`: the axes do not fit the rank;
-/// - `Uncountable`: a group, or one without stored entries whether there is one or not, has more than 2<sup>64</sup> − 1 truthy
-///   positions;
+/// - `Uncountable`: a group, or one without stored entries whether there is one or not, has more than 2<sup>64</sup> −
+///   1 truthy positions;
 /// - `TooLarge`: the result has an offset (CSR) or an element (arrays) for each of too many cells.
 ///
 /// # Complexity

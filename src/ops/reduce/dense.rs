@@ -90,7 +90,8 @@ pub(crate) fn gradient<S: Data<Elem: Element>, D: Dimension, U: Operand, H: Grad
     }
     check_result::<U::Elem>(&shape, dense_bytes(x))?;
     if reduction.extent() == 1 {
-        // Each element is a group by itself: what groups find, larger than small elements and gradients, need not be kept.
+        // Each element is a group by itself: what groups find, larger than small elements and gradients, need not be
+        // kept.
         return Ok(dense_array(&shape, share_singly(op, x.iter().copied(), all_cells(upstream).into_owned())));
     }
     let found = reduce_lanes(x, op, &reduction)?;

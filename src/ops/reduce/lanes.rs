@@ -22,7 +22,8 @@ pub(super) enum Order {
     Any,
 }
 
-/// `finish` of the elements of each cell of the result, side by side; cells are shared out, with one `scratch` a thread.
+/// `finish` of the elements of each cell of the result, side by side; cells are shared out, with one `scratch` a
+/// thread.
 ///
 /// Lanes that lie side by side are read where they are. Others are copied, some neighbours at a time.
 pub(super) fn map_lanes<T: Element, S, U: Copy + Send>(
@@ -40,7 +41,8 @@ pub(super) fn map_lanes<T: Element, S, U: Copy + Send>(
     Ok(repeat_cells(map_distinct_lanes(once, reduction, order, scratch, finish), lengths, reduction))
 }
 
-/// The result of a reduction out of its row-major cells within `lengths`, which are 1 where all along an axis are the same.
+/// The result of a reduction out of its row-major cells within `lengths`, which are 1 where all along an axis are the
+/// same.
 pub(super) fn repeat_cells<U: Copy>(cells: Vec<U>, lengths: Vec<usize>, reduction: &Reduction) -> ArrayD<U> {
     let shape = reduction.result_shape();
     if lengths == reduction.kept_lengths() {
@@ -170,7 +172,8 @@ fn map_copied_lanes<T: Element, S, U: Send>(
     results.into_iter().flatten().collect()
 }
 
-/// A view without its axes of length 1, of which there may be more than calls fit a stack; how many of the first `kept` stay.
+/// A view without its axes of length 1, of which there may be more than calls fit a stack; how many of the first `kept`
+/// stay.
 fn without_ones<T>(mut view: ArrayViewD<'_, T>, mut kept: usize) -> (ArrayViewD<'_, T>, usize) {
     for axis in (0..view.ndim()).rev().filter(|&axis| view.len_of(Axis(axis)) == 1).collect::<Vec<_>>() {
         view = view.index_axis_move(Axis(axis), 0);
@@ -208,7 +211,8 @@ fn copy_lanes<T: Element>(lanes: ArrayViewD<'_, T>, mut copy: ArrayViewMut2<'_, 
         let parts = copy.axis_chunks_iter_mut(Axis(1), inner);
         return lanes.axis_iter(Axis(1)).zip(parts).for_each(|(lanes, copy)| copy_lanes(lanes, copy));
     };
-    // Where neighbours share cache lines, a few elements of each lane at a time: one each took two to three times as long.
+    // Where neighbours share cache lines, a few elements of each lane at a time: one each took two to three times as
+    // long.
     let step = if runs_across(&lanes, 0) { 16 } else { length.max(1) };
     let parts = pairs.axis_chunks_iter(Axis(1), step).zip(copy.axis_chunks_iter_mut(Axis(1), step));
     parts.for_each(|(part, mut copy)| copy.assign(&part));
@@ -287,8 +291,8 @@ impl<'a, T: Element> Rows<'a, T> {
         }
     }
 
-    /// A part of the view, and the number of the row there that is number `first` here: an iterator of rows passes by each
-    /// row that it skips.
+    /// A part of the view, and the number of the row there that is number `first` here: an iterator of rows passes by
+    /// each row that it skips.
     fn starting_at(&self, first: usize) -> (ArrayViewD<'_, T>, usize) {
         let mut view = self.view.view();
         let lengths = &self.view.shape()[..self.view.ndim() - 1];

@@ -1,8 +1,8 @@
 //! Reductions over axes, and their gradients.
 //!
 //! An operation is a descriptor: a [`Fold`](crate::kernels::fold::Fold) or a
-//! [`Holistic`](crate::kernels::holistic::Holistic). The drivers do the rest: [`sparse`] for tensors of both formats and
-//! their stored views, [`dense`] for arrays of any layout.
+//! [`Holistic`](crate::kernels::holistic::Holistic). The drivers do the rest: [`sparse`] for tensors of both formats
+//! and their stored views, [`dense`] for arrays of any layout.
 
 mod any;
 mod count_nonzero;

@@ -225,8 +225,9 @@ impl<T: Real, G: Float> Gradient<T, G> for MedianShares {
 ///
 /// By selection, never a full sort: O(nnz) on top of bringing the entries of each group together, which is O(nnz ·
 /// rank) where the kept axes lead, O(nnz · (rank + log nnz)) else; for the last axis of CSR
-/// O(nnz + lanes); for arrays O(elements). Each thread holds two copies of the largest group at most. Groups of an array
-/// that lie side by side are read where they are; of others each thread copies 2 MiB, or those that share a cache line.
+/// O(nnz + lanes); for arrays O(elements). Each thread holds two copies of the largest group at most. Groups of an
+/// array that lie side by side are read where they are; of others each thread copies 2 MiB, or those that share a cache
+/// line.
 ///
 /// # Examples
 ///
@@ -270,8 +271,8 @@ impl<T: Real, G: Float> Gradient<T, G> for MedianShares {
 /// ```
 ///
 /// Definition: [`numpy.nanmedian`](https://numpy.org/doc/stable/reference/generated/numpy.nanmedian.html), and under
-/// [`Nanmedian::lower`] [`torch.nanmedian`](https://docs.pytorch.org/docs/stable/generated/torch.nanmedian.html); of what is
-/// stored `numpy.ma.median` of a masked array.
+/// [`Nanmedian::lower`] [`torch.nanmedian`](https://docs.pytorch.org/docs/stable/generated/torch.nanmedian.html); of
+/// what is stored `numpy.ma.median` of a masked array.
 #[doc(alias = "median")]
 #[doc(alias = "numpy.nanmedian")]
 #[doc(alias = "torch.nanmedian")]
@@ -298,7 +299,8 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
 ///
 /// The two results share one pattern. A position that is not stored can be the answer, where the fill is the lower
 /// middle value. The fill of the positions is 0, or `u64::MAX` where the fill of the medians is NaN. Of
-/// [`x.stored()`](crate::Tensor::stored) only what is stored can be the answer; its position is among all, stored or not.
+/// [`x.stored()`](crate::Tensor::stored) only what is stored can be the answer; its position is among all, stored or
+/// not.
 ///
 /// # NaN
 ///
@@ -361,8 +363,8 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 /// | [`first`](Nanmedian::first) | half each, the elements at the ranks ⌊(m−1)/2⌋ and ⌊m/2⌋; all of it, where they are one |
 /// | `lower`, `first` | all of it, the element at rank ⌊(m−1)/2⌋ |
 ///
-/// A rank counts from 0, by value and among equal ones by position. So under `first` the one that receives need not be the
-/// first of its equals: of four equal elements it is the second and the third.
+/// A rank counts from 0, by value and among equal ones by position. So under `first` the one that receives need not be
+/// the first of its equals: of four equal elements it is the second and the third.
 ///
 /// Each share is one product and one quotient in the type of the gradient, `f32` for the 16-bit floats: *dy* · ½ /
 /// #*v*, or *dy* / #*v* where all of it goes to one value.
@@ -376,8 +378,8 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 ///
 /// For a sparse `x` the result has its pattern (shared) and a fill of 0. Positions that are not stored count among the
 /// equal ones (2<sup>64</sup> − 1 at most), and their share is dropped. A cell where `upstream` stores nothing gives
-/// its fill; entries of `upstream` at cells that hold no entry of `x` go nowhere. Of [`x.stored()`](crate::Tensor::stored)
-/// only what is stored counts among the equal ones, so no share is dropped.
+/// its fill; entries of `upstream` at cells that hold no entry of `x` go nowhere. Of
+/// [`x.stored()`](crate::Tensor::stored) only what is stored counts among the equal ones, so no share is dropped.
 ///
 /// # NaN
 ///
@@ -391,13 +393,13 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 ///
 /// # Errors
 ///
-/// Those of [`nanmedian`], `ShapeMismatch` where `upstream` has another shape than the forward result, and under `first`
-/// `Uncountable` where a group has more than 2<sup>64</sup> − 1 positions, whose order cannot be counted.
+/// Those of [`nanmedian`], `ShapeMismatch` where `upstream` has another shape than the forward result, and under
+/// `first` `Uncountable` where a group has more than 2<sup>64</sup> − 1 positions, whose order cannot be counted.
 ///
 /// # Complexity
 ///
-/// That of [`nanmedian`], and a look-up of O(rank · log nnz) in a sparse `upstream` for each cell; under `first` also the
-/// position of each entry that is equal to a middle value, O(rank), or O(rank · log lanes) for CSR.
+/// That of [`nanmedian`], and a look-up of O(rank · log nnz) in a sparse `upstream` for each cell; under `first` also
+/// the position of each entry that is equal to a middle value, O(rank), or O(rank · log lanes) for CSR.
 ///
 /// # Examples
 ///

@@ -15,9 +15,9 @@ use crate::kernels::take::TakeMode;
 
 /// What [`take`](crate::take()) takes: positions, in a shape that its result gets, and what becomes of those outside.
 ///
-/// Positions convert to it: one integer (rank 0); an array, a slice, a `Vec` or a range of them (rank 1); or a reference to
-/// an `ndarray` array or view of any rank and layout. They are borrowed wherever they can be. The integers are of any
-/// built-in type up to 64 bits. A position outside is an error, if no option says otherwise.
+/// Positions convert to it: one integer (rank 0); an array, a slice, a `Vec` or a range of them (rank 1); or a
+/// reference to an `ndarray` array or view of any rank and layout. They are borrowed wherever they can be. The integers
+/// are of any built-in type up to 64 bits. A position outside is an error, if no option says otherwise.
 ///
 /// # Examples
 ///
@@ -100,8 +100,8 @@ impl<'a, J: Position> Take<'a, J> {
 
     /// The items in row-major order.
     ///
-    /// An array that repeats its items by strides of 0, or a range, is refused where its owner has not a sixteenth of the
-    /// memory that the items take when they are written out, with `item_bytes` of work for each.
+    /// An array that repeats its items by strides of 0, or a range, is refused where its owner has not a sixteenth of
+    /// the memory that the items take when they are written out, with `item_bytes` of work for each.
     pub(crate) fn items(&self, item_bytes: usize) -> Result<Cow<'_, [J]>> {
         if let Items::Array(array) = &self.items
             && let Some(items) = array.as_slice()
@@ -211,7 +211,8 @@ mod tests {
         assert_eq!(Take::from(&one.broadcast(3).unwrap()).items(8).unwrap().len(), 3);
     }
 
-    /// The transposed index array was refused where its copy was not: only what repeats its items may be out of proportion.
+    /// The transposed index array was refused where its copy was not: only what repeats its items may be out of
+    /// proportion.
     #[test]
     fn index_arrays_of_any_layout_that_repeat_nothing_are_taken_as_they_are() {
         let array = ndarray::arr2(&[[1u16, 2, 3], [4, 5, 6]]);

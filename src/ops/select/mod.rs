@@ -1,7 +1,7 @@
 //! Operations that choose and move elements.
 //!
-//! A member says which entries it chooses and what pattern they make; the drivers gather the values, and scatter and add
-//! their gradients.
+//! A member says which entries it chooses and what pattern they make; the drivers gather the values, and scatter and
+//! add their gradients.
 
 mod dense;
 mod indices;

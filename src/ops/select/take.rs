@@ -49,8 +49,8 @@ use crate::plan::take::{ITEM_BYTES, Target, along, flattened};
 ///
 /// # Complexity
 ///
-/// O(k · (rank + log nnz)) for k indices, at worst O(k · rank · log nnz) on entries made for it; O(k · (rank + log columns)) for
-/// CSR, and its offsets; O(k) for contiguous arrays, O(k · rank) for others.
+/// O(k · (rank + log nnz)) for k indices, at worst O(k · rank · log nnz) on entries made for it; O(k · (rank + log
+/// columns)) for CSR, and its offsets; O(k) for contiguous arrays, O(k · rank) for others.
 ///
 /// # Examples
 ///
@@ -111,8 +111,8 @@ pub fn take<'a, X: Operand, J: Position>(x: &X, positions: impl Into<Take<'a, J>
 ///
 /// # Errors
 ///
-/// Those of [`take`], and `ShapeMismatch` where `out` has another shape than `positions`. After `PositionOutOfRange` the
-/// elements of `out` may have been written over, after any other error they are as they were.
+/// Those of [`take`], and `ShapeMismatch` where `out` has another shape than `positions`. After `PositionOutOfRange`
+/// the elements of `out` may have been written over, after any other error they are as they were.
 ///
 /// # Complexity
 ///
@@ -154,9 +154,9 @@ pub fn take_into<'a, T: Element, J: Position>(
 ///
 /// # Shapes
 ///
-/// The shape of `x` with `axis` replaced by the axes of `positions`: one index removes it, an index array of rank 2 puts
-/// two axes in its place. A negative axis counts from the end. The result has the format, the index type and the element
-/// type of `x`.
+/// The shape of `x` with `axis` replaced by the axes of `positions`: one index removes it, an index array of rank 2
+/// puts two axes in its place. A negative axis counts from the end. The result has the format, the index type and the
+/// element type of `x`.
 ///
 /// # Implicit values
 ///
@@ -176,8 +176,8 @@ pub fn take_into<'a, T: Element, J: Position>(
 /// - `PositionOutOfRange`: an index is outside `-n..n` for an axis of length `n`;
 /// - `TakeFromEmpty`: there are indices, in any mode, and the axis has length 0;
 /// - `AxisTooLong`: an axis of `positions` does not fit the index type of `x`;
-/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the inputs; of a sparse tensor with up to 16
-///   bytes of lists for each entry taken.
+/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the inputs; of a sparse tensor with up to
+///   16 bytes of lists for each entry taken.
 ///
 /// Indices are checked against the axis whatever the other axes are, also where one of them has length 0 and the
 /// result no element (numpy looks at them or not, depending on which axis that is).
@@ -354,8 +354,8 @@ pub fn take_axis_backward<'a, X: Operand, J: Position, U: Operand>(
     x.select_backward(&Request::new(x.lengths(), positions.into(), Some(axis))?, upstream)
 }
 
-/// The descriptor of [`take`] and [`take_axis`]: the index array, the axis (none for flattened positions), and the shape of
-/// the result.
+/// The descriptor of [`take`] and [`take_axis`]: the index array, the axis (none for flattened positions), and the
+/// shape of the result.
 pub(super) struct Request<'a, J> {
     pub(super) take: Take<'a, J>,
     pub(super) axis: Option<usize>,

@@ -17,8 +17,8 @@ pub(crate) use words::{Indices, Picture, Values, not_an_option};
 
 /// Sparse tensors on the command line: questions asked of a file, without building its dense form.
 ///
-/// Files: Matrix Market (.mtx), FROSTT (.tns), .npy, each also with .gz after it, and .npz of scipy and of pydata/sparse;
-/// `-` is stdin or stdout.
+/// Files: Matrix Market (.mtx), FROSTT (.tns), .npy, each also with .gz after it, and .npz of scipy and of
+/// pydata/sparse; `-` is stdin or stdout.
 ///
 /// Exit status: 0; 1 for an error; 2 for wrong usage.
 #[derive(Debug, Parser)]
