@@ -174,3 +174,18 @@ fn runs_of<I: Index, A: AsRef<[I]>>(axes: &[A], count: usize) -> Allocated<Vec<u
     (0..count).filter(opens).chain([count]).try_for_each(|start| alloc::push(&mut runs, start))?;
     Ok(runs)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Offsets and entries each had the whole limit: twice as much was asked for as was allowed.
+    #[test]
+    fn offsets_leave_the_entries_what_the_limit_has_beside_them() {
+        let shape = Shape::from([9, 1]);
+        let target = Target { shape: &shape, indices: &[1], value_bytes: 1, limit: 100 };
+        assert_eq!(target.budget::<u32>(1, 1, &[0; 10]).limit, 20);
+        assert_eq!(target.budget::<u32>(1, 1, &[0; 13]).limit, 0);
+        assert_eq!(target.budget::<u32>(2, 2, &[]).entry_bytes, 2 * 4 + 1 + 2 * 8);
+    }
+}
