@@ -49,6 +49,21 @@ fn more_than_the_result_holds_is_an_error_that_names_the_operation() {
     assert_eq!(of_two_to_the_64(3).count_nonzero(0).unwrap().values(), [(1 << 32) - 1; 3]);
 }
 
+/// The fill of the result would be 2^64, but no cell holds it.
+#[test]
+fn a_fill_without_a_result_is_an_error_only_where_a_cell_holds_it() {
+    let x = of_two_to_the_64(1);
+    assert_eq!(x.count_nonzero(Axes::all()).unwrap().get(&[]).unwrap(), u64::MAX);
+    let rows = |of: usize| {
+        let pattern = CooPattern::new([of, 1 << 32, 1 << 32], 1, vec![vec![0u64]; 3]);
+        Tensor::from_parts(pattern.unwrap(), vec![0.0], 1.0).unwrap().count_nonzero([1, 2])
+    };
+    assert_eq!(rows(1).unwrap().values(), [u64::MAX]);
+    assert!(matches!(rows(2), Err(Error::Uncountable { .. })));
+    let none = Tensor::from_parts(CooPattern::<u64>::empty([0, 1 << 32, 1 << 33]).unwrap(), vec![], 1.0);
+    assert_eq!(none.unwrap().count_nonzero([1, 2]).unwrap().shape(), [0]);
+}
+
 /// A view broadcast along what goes is counted by its repetitions, and not read again for each.
 #[test]
 fn repeated_elements_count_as_often_as_they_stand_there() {

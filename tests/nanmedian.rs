@@ -16,13 +16,13 @@ use ndarray::{Array2, ArrayD, ArrayViewD, Axis, IxDyn, arr0, arr1, arr2, s};
 use proptest::prelude::*;
 
 /// A type with a median, which the library and the reference agree on.
-trait Ordered: Both + Drawn + RealScalar<Median = <Self as Ordered>::Mid> + Real<Median = <Self as Ordered>::Mid> {
+trait Ordered: Both + Drawn + RealScalar<Median = <Self as Ordered>::Mid> + Real<Mean = <Self as Ordered>::Mid> {
     type Mid: Both + Float + GradScalar;
 }
 
 impl<T, M> Ordered for T
 where
-    T: Both + Drawn + RealScalar<Median = M> + Real<Median = M>,
+    T: Both + Drawn + RealScalar<Median = M> + Real<Mean = M>,
     M: Both + Float + GradScalar,
 {
     type Mid = M;
@@ -292,7 +292,7 @@ fn a_nan_fill_does_not_reach_a_completely_stored_group() {
 
 // ---- the named cases: values ----
 
-fn median_of<T: Real>(values: &[T]) -> T::Median {
+fn median_of<T: Real>(values: &[T]) -> T::Mean {
     nanmedian(&arr1(values), 0).unwrap()[[]]
 }
 
@@ -568,6 +568,16 @@ fn positions_that_cannot_be_counted_are_refused() {
     assert!(error.to_string().contains("more than u64::MAX"));
     assert!(matches!(x.stored().nanmedian_index([0, 1]), Err(Error::Uncountable { .. })));
     assert!(x.nanmedian_index([0, 2]).is_ok());
+    // Without a group there is nothing to count.
+    let pattern = lacuna::CooPattern::<u64>::empty([0, 1 << 40, 1 << 40]).unwrap();
+    let none = lacuna::Tensor::from_parts(pattern, vec![], 0.0).unwrap();
+    assert_eq!(none.nanmedian_index([1, 2]).unwrap().1.shape(), [0]);
+    assert_eq!(
+        none.nanmedian_backward(&none.nanmedian([1, 2]).unwrap(), lacuna::Nanmedian::over([1, 2]).first())
+            .unwrap()
+            .nnz(),
+        0
+    );
     assert!(x.nanmedian(Axes::all()).is_ok());
     let longest = lacuna::Triplets::<u8, u64>::new_with_index([usize::MAX]).unwrap();
     assert_eq!(longest.coalesce(lacuna::Duplicates::Sum).unwrap().nanmedian_index(0).unwrap().1.get(&[]).unwrap(), 0);

@@ -139,6 +139,13 @@ impl<const N: usize> PartialEq<[usize; N]> for Shape {
     }
 }
 
+/// So that `assert_eq!(x.shape(), [2, 3])` reads as it does for an array.
+impl<const N: usize> PartialEq<[usize; N]> for &Shape {
+    fn eq(&self, other: &[usize; N]) -> bool {
+        ***self == *other
+    }
+}
+
 impl<const N: usize> From<[usize; N]> for Shape {
     fn from(lengths: [usize; N]) -> Self {
         Shape(Arc::from(lengths))

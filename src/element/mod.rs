@@ -1,14 +1,14 @@
 //! The element types and what may be asked of them.
 //!
 //! [`Element`] is every type that a tensor may hold, [`Real`] those with an order (all but the complex ones),
-//! [`Float`] those that a median and its gradient come in. All three are sealed: the promises of this crate are
-//! proved type by type.
+//! [`Float`] those that medians and gradients come in. All three are sealed: the promises of this crate are
+//! proved type by type. Arithmetic that every type has (`bool` adds by "or") is a method of `Element`.
 //!
 //! What some types cannot do is a method of `Element` all the same, with `None` where they cannot
 //! ([`smaller`](Element::smaller), [`to_integer`](Element::to_integer)), if it is asked for by a choice made at run
 //! time: how duplicates merge, by which way `isin` looks members up. A bound would take the choice away from the other
 //! types. What a type must be able to do for an operation to exist at all is a trait with the mathematical name, and a
-//! type that belongs to the element alone (that of its median, an accumulator of its sums) is an associated type of
+//! type that belongs to the element alone (that of its means, an accumulator of its sums) is an associated type of
 //! that trait.
 
 #[macro_use]
@@ -101,8 +101,8 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
 
 /// A type with an order: every [`Element`] but the complex ones.
 pub trait Real: Element + PartialOrd {
-    /// The type of a median: the floats keep theirs, integers and `bool` give `f64`.
-    type Median: Float;
+    /// The type of means and medians: the floats keep theirs, integers and `bool` give `f64`.
+    type Mean: Float;
 
     /// The order of two values of which none is NaN; zeros of both signs are equal.
     fn order(self, other: Self) -> Ordering;
@@ -113,12 +113,12 @@ pub trait Real: Element + PartialOrd {
     /// Whether the value is `-inf`.
     fn isneginf(self) -> bool;
 
-    /// The value in the type of a median.
-    fn to_median(self) -> Self::Median;
+    /// The value in the type of means and medians.
+    fn to_mean(self) -> Self::Mean;
 }
 
 /// A floating-point type: `f32`, `f64`, and with the feature `half` also `half::f16` and `half::bf16`.
-pub trait Float: Real<Median = Self> {
+pub trait Float: Real<Mean = Self> {
     /// The canonical quiet NaN.
     const NAN: Self;
 

@@ -56,7 +56,7 @@ macro_rules! always_plain {
 /// The order of a type that has neither NaN nor infinity.
 macro_rules! plain_order {
     () => {
-        type Median = f64;
+        type Mean = f64;
 
         fn order(self, other: Self) -> Ordering {
             self.cmp(&other)
@@ -98,7 +98,7 @@ impl Element for bool {
 impl Real for bool {
     plain_order!();
 
-    fn to_median(self) -> f64 {
+    fn to_mean(self) -> f64 {
         f64::from(u8::from(self))
     }
 }
@@ -127,7 +127,7 @@ macro_rules! impl_integer {
         impl Real for $type {
             plain_order!();
 
-            fn to_median(self) -> f64 {
+            fn to_mean(self) -> f64 {
                 self as f64
             }
         }
@@ -207,7 +207,7 @@ macro_rules! impl_float {
         }
 
         impl Real for $type {
-            type Median = Self;
+            type Mean = Self;
 
             fn order(self, other: Self) -> Ordering {
                 self.partial_cmp(&other).unwrap_or(Ordering::Equal)
@@ -221,7 +221,7 @@ macro_rules! impl_float {
                 self == Self::NEG_INFINITY
             }
 
-            fn to_median(self) -> Self {
+            fn to_mean(self) -> Self {
                 self
             }
         }

@@ -16,7 +16,7 @@ pub trait Fold<T: Element>: Op {
     /// What is known of the values so far.
     type State: Copy + Send + Sync;
     /// The result of a group.
-    type Out: Copy + Send + Sync;
+    type Out: Element;
 
     /// The state of no value.
     fn start(&self) -> Self::State;

@@ -50,7 +50,7 @@ macro_rules! operations {
         /// # Errors
         ///
         /// Those of [`nanmedian`](crate::nanmedian()).
-        $($public)* fn nanmedian(&self, options: impl Into<Nanmedian>) -> Result<$reduced!(<$elem as Real>::Median)>
+        $($public)* fn nanmedian(&self, options: impl Into<Nanmedian>) -> Result<$reduced!(<$elem as Real>::Mean)>
         where
             $elem: Real,
         {
@@ -66,7 +66,7 @@ macro_rules! operations {
         $($public)* fn nanmedian_index(
             &self,
             options: impl Into<Nanmedian>,
-        ) -> Result<($reduced!(<$elem as Real>::Median), $reduced!(u64))>
+        ) -> Result<($reduced!(<$elem as Real>::Mean), $reduced!(u64))>
         where
             $elem: Real,
         {

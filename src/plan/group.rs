@@ -1,15 +1,47 @@
 //! Which entries meet in one cell of a reduction, and the pattern of the cells that hold any.
 
-use crate::base::alloc;
-use crate::base::alloc::Allocated;
+use std::borrow::Cow;
+
+use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
+use crate::base::index::Index;
 use crate::base::limit::default_limit;
+use crate::base::threads;
 use crate::kernels::group::Groups;
 use crate::kernels::lanes::{accumulate, count_stored, stored_lanes};
 use crate::kernels::sort;
 use crate::pattern::{Pattern, zero_offsets};
 use crate::plan::reduction::Reduction;
+
+/// How it is known which entries meet in a cell.
+pub(crate) enum Meeting<'a, I: Index> {
+    /// Those of a lane meet: the trailing axes go. Where the entries of each kept lane start, and where the last ends.
+    Lanes(Cow<'a, [usize]>),
+    /// Those with equal coordinates on the kept axes meet, all of them if there are no kept axes.
+    Coords(Vec<Cow<'a, [I]>>),
+}
+
+impl<'a, I: Index> Meeting<'a, I> {
+    pub(crate) fn new<P: Pattern<Index = I>>(entries: &'a P, reduction: &Reduction) -> Allocated<Self> {
+        let lanes = reduction.lanes_a_cell().zip(entries.lane_offsets());
+        Ok(match lanes {
+            Some((1, offsets)) => Meeting::Lanes(Cow::Borrowed(offsets)),
+            Some((lanes, offsets)) => Meeting::Lanes(Cow::Owned(every(lanes, offsets)?)),
+            None => {
+                let kept = reduction.kept().into_iter().map(|axis| entries.axis_coords(axis));
+                Meeting::Coords(kept.collect::<Allocated<_>>()?)
+            }
+        })
+    }
+}
+
+/// The first of so many offsets each, and the last one.
+fn every(lanes: usize, offsets: &[usize]) -> Allocated<Vec<usize>> {
+    threads::filled(offsets.len() / lanes + 1, |range, starts| {
+        starts.iter_mut().zip(range).for_each(|(start, lane)| *start = offsets[lane * lanes]);
+    })
+}
 
 /// The plan of a reduction: forward and backward passes over the same pattern and axes share it.
 pub(crate) struct Cells<P> {
@@ -21,13 +53,20 @@ pub(crate) struct Cells<P> {
 
 impl<P: Pattern> Cells<P> {
     pub(crate) fn new(entries: &P, reduction: &Reduction) -> Result<Self> {
-        if let Some(offsets) = entries.lane_offsets().filter(|_| reduction.is_last()) {
-            return Ok(Cells { pattern: of_lanes(entries, offsets, reduction)?, groups: Groups::of_offsets(offsets) });
-        }
-        let kept = reduction.kept().into_iter().map(|axis| entries.axis_coords(axis)).collect::<Allocated<Vec<_>>>()?;
+        Cells::of(entries, reduction, &Meeting::new(entries, reduction)?)
+    }
+
+    pub(crate) fn of(entries: &P, reduction: &Reduction, meeting: &Meeting<'_, P::Index>) -> Result<Self> {
+        let kept = match meeting {
+            Meeting::Lanes(offsets) => {
+                let pattern = of_lanes(entries, offsets, reduction)?;
+                return Ok(Cells { pattern, groups: Groups::of_offsets(offsets) });
+            }
+            Meeting::Coords(kept) => kept,
+        };
         let groups = match kept.is_empty() {
             true => Groups::of_all(entries.nnz()),
-            false => Groups::of_coords(&kept, entries.nnz())?,
+            false => Groups::of_coords(kept, entries.nnz())?,
         };
         let firsts = groups.firsts();
         let kept = kept.iter().map(|axis| sort::gather(axis, &firsts)).collect::<Allocated<Vec<_>>>()?;
@@ -47,7 +86,7 @@ pub(crate) fn of_coords<P: Pattern>(
     P::from_coords(reduction.result_shape(), count, axes, default_limit(entries.index_bytes()))
 }
 
-/// The pattern of the cells of a reduction over the last axis alone: the lanes, by their `offsets`, that hold an entry.
+/// The pattern of the cells of a reduction over trailing axes: the lanes, by their `offsets`, that hold an entry.
 pub(crate) fn of_lanes<P: Pattern>(entries: &P, offsets: &[usize], reduction: &Reduction) -> Result<P> {
     let shape = reduction.result_shape();
     let width = shape.columns();

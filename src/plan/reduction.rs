@@ -62,9 +62,11 @@ impl Reduction {
         lengths.map(|(axis, &length)| if self.is_reduced[axis] { 1 } else { length }).collect()
     }
 
-    /// Whether the last axis is reduced, and others are kept.
-    pub(crate) fn is_last(&self) -> bool {
-        self.shape.rank() > 1 && self.reduced == [self.shape.rank() - 1]
+    /// Where some leading axes are kept and all after them reduced: how many lanes, along the last axis, a cell has.
+    pub(crate) fn lanes_a_cell(&self) -> Option<usize> {
+        let (_, lanes) = self.reduced.split_last().filter(|_| self.keeps_leading() && !self.kept().is_empty())?;
+        let product = lanes.iter().try_fold(1, |product: usize, &axis| product.checked_mul(self.shape[axis]));
+        product.filter(|&lanes| lanes > 0)
     }
 
     /// Whether the last axis is reduced, so that entries which meet often stand side by side.

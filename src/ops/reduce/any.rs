@@ -113,7 +113,7 @@ impl<T: Element> Fold<T> for Any {
 /// # Complexity
 ///
 /// O(nnz · rank) where the kept axes lead or have at most 32 cells for each entry, O(nnz · (rank + log nnz)) else; for
-/// the last axis of CSR O(nnz + lanes); for arrays O(elements). What is reduced over all axes, and a long lane of CSR,
+/// trailing axes of CSR O(nnz + lanes); for arrays O(elements). What is reduced over all axes, and a long lane of CSR,
 /// is left soon after its first truthy value.
 ///
 /// # Examples

@@ -72,13 +72,12 @@ impl<T: Element> Fold<T> for CountNonzero {
 /// # Errors
 ///
 /// - `AxisOutOfRange`, `AxisRepeated`: the axes do not fit the rank;
-/// - `Uncountable`: a group, or one without stored entries whether there is one or not, has more than 2<sup>64</sup> −
-///   1 truthy positions;
+/// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 truthy positions;
 /// - `TooLarge`: the result has an offset (CSR) or an element (arrays) for each of too many cells.
 ///
 /// # Complexity
 ///
-/// O(nnz · rank) where the kept axes lead, O(nnz · (rank + log nnz)) else; for the last axis of CSR O(nnz + lanes); for
+/// O(nnz · rank) where the kept axes lead, O(nnz · (rank + log nnz)) else; for trailing axes of CSR O(nnz + lanes); for
 /// arrays O(elements).
 ///
 /// # Examples

@@ -28,9 +28,10 @@ fn refused<O: Op>(_: O, fault: Fault) -> Error {
     }
 }
 
-/// Refuses groups whose positions have no number in 64 bits.
+/// Refuses groups whose positions have no number in 64 bits, if there is any group.
 fn check_countable<O: Op>(op: O, reduction: &Reduction) -> Result<()> {
-    if reduction.extent() <= u128::from(u64::MAX) { Ok(()) } else { Err(refused(op, Fault::Uncountable)) }
+    let is_countable = reduction.extent() <= u128::from(u64::MAX) || reduction.kept_lengths().contains(&0);
+    if is_countable { Ok(()) } else { Err(refused(op, Fault::Uncountable)) }
 }
 
 /// Refuses an upstream gradient that has not the shape of the forward result.

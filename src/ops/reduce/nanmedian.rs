@@ -91,7 +91,7 @@ impl Op for Median {
 }
 
 impl<T: Real> Holistic<T> for Median {
-    type Out = T::Median;
+    type Out = T::Mean;
     type Scratch = Sieve<T>;
 
     fn looks_at_positions(&self) -> bool {
@@ -102,11 +102,11 @@ impl<T: Real> Holistic<T> for Median {
         Sieve::new()
     }
 
-    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> T::Median {
+    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> T::Mean {
         median(group, self.even, sieve)
     }
 
-    fn of_one(&self, value: T, _: &mut Sieve<T>) -> T::Median {
+    fn of_one(&self, value: T, _: &mut Sieve<T>) -> T::Mean {
         median_of_one(value)
     }
 }
@@ -122,7 +122,7 @@ impl Op for MedianAndPosition {
 }
 
 impl<T: Real> Holistic<T> for MedianAndPosition {
-    type Out = (T::Median, u64);
+    type Out = (T::Mean, u64);
     type Scratch = Sieve<T>;
 
     fn looks_at_positions(&self) -> bool {
@@ -133,7 +133,7 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
         Sieve::new()
     }
 
-    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> (T::Median, u64) {
+    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> (T::Mean, u64) {
         group.median_and_position(self.even, sieve)
     }
 }
@@ -224,7 +224,7 @@ impl<T: Real, G: Float> Gradient<T, G> for MedianShares {
 /// # Complexity
 ///
 /// By selection, never a full sort: O(nnz) on top of bringing the entries of each group together, which is O(nnz ·
-/// rank) where the kept axes lead, O(nnz · (rank + log nnz)) else; for the last axis of CSR
+/// rank) where the kept axes lead, O(nnz · (rank + log nnz)) else; for trailing axes of CSR
 /// O(nnz + lanes); for arrays O(elements). Each thread holds two copies of the largest group at most. Groups of an
 /// array that lie side by side are read where they are; of others each thread copies 2 MiB, or those that share a cache
 /// line.
@@ -279,7 +279,7 @@ impl<T: Real, G: Float> Gradient<T, G> for MedianShares {
 pub fn nanmedian<X: Operand<Elem: Real>>(
     x: &X,
     options: impl Into<Nanmedian>,
-) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
+) -> Result<X::Reduced<<X::Elem as Real>::Mean>> {
     let Nanmedian { axes, even, .. } = options.into();
     x.holistic(Median { even }, &axes)
 }
@@ -341,7 +341,7 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
 pub fn nanmedian_index<X: Operand<Elem: Real>>(
     x: &X,
     options: impl Into<Nanmedian>,
-) -> Result<(X::Reduced<<X::Elem as Real>::Median>, X::Reduced<u64>)> {
+) -> Result<(X::Reduced<<X::Elem as Real>::Mean>, X::Reduced<u64>)> {
     let Nanmedian { axes, even, .. } = options.into();
     Ok(X::unzip(x.holistic(MedianAndPosition { even }, &axes)?))
 }

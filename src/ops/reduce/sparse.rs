@@ -6,6 +6,7 @@ use super::{check_countable, check_upstream, refused};
 use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
+use crate::base::index::Index;
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::fold::{Fold, Kept, fold_gaps, fold_groups};
@@ -16,7 +17,7 @@ use crate::kernels::op::Outcome;
 use crate::kernels::spread::{spread_table, spread_to_entries};
 use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
-use crate::plan::group::{Cells, of_coords, of_lanes, position_in_group};
+use crate::plan::group::{Cells, Meeting, of_coords, of_lanes, position_in_group};
 use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
 
@@ -42,46 +43,58 @@ pub(crate) fn fold<P: Pattern, T: Element, F: Fold<T>>(
 ) -> Result<Tensor<P, F::Out>> {
     let reduction = Reduction::new(x.pattern.shape(), axes)?;
     let gaps = x.gaps(&reduction);
-    let fill = fold_gaps(op, &gaps).map_err(|fault| refused(op, fault))?;
-    if reduction.is_elementwise() {
-        let singly = threads::map(x.values, |value| op.finish(op.step(op.start(), value), 1))?;
-        let values = singly.into_iter().collect::<Outcome<_>>().map_err(|fault| refused(op, fault))?;
-        return Ok(Tensor::assemble(x.pattern.clone(), values, fill));
-    }
-    if let Some((pattern, values)) = fold_faster(x, op, &reduction)? {
-        return Ok(Tensor::assemble(pattern, values, fill));
-    }
-    let Cells { pattern, groups } = Cells::new(x.pattern, &reduction)?;
-    let values = fold_groups(op, &groups, x.values, &gaps).map_err(|fault| refused(op, fault))?;
+    let (pattern, values) = fold_stored(x, op, &reduction, &gaps)?;
+    let fill = match fold_gaps(op, &gaps) {
+        Ok(fill) => fill,
+        // No position of the result holds the fill.
+        Err(_) if pattern.shape().wide_size() == pattern.nnz() as u128 => F::Out::ZERO,
+        Err(fault) => return Err(refused(op, fault)),
+    };
     Ok(Tensor::assemble(pattern, values, fill))
 }
 
-/// The cells and values of a fold that knows a faster way than by groups.
+/// The cells that hold an entry, and the results there.
+fn fold_stored<P: Pattern, T: Element, F: Fold<T>>(
+    x: &Entries<'_, P, T>,
+    op: F,
+    reduction: &Reduction,
+    gaps: &Gaps<T>,
+) -> Result<(P, Vec<F::Out>)> {
+    if reduction.is_elementwise() {
+        let singly = threads::map(x.values, |value| op.finish(op.step(op.start(), value), 1))?;
+        let values = singly.into_iter().collect::<Outcome<_>>().map_err(|fault| refused(op, fault))?;
+        return Ok((x.pattern.clone(), values));
+    }
+    let meeting = Meeting::new(x.pattern, reduction)?;
+    if let Some(found) = fold_faster(x, op, reduction, &meeting)? {
+        return Ok(found);
+    }
+    let Cells { pattern, groups } = Cells::of(x.pattern, reduction, &meeting)?;
+    let values = fold_groups(op, &groups, x.values, gaps).map_err(|fault| refused(op, fault))?;
+    Ok((pattern, values))
+}
+
+/// [`fold_stored`] of a fold that knows a faster way than by groups.
 fn fold_faster<P: Pattern, T: Element, F: Fold<T>>(
     x: &Entries<'_, P, T>,
     op: F,
     reduction: &Reduction,
+    meeting: &Meeting<'_, P::Index>,
 ) -> Result<Option<(P, Vec<F::Out>)>> {
-    if let Some(offsets) = x.pattern.lane_offsets().filter(|_| reduction.is_last()) {
-        let Some(values) = op.by_lanes(offsets, x.values, x.fill)? else { return Ok(None) };
-        return Ok(Some((of_lanes(x.pattern, offsets, reduction)?, values)));
-    }
-    let coords = kept_coords(x.pattern, reduction)?;
-    if coords.is_empty() {
-        return Ok(None);
-    }
-    let coords: Vec<_> = coords.iter().map(|axis| &**axis).collect();
+    let coords = match meeting {
+        Meeting::Lanes(offsets) => {
+            let Some(values) = op.by_lanes(offsets, x.values, x.fill)? else { return Ok(None) };
+            return Ok(Some((of_lanes(x.pattern, offsets, reduction)?, values)));
+        }
+        Meeting::Coords(coords) if coords.is_empty() => return Ok(None),
+        Meeting::Coords(coords) => slices(coords),
+    };
     let (lengths, lead, in_runs) = (&reduction.kept_lengths()[..], reduction.keeps_leading(), reduction.reduces_last());
     let Some((coords, values)) = op.by_coords(&Kept { coords: &coords, lengths, lead, in_runs }, x.values, x.fill)?
     else {
         return Ok(None);
     };
     Ok(Some((of_coords(x.pattern, reduction, coords, values.len())?, values)))
-}
-
-/// The coordinates of all entries on each kept axis.
-fn kept_coords<'a, P: Pattern>(pattern: &'a P, reduction: &Reduction) -> Allocated<Vec<Cow<'a, [P::Index]>>> {
-    reduction.kept().into_iter().map(|axis| pattern.axis_coords(axis)).collect()
 }
 
 /// A holistic reduction over some axes.
@@ -136,11 +149,15 @@ pub(crate) fn spread<P: Pattern, U: Operand>(pattern: &P, upstream: &U, axes: &A
     check_upstream(upstream, &reduction.result_shape())?;
     let values = if reduction.is_elementwise() {
         upstream.at_entries(pattern)?
-    } else if let Some(values) = spread_by_table(pattern, upstream, &reduction)? {
-        values
     } else {
-        let cells = Cells::new(pattern, &reduction)?;
-        spread_to_entries(&cells.groups, &upstream.at_entries(&cells.pattern)?, pattern.nnz())?
+        let meeting = Meeting::new(pattern, &reduction)?;
+        match spread_by_table(pattern, upstream, &reduction, &meeting)? {
+            Some(values) => values,
+            None => {
+                let cells = Cells::of(pattern, &reduction, &meeting)?;
+                spread_to_entries(&cells.groups, &upstream.at_entries(&cells.pattern)?, pattern.nnz())?
+            }
+        }
     };
     Ok(Tensor::from_valid(pattern.clone(), values, U::Elem::ZERO))
 }
@@ -150,13 +167,17 @@ fn spread_by_table<P: Pattern, U: Operand>(
     pattern: &P,
     upstream: &U,
     reduction: &Reduction,
+    meeting: &Meeting<'_, P::Index>,
 ) -> Allocated<Option<Vec<U::Elem>>> {
-    if let Some(offsets) = pattern.lane_offsets().filter(|_| reduction.is_last()) {
-        let table = upstream.table(offsets.len());
-        return table.map(|table| spread_lanes(offsets, 1, |lane| table.get(lane))).transpose();
+    let look_ups = if let Meeting::Lanes(offsets) = meeting { offsets.len() } else { pattern.nnz() };
+    let Some(table) = upstream.table(look_ups) else { return Ok(None) };
+    match meeting {
+        Meeting::Lanes(offsets) => spread_lanes(offsets, 1, |lane| table.get(lane)),
+        Meeting::Coords(coords) => spread_table(&table, &slices(coords), &reduction.kept_lengths(), pattern.nnz()),
     }
-    let Some(table) = upstream.table(pattern.nnz()) else { return Ok(None) };
-    let coords = kept_coords(pattern, reduction)?;
-    let coords: Vec<_> = coords.iter().map(|axis| &**axis).collect();
-    spread_table(&table, &coords, &reduction.kept_lengths(), pattern.nnz()).map(Some)
+    .map(Some)
+}
+
+fn slices<'a, I: Index>(coords: &'a [Cow<'_, [I]>]) -> Vec<&'a [I]> {
+    coords.iter().map(|axis| &**axis).collect()
 }
