@@ -106,7 +106,7 @@ macro_rules! operations {
         $($public)* fn take_axis<'a, J: Position>(
             &self,
             positions: impl Into<Take<'a, J>>,
-            axis: isize,
+            axis: impl Position,
         ) -> Result<$reduced!($elem)> {
             select::take_axis(self, positions, axis)
         }
@@ -133,7 +133,7 @@ macro_rules! operations {
             &self,
             upstream: &U,
             positions: impl Into<Take<'a, J>>,
-            axis: isize,
+            axis: impl Position,
         ) -> Result<$reduced!(U::Elem)> {
             select::take_axis_backward(self, upstream, positions, axis)
         }

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 
-use super::lanes::{Order, Place, check_lane, check_result, give_back, map_lanes, repeat_cells, visit_rows};
+use super::lanes::{Order, Place, check_lane, give_back, map_lanes, repeat_cells, visit_rows};
 use super::{check_countable, check_upstream, refused};
 use crate::base::alloc;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
-use crate::convert::{dense_array, dense_bytes, once_on_each};
+use crate::convert::{check_result, dense_array, dense_bytes, once_on_each};
 use crate::element::Element;
 use crate::kernels::fold::{Fold, fold_until_settled};
 use crate::kernels::holistic::{Gradient, Group, Holistic, share_singly};

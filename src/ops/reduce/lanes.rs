@@ -10,7 +10,7 @@ use crate::base::error::Result;
 use crate::base::limit::{default_limit, guard};
 use crate::base::shape::{Shape, step, unravel};
 use crate::base::threads;
-use crate::convert::{check_ndarray_shape, dense_array, dense_bytes, once_on_each};
+use crate::convert::{check_result, dense_array, dense_bytes, once_on_each};
 use crate::element::Element;
 use crate::plan::reduction::Reduction;
 
@@ -315,12 +315,6 @@ fn steps(shape: &Shape, axes: &[usize]) -> Vec<usize> {
 
 fn dot(coords: &[usize], steps: &[usize]) -> usize {
     coords.iter().zip(steps).map(|(coord, step)| coord * step).sum()
-}
-
-/// Refuses a dense result that no `ndarray` can hold, or that is out of proportion to the input.
-pub(super) fn check_result<U>(shape: &Shape, input_bytes: usize) -> Result<()> {
-    check_ndarray_shape(shape)?;
-    guard::<U>("the dense result", shape.wide_size(), default_limit(input_bytes), "reduce a smaller array")
 }
 
 /// Refuses lanes that are too long to be copied one at a time, as those of a broadcast view can be.

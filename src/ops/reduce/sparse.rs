@@ -21,7 +21,7 @@ use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
 
 /// What a reduction reads of a sparse tensor.
-pub struct Entries<'a, P, T> {
+pub(crate) struct Entries<'a, P, T> {
     pub(crate) pattern: &'a P,
     pub(crate) values: &'a [T],
     /// The value of every other position; none where what is absent does not count.
