@@ -69,6 +69,7 @@ fn outcome(side: usize) -> Vec<(Vec<Vec<usize>>, Vec<u64>)> {
     let taken: Vec<i64> = (0..100_000).map(|_| next() as i64).collect();
     let set: Vec<f64> = x.values().iter().copied().step_by(700).collect();
     let upstream = CooTensor::full([side, 5], 0.3).unwrap();
+    let counted = x.count_nonzero(1).unwrap();
     let medians = x.nanmedian(1).unwrap();
     let (values, positions) = csr.nanmedian_index(-1).unwrap();
     let scattered = x.take_backward(&ndarray::Array1::from_elem(taken.len(), 0.1), Take::at(&taken).wrap()).unwrap();
@@ -78,6 +79,8 @@ fn outcome(side: usize) -> Vec<(Vec<Vec<usize>>, Vec<u64>)> {
         bits(&x.permute_axes([2, 0, 1]).unwrap().any(0).unwrap().map_values(as_float).unwrap()),
         bits(&x.permute_axes([1, 0, 2]).unwrap()),
         bits(&csr.any(-1).unwrap().map_values(as_float).unwrap()),
+        bits(&counted.map_values(|count| count as f64).unwrap()),
+        bits(&csr.stored().count_nonzero([0, 2]).unwrap().map_values(|count| count as f64).unwrap()),
         bits(&x.isin(&set).unwrap().map_values(as_float).unwrap()),
         bits(&x.isfinite().unwrap().map_values(as_float).unwrap()),
         bits(&medians),
