@@ -61,7 +61,7 @@ fn divide(index: i128, length: usize) -> (i128, usize) {
     if 0 <= index && index < length as i128 {
         return (0, index as usize);
     }
-    // 64 bits divide several times as fast as 128, and hold nearly every index.
+    // 64 bits are quicker to divide than 128, and hold nearly every index.
     match (i64::try_from(index), i64::try_from(length)) {
         (Ok(index), Ok(length)) => (index.div_euclid(length).into(), index.rem_euclid(length) as usize),
         _ => (index.div_euclid(length as i128), index.rem_euclid(length as i128) as usize),
