@@ -84,7 +84,7 @@ macro_rules! test_real {
     };
 }
 
-/// The one table of methods: `$operand` is what each asks, of the tensor `$x`.
+/// The one list of methods: `$operand` is what each asks, of the tensor `$x`.
 macro_rules! operations {
     ($x:ident => $operand:expr) => {
         /// Whether any element is truthy, over the axes given: see [`any()`](crate::any()).

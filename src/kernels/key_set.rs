@@ -4,7 +4,7 @@
 //! is read, and a few wide comparisons cost less than one branch that goes wrong. Places without a key hold a *filler*,
 //! a key of some line: no other value is equal to it, and one that is finds it in its own line anyway.
 //!
-//! A line whose last place is taken is *full*, and the keys that found no room there are in a hash set besides. So
+//! A line whose last place is taken is *full*, and the keys that found no place there are in a hash set besides. So
 //! whatever the keys, building is O(m) for m of them and a question O(1) expected.
 //!
 //! What was tried besides, and all figures, stand in `docs/performance.md`.
@@ -273,7 +273,7 @@ mod tests {
         }
     }
 
-    /// Places that are free hold a key of another line; that line has it once, and room for as many others as any.
+    /// Places that are free hold a key of another line; that line has it once, and places for as many others as any.
     #[test]
     fn the_filler_takes_one_place_of_its_own_line() {
         let lines = 100usize.div_ceil(KeySet::<u64>::LOAD);

@@ -119,9 +119,9 @@ fn bracket<T: Real>(lane: &[T], sieve: &mut Sieve<T>) -> Option<(T, T)> {
     let sample = sieve.kept();
     sample.sort_unstable_by(|a, b| a.order(*b));
     // The rank of the true median in the sample has a deviation of half a root of its size.
-    let spread = sample.len().isqrt() * if is_long { 2 } else { 1 };
+    let margin = sample.len().isqrt() * if is_long { 2 } else { 1 };
     let middle = sample.len() / 2;
-    Some((*sample.get(middle.checked_sub(spread)?)?, *sample.get(middle + spread)?))
+    Some((*sample.get(middle.checked_sub(margin)?)?, *sample.get(middle + margin)?))
 }
 
 /// How many values of a lane are numbers, and how many of these are not greater than the low end of a bracket.

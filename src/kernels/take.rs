@@ -307,7 +307,7 @@ struct ItemsByPosition {
     /// Where the items of each of them start in `order`, and where the last ones end.
     starts: Vec<usize>,
     /// How many named positions are below each position, while that takes no more room than items and entries.
-    table: Option<Vec<usize>>,
+    below: Option<Vec<usize>>,
 }
 
 impl ItemsByPosition {
@@ -318,14 +318,14 @@ impl ItemsByPosition {
         let mut starts: Vec<usize> = (0..order.len()).filter(opens).collect();
         let named: Vec<usize> = starts.iter().map(|&rank| positions[order[rank]]).collect();
         starts.push(order.len());
-        let table = (length <= positions.len().saturating_add(entries)).then(|| counts_below(&named, length));
-        Ok(ItemsByPosition { order, named, starts, table })
+        let below = (length <= positions.len().saturating_add(entries)).then(|| counts_below(&named, length));
+        Ok(ItemsByPosition { order, named, starts, below })
     }
 
     /// How many named positions are below `position`, `known` of which are.
     fn below(&self, position: usize, known: usize) -> usize {
-        match &self.table {
-            Some(table) => table[position],
+        match &self.below {
+            Some(below) => below[position],
             None => gallop(&self.named, known, position),
         }
     }

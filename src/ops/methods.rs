@@ -10,7 +10,7 @@ use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
 
-/// The one table of methods, for elements of type `$elem`; `$reduced` and `$mapped` make the type of a result of
+/// The one list of methods, for elements of type `$elem`; `$reduced` and `$mapped` make the type of a result of
 /// another and of the same shape.
 macro_rules! operations {
     ([$($public:tt)*], $elem:ty, $reduced:ident, $mapped:ident) => {

@@ -14,7 +14,7 @@ use crate::element::Element;
 use crate::kernels::cells::CellMap;
 use crate::kernels::fold::Fold;
 use crate::kernels::holistic::{Gradient, Holistic};
-use crate::kernels::lookup::{Table, merge};
+use crate::kernels::lookup::{Lookup, merge};
 use crate::kernels::map::Map;
 use crate::ops::map;
 use crate::ops::reduce::sparse::Entries;
@@ -110,7 +110,7 @@ pub trait Operand: Sized + sealed::Sealed {
     /// As an upstream gradient: the elements by their row-major number, for so many look-ups; `None` where there are
     /// too many cells for that.
     #[doc(hidden)]
-    fn table(&self, entries: usize) -> Option<Table<'_, Self::Elem>>;
+    fn lookup(&self, entries: usize) -> Option<Lookup<'_, Self::Elem>>;
 }
 
 /// The operands that are sparse: a tensor, or a stored view of one.
@@ -223,8 +223,8 @@ macro_rules! sparse_operand {
                 at_entries(self.tensor(), self.gap().unwrap_or(T::ZERO), result)
             }
 
-            fn table(&self, entries: usize) -> Option<Table<'_, T>> {
-                table(self.tensor(), self.gap().unwrap_or(T::ZERO), entries)
+            fn lookup(&self, entries: usize) -> Option<Lookup<'_, T>> {
+                lookup(self.tensor(), self.gap().unwrap_or(T::ZERO), entries)
             }
         }
     };
@@ -297,10 +297,10 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         }
     }
 
-    fn table(&self, entries: usize) -> Option<Table<'_, S::Elem>> {
+    fn lookup(&self, entries: usize) -> Option<Lookup<'_, S::Elem>> {
         match self.as_slice() {
-            Some(gradients) => Some(Table::Whole(Cow::Borrowed(gradients))),
-            None if self.len() <= entries => Some(Table::Whole(Cow::Owned(self.iter().copied().collect()))),
+            Some(gradients) => Some(Lookup::Whole(Cow::Borrowed(gradients))),
+            None if self.len() <= entries => Some(Lookup::Whole(Cow::Owned(self.iter().copied().collect()))),
             None => None,
         }
     }
@@ -323,10 +323,10 @@ fn at_entries<P: Pattern, T: Element, R: Pattern>(tensor: &Tensor<P, T>, fill: T
 }
 
 /// The elements by the row-major number of the cell, `fill` where the tensor stores none.
-fn table<P: Pattern, T: Element>(tensor: &Tensor<P, T>, fill: T, entries: usize) -> Option<Table<'_, T>> {
+fn lookup<P: Pattern, T: Element>(tensor: &Tensor<P, T>, fill: T, entries: usize) -> Option<Lookup<'_, T>> {
     let cells = tensor.shape().checked_size().filter(|&cells| CellMap::pays(cells as u128, entries))?;
     let number = |start, numbers: &mut [usize]| tensor.pattern().number(start, numbers);
-    Some(Table::new(cells, entries, tensor.values(), fill, number))
+    Some(Lookup::new(cells, entries, tensor.values(), fill, number))
 }
 
 /// The row-major positions of the entries; the caller knows that they fit.

@@ -229,6 +229,7 @@ pub enum IsinKind {
 #[doc(alias = "numpy.isin")]
 #[doc(alias = "contains")]
 #[doc(alias = "is_in")]
+#[doc(alias = "in1d")]
 #[doc(alias = "torch.isin")]
 pub fn isin<'a, X: Operand>(x: &X, members: impl Into<Isin<'a, X::Elem>>) -> Result<X::Mapped<bool>> {
     let isin = members.into();

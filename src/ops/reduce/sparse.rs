@@ -13,7 +13,7 @@ use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic, reduce_groups, share_among_entries, share_singly};
 use crate::kernels::lanes::spread as spread_lanes;
 use crate::kernels::op::Outcome;
-use crate::kernels::spread::{spread_table, spread_to_entries};
+use crate::kernels::spread::{spread_looked_up, spread_to_entries};
 use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
 use crate::plan::group::{Cells, of_coords, of_lanes, position_in_group};
@@ -145,18 +145,18 @@ pub(crate) fn spread<P: Pattern, U: Operand>(pattern: &P, upstream: &U, axes: &A
     Ok(Tensor::from_valid(pattern.clone(), values, U::Elem::ZERO))
 }
 
-/// [`spread`] by a table of all cells, where that is small: no entries are grouped.
+/// [`spread`] by look-ups of all cells, where these are few: no entries are grouped.
 fn spread_by_table<P: Pattern, U: Operand>(
     pattern: &P,
     upstream: &U,
     reduction: &Reduction,
 ) -> Allocated<Option<Vec<U::Elem>>> {
     if let Some(offsets) = pattern.lane_offsets().filter(|_| reduction.is_last()) {
-        let table = upstream.table(offsets.len());
-        return table.map(|table| spread_lanes(offsets, 1, |lane| table.get(lane))).transpose();
+        let lookup = upstream.lookup(offsets.len());
+        return lookup.map(|lookup| spread_lanes(offsets, 1, |lane| lookup.get(lane))).transpose();
     }
-    let Some(table) = upstream.table(pattern.nnz()) else { return Ok(None) };
+    let Some(lookup) = upstream.lookup(pattern.nnz()) else { return Ok(None) };
     let coords = kept_coords(pattern, reduction)?;
     let coords: Vec<_> = coords.iter().map(|axis| &**axis).collect();
-    spread_table(&table, &coords, &reduction.kept_lengths(), pattern.nnz()).map(Some)
+    spread_looked_up(&lookup, &coords, &reduction.kept_lengths(), pattern.nnz()).map(Some)
 }

@@ -209,6 +209,8 @@ pub fn take_into<'a, T: Element, J: Position>(
 ///
 /// Definition: [`numpy.take`](https://numpy.org/doc/stable/reference/generated/numpy.take.html) with an axis.
 #[doc(alias = "index_select")]
+#[doc(alias = "torch.index_select")]
+#[doc(alias = "select")]
 #[doc(alias = "numpy.take")]
 #[doc(alias = "slice")]
 #[doc(alias = "iloc")]
