@@ -1,6 +1,6 @@
 //! What a Rust user tries first: loops over entries, tuples for shapes, appending from an iterator.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::generators::{Drawn, sparse};
 use crate::support::*;
@@ -149,7 +149,7 @@ fn triplets_take_iterators_up_to_the_entry_that_is_refused() {
 }
 
 #[test]
-fn axes_are_integers_of_any_kind_and_ranges_of_them() -> Result<(), Error> {
+fn axes_positions_and_members_come_in_many_forms() -> Result<(), Error> {
     let x = CooTensor::new([2, 3, 2], vec![vec![0, 1], vec![1, 2], vec![0, 1]], vec![5, 6], 0)?;
     let both = x.any([1, 2])?;
     for axes in [Axes::from(1..3), (1..=2).into(), (1isize..=-1 + 3).into(), (1usize..=2).into(), (-2..=-1).into()] {
@@ -160,9 +160,10 @@ fn axes_are_integers_of_any_kind_and_ranges_of_them() -> Result<(), Error> {
     assert_eq!(nothing.shape(), x.shape());
     let last = x.take_axis([1, 0], 2)?;
     assert_eq!(
-        [x.take_axis([1, 0], -1)?, x.take_axis(vec![1u8, 0], 2usize)?, x.take_axis(&[1, 0], 2u8)?],
+        [x.take_axis([1, 0], -1)?, x.take_axis(vec![1u8, 0], 2usize)?, x.take_axis([1, 0], 2u8)?],
         [last.clone(), last.clone(), last.clone()]
     );
+    assert_eq!(x.isin(HashSet::from([5]))?, x.isin(&HashSet::from([5]))?);
     assert_eq!(x.take_axis(0..=1, -1isize)?, x.take_axis([0, 1], 2)?);
     let upstream = last.map_values(|value| value)?;
     assert_eq!(x.take_axis_backward(&upstream, [1, 0], -1)?, x.take_axis_backward(&upstream, [1, 0], 2usize)?);
