@@ -163,7 +163,8 @@ fn axes_positions_and_members_come_in_many_forms() -> Result<(), Error> {
         [x.take_axis([1, 0], -1)?, x.take_axis(vec![1u8, 0], 2usize)?, x.take_axis([1, 0], 2u8)?],
         [last.clone(), last.clone(), last.clone()]
     );
-    assert_eq!(x.isin(HashSet::from([5]))?, x.isin(&HashSet::from([5]))?);
+    let members = HashSet::from([5]);
+    assert_eq!(x.isin(&members)?, x.isin(members)?);
     assert_eq!(x.take_axis(0..=1, -1isize)?, x.take_axis([0, 1], 2)?);
     let upstream = last.map_values(|value| value)?;
     assert_eq!(x.take_axis_backward(&upstream, [1, 0], -1)?, x.take_axis_backward(&upstream, [1, 0], 2usize)?);
