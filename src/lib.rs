@@ -16,7 +16,7 @@
 //! use lacuna::{Axes, Duplicates, Triplets};
 //!
 //! let mut triplets = Triplets::new([3, 4])?;
-//! triplets.push(&[1, 3], 4.0_f64)?;
+//! triplets.push(&[1, 3], 4.0_f64)?; // where all are bare literals, one of them needs its type
 //! triplets.push(&[0, 1], 2.0)?;
 //! triplets.push(&[1, 0], 3.0)?;
 //! let x = triplets.coalesce(Duplicates::Sum)?;

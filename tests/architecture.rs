@@ -1,4 +1,4 @@
-//! The house stands as its plan says: imports run downward, outside crates are named in their rooms, three calls are
+//! The house stands as its plan says: imports run downward, outside crates are named in their places, three calls are
 //! unsafe.
 
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ const FOLDERS: [&str; 2] = ["base", "tensor"];
 const KERNELS_MAY_IMPORT: &[&str] = &["kernels", "element", "index", "machine", "alloc", "threads"];
 
 /// Outside crates, and the only places that name them.
-const ROOMS: &[(&str, &[&str])] = &[
+const PLACES: &[(&str, &[&str])] = &[
     ("ndarray", &["convert", "ops", "io", "bin"]),
     ("sprs", &["convert"]),
     ("rayon", &["threads"]),
@@ -132,15 +132,15 @@ fn a_kernel_knows_slices_only() {
 }
 
 #[test]
-fn outside_crates_are_named_in_their_rooms() {
+fn outside_crates_are_named_in_their_places() {
     for (module, file, lines) in modules() {
-        for (outside, rooms) in ROOMS {
+        for (outside, places) in PLACES {
             let named = |line: &String| {
                 line.match_indices(&format!("{outside}::"))
                     .any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':'))
             };
             let offender = lines.iter().find(|line| named(line) && !line.contains(&format!("crate::{outside}")));
-            assert!(offender.is_none() || rooms.contains(&module.as_str()), "{file} names {outside}: {offender:?}");
+            assert!(offender.is_none() || places.contains(&module.as_str()), "{file} names {outside}: {offender:?}");
         }
     }
 }

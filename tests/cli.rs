@@ -306,6 +306,23 @@ fn nanmedian_of_positions_and_of_entries() {
 }
 
 #[test]
+fn count_nonzero_of_positions_and_of_entries() {
+    let folder = Folder::new("count");
+    let file = folder.file("x.mtx", SMALL); // 0 . -inf, nan 0.1 .
+    assert_eq!(values_of(&["count_nonzero", &file]), json!([[[], 3]]));
+    let rows = json_of(&["count_nonzero", &file, "--axis", "1", "--keep-dims"]);
+    assert_eq!((&rows["dtype"], &rows["shape"]), (&json!("uint64"), &json!([2, 1])));
+    assert_eq!(rows["values"], json!([[[0, 0], 1], [[1, 0], 2]]));
+    let filled = ["count_nonzero", &file, "--fill", "7", "--axis", "0", "--format", "csr"];
+    assert_eq!(values_of(&filled), json!([[[0], 1], [[1], 2], [[2], 2]]));
+    let stored = json_of(&[&filled[..], &["--stored-only"]].concat());
+    assert_eq!((&stored["values"], &stored["format"]), (&json!([[[0], 1], [[1], 1], [[2], 1]]), &json!("csr")));
+    let vast = folder.file("vast.tns", "4294967296 4294967296 1\n");
+    let refused = failure(1, &["count_nonzero", &vast, "--fill", "1"]);
+    assert!(refused.contains("count_nonzero") && refused.contains("vast.tns: "), "{refused}");
+}
+
+#[test]
 fn the_classes_of_numbers() {
     let folder = Folder::new("classes");
     let file = folder.file("x.mtx", SMALL);
@@ -387,6 +404,7 @@ fn every_type_goes_through_every_verb() {
     let folder = Folder::new("types");
     for_each_type(&folder, |dtype, file| {
         assert_eq!(values_of(&["any", file, "--axis", "1"]), json!([[[0], true], [[1], false]]));
+        assert_eq!(values_of(&["count_nonzero", file, "--axis", "1"]), json!([[[0], 1], [[1], 0]]));
         assert_eq!(values_of(&["isin", file, "--values", "1"]), json!([[[0, 0], true], [[1, 1], false]]));
         assert_eq!(values_of(&["isin", file, "--values-from", file]), json!([[[0, 0], true], [[1, 1], true]]));
         assert_eq!(json_of(&["take", file, "--indices", "3,0"])["dtype"], *dtype);
@@ -656,12 +674,33 @@ fn an_archive_is_stored_where_that_is_asked_for() {
     }
 }
 
+/// They were taken and did nothing.
+#[test]
+fn options_of_a_file_that_is_not_written_are_refused() {
+    for option in [&["--store"][..], &["--to", "npz"]] {
+        for verb in [&["any", "none.mtx"][..], &["prune", "none.mtx"], &["backward", "any", "x", "--grad", "none.mtx"]]
+        {
+            let told = failure(2, &[verb, option].concat());
+            assert!(told.contains("not provided") && told.contains("--output <FILE>"), "{told}");
+        }
+    }
+    for option in [&["--size", "500"][..], &["--to", "png"], &["--head", "3"], &["--all"]] {
+        let told = failure(2, &[&["spy", "none.mtx"], option].concat());
+        assert!(told.contains("not provided") && told.contains("--output <FILE>"), "{told}");
+    }
+    for option in [&["--json"][..], &["-o", "x.png"]] {
+        let told = failure(2, &[&["spy", "none.mtx", "--columns", "40"], option].concat());
+        assert!(told.contains("'--columns <N>' cannot be used with"), "{told}");
+    }
+    assert_eq!(values_of(&["spy", &data("karate.mtx"), "--head", "1"]), json!([[[0, 1], 1.0]]));
+}
+
 #[test]
 fn wrong_usage_shows_the_usage_of_its_verb() {
     let usages: [(&[&str], &str); 4] = [
         (&["any", "none.mtx", "-o", "x.csv"], "Usage: lacuna any [OPTIONS] <FILE>"),
         (&["convert", "none.mtx", "x.csv"], "Usage: lacuna convert [OPTIONS] <FILE> <OUTPUT>"),
-        (&["spy", "none.mtx", "--to", "png"], "Usage: lacuna spy [OPTIONS] <FILE>"),
+        (&["spy", "none.mtx", "-o", "x.gif"], "Usage: lacuna spy [OPTIONS] <FILE>"),
         (&["backward", "any", "none.mtx", "--axis", "--grad", "g.mtx"], "Usage: lacuna backward any [OPTIONS] --grad"),
     ];
     for (arguments, usage) in usages {
@@ -958,7 +997,6 @@ fn spy_of_no_known_kind_is_wrong_usage() {
     let gif = failure(2, &["spy", "none.mtx", "-o", "x.gif"]);
     assert!(gif.contains("the extension of x.gif names no picture (.png, .svg); name it with --to"), "{gif}");
     assert!(failure(2, &["spy", "none.mtx", "-o", "-"]).contains("--to png or --to svg"));
-    assert!(failure(2, &["spy", "none.mtx", "--to", "png"]).contains("-o FILE"));
     assert!(failure(2, &["spy", "none.mtx", "-o", "x", "--to", "npz"]).contains("npz"));
 }
 
@@ -1141,6 +1179,7 @@ fn help_of_a_verb() {
     let wrong = failure(2, &["help", "tkae"]);
     assert!(wrong.contains("'tkae'") && wrong.contains("'take'"), "{wrong}");
     assert!(failure(2, &["help", "backward", "isin"]).contains("any, take, nanmedian"));
+    assert!(failure(2, &["help", "--", "--version"]).contains("`--version` is no verb"));
 }
 
 #[test]
@@ -1251,6 +1290,11 @@ fn positions_from_a_plain_list_and_from_tns() {
     assert!(wrong.contains("line 1: `\\u{1b}[31mxxx") && wrong.contains("xxx…` is no integer"), "{wrong}");
     let wrong = failure(1, &["take", &titanic, "--indices-from", &folder.file("w.tns", "1 1\n2 1.5\n")]);
     assert!(wrong.contains("w.tns: ") && wrong.contains("1.5"), "{wrong}");
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(b"-1 1 30\n").unwrap();
+    std::fs::write(folder.path("i.txt.gz"), packed.finish().unwrap()).unwrap();
+    let wrong = failure(1, &["take", &titanic, "--indices-from", &folder.path("i.txt.gz")]);
+    assert!(wrong.contains("gzip -dc FILE") && !wrong.contains("--from,"), "{wrong}");
     let large = ["take", &titanic, "--indices-from", &folder.file("l.txt", &"1 ".repeat(600)), "--max-memory", "1000"];
     assert!(failure(1, &large).contains("above the limit of 1000"));
     assert!(failure(1, &["take", &titanic, "--indices-from", "none.txt"]).starts_with("lacuna: none.txt: "));
@@ -1314,7 +1358,6 @@ fn a_picture_is_as_wide_as_asked_for() {
         assert!(drawn.abs_diff(size) < size / 5, "{size}: {drawn}");
     }
     assert!(failure(2, &["spy", "none.mtx", "-o", "x.png", "--size", "-5"]).contains("a whole number of pixels"));
-    assert!(failure(2, &["spy", "none.mtx", "--size", "500"]).contains("-o FILE"));
 }
 
 /// A range that starts beyond 2^64 was counted from the end, which clipping sends to 0: element 0, three times.

@@ -68,8 +68,8 @@ macro_rules! replay {
 }
 
 replay! {
-    any batched classify conversions coo_new csr_new isin nanmedian read_gz read_mtx read_npy read_npz read_tns serde sprs
-    take take_axis triplets
+    batched classify conversions coo_new csr_new fold isin nanmedian read_gz read_mtx read_npy read_npz read_tns serde
+    sprs take take_axis triplets
 }
 
 fn replay(target: &str, run: fn(&[u8])) {

@@ -29,7 +29,7 @@ import numpy as np
 import scipy.sparse as sp
 import sparse
 
-TYPES = {"f8": "u8", "f4": "u4", "i8": "u8", "u1": "u1", "b1": "u1", "c8": "u8"}
+TYPES = {"f8": "u8", "f4": "u4", "i8": "u8", "u8": "u8", "u1": "u1", "b1": "u1", "c8": "u8"}
 REALS = ["f8", "f4", "i8", "u1"]
 SPECIAL = [0.0, 0.0, 0.0, -0.0, 1.0, -1.0, 2.5, 3.0, -7.0, np.nan, np.nan, np.inf, -np.inf]
 ONE_IN = 50
@@ -127,6 +127,12 @@ class Maker:
             theirs = theirs.todense() if hasattr(theirs, "todense") else theirs
             assert np.array_equal(theirs, expected), ("sparse", case)
         return case, np.asarray(expected)
+
+    def count_nonzero(self):
+        case, dense, *_ = self.tensor(self.rng.choice(list(TYPES)))
+        axes = self.axes(dense.ndim)
+        case.update(op="count_nonzero", axes=axes)
+        return case, np.asarray(np.count_nonzero(dense, axis=None if axes is None else tuple(axes)), np.uint64)
 
     def isin(self):
         dtype = self.rng.choice(list(TYPES))
@@ -246,7 +252,7 @@ class Maker:
         return case, flat.reshape(dense.shape)
 
 
-OPERATIONS = ["any", "isin", "take", "take_axis", "nanmedian", "isposinf", "isneginf", "isnan", "isinf", "isfinite",
+OPERATIONS = ["any", "count_nonzero", "isin", "take", "take_axis", "nanmedian", "isposinf", "isneginf", "isnan", "isinf", "isfinite",
               "isreal", "permute", "reshape", "coalesce"]
 
 

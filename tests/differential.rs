@@ -37,6 +37,7 @@ bits! {
     f64: f64::from_bits, f64::to_bits;
     f32: |word| f32::from_bits(word as u32), |value: f32| value.to_bits().into();
     i64: |word| word as i64, |value| value as u64;
+    u64: |word| word, |value| value;
     u8: |word| word as u8, u64::from;
     bool: |word| word != 0, u64::from;
     Complex<f32>: |word| Complex::new(f32::from_bits(word as u32), f32::from_bits((word >> 32) as u32)),
@@ -137,6 +138,7 @@ fn any_type<T: Bits>(case: &Value) -> Result<Value> {
     let axis = || list::<isize>(case, "axes")[0];
     match case["op"].as_str().expect("op") {
         "any" => ask!(case, T, |x| x.any(axes(case))),
+        "count_nonzero" => ask!(case, T, |x| x.count_nonzero(axes(case))),
         "isin" => {
             let kind = [IsinKind::Auto, IsinKind::Sort, IsinKind::Table][list::<usize>(case, "kind")[0]];
             let invert = case["invert"] == true;
@@ -188,6 +190,7 @@ fn answer(case: &Value) -> Result<Value> {
         Some("f8") => real_type::<f64>(case),
         Some("f4") => real_type::<f32>(case),
         Some("i8") => real_type::<i64>(case),
+        Some("u8") => real_type::<u64>(case),
         Some("u1") => real_type::<u8>(case),
         Some("b1") => any_type::<bool>(case),
         Some("c8") => any_type::<Complex<f32>>(case),

@@ -1,10 +1,10 @@
 //! What a Rust user tries first: loops over entries, tuples for shapes, appending from an iterator.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::generators::{Drawn, sparse};
 use crate::support::*;
-use lacuna::{CooTensor, Coords, CsrTensor, Duplicates, Element, Error, Pattern, Shape, Tensor, Triplets};
+use lacuna::{Axes, CooTensor, Coords, CsrTensor, Duplicates, Element, Error, Pattern, Shape, Tensor, Triplets};
 
 /// All ways through the entries tell the same.
 fn assert_loops<P: Pattern, T: Element>(x: &Tensor<P, T>) {
@@ -146,4 +146,38 @@ fn triplets_take_iterators_up_to_the_entry_that_is_refused() {
     let mut copied = Triplets::new((2, 2)).unwrap();
     copied.try_extend(x.to_csr().unwrap()).unwrap();
     assert_eq!(copied.coalesce(Duplicates::Error).unwrap(), x);
+}
+
+#[test]
+fn axes_positions_and_members_come_in_many_forms() -> Result<(), Error> {
+    let x = CooTensor::new([2, 3, 2], vec![vec![0, 1], vec![1, 2], vec![0, 1]], vec![5, 6], 0)?;
+    let both = x.any([1, 2])?;
+    for axes in [Axes::from(1..3), (1..=2).into(), (1isize..=-1 + 3).into(), (1usize..=2).into(), (-2..=-1).into()] {
+        assert_eq!(x.any(axes)?, both);
+    }
+    #[allow(clippy::reversed_empty_ranges)] // it is what is asked
+    let nothing = x.any(2..=1)?;
+    assert_eq!(nothing.shape(), x.shape());
+    let last = x.take_axis([1, 0], 2)?;
+    assert_eq!(
+        [x.take_axis([1, 0], -1)?, x.take_axis(vec![1u8, 0], 2usize)?, x.take_axis([1, 0], 2u8)?],
+        [last.clone(), last.clone(), last.clone()]
+    );
+    let members = HashSet::from([5]);
+    assert_eq!(x.isin(&members)?, x.isin(members)?);
+    assert_eq!(x.take_axis(0..=1, -1isize)?, x.take_axis([0, 1], 2)?);
+    let upstream = last.map_values(|value| value)?;
+    assert_eq!(x.take_axis_backward(&upstream, [1, 0], -1)?, x.take_axis_backward(&upstream, [1, 0], 2usize)?);
+    Ok(())
+}
+
+/// Two axes that no `isize` holds were none.
+#[test]
+fn vast_axes_are_out_of_range() {
+    let x = CooTensor::full([2, 2], 1).unwrap();
+    let is_refused = |axes: Axes| matches!(x.any(axes), Err(Error::AxisOutOfRange { rank: 2, .. }));
+    assert!(is_refused((usize::MAX - 1..usize::MAX).into()) && is_refused((usize::MAX..=usize::MAX).into()));
+    assert!(is_refused((0..usize::MAX).into()) && is_refused((isize::MIN..=isize::MAX).into()));
+    assert!(matches!(x.take_axis([0], u64::MAX), Err(Error::AxisOutOfRange { .. })));
+    assert!(matches!(x.take_axis([0], i64::MIN), Err(Error::AxisOutOfRange { .. })));
 }

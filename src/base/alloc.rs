@@ -1,8 +1,7 @@
-//! Room for large results, in huge pages where Linux has them to give.
+//! Memory for large results, in huge pages where Linux has them to give.
 //!
-//! A new buffer costs more in the pages that the kernel has to find and clear at the first touch than in what is
-//! written there: copying 10^7 `f64` into one took 54 ms in pages of 4 KiB and 21 ms in pages of 2 MiB
-//! (`docs/decisions/0008`).
+//! A new buffer costs more in the memory that the kernel has to find and clear at the first touch than in what is
+//! written there, and less in huge pages of it (`docs/decisions/0008-the-machine.md`).
 
 use std::alloc::{Layout, handle_alloc_error};
 
@@ -64,7 +63,7 @@ pub(crate) fn extend<T: Copy>(items: &mut Vec<T>, more: &[T]) -> Allocated<()> {
     Ok(())
 }
 
-/// `count` items that are zero, whose pages have not been touched where the allocator gave fresh ones.
+/// `count` items that are zero, whose memory has not been touched where the allocator gave it fresh.
 pub(crate) fn zeros<T: Zeroable>(count: usize) -> Allocated<Vec<T>> {
     let items = bytemuck::allocation::try_zeroed_vec(count).map_err(|()| AllocError::of::<T>(count))?;
     prefer_huge(&items);

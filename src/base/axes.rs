@@ -1,6 +1,6 @@
 //! Which axes a reduction removes, normalised once.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use crate::base::error::{Error, Result};
 
@@ -8,7 +8,7 @@ use crate::base::error::{Error, Result};
 ///
 /// Made from one integer (`i32`, `isize` or `usize`), from an array, a slice, a `Vec` or a range of them, or by
 /// [`Axes::all`] and [`Axes::none`]; a negative number counts from the end. The functions that take axes accept
-/// anything that converts, so `x.any(-1)`, `x.any([0, -1])` and `x.any(1..3)` read as they should. An empty list
+/// anything that converts, so `x.any(-1)`, `x.any([0, -1])` and `x.any(1..=2)` read as they should. An empty list
 /// reduces nothing, as numpy's empty tuple does (Paddle's empty list means all axes; say `Axes::all()`); an empty array
 /// literal has no type: write `Axes::none()`.
 ///
@@ -38,8 +38,7 @@ pub struct Axes {
 enum Listed {
     All,
     Each(Vec<isize>),
-    /// More than [`MOST`]: from the first to before the second. Only a rank can say which of them is the first that is
-    /// wrong.
+    /// More than [`MOST`]: from the first to the last. Only a rank can say which of them is the first that is wrong.
     Range(isize, isize),
 }
 
@@ -49,6 +48,15 @@ const MOST: usize = 64;
 impl Axes {
     fn listed(axes: impl IntoIterator<Item: AsAxis>) -> Self {
         Axes { listed: Listed::Each(axes.into_iter().map(AsAxis::as_axis).collect()), keep_dims: false }
+    }
+
+    /// The axes from `first` to `last`, which is not before it.
+    fn run(first: isize, last: isize) -> Self {
+        let listed = match last.saturating_sub(first) as usize {
+            ..MOST => Listed::Each((first..=last).collect()),
+            _ => Listed::Range(first, last),
+        };
+        Axes { listed, keep_dims: false }
     }
 
     /// Every axis.
@@ -99,8 +107,8 @@ impl Axes {
             Listed::All => return Ok((0..rank).collect()),
             Listed::Each(axes) => axes.iter().copied().map(normalize).collect::<Result<_>>()?,
             // Of one more than there are, one is out of range or repeated.
-            &Listed::Range(start, end) => {
-                (start..end).take(rank.saturating_add(1)).map(normalize).collect::<Result<_>>()?
+            &Listed::Range(first, last) => {
+                (first..=last).take(rank.saturating_add(1)).map(normalize).collect::<Result<_>>()?
             }
         };
         axes.sort_unstable();
@@ -112,24 +120,31 @@ impl Axes {
 }
 
 /// One axis counted from the front.
-pub(crate) fn normalize_axis(axis: isize, rank: usize) -> Result<usize> {
+pub(crate) fn normalize_axis(axis: impl AsAxis, rank: usize) -> Result<usize> {
+    let axis = axis.as_axis();
     let counted = if axis < 0 { rank.checked_sub(axis.unsigned_abs()) } else { Some(axis as usize) };
     counted.filter(|&axis| axis < rank).ok_or(Error::AxisOutOfRange { axis, rank })
 }
 
 /// An integer as an axis; one that no `isize` holds names no axis of any tensor, as this does.
-trait AsAxis: Copy {
+pub(crate) trait AsAxis: Copy {
     fn as_axis(self) -> isize;
 }
 
-macro_rules! axes_from {
+macro_rules! as_axis {
     ($($type:ty),*) => {$(
         impl AsAxis for $type {
             fn as_axis(self) -> isize {
                 isize::try_from(self).unwrap_or(isize::MAX)
             }
         }
+    )*};
+}
 
+as_axis!(i32, isize, usize, i128);
+
+macro_rules! axes_from {
+    ($($type:ty),*) => {$(
         impl From<$type> for Axes {
             fn from(axis: $type) -> Self {
                 Axes::listed([axis])
@@ -168,13 +183,13 @@ macro_rules! axes_from {
 
         impl From<Range<$type>> for Axes {
             fn from(axes: Range<$type>) -> Self {
-                let (start, end) = (axes.start.as_axis(), axes.end.as_axis());
-                let listed = match end.saturating_sub(start) {
-                    ..=0 => Listed::Each(Vec::new()),
-                    count if count as usize <= MOST => Listed::Each((start..end).collect()),
-                    _ => Listed::Range(start, end),
-                };
-                Axes { listed, keep_dims: false }
+                if axes.is_empty() { Axes::none() } else { Axes::run(axes.start.as_axis(), (axes.end - 1).as_axis()) }
+            }
+        }
+
+        impl From<RangeInclusive<$type>> for Axes {
+            fn from(axes: RangeInclusive<$type>) -> Self {
+                if axes.is_empty() { Axes::none() } else { Axes::run(axes.start().as_axis(), axes.end().as_axis()) }
             }
         }
     )*};

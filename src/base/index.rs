@@ -56,7 +56,8 @@ pub(crate) fn check_axes<I: Index>(shape: &Shape) -> Result<()> {
     }
 }
 
-/// An integer type whose values name positions for [`take`](crate::take()): every built-in one but the 128-bit ones.
+/// An integer type whose values name positions for [`take`](crate::take()), or the axis of
+/// [`take_axis`](crate::take_axis()): every built-in one but the 128-bit ones.
 ///
 /// The trait is sealed.
 pub trait Position: Copy + Debug + Send + Sync + 'static + sealed::Sealed {

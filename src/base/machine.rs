@@ -9,9 +9,9 @@ pub(crate) fn advise_huge_pages<T>(buffer: &[T]) {
     let bytes = buffer.as_ptr_range();
     let start = bytes.start.addr().next_multiple_of(HUGE);
     let length = (bytes.end.addr() & !(HUGE - 1)).saturating_sub(start);
-    // SAFETY: the call takes an address and a length, both of which may be anything, and gives a hint about the pages
+    // SAFETY: the call takes an address and a length, both of which may be anything, and gives a hint about the memory
     // there: it neither writes, unmaps nor moves memory that a program can see. Here they lie within `buffer` besides,
-    // so that nobody else's pages are spoken for. Failing (an old kernel, huge pages switched off) leaves all as it
+    // so that nobody else's memory is spoken for. Failing (an old kernel, huge pages switched off) leaves all as it
     // was.
     unsafe { libc::madvise(std::ptr::without_provenance_mut(start), length, libc::MADV_HUGEPAGE) };
 }
@@ -37,10 +37,8 @@ pub(crate) fn has_512_bits() -> bool {
 /// Runs a plain loop, compiled for vectors of 512 or 256 bits where the processor has them: an `#[inline(always)]`
 /// closure, which is compiled into the functions that may use them.
 ///
-/// Ten tests an element and fewer are 1.6 to 2 times as fast with 512 bits: `isposinf` of 10^8 `f32` into touched
-/// memory took 51 ms without and 32 with them, `isreal` of 2.5 * 10^7 complex numbers 27 and 14, `isin` of 10^7 `f64`
-/// and 4 test elements 11 and 6, 16 of them 22 and 13. There 256 bits brought a fifth; for `isin` of 10^4 test
-/// elements, which compares a line of eight keys at once, they do as well as 512: 22 ms for 50.
+/// Ten tests an element and fewer gain the most by 512 bits; where a line of eight keys is compared at once 256 do as
+/// well (`docs/performance.md`).
 #[cfg(all(feature = "machine", target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code)]
 #[inline(always)]

@@ -64,6 +64,12 @@ pub(crate) fn check_ndarray_shape(shape: &Shape) -> Result<()> {
     guard::<u8>("the strides of the dense array", positive.wide_size(), isize::MAX as u64, instead)
 }
 
+/// Refuses a dense result that no `ndarray` can hold, or that is out of proportion to the input.
+pub(crate) fn check_result<T>(shape: &Shape, input_bytes: usize) -> Result<()> {
+    check_ndarray_shape(shape)?;
+    guard::<T>("the dense result", shape.wide_size(), default_limit(input_bytes), "ask for less at a time")
+}
+
 /// The array of row-major `items`, as many as `shape` has positions; the shape has passed [`check_ndarray_shape`].
 pub(crate) fn dense_array<T>(shape: &Shape, items: Vec<T>) -> ArrayD<T> {
     ArrayD::from_shape_vec(IxDyn(shape), items).expect("the number of items is the number of positions")

@@ -46,6 +46,8 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     #[doc(alias = "transpose")]
     #[doc(alias = "permute")]
     #[doc(alias = "swapaxes")]
+    #[doc(alias = "moveaxis")]
+    #[doc(alias = "reversed_axes")]
     pub fn permute_axes(&self, axes: impl AsRef<[isize]>) -> Result<Self> {
         let axes = permutation(axes.as_ref(), self.rank())?;
         let shape: Shape = axes.iter().map(|&axis| self.shape()[axis]).collect();
@@ -88,6 +90,8 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     /// ```
     #[doc(alias = "view")]
     #[doc(alias = "resize")]
+    #[doc(alias = "flatten")]
+    #[doc(alias = "ravel")]
     pub fn reshape(&self, shape: impl Into<Shape>) -> Result<Self> {
         let pattern = self.pattern().reshape(shape.into())?;
         Ok(Tensor::from_shared(pattern, self.shared_values().clone(), self.fill()))
@@ -97,10 +101,10 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
 impl<I: Index> CooPattern<I> {
     fn reshape(&self, shape: Shape) -> Result<Self> {
         check_axes::<I>(&shape)?;
-        let coords = match blocks(self.shape(), &shape)? {
-            Some(blocks) => {
+        let coords = match sections(self.shape(), &shape)? {
+            Some(sections) => {
                 let zeros = Buffer::from(alloc::zeros(self.nnz())?);
-                let coords = blocks.iter().map(|block| self.reshape_block(block, &shape, &zeros));
+                let coords = sections.iter().map(|section| self.reshape_section(section, &shape, &zeros));
                 coords.collect::<Allocated<Vec<_>>>()?.into_iter().flatten().collect()
             }
             None => vec![Buffer::default(); shape.rank()],
@@ -108,13 +112,13 @@ impl<I: Index> CooPattern<I> {
         Ok(CooPattern::from_valid(shape, self.nnz(), coords))
     }
 
-    /// The coordinate arrays of the new axes of one block; all axes of length 1 share the `zeros`, however many.
-    fn reshape_block(&self, block: &Block, shape: &Shape, zeros: &Buffer<I>) -> Allocated<Vec<Buffer<I>>> {
-        let old = &self.shared_coords()[block.old.clone()];
-        if self.shape()[block.old.clone()] == shape[block.new.clone()] {
+    /// The coordinate arrays of the new axes of one section; all axes of length 1 share the `zeros`, however many.
+    fn reshape_section(&self, section: &Section, shape: &Shape, zeros: &Buffer<I>) -> Allocated<Vec<Buffer<I>>> {
+        let old = &self.shared_coords()[section.old.clone()];
+        if self.shape()[section.old.clone()] == shape[section.new.clone()] {
             return Ok(old.to_vec());
         }
-        let (old_lengths, new_lengths) = (&self.shape()[block.old.clone()], &shape[block.new.clone()]);
+        let (old_lengths, new_lengths) = (&self.shape()[section.old.clone()], &shape[section.new.clone()]);
         let longer: Vec<usize> = new_lengths.iter().copied().filter(|&length| length > 1).collect();
         let mut coords = longer.iter().map(|_| alloc::with_capacity(self.nnz())).collect::<Allocated<Vec<Vec<I>>>>()?;
         let is_wide = saturating_product(old_lengths) == u128::MAX;
@@ -145,18 +149,18 @@ impl<I: Index> CooPattern<I> {
 }
 
 /// Axes of the old shape and axes of the new one that hold equally many positions.
-struct Block {
+struct Section {
     old: Range<usize>,
     new: Range<usize>,
 }
 
-/// The shortest blocks that the two shapes fall into, front to back; `None` where neither has a position.
-fn blocks(old: &Shape, new: &Shape) -> Result<Option<Vec<Block>>> {
+/// The shortest sections that the two shapes fall into, front to back; `None` where neither has a position.
+fn sections(old: &Shape, new: &Shape) -> Result<Option<Vec<Section>>> {
     let unequal = || Error::ReshapeSize { from: old.clone(), to: new.clone() };
     if old.is_empty_space() || new.is_empty_space() {
         return if old.is_empty_space() && new.is_empty_space() { Ok(None) } else { Err(unequal()) };
     }
-    let mut blocks = Vec::new();
+    let mut sections = Vec::new();
     let (mut i, mut j) = (0, 0);
     while i < old.rank() || j < new.rank() {
         let (old_start, new_start) = (i, j);
@@ -164,7 +168,7 @@ fn blocks(old: &Shape, new: &Shape) -> Result<Option<Vec<Block>>> {
         if old_is_unit || new_is_unit {
             i += usize::from(old_is_unit);
             j += usize::from(new_is_unit);
-            blocks.push(Block { old: old_start..i, new: new_start..j });
+            sections.push(Section { old: old_start..i, new: new_start..j });
             continue;
         }
         let (mut old_size, mut new_size) = (Wide::one(), Wide::one());
@@ -179,9 +183,9 @@ fn blocks(old: &Shape, new: &Shape) -> Result<Option<Vec<Block>>> {
                 return Err(unequal());
             }
         }
-        blocks.push(Block { old: old_start..i, new: new_start..j });
+        sections.push(Section { old: old_start..i, new: new_start..j });
     }
-    Ok(Some(blocks))
+    Ok(Some(sections))
 }
 
 /// A number of any width: its digits to base 2^64, lowest first, without leading zeros. Long axes have more positions
@@ -272,6 +276,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     #[doc(alias = "transpose")]
     #[doc(alias = "permute")]
     #[doc(alias = "swapaxes")]
+    #[doc(alias = "moveaxis")]
+    #[doc(alias = "reversed_axes")]
     pub fn permute_axes(&self, axes: impl AsRef<[isize]>) -> Result<Self> {
         if permutation(axes.as_ref(), self.rank())?.is_sorted() {
             return Ok(self.clone());
@@ -304,6 +310,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// ```
     #[doc(alias = "view")]
     #[doc(alias = "resize")]
+    #[doc(alias = "flatten")]
+    #[doc(alias = "ravel")]
     pub fn reshape(&self, shape: impl Into<Shape>) -> Result<CsrTensor<T, I>> {
         self.reshape_with_limit(shape, default_limit(self.stored_bytes()))
     }

@@ -61,15 +61,19 @@ macro_rules! dispatch {
     };
 }
 
+/// A `match` with an arm for both formats of each type of the first list, and one for all of the second. Without that
+/// one, both lists are the first.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __dispatch {
-    ([$($Real:ident $real:ty),*] [$($Complex:ident $complex:ty),*] ($any:expr) $x:ident ($body:expr)) => {
+    ([$($real:tt)*] [$($complex:tt)*] ($any:expr) $x:ident ($body:expr)) => {
+        $crate::__dispatch! { [$($real)*, $($complex)*] [] ($any) $x ($body) (()) }
+    };
+    ([$($Type:ident $type:ty),*] [$($Other:ident $other:ty),*] ($any:expr) $x:ident ($body:expr) ($otherwise:expr)) => {
         match $any {
-            $($crate::dynamic::AnyTensor::$Real($crate::dynamic::AnyFormat::Coo($x)) => $body,
-              $crate::dynamic::AnyTensor::$Real($crate::dynamic::AnyFormat::Csr($x)) => $body,)*
-            $($crate::dynamic::AnyTensor::$Complex($crate::dynamic::AnyFormat::Coo($x)) => $body,
-              $crate::dynamic::AnyTensor::$Complex($crate::dynamic::AnyFormat::Csr($x)) => $body,)*
+            $($crate::dynamic::AnyTensor::$Type($crate::dynamic::AnyFormat::Coo($x)) => $body,
+              $crate::dynamic::AnyTensor::$Type($crate::dynamic::AnyFormat::Csr($x)) => $body,)*
+            $($crate::dynamic::AnyTensor::$Other(_) => $otherwise,)*
         }
     };
 }
@@ -88,20 +92,7 @@ macro_rules! __dispatch {
 #[macro_export]
 macro_rules! dispatch_real {
     ($any:expr, $x:ident => $body:expr, else => $otherwise:expr) => {
-        $crate::__with_dtypes! { ($crate::__dispatch_real) ($any) $x ($body) ($otherwise) }
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __dispatch_real {
-    ([$($Real:ident $real:ty),*] [$($Complex:ident $complex:ty),*]
-     ($any:expr) $x:ident ($body:expr) ($otherwise:expr)) => {
-        match $any {
-            $($crate::dynamic::AnyTensor::$Real($crate::dynamic::AnyFormat::Coo($x)) => $body,
-              $crate::dynamic::AnyTensor::$Real($crate::dynamic::AnyFormat::Csr($x)) => $body,)*
-            $($crate::dynamic::AnyTensor::$Complex(_) => $otherwise,)*
-        }
+        $crate::__with_dtypes! { ($crate::__dispatch) ($any) $x ($body) ($otherwise) }
     };
 }
 

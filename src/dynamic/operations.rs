@@ -56,9 +56,20 @@ macro_rules! on_upstream {
     };
 }
 
-/// Runs a test on a tensor of a type with an order; integers are all alike to it, and only their pattern counts.
+/// Runs a test that every type has; integers are all alike to it, and only their pattern counts.
+macro_rules! test_any {
+    ($tensor:expr, $name:ident, $of:ident) => {
+        match $tensor {
+            AnyTensor::Complex64(x) => $of!(x),
+            AnyTensor::Complex128(x) => $of!(x),
+            real => test_real!(real, $name, $of),
+        }
+    };
+}
+
+/// Runs a test that types with an order have.
 macro_rules! test_real {
-    ($tensor:expr, $of:ident) => {
+    ($tensor:expr, $name:ident, $of:ident) => {
         match $tensor {
             AnyTensor::Bool(x) => $of!(x),
             AnyTensor::Float32(x) => $of!(x),
@@ -67,12 +78,13 @@ macro_rules! test_real {
             AnyTensor::Float16(x) => $of!(x),
             #[cfg(feature = "half")]
             AnyTensor::BFloat16(x) => $of!(x),
+            x @ (AnyTensor::Complex64(_) | AnyTensor::Complex128(_)) => Err(no_order(stringify!($name), x)),
             integers => $of!(&zeros(integers)?),
         }
     };
 }
 
-/// The one table of methods: `$operand` is what each asks, of the tensor `$x`.
+/// The one list of methods: `$operand` is what each asks, of the tensor `$x`.
 macro_rules! operations {
     ($x:ident => $operand:expr) => {
         /// Whether any element is truthy, over the axes given: see [`any()`](crate::any()).
@@ -188,7 +200,7 @@ macro_rules! operations {
         pub fn take_axis<'p, J: Position>(
             &self,
             positions: impl Into<Take<'p, J>>,
-            axis: isize,
+            axis: impl Position,
         ) -> Result<AnyTensor> {
             let positions = positions.into();
             dispatch!(self.tensor(), $x => $operand.take_axis(positions, axis).map(AnyTensor::from))
@@ -219,7 +231,7 @@ macro_rules! operations {
             &self,
             upstream: &AnyTensor,
             positions: impl Into<Take<'p, J>>,
-            axis: isize,
+            axis: impl Position,
         ) -> Result<AnyTensor> {
             let (zeros, positions) = (zeros(self.tensor())?, positions.into());
             crate::__with_dtypes! { (on_upstream) (upstream) g (
@@ -227,18 +239,18 @@ macro_rules! operations {
             ) }
         }
 
-        operations!(@tests $x => $operand; isinf isnan isfinite isreal);
-        operations!(@real_tests $x => $operand; isposinf isneginf);
+        operations!(@tests $x => $operand, test_any, ".": isinf isnan isfinite isreal);
+        operations!(@tests $x => $operand, test_real, ", and `NoOrder`: the elements are complex.": isposinf isneginf);
     };
-    (@tests $x:ident => $operand:expr; $($name:ident)*) => {
-        $(operations!(@test $x => $operand, $name);)*
+    (@tests $x:ident => $operand:expr, $on:ident, $more:literal: $($name:ident)*) => {
+        $(operations!(@test $x => $operand, $on, $more, $name);)*
     };
-    (@test $x:ident => $operand:expr, $name:ident) => {
+    (@test $x:ident => $operand:expr, $on:ident, $more:literal, $name:ident) => {
         #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) of each element.")]
         ///
         /// # Errors
         ///
-        #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "())", $more)]
         #[inline]
         pub fn $name(&self) -> Result<AnyTensor> {
             macro_rules! of {
@@ -246,34 +258,7 @@ macro_rules! operations {
                     on_format!($elements, $x => $operand.$name().map(AnyTensor::from))
                 };
             }
-            match self.tensor() {
-                AnyTensor::Complex64(x) => of!(x),
-                AnyTensor::Complex128(x) => of!(x),
-                real => test_real!(real, of),
-            }
-        }
-    };
-    (@real_tests $x:ident => $operand:expr; $($name:ident)*) => {
-        $(operations!(@real_test $x => $operand, $name);)*
-    };
-    (@real_test $x:ident => $operand:expr, $name:ident) => {
-        #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) of each element.")]
-        ///
-        /// # Errors
-        ///
-        #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()), and")]
-        /// `NoOrder`: the elements are complex.
-        #[inline]
-        pub fn $name(&self) -> Result<AnyTensor> {
-            macro_rules! of {
-                ($elements:expr) => {
-                    on_format!($elements, $x => $operand.$name().map(AnyTensor::from))
-                };
-            }
-            match self.tensor() {
-                x @ (AnyTensor::Complex64(_) | AnyTensor::Complex128(_)) => Err(no_order(stringify!($name), x)),
-                real => test_real!(real, of),
-            }
+            $on!(self.tensor(), $name, of)
         }
     };
 }

@@ -25,6 +25,11 @@ use std::hash::Hash;
 
 /// A type of elements: `bool`, the integers of 8 to 64 bits, `f32`, `f64`, their complex numbers, and with the
 /// feature `half` also `half::f16` and `half::bf16`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no element of a tensor",
+    note = "elements are `bool`, `i8` to `i64`, `u8` to `u64`, `f32`, `f64`, `Complex<f32>`, `Complex<f64>`, and with \
+            the feature `half` also `f16` and `bf16`"
+)]
 pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + sealed::Sealed {
     /// The type as a value.
     const DTYPE: DType;
@@ -100,6 +105,10 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
 }
 
 /// A type with an order: every [`Element`] but the complex ones.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no order, which this asks for",
+    note = "`bool`, integers of 8 to 64 bits and floats have one; of complex numbers take `re`, `im` or `norm()` first"
+)]
 pub trait Real: Element + PartialOrd {
     /// The type of means and medians: the floats keep theirs, integers and `bool` give `f64`.
     type Mean: Float;
@@ -118,6 +127,10 @@ pub trait Real: Element + PartialOrd {
 }
 
 /// A floating-point type: `f32`, `f64`, and with the feature `half` also `half::f16` and `half::bf16`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no floating-point type, which this asks for",
+    note = "write the literals as floats, `1.0`, or convert beforehand: `x.cast::<f64>()?`"
+)]
 pub trait Float: Real<Mean = Self> {
     /// The canonical quiet NaN.
     const NAN: Self;

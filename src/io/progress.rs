@@ -9,8 +9,8 @@ use crate::base::error::Error;
 /// A function that is told the bytes read from a file, or written to it, so far.
 ///
 /// Of a compressed file these are the bytes of the file, so that they compare with its length. What is read twice (the
-/// table and the headers of an `.npz`) counts twice. A call comes with each block, of some 64 KiB; it is made by the
-/// thread that reads, and the reading waits for it.
+/// directory and the headers of an `.npz`) counts twice. A call comes with each block, of some 64 KiB; it is made by
+/// the thread that reads, and the reading waits for it.
 ///
 /// # Examples
 ///

@@ -37,7 +37,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyTensor> 
 }
 
 /// Reads a stream in the format named, or for `None` in the one that its first bytes tell. Whether it is compressed
-/// with gzip, the first bytes tell. An `.npz` archive is read to its end first, because its table stands there.
+/// with gzip, the first bytes tell. An `.npz` archive is read to its end first, because its directory stands there.
 ///
 /// # Errors
 ///

@@ -18,34 +18,25 @@ use crate::element::Element;
 use crate::kernels::key_set::KeySet;
 
 /// Up to so many test elements comparing wins for every type.
-///
-/// 10^7 values, two threads, ns a value with 4 test elements: `f64` compared 1.1, hashed 2.9 to 4.6; `i64` compared
-/// 2.0, hashed 5.1, by table 1.6 to 2.2; `i32` compared 1.0, hashed 4.1.
 const VERY_FEW: usize = 4;
 
-/// Up to so many test elements comparing beats hashing, for the types that are no integers.
-///
-/// As above, 16 test elements: `f64` compared 1.9, hashed 2.8 to 4.7; `f32` compared 2.2, hashed 5.1. Integers of 64
-/// bits have no comparison on the baseline target: 7.6, hashed 4.9.
+/// Up to so many test elements comparing beats hashing, for the types that are no integers: those of 64 bits have no
+/// comparison on the baseline target.
 const FEW: usize = 16;
 
-/// Up to so many values comparing beats the building of a table: 10^6 test elements, 16 values, 4.9 ms and 5.1.
+/// Up to so many values comparing beats the building of a table.
 const VERY_FEW_VALUES: usize = 16;
 
-/// Up to so many values comparing beats the building of a hash set: 10^6 test elements, 64 values, 22 ms and 25.
+/// Up to so many values comparing beats the building of a hash set.
 const FEW_VALUES: usize = 64;
 
 /// A table of so many bits a test element is no larger than their hash set, and quicker to ask.
-///
-/// 10^6 test elements, 10^7 values of `i64`: 128 bits each by table 92 ms, hashed 134.
 const BITS_A_MEMBER: u128 = 128;
 
 /// A table of so many bits a value, 8 bytes, costs less to build than its questions save.
 const BITS_A_VALUE: u128 = 64;
 
 /// Above so many bits (2 MiB) a table that is nearly empty falls out of the cache that its hash set stays in.
-///
-/// 256 test elements, 10^7 values of `i64`: 2^24 bits by table 38 ms, hashed 43; 2^26 bits by table 64, hashed 45.
 const CACHED_BITS: u128 = 1 << 24;
 
 /// The set, in the form in which it is asked.
@@ -217,7 +208,7 @@ fn look_up<T: Element>(minimum: u64, words: &[u64], values: &[T], invert: bool, 
     let Some(last) = words.len().checked_sub(1) else { return };
     for (&value, answer) in values.iter().zip(answers) {
         let bit = distance(value, minimum);
-        // A minimum, not a branch: where half of the values lie outside, a branch costs 11 ns a value, this 1.3.
+        // A minimum, not a branch, which is mispredicted where half of the values lie outside.
         let at = (bit / 64).min(last as u64) as usize;
         *answer = (words[at] >> (bit % 64) & 1 == 1) != invert;
     }

@@ -4,15 +4,10 @@
 //! is read, and a few wide comparisons cost less than one branch that goes wrong. Places without a key hold a *filler*,
 //! a key of some line: no other value is equal to it, and one that is finds it in its own line anyway.
 //!
-//! A line whose last place is taken is *full*, and the keys that found no room there are in a hash set besides. So
+//! A line whose last place is taken is *full*, and the keys that found no place there are in a hash set besides. So
 //! whatever the keys, building is O(m) for m of them and a question O(1) expected.
 //!
-//! 10^7 values of `f64` on one thread, building included, none, half and all of them members, in ms, a hash set beside
-//! it: 10^4 members 20, 23, 24 and 36, 104, 28; 10^6 members 87, 96, 87 and 75, 170, 114; 10^7 members 423, 452, 413
-//! and 494, 579, 771. Lines with a seed that leaves one place to compare took 29, 30, 32 and 97, 119, 108 (10^4, 10^6,
-//! asking alone), a place in each of two tables 21, 21, 20 and 103, 113, 121, tags before keys 28, 49, 52 and 72, 109,
-//! 163. To ask the hash set after a block of values, so that no branch waits for a line, took a quarter more. Without
-//! vectors a question costs twice as much as with those of 256 or 512 bits.
+//! What was tried besides, and all figures, stand in `docs/performance.md`.
 
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
@@ -45,8 +40,8 @@ impl<T: Element> KeySet<T> {
     /// The keys of a line: those of a line of the cache, or eight if that holds fewer.
     const PLACES: usize = if size_of::<T::Key>() > LINE / 8 { 8 } else { LINE / size_of::<T::Key>() };
 
-    /// Keys a line on the average: with half a key of eight more, 5 % of the lines are full, and questions take 28 ms
-    /// for 24; with half a key less the lines are a fifth larger.
+    /// Keys a line on the average: with half a key of eight more, 5 % of the lines are full; with half a key less the
+    /// lines take a fifth more.
     const LOAD: usize = Self::PLACES * 7 / 16;
 
     /// The set of the keys of `members`; `None` if there are none.
@@ -278,7 +273,7 @@ mod tests {
         }
     }
 
-    /// Places that are free hold a key of another line; that line has it once, and room for as many others as any.
+    /// Places that are free hold a key of another line; that line has it once, and places for as many others as any.
     #[test]
     fn the_filler_takes_one_place_of_its_own_line() {
         let lines = 100usize.div_ceil(KeySet::<u64>::LOAD);

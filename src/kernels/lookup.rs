@@ -9,22 +9,22 @@ use crate::base::threads;
 use crate::kernels::bits::BITS;
 
 /// The gradients of the cells of a result, for look-ups in any order.
-pub enum Table<'a, G: Copy> {
+pub enum Lookup<'a, G: Copy> {
     /// One for each cell.
     Whole(Cow<'a, [G]>),
     /// Those of the cells that are stored, and one for all others.
-    Stored { blocks: Vec<Block>, gradients: &'a [G], fill: G },
+    Stored { marks: Vec<Marks>, gradients: &'a [G], fill: G },
 }
 
 /// Sixty-four cells: those that are stored, and how many are before them.
 #[derive(Clone, Default)]
-pub struct Block {
+pub struct Marks {
     stored: u64,
     before: usize,
 }
 
-impl<'a, G: Copy> Table<'a, G> {
-    /// The table of gradients among so many cells, for as many look-ups as there are `entries`. `number` writes the
+impl<'a, G: Copy> Lookup<'a, G> {
+    /// The gradients among so many cells, for as many look-ups as there are `entries`. `number` writes the
     /// numbers of the cells from one place on, which increase.
     ///
     /// As long as there are no more cells than entries, each has a gradient: one access to memory a look-up, not two.
@@ -36,30 +36,30 @@ impl<'a, G: Copy> Table<'a, G> {
         number: impl Fn(usize, &mut [usize]),
     ) -> Self {
         if gradients.len() == cells {
-            return Table::Whole(Cow::Borrowed(gradients));
+            return Lookup::Whole(Cow::Borrowed(gradients));
         }
         if cells <= entries {
             let mut whole = vec![fill; cells];
             alloc::prefer_huge(&whole);
             for_each_number(gradients, number, |cell, &gradient| whole[cell] = gradient);
-            return Table::Whole(Cow::Owned(whole));
+            return Lookup::Whole(Cow::Owned(whole));
         }
-        let mut blocks = vec![Block::default(); cells.div_ceil(BITS)];
-        for_each_number(gradients, number, |cell, _| blocks[cell / BITS].stored |= 1 << (cell % BITS));
+        let mut marks = vec![Marks::default(); cells.div_ceil(BITS)];
+        for_each_number(gradients, number, |cell, _| marks[cell / BITS].stored |= 1 << (cell % BITS));
         let mut before = 0;
-        for block in &mut blocks {
-            block.before = before;
-            before += block.stored.count_ones() as usize;
+        for word in &mut marks {
+            word.before = before;
+            before += word.stored.count_ones() as usize;
         }
-        Table::Stored { blocks, gradients, fill }
+        Lookup::Stored { marks, gradients, fill }
     }
 
     /// The gradient of a cell.
     pub(crate) fn get(&self, cell: usize) -> G {
         match self {
-            Table::Whole(gradients) => gradients[cell],
-            Table::Stored { blocks, gradients, fill } => {
-                let Block { stored, before } = blocks[cell / BITS];
+            Lookup::Whole(gradients) => gradients[cell],
+            Lookup::Stored { marks, gradients, fill } => {
+                let Marks { stored, before } = marks[cell / BITS];
                 let up_to = stored << (BITS - 1 - cell % BITS);
                 if up_to >> (BITS - 1) == 0 { *fill } else { gradients[before + up_to.count_ones() as usize - 1] }
             }
@@ -99,16 +99,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_and_merges_find_what_is_stored_and_the_fill_elsewhere() {
+    fn look_ups_and_merges_find_what_is_stored_and_the_fill_elsewhere() {
         for (cells, step) in [(1, 1), (64, 1), (200, 3), (1000, 7), (1000, 1), (5000, 300)] {
             let stored: Vec<usize> = (step / 2..cells).step_by(step).collect();
             let gradients: Vec<u32> = stored.iter().map(|&cell| cell as u32 + 5).collect();
             let expected = |cell: usize| stored.binary_search(&cell).map_or(1, |_| cell as u32 + 5);
             for entries in [0, cells - 1, cells, 2 * cells] {
-                let table = Table::new(cells, entries, &gradients, 1, |start, numbers| {
+                let lookup = Lookup::new(cells, entries, &gradients, 1, |start, numbers| {
                     numbers.copy_from_slice(&stored[start..start + numbers.len()]);
                 });
-                (0..cells).for_each(|cell| assert_eq!(table.get(cell), expected(cell)));
+                (0..cells).for_each(|cell| assert_eq!(lookup.get(cell), expected(cell)));
             }
             for wanted in [1, 2, 5] {
                 let wanted: Vec<usize> = (0..cells).step_by(wanted).collect();

@@ -175,8 +175,7 @@ fn order_by_groups<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -
 const FEW: usize = 1 << 8;
 
 /// Sorts entries, which come in input order, by the keys of a group of axes; where those are that agree there, to be
-/// sorted by the next one. With 20 bits on each of 8 axes, 2 * 10^6 entries took 197 ms so and 698 by comparing axis
-/// after axis.
+/// sorted by the next one.
 fn sort_by_group<I: Index, A: AsRef<[I]> + Sync>(
     coords: &[A],
     (axes, packing): &(Range<usize>, Packing),

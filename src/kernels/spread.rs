@@ -6,7 +6,7 @@ use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::cells::number;
 use crate::kernels::group::Groups;
-use crate::kernels::lookup::Table;
+use crate::kernels::lookup::Lookup;
 
 /// The entries whose cells are numbered together.
 const BLOCK: usize = 512;
@@ -21,8 +21,8 @@ pub(crate) fn spread_to_entries<G: Element>(groups: &Groups, gradients: &[G], co
 }
 
 /// Hands the gradient of the cell of each of `count` entries to it: the cells have row-major numbers within `lengths`.
-pub(crate) fn spread_table<G: Element, I: Index>(
-    table: &Table<'_, G>,
+pub(crate) fn spread_looked_up<G: Element, I: Index>(
+    lookup: &Lookup<'_, G>,
     coords: &[&[I]],
     lengths: &[usize],
     count: usize,
@@ -32,7 +32,7 @@ pub(crate) fn spread_table<G: Element, I: Index>(
         for (slots, start) in slots.chunks_mut(BLOCK).zip(range.step_by(BLOCK)) {
             let numbers = &mut numbers[..slots.len()];
             number(coords, lengths, start, numbers);
-            slots.iter_mut().zip(numbers).for_each(|(slot, cell)| *slot = table.get(*cell));
+            slots.iter_mut().zip(numbers).for_each(|(slot, cell)| *slot = lookup.get(*cell));
         }
     })
 }

@@ -61,7 +61,7 @@ fn divide(index: i128, length: usize) -> (i128, usize) {
     if 0 <= index && index < length as i128 {
         return (0, index as usize);
     }
-    // 64 bits divide several times as fast as 128, and hold nearly every index.
+    // 64 bits are quicker to divide than 128, and hold nearly every index.
     match (i64::try_from(index), i64::try_from(length)) {
         (Ok(index), Ok(length)) => (index.div_euclid(length).into(), index.rem_euclid(length) as usize),
         _ => (index.div_euclid(length as i128), index.rem_euclid(length as i128) as usize),
@@ -307,7 +307,7 @@ struct ItemsByPosition {
     /// Where the items of each of them start in `order`, and where the last ones end.
     starts: Vec<usize>,
     /// How many named positions are below each position, while that takes no more room than items and entries.
-    table: Option<Vec<usize>>,
+    below: Option<Vec<usize>>,
 }
 
 impl ItemsByPosition {
@@ -318,14 +318,14 @@ impl ItemsByPosition {
         let mut starts: Vec<usize> = (0..order.len()).filter(opens).collect();
         let named: Vec<usize> = starts.iter().map(|&rank| positions[order[rank]]).collect();
         starts.push(order.len());
-        let table = (length <= positions.len().saturating_add(entries)).then(|| counts_below(&named, length));
-        Ok(ItemsByPosition { order, named, starts, table })
+        let below = (length <= positions.len().saturating_add(entries)).then(|| counts_below(&named, length));
+        Ok(ItemsByPosition { order, named, starts, below })
     }
 
     /// How many named positions are below `position`, `known` of which are.
     fn below(&self, position: usize, known: usize) -> usize {
-        match &self.table {
-            Some(table) => table[position],
+        match &self.below {
+            Some(below) => below[position],
             None => gallop(&self.named, known, position),
         }
     }

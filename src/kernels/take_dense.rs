@@ -4,21 +4,8 @@
 //! and looks them up then. Without a branch between an item and its look-up, many look-ups are under way at once in
 //! either.
 //!
-//! ns an item, plain and by blocks, one thread of an AMD EPYC with vectors of 512 bits; items in order and at random,
-//! and for `clip` and `wrap` two thirds of them outside:
-//!
-//! ```text
-//!                 f32 by i32    f64 by i64    complex f64   u8 by i64     f64 in 80 MB
-//!                 in 400 kB     in 800 kB     in 1.6 MB     in 100 kB
-//! raise, order    0.41  0.37    0.39  0.48    0.74  0.75    0.44  0.41     1.2   0.7
-//! raise, random   0.47  0.45    1.48  1.27    1.47  1.52    1.30  0.50     6.2   6.2
-//! clip            0.90  0.44    0.67  0.62    0.91  0.77    0.72  0.45     6.1   4.4
-//! wrap            1.34  0.51    1.33  0.89    1.52  1.61    1.37  0.54    10.8   6.2
-//! ```
-//!
-//! There are instructions that look up eight positions at once. They were left out: beside look-ups one by one they
-//! took 0.8 to 0.9 of the time within 8 MB on one processor (an Intel Xeon), 1.1 to 1.2 in 32 MB and more; on another
-//! (an AMD EPYC) up to 1.8 of it.
+//! There are instructions that look up eight positions at once. They are not used: they win on some processors within
+//! some MB, and lose elsewhere. The figures stand in `docs/performance.md`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -28,7 +15,7 @@ use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::take::TakeMode;
 
-/// The items whose positions are found at once; 64 and 256 took the same.
+/// The items whose positions are found at once.
 const BLOCK: usize = 128;
 
 /// Writes the elements of `data` at the positions that `items` name into as many places. Whether all were inside:
@@ -127,7 +114,7 @@ fn from_either_end<J: Position>(item: J, length: i64) -> usize {
 /// The position below `length` that is nearest.
 #[inline(always)]
 fn nearest<J: Position>(item: J, length: i64) -> usize {
-    // Not `clamp`, which is compiled to branches: 107 ms for 77 where two thirds of 10^7 items are outside.
+    // Not `clamp`, which is compiled to branches.
     item.to_i64().unwrap_or(i64::MAX).min(length - 1).max(0) as usize
 }
 
@@ -140,9 +127,6 @@ fn around<J: Position>(item: J, length: i64) -> usize {
 }
 
 /// [`around`] of an item within `2^48` times the length, without a division, and one outside for every other.
-///
-/// Beside `rem_euclid` it took 0.94 of the time in the plain loop where 10^7 random items wait for 80 MB, 0.83 in 16
-/// MB; in the wide one 0.59 in 16 MB.
 ///
 /// The quotient is rounded to an integer by adding a number beyond which `f64` has no fractions. Three roundings of
 /// `2^-53` put it off by less than a tenth before that, so that the remainder is less than a length from 0.

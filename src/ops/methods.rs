@@ -10,7 +10,7 @@ use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
 
-/// The one table of methods, for elements of type `$elem`; `$reduced` and `$mapped` make the type of a result of
+/// The one list of methods, for elements of type `$elem`; `$reduced` and `$mapped` make the type of a result of
 /// another and of the same shape.
 macro_rules! operations {
     ([$($public:tt)*], $elem:ty, $reduced:ident, $mapped:ident) => {
@@ -106,7 +106,7 @@ macro_rules! operations {
         $($public)* fn take_axis<'a, J: Position>(
             &self,
             positions: impl Into<Take<'a, J>>,
-            axis: isize,
+            axis: impl Position,
         ) -> Result<$reduced!($elem)> {
             select::take_axis(self, positions, axis)
         }
@@ -133,7 +133,7 @@ macro_rules! operations {
             &self,
             upstream: &U,
             positions: impl Into<Take<'a, J>>,
-            axis: isize,
+            axis: impl Position,
         ) -> Result<$reduced!(U::Elem)> {
             select::take_axis_backward(self, upstream, positions, axis)
         }

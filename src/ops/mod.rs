@@ -1,6 +1,6 @@
 //! The operations, by families: check, plan, call a kernel, wrap.
 //!
-//! Each is a small descriptor, a page, and a free function over every [`Operand`]; one table gives the methods.
+//! Each is a small descriptor, a page, and a free function over every [`Operand`]; one list gives the methods.
 
 mod map;
 mod methods;

@@ -14,7 +14,7 @@ use crate::element::Element;
 use crate::kernels::cells::CellMap;
 use crate::kernels::fold::Fold;
 use crate::kernels::holistic::{Gradient, Holistic};
-use crate::kernels::lookup::{Table, merge};
+use crate::kernels::lookup::{Lookup, merge};
 use crate::kernels::map::Map;
 use crate::ops::map;
 use crate::ops::reduce::sparse::Entries;
@@ -45,6 +45,12 @@ use crate::tensor::stored::Stored;
 /// assert_eq!(rows_with_a_gap(&x)?.to_dense()?, rows_with_a_gap(&x.to_dense()?)?);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no operand of lacuna",
+    label = "not a tensor, a stored view or an `ndarray` array",
+    note = "operands are `CooTensor`, `CsrTensor`, `x.stored()`, and `ndarray` arrays and views, of `lacuna::Element`s",
+    note = "hand over a reference to one, `&x`; a number or a `Vec` becomes an array by `ndarray::arr0` or `arr1`"
+)]
 pub trait Operand: Sized + sealed::Sealed {
     /// The type of the elements.
     type Elem: Element;
@@ -104,11 +110,11 @@ pub trait Operand: Sized + sealed::Sealed {
     /// As an upstream gradient: the elements by their row-major number, for so many look-ups; `None` where there are
     /// too many cells for that.
     #[doc(hidden)]
-    fn table(&self, entries: usize) -> Option<Table<'_, Self::Elem>>;
+    fn lookup(&self, entries: usize) -> Option<Lookup<'_, Self::Elem>>;
 }
 
 /// The operands that are sparse: a tensor, or a stored view of one.
-pub trait Sparse: sealed::Sealed {
+pub(super) trait Sparse: sealed::Sealed {
     /// The pattern.
     type Pattern: Pattern;
     /// The type of the values.
@@ -121,7 +127,6 @@ pub trait Sparse: sealed::Sealed {
     fn gap(&self) -> Option<Self::Value>;
 
     /// What reductions read.
-    #[doc(hidden)]
     fn entries(&self) -> Entries<'_, Self::Pattern, Self::Value> {
         Entries { pattern: self.tensor().pattern(), values: self.tensor().values(), fill: self.gap() }
     }
@@ -153,70 +158,80 @@ impl<P: Pattern, T: Element> Sparse for Stored<'_, P, T> {
     }
 }
 
+/// The impl of [`Operand`] is the same for both, written out so that a program which hands over something else is told
+/// what there is, and the page of the trait names no trait that has none.
+///
 /// Reductions and maps of a stored view look at entries alone; what chooses and moves elements does so with its whole
 /// tensor. As an upstream gradient it is 0 where nothing is stored.
-impl<X: Sparse> Operand for X {
-    type Elem = X::Value;
-    type Reduced<U> = Tensor<X::Pattern, U>;
-    type Mapped<U: Element> = Tensor<X::Pattern, U>;
+macro_rules! sparse_operand {
+    ($operand:ty) => {
+        impl<P: Pattern, T: Element> Operand for $operand {
+            type Elem = T;
+            type Reduced<U> = Tensor<P, U>;
+            type Mapped<U: Element> = Tensor<P, U>;
 
-    fn lengths(&self) -> &[usize] {
-        self.tensor().shape()
-    }
+            fn lengths(&self) -> &[usize] {
+                self.tensor().shape()
+            }
 
-    fn element_count(&self) -> usize {
-        self.tensor().nnz().saturating_add(1)
-    }
+            fn element_count(&self) -> usize {
+                self.tensor().nnz().saturating_add(1)
+            }
 
-    fn held_bytes(&self) -> usize {
-        self.tensor().stored_bytes()
-    }
+            fn held_bytes(&self) -> usize {
+                self.tensor().stored_bytes()
+            }
 
-    fn map<M: Map<X::Value>>(&self, op: &M) -> Result<Tensor<X::Pattern, M::Out>> {
-        map::sparse(self, op)
-    }
+            fn map<M: Map<T>>(&self, op: &M) -> Result<Tensor<P, M::Out>> {
+                map::sparse(self, op)
+            }
 
-    fn fold<F: Fold<X::Value>>(&self, op: F, axes: &Axes) -> Result<Tensor<X::Pattern, F::Out>> {
-        sparse::fold(&self.entries(), op, axes)
-    }
+            fn fold<F: Fold<T>>(&self, op: F, axes: &Axes) -> Result<Tensor<P, F::Out>> {
+                sparse::fold(&Sparse::entries(self), op, axes)
+            }
 
-    fn spread<U: Operand>(&self, upstream: &U, axes: &Axes) -> Result<Tensor<X::Pattern, U::Elem>> {
-        sparse::spread(self.tensor().pattern(), upstream, axes)
-    }
+            fn spread<U: Operand>(&self, upstream: &U, axes: &Axes) -> Result<Tensor<P, U::Elem>> {
+                sparse::spread(self.tensor().pattern(), upstream, axes)
+            }
 
-    fn holistic<H: Holistic<X::Value>>(&self, op: H, axes: &Axes) -> Result<Tensor<X::Pattern, H::Out>> {
-        sparse::holistic(&self.entries(), op, axes)
-    }
+            fn holistic<H: Holistic<T>>(&self, op: H, axes: &Axes) -> Result<Tensor<P, H::Out>> {
+                sparse::holistic(&Sparse::entries(self), op, axes)
+            }
 
-    fn gradient<U: Operand, H: Gradient<X::Value, U::Elem>>(
-        &self,
-        op: H,
-        upstream: &U,
-        axes: &Axes,
-    ) -> Result<Tensor<X::Pattern, U::Elem>> {
-        sparse::gradient(&self.entries(), op, upstream, axes)
-    }
+            fn gradient<U: Operand, H: Gradient<T, U::Elem>>(
+                &self,
+                op: H,
+                upstream: &U,
+                axes: &Axes,
+            ) -> Result<Tensor<P, U::Elem>> {
+                sparse::gradient(&Sparse::entries(self), op, upstream, axes)
+            }
 
-    fn unzip<A: Copy, B: Copy>(pairs: Self::Reduced<(A, B)>) -> (Self::Reduced<A>, Self::Reduced<B>) {
-        pairs.unzip()
-    }
+            fn unzip<A: Copy, B: Copy>(pairs: Self::Reduced<(A, B)>) -> (Self::Reduced<A>, Self::Reduced<B>) {
+                pairs.unzip()
+            }
 
-    fn select<S: Select>(&self, op: &S) -> Result<Tensor<X::Pattern, X::Value>> {
-        select::sparse(self.tensor(), op)
-    }
+            fn select<S: Select>(&self, op: &S) -> Result<Tensor<P, T>> {
+                select::sparse(self.tensor(), op)
+            }
 
-    fn select_backward<S: Select, U: Operand>(&self, op: &S, upstream: &U) -> Result<Tensor<X::Pattern, U::Elem>> {
-        select::sparse_backward(self.tensor(), op, upstream)
-    }
+            fn select_backward<S: Select, U: Operand>(&self, op: &S, upstream: &U) -> Result<Tensor<P, U::Elem>> {
+                select::sparse_backward(self.tensor(), op, upstream)
+            }
 
-    fn at_entries<R: Pattern>(&self, result: &R) -> Result<Vec<X::Value>> {
-        at_entries(self.tensor(), self.gap().unwrap_or(X::Value::ZERO), result)
-    }
+            fn at_entries<R: Pattern>(&self, result: &R) -> Result<Vec<T>> {
+                at_entries(self.tensor(), self.gap().unwrap_or(T::ZERO), result)
+            }
 
-    fn table(&self, entries: usize) -> Option<Table<'_, X::Value>> {
-        table(self.tensor(), self.gap().unwrap_or(X::Value::ZERO), entries)
-    }
+            fn lookup(&self, entries: usize) -> Option<Lookup<'_, T>> {
+                lookup(self.tensor(), self.gap().unwrap_or(T::ZERO), entries)
+            }
+        }
+    };
 }
+
+sparse_operand!(Tensor<P, T>);
+sparse_operand!(Stored<'_, P, T>);
 
 impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
     type Elem = S::Elem;
@@ -282,10 +297,10 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         }
     }
 
-    fn table(&self, entries: usize) -> Option<Table<'_, S::Elem>> {
+    fn lookup(&self, entries: usize) -> Option<Lookup<'_, S::Elem>> {
         match self.as_slice() {
-            Some(gradients) => Some(Table::Whole(Cow::Borrowed(gradients))),
-            None if self.len() <= entries => Some(Table::Whole(Cow::Owned(self.iter().copied().collect()))),
+            Some(gradients) => Some(Lookup::Whole(Cow::Borrowed(gradients))),
+            None if self.len() <= entries => Some(Lookup::Whole(Cow::Owned(self.iter().copied().collect()))),
             None => None,
         }
     }
@@ -308,10 +323,10 @@ fn at_entries<P: Pattern, T: Element, R: Pattern>(tensor: &Tensor<P, T>, fill: T
 }
 
 /// The elements by the row-major number of the cell, `fill` where the tensor stores none.
-fn table<P: Pattern, T: Element>(tensor: &Tensor<P, T>, fill: T, entries: usize) -> Option<Table<'_, T>> {
+fn lookup<P: Pattern, T: Element>(tensor: &Tensor<P, T>, fill: T, entries: usize) -> Option<Lookup<'_, T>> {
     let cells = tensor.shape().checked_size().filter(|&cells| CellMap::pays(cells as u128, entries))?;
     let number = |start, numbers: &mut [usize]| tensor.pattern().number(start, numbers);
-    Some(Table::new(cells, entries, tensor.values(), fill, number))
+    Some(Lookup::new(cells, entries, tensor.values(), fill, number))
 }
 
 /// The row-major positions of the entries; the caller knows that they fit.
@@ -329,7 +344,7 @@ fn look_up<G: Element, P: Pattern>(result: &P, gradient: impl Fn(&[usize]) -> G)
     Ok(gradients)
 }
 
-mod sealed {
+pub(super) mod sealed {
     use crate::tensor::Tensor;
     use crate::tensor::stored::Stored;
 

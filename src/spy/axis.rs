@@ -2,7 +2,7 @@
 
 /// What a canvas gives to an axis. A unit is what the canvas counts in: a pixel, or a dot of braille.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct Space {
     /// The units that there are.
     pub(super) units: usize,
     /// The most cells.
@@ -67,29 +67,29 @@ impl Axis {
 /// Axes that differ in length by more than this are not drawn to one scale: the picture would be a sliver.
 const SLIVER: usize = 5;
 
-/// The least number of positions a cell so that the axis has no more cells than there is room for.
-fn per_cell(length: usize, room: &Room) -> usize {
-    length.div_ceil(room.cells.max(1)).max(1)
+/// The least number of positions a cell so that the axis has no more cells than there is space for.
+fn per_cell(length: usize, space: &Space) -> usize {
+    length.div_ceil(space.cells.max(1)).max(1)
 }
 
 /// The units that a cell may take.
-fn unit(length: usize, per_cell: usize, room: &Room) -> usize {
-    (room.units / length.div_ceil(per_cell).max(1)).clamp(1, room.unit.max(1))
+fn unit(length: usize, per_cell: usize, space: &Space) -> usize {
+    (space.units / length.div_ceil(per_cell).max(1)).clamp(1, space.unit.max(1))
 }
 
-/// The scales of axes in their rooms: one for all where their lengths are comparable, else each its own.
-pub(super) fn fit(axes: &[(usize, Room)]) -> Vec<Scale> {
+/// The scales of axes in their spaces: one for all where their lengths are comparable, else each its own.
+pub(super) fn fit(axes: &[(usize, Space)]) -> Vec<Scale> {
     let lengths = || axes.iter().map(|(length, _)| *length).filter(|&length| length > 0);
     let (shortest, longest) = (lengths().min().unwrap_or(0), lengths().max().unwrap_or(0));
-    let alone = |(length, room): &(usize, Room)| {
-        let per_cell = per_cell(*length, room);
-        Scale { length: *length, per_cell, unit: unit(*length, per_cell, room) }
+    let alone = |(length, space): &(usize, Space)| {
+        let per_cell = per_cell(*length, space);
+        Scale { length: *length, per_cell, unit: unit(*length, per_cell, space) }
     };
     if longest / SLIVER > shortest {
         return axes.iter().map(alone).collect();
     }
-    let per_cell = axes.iter().map(|(length, room)| per_cell(*length, room)).max().unwrap_or(1);
-    let unit = axes.iter().map(|(length, room)| unit(*length, per_cell, room)).min().unwrap_or(1);
+    let per_cell = axes.iter().map(|(length, space)| per_cell(*length, space)).max().unwrap_or(1);
+    let unit = axes.iter().map(|(length, space)| unit(*length, per_cell, space)).min().unwrap_or(1);
     axes.iter().map(|&(length, _)| Scale { length, per_cell, unit }).collect()
 }
 
@@ -108,10 +108,10 @@ pub(super) fn stretch(scales: &mut [Scale], units: usize, largest: usize) {
 mod tests {
     use super::*;
 
-    const ROOM: Room = Room { units: 640, cells: 256, unit: 64 };
+    const SPACE: Space = Space { units: 640, cells: 256, unit: 64 };
 
     fn scales(lengths: &[usize]) -> Vec<(usize, usize)> {
-        let axes: Vec<_> = lengths.iter().map(|&length| (length, ROOM)).collect();
+        let axes: Vec<_> = lengths.iter().map(|&length| (length, SPACE)).collect();
         fit(&axes).iter().map(|scale| (scale.per_cell, scale.unit)).collect()
     }
 

@@ -1,6 +1,6 @@
 //! A picture in text: dots of braille in a frame, two across and four down in a character.
 
-use super::axis::{Axis, Room, Scale, fit};
+use super::axis::{Axis, Scale, Space, fit};
 use super::raster::{Raster, pairs};
 use super::ticks::{Tick, ticks};
 
@@ -39,14 +39,14 @@ impl Canvas {
     /// or an even part of one does: one of three dots would smear into its neighbour.
     pub(super) fn scales(&self, lengths: &[usize]) -> Vec<Scale> {
         let last = lengths.len() - 1;
-        let room = |(at, &length): (usize, &usize)| (length, self.room(at < last, at > 0));
-        let scales = fit(&lengths.iter().enumerate().map(room).collect::<Vec<_>>());
+        let space = |(at, &length): (usize, &usize)| (length, self.space(at < last, at > 0));
+        let scales = fit(&lengths.iter().enumerate().map(space).collect::<Vec<_>>());
         scales.into_iter().map(|scale| Scale { unit: 1 << scale.unit.ilog2(), ..scale }).collect()
     }
 
     /// What an axis may take: of the columns what the frame and the indices leave, of the rows so many that a square
     /// picture is 3 lines high for 8 characters of width.
-    fn room(&self, is_row: bool, is_column: bool) -> Room {
+    fn space(&self, is_row: bool, is_column: bool) -> Space {
         let across = self.width.saturating_sub(self.widest + 3).max(1) * ACROSS;
         let down = (self.width * 3 / 8).max(1) * DOWN;
         let units = match (is_row, is_column) {
@@ -54,7 +54,7 @@ impl Canvas {
             (true, false) => down,
             _ => across,
         };
-        Room { units, cells: units, unit: LARGEST }
+        Space { units, cells: units, unit: LARGEST }
     }
 
     /// The panels, each as lines of text, each pair of axes at its place.

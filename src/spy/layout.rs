@@ -1,6 +1,6 @@
 //! The layout of a picture: where the panels stand, their ticks and names, the lines above and the legend below.
 
-use super::axis::{Axis, Room, Scale, fit, stretch};
+use super::axis::{Axis, Scale, Space, fit, stretch};
 use super::raster::{Raster, pairs};
 use super::scene::{Anchor, CHARACTER, Colour, LINE, Mosaic, Scene, Text};
 use super::shades::Classes;
@@ -21,7 +21,7 @@ const LEAST: usize = 48;
 const BETWEEN: usize = 14;
 /// The smallest cell, so that one by itself is seen.
 const SMALLEST_CELL: usize = 2;
-/// The most characters of the last index of an axis, for which there is room where a panel of a grid is missing.
+/// The most characters of the last index of an axis, for which there is space where a panel of a grid is missing.
 const WIDEST_INDEX: usize = 7;
 /// The most characters of a line. A picture that is narrower than that grows with them: no count is cut.
 const WIDEST_LINE: usize = 84;
@@ -46,7 +46,7 @@ impl Width {
         (usual * self.across / (USUAL - SIDES)).max(1)
     }
 
-    /// The characters that a line has room for across the whole picture.
+    /// The characters that a line has space for across the whole picture.
     pub(super) fn characters(self) -> usize {
         self.scaled(WIDEST_LINE)
     }
@@ -68,8 +68,8 @@ pub(super) fn scales(width: Width, lengths: &[usize]) -> Vec<Scale> {
     let (positions, largest) = (width.scaled(256), width.scaled(64));
     let most = if lengths.iter().all(|&length| length <= positions) { positions } else { width.across / 3 };
     let cells = most.min(all / panels / SMALLEST_CELL);
-    let room = Room { units: all / panels, cells, unit: largest };
-    let axes: Vec<_> = lengths.iter().map(|&length| (length, room)).collect();
+    let space = Space { units: all / panels, cells, unit: largest };
+    let axes: Vec<_> = lengths.iter().map(|&length| (length, space)).collect();
     let mut scales = fit(&axes);
     let empty = lengths.iter().filter(|&&length| length == 0).count();
     stretch(&mut scales, all.saturating_sub(empty * LEAST), largest);

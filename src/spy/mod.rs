@@ -2,7 +2,7 @@
 //!
 //! A matrix is seen as it is written, rows downward; a tensor of rank 1 is a strip. A tensor of a higher rank is seen
 //! from the side, once along each pair of axes: the panel of axes 0 and 2 shows how many entries have which coordinates
-//! there, whatever the others are. Where there is no room for all axes the longest are shown, and the picture says so.
+//! there, whatever the others are. Where there is no space for all axes the longest are shown, and the picture says so.
 //!
 //! Each cell of a picture stands for the same number of positions. Where that is more than one, or where several
 //! entries lie behind each other, an image has a shade for their number, with a legend; a dot of text is there if any
@@ -88,7 +88,7 @@ impl<'a, P: Pattern> Spy<'a, P> {
     /// The picture as text of at most `columns` characters a line (24 to 400), a caption below.
     ///
     /// A character holds two dots across and four down. A position takes up 2, 4 or 8 dots each way where there is
-    /// room; where there is none, a dot stands for several positions, and the caption says for how many. Where more
+    /// space; where there is none, a dot stands for several positions, and the caption says for how many. Where more
     /// than half of the dots have an entry, the fuller half is drawn, and the caption says how full they are.
     ///
     /// # Examples

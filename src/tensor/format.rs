@@ -14,11 +14,11 @@ use crate::tensor::triplets::Triplets;
 
 /// How many entries `{:?}` lists, on one line.
 const FEW: usize = 6;
-/// How many entries `{:#?}` lists, and `{}` of what is no small table: one a line.
+/// How many entries `{:#?}` lists, and `{}` of what is no small grid: one a line.
 const MORE: usize = 20;
-/// The most rows of a table.
+/// The most rows of a grid.
 const TABLE_ROWS: usize = 40;
-/// The most columns of a table.
+/// The most columns of a grid.
 const TABLE_COLUMNS: usize = 20;
 
 /// The entries of something, to be listed below a headline.
@@ -112,7 +112,7 @@ fn shown_complex<F: Element + num_traits::Float>(value: Complex<F>, precision: O
     format!("{}{sign}{}j", shown(value.re, precision), shown(value.im.abs(), precision))
 }
 
-/// The number of rows and columns of a table, for a shape that has few enough.
+/// The number of rows and columns of a grid, for a shape that has few enough.
 fn table_size(shape: &Shape) -> Option<(usize, usize)> {
     let size = match **shape {
         [] => (1, 1),
@@ -123,8 +123,8 @@ fn table_size(shape: &Shape) -> Option<(usize, usize)> {
     ((1..=TABLE_ROWS).contains(&size.0) && (1..=TABLE_COLUMNS).contains(&size.1)).then_some(size)
 }
 
-/// A table of all positions: what `cell` says of each entry, and a dot where nothing is stored.
-fn table<P: Pattern>(pattern: &P, (rows, columns): (usize, usize), cell: impl Fn(usize) -> String) -> String {
+/// A grid of all positions: what `cell` says of each entry, and a dot where nothing is stored.
+fn grid<P: Pattern>(pattern: &P, (rows, columns): (usize, usize), cell: impl Fn(usize) -> String) -> String {
     let mut cells = vec![vec![String::from("."); columns]; rows];
     pattern.walk(|entry, coords| {
         let mut coords = coords.iter().rev();
@@ -166,7 +166,7 @@ impl<P: Pattern, T: Element> Debug for Tensor<P, T> {
     }
 }
 
-/// A table where the rank is at most 2 and there are at most 40 rows and 20 columns, with a dot for each position
+/// A grid where the rank is at most 2 and there are at most 40 rows and 20 columns, with a dot for each position
 /// that is not stored; else a headline and the first twenty entries. `{:.2}` gives the values two decimals.
 ///
 /// ```
@@ -183,7 +183,7 @@ impl<P: Pattern, T: Element> Display for Tensor<P, T> {
         let Some(size) = table_size(self.shape()) else {
             return self.listing(precision).write(f, true);
         };
-        f.write_str(&table(self.pattern(), size, |entry| shown(self.values()[entry], precision)))?;
+        f.write_str(&grid(self.pattern(), size, |entry| shown(self.values()[entry], precision)))?;
         let all_zeros = self.fill().same(T::ZERO);
         if all_zeros { Ok(()) } else { write!(f, "\n. is {}", shown(self.fill(), precision)) }
     }
@@ -199,11 +199,11 @@ macro_rules! format_pattern {
             }
         }
 
-        /// A table of crosses and dots where it is as small as that of a tensor; else a headline and positions.
+        /// A grid of crosses and dots where it is as small as that of a tensor; else a headline and positions.
         impl<I: Index> Display for $pattern<I> {
             fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
                 match table_size(self.shape()) {
-                    Some(size) => f.write_str(&table(self, size, |_| String::from("x"))),
+                    Some(size) => f.write_str(&grid(self, size, |_| String::from("x"))),
                     None => listing(self, headline(self, "Pattern<"), |_| String::new()).write(f, true),
                 }
             }
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn a_table_of_more_decimals_than_a_width_may_have_does_not_panic() {
         let x = CooTensor::<f64, u32>::new([1, 2], vec![vec![0, 0], vec![0, 1]], vec![2.5, -10.0], 0.0).unwrap();
-        let table = format!("{x:.65535}"); // the most that there are
-        assert_eq!(table, format!("2.5{} -10.{}", "0".repeat(65_534), "0".repeat(65_535)));
+        let grid = format!("{x:.65535}"); // the most that there are
+        assert_eq!(grid, format!("2.5{} -10.{}", "0".repeat(65_534), "0".repeat(65_535)));
     }
 }

@@ -167,6 +167,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     }
 
     /// The same stored entries with another fill: positions that are not stored change their value.
+    #[doc(alias = "fillna")]
     pub fn with_fill(self, fill: T) -> Self {
         Tensor { fill, ..self }
     }

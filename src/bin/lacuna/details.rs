@@ -18,7 +18,7 @@ pub(crate) struct Details {
     lanes: Lanes,
 }
 
-/// How the entries are spread over the lanes along the last axis: the rows, of a matrix.
+/// How many entries the lanes have along the last axis: the rows, of a matrix.
 struct Lanes {
     /// How many there are; none if that is more than a machine counts.
     all: Option<usize>,

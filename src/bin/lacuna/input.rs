@@ -52,11 +52,24 @@ impl Input {
             if is_tensor {
                 let mut options = ReadOptions::default();
                 options.max_memory = self.reading.max_memory;
-                return io::read_from(reader, None, &options).map(Beside::Tensor);
+                return io::read_from(reader, None, &options).map(Beside::Tensor).map_err(advised);
             }
             read_text(reader, self.reading.max_memory.unwrap_or(MOST_BYTES)).map(Beside::Text)
         };
         read().map_err(|error| Failure::of_file(path, error))
+    }
+}
+
+/// What is compressed is read as a tensor or not at all: the advice to name its format, which no option does for a
+/// second file, becomes that to hand over a list as text.
+fn advised(error: Error) -> Error {
+    match error {
+        Error::Format { place, .. } if place == "the format" => {
+            let message = "what gzip compressed is no tensor that its first bytes tell; hand over a list as text: \
+                           gzip -dc FILE | lacuna … --indices-from -";
+            Error::Format { place, message: message.into() }
+        }
+        error => error,
     }
 }
 

@@ -31,7 +31,7 @@ impl Bar {
             Progress::new(move |bytes| {
                 if started.elapsed() > PATIENCE {
                     let bar = shown.get_or_init(|| visible(what, total).with_elapsed(started.elapsed()));
-                    // An archive's table is read twice, and counts twice.
+                    // An archive's directory is read twice, and counts twice.
                     bar.set_position(total.map_or(bytes, |total| bytes.min(total)));
                 }
             })

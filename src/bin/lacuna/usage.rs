@@ -89,10 +89,6 @@ fn check_picture(verb: &Verb) -> Result<(), String> {
             let path = shown(path);
             Err(format!("the extension of {path} names no picture (.png, .svg); name it with --to"))
         }
-        Verb::Spy(SpyArgs { output: None, to: Some(_), .. }) => Err("--to needs a file to write: -o FILE".into()),
-        Verb::Spy(SpyArgs { output: None, size: Some(_), .. }) => {
-            Err("--size needs a file to write: -o FILE (in the terminal: --columns)".into())
-        }
         _ => Ok(()),
     }
 }
@@ -112,6 +108,7 @@ impl<'a> Files<'a> {
                 Files { inputs: vec![&args.input.file], output: Some((&args.output, &args.writing)) }
             }
             Verb::Any(args) => Files::new(&args.input, &args.output, []),
+            Verb::CountNonzero(args) => Files::new(&args.input, &args.output, []),
             Verb::Isin(args) => Files::new(&args.input, &args.output, [args.values_from.as_deref()]),
             Verb::Take(args) => Files::new(&args.input, &args.output, [args.take.indices_from.as_deref()]),
             Verb::Nanmedian(args) => Files::new(&args.input, &args.output, []),

@@ -4,8 +4,8 @@ use lacuna::io::AnyTensor;
 use lacuna::{Element, Error, Number, dispatch_dtype};
 
 use crate::args::{
-    BackwardVerb, Cli, ConvertArgs, ElementwiseArgs, InfoArgs, Input, IsinArgs, NanmedianArgs, Output, ReduceArgs,
-    TakeArgs, Verb,
+    BackwardVerb, Cli, ConvertArgs, ElementwiseArgs, FoldArgs, InfoArgs, Input, IsinArgs, NanmedianArgs, Output,
+    ReduceArgs, TakeArgs, Verb,
 };
 use crate::backward::{backward_any, backward_nanmedian, backward_take};
 use crate::failure::Failure;
@@ -26,6 +26,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Verb::Info(args) => info(args),
         Verb::Convert(args) => convert(args),
         Verb::Any(args) => any(args),
+        Verb::CountNonzero(args) => count_nonzero(args),
         Verb::Isin(args) => isin(args),
         Verb::Take(args) => take(args),
         Verb::Prune(args) => elementwise(args, AnyTensor::prune),
@@ -68,6 +69,14 @@ fn elementwise(args: &ElementwiseArgs, operation: impl Fn(&AnyTensor) -> lacuna:
 
 fn any(args: &ReduceArgs) -> Outcome {
     emit(&args.input, &args.output, |x| x.any(args.reduce.axes()))
+}
+
+fn count_nonzero(args: &FoldArgs) -> Outcome {
+    let axes = args.reduce.axes();
+    emit(&args.input, &args.output, |x| match args.stored_only {
+        false => x.count_nonzero(&axes),
+        true => x.stored().count_nonzero(&axes),
+    })
 }
 
 fn nanmedian(args: &NanmedianArgs) -> Outcome {

@@ -56,7 +56,7 @@ pub(crate) fn read_file(head: &[u8], reader: impl Read + Seek, options: &ReadOpt
     read(&mut archive, options)
 }
 
-/// Reads an archive from a stream whose first bytes are `head`; to its end first, because its table stands there.
+/// Reads an archive from a stream whose first bytes are `head`; to its end first, because its directory stands there.
 pub(crate) fn read_stream(head: &[u8], reader: impl Read, options: &ReadOptions) -> Result<AnyTensor> {
     // A stream may have no end: one that is no archive is not waited for.
     if let Some(error) = no_sign_of(head) {

@@ -118,6 +118,7 @@ classify! {
     ///
     /// Integers and `bool` give `false`. A complex number has no sign, so this does not exist for complex elements.
     #[doc(alias = "numpy.isposinf")]
+    #[doc(alias = "torch.isposinf")]
     #[doc(alias = "is_infinite")]
     fn isposinf, isposinf_into(Real)
     /// NaN gives `false`.
@@ -156,6 +157,7 @@ classify! {
     ///
     /// Integers and `bool` give `false`. A complex number has no sign, so this does not exist for complex elements.
     #[doc(alias = "numpy.isneginf")]
+    #[doc(alias = "torch.isneginf")]
     #[doc(alias = "is_infinite")]
     fn isneginf, isneginf_into(Real)
     /// NaN gives `false`.

@@ -120,6 +120,12 @@ impl<T: Element, H> From<&HashSet<T, H>> for Isin<'_, T> {
     }
 }
 
+impl<T: Element, H> From<HashSet<T, H>> for Isin<'_, T> {
+    fn from(members: HashSet<T, H>) -> Self {
+        Isin::from(&members)
+    }
+}
+
 impl<'a, T: Element, S: Data<Elem = T>, D: Dimension> From<&'a ArrayBase<S, D>> for Isin<'a, T> {
     fn from(members: &'a ArrayBase<S, D>) -> Self {
         match members.as_slice_memory_order() {
@@ -229,6 +235,7 @@ pub enum IsinKind {
 #[doc(alias = "numpy.isin")]
 #[doc(alias = "contains")]
 #[doc(alias = "is_in")]
+#[doc(alias = "in1d")]
 #[doc(alias = "torch.isin")]
 pub fn isin<'a, X: Operand>(x: &X, members: impl Into<Isin<'a, X::Elem>>) -> Result<X::Mapped<bool>> {
     let isin = members.into();

@@ -19,8 +19,10 @@ use crate::base::limit::{default_limit, guard};
 use crate::convert::dense_bytes;
 use crate::element::Element;
 use crate::kernels::map::Map;
-use crate::ops::operand::{Operand, Sparse};
+use crate::ops::operand::{Operand, Sparse, sealed};
+use crate::pattern::Pattern;
 use crate::tensor::Tensor;
+use crate::tensor::stored::Stored;
 
 /// The elements that are gathered at once: enough for several threads, few enough for the cache.
 const PIECE: usize = 1 << 17;
@@ -64,12 +66,27 @@ fn fill<X: Sparse, M: Map<X::Value>>(x: &X, op: &M) -> M::Out {
     result[0].as_implicit()
 }
 
-impl<X: Sparse> Answers<X> for Tensor<X::Pattern, bool> {
-    fn take_answers<M: Map<X::Value, Out = bool>>(&mut self, x: &X, op: &M) -> Result<()> {
-        check_out_shape(self.shape(), x.tensor().shape())?;
-        op.block(x.tensor().values(), self.reuse(x.tensor().pattern().clone(), fill(x, op))?);
-        Ok(())
+impl<P: Pattern, T: Element> Answers<Tensor<P, T>> for Tensor<P, bool> {
+    fn take_answers<M: Map<T, Out = bool>>(&mut self, x: &Tensor<P, T>, op: &M) -> Result<()> {
+        sparse_into(x, op, self)
     }
+}
+
+impl<P: Pattern, T: Element> Answers<Stored<'_, P, T>> for Tensor<P, bool> {
+    fn take_answers<M: Map<T, Out = bool>>(&mut self, x: &Stored<'_, P, T>, op: &M) -> Result<()> {
+        sparse_into(x, op, self)
+    }
+}
+
+/// The map of a sparse tensor, into a tensor that is there already.
+fn sparse_into<X: Sparse, M: Map<X::Value, Out = bool>>(
+    x: &X,
+    op: &M,
+    out: &mut Tensor<X::Pattern, bool>,
+) -> Result<()> {
+    check_out_shape(out.shape(), x.tensor().shape())?;
+    op.block(x.tensor().values(), out.reuse(x.tensor().pattern().clone(), fill(x, op))?);
+    Ok(())
 }
 
 /// The map of an array.
@@ -138,12 +155,4 @@ fn map_gathered<'a, T: Element, M: Map<T>>(
         mapped.iter().zip(&mut results).for_each(|(&from, to)| *to = from);
     }
     Ok(())
-}
-
-mod sealed {
-    use crate::tensor::Tensor;
-
-    pub trait Sealed {}
-    impl<P, T> Sealed for Tensor<P, T> {}
-    impl<S: ndarray::RawData, D> Sealed for ndarray::ArrayBase<S, D> {}
 }

@@ -4,17 +4,17 @@ use std::borrow::Cow;
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 
-use super::lanes::{Order, Place, check_lane, check_result, give_back, map_lanes, repeat_cells, visit_rows};
+use super::lanes::{Order, Place, check_lane, give_back, map_lanes, repeat_cells, visit_rows};
 use super::{check_countable, check_upstream, refused};
 use crate::base::alloc;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
-use crate::convert::{dense_array, dense_bytes, once_on_each};
+use crate::convert::{check_result, dense_array, dense_bytes, once_on_each};
 use crate::element::Element;
 use crate::kernels::fold::{Fold, fold_until_settled};
 use crate::kernels::holistic::{Gradient, Group, Holistic, share_singly};
-use crate::kernels::lookup::Table;
+use crate::kernels::lookup::Lookup;
 use crate::kernels::op::Outcome;
 use crate::ops::operand::Operand;
 use crate::plan::reduction::Reduction;
@@ -125,8 +125,8 @@ pub(crate) fn spread<S: Data<Elem: Element>, D: Dimension, U: Operand>(
 
 /// The gradients of all cells, in row-major order; there are no more than elements of an array that is there.
 pub(crate) fn all_cells<U: Operand>(upstream: &U) -> Cow<'_, [U::Elem]> {
-    match upstream.table(usize::MAX) {
-        Some(Table::Whole(gradients)) => gradients,
-        _ => unreachable!("a table of no more cells than look-ups is whole"),
+    match upstream.lookup(usize::MAX) {
+        Some(Lookup::Whole(gradients)) => gradients,
+        _ => unreachable!("of no more cells than look-ups all are there"),
     }
 }

@@ -10,7 +10,7 @@ use crate::base::error::Result;
 use crate::base::limit::{default_limit, guard};
 use crate::base::shape::{Shape, step, unravel};
 use crate::base::threads;
-use crate::convert::{check_ndarray_shape, dense_array, dense_bytes, once_on_each};
+use crate::convert::{check_result, dense_array, dense_bytes, once_on_each};
 use crate::element::Element;
 use crate::plan::reduction::Reduction;
 
@@ -130,8 +130,7 @@ pub(super) struct Place {
     pub(super) is_lane: bool,
 }
 
-/// The bytes of lanes that are copied together, which stay in the second cache: 26 lanes of 10^4 `f64`. Copying 10^7 of
-/// them by 8 lanes took 29 ms, by 16 as long, by 32 to 64 lanes 23 ms, by 128 a little more.
+/// The bytes of lanes that are copied together, which stay in the second cache: 26 lanes of 10^4 `f64`.
 const TILE_BYTES: usize = 2 << 20;
 
 /// `finish` of each lane of a view whose first `kept` axes number the lanes; lanes that are neighbours on the last of
@@ -211,8 +210,7 @@ fn copy_lanes<T: Element>(lanes: ArrayViewD<'_, T>, mut copy: ArrayViewMut2<'_, 
         let parts = copy.axis_chunks_iter_mut(Axis(1), inner);
         return lanes.axis_iter(Axis(1)).zip(parts).for_each(|(lanes, copy)| copy_lanes(lanes, copy));
     };
-    // Where neighbours share cache lines, a few elements of each lane at a time: one each took two to three times as
-    // long.
+    // Where neighbours share cache lines, a few elements of each lane at a time.
     let step = if runs_across(&lanes, 0) { 16 } else { length.max(1) };
     let parts = pairs.axis_chunks_iter(Axis(1), step).zip(copy.axis_chunks_iter_mut(Axis(1), step));
     parts.for_each(|(part, mut copy)| copy.assign(&part));
@@ -315,12 +313,6 @@ fn steps(shape: &Shape, axes: &[usize]) -> Vec<usize> {
 
 fn dot(coords: &[usize], steps: &[usize]) -> usize {
     coords.iter().zip(steps).map(|(coord, step)| coord * step).sum()
-}
-
-/// Refuses a dense result that no `ndarray` can hold, or that is out of proportion to the input.
-pub(super) fn check_result<U>(shape: &Shape, input_bytes: usize) -> Result<()> {
-    check_ndarray_shape(shape)?;
-    guard::<U>("the dense result", shape.wide_size(), default_limit(input_bytes), "reduce a smaller array")
 }
 
 /// Refuses lanes that are too long to be copied one at a time, as those of a broadcast view can be.

@@ -274,6 +274,7 @@ impl<T: Real, G: Float> Gradient<T, G> for MedianShares {
 /// [`Nanmedian::lower`] [`torch.nanmedian`](https://docs.pytorch.org/docs/stable/generated/torch.nanmedian.html); of
 /// what is stored `numpy.ma.median` of a masked array.
 #[doc(alias = "median")]
+#[doc(alias = "pandas.median")]
 #[doc(alias = "numpy.nanmedian")]
 #[doc(alias = "torch.nanmedian")]
 pub fn nanmedian<X: Operand<Elem: Real>>(

@@ -14,7 +14,7 @@ use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic, reduce_groups, share_among_entries, share_singly};
 use crate::kernels::lanes::spread as spread_lanes;
 use crate::kernels::op::Outcome;
-use crate::kernels::spread::{spread_table, spread_to_entries};
+use crate::kernels::spread::{spread_looked_up, spread_to_entries};
 use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
 use crate::plan::group::{Cells, Meeting, of_coords, of_lanes, position_in_group};
@@ -22,7 +22,7 @@ use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
 
 /// What a reduction reads of a sparse tensor.
-pub struct Entries<'a, P, T> {
+pub(crate) struct Entries<'a, P, T> {
     pub(crate) pattern: &'a P,
     pub(crate) values: &'a [T],
     /// The value of every other position; none where what is absent does not count.
@@ -151,7 +151,7 @@ pub(crate) fn spread<P: Pattern, U: Operand>(pattern: &P, upstream: &U, axes: &A
         upstream.at_entries(pattern)?
     } else {
         let meeting = Meeting::new(pattern, &reduction)?;
-        match spread_by_table(pattern, upstream, &reduction, &meeting)? {
+        match spread_by_lookup(pattern, upstream, &reduction, &meeting)? {
             Some(values) => values,
             None => {
                 let cells = Cells::of(pattern, &reduction, &meeting)?;
@@ -162,18 +162,18 @@ pub(crate) fn spread<P: Pattern, U: Operand>(pattern: &P, upstream: &U, axes: &A
     Ok(Tensor::from_valid(pattern.clone(), values, U::Elem::ZERO))
 }
 
-/// [`spread`] by a table of all cells, where that is small: no entries are grouped.
-fn spread_by_table<P: Pattern, U: Operand>(
+/// [`spread`] by look-ups of all cells, where these are few: no entries are grouped.
+fn spread_by_lookup<P: Pattern, U: Operand>(
     pattern: &P,
     upstream: &U,
     reduction: &Reduction,
     meeting: &Meeting<'_, P::Index>,
 ) -> Allocated<Option<Vec<U::Elem>>> {
-    let look_ups = if let Meeting::Lanes(offsets) = meeting { offsets.len() } else { pattern.nnz() };
-    let Some(table) = upstream.table(look_ups) else { return Ok(None) };
+    let questions = if let Meeting::Lanes(offsets) = meeting { offsets.len() } else { pattern.nnz() };
+    let Some(lookup) = upstream.lookup(questions) else { return Ok(None) };
     match meeting {
-        Meeting::Lanes(offsets) => spread_lanes(offsets, 1, |lane| table.get(lane)),
-        Meeting::Coords(coords) => spread_table(&table, &slices(coords), &reduction.kept_lengths(), pattern.nnz()),
+        Meeting::Lanes(offsets) => spread_lanes(offsets, 1, |lane| lookup.get(lane)),
+        Meeting::Coords(coords) => spread_looked_up(&lookup, &slices(coords), &reduction.kept_lengths(), pattern.nnz()),
     }
     .map(Some)
 }

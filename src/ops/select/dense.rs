@@ -7,10 +7,9 @@ use super::take::Request;
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::Result;
 use crate::base::index::Position;
-use crate::base::limit::{default_limit, guard};
 use crate::base::shape::{Shape, unravel};
 use crate::base::threads;
-use crate::convert::{check_ndarray_shape, dense_array, dense_bytes};
+use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::Element;
 use crate::kernels::take::Slices;
 use crate::kernels::take_dense::take_items;
@@ -29,9 +28,9 @@ pub(super) fn slices(shape: &[usize], axis: Option<usize>, positions: Vec<usize>
 }
 
 pub(super) fn take_dense<T: Element, J: Position>(x: ArrayViewD<'_, T>, request: &Request<'_, J>) -> Result<ArrayD<T>> {
-    check_taken::<T>(&request.shape, dense_bytes(&x).saturating_add(request.held_bytes()))?;
+    check_result::<T>(&request.shape, dense_bytes(&x).saturating_add(request.held_bytes()))?;
     if let (None, Some(data)) = (request.axis, x.as_slice()) {
-        // Not collected: rayon counts what it collects, item by item, and these loops then took up to twice as long.
+        // Not collected: rayon counts what it collects, item by item.
         let mut taken = alloc::zeros(request.take.len())?;
         take_flattened(data, request, &mut taken)?;
         return Ok(dense_array(&request.shape, taken));
@@ -83,10 +82,4 @@ pub(super) fn gather_scattered<T: Element>(x: &ArrayViewD<'_, T>, slices: &Slice
         unravel(slices.source(taken), x.shape(), coords);
         Some(x[&coords[..]])
     })
-}
-
-/// Refuses a dense result that no `ndarray` can hold, or that is out of proportion to the input.
-pub(super) fn check_taken<T>(shape: &Shape, input_bytes: usize) -> Result<()> {
-    check_ndarray_shape(shape)?;
-    guard::<T>("the dense result", shape.wide_size(), default_limit(input_bytes), "take fewer at a time")
 }

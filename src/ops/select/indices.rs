@@ -1,7 +1,7 @@
 //! What a take is asked for: positions, and what becomes of those outside.
 
 use std::borrow::Cow;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use ndarray::{ArrayBase, ArrayD, ArrayView1, CowArray, Data, Dimension, IxDyn};
 
@@ -28,6 +28,7 @@ use crate::kernels::take::TakeMode;
 /// let x = CooTensor::new([3], vec![vec![0, 1, 2]], vec![10, 20, 30], 0)?;
 /// assert_eq!(x.take([2, -1])?.values(), [30, 30]);
 /// assert_eq!(x.take(1..3)?.values(), [20, 30]);
+/// assert_eq!(x.take(0..=1)?.values(), [10, 20]);
 /// assert_eq!(x.take(&arr2(&[[0], [2]]))?.shape(), &[2, 1][..]);
 ///
 /// assert!(x.take([-1, 3, -4]).is_err());
@@ -63,6 +64,12 @@ impl<'a, J: Position> Take<'a, J> {
 
     fn new(array: CowArray<'a, J, IxDyn>) -> Self {
         Take { shape: Shape::from(array.shape()), items: Items::Array(array), mode: TakeMode::Raise }
+    }
+
+    /// So many positions from `first` on; none for a count below 0.
+    fn run(first: J, count: i128) -> Self {
+        let count = usize::try_from(count.max(0)).unwrap_or(usize::MAX);
+        Take { shape: Shape::from([count]), items: Items::Range(first, count), mode: TakeMode::Raise }
     }
 
     /// A position outside goes round: it is the remainder that counts.
@@ -143,9 +150,13 @@ impl<J: Position, const N: usize> From<[J; N]> for Take<'_, J> {
 
 impl<J: Position> From<Range<J>> for Take<'_, J> {
     fn from(items: Range<J>) -> Self {
-        let count = (items.end.to_i128() - items.start.to_i128()).max(0);
-        let count = usize::try_from(count).unwrap_or(usize::MAX);
-        Take { shape: Shape::from([count]), items: Items::Range(items.start, count), mode: TakeMode::Raise }
+        Take::run(items.start, items.end.to_i128() - items.start.to_i128())
+    }
+}
+
+impl<J: Position> From<RangeInclusive<J>> for Take<'_, J> {
+    fn from(items: RangeInclusive<J>) -> Self {
+        Take::run(*items.start(), items.end().to_i128() - items.start().to_i128() + 1)
     }
 }
 

@@ -16,7 +16,7 @@ use ndarray::{ArrayD, ArrayViewD};
 use crate::base::error::{Error, Result};
 use crate::base::limit::default_limit;
 use crate::base::shape::{Shape, unravel};
-use crate::convert::dense_array;
+use crate::convert::{check_result, dense_array};
 use crate::element::Element;
 use crate::kernels::sort::gather;
 use crate::kernels::take::{Slices, scatter_add};
@@ -26,7 +26,6 @@ use crate::ops::reduce::dense::all_cells;
 use crate::pattern::Pattern;
 use crate::plan::take::Selected;
 use crate::tensor::Tensor;
-use dense::check_taken;
 
 /// An operation that chooses and moves elements of an operand of known shape.
 pub trait Select {
@@ -77,8 +76,8 @@ pub(super) fn dense_backward<S: Select, U: Operand>(
 ) -> Result<ArrayD<U::Elem>> {
     check_upstream(upstream, op.shape())?;
     let plan = op.dense_plan(shape)?;
-    check_taken::<U::Elem>(shape, x_bytes)?;
-    check_taken::<U::Elem>(op.shape(), x_bytes.saturating_add(op.held_bytes()))?;
+    check_result::<U::Elem>(shape, x_bytes)?;
+    check_result::<U::Elem>(op.shape(), x_bytes.saturating_add(op.held_bytes()))?;
     let gradients = all_cells(upstream);
     let contributions = plan.sources().zip(gradients.iter().copied());
     let sums = scatter_add(shape.checked_size().unwrap_or(0), contributions)?.map_err(|position| {

@@ -209,15 +209,17 @@ pub fn take_into<'a, T: Element, J: Position>(
 ///
 /// Definition: [`numpy.take`](https://numpy.org/doc/stable/reference/generated/numpy.take.html) with an axis.
 #[doc(alias = "index_select")]
+#[doc(alias = "torch.index_select")]
+#[doc(alias = "select")]
 #[doc(alias = "numpy.take")]
 #[doc(alias = "slice")]
 #[doc(alias = "iloc")]
 pub fn take_axis<'a, X: Operand, J: Position>(
     x: &X,
     positions: impl Into<Take<'a, J>>,
-    axis: isize,
+    axis: impl Position,
 ) -> Result<X::Reduced<X::Elem>> {
-    x.select(&Request::new(x.lengths(), positions.into(), Some(axis))?)
+    x.select(&Request::new(x.lengths(), positions.into(), Some(axis.to_i128()))?)
 }
 
 /// The gradient of [`take`]: every position receives the sum of the gradients of the cells that took it.
@@ -349,9 +351,9 @@ pub fn take_axis_backward<'a, X: Operand, J: Position, U: Operand>(
     x: &X,
     upstream: &U,
     positions: impl Into<Take<'a, J>>,
-    axis: isize,
+    axis: impl Position,
 ) -> Result<X::Reduced<U::Elem>> {
-    x.select_backward(&Request::new(x.lengths(), positions.into(), Some(axis))?, upstream)
+    x.select_backward(&Request::new(x.lengths(), positions.into(), Some(axis.to_i128()))?, upstream)
 }
 
 /// The descriptor of [`take`] and [`take_axis`]: the index array, the axis (none for flattened positions), and the
@@ -363,7 +365,7 @@ pub(super) struct Request<'a, J> {
 }
 
 impl<'a, J: Position> Request<'a, J> {
-    fn new(x: &[usize], take: Take<'a, J>, axis: Option<isize>) -> Result<Self> {
+    fn new(x: &[usize], take: Take<'a, J>, axis: Option<i128>) -> Result<Self> {
         let axis = axis.map(|axis| normalize_axis(axis, x.len())).transpose()?;
         let shape = match axis {
             None => take.shape().clone(),

@@ -12,7 +12,9 @@ use lacuna::{Axes, Position};
 use ndarray::ArrayD;
 
 pub(crate) use shared::{Input, Output, Reading, Telling, Writing};
-use words::{EvenArg, ModeArg, parse_axes, parse_axis, parse_columns, parse_indices, parse_pixels, parse_values};
+use words::{
+    EvenArg, ModeArg, parse_axes, parse_axis, parse_columns, parse_indices, parse_pixels, parse_values, parse_verb,
+};
 pub(crate) use words::{Indices, Picture, Values, not_an_option};
 
 /// Sparse tensors on the command line: questions asked of a file, without building its dense form.
@@ -54,6 +56,13 @@ pub(crate) enum Verb {
     /// Whether any element is not zero, over axes
     #[command(after_help = "Example: lacuna any tests/data/titanic.npz --axis 3")]
     Any(ReduceArgs),
+    /// How many elements are not zero, over axes
+    #[command(
+        name = "count_nonzero",
+        after_help = "Example: lacuna isnan tests/data/mauna_loa_co2.mtx -o missing.npz\n         \
+                      lacuna count_nonzero missing.npz --axis 1"
+    )]
+    CountNonzero(FoldArgs),
     /// Which elements are members of a set
     #[command(after_help = "Example: lacuna isin tests/data/titanic.npz --values 0,13,14")]
     Isin(IsinArgs),
@@ -122,7 +131,7 @@ pub(crate) enum BackwardVerb {
 #[derive(Debug, Args)]
 pub(crate) struct HelpArgs {
     /// The verb, and for backward the one below it
-    #[arg(value_name = "VERB")]
+    #[arg(value_name = "VERB", value_parser = parse_verb)]
     pub(crate) verb: Vec<String>,
 }
 
@@ -167,7 +176,10 @@ pub(crate) struct ElementwiseArgs {
     pub(crate) output: Output,
 }
 
+// A picture in the terminal has no summary whose entries could be listed.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("summary").args(["output", "json"]).multiple(true))]
+#[command(mut_arg("head", |head| head.requires("summary")), mut_arg("all", |all| all.requires("summary")))]
 pub(crate) struct SpyArgs {
     #[command(flatten)]
     pub(crate) input: Input,
@@ -175,13 +187,14 @@ pub(crate) struct SpyArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// The kind of picture written, where the extension does not tell
-    #[arg(long, value_enum, value_name = "png|svg", hide_possible_values = true)]
+    #[arg(long, value_enum, value_name = "png|svg", hide_possible_values = true, requires = "output")]
     pub(crate) to: Option<Picture>,
     /// About how wide the picture written is, 240 to 4000 pixels [default: 700]
-    #[arg(long, value_parser = parse_pixels, allow_negative_numbers = true, value_name = "N")]
+    #[arg(long, value_parser = parse_pixels, allow_negative_numbers = true, value_name = "N", requires = "output")]
     pub(crate) size: Option<usize>,
     /// The width of the picture in the terminal, 24 to 400 characters [default: the terminal's, else 80]
-    #[arg(long, value_parser = parse_columns, allow_negative_numbers = true, value_name = "N")]
+    #[arg(long, value_parser = parse_columns, allow_negative_numbers = true, value_name = "N",
+          conflicts_with = "summary")]
     pub(crate) columns: Option<usize>,
     #[command(flatten)]
     pub(crate) telling: Telling,
@@ -210,6 +223,19 @@ pub(crate) struct ReduceArgs {
     pub(crate) input: Input,
     #[command(flatten)]
     pub(crate) reduce: Reduce,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FoldArgs {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) reduce: Reduce,
+    /// Leave out what is not stored
+    #[arg(long)]
+    pub(crate) stored_only: bool,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -62,10 +62,10 @@ pub(crate) struct Output {
 #[derive(Debug, Args)]
 pub(crate) struct Writing {
     /// The format of the file written, where its extension does not tell
-    #[arg(long, value_parser = file_formats(), ignore_case = true, value_name = "FORMAT")]
+    #[arg(long, value_parser = file_formats(), ignore_case = true, value_name = "FORMAT", requires = "output")]
     pub(crate) to: Option<FileFormat>,
     /// Write a .npz without compression: larger, and in less time
-    #[arg(long)]
+    #[arg(long, requires = "output")]
     pub(crate) store: bool,
 }
 

@@ -104,6 +104,11 @@ fn split_list(text: &str) -> Parsed<impl Iterator<Item = &str>> {
     Ok(text.split(',').map(str::trim).filter(move |_| !text.is_empty()))
 }
 
+/// The name of a verb, and no option that stands behind `--`.
+pub(crate) fn parse_verb(word: &str) -> Parsed<String> {
+    if word.starts_with('-') { Err(format!("`{word}` is no verb")) } else { Ok(word.into()) }
+}
+
 pub(crate) fn parse_axis(word: &str) -> Parsed<isize> {
     not_an_option(word)?.trim().parse().map_err(|_| "an axis is a number; negative ones count from the end".into())
 }

@@ -1,9 +1,10 @@
-//! `any` and its gradient, on every format, against the reference.
+//! The folds `any` and `count_nonzero`, and the gradient of `any`, on every format, against the reference.
 #![no_main]
 
 use arbitrary::Unstructured;
-use lacuna::{any, any_backward};
+use lacuna::{Element, any, any_backward, count_nonzero};
 use lacuna_fuzz::compare::*;
+use lacuna_fuzz::reference::dense::Sparse;
 use lacuna_fuzz::reference::{gradients, ops, structure};
 use lacuna_fuzz::{Draw, Reduction, sparse, sparse_of};
 use libfuzzer_sys::fuzz_target;
@@ -28,7 +29,24 @@ fn run<T: Draw + Both>(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
         assert_array(&any(&view, &reduction.axes).unwrap(), &expected);
         assert_array(&any_backward(&view, &coo(&upstream), &reduction.axes).unwrap(), &gradient);
     });
+    counts(&x, &reduction);
     Ok(())
+}
+
+/// The counts of all positions, and those of the entries alone: what is absent counts as a zero does.
+fn counts<T: Draw + Both>(x: &Sparse<T>, reduction: &Reduction) {
+    let (normalised, keep_dims) = (&reduction.normalised, reduction.keep_dims);
+    let stored = structure::reduce(&x.coords(), normalised, keep_dims);
+    let dense = x.to_dense();
+    let expected = ops::count_nonzero(&dense, normalised, keep_dims);
+    assert_tensor(&count_nonzero(&coo(x), &reduction.axes).unwrap(), &expected, &stored);
+    assert_tensor(&count_nonzero(&csr(x), &reduction.axes).unwrap(), &expected, &stored);
+    for_each_layout(&dense, |_, view| assert_array(&count_nonzero(&view, &reduction.axes).unwrap(), &expected));
+
+    let absent = Sparse::new(&x.shape, x.entries.clone(), <T as Element>::ZERO);
+    let expected = ops::count_nonzero(&absent.to_dense(), normalised, keep_dims);
+    assert_tensor(&count_nonzero(&coo(x).stored(), &reduction.axes).unwrap(), &expected, &stored);
+    assert_tensor(&count_nonzero(&csr(x).stored(), &reduction.axes).unwrap(), &expected, &stored);
 }
 
 fuzz_target!(|data: &[u8]| {
