@@ -171,7 +171,7 @@ fn pushing_refuses_what_is_no_position_and_appends_nothing() {
 #[test]
 fn room_for_triplets_is_made_once_and_holds_none() {
     let mut triplets = Triplets::new([9, 9]).unwrap();
-    triplets.reserve(100);
+    triplets.reserve(100).unwrap();
     assert!(triplets.is_empty() && triplets.coords(0).is_empty());
     let addresses = |triplets: &Triplets<f64>| [0, 1].map(|axis| triplets.coords(axis).as_ptr());
     let (before, values) = (addresses(&triplets), triplets.values().as_ptr());

@@ -437,9 +437,9 @@ fn empty_shapes_reshape_to_any_other() {
 #[test]
 fn triplets_of_a_tensor_give_it_back() {
     let x = coo().with_fill(4.0);
-    assert!(Triplets::from(&x).coalesce(Duplicates::Error).unwrap().same_as(&x));
+    assert!(Triplets::try_from(&x).unwrap().coalesce(Duplicates::Error).unwrap().same_as(&x));
     let csr = x.to_csr().unwrap();
-    assert!(Triplets::from(&csr).coalesce_csr(Duplicates::Error).unwrap().same_as(&csr));
+    assert!(Triplets::try_from(&csr).unwrap().coalesce_csr(Duplicates::Error).unwrap().same_as(&csr));
 }
 
 /// A dense array of special values, mostly zero, and a fill.

@@ -90,7 +90,7 @@ pub(crate) fn fold_groups<T: Element, F: Fold<T>>(
     groups: &Groups,
     values: &[T],
     gaps: &Gaps<T>,
-) -> Outcome<Vec<F::Out>> {
+) -> Allocated<Outcome<Vec<F::Out>>> {
     let finished = |group: usize, stored: &dyn Fn() -> F::State| {
         let state = gaps_state(op, groups.size(group), gaps);
         let state = if op.is_settled(state) { state } else { op.merge(state, stored()) };
@@ -102,7 +102,7 @@ pub(crate) fn fold_groups<T: Element, F: Fold<T>>(
             values.len(),
             || (),
             |(), group| finished(group, &|| op.slice(slice(group))),
-        ),
+        )?,
         None => threads::map_heavy(
             groups.len(),
             values.len(),
@@ -111,9 +111,9 @@ pub(crate) fn fold_groups<T: Element, F: Fold<T>>(
                 let gathered = || groups.entries(group).map(|entry| values[entry]);
                 finished(group, &|| fold_until_settled(op, gathered()))
             },
-        ),
+        )?,
     };
-    results.into_iter().collect()
+    Ok(results.into_iter().collect())
 }
 
 /// The state of some values, those left out that cannot change it.

@@ -6,10 +6,11 @@ use bytemuck::Zeroable;
 
 use crate::base::alloc::{self, Allocated};
 use crate::base::threads;
+use crate::element::Element;
 use crate::kernels::bits::BITS;
 
 /// The gradients of the cells of a result, for look-ups in any order.
-pub enum Table<'a, G: Copy> {
+pub enum Table<'a, G: Element> {
     /// One for each cell.
     Whole(Cow<'a, [G]>),
     /// Those of the cells that are stored, and one for all others.
@@ -17,13 +18,13 @@ pub enum Table<'a, G: Copy> {
 }
 
 /// Sixty-four cells: those that are stored, and how many are before them.
-#[derive(Clone, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Block {
     stored: u64,
     before: usize,
 }
 
-impl<'a, G: Copy> Table<'a, G> {
+impl<'a, G: Element> Table<'a, G> {
     /// The table of gradients among so many cells, for as many look-ups as there are `entries`. `number` writes the
     /// numbers of the cells from one place on, which increase.
     ///
@@ -34,24 +35,24 @@ impl<'a, G: Copy> Table<'a, G> {
         gradients: &'a [G],
         fill: G,
         number: impl Fn(usize, &mut [usize]),
-    ) -> Self {
+    ) -> Allocated<Self> {
         if gradients.len() == cells {
-            return Table::Whole(Cow::Borrowed(gradients));
+            return Ok(Table::Whole(Cow::Borrowed(gradients)));
         }
         if cells <= entries {
-            let mut whole = vec![fill; cells];
-            alloc::prefer_huge(&whole);
+            // Zeros, as they mostly are, need not be written.
+            let mut whole = if fill.same(G::ZERO) { alloc::zeros(cells)? } else { alloc::copies(fill, cells)? };
             for_each_number(gradients, number, |cell, &gradient| whole[cell] = gradient);
-            return Table::Whole(Cow::Owned(whole));
+            return Ok(Table::Whole(Cow::Owned(whole)));
         }
-        let mut blocks = vec![Block::default(); cells.div_ceil(BITS)];
+        let mut blocks = alloc::copies(Block::default(), cells.div_ceil(BITS))?;
         for_each_number(gradients, number, |cell, _| blocks[cell / BITS].stored |= 1 << (cell % BITS));
         let mut before = 0;
         for block in &mut blocks {
             block.before = before;
             before += block.stored.count_ones() as usize;
         }
-        Table::Stored { blocks, gradients, fill }
+        Ok(Table::Stored { blocks, gradients, fill })
     }
 
     /// The gradient of a cell.
@@ -107,7 +108,8 @@ mod tests {
             for entries in [0, cells - 1, cells, 2 * cells] {
                 let table = Table::new(cells, entries, &gradients, 1, |start, numbers| {
                     numbers.copy_from_slice(&stored[start..start + numbers.len()]);
-                });
+                })
+                .unwrap();
                 (0..cells).for_each(|cell| assert_eq!(table.get(cell), expected(cell)));
             }
             for wanted in [1, 2, 5] {

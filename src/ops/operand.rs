@@ -9,7 +9,7 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::threads;
-use crate::convert::dense_bytes;
+use crate::convert::{dense_array, dense_bytes};
 use crate::element::Element;
 use crate::kernels::cells::CellMap;
 use crate::kernels::fold::Fold;
@@ -89,7 +89,7 @@ pub trait Operand: Sized + sealed::Sealed {
 
     /// A result of pairs as a pair of results.
     #[doc(hidden)]
-    fn unzip<A: Copy, B: Copy>(pairs: Self::Reduced<(A, B)>) -> (Self::Reduced<A>, Self::Reduced<B>);
+    fn unzip<A: Copy, B: Copy>(pairs: Self::Reduced<(A, B)>) -> Allocated<(Self::Reduced<A>, Self::Reduced<B>)>;
 
     #[doc(hidden)]
     fn select<S: Select>(&self, op: &S) -> Result<Self::Reduced<Self::Elem>>;
@@ -104,7 +104,7 @@ pub trait Operand: Sized + sealed::Sealed {
     /// As an upstream gradient: the elements by their row-major number, for so many look-ups; `None` where there are
     /// too many cells for that.
     #[doc(hidden)]
-    fn table(&self, entries: usize) -> Option<Table<'_, Self::Elem>>;
+    fn table(&self, entries: usize) -> Allocated<Option<Table<'_, Self::Elem>>>;
 }
 
 /// The operands that are sparse: a tensor, or a stored view of one.
@@ -197,7 +197,7 @@ impl<X: Sparse> Operand for X {
         sparse::gradient(&self.entries(), op, upstream, axes)
     }
 
-    fn unzip<A: Copy, B: Copy>(pairs: Self::Reduced<(A, B)>) -> (Self::Reduced<A>, Self::Reduced<B>) {
+    fn unzip<A: Copy, B: Copy>(pairs: Self::Reduced<(A, B)>) -> Allocated<(Self::Reduced<A>, Self::Reduced<B>)> {
         pairs.unzip()
     }
 
@@ -213,7 +213,7 @@ impl<X: Sparse> Operand for X {
         at_entries(self.tensor(), self.gap().unwrap_or(X::Value::ZERO), result)
     }
 
-    fn table(&self, entries: usize) -> Option<Table<'_, X::Value>> {
+    fn table(&self, entries: usize) -> Allocated<Option<Table<'_, X::Value>>> {
         table(self.tensor(), self.gap().unwrap_or(X::Value::ZERO), entries)
     }
 }
@@ -260,8 +260,11 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         dense::gradient(self, op, upstream, axes)
     }
 
-    fn unzip<A: Copy, B: Copy>(pairs: ArrayD<(A, B)>) -> (ArrayD<A>, ArrayD<B>) {
-        (pairs.mapv(|(first, _)| first), pairs.mapv(|(_, second)| second))
+    fn unzip<A: Copy, B: Copy>(pairs: ArrayD<(A, B)>) -> Allocated<(ArrayD<A>, ArrayD<B>)> {
+        let firsts = alloc::collect(pairs.iter().map(|pair| pair.0))?;
+        let seconds = alloc::collect(pairs.iter().map(|pair| pair.1))?;
+        let shape = pairs.shape().into();
+        Ok((dense_array(&shape, firsts), dense_array(&shape, seconds)))
     }
 
     fn select<C: Select>(&self, op: &C) -> Result<ArrayD<S::Elem>> {
@@ -282,12 +285,12 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         }
     }
 
-    fn table(&self, entries: usize) -> Option<Table<'_, S::Elem>> {
-        match self.as_slice() {
+    fn table(&self, entries: usize) -> Allocated<Option<Table<'_, S::Elem>>> {
+        Ok(match self.as_slice() {
             Some(gradients) => Some(Table::Whole(Cow::Borrowed(gradients))),
-            None if self.len() <= entries => Some(Table::Whole(Cow::Owned(self.iter().copied().collect()))),
+            None if self.len() <= entries => Some(Table::Whole(Cow::Owned(alloc::collect(self.iter().copied())?))),
             None => None,
-        }
+        })
     }
 }
 
@@ -308,10 +311,10 @@ fn at_entries<P: Pattern, T: Element, R: Pattern>(tensor: &Tensor<P, T>, fill: T
 }
 
 /// The elements by the row-major number of the cell, `fill` where the tensor stores none.
-fn table<P: Pattern, T: Element>(tensor: &Tensor<P, T>, fill: T, entries: usize) -> Option<Table<'_, T>> {
-    let cells = tensor.shape().checked_size().filter(|&cells| CellMap::pays(cells as u128, entries))?;
+fn table<P: Pattern, T: Element>(tensor: &Tensor<P, T>, fill: T, entries: usize) -> Allocated<Option<Table<'_, T>>> {
+    let cells = tensor.shape().checked_size().filter(|&cells| CellMap::pays(cells as u128, entries));
     let number = |start, numbers: &mut [usize]| tensor.pattern().number(start, numbers);
-    Some(Table::new(cells, entries, tensor.values(), fill, number))
+    cells.map(|cells| Table::new(cells, entries, tensor.values(), fill, number)).transpose()
 }
 
 /// The row-major positions of the entries; the caller knows that they fit.

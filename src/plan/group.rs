@@ -22,14 +22,14 @@ pub(crate) struct Cells<P> {
 impl<P: Pattern> Cells<P> {
     pub(crate) fn new(entries: &P, reduction: &Reduction) -> Result<Self> {
         if let Some(offsets) = entries.lane_offsets().filter(|_| reduction.is_last()) {
-            return Ok(Cells { pattern: of_lanes(entries, offsets, reduction)?, groups: Groups::of_offsets(offsets) });
+            return Ok(Cells { pattern: of_lanes(entries, offsets, reduction)?, groups: Groups::of_offsets(offsets)? });
         }
         let kept = reduction.kept().into_iter().map(|axis| entries.axis_coords(axis)).collect::<Allocated<Vec<_>>>()?;
         let groups = match kept.is_empty() {
             true => Groups::of_all(entries.nnz()),
             false => Groups::of_coords(&kept, entries.nnz())?,
         };
-        let firsts = groups.firsts();
+        let firsts = groups.firsts()?;
         let kept = kept.iter().map(|axis| sort::gather(axis, &firsts)).collect::<Allocated<Vec<_>>>()?;
         Ok(Cells { pattern: of_coords(entries, reduction, kept, groups.len())?, groups })
     }

@@ -7,7 +7,7 @@ pub(crate) mod format;
 pub(crate) mod stored;
 pub(crate) mod triplets;
 
-use crate::base::alloc;
+use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
@@ -48,10 +48,11 @@ impl<P: Pattern, T> Tensor<P, T> {
 
 impl<P: Pattern, A: Copy, B: Copy> Tensor<P, (A, B)> {
     /// The tensors of the first and of the second of each pair.
-    pub(crate) fn unzip(self) -> (Tensor<P, A>, Tensor<P, B>) {
-        let (firsts, seconds) = self.values.iter().copied().unzip();
+    pub(crate) fn unzip(self) -> Allocated<(Tensor<P, A>, Tensor<P, B>)> {
+        let firsts = alloc::collect(self.values.iter().map(|pair| pair.0))?;
+        let seconds = alloc::collect(self.values.iter().map(|pair| pair.1))?;
         let (first, second) = self.fill;
-        (Tensor::assemble(self.pattern.clone(), firsts, first), Tensor::assemble(self.pattern, seconds, second))
+        Ok((Tensor::assemble(self.pattern.clone(), firsts, first), Tensor::assemble(self.pattern, seconds, second)))
     }
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn fold<P: Pattern, T: Element, F: Fold<T>>(
         return Ok(Tensor::assemble(pattern, values, fill));
     }
     let Cells { pattern, groups } = Cells::new(x.pattern, &reduction)?;
-    let values = fold_groups(op, &groups, x.values, &gaps).map_err(|fault| refused(op, fault))?;
+    let values = fold_groups(op, &groups, x.values, &gaps)?.map_err(|fault| refused(op, fault))?;
     Ok(Tensor::assemble(pattern, values, fill))
 }
 
@@ -95,15 +95,15 @@ pub(crate) fn holistic<P: Pattern, T: Element, H: Holistic<T>>(
         check_countable(op, &reduction)?;
     }
     let gaps = x.gaps(&reduction);
-    let fill = op.of(&Group { stored: &[], gaps, position: &|_| 0 }, &mut op.scratch());
+    let fill = op.of(&Group { stored: &[], gaps, position: &|_| 0 }, &mut op.scratch())?;
     if reduction.is_elementwise() {
         let of_one = |scratch: &mut H::Scratch, entry: usize| op.of_one(x.values[entry], scratch);
-        let values = threads::map_heavy(x.values.len(), x.values.len(), || op.scratch(), of_one);
+        let values = threads::try_map_heavy(x.values.len(), x.values.len(), fill, || op.scratch(), of_one)?;
         return Ok(Tensor::assemble(x.pattern.clone(), values, fill));
     }
     let Cells { pattern, groups } = Cells::new(x.pattern, &reduction)?;
     let position = |entry: usize| position_in_group(x.pattern, &reduction, entry);
-    let values = reduce_groups(op, &groups, x.values, gaps, &position);
+    let values = reduce_groups(op, &groups, x.values, gaps, &position)?;
     Ok(Tensor::assemble(pattern, values, fill))
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn gradient<P: Pattern, T: Element, U: Operand, H: Gradient<T, U::Ele
     }
     check_upstream(upstream, &reduction.result_shape())?;
     let values = if reduction.is_elementwise() {
-        share_singly(op, x.values.iter().copied(), upstream.at_entries(x.pattern)?)
+        share_singly(op, x.values.iter().copied(), upstream.at_entries(x.pattern)?)?
     } else {
         let Cells { pattern, groups } = Cells::new(x.pattern, &reduction)?;
         let position = |entry: usize| position_in_group(x.pattern, &reduction, entry);
@@ -152,10 +152,10 @@ fn spread_by_table<P: Pattern, U: Operand>(
     reduction: &Reduction,
 ) -> Allocated<Option<Vec<U::Elem>>> {
     if let Some(offsets) = pattern.lane_offsets().filter(|_| reduction.is_last()) {
-        let table = upstream.table(offsets.len());
+        let table = upstream.table(offsets.len())?;
         return table.map(|table| spread_lanes(offsets, 1, |lane| table.get(lane))).transpose();
     }
-    let Some(table) = upstream.table(pattern.nnz()) else { return Ok(None) };
+    let Some(table) = upstream.table(pattern.nnz())? else { return Ok(None) };
     let coords = kept_coords(pattern, reduction)?;
     let coords: Vec<_> = coords.iter().map(|axis| &**axis).collect();
     spread_table(&table, &coords, &reduction.kept_lengths(), pattern.nnz()).map(Some)
