@@ -305,7 +305,7 @@ fn a_zero_length_axis_makes_vast_others_harmless() {
         assert_eq!((csr.lanes(), csr.nnz()), (0, 0));
         assert_eq!(csr.to_coo().unwrap(), CooPattern::empty(shape).unwrap());
         let coo = Triplets::<f32, u64>::new_with_index(shape).unwrap().coalesce(Duplicates::Sum).unwrap();
-        assert_eq!(coo.to_csr().unwrap().into_parts().0, csr);
+        assert_eq!(coo.to_csr().unwrap().into_parts().unwrap().0, csr);
         assert_eq!(coo.density(), 1.0);
     }
     assert!(matches!(CsrPattern::<u64>::empty([1 << 50, 0]), Err(Error::TooLarge { .. })));

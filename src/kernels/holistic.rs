@@ -151,13 +151,19 @@ pub(crate) fn share_singly<T: Element, G: Element, H: Gradient<T, G>>(
     mut values: impl Iterator<Item = T>,
     mut gradients: Vec<G>,
 ) -> Allocated<Vec<G>> {
+    const BLOCK: usize = 256;
     let mut scratch = op.scratch();
-    for gradients in gradients.chunks_mut(256) {
-        let values: Vec<T> = values.by_ref().take(gradients.len()).collect();
-        let found = alloc::try_collect(values.iter().map(|&value| op.of_one(value, &mut scratch)))?;
-        let mut received = vec![G::ZERO; gradients.len()];
-        op.give(&values, &mut received, |at| (&found[at], 0, gradients[at]));
-        gradients.copy_from_slice(&received);
+    let (mut elements, mut found) = ([T::ZERO; BLOCK], alloc::with_capacity(BLOCK)?);
+    for gradients in gradients.chunks_mut(BLOCK) {
+        found.clear();
+        for (element, value) in elements.iter_mut().zip(values.by_ref().take(gradients.len())) {
+            *element = value;
+            found.push(op.of_one(value, &mut scratch)?);
+        }
+        let mut received = [G::ZERO; BLOCK];
+        let received = &mut received[..gradients.len()];
+        op.give(&elements[..found.len()], received, |at| (&found[at], 0, gradients[at]));
+        gradients.copy_from_slice(received);
     }
     Ok(gradients)
 }

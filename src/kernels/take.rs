@@ -433,7 +433,7 @@ mod tests {
         let numbers: Vec<usize> = (0..40).map(|number| 3 * number).collect();
         for bound in 0..125 {
             let below = numbers.iter().filter(|&&number| number < bound).count();
-            assert_eq!(counts_below(&numbers, 125)[bound], below);
+            assert_eq!(counts_below(&numbers, 125).unwrap()[bound], below);
             (0..=below).for_each(|known| assert_eq!(gallop(&numbers, known, bound), below));
         }
         assert_eq!(gallop(&[], 0, 7), 0);

@@ -15,7 +15,6 @@ use crate::element::Element;
 use crate::kernels::fold::{Fold, fold_until_settled};
 use crate::kernels::holistic::{Gradient, Group, Holistic, of_nothing, share_singly};
 use crate::kernels::lookup::Table;
-use crate::kernels::op::Outcome;
 use crate::ops::operand::Operand;
 use crate::plan::reduction::Reduction;
 
@@ -45,8 +44,8 @@ pub(crate) fn fold<S: Data<Elem: Element>, D: Dimension, F: Fold<S::Elem>>(
         Some(row) => states[cell] = op.merge(states[cell], op.slice(row)),
         None => states[cell] = op.merge(states[cell], fold_until_settled(op, row.iter().copied())),
     });
-    let finished = states.into_iter().map(|state| op.finish(state, reduction.extent()));
-    let cells = finished.collect::<Outcome<_>>().map_err(|fault| refused(op, fault))?;
+    let finish = |state| op.finish(state, reduction.extent()).map_err(|fault| refused(op, fault));
+    let cells = alloc::try_collect(states.into_iter().map(finish))?;
     Ok(repeat_cells(cells, lengths, &reduction)?)
 }
 
