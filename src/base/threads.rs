@@ -505,7 +505,7 @@ mod tests {
         let scratch = || {
             shares.fetch_add(1, Relaxed);
         };
-        pool.install(|| map_heavy(2 * CHUNK, 2 * CHUNK, scratch, |_, _| ()));
+        pool.install(|| map_heavy(2 * CHUNK, 2 * CHUNK, scratch, |_, _| ())).unwrap();
         assert_eq!(shares.into_inner(), 2);
     }
 

@@ -82,12 +82,7 @@ fn middles<T: Real>(stored: &[T], gaps: &Gaps<T>, sieve: &mut Sieve<T>) -> Alloc
 }
 
 /// The middle values of a group with `unstored` positions that hold the number `fill`.
-fn middles_about<T: Real>(
-    stored: &[T],
-    fill: T,
-    unstored: u64,
-    sieve: &mut Sieve<T>,
-) -> Allocated<Middles<T>> {
+fn middles_about<T: Real>(stored: &[T], fill: T, unstored: u64, sieve: &mut Sieve<T>) -> Allocated<Middles<T>> {
     let below = count(stored, |value| value < fill);
     let above = count(stored, |value| value > fill);
     let level = count(stored, |value| value == fill);
@@ -116,11 +111,7 @@ fn greater<T: Real>(a: T, b: T) -> T {
 
 impl<T: Real> Group<'_, T> {
     /// The median, and the position of the first element equal to the lower middle value; `u64::MAX` for none.
-    pub(crate) fn median_and_position(
-        &self,
-        even: EvenCount,
-        sieve: &mut Sieve<T>,
-    ) -> Allocated<(T::Median, u64)> {
+    pub(crate) fn median_and_position(&self, even: EvenCount, sieve: &mut Sieve<T>) -> Allocated<(T::Median, u64)> {
         Ok(match middles(self.stored, &self.gaps, sieve)? {
             None => (T::Median::NAN, u64::MAX),
             Some(middles) => (middles.median(even), self.first_equal(middles.lower)),

@@ -45,11 +45,7 @@ pub(super) fn map_lanes<T: Element, S, U: Copy + Send + Sync>(
 
 /// The result of a reduction out of its row-major cells within `lengths`, which are 1 where all along an axis are the
 /// same.
-pub(super) fn repeat_cells<U: Copy>(
-    cells: Vec<U>,
-    lengths: Vec<usize>,
-    reduction: &Reduction,
-) -> Allocated<ArrayD<U>> {
+pub(super) fn repeat_cells<U: Copy>(cells: Vec<U>, lengths: Vec<usize>, reduction: &Reduction) -> Allocated<ArrayD<U>> {
     let shape = reduction.result_shape();
     if lengths == reduction.kept_lengths() {
         return Ok(dense_array(&shape, cells));
