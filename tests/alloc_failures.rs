@@ -1,17 +1,21 @@
-//! No memory: every large allocation of every reader and constructor is made to fail, one after the other. Each time
-//! there is an error, no end of the process, and nothing stays behind.
+//! No memory: every large allocation of readers, constructors and operations is made to fail, one after the other. Each
+//! time there is an error, no end of the process, and nothing stays behind.
 //!
-//! *Large* is what grows with the input: more than 64 KiB. Smaller ones, of which some have no fallible form in Rust
-//! (`Arc`, `Box`, messages, the buffers of a decoder), do not fail here; docs/decisions/0009 names them.
+//! *Large* is what grows with the input: more than 64 KiB, for operations more than 4 KiB. Smaller ones, of which some
+//! have no fallible form in Rust (`Arc`, `Box`, messages, the buffers of a decoder), do not fail here;
+//! docs/decisions/0009 names them.
 
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicIsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::SeqCst};
 
 use lacuna::{CooTensor, CsrTensor, Duplicates, Error, Result, Triplets};
 
 const LARGE: usize = (64 << 10) + 1;
+
+/// What is large at the moment.
+static LARGE_NOW: AtomicUsize = AtomicUsize::new(LARGE);
 
 /// How many large allocations succeed before those that do not, and how many of these there are.
 static GIVEN: AtomicIsize = AtomicIsize::new(isize::MAX);
@@ -23,7 +27,7 @@ struct Failing;
 
 impl Failing {
     fn refuses(size: usize) -> bool {
-        if size < LARGE {
+        if size < LARGE_NOW.load(SeqCst) {
             return false;
         }
         let left = GIVEN.fetch_sub(1, SeqCst);
@@ -71,15 +75,21 @@ unsafe impl GlobalAlloc for Failing {
 #[global_allocator]
 static MEMORY: Failing = Failing;
 
-/// Fails one large allocation of `make` after the other, and then each with all that come after it.
+/// Fails one large allocation of `make` after the other, and then each with all that come after it; there is one.
 fn fail_each<A, U>(what: &str, prepare: impl Fn() -> A, make: impl Fn(A) -> Result<U>) {
+    assert!(fail_all(what, prepare, make) > 0, "{what}: no large allocation was seen");
+}
+
+/// [`fail_each`], and how many large allocations there are.
+fn fail_all<A, U>(what: &str, prepare: impl Fn() -> A, make: impl Fn(A) -> Result<U>) -> isize {
     // What threads and tables keep for themselves is made here.
     assert!(make(prepare()).is_ok(), "{what}");
-    for refused in [1, isize::MAX] {
+    let counts = [1, isize::MAX].map(|refused| {
         let count = (0..).find(|&given| is_made(what, given, refused, &prepare, &make));
         println!("{what}: {count:?} large allocations");
-        assert!(count > Some(0), "{what}: no large allocation was seen");
-    }
+        count
+    });
+    counts[0].unwrap_or(0)
 }
 
 /// Whether it is made when `given` large allocations succeed and the next `refused` ones do not; anything but memory
@@ -253,5 +263,254 @@ mod files {
         fail_reading_text("array", &array);
         let comment = format!("%%MatrixMarket matrix array real general\n%{}\n1 1\n7\n", " ".repeat(900_000));
         fail_reading_text("a long comment", &comment);
+    }
+}
+
+/// Every operation, of both formats and of arrays in two layouts.
+mod operations {
+    use super::*;
+    use lacuna::{Isin, IsinKind, Nanmedian, Operand, Pattern, Take, Tensor};
+    use ndarray::{ArrayD, Axis};
+
+    /// Enough entries for two threads.
+    const MANY: usize = 140_000;
+
+    /// What is large here: a list with an item for some of the groups, which are fewer than the entries.
+    const LIST: usize = (4 << 10) + 1;
+
+    /// Lets lists fail, for as long as it is held.
+    struct Lists(#[expect(dead_code, reason = "held")] std::sync::MutexGuard<'static, ()>);
+
+    fn lists() -> Lists {
+        let turn = TURN.lock().unwrap();
+        LARGE_NOW.store(LIST, SeqCst);
+        Lists(turn)
+    }
+
+    impl Drop for Lists {
+        fn drop(&mut self) {
+            LARGE_NOW.store(LARGE, SeqCst);
+        }
+    }
+
+    fn coo(shape: &[usize], count: usize) -> CooTensor<f64> {
+        let size = shape.iter().product::<usize>();
+        assert!(count <= size);
+        let position = |entry: usize| entry * (size / count);
+        let axis = |axis: usize| {
+            let inner = shape[axis + 1..].iter().product::<usize>();
+            (0..count).map(|entry| (position(entry) / inner % shape[axis]) as u32).collect()
+        };
+        let value = |entry: usize| if entry % 11 == 3 { f64::NAN } else { (entry * 7919 % 1000) as f64 - 300.0 };
+        CooTensor::new(shape, (0..shape.len()).map(axis).collect(), (0..count).map(value).collect(), 0.0).unwrap()
+    }
+
+    /// What needs memory for each of its groups, entries or elements.
+    fn reductions<X: Operand<Elem = f64>>(what: &str, x: &X, axes: &[&[isize]])
+    where
+        X::Reduced<f64>: Operand<Elem = f64>,
+    {
+        for &axes in axes {
+            let fail = |name: &str, run: &dyn Fn() -> Result<()>| {
+                fail_all(&format!("{name} of {what} over {axes:?}"), || (), |()| run());
+            };
+            let keep = || Nanmedian::over(axes).keep_dims();
+            let upstream = lacuna::nanmedian(x, axes).unwrap();
+            fail("any", &|| lacuna::any(x, axes).map(drop));
+            fail("count_nonzero", &|| lacuna::count_nonzero(x, axes).map(drop));
+            fail("nanmedian", &|| lacuna::nanmedian(x, keep()).map(drop));
+            fail("nanmedian_index", &|| lacuna::nanmedian_index(x, keep().lower()).map(drop));
+            fail("any_backward", &|| lacuna::any_backward(x, &upstream, axes).map(drop));
+            fail("nanmedian_backward", &|| lacuna::nanmedian_backward(x, &upstream, axes).map(drop));
+            let first = || Nanmedian::over(axes).first();
+            fail("nanmedian_backward, first", &|| lacuna::nanmedian_backward(x, &upstream, first()).map(drop));
+        }
+    }
+
+    fn sparse_reductions<P: Pattern>(what: &str, x: &Tensor<P, f64>, axes: &[&[isize]]) {
+        reductions(what, x, axes);
+        reductions(&format!("{what}, stored"), &x.stored(), axes);
+    }
+
+    const BACKWARDS: ndarray::Slice = ndarray::Slice { start: 0, end: None, step: -1 };
+
+    const AXES: [&[isize]; 5] = [&[], &[0], &[-1], &[0, 2], &[1]];
+
+    #[test]
+    fn reductions_of_coo() {
+        let _lists = lists();
+        sparse_reductions("coo", &coo(&[60, 50, 40], 10_000), &AXES);
+        reductions("long coo", &coo(&[3000, 2, 70], MANY), &AXES[1..3]);
+        sparse_reductions("wide coo", &coo(&[1 << 31, 1 << 30], 10_000), &[&[0]]);
+    }
+
+    #[test]
+    fn reductions_of_csr() {
+        let _lists = lists();
+        sparse_reductions("csr", &coo(&[60, 50, 4], 10_000).to_csr().unwrap(), &AXES);
+        reductions("long csr", &coo(&[3000, 20, 7], MANY).to_csr().unwrap(), &AXES[1..2]);
+    }
+
+    #[test]
+    fn reductions_of_arrays() {
+        let _lists = lists();
+        let array = |shape: [usize; 3]| coo(&shape, shape.iter().product()).to_dense().unwrap();
+        let short = array([30, 25, 20]);
+        reductions("array", &short, &AXES);
+        reductions("array, columns first", &short.view().reversed_axes(), &AXES[..3]);
+        reductions("array, backwards", &short.slice_axis(Axis(2), BACKWARDS), &AXES);
+        reductions("long array", &array([100, 20, 70]), &AXES[4..]);
+        reductions("deep array, backwards", &array([1, 1, MANY]).slice_axis(Axis(2), BACKWARDS), &AXES[2..3]);
+    }
+
+    /// Gradients whose layout and pattern are not those of the result.
+    #[test]
+    fn upstream_gradients() {
+        let _lists = lists();
+        let x = coo(&[60, 50, 4], 10_000);
+        let lane = lacuna::nanmedian(&x, -1).unwrap();
+        let dense = lane.to_dense().unwrap();
+        let turned = lane.permute_axes([1, 0]).unwrap().to_dense().unwrap();
+        let sparse = lane.prune().unwrap();
+        let thin = coo(&[60, 50], 40);
+        fn both<X: Operand<Elem = f64>, U: Operand<Elem = f64>>(what: &str, x: &X, upstream: &U) {
+            fail_all(&format!("any_backward, {what}"), || (), |()| lacuna::any_backward(x, upstream, -1).map(drop));
+            fail_all(
+                &format!("nanmedian_backward, {what}"),
+                || (),
+                |()| lacuna::nanmedian_backward(x, upstream, -1).map(drop),
+            );
+        }
+        fn all<X: Operand<Elem = f64>>(
+            what: &str,
+            x: &X,
+            [dense, turned]: [&ArrayD<f64>; 2],
+            sparse: [&CooTensor<f64>; 2],
+        ) {
+            both(&format!("{what}, of an array"), x, dense);
+            both(&format!("{what}, of a turned array"), x, &turned.t());
+            for upstream in sparse {
+                both(&format!("{what}, of coo"), x, upstream);
+                both(&format!("{what}, of csr"), x, &upstream.to_csr().unwrap());
+            }
+        }
+        all("coo", &x, [&dense, &turned], [&sparse, &thin]);
+        all("csr", &x.to_csr().unwrap(), [&dense, &turned], [&sparse, &thin]);
+        let filled = coo(&[60, 40, 5], 12_000);
+        let (lane, thin) = (lacuna::nanmedian(&filled, -1).unwrap(), coo(&[60, 40], 20));
+        let dense = lane.to_dense().unwrap();
+        all("an array", &filled.to_dense().unwrap(), [&dense, &dense.t().to_owned()], [&lane, &thin]);
+    }
+
+    fn maps<X: Operand<Elem = f64>>(what: &str, x: &X) {
+        let fail = |name: &str, run: &dyn Fn() -> Result<()>| fail_all(&format!("{name} of {what}"), || (), |()| run());
+        fail("isnan", &|| lacuna::isnan(x).map(drop));
+        fail("isreal", &|| lacuna::isreal(x).map(drop));
+        let members: Vec<f64> = (0..30_000).map(|member| f64::from(member * 7 % 20_011)).collect();
+        for kind in [IsinKind::Auto, IsinKind::Hash, IsinKind::Sort] {
+            fail(&format!("isin by {kind:?}"), &|| lacuna::isin(x, Isin::of(&members).kind(kind)).map(drop));
+        }
+    }
+
+    #[test]
+    fn maps_of_all() {
+        let _lists = lists();
+        let x = coo(&[600, 20, 12], MANY);
+        maps("coo", &x);
+        maps("csr", &x.to_csr().unwrap());
+        maps("a stored view", &x.stored());
+        let dense = x.to_dense().unwrap();
+        maps("array", &dense);
+        maps("array, backwards", &dense.slice_axis(Axis(2), BACKWARDS));
+        let numbers = ndarray::Array1::from_iter((0..100_000).map(|at| at * 37 % 1_000_003));
+        let members: Vec<i32> = (0..200_000).map(|member| member * 5).collect();
+        for kind in [IsinKind::Auto, IsinKind::Table, IsinKind::Hash, IsinKind::Sort] {
+            let ask = |()| lacuna::isin(&numbers, Isin::of(&members).kind(kind));
+            fail_all(&format!("isin of integers by {kind:?}"), || (), ask);
+        }
+        let crowd: Vec<u64> = (0..400_000).map(|member| member * 6_700_417).collect();
+        fail_all("isin, many members", || ndarray::Array1::from_elem(100_000, 0), |x| lacuna::isin(&x, &crowd));
+    }
+
+    fn takes<X: Operand<Elem = f64>>(what: &str, x: &X, rank: isize)
+    where
+        X::Reduced<f64>: Operand<Elem = f64>,
+    {
+        let fail = |name: &str, run: &dyn Fn() -> Result<()>| fail_all(&format!("{name} of {what}"), || (), |()| run());
+        let size = x.lengths().iter().product::<usize>() as i64;
+        let listed: Vec<i64> = (0..5_000).map(|item| item * 7919 % size).collect();
+        let apart = ndarray::Array1::from_iter((0..9_000).map(|item| item * 7919 % size));
+        let apart = apart.slice(ndarray::s![..;-2]);
+        let upstream = lacuna::take(x, &listed).unwrap();
+        let dense = ndarray::Array1::from_elem(listed.len(), 1.0);
+        fail("take", &|| lacuna::take(x, &listed).map(drop));
+        fail("take, wrapped", &|| lacuna::take(x, Take::at(&listed).wrap()).map(drop));
+        fail("take of a view", &|| lacuna::take(x, &apart).map(drop));
+        fail("take_backward", &|| lacuna::take_backward(x, &upstream, &listed).map(drop));
+        fail("take_backward, dense", &|| lacuna::take_backward(x, &dense, &listed).map(drop));
+        for axis in 0..rank {
+            let length = x.lengths()[axis as usize] as i64;
+            let listed: Vec<i64> = (0..length.max(90)).map(|item| item * 7 % length).collect();
+            let upstream = lacuna::take_axis(x, &listed, axis).unwrap();
+            fail(&format!("take_axis {axis}"), &|| lacuna::take_axis(x, &listed, axis).map(drop));
+            let backward = || lacuna::take_axis_backward(x, &upstream, &listed, axis).map(drop);
+            fail(&format!("take_axis_backward {axis}"), &backward);
+        }
+    }
+
+    #[test]
+    fn takes_of_coo() {
+        let _lists = lists();
+        takes("coo", &coo(&[60, 50, 40], 10_000), 3);
+        takes("long matrix", &coo(&[20_000, 20_000], MANY), 1);
+    }
+
+    #[test]
+    fn takes_of_csr() {
+        let _lists = lists();
+        takes("csr", &coo(&[60, 50, 40], 10_000).to_csr().unwrap(), 3);
+        takes("csr matrix", &coo(&[300, 80], 10_000).to_csr().unwrap(), 2);
+        takes("long csr matrix", &coo(&[20_000, 20_000], MANY).to_csr().unwrap(), 1);
+    }
+
+    #[test]
+    fn takes_of_arrays() {
+        let _lists = lists();
+        let dense = coo(&[30, 25, 20], 15_000).to_dense().unwrap();
+        takes("array", &dense, 3);
+        takes("array, backwards", &dense.slice_axis(Axis(2), BACKWARDS), 3);
+        let few: Vec<usize> = (0..2_000).collect();
+        let backwards = dense.slice_axis(Axis(0), BACKWARDS);
+        fail_all("take of few", || (), |()| lacuna::take(&backwards, &few));
+    }
+
+    fn tensors<P: Pattern>(what: &str, x: &Tensor<P, f64>) {
+        let fail = |name: &str, run: &dyn Fn() -> Result<()>| fail_all(&format!("{name} of {what}"), || (), |()| run());
+        let gaps = x.map_values(|value| if value > 0.0 { value } else { 0.0 }).unwrap();
+        let ones = x.map_values(|_| 1.0).unwrap();
+        fail("prune", &|| gaps.prune().map(drop));
+        fail("map_values", &|| x.map_values(|value| value > 0.0).map(drop));
+        fail("map_entries", &|| x.map_entries(|_, value| value + 1.0).map(drop));
+        fail("cast", &|| ones.cast::<u8>().map(drop));
+        fail("to_dense", &|| x.to_dense().map(drop));
+        fail("triplets", &|| Triplets::try_from(x).map(drop));
+    }
+
+    #[test]
+    fn tensors_of_both() {
+        let _lists = lists();
+        let x = coo(&[60, 50, 40], 10_000);
+        let csr = x.to_csr().unwrap();
+        tensors("coo", &x);
+        tensors("csr", &csr);
+        fail_each("to_csr", || (), |()| x.to_csr());
+        fail_each("into_csr", || x.clone(), |x| x.into_csr());
+        fail_each("to_coo", || (), |()| csr.to_coo());
+        fail_each("reshape", || (), |()| x.reshape([40, 60, 50]));
+        fail_each("reshape of csr", || (), |()| csr.reshape([40, 60, 50]));
+        fail_each("permute_axes", || (), |()| x.permute_axes([2, 0, 1]));
+        fail_each("permute_axes of csr", || (), |()| csr.permute_axes([2, 0, 1]));
+        fail_each("from_dense", || x.to_dense().unwrap(), |dense| CooTensor::from_dense(&dense.t(), 0.0));
+        fail_each("from_dense, csr", || x.to_dense().unwrap(), |dense| CsrTensor::from_dense(&dense.t(), 0.0));
     }
 }

@@ -171,7 +171,7 @@ fn pushing_refuses_what_is_no_position_and_appends_nothing() {
 #[test]
 fn room_for_triplets_is_made_once_and_holds_none() {
     let mut triplets = Triplets::new([9, 9]).unwrap();
-    triplets.reserve(100);
+    triplets.reserve(100).unwrap();
     assert!(triplets.is_empty() && triplets.coords(0).is_empty());
     let addresses = |triplets: &Triplets<f64>| [0, 1].map(|axis| triplets.coords(axis).as_ptr());
     let (before, values) = (addresses(&triplets), triplets.values().as_ptr());
@@ -305,7 +305,7 @@ fn a_zero_length_axis_makes_vast_others_harmless() {
         assert_eq!((csr.lanes(), csr.nnz()), (0, 0));
         assert_eq!(csr.to_coo().unwrap(), CooPattern::empty(shape).unwrap());
         let coo = Triplets::<f32, u64>::new_with_index(shape).unwrap().coalesce(Duplicates::Sum).unwrap();
-        assert_eq!(coo.to_csr().unwrap().into_parts().0, csr);
+        assert_eq!(coo.to_csr().unwrap().into_parts().unwrap().0, csr);
         assert_eq!(coo.density(), 1.0);
     }
     assert!(matches!(CsrPattern::<u64>::empty([1 << 50, 0]), Err(Error::TooLarge { .. })));

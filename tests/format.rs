@@ -172,7 +172,7 @@ fn triplets_and_patterns_are_short_too() {
         "Triplets<f32, u32> [9, 9], 8 triplets, fill 0.0: [8, 0] 0.0, [7, 1] 1.0, [6, 2] 2.0, [5, 3] 3.0, [4, 4] 4.0, \
          [3, 5] 5.0, … 2 more"
     );
-    let pattern = diagonal(9, 8).into_parts().0;
+    let pattern = diagonal(9, 8).into_parts().unwrap().0;
     assert_eq!(
         format!("{pattern:?}"),
         "CooPattern<u32> [9, 9], 8 stored of 81 (9.9 %): [0, 0], [1, 1], [2, 2], [3, 3], [4, 4], [5, 5], … 2 more"

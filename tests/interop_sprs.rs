@@ -131,7 +131,7 @@ fn coordinates_move_out_as_triplets() {
     assert_eq!((matrix.row_inds().as_ptr(), matrix.col_inds().as_ptr(), matrix.data().as_ptr()), pointers);
     assert_eq!(CooTensor::from_sprs(&matrix, Duplicates::Error).unwrap(), coo());
     assert_eq!(TriMatI::try_from(coo()).unwrap(), matrix);
-    let triplets = Triplets::from(&coo());
+    let triplets = Triplets::try_from(&coo()).unwrap();
     assert_eq!(TriMatI::try_from(triplets).unwrap(), matrix);
 }
 

@@ -3,8 +3,6 @@
 //! A new buffer costs more in the memory that the kernel has to find and clear at the first touch than in what is
 //! written there, and less in huge pages of it (`docs/decisions/0008-the-machine.md`).
 
-use std::alloc::{Layout, handle_alloc_error};
-
 use bytemuck::Zeroable;
 
 use crate::base::machine::advise_huge_pages;
@@ -102,13 +100,15 @@ pub(crate) fn try_collect<T, E: From<AllocError>>(
     Ok(collected)
 }
 
-/// What was asked for, where there is no error to give: without memory the process ends, as it does with a `Vec`.
-pub(crate) fn or_end<U>(room: Allocated<U>) -> U {
-    let end = |refused: AllocError| match Layout::from_size_align(refused.bytes.try_into().unwrap_or(usize::MAX), 1) {
-        Ok(layout) => handle_alloc_error(layout),
-        Err(_) => panic!("capacity overflow"),
-    };
-    room.unwrap_or_else(end)
+/// The items of all `lists`, in order: the list itself where there is only one.
+pub(crate) fn concat<T: Copy>(mut lists: Vec<Vec<T>>) -> Allocated<Vec<T>> {
+    if lists.len() == 1 {
+        return Ok(lists.remove(0));
+    }
+    let mut all = with_capacity(lists.iter().map(Vec::len).sum())?;
+    // One after the other is given back once it is copied.
+    lists.into_iter().for_each(|list| all.extend_from_slice(&list));
+    Ok(all)
 }
 
 /// Asks for huge pages behind a large buffer, best before its first touch; what the kernel answers makes no difference

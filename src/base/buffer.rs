@@ -36,18 +36,28 @@ impl<T> Buffer<T> {
     }
 }
 
-impl<T: Clone> Buffer<T> {
+impl<T: Copy> Buffer<T> {
     /// The items as a vector, without a copy where nobody else owns the array and no part of it is left out.
-    pub(crate) fn into_vec(self) -> Vec<T> {
-        if self.is_whole() { Arc::unwrap_or_clone(self.items) } else { self.to_vec() }
+    pub(crate) fn into_vec(mut self) -> Allocated<Vec<T>> {
+        if self.is_whole() {
+            match Arc::try_unwrap(self.items) {
+                Ok(items) => return Ok(items),
+                Err(shared) => self.items = shared,
+            }
+        }
+        self.copied()
+    }
+
+    fn copied(&self) -> Allocated<Vec<T>> {
+        alloc::collect(self.iter().copied())
     }
 
     /// The items, to be changed in place: those of other owners are copied first, and of these the window only.
-    pub(crate) fn make_mut(&mut self) -> &mut [T] {
+    pub(crate) fn make_mut(&mut self) -> Allocated<&mut [T]> {
         if Arc::get_mut(&mut self.items).is_none() {
-            *self = Buffer::from(self.to_vec());
+            *self = Buffer::from(self.copied()?);
         }
-        &mut Arc::make_mut(&mut self.items)[self.range.clone()]
+        Ok(&mut Arc::make_mut(&mut self.items)[self.range.clone()])
     }
 }
 
@@ -63,7 +73,7 @@ impl<T: Element> Buffer<T> {
             }
             None => *self = Buffer::from(alloc::zeros(count)?),
         }
-        Ok(self.make_mut())
+        self.make_mut()
     }
 }
 
@@ -146,15 +156,15 @@ mod tests {
     fn who_writes_takes_a_copy_unless_it_is_alone() {
         let (mut one, other) = (numbers(), numbers());
         let at = one.as_ptr();
-        one.make_mut()[0] = 9;
+        one.make_mut().unwrap()[0] = 9;
         assert_eq!((one[0], one.as_ptr()), (9, at));
         let mut window = other.slice(2..4);
-        window.make_mut().copy_from_slice(&[8, 9]);
+        window.make_mut().unwrap().copy_from_slice(&[8, 9]);
         assert_eq!((&*window, &*other), (&[8, 9][..], &[0, 1, 2, 3, 4, 5][..]));
         let mut alone = other.slice(3..5);
         drop(other);
         let at = alone.as_ptr();
-        alone.make_mut()[1] = 7;
+        alone.make_mut().unwrap()[1] = 7;
         assert_eq!((&*alone, alone.as_ptr()), (&[3, 7][..], at));
     }
 
@@ -163,9 +173,9 @@ mod tests {
         let all = numbers();
         let at = all.as_ptr();
         let window = all.slice(4..6);
-        assert_eq!(window.into_vec(), [4, 5]);
+        assert_eq!(window.into_vec(), Ok(vec![4, 5]));
         let second = all.clone();
-        let (copy, own) = (second.into_vec(), all.into_vec());
+        let (copy, own) = (second.into_vec().unwrap(), all.into_vec().unwrap());
         assert!(copy.as_ptr() != at && own.as_ptr() == at);
     }
 

@@ -4,10 +4,11 @@
 
 use std::cmp::Ordering;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Zeroable;
 
-use crate::base::alloc::{self, Allocated};
+use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::machine::in_wide_vectors;
 
 /// Fewer items than this are not worth a thread.
@@ -65,13 +66,15 @@ mod imp {
         work: usize,
         scratch: impl Fn() -> S + Sync + Send,
         f: impl Fn(&mut S, usize) -> U + Sync + Send,
-    ) -> Vec<U> {
+    ) -> Allocated<Vec<U>> {
         if count < 2 || are_few(work) {
             let mut scratch = scratch();
-            return (0..count).map(|index| f(&mut scratch, index)).collect();
+            return alloc::collect((0..count).map(|index| f(&mut scratch, index)));
         }
+        let mut mapped = alloc::with_capacity(count)?;
         let share = (CHUNK / (work / count).max(1)).max(1);
-        (0..count).into_par_iter().with_min_len(share).map_init(scratch, f).collect()
+        (0..count).into_par_iter().with_min_len(share).map_init(scratch, f).collect_into_vec(&mut mapped);
+        Ok(mapped)
     }
 
     /// `f` of the parts that the indices below `count` fall into, in order: one a thread, if a part is worth the cost
@@ -117,18 +120,15 @@ mod imp {
         items.into_par_iter().map_init(scratch, f).collect()
     }
 
-    /// What `f` has to give of every index below `count`, in order, where one call is a search; `scratch` is made once
-    /// a thread.
-    pub(crate) fn filter_map_range<S, U: Send>(
+    /// The lists that `f` gives of the parts that the indices below `count` fall into, where an index is a search; in
+    /// order, and more parts than threads, as some may take longer.
+    pub(crate) fn search_parts<U: Send>(
         count: usize,
-        scratch: impl Fn() -> S + Sync + Send,
-        f: impl Fn(&mut S, usize) -> Option<U> + Sync + Send,
-    ) -> Vec<U> {
-        if count < 2 * SEARCHES {
-            let mut scratch = scratch();
-            return (0..count).filter_map(|index| f(&mut scratch, index)).collect();
-        }
-        (0..count).into_par_iter().with_min_len(SEARCHES).map_init(scratch, f).flatten_iter().collect()
+        f: impl Fn(Range<usize>) -> Allocated<Vec<U>> + Sync + Send,
+    ) -> Vec<Allocated<Vec<U>>> {
+        let parts = (8 * rayon::current_num_threads()).min(count / SEARCHES).max(1);
+        let part = |number: usize| f(number * count / parts..(number + 1) * count / parts);
+        if parts == 1 { vec![part(0)] } else { (0..parts).into_par_iter().map(part).collect() }
     }
 
     /// Hands each item that `next` gives through `work` to `take`, in order, until one of them fails.
@@ -224,9 +224,9 @@ mod imp {
         _: usize,
         scratch: impl Fn() -> S,
         f: impl Fn(&mut S, usize) -> U,
-    ) -> Vec<U> {
+    ) -> Allocated<Vec<U>> {
         let mut scratch = scratch();
-        (0..count).map(|index| f(&mut scratch, index)).collect()
+        alloc::collect((0..count).map(|index| f(&mut scratch, index)))
     }
 
     /// `f` of all indices below `count`, as one part.
@@ -255,14 +255,12 @@ mod imp {
         items.into_iter().map(|item| f(&mut scratch, item)).collect()
     }
 
-    /// What `f` has to give of every index below `count`, in order, with one `scratch` for all.
-    pub(crate) fn filter_map_range<S, U>(
+    /// The list that `f` gives of all indices below `count`, as one part.
+    pub(crate) fn search_parts<U>(
         count: usize,
-        scratch: impl Fn() -> S,
-        f: impl Fn(&mut S, usize) -> Option<U>,
-    ) -> Vec<U> {
-        let mut scratch = scratch();
-        (0..count).filter_map(|index| f(&mut scratch, index)).collect()
+        f: impl Fn(Range<usize>) -> Allocated<Vec<U>>,
+    ) -> Vec<Allocated<Vec<U>>> {
+        vec![f(0..count)]
     }
 
     /// Hands each item that `next` gives through `work` to `take`, in order, until one of them fails.
@@ -338,9 +336,46 @@ pub(crate) fn filled<T: Zeroable + Send>(
     Ok(items)
 }
 
+/// [`map_heavy`] of what may fail: the error of the first that does. The others are done all the same, and `blank`
+/// stands in the gap of a list that nobody sees.
+pub(crate) fn try_map_heavy<S, U: Clone + Send + Sync, E: From<AllocError> + Send>(
+    count: usize,
+    work: usize,
+    blank: U,
+    scratch: impl Fn() -> S + Sync + Send,
+    f: impl Fn(&mut S, usize) -> Result<U, E> + Sync + Send,
+) -> Result<Vec<U>, E> {
+    // Not a list of results, each of which is larger than what is asked for.
+    let failed: Mutex<Option<(usize, E)>> = Mutex::new(None);
+    let mapped = map_heavy(count, work, scratch, |scratch, index| {
+        f(scratch, index).unwrap_or_else(|error| {
+            let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+            if failed.as_ref().is_none_or(|(first, _)| index < *first) {
+                *failed = Some((index, error));
+            }
+            blank.clone()
+        })
+    })?;
+    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(mapped), |(_, error)| Err(error))
+}
+
+/// What `f` has to give of every index below `count`, in order, where one call is a search; `scratch` is made once for
+/// each share of them.
+pub(crate) fn filter_map_range<S, U: Copy + Send>(
+    count: usize,
+    scratch: impl Fn() -> S + Sync + Send,
+    f: impl Fn(&mut S, usize) -> Option<U> + Sync + Send,
+) -> Allocated<Vec<U>> {
+    let parts = imp::search_parts(count, |part| {
+        let mut scratch = scratch();
+        alloc::collect_some(part.filter_map(|index| f(&mut scratch, index)))
+    });
+    alloc::concat(parts.into_iter().collect::<Allocated<_>>()?)
+}
+
 #[cfg(feature = "io")]
 pub(crate) use imp::pipeline;
-pub(crate) use imp::{any_chunk, filter_map_range, map, map_each, map_heavy, map_parts, map_slices, sort};
+pub(crate) use imp::{any_chunk, map, map_each, map_heavy, map_parts, map_slices, sort};
 
 #[cfg(test)]
 #[cfg(feature = "rayon")]
@@ -473,7 +508,7 @@ mod tests {
         let scratch = || {
             shares.fetch_add(1, Relaxed);
         };
-        pool.install(|| map_heavy(2 * CHUNK, 2 * CHUNK, scratch, |_, _| ()));
+        pool.install(|| map_heavy(2 * CHUNK, 2 * CHUNK, scratch, |_, _| ())).unwrap();
         assert_eq!(shares.into_inner(), 2);
     }
 

@@ -94,8 +94,8 @@ where
     T: Element,
     I: Index + SpIndex,
 {
-    let (pattern, values, _) = transposed.into_parts();
-    let (_, offsets, rows) = pattern.into_parts();
+    let (pattern, values, _) = transposed.into_parts()?;
+    let (_, offsets, rows) = pattern.into_parts()?;
     CsMatI::try_new_csc(shape, offsets, rows, values).map_err(|(.., error)| refusal(error))
 }
 
@@ -211,8 +211,8 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
         I: SpIndex,
     {
         let size = matrix_shape(self.shape(), self.fill())?;
-        let (pattern, values, _) = self.into_parts();
-        let [rows, columns] = axes(pattern.into_parts().1)?;
+        let (pattern, values, _) = self.into_parts()?;
+        let [rows, columns] = axes(pattern.into_parts()?.1)?;
         Ok(TriMatI::from_triplets(size, rows, columns, values))
     }
 
@@ -323,8 +323,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         I: SpIndex,
     {
         let size = matrix_shape(self.shape(), self.fill())?;
-        let (pattern, values, _) = self.into_parts();
-        let (_, offsets, columns) = pattern.into_parts();
+        let (pattern, values, _) = self.into_parts()?;
+        let (_, offsets, columns) = pattern.into_parts()?;
         CsMatI::try_new(size, offsets, columns, values).map_err(|(.., error)| refusal(error))
     }
 

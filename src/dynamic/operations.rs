@@ -9,6 +9,7 @@
 
 use super::widen::{Wide, no_order, on_wide, truth, zeros};
 use super::{AnyFormat, AnyTensor};
+use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;
@@ -174,7 +175,7 @@ macro_rules! operations {
         pub fn isin(&self, members: impl AsRef<[Number]>, invert: bool) -> Result<AnyTensor> {
             macro_rules! of {
                 ($elements:expr) => {{
-                    let mut isin = Isin::of(exactly(members.as_ref()));
+                    let mut isin = Isin::of(exactly(members.as_ref())?);
                     isin.invert = invert;
                     $elements.isin(isin).map(AnyTensor::from)
                 }};
@@ -310,9 +311,11 @@ fn in_coords<G: Element>(upstream: &AnyFormat<G>) -> Result<CooTensor<G, u64>> {
 }
 
 /// The numbers that are values of the type.
-fn exactly<T: Element>(numbers: &[Number]) -> Vec<T> {
+fn exactly<T: Element>(numbers: &[Number]) -> Allocated<Vec<T>> {
     let value = |&number: &Number| T::from_number(number).filter(|value| value.to_number() == number);
-    numbers.iter().filter_map(value).collect()
+    let mut values = alloc::with_capacity(numbers.len())?;
+    values.extend(numbers.iter().filter_map(value));
+    Ok(values)
 }
 
 /// The error for an upstream gradient of a type that has no such gradient.

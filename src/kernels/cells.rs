@@ -36,16 +36,16 @@ impl CellMap {
         lengths: &[usize],
         values: &[T],
         in_runs: bool,
-    ) -> Self {
+    ) -> Allocated<Self> {
         let cells = lengths.iter().product::<usize>();
         let part = |range: Range<usize>| {
-            let mut map = CellMap { words: vec![0; cells.div_ceil(CELLS)] };
+            let mut map = CellMap { words: alloc::zeros(cells.div_ceil(CELLS))? };
             let marked = if in_runs { map.mark_runs(coords, lengths, values, range.clone()) } else { 0 };
             map.mark(coords, lengths, values, range.start + marked..range.end);
-            map
+            Ok(map)
         };
-        let parts = threads::map_parts(values.len(), cells / CELLS, part);
-        parts.into_iter().reduce(CellMap::merge).unwrap_or(CellMap { words: Vec::new() })
+        let parts = threads::map_parts(values.len(), cells / CELLS, part).into_iter();
+        parts.reduce(|all, part| Ok(all?.merge(part?))).unwrap_or(Ok(CellMap { words: Vec::new() }))
     }
 
     fn mark<T: Element, I: Index>(&mut self, coords: &[&[I]], lengths: &[usize], values: &[T], range: Range<usize>) {
@@ -196,7 +196,7 @@ mod tests {
                 .enumerate()
                 .for_each(|(at, &value)| *expected.entry(cell_of(at)).or_default() |= value != 0.0);
             for in_runs in [false, true] {
-                let map = CellMap::of_values(&coords, lengths, &values, in_runs);
+                let map = CellMap::of_values(&coords, lengths, &values, in_runs).unwrap();
                 let (found, truths) = map.into_arrays::<u64>(lengths).unwrap();
                 assert_eq!(truths, expected.values().copied().collect::<Vec<bool>>());
                 for (axis, found) in found.iter().enumerate() {

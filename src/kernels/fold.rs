@@ -96,24 +96,22 @@ pub(crate) fn fold_groups<T: Element, F: Fold<T>>(
         let state = if op.is_settled(state) { state } else { op.merge(state, stored()) };
         op.finish(state, gaps.positions(groups.size(group)))
     };
-    let results = match groups.in_order(values) {
-        Some(slice) => threads::map_heavy(
-            groups.len(),
-            values.len(),
-            || (),
-            |(), group| finished(group, &|| op.slice(slice(group))),
-        ),
-        None => threads::map_heavy(
-            groups.len(),
-            values.len(),
-            || (),
-            |(), group| {
-                let gathered = || groups.entries(group).map(|entry| values[entry]);
-                finished(group, &|| fold_until_settled(op, gathered()))
-            },
-        ),
-    };
-    results.into_iter().collect()
+    let (blank, scratch) = (F::Out::ZERO, || ());
+    match groups.in_order(values) {
+        Some(slice) => threads::try_map_heavy(groups.len(), values.len(), blank, scratch, |(), group| {
+            finished(group, &|| op.slice(slice(group)))
+        }),
+        None => threads::try_map_heavy(groups.len(), values.len(), blank, scratch, |(), group| {
+            let gathered = || groups.entries(group).map(|entry| values[entry]);
+            finished(group, &|| fold_until_settled(op, gathered()))
+        }),
+    }
+}
+
+/// The results of groups of one value each.
+pub(crate) fn fold_singly<T: Element, F: Fold<T>>(op: F, values: &[T]) -> Outcome<Vec<F::Out>> {
+    let finished = |(): &mut (), entry: usize| op.finish(op.step(op.start(), values[entry]), 1);
+    threads::try_map_heavy(values.len(), values.len(), F::Out::ZERO, || (), finished)
 }
 
 /// The state of some values, those left out that cannot change it.

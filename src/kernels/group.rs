@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::base::alloc::Allocated;
+use crate::base::alloc::{self, Allocated};
 use crate::base::index::Index;
 use crate::kernels::sort;
 
@@ -24,10 +24,10 @@ impl Groups {
     }
 
     /// One group for each run of the offsets that is not empty.
-    pub(crate) fn of_offsets(offsets: &[usize]) -> Self {
-        let mut starts = offsets.to_vec();
+    pub(crate) fn of_offsets(offsets: &[usize]) -> Allocated<Self> {
+        let mut starts = alloc::collect(offsets.iter().copied())?;
         starts.dedup();
-        Groups { order: None, starts }
+        Ok(Groups { order: None, starts })
     }
 
     /// Groups of the entries with equal coordinates on the axes kept.
@@ -59,14 +59,20 @@ impl Groups {
     }
 
     /// The values of a group side by side: a part of `values`, or gathered in `scratch`.
-    pub(crate) fn values<'a, T: Copy>(&self, group: usize, values: &'a [T], scratch: &'a mut Vec<T>) -> &'a [T] {
+    pub(crate) fn values<'a, T: Copy>(
+        &self,
+        group: usize,
+        values: &'a [T],
+        scratch: &'a mut Vec<T>,
+    ) -> Allocated<&'a [T]> {
         let range = self.range(group);
         let Some(order) = &self.order else {
-            return &values[range];
+            return Ok(&values[range]);
         };
         scratch.clear();
+        alloc::reserve(scratch, range.len())?;
         scratch.extend(order[range].iter().map(|&entry| values[entry]));
-        scratch
+        Ok(scratch)
     }
 
     /// The values of each group as a part of `values`, where the groups are in the order in which they are stored.
@@ -75,8 +81,8 @@ impl Groups {
     }
 
     /// The first entry of each group.
-    pub(crate) fn firsts(&self) -> Vec<usize> {
-        (0..self.len()).map(|group| self.entry_at(self.starts[group])).collect()
+    pub(crate) fn firsts(&self) -> Allocated<Vec<usize>> {
+        alloc::collect((0..self.len()).map(|group| self.entry_at(self.starts[group])))
     }
 
     fn range(&self, group: usize) -> Range<usize> {
@@ -124,17 +130,17 @@ mod tests {
         let groups = Groups::of_coords(&[&columns], 4).unwrap();
         let gathered: Vec<Vec<usize>> = (0..groups.len()).map(|group| groups.entries(group).collect()).collect();
         assert_eq!(gathered, [vec![1], vec![3], vec![0, 2]]);
-        assert_eq!(groups.firsts(), [1, 3, 0]);
+        assert_eq!(groups.firsts(), Ok(vec![1, 3, 0]));
         assert_eq!(groups.entry(2, 1), 2);
-        assert_eq!(groups.values(2, &[5, 6, 7, 8], &mut vec![9]), [5, 7]);
-        assert_eq!(Groups::of_all(4).values(0, &[5, 6, 7, 8], &mut vec![9]), [5, 6, 7, 8]);
+        assert_eq!(groups.values(2, &[5, 6, 7, 8], &mut vec![9]), Ok(&[5, 7][..]));
+        assert_eq!(Groups::of_all(4).values(0, &[5, 6, 7, 8], &mut vec![9]), Ok(&[5, 6, 7, 8][..]));
     }
 
     #[test]
     fn empty_lanes_make_no_group() {
-        let groups = Groups::of_offsets(&[0, 0, 2, 2, 5]);
+        let groups = Groups::of_offsets(&[0, 0, 2, 2, 5]).unwrap();
         assert_eq!((groups.len(), groups.size(0), groups.size(1)), (2, 2, 3));
-        assert_eq!(Groups::of_offsets(&[0, 0]).len(), 0);
+        assert_eq!(Groups::of_offsets(&[0, 0]).unwrap().len(), 0);
         assert_eq!(Groups::of_all(0).len(), 0);
     }
 }

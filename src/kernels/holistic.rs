@@ -36,10 +36,10 @@ pub trait Holistic<T: Element>: Op {
     fn scratch(&self) -> Self::Scratch;
 
     /// The result of a group.
-    fn of(&self, group: &Group<'_, T>, scratch: &mut Self::Scratch) -> Self::Out;
+    fn of(&self, group: &Group<'_, T>, scratch: &mut Self::Scratch) -> Allocated<Self::Out>;
 
     /// The result of a group of one value.
-    fn of_one(&self, value: T, scratch: &mut Self::Scratch) -> Self::Out {
+    fn of_one(&self, value: T, scratch: &mut Self::Scratch) -> Allocated<Self::Out> {
         self.of(&Group::of_slice(&[value]), scratch)
     }
 }
@@ -66,9 +66,9 @@ fn reducer<T: Element, H: Holistic<T>>(
     values: &[T],
     gaps: Gaps<T>,
     position: &(dyn Fn(usize) -> u64 + Sync),
-) -> impl Fn(&mut Scratch<T, H::Scratch>, usize) -> H::Out + Sync + Send {
+) -> impl Fn(&mut Scratch<T, H::Scratch>, usize) -> Allocated<H::Out> + Sync + Send {
     move |scratch, group| {
-        let stored = groups.values(group, values, &mut scratch.group);
+        let stored = groups.values(group, values, &mut scratch.group)?;
         let position = |within: usize| position(groups.entry(group, within));
         op.of(&Group { stored, gaps, position: &position }, &mut scratch.own)
     }
@@ -81,9 +81,15 @@ pub(crate) fn reduce_groups<T: Element, H: Holistic<T>>(
     values: &[T],
     gaps: Gaps<T>,
     position: &(dyn Fn(usize) -> u64 + Sync),
-) -> Vec<H::Out> {
+) -> Allocated<Vec<H::Out>> {
     let scratch = || Scratch { group: Vec::new(), own: op.scratch() };
-    threads::map_heavy(groups.len(), values.len(), scratch, reducer(op, groups, values, gaps, position))
+    let of_groups = reducer(op, groups, values, gaps, position);
+    threads::try_map_heavy(groups.len(), values.len(), of_nothing(op)?, scratch, of_groups)
+}
+
+/// The result of a group without elements.
+pub(crate) fn of_nothing<T: Element, H: Holistic<T>>(op: H) -> Allocated<H::Out> {
+    op.of(&Group::of_slice(&[]), &mut op.scratch())
 }
 
 /// What every entry receives from `gradients`, one for each group; `position` is that of an entry in its group.
@@ -100,12 +106,13 @@ pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
         let found = reducer(op, groups, values, gaps, position);
         let scratch = || Scratch { group: Vec::new(), own: op.scratch() };
         give_in_order(groups, &mut received, scratch, |scratch, group, received| {
-            let found = found(scratch, group);
+            let found = found(scratch, group)?;
             op.give(values_of(group), received, |within| (&found, within, gradients[group]));
-        });
+            Ok(())
+        })?;
         return Ok(received);
     }
-    let found = reduce_groups(op, groups, values, gaps, position);
+    let found = reduce_groups(op, groups, values, gaps, position)?;
     for (group, (found, &gradient)) in found.iter().zip(gradients).enumerate() {
         for (within, entry) in groups.entries(group).enumerate() {
             let own = entry..entry + 1;
@@ -120,20 +127,22 @@ fn give_in_order<S, G: Send>(
     groups: &Groups,
     received: &mut [G],
     scratch: impl Fn() -> S + Sync + Send,
-    give: impl Fn(&mut S, usize, &mut [G]) + Sync + Send,
-) {
-    let firsts = groups.firsts();
+    give: impl Fn(&mut S, usize, &mut [G]) -> Allocated<()> + Sync + Send,
+) -> Allocated<()> {
+    let firsts = groups.firsts()?;
     let group_from = |entry: usize| firsts.partition_point(|&first| first < entry);
     let parts = threads::map_parts(received.len(), 0, |part| group_from(part.start)..group_from(part.end));
     let ends: Vec<usize> = parts.iter().map(|part| *firsts.get(part.end).unwrap_or(&received.len())).collect();
-    threads::map_slices(received, &ends, |part, mut received| {
+    let given = threads::map_slices(received, &ends, |part, mut received| {
         let mut scratch = scratch();
         for group in parts[part].clone() {
             let (own, others) = std::mem::take(&mut received).split_at_mut(groups.size(group));
-            give(&mut scratch, group, own);
+            give(&mut scratch, group, own)?;
             received = others;
         }
+        Ok(())
     });
+    given.into_iter().collect()
 }
 
 /// What every element receives of its own gradient, where each is a group by itself.
@@ -141,14 +150,20 @@ pub(crate) fn share_singly<T: Element, G: Element, H: Gradient<T, G>>(
     op: H,
     mut values: impl Iterator<Item = T>,
     mut gradients: Vec<G>,
-) -> Vec<G> {
+) -> Allocated<Vec<G>> {
+    const BLOCK: usize = 256;
     let mut scratch = op.scratch();
-    for gradients in gradients.chunks_mut(256) {
-        let values: Vec<T> = values.by_ref().take(gradients.len()).collect();
-        let found: Vec<H::Out> = values.iter().map(|&value| op.of_one(value, &mut scratch)).collect();
-        let mut received = vec![G::ZERO; gradients.len()];
-        op.give(&values, &mut received, |at| (&found[at], 0, gradients[at]));
-        gradients.copy_from_slice(&received);
+    let (mut elements, mut found) = ([T::ZERO; BLOCK], alloc::with_capacity(BLOCK)?);
+    for gradients in gradients.chunks_mut(BLOCK) {
+        found.clear();
+        for (element, value) in elements.iter_mut().zip(values.by_ref().take(gradients.len())) {
+            *element = value;
+            found.push(op.of_one(value, &mut scratch)?);
+        }
+        let mut received = [G::ZERO; BLOCK];
+        let received = &mut received[..gradients.len()];
+        op.give(&elements[..found.len()], received, |at| (&found[at], 0, gradients[at]));
+        gradients.copy_from_slice(received);
     }
-    gradients
+    Ok(gradients)
 }

@@ -12,6 +12,7 @@
 //! For m test elements building is O(m), with the bits of the table, and O(m log m) for *sort*; a question is O(1),
 //! O(m) by comparison, O(log m) by *sort*.
 
+use crate::base::alloc::{self, Allocated};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Element;
@@ -57,16 +58,16 @@ pub(crate) enum Membership<'a, T: Element> {
 
 impl<'a, T: Element> Membership<'a, T> {
     /// The form that is fastest for so many values.
-    pub(crate) fn auto(members: &'a [T], values: usize) -> Self {
+    pub(crate) fn auto(members: &'a [T], values: usize) -> Allocated<Self> {
         if members.len() <= VERY_FEW || values <= VERY_FEW_VALUES {
-            return Membership::compare(members);
+            return Ok(Membership::compare(members));
         }
-        match Span::of(members) {
-            Some(span) if span.suits(members.len(), values) => Membership::Table(Table::new(members, span)),
+        Ok(match Span::of(members) {
+            Some(span) if span.suits(members.len(), values) => Membership::Table(Table::new(members, span)?),
             _ if members.len() <= FEW => Membership::compare(members),
             _ if values <= FEW_VALUES => Membership::All(members),
-            _ => Membership::hash(members),
-        }
+            _ => Membership::hash(members)?,
+        })
     }
 
     /// Compares with each.
@@ -80,18 +81,19 @@ impl<'a, T: Element> Membership<'a, T> {
     }
 
     /// Hashes the keys.
-    pub(crate) fn hash(members: &[T]) -> Self {
-        KeySet::new(members).map_or(Membership::All(&[]), Membership::Keys)
+    pub(crate) fn hash(members: &[T]) -> Allocated<Self> {
+        Ok(KeySet::new(members)?.map_or(Membership::All(&[]), Membership::Keys))
     }
 
     /// Sorts the keys, and drops repeated ones unless they are said to be `unique`.
-    pub(crate) fn sort(members: &[T], unique: bool) -> Self {
-        let mut keys: Vec<T::Key> = members.iter().filter_map(|member| member.key()).collect();
+    pub(crate) fn sort(members: &[T], unique: bool) -> Allocated<Self> {
+        let mut keys = alloc::with_capacity(members.len())?;
+        keys.extend(members.iter().filter_map(|member| member.key()));
         threads::sort(&mut keys, Ord::cmp);
         if !unique {
             keys.dedup();
         }
-        Membership::Sorted(keys)
+        Ok(Membership::Sorted(keys))
     }
 
     /// Whether each value is a member, or with `invert` whether it is not: one tight loop for each form of the set.
@@ -180,13 +182,13 @@ pub(crate) struct Table {
 
 impl Table {
     /// The table of the test elements, whose span this is; its words fit memory.
-    pub(crate) fn new<T: Element>(members: &[T], span: Span) -> Self {
-        let mut table = Table { minimum: span.minimum as u64, words: vec![0; span.words() as usize + 1] };
+    pub(crate) fn new<T: Element>(members: &[T], span: Span) -> Allocated<Self> {
+        let mut table = Table { minimum: span.minimum as u64, words: alloc::zeros(span.words() as usize + 1)? };
         for &member in members {
             let bit = distance(member, table.minimum);
             table.words[(bit / 64) as usize] |= 1 << (bit % 64);
         }
-        table
+        Ok(table)
     }
 }
 
@@ -230,7 +232,7 @@ mod tests {
     }
 
     fn chosen<T: Element>(members: &[T], values: usize) -> &'static str {
-        form(&Membership::auto(members, values))
+        form(&Membership::auto(members, values).unwrap())
     }
 
     #[test]
@@ -278,18 +280,18 @@ mod tests {
     #[test]
     fn a_table_does_not_take_what_is_far_outside_for_a_member() {
         let high = [u64::MAX - 3, u64::MAX];
-        let table = Table::new(&high, Span::of(&high).unwrap());
+        let table = Table::new(&high, Span::of(&high).unwrap()).unwrap();
         assert!(contains(&table, u64::MAX) && !contains(&table, u64::MAX - 1));
         assert!(!contains(&table, 0u64) && !contains(&table, u64::MAX - 4) && !contains(&table, 1u64 << 63));
         let low = [i64::MIN, i64::MIN + 100];
-        let table = Table::new(&low, Span::of(&low).unwrap());
+        let table = Table::new(&low, Span::of(&low).unwrap()).unwrap();
         assert!(contains(&table, i64::MIN) && !contains(&table, i64::MAX) && !contains(&table, -1i64));
     }
 
     #[test]
     fn a_sorted_set_drops_repeats_unless_it_is_told_that_there_are_none() {
         let keys = |unique| match Membership::sort(&[2, 1, 2], unique) {
-            Membership::Sorted(keys) => keys,
+            Ok(Membership::Sorted(keys)) => keys,
             _ => Vec::new(),
         };
         assert_eq!(keys(false), [1, 2]);

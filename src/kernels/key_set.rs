@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use hashbrown::HashSet;
 
-use crate::base::alloc;
+use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Element;
@@ -45,18 +45,18 @@ impl<T: Element> KeySet<T> {
     const LOAD: usize = Self::PLACES * 7 / 16;
 
     /// The set of the keys of `members`; `None` if there are none.
-    pub(crate) fn new(members: &[T]) -> Option<Self> {
-        let filler = members.iter().find_map(|member| member.key())?;
+    pub(crate) fn new(members: &[T]) -> Allocated<Option<Self>> {
+        let Some(filler) = members.iter().find_map(|member| member.key()) else { return Ok(None) };
         let lines = members.len().div_ceil(Self::LOAD);
-        let keys = alloc::or_end(alloc::copies(filler, (lines + 1) * Self::PLACES));
+        let keys = alloc::copies(filler, (lines + 1) * Self::PLACES)?;
         let start = keys.as_ptr().align_offset(LINE).min(Self::PLACES);
         let mut set = KeySet { keys, start, lines, filler, crowded: HashSet::new() };
-        set.settle(members);
-        Some(set)
+        set.settle(members)?;
+        Ok(Some(set))
     }
 
     /// Puts each key into its line: each thread into lines of its own.
-    fn settle(&mut self, members: &[T]) {
+    fn settle(&mut self, members: &[T]) -> Allocated<()> {
         let (lines, filler) = (self.lines, self.filler);
         let parts = threads::map_parts(lines, 0, |lines| lines);
         let ends: Vec<usize> = parts.iter().map(|part| part.end * Self::PLACES).collect();
@@ -64,7 +64,8 @@ impl<T: Element> KeySet<T> {
         let crowded = threads::map_slices(places, &ends, |part, places| {
             let own = parts[part].clone();
             let filler_line = line_of(filler, lines);
-            let mut share = Share::<T> { lines, own, filler, filler_line, places, crowded: HashSet::new() };
+            let crowded = Ok(HashSet::new());
+            let mut share = Share::<T> { lines, own, filler, filler_line, places, crowded };
             in_wide_vectors(
                 #[inline(always)]
                 || {
@@ -75,7 +76,12 @@ impl<T: Element> KeySet<T> {
             );
             share.crowded
         });
-        self.crowded = crowded.into_iter().reduce(|all, some| all.union(&some).copied().collect()).unwrap_or_default();
+        for some in crowded {
+            let some = some?;
+            reserve(&mut self.crowded, some.len())?;
+            self.crowded.extend(some);
+        }
+        Ok(())
     }
 
     /// What is read for a question.
@@ -119,7 +125,8 @@ struct Share<'a, T: Element> {
     filler: T::Key,
     filler_line: usize,
     places: &'a mut [T::Key],
-    crowded: HashSet<T::Key>,
+    /// Without memory it stays as it is until all have been looked at.
+    crowded: Allocated<HashSet<T::Key>>,
 }
 
 impl<T: Element> Share<'_, T> {
@@ -151,9 +158,24 @@ impl<T: Element> Share<'_, T> {
         match line.get_mut(places - free + usize::from(has_filler)) {
             _ if known => {}
             Some(place) => *place = key,
-            None => drop(self.crowded.insert(key)),
+            None => self.crowd(key),
         }
     }
+
+    /// Puts a key beside the lines.
+    #[cold]
+    fn crowd(&mut self, key: T::Key) {
+        let Ok(crowded) = &mut self.crowded else { return };
+        match reserve(crowded, 1) {
+            Ok(()) => drop(crowded.insert(key)),
+            Err(refused) => self.crowded = Err(refused),
+        }
+    }
+}
+
+/// Room for `count` keys more.
+fn reserve<K: Eq + Hash>(keys: &mut HashSet<K>, count: usize) -> Allocated<()> {
+    keys.try_reserve(count).map_err(|_| AllocError::of::<K>(keys.len().saturating_add(count)))
 }
 
 /// The line of a key, by the upper bits of its hash.
@@ -205,7 +227,7 @@ mod tests {
 
     /// Exactly the members are found, among them and as many others.
     fn check<T: Element>(members: &[T], others: &[T]) -> KeySet<T> {
-        let set = KeySet::new(members).unwrap();
+        let set = KeySet::new(members).unwrap().unwrap();
         members.iter().for_each(|&member| assert_eq!(set.questions().contains(member), !member.isnan(), "{member:?}"));
         others.iter().for_each(|&other| assert!(!set.questions().contains(other), "{other:?}"));
         set
@@ -289,7 +311,7 @@ mod tests {
         let nan = f64::NAN;
         let set = check(&[nan, -0.0, 1.0, nan], &[-nan, 2.0]);
         assert!(set.questions().contains(0.0) && !set.questions().contains(f64::from_bits(1)));
-        assert!(KeySet::new(&[nan, -nan]).is_none());
-        assert!(KeySet::<f64>::new(&[]).is_none());
+        assert!(KeySet::new(&[nan, -nan]).unwrap().is_none());
+        assert!(KeySet::<f64>::new(&[]).unwrap().is_none());
     }
 }

@@ -6,10 +6,11 @@ use bytemuck::Zeroable;
 
 use crate::base::alloc::{self, Allocated};
 use crate::base::threads;
+use crate::element::Element;
 use crate::kernels::bits::BITS;
 
 /// The gradients of the cells of a result, for look-ups in any order.
-pub enum Lookup<'a, G: Copy> {
+pub enum Lookup<'a, G: Element> {
     /// One for each cell.
     Whole(Cow<'a, [G]>),
     /// Those of the cells that are stored, and one for all others.
@@ -17,13 +18,13 @@ pub enum Lookup<'a, G: Copy> {
 }
 
 /// Sixty-four cells: those that are stored, and how many are before them.
-#[derive(Clone, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Marks {
     stored: u64,
     before: usize,
 }
 
-impl<'a, G: Copy> Lookup<'a, G> {
+impl<'a, G: Element> Lookup<'a, G> {
     /// The gradients among so many cells, for as many look-ups as there are `entries`. `number` writes the
     /// numbers of the cells from one place on, which increase.
     ///
@@ -34,24 +35,24 @@ impl<'a, G: Copy> Lookup<'a, G> {
         gradients: &'a [G],
         fill: G,
         number: impl Fn(usize, &mut [usize]),
-    ) -> Self {
+    ) -> Allocated<Self> {
         if gradients.len() == cells {
-            return Lookup::Whole(Cow::Borrowed(gradients));
+            return Ok(Lookup::Whole(Cow::Borrowed(gradients)));
         }
         if cells <= entries {
-            let mut whole = vec![fill; cells];
-            alloc::prefer_huge(&whole);
+            // Zeros, as they mostly are, need not be written.
+            let mut whole = if fill.same(G::ZERO) { alloc::zeros(cells)? } else { alloc::copies(fill, cells)? };
             for_each_number(gradients, number, |cell, &gradient| whole[cell] = gradient);
-            return Lookup::Whole(Cow::Owned(whole));
+            return Ok(Lookup::Whole(Cow::Owned(whole)));
         }
-        let mut marks = vec![Marks::default(); cells.div_ceil(BITS)];
+        let mut marks = alloc::copies(Marks::default(), cells.div_ceil(BITS))?;
         for_each_number(gradients, number, |cell, _| marks[cell / BITS].stored |= 1 << (cell % BITS));
         let mut before = 0;
         for word in &mut marks {
             word.before = before;
             before += word.stored.count_ones() as usize;
         }
-        Lookup::Stored { marks, gradients, fill }
+        Ok(Lookup::Stored { marks, gradients, fill })
     }
 
     /// The gradient of a cell.
@@ -107,7 +108,8 @@ mod tests {
             for entries in [0, cells - 1, cells, 2 * cells] {
                 let lookup = Lookup::new(cells, entries, &gradients, 1, |start, numbers| {
                     numbers.copy_from_slice(&stored[start..start + numbers.len()]);
-                });
+                })
+                .unwrap();
                 (0..cells).for_each(|cell| assert_eq!(lookup.get(cell), expected(cell)));
             }
             for wanted in [1, 2, 5] {

@@ -13,6 +13,7 @@
 //!
 //! Nothing is sorted, and a position that is not stored is never written out.
 
+use crate::base::alloc::Allocated;
 use crate::element::{Float, Real};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::Group;
@@ -68,20 +69,20 @@ pub(crate) fn median_of_one<T: Real>(value: T) -> T::Mean {
 }
 
 /// The median of a group.
-pub(crate) fn median<T: Real>(group: &Group<'_, T>, even: EvenCount, sieve: &mut Sieve<T>) -> T::Mean {
-    middles(group.stored, &group.gaps, sieve).map_or(T::Mean::NAN, |middles| middles.median(even))
+pub(crate) fn median<T: Real>(group: &Group<'_, T>, even: EvenCount, sieve: &mut Sieve<T>) -> Allocated<T::Mean> {
+    Ok(middles(group.stored, &group.gaps, sieve)?.map_or(T::Mean::NAN, |middles| middles.median(even)))
 }
 
 /// The middle values of a group, if it holds a number; the sieve is for the numbers to select among.
-fn middles<T: Real>(stored: &[T], gaps: &Gaps<T>, sieve: &mut Sieve<T>) -> Option<Middles<T>> {
+fn middles<T: Real>(stored: &[T], gaps: &Gaps<T>, sieve: &mut Sieve<T>) -> Allocated<Option<Middles<T>>> {
     match gaps.numbers(stored.len()) {
         None => middles_of_lane(stored, sieve),
-        Some((fill, unstored)) => Some(middles_about(stored, fill, unstored, sieve)),
+        Some((fill, unstored)) => middles_about(stored, fill, unstored, sieve).map(Some),
     }
 }
 
 /// The middle values of a group with `unstored` positions that hold the number `fill`.
-fn middles_about<T: Real>(stored: &[T], fill: T, unstored: u64, sieve: &mut Sieve<T>) -> Middles<T> {
+fn middles_about<T: Real>(stored: &[T], fill: T, unstored: u64, sieve: &mut Sieve<T>) -> Allocated<Middles<T>> {
     let below = count(stored, |value| value < fill);
     let above = count(stored, |value| value > fill);
     let level = count(stored, |value| value == fill);
@@ -89,9 +90,9 @@ fn middles_about<T: Real>(stored: &[T], fill: T, unstored: u64, sieve: &mut Siev
     let count = end + above as u64;
     let (low, high) = ((count - 1) / 2, count / 2);
     let (lower, upper) = if high < start {
-        select_two(sieve.refill(stored, |value| value < fill), low as usize, high as usize)
+        select_two(sieve.refill(stored, |value| value < fill)?, low as usize, high as usize)
     } else if low >= end {
-        select_two(sieve.refill(stored, |value| value > fill), (low - end) as usize, (high - end) as usize)
+        select_two(sieve.refill(stored, |value| value > fill)?, (low - end) as usize, (high - end) as usize)
     } else {
         // The ranks are neighbours: one of them outside of the level run is at its edge.
         let values = stored.iter().copied();
@@ -101,7 +102,7 @@ fn middles_about<T: Real>(stored: &[T], fill: T, unstored: u64, sieve: &mut Siev
         let upper = if high >= end { above() } else { None };
         (lower.unwrap_or(fill), upper.unwrap_or(fill))
     };
-    Middles { lower, upper, count }
+    Ok(Middles { lower, upper, count })
 }
 
 fn greater<T: Real>(a: T, b: T) -> T {
@@ -110,11 +111,11 @@ fn greater<T: Real>(a: T, b: T) -> T {
 
 impl<T: Real> Group<'_, T> {
     /// The median, and the position of the first element equal to the lower middle value; `u64::MAX` for none.
-    pub(crate) fn median_and_position(&self, even: EvenCount, sieve: &mut Sieve<T>) -> (T::Mean, u64) {
-        match middles(self.stored, &self.gaps, sieve) {
+    pub(crate) fn median_and_position(&self, even: EvenCount, sieve: &mut Sieve<T>) -> Allocated<(T::Mean, u64)> {
+        Ok(match middles(self.stored, &self.gaps, sieve)? {
             None => (T::Mean::NAN, u64::MAX),
             Some(middles) => (middles.median(even), self.first_equal(middles.lower)),
-        }
+        })
     }
 
     /// The position of the first element equal to `value`, which one of them is.
@@ -138,13 +139,13 @@ impl<T: Real> Group<'_, T> {
     }
 
     /// Who receives the gradient of the median; the share of a gap is nobody's.
-    pub(crate) fn shares(&self, rule: ShareRule, sieve: &mut Sieve<T>) -> Shares<T> {
+    pub(crate) fn shares(&self, rule: ShareRule, sieve: &mut Sieve<T>) -> Allocated<Shares<T>> {
         let ShareRule { even, rule, spread_nan } = rule;
-        let Some(Middles { lower, upper, count }) = middles(self.stored, &self.gaps, sieve) else {
+        let Some(Middles { lower, upper, count }) = middles(self.stored, &self.gaps, sieve)? else {
             let positions = u64::try_from(self.gaps.positions(self.stored.len())).unwrap_or(u64::MAX);
             let (receivers, number) =
                 if spread_nan { (Receivers::All, positions) } else { (Receivers::Ranked, NOBODY) };
-            return Shares { receivers, values: [T::ZERO; 2], numbers: [number; 2], halved: false };
+            return Ok(Shares { receivers, values: [T::ZERO; 2], numbers: [number; 2], halved: false });
         };
         let two = match rule {
             MedianGradient::Spread => lower != upper,
@@ -161,7 +162,7 @@ impl<T: Real> Group<'_, T> {
             MedianGradient::Spread => Receivers::Equal,
             MedianGradient::First => Receivers::Ranked,
         };
-        Shares { receivers, values: [lower, upper], numbers: [low, high], halved }
+        Ok(Shares { receivers, values: [lower, upper], numbers: [low, high], halved })
     }
 
     fn gaps_equal_to(&self, value: T) -> u64 {
@@ -276,7 +277,7 @@ mod tests {
 
     fn median(stored: &[f64], fill: f64, extent: u128) -> f64 {
         let gaps = Gaps { fill: Some(fill), extent };
-        let middles = middles(stored, &gaps, &mut Sieve::new());
+        let middles = middles(stored, &gaps, &mut Sieve::new()).unwrap();
         middles.map_or(f64::NAN, |middles| middles.median(EvenCount::Mean))
     }
 

@@ -1,5 +1,7 @@
 //! What every operation is: a small value with a name.
 
+use crate::base::alloc::AllocError;
+
 /// An operation, as a value: a member of one of the families [`Fold`](super::fold::Fold),
 /// [`Holistic`](super::holistic::Holistic), [`Map`](super::map::Map).
 pub trait Op: Copy + Send + Sync {
@@ -15,4 +17,12 @@ pub(crate) type Outcome<T> = Result<T, Fault>;
 pub enum Fault {
     /// It would number or count more positions than `u64` holds.
     Uncountable,
+    /// The machine did not give the memory.
+    Memory(AllocError),
+}
+
+impl From<AllocError> for Fault {
+    fn from(refused: AllocError) -> Self {
+        Fault::Memory(refused)
+    }
 }

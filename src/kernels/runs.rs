@@ -18,9 +18,9 @@ use crate::kernels::sort::Arrays;
 pub(crate) fn any_of_runs<T: Element, I: Index>(coords: &[&[I]], values: &[T]) -> Allocated<Arrays<I, bool>> {
     let part = |entries: Range<usize>| {
         let blocks = entries.start.div_ceil(BITS)..entries.end.div_ceil(BITS);
-        Part { ends: mark_ends(coords, values.len(), blocks.clone()), start: blocks.start * BITS }
+        Ok(Part { ends: mark_ends(coords, values.len(), blocks.clone())?, start: blocks.start * BITS })
     };
-    let parts = threads::map_parts(values.len(), 0, part);
+    let parts = threads::map_parts(values.len(), 0, part).into_iter().collect::<Allocated<Vec<_>>>()?;
     let slots: Vec<usize> = parts
         .iter()
         .scan(0, |end, part| {
@@ -64,8 +64,8 @@ struct Part {
 }
 
 /// The last entries of runs, a word for each block; there are `count` entries in all.
-fn mark_ends<I: Index>(coords: &[&[I]], count: usize, blocks: Range<usize>) -> Vec<u64> {
-    let mut words = vec![0; blocks.len()];
+fn mark_ends<I: Index>(coords: &[&[I]], count: usize, blocks: Range<usize>) -> Allocated<Vec<u64>> {
+    let mut words = alloc::zeros(blocks.len())?;
     in_wide_vectors(
         #[inline(always)]
         || {
@@ -84,7 +84,7 @@ fn mark_ends<I: Index>(coords: &[&[I]], count: usize, blocks: Range<usize>) -> V
             }
         },
     );
-    words
+    Ok(words)
 }
 
 /// [`bits::changes`] of fewer entries, the last of which has none after it.

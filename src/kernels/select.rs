@@ -13,6 +13,7 @@
 
 use std::ops::Range;
 
+use crate::base::alloc::{self, Allocated};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Real;
@@ -48,9 +49,11 @@ impl<T: Real> Sieve<T> {
     /// Keeps the `values` that `keep` says yes to, besides those kept before.
     ///
     /// Each value is written, and the end moves on by the truth: a branch would be guessed wrong too often.
-    fn extend(&mut self, values: impl ExactSizeIterator<Item = T>, keep: impl Fn(T) -> bool) {
+    fn extend(&mut self, values: impl ExactSizeIterator<Item = T>, keep: impl Fn(T) -> bool) -> Allocated<()> {
         let end = self.kept + values.len();
         if self.values.len() < end {
+            let missing = end - self.values.len();
+            alloc::reserve(&mut self.values, missing)?;
             self.values.resize(end, T::ZERO);
         }
         let free = &mut self.values[self.kept..end];
@@ -60,14 +63,15 @@ impl<T: Real> Sieve<T> {
             kept += usize::from(keep(value));
         }
         self.kept += kept;
+        Ok(())
     }
 
     /// Keeps the `values` that `keep` says yes to, and nothing else; gives them.
-    pub(crate) fn refill(&mut self, values: &[T], keep: impl Fn(T) -> bool) -> &mut [T] {
+    pub(crate) fn refill(&mut self, values: &[T], keep: impl Fn(T) -> bool) -> Allocated<&mut [T]> {
         self.kept = 0;
         // Block by block, as there may be little to keep of much.
-        values.chunks(BLOCK).for_each(|block| self.extend(block.iter().copied(), &keep));
-        self.kept()
+        values.chunks(BLOCK).try_for_each(|block| self.extend(block.iter().copied(), &keep))?;
+        Ok(self.kept())
     }
 
     fn kept(&mut self) -> &mut [T] {
@@ -76,16 +80,20 @@ impl<T: Real> Sieve<T> {
 }
 
 /// The middle values of the numbers of a lane, if there is one.
-pub(crate) fn middles_of_lane<T: Real>(lane: &[T], sieve: &mut Sieve<T>) -> Option<Middles<T>> {
-    let bracket = if lane.len() < SAMPLED { None } else { bracket(lane, sieve) };
+pub(crate) fn middles_of_lane<T: Real>(lane: &[T], sieve: &mut Sieve<T>) -> Allocated<Option<Middles<T>>> {
+    let bracket = if lane.len() < SAMPLED { None } else { bracket(lane, sieve)? };
     let Some((low, high)) = bracket else {
-        return middles_of_numbers(sieve.refill(lane, |value| !value.isnan()));
+        return Ok(middles_of_numbers(sieve.refill(lane, |value| !value.isnan())?));
     };
-    let Counts { to_low, numbers: count } = sift_in_parts(lane, low, high, sieve);
+    let Counts { to_low, numbers: count } = sift_in_parts(lane, low, high, sieve)?;
+    let Some(last) = count.checked_sub(1) else { return Ok(None) };
     let mut sifted = Sifted { lane, low, high, to_low, sieve };
-    let (lower, upper) = sifted.at_ranks(count.checked_sub(1)? / 2, count / 2);
-    let upper = upper.unwrap_or_else(|| sifted.at_ranks(count / 2, count / 2).0);
-    Some(Middles { lower, upper, count: count as u64 })
+    let (lower, upper) = sifted.at_ranks(last / 2, count / 2)?;
+    let upper = match upper {
+        Some(upper) => upper,
+        None => sifted.at_ranks(count / 2, count / 2)?.0,
+    };
+    Ok(Some(Middles { lower, upper, count: count as u64 }))
 }
 
 /// The middle values of `numbers`, none of which is NaN; their order is lost.
@@ -108,20 +116,21 @@ pub(crate) fn smaller<T: Real>(a: T, b: T) -> T {
 
 /// Two numbers that the middle values of `lane` lie between, or are, most of the time; `None` if too few numbers were
 /// drawn to say.
-fn bracket<T: Real>(lane: &[T], sieve: &mut Sieve<T>) -> Option<(T, T)> {
+fn bracket<T: Real>(lane: &[T], sieve: &mut Sieve<T>) -> Allocated<Option<(T, T)>> {
     let is_long = lane.len() >= LONG;
     let draws = lane.len().isqrt() * if is_long { 8 } else { 1 };
     let stride = lane.len() / draws;
     // One from each stretch, by a fixed sequence without a period that the lane could have.
     let within = |draw: usize| ((u64::from((draw as u32).wrapping_mul(0x9e37_79b9)) * stride as u64) >> 32) as usize;
     sieve.kept = 0;
-    sieve.extend((0..draws).map(|draw| lane[draw * stride + within(draw)]), |value| !value.isnan());
+    sieve.extend((0..draws).map(|draw| lane[draw * stride + within(draw)]), |value| !value.isnan())?;
     let sample = sieve.kept();
     sample.sort_unstable_by(|a, b| a.order(*b));
     // The rank of the true median in the sample has a deviation of half a root of its size.
     let margin = sample.len().isqrt() * if is_long { 2 } else { 1 };
     let middle = sample.len() / 2;
-    Some((*sample.get(middle.checked_sub(margin)?)?, *sample.get(middle + margin)?))
+    let low = middle.checked_sub(margin).and_then(|low| sample.get(low));
+    Ok(low.copied().zip(sample.get(middle + margin).copied()))
 }
 
 /// How many values of a lane are numbers, and how many of these are not greater than the low end of a bracket.
@@ -132,14 +141,14 @@ struct Counts {
 }
 
 /// Counts the values of a lane, and keeps what lies between `low` and `high`.
-fn sift<T: Real>(lane: &[T], low: T, high: T, sieve: &mut Sieve<T>) -> Counts {
+fn sift<T: Real>(lane: &[T], low: T, high: T, sieve: &mut Sieve<T>) -> Allocated<Counts> {
     let mut counts = Counts::default();
     for block in lane.chunks(BLOCK) {
         counts.to_low += count_in_block(block, |value| value <= low);
         counts.numbers += count_in_block(block, |value| !value.isnan());
-        sieve.extend(block.iter().copied(), |value| (low < value) & (value < high));
+        sieve.extend(block.iter().copied(), |value| (low < value) & (value < high))?;
     }
-    counts
+    Ok(counts)
 }
 
 /// How many values of a block there are that `is` says yes to; counted in words as wide as the values, so that one
@@ -169,22 +178,23 @@ pub(crate) fn first_equal<T: Real>(lane: &[T], value: T) -> Option<usize> {
 }
 
 /// [`sift`], of a long lane shared out.
-fn sift_in_parts<T: Real>(lane: &[T], low: T, high: T, sieve: &mut Sieve<T>) -> Counts {
+fn sift_in_parts<T: Real>(lane: &[T], low: T, high: T, sieve: &mut Sieve<T>) -> Allocated<Counts> {
     sieve.kept = 0;
     if lane.len() < LONG {
         return sift(lane, low, high, sieve);
     }
     let parts = threads::map_parts(lane.len(), 0, |part| {
         let mut own = Sieve::new();
-        (sift(&lane[part], low, high, &mut own), own)
+        Ok((sift(&lane[part], low, high, &mut own)?, own))
     });
     let mut counts = Counts::default();
-    for (part, mut own) in parts {
+    for part in parts {
+        let (part, mut own) = part?;
         counts.to_low += part.to_low;
         counts.numbers += part.numbers;
-        sieve.extend(own.kept().iter().copied(), |_| true);
+        sieve.extend(own.kept().iter().copied(), |_| true)?;
     }
-    counts
+    Ok(counts)
 }
 
 /// A lane that has been sifted with a bracket; the sieve keeps what lies between its ends.
@@ -200,13 +210,13 @@ impl<T: Real> Sifted<'_, T> {
     /// The numbers at the rank `first`, and at `second`, the same or the next one, if that is in the same stretch.
     ///
     /// Both ends are in the lane, so what the sieve keeps is lost only where no later stretch is asked for.
-    fn at_ranks(&mut self, first: usize, second: usize) -> (T, Option<T>) {
+    fn at_ranks(&mut self, first: usize, second: usize) -> Allocated<(T, Option<T>)> {
         let (low, high) = (self.low, self.high);
         let to_within = self.to_low + self.sieve.kept;
-        if first < self.to_low {
+        Ok(if first < self.to_low {
             let below = count(self.lane, |value| value < low);
             match first < below {
-                true => select_in(self.sieve.refill(self.lane, |value| value < low), first, second),
+                true => select_in(self.sieve.refill(self.lane, |value| value < low)?, first, second),
                 false => (low, (second < self.to_low).then_some(low)),
             }
         } else if first < to_within {
@@ -216,11 +226,11 @@ impl<T: Real> Sifted<'_, T> {
             match first < to_high {
                 true => (high, (second < to_high).then_some(high)),
                 false => {
-                    let above = self.sieve.refill(self.lane, |value| value > high);
+                    let above = self.sieve.refill(self.lane, |value| value > high)?;
                     select_in(above, first - to_high, second - to_high)
                 }
             }
-        }
+        })
     }
 }
 
@@ -256,7 +266,7 @@ mod tests {
     #[track_caller]
     fn check<T: Real>(lane: &[T], sieve: &mut Sieve<T>) {
         let numbers = sorted_numbers(lane);
-        let Some(Middles { lower, upper, count }) = middles_of_lane(lane, sieve) else {
+        let Some(Middles { lower, upper, count }) = middles_of_lane(lane, sieve).unwrap() else {
             return assert!(numbers.is_empty());
         };
         assert_eq!(count, numbers.len() as u64);
@@ -306,7 +316,7 @@ mod tests {
                 let mut at: Vec<f64> = (0..length).map(|place| place as f64).collect();
                 let places = bracket_places(&mut at);
                 places.iter().for_each(|&place| lane[place] += drawn);
-                let (low, high) = bracket(&lane, &mut Sieve::new()).unwrap();
+                let (low, high) = bracket(&lane, &mut Sieve::new()).unwrap().unwrap();
                 let middle = sorted_numbers(&lane)[length / 2];
                 assert!(middle < low || middle > high);
                 check(&lane, &mut Sieve::new());
@@ -333,13 +343,13 @@ mod tests {
                 for rank in 0..numbers.len() {
                     for next in [rank, rank + 1] {
                         let mut sieve = Sieve::new();
-                        let counts = sift_in_parts(&lane, low, high, &mut sieve);
+                        let counts = sift_in_parts(&lane, low, high, &mut sieve).unwrap();
                         assert_eq!(counts.numbers, numbers.len());
                         let mut sifted = Sifted { lane: &lane, low, high, to_low: counts.to_low, sieve: &mut sieve };
-                        let (lower, upper) = sifted.at_ranks(rank, next);
+                        let (lower, upper) = sifted.at_ranks(rank, next).unwrap();
                         assert_eq!(lower, numbers[rank]);
                         if let Some(&expected) = numbers.get(next) {
-                            assert_eq!(upper.unwrap_or_else(|| sifted.at_ranks(next, next).0), expected);
+                            assert_eq!(upper.unwrap_or_else(|| sifted.at_ranks(next, next).unwrap().0), expected);
                         }
                     }
                 }
@@ -350,11 +360,11 @@ mod tests {
     #[test]
     fn a_sieve_keeps_what_passes_and_nothing_before() {
         let mut sieve = Sieve::new();
-        assert_eq!(sieve.refill(&[1, 2, 3, 4], |value| value % 2 == 0), [2, 4]);
-        assert_eq!(sieve.refill(&[5, 6], |_| true), [5, 6]);
-        sieve.extend([7, 8, 9].into_iter(), |value| value > 7);
+        assert_eq!(sieve.refill(&[1, 2, 3, 4], |value| value % 2 == 0).unwrap(), [2, 4]);
+        assert_eq!(sieve.refill(&[5, 6], |_| true).unwrap(), [5, 6]);
+        sieve.extend([7, 8, 9].into_iter(), |value| value > 7).unwrap();
         assert_eq!(sieve.kept(), [5, 6, 8, 9]);
-        assert!(sieve.refill(&[], |_| true).is_empty());
+        assert!(sieve.refill(&[], |_| true).unwrap().is_empty());
     }
 
     #[test]
@@ -385,7 +395,7 @@ mod tests {
             let periodic: Vec<f64> = (0..length).map(|at| (at % stride) as f64 + at as f64 * 1e-9).collect();
             for lane in [rising, random, periodic] {
                 let numbers = sorted_numbers(&lane);
-                let (low, high) = bracket(&lane, &mut sieve).unwrap();
+                let (low, high) = bracket(&lane, &mut sieve).unwrap().unwrap();
                 let within = lane.iter().filter(|&&value| low <= value && value <= high).count() as f64;
                 let expected = share * length as f64;
                 assert!(low <= numbers[(length - 1) / 2] && numbers[length / 2] <= high, "{length}: {low} {high}");

@@ -104,11 +104,13 @@ pub(crate) fn stored_items<J: Position>(
     };
     let many = items.len() >= MANY_ITEMS && searched >= MANY_ENTRIES;
     let order = if many { position_order(items, size, mode)? } else { None };
-    let Some(order) = order else { return Ok(threads::filter_map_range(items.len(), scratch, search)) };
-    let found = threads::filter_map_range(items.len(), scratch, |coords, rank| search(coords, order[rank]));
+    let Some(order) = order else { return threads::filter_map_range(items.len(), scratch, search) };
+    let mut found = threads::filter_map_range(items.len(), scratch, |coords, rank| search(coords, order[rank]))?;
+    drop(order);
     let mut entries = alloc::copies(None, items.len())?;
-    found.into_iter().for_each(|(item, entry)| entries[item] = Some(entry));
-    Ok(entries.into_iter().enumerate().filter_map(|(item, entry)| Some((item, entry?))).collect())
+    found.drain(..).for_each(|(item, entry)| entries[item] = Some(entry));
+    found.extend(entries.into_iter().enumerate().filter_map(|(item, entry)| Some((item, entry?))));
+    Ok(found)
 }
 
 /// The order of the positions that `items` name; `None` if they are in order, or have no number in 64 bits.
@@ -315,10 +317,11 @@ impl ItemsByPosition {
         let order = sort::row_major_order(&[positions], positions.len())?;
         let order = order.map_or_else(|| alloc::collect(0..positions.len()), Ok)?;
         let opens = |&rank: &usize| rank == 0 || positions[order[rank - 1]] != positions[order[rank]];
-        let mut starts: Vec<usize> = (0..order.len()).filter(opens).collect();
-        let named: Vec<usize> = starts.iter().map(|&rank| positions[order[rank]]).collect();
-        starts.push(order.len());
-        let below = (length <= positions.len().saturating_add(entries)).then(|| counts_below(&named, length));
+        let mut starts = alloc::collect_some((0..order.len()).filter(opens))?;
+        let named = alloc::collect(starts.iter().map(|&rank| positions[order[rank]]))?;
+        alloc::push(&mut starts, order.len())?;
+        let is_short = length <= positions.len().saturating_add(entries);
+        let below = is_short.then(|| counts_below(&named, length)).transpose()?;
         Ok(ItemsByPosition { order, named, starts, below })
     }
 
@@ -340,13 +343,13 @@ impl ItemsByPosition {
 }
 
 /// How many of the increasing `numbers` are below each number up to `length`.
-fn counts_below(numbers: &[usize], length: usize) -> Vec<usize> {
-    let mut counts = Vec::with_capacity(length);
+fn counts_below(numbers: &[usize], length: usize) -> Allocated<Vec<usize>> {
+    let mut counts = alloc::with_capacity(length)?;
     for (below, &number) in numbers.iter().enumerate() {
         counts.resize(number + 1, below);
     }
     counts.resize(length, numbers.len());
-    counts
+    Ok(counts)
 }
 
 /// How many of the increasing `numbers` are below `bound`, `known` of which are: steps that double, then a search.
@@ -430,7 +433,7 @@ mod tests {
         let numbers: Vec<usize> = (0..40).map(|number| 3 * number).collect();
         for bound in 0..125 {
             let below = numbers.iter().filter(|&&number| number < bound).count();
-            assert_eq!(counts_below(&numbers, 125)[bound], below);
+            assert_eq!(counts_below(&numbers, 125).unwrap()[bound], below);
             (0..=below).for_each(|known| assert_eq!(gallop(&numbers, known, bound), below));
         }
         assert_eq!(gallop(&[], 0, 7), 0);

@@ -9,7 +9,7 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::threads;
-use crate::convert::dense_bytes;
+use crate::convert::{dense_array, dense_bytes};
 use crate::element::Element;
 use crate::kernels::cells::CellMap;
 use crate::kernels::fold::Fold;
@@ -95,7 +95,7 @@ pub trait Operand: Sized + sealed::Sealed {
 
     /// A result of pairs as a pair of results.
     #[doc(hidden)]
-    fn unzip<A: Copy, B: Copy>(pairs: Self::Reduced<(A, B)>) -> (Self::Reduced<A>, Self::Reduced<B>);
+    fn unzip<A: Copy, B: Copy>(pairs: Self::Reduced<(A, B)>) -> Allocated<(Self::Reduced<A>, Self::Reduced<B>)>;
 
     #[doc(hidden)]
     fn select<S: Select>(&self, op: &S) -> Result<Self::Reduced<Self::Elem>>;
@@ -110,7 +110,7 @@ pub trait Operand: Sized + sealed::Sealed {
     /// As an upstream gradient: the elements by their row-major number, for so many look-ups; `None` where there are
     /// too many cells for that.
     #[doc(hidden)]
-    fn lookup(&self, entries: usize) -> Option<Lookup<'_, Self::Elem>>;
+    fn lookup(&self, entries: usize) -> Allocated<Option<Lookup<'_, Self::Elem>>>;
 }
 
 /// The operands that are sparse: a tensor, or a stored view of one.
@@ -207,7 +207,9 @@ macro_rules! sparse_operand {
                 sparse::gradient(&Sparse::entries(self), op, upstream, axes)
             }
 
-            fn unzip<A: Copy, B: Copy>(pairs: Self::Reduced<(A, B)>) -> (Self::Reduced<A>, Self::Reduced<B>) {
+            fn unzip<A: Copy, B: Copy>(
+                pairs: Self::Reduced<(A, B)>,
+            ) -> Allocated<(Self::Reduced<A>, Self::Reduced<B>)> {
                 pairs.unzip()
             }
 
@@ -223,7 +225,7 @@ macro_rules! sparse_operand {
                 at_entries(self.tensor(), self.gap().unwrap_or(T::ZERO), result)
             }
 
-            fn lookup(&self, entries: usize) -> Option<Lookup<'_, T>> {
+            fn lookup(&self, entries: usize) -> Allocated<Option<Lookup<'_, T>>> {
                 lookup(self.tensor(), self.gap().unwrap_or(T::ZERO), entries)
             }
         }
@@ -275,8 +277,11 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         dense::gradient(self, op, upstream, axes)
     }
 
-    fn unzip<A: Copy, B: Copy>(pairs: ArrayD<(A, B)>) -> (ArrayD<A>, ArrayD<B>) {
-        (pairs.mapv(|(first, _)| first), pairs.mapv(|(_, second)| second))
+    fn unzip<A: Copy, B: Copy>(pairs: ArrayD<(A, B)>) -> Allocated<(ArrayD<A>, ArrayD<B>)> {
+        let firsts = alloc::collect(pairs.iter().map(|pair| pair.0))?;
+        let seconds = alloc::collect(pairs.iter().map(|pair| pair.1))?;
+        let shape = pairs.shape().into();
+        Ok((dense_array(&shape, firsts), dense_array(&shape, seconds)))
     }
 
     fn select<C: Select>(&self, op: &C) -> Result<ArrayD<S::Elem>> {
@@ -297,12 +302,12 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         }
     }
 
-    fn lookup(&self, entries: usize) -> Option<Lookup<'_, S::Elem>> {
-        match self.as_slice() {
+    fn lookup(&self, entries: usize) -> Allocated<Option<Lookup<'_, S::Elem>>> {
+        Ok(match self.as_slice() {
             Some(gradients) => Some(Lookup::Whole(Cow::Borrowed(gradients))),
-            None if self.len() <= entries => Some(Lookup::Whole(Cow::Owned(self.iter().copied().collect()))),
+            None if self.len() <= entries => Some(Lookup::Whole(Cow::Owned(alloc::collect(self.iter().copied())?))),
             None => None,
-        }
+        })
     }
 }
 
@@ -323,10 +328,10 @@ fn at_entries<P: Pattern, T: Element, R: Pattern>(tensor: &Tensor<P, T>, fill: T
 }
 
 /// The elements by the row-major number of the cell, `fill` where the tensor stores none.
-fn lookup<P: Pattern, T: Element>(tensor: &Tensor<P, T>, fill: T, entries: usize) -> Option<Lookup<'_, T>> {
-    let cells = tensor.shape().checked_size().filter(|&cells| CellMap::pays(cells as u128, entries))?;
+fn lookup<P: Pattern, T: Element>(tensor: &Tensor<P, T>, fill: T, entries: usize) -> Allocated<Option<Lookup<'_, T>>> {
+    let cells = tensor.shape().checked_size().filter(|&cells| CellMap::pays(cells as u128, entries));
     let number = |start, numbers: &mut [usize]| tensor.pattern().number(start, numbers);
-    Some(Lookup::new(cells, entries, tensor.values(), fill, number))
+    cells.map(|cells| Lookup::new(cells, entries, tensor.values(), fill, number)).transpose()
 }
 
 /// The row-major positions of the entries; the caller knows that they fit.

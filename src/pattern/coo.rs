@@ -114,8 +114,13 @@ impl<I: Index> CooPattern<I> {
     }
 
     /// The shape and the coordinate arrays; an array that is shared with another pattern is copied.
-    pub fn into_parts(self) -> (Shape, Vec<Vec<I>>) {
-        (self.shape, self.coords.into_iter().map(Buffer::into_vec).collect())
+    ///
+    /// # Errors
+    ///
+    /// `OutOfMemory`: there is no memory for a copy.
+    pub fn into_parts(self) -> Result<(Shape, Vec<Vec<I>>)> {
+        let coords = self.coords.into_iter().map(Buffer::into_vec).collect::<Allocated<_>>()?;
+        Ok((self.shape, coords))
     }
 
     /// The same pattern with coordinates of another type; shares the arrays where the type is the same.

@@ -171,8 +171,12 @@ impl<I: Index> CsrPattern<I> {
     }
 
     /// The shape, the offsets and the columns; an array that is shared with another pattern is copied.
-    pub fn into_parts(self) -> (Shape, Vec<usize>, Vec<I>) {
-        (self.shape, self.offsets.into_vec(), self.columns.into_vec())
+    ///
+    /// # Errors
+    ///
+    /// `OutOfMemory`: there is no memory for a copy.
+    pub fn into_parts(self) -> Result<(Shape, Vec<usize>, Vec<I>)> {
+        Ok((self.shape, self.offsets.into_vec()?, self.columns.into_vec()?))
     }
 
     /// The same pattern in coordinate format. The columns are shared; the coordinates of the lanes are written out.

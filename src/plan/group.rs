@@ -60,7 +60,7 @@ impl<P: Pattern> Cells<P> {
         let kept = match meeting {
             Meeting::Lanes(offsets) => {
                 let pattern = of_lanes(entries, offsets, reduction)?;
-                return Ok(Cells { pattern, groups: Groups::of_offsets(offsets) });
+                return Ok(Cells { pattern, groups: Groups::of_offsets(offsets)? });
             }
             Meeting::Coords(kept) => kept,
         };
@@ -68,7 +68,7 @@ impl<P: Pattern> Cells<P> {
             true => Groups::of_all(entries.nnz()),
             false => Groups::of_coords(kept, entries.nnz())?,
         };
-        let firsts = groups.firsts();
+        let firsts = groups.firsts()?;
         let kept = kept.iter().map(|axis| sort::gather(axis, &firsts)).collect::<Allocated<Vec<_>>>()?;
         Ok(Cells { pattern: of_coords(entries, reduction, kept, groups.len())?, groups })
     }

@@ -42,8 +42,9 @@ impl Target<'_> {
     }
 }
 
-/// The bytes of working lists that an item of an index array needs at most.
-pub(crate) const ITEM_BYTES: usize = 4 * size_of::<usize>();
+/// The bytes of working lists that an item of an index array needs at most: its place in the order of the positions, and
+/// itself with its entry in the list of a thread, of which a half may be free, and in that of all.
+pub(crate) const ITEM_BYTES: usize = 7 * size_of::<usize>();
 
 /// A take at flattened positions: of each item the entry that it names, if one is stored there.
 pub(crate) fn flattened<P: Pattern, J: Position>(
@@ -56,9 +57,10 @@ pub(crate) fn flattened<P: Pattern, J: Position>(
     let (lengths, size) = (pattern.shape(), pattern.shape().wide_size());
     let searched = pattern.lane_offsets().map_or(pattern.nnz(), |offsets| pattern.nnz() / offsets.len());
     let stored = stored_items(items, lengths, size, mode, searched, |coords| pattern.find(coords))?;
-    let (stored, sources): (Vec<_>, Vec<_>) = stored.into_iter().unzip();
-    let coords = coords_of(&stored, target.shape)?;
-    let pattern = P::from_coords(target.shape.clone(), stored.len(), coords, target.limit)?;
+    let places = alloc::collect(stored.iter().map(|&(item, _)| item))?;
+    let sources = alloc::collect(stored.into_iter().map(|(_, entry)| entry))?;
+    let coords = coords_of(&places, target.shape)?;
+    let pattern = P::from_coords(target.shape.clone(), places.len(), coords, target.limit)?;
     Ok(Selected { pattern, sources })
 }
 

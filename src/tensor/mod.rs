@@ -7,7 +7,7 @@ pub(crate) mod format;
 pub(crate) mod stored;
 pub(crate) mod triplets;
 
-use crate::base::alloc;
+use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
@@ -48,10 +48,11 @@ impl<P: Pattern, T> Tensor<P, T> {
 
 impl<P: Pattern, A: Copy, B: Copy> Tensor<P, (A, B)> {
     /// The tensors of the first and of the second of each pair.
-    pub(crate) fn unzip(self) -> (Tensor<P, A>, Tensor<P, B>) {
-        let (firsts, seconds) = self.values.iter().copied().unzip();
+    pub(crate) fn unzip(self) -> Allocated<(Tensor<P, A>, Tensor<P, B>)> {
+        let firsts = alloc::collect(self.values.iter().map(|pair| pair.0))?;
+        let seconds = alloc::collect(self.values.iter().map(|pair| pair.1))?;
         let (first, second) = self.fill;
-        (Tensor::assemble(self.pattern.clone(), firsts, first), Tensor::assemble(self.pattern, seconds, second))
+        Ok((Tensor::assemble(self.pattern.clone(), firsts, first), Tensor::assemble(self.pattern, seconds, second)))
     }
 }
 
@@ -105,8 +106,12 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     }
 
     /// The pattern, the values and the fill; values that are shared with another tensor are copied.
-    pub fn into_parts(self) -> (P, Vec<T>, T) {
-        (self.pattern, self.values.into_vec(), self.fill)
+    ///
+    /// # Errors
+    ///
+    /// `OutOfMemory`: there is no memory for a copy.
+    pub fn into_parts(self) -> Result<(P, Vec<T>, T)> {
+        Ok((self.pattern, self.values.into_vec()?, self.fill))
     }
 
     /// The lengths of the axes.
@@ -155,9 +160,22 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// The stored values, to be changed in place; the pattern stays, also where a value becomes zero.
     ///
     /// Values that are shared with another tensor (a clone, or the same tensor in another format) are copied first.
+    ///
+    /// # Errors
+    ///
+    /// `OutOfMemory`: there is no memory for a copy.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let mut x = CooTensor::new([3], vec![vec![0, 2]], vec![1, 2], 0)?;
+    /// x.values_mut()?[1] = 0;
+    /// assert_eq!((x.values(), x.nnz()), (&[1, 0][..], 2));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
     #[doc(alias = "data_mut")]
-    pub fn values_mut(&mut self) -> &mut [T] {
-        self.values.make_mut()
+    pub fn values_mut(&mut self) -> Result<&mut [T]> {
+        Ok(self.values.make_mut()?)
     }
 
     /// The value of every position that is not stored.

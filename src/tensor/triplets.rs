@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::mem::take;
 
-use crate::base::alloc;
+use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
 use crate::base::index::{Index, check_axes};
@@ -147,9 +147,22 @@ impl<T: Element, I: Index> Triplets<T, I> {
     }
 
     /// Room for `additional` more triplets.
-    pub fn reserve(&mut self, additional: usize) {
-        self.coords.iter_mut().for_each(|axis| axis.reserve(additional));
-        self.values.reserve(additional);
+    ///
+    /// # Errors
+    ///
+    /// `OutOfMemory`: there is none.
+    ///
+    /// ```
+    /// use lacuna::{Error, Triplets};
+    ///
+    /// let mut triplets = Triplets::<f64>::new([1000, 1000])?;
+    /// triplets.reserve(10_000)?;
+    /// assert!(matches!(triplets.reserve(usize::MAX), Err(Error::OutOfMemory { .. })));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn reserve(&mut self, additional: usize) -> Result<()> {
+        self.coords.iter_mut().try_for_each(|axis| alloc::reserve(axis, additional))?;
+        Ok(alloc::reserve(&mut self.values, additional)?)
     }
 
     /// Appends one triplet.
@@ -161,8 +174,7 @@ impl<T: Element, I: Index> Triplets<T, I> {
     #[doc(alias = "insert")]
     pub fn push(&mut self, coords: &[usize], value: T) -> Result<()> {
         check_position(&self.shape, coords, self.values.len())?;
-        self.coords.iter_mut().try_for_each(|axis| alloc::reserve(axis, 1))?;
-        alloc::reserve(&mut self.values, 1)?;
+        self.reserve(1)?;
         for (array, &coord) in self.coords.iter_mut().zip(coords) {
             array.push(I::from_usize(coord));
         }
@@ -330,13 +342,14 @@ fn merge_two<T: Element>(merged: T, value: T, duplicates: Duplicates) -> Option<
     }
 }
 
-impl<P: Pattern<Index = I>, T: Element, I: Index> From<&Tensor<P, T>> for Triplets<T, I> {
-    fn from(tensor: &Tensor<P, T>) -> Self {
-        let mut coords: Vec<Vec<I>> = (0..tensor.rank()).map(|_| Vec::with_capacity(tensor.nnz())).collect();
-        tensor.for_each_entry(|position, _| {
-            coords.iter_mut().zip(position).for_each(|(axis, &coord)| axis.push(I::from_usize(coord)));
-        });
-        let (shape, values) = (tensor.shape().clone(), tensor.values().to_vec());
-        Triplets { shape, coords, values, fill: tensor.fill() }
+impl<P: Pattern<Index = I>, T: Element, I: Index> TryFrom<&Tensor<P, T>> for Triplets<T, I> {
+    type Error = Error;
+
+    /// Copies the entries, in row-major order; the fill stays.
+    fn try_from(tensor: &Tensor<P, T>) -> Result<Self> {
+        let axis = |axis| alloc::collect(tensor.pattern().axis_coords(axis)?.iter().copied());
+        let coords = (0..tensor.rank()).map(axis).collect::<Allocated<_>>()?;
+        let (shape, values) = (tensor.shape().clone(), alloc::collect(tensor.values().iter().copied())?);
+        Ok(Triplets { shape, coords, values, fill: tensor.fill() })
     }
 }

@@ -1,6 +1,6 @@
 //! Writing results, and telling them.
 
-use std::io::{Write, stderr, stdout};
+use std::io::{BufWriter, Write, stderr, stdout};
 use std::path::Path;
 
 use lacuna::io::{self, AnyTensor, Compression, FileFormat, WriteOptions};
@@ -64,17 +64,19 @@ pub(crate) fn write_stdout(bytes: &[u8]) -> lacuna::Result<()> {
 /// Prints a summary as text or as JSON.
 pub(crate) fn tell(summary: &Summary<'_>, telling: &Telling, to_stderr: bool) -> Result<(), Failure> {
     let listed = if telling.all { Some(usize::MAX) } else { telling.head };
-    let text = match telling.json {
-        true => summary.json(listed).map_err(|error| Failure::Told(error.to_string()))?,
-        false => summary.text(listed),
-    };
-    match to_stderr {
-        true => {
-            let told = stderr().lock().write_all(text.as_bytes());
-            told.map_err(|error| Failure::of_target(Path::new("stderr"), error))
+    let tell = |target: &mut dyn Write| {
+        let mut writer = BufWriter::new(target);
+        match telling.json {
+            true => summary.json(listed, &mut writer)?,
+            false => summary.text(listed, &mut writer)?,
         }
-        false => print(text.as_bytes()),
-    }
+        writer.flush()
+    };
+    let (told, target) = match to_stderr {
+        true => (tell(&mut stderr().lock()), "stderr"),
+        false => (tell(&mut stdout().lock()), "-"),
+    };
+    told.map_err(|error| Failure::of_target(Path::new(target), error))
 }
 
 /// Prints to stdout.

@@ -5,6 +5,7 @@ use std::io::Write;
 use lacuna::io::{AnyTensor, FileElement};
 use lacuna::{Pattern, Tensor, dispatch};
 use serde::Serialize;
+use serde::ser::SerializeSeq;
 use serde_json::Serializer;
 use serde_json::ser::Formatter;
 
@@ -34,7 +35,7 @@ struct Told<'a> {
     #[serde(flatten)]
     details: Option<DetailsTold>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    values: Option<Vec<(Vec<usize>, Json)>>,
+    values: Option<Listed<'a>>,
 }
 
 impl<'a> Summary<'a> {
@@ -46,28 +47,30 @@ impl<'a> Summary<'a> {
         Summary { tensor, details: Some(dispatch!(tensor, x => Details::of(x))) }
     }
 
-    /// The summary for people: a line for each fact, and the first few entries, or so many as are named.
-    pub(crate) fn text(&self, listed: Option<usize>) -> String {
+    /// The summary for people: a line for each fact, and the first few entries, or so many as are named, which are
+    /// written one by one.
+    pub(crate) fn text(&self, listed: Option<usize>, mut writer: impl Write) -> std::io::Result<()> {
         let x = self.tensor;
         let mut text = format!("shape    {}\ndtype    {}\nformat   {}\n", x.shape(), x.dtype(), x.format());
         text += &format!("stored   {} of {}\n", x.nnz(), positions(x));
         text += &format!("fill     {}\n", dispatch!(x, x => printed(x.fill())));
         text += &self.details.as_ref().map_or(String::new(), |details| details.text(x));
-        let entries = dispatch!(x, x => entries(x, listed.unwrap_or(SHOWN), printed));
-        if !entries.is_empty() {
-            text += "entries\n";
+        let most = listed.unwrap_or(SHOWN).min(x.nnz());
+        writer.write_all(text.as_bytes())?;
+        if most > 0 {
+            writeln!(writer, "entries")?;
         }
-        for (coords, value) in &entries {
-            text += &format!("  {coords:?} {value}\n");
-        }
-        match x.nnz() - entries.len() {
-            0 => text,
-            rest => text + &format!("  … {rest} more\n"),
+        dispatch!(x, x => for_each_entry(x, most, |coords, value| {
+            writeln!(writer, "  {coords:?} {}", printed(value))
+        }))?;
+        match x.nnz() - most {
+            0 => Ok(()),
+            rest => writeln!(writer, "  … {rest} more"),
         }
     }
 
     /// The summary for programs, on a line, with the entries where they are few, or so many as are named.
-    pub(crate) fn json(&self, listed: Option<usize>) -> serde_json::Result<String> {
+    pub(crate) fn json(&self, listed: Option<usize>, mut writer: impl Write) -> std::io::Result<()> {
         let x = self.tensor;
         let most = listed.or((x.nnz() <= MOST_VALUES).then_some(MOST_VALUES));
         let told = Told {
@@ -77,11 +80,26 @@ impl<'a> Summary<'a> {
             nnz: x.nnz(),
             fill: dispatch!(x, x => json_value(x.fill())),
             details: self.details.as_ref().map(|details| details.told(x)),
-            values: most.map(|most| dispatch!(x, x => entries(x, most, json_value))),
+            values: most.map(|most| Listed { tensor: x, most }),
         };
-        let mut line = Vec::new();
-        told.serialize(&mut Serializer::with_formatter(&mut line, Spaced))?;
-        Ok(String::from_utf8_lossy(&line).into_owned() + "\n")
+        told.serialize(&mut Serializer::with_formatter(&mut writer, Spaced))?;
+        writeln!(writer)
+    }
+}
+
+/// The first entries, told one by one: a tensor may have more than fit memory once more.
+struct Listed<'a> {
+    tensor: &'a AnyTensor,
+    most: usize,
+}
+
+impl Serialize for Listed<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        dispatch!(self.tensor, x => for_each_entry(x, self.most, |coords, value| {
+            list.serialize_element(&(coords, json_value(value)))
+        }))?;
+        list.end()
     }
 }
 
@@ -125,14 +143,16 @@ fn share(share: f64) -> String {
     }
 }
 
-/// The first entries, as coordinates and what `told` makes of the value.
-fn entries<P: Pattern, T: FileElement, U>(x: &Tensor<P, T>, most: usize, told: fn(T) -> U) -> Vec<(Vec<usize>, U)> {
-    let mut entries = Vec::new();
-    x.pattern().walk(|entry, coords| {
-        if entry < most {
-            entries.push((coords.to_vec(), told(x.values()[entry])));
-        }
-        entry + 1 < most
+/// Visits the first entries until one visit fails.
+fn for_each_entry<P: Pattern, T: FileElement, E>(
+    x: &Tensor<P, T>,
+    most: usize,
+    mut visit: impl FnMut(&[usize], T) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut visited = Ok(());
+    x.pattern().walk_range(0..most, |entry, coords| {
+        visited = visit(coords, x.values()[entry]);
+        visited.is_ok()
     });
-    entries
+    visited
 }

@@ -8,7 +8,7 @@ use num_complex::Complex;
 use super::array;
 use super::banner::{Banner, COMMENT, Field, Layout, Symmetry};
 use super::body::{Body, MatrixValue};
-use crate::base::alloc::AllocError;
+use crate::base::alloc::{self, AllocError};
 use crate::base::error::{Error, Result};
 use crate::base::index::{Index, check_axes};
 use crate::element::DType;
@@ -74,7 +74,7 @@ impl<R: BufRead> Body<'_, R> {
         check_triangles(&entries)?;
         let listed = entries.values.len();
         let names_repeated = options.duplicates == Duplicates::Error;
-        let mirrored = if names_repeated { off_diagonal(&entries).collect() } else { Vec::new() };
+        let mirrored = if names_repeated { alloc::collect_some(off_diagonal(&entries))? } else { Vec::new() };
         mirror(&mut entries, symmetry)?;
         entries.check_memory(options, self.lines.bytes())?;
         entries.into_text(self.shape.clone(), options.duplicates, |error| as_listed(error, listed, &mirrored))

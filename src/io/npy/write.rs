@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use super::{BLOCK, MAGIC};
+use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::limit::{default_limit, guard};
 use crate::io::MOST_AXES;
@@ -75,7 +76,7 @@ pub(crate) fn write<P: Pattern, T: FileElement>(
         return Err(Error::NotRepresentable { format: ".npy", what, instead: "reshape it to at most 64" });
     }
     write_header(writer, &descr, x.shape())?;
-    let positions = positions(x.pattern());
+    let positions = positions(x.pattern())?;
     let size = x.shape().checked_size().unwrap_or(0);
     let mut stored = positions.iter().zip(x.values()).peekable();
     let elements = (0..size).map(|position| match stored.next_if(|(at, _)| **at == position) {
@@ -86,13 +87,13 @@ pub(crate) fn write<P: Pattern, T: FileElement>(
 }
 
 /// Where the entries are in the dense array.
-fn positions<P: Pattern>(pattern: &P) -> Vec<usize> {
-    let mut positions = Vec::with_capacity(pattern.nnz());
+fn positions<P: Pattern>(pattern: &P) -> Allocated<Vec<usize>> {
+    let mut positions = alloc::with_capacity(pattern.nnz())?;
     pattern.walk(|_, coords| {
         positions.push(crate::base::shape::ravel(coords, pattern.shape()));
         true
     });
-    positions
+    Ok(positions)
 }
 
 #[cfg(test)]

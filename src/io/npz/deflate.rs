@@ -23,8 +23,9 @@ const LAST: [u8; 2] = [3, 0];
 /// The bytes of a member's own header before its name.
 const HEADER: usize = 30;
 
-/// The most bytes that a member may have here: the lengths in its headers have 32 bits.
-pub(super) const MOST: usize = u32::MAX as usize / 2;
+/// The most bytes that a member may have here: it is held until it is deflated, as its length stands before it in the
+/// file. What is longer is deflated by one thread, and written as it comes.
+pub(super) const MOST: usize = 128 << 20;
 
 /// A member that is being deflated: an archive of its own, from which it is copied as it is.
 pub(super) struct Member {

@@ -18,6 +18,9 @@ use crate::io::options::WriteOptions;
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::tensor::Tensor;
 
+/// From so many bytes on the lengths of a member need 64 bits, whatever becomes of it.
+const LARGE: usize = u32::MAX as usize / 2;
+
 /// An archive being written.
 struct Members<W: Write> {
     zip: ZipWriter<StreamWriter<W>>,
@@ -43,7 +46,7 @@ impl<W: Write> Members<W> {
             let member = archive.by_index_raw(0).map_err(std::io::Error::from)?;
             return Ok(self.zip.raw_copy_file(member).map_err(std::io::Error::from)?);
         }
-        let options = SimpleFileOptions::default().compression_method(self.method).large_file(bytes >= deflate::MOST);
+        let options = SimpleFileOptions::default().compression_method(self.method).large_file(bytes >= LARGE);
         self.zip.start_file(name, options).map_err(std::io::Error::from)?;
         write_header(&mut self.zip, descr, shape)?;
         write(&mut self.zip)

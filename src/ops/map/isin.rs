@@ -307,10 +307,10 @@ impl<'a, T: Element> Question<'a, T> {
     fn new<X: Operand<Elem = T>>(x: &X, isin: &'a Isin<'_, T>) -> Result<Self> {
         let members = isin.members();
         let membership = match isin.kind {
-            IsinKind::Auto => Membership::auto(members, x.element_count()),
-            IsinKind::Sort => Membership::sort(members, isin.assume_unique),
+            IsinKind::Auto => Membership::auto(members, x.element_count())?,
+            IsinKind::Sort => Membership::sort(members, isin.assume_unique)?,
             IsinKind::Table => Membership::Table(checked_table(members, x.held_bytes())?),
-            IsinKind::Hash => Membership::hash(members),
+            IsinKind::Hash => Membership::hash(members)?,
         };
         Ok(Question { membership, invert: isin.invert })
     }
@@ -337,7 +337,7 @@ fn checked_table<T: Element>(members: &[T], held_bytes: usize) -> Result<Table> 
              use sort or hash"
         ))
     })?;
-    Ok(Table::new(members, span))
+    Ok(Table::new(members, span)?)
 }
 
 #[cfg(test)]

@@ -72,7 +72,7 @@ impl<T: Element> Fold<T> for Any {
         let cells = if lead {
             any_of_runs(coords, values)
         } else if CellMap::pays(saturating_product(lengths), values.len()) {
-            CellMap::of_values(coords, lengths, values, in_runs).into_arrays(lengths)
+            CellMap::of_values(coords, lengths, values, in_runs)?.into_arrays(lengths)
         } else {
             any_merged(coords, values.len(), |entry| values[entry].is_truthy())
         };

@@ -6,16 +6,15 @@ use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 
 use super::lanes::{Order, Place, check_lane, give_back, map_lanes, repeat_cells, visit_rows};
 use super::{check_countable, check_upstream, refused};
-use crate::base::alloc;
+use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::convert::{check_result, dense_array, dense_bytes, once_on_each};
 use crate::element::Element;
 use crate::kernels::fold::{Fold, fold_until_settled};
-use crate::kernels::holistic::{Gradient, Group, Holistic, share_singly};
+use crate::kernels::holistic::{Gradient, Group, Holistic, of_nothing, share_singly};
 use crate::kernels::lookup::Lookup;
-use crate::kernels::op::Outcome;
 use crate::ops::operand::Operand;
 use crate::plan::reduction::Reduction;
 
@@ -45,9 +44,9 @@ pub(crate) fn fold<S: Data<Elem: Element>, D: Dimension, F: Fold<S::Elem>>(
         Some(row) => states[cell] = op.merge(states[cell], op.slice(row)),
         None => states[cell] = op.merge(states[cell], fold_until_settled(op, row.iter().copied())),
     });
-    let finished = states.into_iter().map(|state| op.finish(state, reduction.extent()));
-    let cells = finished.collect::<Outcome<_>>().map_err(|fault| refused(op, fault))?;
-    Ok(repeat_cells(cells, lengths, &reduction))
+    let finish = |state| op.finish(state, reduction.extent()).map_err(|fault| refused(op, fault));
+    let cells = alloc::try_collect(states.into_iter().map(finish))?;
+    Ok(repeat_cells(cells, lengths, &reduction)?)
 }
 
 /// A holistic reduction over some axes.
@@ -72,7 +71,7 @@ fn reduce_lanes<S: Data<Elem: Element>, D: Dimension, H: Holistic<S::Elem>>(
         Order::Any
     };
     let of = |scratch: &mut H::Scratch, lane: &[S::Elem]| op.of(&Group::of_slice(lane), scratch);
-    map_lanes(x.view().into_dyn(), reduction, order, || op.scratch(), of)
+    map_lanes(x.view().into_dyn(), reduction, order, of_nothing(op)?, || op.scratch(), of)
 }
 
 /// The gradient of a holistic reduction.
@@ -92,11 +91,11 @@ pub(crate) fn gradient<S: Data<Elem: Element>, D: Dimension, U: Operand, H: Grad
     if reduction.extent() == 1 {
         // Each element is a group by itself: what groups find, larger than small elements and gradients, need not be
         // kept.
-        return Ok(dense_array(&shape, share_singly(op, x.iter().copied(), all_cells(upstream).into_owned())));
+        return Ok(dense_array(&shape, share_singly(op, x.iter().copied(), owned(all_cells(upstream)?)?)?));
     }
     let found = reduce_lanes(x, op, &reduction)?;
     let found = found.as_slice().expect("a new array lies in order");
-    let gradients = all_cells(upstream);
+    let gradients = all_cells(upstream)?;
     give_back(x.view().into_dyn(), &reduction, |row, items, Place { cell, within, is_lane }| match is_lane {
         true => op.give(row, items, |at| (&found[cell], within + at, gradients[cell])),
         false => op.give(row, items, |at| (&found[cell + at], within, gradients[cell + at])),
@@ -116,7 +115,7 @@ pub(crate) fn spread<S: Data<Elem: Element>, D: Dimension, U: Operand>(
     if x.is_empty() {
         return Ok(dense_array(&shape, Vec::new()));
     }
-    let gradients = all_cells(upstream);
+    let gradients = all_cells(upstream)?;
     give_back(x.view().into_dyn(), &reduction, |row, received, Place { cell, is_lane, .. }| match is_lane {
         true => received.fill(gradients[cell]),
         false => received.copy_from_slice(&gradients[cell..][..row.len()]),
@@ -124,9 +123,17 @@ pub(crate) fn spread<S: Data<Elem: Element>, D: Dimension, U: Operand>(
 }
 
 /// The gradients of all cells, in row-major order; there are no more than elements of an array that is there.
-pub(crate) fn all_cells<U: Operand>(upstream: &U) -> Cow<'_, [U::Elem]> {
-    match upstream.lookup(usize::MAX) {
-        Some(Lookup::Whole(gradients)) => gradients,
+pub(crate) fn all_cells<U: Operand>(upstream: &U) -> Allocated<Cow<'_, [U::Elem]>> {
+    match upstream.lookup(usize::MAX)? {
+        Some(Lookup::Whole(gradients)) => Ok(gradients),
         _ => unreachable!("of no more cells than look-ups all are there"),
+    }
+}
+
+/// A list to write into: this one, if it is owned.
+fn owned<T: Copy>(list: Cow<'_, [T]>) -> Allocated<Vec<T>> {
+    match list {
+        Cow::Borrowed(list) => alloc::collect(list.iter().copied()),
+        Cow::Owned(list) => Ok(list),
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use ndarray::{ArrayBase, ArrayD, ArrayView1, ArrayViewD, ArrayViewMut2, Axis, Data, Dimension, Ix2, Slice};
 
-use crate::base::alloc;
+use crate::base::alloc::{self, Allocated};
 use crate::base::error::Result;
 use crate::base::limit::{default_limit, guard};
 use crate::base::shape::{Shape, step, unravel};
@@ -26,41 +26,44 @@ pub(super) enum Order {
 /// thread.
 ///
 /// Lanes that lie side by side are read where they are. Others are copied, some neighbours at a time.
-pub(super) fn map_lanes<T: Element, S, U: Copy + Send>(
+pub(super) fn map_lanes<T: Element, S, U: Copy + Send + Sync>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
     order: Order,
+    blank: U,
     scratch: impl Fn() -> S + Sync + Send,
-    finish: impl Fn(&mut S, &[T]) -> U + Sync + Send,
+    finish: impl Fn(&mut S, &[T]) -> Allocated<U> + Sync + Send,
 ) -> Result<ArrayD<U>> {
     let shape = reduction.result_shape();
     check_result::<U>(&shape, dense_bytes(&view))?;
     // Lanes that a broadcast view repeats are gone through once.
     let once = once_on_each(view, reduction.kept());
     let lengths: Vec<usize> = reduction.kept().iter().map(|&axis| once.len_of(Axis(axis))).collect();
-    Ok(repeat_cells(map_distinct_lanes(once, reduction, order, scratch, finish), lengths, reduction))
+    let cells = map_distinct_lanes(once, reduction, order, blank, scratch, finish)?;
+    Ok(repeat_cells(cells, lengths, reduction)?)
 }
 
 /// The result of a reduction out of its row-major cells within `lengths`, which are 1 where all along an axis are the
 /// same.
-pub(super) fn repeat_cells<U: Copy>(cells: Vec<U>, lengths: Vec<usize>, reduction: &Reduction) -> ArrayD<U> {
+pub(super) fn repeat_cells<U: Copy>(cells: Vec<U>, lengths: Vec<usize>, reduction: &Reduction) -> Allocated<ArrayD<U>> {
     let shape = reduction.result_shape();
     if lengths == reduction.kept_lengths() {
-        return dense_array(&shape, cells);
+        return Ok(dense_array(&shape, cells));
     }
     let cells = dense_array(&lengths.into(), cells);
     let repeated = cells.broadcast(reduction.kept_lengths()).expect("only axes of length 1 have grown");
-    dense_array(&shape, repeated.iter().copied().collect())
+    Ok(dense_array(&shape, alloc::collect(repeated.iter().copied())?))
 }
 
 /// [`map_lanes`] of a view none of whose lanes is another one's.
-fn map_distinct_lanes<T: Element, S, U: Copy + Send>(
+fn map_distinct_lanes<T: Element, S, U: Copy + Send + Sync>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
     order: Order,
+    blank: U,
     scratch: impl Fn() -> S + Sync + Send,
-    finish: impl Fn(&mut S, &[T]) -> U + Sync + Send,
-) -> Vec<U> {
+    finish: impl Fn(&mut S, &[T]) -> Allocated<U> + Sync + Send,
+) -> Allocated<Vec<U>> {
     let (mut kept, mut reduced) = (reduction.kept(), reduction.reduced().to_vec());
     let by_stride = |&axis: &usize| Reverse(view.strides()[axis].unsigned_abs());
     kept.sort_by_key(by_stride);
@@ -71,23 +74,24 @@ fn map_distinct_lanes<T: Element, S, U: Copy + Send>(
     let lanes_last = view.permuted_axes([&kept[..], &reduced].concat());
     let extent = reduction.extent() as usize;
     let results = match lanes_last.as_slice() {
-        Some(elements) => threads::map_heavy(lengths.iter().product(), elements.len(), scratch, |scratch, cell| {
-            finish(scratch, &elements[cell * extent..(cell + 1) * extent])
-        }),
-        None => map_copied_lanes(lanes_last, kept.len(), extent, scratch, finish),
+        Some(elements) => {
+            let of_lane = |scratch: &mut S, cell| finish(scratch, &elements[cell * extent..(cell + 1) * extent]);
+            threads::try_map_heavy(lengths.iter().product(), elements.len(), blank, scratch, of_lane)?
+        }
+        None => map_copied_lanes(lanes_last, kept.len(), extent, scratch, finish)?,
     };
     in_axis_order(results, &kept, &lengths)
 }
 
 /// Row-major items of an array whose axes are `kept`, in row-major order of the axes in increasing order.
-fn in_axis_order<U: Copy>(items: Vec<U>, kept: &[usize], lengths: &[usize]) -> Vec<U> {
+fn in_axis_order<U: Copy>(items: Vec<U>, kept: &[usize], lengths: &[usize]) -> Allocated<Vec<U>> {
     if kept.is_sorted() {
-        return items;
+        return Ok(items);
     }
     let mut places: Vec<usize> = (0..kept.len()).collect();
     places.sort_by_key(|&place| kept[place]);
     let array = dense_array(&Shape::from(lengths), items);
-    array.permuted_axes(places).iter().copied().collect()
+    alloc::collect(array.permuted_axes(places).iter().copied())
 }
 
 /// Calls `visit` with one row of elements after the other, the cell of its first element, and how many cells the next
@@ -135,13 +139,13 @@ const TILE_BYTES: usize = 2 << 20;
 
 /// `finish` of each lane of a view whose first `kept` axes number the lanes; lanes that are neighbours on the last of
 /// these axes are copied together.
-fn map_copied_lanes<T: Element, S, U: Send>(
+fn map_copied_lanes<T: Element, S, U: Copy + Send + Sync>(
     view: ArrayViewD<'_, T>,
     kept: usize,
     extent: usize,
     scratch: impl Fn() -> S + Sync + Send,
-    finish: impl Fn(&mut S, &[T]) -> U + Sync + Send,
-) -> Vec<U> {
+    finish: impl Fn(&mut S, &[T]) -> Allocated<U> + Sync + Send,
+) -> Allocated<Vec<U>> {
     let (view, kept) = without_ones(view, kept);
     // At least one axis of lanes, and one of elements.
     let (view, kept) = if kept == 0 { (view.insert_axis(Axis(0)), 1) } else { (view, kept) };
@@ -152,12 +156,16 @@ fn map_copied_lanes<T: Element, S, U: Send>(
     let (outer, neighbours) = (&view.shape()[..kept - 1], view.len_of(Axis(kept - 1)));
     let width = tile_width(&view, kept, extent);
     let tiles = neighbours.div_ceil(width.max(1));
-    let scratch = || (vec![T::ZERO; width * extent], scratch());
+    let scratch = || (Vec::new(), scratch());
     // A broadcast view may have lanes that are longer than all that is behind it: of these there is one copy, not one a
     // thread. Each of them is shared out by itself.
     let outgrows = width * extent * size_of::<T>() > dense_bytes(&view);
     let work = if outgrows { 0 } else { view.len() };
-    let results = threads::map_heavy(outer.iter().product::<usize>() * tiles, work, scratch, |(copy, scratch), at| {
+    let count = outer.iter().product::<usize>() * tiles;
+    let results = threads::try_map_heavy(count, work, Vec::new(), scratch, |(copy, scratch), at| {
+        if copy.is_empty() {
+            *copy = alloc::zeros(width * extent)?;
+        }
         let mut tile = view.view();
         let mut cell = vec![0; kept - 1];
         unravel(at / tiles, outer, &mut cell);
@@ -166,9 +174,10 @@ fn map_copied_lanes<T: Element, S, U: Send>(
         tile.slice_axis_inplace(Axis(0), Slice::from(start..neighbours.min(start + width)));
         let copied = ArrayViewMut2::from_shape((tile.len_of(Axis(0)), extent), &mut copy[..tile.len()]);
         copy_lanes(tile.view(), copied.expect("the copy is as large as a tile"));
-        copy.chunks_exact(extent).take(tile.len_of(Axis(0))).map(|lane| finish(scratch, lane)).collect::<Vec<U>>()
-    });
-    results.into_iter().flatten().collect()
+        let lanes = copy.chunks_exact(extent).take(tile.len_of(Axis(0)));
+        alloc::try_collect(lanes.map(|lane| finish(scratch, lane)))
+    })?;
+    alloc::concat(results)
 }
 
 /// A view without its axes of length 1, of which there may be more than calls fit a stack; how many of the first `kept`
@@ -231,9 +240,10 @@ pub(super) fn give_back<T: Element, G: Element>(
     }
     let rows = Rows::new(view, reduction);
     let ends = threads::map_parts(given.len(), 0, |part| part.end / rows.width * rows.width);
-    threads::map_slices(&mut given, &ends, |part, given| {
-        rows.give(if part == 0 { 0 } else { ends[part - 1] }, given, &give);
+    let done = threads::map_slices(&mut given, &ends, |part, given| {
+        rows.give(if part == 0 { 0 } else { ends[part - 1] }, given, &give)
     });
+    done.into_iter().collect::<Allocated<()>>()?;
     Ok(dense_array(&shape, given))
 }
 
@@ -273,7 +283,7 @@ impl<'a, T: Element> Rows<'a, T> {
     }
 
     /// `give` of the rows from the element `start` on, as many as there are items for.
-    fn give<G>(&self, start: usize, given: &mut [G], give: &impl Fn(&[T], &mut [G], Place)) {
+    fn give<G>(&self, start: usize, given: &mut [G], give: &impl Fn(&[T], &mut [G], Place)) -> Allocated<()> {
         let first = start / self.width;
         let mut at = vec![0; self.outer.len()];
         unravel(first, &self.outer, &mut at);
@@ -283,10 +293,11 @@ impl<'a, T: Element> Rows<'a, T> {
             let place = Place { cell, within, is_lane: self.is_lane };
             match row.to_slice() {
                 Some(row) => give(row, items, place),
-                None => give(&row.to_vec(), items, place),
+                None => give(&alloc::collect(row.iter().copied())?, items, place),
             }
             step(&mut at, &self.outer);
         }
+        Ok(())
     }
 
     /// A part of the view, and the number of the row there that is number `first` here: an iterator of rows passes by

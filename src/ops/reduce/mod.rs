@@ -25,6 +25,7 @@ use crate::plan::reduction::Reduction;
 fn refused<O: Op>(_: O, fault: Fault) -> Error {
     match fault {
         Fault::Uncountable => Error::Uncountable { operation: O::NAME },
+        Fault::Memory(refused) => refused.into(),
     }
 }
 

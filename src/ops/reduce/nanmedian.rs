@@ -1,5 +1,6 @@
 //! Medians over axes without the NaNs, with the position of the median and its gradient.
 
+use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::{Float, Real};
@@ -102,12 +103,12 @@ impl<T: Real> Holistic<T> for Median {
         Sieve::new()
     }
 
-    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> T::Mean {
+    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Allocated<T::Mean> {
         median(group, self.even, sieve)
     }
 
-    fn of_one(&self, value: T, _: &mut Sieve<T>) -> T::Mean {
-        median_of_one(value)
+    fn of_one(&self, value: T, _: &mut Sieve<T>) -> Allocated<T::Mean> {
+        Ok(median_of_one(value))
     }
 }
 
@@ -133,7 +134,7 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
         Sieve::new()
     }
 
-    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> (T::Mean, u64) {
+    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Allocated<(T::Mean, u64)> {
         group.median_and_position(self.even, sieve)
     }
 }
@@ -158,7 +159,7 @@ impl<T: Real> Holistic<T> for MedianShares {
         Sieve::new()
     }
 
-    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Shares<T> {
+    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Allocated<Shares<T>> {
         group.shares(self.0, sieve)
     }
 }
@@ -344,7 +345,7 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
     options: impl Into<Nanmedian>,
 ) -> Result<(X::Reduced<<X::Elem as Real>::Mean>, X::Reduced<u64>)> {
     let Nanmedian { axes, even, .. } = options.into();
-    Ok(X::unzip(x.holistic(MedianAndPosition { even }, &axes)?))
+    Ok(X::unzip(x.holistic(MedianAndPosition { even }, &axes)?)?)
 }
 
 /// The gradient of [`nanmedian`]: the gradient of each median, shared by the elements that it was made of.

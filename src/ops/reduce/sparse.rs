@@ -9,11 +9,10 @@ use crate::base::error::Result;
 use crate::base::index::Index;
 use crate::base::threads;
 use crate::element::Element;
-use crate::kernels::fold::{Fold, Kept, fold_gaps, fold_groups};
+use crate::kernels::fold::{Fold, Kept, fold_gaps, fold_groups, fold_singly};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic, reduce_groups, share_among_entries, share_singly};
 use crate::kernels::lanes::spread as spread_lanes;
-use crate::kernels::op::Outcome;
 use crate::kernels::spread::{spread_looked_up, spread_to_entries};
 use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
@@ -61,8 +60,7 @@ fn fold_stored<P: Pattern, T: Element, F: Fold<T>>(
     gaps: &Gaps<T>,
 ) -> Result<(P, Vec<F::Out>)> {
     if reduction.is_elementwise() {
-        let singly = threads::map(x.values, |value| op.finish(op.step(op.start(), value), 1))?;
-        let values = singly.into_iter().collect::<Outcome<_>>().map_err(|fault| refused(op, fault))?;
+        let values = fold_singly(op, x.values).map_err(|fault| refused(op, fault))?;
         return Ok((x.pattern.clone(), values));
     }
     let meeting = Meeting::new(x.pattern, reduction)?;
@@ -108,15 +106,15 @@ pub(crate) fn holistic<P: Pattern, T: Element, H: Holistic<T>>(
         check_countable(op, &reduction)?;
     }
     let gaps = x.gaps(&reduction);
-    let fill = op.of(&Group { stored: &[], gaps, position: &|_| 0 }, &mut op.scratch());
+    let fill = op.of(&Group { stored: &[], gaps, position: &|_| 0 }, &mut op.scratch())?;
     if reduction.is_elementwise() {
         let of_one = |scratch: &mut H::Scratch, entry: usize| op.of_one(x.values[entry], scratch);
-        let values = threads::map_heavy(x.values.len(), x.values.len(), || op.scratch(), of_one);
+        let values = threads::try_map_heavy(x.values.len(), x.values.len(), fill, || op.scratch(), of_one)?;
         return Ok(Tensor::assemble(x.pattern.clone(), values, fill));
     }
     let Cells { pattern, groups } = Cells::new(x.pattern, &reduction)?;
     let position = |entry: usize| position_in_group(x.pattern, &reduction, entry);
-    let values = reduce_groups(op, &groups, x.values, gaps, &position);
+    let values = reduce_groups(op, &groups, x.values, gaps, &position)?;
     Ok(Tensor::assemble(pattern, values, fill))
 }
 
@@ -133,7 +131,7 @@ pub(crate) fn gradient<P: Pattern, T: Element, U: Operand, H: Gradient<T, U::Ele
     }
     check_upstream(upstream, &reduction.result_shape())?;
     let values = if reduction.is_elementwise() {
-        share_singly(op, x.values.iter().copied(), upstream.at_entries(x.pattern)?)
+        share_singly(op, x.values.iter().copied(), upstream.at_entries(x.pattern)?)?
     } else {
         let Cells { pattern, groups } = Cells::new(x.pattern, &reduction)?;
         let position = |entry: usize| position_in_group(x.pattern, &reduction, entry);
@@ -170,7 +168,7 @@ fn spread_by_lookup<P: Pattern, U: Operand>(
     meeting: &Meeting<'_, P::Index>,
 ) -> Allocated<Option<Vec<U::Elem>>> {
     let questions = if let Meeting::Lanes(offsets) = meeting { offsets.len() } else { pattern.nnz() };
-    let Some(lookup) = upstream.lookup(questions) else { return Ok(None) };
+    let Some(lookup) = upstream.lookup(questions)? else { return Ok(None) };
     match meeting {
         Meeting::Lanes(offsets) => spread_lanes(offsets, 1, |lane| lookup.get(lane)),
         Meeting::Coords(coords) => spread_looked_up(&lookup, &slices(coords), &reduction.kept_lengths(), pattern.nnz()),

@@ -47,7 +47,7 @@ fn gather<T: Element>(x: &ArrayViewD<'_, T>, slices: &Slices) -> Allocated<Vec<T
     match x.as_slice() {
         Some(items) => slices.gather(items),
         None if x.len() <= slices.len() => slices.gather(&alloc::collect(x.iter().copied())?),
-        None => Ok(gather_scattered(x, slices)),
+        None => gather_scattered(x, slices),
     }
 }
 
@@ -75,11 +75,14 @@ pub(super) fn take_dense_into<T: Element, J: Position>(
     Ok(())
 }
 
+/// The work of finding an element by its coordinates, in elements that are only read.
+const STEPS: usize = 32;
+
 /// The elements taken from an array of any layout, one by one.
-pub(super) fn gather_scattered<T: Element>(x: &ArrayViewD<'_, T>, slices: &Slices) -> Vec<T> {
+pub(super) fn gather_scattered<T: Element>(x: &ArrayViewD<'_, T>, slices: &Slices) -> Allocated<Vec<T>> {
     let scratch = || vec![0; x.ndim()];
-    threads::filter_map_range(slices.len(), scratch, |coords, taken| {
+    threads::map_heavy(slices.len(), slices.len().saturating_mul(STEPS), scratch, |coords, taken| {
         unravel(slices.source(taken), x.shape(), coords);
-        Some(x[&coords[..]])
+        x[&coords[..]]
     })
 }

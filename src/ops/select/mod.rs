@@ -78,7 +78,7 @@ pub(super) fn dense_backward<S: Select, U: Operand>(
     let plan = op.dense_plan(shape)?;
     check_result::<U::Elem>(shape, x_bytes)?;
     check_result::<U::Elem>(op.shape(), x_bytes.saturating_add(op.held_bytes()))?;
-    let gradients = all_cells(upstream);
+    let gradients = all_cells(upstream)?;
     let contributions = plan.sources().zip(gradients.iter().copied());
     let sums = scatter_add(shape.checked_size().unwrap_or(0), contributions)?.map_err(|position| {
         let mut coords = vec![0; shape.rank()];
