@@ -109,7 +109,7 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("pattern/csr", "empty_with_limit", SHAPE),
     ("pattern/csr", "new", LANES),
     ("tensor/mod", "from_parts", Tests(&[("constructors", "the_wrong_number_of_values_is_refused")])),
-    ("tensor/triplets", "From<&Tensor<P, T>> for Triplets<T, I>", Whole("it takes a tensor")),
+    ("tensor/triplets", "TryFrom<&Tensor<P, T>> for Triplets<T, I>", Whole("it takes a tensor")),
     ("tensor/triplets", "from_arrays", COORDINATES),
     ("tensor/triplets", "from_arrays_with_index", COORDINATES),
     ("tensor/triplets", "new", SHAPE),
