@@ -761,28 +761,16 @@ fn results_out_of_proportion_are_refused() {
     assert_eq!(entry_bytes(rows.take_axis(&often, 0).unwrap_err()), each);
     let lanes = rows.to_csr().unwrap();
     assert_eq!(entry_bytes(lanes.take_axis(&often, 0).unwrap_err()), each_of_csr);
-    let column = rows.permute_axes([1, 0]).unwrap();
-    assert_eq!(entry_bytes(column.take_axis(&often, 1).unwrap_err()), each);
-    assert_eq!(entry_bytes(column.to_csr().unwrap().take_axis(&often, 1).unwrap_err()), each_of_csr);
     assert_eq!(entry_bytes(rows.to_dense().unwrap().take_axis(&often, 0).unwrap_err()), 1);
     let upstream = arr0(1u8);
     let upstream = upstream.broadcast((1 << 16, 1 << 16)).unwrap();
     assert!(matches!(rows.take_axis_backward(&upstream, &often, 0), Err(Error::TooLarge { .. })));
 }
 
-/// The list of what is taken, 40 bytes an item, was neither counted nor asked for in a way that can be refused: 3.7 GB
-/// for a result below the limit.
+/// A byte that an index array repeats asked for 5 GB of lists of positions.
 #[test]
-fn the_lists_of_a_take_along_an_axis_are_counted() {
-    let (lanes, every) = (14_000, (0..=14_000).collect());
-    let x = CsrTensor::new([lanes, 1], every, vec![0; lanes], vec![true; lanes], false).unwrap();
-    let refused = |error| matches!(error, Error::TooLarge { what: "the taken entries", .. });
-    assert!(refused(x.take_axis(vec![0u8; lanes], 1).unwrap_err()));
-    assert!(refused(x.to_coo().unwrap().take_axis(vec![0u8; lanes], 1).unwrap_err()));
-    let upstream = arr0(false);
-    let upstream = upstream.broadcast((lanes, lanes)).unwrap();
-    assert!(refused(x.take_axis_backward(&upstream, vec![0u8; lanes], 1).unwrap_err()));
-    // A byte that an index array repeats asked for 5 GB of lists of positions.
+fn lists_of_positions_are_counted() {
+    let x = CsrTensor::new([2, 1], vec![0, 1, 2], vec![0; 2], vec![true; 2], false).unwrap();
     let zero = arr0(0u8);
     let often = zero.broadcast(110_000_000).unwrap();
     assert!(matches!(x.take_axis(&often, 1), Err(Error::TooLarge { what: "the index array written out", .. })));
