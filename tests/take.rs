@@ -105,9 +105,10 @@ fn sparse_equals_the_dense_result<T: Both + Drawn>() {
 }
 
 fn arrays_and_indices_of_any_layout_equal_the_reference<T: Both + Drawn>() {
-    check(flat_takes::<T, f64>(generators::upstream_seeds()), |Flat { x, indices, .. }| {
+    let inputs = (flat_takes::<T, f64>(generators::upstream_seeds()), some_of(&MODES));
+    check(inputs, |(Flat { x, indices, .. }, modes)| {
         let (dense, items, n) = (x.to_dense(), indices.map(|index| index as i64), size(&x.shape) as u128);
-        for (mode, reference) in MODES {
+        for (mode, reference) in modes {
             let expected = ops::take(&dense, &indices, reference);
             for_each_layout(&items, |_, items| {
                 for_each_layout(&dense, |_, view| {
@@ -128,9 +129,10 @@ fn arrays_and_indices_of_any_layout_equal_the_reference<T: Both + Drawn>() {
 
 /// An array that is there already gets what a new one would have, or the same error.
 fn buffers_are_filled_with_the_same_elements<T: Both + Drawn>() {
-    check(flat_takes::<T, f64>(generators::upstream_seeds()), |Flat { x, indices, .. }| {
+    let inputs = (flat_takes::<T, f64>(generators::upstream_seeds()), some_of(&MODES));
+    check(inputs, |(Flat { x, indices, .. }, modes)| {
         let (dense, items, n) = (x.to_dense(), index_array(&indices), size(&x.shape) as u128);
-        for (mode, reference) in MODES {
+        for (mode, reference) in modes {
             let expected = ops::take(&dense, &indices, reference);
             for_each_layout(&dense, |_, view| {
                 for_each_out(&indices.shape, |out| {
