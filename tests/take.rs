@@ -13,7 +13,7 @@ use lacuna::{
     CooTensor, CsrTensor, Element, Error, Pattern, Position, Result, Take, TakeMode, Tensor, take, take_axis,
     take_axis_backward, take_backward, take_into,
 };
-use ndarray::{ArrayD, Axis, IxDyn, Slice, arr0, arr1, arr2};
+use ndarray::{Array1, ArrayD, Axis, IxDyn, Slice, arr0, arr1, arr2};
 use num_complex::Complex;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -775,7 +775,20 @@ fn lists_of_positions_are_counted() {
     let x = CsrTensor::new([2, 1], vec![0, 1, 2], vec![0; 2], vec![true; 2], false).unwrap();
     let zero = arr0(0u8);
     let often = zero.broadcast(110_000_000).unwrap();
-    assert!(matches!(x.take_axis(&often, 1), Err(Error::TooLarge { what: "the index array written out", .. })));
+    let refused = x.take_axis(&often, 1).unwrap_err();
+    assert!(matches!(refused, Error::TooLarge { what: "the index array written out", bytes: 4_510_000_000, .. }));
+    // Each with what is taken for it, also where the result alone would not be refused.
+    let (x, zero) = (arr1(&[7u8]), arr0(0i64));
+    let refused = x.take(&zero.broadcast(1 << 27).unwrap()).unwrap_err();
+    assert!(matches!(refused, Error::TooLarge { what: "the index array written out", bytes: 0x4800_0000, .. }));
+}
+
+/// 16 times the bytes of what is taken from and of the index array; nobody reads its 2^27 bytes of zeros.
+#[test]
+fn the_limit_of_a_take_grows_with_the_index_array() {
+    let (x, items) = (arr0(1u8), Array1::<i64>::zeros(1 << 24));
+    let refused = x.broadcast((300, 1)).unwrap().take_axis(&items, 1).unwrap_err();
+    assert!(matches!(refused, Error::TooLarge { limit: 2_147_483_664, .. }), "{refused}");
 }
 
 /// An index array without items costs its owner nothing, whatever its shape.

@@ -190,15 +190,20 @@ mod tests {
         assert_eq!(target.budget::<u32>(2, 2, &[]).entry_bytes, 2 * 4 + 1 + 2 * 8);
     }
 
-    /// The bytes that are refused where `positions` are taken along an axis, of values of one byte within 64 KiB.
-    fn refused<P: Pattern>(pattern: &P, axis: usize, positions: &[usize]) -> u128 {
+    /// The bytes that are refused where `positions` are taken along an axis, of values of one byte within `limit`.
+    fn refused_within<P: Pattern>(limit: u64, pattern: &P, axis: usize, positions: &[usize]) -> Option<u128> {
         let mut shape = pattern.shape().to_vec();
         shape[axis] = positions.len();
-        let target = Target { shape: &shape.into(), indices: &[positions.len()], value_bytes: 1, limit: 1 << 16 };
-        match along(pattern, axis, positions, &target).err() {
-            Some(Error::TooLarge { what: "the taken entries", bytes, .. }) => bytes,
+        let target = Target { shape: &shape.into(), indices: &[positions.len()], value_bytes: 1, limit };
+        match along(pattern, axis, positions, &target).err()? {
+            Error::TooLarge { what: "the taken entries", bytes, .. } => Some(bytes),
             other => panic!("{other:?}"),
         }
+    }
+
+    /// The same within 64 KiB.
+    fn refused<P: Pattern>(pattern: &P, axis: usize, positions: &[usize]) -> u128 {
+        refused_within(1 << 16, pattern, axis, positions).unwrap()
     }
 
     #[test]
@@ -225,5 +230,18 @@ mod tests {
         let listed = size_of::<Taken>() as u128;
         assert_eq!(refused(&one, 1, &[0; 1500]), 1500 * (4 + 1 + 8 + listed));
         assert_eq!(refused(&one.to_coo().unwrap(), 1, &[0; 1500]), 1500 * (2 * 4 + 1 + 2 * 8 + listed));
+    }
+
+    #[test]
+    fn what_fills_the_limit_is_taken() {
+        let lane = CsrPattern::<u32>::new([1, 4], vec![0, 4], vec![0, 1, 2, 3]).unwrap();
+        let offsets = 4 * size_of::<usize>() as u64;
+        let bytes = 12 * (4 + 1 + 8);
+        assert_eq!(refused_within(offsets + bytes, &lane, 0, &[0; 3]), None);
+        assert_eq!(refused_within(offsets + bytes - 1, &lane, 0, &[0; 3]), Some(bytes.into()));
+        let row = lane.to_coo().unwrap();
+        let bytes = 12 * (2 * 4 + 1 + 2 * 8) + 3 * size_of::<Taken>() as u64;
+        assert_eq!(refused_within(bytes, &row, 0, &[0; 3]), None);
+        assert_eq!(refused_within(bytes - 1, &row, 0, &[0; 3]), Some(bytes.into()));
     }
 }
