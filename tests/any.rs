@@ -459,6 +459,15 @@ fn a_kept_axis_of_length_0_makes_vast_others_harmless() {
     }
 }
 
+/// What is true of one element stays true when the next one is repeated as well.
+#[test]
+fn truths_that_a_broadcast_view_repeats_do_not_cancel() {
+    let twice = arr1(&[1.0, 1.0]);
+    assert!(twice.broadcast((3, 2)).unwrap().any(lacuna::Axes::all()).unwrap()[[]]);
+    let stored = CooTensor::new([4], vec![vec![1]], vec![2.0], 3.0).unwrap();
+    assert_eq!(stored.any(0).unwrap().values(), [true]);
+}
+
 /// Rows are read where they lie, go on over the axes that continue them, and are shared out where they are long.
 #[test]
 fn the_one_true_element_of_an_array_is_found_wherever_it_lies() {

@@ -5,29 +5,36 @@
 
 use crate::support::ALL;
 use lacuna::{Axes, CooTensor, Duplicates, Pattern, Take, Tensor, Triplets};
+use std::sync::LazyLock;
 
 const ENTRIES: usize = 300_000;
 
-/// Hands what `outcome` gives on a single thread, and on pools of several sizes, each as often as was asked for, to
-/// `compare`.
-fn on_pools<T: Send>(outcome: impl Fn() -> T + Sync, compare: impl Fn(&T, &T, usize)) {
+fn on<T: Send>(threads: usize, outcome: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(outcome)
+}
+
+/// Hands what `outcome` gives on pools of several sizes, each as often as was asked for, to `check`.
+fn on_pools<T: Send>(outcome: impl Fn() -> T + Sync, check: impl Fn(T, usize)) {
     let repeats = std::env::var("LACUNA_REPEATS").ok().and_then(|repeats| repeats.parse().ok()).unwrap_or(1);
-    let on = |threads: usize| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(&outcome);
-    let one = on(1);
     let pools: &[usize] = if ALL { &[1, 2, 3, 4, 8, 16] } else { &[3, 16] };
     for &threads in pools {
-        (0..repeats).for_each(|_| compare(&one, &on(threads), threads));
+        (0..repeats).for_each(|_| check(on(threads, &outcome), threads));
     }
 }
 
+/// The coordinates of all entries, one entry after the other, and the bits of their values.
+type Bits = (Vec<u64>, Vec<u64>);
+
 /// One number for all bits of an outcome, but for those of NaN: which of two NaN a sum keeps is the processor's choice.
-fn digest(outcome: &[(Vec<Vec<usize>>, Vec<u64>)]) -> u64 {
-    let coords = |coords: &Vec<Vec<usize>>| coords.iter().flatten().map(|&coord| coord as u64).collect::<Vec<_>>();
-    let plain = |bits: u64| if f64::from_bits(bits).is_nan() { f64::NAN.to_bits() } else { bits };
-    let words = outcome
-        .iter()
-        .flat_map(|(places, values)| coords(places).into_iter().chain(values.iter().map(|&bits| plain(bits))));
-    words.fold(0xcbf2_9ce4_8422_2325, |hash, word| (hash ^ word).wrapping_mul(0x100_0000_01b3).rotate_left(23))
+fn digest(outcome: &[Bits]) -> u64 {
+    let plain = |bits: &u64| if f64::from_bits(*bits).is_nan() { f64::NAN.to_bits() } else { *bits };
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    let mut add = |word: u64| hash = (hash ^ word).wrapping_mul(0x100_0000_01b3).rotate_left(23);
+    for (coords, values) in outcome {
+        coords.iter().for_each(|&coord| add(coord));
+        values.iter().for_each(|bits| add(plain(bits)));
+    }
+    hash
 }
 
 /// Numbers without a pattern, the same in every run.
@@ -56,12 +63,14 @@ fn triplets(side: usize) -> Triplets<f64> {
     triplets
 }
 
-fn bits<P: Pattern>(x: &Tensor<P, f64>) -> (Vec<Vec<usize>>, Vec<u64>) {
-    (x.iter().map(|(coords, _)| coords.to_vec()).collect(), x.values().iter().map(|value| value.to_bits()).collect())
+fn bits<P: Pattern>(x: &Tensor<P, f64>) -> Bits {
+    let mut all = Vec::new();
+    x.for_each_entry(|coords, _| all.extend(coords.iter().map(|&coord| coord as u64)));
+    (all, x.values().iter().map(|value| value.to_bits()).collect())
 }
 
 /// Everything that may use threads, as one value to compare.
-fn outcome(side: usize) -> Vec<(Vec<Vec<usize>>, Vec<u64>)> {
+fn outcome(side: usize) -> Vec<Bits> {
     let x = triplets(side).coalesce(Duplicates::Sum).unwrap();
     let csr = x.to_csr().unwrap();
     let as_float = |bool: bool| if bool { 1.0 } else { 0.0 };
@@ -118,21 +127,25 @@ fn mapped() -> (Vec<Vec<usize>>, Vec<bool>) {
 
 #[test]
 fn mapped_cells_are_the_same_at_every_number_of_threads() {
-    on_pools(mapped, |one, many, threads| {
-        assert_eq!(one.0.len(), 300);
-        assert!(one.1.contains(&true) && one.1.contains(&false));
-        assert!(many == one, "{threads} threads");
-    });
+    let one = on(1, mapped);
+    assert_eq!(one.0.len(), 300);
+    assert!(one.1.contains(&true) && one.1.contains(&false));
+    on_pools(mapped, |many, threads| assert!(many == one, "{threads} threads"));
 }
 
 /// Both where coordinates are packed and counted, and where they are packed and sorted.
+const SIDES: [usize; 2] = [90, 4000];
+
+/// The outcomes of both sides on a single thread.
+static ONE: LazyLock<[Vec<Bits>; 2]> = LazyLock::new(|| SIDES.map(|side| on(1, || [outcome(side), counts(side)].concat())));
+
 #[test]
 fn every_number_of_threads_gives_the_same_bits() {
-    for side in [90, 4000] {
+    for (side, one) in SIDES.into_iter().zip(&*ONE) {
         on_pools(
             || [outcome(side), counts(side)].concat(),
-            |one, many, threads| {
-                for (at, (one, many)) in one.iter().zip(many).enumerate() {
+            |many, threads| {
+                for (at, (one, many)) in one.iter().zip(&many).enumerate() {
                     assert!(one == many, "outcome {at} with side {side} differs between 1 and {threads} threads");
                 }
             },
@@ -143,5 +156,5 @@ fn every_number_of_threads_gives_the_same_bits() {
 /// The bits of a debug build and of a release build, and of every run: the numbers were written down once.
 #[test]
 fn every_build_gives_the_same_bits() {
-    assert_eq!([digest(&outcome(90)), digest(&outcome(4000))], [0xa454_014a_42dd_0de7, 0xdebf_2261_86ec_8411]);
+    assert_eq!(ONE.each_ref().map(|one| digest(one)), [0xa454_014a_42dd_0de7, 0xdebf_2261_86ec_8411]);
 }

@@ -449,6 +449,16 @@ fn a_table_of_what_is_no_integer_is_refused() {
     assert_eq!(error.to_string(), format!("isin by table is not possible: {}", why("complex64")));
 }
 
+/// 16 times the bytes of what is asked about and of the test elements; nobody reads the 2^27 bytes of zeros.
+#[test]
+fn the_limit_of_a_table_grows_with_what_is_held() {
+    let (array, lanes) = (ArrayD::zeros(IxDyn(&[1 << 24])), CsrTensor::full([(1 << 24) - 1, 1], 0i64).unwrap());
+    let widest = by(IsinKind::Table).of([i64::MIN, i64::MAX]);
+    for error in [array.isin(&widest).unwrap_err(), lanes.isin(&widest).unwrap_err()] {
+        assert!(error.to_string().contains("above the limit of 2147483904"), "{error}");
+    }
+}
+
 #[test]
 fn a_table_above_the_limit_is_refused_with_its_bytes() {
     let x = CooTensor::full([4], 0u64).unwrap();

@@ -66,7 +66,8 @@ pub fn is(mutant: usize) -> bool {
 
 def mutants_of(root):
     command = ["cargo", "mutants", "--list", "--json", "--all-features"]
-    listed = subprocess.run(command, cwd=root, check=True, stdout=subprocess.PIPE).stdout
+    # `Allocated` is a `Result` of the crate's own, which `cargo mutants` takes for a type.
+    listed = subprocess.run(command, cwd=root, check=True, stdout=subprocess.PIPE).stdout.replace(b"Allocated::from(", b"Ok(")
     return dict(enumerate(json.loads(listed), 1))
 
 
@@ -237,11 +238,21 @@ class Copy:
             lines = self.lines.get(span["file_name"], [])
             found = set().union(*lines[span["line_start"] - 1 : span["line_end"]])
             if error["message"].startswith("non-exhaustive"):
-                near = set().union(*lines[span["line_start"] - 1 : span["line_end"] + 12])
+                near = set().union(*lines[span["line_start"] - 1 : self.end_of_block(span)])
                 found = {number for number in near if self.mutants[number]["genre"] == "MatchArm"}
             if found:
                 return found
         return set()
+
+    def end_of_block(self, span):
+        """The last line of the block that begins on the line of a span, by its braces."""
+        lines = (self.folder / span["file_name"]).read_text().split("\n")
+        depth = 0
+        for at in range(span["line_start"] - 1, len(lines)):
+            depth += lines[at].count("{") - lines[at].count("}")
+            if depth <= 0:
+                return at + 1
+        return len(lines)
 
 
 def places_in(spans):

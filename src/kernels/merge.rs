@@ -291,44 +291,39 @@ mod tests {
         Some(merged.wrapping_mul(31).wrapping_add(entry))
     }
 
-    fn check(coords: &[Vec<u64>], count: usize) {
+    /// Of each position in order what its entries merge to, and whether a third entry stands there.
+    fn expected(coords: &[Vec<u64>], count: usize) -> BTreeMap<Vec<u64>, (u64, bool)> {
         let mut expected = BTreeMap::new();
         for entry in 0..count {
             let position: Vec<u64> = coords.iter().map(|axis| axis[entry]).collect();
-            let merged = |&merged: &u64| trail(merged, entry as u64).unwrap();
-            let value = expected.get(&position).map_or(entry as u64, merged);
-            expected.insert(position, value);
+            let third = entry % 3 == 0;
+            let merge =
+                |(merged, truth): &mut _| (*merged, *truth) = (trail(*merged, entry as u64).unwrap(), *truth | third);
+            expected.entry(position).and_modify(merge).or_insert((entry as u64, third));
         }
-        let entries: Vec<u64> = (0..count as u64).collect();
-        let owned = merged(coords.iter().cloned().map(Cow::from).collect(), entries.clone().into(), trail);
-        let borrowed = merged(coords.iter().map(Cow::from).collect(), Cow::from(&entries), trail);
-        assert_eq!(owned, borrowed);
-        let (merged_coords, items) = owned.unwrap();
-        assert!(items.iter().eq(expected.values()));
-        for (axis, merged) in merged_coords.iter().enumerate() {
-            assert!(merged.iter().eq(expected.keys().map(|position| &position[axis])));
-        }
-        assert_eq!(merged_coords.len(), coords.len());
-        let coords: Vec<&[u64]> = coords.iter().map(Vec::as_slice).collect();
-        let truths = expected_truths(&coords, count);
-        assert_eq!(any_merged(&coords, count, |entry| entry % 3 == 0), Ok((merged_coords, truths)));
-    }
-
-    /// Of each position in order, whether a third entry stands there.
-    fn expected_truths(coords: &[&[u64]], count: usize) -> Vec<bool> {
-        let mut truths = BTreeMap::new();
-        for entry in 0..count {
-            let position: Vec<u64> = coords.iter().map(|axis| axis[entry]).collect();
-            *truths.entry(position).or_insert(false) |= entry % 3 == 0;
-        }
-        truths.into_values().collect()
+        expected
     }
 
     /// Small coordinates, and those that fit no key.
-    fn check_both(coords: &[Vec<u64>], count: usize) {
-        check(coords, count);
-        let large: Vec<Vec<u64>> = coords.iter().map(|axis| axis.iter().map(|coord| coord << 50).collect()).collect();
-        check(&large, count);
+    fn check(coords: &[Vec<u64>], count: usize) {
+        let expected = expected(coords, count);
+        let entries: Vec<u64> = (0..count as u64).collect();
+        for shift in [0, 46] {
+            let coords: Vec<Vec<u64>> =
+                coords.iter().map(|axis| axis.iter().map(|coord| coord << shift).collect()).collect();
+            let owned = merged(coords.iter().cloned().map(Cow::from).collect(), entries.clone().into(), trail);
+            let borrowed = merged(coords.iter().map(Cow::from).collect(), Cow::from(&entries), trail);
+            assert_eq!(owned, borrowed);
+            let (merged_coords, items) = owned.unwrap();
+            assert!(items.iter().eq(expected.values().map(|(merged, _)| merged)));
+            for (axis, merged) in merged_coords.iter().enumerate() {
+                assert!(merged.iter().copied().eq(expected.keys().map(|position| position[axis] << shift)));
+            }
+            assert_eq!(merged_coords.len(), coords.len());
+            let coords: Vec<&[u64]> = coords.iter().map(Vec::as_slice).collect();
+            let truths = expected.values().map(|&(_, truth)| truth).collect();
+            assert_eq!(any_merged(&coords, count, |entry| entry % 3 == 0), Ok((merged_coords, truths)));
+        }
     }
 
     #[test]
@@ -340,13 +335,13 @@ mod tests {
                     .map(|n| n % length)
                     .collect()
             };
-            check_both(&[scattered(1, 90), scattered(2, 700)], count);
-            check_both(&[scattered(1, 900), scattered(2, 7000), scattered(3, 2)], count);
-            check_both(&[vec![7; count], vec![0; count]], count);
-            check_both(&[(0..count as u64).map(|entry| entry / 7).collect(), vec![3; count]], count);
-            check_both(&[(0..count as u64).rev().collect(), vec![3; count]], count);
+            check(&[scattered(1, 90), scattered(2, 700)], count);
+            check(&[scattered(1, 900), scattered(2, 7000), scattered(3, 2)], count);
+            check(&[vec![7; count], vec![0; count]], count);
+            check(&[(0..count as u64).map(|entry| entry / 7).collect(), vec![3; count]], count);
+            check(&[(0..count as u64).rev().collect(), vec![3; count]], count);
             // Two runs, one of which goes on through most parts.
-            check_both(&[(0..count as u64).map(|entry| entry / 10).map(|tenth| u64::from(tenth > 3)).collect()], count);
+            check(&[(0..count as u64).map(|entry| entry / 10).map(|tenth| u64::from(tenth > 3)).collect()], count);
         }
         check(&[], 3);
         check(&[], 0);

@@ -180,6 +180,7 @@ fn runs_of<I: Index, A: AsRef<[I]>>(axes: &[A], count: usize) -> Allocated<Vec<u
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pattern::{CooPattern, CsrPattern};
 
     /// Offsets and entries each had the whole limit: twice as much was asked for as was allowed.
     #[test]
@@ -189,5 +190,60 @@ mod tests {
         assert_eq!(target.budget::<u32>(1, 1, &[0; 10]).limit, 20);
         assert_eq!(target.budget::<u32>(1, 1, &[0; 13]).limit, 0);
         assert_eq!(target.budget::<u32>(2, 2, &[]).entry_bytes, 2 * 4 + 1 + 2 * 8);
+    }
+
+    /// The bytes that are refused where `positions` are taken along an axis, of values of one byte within `limit`.
+    fn refused_within<P: Pattern>(limit: u64, pattern: &P, axis: usize, positions: &[usize]) -> Option<u128> {
+        let mut shape = pattern.shape().to_vec();
+        shape[axis] = positions.len();
+        let target = Target { shape: &shape.into(), indices: &[positions.len()], value_bytes: 1, limit };
+        match along(pattern, axis, positions, &target).err()? {
+            Error::TooLarge { what: "the taken entries", bytes, .. } => Some(bytes),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The same within 64 KiB.
+    fn refused<P: Pattern>(pattern: &P, axis: usize, positions: &[usize]) -> u128 {
+        refused_within(1 << 16, pattern, axis, positions).unwrap()
+    }
+
+    #[test]
+    fn entries_are_counted_with_the_lists_beside_them() {
+        let (zeros, every): (Vec<u32>, Vec<u32>) = (vec![0; 1 << 10], (0..1 << 10).collect());
+        let row = CooPattern::new([1, 1 << 10], 1 << 10, vec![zeros.clone(), every.clone()]).unwrap();
+        let column = CooPattern::new([1 << 10, 1], 1 << 10, vec![every.clone(), zeros.clone()]).unwrap();
+        let lane = CsrPattern::new([1, 1 << 10], vec![0, 1 << 10], every).unwrap();
+        let lanes = CsrPattern::new([1 << 10, 1], (0..=1 << 10).collect(), zeros).unwrap();
+        // Indices, a value, and the lists beside them: where an entry comes from, and of COO the item that takes it.
+        let (each, each_of_csr) = (2 * 4 + 1 + 2 * 8, 4 + 1 + 8);
+        let often = [0; 1 << 10];
+        assert_eq!(refused(&row, 0, &often) >> 20, each);
+        assert_eq!(refused(&column, 1, &often) >> 20, each);
+        assert_eq!(refused(&lane, 0, &often) >> 20, each_of_csr);
+        assert_eq!(refused(&lanes, 1, &often) >> 20, each_of_csr);
+    }
+
+    /// The list of what a run gives, 32 bytes an item, was neither counted nor asked for in a way that can be refused:
+    /// 3.7 GB for a result below the limit.
+    #[test]
+    fn lists_of_items_are_counted() {
+        let one = CsrPattern::<u32>::new([1, 1], vec![0, 1], vec![0]).unwrap();
+        let listed = size_of::<Taken>() as u128;
+        assert_eq!(refused(&one, 1, &[0; 1500]), 1500 * (4 + 1 + 8 + listed));
+        assert_eq!(refused(&one.to_coo().unwrap(), 1, &[0; 1500]), 1500 * (2 * 4 + 1 + 2 * 8 + listed));
+    }
+
+    #[test]
+    fn what_fills_the_limit_is_taken() {
+        let lane = CsrPattern::<u32>::new([1, 4], vec![0, 4], vec![0, 1, 2, 3]).unwrap();
+        let offsets = 4 * size_of::<usize>() as u64;
+        let bytes = 12 * (4 + 1 + 8);
+        assert_eq!(refused_within(offsets + bytes, &lane, 0, &[0; 3]), None);
+        assert_eq!(refused_within(offsets + bytes - 1, &lane, 0, &[0; 3]), Some(bytes.into()));
+        let row = lane.to_coo().unwrap();
+        let bytes = 12 * (2 * 4 + 1 + 2 * 8) + 3 * size_of::<Taken>() as u64;
+        assert_eq!(refused_within(bytes, &row, 0, &[0; 3]), None);
+        assert_eq!(refused_within(bytes - 1, &row, 0, &[0; 3]), Some(bytes.into()));
     }
 }

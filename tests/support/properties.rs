@@ -1,6 +1,10 @@
 //! Running a property over generated cases, and stamping it for each element type.
 
+use std::fmt::Debug;
+
 use lacuna::Axes;
+use proptest::sample::select;
+use proptest::strategy::{BoxedStrategy, Just, Strategy};
 
 use crate::generators::AxesChoice;
 
@@ -46,9 +50,14 @@ pub const ALL: bool = matches!(env!("LACUNA_TESTS").as_bytes(), b"all");
 // tell nothing that their like does not tell.
 include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/", env!("LACUNA_TESTS"), "_types.rs"));
 
+/// What a case combines with its input: all of these where everything is asked for, else one or another.
+pub fn some_of<T: Copy + Debug + 'static>(all: &'static [T]) -> BoxedStrategy<Vec<T>> {
+    if ALL { Just(all.to_vec()).boxed() } else { select(all).prop_map(|one| vec![one]).boxed() }
+}
+
 /// Runs a property over as many cases as `PROPTEST_CASES` says, 256 if it says nothing; failures are shrunk and shown.
 #[track_caller]
-pub fn check<S: proptest::strategy::Strategy>(strategy: S, property: impl Fn(S::Value)) {
+pub fn check<S: Strategy>(strategy: S, property: impl Fn(S::Value)) {
     let config = proptest::test_runner::Config { failure_persistence: None, ..Default::default() };
     let mut runner = proptest::test_runner::TestRunner::new(config);
     let outcome = runner.run(&strategy, |input| {
