@@ -165,6 +165,11 @@ fn axes_positions_and_members_come_in_many_forms() -> Result<(), Error> {
     );
     let members = HashSet::from([5]);
     assert_eq!(x.isin(&members)?, x.isin(members)?);
+    // What has been gone through is empty.
+    let mut gone = 0..=1;
+    gone.by_ref().for_each(drop);
+    assert_eq!(*x.take_axis(gone.clone(), 2)?.shape(), *x.take_axis(1..1, 2)?.shape());
+    assert_eq!(x.any(gone)?.shape(), x.shape());
     assert_eq!(x.take_axis(0..=1, -1isize)?, x.take_axis([0, 1], 2)?);
     let upstream = last.map_values(|value| value)?;
     assert_eq!(x.take_axis_backward(&upstream, [1, 0], -1)?, x.take_axis_backward(&upstream, [1, 0], 2usize)?);

@@ -3,6 +3,8 @@
 //! A new buffer costs more in the memory that the kernel has to find and clear at the first touch than in what is
 //! written there, and less in huge pages of it (`docs/decisions/0008-the-machine.md`).
 
+use std::borrow::Cow;
+
 use bytemuck::Zeroable;
 
 use crate::base::machine::advise_huge_pages;
@@ -26,11 +28,11 @@ impl AllocError {
     }
 }
 
-/// An empty vector with room for `count` items.
+/// An empty vector with a capacity of `count` items.
 pub(crate) fn with_capacity<T>(count: usize) -> Allocated<Vec<T>> {
-    let mut room = Vec::new();
-    reserve_exact(&mut room, count)?;
-    Ok(room)
+    let mut items = Vec::new();
+    reserve_exact(&mut items, count)?;
+    Ok(items)
 }
 
 /// Room for exactly so many items more.
@@ -82,6 +84,14 @@ pub(crate) fn collect<T>(items: impl ExactSizeIterator<Item = T>) -> Allocated<V
     Ok(collected)
 }
 
+/// A list to write into: this one, if it is owned.
+pub(crate) fn owned<T: Copy>(list: Cow<'_, [T]>) -> Allocated<Vec<T>> {
+    match list {
+        Cow::Borrowed(list) => collect(list.iter().copied()),
+        Cow::Owned(list) => Ok(list),
+    }
+}
+
 /// Items of which nobody knows how many there are.
 pub(crate) fn collect_some<T>(mut items: impl Iterator<Item = T>) -> Allocated<Vec<T>> {
     let mut collected = Vec::new();
@@ -126,14 +136,14 @@ mod tests {
     #[test]
     fn buffers_of_all_sizes_hold_what_is_written() {
         for count in [0, 1, 1 << 10, (WORTH_ASKING / 8) - 1, WORTH_ASKING / 8, (3 << 20) + 5] {
-            let mut room: Vec<u64> = with_capacity(count).unwrap();
-            assert!(room.is_empty() && room.capacity() >= count);
-            room.extend(0..count as u64);
-            assert!(room.iter().enumerate().all(|(at, &item)| item == at as u64));
+            let mut items: Vec<u64> = with_capacity(count).unwrap();
+            assert!(items.is_empty() && items.capacity() >= count);
+            items.extend(0..count as u64);
+            assert!(items.iter().enumerate().all(|(at, &item)| item == at as u64));
             let mut zeros: Vec<u64> = zeros(count).unwrap();
             assert!(zeros.len() == count && zeros.iter().all(|&item| item == 0));
-            zeros.copy_from_slice(&room);
-            assert_eq!(zeros, room);
+            zeros.copy_from_slice(&items);
+            assert_eq!(zeros, items);
         }
         assert_eq!(zeros::<()>(usize::MAX).unwrap().len(), usize::MAX);
     }

@@ -126,7 +126,7 @@ pub(crate) fn normalize_axis(axis: impl AsAxis, rank: usize) -> Result<usize> {
     counted.filter(|&axis| axis < rank).ok_or(Error::AxisOutOfRange { axis, rank })
 }
 
-/// An integer as an axis; one that no `isize` holds names no axis of any tensor, as this does.
+/// An integer as an axis; one that no `isize` holds names no axis of any tensor, as the nearest one does.
 pub(crate) trait AsAxis: Copy {
     fn as_axis(self) -> isize;
 }
@@ -135,7 +135,7 @@ macro_rules! as_axis {
     ($($type:ty),*) => {$(
         impl AsAxis for $type {
             fn as_axis(self) -> isize {
-                isize::try_from(self).unwrap_or(isize::MAX)
+                (self as i128).clamp(isize::MIN as i128, isize::MAX as i128) as isize
             }
         }
     )*};

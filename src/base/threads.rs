@@ -4,6 +4,7 @@
 
 use std::cmp::Ordering;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Zeroable;
@@ -336,8 +337,8 @@ pub(crate) fn filled<T: Zeroable + Send>(
     Ok(items)
 }
 
-/// [`map_heavy`] of what may fail: the error of the first that does. The others are done all the same, and `blank`
-/// stands in the gap of a list that nobody sees.
+/// [`map_heavy`] of what may fail: the error of the first that does, at any number of threads. `blank` stands in the
+/// place of what failed and what was left out for it, in a list that nobody sees.
 pub(crate) fn try_map_heavy<S, U: Clone + Send + Sync, E: From<AllocError> + Send>(
     count: usize,
     work: usize,
@@ -346,17 +347,21 @@ pub(crate) fn try_map_heavy<S, U: Clone + Send + Sync, E: From<AllocError> + Sen
     f: impl Fn(&mut S, usize) -> Result<U, E> + Sync + Send,
 ) -> Result<Vec<U>, E> {
     // Not a list of results, each of which is larger than what is asked for.
-    let failed: Mutex<Option<(usize, E)>> = Mutex::new(None);
+    let (first, failed) = (AtomicUsize::new(usize::MAX), Mutex::new(None));
     let mapped = map_heavy(count, work, scratch, |scratch, index| {
+        // Behind the first that failed nothing is asked for.
+        if index > first.load(Relaxed) {
+            return blank.clone();
+        }
         f(scratch, index).unwrap_or_else(|error| {
             let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-            if failed.as_ref().is_none_or(|(first, _)| index < *first) {
-                *failed = Some((index, error));
+            if index <= first.fetch_min(index, Relaxed) {
+                *failed = Some(error);
             }
             blank.clone()
         })
     })?;
-    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(mapped), |(_, error)| Err(error))
+    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(mapped), Err)
 }
 
 /// What `f` has to give of every index below `count`, in order, where one call is a search; `scratch` is made once for
@@ -540,6 +545,22 @@ mod tests {
         assert_eq!(ahead(3, 2), (4, 2));
         assert_eq!(ahead(3, 1), (2, 1));
         assert_eq!(ahead(1, 100), (1, 1));
+    }
+
+    #[test]
+    fn the_first_that_fails_is_the_error_at_any_number_of_threads() {
+        for threads in [1, 2, 5] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let failing = |fails: &(dyn Fn(usize) -> bool + Sync)| {
+                let f = |(): &mut (), at: usize| if fails(at) { Err(AllocError::of::<u8>(at)) } else { Ok(at) };
+                pool.install(|| try_map_heavy(40 * CHUNK, 40 * CHUNK, 0, || (), f))
+            };
+            for _ in 0..20 {
+                assert_eq!(failing(&|at| at % 1000 == 77 && at > 5000), Err(AllocError::of::<u8>(5077)));
+                assert_eq!(failing(&|at| at == 39 * CHUNK), Err(AllocError::of::<u8>(39 * CHUNK)));
+            }
+            assert_eq!(failing(&|_| false), Ok((0..40 * CHUNK).collect()));
+        }
     }
 
     #[test]

@@ -47,8 +47,8 @@ impl Listing<'_> {
             |block| self.parse(block, &value),
             |block: Allocated<Entries<T, I>>, taken| {
                 let block = block?;
-                taken.check_room(entries.values.len(), block.values.len(), declared)?;
-                entries.make_room(declared, taken.bytes)?;
+                taken.check_count(entries.values.len(), block.values.len(), declared)?;
+                entries.reserve_declared(declared, taken.bytes)?;
                 entries.append(&block, taken.before)?;
                 entries.check_memory(self.options, taken.bytes)
             },
@@ -101,7 +101,7 @@ impl<T: Element, I: Index> Entries<T, I> {
 
     /// Refuses entries that take more memory than is allowed for so many bytes of text.
     pub(crate) fn check_memory(&self, options: &ReadOptions, bytes: u64) -> Result<()> {
-        let limit = options.tensor_room(bytes, 0);
+        let limit = options.tensor_budget(bytes, 0);
         let order = if self.increasing { Order::Increasing } else { Order::Any };
         options.guard_entries::<T>(self.values.len(), self.coords.len(), order, limit)
     }
@@ -112,7 +112,7 @@ impl<T: Element, I: Index> Entries<T, I> {
         alloc::reserve_exact(&mut self.values, count)
     }
 
-    /// Puts an entry, for which there is room, behind the others; where it is out of order,
+    /// Puts an entry, for which there is capacity, behind the others; where it is out of order,
     /// [`unordered`](Entries::unordered) is called as well.
     pub(crate) fn push(&mut self, coords: impl IntoIterator<Item = I>, value: T) {
         self.coords.iter_mut().zip(coords).for_each(|(axis, coord)| axis.push(coord));
@@ -130,9 +130,9 @@ impl<T: Element, I: Index> Entries<T, I> {
         self.increasing = false;
     }
 
-    /// Makes room at once for all entries that are `declared`, as soon as the `bytes` of text that were read allow it:
+    /// Reserves at once for all entries that are `declared`, as soon as the `bytes` of text that were read allow it:
     /// arrays that grow step by step are copied each time.
-    pub(crate) fn make_room(&mut self, declared: usize, bytes: u64) -> Allocated<()> {
+    pub(crate) fn reserve_declared(&mut self, declared: usize, bytes: u64) -> Allocated<()> {
         let entry = (self.coords.len() * size_of::<I>() + size_of::<T>()) as u64;
         let missing = declared.saturating_sub(self.values.len());
         if missing > 0 && (declared as u64).saturating_mul(entry) <= bytes.saturating_mul(16) {
@@ -258,30 +258,30 @@ mod tests {
 
     /// Blank lines and short ones say little of how many entries there are; each takes `2 * rank` bytes at least.
     #[test]
-    fn a_block_has_room_for_as_many_entries_as_it_can_list() {
+    fn a_block_reserves_as_many_entries_as_it_can_list() {
         let options = ReadOptions::default();
-        let room = |text: &str, rank: usize| {
+        let reserved = |text: &str, rank: usize| {
             let listing = Listing { lengths: &vec![9; rank], names: &[], declared: None, options: &options };
             let value = |_: &Entries<f64, u32>, fields: &mut Fields<'_>| fields.value();
             let entries = listing.parse(&mut Block::new(text.as_bytes(), b'%'), value).unwrap();
             (entries.values.len(), entries.values.capacity())
         };
-        assert_eq!(room(&"\n".repeat(100), 3), (0, 100_usize.div_ceil(6) + 1));
-        assert_eq!(room(&"1 2 3 0.12345678\n".repeat(600), 3), (600, 600));
-        assert_eq!(room("1 0.12345678\n2 1", 1), (2, 2));
-        assert_eq!(room("", 2), (0, 0));
+        assert_eq!(reserved(&"\n".repeat(100), 3), (0, 100_usize.div_ceil(6) + 1));
+        assert_eq!(reserved(&"1 2 3 0.12345678\n".repeat(600), 3), (600, 600));
+        assert_eq!(reserved("1 0.12345678\n2 1", 1), (2, 2));
+        assert_eq!(reserved("", 2), (0, 0));
     }
 
     #[test]
     fn room_for_all_that_is_declared_is_made_once_the_bytes_allow_it() {
         // An entry takes 2 * 4 + 8 bytes here, and a byte of text allows for 16.
-        let room = |declared, bytes| {
+        let reserved = |declared, bytes| {
             let mut entries = Entries::<f64, u32>::new(2);
             entries.values.push(1.0);
-            entries.make_room(declared, bytes).unwrap();
+            entries.reserve_declared(declared, bytes).unwrap();
             entries.coords[1].capacity()
         };
-        assert_eq!([room(1000, 999), room(1000, 1000), room(1, 1000)], [0, 999, 0]);
+        assert_eq!([reserved(1000, 999), reserved(1000, 1000), reserved(1, 1000)], [0, 999, 0]);
     }
 
     /// Blocks in order are in order together only if each begins behind the end of the one before it.

@@ -26,7 +26,7 @@ impl ReadOptions {
             None => tensor,
         };
         let held = tensor.stored_bytes() as u64;
-        let tensor = self.formatted(tensor, own_format, self.tensor_room(bytes, held))?;
+        let tensor = self.formatted(tensor, own_format, self.tensor_budget(bytes, held))?;
         self.check_memory("the tensor", tensor.stored_bytes() as u128)?;
         Ok(tensor)
     }

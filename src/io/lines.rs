@@ -124,15 +124,15 @@ pub(crate) struct Taken<'a> {
 
 impl Taken<'_> {
     /// Refuses the first entry beyond those that are declared: `listed` came before this block, `parsed` are in it.
-    pub(crate) fn check_room(&self, listed: usize, parsed: usize, declared: usize) -> Result<()> {
-        let room = declared - listed;
-        if parsed < room || (parsed == room && !self.refused) {
+    pub(crate) fn check_count(&self, listed: usize, parsed: usize, declared: usize) -> Result<()> {
+        let left = declared - listed;
+        if parsed < left || (parsed == left && !self.refused) {
             return Ok(());
         }
         let lines = self.text.split_inclusive(|&byte| byte == b'\n').zip(1..);
         let mut entries = lines.filter(|(line, _)| !Fields::new(line).is_blank_or_comment(self.comment));
         // Without one, the line that was refused is no entry, and what is wrong with it is told instead.
-        entries.nth(room).map_or(Ok(()), |(_, number)| {
+        entries.nth(left).map_or(Ok(()), |(_, number)| {
             Err(at_line(self.before + number, format!("one entry too many: {declared} are declared")))
         })
     }
@@ -253,7 +253,7 @@ mod tests {
 
     /// Not a list that grows with what is read, and not one of another order of magnitude.
     #[test]
-    fn a_block_has_room_for_itself_and_the_rest_of_its_last_line() {
+    fn a_block_holds_itself_and_the_rest_of_its_last_line() {
         let block = next_block(&mut &b"1 2\n3 4"[..], b"0\n".to_vec()).unwrap().unwrap();
         assert_eq!(block, b"0\n1 2\n3 4");
         let wanted = BLOCK as usize + (1 << 10);

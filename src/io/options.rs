@@ -83,7 +83,7 @@ impl ReadOptions {
     }
 
     /// What of that is left for a tensor where `held` bytes are in memory besides.
-    pub(crate) fn tensor_room(&self, bytes: u64, held: u64) -> u64 {
+    pub(crate) fn tensor_budget(&self, bytes: u64, held: u64) -> u64 {
         let taken = self.max_memory.map_or(held.saturating_add(BUFFERS), |_| 0);
         self.tensor_limit(bytes).saturating_sub(taken)
     }
@@ -212,13 +212,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_already_leaves_less_room() {
+    fn what_is_held_already_leaves_a_smaller_budget() {
         let plain = ReadOptions::default();
         assert_eq!(plain.tensor_limit(100), (64 << 20) + 1600);
-        assert_eq!(plain.tensor_room(100, 500), (62 << 20) + 1100);
-        assert_eq!(plain.tensor_room(0, u64::MAX), 0);
+        assert_eq!(plain.tensor_budget(100, 500), (62 << 20) + 1100);
+        assert_eq!(plain.tensor_budget(0, u64::MAX), 0);
         assert_eq!([plain.inflated_limit(100), plain.inflated_limit(2 << 20)], [64 << 20, 128 << 20]);
         let limited = ReadOptions { max_memory: Some(7), ..ReadOptions::default() };
-        assert_eq!([limited.tensor_limit(100), limited.tensor_room(100, 500), limited.inflated_limit(100)], [7; 3]);
+        assert_eq!([limited.tensor_limit(100), limited.tensor_budget(100, 500), limited.inflated_limit(100)], [7; 3]);
     }
 }

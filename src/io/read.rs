@@ -105,7 +105,7 @@ pub fn read_csr<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &Read
     match Content::of_path(path, &options)? {
         Content::Text(tensor, bytes) => {
             let tensor: CooTensor<T, I> = options.finish_typed(tensor)?;
-            let limit = options.tensor_room(bytes, tensor.stored_bytes() as u64);
+            let limit = options.tensor_budget(bytes, tensor.stored_bytes() as u64);
             tensor.to_csr_with_limit(limit)
         }
         Content::Other(tensor) => tensor.into_csr(),

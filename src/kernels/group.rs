@@ -1,5 +1,6 @@
 //! Stored entries gathered by the cell that they are reduced into: what every reduction starts from.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::base::alloc::{self, Allocated};
@@ -24,8 +25,8 @@ impl Groups {
     }
 
     /// One group for each run of the offsets that is not empty.
-    pub(crate) fn of_offsets(offsets: &[usize]) -> Allocated<Self> {
-        let mut starts = alloc::collect(offsets.iter().copied())?;
+    pub(crate) fn of_offsets(offsets: Cow<'_, [usize]>) -> Allocated<Self> {
+        let mut starts = alloc::owned(offsets)?;
         starts.dedup();
         Ok(Groups { order: None, starts })
     }
@@ -138,9 +139,9 @@ mod tests {
 
     #[test]
     fn empty_lanes_make_no_group() {
-        let groups = Groups::of_offsets(&[0, 0, 2, 2, 5]).unwrap();
+        let groups = Groups::of_offsets(Cow::Borrowed(&[0, 0, 2, 2, 5])).unwrap();
         assert_eq!((groups.len(), groups.size(0), groups.size(1)), (2, 2, 3));
-        assert_eq!(Groups::of_offsets(&[0, 0]).unwrap().len(), 0);
+        assert_eq!(Groups::of_offsets(Cow::Borrowed(&[0, 0])).unwrap().len(), 0);
         assert_eq!(Groups::of_all(0).len(), 0);
     }
 }

@@ -74,17 +74,18 @@ fn reducer<T: Element, H: Holistic<T>>(
     }
 }
 
-/// The results of all groups; `position` is that of an entry in its group.
+/// The results of all groups; `position` is that of an entry in its group, `blank` any result.
 pub(crate) fn reduce_groups<T: Element, H: Holistic<T>>(
     op: H,
     groups: &Groups,
     values: &[T],
     gaps: Gaps<T>,
     position: &(dyn Fn(usize) -> u64 + Sync),
+    blank: H::Out,
 ) -> Allocated<Vec<H::Out>> {
     let scratch = || Scratch { group: Vec::new(), own: op.scratch() };
     let of_groups = reducer(op, groups, values, gaps, position);
-    threads::try_map_heavy(groups.len(), values.len(), of_nothing(op)?, scratch, of_groups)
+    threads::try_map_heavy(groups.len(), values.len(), blank, scratch, of_groups)
 }
 
 /// The result of a group without elements.
@@ -112,7 +113,7 @@ pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
         })?;
         return Ok(received);
     }
-    let found = reduce_groups(op, groups, values, gaps, position)?;
+    let found = reduce_groups(op, groups, values, gaps, position, of_nothing(op)?)?;
     for (group, (found, &gradient)) in found.iter().zip(gradients).enumerate() {
         for (within, entry) in groups.entries(group).enumerate() {
             let own = entry..entry + 1;
@@ -153,7 +154,7 @@ pub(crate) fn share_singly<T: Element, G: Element, H: Gradient<T, G>>(
 ) -> Allocated<Vec<G>> {
     const BLOCK: usize = 256;
     let mut scratch = op.scratch();
-    let (mut elements, mut found) = ([T::ZERO; BLOCK], alloc::with_capacity(BLOCK)?);
+    let (mut elements, mut found) = ([T::ZERO; BLOCK], alloc::with_capacity(BLOCK.min(gradients.len()))?);
     for gradients in gradients.chunks_mut(BLOCK) {
         found.clear();
         for (element, value) in elements.iter_mut().zip(values.by_ref().take(gradients.len())) {

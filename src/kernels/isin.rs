@@ -21,7 +21,7 @@ use crate::kernels::key_set::KeySet;
 /// Up to so many test elements comparing wins for every type.
 const VERY_FEW: usize = 4;
 
-/// Up to so many test elements comparing beats hashing, for the types that are no integers: those of 64 bits have no
+/// Up to so many test elements comparing beats hashing, for the types that are no integers: integers of 64 bits have no
 /// comparison on the baseline target.
 const FEW: usize = 16;
 

@@ -48,9 +48,9 @@ impl<'a, G: Element> Lookup<'a, G> {
         let mut marks = alloc::copies(Marks::default(), cells.div_ceil(BITS))?;
         for_each_number(gradients, number, |cell, _| marks[cell / BITS].stored |= 1 << (cell % BITS));
         let mut before = 0;
-        for word in &mut marks {
-            word.before = before;
-            before += word.stored.count_ones() as usize;
+        for mark in &mut marks {
+            mark.before = before;
+            before += mark.stored.count_ones() as usize;
         }
         Ok(Lookup::Stored { marks, gradients, fill })
     }

@@ -68,7 +68,7 @@ struct Places<'a, T> {
     filled: usize,
 }
 
-/// What one thread deals: a range of entries, into a room of each bucket.
+/// What one thread deals: a range of entries, into places of its own in each bucket.
 type Share<'a, T> = (Range<usize>, Vec<Places<'a, T>>);
 
 /// How many keys of a range fall into each bucket.
@@ -88,7 +88,7 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
     /// that it is told need not be right. The lowest `tag` ones are sorted by, but keys that differ there only count as
     /// one.
     ///
-    /// Each thread deals a part of the entries, in order, into room that is its own: equal keys stay in input order.
+    /// Each thread deals a part of the entries, in order, into places of its own: equal keys stay in input order.
     pub(crate) fn deal(
         count: usize,
         bits: u32,
@@ -102,15 +102,15 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
         let top = |range: Range<usize>, block: &mut [u64]| keys(range, low_bits, block);
         let parts =
             threads::map_parts(count, buckets, |range| (range.clone(), bucket_sizes(range, buckets, low_bits, top)));
-        let (keys_room, items) = (alloc::zeros(count)?, alloc::zeros(count)?);
-        let mut all = Buckets { keys: keys_room, items, ends: Vec::with_capacity(buckets), low_bits, tag };
+        let (all_keys, items) = (alloc::zeros(count)?, alloc::zeros(count)?);
+        let mut all = Buckets { keys: all_keys, items, ends: Vec::with_capacity(buckets), low_bits, tag };
         let shares = all.share_out(&parts, buckets);
         let whole = |range: Range<usize>, block: &mut [u64]| keys(range, 0, block);
         threads::map_each(shares, count, || (), |(), share| fill(share, low_bits, whole, &item));
         Ok(all)
     }
 
-    /// The room of each part in each bucket, where its entries come behind those of the parts before it.
+    /// The places of each part in each bucket, where its entries come behind those of the parts before it.
     fn share_out(&mut self, parts: &[(Range<usize>, Vec<usize>)], buckets: usize) -> Vec<Share<'_, T>> {
         let mut end = 0;
         let mut ends = Vec::with_capacity(buckets * parts.len());
@@ -174,17 +174,17 @@ fn sort_large<T: Copy + Zeroable + Send + Sync>(
 
 /// Writes each entry of a share to the next place in its bucket.
 fn fill<T>(
-    (range, mut rooms): Share<'_, T>,
+    (range, mut buckets): Share<'_, T>,
     low_bits: u32,
     keys: impl Fn(Range<usize>, &mut [u64]),
     item: impl Fn(usize) -> T,
 ) {
     for_each_block(range, keys, |start, keys| {
         for (&key, entry) in keys.iter().zip(start..) {
-            let room = &mut rooms[(key >> low_bits) as usize];
-            room.keys[room.filled] = key;
-            room.items[room.filled] = item(entry);
-            room.filled += 1;
+            let places = &mut buckets[(key >> low_bits) as usize];
+            places.keys[places.filled] = key;
+            places.items[places.filled] = item(entry);
+            places.filled += 1;
         }
     });
 }
@@ -209,7 +209,7 @@ impl<T: Copy> Scratch<T> {
 
     /// Sorts the entries of a bucket by a range of the bits of their keys, which agree on those above.
     fn sort(&mut self, keys: &mut [u64], items: &mut [T], bits: Range<u32>) -> Allocated<()> {
-        self.make_room(keys.len())?;
+        self.reserve(keys.len())?;
         // Items without a size need not be found again.
         let entry_bits = if size_of::<T>() == 0 { 0 } else { usize::BITS - keys.len().leading_zeros() };
         let fits = bits.end - bits.start + entry_bits <= u64::BITS;
@@ -232,7 +232,7 @@ impl<T: Copy> Scratch<T> {
     }
 
     /// Room for so many entries in each of the arrays, which are the same for all buckets.
-    fn make_room(&mut self, count: usize) -> Allocated<()> {
+    fn reserve(&mut self, count: usize) -> Allocated<()> {
         let Scratch { words, spare, items } = self;
         words.clear();
         spare.clear();
@@ -354,7 +354,7 @@ mod tests {
     fn settled_bits_are_not_looked_at() {
         let mut next = numbers(3);
         for count in [300, 100_000] {
-            // The last ones leave no room for the number of an entry beside its key.
+            // The last ones leave no bits for the number of an entry beside its key.
             for (high, settled) in [(1, 4), (3, 20), (12, 20), (20, 20), (44, 20), (58, 6)] {
                 let mut keys: Vec<u64> = (0..count).map(|_| next() >> (64 - settled)).collect();
                 keys.sort_unstable();

@@ -308,8 +308,8 @@ struct ItemsByPosition {
     named: Vec<usize>,
     /// Where the items of each of them start in `order`, and where the last ones end.
     starts: Vec<usize>,
-    /// How many named positions are below each position, while that takes no more room than items and entries.
-    below: Option<Vec<usize>>,
+    /// How many named positions are below each position, while that takes no more memory than items and entries.
+    counts_below: Option<Vec<usize>>,
 }
 
 impl ItemsByPosition {
@@ -321,14 +321,14 @@ impl ItemsByPosition {
         let named = alloc::collect(starts.iter().map(|&rank| positions[order[rank]]))?;
         alloc::push(&mut starts, order.len())?;
         let is_short = length <= positions.len().saturating_add(entries);
-        let below = is_short.then(|| counts_below(&named, length)).transpose()?;
-        Ok(ItemsByPosition { order, named, starts, below })
+        let counts_below = is_short.then(|| counts_below(&named, length)).transpose()?;
+        Ok(ItemsByPosition { order, named, starts, counts_below })
     }
 
     /// How many named positions are below `position`, `known` of which are.
     fn below(&self, position: usize, known: usize) -> usize {
-        match &self.below {
-            Some(below) => below[position],
+        match &self.counts_below {
+            Some(counts) => counts[position],
             None => gallop(&self.named, known, position),
         }
     }

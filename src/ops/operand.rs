@@ -27,6 +27,9 @@ use crate::tensor::stored::Stored;
 /// What an operation takes: a sparse tensor of either format, its [stored view](Stored), or an `ndarray` array or view
 /// of any layout. The trait is sealed.
 ///
+/// Reductions and maps of a stored view look at entries alone; what chooses and moves elements does so with its whole
+/// tensor. As an upstream gradient it is 0 where nothing is stored.
+///
 /// # Examples
 ///
 /// A function over all of them:
@@ -159,10 +162,7 @@ impl<P: Pattern, T: Element> Sparse for Stored<'_, P, T> {
 }
 
 /// The impl of [`Operand`] is the same for both, written out so that a program which hands over something else is told
-/// what there is, and the page of the trait names no trait that has none.
-///
-/// Reductions and maps of a stored view look at entries alone; what chooses and moves elements does so with its whole
-/// tensor. As an upstream gradient it is 0 where nothing is stored.
+/// what there is, and no private trait shows on the public page.
 macro_rules! sparse_operand {
     ($operand:ty) => {
         impl<P: Pattern, T: Element> Operand for $operand {

@@ -36,14 +36,14 @@ impl<'a, I: Index> Meeting<'a, I> {
     }
 }
 
-/// The first of so many offsets each, and the last one.
+/// The offsets of runs of so many lanes.
 fn every(lanes: usize, offsets: &[usize]) -> Allocated<Vec<usize>> {
-    threads::filled(offsets.len() / lanes + 1, |range, starts| {
+    threads::filled((offsets.len() - 1) / lanes + 1, |range, starts| {
         starts.iter_mut().zip(range).for_each(|(start, lane)| *start = offsets[lane * lanes]);
     })
 }
 
-/// The plan of a reduction: forward and backward passes over the same pattern and axes share it.
+/// The plan of a reduction, the same for forward and backward passes over one pattern and axes.
 pub(crate) struct Cells<P> {
     /// The cells that an entry falls into.
     pub(crate) pattern: P,
@@ -53,20 +53,20 @@ pub(crate) struct Cells<P> {
 
 impl<P: Pattern> Cells<P> {
     pub(crate) fn new(entries: &P, reduction: &Reduction) -> Result<Self> {
-        Cells::of(entries, reduction, &Meeting::new(entries, reduction)?)
+        Cells::of(entries, reduction, Meeting::new(entries, reduction)?)
     }
 
-    pub(crate) fn of(entries: &P, reduction: &Reduction, meeting: &Meeting<'_, P::Index>) -> Result<Self> {
+    pub(crate) fn of(entries: &P, reduction: &Reduction, meeting: Meeting<'_, P::Index>) -> Result<Self> {
         let kept = match meeting {
             Meeting::Lanes(offsets) => {
-                let pattern = of_lanes(entries, offsets, reduction)?;
+                let pattern = of_lanes(entries, &offsets, reduction)?;
                 return Ok(Cells { pattern, groups: Groups::of_offsets(offsets)? });
             }
             Meeting::Coords(kept) => kept,
         };
         let groups = match kept.is_empty() {
             true => Groups::of_all(entries.nnz()),
-            false => Groups::of_coords(kept, entries.nnz())?,
+            false => Groups::of_coords(&kept, entries.nnz())?,
         };
         let firsts = groups.firsts()?;
         let kept = kept.iter().map(|axis| sort::gather(axis, &firsts)).collect::<Allocated<Vec<_>>>()?;

@@ -42,9 +42,11 @@ impl Target<'_> {
     }
 }
 
-/// The bytes of working lists that an item of an index array needs at most: its place in the order of the positions, and
-/// itself with its entry in the list of a thread, of which a half may be free, and in that of all.
-pub(crate) const ITEM_BYTES: usize = 7 * size_of::<usize>();
+/// The bytes of working lists that an item of an index array needs at most, by flattened positions: its place in their
+/// order, and itself with its entry in the list of a thread, of which a half may be free, and in that of all.
+pub(crate) const FLATTENED_BYTES: usize = 7 * size_of::<usize>();
+/// The same along an axis: its place in the order of the positions, and where its position starts there.
+pub(crate) const ALONG_BYTES: usize = 4 * size_of::<usize>();
 
 /// A take at flattened positions: of each item the entry that it names, if one is stored there.
 pub(crate) fn flattened<P: Pattern, J: Position>(

@@ -17,9 +17,9 @@ const FEW: usize = 6;
 /// How many entries `{:#?}` lists, and `{}` of what is no small grid: one a line.
 const MORE: usize = 20;
 /// The most rows of a grid.
-const TABLE_ROWS: usize = 40;
+const GRID_ROWS: usize = 40;
 /// The most columns of a grid.
-const TABLE_COLUMNS: usize = 20;
+const GRID_COLUMNS: usize = 20;
 
 /// The entries of something, to be listed below a headline.
 struct Listing<F> {
@@ -113,14 +113,14 @@ fn shown_complex<F: Element + num_traits::Float>(value: Complex<F>, precision: O
 }
 
 /// The number of rows and columns of a grid, for a shape that has few enough.
-fn table_size(shape: &Shape) -> Option<(usize, usize)> {
+fn grid_size(shape: &Shape) -> Option<(usize, usize)> {
     let size = match **shape {
         [] => (1, 1),
         [columns] => (1, columns),
         [rows, columns] => (rows, columns),
         _ => return None,
     };
-    ((1..=TABLE_ROWS).contains(&size.0) && (1..=TABLE_COLUMNS).contains(&size.1)).then_some(size)
+    ((1..=GRID_ROWS).contains(&size.0) && (1..=GRID_COLUMNS).contains(&size.1)).then_some(size)
 }
 
 /// A grid of all positions: what `cell` says of each entry, and a dot where nothing is stored.
@@ -180,7 +180,7 @@ impl<P: Pattern, T: Element> Debug for Tensor<P, T> {
 impl<P: Pattern, T: Element> Display for Tensor<P, T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let precision = f.precision();
-        let Some(size) = table_size(self.shape()) else {
+        let Some(size) = grid_size(self.shape()) else {
             return self.listing(precision).write(f, true);
         };
         f.write_str(&grid(self.pattern(), size, |entry| shown(self.values()[entry], precision)))?;
@@ -202,7 +202,7 @@ macro_rules! format_pattern {
         /// A grid of crosses and dots where it is as small as that of a tensor; else a headline and positions.
         impl<I: Index> Display for $pattern<I> {
             fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-                match table_size(self.shape()) {
+                match grid_size(self.shape()) {
                     Some(size) => f.write_str(&grid(self, size, |_| String::from("x"))),
                     None => listing(self, headline(self, "Pattern<"), |_| String::new()).write(f, true),
                 }
@@ -233,7 +233,7 @@ mod tests {
     use crate::CooTensor;
 
     #[test]
-    fn a_table_of_more_decimals_than_a_width_may_have_does_not_panic() {
+    fn a_grid_of_more_decimals_than_a_width_may_have_does_not_panic() {
         let x = CooTensor::<f64, u32>::new([1, 2], vec![vec![0, 0], vec![0, 1]], vec![2.5, -10.0], 0.0).unwrap();
         let grid = format!("{x:.65535}"); // the most that there are
         assert_eq!(grid, format!("2.5{} -10.{}", "0".repeat(65_534), "0".repeat(65_535)));

@@ -262,7 +262,7 @@ impl<T: Element, I: Index> Triplets<T, I> {
     /// - `Duplicate`: two share a position, with [`Duplicates::Error`];
     /// - `SumOverflow`: a sum does not fit its integer type;
     /// - `NoOrder`: [`Duplicates::Min`] or `Max` of a complex type;
-    /// - `OutOfMemory`: the machine has no room to sort them in.
+    /// - `OutOfMemory`: the machine has no memory to sort them in.
     ///
     /// # Complexity
     ///
@@ -347,7 +347,7 @@ impl<P: Pattern<Index = I>, T: Element, I: Index> TryFrom<&Tensor<P, T>> for Tri
 
     /// Copies the entries, in row-major order; the fill stays.
     fn try_from(tensor: &Tensor<P, T>) -> Result<Self> {
-        let axis = |axis| alloc::collect(tensor.pattern().axis_coords(axis)?.iter().copied());
+        let axis = |axis| alloc::owned(tensor.pattern().axis_coords(axis)?);
         let coords = (0..tensor.rank()).map(axis).collect::<Allocated<_>>()?;
         let (shape, values) = (tensor.shape().clone(), alloc::collect(tensor.values().iter().copied())?);
         Ok(Triplets { shape, coords, values, fill: tensor.fill() })

@@ -30,7 +30,7 @@ where
     let is_stored = |value: &T| !unstored.is_some_and(|unstored| value.same(unstored));
     let mut entries = Entries::<T, I>::new(body.shape.rank());
     let stored = array.positions().filter(|&(row, column)| is_stored(&array.at(row, column))).count();
-    let limit = body.options.tensor_room(body.lines.bytes(), array.bytes());
+    let limit = body.options.tensor_budget(body.lines.bytes(), array.bytes());
     body.options.guard_entries::<T>(stored, body.shape.rank(), Order::Dense, limit)?;
     entries.reserve_exact(stored)?;
     for (row, column) in array.positions() {
@@ -53,9 +53,9 @@ fn read_values<R: BufRead, T: MatrixValue>(
         |block| parse_values(block, symmetry, &value),
         |values: Allocated<Vec<T>>, taken| {
             let values = values?;
-            taken.check_room(listed.len(), values.len(), declared)?;
+            taken.check_count(listed.len(), values.len(), declared)?;
             alloc::extend(&mut listed, &values)?;
-            options.guard_entries::<T>(listed.len(), 0, Order::Increasing, options.tensor_room(taken.bytes, 0))
+            options.guard_entries::<T>(listed.len(), 0, Order::Increasing, options.tensor_budget(taken.bytes, 0))
         },
     )?;
     listed.shrink_to_fit();
@@ -122,12 +122,12 @@ mod tests {
 
     /// A value takes two bytes at least, and a line.
     #[test]
-    fn a_block_has_room_for_as_many_values_as_it_can_list() {
-        let room = |text: &str| {
+    fn a_block_reserves_as_many_values_as_it_can_list() {
+        let reserved = |text: &str| {
             let value = |fields: &mut Fields<'_>| fields.value::<f64>();
             let values = parse_values(&mut Block::new(text.as_bytes(), b'%'), Symmetry::General, value).unwrap();
             (values.len(), values.capacity())
         };
-        assert_eq!([room(&"\n".repeat(100)), room(&"0.125\n".repeat(100))], [(0, 51), (100, 100)]);
+        assert_eq!([reserved(&"\n".repeat(100)), reserved(&"0.125\n".repeat(100))], [(0, 51), (100, 100)]);
     }
 }

@@ -42,8 +42,8 @@ fn read_dense<T: FileElement>(
             push_up_to(&mut values, value, count)?;
             let ordered = if header.fortran_order { values.len() } else { 0 };
             let besides = is_stored.bytes() + (values.capacity() - values.len() + ordered) * size_of::<T>();
-            let room = options.tensor_room(bytes, besides as u64);
-            options.guard_entries::<T>(values.len(), rank, Order::Dense, room)?;
+            let budget = options.tensor_budget(bytes, besides as u64);
+            options.guard_entries::<T>(values.len(), rank, Order::Dense, budget)?;
         }
         Ok(())
     })?;
@@ -139,11 +139,11 @@ impl Bits {
     }
 }
 
-/// Appends to a list of at most `most` items: its room grows with what has arrived, and never beyond that.
+/// Appends to a list of at most `most` items: its capacity grows with what has arrived, and never beyond that.
 pub(crate) fn push_up_to<T>(items: &mut Vec<T>, item: T, most: usize) -> Allocated<()> {
     if items.len() == items.capacity() {
-        let room = (items.len() / 2).max(1024).min(most.saturating_sub(items.len())).max(1);
-        alloc::reserve_exact(items, room)?;
+        let more = (items.len() / 2).max(1024).min(most.saturating_sub(items.len())).max(1);
+        alloc::reserve_exact(items, more)?;
     }
     items.push(item);
     Ok(())
@@ -154,13 +154,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn room_grows_by_half_and_not_beyond_what_may_come() {
-        let (mut items, mut rooms) = (Vec::new(), Vec::new());
+    fn capacity_grows_by_half_and_not_beyond_what_may_come() {
+        let (mut items, mut capacities) = (Vec::new(), Vec::new());
         for item in 0..10_000u32 {
             push_up_to(&mut items, item, 10_000).unwrap();
-            rooms.push(items.capacity());
+            capacities.push(items.capacity());
         }
-        rooms.dedup();
-        assert_eq!(rooms, [1024, 2048, 3072, 4608, 6912, 10_000]);
+        capacities.dedup();
+        assert_eq!(capacities, [1024, 2048, 3072, 4608, 6912, 10_000]);
     }
 }

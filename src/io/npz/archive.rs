@@ -73,7 +73,7 @@ impl<R: Read + Seek> Archive<R> {
 
     /// Refuses entries whose coordinates, and the sorting of them, take more memory than the bytes read allow.
     pub(super) fn guard_entries<T>(&self, count: usize, shape: &Shape, options: &ReadOptions) -> Result<()> {
-        options.guard_entries::<T>(count, shape.rank(), Order::Any, options.tensor_room(self.inflated, self.held))
+        options.guard_entries::<T>(count, shape.rank(), Order::Any, options.tensor_budget(self.inflated, self.held))
     }
 
     pub(super) fn has(&self, name: &str) -> bool {

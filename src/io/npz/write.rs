@@ -38,7 +38,7 @@ impl<W: Write> Members<W> {
         write: impl FnOnce(&mut dyn Write) -> Result<()>,
     ) -> Result<()> {
         let name = format!("{name}.npy");
-        if self.method == CompressionMethod::Deflated && bytes < deflate::MOST {
+        if self.method == CompressionMethod::Deflated && bytes <= deflate::MOST {
             let mut member = deflate::Member::new(name);
             write_header(&mut member, descr, shape)?;
             write(&mut member)?;
@@ -69,7 +69,7 @@ impl<W: Write> Members<W> {
         wide: bool,
         indices: impl Iterator<Item = &'a I>,
     ) -> Result<()> {
-        let bytes = shape.iter().product::<usize>().saturating_mul(8);
+        let bytes = shape.iter().product::<usize>().saturating_mul(if wide { 8 } else { 4 });
         match wide {
             true => self.add(name, "<i8", shape, bytes, |zip| write_values(zip, indices.map(|&i| i.to_usize() as i64))),
             false => {

@@ -59,7 +59,7 @@ impl<T: Element> Fold<T> for CountNonzero {
 /// A group with a stored entry gives a stored result, also where it is 0; the others hold the fill. Positions that are
 /// not stored count where the fill is truthy. The fill of the result is the number of positions of a group where the
 /// fill of `x` is truthy, and 0 where it is not. Of [`x.stored()`](crate::Tensor::stored) the entries count alone, and
-/// the fill of the result is 0.
+/// the fill of the result is 0, as it is where no cell holds it and `u64` cannot.
 ///
 /// # NaN
 ///

@@ -91,7 +91,7 @@ pub(crate) fn gradient<S: Data<Elem: Element>, D: Dimension, U: Operand, H: Grad
     if reduction.extent() == 1 {
         // Each element is a group by itself: what groups find, larger than small elements and gradients, need not be
         // kept.
-        return Ok(dense_array(&shape, share_singly(op, x.iter().copied(), owned(all_cells(upstream)?)?)?));
+        return Ok(dense_array(&shape, share_singly(op, x.iter().copied(), alloc::owned(all_cells(upstream)?)?)?));
     }
     let found = reduce_lanes(x, op, &reduction)?;
     let found = found.as_slice().expect("a new array lies in order");
@@ -127,13 +127,5 @@ pub(crate) fn all_cells<U: Operand>(upstream: &U) -> Allocated<Cow<'_, [U::Elem]
     match upstream.lookup(usize::MAX)? {
         Some(Lookup::Whole(gradients)) => Ok(gradients),
         _ => unreachable!("of no more cells than look-ups all are there"),
-    }
-}
-
-/// A list to write into: this one, if it is owned.
-fn owned<T: Copy>(list: Cow<'_, [T]>) -> Allocated<Vec<T>> {
-    match list {
-        Cow::Borrowed(list) => alloc::collect(list.iter().copied()),
-        Cow::Owned(list) => Ok(list),
     }
 }

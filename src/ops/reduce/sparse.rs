@@ -7,6 +7,7 @@ use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Index;
+use crate::base::shape::saturating_product;
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::fold::{Fold, Kept, fold_gaps, fold_groups, fold_singly};
@@ -42,12 +43,18 @@ pub(crate) fn fold<P: Pattern, T: Element, F: Fold<T>>(
 ) -> Result<Tensor<P, F::Out>> {
     let reduction = Reduction::new(x.pattern.shape(), axes)?;
     let gaps = x.gaps(&reduction);
-    let (pattern, values) = fold_stored(x, op, &reduction, &gaps)?;
+    let cells = saturating_product(&reduction.kept_lengths());
     let fill = match fold_gaps(op, &gaps) {
+        // Some cell must hold the fill.
+        Err(fault) if cells > x.pattern.nnz() as u128 => return Err(refused(op, fault)),
+        fill => fill,
+    };
+    let (pattern, values) = fold_stored(x, op, &reduction, &gaps)?;
+    let fill = match fill {
+        Err(fault) if cells > pattern.nnz() as u128 => return Err(refused(op, fault)),
+        // No cell holds it.
+        Err(_) => F::Out::ZERO,
         Ok(fill) => fill,
-        // No position of the result holds the fill.
-        Err(_) if pattern.shape().wide_size() == pattern.nnz() as u128 => F::Out::ZERO,
-        Err(fault) => return Err(refused(op, fault)),
     };
     Ok(Tensor::assemble(pattern, values, fill))
 }
@@ -67,7 +74,7 @@ fn fold_stored<P: Pattern, T: Element, F: Fold<T>>(
     if let Some(found) = fold_faster(x, op, reduction, &meeting)? {
         return Ok(found);
     }
-    let Cells { pattern, groups } = Cells::of(x.pattern, reduction, &meeting)?;
+    let Cells { pattern, groups } = Cells::of(x.pattern, reduction, meeting)?;
     let values = fold_groups(op, &groups, x.values, gaps).map_err(|fault| refused(op, fault))?;
     Ok((pattern, values))
 }
@@ -114,7 +121,7 @@ pub(crate) fn holistic<P: Pattern, T: Element, H: Holistic<T>>(
     }
     let Cells { pattern, groups } = Cells::new(x.pattern, &reduction)?;
     let position = |entry: usize| position_in_group(x.pattern, &reduction, entry);
-    let values = reduce_groups(op, &groups, x.values, gaps, &position)?;
+    let values = reduce_groups(op, &groups, x.values, gaps, &position, fill)?;
     Ok(Tensor::assemble(pattern, values, fill))
 }
 
@@ -152,7 +159,7 @@ pub(crate) fn spread<P: Pattern, U: Operand>(pattern: &P, upstream: &U, axes: &A
         match spread_by_lookup(pattern, upstream, &reduction, &meeting)? {
             Some(values) => values,
             None => {
-                let cells = Cells::of(pattern, &reduction, &meeting)?;
+                let cells = Cells::of(pattern, &reduction, meeting)?;
                 spread_to_entries(&cells.groups, &upstream.at_entries(&cells.pattern)?, pattern.nnz())?
             }
         }

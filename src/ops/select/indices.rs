@@ -1,7 +1,7 @@
 //! What a take is asked for: positions, and what becomes of those outside.
 
 use std::borrow::Cow;
-use std::ops::{Range, RangeInclusive};
+use std::ops::{Bound, Range, RangeBounds, RangeInclusive};
 
 use ndarray::{ArrayBase, ArrayD, ArrayView1, CowArray, Data, Dimension, IxDyn};
 
@@ -156,7 +156,12 @@ impl<J: Position> From<Range<J>> for Take<'_, J> {
 
 impl<J: Position> From<RangeInclusive<J>> for Take<'_, J> {
     fn from(items: RangeInclusive<J>) -> Self {
-        Take::run(*items.start(), items.end().to_i128() - items.start().to_i128() + 1)
+        // Excluded, where a range has been gone through.
+        let last = match items.end_bound() {
+            Bound::Included(last) => last.to_i128(),
+            _ => items.start().to_i128() - 1,
+        };
+        Take::run(*items.start(), last - items.start().to_i128() + 1)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::element::Element;
 use crate::kernels::take::{Slices, TakeMode, first_outside, positions};
 use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
-use crate::plan::take::{ITEM_BYTES, Target, along, flattened};
+use crate::plan::take::{ALONG_BYTES, FLATTENED_BYTES, Target, along, flattened};
 
 /// The elements at flattened (row-major) positions.
 ///
@@ -406,9 +406,9 @@ impl<J: Position> Select for Request<'_, J> {
     fn plan<P: Pattern>(&self, x: &P, value_bytes: usize, limit: u64) -> Result<Selected<P>> {
         let target = Target { shape: &self.shape, indices: self.take.shape(), value_bytes, limit };
         if let Some(axis) = self.axis {
-            return along(x, axis, &self.positions(x.shape()[axis], ITEM_BYTES)?, &target);
+            return along(x, axis, &self.positions(x.shape()[axis], ALONG_BYTES)?, &target);
         }
-        let items = self.take.items(size_of::<J>() + value_bytes + ITEM_BYTES)?;
+        let items = self.take.items(size_of::<J>() + value_bytes + FLATTENED_BYTES)?;
         self.check(&items, x.shape().wide_size())?;
         flattened(x, &items, self.take.mode, &target)
     }
