@@ -48,7 +48,7 @@ impl Shape {
 
     /// The number of positions, or `u128::MAX` where it does not fit.
     pub(crate) fn wide_size(&self) -> u128 {
-        saturating_product(&self.0)
+        saturating_product(&*self.0)
     }
 
     /// Whether there is no position at all.
@@ -76,11 +76,8 @@ pub(crate) fn checked_product(lengths: &[usize]) -> Option<usize> {
 }
 
 /// The product of `lengths`, or `u128::MAX` where it does not fit; 0 as soon as one of them is 0.
-pub(crate) fn saturating_product(lengths: &[usize]) -> u128 {
-    if lengths.contains(&0) {
-        return 0;
-    }
-    lengths.iter().fold(1u128, |product, &length| product.saturating_mul(length as u128))
+pub(crate) fn saturating_product<'a>(lengths: impl IntoIterator<Item = &'a usize>) -> u128 {
+    lengths.into_iter().fold(1, |product: u128, &length| product.saturating_mul(length as u128))
 }
 
 /// Steps `coords` to the next position of `lengths` in row-major order; wraps to all zeros after the last.

@@ -29,7 +29,7 @@ impl<'a, I: Index> Meeting<'a, I> {
             Some((1, offsets)) => Meeting::Lanes(Cow::Borrowed(offsets)),
             Some((lanes, offsets)) => Meeting::Lanes(Cow::Owned(every(lanes, offsets)?)),
             None => {
-                let kept = reduction.kept().into_iter().map(|axis| entries.axis_coords(axis));
+                let kept = reduction.kept().iter().map(|&axis| entries.axis_coords(axis));
                 Meeting::Coords(kept.collect::<Allocated<_>>()?)
             }
         })

@@ -7,8 +7,11 @@ use crate::base::shape::{Shape, saturating_product};
 /// A reduction over some axes of a shape.
 pub(crate) struct Reduction {
     shape: Shape,
-    /// The reduced axes, in increasing order.
+    /// The reduced axes and the kept ones, in increasing order.
     reduced: Vec<usize>,
+    kept: Vec<usize>,
+    /// The lengths of the kept axes.
+    kept_lengths: Vec<usize>,
     /// For each axis whether it is reduced.
     is_reduced: Vec<bool>,
     keep_dims: bool,
@@ -19,7 +22,9 @@ impl Reduction {
         let reduced = axes.normalize(shape.rank())?;
         let mut is_reduced = vec![false; shape.rank()];
         reduced.iter().for_each(|&axis| is_reduced[axis] = true);
-        Ok(Reduction { shape: shape.clone(), reduced, is_reduced, keep_dims: axes.keeps_dims() })
+        let kept: Vec<usize> = (0..shape.rank()).filter(|&axis| !is_reduced[axis]).collect();
+        let kept_lengths = kept.iter().map(|&axis| shape[axis]).collect();
+        Ok(Reduction { shape: shape.clone(), reduced, kept, kept_lengths, is_reduced, keep_dims: axes.keeps_dims() })
     }
 
     /// Whether no axis is reduced, so that each position is a group of its own.
@@ -38,25 +43,24 @@ impl Reduction {
     }
 
     /// The kept axes, in increasing order.
-    pub(crate) fn kept(&self) -> Vec<usize> {
-        (0..self.shape.rank()).filter(|&axis| !self.is_reduced[axis]).collect()
+    pub(crate) fn kept(&self) -> &[usize] {
+        &self.kept
     }
 
     /// The lengths of the kept axes.
-    pub(crate) fn kept_lengths(&self) -> Vec<usize> {
-        self.kept().iter().map(|&axis| self.shape[axis]).collect()
+    pub(crate) fn kept_lengths(&self) -> &[usize] {
+        &self.kept_lengths
     }
 
     /// The number of positions of each group, `u128::MAX` where it does not fit.
     pub(crate) fn extent(&self) -> u128 {
-        let lengths: Vec<usize> = self.reduced.iter().map(|&axis| self.shape[axis]).collect();
-        saturating_product(&lengths)
+        saturating_product(self.reduced.iter().map(|&axis| &self.shape[axis]))
     }
 
     /// The shape of the result.
     pub(crate) fn result_shape(&self) -> Shape {
         if !self.keep_dims {
-            return self.kept_lengths().into();
+            return self.kept_lengths.as_slice().into();
         }
         let lengths = self.shape.iter().enumerate();
         lengths.map(|(axis, &length)| if self.is_reduced[axis] { 1 } else { length }).collect()

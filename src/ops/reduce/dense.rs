@@ -30,7 +30,7 @@ pub(crate) fn fold<S: Data<Elem: Element>, D: Dimension, F: Fold<S::Elem>>(
     let once = once_on_each(x.view().into_dyn(), 0..x.ndim());
     let distinct = Reduction::new(&Shape::from(once.shape()), axes)?;
     let times = reduction.extent().checked_div(distinct.extent()).unwrap_or(0);
-    let lengths = distinct.kept_lengths();
+    let lengths = distinct.kept_lengths().to_vec();
     let mut states = alloc::copies(op.start(), lengths.iter().product())?;
     visit_rows(once, &distinct, |row, cell, step| match row.as_slice() {
         _ if times > 1 => row.iter().enumerate().for_each(|(at, &value)| {

@@ -37,7 +37,7 @@ pub(super) fn map_lanes<T: Element, S, U: Copy + Send + Sync>(
     let shape = reduction.result_shape();
     check_result::<U>(&shape, dense_bytes(&view))?;
     // Lanes that a broadcast view repeats are gone through once.
-    let once = once_on_each(view, reduction.kept());
+    let once = once_on_each(view, reduction.kept().iter().copied());
     let lengths: Vec<usize> = reduction.kept().iter().map(|&axis| once.len_of(Axis(axis))).collect();
     let cells = map_distinct_lanes(once, reduction, order, blank, scratch, finish)?;
     Ok(repeat_cells(cells, lengths, reduction)?)
@@ -64,7 +64,7 @@ fn map_distinct_lanes<T: Element, S, U: Copy + Send + Sync>(
     scratch: impl Fn() -> S + Sync + Send,
     finish: impl Fn(&mut S, &[T]) -> Allocated<U> + Sync + Send,
 ) -> Allocated<Vec<U>> {
-    let (mut kept, mut reduced) = (reduction.kept(), reduction.reduced().to_vec());
+    let (mut kept, mut reduced) = (reduction.kept().to_vec(), reduction.reduced().to_vec());
     let by_stride = |&axis: &usize| Reverse(view.strides()[axis].unsigned_abs());
     kept.sort_by_key(by_stride);
     if order == Order::Any {
@@ -106,7 +106,7 @@ pub(super) fn visit_rows<T: Element>(
     if view.is_empty() {
         return;
     }
-    let steps = steps(&Shape::from(view.shape()), &reduction.kept());
+    let steps = steps(&Shape::from(view.shape()), reduction.kept());
     let mut axes: Vec<usize> = (0..view.ndim()).collect();
     axes.sort_by_key(|&axis| (view.len_of(Axis(axis)) > 1, Reverse(view.strides()[axis].unsigned_abs())));
     let steps: Vec<usize> = axes.iter().map(|&axis| steps[axis]).collect();
@@ -276,7 +276,7 @@ impl<'a, T: Element> Rows<'a, T> {
             outer,
             is_lane,
             width: view.len_of(Axis(last)),
-            cell_steps: steps(&shape, &reduction.kept()),
+            cell_steps: steps(&shape, reduction.kept()),
             lane_steps: steps(&shape, reduction.reduced()),
             view,
         }

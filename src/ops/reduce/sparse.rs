@@ -43,7 +43,7 @@ pub(crate) fn fold<P: Pattern, T: Element, F: Fold<T>>(
 ) -> Result<Tensor<P, F::Out>> {
     let reduction = Reduction::new(x.pattern.shape(), axes)?;
     let gaps = x.gaps(&reduction);
-    let cells = saturating_product(&reduction.kept_lengths());
+    let cells = saturating_product(reduction.kept_lengths());
     let fill = match fold_gaps(op, &gaps) {
         // Some cell must hold the fill.
         Err(fault) if cells > x.pattern.nnz() as u128 => return Err(refused(op, fault)),
@@ -94,7 +94,7 @@ fn fold_faster<P: Pattern, T: Element, F: Fold<T>>(
         Meeting::Coords(coords) if coords.is_empty() => return Ok(None),
         Meeting::Coords(coords) => slices(coords),
     };
-    let (lengths, lead, in_runs) = (&reduction.kept_lengths()[..], reduction.keeps_leading(), reduction.reduces_last());
+    let (lengths, lead, in_runs) = (reduction.kept_lengths(), reduction.keeps_leading(), reduction.reduces_last());
     let Some((coords, values)) = op.by_coords(&Kept { coords: &coords, lengths, lead, in_runs }, x.values, x.fill)?
     else {
         return Ok(None);
@@ -178,7 +178,7 @@ fn spread_by_lookup<P: Pattern, U: Operand>(
     let Some(lookup) = upstream.lookup(questions)? else { return Ok(None) };
     match meeting {
         Meeting::Lanes(offsets) => spread_lanes(offsets, 1, |lane| lookup.get(lane)),
-        Meeting::Coords(coords) => spread_looked_up(&lookup, &slices(coords), &reduction.kept_lengths(), pattern.nnz()),
+        Meeting::Coords(coords) => spread_looked_up(&lookup, &slices(coords), reduction.kept_lengths(), pattern.nnz()),
     }
     .map(Some)
 }
