@@ -8,6 +8,8 @@
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::Once;
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::SeqCst};
 
 use lacuna::{CooTensor, CsrTensor, Duplicates, Error, Result, Triplets};
@@ -20,6 +22,11 @@ static LARGE_NOW: AtomicUsize = AtomicUsize::new(LARGE);
 /// How many large allocations succeed before those that do not, and how many of these there are.
 static GIVEN: AtomicIsize = AtomicIsize::new(isize::MAX);
 static REFUSED: AtomicIsize = AtomicIsize::new(0);
+thread_local! {
+    /// Whether this thread works for the test whose turn it is: the harness may start or report another meanwhile.
+    static WORKS: Cell<bool> = const { Cell::new(false) };
+}
+
 /// The bytes that are in use.
 static LIVE: AtomicIsize = AtomicIsize::new(0);
 
@@ -27,7 +34,7 @@ struct Failing;
 
 impl Failing {
     fn refuses(size: usize) -> bool {
-        if size < LARGE_NOW.load(SeqCst) {
+        if size < LARGE_NOW.load(SeqCst) || !WORKS.try_with(Cell::get).unwrap_or(false) {
             return false;
         }
         let left = GIVEN.fetch_sub(1, SeqCst);
@@ -82,6 +89,12 @@ fn fail_each<A, U>(what: &str, prepare: impl Fn() -> A, make: impl Fn(A) -> Resu
 
 /// [`fail_each`], and how many large allocations there are.
 fn fail_all<A, U>(what: &str, prepare: impl Fn() -> A, make: impl Fn(A) -> Result<U>) -> isize {
+    // Once for all: the threads that share the work of every test.
+    static POOL: Once = Once::new();
+    POOL.call_once(|| {
+        let pool = rayon::ThreadPoolBuilder::new().start_handler(|_| WORKS.set(true));
+        pool.build_global().expect("nobody has built it before");
+    });
     // What threads and tables keep for themselves is made here.
     assert!(make(prepare()).is_ok(), "{what}");
     let counts = [1, isize::MAX].map(|refused| {
@@ -105,7 +118,9 @@ fn is_made<A, U>(
     let input = prepare();
     REFUSED.store(refused, SeqCst);
     GIVEN.store(given, SeqCst);
+    WORKS.set(true);
     let made = make(input).map(drop);
+    WORKS.set(false);
     let was_refused = GIVEN.swap(isize::MAX, SeqCst) < 0;
     // Threads may keep a list of their own; nothing large.
     let left = LIVE.load(SeqCst) - live;
