@@ -60,6 +60,10 @@ fn a_fill_without_a_result_is_an_error_only_where_a_cell_holds_it() {
     };
     assert_eq!(rows(1).unwrap().values(), [u64::MAX]);
     assert!(matches!(rows(2), Err(Error::Uncountable { .. })));
+    // As many entries as cells, but all of them in one: the other one holds the fill.
+    let pattern = CooPattern::new([2, 1 << 32, 1 << 32], 2, vec![vec![0u64, 0], vec![0, 0], vec![0, 1]]);
+    let crowded = Tensor::from_parts(pattern.unwrap(), vec![0.0; 2], 1.0).unwrap();
+    assert!(matches!(crowded.count_nonzero([1, 2]), Err(Error::Uncountable { .. })));
     let none = Tensor::from_parts(CooPattern::<u64>::empty([0, 1 << 32, 1 << 33]).unwrap(), vec![], 1.0);
     assert_eq!(none.unwrap().count_nonzero([1, 2]).unwrap().shape(), [0]);
 }
