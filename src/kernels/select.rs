@@ -9,7 +9,7 @@
 //! rank   0 ... below ... | low, repeated | ... within ... | high, repeated | ... above ...
 //! ```
 //!
-//! No pass has a branch on a value. The outcome is that of a full sort, whatever is drawn.
+//! No pass has a branch on a value; where numbers are rare, one on each few of them. The outcome is that of a full sort, whatever is drawn.
 
 use std::ops::Range;
 
@@ -27,6 +27,9 @@ const LONG: usize = 1 << 16;
 
 /// What is sifted at a time: it stays in the first cache from counting it to putting it side by side.
 const BLOCK: usize = 1 << 10;
+
+/// The values that are looked at together where numbers are rare.
+const RARE: usize = 16;
 
 /// The values at the ranks `(count - 1) / 2` and `count / 2` of `count` numbers.
 pub(crate) struct Middles<T> {
@@ -74,6 +77,17 @@ impl<T: Real> Sieve<T> {
         Ok(self.kept())
     }
 
+    /// [`refill`](Sieve::refill) where few values are kept: most groups of them are passed by without being written.
+    fn refill_rare(&mut self, values: &[T], keep: impl Fn(T) -> bool) -> Allocated<&mut [T]> {
+        self.kept = 0;
+        for group in values.chunks(RARE) {
+            if group.iter().fold(false, |any, &value| any | keep(value)) {
+                self.extend(group.iter().copied(), &keep)?;
+            }
+        }
+        Ok(self.kept())
+    }
+
     fn kept(&mut self) -> &mut [T] {
         &mut self.values[..self.kept]
     }
@@ -81,9 +95,11 @@ impl<T: Real> Sieve<T> {
 
 /// The middle values of the numbers of a lane, if there is one.
 pub(crate) fn middles_of_lane<T: Real>(lane: &[T], sieve: &mut Sieve<T>) -> Allocated<Option<Middles<T>>> {
-    let bracket = if lane.len() < SAMPLED { None } else { bracket(lane, sieve)? };
-    let Some((low, high)) = bracket else {
-        return Ok(middles_of_numbers(sieve.refill(lane, |value| !value.isnan())?));
+    let bracket = if lane.len() < SAMPLED { Bracket::Unknown } else { bracket(lane, sieve)? };
+    let (low, high) = match bracket {
+        Bracket::Ends(low, high) => (low, high),
+        Bracket::Unknown => return Ok(middles_of_numbers(sieve.refill(lane, |value| !value.isnan())?)),
+        Bracket::Rare => return Ok(middles_of_numbers(sieve.refill_rare(lane, |value| !value.isnan())?)),
     };
     let Counts { to_low, numbers: count } = sift_in_parts(lane, low, high, sieve)?;
     let Some(last) = count.checked_sub(1) else { return Ok(None) };
@@ -114,9 +130,17 @@ pub(crate) fn smaller<T: Real>(a: T, b: T) -> T {
     if b < a { b } else { a }
 }
 
-/// Two numbers that the middle values of `lane` lie between, or are, most of the time; `None` if too few numbers were
-/// drawn to say.
-fn bracket<T: Real>(lane: &[T], sieve: &mut Sieve<T>) -> Allocated<Option<(T, T)>> {
+/// What a sample says of a lane.
+enum Bracket<T> {
+    /// Its middle values lie between these two, or are one of them, most of the time.
+    Ends(T, T),
+    /// Less than one value in [`RARE`] is a number.
+    Rare,
+    /// Nothing.
+    Unknown,
+}
+
+fn bracket<T: Real>(lane: &[T], sieve: &mut Sieve<T>) -> Allocated<Bracket<T>> {
     let is_long = lane.len() >= LONG;
     let draws = lane.len().isqrt() * if is_long { 8 } else { 1 };
     let stride = lane.len() / draws;
@@ -125,12 +149,18 @@ fn bracket<T: Real>(lane: &[T], sieve: &mut Sieve<T>) -> Allocated<Option<(T, T)
     sieve.kept = 0;
     sieve.extend((0..draws).map(|draw| lane[draw * stride + within(draw)]), |value| !value.isnan())?;
     let sample = sieve.kept();
+    if sample.len() * RARE < draws {
+        return Ok(Bracket::Rare);
+    }
     sample.sort_unstable_by(|a, b| a.order(*b));
     // The rank of the true median in the sample has a deviation of half a root of its size.
     let margin = sample.len().isqrt() * if is_long { 2 } else { 1 };
     let middle = sample.len() / 2;
     let low = middle.checked_sub(margin).and_then(|low| sample.get(low));
-    Ok(low.copied().zip(sample.get(middle + margin).copied()))
+    Ok(match (low, sample.get(middle + margin)) {
+        (Some(&low), Some(&high)) => Bracket::Ends(low, high),
+        _ => Bracket::Unknown,
+    })
 }
 
 /// How many values of a lane are numbers, and how many of these are not greater than the low end of a bracket.
@@ -166,7 +196,7 @@ fn count_in_block<T: Real>(block: &[T], is: impl Fn(T) -> bool) -> usize {
 /// How many values of a lane there are that `is` says yes to.
 pub(crate) fn count<T: Real>(lane: &[T], is: impl Fn(T) -> bool + Sync + Send) -> usize {
     let blocks = |part: Range<usize>| lane[part].chunks(BLOCK).map(|block| count_in_block(block, &is)).sum::<usize>();
-    threads::map_parts(lane.len(), 0, blocks).into_iter().sum()
+    threads::map_parts(lane.len(), 500, 0, blocks).into_iter().sum()
 }
 
 /// The first place in a lane that holds `value`, found block by block without a branch on each value.
@@ -183,7 +213,7 @@ fn sift_in_parts<T: Real>(lane: &[T], low: T, high: T, sieve: &mut Sieve<T>) -> 
     if lane.len() < LONG {
         return sift(lane, low, high, sieve);
     }
-    let parts = threads::map_parts(lane.len(), 0, |part| {
+    let parts = threads::map_parts(lane.len(), 1000, 0, |part| {
         let mut own = Sieve::new();
         Ok((sift(&lane[part], low, high, &mut own)?, own))
     });
@@ -307,6 +337,17 @@ mod tests {
         check(&lane, &mut Sieve::new());
     }
 
+    #[test]
+    fn lanes_of_rare_numbers_have_the_middle_values_of_a_sort() {
+        for length in [SAMPLED, 1000, 5000, LONG + 3] {
+            for every in [RARE - 1, RARE + 1, 40, 3 * length] {
+                let lane = noise(length).enumerate();
+                let lane = lane.map(|(at, bits)| if at % every == every / 2 { bits as f64 } else { f64::NAN });
+                check(&lane.collect::<Vec<_>>(), &mut Sieve::new());
+            }
+        }
+    }
+
     /// What is drawn is greater, or less, than all else: the bracket is in the wrong place.
     #[test]
     fn a_bracket_that_misses_costs_time_only() {
@@ -316,7 +357,9 @@ mod tests {
                 let mut at: Vec<f64> = (0..length).map(|place| place as f64).collect();
                 let places = bracket_places(&mut at);
                 places.iter().for_each(|&place| lane[place] += drawn);
-                let (low, high) = bracket(&lane, &mut Sieve::new()).unwrap().unwrap();
+                let Bracket::Ends(low, high) = bracket(&lane, &mut Sieve::new()).unwrap() else {
+                    panic!("a full lane")
+                };
                 let middle = sorted_numbers(&lane)[length / 2];
                 assert!(middle < low || middle > high);
                 check(&lane, &mut Sieve::new());
@@ -395,7 +438,7 @@ mod tests {
             let periodic: Vec<f64> = (0..length).map(|at| (at % stride) as f64 + at as f64 * 1e-9).collect();
             for lane in [rising, random, periodic] {
                 let numbers = sorted_numbers(&lane);
-                let (low, high) = bracket(&lane, &mut sieve).unwrap().unwrap();
+                let Bracket::Ends(low, high) = bracket(&lane, &mut sieve).unwrap() else { panic!("a full lane") };
                 let within = lane.iter().filter(|&&value| low <= value && value <= high).count() as f64;
                 let expected = share * length as f64;
                 assert!(low <= numbers[(length - 1) / 2] && numbers[length / 2] <= high, "{length}: {low} {high}");
