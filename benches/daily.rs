@@ -1,5 +1,5 @@
 //! Benches for daily work: `cargo bench --bench daily [-- FILTER]`, from 10^2 entries to 10^6, with `LACUNA_BENCH_MOST`
-//! up to that many (10^8 takes minutes). Their sense is the comparison with the run before, and that small tensors do
+//! up to that many (10^8 takes minutes), with `LACUNA_BENCH_SIZES=60000,70000` as many as that. Their sense is the comparison with the run before, and that small tensors do
 //! not pay for what large ones need: threads, tables, maps.
 
 mod support;
@@ -12,10 +12,13 @@ use lacuna::{Axes, CooTensor, CsrTensor, Duplicates};
 use ndarray::Array1;
 use support::{Numbers, matrix, side, triplets};
 
-/// 10^2, 10^4, ... entries.
-fn sizes() -> impl Iterator<Item = usize> {
+/// 10^2, 10^4, ... entries, or those asked for.
+fn sizes() -> Vec<usize> {
+    if let Ok(sizes) = std::env::var("LACUNA_BENCH_SIZES") {
+        return sizes.split(',').filter_map(|size| size.parse().ok()).collect();
+    }
     let most = std::env::var("LACUNA_BENCH_MOST").ok().and_then(|most| most.parse().ok()).unwrap_or(1_000_000);
-    (2..).step_by(2).map(|power| 10usize.pow(power)).take_while(move |&size| size <= most)
+    (2..).step_by(2).map(|power| 10usize.pow(power)).take_while(move |&size| size <= most).collect()
 }
 
 /// Benches `run` on what `make` gives, size by size; nothing is made for a bench that the filter leaves out.
@@ -36,6 +39,7 @@ fn list(size: usize) -> Array1<f64> {
 
 fn elementwise(c: &mut Criterion) {
     bench(c, "isposinf", list, lacuna::isposinf);
+    bench(c, "isin/4", |size| (list(size), Numbers(2).values(4)), |(x, set)| lacuna::isin(x, set));
     bench(c, "isin/16", |size| (list(size), Numbers(2).values(16)), |(x, set)| lacuna::isin(x, set));
     bench(c, "isin/1000", |size| (list(size), Numbers(2).values(1000)), |(x, set)| lacuna::isin(x, set));
     let positions = |size: usize| (0..size).map(|at| (at * 7919 % size) as i64).collect::<Array1<i64>>();
@@ -55,6 +59,15 @@ fn reductions(c: &mut Criterion) {
     bench(c, "any/coo/0", matrix, |x| x.any(0));
     bench(c, "any/coo/1", matrix, |x| x.any(1));
     bench(c, "any/csr/1", csr, |x: &CsrTensor<f64>| x.any(1));
+    let of_rows = |rows: usize, every: usize| {
+        let stored = |row: usize| row / every + 1;
+        let offsets = [0].into_iter().chain((0..rows).map(stored)).collect::<Vec<_>>();
+        let count = offsets[rows];
+        let columns = (0..count).map(|entry| (entry % 7) as u32).collect();
+        CsrTensor::new([rows, 7], offsets, columns, Numbers(5).values(count), 0.0).expect("one entry a row at most")
+    };
+    bench(c, "any/csr/rows_of_one", move |size| of_rows(size, 1), |x| x.any(1));
+    bench(c, "any/csr/mostly_empty", move |size| of_rows(3 * size, 10), |x| x.any(1));
     let with_upstream = |axis: isize| {
         move |size| {
             let x = matrix(size);
@@ -68,6 +81,11 @@ fn reductions(c: &mut Criterion) {
     bench(c, "nanmedian/coo/0", matrix, |x| x.nanmedian(0));
     bench(c, "nanmedian/coo/1", matrix, |x| x.nanmedian(1));
     bench(c, "nanmedian/dense/all", list, |x| lacuna::nanmedian(x, Axes::all()));
+    let rare = |size| {
+        let thinned = list(size).into_iter().enumerate();
+        thinned.map(|(at, value)| if at % 37 == 0 { value } else { f64::NAN }).collect()
+    };
+    bench(c, "nanmedian/dense/rare", rare, |x: &Array1<f64>| lacuna::nanmedian(x, Axes::all()));
 }
 
 fn orders(c: &mut Criterion) {

@@ -12,9 +12,30 @@ use bytemuck::Zeroable;
 use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::machine::in_wide_vectors;
 
-/// Fewer items than this are not worth a thread.
+/// Fewer items than this are not worth a thread, where one takes [`ITEM`].
 #[cfg(feature = "rayon")]
 const CHUNK: usize = 1 << 15;
+
+/// The picoseconds of an item of which a [`CHUNK`] is worth a thread: a fifth of a millisecond for all of them, some four
+/// times what it takes to wake a thread. What costs less says so, in the picoseconds that an item takes in a cache.
+#[cfg(feature = "rayon")]
+const ITEM: usize = 6000;
+
+/// So many items as take as long as `count` of so many picoseconds.
+#[cfg(feature = "rayon")]
+fn weighed(count: usize, picoseconds: usize) -> usize {
+    (count as u128 * picoseconds as u128 / ITEM as u128).try_into().unwrap_or(usize::MAX)
+}
+
+/// The items of so many picoseconds that are worth a thread.
+#[cfg(feature = "rayon")]
+fn chunk_of(picoseconds: usize) -> usize {
+    (CHUNK * ITEM / picoseconds.max(1)).max(1)
+}
+
+/// What a thread has to do is cut in so many pieces, so that none waits long for another.
+#[cfg(feature = "rayon")]
+const PIECES: usize = 8;
 
 /// Whether items are too few for two threads.
 #[cfg(feature = "rayon")]
@@ -35,29 +56,39 @@ mod imp {
     use super::*;
     use rayon::prelude::*;
 
-    /// `f` of every value, in order.
-    pub(crate) fn map<T: Copy + Sync, U: Send>(values: &[T], f: impl Fn(T) -> U + Sync + Send) -> Allocated<Vec<U>> {
+    /// `f` of every value, in order, which takes so many `picoseconds`.
+    pub(crate) fn map<T: Copy + Sync, U: Send>(
+        values: &[T],
+        picoseconds: usize,
+        f: impl Fn(T) -> U + Sync + Send,
+    ) -> Allocated<Vec<U>> {
         let mut mapped = alloc::with_capacity(values.len())?;
-        match are_few(values.len()) {
+        let chunk = chunk_of(picoseconds);
+        match values.len() < 2 * chunk {
             true => mapped.extend(values.iter().map(|&value| f(value))),
-            false => values.par_iter().with_min_len(CHUNK).map(|&value| f(value)).collect_into_vec(&mut mapped),
+            false => {
+                values.par_iter().with_min_len(chunk / PIECES).map(|&value| f(value)).collect_into_vec(&mut mapped);
+            }
         }
         Ok(mapped)
     }
 
     /// Whether `f` says yes to a chunk of the items; chunks that nobody has begun when it does are left out.
-    pub(crate) fn any_chunk<T: Sync>(items: &[T], f: impl Fn(&[T]) -> bool + Sync + Send) -> bool {
+    pub(crate) fn any_chunk<T: Sync>(items: &[T], picoseconds: usize, f: impl Fn(&[T]) -> bool + Sync + Send) -> bool {
         // The first ones are looked at here: where one of them says yes, waking the threads would take longer.
-        let (first, rest) = items.split_at(items.len().min(2 * CHUNK));
-        f(first) || rest.par_chunks(CHUNK).any(f)
+        let chunk = chunk_of(picoseconds);
+        let (first, rest) = items.split_at(items.len().min(2 * chunk));
+        f(first) || if rest.len() < chunk { f(rest) } else { rest.par_chunks((chunk / PIECES).max(1)).any(f) }
     }
 
-    /// Fills the items chunk by chunk; `fill` is told where its chunk starts.
-    pub(crate) fn fill_chunks<U: Send>(items: &mut [U], fill: &(dyn Fn(usize, &mut [U]) + Sync)) {
-        if are_few(items.len()) {
+    /// Fills the items chunk by chunk, each of which takes so many `picoseconds`; `fill` is told where its chunk starts.
+    pub(crate) fn fill_chunks<U: Send>(items: &mut [U], picoseconds: usize, fill: &(dyn Fn(usize, &mut [U]) + Sync)) {
+        let chunk = chunk_of(picoseconds);
+        if items.len() < 2 * chunk {
             return fill(0, items);
         }
-        items.par_chunks_mut(CHUNK).enumerate().for_each(|(at, chunk)| fill(at * CHUNK, chunk));
+        let piece = (chunk / PIECES).max(1);
+        items.par_chunks_mut(piece).enumerate().for_each(|(at, items)| fill(at * piece, items));
     }
 
     /// `f` of every index below `count`, in order, where the calls go through `work` items in all; `scratch` is made
@@ -78,29 +109,31 @@ mod imp {
         Ok(mapped)
     }
 
-    /// `f` of the parts that the indices below `count` fall into, in order: one a thread, if a part is worth the cost
-    /// of `weight` items that each one has besides. The caller knows that the outcome does not depend on how many they
+    /// `f` of the parts that the indices below `count` fall into, in order, of so many `picoseconds` each: one a thread,
+    /// if a part is worth the cost of `weight` items that each one has besides. The caller knows that the outcome does not depend on how many they
     /// are.
     pub(crate) fn map_parts<U: Send>(
         count: usize,
+        picoseconds: usize,
         weight: usize,
         f: impl Fn(Range<usize>) -> U + Sync + Send,
     ) -> Vec<U> {
-        let parts = rayon::current_num_threads().min(count / (2 * CHUNK + 2 * weight)).max(1);
+        let worth = weighed(count, picoseconds) / (2 * CHUNK + 2 * weighed(weight, picoseconds));
+        let parts = rayon::current_num_threads().min(worth).max(1);
         let part = |number: usize| f(number * count / parts..(number + 1) * count / parts);
         if parts == 1 { vec![part(0)] } else { (0..parts).into_par_iter().map(part).collect() }
     }
 
-    /// `f` of each of the slices that `items` falls into at `ends`, with its number, in order.
+    /// `f` of each of the slices that `items` falls into at `ends`, with its number, in order: those of [`map_parts`],
+    /// which are as many as pay.
     pub(crate) fn map_slices<T: Send, U: Send>(
         items: &mut [T],
         ends: &[usize],
         f: impl Fn(usize, &mut [T]) -> U + Sync + Send,
     ) -> Vec<U> {
-        let is_short = are_few(items.len());
         let slices = split_at_ends(items, ends);
         let numbered = |(number, slice): (usize, &mut [T])| f(number, slice);
-        match is_short {
+        match slices.len() < 2 {
             true => slices.into_iter().enumerate().map(numbered).collect(),
             false => slices.into_par_iter().enumerate().map(numbered).collect(),
         }
@@ -210,12 +243,12 @@ mod imp {
     use super::*;
 
     /// `f` of every value, in order.
-    pub(crate) fn map<T: Copy, U>(values: &[T], f: impl Fn(T) -> U) -> Allocated<Vec<U>> {
+    pub(crate) fn map<T: Copy, U>(values: &[T], _: usize, f: impl Fn(T) -> U) -> Allocated<Vec<U>> {
         alloc::collect(values.iter().map(|&value| f(value)))
     }
 
     /// Fills the items, which are one chunk.
-    pub(crate) fn fill_chunks<U>(items: &mut [U], fill: &(dyn Fn(usize, &mut [U]) + Sync)) {
+    pub(crate) fn fill_chunks<U>(items: &mut [U], _: usize, fill: &(dyn Fn(usize, &mut [U]) + Sync)) {
         fill(0, items);
     }
 
@@ -231,7 +264,7 @@ mod imp {
     }
 
     /// `f` of all indices below `count`, as one part.
-    pub(crate) fn map_parts<U>(count: usize, _: usize, f: impl Fn(Range<usize>) -> U) -> Vec<U> {
+    pub(crate) fn map_parts<U>(count: usize, _: usize, _: usize, f: impl Fn(Range<usize>) -> U) -> Vec<U> {
         vec![f(0..count)]
     }
 
@@ -241,7 +274,7 @@ mod imp {
     }
 
     /// Whether `f` says yes to the items.
-    pub(crate) fn any_chunk<T>(items: &[T], f: impl Fn(&[T]) -> bool) -> bool {
+    pub(crate) fn any_chunk<T>(items: &[T], _: usize, f: impl Fn(&[T]) -> bool) -> bool {
         f(items)
     }
 
@@ -298,20 +331,35 @@ pub(crate) fn split_at_ends<'a, T>(mut items: &'a mut [T], ends: &[usize]) -> Ve
 ///
 /// The threads see chunks of items only, so their code is compiled once for a type of items, and `fill` is a plain
 /// loop.
-pub(crate) fn chunks_into<T: Sync, U: Send>(values: &[T], items: &mut [U], fill: impl Fn(&[T], &mut [U]) + Sync) {
-    imp::fill_chunks(items, &|start, chunk| fill(&values[start..start + chunk.len()], chunk));
+pub(crate) fn chunks_into<T: Sync, U: Send>(
+    values: &[T],
+    items: &mut [U],
+    picoseconds: usize,
+    fill: impl Fn(&[T], &mut [U]) + Sync,
+) {
+    imp::fill_chunks(items, picoseconds, &|start, chunk| fill(&values[start..start + chunk.len()], chunk));
 }
 
 /// `f` of every value, in order, into as many items.
-pub(crate) fn map_into<T: Copy + Sync, U: Send>(values: &[T], items: &mut [U], f: impl Fn(T) -> U + Sync) {
-    chunks_into(values, items, |values, items| {
+pub(crate) fn map_into<T: Copy + Sync, U: Send>(
+    values: &[T],
+    items: &mut [U],
+    picoseconds: usize,
+    f: impl Fn(T) -> U + Sync,
+) {
+    chunks_into(values, items, picoseconds, |values, items| {
         items.iter_mut().zip(values).for_each(|(item, &value)| *item = f(value));
     });
 }
 
 /// [`map_into`] for tests of a few instructions and without branches, by wide vectors.
-pub(crate) fn test_into<T: Copy + Sync>(values: &[T], answers: &mut [bool], f: impl Fn(T) -> bool + Copy + Sync) {
-    chunks_into(values, answers, |values, answers| {
+pub(crate) fn test_into<T: Copy + Sync>(
+    values: &[T],
+    answers: &mut [bool],
+    picoseconds: usize,
+    f: impl Fn(T) -> bool + Copy + Sync,
+) {
+    chunks_into(values, answers, picoseconds, |values, answers| {
         in_wide_vectors(
             #[inline(always)]
             || {
@@ -326,13 +374,15 @@ pub(crate) fn test_into<T: Copy + Sync>(values: &[T], answers: &mut [bool], f: i
     });
 }
 
-/// `count` items, of which `fill` is given one part after the other to write, with their range: they are zero first.
+/// `count` items of so many `picoseconds`, of which `fill` is given one part after the other to write, with their range:
+/// they are zero first.
 pub(crate) fn filled<T: Zeroable + Send>(
     count: usize,
+    picoseconds: usize,
     fill: impl Fn(Range<usize>, &mut [T]) + Sync + Send,
 ) -> Allocated<Vec<T>> {
     let mut items = alloc::zeros(count)?;
-    let ends = imp::map_parts(count, 0, |part| part.end);
+    let ends = imp::map_parts(count, picoseconds, 0, |part| part.end);
     imp::map_slices(&mut items, &ends, |part, slots| fill(ends[part] - slots.len()..ends[part], slots));
     Ok(items)
 }
@@ -431,18 +481,24 @@ mod tests {
     fn calls(count: usize) -> Vec<(&'static str, Work)> {
         let items = vec![0u8; count];
         let mut slots = vec![0; count];
-        let mut parts = items.clone();
+        let parts = items.clone();
         let mut numbers: Vec<u64> = (0..count as u64).map(|item| item * 0x9E37_79B9 % 0x1_0000_0001).collect();
         let searches = count / CHUNK * SEARCHES + count % CHUNK % SEARCHES;
         let pieces = count.div_ceil(CHUNK);
         vec![
-            ("map", Box::new(move |meeting| drop(map(&items, |_| meeting.wait())))),
+            ("map", Box::new(move |meeting| drop(map(&items, ITEM, |_| meeting.wait())))),
             (
                 "fill_chunks",
-                Box::new(move |meeting| imp::fill_chunks(&mut slots, &|_, slots| slots[0] = meeting.wait())),
+                Box::new(move |meeting| imp::fill_chunks(&mut slots, ITEM, &|_, slots| slots[0] = meeting.wait())),
             ),
             ("map_heavy", Box::new(move |meeting| drop(map_heavy(pieces, count, || (), |_, _| meeting.wait())))),
-            ("map_slices", Box::new(move |meeting| drop(map_slices(&mut parts, &[9, count], |_, _| meeting.wait())))),
+            (
+                "filled",
+                Box::new(move |meeting| {
+                    let fill = |_, slots: &mut [u8]| slots[0] = meeting.wait() as u8;
+                    drop(filled(2 * parts.len(), ITEM, fill));
+                }),
+            ),
             ("map_each", Box::new(move |meeting| drop(map_each(vec![0; pieces], count, || (), |_, _| meeting.wait())))),
             (
                 "filter_map_range",
@@ -490,13 +546,13 @@ mod tests {
     fn chunks_are_shared_after_the_first_two_if_these_say_no() {
         let items = vec![0u8; 8 * CHUNK];
         let seen = Mutex::new(Vec::new());
-        assert!(any_chunk(&items, |chunk| {
+        assert!(any_chunk(&items, ITEM, |chunk| {
             seen.lock().unwrap().push((chunk.len(), thread::current().id()));
             true
         }));
         assert_eq!(*seen.lock().unwrap(), [(2 * CHUNK, thread::current().id())]);
         let shared: Work = Box::new(move |meeting| {
-            any_chunk(&items, |chunk| {
+            any_chunk(&items, ITEM, |chunk| {
                 if chunk.len() < 2 * CHUNK {
                     meeting.wait();
                 }
@@ -566,7 +622,7 @@ mod tests {
     #[test]
     fn parts_are_as_many_as_pay_for_themselves() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-        let parts = |count, weight| pool.install(|| map_parts(count, weight, |part| part));
+        let parts = |count, weight| pool.install(|| map_parts(count, ITEM, weight, |part| part));
         assert_eq!(parts(0, 0).len(), 1);
         assert_eq!(parts(4 * CHUNK - 1, 0).len(), 1);
         assert_eq!(parts(4 * CHUNK, 0), [0..2 * CHUNK, 2 * CHUNK..4 * CHUNK]);
@@ -574,5 +630,8 @@ mod tests {
         // Each part costs as much as `weight` items more.
         assert_eq!(parts(12 * CHUNK - 1, 2 * CHUNK).len(), 1);
         assert_eq!(parts(12 * CHUNK, 2 * CHUNK).len(), 2);
+        // And cheap items have to be more.
+        let cheap = |count| pool.install(|| map_parts(count, ITEM / 100, 0, |part| part)).len();
+        assert_eq!([cheap(400 * CHUNK - 1), cheap(400 * CHUNK), cheap(600 * CHUNK)], [1, 2, 3]);
     }
 }

@@ -1,11 +1,9 @@
 //! Logical or of slices and of lanes: the fast ways.
 
-use crate::base::alloc::{self, Allocated};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::bits::{self, BITS};
-use crate::kernels::lanes::count_stored;
 
 /// Whether any of `values` is truthy: leaves at the first one that is.
 pub(crate) fn any_of<T: Element>(mut values: impl Iterator<Item = T>) -> bool {
@@ -21,7 +19,7 @@ pub(crate) fn any_of_slice<T: Element>(values: &[T]) -> bool {
             || block.iter().fold(false, |any, value| any | value.is_truthy()),
         )
     };
-    threads::any_chunk(values, |chunk| chunk.chunks(TOGETHER).any(any))
+    threads::any_chunk(values, 25 * size_of::<T>(), |chunk| chunk.chunks(TOGETHER).any(any))
 }
 
 /// The lanes that are looked at together.
@@ -32,29 +30,11 @@ const LANES: usize = 64;
 const TESTED: usize = 64 * LANES;
 
 /// Whether any value is truthy, for each lane that stores one.
-pub(crate) fn any_of_lanes<T: Element>(offsets: &[usize], values: &[T]) -> Allocated<Vec<bool>> {
-    let parts = threads::map_parts(values.len(), 0, |entries| {
-        // A lane belongs to the part in which it starts; those behind the last entry store nothing.
-        let lane = |entry| offsets.partition_point(|&offset| offset < entry);
-        let offsets = &offsets[lane(entries.start)..=lane(entries.end)];
-        (offsets, count_stored(offsets))
-    });
-    let ends: Vec<usize> = parts
-        .iter()
-        .scan(0, |end, (_, stored)| {
-            *end += stored;
-            Some(*end)
-        })
-        .collect();
-    let mut truths = alloc::zeros(ends.last().copied().unwrap_or(0))?;
-    threads::map_slices(&mut truths, &ends, |part, truths| {
-        let (offsets, _) = parts[part];
-        let mut slots = truths.iter_mut();
-        for first in (0..offsets.len() - 1).step_by(LANES) {
-            any_of_block(&offsets[first..offsets.len().min(first + LANES + 1)], values, &mut slots);
-        }
-    });
-    Ok(truths)
+pub(crate) fn any_of_lanes<T: Element>(offsets: &[usize], values: &[T], truths: &mut [bool]) {
+    let mut slots = truths.iter_mut();
+    for first in (0..offsets.len() - 1).step_by(LANES) {
+        any_of_block(&offsets[first..offsets.len().min(first + LANES + 1)], values, &mut slots);
+    }
 }
 
 /// Whether any value is truthy, for each of a few lanes that stores one.
@@ -105,7 +85,9 @@ mod tests {
             let lanes = offsets.windows(2).filter(|ends| ends[0] < ends[1]);
             let expected: Vec<bool> =
                 lanes.map(|ends| values[ends[0]..ends[1]].iter().any(|&value| value != 0.0)).collect();
-            assert_eq!(any_of_lanes(&offsets, &values), Ok(expected));
+            let mut truths = vec![false; expected.len()];
+            any_of_lanes(&offsets, &values, &mut truths);
+            assert_eq!(truths, expected);
         }
     }
 

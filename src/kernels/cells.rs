@@ -44,7 +44,7 @@ impl CellMap {
             map.mark(coords, lengths, values, range.start + marked..range.end);
             Ok(map)
         };
-        let parts = threads::map_parts(values.len(), cells / CELLS, part).into_iter();
+        let parts = threads::map_parts(values.len(), 800, cells / CELLS, part).into_iter();
         parts.reduce(|all, part| Ok(all?.merge(part?))).unwrap_or(Ok(CellMap { words: Vec::new() }))
     }
 
@@ -117,7 +117,7 @@ impl CellMap {
     /// The words in parts, and where the cells stored in each of them end in a list of all.
     fn stored_by_parts(&self) -> (Vec<Range<usize>>, Vec<usize>) {
         let count = |words: &[u64]| words.iter().map(|word| (word & STORED).count_ones() as usize).sum::<usize>();
-        let counted = threads::map_parts(self.words.len(), 0, |words| (count(&self.words[words.clone()]), words));
+        let counted = threads::map_parts(self.words.len(), 5000, 0, |words| (count(&self.words[words.clone()]), words));
         let mut end = 0;
         let sum = |(count, words)| {
             end += count;

@@ -43,9 +43,9 @@ pub trait Fold<T: Element>: Op {
         values.iter().fold(self.start(), |state, &value| self.step(state, value))
     }
 
-    /// A faster way for all lanes that hold a value, in order; `gap` is the value of their other positions.
-    fn by_lanes(&self, _offsets: &[usize], _values: &[T], _gap: Option<T>) -> Allocated<Option<Vec<Self::Out>>> {
-        Ok(None)
+    /// The results of the lanes that hold a value, in order: all of these offsets whose lane is not empty.
+    fn lanes(&self, offsets: &[usize], values: &[T], gaps: &Gaps<T>, results: &mut [Self::Out]) -> Outcome<()> {
+        fold_lanes(*self, offsets, values, gaps, results)
     }
 
     /// A faster way for all cells that hold a value, with their coordinates, in order; `gap` is the value of their
@@ -106,6 +106,24 @@ pub(crate) fn fold_groups<T: Element, F: Fold<T>>(
             finished(group, &|| fold_until_settled(op, gathered()))
         }),
     }
+}
+
+/// The results of lanes that hold a value, one after the other.
+pub(crate) fn fold_lanes<T: Element, F: Fold<T>>(
+    op: F,
+    offsets: &[usize],
+    values: &[T],
+    gaps: &Gaps<T>,
+    results: &mut [F::Out],
+) -> Outcome<()> {
+    let stored = offsets.windows(2).filter(|ends| ends[0] < ends[1]);
+    stored.zip(results).try_for_each(|(ends, result)| {
+        let values = &values[ends[0]..ends[1]];
+        let state = gaps_state(op, values.len(), gaps);
+        let state = if op.is_settled(state) { state } else { op.merge(state, op.slice(values)) };
+        *result = op.finish(state, gaps.positions(values.len()))?;
+        Ok(())
+    })
 }
 
 /// The results of groups of one value each.

@@ -97,7 +97,7 @@ impl Groups {
 
 /// The positions of a group that are not stored.
 #[derive(Clone, Copy)]
-pub(crate) struct Gaps<T> {
+pub struct Gaps<T> {
     /// The value that they hold; none where what is absent does not count.
     pub(crate) fill: Option<T>,
     /// The number of all positions of the group, stored or not.

@@ -132,7 +132,7 @@ fn give_in_order<S, G: Send>(
 ) -> Allocated<()> {
     let firsts = groups.firsts()?;
     let group_from = |entry: usize| firsts.partition_point(|&first| first < entry);
-    let parts = threads::map_parts(received.len(), 0, |part| group_from(part.start)..group_from(part.end));
+    let parts = threads::map_parts(received.len(), 5000, 0, |part| group_from(part.start)..group_from(part.end));
     let ends: Vec<usize> = parts.iter().map(|part| *firsts.get(part.end).unwrap_or(&received.len())).collect();
     let given = threads::map_slices(received, &ends, |part, mut received| {
         let mut scratch = scratch();

@@ -25,6 +25,9 @@ const VERY_FEW: usize = 4;
 /// comparison on the baseline target.
 const FEW: usize = 16;
 
+/// The picoseconds of a comparison, one of several for a value.
+const COMPARED: usize = 60;
+
 /// Up to so many values comparing beats the building of a table.
 const VERY_FEW_VALUES: usize = 16;
 
@@ -101,15 +104,18 @@ impl<'a, T: Element> Membership<'a, T> {
         match self {
             // Copied into the loop: behind a reference they would be read again for each value.
             &Membership::VeryFew(members) => {
-                threads::test_into(values, answers, move |value| equals_any(&members, value) != invert);
+                threads::test_into(values, answers, VERY_FEW * COMPARED, move |value| {
+                    equals_any(&members, value) != invert
+                });
             }
             &Membership::Few(members) => {
-                threads::test_into(values, answers, move |value| equals_any(&members, value) != invert);
+                threads::test_into(values, answers, FEW * COMPARED, move |value| equals_any(&members, value) != invert);
             }
             Membership::All(members) => {
-                threads::test_into(values, answers, move |value| equals_any(members, value) != invert);
+                let cost = members.len().saturating_mul(COMPARED);
+                threads::test_into(values, answers, cost, move |value| equals_any(members, value) != invert);
             }
-            Membership::Table(table) => threads::chunks_into(values, answers, |values, answers| {
+            Membership::Table(table) => threads::chunks_into(values, answers, 1000, |values, answers| {
                 in_wide_vectors(
                     #[inline(always)]
                     || look_up(table.minimum, &table.words, values, invert, answers),
@@ -120,11 +126,12 @@ impl<'a, T: Element> Membership<'a, T> {
                 threads::test_into(
                     values,
                     answers,
+                    2500,
                     #[inline(always)]
                     move |value| keys.contains(value) != invert,
                 );
             }
-            Membership::Sorted(keys) => threads::map_into(values, answers, move |value| {
+            Membership::Sorted(keys) => threads::map_into(values, answers, 20_000, move |value| {
                 value.key().is_some_and(|key| keys.binary_search(&key).is_ok()) != invert
             }),
         }

@@ -58,7 +58,7 @@ impl<T: Element> KeySet<T> {
     /// Puts each key into its line: each thread into lines of its own.
     fn settle(&mut self, members: &[T]) -> Allocated<()> {
         let (lines, filler) = (self.lines, self.filler);
-        let parts = threads::map_parts(lines, 0, |lines| lines);
+        let parts = threads::map_parts(lines, 40_000, 0, |lines| lines);
         let ends: Vec<usize> = parts.iter().map(|part| part.end * Self::PLACES).collect();
         let places = &mut self.keys[self.start..][..lines * Self::PLACES];
         let crowded = threads::map_slices(places, &ends, |part, places| {

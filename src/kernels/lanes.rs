@@ -1,8 +1,10 @@
 //! Between the offsets of lanes and the lane of each entry.
 
+use std::ops::Range;
+
 use bytemuck::Zeroable;
 
-use crate::base::alloc::{self, Allocated};
+use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::index::Index;
 use crate::base::threads;
 
@@ -11,7 +13,7 @@ use crate::base::threads;
 /// `lane` says the lane of an entry; it does not decrease over the `count` entries. The entries are shared out, and
 /// with them the lanes: each thread writes those that start among its entries.
 pub(crate) fn mark_starts(starts: &mut [usize], count: usize, lane: impl Fn(usize) -> usize + Sync + Send) {
-    let parts = threads::map_parts(count, 0, |entries| entries);
+    let parts = threads::map_parts(count, 1000, 0, |entries| entries);
     let after = |end: usize| if end == 0 { 0 } else { lane(end - 1) + 1 };
     let mut ends: Vec<usize> = parts.iter().map(|entries| after(entries.end)).collect();
     ends.push(starts.len());
@@ -44,7 +46,7 @@ pub(crate) fn spread<T: Copy + Zeroable + Send>(
     of: impl Fn(usize) -> T + Sync + Send,
 ) -> Allocated<Vec<T>> {
     let count = offsets.last().copied().unwrap_or(0);
-    threads::filled(count, |range, slots| spread_range(offsets, stride, range.start, slots, &of))
+    threads::filled(count, 500, |range, slots| spread_range(offsets, stride, range.start, slots, &of))
 }
 
 /// [`spread`] over the entries from `start` on.
@@ -89,25 +91,120 @@ pub(crate) fn accumulate(counts: &mut [usize]) {
     }
 }
 
+/// The lanes that store an entry: how many there are up to the end of each row, the number of each within its row, and
+/// what it is reduced to.
+pub(crate) struct Reduced<I, U> {
+    pub(crate) row_ends: Vec<usize>,
+    pub(crate) columns: Vec<I>,
+    pub(crate) results: Vec<U>,
+}
+
+/// Reduces the lanes that store an entry, where `width` lanes make a row. `reduce` is given the offsets of some lanes
+/// after the other, and a place for each that stores an entry.
+///
+/// Lanes are looked at block by block, so that their offsets come from memory once; each thread has a part of them. A
+/// single thread does not count first how many store an entry: there are no more than lanes, nor than entries.
+pub(crate) fn reduce_stored<I: Index, U: Zeroable + Send, E: From<AllocError> + Send>(
+    offsets: &[usize],
+    width: usize,
+    reduce: impl Fn(&[usize], &mut [U]) -> Result<(), E> + Sync + Send,
+) -> Result<Reduced<I, U>, E> {
+    let parts = parts_of(offsets);
+    let ends = ends_of(offsets, &parts);
+    let most = ends.last().copied().unwrap_or(0);
+    let (mut columns, mut results) = (alloc::zeros(most)?, alloc::zeros(most)?);
+    let shares = threads::split_at_ends(&mut columns, &ends).into_iter();
+    let shares = shares.zip(threads::split_at_ends(&mut results, &ends)).zip(parts);
+    let work = offsets.len() + offsets[offsets.len() - 1];
+    let done = threads::map_each(
+        shares.collect(),
+        work,
+        || (),
+        |(), ((columns, results), lanes)| reduce_part(offsets, width, lanes, columns, results, &reduce),
+    );
+    let mut row_ends = alloc::with_capacity((offsets.len() - 1).checked_div(width).unwrap_or(0))?;
+    let mut stored = 0;
+    for part in done {
+        let (rows, count) = part?;
+        row_ends.extend(rows.into_iter().map(|end| stored + end));
+        stored += count;
+    }
+    columns.truncate(stored);
+    results.truncate(stored);
+    Ok(Reduced { row_ends, columns, results })
+}
+
+/// The lanes in parts of alike many lanes and entries.
+fn parts_of(offsets: &[usize]) -> Vec<Range<usize>> {
+    let lanes = offsets.len() - 1;
+    let work = |lane: usize| offsets[lane] + lane;
+    // The first lane that so much work is before.
+    let lane_at = |sought: usize| {
+        let (mut low, mut high) = (0, lanes);
+        while low < high {
+            let middle = low.midpoint(high);
+            if work(middle) < sought { low = middle + 1 } else { high = middle }
+        }
+        low
+    };
+    threads::map_parts(work(lanes), 500, 0, |part| lane_at(part.start)..lane_at(part.end))
+}
+
+/// Where the places of each part end: of a single one there may be too many.
+fn ends_of(offsets: &[usize], parts: &[Range<usize>]) -> Vec<usize> {
+    if let [all] = parts {
+        return vec![all.len().min(offsets[all.end])];
+    }
+    let work = offsets.len() + offsets[offsets.len() - 1];
+    let count = |(), lanes: Range<usize>| count_stored(&offsets[lanes.start..=lanes.end]);
+    let mut ends = threads::map_each(parts.to_vec(), work, || (), |(), lanes| count((), lanes));
+    accumulate(&mut ends);
+    ends
+}
+
+/// The lanes that are looked at together: their offsets stay in the first cache.
+const LANES: usize = 1024;
+
+/// [`reduce_stored`] of one part: the stored lanes up to the end of each row that ends there, and of all.
+fn reduce_part<I: Index, U, E: From<AllocError>>(
+    offsets: &[usize],
+    width: usize,
+    lanes: Range<usize>,
+    columns: &mut [I],
+    results: &mut [U],
+    reduce: impl Fn(&[usize], &mut [U]) -> Result<(), E>,
+) -> Result<(Vec<usize>, usize), E> {
+    let (mut row_ends, mut at, mut lane) = (Vec::new(), 0, lanes.start);
+    while lane < lanes.end {
+        let column = lane % width;
+        let end = lanes.end.min(lane + LANES.min(width - column));
+        let block = &offsets[lane..=end];
+        let stored = list_stored(block, column, &mut columns[at..]);
+        reduce(block, &mut results[at..at + stored])?;
+        (at, lane) = (at + stored, end);
+        if lane % width == 0 {
+            alloc::push(&mut row_ends, at)?;
+        }
+    }
+    Ok((row_ends, at))
+}
+
 /// How many lanes store an entry.
-pub(crate) fn count_stored(offsets: &[usize]) -> usize {
+fn count_stored(offsets: &[usize]) -> usize {
     offsets.windows(2).filter(|ends| ends[0] < ends[1]).count()
 }
 
-/// The lanes that store an entry, each by its number among the `width` of a row.
-pub(crate) fn stored_lanes<I: Index>(offsets: &[usize], width: usize) -> Allocated<Vec<I>> {
-    let mut stored = alloc::zeros(count_stored(offsets))?;
-    let (mut at, mut lane) = (0, 0);
-    for ends in offsets.windows(2) {
+/// Writes the numbers of the lanes that store an entry, the first lane being number `first`; how many there are.
+fn list_stored<I: Index>(offsets: &[usize], first: usize, columns: &mut [I]) -> usize {
+    let mut stored = 0;
+    for (ends, column) in offsets.windows(2).zip(first..) {
         // Written for each lane, kept for those that store: no branch to predict.
-        if let Some(slot) = stored.get_mut(at) {
-            *slot = I::from_usize(lane);
+        if let Some(slot) = columns.get_mut(stored) {
+            *slot = I::from_usize(column);
         }
-        at += usize::from(ends[0] < ends[1]);
-        // Counted, not divided: a division for each lane would take longer than all else.
-        lane = if lane + 1 == width { 0 } else { lane + 1 };
+        stored += usize::from(ends[0] < ends[1]);
     }
-    Ok(stored)
+    stored
 }
 
 #[cfg(test)]
@@ -153,9 +250,53 @@ mod tests {
                 let pairs: Vec<usize> = expected.iter().map(|lane| lane / 2).collect();
                 assert_eq!(spread(&offsets, 2, |lane| lane), Ok(pairs));
             }
-            let stored: Vec<u32> =
-                (0..counts.len()).filter(|&lane| counts[lane] > 0).map(|lane| lane as u32 % 3).collect();
-            assert_eq!(stored_lanes::<u32>(&offsets, 3), Ok(stored));
         }
+    }
+
+    /// The lanes that store an entry, each with the sum of the numbers of its entries, against one look at each lane.
+    fn assert_reduced(counts: &[usize], width: usize) {
+        let mut offsets = vec![0];
+        counts.iter().for_each(|count| offsets.push(offsets[offsets.len() - 1] + count));
+        let sum = |ends: &[usize]| (ends[0]..ends[1]).sum::<usize>();
+        let reduce = |offsets: &[usize], results: &mut [usize]| {
+            let stored = offsets.windows(2).filter(|ends| ends[0] < ends[1]);
+            assert_eq!(stored.clone().count(), results.len());
+            results.iter_mut().zip(stored).for_each(|(result, ends)| *result = sum(ends));
+            Ok::<(), AllocError>(())
+        };
+        let found = reduce_stored::<u32, usize, _>(&offsets, width, reduce).unwrap();
+        let stored = || (0..counts.len()).filter(|&lane| counts[lane] > 0);
+        assert_eq!(found.columns, stored().map(|lane| (lane % width) as u32).collect::<Vec<_>>());
+        assert_eq!(found.results, stored().map(|lane| sum(&offsets[lane..lane + 2])).collect::<Vec<_>>());
+        let in_row = |row: &[usize]| row.iter().filter(|&&count| count > 0).count();
+        let ends = counts.chunks(width).scan(0, |end, row| {
+            *end += in_row(row);
+            Some(*end)
+        });
+        assert_eq!(found.row_ends, ends.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn stored_lanes_are_reduced_row_by_row() {
+        assert_reduced(&[], 1);
+        assert_reduced(&[0, 3, 0, 1], 4);
+        assert_reduced(&[0, 3, 0, 1, 1, 0], 2);
+        assert_reduced(&vec![0; 3000], 1000);
+        let many: Vec<usize> = (0..150_000).map(|lane| lane * 7 % 5 / 2).collect();
+        [1, 3, 50, 50_000, 150_000].into_iter().for_each(|width| assert_reduced(&many, width));
+        let mut skewed = vec![0; 200_000];
+        skewed[120_000] = 300_000;
+        assert_reduced(&skewed, 200_000);
+    }
+
+    #[test]
+    fn the_first_lane_that_fails_is_the_error() {
+        let offsets: Vec<usize> = (0..=400_000).collect();
+        let reduce = |offsets: &[usize], _: &mut [u8]| match offsets[0] / 100_000 {
+            0 => Ok(()),
+            failed => Err(AllocError::of::<u8>(failed)),
+        };
+        let found = reduce_stored::<u32, u8, _>(&offsets, 400_000, reduce);
+        assert_eq!(found.map(|_| ()), Err(AllocError::of::<u8>(1)));
     }
 }

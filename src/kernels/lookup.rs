@@ -85,7 +85,7 @@ pub(crate) fn merge<G: Copy + Zeroable + Send + Sync>(
     gradients: &[G],
     fill: G,
 ) -> Allocated<Vec<G>> {
-    threads::filled(cells.len(), |range, slots| {
+    threads::filled(cells.len(), 3000, |range, slots| {
         let cells = &cells[range];
         let mut at = cells.first().map_or(0, |first| stored.partition_point(|position| position < first));
         for (slot, cell) in slots.iter_mut().zip(cells) {

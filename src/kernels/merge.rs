@@ -198,7 +198,7 @@ impl Spans {
     ) -> Self {
         let opens = |entry: &usize| *entry == 0 || !is_repeated(*entry);
         // A part begins with the first run that does; one that none begins in belongs to the part before it.
-        let openings = threads::map_parts(count, 0, |mut part| part.find(opens));
+        let openings = threads::map_parts(count, 3000, 0, |mut part| part.find(opens));
         let starts: Vec<usize> = openings.into_iter().flatten().chain([count]).collect();
         let entries: Vec<Range<usize>> = starts.windows(2).map(|ends| ends[0]..ends[1]).collect();
         let runs = threads::map_each(

@@ -30,7 +30,7 @@ fn widths<I: Index, A: AsRef<[I]>>(coords: &[A]) -> Vec<u32> {
     let greatest = |axis: &[I]| axis.iter().fold(I::default(), |greatest, &coord| greatest.max(coord));
     let width = |axis: &A| {
         let axis = axis.as_ref();
-        let parts = threads::map_parts(axis.len(), 0, |range| greatest(&axis[range]));
+        let parts = threads::map_parts(axis.len(), 300, 0, |range| greatest(&axis[range]));
         u64::BITS - (greatest(&parts).to_usize() as u64).leading_zeros()
     };
     coords.iter().map(width).collect()
@@ -122,7 +122,7 @@ impl Packing {
 
     /// The coordinates of all `keys`, one array an axis, written over `coords`.
     pub(crate) fn unpack_all<I: Index>(&self, keys: &[u64], mut coords: Vec<Vec<I>>) -> Vec<Vec<I>> {
-        let parts = threads::map_parts(keys.len(), 0, |range| range);
+        let parts = threads::map_parts(keys.len(), 3000, 0, |range| range);
         let ends: Vec<usize> = parts.iter().map(|range| range.end).collect();
         let shares = parts.into_iter().zip(split_axes(&mut coords, &ends)).collect();
         threads::map_each(

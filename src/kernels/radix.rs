@@ -100,8 +100,9 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
         let low_bits = bits.saturating_sub(wanted).clamp(tag, u64::BITS - 1);
         let buckets = 1 << (bits - low_bits);
         let top = |range: Range<usize>, block: &mut [u64]| keys(range, low_bits, block);
-        let parts =
-            threads::map_parts(count, buckets, |range| (range.clone(), bucket_sizes(range, buckets, low_bits, top)));
+        let parts = threads::map_parts(count, 3000, buckets, |range| {
+            (range.clone(), bucket_sizes(range, buckets, low_bits, top))
+        });
         let (all_keys, items) = (alloc::zeros(count)?, alloc::zeros(count)?);
         let mut all = Buckets { keys: all_keys, items, ends: Vec::with_capacity(buckets), low_bits, tag };
         let shares = all.share_out(&parts, buckets);

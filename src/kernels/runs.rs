@@ -20,7 +20,7 @@ pub(crate) fn any_of_runs<T: Element, I: Index>(coords: &[&[I]], values: &[T]) -
         let blocks = entries.start.div_ceil(BITS)..entries.end.div_ceil(BITS);
         Ok(Part { ends: mark_ends(coords, values.len(), blocks.clone())?, start: blocks.start * BITS })
     };
-    let parts = threads::map_parts(values.len(), 0, part).into_iter().collect::<Allocated<Vec<_>>>()?;
+    let parts = threads::map_parts(values.len(), 500, 0, part).into_iter().collect::<Allocated<Vec<_>>>()?;
     let slots: Vec<usize> = parts
         .iter()
         .scan(0, |end, part| {

@@ -54,7 +54,7 @@ fn first_unmarked<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize, eq
         }
         None
     };
-    threads::map_parts(count.saturating_sub(1), 0, first_within).into_iter().flatten().next()
+    threads::map_parts(count.saturating_sub(1), 500, 0, first_within).into_iter().flatten().next()
 }
 
 /// Whether each entry from `start` on is greater than the one before it, or `equal` to it where that is to be marked
@@ -208,7 +208,7 @@ fn ties(keys: &[u64]) -> Allocated<Vec<Range<usize>>> {
 
 /// The items of `values` in the order given.
 pub(crate) fn gather<T: Copy + Send + Sync>(values: &[T], order: &[usize]) -> Allocated<Vec<T>> {
-    threads::map(order, |entry| values[entry])
+    threads::map(order, 1500, |entry| values[entry])
 }
 
 /// The coordinates of entries in the order given.

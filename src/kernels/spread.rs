@@ -27,7 +27,7 @@ pub(crate) fn spread_looked_up<G: Element, I: Index>(
     lengths: &[usize],
     count: usize,
 ) -> Allocated<Vec<G>> {
-    threads::filled(count, |range, slots| {
+    threads::filled(count, 2000, |range, slots| {
         let mut numbers = [0; BLOCK];
         for (slots, start) in slots.chunks_mut(BLOCK).zip(range.step_by(BLOCK)) {
             let numbers = &mut numbers[..slots.len()];

@@ -77,7 +77,7 @@ fn split(mut index: i128, lengths: &[usize], coords: &mut [usize]) {
 
 /// The positions that `items` name among `length` of them.
 pub(crate) fn positions<J: Position>(items: &[J], length: usize, mode: TakeMode) -> Allocated<Vec<usize>> {
-    threads::map(items, |item| divide(index_of(item, length as u128, mode), length).1)
+    threads::map(items, 1500, |item| divide(index_of(item, length as u128, mode), length).1)
 }
 
 /// From so many items on, and so many entries for each to search, which no cache holds, the items are searched in the

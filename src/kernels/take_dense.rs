@@ -22,7 +22,7 @@ const BLOCK: usize = 128;
 /// only `Raise` finds one that is not, and leaves anything in its place.
 pub(crate) fn take_items<T: Element, J: Position>(data: &[T], items: &[J], mode: TakeMode, places: &mut [T]) -> bool {
     let outside = AtomicBool::new(false);
-    threads::chunks_into(items, places, |items, places| {
+    threads::chunks_into(items, places, 800, |items, places| {
         let inside = match mode {
             TakeMode::Raise => look_up(data, items, places, from_either_end),
             TakeMode::Clip => look_up(data, items, places, nearest),

@@ -294,7 +294,7 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
 
     fn at_entries<R: Pattern>(&self, result: &R) -> Result<Vec<S::Elem>> {
         match self.as_slice() {
-            Some(gradients) => Ok(threads::map(&positions(result)?, |cell| gradients[cell])?),
+            Some(gradients) => Ok(threads::map(&positions(result)?, 1500, |cell| gradients[cell])?),
             None => {
                 let view = self.view().into_dyn();
                 Ok(look_up(result, |cell| view[IxDyn(cell)])?)
@@ -318,7 +318,7 @@ const STEPS_PER_SEARCH: usize = 16;
 fn at_entries<P: Pattern, T: Element, R: Pattern>(tensor: &Tensor<P, T>, fill: T, result: &R) -> Result<Vec<T>> {
     let same: &dyn Any = tensor.pattern();
     if same.downcast_ref() == Some(result) {
-        return Ok(threads::map(tensor.values(), |gradient| gradient)?);
+        return Ok(threads::map(tensor.values(), 300, |gradient| gradient)?);
     }
     if tensor.shape().checked_size().is_none() || result.nnz() < tensor.nnz() / STEPS_PER_SEARCH {
         let at = |cell: &[usize]| tensor.pattern().find(cell).map_or(fill, |entry| tensor.values()[entry]);
@@ -336,7 +336,7 @@ fn lookup<P: Pattern, T: Element>(tensor: &Tensor<P, T>, fill: T, entries: usize
 
 /// The row-major positions of the entries; the caller knows that they fit.
 fn positions<P: Pattern>(pattern: &P) -> Allocated<Vec<usize>> {
-    threads::filled(pattern.nnz(), |range, positions| pattern.number(range.start, positions))
+    threads::filled(pattern.nnz(), 1000, |range, positions| pattern.number(range.start, positions))
 }
 
 /// A look-up for each cell that `result` stores.

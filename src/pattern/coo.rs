@@ -145,7 +145,7 @@ pub(crate) fn convert_indices<I: Index, J: Index>(array: &Buffer<I>) -> Allocate
     let same: &dyn std::any::Any = array;
     match same.downcast_ref::<Buffer<J>>() {
         Some(same) => Ok(same.clone()),
-        None => threads::map(array, |index| J::from_usize(index.to_usize())).map(Buffer::from),
+        None => threads::map(array, 500, |index| J::from_usize(index.to_usize())).map(Buffer::from),
     }
 }
 

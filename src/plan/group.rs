@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use bytemuck::Zeroable;
+
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
@@ -9,7 +11,7 @@ use crate::base::index::Index;
 use crate::base::limit::default_limit;
 use crate::base::threads;
 use crate::kernels::group::Groups;
-use crate::kernels::lanes::{accumulate, count_stored, stored_lanes};
+use crate::kernels::lanes::{Reduced, reduce_stored};
 use crate::kernels::sort;
 use crate::pattern::{Pattern, zero_offsets};
 use crate::plan::reduction::Reduction;
@@ -38,7 +40,7 @@ impl<'a, I: Index> Meeting<'a, I> {
 
 /// The offsets of runs of so many lanes.
 fn every(lanes: usize, offsets: &[usize]) -> Allocated<Vec<usize>> {
-    threads::filled((offsets.len() - 1) / lanes + 1, |range, starts| {
+    threads::filled((offsets.len() - 1) / lanes + 1, 1000, |range, starts| {
         starts.iter_mut().zip(range).for_each(|(start, lane)| *start = offsets[lane * lanes]);
     })
 }
@@ -59,7 +61,8 @@ impl<P: Pattern> Cells<P> {
     pub(crate) fn of(entries: &P, reduction: &Reduction, meeting: Meeting<'_, P::Index>) -> Result<Self> {
         let kept = match meeting {
             Meeting::Lanes(offsets) => {
-                let pattern = of_lanes(entries, &offsets, reduction)?;
+                let listed = |_: &[usize], _: &mut [()]| Ok(());
+                let (pattern, _) = of_lanes(entries, &offsets, reduction, listed)?;
                 return Ok(Cells { pattern, groups: Groups::of_offsets(offsets)? });
             }
             Meeting::Coords(kept) => kept,
@@ -86,17 +89,20 @@ pub(crate) fn of_coords<P: Pattern>(
     P::from_coords(reduction.result_shape(), count, axes, default_limit(entries.index_bytes()))
 }
 
-/// The pattern of the cells of a reduction over trailing axes: the lanes, by their `offsets`, that hold an entry.
-pub(crate) fn of_lanes<P: Pattern>(entries: &P, offsets: &[usize], reduction: &Reduction) -> Result<P> {
+/// The cells of a reduction over trailing axes: the lanes, by their `offsets`, that hold an entry, and what `reduce`
+/// makes of them, as [`reduce_stored`] says.
+pub(crate) fn of_lanes<P: Pattern, U: Zeroable + Send>(
+    entries: &P,
+    offsets: &[usize],
+    reduction: &Reduction,
+    reduce: impl Fn(&[usize], &mut [U]) -> Result<()> + Sync + Send,
+) -> Result<(P, Vec<U>)> {
     let shape = reduction.result_shape();
-    let width = shape.columns();
-    let columns = stored_lanes(offsets, width)?.into();
     let mut cells = zero_offsets(&shape, default_limit(entries.index_bytes()))?;
-    for (row, count) in cells[1..].iter_mut().enumerate() {
-        *count = count_stored(&offsets[row * width..=(row + 1) * width]);
-    }
-    accumulate(&mut cells);
-    P::from_lanes(shape, cells, columns)
+    let Reduced { row_ends, columns, results } = reduce_stored(offsets, shape.columns(), reduce)?;
+    // Rows without lanes have no end there.
+    cells[1..].iter_mut().zip(row_ends).for_each(|(end, stored)| *end = stored);
+    Ok((P::from_lanes(shape, cells, columns.into())?, results))
 }
 
 /// The row-major position of an entry within its group.

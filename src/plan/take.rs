@@ -159,9 +159,9 @@ fn extend<T>(items: &mut Vec<T>, more: impl ExactSizeIterator<Item = T>) -> Allo
 fn coords_of<I: Index>(positions: &[usize], lengths: &[usize]) -> Allocated<Vec<Buffer<I>>> {
     let inner = |axis: usize| checked_product(&lengths[axis + 1..]).unwrap_or(usize::MAX);
     let coords = |axis: usize| match (inner(axis), lengths[axis]) {
-        (1, length) if axis > 0 => threads::map(positions, |position| I::from_usize(position % length)),
-        (1, _) => threads::map(positions, I::from_usize),
-        (inner, length) => threads::map(positions, |position| I::from_usize(position / inner % length)),
+        (1, length) if axis > 0 => threads::map(positions, 1500, |position| I::from_usize(position % length)),
+        (1, _) => threads::map(positions, 1500, I::from_usize),
+        (inner, length) => threads::map(positions, 1500, |position| I::from_usize(position / inner % length)),
     };
     let zeros = Buffer::from(alloc::zeros(positions.len())?);
     let axis = |axis: usize| if lengths[axis] == 1 { Ok(zeros.clone()) } else { coords(axis).map(Buffer::from) };

@@ -266,7 +266,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     #[doc(alias = "apply")]
     pub fn map_values<U: Element>(&self, f: impl Fn(T) -> U + Send + Sync) -> Result<Tensor<P, U>> {
         let fill = f(self.fill).as_implicit();
-        Ok(Tensor::from_valid(self.pattern.clone(), threads::map(&self.values, f)?, fill))
+        Ok(Tensor::from_valid(self.pattern.clone(), threads::map(&self.values, 1000, f)?, fill))
     }
 
     /// `f` of the coordinates and the value of every stored entry; fill and pattern stay, and the pattern is shared.
@@ -294,7 +294,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn map_entries(&self, f: impl Fn(&[usize], T) -> T + Send + Sync) -> Result<Self> {
-        let values = threads::filled(self.nnz(), |entries, mapped| {
+        let values = threads::filled(self.nnz(), 3000, |entries, mapped| {
             let old = &self.values[entries.clone()];
             let mut slots = mapped.iter_mut().zip(old);
             self.pattern

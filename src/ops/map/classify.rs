@@ -14,7 +14,7 @@ impl<T: Element, F: Fn(T) -> bool + Copy + Sync> Map<T> for Test<F> {
     type Out = bool;
 
     fn block(&self, values: &[T], answers: &mut [bool]) {
-        threads::test_into(values, answers, self.0);
+        threads::test_into(values, answers, 25 * size_of::<T>(), self.0);
     }
 }
 

@@ -8,7 +8,8 @@ use crate::base::shape::saturating_product;
 use crate::element::Element;
 use crate::kernels::any::{any_of_lanes, any_of_slice};
 use crate::kernels::cells::CellMap;
-use crate::kernels::fold::{Fold, Kept};
+use crate::kernels::fold::{Fold, Kept, fold_lanes};
+use crate::kernels::group::Gaps;
 use crate::kernels::merge::any_merged;
 use crate::kernels::op::{Op, Outcome};
 use crate::kernels::runs::any_of_runs;
@@ -55,8 +56,12 @@ impl<T: Element> Fold<T> for Any {
         any_of_slice(values)
     }
 
-    fn by_lanes(&self, offsets: &[usize], values: &[T], gap: Option<T>) -> Allocated<Option<Vec<bool>>> {
-        if gap.is_some_and(T::is_truthy) { Ok(None) } else { any_of_lanes(offsets, values).map(Some) }
+    fn lanes(&self, offsets: &[usize], values: &[T], gaps: &Gaps<T>, results: &mut [bool]) -> Outcome<()> {
+        if gaps.fill.is_some_and(T::is_truthy) {
+            return fold_lanes(*self, offsets, values, gaps, results);
+        }
+        any_of_lanes(offsets, values, results);
+        Ok(())
     }
 
     fn by_coords<I: Index>(

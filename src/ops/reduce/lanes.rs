@@ -239,7 +239,7 @@ pub(super) fn give_back<T: Element, G: Element>(
         return Ok(dense_array(&shape, given));
     }
     let rows = Rows::new(view, reduction);
-    let ends = threads::map_parts(given.len(), 0, |part| part.end / rows.width * rows.width);
+    let ends = threads::map_parts(given.len(), 1000, 0, |part| part.end / rows.width * rows.width);
     let done = threads::map_slices(&mut given, &ends, |part, given| {
         rows.give(if part == 0 { 0 } else { ends[part - 1] }, given, &give)
     });

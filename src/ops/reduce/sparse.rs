@@ -71,7 +71,7 @@ fn fold_stored<P: Pattern, T: Element, F: Fold<T>>(
         return Ok((x.pattern.clone(), values));
     }
     let meeting = Meeting::new(x.pattern, reduction)?;
-    if let Some(found) = fold_faster(x, op, reduction, &meeting)? {
+    if let Some(found) = fold_faster(x, op, reduction, gaps, &meeting)? {
         return Ok(found);
     }
     let Cells { pattern, groups } = Cells::of(x.pattern, reduction, meeting)?;
@@ -84,12 +84,15 @@ fn fold_faster<P: Pattern, T: Element, F: Fold<T>>(
     x: &Entries<'_, P, T>,
     op: F,
     reduction: &Reduction,
+    gaps: &Gaps<T>,
     meeting: &Meeting<'_, P::Index>,
 ) -> Result<Option<(P, Vec<F::Out>)>> {
     let coords = match meeting {
         Meeting::Lanes(offsets) => {
-            let Some(values) = op.by_lanes(offsets, x.values, x.fill)? else { return Ok(None) };
-            return Ok(Some((of_lanes(x.pattern, offsets, reduction)?, values)));
+            let reduce = |offsets: &[usize], results: &mut [F::Out]| {
+                op.lanes(offsets, x.values, gaps, results).map_err(|fault| refused(op, fault))
+            };
+            return of_lanes(x.pattern, offsets, reduction, reduce).map(Some);
         }
         Meeting::Coords(coords) if coords.is_empty() => return Ok(None),
         Meeting::Coords(coords) => slices(coords),
