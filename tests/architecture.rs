@@ -37,7 +37,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("sprs", &["convert"]),
     ("rayon", &["threads"]),
     ("libc", &["machine"]),
-    ("bytemuck", &["alloc", "threads", "element", "index", "kernels"]),
+    ("bytemuck", &["alloc", "threads", "element", "index", "kernels", "plan"]),
     ("hashbrown", &["kernels", "io"]),
     ("clap", &["bin"]),
     ("serde_json", &["bin"]),
