@@ -105,12 +105,15 @@ pub use base::error::{Error, IoSource, Result};
 pub use base::index::{Index, Position};
 pub use base::shape::Shape;
 pub use convert::{PaddleCsr, TorchCsr};
-pub use element::{DType, Element, Float, Number, Real};
+pub use element::{DType, Element, Float, Number, Real, Ring};
 pub use ops::{
-    Answers, EvenCount, Isin, IsinKind, MedianGradient, Nanmedian, Operand, Operations, Take, TakeMode, any,
-    any_backward, count_nonzero, isfinite, isfinite_into, isin, isin_into, isinf, isinf_into, isnan, isnan_into,
-    isneginf, isneginf_into, isposinf, isposinf_into, isreal, isreal_into, nanmedian, nanmedian_backward,
-    nanmedian_index, take, take_axis, take_axis_backward, take_backward, take_into,
+    Answers, EvenCount, Isin, IsinKind, MedianGradient, Nanmedian, Operand, Operations, Take, TakeMode, Var, all, any,
+    any_backward, argmax, argmin, count_nonzero, isfinite, isfinite_into, isin, isin_into, isinf, isinf_into, isnan,
+    isnan_into, isneginf, isneginf_into, isposinf, isposinf_into, isreal, isreal_into, max, max_backward, mean,
+    mean_backward, min, min_backward, nanargmax, nanargmin, nanmax, nanmax_backward, nanmean, nanmean_backward,
+    nanmedian, nanmedian_backward, nanmedian_index, nanmin, nanmin_backward, nanstd, nanstd_backward, nansum,
+    nansum_backward, nanvar, nanvar_backward, std, std_backward, sum, sum_backward, take, take_axis,
+    take_axis_backward, take_backward, take_into, var, var_backward,
 };
 pub use pattern::{CooPattern, CsrPattern, Format, Pattern};
 pub use tensor::Tensor;

@@ -176,7 +176,7 @@ fn arranged<T: Bits>(x: CooTensor<T>, case: &Value) -> Result<Value> {
 }
 
 /// Those of real numbers.
-fn real_type<T: Bits + Real<Mean: Bits>>(case: &Value) -> Result<Value> {
+fn real_type<T: Bits + Real<Median: Bits>>(case: &Value) -> Result<Value> {
     match case["op"].as_str().expect("op") {
         "nanmedian" => ask!(case, T, |x| x.nanmedian(axes(case))),
         "isposinf" => ask!(case, T, |x| x.isposinf()),

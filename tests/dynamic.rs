@@ -55,7 +55,7 @@ where
     Tensor<P, bool>: Into<AnyTensor>,
     Tensor<P, u64>: Into<AnyTensor>,
     Tensor<P, G>: Into<AnyTensor>,
-    Tensor<P, T::Mean>: Into<AnyTensor>,
+    Tensor<P, T::Median>: Into<AnyTensor>,
 {
     check(x);
     let (any, g) = (x.clone().into(), upstream::<G>());

@@ -27,5 +27,6 @@ mod isin;
 mod nanmedian;
 mod nanmedian_gradient;
 mod promises;
+mod reductions;
 mod take;
 mod triplets;

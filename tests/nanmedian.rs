@@ -16,13 +16,13 @@ use ndarray::{Array2, ArrayD, ArrayViewD, Axis, IxDyn, arr0, arr1, arr2, s};
 use proptest::prelude::*;
 
 /// A type with a median, which the library and the reference agree on.
-trait Ordered: Both + Drawn + RealScalar<Median = <Self as Ordered>::Mid> + Real<Mean = <Self as Ordered>::Mid> {
+trait Ordered: Both + Drawn + RealScalar<Median = <Self as Ordered>::Mid> + Real<Median = <Self as Ordered>::Mid> {
     type Mid: Both + Float + GradScalar;
 }
 
 impl<T, M> Ordered for T
 where
-    T: Both + Drawn + RealScalar<Median = M> + Real<Mean = M>,
+    T: Both + Drawn + RealScalar<Median = M> + Real<Median = M>,
     M: Both + Float + GradScalar,
 {
     type Mid = M;
@@ -292,7 +292,7 @@ fn a_nan_fill_does_not_reach_a_completely_stored_group() {
 
 // ---- the named cases: values ----
 
-fn median_of<T: Real>(values: &[T]) -> T::Mean {
+fn median_of<T: Real>(values: &[T]) -> T::Median {
     nanmedian(&arr1(values), 0).unwrap()[[]]
 }
 

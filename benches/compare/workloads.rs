@@ -121,7 +121,7 @@ fn take(data: &DataSet, parameters: &str) -> Result<Figures> {
     measure(|| Ok(lacuna::take(&x, Take::at(&positions).mode(mode))?), |result| Ok(vec![sum(result.iter().copied())]))
 }
 
-fn nanmedian<T: FileElement + Real<Mean = T> + Into<f64>>(data: &DataSet, over: &str) -> Result<Figures> {
+fn nanmedian<T: FileElement + Real<Median = T> + Into<f64>>(data: &DataSet, over: &str) -> Result<Figures> {
     let (x, over) = (data.array::<T>("x")?, axes(over)?);
     measure(|| Ok(lacuna::nanmedian(&x, &over)?), |result| Ok(vec![sum(result.iter().map(|&value| value.into()))]))
 }

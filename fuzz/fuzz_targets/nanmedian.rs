@@ -20,11 +20,11 @@ fn options(u: &mut Unstructured<'_>, axes: &Axes) -> arbitrary::Result<(Nanmedia
     Ok((options, reference_even, reference_rule))
 }
 
-fn run<T: Draw + Both + Real + RealScalar<Median = <T as Real>::Mean>>(
+fn run<T: Draw + Both + Real + RealScalar<Median = <T as Real>::Median>>(
     u: &mut Unstructured<'_>,
 ) -> arbitrary::Result<()>
 where
-    <T as Real>::Mean: Both,
+    <T as Real>::Median: Both,
 {
     let x = sparse::<T>(u)?;
     let reduction = Reduction::draw(u, x.shape.len())?;

@@ -253,6 +253,26 @@ pub enum Error {
         dtype: &'static str,
     },
 
+    /// The result of a reduction does not fit its integer type.
+    #[error("the {operation} {} does not fit {dtype}: cast to float64 first", at_cell(cell))]
+    Overflow {
+        /// The operation.
+        operation: &'static str,
+        /// The cell of the result, by its coordinates; none for the fill.
+        cell: Option<Vec<usize>>,
+        /// The type.
+        dtype: &'static str,
+    },
+
+    /// A group has no element that a reduction could give.
+    #[error("{operation} of no elements: axis {axis} has length 0")]
+    EmptyGroup {
+        /// The operation.
+        operation: &'static str,
+        /// The first reduced axis without a position.
+        axis: usize,
+    },
+
     /// A complex type has no order.
     #[error("{operation} is no operation on {dtype}, which has no order")]
     NoOrder {
@@ -418,4 +438,8 @@ impl From<Error> for std::io::Error {
 /// A byte count in words: the largest number stands for everything above it.
 fn at_least(bytes: u128) -> String {
     if bytes == u128::MAX { "more than 2^127".into() } else { bytes.to_string() }
+}
+/// Which result of a reduction it is.
+fn at_cell(cell: &Option<Vec<usize>>) -> String {
+    cell.as_ref().map_or("of a group where nothing is stored".into(), |cell| format!("at {cell:?}"))
 }

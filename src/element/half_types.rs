@@ -4,8 +4,10 @@ use std::cmp::Ordering;
 
 use half::{bf16, f16};
 
+use super::exact::Kind;
+use super::total::{FloatTotal, Rounded};
 use super::types::Narrow;
-use super::{DType, Element, Float, Number, Real, sealed};
+use super::{DType, Element, Float, Number, Real, Ring, sealed};
 
 /// `near` or its neighbour on the side of the exact magnitude, whichever is odd, unless `near` is exact.
 ///
@@ -43,7 +45,9 @@ fn key(bits: u16) -> u16 {
     if bits << 1 == 0 { 0 } else { bits }
 }
 
-impl_float!(f16, Float16, u16, f16::ZERO, f16::ONE, f32, f32::from, f16::from_f32, |value: f16| key(value.to_bits()));
-impl_float!(bf16, BFloat16, u16, bf16::ZERO, bf16::ONE, f32, f32::from, bf16::from_f32, |value: bf16| key(
+impl_float!(f16, Float16, F16, u16, f16::ZERO, f16::ONE, f32, f32::from, f16::from_f32, |value: f16| key(
+    value.to_bits()
+));
+impl_float!(bf16, BFloat16, BF16, u16, bf16::ZERO, bf16::ONE, f32, f32::from, bf16::from_f32, |value: bf16| key(
     value.to_bits()
 ));

@@ -1,8 +1,8 @@
 //! The element types and what may be asked of them.
 //!
-//! [`Element`] is every type that a tensor may hold, [`Real`] those with an order (all but the complex ones),
-//! [`Float`] those that medians and gradients come in. All three are sealed: the promises of this crate are
-//! proved type by type. Arithmetic that every type has (`bool` adds by "or") is a method of `Element`.
+//! [`Element`] is every type that a tensor may hold, [`Ring`] what sums and means of them are, [`Real`] those with an
+//! order (all but the complex ones), [`Float`] those that medians and gradients come in. All are sealed: the promises of
+//! this crate are proved type by type. Arithmetic that every type has (`bool` adds by "or") is a method of `Element`.
 //!
 //! What some types cannot do is a method of `Element` all the same, with `None` where they cannot
 //! ([`smaller`](Element::smaller), [`to_integer`](Element::to_integer)), if it is asked for by a choice made at run
@@ -13,11 +13,14 @@
 
 #[macro_use]
 mod types;
+mod exact;
 #[cfg(feature = "half")]
 mod half_types;
 mod number;
+mod total;
 
 pub use number::{DType, Number};
+pub(crate) use total::Accumulator;
 
 use std::cmp::Ordering;
 use std::fmt::Debug;
@@ -104,14 +107,42 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
     fn from_number(number: Number) -> Option<Self>;
 }
 
+/// A type with sums and means: every [`Element`].
+///
+/// Sums are exact and then rounded once; so neither order nor format nor threads change a bit of them.
+pub trait Ring: Element {
+    /// The type of sums: floats and complex numbers keep theirs, signed integers give `i64`, unsigned ones and `bool`
+    /// `u64`.
+    type Sum: Element;
+    /// The type of means: floats and complex numbers keep theirs, integers and `bool` give `f64`.
+    type Mean: Element;
+
+    /// What holds a sum exactly.
+    #[doc(hidden)]
+    type Total: total::Accumulator<Self>;
+
+    /// The total as a sum, if it has one.
+    #[doc(hidden)]
+    fn sum_of(total: &Self::Total) -> Option<Self::Sum>;
+
+    /// The total over a count.
+    #[doc(hidden)]
+    fn mean_of(total: &Self::Total, count: u128) -> Self::Mean;
+}
+
 /// A type with an order: every [`Element`] but the complex ones.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no order, which this asks for",
     note = "`bool`, integers of 8 to 64 bits and floats have one; of complex numbers take `re`, `im` or `norm()` first"
 )]
-pub trait Real: Element + PartialOrd {
-    /// The type of means and medians: the floats keep theirs, integers and `bool` give `f64`.
-    type Mean: Float;
+pub trait Real: Ring + PartialOrd {
+    /// The type of medians: the floats keep theirs, integers and `bool` give `f64`.
+    type Median: Float;
+
+    /// The value that no other is below: `-inf` of floats.
+    const LOWEST: Self;
+    /// The value that no other is above: `inf` of floats.
+    const HIGHEST: Self;
 
     /// The order of two values of which none is NaN; zeros of both signs are equal.
     fn order(self, other: Self) -> Ordering;
@@ -122,8 +153,15 @@ pub trait Real: Element + PartialOrd {
     /// Whether the value is `-inf`.
     fn isneginf(self) -> bool;
 
-    /// The value in the type of means and medians.
-    fn to_mean(self) -> Self::Mean;
+    /// The value in the type of medians.
+    fn to_median(self) -> Self::Median;
+
+    /// The nearest `f64`.
+    fn to_f64(self) -> f64;
+
+    /// The total over a count, as the nearest `f64`.
+    #[doc(hidden)]
+    fn wide_mean_of(total: &Self::Total, count: u128) -> f64;
 }
 
 /// A floating-point type: `f32`, `f64`, and with the feature `half` also `half::f16` and `half::bf16`.
@@ -131,7 +169,7 @@ pub trait Real: Element + PartialOrd {
     message = "`{Self}` is no floating-point type, which this asks for",
     note = "write the literals as floats, `1.0`, or convert beforehand: `x.cast::<f64>()?`"
 )]
-pub trait Float: Real<Mean = Self> {
+pub trait Float: Real<Median = Self> + Ring<Sum = Self, Mean = Self, Total = total::FloatTotal> + Into<f64> {
     /// The canonical quiet NaN.
     const NAN: Self;
 
@@ -144,6 +182,19 @@ pub trait Float: Real<Mean = Self> {
     /// assert_eq!(1.0f32.midpoint_of(2.0), 1.5);
     /// ```
     fn midpoint_of(self, other: Self) -> Self;
+
+    /// The nearest value of the type; a NaN becomes the canonical one.
+    fn from_f64(value: f64) -> Self;
+
+    /// `self / count`, rounded once.
+    fn over(self, count: u128) -> Self {
+        if self == Self::ZERO && count > 0 {
+            return self;
+        }
+        let mut total = Self::Total::default();
+        total.add(self);
+        Self::mean_of(&total, count)
+    }
 
     /// `self * numerator / count`, where half of a gradient (`numerator` 0.5) or all of it (1.0) is shared by `count`.
     fn share(self, numerator: f32, count: u64) -> Self;

@@ -6,7 +6,9 @@ use std::convert::identity;
 use num_complex::Complex;
 use num_traits::Zero;
 
-use super::{DType, Element, Float, Number, Real, sealed};
+use super::exact::Kind;
+use super::total::{ComplexTotal, FloatTotal, IntegerTotal, Rounded};
+use super::{DType, Element, Float, Number, Real, Ring, sealed};
 
 /// What the types without NaN, infinity and imaginary part say of them.
 macro_rules! always_plain {
@@ -55,8 +57,14 @@ macro_rules! always_plain {
 
 /// The order of a type that has neither NaN nor infinity.
 macro_rules! plain_order {
-    () => {
-        type Mean = f64;
+    ($lowest:expr, $highest:expr) => {
+        type Median = f64;
+        const LOWEST: Self = $lowest;
+        const HIGHEST: Self = $highest;
+
+        fn wide_mean_of(total: &IntegerTotal, count: u128) -> f64 {
+            total.mean(count)
+        }
 
         fn order(self, other: Self) -> Ordering {
             self.cmp(&other)
@@ -95,17 +103,46 @@ impl Element for bool {
     }
 }
 
-impl Real for bool {
-    plain_order!();
+/// The sums of integers and of `bool`, of type `$sum`.
+macro_rules! plain_sums {
+    ($sum:ident) => {
+        type Sum = $sum;
+        type Mean = f64;
+        type Total = IntegerTotal;
 
-    fn to_mean(self) -> f64 {
+        fn sum_of(total: &IntegerTotal) -> Option<$sum> {
+            total.value()?.try_into().ok()
+        }
+
+        fn mean_of(total: &IntegerTotal, count: u128) -> f64 {
+            total.mean(count)
+        }
+    };
+}
+
+impl Ring for bool {
+    plain_sums!(u64);
+}
+
+impl Real for bool {
+    plain_order!(false, true);
+
+    fn to_median(self) -> f64 {
         f64::from(u8::from(self))
+    }
+
+    fn to_f64(self) -> f64 {
+        self.to_median()
     }
 }
 
 macro_rules! impl_integer {
-    ($($type:ident $dtype:ident),*) => {$(
+    ($($type:ident $dtype:ident $sum:ident),*) => {$(
         impl sealed::Sealed for $type {}
+
+        impl Ring for $type {
+            plain_sums!($sum);
+        }
 
         impl Element for $type {
             const DTYPE: DType = DType::$dtype;
@@ -125,20 +162,25 @@ macro_rules! impl_integer {
         }
 
         impl Real for $type {
-            plain_order!();
+            plain_order!($type::MIN, $type::MAX);
 
-            fn to_mean(self) -> f64 {
+            fn to_median(self) -> f64 {
+                self as f64
+            }
+
+            fn to_f64(self) -> f64 {
                 self as f64
             }
         }
     )*};
 }
 
-impl_integer!(i8 Int8, i16 Int16, i32 Int32, i64 Int64, u8 UInt8, u16 UInt16, u32 UInt32, u64 UInt64);
+impl_integer!(i8 Int8 i64, i16 Int16 i64, i32 Int32 i64, i64 Int64 i64);
+impl_integer!(u8 UInt8 u64, u16 UInt16 u64, u32 UInt32 u64, u64 UInt64 u64);
 
-/// A float type: its name, its bits, the type that its arithmetic is done in, and its key.
+/// A float type: its names, its bits, the type that its arithmetic is done in, and its key.
 macro_rules! impl_float {
-    ($type:ty, $dtype:ident, $bits:ty, $zero:expr, $one:expr, $wide:ty, $to_wide:expr, $to_narrow:expr, $key:expr) => {
+    ($type:ty, $dtype:ident, $kind:ident, $bits:ty, $zero:expr, $one:expr, $wide:ty, $to_wide:expr, $to_narrow:expr, $key:expr) => {
         impl sealed::Sealed for $type {}
 
         impl Element for $type {
@@ -206,8 +248,28 @@ macro_rules! impl_float {
             }
         }
 
-        impl Real for $type {
+        impl Ring for $type {
+            type Sum = Self;
             type Mean = Self;
+            type Total = FloatTotal;
+
+            fn sum_of(total: &FloatTotal) -> Option<Self> {
+                Some(Self::rounded(total, 1))
+            }
+
+            fn mean_of(total: &FloatTotal, count: u128) -> Self {
+                Self::rounded(total, count)
+            }
+        }
+
+        impl Rounded for $type {
+            const KIND: Kind = Kind::$kind;
+        }
+
+        impl Real for $type {
+            type Median = Self;
+            const LOWEST: Self = Self::NEG_INFINITY;
+            const HIGHEST: Self = Self::INFINITY;
 
             fn order(self, other: Self) -> Ordering {
                 self.partial_cmp(&other).unwrap_or(Ordering::Equal)
@@ -221,8 +283,16 @@ macro_rules! impl_float {
                 self == Self::NEG_INFINITY
             }
 
-            fn to_mean(self) -> Self {
+            fn to_median(self) -> Self {
                 self
+            }
+
+            fn to_f64(self) -> f64 {
+                self.into()
+            }
+
+            fn wide_mean_of(total: &FloatTotal, count: u128) -> f64 {
+                f64::rounded(total, count)
             }
         }
 
@@ -242,6 +312,10 @@ macro_rules! impl_float {
                 } else {
                     middle
                 }
+            }
+
+            fn from_f64(value: f64) -> Self {
+                if value.is_nan() { <Self as Float>::NAN } else { Self::narrow(value) }
             }
 
             fn share(self, numerator: f32, count: u64) -> Self {
@@ -275,12 +349,26 @@ macro_rules! impl_narrow {
 impl_narrow!(f32, f64);
 
 // Adding 0 makes one key of both zeros without a branch, as which a comparison is compiled.
-impl_float!(f32, Float32, u32, 0.0, 1.0, f32, identity, identity, |value: f32| (value + 0.0).to_bits());
-impl_float!(f64, Float64, u64, 0.0, 1.0, f64, identity, identity, |value: f64| (value + 0.0).to_bits());
+impl_float!(f32, Float32, F32, u32, 0.0, 1.0, f32, identity, identity, |value: f32| (value + 0.0).to_bits());
+impl_float!(f64, Float64, F64, u64, 0.0, 1.0, f64, identity, identity, |value: f64| (value + 0.0).to_bits());
 
 macro_rules! impl_complex {
     ($($part:ident $dtype:ident),*) => {$(
         impl sealed::Sealed for Complex<$part> {}
+
+        impl Ring for Complex<$part> {
+            type Sum = Self;
+            type Mean = Self;
+            type Total = ComplexTotal;
+
+            fn sum_of(total: &ComplexTotal) -> Option<Self> {
+                Some($part::parts_over(total, 1))
+            }
+
+            fn mean_of(total: &ComplexTotal, count: u128) -> Self {
+                $part::parts_over(total, count)
+            }
+        }
 
         impl Element for Complex<$part> {
             const DTYPE: DType = DType::$dtype;

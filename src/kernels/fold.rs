@@ -5,7 +5,7 @@ use crate::base::index::Index;
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::group::{Gaps, Groups};
-use crate::kernels::op::{Op, Outcome};
+use crate::kernels::op::{Op, Outcome, Outcomes};
 use crate::kernels::sort::Arrays;
 
 /// A fold over values of type `T`.
@@ -14,47 +14,53 @@ use crate::kernels::sort::Arrays;
 /// be cut anywhere, and gone through in any order.
 pub trait Fold<T: Element>: Op {
     /// What is known of the values so far.
-    type State: Copy + Send + Sync;
+    type State: Clone + Send + Sync;
     /// The result of a group.
     type Out: Element;
 
     /// The state of no value.
     fn start(&self) -> Self::State;
 
-    /// The state after one more value.
-    fn step(&self, state: Self::State, value: T) -> Self::State;
+    /// Takes one more value in.
+    fn step(&self, state: &mut Self::State, value: T);
 
-    /// The state after `count` more values, all of them `value`.
-    fn repeat(&self, state: Self::State, value: T, count: u128) -> Self::State;
+    /// Takes `count` more values in, all of them `value`.
+    fn repeat(&self, state: &mut Self::State, value: T, count: u128);
 
-    /// The state of the values of both.
-    fn merge(&self, a: Self::State, b: Self::State) -> Self::State;
+    /// Takes the values of another state in.
+    fn merge(&self, state: &mut Self::State, other: &Self::State);
 
     /// The result of a group of `count` values.
-    fn finish(&self, state: Self::State, count: u128) -> Outcome<Self::Out>;
+    fn finish(&self, state: &Self::State, count: u128) -> Outcome<Self::Out>;
+
+    /// The fill of the result of a stored view: what a group without entries gives.
+    fn of_no_entry(&self) -> Outcome<Self::Out> {
+        self.finish(&self.start(), 0)
+    }
 
     /// Whether no value changes the state any more, so that the others need not be read.
-    fn is_settled(&self, _: Self::State) -> bool {
+    fn is_settled(&self, _: &Self::State) -> bool {
         false
     }
 
-    /// The state of a slice.
-    fn slice(&self, values: &[T]) -> Self::State {
-        values.iter().fold(self.start(), |state, &value| self.step(state, value))
+    /// Takes a slice in.
+    fn slice(&self, state: &mut Self::State, values: &[T]) {
+        values.iter().for_each(|&value| self.step(state, value));
     }
 
-    /// The results of the lanes that hold a value, in order: all of these offsets whose lane is not empty.
-    fn lanes(&self, offsets: &[usize], values: &[T], gaps: &Gaps<T>, results: &mut [Self::Out]) -> Outcome<()> {
+    /// The results of the lanes that hold a value, in order: all of these offsets whose lane is not empty. Where one has
+    /// none, its number among all lanes is told.
+    fn lanes(&self, offsets: &[usize], values: &[T], gaps: &Gaps<T>, results: &mut [Self::Out]) -> Outcomes<()> {
         fold_lanes(*self, offsets, values, gaps, results)
     }
 
-    /// A faster way for all cells that hold a value, with their coordinates, in order; `gap` is the value of their
-    /// other positions.
+    /// A faster way for all cells that hold a value, with their coordinates, in order; `gaps` tells of their other
+    /// positions.
     fn by_coords<I: Index>(
         &self,
         _kept: &Kept<'_, I>,
         _values: &[T],
-        _gap: Option<T>,
+        _gaps: &Gaps<T>,
     ) -> Allocated<Option<Arrays<I, Self::Out>>> {
         Ok(None)
     }
@@ -73,37 +79,52 @@ pub struct Kept<'a, I> {
 
 /// The state of the gaps of a group with `stored` entries.
 fn gaps_state<T: Element, F: Fold<T>>(op: F, stored: usize, gaps: &Gaps<T>) -> F::State {
-    match (gaps.fill, gaps.count(stored)) {
-        (Some(fill), count @ 1..) => op.repeat(op.start(), fill, count),
-        _ => op.start(),
+    let mut state = op.start();
+    if let (Some(fill), count @ 1..) = (gaps.fill, gaps.count(stored)) {
+        op.repeat(&mut state, fill, count);
     }
+    state
 }
 
 /// The result of a group of which nothing is stored.
 pub(crate) fn fold_gaps<T: Element, F: Fold<T>>(op: F, gaps: &Gaps<T>) -> Outcome<F::Out> {
-    op.finish(gaps_state(op, 0, gaps), gaps.positions(0))
+    match gaps.fill {
+        Some(_) => op.finish(&gaps_state(op, 0, gaps), gaps.positions(0)),
+        None => op.of_no_entry(),
+    }
 }
 
-/// The results of all groups, if each has one. Where the gaps settle the result no value is read.
+/// The result of a group of `size` entries, which `add` takes in: they are left out where the gaps settle the result.
+fn fold_group<T: Element, F: Fold<T>>(
+    op: F,
+    size: usize,
+    gaps: &Gaps<T>,
+    add: impl FnOnce(&mut F::State),
+) -> Outcome<F::Out> {
+    let mut state = gaps_state(op, size, gaps);
+    if !op.is_settled(&state) {
+        add(&mut state);
+    }
+    op.finish(&state, gaps.positions(size))
+}
+
+/// The results of all groups, if each has one.
 pub(crate) fn fold_groups<T: Element, F: Fold<T>>(
     op: F,
     groups: &Groups,
     values: &[T],
     gaps: &Gaps<T>,
-) -> Outcome<Vec<F::Out>> {
-    let finished = |group: usize, stored: &dyn Fn() -> F::State| {
-        let state = gaps_state(op, groups.size(group), gaps);
-        let state = if op.is_settled(state) { state } else { op.merge(state, stored()) };
-        op.finish(state, gaps.positions(groups.size(group)))
-    };
+) -> Outcomes<Vec<F::Out>> {
     let (blank, scratch) = (F::Out::ZERO, || ());
     match groups.in_order(values) {
         Some(slice) => threads::try_map_heavy(groups.len(), values.len(), blank, scratch, |(), group| {
-            finished(group, &|| op.slice(slice(group)))
+            let add = |state: &mut F::State| op.slice(state, slice(group));
+            fold_group(op, groups.size(group), gaps, add).map_err(|fault| fault.of(group))
         }),
         None => threads::try_map_heavy(groups.len(), values.len(), blank, scratch, |(), group| {
-            let gathered = || groups.entries(group).map(|entry| values[entry]);
-            finished(group, &|| fold_until_settled(op, gathered()))
+            let gathered = groups.entries(group).map(|entry| values[entry]);
+            let add = |state: &mut F::State| fold_until_settled(op, state, gathered);
+            fold_group(op, groups.size(group), gaps, add).map_err(|fault| fault.of(group))
         }),
     }
 }
@@ -115,31 +136,36 @@ pub(crate) fn fold_lanes<T: Element, F: Fold<T>>(
     values: &[T],
     gaps: &Gaps<T>,
     results: &mut [F::Out],
-) -> Outcome<()> {
-    let stored = offsets.windows(2).filter(|ends| ends[0] < ends[1]);
-    stored.zip(results).try_for_each(|(ends, result)| {
+) -> Outcomes<()> {
+    let stored = offsets.windows(2).enumerate().filter(|(_, ends)| ends[0] < ends[1]);
+    stored.zip(results).try_for_each(|((lane, ends), result)| {
         let values = &values[ends[0]..ends[1]];
-        let state = gaps_state(op, values.len(), gaps);
-        let state = if op.is_settled(state) { state } else { op.merge(state, op.slice(values)) };
-        *result = op.finish(state, gaps.positions(values.len()))?;
+        let folded = fold_group(op, values.len(), gaps, |state| op.slice(state, values));
+        *result = folded.map_err(|fault| fault.of(lane))?;
         Ok(())
     })
 }
 
 /// The results of groups of one value each.
-pub(crate) fn fold_singly<T: Element, F: Fold<T>>(op: F, values: &[T]) -> Outcome<Vec<F::Out>> {
-    let finished = |(): &mut (), entry: usize| op.finish(op.step(op.start(), values[entry]), 1);
+pub(crate) fn fold_singly<T: Element, F: Fold<T>>(op: F, values: &[T]) -> Outcomes<Vec<F::Out>> {
+    let finished = |(): &mut (), entry: usize| {
+        let mut state = op.start();
+        op.step(&mut state, values[entry]);
+        op.finish(&state, 1).map_err(|fault| fault.of(entry))
+    };
     threads::try_map_heavy(values.len(), values.len(), F::Out::ZERO, || (), finished)
 }
 
-/// The state of some values, those left out that cannot change it.
-pub(crate) fn fold_until_settled<T: Element, F: Fold<T>>(op: F, values: impl Iterator<Item = T>) -> F::State {
-    let mut state = op.start();
+/// Takes some values in, those left out that cannot change the state.
+pub(crate) fn fold_until_settled<T: Element, F: Fold<T>>(
+    op: F,
+    state: &mut F::State,
+    values: impl IntoIterator<Item = T>,
+) {
     for value in values {
-        state = op.step(state, value);
+        op.step(state, value);
         if op.is_settled(state) {
             break;
         }
     }
-    state
 }

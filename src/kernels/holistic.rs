@@ -1,10 +1,10 @@
 //! Holistic reductions, which must see all values of a group at once, and gradients that are shared among them.
 
-use crate::base::alloc::{self, Allocated};
+use crate::base::alloc;
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::group::{Gaps, Groups};
-use crate::kernels::op::Op;
+use crate::kernels::op::{Op, Outcome, Outcomes};
 
 /// The elements of one cell of a reduction.
 pub struct Group<'a, T> {
@@ -16,6 +16,11 @@ pub struct Group<'a, T> {
 }
 
 impl<'a, T> Group<'a, T> {
+    /// The number of positions that count.
+    pub(crate) fn positions(&self) -> u128 {
+        if self.gaps.fill.is_some() { self.gaps.extent } else { self.stored.len() as u128 }
+    }
+
     /// A group of which every position is stored.
     pub(crate) fn of_slice(stored: &'a [T]) -> Self {
         Group { stored, gaps: Gaps::none(), position: &|within| within as u64 }
@@ -36,11 +41,16 @@ pub trait Holistic<T: Element>: Op {
     fn scratch(&self) -> Self::Scratch;
 
     /// The result of a group.
-    fn of(&self, group: &Group<'_, T>, scratch: &mut Self::Scratch) -> Allocated<Self::Out>;
+    fn of(&self, group: &Group<'_, T>, scratch: &mut Self::Scratch) -> Outcome<Self::Out>;
 
     /// The result of a group of one value.
-    fn of_one(&self, value: T, scratch: &mut Self::Scratch) -> Allocated<Self::Out> {
+    fn of_one(&self, value: T, scratch: &mut Self::Scratch) -> Outcome<Self::Out> {
         self.of(&Group::of_slice(&[value]), scratch)
+    }
+
+    /// The fill of the result of a stored view: what a group without entries gives.
+    fn of_no_entry(&self) -> Outcome<Self::Out> {
+        self.of(&Group::of_slice(&[]), &mut self.scratch())
     }
 }
 
@@ -66,11 +76,11 @@ fn reducer<T: Element, H: Holistic<T>>(
     values: &[T],
     gaps: Gaps<T>,
     position: &(dyn Fn(usize) -> u64 + Sync),
-) -> impl Fn(&mut Scratch<T, H::Scratch>, usize) -> Allocated<H::Out> + Sync + Send {
+) -> impl Fn(&mut Scratch<T, H::Scratch>, usize) -> Outcomes<H::Out> + Sync + Send {
     move |scratch, group| {
         let stored = groups.values(group, values, &mut scratch.group)?;
         let position = |within: usize| position(groups.entry(group, within));
-        op.of(&Group { stored, gaps, position: &position }, &mut scratch.own)
+        op.of(&Group { stored, gaps, position: &position }, &mut scratch.own).map_err(|fault| fault.of(group))
     }
 }
 
@@ -82,15 +92,10 @@ pub(crate) fn reduce_groups<T: Element, H: Holistic<T>>(
     gaps: Gaps<T>,
     position: &(dyn Fn(usize) -> u64 + Sync),
     blank: H::Out,
-) -> Allocated<Vec<H::Out>> {
+) -> Outcomes<Vec<H::Out>> {
     let scratch = || Scratch { group: Vec::new(), own: op.scratch() };
     let of_groups = reducer(op, groups, values, gaps, position);
     threads::try_map_heavy(groups.len(), values.len(), blank, scratch, of_groups)
-}
-
-/// The result of a group without elements.
-pub(crate) fn of_nothing<T: Element, H: Holistic<T>>(op: H) -> Allocated<H::Out> {
-    op.of(&Group::of_slice(&[]), &mut op.scratch())
 }
 
 /// What every entry receives from `gradients`, one for each group; `position` is that of an entry in its group.
@@ -101,7 +106,7 @@ pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
     gaps: Gaps<T>,
     gradients: &[G],
     position: &(dyn Fn(usize) -> u64 + Sync),
-) -> Allocated<Vec<G>> {
+) -> Outcomes<Vec<G>> {
     let mut received = alloc::zeros(values.len())?;
     if let Some(values_of) = groups.in_order(values) {
         let found = reducer(op, groups, values, gaps, position);
@@ -113,7 +118,7 @@ pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
         })?;
         return Ok(received);
     }
-    let found = reduce_groups(op, groups, values, gaps, position, of_nothing(op)?)?;
+    let found = reduce_groups(op, groups, values, gaps, position, op.of_no_entry().map_err(|fault| fault.of(0))?)?;
     for (group, (found, &gradient)) in found.iter().zip(gradients).enumerate() {
         for (within, entry) in groups.entries(group).enumerate() {
             let own = entry..entry + 1;
@@ -128,8 +133,8 @@ fn give_in_order<S, G: Send>(
     groups: &Groups,
     received: &mut [G],
     scratch: impl Fn() -> S + Sync + Send,
-    give: impl Fn(&mut S, usize, &mut [G]) -> Allocated<()> + Sync + Send,
-) -> Allocated<()> {
+    give: impl Fn(&mut S, usize, &mut [G]) -> Outcomes<()> + Sync + Send,
+) -> Outcomes<()> {
     let firsts = groups.firsts()?;
     let group_from = |entry: usize| firsts.partition_point(|&first| first < entry);
     let parts = threads::map_parts(received.len(), 5000, 0, |part| group_from(part.start)..group_from(part.end));
@@ -151,7 +156,7 @@ pub(crate) fn share_singly<T: Element, G: Element, H: Gradient<T, G>>(
     op: H,
     mut values: impl Iterator<Item = T>,
     mut gradients: Vec<G>,
-) -> Allocated<Vec<G>> {
+) -> Outcomes<Vec<G>> {
     const BLOCK: usize = 256;
     let mut scratch = op.scratch();
     let (mut elements, mut found) = ([T::ZERO; BLOCK], alloc::with_capacity(BLOCK.min(gradients.len()))?);
@@ -159,7 +164,7 @@ pub(crate) fn share_singly<T: Element, G: Element, H: Gradient<T, G>>(
         found.clear();
         for (element, value) in elements.iter_mut().zip(values.by_ref().take(gradients.len())) {
             *element = value;
-            found.push(op.of_one(value, &mut scratch)?);
+            found.push(op.of_one(value, &mut scratch).map_err(|fault| fault.of(0))?);
         }
         let mut received = [G::ZERO; BLOCK];
         let received = &mut received[..gradients.len()];

@@ -99,15 +99,15 @@ pub(crate) struct Reduced<I, U> {
     pub(crate) results: Vec<U>,
 }
 
-/// Reduces the lanes that store an entry, where `width` lanes make a row. `reduce` is given the offsets of some lanes
-/// after the other, and a place for each that stores an entry.
+/// Reduces the lanes that store an entry, where `width` lanes make a row. `reduce` is given the number of the first of
+/// some lanes, their offsets, and a place for each that stores an entry.
 ///
 /// Lanes are looked at block by block, so that their offsets come from memory once; each thread has a part of them. A
 /// single thread does not count first how many store an entry: there are no more than lanes, nor than entries.
 pub(crate) fn reduce_stored<I: Index, U: Zeroable + Send, E: From<AllocError> + Send>(
     offsets: &[usize],
     width: usize,
-    reduce: impl Fn(&[usize], &mut [U]) -> Result<(), E> + Sync + Send,
+    reduce: impl Fn(usize, &[usize], &mut [U]) -> Result<(), E> + Sync + Send,
 ) -> Result<Reduced<I, U>, E> {
     let parts = parts_of(offsets);
     let ends = ends_of(offsets, &parts);
@@ -172,7 +172,7 @@ fn reduce_part<I: Index, U, E: From<AllocError>>(
     lanes: Range<usize>,
     columns: &mut [I],
     results: &mut [U],
-    reduce: impl Fn(&[usize], &mut [U]) -> Result<(), E>,
+    reduce: impl Fn(usize, &[usize], &mut [U]) -> Result<(), E>,
 ) -> Result<(Vec<usize>, usize), E> {
     let (mut row_ends, mut at, mut lane) = (Vec::new(), 0, lanes.start);
     while lane < lanes.end {
@@ -180,7 +180,7 @@ fn reduce_part<I: Index, U, E: From<AllocError>>(
         let end = lanes.end.min(lane + LANES.min(width - column));
         let block = &offsets[lane..=end];
         let stored = list_stored(block, column, &mut columns[at..]);
-        reduce(block, &mut results[at..at + stored])?;
+        reduce(lane, block, &mut results[at..at + stored])?;
         (at, lane) = (at + stored, end);
         if lane % width == 0 {
             alloc::push(&mut row_ends, at)?;
@@ -258,7 +258,9 @@ mod tests {
         let mut offsets = vec![0];
         counts.iter().for_each(|count| offsets.push(offsets[offsets.len() - 1] + count));
         let sum = |ends: &[usize]| (ends[0]..ends[1]).sum::<usize>();
-        let reduce = |offsets: &[usize], results: &mut [usize]| {
+        let start = offsets.clone();
+        let reduce = |first: usize, offsets: &[usize], results: &mut [usize]| {
+            assert_eq!(offsets[0], start[first]);
             let stored = offsets.windows(2).filter(|ends| ends[0] < ends[1]);
             assert_eq!(stored.clone().count(), results.len());
             results.iter_mut().zip(stored).for_each(|(result, ends)| *result = sum(ends));
@@ -292,7 +294,7 @@ mod tests {
     #[test]
     fn the_first_lane_that_fails_is_the_error() {
         let offsets: Vec<usize> = (0..=400_000).collect();
-        let reduce = |offsets: &[usize], _: &mut [u8]| match offsets[0] / 100_000 {
+        let reduce = |_: usize, offsets: &[usize], _: &mut [u8]| match offsets[0] / 100_000 {
             0 => Ok(()),
             failed => Err(AllocError::of::<u8>(failed)),
         };

@@ -57,20 +57,20 @@ impl<T: Real> Gaps<T> {
 }
 
 impl<T: Real> Middles<T> {
-    fn median(&self, even: EvenCount) -> T::Mean {
+    fn median(&self, even: EvenCount) -> T::Median {
         let upper = if even == EvenCount::Mean { self.upper } else { self.lower };
-        self.lower.to_mean().midpoint_of(upper.to_mean())
+        self.lower.to_median().midpoint_of(upper.to_median())
     }
 }
 
 /// The median of one value: itself, but for the sign of zero and the payload of NaN.
-pub(crate) fn median_of_one<T: Real>(value: T) -> T::Mean {
-    value.to_mean().midpoint_of(value.to_mean())
+pub(crate) fn median_of_one<T: Real>(value: T) -> T::Median {
+    value.to_median().midpoint_of(value.to_median())
 }
 
 /// The median of a group.
-pub(crate) fn median<T: Real>(group: &Group<'_, T>, even: EvenCount, sieve: &mut Sieve<T>) -> Allocated<T::Mean> {
-    Ok(middles(group.stored, &group.gaps, sieve)?.map_or(T::Mean::NAN, |middles| middles.median(even)))
+pub(crate) fn median<T: Real>(group: &Group<'_, T>, even: EvenCount, sieve: &mut Sieve<T>) -> Allocated<T::Median> {
+    Ok(middles(group.stored, &group.gaps, sieve)?.map_or(T::Median::NAN, |middles| middles.median(even)))
 }
 
 /// The middle values of a group, if it holds a number; the sieve is for the numbers to select among.
@@ -111,9 +111,9 @@ fn greater<T: Real>(a: T, b: T) -> T {
 
 impl<T: Real> Group<'_, T> {
     /// The median, and the position of the first element equal to the lower middle value; `u64::MAX` for none.
-    pub(crate) fn median_and_position(&self, even: EvenCount, sieve: &mut Sieve<T>) -> Allocated<(T::Mean, u64)> {
+    pub(crate) fn median_and_position(&self, even: EvenCount, sieve: &mut Sieve<T>) -> Allocated<(T::Median, u64)> {
         Ok(match middles(self.stored, &self.gaps, sieve)? {
-            None => (T::Mean::NAN, u64::MAX),
+            None => (T::Median::NAN, u64::MAX),
             Some(middles) => (middles.median(even), self.first_equal(middles.lower)),
         })
     }
@@ -126,7 +126,7 @@ impl<T: Real> Group<'_, T> {
     }
 
     /// The first position that is not stored: until there the entries stand at the positions 0, 1, 2 and so on.
-    fn first_gap(&self) -> u64 {
+    pub(crate) fn first_gap(&self) -> u64 {
         let (mut packed, mut end) = (0, self.stored.len());
         while packed < end {
             let within = packed + (end - packed) / 2;

@@ -15,8 +15,12 @@ pub(crate) type Outcome<T> = Result<T, Fault>;
 /// Why an operation has no result for one group. The driver adds which operation and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// It would number or count more positions than `u64` holds.
+    /// It would number or count more positions than its result holds.
     Uncountable,
+    /// There is no element that it could give.
+    Empty,
+    /// The result does not fit its type, which has this name.
+    Overflow(&'static str),
     /// The machine did not give the memory.
     Memory(AllocError),
 }
@@ -24,5 +28,28 @@ pub enum Fault {
 impl From<AllocError> for Fault {
     fn from(refused: AllocError) -> Self {
         Fault::Memory(refused)
+    }
+}
+
+/// The results of groups, if each has one.
+pub(crate) type Outcomes<T> = Result<T, Refused>;
+
+/// A group without a result, by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refused {
+    pub(crate) fault: Fault,
+    pub(crate) group: usize,
+}
+
+impl From<AllocError> for Refused {
+    fn from(refused: AllocError) -> Self {
+        Refused { fault: refused.into(), group: 0 }
+    }
+}
+
+impl Fault {
+    /// The fault of a group.
+    pub(crate) fn of(self, group: usize) -> Refused {
+        Refused { fault: self, group }
     }
 }

@@ -3,24 +3,124 @@
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Position;
-use crate::element::{Element, Float, Real};
+use crate::element::{Element, Float, Real, Ring};
 use crate::ops::operand::Operand;
-use crate::ops::{Isin, Nanmedian, Take, map, reduce, select};
+use crate::ops::{Isin, Nanmedian, Take, Var, map, reduce, select};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
+
+/// Methods of reductions by name: the axes or options, the bound of the element type, the type of the result.
+macro_rules! reductions {
+    ([$public:vis fn], $elem:ty, $reduced:ident: $(
+        #[doc = $sentence:literal] fn $name:ident($options:ty $(, $bound:path)?) -> $out:ty;
+    )*) => {$(
+        #[doc = concat!($sentence, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        ///
+        /// # Errors
+        ///
+        #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        $public fn $name(&self, options: impl Into<$options>) -> Result<$reduced!($out)>
+        $(where $elem: $bound,)?
+        {
+            reduce::$name(self, options)
+        }
+    )*};
+}
+
+/// Their gradients.
+macro_rules! gradients {
+    ([$public:vis fn], $elem:ty, $reduced:ident: $(fn $name:ident($options:ty, $bound:path) of $forward:ident;)*) => {$(
+        #[doc = concat!(
+            "The gradient of [`", stringify!($forward), "`](crate::", stringify!($forward), "()): see [`",
+            stringify!($name), "`](crate::", stringify!($name), "())."
+        )]
+        ///
+        /// # Errors
+        ///
+        #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        $public fn $name<U: Operand<Elem: Float>>(
+            &self,
+            upstream: &U,
+            options: impl Into<$options>,
+        ) -> Result<$reduced!(U::Elem)>
+        where
+            $elem: $bound,
+        {
+            reduce::$name(self, upstream, options)
+        }
+    )*};
+}
+
+/// The methods that arrays have none of: `ndarray` has its own of these names.
+macro_rules! tensor_operations {
+    ([$($public:tt)*], $elem:ty, $reduced:ident) => {
+        reductions! {
+            [$($public)* fn], $elem, $reduced:
+            /// The exact sum, over the axes given
+            fn sum(Axes, Ring) -> <$elem as Ring>::Sum;
+            /// The mean, of the exact sum, over the axes given
+            fn mean(Axes, Ring) -> <$elem as Ring>::Mean;
+            /// The variance, over the axes given
+            fn var(Var, Real) -> <$elem as Real>::Median;
+            /// The standard deviation, over the axes given
+            fn std(Var, Real) -> <$elem as Real>::Median;
+        }
+    };
+}
 
 /// The one list of methods, for elements of type `$elem`; `$reduced` and `$mapped` make the type of a result of
 /// another and of the same shape.
 macro_rules! operations {
     ([$($public:tt)*], $elem:ty, $reduced:ident, $mapped:ident) => {
-        /// Whether any element is truthy, over the axes given: see [`any()`](crate::any()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`any()`](crate::any()).
-        $($public)* fn any(&self, axes: impl Into<Axes>) -> Result<$reduced!(bool)> {
-            reduce::any(self, axes)
+        reductions! {
+            [$($public)* fn], $elem, $reduced:
+            /// Whether any element is truthy, over the axes given
+            fn any(Axes) -> bool;
+            /// The number of truthy elements, over the axes given
+            fn count_nonzero(Axes) -> u64;
+            /// Whether all elements are truthy, over the axes given
+            fn all(Axes) -> bool;
+            /// The exact sum of the elements that are not NaN, over the axes given
+            fn nansum(Axes, Float) -> $elem;
+            /// The mean of the elements that are not NaN, over the axes given
+            fn nanmean(Axes, Float) -> $elem;
+            /// The least element, over the axes given
+            fn min(Axes, Real) -> $elem;
+            /// The greatest element, over the axes given
+            fn max(Axes, Real) -> $elem;
+            /// The least element that is not NaN, over the axes given
+            fn nanmin(Axes, Float) -> $elem;
+            /// The greatest element that is not NaN, over the axes given
+            fn nanmax(Axes, Float) -> $elem;
+            /// The position of the least element, over the axes given
+            fn argmin(Axes, Real) -> u64;
+            /// The position of the greatest element, over the axes given
+            fn argmax(Axes, Real) -> u64;
+            /// The position of the least element that is not NaN, over the axes given
+            fn nanargmin(Axes, Float) -> u64;
+            /// The position of the greatest element that is not NaN, over the axes given
+            fn nanargmax(Axes, Float) -> u64;
+            /// The variance of the elements that are not NaN, over the axes given
+            fn nanvar(Var, Float) -> $elem;
+            /// The standard deviation of the elements that are not NaN, over the axes given
+            fn nanstd(Var, Float) -> $elem;
+        }
+
+        gradients! {
+            [$($public)* fn], $elem, $reduced:
+            fn sum_backward(Axes, Real) of sum;
+            fn nansum_backward(Axes, Float) of nansum;
+            fn mean_backward(Axes, Real) of mean;
+            fn nanmean_backward(Axes, Float) of nanmean;
+            fn min_backward(Axes, Real) of min;
+            fn max_backward(Axes, Real) of max;
+            fn nanmin_backward(Axes, Float) of nanmin;
+            fn nanmax_backward(Axes, Float) of nanmax;
+            fn var_backward(Var, Real) of var;
+            fn std_backward(Var, Real) of std;
+            fn nanvar_backward(Var, Float) of nanvar;
+            fn nanstd_backward(Var, Float) of nanstd;
         }
 
         /// The surrogate gradient of `any`: see [`any_backward`](crate::any_backward()).
@@ -36,21 +136,12 @@ macro_rules! operations {
             reduce::any_backward(self, upstream, axes)
         }
 
-        /// The number of truthy elements, over the axes given: see [`count_nonzero`](crate::count_nonzero()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`count_nonzero`](crate::count_nonzero()).
-        $($public)* fn count_nonzero(&self, axes: impl Into<Axes>) -> Result<$reduced!(u64)> {
-            reduce::count_nonzero(self, axes)
-        }
-
         /// The median over axes, of the elements that are not NaN: see [`nanmedian`](crate::nanmedian()).
         ///
         /// # Errors
         ///
         /// Those of [`nanmedian`](crate::nanmedian()).
-        $($public)* fn nanmedian(&self, options: impl Into<Nanmedian>) -> Result<$reduced!(<$elem as Real>::Mean)>
+        $($public)* fn nanmedian(&self, options: impl Into<Nanmedian>) -> Result<$reduced!(<$elem as Real>::Median)>
         where
             $elem: Real,
         {
@@ -66,7 +157,7 @@ macro_rules! operations {
         $($public)* fn nanmedian_index(
             &self,
             options: impl Into<Nanmedian>,
-        ) -> Result<($reduced!(<$elem as Real>::Mean), $reduced!(u64))>
+        ) -> Result<($reduced!(<$elem as Real>::Median), $reduced!(u64))>
         where
             $elem: Real,
         {
@@ -191,6 +282,7 @@ macro_rules! mapped_of {
 /// The pages stand at the functions of the same names.
 impl<P: Pattern, T: Element> Tensor<P, T> {
     operations!([pub], T, tensor_of, tensor_of);
+    tensor_operations!([pub], T, tensor_of);
 }
 
 /// # Operations
@@ -198,6 +290,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 /// The pages stand at the functions of the same names.
 impl<P: Pattern, T: Element> Stored<'_, P, T> {
     operations!([pub], T, tensor_of, tensor_of);
+    tensor_operations!([pub], T, tensor_of);
 }
 
 /// The operations as methods of `ndarray` arrays and views, by the names that tensors have them under.

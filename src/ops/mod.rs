@@ -15,7 +15,9 @@ pub use map::{
 pub use methods::Operations;
 pub use operand::Operand;
 pub use reduce::{
-    EvenCount, MedianGradient, Nanmedian, any, any_backward, count_nonzero, nanmedian, nanmedian_backward,
-    nanmedian_index,
+    EvenCount, MedianGradient, Nanmedian, Var, all, any, any_backward, argmax, argmin, count_nonzero, max,
+    max_backward, mean, mean_backward, min, min_backward, nanargmax, nanargmin, nanmax, nanmax_backward, nanmean,
+    nanmean_backward, nanmedian, nanmedian_backward, nanmedian_index, nanmin, nanmin_backward, nanstd, nanstd_backward,
+    nansum, nansum_backward, nanvar, nanvar_backward, std, std_backward, sum, sum_backward, var, var_backward,
 };
 pub use select::{Take, TakeMode, take, take_axis, take_axis_backward, take_backward, take_into};

@@ -61,7 +61,7 @@ impl<P: Pattern> Cells<P> {
     pub(crate) fn of(entries: &P, reduction: &Reduction, meeting: Meeting<'_, P::Index>) -> Result<Self> {
         let kept = match meeting {
             Meeting::Lanes(offsets) => {
-                let listed = |_: &[usize], _: &mut [()]| Ok(());
+                let listed = |_, _: &[usize], _: &mut [()]| Ok(());
                 let (pattern, _) = of_lanes(entries, &offsets, reduction, listed)?;
                 return Ok(Cells { pattern, groups: Groups::of_offsets(offsets)? });
             }
@@ -95,7 +95,7 @@ pub(crate) fn of_lanes<P: Pattern, U: Zeroable + Send>(
     entries: &P,
     offsets: &[usize],
     reduction: &Reduction,
-    reduce: impl Fn(&[usize], &mut [U]) -> Result<()> + Sync + Send,
+    reduce: impl Fn(usize, &[usize], &mut [U]) -> Result<()> + Sync + Send,
 ) -> Result<(P, Vec<U>)> {
     let shape = reduction.result_shape();
     let mut cells = zero_offsets(&shape, default_limit(entries.index_bytes()))?;

@@ -57,6 +57,11 @@ impl Reduction {
         saturating_product(self.reduced.iter().map(|&axis| &self.shape[axis]))
     }
 
+    /// The first reduced axis of length 0; the first axis of all if there is none.
+    pub(crate) fn first_empty(&self) -> usize {
+        self.reduced.iter().copied().find(|&axis| self.shape[axis] == 0).unwrap_or(0)
+    }
+
     /// The shape of the result.
     pub(crate) fn result_shape(&self) -> Shape {
         if !self.keep_dims {

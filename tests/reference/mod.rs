@@ -16,7 +16,9 @@
 #![allow(dead_code, unreachable_pub)]
 
 pub mod dense;
+pub mod exact;
 pub mod gradients;
 pub mod ops;
+pub mod reductions;
 pub mod scalar;
 pub mod structure;

@@ -11,7 +11,7 @@ use crate::kernels::cells::CellMap;
 use crate::kernels::fold::{Fold, Kept, fold_lanes};
 use crate::kernels::group::Gaps;
 use crate::kernels::merge::any_merged;
-use crate::kernels::op::{Op, Outcome};
+use crate::kernels::op::{Op, Outcome, Outcomes};
 use crate::kernels::runs::any_of_runs;
 use crate::kernels::sort::Arrays;
 use crate::ops::operand::Operand;
@@ -32,31 +32,31 @@ impl<T: Element> Fold<T> for Any {
         false
     }
 
-    fn step(&self, any: bool, value: T) -> bool {
-        any | value.is_truthy()
+    fn step(&self, any: &mut bool, value: T) {
+        *any |= value.is_truthy();
     }
 
-    fn repeat(&self, any: bool, value: T, _: u128) -> bool {
-        any | value.is_truthy()
+    fn repeat(&self, any: &mut bool, value: T, _: u128) {
+        *any |= value.is_truthy();
     }
 
-    fn merge(&self, a: bool, b: bool) -> bool {
-        a | b
+    fn merge(&self, any: &mut bool, other: &bool) {
+        *any |= other;
     }
 
-    fn finish(&self, any: bool, _: u128) -> Outcome<bool> {
-        Ok(any)
+    fn finish(&self, any: &bool, _: u128) -> Outcome<bool> {
+        Ok(*any)
     }
 
-    fn is_settled(&self, any: bool) -> bool {
-        any
+    fn is_settled(&self, any: &bool) -> bool {
+        *any
     }
 
-    fn slice(&self, values: &[T]) -> bool {
-        any_of_slice(values)
+    fn slice(&self, any: &mut bool, values: &[T]) {
+        *any |= any_of_slice(values);
     }
 
-    fn lanes(&self, offsets: &[usize], values: &[T], gaps: &Gaps<T>, results: &mut [bool]) -> Outcome<()> {
+    fn lanes(&self, offsets: &[usize], values: &[T], gaps: &Gaps<T>, results: &mut [bool]) -> Outcomes<()> {
         if gaps.fill.is_some_and(T::is_truthy) {
             return fold_lanes(*self, offsets, values, gaps, results);
         }
@@ -68,10 +68,10 @@ impl<T: Element> Fold<T> for Any {
         &self,
         kept: &Kept<'_, I>,
         values: &[T],
-        gap: Option<T>,
+        gaps: &Gaps<T>,
     ) -> Allocated<Option<Arrays<I, bool>>> {
         let Kept { coords, lengths, lead, in_runs } = *kept;
-        if gap.is_some_and(T::is_truthy) {
+        if gaps.fill.is_some_and(T::is_truthy) {
             return Ok(None);
         }
         let cells = if lead {

@@ -24,24 +24,24 @@ impl<T: Element> Fold<T> for CountNonzero {
         0
     }
 
-    fn step(&self, count: u128, value: T) -> u128 {
-        count.saturating_add(u128::from(value.is_truthy()))
+    fn step(&self, count: &mut u128, value: T) {
+        *count = count.saturating_add(u128::from(value.is_truthy()));
     }
 
-    fn repeat(&self, count: u128, value: T, times: u128) -> u128 {
-        if value.is_truthy() { count.saturating_add(times) } else { count }
+    fn repeat(&self, count: &mut u128, value: T, times: u128) {
+        *count = count.saturating_add(if value.is_truthy() { times } else { 0 });
     }
 
-    fn merge(&self, a: u128, b: u128) -> u128 {
-        a.saturating_add(b)
+    fn merge(&self, count: &mut u128, other: &u128) {
+        *count = count.saturating_add(*other);
     }
 
-    fn finish(&self, count: u128, _: u128) -> Outcome<u64> {
-        u64::try_from(count).map_err(|_| Fault::Uncountable)
+    fn finish(&self, count: &u128, _: u128) -> Outcome<u64> {
+        u64::try_from(*count).map_err(|_| Fault::Uncountable)
     }
 
-    fn slice(&self, values: &[T]) -> u128 {
-        values.iter().filter(|value| value.is_truthy()).count() as u128
+    fn slice(&self, count: &mut u128, values: &[T]) {
+        *count = count.saturating_add(values.iter().filter(|value| value.is_truthy()).count() as u128);
     }
 }
 

@@ -1,11 +1,12 @@
 //! The drivers of reductions of dense arrays.
 
 use std::borrow::Cow;
+use std::iter::repeat_n;
 
-use ndarray::{ArrayBase, ArrayD, Data, Dimension};
+use ndarray::{ArrayBase, ArrayD, ArrayViewD, Axis, Data, Dimension};
 
-use super::lanes::{Order, Place, check_lane, give_back, map_lanes, repeat_cells, visit_rows};
-use super::{check_countable, check_upstream, refused};
+use super::lanes::{Order, Place, check_lane, give_back, map_distinct_lanes, repeat_cells, visit_rows};
+use super::{check_countable, check_upstream, refused, refused_at};
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
@@ -13,7 +14,7 @@ use crate::base::shape::Shape;
 use crate::convert::{check_result, dense_array, dense_bytes, once_on_each};
 use crate::element::Element;
 use crate::kernels::fold::{Fold, fold_until_settled};
-use crate::kernels::holistic::{Gradient, Group, Holistic, of_nothing, share_singly};
+use crate::kernels::holistic::{Gradient, Group, Holistic, share_singly};
 use crate::kernels::lookup::Lookup;
 use crate::ops::operand::Operand;
 use crate::plan::reduction::Reduction;
@@ -30,23 +31,62 @@ pub(crate) fn fold<S: Data<Elem: Element>, D: Dimension, F: Fold<S::Elem>>(
     let once = once_on_each(x.view().into_dyn(), 0..x.ndim());
     let distinct = Reduction::new(&Shape::from(once.shape()), axes)?;
     let times = reduction.extent().checked_div(distinct.extent()).unwrap_or(0);
-    let lengths = distinct.kept_lengths().to_vec();
-    let mut states = alloc::copies(op.start(), lengths.iter().product())?;
-    visit_rows(once, &distinct, |row, cell, step| match row.as_slice() {
+    let cells = match size_of::<F::State>() > STATE_BYTES {
+        true => fold_lanes(once, op, &reduction, &distinct, times)?,
+        false => fold_rows(once, op, &reduction, &distinct, times)?,
+    };
+    Ok(repeat_cells(cells, distinct.kept_lengths().to_vec(), &reduction)?)
+}
+
+/// Where a state is larger there is one a thread, not one a cell.
+const STATE_BYTES: usize = 32;
+
+/// The results of all cells of a view that repeats nothing; each of its elements counts so many `times`.
+fn fold_rows<T: Element, F: Fold<T>>(
+    once: ArrayViewD<'_, T>,
+    op: F,
+    reduction: &Reduction,
+    distinct: &Reduction,
+    times: u128,
+) -> Result<Vec<F::Out>> {
+    let lengths = distinct.kept_lengths();
+    let mut states = alloc::collect(repeat_n(op.start(), lengths.iter().product()))?;
+    visit_rows(once, distinct, |row, cell, step| match row.as_slice() {
         _ if times > 1 => row.iter().enumerate().for_each(|(at, &value)| {
-            let state = &mut states[cell + at * step];
-            *state = op.repeat(*state, value, times);
+            op.repeat(&mut states[cell + at * step], value, times);
         }),
         _ if step > 0 => row.iter().zip(states[cell..].iter_mut().step_by(step)).for_each(|(&value, state)| {
-            *state = op.step(*state, value);
+            op.step(state, value);
         }),
-        _ if op.is_settled(states[cell]) => {}
-        Some(row) => states[cell] = op.merge(states[cell], op.slice(row)),
-        None => states[cell] = op.merge(states[cell], fold_until_settled(op, row.iter().copied())),
+        _ if op.is_settled(&states[cell]) => {}
+        Some(row) => op.slice(&mut states[cell], row),
+        None => fold_until_settled(op, &mut states[cell], row.iter().copied()),
     });
-    let finish = |state| op.finish(state, reduction.extent()).map_err(|fault| refused(op, fault));
-    let cells = alloc::try_collect(states.into_iter().map(finish))?;
-    Ok(repeat_cells(cells, lengths, &reduction)?)
+    let finish = |(cell, state)| {
+        op.finish(state, reduction.extent()).map_err(|fault| refused_at(op, fault.of(cell), reduction, lengths))
+    };
+    alloc::try_collect(states.iter().enumerate().map(finish))
+}
+
+/// [`fold_rows`] lane by lane.
+fn fold_lanes<T: Element, F: Fold<T>>(
+    once: ArrayViewD<'_, T>,
+    op: F,
+    reduction: &Reduction,
+    distinct: &Reduction,
+    times: u128,
+) -> Result<Vec<F::Out>> {
+    check_lane(&once, distinct)?;
+    let of_lane = |(): &mut (), lane: &[T]| {
+        let mut state = op.start();
+        match times {
+            0 | 1 => op.slice(&mut state, lane),
+            _ => lane.iter().for_each(|&value| op.repeat(&mut state, value, times)),
+        }
+        op.finish(&state, reduction.extent())
+    };
+    map_distinct_lanes(once, distinct, Order::Any, F::Out::ZERO, || (), of_lane)
+        .map_err(|refusal| refused_at(op, refusal, reduction, distinct.kept_lengths()))
 }
 
 /// A holistic reduction over some axes.
@@ -70,8 +110,16 @@ fn reduce_lanes<S: Data<Elem: Element>, D: Dimension, H: Holistic<S::Elem>>(
     } else {
         Order::Any
     };
+    let shape = reduction.result_shape();
+    check_result::<H::Out>(&shape, dense_bytes(x))?;
+    // Lanes that a broadcast view repeats are gone through once.
+    let once = once_on_each(x.view().into_dyn(), reduction.kept().iter().copied());
+    let lengths: Vec<usize> = reduction.kept().iter().map(|&axis| once.len_of(Axis(axis))).collect();
     let of = |scratch: &mut H::Scratch, lane: &[S::Elem]| op.of(&Group::of_slice(lane), scratch);
-    map_lanes(x.view().into_dyn(), reduction, order, of_nothing(op)?, || op.scratch(), of)
+    let unseen = op.of_no_entry().map_err(|fault| refused(op, fault, reduction, None))?;
+    let cells = map_distinct_lanes(once, reduction, order, unseen, || op.scratch(), of)
+        .map_err(|refusal| refused_at(op, refusal, reduction, &lengths))?;
+    Ok(repeat_cells(cells, lengths, reduction)?)
 }
 
 /// The gradient of a holistic reduction.
@@ -91,7 +139,10 @@ pub(crate) fn gradient<S: Data<Elem: Element>, D: Dimension, U: Operand, H: Grad
     if reduction.extent() == 1 {
         // Each element is a group by itself: what groups find, larger than small elements and gradients, need not be
         // kept.
-        return Ok(dense_array(&shape, share_singly(op, x.iter().copied(), alloc::owned(all_cells(upstream)?)?)?));
+        let gradients = alloc::owned(all_cells(upstream)?)?;
+        let shared = share_singly(op, x.iter().copied(), gradients)
+            .map_err(|refusal| refused(op, refusal.fault, &reduction, None))?;
+        return Ok(dense_array(&shape, shared));
     }
     let found = reduce_lanes(x, op, &reduction)?;
     let found = found.as_slice().expect("a new array lies in order");

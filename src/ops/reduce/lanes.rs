@@ -10,8 +10,9 @@ use crate::base::error::Result;
 use crate::base::limit::{default_limit, guard};
 use crate::base::shape::{Shape, step, unravel};
 use crate::base::threads;
-use crate::convert::{check_result, dense_array, dense_bytes, once_on_each};
+use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::Element;
+use crate::kernels::op::{Fault, Outcome, Outcomes, Refused};
 use crate::plan::reduction::Reduction;
 
 /// How the elements of a lane are to stand.
@@ -20,27 +21,6 @@ pub(super) enum Order {
     RowMajor,
     /// As they come fastest.
     Any,
-}
-
-/// `finish` of the elements of each cell of the result, side by side; cells are shared out, with one `scratch` a
-/// thread.
-///
-/// Lanes that lie side by side are read where they are. Others are copied, some neighbours at a time.
-pub(super) fn map_lanes<T: Element, S, U: Copy + Send + Sync>(
-    view: ArrayViewD<'_, T>,
-    reduction: &Reduction,
-    order: Order,
-    blank: U,
-    scratch: impl Fn() -> S + Sync + Send,
-    finish: impl Fn(&mut S, &[T]) -> Allocated<U> + Sync + Send,
-) -> Result<ArrayD<U>> {
-    let shape = reduction.result_shape();
-    check_result::<U>(&shape, dense_bytes(&view))?;
-    // Lanes that a broadcast view repeats are gone through once.
-    let once = once_on_each(view, reduction.kept().iter().copied());
-    let lengths: Vec<usize> = reduction.kept().iter().map(|&axis| once.len_of(Axis(axis))).collect();
-    let cells = map_distinct_lanes(once, reduction, order, blank, scratch, finish)?;
-    Ok(repeat_cells(cells, lengths, reduction)?)
 }
 
 /// The result of a reduction out of its row-major cells within `lengths`, which are 1 where all along an axis are the
@@ -55,15 +35,18 @@ pub(super) fn repeat_cells<U: Copy>(cells: Vec<U>, lengths: Vec<usize>, reductio
     Ok(dense_array(&shape, alloc::collect(repeated.iter().copied())?))
 }
 
-/// [`map_lanes`] of a view none of whose lanes is another one's.
-fn map_distinct_lanes<T: Element, S, U: Copy + Send + Sync>(
+/// `finish` of the elements of each cell, side by side, of a view none of whose lanes is another one's; cells are shared
+/// out, with one `scratch` a thread. `blank` is any result.
+///
+/// Lanes that lie side by side are read where they are. Others are copied, some neighbours at a time.
+pub(super) fn map_distinct_lanes<T: Element, S, U: Copy + Send + Sync>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
     order: Order,
     blank: U,
     scratch: impl Fn() -> S + Sync + Send,
-    finish: impl Fn(&mut S, &[T]) -> Allocated<U> + Sync + Send,
-) -> Allocated<Vec<U>> {
+    finish: impl Fn(&mut S, &[T]) -> Outcome<U> + Sync + Send,
+) -> Outcomes<Vec<U>> {
     let (mut kept, mut reduced) = (reduction.kept().to_vec(), reduction.reduced().to_vec());
     let by_stride = |&axis: &usize| Reverse(view.strides()[axis].unsigned_abs());
     kept.sort_by_key(by_stride);
@@ -75,12 +58,28 @@ fn map_distinct_lanes<T: Element, S, U: Copy + Send + Sync>(
     let extent = reduction.extent() as usize;
     let results = match lanes_last.as_slice() {
         Some(elements) => {
-            let of_lane = |scratch: &mut S, cell| finish(scratch, &elements[cell * extent..(cell + 1) * extent]);
-            threads::try_map_heavy(lengths.iter().product(), elements.len(), blank, scratch, of_lane)?
+            let of_lane = |scratch: &mut S, cell| {
+                finish(scratch, &elements[cell * extent..(cell + 1) * extent]).map_err(|fault| fault.of(cell))
+            };
+            threads::try_map_heavy(lengths.iter().product(), elements.len(), blank, scratch, of_lane)
         }
-        None => map_copied_lanes(lanes_last, kept.len(), extent, scratch, finish)?,
+        None => map_copied_lanes(lanes_last, kept.len(), extent, scratch, finish),
     };
-    in_axis_order(results, &kept, &lengths)
+    match results {
+        Ok(results) => Ok(in_axis_order(results, &kept, &lengths)?),
+        Err(refusal @ Refused { fault: Fault::Memory(_), .. }) => Err(refusal),
+        Err(Refused { fault, group }) => Err(fault.of(number_in_axis_order(group, &kept, &lengths))),
+    }
+}
+
+/// The row-major number of an item of an array whose axes are `kept`, among those in row-major order of the axes in
+/// increasing order.
+fn number_in_axis_order(number: usize, kept: &[usize], lengths: &[usize]) -> usize {
+    let mut coords = vec![0; kept.len()];
+    unravel(number, lengths, &mut coords);
+    let mut places: Vec<usize> = (0..kept.len()).collect();
+    places.sort_by_key(|&place| kept[place]);
+    places.into_iter().fold(0, |number, place| number * lengths[place] + coords[place])
 }
 
 /// Row-major items of an array whose axes are `kept`, in row-major order of the axes in increasing order.
@@ -144,8 +143,8 @@ fn map_copied_lanes<T: Element, S, U: Copy + Send + Sync>(
     kept: usize,
     extent: usize,
     scratch: impl Fn() -> S + Sync + Send,
-    finish: impl Fn(&mut S, &[T]) -> Allocated<U> + Sync + Send,
-) -> Allocated<Vec<U>> {
+    finish: impl Fn(&mut S, &[T]) -> Outcome<U> + Sync + Send,
+) -> Outcomes<Vec<U>> {
     let (view, kept) = without_ones(view, kept);
     // At least one axis of lanes, and one of elements.
     let (view, kept) = if kept == 0 { (view.insert_axis(Axis(0)), 1) } else { (view, kept) };
@@ -175,9 +174,11 @@ fn map_copied_lanes<T: Element, S, U: Copy + Send + Sync>(
         let copied = ArrayViewMut2::from_shape((tile.len_of(Axis(0)), extent), &mut copy[..tile.len()]);
         copy_lanes(tile.view(), copied.expect("the copy is as large as a tile"));
         let lanes = copy.chunks_exact(extent).take(tile.len_of(Axis(0)));
-        alloc::try_collect(lanes.map(|lane| finish(scratch, lane)))
+        let first = at / tiles * neighbours + start;
+        let finished = |(lane, values)| finish(scratch, values).map_err(|fault| fault.of(first + lane));
+        alloc::try_collect(lanes.enumerate().map(finished))
     })?;
-    alloc::concat(results)
+    Ok(alloc::concat(results)?)
 }
 
 /// A view without its axes of length 1, of which there may be more than calls fit a stack; how many of the first `kept`

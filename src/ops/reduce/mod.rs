@@ -4,35 +4,61 @@
 //! [`Holistic`](crate::kernels::holistic::Holistic). The drivers do the rest: [`sparse`] for tensors of both formats
 //! and their stored views, [`dense`] for arrays of any layout.
 
+mod all;
 mod any;
 mod count_nonzero;
 pub(crate) mod dense;
+mod extreme;
 mod lanes;
 mod nanmedian;
+mod position;
 pub(crate) mod sparse;
+mod sum;
+mod var;
 
+pub use all::all;
 pub use any::{any, any_backward};
 pub use count_nonzero::count_nonzero;
+pub use extreme::{max, max_backward, min, min_backward, nanmax, nanmax_backward, nanmin, nanmin_backward};
 pub use nanmedian::{EvenCount, MedianGradient, Nanmedian, nanmedian, nanmedian_backward, nanmedian_index};
+pub use position::{argmax, argmin, nanargmax, nanargmin};
+pub use sum::{mean, mean_backward, nanmean, nanmean_backward, nansum, nansum_backward, sum, sum_backward};
+pub use var::{Var, nanstd, nanstd_backward, nanvar, nanvar_backward, std, std_backward, var, var_backward};
 
 use crate::base::error::{Error, Result};
-use crate::base::shape::Shape;
-use crate::kernels::op::{Fault, Op};
+use crate::base::shape::{Shape, unravel};
+use crate::kernels::op::{Fault, Op, Refused};
 use crate::ops::operand::Operand;
 use crate::plan::reduction::Reduction;
 
-/// The error of an operation that has no result.
-fn refused<O: Op>(_: O, fault: Fault) -> Error {
+/// The error of an operation that has no result in a cell, which has these coordinates on the kept axes; none where it
+/// is the fill that has none.
+fn refused<O: Op>(_: O, fault: Fault, reduction: &Reduction, kept: Option<Vec<usize>>) -> Error {
+    let operation = O::NAME;
     match fault {
-        Fault::Uncountable => Error::Uncountable { operation: O::NAME },
+        Fault::Uncountable => Error::Uncountable { operation },
         Fault::Memory(refused) => refused.into(),
+        Fault::Empty => Error::EmptyGroup { operation, axis: reduction.first_empty() },
+        Fault::Overflow(dtype) => {
+            let cell = kept.map(|kept| reduction.result_axes(kept, || 0));
+            Error::Overflow { operation, cell, dtype }
+        }
     }
+}
+
+/// [`refused`] of a group that is the cell of this row-major number among cells within `lengths`.
+fn refused_at<O: Op>(op: O, Refused { fault, group }: Refused, reduction: &Reduction, lengths: &[usize]) -> Error {
+    let mut kept = vec![0; lengths.len()];
+    if !lengths.contains(&0) {
+        unravel(group, lengths, &mut kept);
+    }
+    refused(op, fault, reduction, Some(kept))
 }
 
 /// Refuses groups whose positions have no number in 64 bits, if there is any group.
 fn check_countable<O: Op>(op: O, reduction: &Reduction) -> Result<()> {
     let is_countable = reduction.extent() <= u128::from(u64::MAX) || reduction.kept_lengths().contains(&0);
-    if is_countable { Ok(()) } else { Err(refused(op, Fault::Uncountable)) }
+    if is_countable { Ok(()) } else { Err(refused(op, Fault::Uncountable, reduction, None)) }
 }
 
 /// Refuses an upstream gradient that has not the shape of the forward result.

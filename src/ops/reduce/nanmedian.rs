@@ -1,12 +1,11 @@
 //! Medians over axes without the NaNs, with the position of the median and its gradient.
 
-use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::{Float, Real};
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::median::{ShareRule, Shares, give, median, median_of_one};
-use crate::kernels::op::Op;
+use crate::kernels::op::{Op, Outcome};
 use crate::kernels::select::Sieve;
 use crate::ops::operand::Operand;
 
@@ -92,7 +91,7 @@ impl Op for Median {
 }
 
 impl<T: Real> Holistic<T> for Median {
-    type Out = T::Mean;
+    type Out = T::Median;
     type Scratch = Sieve<T>;
 
     fn looks_at_positions(&self) -> bool {
@@ -103,11 +102,11 @@ impl<T: Real> Holistic<T> for Median {
         Sieve::new()
     }
 
-    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Allocated<T::Mean> {
-        median(group, self.even, sieve)
+    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<T::Median> {
+        Ok(median(group, self.even, sieve)?)
     }
 
-    fn of_one(&self, value: T, _: &mut Sieve<T>) -> Allocated<T::Mean> {
+    fn of_one(&self, value: T, _: &mut Sieve<T>) -> Outcome<T::Median> {
         Ok(median_of_one(value))
     }
 }
@@ -123,7 +122,7 @@ impl Op for MedianAndPosition {
 }
 
 impl<T: Real> Holistic<T> for MedianAndPosition {
-    type Out = (T::Mean, u64);
+    type Out = (T::Median, u64);
     type Scratch = Sieve<T>;
 
     fn looks_at_positions(&self) -> bool {
@@ -134,8 +133,8 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
         Sieve::new()
     }
 
-    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Allocated<(T::Mean, u64)> {
-        group.median_and_position(self.even, sieve)
+    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<(T::Median, u64)> {
+        Ok(group.median_and_position(self.even, sieve)?)
     }
 }
 
@@ -159,8 +158,8 @@ impl<T: Real> Holistic<T> for MedianShares {
         Sieve::new()
     }
 
-    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Allocated<Shares<T>> {
-        group.shares(self.0, sieve)
+    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<Shares<T>> {
+        Ok(group.shares(self.0, sieve)?)
     }
 }
 
@@ -281,7 +280,7 @@ impl<T: Real, G: Float> Gradient<T, G> for MedianShares {
 pub fn nanmedian<X: Operand<Elem: Real>>(
     x: &X,
     options: impl Into<Nanmedian>,
-) -> Result<X::Reduced<<X::Elem as Real>::Mean>> {
+) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
     let Nanmedian { axes, even, .. } = options.into();
     x.holistic(Median { even }, &axes)
 }
@@ -343,7 +342,7 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
 pub fn nanmedian_index<X: Operand<Elem: Real>>(
     x: &X,
     options: impl Into<Nanmedian>,
-) -> Result<(X::Reduced<<X::Elem as Real>::Mean>, X::Reduced<u64>)> {
+) -> Result<(X::Reduced<<X::Elem as Real>::Median>, X::Reduced<u64>)> {
     let Nanmedian { axes, even, .. } = options.into();
     Ok(X::unzip(x.holistic(MedianAndPosition { even }, &axes)?)?)
 }

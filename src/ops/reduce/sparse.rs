@@ -2,18 +2,19 @@
 
 use std::borrow::Cow;
 
-use super::{check_countable, check_upstream, refused};
+use super::{check_countable, check_upstream, refused, refused_at};
 use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::shape::saturating_product;
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::fold::{Fold, Kept, fold_gaps, fold_groups, fold_singly};
-use crate::kernels::group::Gaps;
+use crate::kernels::group::{Gaps, Groups};
 use crate::kernels::holistic::{Gradient, Group, Holistic, reduce_groups, share_among_entries, share_singly};
 use crate::kernels::lanes::spread as spread_lanes;
+use crate::kernels::op::{Op, Outcome, Refused};
 use crate::kernels::spread::{spread_looked_up, spread_to_entries};
 use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
@@ -43,20 +44,37 @@ pub(crate) fn fold<P: Pattern, T: Element, F: Fold<T>>(
 ) -> Result<Tensor<P, F::Out>> {
     let reduction = Reduction::new(x.pattern.shape(), axes)?;
     let gaps = x.gaps(&reduction);
-    let cells = saturating_product(reduction.kept_lengths());
-    let fill = match fold_gaps(op, &gaps) {
-        // Some cell must hold the fill.
-        Err(fault) if cells > x.pattern.nnz() as u128 => return Err(refused(op, fault)),
-        fill => fill,
-    };
+    let fill = Fill::new(op, &reduction, x.pattern, fold_gaps(op, &gaps))?;
     let (pattern, values) = fold_stored(x, op, &reduction, &gaps)?;
-    let fill = match fill {
-        Err(fault) if cells > pattern.nnz() as u128 => return Err(refused(op, fault)),
-        // No cell holds it.
-        Err(_) => F::Out::ZERO,
-        Ok(fill) => fill,
-    };
+    let fill = fill.beside(&pattern, F::Out::ZERO)?;
     Ok(Tensor::assemble(pattern, values, fill))
+}
+
+/// The fill of the result of a reduction, which matters only where some cell holds it.
+struct Fill<'a, O, U> {
+    op: O,
+    reduction: &'a Reduction,
+    cells: u128,
+    result: Outcome<U>,
+}
+
+impl<'a, O: Op, U> Fill<'a, O, U> {
+    /// Refuses at once where some cell of the result must hold a fill that there is not.
+    fn new<P: Pattern>(op: O, reduction: &'a Reduction, entries: &P, result: Outcome<U>) -> Result<Self> {
+        let cells = saturating_product(reduction.kept_lengths());
+        match result {
+            Err(fault) if cells > entries.nnz() as u128 => Err(refused(op, fault, reduction, None)),
+            result => Ok(Fill { op, reduction, cells, result }),
+        }
+    }
+
+    /// The fill beside the stored cells; `unseen` where no cell holds it.
+    fn beside<P: Pattern>(self, stored: &P, unseen: U) -> Result<U> {
+        match self.result {
+            Err(fault) if self.cells > stored.nnz() as u128 => Err(refused(self.op, fault, self.reduction, None)),
+            result => Ok(result.unwrap_or(unseen)),
+        }
+    }
 }
 
 /// The cells that hold an entry, and the results there.
@@ -67,7 +85,7 @@ fn fold_stored<P: Pattern, T: Element, F: Fold<T>>(
     gaps: &Gaps<T>,
 ) -> Result<(P, Vec<F::Out>)> {
     if reduction.is_elementwise() {
-        let values = fold_singly(op, x.values).map_err(|fault| refused(op, fault))?;
+        let values = fold_singly(op, x.values).map_err(|refusal| refused_entry(x, op, refusal, reduction))?;
         return Ok((x.pattern.clone(), values));
     }
     let meeting = Meeting::new(x.pattern, reduction)?;
@@ -75,8 +93,31 @@ fn fold_stored<P: Pattern, T: Element, F: Fold<T>>(
         return Ok(found);
     }
     let Cells { pattern, groups } = Cells::of(x.pattern, reduction, meeting)?;
-    let values = fold_groups(op, &groups, x.values, gaps).map_err(|fault| refused(op, fault))?;
-    Ok((pattern, values))
+    let values = fold_groups(op, &groups, x.values, gaps);
+    Ok((pattern, values.map_err(|refusal| refused_group(x, op, refusal, reduction, &groups))?))
+}
+
+/// The error of a group of entries that has no result.
+fn refused_group<P: Pattern, T, O: Op>(
+    x: &Entries<'_, P, T>,
+    op: O,
+    refusal: Refused,
+    reduction: &Reduction,
+    groups: &Groups,
+) -> Error {
+    let entry = if refusal.group < groups.len() { groups.entry(refusal.group, 0) } else { 0 };
+    refused_entry(x, op, Refused { group: entry, ..refusal }, reduction)
+}
+
+/// The error of the cell that an entry falls into, which has no result.
+fn refused_entry<P: Pattern, T, O: Op>(
+    x: &Entries<'_, P, T>,
+    op: O,
+    Refused { fault, group: entry }: Refused,
+    reduction: &Reduction,
+) -> Error {
+    let kept = reduction.kept().iter().map(|&axis| x.pattern.coord(entry, axis));
+    refused(op, fault, reduction, (entry < x.pattern.nnz()).then(|| kept.collect()))
 }
 
 /// [`fold_stored`] of a fold that knows a faster way than by groups.
@@ -89,8 +130,11 @@ fn fold_faster<P: Pattern, T: Element, F: Fold<T>>(
 ) -> Result<Option<(P, Vec<F::Out>)>> {
     let coords = match meeting {
         Meeting::Lanes(offsets) => {
-            let reduce = |offsets: &[usize], results: &mut [F::Out]| {
-                op.lanes(offsets, x.values, gaps, results).map_err(|fault| refused(op, fault))
+            let reduce = |first: usize, offsets: &[usize], results: &mut [F::Out]| {
+                op.lanes(offsets, x.values, gaps, results).map_err(|refusal| {
+                    let refusal = Refused { group: first + refusal.group, ..refusal };
+                    refused_at(op, refusal, reduction, reduction.kept_lengths())
+                })
             };
             return of_lanes(x.pattern, offsets, reduction, reduce).map(Some);
         }
@@ -98,7 +142,7 @@ fn fold_faster<P: Pattern, T: Element, F: Fold<T>>(
         Meeting::Coords(coords) => slices(coords),
     };
     let (lengths, lead, in_runs) = (reduction.kept_lengths(), reduction.keeps_leading(), reduction.reduces_last());
-    let Some((coords, values)) = op.by_coords(&Kept { coords: &coords, lengths, lead, in_runs }, x.values, x.fill)?
+    let Some((coords, values)) = op.by_coords(&Kept { coords: &coords, lengths, lead, in_runs }, x.values, gaps)?
     else {
         return Ok(None);
     };
@@ -116,15 +160,25 @@ pub(crate) fn holistic<P: Pattern, T: Element, H: Holistic<T>>(
         check_countable(op, &reduction)?;
     }
     let gaps = x.gaps(&reduction);
-    let fill = op.of(&Group { stored: &[], gaps, position: &|_| 0 }, &mut op.scratch())?;
-    if reduction.is_elementwise() {
-        let of_one = |scratch: &mut H::Scratch, entry: usize| op.of_one(x.values[entry], scratch);
-        let values = threads::try_map_heavy(x.values.len(), x.values.len(), fill, || op.scratch(), of_one)?;
-        return Ok(Tensor::assemble(x.pattern.clone(), values, fill));
-    }
-    let Cells { pattern, groups } = Cells::new(x.pattern, &reduction)?;
-    let position = |entry: usize| position_in_group(x.pattern, &reduction, entry);
-    let values = reduce_groups(op, &groups, x.values, gaps, &position, fill)?;
+    let unseen = op.of_no_entry().map_err(|fault| refused(op, fault, &reduction, None))?;
+    let fill = match gaps.fill {
+        Some(_) => op.of(&Group { stored: &[], gaps, position: &|_| 0 }, &mut op.scratch()),
+        None => Ok(unseen),
+    };
+    let fill = Fill::new(op, &reduction, x.pattern, fill)?;
+    let (pattern, values) = if reduction.is_elementwise() {
+        let of_one = |scratch: &mut H::Scratch, entry: usize| {
+            op.of_one(x.values[entry], scratch).map_err(|fault| fault.of(entry))
+        };
+        let values = threads::try_map_heavy(x.values.len(), x.values.len(), unseen, || op.scratch(), of_one);
+        (x.pattern.clone(), values.map_err(|refusal| refused_entry(x, op, refusal, &reduction))?)
+    } else {
+        let Cells { pattern, groups } = Cells::new(x.pattern, &reduction)?;
+        let position = |entry: usize| position_in_group(x.pattern, &reduction, entry);
+        let values = reduce_groups(op, &groups, x.values, gaps, &position, unseen);
+        (pattern, values.map_err(|refusal| refused_group(x, op, refusal, &reduction, &groups))?)
+    };
+    let fill = fill.beside(&pattern, unseen)?;
     Ok(Tensor::assemble(pattern, values, fill))
 }
 
@@ -141,12 +195,14 @@ pub(crate) fn gradient<P: Pattern, T: Element, U: Operand, H: Gradient<T, U::Ele
     }
     check_upstream(upstream, &reduction.result_shape())?;
     let values = if reduction.is_elementwise() {
-        share_singly(op, x.values.iter().copied(), upstream.at_entries(x.pattern)?)?
+        share_singly(op, x.values.iter().copied(), upstream.at_entries(x.pattern)?)
+            .map_err(|refusal| refused_entry(x, op, refusal, &reduction))?
     } else {
         let Cells { pattern, groups } = Cells::new(x.pattern, &reduction)?;
         let position = |entry: usize| position_in_group(x.pattern, &reduction, entry);
         let gradients = upstream.at_entries(&pattern)?;
-        share_among_entries(op, &groups, x.values, x.gaps(&reduction), &gradients, &position)?
+        share_among_entries(op, &groups, x.values, x.gaps(&reduction), &gradients, &position)
+            .map_err(|refusal| refused_group(x, op, refusal, &reduction, &groups))?
     };
     Ok(Tensor::from_valid(x.pattern.clone(), values, U::Elem::ZERO))
 }

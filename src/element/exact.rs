@@ -1,0 +1,243 @@
+//! Exact sums of floats: every digit of the sum is kept, and one rounding makes the result.
+//!
+//! A finite `f64` is an integer times 2<sup>-1074</sup>. The accumulator is such an integer of some two thousand bits,
+//! in digits of 32 bits that have room for carries above: a value is added to at most three of them, and carries travel
+//! only when there may be no room left. In which order the values come makes no difference to what the digits add up to.
+
+/// The exponent of the last bit of the smallest `f64`.
+const LEAST: i32 = -1074;
+/// The bits of a digit.
+const BITS: usize = 32;
+/// The digits that hold the sum of 2<sup>128</sup> values of type `f64`.
+const DIGITS: usize = 72;
+/// So many additions leave room in every digit: each adds less than 2<sup>32</sup> to it.
+const ADDITIONS: u32 = 1 << 30;
+
+/// An exact sum: an integer times 2<sup>-1074</sup>, and what was added that is not finite.
+#[derive(Debug, Clone)]
+pub(super) struct Exact {
+    digits: [i64; DIGITS],
+    /// The additions since carries last travelled.
+    additions: u32,
+    /// The sum of all that is not finite: 0, an infinity or NaN.
+    special: f64,
+}
+
+impl Exact {
+    pub(super) fn new() -> Self {
+        Exact { digits: [0; DIGITS], additions: 0, special: 0.0 }
+    }
+
+    /// Adds a value.
+    pub(super) fn add(&mut self, value: f64) {
+        match parts(value) {
+            Some((integer, exponent)) => self.add_scaled(integer.into(), exponent),
+            None => self.special += value,
+        }
+    }
+
+    /// Adds so many times the same value.
+    pub(super) fn add_times(&mut self, value: f64, count: u128) {
+        let Some((integer, exponent)) = parts(value) else {
+            self.special += if count > 0 { value } else { 0.0 };
+            return;
+        };
+        for limb in 0..4 {
+            let part = (count >> (limb * BITS)) as u32;
+            self.add_scaled(i128::from(integer) * i128::from(part), exponent + (limb * BITS) as i32);
+        }
+    }
+
+    /// Adds the integer `high * 2^128 + low`.
+    pub(super) fn add_integer(&mut self, high: i128, low: u128) {
+        for (limb, part) in [low as u64, (low >> 64) as u64, high as u64].into_iter().enumerate() {
+            self.add_scaled(part.into(), 64 * limb as i32);
+        }
+        self.add_scaled(high >> 64, 192);
+    }
+
+    /// Adds `integer * 2^exponent`: an integer of at most 96 bits and a sign, an exponent from that of the last bit on.
+    fn add_scaled(&mut self, integer: i128, exponent: i32) {
+        let place = (exponent - LEAST) as usize;
+        let (first, shifted) = (place / BITS, integer << (place % BITS));
+        self.digits[first] += low_digit(shifted);
+        self.digits[first + 1] += low_digit(shifted >> BITS);
+        self.digits[first + 2] += low_digit(shifted >> (2 * BITS));
+        self.digits[first + 3] += (shifted >> (3 * BITS)) as i64;
+        self.additions += 1;
+        if self.additions >= ADDITIONS {
+            self.carry();
+        }
+    }
+
+    /// Adds all that another sum holds.
+    pub(super) fn merge(&mut self, other: &Self) {
+        let mut other = other.clone();
+        other.carry();
+        self.carry();
+        self.digits.iter_mut().zip(&other.digits).for_each(|(digit, other)| *digit += other);
+        self.special += other.special;
+        self.additions = 1;
+    }
+
+    /// Carries what is more than a digit holds: after that all but the last are within `0..2^32`.
+    fn carry(&mut self) {
+        let mut carried = 0;
+        for digit in &mut self.digits[..DIGITS - 1] {
+            let total = *digit + carried;
+            *digit = total & 0xffff_ffff;
+            carried = total >> BITS;
+        }
+        self.digits[DIGITS - 1] += carried;
+        self.additions = 0;
+    }
+
+    /// The sum over `count`, as the nearest value of a type of floats. A zero is `+0.0`, nothing over nothing NaN.
+    pub(super) fn over(&self, count: u128, kind: Kind) -> f64 {
+        if count == 0 {
+            return f64::NAN;
+        }
+        if self.special != 0.0 {
+            return self.special;
+        }
+        let mut magnitude = self.clone();
+        let is_negative = magnitude.make_positive();
+        let (integer, exponent) = if count == 1 { magnitude.leading() } else { magnitude.quotient(count) };
+        let magnitude = kind.nearest(integer, exponent);
+        if is_negative && magnitude != 0.0 { -magnitude } else { magnitude }
+    }
+
+    /// Takes the magnitude of the sum, with all carries done; whether it was negative.
+    fn make_positive(&mut self) -> bool {
+        self.carry();
+        let is_negative = self.digits[DIGITS - 1] < 0;
+        if is_negative {
+            self.digits.iter_mut().for_each(|digit| *digit = -*digit);
+            self.carry();
+        }
+        is_negative
+    }
+
+    /// The leading bits, more than a type of floats has, and a last one for all that follows; the exponent of that one.
+    fn leading(&self) -> (u128, i32) {
+        let Some(last) = self.digits.iter().rposition(|&digit| digit != 0) else { return (0, 0) };
+        let digit = |back: usize| last.checked_sub(back).map_or(0, |at| self.digits[at] as u128);
+        let top = digit(0) << (2 * BITS) | digit(1) << BITS | digit(2);
+        let rest = self.digits[..last.saturating_sub(2)].iter().any(|&digit| digit != 0);
+        (top << 1 | u128::from(rest), LEAST + (last as i32 - 2) * BITS as i32 - 1)
+    }
+
+    /// [`leading`](Exact::leading) of the sum over `count`: a long division.
+    fn quotient(&self, count: u128) -> (u128, i32) {
+        let (mut top, mut remainder, mut rest) = (0u128, 0u128, false);
+        let mut exponent = LEAST + (DIGITS * BITS) as i32;
+        // Digits below the last one, since the smallest values are divided as well.
+        for &digit in self.digits.iter().rev().chain(&[0; 4]) {
+            let divided = divide_digit(&mut remainder, digit as u32, count);
+            if top >> 80 == 0 {
+                top = top << BITS | u128::from(divided);
+                exponent -= BITS as i32;
+            } else {
+                rest |= divided != 0;
+            }
+        }
+        (top << 1 | u128::from(rest || remainder != 0), exponent - 1)
+    }
+}
+
+/// One more digit of a dividend: a digit of the quotient.
+fn divide_digit(remainder: &mut u128, digit: u32, count: u128) -> u32 {
+    if count >> 96 == 0 {
+        let dividend = *remainder << BITS | u128::from(digit);
+        *remainder = dividend % count;
+        return (dividend / count) as u32;
+    }
+    // Of greater counts bit by bit: the dividend has a bit more than there are.
+    (0..BITS).rev().fold(0, |quotient, bit| {
+        let is_wider = *remainder >> 127 == 1;
+        *remainder = *remainder << 1 | u128::from(digit >> bit & 1);
+        let fits = is_wider || *remainder >= count;
+        if fits {
+            *remainder = remainder.wrapping_sub(count);
+        }
+        quotient << 1 | u32::from(fits)
+    })
+}
+
+/// A type of floats: how many bits its integers have, and the exponents of the last bit of its smallest and of its
+/// greatest value.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kind {
+    bits: u32,
+    least: i32,
+    most: i32,
+}
+
+impl Kind {
+    pub(super) const F64: Kind = Kind { bits: 53, least: LEAST, most: 971 };
+    pub(super) const F32: Kind = Kind { bits: 24, least: -149, most: 104 };
+    #[cfg(feature = "half")]
+    pub(super) const F16: Kind = Kind { bits: 11, least: -24, most: 5 };
+    #[cfg(feature = "half")]
+    pub(super) const BF16: Kind = Kind { bits: 8, least: -133, most: 120 };
+
+    /// The nearest value to a number whose nearest `f64` is `near`, if that tells it; it may be the number itself.
+    pub(super) fn round(self, near: f64, is_exact: bool) -> Option<f64> {
+        match self.bits {
+            // Zero has no sign.
+            53 => Some(near + 0.0),
+            24 => {
+                // Halfway between two values it is the number that decides.
+                let is_halfway = near.to_bits() & 0x1fff_ffff == 0x1000_0000;
+                let is_normal = near.abs() >= f64::from(f32::MIN_POSITIVE) || (near == 0.0 && is_exact);
+                (is_normal && (is_exact || !is_halfway)).then(|| f64::from(near as f32) + 0.0)
+            }
+            _ => None,
+        }
+    }
+
+    /// `integer * 2^exponent` rounded to the nearest value, ties to even, as an `f64`, which holds it.
+    fn nearest(self, integer: u128, exponent: i32) -> f64 {
+        if integer == 0 {
+            return 0.0;
+        }
+        let length = (128 - integer.leading_zeros()) as i32;
+        let last = (exponent + length - self.bits as i32).max(self.least);
+        let rounded = match last - exponent {
+            drop @ ..=0 => integer << -drop,
+            drop @ 1..=127 => {
+                let (kept, rest) = (integer >> drop, integer << (128 - drop));
+                kept + u128::from(rest > 1 << 127 || (rest == 1 << 127 && kept & 1 == 1))
+            }
+            _ => 0,
+        };
+        if last > self.most || (last == self.most && rounded >> self.bits != 0) {
+            return f64::INFINITY;
+        }
+        scale(rounded as f64, last)
+    }
+}
+
+/// `value * 2^exponent`, where both and the result are exact.
+fn scale(value: f64, exponent: i32) -> f64 {
+    let half = exponent / 2;
+    let power = |exponent: i32| f64::from_bits(((1023 + exponent) as u64) << 52);
+    value * power(half) * power(exponent - half)
+}
+
+fn low_digit(wide: i128) -> i64 {
+    (wide & 0xffff_ffff) as i64
+}
+
+/// A finite value as an integer and the exponent of its last bit.
+fn parts(value: f64) -> Option<(i64, i32)> {
+    let bits = value.to_bits();
+    let field = (bits >> 52 & 0x7ff) as i32;
+    let fraction = (bits & ((1 << 52) - 1)) as i64;
+    let (integer, exponent) = match field {
+        0x7ff => return None,
+        0 => (fraction, LEAST),
+        _ => (fraction | 1 << 52, field - 1 + LEAST),
+    };
+    Some((if value.is_sign_negative() { -integer } else { integer }, exponent))
+}

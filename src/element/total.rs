@@ -1,0 +1,300 @@
+//! The exact totals that sums and means of each type of elements come from.
+
+use num_complex::Complex;
+
+use super::Float;
+use super::exact::{Exact, Kind};
+use crate::base::machine::in_wide_vectors;
+
+/// An exact sum of values of type `T`, which come in any order.
+pub trait Accumulator<T>: Clone + Default + Send + Sync {
+    /// Adds a value.
+    fn add(&mut self, value: T);
+
+    /// Adds so many times the same value.
+    fn add_times(&mut self, value: T, count: u128);
+
+    /// Adds each of some values.
+    fn add_slice(&mut self, values: &[T]);
+
+    /// Adds all that another total holds.
+    fn merge(&mut self, other: &Self);
+}
+
+/// The sum of two floats: the nearest float, and what the sum is more than that. Where either is not finite, nor the
+/// second is.
+#[inline(always)]
+fn two_sum(a: f64, b: f64) -> (f64, f64) {
+    let sum = a + b;
+    let rounded_b = sum - a;
+    (sum, (a - (sum - rounded_b)) + (b - rounded_b))
+}
+
+/// The product of two floats: the nearest float, and what the product is more than that. No factor is near an end of the
+/// range.
+fn two_product(a: f64, b: f64) -> (f64, f64) {
+    let halves = |value: f64| {
+        let scaled = value * 134_217_729.0; // 2^27 + 1
+        let high = scaled - (scaled - value);
+        (high, value - high)
+    };
+    let (product, (a_high, a_low), (b_high, b_low)) = (a * b, halves(a), halves(b));
+    (product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low)
+}
+
+/// The exact sum of floats: two of them as long as they hold it, which is nearly always; else all digits.
+#[derive(Debug, Clone, Default)]
+pub struct FloatTotal {
+    high: f64,
+    low: f64,
+    rest: Option<Exact>,
+}
+
+/// The values that are added side by side.
+const LANES: usize = 16;
+/// The values that are added before it is looked at whether anything was lost.
+const BLOCK: usize = 64 * LANES;
+
+impl FloatTotal {
+    fn add_wide(&mut self, value: f64) {
+        let (high, error) = two_sum(self.high, value);
+        let (low, lost) = two_sum(self.low, error);
+        if lost == 0.0 {
+            (self.high, self.low) = (high, low);
+        } else {
+            self.add_exactly(&[value]);
+        }
+    }
+
+    /// Adds values, and what is here, to all digits.
+    fn add_exactly(&mut self, values: &[f64]) {
+        let rest = self.rest.get_or_insert_with(Exact::new);
+        let held = [std::mem::take(&mut self.high), std::mem::take(&mut self.low)];
+        held.iter().chain(values).for_each(|&value| rest.add(value));
+    }
+
+    /// Adds a block of at most [`BLOCK`] values, a multiple of [`LANES`].
+    fn add_block(&mut self, sums: &mut Sums, values: &[f64]) {
+        let before = *sums;
+        let is_exact = in_wide_vectors(
+            #[inline(always)]
+            || sums.add(values),
+        );
+        if !is_exact {
+            *sums = before;
+            self.add_exactly(values);
+        }
+    }
+
+    /// The total as a single list of digits.
+    fn digits(&self) -> Exact {
+        let mut digits = self.rest.clone().unwrap_or_else(Exact::new);
+        digits.add(self.high);
+        digits.add(self.low);
+        digits
+    }
+
+    /// The total over `count`, as the nearest value of a type of floats, in `f64`.
+    fn over(&self, count: u128, kind: Kind) -> f64 {
+        self.quickly_over(count, kind).unwrap_or_else(|| self.digits().over(count, kind))
+    }
+
+    /// [`over`](FloatTotal::over) where two floats are enough to know it.
+    fn quickly_over(&self, count: u128, kind: Kind) -> Option<f64> {
+        if self.rest.is_some() {
+            return None;
+        }
+        let (sum, error) = two_sum(self.high, self.low);
+        let (near, is_exact) = if count == 1 { (sum, error == 0.0) } else { divide(sum, error, count)? };
+        kind.round(near, is_exact)
+    }
+}
+
+/// Whether products of a value and of counts are far from both ends of the range.
+fn is_amid(value: f64) -> bool {
+    (1e-200..1e250).contains(&value.abs())
+}
+
+/// So many times a value, in two floats, where these hold it.
+fn times(value: f64, count: u128) -> Option<(f64, f64)> {
+    (count >> 53 == 0 && is_amid(value)).then(|| two_product(value, count as f64))
+}
+
+/// The nearest float to `(sum + error) / count`, if that can be told, and whether it is the quotient itself.
+fn divide(sum: f64, error: f64, count: u128) -> Option<(f64, bool)> {
+    if count == 0 || count >> 53 != 0 || !(is_amid(sum) || sum == 0.0) {
+        return None;
+    }
+    let count = count as f64;
+    let quotient = sum / count;
+    let (product, product_error) = two_product(quotient, count);
+    let remainder = ((sum - product) - product_error) + error;
+    // The remainder is rounded thrice, at 2^-53 of what is itself no more than 2^-52 of the sum.
+    let (correction, doubt) = (remainder / count, quotient.abs() * 2f64.powi(-100));
+    let near = quotient + (correction - doubt);
+    (near == quotient + (correction + doubt)).then_some((near, remainder == 0.0 && error == 0.0))
+}
+
+/// Sums of values side by side, each in two floats.
+#[derive(Clone, Copy)]
+struct Sums {
+    high: [f64; LANES],
+    low: [f64; LANES],
+}
+
+impl Sums {
+    const ZERO: Sums = Sums { high: [0.0; LANES], low: [0.0; LANES] };
+
+    /// Adds values, and says whether nothing was lost.
+    #[inline(always)]
+    fn add(&mut self, values: &[f64]) -> bool {
+        let mut lost = [0.0; LANES];
+        for values in values.as_chunks::<LANES>().0 {
+            for lane in 0..LANES {
+                let (high, error) = two_sum(self.high[lane], values[lane]);
+                let (low, more) = two_sum(self.low[lane], error);
+                (self.high[lane], self.low[lane]) = (high, low);
+                lost[lane] += more.abs();
+            }
+        }
+        // A NaN is lost as well.
+        lost.iter().all(|&lost| lost == 0.0)
+    }
+}
+
+impl<T: Copy + Into<f64>> Accumulator<T> for FloatTotal {
+    fn add(&mut self, value: T) {
+        self.add_wide(value.into());
+    }
+
+    fn add_times(&mut self, value: T, count: u128) {
+        let value = value.into();
+        if value == 0.0 || count == 0 {
+            return;
+        }
+        match times(value, count) {
+            Some((product, error)) => [product, error].into_iter().for_each(|part| self.add_wide(part)),
+            None => self.rest.get_or_insert_with(Exact::new).add_times(value, count),
+        }
+    }
+
+    fn add_slice(&mut self, values: &[T]) {
+        let (lanes, last) = values.as_chunks::<LANES>();
+        if !lanes.is_empty() {
+            let (mut sums, mut block) = (Sums::ZERO, [0.0; BLOCK]);
+            for values in lanes.as_flattened().chunks(BLOCK) {
+                let block = &mut block[..values.len()];
+                block.iter_mut().zip(values).for_each(|(wide, &value)| *wide = value.into());
+                self.add_block(&mut sums, block);
+            }
+            sums.high.into_iter().chain(sums.low).for_each(|value| self.add_wide(value));
+        }
+        last.iter().for_each(|&value| self.add_wide(value.into()));
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.add_wide(other.high);
+        self.add_wide(other.low);
+        if let Some(other) = &other.rest {
+            self.rest.get_or_insert_with(Exact::new).merge(other);
+        }
+    }
+}
+
+/// The exact sum of integers, in 256 bits.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct IntegerTotal {
+    low: u128,
+    high: i128,
+}
+
+impl IntegerTotal {
+    fn add_wide(&mut self, value: i128) {
+        self.add_parts(value as u128, value >> 127);
+    }
+
+    fn add_parts(&mut self, low: u128, high: i128) {
+        let (sum, carries) = self.low.overflowing_add(low);
+        self.low = sum;
+        self.high = self.high.wrapping_add(high).wrapping_add(i128::from(carries));
+    }
+
+    /// The total, if it fits.
+    pub(super) fn value(self) -> Option<i128> {
+        let low = self.low as i128;
+        (self.high == low >> 127).then_some(low)
+    }
+
+    /// The total over `count`, as the nearest `f64`.
+    pub(super) fn mean(self, count: u128) -> f64 {
+        let mut digits = Exact::new();
+        digits.add_integer(self.high, self.low);
+        digits.over(count, Kind::F64)
+    }
+}
+
+impl<T: Copy + Into<i128>> Accumulator<T> for IntegerTotal {
+    fn add(&mut self, value: T) {
+        self.add_wide(value.into());
+    }
+
+    fn add_times(&mut self, value: T, count: u128) {
+        let value: i128 = value.into();
+        self.add_wide(value * (count as u64 as i128));
+        // The upper half of the count, shifted up.
+        let upper = value * (count >> 64) as i128;
+        self.add_parts((upper as u128) << 64, upper >> 64);
+    }
+
+    /// Fewer than 2<sup>63</sup> values of 64 bits fit 128.
+    fn add_slice(&mut self, values: &[T]) {
+        self.add_wide(values.iter().fold(0, |sum: i128, &value| sum.wrapping_add(value.into())));
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.add_parts(other.low, other.high);
+    }
+}
+
+/// The exact sums of both parts of complex numbers.
+#[derive(Debug, Clone, Default)]
+pub struct ComplexTotal {
+    re: FloatTotal,
+    im: FloatTotal,
+}
+
+impl<T: Copy + Into<f64>> Accumulator<Complex<T>> for ComplexTotal {
+    fn add(&mut self, value: Complex<T>) {
+        self.re.add(value.re);
+        self.im.add(value.im);
+    }
+
+    fn add_times(&mut self, value: Complex<T>, count: u128) {
+        self.re.add_times(value.re, count);
+        self.im.add_times(value.im, count);
+    }
+
+    fn add_slice(&mut self, values: &[Complex<T>]) {
+        values.iter().for_each(|&value| self.add(value));
+    }
+
+    fn merge(&mut self, other: &Self) {
+        Accumulator::<f64>::merge(&mut self.re, &other.re);
+        Accumulator::<f64>::merge(&mut self.im, &other.im);
+    }
+}
+
+/// A type of floats that totals are rounded to.
+pub(super) trait Rounded: Float {
+    const KIND: Kind;
+
+    /// The total over `count`.
+    fn rounded(total: &FloatTotal, count: u128) -> Self {
+        Self::from_f64(total.over(count, Self::KIND))
+    }
+
+    /// Both parts of the total over `count`.
+    fn parts_over(total: &ComplexTotal, count: u128) -> Complex<Self> {
+        Complex { re: Self::rounded(&total.re, count), im: Self::rounded(&total.im, count) }
+    }
+}

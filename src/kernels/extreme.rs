@@ -1,0 +1,76 @@
+//! The least and the greatest of some values, and where it stands.
+
+use crate::base::machine::in_wide_vectors;
+use crate::element::{Number, Real};
+use crate::kernels::holistic::Group;
+
+/// Whether `value` is to be preferred: -0.0 is less than +0.0, and nothing is NaN.
+pub(crate) fn is_beyond<const GREATEST: bool, T: Real>(value: T, found: T) -> bool {
+    let (less, more) = if GREATEST { (found, value) } else { (value, found) };
+    less < more || (less == more && !less.same(more) && more.same(more.as_implicit()))
+}
+
+/// The values that are compared side by side.
+const LANES: usize = 16;
+
+/// The extreme of some values, any NaN if there is one that is not to be skipped; none of no value.
+///
+/// Zeros of both signs are equal to a comparison: their signs are looked at where the extreme is a zero.
+pub(crate) fn extreme<const GREATEST: bool, const SKIPS_NAN: bool, T: Real>(values: &[T]) -> Option<T> {
+    let mut numbers = values.iter().copied().filter(|value| !(SKIPS_NAN && value.isnan()));
+    let first = numbers.next()?;
+    let (found, has_nan) = in_wide_vectors(
+        #[inline(always)]
+        || beyond_all::<GREATEST, T>(values, first),
+    );
+    if has_nan && !SKIPS_NAN {
+        return values.iter().copied().find(|value| value.isnan());
+    }
+    if found != T::ZERO {
+        return Some(found);
+    }
+    let zeros = values.iter().copied().filter(|&value| value == found);
+    zeros.reduce(|found, zero| if is_beyond::<GREATEST, T>(zero, found) { zero } else { found })
+}
+
+/// What is beyond `first` and all the values, up to the sign of a zero, and whether one of them is NaN.
+#[inline(always)]
+fn beyond_all<const GREATEST: bool, T: Real>(values: &[T], first: T) -> (T, bool) {
+    let (mut found, mut has_nan) = ([first; LANES], [false; LANES]);
+    let (lanes, last) = values.as_chunks::<LANES>();
+    for values in lanes {
+        for lane in 0..LANES {
+            found[lane] = preferred::<GREATEST, T>(values[lane], found[lane]);
+            has_nan[lane] |= values[lane].isnan();
+        }
+    }
+    let found = found
+        .into_iter()
+        .chain(last.iter().copied())
+        .fold(first, |found, value| preferred::<GREATEST, T>(value, found));
+    (found, has_nan.contains(&true) || last.iter().any(|value| value.isnan()))
+}
+
+#[inline(always)]
+fn preferred<const GREATEST: bool, T: Real>(value: T, found: T) -> T {
+    if if GREATEST { value > found } else { value < found } { value } else { found }
+}
+
+impl<T: Real> Group<'_, T> {
+    /// The position of the first NaN, or else of the first element equal to the extreme; none of no element.
+    pub(crate) fn extreme_position<const GREATEST: bool, const SKIPS_NAN: bool>(&self) -> Option<u64> {
+        let fill = self.gaps.fill.filter(|fill| self.gaps.count(self.stored.len()) > 0 && !(SKIPS_NAN && fill.isnan()));
+        let stored = extreme::<GREATEST, SKIPS_NAN, T>(self.stored);
+        let both = [stored, fill].into_iter().flatten();
+        let found = both.reduce(|a, b| if b.isnan() { b } else { preferred::<GREATEST, T>(b, a) })?;
+        let is_found = |value: T| value == found || (found.isnan() && value.isnan());
+        let stored = self.stored.iter().position(|&value| is_found(value)).map(self.position);
+        let gap = fill.filter(|&fill| is_found(fill)).map(|_| self.first_gap());
+        stored.into_iter().chain(gap).min()
+    }
+}
+
+/// What a type has for a missing value: NaN, if there is one.
+pub(crate) fn missing<T: Real>() -> Option<T> {
+    T::from_number(Number::Real(f64::NAN))
+}

@@ -1,0 +1,103 @@
+//! Logical and over axes.
+
+use crate::base::axes::Axes;
+use crate::base::error::Result;
+use crate::element::Element;
+use crate::kernels::fold::Fold;
+use crate::kernels::op::{Op, Outcome};
+use crate::ops::operand::Operand;
+
+/// The descriptor of [`all`].
+#[derive(Clone, Copy)]
+struct All;
+
+impl Op for All {
+    const NAME: &'static str = "all";
+}
+
+impl<T: Element> Fold<T> for All {
+    type State = bool;
+    type Out = bool;
+
+    fn start(&self) -> bool {
+        true
+    }
+
+    fn step(&self, all: &mut bool, value: T) {
+        *all &= value.is_truthy();
+    }
+
+    fn repeat(&self, all: &mut bool, value: T, _: u128) {
+        *all &= value.is_truthy();
+    }
+
+    fn merge(&self, all: &mut bool, other: &bool) {
+        *all &= other;
+    }
+
+    fn finish(&self, all: &bool, _: u128) -> Outcome<bool> {
+        Ok(*all)
+    }
+
+    fn is_settled(&self, all: &bool) -> bool {
+        !all
+    }
+
+    fn slice(&self, all: &mut bool, values: &[T]) {
+        *all &= values.iter().all(|value| value.is_truthy());
+    }
+}
+
+/// Whether all elements are truthy, over the axes given.
+///
+/// *y*<sub>k</sub> = ⋀<sub>r</sub> (*x*<sub>k,r</sub> ≠ 0), for *k* over the kept axes and *r* over the reduced ones.
+///
+/// # Shapes
+///
+#[doc = include_str!("pages/shapes.md")]
+/// Its elements are `bool`.
+///
+/// # Implicit values
+///
+#[doc = include_str!("pages/groups.md")]
+/// The fill of the result is the truth of the fill, or `true` where the reduced axes hold no position. Of
+/// [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is `true`.
+///
+/// # NaN
+///
+/// NaN is truthy, as it is not zero; `-0.0` is not. A complex number is truthy if either part is.
+///
+/// # Gradient
+///
+/// None: logical and is constant almost everywhere.
+///
+/// # Errors
+///
+#[doc = include_str!("pages/axes_errors.md")]
+///
+/// # Complexity
+///
+#[doc = include_str!("pages/fold_complexity.md")]
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, all};
+/// use ndarray::arr1;
+///
+/// // 2 5
+/// // . 3
+/// let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![2, 5, 3], 0)?;
+/// assert_eq!(all(&x, 1)?.to_dense()?, arr1(&[true, false]).into_dyn());
+/// assert_eq!(all(&x, 1)?.to_dense()?, all(&x.to_dense()?, 1)?);
+/// assert_eq!(all(&x.stored(), 1)?.values(), [true, true]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.all`](https://numpy.org/doc/stable/reference/generated/numpy.all.html).
+#[doc(alias = "numpy.all")]
+#[doc(alias = "torch.all")]
+#[doc(alias = "logical_and")]
+pub fn all<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>> {
+    x.fold(All, &axes.into())
+}

@@ -1,0 +1,255 @@
+//! The least and the greatest element over axes, and their gradients.
+
+use crate::base::axes::Axes;
+use crate::base::error::Result;
+use crate::element::{Float, Real};
+use crate::kernels::extreme::{extreme, is_beyond, missing};
+use crate::kernels::fold::Fold;
+use crate::kernels::holistic::{Gradient, Group, Holistic};
+use crate::kernels::op::{Fault, Op, Outcome};
+use crate::ops::operand::Operand;
+
+/// The descriptor of the extremes: the greatest element or the least, with the NaNs or without.
+#[derive(Clone, Copy)]
+struct Extreme<const GREATEST: bool, const SKIPS_NAN: bool>;
+
+impl<const GREATEST: bool, const SKIPS_NAN: bool> Op for Extreme<GREATEST, SKIPS_NAN> {
+    const NAME: &'static str = match (GREATEST, SKIPS_NAN) {
+        (false, false) => "min",
+        (true, false) => "max",
+        (false, true) => "nanmin",
+        (true, true) => "nanmax",
+    };
+}
+
+/// The state is the extreme so far; none of no element.
+impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<GREATEST, SKIPS_NAN> {
+    type State = Option<T>;
+    type Out = T;
+
+    fn start(&self) -> Option<T> {
+        None
+    }
+
+    fn step(&self, state: &mut Option<T>, value: T) {
+        if SKIPS_NAN && value.isnan() {
+            return;
+        }
+        match *state {
+            Some(found) if found.isnan() || !(value.isnan() || is_beyond::<GREATEST, T>(value, found)) => {}
+            _ => *state = Some(value),
+        }
+    }
+
+    fn repeat(&self, state: &mut Option<T>, value: T, count: u128) {
+        if count > 0 {
+            self.step(state, value);
+        }
+    }
+
+    fn merge(&self, state: &mut Option<T>, other: &Option<T>) {
+        if let Some(other) = *other {
+            self.step(state, other);
+        }
+    }
+
+    fn finish(&self, state: &Option<T>, _: u128) -> Outcome<T> {
+        match *state {
+            Some(found) if found.isnan() => Ok(found.as_implicit()),
+            Some(found) => Ok(found),
+            None if SKIPS_NAN => self.of_no_entry(),
+            None => Err(Fault::Empty),
+        }
+    }
+
+    fn of_no_entry(&self) -> Outcome<T> {
+        Ok(missing::<T>().unwrap_or(if GREATEST { T::LOWEST } else { T::HIGHEST }))
+    }
+
+    fn slice(&self, state: &mut Option<T>, values: &[T]) {
+        if let Some(found) = extreme::<GREATEST, SKIPS_NAN, T>(values) {
+            self.step(state, found);
+        }
+    }
+}
+
+/// The descriptor of the gradients.
+#[derive(Clone, Copy)]
+struct Shares<const GREATEST: bool, const SKIPS_NAN: bool>;
+
+impl<const GREATEST: bool, const SKIPS_NAN: bool> Op for Shares<GREATEST, SKIPS_NAN> {
+    const NAME: &'static str = match (GREATEST, SKIPS_NAN) {
+        (false, false) => "min_backward",
+        (true, false) => "max_backward",
+        (false, true) => "nanmin_backward",
+        (true, true) => "nanmax_backward",
+    };
+}
+
+/// Finds the extreme of a group, and how many elements are equal to it; none, of NaN.
+impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Holistic<T> for Shares<GREATEST, SKIPS_NAN> {
+    type Out = (T, u128);
+    type Scratch = ();
+
+    fn looks_at_positions(&self) -> bool {
+        false
+    }
+
+    fn scratch(&self) {}
+
+    fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<(T, u128)> {
+        let op = Extreme::<GREATEST, SKIPS_NAN>;
+        let gaps = group.gaps.count(group.stored.len());
+        let mut state = None;
+        op.slice(&mut state, group.stored);
+        if let (Some(fill), 1..) = (group.gaps.fill, gaps) {
+            op.step(&mut state, fill);
+        }
+        let Some(found) = state else { return Ok((T::ZERO, 0)) };
+        let stored = group.stored.iter().filter(|&&value| value == found).count() as u128;
+        Ok((found, stored + if group.gaps.fill == Some(found) { gaps } else { 0 }))
+    }
+}
+
+impl<T: Real, G: Float, const GREATEST: bool, const SKIPS_NAN: bool> Gradient<T, G> for Shares<GREATEST, SKIPS_NAN> {
+    fn give<'a>(&self, values: &[T], received: &mut [G], place: impl Fn(usize) -> (&'a (T, u128), usize, G)) {
+        for (at, (&value, received)) in values.iter().zip(received).enumerate() {
+            let (&(found, count), _, gradient) = place(at);
+            if value == found {
+                *received = gradient.over(count);
+            }
+        }
+    }
+}
+
+/// Each extreme and its gradient as functions with pages; what the pages have in common is said once, here.
+macro_rules! extremes {
+    ($(
+        $alias:literal, $word:literal, $greatest:literal, $skips:literal, $bound:ident, $name:ident, $backward:ident,
+        $none:literal, $nan:literal, $numbers:literal, $results:literal;
+    )*) => {$(
+        #[doc = concat!("The ", $word, " element over the axes given", $numbers, ".")]
+        ///
+        /// `-0.0` is less than `+0.0`, as in IEEE 754-2019. There is no order of complex numbers, so this does not
+        /// compile for them.
+        ///
+        /// # Shapes
+        ///
+        #[doc = include_str!("pages/shapes.md")]
+        ///
+        /// # Implicit values
+        ///
+        #[doc = include_str!("pages/groups.md")]
+        /// The fill of the result is the fill of `x`. Of [`x.stored()`](crate::Tensor::stored) the entries count alone,
+        /// and the fill of the result is NaN; of integers and `bool` the value that every other one is preferred to.
+        ///
+        /// # NaN
+        ///
+        #[doc = $nan]
+        ///
+        /// # Gradient
+        ///
+        #[doc = concat!("[`", stringify!($backward), "`].")]
+        ///
+        /// # Errors
+        ///
+        #[doc = include_str!("pages/axes_errors.md")]
+        #[doc = $none]
+        ///
+        /// # Complexity
+        ///
+        #[doc = include_str!("pages/fold_complexity.md")]
+        ///
+        /// # Examples
+        ///
+        /// ```
+        #[doc = concat!("use lacuna::{CooTensor, ", stringify!($name), "};")]
+        /// use ndarray::arr1;
+        ///
+        /// // 3 .  6
+        /// // . -1 -2
+        /// let (rows, columns) = (vec![0, 0, 1, 1], vec![0, 2, 1, 2]);
+        /// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, 6.0, -1.0, -2.0], 0.0)?;
+        #[doc = concat!("let y = ", stringify!($name), "(&x, 1)?;")]
+        #[doc = concat!("assert_eq!(y.to_dense()?, arr1(&", $results, ").into_dyn());")]
+        #[doc = concat!("assert_eq!(y.to_dense()?, ", stringify!($name), "(&x.to_dense()?, 1)?);")]
+        /// # Ok::<(), lacuna::Error>(())
+        /// ```
+        ///
+        #[doc = concat!(
+            "Definition: [`numpy.", stringify!($name), "`](https://numpy.org/doc/stable/reference/generated/numpy.",
+            stringify!($name), ".html)."
+        )]
+        #[doc(alias = $alias)]
+        pub fn $name<X: Operand<Elem: $bound>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
+            x.fold(Extreme::<$greatest, $skips>, &axes.into())
+        }
+
+        #[doc = concat!("The gradient of [`", stringify!($name), "`], shared by the elements equal to the extreme.")]
+        ///
+        /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *m* where *x*<sub>k,r</sub> = *y*<sub>k</sub>, rounded once, else 0;
+        /// *m* elements of the group are equal to *y*<sub>k</sub>, positions that are not stored included.
+        ///
+        /// # Shapes
+        ///
+        #[doc = include_str!("pages/backward_shapes.md")]
+        ///
+        /// # Implicit values
+        ///
+        #[doc = include_str!("pages/backward_implicit.md")]
+        ///
+        /// # NaN
+        ///
+        /// Nothing is equal to an extreme that is NaN: its gradient goes nowhere.
+        ///
+        /// # Gradient
+        ///
+        /// None: gradients of gradients are not here.
+        ///
+        /// # Errors
+        ///
+        #[doc = concat!("Those of [`", stringify!($name), "`] but for empty groups, and `ShapeMismatch` where ")]
+        /// `upstream` has another shape than the forward result.
+        ///
+        /// # Complexity
+        ///
+        /// O(nnz · (rank + log nnz)), O(nnz · rank) where the kept axes lead; for arrays O(elements).
+        ///
+        /// # Examples
+        ///
+        /// ```
+        #[doc = concat!("use lacuna::{CooTensor, ", stringify!($backward), "};")]
+        /// use ndarray::arr1;
+        ///
+        /// let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![3.0, 3.0, 0.0], 0.0)?;
+        #[doc = concat!("let dx = ", stringify!($backward), "(&x, &arr1(&[1.0, 4.0]), 1)?;")]
+        /// assert_eq!(dx.values(), [0.5, 0.5, 2.0]); // half of row 1 went to its gap
+        /// # Ok::<(), lacuna::Error>(())
+        /// ```
+        ///
+        /// Source: a subgradient, as that of
+        /// [`torch.amax`](https://docs.pytorch.org/docs/stable/generated/torch.amax.html).
+        pub fn $backward<X: Operand<Elem: $bound>, U: Operand<Elem: Float>>(
+            x: &X,
+            upstream: &U,
+            axes: impl Into<Axes>,
+        ) -> Result<X::Reduced<U::Elem>> {
+            x.gradient(Shares::<$greatest, $skips>, upstream, &axes.into())
+        }
+    )*};
+}
+
+extremes! {
+    "numpy.min", "least", false, false, Real, min, min_backward,
+    "- `EmptyGroup`: a group has no position.",
+    "A NaN gives NaN; [`nanmin`] leaves NaNs out.", "", "[0.0, -2.0]";
+    "numpy.max", "greatest", true, false, Real, max, max_backward,
+    "- `EmptyGroup`: a group has no position.",
+    "A NaN gives NaN; [`nanmax`] leaves NaNs out.", "", "[6.0, 0.0]";
+    "numpy.nanmin", "least", false, true, Float, nanmin, nanmin_backward,
+    "- no others: a group without a position gives NaN.",
+    "NaNs are left out; a group of nothing else gives NaN.", ", of those that are not NaN", "[0.0, -2.0]";
+    "numpy.nanmax", "greatest", true, true, Float, nanmax, nanmax_backward,
+    "- no others: a group without a position gives NaN.",
+    "NaNs are left out; a group of nothing else gives NaN.", ", of those that are not NaN", "[6.0, 0.0]";
+}

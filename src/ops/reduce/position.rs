@@ -1,0 +1,129 @@
+//! Where the least and the greatest element stands.
+
+use crate::base::axes::Axes;
+use crate::base::error::Result;
+use crate::element::{Float, Real};
+use crate::kernels::holistic::{Group, Holistic};
+use crate::kernels::op::{Fault, Op, Outcome};
+use crate::ops::operand::Operand;
+
+/// The position of no element.
+const NOWHERE: u64 = u64::MAX;
+
+/// The descriptor of the positions of extremes.
+#[derive(Clone, Copy)]
+struct Position<const GREATEST: bool, const SKIPS_NAN: bool>;
+
+impl<const GREATEST: bool, const SKIPS_NAN: bool> Op for Position<GREATEST, SKIPS_NAN> {
+    const NAME: &'static str = match (GREATEST, SKIPS_NAN) {
+        (false, false) => "argmin",
+        (true, false) => "argmax",
+        (false, true) => "nanargmin",
+        (true, true) => "nanargmax",
+    };
+}
+
+impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Holistic<T> for Position<GREATEST, SKIPS_NAN> {
+    type Out = u64;
+    type Scratch = ();
+
+    fn looks_at_positions(&self) -> bool {
+        true
+    }
+
+    fn scratch(&self) {}
+
+    fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<u64> {
+        match group.extreme_position::<GREATEST, SKIPS_NAN>() {
+            Some(position) => Ok(position),
+            None if SKIPS_NAN => Ok(NOWHERE),
+            None => Err(Fault::Empty),
+        }
+    }
+
+    fn of_no_entry(&self) -> Outcome<u64> {
+        Ok(NOWHERE)
+    }
+}
+
+/// Each position as a function with a page; what the pages have in common is said once, here.
+macro_rules! positions {
+    ($(
+        $alias:literal, $word:literal, $greatest:literal, $skips:literal, $bound:ident, $name:ident, $none:literal, $nan:literal,
+        $results:literal;
+    )*) => {$(
+        #[doc = concat!("The position of the ", $word, " element over the axes given.")]
+        ///
+        /// It is the row-major number of the first element that is equal to the extreme among the positions of the
+        /// reduced axes, stored or not; zeros of both signs are equal.
+        ///
+        /// # Shapes
+        ///
+        #[doc = include_str!("pages/shapes.md")]
+        /// Its elements are `u64`.
+        ///
+        /// # Implicit values
+        ///
+        #[doc = include_str!("pages/groups.md")]
+        /// The fill of the result is 0, the first position. Of [`x.stored()`](crate::Tensor::stored) the entries count
+        /// alone, at the same positions, and the fill of the result is `u64::MAX`.
+        ///
+        /// # NaN
+        ///
+        #[doc = $nan]
+        ///
+        /// # Gradient
+        ///
+        /// None: a position is constant almost everywhere.
+        ///
+        /// # Errors
+        ///
+        #[doc = include_str!("pages/axes_errors.md")]
+        /// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions;
+        #[doc = $none]
+        ///
+        /// # Complexity
+        ///
+        #[doc = include_str!("pages/fold_complexity.md")]
+        ///
+        /// # Examples
+        ///
+        /// ```
+        #[doc = concat!("use lacuna::{CooTensor, ", stringify!($name), "};")]
+        /// use ndarray::arr1;
+        ///
+        /// // 3 .  6
+        /// // . -1 -2
+        /// let (rows, columns) = (vec![0, 0, 1, 1], vec![0, 2, 1, 2]);
+        /// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, 6.0, -1.0, -2.0], 0.0)?;
+        #[doc = concat!("let y = ", stringify!($name), "(&x, 1)?;")]
+        #[doc = concat!("assert_eq!(y.to_dense()?, arr1(&", $results, ").into_dyn());")]
+        #[doc = concat!("assert_eq!(y.to_dense()?, ", stringify!($name), "(&x.to_dense()?, 1)?);")]
+        /// # Ok::<(), lacuna::Error>(())
+        /// ```
+        ///
+        #[doc = concat!(
+            "Definition: [`numpy.", stringify!($name), "`](https://numpy.org/doc/stable/reference/generated/numpy.",
+            stringify!($name), ".html), over any axes."
+        )]
+        #[doc(alias = $alias)]
+        pub fn $name<X: Operand<Elem: $bound>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<u64>> {
+            x.holistic(Position::<$greatest, $skips>, &axes.into())
+        }
+    )*};
+}
+
+positions! {
+    "numpy.argmin", "least", false, false, Real, argmin,
+    "- `EmptyGroup`: a group has no position.",
+    "If there is a NaN it is the position of the first one; [`nanargmin`] leaves NaNs out.", "[1u64, 2]";
+    "numpy.argmax", "greatest", true, false, Real, argmax,
+    "- `EmptyGroup`: a group has no position.",
+    "If there is a NaN it is the position of the first one; [`nanargmax`] leaves NaNs out.", "[2u64, 0]";
+    "numpy.nanargmin", "least", false, true, Float, nanargmin,
+    "- no others: a group without a position gives `u64::MAX`.",
+    "NaNs are left out; a group of nothing else gives `u64::MAX`.", "[1u64, 2]";
+    "numpy.nanargmax", "greatest", true, true, Float, nanargmax,
+    "- no others: a group without a position gives `u64::MAX`.",
+    "NaNs are left out; a group of nothing else gives `u64::MAX`.", "[2u64, 0]";
+}

@@ -1,0 +1,326 @@
+//! Variances and standard deviations over axes, and their gradients.
+
+use crate::base::axes::Axes;
+use crate::base::error::Result;
+use crate::element::{Accumulator, Float, Real, Ring};
+use crate::kernels::holistic::{Gradient, Group, Holistic};
+use crate::kernels::op::{Fault, Op, Outcome};
+use crate::ops::operand::Operand;
+
+/// The options of [`var`], [`std`], [`nanvar`], [`nanstd`] and their gradients; plain axes convert to it.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, Var};
+///
+/// let x = CooTensor::new([4], vec![vec![1, 2]], vec![2.0, 6.0], 0.0)?;
+/// assert_eq!(x.var(0)?.get(&[])?, 6.0); // of 0, 2, 6, 0
+/// assert_eq!(x.var(Var::over(0).ddof(1))?.get(&[])?, 8.0);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[must_use]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Var {
+    /// The reduced axes.
+    pub axes: Axes,
+    /// What is taken from the number of elements before the sum of squares is divided by it.
+    pub ddof: u64,
+}
+
+impl Var {
+    /// The variance over `axes`, with a `ddof` of 0.
+    pub fn over(axes: impl Into<Axes>) -> Self {
+        Var { axes: axes.into(), ddof: 0 }
+    }
+
+    /// The sum of squares is divided by so much less than the number of elements: 1 for a sample.
+    #[doc(alias = "correction")]
+    pub fn ddof(self, ddof: u64) -> Self {
+        Var { ddof, ..self }
+    }
+
+    /// The reduced axes stay with length 1.
+    #[doc(alias = "keepdims")]
+    pub fn keep_dims(self) -> Self {
+        Var { axes: self.axes.keep_dims(), ..self }
+    }
+}
+
+impl<A: Into<Axes>> From<A> for Var {
+    fn from(axes: A) -> Self {
+        Var::over(axes)
+    }
+}
+
+impl From<&Var> for Var {
+    fn from(options: &Var) -> Self {
+        options.clone()
+    }
+}
+
+/// What is known of a group before its result: the mean, the exact sum of squares, and what it is divided by.
+struct Spread {
+    mean: f64,
+    squares: <f64 as Ring>::Total,
+    divisor: u128,
+}
+
+impl Spread {
+    fn of<T: Real, const SKIPS_NAN: bool>(group: &Group<'_, T>, ddof: u64) -> Outcome<Self> {
+        let counts = |value: T| !(SKIPS_NAN && value.isnan());
+        let gaps =
+            group.gaps.fill.filter(|&fill| counts(fill)).map(|fill| (fill, group.gaps.count(group.stored.len())));
+        if gaps.is_some_and(|(_, count)| count > 0) && group.gaps.extent == u128::MAX {
+            return Err(Fault::Uncountable);
+        }
+        let values = || group.stored.iter().copied().filter(|&value| counts(value));
+        let mut count = values().count() as u128;
+        let (mut total, mut squares) = (T::Total::default(), <f64 as Ring>::Total::default());
+        values().for_each(|value| total.add(value));
+        if let Some((fill, gaps)) = gaps {
+            total.add_times(fill, gaps);
+            count += gaps;
+        }
+        let mean = T::wide_mean_of(&total, count);
+        let square = |value: T| (value.to_f64() - mean) * (value.to_f64() - mean);
+        values().for_each(|value| squares.add(square(value)));
+        if let Some((fill, gaps @ 1..)) = gaps {
+            squares.add_times(square(fill), gaps);
+        }
+        Ok(Spread { mean, squares, divisor: count.saturating_sub(ddof.into()) })
+    }
+
+    fn variance<M: Float>(&self) -> M {
+        M::mean_of(&self.squares, self.divisor)
+    }
+}
+
+/// The descriptor of variances, or of their roots.
+#[derive(Clone, Copy)]
+struct Variance<const ROOT: bool, const SKIPS_NAN: bool> {
+    ddof: u64,
+}
+
+impl<const ROOT: bool, const SKIPS_NAN: bool> Op for Variance<ROOT, SKIPS_NAN> {
+    const NAME: &'static str = match (ROOT, SKIPS_NAN) {
+        (false, false) => "var",
+        (true, false) => "std",
+        (false, true) => "nanvar",
+        (true, true) => "nanstd",
+    };
+}
+
+impl<T: Real, const ROOT: bool, const SKIPS_NAN: bool> Holistic<T> for Variance<ROOT, SKIPS_NAN> {
+    type Out = T::Median;
+    type Scratch = ();
+
+    fn looks_at_positions(&self) -> bool {
+        false
+    }
+
+    fn scratch(&self) {}
+
+    fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<T::Median> {
+        let spread = Spread::of::<T, SKIPS_NAN>(group, self.ddof)?;
+        Ok(if ROOT { T::Median::from_f64(spread.variance::<f64>().sqrt()) } else { spread.variance() })
+    }
+}
+
+/// What the gradients find of a group: its mean, what they divide by, and for a root twice that root.
+#[derive(Clone, Copy)]
+struct Found {
+    mean: f64,
+    divisor: f64,
+    twice_root: f64,
+}
+
+/// The descriptor of the gradients.
+#[derive(Clone, Copy)]
+struct Shares<const ROOT: bool, const SKIPS_NAN: bool> {
+    ddof: u64,
+}
+
+impl<const ROOT: bool, const SKIPS_NAN: bool> Op for Shares<ROOT, SKIPS_NAN> {
+    const NAME: &'static str = match (ROOT, SKIPS_NAN) {
+        (false, false) => "var_backward",
+        (true, false) => "std_backward",
+        (false, true) => "nanvar_backward",
+        (true, true) => "nanstd_backward",
+    };
+}
+
+impl<T: Real, const ROOT: bool, const SKIPS_NAN: bool> Holistic<T> for Shares<ROOT, SKIPS_NAN> {
+    type Out = Found;
+    type Scratch = ();
+
+    fn looks_at_positions(&self) -> bool {
+        false
+    }
+
+    fn scratch(&self) {}
+
+    fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<Found> {
+        let spread = Spread::of::<T, SKIPS_NAN>(group, self.ddof)?;
+        let divisor = if spread.divisor == 0 { f64::NAN } else { spread.divisor as f64 };
+        let twice_root = if ROOT { 2.0 * spread.variance::<f64>().sqrt() } else { 1.0 };
+        Ok(Found { mean: spread.mean, divisor, twice_root })
+    }
+}
+
+impl<T: Real, G: Float, const ROOT: bool, const SKIPS_NAN: bool> Gradient<T, G> for Shares<ROOT, SKIPS_NAN> {
+    fn give<'a>(&self, values: &[T], received: &mut [G], place: impl Fn(usize) -> (&'a Found, usize, G)) {
+        for (at, (value, received)) in values.iter().zip(received).enumerate() {
+            let (found, _, gradient) = place(at);
+            if !(SKIPS_NAN && value.isnan()) {
+                let given = 2.0 * (value.to_f64() - found.mean) * gradient.to_f64() / found.divisor;
+                *received = G::from_f64(given / found.twice_root);
+            }
+        }
+    }
+}
+
+/// Each measure and its gradient as functions with pages; what the pages have in common is said once, here.
+macro_rules! spreads {
+    ($(
+        $alias:literal, $word:literal, $numbers:literal, $formula:literal, $root:literal, $skips:literal, $bound:ident, $name:ident,
+        $backward:ident, $nan:literal, $result:literal, $derivative:literal;
+    )*) => {$(
+        #[doc = concat!("The ", $word, " over the axes given", $numbers, ".")]
+        ///
+        #[doc = $formula]
+        ///
+        /// The mean is the exact one, in `f64`; squares of differences to it, each rounded to `f64`, have an exact sum,
+        /// whose quotient is rounded once to the type of the result: floats keep theirs, integers and `bool` give
+        /// `f64`. So neither order nor format nor threads change a bit.
+        ///
+        /// # Shapes
+        ///
+        #[doc = include_str!("pages/shapes.md")]
+        ///
+        /// # Implicit values
+        ///
+        #[doc = include_str!("pages/groups.md")]
+        /// The fill of the result is 0 where the fill of `x` is finite, and NaN where a group has no more than `ddof`
+        /// positions. Of [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is
+        /// NaN.
+        ///
+        /// # NaN
+        ///
+        #[doc = $nan]
+        /// An infinity gives NaN, and so does a group of no more than `ddof` elements.
+        ///
+        /// # Gradient
+        ///
+        #[doc = concat!("[`", stringify!($backward), "`].")]
+        ///
+        /// # Errors
+        ///
+        #[doc = include_str!("pages/axes_errors.md")]
+        /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
+        ///
+        /// # Complexity
+        ///
+        #[doc = include_str!("pages/fold_complexity.md")]
+        ///
+        /// # Examples
+        ///
+        /// ```
+        #[doc = concat!("use lacuna::{CooTensor, Var, ", stringify!($name), "};")]
+        ///
+        /// let x = CooTensor::new([4], vec![vec![1, 2]], vec![3.0, 9.0], 0.0)?;
+        #[doc = concat!("let y = ", stringify!($name), "(&x, Var::over(0).ddof(1))?;")]
+        #[doc = concat!("assert_eq!(y.get(&[])?, ", $result, ");")]
+        #[doc = concat!("assert_eq!(y.to_dense()?, ", stringify!($name), "(&x.to_dense()?, Var::over(0).ddof(1))?);")]
+        /// # Ok::<(), lacuna::Error>(())
+        /// ```
+        ///
+        #[doc = concat!(
+            "Definition: [`numpy.", stringify!($name), "`](https://numpy.org/doc/stable/reference/generated/numpy.",
+            stringify!($name), ".html)."
+        )]
+        #[doc(alias = $alias)]
+        pub fn $name<X: Operand<Elem: $bound>>(
+            x: &X,
+            options: impl Into<Var>,
+        ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
+            let Var { axes, ddof } = options.into();
+            x.holistic(Variance::<$root, $skips> { ddof }, &axes)
+        }
+
+        #[doc = concat!("The gradient of [`", stringify!($name), "`].")]
+        ///
+        #[doc = $derivative]
+        ///
+        /// # Shapes
+        ///
+        #[doc = include_str!("pages/backward_shapes.md")]
+        ///
+        /// # Implicit values
+        ///
+        #[doc = include_str!("pages/backward_implicit.md")]
+        ///
+        /// # NaN
+        ///
+        /// Where the forward result is NaN the gradient is NaN; an element that was left out receives 0.
+        ///
+        /// # Gradient
+        ///
+        /// None: gradients of gradients are not here.
+        ///
+        /// # Errors
+        ///
+        #[doc = concat!("Those of [`", stringify!($name), "`], and `ShapeMismatch` where `upstream` has another ")]
+        /// shape than the forward result.
+        ///
+        /// # Complexity
+        ///
+        /// O(nnz · (rank + log nnz)), O(nnz · rank) where the kept axes lead; for arrays O(elements).
+        ///
+        /// # Examples
+        ///
+        /// ```
+        #[doc = concat!("use lacuna::{CooTensor, ", stringify!($backward), "};")]
+        /// use ndarray::arr0;
+        ///
+        /// let x = CooTensor::new([2], vec![vec![0, 1]], vec![1.0, 5.0], 0.0)?;
+        #[doc = concat!("let dx = ", stringify!($backward), "(&x, &arr0(3.0), 0)?;")]
+        #[doc = concat!("let dense = ", stringify!($backward), "(&x.to_dense()?, &arr0(3.0), 0)?;")]
+        /// assert_eq!(dx.to_dense()?, dense);
+        /// assert_eq!(dx.values()[0], -dx.values()[1]);
+        /// # Ok::<(), lacuna::Error>(())
+        /// ```
+        ///
+        #[doc = concat!("Source: the derivative of [`", stringify!($name), "`].")]
+        pub fn $backward<X: Operand<Elem: $bound>, U: Operand<Elem: Float>>(
+            x: &X,
+            upstream: &U,
+            options: impl Into<Var>,
+        ) -> Result<X::Reduced<U::Elem>> {
+            let Var { axes, ddof } = options.into();
+            x.gradient(Shares::<$root, $skips> { ddof }, upstream, &axes)
+        }
+    )*};
+}
+
+spreads! {
+    "numpy.var", "variance", "",
+    "*y*<sub>k</sub> = Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`)",
+    false, false, Real, var, var_backward, "A NaN gives NaN; [`nanvar`] leaves NaNs out.", "18.0",
+    "*dx*<sub>k,r</sub> = 2 (*x*<sub>k,r</sub> − *m*<sub>k</sub>) *dy*<sub>k</sub> / (*n* − `ddof`), step by step in \
+     `f64`";
+    "numpy.std", "standard deviation", "",
+    "*y*<sub>k</sub> = √(Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`))",
+    true, false, Real, std, std_backward, "A NaN gives NaN; [`nanstd`] leaves NaNs out.", "18f64.sqrt()",
+    "That of [`var_backward`] over twice the deviation, step by step in `f64`: NaN where all elements are equal.";
+    "numpy.nanvar", "variance", ", of the elements that are not NaN",
+    "*y*<sub>k</sub> = Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`)",
+    false, true, Float, nanvar, nanvar_backward, "NaNs are left out, of mean, sum and number.", "18.0",
+    "*dx*<sub>k,r</sub> = 2 (*x*<sub>k,r</sub> − *m*<sub>k</sub>) *dy*<sub>k</sub> / (*n* − `ddof`), step by step in \
+     `f64`; 0 for a NaN";
+    "numpy.nanstd", "standard deviation", ", of the elements that are not NaN",
+    "*y*<sub>k</sub> = √(Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`))",
+    true, true, Float, nanstd, nanstd_backward, "NaNs are left out, of mean, sum and number.", "18f64.sqrt()",
+    "That of [`nanvar_backward`] over twice the deviation, step by step in `f64`; 0 for a NaN.";
+}

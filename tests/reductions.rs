@@ -1,0 +1,419 @@
+//! Sums, means, extremes, positions and variances against the reference, on every format and layout, with their
+//! gradients.
+
+use std::collections::BTreeSet;
+
+use crate::generators::{Drawn, DrawnGrad, Reduction, reductions};
+use crate::reference::dense::Dense;
+use crate::reference::exact::{Summed, SummedFloat, total};
+use crate::reference::reductions::{self as reference, Spread};
+use crate::reference::scalar::Scalar;
+use crate::reference::structure;
+use crate::support::*;
+use lacuna::{
+    Axes, CooPattern, CooTensor, CsrTensor, Error, Float, Pattern, Real, Result, Ring, Tensor, Var, all, argmax,
+    argmin, max, max_backward, mean, mean_backward, min, min_backward, nanargmax, nanargmin, nanmax, nanmax_backward,
+    nanmean, nanmean_backward, nanmin, nanmin_backward, nanstd, nanstd_backward, nansum, nansum_backward, nanvar,
+    nanvar_backward, std, std_backward, sum, sum_backward, var, var_backward,
+};
+use ndarray::{ArrayD, arr1, arr2};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+// ---- the dense promise and the structure promise ----
+
+/// What an operation gave for a sparse operand.
+type Found<P, U> = Result<Tensor<P, U>>;
+
+/// Demands the expected array with the expected pattern, or an error where there is none.
+#[track_caller]
+fn assert_found<P: Pattern, U: Both>(found: Found<P, U>, expected: &Option<Dense<U>>, stored: &BTreeSet<Vec<usize>>) {
+    match expected {
+        Some(expected) => assert_tensor(&found.unwrap(), expected, stored),
+        None => assert!(found.is_err(), "{found:?}"),
+    }
+}
+
+/// Demands that a reduction of each kind of operand is the reference's, and that of a stored view what the entries give:
+/// `$nothing` is the fill of its result.
+macro_rules! check_reduction {
+    ($case:expr, $name:ident, $options:expr, $reference:expr, $nothing:expr) => {{
+        let Reduction { x, axes, normalised, keep_dims, .. } = $case;
+        let dense = x.to_dense();
+        let options = $options(axes_of(axes, *keep_dims));
+        let expected = reference::reduce(&dense, normalised, *keep_dims, $reference);
+        let stored = structure::reduce(&x.coords(), normalised, *keep_dims);
+        assert_found($name(&coo(x), &options), &expected, &stored);
+        assert_found($name(&csr(x), &options), &expected, &stored);
+        for_each_layout(&dense, |_, view| match &expected {
+            Some(expected) => assert_array(&$name(&view, &options).unwrap(), expected),
+            None => assert!($name(&view, &options).is_err()),
+        });
+        let found = $name(&coo(x).stored(), &options);
+        match reference::reduce_stored(x, normalised, *keep_dims, $reference, $nothing) {
+            Some(expected) => assert_entries(&found.unwrap(), &expected),
+            None => assert!(found.is_err(), "{found:?}"),
+        }
+    }};
+}
+
+fn sums_equal_the_dense_result<T>()
+where
+    T: Both + Drawn + Summed + Ring<Sum = <T as Summed>::Sum, Mean = <T as Summed>::Mean>,
+    <T as Summed>::Sum: Both,
+    <T as Summed>::Mean: Both,
+{
+    check(reductions::<T, f64>(), |case| {
+        check_reduction!(&case, all, std::convert::identity, reference::all, true);
+        check_reduction!(&case, sum, std::convert::identity, reference::sum, T::sum_from(&T::zero().parts()).unwrap());
+        check_reduction!(&case, mean, std::convert::identity, reference::mean, T::mean_from(&T::zero().parts(), 0));
+    });
+}
+
+for_all_types!(sums_equal_the_dense_result);
+
+/// What a stored view of nothing has as its least or greatest: NaN, or the value at the other end.
+fn none_of<T: Real>(other_end: T) -> T {
+    T::from_number(lacuna::Number::Real(f64::NAN)).unwrap_or(other_end)
+}
+
+fn orders_equal_the_dense_result<T: Both + Drawn + Real<Median = <T as Spread>::Spread> + Spread>()
+where
+    <T as Spread>::Spread: Both,
+{
+    check((reductions::<T, f64>(), 0..3u64), |(case, ddof)| {
+        let with_ddof = |axes| Var::over(axes).ddof(ddof);
+        let no_spread = <T as Spread>::Spread::narrow(f64::NAN);
+        check_reduction!(&case, min, std::convert::identity, reference::min, none_of(T::HIGHEST));
+        check_reduction!(&case, max, std::convert::identity, reference::max, none_of(T::LOWEST));
+        check_reduction!(&case, argmin, std::convert::identity, reference::argmin, u64::MAX);
+        check_reduction!(&case, argmax, std::convert::identity, reference::argmax, u64::MAX);
+        check_reduction!(&case, var, with_ddof, |group| reference::var(group, ddof.into()), no_spread);
+        check_reduction!(&case, std, with_ddof, |group| reference::std(group, ddof.into()), no_spread);
+    });
+}
+
+for_real_types!(orders_equal_the_dense_result);
+
+fn forms_without_nan_equal_the_dense_result<T>()
+where
+    T: Both + Drawn + Float + SummedFloat + Spread<Spread = T>,
+{
+    check((reductions::<T, f64>(), 0..3u64), |(case, ddof)| {
+        let with_ddof = |axes| Var::over(axes).ddof(ddof);
+        let nan = T::narrow(f64::NAN);
+        check_reduction!(&case, nansum, std::convert::identity, reference::nansum, T::zero());
+        check_reduction!(&case, nanmean, std::convert::identity, reference::nanmean, nan);
+        check_reduction!(&case, nanmin, std::convert::identity, reference::nanmin, nan);
+        check_reduction!(&case, nanmax, std::convert::identity, reference::nanmax, nan);
+        check_reduction!(&case, nanargmin, std::convert::identity, reference::nanargmin, u64::MAX);
+        check_reduction!(&case, nanargmax, std::convert::identity, reference::nanargmax, u64::MAX);
+        check_reduction!(&case, nanvar, with_ddof, |group| reference::nanvar(group, ddof.into()), nan);
+        check_reduction!(&case, nanstd, with_ddof, |group| reference::nanstd(group, ddof.into()), nan);
+    });
+}
+
+stamp!(forms_without_nan_equal_the_dense_result: float64 = f64; half float16 = half::f16);
+
+// ---- the gradient promise ----
+
+/// Demands that the gradients of all kinds of operands, from upstream gradients of all kinds, are the reference's.
+macro_rules! check_gradient {
+    ($case:expr, $name:ident, $options:expr, $shares:expr) => {{
+        let Reduction { x, axes, normalised, keep_dims, upstream } = $case;
+        let options = $options(axes_of(axes, *keep_dims));
+        let dense = reference::backward(&x.to_dense(), normalised, *keep_dims, &upstream.to_dense(), $shares);
+        let expected = x.pattern_of(&dense);
+        assert_entries(&$name(&coo(x), &coo(upstream), &options).unwrap(), &expected);
+        assert_entries(&$name(&csr(x), &array(&upstream.to_dense()), &options).unwrap(), &expected);
+        assert_array(&$name(&array(&x.to_dense()), &coo(upstream), &options).unwrap(), &dense);
+    }};
+}
+
+fn gradients_equal_the_dense_ones<T, G>()
+where
+    T: Both + Drawn + Real + Spread,
+    G: Both + DrawnGrad + Float + SummedFloat,
+{
+    check((reductions::<T, G>(), 0..3u64), |(case, ddof)| {
+        let with_ddof = |axes| Var::over(axes).ddof(ddof);
+        let same = std::convert::identity::<Axes>;
+        check_gradient!(&case, sum_backward, same, |group, g| reference::sum_shares(group, g, false, false));
+        check_gradient!(&case, mean_backward, same, |group, g| reference::sum_shares(group, g, true, false));
+        check_gradient!(&case, min_backward, same, |group, g| {
+            reference::equal_shares(group, g, reference::min(group))
+        });
+        check_gradient!(&case, max_backward, same, |group, g| {
+            reference::equal_shares(group, g, reference::max(group))
+        });
+        check_gradient!(&case, var_backward, with_ddof, |group, g| {
+            reference::spread_shares(group, g, ddof.into(), false, false)
+        });
+        check_gradient!(&case, std_backward, with_ddof, |group, g| {
+            reference::spread_shares(group, g, ddof.into(), true, false)
+        });
+    });
+}
+
+#[test]
+fn gradients_of_floats_equal_the_dense_ones() {
+    gradients_equal_the_dense_ones::<f64, f64>();
+}
+
+#[test]
+fn narrow_gradients_of_integers_equal_the_dense_ones() {
+    gradients_equal_the_dense_ones::<i8, f32>();
+}
+
+#[test]
+fn gradients_of_forms_without_nan_equal_the_dense_ones() {
+    check((reductions::<f64, f64>(), 0..3u64), |(case, ddof)| {
+        let with_ddof = |axes| Var::over(axes).ddof(ddof);
+        let same = std::convert::identity::<Axes>;
+        check_gradient!(&case, nansum_backward, same, |group, g| reference::sum_shares(group, g, false, true));
+        check_gradient!(&case, nanmean_backward, same, |group, g| reference::sum_shares(group, g, true, true));
+        check_gradient!(&case, nanmin_backward, same, |group, g| {
+            reference::equal_shares(group, g, reference::nanmin(group))
+        });
+        check_gradient!(&case, nanmax_backward, same, |group, g| {
+            reference::equal_shares(group, g, reference::nanmax(group))
+        });
+        check_gradient!(&case, nanvar_backward, with_ddof, |group, g| {
+            reference::spread_shares(group, g, ddof.into(), false, true)
+        });
+        check_gradient!(&case, nanstd_backward, with_ddof, |group, g| {
+            reference::spread_shares(group, g, ddof.into(), true, true)
+        });
+    });
+}
+
+/// The gradient is what the function changes by, along each element.
+#[test]
+fn gradients_are_central_differences() {
+    let values = [0.5, -1.25, 3.0, 2.0, 0.75, -0.5];
+    let x = CooTensor::new([2, 4], vec![vec![0, 0, 0, 1, 1, 1], vec![0, 1, 3, 0, 2, 3]], values.to_vec(), 0.0).unwrap();
+    let upstream = arr1(&[0.75, -2.0]);
+    let step = 1e-6;
+    let check = |f: &dyn Fn(&CooTensor<f64>) -> CooTensor<f64>, given: CooTensor<f64>| {
+        for entry in 0..values.len() {
+            let moved = |by: f64| {
+                let mut x = x.clone();
+                x.values_mut().unwrap()[entry] += by;
+                f(&x).to_dense().unwrap().iter().zip(&upstream).map(|(y, g)| y * g).sum::<f64>()
+            };
+            let slope = (moved(step) - moved(-step)) / (2.0 * step);
+            assert!((slope - given.values()[entry]).abs() < 1e-7, "{slope} {given:?} {entry}");
+        }
+    };
+    let options = || Var::over(1).ddof(1);
+    check(&|x| x.sum(1).unwrap(), x.sum_backward(&upstream, 1).unwrap());
+    check(&|x| x.mean(1).unwrap(), x.mean_backward(&upstream, 1).unwrap());
+    check(&|x| x.max(1).unwrap(), x.max_backward(&upstream, 1).unwrap());
+    check(&|x| x.min(1).unwrap(), x.min_backward(&upstream, 1).unwrap());
+    check(&|x| x.var(options()).unwrap(), x.var_backward(&upstream, options()).unwrap());
+    check(&|x| x.std(options()).unwrap(), x.std_backward(&upstream, options()).unwrap());
+    check(&|x| x.nanstd(1).unwrap(), x.nanstd_backward(&upstream, 1).unwrap());
+    let stored = |x: &CooTensor<f64>| x.stored().mean(1).unwrap();
+    check(&stored, x.stored().mean_backward(&upstream, 1).unwrap());
+    check(&|x| x.stored().var(1).unwrap(), x.stored().var_backward(&upstream, 1).unwrap());
+}
+
+// ---- hostile sums ----
+
+/// Floats of all magnitudes, pairs that cancel, the ends of the range.
+fn hostile() -> impl Strategy<Value = f64> {
+    let scaled = (-1.0..1.0f64, -1074..1000i32).prop_map(|(value, power)| value * 2f64.powi(power));
+    let ends = proptest::sample::select(vec![f64::MAX, -f64::MAX, 5e-324, -5e-324, 0.0, -0.0, 1e300, -1e300, 1e-300]);
+    let special = proptest::sample::select(vec![f64::INFINITY, f64::NEG_INFINITY, f64::NAN]);
+    prop_oneof![8 => -1e3..1e3f64, 4 => scaled, 4 => ends, 1 => any::<u64>().prop_map(f64::from_bits), 1 => special]
+}
+
+/// Lists of one or the other kind of floats, of lengths on both sides of what is added side by side and block by block.
+fn lists() -> impl Strategy<Value = Vec<f64>> {
+    let lengths = prop_oneof![0..40usize, 1000..1050usize, 2040..2100usize];
+    let tame = vec(-1e3..1e3f64, 2100);
+    let wild = vec(hostile(), 2100);
+    let mixed = (vec(-1.0..1.0f64, 2100), vec((any::<proptest::sample::Index>(), hostile()), 0..4)).prop_map(
+        |(mut list, changes)| {
+            changes.into_iter().for_each(|(at, value)| *at.get_mut(&mut list) = value);
+            list
+        },
+    );
+    let cancelling = vec(hostile(), 1050).prop_map(|list| {
+        let negated: Vec<f64> = list.iter().rev().map(|value| -value).collect();
+        [list, negated].concat()
+    });
+    (prop_oneof![tame, wild, mixed, cancelling], lengths).prop_map(|(mut list, length)| {
+        list.truncate(length);
+        list
+    })
+}
+
+/// However the values come, in whatever order, their sum and mean are those of the real numbers.
+#[test]
+fn sums_of_hostile_floats_are_exact() {
+    check(lists(), |list| {
+        let real = total(&list);
+        let (expected, expected_mean) = (f64::sum_from(&real).unwrap(), f64::mean_from(&real, list.len() as u128));
+        let check = |sum: f64, mean: f64| {
+            assert!(sum.bits_equal(expected), "{sum:e} is not {expected:e}");
+            assert!(mean.bits_equal(expected_mean), "{mean:e} is not {expected_mean:e}");
+        };
+        let array = arr1(&list);
+        check(sum(&array, 0).unwrap()[[]], mean(&array, 0).unwrap()[[]]);
+        let every_other = array.slice(ndarray::s![..;-1]);
+        check(sum(&every_other, 0).unwrap()[[]], mean(&every_other, 0).unwrap()[[]]);
+        let row = CsrTensor::new([1, list.len()], vec![0, list.len()], (0..list.len() as u32).collect(), list, 1.0);
+        let row = row.unwrap();
+        let cell = |x: Result<CsrTensor<f64>>| *x.unwrap().to_dense().unwrap().first().unwrap();
+        check(cell(row.sum(1)), cell(row.mean(1)));
+        check(cell(row.to_coo().unwrap().sum(1).map(|x| x.to_csr().unwrap())), expected_mean);
+    });
+}
+
+/// The narrow types go through `f64`, and are rounded once.
+#[test]
+fn sums_of_hostile_narrow_floats_are_exact() {
+    let values =
+        prop_oneof![any::<u32>().prop_map(f32::from_bits), -1e3..1e3f32, (-1e3..1e3f32).prop_map(|x| x * 1e-40)];
+    check(vec(values, 0..60), |list| {
+        let real = total(&list);
+        let array = arr1(&list);
+        assert!(sum(&array, 0).unwrap()[[]].bits_equal(f32::sum_from(&real).unwrap()));
+        assert!(mean(&array, 0).unwrap()[[]].bits_equal(f32::mean_from(&real, list.len() as u128)));
+    });
+}
+
+// ---- edges, by name ----
+
+/// A tensor of one entry among as many positions as the shape has.
+fn lone(shape: &[usize], value: f64, fill: f64) -> CooTensor<f64, u64> {
+    let coords = vec![vec![0]; shape.len()];
+    Tensor::from_parts(CooPattern::new(shape, 1, coords).unwrap(), vec![value], fill).unwrap()
+}
+
+#[test]
+fn sums_that_overflow_on_the_way_come_back() {
+    let max = f64::MAX;
+    assert_eq!(sum(&arr1(&[max, max, -max]), 0).unwrap()[[]], max);
+    assert_eq!(mean(&arr1(&[max, max]), 0).unwrap()[[]], max);
+    assert_eq!(sum(&arr1(&[1e100, 1.0, -1e100]), 0).unwrap()[[]], 1.0);
+    assert_eq!(sum(&arr1(&[-0.0f64, -0.0]), 0).unwrap()[[]].to_bits(), 0);
+    assert_eq!(sum(&arr1(&[max, max]), 0).unwrap()[[]], f64::INFINITY);
+}
+
+/// numpy fails this for 45 of the counts below 60.
+#[test]
+fn the_mean_of_a_constant_is_the_constant() {
+    for count in 1..200 {
+        for value in [0.1, 1.0 / 3.0, 1e300, 5e-324, f64::MAX] {
+            assert_eq!(mean(&ArrayD::from_elem(vec![count], value), 0).unwrap()[[]], value);
+            assert_eq!(CooTensor::full([count], value).unwrap().mean(0).unwrap().get(&[]).unwrap(), value);
+        }
+    }
+}
+
+/// Gaps count by their number, however many they are.
+#[test]
+fn gaps_are_summed_by_their_number() {
+    let x = lone(&[1 << 40, 1 << 20], 0.5, 0.1);
+    let expected = f64::sum_from(&total(&[0.5])).unwrap() + ((1u128 << 60) - 1) as f64 * 0.1;
+    let found = x.sum(Axes::all()).unwrap().get(&[]).unwrap();
+    assert!((found - expected).abs() <= expected * 1e-15);
+    assert_eq!(x.mean(Axes::all()).unwrap().get(&[]).unwrap(), 0.1);
+    assert_eq!(lone(&[1 << 40], 7.0, 0.0).sum(0).unwrap().get(&[]).unwrap(), 7.0);
+    assert_eq!(lone(&[1 << 40], 7.0, f64::NAN).nanmean(0).unwrap().get(&[]).unwrap(), 7.0);
+}
+
+/// An extent that no integer holds makes no difference to a sum of zeros, and all to another.
+#[test]
+fn extents_beyond_128_bits_are_refused_where_they_count() {
+    let shape = [usize::MAX; 3];
+    assert_eq!(lone(&shape, 7.0, 0.0).sum(Axes::all()).unwrap().get(&[]).unwrap(), 7.0);
+    assert_eq!(lone(&shape, 7.0, f64::INFINITY).sum(Axes::all()).unwrap().get(&[]).unwrap(), f64::INFINITY);
+    let refused = lone(&shape, 7.0, 1.0).sum(Axes::all());
+    assert!(matches!(refused, Err(Error::Uncountable { operation: "sum" })), "{refused:?}");
+    assert!(matches!(lone(&shape, 7.0, 0.0).mean(Axes::all()), Err(Error::Uncountable { operation: "mean" })));
+    assert!(matches!(lone(&shape, 7.0, 0.0).var(Axes::all()), Err(Error::Uncountable { operation: "var" })));
+    assert!(matches!(lone(&shape, 7.0, 0.0).argmax(Axes::all()), Err(Error::Uncountable { operation: "argmax" })));
+    assert_eq!(lone(&shape, 7.0, 0.0).max(Axes::all()).unwrap().get(&[]).unwrap(), 7.0);
+    assert_eq!(lone(&shape, 7.0, f64::NAN).nanmean(Axes::all()).unwrap().get(&[]).unwrap(), 7.0);
+}
+
+/// The cell whose sum does not fit is named, in every format and layout.
+#[test]
+fn sums_of_integers_that_do_not_fit_name_their_cell() {
+    let x = arr2(&[[1, 2], [i64::MAX, 1], [i64::MIN, -1]]);
+    let named = |found: Result<String>, cell: &[usize]| match found {
+        Err(Error::Overflow { operation: "sum", cell: Some(found), dtype: "int64" }) => assert_eq!(found, cell),
+        other => panic!("{other:?}"),
+    };
+    let sparse = CooTensor::from_dense(&x, 0).unwrap();
+    named(sum(&x, 1).map(|_| String::new()), &[1]);
+    named(sum(&x.t(), 0).map(|_| String::new()), &[1]);
+    named(sparse.sum(1).map(|_| String::new()), &[1]);
+    named(sparse.to_csr().unwrap().sum(Axes::from(1).keep_dims()).map(|_| String::new()), &[1, 0]);
+    named(sparse.permute_axes([1, 0]).unwrap().sum(0).map(|_| String::new()), &[1]);
+    let fill = CooTensor::full([3, 1 << 20], i64::MAX).unwrap().sum(1).unwrap_err();
+    assert_eq!(
+        fill.to_string(),
+        "the sum of a group where nothing is stored does not fit int64: cast to float64 first"
+    );
+    assert_eq!(sparse.sum(0).unwrap().values(), [0, 2]);
+}
+
+/// An empty group has no least element; where there is no group there is nothing to refuse.
+#[test]
+fn extremes_of_nothing_are_errors_that_name_the_axis() {
+    let x = CooTensor::full([2, 0, 3], 1.0f64).unwrap();
+    let empty = |operation| Error::EmptyGroup { operation, axis: 1 };
+    assert_eq!(x.min([1, 2]).unwrap_err(), empty("min"));
+    assert_eq!(x.max([0, 1]).unwrap_err(), empty("max"));
+    assert_eq!(x.argmin(1).unwrap_err(), empty("argmin"));
+    assert_eq!(argmax(&ArrayD::<f64>::zeros(vec![2, 0]), 1).unwrap_err(), empty("argmax"));
+    assert_eq!(min(&ArrayD::<f64>::zeros(vec![2, 0]), 1).unwrap_err(), empty("min"));
+    assert_eq!(x.min(0).unwrap().shape(), [0, 3]);
+    assert_eq!(x.stored().max(1).unwrap().fill().to_bits(), f64::NAN.to_bits());
+    assert_eq!(CooTensor::full([2, 0], 1u8).unwrap().stored().min(1).unwrap().fill(), u8::MAX);
+    assert!(x.nanmin(1).unwrap().fill().is_nan());
+}
+
+#[test]
+fn zeros_are_ordered_by_their_sign() {
+    for (values, least, greatest) in [([0.0f64, -0.0], -0.0f64, 0.0f64), ([-0.0, 0.0], -0.0, 0.0)] {
+        assert_eq!(min(&arr1(&values), 0).unwrap()[[]].to_bits(), least.to_bits());
+        assert_eq!(max(&arr1(&values), 0).unwrap()[[]].to_bits(), greatest.to_bits());
+        let many: Vec<f64> = values.iter().copied().cycle().take(100).collect();
+        assert_eq!(min(&arr1(&many), 0).unwrap()[[]].to_bits(), least.to_bits());
+        assert_eq!(argmax(&arr1(&values), 0).unwrap()[[]], 0);
+    }
+}
+
+/// A view broadcast along what goes counts each element as often as it stands there, and reads it once.
+#[test]
+fn repeated_elements_are_summed_by_their_number() {
+    let row = arr1(&[0.1, -0.0, 3.0]);
+    let vast = row.broadcast((1 << 40, 3)).unwrap();
+    let times = |value: f64| value * (1u64 << 40) as f64;
+    assert_eq!(sum(&vast, 0).unwrap(), arr1(&[times(0.1), 0.0, times(3.0)]).into_dyn());
+    assert_eq!(mean(&vast, 0).unwrap(), arr1(&[0.1, 0.0, 3.0]).into_dyn());
+    assert_eq!(max(&vast, [0, 1]).unwrap()[[]], 3.0);
+}
+
+/// Long slices are shared out, and merged to the same bits.
+#[test]
+fn long_sums_are_the_same_at_any_number_of_threads() {
+    let values: Vec<f64> = (0..700_000u64).map(|at| ((at * 2_654_435_761) % 1_000_003) as f64 * 1e-3 - 500.0).collect();
+    let array = arr1(&values);
+    let row = CsrTensor::new([1, 700_000], vec![0, 700_000], (0..700_000u32).collect(), values, 0.0).unwrap();
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let sums = [sum(&array, 0).unwrap()[[]], row.sum(1).unwrap().values()[0], row.var(1).unwrap().values()[0]];
+            sums.map(f64::to_bits)
+        })
+    };
+    let one = run(1);
+    assert_eq!(one[0], one[1]);
+    assert_eq!((one, one), (run(2), run(5)));
+}
