@@ -55,7 +55,11 @@
 //! | forward | backward |
 //! | --- | --- |
 //! | [`any()`] | [`any_backward`], a documented surrogate |
-//! | [`count_nonzero`] | |
+//! | [`all`], [`count_nonzero`] | |
+//! | [`sum`], [`mean`], [`nansum`], [`nanmean`] | [`sum_backward`], [`mean_backward`], [`nansum_backward`], [`nanmean_backward`] |
+//! | [`var`], [`std`], [`nanvar`], [`nanstd`] ([`Var`]) | [`var_backward`], [`std_backward`], [`nanvar_backward`], [`nanstd_backward`] |
+//! | [`min`], [`max`], [`nanmin`], [`nanmax`] | [`min_backward`], [`max_backward`], [`nanmin_backward`], [`nanmax_backward`] |
+//! | [`argmin`], [`argmax`], [`nanargmin`], [`nanargmax`] | |
 //! | [`nanmedian()`], [`nanmedian_index`] ([`Nanmedian`]) | [`nanmedian_backward`] |
 //! | [`take()`], [`take_axis`] ([`Take`]) | [`take_backward`], [`take_axis_backward`] |
 //! | [`isin()`] ([`Isin`]) | |
@@ -150,6 +154,7 @@ pub mod prelude {
 /// | [`formats`](documents::formats) | what COO and CSR hold, and what it costs |
 /// | [`files`](documents::files) | Matrix Market, `.tns`, `.npy` and `.npz` |
 /// | [`semantics`](documents::semantics) | what each operation means, and every difference from other libraries |
+/// | [`sums`](documents::sums) | why sums are exact, and how |
 /// | [`gradients`](documents::gradients) | what the backward passes promise |
 /// | [`translation`](documents::translation) | for those who come from numpy, scipy, pydata/sparse or PyTorch |
 /// | [`architecture`](documents::architecture) | how the sources are laid out, and how an operation is added |
@@ -167,7 +172,7 @@ pub mod documents {
     #[doc = "[duplicates]: crate::Duplicates\n[cli]: crate#features\n"]
     #[doc = include_str!("../docs/files.md")]
     pub mod files {}
-    #[doc = "[gradients]: crate::documents::gradients\n"]
+    #[doc = "[gradients]: crate::documents::gradients\n[sums]: crate::documents::sums\n"]
     #[doc = include_str!("../docs/semantics.md")]
     pub mod semantics {}
     #[doc = include_str!("../docs/gradients.md")]
@@ -176,6 +181,8 @@ pub mod documents {
     #[doc = "[gradients]: crate::documents::gradients\n"]
     #[doc = include_str!("../docs/translation.md")]
     pub mod translation {}
+    #[doc = include_str!("../docs/sums.md")]
+    pub mod sums {}
     #[doc = include_str!("../docs/architecture.md")]
     pub mod architecture {}
     #[cfg(doctest)]

@@ -99,6 +99,12 @@ fn outcome(side: usize) -> Vec<Bits> {
         bits(&scattered),
         bits(&x.permute_axes([2, 1, 0]).unwrap()),
         bits(&x.map_values(f64::sqrt).unwrap()),
+        bits(&x.sum([0, 1]).unwrap()),
+        bits(&x.sum(2).unwrap()),
+        bits(&csr.mean(-1).unwrap()),
+        bits(&x.max(0).unwrap()),
+        bits(&x.stored().var(1).unwrap()),
+        bits(&x.argmin(2).unwrap().map_values(|position| position as f64).unwrap()),
         bits(&x),
     ]
 }

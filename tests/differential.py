@@ -20,9 +20,11 @@ What is different on purpose, and how the cases are made to fit:
 
 import argparse
 import json
+import math
 import subprocess
 import sys
 import threading
+from fractions import Fraction
 import warnings
 
 import numpy as np
@@ -50,6 +52,21 @@ def without_payload(array):
     elif array.dtype.kind == "f":
         array[np.isnan(array)] = np.nan
     return array
+
+
+def fsum(group):
+    """The exact sum, as `math.fsum`, which refuses what is not finite and overflows."""
+    values = [float(value) for value in group]
+    special = [value for value in values if not math.isfinite(value)]
+    if special:
+        return float(sum(special))
+    total = sum(map(Fraction, values), Fraction(0))
+    try:
+        exact = float(total)
+    except OverflowError:
+        return math.copysign(math.inf, total)
+    assert exact == math.fsum(values) or abs(total) > Fraction(10) ** 300
+    return exact + 0.0
 
 
 class Maker:
@@ -133,6 +150,70 @@ class Maker:
         axes = self.axes(dense.ndim)
         case.update(op="count_nonzero", axes=axes)
         return case, np.asarray(np.count_nonzero(dense, axis=None if axes is None else tuple(axes)), np.uint64)
+
+    def reduced(self, name, types, of, dtype=None):
+        """A reduction of each group, which is a list in row-major order; None of `of` is an error."""
+        case, dense, *_ = self.tensor(self.rng.choice(types))
+        axes = self.axes(dense.ndim)
+        case.update(op=name, axes=axes)
+        rank = dense.ndim
+        gone = list(range(rank)) if axes is None else sorted(axis % rank for axis in axes)
+        kept = [axis for axis in range(rank) if axis not in gone]
+        lengths = [dense.shape[axis] for axis in kept]
+        groups = dense.transpose(kept + gone).reshape(int(np.prod(lengths, dtype=int)), -1) if dense.size else np.empty(
+            (int(np.prod(lengths, dtype=int)), 0), dense.dtype)
+        results = [of(group) for group in groups]
+        if any(result is None for result in results):
+            return case, None
+        return case, np.array(results, dtype or dense.dtype).reshape(lengths)
+
+    def all(self):
+        return self.reduced("all", list(TYPES), np.all, bool)
+
+    def sum(self):
+        dtype = str(self.rng.choice(["f8", "i8", "u8", "u1", "b1"]))
+        whole = dtype != "f8"
+        limits = (0, 2**64) if dtype in ("u8", "u1", "b1") else (-2**63, 2**63)
+
+        def of(group):
+            if whole:
+                total = sum(int(value) for value in group)
+                return total if limits[0] <= total < limits[1] else None
+            return fsum(group)
+        return self.reduced("sum", [dtype], of, "f8" if not whole else "i8" if dtype == "i8" else "u8")
+
+    def mean(self):
+        dtype = str(self.rng.choice(["f8", "i8", "u1", "b1"]))
+
+        def of(group):
+            if len(group) == 0:
+                return float("nan")
+            total = sum(map(Fraction, map(float, group))) if dtype == "f8" and np.isfinite(group).all() else None
+            if total is None and dtype != "f8":
+                total = Fraction(sum(int(value) for value in group))
+            return fsum(group) if total is None else float(total / len(group)) + 0.0
+        return self.reduced("mean", [dtype], of, "f8")
+
+    def extreme(self, name, of):
+        def guarded(group):
+            return None if len(group) == 0 else of(group)
+        return self.reduced(name, ["f8", "f4", "i8", "u8", "u1"], guarded, np.uint64 if name.startswith("arg") else None)
+
+    def min(self):
+        return self.extreme("min", lambda group: group[np.argmin(group)] if np.isnan(group).any() or group.min() != 0 or
+                            group.dtype.kind != "f" else np.copysign(group.dtype.type(0), -1.0 if np.signbit(
+                                group[group == 0]).any() else 1.0))
+
+    def max(self):
+        return self.extreme("max", lambda group: group[np.argmax(group)] if np.isnan(group).any() or group.max() != 0 or
+                            group.dtype.kind != "f" else np.copysign(group.dtype.type(0), 1.0 if not np.signbit(
+                                group[group == 0]).all() else -1.0))
+
+    def argmin(self):
+        return self.extreme("argmin", np.argmin)
+
+    def argmax(self):
+        return self.extreme("argmax", np.argmax)
 
     def isin(self):
         dtype = self.rng.choice(list(TYPES))
@@ -252,7 +333,7 @@ class Maker:
         return case, flat.reshape(dense.shape)
 
 
-OPERATIONS = ["any", "count_nonzero", "isin", "take", "take_axis", "nanmedian", "isposinf", "isneginf", "isnan", "isinf", "isfinite",
+OPERATIONS = ["any", "count_nonzero", "all", "sum", "mean", "min", "max", "argmin", "argmax", "isin", "take", "take_axis", "nanmedian", "isposinf", "isneginf", "isnan", "isinf", "isfinite",
               "isreal", "permute", "reshape", "coalesce"]
 
 

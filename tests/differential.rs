@@ -8,7 +8,8 @@ use std::io::{BufRead, Write};
 
 use lacuna::prelude::*;
 use lacuna::{
-    Axes, CooTensor, Duplicates, Element, Isin, IsinKind, Pattern, Real, Result, Take, TakeMode, Tensor, Triplets,
+    Axes, CooTensor, Duplicates, Element, Isin, IsinKind, Pattern, Real, Result, Ring, Take, TakeMode, Tensor,
+    Triplets, mean, sum,
 };
 use ndarray::ArrayD;
 use num_complex::Complex;
@@ -133,12 +134,15 @@ fn mode(case: &Value) -> TakeMode {
 }
 
 /// The operations of every element type.
-fn any_type<T: Bits>(case: &Value) -> Result<Value> {
+fn any_type<T: Bits + Ring<Sum: Bits, Mean: Bits>>(case: &Value) -> Result<Value> {
     let items = || list::<i64>(case, "items");
     let axis = || list::<isize>(case, "axes")[0];
     match case["op"].as_str().expect("op") {
         "any" => ask!(case, T, |x| x.any(axes(case))),
         "count_nonzero" => ask!(case, T, |x| x.count_nonzero(axes(case))),
+        "all" => ask!(case, T, |x| x.all(axes(case))),
+        "sum" => ask!(case, T, |x| sum(x, axes(case))),
+        "mean" => ask!(case, T, |x| mean(x, axes(case))),
         "isin" => {
             let kind = [IsinKind::Auto, IsinKind::Sort, IsinKind::Table][list::<usize>(case, "kind")[0]];
             let invert = case["invert"] == true;
@@ -176,9 +180,13 @@ fn arranged<T: Bits>(x: CooTensor<T>, case: &Value) -> Result<Value> {
 }
 
 /// Those of real numbers.
-fn real_type<T: Bits + Real<Median: Bits>>(case: &Value) -> Result<Value> {
+fn real_type<T: Bits + Real<Median: Bits> + Ring<Sum: Bits, Mean: Bits>>(case: &Value) -> Result<Value> {
     match case["op"].as_str().expect("op") {
         "nanmedian" => ask!(case, T, |x| x.nanmedian(axes(case))),
+        "min" => ask!(case, T, |x| x.min(axes(case))),
+        "max" => ask!(case, T, |x| x.max(axes(case))),
+        "argmin" => ask!(case, T, |x| x.argmin(axes(case))),
+        "argmax" => ask!(case, T, |x| x.argmax(axes(case))),
         "isposinf" => ask!(case, T, |x| x.isposinf()),
         "isneginf" => ask!(case, T, |x| x.isneginf()),
         _ => any_type::<T>(case),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use lacuna::io::{FileElement, FileFormat, WriteOptions, write_to};
 use lacuna::prelude::*;
-use lacuna::{Axes, CooTensor, Duplicates, Element, Real, Take, TakeMode};
+use lacuna::{Axes, CooTensor, CsrTensor, Duplicates, Element, Number, Pattern, Real, Take, TakeMode, Tensor};
 use num_complex::Complex;
 
 use crate::data::{DataSet, key_sum, sum, trues};
@@ -68,6 +68,11 @@ pub(crate) fn all() -> Vec<(String, Workload)> {
     for axis in ["0", "1"] {
         add(format!("sparse_nanmedian/spmed/{axis}"), run_on("spmed", axis, sparse_nanmedian));
     }
+    for axis in ["0", "1", "None"] {
+        for (name, run) in REDUCTIONS {
+            add(format!("{name}/mat/{axis}"), run_on("mat", axis, run));
+        }
+    }
     add("mtx_read".into(), run_on("mtx", "", mtx_read));
     add("mtx_write".into(), run_on("mtx", "", mtx_write));
     all
@@ -103,6 +108,48 @@ fn any_coo<T: FileElement>(data: &DataSet, over: &str) -> Result<Figures> {
 fn any_csr(data: &DataSet, over: &str) -> Result<Figures> {
     let (x, over) = (data.csr()?, axes(over)?);
     measure(|| Ok(x.any(&over)?), |result| Ok(trues(result.values())))
+}
+
+/// The reductions of the algebra, as families of their own.
+const REDUCTIONS: [(&str, Run); 9] = [
+    ("sum_coo", |data, over| reduce_coo(data, over, |x, axes| x.sum(axes))),
+    ("sum_csr", |data, over| reduce_csr(data, over, |x, axes| x.sum(axes))),
+    ("mean_coo", |data, over| reduce_coo(data, over, |x, axes| x.mean(axes))),
+    ("mean_csr", |data, over| reduce_csr(data, over, |x, axes| x.mean(axes))),
+    ("var_csr", |data, over| reduce_csr(data, over, |x, axes| x.var(axes))),
+    ("max_coo", |data, over| reduce_coo(data, over, |x, axes| x.max(axes))),
+    ("max_csr", |data, over| reduce_csr(data, over, |x, axes| x.max(axes))),
+    ("argmax_coo", |data, over| reduce_coo(data, over, |x, axes| x.argmax(axes))),
+    ("argmax_csr", |data, over| reduce_csr(data, over, |x, axes| x.argmax(axes))),
+];
+
+/// The sum of all elements of a result, gaps included.
+fn element_sum<P: Pattern, T: Element>(x: &Tensor<P, T>) -> Result<Vec<f64>> {
+    let number = |value: T| match value.to_number() {
+        Number::Integer(integer) => integer as f64,
+        Number::Real(real) => real,
+        Number::Complex(..) => f64::NAN,
+    };
+    let gaps = x.shape().iter().product::<usize>() - x.nnz();
+    Ok(vec![sum(x.values().iter().map(|&value| number(value))) + gaps as f64 * number(x.fill())])
+}
+
+fn reduce_coo<T: Element>(
+    data: &DataSet,
+    over: &str,
+    reduce: impl Fn(&CooTensor<f64>, &Axes) -> lacuna::Result<CooTensor<T>>,
+) -> Result<Figures> {
+    let (x, over) = (data.coo::<f64>()?, axes(over)?);
+    measure(|| Ok(reduce(&x, &over)?), |result| element_sum(&result))
+}
+
+fn reduce_csr<T: Element>(
+    data: &DataSet,
+    over: &str,
+    reduce: impl Fn(&CsrTensor<f64>, &Axes) -> lacuna::Result<CsrTensor<T>>,
+) -> Result<Figures> {
+    let (x, over) = (data.coo::<f64>()?.to_csr()?, axes(over)?);
+    measure(|| Ok(reduce(&x, &over)?), |result| element_sum(&result))
 }
 
 fn isin<T: FileElement>(data: &DataSet, _: &str) -> Result<Figures> {

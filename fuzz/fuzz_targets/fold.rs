@@ -1,15 +1,42 @@
-//! The folds `any` and `count_nonzero`, and the gradient of `any`, on every format, against the reference.
+//! Folds and positions of extremes, and the gradient of `any`, on every format, against the reference.
 #![no_main]
 
 use arbitrary::Unstructured;
-use lacuna::{Element, any, any_backward, count_nonzero};
+use lacuna::{Element, Real, Ring, all, any, any_backward, argmax, argmin, count_nonzero, max, mean, min, sum};
 use lacuna_fuzz::compare::*;
 use lacuna_fuzz::reference::dense::Sparse;
+use lacuna_fuzz::reference::exact::Summed;
+use lacuna_fuzz::reference::reductions;
+use lacuna_fuzz::reference::scalar::RealScalar;
 use lacuna_fuzz::reference::{gradients, ops, structure};
 use lacuna_fuzz::{Draw, Reduction, sparse, sparse_of};
 use libfuzzer_sys::fuzz_target;
 
-fn run<T: Draw + Both>(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
+/// Demands that a reduction of each kind of operand is the reference's, be it an error.
+macro_rules! check {
+    ($x:expr, $reduction:expr, $name:ident, $reference:expr) => {{
+        let (axes, x) = (&$reduction.axes, $x);
+        let stored = structure::reduce(&x.coords(), &$reduction.normalised, $reduction.keep_dims);
+        match reductions::reduce(&x.to_dense(), &$reduction.normalised, $reduction.keep_dims, $reference) {
+            Some(expected) => {
+                assert_tensor(&$name(&coo(x), axes).unwrap(), &expected, &stored);
+                assert_tensor(&$name(&csr(x), axes).unwrap(), &expected, &stored);
+                for_each_layout(&x.to_dense(), |_, view| assert_array(&$name(&view, axes).unwrap(), &expected));
+            }
+            None => {
+                assert!($name(&coo(x), axes).is_err() && $name(&csr(x), axes).is_err());
+                for_each_layout(&x.to_dense(), |_, view| assert!($name(&view, axes).is_err()));
+            }
+        }
+    }};
+}
+
+fn run<T>(u: &mut Unstructured<'_>) -> arbitrary::Result<()>
+where
+    T: Draw + Both + Real + RealScalar + Summed + Ring<Sum = <T as Summed>::Sum, Mean = <T as Summed>::Mean>,
+    <T as Summed>::Sum: Both,
+    <T as Summed>::Mean: Both,
+{
     let x = sparse::<T>(u)?;
     let reduction = Reduction::draw(u, x.shape.len())?;
     let (normalised, keep_dims) = (&reduction.normalised, reduction.keep_dims);
@@ -30,6 +57,13 @@ fn run<T: Draw + Both>(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
         assert_array(&any_backward(&view, &coo(&upstream), &reduction.axes).unwrap(), &gradient);
     });
     counts(&x, &reduction);
+    check!(&x, &reduction, all, reductions::all);
+    check!(&x, &reduction, sum, reductions::sum);
+    check!(&x, &reduction, mean, reductions::mean);
+    check!(&x, &reduction, min, reductions::min);
+    check!(&x, &reduction, max, reductions::max);
+    check!(&x, &reduction, argmin, reductions::argmin);
+    check!(&x, &reduction, argmax, reductions::argmax);
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! The exact totals that sums and means of each type of elements come from.
 
+use bytemuck::Zeroable;
 use num_complex::Complex;
 
 use super::Float;
@@ -19,6 +20,19 @@ pub trait Accumulator<T>: Clone + Default + Send + Sync {
 
     /// Adds all that another total holds.
     fn merge(&mut self, other: &Self);
+
+    /// A small total, which starts as zeros and holds nearly all sums.
+    type Cell: Copy + Zeroable + Send + Sync;
+
+    /// Adds a value to a small total. If that cannot hold the sum, the answer is no, and the small total is of no more
+    /// use.
+    fn add_to(cell: &mut Self::Cell, value: T) -> bool;
+
+    /// The total that a small one is.
+    fn of_cell(cell: Self::Cell) -> Self;
+
+    /// Adds all that another small total holds, with the answer of [`add_to`](Accumulator::add_to).
+    fn join(cell: &mut Self::Cell, other: Self::Cell) -> bool;
 }
 
 /// The sum of two floats: the nearest float, and what the sum is more than that. Where either is not finite, nor the
@@ -42,35 +56,51 @@ fn two_product(a: f64, b: f64) -> (f64, f64) {
     (product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low)
 }
 
+/// Two floats, the nearest to a sum first, that hold it.
+type Pair = [f64; 2];
+
+/// Adds a value to a pair, and gives what is lost of the sum, which is 0 where nothing is.
+#[inline(always)]
+fn add_to_pair([high, low]: &mut Pair, value: f64) -> f64 {
+    let (sum, error) = two_sum(*high, value);
+    let (rest, lost) = two_sum(*low, error);
+    (*high, *low) = (sum, rest);
+    lost
+}
+
 /// The exact sum of floats: two of them as long as they hold it, which is nearly always; else all digits.
 #[derive(Debug, Clone, Default)]
 pub struct FloatTotal {
-    high: f64,
-    low: f64,
+    pair: Pair,
     rest: Option<Exact>,
 }
 
 /// The values that are added side by side.
 const LANES: usize = 16;
+/// Fewer values are added one after the other.
+const MANY: usize = 4 * LANES;
 /// The values that are added before it is looked at whether anything was lost.
 const BLOCK: usize = 64 * LANES;
 
 impl FloatTotal {
-    fn add_wide(&mut self, value: f64) {
-        let (high, error) = two_sum(self.high, value);
-        let (low, lost) = two_sum(self.low, error);
+    /// Adds values one after the other.
+    fn add_few<T: Copy + Into<f64>>(&mut self, values: &[T]) {
+        let (mut pair, mut lost) = (self.pair, 0.0);
+        values.iter().for_each(|&value| lost += add_to_pair(&mut pair, value.into()).abs());
+        // A NaN is lost as well.
         if lost == 0.0 {
-            (self.high, self.low) = (high, low);
+            self.pair = pair;
         } else {
-            self.add_exactly(&[value]);
+            self.add_exactly(values);
         }
     }
 
-    /// Adds values, and what is here, to all digits.
-    fn add_exactly(&mut self, values: &[f64]) {
+    /// Adds values, and the pair, to all digits.
+    #[cold]
+    fn add_exactly<T: Copy + Into<f64>>(&mut self, values: &[T]) {
         let rest = self.rest.get_or_insert_with(Exact::new);
-        let held = [std::mem::take(&mut self.high), std::mem::take(&mut self.low)];
-        held.iter().chain(values).for_each(|&value| rest.add(value));
+        let pair = std::mem::take(&mut self.pair);
+        pair.into_iter().chain(values.iter().map(|&value| value.into())).for_each(|value| rest.add(value));
     }
 
     /// Adds a block of at most [`BLOCK`] values, a multiple of [`LANES`].
@@ -89,8 +119,7 @@ impl FloatTotal {
     /// The total as a single list of digits.
     fn digits(&self) -> Exact {
         let mut digits = self.rest.clone().unwrap_or_else(Exact::new);
-        digits.add(self.high);
-        digits.add(self.low);
+        self.pair.into_iter().for_each(|value| digits.add(value));
         digits
     }
 
@@ -104,7 +133,7 @@ impl FloatTotal {
         if self.rest.is_some() {
             return None;
         }
-        let (sum, error) = two_sum(self.high, self.low);
+        let (sum, error) = two_sum(self.pair[0], self.pair[1]);
         let (near, is_exact) = if count == 1 { (sum, error == 0.0) } else { divide(sum, error, count)? };
         kind.round(near, is_exact)
     }
@@ -164,7 +193,7 @@ impl Sums {
 
 impl<T: Copy + Into<f64>> Accumulator<T> for FloatTotal {
     fn add(&mut self, value: T) {
-        self.add_wide(value.into());
+        self.add_few(&[value]);
     }
 
     fn add_times(&mut self, value: T, count: u128) {
@@ -173,30 +202,60 @@ impl<T: Copy + Into<f64>> Accumulator<T> for FloatTotal {
             return;
         }
         match times(value, count) {
-            Some((product, error)) => [product, error].into_iter().for_each(|part| self.add_wide(part)),
+            Some((product, error)) => self.add_few(&[product, error]),
             None => self.rest.get_or_insert_with(Exact::new).add_times(value, count),
         }
     }
 
     fn add_slice(&mut self, values: &[T]) {
-        let (lanes, last) = values.as_chunks::<LANES>();
-        if !lanes.is_empty() {
-            let (mut sums, mut block) = (Sums::ZERO, [0.0; BLOCK]);
-            for values in lanes.as_flattened().chunks(BLOCK) {
-                let block = &mut block[..values.len()];
-                block.iter_mut().zip(values).for_each(|(wide, &value)| *wide = value.into());
-                self.add_block(&mut sums, block);
-            }
-            sums.high.into_iter().chain(sums.low).for_each(|value| self.add_wide(value));
+        if values.len() < MANY {
+            return self.add_few(values);
         }
-        last.iter().for_each(|&value| self.add_wide(value.into()));
+        let (lanes, last) = values.as_chunks::<LANES>();
+        let (mut sums, mut block) = (Sums::ZERO, [0.0; BLOCK]);
+        for values in lanes.as_flattened().chunks(BLOCK) {
+            let block = &mut block[..values.len()];
+            block.iter_mut().zip(values).for_each(|(wide, &value)| *wide = value.into());
+            self.add_block(&mut sums, block);
+        }
+        self.add_few(&sums.high);
+        self.add_few(&sums.low);
+        self.add_few(last);
     }
 
     fn merge(&mut self, other: &Self) {
-        self.add_wide(other.high);
-        self.add_wide(other.low);
+        self.add_few(&other.pair);
         if let Some(other) = &other.rest {
             self.rest.get_or_insert_with(Exact::new).merge(other);
+        }
+    }
+
+    type Cell = Pair;
+
+    /// What is not finite stays alone: the pair was finite if it is now without a value that is not.
+    #[inline(always)]
+    fn add_to(pair: &mut Pair, value: T) -> bool {
+        let (before, value) = (pair[0], value.into());
+        if add_to_pair(pair, value) == 0.0 {
+            return true;
+        }
+        *pair = [before + value, 0.0];
+        !(before.is_finite() && value.is_finite())
+    }
+
+    fn join(pair: &mut Pair, other: Pair) -> bool {
+        let add = <FloatTotal as Accumulator<f64>>::add_to;
+        add(pair, other[0]) & add(pair, other[1])
+    }
+
+    fn of_cell(pair: Pair) -> Self {
+        match pair[0].is_finite() {
+            true => FloatTotal { pair, rest: None },
+            false => {
+                let mut total = FloatTotal::default();
+                total.add_exactly(&pair);
+                total
+            }
         }
     }
 }
@@ -254,6 +313,25 @@ impl<T: Copy + Into<i128>> Accumulator<T> for IntegerTotal {
     fn merge(&mut self, other: &Self) {
         self.add_parts(other.low, other.high);
     }
+
+    type Cell = i128;
+
+    #[inline(always)]
+    fn add_to(sum: &mut i128, value: T) -> bool {
+        *sum = sum.wrapping_add(value.into());
+        true
+    }
+
+    fn join(sum: &mut i128, other: i128) -> bool {
+        *sum = sum.wrapping_add(other);
+        true
+    }
+
+    fn of_cell(sum: i128) -> Self {
+        let mut total = Self::default();
+        total.add_wide(sum);
+        total
+    }
 }
 
 /// The exact sums of both parts of complex numbers.
@@ -281,6 +359,23 @@ impl<T: Copy + Into<f64>> Accumulator<Complex<T>> for ComplexTotal {
     fn merge(&mut self, other: &Self) {
         Accumulator::<f64>::merge(&mut self.re, &other.re);
         Accumulator::<f64>::merge(&mut self.im, &other.im);
+    }
+
+    type Cell = [Pair; 2];
+
+    fn add_to([re, im]: &mut [Pair; 2], value: Complex<T>) -> bool {
+        let re = <FloatTotal as Accumulator<T>>::add_to(re, value.re);
+        re & <FloatTotal as Accumulator<T>>::add_to(im, value.im)
+    }
+
+    fn join([re, im]: &mut [Pair; 2], other: [Pair; 2]) -> bool {
+        let join = <FloatTotal as Accumulator<f64>>::join;
+        join(re, other[0]) & join(im, other[1])
+    }
+
+    fn of_cell([re, im]: [Pair; 2]) -> Self {
+        let total = <FloatTotal as Accumulator<f64>>::of_cell;
+        ComplexTotal { re: total(re), im: total(im) }
     }
 }
 

@@ -39,13 +39,18 @@ impl CellMap {
     ) -> Allocated<Self> {
         let cells = lengths.iter().product::<usize>();
         let part = |range: Range<usize>| {
-            let mut map = CellMap { words: alloc::zeros(cells.div_ceil(CELLS))? };
+            let mut map = CellMap::empty(cells)?;
             let marked = if in_runs { map.mark_runs(coords, lengths, values, range.clone()) } else { 0 };
             map.mark(coords, lengths, values, range.start + marked..range.end);
             Ok(map)
         };
         let parts = threads::map_parts(values.len(), 800, cells / CELLS, part).into_iter();
-        parts.reduce(|all, part| Ok(all?.merge(part?))).unwrap_or(Ok(CellMap { words: Vec::new() }))
+        let merged = |all: Allocated<CellMap>, part: Allocated<CellMap>| {
+            let mut all = all?;
+            all.merge(&part?);
+            Ok(all)
+        };
+        parts.reduce(merged).unwrap_or(CellMap::empty(0))
     }
 
     fn mark<T: Element, I: Index>(&mut self, coords: &[&[I]], lengths: &[usize], values: &[T], range: Range<usize>) {
@@ -87,13 +92,17 @@ impl CellMap {
         blocks.len() * BITS
     }
 
-    fn set(&mut self, cell: usize, is_truthy: bool) {
+    /// A map of so many cells into which nothing falls.
+    pub(crate) fn empty(cells: usize) -> Allocated<Self> {
+        Ok(CellMap { words: alloc::zeros(cells.div_ceil(CELLS))? })
+    }
+
+    pub(crate) fn set(&mut self, cell: usize, is_truthy: bool) {
         self.words[cell / CELLS] |= (1 | u64::from(is_truthy) << 1) << (2 * (cell % CELLS));
     }
 
-    fn merge(mut self, other: Self) -> Self {
+    pub(crate) fn merge(&mut self, other: &Self) {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
-        self
     }
 
     /// The coordinates within `lengths` of the cells that an entry falls into, in order, and whether each is truthy.
@@ -153,6 +162,14 @@ impl CellMap {
                 *slot = I::from_usize(if is_last { cell - start } else { shared });
             }
         });
+    }
+
+    /// The cells that an entry falls into, in order.
+    pub(crate) fn stored(&self) -> Allocated<Vec<usize>> {
+        let mut cells =
+            alloc::with_capacity(self.words.iter().map(|word| (word & STORED).count_ones() as usize).sum())?;
+        self.for_each(0..self.words.len(), |cell, _| cells.push(cell));
+        Ok(cells)
     }
 
     /// Calls `visit` with each cell of some words that an entry falls into, in order, and whether it is truthy.
@@ -235,7 +252,8 @@ mod tests {
             map.mark(&[&columns], &[500], &values, range);
             map
         };
-        let merged = map_of(0..400).merge(map_of(400..900));
+        let mut merged = map_of(0..400);
+        merged.merge(&map_of(400..900));
         assert_eq!(merged.words, map_of(0..900).words);
         assert!(merged.words != map_of(0..400).words && merged.words != map_of(400..900).words);
     }

@@ -1,6 +1,6 @@
 //! Folds: reductions whose state after some values is all that the values after them need to know.
 
-use crate::base::alloc::Allocated;
+use crate::base::alloc::{self, Allocated};
 use crate::base::index::Index;
 use crate::base::threads;
 use crate::element::Element;
@@ -115,19 +115,41 @@ pub(crate) fn fold_groups<T: Element, F: Fold<T>>(
     values: &[T],
     gaps: &Gaps<T>,
 ) -> Outcomes<Vec<F::Out>> {
-    let (blank, scratch) = (F::Out::ZERO, || ());
-    match groups.in_order(values) {
-        Some(slice) => threads::try_map_heavy(groups.len(), values.len(), blank, scratch, |(), group| {
-            let add = |state: &mut F::State| op.slice(state, slice(group));
-            fold_group(op, groups.size(group), gaps, add).map_err(|fault| fault.of(group))
-        }),
-        None => threads::try_map_heavy(groups.len(), values.len(), blank, scratch, |(), group| {
+    if let Some(offsets) = groups.offsets() {
+        return fold_runs(op, offsets, values, gaps);
+    }
+    threads::try_map_heavy(
+        groups.len(),
+        values.len(),
+        F::Out::ZERO,
+        || (),
+        |(), group| {
             let gathered = groups.entries(group).map(|entry| values[entry]);
             let add = |state: &mut F::State| fold_until_settled(op, state, gathered);
             fold_group(op, groups.size(group), gaps, add).map_err(|fault| fault.of(group))
-        }),
-    }
+        },
+    )
 }
+
+/// The results of groups that stand side by side, none of which is empty.
+fn fold_runs<T: Element, F: Fold<T>>(op: F, offsets: &[usize], values: &[T], gaps: &Gaps<T>) -> Outcomes<Vec<F::Out>> {
+    let count = offsets.len() - 1;
+    let mut results = alloc::zeros(count)?;
+    let parts = threads::map_parts(values.len(), PICOSECONDS, 0, |part| part.end);
+    let mut ends: Vec<usize> =
+        parts.iter().map(|&end| offsets[..count].partition_point(|&start| start < end)).collect();
+    ends.dedup();
+    let done = threads::map_slices(&mut results, &ends, |part, results| {
+        let first = ends[part] - results.len();
+        op.lanes(&offsets[first..=ends[part]], values, gaps, results)
+            .map_err(|refusal| refusal.fault.of(first + refusal.group))
+    });
+    done.into_iter().collect::<Outcomes<()>>()?;
+    Ok(results)
+}
+
+/// The picoseconds that an entry of a run takes.
+const PICOSECONDS: usize = 1000;
 
 /// The results of lanes that hold a value, one after the other.
 pub(crate) fn fold_lanes<T: Element, F: Fold<T>>(

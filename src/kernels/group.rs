@@ -81,6 +81,11 @@ impl Groups {
         self.order.is_none().then_some(move |group| &values[self.range(group)])
     }
 
+    /// Where each group starts, and where the last one ends, if they are in the order in which they are stored.
+    pub(crate) fn offsets(&self) -> Option<&[usize]> {
+        self.order.is_none().then_some(&self.starts)
+    }
+
     /// The first entry of each group.
     pub(crate) fn firsts(&self) -> Allocated<Vec<usize>> {
         alloc::collect((0..self.len()).map(|group| self.entry_at(self.starts[group])))

@@ -18,6 +18,7 @@ pub(crate) mod op;
 pub(crate) mod packing;
 pub(crate) mod radix;
 pub(crate) mod runs;
+pub(crate) mod scatter;
 pub(crate) mod select;
 pub(crate) mod sort;
 pub(crate) mod spread;

@@ -254,8 +254,9 @@ pub fn spread_shares<T: Spread, G: SummedFloat>(
     let share = |value: T| {
         let given = 2.0 * (value.nearest() - mean) * g.wide() / if divisor == 0 { f64::NAN } else { divisor as f64 };
         let given = if is_root { given / (2.0 * root) } else { given };
+        let rounded = G::rounded(&Real::of(given), 1);
         // A zero keeps its sign.
-        if given == 0.0 { G::narrow(given) } else { G::rounded(&Real::of(given), 1) }
+        if rounded.wide() == 0.0 { G::narrow(0f64.copysign(given)) } else { rounded }
     };
     let share = |value: T| if skips_nan && value.is_nan() { G::narrow(0.0) } else { share(value) };
     group.iter().map(|(_, value)| share(*value)).collect()

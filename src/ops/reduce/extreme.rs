@@ -1,12 +1,17 @@
 //! The least and the greatest element over axes, and their gradients.
 
+use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
+use crate::base::index::Index;
 use crate::element::{Float, Real};
 use crate::kernels::extreme::{extreme, is_beyond, missing};
-use crate::kernels::fold::Fold;
+use crate::kernels::fold::{Fold, Kept};
+use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::scatter::{Cell, fold_scattered};
+use crate::kernels::sort::Arrays;
 use crate::ops::operand::Operand;
 
 /// The descriptor of the extremes: the greatest element or the least, with the NaNs or without.
@@ -64,6 +69,19 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<G
 
     fn of_no_entry(&self) -> Outcome<T> {
         Ok(missing::<T>().unwrap_or(if GREATEST { T::LOWEST } else { T::HIGHEST }))
+    }
+
+    /// Where there are few cells no entries are grouped.
+    fn by_coords<I: Index>(&self, kept: &Kept<'_, I>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<Arrays<I, T>>> {
+        let add = |found: &mut Option<T>, value| {
+            self.step(found, value);
+            true
+        };
+        let join = |found: &mut Option<T>, other| {
+            self.merge(found, &other);
+            true
+        };
+        fold_scattered(*self, kept, values, gaps, Cell { start: None, add, join, state: |found| found })
     }
 
     fn slice(&self, state: &mut Option<T>, values: &[T]) {

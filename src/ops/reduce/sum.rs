@@ -1,12 +1,21 @@
 //! Exact sums and means over axes, and their gradients.
 
+use std::ops::Range;
+
+use bytemuck::Zeroable;
+
+use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
+use crate::base::index::Index;
 use crate::base::threads;
 use crate::element::{Accumulator, Element, Float, Real, Ring};
-use crate::kernels::fold::Fold;
+use crate::kernels::fold::{Fold, Kept};
+use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::scatter::{Cell, fold_scattered};
+use crate::kernels::sort::Arrays;
 use crate::ops::operand::Operand;
 
 /// What is made of a total.
@@ -86,12 +95,27 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
         if values.len() < MANY {
             return state.sum.add_slice(values);
         }
-        let part = |part: std::ops::Range<usize>| {
+        let part = |part: Range<usize>| {
             let mut sum = T::Total::default();
             sum.add_slice(&values[part]);
             sum
         };
         threads::map_parts(values.len(), PICOSECONDS, 0, part).iter().for_each(|sum| state.sum.merge(sum));
+    }
+
+    /// Where there are few cells no entries are grouped; a sum that a small total does not hold is left to the groups.
+    fn by_coords<I: Index>(
+        &self,
+        kept: &Kept<'_, I>,
+        values: &[T],
+        gaps: &Gaps<T>,
+    ) -> Allocated<Option<Arrays<I, F::Out>>> {
+        if F::SKIPS_NAN {
+            return Ok(None);
+        }
+        let start = <T::Total as Accumulator<T>>::Cell::zeroed();
+        let state = |sum| Total { sum: T::Total::of_cell(sum), ..self.start() };
+        fold_scattered(*self, kept, values, gaps, Cell { start, add: T::Total::add_to, join: T::Total::join, state })
     }
 }
 
