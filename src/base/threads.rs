@@ -83,7 +83,13 @@ mod imp {
         f(first) || if rest.len() < chunk { f(rest) } else { rest.par_chunks((chunk / PIECES).max(1)).any(f) }
     }
 
-    /// Fills the items chunk by chunk, each of which takes so many `picoseconds`; `fill` is told where its chunk starts.
+    /// Whether so many items, of so many `picoseconds` each, are worth the threads that there are.
+    pub(crate) fn are_shared(count: usize, picoseconds: usize) -> bool {
+        count >= 2 * chunk_of(picoseconds) && rayon::current_num_threads() > 1
+    }
+
+    /// Fills the items chunk by chunk, each of which takes so many `picoseconds`; `fill` is told where its chunk
+    /// starts.
     pub(crate) fn fill_chunks<U: Send>(items: &mut [U], picoseconds: usize, fill: &(dyn Fn(usize, &mut [U]) + Sync)) {
         let chunk = chunk_of(picoseconds);
         if items.len() < 2 * chunk {
@@ -247,6 +253,11 @@ mod imp {
     /// `f` of every value, in order.
     pub(crate) fn map<T: Copy, U>(values: &[T], _: usize, f: impl Fn(T) -> U) -> Allocated<Vec<U>> {
         alloc::collect(values.iter().map(|&value| f(value)))
+    }
+
+    /// No items are shared.
+    pub(crate) fn are_shared(_: usize, _: usize) -> bool {
+        false
     }
 
     /// Fills the items, which are one chunk.
@@ -432,7 +443,7 @@ pub(crate) fn filter_map_range<S, U: Copy + Send>(
 
 #[cfg(feature = "io")]
 pub(crate) use imp::pipeline;
-pub(crate) use imp::{any_chunk, map, map_each, map_heavy, map_parts, map_slices, sort};
+pub(crate) use imp::{any_chunk, are_shared, map, map_each, map_heavy, map_parts, map_slices, sort};
 
 #[cfg(test)]
 #[cfg(feature = "rayon")]
@@ -484,7 +495,9 @@ mod tests {
         let items = vec![0u8; count];
         let mut slots = vec![0; count];
         let parts = items.clone();
-        let mut numbers: Vec<u64> = (0..count as u64).map(|item| item * 0x9E37_79B9 % 0x1_0000_0001).collect();
+        // rayon itself sorts up to 2,000 on one thread.
+        let sorted = if count < 2 * CHUNK { count } else { count + 4_000 };
+        let mut numbers: Vec<u64> = (0..sorted as u64).map(|item| item * 0x9E37_79B9 % 0x1_0000_0001).collect();
         let searches = count / CHUNK * SEARCHES + count % CHUNK % SEARCHES;
         let pieces = count.div_ceil(CHUNK);
         vec![
@@ -511,7 +524,7 @@ mod tests {
                 Box::new(move |meeting| {
                     sort(&mut numbers, |one, other| {
                         // Numbers are compared once with each other before they are shared.
-                        meeting.wait_for(u64::from(one % 1_000 == 0));
+                        meeting.wait_for(u64::from(one % 30 == 0));
                         one.cmp(other)
                     });
                 }),
