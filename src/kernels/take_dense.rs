@@ -16,7 +16,7 @@ use crate::element::Element;
 use crate::kernels::take::TakeMode;
 
 /// The items whose positions are found at once.
-const BLOCK: usize = 256;
+const BLOCK: usize = 128;
 
 /// The picoseconds of an item.
 const TAKEN: usize = 800;
