@@ -1,4 +1,4 @@
-//! The house stands as its plan says: imports run downward, outside crates are named in their places, three calls are
+//! The house stands as its plan says: imports run downward, outside crates are named in their places, four calls are
 //! unsafe.
 
 use std::collections::BTreeMap;
@@ -146,14 +146,19 @@ fn outside_crates_are_named_in_their_places() {
 }
 
 #[test]
-fn three_calls_are_unsafe_and_can_be_left_out() {
+fn four_calls_are_unsafe_and_can_be_left_out() {
     let is_word = |line: &str| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "unsafe");
     let found: Vec<(String, String)> = modules()
         .into_iter()
         .flat_map(|(_, file, lines)| lines.into_iter().map(move |line| (file.clone(), line)))
         .filter(|(_, line)| is_word(line))
         .collect();
-    const CALLS: [&str; 3] = ["unsafe { libc::madvise(", "unsafe { with_512_bits(", "unsafe { with_256_bits("];
+    const CALLS: [&str; 4] = [
+        "unsafe { libc::madvise(",
+        "unsafe { with_512_bits(",
+        "unsafe { with_256_bits(",
+        "positions.iter().map(|&position| unsafe { *data.get_unchecked(position) })",
+    ];
     assert!(found.len() == CALLS.len(), "the word unsafe stands in {found:?}");
     for ((file, line), call) in found.iter().zip(CALLS) {
         assert!(file == "base/machine.rs" && line.starts_with(call), "{file}: {line}");

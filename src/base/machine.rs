@@ -1,4 +1,4 @@
-//! What the machine has to offer beyond what every machine has: huge pages, wide vectors. The only module with
+//! What the machine has to offer beyond what is safe: huge pages, wide vectors, bare look-ups. The only module with
 //! `unsafe`; without the feature `machine` there is none in the crate, and the same results more slowly.
 
 /// Asks for huge pages behind a buffer; what the kernel answers makes no difference to what the buffer holds.
@@ -19,19 +19,13 @@ pub(crate) fn advise_huge_pages<T>(buffer: &[T]) {
 #[cfg(not(all(feature = "machine", target_os = "linux", not(miri))))]
 pub(crate) fn advise_huge_pages<T>(_: &[T]) {}
 
-/// Whether [`in_wide_vectors`] compiles for vectors of 512 bits here.
 #[cfg(all(feature = "machine", target_arch = "x86_64", not(miri)))]
-pub(crate) fn has_512_bits() -> bool {
+fn has_512_bits() -> bool {
     is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512cd")
         && is_x86_feature_detected!("avx512dq")
         && is_x86_feature_detected!("avx512vl")
-}
-
-#[cfg(not(all(feature = "machine", target_arch = "x86_64", not(miri))))]
-pub(crate) fn has_512_bits() -> bool {
-    false
 }
 
 /// Runs a plain loop, compiled for vectors of 512 or 256 bits where the processor has them: an `#[inline(always)]`
@@ -66,4 +60,62 @@ pub(crate) fn in_wide_vectors<R>(f: impl FnOnce() -> R) -> R {
 #[inline(always)]
 pub(crate) fn in_wide_vectors<R>(f: impl FnOnce() -> R) -> R {
     f()
+}
+
+/// The items of `data` at `positions`, which are compared with its length all at once: without a comparison for each
+/// look-up more of them are under way at a time. A few hundred positions are still in the cache when they are looked up.
+///
+/// # Panics
+///
+/// If one of the positions is not below the length.
+#[cfg(feature = "machine")]
+#[allow(unsafe_code)]
+#[inline(always)]
+pub(crate) fn at_positions<'a, T: Copy>(data: &'a [T], positions: &'a [usize]) -> impl ExactSizeIterator<Item = T> {
+    let greatest = in_wide_vectors(
+        #[inline(always)]
+        || positions.iter().fold(0, |greatest, &position| greatest.max(position)),
+    );
+    assert!(positions.is_empty() || greatest < data.len(), "there is no position {greatest} of {}", data.len());
+    // SAFETY: no position is greater than the greatest, which was just found to be below the length; both slices are
+    // borrowed for as long as the iterator is there, so that neither changes before a look-up.
+    positions.iter().map(|&position| unsafe { *data.get_unchecked(position) })
+}
+
+#[cfg(not(feature = "machine"))]
+#[inline(always)]
+pub(crate) fn at_positions<'a, T: Copy>(data: &'a [T], positions: &'a [usize]) -> impl ExactSizeIterator<Item = T> {
+    positions.iter().map(|&position| data[position])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_at_positions_are_those_of_plain_look_ups() {
+        let data: Vec<u16> = (0..1000).collect();
+        for count in [0, 1, 7, 64, 300] {
+            let positions: Vec<usize> = (0..count).map(|at| (at * 7919 + 999) % 1000).collect();
+            let expected: Vec<u16> = positions.iter().map(|&position| position as u16).collect();
+            assert_eq!(at_positions(&data, &positions).collect::<Vec<_>>(), expected);
+        }
+        assert_eq!(at_positions::<u8>(&[], &[]).len(), 0);
+    }
+
+    /// Wherever it stands among the others, before anything is looked up.
+    #[test]
+    fn a_position_outside_ends_the_program_instead_of_reading_what_is_there() {
+        for (length, outside) in [(0, 0), (5, 5), (5, usize::MAX), (1000, 1 << 63)] {
+            for place in [0, 3, 8, 15] {
+                let mut positions = vec![length.max(1) - 1; 16];
+                positions[place] = outside;
+                let taken = std::panic::catch_unwind(|| at_positions(&vec![0u8; length], &positions).count());
+                let summed = std::panic::catch_unwind(|| {
+                    at_positions(&vec![0u8; length], &positions).map(u64::from).sum::<u64>()
+                });
+                assert!(summed.is_err() && (cfg!(not(feature = "machine")) || taken.is_err()), "{length} {outside}");
+            }
+        }
+    }
 }

@@ -12,12 +12,14 @@ use bytemuck::Zeroable;
 use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::machine::in_wide_vectors;
 
-/// Fewer items than this are not worth a thread, where one takes [`ITEM`].
+/// Fewer items than this are not worth a thread, where one takes [`ITEM`]. Not optimised, as tests run, an item takes
+/// more than thirty times as long.
 #[cfg(feature = "rayon")]
-const CHUNK: usize = 1 << 15;
+const CHUNK: usize = if cfg!(debug_assertions) { 1 << 10 } else { 1 << 15 };
 
-/// The picoseconds of an item of which a [`CHUNK`] is worth a thread: a fifth of a millisecond for all of them, some four
-/// times what it takes to wake a thread. What costs less says so, in the picoseconds that an item takes in a cache.
+/// The picoseconds of an item of which a [`CHUNK`] is worth a thread: a fifth of a millisecond for all of them, some
+/// four times what it takes to wake a thread. What costs less says so, in the picoseconds that an item takes in a
+/// cache.
 #[cfg(feature = "rayon")]
 const ITEM: usize = 6000;
 
@@ -81,7 +83,13 @@ mod imp {
         f(first) || if rest.len() < chunk { f(rest) } else { rest.par_chunks((chunk / PIECES).max(1)).any(f) }
     }
 
-    /// Fills the items chunk by chunk, each of which takes so many `picoseconds`; `fill` is told where its chunk starts.
+    /// Whether so many items, of so many `picoseconds` each, are worth the threads that there are.
+    pub(crate) fn are_shared(count: usize, picoseconds: usize) -> bool {
+        count >= 2 * chunk_of(picoseconds) && rayon::current_num_threads() > 1
+    }
+
+    /// Fills the items chunk by chunk, each of which takes so many `picoseconds`; `fill` is told where its chunk
+    /// starts.
     pub(crate) fn fill_chunks<U: Send>(items: &mut [U], picoseconds: usize, fill: &(dyn Fn(usize, &mut [U]) + Sync)) {
         let chunk = chunk_of(picoseconds);
         if items.len() < 2 * chunk {
@@ -109,9 +117,9 @@ mod imp {
         Ok(mapped)
     }
 
-    /// `f` of the parts that the indices below `count` fall into, in order, of so many `picoseconds` each: one a thread,
-    /// if a part is worth the cost of `weight` items that each one has besides. The caller knows that the outcome does not depend on how many they
-    /// are.
+    /// `f` of the parts that the indices below `count` fall into, in order, of so many `picoseconds` each: one a
+    /// thread, if a part is worth the cost of `weight` items that each one has besides. The caller knows that the
+    /// outcome does not depend on how many they are.
     pub(crate) fn map_parts<U: Send>(
         count: usize,
         picoseconds: usize,
@@ -247,6 +255,11 @@ mod imp {
         alloc::collect(values.iter().map(|&value| f(value)))
     }
 
+    /// No items are shared.
+    pub(crate) fn are_shared(_: usize, _: usize) -> bool {
+        false
+    }
+
     /// Fills the items, which are one chunk.
     pub(crate) fn fill_chunks<U>(items: &mut [U], _: usize, fill: &(dyn Fn(usize, &mut [U]) + Sync)) {
         fill(0, items);
@@ -374,8 +387,8 @@ pub(crate) fn test_into<T: Copy + Sync>(
     });
 }
 
-/// `count` items of so many `picoseconds`, of which `fill` is given one part after the other to write, with their range:
-/// they are zero first.
+/// `count` items of so many `picoseconds`, of which `fill` is given one part after the other to write, with their
+/// range: they are zero first.
 pub(crate) fn filled<T: Zeroable + Send>(
     count: usize,
     picoseconds: usize,
@@ -430,7 +443,7 @@ pub(crate) fn filter_map_range<S, U: Copy + Send>(
 
 #[cfg(feature = "io")]
 pub(crate) use imp::pipeline;
-pub(crate) use imp::{any_chunk, map, map_each, map_heavy, map_parts, map_slices, sort};
+pub(crate) use imp::{any_chunk, are_shared, map, map_each, map_heavy, map_parts, map_slices, sort};
 
 #[cfg(test)]
 #[cfg(feature = "rayon")]
@@ -482,7 +495,9 @@ mod tests {
         let items = vec![0u8; count];
         let mut slots = vec![0; count];
         let parts = items.clone();
-        let mut numbers: Vec<u64> = (0..count as u64).map(|item| item * 0x9E37_79B9 % 0x1_0000_0001).collect();
+        // rayon itself sorts up to 2,000 on one thread.
+        let sorted = if count < 2 * CHUNK { count } else { count + 4_000 };
+        let mut numbers: Vec<u64> = (0..sorted as u64).map(|item| item * 0x9E37_79B9 % 0x1_0000_0001).collect();
         let searches = count / CHUNK * SEARCHES + count % CHUNK % SEARCHES;
         let pieces = count.div_ceil(CHUNK);
         vec![
@@ -509,7 +524,7 @@ mod tests {
                 Box::new(move |meeting| {
                     sort(&mut numbers, |one, other| {
                         // Numbers are compared once with each other before they are shared.
-                        meeting.wait_for(u64::from(one % 1_000 == 0));
+                        meeting.wait_for(u64::from(one % 30 == 0));
                         one.cmp(other)
                     });
                 }),

@@ -35,7 +35,7 @@ pub(crate) fn merged<I: Index, T: Copy + Zeroable + Send + Sync>(
     merge: impl Fn(T, T) -> Option<T> + Sync + Send,
 ) -> Result<Arrays<I, T>, Unmerged> {
     let count = items.len();
-    let Some(packing) = Packing::new(&coords) else {
+    let Some(packing) = Packing::of_many(&coords, count) else {
         return merged_by_groups(&coords, &items, merge);
     };
     if first_decreasing(&coords, count).is_none() {

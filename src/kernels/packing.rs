@@ -36,7 +36,16 @@ fn widths<I: Index, A: AsRef<[I]>>(coords: &[A]) -> Vec<u32> {
     coords.iter().map(width).collect()
 }
 
+/// Fewer entries than this are sorted by comparing: what packing and dealing set up takes longer. Unoptimised far
+/// fewer, so that tests, whose inputs are small, meet both ways.
+const FEW: usize = if cfg!(debug_assertions) { 1 << 2 } else { 1 << 5 };
+
 impl Packing {
+    /// [`new`](Self::new) for sorting; `None` where so few entries are better compared, too.
+    pub(crate) fn of_many<I: Index, A: AsRef<[I]>>(coords: &[A], count: usize) -> Option<Self> {
+        if count < FEW { None } else { Packing::new(coords) }
+    }
+
     /// Fields for all of these coordinates; `None` where they do not fit 64 bits.
     pub(crate) fn new<I: Index, A: AsRef<[I]>>(coords: &[A]) -> Option<Self> {
         let widths = widths(coords);

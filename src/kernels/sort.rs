@@ -117,7 +117,7 @@ pub(crate) fn row_major<I: Index, A: AsRef<[I]> + Sync, T: Copy + Zeroable + Sen
     if first_decreasing(coords, values.len()).is_none() {
         return Ok(None);
     }
-    let Some(packing) = Packing::new(coords) else {
+    let Some(packing) = Packing::of_many(coords, values.len()) else {
         let order = order_by_groups(coords, values.len())?;
         return Ok(Some((gather_axes(coords, &order)?, gather(values, &order)?)));
     };
@@ -147,9 +147,9 @@ pub(crate) fn starts_in_order<I: Index, A: AsRef<[I]>>(coords: &[A], count: usiz
     Ok(starts)
 }
 
-/// The entries sorted by packed coordinates, if those fit a key.
+/// The entries sorted by packed coordinates, if those fit a key and there is more than a few of them.
 fn sort_packed<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Allocated<Option<Buckets<usize>>> {
-    let Some(packing) = Packing::new(coords) else { return Ok(None) };
+    let Some(packing) = Packing::of_many(coords, count) else { return Ok(None) };
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| packing.pack(coords, range, from, keys);
     let mut buckets = Buckets::deal(count, packing.bits(), 0, keys, |entry| entry)?;
     buckets.sort(0)?;
@@ -159,6 +159,10 @@ fn sort_packed<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Al
 /// The order of entries whose coordinates do not fit one key.
 fn order_by_groups<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Allocated<Vec<usize>> {
     let mut order = alloc::collect(0..count)?;
+    if count < FEW {
+        sort_by_comparing(coords, &mut order);
+        return Ok(order);
+    }
     let groups = Packing::groups(coords);
     // Entries that agree up to a group of axes; kept here, as there may be more groups than calls fit a stack.
     let mut agreeing = vec![(0..count, &groups[..])];
@@ -171,8 +175,13 @@ fn order_by_groups<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -
     Ok(order)
 }
 
-/// Fewer entries than this are compared by one axis after another.
+/// Fewer entries than this are compared by one axis after another, if they do not fit one key.
 const FEW: usize = 1 << 8;
+
+/// Sorts entries by one axis after another, equal ones as they came.
+fn sort_by_comparing<I: Index, A: AsRef<[I]>>(coords: &[A], entries: &mut [usize]) {
+    entries.sort_unstable_by(|&a, &b| compare(coords, a, b).then(a.cmp(&b)));
+}
 
 /// Sorts entries, which come in input order, by the keys of a group of axes; where those are that agree there, to be
 /// sorted by the next one.
@@ -182,7 +191,7 @@ fn sort_by_group<I: Index, A: AsRef<[I]> + Sync>(
     entries: &mut [usize],
 ) -> Allocated<Vec<Range<usize>>> {
     if entries.len() < FEW {
-        entries.sort_unstable_by(|&a, &b| compare(&coords[axes.start..], a, b).then(a.cmp(&b)));
+        sort_by_comparing(&coords[axes.start..], entries);
         return Ok(Vec::new());
     }
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| {

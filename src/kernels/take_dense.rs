@@ -1,16 +1,16 @@
-//! The elements of a dense array at the positions that items name, by one of two loops that give the same.
+//! The elements of a dense array at the positions that items name.
 //!
-//! The plain loop looks up one item after the other. The other finds the positions of a block of items in wide vectors,
-//! and looks them up then. Without a branch between an item and its look-up, many look-ups are under way at once in
-//! either.
+//! The positions of a block of items are found in wide vectors, and looked up then. Without a branch between an item
+//! and its look-up, many look-ups are under way at once.
 //!
 //! There are instructions that look up eight positions at once. They are not used: they win on some processors within
 //! some MB, and lose elsewhere. The figures stand in `docs/performance.md`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::base::alloc::{self, Allocated};
 use crate::base::index::Position;
-use crate::base::machine::{has_512_bits, in_wide_vectors};
+use crate::base::machine::{at_positions, in_wide_vectors};
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::take::TakeMode;
@@ -18,16 +18,36 @@ use crate::kernels::take::TakeMode;
 /// The items whose positions are found at once.
 const BLOCK: usize = 128;
 
-/// Writes the elements of `data` at the positions that `items` name into as many places. Whether all were inside:
-/// only `Raise` finds one that is not, and leaves anything in its place.
-pub(crate) fn take_items<T: Element, J: Position>(data: &[T], items: &[J], mode: TakeMode, places: &mut [T]) -> bool {
+/// The picoseconds of an item.
+const TAKEN: usize = 800;
+
+/// The elements of `data` at the positions that `items` name. Whether all were inside: only `Raise` finds one that is
+/// not, and takes anything in its place.
+pub(crate) fn take_items<T: Element, J: Position>(
+    data: &[T],
+    items: &[J],
+    mode: TakeMode,
+) -> Allocated<(Vec<T>, bool)> {
+    if threads::are_shared(items.len(), TAKEN) {
+        let mut places = alloc::zeros(items.len())?;
+        let inside = take_into(data, items, mode, &mut places);
+        return Ok((places, inside));
+    }
+    // Written once, without a zero before.
+    let mut taken = alloc::with_capacity(items.len())?;
+    let inside = for_positions(items, data.len(), mode, |positions| taken.extend(at_positions(data, positions)));
+    Ok((taken, inside))
+}
+
+/// [`take_items`] into as many places.
+pub(crate) fn take_into<T: Element, J: Position>(data: &[T], items: &[J], mode: TakeMode, places: &mut [T]) -> bool {
     let outside = AtomicBool::new(false);
-    threads::chunks_into(items, places, 800, |items, places| {
-        let inside = match mode {
-            TakeMode::Raise => look_up(data, items, places, from_either_end),
-            TakeMode::Clip => look_up(data, items, places, nearest),
-            TakeMode::Wrap => look_up(data, items, places, near_around) || one_by_one(data, items, places, around),
-        };
+    threads::chunks_into(items, places, TAKEN, |items, places| {
+        let mut places = places.chunks_mut(BLOCK);
+        let inside = for_positions(items, data.len(), mode, |positions| {
+            let places = places.next().unwrap_or_default();
+            places.iter_mut().zip(at_positions(data, positions)).for_each(|(place, taken)| *place = taken);
+        });
         if !inside {
             outside.store(true, Ordering::Relaxed);
         }
@@ -35,54 +55,37 @@ pub(crate) fn take_items<T: Element, J: Position>(data: &[T], items: &[J], mode:
     !outside.into_inner()
 }
 
-/// Looks up every item by the loop that is faster. Whether all were inside.
-fn look_up<T: Element, J: Position>(
-    data: &[T],
-    items: &[J],
-    places: &mut [T],
-    position: impl Fn(J, i64) -> usize + Copy,
-) -> bool {
-    match has_512_bits() {
-        true => in_blocks(data, items, places, position),
-        false => one_by_one(data, items, places, position),
-    }
-}
-
-/// The plain loop: what is outside gets a zero.
-fn one_by_one<T: Element, J: Position>(
-    data: &[T],
-    items: &[J],
-    places: &mut [T],
-    position: impl Fn(J, i64) -> usize,
-) -> bool {
-    let mut inside = true;
-    for (place, &item) in places.iter_mut().zip(items) {
-        *place = data.get(position(item, data.len() as i64)).copied().unwrap_or_else(|| {
-            inside = false;
-            T::ZERO
-        });
-    }
-    inside
-}
-
-/// The loop by blocks: what is outside gets the last element.
-fn in_blocks<T: Element, J: Position>(
-    data: &[T],
-    items: &[J],
-    places: &mut [T],
-    position: impl Fn(J, i64) -> usize + Copy,
-) -> bool {
-    let Some(last) = data.len().checked_sub(1) else { return items.is_empty() };
+/// Hands the positions below `length` that items name to `put`, block by block, the last one for those outside. Whether
+/// all were inside.
+fn for_positions<J: Position>(items: &[J], length: usize, mode: TakeMode, mut put: impl FnMut(&[usize])) -> bool {
+    let Some(last) = length.checked_sub(1) else { return items.is_empty() };
     let mut positions = [0; BLOCK];
     let mut inside = true;
-    for (items, places) in items.chunks(BLOCK).zip(places.chunks_mut(BLOCK)) {
-        inside &= in_wide_vectors(
-            #[inline(always)]
-            || write_positions(items, last, &mut positions, position),
-        );
-        places.iter_mut().zip(&positions).for_each(|(place, &position)| *place = data[position]);
+    for items in items.chunks(BLOCK) {
+        inside &= match mode {
+            TakeMode::Raise => write_in_vectors(items, last, &mut positions, from_either_end),
+            TakeMode::Clip => write_in_vectors(items, last, &mut positions, nearest),
+            TakeMode::Wrap => {
+                write_in_vectors(items, last, &mut positions, near_around)
+                    || write_positions(items, last, &mut positions, around)
+            }
+        };
+        put(&positions[..items.len()]);
     }
     inside
+}
+
+/// [`write_positions`] in wide vectors.
+fn write_in_vectors<J: Position>(
+    items: &[J],
+    last: usize,
+    positions: &mut [usize; BLOCK],
+    position: impl Fn(J, i64) -> usize,
+) -> bool {
+    in_wide_vectors(
+        #[inline(always)]
+        || write_positions(items, last, positions, position),
+    )
 }
 
 /// Writes the position of each item, `last` for those outside. Whether all were inside.
@@ -200,7 +203,7 @@ mod tests {
         }
     }
 
-    /// Every loop, on this machine or not the one that it would choose, against the plainest.
+    /// A new list and one that was there, against the plainest loop.
     fn assert_taken<T: Element, J: Position>(data: &[T], items: &[J], mode: TakeMode) {
         let length = data.len() as i128;
         let expected: Vec<_> = items.iter().map(|item| expected(item.to_i128(), length, mode)).collect();
@@ -209,17 +212,11 @@ mod tests {
             let pairs = places.iter().zip(&expected);
             assert!(pairs.clone().all(|(&place, at)| at.is_none_or(|at| place == data[at])), "{mode:?}");
         };
+        let (taken, inside) = take_items(data, items, mode).unwrap();
+        assert_eq!(taken.len(), items.len());
+        assert(inside, &taken);
         let mut places = vec![T::ZERO; items.len()];
-        assert(take_items(data, items, mode, &mut places), &places);
-        let position = match mode {
-            TakeMode::Raise => from_either_end,
-            TakeMode::Clip => nearest,
-            TakeMode::Wrap => around,
-        };
-        places.fill(T::ZERO);
-        assert(one_by_one(data, items, &mut places, position), &places);
-        places.fill(T::ZERO);
-        assert(in_blocks(data, items, &mut places, position), &places);
+        assert(take_into(data, items, mode, &mut places), &places);
     }
 
     fn assert_taken_by<J: Position + TryFrom<i128>>() {
@@ -256,9 +253,9 @@ mod tests {
     #[test]
     fn nothing_is_taken_of_nothing() {
         for mode in [TakeMode::Raise, TakeMode::Wrap, TakeMode::Clip] {
-            assert!(take_items::<f64, i64>(&[], &[], mode, &mut []));
+            assert_eq!(take_items::<f64, i64>(&[], &[], mode), Ok((vec![], true)));
+            assert!(take_into::<f64, i64>(&[], &[], mode, &mut []));
+            assert!(!take_into(&[], &[0], mode, &mut [0.0]));
         }
-        assert!(!in_blocks(&[], &[0], &mut [0.0], from_either_end::<i64>));
-        assert!(!one_by_one(&[], &[0], &mut [0.0], from_either_end::<i64>));
     }
 }

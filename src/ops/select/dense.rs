@@ -1,5 +1,7 @@
 //! Taking elements of dense arrays of any layout.
 
+use std::borrow::Cow;
+
 use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD};
 
 use super::Select;
@@ -12,7 +14,7 @@ use crate::base::threads;
 use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::Element;
 use crate::kernels::take::Slices;
-use crate::kernels::take_dense::take_items;
+use crate::kernels::take_dense::{take_into, take_items};
 use crate::ops::map::check_out_shape;
 
 /// The positions to be taken of a dense array of `shape` as slices: a flattened take is one along the only axis.
@@ -30,9 +32,9 @@ pub(super) fn slices(shape: &[usize], axis: Option<usize>, positions: Vec<usize>
 pub(super) fn take_dense<T: Element, J: Position>(x: ArrayViewD<'_, T>, request: &Request<'_, J>) -> Result<ArrayD<T>> {
     check_result::<T>(&request.shape, dense_bytes(&x).saturating_add(request.held_bytes()))?;
     if let (None, Some(data)) = (request.axis, x.as_slice()) {
-        // Not collected: rayon counts what it collects, item by item.
-        let mut taken = alloc::zeros(request.take.len())?;
-        take_flattened(data, request, &mut taken)?;
+        let items = flattened_items(data, request)?;
+        let (taken, inside) = take_items(data, &items, request.take.mode)?;
+        check_taken(data, request, &items, inside)?;
         return Ok(dense_array(&request.shape, taken));
     }
     let plan = request.dense_plan(&Shape::from(x.shape()))?;
@@ -51,15 +53,16 @@ fn gather<T: Element>(x: &ArrayViewD<'_, T>, slices: &Slices) -> Allocated<Vec<T
     }
 }
 
-/// The elements of an array in one piece: no list of positions is written between the items and them.
-fn take_flattened<T: Element, J: Position>(data: &[T], request: &Request<'_, J>, places: &mut [T]) -> Result<()> {
+/// The positions to be taken of an array in one piece, as they were given: they are not written out before.
+fn flattened_items<'a, T, J: Position>(data: &[T], request: &'a Request<'_, J>) -> Result<Cow<'a, [J]>> {
     let items = request.take.items(size_of::<J>() + size_of::<T>())?;
     request.check_size(&items, data.len() as u128)?;
-    match take_items(data, &items, request.take.mode, places) {
-        true => Ok(()),
-        // What the loop only noticed is now looked for.
-        false => request.check(&items, data.len() as u128),
-    }
+    Ok(items)
+}
+
+/// Looks for what the loop only noticed.
+fn check_taken<T, J: Position>(data: &[T], request: &Request<'_, J>, items: &[J], inside: bool) -> Result<()> {
+    if inside { Ok(()) } else { request.check(items, data.len() as u128) }
 }
 
 pub(super) fn take_dense_into<T: Element, J: Position>(
@@ -69,7 +72,8 @@ pub(super) fn take_dense_into<T: Element, J: Position>(
 ) -> Result<()> {
     check_out_shape(out.shape(), &request.shape)?;
     if let (Some(data), Some(places)) = (x.as_slice(), out.as_slice_mut()) {
-        return take_flattened(data, request, places);
+        let items = flattened_items(data, request)?;
+        return check_taken(data, request, &items, take_into(data, &items, request.take.mode, places));
     }
     out.assign(&take_dense(x, request)?);
     Ok(())
