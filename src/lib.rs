@@ -112,6 +112,12 @@ pub use ops::{
     isneginf, isneginf_into, isposinf, isposinf_into, isreal, isreal_into, nanmedian, nanmedian_backward,
     nanmedian_index, take, take_axis, take_axis_backward, take_backward, take_into,
 };
+pub use ops::{
+    block, broadcast_to, concat, concat_backward, stack, stack_backward, broadcast_to_backward, diagonal, diagonal_backward, expand_dims, expand_dims_backward, flip,
+    flip_backward, move_axis, move_axis_backward, pad, pad_backward, repeat, repeat_backward, roll, roll_backward, slice,
+    slice_backward, squeeze, squeeze_backward, tile, tile_backward, transpose, transpose_backward, tril, tril_backward,
+    triu, triu_backward,
+};
 pub use pattern::{CooPattern, CsrPattern, Format, Pattern};
 pub use tensor::Tensor;
 pub use tensor::coo::CooTensor;

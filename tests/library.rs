@@ -24,6 +24,7 @@ mod habits;
 mod interop_sprs;
 mod io_properties;
 mod isin;
+mod moving;
 mod nanmedian;
 mod nanmedian_gradient;
 mod promises;

@@ -17,6 +17,7 @@
 
 pub mod dense;
 pub mod gradients;
+pub mod moves;
 pub mod ops;
 pub mod scalar;
 pub mod structure;
