@@ -12,6 +12,7 @@ mod reference;
 mod any;
 mod architecture;
 mod batched;
+mod choosing;
 mod classify;
 mod constructors;
 mod conversions;

@@ -93,9 +93,7 @@ impl Steps {
         let twos = step.trailing_zeros();
         let odd = (step >> twos) as u64;
         // Each round of Newton's doubles the bits that are right, of which three are from the start.
-        let inverse = (0..5).fold(odd, |inverse, _| {
-            inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)))
-        });
+        let inverse = (0..5).fold(odd, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))));
         Steps { first, end, inverse, twos, most: u64::MAX / step as u64 }
     }
 
@@ -136,7 +134,7 @@ mod tests {
                 steps.mark(&coords, &mut marks);
                 for (&coord, mark) in coords.iter().zip(marks) {
                     let coord = coord as usize;
-                    assert_eq!(mark, coord >= first && coord < 1 << 22 && (coord - first) % step == 0);
+                    assert_eq!(mark, coord >= first && coord < 1 << 22 && (coord - first).is_multiple_of(step));
                     assert!(!mark || steps.place(coord) == (coord - first) / step);
                 }
             }

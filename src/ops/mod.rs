@@ -19,8 +19,9 @@ pub use reduce::{
     nanmedian_index,
 };
 pub use select::{
-    Take, TakeMode, block, broadcast_to, concat, concat_backward, stack, stack_backward, broadcast_to_backward, diagonal, diagonal_backward, expand_dims, expand_dims_backward,
-    flip, flip_backward, move_axis, move_axis_backward, pad, pad_backward, repeat, repeat_backward, roll, roll_backward,
-    slice, slice_backward, squeeze, squeeze_backward, take, take_axis, take_axis_backward, take_backward, take_into, tile,
-    tile_backward, transpose, transpose_backward, tril, tril_backward, triu, triu_backward,
+    Take, TakeMode, block, broadcast_to, broadcast_to_backward, concat, concat_backward, diagonal, diagonal_backward,
+    expand_dims, expand_dims_backward, flip, flip_backward, move_axis, move_axis_backward, pad, pad_backward, repeat,
+    repeat_backward, roll, roll_backward, slice, slice_backward, squeeze, squeeze_backward, stack, stack_backward,
+    take, take_axis, take_axis_backward, take_backward, take_into, tile, tile_backward, transpose, transpose_backward,
+    tril, tril_backward, triu, triu_backward,
 };

@@ -85,7 +85,13 @@ impl Order {
     fn source(self, at: usize, length: usize) -> usize {
         match self {
             Order::Reverse => length - 1 - at,
-            Order::Rotate(places) => if at < places { at + length - places } else { at - places },
+            Order::Rotate(places) => {
+                if at < places {
+                    at + length - places
+                } else {
+                    at - places
+                }
+            }
             Order::Tile(_) => at % length,
             Order::Each(times) => at / times,
         }
@@ -205,19 +211,29 @@ fn shared_axes<P: Pattern>(x: &P) -> Allocated<Vec<Buffer<P::Index>>> {
 
 /// Coordinates so many positions further on.
 fn shifted<I: Index>(coords: &Buffer<I>, by: usize) -> Allocated<Buffer<I>> {
-    match by {
-        0 => Ok(coords.clone()),
-        by => Ok(threads::map(coords, 500, |coord| I::from_usize(coord.to_usize() + by))?.into()),
-    }
+    if by == 0 { Ok(coords.clone()) } else { mapped(&Sources::Same, coords, |coord| coord + by) }
 }
 
-/// Where coordinates, of which each is one of the positions of a cut, stand among these.
-fn placed<I: Index>(coords: Buffer<I>, cut: &Cut) -> Allocated<Buffer<I>> {
+/// `f` of the coordinates of the entries of a result.
+fn mapped<I: Index>(
+    sources: &Sources,
+    coords: &Buffer<I>,
+    f: impl Fn(usize) -> usize + Sync + Send,
+) -> Allocated<Buffer<I>> {
+    let new = |coord: I| I::from_usize(f(coord.to_usize()));
+    Ok(match sources {
+        Sources::List(list) => threads::map(list, 1500, |entry| new(coords[entry]))?.into(),
+        others => threads::map(&others.of(coords)?, 500, new)?.into(),
+    })
+}
+
+/// Where the coordinates of the entries of a result, each one of the positions of a cut, stand among these.
+fn placed<I: Index>(sources: &Sources, coords: &Buffer<I>, cut: &Cut) -> Allocated<Buffer<I>> {
     let steps = cut.steps();
     match (cut.first, cut.step) {
-        (0, 1) => Ok(coords),
-        (first, 1) => Ok(threads::map(&coords, 500, |coord| I::from_usize(coord.to_usize() - first))?.into()),
-        _ => Ok(threads::map(&coords, 500, |coord| I::from_usize(steps.place(coord.to_usize())))?.into()),
+        (0, 1) => sources.of(coords),
+        (first, 1) => mapped(sources, coords, |coord| coord - first),
+        _ => mapped(sources, coords, |coord| steps.place(coord)),
     }
 }
 
@@ -257,7 +273,7 @@ fn cut_coords<P: Pattern>(x: &P, cuts: &[Cut], shape: &Shape, room: Room) -> Res
     let zeros = Buffer::from(alloc::zeros(count)?);
     let coords = axes.iter().zip(cuts).map(|(axis, cut)| match cut.length {
         1 => Ok(zeros.clone()),
-        _ => placed(sources.of(axis)?, cut),
+        _ => placed(&sources, axis, cut),
     });
     let coords = coords.collect::<Allocated<_>>()?;
     Ok(Selected { pattern: P::from_coords(shape.clone(), count, coords, room.limit)?, sources })
@@ -286,28 +302,29 @@ fn cut_lanes<P: Pattern>(
     let mut ends = zero_offsets(shape, room.limit)?;
     let mut starts = alloc::with_capacity(ends.len() - 1)?;
     let mut at = vec![0; lane_cuts.len()];
+    let has_all = *columns_cut == Cut::whole(x.shape().columns());
     for count in &mut ends[1..] {
         let lane = at.iter().zip(lane_cuts).zip(lane_axes);
         let lane = lane.fold(0, |lane, ((at, cut), length)| lane * length + cut.first + at * cut.step);
-        let within = columns_cut.range_in(&columns[offsets[lane]..offsets[lane + 1]]);
-        starts.push(offsets[lane] + within.start);
+        let lane = offsets[lane]..offsets[lane + 1];
+        let within = if has_all { 0..lane.len() } else { columns_cut.range_in(&columns[lane.clone()]) };
+        starts.push(lane.start + within.start);
         *count = within.len();
         step(&mut at, shape.lane_axes());
     }
     accumulate(&mut ends);
     let ends = Buffer::from(ends);
     let sources = Sources::Runs(starts, ends.clone());
-    let columns = sources.of(&columns)?;
     if columns_cut.step == 1 {
-        let pattern = P::from_lanes(shape.clone(), ends, placed(columns, columns_cut)?)?;
+        let pattern = P::from_lanes(shape.clone(), ends, placed(&sources, &columns, columns_cut)?)?;
         return Ok(Selected { pattern, sources });
     }
-    every_column(columns, &ends, columns_cut, shape)?.then_of(sources, x.nnz())
+    every_column(&sources.of(&columns)?, &ends, columns_cut, shape)?.then_of(sources, x.nnz())
 }
 
 /// Of lanes whose columns lie between the first and the last position of a cut those that are one of them.
 fn every_column<P: Pattern>(
-    columns: Buffer<P::Index>,
+    columns: &Buffer<P::Index>,
     offsets: &[usize],
     cut: &Cut,
     shape: &Shape,
@@ -320,8 +337,9 @@ fn every_column<P: Pattern>(
         below
     };
     let offsets = alloc::collect(offsets.iter().map(kept_below))?;
-    let columns = placed(sort::gather(&columns, &kept)?.into(), cut)?;
-    Ok(Selected { pattern: P::from_lanes(shape.clone(), offsets.into(), columns)?, sources: Sources::List(kept) })
+    let sources = Sources::List(kept);
+    let columns = placed(&sources, columns, cut)?;
+    Ok(Selected { pattern: P::from_lanes(shape.clone(), offsets.into(), columns)?, sources })
 }
 
 /// The lanes that cuts leave, where these are one after the other.

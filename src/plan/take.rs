@@ -6,6 +6,7 @@ use crate::base::error::{Error, Result};
 use crate::base::index::{Index, Position, check_axes};
 use crate::base::shape::{Shape, checked_product};
 use crate::base::threads;
+use crate::kernels::gather::marked;
 use crate::kernels::lanes::accumulate;
 use crate::kernels::sort::{compare, gather};
 use crate::kernels::take::{AlongAxis, Amount, TakeMode, Taken, stored_items};
@@ -76,8 +77,36 @@ pub(crate) fn along<P: Pattern>(
     match pattern.lane_offsets() {
         Some(offsets) if axis + 1 == pattern.shape().rank() => columns(pattern, offsets, positions, target),
         Some(offsets) if pattern.shape().rank() == 2 => lanes(pattern, offsets, positions, target),
+        _ if is_table_worth(pattern, axis, positions) => increasing(pattern, axis, positions, target),
         _ => coordinates(pattern, axis, positions, target),
     }
+}
+
+/// Whether positions increase, as those of a mask do, on an axis that is no longer than what is there anyway.
+fn is_table_worth<P: Pattern>(pattern: &P, axis: usize, positions: &[usize]) -> bool {
+    pattern.shape()[axis] <= pattern.nnz().saturating_add(positions.len())
+        && positions.windows(2).all(|pair| pair[0] < pair[1])
+}
+
+/// [`along`] any axis with positions that increase: each entry is taken once at most, and all stay in order.
+fn increasing<P: Pattern>(pattern: &P, axis: usize, positions: &[usize], target: &Target<'_>) -> Result<Selected<P>> {
+    let mut items = alloc::copies(usize::MAX, pattern.shape()[axis])?;
+    positions.iter().enumerate().for_each(|(item, &position)| items[position] = item);
+    let along = pattern.shared_axis(axis)?;
+    let item = |coord: &P::Index| items[coord.to_usize()];
+    let kept = marked(pattern.nnz(), |range, marks| {
+        marks.iter_mut().zip(&along[range]).for_each(|(mark, coord)| *mark = item(coord) != usize::MAX);
+    })?;
+    let sources = Sources::List(kept);
+    let kept_items = threads::map(&sources.of(&along)?, 1000, |coord| item(&coord))?;
+    let gathered = |axes: std::ops::Range<usize>| {
+        axes.map(|axis| sources.of(&pattern.shared_axis(axis)?)).collect::<Allocated<Vec<_>>>()
+    };
+    let mut coords = gathered(0..axis)?;
+    coords.extend(coords_of(&kept_items, target.indices)?);
+    coords.extend(gathered(axis + 1..pattern.shape().rank())?);
+    let pattern = P::from_coords(target.shape.clone(), kept_items.len(), coords, target.limit)?;
+    Ok(Selected { pattern, sources })
 }
 
 /// [`along`] any axis, by the coordinates on all of them.
@@ -215,12 +244,14 @@ mod tests {
         let column = CooPattern::new([1 << 10, 1], 1 << 10, vec![every.clone(), zeros.clone()]).unwrap();
         let lane = CsrPattern::new([1, 1 << 10], vec![0, 1 << 10], every).unwrap();
         let lanes = CsrPattern::new([1 << 10, 1], (0..=1 << 10).collect(), zeros).unwrap();
-        // Indices, a value, and the lists beside them: where an entry comes from, and of COO the item that takes it.
+        // Indices, a value, and but for whole lanes the lists beside them: where an entry comes from, and of COO the item
+        // that takes it.
         let (each, each_of_csr) = (2 * 4 + 1 + 2 * 8, 4 + 1 + 8);
+        let each_of_lanes = 4 + 1;
         let often = [0; 1 << 10];
         assert_eq!(refused(&row, 0, &often) >> 20, each);
         assert_eq!(refused(&column, 1, &often) >> 20, each);
-        assert_eq!(refused(&lane, 0, &often) >> 20, each_of_csr);
+        assert_eq!(refused(&lane, 0, &often) >> 20, each_of_lanes);
         assert_eq!(refused(&lanes, 1, &often) >> 20, each_of_csr);
     }
 
@@ -237,10 +268,9 @@ mod tests {
     #[test]
     fn what_fills_the_limit_is_taken() {
         let lane = CsrPattern::<u32>::new([1, 4], vec![0, 4], vec![0, 1, 2, 3]).unwrap();
-        let offsets = 4 * size_of::<usize>() as u64;
-        let bytes = 12 * (4 + 1 + 8);
-        assert_eq!(refused_within(offsets + bytes, &lane, 0, &[0; 3]), None);
-        assert_eq!(refused_within(offsets + bytes - 1, &lane, 0, &[0; 3]), Some(bytes.into()));
+        let bytes = 12 * (4 + 1) + 4 * size_of::<usize>() as u64;
+        assert_eq!(refused_within(bytes, &lane, 0, &[0; 3]), None);
+        assert_eq!(refused_within(bytes - 1, &lane, 0, &[0; 3]), Some(bytes.into()));
         let row = lane.to_coo().unwrap();
         let bytes = 12 * (2 * 4 + 1 + 2 * 8) + 3 * size_of::<Taken>() as u64;
         assert_eq!(refused_within(bytes, &row, 0, &[0; 3]), None);

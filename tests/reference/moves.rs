@@ -76,9 +76,7 @@ pub fn slice(shape: &[usize], slices: &[Slice]) -> Move {
         parts.push(match *slice {
             Slice::New => (true, None),
             Slice::Index(at) => (false, Some(vec![absolute(at, *lengths.next().unwrap())])),
-            Slice::Range(start, end, step) => {
-                (true, Some(positions(*lengths.next().unwrap(), start, end, step)))
-            }
+            Slice::Range(start, end, step) => (true, Some(positions(*lengths.next().unwrap(), start, end, step))),
         });
     }
     let kept = parts.iter().filter(|part| part.0);
@@ -194,4 +192,21 @@ pub fn diagonal(shape: &[usize], offset: isize) -> Move {
         let (row, column) = on(cell[batch.len()])?;
         Some([&cell[..batch.len()], &[row, column]].concat())
     })
+}
+
+/// Several inputs one after the other along an axis: for each position of the result the input that it comes from, by
+/// its number, and the position there.
+pub fn concat(shapes: &[Vec<usize>], axis: usize) -> (Vec<usize>, Vec<(usize, Vec<usize>)>) {
+    let shape = with(&shapes[0], axis, shapes.iter().map(|shape| shape[axis]).sum());
+    let source = |position: usize| {
+        let mut cell = unravel(position as u128, &shape);
+        let mut number = 0;
+        while cell[axis] >= shapes[number][axis] {
+            cell[axis] -= shapes[number][axis];
+            number += 1;
+        }
+        (number, cell)
+    };
+    let sources = (0..size(&shape)).map(source).collect();
+    (shape, sources)
 }

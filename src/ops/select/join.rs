@@ -276,7 +276,7 @@ struct Join {
 impl Join {
     fn of<P: Pattern, T: Element>(axis: impl Position, tensors: &[&Tensor<P, T>]) -> Result<Self> {
         let axis = normalize_axis(axis.to_i128(), first(tensors)?.rank())?;
-        Self::new(axis, tensors, |lengths| Moves::of(lengths))
+        Self::new(axis, tensors, Moves::of)
     }
 
     fn on_new_axis<P: Pattern, T: Element>(axis: impl Position, tensors: &[&Tensor<P, T>]) -> Result<Self> {

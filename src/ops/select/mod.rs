@@ -20,8 +20,8 @@ pub use indices::Take;
 pub use join::{block, concat, concat_backward, stack, stack_backward};
 pub use order::{
     broadcast_to, broadcast_to_backward, expand_dims, expand_dims_backward, flip, flip_backward, move_axis,
-    move_axis_backward, pad, pad_backward, repeat, repeat_backward, roll, roll_backward, squeeze, squeeze_backward, tile,
-    tile_backward, transpose, transpose_backward,
+    move_axis_backward, pad, pad_backward, repeat, repeat_backward, roll, roll_backward, squeeze, squeeze_backward,
+    tile, tile_backward, transpose, transpose_backward,
 };
 pub use slice::{slice, slice_backward};
 pub use take::{take, take_axis, take_axis_backward, take_backward, take_into};
@@ -102,7 +102,11 @@ fn sums<G: Element>(
     match sources {
         Sources::Same => Ok(Ok(gradients)),
         Sources::Range(range) => scatter_add(count, range.zip(gradients)),
-        sources => scatter_add(count, sources.into_list(count)?.into_iter().zip(gradients)),
+        Sources::Runs(starts, ends) => {
+            let runs = starts.iter().zip(ends.windows(2));
+            scatter_add(count, runs.flat_map(|(start, ends)| *start..start + ends[1] - ends[0]).zip(gradients))
+        }
+        Sources::List(list) => scatter_add(count, list.into_iter().zip(gradients)),
     }
 }
 
