@@ -50,9 +50,9 @@
 //!
 //! What changes the form only is a method: [`to_dense`](Tensor::to_dense), `to_csr`, `to_coo`, `permute_axes`,
 //! `reshape`, [`cast`](Tensor::cast), [`prune`](Tensor::prune), [`select`](Tensor::select),
-//! [`filter_entries`](Tensor::filter_entries), [`nonzero`](Tensor::nonzero), [`with_entries`](Tensor::with_entries),
-//! [`map_values`](Tensor::map_values), and the conversions to and from sprs, Paddle's and PyTorch's layouts
-//! ([`PaddleCsr`], [`TorchCsr`]).
+//! [`filter_entries`](Tensor::filter_entries), [`nonzero`](Tensor::nonzero), [`unique`](Tensor::unique),
+//! [`with_entries`](Tensor::with_entries), [`map_values`](Tensor::map_values), and the conversions to and from sprs,
+//! Paddle's and PyTorch's layouts ([`PaddleCsr`], [`TorchCsr`]).
 //!
 //! | forward | backward |
 //! | --- | --- |

@@ -221,6 +221,37 @@ fn entries_put_in_replace_what_was_there() {
     assert!(matches!(x.with_entries([([0, 2], 1)]), Err(Error::IndexOutOfBounds { index: 2, axis: 1, .. })));
 }
 
+fn distinct_values_are_counted<T: Both + generators::Drawn + lacuna::Real>() {
+    check(generators::sparse::<T>(), |x| {
+        // One after the other, each compared with those before it.
+        let mut expected: Vec<(T, u64)> = Vec::new();
+        for value in x.to_dense().data {
+            let same = |other: T| value == other || (value.is_nan() && other.is_nan());
+            match expected.iter_mut().find(|(other, _)| same(*other)) {
+                Some((_, count)) => *count += 1,
+                None => expected.push((if value == T::zero() { T::zero() } else { value.canonical() }, 1)),
+            }
+        }
+        let (nans, mut numbers): (Vec<_>, Vec<_>) = expected.into_iter().partition(|(value, _)| value.is_nan());
+        numbers.sort_by(|a, b| a.0.partial_cmp(&b.0).unwrap());
+        let expected = [numbers, nans].concat();
+        for (values, counts) in [coo(&x).unique().unwrap(), csr(&x).unique().unwrap()] {
+            assert_eq!(counts, expected.iter().map(|(_, count)| *count).collect::<Vec<_>>());
+            assert!(values.iter().zip(&expected).all(|(found, (value, _))| found.bits_equal(*value)), "{values:?}");
+        }
+    });
+}
+
+stamp!(distinct_values_are_counted: float64 = f64, int8 = i8; half);
+
+#[test]
+fn more_gaps_than_can_be_counted_are_refused() {
+    let vast = CooTensor::full([1 << 31, 1 << 31], 7).unwrap();
+    assert_eq!(vast.unique().unwrap(), (vec![7], vec![1 << 62]));
+    let wider = CooTensor::full([1 << 32, 1 << 32], 7).unwrap();
+    assert_eq!(wider.unique(), Err(Error::Uncountable { operation: "unique" }));
+}
+
 #[test]
 fn what_passes_altogether_is_shared() {
     let x = CooTensor::new([3], vec![vec![0, 2]], vec![5, 6], 0).unwrap();

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
-use crate::base::error::{Error, Result};
+use crate::base::error::Result;
 use crate::base::index::{Index, check_axes};
 use crate::base::shape::Shape;
 use crate::kernels::sort;
@@ -12,20 +12,13 @@ use crate::pattern::{Pattern, zero_offsets};
 use crate::plan::moves::Room;
 use crate::plan::selected::{Selected, Sources};
 
-/// The patterns one after the other along `axis`; they agree in all other axes, and `shape` is that of the result. Their
-/// entries are numbered on.
+/// The patterns one after the other along `axis`; they agree in all other axes, and `shape` is that of the result.
+/// Their entries are numbered on. What is built is in proportion to what there is, but for lanes.
 pub(crate) fn joined<P: Pattern>(xs: &[P], axis: usize, shape: &Shape, room: Room) -> Result<Selected<P>> {
     check_axes::<P::Index>(shape)?;
-    let index_bytes = if xs.iter().all(|x| x.lane_offsets().is_some()) { 1 } else { shape.rank() };
-    let count = xs.iter().map(|x| x.nnz() as u128).sum::<u128>();
-    let bytes = count.saturating_mul((index_bytes * size_of::<P::Index>() + room.value_bytes) as u128);
-    if bytes > u128::from(room.limit) {
-        let instead = "join fewer at a time";
-        return Err(Error::TooLarge { what: "the joined entries", bytes, limit: room.limit, instead });
-    }
     match xs.iter().map(|x| x.lane_offsets()).collect::<Option<Vec<_>>>() {
         Some(offsets) => by_lanes(xs, &offsets, axis, shape, room),
-        None => by_coords(xs, axis, shape, count as usize, room),
+        None => by_coords(xs, axis, shape, xs.iter().map(|x| x.nnz()).sum(), room),
     }
 }
 

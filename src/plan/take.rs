@@ -244,8 +244,8 @@ mod tests {
         let column = CooPattern::new([1 << 10, 1], 1 << 10, vec![every.clone(), zeros.clone()]).unwrap();
         let lane = CsrPattern::new([1, 1 << 10], vec![0, 1 << 10], every).unwrap();
         let lanes = CsrPattern::new([1 << 10, 1], (0..=1 << 10).collect(), zeros).unwrap();
-        // Indices, a value, and but for whole lanes the lists beside them: where an entry comes from, and of COO the item
-        // that takes it.
+        // Indices, a value, and but for whole lanes the lists beside them: where an entry comes from, and of COO the
+        // item that takes it.
         let (each, each_of_csr) = (2 * 4 + 1 + 2 * 8, 4 + 1 + 8);
         let each_of_lanes = 4 + 1;
         let often = [0; 1 << 10];
@@ -261,7 +261,8 @@ mod tests {
     fn lists_of_items_are_counted() {
         let one = CsrPattern::<u32>::new([1, 1], vec![0, 1], vec![0]).unwrap();
         let listed = size_of::<Taken>() as u128;
-        assert_eq!(refused(&one, 1, &[0; 1500]), 1500 * (4 + 1 + 8 + listed));
+        let offsets = 2 * size_of::<usize>() as u128;
+        assert_eq!(refused(&one, 1, &[0; 1500]), 1500 * (4 + 1 + 8 + listed) + offsets);
         assert_eq!(refused(&one.to_coo().unwrap(), 1, &[0; 1500]), 1500 * (2 * 4 + 1 + 2 * 8 + listed));
     }
 

@@ -49,13 +49,12 @@ use crate::tensor::Tensor;
 /// - `ShapeMismatch`: a tensor has another length on another axis, or another rank;
 /// - `FillsDiffer`: the fill of a tensor is not the same as that of the first;
 /// - `AxisOverflow`, `AxisTooLong`: the axis gets longer than any integer counts, or than the index type does;
-/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of the tensors, which happens
-///   only where one of them stands in the list many times, or by the lanes of CSR.
+/// - `TooLarge`: the lanes of CSR need more than the larger of 1 GiB and 16 times the bytes of the tensors.
 ///
 /// # Complexity
 ///
-/// O(entries · rank) along the first axis of COO, and O(entries + lanes · tensors) of CSR along any; O(entries · (rank +
-/// log entries)) along the other axes of COO.
+/// O(entries · rank) along the first axis of COO, and O(entries + lanes · tensors) of CSR along any;
+/// O(entries · (rank + log entries)) along the other axes of COO.
 ///
 /// # Examples
 ///
@@ -237,7 +236,8 @@ pub fn stack_backward<P: Pattern, T: Element, U: Operand>(
 ///
 /// # Errors
 ///
-/// Those of [`concat`] along the last axis of each row, and then along the axis before it; `AxisOutOfRange` below rank 2.
+/// Those of [`concat`] along the last axis of each row, and then along the axis before it; `AxisOutOfRange` below
+/// rank 2.
 ///
 /// # Complexity
 ///

@@ -156,8 +156,8 @@ macro_rules! moves {
         ///
         /// # Implicit values
         ///
-        /// The result has the fill of `x`, and stores a position exactly where the one that it holds is stored: a stored
-        /// zero stays stored.
+        /// The result has the fill of `x`, and stores a position exactly where the one that it holds is stored: a
+        /// stored zero stays stored.
         ///
         /// # NaN
         ///
@@ -172,21 +172,21 @@ macro_rules! moves {
             x.select(&$build(x.lengths(), $($arg),*)?)
         }
 
-        #[doc = concat!("The gradient of [`", stringify!($name), "()`]: every position receives the sum of the gradients of ")]
-        /// those that hold it.
+        #[doc = concat!("The gradient of [`", stringify!($name), "()`]: every position receives the sum of the")]
+        /// gradients of those that hold it.
         ///
-        /// The terms are added in the row-major order of the forward result, from left to right; a lone one is handed on
-        /// bit for bit. What is held by no position is 0.
+        /// The terms are added in the row-major order of the forward result, from left to right; a lone one is handed
+        /// on bit for bit. What is held by no position is 0.
         ///
         /// # Shapes
         ///
-        #[doc = concat!("`upstream` has exactly the shape of the result of [`", stringify!($name), "()`], which is given the")]
-        /// same arguments; the gradient has the shape of `x`.
+        #[doc = concat!("`upstream` has exactly the shape of the result of [`", stringify!($name), "()`], which is")]
+        /// given the same arguments; the gradient has the shape of `x`.
         ///
         /// # Implicit values
         ///
-        /// For a sparse `x` the result has its pattern (shared) and a fill of 0. Where `upstream` stores nothing it gives
-        /// its fill.
+        /// For a sparse `x` the result has its pattern (shared) and a fill of 0. Where `upstream` stores nothing it
+        /// gives its fill.
         ///
         /// # NaN
         ///
@@ -194,8 +194,8 @@ macro_rules! moves {
         ///
         /// # Errors
         ///
-        #[doc = concat!("Those of [`", stringify!($name), "()`]; `ShapeMismatch` where `upstream` has another shape than the")]
-        /// forward result; and `SumOverflow` where a sum of integers does not fit its type.
+        #[doc = concat!("Those of [`", stringify!($name), "()`]; `ShapeMismatch` where `upstream` has another shape")]
+        /// than the forward result; and `SumOverflow` where a sum of integers does not fit its type.
         ///
         /// # Complexity
         ///

@@ -111,7 +111,7 @@ moves! {
     /// # Errors
     ///
     /// - `RankMismatch`: there are not as many pairs as axes;
-    /// - `AxisOverflow`, `AxisTooLong`: an axis gets longer than any integer counts, or than the index type of `x` does;
+    /// - `AxisOverflow`, `AxisTooLong`: an axis gets longer than `usize` counts, or than the index type of `x` does;
     /// - `TooLarge`: the lanes of CSR need more than the larger of 1 GiB and 16 times this tensor's bytes.
     ///
     /// # Complexity
@@ -155,7 +155,7 @@ moves! {
     fn tile(times: impl AsRef<[usize]>) = tiled;
     /// # Errors
     ///
-    /// - `AxisOverflow`, `AxisTooLong`: an axis gets longer than any integer counts, or than the index type of `x` does;
+    /// - `AxisOverflow`, `AxisTooLong`: an axis gets longer than `usize` counts, or than the index type of `x` does;
     /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of `x`.
     ///
     /// # Complexity
@@ -197,7 +197,7 @@ moves! {
     /// # Errors
     ///
     /// - `AxisOutOfRange`: there is no such axis;
-    /// - `AxisOverflow`, `AxisTooLong`: the axis gets longer than any integer counts, or than the index type of `x` does;
+    /// - `AxisOverflow`, `AxisTooLong`: the axis gets longer than `usize` counts, or than the index type of `x` does;
     /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of `x`.
     ///
     /// # Complexity
@@ -215,8 +215,8 @@ moves! {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     ///
-    /// Definition: [`numpy.repeat`](https://numpy.org/doc/stable/reference/generated/numpy.repeat.html) with an axis and
-    /// one number for all; torch calls it `repeat_interleave`.
+    /// Definition: [`numpy.repeat`](https://numpy.org/doc/stable/reference/generated/numpy.repeat.html) with an axis
+    /// and one number for all; torch calls it `repeat_interleave`.
     #[doc(alias = "repeat_interleave")]
     gradient repeat_backward;
     /// ```
@@ -425,7 +425,8 @@ moves! {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     ///
-    /// Definition: [`numpy.moveaxis`](https://numpy.org/doc/stable/reference/generated/numpy.moveaxis.html) of one axis.
+    /// Definition: [`numpy.moveaxis`](https://numpy.org/doc/stable/reference/generated/numpy.moveaxis.html) of one
+    /// axis.
     #[doc(alias = "moveaxis")]
     #[doc(alias = "movedim")]
     gradient move_axis_backward;

@@ -122,12 +122,13 @@ moves! {
     /// use lacuna::ndarray::{arr1, arr2};
     ///
     /// let x = CooTensor::from_dense(&arr2(&[[1, 2, 0], [3, 4, 5]]), 0)?;
-    /// assert_eq!(diagonal(&x, 0)?.to_dense()?, x.to_dense()?.into_dimensionality::<lacuna::ndarray::Ix2>().unwrap().diag().into_dyn());
+    /// assert_eq!(diagonal(&x, 0)?.to_dense()?, arr2(&[[1, 2, 0], [3, 4, 5]]).diag().into_dyn());
     /// assert_eq!(diagonal(&x, 1)?.to_dense()?, arr1(&[2, 5]).into_dyn());
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     ///
-    /// Definition: [`numpy.linalg.diagonal`](https://numpy.org/doc/stable/reference/generated/numpy.linalg.diagonal.html).
+    /// Definition: [`numpy.linalg.diagonal`](https://numpy.org/doc/stable/reference/generated/numpy.linalg.diagonal.html)
+    /// of the array API standard.
     #[doc(alias = "diag")]
     gradient diagonal_backward;
     /// ```
