@@ -9,8 +9,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
-use lacuna::{Axes, CooTensor, CsrTensor, Duplicates};
-use ndarray::Array1;
+use lacuna::ndarray::{Array1, s};
+use lacuna::{Axes, CooTensor, CsrTensor, Duplicates, Pattern, Tensor, concat};
 use support::{Numbers, matrix, side, triplets};
 
 /// 10^2, 10^4, ... entries, or those asked for.
@@ -89,7 +89,30 @@ fn reductions(c: &mut Criterion) {
     bench(c, "nanmedian/dense/rare", rare, |x: &Array1<f64>| lacuna::nanmedian(x, Axes::all()));
 }
 
+/// What chooses and moves, of both formats.
+fn moves<P: Pattern>(c: &mut Criterion, format: &str, of: impl Fn(CooTensor<f64>) -> Tensor<P, f64> + Copy) {
+    let make = move |size| of(matrix(size));
+    let middle = |x: &Tensor<P, f64>, axis: usize| x.shape()[axis] / 5..x.shape()[axis] / 10 * 7;
+    bench(c, &format!("slice/rows/{format}"), make, move |x| x.slice(s![middle(x, 0), ..]));
+    bench(c, &format!("slice/columns/{format}"), make, move |x| x.slice(s![.., middle(x, 1)]));
+    bench(c, &format!("slice/steps/{format}"), make, |x| x.slice(s![..;3, ..;2]));
+    bench(c, &format!("slice/reversed/{format}"), make, |x| x.slice(s![..;-1, ..]));
+    bench(c, &format!("roll/{format}"), make, |x| x.roll(3, 0));
+    let masked = move |size| {
+        let (x, mut numbers) = (make(size), Numbers(6));
+        let mask: Vec<bool> = (0..x.shape()[0]).map(|_| numbers.below(2) == 0).collect();
+        (x, mask)
+    };
+    bench(c, &format!("mask/rows/{format}"), masked, |(x, mask)| x.take_axis(mask, 0));
+    bench(c, &format!("concat/0/{format}"), make, |x| concat(0, &[x, x]));
+    bench(c, &format!("concat/1/{format}"), make, |x| concat(1, &[x, x]));
+    bench(c, &format!("select/{format}"), make, |x| x.select(|value| value > 1.0));
+    bench(c, &format!("transpose/{format}"), make, |x| x.transpose());
+}
+
 fn orders(c: &mut Criterion) {
+    moves(c, "coo", |x| x);
+    moves(c, "csr", |x| x.into_csr().expect("few rows"));
     bench(c, "permute_axes", matrix, |x| x.permute_axes([1, 0]));
     bench(c, "to_csr", matrix, |x| x.to_csr());
     bench(c, "to_coo", |size| matrix(size).into_csr().expect("few rows"), |x| x.to_coo());

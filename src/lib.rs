@@ -49,8 +49,10 @@
 //! `x.nanmedian(Nanmedian::over(1).lower())`.
 //!
 //! What changes the form only is a method: [`to_dense`](Tensor::to_dense), `to_csr`, `to_coo`, `permute_axes`,
-//! `reshape`, [`cast`](Tensor::cast), [`prune`](Tensor::prune), [`map_values`](Tensor::map_values), and the conversions
-//! to and from sprs, Paddle's and PyTorch's layouts ([`PaddleCsr`], [`TorchCsr`]).
+//! `reshape`, [`cast`](Tensor::cast), [`prune`](Tensor::prune), [`select`](Tensor::select),
+//! [`filter_entries`](Tensor::filter_entries), [`nonzero`](Tensor::nonzero), [`unique`](Tensor::unique),
+//! [`with_entries`](Tensor::with_entries), [`map_values`](Tensor::map_values), and the conversions to and from sprs,
+//! Paddle's and PyTorch's layouts ([`PaddleCsr`], [`TorchCsr`]).
 //!
 //! | forward | backward |
 //! | --- | --- |
@@ -62,6 +64,11 @@
 //! | [`argmin`], [`argmax`], [`nanargmin`], [`nanargmax`] | |
 //! | [`nanmedian()`], [`nanmedian_index`] ([`Nanmedian`]) | [`nanmedian_backward`] |
 //! | [`take()`], [`take_axis`] ([`Take`]) | [`take_backward`], [`take_axis_backward`] |
+//! | [`slice()`] | [`slice_backward`] |
+//! | [`concat`], [`stack`], [`block`] | [`concat_backward`], [`stack_backward`] |
+//! | [`flip()`], [`roll()`], [`pad()`], [`tile()`], [`repeat()`], [`broadcast_to()`] | [`flip_backward`] and so on |
+//! | [`squeeze()`], [`expand_dims()`], [`transpose()`], [`move_axis()`] | [`squeeze_backward`] and so on |
+//! | [`tril()`], [`triu()`], [`diagonal()`] | [`tril_backward`] and so on |
 //! | [`isin()`] ([`Isin`]) | |
 //! | [`isnan`], [`isinf`], [`isfinite`], [`isreal`], [`isposinf`], [`isneginf`] | |
 //!
@@ -118,6 +125,12 @@ pub use ops::{
     nanmedian, nanmedian_backward, nanmedian_index, nanmin, nanmin_backward, nanstd, nanstd_backward, nansum,
     nansum_backward, nanvar, nanvar_backward, std, std_backward, sum, sum_backward, take, take_axis,
     take_axis_backward, take_backward, take_into, var, var_backward,
+};
+pub use ops::{
+    block, broadcast_to, broadcast_to_backward, concat, concat_backward, diagonal, diagonal_backward, expand_dims,
+    expand_dims_backward, flip, flip_backward, move_axis, move_axis_backward, pad, pad_backward, repeat,
+    repeat_backward, roll, roll_backward, slice, slice_backward, squeeze, squeeze_backward, stack, stack_backward,
+    tile, tile_backward, transpose, transpose_backward, tril, tril_backward, triu, triu_backward,
 };
 pub use pattern::{CooPattern, CsrPattern, Format, Pattern};
 pub use tensor::Tensor;

@@ -473,6 +473,51 @@ mod operations {
         }
     }
 
+    fn moves<P: Pattern>(what: &str, x: &Tensor<P, f64>) {
+        let fail = |name: &str, run: &dyn Fn() -> Result<()>| fail_all(&format!("{name} of {what}"), || (), |()| run());
+        let slices = ndarray::s![1..;2, ..;-3, ..;2];
+        let mask: Vec<bool> = (0..x.shape()[1]).map(|at| at % 3 > 0).collect();
+        fail("slice", &|| x.slice(slices).map(drop));
+        fail("slice_backward", &|| x.slice_backward(&x.slice(slices)?, slices).map(drop));
+        fail("a row", &|| x.slice(ndarray::s![1.., .., ..]).map(drop));
+        fail("flip", &|| x.flip([0, 1, 2]).map(drop));
+        fail("roll", &|| x.roll(3, 1)?.roll(1, 2).map(drop));
+        fail("pad", &|| x.pad([(1, 2), (3, 4), (5, 6)]).map(drop));
+        fail("tile", &|| x.tile([2, 1, 2])?.repeat(2, 0).map(drop));
+        fail("tile_backward", &|| x.tile_backward(&x.tile([2, 1, 2])?, [2, 1, 2]).map(drop));
+        fail("transpose", &|| x.transpose().map(drop));
+        fail("expand_dims", &|| x.expand_dims([0, -1])?.squeeze(-1).map(drop));
+        fail("triu", &|| x.triu(2)?.diagonal(3).map(drop));
+        fail("mask", &|| x.take_axis(&mask, 1).map(drop));
+        fail("select", &|| x.select(|value| value > 0.0).map(drop));
+        fail("filter_entries", &|| x.filter_entries(|coords, _| coords[2] > 5).map(drop));
+        fail("nonzero", &|| x.nonzero().map(drop));
+        fail("with_entries", &|| x.with_entries([([0, 1, 2], 1.0)]).map(drop));
+        for axis in 0..3 {
+            fail("concat", &|| lacuna::concat(axis, &[x, x]).map(drop));
+            fail("concat_backward", &|| {
+                lacuna::concat_backward(&lacuna::concat(axis, &[x, x])?, axis, &[x, x]).map(drop)
+            });
+        }
+    }
+
+    #[test]
+    fn moves_of_both() {
+        let _lists = lists();
+        let x = coo(&[60, 50, 40], 10_000);
+        moves("coo", &x);
+        moves("csr", &x.to_csr().unwrap());
+        let long = coo(&[20_000, 20_000], MANY);
+        let slices = ndarray::s![..;2, ..10_000];
+        fail_each("slice of long coo", || (), |()| long.slice(slices));
+        fail_each("slice of long csr", || long.to_csr().unwrap(), |x| x.slice(slices));
+        fail_each("random", || (), |()| CooTensor::random([5000, 5000], MANY, 1));
+        fail_each("eye", || (), |()| CsrTensor::<f64>::eye(ENTRIES));
+        let dense = coo(&[30, 25, 20], 15_000).to_dense().unwrap();
+        fail_each("flip of an array", || (), |()| lacuna::flip(&dense, 1));
+        fail_each("flip_backward of an array", || (), |()| lacuna::flip_backward(&dense, &dense, 1));
+    }
+
     #[test]
     fn takes_of_coo() {
         let _lists = lists();

@@ -4,6 +4,7 @@
 #![cfg(feature = "rayon")]
 
 use crate::support::ALL;
+use lacuna::ndarray::s;
 use lacuna::{Axes, CooTensor, Duplicates, Pattern, Take, Tensor, Triplets};
 use std::sync::LazyLock;
 
@@ -119,6 +120,29 @@ fn counts(side: usize) -> Vec<Bits> {
     ]
 }
 
+/// What chooses, moves and joins, whose parts are as many as there are threads.
+fn moved(side: usize) -> Vec<Bits> {
+    let x = triplets(side).coalesce(Duplicates::Sum).unwrap();
+    let csr = x.to_csr().unwrap();
+    let mask: Vec<bool> = (0..side).map(|row| row % 3 != 1).collect();
+    let upstream = csr.tile([1, 1, 2]).unwrap();
+    vec![
+        bits(&x.slice(s![1..;2, ..;3, ..;-1]).unwrap()),
+        bits(&csr.slice(s![1..;2, ..;3, 1..4;2]).unwrap()),
+        bits(&csr.flip([0, 1]).unwrap()),
+        bits(&x.roll(7, 1).unwrap()),
+        bits(&csr.tile_backward(&upstream, [1, 1, 2]).unwrap()),
+        bits(&x.move_axis(2, 0).unwrap().triu(1).unwrap()),
+        bits(&csr.take_axis(&mask, 0).unwrap()),
+        bits(&x.take_axis(&mask, 1).unwrap()),
+        bits(&x.select(|value| value > 3.0).unwrap()),
+        bits(&x.filter_entries(|coords, _| coords[0] != coords[1]).unwrap()),
+        bits(&lacuna::concat(1, &[&csr, &csr]).unwrap()),
+        bits(&lacuna::concat(2, &[&x, &x]).unwrap()),
+        bits(&CooTensor::random([side, side, 5], ENTRIES / 10, 5).unwrap()),
+    ]
+}
+
 /// A tensor whose cells are few beside its entries, so that they are mapped, part by part.
 fn mapped() -> (Vec<Vec<usize>>, Vec<bool>) {
     let mut next = numbers(11);
@@ -143,10 +167,10 @@ fn mapped_cells_are_the_same_at_every_number_of_threads() {
 const SIDES: [usize; 2] = [90, 4000];
 
 /// The outcomes of both sides on a single thread, and the counts.
-static ONE: LazyLock<[[Vec<Bits>; 2]; 2]> = LazyLock::new(|| SIDES.map(|side| on(1, || both(side))));
+static ONE: LazyLock<[[Vec<Bits>; 3]; 2]> = LazyLock::new(|| SIDES.map(|side| on(1, || both(side))));
 
-fn both(side: usize) -> [Vec<Bits>; 2] {
-    [outcome(side), counts(side)]
+fn both(side: usize) -> [Vec<Bits>; 3] {
+    [outcome(side), counts(side), moved(side)]
 }
 
 #[test]
@@ -166,5 +190,5 @@ fn every_number_of_threads_gives_the_same_bits() {
 /// The bits of a debug build and of a release build, and of every run: the numbers were written down once.
 #[test]
 fn every_build_gives_the_same_bits() {
-    assert_eq!(ONE.each_ref().map(|[outcome, _]| digest(outcome)), [0xa454_014a_42dd_0de7, 0xdebf_2261_86ec_8411]);
+    assert_eq!(ONE.each_ref().map(|[outcome, ..]| digest(outcome)), [0xa454_014a_42dd_0de7, 0xdebf_2261_86ec_8411]);
 }

@@ -758,8 +758,8 @@ fn results_out_of_proportion_are_refused() {
         Error::TooLarge { bytes, .. } => bytes >> 32,
         other => panic!("{other}"),
     };
-    // Indices, a value, and the lists beside them: where an entry comes from, and of COO the item that takes it.
-    let (each, each_of_csr) = (2 * 4 + 1 + 2 * 8, 4 + 1 + 8);
+    // Indices, a value, and of COO the lists beside them: where an entry comes from, and the item that takes it.
+    let (each, each_of_csr) = (2 * 4 + 1 + 2 * 8, 4 + 1);
     assert_eq!(entry_bytes(rows.take_axis(&often, 0).unwrap_err()), each);
     let lanes = rows.to_csr().unwrap();
     assert_eq!(entry_bytes(lanes.take_axis(&often, 0).unwrap_err()), each_of_csr);

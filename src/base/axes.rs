@@ -86,6 +86,15 @@ impl Axes {
         self.keep_dims
     }
 
+    /// How many axes are listed; `None` for all that there are.
+    pub(crate) fn count(&self) -> Option<usize> {
+        match &self.listed {
+            Listed::All => None,
+            Listed::Each(axes) => Some(axes.len()),
+            Listed::Range(first, last) => Some((last.saturating_sub(*first) as usize).saturating_add(1)),
+        }
+    }
+
     /// The axes counted from the front, in increasing order.
     ///
     /// # Errors

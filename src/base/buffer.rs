@@ -19,7 +19,6 @@ pub struct Buffer<T> {
 
 impl<T> Buffer<T> {
     /// A window of the same memory; a range that reaches out of the buffer panics as that of a slice does.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the operations that cut windows (slices, batches) come next"))]
     pub(crate) fn slice(&self, range: Range<usize>) -> Self {
         let length = self[range.clone()].len();
         let start = self.range.start + range.start;

@@ -146,6 +146,69 @@ pub enum Error {
         rank: usize,
     },
 
+    /// An axis of the result would be longer than `usize` counts.
+    #[error("axis {axis} of the result would have more positions than usize counts")]
+    AxisOverflow {
+        /// The axis.
+        axis: usize,
+    },
+
+    /// An axis that is to be left out has more positions than one, or none.
+    #[error("axis {axis} has length {length}, not 1")]
+    AxisNotOne {
+        /// The axis.
+        axis: usize,
+        /// Its length.
+        length: usize,
+    },
+
+    /// A shape does not broadcast to another one.
+    #[error("a tensor of shape {from} does not broadcast to {to}")]
+    BroadcastShape {
+        /// The shape of the tensor.
+        from: Shape,
+        /// The shape that was asked for.
+        to: Shape,
+    },
+
+    /// A slice reaches out of an axis.
+    #[error("{index} in the slice of axis {axis} is out of range for length {length}")]
+    SliceOutOfRange {
+        /// The start, the end or the position as it was given.
+        index: isize,
+        /// The axis.
+        axis: usize,
+        /// Its length.
+        length: usize,
+    },
+
+    /// A slice takes steps of length 0.
+    #[error("the step in the slice of axis {axis} is 0")]
+    ZeroStep {
+        /// The axis.
+        axis: usize,
+    },
+
+    /// Tensors that are to become one have different fills.
+    #[error("the fill of tensor {tensor} is {found}, that of tensor 0 is {expected}; with_fill sets another one")]
+    FillsDiffer {
+        /// The first tensor whose fill differs, counted from 0.
+        tensor: usize,
+        /// The fill of the first tensor.
+        expected: String,
+        /// The fill of that tensor.
+        found: String,
+    },
+
+    /// More entries are asked for than there are positions.
+    #[error("{count} entries do not fit {size} positions")]
+    TooManyEntries {
+        /// The entries that were asked for.
+        count: usize,
+        /// The number of positions.
+        size: u128,
+    },
+
     /// An axis is too long for the index type.
     #[error("axis {axis} of length {length} does not fit index type {index_type} (at most {maximum}); use {instead}")]
     AxisTooLong {

@@ -144,7 +144,7 @@ pub(crate) fn find(count: usize, target: &[usize], coord: impl Fn(usize, usize) 
 /// The number of the element of a row-major array that each element of a take along an axis comes from.
 ///
 /// The array is `outer` blocks of `length` slices of `inner` elements, of which `positions` are taken.
-pub struct Slices {
+pub(crate) struct Slices {
     pub(crate) outer: usize,
     pub(crate) length: usize,
     pub(crate) inner: usize,
@@ -202,100 +202,98 @@ pub(crate) struct Taken {
 /// As long as a run has so many entries an item, each item searches the run instead of each entry the items.
 const ENTRIES_PER_SEARCH: usize = 32;
 
-/// The bytes that a take may need: those of the result and of the lists beside it, an entry, and their bound.
-pub(crate) struct Budget {
-    pub(crate) entry_bytes: usize,
-    pub(crate) limit: u64,
+/// What a take along an axis comes to: the entries that it gives, and the most items that take any of one run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Amount {
+    pub(crate) entries: u128,
+    pub(crate) listed: usize,
 }
 
-/// Calls `take` with the entries that each item takes along an axis, in row-major order of the result.
-///
-/// `coords` are those of the entries on the axis, `runs` the offsets of the entries that agree on all axes before it;
-/// so within a run the coordinates do not decrease, and equal ones are one after the other. `positions` are those that
-/// the items name, below `length`. What does not fit the budget is counted, not taken: the bytes are the error.
-pub(crate) fn along_axis<I: Index>(
-    coords: &[I],
-    runs: &[usize],
-    positions: &[usize],
-    length: usize,
-    budget: &Budget,
-    mut take: impl FnMut(&Taken) -> Allocated<()>,
-) -> Allocated<Result<(), u128>> {
-    let mut index = None;
-    let mut collector = Collector { run: Vec::new(), entries: 0, refused: 0, budget };
-    for (run, ends) in runs.windows(2).enumerate() {
-        let run = Run { number: run, start: ends[0], coords: &coords[ends[0]..ends[1]] };
-        if positions.len() <= run.coords.len() / ENTRIES_PER_SEARCH {
-            run.search(positions, &mut collector)?;
-        } else {
-            let items = match &mut index {
-                Some(items) => items,
-                none => none.insert(ItemsByPosition::new(positions, length, coords.len())?),
-            };
-            run.deal(items, &mut collector)?;
-        }
-        collector.run.drain(..).try_for_each(|taken| take(&taken))?;
-    }
-    Ok(if collector.refused == 0 { Ok(()) } else { Err(collector.refused) })
-}
-
-/// What has been taken of one run, and the number of entries of all runs.
-struct Collector<'a> {
-    run: Vec<Taken>,
-    entries: u128,
-    /// The bytes that are needed where the budget does not allow them, else 0.
-    refused: u128,
-    budget: &'a Budget,
-}
-
-impl Collector<'_> {
-    fn add(&mut self, run: usize, items: &[usize], entries: Range<usize>) -> Allocated<()> {
-        self.entries = self.entries.saturating_add(items.len() as u128 * entries.len() as u128);
-        let listed = (self.run.len() + items.len()) * size_of::<Taken>();
-        let bytes = self.entries.saturating_mul(self.budget.entry_bytes as u128).saturating_add(listed as u128);
-        if self.refused > 0 || bytes > u128::from(self.budget.limit) {
-            self.refused = bytes;
-            self.run = Vec::new();
-            return Ok(());
-        }
-        alloc::reserve(&mut self.run, items.len())?;
-        self.run.extend(items.iter().map(|&item| Taken { run, item, entries: entries.clone() }));
-        Ok(())
-    }
-}
-
-/// The entries that agree on all axes before the one taken along.
-struct Run<'a, I> {
-    number: usize,
-    /// The number of its first entry.
-    start: usize,
+/// A take along an axis, which is counted before it is done.
+pub(crate) struct AlongAxis<'a, I> {
+    /// The coordinates of the entries on the axis.
     coords: &'a [I],
+    /// The offsets of the entries that agree on all axes before it: within a run the coordinates do not decrease, and
+    /// equal ones are one after the other.
+    runs: &'a [usize],
+    /// The positions that the items name.
+    positions: &'a [usize],
+    /// For runs whose entries look for their items.
+    items: Option<ItemsByPosition>,
 }
 
-impl<I: Index> Run<'_, I> {
+impl<'a, I: Index> AlongAxis<'a, I> {
+    /// The positions are below `length`.
+    pub(crate) fn new(coords: &'a [I], runs: &'a [usize], positions: &'a [usize], length: usize) -> Allocated<Self> {
+        let mut take = AlongAxis { coords, runs, positions, items: None };
+        if !(0..runs.len() - 1).all(|run| take.is_searched(run)) {
+            take.items = Some(ItemsByPosition::new(positions, length, coords.len())?);
+        }
+        Ok(take)
+    }
+
+    fn is_searched(&self, run: usize) -> bool {
+        self.positions.len() <= (self.runs[run + 1] - self.runs[run]) / ENTRIES_PER_SEARCH
+    }
+
+    /// Calls `found` with items and the entries of a run that each of them takes.
+    fn of_run(&self, run: usize, found: impl FnMut(&[usize], Range<usize>)) {
+        match &self.items {
+            Some(items) if !self.is_searched(run) => self.deal(run, items, found),
+            _ => self.search(run, found),
+        }
+    }
+
     /// Looks for the entries of every item.
-    fn search(&self, positions: &[usize], collector: &mut Collector<'_>) -> Allocated<()> {
-        for (item, &position) in positions.iter().enumerate() {
-            let from = self.coords.partition_point(|coord| coord.to_usize() < position);
-            let count = self.coords[from..].partition_point(|coord| coord.to_usize() == position);
+    fn search(&self, run: usize, mut found: impl FnMut(&[usize], Range<usize>)) {
+        let start = self.runs[run];
+        let coords = &self.coords[start..self.runs[run + 1]];
+        for (item, &position) in self.positions.iter().enumerate() {
+            let from = coords.partition_point(|coord| coord.to_usize() < position);
+            let count = coords[from..].partition_point(|coord| coord.to_usize() == position);
             if count > 0 {
-                let from = self.start + from;
-                collector.add(self.number, &[item], from..from + count)?;
+                found(&[item], start + from..start + from + count);
             }
         }
-        Ok(())
     }
 
-    /// Looks for the items of every coordinate, then puts the items in order.
-    fn deal(&self, items: &ItemsByPosition, collector: &mut Collector<'_>) -> Allocated<()> {
-        let (mut from, mut below) = (self.start, 0);
-        for equal in self.coords.chunk_by(|a, b| a == b) {
+    /// Looks for the items of every coordinate.
+    fn deal(&self, run: usize, items: &ItemsByPosition, mut found: impl FnMut(&[usize], Range<usize>)) {
+        let (mut from, mut below) = (self.runs[run], 0);
+        for equal in self.coords[from..self.runs[run + 1]].chunk_by(|a, b| a == b) {
             let position = equal[0].to_usize();
             below = items.below(position, below);
-            collector.add(self.number, items.at(position, below), from..from + equal.len())?;
+            found(items.at(position, below), from..from + equal.len());
             from += equal.len();
         }
-        threads::sort(&mut collector.run, |a, b| a.item.cmp(&b.item));
+    }
+
+    pub(crate) fn amount(&self) -> Amount {
+        let mut amount = Amount { entries: 0, listed: 0 };
+        for run in 0..self.runs.len() - 1 {
+            let mut listed = 0;
+            self.of_run(run, |items, entries| {
+                listed += items.len();
+                amount.entries = amount.entries.saturating_add(items.len() as u128 * entries.len() as u128);
+            });
+            amount.listed = amount.listed.max(listed);
+        }
+        amount
+    }
+
+    /// Calls `take` with the entries that each item takes, in row-major order of the result.
+    pub(crate) fn for_each(&self, amount: Amount, mut take: impl FnMut(&Taken)) -> Allocated<()> {
+        let mut list = alloc::with_capacity(amount.listed)?;
+        for run in 0..self.runs.len() - 1 {
+            self.of_run(run, |items, entries| {
+                list.extend(items.iter().map(|&item| Taken { run, item, entries: entries.clone() }));
+            });
+            // Searches come item by item already.
+            if !self.is_searched(run) {
+                threads::sort(&mut list, |a, b| a.item.cmp(&b.item));
+            }
+            list.drain(..).for_each(|taken| take(&taken));
+        }
         Ok(())
     }
 }
@@ -446,12 +444,10 @@ mod tests {
         let positions = [3, 19, 3, 0];
         let taken = |positions: &[usize], length| {
             let mut all = Vec::new();
-            let budget = Budget { entry_bytes: 1, limit: u64::MAX };
-            let taken = along_axis(&coords, &[0, 40, 80], positions, length, &budget, |taken| {
-                all.push((taken.run, taken.item, taken.entries.clone()));
-                Ok(())
-            });
-            assert_eq!(taken, Ok(Ok(())));
+            let along = AlongAxis::new(&coords, &[0, 40, 80], positions, length).unwrap();
+            let amount = along.amount();
+            along.for_each(amount, |taken| all.push((taken.run, taken.item, taken.entries.clone()))).unwrap();
+            assert_eq!(amount.entries, all.iter().map(|(.., entries)| entries.len() as u128).sum());
             all
         };
         let expected = [(0, 0, 6..8), (0, 1, 38..40), (0, 2, 6..8), (0, 3, 0..2)];
@@ -462,16 +458,11 @@ mod tests {
     }
 
     #[test]
-    fn the_lists_of_a_take_are_charged_to_its_budget() {
+    fn the_lists_of_a_take_are_known_before_they_are_made() {
         let coords: Vec<u32> = (0..80).map(|entry| entry % 40 / 2).collect();
-        let needed = |limit| {
-            let budget = Budget { entry_bytes: 100, limit };
-            along_axis(&coords, &[0, 40, 80], &[3, 19, 3, 0], 20, &budget, |_| Ok(())).unwrap()
-        };
-        // Sixteen entries, and at the last of them a list of the four items of its run.
-        let most = 16 * 100 + 4 * size_of::<Taken>() as u64;
-        assert_eq!((needed(most), needed(u64::MAX)), (Ok(()), Ok(())));
-        assert!((1600..=u128::from(most)).contains(&needed(most - 1).unwrap_err()));
-        assert!(needed(0).unwrap_err() >= 1600);
+        let amount = |runs: &[usize]| AlongAxis::new(&coords, runs, &[3, 19, 3, 0], 20).unwrap().amount();
+        // Sixteen entries, and a list of the four items of a run.
+        assert_eq!(amount(&[0, 40, 80]), Amount { entries: 16, listed: 4 });
+        assert_eq!(amount(&[0]), Amount { entries: 0, listed: 0 });
     }
 }

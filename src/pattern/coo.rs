@@ -215,11 +215,15 @@ impl<I: Index> Pattern for CooPattern<I> {
         Ok(Cow::Borrowed(self.coords(axis)))
     }
 
+    fn shared_axis(&self, axis: usize) -> Allocated<Buffer<I>> {
+        Ok(self.coords[axis].clone())
+    }
+
     fn number(&self, start: usize, positions: &mut [usize]) {
         number(&coords_as_slices(&self.coords), &self.shape, start, positions);
     }
 
-    fn lane_offsets(&self) -> Option<&[usize]> {
+    fn lane_offsets(&self) -> Option<&Buffer<usize>> {
         None
     }
 
@@ -228,7 +232,7 @@ impl<I: Index> Pattern for CooPattern<I> {
         Ok(CooPattern::from_valid(shape, nnz, coords))
     }
 
-    fn from_lanes(shape: Shape, offsets: Vec<usize>, columns: Buffer<I>) -> Result<Self> {
+    fn from_lanes(shape: Shape, offsets: Buffer<usize>, columns: Buffer<I>) -> Result<Self> {
         CsrPattern::from_lanes(shape, offsets, columns)?.to_coo()
     }
 }

@@ -329,13 +329,20 @@ impl<I: Index> Pattern for CsrPattern<I> {
         }
     }
 
+    fn shared_axis(&self, axis: usize) -> Allocated<Buffer<I>> {
+        match axis + 1 == self.shape.rank() {
+            true => Ok(self.columns.clone()),
+            false => self.lane_coords(axis).map(Buffer::from),
+        }
+    }
+
     fn number(&self, start: usize, positions: &mut [usize]) {
         let (width, columns) = (self.shape.columns(), &self.columns[start..]);
         spread_range(&self.offsets, 1, start, positions, |lane| lane * width);
         positions.iter_mut().zip(columns).for_each(|(position, column)| *position += column.to_usize());
     }
 
-    fn lane_offsets(&self) -> Option<&[usize]> {
+    fn lane_offsets(&self) -> Option<&Buffer<usize>> {
         Some(&self.offsets)
     }
 
@@ -353,8 +360,8 @@ impl<I: Index> Pattern for CsrPattern<I> {
         CsrPattern::from_lane_of(shape.clone(), lane, columns, limit)
     }
 
-    fn from_lanes(shape: Shape, offsets: Vec<usize>, columns: Buffer<I>) -> Result<Self> {
+    fn from_lanes(shape: Shape, offsets: Buffer<usize>, columns: Buffer<I>) -> Result<Self> {
         check_axes::<I>(&shape)?;
-        Ok(Self::from_valid(shape, offsets.into(), columns))
+        Ok(Self::from_valid(shape, offsets, columns))
     }
 }

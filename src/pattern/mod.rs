@@ -99,13 +99,17 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
     #[doc(hidden)]
     fn axis_coords(&self, axis: usize) -> Allocated<Cow<'_, [Self::Index]>>;
 
+    /// [`axis_coords`](Pattern::axis_coords) as an array that is shared where the format holds it.
+    #[doc(hidden)]
+    fn shared_axis(&self, axis: usize) -> Allocated<Buffer<Self::Index>>;
+
     /// Writes the row-major positions of the entries from `start` on; the caller knows that they fit.
     #[doc(hidden)]
     fn number(&self, start: usize, positions: &mut [usize]);
 
     /// The offsets of the lanes, in a format that has them.
     #[doc(hidden)]
-    fn lane_offsets(&self) -> Option<&[usize]>;
+    fn lane_offsets(&self) -> Option<&Buffer<usize>>;
 
     /// The pattern of `nnz` entries in row-major order, by the coordinates on each axis; `limit` bounds what the format
     /// needs beside them.
@@ -114,7 +118,7 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
 
     /// The pattern of entries in lanes, by the offsets of the lanes and the column of each entry; both are valid.
     #[doc(hidden)]
-    fn from_lanes(shape: Shape, offsets: Vec<usize>, columns: Buffer<Self::Index>) -> Result<Self>;
+    fn from_lanes(shape: Shape, offsets: Buffer<usize>, columns: Buffer<Self::Index>) -> Result<Self>;
 }
 
 mod sealed {

@@ -102,7 +102,7 @@ pub(crate) fn of_lanes<P: Pattern, U: Zeroable + Send>(
     let Reduced { row_ends, columns, results } = reduce_stored(offsets, shape.columns(), reduce)?;
     // Rows without lanes have no end there.
     cells[1..].iter_mut().zip(row_ends).for_each(|(end, stored)| *end = stored);
-    Ok((P::from_lanes(shape, cells, columns.into())?, results))
+    Ok((P::from_lanes(shape, cells.into(), columns.into())?, results))
 }
 
 /// The row-major position of an entry within its group.

@@ -4,5 +4,8 @@
 //! A plan knows patterns and shapes, never an element type, so it is compiled once for each index type.
 
 pub(crate) mod group;
+pub(crate) mod join;
+pub(crate) mod moves;
 pub(crate) mod reduction;
+pub(crate) mod selected;
 pub(crate) mod take;

@@ -6,16 +6,12 @@ use crate::base::error::{Error, Result};
 use crate::base::index::{Index, Position, check_axes};
 use crate::base::shape::{Shape, checked_product};
 use crate::base::threads;
+use crate::kernels::gather::marked;
 use crate::kernels::lanes::accumulate;
 use crate::kernels::sort::{compare, gather};
-use crate::kernels::take::{Budget, TakeMode, Taken, along_axis, stored_items};
+use crate::kernels::take::{AlongAxis, Amount, TakeMode, Taken, stored_items};
 use crate::pattern::{Pattern, zero_offsets};
-
-/// The plan of a selection: what its result stores, and for each of its entries the one that it comes from.
-pub struct Selected<P> {
-    pub(crate) pattern: P,
-    pub(crate) sources: Vec<usize>,
-}
+use crate::plan::selected::{Selected, Sources};
 
 /// Where a take goes.
 pub(crate) struct Target<'a> {
@@ -30,15 +26,19 @@ pub(crate) struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// The budget where the result has `axes` index arrays of type `I`, and `lists` numbers an entry beside it.
-    /// The offsets of the result are charged before.
-    fn budget<I>(&self, axes: usize, lists: usize, offsets: &[usize]) -> Budget {
+    /// Refuses more entries than the limit allows, each with `axes` index arrays of type `I`, its value and `lists`
+    /// numbers beside it; the offsets of the result are charged before.
+    fn admit<I>(&self, amount: Amount, axes: usize, lists: usize, offsets: &[usize]) -> Result<usize> {
         let entry_bytes = axes * size_of::<I>() + self.value_bytes + lists * size_of::<usize>();
-        Budget { entry_bytes, limit: self.limit.saturating_sub(size_of_val(offsets) as u64) }
-    }
-
-    fn refuse(&self, bytes: u128) -> Error {
-        Error::TooLarge { what: "the taken entries", bytes, limit: self.limit, instead: "take fewer at a time" }
+        let listed = amount.listed * size_of::<Taken>() + size_of_val(offsets);
+        let bytes = amount.entries.saturating_mul(entry_bytes as u128).saturating_add(listed as u128);
+        match bytes <= u128::from(self.limit) {
+            true => Ok(amount.entries as usize),
+            false => {
+                let instead = "take fewer at a time";
+                Err(Error::TooLarge { what: "the taken entries", bytes, limit: self.limit, instead })
+            }
+        }
     }
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn flattened<P: Pattern, J: Position>(
     let sources = alloc::collect(stored.into_iter().map(|(_, entry)| entry))?;
     let coords = coords_of(&places, target.shape)?;
     let pattern = P::from_coords(target.shape.clone(), places.len(), coords, target.limit)?;
-    Ok(Selected { pattern, sources })
+    Ok(Selected { pattern, sources: Sources::List(sources) })
 }
 
 /// A take along an axis: of each item the entries with its position there.
@@ -77,21 +77,50 @@ pub(crate) fn along<P: Pattern>(
     match pattern.lane_offsets() {
         Some(offsets) if axis + 1 == pattern.shape().rank() => columns(pattern, offsets, positions, target),
         Some(offsets) if pattern.shape().rank() == 2 => lanes(pattern, offsets, positions, target),
+        _ if is_table_worth(pattern, axis, positions) => increasing(pattern, axis, positions, target),
         _ => coordinates(pattern, axis, positions, target),
     }
+}
+
+/// Whether positions increase, as those of a mask do, on an axis that is no longer than what is there anyway.
+fn is_table_worth<P: Pattern>(pattern: &P, axis: usize, positions: &[usize]) -> bool {
+    pattern.shape()[axis] <= pattern.nnz().saturating_add(positions.len())
+        && positions.windows(2).all(|pair| pair[0] < pair[1])
+}
+
+/// [`along`] any axis with positions that increase: each entry is taken once at most, and all stay in order.
+fn increasing<P: Pattern>(pattern: &P, axis: usize, positions: &[usize], target: &Target<'_>) -> Result<Selected<P>> {
+    let mut items = alloc::copies(usize::MAX, pattern.shape()[axis])?;
+    positions.iter().enumerate().for_each(|(item, &position)| items[position] = item);
+    let along = pattern.shared_axis(axis)?;
+    let item = |coord: &P::Index| items[coord.to_usize()];
+    let kept = marked(pattern.nnz(), |range, marks| {
+        marks.iter_mut().zip(&along[range]).for_each(|(mark, coord)| *mark = item(coord) != usize::MAX);
+    })?;
+    let sources = Sources::List(kept);
+    let kept_items = threads::map(&sources.of(&along)?, 1000, |coord| item(&coord))?;
+    let gathered = |axes: std::ops::Range<usize>| {
+        axes.map(|axis| sources.of(&pattern.shared_axis(axis)?)).collect::<Allocated<Vec<_>>>()
+    };
+    let mut coords = gathered(0..axis)?;
+    coords.extend(coords_of(&kept_items, target.indices)?);
+    coords.extend(gathered(axis + 1..pattern.shape().rank())?);
+    let pattern = P::from_coords(target.shape.clone(), kept_items.len(), coords, target.limit)?;
+    Ok(Selected { pattern, sources })
 }
 
 /// [`along`] any axis, by the coordinates on all of them.
 fn coordinates<P: Pattern>(pattern: &P, axis: usize, positions: &[usize], target: &Target<'_>) -> Result<Selected<P>> {
     let axes = (0..pattern.shape().rank()).map(|axis| pattern.axis_coords(axis)).collect::<Allocated<Vec<_>>>()?;
     let runs = runs_of(&axes[..axis], pattern.nnz())?;
-    let (mut sources, mut items) = (Vec::new(), Vec::new());
-    let budget = target.budget::<P::Index>(target.shape.rank(), 2, &[]);
-    let taken = along_axis(&axes[axis], &runs, positions, pattern.shape()[axis], &budget, |taken| {
-        extend(&mut sources, taken.entries.clone())?;
-        extend(&mut items, taken.entries.clone().map(|_| taken.item))
+    let along = AlongAxis::new(&axes[axis], &runs, positions, pattern.shape()[axis])?;
+    let amount = along.amount();
+    let count = target.admit::<P::Index>(amount, target.shape.rank(), 2, &[])?;
+    let (mut sources, mut items) = (alloc::with_capacity(count)?, alloc::with_capacity(count)?);
+    along.for_each(amount, |taken| {
+        sources.extend(taken.entries.clone());
+        items.extend(taken.entries.clone().map(|_| taken.item));
     })?;
-    taken.map_err(|bytes| target.refuse(bytes))?;
     let gathered = |axes: &[_]| -> Allocated<Vec<_>> {
         axes.iter().map(|axis: &std::borrow::Cow<'_, [P::Index]>| gather(axis, &sources).map(Buffer::from)).collect()
     };
@@ -99,24 +128,23 @@ fn coordinates<P: Pattern>(pattern: &P, axis: usize, positions: &[usize], target
     coords.extend(coords_of(&items, target.indices)?);
     coords.extend(gathered(&axes[axis + 1..])?);
     let pattern = P::from_coords(target.shape.clone(), sources.len(), coords, target.limit)?;
-    Ok(Selected { pattern, sources })
+    Ok(Selected { pattern, sources: Sources::List(sources) })
 }
 
 /// [`along`] the only axis of the lanes: whole lanes.
 fn lanes<P: Pattern>(pattern: &P, offsets: &[usize], positions: &[usize], target: &Target<'_>) -> Result<Selected<P>> {
     let entries = |&lane: &usize| offsets[lane]..offsets[lane + 1];
-    let total: u128 = positions.iter().map(|lane| entries(lane).len() as u128).sum();
+    let total = positions.iter().map(|lane| entries(lane).len() as u128).sum();
     let mut ends = zero_offsets(target.shape, target.limit)?;
-    let Budget { entry_bytes, limit } = target.budget::<P::Index>(1, 1, &ends);
-    let bytes = total.saturating_mul(entry_bytes as u128);
-    if bytes > u128::from(limit) {
-        return Err(target.refuse(bytes));
-    }
-    let mut sources = alloc::with_capacity(total as usize)?;
-    positions.iter().for_each(|lane| sources.extend(entries(lane)));
+    // A start for each lane is no list of the entries.
+    let amount = Amount { entries: total, listed: 0 };
+    target.admit::<P::Index>(amount, 1, 0, &ends)?;
+    let starts = alloc::collect(positions.iter().map(|lane| entries(lane).start))?;
     ends[1..].iter_mut().zip(positions).for_each(|(count, lane)| *count = entries(lane).len());
     accumulate(&mut ends);
-    let columns = gather(&pattern.axis_coords(1)?, &sources)?.into();
+    let ends = Buffer::from(ends);
+    let sources = Sources::Runs(starts, ends.clone());
+    let columns = sources.of(&pattern.shared_axis(1)?)?;
     Ok(Selected { pattern: P::from_lanes(target.shape.clone(), ends, columns)?, sources })
 }
 
@@ -136,23 +164,20 @@ fn columns<P: Pattern>(
         false => (taken.run * (positions.len() / width) + taken.item / width, taken.item % width),
     };
     let mut ends = zero_offsets(target.shape, target.limit)?;
-    let (mut sources, mut columns) = (Vec::new(), Vec::new());
-    let (budget, length) = (target.budget::<P::Index>(1, 1, &ends), pattern.shape().columns());
-    let taken = along_axis(&pattern.axis_coords(axis)?, offsets, positions, length, &budget, |taken| {
+    let coords = pattern.axis_coords(axis)?;
+    let along = AlongAxis::new(&coords, offsets, positions, pattern.shape().columns())?;
+    let amount = along.amount();
+    let count = target.admit::<P::Index>(amount, 1, 1, &ends)?;
+    let (mut sources, mut columns) = (alloc::with_capacity(count)?, alloc::with_capacity(count)?);
+    along.for_each(amount, |taken| {
         let (lane, column) = cell(taken);
         ends[lane + 1] += taken.entries.len();
-        extend(&mut sources, taken.entries.clone())?;
-        extend(&mut columns, taken.entries.clone().map(|_| P::Index::from_usize(column)))
+        sources.extend(taken.entries.clone());
+        columns.extend(taken.entries.clone().map(|_| P::Index::from_usize(column)));
     })?;
-    taken.map_err(|bytes| target.refuse(bytes))?;
     accumulate(&mut ends);
-    Ok(Selected { pattern: P::from_lanes(target.shape.clone(), ends, columns.into())?, sources })
-}
-
-fn extend<T>(items: &mut Vec<T>, more: impl ExactSizeIterator<Item = T>) -> Allocated<()> {
-    alloc::reserve(items, more.len())?;
-    items.extend(more);
-    Ok(())
+    let pattern = P::from_lanes(target.shape.clone(), ends.into(), columns.into())?;
+    Ok(Selected { pattern, sources: Sources::List(sources) })
 }
 
 /// The coordinates within `lengths` of row-major positions that exist; all axes of length 1 share their zeros.
@@ -169,7 +194,7 @@ fn coords_of<I: Index>(positions: &[usize], lengths: &[usize]) -> Allocated<Vec<
 }
 
 /// Where the entries that agree on these axes start, and the number of all entries.
-fn runs_of<I: Index, A: AsRef<[I]>>(axes: &[A], count: usize) -> Allocated<Vec<usize>> {
+pub(crate) fn runs_of<I: Index, A: AsRef<[I]>>(axes: &[A], count: usize) -> Allocated<Vec<usize>> {
     if axes.is_empty() {
         return Ok(vec![0, count]);
     }
@@ -189,9 +214,11 @@ mod tests {
     fn offsets_leave_the_entries_what_the_limit_has_beside_them() {
         let shape = Shape::from([9, 1]);
         let target = Target { shape: &shape, indices: &[1], value_bytes: 1, limit: 100 };
-        assert_eq!(target.budget::<u32>(1, 1, &[0; 10]).limit, 20);
-        assert_eq!(target.budget::<u32>(1, 1, &[0; 13]).limit, 0);
-        assert_eq!(target.budget::<u32>(2, 2, &[]).entry_bytes, 2 * 4 + 1 + 2 * 8);
+        let admitted = |entries, lists, offsets: &[usize]| {
+            target.admit::<u32>(Amount { entries, listed: 0 }, 1, lists, offsets).is_ok()
+        };
+        assert!(admitted(4, 0, &[0; 10]) && !admitted(5, 0, &[0; 10]) && !admitted(0, 0, &[0; 13]));
+        assert!(admitted(7, 1, &[]) && !admitted(8, 1, &[]));
     }
 
     /// The bytes that are refused where `positions` are taken along an axis, of values of one byte within `limit`.
@@ -217,12 +244,14 @@ mod tests {
         let column = CooPattern::new([1 << 10, 1], 1 << 10, vec![every.clone(), zeros.clone()]).unwrap();
         let lane = CsrPattern::new([1, 1 << 10], vec![0, 1 << 10], every).unwrap();
         let lanes = CsrPattern::new([1 << 10, 1], (0..=1 << 10).collect(), zeros).unwrap();
-        // Indices, a value, and the lists beside them: where an entry comes from, and of COO the item that takes it.
+        // Indices, a value, and but for whole lanes the lists beside them: where an entry comes from, and of COO the
+        // item that takes it.
         let (each, each_of_csr) = (2 * 4 + 1 + 2 * 8, 4 + 1 + 8);
+        let each_of_lanes = 4 + 1;
         let often = [0; 1 << 10];
         assert_eq!(refused(&row, 0, &often) >> 20, each);
         assert_eq!(refused(&column, 1, &often) >> 20, each);
-        assert_eq!(refused(&lane, 0, &often) >> 20, each_of_csr);
+        assert_eq!(refused(&lane, 0, &often) >> 20, each_of_lanes);
         assert_eq!(refused(&lanes, 1, &often) >> 20, each_of_csr);
     }
 
@@ -232,17 +261,17 @@ mod tests {
     fn lists_of_items_are_counted() {
         let one = CsrPattern::<u32>::new([1, 1], vec![0, 1], vec![0]).unwrap();
         let listed = size_of::<Taken>() as u128;
-        assert_eq!(refused(&one, 1, &[0; 1500]), 1500 * (4 + 1 + 8 + listed));
+        let offsets = 2 * size_of::<usize>() as u128;
+        assert_eq!(refused(&one, 1, &[0; 1500]), 1500 * (4 + 1 + 8 + listed) + offsets);
         assert_eq!(refused(&one.to_coo().unwrap(), 1, &[0; 1500]), 1500 * (2 * 4 + 1 + 2 * 8 + listed));
     }
 
     #[test]
     fn what_fills_the_limit_is_taken() {
         let lane = CsrPattern::<u32>::new([1, 4], vec![0, 4], vec![0, 1, 2, 3]).unwrap();
-        let offsets = 4 * size_of::<usize>() as u64;
-        let bytes = 12 * (4 + 1 + 8);
-        assert_eq!(refused_within(offsets + bytes, &lane, 0, &[0; 3]), None);
-        assert_eq!(refused_within(offsets + bytes - 1, &lane, 0, &[0; 3]), Some(bytes.into()));
+        let bytes = 12 * (4 + 1) + 4 * size_of::<usize>() as u64;
+        assert_eq!(refused_within(bytes, &lane, 0, &[0; 3]), None);
+        assert_eq!(refused_within(bytes - 1, &lane, 0, &[0; 3]), Some(bytes.into()));
         let row = lane.to_coo().unwrap();
         let bytes = 12 * (2 * 4 + 1 + 2 * 8) + 3 * size_of::<Taken>() as u64;
         assert_eq!(refused_within(bytes, &row, 0, &[0; 3]), None);

@@ -62,7 +62,7 @@ fn sum<G: Scalar>(contributions: &[G]) -> Result<G, TakeFault> {
 }
 
 /// Adds up what each position receives; `received` lists `(coordinates, contribution)` in order.
-fn scatter_add<G: Scalar>(shape: &[usize], received: Vec<(Vec<usize>, G)>) -> Result<Dense<G>, TakeFault> {
+pub fn scatter_add<G: Scalar>(shape: &[usize], received: Vec<(Vec<usize>, G)>) -> Result<Dense<G>, TakeFault> {
     let mut lists: BTreeMap<Vec<usize>, Vec<G>> = BTreeMap::new();
     for (coords, contribution) in received {
         lists.entry(coords).or_default().push(contribution);

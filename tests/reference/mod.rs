@@ -18,6 +18,7 @@
 pub mod dense;
 pub mod exact;
 pub mod gradients;
+pub mod moves;
 pub mod ops;
 pub mod reductions;
 pub mod scalar;

@@ -19,6 +19,8 @@ use crate::kernels::take::TakeMode;
 /// reference to an `ndarray` array or view of any rank and layout. They are borrowed wherever they can be. The integers
 /// are of any built-in type up to 64 bits. A position outside is an error, if no option says otherwise.
 ///
+/// A slice of `bool` is a mask: it takes the positions that are `true`, and is as long as there are positions.
+///
 /// # Examples
 ///
 /// ```
@@ -30,6 +32,7 @@ use crate::kernels::take::TakeMode;
 /// assert_eq!(x.take(1..3)?.values(), [20, 30]);
 /// assert_eq!(x.take(0..=1)?.values(), [10, 20]);
 /// assert_eq!(x.take(&arr2(&[[0], [2]]))?.shape(), &[2, 1][..]);
+/// assert_eq!(x.take(&[true, false, true])?.values(), [10, 30]);
 ///
 /// assert!(x.take([-1, 3, -4]).is_err());
 /// assert_eq!(x.take(Take::at([-1, 3, -4]).wrap())?.values(), [30, 10, 30]);
@@ -54,6 +57,8 @@ enum Items<'a, J> {
     Array(CowArray<'a, J, IxDyn>),
     /// So many from the first on, of which nothing is written out before a limit has been asked.
     Range(J, usize),
+    /// Those that are marked, counted from this one, which is 0.
+    Mask(&'a [bool], J),
 }
 
 impl<'a, J: Position> Take<'a, J> {
@@ -97,7 +102,20 @@ impl<'a, J: Position> Take<'a, J> {
         match &self.items {
             Items::Array(array) => array.len(),
             Items::Range(_, count) => *count,
+            Items::Mask(..) => self.shape[0],
         }
+    }
+
+    /// The positions that a mask is made for.
+    pub(crate) fn mask_length(&self) -> Option<usize> {
+        if let Items::Mask(mask, _) = &self.items { Some(mask.len()) } else { None }
+    }
+
+    /// The first position and the number of positions, where these are in order and none is outside of `length`.
+    pub(crate) fn range_within(&self, length: usize) -> Option<(usize, usize)> {
+        let Items::Range(first, count) = self.items else { return None };
+        let first = usize::try_from(first.to_i128()).ok()?;
+        first.checked_add(count).filter(|&end| end <= length).map(|_| (first, count))
     }
 
     /// Whether there is nothing to take.
@@ -124,6 +142,11 @@ impl<'a, J: Position> Take<'a, J> {
         Ok(Cow::Owned(match &self.items {
             Items::Array(array) => alloc::collect(array.iter().copied())?,
             Items::Range(start, count) => alloc::collect((0..*count).map(|at| start.plus(at)))?,
+            Items::Mask(mask, start) => {
+                let mut items = alloc::with_capacity(self.len())?;
+                items.extend((0..mask.len()).filter(|&at| mask[at]).map(|at| start.plus(at)));
+                items
+            }
         }))
     }
 
@@ -132,6 +155,7 @@ impl<'a, J: Position> Take<'a, J> {
         match &self.items {
             Items::Array(array) => dense_bytes(array),
             Items::Range(..) => 2 * size_of::<J>(),
+            Items::Mask(mask, _) => mask.len().max(self.len().saturating_mul(size_of::<J>())),
         }
     }
 }
@@ -195,11 +219,31 @@ impl<'a, J: Position, S: Data<Elem = J>, D: Dimension> From<&'a ArrayBase<S, D>>
     }
 }
 
+impl<'a> From<&'a [bool]> for Take<'a, usize> {
+    fn from(mask: &'a [bool]) -> Self {
+        let count = mask.iter().map(|&mark| usize::from(mark)).sum();
+        Take { shape: Shape::from([count]), items: Items::Mask(mask, 0), mode: TakeMode::Raise }
+    }
+}
+
+impl<'a> From<&'a Vec<bool>> for Take<'a, usize> {
+    fn from(mask: &'a Vec<bool>) -> Self {
+        Take::from(mask.as_slice())
+    }
+}
+
+impl<'a, const N: usize> From<&'a [bool; N]> for Take<'a, usize> {
+    fn from(mask: &'a [bool; N]) -> Self {
+        Take::from(mask.as_slice())
+    }
+}
+
 impl<'a, J: Position> From<&'a Take<'_, J>> for Take<'a, J> {
     fn from(take: &'a Take<'_, J>) -> Self {
         let items = match &take.items {
             Items::Array(array) => Items::Array(array.view().into()),
             &Items::Range(start, count) => Items::Range(start, count),
+            &Items::Mask(mask, start) => Items::Mask(mask, start),
         };
         Take { shape: take.shape.clone(), items, mode: take.mode }
     }

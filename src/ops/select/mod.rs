@@ -4,27 +4,44 @@
 //! add their gradients.
 
 mod dense;
+mod entries;
 mod indices;
+mod join;
+mod make;
+#[macro_use]
+mod moves;
+mod order;
+mod slice;
 mod take;
+mod triangle;
 
 pub use crate::kernels::take::TakeMode;
 pub use indices::Take;
+pub use join::{block, concat, concat_backward, stack, stack_backward};
+pub use order::{
+    broadcast_to, broadcast_to_backward, expand_dims, expand_dims_backward, flip, flip_backward, move_axis,
+    move_axis_backward, pad, pad_backward, repeat, repeat_backward, roll, roll_backward, squeeze, squeeze_backward,
+    tile, tile_backward, transpose, transpose_backward,
+};
+pub use slice::{slice, slice_backward};
 pub use take::{take, take_axis, take_axis_backward, take_backward, take_into};
+pub use triangle::{diagonal, diagonal_backward, tril, tril_backward, triu, triu_backward};
 
 use ndarray::{ArrayD, ArrayViewD};
 
+use crate::base::alloc::Allocated;
 use crate::base::error::{Error, Result};
 use crate::base::limit::default_limit;
 use crate::base::shape::{Shape, unravel};
 use crate::convert::{check_result, dense_array};
 use crate::element::Element;
-use crate::kernels::sort::gather;
-use crate::kernels::take::{Slices, scatter_add};
+use crate::kernels::take::scatter_add;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 use crate::ops::reduce::dense::all_cells;
 use crate::pattern::Pattern;
-use crate::plan::take::Selected;
+use crate::plan::moves::Room;
+use crate::plan::selected::{Selected, Sources};
 use crate::tensor::Tensor;
 
 /// An operation that chooses and moves elements of an operand of known shape.
@@ -33,23 +50,32 @@ pub trait Select {
     fn shape(&self) -> &Shape;
 
     /// The bytes of its own arguments, what they repeat counted once.
-    fn held_bytes(&self) -> usize;
+    fn held_bytes(&self) -> usize {
+        0
+    }
 
-    /// What the result stores, where a value has `value_bytes`; result and lists are to need at most `limit` bytes.
-    fn plan<P: Pattern>(&self, x: &P, value_bytes: usize, limit: u64) -> Result<Selected<P>>;
+    /// Refuses a fill that the result cannot have.
+    fn check_fill<T: Element>(&self, _: T) -> Result<()> {
+        Ok(())
+    }
+
+    /// What the result stores; result and lists are to fit the room.
+    fn plan<P: Pattern>(&self, x: &P, room: Room) -> Result<Selected<P>>;
 
     /// The result of an array.
     fn dense<T: Element>(&self, x: ArrayViewD<'_, T>) -> Result<ArrayD<T>>;
 
-    /// Where the elements of the result of an array come from.
-    fn dense_plan(&self, x: &Shape) -> Result<Slices>;
+    /// The sums of the gradients of the result of an array of shape `x`; the error within is the first position whose
+    /// sum does not fit its type.
+    fn dense_sums<G: Element>(&self, x: &Shape, gradients: &[G]) -> Result<std::result::Result<Vec<G>, usize>>;
 }
 
 /// The result of a sparse tensor.
 pub(super) fn sparse<P: Pattern, T: Element, S: Select>(x: &Tensor<P, T>, op: &S) -> Result<Tensor<P, T>> {
+    op.check_fill(x.fill())?;
     let limit = default_limit(x.stored_bytes().saturating_add(op.held_bytes()));
-    let Selected { pattern, sources } = op.plan(x.pattern(), size_of::<T>(), limit)?;
-    Ok(Tensor::from_valid(pattern, gather(x.values(), &sources)?, x.fill()))
+    let Selected { pattern, sources } = op.plan(x.pattern(), Room { value_bytes: size_of::<T>(), limit })?;
+    Ok(Tensor::from_shared(pattern, sources.of(x.shared_values())?, x.fill()))
 }
 
 /// The gradient of a sparse tensor, on its pattern.
@@ -58,13 +84,30 @@ pub(super) fn sparse_backward<P: Pattern, T: Element, S: Select, U: Operand>(
     op: &S,
     upstream: &U,
 ) -> Result<Tensor<P, U::Elem>> {
+    op.check_fill(x.fill())?;
     check_upstream(upstream, op.shape())?;
     let limit = default_limit(x.stored_bytes().saturating_add(op.held_bytes()));
-    let Selected { pattern, sources } = op.plan(x.pattern(), size_of::<U::Elem>(), limit)?;
-    let gradients = upstream.at_entries(&pattern)?;
-    let values = scatter_add(x.nnz(), sources.into_iter().zip(gradients))?
+    let Selected { pattern, sources } = op.plan(x.pattern(), Room { value_bytes: size_of::<U::Elem>(), limit })?;
+    let values = sums(x.nnz(), sources, upstream.at_entries(&pattern)?)?
         .map_err(|entry| sum_overflow::<U::Elem>(x.pattern().coords_of(entry).unwrap_or_default()))?;
     Ok(Tensor::from_valid(x.pattern().clone(), values, U::Elem::ZERO))
+}
+
+/// What each of `count` entries receives where the gradients are those of entries that come from `sources`.
+fn sums<G: Element>(
+    count: usize,
+    sources: Sources,
+    gradients: Vec<G>,
+) -> Allocated<std::result::Result<Vec<G>, usize>> {
+    match sources {
+        Sources::Same => Ok(Ok(gradients)),
+        Sources::Range(range) => scatter_add(count, range.zip(gradients)),
+        Sources::Runs(starts, ends) => {
+            let runs = starts.iter().zip(ends.windows(2));
+            scatter_add(count, runs.flat_map(|(start, ends)| *start..start + ends[1] - ends[0]).zip(gradients))
+        }
+        Sources::List(list) => scatter_add(count, list.into_iter().zip(gradients)),
+    }
 }
 
 /// The gradient of an array of `shape` that holds `x_bytes`.
@@ -75,12 +118,9 @@ pub(super) fn dense_backward<S: Select, U: Operand>(
     upstream: &U,
 ) -> Result<ArrayD<U::Elem>> {
     check_upstream(upstream, op.shape())?;
-    let plan = op.dense_plan(shape)?;
     check_result::<U::Elem>(shape, x_bytes)?;
     check_result::<U::Elem>(op.shape(), x_bytes.saturating_add(op.held_bytes()))?;
-    let gradients = all_cells(upstream)?;
-    let contributions = plan.sources().zip(gradients.iter().copied());
-    let sums = scatter_add(shape.checked_size().unwrap_or(0), contributions)?.map_err(|position| {
+    let sums = op.dense_sums(shape, &all_cells(upstream)?)?.map_err(|position| {
         let mut coords = vec![0; shape.rank()];
         unravel(position, shape, &mut coords);
         sum_overflow::<U::Elem>(coords)

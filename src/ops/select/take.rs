@@ -4,15 +4,16 @@ use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, DataMut, Dimension};
 
 use super::dense::{slices, take_dense, take_dense_into};
 use super::indices::Take;
-use super::{Select, Selected};
+use super::{Room, Select, Selected};
 use crate::base::axes::normalize_axis;
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::element::Element;
-use crate::kernels::take::{Slices, TakeMode, first_outside, positions};
+use crate::kernels::take::{Slices, TakeMode, first_outside, positions, scatter_add};
 use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
+use crate::plan::moves::{Cut, Step};
 use crate::plan::take::{ALONG_BYTES, FLATTENED_BYTES, Target, along, flattened};
 
 /// The elements at flattened (row-major) positions.
@@ -367,6 +368,11 @@ pub(super) struct Request<'a, J> {
 impl<'a, J: Position> Request<'a, J> {
     fn new(x: &[usize], take: Take<'a, J>, axis: Option<i128>) -> Result<Self> {
         let axis = axis.map(|axis| normalize_axis(axis, x.len())).transpose()?;
+        let size = axis.map_or_else(|| Shape::from(x).wide_size(), |axis| x[axis] as u128);
+        if let Some(found) = take.mask_length().filter(|&length| length as u128 != size) {
+            let expected = size.try_into().unwrap_or(usize::MAX);
+            return Err(Error::LengthMismatch { what: "the mask", expected, found });
+        }
         let shape = match axis {
             None => take.shape().clone(),
             Some(axis) => [&x[..axis], take.shape(), &x[axis + 1..]].concat().into(),
@@ -403,9 +409,15 @@ impl<J: Position> Select for Request<'_, J> {
         self.take.owned_bytes()
     }
 
-    fn plan<P: Pattern>(&self, x: &P, value_bytes: usize, limit: u64) -> Result<Selected<P>> {
+    fn plan<P: Pattern>(&self, x: &P, room: Room) -> Result<Selected<P>> {
+        let Room { value_bytes, limit } = room;
         let target = Target { shape: &self.shape, indices: self.take.shape(), value_bytes, limit };
         if let Some(axis) = self.axis {
+            if let Some((first, count)) = self.take.range_within(x.shape()[axis]) {
+                let mut cuts: Vec<_> = x.shape().iter().map(|&length| Cut::whole(length)).collect();
+                cuts[axis] = Cut::new(first, 1, count);
+                return Step::Cut(cuts).plan(x, &self.shape, room);
+            }
             return along(x, axis, &self.positions(x.shape()[axis], ALONG_BYTES)?, &target);
         }
         let items = self.take.items(size_of::<J>() + value_bytes + FLATTENED_BYTES)?;
@@ -417,7 +429,15 @@ impl<J: Position> Select for Request<'_, J> {
         take_dense(x, self)
     }
 
-    fn dense_plan(&self, x: &Shape) -> Result<Slices> {
+    fn dense_sums<G: Element>(&self, x: &Shape, gradients: &[G]) -> Result<std::result::Result<Vec<G>, usize>> {
+        let plan = self.dense_plan(x)?;
+        Ok(scatter_add(x.iter().product(), plan.sources().zip(gradients.iter().copied()))?)
+    }
+}
+
+impl<J: Position> Request<'_, J> {
+    /// Where the elements of the result of an array come from.
+    pub(super) fn dense_plan(&self, x: &Shape) -> Result<Slices> {
         let length = self.axis.map_or_else(|| x.iter().product(), |axis| x[axis]);
         Ok(slices(x, self.axis, self.positions(length, 0)?))
     }

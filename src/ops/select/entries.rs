@@ -1,0 +1,206 @@
+//! Entries chosen by what they are, and entries put in.
+
+use std::cmp::Ordering;
+
+use crate::base::alloc::{self, Allocated};
+use crate::base::error::{Error, Result};
+use crate::base::limit::default_limit;
+use crate::base::threads;
+use crate::element::{Element, Real};
+use crate::kernels::gather::marked;
+use crate::kernels::sort;
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+use crate::tensor::triplets::{Duplicates, Triplets};
+
+impl<P: Pattern, T: Real> Tensor<P, T> {
+    /// The distinct values of all positions, in increasing order, and how often each stands there.
+    ///
+    /// The fill counts at every position that is not stored. Zeros of both signs are one value, `+0.0`; all NaNs are
+    /// one, and it comes last.
+    ///
+    /// # Errors
+    ///
+    /// - `Uncountable`: there are more positions than `u64` counts;
+    /// - `OutOfMemory`: there is no memory for a list of the values.
+    ///
+    /// # Complexity
+    ///
+    /// O(nnz · log nnz), whatever the number of positions.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![1, 2]], vec![5.0, -1.0], 0.0)?;
+    /// assert_eq!(x.unique()?, (vec![-1.0, 0.0, 5.0], vec![1, 4, 1]));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[doc(alias = "value_counts")]
+    #[doc(alias = "distinct")]
+    pub fn unique(&self) -> Result<(Vec<T>, Vec<u64>)> {
+        let size = u64::try_from(self.shape().wide_size());
+        let gaps = size.map_err(|_| Error::Uncountable { operation: "unique" })? - self.nnz() as u64;
+        let mut sorted = threads::map(self.values(), 500, T::as_implicit)?;
+        // What the order takes for equal is one value, bit for bit.
+        threads::sort(&mut sorted, |a, b| nan_last(*a, *b));
+        let fill = self.fill().as_implicit();
+        let place =
+            if gaps > 0 { sorted.partition_point(|value| nan_last(*value, fill).is_lt()) } else { sorted.len() };
+        let (mut values, mut counts) = (Vec::new(), Vec::new());
+        let below = sorted[..place].iter().map(|&value| (value, 1));
+        let counted = below.chain((gaps > 0).then_some((fill, gaps)));
+        for (value, count) in counted.chain(sorted[place..].iter().map(|&value| (value, 1))) {
+            match (values.last(), counts.last_mut()) {
+                (Some(&last), Some(counted)) if nan_last(last, value).is_eq() => *counted += count,
+                _ => {
+                    alloc::push(&mut values, value)?;
+                    alloc::push(&mut counts, count)?;
+                }
+            }
+        }
+        Ok((values, counts))
+    }
+}
+
+/// The order of values with NaN behind all others.
+fn nan_last<T: Real>(a: T, b: T) -> Ordering {
+    match (a.isnan(), b.isnan()) {
+        (false, false) => a.order(b),
+        (a, b) => a.cmp(&b),
+    }
+}
+
+impl<P: Pattern, T: Element> Tensor<P, T> {
+    /// The entries whose value passes a test; all others hold the fill.
+    ///
+    /// *y* = *x* where *f*(*x*), else the fill, which is not asked. So the dense form of the result is that of *x*
+    /// with the fill in the place of what does not pass. This looks at values by its name; where nothing is dropped the
+    /// result shares all with `x`.
+    ///
+    /// # Errors
+    ///
+    /// `OutOfMemory`: there is no memory for what is left.
+    ///
+    /// # Complexity
+    ///
+    /// O(nnz · rank), on several threads where there are many entries; each value is asked once.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([4], vec![vec![0, 1, 3]], vec![3.0, -1.0, 8.0], 0.0)?;
+    /// assert_eq!(x.select(|value| value > 1.0)?.entries(), [(vec![0], 3.0), (vec![3], 8.0)]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[doc(alias = "filter")]
+    #[doc(alias = "where")]
+    pub fn select(&self, test: impl Fn(T) -> bool + Send + Sync) -> Result<Self> {
+        self.kept(&threads::map(self.values(), 1000, test)?)
+    }
+
+    /// The entries whose coordinates and value pass a test: [`select`](Tensor::select) that sees where they stand.
+    ///
+    /// # Errors
+    ///
+    /// `OutOfMemory`: there is no memory for what is left.
+    ///
+    /// # Complexity
+    ///
+    /// O(nnz · rank), on several threads where there are many entries; each entry is asked once.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![3.0, -1.0, 8.0], 0.0)?;
+    /// let off_diagonal = x.filter_entries(|coords, _| coords[0] != coords[1])?;
+    /// assert_eq!(off_diagonal.entries(), [(vec![0, 1], -1.0)]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[doc(alias = "retain")]
+    pub fn filter_entries(&self, test: impl Fn(&[usize], T) -> bool + Send + Sync) -> Result<Self> {
+        let marks = threads::filled(self.nnz(), 3000, |entries, marks: &mut [bool]| {
+            let values = &self.values()[entries.clone()];
+            let mut slots = marks.iter_mut().zip(values);
+            self.pattern().walk_range(entries, |_, coords| {
+                slots.next().map(|(mark, &value)| *mark = test(coords, value)).is_some()
+            });
+        })?;
+        self.kept(&marks)
+    }
+
+    /// The entries that are marked.
+    fn kept(&self, marks: &[bool]) -> Result<Self> {
+        let kept = marked(marks.len(), |range, slots| slots.copy_from_slice(&marks[range]))?;
+        if kept.len() == self.nnz() {
+            return Ok(self.clone());
+        }
+        Ok(Tensor::from_valid(self.pattern().retain(&kept)?, sort::gather(self.values(), &kept)?, self.fill()))
+    }
+
+    /// The coordinates of the elements that are not zero, one array an axis, in row-major order.
+    ///
+    /// A NaN is not zero, `-0.0` is.
+    ///
+    /// # Errors
+    ///
+    /// `FillNotZero`: the positions that are not stored would all be among them.
+    ///
+    /// # Complexity
+    ///
+    /// O(nnz · rank).
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![3.0, 0.0, 8.0], 0.0)?;
+    /// assert_eq!(x.nonzero()?, [[0, 1], [0, 1]]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[doc(alias = "argwhere")]
+    #[doc(alias = "flatnonzero")]
+    pub fn nonzero(&self) -> Result<Vec<Vec<P::Index>>> {
+        if self.fill().is_truthy() {
+            let fill = self.fill().to_number().to_string();
+            return Err(Error::FillNotZero { fill, target: "the list of what is not zero" });
+        }
+        let values = self.values();
+        let kept = marked(values.len(), |range, marks| {
+            marks.iter_mut().zip(&values[range]).for_each(|(mark, value)| *mark = value.is_truthy());
+        })?;
+        let coords = (0..self.rank()).map(|axis| sort::gather(&self.pattern().axis_coords(axis)?, &kept));
+        Ok(coords.collect::<Allocated<_>>()?)
+    }
+
+    /// The same tensor with other entries put in: `(coordinates, value)` after `(coordinates, value)`.
+    ///
+    /// What was stored at one of the positions is replaced; of two new entries at one position the later counts.
+    ///
+    /// # Errors
+    ///
+    /// - `RankMismatch`, `IndexOutOfBounds`: coordinates that are no position of the tensor;
+    /// - `TooLarge`: the lanes of CSR need more than the larger of 1 GiB and 16 times this tensor's bytes.
+    ///
+    /// # Complexity
+    ///
+    /// O((nnz + n) · (rank + log(nnz + n))) for n new entries.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 1]], vec![3, 8], 0)?;
+    /// let y = x.with_entries([([0, 1], 4), ([0, 0], 1), ([0, 1], 5)])?;
+    /// assert_eq!(y.entries(), [(vec![0, 0], 1), (vec![0, 1], 5), (vec![1, 1], 8)]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[doc(alias = "setitem")]
+    #[doc(alias = "insert")]
+    #[doc(alias = "index_put")]
+    pub fn with_entries<C: AsRef<[usize]>>(&self, entries: impl IntoIterator<Item = (C, T)>) -> Result<Self> {
+        let mut triplets: Triplets<T, P::Index> = Triplets::try_from(self)?;
+        triplets.try_extend(entries)?;
+        let merged = triplets.coalesce(Duplicates::Last)?;
+        let (coords, limit) = (merged.pattern().shared_coords().to_vec(), default_limit(self.stored_bytes()));
+        let pattern = P::from_coords(self.shape().clone(), merged.nnz(), coords, limit)?;
+        Ok(Tensor::from_shared(pattern, merged.shared_values().clone(), self.fill()))
+    }
+}

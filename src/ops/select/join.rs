@@ -1,0 +1,380 @@
+//! Several tensors as one.
+
+use std::ops::Range;
+
+use super::moves::Moves;
+use super::{Select, sum_overflow, sums};
+use crate::base::alloc::{self, Allocated};
+use crate::base::axes::normalize_axis;
+use crate::base::buffer::Buffer;
+use crate::base::error::{Error, Result};
+use crate::base::index::Position;
+use crate::base::limit::default_limit;
+use crate::base::shape::Shape;
+use crate::element::Element;
+use crate::kernels::sort;
+use crate::ops::operand::Operand;
+use crate::ops::reduce::check_upstream;
+use crate::pattern::Pattern;
+use crate::plan::join::{bases, joined};
+use crate::plan::moves::Room;
+use crate::plan::selected::{Selected, Sources};
+use crate::tensor::Tensor;
+
+/// Tensors one after the other along an axis.
+///
+/// *y* along the axis is *x*<sub>0</sub>, then *x*<sub>1</sub>, and so on. Arrays have
+/// [`ndarray::concatenate`] for it.
+///
+/// # Shapes
+///
+/// All have the same lengths on every other axis; the axis is as long as all of theirs together.
+///
+/// # Implicit values
+///
+/// All have the same fill, and so has the result, which stores what they store: a stored zero stays stored.
+///
+/// # NaN
+///
+/// Values are moved bit for bit, payloads of NaNs included; fills are the same if both are NaN.
+///
+/// # Gradient
+///
+/// [`concat_backward`].
+///
+/// # Errors
+///
+/// - `LengthMismatch`: there is no tensor;
+/// - `AxisOutOfRange`: there is no such axis;
+/// - `ShapeMismatch`: a tensor has another length on another axis, or another rank;
+/// - `FillsDiffer`: the fill of a tensor is not the same as that of the first;
+/// - `AxisOverflow`, `AxisTooLong`: the axis gets longer than any integer counts, or than the index type does;
+/// - `TooLarge`: the lanes of CSR need more than the larger of 1 GiB and 16 times the bytes of the tensors.
+///
+/// # Complexity
+///
+/// O(entries · rank) along the first axis of COO, and O(entries + lanes · tensors) of CSR along any;
+/// O(entries · (rank + log entries)) along the other axes of COO.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, concat};
+/// use lacuna::ndarray::{Axis, concatenate};
+///
+/// let x = CooTensor::new([1, 2], vec![vec![0], vec![1]], vec![5], 0)?;
+/// let y = CooTensor::new([2, 2], vec![vec![1], vec![0]], vec![6], 0)?;
+/// let z = concat(0, &[&x, &y])?;
+/// assert_eq!(z.entries(), [(vec![0, 1], 5), (vec![2, 0], 6)]);
+/// assert_eq!(z.to_dense()?, concatenate(Axis(0), &[x.to_dense()?.view(), y.to_dense()?.view()]).unwrap());
+///
+/// let other = y.with_fill(7);
+/// let refused = concat(0, &[&x, &other]).unwrap_err();
+/// assert_eq!(refused.to_string(), "the fill of tensor 1 is 7, that of tensor 0 is 0; with_fill sets another one");
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.concatenate`](https://numpy.org/doc/stable/reference/generated/numpy.concatenate.html).
+#[doc(alias = "concatenate")]
+#[doc(alias = "cat")]
+#[doc(alias = "hstack")]
+#[doc(alias = "vstack")]
+#[doc(alias = "append")]
+pub fn concat<P: Pattern, T: Element>(axis: impl Position, tensors: &[&Tensor<P, T>]) -> Result<Tensor<P, T>> {
+    Join::of(axis, tensors)?.tensor(tensors)
+}
+
+/// The gradients of [`concat`]: every tensor receives the part of the upstream gradient that it became.
+///
+/// # Shapes
+///
+/// `upstream` has exactly the shape of the forward result; there is a gradient for each tensor, of its shape.
+///
+/// # Implicit values
+///
+/// Each has the pattern of its tensor (shared) and a fill of 0. Where `upstream` stores nothing it gives its fill.
+///
+/// # NaN
+///
+/// Gradients are handed on bit for bit.
+///
+/// # Errors
+///
+/// Those of [`concat`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+///
+/// # Complexity
+///
+/// That of [`concat`], and a look-up in `upstream` for each entry.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, concat_backward};
+/// use lacuna::ndarray::arr1;
+///
+/// let x = CooTensor::new([2], vec![vec![1]], vec![5.0], 0.0)?;
+/// let y = CooTensor::new([1], vec![vec![0]], vec![6.0], 0.0)?;
+/// let gradients = concat_backward(&arr1(&[0.5, 0.25, 2.0]), 0, &[&x, &y])?;
+/// assert_eq!((gradients[0].values(), gradients[1].values()), (&[0.25][..], &[2.0][..]));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+pub fn concat_backward<P: Pattern, T: Element, U: Operand>(
+    upstream: &U,
+    axis: impl Position,
+    tensors: &[&Tensor<P, T>],
+) -> Result<Vec<Tensor<P, U::Elem>>> {
+    Join::of(axis, tensors)?.gradients(upstream, tensors)
+}
+
+/// Tensors of one shape one after the other along a new axis.
+///
+/// *y*<sub>…,k,…</sub> = *x*<sub>k</sub>, with *k* on the new axis. Arrays have [`ndarray::stack`] for it.
+///
+/// # Shapes
+///
+/// All have the same shape; the result has one axis more, of as many positions as there are tensors. A negative axis
+/// counts from the end of the result.
+///
+/// # Implicit values
+///
+/// All have the same fill, and so has the result, which stores what they store: a stored zero stays stored.
+///
+/// # NaN
+///
+/// Values are moved bit for bit, payloads of NaNs included; fills are the same if both are NaN.
+///
+/// # Gradient
+///
+/// [`stack_backward`].
+///
+/// # Errors
+///
+/// Those of [`concat`].
+///
+/// # Complexity
+///
+/// That of [`concat`].
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, stack};
+///
+/// let x = CooTensor::new([2], vec![vec![1]], vec![5], 0)?;
+/// let y = CooTensor::new([2], vec![vec![0]], vec![6], 0)?;
+/// assert_eq!(stack(0, &[&x, &y])?.entries(), [(vec![0, 1], 5), (vec![1, 0], 6)]);
+/// assert_eq!(stack(-1, &[&x, &y])?.entries(), [(vec![0, 1], 6), (vec![1, 0], 5)]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.stack`](https://numpy.org/doc/stable/reference/generated/numpy.stack.html).
+#[doc(alias = "dstack")]
+#[doc(alias = "torch.stack")]
+pub fn stack<P: Pattern, T: Element>(axis: impl Position, tensors: &[&Tensor<P, T>]) -> Result<Tensor<P, T>> {
+    Join::on_new_axis(axis, tensors)?.tensor(tensors)
+}
+
+/// The gradients of [`stack`]: every tensor receives the part of the upstream gradient that it became.
+///
+/// # Shapes
+///
+/// `upstream` has exactly the shape of the forward result; there is a gradient for each tensor, of its shape.
+///
+/// # Implicit values
+///
+/// Each has the pattern of its tensor (shared) and a fill of 0. Where `upstream` stores nothing it gives its fill.
+///
+/// # NaN
+///
+/// Gradients are handed on bit for bit.
+///
+/// # Errors
+///
+/// Those of [`stack`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+///
+/// # Complexity
+///
+/// That of [`stack`], and a look-up in `upstream` for each entry.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, stack_backward};
+/// use lacuna::ndarray::arr2;
+///
+/// let x = CooTensor::new([2], vec![vec![1]], vec![5.0], 0.0)?;
+/// let gradients = stack_backward(&arr2(&[[0.5, 0.25], [2.0, 4.0]]), 0, &[&x, &x])?;
+/// assert_eq!((gradients[0].values(), gradients[1].values()), (&[0.25][..], &[4.0][..]));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+pub fn stack_backward<P: Pattern, T: Element, U: Operand>(
+    upstream: &U,
+    axis: impl Position,
+    tensors: &[&Tensor<P, T>],
+) -> Result<Vec<Tensor<P, U::Elem>>> {
+    Join::on_new_axis(axis, tensors)?.gradients(upstream, tensors)
+}
+
+/// A tensor of blocks: the rows of blocks side by side along the last axis, then one below the other along the axis
+/// before it.
+///
+/// # Shapes
+///
+/// The blocks of a row agree in all axes but the last, and the rows in all but the one before it.
+///
+/// # Implicit values
+///
+/// All have the same fill, and so has the result, which stores what they store.
+///
+/// # NaN
+///
+/// Values are moved bit for bit.
+///
+/// # Gradient
+///
+/// That of [`concat`] twice: [`concat_backward`] of the rows, then of the blocks of each.
+///
+/// # Errors
+///
+/// Those of [`concat`] along the last axis of each row, and then along the axis before it; `AxisOutOfRange` below
+/// rank 2.
+///
+/// # Complexity
+///
+/// That of [`concat`].
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, block};
+/// use lacuna::ndarray::arr2;
+///
+/// let one = CooTensor::from_dense(&arr2(&[[1]]), 0)?;
+/// let zero = CooTensor::full([1, 1], 0)?;
+/// let x = block(&[&[&one, &zero], &[&zero, &one]])?;
+/// assert_eq!(x.to_dense()?, arr2(&[[1, 0], [0, 1]]).into_dyn());
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.block`](https://numpy.org/doc/stable/reference/generated/numpy.block.html) of a list of lists.
+#[doc(alias = "bmat")]
+#[doc(alias = "block_array")]
+pub fn block<P: Pattern, T: Element>(rows: &[&[&Tensor<P, T>]]) -> Result<Tensor<P, T>> {
+    let rows = rows.iter().map(|row| concat(-1, row)).collect::<Result<Vec<_>>>()?;
+    concat(-2, &rows.iter().collect::<Vec<_>>())
+}
+
+/// The descriptor of what makes one tensor of several.
+struct Join {
+    axis: usize,
+    /// The shape of the result.
+    shape: Shape,
+    /// What becomes of each tensor before it is joined.
+    before: Vec<Moves>,
+}
+
+impl Join {
+    fn of<P: Pattern, T: Element>(axis: impl Position, tensors: &[&Tensor<P, T>]) -> Result<Self> {
+        let axis = normalize_axis(axis.to_i128(), first(tensors)?.rank())?;
+        Self::new(axis, tensors, Moves::of)
+    }
+
+    fn on_new_axis<P: Pattern, T: Element>(axis: impl Position, tensors: &[&Tensor<P, T>]) -> Result<Self> {
+        let rank = first(tensors)?.rank() + 1;
+        let axis = normalize_axis(axis.to_i128(), rank)?;
+        Self::new(axis, tensors, |lengths| {
+            let mut axes: Vec<_> = (0..lengths.len()).map(Some).collect();
+            axes.insert(axis.min(lengths.len()), None);
+            Moves::of(lengths).axes(axes)
+        })
+    }
+
+    fn new<P: Pattern, T: Element>(
+        axis: usize,
+        tensors: &[&Tensor<P, T>],
+        before: impl Fn(&[usize]) -> Moves,
+    ) -> Result<Self> {
+        let fill = first(tensors)?.fill();
+        if let Some(tensor) = tensors.iter().position(|tensor| !tensor.fill().same(fill)) {
+            let [expected, found] = [fill, tensors[tensor].fill()].map(|fill| fill.to_number().to_string());
+            return Err(Error::FillsDiffer { tensor, expected, found });
+        }
+        let before: Vec<Moves> = tensors.iter().map(|tensor| before(tensor.shape())).collect();
+        let mut shape = before[0].shape().to_vec();
+        for moved in &before[1..] {
+            let expected: Shape = with_length(&shape, axis, moved.shape().get(axis).copied().unwrap_or(0));
+            if *moved.shape() != expected {
+                let found = moved.shape().clone();
+                return Err(Error::ShapeMismatch { what: "each tensor, but for the axis", expected, found });
+            }
+            shape[axis] = shape[axis].checked_add(expected[axis]).ok_or(Error::AxisOverflow { axis })?;
+        }
+        Ok(Join { axis, shape: shape.into(), before })
+    }
+
+    fn plan<P: Pattern, T: Element>(&self, tensors: &[&Tensor<P, T>], value_bytes: usize) -> Result<Selected<P>> {
+        let limit = default_limit(tensors.iter().fold(0, |bytes, tensor| bytes.saturating_add(tensor.stored_bytes())));
+        let room = Room { value_bytes, limit };
+        // What comes before keeps every entry in its place.
+        let moved = tensors.iter().zip(&self.before).map(|(x, moves)| Ok(moves.plan(x.pattern(), room)?.pattern));
+        joined(&moved.collect::<Result<Vec<_>>>()?, self.axis, &self.shape, room)
+    }
+
+    fn tensor<P: Pattern, T: Element>(&self, tensors: &[&Tensor<P, T>]) -> Result<Tensor<P, T>> {
+        let Selected { pattern, sources } = self.plan(tensors, size_of::<T>())?;
+        let values: Vec<_> = tensors.iter().map(|tensor| tensor.values()).collect();
+        Ok(Tensor::from_valid(pattern, gather(&values, sources)?, first(tensors)?.fill()))
+    }
+
+    fn gradients<P: Pattern, T: Element, U: Operand>(
+        &self,
+        upstream: &U,
+        tensors: &[&Tensor<P, T>],
+    ) -> Result<Vec<Tensor<P, U::Elem>>> {
+        check_upstream(upstream, &self.shape)?;
+        let Selected { pattern, sources } = self.plan(tensors, size_of::<U::Elem>())?;
+        let gradients = sums(pattern.nnz(), sources, upstream.at_entries(&pattern)?)?;
+        let gradients: Buffer<U::Elem> = gradients.map_err(|_| sum_overflow::<U::Elem>(Vec::new()))?.into();
+        let mut start = 0;
+        let of_each = |tensor: &&Tensor<P, T>| {
+            let range = start..start + tensor.nnz();
+            start = range.end;
+            Tensor::from_shared(tensor.pattern().clone(), gradients.slice(range), U::Elem::ZERO)
+        };
+        Ok(tensors.iter().map(of_each).collect())
+    }
+}
+
+fn first<'a, P: Pattern, T: Element>(tensors: &[&'a Tensor<P, T>]) -> Result<&'a Tensor<P, T>> {
+    let none = Error::LengthMismatch { what: "the list of tensors", expected: 1, found: 0 };
+    tensors.first().copied().ok_or(none)
+}
+
+/// The lengths with that of one axis changed.
+fn with_length(lengths: &[usize], axis: usize, length: usize) -> Shape {
+    lengths.iter().enumerate().map(|(at, &own)| if at == axis { length } else { own }).collect()
+}
+
+/// The values of several tensors, whose entries are numbered on.
+fn gather<T: Element>(values: &[&[T]], sources: Sources) -> Allocated<Vec<T>> {
+    let count = values.iter().map(|values| values.len()).sum();
+    let mut gathered = alloc::with_capacity(count)?;
+    match sources {
+        Sources::Runs(starts, ends) => {
+            let bases = bases(values.iter().map(|values| values.len()));
+            for (run, (&start, ends)) in starts.iter().zip(ends.windows(2)).enumerate() {
+                let number = run % values.len();
+                let run: Range<usize> = start - bases[number]..start - bases[number] + ends[1] - ends[0];
+                gathered.extend_from_slice(&values[number][run]);
+            }
+            Ok(gathered)
+        }
+        sources => {
+            values.iter().for_each(|values| gathered.extend_from_slice(values));
+            match sources {
+                Sources::List(list) => sort::gather(&gathered, &list),
+                _ => Ok(gathered),
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Tensors made of little: a diagonal, or chance.
+
+use crate::base::alloc::{self, Allocated};
+use crate::base::buffer::Buffer;
+use crate::base::error::{Error, Result};
+use crate::base::index::{Index, check_axes};
+use crate::base::limit::{default_limit, guard};
+use crate::base::shape::{Shape, saturating_product};
+use crate::base::threads;
+use crate::element::Element;
+use crate::kernels::random::{Permutation, bits};
+use crate::kernels::sort;
+use crate::pattern::{CooPattern, CsrPattern, Pattern};
+use crate::tensor::Tensor;
+
+/// The constructors of one format, each named in its examples as `$tensor`.
+macro_rules! made {
+    ($pattern:ty, $tensor:literal) => {
+        impl<T: Element> Tensor<$pattern, T> {
+            /// The identity matrix of `n` rows: one on the main diagonal, a fill of zero.
+            ///
+            /// # Errors
+            ///
+            /// - `AxisTooLong`: `n` does not fit `u32`;
+            /// - `TooLarge`: the matrix needs more than 1 GiB.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            #[doc = concat!("use lacuna::", $tensor, ";")]
+            ///
+            #[doc = concat!("let x = ", $tensor, "::<f64>::eye(3)?;")]
+            /// assert_eq!(x.to_dense()?, lacuna::ndarray::Array2::eye(3).into_dyn());
+            /// # Ok::<(), lacuna::Error>(())
+            /// ```
+            #[doc(alias = "identity")]
+            #[doc(alias = "speye")]
+            pub fn eye(n: usize) -> Result<Self> {
+                check_axes::<u32>(&Shape::from([n]))?;
+                let bytes = n as u128 * (2 * size_of::<u32>() + size_of::<T>()) as u128;
+                guard::<u8>("the identity matrix", bytes, default_limit(0), "ask for a smaller one")?;
+                Self::diag(alloc::copies(T::ONE, n)?, 0)
+            }
+
+            /// The square matrix with these values on a diagonal, all of them stored, and a fill of zero.
+            ///
+            /// The main diagonal has the offset 0; a positive one is above it, and the matrix has as many rows more.
+            ///
+            /// # Errors
+            ///
+            /// - `AxisTooLong`, `AxisOverflow`: its rows do not fit `u32`;
+            /// - `TooLarge`: the lanes of CSR need more than the larger of 1 GiB and 16 times the values.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            #[doc = concat!("use lacuna::", $tensor, ";")]
+            /// use lacuna::ndarray::arr2;
+            ///
+            #[doc = concat!("let x = ", $tensor, "::diag(vec![5, 6], 1)?;")]
+            /// assert_eq!(x.to_dense()?, arr2(&[[0, 5, 0], [0, 0, 6], [0, 0, 0]]).into_dyn());
+            /// assert_eq!(x.diagonal(1)?.values(), [5, 6]);
+            /// # Ok::<(), lacuna::Error>(())
+            /// ```
+            #[doc(alias = "diagonal")]
+            #[doc(alias = "from_diag")]
+            pub fn diag(values: Vec<T>, offset: isize) -> Result<Self> {
+                diagonal_matrix(values, offset)
+            }
+        }
+
+        impl Tensor<$pattern, f64> {
+            /// `nnz` entries at random positions, with random values from 0 up to 1, and a fill of zero.
+            ///
+            /// Entry *e* is a function of `seed`, *e* and the shape alone: its position is number *e* of a permutation
+            /// of all positions, and its value has 53 bits. So the same call gives the same tensor on every machine, at
+            /// any number of threads, and with more entries the same ones and others besides. For other types and
+            /// distributions see [`map_values`](Tensor::map_values).
+            ///
+            /// # Errors
+            ///
+            /// - `TooManyEntries`: there are fewer positions;
+            /// - `AxisTooLong`: an axis does not fit `u32`;
+            /// - `TooLarge`: entries or lanes need more than 1 GiB.
+            ///
+            /// # Complexity
+            ///
+            /// O(nnz · (rank + log nnz)), whatever the number of positions; CSR: and its lanes.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            #[doc = concat!("use lacuna::", $tensor, ";")]
+            ///
+            #[doc = concat!("let x = ", $tensor, "::random([100, 1000], 50, 7)?;")]
+            /// assert_eq!(x.nnz(), 50);
+            /// assert!(x.values().iter().all(|value| (0.0..1.0).contains(value)));
+            #[doc = concat!("assert_eq!(x, ", $tensor, "::random([100, 1000], 50, 7)?);")]
+            /// # Ok::<(), lacuna::Error>(())
+            /// ```
+            #[doc(alias = "rand")]
+            pub fn random(shape: impl Into<Shape>, nnz: usize, seed: u64) -> Result<Self> {
+                random_tensor(shape.into(), nnz, seed)
+            }
+        }
+    };
+}
+
+made!(CooPattern<u32>, "CooTensor");
+made!(CsrPattern<u32>, "CsrTensor");
+
+fn diagonal_matrix<P: Pattern, T: Element>(values: Vec<T>, offset: isize) -> Result<Tensor<P, T>> {
+    let side = values.len().checked_add(offset.unsigned_abs()).ok_or(Error::AxisOverflow { axis: 0 })?;
+    let shape = Shape::from([side, side]);
+    check_axes::<P::Index>(&shape)?;
+    let from = |first: usize| -> Allocated<Buffer<P::Index>> {
+        Ok(alloc::collect((first..first + values.len()).map(P::Index::from_usize))?.into())
+    };
+    let main = from(0)?;
+    let behind = if offset == 0 { main.clone() } else { from(offset.unsigned_abs())? };
+    let coords = if offset < 0 { vec![behind, main] } else { vec![main, behind] };
+    let limit = default_limit(size_of_val(&values[..]));
+    Ok(Tensor::from_valid(P::from_coords(shape, values.len(), coords, limit)?, values, T::ZERO))
+}
+
+fn random_tensor<P: Pattern>(shape: Shape, nnz: usize, seed: u64) -> Result<Tensor<P, f64>> {
+    check_axes::<P::Index>(&shape)?;
+    // Above this the permutation has no numbers; below 2^127 it could be told from chance by nobody.
+    let size = shape.wide_size().min(1 << 126);
+    if nnz as u128 > size {
+        return Err(Error::TooManyEntries { count: nnz, size });
+    }
+    let limit = default_limit(0);
+    let entry_bytes = size_of::<u128>() + shape.rank() * size_of::<P::Index>() + size_of::<f64>();
+    guard::<u8>("the random entries", nnz as u128 * entry_bytes as u128, limit, "ask for fewer")?;
+    let permutation = Permutation::new(size.max(1), seed);
+    let places = threads::filled(nnz, 20_000, |entries, places: &mut [u128]| {
+        places.iter_mut().zip(entries).for_each(|(place, entry)| *place = permutation.at(entry as u128));
+    })?;
+    let values = threads::filled(nnz, 2000, |entries, values: &mut [f64]| {
+        // The seed of the values is another one than that of the positions.
+        let value = |entry: usize| (bits(!seed, entry as u64) >> 11) as f64 * 2f64.powi(-53);
+        values.iter_mut().zip(entries).for_each(|(slot, entry)| *slot = value(entry));
+    })?;
+    let coords = (0..shape.rank()).map(|axis| {
+        let inner = saturating_product(&shape[axis + 1..]);
+        threads::map(&places, 10_000, |place| P::Index::from_usize(coord(place, inner, shape[axis])))
+    });
+    let coords = coords.collect::<Allocated<Vec<_>>>()?;
+    let (coords, values) = sort::row_major(&coords, 0, &values)?.unwrap_or((coords, values));
+    let coords = coords.into_iter().map(Buffer::from).collect();
+    Ok(Tensor::from_valid(P::from_coords(shape, nnz, coords, limit)?, values, 0.0))
+}
+
+/// The coordinate of a position on an axis of this length, behind which the axes have `inner` positions.
+fn coord(place: u128, inner: u128, length: usize) -> usize {
+    match (u64::try_from(place), u64::try_from(inner)) {
+        // 64 bits are quicker to divide than 128.
+        (Ok(place), Ok(inner)) => (place / inner % length as u64) as usize,
+        _ => (place / inner % length as u128) as usize,
+    }
+}

@@ -1,0 +1,232 @@
+//! The descriptor of what moves elements along axes: a list of steps, which patterns and arrays follow.
+
+use ndarray::{ArrayD, ArrayViewD};
+
+use super::{Room, Select};
+use crate::base::alloc;
+use crate::base::error::{Error, Result};
+use crate::base::shape::{Shape, ravel, step};
+use crate::convert::{check_result, dense_array, dense_bytes};
+use crate::element::Element;
+use crate::kernels::take::scatter_add;
+use crate::pattern::Pattern;
+use crate::plan::moves::{Cut, Order, Step};
+use crate::plan::selected::Selected;
+
+/// A move of the elements of an operand of one shape. A step that changes nothing is left out.
+pub(super) struct Moves {
+    /// The shapes before each step, and the shape of the result.
+    shapes: Vec<Shape>,
+    steps: Vec<Step>,
+    /// What leaves positions of zero, and so asks for a fill of zero.
+    zeros: Option<&'static str>,
+}
+
+impl Moves {
+    pub(super) fn of(lengths: &[usize]) -> Self {
+        Moves { shapes: vec![lengths.into()], steps: Vec::new(), zeros: None }
+    }
+
+    fn then(mut self, step: Step, shape: impl Into<Shape>) -> Self {
+        self.shapes.push(shape.into());
+        self.steps.push(step);
+        self
+    }
+
+    pub(super) fn cut(self, cuts: Vec<Cut>) -> Self {
+        let lengths: Shape = cuts.iter().map(|cut| cut.length).collect();
+        self.then(Step::Cut(cuts), lengths)
+    }
+
+    pub(super) fn reverse(self, axis: usize) -> Self {
+        let shape = self.shape().clone();
+        if shape[axis] < 2 { self } else { self.then(Step::Order(axis, Order::Reverse), shape) }
+    }
+
+    pub(super) fn rotate(self, axis: usize, places: usize) -> Self {
+        let shape = self.shape().clone();
+        if places == 0 { self } else { self.then(Step::Order(axis, Order::Rotate(places)), shape) }
+    }
+
+    pub(super) fn tile(self, axis: usize, times: usize) -> Result<Self> {
+        self.longer(axis, times, Order::Tile(times))
+    }
+
+    pub(super) fn each(self, axis: usize, times: usize) -> Result<Self> {
+        self.longer(axis, times, Order::Each(times))
+    }
+
+    fn longer(self, axis: usize, times: usize, order: Order) -> Result<Self> {
+        let mut shape = self.shape().to_vec();
+        shape[axis] = shape[axis].checked_mul(times).ok_or(Error::AxisOverflow { axis })?;
+        Ok(if times == 1 { self } else { self.then(Step::Order(axis, order), shape) })
+    }
+
+    pub(super) fn pad(self, widths: &[(usize, usize)]) -> Result<Self> {
+        let padded = self.shape().iter().zip(widths).enumerate().map(|(axis, (length, (before, behind)))| {
+            length.checked_add(*before).and_then(|sum| sum.checked_add(*behind)).ok_or(Error::AxisOverflow { axis })
+        });
+        let shape = padded.collect::<Result<Vec<_>>>()?;
+        Ok(self.then(Step::Pad(widths.iter().map(|width| width.0).collect()), shape))
+    }
+
+    pub(super) fn axes(self, axes: Vec<Option<usize>>) -> Self {
+        if axes.iter().copied().eq((0..self.shape().rank()).map(Some)) {
+            return self;
+        }
+        let lengths: Shape = axes.iter().map(|axis| axis.map_or(1, |axis| self.shape()[axis])).collect();
+        self.then(Step::Axes(axes), lengths)
+    }
+
+    pub(super) fn band(mut self, name: &'static str, least: i128, most: i128) -> Self {
+        self.zeros = Some(name);
+        let shape = self.shape().clone();
+        self.then(Step::Band(least, most), shape)
+    }
+
+    pub(super) fn diagonal(self, offset: i128, length: usize) -> Self {
+        let rank = self.shape().rank();
+        let shape = [&self.shape()[..rank - 2], &[length]].concat();
+        self.then(Step::Diagonal(offset), shape)
+    }
+
+    /// Calls `visit` for each position of the result, in row-major order, with the one that it holds, if it does.
+    fn for_each(&self, mut visit: impl FnMut(Option<&[usize]>)) {
+        let shape = self.shape();
+        let (mut at, mut source) = (vec![0; shape.rank()], Vec::new());
+        for _ in 0..shape.checked_size().unwrap_or(0) {
+            source.clone_from(&at);
+            let mut steps = self.steps.iter().zip(&self.shapes).rev();
+            let holds = steps.all(|(step, before)| step.source(before, &mut source));
+            visit(holds.then_some(&source));
+            step(&mut at, shape);
+        }
+    }
+}
+
+impl Select for Moves {
+    fn shape(&self) -> &Shape {
+        &self.shapes[self.steps.len()]
+    }
+
+    fn check_fill<T: Element>(&self, fill: T) -> Result<()> {
+        match self.zeros {
+            Some(target) if fill.is_truthy() => Err(Error::FillNotZero { fill: fill.to_number().to_string(), target }),
+            _ => Ok(()),
+        }
+    }
+
+    fn plan<P: Pattern>(&self, x: &P, room: Room) -> Result<Selected<P>> {
+        let mut selected = Selected::same(x.clone());
+        for (step, shape) in self.steps.iter().zip(&self.shapes[1..]) {
+            selected = step.plan(&selected.pattern, shape, room)?.then_of(selected.sources, x.nnz())?;
+        }
+        Ok(selected)
+    }
+
+    fn dense<T: Element>(&self, x: ArrayViewD<'_, T>) -> Result<ArrayD<T>> {
+        check_result::<T>(self.shape(), dense_bytes(&x))?;
+        let mut moved = alloc::with_capacity(self.shape().iter().product())?;
+        self.for_each(|source| moved.push(source.map_or(T::ZERO, |source| x[source])));
+        Ok(dense_array(self.shape(), moved))
+    }
+
+    fn dense_sums<G: Element>(&self, x: &Shape, gradients: &[G]) -> Result<std::result::Result<Vec<G>, usize>> {
+        let (mut sources, mut gradients) = (alloc::with_capacity(gradients.len())?, gradients.iter());
+        self.for_each(|source| {
+            sources.extend(gradients.next().zip(source).map(|(&gradient, source)| (ravel(source, x), gradient)));
+        });
+        Ok(scatter_add(x.iter().product(), sources.into_iter())?)
+    }
+}
+
+/// An operation that is a [`Moves`]: the function over every operand, its gradient, and both as methods of tensors.
+///
+/// Between the head of a page and its tail stands what is the same for all.
+macro_rules! moves {
+    ($(
+        $(#[$head:meta])*
+        fn $name:ident($($arg:ident: $type:ty),*) = $build:expr;
+        $(#[$tail:meta])*
+        gradient $backward:ident;
+        $(#[$example:meta])*
+        example;
+    )*) => {$(
+        $(#[$head])*
+        ///
+        /// # Implicit values
+        ///
+        /// The result has the fill of `x`, and stores a position exactly where the one that it holds is stored: a
+        /// stored zero stays stored.
+        ///
+        /// # NaN
+        ///
+        /// Values are moved bit for bit, payloads of NaNs included.
+        ///
+        /// # Gradient
+        ///
+        #[doc = concat!("[`", stringify!($backward), "`].")]
+        ///
+        $(#[$tail])*
+        pub fn $name<X: Operand>(x: &X, $($arg: $type),*) -> Result<X::Reduced<X::Elem>> {
+            x.select(&$build(x.lengths(), $($arg),*)?)
+        }
+
+        #[doc = concat!("The gradient of [`", stringify!($name), "()`]: every position receives the sum of the")]
+        /// gradients of those that hold it.
+        ///
+        /// The terms are added in the row-major order of the forward result, from left to right; a lone one is handed
+        /// on bit for bit. What is held by no position is 0.
+        ///
+        /// # Shapes
+        ///
+        #[doc = concat!("`upstream` has exactly the shape of the result of [`", stringify!($name), "()`], which is")]
+        /// given the same arguments; the gradient has the shape of `x`.
+        ///
+        /// # Implicit values
+        ///
+        /// For a sparse `x` the result has its pattern (shared) and a fill of 0. Where `upstream` stores nothing it
+        /// gives its fill.
+        ///
+        /// # NaN
+        ///
+        /// A lone gradient is handed on bit for bit; a sum that is NaN is the canonical NaN.
+        ///
+        /// # Errors
+        ///
+        #[doc = concat!("Those of [`", stringify!($name), "()`]; `ShapeMismatch` where `upstream` has another shape")]
+        /// than the forward result; and `SumOverflow` where a sum of integers does not fit its type.
+        ///
+        /// # Complexity
+        ///
+        /// That of the forward pass, a look-up in `upstream` for each entry of its result, and O(nnz).
+        ///
+        /// # Examples
+        ///
+        $(#[$example])*
+        pub fn $backward<X: Operand, U: Operand>(x: &X, upstream: &U, $($arg: $type),*) -> Result<X::Reduced<U::Elem>> {
+            x.select_backward(&$build(x.lengths(), $($arg),*)?, upstream)
+        }
+
+        impl<P: Pattern, T: Element> Tensor<P, T> {
+            #[doc = concat!("See [`", stringify!($name), "()`](crate::", stringify!($name), "()).")]
+            ///
+            /// # Errors
+            ///
+            #[doc = concat!("Those of [`", stringify!($name), "()`](crate::", stringify!($name), "()).")]
+            pub fn $name(&self, $($arg: $type),*) -> Result<Self> {
+                $name(self, $($arg),*)
+            }
+
+            #[doc = concat!("The gradient of `", stringify!($name), "`: see [`", stringify!($backward), "()`](crate::",
+                stringify!($backward), "()).")]
+            ///
+            /// # Errors
+            ///
+            #[doc = concat!("Those of [`", stringify!($backward), "()`](crate::", stringify!($backward), "()).")]
+            pub fn $backward<U: Operand>(&self, upstream: &U, $($arg: $type),*) -> Result<Tensor<P, U::Elem>> {
+                $backward(self, upstream, $($arg),*)
+            }
+        }
+    )*};
+}

@@ -1,0 +1,530 @@
+//! The positions of whole axes in another order, repeated or padded, and other axes.
+
+use super::Select;
+use super::moves::Moves;
+use crate::base::axes::{Axes, normalize_axis};
+use crate::base::error::{Error, Result};
+use crate::base::index::Position;
+use crate::base::shape::Shape;
+use crate::element::Element;
+use crate::ops::operand::Operand;
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+
+moves! {
+    /// The positions of some axes in the reverse order.
+    ///
+    /// *y*<sub>k</sub> = *x*<sub>n - 1 - k</sub> on each of the `axes`.
+    ///
+    /// # Shapes
+    ///
+    /// The result has the shape of `x`.
+    fn flip(axes: impl Into<Axes>) = flipped;
+    /// # Errors
+    ///
+    /// `AxisOutOfRange`, `AxisRepeated`: there is no such axis, or it is named twice.
+    ///
+    /// # Complexity
+    ///
+    /// O(nnz · rank) an axis; nothing is sorted. Of the first axes of CSR whole lanes are moved: O(nnz + lanes).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::{CooTensor, flip};
+    /// use lacuna::ndarray::s;
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![5, 6], 0)?;
+    /// let y = flip(&x, 1)?;
+    /// assert_eq!(y.entries(), [(vec![0, 0], 5), (vec![1, 2], 6)]);
+    /// assert_eq!(y.to_dense()?, x.to_dense()?.slice(s![.., ..;-1]).into_dyn());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`numpy.flip`](https://numpy.org/doc/stable/reference/generated/numpy.flip.html).
+    #[doc(alias = "reverse")]
+    #[doc(alias = "fliplr")]
+    #[doc(alias = "flipud")]
+    #[doc(alias = "invert_axis")]
+    gradient flip_backward;
+    /// ```
+    /// use lacuna::{CooTensor, flip_backward};
+    /// use lacuna::ndarray::arr1;
+    ///
+    /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![5.0, 6.0], 0.0)?;
+    /// assert_eq!(flip_backward(&x, &arr1(&[0.5, 0.25, 1.0]), 0)?.values(), [1.0, 0.25]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    example;
+
+    /// The positions of an axis so many places on, those at its end at its start.
+    ///
+    /// *y*<sub>k</sub> = *x*<sub>(k - places) mod n</sub> on the axis; a negative number of places goes back.
+    ///
+    /// # Shapes
+    ///
+    /// The result has the shape of `x`.
+    fn roll(places: isize, axis: impl Position) = rolled;
+    /// # Errors
+    ///
+    /// `AxisOutOfRange`: there is no such axis.
+    ///
+    /// # Complexity
+    ///
+    /// O(nnz · rank); nothing is sorted. Of the first axes of CSR whole lanes are moved: O(nnz + lanes).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::{CooTensor, roll};
+    /// use lacuna::ndarray::arr1;
+    ///
+    /// let x = CooTensor::from_dense(&arr1(&[1, 2, 0, 4]), 0)?;
+    /// assert_eq!(roll(&x, 1, 0)?.to_dense()?, arr1(&[4, 1, 2, 0]).into_dyn());
+    /// assert_eq!(roll(&x, -9, 0)?.to_dense()?, arr1(&[2, 0, 4, 1]).into_dyn());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`numpy.roll`](https://numpy.org/doc/stable/reference/generated/numpy.roll.html) with an axis.
+    #[doc(alias = "shift")]
+    #[doc(alias = "rotate")]
+    gradient roll_backward;
+    /// ```
+    /// use lacuna::{CooTensor, roll_backward};
+    /// use lacuna::ndarray::arr1;
+    ///
+    /// let x = CooTensor::new([3], vec![vec![0, 2]], vec![5.0, 6.0], 0.0)?;
+    /// assert_eq!(roll_backward(&x, &arr1(&[0.5, 0.25, 1.0]), 1, 0)?.values(), [0.25, 0.5]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    example;
+
+    /// More positions before and behind those of each axis, which hold the fill (those of an array hold zero).
+    ///
+    /// *y*<sub>k</sub> = *x*<sub>k - before</sub> where that is a position of *x*. For another value set it as the fill
+    /// of a tensor first: [`with_fill`](Tensor::with_fill).
+    ///
+    /// # Shapes
+    ///
+    /// `widths` is one pair an axis, how many come before and how many behind; the axis is longer by both.
+    fn pad(widths: impl AsRef<[(usize, usize)]>) = padded;
+    /// # Errors
+    ///
+    /// - `RankMismatch`: there are not as many pairs as axes;
+    /// - `AxisOverflow`, `AxisTooLong`: an axis gets longer than `usize` counts, or than the index type of `x` does;
+    /// - `TooLarge`: the lanes of CSR need more than the larger of 1 GiB and 16 times this tensor's bytes.
+    ///
+    /// # Complexity
+    ///
+    /// O(nnz) for each axis with positions before it; what changes nothing is shared, as the values are. CSR: and its
+    /// lanes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::{CooTensor, pad};
+    /// use lacuna::ndarray::arr1;
+    ///
+    /// let x = CooTensor::new([2], vec![vec![1]], vec![5], -1)?;
+    /// assert_eq!(pad(&x, [(1, 2)])?.to_dense()?, arr1(&[-1, -1, 5, -1, -1]).into_dyn());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`numpy.pad`](https://numpy.org/doc/stable/reference/generated/numpy.pad.html) in the mode
+    /// `constant`, with the fill.
+    #[doc(alias = "numpy.pad")]
+    gradient pad_backward;
+    /// ```
+    /// use lacuna::{CooTensor, pad_backward};
+    /// use lacuna::ndarray::arr1;
+    ///
+    /// let x = CooTensor::new([2], vec![vec![1]], vec![5.0], 0.0)?;
+    /// assert_eq!(pad_backward(&x, &arr1(&[1.0, 2.0, 4.0]), [(1, 0)])?.values(), [4.0]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    example;
+
+    /// The whole tensor several times along its axes.
+    ///
+    /// *y*<sub>k</sub> = *x*<sub>k mod n</sub> on each axis.
+    ///
+    /// # Shapes
+    ///
+    /// `times` is how often the tensor comes along each axis. If these are fewer than axes, the first axes stay as they
+    /// are; if they are more, axes of length 1 come before those of `x`.
+    fn tile(times: impl AsRef<[usize]>) = tiled;
+    /// # Errors
+    ///
+    /// - `AxisOverflow`, `AxisTooLong`: an axis gets longer than `usize` counts, or than the index type of `x` does;
+    /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of `x`.
+    ///
+    /// # Complexity
+    ///
+    /// O(entries of the result · rank); nothing is sorted.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::{CooTensor, tile};
+    /// use lacuna::ndarray::arr2;
+    ///
+    /// let x = CooTensor::new([2], vec![vec![1]], vec![5], 0)?;
+    /// assert_eq!(tile(&x, [2, 2])?.to_dense()?, arr2(&[[0, 5, 0, 5], [0, 5, 0, 5]]).into_dyn());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`numpy.tile`](https://numpy.org/doc/stable/reference/generated/numpy.tile.html).
+    #[doc(alias = "torch.tile")]
+    gradient tile_backward;
+    /// ```
+    /// use lacuna::{CooTensor, tile_backward};
+    /// use lacuna::ndarray::arr1;
+    ///
+    /// let x = CooTensor::new([2], vec![vec![1]], vec![5.0], 0.0)?;
+    /// assert_eq!(tile_backward(&x, &arr1(&[1.0, 2.0, 4.0, 8.0]), [2])?.values(), [10.0]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    example;
+
+    /// Each position of an axis several times.
+    ///
+    /// *y*<sub>k</sub> = *x*<sub>⌊k / times⌋</sub> on the axis.
+    ///
+    /// # Shapes
+    ///
+    /// The axis is `times` as long.
+    fn repeat(times: usize, axis: impl Position) = repeated;
+    /// # Errors
+    ///
+    /// - `AxisOutOfRange`: there is no such axis;
+    /// - `AxisOverflow`, `AxisTooLong`: the axis gets longer than `usize` counts, or than the index type of `x` does;
+    /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of `x`.
+    ///
+    /// # Complexity
+    ///
+    /// O(entries of the result · rank); nothing is sorted.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::{CooTensor, repeat};
+    /// use lacuna::ndarray::arr1;
+    ///
+    /// let x = CooTensor::new([2], vec![vec![1]], vec![5], 0)?;
+    /// assert_eq!(repeat(&x, 3, 0)?.to_dense()?, arr1(&[0, 0, 0, 5, 5, 5]).into_dyn());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`numpy.repeat`](https://numpy.org/doc/stable/reference/generated/numpy.repeat.html) with an axis
+    /// and one number for all; torch calls it `repeat_interleave`.
+    #[doc(alias = "repeat_interleave")]
+    gradient repeat_backward;
+    /// ```
+    /// use lacuna::{CooTensor, repeat_backward};
+    /// use lacuna::ndarray::arr1;
+    ///
+    /// let x = CooTensor::new([2], vec![vec![1]], vec![5.0], 0.0)?;
+    /// assert_eq!(repeat_backward(&x, &arr1(&[1.0, 2.0, 4.0, 8.0]), 2, 0)?.values(), [12.0]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    example;
+
+    /// The tensor in a larger shape, axes of length 1 repeated.
+    ///
+    /// *y*<sub>k</sub> = *x*<sub>0</sub> on an axis of length 1 and on a new one, *x*<sub>k</sub> on any other.
+    ///
+    /// # Shapes
+    ///
+    /// The axes of `x` are the last ones of `shape`; each of them has length 1, or the length that it has there.
+    fn broadcast_to(shape: impl Into<Shape>) = broadcast;
+    /// # Errors
+    ///
+    /// - `BroadcastShape`: the shapes do not fit;
+    /// - `AxisTooLong`: an axis of `shape` does not fit the index type of `x`;
+    /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of `x`. Unlike a view of an
+    ///   array it has each entry as often as it stands there.
+    ///
+    /// # Complexity
+    ///
+    /// O(entries of the result · rank); nothing is sorted.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::{CooTensor, broadcast_to};
+    ///
+    /// let x = CooTensor::new([2, 1], vec![vec![1], vec![0]], vec![5], 0)?;
+    /// let y = broadcast_to(&x, [2, 3])?;
+    /// assert_eq!(y.to_dense()?, x.to_dense()?.broadcast(vec![2, 3]).unwrap());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`numpy.broadcast_to`](https://numpy.org/doc/stable/reference/generated/numpy.broadcast_to.html).
+    #[doc(alias = "expand")]
+    #[doc(alias = "broadcast")]
+    gradient broadcast_to_backward;
+    /// ```
+    /// use lacuna::{CooTensor, broadcast_to_backward};
+    /// use lacuna::ndarray::arr2;
+    ///
+    /// let x = CooTensor::new([2], vec![vec![1]], vec![5.0], 0.0)?;
+    /// assert_eq!(broadcast_to_backward(&x, &arr2(&[[1.0, 2.0], [4.0, 8.0]]), [2, 2])?.values(), [10.0]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    example;
+
+    /// The tensor without some axes of length 1.
+    ///
+    /// # Shapes
+    ///
+    /// The shape of `x` without the `axes`, each of which has length 1; [`Axes::all`] are all that have it.
+    fn squeeze(axes: impl Into<Axes>) = squeezed;
+    /// # Errors
+    ///
+    /// - `AxisOutOfRange`, `AxisRepeated`: there is no such axis, or it is named twice;
+    /// - `AxisNotOne`: it has another length than 1;
+    /// - `TooLarge`: the new lanes of CSR need more than the larger of 1 GiB and 16 times the bytes of `x`.
+    ///
+    /// # Complexity
+    ///
+    /// O(rank), all is shared; but for the last axis of CSR, which is O(nnz · rank + lanes).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::{Axes, CooTensor, squeeze};
+    ///
+    /// let x = CooTensor::new([1, 3, 1], vec![vec![0], vec![2], vec![0]], vec![5], 0)?;
+    /// assert_eq!(squeeze(&x, -1)?.shape(), [1, 3]);
+    /// assert_eq!(squeeze(&x, Axes::all())?.entries(), [(vec![2], 5)]);
+    /// assert_eq!(squeeze(&x, 1).unwrap_err().to_string(), "axis 1 has length 3, not 1");
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`numpy.squeeze`](https://numpy.org/doc/stable/reference/generated/numpy.squeeze.html).
+    #[doc(alias = "remove_axis")]
+    gradient squeeze_backward;
+    /// ```
+    /// use lacuna::{CooTensor, squeeze_backward};
+    /// use lacuna::ndarray::arr1;
+    ///
+    /// let x = CooTensor::new([1, 2], vec![vec![0], vec![1]], vec![5.0], 0.0)?;
+    /// assert_eq!(squeeze_backward(&x, &arr1(&[1.0, 2.0]), 0)?.values(), [2.0]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    example;
+
+    /// The tensor with new axes of length 1.
+    ///
+    /// # Shapes
+    ///
+    /// The `axes` are those of the result that are new; a negative one counts from the end of the result.
+    fn expand_dims(axes: impl Into<Axes>) = expanded;
+    /// # Errors
+    ///
+    /// - `AxisOutOfRange`, `AxisRepeated`: the result has no such axis, or it is named twice;
+    /// - `TooLarge`: the new lanes of CSR need more than the larger of 1 GiB and 16 times the bytes of `x`.
+    ///
+    /// # Complexity
+    ///
+    /// O(rank), and the zeros of an axis of COO; behind the last axis of CSR it is O(nnz · rank + lanes).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::{CooTensor, expand_dims};
+    ///
+    /// let x = CooTensor::new([3], vec![vec![2]], vec![5], 0)?;
+    /// assert_eq!(expand_dims(&x, 0)?.entries(), [(vec![0, 2], 5)]);
+    /// assert_eq!(expand_dims(&x, [0, -1])?.shape(), [1, 3, 1]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`numpy.expand_dims`](https://numpy.org/doc/stable/reference/generated/numpy.expand_dims.html).
+    #[doc(alias = "unsqueeze")]
+    #[doc(alias = "insert_axis")]
+    #[doc(alias = "newaxis")]
+    gradient expand_dims_backward;
+    /// ```
+    /// use lacuna::{CooTensor, expand_dims_backward};
+    /// use lacuna::ndarray::arr2;
+    ///
+    /// let x = CooTensor::new([2], vec![vec![1]], vec![5.0], 0.0)?;
+    /// assert_eq!(expand_dims_backward(&x, &arr2(&[[1.0], [2.0]]), 1)?.values(), [2.0]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    example;
+
+    /// The axes in the reverse order: of a matrix rows as columns.
+    ///
+    /// For any other order of the axes see `permute_axes`.
+    ///
+    /// # Shapes
+    ///
+    /// The shape of `x` from its last axis to its first one.
+    fn transpose() = transposed;
+    /// # Errors
+    ///
+    /// `TooLarge`: the new lanes of CSR need more than the larger of 1 GiB and 16 times the bytes of `x`.
+    ///
+    /// # Complexity
+    ///
+    /// O(nnz · (rank + log nnz)); O(nnz · rank) where only axes of length 1 move. CSR: and its lanes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::{CooTensor, transpose};
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![5, 6], 0)?;
+    /// let y = transpose(&x)?;
+    /// assert_eq!(y.entries(), [(vec![0, 1], 6), (vec![2, 0], 5)]);
+    /// assert_eq!(y.to_dense()?, x.to_dense()?.reversed_axes());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`numpy.transpose`](https://numpy.org/doc/stable/reference/generated/numpy.transpose.html) without
+    /// axes.
+    #[doc(alias = "t")]
+    #[doc(alias = "T")]
+    #[doc(alias = "reversed_axes")]
+    gradient transpose_backward;
+    /// ```
+    /// use lacuna::{CooTensor, transpose_backward};
+    /// use lacuna::ndarray::arr2;
+    ///
+    /// let x = CooTensor::new([1, 2], vec![vec![0], vec![1]], vec![5.0], 0.0)?;
+    /// assert_eq!(transpose_backward(&x, &arr2(&[[1.0], [2.0]]))?.values(), [2.0]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    example;
+
+    /// One axis at another place, the others in their order.
+    ///
+    /// # Shapes
+    ///
+    /// The lengths of `x` with that of axis `from` at place `to` of the result; a negative number counts from the end.
+    fn move_axis(from: impl Position, to: impl Position) = moved;
+    /// # Errors
+    ///
+    /// - `AxisOutOfRange`: there is no such axis, or no such place;
+    /// - `TooLarge`: the new lanes of CSR need more than the larger of 1 GiB and 16 times the bytes of `x`.
+    ///
+    /// # Complexity
+    ///
+    /// That of [`transpose()`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::{CooTensor, move_axis};
+    ///
+    /// let x = CooTensor::new([2, 3, 4], vec![vec![1], vec![2], vec![3]], vec![5], 0)?;
+    /// assert_eq!(move_axis(&x, 0, -1)?.shape(), [3, 4, 2]);
+    /// assert_eq!(move_axis(&x, 0, -1)?.entries(), [(vec![2, 3, 1], 5)]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`numpy.moveaxis`](https://numpy.org/doc/stable/reference/generated/numpy.moveaxis.html) of one
+    /// axis.
+    #[doc(alias = "moveaxis")]
+    #[doc(alias = "movedim")]
+    gradient move_axis_backward;
+    /// ```
+    /// use lacuna::{CooTensor, move_axis_backward};
+    /// use lacuna::ndarray::arr2;
+    ///
+    /// let x = CooTensor::new([1, 2], vec![vec![0], vec![1]], vec![5.0], 0.0)?;
+    /// assert_eq!(move_axis_backward(&x, &arr2(&[[1.0], [2.0]]), 0, 1)?.values(), [2.0]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    example;
+}
+
+fn flipped(lengths: &[usize], axes: impl Into<Axes>) -> Result<Moves> {
+    let axes = axes.into().normalize(lengths.len())?;
+    Ok(axes.into_iter().fold(Moves::of(lengths), Moves::reverse))
+}
+
+fn rolled(lengths: &[usize], places: isize, axis: impl Position) -> Result<Moves> {
+    let axis = normalize_axis(axis.to_i128(), lengths.len())?;
+    let places = (places as i128).checked_rem_euclid(lengths[axis] as i128).unwrap_or(0);
+    Ok(Moves::of(lengths).rotate(axis, places as usize))
+}
+
+fn padded(lengths: &[usize], widths: impl AsRef<[(usize, usize)]>) -> Result<Moves> {
+    let widths = widths.as_ref();
+    match widths.len() == lengths.len() {
+        true => Moves::of(lengths).pad(widths),
+        false => {
+            let (expected, found) = (lengths.len(), widths.len());
+            Err(Error::RankMismatch { what: "the list of widths", expected, found })
+        }
+    }
+}
+
+/// Axes of length 1 before all others, until there are `rank`.
+fn with_rank(lengths: &[usize], rank: usize) -> Moves {
+    let new = rank.saturating_sub(lengths.len());
+    Moves::of(lengths).axes((0..new).map(|_| None).chain((0..lengths.len()).map(Some)).collect())
+}
+
+fn tiled(lengths: &[usize], times: impl AsRef<[usize]>) -> Result<Moves> {
+    let times = times.as_ref();
+    let moves = with_rank(lengths, times.len());
+    let axes = (0..moves.shape().rank()).rev();
+    // The last axis first: the most entries come where whole runs are repeated.
+    axes.zip(times.iter().rev()).try_fold(moves, |moves, (axis, &times)| moves.tile(axis, times))
+}
+
+fn repeated(lengths: &[usize], times: usize, axis: impl Position) -> Result<Moves> {
+    Moves::of(lengths).each(normalize_axis(axis.to_i128(), lengths.len())?, times)
+}
+
+fn broadcast(lengths: &[usize], shape: impl Into<Shape>) -> Result<Moves> {
+    let shape = shape.into();
+    let moves = with_rank(lengths, shape.rank());
+    let mut pairs = moves.shape().iter().zip(shape.iter());
+    if moves.shape().rank() != shape.rank() || !pairs.all(|(&from, to)| from == 1 || from == *to) {
+        return Err(Error::BroadcastShape { from: lengths.into(), to: shape });
+    }
+    (0..shape.rank()).rev().try_fold(moves, |moves, axis| match moves.shape()[axis] == shape[axis] {
+        true => Ok(moves),
+        false => moves.tile(axis, shape[axis]),
+    })
+}
+
+fn squeezed(lengths: &[usize], axes: impl Into<Axes>) -> Result<Moves> {
+    let axes = axes.into();
+    let gone = match axes == Axes::all().with_keep_dims(axes.keeps_dims()) {
+        true => (0..lengths.len()).filter(|&axis| lengths[axis] == 1).collect(),
+        false => axes.normalize(lengths.len())?,
+    };
+    if let Some(&axis) = gone.iter().find(|&&axis| lengths[axis] != 1) {
+        return Err(Error::AxisNotOne { axis, length: lengths[axis] });
+    }
+    Ok(Moves::of(lengths).axes((0..lengths.len()).filter(|axis| !gone.contains(axis)).map(Some).collect()))
+}
+
+/// A range of axes costs nothing to write, so more new ones than this are out of range.
+const MOST_NEW: usize = 1 << 10;
+
+fn expanded(lengths: &[usize], axes: impl Into<Axes>) -> Result<Moves> {
+    let axes = axes.into();
+    let new = axes.normalize(lengths.len() + axes.count().unwrap_or(0).min(MOST_NEW))?;
+    let mut old = 0..lengths.len();
+    let axis = |axis: usize| if new.contains(&axis) { None } else { old.next() };
+    Ok(Moves::of(lengths).axes((0..lengths.len() + new.len()).map(axis).collect()))
+}
+
+fn transposed(lengths: &[usize]) -> Result<Moves> {
+    Ok(Moves::of(lengths).axes((0..lengths.len()).rev().map(Some).collect()))
+}
+
+fn moved(lengths: &[usize], from: impl Position, to: impl Position) -> Result<Moves> {
+    let from = normalize_axis(from.to_i128(), lengths.len())?;
+    let to = normalize_axis(to.to_i128(), lengths.len())?;
+    let mut axes: Vec<_> = (0..lengths.len()).filter(|&axis| axis != from).map(Some).collect();
+    axes.insert(to, Some(from));
+    Ok(Moves::of(lengths).axes(axes))
+}

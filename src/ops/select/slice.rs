@@ -1,0 +1,136 @@
+//! Slices: of each axis a range in steps, or one position.
+
+use ndarray::SliceInfoElem;
+
+use super::moves::Moves;
+use crate::base::error::{Error, Result};
+use crate::element::Element;
+use crate::ops::operand::Operand;
+use crate::pattern::Pattern;
+use crate::plan::moves::Cut;
+use crate::tensor::Tensor;
+
+moves! {
+    /// A part of each axis: a range, in steps and backwards too, or one position.
+    ///
+    /// The slices are those of `ndarray`, written with its macro [`s!`](ndarray::s) or, for a rank known at run time,
+    /// as a list of [`SliceInfoElem`](ndarray::SliceInfoElem):
+    ///
+    /// | in `s![…]` | what it leaves of an axis |
+    /// | --- | --- |
+    /// | `..`, `a..b`, `a..=b`, `a..`, `..b` | all of it, a range |
+    /// | `a..b;2` | every other position of the range, its first one first |
+    /// | `a..b;-1`, `..;-2` | the range backwards, its last position first |
+    /// | `i` | one position, and the axis goes |
+    /// | `NewAxis` | no axis of `x`: a new one of length 1 |
+    ///
+    /// A negative number counts from the end: *y*<sub>k</sub> = *x*<sub>a + s k</sub> for a step *s* > 0, and
+    /// *x*<sub>b - 1 + s k</sub> for *s* < 0.
+    ///
+    /// # Shapes
+    ///
+    /// There is one slice, range or position, for each axis of `x`. A range of *n* positions leaves
+    /// ⌈*n* / |*s*|⌉; one whose end is before its start leaves none.
+    fn slice(slices: impl AsRef<[SliceInfoElem]>) = sliced;
+    /// # Errors
+    ///
+    /// - `RankMismatch`: there are not as many slices as axes;
+    /// - `SliceOutOfRange`: a start or an end is outside `-n..=n` on an axis of length `n`, or a position outside
+    ///   `-n..n` (numpy cuts off the ends of ranges instead);
+    /// - `ZeroStep`: a step is 0.
+    ///
+    /// # Complexity
+    ///
+    /// A range of the first axis of COO, and of the first axis behind single positions, is a window: O(log nnz) for
+    /// values that are shared, and O(entries left) to count the coordinates from its start, unless that is 0. The same
+    /// range of CSR is a window of values and columns, with O(lanes left) for its offsets. All else is O(nnz) in the
+    /// window; of CSR it is O(lanes + entries left).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::{CooTensor, slice};
+    /// use lacuna::ndarray::s;
+    ///
+    /// // . 2 .
+    /// // 3 . 4
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2.0, 3.0, 4.0], 0.0)?;
+    ///
+    /// let y = slice(&x, s![.., ..;-2])?; // every other column, from the last one on
+    /// assert_eq!(y.to_dense()?, x.to_dense()?.slice(s![.., ..;-2]).into_dyn());
+    /// assert_eq!(y.entries(), [(vec![1, 0], 4.0), (vec![1, 1], 3.0)]);
+    ///
+    /// let row = slice(&x, s![-1, ..])?;
+    /// assert_eq!(row.entries(), [(vec![0], 3.0), (vec![2], 4.0)]);
+    /// assert!(std::ptr::eq(row.values(), &x.values()[1..])); // nothing is copied
+    ///
+    /// let refused = slice(&x, s![.., 1..4]).unwrap_err();
+    /// assert_eq!(refused.to_string(), "4 in the slice of axis 1 is out of range for length 3");
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`ndarray::s!`](https://docs.rs/ndarray/latest/ndarray/macro.s.html), and numpy's
+    /// [basic indexing](https://numpy.org/doc/stable/user/basics.indexing.html) with the differences above.
+    #[doc(alias = "index")]
+    #[doc(alias = "getitem")]
+    #[doc(alias = "narrow")]
+    #[doc(alias = "iloc")]
+    gradient slice_backward;
+    /// ```
+    /// use lacuna::{CooTensor, slice_backward};
+    /// use lacuna::ndarray::{arr1, s};
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2.0, 3.0, 4.0], 0.0)?;
+    /// let dx = slice_backward(&x, &arr1(&[0.5, 0.25]), s![1, 1..])?;
+    /// assert_eq!(dx.values(), [0.0, 0.0, 0.25]); // 0.5 went to a position that is not stored
+    /// assert!(dx.shares_pattern_with(&x));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    example;
+}
+
+/// A slice of one axis: its positions from the first one up, and whether they come backwards.
+fn range_of(axis: usize, length: usize, start: isize, end: Option<isize>, step: isize) -> Result<(Cut, bool)> {
+    let from_start = |at: isize| {
+        let place = if at < 0 { length.checked_sub(at.unsigned_abs()) } else { Some(at as usize) };
+        place.filter(|&place| place <= length).ok_or(Error::SliceOutOfRange { index: at, axis, length })
+    };
+    let start = from_start(start)?;
+    let end = end.map_or(Ok(length), from_start)?.max(start);
+    let by = step.unsigned_abs();
+    if by == 0 {
+        return Err(Error::ZeroStep { axis });
+    }
+    let count = (end - start).div_ceil(by);
+    // Backwards the last position is there, and the first may not be.
+    let first = if step < 0 && count > 0 { end - 1 - (count - 1) * by } else { start };
+    Ok((Cut::new(first, by, count), step < 0))
+}
+
+fn sliced(lengths: &[usize], slices: impl AsRef<[SliceInfoElem]>) -> Result<Moves> {
+    let slices = slices.as_ref();
+    let found = slices.iter().filter(|slice| !matches!(slice, SliceInfoElem::NewAxis)).count();
+    if found != lengths.len() {
+        return Err(Error::RankMismatch { what: "the slice", expected: lengths.len(), found });
+    }
+    let (mut cuts, mut backwards, mut axes) = (Vec::new(), Vec::new(), Vec::new());
+    for slice in slices {
+        let axis = cuts.len();
+        match *slice {
+            SliceInfoElem::NewAxis => axes.push(None),
+            SliceInfoElem::Index(index) => {
+                let place = if index < 0 { index + lengths[axis] as isize } else { index };
+                let inside = usize::try_from(place).ok().filter(|&place| place < lengths[axis]);
+                let first = inside.ok_or(Error::SliceOutOfRange { index, axis, length: lengths[axis] })?;
+                cuts.push(Cut::new(first, 1, 1));
+            }
+            SliceInfoElem::Slice { start, end, step } => {
+                let (cut, is_backwards) = range_of(axis, lengths[axis], start, end, step)?;
+                cuts.push(cut);
+                backwards.extend(is_backwards.then_some(axis));
+                axes.push(Some(axis));
+            }
+        }
+    }
+    Ok(backwards.into_iter().fold(Moves::of(lengths).cut(cuts), Moves::reverse).axes(axes))
+}

@@ -1,0 +1,129 @@
+//! Several patterns as one, one after the other along an axis.
+
+use std::ops::Range;
+
+use crate::base::alloc::{self, Allocated};
+use crate::base::buffer::Buffer;
+use crate::base::error::Result;
+use crate::base::index::{Index, check_axes};
+use crate::base::shape::Shape;
+use crate::kernels::sort;
+use crate::pattern::{Pattern, zero_offsets};
+use crate::plan::moves::Room;
+use crate::plan::selected::{Selected, Sources};
+
+/// The patterns one after the other along `axis`; they agree in all other axes, and `shape` is that of the result.
+/// Their entries are numbered on. What is built is in proportion to what there is, but for lanes.
+pub(crate) fn joined<P: Pattern>(xs: &[P], axis: usize, shape: &Shape, room: Room) -> Result<Selected<P>> {
+    check_axes::<P::Index>(shape)?;
+    match xs.iter().map(|x| x.lane_offsets()).collect::<Option<Vec<_>>>() {
+        Some(offsets) => by_lanes(xs, &offsets, axis, shape, room),
+        None => by_coords(xs, axis, shape, xs.iter().map(|x| x.nnz()).sum(), room),
+    }
+}
+
+/// By the coordinates: one array after the other, which are in order if the axis is the first.
+fn by_coords<P: Pattern>(xs: &[P], axis: usize, shape: &Shape, count: usize, room: Room) -> Result<Selected<P>> {
+    let coords = (0..shape.rank()).map(|at| {
+        let mut coords: Vec<P::Index> = alloc::with_capacity(count)?;
+        let mut before = 0;
+        for x in xs {
+            let own = x.axis_coords(at)?;
+            match at == axis && before > 0 {
+                true => coords.extend(own.iter().map(|coord| P::Index::from_usize(coord.to_usize() + before))),
+                false => coords.extend_from_slice(&own),
+            }
+            before += x.shape()[axis];
+        }
+        Ok(Buffer::from(coords))
+    });
+    let coords = coords.collect::<Allocated<Vec<_>>>()?;
+    let order = if axis == 0 { None } else { sort::row_major_order(&coords, count)? };
+    let sources = order.map_or(Sources::Same, Sources::List);
+    let coords = coords.iter().map(|axis| sources.of(axis)).collect::<Allocated<_>>()?;
+    Ok(Selected { pattern: P::from_coords(shape.clone(), count, coords, room.limit)?, sources })
+}
+
+/// By whole lanes, or by the parts that each lane has of each pattern.
+fn by_lanes<P: Pattern>(
+    xs: &[P],
+    offsets: &[&Buffer<usize>],
+    axis: usize,
+    shape: &Shape,
+    room: Room,
+) -> Result<Selected<P>> {
+    let last = shape.rank() - 1;
+    let mut ends = zero_offsets(shape, room.limit)?;
+    let inner: usize = if axis == last { 1 } else { shape.lane_axes()[axis + 1..].iter().product() };
+    // The lanes of each pattern that stand together in the result, and how often they do.
+    let lanes = |x: &P| if axis == last { 1 } else { x.shape()[axis] * inner };
+    let blocks = if ends.len() == 1 { 0 } else { shape[..axis.min(last)].iter().product() };
+    let mut runs = Runs::new(xs, blocks)?;
+    let mut lane = 0;
+    for block in 0..blocks {
+        for (number, x) in xs.iter().enumerate() {
+            let block = block * lanes(x)..(block + 1) * lanes(x);
+            runs.add(number, offsets[number][block.start]..offsets[number][block.end]);
+            if axis != last {
+                let counts = offsets[number][block.start..=block.end].windows(2).map(|lane| lane[1] - lane[0]);
+                for count in counts {
+                    ends[lane + 1] = ends[lane] + count;
+                    lane += 1;
+                }
+            }
+        }
+        if axis == last {
+            ends[lane + 1] = runs.ends[runs.ends.len() - 1];
+            lane += 1;
+        }
+    }
+    let columns = runs.columns(xs, axis)?;
+    let sources = Sources::Runs(runs.starts, runs.ends.into());
+    Ok(Selected { pattern: P::from_lanes(shape.clone(), ends.into(), columns.into())?, sources })
+}
+
+/// How many come before each of several operands, of which each has so many.
+pub(crate) fn bases(counts: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut before = 0;
+    let base = |count| {
+        before += count;
+        before - count
+    };
+    counts.map(base).collect()
+}
+
+/// Runs of the entries of several patterns, in turn.
+struct Runs {
+    /// The number of the first entry of each pattern.
+    bases: Vec<usize>,
+    starts: Vec<usize>,
+    ends: Vec<usize>,
+}
+
+impl Runs {
+    fn new<P: Pattern>(xs: &[P], blocks: usize) -> Allocated<Self> {
+        let bases = bases(xs.iter().map(|x| x.nnz()));
+        let mut ends = alloc::with_capacity(blocks * xs.len() + 1)?;
+        ends.push(0);
+        Ok(Runs { bases, starts: alloc::with_capacity(blocks * xs.len())?, ends })
+    }
+
+    fn add(&mut self, number: usize, entries: Range<usize>) {
+        self.starts.push(self.bases[number] + entries.start);
+        self.ends.push(self.ends[self.ends.len() - 1] + entries.len());
+    }
+
+    /// The columns of the runs, further on by the columns of the patterns before where these are what is joined.
+    fn columns<P: Pattern>(&self, xs: &[P], axis: usize) -> Allocated<Vec<P::Index>> {
+        let last = xs.first().map_or(0, |x| x.shape().rank() - 1);
+        let axes = xs.iter().map(|x| x.axis_coords(last)).collect::<Allocated<Vec<_>>>()?;
+        let before = bases(xs.iter().map(|x| if axis == last { x.shape()[last] } else { 0 }));
+        let mut columns = alloc::with_capacity(self.ends[self.ends.len() - 1])?;
+        for (run, (start, ends)) in self.starts.iter().zip(self.ends.windows(2)).enumerate() {
+            let number = run % xs.len();
+            let own = &axes[number][start - self.bases[number]..][..ends[1] - ends[0]];
+            columns.extend(own.iter().map(|column| P::Index::from_usize(column.to_usize() + before[number])));
+        }
+        Ok(columns)
+    }
+}

@@ -1,0 +1,129 @@
+//! What a selection comes to: the pattern of its result, and where the entries of that come from.
+
+use std::ops::Range;
+
+use crate::base::alloc::{self, Allocated};
+use crate::base::buffer::Buffer;
+use crate::base::error::Result;
+use crate::kernels::gather::{Plain, gather_runs};
+use crate::kernels::sort;
+
+/// The plan of a selection.
+pub struct Selected<P> {
+    pub(crate) pattern: P,
+    pub(crate) sources: Sources,
+}
+
+/// For each entry of a result the number of the one that it comes from. The entries of several operands are numbered
+/// one operand after the other.
+#[derive(Debug, Clone)]
+pub(crate) enum Sources {
+    /// Every entry, in order: its values are shared.
+    Same,
+    /// The entries of a range, in order: a window of its values.
+    Range(Range<usize>),
+    /// Runs of entries: where each starts, and the offsets of the runs in the result.
+    Runs(Vec<usize>, Buffer<usize>),
+    /// One by one.
+    List(Vec<usize>),
+}
+
+impl Sources {
+    /// A range of `count` entries.
+    pub(crate) fn range(range: Range<usize>, count: usize) -> Self {
+        if range == (0..count) { Sources::Same } else { Sources::Range(range) }
+    }
+
+    /// How many entries of `count` these are.
+    pub(crate) fn len(&self, count: usize) -> usize {
+        match self {
+            Sources::Same => count,
+            Sources::Range(range) => range.len(),
+            Sources::Runs(_, ends) => ends.last().copied().unwrap_or(0),
+            Sources::List(list) => list.len(),
+        }
+    }
+
+    /// The items that belong to the entries of the result.
+    pub(crate) fn of<T: Plain>(&self, items: &Buffer<T>) -> Allocated<Buffer<T>> {
+        Ok(match self {
+            Sources::Same => items.clone(),
+            Sources::Range(range) => items.slice(range.clone()),
+            Sources::Runs(starts, ends) => gather_runs(items, starts, ends)?.into(),
+            Sources::List(list) => sort::gather(items, list)?.into(),
+        })
+    }
+
+    /// The numbers one by one, of `count` entries in all.
+    pub(crate) fn into_list(self, count: usize) -> Allocated<Vec<usize>> {
+        match self {
+            Sources::Same => alloc::collect(0..count),
+            Sources::Range(range) => alloc::collect(range),
+            Sources::List(list) => Ok(list),
+            Sources::Runs(starts, ends) => {
+                let mut list = alloc::with_capacity(ends.last().copied().unwrap_or(0))?;
+                let lengths = ends.windows(2).map(|ends| ends[1] - ends[0]);
+                starts.iter().zip(lengths).for_each(|(&start, length)| list.extend(start..start + length));
+                Ok(list)
+            }
+        }
+    }
+
+    /// Where the entries come from that `later` chooses of these, which come from `count`.
+    fn then(self, later: Sources, count: usize) -> Allocated<Sources> {
+        Ok(match (self, later) {
+            (sources, Sources::Same) | (Sources::Same, sources) => sources,
+            (Sources::Range(first), Sources::Range(then)) => {
+                Sources::Range(first.start + then.start..first.start + then.end)
+            }
+            (Sources::Range(first), Sources::Runs(mut starts, ends)) => {
+                starts.iter_mut().for_each(|start| *start += first.start);
+                Sources::Runs(starts, ends)
+            }
+            (Sources::Range(first), Sources::List(mut list)) => {
+                list.iter_mut().for_each(|entry| *entry += first.start);
+                Sources::List(list)
+            }
+            (sources, later) => Sources::List(later.of(&sources.into_list(count)?.into())?.into_vec()?),
+        })
+    }
+}
+
+impl<P> Selected<P> {
+    /// Every entry in its place, in another pattern.
+    pub(crate) fn same(pattern: P) -> Self {
+        Selected { pattern, sources: Sources::Same }
+    }
+
+    /// The same where the entries that it chooses from come themselves from `sources`, of `count` entries.
+    pub(crate) fn then_of(self, sources: Sources, count: usize) -> Result<Self> {
+        Ok(Selected { pattern: self.pattern, sources: sources.then(self.sources, count)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each way to say where entries come from, followed by each.
+    #[test]
+    fn a_choice_of_a_choice_is_a_choice() {
+        let items: Buffer<usize> = (100..130).collect::<Vec<_>>().into();
+        let choices = |range| {
+            [
+                Sources::Same,
+                Sources::Range(range),
+                Sources::Runs(vec![4, 0, 1], vec![0, 2, 5, 6].into()),
+                Sources::List(vec![3, 3, 0, 2, 1, 5]),
+            ]
+        };
+        for first in choices(2..9) {
+            for later in choices(1..5) {
+                let expected = later.of(&first.of(&items).unwrap()).unwrap();
+                let both = first.clone().then(later, items.len()).unwrap();
+                assert_eq!(both.of(&items).unwrap(), expected);
+                assert_eq!(*sort::gather(&items, &both.into_list(items.len()).unwrap()).unwrap(), *expected);
+            }
+        }
+    }
+}
