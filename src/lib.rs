@@ -105,12 +105,16 @@ pub use base::error::{Error, IoSource, Result};
 pub use base::index::{Index, Position};
 pub use base::shape::Shape;
 pub use convert::{PaddleCsr, TorchCsr};
-pub use element::{DType, Element, Float, Number, Real};
+pub use element::{Bits, DType, Element, Float, Number, Numeric, Real, Remainder};
 pub use ops::{
     Answers, EvenCount, Isin, IsinKind, MedianGradient, Nanmedian, Operand, Operations, Take, TakeMode, any,
     any_backward, count_nonzero, isfinite, isfinite_into, isin, isin_into, isinf, isinf_into, isnan, isnan_into,
     isneginf, isneginf_into, isposinf, isposinf_into, isreal, isreal_into, nanmedian, nanmedian_backward,
     nanmedian_index, take, take_axis, take_axis_backward, take_backward, take_into,
+};
+pub use ops::{
+    Partner, add, bit_and, bit_or, bit_xor, div, equal, greater, greater_equal, less, less_equal, maximum, minimum,
+    mul, not_equal, rem, rem_euclid, sub,
 };
 pub use pattern::{CooPattern, CsrPattern, Format, Pattern};
 pub use tensor::Tensor;

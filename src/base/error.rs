@@ -253,6 +253,80 @@ pub enum Error {
         dtype: &'static str,
     },
 
+    /// Two shapes that should be broadcast together have axes of different lengths, none of which is 1.
+    #[error("shapes {left} and {right} cannot be broadcast together")]
+    NotBroadcastable {
+        /// The shape on the left.
+        left: Shape,
+        /// The shape on the right.
+        right: Shape,
+    },
+
+    /// The result of an elementwise operation does not fit its integer type.
+    #[error("{operation} at {} does not fit {dtype}", at_position(.coords))]
+    Overflow {
+        /// The operation.
+        operation: &'static str,
+        /// The position; none for the fill.
+        coords: Option<Vec<usize>>,
+        /// The type.
+        dtype: &'static str,
+    },
+
+    /// An elementwise operation divides an integer by zero.
+    #[error("{operation} at {} divides by zero", at_position(.coords))]
+    DivisionByZero {
+        /// The operation.
+        operation: &'static str,
+        /// The position; none for the fill.
+        coords: Option<Vec<usize>>,
+    },
+
+    /// An element that is not finite meets an implicit zero: what they give is not zero.
+    #[error(
+        "{operation} of {left} and {right} at {coords:?}, where one of them is not stored, is not zero; \
+         a.stored() and b.stored() look at what both store"
+    )]
+    NonFinite {
+        /// The operation.
+        operation: &'static str,
+        /// The element on the left, stored or not.
+        left: String,
+        /// The element on the right.
+        right: String,
+        /// The position.
+        coords: Vec<usize>,
+    },
+
+    /// Positions that are not stored would hold different values.
+    #[error(
+        "{operation} of the fill is {found} at {at} and {expected} at {first}, and a sparse tensor has one fill; \
+         x.stored() leaves what is not stored alone"
+    )]
+    FillVaries {
+        /// The operation.
+        operation: &'static str,
+        /// What it gives at the first position of which nothing is stored.
+        expected: String,
+        /// That position; `..` stands for any coordinate.
+        first: String,
+        /// What it gives at another one.
+        found: String,
+        /// That other position.
+        at: String,
+    },
+
+    /// Two sparse operands must have the same fill and have not.
+    #[error("{operation} needs two operands of one fill, found {left} and {right}; with_fill changes one")]
+    FillsDiffer {
+        /// The operation.
+        operation: &'static str,
+        /// The fill on the left.
+        left: String,
+        /// The fill on the right.
+        right: String,
+    },
+
     /// A complex type has no order.
     #[error("{operation} is no operation on {dtype}, which has no order")]
     NoOrder {
@@ -413,6 +487,11 @@ impl From<Error> for std::io::Error {
         };
         std::io::Error::new(kind, error)
     }
+}
+
+/// A position in words.
+fn at_position(coords: &Option<Vec<usize>>) -> String {
+    coords.as_ref().map_or_else(|| "the fill".into(), |coords| format!("{coords:?}"))
 }
 
 /// A byte count in words: the largest number stands for everything above it.

@@ -11,12 +11,15 @@
 //! type that belongs to the element alone (that of its means, an accumulator of its sums) is an associated type of
 //! that trait.
 
+mod arithmetic;
 #[macro_use]
 mod types;
 #[cfg(feature = "half")]
 mod half_types;
 mod number;
 
+pub use arithmetic::{Bits, Numeric, Remainder};
+pub(crate) use arithmetic::{maximum, minimum};
 pub use number::{DType, Number};
 
 use std::cmp::Ordering;
@@ -66,6 +69,9 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
 
     /// The sum, `None` where an integer type cannot hold it; `or` for `bool`. A NaN sum is the canonical NaN.
     fn checked_add(self, other: Self) -> Option<Self>;
+
+    /// The product, `None` where an integer type cannot hold it; `and` for `bool`. A NaN product is the canonical NaN.
+    fn checked_mul(self, other: Self) -> Option<Self>;
 
     /// Whether the value is not zero: NaN is truthy, `-0.0` is not, complex is if either part is.
     fn is_truthy(self) -> bool {

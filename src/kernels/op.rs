@@ -17,6 +17,10 @@ pub(crate) type Outcome<T> = Result<T, Fault>;
 pub enum Fault {
     /// It would number or count more positions than `u64` holds.
     Uncountable,
+    /// An integer type does not hold the result.
+    Overflow,
+    /// It would divide an integer by zero.
+    DivisionByZero,
     /// The machine did not give the memory.
     Memory(AllocError),
 }

@@ -3,9 +3,9 @@
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Position;
-use crate::element::{Element, Float, Real};
+use crate::element::{Bits, Element, Float, Numeric, Real, Remainder};
 use crate::ops::operand::Operand;
-use crate::ops::{Isin, Nanmedian, Take, map, reduce, select};
+use crate::ops::{Isin, Nanmedian, Partner, Take, map, reduce, select, zip};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
@@ -149,6 +149,26 @@ macro_rules! operations {
 
         operations!(@tests [$($public)*], $elem, $mapped: isinf Element, isnan Element, isfinite Element,
             isreal Element, isposinf Real, isneginf Real);
+        operations!(@zips [$($public)*], $elem: add Element $elem, sub Numeric $elem, mul Element $elem,
+            div Numeric $elem, rem Remainder $elem, rem_euclid Remainder $elem, minimum Real $elem, maximum Real $elem,
+            equal Element bool, not_equal Element bool, less Real bool, less_equal Real bool, greater Real bool,
+            greater_equal Real bool, bit_and Bits $elem, bit_or Bits $elem, bit_xor Bits $elem);
+    };
+    (@zips $public:tt, $elem:ty: $($name:ident $bound:ident $out:ty),*) => {
+        $(operations!(@zip $public, $elem, $name, $bound, $out);)*
+    };
+    (@zip [$($public:tt)*], $elem:ty, $name:ident, $bound:ident, $out:ty) => {
+        #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) with another operand, or a number.")]
+        ///
+        /// # Errors
+        ///
+        #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        $($public)* fn $name<Y: Partner<Self, Elem = $elem>>(&self, other: Y) -> Result<Y::Zipped<$out>>
+        where
+            $elem: $bound,
+        {
+            zip::$name(self, other)
+        }
     };
     (@tests $public:tt, $elem:ty, $mapped:ident: $($name:ident $bound:ident),*) => {
         $(operations!(@test $public, $elem, $mapped, $name, $bound);)*

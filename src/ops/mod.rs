@@ -7,6 +7,7 @@ mod methods;
 mod operand;
 mod reduce;
 mod select;
+mod zip;
 
 pub use map::{
     Answers, Isin, IsinKind, isfinite, isfinite_into, isin, isin_into, isinf, isinf_into, isnan, isnan_into, isneginf,
@@ -19,3 +20,7 @@ pub use reduce::{
     nanmedian_index,
 };
 pub use select::{Take, TakeMode, take, take_axis, take_axis_backward, take_backward, take_into};
+pub use zip::{
+    Partner, add, bit_and, bit_or, bit_xor, div, equal, greater, greater_equal, less, less_equal, maximum, minimum,
+    mul, not_equal, rem, rem_euclid, sub,
+};

@@ -25,6 +25,8 @@ use crate::plan::reduction::Reduction;
 fn refused<O: Op>(_: O, fault: Fault) -> Error {
     match fault {
         Fault::Uncountable => Error::Uncountable { operation: O::NAME },
+        Fault::Overflow => Error::Overflow { operation: O::NAME, coords: None, dtype: "" },
+        Fault::DivisionByZero => Error::DivisionByZero { operation: O::NAME, coords: None },
         Fault::Memory(refused) => refused.into(),
     }
 }
