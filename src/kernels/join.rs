@@ -27,9 +27,11 @@ pub(crate) const RIGHT: u8 = 2;
 /// The steps that are looked at together, whose keys or values stay in the first cache.
 pub(crate) const BLOCK: usize = 512;
 
-/// Which steps a result has an entry for: those with both, and what it has of the others.
+/// Which steps a result has an entry for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Keep {
+    /// Where both lists have one.
+    pub(crate) both: bool,
     /// Where left has one alone.
     pub(crate) left: bool,
     /// Where right has one alone.
@@ -37,18 +39,23 @@ pub(crate) struct Keep {
 }
 
 impl Keep {
-    pub(crate) const UNION: Keep = Keep { left: true, right: true };
-    pub(crate) const BOTH: Keep = Keep { left: false, right: false };
+    pub(crate) const UNION: Keep = Keep { both: true, left: true, right: true };
+    pub(crate) const BOTH: Keep = Keep { both: true, left: false, right: false };
+    /// As the left list has them.
+    pub(crate) const LEFT: Keep = Keep { both: true, left: true, right: false };
+    /// As the left list has them, but for those of the right one.
+    pub(crate) const WITHOUT: Keep = Keep { both: false, left: true, right: false };
 
     /// A bit for each kind of step.
     fn mask(self) -> u8 {
-        u8::from(self.left) << LEFT | u8::from(self.right) << RIGHT | 1 << (LEFT | RIGHT)
+        u8::from(self.left) << LEFT | u8::from(self.right) << RIGHT | u8::from(self.both) << (LEFT | RIGHT)
     }
 
     /// How many entries the result has of so many on the left, on the right, and steps with any.
     fn count(self, left: usize, right: usize, steps: usize) -> usize {
         let both = left + right - steps;
-        both + usize::from(self.left) * (left - both) + usize::from(self.right) * (right - both)
+        let [of_both, of_left, of_right] = [self.both, self.left, self.right].map(usize::from);
+        of_both * both + of_left * (left - both) + of_right * (right - both)
     }
 }
 
@@ -112,6 +119,21 @@ impl Steps {
         let mask = self.keep.mask();
         self.fill(|part, _, items| {
             pick_part(&part.steps, mask, &left[part.left.clone()], &right[part.right.clone()], items);
+            Ok(())
+        })
+    }
+
+    /// What one list has for each entry of the result, `fill` where it has nothing.
+    pub(crate) fn take<T: Copy + Zeroable + Send + Sync>(&self, side: u8, values: &[T], fill: T) -> Allocated<Vec<T>> {
+        self.fill(|part, _, items| {
+            let range = if side == LEFT { &part.left } else { &part.right };
+            let (mut values, mut done) = (&values[range.clone()], 0);
+            let mut block = [fill; BLOCK];
+            for steps in part.steps.chunks(BLOCK) {
+                let (count, read) = expand(steps, side, self.keep, values, fill, &mut block);
+                items[done..done + count].copy_from_slice(&block[..count]);
+                (values, done) = (&values[read..], done + count);
+            }
             Ok(())
         })
     }
@@ -468,7 +490,7 @@ mod tests {
         };
         let ((left, offsets, columns), (right, others, of_other)) = (make(1), make(2));
         let sides = (Lanes { offsets: &offsets, columns: &columns }, Lanes { offsets: &others, columns: &of_other });
-        for keep in [Keep::UNION, Keep::BOTH, Keep { left: true, right: false }] {
+        for keep in [Keep::UNION, Keep::BOTH, Keep::LEFT, Keep::WITHOUT] {
             let (steps, ends) = by_lanes(sides.0, sides.1, keep).unwrap();
             assert!(steps_of(&steps) == expected(&left, &right));
             let kept = steps.pick(&left, &right).unwrap();

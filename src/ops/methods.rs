@@ -1,5 +1,7 @@
 //! The operations as methods: of tensors, of their stored views, and through [`Operations`] of arrays.
 
+use ndarray::ArrayView1;
+
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Position;
@@ -149,10 +151,38 @@ macro_rules! operations {
 
         operations!(@tests [$($public)*], $elem, $mapped: isinf Element, isnan Element, isfinite Element,
             isreal Element, isposinf Real, isneginf Real);
+        operations!(@more_zips [$($public)*], $elem, $reduced);
         operations!(@zips [$($public)*], $elem: add Element $elem, sub Numeric $elem, mul Element $elem,
             div Numeric $elem, rem Remainder $elem, rem_euclid Remainder $elem, minimum Real $elem, maximum Real $elem,
             equal Element bool, not_equal Element bool, less Real bool, less_equal Real bool, greater Real bool,
             greater_equal Real bool, bit_and Bits $elem, bit_or Bits $elem, bit_xor Bits $elem);
+    };
+    (@more_zips [$($public:tt)*], $elem:ty, $reduced:ident) => {
+        /// A function of two elements: see [`zip_with`](crate::zip_with()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`zip_with`](crate::zip_with()).
+        $($public)* fn zip_with<Y: Partner<Self>, V: Element>(
+            &self,
+            other: Y,
+            f: impl Fn($elem, Y::Elem) -> V + Sync,
+        ) -> Result<Y::Zipped<V>> {
+            zip::zip_with(self, other, f)
+        }
+
+        /// The product with one number for each place on an axis: see [`scale`](crate::scale()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`scale`](crate::scale()).
+        $($public)* fn scale<'a>(
+            &self,
+            axis: impl Position,
+            factors: impl Into<ArrayView1<'a, $elem>>,
+        ) -> Result<$reduced!($elem)> {
+            zip::scale(self, axis, factors)
+        }
     };
     (@zips $public:tt, $elem:ty: $($name:ident $bound:ident $out:ty),*) => {
         $(operations!(@zip $public, $elem, $name, $bound, $out);)*

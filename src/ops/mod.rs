@@ -21,6 +21,7 @@ pub use reduce::{
 };
 pub use select::{Take, TakeMode, take, take_axis, take_axis_backward, take_backward, take_into};
 pub use zip::{
-    Partner, add, bit_and, bit_or, bit_xor, div, equal, greater, greater_equal, less, less_equal, maximum, minimum,
-    mul, not_equal, rem, rem_euclid, sub,
+    Choice, Partner, add, add_backward, bit_and, bit_or, bit_xor, div, div_backward, equal, greater, greater_equal,
+    less, less_equal, maximum, minimum, mul, mul_backward, not_equal, rem, rem_euclid, scale, sub, sub_backward,
+    where_, zip_with,
 };

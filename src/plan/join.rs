@@ -20,7 +20,7 @@ pub(crate) struct Join<P> {
 impl<P: Pattern> Join<P> {
     /// The entries that `keep` says, of two patterns of one shape. A pattern that is the result as it is, is shared.
     pub(crate) fn new(left: &P, right: &P, keep: Keep) -> Result<Self> {
-        if left.shares_arrays_with(right) || left == right {
+        if keep.both && (left.shares_arrays_with(right) || left == right) {
             return Ok(Join { pattern: left.clone(), steps: None });
         }
         let (steps, offsets) = match (left.lane_offsets(), right.lane_offsets()) {
@@ -33,7 +33,7 @@ impl<P: Pattern> Join<P> {
             _ => (steps_of_coords(left, right, keep)?, None),
         };
         let pattern = match steps.count() {
-            _ if keep == (Keep { left: false, right: true }) => right.clone(),
+            _ if keep == (Keep { both: true, left: false, right: true }) => right.clone(),
             // The result has all entries of left, and no other.
             count if count == left.nnz() => left.clone(),
             count if count == right.nnz() && keep.left == keep.right => right.clone(),

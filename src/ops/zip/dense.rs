@@ -13,7 +13,7 @@ use crate::element::Element;
 use crate::kernels::zip::{Failed, Side, Zip, zip_sides};
 
 /// Of two arrays whose shapes can be broadcast.
-pub(super) fn pair<A: Element, B: Element, Z: Zip<A, B>>(
+pub(in crate::ops) fn pair<A: Element, B: Element, Z: Zip<A, B>>(
     x: ArrayViewD<'_, A>,
     y: ArrayViewD<'_, B>,
     op: Z,

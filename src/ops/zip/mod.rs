@@ -4,15 +4,24 @@
 //! ([`sparse`]), and for two arrays ([`dense`]). Which of them runs is the [`Partner`]'s matter.
 
 mod arithmetic;
+mod backward;
 mod bits;
 mod compare;
-mod dense;
+pub(super) mod dense;
+mod mask;
 mod operators;
-mod sparse;
+mod scale;
+pub(super) mod sparse;
+mod where_;
+mod zip_with;
 
 pub use arithmetic::{add, div, maximum, minimum, mul, rem, rem_euclid, sub};
+pub use backward::{add_backward, div_backward, mul_backward, sub_backward};
 pub use bits::{bit_and, bit_or, bit_xor};
 pub use compare::{equal, greater, greater_equal, less, less_equal, not_equal};
+pub use scale::scale;
+pub use where_::{Choice, where_};
+pub use zip_with::zip_with;
 
 use ndarray::{Array, ArrayBase, ArrayD, Data, Dimension, arr0};
 

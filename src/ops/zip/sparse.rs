@@ -35,7 +35,7 @@ pub(super) fn pair<X: Sparse, Y: Sparse<Pattern = X::Pattern>, Z: Zip<X::Value, 
 }
 
 /// The tensor broadcast to a shape; nothing is copied where it has it.
-fn in_shape<P: Pattern, T: Element>(x: &Tensor<P, T>, shape: &Shape) -> Result<Tensor<P, T>> {
+pub(super) fn in_shape<P: Pattern, T: Element>(x: &Tensor<P, T>, shape: &Shape) -> Result<Tensor<P, T>> {
     if x.shape() == shape {
         return Ok(x.clone());
     }
@@ -50,7 +50,7 @@ fn whole<P: Pattern, A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
 ) -> Result<Tensor<P, Z::Out>> {
     let (of_left, of_right) = (op.of_left_fill(x.fill(), y.fill()), op.of_right_fill(x.fill(), y.fill()));
-    let keep = Keep { left: of_right == Alone::Counts, right: of_left == Alone::Counts };
+    let keep = Keep { both: true, left: of_right == Alone::Counts, right: of_left == Alone::Counts };
     let Join { pattern, steps } = Join::new(x.pattern(), y.pattern(), keep)?;
     if let Some(steps) = &steps {
         check_left_out(op, steps, (x, of_right), (y, of_left))?;
@@ -176,7 +176,7 @@ fn at_entry<O: crate::kernels::op::Op, U: Element, P: Pattern>(op: O, failed: Fa
 }
 
 /// Of a sparse operand and an array.
-pub(super) fn with_array<X: Sparse, B: Element, Z: Zip<X::Value, B>>(
+pub(in crate::ops) fn with_array<X: Sparse, B: Element, Z: Zip<X::Value, B>>(
     x: &X,
     array: ArrayViewD<'_, B>,
     op: Z,
