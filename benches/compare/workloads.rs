@@ -73,7 +73,10 @@ pub(crate) fn all() -> Vec<(String, Workload)> {
     for common in ["same", "half", "disjoint"] {
         for op in ["add", "mul"] {
             for format in ["coo", "csr"] {
-                add(format!("{op}_{format}/{common}"), run_on(&format!("pair_{common}"), &format!("{op} {format}"), pair));
+                add(
+                    format!("{op}_{format}/{common}"),
+                    run_on(&format!("pair_{common}"), &format!("{op} {format}"), pair),
+                );
             }
         }
     }

@@ -10,6 +10,7 @@
 //! neither places nor values wait in memory.
 
 use std::cmp::Ordering;
+use std::hint::select_unpredictable;
 use std::ops::Range;
 
 use bytemuck::Zeroable;
@@ -17,7 +18,7 @@ use bytemuck::Zeroable;
 use crate::base::alloc::{self, Allocated};
 use crate::base::index::Index;
 use crate::base::threads;
-use crate::kernels::packing::Packing;
+use crate::kernels::packing::{Packing, split_axes};
 
 /// The bit of a step where the left list has an entry.
 pub(crate) const LEFT: u8 = 1;
@@ -45,6 +46,24 @@ impl Keep {
     pub(crate) const LEFT: Keep = Keep { both: true, left: true, right: false };
     /// As the left list has them, but for those of the right one.
     pub(crate) const WITHOUT: Keep = Keep { both: false, left: true, right: false };
+
+    /// Whether the entries of the result are no others than those of one list, as it has them.
+    fn is_one_list(self) -> bool {
+        self.both && self.left != self.right
+    }
+
+    /// How many entries the result has at most of so many on the left and on the right.
+    fn most(self, left: usize, right: usize) -> usize {
+        match (self.left, self.right) {
+            (false, false) => left.min(right),
+            (of_left, of_right) => usize::from(of_left) * left + usize::from(of_right) * right,
+        }
+    }
+
+    /// Whether it keeps the steps where only this side has an entry.
+    fn holds(self, side: u8) -> bool {
+        self.mask() >> side & 1 == 1
+    }
 
     /// A bit for each kind of step.
     fn mask(self) -> u8 {
@@ -125,14 +144,18 @@ impl Steps {
 
     /// What one list has for each entry of the result, `fill` where it has nothing.
     pub(crate) fn take<T: Copy + Zeroable + Send + Sync>(&self, side: u8, values: &[T], fill: T) -> Allocated<Vec<T>> {
+        let mask = self.keep.mask();
         self.fill(|part, _, items| {
-            let range = if side == LEFT { &part.left } else { &part.right };
-            let (mut values, mut done) = (&values[range.clone()], 0);
-            let mut block = [fill; BLOCK];
-            for steps in part.steps.chunks(BLOCK) {
-                let (count, read) = expand(steps, side, self.keep, values, fill, &mut block);
-                items[done..done + count].copy_from_slice(&block[..count]);
-                (values, done) = (&values[read..], done + count);
+            let values = &values[if side == LEFT { part.left.clone() } else { part.right.clone() }];
+            let (mut entry, mut at) = (0, 0);
+            for &step in &part.steps {
+                // As in `pick_part`.
+                let (has, value) = (step & side != 0, values.get(entry).unwrap_or(&fill));
+                if let Some(slot) = items.get_mut(at) {
+                    *slot = *select_unpredictable(has, value, &fill);
+                }
+                entry += usize::from(has);
+                at += usize::from(mask >> step & 1);
             }
             Ok(())
         })
@@ -154,13 +177,13 @@ impl Steps {
 
 /// [`Steps::pick`] of one part: without branches that cannot be foretold.
 fn pick_part<T: Copy + Zeroable>(steps: &[u8], mask: u8, left: &[T], right: &[T], items: &mut [T]) {
-    let (mut i, mut j, mut at) = (0, 0, 0);
+    let (nothing, mut i, mut j, mut at) = (T::zeroed(), 0, 0, 0);
     for &step in steps {
-        // Both are read at each step: which of them counts is as good as random. Only at the end is one of them over.
-        let one = left.get(i).copied().unwrap_or_else(T::zeroed);
-        let other = right.get(j).copied().unwrap_or_else(T::zeroed);
+        // Which of them counts is as good as random, so a place is chosen and no branch taken. Only at the end is one of
+        // the lists over.
+        let (one, other) = (left.get(i).unwrap_or(&nothing), right.get(j).unwrap_or(&nothing));
         if let Some(slot) = items.get_mut(at) {
-            *slot = if step & LEFT != 0 { one } else { other };
+            *slot = *select_unpredictable(step & LEFT != 0, one, other);
         }
         i += usize::from(step & LEFT);
         j += usize::from(step >> 1);
@@ -168,64 +191,116 @@ fn pick_part<T: Copy + Zeroable>(steps: &[u8], mask: u8, left: &[T], right: &[T]
     }
 }
 
-/// What one list has at the steps that the result keeps, `fill` where it has nothing; how many steps these are, and how
-/// many entries of the list they and the others went through.
-pub(crate) fn expand<T: Copy>(
-    steps: &[u8],
-    side: u8,
-    keep: Keep,
-    values: &[T],
-    fill: T,
-    items: &mut [T; BLOCK],
-) -> (usize, usize) {
-    let (mask, shift) = (keep.mask(), side >> 1);
-    let (mut entry, mut at) = (0, 0);
-    for &step in steps {
-        let has = step >> shift & 1;
-        let value = values.get(entry).copied().unwrap_or(fill);
-        items[at % BLOCK] = if has != 0 { value } else { fill };
-        entry += usize::from(has);
-        at += usize::from(mask >> step & 1);
-    }
-    (at, entry)
+/// The values of two lists, and what stands where they have none.
+pub(crate) struct Filled<'a, A, B> {
+    pub(crate) left: (&'a [A], A),
+    pub(crate) right: (&'a [B], B),
 }
 
-/// The steps of entries that are given by their coordinates on axes of these `lengths`.
+impl<A: Copy, B: Copy> Filled<'_, A, B> {
+    /// What both lists have at the steps that are kept, of a block at most; how many these are. The values that were
+    /// gone through are behind us then.
+    pub(crate) fn expand(
+        &mut self,
+        steps: &[u8],
+        keep: Keep,
+        of_left: &mut [A; BLOCK],
+        of_right: &mut [B; BLOCK],
+    ) -> usize {
+        let ((left, nothing), (right, none)) = (self.left, self.right);
+        let (mask, mut i, mut j, mut at) = (keep.mask(), 0, 0, 0);
+        for &step in steps {
+            // As in `pick_part`.
+            let (one, other) = (left.get(i).unwrap_or(&nothing), right.get(j).unwrap_or(&none));
+            of_left[at % BLOCK] = *select_unpredictable(step & LEFT != 0, one, &nothing);
+            of_right[at % BLOCK] = *select_unpredictable(step & RIGHT != 0, other, &none);
+            i += usize::from(step & LEFT);
+            j += usize::from(step >> 1);
+            at += usize::from(mask >> step & 1);
+        }
+        (self.left.0, self.right.0) = (&left[i..], &right[j..]);
+        at
+    }
+}
+
+/// The steps of two lists, and the coordinates of what the result keeps, if they came with them.
+pub(crate) struct Joined<I> {
+    pub(crate) steps: Steps,
+    pub(crate) coords: Option<Vec<Vec<I>>>,
+}
+
+/// Joins entries that are given by their coordinates on axes of these `lengths`.
 pub(crate) fn by_coords<I: Index>(
     left: &[&[I]],
     right: &[&[I]],
     counts: (usize, usize),
     lengths: &[usize],
     keep: Keep,
-) -> Allocated<Steps> {
+) -> Allocated<Joined<I>> {
     let order = |one: usize, other: usize| {
         let mut axes = left.iter().zip(right).map(|(left, right)| left[one].cmp(&right[other]));
         axes.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     };
-    let packing = Packing::of_lengths(lengths);
     let parts = split(counts, order);
-    let merged = threads::map_each(
-        parts,
-        counts.0 + counts.1,
-        || (),
-        |(), (one, other): (Range<usize>, Range<usize>)| {
-            let steps = match &packing {
-                Some(packing) => {
-                    merge_keys(Keys::new(packing, left, one.clone()), Keys::new(packing, right, other.clone()))?
-                }
-                None => merge_by(one.clone(), other.clone(), order)?,
-            };
-            Ok(Part { left: one, right: other, steps })
-        },
-    );
-    Ok(Steps { parts: merged.into_iter().collect::<Allocated<_>>()?, keep })
+    let Some(packing) = Packing::of_lengths(lengths) else {
+        let merge = |(): &mut (), (left, right): Ranges| {
+            let steps = merge_by(left.clone(), right.clone(), order)?;
+            Ok(Part { left, right, steps })
+        };
+        let merged = threads::map_each(parts, counts.0 + counts.1, || (), merge);
+        let steps = Steps { parts: merged.into_iter().collect::<Allocated<_>>()?, keep };
+        return Ok(Joined { steps, coords: None });
+    };
+    let axes = if keep.is_one_list() { 0 } else { lengths.len() };
+    let room = Room::new(&parts, keep);
+    let mut coords = (0..axes).map(|_| alloc::zeros(room.total())).collect::<Allocated<Vec<Vec<I>>>>()?;
+    let shares = parts.into_iter().zip(split_axes(&mut coords, &room.ends)).collect();
+    let merge = |(): &mut (), ((one, other), coords): (Ranges, Vec<&mut [I]>)| {
+        let lists = (Keys::new(&packing, left, one.clone()), Keys::new(&packing, right, other.clone()));
+        Ok(Part { left: one, right: other, steps: merge_keys(lists.0, lists.1, keep, coords)? })
+    };
+    let merged = threads::map_each(shares, counts.0 + counts.1, || (), merge);
+    let steps = Steps { parts: merged.into_iter().collect::<Allocated<_>>()?, keep };
+    coords.iter_mut().for_each(|axis| room.close_gaps(axis, &steps.ends()));
+    Ok(Joined { steps, coords: Some(coords).filter(|coords| coords.len() == lengths.len()) })
 }
 
+/// Room for what the result may have of each part: nobody knows how much it is before the parts are merged.
+struct Room {
+    ends: Vec<usize>,
+}
+
+impl Room {
+    fn new(parts: &[Ranges], keep: Keep) -> Self {
+        let mut end = 0;
+        let most = |(left, right): &Ranges| {
+            end += keep.most(left.len(), right.len());
+            end
+        };
+        Room { ends: parts.iter().map(most).collect() }
+    }
+
+    fn total(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// Moves together what the parts have written, up to these `ends`, and gives the rest back.
+    fn close_gaps<T: Copy>(&self, items: &mut Vec<T>, ends: &[usize]) {
+        let mut before = 0;
+        for (start, &end) in std::iter::once(&0).chain(&self.ends).zip(ends) {
+            items.copy_within(*start..start + (end - before), before);
+            before = end;
+        }
+        items.truncate(before);
+        items.shrink_to_fit();
+    }
+}
+
+/// A range of each list.
+type Ranges = (Range<usize>, Range<usize>);
+
 /// Two lists cut at the same places, in parts of about as many entries: one a thread, if there are enough of them.
-fn split(
-    (left, right): (usize, usize),
-    order: impl Fn(usize, usize) -> Ordering + Sync + Send,
-) -> Vec<(Range<usize>, Range<usize>)> {
+fn split((left, right): (usize, usize), order: impl Fn(usize, usize) -> Ordering + Sync + Send) -> Vec<Ranges> {
     let cut = |entries: usize| {
         // So many of the left one are among the first `entries` of both.
         let (mut low, mut high) = (entries.saturating_sub(right), entries.min(left));
@@ -276,36 +351,49 @@ impl<'a, I: Index> Keys<'a, I> {
         self.ahead.len()
     }
 
-    /// How many are still to come, packed or not.
-    fn left(&self) -> usize {
-        self.ahead.len() + self.rest.len()
+    /// The entries that are still to come, packed or not.
+    fn left(&self) -> Range<usize> {
+        self.rest.start - self.ahead.len()..self.rest.end
     }
 }
 
-/// The steps of two ranges of keys.
-fn merge_keys<I: Index>(mut left: Keys<'_, I>, mut right: Keys<'_, I>) -> Allocated<Vec<u8>> {
-    let mut steps = alloc::zeros(left.left() + right.left())?;
-    let mut done = 0;
+/// The steps of two ranges of keys; what the result keeps is written to `coords`.
+fn merge_keys<I: Index>(
+    mut left: Keys<'_, I>,
+    mut right: Keys<'_, I>,
+    keep: Keep,
+    mut coords: Vec<&mut [I]>,
+) -> Allocated<Vec<u8>> {
+    let mut steps = alloc::zeros(left.rest.len() + right.rest.len())?;
+    let (mask, mut done, mut written, mut kept) = (keep.mask(), 0, 0, [0; BLOCK]);
     loop {
         // As many steps as neither list can be over before.
         let count = left.fill().min(right.fill());
         if count == 0 {
             break;
         }
-        let (mut i, mut j) = (left.ahead.start, right.ahead.start);
+        let (mut i, mut j, mut at) = (left.ahead.start, right.ahead.start, 0);
         for step in &mut steps[done..done + count] {
             let (one, other) = (left.keys[i % BLOCK], right.keys[j % BLOCK]);
             let (is_left, is_right) = (one <= other, other <= one);
             *step = u8::from(is_left) | u8::from(is_right) << 1;
+            kept[at % BLOCK] = one.min(other);
             i += usize::from(is_left);
             j += usize::from(is_right);
+            at += usize::from(mask >> *step & 1);
         }
+        left.packing.unpack(&kept[..at], &mut coords, written);
         (left.ahead.start, right.ahead.start) = (i, j);
-        done += count;
+        (done, written) = (done + count, written + at);
     }
-    let (rest, side) = if left.left() > 0 { (left.left(), LEFT) } else { (right.left(), RIGHT) };
-    steps[done..done + rest].fill(side);
-    steps.truncate(done + rest);
+    let (rest, side) = if left.left().is_empty() { (&right, RIGHT) } else { (&left, LEFT) };
+    let range = rest.left();
+    steps[done..done + range.len()].fill(side);
+    steps.truncate(done + range.len());
+    if keep.holds(side) {
+        let axes = coords.iter_mut().zip(rest.coords);
+        axes.for_each(|(to, from)| to[written..written + range.len()].copy_from_slice(&from[range.clone()]));
+    }
     Ok(steps)
 }
 
@@ -346,32 +434,42 @@ impl<'a, I> Lanes<'a, I> {
     fn lane(&self, lane: usize) -> &'a [I] {
         &self.columns[self.offsets[lane]..self.offsets[lane + 1]]
     }
+
+    /// The entries of some lanes.
+    fn entries(&self, lanes: &Range<usize>) -> Range<usize> {
+        self.offsets[lanes.start]..self.offsets[lanes.end]
+    }
 }
 
-/// The steps of entries in as many lanes on both sides, and the offsets of the lanes of the result.
-pub(crate) fn by_lanes<I: Index>(
-    left: Lanes<'_, I>,
-    right: Lanes<'_, I>,
-    keep: Keep,
-) -> Allocated<(Steps, Vec<usize>)> {
+/// Entries in lanes, joined: the steps, the offsets of the lanes and the columns of what the result keeps.
+pub(crate) struct JoinedLanes<I> {
+    pub(crate) steps: Steps,
+    pub(crate) offsets: Vec<usize>,
+    pub(crate) columns: Vec<I>,
+}
+
+/// Joins entries in as many lanes on both sides.
+pub(crate) fn by_lanes<I: Index>(left: Lanes<'_, I>, right: Lanes<'_, I>, keep: Keep) -> Allocated<JoinedLanes<I>> {
     let lanes = left.offsets.len() - 1;
     let before = |lane: usize| left.offsets[lane] + right.offsets[lane] + lane;
     let parts = threads::map_parts(before(lanes), 1500, 0, |part| {
         let lane = |work: usize| partition_point(lanes, |lane| before(lane) < work);
         lane(part.start)..lane(part.end)
     });
-    let mut offsets = alloc::zeros(lanes + 1)?;
+    let entries: Vec<_> = parts.iter().map(|lanes| (left.entries(lanes), right.entries(lanes))).collect();
+    let room = Room::new(&entries, keep);
+    let (mut offsets, mut columns) = (alloc::zeros(lanes + 1)?, alloc::zeros(room.total())?);
     let ends: Vec<usize> = parts.iter().map(|part| part.end).collect();
-    let shares = parts.into_iter().zip(threads::split_at_ends(&mut offsets[1..], &ends)).collect();
-    let merged = threads::map_each(
-        shares,
-        before(lanes),
-        || (),
-        |(), (lanes, counts): (Range<usize>, &mut [usize])| merge_lanes(left, right, keep, lanes, counts),
-    );
-    let parts = merged.into_iter().collect::<Allocated<_>>()?;
+    let shares = parts.into_iter().zip(threads::split_at_ends(&mut offsets[1..], &ends));
+    let shares = shares.zip(threads::split_at_ends(&mut columns, &room.ends)).collect();
+    let merge = |(): &mut (), ((lanes, counts), columns): ((Range<usize>, &mut [usize]), &mut [I])| {
+        merge_lanes(left, right, keep, lanes, counts, columns)
+    };
+    let merged = threads::map_each(shares, before(lanes), || (), merge);
+    let steps = Steps { parts: merged.into_iter().collect::<Allocated<_>>()?, keep };
     super::lanes::accumulate(&mut offsets);
-    Ok((Steps { parts, keep }, offsets))
+    room.close_gaps(&mut columns, &steps.ends());
+    Ok(JoinedLanes { steps, offsets, columns })
 }
 
 /// The first number below `count` that is not `below`, or `count`.
@@ -384,41 +482,51 @@ fn partition_point(count: usize, below: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// [`by_lanes`] of some lanes: writes how many entries of each the result has.
+/// [`by_lanes`] of some lanes: writes how many entries of each the result has, and their columns.
 fn merge_lanes<I: Index>(
     left: Lanes<'_, I>,
     right: Lanes<'_, I>,
     keep: Keep,
     lanes: Range<usize>,
     counts: &mut [usize],
+    mut columns: &mut [I],
 ) -> Allocated<Part> {
-    let within = |side: &Lanes<'_, I>| side.offsets[lanes.start]..side.offsets[lanes.end];
-    let (of_left, of_right) = (within(&left), within(&right));
+    let (of_left, of_right) = (left.entries(&lanes), right.entries(&lanes));
     let mut steps = alloc::zeros(of_left.len() + of_right.len())?;
     let mut done = 0;
     for (lane, count) in lanes.zip(counts) {
         let (one, other) = (left.lane(lane), right.lane(lane));
-        let taken = merge_lane(one, other, &mut steps[done..done + one.len() + other.len()]);
+        let taken = merge_lane(one, other, keep, &mut steps[done..done + one.len() + other.len()], columns);
         *count = keep.count(one.len(), other.len(), taken);
+        columns = &mut columns[*count..];
         done += taken;
     }
     steps.truncate(done);
     Ok(Part { left: of_left, right: of_right, steps })
 }
 
-/// The steps of two lists of columns, and how many they are.
-fn merge_lane<I: Index>(left: &[I], right: &[I], steps: &mut [u8]) -> usize {
-    let (mut i, mut j, mut done) = (0, 0, 0);
+/// The steps of two lists of columns, and how many they are; those that the result keeps are written to `columns`.
+fn merge_lane<I: Index>(left: &[I], right: &[I], keep: Keep, steps: &mut [u8], columns: &mut [I]) -> usize {
+    let (mask, mut i, mut j, mut done, mut at) = (keep.mask(), 0, 0, 0, 0);
     while let (Some(one), Some(other)) = (left.get(i), right.get(j)) {
         let (is_left, is_right) = (one <= other, other <= one);
-        steps[done] = u8::from(is_left) | u8::from(is_right) << 1;
+        let step = u8::from(is_left) | u8::from(is_right) << 1;
+        steps[done] = step;
+        // Also what is not kept, which the next one is written over.
+        if let Some(column) = columns.get_mut(at) {
+            *column = *one.min(other);
+        }
         i += usize::from(is_left);
         j += usize::from(is_right);
+        at += usize::from(mask >> step & 1);
         done += 1;
     }
-    let (rest, side) = if i < left.len() { (left.len() - i, LEFT) } else { (right.len() - j, RIGHT) };
-    steps[done..done + rest].fill(side);
-    done + rest
+    let (rest, side) = if i < left.len() { (&left[i..], LEFT) } else { (&right[j..], RIGHT) };
+    steps[done..done + rest.len()].fill(side);
+    if keep.holds(side) {
+        columns[at..at + rest.len()].copy_from_slice(rest);
+    }
+    done + rest.len()
 }
 
 #[cfg(test)]
@@ -462,7 +570,14 @@ mod tests {
                     let (one, other) = (coords(count, rests, shift), coords(count, others, shift));
                     let lengths = [1usize << (20 + shift.min(43)), 1 << (10 + shift), 1 << (10 + shift)];
                     let counts = (left.len(), right.len());
-                    let steps = by_coords(&slices(&one), &slices(&other), counts, &lengths, Keep::UNION).unwrap();
+                    let joined = |keep| by_coords(&slices(&one), &slices(&other), counts, &lengths, keep).unwrap();
+                    for keep in [Keep::UNION, Keep::BOTH, Keep::WITHOUT] {
+                        let Joined { steps, coords } = joined(keep);
+                        assert_eq!(coords.is_some(), shift == 0);
+                        let picked = |axis: usize| steps.pick(&one[axis], &other[axis]).unwrap();
+                        assert!(coords.into_iter().flatten().enumerate().all(|(axis, found)| found == picked(axis)));
+                    }
+                    let Joined { steps, .. } = joined(Keep::UNION);
                     assert!(steps_of(&steps) == wanted);
                     assert_eq!(steps.count(), wanted.len());
                     let keys = steps.pick(&left, &right).unwrap();
@@ -491,9 +606,10 @@ mod tests {
         let ((left, offsets, columns), (right, others, of_other)) = (make(1), make(2));
         let sides = (Lanes { offsets: &offsets, columns: &columns }, Lanes { offsets: &others, columns: &of_other });
         for keep in [Keep::UNION, Keep::BOTH, Keep::LEFT, Keep::WITHOUT] {
-            let (steps, ends) = by_lanes(sides.0, sides.1, keep).unwrap();
+            let JoinedLanes { steps, offsets: ends, columns: found } = by_lanes(sides.0, sides.1, keep).unwrap();
             assert!(steps_of(&steps) == expected(&left, &right));
             let kept = steps.pick(&left, &right).unwrap();
+            assert!(kept.iter().map(|at| (at % width) as u32).eq(found));
             assert!((0..=lanes).all(|lane| ends[lane] == kept.partition_point(|at| at / width < lane)));
         }
     }

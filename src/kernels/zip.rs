@@ -7,7 +7,7 @@ use crate::base::alloc::AllocError;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Element;
-use crate::kernels::join::{BLOCK, LEFT, Part, RIGHT, Steps, expand};
+use crate::kernels::join::{BLOCK, Filled, LEFT, Part, RIGHT, Steps};
 use crate::kernels::op::{Fault, Op, Outcome};
 
 /// What becomes of an entry whose partner has none there, but its fill.
@@ -182,37 +182,30 @@ fn blocks_of_sides<A: Element, B: Element, U: Element>(
     }
 }
 
-/// The values of two sparse operands, and what stands where one of them has none.
-pub(crate) struct Filled<'a, T> {
-    pub(crate) values: &'a [T],
-    pub(crate) fill: T,
-}
-
 /// The results at the steps that are kept.
 pub(crate) fn zip_steps<A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
     steps: &Steps,
-    a: &Filled<'_, A>,
-    b: &Filled<'_, B>,
+    lists: &Filled<'_, A, B>,
 ) -> Result<Vec<Z::Out>, Failed> {
-    blocks_of_steps(steps, a, b, &|a, b, results| block(op, a, b, results))
+    blocks_of_steps(steps, lists, &|a, b, results| block(op, a, b, results))
 }
 
 fn blocks_of_steps<A: Element, B: Element, U: Element>(
     steps: &Steps,
-    a: &Filled<'_, A>,
-    b: &Filled<'_, B>,
+    lists: &Filled<'_, A, B>,
     block: Block<'_, A, B, U>,
 ) -> Result<Vec<U>, Failed> {
+    let ((left, a), (right, b)) = (lists.left, lists.right);
     steps.fill(|part: &Part, start, results: &mut [U]| {
         let (mut of_a, mut of_b) = ([A::ZERO; BLOCK], [B::ZERO; BLOCK]);
-        let (mut i, mut j, mut done) = (part.left.start, part.right.start, 0);
+        let mut lists = Filled { left: (&left[part.left.clone()], a), right: (&right[part.right.clone()], b) };
+        let mut done = 0;
         for steps_of_block in part.steps.chunks(BLOCK) {
-            let (count, left) = expand(steps_of_block, LEFT, steps.keep, &a.values[i..], a.fill, &mut of_a);
-            let (_, right) = expand(steps_of_block, RIGHT, steps.keep, &b.values[j..], b.fill, &mut of_b);
+            let count = lists.expand(steps_of_block, steps.keep, &mut of_a, &mut of_b);
             block(&of_a[..count], &of_b[..count], &mut results[done..done + count])
                 .map_err(|failed| Failed { at: start + done + failed.at, ..failed })?;
-            (i, j, done) = (i + left, j + right, done + count);
+            done += count;
         }
         Ok(())
     })

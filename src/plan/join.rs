@@ -6,7 +6,7 @@ use crate::base::alloc::Allocated;
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::limit::default_limit;
-use crate::kernels::join::{Keep, Lanes, Steps, by_coords, by_lanes};
+use crate::kernels::join::{Joined, Keep, Lanes, Steps, by_coords, by_lanes};
 use crate::pattern::Pattern;
 
 /// The plan of an operation on two sparse operands.
@@ -23,23 +23,35 @@ impl<P: Pattern> Join<P> {
         if keep.both && (left.shares_arrays_with(right) || left == right) {
             return Ok(Join { pattern: left.clone(), steps: None });
         }
-        let (steps, offsets) = match (left.lane_offsets(), right.lane_offsets()) {
-            (Some(offsets), Some(others)) => {
-                let (columns, of_other) = (last_coords(left)?, last_coords(right)?);
-                let right = Lanes { offsets: others, columns: &of_other };
-                let (steps, ends) = by_lanes(Lanes { offsets, columns: &columns }, right, keep)?;
-                (steps, Some(ends))
-            }
-            _ => (steps_of_coords(left, right, keep)?, None),
-        };
-        let pattern = match steps.count() {
-            _ if keep == (Keep { both: true, left: false, right: true }) => right.clone(),
-            // The result has all entries of left, and no other.
-            count if count == left.nnz() => left.clone(),
-            count if count == right.nnz() && keep.left == keep.right => right.clone(),
-            _ => picked(left, right, &steps, offsets)?,
+        if let (Some(offsets), Some(others)) = (left.lane_offsets(), right.lane_offsets()) {
+            let (columns, of_other) = (last_coords(left)?, last_coords(right)?);
+            let right_lanes = Lanes { offsets: others, columns: &of_other };
+            let joined = by_lanes(Lanes { offsets, columns: &columns }, right_lanes, keep)?;
+            let pattern = match shared(left, right, &joined.steps) {
+                Some(pattern) => pattern,
+                None => P::from_lanes(left.shape().clone(), joined.offsets, joined.columns.into())?,
+            };
+            return Ok(Join { pattern, steps: Some(joined.steps) });
+        }
+        let Joined { steps, coords } = joined_coords(left, right, keep)?;
+        let pattern = match shared(left, right, &steps) {
+            Some(pattern) => pattern,
+            None => of_coords(left, right, &steps, coords)?,
         };
         Ok(Join { pattern, steps: Some(steps) })
+    }
+}
+
+/// The pattern that has the entries of the result, if one of the two has.
+fn shared<P: Pattern>(left: &P, right: &P, steps: &Steps) -> Option<P> {
+    let (keep, count) = (steps.keep, steps.count());
+    // A result that has all of one side, or none but of one side, is that side where they are as many.
+    if keep.both && !keep.left && keep.right {
+        Some(right.clone())
+    } else if count == left.nnz() {
+        Some(left.clone())
+    } else {
+        (count == right.nnz() && keep.left == keep.right).then(|| right.clone())
     }
 }
 
@@ -51,22 +63,23 @@ fn last_coords<P: Pattern>(pattern: &P) -> Allocated<Cow<'_, [P::Index]>> {
     }
 }
 
-fn steps_of_coords<P: Pattern>(left: &P, right: &P, keep: Keep) -> Allocated<Steps> {
-    let one = (0..left.shape().rank()).map(|axis| left.axis_coords(axis)).collect::<Allocated<Vec<_>>>()?;
-    let other = (0..right.shape().rank()).map(|axis| right.axis_coords(axis)).collect::<Allocated<Vec<_>>>()?;
+fn joined_coords<P: Pattern>(left: &P, right: &P, keep: Keep) -> Allocated<Joined<P::Index>> {
+    let [one, other] = [left, right].map(|pattern| {
+        (0..pattern.shape().rank()).map(|axis| pattern.axis_coords(axis)).collect::<Allocated<Vec<_>>>()
+    });
+    let (one, other) = (one?, other?);
     let one: Vec<&[P::Index]> = one.iter().map(|axis| &**axis).collect();
     let other: Vec<&[P::Index]> = other.iter().map(|axis| &**axis).collect();
     by_coords(&one, &other, (left.nnz(), right.nnz()), left.shape(), keep)
 }
 
-/// The pattern of the kept steps.
-fn picked<P: Pattern>(left: &P, right: &P, steps: &Steps, offsets: Option<Vec<usize>>) -> Result<P> {
-    if let Some(offsets) = offsets {
-        let columns = steps.pick(&last_coords(left)?, &last_coords(right)?)?;
-        return P::from_lanes(left.shape().clone(), offsets, columns.into());
-    }
+/// The pattern of the kept steps, by their coordinates, or else those of the two.
+fn of_coords<P: Pattern>(left: &P, right: &P, steps: &Steps, coords: Option<Vec<Vec<P::Index>>>) -> Result<P> {
     let axis = |axis: usize| steps.pick(&left.axis_coords(axis)?, &right.axis_coords(axis)?).map(Buffer::from);
-    let coords = (0..left.shape().rank()).map(axis).collect::<Allocated<_>>()?;
+    let coords = match coords {
+        Some(coords) => coords.into_iter().map(Buffer::from).collect(),
+        None => (0..left.shape().rank()).map(axis).collect::<Allocated<_>>()?,
+    };
     let limit = default_limit(left.index_bytes().saturating_add(right.index_bytes()));
     P::from_coords(left.shape().clone(), steps.count(), coords, limit)
 }

@@ -12,10 +12,10 @@ use crate::base::limit::default_limit;
 use crate::base::shape::{Shape, unravel};
 use crate::convert::once_on_each;
 use crate::element::Element;
-use crate::kernels::join::{BLOCK, Keep, LEFT, RIGHT, Steps};
+use crate::kernels::join::{BLOCK, Filled, Keep, LEFT, RIGHT, Steps};
 use crate::kernels::op::Outcome;
 use crate::kernels::sort::gather;
-use crate::kernels::zip::{Alone, Failed, Filled, Side, Zip, all_finite, zip_sides, zip_steps, zip_united};
+use crate::kernels::zip::{Alone, Failed, Side, Zip, all_finite, zip_sides, zip_steps, zip_united};
 use crate::ops::operand::Sparse;
 use crate::pattern::Pattern;
 use crate::plan::broadcast::broadcast;
@@ -56,10 +56,9 @@ fn whole<P: Pattern, A: Element, B: Element, Z: Zip<A, B>>(
         check_left_out(op, steps, (x, of_right), (y, of_left))?;
     }
     let fill = fill_of(op, op.apply(x.fill(), y.fill()), &pattern)?;
-    let (a, b) = (Filled { values: x.values(), fill: x.fill() }, Filled { values: y.values(), fill: y.fill() });
     let values = match &steps {
-        Some(steps) => zip_steps(op, steps, &a, &b),
-        None => zip_sides(op, &Side::Values(a.values.into()), &Side::Values(b.values.into()), pattern.nnz()),
+        Some(steps) => zip_steps(op, steps, &Filled { left: (x.values(), x.fill()), right: (y.values(), y.fill()) }),
+        None => zip_sides(op, &Side::Values(x.values().into()), &Side::Values(y.values().into()), pattern.nnz()),
     };
     let values = values.map_err(|failed| at_entry::<_, Z::Out, _>(op, failed, &pattern))?;
     Ok(Tensor::from_valid(pattern, values, fill))
@@ -115,10 +114,7 @@ fn stored<P: Pattern, A: Element, B: Element, Z: Zip<A, B>>(
     let values = match &steps {
         None => zip_sides(op, &Side::Values(x.values().into()), &Side::Values(y.values().into()), pattern.nnz()),
         Some(steps) if Z::UNITES => zip_united(op, steps, x.values(), y.values()),
-        Some(steps) => {
-            let (a, b) = (Filled { values: x.values(), fill: A::ZERO }, Filled { values: y.values(), fill: B::ZERO });
-            zip_steps(op, steps, &a, &b)
-        }
+        Some(steps) => zip_steps(op, steps, &Filled { left: (x.values(), A::ZERO), right: (y.values(), B::ZERO) }),
     };
     let values = values.map_err(|failed| at_entry::<_, Z::Out, _>(op, failed, &pattern))?;
     Ok(Tensor::from_valid(pattern, values, fill))
