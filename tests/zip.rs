@@ -346,3 +346,316 @@ fn shapes_without_a_dense_form_are_joined_by_what_they_store() {
         }
     });
 }
+
+// ---- broadcasting, choices, masks, gradients ----
+
+/// The shape with some axes of length 1, and some in front left out: it is broadcast to the whole one.
+fn smaller(shape: &[usize], ones: u16, left_out: usize) -> Vec<usize> {
+    let one = |(axis, &length): (usize, &usize)| if ones >> axis & 1 == 1 { 1 } else { length };
+    shape.iter().enumerate().map(one).skip(left_out.min(shape.len())).collect()
+}
+
+/// Two sparse arrays whose shapes are broadcast together, each larger on some axes.
+fn broadcast_pairs<T: Drawn + Tame>() -> BoxedStrategy<Pair<T>> {
+    let parts = (shapes(), seeds(), seeds(), any::<(u16, u16)>(), 0..3_usize, T::values());
+    let build =
+        |(shape, x, y, (ones, others), left_out, number): (Vec<usize>, SparseSeed<T>, SparseSeed<T>, _, _, T)| {
+            // No axis is cut on both sides, which would be another case of a smaller shape.
+            let x = x.build(&smaller(&shape, ones, 0));
+            let mut y = y.build(&smaller(&shape, others & !ones, left_out));
+            y.entries.values_mut().for_each(|value| *value = value.tame());
+            Pair { x, y, number }
+        };
+    parts.prop_map(build).boxed()
+}
+
+fn broadcasts_as_the_definition_does<T: Both + Drawn + Tame + Computes>() {
+    check(broadcast_pairs::<T>(), |Pair { x, y, .. }| {
+        let shape = reference::broadcast_shape(&x.shape, &y.shape).unwrap();
+        let (wide_x, wide_y) = (reference::broadcast(&x, &shape), reference::broadcast(&y, &shape));
+        for op in [Arith::Add, Arith::Mul] {
+            let rule = Rule {
+                of: &|a, b| T::arith(op, a, b),
+                makes_all_one: &|fill, other, left| T::makes_all_one(op, fill, other, left),
+            };
+            let expected = reference::whole(&wide_x, &wide_y, &rule, Element::as_implicit);
+            let is_sum = op == Arith::Add;
+            let found = if is_sum { coo(&x).add(&coo(&y)) } else { coo(&x).mul(&coo(&y)) };
+            assert_outcome(found, &expected, "broadcast");
+            let found = if is_sum { csr(&x).add(&csr(&y)) } else { csr(&x).mul(&csr(&y)) };
+            assert_outcome(found, &expected, "broadcast");
+            let beside = reference::beside_dense(&wide_x, &wide_y.to_dense(), &rule, Element::as_implicit, wide_x.fill);
+            for_each_layout(&y.to_dense(), |_, view| {
+                assert_beside(if is_sum { coo(&x).add(&view) } else { coo(&x).mul(&view) }, &beside, "array");
+                assert_beside(if is_sum { csr(&x).add(&view) } else { csr(&x).mul(&view) }, &beside, "array");
+            });
+            let expected = reference::dense(&wide_x.to_dense(), &wide_y.to_dense(), &rule);
+            let (one, other) = (array(&x.to_dense()), array(&y.to_dense()));
+            match (if is_sum { one.add(&other) } else { one.mul(&other) }, expected) {
+                (Ok(found), Ok(expected)) => assert_array(&found, &expected),
+                (Err(error), Err(expected)) => assert_eq!(refusal(&error), expected),
+                (found, expected) => panic!("{found:?} is not {expected:?}"),
+            }
+        }
+    });
+}
+
+for_real_types!(broadcasts_as_the_definition_does);
+
+/// A condition, two sparse arrays of its shape and a number.
+fn choices() -> BoxedStrategy<(Sparse<bool>, Sparse<f64>, Sparse<f64>)> {
+    let parts = (shapes(), seeds(), seeds(), seeds(), any::<(u16, u16, u16)>());
+    let build =
+        |(shape, c, a, b, ones): (Vec<usize>, SparseSeed<bool>, SparseSeed<f64>, SparseSeed<f64>, (u16, u16, u16))| {
+            let ones = (ones.0 & ones.1, ones.1 & ones.2, ones.0 & ones.2);
+            let of = |ones, left_out| smaller(&shape, ones, left_out);
+            (c.build(&of(ones.0, 0)), a.build(&of(ones.1 & !ones.0, 1)), b.build(&of(ones.2 & !ones.0 & !ones.1, 2)))
+        };
+    parts.prop_map(build).boxed()
+}
+
+#[test]
+fn conditions_choose_and_move() {
+    check(choices(), |(c, a, b)| {
+        let shape = reference::broadcast_shape(&c.shape, &a.shape).unwrap();
+        let shape = reference::broadcast_shape(&shape, &b.shape).unwrap();
+        let (wide_c, wide_a, wide_b) =
+            (reference::broadcast(&c, &shape), reference::broadcast(&a, &shape), reference::broadcast(&b, &shape));
+        let expected = |a: &Sparse<f64>, b: &Sparse<f64>| {
+            let main = if c.fill { a } else { b };
+            let stored = wide_c.coords().union(&main.coords()).cloned().collect::<Vec<_>>();
+            let value = |at: &Vec<usize>| if wide_c.get(at) { a.get(at) } else { b.get(at) };
+            Sparse::new(&shape, stored.into_iter().map(|at| (at.clone(), value(&at))).collect(), main.fill)
+        };
+        assert_entries(&lacuna::where_(&coo(&c), &coo(&a), &coo(&b)).unwrap(), &expected(&wide_a, &wide_b));
+        assert_entries(&lacuna::where_(&csr(&c), &csr(&a), &csr(&b)).unwrap(), &expected(&wide_a, &wide_b));
+        let number = Sparse::new(&shape, Default::default(), f64::NAN);
+        let found = lacuna::where_(&csr(&c), &csr(&a), f64::NAN);
+        if reference::broadcast_shape(&c.shape, &a.shape).as_ref() == Some(&shape) {
+            assert_entries(&found.unwrap(), &expected(&wide_a, &number));
+        }
+        let dense = |c: &Sparse<bool>, a: &Sparse<f64>, b: &Sparse<f64>| {
+            let (c, a, b) = (array(&c.to_dense()), array(&a.to_dense()), array(&b.to_dense()));
+            lacuna::where_(&c, &a, &b).unwrap()
+        };
+        assert_array(&dense(&c, &a, &b), &expected(&wide_a, &wide_b).to_dense());
+    });
+}
+
+#[test]
+fn masks_keep_or_leave_out() {
+    check(pairs::<f64>(), |Pair { x, y, .. }| {
+        let kept = |stays: &dyn Fn(&Vec<usize>) -> bool| {
+            let entries = x.entries.iter().filter(|(at, _)| stays(at)).map(|(at, &value)| (at.clone(), value));
+            Sparse::new(&x.shape, entries.collect(), x.fill)
+        };
+        let (inside, outside) = (kept(&|at| y.entries.contains_key(at)), kept(&|at| !y.entries.contains_key(at)));
+        let (coo_x, coo_y, csr_x, csr_y) = (coo(&x), coo(&y), csr(&x), csr(&y));
+        assert_entries(&coo_x.stored().mask(coo_y.pattern()).unwrap(), &inside);
+        assert_entries(&csr_x.stored().mask(csr_y.pattern()).unwrap(), &inside);
+        assert_entries(&coo_x.stored().without(coo_y.pattern()).unwrap(), &outside);
+        assert_entries(&csr_x.stored().without(csr_y.pattern()).unwrap(), &outside);
+        assert!(coo_x.stored().mask(coo_x.pattern()).unwrap().shares_pattern_with(&coo_x));
+    });
+}
+
+#[test]
+fn each_place_on_an_axis_is_scaled_by_its_own_factor() {
+    check((pairs::<f64>(), any::<prop::sample::Index>()), |(Pair { x, y, .. }, axis)| {
+        if x.shape.is_empty() {
+            assert!(matches!(coo(&x).scale(0, &[1.0]), Err(Error::AxisOutOfRange { axis: 0, rank: 0 })));
+            return;
+        }
+        let axis = axis.index(x.shape.len());
+        let values: Vec<f64> = y.entries.values().copied().chain([y.fill]).collect();
+        let factors: Vec<f64> = values.iter().copied().cycle().take(x.shape[axis]).collect();
+        let mut places = vec![1; x.shape.len()];
+        places[axis] = factors.len();
+        let wide = reference::broadcast_dense(&Dense::new(&places, factors.clone()), &x.shape);
+        let rule = Rule {
+            of: &|a, b| f64::arith(Arith::Mul, a, b),
+            makes_all_one: &|fill, other, left| f64::makes_all_one(Arith::Mul, fill, other, left),
+        };
+        let beside = reference::beside_dense(&x, &wide, &rule, Element::as_implicit, x.fill);
+        assert_beside(coo(&x).scale(axis, &factors), &beside, "scale");
+        assert_beside(csr(&x).scale(axis as isize - x.shape.len() as isize, &factors), &beside, "scale");
+        let stored = reference::entries_beside(&x, &wide, &rule, x.fill);
+        assert_outcome(csr(&x).stored().scale(axis, &factors), &stored, "scale");
+        let dense = reference::dense(&x.to_dense(), &wide, &rule).unwrap();
+        for_each_layout(&x.to_dense(), |_, view| assert_array(&view.scale(axis, &factors).unwrap(), &dense));
+        let short = [factors, vec![1.0]].concat();
+        assert!(matches!(coo(&x).scale(axis, &short), Err(Error::LengthMismatch { what: "the factors", .. })));
+    });
+}
+
+#[test]
+fn any_function_zips() {
+    let closure = |a: f64, b: f64| if a < b { 1_i8 } else { -3 };
+    check(pairs::<f64>(), |Pair { x, y, number }| {
+        let rule = Rule { of: &|a, b| Ok(closure(a, b)), makes_all_one: &|_, _, _| None };
+        let expected = reference::whole(&x, &y, &rule, |fill| fill);
+        assert_outcome(coo(&x).zip_with(&coo(&y), closure), &expected, "zip_with");
+        assert_outcome(lacuna::zip_with(&csr(&x), &csr(&y), closure), &expected, "zip_with");
+        let expected = reference::stored(&x, &y, &rule, None, 0);
+        assert_outcome(coo(&x).stored().zip_with(&coo(&y), closure), &expected, "zip_with");
+        let expected = reference::beside_number(&x, number, &rule, |fill| fill);
+        assert_outcome(coo(&x).zip_with(number, closure), &expected, "zip_with");
+    });
+}
+
+/// The gradients of one operation, by its definition at every position.
+type Backward = fn(f64, f64, f64) -> (f64, f64);
+
+macro_rules! gradients {
+    ($x:expr, $y:expr, $up:expr, $($backward:ident $definition:expr),*) => {$({
+        let (x, y, up) = ($x, $y, $up);
+        let (dense_x, dense_y, dense_up) = (x.to_dense(), y.to_dense(), up.to_dense());
+        let of: Backward = $definition;
+        let each = dense_x.coords().into_iter().map(|at| of(dense_x.get(&at), dense_y.get(&at), dense_up.get(&at)));
+        let (dx, dy): (Vec<f64>, Vec<f64>) = each.map(|(dx, dy)| (dx.canonical(), dy.canonical())).unzip();
+        let (dx, dy) = (Dense::new(&x.shape, dx), Dense::new(&x.shape, dy));
+        let (found_x, found_y) = lacuna::$backward(&coo(x), &csr(y), &csr(up)).unwrap();
+        assert_entries(&found_x.map_values(Scalar::canonical).unwrap(), &x.pattern_of(&dx));
+        assert_entries(&found_y.map_values(Scalar::canonical).unwrap(), &y.pattern_of(&dy));
+        assert!(found_x.shares_pattern_with(&coo(x)) || found_x.pattern() == coo(x).pattern());
+        let (found_x, found_y) = csr(x).$backward(&array(&dense_y), &array(&dense_up)).unwrap();
+        assert_entries(&found_x.map_values(Scalar::canonical).unwrap(), &x.pattern_of(&dx));
+        assert_array(&found_y.mapv(Scalar::canonical), &dy);
+    })*};
+}
+
+#[test]
+fn gradients_are_those_of_the_dense_operands_at_the_entries() {
+    let cases = (shapes(), seeds::<f64>(), seeds::<f64>(), crate::generators::upstream_seeds::<f64>());
+    check(cases, |(shape, x, y, up)| {
+        let (x, y, up) = (x.build(&shape), y.build(&shape), up.build(&shape));
+        gradients!(
+            &x,
+            &y,
+            &up,
+            add_backward | _,
+            _,
+            g | (g, g),
+            sub_backward | _,
+            _,
+            g | (g, -g),
+            mul_backward | x,
+            y,
+            g | (g * y, g * x),
+            div_backward | x,
+            y,
+            g | (g / y, -(g * (x / y / y)))
+        );
+    });
+}
+
+// ---- by name ----
+
+fn vector(at: &[u32], values: &[f64], fill: f64) -> CooTensor<f64> {
+    CooTensor::new([6], vec![at.to_vec()], values.to_vec(), fill).unwrap()
+}
+
+#[test]
+fn tensors_of_missing_data_are_intersected() {
+    let (x, y) = (vector(&[0, 2, 3], &[1.0, 2.0, 3.0], f64::NAN), vector(&[2, 3, 5], &[10.0, 20.0, 30.0], f64::NAN));
+    for (found, values) in
+        [(&x + &y, [12.0, 23.0]), (&x - &y, [-8.0, -17.0]), (&x * &y, [20.0, 60.0]), (&x / &y, [0.2, 0.15])]
+    {
+        assert_eq!((found.coords(0), found.values()), (&[2, 3][..], &values[..]));
+        assert!(found.fill().is_nan());
+    }
+    assert_eq!(x.minimum(&y).unwrap().values(), [2.0, 3.0]);
+    assert_eq!(x.less(&y).unwrap().coords(0), [2, 3]);
+}
+
+#[test]
+fn a_pattern_is_shared_where_the_result_has_it() {
+    let (x, part) = (vector(&[0, 2, 3], &[1.0, 2.0, 3.0], 0.0), vector(&[2], &[7.0], 0.0));
+    assert!((&x + &part).shares_pattern_with(&x) && (&part + &x).shares_pattern_with(&x));
+    assert!((&x * &part).shares_pattern_with(&part) && (&part * &x).shares_pattern_with(&part));
+    assert!((&x - &x.clone()).shares_pattern_with(&x));
+    let other = vector(&[0, 2, 3], &[0.0; 3], 1.0); // equal, in memory of its own
+    assert!((&x / &other).shares_pattern_with(&x));
+    assert!((&x * 2.0).shares_pattern_with(&x) && (x.stored() + &ndarray::arr1(&[1.0; 6])).shares_pattern_with(&x));
+}
+
+#[test]
+fn what_is_not_finite_meets_no_implicit_zero() {
+    let (x, y) = (vector(&[0, 4], &[1.0, f64::INFINITY], 0.0), vector(&[0, 1], &[3.0, f64::NAN], -0.0));
+    let refused = x.mul(&y).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "mul of 0.0 and NaN at [1], where one of them is not stored, is not zero; a.stored() and b.stored() look at \
+         what both store"
+    );
+    let swapped = y.mul(&x).unwrap_err();
+    assert!(matches!(swapped, Error::NonFinite { coords, left, .. } if coords == [1] && left == "NaN"));
+    let (y, x) = (y.with_fill(0.0), x);
+    assert_eq!(x.stored().mul(&y).unwrap().entries(), [(vec![0], 3.0)]);
+}
+
+#[test]
+fn integers_say_where_they_do_not_fit() {
+    let x = CooTensor::new([3], vec![vec![1]], vec![100_i8], 0).unwrap();
+    assert_eq!(x.add(100).unwrap_err().to_string(), "add at [1] does not fit int8");
+    assert_eq!(x.with_fill(100).add(100).unwrap_err().to_string(), "add at the fill does not fit int8");
+    let x = CooTensor::new([3], vec![vec![0, 1, 2]], vec![1_i8, 0, i8::MIN], 0).unwrap();
+    assert_eq!(x.div(&x).unwrap_err().to_string(), "div at [1] divides by zero");
+    let y = CooTensor::new([3], vec![vec![2]], vec![-1_i8], 1).unwrap();
+    assert_eq!(x.div(&y).unwrap_err().to_string(), "div at [2] does not fit int8");
+    assert_eq!(x.rem(&y).unwrap().values(), [0, 0, 0]);
+    // No position holds the fill: what it would be does not matter.
+    let full = CooTensor::new([2], vec![vec![0, 1]], vec![4_u8, 6], 0).unwrap();
+    assert_eq!(full.div(&full).unwrap().values(), [1, 1]);
+    assert!(matches!(full.stored().sub(&CooTensor::full([2], 0).unwrap()), Ok(found) if found.values() == [4, 6]));
+    let none = CooTensor::full([2], 0_u8).unwrap();
+    assert!(matches!(none.stored().sub(&full), Err(Error::Overflow { coords: Some(at), .. }) if at == [0]));
+}
+
+#[test]
+fn arrays_that_give_gaps_several_values_are_refused() {
+    let x = CooTensor::new([2, 2], vec![vec![0], vec![1]], vec![5.0], 0.0).unwrap();
+    let refused = x.mul(&ndarray::arr1(&[1.0, f64::INFINITY])).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "mul of the fill is NaN at [.., 1] and 0.0 at [.., 0], and a sparse tensor has one fill; x.stored() leaves what \
+         is not stored alone"
+    );
+    assert_eq!(x.stored().mul(&ndarray::arr1(&[1.0, f64::INFINITY])).unwrap().values(), [f64::INFINITY]);
+    // A column that is stored completely may come to anything.
+    let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 1]], vec![5.0, 6.0], 0.0).unwrap();
+    assert_eq!(x.add(&ndarray::arr1(&[0.0, 1.0])).unwrap().values(), [6.0, 7.0]);
+    assert!(matches!(x.add(&ndarray::arr1(&[0.0, 1.0, 2.0])), Err(Error::NotBroadcastable { .. })));
+}
+
+#[test]
+fn views_have_one_fill() {
+    let (x, y) = (vector(&[0], &[1.0], 0.0), vector(&[0], &[2.0], 1.0));
+    let refused = x.stored().add(&y).unwrap_err();
+    assert_eq!(refused.to_string(), "add needs two operands of one fill, found 0.0 and 1.0; with_fill changes one");
+    assert_eq!(x.stored().less(&y).unwrap().entries(), [(vec![0], true)]);
+    let payload = f64::from_bits(0x7ff8_0000_dead_beef);
+    let moved = vector(&[1], &[payload], 0.0).stored().add(&x).unwrap();
+    assert_eq!(moved.values()[1].to_bits(), payload.to_bits());
+}
+
+#[test]
+#[should_panic(expected = "shapes [6] and [5] cannot be broadcast together")]
+fn operators_panic_with_the_words_of_the_named_form() {
+    let _ = &vector(&[0], &[1.0], 0.0) + &CooTensor::full([5], 1.0).unwrap();
+}
+
+#[test]
+fn what_a_broadcast_would_store_is_counted_first() {
+    let (x, y) =
+        (CooTensor::new([1, 1], vec![vec![0]; 2], vec![1.0], 0.0).unwrap(), CooTensor::full([1 << 20, 1 << 20], 0.0));
+    assert!(matches!(x.add(&y.unwrap()), Err(Error::TooLarge { bytes, .. }) if bytes == 24 << 40));
+}
+
+#[test]
+fn numbers_take_the_type_of_the_tensor() {
+    let x = CooTensor::new([2], vec![vec![1]], vec![2.5_f32], 0.0).unwrap();
+    assert_eq!((&x * 2.0).values(), [5.0]);
+    assert_eq!(x.sub(1.0).unwrap().fill(), -1.0);
+    assert_eq!((ndarray::arr1(&[1_u8, 2]).mul(3).unwrap()).to_vec(), [3, 6]);
+}

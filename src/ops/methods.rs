@@ -183,6 +183,29 @@ macro_rules! operations {
         ) -> Result<$reduced!($elem)> {
             zip::scale(self, axis, factors)
         }
+
+        operations!(@backward [$($public)*], $elem, $reduced: add_backward, sub_backward, mul_backward, div_backward);
+    };
+    (@backward $public:tt, $elem:ty, $reduced:ident: $($name:ident),*) => {
+        $(operations!(@of_two $public, $elem, $reduced, $name);)*
+    };
+    (@of_two [$($public:tt)*], $elem:ty, $reduced:ident, $name:ident) => {
+        #[doc = concat!("The gradients of both operands: see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        ///
+        /// # Errors
+        ///
+        #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        #[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+        $($public)* fn $name<Y: Operand<Elem = $elem>, U: Operand<Elem = $elem>>(
+            &self,
+            other: &Y,
+            upstream: &U,
+        ) -> Result<($reduced!($elem), Y::Reduced<$elem>)>
+        where
+            $elem: Float + Numeric,
+        {
+            zip::$name(self, other, upstream)
+        }
     };
     (@zips $public:tt, $elem:ty: $($name:ident $bound:ident $out:ty),*) => {
         $(operations!(@zip $public, $elem, $name, $bound, $out);)*

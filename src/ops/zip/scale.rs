@@ -3,7 +3,7 @@
 use ndarray::{ArrayView1, Axis};
 
 use super::arithmetic::Mul;
-use crate::base::axes::Axes;
+use crate::base::axes::normalize_axis;
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;
 use crate::ops::operand::Operand;
@@ -72,8 +72,7 @@ pub fn scale<'a, X: Operand>(
     factors: impl Into<ArrayView1<'a, X::Elem>>,
 ) -> Result<X::Reduced<X::Elem>> {
     let (rank, factors) = (x.lengths().len(), factors.into());
-    let given = isize::try_from(axis.to_i128()).unwrap_or(isize::MAX);
-    let axis = Axes::from(given).normalize(rank)?[0];
+    let axis = normalize_axis(axis.to_i128(), rank)?;
     let (expected, found) = (x.lengths()[axis], factors.len());
     if expected != found {
         return Err(Error::LengthMismatch { what: "the factors", expected, found });
