@@ -116,7 +116,7 @@ pub use base::error::{Error, IoSource, Result};
 pub use base::index::{Index, Position};
 pub use base::shape::Shape;
 pub use convert::{PaddleCsr, TorchCsr};
-pub use element::{DType, Element, Float, Number, Real, Ring};
+pub use element::{Bits, DType, Element, Float, Number, Numeric, Real, Remainder, Ring};
 pub use ops::{
     Answers, EvenCount, Isin, IsinKind, MedianGradient, Nanmedian, Operand, Operations, Take, TakeMode, Var, all, any,
     any_backward, argmax, argmin, count_nonzero, isfinite, isfinite_into, isin, isin_into, isinf, isinf_into, isnan,
@@ -125,6 +125,11 @@ pub use ops::{
     nanmedian, nanmedian_backward, nanmedian_index, nanmin, nanmin_backward, nanstd, nanstd_backward, nansum,
     nansum_backward, nanvar, nanvar_backward, std, std_backward, sum, sum_backward, take, take_axis,
     take_axis_backward, take_backward, take_into, var, var_backward,
+};
+pub use ops::{
+    Choice, Partner, add, add_backward, bit_and, bit_or, bit_xor, div, div_backward, equal, greater, greater_equal,
+    less, less_equal, maximum, minimum, mul, mul_backward, not_equal, rem, rem_euclid, scale, sub, sub_backward,
+    where_, zip_with,
 };
 pub use ops::{
     block, broadcast_to, broadcast_to_backward, concat, concat_backward, diagonal, diagonal_backward, expand_dims,

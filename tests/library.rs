@@ -32,3 +32,4 @@ mod promises;
 mod reductions;
 mod take;
 mod triplets;
+mod zip;

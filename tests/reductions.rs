@@ -345,7 +345,7 @@ fn extents_beyond_128_bits_are_refused_where_they_count() {
 fn sums_of_integers_that_do_not_fit_name_their_cell() {
     let x = arr2(&[[1, 2], [i64::MAX, 1], [i64::MIN, -1]]);
     let named = |found: Result<String>, cell: &[usize]| match found {
-        Err(Error::Overflow { operation: "sum", cell: Some(found), dtype: "int64" }) => assert_eq!(found, cell),
+        Err(Error::Overflow { operation: "sum", coords: Some(found), dtype: "int64" }) => assert_eq!(found, cell),
         other => panic!("{other:?}"),
     };
     let sparse = CooTensor::from_dense(&x, 0).unwrap();
@@ -355,10 +355,7 @@ fn sums_of_integers_that_do_not_fit_name_their_cell() {
     named(sparse.to_csr().unwrap().sum(Axes::from(1).keep_dims()).map(|_| String::new()), &[1, 0]);
     named(sparse.permute_axes([1, 0]).unwrap().sum(0).map(|_| String::new()), &[1]);
     let fill = CooTensor::full([3, 1 << 20], i64::MAX).unwrap().sum(1).unwrap_err();
-    assert_eq!(
-        fill.to_string(),
-        "the sum of a group where nothing is stored does not fit int64: cast to float64 first"
-    );
+    assert_eq!(fill.to_string(), "sum at the fill does not fit int64; cast beforehand, to float64 say");
     assert_eq!(sparse.sum(0).unwrap().values(), [0, 2]);
 }
 

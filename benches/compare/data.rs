@@ -46,8 +46,8 @@ impl DataSet {
     }
 
     /// One list of coordinates an axis.
-    fn coords(&self) -> Result<Vec<Vec<u32>>> {
-        let coords = self.array::<i64>("coords")?;
+    fn coords(&self, name: &str) -> Result<Vec<Vec<u32>>> {
+        let coords = self.array::<i64>(name)?;
         let narrow = |axis: ndarray::ArrayViewD<'_, i64>| axis.iter().map(|&coord| u32::try_from(coord)).collect();
         Ok(coords.outer_iter().map(narrow).collect::<std::result::Result<_, _>>()?)
     }
@@ -55,12 +55,19 @@ impl DataSet {
     /// The tensor of sorted `coords` and `values`.
     pub(crate) fn coo<T: FileElement>(&self) -> Result<CooTensor<T>> {
         let values = self.list("values")?;
-        Ok(Tensor::from_parts(CooPattern::new(self.shape()?, values.len(), self.coords()?)?, values, T::ZERO)?)
+        Ok(Tensor::from_parts(CooPattern::new(self.shape()?, values.len(), self.coords("coords")?)?, values, T::ZERO)?)
+    }
+
+    /// One tensor of a pair, by its letter.
+    pub(crate) fn one_of_pair(&self, letter: &str) -> Result<CooTensor<f64>> {
+        let values: Vec<f64> = self.list(&format!("{letter}_values"))?;
+        let pattern = CooPattern::new(self.shape()?, values.len(), self.coords(&format!("{letter}_coords"))?)?;
+        Ok(Tensor::from_parts(pattern, values, 0.0)?)
     }
 
     /// Unsorted `coords` and `values`.
     pub(crate) fn triplets(&self) -> Result<Triplets<f64>> {
-        Ok(Triplets::from_arrays(self.shape()?, self.coords()?, self.list("values")?)?)
+        Ok(Triplets::from_arrays(self.shape()?, self.coords("coords")?, self.list("values")?)?)
     }
 
     /// The tensor of `crows`, `cols` and `values`; batches have row offsets of their own.

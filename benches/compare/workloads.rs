@@ -75,6 +75,17 @@ pub(crate) fn all() -> Vec<(String, Workload)> {
     }
     add("mtx_read".into(), run_on("mtx", "", mtx_read));
     add("mtx_write".into(), run_on("mtx", "", mtx_write));
+    for common in ["same", "half", "disjoint"] {
+        for op in ["add", "mul"] {
+            for format in ["coo", "csr"] {
+                add(
+                    format!("{op}_{format}/{common}"),
+                    run_on(&format!("pair_{common}"), &format!("{op} {format}"), pair),
+                );
+            }
+        }
+    }
+    add("row_mul/mat".into(), run_on("mat", "", row_mul));
     all
 }
 
@@ -262,4 +273,22 @@ fn mtx_write(data: &DataSet, _: &str) -> Result<Figures> {
         Ok(write_to(file, FileFormat::MatrixMarket, &tensor, &WriteOptions::default())?)
     };
     measure(run, |()| matrix_sums(scratch.0.matrix(&scratch.1)?))
+}
+
+/// Two matrices added or multiplied, in one format.
+fn pair(data: &DataSet, parameters: &str) -> Result<Figures> {
+    let (op, format) = parameters.split_once(' ').ok_or("no format")?;
+    let (a, b) = (data.one_of_pair("a")?, data.one_of_pair("b")?);
+    let is_sum = op == "add";
+    if format == "coo" {
+        return measure(|| Ok(if is_sum { a.add(&b)? } else { a.mul(&b)? }), coo_sums);
+    }
+    let (a, b) = (a.into_csr()?, b.into_csr()?);
+    measure(|| Ok(if is_sum { a.add(&b)? } else { a.mul(&b)? }), |result| coo_sums(result.into_coo()?))
+}
+
+/// Each row times its own number.
+fn row_mul(data: &DataSet, _: &str) -> Result<Figures> {
+    let (x, row) = (data.coo::<f64>()?.into_csr()?, data.list::<f64>("row")?);
+    measure(|| Ok(x.scale(0, &row)?), |result| coo_sums(result.into_coo()?))
 }

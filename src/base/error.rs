@@ -316,13 +316,22 @@ pub enum Error {
         dtype: &'static str,
     },
 
-    /// The result of a reduction does not fit its integer type.
-    #[error("the {operation} {} does not fit {dtype}: cast to float64 first", at_cell(cell))]
+    /// Two shapes that should be broadcast together have axes of different lengths, none of which is 1.
+    #[error("shapes {left} and {right} cannot be broadcast together")]
+    NotBroadcastable {
+        /// The shape on the left.
+        left: Shape,
+        /// The shape on the right.
+        right: Shape,
+    },
+
+    /// A result does not fit its integer type.
+    #[error("{operation} at {} does not fit {dtype}; cast beforehand, to float64 say", at_position(.coords))]
     Overflow {
         /// The operation.
         operation: &'static str,
-        /// The cell of the result, by its coordinates; none for the fill.
-        cell: Option<Vec<usize>>,
+        /// The position, or the cell of a reduction; none for the fill.
+        coords: Option<Vec<usize>>,
         /// The type.
         dtype: &'static str,
     },
@@ -334,6 +343,49 @@ pub enum Error {
         operation: &'static str,
         /// The first reduced axis without a position.
         axis: usize,
+    },
+
+    /// An elementwise operation divides an integer by zero.
+    #[error("{operation} at {} divides by zero", at_position(.coords))]
+    DivisionByZero {
+        /// The operation.
+        operation: &'static str,
+        /// The position; none for the fill.
+        coords: Option<Vec<usize>>,
+    },
+
+    /// An element that is not finite meets an implicit zero: what they give is not zero.
+    #[error(
+        "{operation} of {left} and {right} at {coords:?}, where one of them is not stored, is not zero; \
+         a.stored() and b.stored() look at what both store"
+    )]
+    NonFinite {
+        /// The operation.
+        operation: &'static str,
+        /// The element on the left, stored or not.
+        left: String,
+        /// The element on the right.
+        right: String,
+        /// The position.
+        coords: Vec<usize>,
+    },
+
+    /// Positions that are not stored would hold different values.
+    #[error(
+        "{operation} of the fill is {found} at {at} and {expected} at {first}, and a sparse tensor has one fill; \
+         x.stored() leaves what is not stored alone"
+    )]
+    FillVaries {
+        /// The operation.
+        operation: &'static str,
+        /// What it gives at the first position of which nothing is stored.
+        expected: String,
+        /// That position; `..` stands for any coordinate.
+        first: String,
+        /// What it gives at another one.
+        found: String,
+        /// That other position.
+        at: String,
     },
 
     /// A complex type has no order.
@@ -498,11 +550,12 @@ impl From<Error> for std::io::Error {
     }
 }
 
+/// A position in words.
+fn at_position(coords: &Option<Vec<usize>>) -> String {
+    coords.as_ref().map_or_else(|| "the fill".into(), |coords| format!("{coords:?}"))
+}
+
 /// A byte count in words: the largest number stands for everything above it.
 fn at_least(bytes: u128) -> String {
     if bytes == u128::MAX { "more than 2^127".into() } else { bytes.to_string() }
-}
-/// Which result of a reduction it is.
-fn at_cell(cell: &Option<Vec<usize>>) -> String {
-    cell.as_ref().map_or("of a group where nothing is stored".into(), |cell| format!("at {cell:?}"))
 }

@@ -80,6 +80,21 @@ pub(crate) fn saturating_product<'a>(lengths: impl IntoIterator<Item = &'a usize
     lengths.into_iter().fold(1, |product: u128, &length| product.saturating_mul(length as u128))
 }
 
+/// The shape that two shapes are broadcast to, by numpy's rules: axes are aligned at the end, and one of length 1 is
+/// repeated; `None` where two lengths differ otherwise.
+pub(crate) fn broadcast(left: &[usize], right: &[usize]) -> Option<Shape> {
+    let rank = left.len().max(right.len());
+    let length = |lengths: &[usize], axis: usize| match (axis + lengths.len()).checked_sub(rank) {
+        Some(axis) => lengths[axis],
+        None => 1,
+    };
+    let both = |axis: usize| match (length(left, axis), length(right, axis)) {
+        (1, other) => Some(other),
+        (one, other) => (other == 1 || one == other).then_some(one),
+    };
+    (0..rank).map(both).collect()
+}
+
 /// Steps `coords` to the next position of `lengths` in row-major order; wraps to all zeros after the last.
 pub(crate) fn step(coords: &mut [usize], lengths: &[usize]) {
     for (coord, &length) in coords.iter_mut().zip(lengths).rev() {
@@ -216,6 +231,16 @@ mod tests {
         assert!(shape != [2, 4] && shape != [2, 4][..] && shape != other);
         assert!(shape != [2, 3, 1] && shape != [2] && Shape::from([]) != [1]);
         assert_eq!(format!("{shape:?} {shape}"), "[2, 3] [2, 3]");
+    }
+
+    #[test]
+    fn shapes_are_broadcast_from_the_end() {
+        let broadcast = |left: &[usize], right: &[usize]| broadcast(left, right).map(|shape| shape.to_vec());
+        assert_eq!(broadcast(&[2, 1, 4], &[3, 1]), Some(vec![2, 3, 4]));
+        assert_eq!(broadcast(&[], &[3, 0]), Some(vec![3, 0]));
+        assert_eq!(broadcast(&[1], &[0]), Some(vec![0]));
+        assert_eq!(broadcast(&[2], &[3]), None);
+        assert_eq!(broadcast(&[0], &[3]), None);
     }
 
     #[test]

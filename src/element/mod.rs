@@ -11,6 +11,7 @@
 //! type that belongs to the element alone (that of its means, an accumulator of its sums) is an associated type of
 //! that trait.
 
+mod arithmetic;
 #[macro_use]
 mod types;
 mod exact;
@@ -19,6 +20,8 @@ mod half_types;
 mod number;
 mod total;
 
+pub use arithmetic::{Bits, Numeric, Remainder};
+pub(crate) use arithmetic::{maximum, minimum};
 pub use number::{DType, Number};
 pub(crate) use total::Accumulator;
 
@@ -69,6 +72,9 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
 
     /// The sum, `None` where an integer type cannot hold it; `or` for `bool`. A NaN sum is the canonical NaN.
     fn checked_add(self, other: Self) -> Option<Self>;
+
+    /// The product, `None` where an integer type cannot hold it; `and` for `bool`. A NaN product is the canonical NaN.
+    fn checked_mul(self, other: Self) -> Option<Self>;
 
     /// Whether the value is not zero: NaN is truthy, `-0.0` is not, complex is if either part is.
     fn is_truthy(self) -> bool {

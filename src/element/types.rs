@@ -6,6 +6,7 @@ use std::convert::identity;
 use num_complex::Complex;
 use num_traits::Zero;
 
+use super::arithmetic::both;
 use super::exact::Kind;
 use super::total::{ComplexTotal, FloatTotal, IntegerTotal, Rounded};
 use super::{DType, Element, Float, Number, Real, Ring, sealed};
@@ -94,6 +95,10 @@ impl Element for bool {
         Some(self | other)
     }
 
+    fn checked_mul(self, other: Self) -> Option<Self> {
+        Some(self & other)
+    }
+
     fn from_number(number: Number) -> Option<Self> {
         match number.integer()? {
             0 => Some(false),
@@ -152,8 +157,14 @@ macro_rules! impl_integer {
 
             always_plain!();
 
+            #[inline(always)]
             fn checked_add(self, other: Self) -> Option<Self> {
                 $type::checked_add(self, other)
+            }
+
+            #[inline(always)]
+            fn checked_mul(self, other: Self) -> Option<Self> {
+                $type::checked_mul(self, other)
             }
 
             fn from_number(number: Number) -> Option<Self> {
@@ -201,9 +212,16 @@ macro_rules! impl_float {
                 self.to_bits() == other.to_bits() || (self.is_nan() && other.is_nan())
             }
 
+            #[inline(always)]
             fn checked_add(self, other: Self) -> Option<Self> {
                 let sum = self + other;
                 Some(if sum.is_nan() { <Self as Float>::NAN } else { sum })
+            }
+
+            #[inline(always)]
+            fn checked_mul(self, other: Self) -> Option<Self> {
+                let product = self * other;
+                Some(if product.is_nan() { <Self as Float>::NAN } else { product })
             }
 
             fn smaller(self, other: Self) -> Option<Self> {
@@ -391,6 +409,11 @@ macro_rules! impl_complex {
             fn checked_add(self, other: Self) -> Option<Self> {
                 let (re, im) = (Element::checked_add(self.re, other.re)?, Element::checked_add(self.im, other.im)?);
                 Some(Complex { re, im })
+            }
+
+            #[inline(always)]
+            fn checked_mul(self, other: Self) -> Option<Self> {
+                both(self.re * other.re - self.im * other.im, self.re * other.im + self.im * other.re)
             }
 
             fn smaller(self, _: Self) -> Option<Self> {

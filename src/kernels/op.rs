@@ -19,8 +19,10 @@ pub enum Fault {
     Uncountable,
     /// There is no element that it could give.
     Empty,
-    /// The result does not fit its type, which has this name.
+    /// An integer type, which has this name, does not hold the result.
     Overflow(&'static str),
+    /// It would divide an integer by zero.
+    DivisionByZero,
     /// The machine did not give the memory.
     Memory(AllocError),
 }

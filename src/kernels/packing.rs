@@ -52,6 +52,13 @@ impl Packing {
         (widths.iter().sum::<u32>() <= u64::BITS).then(|| Packing::of_widths(&widths))
     }
 
+    /// Fields for all coordinates below these lengths; `None` where they do not fit 64 bits.
+    pub(crate) fn of_lengths(lengths: &[usize]) -> Option<Self> {
+        let width = |length: &usize| u64::BITS - (length.saturating_sub(1) as u64).leading_zeros();
+        let widths: Vec<u32> = lengths.iter().map(width).collect();
+        (widths.iter().sum::<u32>() <= u64::BITS).then(|| Packing::of_widths(&widths))
+    }
+
     /// The axes cut into groups whose coordinates fit 64 bits each: as many of the first ones as do, as many of those
     /// behind them, and so on.
     pub(crate) fn groups<I: Index, A: AsRef<[I]>>(coords: &[A]) -> Vec<(Range<usize>, Self)> {

@@ -1,11 +1,13 @@
 //! The operations as methods: of tensors, of their stored views, and through [`Operations`] of arrays.
 
+use ndarray::ArrayView1;
+
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Position;
-use crate::element::{Element, Float, Real, Ring};
+use crate::element::{Bits, Element, Float, Numeric, Real, Remainder, Ring};
 use crate::ops::operand::Operand;
-use crate::ops::{Isin, Nanmedian, Take, Var, map, reduce, select};
+use crate::ops::{Isin, Nanmedian, Partner, Take, Var, map, reduce, select, zip};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
@@ -240,6 +242,77 @@ macro_rules! operations {
 
         operations!(@tests [$($public)*], $elem, $mapped: isinf Element, isnan Element, isfinite Element,
             isreal Element, isposinf Real, isneginf Real);
+        operations!(@more_zips [$($public)*], $elem, $reduced);
+        operations!(@zips [$($public)*], $elem: add Element $elem, sub Numeric $elem, mul Element $elem,
+            div Numeric $elem, rem Remainder $elem, rem_euclid Remainder $elem, minimum Real $elem, maximum Real $elem,
+            equal Element bool, not_equal Element bool, less Real bool, less_equal Real bool, greater Real bool,
+            greater_equal Real bool, bit_and Bits $elem, bit_or Bits $elem, bit_xor Bits $elem);
+    };
+    (@more_zips [$($public:tt)*], $elem:ty, $reduced:ident) => {
+        /// A function of two elements: see [`zip_with`](crate::zip_with()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`zip_with`](crate::zip_with()).
+        $($public)* fn zip_with<Y: Partner<Self>, V: Element>(
+            &self,
+            other: Y,
+            f: impl Fn($elem, Y::Elem) -> V + Sync,
+        ) -> Result<Y::Zipped<V>> {
+            zip::zip_with(self, other, f)
+        }
+
+        /// The product with one number for each place on an axis: see [`scale`](crate::scale()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`scale`](crate::scale()).
+        $($public)* fn scale<'a>(
+            &self,
+            axis: impl Position,
+            factors: impl Into<ArrayView1<'a, $elem>>,
+        ) -> Result<$reduced!($elem)> {
+            zip::scale(self, axis, factors)
+        }
+
+        operations!(@backward [$($public)*], $elem, $reduced: add_backward, sub_backward, mul_backward, div_backward);
+    };
+    (@backward $public:tt, $elem:ty, $reduced:ident: $($name:ident),*) => {
+        $(operations!(@of_two $public, $elem, $reduced, $name);)*
+    };
+    (@of_two [$($public:tt)*], $elem:ty, $reduced:ident, $name:ident) => {
+        #[doc = concat!("The gradients of both operands: see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        ///
+        /// # Errors
+        ///
+        #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        #[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+        $($public)* fn $name<Y: Operand<Elem = $elem>, U: Operand<Elem = $elem>>(
+            &self,
+            other: &Y,
+            upstream: &U,
+        ) -> Result<($reduced!($elem), Y::Reduced<$elem>)>
+        where
+            $elem: Float + Numeric,
+        {
+            zip::$name(self, other, upstream)
+        }
+    };
+    (@zips $public:tt, $elem:ty: $($name:ident $bound:ident $out:ty),*) => {
+        $(operations!(@zip $public, $elem, $name, $bound, $out);)*
+    };
+    (@zip [$($public:tt)*], $elem:ty, $name:ident, $bound:ident, $out:ty) => {
+        #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) with another operand, or a number.")]
+        ///
+        /// # Errors
+        ///
+        #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        $($public)* fn $name<Y: Partner<Self, Elem = $elem>>(&self, other: Y) -> Result<Y::Zipped<$out>>
+        where
+            $elem: $bound,
+        {
+            zip::$name(self, other)
+        }
     };
     (@tests $public:tt, $elem:ty, $mapped:ident: $($name:ident $bound:ident),*) => {
         $(operations!(@test $public, $elem, $mapped, $name, $bound);)*

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::borrow::Cow;
 
-use ndarray::{Array, ArrayBase, ArrayD, Data, Dimension, IxDyn};
+use ndarray::{Array, ArrayBase, ArrayD, ArrayViewD, Data, Dimension, IxDyn};
 
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
@@ -16,10 +16,12 @@ use crate::kernels::fold::Fold;
 use crate::kernels::holistic::{Gradient, Holistic};
 use crate::kernels::lookup::{Lookup, merge};
 use crate::kernels::map::Map;
+use crate::kernels::zip::Zip;
 use crate::ops::map;
 use crate::ops::reduce::sparse::Entries;
 use crate::ops::reduce::{dense, sparse};
 use crate::ops::select::{self, Select};
+use crate::ops::zip;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
@@ -109,6 +111,22 @@ pub trait Operand: Sized + sealed::Sealed {
     /// As an upstream gradient: the elements at the cells that a result of this shape stores, in its order.
     #[doc(hidden)]
     fn at_entries<P: Pattern>(&self, result: &P) -> Result<Vec<Self::Elem>>;
+
+    /// With an array on the right.
+    #[doc(hidden)]
+    fn zip_array<B: Element, Z: Zip<Self::Elem, B>>(
+        &self,
+        array: ArrayViewD<'_, B>,
+        op: Z,
+    ) -> Result<Self::Reduced<Z::Out>>;
+
+    /// The elements of another operand of this shape where this one has its own: at all entries, or everywhere.
+    #[doc(hidden)]
+    fn elements_of<U: Operand>(&self, other: &U) -> Result<Vec<U::Elem>>;
+
+    /// A gradient of this operand, from [as many elements](Operand::elements_of).
+    #[doc(hidden)]
+    fn gradient_of<U: Element>(&self, elements: Vec<U>) -> Self::Reduced<U>;
 
     /// As an upstream gradient: the elements by their row-major number, for so many look-ups; `None` where there are
     /// too many cells for that.
@@ -225,6 +243,22 @@ macro_rules! sparse_operand {
                 at_entries(self.tensor(), self.gap().unwrap_or(T::ZERO), result)
             }
 
+            fn zip_array<B: Element, Z: Zip<T, B>>(
+                &self,
+                array: ArrayViewD<'_, B>,
+                op: Z,
+            ) -> Result<Tensor<P, Z::Out>> {
+                zip::sparse::with_array(self, array, op)
+            }
+
+            fn elements_of<U: Operand>(&self, other: &U) -> Result<Vec<U::Elem>> {
+                other.at_entries(self.tensor().pattern())
+            }
+
+            fn gradient_of<U: Element>(&self, elements: Vec<U>) -> Tensor<P, U> {
+                Tensor::from_valid(self.tensor().pattern().clone(), elements, U::ZERO)
+            }
+
             fn lookup(&self, entries: usize) -> Allocated<Option<Lookup<'_, T>>> {
                 lookup(self.tensor(), self.gap().unwrap_or(T::ZERO), entries)
             }
@@ -300,6 +334,19 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
                 Ok(look_up(result, |cell| view[IxDyn(cell)])?)
             }
         }
+    }
+
+    fn zip_array<B: Element, Z: Zip<S::Elem, B>>(&self, array: ArrayViewD<'_, B>, op: Z) -> Result<ArrayD<Z::Out>> {
+        zip::dense::pair(self.view().into_dyn(), array, op)
+    }
+
+    fn elements_of<U: Operand>(&self, other: &U) -> Result<Vec<U::Elem>> {
+        let cells = dense::all_cells(other)?;
+        Ok(alloc::collect(cells.iter().copied())?)
+    }
+
+    fn gradient_of<U: Element>(&self, elements: Vec<U>) -> ArrayD<U> {
+        dense_array(&self.shape().into(), elements)
     }
 
     fn lookup(&self, entries: usize) -> Allocated<Option<Lookup<'_, S::Elem>>> {

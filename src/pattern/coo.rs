@@ -223,6 +223,11 @@ impl<I: Index> Pattern for CooPattern<I> {
         number(&coords_as_slices(&self.coords), &self.shape, start, positions);
     }
 
+    fn number_within(&self, axes: &[usize], lengths: &[usize], start: usize, positions: &mut [usize]) {
+        let coords: Vec<&[I]> = axes.iter().map(|&axis| self.coords(axis)).collect();
+        number(&coords, lengths, start, positions);
+    }
+
     fn lane_offsets(&self) -> Option<&Buffer<usize>> {
         None
     }

@@ -342,6 +342,26 @@ impl<I: Index> Pattern for CsrPattern<I> {
         positions.iter_mut().zip(columns).for_each(|(position, column)| *position += column.to_usize());
     }
 
+    fn number_within(&self, axes: &[usize], lengths: &[usize], start: usize, positions: &mut [usize]) {
+        let lane_axes = self.shape.lane_axes();
+        let of_lanes = axes.len() - usize::from(axes.last().is_some_and(|&axis| axis + 1 == self.shape.rank()));
+        // Of each axis of the lanes how many lanes share a coordinate, and its length.
+        let axis = |&axis: &usize| (lane_axes[axis + 1..].iter().product::<usize>(), lane_axes[axis]);
+        let kept: Vec<(usize, usize)> = axes[..of_lanes].iter().map(axis).collect();
+        if kept.is_empty() {
+            positions.fill(0);
+        } else if kept.len() == lane_axes.len() {
+            spread_range(&self.offsets, 1, start, positions, |lane| lane);
+        } else {
+            let within = |lane: usize| kept.iter().fold(0, |at, (inner, length)| at * length + lane / inner % length);
+            spread_range(&self.offsets, 1, start, positions, within);
+        }
+        if let Some(width) = lengths.get(of_lanes) {
+            let columns = positions.iter_mut().zip(&self.columns[start..]);
+            columns.for_each(|(position, column)| *position = *position * width + column.to_usize());
+        }
+    }
+
     fn lane_offsets(&self) -> Option<&Buffer<usize>> {
         Some(&self.offsets)
     }

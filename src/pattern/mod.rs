@@ -107,6 +107,11 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
     #[doc(hidden)]
     fn number(&self, start: usize, positions: &mut [usize]);
 
+    /// Writes the row-major positions of the entries from `start` on within some axes, in increasing order, as if these
+    /// had the `lengths`; the caller knows that they fit.
+    #[doc(hidden)]
+    fn number_within(&self, axes: &[usize], lengths: &[usize], start: usize, positions: &mut [usize]);
+
     /// The offsets of the lanes, in a format that has them.
     #[doc(hidden)]
     fn lane_offsets(&self) -> Option<&Buffer<usize>>;

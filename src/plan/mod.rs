@@ -6,6 +6,7 @@
 pub(crate) mod group;
 pub(crate) mod join;
 pub(crate) mod moves;
+pub(crate) mod overlap;
 pub(crate) mod reduction;
 pub(crate) mod selected;
 pub(crate) mod take;

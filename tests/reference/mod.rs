@@ -23,3 +23,4 @@ pub mod ops;
 pub mod reductions;
 pub mod scalar;
 pub mod structure;
+pub mod zip;

@@ -35,14 +35,13 @@ use crate::plan::reduction::Reduction;
 /// is the fill that has none.
 fn refused<O: Op>(_: O, fault: Fault, reduction: &Reduction, kept: Option<Vec<usize>>) -> Error {
     let operation = O::NAME;
+    let coords = kept.map(|kept| reduction.result_axes(kept, || 0));
     match fault {
         Fault::Uncountable => Error::Uncountable { operation },
         Fault::Memory(refused) => refused.into(),
         Fault::Empty => Error::EmptyGroup { operation, axis: reduction.first_empty() },
-        Fault::Overflow(dtype) => {
-            let cell = kept.map(|kept| reduction.result_axes(kept, || 0));
-            Error::Overflow { operation, cell, dtype }
-        }
+        Fault::Overflow(dtype) => Error::Overflow { operation, coords, dtype },
+        Fault::DivisionByZero => Error::DivisionByZero { operation, coords },
     }
 }
 

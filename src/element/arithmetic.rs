@@ -1,0 +1,244 @@
+//! What elementwise operations ask of two elements, type by type.
+//!
+//! Results are final: a NaN is the canonical one, a 16-bit float is computed as `f32` and rounded once, nothing is fused.
+//! `None` is a result that an integer type cannot hold, or a division of an integer by zero.
+
+use num_complex::Complex;
+
+use super::{Element, Float, Real};
+
+/// A type that subtracts and divides: every [`Element`] but `bool`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` neither subtracts nor divides, which this asks for",
+    note = "every element type but `bool` does; of `bool` take `bit_xor`, or cast it: `x.cast::<i32>()?`"
+)]
+pub trait Numeric: Element {
+    /// The difference.
+    #[doc(hidden)]
+    fn checked_sub(self, other: Self) -> Option<Self>;
+
+    /// The quotient: of integers cut off towards zero, of complex numbers by Smith's method, as numpy has it.
+    #[doc(hidden)]
+    fn checked_div(self, other: Self) -> Option<Self>;
+
+    /// The number with the other sign.
+    #[doc(hidden)]
+    fn checked_neg(self) -> Option<Self>;
+}
+
+/// A type with remainders: the integers and the floats.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no remainders, which this asks for",
+    note = "integers of 8 to 64 bits and floats have them"
+)]
+pub trait Remainder: Numeric + Real {
+    /// The remainder of a quotient that is cut off towards zero: it has the sign of `self`.
+    #[doc(hidden)]
+    fn checked_rem(self, other: Self) -> Option<Self>;
+
+    /// The remainder that is not negative.
+    #[doc(hidden)]
+    fn checked_rem_euclid(self, other: Self) -> Option<Self>;
+}
+
+/// A type of bits: `bool` and the integers.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no bits to combine, which this asks for",
+    note = "`bool` and integers of 8 to 64 bits have"
+)]
+pub trait Bits: Real + Eq {
+    /// All ones, or `true`.
+    #[doc(hidden)]
+    const ONES: Self;
+
+    /// The bits that both have.
+    #[doc(hidden)]
+    fn and(self, other: Self) -> Self;
+
+    /// The bits that either has.
+    #[doc(hidden)]
+    fn or(self, other: Self) -> Self;
+
+    /// The bits that one of them has.
+    #[doc(hidden)]
+    fn xor(self, other: Self) -> Self;
+}
+
+macro_rules! impl_bits {
+    ($($type:ident $ones:expr),*) => {$(
+        impl Bits for $type {
+            const ONES: Self = $ones;
+
+            #[inline(always)]
+            fn and(self, other: Self) -> Self {
+                self & other
+            }
+
+            #[inline(always)]
+            fn or(self, other: Self) -> Self {
+                self | other
+            }
+
+            #[inline(always)]
+            fn xor(self, other: Self) -> Self {
+                self ^ other
+            }
+        }
+    )*};
+}
+
+impl_bits!(bool true, i8 -1, i16 -1, i32 -1, i64 -1, u8 u8::MAX, u16 u16::MAX, u32 u32::MAX, u64 u64::MAX);
+
+macro_rules! impl_integers {
+    ($($type:ident),*) => {$(
+        impl Numeric for $type {
+            #[inline(always)]
+            fn checked_sub(self, other: Self) -> Option<Self> {
+                $type::checked_sub(self, other)
+            }
+
+            #[inline(always)]
+            fn checked_div(self, other: Self) -> Option<Self> {
+                $type::checked_div(self, other)
+            }
+
+            #[inline(always)]
+            fn checked_neg(self) -> Option<Self> {
+                $type::checked_neg(self)
+            }
+        }
+
+        impl Remainder for $type {
+            #[inline(always)]
+            fn checked_rem(self, other: Self) -> Option<Self> {
+                // The remainder by -1 is 0, also of MIN, whose quotient overflows.
+                (other != 0).then(|| self.wrapping_rem(other))
+            }
+
+            #[inline(always)]
+            fn checked_rem_euclid(self, other: Self) -> Option<Self> {
+                (other != 0).then(|| self.wrapping_rem_euclid(other))
+            }
+        }
+    )*};
+}
+
+impl_integers!(i8, i16, i32, i64, u8, u16, u32, u64);
+
+/// The canonical NaN for any.
+#[inline(always)]
+fn computed<T: Float>(value: T) -> Option<T> {
+    Some(if value.isnan() { T::NAN } else { value })
+}
+
+macro_rules! impl_floats {
+    ($($type:ty, $wide:ty, $to_wide:expr, $to_narrow:expr;)*) => {$(
+        impl Numeric for $type {
+            #[inline(always)]
+            fn checked_sub(self, other: Self) -> Option<Self> {
+                computed(self - other)
+            }
+
+            #[inline(always)]
+            fn checked_div(self, other: Self) -> Option<Self> {
+                computed(self / other)
+            }
+
+            #[inline(always)]
+            fn checked_neg(self) -> Option<Self> {
+                computed(-self)
+            }
+        }
+
+        impl Remainder for $type {
+            #[inline(always)]
+            fn checked_rem(self, other: Self) -> Option<Self> {
+                computed(self % other)
+            }
+
+            #[inline(always)]
+            fn checked_rem_euclid(self, other: Self) -> Option<Self> {
+                let (a, b): ($wide, $wide) = ($to_wide(self), $to_wide(other));
+                let rest = a % b;
+                computed($to_narrow(if rest < 0.0 { rest + b.abs() } else { rest }))
+            }
+        }
+    )*};
+}
+
+impl_floats! {
+    f32, f32, std::convert::identity, std::convert::identity;
+    f64, f64, std::convert::identity, std::convert::identity;
+}
+#[cfg(feature = "half")]
+impl_floats! {
+    half::f16, f32, f32::from, half::f16::from_f32;
+    half::bf16, f32, f32::from, half::bf16::from_f32;
+}
+
+macro_rules! impl_complex {
+    ($($part:ident),*) => {$(
+        impl Numeric for Complex<$part> {
+            #[inline(always)]
+            fn checked_sub(self, other: Self) -> Option<Self> {
+                both(self.re - other.re, self.im - other.im)
+            }
+
+            #[inline(always)]
+            fn checked_div(self, other: Self) -> Option<Self> {
+                // Scaled by the larger part of the divisor, so that no square of it overflows.
+                if other.re.abs() >= other.im.abs() {
+                    if other.re == 0.0 {
+                        return both(self.re / other.re.abs(), self.im / other.re.abs());
+                    }
+                    let ratio = other.im / other.re;
+                    let scale = 1.0 / (other.re + other.im * ratio);
+                    both((self.re + self.im * ratio) * scale, (self.im - self.re * ratio) * scale)
+                } else {
+                    let ratio = other.re / other.im;
+                    let scale = 1.0 / (other.re * ratio + other.im);
+                    both((self.re * ratio + self.im) * scale, (self.im * ratio - self.re) * scale)
+                }
+            }
+
+            #[inline(always)]
+            fn checked_neg(self) -> Option<Self> {
+                both(-self.re, -self.im)
+            }
+        }
+    )*};
+}
+
+impl_complex!(f32, f64);
+
+/// The complex number of two computed parts.
+#[inline(always)]
+pub(super) fn both<T: Float>(re: T, im: T) -> Option<Complex<T>> {
+    Some(Complex { re: computed(re)?, im: computed(im)? })
+}
+
+/// The smaller of two: NaN if either is, and `-0.0` below `0.0` (minimum of IEEE 754-2019).
+#[inline(always)]
+pub(crate) fn minimum<T: Real>(a: T, b: T) -> T {
+    if a.isnan() | b.isnan() {
+        return nan_of(a, b);
+    }
+    // Of two equal ones the one with a sign.
+    if (b < a) | ((b == a) & !b.same(b.as_implicit())) { b } else { a }
+}
+
+/// The greater of two: NaN if either is, and `0.0` above `-0.0` (maximum of IEEE 754-2019).
+#[inline(always)]
+pub(crate) fn maximum<T: Real>(a: T, b: T) -> T {
+    if a.isnan() | b.isnan() {
+        return nan_of(a, b);
+    }
+    // Of two equal ones the one without a sign.
+    if (b > a) | ((b == a) & b.same(b.as_implicit())) { b } else { a }
+}
+
+/// The canonical NaN, where either is one.
+#[inline(always)]
+fn nan_of<T: Real>(a: T, b: T) -> T {
+    if a.isnan() { a.as_implicit() } else { b.as_implicit() }
+}

@@ -1,0 +1,616 @@
+//! Two lists of entries in order, walked side by side: at each step one of them has an entry, or both have.
+//!
+//! ```text
+//! left     2   5 6   9
+//! right    2 4   6 7
+//! steps    3 2 1 3 2 1     1: left alone, 2: right alone, 3: both
+//! ```
+//!
+//! A step is a byte. What a result needs of either list (coordinates, values) is taken from there by the steps, so that
+//! neither places nor values wait in memory.
+
+use std::cmp::Ordering;
+use std::hint::select_unpredictable;
+use std::ops::Range;
+
+use bytemuck::Zeroable;
+
+use crate::base::alloc::{self, Allocated};
+use crate::base::index::Index;
+use crate::base::threads;
+use crate::kernels::packing::{Packing, split_axes};
+
+/// The bit of a step where the left list has an entry.
+pub(crate) const LEFT: u8 = 1;
+/// The bit of a step where the right list has one.
+pub(crate) const RIGHT: u8 = 2;
+
+/// The steps that are looked at together, whose keys or values stay in the first cache.
+pub(crate) const BLOCK: usize = 512;
+
+/// Which steps a result has an entry for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Keep {
+    /// Where both lists have one.
+    pub(crate) both: bool,
+    /// Where left has one alone.
+    pub(crate) left: bool,
+    /// Where right has one alone.
+    pub(crate) right: bool,
+}
+
+impl Keep {
+    pub(crate) const UNION: Keep = Keep { both: true, left: true, right: true };
+    pub(crate) const BOTH: Keep = Keep { both: true, left: false, right: false };
+    /// As the left list has them.
+    pub(crate) const LEFT: Keep = Keep { both: true, left: true, right: false };
+    /// As the left list has them, but for those of the right one.
+    pub(crate) const WITHOUT: Keep = Keep { both: false, left: true, right: false };
+
+    /// Whether the entries of the result are no others than those of one list, as it has them.
+    fn is_one_list(self) -> bool {
+        self.both && self.left != self.right
+    }
+
+    /// How many entries the result has at most of so many on the left and on the right.
+    fn most(self, left: usize, right: usize) -> usize {
+        match (self.left, self.right) {
+            (false, false) => left.min(right),
+            (of_left, of_right) => usize::from(of_left) * left + usize::from(of_right) * right,
+        }
+    }
+
+    /// Whether it keeps the steps where only this side has an entry.
+    fn holds(self, side: u8) -> bool {
+        self.mask() >> side & 1 == 1
+    }
+
+    /// A bit for each kind of step.
+    fn mask(self) -> u8 {
+        u8::from(self.left) << LEFT | u8::from(self.right) << RIGHT | u8::from(self.both) << (LEFT | RIGHT)
+    }
+
+    /// How many entries the result has of so many on the left, on the right, and steps with any.
+    fn count(self, left: usize, right: usize, steps: usize) -> usize {
+        let both = left + right - steps;
+        let [of_both, of_left, of_right] = [self.both, self.left, self.right].map(usize::from);
+        of_both * both + of_left * (left - both) + of_right * (right - both)
+    }
+}
+
+/// The steps of a part of both lists.
+pub(crate) struct Part {
+    pub(crate) left: Range<usize>,
+    pub(crate) right: Range<usize>,
+    pub(crate) steps: Vec<u8>,
+}
+
+/// The steps of two lists, in parts that threads share.
+pub(crate) struct Steps {
+    pub(crate) parts: Vec<Part>,
+    pub(crate) keep: Keep,
+}
+
+impl Steps {
+    /// Where the entries of the result end that each part has.
+    pub(crate) fn ends(&self) -> Vec<usize> {
+        let mut end = 0;
+        let count = |part: &Part| {
+            end += self.keep.count(part.left.len(), part.right.len(), part.steps.len());
+            end
+        };
+        self.parts.iter().map(count).collect()
+    }
+
+    /// The number of entries of the result.
+    pub(crate) fn count(&self) -> usize {
+        self.ends().last().copied().unwrap_or(0)
+    }
+
+    /// The steps of all parts together.
+    fn work(&self) -> usize {
+        self.parts.iter().map(|part| part.steps.len()).sum()
+    }
+
+    /// Calls `write` with each part and its entries of a list that is as long as the result; the first of the errors.
+    pub(crate) fn fill<U: Zeroable + Send, E: From<alloc::AllocError> + Send>(
+        &self,
+        write: impl Fn(&Part, usize, &mut [U]) -> Result<(), E> + Sync + Send,
+    ) -> Result<Vec<U>, E> {
+        let ends = self.ends();
+        let mut items = alloc::zeros(ends.last().copied().unwrap_or(0))?;
+        let shares = self.parts.iter().zip(threads::split_at_ends(&mut items, &ends)).zip(&ends).collect();
+        let written = threads::map_each(
+            shares,
+            self.work(),
+            || (),
+            |(), ((part, items), end)| {
+                let start = end - items.len();
+                write(part, start, items)
+            },
+        );
+        written.into_iter().collect::<Result<(), E>>()?;
+        Ok(items)
+    }
+
+    /// What the result has of two lists that agree where both have an entry: coordinates.
+    pub(crate) fn pick<T: Copy + Zeroable + Send + Sync>(&self, left: &[T], right: &[T]) -> Allocated<Vec<T>> {
+        let mask = self.keep.mask();
+        self.fill(|part, _, items| {
+            pick_part(&part.steps, mask, &left[part.left.clone()], &right[part.right.clone()], items);
+            Ok(())
+        })
+    }
+
+    /// What one list has for each entry of the result, `fill` where it has nothing.
+    pub(crate) fn take<T: Copy + Zeroable + Send + Sync>(&self, side: u8, values: &[T], fill: T) -> Allocated<Vec<T>> {
+        let mask = self.keep.mask();
+        self.fill(|part, _, items| {
+            let values = &values[if side == LEFT { part.left.clone() } else { part.right.clone() }];
+            let (mut entry, mut at) = (0, 0);
+            for &step in &part.steps {
+                // As in `pick_part`.
+                let (has, value) = (step & side != 0, values.get(entry).unwrap_or(&fill));
+                if let Some(slot) = items.get_mut(at) {
+                    *slot = *select_unpredictable(has, value, &fill);
+                }
+                entry += usize::from(has);
+                at += usize::from(mask >> step & 1);
+            }
+            Ok(())
+        })
+    }
+
+    /// The first entry of one list that the result leaves out and `test` says yes to.
+    pub(crate) fn first_left_out(&self, side: u8, test: impl Fn(usize) -> bool) -> Option<usize> {
+        let of_part = |part: &Part| {
+            let mut entry = if side == LEFT { part.left.start } else { part.right.start };
+            part.steps.iter().find_map(|step| {
+                let found = *step == side && test(entry);
+                entry += usize::from(step & side != 0);
+                found.then(|| entry - 1)
+            })
+        };
+        self.parts.iter().find_map(of_part)
+    }
+}
+
+/// [`Steps::pick`] of one part: without branches that cannot be foretold.
+fn pick_part<T: Copy + Zeroable>(steps: &[u8], mask: u8, left: &[T], right: &[T], items: &mut [T]) {
+    let (nothing, mut i, mut j, mut at) = (T::zeroed(), 0, 0, 0);
+    for &step in steps {
+        // Which of them counts is as good as random, so a place is chosen and no branch taken. Only at the end is one of
+        // the lists over.
+        let (one, other) = (left.get(i).unwrap_or(&nothing), right.get(j).unwrap_or(&nothing));
+        if let Some(slot) = items.get_mut(at) {
+            *slot = *select_unpredictable(step & LEFT != 0, one, other);
+        }
+        i += usize::from(step & LEFT);
+        j += usize::from(step >> 1);
+        at += usize::from(mask >> step & 1);
+    }
+}
+
+/// The values of two lists, and what stands where they have none.
+pub(crate) struct Filled<'a, A, B> {
+    pub(crate) left: (&'a [A], A),
+    pub(crate) right: (&'a [B], B),
+}
+
+impl<A: Copy, B: Copy> Filled<'_, A, B> {
+    /// What both lists have at the steps that are kept, of a block at most; how many these are. The values that were
+    /// gone through are behind us then.
+    pub(crate) fn expand(
+        &mut self,
+        steps: &[u8],
+        keep: Keep,
+        of_left: &mut [A; BLOCK],
+        of_right: &mut [B; BLOCK],
+    ) -> usize {
+        let ((left, nothing), (right, none)) = (self.left, self.right);
+        let (mask, mut i, mut j, mut at) = (keep.mask(), 0, 0, 0);
+        for &step in steps {
+            // As in `pick_part`.
+            let (one, other) = (left.get(i).unwrap_or(&nothing), right.get(j).unwrap_or(&none));
+            of_left[at % BLOCK] = *select_unpredictable(step & LEFT != 0, one, &nothing);
+            of_right[at % BLOCK] = *select_unpredictable(step & RIGHT != 0, other, &none);
+            i += usize::from(step & LEFT);
+            j += usize::from(step >> 1);
+            at += usize::from(mask >> step & 1);
+        }
+        (self.left.0, self.right.0) = (&left[i..], &right[j..]);
+        at
+    }
+}
+
+/// The steps of two lists, and the coordinates of what the result keeps, if they came with them.
+pub(crate) struct Joined<I> {
+    pub(crate) steps: Steps,
+    pub(crate) coords: Option<Vec<Vec<I>>>,
+}
+
+/// Joins entries that are given by their coordinates on axes of these `lengths`.
+pub(crate) fn by_coords<I: Index>(
+    left: &[&[I]],
+    right: &[&[I]],
+    counts: (usize, usize),
+    lengths: &[usize],
+    keep: Keep,
+) -> Allocated<Joined<I>> {
+    let order = |one: usize, other: usize| {
+        let mut axes = left.iter().zip(right).map(|(left, right)| left[one].cmp(&right[other]));
+        axes.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    };
+    let parts = split(counts, order);
+    let Some(packing) = Packing::of_lengths(lengths) else {
+        let merge = |(): &mut (), (left, right): Ranges| {
+            let steps = merge_by(left.clone(), right.clone(), order)?;
+            Ok(Part { left, right, steps })
+        };
+        let merged = threads::map_each(parts, counts.0 + counts.1, || (), merge);
+        let steps = Steps { parts: merged.into_iter().collect::<Allocated<_>>()?, keep };
+        return Ok(Joined { steps, coords: None });
+    };
+    let axes = if keep.is_one_list() { 0 } else { lengths.len() };
+    let room = Room::new(&parts, keep);
+    let mut coords = (0..axes).map(|_| alloc::zeros(room.total())).collect::<Allocated<Vec<Vec<I>>>>()?;
+    let shares = parts.into_iter().zip(split_axes(&mut coords, &room.ends)).collect();
+    let merge = |(): &mut (), ((one, other), coords): (Ranges, Vec<&mut [I]>)| {
+        let lists = (Keys::new(&packing, left, one.clone()), Keys::new(&packing, right, other.clone()));
+        Ok(Part { left: one, right: other, steps: merge_keys(lists.0, lists.1, keep, coords)? })
+    };
+    let merged = threads::map_each(shares, counts.0 + counts.1, || (), merge);
+    let steps = Steps { parts: merged.into_iter().collect::<Allocated<_>>()?, keep };
+    coords.iter_mut().for_each(|axis| room.close_gaps(axis, &steps.ends()));
+    Ok(Joined { steps, coords: Some(coords).filter(|coords| coords.len() == lengths.len()) })
+}
+
+/// Room for what the result may have of each part: nobody knows how much it is before the parts are merged.
+struct Room {
+    ends: Vec<usize>,
+}
+
+impl Room {
+    fn new(parts: &[Ranges], keep: Keep) -> Self {
+        let mut end = 0;
+        let most = |(left, right): &Ranges| {
+            end += keep.most(left.len(), right.len());
+            end
+        };
+        Room { ends: parts.iter().map(most).collect() }
+    }
+
+    fn total(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// Moves together what the parts have written, up to these `ends`, and gives the rest back.
+    fn close_gaps<T: Copy>(&self, items: &mut Vec<T>, ends: &[usize]) {
+        let mut before = 0;
+        for (start, &end) in std::iter::once(&0).chain(&self.ends).zip(ends) {
+            items.copy_within(*start..start + (end - before), before);
+            before = end;
+        }
+        items.truncate(before);
+        items.shrink_to_fit();
+    }
+}
+
+/// A range of each list.
+type Ranges = (Range<usize>, Range<usize>);
+
+/// Two lists cut at the same places, in parts of about as many entries: one a thread, if there are enough of them.
+fn split((left, right): (usize, usize), order: impl Fn(usize, usize) -> Ordering + Sync + Send) -> Vec<Ranges> {
+    let cut = |entries: usize| {
+        // So many of the left one are among the first `entries` of both.
+        let (mut low, mut high) = (entries.saturating_sub(right), entries.min(left));
+        while low < high {
+            let middle = low.midpoint(high);
+            if order(middle, entries - 1 - middle).is_le() { low = middle + 1 } else { high = middle }
+        }
+        let other = entries - low;
+        // What both have belongs to one part.
+        let is_cut = low > 0 && other < right && order(low - 1, other).is_eq();
+        (low, other + usize::from(is_cut))
+    };
+    let ends = threads::map_parts(left + right, 1500, 0, |part| cut(part.end));
+    let mut start = (0, 0);
+    let part = |end: (usize, usize)| {
+        let before = std::mem::replace(&mut start, end);
+        (before.0..end.0, before.1..end.1)
+    };
+    ends.into_iter().map(part).collect()
+}
+
+/// The keys of a range of entries, some of them packed ahead.
+struct Keys<'a, I> {
+    packing: &'a Packing,
+    coords: &'a [&'a [I]],
+    /// The entries that are not packed yet.
+    rest: Range<usize>,
+    keys: [u64; BLOCK],
+    /// Where the keys are that are still to come.
+    ahead: Range<usize>,
+}
+
+impl<'a, I: Index> Keys<'a, I> {
+    fn new(packing: &'a Packing, coords: &'a [&'a [I]], rest: Range<usize>) -> Self {
+        Keys { packing, coords, rest, keys: [0; BLOCK], ahead: 0..0 }
+    }
+
+    /// Packs more keys where few are left; how many there are then, none only at the end.
+    fn fill(&mut self) -> usize {
+        if self.ahead.len() < BLOCK / 4 && !self.rest.is_empty() {
+            self.keys.copy_within(self.ahead.clone(), 0);
+            let kept = self.ahead.len();
+            let more = self.rest.len().min(BLOCK - kept);
+            let end = self.rest.start + more;
+            self.packing.pack(self.coords, self.rest.start..end, 0, &mut self.keys[kept..kept + more]);
+            (self.rest.start, self.ahead) = (end, 0..kept + more);
+        }
+        self.ahead.len()
+    }
+
+    /// The entries that are still to come, packed or not.
+    fn left(&self) -> Range<usize> {
+        self.rest.start - self.ahead.len()..self.rest.end
+    }
+}
+
+/// The steps of two ranges of keys; what the result keeps is written to `coords`.
+fn merge_keys<I: Index>(
+    mut left: Keys<'_, I>,
+    mut right: Keys<'_, I>,
+    keep: Keep,
+    mut coords: Vec<&mut [I]>,
+) -> Allocated<Vec<u8>> {
+    let mut steps = alloc::zeros(left.rest.len() + right.rest.len())?;
+    let (mask, mut done, mut written, mut kept) = (keep.mask(), 0, 0, [0; BLOCK]);
+    loop {
+        // As many steps as neither list can be over before.
+        let count = left.fill().min(right.fill());
+        if count == 0 {
+            break;
+        }
+        let (mut i, mut j, mut at) = (left.ahead.start, right.ahead.start, 0);
+        for step in &mut steps[done..done + count] {
+            let (one, other) = (left.keys[i % BLOCK], right.keys[j % BLOCK]);
+            let (is_left, is_right) = (one <= other, other <= one);
+            *step = u8::from(is_left) | u8::from(is_right) << 1;
+            kept[at % BLOCK] = one.min(other);
+            i += usize::from(is_left);
+            j += usize::from(is_right);
+            at += usize::from(mask >> *step & 1);
+        }
+        left.packing.unpack(&kept[..at], &mut coords, written);
+        (left.ahead.start, right.ahead.start) = (i, j);
+        (done, written) = (done + count, written + at);
+    }
+    let (rest, side) = if left.left().is_empty() { (&right, RIGHT) } else { (&left, LEFT) };
+    let range = rest.left();
+    steps[done..done + range.len()].fill(side);
+    steps.truncate(done + range.len());
+    if keep.holds(side) {
+        let axes = coords.iter_mut().zip(rest.coords);
+        axes.for_each(|(to, from)| to[written..written + range.len()].copy_from_slice(&from[range.clone()]));
+    }
+    Ok(steps)
+}
+
+/// The steps of two ranges of entries, one comparison each.
+fn merge_by(
+    mut left: Range<usize>,
+    mut right: Range<usize>,
+    order: impl Fn(usize, usize) -> Ordering,
+) -> Allocated<Vec<u8>> {
+    let mut steps = alloc::with_capacity(left.len() + right.len())?;
+    while !left.is_empty() || !right.is_empty() {
+        let order = match (left.is_empty(), right.is_empty()) {
+            (false, false) => order(left.start, right.start),
+            (_, right_is_over) => {
+                if right_is_over {
+                    Ordering::Less
+                } else {
+                    Ordering::Greater
+                }
+            }
+        };
+        steps.push(u8::from(order.is_le()) | u8::from(order.is_ge()) << 1);
+        left.start += usize::from(order.is_le());
+        right.start += usize::from(order.is_ge());
+    }
+    Ok(steps)
+}
+
+/// The entries of lanes: the offsets, one more than there are lanes, and the column of each.
+#[derive(Clone, Copy)]
+pub(crate) struct Lanes<'a, I> {
+    pub(crate) offsets: &'a [usize],
+    pub(crate) columns: &'a [I],
+}
+
+impl<'a, I> Lanes<'a, I> {
+    /// The columns of one lane.
+    fn lane(&self, lane: usize) -> &'a [I] {
+        &self.columns[self.offsets[lane]..self.offsets[lane + 1]]
+    }
+
+    /// The entries of some lanes.
+    fn entries(&self, lanes: &Range<usize>) -> Range<usize> {
+        self.offsets[lanes.start]..self.offsets[lanes.end]
+    }
+}
+
+/// Entries in lanes, joined: the steps, the offsets of the lanes and the columns of what the result keeps.
+pub(crate) struct JoinedLanes<I> {
+    pub(crate) steps: Steps,
+    pub(crate) offsets: Vec<usize>,
+    pub(crate) columns: Vec<I>,
+}
+
+/// Joins entries in as many lanes on both sides.
+pub(crate) fn by_lanes<I: Index>(left: Lanes<'_, I>, right: Lanes<'_, I>, keep: Keep) -> Allocated<JoinedLanes<I>> {
+    let lanes = left.offsets.len() - 1;
+    let before = |lane: usize| left.offsets[lane] + right.offsets[lane] + lane;
+    let parts = threads::map_parts(before(lanes), 1500, 0, |part| {
+        let lane = |work: usize| partition_point(lanes, |lane| before(lane) < work);
+        lane(part.start)..lane(part.end)
+    });
+    let entries: Vec<_> = parts.iter().map(|lanes| (left.entries(lanes), right.entries(lanes))).collect();
+    let room = Room::new(&entries, keep);
+    let (mut offsets, mut columns) = (alloc::zeros(lanes + 1)?, alloc::zeros(room.total())?);
+    let ends: Vec<usize> = parts.iter().map(|part| part.end).collect();
+    let shares = parts.into_iter().zip(threads::split_at_ends(&mut offsets[1..], &ends));
+    let shares = shares.zip(threads::split_at_ends(&mut columns, &room.ends)).collect();
+    let merge = |(): &mut (), ((lanes, counts), columns): ((Range<usize>, &mut [usize]), &mut [I])| {
+        merge_lanes(left, right, keep, lanes, counts, columns)
+    };
+    let merged = threads::map_each(shares, before(lanes), || (), merge);
+    let steps = Steps { parts: merged.into_iter().collect::<Allocated<_>>()?, keep };
+    super::lanes::accumulate(&mut offsets);
+    room.close_gaps(&mut columns, &steps.ends());
+    Ok(JoinedLanes { steps, offsets, columns })
+}
+
+/// The first number below `count` that is not `below`, or `count`.
+fn partition_point(count: usize, below: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low.midpoint(high);
+        if below(middle) { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
+/// [`by_lanes`] of some lanes: writes how many entries of each the result has, and their columns.
+fn merge_lanes<I: Index>(
+    left: Lanes<'_, I>,
+    right: Lanes<'_, I>,
+    keep: Keep,
+    lanes: Range<usize>,
+    counts: &mut [usize],
+    mut columns: &mut [I],
+) -> Allocated<Part> {
+    let (of_left, of_right) = (left.entries(&lanes), right.entries(&lanes));
+    let mut steps = alloc::zeros(of_left.len() + of_right.len())?;
+    let mut done = 0;
+    for (lane, count) in lanes.zip(counts) {
+        let (one, other) = (left.lane(lane), right.lane(lane));
+        let taken = merge_lane(one, other, keep, &mut steps[done..done + one.len() + other.len()], columns);
+        *count = keep.count(one.len(), other.len(), taken);
+        columns = &mut columns[*count..];
+        done += taken;
+    }
+    steps.truncate(done);
+    Ok(Part { left: of_left, right: of_right, steps })
+}
+
+/// The steps of two lists of columns, and how many they are; those that the result keeps are written to `columns`.
+fn merge_lane<I: Index>(left: &[I], right: &[I], keep: Keep, steps: &mut [u8], columns: &mut [I]) -> usize {
+    let (mask, mut i, mut j, mut done, mut at) = (keep.mask(), 0, 0, 0, 0);
+    while let (Some(one), Some(other)) = (left.get(i), right.get(j)) {
+        let (is_left, is_right) = (one <= other, other <= one);
+        let step = u8::from(is_left) | u8::from(is_right) << 1;
+        steps[done] = step;
+        // Also what is not kept, which the next one is written over.
+        if let Some(column) = columns.get_mut(at) {
+            *column = *one.min(other);
+        }
+        i += usize::from(is_left);
+        j += usize::from(is_right);
+        at += usize::from(mask >> step & 1);
+        done += 1;
+    }
+    let (rest, side) = if i < left.len() { (&left[i..], LEFT) } else { (&right[j..], RIGHT) };
+    steps[done..done + rest.len()].fill(side);
+    if keep.holds(side) {
+        columns[at..at + rest.len()].copy_from_slice(rest);
+    }
+    done + rest.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Entries of three axes, of which every one below `count` with a remainder in `rests` by 7 is there.
+    fn coords(count: usize, rests: &[usize], shift: u32) -> [Vec<u64>; 3] {
+        let chosen = (0..count).filter(|at| rests.contains(&(at % 7)));
+        let places: Vec<usize> = chosen.collect();
+        let axis = |of: fn(usize) -> usize| places.iter().map(|&at| (of(at) as u64) << shift).collect();
+        [axis(|at| at / 600), axis(|at| at / 20 % 30), axis(|at| at % 20)]
+    }
+
+    fn slices(coords: &[Vec<u64>; 3]) -> Vec<&[u64]> {
+        coords.iter().map(Vec::as_slice).collect()
+    }
+
+    /// The steps of the union, whole.
+    fn steps_of(steps: &Steps) -> Vec<u8> {
+        steps.parts.iter().flat_map(|part| part.steps.iter().copied()).collect()
+    }
+
+    fn expected(left: &[usize], right: &[usize]) -> Vec<u8> {
+        let all: BTreeSet<usize> = left.iter().chain(right).copied().collect();
+        let has = |list: &[usize], at: &usize| u8::from(list.binary_search(at).is_ok());
+        all.iter().map(|at| has(left, at) | has(right, at) << 1).collect()
+    }
+
+    #[test]
+    fn steps_say_who_has_an_entry() {
+        let choices: [&[usize]; 6] = [&[], &[0], &[0, 1, 2, 3, 4, 5, 6], &[1, 2, 3], &[3, 4, 5], &[6]];
+        for count in [0, 1, 7, 3 * BLOCK, 300_000] {
+            for (rests, others) in choices.iter().flat_map(|left| choices.iter().map(move |right| (left, right))) {
+                let listed = |rests: &&[usize]| (0..count).filter(|at| rests.contains(&(at % 7))).collect::<Vec<_>>();
+                let (left, right) = (listed(rests), listed(others));
+                let wanted = expected(&left, &right);
+                // Coordinates that fit a key, and those that fit none.
+                for shift in [0, 40] {
+                    let (one, other) = (coords(count, rests, shift), coords(count, others, shift));
+                    let lengths = [1usize << (20 + shift.min(43)), 1 << (10 + shift), 1 << (10 + shift)];
+                    let counts = (left.len(), right.len());
+                    let joined = |keep| by_coords(&slices(&one), &slices(&other), counts, &lengths, keep).unwrap();
+                    for keep in [Keep::UNION, Keep::BOTH, Keep::WITHOUT] {
+                        let Joined { steps, coords } = joined(keep);
+                        assert_eq!(coords.is_some(), shift == 0);
+                        let picked = |axis: usize| steps.pick(&one[axis], &other[axis]).unwrap();
+                        assert!(coords.into_iter().flatten().enumerate().all(|(axis, found)| found == picked(axis)));
+                    }
+                    let Joined { steps, .. } = joined(Keep::UNION);
+                    assert!(steps_of(&steps) == wanted);
+                    assert_eq!(steps.count(), wanted.len());
+                    let keys = steps.pick(&left, &right).unwrap();
+                    assert!(keys.is_sorted() && keys.len() == wanted.len());
+                    let both = Steps { keep: Keep::BOTH, ..steps };
+                    assert!(both.pick(&left, &right).unwrap().iter().all(|at| right.binary_search(at).is_ok()));
+                    assert_eq!(both.count(), wanted.iter().filter(|&&step| step == 3).count());
+                    let alone = |side: u8| wanted.iter().position(|&step| step == side).map(|at| keys[at]);
+                    let first = |side, list: &[usize]| both.first_left_out(side, |_| true).map(|entry| list[entry]);
+                    assert_eq!((first(LEFT, &left), first(RIGHT, &right)), (alone(LEFT), alone(RIGHT)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lanes_are_walked_one_by_one() {
+        let (lanes, width) = (40_000, 9);
+        let make = |rest: usize| {
+            let has = |lane: usize, column: usize| (lane * 5 + column * rest) % 4 < 2 && !lane.is_multiple_of(11);
+            let columns = (0..lanes * width).filter(|at| has(at / width, at % width));
+            let places: Vec<usize> = columns.collect();
+            let offsets = (0..=lanes).map(|lane| places.partition_point(|at| at / width < lane)).collect::<Vec<_>>();
+            (places.clone(), offsets, places.iter().map(|at| (at % width) as u32).collect::<Vec<_>>())
+        };
+        let ((left, offsets, columns), (right, others, of_other)) = (make(1), make(2));
+        let sides = (Lanes { offsets: &offsets, columns: &columns }, Lanes { offsets: &others, columns: &of_other });
+        for keep in [Keep::UNION, Keep::BOTH, Keep::LEFT, Keep::WITHOUT] {
+            let JoinedLanes { steps, offsets: ends, columns: found } = by_lanes(sides.0, sides.1, keep).unwrap();
+            assert!(steps_of(&steps) == expected(&left, &right));
+            let kept = steps.pick(&left, &right).unwrap();
+            assert!(kept.iter().map(|at| (at % width) as u32).eq(found));
+            assert!((0..=lanes).all(|lane| ends[lane] == kept.partition_point(|at| at / width < lane)));
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Zips: one function of two elements, at every position of two operands.
+
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use crate::base::alloc::AllocError;
+use crate::base::machine::in_wide_vectors;
+use crate::base::threads;
+use crate::element::Element;
+use crate::kernels::join::{BLOCK, Filled, LEFT, Part, RIGHT, Steps};
+use crate::kernels::op::{Fault, Op, Outcome};
+
+/// What becomes of an entry whose partner has none there, but its fill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Alone {
+    /// It counts: the result stores something there.
+    Counts,
+    /// The fill makes the same of every element: the result stores nothing there.
+    Annihilated,
+    /// The fill makes the same of every finite element; another one is an error.
+    AnnihilatedIfFinite,
+}
+
+/// A function of an element on the left and one on the right.
+pub trait Zip<A: Element, B: Element>: Op {
+    /// The type of its results.
+    type Out: Element;
+
+    /// Whether an entry that stands alone counts among stored entries: [`alone`](Zip::alone) says what it gives.
+    const UNITES: bool = false;
+
+    /// The result of two elements: a NaN is the canonical one.
+    fn apply(&self, a: A, b: B) -> Outcome<Self::Out>;
+
+    /// What `fill` on the left, whose partner is `other` wherever it has no entry, makes of the entries on the right.
+    fn of_left_fill(&self, _fill: A, _other: B) -> Alone {
+        Alone::Counts
+    }
+
+    /// What `fill` on the right makes of the entries on the left.
+    fn of_right_fill(&self, _other: A, _fill: B) -> Alone {
+        Alone::Counts
+    }
+
+    /// Among stored entries, the result of one without a partner. Where they do not [unite](Zip::UNITES) nobody asks.
+    fn alone(&self, _entry: Lone<A, B>) -> Outcome<Self::Out> {
+        Ok(Self::Out::ZERO)
+    }
+}
+
+/// An entry without a partner.
+#[derive(Debug, Clone, Copy)]
+pub enum Lone<A, B> {
+    /// It stands on the left.
+    Left(A),
+    /// It stands on the right.
+    Right(B),
+}
+
+/// The operation with its sides changed.
+#[derive(Clone, Copy)]
+pub(crate) struct Swapped<Z>(pub(crate) Z);
+
+impl<Z: Op> Op for Swapped<Z> {
+    const NAME: &'static str = Z::NAME;
+}
+
+impl<A: Element, B: Element, Z: Zip<A, B>> Zip<B, A> for Swapped<Z> {
+    type Out = Z::Out;
+
+    #[inline(always)]
+    fn apply(&self, b: B, a: A) -> Outcome<Z::Out> {
+        self.0.apply(a, b)
+    }
+}
+
+/// An element that has no result, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Failed {
+    /// Its number in the result.
+    pub(crate) at: usize,
+    pub(crate) fault: Fault,
+}
+
+impl From<AllocError> for Failed {
+    fn from(refused: AllocError) -> Self {
+        Failed { at: 0, fault: refused.into() }
+    }
+}
+
+/// One side of a zip.
+pub(crate) enum Side<'a, T: Clone> {
+    /// An element for each result.
+    Values(Cow<'a, [T]>),
+    /// One element for all.
+    One(T),
+    /// The elements by the number that each result has: those from a place on are written to a list.
+    Numbered(&'a [T], &'a (dyn Fn(usize, &mut [usize]) + Sync)),
+}
+
+impl<T: Element> Side<'_, T> {
+    /// The elements from `start` on, as many as `count`, if need be in `block`.
+    fn block<'b>(&'b self, start: usize, count: usize, block: &'b mut [T; BLOCK]) -> &'b [T] {
+        match self {
+            Side::Values(values) => &values[start..start + count],
+            Side::One(value) => {
+                block[..count].fill(*value);
+                &block[..count]
+            }
+            Side::Numbered(values, number) => {
+                let mut numbers = [0; BLOCK];
+                number(start, &mut numbers[..count]);
+                block.iter_mut().zip(&numbers[..count]).for_each(|(slot, &number)| *slot = values[number]);
+                &block[..count]
+            }
+        }
+    }
+}
+
+/// The results of a block of pairs, by a function that is compiled once for its types; the first that has none.
+type Block<'a, A, B, U> = &'a (dyn Fn(&[A], &[B], &mut [U]) -> Result<(), Failed> + Sync);
+
+/// The results of as many pairs: a plain loop, which is compiled for each operation and type. All else is compiled for
+/// the types alone.
+fn block<A: Element, B: Element, Z: Zip<A, B>>(op: Z, a: &[A], b: &[B], results: &mut [Z::Out]) -> Result<(), Failed> {
+    let failed = in_wide_vectors(
+        #[inline(always)]
+        || {
+            let (op, mut failed) = (op, false);
+            // Not `for_each`, which may become a function of its own, without the vectors.
+            for ((result, &a), &b) in results.iter_mut().zip(a).zip(b) {
+                let outcome = op.apply(a, b);
+                failed |= outcome.is_err();
+                *result = outcome.unwrap_or(Z::Out::ZERO);
+            }
+            failed
+        },
+    );
+    if !failed {
+        return Ok(());
+    }
+    let fault = |(at, (&a, &b))| op.apply(a, b).err().map(|fault| Failed { at, fault });
+    a.iter().zip(b).enumerate().find_map(fault).map_or(Ok(()), Err)
+}
+
+/// The results of `count` pairs.
+pub(crate) fn zip_sides<A: Element, B: Element, Z: Zip<A, B>>(
+    op: Z,
+    a: &Side<'_, A>,
+    b: &Side<'_, B>,
+    count: usize,
+) -> Result<Vec<Z::Out>, Failed> {
+    blocks_of_sides(a, b, count, &|a, b, results| block(op, a, b, results))
+}
+
+fn blocks_of_sides<A: Element, B: Element, U: Element>(
+    a: &Side<'_, A>,
+    b: &Side<'_, B>,
+    count: usize,
+    block: Block<'_, A, B, U>,
+) -> Result<Vec<U>, Failed> {
+    let first = AtomicUsize::new(usize::MAX);
+    let results = threads::filled(count, 700, |range, results: &mut [U]| {
+        let (mut of_a, mut of_b) = ([A::ZERO; BLOCK], [B::ZERO; BLOCK]);
+        for (results, start) in results.chunks_mut(BLOCK).zip(range.step_by(BLOCK)) {
+            let (a, b) = (a.block(start, results.len(), &mut of_a), b.block(start, results.len(), &mut of_b));
+            if let Err(failed) = block(a, b, results) {
+                first.fetch_min(start + failed.at, Relaxed);
+                return;
+            }
+        }
+    })?;
+    match first.into_inner() {
+        usize::MAX => Ok(results),
+        // Asked once more, for the reason.
+        at => {
+            let (mut of_a, mut of_b) = ([A::ZERO; BLOCK], [B::ZERO; BLOCK]);
+            block(a.block(at, 1, &mut of_a), b.block(at, 1, &mut of_b), &mut [U::ZERO])
+                .map_err(|failed| Failed { at, ..failed })
+                .map(|()| results)
+        }
+    }
+}
+
+/// The results at the steps that are kept.
+pub(crate) fn zip_steps<A: Element, B: Element, Z: Zip<A, B>>(
+    op: Z,
+    steps: &Steps,
+    lists: &Filled<'_, A, B>,
+) -> Result<Vec<Z::Out>, Failed> {
+    blocks_of_steps(steps, lists, &|a, b, results| block(op, a, b, results))
+}
+
+fn blocks_of_steps<A: Element, B: Element, U: Element>(
+    steps: &Steps,
+    lists: &Filled<'_, A, B>,
+    block: Block<'_, A, B, U>,
+) -> Result<Vec<U>, Failed> {
+    let ((left, a), (right, b)) = (lists.left, lists.right);
+    steps.fill(|part: &Part, start, results: &mut [U]| {
+        let (mut of_a, mut of_b) = ([A::ZERO; BLOCK], [B::ZERO; BLOCK]);
+        let mut lists = Filled { left: (&left[part.left.clone()], a), right: (&right[part.right.clone()], b) };
+        let mut done = 0;
+        for steps_of_block in part.steps.chunks(BLOCK) {
+            let count = lists.expand(steps_of_block, steps.keep, &mut of_a, &mut of_b);
+            block(&of_a[..count], &of_b[..count], &mut results[done..done + count])
+                .map_err(|failed| Failed { at: start + done + failed.at, ..failed })?;
+            done += count;
+        }
+        Ok(())
+    })
+}
+
+/// The results of stored entries that unite: of a pair, or of what stands alone.
+pub(crate) fn zip_united<A: Element, B: Element, Z: Zip<A, B>>(
+    op: Z,
+    steps: &Steps,
+    a: &[A],
+    b: &[B],
+) -> Result<Vec<Z::Out>, Failed> {
+    steps.fill(|part: &Part, start, results: &mut [Z::Out]| {
+        let (mut a, mut b) = (a[part.left.clone()].iter(), b[part.right.clone()].iter());
+        for (at, (result, &step)) in results.iter_mut().zip(&part.steps).enumerate() {
+            let entries =
+                (if step & LEFT != 0 { a.next() } else { None }, if step & RIGHT != 0 { b.next() } else { None });
+            let outcome = match entries {
+                (Some(&a), Some(&b)) => op.apply(a, b),
+                (Some(&a), None) => op.alone(Lone::Left(a)),
+                (None, Some(&b)) => op.alone(Lone::Right(b)),
+                (None, None) => continue,
+            };
+            *result = outcome.map_err(|fault| Failed { at: start + at, fault })?;
+        }
+        Ok(())
+    })
+}
+
+/// Whether all values are finite.
+pub(crate) fn all_finite<T: Element>(values: &[T]) -> bool {
+    let is_finite = |values: &[T]| {
+        in_wide_vectors(
+            #[inline(always)]
+            || {
+                let mut all = true;
+                for value in values {
+                    all &= value.isfinite();
+                }
+                all
+            },
+        )
+    };
+    !threads::any_chunk(values, 300, |chunk| !chunk.chunks(BLOCK).all(is_finite))
+}

@@ -1,0 +1,66 @@
+//! The driver of zips of two arrays, of any layout.
+
+use std::borrow::Cow;
+
+use ndarray::{ArrayD, ArrayViewD, IxDyn, ShapeBuilder};
+
+use super::{broadcast_shape, refused};
+use crate::base::alloc;
+use crate::base::error::Result;
+use crate::base::shape::{Shape, unravel};
+use crate::convert::{check_result, dense_bytes};
+use crate::element::Element;
+use crate::kernels::zip::{Failed, Side, Zip, zip_sides};
+
+/// Of two arrays whose shapes can be broadcast.
+pub(in crate::ops) fn pair<A: Element, B: Element, Z: Zip<A, B>>(
+    x: ArrayViewD<'_, A>,
+    y: ArrayViewD<'_, B>,
+    op: Z,
+) -> Result<ArrayD<Z::Out>> {
+    let shape = broadcast_shape(x.shape(), y.shape())?;
+    check_result::<Z::Out>(&shape, dense_bytes(&x).saturating_add(dense_bytes(&y)))?;
+    let in_shape = "the shape is that of both";
+    let (x, y) = (x.broadcast(IxDyn(&shape)).expect(in_shape), y.broadcast(IxDyn(&shape)).expect(in_shape));
+    let columns_first = is_columns_first(&x) && is_columns_first(&y) && !(x.is_standard_layout());
+    let (x, y) = if columns_first { (x.reversed_axes(), y.reversed_axes()) } else { (x, y) };
+    let values = zip_sides(op, &side(&x)?, &side(&y)?, x.len())
+        .map_err(|failed: Failed| refused(op, failed.fault, Some(place(&shape, failed.at, columns_first))))?;
+    let array = ArrayD::from_shape_vec(IxDyn(&shape).set_f(columns_first), values);
+    Ok(array.expect("one result for each position"))
+}
+
+/// Whether the elements lie in the order of the axes turned around, or are all one.
+fn is_columns_first<T>(x: &ArrayViewD<'_, T>) -> bool {
+    is_one(x) || x.view().reversed_axes().is_standard_layout()
+}
+
+/// Whether all elements are one that is repeated.
+fn is_one<T>(x: &ArrayViewD<'_, T>) -> bool {
+    x.shape().iter().zip(x.strides()).all(|(&length, &stride)| length == 1 || stride == 0) && !x.is_empty()
+}
+
+/// The elements in order; gathered, if they do not lie in it.
+fn side<'a, T: Element>(x: &'a ArrayViewD<'_, T>) -> Result<Side<'a, T>> {
+    if let (true, Some(&one)) = (is_one(x), x.first()) {
+        return Ok(Side::One(one));
+    }
+    Ok(match x.as_slice() {
+        Some(values) => Side::Values(Cow::Borrowed(values)),
+        None => Side::Values(Cow::Owned(alloc::collect(x.iter().copied())?)),
+    })
+}
+
+/// The coordinates of the element number `at`.
+fn place(shape: &Shape, at: usize, columns_first: bool) -> Vec<usize> {
+    let mut lengths = shape.to_vec();
+    let mut coords = vec![0; lengths.len()];
+    if columns_first {
+        lengths.reverse();
+    }
+    unravel(at, &lengths, &mut coords);
+    if columns_first {
+        coords.reverse();
+    }
+    coords
+}

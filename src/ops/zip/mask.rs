@@ -1,0 +1,63 @@
+//! The stored entries that stand where a pattern has some, or where it has none.
+
+use crate::base::error::{Error, Result};
+use crate::element::Element;
+use crate::kernels::join::{Keep, LEFT};
+use crate::pattern::Pattern;
+use crate::plan::overlap::Join;
+use crate::tensor::Tensor;
+use crate::tensor::stored::Stored;
+
+impl<P: Pattern, T: Element> Stored<'_, P, T> {
+    /// The entries at positions that `mask` stores, moved as they are; the fill stays.
+    ///
+    /// # Errors
+    ///
+    /// `ShapeMismatch`: the mask has another shape.
+    ///
+    /// # Complexity
+    ///
+    /// O(entries of both). Where all entries stay, nothing is copied.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::{CooPattern, CooTensor};
+    ///
+    /// let x = CooTensor::new([5], vec![vec![0, 2, 3]], vec![1.0, 2.0, 3.0], 0.0)?;
+    /// let mask = CooPattern::new([5], 2, vec![vec![1, 2]])?;
+    /// assert_eq!(x.stored().mask(&mask)?.entries(), [(vec![2], 2.0)]);
+    /// assert_eq!(x.stored().without(&mask)?.entries(), [(vec![0], 1.0), (vec![3], 3.0)]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[doc(alias = "sparse_mask")]
+    #[doc(alias = "intersection")]
+    pub fn mask(&self, mask: &P) -> Result<Tensor<P, T>> {
+        kept(self.tensor(), mask, Keep::BOTH)
+    }
+
+    /// The entries at positions that `mask` does not store, moved as they are; the fill stays: see
+    /// [`mask`](Stored::mask).
+    ///
+    /// # Errors
+    ///
+    /// `ShapeMismatch`: the mask has another shape.
+    #[doc(alias = "difference")]
+    pub fn without(&self, mask: &P) -> Result<Tensor<P, T>> {
+        kept(self.tensor(), mask, Keep::WITHOUT)
+    }
+}
+
+fn kept<P: Pattern, T: Element>(x: &Tensor<P, T>, mask: &P, keep: Keep) -> Result<Tensor<P, T>> {
+    if x.shape() != mask.shape() {
+        let (expected, found) = (x.shape().clone(), mask.shape().clone());
+        return Err(Error::ShapeMismatch { what: "the mask", expected, found });
+    }
+    let Join { pattern, steps } = Join::new(x.pattern(), mask, keep)?;
+    match steps {
+        Some(steps) if steps.count() < x.nnz() => {
+            Ok(Tensor::from_valid(pattern, steps.take(LEFT, x.values(), x.fill())?, x.fill()))
+        }
+        _ => Ok(x.clone()),
+    }
+}

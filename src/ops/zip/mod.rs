@@ -1,0 +1,150 @@
+//! Elementwise operations of two operands.
+//!
+//! A member is a [`Zip`]; the drivers are for two sparse tensors and for a sparse one with an array or a number
+//! ([`sparse`]), and for two arrays ([`dense`]). Which of them runs is the [`Partner`]'s matter.
+
+mod arithmetic;
+mod backward;
+mod bits;
+mod compare;
+pub(super) mod dense;
+mod mask;
+mod operators;
+mod scale;
+pub(super) mod sparse;
+mod where_;
+mod zip_with;
+
+pub use arithmetic::{add, div, maximum, minimum, mul, rem, rem_euclid, sub};
+pub use backward::{add_backward, div_backward, mul_backward, sub_backward};
+pub use bits::{bit_and, bit_or, bit_xor};
+pub use compare::{equal, greater, greater_equal, less, less_equal, not_equal};
+pub use scale::scale;
+pub use where_::{Choice, where_};
+pub use zip_with::zip_with;
+
+use ndarray::{Array, ArrayBase, ArrayD, Data, Dimension, arr0};
+
+use crate::base::error::{Error, Result};
+use crate::base::shape::{self, Shape};
+use crate::element::{Element, Number};
+use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::zip::{Swapped, Zip};
+use crate::ops::operand::Operand;
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+use crate::tensor::stored::Stored;
+
+/// What may stand on the right of an operand `X` in an elementwise operation.
+///
+/// | left | right | result |
+/// | --- | --- | --- |
+/// | tensor | `&tensor` of the same format and index type | tensor |
+/// | tensor or view | a view (`x.stored()`), or the other way round | tensor, of stored entries |
+/// | tensor or view | `&array` | tensor |
+/// | array | `&tensor` or a view | tensor |
+/// | array | `&array` | array |
+/// | any | a number of the element type | as the left one |
+///
+/// Tensors of different formats do not compile: `to_coo` or `to_csr` makes one of the other, and says what it costs.
+/// The trait is sealed.
+///
+/// ```compile_fail,E0277
+/// use lacuna::CooTensor;
+///
+/// let x = CooTensor::full([2, 2], 1.0)?;
+/// let sum = x.add(&x.to_csr()?)?; // x.add(&y.to_coo()?)
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot stand beside `{X}` in an elementwise operation",
+    label = "not a tensor of the same format, a view, an array or a number of the element type",
+    note = "hand over a reference to a tensor or array, `&y`; `to_coo`, `to_csr` and `cast` make two alike"
+)]
+pub trait Partner<X: Operand>: Sized {
+    /// The type of its elements.
+    type Elem: Element;
+
+    /// What comes of both, with elements of type `U`.
+    type Zipped<U: Element>;
+
+    #[doc(hidden)]
+    fn zip<Z: Zip<X::Elem, Self::Elem>>(self, x: &X, op: Z) -> Result<Self::Zipped<Z::Out>>;
+}
+
+/// `impl Partner` of something for something: the type of the elements, that of the results, and the driver.
+macro_rules! partners {
+    ($([$($generics:tt)*] $x:ty, $y:ty: $elem:ty => $zipped:ty, |$left:ident, $right:ident, $op:ident| $zip:expr;)*) => {$(
+        impl<$($generics)*> Partner<$x> for $y {
+            type Elem = $elem;
+            type Zipped<U: Element> = $zipped;
+
+            fn zip<Z: Zip<<$x as Operand>::Elem, $elem>>(self, $left: &$x, $op: Z) -> Result<Self::Zipped<Z::Out>> {
+                let $right = self;
+                $zip
+            }
+        }
+    )*};
+}
+
+partners! {
+    [P: Pattern, A: Element, B: Element] Tensor<P, A>, &Tensor<P, B>: B => Tensor<P, U>, |x, y, op| sparse::pair(x, y, op);
+    [P: Pattern, A: Element, B: Element] Tensor<P, A>, Stored<'_, P, B>: B => Tensor<P, U>,
+        |x, y, op| sparse::pair(x, &y, op);
+    [P: Pattern, A: Element, B: Element] Tensor<P, A>, &Stored<'_, P, B>: B => Tensor<P, U>,
+        |x, y, op| sparse::pair(x, y, op);
+    ['s, P: Pattern, A: Element, B: Element] Stored<'s, P, A>, &Tensor<P, B>: B => Tensor<P, U>,
+        |x, y, op| sparse::pair(x, y, op);
+    ['s, P: Pattern, A: Element, B: Element] Stored<'s, P, A>, Stored<'_, P, B>: B => Tensor<P, U>,
+        |x, y, op| sparse::pair(x, &y, op);
+    ['s, P: Pattern, A: Element, B: Element] Stored<'s, P, A>, &Stored<'_, P, B>: B => Tensor<P, U>,
+        |x, y, op| sparse::pair(x, y, op);
+    [P: Pattern, A: Element, S: Data<Elem: Element>, D: Dimension] Tensor<P, A>, &ArrayBase<S, D>: S::Elem => Tensor<P, U>,
+        |x, y, op| sparse::with_array(x, y.view().into_dyn(), op);
+    ['s, P: Pattern, A: Element, S: Data<Elem: Element>, D: Dimension] Stored<'s, P, A>, &ArrayBase<S, D>: S::Elem => Tensor<P, U>,
+        |x, y, op| sparse::with_array(x, y.view().into_dyn(), op);
+    [P: Pattern, T: Element] Tensor<P, T>, T: T => Tensor<P, U>, |x, y, op| sparse::with_number(x, y, op);
+    ['s, P: Pattern, T: Element] Stored<'s, P, T>, T: T => Tensor<P, U>, |x, y, op| sparse::with_number(x, y, op);
+    [P: Pattern, B: Element, S: Data<Elem: Element>, D: Dimension] ArrayBase<S, D>, &Tensor<P, B>: B => Tensor<P, U>,
+        |x, y, op| sparse::with_array(y, x.view().into_dyn(), Swapped(op));
+    [P: Pattern, B: Element, S: Data<Elem: Element>, D: Dimension] ArrayBase<S, D>, Stored<'_, P, B>: B => Tensor<P, U>,
+        |x, y, op| sparse::with_array(&y, x.view().into_dyn(), Swapped(op));
+    [P: Pattern, B: Element, S: Data<Elem: Element>, D: Dimension] ArrayBase<S, D>, &Stored<'_, P, B>: B => Tensor<P, U>,
+        |x, y, op| sparse::with_array(y, x.view().into_dyn(), Swapped(op));
+    [S: Data<Elem: Element>, R: Data<Elem: Element>, D: Dimension, E: Dimension] ArrayBase<S, D>, &ArrayBase<R, E>: R::Elem
+        => ArrayD<U>, |x, y, op| dense::pair(x.view().into_dyn(), y.view().into_dyn(), op);
+    [T: Element, S: Data<Elem = T>, D: Dimension] ArrayBase<S, D>, T: T => Array<U, D>, |x, y, op| {
+        let result = dense::pair(x.view().into_dyn(), arr0(y).view().into_dyn(), op)?;
+        Ok(result.into_dimensionality().expect("a number changes no shape"))
+    };
+}
+
+/// The shape of a result of two shapes.
+fn broadcast_shape(left: &[usize], right: &[usize]) -> Result<Shape> {
+    shape::broadcast(left, right)
+        .ok_or_else(|| Error::NotBroadcastable { left: Shape::from(left), right: Shape::from(right) })
+}
+
+/// The error of an operation that has no result at some coordinates, or none for the fill.
+fn refused<O: Op>(_: O, fault: Fault, coords: Option<Vec<usize>>) -> Error {
+    match fault {
+        Fault::Overflow(dtype) => Error::Overflow { operation: O::NAME, coords, dtype },
+        Fault::DivisionByZero => Error::DivisionByZero { operation: O::NAME, coords },
+        Fault::Uncountable | Fault::Empty => Error::Uncountable { operation: O::NAME },
+        Fault::Memory(refused) => refused.into(),
+    }
+}
+
+/// The result of an integer operation that may overflow.
+#[inline(always)]
+fn fitting<T: Element>(result: Option<T>) -> Outcome<T> {
+    result.ok_or(Fault::Overflow(T::DTYPE.name()))
+}
+
+/// Whether a value is NaN in all its parts.
+fn is_wholly_nan<T: Element>(value: T) -> bool {
+    match value.to_number() {
+        Number::Complex(re, im) => re.is_nan() && im.is_nan(),
+        _ => value.isnan(),
+    }
+}

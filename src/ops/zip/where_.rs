@@ -1,0 +1,198 @@
+//! One of two elements, by a condition.
+
+use ndarray::{ArrayBase, ArrayD, CowArray, Data, Dimension, IxDyn, arr0};
+
+use super::broadcast_shape;
+use super::sparse::in_shape;
+use crate::base::alloc::{self, Allocated};
+use crate::base::buffer::Buffer;
+use crate::base::error::Result;
+use crate::base::limit::default_limit;
+use crate::base::shape::Shape;
+use crate::base::threads;
+use crate::convert::{check_result, dense_array, dense_bytes};
+use crate::element::Element;
+use crate::kernels::join::{Keep, LEFT, RIGHT, Steps};
+use crate::ops::operand::Operand;
+use crate::pattern::Pattern;
+use crate::plan::overlap::Join;
+use crate::tensor::Tensor;
+
+/// What [`where_`] chooses from by a condition of type `C`: of a sparse one `&tensor` of its format or a number, of an
+/// array `&array` or a number. The trait is sealed.
+pub trait Choice<'a, C: Operand>: Sized {
+    /// The type of the elements.
+    type Elem: Element;
+
+    /// What two choices become.
+    type Chosen;
+
+    /// A choice, whichever form it came in.
+    #[doc(hidden)]
+    type Given;
+
+    #[doc(hidden)]
+    fn given(self) -> Self::Given;
+
+    #[doc(hidden)]
+    fn choose(condition: &C, yes: Self::Given, no: Self::Given) -> Result<Self::Chosen>;
+}
+
+/// A sparse choice.
+pub enum Given<P, T> {
+    /// A tensor, which shares its arrays.
+    Tensor(Tensor<P, T>),
+    /// A number.
+    Number(T),
+}
+
+macro_rules! choices {
+    ($([$($generics:tt)*] $condition:ty, $choice:ty: $elem:ty, $chosen:ty, $given:ty, |$it:ident| $make:expr, $choose:expr;)*) => {$(
+        impl<'a, $($generics)*> Choice<'a, $condition> for $choice {
+            type Elem = $elem;
+            type Chosen = $chosen;
+            type Given = $given;
+
+            fn given(self) -> Self::Given {
+                let $it = self;
+                $make
+            }
+
+            fn choose(condition: &$condition, yes: Self::Given, no: Self::Given) -> Result<Self::Chosen> {
+                $choose(condition, yes, no)
+            }
+        }
+    )*};
+}
+
+choices! {
+    [P: Pattern, T: Element] Tensor<P, bool>, &'a Tensor<P, T>: T, Tensor<P, T>, Given<P, T>,
+        |tensor| Given::Tensor(tensor.clone()), sparse;
+    [P: Pattern, T: Element] Tensor<P, bool>, T: T, Tensor<P, T>, Given<P, T>, |number| Given::Number(number), sparse;
+    [S: Data<Elem = bool>, D: Dimension, R: Data<Elem: Element>, E: Dimension] ArrayBase<S, D>, &'a ArrayBase<R, E>:
+        R::Elem, ArrayD<R::Elem>, CowArray<'a, R::Elem, IxDyn>, |array| array.view().into_dyn().into(), dense;
+    [S: Data<Elem = bool>, D: Dimension, T: Element] ArrayBase<S, D>, T: T, ArrayD<T>, CowArray<'a, T, IxDyn>,
+        |number| arr0(number).into_dyn().into(), dense;
+}
+
+/// The element of *a* where the condition holds, that of *b* where it does not.
+///
+/// *z*<sub>k</sub> = *c*<sub>k</sub> ? *a*<sub>k</sub> : *b*<sub>k</sub>
+///
+/// # Shapes
+///
+/// The three shapes are equal, or broadcast to one another as numpy's are. *a* and *b* are tensors of the format of the
+/// condition, or numbers; of an array as the condition they are arrays or numbers.
+///
+/// # Implicit values
+///
+/// Elements are moved as they are. Where nothing is stored of the condition its fill chooses: if that is `true`, the
+/// result stores the entries of *c* and of *a*, and has the fill of *a*; else those of *c* and *b*, and the fill of *b*.
+/// Entries of the other one alone are not stored.
+///
+/// # NaN
+///
+/// Moved as any other value, payload included.
+///
+/// # Gradient
+///
+/// Not here yet.
+///
+/// # Errors
+///
+/// - `NotBroadcastable`: the shapes do not fit;
+/// - `TooLarge`: a tensor is broadcast to too many entries, or an array to too many elements.
+///
+/// # Complexity
+///
+/// O(entries of all three); of arrays O(elements).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, where_};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![-2.0, 7.0], 0.0)?;
+/// let y = CooTensor::new([4], vec![vec![1, 3]], vec![5.0, 6.0], 1.0)?;
+/// let clipped = where_(&x.less(0.0)?, 0.0, &x)?;
+/// assert_eq!(clipped.values(), [0.0, 7.0]);
+/// let z = where_(&x.less(&y)?, &x, &y)?;
+/// assert_eq!(z.to_dense()?, where_(&x.to_dense()?.less(&y.to_dense()?)?, &x.to_dense()?, &y.to_dense()?)?);
+/// # use lacuna::prelude::*;
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.where`](https://numpy.org/doc/stable/reference/generated/numpy.where.html), with three arguments.
+#[doc(alias = "where")]
+#[doc(alias = "select")]
+#[doc(alias = "if_else")]
+#[doc(alias = "numpy.where")]
+#[doc(alias = "torch.where")]
+pub fn where_<'a, C, A, B>(condition: &C, yes: A, no: B) -> Result<A::Chosen>
+where
+    C: Operand<Elem = bool>,
+    A: Choice<'a, C>,
+    B: Choice<'a, C, Elem = A::Elem, Given = A::Given>,
+{
+    A::choose(condition, yes.given(), no.given())
+}
+
+fn sparse<P: Pattern, T: Element>(c: &Tensor<P, bool>, yes: Given<P, T>, no: Given<P, T>) -> Result<Tensor<P, T>> {
+    let shape = broadcast_shape(&broadcast_shape(c.shape(), lengths(&yes))?, lengths(&no))?;
+    let c = in_shape(c, &shape)?;
+    let (main, other) = if c.fill() { (yes, no) } else { (no, yes) };
+    let (main, other) = (given_in_shape(main, &shape)?, given_in_shape(other, &shape)?);
+    let Join { pattern, steps } = Join::new(c.pattern(), main.pattern(), Keep::UNION)?;
+    let conditions = at_entries(&steps, LEFT, &c)?;
+    let of_main = at_entries(&steps, RIGHT, &main)?;
+    let of_other = at_entries(&Join::new(&pattern, other.pattern(), Keep::LEFT)?.steps, RIGHT, &other)?;
+    let values = threads::filled(pattern.nnz(), 700, |range, slots| {
+        let sides = of_main[range.clone()].iter().zip(&of_other[range.clone()]);
+        let choices = slots.iter_mut().zip(&conditions[range]).zip(sides);
+        choices.for_each(|((slot, &found), (main, other))| *slot = if found == c.fill() { *main } else { *other });
+    })?;
+    Ok(Tensor::from_valid(pattern, values, main.fill()))
+}
+
+fn lengths<P: Pattern, T: Element>(given: &Given<P, T>) -> &[usize] {
+    match given {
+        Given::Tensor(tensor) => tensor.shape(),
+        Given::Number(_) => &[],
+    }
+}
+
+/// A choice as a tensor of a shape; a number is one that stores nothing.
+fn given_in_shape<P: Pattern, T: Element>(given: Given<P, T>, shape: &Shape) -> Result<Tensor<P, T>> {
+    match given {
+        Given::Tensor(tensor) => in_shape(&tensor, shape),
+        Given::Number(number) => {
+            let axes = vec![Buffer::default(); shape.rank()];
+            Ok(Tensor::from_valid(P::from_coords(shape.clone(), 0, axes, default_limit(0))?, Vec::new(), number))
+        }
+    }
+}
+
+/// What a tensor has for each entry of a join; where that tells no steps it is all its values.
+fn at_entries<P: Pattern, T: Element>(steps: &Option<Steps>, side: u8, x: &Tensor<P, T>) -> Allocated<Buffer<T>> {
+    match steps {
+        Some(steps) => steps.take(side, x.values(), x.fill()).map(Buffer::from),
+        None => Ok(x.shared_values().clone()),
+    }
+}
+
+fn dense<S: Data<Elem = bool>, D: Dimension, T: Element>(
+    c: &ArrayBase<S, D>,
+    yes: CowArray<'_, T, IxDyn>,
+    no: CowArray<'_, T, IxDyn>,
+) -> Result<ArrayD<T>> {
+    let shape = broadcast_shape(&broadcast_shape(c.shape(), yes.shape())?, no.shape())?;
+    check_result::<T>(&shape, dense_bytes(c).saturating_add(dense_bytes(&yes)).saturating_add(dense_bytes(&no)))?;
+    let in_shape = "the shape is that of all";
+    let c = c.view().into_dyn();
+    let c = c.broadcast(IxDyn(&shape)).expect(in_shape);
+    let sides = (yes.broadcast(IxDyn(&shape)).expect(in_shape), no.broadcast(IxDyn(&shape)).expect(in_shape));
+    let choices = c.iter().zip(sides.0.iter().zip(&sides.1));
+    let mut chosen = alloc::with_capacity(c.len())?;
+    chosen.extend(choices.map(|(&condition, (&yes, &no))| if condition { yes } else { no }));
+    Ok(dense_array(&shape, chosen))
+}

@@ -1,0 +1,97 @@
+//! Any function of two elements.
+
+use super::Partner;
+use crate::base::error::Result;
+use crate::element::Element;
+use crate::kernels::op::{Op, Outcome};
+use crate::kernels::zip::Zip;
+use crate::ops::operand::Operand;
+#[allow(unused_imports)] // for the page
+use crate::tensor::stored::Stored;
+
+/// A function that the caller hands over.
+struct With<'a, F>(&'a F);
+
+impl<F> Clone for With<'_, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F> Copy for With<'_, F> {}
+
+impl<F: Sync> Op for With<'_, F> {
+    const NAME: &'static str = "zip_with";
+}
+
+impl<A: Element, B: Element, U: Element, F: Fn(A, B) -> U + Sync> Zip<A, B> for With<'_, F> {
+    type Out = U;
+
+    #[inline(always)]
+    fn apply(&self, a: A, b: B) -> Outcome<U> {
+        Ok((self.0)(a, b))
+    }
+}
+
+/// A function of two elements, position by position.
+///
+/// *z*<sub>k</sub> = *f*(*x*<sub>k</sub>, *y*<sub>k</sub>)
+///
+/// # Shapes
+///
+/// The shapes are equal, or broadcast to one another as numpy's are. [`Partner`] says what may stand on the right; the
+/// elements may be of two types, and the results of a third. The result is sparse if an operand is; of two arrays it is
+/// an array.
+///
+/// # Implicit values
+///
+/// Where one side alone has an entry, the other gives its fill: the union of both patterns is stored, since nobody
+/// knows what `f` makes of a fill, and the fill is `f` of the fills, without a sign if it is zero. Of [stored
+/// views](Stored) the result has the entries that both have; its fill is that of the operand of its type, or zero.
+/// Beside an array the pattern is shared; all positions that are not stored must come to one value.
+///
+/// # NaN
+///
+/// As `f` has it.
+///
+/// # Gradient
+///
+/// None.
+///
+/// # Errors
+///
+/// - `NotBroadcastable`: the shapes do not fit;
+/// - `FillsDiffer`: stored views of tensors with different fills, of the type of the results;
+/// - `FillVaries`: an array gives positions that are not stored different values;
+/// - `TooLarge`: a sparse operand is broadcast to too many entries, or an array to too many elements.
+///
+/// # Complexity
+///
+/// O(entries of both), and as many calls of `f` as the result has entries; of arrays O(elements).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, zip_with};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![3.0_f64, 5.0], 0.0)?;
+/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![12.0, 7.0], 0.0)?;
+/// let z = zip_with(&x, &y, f64::hypot)?;
+/// assert_eq!(z.entries(), [(vec![0], 3.0), (vec![1], 13.0), (vec![2], 7.0)]);
+/// assert_eq!(z.to_dense()?, zip_with(&x.to_dense()?, &y.to_dense()?, f64::hypot)?);
+/// assert_eq!(x.stored().zip_with(&y, |a, b| a < b)?.entries(), [(vec![1], true)]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`Zip::map_collect`](https://docs.rs/ndarray/latest/ndarray/struct.Zip.html#method.map_collect) of
+/// ndarray.
+#[doc(alias = "zip_map")]
+#[doc(alias = "binary")]
+#[doc(alias = "numpy.frompyfunc")]
+pub fn zip_with<X: Operand, Y: Partner<X>, U: Element>(
+    x: &X,
+    y: Y,
+    f: impl Fn(X::Elem, Y::Elem) -> U + Sync,
+) -> Result<Y::Zipped<U>> {
+    y.zip(x, With(&f))
+}

@@ -1,0 +1,384 @@
+//! Elementwise operations of two arrays, word by word: broadcast, compute each position, and say what is stored.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use num_complex::Complex;
+
+use super::dense::{Dense, Sparse, size, unravel};
+use super::scalar::Scalar;
+
+/// Why there is no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The integer type does not hold it.
+    Overflow,
+    /// An integer is divided by zero.
+    ByZero,
+}
+
+/// The operations that give the type that they take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arith {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+    RemEuclid,
+    Minimum,
+    Maximum,
+    And,
+    Or,
+    Xor,
+}
+
+use Arith::*;
+
+/// A type that computes. An operation that a type has not panics.
+pub trait Computes: Scalar {
+    /// The result, a NaN canonical.
+    fn arith(op: Arith, a: Self, b: Self) -> Result<Self, Why>;
+
+    /// The value with the other sign.
+    fn negated(self) -> Result<Self, Why>;
+
+    /// Whether every value on the other side of `fill` gives the same, or every finite one (`Some(false)`).
+    fn makes_all_one(op: Arith, fill: Self, other: Self, on_the_left: bool) -> Option<bool>;
+}
+
+impl Computes for bool {
+    fn arith(op: Arith, a: bool, b: bool) -> Result<bool, Why> {
+        Ok(match op {
+            Add | Or | Maximum => a || b,
+            Mul | And | Minimum => a && b,
+            Xor => a != b,
+            _ => panic!("no {op:?} of bool"),
+        })
+    }
+
+    fn negated(self) -> Result<bool, Why> {
+        panic!("no negation of bool");
+    }
+
+    fn makes_all_one(op: Arith, fill: bool, _: bool, _: bool) -> Option<bool> {
+        match op {
+            Mul | And | Minimum => (!fill).then_some(true),
+            Or | Maximum => fill.then_some(true),
+            _ => None,
+        }
+    }
+}
+
+macro_rules! integers {
+    ($($type:ty),*) => {$(
+        impl Computes for $type {
+            fn arith(op: Arith, a: $type, b: $type) -> Result<$type, Why> {
+                let (wide, other) = (i128::from(a), i128::from(b));
+                if matches!(op, Div | Rem | RemEuclid) && b == 0 {
+                    return Err(Why::ByZero);
+                }
+                let result = match op {
+                    Add => wide + other,
+                    Sub => wide - other,
+                    Mul => wide.saturating_mul(other),
+                    Div => wide / other,
+                    Rem => wide % other,
+                    RemEuclid => wide.rem_euclid(other),
+                    Minimum => wide.min(other),
+                    Maximum => wide.max(other),
+                    And => return Ok(a & b),
+                    Or => return Ok(a | b),
+                    Xor => return Ok(a ^ b),
+                };
+                <$type>::try_from(result).map_err(|_| Why::Overflow)
+            }
+
+            fn negated(self) -> Result<$type, Why> {
+                <$type>::try_from(-i128::from(self)).map_err(|_| Why::Overflow)
+            }
+
+            fn makes_all_one(op: Arith, fill: $type, _: $type, _: bool) -> Option<bool> {
+                let one = match op {
+                    Mul | And => fill == 0,
+                    Or => fill == !0,
+                    Minimum => fill == <$type>::MIN,
+                    Maximum => fill == <$type>::MAX,
+                    _ => false,
+                };
+                one.then_some(true)
+            }
+        }
+    )*};
+}
+
+integers!(i8, i16, i32, i64, u8, u16, u32, u64);
+
+macro_rules! floats {
+    ($($type:ty, $wide:ty, $widen:expr, $narrow:expr;)*) => {$(
+        impl Computes for $type {
+            fn arith(op: Arith, a: $type, b: $type) -> Result<$type, Why> {
+                let (x, y): ($wide, $wide) = ($widen(a), $widen(b));
+                let negative_first = |a: $type, b: $type| if a.is_sign_negative() { (a, b) } else { (b, a) };
+                let result = match op {
+                    Add => $narrow(x + y),
+                    Sub => $narrow(x - y),
+                    Mul => $narrow(x * y),
+                    Div => $narrow(x / y),
+                    Rem => $narrow(x % y),
+                    RemEuclid => $narrow(if x % y < 0.0 { x % y + y.abs() } else { x % y }),
+                    Minimum | Maximum if x.is_nan() || y.is_nan() => <$type>::NAN,
+                    Minimum if x == y => negative_first(a, b).0,
+                    Maximum if x == y => negative_first(a, b).1,
+                    Minimum => if x < y { a } else { b },
+                    Maximum => if x > y { a } else { b },
+                    _ => panic!("no {op:?} of floats"),
+                };
+                Ok(result.canonical())
+            }
+
+            fn negated(self) -> Result<$type, Why> {
+                Ok((-self).canonical())
+            }
+
+            fn makes_all_one(op: Arith, fill: $type, other: $type, _: bool) -> Option<bool> {
+                match op {
+                    _ if Scalar::is_nan(fill) => Some(true),
+                    Mul if !fill.truthy() && Scalar::is_finite(other) => Some(false),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+
+floats! {
+    f32, f32, std::convert::identity, std::convert::identity;
+    f64, f64, std::convert::identity, std::convert::identity;
+}
+#[cfg(feature = "half")]
+floats! {
+    half::f16, f32, half::f16::to_f32, half::f16::from_f32;
+    half::bf16, f32, half::bf16::to_f32, half::bf16::from_f32;
+}
+
+macro_rules! complex {
+    ($($part:ty),*) => {$(
+        impl Computes for Complex<$part> {
+            fn arith(op: Arith, a: Self, b: Self) -> Result<Self, Why> {
+                let result = match op {
+                    Add => Complex::new(a.re + b.re, a.im + b.im),
+                    Sub => Complex::new(a.re - b.re, a.im - b.im),
+                    Mul => Complex::new(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re),
+                    // Smith's method, as numpy has it.
+                    Div if b.re == 0.0 && b.im == 0.0 => Complex::new(a.re / b.re.abs(), a.im / b.re.abs()),
+                    Div if b.re.abs() >= b.im.abs() => {
+                        let (ratio, scale) = (b.im / b.re, 1.0 / (b.re + b.im * (b.im / b.re)));
+                        Complex::new((a.re + a.im * ratio) * scale, (a.im - a.re * ratio) * scale)
+                    }
+                    Div => {
+                        let (ratio, scale) = (b.re / b.im, 1.0 / (b.im + b.re * (b.re / b.im)));
+                        Complex::new((a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale)
+                    }
+                    _ => panic!("no {op:?} of complex numbers"),
+                };
+                Ok(result.canonical())
+            }
+
+            fn negated(self) -> Result<Self, Why> {
+                Ok(Complex::new(-self.re, -self.im).canonical())
+            }
+
+            fn makes_all_one(op: Arith, fill: Self, other: Self, on_the_left: bool) -> Option<bool> {
+                let (either, both) = (fill.re.is_nan() || fill.im.is_nan(), fill.re.is_nan() && fill.im.is_nan());
+                match op {
+                    Add | Sub => both.then_some(true),
+                    Mul if either => Some(true),
+                    Mul => (!fill.truthy() && Scalar::is_finite(other)).then_some(false),
+                    Div => (if on_the_left { both } else { either }).then_some(true),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+
+complex!(f32, f64);
+
+/// A result, or why there is none, and where: nowhere is the fill.
+pub type Outcome<U> = Result<Sparse<U>, Refused>;
+
+/// Why there is no result.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Refused {
+    /// An element that is not finite meets an implicit zero.
+    NotFinite(Vec<usize>),
+    /// An element has no result.
+    At(Why, Option<Vec<usize>>),
+    /// Two views of different fills.
+    Fills,
+}
+
+/// One operation on two values, and what a fill makes of all values beside it.
+pub struct Rule<'a, T, U> {
+    /// The result of two values.
+    pub of: &'a dyn Fn(T, T) -> Result<U, Why>,
+    /// [`Computes::makes_all_one`].
+    pub makes_all_one: &'a dyn Fn(T, T, bool) -> Option<bool>,
+}
+
+/// The value without a sign of zero, and with the canonical NaN: a computed fill.
+pub fn as_fill<U: Scalar>(value: U, plain_zero: U) -> U {
+    if !value.truthy() { plain_zero } else { value.canonical() }
+}
+
+/// Whether some position is not stored.
+fn has_gap<T: Scalar>(x: &Sparse<T>) -> bool {
+    super::dense::checked_size(&x.shape).is_none_or(|size| size > x.entries.len() as u128)
+}
+
+/// Of two whole sparse arrays of one shape. `implicit` is what becomes of a value that is the fill.
+pub fn whole<T: Scalar, U: Scalar>(
+    x: &Sparse<T>,
+    y: &Sparse<T>,
+    rule: &Rule<'_, T, U>,
+    implicit: impl Fn(U) -> U,
+) -> Outcome<U> {
+    let left = (rule.makes_all_one)(x.fill, y.fill, true);
+    let right = (rule.makes_all_one)(y.fill, x.fill, false);
+    let all: BTreeSet<Vec<usize>> = x.coords().union(&y.coords()).cloned().collect();
+    let is_left_out = |at: &Vec<usize>| match (x.entries.get(at), y.entries.get(at)) {
+        (Some(value), None) => right.map(|always| always || value.is_finite()),
+        (None, Some(value)) => left.map(|always| always || value.is_finite()),
+        _ => None,
+    };
+    if let Some(at) = all.iter().find(|at| is_left_out(at) == Some(false)) {
+        return Err(Refused::NotFinite(at.clone()));
+    }
+    let kept: Vec<Vec<usize>> = all.into_iter().filter(|at| is_left_out(at).is_none()).collect();
+    let size = super::dense::checked_size(&x.shape);
+    let has_gap = size.is_none_or(|size| size > kept.len() as u128);
+    let fill = match (rule.of)(x.fill, y.fill) {
+        Ok(fill) => implicit(fill),
+        Err(why) if has_gap => return Err(Refused::At(why, None)),
+        Err(_) => U::zero(),
+    };
+    let mut entries = BTreeMap::new();
+    for at in kept {
+        let value = (rule.of)(x.get(&at), y.get(&at)).map_err(|why| Refused::At(why, Some(at.clone())))?;
+        entries.insert(at, value);
+    }
+    Ok(Sparse::new(&x.shape, entries, fill))
+}
+
+/// Of the stored entries of two sparse arrays of one shape: of those that both have, or with `alone` of all, which
+/// says what an entry on the left (or on the right) gives by itself.
+pub fn stored<T: Scalar, U: Scalar>(
+    x: &Sparse<T>,
+    y: &Sparse<T>,
+    rule: &Rule<'_, T, U>,
+    alone: Option<&dyn Fn(T, bool) -> Result<U, Why>>,
+    fill: U,
+) -> Outcome<U> {
+    let mut entries = BTreeMap::new();
+    for at in x.coords().union(&y.coords()) {
+        let value = match (x.entries.get(at), y.entries.get(at), alone) {
+            (Some(&a), Some(&b), _) => (rule.of)(a, b),
+            (Some(&a), None, Some(alone)) => alone(a, true),
+            (None, Some(&b), Some(alone)) => alone(b, false),
+            _ => continue,
+        };
+        entries.insert(at.clone(), value.map_err(|why| Refused::At(why, Some(at.clone())))?);
+    }
+    Ok(Sparse::new(&x.shape, entries, fill))
+}
+
+/// Of two dense arrays of one shape.
+pub fn dense<T: Scalar, U: Scalar>(x: &Dense<T>, y: &Dense<T>, rule: &Rule<'_, T, U>) -> Result<Dense<U>, Refused> {
+    let of = |at: Vec<usize>| (rule.of)(x.get(&at), y.get(&at)).map_err(|why| Refused::At(why, Some(at)));
+    Ok(Dense::new(&x.shape, x.coords().into_iter().map(of).collect::<Result<_, _>>()?))
+}
+
+/// Of a whole sparse array and a dense one of the same shape, if what is not stored comes to one value: its entries
+/// are those of the sparse one. `None` where it does not, or has no result.
+pub fn beside_dense<T: Scalar, U: Scalar>(
+    x: &Sparse<T>,
+    y: &Dense<T>,
+    rule: &Rule<'_, T, U>,
+    implicit: impl Fn(U) -> U,
+    own: U,
+) -> Option<Outcome<U>> {
+    let gaps = y.coords().into_iter().filter(|at| !x.entries.contains_key(at));
+    let fills: Option<Vec<U>> = gaps.map(|at| (rule.of)(x.fill, y.get(&at)).ok().map(&implicit)).collect();
+    let fills = fills?;
+    let fill = fills.first().copied().unwrap_or(own);
+    if !fills.iter().all(|other| other.same(fill)) {
+        return None;
+    }
+    Some(entries_beside(x, y, rule, fill))
+}
+
+/// Of the entries of a sparse array and a dense one.
+pub fn entries_beside<T: Scalar, U: Scalar>(x: &Sparse<T>, y: &Dense<T>, rule: &Rule<'_, T, U>, fill: U) -> Outcome<U> {
+    let mut entries = BTreeMap::new();
+    for (at, &value) in &x.entries {
+        let value = (rule.of)(value, y.get(at)).map_err(|why| Refused::At(why, Some(at.clone())))?;
+        entries.insert(at.clone(), value);
+    }
+    Ok(Sparse::new(&x.shape, entries, fill))
+}
+
+/// Of a whole sparse array and a number.
+pub fn beside_number<T: Scalar, U: Scalar>(
+    x: &Sparse<T>,
+    number: T,
+    rule: &Rule<'_, T, U>,
+    implicit: impl Fn(U) -> U,
+) -> Outcome<U> {
+    let fill = match (rule.of)(x.fill, number) {
+        Ok(fill) => implicit(fill),
+        Err(why) if has_gap(x) => return Err(Refused::At(why, None)),
+        Err(_) => U::zero(),
+    };
+    let of = |(at, &value): (&Vec<usize>, &T)| {
+        let value = (rule.of)(value, number).map_err(|why| Refused::At(why, Some(at.clone())))?;
+        Ok((at.clone(), value))
+    };
+    Ok(Sparse::new(&x.shape, x.entries.iter().map(of).collect::<Result<_, _>>()?, fill))
+}
+
+/// The shape that two shapes are broadcast to.
+pub fn broadcast_shape(left: &[usize], right: &[usize]) -> Option<Vec<usize>> {
+    let rank = left.len().max(right.len());
+    let padded = |shape: &[usize]| [vec![1; rank - shape.len()], shape.to_vec()].concat();
+    let pairs = padded(left).into_iter().zip(padded(right));
+    pairs
+        .map(|(a, b)| {
+            if a == b || b == 1 {
+                Some(a)
+            } else if a == 1 {
+                Some(b)
+            } else {
+                None
+            }
+        })
+        .collect()
+}
+
+/// The coordinates in `shape` of what stands at `at` where it is broadcast.
+fn source(at: &[usize], shape: &[usize]) -> Vec<usize> {
+    let added = at.len() - shape.len();
+    shape.iter().zip(&at[added..]).map(|(&length, &coord)| if length == 1 { 0 } else { coord }).collect()
+}
+
+/// A sparse array broadcast to a shape.
+pub fn broadcast<T: Scalar>(x: &Sparse<T>, shape: &[usize]) -> Sparse<T> {
+    let places = (0..size(shape)).map(|position| unravel(position as u128, shape));
+    let entries = places.filter_map(|at| x.entries.get(&source(&at, &x.shape)).map(|&value| (at, value)));
+    Sparse::new(shape, entries.collect(), x.fill)
+}
+
+/// A dense array broadcast to a shape.
+pub fn broadcast_dense<T: Scalar>(x: &Dense<T>, shape: &[usize]) -> Dense<T> {
+    let places = (0..size(shape)).map(|position| unravel(position as u128, shape));
+    Dense::new(shape, places.map(|at| x.get(&source(&at, &x.shape))).collect())
+}

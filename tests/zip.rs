@@ -1,0 +1,661 @@
+//! Elementwise operations of two operands against the reference.
+
+use crate::generators::{Drawn, SparseSeed, endless, huge, seeds, shapes};
+use crate::reference::dense::{Dense, Sparse};
+use crate::reference::scalar::Scalar;
+use crate::reference::zip::{self as reference, Arith, Computes, Outcome, Refused, Rule, Why};
+use crate::support::*;
+use lacuna::prelude::*;
+use lacuna::{CooTensor, CsrTensor, Element, Error, Pattern, Result, Tensor};
+use ndarray::{ArrayD, ArrayViewD};
+use num_complex::Complex;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// Two sparse arrays of one shape, and a number.
+#[derive(Clone, Debug)]
+struct Pair<T> {
+    x: Sparse<T>,
+    y: Sparse<T>,
+    number: T,
+}
+
+/// What the pattern of the second one has to do with that of the first.
+#[derive(Clone, Copy, Debug)]
+enum Common {
+    Whatever,
+    Everything,
+    Nothing,
+    Half,
+}
+
+impl Common {
+    fn apply<T: Scalar>(self, x: &Sparse<T>, y: &mut Sparse<T>) {
+        let values: Vec<T> = y.entries.values().copied().chain([y.fill]).collect();
+        let of_x = x.entries.keys().enumerate().map(|(at, coords)| (coords.clone(), values[at % values.len()]));
+        match self {
+            Common::Whatever => {}
+            Common::Everything => y.entries = of_x.collect(),
+            Common::Nothing => y.entries.retain(|at, _| !x.entries.contains_key(at)),
+            Common::Half => y.entries.extend(of_x.step_by(2).collect::<Vec<_>>()),
+        }
+    }
+}
+
+/// Pairs of one shape; half of the time with values that no sum or product of integers overflows.
+fn pairs<T: Drawn + Tame>() -> BoxedStrategy<Pair<T>> {
+    let common = select(&[Common::Whatever, Common::Everything, Common::Nothing, Common::Half][..]);
+    let parts = (shapes(), seeds(), seeds(), T::values(), common, any::<bool>());
+    let build = |(shape, x, y, number, common, tame): (_, SparseSeed<T>, SparseSeed<T>, T, Common, bool)| {
+        let shape: Vec<usize> = shape;
+        let (mut x, mut y) = (x.build(&shape), y.build(&shape));
+        common.apply(&x, &mut y);
+        if tame {
+            [&mut x, &mut y].into_iter().for_each(|x| {
+                x.entries.values_mut().for_each(|value| *value = value.tame());
+                x.fill = x.fill.tame();
+            });
+        }
+        Pair { x, y, number: if tame { number.tame() } else { number } }
+    };
+    parts.prop_map(build).boxed()
+}
+
+/// A type with small values that are not zero.
+trait Tame: Sized {
+    fn tame(self) -> Self {
+        self
+    }
+}
+
+macro_rules! tame {
+    ($($type:ty: $tame:expr;)*) => {$(
+        impl Tame for $type {
+            fn tame(self) -> Self {
+                $tame(self)
+            }
+        }
+    )*};
+}
+
+tame! {
+    bool: |x| x;
+    i8: |x: i8| x.rem_euclid(3) + 1;
+    u64: |x: u64| x % 3 + 2;
+    f32: |x| x;
+    f64: |x| x;
+    Complex<f32>: |x| x;
+    Complex<f64>: |x| x;
+}
+#[cfg(feature = "half")]
+tame! { half::f16: |x| x; half::bf16: |x| x; }
+macro_rules! tame_like {
+    ($($type:ty),*) => { tame! { $($type: |x: $type| x % 3 + 3;)* } };
+}
+tame_like!(i16, i32, i64, u8, u16, u32);
+
+/// One operation of the library, on every kind of operands.
+struct Library<T, U> {
+    name: &'static str,
+    coo: fn(&CooTensor<T>, &CooTensor<T>) -> Result<CooTensor<U>>,
+    csr: fn(&CsrTensor<T>, &CsrTensor<T>) -> Result<CsrTensor<U>>,
+    coo_stored: fn(&CooTensor<T>, &CooTensor<T>) -> Result<CooTensor<U>>,
+    csr_stored: fn(&CsrTensor<T>, &CsrTensor<T>) -> Result<CsrTensor<U>>,
+    number: fn(&CooTensor<T>, T) -> Result<CooTensor<U>>,
+    stored_number: fn(&CsrTensor<T>, T) -> Result<CsrTensor<U>>,
+    arrays: fn(&ArrayViewD<'_, T>, &ArrayViewD<'_, T>) -> Result<ArrayD<U>>,
+    array_number: fn(&ArrayViewD<'_, T>, T) -> Result<ArrayD<U>>,
+    coo_array: fn(&CooTensor<T>, &ArrayViewD<'_, T>) -> Result<CooTensor<U>>,
+    csr_array: fn(&CsrTensor<T>, &ArrayViewD<'_, T>) -> Result<CsrTensor<U>>,
+    array_coo: fn(&ArrayViewD<'_, T>, &CooTensor<T>) -> Result<CooTensor<U>>,
+    stored_array: fn(&CsrTensor<T>, &ArrayViewD<'_, T>) -> Result<CsrTensor<U>>,
+}
+
+macro_rules! library {
+    ($name:ident) => {
+        Library {
+            name: stringify!($name),
+            coo: |x, y| lacuna::$name(x, y),
+            csr: |x, y| x.$name(y),
+            coo_stored: |x, y| x.stored().$name(y.stored()),
+            csr_stored: |x, y| lacuna::$name(x, &y.stored()),
+            number: |x, number| x.$name(number),
+            stored_number: |x, number| x.stored().$name(number),
+            arrays: |x, y| lacuna::$name(x, y),
+            array_number: |x, number| x.$name(number),
+            coo_array: |x, y| x.$name(y),
+            csr_array: |x, y| x.$name(y),
+            array_coo: |x, y| x.$name(y),
+            stored_array: |x, y| x.stored().$name(y),
+        }
+    };
+}
+
+/// What the definition says of one operation.
+struct Definition<'a, T, U> {
+    rule: Rule<'a, T, U>,
+    /// Among stored entries, what one alone gives on the left or on the right.
+    alone: Option<&'a dyn Fn(T, bool) -> std::result::Result<U, Why>>,
+    /// A value as a computed fill.
+    implicit: fn(U) -> U,
+    /// The fill in the type of the results, zero if it has another.
+    own: fn(T) -> U,
+    /// Whether views of different fills are refused.
+    of_one_fill: bool,
+}
+
+/// What is the same about a refusal of the library and one of the reference.
+fn refusal(error: &Error) -> Refused {
+    match error.clone() {
+        Error::NonFinite { coords, .. } => Refused::NotFinite(coords),
+        Error::Overflow { coords, .. } => Refused::At(Why::Overflow, coords),
+        Error::DivisionByZero { coords, .. } => Refused::At(Why::ByZero, coords),
+        Error::FillsDiffer { .. } => Refused::Fills,
+        other => panic!("{other}"),
+    }
+}
+
+#[track_caller]
+fn assert_outcome<P: Pattern, U: Both>(found: Result<Tensor<P, U>>, expected: &Outcome<U>, name: &str) {
+    match (found, expected) {
+        (Ok(found), Ok(expected)) => assert_entries(&found, expected),
+        (Err(error), Err(expected)) => assert_eq!(&refusal(&error), expected, "{name}"),
+        (found, expected) => panic!("{name}: {found:?} is not {expected:?}"),
+    }
+}
+
+fn agree<T: Both, U: Both>(case: &Pair<T>, library: &Library<T, U>, definition: &Definition<'_, T, U>) {
+    let (Pair { x, y, number }, name) = (case, library.name);
+    let Definition { rule, alone, implicit, own, of_one_fill } = definition;
+    let (coo_x, coo_y, csr_x, csr_y) = (coo(x), coo(y), csr(x), csr(y));
+    let expected = reference::whole(x, y, rule, implicit);
+    assert_outcome((library.coo)(&coo_x, &coo_y), &expected, name);
+    assert_outcome((library.csr)(&csr_x, &csr_y), &expected, name);
+
+    let expected = match *of_one_fill && !Scalar::same(x.fill, y.fill) {
+        true => Err(Refused::Fills),
+        false => reference::stored(x, y, rule, *alone, own(x.fill)),
+    };
+    assert_outcome((library.coo_stored)(&coo_x, &coo_y), &expected, name);
+    assert_outcome((library.csr_stored)(&csr_x, &csr_y), &expected, name);
+
+    let expected = reference::beside_number(x, *number, rule, implicit);
+    assert_outcome((library.number)(&coo_x, *number), &expected, name);
+    let numbers = Dense::full(&x.shape, *number);
+    let expected = reference::entries_beside(x, &numbers, rule, own(x.fill));
+    assert_outcome((library.stored_number)(&csr_x, *number), &expected, name);
+    arrays_agree(case, library, definition);
+}
+
+/// The part of [`agree`] where an operand is an array.
+fn arrays_agree<T: Both, U: Both>(case: &Pair<T>, library: &Library<T, U>, definition: &Definition<'_, T, U>) {
+    let (Pair { x, y, number }, name) = (case, library.name);
+    let Definition { rule, implicit, own, .. } = definition;
+    let (coo_x, csr_x, dense_x, dense_y) = (coo(x), csr(x), x.to_dense(), y.to_dense());
+    let expected = reference::dense(&dense_x, &dense_y, rule);
+    let with_number = reference::dense(&dense_x, &Dense::full(&x.shape, *number), rule);
+    let check = |found: Result<ArrayD<U>>, expected: &std::result::Result<Dense<U>, Refused>| match (found, expected) {
+        (Ok(found), Ok(expected)) => assert_array(&found, expected),
+        (Err(error), Err(Refused::At(why, _))) => {
+            assert!(matches!(refusal(&error), Refused::At(found, Some(_)) if found == *why));
+        }
+        (found, expected) => panic!("{name}: {found:?} is not {expected:?}"),
+    };
+    let plain = array(&dense_y);
+    for_each_layout(&dense_x, |_, view| {
+        check((library.arrays)(&view, &plain.view()), &expected);
+        check((library.array_number)(&view, *number), &with_number);
+    });
+    for_each_layout(&dense_y, |_, view| check((library.arrays)(&array(&dense_x).view(), &view), &expected));
+
+    let beside = reference::beside_dense(x, &dense_y, rule, implicit, own(x.fill));
+    let turned = Rule { of: &|a, b| (rule.of)(b, a), makes_all_one: rule.makes_all_one };
+    let turned = reference::beside_dense(x, &dense_y, &turned, implicit, own(x.fill));
+    assert_beside((library.coo_array)(&coo_x, &plain.view()), &beside, name);
+    assert_beside((library.csr_array)(&csr_x, &plain.view()), &beside, name);
+    assert_beside((library.array_coo)(&plain.view(), &coo_x), &turned, name);
+    let expected = reference::entries_beside(x, &dense_y, rule, own(x.fill));
+    assert_outcome((library.stored_array)(&csr_x, &plain.view()), &expected, name);
+}
+
+/// What stands beside an array comes to one fill, or is refused.
+#[track_caller]
+fn assert_beside<P: Pattern, U: Both>(found: Result<Tensor<P, U>>, expected: &Option<Outcome<U>>, name: &str) {
+    match (found, expected) {
+        (found, Some(expected)) => assert_outcome(found, expected, name),
+        (Err(Error::FillVaries { .. }), None) => {}
+        (Err(Error::Overflow { coords: None, .. } | Error::DivisionByZero { coords: None, .. }), None) => {}
+        (found, None) => panic!("{name}: {found:?}, though what is not stored comes to several values"),
+    }
+}
+
+/// Operations that give the type that they take, by name and by what the reference calls them.
+macro_rules! arithmetic {
+    ($case:expr, $type:ty: $($name:ident $op:ident $alone:expr),*) => {$({
+        let rule = Rule {
+            of: &|a, b| <$type>::arith(Arith::$op, a, b),
+            makes_all_one: &|fill, other, left| <$type>::makes_all_one(Arith::$op, fill, other, left),
+        };
+        let (implicit, own) = (|value: $type| Element::as_implicit(value), |fill| fill);
+        let definition = Definition { rule, alone: $alone, implicit, own, of_one_fill: true };
+        agree::<$type, $type>($case, &library!($name), &definition);
+    })*};
+}
+
+/// Among stored entries one alone is itself.
+fn moved<T>(value: T, _: bool) -> std::result::Result<T, Why> {
+    Ok(value)
+}
+
+/// One alone on the right has the other sign.
+fn negated<T: Computes>(value: T, on_the_left: bool) -> std::result::Result<T, Why> {
+    if on_the_left { Ok(value) } else { value.negated() }
+}
+
+/// Comparisons.
+macro_rules! comparisons {
+    ($case:expr, $type:ty: $($name:ident $sign:tt),*) => {$({
+        let rule = Rule {
+            of: &|a: $type, b: $type| Ok(a $sign b),
+            makes_all_one: &|fill, _, _| Scalar::is_nan(fill).then_some(true),
+        };
+        let is_bool = std::any::TypeId::of::<$type>() == std::any::TypeId::of::<bool>();
+        let own = if is_bool { |fill: $type| fill.truthy() } else { |_: $type| false };
+        let definition = Definition { rule, alone: None, implicit: |value| value, own, of_one_fill: is_bool };
+        agree::<$type, bool>($case, &library!($name), &definition);
+    })*};
+}
+
+/// What every type has.
+fn sums_products_and_equality_are_those_of_the_definition<T: Both + Drawn + Tame + Computes>() {
+    check(pairs::<T>(), |case| {
+        arithmetic!(&case, T: add Add Some(&moved), mul Mul None);
+        comparisons!(&case, T: equal ==);
+    });
+}
+
+for_all_types!(sums_products_and_equality_are_those_of_the_definition);
+
+#[test]
+fn floats_have_all_of_them() {
+    check(pairs::<f64>(), |case| {
+        arithmetic!(&case, f64: sub Sub Some(&negated), div Div None, rem Rem None, rem_euclid RemEuclid None,
+            minimum Minimum Some(&moved), maximum Maximum Some(&moved));
+        comparisons!(&case, f64: not_equal !=, less <, less_equal <=, greater >, greater_equal >=);
+    });
+}
+
+#[test]
+fn integers_have_all_of_them() {
+    check(pairs::<i8>(), |case| {
+        arithmetic!(&case, i8: sub Sub Some(&negated), div Div None, rem Rem None, rem_euclid RemEuclid None,
+            minimum Minimum Some(&moved), maximum Maximum Some(&moved),
+            bit_and And None, bit_or Or Some(&moved), bit_xor Xor Some(&moved));
+        comparisons!(&case, i8: less <, greater_equal >=);
+    });
+    check(pairs::<u64>(), |case| {
+        arithmetic!(&case, u64: sub Sub Some(&negated), div Div None, maximum Maximum Some(&moved));
+    });
+}
+
+#[test]
+fn booleans_have_logic() {
+    check(pairs::<bool>(), |case| {
+        arithmetic!(&case, bool: bit_and And None, bit_or Or Some(&moved), bit_xor Xor Some(&moved),
+            minimum Minimum Some(&moved), maximum Maximum Some(&moved));
+        comparisons!(&case, bool: not_equal !=, less <);
+    });
+}
+
+#[test]
+fn complex_numbers_have_the_four_operations() {
+    check(pairs::<Complex<f64>>(), |case| {
+        arithmetic!(&case, Complex<f64>: sub Sub Some(&negated), div Div None);
+        comparisons!(&case, Complex<f64>: not_equal !=);
+    });
+}
+
+#[cfg(feature = "half")]
+#[test]
+fn floats_of_16_bits_are_rounded_once() {
+    check(pairs::<half::f16>(), |case| {
+        arithmetic!(&case, half::f16: sub Sub Some(&negated), div Div None, rem_euclid RemEuclid None);
+    });
+    check(pairs::<half::bf16>(), |case| {
+        arithmetic!(&case, half::bf16: mul Mul None, minimum Minimum Some(&moved));
+    });
+}
+
+/// Shapes of more positions than memory, and than any integer, holds.
+#[test]
+fn shapes_without_a_dense_form_are_joined_by_what_they_store() {
+    check((prop_oneof![huge::<f64>(), endless::<f64>()], any::<bool>(), -2..2_i8), |(x, half, fill)| {
+        let kept = |at: usize| !half || at.is_multiple_of(2);
+        let entries =
+            x.entries.iter().enumerate().filter(|(at, _)| kept(*at)).map(|(_, (at, v))| (at.clone(), v + 1.0));
+        let y = Sparse::new(&x.shape, entries.collect(), f64::from(fill));
+        for op in [Arith::Add, Arith::Mul] {
+            let rule = Rule {
+                of: &|a, b| f64::arith(op, a, b),
+                makes_all_one: &|fill, other, left| f64::makes_all_one(op, fill, other, left),
+            };
+            let expected = reference::whole(&x, &y, &rule, Element::as_implicit);
+            let (one, other) = (coo_as::<_, usize>(&x), coo_as::<_, usize>(&y));
+            let found = if op == Arith::Add { one.add(&other) } else { one.mul(&other) };
+            assert_outcome(found, &expected, "huge");
+        }
+    });
+}
+
+// ---- broadcasting, choices, masks, gradients ----
+
+/// The shape with some axes of length 1, and some in front left out: it is broadcast to the whole one.
+fn smaller(shape: &[usize], ones: u16, left_out: usize) -> Vec<usize> {
+    let one = |(axis, &length): (usize, &usize)| if ones >> axis & 1 == 1 { 1 } else { length };
+    shape.iter().enumerate().map(one).skip(left_out.min(shape.len())).collect()
+}
+
+/// Two sparse arrays whose shapes are broadcast together, each larger on some axes.
+fn broadcast_pairs<T: Drawn + Tame>() -> BoxedStrategy<Pair<T>> {
+    let parts = (shapes(), seeds(), seeds(), any::<(u16, u16)>(), 0..3_usize, T::values());
+    let build =
+        |(shape, x, y, (ones, others), left_out, number): (Vec<usize>, SparseSeed<T>, SparseSeed<T>, _, _, T)| {
+            // No axis is cut on both sides, which would be another case of a smaller shape.
+            let x = x.build(&smaller(&shape, ones, 0));
+            let mut y = y.build(&smaller(&shape, others & !ones, left_out));
+            y.entries.values_mut().for_each(|value| *value = value.tame());
+            Pair { x, y, number }
+        };
+    parts.prop_map(build).boxed()
+}
+
+fn broadcasts_as_the_definition_does<T: Both + Drawn + Tame + Computes>() {
+    check(broadcast_pairs::<T>(), |Pair { x, y, .. }| {
+        let shape = reference::broadcast_shape(&x.shape, &y.shape).unwrap();
+        let (wide_x, wide_y) = (reference::broadcast(&x, &shape), reference::broadcast(&y, &shape));
+        for op in [Arith::Add, Arith::Mul] {
+            let rule = Rule {
+                of: &|a, b| T::arith(op, a, b),
+                makes_all_one: &|fill, other, left| T::makes_all_one(op, fill, other, left),
+            };
+            let expected = reference::whole(&wide_x, &wide_y, &rule, Element::as_implicit);
+            let is_sum = op == Arith::Add;
+            let found = if is_sum { coo(&x).add(&coo(&y)) } else { coo(&x).mul(&coo(&y)) };
+            assert_outcome(found, &expected, "broadcast");
+            let found = if is_sum { csr(&x).add(&csr(&y)) } else { csr(&x).mul(&csr(&y)) };
+            assert_outcome(found, &expected, "broadcast");
+            let beside = reference::beside_dense(&wide_x, &wide_y.to_dense(), &rule, Element::as_implicit, wide_x.fill);
+            for_each_layout(&y.to_dense(), |_, view| {
+                assert_beside(if is_sum { coo(&x).add(&view) } else { coo(&x).mul(&view) }, &beside, "array");
+                assert_beside(if is_sum { csr(&x).add(&view) } else { csr(&x).mul(&view) }, &beside, "array");
+            });
+            let expected = reference::dense(&wide_x.to_dense(), &wide_y.to_dense(), &rule);
+            let (one, other) = (array(&x.to_dense()), array(&y.to_dense()));
+            match (if is_sum { one.add(&other) } else { one.mul(&other) }, expected) {
+                (Ok(found), Ok(expected)) => assert_array(&found, &expected),
+                (Err(error), Err(expected)) => assert_eq!(refusal(&error), expected),
+                (found, expected) => panic!("{found:?} is not {expected:?}"),
+            }
+        }
+    });
+}
+
+for_real_types!(broadcasts_as_the_definition_does);
+
+/// A condition, two sparse arrays of its shape and a number.
+fn choices() -> BoxedStrategy<(Sparse<bool>, Sparse<f64>, Sparse<f64>)> {
+    let parts = (shapes(), seeds(), seeds(), seeds(), any::<(u16, u16, u16)>());
+    let build =
+        |(shape, c, a, b, ones): (Vec<usize>, SparseSeed<bool>, SparseSeed<f64>, SparseSeed<f64>, (u16, u16, u16))| {
+            let ones = (ones.0 & ones.1, ones.1 & ones.2, ones.0 & ones.2);
+            let of = |ones, left_out| smaller(&shape, ones, left_out);
+            (c.build(&of(ones.0, 0)), a.build(&of(ones.1 & !ones.0, 1)), b.build(&of(ones.2 & !ones.0 & !ones.1, 2)))
+        };
+    parts.prop_map(build).boxed()
+}
+
+#[test]
+fn conditions_choose_and_move() {
+    check(choices(), |(c, a, b)| {
+        let shape = reference::broadcast_shape(&c.shape, &a.shape).unwrap();
+        let shape = reference::broadcast_shape(&shape, &b.shape).unwrap();
+        let (wide_c, wide_a, wide_b) =
+            (reference::broadcast(&c, &shape), reference::broadcast(&a, &shape), reference::broadcast(&b, &shape));
+        let expected = |a: &Sparse<f64>, b: &Sparse<f64>| {
+            let main = if c.fill { a } else { b };
+            let stored = wide_c.coords().union(&main.coords()).cloned().collect::<Vec<_>>();
+            let value = |at: &Vec<usize>| if wide_c.get(at) { a.get(at) } else { b.get(at) };
+            Sparse::new(&shape, stored.into_iter().map(|at| (at.clone(), value(&at))).collect(), main.fill)
+        };
+        assert_entries(&lacuna::where_(&coo(&c), &coo(&a), &coo(&b)).unwrap(), &expected(&wide_a, &wide_b));
+        assert_entries(&lacuna::where_(&csr(&c), &csr(&a), &csr(&b)).unwrap(), &expected(&wide_a, &wide_b));
+        let number = Sparse::new(&shape, Default::default(), f64::NAN);
+        let found = lacuna::where_(&csr(&c), &csr(&a), f64::NAN);
+        if reference::broadcast_shape(&c.shape, &a.shape).as_ref() == Some(&shape) {
+            assert_entries(&found.unwrap(), &expected(&wide_a, &number));
+        }
+        let dense = |c: &Sparse<bool>, a: &Sparse<f64>, b: &Sparse<f64>| {
+            let (c, a, b) = (array(&c.to_dense()), array(&a.to_dense()), array(&b.to_dense()));
+            lacuna::where_(&c, &a, &b).unwrap()
+        };
+        assert_array(&dense(&c, &a, &b), &expected(&wide_a, &wide_b).to_dense());
+    });
+}
+
+#[test]
+fn masks_keep_or_leave_out() {
+    check(pairs::<f64>(), |Pair { x, y, .. }| {
+        let kept = |stays: &dyn Fn(&Vec<usize>) -> bool| {
+            let entries = x.entries.iter().filter(|(at, _)| stays(at)).map(|(at, &value)| (at.clone(), value));
+            Sparse::new(&x.shape, entries.collect(), x.fill)
+        };
+        let (inside, outside) = (kept(&|at| y.entries.contains_key(at)), kept(&|at| !y.entries.contains_key(at)));
+        let (coo_x, coo_y, csr_x, csr_y) = (coo(&x), coo(&y), csr(&x), csr(&y));
+        assert_entries(&coo_x.stored().mask(coo_y.pattern()).unwrap(), &inside);
+        assert_entries(&csr_x.stored().mask(csr_y.pattern()).unwrap(), &inside);
+        assert_entries(&coo_x.stored().without(coo_y.pattern()).unwrap(), &outside);
+        assert_entries(&csr_x.stored().without(csr_y.pattern()).unwrap(), &outside);
+        assert!(coo_x.stored().mask(coo_x.pattern()).unwrap().shares_pattern_with(&coo_x));
+    });
+}
+
+#[test]
+fn each_place_on_an_axis_is_scaled_by_its_own_factor() {
+    check((pairs::<f64>(), any::<prop::sample::Index>()), |(Pair { x, y, .. }, axis)| {
+        if x.shape.is_empty() {
+            assert!(matches!(coo(&x).scale(0, &[1.0]), Err(Error::AxisOutOfRange { axis: 0, rank: 0 })));
+            return;
+        }
+        let axis = axis.index(x.shape.len());
+        let values: Vec<f64> = y.entries.values().copied().chain([y.fill]).collect();
+        let factors: Vec<f64> = values.iter().copied().cycle().take(x.shape[axis]).collect();
+        let mut places = vec![1; x.shape.len()];
+        places[axis] = factors.len();
+        let wide = reference::broadcast_dense(&Dense::new(&places, factors.clone()), &x.shape);
+        let rule = Rule {
+            of: &|a, b| f64::arith(Arith::Mul, a, b),
+            makes_all_one: &|fill, other, left| f64::makes_all_one(Arith::Mul, fill, other, left),
+        };
+        let beside = reference::beside_dense(&x, &wide, &rule, Element::as_implicit, x.fill);
+        assert_beside(coo(&x).scale(axis, &factors), &beside, "scale");
+        assert_beside(csr(&x).scale(axis as isize - x.shape.len() as isize, &factors), &beside, "scale");
+        let stored = reference::entries_beside(&x, &wide, &rule, x.fill);
+        assert_outcome(csr(&x).stored().scale(axis, &factors), &stored, "scale");
+        let dense = reference::dense(&x.to_dense(), &wide, &rule).unwrap();
+        for_each_layout(&x.to_dense(), |_, view| assert_array(&view.scale(axis, &factors).unwrap(), &dense));
+        let short = [factors, vec![1.0]].concat();
+        assert!(matches!(coo(&x).scale(axis, &short), Err(Error::LengthMismatch { what: "the factors", .. })));
+    });
+}
+
+#[test]
+fn any_function_zips() {
+    let closure = |a: f64, b: f64| if a < b { 1_i8 } else { -3 };
+    check(pairs::<f64>(), |Pair { x, y, number }| {
+        let rule = Rule { of: &|a, b| Ok(closure(a, b)), makes_all_one: &|_, _, _| None };
+        let expected = reference::whole(&x, &y, &rule, |fill| fill);
+        assert_outcome(coo(&x).zip_with(&coo(&y), closure), &expected, "zip_with");
+        assert_outcome(lacuna::zip_with(&csr(&x), &csr(&y), closure), &expected, "zip_with");
+        let expected = reference::stored(&x, &y, &rule, None, 0);
+        assert_outcome(coo(&x).stored().zip_with(&coo(&y), closure), &expected, "zip_with");
+        let expected = reference::beside_number(&x, number, &rule, |fill| fill);
+        assert_outcome(coo(&x).zip_with(number, closure), &expected, "zip_with");
+    });
+}
+
+/// The gradients of one operation, by its definition at every position.
+type Backward = fn(f64, f64, f64) -> (f64, f64);
+
+macro_rules! gradients {
+    ($x:expr, $y:expr, $up:expr, $($backward:ident $definition:expr),*) => {$({
+        let (x, y, up) = ($x, $y, $up);
+        let (dense_x, dense_y, dense_up) = (x.to_dense(), y.to_dense(), up.to_dense());
+        let of: Backward = $definition;
+        let each = dense_x.coords().into_iter().map(|at| of(dense_x.get(&at), dense_y.get(&at), dense_up.get(&at)));
+        let (dx, dy): (Vec<f64>, Vec<f64>) = each.map(|(dx, dy)| (dx.canonical(), dy.canonical())).unzip();
+        let (dx, dy) = (Dense::new(&x.shape, dx), Dense::new(&x.shape, dy));
+        let (found_x, found_y) = lacuna::$backward(&coo(x), &csr(y), &csr(up)).unwrap();
+        assert_entries(&found_x.map_values(Scalar::canonical).unwrap(), &x.pattern_of(&dx));
+        assert_entries(&found_y.map_values(Scalar::canonical).unwrap(), &y.pattern_of(&dy));
+        assert!(found_x.shares_pattern_with(&coo(x)) || found_x.pattern() == coo(x).pattern());
+        let (found_x, found_y) = csr(x).$backward(&array(&dense_y), &array(&dense_up)).unwrap();
+        assert_entries(&found_x.map_values(Scalar::canonical).unwrap(), &x.pattern_of(&dx));
+        assert_array(&found_y.mapv(Scalar::canonical), &dy);
+    })*};
+}
+
+#[test]
+fn gradients_are_those_of_the_dense_operands_at_the_entries() {
+    let cases = (shapes(), seeds::<f64>(), seeds::<f64>(), crate::generators::upstream_seeds::<f64>());
+    check(cases, |(shape, x, y, up)| {
+        let (x, y, up) = (x.build(&shape), y.build(&shape), up.build(&shape));
+        gradients!(
+            &x,
+            &y,
+            &up,
+            add_backward | _,
+            _,
+            g | (g, g),
+            sub_backward | _,
+            _,
+            g | (g, -g),
+            mul_backward | x,
+            y,
+            g | (g * y, g * x),
+            div_backward | x,
+            y,
+            g | (g / y, -(g * (x / y / y)))
+        );
+    });
+}
+
+// ---- by name ----
+
+fn vector(at: &[u32], values: &[f64], fill: f64) -> CooTensor<f64> {
+    CooTensor::new([6], vec![at.to_vec()], values.to_vec(), fill).unwrap()
+}
+
+#[test]
+fn tensors_of_missing_data_are_intersected() {
+    let (x, y) = (vector(&[0, 2, 3], &[1.0, 2.0, 3.0], f64::NAN), vector(&[2, 3, 5], &[10.0, 20.0, 30.0], f64::NAN));
+    for (found, values) in
+        [(&x + &y, [12.0, 23.0]), (&x - &y, [-8.0, -17.0]), (&x * &y, [20.0, 60.0]), (&x / &y, [0.2, 0.15])]
+    {
+        assert_eq!((found.coords(0), found.values()), (&[2, 3][..], &values[..]));
+        assert!(found.fill().is_nan());
+    }
+    assert_eq!(x.minimum(&y).unwrap().values(), [2.0, 3.0]);
+    assert_eq!(x.less(&y).unwrap().coords(0), [2, 3]);
+}
+
+#[test]
+fn a_pattern_is_shared_where_the_result_has_it() {
+    let (x, part) = (vector(&[0, 2, 3], &[1.0, 2.0, 3.0], 0.0), vector(&[2], &[7.0], 0.0));
+    assert!((&x + &part).shares_pattern_with(&x) && (&part + &x).shares_pattern_with(&x));
+    assert!((&x * &part).shares_pattern_with(&part) && (&part * &x).shares_pattern_with(&part));
+    assert!((&x - &x.clone()).shares_pattern_with(&x));
+    let other = vector(&[0, 2, 3], &[0.0; 3], 1.0); // equal, in memory of its own
+    assert!((&x / &other).shares_pattern_with(&x));
+    assert!((&x * 2.0).shares_pattern_with(&x) && (x.stored() + &ndarray::arr1(&[1.0; 6])).shares_pattern_with(&x));
+}
+
+#[test]
+fn what_is_not_finite_meets_no_implicit_zero() {
+    let (x, y) = (vector(&[0, 4], &[1.0, f64::INFINITY], 0.0), vector(&[0, 1], &[3.0, f64::NAN], -0.0));
+    let refused = x.mul(&y).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "mul of 0.0 and NaN at [1], where one of them is not stored, is not zero; a.stored() and b.stored() look at \
+         what both store"
+    );
+    let swapped = y.mul(&x).unwrap_err();
+    assert!(matches!(swapped, Error::NonFinite { coords, left, .. } if coords == [1] && left == "NaN"));
+    let (y, x) = (y.with_fill(0.0), x);
+    assert_eq!(x.stored().mul(&y).unwrap().entries(), [(vec![0], 3.0)]);
+}
+
+#[test]
+fn integers_say_where_they_do_not_fit() {
+    let x = CooTensor::new([3], vec![vec![1]], vec![100_i8], 0).unwrap();
+    assert_eq!(x.add(100).unwrap_err().to_string(), "add at [1] does not fit int8");
+    assert_eq!(x.with_fill(100).add(100).unwrap_err().to_string(), "add at the fill does not fit int8");
+    let x = CooTensor::new([3], vec![vec![0, 1, 2]], vec![1_i8, 0, i8::MIN], 0).unwrap();
+    assert_eq!(x.div(&x).unwrap_err().to_string(), "div at [1] divides by zero");
+    let y = CooTensor::new([3], vec![vec![2]], vec![-1_i8], 1).unwrap();
+    assert_eq!(x.div(&y).unwrap_err().to_string(), "div at [2] does not fit int8");
+    assert_eq!(x.rem(&y).unwrap().values(), [0, 0, 0]);
+    // No position holds the fill: what it would be does not matter.
+    let full = CooTensor::new([2], vec![vec![0, 1]], vec![4_u8, 6], 0).unwrap();
+    assert_eq!(full.div(&full).unwrap().values(), [1, 1]);
+    assert!(matches!(full.stored().sub(&CooTensor::full([2], 0).unwrap()), Ok(found) if found.values() == [4, 6]));
+    let none = CooTensor::full([2], 0_u8).unwrap();
+    assert!(matches!(none.stored().sub(&full), Err(Error::Overflow { coords: Some(at), .. }) if at == [0]));
+}
+
+#[test]
+fn arrays_that_give_gaps_several_values_are_refused() {
+    let x = CooTensor::new([2, 2], vec![vec![0], vec![1]], vec![5.0], 0.0).unwrap();
+    let refused = x.mul(&ndarray::arr1(&[1.0, f64::INFINITY])).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "mul of the fill is NaN at [.., 1] and 0.0 at [.., 0], and a sparse tensor has one fill; x.stored() leaves what \
+         is not stored alone"
+    );
+    assert_eq!(x.stored().mul(&ndarray::arr1(&[1.0, f64::INFINITY])).unwrap().values(), [f64::INFINITY]);
+    // A column that is stored completely may come to anything.
+    let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 1]], vec![5.0, 6.0], 0.0).unwrap();
+    assert_eq!(x.add(&ndarray::arr1(&[0.0, 1.0])).unwrap().values(), [6.0, 7.0]);
+    assert!(matches!(x.add(&ndarray::arr1(&[0.0, 1.0, 2.0])), Err(Error::NotBroadcastable { .. })));
+}
+
+#[test]
+fn views_have_one_fill() {
+    let (x, y) = (vector(&[0], &[1.0], 0.0), vector(&[0], &[2.0], 1.0));
+    let refused = x.stored().add(&y).unwrap_err();
+    assert_eq!(refused.to_string(), "add needs two operands of one fill, found 0.0 and 1.0; with_fill changes one");
+    assert_eq!(x.stored().less(&y).unwrap().entries(), [(vec![0], true)]);
+    let payload = f64::from_bits(0x7ff8_0000_dead_beef);
+    let moved = vector(&[1], &[payload], 0.0).stored().add(&x).unwrap();
+    assert_eq!(moved.values()[1].to_bits(), payload.to_bits());
+}
+
+#[test]
+#[should_panic(expected = "shapes [6] and [5] cannot be broadcast together")]
+fn operators_panic_with_the_words_of_the_named_form() {
+    let _ = &vector(&[0], &[1.0], 0.0) + &CooTensor::full([5], 1.0).unwrap();
+}
+
+#[test]
+fn what_a_broadcast_would_store_is_counted_first() {
+    let (x, y) =
+        (CooTensor::new([1, 1], vec![vec![0]; 2], vec![1.0], 0.0).unwrap(), CooTensor::full([1 << 20, 1 << 20], 0.0));
+    assert!(matches!(x.add(&y.unwrap()), Err(Error::TooLarge { bytes, .. }) if bytes == 24 << 40));
+}
+
+#[test]
+fn numbers_take_the_type_of_the_tensor() {
+    let x = CooTensor::new([2], vec![vec![1]], vec![2.5_f32], 0.0).unwrap();
+    assert_eq!((&x * 2.0).values(), [5.0]);
+    assert_eq!(x.sub(1.0).unwrap().fill(), -1.0);
+    assert_eq!((ndarray::arr1(&[1_u8, 2]).mul(3).unwrap()).to_vec(), [3, 6]);
+}
