@@ -37,6 +37,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("sprs", &["convert"]),
     ("rayon", &["threads"]),
     ("libc", &["machine"]),
+    ("libm", &["element"]),
     ("bytemuck", &["alloc", "threads", "element", "index", "kernels"]),
     ("hashbrown", &["kernels", "io"]),
     ("clap", &["bin"]),

@@ -253,6 +253,26 @@ pub enum Error {
         dtype: &'static str,
     },
 
+    /// A result does not fit its integer type.
+    #[error("{operation} {} does not fit {dtype}", at_or_of_the_fill(.coords))]
+    Overflow {
+        /// The operation.
+        operation: &'static str,
+        /// The position of the first element of which it is so; none where it is so of the fill alone.
+        coords: Option<Vec<usize>>,
+        /// The type.
+        dtype: &'static str,
+    },
+
+    /// An argument is none that an operation takes.
+    #[error("{operation}: {why}")]
+    Argument {
+        /// The operation.
+        operation: &'static str,
+        /// The reason, with its numbers.
+        why: String,
+    },
+
     /// A complex type has no order.
     #[error("{operation} is no operation on {dtype}, which has no order")]
     NoOrder {
@@ -413,6 +433,11 @@ impl From<Error> for std::io::Error {
         };
         std::io::Error::new(kind, error)
     }
+}
+
+/// Where something is, in words.
+fn at_or_of_the_fill(coords: &Option<Vec<usize>>) -> String {
+    coords.as_ref().map_or("of the fill".into(), |coords| format!("at {coords:?}"))
 }
 
 /// A byte count in words: the largest number stands for everything above it.

@@ -13,10 +13,13 @@
 
 #[macro_use]
 mod types;
+mod arithmetic;
 #[cfg(feature = "half")]
 mod half_types;
+pub(crate) mod math;
 mod number;
 
+pub use arithmetic::{Bits, ComplexElement, Magnitude, Numeric, Signed};
 pub use number::{DType, Number};
 
 use std::cmp::Ordering;
@@ -134,6 +137,19 @@ pub trait Real: Element + PartialOrd {
 pub trait Float: Real<Mean = Self> {
     /// The canonical quiet NaN.
     const NAN: Self;
+
+    /// The same number as an `f64`, which holds all of them.
+    fn to_wide(self) -> f64;
+
+    /// The nearest number of this type, rounded once; a NaN is the canonical one.
+    ///
+    /// ```
+    /// use lacuna::Float;
+    ///
+    /// assert_eq!(f32::from_wide(0.1), 0.1);
+    /// assert_eq!(f32::from_wide(1e300), f32::INFINITY);
+    /// ```
+    fn from_wide(wide: f64) -> Self;
 
     /// `(a + b) / 2`, formed without overflow; a zero result is `+0.0`, a NaN one canonical.
     ///

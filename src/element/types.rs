@@ -229,6 +229,14 @@ macro_rules! impl_float {
         impl Float for $type {
             const NAN: Self = <$type>::NAN;
 
+            fn to_wide(self) -> f64 {
+                f64::from(self)
+            }
+
+            fn from_wide(wide: f64) -> Self {
+                if wide.is_nan() { <Self as Float>::NAN } else { <Self as Narrow>::narrow(wide) }
+            }
+
             fn midpoint_of(self, other: Self) -> Self {
                 let (a, b): ($wide, $wide) = ($to_wide(self), $to_wide(other));
                 let sum = a + b;
