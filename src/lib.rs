@@ -105,7 +105,7 @@ pub use base::error::{Error, IoSource, Result};
 pub use base::index::{Index, Position};
 pub use base::shape::Shape;
 pub use convert::{PaddleCsr, TorchCsr};
-pub use element::{Bits, ComplexElement, DType, Element, Float, Magnitude, Number, Numeric, Real, Signed};
+pub use element::{Bits, ComplexElement, DType, Element, Float, Magnitude, Number, Real, RealNumber, Signed};
 pub use ops::{
     Answers, EvenCount, Isin, IsinKind, MedianGradient, Nanmedian, Operand, Operations, Take, TakeMode, any,
     any_backward, count_nonzero, isfinite, isfinite_into, isin, isin_into, isinf, isinf_into, isnan, isnan_into,

@@ -253,12 +253,12 @@ pub enum Error {
         dtype: &'static str,
     },
 
-    /// A result does not fit its integer type.
-    #[error("{operation} {} does not fit {dtype}", at_or_of_the_fill(.coords))]
+    /// The result of an elementwise operation does not fit its integer type.
+    #[error("{operation} at {} does not fit {dtype}", at_position(.coords))]
     Overflow {
         /// The operation.
         operation: &'static str,
-        /// The position of the first element of which it is so; none where it is so of the fill alone.
+        /// The position; none for the fill.
         coords: Option<Vec<usize>>,
         /// The type.
         dtype: &'static str,
@@ -435,9 +435,9 @@ impl From<Error> for std::io::Error {
     }
 }
 
-/// Where something is, in words.
-fn at_or_of_the_fill(coords: &Option<Vec<usize>>) -> String {
-    coords.as_ref().map_or("of the fill".into(), |coords| format!("at {coords:?}"))
+/// A position in words.
+fn at_position(coords: &Option<Vec<usize>>) -> String {
+    coords.as_ref().map_or_else(|| "the fill".into(), |coords| format!("{coords:?}"))
 }
 
 /// A byte count in words: the largest number stands for everything above it.

@@ -13,14 +13,14 @@
 
 #[macro_use]
 mod types;
-mod arithmetic;
 #[cfg(feature = "half")]
 mod half_types;
 pub(crate) mod math;
 mod number;
+mod unary;
 
-pub use arithmetic::{Bits, ComplexElement, Magnitude, Numeric, Signed};
 pub use number::{DType, Number};
+pub use unary::{Bits, ComplexElement, Magnitude, RealNumber, Signed};
 
 use std::cmp::Ordering;
 use std::fmt::Debug;
@@ -139,17 +139,17 @@ pub trait Float: Real<Mean = Self> {
     const NAN: Self;
 
     /// The same number as an `f64`, which holds all of them.
-    fn to_wide(self) -> f64;
+    fn to_f64(self) -> f64;
 
     /// The nearest number of this type, rounded once; a NaN is the canonical one.
     ///
     /// ```
     /// use lacuna::Float;
     ///
-    /// assert_eq!(f32::from_wide(0.1), 0.1);
-    /// assert_eq!(f32::from_wide(1e300), f32::INFINITY);
+    /// assert_eq!(f32::from_f64(0.1), 0.1);
+    /// assert_eq!(f32::from_f64(1e300), f32::INFINITY);
     /// ```
-    fn from_wide(wide: f64) -> Self;
+    fn from_f64(wide: f64) -> Self;
 
     /// `(a + b) / 2`, formed without overflow; a zero result is `+0.0`, a NaN one canonical.
     ///

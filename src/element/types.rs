@@ -229,11 +229,11 @@ macro_rules! impl_float {
         impl Float for $type {
             const NAN: Self = <$type>::NAN;
 
-            fn to_wide(self) -> f64 {
+            fn to_f64(self) -> f64 {
                 f64::from(self)
             }
 
-            fn from_wide(wide: f64) -> Self {
+            fn from_f64(wide: f64) -> Self {
                 if wide.is_nan() { <Self as Float>::NAN } else { <Self as Narrow>::narrow(wide) }
             }
 

@@ -72,7 +72,7 @@ impl<T: Float> Map<T> for Called<'_> {
     type Fault = Infallible;
 
     fn block(&self, values: &[T], results: &mut [T]) -> Result<(), Infallible> {
-        threads::map_into(values, results, CALL, |value| T::from_wide(self.0(value.to_wide())));
+        threads::map_into(values, results, CALL, |value| T::from_f64(self.0(value.to_f64())));
         Ok(())
     }
 }
@@ -81,7 +81,7 @@ impl<T: Float> Map<T> for Called<'_> {
 pub(crate) fn multiply_by_slopes<T: Float, G: Float>(values: &[T], gradients: &mut [G], slope: Function<'_>) {
     threads::chunks_into(values, gradients, 2 * CALL, |values, gradients| {
         for (gradient, &value) in gradients.iter_mut().zip(values) {
-            *gradient = G::from_wide(gradient.to_wide() * slope(value.to_wide()));
+            *gradient = G::from_f64(gradient.to_f64() * slope(value.to_f64()));
         }
     });
 }

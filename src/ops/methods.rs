@@ -3,7 +3,7 @@
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Position;
-use crate::element::{Bits, ComplexElement, Element, Float, Magnitude, Numeric, Real, Signed};
+use crate::element::{Bits, ComplexElement, Element, Float, Magnitude, Real, RealNumber, Signed};
 use crate::ops::operand::Operand;
 use crate::ops::{Isin, Nanmedian, Take, map, reduce, select};
 use crate::pattern::Pattern;
@@ -149,7 +149,7 @@ macro_rules! operations {
 
         operations!(@maps [$($public)*], $elem, $mapped: isinf<Element>() -> bool, isnan<Element>() -> bool,
             isfinite<Element>() -> bool, isreal<Element>() -> bool, isposinf<Real>() -> bool, isneginf<Real>() -> bool,
-            sign<Numeric>() -> $elem, square<Numeric>() -> $elem, conj<ComplexElement>() -> $elem,
+            sign<RealNumber>() -> $elem, square<RealNumber>() -> $elem, conj<ComplexElement>() -> $elem,
             real<ComplexElement>() -> <$elem as ComplexElement>::Part,
             imag<ComplexElement>() -> <$elem as ComplexElement>::Part);
         operations!(@slopes [$($public)*], $elem, $mapped: abs_backward(), acos_backward(), asin_backward(),
@@ -167,7 +167,7 @@ macro_rules! operations {
             tan<Float>() -> $elem, asin<Float>() -> $elem, acos<Float>() -> $elem, atan<Float>() -> $elem,
             sinh<Float>() -> $elem, cosh<Float>() -> $elem, tanh<Float>() -> $elem, recip<Float>() -> $elem,
             round<Float>() -> $elem, floor<Float>() -> $elem, ceil<Float>() -> $elem, trunc<Float>() -> $elem,
-            powi<Numeric>(exponent: i32) -> $elem, powf<Float>(exponent: $elem) -> $elem,
+            powi<RealNumber>(exponent: i32) -> $elem, powf<Float>(exponent: $elem) -> $elem,
             clamp<Real>(low: $elem, high: $elem) -> $elem);
     };
     (@maps $public:tt, $elem:ty, $mapped:ident:

@@ -12,7 +12,7 @@ fn quick<T: Float>(
     operation: &'static str,
     f: impl Fn(f64) -> f64 + Copy + Sync,
 ) -> Each<impl Fn(T) -> Option<T> + Copy + Sync> {
-    Each::quick(operation, move |value: T| Some(T::from_wide(f(value.to_wide()))))
+    Each::quick(operation, move |value: T| Some(T::from_f64(f(value.to_f64()))))
 }
 
 functions! {
@@ -215,7 +215,7 @@ functions! {
     ///
     /// [`powi`](crate::powi) takes integers to an integer power; what is raised to 2 is [`square`](crate::square)d.
     #[doc(alias = "power")]
-    fn powf(exponent: X::Elem = 1.5) = Called(&|x| math::pow(x, exponent.to_wide())),
+    fn powf(exponent: X::Elem = 1.5) = Called(&|x| math::pow(x, exponent.to_f64())),
         "within 1 unit in the last place of the real number";
     /// NaN gives NaN but to the power of 0, which is 1; so do numbers below zero to a power that is no integer. 1 is 1
     /// to any power, NaN included.
@@ -304,7 +304,7 @@ gradients! {
     fn cosh_backward of cosh() = math::sinh, "sinh *x*<sub>i</sub>";
     fn tanh_backward of tanh() = |x| square_of(1.0 / math::cosh(x)), "1 / cosh² *x*<sub>i</sub>";
     fn recip_backward of recip() = |x| -square_of(1.0 / x), "−1 / *x*<sub>i</sub>²";
-    fn powf_backward of powf(exponent: X::Elem = 1.5) = |x| math::slope_of_pow(x, exponent.to_wide()),
+    fn powf_backward of powf(exponent: X::Elem = 1.5) = |x| math::slope_of_pow(x, exponent.to_f64()),
         "exponent · *x*<sub>i</sub><sup>exponent − 1</sup>";
     /// The slope of a constant, to the power of 0, is 0 everywhere.
 }

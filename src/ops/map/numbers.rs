@@ -1,7 +1,7 @@
 //! What integers and complex numbers have too: signs, magnitudes, squares, powers, bounds, bits, parts.
 
 use crate::base::error::{Error, Result};
-use crate::element::{Bits, ComplexElement, Float, Magnitude, Numeric, Real, Signed, math};
+use crate::element::{Bits, ComplexElement, Float, Magnitude, Real, RealNumber, Signed, math};
 use crate::kernels::map::{CALL, Each};
 use crate::ops::operand::Operand;
 
@@ -64,7 +64,7 @@ elementwise! {
     /// assert_eq!(abs(&x)?.to_dense()?, abs(&x.to_dense()?)?);
     /// assert_eq!(abs(&arr1(&[Complex::new(3.0, -4.0)]))?, arr1(&[5.0]));
     /// let fill = CooTensor::full([2], i8::MIN)?;
-    /// assert_eq!(abs(&fill).unwrap_err().to_string(), "abs of the fill does not fit int8");
+    /// assert_eq!(abs(&fill).unwrap_err().to_string(), "abs at the fill does not fit int8");
     /// # Ok::<(), Error>(())
     /// ```
     ///
@@ -77,7 +77,7 @@ elementwise! {
     ///
     /// Zeros keep their own sign. `bool` and complex numbers have none, and do not compile.
     #[doc(alias = "signum")]
-    fn sign<Numeric>() -> X::Elem = Each::quick("sign", |value: X::Elem| Some(value.sign()));
+    fn sign<RealNumber>() -> X::Elem = Each::quick("sign", |value: X::Elem| Some(value.sign()));
     /// NaN gives the canonical NaN. (`f64::signum` of a zero is ±1.)
     =>
     /// None: the result is constant almost everywhere.
@@ -109,7 +109,7 @@ elementwise! {
     /// *y*<sub>i</sub> = *x*<sub>i</sub>²
     ///
     /// Of floats it is rounded once. `bool` and complex numbers do not compile.
-    fn square<Numeric>() -> X::Elem = Each::quick("square", X::Elem::squared);
+    fn square<RealNumber>() -> X::Elem = Each::quick("square", X::Elem::squared);
     /// NaN gives the canonical NaN.
     =>
     /// [`square_backward`]: *dx*<sub>i</sub> = *dy*<sub>i</sub> · 2 *x*<sub>i</sub>
@@ -138,7 +138,7 @@ elementwise! {
     #[doc(alias = "logical_not")]
     #[doc(alias = "bitwise_not")]
     #[doc(alias = "invert")]
-    fn not<Bits>() -> X::Elem = Each::quick("not", |value: X::Elem| Some(value.inverted()));
+    fn not<Bits>() -> X::Elem = Each::quick("not", |value: X::Elem| Some(value.xor(X::Elem::ONES)));
     /// There is none among integers and `bool`.
     =>
     /// None: these types have no gradient.
@@ -243,7 +243,7 @@ elementwise! {
     /// Of floats it is within 1 unit in the last place of the real number, with the same bits on every machine, and a
     /// square is rounded once. `bool` and complex numbers do not compile.
     #[doc(alias = "power")]
-    fn powi<Numeric>(exponent: i32) -> X::Elem = Each {
+    fn powi<RealNumber>(exponent: i32) -> X::Elem = Each {
         operation: "powi",
         picoseconds: CALL,
         f: power_of::<X::Elem>(exponent)?,
@@ -309,7 +309,7 @@ gradients! {
         "exponent · *x*<sub>i</sub><sup>exponent − 1</sup>";
     /// The slope of a constant, to the power of 0, is 0 everywhere.
     fn clamp_backward of clamp(low: X::Elem = 0.1, high: X::Elem = 0.3) = {
-        let (low, high) = checked_bounds(low.to_wide(), high.to_wide())?;
+        let (low, high) = checked_bounds(low.to_f64(), high.to_f64())?;
         move |x: f64| if x.is_nan() { x } else { f64::from(u8::from((low..=high).contains(&x))) }
     }, "1 where low ≤ *x*<sub>i</sub> ≤ high, 0 else";
     /// Bounds that [`clamp`] refuses are an `Argument` error here too.
@@ -321,7 +321,7 @@ fn canonical<T: Float>(value: T) -> T {
 }
 
 /// The power of that exponent, if the type has one.
-fn power_of<T: Numeric>(exponent: i32) -> Result<impl Fn(T) -> Option<T> + Copy + Sync> {
+fn power_of<T: RealNumber>(exponent: i32) -> Result<impl Fn(T) -> Option<T> + Copy + Sync> {
     if exponent < 0 && T::ZERO.to_integer().is_some() {
         let why = format!("integers have no powers of {exponent}");
         return Err(Error::Argument { operation: "powi", why });

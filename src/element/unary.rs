@@ -33,7 +33,7 @@ pub trait Magnitude: Element {
     note = "integers of 8 to 64 bits and floats are; convert `bool` beforehand, `x.cast::<u8>()?`, and of complex \
             numbers take a part: `x.real()?`, `x.abs()?`"
 )]
-pub trait Numeric: Real {
+pub trait RealNumber: Real {
     /// -1, 0 or 1; a zero keeps its sign, and a NaN is the canonical one.
     fn sign(self) -> Self;
 
@@ -44,14 +44,19 @@ pub trait Numeric: Real {
     fn raised(self, exponent: i32) -> Option<Self>;
 }
 
-/// A type whose bits mean something: `bool` and the integers.
+/// A type of bits: `bool` and the integers.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no type of bits, which this asks for",
-    note = "`bool` and integers of 8 to 64 bits are"
+    message = "`{Self}` has no bits to combine, which this asks for",
+    note = "`bool` and integers of 8 to 64 bits have"
 )]
-pub trait Bits: Element {
-    /// All bits turned around; of `bool` the other one.
-    fn inverted(self) -> Self;
+pub trait Bits: Real + Eq {
+    /// All ones, or `true`.
+    #[doc(hidden)]
+    const ONES: Self;
+
+    /// The bits that one of them has.
+    #[doc(hidden)]
+    fn xor(self, other: Self) -> Self;
 }
 
 /// A complex type: `Complex<f32>` and `Complex<f64>`.
@@ -80,7 +85,7 @@ macro_rules! integers {
             }
         }
 
-        impl Numeric for $type {
+        impl RealNumber for $type {
             fn sign(self) -> Self {
                 $sign(self)
             }
@@ -95,8 +100,10 @@ macro_rules! integers {
         }
 
         impl Bits for $type {
-            fn inverted(self) -> Self {
-                !self
+            const ONES: Self = !0;
+
+            fn xor(self, other: Self) -> Self {
+                self ^ other
             }
         }
     )*};
@@ -123,14 +130,16 @@ macro_rules! of_both_signs {
 of_both_signs!(i8 u8, i16 u16, i32 u32, i64 u64);
 
 impl Bits for bool {
-    fn inverted(self) -> Self {
-        !self
+    const ONES: Self = true;
+
+    fn xor(self, other: Self) -> Self {
+        self ^ other
     }
 }
 
 impl<T: Float> Signed for T {
     fn negated(self) -> Option<Self> {
-        Some(T::from_wide(-self.to_wide()))
+        Some(T::from_f64(-self.to_f64()))
     }
 }
 
@@ -138,21 +147,21 @@ impl<T: Float> Magnitude for T {
     type Magnitude = Self;
 
     fn magnitude(self) -> Option<Self> {
-        Some(T::from_wide(self.to_wide().abs()))
+        Some(T::from_f64(self.to_f64().abs()))
     }
 }
 
-impl<T: Float> Numeric for T {
+impl<T: Float> RealNumber for T {
     fn sign(self) -> Self {
-        T::from_wide(math::sign(self.to_wide()))
+        T::from_f64(math::sign(self.to_f64()))
     }
 
     fn squared(self) -> Option<Self> {
-        Some(T::from_wide(self.to_wide() * self.to_wide()))
+        Some(T::from_f64(self.to_f64() * self.to_f64()))
     }
 
     fn raised(self, exponent: i32) -> Option<Self> {
-        Some(T::from_wide(math::pow(self.to_wide(), exponent.into())))
+        Some(T::from_f64(math::pow(self.to_f64(), exponent.into())))
     }
 }
 
@@ -180,7 +189,7 @@ macro_rules! complex {
             type Magnitude = $part;
 
             fn magnitude(self) -> Option<$part> {
-                Some($part::from_wide(math::hypot(self.re.to_wide(), self.im.to_wide())))
+                Some($part::from_f64(math::hypot(self.re.to_f64(), self.im.to_f64())))
             }
         }
     )*};
