@@ -127,9 +127,10 @@ pub use tensor::entries::{Coords, Entries, IntoEntries};
 pub use tensor::stored::Stored;
 pub use tensor::triplets::{Duplicates, Triplets};
 
-/// The trait that gives `ndarray` arrays the methods that tensors have: `use lacuna::prelude::*;`.
+/// The types and traits of daily work: `use lacuna::prelude::*;`.
 ///
-/// It collides with no method of iterators:
+/// With it `ndarray` arrays have the methods that tensors have ([`Operations`]), and nothing collides with a method of
+/// iterators. Functions, errors and what few programs name stay where they are.
 ///
 /// ```
 /// use lacuna::prelude::*;
@@ -138,10 +139,15 @@ pub use tensor::triplets::{Duplicates, Triplets};
 /// let dense = arr2(&[[0, 2], [0, 0]]);
 /// assert_eq!(dense.any(1)?, ndarray::arr1(&[true, false]).into_dyn());
 /// assert!(dense.iter().any(|&element| element == 2));
+/// assert_eq!(CooTensor::from_dense(&dense, 0)?.any(Axes::all())?.item()?, true);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub mod prelude {
-    pub use crate::ops::Operations;
+    // Not `Operand`, whose hidden methods have names that arrays have too.
+    pub use crate::{
+        Axes, CooPattern, CooTensor, CsrPattern, CsrTensor, Duplicates, Element, Float, Operations, Pattern, Real,
+        Shape, Stored, Tensor, Triplets,
+    };
 }
 
 /// The guide and its companions, as they stand in the repository: pages without code, which no program can name.

@@ -421,6 +421,9 @@ mod operations {
         let fail = |name: &str, run: &dyn Fn() -> Result<()>| fail_all(&format!("{name} of {what}"), || (), |()| run());
         fail("isnan", &|| lacuna::isnan(x).map(drop));
         fail("isreal", &|| lacuna::isreal(x).map(drop));
+        fail("exp", &|| lacuna::exp(x).map(drop));
+        fail("abs", &|| lacuna::abs(x).map(drop));
+        fail("exp_backward", &|| lacuna::exp_backward(x, x).map(drop));
         let members: Vec<f64> = (0..30_000).map(|member| f64::from(member * 7 % 20_011)).collect();
         for kind in [IsinKind::Auto, IsinKind::Hash, IsinKind::Sort] {
             fail(&format!("isin by {kind:?}"), &|| lacuna::isin(x, Isin::of(&members).kind(kind)).map(drop));

@@ -29,3 +29,4 @@ mod nanmedian_gradient;
 mod promises;
 mod take;
 mod triplets;
+mod unary;

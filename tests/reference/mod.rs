@@ -20,3 +20,4 @@ pub mod gradients;
 pub mod ops;
 pub mod scalar;
 pub mod structure;
+pub mod unary;
