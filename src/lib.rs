@@ -60,6 +60,10 @@
 //! | [`take()`], [`take_axis`] ([`Take`]) | [`take_backward`], [`take_axis_backward`] |
 //! | [`isin()`] ([`Isin`]) | |
 //! | [`isnan`], [`isinf`], [`isfinite`], [`isreal`], [`isposinf`], [`isneginf`] | |
+//! | [`neg`], [`abs`], [`square`], [`powi`], [`powf`], [`clamp`], [`recip`] | [`neg_backward`] and so on: `NAME_backward` |
+//! | [`sqrt`], [`cbrt`], [`exp`], [`exp_m1`], [`ln`], [`ln_1p`], [`log2`], [`log10`] | [`sqrt_backward`] and so on |
+//! | [`sin`], [`cos`], [`tan`], [`asin`], [`acos`], [`atan`], [`sinh`], [`cosh`], [`tanh`] | [`sin_backward`] and so on |
+//! | [`sign`], [`round`], [`floor`], [`ceil`], [`trunc`], [`not`], [`conj`], [`real`], [`imag`] | |
 //!
 //! The elementwise ones, and `take` of arrays, have forms that fill a result that is there already: [`isin_into`],
 //! [`isnan_into`] and the like ([`Answers`] says what they fill), [`take_into`].

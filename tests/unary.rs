@@ -14,7 +14,7 @@ use num_complex::Complex;
 struct Unary<T, U> {
     name: &'static str,
     coo: fn(&CooTensor<T>) -> Result<CooTensor<U>>,
-    csr: fn(&CsrTensor<T, u64>) -> Result<CsrTensor<U, u64>>,
+    csr: fn(&CsrTensor<T>) -> Result<CsrTensor<U>>,
     stored: fn(&CooTensor<T>) -> Result<CooTensor<U>>,
     array: fn(&ArrayViewD<'_, T>) -> Result<ArrayD<U>>,
 }
@@ -38,7 +38,7 @@ macro_rules! unary {
 fn assert_is_map<T: Both, U: Both>(op: &Unary<T, U>, x: &Sparse<T>, f: impl Fn(T) -> U) {
     let entries = x.entries.iter().map(|(at, &value)| (at.clone(), f(value))).collect();
     let expected = Sparse::new(&x.shape, entries, f(x.fill).as_implicit());
-    let (tensor, compressed) = (coo(x), csr_as::<_, u64>(x));
+    let (tensor, compressed) = (coo(x), csr(x));
     let found = (op.coo)(&tensor).unwrap();
     assert!(found.shares_pattern_with(&tensor));
     assert_entries(&found, &expected);
@@ -124,13 +124,13 @@ fn checked<T: Both, U: Both>(op: &Unary<T, U>, x: &Sparse<T>, f: impl Fn(T) -> O
     match stored.or(of_fill) {
         Some(error) => {
             assert_eq!((op.coo)(&coo(x)).unwrap_err(), error);
-            assert_eq!((op.csr)(&csr_as::<_, u64>(x)).unwrap_err(), error);
+            assert_eq!((op.csr)(&csr(x)).unwrap_err(), error);
         }
         None => {
             let whole = Sparse { fill: if has_gaps { x.fill } else { T::ZERO }, ..x.clone() };
             assert_is_map(op, &whole, |value| f(value).unwrap());
             // Where no position holds it, a fill without a result is none.
-            assert!((op.coo)(&coo(x)).is_ok() && (op.csr)(&csr_as::<_, u64>(x)).is_ok());
+            assert!((op.coo)(&coo(x)).is_ok() && (op.csr)(&csr(x)).is_ok());
         }
     }
     let first = dense.data.iter().position(|&value| f(value).is_none()).map(|at| dense.coords()[at].clone());
@@ -228,7 +228,7 @@ fn shapes_without_a_dense_form_are_mapped_by_what_they_store() {
 struct Backward<T, G> {
     name: &'static str,
     coo_by_csr: fn(&CooTensor<T>, &CsrTensor<G>) -> Result<CooTensor<G>>,
-    csr_by_coo: fn(&CsrTensor<T>, &CooTensor<G, u64>) -> Result<CsrTensor<G>>,
+    csr_by_coo: fn(&CsrTensor<T>, &CooTensor<G>) -> Result<CsrTensor<G>>,
     coo_by_array: fn(&CooTensor<T>, &ArrayViewD<'_, G>) -> Result<CooTensor<G>>,
     array_by_coo: fn(&ArrayViewD<'_, T>, &CooTensor<G>) -> Result<ArrayD<G>>,
     array_by_array: fn(&ArrayViewD<'_, T>, &ArrayViewD<'_, G>) -> Result<ArrayD<G>>,
@@ -270,7 +270,7 @@ where
     let on_pattern = x.pattern_of(&expected);
     let found = (op.coo_by_csr)(&coo(x), &csr(upstream)).unwrap();
     assert_entries(&found, &on_pattern);
-    assert_entries(&(op.csr_by_coo)(&csr(x), &coo_as(upstream)).unwrap(), &on_pattern);
+    assert_entries(&(op.csr_by_coo)(&csr(x), &coo(upstream)).unwrap(), &on_pattern);
     for_each_layout(&gradients, |_, dy| {
         assert_entries(&(op.coo_by_array)(&coo(x), &dy).unwrap(), &on_pattern);
         assert_array(&(op.array_by_array)(&array(&dense).view(), &dy).unwrap(), &expected);
