@@ -260,6 +260,17 @@ mod files {
     }
 
     #[test]
+    fn tables() {
+        let _turn = TURN.lock().unwrap();
+        use lacuna::io::{CsvColumns, Labelled, read_csv_from};
+        let mut text = "a,b,v\n".to_string();
+        (0..30_000).for_each(|at| text += &format!("row {},{},{at}\n", at * 7 % 20_011, at % 9_000));
+        let columns = CsvColumns::new(["a", "b"]).value("v");
+        let read = |()| -> Result<Labelled<f64>> { read_csv_from(text.as_bytes(), &columns, &ReadOptions::default()) };
+        fail_each("csv", || (), read);
+    }
+
+    #[test]
     fn matrix_market() {
         let _turn = TURN.lock().unwrap();
         let entries = |line: fn(usize) -> String| (1..=ENTRIES).map(line).collect::<String>();

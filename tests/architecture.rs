@@ -39,6 +39,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("libc", &["machine"]),
     ("libm", &["element"]),
     ("bytemuck", &["alloc", "threads", "element", "index", "kernels"]),
+    ("csv_core", &["io"]),
     ("hashbrown", &["kernels", "io"]),
     ("clap", &["bin"]),
     ("serde_json", &["bin"]),

@@ -20,7 +20,7 @@ struct Op<T> {
 
 macro_rules! ops {
     ($($name:ident)*) => {
-        &[$(Op { name: stringify!($name), coo: lacuna::$name, csr: lacuna::$name, array: lacuna::$name }),*]
+        &[$(Op { name: stringify!($name), coo: |x| x.$name(), csr: |x| lacuna::$name(x), array: |x| lacuna::$name(x) }),*]
     };
 }
 
@@ -29,7 +29,7 @@ type Backward = (&'static str, fn(&CooTensor<f64>, &CsrTensor<f64>) -> Result<Co
 
 macro_rules! gradients {
     ($($name:ident $backward:ident)*) => {
-        &[$((stringify!($name), lacuna::$backward)),*]
+        &[$((stringify!($name), |x, upstream| lacuna::$backward(x, upstream))),*]
     };
 }
 
