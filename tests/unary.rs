@@ -468,6 +468,17 @@ fn round_goes_to_the_even_one_and_zeros_keep_their_sign() {
     assert!(signs.iter().zip([-0.0, 0.0, f64::NAN, -1.0]).all(|(found, expected)| found.bits_equal(expected)));
 }
 
+/// Found by the target `map`: with optimisation the NaN of a square root kept its payload, as LLVM takes any NaN for as good
+/// as the canonical one.
+#[test]
+fn a_nan_of_a_square_root_is_the_canonical_one() {
+    let payloads = [0xfff8_0000_0000_0000, 0x7ff8_0000_dead_beef, 0x7ff0_0000_0000_0001, 0xbff0_0000_0000_0000];
+    let x = arr1(&payloads.map(f64::from_bits));
+    assert!(lacuna::sqrt(&x).unwrap().iter().all(|root| root.to_bits() == f64::NAN.to_bits()));
+    let narrow = x.mapv(|value| value as f32);
+    assert!(lacuna::sqrt(&narrow).unwrap().iter().all(|root| root.to_bits() == f32::NAN.to_bits()));
+}
+
 /// An implicit zero has no sign, and an implicit NaN is the canonical one; so results concatenate and export.
 #[test]
 fn a_computed_fill_has_no_sign() {

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use half::{bf16, f16};
 
-use super::types::Narrow;
+use super::types::{Narrow, has_bits_of_nan};
 use super::{DType, Element, Float, Number, Real, sealed};
 
 /// `near` or its neighbour on the side of the exact magnitude, whichever is odd, unless `near` is exact.

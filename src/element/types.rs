@@ -234,7 +234,7 @@ macro_rules! impl_float {
             }
 
             fn from_f64(wide: f64) -> Self {
-                if wide.is_nan() { <Self as Float>::NAN } else { <Self as Narrow>::narrow(wide) }
+                if has_bits_of_nan(wide) { <Self as Float>::NAN } else { <Self as Narrow>::narrow(wide) }
             }
 
             fn midpoint_of(self, other: Self) -> Self {
@@ -258,6 +258,12 @@ macro_rules! impl_float {
             }
         }
     };
+}
+
+/// Whether a number is NaN, asked of its bits. To LLVM one NaN is as good as another: of a square root it leaves out what
+/// would put the canonical one in the place of any, if it is asked by `is_nan`.
+pub(super) fn has_bits_of_nan(wide: f64) -> bool {
+    wide.to_bits() << 1 > f64::INFINITY.to_bits() << 1
 }
 
 /// Rounding to the nearest value of a float type, once: a second rounding on the way would make ties of what are none.
