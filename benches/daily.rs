@@ -40,6 +40,11 @@ fn list(size: usize) -> Array1<f64> {
 
 fn elementwise(c: &mut Criterion) {
     bench(c, "isposinf", list, lacuna::isposinf);
+    bench(c, "abs", list, lacuna::abs);
+    bench(c, "exp", list, lacuna::exp);
+    bench(c, "exp_m1", list, lacuna::exp_m1);
+    bench(c, "ln_1p", list, lacuna::ln_1p);
+    bench(c, "exp_backward", matrix, |x| x.exp_backward(x));
     bench(c, "isin/4", |size| (list(size), Numbers(2).values(4)), |(x, set)| lacuna::isin(x, set));
     bench(c, "isin/16", |size| (list(size), Numbers(2).values(16)), |(x, set)| lacuna::isin(x, set));
     bench(c, "isin/1000", |size| (list(size), Numbers(2).values(1000)), |(x, set)| lacuna::isin(x, set));

@@ -71,6 +71,10 @@
 //! | [`tril()`], [`triu()`], [`diagonal()`] | [`tril_backward`] and so on |
 //! | [`isin()`] ([`Isin`]) | |
 //! | [`isnan`], [`isinf`], [`isfinite`], [`isreal`], [`isposinf`], [`isneginf`] | |
+//! | [`neg`], [`abs`], [`square`], [`powi`], [`powf`], [`clamp`], [`recip`] | [`neg_backward`] and so on: `NAME_backward` |
+//! | [`sqrt`], [`cbrt`], [`exp`], [`exp_m1`], [`ln`], [`ln_1p`], [`log2`], [`log10`] | [`sqrt_backward`] and so on |
+//! | [`sin`], [`cos`], [`tan`], [`asin`], [`acos`], [`atan`], [`sinh`], [`cosh`], [`tanh`] | [`sin_backward`] and so on |
+//! | [`sign`], [`round`], [`floor`], [`ceil`], [`trunc`], [`not`], [`conj`], [`real`], [`imag`] | |
 //!
 //! The elementwise ones, and `take` of arrays, have forms that fill a result that is there already: [`isin_into`],
 //! [`isnan_into`] and the like ([`Answers`] says what they fill), [`take_into`].
@@ -116,7 +120,9 @@ pub use base::error::{Error, IoSource, Result};
 pub use base::index::{Index, Position};
 pub use base::shape::Shape;
 pub use convert::{PaddleCsr, TorchCsr};
-pub use element::{Bits, DType, Element, Float, Number, Numeric, Real, Remainder, Ring};
+pub use element::{
+    Bits, ComplexElement, DType, Element, Float, Magnitude, Number, Numeric, Real, RealNumber, Remainder, Ring, Signed,
+};
 pub use ops::{
     Answers, EvenCount, Isin, IsinKind, MedianGradient, Nanmedian, Operand, Operations, Take, TakeMode, Var, all, any,
     any_backward, argmax, argmin, count_nonzero, isfinite, isfinite_into, isin, isin_into, isinf, isinf_into, isnan,
@@ -132,6 +138,13 @@ pub use ops::{
     where_, zip_with,
 };
 pub use ops::{
+    abs, abs_backward, acos, acos_backward, asin, asin_backward, atan, atan_backward, cbrt, cbrt_backward, ceil, clamp,
+    clamp_backward, conj, cos, cos_backward, cosh, cosh_backward, exp, exp_backward, exp_m1, exp_m1_backward, floor,
+    imag, ln, ln_1p, ln_1p_backward, ln_backward, log2, log2_backward, log10, log10_backward, neg, neg_backward, not,
+    powf, powf_backward, powi, powi_backward, real, recip, recip_backward, round, sign, sin, sin_backward, sinh,
+    sinh_backward, sqrt, sqrt_backward, square, square_backward, tan, tan_backward, tanh, tanh_backward, trunc,
+};
+pub use ops::{
     block, broadcast_to, broadcast_to_backward, concat, concat_backward, diagonal, diagonal_backward, expand_dims,
     expand_dims_backward, flip, flip_backward, move_axis, move_axis_backward, pad, pad_backward, repeat,
     repeat_backward, roll, roll_backward, slice, slice_backward, squeeze, squeeze_backward, stack, stack_backward,
@@ -145,9 +158,10 @@ pub use tensor::entries::{Coords, Entries, IntoEntries};
 pub use tensor::stored::Stored;
 pub use tensor::triplets::{Duplicates, Triplets};
 
-/// The trait that gives `ndarray` arrays the methods that tensors have: `use lacuna::prelude::*;`.
+/// The types and traits of daily work: `use lacuna::prelude::*;`.
 ///
-/// It collides with no method of iterators:
+/// With it `ndarray` arrays have the methods that tensors have ([`Operations`]), and nothing collides with a method of
+/// iterators. Functions, errors and what few programs name stay where they are.
 ///
 /// ```
 /// use lacuna::prelude::*;
@@ -156,10 +170,15 @@ pub use tensor::triplets::{Duplicates, Triplets};
 /// let dense = arr2(&[[0, 2], [0, 0]]);
 /// assert_eq!(dense.any(1)?, ndarray::arr1(&[true, false]).into_dyn());
 /// assert!(dense.iter().any(|&element| element == 2));
+/// assert_eq!(CooTensor::from_dense(&dense, 0)?.any(Axes::all())?.item()?, true);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub mod prelude {
-    pub use crate::ops::Operations;
+    // Not `Operand`, whose hidden methods have names that arrays have too.
+    pub use crate::{
+        Axes, CooPattern, CooTensor, CsrPattern, CsrTensor, Duplicates, Element, Float, Operations, Pattern, Real,
+        Shape, Stored, Tensor, Triplets,
+    };
 }
 
 /// The guide and its companions, as they stand in the repository: pages without code, which no program can name.

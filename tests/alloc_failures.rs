@@ -260,6 +260,17 @@ mod files {
     }
 
     #[test]
+    fn tables() {
+        let _turn = TURN.lock().unwrap();
+        use lacuna::io::{CsvColumns, Labelled, read_csv_from};
+        let mut text = "a,b,v\n".to_string();
+        (0..30_000).for_each(|at| text += &format!("row {},{},{at}\n", at * 7 % 20_011, at % 9_000));
+        let columns = CsvColumns::new(["a", "b"]).value("v");
+        let read = |()| -> Result<Labelled<f64>> { read_csv_from(text.as_bytes(), &columns, &ReadOptions::default()) };
+        fail_each("csv", || (), read);
+    }
+
+    #[test]
     fn matrix_market() {
         let _turn = TURN.lock().unwrap();
         let entries = |line: fn(usize) -> String| (1..=ENTRIES).map(line).collect::<String>();
@@ -421,6 +432,9 @@ mod operations {
         let fail = |name: &str, run: &dyn Fn() -> Result<()>| fail_all(&format!("{name} of {what}"), || (), |()| run());
         fail("isnan", &|| lacuna::isnan(x).map(drop));
         fail("isreal", &|| lacuna::isreal(x).map(drop));
+        fail("exp", &|| lacuna::exp(x).map(drop));
+        fail("abs", &|| lacuna::abs(x).map(drop));
+        fail("exp_backward", &|| lacuna::exp_backward(x, x).map(drop));
         let members: Vec<f64> = (0..30_000).map(|member| f64::from(member * 7 % 20_011)).collect();
         for kind in [IsinKind::Auto, IsinKind::Hash, IsinKind::Sort] {
             fail(&format!("isin by {kind:?}"), &|| lacuna::isin(x, Isin::of(&members).kind(kind)).map(drop));

@@ -143,6 +143,39 @@ fn moved(side: usize) -> Vec<Bits> {
     ]
 }
 
+/// Functions of elements, which are the same bits on every machine.
+fn functions() -> Vec<Bits> {
+    let x = triplets(90).coalesce(Duplicates::Sum).unwrap();
+    let upstream = x.stored().sign().unwrap();
+    vec![
+        bits(&x.stored().exp_m1().unwrap()),
+        bits(&x.abs().unwrap().ln_1p().unwrap()),
+        bits(&x.stored().sin().unwrap()),
+        bits(&x.stored().powf(0.3).unwrap()),
+        bits(&x.stored().round().unwrap()),
+        bits(&x.tanh_backward(&upstream).unwrap()),
+    ]
+}
+
+/// The digest was written down once: see [`every_build_gives_the_same_bits`].
+#[test]
+fn every_machine_gives_the_same_functions() {
+    let one = on(1, functions);
+    on_pools(functions, |many, threads| assert!(many == one, "{threads} threads"));
+    assert_eq!(digest(&one), 0x14b_3497_8a88_e572);
+}
+
+/// The first of several that overflow, whichever thread finds it.
+#[test]
+fn every_number_of_threads_gives_the_same_error() {
+    const LONG: usize = 3_000_000;
+    let mut values = vec![7i32; LONG];
+    [2_999_999, 700_001, 1_600_000].into_iter().for_each(|at| values[at] = i32::MIN);
+    let x = CooTensor::new([LONG], vec![(0..LONG as u32).collect()], values, 0).unwrap();
+    let refused = || x.abs().unwrap_err().to_string();
+    on_pools(refused, |error, _| assert_eq!(error, "abs at [700001] does not fit int32"));
+}
+
 /// A tensor whose cells are few beside its entries, so that they are mapped, part by part.
 fn mapped() -> (Vec<Vec<usize>>, Vec<bool>) {
     let mut next = numbers(11);

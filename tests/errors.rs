@@ -125,6 +125,8 @@ fn of_operations() -> Vec<Case> {
             refused(CooTensor::full([0, 3], 0).unwrap().take(Take::at(&arr2(&[[0, 1]])).wrap())),
             "cannot take 2 elements from a tensor (or an axis) that has none",
         ),
+        ("Overflow", refused(lacuna::abs(&arr2(&[[1, i8::MIN]]))), "abs at [0, 1] does not fit int8"),
+        ("Argument", refused(x.powi(-1)), "powi: integers have no powers of -1"),
         (
             "IsinKind",
             refused(lacuna::isin(&arr1(&[1.0]), Isin::of([1.0]).kind(IsinKind::Table))),

@@ -6,6 +6,7 @@
 mod cli;
 mod dynamic;
 mod io;
+mod io_csv;
 mod io_faults;
 mod io_gzip;
 mod io_hostile;

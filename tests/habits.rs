@@ -186,3 +186,74 @@ fn vast_axes_are_out_of_range() {
     assert!(matches!(x.take_axis([0], u64::MAX), Err(Error::AxisOutOfRange { .. })));
     assert!(matches!(x.take_axis([0], i64::MIN), Err(Error::AxisOutOfRange { .. })));
 }
+
+/// What is gathered for a shape of its own, by the named form and the short one.
+#[test]
+fn triplets_are_collected_and_extended() {
+    let entries = [([1, 2], 5), ([0, 4], 6), ([1, 2], 1)];
+    let triplets: Triplets<i32> = entries.into_iter().collect();
+    assert!(triplets == Triplets::try_from_entries(entries).unwrap());
+    assert_eq!((triplets.shape(), triplets.len()), (&Shape::from([2, 5]), 3));
+    let mut all = Triplets::new([2, 5]).unwrap();
+    all.extend(entries);
+    all.extend(&triplets.coalesce(Duplicates::Sum).unwrap());
+    assert_eq!(all.coalesce(Duplicates::Sum).unwrap().entries(), [(vec![0, 4], 12), (vec![1, 2], 12)]);
+    let none: Triplets<f32, u64> = std::iter::empty::<([usize; 3], f32)>().collect();
+    assert_eq!(none.coalesce(Duplicates::Error).unwrap().shape(), [0, 0, 0]);
+    let scalars = Triplets::<i8>::try_from_entries([([], 1), ([], 2)]).unwrap();
+    assert_eq!(scalars.coalesce(Duplicates::Sum).unwrap().item(), Ok(3));
+    for far in [usize::MAX, usize::MAX - 1] {
+        let refused = Triplets::<i8>::try_from_entries([([3, far], 1)]);
+        assert!(matches!(refused, Err(Error::AxisTooLong { axis: 1, .. })));
+    }
+    let refused = Triplets::<i8, u64>::try_from_entries([([usize::MAX], 1)]);
+    assert!(matches!(refused, Err(Error::IndexOutOfBounds { index: u64::MAX, .. })));
+}
+
+#[test]
+#[should_panic(expected = "index 2 on axis 0 is out of bounds for length 2, entry 0")]
+fn extending_by_what_does_not_exist_panics_with_the_message_of_the_named_form() {
+    Triplets::new([2]).unwrap().extend([([2], 1)]);
+}
+
+#[test]
+fn the_only_element_is_an_item() {
+    assert_eq!(CooTensor::full([], 4).unwrap().item(), Ok(4));
+    assert_eq!(CsrTensor::full([1, 1], 4).unwrap().item(), Ok(4));
+    assert_eq!(CooTensor::new([1, 1], vec![vec![0], vec![0]], vec![7], 0).unwrap().item(), Ok(7));
+    for shape in [&[2][..], &[0], &[1, 3], &[usize::MAX, usize::MAX]] {
+        let x = Tensor::from_parts(lacuna::CooPattern::<usize>::empty(shape).unwrap(), vec![], 1).unwrap();
+        assert!(matches!(x.item(), Err(Error::ReshapeSize { .. })), "{shape:?}");
+    }
+}
+
+/// Every row of every tensor, in both formats.
+#[test]
+fn rows_are_vectors() {
+    check(sparse::<f64>(), |x| {
+        let (dense, columns) = (x.to_dense(), x.shape.last().copied().unwrap_or(1));
+        let bits = |row: &[f64]| row.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+        for (at, row) in dense.coords().iter().step_by(columns.max(1)).zip(dense.data.chunks(columns.max(1))) {
+            let at = &at[..at.len().saturating_sub(1)];
+            assert_eq!(bits(&coo(&x).to_vec(at).unwrap()), bits(row));
+            assert_eq!(bits(&csr(&x).to_vec(at).unwrap()), bits(row));
+        }
+    });
+    let x = CooTensor::full([2, 3], 1).unwrap();
+    assert!(matches!(x.to_vec(&[]), Err(Error::RankMismatch { expected: 1, found: 0, .. })));
+    assert!(matches!(x.to_vec(&[2]), Err(Error::IndexOutOfBounds { index: 2, axis: 0, length: 2, .. })));
+    let vast = Tensor::from_parts(lacuna::CooPattern::<u64>::empty([2, 1 << 40]).unwrap(), vec![], 1).unwrap();
+    assert!(matches!(vast.to_vec(&[1]), Err(Error::TooLarge { .. })));
+}
+
+#[test]
+fn entries_are_visited_until_an_error() {
+    let x = CsrTensor::new([2, 3], vec![0, 1, 3], vec![1, 0, 2], vec![5, 6, 7], 0).unwrap();
+    let mut seen = Vec::new();
+    let found = x.try_for_each_entry(|at, value| {
+        seen.push(value);
+        if at == [1, 0] { Err("there") } else { Ok(()) }
+    });
+    assert_eq!((found, seen), (Err("there"), vec![5, 6]));
+    assert_eq!(x.try_for_each_entry(|_, _| Ok::<(), ()>(())), Ok(()));
+}

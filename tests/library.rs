@@ -32,4 +32,5 @@ mod promises;
 mod reductions;
 mod take;
 mod triplets;
+mod unary;
 mod zip;

@@ -388,6 +388,15 @@ pub enum Error {
         at: String,
     },
 
+    /// An argument is none that an operation takes.
+    #[error("{operation}: {why}")]
+    Argument {
+        /// The operation.
+        operation: &'static str,
+        /// The reason, with its numbers.
+        why: String,
+    },
+
     /// A complex type has no order.
     #[error("{operation} is no operation on {dtype}, which has no order")]
     NoOrder {

@@ -387,6 +387,36 @@ pub(crate) fn test_into<T: Copy + Sync>(
     });
 }
 
+/// [`map_into`] of what may have no result, in a few instructions by wide vectors: the first value that has none, at any
+/// number of threads.
+pub(crate) fn try_map_into<T: Copy + Sync, U: Zeroable + Send>(
+    values: &[T],
+    items: &mut [U],
+    picoseconds: usize,
+    f: impl Fn(T) -> Option<U> + Copy + Sync,
+) -> Option<usize> {
+    let first = AtomicUsize::new(usize::MAX);
+    imp::fill_chunks(items, picoseconds, &|start, items| {
+        let values = &values[start..start + items.len()];
+        let all_have_one = in_wide_vectors(
+            #[inline(always)]
+            || {
+                let (f, mut all_have_one) = (f, true);
+                for (item, &value) in items.iter_mut().zip(values) {
+                    let result = f(value);
+                    all_have_one &= result.is_some();
+                    *item = result.unwrap_or(U::zeroed());
+                }
+                all_have_one
+            },
+        );
+        if !all_have_one && let Some(at) = values.iter().position(|&value| f(value).is_none()) {
+            first.fetch_min(start + at, Relaxed);
+        }
+    });
+    Some(first.into_inner()).filter(|&at| at < usize::MAX)
+}
+
 /// `count` items of so many `picoseconds`, of which `fill` is given one part after the other to write, with their
 /// range: they are zero first.
 pub(crate) fn filled<T: Zeroable + Send>(

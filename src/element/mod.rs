@@ -17,13 +17,16 @@ mod types;
 mod exact;
 #[cfg(feature = "half")]
 mod half_types;
+pub(crate) mod math;
 mod number;
 mod total;
+mod unary;
 
 pub use arithmetic::{Bits, Numeric, Remainder};
 pub(crate) use arithmetic::{maximum, minimum};
 pub use number::{DType, Number};
 pub(crate) use total::Accumulator;
+pub use unary::{ComplexElement, Magnitude, RealNumber, Signed};
 
 use std::cmp::Ordering;
 use std::fmt::Debug;
@@ -179,6 +182,16 @@ pub trait Float: Real<Median = Self> + Ring<Sum = Self, Mean = Self, Total = tot
     /// The canonical quiet NaN.
     const NAN: Self;
 
+    /// The nearest number of this type, rounded once; a NaN is the canonical one.
+    ///
+    /// ```
+    /// use lacuna::Float;
+    ///
+    /// assert_eq!(f32::from_f64(0.1), 0.1);
+    /// assert_eq!(f32::from_f64(1e300), f32::INFINITY);
+    /// ```
+    fn from_f64(wide: f64) -> Self;
+
     /// `(a + b) / 2`, formed without overflow; a zero result is `+0.0`, a NaN one canonical.
     ///
     /// ```
@@ -188,9 +201,6 @@ pub trait Float: Real<Median = Self> + Ring<Sum = Self, Mean = Self, Total = tot
     /// assert_eq!(1.0f32.midpoint_of(2.0), 1.5);
     /// ```
     fn midpoint_of(self, other: Self) -> Self;
-
-    /// The nearest value of the type; a NaN becomes the canonical one.
-    fn from_f64(value: f64) -> Self;
 
     /// `self / count`, rounded once.
     fn over(self, count: u128) -> Self {

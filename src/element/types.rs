@@ -317,6 +317,10 @@ macro_rules! impl_float {
         impl Float for $type {
             const NAN: Self = <$type>::NAN;
 
+            fn from_f64(wide: f64) -> Self {
+                if has_bits_of_nan(wide) { <Self as Float>::NAN } else { <Self as Narrow>::narrow(wide) }
+            }
+
             fn midpoint_of(self, other: Self) -> Self {
                 let (a, b): ($wide, $wide) = ($to_wide(self), $to_wide(other));
                 let sum = a + b;
@@ -332,16 +336,18 @@ macro_rules! impl_float {
                 }
             }
 
-            fn from_f64(value: f64) -> Self {
-                if value.is_nan() { <Self as Float>::NAN } else { Self::narrow(value) }
-            }
-
             fn share(self, numerator: f32, count: u64) -> Self {
                 let shared: $wide = $to_wide(self) * <$wide>::from(numerator) / count as $wide;
                 if shared.is_nan() { <Self as Float>::NAN } else { $to_narrow(shared) }
             }
         }
     };
+}
+
+/// Whether a number is NaN, asked of its bits. To LLVM one NaN is as good as another: of a square root it leaves out what
+/// would put the canonical one in the place of any, if it is asked by `is_nan`.
+pub(super) fn has_bits_of_nan(wide: f64) -> bool {
+    wide.to_bits() << 1 > f64::INFINITY.to_bits() << 1
 }
 
 /// Rounding to the nearest value of a float type, once: a second rounding on the way would make ties of what are none.

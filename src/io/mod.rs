@@ -11,6 +11,9 @@
 //! | `.npy` | any rank, both byte orders, C and Fortran order | the dense array, below a limit |
 //! | `.npz` | scipy's csr, csc, coo; pydata/sparse's COO and GCXS | scipy's for a matrix with a fill of zero, else pydata's |
 //!
+//! A table of entries, `.csv`, is read by [`read_csv`]: a column for each axis, whose labels become numbers, and one of
+//! values.
+//!
 //! Text and `.npy` files may be compressed with gzip (`.mtx.gz`, `.tns.gz`, `.npy.gz`): a reader knows by the first
 //! bytes, a writer by the extension or by [`WriteOptions::compression`].
 //!
@@ -35,6 +38,7 @@
 //! ```
 
 mod compression;
+mod csv;
 mod digits;
 mod element;
 mod entries;
@@ -42,6 +46,7 @@ mod fields;
 mod file_format;
 mod finish;
 mod gzip;
+mod labels;
 mod lines;
 mod mtx;
 mod npy;
@@ -58,8 +63,10 @@ mod write;
 #[doc(no_inline)]
 pub use crate::dynamic::{AnyFormat, AnyTensor, Format};
 pub use compression::Compression;
+pub use csv::{CsvColumns, Labelled, read_csv, read_csv_from};
 pub use element::FileElement;
 pub use file_format::FileFormat;
+pub use labels::Labels;
 pub use options::{ReadOptions, WriteOptions};
 pub use progress::Progress;
 pub use read::{read, read_coo, read_csr, read_from};

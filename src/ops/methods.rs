@@ -5,7 +5,9 @@ use ndarray::ArrayView1;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Position;
-use crate::element::{Bits, Element, Float, Numeric, Real, Remainder, Ring};
+use crate::element::{
+    Bits, ComplexElement, Element, Float, Magnitude, Numeric, Real, RealNumber, Remainder, Ring, Signed,
+};
 use crate::ops::operand::Operand;
 use crate::ops::{Isin, Nanmedian, Partner, Take, Var, map, reduce, select, zip};
 use crate::pattern::Pattern;
@@ -240,8 +242,16 @@ macro_rules! operations {
             map::isin(self, members)
         }
 
-        operations!(@tests [$($public)*], $elem, $mapped: isinf Element, isnan Element, isfinite Element,
-            isreal Element, isposinf Real, isneginf Real);
+        operations!(@maps [$($public)*], $elem, $mapped: isinf<Element>() -> bool, isnan<Element>() -> bool,
+            isfinite<Element>() -> bool, isreal<Element>() -> bool, isposinf<Real>() -> bool, isneginf<Real>() -> bool,
+            sign<RealNumber>() -> $elem, square<RealNumber>() -> $elem, conj<ComplexElement>() -> $elem,
+            real<ComplexElement>() -> <$elem as ComplexElement>::Part,
+            imag<ComplexElement>() -> <$elem as ComplexElement>::Part);
+        operations!(@slopes [$($public)*], $elem, $mapped: abs_backward(), acos_backward(), asin_backward(),
+            atan_backward(), cbrt_backward(), clamp_backward(low: $elem, high: $elem), cos_backward(), cosh_backward(),
+            exp_backward(), exp_m1_backward(), ln_backward(), ln_1p_backward(), log2_backward(), log10_backward(),
+            neg_backward(), powf_backward(exponent: $elem), powi_backward(exponent: i32), recip_backward(),
+            sin_backward(), sinh_backward(), sqrt_backward(), square_backward(), tan_backward(), tanh_backward());
         operations!(@more_zips [$($public)*], $elem, $reduced);
         operations!(@zips [$($public)*], $elem: add Element $elem, sub Numeric $elem, mul Element $elem,
             div Numeric $elem, rem Remainder $elem, rem_euclid Remainder $elem, minimum Real $elem, maximum Real $elem,
@@ -314,20 +324,49 @@ macro_rules! operations {
             zip::$name(self, other)
         }
     };
-    (@tests $public:tt, $elem:ty, $mapped:ident: $($name:ident $bound:ident),*) => {
-        $(operations!(@test $public, $elem, $mapped, $name, $bound);)*
+    // Those that arrays have by the same name from `ndarray`, or from the operators of Rust.
+    (@of_tensors [$($public:tt)*], $elem:ty, $mapped:ident) => {
+        operations!(@maps [$($public)*], $elem, $mapped: neg<Signed>() -> $elem, not<Bits>() -> $elem,
+            abs<Magnitude>() -> <$elem as Magnitude>::Magnitude, sqrt<Float>() -> $elem, cbrt<Float>() -> $elem,
+            exp<Float>() -> $elem, exp_m1<Float>() -> $elem, ln<Float>() -> $elem, ln_1p<Float>() -> $elem,
+            log2<Float>() -> $elem, log10<Float>() -> $elem, sin<Float>() -> $elem, cos<Float>() -> $elem,
+            tan<Float>() -> $elem, asin<Float>() -> $elem, acos<Float>() -> $elem, atan<Float>() -> $elem,
+            sinh<Float>() -> $elem, cosh<Float>() -> $elem, tanh<Float>() -> $elem, recip<Float>() -> $elem,
+            round<Float>() -> $elem, floor<Float>() -> $elem, ceil<Float>() -> $elem, trunc<Float>() -> $elem,
+            powi<RealNumber>(exponent: i32) -> $elem, powf<Float>(exponent: $elem) -> $elem,
+            clamp<Real>(low: $elem, high: $elem) -> $elem);
     };
-    (@test [$($public:tt)*], $elem:ty, $mapped:ident, $name:ident, $bound:ident) => {
+    (@maps $public:tt, $elem:ty, $mapped:ident:
+        $($name:ident<$bound:ident>($($arg:ident: $type:ty),*) -> $out:ty),*) => {
+        $(operations!(@map $public, $elem, $mapped!($out), $name, $bound, $($arg: $type),*);)*
+    };
+    (@map [$($public:tt)*], $elem:ty, $out:ty, $name:ident, $bound:ident, $($arg:ident: $type:ty),*) => {
         #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) of each element.")]
         ///
         /// # Errors
         ///
         #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        $($public)* fn $name(&self) -> Result<$mapped!(bool)>
+        $($public)* fn $name(&self $(, $arg: $type)*) -> Result<$out>
         where
             $elem: $bound,
         {
-            map::$name(self)
+            map::$name(self $(, $arg)*)
+        }
+    };
+    (@slopes $public:tt, $elem:ty, $mapped:ident: $($name:ident($($arg:ident: $type:ty),*)),*) => {
+        $(operations!(@slope $public, $elem, $mapped, $name, $($arg: $type),*);)*
+    };
+    (@slope [$($public:tt)*], $elem:ty, $mapped:ident, $name:ident, $($arg:ident: $type:ty),*) => {
+        #[doc = concat!("A gradient: see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        ///
+        /// # Errors
+        ///
+        #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        $($public)* fn $name<U: Operand<Elem: Float>>(&self, upstream: &U $(, $arg: $type)*) -> Result<$mapped!(U::Elem)>
+        where
+            $elem: Float,
+        {
+            map::$name(self, upstream $(, $arg)*)
         }
     };
 }
@@ -356,6 +395,7 @@ macro_rules! mapped_of {
 impl<P: Pattern, T: Element> Tensor<P, T> {
     operations!([pub], T, tensor_of, tensor_of);
     tensor_operations!([pub], T, tensor_of);
+    operations!(@of_tensors [pub], T, tensor_of);
 }
 
 /// # Operations
@@ -364,9 +404,13 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 impl<P: Pattern, T: Element> Stored<'_, P, T> {
     operations!([pub], T, tensor_of, tensor_of);
     tensor_operations!([pub], T, tensor_of);
+    operations!(@of_tensors [pub], T, tensor_of);
 }
 
 /// The operations as methods of `ndarray` arrays and views, by the names that tensors have them under.
+///
+/// Where `ndarray` has a method of the name (`abs`, `exp` and the like), that is the one of an array: [`exp`](crate::exp())
+/// and the other functions take arrays as well.
 ///
 /// It is in the [prelude](crate::prelude).
 pub trait Operations: Operand {

@@ -10,12 +10,12 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::threads;
 use crate::convert::{dense_array, dense_bytes};
-use crate::element::Element;
+use crate::element::{Element, Float};
 use crate::kernels::cells::CellMap;
 use crate::kernels::fold::Fold;
 use crate::kernels::holistic::{Gradient, Holistic};
 use crate::kernels::lookup::{Lookup, merge};
-use crate::kernels::map::Map;
+use crate::kernels::map::{Function, Map};
 use crate::kernels::zip::Zip;
 use crate::ops::map;
 use crate::ops::reduce::sparse::Entries;
@@ -79,6 +79,12 @@ pub trait Operand: Sized + sealed::Sealed {
 
     #[doc(hidden)]
     fn map<M: Map<Self::Elem>>(&self, op: &M) -> Result<Self::Mapped<M::Out>>;
+
+    /// The gradient of a map whose slope at a value is that function of it.
+    #[doc(hidden)]
+    fn slopes<U: Operand<Elem: Float>>(&self, slope: Function<'_>, upstream: &U) -> Result<Self::Mapped<U::Elem>>
+    where
+        Self::Elem: Float;
 
     #[doc(hidden)]
     fn fold<F: Fold<Self::Elem>>(&self, op: F, axes: &Axes) -> Result<Self::Reduced<F::Out>>;
@@ -204,6 +210,13 @@ macro_rules! sparse_operand {
                 map::sparse(self, op)
             }
 
+            fn slopes<U: Operand<Elem: Float>>(&self, slope: Function<'_>, upstream: &U) -> Result<Tensor<P, U::Elem>>
+            where
+                T: Float,
+            {
+                map::sparse_slopes(self, slope, upstream)
+            }
+
             fn fold<F: Fold<T>>(&self, op: F, axes: &Axes) -> Result<Tensor<P, F::Out>> {
                 sparse::fold(&Sparse::entries(self), op, axes)
             }
@@ -288,6 +301,13 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
 
     fn map<M: Map<S::Elem>>(&self, op: &M) -> Result<Array<M::Out, D>> {
         map::dense(self, op)
+    }
+
+    fn slopes<U: Operand<Elem: Float>>(&self, slope: Function<'_>, upstream: &U) -> Result<Array<U::Elem, D>>
+    where
+        S::Elem: Float,
+    {
+        map::dense_slopes(self, slope, upstream)
     }
 
     fn fold<F: Fold<S::Elem>>(&self, op: F, axes: &Axes) -> Result<ArrayD<F::Out>> {

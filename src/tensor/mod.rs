@@ -10,6 +10,7 @@ pub(crate) mod triplets;
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
+use crate::base::limit::{default_limit, filled};
 use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::element::{DType, Element, Number};
@@ -209,10 +210,71 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     #[doc(alias = "index")]
-    #[doc(alias = "item")]
     pub fn get(&self, coords: &[usize]) -> Result<T> {
         check_position(self.shape(), coords, 0)?;
         Ok(self.pattern.find(coords).map_or(self.fill, |entry| self.values[entry]))
+    }
+
+    /// The element of a tensor that has one only, stored or not: of rank 0, or with axes of length 1.
+    ///
+    /// # Errors
+    ///
+    /// `ReshapeSize`: there are more, or none.
+    ///
+    /// ```
+    /// use lacuna::{Axes, CooTensor};
+    ///
+    /// let x = CooTensor::new([2, 2], vec![vec![0], vec![1]], vec![5], 0)?;
+    /// assert_eq!(x.count_nonzero(Axes::all())?.item()?, 1);
+    /// assert!(x.item().is_err());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn item(&self) -> Result<T> {
+        if self.shape().checked_size() == Some(1) {
+            return Ok(self.values.first().copied().unwrap_or(self.fill));
+        }
+        Err(Error::ReshapeSize { from: self.shape().clone(), to: Shape::from([]) })
+    }
+
+    /// The elements along the last axis, those that are not stored too, at the coordinates of the other axes: a row of a
+    /// matrix, and of rank 1 all elements.
+    ///
+    /// # Errors
+    ///
+    /// - `RankMismatch`, `IndexOutOfBounds`: the coordinates are no position on the other axes;
+    /// - `TooLarge`: the row would take more bytes than the larger of 1 GiB and 16 times the tensor;
+    /// - `OutOfMemory`: there is no memory for it.
+    ///
+    /// # Complexity
+    ///
+    /// O(length of the axis + rank · log nnz).
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2, 3, 4], 0)?;
+    /// assert_eq!(x.to_vec(&[1])?, [3, 0, 4]);
+    /// assert_eq!(x.count_nonzero(0)?.to_vec(&[])?, [1, 1, 1]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[doc(alias = "tolist")]
+    #[doc(alias = "row")]
+    pub fn to_vec(&self, at: &[usize]) -> Result<Vec<T>> {
+        check_position(&Shape::from(self.shape().lane_axes()), at, 0)?;
+        let limit = default_limit(self.stored_bytes());
+        let columns = self.shape().columns();
+        let mut row = filled("the row", self.fill, columns as u128, limit, "look at entries one by one: x.iter()")?;
+        let last = at.len();
+        let is_before = |entry| (0..last).map(|axis| self.pattern.coord(entry, axis)).lt(at.iter().copied());
+        let first = partition_point(self.nnz(), is_before);
+        self.pattern.walk_range(first..first.saturating_add(columns), |entry, coords| {
+            let is_in_row = coords[..last] == *at;
+            if is_in_row {
+                row[coords.last().copied().unwrap_or(0)] = self.values[entry];
+            }
+            is_in_row
+        });
+        Ok(row)
     }
 
     /// The stored entries as `(coordinates, value)`, in row-major order, all at once.
@@ -240,6 +302,37 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
             visit(coords, self.values[entry]);
             true
         });
+    }
+
+    /// [`for_each_entry`](Tensor::for_each_entry) until `visit` has an error, which is returned.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([4], vec![vec![0, 1, 3]], vec![1, -2, 3], 0)?;
+    /// let mut seen = 0;
+    /// let found = x.try_for_each_entry(|coords, value| {
+    ///     seen += 1;
+    ///     if value < 0 { Err(coords[0]) } else { Ok(()) }
+    /// });
+    /// assert_eq!((found, seen), (Err(1), 2));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The first one of `visit`.
+    #[doc(alias = "try_for_each")]
+    pub fn try_for_each_entry<E>(
+        &self,
+        mut visit: impl FnMut(&[usize], T) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let mut visited = Ok(());
+        self.pattern.walk(|entry, coords| {
+            visited = visit(coords, self.values[entry]);
+            visited.is_ok()
+        });
+        visited
     }
 
     /// `f` of every stored value, and once of the fill; the pattern is shared.
@@ -370,6 +463,16 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     pub fn shares_pattern_with<U: Element>(&self, other: &Tensor<P, U>) -> bool {
         self.pattern.shares_arrays_with(&other.pattern)
     }
+}
+
+/// How many of the numbers below `count` come first of which something is so; it is so of none behind them.
+fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut start, mut end) = (0, count);
+    while start < end {
+        let middle = start + (end - start) / 2;
+        if is_before(middle) { start = middle + 1 } else { end = middle }
+    }
+    start
 }
 
 /// Refuses coordinates that are no position of `shape`; `entry` is what the message calls them.

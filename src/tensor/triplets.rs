@@ -184,7 +184,7 @@ impl<T: Element, I: Index> Triplets<T, I> {
 
     /// Appends `(coordinates, value)` after `(coordinates, value)`: those of an iterator, or all entries of a tensor.
     ///
-    /// `Extend` and `FromIterator` could only panic on coordinates that are out of bounds.
+    /// `extend` does the same, and panics where this is an error.
     ///
     /// # Errors
     ///
@@ -202,6 +202,45 @@ impl<T: Element, I: Index> Triplets<T, I> {
     /// ```
     pub fn try_extend<C: AsRef<[usize]>>(&mut self, entries: impl IntoIterator<Item = (C, T)>) -> Result<()> {
         entries.into_iter().try_for_each(|(coords, value)| self.push(coords.as_ref(), value))
+    }
+
+    /// Triplets of `(coordinates, value)` after `(coordinates, value)`, for the smallest shape that holds them: each axis
+    /// is one longer than its largest coordinate, and 0 long where there is none.
+    ///
+    /// `collect` does the same, and panics where this is an error.
+    ///
+    /// # Errors
+    ///
+    /// - `AxisTooLong`: a coordinate does not fit `I`;
+    /// - `OutOfMemory`: there is no memory for the triplets.
+    ///
+    /// ```
+    /// use lacuna::{Duplicates, Error, Triplets};
+    ///
+    /// let ties = [([0, 4], 1.0), ([2, 1], 0.5)];
+    /// let triplets: Triplets<f64> = ties.into_iter().collect();
+    /// assert_eq!(*triplets.shape(), [3, 5]);
+    /// assert_eq!(triplets.coalesce(Duplicates::Sum)?.nnz(), 2);
+    ///
+    /// let far = Triplets::<f64>::try_from_entries([([1 << 40], 1.0)]);
+    /// assert!(matches!(far, Err(Error::AxisTooLong { axis: 0, .. })));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn try_from_entries<const N: usize>(entries: impl IntoIterator<Item = ([usize; N], T)>) -> Result<Self> {
+        let entries = entries.into_iter();
+        let (mut lengths, mut triplets) = ([0; N], Self::new_with_index([0; N])?);
+        triplets.reserve(entries.size_hint().0)?;
+        for (coords, value) in entries {
+            let mut grown = lengths;
+            grown.iter_mut().zip(coords).for_each(|(length, coord)| *length = coord.saturating_add(1).max(*length));
+            if grown != lengths {
+                lengths = grown;
+                triplets.shape = lengths.into();
+                check_axes::<I>(&triplets.shape)?;
+            }
+            triplets.push(&coords, value)?;
+        }
+        Ok(triplets)
     }
 
     /// The lengths of the axes.
@@ -339,6 +378,30 @@ fn merge_two<T: Element>(merged: T, value: T, duplicates: Duplicates) -> Option<
         Duplicates::LogicalOr if merged.is_truthy() || value.is_truthy() => Some(T::ONE),
         Duplicates::LogicalOr => Some(T::ZERO),
         Duplicates::Error => None,
+    }
+}
+
+/// [`Triplets::try_extend`], for those who know the entries.
+///
+/// # Panics
+///
+/// With its message, where that is an error: of a position that does not exist, or without memory.
+impl<C: AsRef<[usize]>, T: Element, I: Index> Extend<(C, T)> for Triplets<T, I> {
+    #[track_caller]
+    fn extend<E: IntoIterator<Item = (C, T)>>(&mut self, entries: E) {
+        self.try_extend(entries).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+/// [`Triplets::try_from_entries`], for those who know the entries.
+///
+/// # Panics
+///
+/// With its message, where that is an error: of a coordinate that does not fit `I`, or without memory.
+impl<const N: usize, T: Element, I: Index> FromIterator<([usize; N], T)> for Triplets<T, I> {
+    #[track_caller]
+    fn from_iter<E: IntoIterator<Item = ([usize; N], T)>>(entries: E) -> Self {
+        Self::try_from_entries(entries).unwrap_or_else(|error| panic!("{error}"))
     }
 }
 

@@ -23,4 +23,5 @@ pub mod ops;
 pub mod reductions;
 pub mod scalar;
 pub mod structure;
+pub mod unary;
 pub mod zip;

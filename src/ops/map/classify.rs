@@ -1,5 +1,7 @@
 //! Tests of single elements: infinite, NaN, finite, real.
 
+use std::convert::Infallible;
+
 use super::Answers;
 use crate::base::error::Result;
 use crate::base::threads;
@@ -12,9 +14,11 @@ struct Test<F>(F);
 
 impl<T: Element, F: Fn(T) -> bool + Copy + Sync> Map<T> for Test<F> {
     type Out = bool;
+    type Fault = Infallible;
 
-    fn block(&self, values: &[T], answers: &mut [bool]) {
+    fn block(&self, values: &[T], answers: &mut [bool]) -> std::result::Result<(), Infallible> {
         threads::test_into(values, answers, 25 * size_of::<T>(), self.0);
+        Ok(())
     }
 }
 

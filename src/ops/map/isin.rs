@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::convert::Infallible;
 
 use ndarray::{ArrayBase, Data, Dimension};
 
@@ -318,9 +319,11 @@ impl<'a, T: Element> Question<'a, T> {
 
 impl<T: Element> Map<T> for Question<'_, T> {
     type Out = bool;
+    type Fault = Infallible;
 
-    fn block(&self, values: &[T], answers: &mut [bool]) {
+    fn block(&self, values: &[T], answers: &mut [bool]) -> std::result::Result<(), Infallible> {
         self.membership.test_each(values, self.invert, answers);
+        Ok(())
     }
 }
 

@@ -1,0 +1,55 @@
+//! Tables out of any bytes: what is read is the same in pieces, and reads the same when it is written by hand.
+#![no_main]
+
+use std::io::Read;
+
+use lacuna::io::{CsvColumns, Labelled, ReadOptions, read_csv_from};
+use libfuzzer_sys::fuzz_target;
+
+/// At most three bytes at a time.
+struct Pieces<'a>(&'a [u8]);
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let room = buffer.len().min(3);
+        self.0.read(&mut buffer[..room])
+    }
+}
+
+fn read(reader: impl Read) -> lacuna::Result<Labelled<f64>> {
+    read_csv_from(reader, &CsvColumns::new(["a", "b"]).value("v"), &ReadOptions::default())
+}
+
+/// The table again, all of it quoted.
+fn write(table: &Labelled<f64>) -> String {
+    let quoted = |label: &str| format!("\"{}\"", label.replace('"', "\"\""));
+    let mut text = "a,b,v\n".to_string();
+    for (at, value) in &table.tensor {
+        let label = |axis: usize| quoted(table.labels[axis].label(at[axis]).expect("each number has a label"));
+        text += &format!("{},{},{value:?}\n", label(0), label(1));
+    }
+    text
+}
+
+fuzz_target!(|data: &[u8]| {
+    match (read(data), read(Pieces(data))) {
+        (Ok(whole), Ok(pieces)) => {
+            assert!(pieces.tensor.same_as(&whole.tensor) && pieces.labels == whole.labels);
+            assert_eq!(
+                whole.tensor.shape().to_vec(),
+                whole.labels.iter().map(|labels| labels.len()).collect::<Vec<_>>()
+            );
+            let again = read(write(&whole).as_bytes()).expect("what was written can be read");
+            assert_eq!(again.tensor.nnz(), whole.tensor.nnz());
+            for (at, value) in &whole.tensor {
+                let place: Vec<usize> = (0..2)
+                    .map(|axis| again.labels[axis].number(whole.labels[axis].label(at[axis]).unwrap()).unwrap())
+                    .collect();
+                let found = again.tensor.get(&place).unwrap();
+                assert!(found.to_bits() == value.to_bits() || (found.is_nan() && value.is_nan()));
+            }
+        }
+        (Err(whole), Err(pieces)) => assert_eq!(pieces.to_string(), whole.to_string()),
+        (whole, pieces) => panic!("{pieces:?} is not {whole:?}"),
+    }
+});

@@ -1,0 +1,22 @@
+//! The functions of real numbers that no processor has. The only module that names libm: why it is that one and how
+//! exact it is, `docs/decisions/0012-functions.md` tells.
+
+pub(crate) use libm::{
+    acos, asin, atan, cbrt, cos, cosh, exp, expm1 as exp_m1, hypot, log as ln, log1p as ln_1p, log2, log10, sin, sinh,
+    tan, tanh,
+};
+
+/// `x` to the power of `y`; a square is rounded once.
+pub(crate) fn pow(x: f64, y: f64) -> f64 {
+    if y == 2.0 { x * x } else { libm::pow(x, y) }
+}
+
+/// The slope of [`pow`] at `x`.
+pub(crate) fn slope_of_pow(x: f64, y: f64) -> f64 {
+    if y == 0.0 { 0.0 } else { y * pow(x, y - 1.0) }
+}
+
+/// -1, 0 or 1; a zero keeps its sign.
+pub(crate) fn sign(x: f64) -> f64 {
+    if x == 0.0 || x.is_nan() { x } else { 1f64.copysign(x) }
+}

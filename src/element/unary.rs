@@ -1,0 +1,168 @@
+//! What the types can do that only some of them can: signs, magnitudes, powers, bits, parts.
+
+use num_complex::Complex;
+
+use super::{Element, Float, Real, math};
+
+/// A type with negative numbers: signed integers, floats, complex numbers.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no negative numbers, which this asks for",
+    note = "signed integers, floats and complex numbers have them; convert beforehand: `x.cast::<i64>()?`"
+)]
+pub trait Signed: Element {
+    /// The number with the other sign, `None` where an integer type cannot hold it; a NaN is the canonical one.
+    fn negated(self) -> Option<Self>;
+}
+
+/// A type of numbers with a magnitude: all but `bool`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no magnitude, which this asks for",
+    note = "numbers have one; convert beforehand: `x.cast::<u8>()?`"
+)]
+pub trait Magnitude: Element {
+    /// The type of magnitudes: that of the parts of complex numbers, the type itself else.
+    type Magnitude: Real;
+
+    /// The magnitude, `None` where an integer type cannot hold it; a NaN is the canonical one.
+    fn magnitude(self) -> Option<Self::Magnitude>;
+}
+
+/// A type of numbers with an order: integers and floats.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no type of numbers with an order, which this asks for",
+    note = "integers of 8 to 64 bits and floats are; convert `bool` beforehand, `x.cast::<u8>()?`, and of complex \
+            numbers take a part: `x.real()?`, `x.abs()?`"
+)]
+pub trait RealNumber: Real {
+    /// -1, 0 or 1; a zero keeps its sign, and a NaN is the canonical one.
+    fn sign(self) -> Self;
+
+    /// The product with itself, `None` where an integer type cannot hold it; a NaN is the canonical one.
+    fn squared(self) -> Option<Self>;
+
+    /// The number to the power of `exponent`, `None` where an integer type cannot hold it or has no such number.
+    fn raised(self, exponent: i32) -> Option<Self>;
+}
+
+/// A complex type: `Complex<f32>` and `Complex<f64>`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no complex type, which this asks for",
+    note = "`Complex<f32>` and `Complex<f64>` are"
+)]
+pub trait ComplexElement: Element {
+    /// The type of the parts.
+    type Part: Float;
+
+    /// The real and the imaginary part.
+    fn parts(self) -> (Self::Part, Self::Part);
+
+    /// The number of these parts.
+    fn of_parts(re: Self::Part, im: Self::Part) -> Self;
+}
+
+macro_rules! integers {
+    ($($type:ident: $magnitude:expr, $sign:expr;)*) => {$(
+        impl Magnitude for $type {
+            type Magnitude = Self;
+
+            fn magnitude(self) -> Option<Self> {
+                $magnitude(self)
+            }
+        }
+
+        impl RealNumber for $type {
+            fn sign(self) -> Self {
+                $sign(self)
+            }
+
+            fn squared(self) -> Option<Self> {
+                self.checked_mul(self)
+            }
+
+            fn raised(self, exponent: i32) -> Option<Self> {
+                self.checked_pow(exponent.try_into().ok()?)
+            }
+        }
+
+    )*};
+}
+
+macro_rules! of_both_signs {
+    ($($signed:ident $unsigned:ident),*) => {
+        integers! {
+            $(
+                $signed: $signed::checked_abs, $signed::signum;
+                $unsigned: Some, |value: $unsigned| value.min(1);
+            )*
+        }
+        $(
+            impl Signed for $signed {
+                fn negated(self) -> Option<Self> {
+                    self.checked_neg()
+                }
+            }
+        )*
+    };
+}
+
+of_both_signs!(i8 u8, i16 u16, i32 u32, i64 u64);
+
+impl<T: Float> Signed for T {
+    fn negated(self) -> Option<Self> {
+        Some(T::from_f64(-self.to_f64()))
+    }
+}
+
+impl<T: Float> Magnitude for T {
+    type Magnitude = Self;
+
+    fn magnitude(self) -> Option<Self> {
+        Some(T::from_f64(self.to_f64().abs()))
+    }
+}
+
+impl<T: Float> RealNumber for T {
+    fn sign(self) -> Self {
+        T::from_f64(math::sign(self.to_f64()))
+    }
+
+    fn squared(self) -> Option<Self> {
+        Some(T::from_f64(self.to_f64() * self.to_f64()))
+    }
+
+    fn raised(self, exponent: i32) -> Option<Self> {
+        Some(T::from_f64(math::pow(self.to_f64(), exponent.into())))
+    }
+}
+
+macro_rules! complex {
+    ($($part:ident),*) => {$(
+        impl ComplexElement for Complex<$part> {
+            type Part = $part;
+
+            fn parts(self) -> ($part, $part) {
+                (self.re, self.im)
+            }
+
+            fn of_parts(re: $part, im: $part) -> Self {
+                Complex { re, im }
+            }
+        }
+
+        impl Signed for Complex<$part> {
+            fn negated(self) -> Option<Self> {
+                Some(Complex { re: self.re.negated()?, im: self.im.negated()? })
+            }
+        }
+
+        impl Magnitude for Complex<$part> {
+            type Magnitude = $part;
+
+            fn magnitude(self) -> Option<$part> {
+                Some($part::from_f64(math::hypot(self.re.to_f64(), self.im.to_f64())))
+            }
+        }
+    )*};
+}
+
+complex!(f32, f64);

@@ -1,0 +1,416 @@
+//! Tables as text, `.csv`: a record an entry, with a column of labels for each axis and one of values.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read};
+use std::path::Path;
+
+use csv_core::ReadRecordResult;
+
+use crate::base::alloc;
+use crate::base::error::{Error, Result};
+use crate::base::index::{Index, check_axes};
+use crate::base::shape::Shape;
+use crate::element::Element;
+use crate::io::element::FileElement;
+use crate::io::entries::Entries;
+use crate::io::labels::Labels;
+use crate::io::lines::at_line;
+use crate::io::options::{ReadOptions, parse_fill};
+use crate::io::progress::Watched;
+use crate::io::{BLOCK, MOST_AXES, gzip};
+use crate::tensor::coo::CooTensor;
+
+/// No record of a table is longer than this.
+const LONGEST_RECORD: usize = 1 << 20;
+
+/// What some programs put before text in UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// So many records are read between two looks at the memory.
+const BETWEEN_LOOKS: usize = 1 << 10;
+
+/// Which columns of a `.csv` file make the axes, and which one has the values.
+///
+/// ```
+/// use lacuna::io::CsvColumns;
+///
+/// let ratings = CsvColumns::new(["user", "film"]).value("stars");
+/// let visits = CsvColumns::new(["day", "page"]).delimiter(b'\t'); // each record counts 1
+/// # drop((ratings, visits));
+/// ```
+#[must_use]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CsvColumns {
+    /// The names of the columns that have the labels, an axis each.
+    pub axes: Vec<String>,
+    /// The name of the column that has the values; without one each record has the value 1.
+    pub value: Option<String>,
+    /// What stands between two fields: a comma by default.
+    pub delimiter: u8,
+}
+
+impl CsvColumns {
+    /// An axis for each of these columns, and the value 1 for each record.
+    pub fn new<S: Into<String>>(axes: impl IntoIterator<Item = S>) -> Self {
+        CsvColumns { axes: axes.into_iter().map(Into::into).collect(), value: None, delimiter: b',' }
+    }
+
+    /// The values from the column of that name.
+    pub fn value(self, name: impl Into<String>) -> Self {
+        CsvColumns { value: Some(name.into()), ..self }
+    }
+
+    /// Another byte between two fields.
+    pub fn delimiter(self, delimiter: u8) -> Self {
+        CsvColumns { delimiter, ..self }
+    }
+}
+
+/// A tensor, and what the numbers on its axes stand for: what [`read_csv`] gives.
+#[must_use]
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Labelled<T: Element, I: Index = u32> {
+    /// The tensor.
+    pub tensor: CooTensor<T, I>,
+    /// The labels of each axis.
+    pub labels: Vec<Labels>,
+}
+
+/// Reads the `.csv` file at `path`: each record is an entry, at the numbers of its labels.
+///
+/// The first record names the columns. A label gets the next number of its axis where it is seen first, so the same
+/// file gives the same numbers; [`Labels`] look both up. Fields may be quoted, as RFC 4180 has it, and hold delimiters and
+/// ends of lines then. A file that is compressed with gzip is inflated.
+///
+/// Of the options `duplicates`, `fill`, `shape`, `max_memory` and `progress` count. A `shape` may be longer than there are
+/// labels. Records at one place are summed, unless `duplicates` asks for something else.
+///
+/// # Errors
+///
+/// - `Io`: the file cannot be read;
+/// - `Format`, with the line on which the record begins: a column that is not there or there twice, a record of more or
+///   fewer fields than the first one, a label that is no UTF-8, a value that is none of type `T`, more labels than the
+///   shape has room for, a record of more than a megabyte, and with [`Duplicates::Error`](crate::Duplicates::Error) two of one
+///   place;
+/// - `AxisTooLong`: there are more labels than `I` counts;
+/// - `TooLarge`: the tensor and its labels take more memory than [`ReadOptions::max_memory`] allows;
+/// - those of [`Triplets::coalesce`](crate::Triplets::coalesce), `OutOfMemory` among them.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::io::{CsvColumns, Labelled, ReadOptions, read_csv};
+///
+/// let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/titanic.csv");
+/// let columns = CsvColumns::new(["class", "sex", "age", "survived"]).value("people");
+/// let table: Labelled<i64> = read_csv(path, &columns, &ReadOptions::default())?;
+///
+/// let [class, survived] = [0, 3].map(|axis| &table.labels[axis]);
+/// let at = |name, outcome| Some([class.number(name)?, survived.number(outcome)?]);
+/// assert_eq!(at("crew", "yes"), Some([3, 1]));
+/// assert_eq!(class.label(3), Some("crew"));
+/// assert_eq!(table.tensor.get(&[3, 0, 0, 1])?, 192); // men of the crew, adults, saved
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "pandas.read_csv")]
+pub fn read_csv<T: FileElement, I: Index>(
+    path: impl AsRef<Path>,
+    columns: &CsvColumns,
+    options: &ReadOptions,
+) -> Result<Labelled<T, I>> {
+    let path = path.as_ref();
+    let read = || {
+        let file = File::open(path)?;
+        let length = file.metadata()?.len();
+        read_stream(
+            &mut BufReader::with_capacity(BLOCK, Watched::new(file, &options.progress)),
+            length,
+            columns,
+            options,
+        )
+    };
+    read().map_err(|error: Error| error.in_file(path))
+}
+
+/// [`read_csv`] of a stream.
+///
+/// # Errors
+///
+/// Those of [`read_csv`].
+///
+/// ```
+/// use lacuna::io::{CsvColumns, Labelled, ReadOptions, read_csv_from};
+///
+/// let text = "who,what,\"how many\"\nAda,tea,2\nBob,\"tea, iced\",1\nAda,tea,3\n";
+/// let columns = CsvColumns::new(["who", "what"]).value("how many");
+/// let table: Labelled<f64> = read_csv_from(text.as_bytes(), &columns, &ReadOptions::default())?;
+/// assert_eq!(table.tensor.entries(), [(vec![0, 0], 5.0), (vec![1, 1], 1.0)]);
+/// assert_eq!(table.labels[1].label(1), Some("tea, iced"));
+///
+/// let refused = read_csv_from::<f64, u32>("who,what\nAda\n".as_bytes(), &columns, &ReadOptions::default());
+/// assert!(refused.unwrap_err().to_string().starts_with("line 1: there is no column `how many`"));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+pub fn read_csv_from<T: FileElement, I: Index>(
+    reader: impl Read,
+    columns: &CsvColumns,
+    options: &ReadOptions,
+) -> Result<Labelled<T, I>> {
+    read_stream(&mut BufReader::with_capacity(BLOCK, Watched::new(reader, &options.progress)), 0, columns, options)
+}
+
+/// Reads a stream of `length` bytes or more.
+fn read_stream<T: FileElement, I: Index>(
+    reader: &mut dyn BufRead,
+    length: u64,
+    columns: &CsvColumns,
+    options: &ReadOptions,
+) -> Result<Labelled<T, I>> {
+    let (head, mut reader) = peek(reader, 2)?;
+    if !gzip::is_gzip(&head) {
+        return read_plain(&mut reader, columns, options);
+    }
+    read_plain(&mut BufReader::with_capacity(BLOCK, gzip::Inflater::new(reader, length, options)), columns, options)
+}
+
+/// Reads a stream that is not compressed; the mark of UTF-8 at its start is no part of the first name.
+fn read_plain<T: FileElement, I: Index>(
+    reader: &mut dyn BufRead,
+    columns: &CsvColumns,
+    options: &ReadOptions,
+) -> Result<Labelled<T, I>> {
+    let (head, mut reader) = peek(reader, MARK.len())?;
+    reader.consume(if head == MARK { MARK.len() } else { 0 });
+    Table::read(Records::new(reader, columns.delimiter), columns, options)
+}
+
+/// The first bytes of a stream, and the stream with them.
+fn peek(reader: &mut dyn BufRead, count: usize) -> Result<(Vec<u8>, impl BufRead)> {
+    let mut head = Vec::new();
+    reader.take(count as u64).read_to_end(&mut head)?;
+    Ok((head.clone(), Cursor::new(head).chain(reader)))
+}
+
+/// What was read so far.
+struct Table<'a, T, I> {
+    options: &'a ReadOptions,
+    entries: Entries<T, I>,
+    labels: Vec<Labels>,
+}
+
+impl<'a, T: FileElement, I: Index> Table<'a, T, I> {
+    fn read<R: BufRead>(
+        mut records: Records<R>,
+        columns: &CsvColumns,
+        options: &'a ReadOptions,
+    ) -> Result<Labelled<T, I>> {
+        let rank = columns.axes.len();
+        if rank > MOST_AXES {
+            return Err(at_line(1, format!("{rank} axes are more than {MOST_AXES}")));
+        }
+        if let Some(shape) = options.shape.as_ref().filter(|shape| shape.rank() != rank) {
+            return Err(Error::RankMismatch { what: "the shape asked for", expected: rank, found: shape.rank() });
+        }
+        if !records.next()? {
+            return Err(at_line(1, "the file is empty; its first record names the columns"));
+        }
+        let header = Header::find(&records, columns).map_err(|why| at_line(records.start, why))?;
+        let labels = (0..rank).map(|_| Labels::default()).collect();
+        let mut table = Table { options, entries: Entries::new(rank), labels };
+        // In the order in which labels are seen, and not in that of their numbers.
+        table.entries.unordered();
+        while records.next()? {
+            table.take(&records, &header)?;
+            if table.entries.values.len().is_multiple_of(BETWEEN_LOOKS) {
+                table.check_memory(records.bytes)?;
+            }
+        }
+        table.check_memory(records.bytes)?;
+        table.finish()
+    }
+
+    /// Takes a record.
+    fn take<R>(&mut self, records: &Records<R>, header: &Header) -> Result<()> {
+        let refuse = |why| at_line(records.start, why);
+        if records.len() != header.width {
+            return Err(refuse(format!("the record has {} fields, the first one {}", records.len(), header.width)));
+        }
+        let value = match header.value {
+            None => T::ONE,
+            Some(column) => parse(records.field(column)).map_err(refuse)?,
+        };
+        for (axis, &column) in header.axes.iter().enumerate() {
+            let number = self.number(axis, records.field(column), refuse)?;
+            alloc::push(&mut self.entries.coords[axis], I::from_usize(number))?;
+        }
+        self.entries.origin.note(self.entries.values.len(), records.start);
+        Ok(alloc::push(&mut self.entries.values, value)?)
+    }
+
+    /// The number of a label on an axis, the next one if it is new.
+    fn number(&mut self, axis: usize, label: &[u8], refuse: impl Fn(String) -> Error) -> Result<usize> {
+        let label = str::from_utf8(label).map_err(|_| refuse(format!("the label `{}` is no UTF-8", shown(label))))?;
+        let labels = &mut self.labels[axis];
+        let number = labels.number_or_next(label)?;
+        match self.options.shape.as_ref().map(|shape| shape[axis]) {
+            Some(length) if number >= length => Err(refuse(format!(
+                "the label `{}` is one too many for an axis of length {length}",
+                shown(label.as_bytes())
+            ))),
+            Some(_) => Ok(number),
+            // One that is not new stood the test when it was.
+            None => check_axes::<I>(&Shape::from([number + 1])).map(|()| number),
+        }
+    }
+
+    fn check_memory(&self, bytes: u64) -> Result<()> {
+        let held: u64 = self.labels.iter().map(Labels::held_bytes).sum();
+        self.options.check_memory("the labels", held.into())?;
+        self.entries.check_memory(self.options, bytes)
+    }
+
+    fn finish(mut self) -> Result<Labelled<T, I>> {
+        let lengths = || self.labels.iter().map(Labels::len).collect();
+        let shape = self.options.shape.clone().unwrap_or_else(lengths);
+        check_axes::<I>(&shape)?;
+        let origin = std::mem::take(&mut self.entries.origin);
+        let tensor = self.entries.into_tensor(shape, self.options.duplicates).map_err(|error| match &error {
+            Error::Duplicate { first, second, .. } => match (origin.line(*first), origin.line(*second)) {
+                (Some(first), Some(second)) => at_line(second, format!("the labels are those of line {first}")),
+                _ => error,
+            },
+            _ => error,
+        })?;
+        let fill = self.options.fill.as_deref().map_or(Ok(T::ZERO), parse_fill)?;
+        Ok(Labelled { tensor: tensor.with_fill(fill), labels: self.labels })
+    }
+}
+
+/// A value, or why it is none.
+fn parse<T: FileElement>(text: &[u8]) -> std::result::Result<T, String> {
+    T::parse_bytes(text.trim_ascii()).ok_or_else(|| format!("`{}` is no value of type {}", shown(text), T::DTYPE))
+}
+
+/// Text of a file as a message shows it: not all of it, and nothing that a terminal would obey.
+fn shown(text: &[u8]) -> String {
+    let start = &text[..text.len().min(80)];
+    String::from_utf8_lossy(start).escape_debug().to_string()
+}
+
+/// Where the columns are.
+struct Header {
+    axes: Vec<usize>,
+    value: Option<usize>,
+    /// How many columns there are.
+    width: usize,
+}
+
+impl Header {
+    fn find<R>(records: &Records<R>, columns: &CsvColumns) -> std::result::Result<Header, String> {
+        let find = |name: &String| {
+            let mut found = (0..records.len()).filter(|&column| records.field(column) == name.as_bytes());
+            match (found.next(), found.next()) {
+                (Some(column), None) => Ok(column),
+                (Some(_), Some(_)) => Err(format!("there are two columns `{}`", shown(name.as_bytes()))),
+                (None, _) => Err(format!("there is no column `{}`; {}", shown(name.as_bytes()), names(records))),
+            }
+        };
+        let axes = columns.axes.iter().map(find).collect::<std::result::Result<_, _>>()?;
+        Ok(Header { axes, value: columns.value.as_ref().map(find).transpose()?, width: records.len() })
+    }
+}
+
+/// The first names of columns, for a message.
+fn names<R>(records: &Records<R>) -> String {
+    let names: Vec<String> =
+        (0..records.len().min(8)).map(|column| format!("`{}`", shown(records.field(column)))).collect();
+    let more = if records.len() > names.len() { ", …" } else { "" };
+    format!("there are {}{more}", names.join(", "))
+}
+
+/// The records of a table, one at a time.
+struct Records<R> {
+    reader: R,
+    core: csv_core::Reader,
+    /// The fields of the record, one behind the other, and where each of them ends.
+    text: Vec<u8>,
+    ends: Vec<usize>,
+    count: usize,
+    /// The line on which the record begins, and the one that comes next.
+    start: u64,
+    line: u64,
+    bytes: u64,
+}
+
+impl<R> Records<R> {
+    fn new(reader: R, delimiter: u8) -> Self {
+        let mut core = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
+        let (mut text, mut ends) = (vec![0; 1 << 10], vec![0; 1 << 6]);
+        // A blank line, after which it looks for no mark of UTF-8: one that stands alone would be the end to it.
+        core.read_record(b"\n", &mut text, &mut ends);
+        Records { reader, core, text, ends, count: 0, start: 1, line: 1, bytes: 0 }
+    }
+
+    /// How many fields the record has.
+    fn len(&self) -> usize {
+        self.count
+    }
+
+    fn field(&self, column: usize) -> &[u8] {
+        let start = column.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[start..self.ends[column]]
+    }
+}
+
+impl<R: BufRead> Records<R> {
+    /// Reads the next record; whether there is one.
+    fn next(&mut self) -> Result<bool> {
+        // What of the record is written, and what of it was read.
+        let (mut text, mut read) = (0, 0);
+        self.count = 0;
+        loop {
+            let input = match self.reader.fill_buf() {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                input => input?,
+            };
+            let (outcome, taken, written, ended) =
+                self.core.read_record(input, &mut self.text[text..], &mut self.ends[self.count..]);
+            let mut input = &input[..taken];
+            if read == 0 {
+                // The end of the record before, and blank lines.
+                let blank = input.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+                self.line += ends_of_lines(&input[..blank]);
+                self.start = self.line;
+                input = &input[blank..];
+            }
+            self.line += ends_of_lines(input);
+            read += input.len();
+            self.bytes += taken as u64;
+            self.reader.consume(taken);
+            (text, self.count) = (text + written, self.count + ended);
+            if read > LONGEST_RECORD {
+                return Err(at_line(self.start, format!("the record is longer than {LONGEST_RECORD} bytes")));
+            }
+            match outcome {
+                ReadRecordResult::Record => return Ok(true),
+                ReadRecordResult::End => return Ok(false),
+                ReadRecordResult::InputEmpty => {}
+                ReadRecordResult::OutputFull => grow(&mut self.text)?,
+                ReadRecordResult::OutputEndsFull => grow(&mut self.ends)?,
+            }
+        }
+    }
+}
+
+fn ends_of_lines(text: &[u8]) -> u64 {
+    text.iter().filter(|&&byte| byte == b'\n').count() as u64
+}
+
+/// Room for as much again.
+fn grow<T: Copy + Default>(items: &mut Vec<T>) -> Result<()> {
+    alloc::reserve_exact(items, items.len())?;
+    items.resize(2 * items.len(), T::default());
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! The labels of an axis, and their numbers.
+
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+
+use hashbrown::HashTable;
+
+use crate::base::alloc::{self, AllocError, Allocated};
+
+/// The labels of an axis: the numbers 0, 1, … stand for them, and each is looked up by the other.
+///
+/// ```
+/// use lacuna::io::{CsvColumns, Labelled, ReadOptions, read_csv_from};
+///
+/// let text = "city\nOslo\nRoma\nOslo\n";
+/// let table: Labelled<u64> = read_csv_from(text.as_bytes(), &CsvColumns::new(["city"]), &ReadOptions::default())?;
+/// let cities = &table.labels[0];
+/// assert_eq!((cities.number("Roma"), cities.number("Bern")), (Some(1), None));
+/// assert_eq!(cities.iter().collect::<Vec<_>>(), ["Oslo", "Roma"]);
+/// assert_eq!(table.tensor.values(), [2, 1]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[must_use]
+#[derive(Clone, Default)]
+pub struct Labels {
+    /// All labels, one behind the other, and where each of them ends.
+    text: String,
+    ends: Vec<usize>,
+    /// The numbers, by the hashes of their labels; keyed at random, as nobody knows who wrote the file.
+    numbers: HashTable<usize>,
+    hasher: RandomState,
+}
+
+impl Labels {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The number of a label, if it is one of these. O(length of the label).
+    pub fn number(&self, label: &str) -> Option<usize> {
+        self.numbers.find(self.hasher.hash_one(label), |&number| self.at(number) == label).copied()
+    }
+
+    /// The label of a number, if there are as many.
+    pub fn label(&self, number: usize) -> Option<&str> {
+        (number < self.len()).then(|| self.at(number))
+    }
+
+    /// The labels in the order of their numbers.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
+        (0..self.len()).map(|number| self.at(number))
+    }
+
+    fn at(&self, number: usize) -> &str {
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[start..self.ends[number]]
+    }
+
+    /// The number of a label, which is the next one if it is new.
+    pub(crate) fn number_or_next(&mut self, label: &str) -> Allocated<usize> {
+        if let Some(number) = self.number(label) {
+            return Ok(number);
+        }
+        let number = self.len();
+        let Labels { text, ends, numbers, hasher } = self;
+        text.try_reserve(label.len()).map_err(|_| AllocError::of::<u8>(text.len() + label.len()))?;
+        alloc::reserve(ends, 1)?;
+        let hash = |text: &str, ends: &[usize], number: usize| {
+            let start = number.checked_sub(1).map_or(0, |before| ends[before]);
+            hasher.hash_one(&text[start..ends[number]])
+        };
+        let refused = |_| AllocError::of::<usize>(number.saturating_mul(2));
+        numbers.try_reserve(1, |&number| hash(text, ends, number)).map_err(refused)?;
+        text.push_str(label);
+        ends.push(text.len());
+        numbers.insert_unique(hasher.hash_one(label), number, |&number| hash(text, ends, number));
+        Ok(number)
+    }
+
+    /// The bytes that they take.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        (self.text.capacity() + self.ends.capacity() * size_of::<usize>() + self.numbers.allocation_size()) as u64
+    }
+}
+
+impl PartialEq for Labels {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text && self.ends == other.ends
+    }
+}
+
+impl Eq for Labels {}
+
+impl fmt::Debug for Labels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}

@@ -1,0 +1,180 @@
+//! Tables of labels and values: what is read, what is refused and where, and hostile bytes.
+
+#![cfg(feature = "io")]
+
+use std::io::{Read, Write};
+
+use lacuna::io::{CsvColumns, Labelled, ReadOptions, read_coo, read_csv, read_csv_from};
+use lacuna::{CooTensor, Duplicates, Error};
+
+fn columns() -> CsvColumns {
+    CsvColumns::new(["who", "what"]).value("n")
+}
+
+fn read(text: &str) -> lacuna::Result<Labelled<f64>> {
+    read_csv_from(text.as_bytes(), &columns(), &ReadOptions::default())
+}
+
+#[track_caller]
+fn refused(text: impl AsRef<[u8]>) -> String {
+    match read_csv_from::<i32, u32>(text.as_ref(), &columns(), &ReadOptions::default()) {
+        Err(Error::Format { place, message }) => format!("{place}: {message}"),
+        other => panic!("not a format error: {other:?}"),
+    }
+}
+
+/// The same figures as the archive of pydata/sparse holds, whose axes have another order.
+#[test]
+fn a_table_is_the_tensor_of_its_figures() {
+    let file = |name: &str| format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
+    let columns = CsvColumns::new(["class", "sex", "age", "survived"]).value("people");
+    let table: Labelled<i64> = read_csv(file("titanic.csv"), &columns, &ReadOptions::default()).unwrap();
+    let expected: CooTensor<i64> = read_coo(file("titanic.npz"), &ReadOptions::default()).unwrap();
+    assert_eq!((table.tensor.shape(), table.tensor.nnz()), (expected.shape(), 24));
+    for (at, people) in &expected {
+        assert_eq!(table.tensor.get(&[at[0], at[1], 1 - at[2], at[3]]), Ok(people));
+    }
+    let names: Vec<Vec<&str>> = table.labels.iter().map(|labels| labels.iter().collect()).collect();
+    let [class, rest @ ..] = &names[..] else { panic!() };
+    assert_eq!(class, &["first", "second", "third", "crew"]);
+    assert_eq!(rest, [["male", "female"], ["adult", "child"], ["no", "yes"]]);
+    for labels in &table.labels {
+        assert!(labels.iter().enumerate().all(|(number, label)| labels.number(label) == Some(number)));
+        assert_eq!((labels.label(labels.len()), labels.number("nobody")), (None, None));
+    }
+}
+
+#[test]
+fn fields_are_quoted_and_lines_end_in_any_way() {
+    let expected = read("who,what,n\nAda,\"tea, \"\"iced\"\"\",2\n\"B\nb\",x,1e3\n").unwrap();
+    assert_eq!(expected.tensor.entries(), [(vec![0, 0], 2.0), (vec![1, 1], 1000.0)]);
+    assert_eq!((expected.labels[0].label(1), expected.labels[1].label(0)), (Some("B\nb"), Some("tea, \"iced\"")));
+    for text in [
+        "who,what,n\r\nAda,\"tea, \"\"iced\"\"\",2\r\n\"B\nb\",x,1e3",
+        "\u{feff}who,what,n\n\n\nAda,\"tea, \"\"iced\"\"\", 2 \n\n\"B\nb\",x,1000\n\n",
+    ] {
+        assert_eq!(read(text).unwrap(), expected, "{text:?}");
+    }
+    let tabs = "n\twhat\tother\twho\n2\ttea, \"iced\"\t\tAda\n1000\tx\t7\tBob\n";
+    let table: Labelled<f64> =
+        read_csv_from(tabs.as_bytes(), &columns().delimiter(b'\t'), &ReadOptions::default()).unwrap();
+    assert_eq!(table.tensor, expected.tensor);
+}
+
+#[test]
+fn records_of_one_place_merge_as_asked() {
+    let text = "who,what,n\na,x,1\nb,x,2\na,x,4\n";
+    assert_eq!(read(text).unwrap().tensor.values(), [5.0, 2.0]);
+    let counted: Labelled<u64> =
+        read_csv_from(text.as_bytes(), &CsvColumns::new(["who"]), &ReadOptions::default()).unwrap();
+    assert_eq!(counted.tensor.values(), [2, 1]);
+    let mut options = ReadOptions::default();
+    options.fill = Some("nan".into());
+    for (duplicates, expected) in [(Duplicates::First, 1.0), (Duplicates::Last, 4.0)] {
+        options.duplicates = duplicates;
+        let table: Labelled<f64> = read_csv_from(text.as_bytes(), &columns(), &options).unwrap();
+        assert!(table.tensor.values() == [expected, 2.0] && table.tensor.fill().is_nan());
+    }
+    options.duplicates = Duplicates::Error;
+    let error = read_csv_from::<f64, u32>(text.as_bytes(), &columns(), &options).unwrap_err();
+    assert_eq!(error.to_string(), "line 4: the labels are those of line 2");
+    let alone: Labelled<f64> =
+        read_csv_from(text.as_bytes(), &CsvColumns::new([""; 0]).value("n"), &ReadOptions::default()).unwrap();
+    assert_eq!(alone.tensor.item(), Ok(7.0));
+}
+
+#[test]
+fn what_is_wrong_is_named_with_the_line_on_which_its_record_begins() {
+    for (text, message) in [
+        ("", "line 1: the file is empty; its first record names the columns"),
+        ("\n\n", "line 1: the file is empty; its first record names the columns"),
+        ("\nwho,n\n", "line 2: there is no column `what`; there are `who`, `n`"),
+        ("who,what,who,n\n", "line 1: there are two columns `who`"),
+        ("who,what,n\na,b,1\nc,d\n", "line 3: the record has 2 fields, the first one 3"),
+        (
+            "who,what,n\r\n\r\na,b,1\r\n\"c\r\nc\",d,2\r\n\r\ne,f,2,3",
+            "line 7: the record has 4 fields, the first one 3",
+        ),
+        ("who,what,n\n\"a\na\",b,1.5\n", "line 2: `1.5` is no value of type int32"),
+        ("who,what,n\na,b,\n", "line 2: `` is no value of type int32"),
+        ("who,what,n\na,b,\x1b[31m\n", "line 2: `\\u{1b}[31m` is no value of type int32"),
+    ] {
+        assert_eq!(refused(text), message, "{text:?}");
+    }
+    assert_eq!(refused(b"who,what,n\na\xff,b,1\n"), "line 2: the label `a\u{fffd}` is no UTF-8");
+}
+
+#[test]
+fn a_shape_has_room_for_labels_or_has_not() {
+    let text = "who,what,n\na,x,1\nb,x,2\n";
+    let mut options = ReadOptions::default();
+    options.shape = Some([5, 1].into());
+    let table: Labelled<f64> = read_csv_from(text.as_bytes(), &columns(), &options).unwrap();
+    assert_eq!((table.tensor.shape(), table.labels[0].len()), (options.shape.as_ref().unwrap(), 2));
+    options.shape = Some([1, 5].into());
+    let error = read_csv_from::<f64, u32>(text.as_bytes(), &columns(), &options).unwrap_err();
+    assert_eq!(error.to_string(), "line 3: the label `b` is one too many for an axis of length 1");
+    options.shape = Some([5].into());
+    let error = read_csv_from::<f64, u32>(text.as_bytes(), &columns(), &options).unwrap_err();
+    assert!(matches!(error, Error::RankMismatch { expected: 2, found: 1, .. }));
+}
+
+/// A quote that is never closed swallows the rest of the file, but not all memory.
+#[test]
+fn a_record_without_an_end_is_refused() {
+    let endless = std::io::repeat(b'x').take(1 << 24);
+    let text = (&b"who,what,n\na,b,1\n\n\""[..]).chain(endless);
+    let error = read_csv_from::<f64, u32>(text, &columns(), &ReadOptions::default()).unwrap_err();
+    assert_eq!(error.to_string(), "line 4: the record is longer than 1048576 bytes");
+    let blank = std::io::repeat(b'\n').take(3 << 20);
+    let error = read_csv_from::<f64, u32>(blank, &columns(), &ReadOptions::default()).unwrap_err();
+    assert!(error.to_string().starts_with("line 1: the file is empty"));
+    let many_fields = "who,what,n".to_string() + &",".repeat(200_000) + "\n";
+    assert_eq!(read(&many_fields).unwrap().tensor.nnz(), 0);
+}
+
+#[test]
+fn labels_and_entries_take_no_more_memory_than_allowed() {
+    let text: String = ["who,what,n\n".into()].into_iter().chain((0..20_000).map(|at| format!("{at},b,1\n"))).collect();
+    let mut options = ReadOptions::default();
+    assert!(read_csv_from::<f64, u32>(text.as_bytes(), &columns(), &options).is_ok());
+    for limit in [400_000, 100_000] {
+        options.max_memory = Some(limit);
+        let error = read_csv_from::<f64, u32>(text.as_bytes(), &columns(), &options).unwrap_err();
+        assert!(matches!(error, Error::TooLarge { limit: found, .. } if found == limit), "{error}");
+    }
+}
+
+/// At most three bytes at a time.
+struct Pieces<'a>(&'a [u8]);
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let room = buffer.len().min(3);
+        self.0.read(&mut buffer[..room])
+    }
+}
+
+#[test]
+fn a_stream_in_pieces_cut_or_compressed_is_the_same_file() {
+    let text = "\u{feff}who,what,n\r\n\"a \"\"b\"\"\",x,1\r\n\r\nb,\"y\r\nz\",2\r\n";
+    let whole = read(text).unwrap();
+    let in_pieces = |text: &[u8]| read_csv_from::<f64, u32>(Pieces(text), &columns(), &ReadOptions::default());
+    for cut in 0..=text.len() {
+        let text = &text.as_bytes()[..cut];
+        let at_once = read_csv_from::<f64, u32>(text, &columns(), &ReadOptions::default());
+        match (at_once, in_pieces(text)) {
+            (Ok(one), Ok(other)) => assert_eq!(one, other),
+            (one, other) => assert_eq!(one.unwrap_err().to_string(), other.unwrap_err().to_string(), "{cut}"),
+        }
+    }
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(text.as_bytes()).unwrap();
+    let compressed = encoder.finish().unwrap();
+    let table: Labelled<f64> = read_csv_from(&compressed[..], &columns(), &ReadOptions::default()).unwrap();
+    assert_eq!(table, whole);
+    let error = read_csv_from::<f64, u32>(&compressed[..20], &columns(), &ReadOptions::default()).unwrap_err();
+    assert!(matches!(error, Error::Format { .. }), "{error:?}");
+    let error = read_csv::<f64, u32>("no/such.csv", &columns(), &ReadOptions::default()).unwrap_err();
+    assert!(error.to_string().starts_with("no/such.csv: "), "{error}");
+}
