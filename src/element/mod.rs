@@ -15,6 +15,7 @@
 mod types;
 #[cfg(feature = "half")]
 mod half_types;
+pub(crate) mod lanes;
 pub(crate) mod math;
 mod number;
 mod unary;
