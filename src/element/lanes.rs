@@ -99,12 +99,18 @@ fn exp_m1_of(x: f64) -> f64 {
     let near = square * ((r1 - t) / (6.0 - r * t));
     let e = (r * (near - c) - c) - square;
     let (up, down) = (two_to(k), two_to(-k));
-    let y = if k < 20.0 { (r - e + (1.0 - down)) * up } else { (r - (e + down) + 1.0) * up };
-    let y = if !(-1.0..=56.0).contains(&k) { (r - e + 1.0) * up - 1.0 } else { y };
-    let one = if r < -0.25 { -2.0 * (e - (r + 0.5)) } else { 1.0 + 2.0 * (r - e) };
+    // All of them before one is chosen: what stands in a branch would keep the loop from vectors.
+    let (few, some) = ((r - e + (1.0 - down)) * up, (r - (e + down) + 1.0) * up);
+    let many = (r - e + 1.0) * up - 1.0;
+    let (one_below, one) = (-2.0 * (e - (r + 0.5)), 1.0 + 2.0 * (r - e));
+    let (minus_one, none) = (0.5 * (r - e) - 0.5, r - (r * near - square));
+    let y = if k < 20.0 { few } else { some };
+    let y = if k > 56.0 { many } else { y };
+    let y = if k < -1.0 { many } else { y };
+    let one = if r < -0.25 { one_below } else { one };
     let y = if k == 1.0 { one } else { y };
-    let y = if k == -1.0 { 0.5 * (r - e) - 0.5 } else { y };
-    let y = if k == 0.0 { r - (r * near - square) } else { y };
+    let y = if k == -1.0 { minus_one } else { y };
+    let y = if k == 0.0 { none } else { y };
     if magnitude(x) < 0x3c90_0000 { x } else { y }
 }
 
