@@ -1,10 +1,7 @@
-//! The functions of real numbers that no processor has. The only module that names libm: why it is that one and how
+//! The functions of real numbers that no processor has. Only here and in `lanes` libm is named: why it is that one and how
 //! exact it is, `docs/decisions/0012-functions.md` tells.
 
-pub(crate) use libm::{
-    acos, asin, atan, cbrt, cos, cosh, exp, expm1 as exp_m1, hypot, log as ln, log1p as ln_1p, log2, log10, sin, sinh,
-    tan, tanh,
-};
+pub(crate) use libm::{acos, asin, atan, cbrt, cos, cosh, exp, hypot, log as ln, log2, log10, sin, sinh, tan, tanh};
 
 /// `x` to the power of `y`; a square is rounded once.
 pub(crate) fn pow(x: f64, y: f64) -> f64 {

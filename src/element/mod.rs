@@ -17,6 +17,7 @@ mod types;
 mod exact;
 #[cfg(feature = "half")]
 mod half_types;
+pub(crate) mod lanes;
 pub(crate) mod math;
 mod number;
 mod total;

@@ -18,6 +18,7 @@ pub enum Why {
 
 /// The operations that give the type that they take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the names say it
 pub enum Arith {
     Add,
     Sub,

@@ -3,7 +3,7 @@
 use std::f64::consts::{LN_2, LN_10};
 
 use crate::base::error::Result;
-use crate::element::{Float, Real, math};
+use crate::element::{Float, Real, lanes, math};
 use crate::kernels::map::{Called, Each};
 use crate::ops::operand::Operand;
 
@@ -39,7 +39,7 @@ functions! {
     /// The exponential function of each element.
     ///
     /// *y*<sub>i</sub> = e<sup>*x*<sub>i</sub></sup>
-    fn exp() = Called(&math::exp), "within 1 unit in the last place of the real number";
+    fn exp() = lanes::exp(), "within 1 unit in the last place of the real number";
     /// NaN gives NaN; `-inf` gives 0.
     =>
     fn exp_backward, "e<sup>*x*<sub>i</sub></sup>";
@@ -51,7 +51,7 @@ functions! {
     /// *y*<sub>i</sub> = e<sup>*x*<sub>i</sub></sup> − 1
     ///
     /// It keeps a fill of zero.
-    fn exp_m1() = Called(&math::exp_m1), "within 1 unit in the last place of the real number";
+    fn exp_m1() = lanes::exp_m1(), "within 1 unit in the last place of the real number";
     /// NaN gives NaN; `-inf` gives -1.
     =>
     fn exp_m1_backward, "e<sup>*x*<sub>i</sub></sup>";
@@ -78,7 +78,7 @@ functions! {
     ///
     /// It keeps a fill of zero.
     #[doc(alias = "log1p")]
-    fn ln_1p() = Called(&math::ln_1p), "within 1 unit in the last place of the real number";
+    fn ln_1p() = lanes::ln_1p(), "within 1 unit in the last place of the real number";
     /// NaN and numbers below -1 give NaN; -1 gives `-inf`.
     =>
     fn ln_1p_backward, "1 / (1 + *x*<sub>i</sub>)";
