@@ -1,6 +1,5 @@
 //! The exact totals that sums and means of each type of elements come from.
 
-use bytemuck::Zeroable;
 use num_complex::Complex;
 
 use super::Float;
@@ -22,7 +21,7 @@ pub trait Accumulator<T>: Clone + Default + Send + Sync {
     fn merge(&mut self, other: &Self);
 
     /// A small total, which starts as zeros and holds nearly all sums.
-    type Cell: Copy + Zeroable + Send + Sync;
+    type Cell: Copy + Default + Send + Sync;
 
     /// Adds a value to a small total. If that cannot hold the sum, the answer is no, and the small total is of no more
     /// use.

@@ -77,6 +77,13 @@ pub struct Kept<'a, I> {
     pub(crate) in_runs: bool,
 }
 
+impl<I> Kept<'_, I> {
+    /// The number of cells there are.
+    pub(crate) fn cells(&self) -> u128 {
+        self.lengths.iter().fold(1, |cells: u128, &length| cells.saturating_mul(length as u128))
+    }
+}
+
 /// The state of the gaps of a group with `stored` entries.
 fn gaps_state<T: Element, F: Fold<T>>(op: F, stored: usize, gaps: &Gaps<T>) -> F::State {
     let mut state = op.start();

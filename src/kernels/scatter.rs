@@ -6,7 +6,6 @@ use std::ops::Range;
 
 use crate::base::alloc::{self, Allocated};
 use crate::base::index::Index;
-use crate::base::shape::saturating_product;
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::cells::{CellMap, number};
@@ -51,7 +50,7 @@ pub(crate) fn fold_scattered<T: Element, I: Index, F: Fold<T>, C: Copy + Send + 
     gaps: &Gaps<T>,
     cell: Cell<C, impl Fn(&mut C, T) -> bool + Sync + Send, impl Fn(&mut C, C) -> bool, impl Fn(C) -> F::State>,
 ) -> Allocated<Option<Arrays<I, F::Out>>> {
-    if kept.lead || !CellMap::pays(saturating_product(kept.lengths), values.len()) {
+    if kept.lead || !CellMap::pays(kept.cells(), values.len()) {
         return Ok(None);
     }
     let add = |(sum, count): &mut (C, usize), value| {

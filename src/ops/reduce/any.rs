@@ -4,7 +4,6 @@ use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Index;
-use crate::base::shape::saturating_product;
 use crate::element::Element;
 use crate::kernels::any::{any_of_lanes, any_of_slice};
 use crate::kernels::cells::CellMap;
@@ -76,7 +75,7 @@ impl<T: Element> Fold<T> for Any {
         }
         let cells = if lead {
             any_of_runs(coords, values)
-        } else if CellMap::pays(saturating_product(lengths), values.len()) {
+        } else if CellMap::pays(kept.cells(), values.len()) {
             CellMap::of_values(coords, lengths, values, in_runs)?.into_arrays(lengths)
         } else {
             any_merged(coords, values.len(), |entry| values[entry].is_truthy())

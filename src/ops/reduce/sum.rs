@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use bytemuck::Zeroable;
-
 use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
@@ -113,7 +111,7 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
         if F::SKIPS_NAN {
             return Ok(None);
         }
-        let start = <T::Total as Accumulator<T>>::Cell::zeroed();
+        let start = <T::Total as Accumulator<T>>::Cell::default();
         let state = |sum| Total { sum: T::Total::of_cell(sum), ..self.start() };
         fold_scattered(*self, kept, values, gaps, Cell { start, add: T::Total::add_to, join: T::Total::join, state })
     }
