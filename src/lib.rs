@@ -60,6 +60,10 @@
 //! | [`take()`], [`take_axis`] ([`Take`]) | [`take_backward`], [`take_axis_backward`] |
 //! | [`isin()`] ([`Isin`]) | |
 //! | [`isnan`], [`isinf`], [`isfinite`], [`isreal`], [`isposinf`], [`isneginf`] | |
+//! | [`add()`], [`sub()`], [`mul()`], [`div()`] ([`Partner`]) | [`add_backward`], [`sub_backward`], [`mul_backward`], [`div_backward`] |
+//! | [`rem()`], [`rem_euclid`], [`minimum`], [`maximum`], [`bit_and`], [`bit_or`], [`bit_xor`] | |
+//! | [`equal`], [`not_equal`], [`less`], [`less_equal`], [`greater`], [`greater_equal`] | |
+//! | [`zip_with`], [`where_`] ([`Choice`]), [`scale()`], [`Stored::mask`], [`Stored::without`] | |
 //!
 //! The elementwise ones, and `take` of arrays, have forms that fill a result that is there already: [`isin_into`],
 //! [`isnan_into`] and the like ([`Answers`] says what they fill), [`take_into`].

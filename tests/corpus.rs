@@ -69,7 +69,7 @@ macro_rules! replay {
 
 replay! {
     batched classify conversions coo_new csr_new fold isin nanmedian read_gz read_mtx read_npy read_npz read_tns serde
-    sprs take take_axis triplets
+    sprs take take_axis triplets zip
 }
 
 fn replay(target: &str, run: fn(&[u8])) {
