@@ -7,7 +7,7 @@ use crate::base::error::Result;
 use crate::base::index::Position;
 use crate::element::{Bits, Element, Float, Numeric, Real, Remainder};
 use crate::ops::operand::Operand;
-use crate::ops::{Isin, Nanmedian, Partner, Take, map, reduce, select, zip};
+use crate::ops::{Isin, Nanmedian, Partner, Take, map, reduce, select};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
@@ -168,7 +168,7 @@ macro_rules! operations {
             other: Y,
             f: impl Fn($elem, Y::Elem) -> V + Sync,
         ) -> Result<Y::Zipped<V>> {
-            zip::zip_with(self, other, f)
+            super::zip::zip_with(self, other, f)
         }
 
         /// The product with one number for each place on an axis: see [`scale`](crate::scale()).
@@ -181,7 +181,7 @@ macro_rules! operations {
             axis: impl Position,
             factors: impl Into<ArrayView1<'a, $elem>>,
         ) -> Result<$reduced!($elem)> {
-            zip::scale(self, axis, factors)
+            super::zip::scale(self, axis, factors)
         }
 
         operations!(@backward [$($public)*], $elem, $reduced: add_backward, sub_backward, mul_backward, div_backward);
@@ -204,7 +204,7 @@ macro_rules! operations {
         where
             $elem: Float + Numeric,
         {
-            zip::$name(self, other, upstream)
+            super::zip::$name(self, other, upstream)
         }
     };
     (@zips $public:tt, $elem:ty: $($name:ident $bound:ident $out:ty),*) => {
@@ -220,7 +220,7 @@ macro_rules! operations {
         where
             $elem: $bound,
         {
-            zip::$name(self, other)
+            super::zip::$name(self, other)
         }
     };
     (@tests $public:tt, $elem:ty, $mapped:ident: $($name:ident $bound:ident),*) => {
