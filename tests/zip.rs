@@ -660,5 +660,6 @@ fn numbers_take_the_type_of_the_tensor() {
     let x = CooTensor::new([2], vec![vec![1]], vec![2.5_f32], 0.0).unwrap();
     assert_eq!((&x * 2.0).values(), [5.0]);
     assert_eq!(x.sub(1.0).unwrap().fill(), -1.0);
+    assert_eq!(((1.0 - &x).values(), (5.0 / &x).values()), (&[-1.5][..], &[2.0][..]));
     assert_eq!((ndarray::arr1(&[1_u8, 2]).mul(3).unwrap()).to_vec(), [3, 6]);
 }

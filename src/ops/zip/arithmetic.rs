@@ -300,6 +300,14 @@ pub fn add<X: Operand, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
+/// ```compile_fail,E0277
+/// use lacuna::{CooTensor, sub};
+///
+/// let x = CooTensor::full([2], true)?;
+/// sub(&x, &x)?;
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
 /// Definition: [`numpy.subtract`](https://numpy.org/doc/stable/reference/generated/numpy.subtract.html).
 #[doc(alias = "minus")]
 #[doc(alias = "subtract")]
@@ -484,6 +492,14 @@ pub fn div<X: Operand<Elem: Numeric>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y
 /// let z = rem(&x, &y)?;
 /// assert_eq!(z.entries(), [(vec![0], -3.0), (vec![1], 3.0), (vec![2], 0.0)]);
 /// assert_eq!(z.to_dense()?, rem(&x.to_dense()?, &y.to_dense()?)?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// ```compile_fail,E0277
+/// use lacuna::{CooTensor, rem};
+///
+/// let x = CooTensor::full([2], lacuna::num_complex::Complex::new(1.0, 0.0))?;
+/// rem(&x, &x)?;
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
