@@ -210,7 +210,7 @@ fn is_last<T: Element>(value: T, beyond: i128) -> bool {
 ///
 /// # Gradient
 ///
-/// [`add_backward`].
+/// [`add_backward`](crate::add_backward()).
 ///
 /// # Errors
 ///
@@ -271,7 +271,7 @@ pub fn add<X: Operand, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::
 ///
 /// # Gradient
 ///
-/// [`sub_backward`].
+/// [`sub_backward`](crate::sub_backward()).
 ///
 /// # Errors
 ///
@@ -342,7 +342,7 @@ pub fn sub<X: Operand<Elem: Numeric>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y
 ///
 /// # Gradient
 ///
-/// [`mul_backward`].
+/// [`mul_backward`](crate::mul_backward()).
 ///
 /// # Errors
 ///
@@ -406,7 +406,7 @@ pub fn mul<X: Operand, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::
 ///
 /// # Gradient
 ///
-/// [`div_backward`].
+/// [`div_backward`](crate::div_backward()).
 ///
 /// # Errors
 ///
