@@ -60,6 +60,33 @@ fn elementwise(c: &mut Criterion) {
     bench(c, "take/sparse", move |size| (matrix(size), places(size)), take);
 }
 
+/// A matrix, and one that has half of its entries and as many others.
+fn pair(size: usize) -> (CooTensor<f64>, CooTensor<f64>) {
+    let (x, side) = (matrix(size), side(size) as u32);
+    let mut entries: Vec<[u32; 2]> = x.coords(0).iter().zip(x.coords(1)).map(|(&row, &column)| [row, column]).collect();
+    entries.iter_mut().step_by(2).for_each(|[_, column]| *column = (*column + side / 2) % side);
+    entries.sort_unstable();
+    entries.dedup();
+    let axis = |axis: usize| entries.iter().map(|at| at[axis]).collect::<Vec<_>>();
+    let values = Numbers(7).values(entries.len()).into_iter().map(|value| if value.is_nan() { 1.0 } else { value });
+    let y = CooTensor::new(x.shape(), vec![axis(0), axis(1)], values.collect(), 0.0).expect("sorted and distinct");
+    (x, y)
+}
+
+fn of_two(c: &mut Criterion) {
+    let csr = |size| {
+        let (x, y) = pair(size);
+        (x.into_csr().expect("few rows"), y.into_csr().expect("few rows"))
+    };
+    bench(c, "add/coo/half", pair, |(x, y)| x.add(y));
+    bench(c, "add/csr/half", csr, |(x, y)| x.add(y));
+    bench(c, "add/coo/same", |size| (matrix(size), matrix(size)), |(x, y)| x.add(y));
+    bench(c, "mul/coo/half/stored", pair, |(x, y)| x.stored().mul(y));
+    bench(c, "mul/number", matrix, |x| x.mul(2.0));
+    let scaled = |size| (matrix(size).into_csr().expect("few rows"), Numbers(8).values(side(size)));
+    bench(c, "scale/csr/0/stored", scaled, |(x, factors)| x.stored().scale(0, factors));
+}
+
 fn reductions(c: &mut Criterion) {
     let csr = |size| matrix(size).into_csr().expect("few rows");
     bench(c, "any/coo/0", matrix, |x| x.any(0));
@@ -139,6 +166,7 @@ fn main() {
     let mut criterion =
         Criterion::default().sample_size(20).warm_up_time(short).measurement_time(short).configure_from_args();
     elementwise(&mut criterion);
+    of_two(&mut criterion);
     reductions(&mut criterion);
     orders(&mut criterion);
     criterion.final_summary();

@@ -75,6 +75,10 @@
 //! | [`sqrt`], [`cbrt`], [`exp`], [`exp_m1`], [`ln`], [`ln_1p`], [`log2`], [`log10`] | [`sqrt_backward`] and so on |
 //! | [`sin`], [`cos`], [`tan`], [`asin`], [`acos`], [`atan`], [`sinh`], [`cosh`], [`tanh`] | [`sin_backward`] and so on |
 //! | [`sign`], [`round`], [`floor`], [`ceil`], [`trunc`], [`not`], [`conj`], [`real`], [`imag`] | |
+//! | [`add()`], [`sub()`], [`mul()`], [`div()`] ([`Partner`]) | [`add_backward`], [`sub_backward`], [`mul_backward`], [`div_backward`] |
+//! | [`rem()`], [`rem_euclid`], [`minimum`], [`maximum`], [`bit_and`], [`bit_or`], [`bit_xor`] | |
+//! | [`equal`], [`not_equal`], [`less`], [`less_equal`], [`greater`], [`greater_equal`] | |
+//! | [`zip_with`], [`where_`] ([`Choice`]), [`scale()`], [`Stored::mask`], [`Stored::without`] | |
 //!
 //! The elementwise ones, and `take` of arrays, have forms that fill a result that is there already: [`isin_into`],
 //! [`isnan_into`] and the like ([`Answers`] says what they fill), [`take_into`].

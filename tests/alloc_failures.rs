@@ -89,12 +89,7 @@ fn fail_each<A, U>(what: &str, prepare: impl Fn() -> A, make: impl Fn(A) -> Resu
 
 /// [`fail_each`], and how many large allocations there are.
 fn fail_all<A, U>(what: &str, prepare: impl Fn() -> A, make: impl Fn(A) -> Result<U>) -> isize {
-    // Once for all: the threads that share the work of every test.
-    static POOL: Once = Once::new();
-    POOL.call_once(|| {
-        let pool = rayon::ThreadPoolBuilder::new().start_handler(|_| WORKS.set(true));
-        pool.build_global().expect("nobody has built it before");
-    });
+    start_threads();
     // What threads and tables keep for themselves is made here.
     assert!(make(prepare()).is_ok(), "{what}");
     let counts = [1, isize::MAX].map(|refused| {
@@ -103,6 +98,15 @@ fn fail_all<A, U>(what: &str, prepare: impl Fn() -> A, make: impl Fn(A) -> Resul
         count
     });
     counts[0].unwrap_or(0)
+}
+
+/// Starts the threads that share the work of every test, once for all, before anything else asks for some.
+fn start_threads() {
+    static POOL: Once = Once::new();
+    POOL.call_once(|| {
+        let pool = rayon::ThreadPoolBuilder::new().start_handler(|_| WORKS.set(true));
+        pool.build_global().expect("nobody has built it before");
+    });
 }
 
 /// Whether it is made when `given` large allocations succeed and the next `refused` ones do not; anything but memory
@@ -309,6 +313,7 @@ mod operations {
 
     fn lists() -> Lists {
         let turn = TURN.lock().unwrap();
+        start_threads();
         LARGE_NOW.store(LIST, SeqCst);
         Lists(turn)
     }
@@ -426,6 +431,48 @@ mod operations {
         let (lane, thin) = (lacuna::nanmedian(&filled, -1).unwrap(), coo(&[60, 40], 20));
         let dense = lane.to_dense().unwrap();
         all("an array", &filled.to_dense().unwrap(), [&dense, &dense.t().to_owned()], [&lane, &thin]);
+    }
+
+    /// What joins two patterns, and what stands beside an array.
+    #[test]
+    fn zips() {
+        let _lists = lists();
+        fn of_two<P: Pattern>(what: &str, x: &Tensor<P, f64>, y: &Tensor<P, f64>, mean: &CooTensor<f64>) {
+            let fail = |name: &str, run: &dyn Fn() -> Result<()>| {
+                fail_each(&format!("{name} of {what}"), || (), |()| run());
+            };
+            let (array, lane) = (x.to_dense().unwrap(), mean.to_dense().unwrap());
+            let turned = array.t().as_standard_layout().into_owned();
+            fail("add", &|| x.add(y).map(drop));
+            fail("less", &|| x.less(y).map(drop));
+            fail("add, stored", &|| x.stored().add(y).map(drop));
+            fail("mul, stored", &|| x.stored().mul(y).map(drop));
+            fail("mul by a number", &|| x.mul(2.0).map(drop));
+            fail("mul by an array", &|| x.stored().mul(&array).map(drop));
+            fail("mul by a turned array", &|| x.stored().mul(&turned.t()).map(drop));
+            fail("mul of two arrays", &|| lacuna::mul(&array, &turned.t()).map(drop));
+            fail("mul by lanes", &|| x.stored().mul(&lane).map(drop));
+            fail("where_", &|| lacuna::where_(&x.less(y)?, x, y).map(drop));
+            fail("without", &|| x.stored().without(y.pattern()).map(drop));
+            fail("mul_backward", &|| x.mul_backward(y, &array).map(drop));
+            fail("div_backward", &|| x.div_backward(y, &array).map(drop));
+        }
+        let (x, y) = (coo(&[60, 50, 4], 10_000), coo(&[60, 50, 4], 4_000));
+        let mean = coo(&[60, 50, 1], 3_000);
+        of_two("coo", &x, &y, &mean);
+        of_two("csr", &x.to_csr().unwrap(), &y.to_csr().unwrap(), &mean);
+        fail_each("a broadcast", || (), |()| x.add(&mean).map(drop));
+        // Coordinates that fit no key, and enough entries for two threads.
+        let wide = |count| {
+            let axes = coo(&[60, 50, 4], count).with_index::<u64>().unwrap();
+            let coords = (0..3).map(|axis| axes.coords(axis).to_vec()).collect();
+            let pattern = lacuna::CooPattern::new([1 << 40, 1 << 40, 1 << 40], count, coords).unwrap();
+            Tensor::from_parts(pattern, axes.values().to_vec(), 0.0).unwrap()
+        };
+        let (long, other) = (wide(6_000), wide(2_000));
+        fail_each("add of wide coo", || (), |()| long.stored().add(&other).map(drop));
+        let (long, other) = (coo(&[3000, 20, 7], MANY), coo(&[3000, 20, 7], MANY / 2));
+        fail_each("add of long coo", || (), |()| long.add(&other).map(drop));
     }
 
     fn maps<X: Operand<Elem = f64>>(what: &str, x: &X) {

@@ -188,6 +188,37 @@ fn every_number_of_threads_gives_the_same_error() {
     });
 }
 
+/// Two operands, half of whose entries they have in common, and what is scaled.
+fn zips(side: usize) -> Vec<Bits> {
+    let x = triplets(side).coalesce(Duplicates::Sum).unwrap();
+    let kept: Vec<i64> = (0..side as i64).filter(|row| row % 2 == 0).collect();
+    let moved = x.permute_axes([1, 0, 2]).unwrap();
+    let rows = x.take_axis(&kept, 0).unwrap();
+    let rows =
+        CooTensor::new(x.shape(), (0..3).map(|axis| rows.coords(axis).to_vec()).collect(), rows.values().to_vec(), 0.0);
+    let y = rows.unwrap().add(&moved).unwrap();
+    let factors: Vec<f64> = (0..side).map(|row| 0.1 * row as f64).collect();
+    let (csr_x, csr_y) = (x.to_csr().unwrap(), y.to_csr().unwrap());
+    vec![
+        bits(&y),
+        bits(&(&csr_x - &csr_y)),
+        bits(&(x.stored() * &y)),
+        bits(&(csr_x.stored() + &csr_y)),
+        bits(&(&x * 0.1)),
+        bits(&csr_x.stored().scale(0, &factors).unwrap()),
+        bits(&x.stored().without(y.pattern()).unwrap()),
+        bits(&lacuna::where_(&x.less(&y).unwrap(), &x, &y).unwrap()),
+    ]
+}
+
+#[test]
+fn zips_are_the_same_at_every_number_of_threads() {
+    let one = SIDES.map(|side| on(1, || zips(side)));
+    for (side, one) in SIDES.into_iter().zip(&one) {
+        on_pools(|| zips(side), |many, threads| assert!(many == *one, "side {side}, {threads} threads"));
+    }
+}
+
 /// A tensor whose cells are few beside its entries, so that they are mapped, part by part.
 fn mapped() -> (Vec<Vec<usize>>, Vec<bool>) {
     let mut next = numbers(11);

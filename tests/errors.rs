@@ -106,6 +106,36 @@ fn of_conversions() -> Vec<Case> {
     ]
 }
 
+fn of_two_operands() -> Vec<Case> {
+    let x = CooTensor::new([2, 3], vec![vec![1], vec![2]], vec![100_i8], 0).unwrap();
+    let y = CooTensor::new([2, 3], vec![vec![1], vec![2]], vec![f64::NAN], 0.0).unwrap();
+    let none = CooTensor::full([2, 3], 0.0).unwrap();
+    vec![
+        (
+            "NotBroadcastable",
+            refused(x.add(&CooTensor::full([2], 0).unwrap())),
+            "shapes [2, 3] and [2] cannot be broadcast together",
+        ),
+        ("Overflow", refused(x.add(&x)), "add at [1, 2] does not fit int8"),
+        ("DivisionByZero", refused(x.div(&x)), "div at the fill divides by zero"),
+        (
+            "NonFinite",
+            refused(none.mul(&y)),
+            "mul of 0.0 and NaN at [1, 2], where one of them is not stored, is not zero",
+        ),
+        (
+            "FillVaries",
+            refused(none.add(&arr1(&[1.0, 1.0, 2.0]))),
+            "add of the fill is 2.0 at [.., 2] and 1.0 at [.., 0], and a sparse tensor has one fill",
+        ),
+        (
+            "FillsDiffer",
+            refused(none.stored().add(y.with_fill(1.0).stored())),
+            "add needs two operands of one fill, found 0.0 and 1.0",
+        ),
+    ]
+}
+
 fn of_operations() -> Vec<Case> {
     let x = CooTensor::full([2, 3], 7).unwrap();
     let vast = CooPattern::<u64>::empty([1 << 40, 1 << 40]).unwrap();
@@ -150,7 +180,7 @@ fn of_files() -> Vec<Case> {
 
 #[test]
 fn messages_name_the_numbers() {
-    let mut cases = [of_constructors(), of_conversions(), of_operations()].concat();
+    let mut cases = [of_constructors(), of_conversions(), of_operations(), of_two_operands()].concat();
     #[cfg(feature = "io")]
     cases.extend(of_files());
     for (variant, error, message) in &cases {
@@ -172,7 +202,7 @@ fn every_variant_is_produced() {
         .filter(|name| name.chars().all(char::is_alphanumeric))
         .collect();
     assert!(variants.len() > 25, "found {variants:?}");
-    let cases = [of_constructors(), of_conversions(), of_operations(), of_files()].concat();
+    let cases = [of_constructors(), of_conversions(), of_operations(), of_two_operands(), of_files()].concat();
     for variant in variants {
         assert!(cases.iter().any(|(name, ..)| *name == variant), "no case for {variant}");
     }

@@ -402,16 +402,19 @@ fn broadcasts_as_the_definition_does<T: Both + Drawn + Tame + Computes>() {
 
 for_real_types!(broadcasts_as_the_definition_does);
 
-/// A condition, two sparse arrays of its shape and a number.
+/// Seeds of a condition and of two arrays, and which of their axes have length 1.
+type ChoiceSeeds = (SparseSeed<bool>, [SparseSeed<f64>; 2], [u16; 3]);
+
+/// A condition and two sparse arrays, whose shapes are broadcast together.
 fn choices() -> BoxedStrategy<(Sparse<bool>, Sparse<f64>, Sparse<f64>)> {
-    let parts = (shapes(), seeds(), seeds(), seeds(), any::<(u16, u16, u16)>());
-    let build =
-        |(shape, c, a, b, ones): (Vec<usize>, SparseSeed<bool>, SparseSeed<f64>, SparseSeed<f64>, (u16, u16, u16))| {
-            let ones = (ones.0 & ones.1, ones.1 & ones.2, ones.0 & ones.2);
-            let of = |ones, left_out| smaller(&shape, ones, left_out);
-            (c.build(&of(ones.0, 0)), a.build(&of(ones.1 & !ones.0, 1)), b.build(&of(ones.2 & !ones.0 & !ones.1, 2)))
-        };
-    parts.prop_map(build).boxed()
+    let seeds = (seeds::<bool>(), [seeds(), seeds()], any::<[u16; 3]>());
+    let build = |(shape, (c, [a, b], [x, y, z])): (Vec<usize>, ChoiceSeeds)| {
+        // Of each axis one at least has the whole length.
+        let ones = [x & y, y & z & !(x & y), x & z & !(x & y) & !(y & z)];
+        let of = |at: usize| smaller(&shape, ones[at], at);
+        (c.build(&of(0)), a.build(&of(1)), b.build(&of(2)))
+    };
+    (shapes(), seeds).prop_map(build).boxed()
 }
 
 #[test]
@@ -657,5 +660,6 @@ fn numbers_take_the_type_of_the_tensor() {
     let x = CooTensor::new([2], vec![vec![1]], vec![2.5_f32], 0.0).unwrap();
     assert_eq!((&x * 2.0).values(), [5.0]);
     assert_eq!(x.sub(1.0).unwrap().fill(), -1.0);
+    assert_eq!(((1.0 - &x).values(), (5.0 / &x).values()), (&[-1.5][..], &[2.0][..]));
     assert_eq!((ndarray::arr1(&[1_u8, 2]).mul(3).unwrap()).to_vec(), [3, 6]);
 }

@@ -9,7 +9,7 @@ use crate::element::{
     Bits, ComplexElement, Element, Float, Magnitude, Numeric, Real, RealNumber, Remainder, Ring, Signed,
 };
 use crate::ops::operand::Operand;
-use crate::ops::{Isin, Nanmedian, Partner, Take, Var, map, reduce, select, zip};
+use crate::ops::{Isin, Nanmedian, Partner, Take, Var, map, reduce, select};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
@@ -269,7 +269,7 @@ macro_rules! operations {
             other: Y,
             f: impl Fn($elem, Y::Elem) -> V + Sync,
         ) -> Result<Y::Zipped<V>> {
-            zip::zip_with(self, other, f)
+            super::zip::zip_with(self, other, f)
         }
 
         /// The product with one number for each place on an axis: see [`scale`](crate::scale()).
@@ -282,7 +282,7 @@ macro_rules! operations {
             axis: impl Position,
             factors: impl Into<ArrayView1<'a, $elem>>,
         ) -> Result<$reduced!($elem)> {
-            zip::scale(self, axis, factors)
+            super::zip::scale(self, axis, factors)
         }
 
         operations!(@backward [$($public)*], $elem, $reduced: add_backward, sub_backward, mul_backward, div_backward);
@@ -305,7 +305,7 @@ macro_rules! operations {
         where
             $elem: Float + Numeric,
         {
-            zip::$name(self, other, upstream)
+            super::zip::$name(self, other, upstream)
         }
     };
     (@zips $public:tt, $elem:ty: $($name:ident $bound:ident $out:ty),*) => {
@@ -321,7 +321,7 @@ macro_rules! operations {
         where
             $elem: $bound,
         {
-            zip::$name(self, other)
+            super::zip::$name(self, other)
         }
     };
     // Those that arrays have by the same name from `ndarray`, or from the operators of Rust.

@@ -9,6 +9,11 @@ mod reduce;
 mod select;
 mod zip;
 
+pub use self::zip::{
+    Choice, Partner, add, add_backward, bit_and, bit_or, bit_xor, div, div_backward, equal, greater, greater_equal,
+    less, less_equal, maximum, minimum, mul, mul_backward, not_equal, rem, rem_euclid, scale, sub, sub_backward,
+    where_, zip_with,
+};
 pub use map::{
     Answers, Isin, IsinKind, isfinite, isfinite_into, isin, isin_into, isinf, isinf_into, isnan, isnan_into, isneginf,
     isneginf_into, isposinf, isposinf_into, isreal, isreal_into,
@@ -34,9 +39,4 @@ pub use select::{
     repeat_backward, roll, roll_backward, slice, slice_backward, squeeze, squeeze_backward, stack, stack_backward,
     take, take_axis, take_axis_backward, take_backward, take_into, tile, tile_backward, transpose, transpose_backward,
     tril, tril_backward, triu, triu_backward,
-};
-pub use zip::{
-    Choice, Partner, add, add_backward, bit_and, bit_or, bit_xor, div, div_backward, equal, greater, greater_equal,
-    less, less_equal, maximum, minimum, mul, mul_backward, not_equal, rem, rem_euclid, scale, sub, sub_backward,
-    where_, zip_with,
 };

@@ -21,7 +21,6 @@ use crate::ops::map;
 use crate::ops::reduce::sparse::Entries;
 use crate::ops::reduce::{dense, sparse};
 use crate::ops::select::{self, Select};
-use crate::ops::zip;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
@@ -261,7 +260,7 @@ macro_rules! sparse_operand {
                 array: ArrayViewD<'_, B>,
                 op: Z,
             ) -> Result<Tensor<P, Z::Out>> {
-                zip::sparse::with_array(self, array, op)
+                super::zip::sparse::with_array(self, array, op)
             }
 
             fn elements_of<U: Operand>(&self, other: &U) -> Result<Vec<U::Elem>> {
@@ -357,7 +356,7 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
     }
 
     fn zip_array<B: Element, Z: Zip<S::Elem, B>>(&self, array: ArrayViewD<'_, B>, op: Z) -> Result<ArrayD<Z::Out>> {
-        zip::dense::pair(self.view().into_dyn(), array, op)
+        super::zip::dense::pair(self.view().into_dyn(), array, op)
     }
 
     fn elements_of<U: Operand>(&self, other: &U) -> Result<Vec<U::Elem>> {

@@ -20,16 +20,27 @@ pub enum Why {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // the names say it
 pub enum Arith {
+    /// `a + b`.
     Add,
+    /// `a - b`.
     Sub,
+    /// `a * b`.
     Mul,
+    /// `a / b`, of integers cut off towards zero.
     Div,
+    /// `a % b`, with the sign of `a`.
     Rem,
+    /// The remainder that is not negative.
     RemEuclid,
+    /// The smaller one.
     Minimum,
+    /// The greater one.
     Maximum,
+    /// The bits of both.
     And,
+    /// The bits of either.
     Or,
+    /// The bits of one of them.
     Xor,
 }
 

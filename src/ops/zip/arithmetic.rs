@@ -211,7 +211,7 @@ fn is_last<T: Element>(value: T, beyond: i128) -> bool {
 ///
 /// # Gradient
 ///
-/// [`add_backward`].
+/// [`add_backward`](crate::add_backward()).
 ///
 /// # Errors
 ///
@@ -272,7 +272,7 @@ pub fn add<X: Operand, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::
 ///
 /// # Gradient
 ///
-/// [`sub_backward`].
+/// [`sub_backward`](crate::sub_backward()).
 ///
 /// # Errors
 ///
@@ -298,6 +298,14 @@ pub fn add<X: Operand, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::
 /// assert_eq!(z.to_dense()?, sub(&x.to_dense()?, &y.to_dense()?)?);
 /// assert_eq!(x.stored().sub(&y)?.entries(), [(vec![0], 1.0), (vec![1], 5.0), (vec![2], -3.0)]);
 /// assert!(x.sub(2.0)?.shares_pattern_with(&x));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// ```compile_fail,E0277
+/// use lacuna::{CooTensor, sub};
+///
+/// let x = CooTensor::full([2], true)?;
+/// sub(&x, &x)?;
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
@@ -335,7 +343,7 @@ pub fn sub<X: Operand<Elem: Numeric>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y
 ///
 /// # Gradient
 ///
-/// [`mul_backward`].
+/// [`mul_backward`](crate::mul_backward()).
 ///
 /// # Errors
 ///
@@ -399,7 +407,7 @@ pub fn mul<X: Operand, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::
 ///
 /// # Gradient
 ///
-/// [`div_backward`].
+/// [`div_backward`](crate::div_backward()).
 ///
 /// # Errors
 ///
@@ -485,6 +493,14 @@ pub fn div<X: Operand<Elem: Numeric>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y
 /// let z = rem(&x, &y)?;
 /// assert_eq!(z.entries(), [(vec![0], -3.0), (vec![1], 3.0), (vec![2], 0.0)]);
 /// assert_eq!(z.to_dense()?, rem(&x.to_dense()?, &y.to_dense()?)?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// ```compile_fail,E0277
+/// use lacuna::{CooTensor, rem};
+///
+/// let x = CooTensor::full([2], lacuna::num_complex::Complex::new(1.0, 0.0))?;
+/// rem(&x, &x)?;
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///

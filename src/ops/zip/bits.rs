@@ -102,6 +102,14 @@ of_bits! {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
+/// ```compile_fail,E0277
+/// use lacuna::{CooTensor, bit_and};
+///
+/// let x = CooTensor::full([2], 1.0)?;
+/// bit_and(&x, &x)?;
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
 /// Definition: [`numpy.bitwise_and`](https://numpy.org/doc/stable/reference/generated/numpy.bitwise_and.html).
 #[doc(alias = "logical_and")]
 #[doc(alias = "intersection")]

@@ -214,6 +214,14 @@ pub fn not_equal<X: Operand, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Resu
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
+/// ```compile_fail,E0277
+/// use lacuna::{CooTensor, less};
+///
+/// let x = CooTensor::full([2], lacuna::num_complex::Complex::new(1.0, 0.0))?;
+/// less(&x, &x)?;
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
 /// Definition: [`numpy.less`](https://numpy.org/doc/stable/reference/generated/numpy.less.html).
 #[doc(alias = "numpy.less")]
 #[doc(alias = "torch.lt")]

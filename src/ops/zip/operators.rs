@@ -4,10 +4,11 @@
 
 use std::ops;
 
-use super::Partner;
 use super::arithmetic::{Add, Div, Mul, Rem, Sub};
+use super::{Partner, sparse};
 use crate::base::error::Result;
 use crate::element::{Element, Numeric, Remainder};
+use crate::kernels::zip::Swapped;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
@@ -42,3 +43,22 @@ macro_rules! operators {
 }
 
 operators!(Add add Element, Sub sub Numeric, Mul mul Element, Div div Numeric, Rem rem Remainder);
+
+/// A number on the left, as no rule of Rust lets one impl have for all types.
+macro_rules! numbers {
+    ($($type:ty),*) => {$(
+        numbers!(@ $type: Add add, Sub sub, Mul mul, Div div);
+    )*};
+    (@ $type:ty: $($op:ident $method:ident),*) => {$(
+        impl<P: Pattern> ops::$op<&Tensor<P, $type>> for $type {
+            type Output = Tensor<P, $type>;
+
+            #[track_caller]
+            fn $method(self, x: &Tensor<P, $type>) -> Tensor<P, $type> {
+                or_panic(sparse::with_number(x, self, Swapped($op)))
+            }
+        }
+    )*};
+}
+
+numbers!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64, num_complex::Complex<f32>, num_complex::Complex<f64>);
