@@ -474,8 +474,7 @@ mod operations {
     }
 
     fn moves<P: Pattern>(what: &str, x: &Tensor<P, f64>) {
-        let fail =
-            |name: &str, run: &dyn Fn() -> Result<()>| fail_all(&format!("{name} of {what}"), || (), |()| run());
+        let fail = |name: &str, run: &dyn Fn() -> Result<()>| fail_all(&format!("{name} of {what}"), || (), |()| run());
         let slices = ndarray::s![1..;2, ..;-3, ..;2];
         let mask: Vec<bool> = (0..x.shape()[1]).map(|at| at % 3 > 0).collect();
         fail("slice", &|| x.slice(slices).map(drop));
