@@ -1,4 +1,4 @@
-//! The peak of memory of readers and medians, which one allocator counts for all of them.
+//! The peak of memory of readers, medians and takes, which one allocator counts for all of them.
 
 use std::sync::Mutex;
 
@@ -7,6 +7,7 @@ use peak_alloc::PeakAlloc;
 mod io_memory;
 mod io_memory_npz;
 mod nanmedian_memory;
+mod take_memory;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;

@@ -22,11 +22,30 @@ pub(crate) fn gather_runs<T: Plain>(items: &[T], starts: &[usize], ends: &[usize
     threads::map_slices(&mut gathered, &part_ends, |part, mut slots| {
         for run in parts[part].clone() {
             let (run_slots, rest) = slots.split_at_mut(ends[run + 1] - ends[run]);
-            run_slots.copy_from_slice(&items[starts[run]..starts[run] + run_slots.len()]);
+            copy(run_slots, &items[starts[run]..starts[run] + run_slots.len()]);
             slots = rest;
         }
     });
     Ok(gathered)
+}
+
+/// Copies a run, which is mostly short: a few wide moves, the last of which may move some items once more, take less
+/// time than a call.
+fn copy<T: Copy>(slots: &mut [T], items: &[T]) {
+    let length = slots.len();
+    match length {
+        0..4 => slots.iter_mut().zip(items).for_each(|(slot, &item)| *slot = item),
+        4..8 => {
+            slots[..4].copy_from_slice(&items[..4]);
+            slots[length - 4..].copy_from_slice(&items[length - 4..length]);
+        }
+        8..65 => {
+            let (wide, items_wide) = (slots.chunks_exact_mut(8), items.chunks_exact(8));
+            wide.zip(items_wide).for_each(|(slots, items)| slots.copy_from_slice(&items[..8]));
+            slots[length - 8..].copy_from_slice(&items[length - 8..length]);
+        }
+        _ => slots.copy_from_slice(items),
+    }
 }
 
 /// The numbers that are looked at together.
@@ -156,6 +175,10 @@ mod tests {
         let items: Vec<u32> = (0..100).collect();
         assert_eq!(gather_runs(&items, &[7, 0, 50], &[0, 2, 2, 5]), Ok(vec![7, 8, 50, 51, 52]));
         assert_eq!(gather_runs(&items, &[], &[0]), Ok(vec![]));
+        for length in 0..90 {
+            let expected = [items[3..3 + length].to_vec(), items[..2].to_vec()].concat();
+            assert_eq!(gather_runs(&items, &[3, 0], &[0, length, length + 2]), Ok(expected));
+        }
         let starts: Vec<usize> = (0..100_000).map(|run| run * 7 % 90).collect();
         let ends: Vec<usize> = (0..=100_000).map(|run| run * 3).collect();
         let expected = starts.iter().flat_map(|&start| items[start..start + 3].to_vec()).collect();

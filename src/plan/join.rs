@@ -8,9 +8,10 @@ use crate::base::error::Result;
 use crate::base::index::{Index, check_axes};
 use crate::base::shape::Shape;
 use crate::kernels::sort;
-use crate::pattern::{Pattern, zero_offsets};
+use crate::pattern::{Pattern, coords_as_slices, zero_offsets};
 use crate::plan::moves::Room;
 use crate::plan::selected::{Selected, Sources};
+use crate::plan::take::runs_of;
 
 /// The patterns one after the other along `axis`; they agree in all other axes, and `shape` is that of the result.
 /// Their entries are numbered on. What is built is in proportion to what there is, but for lanes.
@@ -38,10 +39,38 @@ fn by_coords<P: Pattern>(xs: &[P], axis: usize, shape: &Shape, count: usize, roo
         Ok(Buffer::from(coords))
     });
     let coords = coords.collect::<Allocated<Vec<_>>>()?;
-    let order = if axis == 0 { None } else { sort::row_major_order(&coords, count)? };
+    let order = match axis {
+        0 => None,
+        _ if xs.len() <= FEW => Some(merged(xs, axis, count)?),
+        _ => sort::row_major_order(&coords, count)?,
+    };
     let sources = order.map_or(Sources::Same, Sources::List);
     let coords = coords.iter().map(|axis| sources.of(axis)).collect::<Allocated<_>>()?;
     Ok(Selected { pattern: P::from_coords(shape.clone(), count, coords, room.limit)?, sources })
+}
+
+/// So many sorted patterns are merged, each being looked at for each run; more are sorted.
+const FEW: usize = 8;
+
+/// The order of the entries of several patterns by the axes before `axis`; those of one pattern before those of the
+/// next where they agree there.
+fn merged<P: Pattern>(xs: &[P], axis: usize, count: usize) -> Allocated<Vec<usize>> {
+    let axes = |x: &P| (0..axis).map(|axis| x.shared_axis(axis)).collect::<Allocated<Vec<_>>>();
+    let axes = xs.iter().map(axes).collect::<Allocated<Vec<_>>>()?;
+    let slices: Vec<_> = axes.iter().map(|axes| coords_as_slices(axes)).collect();
+    let runs = slices.iter().zip(xs).map(|(axes, x)| runs_of(axes, x.nnz())).collect::<Allocated<Vec<_>>>()?;
+    let (bases, mut next) = (bases(xs.iter().map(|x| x.nnz())), vec![0; xs.len()]);
+    let mut order = alloc::with_capacity(count)?;
+    let coords = |number: usize, run: usize| slices[number].iter().zip([runs[number][run]].into_iter().cycle());
+    while let Some(number) = (0..xs.len()).filter(|&number| next[number] + 1 < runs[number].len()).min_by(|&a, &b| {
+        let [a, b] = [a, b].map(|number| coords(number, next[number]).map(|(axis, entry)| axis[entry]));
+        a.cmp(b)
+    }) {
+        let run = next[number];
+        order.extend(bases[number] + runs[number][run]..bases[number] + runs[number][run + 1]);
+        next[number] += 1;
+    }
+    Ok(order)
 }
 
 /// By whole lanes, or by the parts that each lane has of each pattern.

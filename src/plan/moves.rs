@@ -270,7 +270,8 @@ fn cut_coords<P: Pattern>(x: &P, cuts: &[Cut], shape: &Shape, room: Room) -> Res
         }
     };
     let count = sources.len(x.nnz());
-    let zeros = Buffer::from(alloc::zeros(count)?);
+    let has_single = cuts.iter().any(|cut| cut.length == 1);
+    let zeros = Buffer::from(alloc::zeros(if has_single { count } else { 0 })?);
     let coords = axes.iter().zip(cuts).map(|(axis, cut)| match cut.length {
         1 => Ok(zeros.clone()),
         _ => placed(&sources, axis, cut),
@@ -520,22 +521,30 @@ fn other_axes<P: Pattern>(x: &P, axes: &[Option<usize>], shape: &Shape, room: Ro
         let columns = x.shared_axis(x.shape().rank() - 1)?;
         return Ok(Selected::same(P::from_lanes(shape.clone(), offsets.clone(), columns)?));
     }
-    let zeros = Buffer::from(alloc::zeros(x.nnz())?);
+    let zeros = Buffer::from(alloc::zeros(if axes.contains(&None) { x.nnz() } else { 0 })?);
     let coords = axes.iter().map(|axis| axis.map_or_else(|| Ok(zeros.clone()), |axis| x.shared_axis(axis)));
-    in_order(coords.collect::<Allocated<_>>()?, x.nnz(), is_sorted, shape, room)
+    // Entries that agree on all axes before these come in order.
+    let settled = axes.windows(2).rev().take_while(|pair| pair[0] < pair[1]).count() + 1;
+    in_order(coords.collect::<Allocated<_>>()?, x.nnz(), if is_sorted { axes.len() } else { settled }, shape, room)
 }
 
-/// The pattern of `count` entries with these coordinates, which may have to be sorted.
+/// The pattern of `count` entries with these coordinates, sorted unless all axes are `settled`: those that agree on the
+/// axes before so many come in order.
 fn in_order<P: Pattern>(
     coords: Vec<Buffer<P::Index>>,
     count: usize,
-    is_sorted: bool,
+    settled: usize,
     shape: &Shape,
     room: Room,
 ) -> Result<Selected<P>> {
-    let order = if is_sorted { None } else { sort::row_major_order(&coords, count)? };
-    let sources = order.map_or(Sources::Same, Sources::List);
-    let coords = coords.iter().map(|axis| sources.of(axis)).collect::<Allocated<_>>()?;
+    let sorted = match settled == coords.len() {
+        true => None,
+        false => sort::row_major(&coords, settled, &alloc::collect(0..count)?)?,
+    };
+    let (coords, sources) = match sorted {
+        None => (coords, Sources::Same),
+        Some((coords, order)) => (coords.into_iter().map(Buffer::from).collect(), Sources::List(order)),
+    };
     Ok(Selected { pattern: P::from_coords(shape.clone(), count, coords, room.limit)?, sources })
 }
 
@@ -569,5 +578,5 @@ fn diagonal<P: Pattern>(x: &P, offset: i128, shape: &Shape, room: Room) -> Resul
     let axes = (0..rank - 2).chain([last]).map(|axis| sources.of(&x.shared_axis(axis)?));
     let (axes, count) = (axes.collect::<Allocated<Vec<_>>>()?, sources.len(x.nnz()));
     // They increase as the rows do.
-    in_order(axes, count, true, shape, room)?.then_of(sources, x.nnz())
+    in_order(axes, count, rank - 1, shape, room)?.then_of(sources, x.nnz())
 }
