@@ -169,7 +169,7 @@ def keep(known):
     """One row a line, so that a change of some is read as such."""
     text = json.dumps(known, indent=1, ensure_ascii=False)
     joined = lambda found: re.sub(r"(?<=[\[{]) | (?=[\]}])", "", re.sub(r"\s*\n\s*", " ", found[0]))
-    text = re.sub(r"\[[^\[\]{}]*\]", joined, text)
+    text = re.sub(r"\[[^\[\]{}|]*\]", joined, text)
     text = re.sub(r'\{\s+"[12]": [^{}]*\}', joined, text)
     with open(FIGURES, "w") as file:
         file.write(text + "\n")
