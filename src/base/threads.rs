@@ -39,10 +39,10 @@ fn chunk_of(picoseconds: usize) -> usize {
 #[cfg(feature = "rayon")]
 const PIECES: usize = 8;
 
-/// Whether items are too few for two threads.
+/// Whether items are too few for two threads, or there are no two. A single one of a pool would only be waited for.
 #[cfg(feature = "rayon")]
 fn are_few(items: usize) -> bool {
-    items < 2 * CHUNK
+    items < 2 * CHUNK || rayon::current_num_threads() < 2
 }
 
 /// Fewer searches than this are not worth a thread.
@@ -65,12 +65,12 @@ mod imp {
         f: impl Fn(T) -> U + Sync + Send,
     ) -> Allocated<Vec<U>> {
         let mut mapped = alloc::with_capacity(values.len())?;
-        let chunk = chunk_of(picoseconds);
-        match values.len() < 2 * chunk {
-            true => mapped.extend(values.iter().map(|&value| f(value))),
-            false => {
-                values.par_iter().with_min_len(chunk / PIECES).map(|&value| f(value)).collect_into_vec(&mut mapped);
+        match are_shared(values.len(), picoseconds) {
+            true => {
+                let least = chunk_of(picoseconds) / PIECES;
+                values.par_iter().with_min_len(least).map(|&value| f(value)).collect_into_vec(&mut mapped);
             }
+            false => mapped.extend(values.iter().map(|&value| f(value))),
         }
         Ok(mapped)
     }
@@ -80,7 +80,8 @@ mod imp {
         // The first ones are looked at here: where one of them says yes, waking the threads would take longer.
         let chunk = chunk_of(picoseconds);
         let (first, rest) = items.split_at(items.len().min(2 * chunk));
-        f(first) || if rest.len() < chunk { f(rest) } else { rest.par_chunks((chunk / PIECES).max(1)).any(f) }
+        let is_short = rest.len() < chunk || rayon::current_num_threads() < 2;
+        f(first) || if is_short { f(rest) } else { rest.par_chunks((chunk / PIECES).max(1)).any(f) }
     }
 
     /// Whether so many items, of so many `picoseconds` each, are worth the threads that there are.
@@ -91,11 +92,10 @@ mod imp {
     /// Fills the items chunk by chunk, each of which takes so many `picoseconds`; `fill` is told where its chunk
     /// starts.
     pub(crate) fn fill_chunks<U: Send>(items: &mut [U], picoseconds: usize, fill: &(dyn Fn(usize, &mut [U]) + Sync)) {
-        let chunk = chunk_of(picoseconds);
-        if items.len() < 2 * chunk {
+        if !are_shared(items.len(), picoseconds) {
             return fill(0, items);
         }
-        let piece = (chunk / PIECES).max(1);
+        let piece = (chunk_of(picoseconds) / PIECES).max(1);
         items.par_chunks_mut(piece).enumerate().for_each(|(at, items)| fill(at * piece, items));
     }
 

@@ -12,6 +12,7 @@ use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::bits::{self, BITS};
+use crate::kernels::packing::split_axes;
 use crate::kernels::sort::Arrays;
 
 /// The coordinates of each run, and whether any of its values is truthy; `coords` are those of the axes that are kept.
@@ -31,11 +32,9 @@ pub(crate) fn any_of_runs<T: Element, I: Index>(coords: &[&[I]], values: &[T]) -
     let total = slots.last().copied().unwrap_or(0);
     let mut truths = alloc::zeros(total)?;
     let mut kept: Vec<Vec<I>> = coords.iter().map(|_| alloc::zeros(total)).collect::<Allocated<_>>()?;
-    let mut axes: Vec<_> = kept.iter_mut().map(|axis| threads::split_at_ends(axis, &slots).into_iter()).collect();
-    let shares = threads::split_at_ends(&mut truths, &slots).into_iter().zip(&parts);
-    let shares: Vec<_> =
-        shares.map(|(truths, part)| (part, truths, axes.iter_mut().filter_map(Iterator::next).collect())).collect();
-    let fill = |(): &mut (), (part, truths, kept): (&Part, _, _)| part.fill(coords, values, truths, kept);
+    let places = threads::split_at_ends(&mut truths, &slots).into_iter().zip(split_axes(&mut kept, &slots));
+    let shares = parts.iter().zip(places).collect();
+    let fill = |(): &mut (), (part, (truths, kept)): (&Part, _)| part.fill(coords, values, truths, kept);
     let left = threads::map_each(shares, values.len(), || (), fill);
     carry_over(&mut truths, &slots, &left);
     Ok((kept, truths))

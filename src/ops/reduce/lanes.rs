@@ -27,7 +27,8 @@ pub(super) enum Order {
 /// same.
 pub(super) fn repeat_cells<U: Copy>(cells: Vec<U>, lengths: Vec<usize>, reduction: &Reduction) -> Allocated<ArrayD<U>> {
     let shape = reduction.result_shape();
-    if lengths == reduction.kept_lengths() {
+    // Not `==` of slices: of none at all glibc's vectors read where nothing is, which took a third of a small median.
+    if lengths.iter().eq(reduction.kept_lengths()) {
         return Ok(dense_array(&shape, cells));
     }
     let cells = dense_array(&lengths.into(), cells);

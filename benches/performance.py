@@ -1,0 +1,197 @@
+"""Takes the figures of this machine and writes the tables of docs/performance.md.
+
+    python benches/performance.py --data DIR --peers RESULTS ...  [--only PREFIX] [--sizes 100000 1000000 10000000]
+    python benches/performance.py --tables
+
+The first command runs the benches `compare` (with one thread and with two), `figures` and `daily`; --only leaves all
+but the workloads of `compare` with that prefix out. RESULTS are what other libraries took on the same data and on this
+machine: JSON lines as `compare` prints them, or an object with such lines as "results" and with "versions". A workload
+whose sums differ from theirs is an error. What was taken is kept in docs/figures.json, one entry a machine, with its
+processor, its system, the versions and the date; the tables show all machines side by side. The second command only
+writes the tables again.
+"""
+
+import argparse
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DOCS = os.path.join(HERE, "..", "docs")
+FIGURES, PAGE = os.path.join(DOCS, "figures.json"), os.path.join(DOCS, "performance.md")
+DAILY = re.compile(r"^(\S+/\d+)\s+time:\s+\[\S+ \S+ (\S+) (\S+)", re.M)
+
+
+def said(*command, **more):
+    """What a program prints."""
+    env = dict(os.environ, **more)
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=env, cwd=HERE).stdout
+
+
+def bench(name, *arguments, **more):
+    return said("cargo", "bench", "--quiet", "--bench", name, "--", *arguments, **more)
+
+
+def this_machine():
+    """What a reader has to know of it: nothing that names it."""
+    with open("/proc/cpuinfo") as lines:
+        cpu = dict(re.findall(r"^([\w ]+?)\s*: (.*)$", lines.read().split("\n\n")[0], re.M))
+    widest = next((name for name in ("avx512f", "avx2") if name in cpu["flags"].split()), "neither AVX2 nor AVX-512")
+    return {
+        "processor": f"{cpu['model name']} (family {cpu['cpu family']}, model {cpu['model']}, {widest})",
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {'.'.join(platform.release().split('.')[:2])}",
+        "rust": said("rustc", "--version").split()[1],
+        "date": time.strftime("%Y-%m-%d"),
+        "commit": said("git", "rev-parse", "--short", "HEAD").strip(),
+    }
+
+
+def json_lines(text):
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
+def read_peers(paths):
+    """What others took: the lines that have a time and are right, and the versions."""
+    lines, versions = [], {}
+    for path in paths:
+        with open(path) as file:
+            text = file.read()
+        if text.lstrip().startswith('{"workload"'):
+            lines += json_lines(text)
+        else:
+            whole = json.loads(text)
+            lines += whole["results"].values()
+            versions.update(whole.get("versions", {}))
+    is_peer = lambda line: "median" in line and line.get("agrees", True) and not line["peer"].startswith("floor")
+    return [line for line in lines if is_peer(line)], versions
+
+
+def agree(ours, theirs):
+    return len(ours) == len(theirs) and all(abs(a - b) <= 1e-6 * max(1, abs(a)) for a, b in zip(ours, theirs))
+
+
+def compared(data, only, peers):
+    """For each workload and number of threads: what we took, and the fastest other."""
+    rows = {}
+    for threads in 1, 2:
+        options = ["--data", os.path.abspath(data), "--threads", str(threads), "--only", only]
+        for line in json_lines(bench("compare", *options)):
+            others = [peer for peer in peers if peer["workload"] == line["workload"] and peer["threads"] <= threads]
+            wrong = [peer["peer"] for peer in others if "check" in peer and not agree(line["check"], peer["check"])]
+            if wrong:
+                sys.exit(f"{line['workload']}: {wrong} have other sums")
+            fastest = min(others, key=lambda peer: peer["median"], default=None)
+            theirs = [fastest["peer"], round(fastest["median"] * 1e3, 2)] if fastest else [None, None]
+            rows.setdefault(line["workload"], {})[str(threads)] = [round(line["median"] * 1e3, 2), *theirs]
+    return rows
+
+
+def take_figures(arguments, known):
+    machine = this_machine()
+    same = lambda other: all(other[key] == machine[key] for key in ("processor", "cores", "system"))
+    before = next((other for other in known["machines"] if same(other)), {"rows": {}})
+    peers, versions = read_peers(arguments.peers)
+    rows = before["rows"] | compared(arguments.data, arguments.only, peers)
+    machine |= {"versions": before.get("versions", {}) | versions, "rows": rows}
+    if not arguments.only:
+        sizes = [str(size) for size in arguments.sizes]
+        picture = os.path.join(os.path.abspath(DOCS), "pictures", "growth.svg")
+        table = bench("figures", *sizes, "--picture", picture).splitlines()
+        known["growth"] = [line for line in table if line.startswith("| ")]
+        daily = bench("daily", "/10$|/100$", LACUNA_BENCH_SIZES="10,100")
+        machine["small"] = {name: f"{float(time):.3g} {unit}" for name, time, unit in DAILY.findall(daily)}
+    known["machines"] = [other for other in known["machines"] if not same(other)] + [machine]
+
+
+def described(number, machine):
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    where = f"{machine['cores']} cores of {machine['processor']}, {machine['system']}, Rust {machine['rust']}"
+    return f"{number}. {where}, {machine['date']}, commit {machine['commit']}: {versions}."
+
+
+def cell(row, wanted):
+    """The ratio, in bold where it is what we want, and what it is made of."""
+    if row is None:
+        return ""
+    ours, name, theirs = row
+    if name is None:
+        return f"{ours:.1f}"
+    ratio = f"{ours / theirs:.2f}"
+    ratio = f"**{ratio}**" if wanted and ours / theirs <= wanted else ratio
+    return f"{ratio}: {ours:.1f}, {name} {theirs:.1f}"
+
+
+def compare_table(known, threads):
+    machines = known["machines"]
+    head = ["workload", "wanted", *(str(number) for number, _ in enumerate(machines, 1))]
+    names = list(dict.fromkeys(name for machine in machines for name in machine["rows"]))
+    lines = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
+    for name in names:
+        wanted = known["wanted"].get(name, {}).get(threads)
+        cells = [cell(machine["rows"].get(name, {}).get(threads), wanted) for machine in machines]
+        lines.append(f"| {name} | {wanted or ''} | {' | '.join(cells)} |")
+    return lines
+
+
+def small_table(known):
+    numbered = enumerate(known["machines"], 1)
+    machines = [(str(number), machine["small"]) for number, machine in numbered if "small" in machine]
+    names = list(dict.fromkeys(name for _, small in machines for name in small))
+    head = ["a call", *(number for number, _ in machines)]
+    rows = [[name, *(small.get(name, "") for _, small in machines)] for name in names]
+    return [f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows]]
+
+
+def write_tables(known):
+    tables = {
+        "machines": [described(number, machine) for number, machine in enumerate(known["machines"], 1)],
+        "one thread": compare_table(known, "1"),
+        "two threads": compare_table(known, "2"),
+        "small": small_table(known),
+        "growth": known["growth"],
+    }
+    with open(PAGE) as file:
+        page = file.read()
+    for name, lines in tables.items():
+        start, end = f"<!-- {name}: made by benches/performance.py -->\n", "<!-- end -->"
+        before, after = page.split(start)
+        page = before + start + "\n" + "\n".join(lines) + "\n\n" + end + after.split(end, 1)[1]
+    with open(PAGE, "w") as file:
+        file.write(page)
+
+
+def keep(known):
+    """One row a line, so that a change of some is read as such."""
+    text = json.dumps(known, indent=1, ensure_ascii=False)
+    joined = lambda found: re.sub(r"(?<=[\[{]) | (?=[\]}])", "", re.sub(r"\s*\n\s*", " ", found[0]))
+    text = re.sub(r"\[[^\[\]{}|]*\]", joined, text)
+    text = re.sub(r'\{\s+"[12]": [^{}]*\}', joined, text)
+    with open(FIGURES, "w") as file:
+        file.write(text + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data")
+    parser.add_argument("--peers", nargs="*", default=[])
+    parser.add_argument("--only", default="")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10**5, 10**6, 10**7])
+    parser.add_argument("--tables", action="store_true")
+    arguments = parser.parse_args()
+    if not arguments.tables and not arguments.data:
+        parser.error("--data or --tables")
+    with open(FIGURES) as file:
+        known = json.load(file)
+    if arguments.data:
+        take_figures(arguments, known)
+        keep(known)
+    write_tables(known)
+
+
+if __name__ == "__main__":
+    main()
