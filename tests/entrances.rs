@@ -118,8 +118,18 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("dynamic/mod", "From<CooTensor<T, u64>> for AnyTensor", Whole("it takes a tensor")),
     ("dynamic/mod", "From<CsrTensor<T, u64>> for AnyTensor", Whole("it takes a tensor")),
     ("ops/map/isin", "of", Whole("it makes no tensor")),
+    ("io/csv", "new", Whole("it makes no tensor")),
     ("ops/reduce/nanmedian", "over", Whole("it makes no tensor")),
+    ("ops/reduce/var", "over", Whole("it makes no tensor")),
     ("ops/select/indices", "at", Whole("it makes no tensor")),
+    ("ops/select/join", "block", Whole("it takes tensors")),
+    ("ops/select/join", "concat", Whole("it takes tensors")),
+    ("ops/select/join", "concat_backward", Whole("it takes tensors")),
+    ("ops/select/join", "stack", Whole("it takes tensors")),
+    ("ops/select/join", "stack_backward", Whole("it takes tensors")),
+    ("ops/select/make", "diag", Whole("it makes the coordinates itself")),
+    ("ops/select/make", "eye", Whole("it makes the coordinates itself")),
+    ("ops/select/make", "random", Whole("it makes the coordinates itself")),
 ];
 
 /// What an entrance makes.

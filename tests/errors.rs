@@ -131,8 +131,27 @@ fn of_two_operands() -> Vec<Case> {
         (
             "FillsDiffer",
             refused(none.stored().add(y.with_fill(1.0).stored())),
-            "add needs two operands of one fill, found 0.0 and 1.0",
+            "the fill of tensor 1 is 1.0, that of tensor 0 is 0.0; with_fill sets another one",
         ),
+    ]
+}
+
+fn of_moves() -> Vec<Case> {
+    let x = CooTensor::full([2, 3], 7).unwrap();
+    let long = CooPattern::<u64>::empty([1 << 63, 2]).unwrap();
+    let long = Tensor::from_parts(long, vec![], 1.5).unwrap();
+    vec![
+        ("AxisOverflow", refused(long.tile([4, 1])), "axis 0"),
+        ("AxisNotOne", refused(x.squeeze(1)), "axis 1"),
+        ("BroadcastShape", refused(x.broadcast_to([2, 4])), "[2, 4]"),
+        ("SliceOutOfRange", refused(x.slice(ndarray::s![.., ..5])), "5"),
+        (
+            "ZeroStep",
+            refused(x.slice(&[ndarray::SliceInfoElem::Slice { start: 0, end: None, step: 0 }; 2][..])),
+            "is 0",
+        ),
+        ("TooManyEntries", refused(CooTensor::random([2, 3], 7, 1)), "7 entries do not fit 6 positions"),
+        ("EmptyGroup", refused(CooTensor::full([2, 0], 7).unwrap().min(1)), "min of no elements: axis 1 has length 0"),
     ]
 }
 
@@ -180,7 +199,7 @@ fn of_files() -> Vec<Case> {
 
 #[test]
 fn messages_name_the_numbers() {
-    let mut cases = [of_constructors(), of_conversions(), of_operations(), of_two_operands()].concat();
+    let mut cases = [of_constructors(), of_conversions(), of_operations(), of_two_operands(), of_moves()].concat();
     #[cfg(feature = "io")]
     cases.extend(of_files());
     for (variant, error, message) in &cases {
@@ -202,7 +221,8 @@ fn every_variant_is_produced() {
         .filter(|name| name.chars().all(char::is_alphanumeric))
         .collect();
     assert!(variants.len() > 25, "found {variants:?}");
-    let cases = [of_constructors(), of_conversions(), of_operations(), of_two_operands(), of_files()].concat();
+    let cases =
+        [of_constructors(), of_conversions(), of_operations(), of_two_operands(), of_moves(), of_files()].concat();
     for variant in variants {
         assert!(cases.iter().any(|(name, ..)| *name == variant), "no case for {variant}");
     }

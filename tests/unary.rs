@@ -438,15 +438,18 @@ fn what_overflows_is_named() {
     let of = |values: Vec<i8>, fill| {
         CooTensor::new([3, 2], vec![vec![0, 2], vec![1, 0]], values, fill).unwrap().abs().unwrap_err().to_string()
     };
-    assert_eq!(of(vec![1, i8::MIN], 0), "abs at [2, 0] does not fit int8");
-    assert_eq!(of(vec![1, i8::MIN], i8::MIN), "abs at [2, 0] does not fit int8");
-    assert_eq!(of(vec![1, 2], i8::MIN), "abs at the fill does not fit int8");
+    assert_eq!(of(vec![1, i8::MIN], 0), "abs at [2, 0] does not fit int8; cast beforehand, to float64 say");
+    assert_eq!(of(vec![1, i8::MIN], i8::MIN), "abs at [2, 0] does not fit int8; cast beforehand, to float64 say");
+    assert_eq!(of(vec![1, 2], i8::MIN), "abs at the fill does not fit int8; cast beforehand, to float64 say");
     let whole = CooTensor::new([2], vec![vec![0, 1]], vec![-1, -2], i8::MIN).unwrap();
     assert_eq!((whole.abs().unwrap().values(), whole.abs().unwrap().fill()), (&[1, 2][..], 0));
     assert_eq!(CooTensor::full([0, 3], i8::MIN).unwrap().neg().unwrap().nnz(), 0);
     let columns = arr2(&[[1i8, i8::MIN, 2], [i8::MIN, 3, 4]]);
     let refused = lacuna::neg(&columns.t()).unwrap_err().to_string();
-    assert_eq!(refused, "neg at [0, 1] does not fit int8", "the first in the order of rows, not of the memory");
+    assert_eq!(
+        refused, "neg at [0, 1] does not fit int8; cast beforehand, to float64 say",
+        "the first in the order of rows, not of the memory"
+    );
 }
 
 #[test]

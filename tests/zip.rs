@@ -600,12 +600,15 @@ fn what_is_not_finite_meets_no_implicit_zero() {
 #[test]
 fn integers_say_where_they_do_not_fit() {
     let x = CooTensor::new([3], vec![vec![1]], vec![100_i8], 0).unwrap();
-    assert_eq!(x.add(100).unwrap_err().to_string(), "add at [1] does not fit int8");
-    assert_eq!(x.with_fill(100).add(100).unwrap_err().to_string(), "add at the fill does not fit int8");
+    assert_eq!(x.add(100).unwrap_err().to_string(), "add at [1] does not fit int8; cast beforehand, to float64 say");
+    assert_eq!(
+        x.with_fill(100).add(100).unwrap_err().to_string(),
+        "add at the fill does not fit int8; cast beforehand, to float64 say"
+    );
     let x = CooTensor::new([3], vec![vec![0, 1, 2]], vec![1_i8, 0, i8::MIN], 0).unwrap();
     assert_eq!(x.div(&x).unwrap_err().to_string(), "div at [1] divides by zero");
     let y = CooTensor::new([3], vec![vec![2]], vec![-1_i8], 1).unwrap();
-    assert_eq!(x.div(&y).unwrap_err().to_string(), "div at [2] does not fit int8");
+    assert_eq!(x.div(&y).unwrap_err().to_string(), "div at [2] does not fit int8; cast beforehand, to float64 say");
     assert_eq!(x.rem(&y).unwrap().values(), [0, 0, 0]);
     // No position holds the fill: what it would be does not matter.
     let full = CooTensor::new([2], vec![vec![0, 1]], vec![4_u8, 6], 0).unwrap();
@@ -635,7 +638,7 @@ fn arrays_that_give_gaps_several_values_are_refused() {
 fn views_have_one_fill() {
     let (x, y) = (vector(&[0], &[1.0], 0.0), vector(&[0], &[2.0], 1.0));
     let refused = x.stored().add(&y).unwrap_err();
-    assert_eq!(refused.to_string(), "add needs two operands of one fill, found 0.0 and 1.0; with_fill changes one");
+    assert_eq!(refused.to_string(), "the fill of tensor 1 is 1.0, that of tensor 0 is 0.0; with_fill sets another one");
     assert_eq!(x.stored().less(&y).unwrap().entries(), [(vec![0], true)]);
     let payload = f64::from_bits(0x7ff8_0000_dead_beef);
     let moved = vector(&[1], &[payload], 0.0).stored().add(&x).unwrap();
