@@ -12,7 +12,7 @@ use crate::base::shape::{Shape, unravel};
 use crate::convert::once_on_each;
 use crate::element::Element;
 use crate::kernels::join::{BLOCK, Filled, Keep, LEFT, RIGHT, Steps};
-use crate::kernels::op::Outcome;
+use crate::kernels::op::{Op, Outcome};
 use crate::kernels::zip::{Alone, Failed, Side, Zip, all_finite, zip_sides, zip_steps, zip_united};
 use crate::ops::operand::Sparse;
 use crate::ops::select::broadcast_to;
@@ -53,7 +53,7 @@ fn whole<P: Pattern, A: Element, B: Element, Z: Zip<A, B>>(
         Some(steps) => zip_steps(op, steps, &Filled { left: (x.values(), x.fill()), right: (y.values(), y.fill()) }),
         None => zip_sides(op, &Side::Values(x.values().into()), &Side::Values(y.values().into()), pattern.nnz()),
     };
-    let values = values.map_err(|failed| at_entry::<_, Z::Out, _>(op, failed, &pattern))?;
+    let values = values.map_err(|failed| at_entry(op, failed, &pattern))?;
     Ok(Tensor::from_valid(pattern, values, fill))
 }
 
@@ -109,7 +109,7 @@ fn stored<P: Pattern, A: Element, B: Element, Z: Zip<A, B>>(
         Some(steps) if Z::UNITES => zip_united(op, steps, x.values(), y.values()),
         Some(steps) => zip_steps(op, steps, &Filled { left: (x.values(), A::ZERO), right: (y.values(), B::ZERO) }),
     };
-    let values = values.map_err(|failed| at_entry::<_, Z::Out, _>(op, failed, &pattern))?;
+    let values = values.map_err(|failed| at_entry(op, failed, &pattern))?;
     Ok(Tensor::from_valid(pattern, values, fill))
 }
 
@@ -142,7 +142,7 @@ pub(super) fn with_number<X: Sparse, B: Element, Z: Zip<X::Value, B>>(
         None => own_fill(x.tensor().fill()).unwrap_or(Z::Out::ZERO),
     };
     let values = zip_sides(op, &Side::Values(x.tensor().values().into()), &Side::One(number), pattern.nnz())
-        .map_err(|failed| at_entry::<_, Z::Out, _>(op, failed, pattern))?;
+        .map_err(|failed| at_entry(op, failed, pattern))?;
     Ok(Tensor::from_valid(pattern.clone(), values, fill))
 }
 
@@ -160,7 +160,7 @@ fn fill_of<P: Pattern, A: Element, B: Element, Z: Zip<A, B>>(
 }
 
 /// The error of an entry of the result.
-fn at_entry<O: crate::kernels::op::Op, U: Element, P: Pattern>(op: O, failed: Failed, pattern: &P) -> Error {
+fn at_entry<O: Op, P: Pattern>(op: O, failed: Failed, pattern: &P) -> Error {
     refused(op, failed.fault, pattern.coords_of(failed.at))
 }
 
@@ -182,7 +182,7 @@ pub(in crate::ops) fn with_array<X: Sparse, B: Element, Z: Zip<X::Value, B>>(
     let number = |start, numbers: &mut [usize]| cells.number(start, numbers);
     let side = Side::Numbered(&cells.elements, &number);
     let values = zip_sides(op, &Side::Values(tensor.values().into()), &side, tensor.nnz())
-        .map_err(|failed| at_entry::<_, Z::Out, _>(op, failed, tensor.pattern()))?;
+        .map_err(|failed| at_entry(op, failed, tensor.pattern()))?;
     Ok(Tensor::from_valid(tensor.pattern().clone(), values, fill))
 }
 
