@@ -248,7 +248,7 @@ impl<T: Element, G: Float, const MEAN: bool, const SKIPS_NAN: bool> Gradient<T, 
 /// // 1e100 1 -1e100
 /// // .     2  .
 /// let (rows, columns) = (vec![0, 0, 0, 1], vec![0, 1, 2, 1]);
-/// let x = CooTensor::new([2, 3], vec![rows, columns], vec![1e100, 1.0, -1e100, 2.0], 0.0)?;
+/// let x = CooTensor::new([2, 3], vec![rows, columns], vec![1e100, 1.0, -1e100, 2.0f64], 0.0)?;
 /// assert_eq!(sum(&x, 1)?.to_dense()?, arr1(&[1.0, 2.0]).into_dyn());
 /// assert_eq!(sum(&x, 1)?.to_dense()?, sum(&x.to_dense()?, 1)?);
 /// assert_eq!(sum(&x, Axes::all())?.get(&[])?, 3.0);

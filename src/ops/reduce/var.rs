@@ -14,7 +14,7 @@ use crate::ops::operand::Operand;
 /// ```
 /// use lacuna::{CooTensor, Var};
 ///
-/// let x = CooTensor::new([4], vec![vec![1, 2]], vec![2.0, 6.0], 0.0)?;
+/// let x = CooTensor::new([4], vec![vec![1, 2]], vec![2.0f64, 6.0], 0.0)?;
 /// assert_eq!(x.var(0)?.get(&[])?, 6.0); // of 0, 2, 6, 0
 /// assert_eq!(x.var(Var::over(0).ddof(1))?.get(&[])?, 8.0);
 /// # Ok::<(), lacuna::Error>(())
@@ -229,7 +229,7 @@ macro_rules! spreads {
         /// ```
         #[doc = concat!("use lacuna::{CooTensor, Var, ", stringify!($name), "};")]
         ///
-        /// let x = CooTensor::new([4], vec![vec![1, 2]], vec![3.0, 9.0], 0.0)?;
+        /// let x = CooTensor::new([4], vec![vec![1, 2]], vec![3.0f64, 9.0], 0.0)?;
         #[doc = concat!("let y = ", stringify!($name), "(&x, Var::over(0).ddof(1))?;")]
         #[doc = concat!("assert_eq!(y.get(&[])?, ", $result, ");")]
         #[doc = concat!("assert_eq!(y.to_dense()?, ", stringify!($name), "(&x.to_dense()?, Var::over(0).ddof(1))?);")]
