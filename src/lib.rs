@@ -59,13 +59,13 @@
 //! | [`any()`] | [`any_backward`], a documented surrogate |
 //! | [`all`], [`count_nonzero`] | |
 //! | [`sum`], [`mean`], [`nansum`], [`nanmean`] | [`sum_backward`], [`mean_backward`], [`nansum_backward`], [`nanmean_backward`] |
-//! | [`var`], [`std`], [`nanvar`], [`nanstd`] ([`Var`]) | [`var_backward`], [`std_backward`], [`nanvar_backward`], [`nanstd_backward`] |
+//! | [`var`], [`std()`], [`nanvar`], [`nanstd`] ([`Var`]) | [`var_backward`], [`std_backward`], [`nanvar_backward`], [`nanstd_backward`] |
 //! | [`min`], [`max`], [`nanmin`], [`nanmax`] | [`min_backward`], [`max_backward`], [`nanmin_backward`], [`nanmax_backward`] |
 //! | [`argmin`], [`argmax`], [`nanargmin`], [`nanargmax`] | |
 //! | [`nanmedian()`], [`nanmedian_index`] ([`Nanmedian`]) | [`nanmedian_backward`] |
 //! | [`take()`], [`take_axis`] ([`Take`]) | [`take_backward`], [`take_axis_backward`] |
 //! | [`slice()`] | [`slice_backward`] |
-//! | [`concat`], [`stack`], [`block`] | [`concat_backward`], [`stack_backward`] |
+//! | [`concat()`], [`stack`], [`block`] | [`concat_backward`], [`stack_backward`] |
 //! | [`flip()`], [`roll()`], [`pad()`], [`tile()`], [`repeat()`], [`broadcast_to()`] | [`flip_backward`] and so on |
 //! | [`squeeze()`], [`expand_dims()`], [`transpose()`], [`move_axis()`] | [`squeeze_backward`] and so on |
 //! | [`tril()`], [`triu()`], [`diagonal()`] | [`tril_backward`] and so on |

@@ -7,7 +7,7 @@ use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::ops::operand::Operand;
 
-/// The options of [`var`], [`std`], [`nanvar`], [`nanstd`] and their gradients; plain axes convert to it.
+/// The options of [`var`], [`std()`], [`nanvar`], [`nanstd`] and their gradients; plain axes convert to it.
 ///
 /// # Examples
 ///
@@ -249,7 +249,7 @@ macro_rules! spreads {
             x.holistic(Variance::<$root, $skips> { ddof }, &axes)
         }
 
-        #[doc = concat!("The gradient of [`", stringify!($name), "`].")]
+        #[doc = concat!("The gradient of [`", stringify!($name), "()`].")]
         ///
         #[doc = $derivative]
         ///
@@ -271,7 +271,7 @@ macro_rules! spreads {
         ///
         /// # Errors
         ///
-        #[doc = concat!("Those of [`", stringify!($name), "`], and `ShapeMismatch` where `upstream` has another ")]
+        #[doc = concat!("Those of [`", stringify!($name), "()`], and `ShapeMismatch` where `upstream` has another ")]
         /// shape than the forward result.
         ///
         /// # Complexity
@@ -292,7 +292,7 @@ macro_rules! spreads {
         /// # Ok::<(), lacuna::Error>(())
         /// ```
         ///
-        #[doc = concat!("Source: the derivative of [`", stringify!($name), "`].")]
+        #[doc = concat!("Source: the derivative of [`", stringify!($name), "()`].")]
         pub fn $backward<X: Operand<Elem: $bound>, U: Operand<Elem: Float>>(
             x: &X,
             upstream: &U,

@@ -24,7 +24,7 @@ use crate::tensor::Tensor;
 /// Tensors one after the other along an axis.
 ///
 /// *y* along the axis is *x*<sub>0</sub>, then *x*<sub>1</sub>, and so on. Arrays have
-/// [`ndarray::concatenate`] for it.
+/// [`ndarray::concatenate()`] for it.
 ///
 /// # Shapes
 ///
@@ -84,7 +84,7 @@ pub fn concat<P: Pattern, T: Element>(axis: impl Position, tensors: &[&Tensor<P,
     Join::of(axis, tensors)?.tensor(tensors)
 }
 
-/// The gradients of [`concat`]: every tensor receives the part of the upstream gradient that it became.
+/// The gradients of [`concat()`]: every tensor receives the part of the upstream gradient that it became.
 ///
 /// # Shapes
 ///
@@ -100,11 +100,11 @@ pub fn concat<P: Pattern, T: Element>(axis: impl Position, tensors: &[&Tensor<P,
 ///
 /// # Errors
 ///
-/// Those of [`concat`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+/// Those of [`concat()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
 ///
 /// # Complexity
 ///
-/// That of [`concat`], and a look-up in `upstream` for each entry.
+/// That of [`concat()`], and a look-up in `upstream` for each entry.
 ///
 /// # Examples
 ///
@@ -128,7 +128,7 @@ pub fn concat_backward<P: Pattern, T: Element, U: Operand>(
 
 /// Tensors of one shape one after the other along a new axis.
 ///
-/// *y*<sub>…,k,…</sub> = *x*<sub>k</sub>, with *k* on the new axis. Arrays have [`ndarray::stack`] for it.
+/// *y*<sub>…,k,…</sub> = *x*<sub>k</sub>, with *k* on the new axis. Arrays have [`ndarray::stack()`] for it.
 ///
 /// # Shapes
 ///
@@ -149,11 +149,11 @@ pub fn concat_backward<P: Pattern, T: Element, U: Operand>(
 ///
 /// # Errors
 ///
-/// Those of [`concat`].
+/// Those of [`concat()`].
 ///
 /// # Complexity
 ///
-/// That of [`concat`].
+/// That of [`concat()`].
 ///
 /// # Examples
 ///
@@ -232,16 +232,16 @@ pub fn stack_backward<P: Pattern, T: Element, U: Operand>(
 ///
 /// # Gradient
 ///
-/// That of [`concat`] twice: [`concat_backward`] of the rows, then of the blocks of each.
+/// That of [`concat()`] twice: [`concat_backward`] of the rows, then of the blocks of each.
 ///
 /// # Errors
 ///
-/// Those of [`concat`] along the last axis of each row, and then along the axis before it; `AxisOutOfRange` below
+/// Those of [`concat()`] along the last axis of each row, and then along the axis before it; `AxisOutOfRange` below
 /// rank 2.
 ///
 /// # Complexity
 ///
-/// That of [`concat`].
+/// That of [`concat()`].
 ///
 /// # Examples
 ///

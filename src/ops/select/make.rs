@@ -30,7 +30,7 @@ macro_rules! made {
             #[doc = concat!("use lacuna::", $tensor, ";")]
             ///
             #[doc = concat!("let x = ", $tensor, "::<f64>::eye(3)?;")]
-            /// assert_eq!(x.to_dense()?, lacuna::ndarray::Array2::eye(3).into_dyn());
+            /// assert_eq!(x.to_dense()?, lacuna::ndarray::Array2::<f64>::eye(3).into_dyn());
             /// # Ok::<(), lacuna::Error>(())
             /// ```
             #[doc(alias = "identity")]
