@@ -7,7 +7,7 @@ use crate::reference::unary::{self, FloatScalar};
 use crate::support::*;
 use lacuna::prelude::*;
 use lacuna::{CooTensor, CsrTensor, Error, Float, Operand, RealNumber, Result};
-use ndarray::{Array1, ArrayD, ArrayViewD, arr1, arr2};
+use ndarray::{ArrayD, ArrayViewD, arr1, arr2};
 use num_complex::Complex;
 
 /// One operation on each kind of operand: by the function, by the method of tensors, and of their stored views.
@@ -402,7 +402,7 @@ fn narrow_types_are_rounded_once() {
     #[cfg(feature = "half")]
     {
         use half::f16;
-        let every: Array1<f16> = (0..=u16::MAX).map(f16::from_bits).collect();
+        let every: ndarray::Array1<f16> = (0..=u16::MAX).map(f16::from_bits).collect();
         let found = lacuna::exp_m1(&every).unwrap();
         for (x, y) in every.iter().zip(&found) {
             assert!(y.bits_equal(f16::nearest(unary::function("exp_m1", f64::from(*x)))), "{x:?}");
