@@ -178,3 +178,15 @@ fn a_stream_in_pieces_cut_or_compressed_is_the_same_file() {
     let error = read_csv::<f64, u32>("no/such.csv", &columns(), &ReadOptions::default()).unwrap_err();
     assert!(error.to_string().starts_with("no/such.csv: "), "{error}");
 }
+
+/// Records that end with a carriage return alone end no line, so that entries run ahead of the lines: their difference
+/// was taken as a natural number, and a fuzzer found the panic.
+#[test]
+fn records_may_be_more_than_lines() {
+    let text = "who,what,n\rx,y,1\rz,y,2\rw,y,3\r";
+    assert_eq!(read(text).unwrap().tensor.values(), [1.0, 2.0, 3.0]);
+    let mut options = ReadOptions::default();
+    options.duplicates = Duplicates::Error;
+    let twice = format!("{text}x,y,4\r");
+    assert!(read_csv_from::<f64, u32>(twice.as_bytes(), &columns(), &options).is_err());
+}

@@ -7,7 +7,7 @@ use crate::io::lines::at_line;
 const MOST_RUNS: usize = 1 << 16;
 
 /// The lines of entries: runs of entries on lines that follow each other, each the first entry and how far its line is
-/// ahead of it.
+/// ahead of it, modulo 2^64: it is behind where several entries stand on a line.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Origin {
     runs: Vec<(usize, u64)>,
@@ -19,7 +19,7 @@ impl Origin {
     /// Puts down the line of the next entry.
     #[inline]
     pub(crate) fn note(&mut self, entry: usize, line: u64) {
-        let ahead = line - entry as u64;
+        let ahead = line.wrapping_sub(entry as u64);
         if self.runs.last().is_none_or(|&(_, before)| before != ahead) {
             self.begin_run(entry, ahead);
         }
@@ -37,14 +37,14 @@ impl Origin {
     pub(crate) fn append(&mut self, next: &Origin, entries: usize, lines: u64) {
         self.is_lost |= next.is_lost;
         for &(entry, ahead) in &next.runs {
-            self.note(entries + entry, ahead + entry as u64 + lines);
+            self.note(entries + entry, ahead.wrapping_add(entry as u64).wrapping_add(lines));
         }
     }
 
     /// The line of an entry, if it is known.
     pub(crate) fn line(&self, entry: usize) -> Option<u64> {
         let run = self.runs.partition_point(|&(first, _)| first <= entry).checked_sub(1)?;
-        (!self.is_lost).then(|| self.runs[run].1 + entry as u64)
+        (!self.is_lost).then(|| self.runs[run].1.wrapping_add(entry as u64))
     }
 
     /// An error that names two entries by their numbers in the file, with their lines instead.
