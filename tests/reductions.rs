@@ -414,3 +414,46 @@ fn long_sums_are_the_same_at_any_number_of_threads() {
     assert_eq!(one[0], one[1]);
     assert_eq!((one, one), (run(2), run(5)));
 }
+
+/// Entries of a matrix by `keep`, with values whose sums need more than one float, and one that needs all digits.
+fn scattered(rows: usize, columns: usize, keep: impl Fn(usize) -> bool, fill: f64) -> CooTensor<f64> {
+    let kept: Vec<usize> = (0..rows * columns).filter(|&at| keep(at)).collect();
+    let coords = |of: &dyn Fn(usize) -> usize| kept.iter().map(|&at| of(at) as u32).collect::<Vec<_>>();
+    let value = |at: &usize| match at % columns {
+        77 => [1e100, 1.0, -1e100][at / columns % 3],
+        78 => [f64::INFINITY, 2.0][at / columns % 2],
+        _ => (at * 7919 % 10_007) as f64 * 1e-3 - 5.0,
+    };
+    let values = kept.iter().map(value).collect();
+    CooTensor::new([rows, columns], vec![coords(&|at| at / columns), coords(&|at| at % columns)], values, fill).unwrap()
+}
+
+/// Few cells are a table that entries are added to, directly or dealt out to its parts; other entries are grouped. What
+/// they give is the same as that of the rows of the transpose, on any number of threads.
+#[test]
+fn cells_in_a_table_are_those_of_groups() {
+    let of = |x: &CooTensor<f64>, y: &CooTensor<f64>| {
+        assert!(x.sum(0).unwrap().same_as(&y.sum(1).unwrap()));
+        assert!(x.mean(0).unwrap().same_as(&y.mean(1).unwrap()));
+        assert!(x.max(0).unwrap().same_as(&y.max(1).unwrap()));
+        assert!(x.stored().mean(0).unwrap().same_as(&y.stored().mean(1).unwrap()));
+        assert!(x.to_csr().unwrap().sum(0).unwrap().to_coo().unwrap().same_as(&y.sum(1).unwrap()));
+    };
+    for (rows, columns) in [(3, 100), (4, 100), (5, 100), (9, 40_000)] {
+        for (x, threads) in [
+            (scattered(rows, columns, |_| true, 0.0), 1),
+            (scattered(rows, columns, |at| at % 11 != 3, 0.1), 3),
+            (scattered(rows, columns, |at| at % columns != 77, f64::NAN), 3),
+        ] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| of(&x, &x.permute_axes([1, 0]).unwrap()));
+        }
+    }
+}
+
+/// A table of cells was built where there were up to 32 of them for an entry: forty bytes each.
+#[test]
+fn many_cells_are_no_table() {
+    let x = scattered(1000, 1 << 20, |at| at % 40_009 == 0, 0.0);
+    assert_eq!(x.sum(0).unwrap().nnz(), x.permute_axes([1, 0]).unwrap().sum(1).unwrap().nnz());
+}

@@ -14,6 +14,8 @@ use crate::kernels::group::Gaps;
 use crate::kernels::op::{Fault, Outcome};
 use crate::kernels::sort::Arrays;
 
+/// Cells are a table of up to 40 bytes each: with fewer entries for each it would outgrow what the entries take.
+const ENTRIES_A_CELL: u128 = 4;
 /// So many bytes of cells stay in the second cache.
 const PART_BYTES: usize = 1 << 18;
 /// The parts that entries are dealt out to at once.
@@ -50,7 +52,7 @@ pub(crate) fn fold_scattered<T: Element, I: Index, F: Fold<T>, C: Copy + Send + 
     gaps: &Gaps<T>,
     cell: Cell<C, impl Fn(&mut C, T) -> bool + Sync + Send, impl Fn(&mut C, C) -> bool, impl Fn(C) -> F::State>,
 ) -> Allocated<Option<Arrays<I, F::Out>>> {
-    if kept.lead || !CellMap::pays(kept.cells(), values.len()) {
+    if kept.lead || kept.cells().saturating_mul(ENTRIES_A_CELL) > values.len() as u128 {
         return Ok(None);
     }
     let add = |(sum, count): &mut (C, usize), value| {
