@@ -70,26 +70,25 @@ pub(crate) fn fold_scattered<T: Element, I: Index, F: Fold<T>, C: Copy + Send + 
         }
         op.finish(&state, gaps.positions(count))
     };
-    match scatter(kept.coords, kept.lengths, values, (cell.start, 0), add, join)? {
+    match scatter(kept, values, (cell.start, 0), add, join)? {
         Some(scattered) => scattered.into_arrays(kept.lengths, finish),
         None => Ok(None),
     }
 }
 
-/// Adds all values to their cells, which begin as `start` and whose numbers are row-major within `lengths`; then `join`
+/// Adds all values to their cells, which begin as `start` and whose numbers are row-major within the kept axes; then `join`
 /// adds up the cells of several threads. Nothing, where either says that a cell does not hold its sum.
 fn scatter<T: Element, I: Index, C: Copy + Send + Sync>(
-    coords: &[&[I]],
-    lengths: &[usize],
+    kept: &Kept<'_, I>,
     values: &[T],
     start: C,
     add: impl Fn(&mut C, T) -> bool + Sync + Send,
     join: impl Fn(&mut C, C) -> bool,
 ) -> Allocated<Option<Scattered<C>>> {
-    let count = lengths.iter().product();
+    let count = kept.lengths.iter().product();
     let part = |entries: Range<usize>| {
         let mut scattered = Scattered { map: CellMap::empty(count)?, cells: alloc::copies(start, count)? };
-        let is_held = scattered.add_all(coords, lengths, values, entries, &add)?;
+        let is_held = scattered.add_all(kept, values, entries, &add)?;
         Ok(is_held.then_some(scattered))
     };
     let mut parts = threads::map_parts(values.len(), PICOSECONDS, count, part).into_iter();
@@ -129,20 +128,19 @@ impl<C: Copy> Scattered<C> {
 
     fn add_all<T: Element, I: Index>(
         &mut self,
-        coords: &[&[I]],
-        lengths: &[usize],
+        kept: &Kept<'_, I>,
         values: &[T],
         entries: Range<usize>,
         add: &impl Fn(&mut C, T) -> bool,
     ) -> Allocated<bool> {
         let width = (PART_BYTES / size_of::<C>()).max(self.cells.len().div_ceil(PARTS)).next_power_of_two();
         if self.cells.len() <= 2 * width {
-            return Ok(self.add_directly(coords, lengths, values, entries, add));
+            return Ok(self.add_directly(kept, values, entries, add));
         }
         let mut dealt = Dealt::new(self.cells.len(), width, entries.len())?;
         let mut is_held = true;
         for start in entries.clone().step_by(dealt.capacity()) {
-            dealt.deal(coords, lengths, values, start..entries.end.min(start + dealt.capacity()));
+            dealt.deal(kept, values, start..entries.end.min(start + dealt.capacity()));
             dealt.for_each(|cell, value| is_held &= self.add(cell, value, add));
         }
         Ok(is_held)
@@ -151,8 +149,7 @@ impl<C: Copy> Scattered<C> {
     /// Adds the values of some entries one after the other.
     fn add_directly<T: Element, I: Index>(
         &mut self,
-        coords: &[&[I]],
-        lengths: &[usize],
+        kept: &Kept<'_, I>,
         values: &[T],
         entries: Range<usize>,
         add: &impl Fn(&mut C, T) -> bool,
@@ -162,7 +159,7 @@ impl<C: Copy> Scattered<C> {
         for start in entries.clone().step_by(BLOCK) {
             let end = entries.end.min(start + BLOCK);
             let numbers = &mut numbers[..end - start];
-            number(coords, lengths, start, numbers);
+            number(kept.coords, kept.lengths, start, numbers);
             for (&cell, &value) in numbers.iter().zip(&values[start..end]) {
                 is_held &= self.add(cell, value, add);
             }
@@ -204,9 +201,9 @@ impl<T: Element> Dealt<T> {
         self.cells.len()
     }
 
-    fn deal<I: Index>(&mut self, coords: &[&[I]], lengths: &[usize], values: &[T], entries: Range<usize>) {
+    fn deal<I: Index>(&mut self, kept: &Kept<'_, I>, values: &[T], entries: Range<usize>) {
         let numbers = &mut self.numbers[..entries.len()];
-        number(coords, lengths, entries.start, numbers);
+        number(kept.coords, kept.lengths, entries.start, numbers);
         self.ends.fill(0);
         numbers.iter().for_each(|number| self.ends[number >> self.shift] += 1);
         let mut start = 0;
