@@ -182,6 +182,7 @@ impl Kind {
     pub(super) const BF16: Kind = Kind { bits: 8, least: -133, most: 120 };
 
     /// The nearest value to a number whose nearest `f64` is `near`, if that tells it; it may be the number itself.
+    #[inline]
     pub(super) fn round(self, near: f64, is_exact: bool) -> Option<f64> {
         match self.bits {
             // Zero has no sign.

@@ -20,6 +20,7 @@ mod half_types;
 pub(crate) mod lanes;
 pub(crate) mod math;
 mod number;
+mod pair;
 mod total;
 mod unary;
 
@@ -138,7 +139,28 @@ pub trait Ring: Element {
     /// The total over a count.
     #[doc(hidden)]
     fn mean_of(total: &Self::Total, count: u128) -> Self::Mean;
+
+    /// The total that is small, if that is enough to know it.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn quick_sum_of(cell: Cell<Self>) -> Option<Self::Sum> {
+        let mut total = Self::Total::default();
+        total.add_cell(cell);
+        Self::sum_of(&total)
+    }
+
+    /// The total that is small over a count, if that is enough to know it.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn quick_mean_of(cell: Cell<Self>, count: u128) -> Option<Self::Mean> {
+        let mut total = Self::Total::default();
+        total.add_cell(cell);
+        Some(Self::mean_of(&total, count))
+    }
 }
+
+/// The small total of a type.
+pub(crate) type Cell<T> = <<T as Ring>::Total as Accumulator<T>>::Cell;
 
 /// A type with an order: every [`Element`] but the complex ones.
 #[diagnostic::on_unimplemented(

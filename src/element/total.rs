@@ -1,9 +1,12 @@
 //! The exact totals that sums and means of each type of elements come from.
 
+use std::ops::Range;
+
 use num_complex::Complex;
 
 use super::Float;
 use super::exact::{Exact, Kind};
+use super::pair::{self, Pair, add_to_pair, times, two_sum};
 use crate::base::machine::in_wide_vectors;
 
 /// An exact sum of values of type `T`, which come in any order.
@@ -27,44 +30,22 @@ pub trait Accumulator<T>: Clone + Default + Send + Sync {
     /// use.
     fn add_to(cell: &mut Self::Cell, value: T) -> bool;
 
-    /// The total that a small one is.
-    fn of_cell(cell: Self::Cell) -> Self;
-
     /// Adds all that another small total holds, with the answer of [`add_to`](Accumulator::add_to).
     fn join(cell: &mut Self::Cell, other: Self::Cell) -> bool;
-}
 
-/// The sum of two floats: the nearest float, and what the sum is more than that. Where either is not finite, nor the
-/// second is.
-#[inline(always)]
-fn two_sum(a: f64, b: f64) -> (f64, f64) {
-    let sum = a + b;
-    let rounded_b = sum - a;
-    (sum, (a - (sum - rounded_b)) + (b - rounded_b))
-}
+    /// The small total of a few neighbours among values, if it holds their sum.
+    #[inline(always)]
+    fn cell_of(values: &[T], neighbours: Range<usize>) -> Option<Self::Cell>
+    where
+        T: Copy,
+    {
+        let mut cell = Self::Cell::default();
+        let is_held = values[neighbours].iter().fold(true, |is_held, &value| is_held & Self::add_to(&mut cell, value));
+        is_held.then_some(cell)
+    }
 
-/// The product of two floats: the nearest float, and what the product is more than that. No factor is near an end of the
-/// range.
-fn two_product(a: f64, b: f64) -> (f64, f64) {
-    let halves = |value: f64| {
-        let scaled = value * 134_217_729.0; // 2^27 + 1
-        let high = scaled - (scaled - value);
-        (high, value - high)
-    };
-    let (product, (a_high, a_low), (b_high, b_low)) = (a * b, halves(a), halves(b));
-    (product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low)
-}
-
-/// Two floats, the nearest to a sum first, that hold it.
-type Pair = [f64; 2];
-
-/// Adds a value to a pair, and gives what is lost of the sum, which is 0 where nothing is.
-#[inline(always)]
-fn add_to_pair([high, low]: &mut Pair, value: f64) -> f64 {
-    let (sum, error) = two_sum(*high, value);
-    let (rest, lost) = two_sum(*low, error);
-    (*high, *low) = (sum, rest);
-    lost
+    /// Adds what a small total holds.
+    fn add_cell(&mut self, cell: Self::Cell);
 }
 
 /// The exact sum of floats: two of them as long as they hold it, which is nearly always; else all digits.
@@ -124,43 +105,9 @@ impl FloatTotal {
 
     /// The total over `count`, as the nearest value of a type of floats, in `f64`.
     fn over(&self, count: u128, kind: Kind) -> f64 {
-        self.quickly_over(count, kind).unwrap_or_else(|| self.digits().over(count, kind))
+        let quickly = if self.rest.is_none() { pair::over(self.pair, count, kind) } else { None };
+        quickly.unwrap_or_else(|| self.digits().over(count, kind))
     }
-
-    /// [`over`](FloatTotal::over) where two floats are enough to know it.
-    fn quickly_over(&self, count: u128, kind: Kind) -> Option<f64> {
-        if self.rest.is_some() {
-            return None;
-        }
-        let (sum, error) = two_sum(self.pair[0], self.pair[1]);
-        let (near, is_exact) = if count == 1 { (sum, error == 0.0) } else { divide(sum, error, count)? };
-        kind.round(near, is_exact)
-    }
-}
-
-/// Whether products of a value and of counts are far from both ends of the range.
-fn is_amid(value: f64) -> bool {
-    (1e-200..1e250).contains(&value.abs())
-}
-
-/// So many times a value, in two floats, where these hold it.
-fn times(value: f64, count: u128) -> Option<(f64, f64)> {
-    (count >> 53 == 0 && is_amid(value)).then(|| two_product(value, count as f64))
-}
-
-/// The nearest float to `(sum + error) / count`, if that can be told, and whether it is the quotient itself.
-fn divide(sum: f64, error: f64, count: u128) -> Option<(f64, bool)> {
-    if count == 0 || count >> 53 != 0 || !(is_amid(sum) || sum == 0.0) {
-        return None;
-    }
-    let count = count as f64;
-    let quotient = sum / count;
-    let (product, product_error) = two_product(quotient, count);
-    let remainder = ((sum - product) - product_error) + error;
-    // The remainder is rounded thrice, at 2^-53 of what is itself no more than 2^-52 of the sum.
-    let (correction, doubt) = (remainder / count, quotient.abs() * 2f64.powi(-100));
-    let near = quotient + (correction - doubt);
-    (near == quotient + (correction + doubt)).then_some((near, remainder == 0.0 && error == 0.0))
 }
 
 /// Sums of values side by side, each in two floats.
@@ -247,15 +194,13 @@ impl<T: Copy + Into<f64>> Accumulator<T> for FloatTotal {
         add(pair, other[0]) & add(pair, other[1])
     }
 
-    fn of_cell(pair: Pair) -> Self {
-        match pair[0].is_finite() {
-            true => FloatTotal { pair, rest: None },
-            false => {
-                let mut total = FloatTotal::default();
-                total.add_exactly(&pair);
-                total
-            }
-        }
+    #[inline(always)]
+    fn cell_of(values: &[T], neighbours: Range<usize>) -> Option<Pair> {
+        pair::sum_of(values, neighbours)
+    }
+
+    fn add_cell(&mut self, pair: Pair) {
+        self.add_few(&pair);
     }
 }
 
@@ -326,10 +271,8 @@ impl<T: Copy + Into<i128>> Accumulator<T> for IntegerTotal {
         true
     }
 
-    fn of_cell(sum: i128) -> Self {
-        let mut total = Self::default();
-        total.add_wide(sum);
-        total
+    fn add_cell(&mut self, sum: i128) {
+        self.add_wide(sum);
     }
 }
 
@@ -372,9 +315,10 @@ impl<T: Copy + Into<f64>> Accumulator<Complex<T>> for ComplexTotal {
         join(re, other[0]) & join(im, other[1])
     }
 
-    fn of_cell([re, im]: [Pair; 2]) -> Self {
-        let total = <FloatTotal as Accumulator<f64>>::of_cell;
-        ComplexTotal { re: total(re), im: total(im) }
+    fn add_cell(&mut self, [re, im]: [Pair; 2]) {
+        let add = <FloatTotal as Accumulator<f64>>::add_cell;
+        add(&mut self.re, re);
+        add(&mut self.im, im);
     }
 }
 
@@ -385,6 +329,12 @@ pub(super) trait Rounded: Float {
     /// The total over `count`.
     fn rounded(total: &FloatTotal, count: u128) -> Self {
         Self::from_f64(total.over(count, Self::KIND))
+    }
+
+    /// The sum that a pair holds over `count`, where that is enough to know it.
+    #[inline(always)]
+    fn quickly(pair: Pair, count: u128) -> Option<Self> {
+        pair::over(pair, count, Self::KIND).map(Self::from_f64)
     }
 
     /// Both parts of the total over `count`.

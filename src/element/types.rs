@@ -8,6 +8,7 @@ use num_traits::Zero;
 
 use super::arithmetic::both;
 use super::exact::Kind;
+use super::pair::Pair;
 use super::total::{ComplexTotal, FloatTotal, IntegerTotal, Rounded};
 use super::{DType, Element, Float, Number, Real, Ring, sealed};
 
@@ -277,6 +278,16 @@ macro_rules! impl_float {
 
             fn mean_of(total: &FloatTotal, count: u128) -> Self {
                 Self::rounded(total, count)
+            }
+
+            #[inline(always)]
+            fn quick_sum_of(pair: Pair) -> Option<Self> {
+                Self::quickly(pair, 1)
+            }
+
+            #[inline(always)]
+            fn quick_mean_of(pair: Pair, count: u128) -> Option<Self> {
+                Self::quickly(pair, count)
             }
         }
 

@@ -164,14 +164,6 @@ impl CellMap {
         });
     }
 
-    /// The cells that an entry falls into, in order.
-    pub(crate) fn stored(&self) -> Allocated<Vec<usize>> {
-        let mut cells =
-            alloc::with_capacity(self.words.iter().map(|word| (word & STORED).count_ones() as usize).sum())?;
-        self.for_each(0..self.words.len(), |cell, _| cells.push(cell));
-        Ok(cells)
-    }
-
     /// Calls `visit` with each cell of some words that an entry falls into, in order, and whether it is truthy.
     fn for_each(&self, words: Range<usize>, mut visit: impl FnMut(usize, bool)) {
         for (&word, first) in self.words[words.clone()].iter().zip((words.start * CELLS..).step_by(CELLS)) {

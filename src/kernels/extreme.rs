@@ -56,6 +56,43 @@ fn preferred<const GREATEST: bool, T: Real>(value: T, found: T) -> T {
     if if GREATEST { value > found } else { value < found } { value } else { found }
 }
 
+/// An integer that is the greater, the further a value is beyond others; a NaN is beyond all, or where it is to be skipped
+/// below all.
+#[inline(always)]
+pub(crate) fn key_of<const GREATEST: bool, const SKIPS_NAN: bool, T: Real>(value: T) -> i64 {
+    let key = match value.to_number() {
+        Number::Integer(integer) => (integer - least_integer::<T>() + i128::from(i64::MIN)) as i64,
+        Number::Real(real) if real.is_nan() => return if SKIPS_NAN { i64::MIN } else { i64::MAX },
+        Number::Real(real) => in_order(real.to_bits() as i64),
+        Number::Complex(..) => i64::MIN,
+    };
+    if GREATEST { key } else { !key }
+}
+
+/// The value that has the key, if one has.
+#[inline(always)]
+pub(crate) fn of_key<const GREATEST: bool, const SKIPS_NAN: bool, T: Real>(key: i64) -> Option<T> {
+    let straight = if GREATEST { key } else { !key };
+    T::from_number(match T::LOWEST.to_number() {
+        Number::Integer(least) => Number::Integer(i128::from(straight) - i128::from(i64::MIN) + least),
+        Number::Real(_) if SKIPS_NAN && key == i64::MIN => return None,
+        Number::Real(_) if key == i64::MAX => Number::Real(f64::NAN),
+        Number::Real(_) => Number::Real(f64::from_bits(in_order(straight) as u64)),
+        Number::Complex(..) => return None,
+    })
+}
+
+/// The bits of a float as an integer in the order of the floats, and back: those of a negative one count downwards.
+#[inline(always)]
+fn in_order(bits: i64) -> i64 {
+    bits ^ ((bits >> 63) as u64 >> 1) as i64
+}
+
+#[inline(always)]
+fn least_integer<T: Real>() -> i128 {
+    if let Number::Integer(least) = T::LOWEST.to_number() { least } else { 0 }
+}
+
 impl<T: Real> Group<'_, T> {
     /// The position of the first NaN, or else of the first element equal to the extreme; none of no element.
     pub(crate) fn extreme_position<const GREATEST: bool, const SKIPS_NAN: bool>(&self) -> Option<u64> {

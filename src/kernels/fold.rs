@@ -1,7 +1,10 @@
 //! Folds: reductions whose state after some values is all that the values after them need to know.
 
+use std::ops::Range;
+
 use crate::base::alloc::{self, Allocated};
 use crate::base::index::Index;
+use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::group::{Gaps, Groups};
@@ -48,6 +51,12 @@ pub trait Fold<T: Element>: Op {
         values.iter().for_each(|&value| self.step(state, value));
     }
 
+    /// A faster way for the result of neighbours among values, if it tells that.
+    #[inline(always)]
+    fn of_neighbours(&self, _values: &[T], _neighbours: Range<usize>, _gaps: &Gaps<T>) -> Option<Self::Out> {
+        None
+    }
+
     /// The results of the lanes that hold a value, in order: all of these offsets whose lane is not empty. Where one has
     /// none, its number among all lanes is told.
     fn lanes(&self, offsets: &[usize], values: &[T], gaps: &Gaps<T>, results: &mut [Self::Out]) -> Outcomes<()> {
@@ -85,7 +94,7 @@ impl<I> Kept<'_, I> {
 }
 
 /// The state of the gaps of a group with `stored` entries.
-fn gaps_state<T: Element, F: Fold<T>>(op: F, stored: usize, gaps: &Gaps<T>) -> F::State {
+pub(crate) fn gaps_state<T: Element, F: Fold<T>>(op: F, stored: usize, gaps: &Gaps<T>) -> F::State {
     let mut state = op.start();
     if let (Some(fill), count @ 1..) = (gaps.fill, gaps.count(stored)) {
         op.repeat(&mut state, fill, count);
@@ -167,12 +176,23 @@ pub(crate) fn fold_lanes<T: Element, F: Fold<T>>(
     results: &mut [F::Out],
 ) -> Outcomes<()> {
     let stored = offsets.windows(2).enumerate().filter(|(_, ends)| ends[0] < ends[1]);
-    stored.zip(results).try_for_each(|((lane, ends), result)| {
-        let values = &values[ends[0]..ends[1]];
-        let folded = fold_group(op, values.len(), gaps, |state| op.slice(state, values));
-        *result = folded.map_err(|fault| fault.of(lane))?;
-        Ok(())
-    })
+    in_wide_vectors(
+        #[inline(always)]
+        || {
+            for ((lane, ends), result) in stored.zip(results) {
+                *result = match op.of_neighbours(values, ends[0]..ends[1], gaps) {
+                    Some(found) => found,
+                    None => fold_lane(op, &values[ends[0]..ends[1]], gaps).map_err(|fault| fault.of(lane))?,
+                };
+            }
+            Ok(())
+        },
+    )
+}
+
+/// The result of a lane, out of line of the faster way.
+fn fold_lane<T: Element, F: Fold<T>>(op: F, values: &[T], gaps: &Gaps<T>) -> Outcome<F::Out> {
+    fold_group(op, values.len(), gaps, |state| op.slice(state, values))
 }
 
 /// The results of groups of one value each.

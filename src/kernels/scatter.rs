@@ -1,6 +1,6 @@
 //! Values added up in the cells that they fall into, in the order in which they are stored: nothing is sorted.
 //!
-//! Cells that no cache holds are worked on part by part: of a block of entries those of one part after the other.
+//! Cells that no cache holds are worked on part by part: of a share of the entries those of one part after the other.
 
 use std::ops::Range;
 
@@ -9,8 +9,7 @@ use crate::base::index::Index;
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::cells::{CellMap, number};
-use crate::kernels::fold::{Fold, Kept};
-use crate::kernels::group::Gaps;
+use crate::kernels::fold::Kept;
 use crate::kernels::op::{Fault, Outcome};
 use crate::kernels::sort::Arrays;
 
@@ -22,162 +21,139 @@ const PART_BYTES: usize = 1 << 18;
 const PARTS: usize = 256;
 /// The entries whose cells are numbered together.
 const BLOCK: usize = 1 << 12;
+/// A share of the entries is dealt out at a time, which is copied: each share goes through all cells.
+const SHARES: usize = 4;
 /// The picoseconds that an entry takes.
 const PICOSECONDS: usize = 6000;
 
-/// What fell into each cell.
-struct Scattered<C> {
-    map: CellMap,
-    cells: Vec<C>,
-}
-
 /// How the cells of a fold take values in. No is the answer where a cell does not hold what was added.
-pub(crate) struct Cell<C, A, J, S> {
+pub(crate) struct Cell<C, A, J> {
     /// A cell into which nothing fell.
     pub(crate) start: C,
     /// Adds a value.
     pub(crate) add: A,
     /// Adds what fell into the same cell elsewhere.
     pub(crate) join: J,
-    /// The state that the cell stands for.
-    pub(crate) state: S,
 }
 
-/// The results of a fold for all cells that hold a value, with their coordinates, in order. Nothing, where there are too
-/// many cells for that, where one does not hold what was added, and where one has no result.
-pub(crate) fn fold_scattered<T: Element, I: Index, F: Fold<T>, C: Copy + Send + Sync>(
-    op: F,
+/// What fell into a cell, and how many entries that were.
+type Counted<C> = (C, usize);
+
+/// What `finish` makes of all cells that hold a value and of how many each holds, with their coordinates, in order.
+/// Nothing, where there are too many cells for that, where one does not hold what was added, and where one has no result.
+pub(crate) fn scatter<T: Element, I: Index, C: Copy + Send + Sync, U>(
     kept: &Kept<'_, I>,
     values: &[T],
-    gaps: &Gaps<T>,
-    cell: Cell<C, impl Fn(&mut C, T) -> bool + Sync + Send, impl Fn(&mut C, C) -> bool, impl Fn(C) -> F::State>,
-) -> Allocated<Option<Arrays<I, F::Out>>> {
-    if kept.lead || kept.cells().saturating_mul(ENTRIES_A_CELL) > values.len() as u128 {
+    cell: Cell<C, impl Fn(&mut C, T) -> bool + Sync + Send, impl Fn(&mut C, C) -> bool>,
+    finish: impl Fn(C, usize) -> Outcome<U>,
+) -> Allocated<Option<Arrays<I, U>>> {
+    // The numbers of cells are dealt out in 32 bits.
+    if kept.lead || kept.cells() > u32::MAX.into() || kept.cells().saturating_mul(ENTRIES_A_CELL) > values.len() as u128
+    {
         return Ok(None);
     }
-    let add = |(sum, count): &mut (C, usize), value| {
-        *count += 1;
-        (cell.add)(sum, value)
-    };
-    let join = |(sum, count): &mut (C, usize), (other, more): (C, usize)| {
-        *count += more;
-        (cell.join)(sum, other)
-    };
-    let finish = |(sum, count)| {
-        let mut state = (cell.state)(sum);
-        if let (Some(fill), gaps @ 1..) = (gaps.fill, gaps.count(count)) {
-            op.repeat(&mut state, fill, gaps);
-        }
-        op.finish(&state, gaps.positions(count))
-    };
-    match scatter(kept, values, (cell.start, 0), add, join)? {
-        Some(scattered) => scattered.into_arrays(kept.lengths, finish),
-        None => Ok(None),
-    }
-}
-
-/// Adds all values to their cells, which begin as `start` and whose numbers are row-major within the kept axes; then `join`
-/// adds up the cells of several threads. Nothing, where either says that a cell does not hold its sum.
-fn scatter<T: Element, I: Index, C: Copy + Send + Sync>(
-    kept: &Kept<'_, I>,
-    values: &[T],
-    start: C,
-    add: impl Fn(&mut C, T) -> bool + Sync + Send,
-    join: impl Fn(&mut C, C) -> bool,
-) -> Allocated<Option<Scattered<C>>> {
     let count = kept.lengths.iter().product();
     let part = |entries: Range<usize>| {
-        let mut scattered = Scattered { map: CellMap::empty(count)?, cells: alloc::copies(start, count)? };
-        let is_held = scattered.add_all(kept, values, entries, &add)?;
-        Ok(is_held.then_some(scattered))
+        let mut cells = alloc::copies((cell.start, 0), count)?;
+        let is_held = add_all(&mut cells, kept, values, entries, &cell.add)?;
+        Ok(is_held.then_some(cells))
     };
     let mut parts = threads::map_parts(values.len(), PICOSECONDS, count, part).into_iter();
     let Some(mut all) = parts.next().transpose()?.flatten() else { return Ok(None) };
     for part in parts {
         let Some(part) = part? else { return Ok(None) };
-        if !all.merge(part, &join) {
+        if !merge(&mut all, &part, &cell.join) {
             return Ok(None);
         }
     }
-    Ok(Some(all))
+    into_arrays(&all, kept.lengths, finish)
 }
 
-impl<C: Copy> Scattered<C> {
-    /// The cells that something fell into, by their coordinates within `lengths`, and what `finish` makes of them;
-    /// nothing, where one has no result.
-    fn into_arrays<I: Index, U>(
-        self,
-        lengths: &[usize],
-        finish: impl Fn(C) -> Outcome<U>,
-    ) -> Allocated<Option<Arrays<I, U>>> {
-        let stored = self.map.stored()?.into_iter().map(|cell| finish(self.cells[cell]));
-        match alloc::try_collect(stored) {
-            Ok(results) => Ok(Some((self.map.into_arrays(lengths)?.0, results))),
-            Err(Fault::Memory(refused)) => Err(refused),
-            Err(_) => Ok(None),
+/// Takes in what fell into the cells elsewhere.
+fn merge<C: Copy>(cells: &mut [Counted<C>], others: &[Counted<C>], join: impl Fn(&mut C, C) -> bool) -> bool {
+    cells.iter_mut().zip(others).fold(true, |is_held, ((cell, count), &(other, more))| {
+        *count += more;
+        is_held & join(cell, other)
+    })
+}
+
+/// The coordinates of the cells that hold an entry, and what `finish` makes of them; nothing, where one has no result.
+fn into_arrays<I: Index, C: Copy, U>(
+    cells: &[Counted<C>],
+    lengths: &[usize],
+    finish: impl Fn(C, usize) -> Outcome<U>,
+) -> Allocated<Option<Arrays<I, U>>> {
+    let mut map = CellMap::empty(cells.len())?;
+    let mut results = alloc::with_capacity(cells.iter().filter(|cell| cell.1 > 0).count())?;
+    for (number, &(cell, count)) in cells.iter().enumerate().filter(|(_, cell)| cell.1 > 0) {
+        map.set(number, false);
+        match finish(cell, count) {
+            Ok(result) => results.push(result),
+            Err(Fault::Memory(refused)) => return Err(refused),
+            Err(_) => return Ok(None),
         }
     }
+    Ok(Some((map.into_arrays(lengths)?.0, results)))
+}
 
-    /// Takes in what fell into the cells elsewhere.
-    fn merge(&mut self, other: Self, join: impl Fn(&mut C, C) -> bool) -> bool {
-        let cells = self.cells.iter_mut().zip(&other.cells);
-        let is_held = cells.fold(true, |is_held, (cell, &other)| is_held & join(cell, other));
-        self.map.merge(&other.map);
-        is_held
+/// Adds the values of some entries to their cells, whose numbers are row-major within the kept axes.
+fn add_all<T: Element, I: Index, C>(
+    cells: &mut [Counted<C>],
+    kept: &Kept<'_, I>,
+    values: &[T],
+    entries: Range<usize>,
+    add: &impl Fn(&mut C, T) -> bool,
+) -> Allocated<bool> {
+    let width = (PART_BYTES / size_of::<Counted<C>>()).max(cells.len().div_ceil(PARTS)).next_power_of_two();
+    if cells.len() <= 2 * width {
+        return Ok(add_directly(cells, kept, values, entries, add));
     }
+    let mut dealt = Dealt::new(cells.len(), width, entries.len())?;
+    let mut is_held = true;
+    for start in entries.clone().step_by(dealt.capacity()) {
+        let count = dealt.deal(kept, values, start..entries.end.min(start + dealt.capacity()));
+        let numbers = dealt.cells[..count].iter().map(|&number| number as usize);
+        is_held &= add_to_cells(cells, numbers, &dealt.values, add);
+    }
+    Ok(is_held)
+}
 
-    fn add_all<T: Element, I: Index>(
-        &mut self,
-        kept: &Kept<'_, I>,
-        values: &[T],
-        entries: Range<usize>,
-        add: &impl Fn(&mut C, T) -> bool,
-    ) -> Allocated<bool> {
-        let width = (PART_BYTES / size_of::<C>()).max(self.cells.len().div_ceil(PARTS)).next_power_of_two();
-        if self.cells.len() <= 2 * width {
-            return Ok(self.add_directly(kept, values, entries, add));
-        }
-        let mut dealt = Dealt::new(self.cells.len(), width, entries.len())?;
-        let mut is_held = true;
-        for start in entries.clone().step_by(dealt.capacity()) {
-            dealt.deal(kept, values, start..entries.end.min(start + dealt.capacity()));
-            dealt.for_each(|cell, value| is_held &= self.add(cell, value, add));
-        }
-        Ok(is_held)
-    }
+/// Adds the values of some entries one after the other.
+fn add_directly<T: Element, I: Index, C>(
+    cells: &mut [Counted<C>],
+    kept: &Kept<'_, I>,
+    values: &[T],
+    entries: Range<usize>,
+    add: &impl Fn(&mut C, T) -> bool,
+) -> bool {
+    let mut numbers = [0; BLOCK];
+    entries.clone().step_by(BLOCK).fold(true, |is_held, start| {
+        let end = entries.end.min(start + BLOCK);
+        let numbers = &mut numbers[..end - start];
+        number(kept.coords, kept.lengths, start, numbers);
+        is_held & add_to_cells(cells, numbers.iter().copied(), &values[start..end], add)
+    })
+}
 
-    /// Adds the values of some entries one after the other.
-    fn add_directly<T: Element, I: Index>(
-        &mut self,
-        kept: &Kept<'_, I>,
-        values: &[T],
-        entries: Range<usize>,
-        add: &impl Fn(&mut C, T) -> bool,
-    ) -> bool {
-        let mut numbers = [0; BLOCK];
-        let mut is_held = true;
-        for start in entries.clone().step_by(BLOCK) {
-            let end = entries.end.min(start + BLOCK);
-            let numbers = &mut numbers[..end - start];
-            number(kept.coords, kept.lengths, start, numbers);
-            for (&cell, &value) in numbers.iter().zip(&values[start..end]) {
-                is_held &= self.add(cell, value, add);
-            }
-        }
-        is_held
+fn add_to_cells<T: Element, C>(
+    cells: &mut [Counted<C>],
+    numbers: impl Iterator<Item = usize>,
+    values: &[T],
+    add: &impl Fn(&mut C, T) -> bool,
+) -> bool {
+    let mut is_held = true;
+    for (number, &value) in numbers.zip(values) {
+        let (cell, count) = &mut cells[number];
+        *count += 1;
+        is_held &= add(cell, value);
     }
-
-    #[inline(always)]
-    fn add<T>(&mut self, cell: usize, value: T, add: &impl Fn(&mut C, T) -> bool) -> bool {
-        self.map.set(cell, false);
-        add(&mut self.cells[cell], value)
-    }
+    is_held
 }
 
 /// Entries dealt out to the parts that their cells lie in.
 struct Dealt<T> {
     numbers: Vec<usize>,
-    cells: Vec<usize>,
+    cells: Vec<u32>,
     values: Vec<T>,
     /// Where the entries of each part end.
     ends: Vec<usize>,
@@ -185,11 +161,11 @@ struct Dealt<T> {
 }
 
 impl<T: Element> Dealt<T> {
-    /// Room for a share of `entries` at a time, whose cells, `count` of them, are in parts of `width`.
+    /// Capacity for a share of `entries` at a time, whose cells, `count` of them, are in parts of `width`.
     fn new(count: usize, width: usize, entries: usize) -> Allocated<Self> {
-        let share = (entries / 16).clamp(BLOCK, 1 << 20);
+        let share = entries.div_ceil(SHARES).max(BLOCK);
         Ok(Dealt {
-            numbers: alloc::zeros(share)?,
+            numbers: alloc::zeros(BLOCK)?,
             cells: alloc::zeros(share)?,
             values: alloc::zeros(share)?,
             ends: alloc::zeros(count.div_ceil(width))?,
@@ -201,25 +177,29 @@ impl<T: Element> Dealt<T> {
         self.cells.len()
     }
 
-    fn deal<I: Index>(&mut self, kept: &Kept<'_, I>, values: &[T], entries: Range<usize>) {
-        let numbers = &mut self.numbers[..entries.len()];
-        number(kept.coords, kept.lengths, entries.start, numbers);
-        self.ends.fill(0);
-        numbers.iter().for_each(|number| self.ends[number >> self.shift] += 1);
+    /// Deals out some entries; how many that are.
+    fn deal<I: Index>(&mut self, kept: &Kept<'_, I>, values: &[T], entries: Range<usize>) -> usize {
+        let (ends, shift) = (&mut self.ends, self.shift);
+        ends.fill(0);
+        let blocks = || entries.clone().step_by(BLOCK).map(|start| start..entries.end.min(start + BLOCK));
+        for block in blocks() {
+            let numbers = &mut self.numbers[..block.len()];
+            number(kept.coords, kept.lengths, block.start, numbers);
+            numbers.iter().for_each(|number| ends[number >> shift] += 1);
+        }
         let mut start = 0;
-        for end in &mut self.ends {
+        for end in ends.iter_mut() {
             start += std::mem::replace(end, start);
         }
-        for (&number, &value) in numbers.iter().zip(&values[entries]) {
-            let end = &mut self.ends[number >> self.shift];
-            (self.cells[*end], self.values[*end]) = (number, value);
-            *end += 1;
+        for block in blocks() {
+            let numbers = &mut self.numbers[..block.len()];
+            number(kept.coords, kept.lengths, block.start, numbers);
+            for (&number, &value) in numbers.iter().zip(&values[block]) {
+                let end = &mut ends[number >> shift];
+                (self.cells[*end], self.values[*end]) = (number as u32, value);
+                *end += 1;
+            }
         }
-    }
-
-    /// The entries dealt out last, part after part.
-    fn for_each(&self, mut visit: impl FnMut(usize, T)) {
-        let count = self.ends.last().copied().unwrap_or(0);
-        self.cells[..count].iter().zip(&self.values).for_each(|(&cell, &value)| visit(cell, value));
+        entries.len()
     }
 }

@@ -5,12 +5,12 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Index;
 use crate::element::{Float, Real};
-use crate::kernels::extreme::{extreme, is_beyond, missing};
-use crate::kernels::fold::{Fold, Kept};
+use crate::kernels::extreme::{extreme, is_beyond, key_of, missing, of_key};
+use crate::kernels::fold::{Fold, Kept, gaps_state};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
-use crate::kernels::scatter::{Cell, fold_scattered};
+use crate::kernels::scatter::{Cell, scatter};
 use crate::kernels::sort::Arrays;
 use crate::ops::operand::Operand;
 
@@ -71,17 +71,24 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<G
         Ok(missing::<T>().unwrap_or(if GREATEST { T::LOWEST } else { T::HIGHEST }))
     }
 
-    /// Where there are few cells no entries are grouped.
+    /// Where there are few cells no entries are grouped: of the keys of their elements the greatest is found.
     fn by_coords<I: Index>(&self, kept: &Kept<'_, I>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<Arrays<I, T>>> {
-        let add = |found: &mut Option<T>, value| {
-            self.step(found, value);
+        let finish = |key, count| {
+            let mut state = gaps_state(*self, count, gaps);
+            if let Some(found) = of_key::<GREATEST, SKIPS_NAN, T>(key) {
+                self.step(&mut state, found);
+            }
+            self.finish(&state, gaps.positions(count))
+        };
+        let add = |key: &mut i64, value| {
+            *key = (*key).max(key_of::<GREATEST, SKIPS_NAN, T>(value));
             true
         };
-        let join = |found: &mut Option<T>, other| {
-            self.merge(found, &other);
+        let join = |key: &mut i64, other| {
+            *key = (*key).max(other);
             true
         };
-        fold_scattered(*self, kept, values, gaps, Cell { start: None, add, join, state: |found| found })
+        scatter(kept, values, Cell { start: i64::MIN, add, join }, finish)
     }
 
     fn slice(&self, state: &mut Option<T>, values: &[T]) {

@@ -7,12 +7,12 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Index;
 use crate::base::threads;
-use crate::element::{Accumulator, Element, Float, Real, Ring};
-use crate::kernels::fold::{Fold, Kept};
+use crate::element::{self, Accumulator, Element, Float, Real, Ring};
+use crate::kernels::fold::{Fold, Kept, gaps_state};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
-use crate::kernels::scatter::{Cell, fold_scattered};
+use crate::kernels::scatter::{Cell, scatter};
 use crate::kernels::sort::Arrays;
 use crate::ops::operand::Operand;
 
@@ -25,6 +25,9 @@ trait Finish<T: Ring>: Op {
     const COUNTS: bool;
 
     fn finish(&self, total: &T::Total, count: u128) -> Outcome<Self::Out>;
+
+    /// [`finish`](Finish::finish) of a small total, if that is enough to know it.
+    fn finish_quickly(cell: element::Cell<T>, count: u128) -> Option<Self::Out>;
 }
 
 /// The fold of an operation that is made of a total.
@@ -101,6 +104,15 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
         threads::map_parts(values.len(), PICOSECONDS, 0, part).iter().for_each(|sum| state.sum.merge(sum));
     }
 
+    #[inline(always)]
+    fn of_neighbours(&self, values: &[T], neighbours: Range<usize>, gaps: &Gaps<T>) -> Option<F::Out> {
+        let count = gaps.positions(neighbours.len());
+        if F::SKIPS_NAN || neighbours.len() >= FEW || !adds_nothing(gaps, count) {
+            return None;
+        }
+        F::finish_quickly(T::Total::cell_of(values, neighbours)?, count)
+    }
+
     /// Where there are few cells no entries are grouped; a sum that a small total does not hold is left to the groups.
     fn by_coords<I: Index>(
         &self,
@@ -112,11 +124,28 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
             return Ok(None);
         }
         let start = <T::Total as Accumulator<T>>::Cell::default();
-        let state = |sum| Total { sum: T::Total::of_cell(sum), ..self.start() };
-        fold_scattered(*self, kept, values, gaps, Cell { start, add: T::Total::add_to, join: T::Total::join, state })
+        let finish = |cell, count| {
+            let positions = gaps.positions(count);
+            if adds_nothing(gaps, positions)
+                && let Some(result) = F::finish_quickly(cell, positions)
+            {
+                return Ok(result);
+            }
+            let mut state = gaps_state(*self, count, gaps);
+            state.sum.add_cell(cell);
+            self.finish(&state, positions)
+        };
+        scatter(kept, values, Cell { start, add: T::Total::add_to, join: T::Total::join }, finish)
     }
 }
 
+/// Whether the gaps of a group of so many positions make no difference to a sum.
+fn adds_nothing<T: Element>(gaps: &Gaps<T>, count: u128) -> bool {
+    count != u128::MAX && gaps.fill.is_none_or(|fill| !fill.is_truthy())
+}
+
+/// Fewer values are added without lanes.
+const FEW: usize = 64;
 /// Fewer values are never shared out.
 const MANY: usize = 1 << 16;
 
@@ -136,6 +165,11 @@ impl<T: Ring, const SKIPS_NAN: bool> Finish<T> for Sum<SKIPS_NAN> {
     fn finish(&self, total: &T::Total, _: u128) -> Outcome<T::Sum> {
         T::sum_of(total).ok_or(Fault::Overflow(T::Sum::DTYPE.name()))
     }
+
+    #[inline(always)]
+    fn finish_quickly(cell: element::Cell<T>, _: u128) -> Option<T::Sum> {
+        T::quick_sum_of(cell)
+    }
 }
 
 /// The descriptor of [`mean`] and [`nanmean`].
@@ -153,6 +187,11 @@ impl<T: Ring, const SKIPS_NAN: bool> Finish<T> for Mean<SKIPS_NAN> {
 
     fn finish(&self, total: &T::Total, count: u128) -> Outcome<T::Mean> {
         Ok(T::mean_of(total, count))
+    }
+
+    #[inline(always)]
+    fn finish_quickly(cell: element::Cell<T>, count: u128) -> Option<T::Mean> {
+        T::quick_mean_of(cell, count)
     }
 }
 
