@@ -3,7 +3,7 @@
 use num_complex::Complex;
 
 use super::Float;
-use super::exact::{Exact, Kind};
+use super::exact::{Exact, Kind, Products};
 use crate::base::machine::in_wide_vectors;
 
 /// An exact sum of values of type `T`, which come in any order.
@@ -45,7 +45,7 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
 
 /// The product of two floats: the nearest float, and what the product is more than that. No factor is near an end of the
 /// range.
-fn two_product(a: f64, b: f64) -> (f64, f64) {
+pub(super) fn two_product(a: f64, b: f64) -> (f64, f64) {
     let halves = |value: f64| {
         let scaled = value * 134_217_729.0; // 2^27 + 1
         let high = scaled - (scaled - value);
@@ -56,7 +56,7 @@ fn two_product(a: f64, b: f64) -> (f64, f64) {
 }
 
 /// Two floats, the nearest to a sum first, that hold it.
-type Pair = [f64; 2];
+pub(super) type Pair = [f64; 2];
 
 /// Adds a value to a pair, and gives what is lost of the sum, which is 0 where nothing is.
 #[inline(always)]
@@ -116,14 +116,14 @@ impl FloatTotal {
     }
 
     /// The total as a single list of digits.
-    fn digits(&self) -> Exact {
+    pub(super) fn digits(&self) -> Exact {
         let mut digits = self.rest.clone().unwrap_or_else(Exact::new);
         self.pair.into_iter().for_each(|value| digits.add(value));
         digits
     }
 
     /// The total over `count`, as the nearest value of a type of floats, in `f64`.
-    fn over(&self, count: u128, kind: Kind) -> f64 {
+    pub(super) fn over(&self, count: u128, kind: Kind) -> f64 {
         self.quickly_over(count, kind).unwrap_or_else(|| self.digits().over(count, kind))
     }
 
@@ -161,6 +161,37 @@ fn divide(sum: f64, error: f64, count: u128) -> Option<(f64, bool)> {
     let (correction, doubt) = (remainder / count, quotient.abs() * 2f64.powi(-100));
     let near = quotient + (correction - doubt);
     (near == quotient + (correction + doubt)).then_some((near, remainder == 0.0 && error == 0.0))
+}
+
+/// The real number `a + (b - a) * weight`, rounded once, in `f64`; the sum of both where one is infinite.
+pub(super) fn between(a: f64, b: f64, weight: f64, kind: Kind) -> f64 {
+    if !(a.is_finite() && b.is_finite()) {
+        return a + b;
+    }
+    quickly_between(a, b, weight, kind).unwrap_or_else(|| {
+        let mut digits = Products::new();
+        [(a, 1.0), (a, -weight), (b, weight)]
+            .into_iter()
+            .for_each(|(value, factor)| digits.add_product(value, factor, 1));
+        digits.over(1, kind)
+    })
+}
+
+/// [`between`] where two floats are enough to know it.
+fn quickly_between(a: f64, b: f64, weight: f64, kind: Kind) -> Option<f64> {
+    let is_held = |value: f64| is_amid(value) || value == 0.0;
+    if !(is_held(a) && is_held(b) && weight > 1e-50) {
+        return None;
+    }
+    let (difference, difference_error) = two_sum(b, -a);
+    let (product, product_error) = two_product(difference, weight);
+    let (sum, sum_error) = two_sum(a, product);
+    let rest = sum_error + (product_error + difference_error * weight);
+    let is_exact = [sum_error, product_error, difference_error] == [0.0; 3];
+    // Each term of the rest is rounded at 2^-53 of what is itself no more than 2^-52 of the two values.
+    let doubt = if is_exact { 0.0 } else { (a.abs() + b.abs()) * 2f64.powi(-100) };
+    let near = sum + (rest - doubt);
+    if near == sum + (rest + doubt) { kind.round(near, is_exact) } else { None }
 }
 
 /// Sums of values side by side, each in two floats.

@@ -17,19 +17,23 @@ use crate::kernels::sort::Arrays;
 use crate::ops::operand::Operand;
 
 /// What is made of a total.
-trait Finish<T: Ring>: Op {
+pub(super) trait Finish<T: Ring>: Op {
+    type Total: Accumulator<T>;
     type Out: Element;
     /// Whether NaNs are left out.
     const SKIPS_NAN: bool;
-    /// Whether the count of the elements makes a difference, so that there must be one.
-    const COUNTS: bool;
 
-    fn finish(&self, total: &T::Total, count: u128) -> Outcome<Self::Out>;
+    /// Whether it makes a difference how often the value was repeated, so that the number must be known.
+    fn counts(value: T) -> bool {
+        value.is_truthy() && value.isfinite()
+    }
+
+    fn finish(&self, total: &Self::Total, count: u128) -> Outcome<Self::Out>;
 }
 
 /// The fold of an operation that is made of a total.
 #[derive(Clone, Copy)]
-struct Totals<F>(F);
+pub(super) struct Totals<F>(pub(super) F);
 
 impl<F: Op> Op for Totals<F> {
     const NAME: &'static str = F::NAME;
@@ -37,7 +41,7 @@ impl<F: Op> Op for Totals<F> {
 
 /// The total so far.
 #[derive(Clone)]
-struct Total<A> {
+pub(super) struct Total<A> {
     sum: A,
     /// How many elements were left out.
     skipped: u128,
@@ -49,11 +53,11 @@ struct Total<A> {
 const PICOSECONDS: usize = 900;
 
 impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
-    type State = Total<T::Total>;
+    type State = Total<F::Total>;
     type Out = F::Out;
 
     fn start(&self) -> Self::State {
-        Total { sum: T::Total::default(), skipped: 0, counts: false }
+        Total { sum: F::Total::default(), skipped: 0, counts: false }
     }
 
     fn step(&self, state: &mut Self::State, value: T) {
@@ -68,7 +72,7 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
             state.skipped = state.skipped.saturating_add(count);
             return;
         }
-        state.counts |= F::COUNTS || (value.is_truthy() && value.isfinite());
+        state.counts |= F::counts(value);
         state.sum.add_times(value, count);
     }
 
@@ -94,7 +98,7 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
             return state.sum.add_slice(values);
         }
         let part = |part: Range<usize>| {
-            let mut sum = T::Total::default();
+            let mut sum = F::Total::default();
             sum.add_slice(&values[part]);
             sum
         };
@@ -111,9 +115,9 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
         if F::SKIPS_NAN {
             return Ok(None);
         }
-        let start = <T::Total as Accumulator<T>>::Cell::default();
-        let state = |sum| Total { sum: T::Total::of_cell(sum), ..self.start() };
-        fold_scattered(*self, kept, values, gaps, Cell { start, add: T::Total::add_to, join: T::Total::join, state })
+        let start = <F::Total as Accumulator<T>>::Cell::default();
+        let state = |sum| Total { sum: F::Total::of_cell(sum), ..self.start() };
+        fold_scattered(*self, kept, values, gaps, Cell { start, add: F::Total::add_to, join: F::Total::join, state })
     }
 }
 
@@ -129,9 +133,9 @@ impl<const SKIPS_NAN: bool> Op for Sum<SKIPS_NAN> {
 }
 
 impl<T: Ring, const SKIPS_NAN: bool> Finish<T> for Sum<SKIPS_NAN> {
+    type Total = T::Total;
     type Out = T::Sum;
     const SKIPS_NAN: bool = SKIPS_NAN;
-    const COUNTS: bool = false;
 
     fn finish(&self, total: &T::Total, _: u128) -> Outcome<T::Sum> {
         T::sum_of(total).ok_or(Fault::Overflow(T::Sum::DTYPE.name()))
@@ -147,9 +151,13 @@ impl<const SKIPS_NAN: bool> Op for Mean<SKIPS_NAN> {
 }
 
 impl<T: Ring, const SKIPS_NAN: bool> Finish<T> for Mean<SKIPS_NAN> {
+    type Total = T::Total;
     type Out = T::Mean;
     const SKIPS_NAN: bool = SKIPS_NAN;
-    const COUNTS: bool = true;
+
+    fn counts(_: T) -> bool {
+        true
+    }
 
     fn finish(&self, total: &T::Total, count: u128) -> Outcome<T::Mean> {
         Ok(T::mean_of(total, count))
