@@ -372,9 +372,11 @@ fn whole<T: Summed>(value: T) -> BigInt {
     scaled >> 1074u32
 }
 
-/// The product of floats or of complex numbers by the tree over all positions.
+/// The product of floats or of complex numbers by the tree over all positions, of which some may be left out.
 pub fn prod<T: Multiplied>(group: &Group<T>) -> Option<T> {
-    Some(T::from_parts(product(&values(group).into_iter().map(T::to_parts).collect::<Vec<_>>())))
+    let mut factors = vec![None; group.last().map_or(0, |(at, _)| *at as usize + 1)];
+    group.iter().for_each(|(at, value)| factors[*at as usize] = Some(value.to_parts()));
+    Some(product(&factors).map_or(T::one(), T::from_parts))
 }
 
 /// The product without the NaNs, each of which is a 1 in its place.
@@ -386,7 +388,7 @@ pub fn nanprod<T: Multiplied>(group: &Group<T>) -> Option<T> {
 pub fn prod_shares<T: Spread, G: SummedFloat + Multiplied>(group: &Group<T>, g: G, skips_nan: bool) -> Vec<G> {
     let is_skipped = |value: T| skips_nan && value.is_nan();
     let one_or = |value: T| if is_skipped(value) { 1.0 } else { value.nearest() };
-    let factors: Vec<[Wide; 2]> = values(group).into_iter().map(|value| one_or(value).to_parts()).collect();
+    let factors: Vec<Factor> = values(group).into_iter().map(|value| Some(one_or(value).to_parts())).collect();
     let of = |at: usize| match is_skipped(group[at].1) {
         true => G::narrow(0.0),
         false => G::from_parts(times(&beside(&factors, at), &g.to_parts())),
@@ -399,25 +401,31 @@ fn half_of(count: usize) -> usize {
     count.next_power_of_two() / 2
 }
 
-fn product(factors: &[[Wide; 2]]) -> [Wide; 2] {
+/// What stands at a position, if anything does.
+type Factor = Option<[Wide; 2]>;
+
+fn product(factors: &[Factor]) -> Factor {
     match factors {
-        [] => 1.0.to_parts(),
+        [] => None,
         [one] => one.clone(),
         _ => {
             let (left, right) = factors.split_at(half_of(factors.len()));
-            times(&product(left), &product(right))
+            match (product(left), product(right)) {
+                (Some(left), Some(right)) => Some(times(&left, &right)),
+                (left, right) => left.or(right),
+            }
         }
     }
 }
 
 /// The product of all but one.
-fn beside(factors: &[[Wide; 2]], at: usize) -> [Wide; 2] {
+fn beside(factors: &[Factor], at: usize) -> [Wide; 2] {
     let (mut around, mut rest, mut at) = (1.0.to_parts(), factors, at);
     while rest.len() > 1 {
         let half = half_of(rest.len());
         let (left, right) = rest.split_at(half);
-        let other = if at < half { right } else { left };
-        around = times(&around, &product(other));
+        let other = product(if at < half { right } else { left });
+        around = other.map_or(around.clone(), |other| times(&around, &other));
         (rest, at) = if at < half { (left, at) } else { (right, at - half) };
     }
     around
