@@ -59,10 +59,13 @@
 //! | [`any()`] | [`any_backward`], a documented surrogate |
 //! | [`all`], [`count_nonzero`] | |
 //! | [`sum`], [`mean`], [`nansum`], [`nanmean`] | [`sum_backward`], [`mean_backward`], [`nansum_backward`], [`nanmean_backward`] |
+//! | [`prod`], [`nanprod`] | [`prod_backward`], [`nanprod_backward`] |
 //! | [`var`], [`std()`], [`nanvar`], [`nanstd`] ([`Var`]) | [`var_backward`], [`std_backward`], [`nanvar_backward`], [`nanstd_backward`] |
+//! | [`norm()`] ([`Norm`]) | [`norm_backward`] |
 //! | [`min`], [`max`], [`nanmin`], [`nanmax`] | [`min_backward`], [`max_backward`], [`nanmin_backward`], [`nanmax_backward`] |
 //! | [`argmin`], [`argmax`], [`nanargmin`], [`nanargmax`] | |
 //! | [`nanmedian()`], [`nanmedian_index`] ([`Nanmedian`]) | [`nanmedian_backward`] |
+//! | [`median()`] ([`Nanmedian`]), [`quantile()`], [`nanquantile`] ([`Quantile`]) | [`median_backward`], [`quantile_backward`], [`nanquantile_backward`] |
 //! | [`take()`], [`take_axis`] ([`Take`]) | [`take_backward`], [`take_axis_backward`] |
 //! | [`slice()`] | [`slice_backward`] |
 //! | [`concat()`], [`stack`], [`block`] | [`concat_backward`], [`stack_backward`] |
@@ -140,6 +143,10 @@ pub use ops::{
     Choice, Partner, add, add_backward, bit_and, bit_or, bit_xor, div, div_backward, equal, greater, greater_equal,
     less, less_equal, maximum, minimum, mul, mul_backward, not_equal, rem, rem_euclid, scale, sub, sub_backward,
     where_, zip_with,
+};
+pub use ops::{
+    Norm, NormOrder, Quantile, QuantileMethod, median, median_backward, nanprod, nanprod_backward, nanquantile,
+    nanquantile_backward, norm, norm_backward, prod, prod_backward, quantile, quantile_backward,
 };
 pub use ops::{
     abs, abs_backward, acos, acos_backward, asin, asin_backward, atan, atan_backward, cbrt, cbrt_backward, ceil, clamp,

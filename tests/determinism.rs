@@ -5,7 +5,7 @@
 
 use crate::support::ALL;
 use lacuna::ndarray::s;
-use lacuna::{Axes, CooTensor, Duplicates, Pattern, Take, Tensor, Triplets};
+use lacuna::{Axes, CooTensor, Duplicates, Norm, Pattern, Take, Tensor, Triplets};
 use std::sync::LazyLock;
 
 const ENTRIES: usize = 300_000;
@@ -165,11 +165,33 @@ fn reductions() -> Vec<Bits> {
     ]
 }
 
+/// Products, quantiles and norms, each of which is the same bits on every machine.
+fn more_reductions() -> Vec<Bits> {
+    let x = triplets(90).coalesce(Duplicates::Sum).unwrap();
+    let csr = x.to_csr().unwrap();
+    let upstream = CooTensor::full([90, 5], 0.3).unwrap();
+    let tamed = |value: f64| if value.is_finite() && value != 0.0 { 1.0 + 1e-3 / value } else { 0.9 };
+    let nearly_one = x.map_values(tamed).unwrap().with_fill(0.97);
+    vec![
+        bits(&nearly_one.prod([0, 1]).unwrap()),
+        bits(&nearly_one.to_csr().unwrap().stored().prod(-1).unwrap()),
+        bits(&nearly_one.prod_backward(&upstream, 0).unwrap()),
+        bits(&x.nanquantile(0.9, [0, 1]).unwrap()),
+        bits(&csr.stored().quantile(0.1, 0).unwrap()),
+        bits(&x.nanquantile_backward(&upstream, 0.9, 1).unwrap()),
+        bits(&csr.norm(2).unwrap()),
+        bits(&x.stored().norm(Norm::over(0).one()).unwrap()),
+    ]
+}
+
 /// The digests were written down once: see [`every_build_gives_the_same_bits`].
 #[test]
 fn every_machine_gives_the_same_functions_and_sums() {
-    for (run, expected) in [(functions as fn() -> Vec<Bits>, 0x14b_3497_8a88_e572), (reductions, 0x3501_b2a1_d155_4b2c)]
-    {
+    for (run, expected) in [
+        (functions as fn() -> Vec<Bits>, 0x14b_3497_8a88_e572),
+        (reductions, 0x3501_b2a1_d155_4b2c),
+        (more_reductions, 0x50bf_870b_cfc2_3ff6),
+    ] {
         let one = on(1, run);
         on_pools(run, |many, threads| assert!(many == one, "{threads} threads"));
         assert_eq!(digest(&one), expected);

@@ -15,6 +15,8 @@ What is different on purpose, and how the cases are made to fit:
 - `nanmedian` of `bool` and complex numbers does not exist in numpy or means something else; not asked.
 - numpy's median of two middle values is their mean, whose sum may overflow; lacuna's does not. Elements stay small.
 - scipy has no fills and two axes; it is asked about matrices with a fill of zero. It adds up, so that -0.0 becomes 0.0.
+- numpy's products go from left to right, its quantiles and variances round on the way; here they are the tree, the real
+  number between what numpy has as `lower` and `higher`, and the exact sum of squares about the mean in `f64`.
 - pydata/sparse is asked in one case of fifty, because it is slow: `any`, and the positions of repeated entries.
 """
 
@@ -67,6 +69,37 @@ def fsum(group):
         return math.copysign(math.inf, total)
     assert exact == math.fsum(values) or abs(total) > Fraction(10) ** 300
     return exact + 0.0
+
+
+def tree(group):
+    """The product by a binary tree over the positions, each significand rounded to 53 bits, and then to the type."""
+    def times(left, right):
+        (a, x), (b, y) = left, right
+        if a == 0 or b == 0 or not (math.isfinite(a) and math.isfinite(b)):
+            return a * b, 0
+        significand, exponent = math.frexp(a * b)
+        return significand, x + y + exponent
+
+    def of(values):
+        if len(values) == 1:
+            return math.frexp(values[0])
+        half = 1 << ((len(values) - 1).bit_length() - 1)
+        return times(of(values[:half]), of(values[half:]))
+    significand, exponent = of([float(value) for value in group]) if len(group) else (0.5, 1)
+    if significand == 0 or not math.isfinite(significand):
+        return significand
+    exact = abs(Fraction(significand)) * Fraction(2) ** max(min(exponent, 5000), -5000)
+    return math.copysign(narrowed(exact, group.dtype), significand)
+
+
+def narrowed(exact, dtype):
+    """A positive fraction in a type of floats, rounded once."""
+    bits, least = (53, -1074) if dtype == np.float64 else (24, -149)
+    first = exact.numerator.bit_length() - exact.denominator.bit_length()
+    first -= exact < Fraction(2) ** first
+    unit = Fraction(2) ** max(first - bits + 1, least)
+    number = round(exact / unit) * unit
+    return float("inf") if number > Fraction(float(np.finfo(dtype).max)) else float(number)
 
 
 class Maker:
@@ -193,6 +226,67 @@ class Maker:
                 total = Fraction(sum(int(value) for value in group))
             return fsum(group) if total is None else float(total / len(group)) + 0.0
         return self.reduced("mean", [dtype], of, "f8")
+
+    def prod(self):
+        dtype = str(self.rng.choice(["f8", "f4", "i8", "u8", "u1", "b1"]))
+        limits = (0, 2**64) if dtype in ("u8", "u1", "b1") else (-2**63, 2**63)
+
+        def of(group):
+            if dtype in ("f8", "f4"):
+                return tree(group)
+            product = math.prod(int(value) for value in group)
+            return product if limits[0] <= product < limits[1] else None
+        return self.reduced("prod", [dtype], of, dtype if dtype in ("f8", "f4", "i8") else "u8")
+
+    def median(self):
+        return self.ranked("median", 0.5, "linear")
+
+    def quantile(self):
+        q = float(self.rng.choice([0.0, 1.0, 0.5, 0.25, 0.9, self.rng.random(), self.rng.random()]))
+        return self.ranked("quantile", q, str(self.rng.choice(["linear", "lower", "higher", "midpoint", "nearest"])))
+
+    def ranked(self, name, q, method):
+        """The ranks are numpy's; what lies between two values is the real number, rounded once."""
+        dtype = str(self.rng.choice(["f8", "i8", "u1"]))
+
+        def of(group):
+            if len(group) == 0 or (dtype == "f8" and np.isnan(group).any()):
+                return float("nan")
+            low, high = (float(np.quantile(np.sort(group), q, method=end)) for end in ("lower", "higher"))
+            if method == "lower" or low == high:
+                return low + 0.0
+            if method in ("higher", "nearest"):
+                return float(np.quantile(np.sort(group), q, method=method)) + 0.0
+            if not (math.isfinite(low) and math.isfinite(high)):
+                return low + high
+            h = q * (len(group) - 1)
+            t = Fraction(0.5 if method == "midpoint" else h - math.floor(h))
+            return float(Fraction(low) + (Fraction(high) - Fraction(low)) * t) + 0.0
+        case, expected = self.reduced(name, [dtype], of, "f8")
+        case.update(q=words(np.array([q])), method=method)
+        return case, expected
+
+    def var(self):
+        return self.spread("var", lambda value: value)
+
+    def std(self):
+        return self.spread("std", math.sqrt)
+
+    def spread(self, name, of):
+        dtype, ddof = str(self.rng.choice(["f8", "i8", "u1"])), self.below(3)
+
+        def spread(group):
+            if len(group) <= ddof or not np.isfinite(group.astype("f8")).all():
+                return float("nan")
+            try:
+                mean = float(sum(Fraction(value.item()) for value in group) / len(group))
+                squares = [(float(value.item()) - mean) * (float(value.item()) - mean) for value in group]
+                return of(float(sum(map(Fraction, squares)) / (len(group) - ddof)))
+            except OverflowError:
+                return float("inf")
+        case, expected = self.reduced(name, [dtype], spread, "f8")
+        case.update(ddof=[ddof])
+        return case, expected
 
     def extreme(self, name, of):
         def guarded(group):
@@ -333,7 +427,7 @@ class Maker:
         return case, flat.reshape(dense.shape)
 
 
-OPERATIONS = ["any", "count_nonzero", "all", "sum", "mean", "min", "max", "argmin", "argmax", "isin", "take", "take_axis", "nanmedian", "isposinf", "isneginf", "isnan", "isinf", "isfinite",
+OPERATIONS = ["any", "count_nonzero", "all", "sum", "mean", "min", "max", "argmin", "argmax", "isin", "take", "take_axis", "nanmedian", "prod", "median", "quantile", "var", "std", "isposinf", "isneginf", "isnan", "isinf", "isfinite",
               "isreal", "permute", "reshape", "coalesce"]
 
 

@@ -8,8 +8,8 @@ use std::io::{BufRead, Write};
 
 use lacuna::prelude::*;
 use lacuna::{
-    Axes, CooTensor, Duplicates, Element, Isin, IsinKind, Pattern, Real, Result, Ring, Take, TakeMode, Tensor,
-    Triplets, mean, sum,
+    Axes, CooTensor, Duplicates, Element, Isin, IsinKind, Pattern, Quantile, QuantileMethod, Real, Result, Ring, Take,
+    TakeMode, Tensor, Triplets, Var, mean, std, sum, var,
 };
 use ndarray::ArrayD;
 use num_complex::Complex;
@@ -134,7 +134,7 @@ fn mode(case: &Value) -> TakeMode {
 }
 
 /// The operations of every element type.
-fn any_type<T: Bits + Ring<Sum: Bits, Mean: Bits>>(case: &Value) -> Result<Value> {
+fn any_type<T: Bits + Ring<Sum: Bits, Mean: Bits, Deviation: Bits>>(case: &Value) -> Result<Value> {
     let items = || list::<i64>(case, "items");
     let axis = || list::<isize>(case, "axes")[0];
     match case["op"].as_str().expect("op") {
@@ -142,6 +142,7 @@ fn any_type<T: Bits + Ring<Sum: Bits, Mean: Bits>>(case: &Value) -> Result<Value
         "count_nonzero" => ask!(case, T, |x| x.count_nonzero(axes(case))),
         "all" => ask!(case, T, |x| x.all(axes(case))),
         "sum" => ask!(case, T, |x| sum(x, axes(case))),
+        "prod" => ask!(case, T, |x| x.prod(axes(case))),
         "mean" => ask!(case, T, |x| mean(x, axes(case))),
         "isin" => {
             let kind = [IsinKind::Auto, IsinKind::Sort, IsinKind::Table][list::<usize>(case, "kind")[0]];
@@ -180,11 +181,27 @@ fn arranged<T: Bits>(x: CooTensor<T>, case: &Value) -> Result<Value> {
 }
 
 /// Those of real numbers.
-fn real_type<T: Bits + Real<Median: Bits> + Ring<Sum: Bits, Mean: Bits>>(case: &Value) -> Result<Value> {
+fn real_type<T: Bits + Real<Median: Bits> + Ring<Sum: Bits, Mean: Bits, Deviation: Bits>>(
+    case: &Value,
+) -> Result<Value> {
     match case["op"].as_str().expect("op") {
         "nanmedian" => ask!(case, T, |x| x.nanmedian(axes(case))),
         "min" => ask!(case, T, |x| x.min(axes(case))),
         "max" => ask!(case, T, |x| x.max(axes(case))),
+        "median" => ask!(case, T, |x| x.median(axes(case))),
+        "quantile" => {
+            let method = match case["method"].as_str() {
+                Some("lower") => QuantileMethod::Lower,
+                Some("higher") => QuantileMethod::Higher,
+                Some("midpoint") => QuantileMethod::Midpoint,
+                Some("nearest") => QuantileMethod::Nearest,
+                _ => QuantileMethod::Linear,
+            };
+            let q = f64::from_bits(list(case, "q")[0]);
+            ask!(case, T, |x| x.quantile(q, Quantile::over(axes(case)).method(method)))
+        }
+        "var" => ask!(case, T, |x| var(x, Var::over(axes(case)).ddof(list(case, "ddof")[0]))),
+        "std" => ask!(case, T, |x| std(x, Var::over(axes(case)).ddof(list(case, "ddof")[0]))),
         "argmin" => ask!(case, T, |x| x.argmin(axes(case))),
         "argmax" => ask!(case, T, |x| x.argmax(axes(case))),
         "isposinf" => ask!(case, T, |x| x.isposinf()),

@@ -1,61 +1,23 @@
 //! Sums, means, extremes, positions and variances against the reference, on every format and layout, with their
 //! gradients.
 
-use std::collections::BTreeSet;
-
-use crate::generators::{Drawn, DrawnGrad, Reduction, reductions};
-use crate::reference::dense::Dense;
+use crate::generators::{Drawn, DrawnGrad, reductions};
 use crate::reference::exact::{Summed, SummedFloat, total};
 use crate::reference::reductions::{self as reference, Spread};
 use crate::reference::scalar::Scalar;
-use crate::reference::structure;
 use crate::support::*;
+use lacuna::num_complex::Complex;
 use lacuna::{
-    Axes, CooPattern, CooTensor, CsrTensor, Error, Float, Pattern, Real, Result, Ring, Tensor, Var, all, argmax,
-    argmin, max, max_backward, mean, mean_backward, min, min_backward, nanargmax, nanargmin, nanmax, nanmax_backward,
-    nanmean, nanmean_backward, nanmin, nanmin_backward, nanstd, nanstd_backward, nansum, nansum_backward, nanvar,
-    nanvar_backward, std, std_backward, sum, sum_backward, var, var_backward,
+    Axes, CooPattern, CooTensor, CsrTensor, Error, Float, Norm, Real, Result, Ring, Tensor, Var, all, argmax, argmin,
+    max, max_backward, mean, mean_backward, min, min_backward, nanargmax, nanargmin, nanmax, nanmax_backward, nanmean,
+    nanmean_backward, nanmin, nanmin_backward, nanstd, nanstd_backward, nansum, nansum_backward, nanvar,
+    nanvar_backward, norm, norm_backward, std, std_backward, sum, sum_backward, var, var_backward,
 };
 use ndarray::{ArrayD, arr1, arr2};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 // ---- the dense promise and the structure promise ----
-
-/// What an operation gave for a sparse operand.
-type Found<P, U> = Result<Tensor<P, U>>;
-
-/// Demands the expected array with the expected pattern, or an error where there is none.
-#[track_caller]
-fn assert_found<P: Pattern, U: Both>(found: Found<P, U>, expected: &Option<Dense<U>>, stored: &BTreeSet<Vec<usize>>) {
-    match expected {
-        Some(expected) => assert_tensor(&found.unwrap(), expected, stored),
-        None => assert!(found.is_err(), "{found:?}"),
-    }
-}
-
-/// Demands that a reduction of each kind of operand is the reference's, and that of a stored view what the entries give:
-/// `$nothing` is the fill of its result.
-macro_rules! check_reduction {
-    ($case:expr, $name:ident, $options:expr, $reference:expr, $nothing:expr) => {{
-        let Reduction { x, axes, normalised, keep_dims, .. } = $case;
-        let dense = x.to_dense();
-        let options = $options(axes_of(axes, *keep_dims));
-        let expected = reference::reduce(&dense, normalised, *keep_dims, $reference);
-        let stored = structure::reduce(&x.coords(), normalised, *keep_dims);
-        assert_found($name(&coo(x), &options), &expected, &stored);
-        assert_found($name(&csr(x), &options), &expected, &stored);
-        for_each_layout(&dense, |_, view| match &expected {
-            Some(expected) => assert_array(&$name(&view, &options).unwrap(), expected),
-            None => assert!($name(&view, &options).is_err()),
-        });
-        let found = $name(&coo(x).stored(), &options);
-        match reference::reduce_stored(x, normalised, *keep_dims, $reference, $nothing) {
-            Some(expected) => assert_entries(&found.unwrap(), &expected),
-            None => assert!(found.is_err(), "{found:?}"),
-        }
-    }};
-}
 
 fn sums_equal_the_dense_result<T>()
 where
@@ -77,8 +39,9 @@ fn none_of<T: Real>(other_end: T) -> T {
     T::from_number(lacuna::Number::Real(f64::NAN)).unwrap_or(other_end)
 }
 
-fn orders_equal_the_dense_result<T: Both + Drawn + Real<Median = <T as Spread>::Spread> + Spread>()
+fn orders_equal_the_dense_result<T>()
 where
+    T: Both + Drawn + Real<Median = <T as Spread>::Spread, Deviation = <T as Spread>::Spread> + Spread,
     <T as Spread>::Spread: Both,
 {
     check((reductions::<T, f64>(), 0..3u64), |(case, ddof)| {
@@ -94,6 +57,16 @@ where
 }
 
 for_real_types!(orders_equal_the_dense_result);
+
+/// The variance of complex numbers is that of their real parts and that of their imaginary parts.
+#[test]
+fn variances_of_complex_numbers_equal_the_dense_result() {
+    check((reductions::<Complex<f32>, f64>(), 0..3u64), |(case, ddof)| {
+        let with_ddof = |axes| Var::over(axes).ddof(ddof);
+        check_reduction!(&case, var, with_ddof, |group| reference::complex_var(group, ddof.into()), f32::NAN);
+        check_reduction!(&case, std, with_ddof, |group| reference::complex_std(group, ddof.into()), f32::NAN);
+    });
+}
 
 fn forms_without_nan_equal_the_dense_result<T>()
 where
@@ -115,20 +88,20 @@ where
 
 stamp!(forms_without_nan_equal_the_dense_result: float64 = f64; half float16 = half::f16);
 
-// ---- the gradient promise ----
+const NORMS: [(fn(Axes) -> Norm, u8); 3] =
+    [(|axes| Norm::over(axes).one(), 1), (Norm::over, 2), (|axes| Norm::over(axes).infinity(), 0)];
 
-/// Demands that the gradients of all kinds of operands, from upstream gradients of all kinds, are the reference's.
-macro_rules! check_gradient {
-    ($case:expr, $name:ident, $options:expr, $shares:expr) => {{
-        let Reduction { x, axes, normalised, keep_dims, upstream } = $case;
-        let options = $options(axes_of(axes, *keep_dims));
-        let dense = reference::backward(&x.to_dense(), normalised, *keep_dims, &upstream.to_dense(), $shares);
-        let expected = x.pattern_of(&dense);
-        assert_entries(&$name(&coo(x), &coo(upstream), &options).unwrap(), &expected);
-        assert_entries(&$name(&csr(x), &array(&upstream.to_dense()), &options).unwrap(), &expected);
-        assert_array(&$name(&array(&x.to_dense()), &coo(upstream), &options).unwrap(), &dense);
-    }};
+fn norms_equal_the_dense_result<T: Both + Drawn + Float + SummedFloat>() {
+    check(reductions::<T, f64>(), |case| {
+        for (options, order) in NORMS {
+            check_reduction!(&case, norm, options, |group| reference::norm(group, order), T::zero());
+        }
+    });
 }
+
+stamp!(norms_equal_the_dense_result: float32 = f32, float64 = f64; half float16 = half::f16);
+
+// ---- the gradient promise ----
 
 fn gradients_equal_the_dense_ones<T, G>()
 where
@@ -187,6 +160,15 @@ fn gradients_of_forms_without_nan_equal_the_dense_ones() {
     });
 }
 
+#[test]
+fn gradients_of_norms_equal_the_dense_ones() {
+    check(reductions::<f64, f64>(), |case| {
+        for (options, order) in NORMS {
+            check_gradient!(&case, norm_backward, options, |group, g| reference::norm_shares(group, g, order));
+        }
+    });
+}
+
 /// The gradient is what the function changes by, along each element.
 #[test]
 fn gradients_are_central_differences() {
@@ -213,6 +195,12 @@ fn gradients_are_central_differences() {
     check(&|x| x.var(options()).unwrap(), x.var_backward(&upstream, options()).unwrap());
     check(&|x| x.std(options()).unwrap(), x.std_backward(&upstream, options()).unwrap());
     check(&|x| x.nanstd(1).unwrap(), x.nanstd_backward(&upstream, 1).unwrap());
+    check(&|x| x.norm(1).unwrap(), x.norm_backward(&upstream, 1).unwrap());
+    check(&|x| x.norm(Norm::over(1).one()).unwrap(), x.norm_backward(&upstream, Norm::over(1).one()).unwrap());
+    check(&|x| x.median(1).unwrap(), x.median_backward(&upstream, 1).unwrap());
+    check(&|x| x.quantile(0.9, 1).unwrap(), x.quantile_backward(&upstream, 0.9, 1).unwrap());
+    let positive = x.clone().with_fill(1.5);
+    check(&|x| x.clone().with_fill(1.5).prod(1).unwrap(), positive.prod_backward(&upstream, 1).unwrap());
     let stored = |x: &CooTensor<f64>| x.stored().mean(1).unwrap();
     check(&stored, x.stored().mean_backward(&upstream, 1).unwrap());
     check(&|x| x.stored().var(1).unwrap(), x.stored().var_backward(&upstream, 1).unwrap());
@@ -271,6 +259,32 @@ fn sums_of_hostile_floats_are_exact() {
     });
 }
 
+/// Squares that neither overflow nor are lost, in every way that rows and cells are summed.
+#[test]
+fn norms_of_hostile_floats_are_exact() {
+    check(lists(), |list| {
+        let group: Vec<(u64, f64)> = list.iter().map(|&value| (0, value)).collect();
+        for (options, order) in NORMS {
+            let expected = reference::norm(&group, order).unwrap();
+            let check = |found: f64| assert!(found.bits_equal(expected), "{found:e} is not {expected:e}");
+            check(norm(&arr1(&list), options(0.into())).unwrap()[[]]);
+            let column = CooTensor::new(
+                [list.len(), 1],
+                vec![(0..list.len() as u32).collect(), vec![0; list.len()]],
+                list.clone(),
+                0.0,
+            );
+            let cell = |x: &CooTensor<f64>| *x.to_dense().unwrap().first().unwrap();
+            check(cell(&column.as_ref().unwrap().norm(options(0.into())).unwrap()));
+            check(cell(&column.unwrap().permute_axes([1, 0]).unwrap().norm(options(1.into())).unwrap()));
+        }
+    });
+    assert_eq!(norm(&arr1(&[3e300, 4e300]), 0).unwrap()[[]], 5e300);
+    assert_eq!(norm(&arr1(&[5e-324, 5e-324]), 0).unwrap()[[]], 5e-324);
+    assert_eq!(norm(&arr1(&[5e-324; 4]), 0).unwrap()[[]], 1e-323);
+    assert_eq!(norm(&arr1(&[f64::MAX, f64::MAX]), 0).unwrap()[[]], f64::INFINITY);
+}
+
 /// The narrow types go through `f64`, and are rounded once.
 #[test]
 fn sums_of_hostile_narrow_floats_are_exact() {
@@ -321,6 +335,11 @@ fn gaps_are_summed_by_their_number() {
     let found = x.sum(Axes::all()).unwrap().get(&[]).unwrap();
     assert!((found - expected).abs() <= expected * 1e-15);
     assert_eq!(x.mean(Axes::all()).unwrap().get(&[]).unwrap(), 0.1);
+    assert_eq!(x.norm(Norm::over(Axes::all()).one()).unwrap().get(&[]).unwrap(), found);
+    let root = x.norm(Axes::all()).unwrap().get(&[]).unwrap();
+    assert!((root - 0.1 * 2f64.powi(30)).abs() <= root * 1e-15);
+    let vast = lone(&[1 << 40, 1 << 40, 1 << 20], 1e-200, 1e-200).norm(Axes::all()).unwrap().get(&[]).unwrap();
+    assert!((vast - 1e-200 * 2f64.powi(50)).abs() <= vast * 1e-15);
     assert_eq!(lone(&[1 << 40], 7.0, 0.0).sum(0).unwrap().get(&[]).unwrap(), 7.0);
     assert_eq!(lone(&[1 << 40], 7.0, f64::NAN).nanmean(0).unwrap().get(&[]).unwrap(), 7.0);
 }
@@ -336,6 +355,10 @@ fn extents_beyond_128_bits_are_refused_where_they_count() {
     assert!(matches!(lone(&shape, 7.0, 0.0).mean(Axes::all()), Err(Error::Uncountable { operation: "mean" })));
     assert!(matches!(lone(&shape, 7.0, 0.0).var(Axes::all()), Err(Error::Uncountable { operation: "var" })));
     assert!(matches!(lone(&shape, 7.0, 0.0).argmax(Axes::all()), Err(Error::Uncountable { operation: "argmax" })));
+    assert_eq!(lone(&shape, -7.0, 0.0).norm(Axes::all()).unwrap().get(&[]).unwrap(), 7.0);
+    assert!(matches!(lone(&shape, 7.0, 1.0).norm(Axes::all()), Err(Error::Uncountable { operation: "norm" })));
+    assert!(lone(&shape, 7.0, 1.0).norm_backward(&ndarray::arr0(1.0), Axes::all()).is_err());
+    assert_eq!(lone(&shape, 7.0, -9.0).norm(Norm::over(Axes::all()).infinity()).unwrap().get(&[]).unwrap(), 9.0);
     assert_eq!(lone(&shape, 7.0, 0.0).max(Axes::all()).unwrap().get(&[]).unwrap(), 7.0);
     assert_eq!(lone(&shape, 7.0, f64::NAN).nanmean(Axes::all()).unwrap().get(&[]).unwrap(), 7.0);
 }

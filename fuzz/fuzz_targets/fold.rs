@@ -2,40 +2,47 @@
 #![no_main]
 
 use arbitrary::Unstructured;
-use lacuna::{Element, Real, Ring, all, any, any_backward, argmax, argmin, count_nonzero, max, mean, min, sum};
+use lacuna::{
+    Element, Real, Ring, all, any, any_backward, argmax, argmin, count_nonzero, max, mean, median, min, nanprod,
+    nanquantile, norm, prod, prod_backward, quantile, sum,
+};
 use lacuna_fuzz::compare::*;
 use lacuna_fuzz::reference::dense::Sparse;
 use lacuna_fuzz::reference::exact::Summed;
-use lacuna_fuzz::reference::reductions;
-use lacuna_fuzz::reference::scalar::RealScalar;
+use lacuna_fuzz::reference::reductions::{self, Group, Spread};
 use lacuna_fuzz::reference::{gradients, ops, structure};
 use lacuna_fuzz::{Draw, Reduction, sparse, sparse_of};
 use libfuzzer_sys::fuzz_target;
 
 /// Demands that a reduction of each kind of operand is the reference's, be it an error.
 macro_rules! check {
-    ($x:expr, $reduction:expr, $name:ident, $reference:expr) => {{
+    ($x:expr, $reduction:expr, $name:ident $(($argument:expr))?, $reference:expr) => {{
         let (axes, x) = (&$reduction.axes, $x);
         let stored = structure::reduce(&x.coords(), &$reduction.normalised, $reduction.keep_dims);
         match reductions::reduce(&x.to_dense(), &$reduction.normalised, $reduction.keep_dims, $reference) {
             Some(expected) => {
-                assert_tensor(&$name(&coo(x), axes).unwrap(), &expected, &stored);
-                assert_tensor(&$name(&csr(x), axes).unwrap(), &expected, &stored);
-                for_each_layout(&x.to_dense(), |_, view| assert_array(&$name(&view, axes).unwrap(), &expected));
+                assert_tensor(&$name(&coo(x), $($argument,)? axes).unwrap(), &expected, &stored);
+                assert_tensor(&$name(&csr(x), $($argument,)? axes).unwrap(), &expected, &stored);
+                for_each_layout(&x.to_dense(), |_, view| assert_array(&$name(&view, $($argument,)? axes).unwrap(), &expected));
             }
             None => {
-                assert!($name(&coo(x), axes).is_err() && $name(&csr(x), axes).is_err());
-                for_each_layout(&x.to_dense(), |_, view| assert!($name(&view, axes).is_err()));
+                assert!($name(&coo(x), $($argument,)? axes).is_err() && $name(&csr(x), $($argument,)? axes).is_err());
+                for_each_layout(&x.to_dense(), |_, view| assert!($name(&view, $($argument,)? axes).is_err()));
             }
         }
     }};
 }
 
-fn run<T>(u: &mut Unstructured<'_>) -> arbitrary::Result<()>
+fn run<T>(
+    u: &mut Unstructured<'_>,
+    product: impl Fn(&Group<T>) -> Option<<T as Summed>::Sum>,
+) -> arbitrary::Result<()>
 where
-    T: Draw + Both + Real + RealScalar + Summed + Ring<Sum = <T as Summed>::Sum, Mean = <T as Summed>::Mean>,
+    T: Draw + Both + Spread + Real<Median = <T as Spread>::Spread>,
+    T: Ring<Sum = <T as Summed>::Sum, Mean = <T as Summed>::Mean>,
     <T as Summed>::Sum: Both,
     <T as Summed>::Mean: Both,
+    <T as Spread>::Spread: Both,
 {
     let x = sparse::<T>(u)?;
     let reduction = Reduction::draw(u, x.shape.len())?;
@@ -64,6 +71,28 @@ where
     check!(&x, &reduction, max, reductions::max);
     check!(&x, &reduction, argmin, reductions::argmin);
     check!(&x, &reduction, argmax, reductions::argmax);
+    check!(&x, &reduction, prod, &product);
+    check!(&x, &reduction, median, |group| reductions::quantile(group, 0.5, "linear", false));
+    let q = f64::from(u.int_in_range(0..=1000)?) / 1000.0;
+    check!(&x, &reduction, quantile(q), |group| reductions::quantile(group, q, "linear", false));
+    check!(&x, &reduction, nanquantile(q), |group| reductions::quantile(group, q, "linear", true));
+    Ok(())
+}
+
+/// What floats alone have, and the gradient of products.
+fn of_floats(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
+    let x = sparse::<f64>(u)?;
+    let reduction = Reduction::draw(u, x.shape.len())?;
+    check!(&x, &reduction, norm, |group| reductions::norm(group, 2));
+    check!(&x, &reduction, nanprod, reductions::nanprod);
+    let upstream = sparse_of::<f64>(u, &reduction.result_shape(&x.shape))?;
+    let share = |group: &Group<f64>, g| reductions::prod_shares(group, g, false);
+    let (normalised, keep_dims) = (&reduction.normalised, reduction.keep_dims);
+    let gradient = reductions::backward(&x.to_dense(), normalised, keep_dims, &upstream.to_dense(), share);
+    let dx = prod_backward(&coo(&x), &csr(&upstream), &reduction.axes).unwrap();
+    assert_entries(&dx, &x.pattern_of(&gradient));
+    let dx = prod_backward(&csr(&x), &coo(&upstream), &reduction.axes).unwrap();
+    assert_entries(&dx, &x.pattern_of(&gradient));
     Ok(())
 }
 
@@ -86,8 +115,8 @@ fn counts<T: Draw + Both>(x: &Sparse<T>, reduction: &Reduction) {
 fuzz_target!(|data: &[u8]| {
     let mut u = Unstructured::new(data);
     let _ = match u.int_in_range(0..=2) {
-        Ok(0) => run::<f64>(&mut u),
-        Ok(1) => run::<i8>(&mut u),
-        _ => run::<bool>(&mut u),
+        Ok(0) => run::<f64>(&mut u, reductions::prod).and_then(|()| of_floats(&mut u)),
+        Ok(1) => run::<i8>(&mut u, reductions::prod_of_integers),
+        _ => run::<bool>(&mut u, reductions::prod_of_integers),
     };
 });

@@ -3,19 +3,24 @@
 //! A finite `f64` is an integer times 2<sup>-1074</sup>. The accumulator is such an integer of some two thousand bits,
 //! in digits of 32 bits that have room for carries above: a value is added to at most three of them, and carries travel
 //! only when there may be no room left. In which order the values come makes no difference to what the digits add up to.
+//!
+//! Products of two such values have an accumulator of twice as many bits: [`Products`].
 
 /// The exponent of the last bit of the smallest `f64`.
 const LEAST: i32 = -1074;
 /// The bits of a digit.
 const BITS: usize = 32;
-/// The digits that hold the sum of 2<sup>128</sup> values of type `f64`.
-const DIGITS: usize = 72;
 /// So many additions leave room in every digit: each adds less than 2<sup>32</sup> to it.
 const ADDITIONS: u32 = 1 << 30;
 
-/// An exact sum: an integer times 2<sup>-1074</sup>, and what was added that is not finite.
+/// An exact sum of 2<sup>128</sup> values of type `f64`.
+pub(super) type Exact = Digits<72, 0>;
+/// An exact sum of 2<sup>128</sup> products of two of them.
+pub(super) type Products = Digits<140, 34>;
+
+/// An exact sum: an integer times 2<sup>-1074 - 32 `BELOW`</sup>, and what was added that is not finite.
 #[derive(Debug, Clone)]
-pub(super) struct Exact {
+pub(super) struct Digits<const DIGITS: usize, const BELOW: usize> {
     digits: [i64; DIGITS],
     /// The additions since carries last travelled.
     additions: u32,
@@ -23,9 +28,12 @@ pub(super) struct Exact {
     special: f64,
 }
 
-impl Exact {
+impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
+    /// The exponent of the last bit.
+    const LAST: i32 = LEAST - (BITS * BELOW) as i32;
+
     pub(super) fn new() -> Self {
-        Exact { digits: [0; DIGITS], additions: 0, special: 0.0 }
+        Digits { digits: [0; DIGITS], additions: 0, special: 0.0 }
     }
 
     /// Adds a value.
@@ -48,6 +56,20 @@ impl Exact {
         }
     }
 
+    /// Adds so many times the product of two finite values.
+    pub(super) fn add_product(&mut self, a: f64, b: f64, count: u128) {
+        let (Some((a, a_exponent)), Some((b, b_exponent))) = (parts(a), parts(b)) else { return };
+        let (product, exponent) = (i128::from(a) * i128::from(b), a_exponent + b_exponent);
+        for limb in 0..4 {
+            let low = product >> (limb * BITS) & 0xffff_ffff;
+            let digit = if limb == 3 { product >> (3 * BITS) } else { low };
+            for place in 0..4 {
+                let part = (count >> (place * BITS)) as u32;
+                self.add_scaled(digit * i128::from(part), exponent + ((limb + place) * BITS) as i32);
+            }
+        }
+    }
+
     /// Adds the integer `high * 2^128 + low`.
     pub(super) fn add_integer(&mut self, high: i128, low: u128) {
         for (limb, part) in [low as u64, (low >> 64) as u64, high as u64].into_iter().enumerate() {
@@ -58,7 +80,7 @@ impl Exact {
 
     /// Adds `integer * 2^exponent`: an integer of at most 96 bits and a sign, an exponent from that of the last bit on.
     fn add_scaled(&mut self, integer: i128, exponent: i32) {
-        let place = (exponent - LEAST) as usize;
+        let place = (exponent - Self::LAST) as usize;
         let (first, shifted) = (place / BITS, integer << (place % BITS));
         self.digits[first] += low_digit(shifted);
         self.digits[first + 1] += low_digit(shifted >> BITS);
@@ -70,12 +92,12 @@ impl Exact {
         }
     }
 
-    /// Adds all that another sum holds.
-    pub(super) fn merge(&mut self, other: &Self) {
+    /// Adds all that another sum holds, which has no bits below those of this one.
+    pub(super) fn merge<const N: usize, const LESS: usize>(&mut self, other: &Digits<N, LESS>) {
         let mut other = other.clone();
         other.carry();
         self.carry();
-        self.digits.iter_mut().zip(&other.digits).for_each(|(digit, other)| *digit += other);
+        self.digits[BELOW - LESS..].iter_mut().zip(&other.digits).for_each(|(digit, other)| *digit += other);
         self.special += other.special;
         self.additions = 1;
     }
@@ -107,6 +129,20 @@ impl Exact {
         if is_negative && magnitude != 0.0 { -magnitude } else { magnitude }
     }
 
+    /// The root of a sum that is not negative, which is rounded to the bits of an `f64` before.
+    pub(super) fn root(mut self) -> f64 {
+        if self.special != 0.0 {
+            return self.special.sqrt();
+        }
+        self.carry();
+        let (integer, exponent) = self.leading();
+        let odd = exponent & 1;
+        match parts(((integer << odd) as f64).sqrt()) {
+            Some((root, last)) => Kind::F64.nearest(root.unsigned_abs().into(), last + (exponent - odd) / 2),
+            None => f64::NAN,
+        }
+    }
+
     /// Takes the magnitude of the sum, with all carries done; whether it was negative.
     fn make_positive(&mut self) -> bool {
         self.carry();
@@ -124,13 +160,13 @@ impl Exact {
         let digit = |back: usize| last.checked_sub(back).map_or(0, |at| self.digits[at] as u128);
         let top = digit(0) << (2 * BITS) | digit(1) << BITS | digit(2);
         let rest = self.digits[..last.saturating_sub(2)].iter().any(|&digit| digit != 0);
-        (top << 1 | u128::from(rest), LEAST + (last as i32 - 2) * BITS as i32 - 1)
+        (top << 1 | u128::from(rest), Self::LAST + (last as i32 - 2) * BITS as i32 - 1)
     }
 
     /// [`leading`](Exact::leading) of the sum over `count`: a long division.
     fn quotient(&self, count: u128) -> (u128, i32) {
         let (mut top, mut remainder, mut rest) = (0u128, 0u128, false);
-        let mut exponent = LEAST + (DIGITS * BITS) as i32;
+        let mut exponent = Self::LAST + (DIGITS * BITS) as i32;
         // Digits below the last one, since the smallest values are divided as well.
         for &digit in self.digits.iter().rev().chain(&[0; 4]) {
             let divided = divide_digit(&mut remainder, digit as u32, count);
@@ -198,7 +234,7 @@ impl Kind {
     }
 
     /// `integer * 2^exponent` rounded to the nearest value, ties to even, as an `f64`, which holds it.
-    fn nearest(self, integer: u128, exponent: i32) -> f64 {
+    pub(super) fn nearest(self, integer: u128, exponent: i32) -> f64 {
         if integer == 0 {
             return 0.0;
         }

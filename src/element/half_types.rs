@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use half::{bf16, f16};
 
 use super::exact::Kind;
+use super::factor::Scaled;
 use super::pair::Pair;
 use super::total::{FloatTotal, Rounded};
 use super::types::{Narrow, has_bits_of_nan};

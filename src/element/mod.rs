@@ -15,10 +15,12 @@ mod arithmetic;
 #[macro_use]
 mod types;
 mod exact;
+mod factor;
 #[cfg(feature = "half")]
 mod half_types;
 pub(crate) mod lanes;
 pub(crate) mod math;
+pub(crate) mod norm;
 mod number;
 mod pair;
 mod total;
@@ -26,6 +28,7 @@ mod unary;
 
 pub use arithmetic::{Bits, Numeric, Remainder};
 pub(crate) use arithmetic::{maximum, minimum};
+pub(crate) use factor::Factor;
 pub use number::{DType, Number};
 pub(crate) use total::Accumulator;
 pub use unary::{ComplexElement, Magnitude, RealNumber, Signed};
@@ -128,9 +131,37 @@ pub trait Ring: Element {
     /// The type of means: floats and complex numbers keep theirs, integers and `bool` give `f64`.
     type Mean: Element;
 
+    /// The type of variances and deviations: floats keep theirs, complex numbers give that of their parts, integers and
+    /// `bool` give `f64`.
+    type Deviation: Float;
+
+    /// How many parts there are: the real one, and of complex numbers the imaginary one.
+    #[doc(hidden)]
+    const PARTS: usize;
+
+    /// The parts as the nearest `f64`, 0 for one that there is not.
+    #[doc(hidden)]
+    fn wide_parts(self) -> [f64; 2];
+
+    /// The parts of the total over a count, as the nearest `f64`.
+    #[doc(hidden)]
+    fn wide_mean_of(total: &Self::Total, count: u128) -> [f64; 2];
+
     /// What holds a sum exactly.
     #[doc(hidden)]
     type Total: total::Accumulator<Self>;
+
+    /// What products are made of.
+    #[doc(hidden)]
+    type Factor: factor::Factor;
+
+    /// The value as a factor.
+    #[doc(hidden)]
+    fn factor(self) -> Self::Factor;
+
+    /// The product, which is of the type of sums, if it fits.
+    #[doc(hidden)]
+    fn product_of(factor: Self::Factor) -> Option<Self::Sum>;
 
     /// The total as a sum, if it has one.
     #[doc(hidden)]
@@ -190,10 +221,6 @@ pub trait Real: Ring + PartialOrd {
 
     /// The nearest `f64`.
     fn to_f64(self) -> f64;
-
-    /// The total over a count, as the nearest `f64`.
-    #[doc(hidden)]
-    fn wide_mean_of(total: &Self::Total, count: u128) -> f64;
 }
 
 /// A floating-point type: `f32`, `f64`, and with the feature `half` also `half::f16` and `half::bf16`.
@@ -201,7 +228,11 @@ pub trait Real: Ring + PartialOrd {
     message = "`{Self}` is no floating-point type, which this asks for",
     note = "write the literals as floats, `1.0`, or convert beforehand: `x.cast::<f64>()?`"
 )]
-pub trait Float: Real<Median = Self> + Ring<Sum = Self, Mean = Self, Total = total::FloatTotal> + Into<f64> {
+pub trait Float:
+    Real<Median = Self>
+    + Ring<Sum = Self, Mean = Self, Deviation = Self, Total = total::FloatTotal, Factor = factor::Scaled>
+    + Into<f64>
+{
     /// The canonical quiet NaN.
     const NAN: Self;
 
@@ -225,6 +256,17 @@ pub trait Float: Real<Median = Self> + Ring<Sum = Self, Mean = Self, Total = tot
     /// ```
     fn midpoint_of(self, other: Self) -> Self;
 
+    /// `self + (other - self) * weight` as a real number, rounded once, for a weight from 0 to 1; a zero result is
+    /// `+0.0`. Beside an infinity it is the sum of both.
+    ///
+    /// ```
+    /// use lacuna::Float;
+    ///
+    /// assert_eq!(1.0f64.between(2.0, 0.25), 1.25);
+    /// assert_eq!((-f64::MAX).between(f64::MAX, 0.5), 0.0);
+    /// ```
+    fn between(self, other: Self, weight: f64) -> Self;
+
     /// `self / count`, rounded once.
     fn over(self, count: u128) -> Self {
         if self == Self::ZERO && count > 0 {
@@ -235,8 +277,8 @@ pub trait Float: Real<Median = Self> + Ring<Sum = Self, Mean = Self, Total = tot
         Self::mean_of(&total, count)
     }
 
-    /// `self * numerator / count`, where half of a gradient (`numerator` 0.5) or all of it (1.0) is shared by `count`.
-    fn share(self, numerator: f32, count: u64) -> Self;
+    /// `self * part / count`, where part of a gradient (0.5 for half of it, 1.0 for all) is shared by `count`.
+    fn share(self, part: f64, count: u64) -> Self;
 }
 
 mod sealed {

@@ -16,7 +16,7 @@ pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
 /// The product of two floats: the nearest float, and what the product is more than that. No factor is near an end of the
 /// range.
 #[inline]
-fn two_product(a: f64, b: f64) -> (f64, f64) {
+pub(super) fn two_product(a: f64, b: f64) -> (f64, f64) {
     let halves = |value: f64| {
         let scaled = value * 134_217_729.0; // 2^27 + 1
         let high = scaled - (scaled - value);
@@ -28,7 +28,7 @@ fn two_product(a: f64, b: f64) -> (f64, f64) {
 
 /// Whether products of a value and of counts are far from both ends of the range.
 #[inline]
-fn is_amid(value: f64) -> bool {
+pub(super) fn is_amid(value: f64) -> bool {
     (1e-200..1e250).contains(&value.abs())
 }
 

@@ -5,8 +5,8 @@ use std::ops::Range;
 use num_complex::Complex;
 
 use super::Float;
-use super::exact::{Exact, Kind};
-use super::pair::{self, Pair, add_to_pair, times, two_sum};
+use super::exact::{Exact, Kind, Products};
+use super::pair::{self, Pair, add_to_pair, is_amid, times, two_product, two_sum};
 use crate::base::machine::in_wide_vectors;
 
 /// An exact sum of values of type `T`, which come in any order.
@@ -97,17 +97,48 @@ impl FloatTotal {
     }
 
     /// The total as a single list of digits.
-    fn digits(&self) -> Exact {
+    pub(super) fn digits(&self) -> Exact {
         let mut digits = self.rest.clone().unwrap_or_else(Exact::new);
         self.pair.into_iter().for_each(|value| digits.add(value));
         digits
     }
 
     /// The total over `count`, as the nearest value of a type of floats, in `f64`.
-    fn over(&self, count: u128, kind: Kind) -> f64 {
+    pub(super) fn over(&self, count: u128, kind: Kind) -> f64 {
         let quickly = if self.rest.is_none() { pair::over(self.pair, count, kind) } else { None };
         quickly.unwrap_or_else(|| self.digits().over(count, kind))
     }
+}
+
+/// The real number `a + (b - a) * weight`, rounded once, in `f64`; the sum of both where one is infinite.
+pub(super) fn between(a: f64, b: f64, weight: f64, kind: Kind) -> f64 {
+    if !(a.is_finite() && b.is_finite()) {
+        return a + b;
+    }
+    quickly_between(a, b, weight, kind).unwrap_or_else(|| {
+        let mut digits = Products::new();
+        [(a, 1.0), (a, -weight), (b, weight)]
+            .into_iter()
+            .for_each(|(value, factor)| digits.add_product(value, factor, 1));
+        digits.over(1, kind)
+    })
+}
+
+/// [`between`] where two floats are enough to know it.
+fn quickly_between(a: f64, b: f64, weight: f64, kind: Kind) -> Option<f64> {
+    let is_held = |value: f64| is_amid(value) || value == 0.0;
+    if !(is_held(a) && is_held(b) && weight > 1e-50) {
+        return None;
+    }
+    let (difference, difference_error) = two_sum(b, -a);
+    let (product, product_error) = two_product(difference, weight);
+    let (sum, sum_error) = two_sum(a, product);
+    let rest = sum_error + (product_error + difference_error * weight);
+    let is_exact = [sum_error, product_error, difference_error] == [0.0; 3];
+    // Each term of the rest is rounded at 2^-53 of what is itself no more than 2^-52 of the two values.
+    let doubt = if is_exact { 0.0 } else { (a.abs() + b.abs()) * 2f64.powi(-100) };
+    let near = sum + (rest - doubt);
+    if near == sum + (rest + doubt) { kind.round(near, is_exact) } else { None }
 }
 
 /// Sums of values side by side, each in two floats.

@@ -8,6 +8,7 @@ use num_traits::Zero;
 
 use super::arithmetic::both;
 use super::exact::Kind;
+use super::factor::{Scaled, ScaledComplex, Whole};
 use super::pair::Pair;
 use super::total::{ComplexTotal, FloatTotal, IntegerTotal, Rounded};
 use super::{DType, Element, Float, Number, Real, Ring, sealed};
@@ -64,10 +65,6 @@ macro_rules! plain_order {
         const LOWEST: Self = $lowest;
         const HIGHEST: Self = $highest;
 
-        fn wide_mean_of(total: &IntegerTotal, count: u128) -> f64 {
-            total.mean(count)
-        }
-
         fn order(self, other: Self) -> Ordering {
             self.cmp(&other)
         }
@@ -114,7 +111,27 @@ macro_rules! plain_sums {
     ($sum:ident) => {
         type Sum = $sum;
         type Mean = f64;
+        type Deviation = f64;
         type Total = IntegerTotal;
+        const PARTS: usize = 1;
+
+        fn wide_parts(self) -> [f64; 2] {
+            [self.to_f64(), 0.0]
+        }
+
+        fn wide_mean_of(total: &IntegerTotal, count: u128) -> [f64; 2] {
+            [total.mean(count), 0.0]
+        }
+
+        type Factor = Whole;
+
+        fn factor(self) -> Whole {
+            Whole::of(self.into())
+        }
+
+        fn product_of(factor: Whole) -> Option<$sum> {
+            factor.value()?.try_into().ok()
+        }
 
         fn sum_of(total: &IntegerTotal) -> Option<$sum> {
             total.value()?.try_into().ok()
@@ -270,7 +287,27 @@ macro_rules! impl_float {
         impl Ring for $type {
             type Sum = Self;
             type Mean = Self;
+            type Deviation = Self;
             type Total = FloatTotal;
+            const PARTS: usize = 1;
+
+            fn wide_parts(self) -> [f64; 2] {
+                [self.into(), 0.0]
+            }
+
+            fn wide_mean_of(total: &FloatTotal, count: u128) -> [f64; 2] {
+                [f64::rounded(total, count), 0.0]
+            }
+
+            type Factor = Scaled;
+
+            fn factor(self) -> Scaled {
+                Scaled::of(self.into())
+            }
+
+            fn product_of(factor: Scaled) -> Option<Self> {
+                Some(<Self as Float>::from_f64(factor.value(Self::KIND)))
+            }
 
             fn sum_of(total: &FloatTotal) -> Option<Self> {
                 Some(Self::rounded(total, 1))
@@ -319,10 +356,6 @@ macro_rules! impl_float {
             fn to_f64(self) -> f64 {
                 self.into()
             }
-
-            fn wide_mean_of(total: &FloatTotal, count: u128) -> f64 {
-                f64::rounded(total, count)
-            }
         }
 
         impl Float for $type {
@@ -347,8 +380,12 @@ macro_rules! impl_float {
                 }
             }
 
-            fn share(self, numerator: f32, count: u64) -> Self {
-                let shared: $wide = $to_wide(self) * <$wide>::from(numerator) / count as $wide;
+            fn between(self, other: Self, weight: f64) -> Self {
+                <Self as Float>::from_f64(super::total::between(self.into(), other.into(), weight, Self::KIND))
+            }
+
+            fn share(self, part: f64, count: u64) -> Self {
+                let shared: $wide = $to_wide(self) * (part as $wide) / count as $wide;
                 if shared.is_nan() { <Self as Float>::NAN } else { $to_narrow(shared) }
             }
         }
@@ -394,7 +431,29 @@ macro_rules! impl_complex {
         impl Ring for Complex<$part> {
             type Sum = Self;
             type Mean = Self;
+            type Deviation = $part;
             type Total = ComplexTotal;
+            const PARTS: usize = 2;
+
+            fn wide_parts(self) -> [f64; 2] {
+                [self.re.into(), self.im.into()]
+            }
+
+            fn wide_mean_of(total: &ComplexTotal, count: u128) -> [f64; 2] {
+                let Complex { re, im } = f64::parts_over(total, count);
+                [re, im]
+            }
+
+            type Factor = ScaledComplex;
+
+            fn factor(self) -> ScaledComplex {
+                ScaledComplex::of(Complex { re: self.re.into(), im: self.im.into() })
+            }
+
+            fn product_of(factor: ScaledComplex) -> Option<Self> {
+                let Complex { re, im } = factor.value($part::KIND);
+                Some(Complex { re: $part::from_f64(re), im: $part::from_f64(im) })
+            }
 
             fn sum_of(total: &ComplexTotal) -> Option<Self> {
                 Some($part::parts_over(total, 1))

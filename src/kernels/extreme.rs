@@ -101,7 +101,7 @@ impl<T: Real> Group<'_, T> {
         let both = [stored, fill].into_iter().flatten();
         let found = both.reduce(|a, b| if b.isnan() { b } else { preferred::<GREATEST, T>(b, a) })?;
         let is_found = |value: T| value == found || (found.isnan() && value.isnan());
-        let stored = self.stored.iter().position(|&value| is_found(value)).map(self.position);
+        let stored = self.stored.iter().position(|&value| is_found(value)).map(|within| self.place(within));
         let gap = fill.filter(|&fill| is_found(fill)).map(|_| self.first_gap());
         stored.into_iter().chain(gap).min()
     }

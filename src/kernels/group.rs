@@ -86,6 +86,11 @@ impl Groups {
         self.order.is_none().then_some(&self.starts)
     }
 
+    /// Where each group starts, and where the last one ends, among the entries group after group.
+    pub(crate) fn starts(&self) -> &[usize] {
+        &self.starts
+    }
+
     /// The first entry of each group.
     pub(crate) fn firsts(&self) -> Allocated<Vec<usize>> {
         alloc::collect((0..self.len()).map(|group| self.entry_at(self.starts[group])))

@@ -11,8 +11,9 @@ pub struct Group<'a, T> {
     /// The stored ones, in row-major order.
     pub(crate) stored: &'a [T],
     pub(crate) gaps: Gaps<T>,
-    /// The row-major position within the group of a stored element, by its number.
-    pub(crate) position: &'a dyn Fn(usize) -> u64,
+    /// The row-major position within the group of a stored element, by its number; of groups of less than 2<sup>128</sup>
+    /// positions.
+    pub(crate) position: &'a dyn Fn(usize) -> u128,
 }
 
 impl<'a, T> Group<'a, T> {
@@ -21,9 +22,14 @@ impl<'a, T> Group<'a, T> {
         if self.gaps.fill.is_some() { self.gaps.extent } else { self.stored.len() as u128 }
     }
 
+    /// The position of a stored element, in a group that is [countable](Holistic::numbers_positions).
+    pub(crate) fn place(&self, within: usize) -> u64 {
+        (self.position)(within) as u64
+    }
+
     /// A group of which every position is stored.
     pub(crate) fn of_slice(stored: &'a [T]) -> Self {
-        Group { stored, gaps: Gaps::none(), position: &|within| within as u64 }
+        Group { stored, gaps: Gaps::none(), position: &|within| within as u128 }
     }
 }
 
@@ -36,6 +42,11 @@ pub trait Holistic<T: Element>: Op {
 
     /// Whether the result depends on where in its group a value stands.
     fn looks_at_positions(&self) -> bool;
+
+    /// Whether it gives or counts positions, so that they must have a number in 64 bits.
+    fn numbers_positions(&self) -> bool {
+        self.looks_at_positions()
+    }
 
     /// Working memory for the first group.
     fn scratch(&self) -> Self::Scratch;
@@ -75,7 +86,7 @@ fn reducer<T: Element, H: Holistic<T>>(
     groups: &Groups,
     values: &[T],
     gaps: Gaps<T>,
-    position: &(dyn Fn(usize) -> u64 + Sync),
+    position: &(dyn Fn(usize) -> u128 + Sync),
 ) -> impl Fn(&mut Scratch<T, H::Scratch>, usize) -> Outcomes<H::Out> + Sync + Send {
     move |scratch, group| {
         let stored = groups.values(group, values, &mut scratch.group)?;
@@ -90,7 +101,7 @@ pub(crate) fn reduce_groups<T: Element, H: Holistic<T>>(
     groups: &Groups,
     values: &[T],
     gaps: Gaps<T>,
-    position: &(dyn Fn(usize) -> u64 + Sync),
+    position: &(dyn Fn(usize) -> u128 + Sync),
     blank: H::Out,
 ) -> Outcomes<Vec<H::Out>> {
     let scratch = || Scratch { group: Vec::new(), own: op.scratch() };
@@ -105,7 +116,7 @@ pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
     values: &[T],
     gaps: Gaps<T>,
     gradients: &[G],
-    position: &(dyn Fn(usize) -> u64 + Sync),
+    position: &(dyn Fn(usize) -> u128 + Sync),
 ) -> Outcomes<Vec<G>> {
     let mut received = alloc::zeros(values.len())?;
     if let Some(values_of) = groups.in_order(values) {
@@ -128,17 +139,17 @@ pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
     Ok(received)
 }
 
-/// Calls `give` with the places of the entries of every group, where those of a group stand side by side.
+/// Calls `give` with the places of the entries of every group, group after group.
 fn give_in_order<S, G: Send>(
     groups: &Groups,
     received: &mut [G],
     scratch: impl Fn() -> S + Sync + Send,
     give: impl Fn(&mut S, usize, &mut [G]) -> Outcomes<()> + Sync + Send,
 ) -> Outcomes<()> {
-    let firsts = groups.firsts()?;
-    let group_from = |entry: usize| firsts.partition_point(|&first| first < entry);
+    let starts = groups.starts();
+    let group_from = |entry: usize| starts.partition_point(|&start| start < entry);
     let parts = threads::map_parts(received.len(), 5000, 0, |part| group_from(part.start)..group_from(part.end));
-    let ends: Vec<usize> = parts.iter().map(|part| *firsts.get(part.end).unwrap_or(&received.len())).collect();
+    let ends: Vec<usize> = parts.iter().map(|part| starts[part.end]).collect();
     let given = threads::map_slices(received, &ends, |part, mut received| {
         let mut scratch = scratch();
         for group in parts[part].clone() {
@@ -149,6 +160,37 @@ fn give_in_order<S, G: Send>(
         Ok(())
     });
     given.into_iter().collect()
+}
+
+/// A gradient of which what an element receives depends on all others of its group.
+pub trait Apart<T: Element, G: Element>: Op {
+    /// Writes what the stored elements of a group, of which there is one, receive of its gradient.
+    fn give(&self, group: &Group<'_, T>, gradient: G, received: &mut [G]) -> Outcome<()>;
+}
+
+/// What every entry receives of `gradients`, one for each group; `position` is that of an entry in its group.
+pub(crate) fn give_apart<T: Element, G: Element, A: Apart<T, G>>(
+    op: A,
+    groups: &Groups,
+    values: &[T],
+    gaps: Gaps<T>,
+    gradients: &[G],
+    position: &(dyn Fn(usize) -> u128 + Sync),
+) -> Outcomes<Vec<G>> {
+    let mut received = alloc::zeros(values.len())?;
+    give_in_order(groups, &mut received, Vec::new, |gathered, group, received| {
+        let stored = groups.values(group, values, gathered)?;
+        let position = |within: usize| position(groups.entry(group, within));
+        let group_of = Group { stored, gaps, position: &position };
+        op.give(&group_of, gradients[group], received).map_err(|fault| fault.of(group))
+    })?;
+    if groups.offsets().is_some() {
+        return Ok(received);
+    }
+    let mut in_place = alloc::zeros(values.len())?;
+    let entries = (0..groups.len()).flat_map(|group| groups.entries(group));
+    entries.zip(received).for_each(|(entry, received)| in_place[entry] = received);
+    Ok(in_place)
 }
 
 /// What every element receives of its own gradient, where each is a group by itself.

@@ -1,10 +1,11 @@
-//! Medians of groups of numbers, where the first middle value stands, and the gradient that stands beside them.
+//! Medians and quantiles of groups of numbers, where the first middle value stands, and the gradient that stands beside
+//! them.
 //!
 //! The partial form: the state is the values met so far; a value updates it by joining them; two states merge by
-//! concatenation; the finish leaves the NaNs out and selects the two middle values. Nothing shorter decides a median,
+//! concatenation; the finish leaves the NaNs out and selects the values at two ranks. Nothing shorter decides a median,
 //! but where a fill counts it is a pivot that comes for free: one pass counts the stored numbers below and above it,
-//! which says on which side of it a middle value stands, or that it is the fill itself, as it is in most sparse
-//! groups. Only a middle value inside one side costs a selection, and that of the numbers of this side only:
+//! which says on which side of it such a value stands, or that it is the fill itself, as it is in most sparse
+//! groups. Only a value inside one side costs a selection, and that of the numbers of this side only:
 //!
 //! ```text
 //! rank     0 ...  below  ...  below + level + gaps  ...
@@ -17,17 +18,9 @@ use crate::base::alloc::Allocated;
 use crate::element::{Float, Real};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::Group;
-use crate::kernels::select::{Middles, Sieve, count, first_equal, middles_of_lane, select_two, smaller};
-
-/// What the median of an even number of values is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum EvenCount {
-    /// The mean of the two middle values, as in numpy.
-    #[default]
-    Mean,
-    /// The lower of the two middle values, as in PyTorch: always an element of the group.
-    Lower,
-}
+use crate::kernels::op::{Fault, Outcome};
+use crate::kernels::rank::{Place, Rule};
+use crate::kernels::select::{Ranked, Sieve, count, first_equal, ranked_in_lane, select_two, smaller};
 
 /// Who receives the gradient of a median.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -39,27 +32,32 @@ pub enum MedianGradient {
     First,
 }
 
+/// What is asked of each group.
+#[derive(Clone, Copy)]
+pub(crate) struct Question {
+    pub(crate) rule: Rule,
+    /// Whether NaNs are left out; else one leaves a group without a value.
+    pub(crate) skips_nan: bool,
+}
+
 /// What the gaps of a group add to the order of its elements.
-///
-/// More than 2^64 - 1 positions count as that many: fewer can be stored, so the median is the same.
 impl<T: Real> Gaps<T> {
     /// The number that the gaps beside `stored` entries hold, and how many they are.
-    fn numbers(&self, stored: usize) -> Option<(T, u64)> {
+    fn numbers(&self, stored: usize) -> Option<(T, u128)> {
         let fill = self.fill.filter(|fill| !fill.isnan())?;
-        let extent = u64::try_from(self.extent).unwrap_or(u64::MAX);
-        Some((fill, extent.saturating_sub(stored as u64))).filter(|(_, count)| *count > 0)
+        Some((fill, self.count(stored))).filter(|(_, count)| *count > 0)
     }
 
-    /// How many gaps beside `stored` entries hold a number for which `is` holds.
+    /// How many gaps beside `stored` entries hold a number for which `is` holds; with those no more than 2^64 - 1.
     fn count_numbers(&self, stored: usize, is: impl Fn(T) -> bool) -> u64 {
-        self.numbers(stored).map_or(0, |(fill, count)| if is(fill) { count } else { 0 })
+        let counted = self.numbers(stored).filter(|&(fill, _)| is(fill));
+        counted.map_or(0, |(_, count)| count.min((u64::MAX - stored as u64).into()) as u64)
     }
 }
 
-impl<T: Real> Middles<T> {
-    fn median(&self, even: EvenCount) -> T::Median {
-        let upper = if even == EvenCount::Mean { self.upper } else { self.lower };
-        self.lower.to_median().midpoint_of(upper.to_median())
+impl<T: Real> Ranked<T> {
+    fn value(&self) -> T::Median {
+        self.place.value(self.lower.to_median(), self.upper.to_median())
     }
 }
 
@@ -68,27 +66,42 @@ pub(crate) fn median_of_one<T: Real>(value: T) -> T::Median {
     value.to_median().midpoint_of(value.to_median())
 }
 
-/// The median of a group.
-pub(crate) fn median<T: Real>(group: &Group<'_, T>, even: EvenCount, sieve: &mut Sieve<T>) -> Allocated<T::Median> {
-    Ok(middles(group.stored, &group.gaps, sieve)?.map_or(T::Median::NAN, |middles| middles.median(even)))
-}
+impl Question {
+    /// The value of a group, NaN where there is none.
+    pub(crate) fn value<T: Real>(self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<T::Median> {
+        Ok(self.ranked(group, sieve)?.map_or(T::Median::NAN, |ranked| ranked.value()))
+    }
 
-/// The middle values of a group, if it holds a number; the sieve is for the numbers to select among.
-fn middles<T: Real>(stored: &[T], gaps: &Gaps<T>, sieve: &mut Sieve<T>) -> Allocated<Option<Middles<T>>> {
-    match gaps.numbers(stored.len()) {
-        None => middles_of_lane(stored, sieve),
-        Some((fill, unstored)) => middles_about(stored, fill, unstored, sieve).map(Some),
+    /// The values at the ranks, if the group has them; the sieve is for the numbers to select among.
+    fn ranked<T: Real>(self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<Option<Ranked<T>>> {
+        let Group { stored, gaps, .. } = group;
+        let gaps_are_nan = gaps.fill.is_some_and(T::isnan) && gaps.count(stored.len()) > 0;
+        if !self.skips_nan && (gaps_are_nan || count(stored, T::isnan) > 0) {
+            return Ok(None);
+        }
+        Ok(match gaps.numbers(stored.len()) {
+            None => ranked_in_lane(stored, self.rule, sieve)?,
+            // Of the middle more positions than can be counted make no difference, as fewer are stored.
+            Some(_) if gaps.extent == u128::MAX && matches!(self.rule, Rule::At(..)) => return Err(Fault::Uncountable),
+            Some((fill, unstored)) => Some(ranked_about(stored, fill, unstored, self.rule, sieve)?),
+        })
     }
 }
 
-/// The middle values of a group with `unstored` positions that hold the number `fill`.
-fn middles_about<T: Real>(stored: &[T], fill: T, unstored: u64, sieve: &mut Sieve<T>) -> Allocated<Middles<T>> {
+/// The values at the ranks of a group with `unstored` positions that hold the number `fill`.
+fn ranked_about<T: Real>(
+    stored: &[T],
+    fill: T,
+    unstored: u128,
+    rule: Rule,
+    sieve: &mut Sieve<T>,
+) -> Allocated<Ranked<T>> {
     let below = count(stored, |value| value < fill);
     let above = count(stored, |value| value > fill);
     let level = count(stored, |value| value == fill);
-    let (start, end) = (below as u64, below as u64 + level as u64 + unstored);
-    let count = end + above as u64;
-    let (low, high) = ((count - 1) / 2, count / 2);
+    let (start, end) = (below as u128, below as u128 + level as u128 + unstored);
+    let place = rule.place(end + above as u128);
+    let Place { low, high, .. } = place;
     let (lower, upper) = if high < start {
         select_two(sieve.refill(stored, |value| value < fill)?, low as usize, high as usize)
     } else if low >= end {
@@ -102,7 +115,7 @@ fn middles_about<T: Real>(stored: &[T], fill: T, unstored: u64, sieve: &mut Siev
         let upper = if high >= end { above() } else { None };
         (lower.unwrap_or(fill), upper.unwrap_or(fill))
     };
-    Ok(Middles { lower, upper, count })
+    Ok(Ranked { lower, upper, place })
 }
 
 fn greater<T: Real>(a: T, b: T) -> T {
@@ -111,16 +124,16 @@ fn greater<T: Real>(a: T, b: T) -> T {
 
 impl<T: Real> Group<'_, T> {
     /// The median, and the position of the first element equal to the lower middle value; `u64::MAX` for none.
-    pub(crate) fn median_and_position(&self, even: EvenCount, sieve: &mut Sieve<T>) -> Allocated<(T::Median, u64)> {
-        Ok(match middles(self.stored, &self.gaps, sieve)? {
+    pub(crate) fn median_and_position(&self, asked: Question, sieve: &mut Sieve<T>) -> Outcome<(T::Median, u64)> {
+        Ok(match asked.ranked(self, sieve)? {
             None => (T::Median::NAN, u64::MAX),
-            Some(middles) => (middles.median(even), self.first_equal(middles.lower)),
+            Some(middles) => (middles.value(), self.first_equal(middles.lower)),
         })
     }
 
     /// The position of the first element equal to `value`, which one of them is.
     fn first_equal(&self, value: T) -> u64 {
-        let stored = first_equal(self.stored, value).map_or(u64::MAX, self.position);
+        let stored = first_equal(self.stored, value).map_or(u64::MAX, |within| self.place(within));
         let unstored = if self.gaps_equal_to(value) > 0 { self.first_gap() } else { u64::MAX };
         stored.min(unstored)
     }
@@ -130,7 +143,7 @@ impl<T: Real> Group<'_, T> {
         let (mut packed, mut end) = (0, self.stored.len());
         while packed < end {
             let within = packed + (end - packed) / 2;
-            match (self.position)(within) == within as u64 {
+            match self.place(within) == within as u64 {
                 true => packed = within + 1,
                 false => end = within,
             }
@@ -138,31 +151,32 @@ impl<T: Real> Group<'_, T> {
         packed as u64
     }
 
-    /// Who receives the gradient of the median; the share of a gap is nobody's.
-    pub(crate) fn shares(&self, rule: ShareRule, sieve: &mut Sieve<T>) -> Allocated<Shares<T>> {
-        let ShareRule { even, rule, spread_nan } = rule;
-        let Some(Middles { lower, upper, count }) = middles(self.stored, &self.gaps, sieve)? else {
+    /// Who receives the gradient of the value; the share of a gap is nobody's.
+    pub(crate) fn shares(&self, rule: ShareRule, sieve: &mut Sieve<T>) -> Outcome<Shares<T>> {
+        let ShareRule { asked, rule, spread_nan } = rule;
+        let Some(Ranked { lower, upper, place }) = asked.ranked(self, sieve)? else {
             let positions = u64::try_from(self.gaps.positions(self.stored.len())).unwrap_or(u64::MAX);
             let (receivers, number) =
                 if spread_nan { (Receivers::All, positions) } else { (Receivers::Ranked, NOBODY) };
-            return Ok(Shares { receivers, values: [T::ZERO; 2], numbers: [number; 2], halved: false });
+            return Ok(Shares { receivers, values: [T::ZERO; 2], numbers: [number; 2], parts: [1.0; 2] });
         };
-        let two = match rule {
-            MedianGradient::Spread => lower != upper,
-            MedianGradient::First => count % 2 == 0,
-        };
-        let halved = two && even == EvenCount::Mean;
-        let number = |value: T, rank: u64| match rule {
+        let are_two = place.weight > 0.0 && (rule == MedianGradient::First || lower != upper);
+        let number = |value: T, rank: u128| match rule {
             MedianGradient::Spread => self.count_equal(value),
-            MedianGradient::First => self.at_rank(value, rank),
+            MedianGradient::First => self.at_rank(value, rank as u64),
         };
-        let low = number(lower, (count - 1) / 2);
-        let (upper, high) = if halved { (upper, number(upper, count / 2)) } else { (lower, low) };
+        let low = number(lower, place.low);
         let receivers = match rule {
             MedianGradient::Spread => Receivers::Equal,
             MedianGradient::First => Receivers::Ranked,
         };
-        Ok(Shares { receivers, values: [lower, upper], numbers: [low, high], halved })
+        Ok(match are_two {
+            true => {
+                let parts = [1.0 - place.weight, place.weight];
+                Shares { receivers, values: [lower, upper], numbers: [low, number(upper, place.high)], parts }
+            }
+            false => Shares { receivers, values: [lower; 2], numbers: [low; 2], parts: [1.0; 2] },
+        })
     }
 
     fn gaps_equal_to(&self, value: T) -> u64 {
@@ -183,7 +197,7 @@ impl<T: Real> Group<'_, T> {
         let gaps_are_equal = self.gaps_equal_to(value) > 0;
         let equal = self.stored.iter().enumerate().filter(|&(_, &element)| element == value);
         let mut ranked = equal.enumerate().map(|(equal_before, (within, _))| {
-            let gaps_before = if gaps_are_equal { (self.position)(within) - within as u64 } else { 0 };
+            let gaps_before = if gaps_are_equal { self.place(within) - within as u64 } else { 0 };
             (below + equal_before as u64 + gaps_before, within)
         });
         match ranked.find(|&(candidate, _)| candidate >= rank) {
@@ -196,10 +210,10 @@ impl<T: Real> Group<'_, T> {
 /// The number of no element.
 const NOBODY: u64 = u64::MAX;
 
-/// How the gradient of a median is shared.
+/// How the gradient of a median or a quantile is shared.
 #[derive(Clone, Copy)]
 pub(crate) struct ShareRule {
-    pub(crate) even: EvenCount,
+    pub(crate) asked: Question,
     pub(crate) rule: MedianGradient,
     /// Whether the elements of a group without a number share its gradient, which else is lost.
     pub(crate) spread_nan: bool,
@@ -208,23 +222,22 @@ pub(crate) struct ShareRule {
 /// Which elements of a group receive a share of its gradient.
 #[derive(Clone, Copy, PartialEq)]
 enum Receivers {
-    /// Those equal to a middle value.
+    /// Those equal to a value that the result was made of.
     Equal,
-    /// Those at the middle ranks.
+    /// Those at its ranks.
     Ranked,
     All,
 }
 
-/// What the elements of a group receive of its gradient, in one part or two halves, which go to those equal to
-/// `values`.
+/// What the elements of a group receive of its gradient, in one part or two, which go to those equal to `values`.
 #[derive(Clone, Copy)]
 pub(crate) struct Shares<T> {
     receivers: Receivers,
     values: [T; 2],
-    /// For each part how many elements share it, or of those at the middle ranks the number within the group.
+    /// For each part how many elements share it, or of those at its rank the number within the group.
     numbers: [u64; 2],
-    /// Without a second half both parts are the same.
-    halved: bool,
+    /// Where there is one part only it stands here twice.
+    parts: [f64; 2],
 }
 
 impl<T: Real> Shares<T> {
@@ -235,13 +248,15 @@ impl<T: Real> Shares<T> {
 
     /// What the element `within` its group, which holds `value`, receives of `gradient`.
     fn of<G: Float>(&self, within: usize, value: T, gradient: G) -> Option<G> {
-        let part = if self.halved { 0.5 } else { 1.0 };
         match self.receivers {
             Receivers::Equal => {
                 let receives = self.values.iter().position(|&middle| value == middle);
-                receives.map(|which| gradient.share(part, self.numbers[which]))
+                receives.map(|which| gradient.share(self.parts[which], self.numbers[which]))
             }
-            Receivers::Ranked => self.numbers.contains(&(within as u64)).then(|| gradient.share(part, 1)),
+            Receivers::Ranked => {
+                let receives = self.numbers.iter().position(|&number| number == within as u64);
+                receives.map(|which| gradient.share(self.parts[which], 1))
+            }
             Receivers::All => Some(gradient.share(1.0, self.numbers[0])),
         }
     }
@@ -274,11 +289,12 @@ pub(crate) fn give<'a, T: Real, G: Float>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::rank::EvenCount;
 
     fn median(stored: &[f64], fill: f64, extent: u128) -> f64 {
         let gaps = Gaps { fill: Some(fill), extent };
-        let middles = middles(stored, &gaps, &mut Sieve::new()).unwrap();
-        middles.map_or(f64::NAN, |middles| middles.median(EvenCount::Mean))
+        let asked = Question { rule: Rule::Middle(EvenCount::Mean), skips_nan: true };
+        asked.value(&Group { stored, gaps, position: &|_| 0 }, &mut Sieve::new()).unwrap()
     }
 
     #[test]
@@ -295,7 +311,7 @@ mod tests {
 
     #[test]
     fn the_first_gap_is_found_by_bisection() {
-        let first_gap = |positions: &[u64]| {
+        let first_gap = |positions: &[u128]| {
             let position = |within: usize| positions[within];
             let gaps = Gaps { fill: Some(1), extent: 100 };
             Group { stored: &vec![1; positions.len()], gaps, position: &position }.first_gap()

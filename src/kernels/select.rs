@@ -1,7 +1,7 @@
-//! Selection: the middle values of numbers among which NaNs may stand.
+//! Selection: the values at a rank of numbers among which NaNs may stand, or at two that are neighbours.
 //!
-//! A long lane is not partitioned but sifted. The middle values of a sample, a few ranks below and above its median,
-//! bracket the median of the lane; one pass counts what is not above the bracket and how many numbers there are, and
+//! A long lane is not partitioned but sifted. The values of a sample, a few ranks below and above where the rank would
+//! be in it, bracket the value of the lane; one pass counts what is not above the bracket and how many numbers there are, and
 //! puts side by side what lies within, to select among. Where the bracket has missed, which costs a pass more, the side
 //! that it has missed is put side by side:
 //!
@@ -17,6 +17,7 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Real;
+use crate::kernels::rank::{Place, Rule};
 
 /// Shorter lanes are selected from as they are: a sample costs them what it saves.
 const SAMPLED: usize = 200;
@@ -31,11 +32,11 @@ const BLOCK: usize = 1 << 10;
 /// The values that are looked at together where numbers are rare.
 const RARE: usize = 16;
 
-/// The values at the ranks `(count - 1) / 2` and `count / 2` of `count` numbers.
-pub(crate) struct Middles<T> {
+/// The values at one rank or two.
+pub(crate) struct Ranked<T> {
     pub(crate) lower: T,
     pub(crate) upper: T,
-    pub(crate) count: u64,
+    pub(crate) place: Place,
 }
 
 /// Values put side by side; the allocation that they are in is used again and grows to the most that it has held.
@@ -93,30 +94,36 @@ impl<T: Real> Sieve<T> {
     }
 }
 
-/// The middle values of the numbers of a lane, if there is one.
-pub(crate) fn middles_of_lane<T: Real>(lane: &[T], sieve: &mut Sieve<T>) -> Allocated<Option<Middles<T>>> {
-    let bracket = if lane.len() < SAMPLED { Bracket::Unknown } else { bracket(lane, sieve)? };
+/// The values of a lane at the ranks that a rule asks for, if it holds a number.
+pub(crate) fn ranked_in_lane<T: Real>(lane: &[T], rule: Rule, sieve: &mut Sieve<T>) -> Allocated<Option<Ranked<T>>> {
+    let bracket = if lane.len() < SAMPLED { Bracket::Unknown } else { bracket(lane, rule.part(), sieve)? };
     let (low, high) = match bracket {
         Bracket::Ends(low, high) => (low, high),
-        Bracket::Unknown => return Ok(middles_of_numbers(sieve.refill(lane, |value| !value.isnan())?)),
-        Bracket::Rare => return Ok(middles_of_numbers(sieve.refill_rare(lane, |value| !value.isnan())?)),
+        Bracket::Unknown => return Ok(ranked_of_numbers(sieve.refill(lane, |value| !value.isnan())?, rule)),
+        Bracket::Rare => return Ok(ranked_of_numbers(sieve.refill_rare(lane, |value| !value.isnan())?, rule)),
     };
-    let Counts { to_low, numbers: count } = sift_in_parts(lane, low, high, sieve)?;
-    let Some(last) = count.checked_sub(1) else { return Ok(None) };
+    let Counts { to_low, numbers } = sift_in_parts(lane, low, high, sieve)?;
+    if numbers == 0 {
+        return Ok(None);
+    }
+    let place = rule.place(numbers as u128);
     let mut sifted = Sifted { lane, low, high, to_low, sieve };
-    let (lower, upper) = sifted.at_ranks(last / 2, count / 2)?;
+    let (lower, upper) = sifted.at_ranks(place.low as usize, place.high as usize)?;
     let upper = match upper {
         Some(upper) => upper,
-        None => sifted.at_ranks(count / 2, count / 2)?.0,
+        None => sifted.at_ranks(place.high as usize, place.high as usize)?.0,
     };
-    Ok(Some(Middles { lower, upper, count: count as u64 }))
+    Ok(Some(Ranked { lower, upper, place }))
 }
 
-/// The middle values of `numbers`, none of which is NaN; their order is lost.
-fn middles_of_numbers<T: Real>(numbers: &mut [T]) -> Option<Middles<T>> {
-    let count = numbers.len();
-    let (lower, upper) = select_two(numbers, count.checked_sub(1)? / 2, count / 2);
-    Some(Middles { lower, upper, count: count as u64 })
+/// The values of `numbers` at the ranks that a rule asks for; none of them is NaN, and their order is lost.
+fn ranked_of_numbers<T: Real>(numbers: &mut [T], rule: Rule) -> Option<Ranked<T>> {
+    if numbers.is_empty() {
+        return None;
+    }
+    let place = rule.place(numbers.len() as u128);
+    let (lower, upper) = select_two(numbers, place.low as usize, place.high as usize);
+    Some(Ranked { lower, upper, place })
 }
 
 /// The numbers at the rank `low` and at `high`, which is the same or the next one.
@@ -132,7 +139,7 @@ pub(crate) fn smaller<T: Real>(a: T, b: T) -> T {
 
 /// What a sample says of a lane.
 enum Bracket<T> {
-    /// Its middle values lie between these two, or are one of them, most of the time.
+    /// The values asked for lie between these two, or are one of them, most of the time.
     Ends(T, T),
     /// Less than one value in [`RARE`] is a number.
     Rare,
@@ -140,7 +147,7 @@ enum Bracket<T> {
     Unknown,
 }
 
-fn bracket<T: Real>(lane: &[T], sieve: &mut Sieve<T>) -> Allocated<Bracket<T>> {
+fn bracket<T: Real>(lane: &[T], part: f64, sieve: &mut Sieve<T>) -> Allocated<Bracket<T>> {
     let is_long = lane.len() >= LONG;
     let draws = lane.len().isqrt() * if is_long { 8 } else { 1 };
     let stride = lane.len() / draws;
@@ -153,14 +160,13 @@ fn bracket<T: Real>(lane: &[T], sieve: &mut Sieve<T>) -> Allocated<Bracket<T>> {
         return Ok(Bracket::Rare);
     }
     sample.sort_unstable_by(|a, b| a.order(*b));
-    // The rank of the true median in the sample has a deviation of half a root of its size.
+    // The rank of the true value in the sample has a deviation of no more than half a root of its size.
     let margin = sample.len().isqrt() * if is_long { 2 } else { 1 };
-    let middle = sample.len() / 2;
-    let low = middle.checked_sub(margin).and_then(|low| sample.get(low));
-    Ok(match (low, sample.get(middle + margin)) {
-        (Some(&low), Some(&high)) => Bracket::Ends(low, high),
-        _ => Bracket::Unknown,
-    })
+    if sample.len() <= 2 * margin {
+        return Ok(Bracket::Unknown);
+    }
+    let (middle, last) = ((sample.len() as f64 * part) as usize, sample.len() - 1);
+    Ok(Bracket::Ends(sample[middle.saturating_sub(margin)], sample[(middle + margin).min(last)]))
 }
 
 /// How many values of a lane are numbers, and how many of these are not greater than the low end of a bracket.
@@ -274,6 +280,7 @@ fn select_in<T: Real>(numbers: &mut [T], first: usize, second: usize) -> (T, Opt
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::rank::QuantileMethod;
 
     /// Numbers without a pattern, the same in every run.
     fn noise(count: usize) -> impl Iterator<Item = u64> {
@@ -293,14 +300,18 @@ mod tests {
         numbers
     }
 
+    /// The middle values, and those near and at both ends.
     #[track_caller]
     fn check<T: Real>(lane: &[T], sieve: &mut Sieve<T>) {
         let numbers = sorted_numbers(lane);
-        let Some(Middles { lower, upper, count }) = middles_of_lane(lane, sieve).unwrap() else {
-            return assert!(numbers.is_empty());
-        };
-        assert_eq!(count, numbers.len() as u64);
-        assert_eq!((lower, upper), (numbers[(numbers.len() - 1) / 2], numbers[numbers.len() / 2]));
+        for part in [0.0, 0.01, 0.5, 0.93, 1.0] {
+            let rule = Rule::At(part, QuantileMethod::Linear);
+            let Some(Ranked { lower, upper, place }) = ranked_in_lane(lane, rule, sieve).unwrap() else {
+                return assert!(numbers.is_empty());
+            };
+            assert_eq!(place, rule.place(numbers.len() as u128));
+            assert_eq!((lower, upper), (numbers[place.low as usize], numbers[place.high as usize]));
+        }
     }
 
     /// Lanes of one length, from none to the most distinct values, with no, some, most and only NaNs, in and out of
@@ -357,7 +368,7 @@ mod tests {
                 let mut at: Vec<f64> = (0..length).map(|place| place as f64).collect();
                 let places = bracket_places(&mut at);
                 places.iter().for_each(|&place| lane[place] += drawn);
-                let Bracket::Ends(low, high) = bracket(&lane, &mut Sieve::new()).unwrap() else {
+                let Bracket::Ends(low, high) = bracket(&lane, 0.5, &mut Sieve::new()).unwrap() else {
                     panic!("a full lane")
                 };
                 let middle = sorted_numbers(&lane)[length / 2];
@@ -372,7 +383,7 @@ mod tests {
     /// The places that are drawn from a lane of which each value is its place.
     fn bracket_places(lane: &mut [f64]) -> Vec<usize> {
         let mut sieve = Sieve::new();
-        bracket(lane, &mut sieve).unwrap();
+        bracket(lane, 0.5, &mut sieve).unwrap();
         sieve.kept().iter().map(|&place| place as usize).collect()
     }
 
@@ -438,7 +449,7 @@ mod tests {
             let periodic: Vec<f64> = (0..length).map(|at| (at % stride) as f64 + at as f64 * 1e-9).collect();
             for lane in [rising, random, periodic] {
                 let numbers = sorted_numbers(&lane);
-                let Bracket::Ends(low, high) = bracket(&lane, &mut sieve).unwrap() else { panic!("a full lane") };
+                let Bracket::Ends(low, high) = bracket(&lane, 0.5, &mut sieve).unwrap() else { panic!("a full lane") };
                 let within = lane.iter().filter(|&&value| low <= value && value <= high).count() as f64;
                 let expected = share * length as f64;
                 assert!(low <= numbers[(length - 1) / 2] && numbers[length / 2] <= high, "{length}: {low} {high}");

@@ -9,7 +9,7 @@ use crate::element::{
     Bits, ComplexElement, Element, Float, Magnitude, Numeric, Real, RealNumber, Remainder, Ring, Signed,
 };
 use crate::ops::operand::Operand;
-use crate::ops::{Isin, Nanmedian, Partner, Take, Var, map, reduce, select};
+use crate::ops::{Isin, Nanmedian, Norm, Partner, Quantile, Take, Var, map, reduce, select};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
@@ -66,9 +66,9 @@ macro_rules! tensor_operations {
             /// The mean, of the exact sum, over the axes given
             fn mean(Axes, Ring) -> <$elem as Ring>::Mean;
             /// The variance, over the axes given
-            fn var(Var, Real) -> <$elem as Real>::Median;
+            fn var(Var, Ring) -> <$elem as Ring>::Deviation;
             /// The standard deviation, over the axes given
-            fn std(Var, Real) -> <$elem as Real>::Median;
+            fn std(Var, Ring) -> <$elem as Ring>::Deviation;
         }
     };
 }
@@ -109,6 +109,14 @@ macro_rules! operations {
             fn nanvar(Var, Float) -> $elem;
             /// The standard deviation of the elements that are not NaN, over the axes given
             fn nanstd(Var, Float) -> $elem;
+            /// The product, over the axes given
+            fn prod(Axes, Ring) -> <$elem as Ring>::Sum;
+            /// The product of the elements that are not NaN, over the axes given
+            fn nanprod(Axes, Float) -> $elem;
+            /// The norm, over the axes given
+            fn norm(Norm, Float) -> $elem;
+            /// The median, over the axes given
+            fn median(Nanmedian, Real) -> <$elem as Real>::Median;
         }
 
         gradients! {
@@ -125,6 +133,10 @@ macro_rules! operations {
             fn std_backward(Var, Real) of std;
             fn nanvar_backward(Var, Float) of nanvar;
             fn nanstd_backward(Var, Float) of nanstd;
+            fn prod_backward(Axes, Real) of prod;
+            fn nanprod_backward(Axes, Float) of nanprod;
+            fn norm_backward(Norm, Float) of norm;
+            fn median_backward(Nanmedian, Real) of median;
         }
 
         /// The surrogate gradient of `any`: see [`any_backward`](crate::any_backward()).
@@ -183,6 +195,8 @@ macro_rules! operations {
         {
             reduce::nanmedian_backward(self, upstream, options)
         }
+
+        operations!(@quantiles [$($public)*], $elem, $reduced: quantile quantile_backward, nanquantile nanquantile_backward);
 
         /// The elements at flattened positions: see [`take`](crate::take()).
         ///
@@ -257,6 +271,39 @@ macro_rules! operations {
             div Numeric $elem, rem Remainder $elem, rem_euclid Remainder $elem, minimum Real $elem, maximum Real $elem,
             equal Element bool, not_equal Element bool, less Real bool, less_equal Real bool, greater Real bool,
             greater_equal Real bool, bit_and Bits $elem, bit_or Bits $elem, bit_xor Bits $elem);
+    };
+    (@quantiles $public:tt, $elem:ty, $reduced:ident: $($name:ident $backward:ident),*) => {
+        $(operations!(@quantile $public, $elem, $reduced, $name, $backward);)*
+    };
+    (@quantile [$($public:tt)*], $elem:ty, $reduced:ident, $name:ident, $backward:ident) => {
+        #[doc = concat!("The quantile at `q`: see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        ///
+        /// # Errors
+        ///
+        #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        $($public)* fn $name(&self, q: f64, options: impl Into<Quantile>) -> Result<$reduced!(<$elem as Real>::Median)>
+        where
+            $elem: Real,
+        {
+            reduce::$name(self, q, options)
+        }
+
+        #[doc = concat!("A gradient: see [`", stringify!($backward), "`](crate::", stringify!($backward), "()).")]
+        ///
+        /// # Errors
+        ///
+        #[doc = concat!("Those of [`", stringify!($backward), "`](crate::", stringify!($backward), "()).")]
+        $($public)* fn $backward<U: Operand<Elem: Float>>(
+            &self,
+            upstream: &U,
+            q: f64,
+            options: impl Into<Quantile>,
+        ) -> Result<$reduced!(U::Elem)>
+        where
+            $elem: Real,
+        {
+            reduce::$backward(self, upstream, q, options)
+        }
     };
     (@more_zips [$($public:tt)*], $elem:ty, $reduced:ident) => {
         /// A function of two elements: see [`zip_with`](crate::zip_with()).

@@ -13,7 +13,7 @@ use crate::convert::{dense_array, dense_bytes};
 use crate::element::{Element, Float};
 use crate::kernels::cells::CellMap;
 use crate::kernels::fold::Fold;
-use crate::kernels::holistic::{Gradient, Holistic};
+use crate::kernels::holistic::{Apart, Gradient, Holistic};
 use crate::kernels::lookup::{Lookup, merge};
 use crate::kernels::map::{Function, Map};
 use crate::kernels::zip::Zip;
@@ -99,6 +99,14 @@ pub trait Operand: Sized + sealed::Sealed {
     fn gradient<U: Operand, H: Gradient<Self::Elem, U::Elem>>(
         &self,
         op: H,
+        upstream: &U,
+        axes: &Axes,
+    ) -> Result<Self::Reduced<U::Elem>>;
+
+    #[doc(hidden)]
+    fn apart<U: Operand, A: Apart<Self::Elem, U::Elem>>(
+        &self,
+        op: A,
         upstream: &U,
         axes: &Axes,
     ) -> Result<Self::Reduced<U::Elem>>;
@@ -237,6 +245,15 @@ macro_rules! sparse_operand {
                 sparse::gradient(&Sparse::entries(self), op, upstream, axes)
             }
 
+            fn apart<U: Operand, A: Apart<T, U::Elem>>(
+                &self,
+                op: A,
+                upstream: &U,
+                axes: &Axes,
+            ) -> Result<Tensor<P, U::Elem>> {
+                sparse::apart(&Sparse::entries(self), op, upstream, axes)
+            }
+
             fn unzip<A: Copy, B: Copy>(
                 pairs: Self::Reduced<(A, B)>,
             ) -> Allocated<(Self::Reduced<A>, Self::Reduced<B>)> {
@@ -328,6 +345,15 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         axes: &Axes,
     ) -> Result<ArrayD<U::Elem>> {
         dense::gradient(self, op, upstream, axes)
+    }
+
+    fn apart<U: Operand, A: Apart<S::Elem, U::Elem>>(
+        &self,
+        op: A,
+        upstream: &U,
+        axes: &Axes,
+    ) -> Result<ArrayD<U::Elem>> {
+        dense::apart(self, op, upstream, axes)
     }
 
     fn unzip<A: Copy, B: Copy>(pairs: ArrayD<(A, B)>) -> Allocated<(ArrayD<A>, ArrayD<B>)> {

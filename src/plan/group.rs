@@ -106,9 +106,9 @@ pub(crate) fn of_lanes<P: Pattern, U: Zeroable + Send>(
 }
 
 /// The row-major position of an entry within its group.
-pub(crate) fn position_in_group<P: Pattern>(entries: &P, reduction: &Reduction, entry: usize) -> u64 {
+pub(crate) fn position_in_group<P: Pattern>(entries: &P, reduction: &Reduction, entry: usize) -> u128 {
     reduction
         .reduced()
         .iter()
-        .fold(0, |position, &axis| position * entries.shape()[axis] as u64 + entries.coord(entry, axis) as u64)
+        .fold(0, |position, &axis| position * entries.shape()[axis] as u128 + entries.coord(entry, axis) as u128)
 }

@@ -63,33 +63,47 @@ impl Real {
             Real::Infinite(positive) => return if *positive { f64::INFINITY } else { f64::NEG_INFINITY },
             Real::Finite(scaled) => scaled,
         };
-        if scaled.sign() == Sign::NoSign {
-            return 0.0;
-        }
-        // The number is above / below.
-        let (above, below): (BigInt, BigInt) = (BigInt::from(scaled.magnitude().clone()), BigInt::from(n) << 1074);
-        let shifted = |value: &BigInt, by: i32| if by > 0 { value << by as u32 } else { value.clone() };
-        // The power of two of its first bit.
-        let mut first = above.bits() as i32 - below.bits() as i32;
-        if shifted(&above, -first) < shifted(&below, first) {
-            first -= 1;
-        }
-        let last = (first - bits + 1).max(least);
-        let (dividend, divisor) = (shifted(&above, -last), shifted(&below, last));
-        let (mut integer, rest): (BigInt, BigInt) = (&dividend / &divisor, (&dividend % &divisor) * 2);
-        if rest > divisor || (rest == divisor && integer.bit(0)) {
-            integer += 1;
-        }
-        let magnitude = if last > most || integer.bits() as i32 + last > bits + most {
-            f64::INFINITY
-        } else {
-            let mut value = u64::try_from(integer).unwrap() as f64;
-            (0..last).for_each(|_| value *= 2.0);
-            (last..0).for_each(|_| value *= 0.5);
-            value
-        };
-        if scaled.sign() == Sign::Minus && magnitude != 0.0 { -magnitude } else { magnitude }
+        quotient(scaled, &(BigInt::from(n) << 1074), (bits, least, most))
     }
+
+    /// The number so far on the way from one `f64` to another.
+    pub fn between(a: f64, b: f64, weight: f64, kind: (i32, i32, i32)) -> f64 {
+        match (Real::of(a), Real::of(b), Real::of(weight)) {
+            (Real::Finite(a), Real::Finite(b), Real::Finite(weight)) => {
+                quotient(&((&a << 1074u32) + (b - &a) * weight), &(BigInt::from(1) << 2148), kind)
+            }
+            _ => a + b,
+        }
+    }
+}
+
+/// A number over another one, which is positive, rounded as [`Real::over`] has it.
+pub fn quotient(number: &BigInt, below: &BigInt, (bits, least, most): (i32, i32, i32)) -> f64 {
+    if number.sign() == Sign::NoSign {
+        return 0.0;
+    }
+    let above = BigInt::from(number.magnitude().clone());
+    let shifted = |value: &BigInt, by: i32| if by > 0 { value << by as u32 } else { value.clone() };
+    // The power of two of its first bit.
+    let mut first = above.bits() as i32 - below.bits() as i32;
+    if shifted(&above, -first) < shifted(below, first) {
+        first -= 1;
+    }
+    let last = (first - bits + 1).max(least);
+    let (dividend, divisor) = (shifted(&above, -last), shifted(below, last));
+    let (mut integer, rest): (BigInt, BigInt) = (&dividend / &divisor, (&dividend % &divisor) * 2);
+    if rest > divisor || (rest == divisor && integer.bit(0)) {
+        integer += 1;
+    }
+    let magnitude = if last > most || integer.bits() as i32 + last > bits + most {
+        f64::INFINITY
+    } else {
+        let mut value = u64::try_from(integer).unwrap() as f64;
+        (0..last).for_each(|_| value *= 2.0);
+        (last..0).for_each(|_| value *= 0.5);
+        value
+    };
+    if number.sign() == Sign::Minus && magnitude != 0.0 { -magnitude } else { magnitude }
 }
 
 /// Bits, exponent of the last bit of the smallest float and of the greatest.

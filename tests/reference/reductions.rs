@@ -1,8 +1,11 @@
 //! Reductions of a group, each the plainest reading of its definition: the group is a list of its values with their
 //! positions, and `None` stands for an error.
 
+use num_bigint::{BigInt, BigUint, Sign};
+use num_complex::Complex;
+
 use super::dense::{Dense, Sparse, groups, ravel, reduced_coords, reduced_shape};
-use super::exact::{F64, Real, Summed, SummedFloat, total};
+use super::exact::{F64, Real, Summed, SummedFloat, quotient, total};
 use super::scalar::{RealScalar, Scalar};
 
 /// The elements of a group with their row-major positions in it.
@@ -187,6 +190,28 @@ pub fn std<T: Spread>(group: &Group<T>, ddof: u128) -> Option<T::Spread> {
     Some(T::Spread::rounded(&Real::of(variance.sqrt()), 1))
 }
 
+/// The exact sum of the squares of both parts about the mean in `f64`.
+fn complex_squares(group: &Group<Complex<f32>>) -> Real {
+    let parts: [Vec<f64>; 2] = [|z: Complex<f32>| z.re, |z: Complex<f32>| z.im]
+        .map(|part| group.iter().map(|(_, value)| f64::from(part(*value))).collect());
+    let squares = parts.map(|part| {
+        let mean = total(&part)[0].over(part.len() as u128, F64);
+        Real::sum(part.into_iter().map(|value| Real::of((value - mean) * (value - mean))))
+    });
+    Real::sum(squares)
+}
+
+/// The variance of complex numbers.
+pub fn complex_var(group: &Group<Complex<f32>>, ddof: u128) -> Option<f32> {
+    Some(f32::rounded(&complex_squares(group), (group.len() as u128).saturating_sub(ddof)))
+}
+
+/// The standard deviation of complex numbers.
+pub fn complex_std(group: &Group<Complex<f32>>, ddof: u128) -> Option<f32> {
+    let variance = complex_squares(group).over((group.len() as u128).saturating_sub(ddof), F64);
+    Some(f32::rounded(&Real::of(variance.sqrt()), 1))
+}
+
 /// The variance of the numbers.
 pub fn nanvar<T: Spread>(group: &Group<T>, ddof: u128) -> Option<T::Spread> {
     var(&numbers(group), ddof)
@@ -195,6 +220,79 @@ pub fn nanvar<T: Spread>(group: &Group<T>, ddof: u128) -> Option<T::Spread> {
 /// The standard deviation of the numbers.
 pub fn nanstd<T: Spread>(group: &Group<T>, ddof: u128) -> Option<T::Spread> {
     std(&numbers(group), ddof)
+}
+
+/// The numbers in order, with their places; no numbers if there is a NaN that counts.
+fn in_order<T: RealScalar>(group: &Group<T>, skips_nan: bool) -> Vec<(usize, T)> {
+    let mut placed: Vec<(usize, T)> = group.iter().map(|(_, value)| *value).enumerate().collect();
+    if !skips_nan && placed.iter().any(|(_, value)| value.is_nan()) {
+        return Vec::new();
+    }
+    placed.retain(|(_, value)| !value.is_nan());
+    placed.sort_by(|a, b| a.1.order(b.1));
+    placed
+}
+
+/// The two ranks about a quantile of `n` numbers, and how far it is from the first to the second.
+fn ranks(n: usize, q: f64, method: &str) -> (usize, usize, f64) {
+    let h = q * (n - 1) as f64;
+    let (low, high) = (h.floor() as usize, h.ceil() as usize);
+    match method {
+        "linear" => (low, high, h - h.floor()),
+        "lower" => (low, low, 0.0),
+        "higher" => (high, high, 0.0),
+        "midpoint" if low < high => (low, high, 0.5),
+        "midpoint" => (low, low, 0.0),
+        _ => (h.round_ties_even() as usize, h.round_ties_even() as usize, 0.0),
+    }
+}
+
+/// The quantile at `q`, with or without the NaNs.
+pub fn quantile<T: Spread>(group: &Group<T>, q: f64, method: &str, skips_nan: bool) -> Option<T::Spread> {
+    let sorted = in_order(group, skips_nan);
+    if sorted.is_empty() {
+        return Some(T::Spread::narrow(f64::NAN));
+    }
+    let (low, high, t) = ranks(sorted.len(), q, method);
+    let high = if t == 0.0 { low } else { high };
+    let between = Real::between(sorted[low].1.nearest(), sorted[high].1.nearest(), t, T::Spread::KIND);
+    Some(T::Spread::narrow(between))
+}
+
+/// The shares of a quantile: of those equal to the two values, or of the ones at the two ranks.
+pub fn quantile_shares<T: Spread, G: SummedFloat>(
+    group: &Group<T>,
+    g: G,
+    q: f64,
+    method: &str,
+    skips_nan: bool,
+    first: bool,
+) -> Vec<G> {
+    let mut given = vec![G::narrow(0.0); group.len()];
+    let sorted = in_order(group, skips_nan);
+    if sorted.is_empty() {
+        return given;
+    }
+    let (low, high, t) = ranks(sorted.len(), q, method);
+    let is_one = t == 0.0 || (!first && sorted[low].1 == sorted[high].1);
+    for (rank, part) in if is_one { vec![(low, 1.0)] } else { vec![(low, 1.0 - t), (high, t)] } {
+        let receives = |other: usize| if first { other == rank } else { sorted[other].1 == sorted[rank].1 };
+        let receivers: Vec<usize> = (0..sorted.len()).filter(|&other| receives(other)).collect();
+        for &receiver in &receivers {
+            given[sorted[receiver].0] = part_of(g, part, receivers.len());
+        }
+    }
+    given
+}
+
+/// `g * part / n`, each step in the type of the gradient, `f32` for the 16-bit floats.
+fn part_of<G: SummedFloat>(g: G, part: f64, n: usize) -> G {
+    let wide = g.wide();
+    let narrow = || f64::from(wide as f32 * part as f32 / n as f32);
+    let given = if G::KIND == F64 { wide * part / n as f64 } else { narrow() };
+    let rounded = G::rounded(&Real::of(given), 1);
+    // A zero keeps its sign.
+    if rounded.wide() == 0.0 { G::narrow(0f64.copysign(given)) } else { rounded }
 }
 
 /// The gradient of a reduction: `share` tells what the elements of a group receive, by their places in it.
@@ -260,4 +358,265 @@ pub fn spread_shares<T: Spread, G: SummedFloat>(
     };
     let share = |value: T| if skips_nan && value.is_nan() { G::narrow(0.0) } else { share(value) };
     group.iter().map(|(_, value)| share(*value)).collect()
+}
+
+/// The product of integers, which must fit.
+pub fn prod_of_integers<T: Summed>(group: &Group<T>) -> Option<T::Sum> {
+    let product: BigInt = group.iter().map(|(_, value)| whole(*value)).product();
+    T::sum_from(&[Real::Finite(product << 1074)])
+}
+
+/// An integer.
+fn whole<T: Summed>(value: T) -> BigInt {
+    let Real::Finite(scaled) = &value.parts()[0] else { panic!("an integer") };
+    scaled >> 1074u32
+}
+
+/// The product of floats or of complex numbers by the tree over all positions, of which some may be left out.
+pub fn prod<T: Multiplied>(group: &Group<T>) -> Option<T> {
+    let mut factors = vec![None; group.last().map_or(0, |(at, _)| *at as usize + 1)];
+    group.iter().for_each(|(at, value)| factors[*at as usize] = Some(value.to_parts()));
+    Some(product(&factors).map_or(T::one(), T::from_parts))
+}
+
+/// The product without the NaNs, each of which is a 1 in its place.
+pub fn nanprod<T: Multiplied>(group: &Group<T>) -> Option<T> {
+    prod(&group.iter().map(|&(at, value)| (at, if value.is_nan() { T::one() } else { value })).collect::<Vec<_>>())
+}
+
+/// The gradient of a product: the product of all blocks beside each element, from the top down, and the gradient.
+pub fn prod_shares<T: Spread, G: SummedFloat + Multiplied>(group: &Group<T>, g: G, skips_nan: bool) -> Vec<G> {
+    let is_skipped = |value: T| skips_nan && value.is_nan();
+    let one_or = |value: T| if is_skipped(value) { 1.0 } else { value.nearest() };
+    let factors: Vec<Factor> = values(group).into_iter().map(|value| Some(one_or(value).to_parts())).collect();
+    let of = |at: usize| match is_skipped(group[at].1) {
+        true => G::narrow(0.0),
+        false => G::from_parts(times(&beside(&factors, at), &g.to_parts())),
+    };
+    (0..group.len()).map(of).collect()
+}
+
+/// Half of the least power of two that is as many, at least.
+fn half_of(count: usize) -> usize {
+    count.next_power_of_two() / 2
+}
+
+/// What stands at a position, if anything does.
+type Factor = Option<[Wide; 2]>;
+
+fn product(factors: &[Factor]) -> Factor {
+    match factors {
+        [] => None,
+        [one] => one.clone(),
+        _ => {
+            let (left, right) = factors.split_at(half_of(factors.len()));
+            match (product(left), product(right)) {
+                (Some(left), Some(right)) => Some(times(&left, &right)),
+                (left, right) => left.or(right),
+            }
+        }
+    }
+}
+
+/// The product of all but one.
+fn beside(factors: &[Factor], at: usize) -> [Wide; 2] {
+    let (mut around, mut rest, mut at) = (1.0.to_parts(), factors, at);
+    while rest.len() > 1 {
+        let half = half_of(rest.len());
+        let (left, right) = rest.split_at(half);
+        let other = product(if at < half { right } else { left });
+        around = other.map_or(around.clone(), |other| times(&around, &other));
+        (rest, at) = if at < half { (left, at) } else { (right, at - half) };
+    }
+    around
+}
+
+/// `*` of complex numbers; of real ones, whose second part is none, that of the first.
+fn times([a, b]: &[Wide; 2], [c, d]: &[Wide; 2]) -> [Wide; 2] {
+    match (b, d) {
+        (Wide::None, Wide::None) => [a.times(c), Wide::None],
+        _ => [a.times(c).plus(b.times(d).negated()), a.times(d).plus(b.times(c))],
+    }
+}
+
+/// A float of 53 bits with any exponent.
+#[derive(Clone, Debug)]
+pub enum Wide {
+    /// An integer times a power of two.
+    Finite(BigInt, i64),
+    /// Zero, an infinity or NaN.
+    Special(f64),
+    /// No part.
+    None,
+}
+
+impl Wide {
+    fn of(value: f64) -> Self {
+        match Real::of(value) {
+            Real::Finite(scaled) if value != 0.0 => Wide::Finite(scaled, -1074),
+            _ => Wide::Special(value),
+        }
+    }
+
+    /// Rounded to 53 bits, ties to even.
+    fn rounded(integer: BigInt, exponent: i64) -> Self {
+        let drop = integer.bits().saturating_sub(53) as u32;
+        let (kept, rest) = (integer.magnitude() >> drop, integer.magnitude() % (BigUint::from(1u8) << drop));
+        let half = (BigUint::from(1u8) << drop) >> 1;
+        let up = drop > 0 && (rest > half || (rest == half && kept.bit(0)));
+        let magnitude = BigInt::from(kept + u8::from(up));
+        let signed = if integer.sign() == Sign::Minus { -magnitude } else { magnitude };
+        Wide::Finite(signed, exponent + i64::from(drop))
+    }
+
+    /// Something of the same kind and sign.
+    fn sample(&self) -> f64 {
+        match self {
+            Wide::Finite(integer, _) => {
+                if integer.sign() == Sign::Minus {
+                    -1.0
+                } else {
+                    1.0
+                }
+            }
+            Wide::Special(value) => *value,
+            Wide::None => panic!("no part"),
+        }
+    }
+
+    fn times(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Wide::Finite(a, x), Wide::Finite(b, y)) => Wide::rounded(a * b, x + y),
+            _ => Wide::Special(self.sample() * other.sample()),
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        match (&self, &other) {
+            (Wide::Finite(a, x), Wide::Finite(b, y)) => {
+                let least = *x.min(y);
+                let sum = (a << (x - least) as u32) + (b << (y - least) as u32);
+                if sum.sign() == Sign::NoSign { Wide::Special(0.0) } else { Wide::rounded(sum, least) }
+            }
+            (Wide::Special(zero), Wide::Finite(..)) if *zero == 0.0 => other,
+            (Wide::Finite(..), Wide::Special(zero)) if *zero == 0.0 => self,
+            _ => Wide::Special(self.sample() + other.sample()),
+        }
+    }
+
+    fn negated(self) -> Self {
+        match self {
+            Wide::Finite(integer, exponent) => Wide::Finite(-integer, exponent),
+            Wide::Special(value) => Wide::Special(-value),
+            Wide::None => Wide::None,
+        }
+    }
+
+    /// In a type of floats; a zero keeps its sign.
+    fn narrow(&self, kind: (i32, i32, i32)) -> f64 {
+        match self {
+            Wide::Finite(integer, exponent) => {
+                let (up, down) = (exponent.max(&0).unsigned_abs(), exponent.min(&0).unsigned_abs());
+                // Far behind both ends it makes no difference how far.
+                let (up, down) = (up.min(5000), if down > 5000 { 5000 + integer.bits() } else { down });
+                quotient(&(integer << up), &(BigInt::from(1) << down), kind).copysign(self.sample())
+            }
+            _ => self.sample(),
+        }
+    }
+}
+
+/// A float, or a complex number.
+pub trait Multiplied: Scalar {
+    /// The real part, and the imaginary one if there is any.
+    fn to_parts(self) -> [Wide; 2];
+
+    /// The number of these parts.
+    fn from_parts(parts: [Wide; 2]) -> Self;
+}
+
+macro_rules! multiplied {
+    ($($type:ty),*) => {$(
+        impl Multiplied for $type {
+            fn to_parts(self) -> [Wide; 2] {
+                [Wide::of(self.wide()), Wide::None]
+            }
+            fn from_parts([number, _]: [Wide; 2]) -> Self {
+                Self::narrow(number.narrow(Self::KIND))
+            }
+        }
+    )*};
+}
+
+multiplied!(f32, f64);
+#[cfg(feature = "half")]
+multiplied!(half::f16, half::bf16);
+
+macro_rules! multiplied_complex {
+    ($($part:ty),*) => {$(
+        impl Multiplied for Complex<$part> {
+            fn to_parts(self) -> [Wide; 2] {
+                [Wide::of(self.re.wide()), Wide::of(self.im.wide())]
+            }
+            fn from_parts([re, im]: [Wide; 2]) -> Self {
+                let narrow = |part: Wide| <$part>::narrow(part.narrow(<$part>::KIND));
+                Complex { re: narrow(re), im: narrow(im) }
+            }
+        }
+    )*};
+}
+
+multiplied_complex!(f32, f64);
+
+/// The norm in `f64` before it is narrowed: `order` is 1, 2, or anything else for infinity.
+fn wide_norm<T: SummedFloat>(group: &Group<T>, order: u8) -> f64 {
+    let numbers: Vec<f64> = group.iter().map(|(_, value)| value.wide().abs()).collect();
+    if let Some(special) = numbers.iter().copied().filter(|value| !value.is_finite()).reduce(|a, b| a + b) {
+        return special;
+    }
+    if order != 2 {
+        return numbers.into_iter().fold(0.0, f64::max);
+    }
+    let square = |value: f64| match Real::of(value) {
+        Real::Finite(scaled) => &scaled * &scaled,
+        _ => panic!("finite"),
+    };
+    let sum: BigInt = numbers.into_iter().map(square).sum();
+    if sum.sign() == Sign::NoSign {
+        return 0.0;
+    }
+    let Wide::Finite(integer, exponent) = Wide::rounded(sum, -2148) else { panic!("finite") };
+    let odd = exponent.rem_euclid(2);
+    let root = (u64::try_from(integer << odd as u32).unwrap() as f64).sqrt();
+    let Wide::Finite(root, last) = Wide::of(root) else { panic!("finite") };
+    Wide::Finite(root, last + (exponent - odd) / 2).narrow(F64)
+}
+
+/// The norm.
+pub fn norm<T: SummedFloat>(group: &Group<T>, order: u8) -> Option<T> {
+    let magnitudes = || Real::sum(group.iter().map(|(_, value)| Real::of(value.wide().abs())));
+    Some(T::rounded(&if order == 1 { magnitudes() } else { Real::of(wide_norm(group, order)) }, 1))
+}
+
+/// The shares of a norm.
+pub fn norm_shares<T: SummedFloat, G: SummedFloat>(group: &Group<T>, g: G, order: u8) -> Vec<G> {
+    let norm = wide_norm(group, order);
+    let count = group.iter().filter(|(_, value)| value.wide().abs() == norm).count();
+    let signed = |value: f64| match value {
+        _ if value.is_nan() => G::narrow(f64::NAN),
+        0.0 => G::narrow(0.0),
+        _ => G::narrow(if value > 0.0 { g.wide() } else { -g.wide() }),
+    };
+    let share = |value: f64| match order {
+        1 => signed(value),
+        2 if norm == 0.0 => G::narrow(0.0),
+        2 => {
+            let given = value / norm * g.wide();
+            let rounded = G::rounded(&Real::of(given), 1);
+            if rounded.wide() == 0.0 { G::narrow(0f64.copysign(given)) } else { rounded }
+        }
+        _ if value.abs() == norm && value != 0.0 => over(signed(value), count),
+        _ => G::narrow(0.0),
+    };
+    group.iter().map(|(_, value)| share(value.wide())).collect()
 }

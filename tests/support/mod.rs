@@ -6,6 +6,9 @@
 mod compare;
 #[macro_use]
 mod properties;
+#[macro_use]
+mod reduced;
 
 pub use compare::*;
 pub use properties::*;
+pub use reduced::*;

@@ -11,11 +11,13 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
+use crate::base::threads;
 use crate::convert::{check_result, dense_array, dense_bytes, once_on_each};
 use crate::element::Element;
 use crate::kernels::fold::{Fold, fold_until_settled};
-use crate::kernels::holistic::{Gradient, Group, Holistic, share_singly};
+use crate::kernels::holistic::{Apart, Gradient, Group, Holistic, share_singly};
 use crate::kernels::lookup::Lookup;
+use crate::kernels::op::Outcomes;
 use crate::ops::operand::Operand;
 use crate::plan::reduction::Reduction;
 
@@ -104,12 +106,10 @@ fn reduce_lanes<S: Data<Elem: Element>, D: Dimension, H: Holistic<S::Elem>>(
     reduction: &Reduction,
 ) -> Result<ArrayD<H::Out>> {
     check_lane(x, reduction)?;
-    let order = if op.looks_at_positions() {
+    let order = if op.looks_at_positions() { Order::RowMajor } else { Order::Any };
+    if op.numbers_positions() {
         check_countable(op, reduction)?;
-        Order::RowMajor
-    } else {
-        Order::Any
-    };
+    }
     let shape = reduction.result_shape();
     check_result::<H::Out>(&shape, dense_bytes(x))?;
     // Lanes that a broadcast view repeats are gone through once.
@@ -151,6 +151,45 @@ pub(crate) fn gradient<S: Data<Elem: Element>, D: Dimension, U: Operand, H: Grad
         true => op.give(row, items, |at| (&found[cell], within + at, gradients[cell])),
         false => op.give(row, items, |at| (&found[cell + at], within, gradients[cell + at])),
     })
+}
+
+/// The gradient of a reduction of which each element receives its own.
+pub(crate) fn apart<S: Data<Elem: Element>, D: Dimension, U: Operand, A: Apart<S::Elem, U::Elem>>(
+    x: &ArrayBase<S, D>,
+    op: A,
+    upstream: &U,
+    axes: &Axes,
+) -> Result<ArrayD<U::Elem>> {
+    let shape = Shape::from(x.shape());
+    let reduction = Reduction::new(&shape, axes)?;
+    check_upstream(upstream, &reduction.result_shape())?;
+    check_result::<U::Elem>(&shape, dense_bytes(x))?;
+    if x.is_empty() {
+        return Ok(dense_array(&shape, Vec::new()));
+    }
+    let (gradients, extent) = (all_cells(upstream)?, reduction.extent() as usize);
+    let lanes_last = [reduction.kept(), reduction.reduced()].concat();
+    let lanes = x.view().into_dyn().permuted_axes(&lanes_last[..]);
+    let lengths = Shape::from(lanes.shape());
+    let values = alloc::collect(lanes.iter().copied())?;
+    let mut received = alloc::zeros(values.len())?;
+    let ends = threads::map_parts(values.len(), 5000, 0, |part| part.end / extent * extent);
+    let given = threads::map_slices(&mut received, &ends, |part, received| {
+        let first = (ends[part] - received.len()) / extent;
+        received.chunks_mut(extent).enumerate().try_for_each(|(lane, received)| {
+            let cell = first + lane;
+            let group = Group::of_slice(&values[cell * extent..(cell + 1) * extent]);
+            op.give(&group, gradients[cell], received).map_err(|fault| fault.of(cell))
+        })
+    });
+    given
+        .into_iter()
+        .collect::<Outcomes<()>>()
+        .map_err(|refusal| refused_at(op, refusal, &reduction, reduction.kept_lengths()))?;
+    let mut places = vec![0; lanes_last.len()];
+    lanes_last.iter().enumerate().for_each(|(place, &axis)| places[axis] = place);
+    let received = dense_array(&lengths, received).permuted_axes(places);
+    Ok(dense_array(&shape, alloc::collect(received.iter().copied())?))
 }
 
 /// The upstream gradient handed back to the elements of each cell, as it is.

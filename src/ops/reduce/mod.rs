@@ -11,7 +11,10 @@ pub(crate) mod dense;
 mod extreme;
 mod lanes;
 mod nanmedian;
+mod norm;
 mod position;
+mod prod;
+mod quantile;
 pub(crate) mod sparse;
 mod sum;
 mod var;
@@ -21,7 +24,12 @@ pub use any::{any, any_backward};
 pub use count_nonzero::count_nonzero;
 pub use extreme::{max, max_backward, min, min_backward, nanmax, nanmax_backward, nanmin, nanmin_backward};
 pub use nanmedian::{EvenCount, MedianGradient, Nanmedian, nanmedian, nanmedian_backward, nanmedian_index};
+pub use norm::{Norm, NormOrder, norm, norm_backward};
 pub use position::{argmax, argmin, nanargmax, nanargmin};
+pub use prod::{nanprod, nanprod_backward, prod, prod_backward};
+pub use quantile::{
+    Quantile, QuantileMethod, median, median_backward, nanquantile, nanquantile_backward, quantile, quantile_backward,
+};
 pub use sum::{mean, mean_backward, nanmean, nanmean_backward, nansum, nansum_backward, sum, sum_backward};
 pub use var::{Var, nanstd, nanstd_backward, nanvar, nanvar_backward, std, std_backward, var, var_backward};
 

@@ -3,15 +3,19 @@
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::{Float, Real};
-use crate::kernels::holistic::{Gradient, Group, Holistic};
-use crate::kernels::median::{ShareRule, Shares, give, median, median_of_one};
+use crate::kernels::holistic::{Group, Holistic};
+use crate::kernels::median::{Question, ShareRule};
 use crate::kernels::op::{Op, Outcome};
+use crate::kernels::rank::Rule;
 use crate::kernels::select::Sieve;
 use crate::ops::operand::Operand;
+use crate::ops::reduce::quantile::{Asked, AskedShares};
 
-pub use crate::kernels::median::{EvenCount, MedianGradient};
+pub use crate::kernels::median::MedianGradient;
+pub use crate::kernels::rank::EvenCount;
 
-/// The options of [`nanmedian`], [`nanmedian_index`] and [`nanmedian_backward`]; plain axes convert to it.
+/// The options of [`nanmedian`], [`nanmedian_index`], [`median`](crate::median()) and their gradients; plain axes
+/// convert to it.
 ///
 /// # Examples
 ///
@@ -80,37 +84,6 @@ impl From<&Nanmedian> for Nanmedian {
     }
 }
 
-/// The descriptor of [`nanmedian`].
-#[derive(Clone, Copy)]
-struct Median {
-    even: EvenCount,
-}
-
-impl Op for Median {
-    const NAME: &'static str = "nanmedian";
-}
-
-impl<T: Real> Holistic<T> for Median {
-    type Out = T::Median;
-    type Scratch = Sieve<T>;
-
-    fn looks_at_positions(&self) -> bool {
-        false
-    }
-
-    fn scratch(&self) -> Sieve<T> {
-        Sieve::new()
-    }
-
-    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<T::Median> {
-        Ok(median(group, self.even, sieve)?)
-    }
-
-    fn of_one(&self, value: T, _: &mut Sieve<T>) -> Outcome<T::Median> {
-        Ok(median_of_one(value))
-    }
-}
-
 /// The descriptor of [`nanmedian_index`].
 #[derive(Clone, Copy)]
 struct MedianAndPosition {
@@ -134,38 +107,7 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
     }
 
     fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<(T::Median, u64)> {
-        Ok(group.median_and_position(self.even, sieve)?)
-    }
-}
-
-/// The descriptor of [`nanmedian_backward`].
-#[derive(Clone, Copy)]
-struct MedianShares(ShareRule);
-
-impl Op for MedianShares {
-    const NAME: &'static str = "nanmedian_backward";
-}
-
-impl<T: Real> Holistic<T> for MedianShares {
-    type Out = Shares<T>;
-    type Scratch = Sieve<T>;
-
-    fn looks_at_positions(&self) -> bool {
-        self.0.rule == MedianGradient::First
-    }
-
-    fn scratch(&self) -> Sieve<T> {
-        Sieve::new()
-    }
-
-    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<Shares<T>> {
-        Ok(group.shares(self.0, sieve)?)
-    }
-}
-
-impl<T: Real, G: Float> Gradient<T, G> for MedianShares {
-    fn give<'a>(&self, values: &[T], received: &mut [G], place: impl Fn(usize) -> (&'a Shares<T>, usize, G)) {
-        give(values, received, place);
+        group.median_and_position(Question { rule: Rule::Middle(self.even), skips_nan: true }, sieve)
     }
 }
 
@@ -273,7 +215,6 @@ impl<T: Real, G: Float> Gradient<T, G> for MedianShares {
 /// Definition: [`numpy.nanmedian`](https://numpy.org/doc/stable/reference/generated/numpy.nanmedian.html), and under
 /// [`Nanmedian::lower`] [`torch.nanmedian`](https://docs.pytorch.org/docs/stable/generated/torch.nanmedian.html); of
 /// what is stored `numpy.ma.median` of a masked array.
-#[doc(alias = "median")]
 #[doc(alias = "pandas.median")]
 #[doc(alias = "numpy.nanmedian")]
 #[doc(alias = "torch.nanmedian")]
@@ -282,7 +223,7 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
     options: impl Into<Nanmedian>,
 ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
     let Nanmedian { axes, even, .. } = options.into();
-    x.holistic(Median { even }, &axes)
+    x.holistic(Asked::<false, true>(Rule::Middle(even)), &axes)
 }
 
 /// [`nanmedian`], and where it stands: the position of the first element equal to the lower middle value.
@@ -439,5 +380,6 @@ pub fn nanmedian_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     options: impl Into<Nanmedian>,
 ) -> Result<X::Reduced<U::Elem>> {
     let Nanmedian { axes, even, rule, spread_nan } = options.into();
-    x.gradient(MedianShares(ShareRule { even, rule, spread_nan }), upstream, &axes)
+    let asked = Question { rule: Rule::Middle(even), skips_nan: true };
+    x.gradient(AskedShares::<false, true>(ShareRule { asked, rule, spread_nan }), upstream, &axes)
 }

@@ -1,6 +1,7 @@
 //! The drivers of reductions of sparse tensors, of either format.
 
 use std::borrow::Cow;
+use std::slice;
 
 use super::{check_countable, check_upstream, refused, refused_at};
 use crate::base::alloc::Allocated;
@@ -12,7 +13,9 @@ use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::fold::{Fold, Kept, fold_gaps, fold_groups, fold_singly};
 use crate::kernels::group::{Gaps, Groups};
-use crate::kernels::holistic::{Gradient, Group, Holistic, reduce_groups, share_among_entries, share_singly};
+use crate::kernels::holistic::{
+    Apart, Gradient, Group, Holistic, give_apart, reduce_groups, share_among_entries, share_singly,
+};
 use crate::kernels::lanes::spread as spread_lanes;
 use crate::kernels::op::{Op, Outcome, Refused};
 use crate::kernels::spread::{spread_looked_up, spread_to_entries};
@@ -156,7 +159,7 @@ pub(crate) fn holistic<P: Pattern, T: Element, H: Holistic<T>>(
     axes: &Axes,
 ) -> Result<Tensor<P, H::Out>> {
     let reduction = Reduction::new(x.pattern.shape(), axes)?;
-    if op.looks_at_positions() {
+    if op.numbers_positions() {
         check_countable(op, &reduction)?;
     }
     let gaps = x.gaps(&reduction);
@@ -190,7 +193,7 @@ pub(crate) fn gradient<P: Pattern, T: Element, U: Operand, H: Gradient<T, U::Ele
     axes: &Axes,
 ) -> Result<Tensor<P, U::Elem>> {
     let reduction = Reduction::new(x.pattern.shape(), axes)?;
-    if op.looks_at_positions() {
+    if op.numbers_positions() {
         check_countable(op, &reduction)?;
     }
     check_upstream(upstream, &reduction.result_shape())?;
@@ -202,6 +205,34 @@ pub(crate) fn gradient<P: Pattern, T: Element, U: Operand, H: Gradient<T, U::Ele
         let position = |entry: usize| position_in_group(x.pattern, &reduction, entry);
         let gradients = upstream.at_entries(&pattern)?;
         share_among_entries(op, &groups, x.values, x.gaps(&reduction), &gradients, &position)
+            .map_err(|refusal| refused_group(x, op, refusal, &reduction, &groups))?
+    };
+    Ok(Tensor::from_valid(x.pattern.clone(), values, U::Elem::ZERO))
+}
+
+/// The gradient of a reduction of which each element receives its own.
+pub(crate) fn apart<P: Pattern, T: Element, U: Operand, A: Apart<T, U::Elem>>(
+    x: &Entries<'_, P, T>,
+    op: A,
+    upstream: &U,
+    axes: &Axes,
+) -> Result<Tensor<P, U::Elem>> {
+    let reduction = Reduction::new(x.pattern.shape(), axes)?;
+    check_upstream(upstream, &reduction.result_shape())?;
+    let values = if reduction.is_elementwise() {
+        let mut received = upstream.at_entries(x.pattern)?;
+        let mut singly = x.values.iter().zip(&mut received);
+        singly
+            .try_for_each(|(&value, received)| {
+                op.give(&Group::of_slice(&[value]), *received, slice::from_mut(received))
+            })
+            .map_err(|fault| refused(op, fault, &reduction, None))?;
+        received
+    } else {
+        let Cells { pattern, groups } = Cells::new(x.pattern, &reduction)?;
+        let position = |entry: usize| position_in_group(x.pattern, &reduction, entry);
+        let gradients = upstream.at_entries(&pattern)?;
+        give_apart(op, &groups, x.values, x.gaps(&reduction), &gradients, &position)
             .map_err(|refusal| refused_group(x, op, refusal, &reduction, &groups))?
     };
     Ok(Tensor::from_valid(x.pattern.clone(), values, U::Elem::ZERO))

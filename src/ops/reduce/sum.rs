@@ -7,7 +7,7 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Index;
 use crate::base::threads;
-use crate::element::{self, Accumulator, Element, Float, Real, Ring};
+use crate::element::{Accumulator, Element, Float, Real, Ring};
 use crate::kernels::fold::{Fold, Kept, gaps_state};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
@@ -16,23 +16,33 @@ use crate::kernels::scatter::{Cell, scatter};
 use crate::kernels::sort::Arrays;
 use crate::ops::operand::Operand;
 
+/// The small total of what something is made of.
+type Small<F, T> = <<F as Finish<T>>::Total as Accumulator<T>>::Cell;
+
 /// What is made of a total.
-trait Finish<T: Ring>: Op {
+pub(super) trait Finish<T: Ring>: Op {
+    type Total: Accumulator<T>;
     type Out: Element;
     /// Whether NaNs are left out.
     const SKIPS_NAN: bool;
-    /// Whether the count of the elements makes a difference, so that there must be one.
-    const COUNTS: bool;
 
-    fn finish(&self, total: &T::Total, count: u128) -> Outcome<Self::Out>;
+    /// Whether it makes a difference how often the value was repeated, so that the number must be known.
+    fn counts(value: T) -> bool {
+        value.is_truthy() && value.isfinite()
+    }
+
+    fn finish(&self, total: &Self::Total, count: u128) -> Outcome<Self::Out>;
 
     /// [`finish`](Finish::finish) of a small total, if that is enough to know it.
-    fn finish_quickly(cell: element::Cell<T>, count: u128) -> Option<Self::Out>;
+    #[inline(always)]
+    fn finish_quickly(_cell: Small<Self, T>, _count: u128) -> Option<Self::Out> {
+        None
+    }
 }
 
 /// The fold of an operation that is made of a total.
 #[derive(Clone, Copy)]
-struct Totals<F>(F);
+pub(super) struct Totals<F>(pub(super) F);
 
 impl<F: Op> Op for Totals<F> {
     const NAME: &'static str = F::NAME;
@@ -40,7 +50,7 @@ impl<F: Op> Op for Totals<F> {
 
 /// The total so far.
 #[derive(Clone)]
-struct Total<A> {
+pub(super) struct Total<A> {
     sum: A,
     /// How many elements were left out.
     skipped: u128,
@@ -52,11 +62,11 @@ struct Total<A> {
 const PICOSECONDS: usize = 900;
 
 impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
-    type State = Total<T::Total>;
+    type State = Total<F::Total>;
     type Out = F::Out;
 
     fn start(&self) -> Self::State {
-        Total { sum: T::Total::default(), skipped: 0, counts: false }
+        Total { sum: F::Total::default(), skipped: 0, counts: false }
     }
 
     fn step(&self, state: &mut Self::State, value: T) {
@@ -71,7 +81,7 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
             state.skipped = state.skipped.saturating_add(count);
             return;
         }
-        state.counts |= F::COUNTS || (value.is_truthy() && value.isfinite());
+        state.counts |= F::counts(value);
         state.sum.add_times(value, count);
     }
 
@@ -97,7 +107,7 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
             return state.sum.add_slice(values);
         }
         let part = |part: Range<usize>| {
-            let mut sum = T::Total::default();
+            let mut sum = F::Total::default();
             sum.add_slice(&values[part]);
             sum
         };
@@ -110,7 +120,7 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
         if F::SKIPS_NAN || neighbours.len() >= FEW || !adds_nothing(gaps, count) {
             return None;
         }
-        F::finish_quickly(T::Total::cell_of(values, neighbours)?, count)
+        F::finish_quickly(F::Total::cell_of(values, neighbours)?, count)
     }
 
     /// Where there are few cells no entries are grouped; a sum that a small total does not hold is left to the groups.
@@ -123,7 +133,7 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
         if F::SKIPS_NAN {
             return Ok(None);
         }
-        let start = <T::Total as Accumulator<T>>::Cell::default();
+        let start = Small::<F, T>::default();
         let finish = |cell, count| {
             let positions = gaps.positions(count);
             if adds_nothing(gaps, positions)
@@ -135,7 +145,7 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
             state.sum.add_cell(cell);
             self.finish(&state, positions)
         };
-        scatter(kept, values, Cell { start, add: T::Total::add_to, join: T::Total::join }, finish)
+        scatter(kept, values, Cell { start, add: F::Total::add_to, join: F::Total::join }, finish)
     }
 }
 
@@ -158,16 +168,16 @@ impl<const SKIPS_NAN: bool> Op for Sum<SKIPS_NAN> {
 }
 
 impl<T: Ring, const SKIPS_NAN: bool> Finish<T> for Sum<SKIPS_NAN> {
+    type Total = T::Total;
     type Out = T::Sum;
     const SKIPS_NAN: bool = SKIPS_NAN;
-    const COUNTS: bool = false;
 
     fn finish(&self, total: &T::Total, _: u128) -> Outcome<T::Sum> {
         T::sum_of(total).ok_or(Fault::Overflow(T::Sum::DTYPE.name()))
     }
 
     #[inline(always)]
-    fn finish_quickly(cell: element::Cell<T>, _: u128) -> Option<T::Sum> {
+    fn finish_quickly(cell: Small<Self, T>, _: u128) -> Option<T::Sum> {
         T::quick_sum_of(cell)
     }
 }
@@ -181,16 +191,20 @@ impl<const SKIPS_NAN: bool> Op for Mean<SKIPS_NAN> {
 }
 
 impl<T: Ring, const SKIPS_NAN: bool> Finish<T> for Mean<SKIPS_NAN> {
+    type Total = T::Total;
     type Out = T::Mean;
     const SKIPS_NAN: bool = SKIPS_NAN;
-    const COUNTS: bool = true;
+
+    fn counts(_: T) -> bool {
+        true
+    }
 
     fn finish(&self, total: &T::Total, count: u128) -> Outcome<T::Mean> {
         Ok(T::mean_of(total, count))
     }
 
     #[inline(always)]
-    fn finish_quickly(cell: element::Cell<T>, count: u128) -> Option<T::Mean> {
+    fn finish_quickly(cell: Small<Self, T>, count: u128) -> Option<T::Mean> {
         T::quick_mean_of(cell, count)
     }
 }

@@ -62,13 +62,14 @@ impl From<&Var> for Var {
 
 /// What is known of a group before its result: the mean, the exact sum of squares, and what it is divided by.
 struct Spread {
-    mean: f64,
+    /// Of both parts.
+    mean: [f64; 2],
     squares: <f64 as Ring>::Total,
     divisor: u128,
 }
 
 impl Spread {
-    fn of<T: Real, const SKIPS_NAN: bool>(group: &Group<'_, T>, ddof: u64) -> Outcome<Self> {
+    fn of<T: Ring, const SKIPS_NAN: bool>(group: &Group<'_, T>, ddof: u64) -> Outcome<Self> {
         let counts = |value: T| !(SKIPS_NAN && value.isnan());
         let gaps =
             group.gaps.fill.filter(|&fill| counts(fill)).map(|fill| (fill, group.gaps.count(group.stored.len())));
@@ -84,10 +85,12 @@ impl Spread {
             count += gaps;
         }
         let mean = T::wide_mean_of(&total, count);
-        let square = |value: T| (value.to_f64() - mean) * (value.to_f64() - mean);
-        values().for_each(|value| squares.add(square(value)));
-        if let Some((fill, gaps @ 1..)) = gaps {
-            squares.add_times(square(fill), gaps);
+        for (part, mean) in mean.into_iter().enumerate().take(T::PARTS) {
+            let square = |value: T| (value.wide_parts()[part] - mean) * (value.wide_parts()[part] - mean);
+            values().for_each(|value| squares.add(square(value)));
+            if let Some((fill, gaps @ 1..)) = gaps {
+                squares.add_times(square(fill), gaps);
+            }
         }
         Ok(Spread { mean, squares, divisor: count.saturating_sub(ddof.into()) })
     }
@@ -112,8 +115,8 @@ impl<const ROOT: bool, const SKIPS_NAN: bool> Op for Variance<ROOT, SKIPS_NAN> {
     };
 }
 
-impl<T: Real, const ROOT: bool, const SKIPS_NAN: bool> Holistic<T> for Variance<ROOT, SKIPS_NAN> {
-    type Out = T::Median;
+impl<T: Ring, const ROOT: bool, const SKIPS_NAN: bool> Holistic<T> for Variance<ROOT, SKIPS_NAN> {
+    type Out = T::Deviation;
     type Scratch = ();
 
     fn looks_at_positions(&self) -> bool {
@@ -122,9 +125,9 @@ impl<T: Real, const ROOT: bool, const SKIPS_NAN: bool> Holistic<T> for Variance<
 
     fn scratch(&self) {}
 
-    fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<T::Median> {
+    fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<T::Deviation> {
         let spread = Spread::of::<T, SKIPS_NAN>(group, self.ddof)?;
-        Ok(if ROOT { T::Median::from_f64(spread.variance::<f64>().sqrt()) } else { spread.variance() })
+        Ok(if ROOT { T::Deviation::from_f64(spread.variance::<f64>().sqrt()) } else { spread.variance() })
     }
 }
 
@@ -165,7 +168,7 @@ impl<T: Real, const ROOT: bool, const SKIPS_NAN: bool> Holistic<T> for Shares<RO
         let spread = Spread::of::<T, SKIPS_NAN>(group, self.ddof)?;
         let divisor = if spread.divisor == 0 { f64::NAN } else { spread.divisor as f64 };
         let twice_root = if ROOT { 2.0 * spread.variance::<f64>().sqrt() } else { 1.0 };
-        Ok(Found { mean: spread.mean, divisor, twice_root })
+        Ok(Found { mean: spread.mean[0], divisor, twice_root })
     }
 }
 
@@ -184,7 +187,7 @@ impl<T: Real, G: Float, const ROOT: bool, const SKIPS_NAN: bool> Gradient<T, G> 
 /// Each measure and its gradient as functions with pages; what the pages have in common is said once, here.
 macro_rules! spreads {
     ($(
-        $alias:literal, $word:literal, $numbers:literal, $formula:literal, $root:literal, $skips:literal, $bound:ident, $name:ident,
+        $alias:literal, $word:literal, $numbers:literal, $formula:literal, $root:literal, $skips:literal, $bound:ident, $backward_bound:ident, $complex:literal, $name:ident,
         $backward:ident, $nan:literal, $result:literal, $derivative:literal;
     )*) => {$(
         #[doc = concat!("The ", $word, " over the axes given", $numbers, ".")]
@@ -193,7 +196,8 @@ macro_rules! spreads {
         ///
         /// The mean is the exact one, in `f64`; squares of differences to it, each rounded to `f64`, have an exact sum,
         /// whose quotient is rounded once to the type of the result: floats keep theirs, integers and `bool` give
-        /// `f64`. So neither order nor format nor threads change a bit.
+        #[doc = $complex]
+        /// So neither order nor format nor threads change a bit.
         ///
         /// # Shapes
         ///
@@ -244,7 +248,7 @@ macro_rules! spreads {
         pub fn $name<X: Operand<Elem: $bound>>(
             x: &X,
             options: impl Into<Var>,
-        ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
+        ) -> Result<X::Reduced<<X::Elem as Ring>::Deviation>> {
             let Var { axes, ddof } = options.into();
             x.holistic(Variance::<$root, $skips> { ddof }, &axes)
         }
@@ -293,7 +297,7 @@ macro_rules! spreads {
         /// ```
         ///
         #[doc = concat!("Source: the derivative of [`", stringify!($name), "()`].")]
-        pub fn $backward<X: Operand<Elem: $bound>, U: Operand<Elem: Float>>(
+        pub fn $backward<X: Operand<Elem: $backward_bound>, U: Operand<Elem: Float>>(
             x: &X,
             upstream: &U,
             options: impl Into<Var>,
@@ -307,20 +311,22 @@ macro_rules! spreads {
 spreads! {
     "numpy.var", "variance", "",
     "*y*<sub>k</sub> = Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`)",
-    false, false, Real, var, var_backward, "A NaN gives NaN; [`nanvar`] leaves NaNs out.", "18.0",
+    false, false, Ring, Real,
+    "`f64`, complex numbers the type of their parts, both of which have squares.", var, var_backward, "A NaN gives NaN; [`nanvar`] leaves NaNs out.", "18.0",
     "*dx*<sub>k,r</sub> = 2 (*x*<sub>k,r</sub> − *m*<sub>k</sub>) *dy*<sub>k</sub> / (*n* − `ddof`), step by step in \
      `f64`";
     "numpy.std", "standard deviation", "",
     "*y*<sub>k</sub> = √(Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`))",
-    true, false, Real, std, std_backward, "A NaN gives NaN; [`nanstd`] leaves NaNs out.", "18f64.sqrt()",
+    true, false, Ring, Real,
+    "`f64`, complex numbers the type of their parts, both of which have squares.", std, std_backward, "A NaN gives NaN; [`nanstd`] leaves NaNs out.", "18f64.sqrt()",
     "That of [`var_backward`] over twice the deviation, step by step in `f64`: NaN where all elements are equal.";
     "numpy.nanvar", "variance", ", of the elements that are not NaN",
     "*y*<sub>k</sub> = Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`)",
-    false, true, Float, nanvar, nanvar_backward, "NaNs are left out, of mean, sum and number.", "18.0",
+    false, true, Float, Float, "`f64`.", nanvar, nanvar_backward, "NaNs are left out, of mean, sum and number.", "18.0",
     "*dx*<sub>k,r</sub> = 2 (*x*<sub>k,r</sub> − *m*<sub>k</sub>) *dy*<sub>k</sub> / (*n* − `ddof`), step by step in \
      `f64`; 0 for a NaN";
     "numpy.nanstd", "standard deviation", ", of the elements that are not NaN",
     "*y*<sub>k</sub> = √(Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`))",
-    true, true, Float, nanstd, nanstd_backward, "NaNs are left out, of mean, sum and number.", "18f64.sqrt()",
+    true, true, Float, Float, "`f64`.", nanstd, nanstd_backward, "NaNs are left out, of mean, sum and number.", "18f64.sqrt()",
     "That of [`nanvar_backward`] over twice the deviation, step by step in `f64`; 0 for a NaN.";
 }

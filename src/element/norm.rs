@@ -1,0 +1,171 @@
+//! What norms are made of: exact sums of magnitudes and of squares, and the greatest magnitude.
+
+use super::exact::{Kind, Products};
+use super::pair::{Pair, two_product};
+use super::total::{Accumulator, FloatTotal};
+
+/// The magnitudes or squares that are made side by side.
+const BLOCK: usize = 256;
+
+/// The exact sum of magnitudes.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Magnitudes(pub(crate) FloatTotal);
+
+impl<T: Copy + Into<f64>> Accumulator<T> for Magnitudes {
+    fn add(&mut self, value: T) {
+        self.0.add(value.into().abs());
+    }
+
+    fn add_times(&mut self, value: T, count: u128) {
+        self.0.add_times(value.into().abs(), count);
+    }
+
+    fn add_slice(&mut self, values: &[T]) {
+        for values in values.chunks(BLOCK) {
+            let mut magnitudes = [0.0; BLOCK];
+            magnitudes.iter_mut().zip(values).for_each(|(magnitude, &value)| *magnitude = value.into().abs());
+            self.0.add_slice(&magnitudes[..values.len()]);
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        Accumulator::<f64>::merge(&mut self.0, &other.0);
+    }
+
+    type Cell = Pair;
+
+    fn add_to(cell: &mut Pair, value: T) -> bool {
+        <FloatTotal as Accumulator<f64>>::add_to(cell, value.into().abs())
+    }
+
+    fn join(cell: &mut Pair, other: Pair) -> bool {
+        <FloatTotal as Accumulator<f64>>::join(cell, other)
+    }
+
+    fn add_cell(&mut self, cell: Pair) {
+        Accumulator::<f64>::add_cell(&mut self.0, cell);
+    }
+}
+
+/// The exact sum of squares: of values amid the range each square is the sum of two floats, the others have digits of
+/// their own.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Squares {
+    amid: FloatTotal,
+    rest: Option<Products>,
+}
+
+/// The square of a value in two floats, where these hold it; of what is not finite the first one tells.
+fn square(value: f64) -> Option<Pair> {
+    let is_held = (1e-140..1e140).contains(&value.abs()) || value == 0.0;
+    let (square, error) = if is_held { two_product(value, value) } else { (value * value, 0.0) };
+    (is_held || !value.is_finite()).then_some([square, error])
+}
+
+impl Squares {
+    fn add_rest(&mut self, value: f64, count: u128) {
+        self.rest.get_or_insert_with(Products::new).add_product(value, value, count);
+    }
+
+    /// The root of the sum, which is rounded to the bits of an `f64` before.
+    pub(crate) fn root(&self) -> f64 {
+        let near = self.amid.over(1, Kind::F64);
+        if self.rest.is_none() && near.is_finite() {
+            return near.sqrt();
+        }
+        let mut digits = self.rest.clone().unwrap_or_else(Products::new);
+        digits.merge(&self.amid.digits());
+        digits.root()
+    }
+}
+
+impl<T: Copy + Into<f64>> Accumulator<T> for Squares {
+    fn add(&mut self, value: T) {
+        self.add_slice(&[value]);
+    }
+
+    fn add_times(&mut self, value: T, count: u128) {
+        match square(value.into()) {
+            Some(square) => square.into_iter().for_each(|part| self.amid.add_times(part, count)),
+            None => self.add_rest(value.into(), count),
+        }
+    }
+
+    fn add_slice(&mut self, values: &[T]) {
+        for values in values.chunks(BLOCK) {
+            let mut squares = [[0.0; 2]; BLOCK];
+            for (made, &value) in squares.iter_mut().zip(values) {
+                match square(value.into()) {
+                    Some(square) => *made = square,
+                    None => self.add_rest(value.into(), 1),
+                }
+            }
+            self.amid.add_slice(squares[..values.len()].as_flattened());
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        Accumulator::<f64>::merge(&mut self.amid, &other.amid);
+        if let Some(other) = &other.rest {
+            self.rest.get_or_insert_with(Products::new).merge(other);
+        }
+    }
+
+    type Cell = Pair;
+
+    fn add_to(cell: &mut Pair, value: T) -> bool {
+        let add = |part| <FloatTotal as Accumulator<f64>>::add_to(cell, part);
+        square(value.into()).is_some_and(|square| square.map(add) == [true; 2])
+    }
+
+    fn join(cell: &mut Pair, other: Pair) -> bool {
+        <FloatTotal as Accumulator<f64>>::join(cell, other)
+    }
+
+    fn add_cell(&mut self, cell: Pair) {
+        Accumulator::<f64>::add_cell(&mut self.amid, cell);
+    }
+}
+
+/// The greatest magnitude so far; NaN from the first NaN on.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Greatest(pub(crate) f64);
+
+impl<T: Copy + Into<f64>> Accumulator<T> for Greatest {
+    fn add(&mut self, value: T) {
+        let magnitude = value.into().abs();
+        // Not `max`, which leaves NaNs out.
+        self.0 = if magnitude <= self.0 || self.0.is_nan() { self.0 } else { magnitude };
+    }
+
+    fn add_times(&mut self, value: T, count: u128) {
+        if count > 0 {
+            self.add(value);
+        }
+    }
+
+    fn add_slice(&mut self, values: &[T]) {
+        values.iter().for_each(|&value| self.add(value));
+    }
+
+    fn merge(&mut self, other: &Self) {
+        Accumulator::<f64>::add(self, other.0);
+    }
+
+    type Cell = f64;
+
+    fn add_to(cell: &mut f64, value: T) -> bool {
+        let mut greatest = Greatest(*cell);
+        greatest.add(value);
+        *cell = greatest.0;
+        true
+    }
+
+    fn join(cell: &mut f64, other: f64) -> bool {
+        <Greatest as Accumulator<f64>>::add_to(cell, other)
+    }
+
+    fn add_cell(&mut self, cell: f64) {
+        Accumulator::<f64>::add(self, cell);
+    }
+}

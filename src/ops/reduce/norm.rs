@@ -1,0 +1,312 @@
+//! Norms over axes, and their gradient.
+
+use crate::base::axes::Axes;
+use crate::base::error::Result;
+use crate::element::norm::{Greatest, Magnitudes, Squares};
+use crate::element::{Accumulator, Float};
+use crate::kernels::holistic::{Gradient, Group, Holistic};
+use crate::kernels::op::{Fault, Op, Outcome};
+use crate::ops::operand::Operand;
+use crate::ops::reduce::sum::{Finish, Totals};
+
+/// Which norm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum NormOrder {
+    /// The sum of the magnitudes.
+    One,
+    /// The root of the sum of the squares.
+    #[default]
+    Two,
+    /// The greatest magnitude.
+    Infinity,
+}
+
+/// The options of [`norm`] and [`norm_backward`]; plain axes convert to it.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, Norm};
+///
+/// let x = CooTensor::new([4], vec![vec![1, 2]], vec![3.0, -4.0], 0.0)?;
+/// assert_eq!(x.norm(0)?.get(&[])?, 5.0);
+/// assert_eq!(x.norm(Norm::over(0).one())?.get(&[])?, 7.0);
+/// assert_eq!(x.norm(Norm::over(0).infinity())?.get(&[])?, 4.0);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[must_use]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Norm {
+    /// The reduced axes.
+    pub axes: Axes,
+    /// Which norm.
+    pub order: NormOrder,
+}
+
+impl Norm {
+    /// The root of the sum of squares over `axes`.
+    pub fn over(axes: impl Into<Axes>) -> Self {
+        Norm { axes: axes.into(), order: NormOrder::default() }
+    }
+
+    /// The sum of the magnitudes.
+    #[doc(alias = "l1")]
+    pub fn one(self) -> Self {
+        Norm { order: NormOrder::One, ..self }
+    }
+
+    /// The greatest magnitude.
+    #[doc(alias = "max")]
+    pub fn infinity(self) -> Self {
+        Norm { order: NormOrder::Infinity, ..self }
+    }
+
+    /// The reduced axes stay with length 1.
+    #[doc(alias = "keepdims")]
+    pub fn keep_dims(self) -> Self {
+        Norm { axes: self.axes.keep_dims(), ..self }
+    }
+}
+
+impl<A: Into<Axes>> From<A> for Norm {
+    fn from(axes: A) -> Self {
+        Norm::over(axes)
+    }
+}
+
+impl From<&Norm> for Norm {
+    fn from(options: &Norm) -> Self {
+        options.clone()
+    }
+}
+
+/// The descriptors, one for each total.
+#[derive(Clone, Copy)]
+struct One;
+#[derive(Clone, Copy)]
+struct Two;
+#[derive(Clone, Copy)]
+struct Infinity;
+
+/// Each of them as what is made of its total.
+macro_rules! finish {
+    ($($order:ident of $total:ident $(if $counts:expr)? => $value:expr;)*) => {$(
+        impl Op for $order {
+            const NAME: &'static str = "norm";
+        }
+
+        impl<T: Float> Finish<T> for $order {
+            type Total = $total;
+            type Out = T;
+            const SKIPS_NAN: bool = false;
+
+            $(fn counts(_: T) -> bool {
+                $counts
+            })?
+
+            fn finish(&self, total: &$total, _: u128) -> Outcome<T> {
+                let value: fn(&$total) -> T = $value;
+                Ok(value(total))
+            }
+        }
+    )*};
+}
+
+finish! {
+    One of Magnitudes => |total| T::mean_of(&total.0, 1);
+    Two of Squares => |total| T::from_f64(total.root());
+    Infinity of Greatest if false => |total| T::from_f64(total.0);
+}
+
+/// The descriptor of the gradient.
+#[derive(Clone, Copy)]
+struct Shares(NormOrder);
+
+impl Op for Shares {
+    const NAME: &'static str = "norm_backward";
+}
+
+/// All of a group in a total.
+fn total<T: Float, A: Accumulator<T>>(group: &Group<'_, T>) -> A {
+    let mut total = A::default();
+    total.add_slice(group.stored);
+    if let (Some(fill), count @ 1..) = (group.gaps.fill, group.gaps.count(group.stored.len())) {
+        total.add_times(fill, count);
+    }
+    total
+}
+
+/// Finds the norm, and how many elements have the greatest magnitude; neither is asked for where a sign is all.
+impl<T: Float> Holistic<T> for Shares {
+    type Out = (f64, u128);
+    type Scratch = ();
+
+    fn looks_at_positions(&self) -> bool {
+        false
+    }
+
+    fn scratch(&self) {}
+
+    fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<(f64, u128)> {
+        match self.0 {
+            NormOrder::One => Ok((0.0, 0)),
+            NormOrder::Two => {
+                let has_gaps = group.gaps.count(group.stored.len()) > 0;
+                let counts = has_gaps && group.gaps.fill.is_some_and(<Two as Finish<T>>::counts);
+                match counts && group.gaps.extent == u128::MAX {
+                    true => Err(Fault::Uncountable),
+                    false => Ok((total::<T, Squares>(group).root(), 0)),
+                }
+            }
+            NormOrder::Infinity => {
+                let Greatest(greatest) = total(group);
+                let is_greatest = |value: T| value.to_f64().abs() == greatest;
+                let stored = group.stored.iter().filter(|&&value| is_greatest(value)).count();
+                let gaps =
+                    if group.gaps.fill.is_some_and(is_greatest) { group.gaps.count(group.stored.len()) } else { 0 };
+                Ok((greatest, stored as u128 + gaps))
+            }
+        }
+    }
+}
+
+impl<T: Float, G: Float> Gradient<T, G> for Shares {
+    fn give<'a>(&self, values: &[T], received: &mut [G], place: impl Fn(usize) -> (&'a (f64, u128), usize, G)) {
+        for (at, (value, received)) in values.iter().zip(received).enumerate() {
+            let (&(norm, count), _, gradient) = place(at);
+            let value = value.to_f64();
+            let sign = if value > 0.0 { 1.0 } else { -1.0 };
+            *received = match self.0 {
+                _ if value == 0.0 && self.0 != NormOrder::Two => continue,
+                NormOrder::One if value.is_nan() => G::NAN,
+                NormOrder::One => G::from_f64(sign * gradient.to_f64()),
+                NormOrder::Two if norm == 0.0 => continue,
+                NormOrder::Two => G::from_f64(value / norm * gradient.to_f64()),
+                NormOrder::Infinity if value.abs() == norm => G::from_f64(sign * gradient.to_f64()).over(count),
+                NormOrder::Infinity => continue,
+            };
+        }
+    }
+}
+
+/// The norm over the axes given: the root of the exact sum of squares, or as [`Norm`] says.
+///
+/// *y*<sub>k</sub> = √Σ<sub>r</sub> *x*<sub>k,r</sub>², under [`Norm::one`] Σ<sub>r</sub> |*x*<sub>k,r</sub>|, under
+/// [`Norm::infinity`] max<sub>r</sub> |*x*<sub>k,r</sub>|; for *k* over the kept axes and *r* over those that go.
+///
+/// The squares are exact, and so is their sum; it is rounded to 53 bits with any exponent, rooted in `f64`, and rounded
+/// to the type. So no square overflows or underflows: the norm of `[3e300, 4e300]` is `5e300`. The sum of magnitudes is
+/// exact and rounded once. Neither order nor format nor threads change a bit.
+///
+/// # Shapes
+///
+#[doc = include_str!("pages/shapes.md")]
+///
+/// # Implicit values
+///
+#[doc = include_str!("pages/groups.md")]
+/// The fill of the result is the norm of as many positions that hold the fill. Of
+/// [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is 0.
+///
+/// # NaN
+///
+/// A NaN gives NaN, else an infinity gives infinity. The norm of no elements is 0.
+///
+/// # Gradient
+///
+/// [`norm_backward`].
+///
+/// # Errors
+///
+#[doc = include_str!("pages/axes_errors.md")]
+/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and a fill that is neither 0, NaN nor infinite; not
+///   under `infinity`.
+///
+/// # Complexity
+///
+#[doc = include_str!("pages/fold_complexity.md")]
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, Norm, norm};
+/// use ndarray::arr1;
+///
+/// // 3 . -4
+/// // . 1e-200 .
+/// let (rows, columns) = (vec![0, 0, 1], vec![0, 2, 1]);
+/// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, -4.0, 1e-200], 0.0)?;
+/// assert_eq!(norm(&x, 1)?.to_dense()?, arr1(&[5.0, 1e-200]).into_dyn());
+/// assert_eq!(norm(&x, 1)?.to_dense()?, norm(&x.to_dense()?, 1)?);
+/// assert_eq!(norm(&x, Norm::over(1).one())?.values(), [7.0, 1e-200]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.linalg.norm`](https://numpy.org/doc/stable/reference/generated/numpy.linalg.norm.html) of vectors,
+/// over any axes.
+#[doc(alias = "numpy.linalg.norm")]
+#[doc(alias = "torch.linalg.vector_norm")]
+#[doc(alias = "hypot")]
+pub fn norm<X: Operand<Elem: Float>>(x: &X, options: impl Into<Norm>) -> Result<X::Reduced<X::Elem>> {
+    let Norm { axes, order } = options.into();
+    match order {
+        NormOrder::One => x.fold(Totals(One), &axes),
+        NormOrder::Two => x.fold(Totals(Two), &axes),
+        NormOrder::Infinity => x.fold(Totals(Infinity), &axes),
+    }
+}
+
+/// The gradient of [`norm`].
+///
+/// *dx*<sub>k,r</sub> = *x*<sub>k,r</sub> / *y*<sub>k</sub> · *dy*<sub>k</sub>, each step in `f64`, where *y* is the norm
+/// in `f64`, and 0 where it is 0. Under [`Norm::one`] *dy*<sub>k</sub> with the sign of *x*<sub>k,r</sub>, 0 of 0; under
+/// [`Norm::infinity`] the same over *m* for the *m* elements of the greatest magnitude, and 0 for the others.
+///
+/// # Shapes
+///
+#[doc = include_str!("pages/backward_shapes.md")]
+///
+/// # Implicit values
+///
+#[doc = include_str!("pages/backward_implicit.md")]
+///
+/// # NaN
+///
+/// A NaN gives NaN: to its whole group, under `one` to itself, under `infinity` to nobody. Infinity over infinity is NaN.
+///
+/// # Gradient
+///
+/// None: gradients of gradients are not here.
+///
+/// # Errors
+///
+/// Those of [`norm`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+///
+/// # Complexity
+///
+/// O(nnz · (rank + log nnz)), O(nnz · rank) where the kept axes lead; for arrays O(elements).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, Norm, norm_backward};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([2, 3], vec![vec![0, 0, 1], vec![0, 2, 1]], vec![3.0, -4.0, 0.0], 0.0)?;
+/// let upstream = arr1(&[10.0, 1.0]);
+/// assert_eq!(norm_backward(&x, &upstream, 1)?.values(), [6.0, -8.0, 0.0]);
+/// assert_eq!(norm_backward(&x, &upstream, Norm::over(1).one())?.values(), [10.0, -10.0, 0.0]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: the derivative of [`norm`]; at 0 the subgradient 0, as
+/// [`torch.linalg.vector_norm`](https://docs.pytorch.org/docs/stable/generated/torch.linalg.vector_norm.html) has it.
+pub fn norm_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    options: impl Into<Norm>,
+) -> Result<X::Reduced<U::Elem>> {
+    let Norm { axes, order } = options.into();
+    x.gradient(Shares(order), upstream, &axes)
+}

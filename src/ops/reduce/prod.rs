@@ -1,0 +1,224 @@
+//! Products over axes, and their gradients.
+
+use crate::base::axes::Axes;
+use crate::base::error::Result;
+use crate::element::{Element, Factor, Float, Real, Ring};
+use crate::kernels::holistic::{Apart, Group, Holistic};
+use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::product::{Between, Product, others};
+use crate::ops::operand::Operand;
+
+/// The descriptor of products.
+#[derive(Clone, Copy)]
+struct Prod<const SKIPS_NAN: bool>;
+
+impl<const SKIPS_NAN: bool> Op for Prod<SKIPS_NAN> {
+    const NAME: &'static str = if SKIPS_NAN { "nanprod" } else { "prod" };
+}
+
+/// The elements of a group as factors, a NaN that is left out as 1: those stored, by their number with their positions,
+/// and the gaps.
+fn factors<'a, T: Element, F: Factor>(
+    group: &'a Group<'_, T>,
+    skips_nan: bool,
+    factor: impl Fn(T) -> F + Copy + 'a,
+) -> Outcome<(impl Fn(usize) -> (u128, F) + Copy + 'a, Between<F>)> {
+    if group.gaps.extent == u128::MAX {
+        return Err(Fault::Uncountable);
+    }
+    let factor = move |value: T| if skips_nan && value.isnan() { F::ONE } else { factor(value) };
+    let (count, extent) = (group.gaps.count(group.stored.len()), group.gaps.extent);
+    let at = move |within: usize| ((group.position)(within), factor(group.stored[within]));
+    Ok((at, Between { fill: group.gaps.fill.map(factor), count, extent }))
+}
+
+impl<T: Ring, const SKIPS_NAN: bool> Holistic<T> for Prod<SKIPS_NAN> {
+    type Out = T::Sum;
+    type Scratch = Product<T::Factor>;
+
+    fn looks_at_positions(&self) -> bool {
+        true
+    }
+
+    fn numbers_positions(&self) -> bool {
+        false
+    }
+
+    fn scratch(&self) -> Self::Scratch {
+        Product::new()
+    }
+
+    fn of(&self, group: &Group<'_, T>, scratch: &mut Self::Scratch) -> Outcome<T::Sum> {
+        let (at, gaps) = factors(group, SKIPS_NAN, T::factor)?;
+        T::product_of(scratch.of((0..group.stored.len()).map(at), gaps)).ok_or(Fault::Overflow(T::Sum::DTYPE.name()))
+    }
+}
+
+/// The descriptor of the gradients.
+#[derive(Clone, Copy)]
+struct Shares<const SKIPS_NAN: bool>;
+
+impl<const SKIPS_NAN: bool> Op for Shares<SKIPS_NAN> {
+    const NAME: &'static str = if SKIPS_NAN { "nanprod_backward" } else { "prod_backward" };
+}
+
+impl<T: Real, G: Float, const SKIPS_NAN: bool> Apart<T, G> for Shares<SKIPS_NAN> {
+    fn give(&self, group: &Group<'_, T>, gradient: G, received: &mut [G]) -> Outcome<()> {
+        let (at, gaps) = factors(group, SKIPS_NAN, |value: T| value.to_f64().factor())?;
+        let give = |within: usize, others: G::Factor| {
+            let share = G::product_of(others.times(gradient.factor())).unwrap_or(G::NAN);
+            received[within] = if SKIPS_NAN && group.stored[within].isnan() { G::ZERO } else { share };
+        };
+        Ok(others(group.stored.len(), at, gaps, give)?)
+    }
+}
+
+/// Each product and its gradient as functions with pages; what the pages have in common is said once, here.
+macro_rules! products {
+    ($(
+        $alias:literal, $numbers:literal, $skips:literal, $bound:ident, $backward_bound:ident, $name:ident,
+        $backward:ident, $types:literal, $gaps:literal, $nan:literal, $given:literal;
+    )*) => {$(
+        #[doc = concat!("The product over the axes given", $numbers, ".")]
+        ///
+        /// *y*<sub>k</sub> = Π<sub>r</sub> *x*<sub>k,r</sub>, for *k* over the kept axes and *r* over those that go.
+        ///
+        #[doc = $types]
+        ///
+        /// Floats are multiplied by a fixed binary tree over the positions of a group, a block of 2<sup>k</sup> of them
+        /// that starts at a multiple of 2<sup>k</sup> as the product of its halves. Each product is rounded to 53 bits,
+        /// with an exponent apart, so nothing overflows on the way, and the last one is rounded to the type. So neither
+        /// format nor layout nor threads change a bit.
+        ///
+        /// # Shapes
+        ///
+        #[doc = include_str!("pages/shapes.md")]
+        ///
+        /// # Implicit values
+        ///
+        #[doc = include_str!("pages/groups.md")]
+        #[doc = $gaps]
+        /// A block of gaps is the square of its half. Of [`x.stored()`](crate::Tensor::stored) the entries count alone,
+        /// at their positions, and the fill of the result is 1.
+        ///
+        /// # NaN
+        ///
+        #[doc = $nan]
+        /// Zero times infinity is NaN. A product that is zero has the sign that the signs of all factors make.
+        ///
+        /// # Gradient
+        ///
+        #[doc = concat!("[`", stringify!($backward), "`].")]
+        ///
+        /// # Errors
+        ///
+        #[doc = include_str!("pages/axes_errors.md")]
+        /// - `Overflow`: a product of integers does not fit 64 bits; the cell is named;
+        /// - `Uncountable`: a group of a sparse tensor has 2<sup>128</sup> positions or more.
+        ///
+        /// # Complexity
+        ///
+        /// O(nnz · rank) where the kept axes lead, O(nnz · (rank + log nnz)) else, and O(log positions) more for each
+        /// entry beside gaps whose product is rounded: neither 0 nor a power of two. For arrays O(elements).
+        ///
+        /// # Examples
+        ///
+        /// ```
+        #[doc = concat!("use lacuna::{Axes, CooTensor, ", stringify!($name), "};")]
+        /// use ndarray::arr1;
+        ///
+        /// // 3 1 -6
+        /// // 1 1e300 1e300
+        /// let (rows, columns) = (vec![0, 0, 1, 1], vec![0, 2, 1, 2]);
+        /// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, -6.0, 1e300, 1e300], 1.0)?;
+        #[doc = concat!("let y = ", stringify!($name), "(&x, 1)?;")]
+        /// assert_eq!(y.to_dense()?, arr1(&[-18.0, f64::INFINITY]).into_dyn());
+        #[doc = concat!("assert_eq!(y.to_dense()?, ", stringify!($name), "(&x.to_dense()?, 1)?);")]
+        #[doc = concat!("let zeros = ", stringify!($name), "(&x.with_fill(-0.0), Axes::all())?;")]
+        /// assert_eq!(zeros.get(&[])?, 0.0); // two gaps and one other sign: -0.0
+        /// # Ok::<(), lacuna::Error>(())
+        /// ```
+        ///
+        #[doc = concat!(
+            "Definition: [`numpy.", stringify!($name), "`](https://numpy.org/doc/stable/reference/generated/numpy.",
+            stringify!($name), ".html), whose order of products is another."
+        )]
+        #[doc(alias = $alias)]
+        #[doc(alias = "product")]
+        pub fn $name<X: Operand<Elem: $bound>>(
+            x: &X,
+            axes: impl Into<Axes>,
+        ) -> Result<X::Reduced<<X::Elem as Ring>::Sum>> {
+            x.holistic(Prod::<$skips>, &axes.into())
+        }
+
+        #[doc = concat!("The gradient of [`", stringify!($name), "`]: to each element the product of all others.")]
+        ///
+        /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> Π<sub>s≠r</sub> *x*<sub>k,s</sub>
+        ///
+        /// Nothing is divided, so zeros are no exception. The product of the others is that of the blocks beside those
+        /// that the element is in, from the whole group down to itself, in the tree of the forward product; it is
+        /// multiplied by *dy*<sub>k</sub> and rounded to the type.
+        ///
+        /// # Shapes
+        ///
+        #[doc = include_str!("pages/backward_shapes.md")]
+        ///
+        /// # Implicit values
+        ///
+        #[doc = include_str!("pages/backward_implicit.md")]
+        ///
+        /// # NaN
+        ///
+        #[doc = $given]
+        ///
+        /// # Gradient
+        ///
+        /// None: gradients of gradients are not here.
+        ///
+        /// # Errors
+        ///
+        #[doc = concat!("Those of [`", stringify!($name), "`] but for overflows, and `ShapeMismatch` where `upstream` has ")]
+        /// another shape than the forward result.
+        ///
+        /// # Complexity
+        ///
+        #[doc = concat!("That of [`", stringify!($name), "`], and of a long group as much for each halving, at most 128 times.")]
+        ///
+        /// # Examples
+        ///
+        /// ```
+        #[doc = concat!("use lacuna::{CooTensor, ", stringify!($backward), "};")]
+        /// use ndarray::arr1;
+        ///
+        /// let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![3.0, 0.0, 7.0], 2.0)?;
+        #[doc = concat!("let dx = ", stringify!($backward), "(&x, &arr1(&[1.0, 10.0]), 1)?;")]
+        /// assert_eq!(dx.values(), [0.0, 3.0, 20.0]);
+        /// # Ok::<(), lacuna::Error>(())
+        /// ```
+        ///
+        #[doc = concat!("Source: the derivative of [`", stringify!($name), "`].")]
+        pub fn $backward<X: Operand<Elem: $backward_bound>, U: Operand<Elem: Float>>(
+            x: &X,
+            upstream: &U,
+            axes: impl Into<Axes>,
+        ) -> Result<X::Reduced<U::Elem>> {
+            x.apart(Shares::<$skips>, upstream, &axes.into())
+        }
+    )*};
+}
+
+products! {
+    "numpy.prod", "", false, Ring, Real, prod, prod_backward,
+    "Floats and complex numbers keep their type. Integers are multiplied exactly, signed ones to an `i64`, unsigned ones \
+     and `bool` to a `u64`; a zero makes zero, whatever the others would. Both parts of complex numbers are made of \
+     products and sums as `*` has them, each of which is rounded as below.",
+    "The fill of the result is the fill of `x` to the power of the number of positions of a group, by squares.",
+    "A NaN gives NaN; [`nanprod`] leaves NaNs out.",
+    "A NaN gives NaN to all others of its group.";
+    "numpy.nanprod", ", of the elements that are not NaN", true, Float, Float, nanprod, nanprod_backward,
+    "A NaN is a factor 1, at its position.",
+    "The fill of the result is the fill of `x` to the power of the number of positions of a group, by squares; 1 where it is NaN.",
+    "NaNs are left out; a group of nothing else gives 1.",
+    "A NaN receives 0.";
+}

@@ -1,0 +1,419 @@
+//! Medians that NaNs take part in, quantiles with and without NaNs, and their gradients.
+
+use crate::base::axes::Axes;
+use crate::base::error::{Error, Result};
+use crate::element::{Float, Real};
+use crate::kernels::holistic::{Gradient, Group, Holistic};
+use crate::kernels::median::{MedianGradient, Question, ShareRule, Shares, give, median_of_one};
+use crate::kernels::op::{Op, Outcome};
+use crate::kernels::rank::Rule;
+use crate::kernels::select::Sieve;
+use crate::ops::operand::Operand;
+use crate::ops::reduce::Nanmedian;
+
+pub use crate::kernels::rank::QuantileMethod;
+
+/// The options of [`quantile`], [`nanquantile`] and their gradients; plain axes convert to it.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, Quantile, QuantileMethod};
+///
+/// let x = CooTensor::new([4], vec![vec![1, 2]], vec![3.0, 8.0], 0.0)?;
+/// assert_eq!(x.quantile(0.9, 0)?.get(&[])?, 6.5); // of 0, 0, 3, 8
+/// assert_eq!(x.quantile(0.9, Quantile::over(0).method(QuantileMethod::Lower))?.get(&[])?, 3.0);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[must_use]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Quantile {
+    /// The reduced axes.
+    pub axes: Axes,
+    /// What a quantile is that falls between two elements.
+    pub method: QuantileMethod,
+    /// Who receives the gradient.
+    pub rule: MedianGradient,
+}
+
+impl Quantile {
+    /// The quantile over `axes`: what lies in proportion between two elements, the gradient spread over equals.
+    pub fn over(axes: impl Into<Axes>) -> Self {
+        Quantile { axes: axes.into(), method: QuantileMethod::default(), rule: MedianGradient::default() }
+    }
+
+    /// What a quantile is that falls between two elements.
+    #[doc(alias = "interpolation")]
+    pub fn method(self, method: QuantileMethod) -> Self {
+        Quantile { method, ..self }
+    }
+
+    /// The reduced axes stay with length 1.
+    #[doc(alias = "keepdims")]
+    pub fn keep_dims(self) -> Self {
+        Quantile { axes: self.axes.keep_dims(), ..self }
+    }
+
+    /// The gradient goes to the elements at the ranks, not to all that are equal to them.
+    pub fn first(self) -> Self {
+        Quantile { rule: MedianGradient::First, ..self }
+    }
+}
+
+impl<A: Into<Axes>> From<A> for Quantile {
+    fn from(axes: A) -> Self {
+        Quantile::over(axes)
+    }
+}
+
+impl From<&Quantile> for Quantile {
+    fn from(options: &Quantile) -> Self {
+        options.clone()
+    }
+}
+
+/// The descriptor of medians and quantiles.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<const IS_QUANTILE: bool, const SKIPS_NAN: bool>(pub(super) Rule);
+
+impl<const IS_QUANTILE: bool, const SKIPS_NAN: bool> Op for Asked<IS_QUANTILE, SKIPS_NAN> {
+    const NAME: &'static str = match (IS_QUANTILE, SKIPS_NAN) {
+        (false, false) => "median",
+        (false, true) => "nanmedian",
+        (true, false) => "quantile",
+        (true, true) => "nanquantile",
+    };
+}
+
+impl<T: Real, const IS_QUANTILE: bool, const SKIPS_NAN: bool> Holistic<T> for Asked<IS_QUANTILE, SKIPS_NAN> {
+    type Out = T::Median;
+    type Scratch = Sieve<T>;
+
+    fn looks_at_positions(&self) -> bool {
+        false
+    }
+
+    fn scratch(&self) -> Sieve<T> {
+        Sieve::new()
+    }
+
+    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<T::Median> {
+        Question { rule: self.0, skips_nan: SKIPS_NAN }.value(group, sieve)
+    }
+
+    fn of_one(&self, value: T, _: &mut Sieve<T>) -> Outcome<T::Median> {
+        Ok(median_of_one(value))
+    }
+}
+
+/// The descriptor of their gradients.
+#[derive(Clone, Copy)]
+pub(super) struct AskedShares<const IS_QUANTILE: bool, const SKIPS_NAN: bool>(pub(super) ShareRule);
+
+impl<const IS_QUANTILE: bool, const SKIPS_NAN: bool> Op for AskedShares<IS_QUANTILE, SKIPS_NAN> {
+    const NAME: &'static str = match (IS_QUANTILE, SKIPS_NAN) {
+        (false, false) => "median_backward",
+        (false, true) => "nanmedian_backward",
+        (true, false) => "quantile_backward",
+        (true, true) => "nanquantile_backward",
+    };
+}
+
+impl<T: Real, const IS_QUANTILE: bool, const SKIPS_NAN: bool> Holistic<T> for AskedShares<IS_QUANTILE, SKIPS_NAN> {
+    type Out = Shares<T>;
+    type Scratch = Sieve<T>;
+
+    fn looks_at_positions(&self) -> bool {
+        self.0.rule == MedianGradient::First
+    }
+
+    fn scratch(&self) -> Sieve<T> {
+        Sieve::new()
+    }
+
+    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<Shares<T>> {
+        group.shares(self.0, sieve)
+    }
+}
+
+impl<T: Real, G: Float, const IS_QUANTILE: bool, const SKIPS_NAN: bool> Gradient<T, G>
+    for AskedShares<IS_QUANTILE, SKIPS_NAN>
+{
+    fn give<'a>(&self, values: &[T], received: &mut [G], place: impl Fn(usize) -> (&'a Shares<T>, usize, G)) {
+        give(values, received, place);
+    }
+}
+
+/// The median over the axes given: [`nanmedian`](crate::nanmedian()), but a NaN in a group gives NaN.
+///
+/// *y*<sub>k</sub> = (*s*<sub>⌊(n−1)/2⌋</sub> + *s*<sub>⌊n/2⌋</sub>) / 2, where *s*<sub>0</sub> ≤ … ≤
+/// *s*<sub>n−1</sub> are the *x*<sub>k,r</sub>, for *k* over the kept axes and *r* over those that go.
+///
+/// Types, and what happens between the two values in the middle, are those of [`nanmedian`](crate::nanmedian()), and so
+/// are its options: under [`Nanmedian::lower`] this is `torch.median`.
+///
+/// # Shapes
+///
+#[doc = include_str!("pages/shapes.md")]
+///
+/// # Implicit values
+///
+#[doc = include_str!("pages/groups.md")]
+/// The fill of the result is the fill of `x`, or NaN where the reduced axes hold no position. Of
+/// [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is NaN.
+///
+/// # NaN
+///
+/// A NaN, stored or as the fill of a gap, gives NaN, and so do no elements at all, and −∞ and ∞ in the middle.
+///
+/// # Gradient
+///
+/// [`median_backward`].
+///
+/// # Errors
+///
+#[doc = include_str!("pages/axes_errors.md")]
+/// - no others: groups of more positions than can be counted have a median.
+///
+/// # Complexity
+///
+/// That of [`nanmedian`](crate::nanmedian()).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, median};
+/// use ndarray::arr1;
+///
+/// // 1  .  5
+/// // 2  4  8
+/// let (rows, columns) = (vec![0, 0, 1, 1, 1], vec![0, 2, 0, 1, 2]);
+/// let x = CooTensor::new([2, 3], vec![rows, columns], vec![1.0, 5.0, 2.0, 4.0, 8.0], 0.0)?;
+/// assert_eq!(median(&x, 1)?.to_dense()?, arr1(&[1.0, 4.0]).into_dyn());
+/// assert_eq!(median(&x, 1)?.to_dense()?, median(&x.to_dense()?, 1)?);
+/// assert!(median(&x.with_fill(f64::NAN), 1)?.get(&[0])?.is_nan());
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.median`](https://numpy.org/doc/stable/reference/generated/numpy.median.html).
+#[doc(alias = "numpy.median")]
+#[doc(alias = "torch.median")]
+pub fn median<X: Operand<Elem: Real>>(
+    x: &X,
+    options: impl Into<Nanmedian>,
+) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
+    let Nanmedian { axes, even, .. } = options.into();
+    x.holistic(Asked::<false, false>(Rule::Middle(even)), &axes)
+}
+
+/// The gradient of [`median`]: that of [`nanmedian`](crate::nanmedian()), but 0 where a NaN made the median NaN.
+///
+/// *dx*<sub>k,r</sub> as of [`nanmedian_backward`](crate::nanmedian_backward()), whose options say who receives.
+///
+/// # Shapes
+///
+#[doc = include_str!("pages/backward_shapes.md")]
+///
+/// # Implicit values
+///
+#[doc = include_str!("pages/backward_implicit.md")]
+/// Positions that are not stored count among the equal ones, and their share is dropped.
+///
+/// # NaN
+///
+/// A group with a NaN receives 0 everywhere, or under [`Nanmedian::spread_nan`] an equal share everywhere.
+///
+/// # Gradient
+///
+/// None: gradients of gradients are not here.
+///
+/// # Errors
+///
+/// Those of [`nanmedian_backward`](crate::nanmedian_backward()).
+///
+/// # Complexity
+///
+/// That of [`nanmedian_backward`](crate::nanmedian_backward()).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, median_backward};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([2, 3], vec![vec![0, 0, 1, 1], vec![0, 2, 0, 1]], vec![1.0, 5.0, f64::NAN, 4.0], 0.0)?;
+/// let dx = median_backward(&x, &arr1(&[10.0, 6.0]), 1)?;
+/// assert_eq!(dx.values(), [10.0, 0.0, 0.0, 0.0]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: the rule of [`nanmedian_backward`](crate::nanmedian_backward()).
+pub fn median_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    options: impl Into<Nanmedian>,
+) -> Result<X::Reduced<U::Elem>> {
+    let Nanmedian { axes, even, rule, spread_nan } = options.into();
+    let asked = Question { rule: Rule::Middle(even), skips_nan: false };
+    x.gradient(AskedShares::<false, false>(ShareRule { asked, rule, spread_nan }), upstream, &axes)
+}
+
+/// Refuses what is no part of the way.
+fn checked<O: Op>(_: O, q: f64) -> Result<f64> {
+    if (0.0..=1.0).contains(&q) {
+        return Ok(q);
+    }
+    Err(Error::Argument { operation: O::NAME, why: format!("q is {q:?}, not from 0 to 1") })
+}
+
+/// Each quantile and its gradient as functions with pages; what the pages have in common is said once, here.
+macro_rules! quantiles {
+    ($(
+        $alias:literal, $numbers:literal, $n:literal, $skips:literal, $name:ident, $backward:ident, $nan:literal,
+        $nan_gradient:literal;
+    )*) => {$(
+        #[doc = concat!("The quantile at `q`, from 0 to 1, over the axes given", $numbers, ".")]
+        ///
+        #[doc = concat!(
+            "*y*<sub>k</sub> = *s*<sub>⌊h⌋</sub> + (*s*<sub>⌈h⌉</sub> − *s*<sub>⌊h⌋</sub>) *t*, where *h* = *q* (*", $n,
+            "* − 1), *t* = *h* − ⌊*h*⌋, and *s*<sub>0</sub> ≤ … are the ", $n, " elements of a group in order."
+        )]
+        ///
+        /// The product *h* is rounded to `f64`, and *y* is the real number, rounded once: so the quantile at 0.5 is the
+        /// median bit for bit, and none overflows on the way. Floats keep their type; integers and `bool` are compared
+        /// in their own, and the two that are chosen become `f64` first. A zero result is `+0.0`.
+        /// [`Quantile::method`] takes one of the two values instead, or what lies in the middle.
+        ///
+        /// # Shapes
+        ///
+        #[doc = include_str!("pages/shapes.md")]
+        ///
+        /// # Implicit values
+        ///
+        #[doc = include_str!("pages/groups.md")]
+        /// The fill of the result is the fill of `x`, or NaN where the reduced axes hold no position. Of
+        /// [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is NaN.
+        ///
+        /// # NaN
+        ///
+        #[doc = $nan]
+        /// Between −∞ and ∞ there is NaN.
+        ///
+        /// # Gradient
+        ///
+        #[doc = concat!("[`", stringify!($backward), "`].")]
+        ///
+        /// # Errors
+        ///
+        #[doc = include_str!("pages/axes_errors.md")]
+        /// - `Argument`: `q` is not from 0 to 1;
+        /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
+        ///
+        /// # Complexity
+        ///
+        /// By selection, as [`nanmedian`](crate::nanmedian()).
+        ///
+        /// # Examples
+        ///
+        /// ```
+        #[doc = concat!("use lacuna::{CooTensor, Quantile, QuantileMethod, ", stringify!($name), "};")]
+        ///
+        /// let x = CooTensor::new([5], vec![vec![1, 2]], vec![3.0, 8.0], 0.0)?;
+        #[doc = concat!("assert_eq!(", stringify!($name), "(&x, 0.875, 0)?.get(&[])?, 5.5); // of 0, 0, 0, 3, 8")]
+        /// let nearest = Quantile::over(0).method(QuantileMethod::Nearest);
+        #[doc = concat!("assert_eq!(", stringify!($name), "(&x, 0.9, nearest)?.get(&[])?, 8.0);")]
+        #[doc = concat!("let dense = ", stringify!($name), "(&x.to_dense()?, 0.875, 0)?;")]
+        #[doc = concat!("assert_eq!(", stringify!($name), "(&x, 0.875, 0)?.to_dense()?, dense);")]
+        /// # Ok::<(), lacuna::Error>(())
+        /// ```
+        ///
+        #[doc = concat!(
+            "Definition: [`numpy.", stringify!($name), "`](https://numpy.org/doc/stable/reference/generated/numpy.",
+            stringify!($name), ".html), which rounds on the way."
+        )]
+        #[doc(alias = $alias)]
+        #[doc(alias = "percentile")]
+        pub fn $name<X: Operand<Elem: Real>>(
+            x: &X,
+            q: f64,
+            options: impl Into<Quantile>,
+        ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
+            let Quantile { axes, method, .. } = options.into();
+            let op = |q| Asked::<true, $skips>(Rule::At(q, method));
+            x.holistic(op(checked(op(q), q)?), &axes)
+        }
+
+        #[doc = concat!("The gradient of [`", stringify!($name), "`]: shared by the elements that it was made of.")]
+        ///
+        /// *dx*<sub>k,r</sub> = (1 − *t*) *dy*<sub>k</sub> / #*a* where *x*<sub>k,r</sub> = *a*, *t* *dy*<sub>k</sub> / #*b*
+        /// where it is *b*, else 0: *a* and *b* are the two values that the quantile lies between, and #*v* elements of
+        /// the group are equal to *v*. Where it is one value, all of *dy*<sub>k</sub> is shared by its equals.
+        ///
+        /// Each share is one product and one quotient in the type of the gradient, `f32` for the 16-bit floats. Under
+        /// [`Quantile::first`] the elements at the two ranks receive, by value and then by position.
+        ///
+        /// # Shapes
+        ///
+        #[doc = include_str!("pages/backward_shapes.md")]
+        ///
+        /// # Implicit values
+        ///
+        #[doc = include_str!("pages/backward_implicit.md")]
+        /// Positions that are not stored count among the equal ones (2<sup>64</sup> − 1 at most), and their share is
+        /// dropped.
+        ///
+        /// # NaN
+        ///
+        #[doc = $nan_gradient]
+        ///
+        /// # Gradient
+        ///
+        /// None: gradients of gradients are not here.
+        ///
+        /// # Errors
+        ///
+        #[doc = concat!("Those of [`", stringify!($name), "`], `ShapeMismatch` where `upstream` has another shape than ")]
+        /// the forward result, and under `first` `Uncountable` where a group has more than 2<sup>64</sup> − 1 positions.
+        ///
+        /// # Complexity
+        ///
+        /// That of [`nanmedian_backward`](crate::nanmedian_backward()).
+        ///
+        /// # Examples
+        ///
+        /// ```
+        #[doc = concat!("use lacuna::{CooTensor, ", stringify!($backward), "};")]
+        /// use ndarray::arr0;
+        ///
+        /// let x = CooTensor::new([5], vec![vec![1, 2]], vec![3.0, 8.0], 0.0)?;
+        #[doc = concat!("let dx = ", stringify!($backward), "(&x, &arr0(4.0), 0.8125, 0)?;")]
+        /// assert_eq!(dx.values(), [3.0, 1.0]); // a quarter of the way from 3 to 8
+        /// # Ok::<(), lacuna::Error>(())
+        /// ```
+        ///
+        /// Source: the rule of [`nanmedian_backward`](crate::nanmedian_backward()).
+        pub fn $backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
+            x: &X,
+            upstream: &U,
+            q: f64,
+            options: impl Into<Quantile>,
+        ) -> Result<X::Reduced<U::Elem>> {
+            let Quantile { axes, method, rule } = options.into();
+            let op = |q| {
+                let asked = Question { rule: Rule::At(q, method), skips_nan: $skips };
+                AskedShares::<true, $skips>(ShareRule { asked, rule, spread_nan: false })
+            };
+            x.gradient(op(checked(op(q), q)?), upstream, &axes)
+        }
+    )*};
+}
+
+quantiles! {
+    "numpy.quantile", "", "n", false, quantile, quantile_backward,
+    "A NaN gives NaN, and so do no elements at all; [`nanquantile`] leaves NaNs out.",
+    "A group with a NaN receives 0 everywhere.";
+    "numpy.nanquantile", ", of the elements that are not NaN", "m", true, nanquantile, nanquantile_backward,
+    "NaNs are left out; a group of nothing else gives NaN.",
+    "A NaN receives 0; a group of nothing else receives 0 everywhere.";
+}
