@@ -21,6 +21,7 @@ mod determinism;
 mod entrances;
 mod errors;
 mod format;
+mod group_by;
 mod habits;
 mod interop_sprs;
 mod io_properties;

@@ -63,8 +63,8 @@ pub(crate) fn fold_scattered<T: Element, I: Index, F: Fold<T>, C: Copy + Send + 
         *count += more;
         (cell.join)(sum, other)
     };
-    let finish = |(sum, count)| {
-        let mut state = (cell.state)(sum);
+    let finish = |at, (sum, count)| {
+        let (mut state, gaps) = ((cell.state)(sum), kept.gaps(gaps, at));
         if let (Some(fill), gaps @ 1..) = (gaps.fill, gaps.count(count)) {
             op.repeat(&mut state, fill, gaps);
         }
@@ -108,9 +108,9 @@ impl<C: Copy> Scattered<C> {
     fn into_arrays<I: Index, U>(
         self,
         lengths: &[usize],
-        finish: impl Fn(C) -> Outcome<U>,
+        finish: impl Fn(usize, C) -> Outcome<U>,
     ) -> Allocated<Option<Arrays<I, U>>> {
-        let stored = self.map.stored()?.into_iter().map(|cell| finish(self.cells[cell]));
+        let stored = self.map.stored()?.into_iter().map(|cell| finish(cell, self.cells[cell]));
         match alloc::try_collect(stored) {
             Ok(results) => Ok(Some((self.map.into_arrays(lengths)?.0, results))),
             Err(Fault::Memory(refused)) => Err(refused),

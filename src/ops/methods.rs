@@ -9,7 +9,7 @@ use crate::element::{
     Bits, ComplexElement, Element, Float, Magnitude, Numeric, Real, RealNumber, Remainder, Ring, Signed,
 };
 use crate::ops::operand::Operand;
-use crate::ops::{Isin, Nanmedian, Partner, Take, Var, map, reduce, select};
+use crate::ops::{GroupBy, GroupLabels, Isin, Nanmedian, Partner, Take, Var, map, reduce, select};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
@@ -77,6 +77,10 @@ macro_rules! tensor_operations {
 /// another and of the same shape.
 macro_rules! operations {
     ([$($public:tt)*], $elem:ty, $reduced:ident, $mapped:ident) => {
+        operations!(@reductions [$($public)*], $elem, $reduced);
+        operations!(@others [$($public)*], $elem, $reduced, $mapped);
+    };
+    (@reductions [$($public:tt)*], $elem:ty, $reduced:ident) => {
         reductions! {
             [$($public)* fn], $elem, $reduced:
             /// Whether any element is truthy, over the axes given
@@ -182,6 +186,20 @@ macro_rules! operations {
             $elem: Real,
         {
             reduce::nanmedian_backward(self, upstream, options)
+        }
+    };
+    (@others [$($public:tt)*], $elem:ty, $reduced:ident, $mapped:ident) => {
+        /// GroupLabels for the positions of an axis, by which it is reduced: see [`group_by`](crate::group_by()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`group_by`](crate::group_by()).
+        $($public)* fn group_by<'a, J: Position>(
+            &self,
+            axis: impl Position,
+            labels: impl Into<GroupLabels<'a, J>>,
+        ) -> Result<GroupBy<'_, Self>> {
+            reduce::group_by(self, axis, labels)
         }
 
         /// The elements at flattened positions: see [`take`](crate::take()).
@@ -405,6 +423,14 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
     operations!([pub], T, tensor_of, tensor_of);
     tensor_operations!([pub], T, tensor_of);
     operations!(@of_tensors [pub], T, tensor_of);
+}
+
+/// # Reductions
+///
+/// The pages stand at the functions of the same names.
+impl<X: Operand> GroupBy<'_, X> {
+    operations!(@reductions [pub], X::Elem, reduced_of);
+    tensor_operations!([pub], X::Elem, reduced_of);
 }
 
 /// The operations as methods of `ndarray` arrays and views, by the names that tensors have them under.

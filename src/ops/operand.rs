@@ -423,4 +423,5 @@ pub(super) mod sealed {
     impl<P, T> Sealed for Tensor<P, T> {}
     impl<P, T> Sealed for Stored<'_, P, T> {}
     impl<S: ndarray::RawData, D> Sealed for ndarray::ArrayBase<S, D> {}
+    impl<X> Sealed for crate::ops::reduce::GroupBy<'_, X> {}
 }

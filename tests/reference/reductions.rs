@@ -1,7 +1,7 @@
 //! Reductions of a group, each the plainest reading of its definition: the group is a list of its values with their
 //! positions, and `None` stands for an error.
 
-use super::dense::{Dense, Sparse, groups, ravel, reduced_coords, reduced_shape};
+use super::dense::{Dense, Groups, Sparse, groups, ravel, reduced_coords, reduced_shape, unravel};
 use super::exact::{F64, Real, Summed, SummedFloat, total};
 use super::scalar::{RealScalar, Scalar};
 
@@ -15,7 +15,15 @@ pub fn reduce<T: Scalar, U: Scalar>(
     keep_dims: bool,
     of: impl Fn(&Group<T>) -> Option<U>,
 ) -> Option<Dense<U>> {
-    let groups = groups(&x.shape, axes, keep_dims);
+    reduce_groups(x, &groups(&x.shape, axes, keep_dims), of)
+}
+
+/// One value for each of some groups.
+pub fn reduce_groups<T: Scalar, U: Scalar>(
+    x: &Dense<T>,
+    groups: &Groups,
+    of: impl Fn(&Group<T>) -> Option<U>,
+) -> Option<Dense<U>> {
     let of_cell = |cell: &Vec<usize>| {
         of(&cell.iter().enumerate().map(|(at, &position)| (at as u64, x.data[position])).collect::<Vec<_>>())
     };
@@ -39,6 +47,25 @@ pub fn reduce_stored<T: Scalar, U: Scalar>(
     }
     let entries = groups.into_iter().map(|(cell, group)| Some((cell, of(&group)?))).collect::<Option<_>>()?;
     Some(Sparse::new(&reduced_shape(&x.shape, axes, keep_dims), entries, fill))
+}
+
+/// One value for each of some groups that holds an entry, of its entries alone.
+pub fn reduce_stored_groups<T: Scalar, U: Scalar>(
+    x: &Sparse<T>,
+    groups: &Groups,
+    of: impl Fn(&Group<T>) -> Option<U>,
+    fill: U,
+) -> Option<Sparse<U>> {
+    let mut results = std::collections::BTreeMap::new();
+    for (cell, positions) in groups.cells.iter().enumerate() {
+        let places = positions.iter().map(|&position| unravel(position as u128, &x.shape));
+        let group = places.enumerate().filter_map(|(at, place)| Some((at as u64, *x.entries.get(&place)?)));
+        let group: Vec<(u64, T)> = group.collect();
+        if !group.is_empty() {
+            results.insert(unravel(cell as u128, &groups.shape), of(&group)?);
+        }
+    }
+    Some(Sparse::new(&groups.shape, results, fill))
 }
 
 fn values<T: Copy>(group: &Group<T>) -> Vec<T> {
@@ -205,7 +232,16 @@ pub fn backward<T: Scalar, G: SummedFloat>(
     upstream: &Dense<G>,
     share: impl Fn(&Group<T>, G) -> Vec<G>,
 ) -> Dense<G> {
-    let groups = groups(&x.shape, axes, keep_dims);
+    share_in_groups(x, &groups(&x.shape, axes, keep_dims), upstream, share)
+}
+
+/// What the elements of some groups receive.
+pub fn share_in_groups<T: Scalar, G: SummedFloat>(
+    x: &Dense<T>,
+    groups: &Groups,
+    upstream: &Dense<G>,
+    share: impl Fn(&Group<T>, G) -> Vec<G>,
+) -> Dense<G> {
     let mut gradient = Dense::full(&x.shape, G::narrow(0.0));
     for (cell, positions) in groups.cells.iter().enumerate() {
         let group: Vec<(u64, T)> = positions.iter().enumerate().map(|(at, &from)| (at as u64, x.data[from])).collect();
