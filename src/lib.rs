@@ -141,7 +141,7 @@ pub use ops::{
     less, less_equal, maximum, minimum, mul, mul_backward, not_equal, rem, rem_euclid, scale, sub, sub_backward,
     where_, zip_with,
 };
-pub use ops::{GroupBy, GroupLabels, group_by};
+pub use ops::{GroupBy, GroupLabels, argsort, group_by, topk, topk_backward, topk_index};
 pub use ops::{
     abs, abs_backward, acos, acos_backward, asin, asin_backward, atan, atan_backward, cbrt, cbrt_backward, ceil, clamp,
     clamp_backward, conj, cos, cos_backward, cosh, cosh_backward, exp, exp_backward, exp_m1, exp_m1_backward, floor,

@@ -30,6 +30,7 @@ mod moving;
 mod nanmedian;
 mod nanmedian_gradient;
 mod promises;
+mod ranking;
 mod reductions;
 mod take;
 mod triplets;

@@ -20,6 +20,7 @@ pub(crate) mod op;
 pub(crate) mod packing;
 pub(crate) mod radix;
 pub(crate) mod random;
+pub(crate) mod rank;
 pub(crate) mod runs;
 pub(crate) mod scatter;
 pub(crate) mod select;

@@ -189,7 +189,61 @@ macro_rules! operations {
         }
     };
     (@others [$($public:tt)*], $elem:ty, $reduced:ident, $mapped:ident) => {
-        /// GroupLabels for the positions of an axis, by which it is reduced: see [`group_by`](crate::group_by()).
+        /// The greatest elements along an axis: see [`topk`](crate::topk()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`topk`](crate::topk()).
+        $($public)* fn topk(&self, k: usize, axis: impl Position) -> Result<$reduced!($elem)>
+        where
+            $elem: Real,
+        {
+            reduce::topk(self, k, axis)
+        }
+
+        /// The greatest elements along an axis with their positions: see [`topk_index`](crate::topk_index()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`topk_index`](crate::topk_index()).
+        #[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+        $($public)* fn topk_index(&self, k: usize, axis: impl Position) -> Result<($reduced!($elem), $reduced!(u64))>
+        where
+            $elem: Real,
+        {
+            reduce::topk_index(self, k, axis)
+        }
+
+        /// The gradient of `topk`: see [`topk_backward`](crate::topk_backward()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`topk_backward`](crate::topk_backward()).
+        $($public)* fn topk_backward<U: Operand>(
+            &self,
+            upstream: &U,
+            k: usize,
+            axis: impl Position,
+        ) -> Result<$reduced!(U::Elem)>
+        where
+            $elem: Real,
+        {
+            reduce::topk_backward(self, upstream, k, axis)
+        }
+
+        /// The positions of the elements along an axis, in their order: see [`argsort`](crate::argsort()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`argsort`](crate::argsort()).
+        $($public)* fn argsort(&self, axis: impl Position) -> Result<$reduced!(u64)>
+        where
+            $elem: Real,
+        {
+            reduce::argsort(self, axis)
+        }
+
+        /// Labels for the positions of an axis, by which it is reduced: see [`group_by`](crate::group_by()).
         ///
         /// # Errors
         ///

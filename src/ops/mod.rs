@@ -33,7 +33,7 @@ pub use reduce::{
     nanmean_backward, nanmedian, nanmedian_backward, nanmedian_index, nanmin, nanmin_backward, nanstd, nanstd_backward,
     nansum, nansum_backward, nanvar, nanvar_backward, std, std_backward, sum, sum_backward, var, var_backward,
 };
-pub use reduce::{GroupBy, GroupLabels, group_by};
+pub use reduce::{GroupBy, GroupLabels, argsort, group_by, topk, topk_backward, topk_index};
 pub use select::{
     Take, TakeMode, block, broadcast_to, broadcast_to_backward, concat, concat_backward, diagonal, diagonal_backward,
     expand_dims, expand_dims_backward, flip, flip_backward, move_axis, move_axis_backward, pad, pad_backward, repeat,

@@ -10,7 +10,7 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::threads;
 use crate::convert::{dense_array, dense_bytes};
-use crate::element::{Element, Float};
+use crate::element::{Element, Float, Real};
 use crate::kernels::cells::CellMap;
 use crate::kernels::fold::Fold;
 use crate::kernels::holistic::{Gradient, Holistic};
@@ -18,6 +18,7 @@ use crate::kernels::lookup::{Lookup, merge};
 use crate::kernels::map::{Function, Map};
 use crate::kernels::zip::Zip;
 use crate::ops::map;
+use crate::ops::reduce::ranked::{self, Ranking};
 use crate::ops::reduce::sparse::Entries;
 use crate::ops::reduce::{dense, sparse};
 use crate::ops::select::{self, Select};
@@ -102,6 +103,21 @@ pub trait Operand: Sized + sealed::Sealed {
         upstream: &U,
         axes: &Axes,
     ) -> Result<Self::Reduced<U::Elem>>;
+
+    /// `of` the element at each rank along an axis, with its position, or of nothing.
+    #[doc(hidden)]
+    fn ranked<U: Copy + Send + Sync>(
+        &self,
+        ranking: &Ranking,
+        of: impl Fn(Option<(Self::Elem, u64)>) -> U + Sync + Send,
+    ) -> Result<Self::Reduced<U>>
+    where
+        Self::Elem: Real;
+
+    #[doc(hidden)]
+    fn ranked_backward<U: Operand>(&self, ranking: &Ranking, upstream: &U) -> Result<Self::Reduced<U::Elem>>
+    where
+        Self::Elem: Real;
 
     /// A result of pairs as a pair of results.
     #[doc(hidden)]
@@ -237,6 +253,24 @@ macro_rules! sparse_operand {
                 sparse::gradient(&Sparse::entries(self), op, upstream, axes)
             }
 
+            fn ranked<U: Copy + Send + Sync>(
+                &self,
+                ranking: &Ranking,
+                of: impl Fn(Option<(T, u64)>) -> U + Sync + Send,
+            ) -> Result<Tensor<P, U>>
+            where
+                T: Real,
+            {
+                ranked::sparse(&Sparse::entries(self), self.tensor().fill(), ranking, of)
+            }
+
+            fn ranked_backward<U: Operand>(&self, ranking: &Ranking, upstream: &U) -> Result<Tensor<P, U::Elem>>
+            where
+                T: Real,
+            {
+                ranked::sparse_backward(&Sparse::entries(self), self.tensor().fill(), ranking, upstream)
+            }
+
             fn unzip<A: Copy, B: Copy>(
                 pairs: Self::Reduced<(A, B)>,
             ) -> Allocated<(Self::Reduced<A>, Self::Reduced<B>)> {
@@ -328,6 +362,24 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         axes: &Axes,
     ) -> Result<ArrayD<U::Elem>> {
         dense::gradient(self, op, upstream, axes)
+    }
+
+    fn ranked<U: Copy + Send + Sync>(
+        &self,
+        ranking: &Ranking,
+        of: impl Fn(Option<(S::Elem, u64)>) -> U + Sync + Send,
+    ) -> Result<ArrayD<U>>
+    where
+        S::Elem: Real,
+    {
+        ranked::dense(self.view().into_dyn(), ranking, of)
+    }
+
+    fn ranked_backward<U: Operand>(&self, ranking: &Ranking, upstream: &U) -> Result<ArrayD<U::Elem>>
+    where
+        S::Elem: Real,
+    {
+        ranked::dense_backward(self.view().into_dyn(), ranking, upstream)
     }
 
     fn unzip<A: Copy, B: Copy>(pairs: ArrayD<(A, B)>) -> Allocated<(ArrayD<A>, ArrayD<B>)> {

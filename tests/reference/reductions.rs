@@ -4,6 +4,7 @@
 use super::dense::{Dense, Groups, Sparse, groups, ravel, reduced_coords, reduced_shape, unravel};
 use super::exact::{F64, Real, Summed, SummedFloat, total};
 use super::scalar::{RealScalar, Scalar};
+use std::cmp::Ordering::{Equal, Greater, Less};
 
 /// The elements of a group with their row-major positions in it.
 pub type Group<T> = [(u64, T)];
@@ -24,9 +25,7 @@ pub fn reduce_groups<T: Scalar, U: Scalar>(
     groups: &Groups,
     of: impl Fn(&Group<T>) -> Option<U>,
 ) -> Option<Dense<U>> {
-    let of_cell = |cell: &Vec<usize>| {
-        of(&cell.iter().enumerate().map(|(at, &position)| (at as u64, x.data[position])).collect::<Vec<_>>())
-    };
+    let of_cell = |cell: &Vec<usize>| of(&group_at(x, cell));
     Some(Dense::new(&groups.shape, groups.cells.iter().map(of_cell).collect::<Option<_>>()?))
 }
 
@@ -296,4 +295,52 @@ pub fn spread_shares<T: Spread, G: SummedFloat>(
     };
     let share = |value: T| if skips_nan && value.is_nan() { G::narrow(0.0) } else { share(value) };
     group.iter().map(|(_, value)| share(*value)).collect()
+}
+
+/// The `k` greatest of a group, without the NaNs, from the greatest down; of equal ones the first position first.
+pub fn topk<T: RealScalar>(group: &Group<T>, k: usize) -> Vec<(u64, T)> {
+    let mut ranked = numbers(group);
+    ranked.sort_by(|(_, a), (_, b)| order(*b, *a));
+    ranked.truncate(k);
+    ranked
+}
+
+fn order<T: RealScalar>(a: T, b: T) -> std::cmp::Ordering {
+    match (a.less(b), b.less(a)) {
+        (Some(true), _) => Less,
+        (_, Some(true)) => Greater,
+        _ => Equal,
+    }
+}
+
+/// A group in increasing order, NaNs last, equal elements in the order of their positions.
+pub fn sorted<T: RealScalar>(group: &Group<T>) -> Vec<(u64, T)> {
+    let mut ranked = numbers(group);
+    ranked.sort_by(|(_, a), (_, b)| order(*a, *b));
+    ranked.extend(group.iter().filter(|(_, value)| value.is_nan()));
+    ranked
+}
+
+/// A list for each group along an axis, laid out along it; `None` in the place of what a list lacks.
+pub fn lists<T: Scalar, U: Copy>(
+    x: &Dense<T>,
+    axis: usize,
+    length: usize,
+    of: impl Fn(&Group<T>) -> Vec<U>,
+) -> (Vec<usize>, Vec<Option<U>>) {
+    let mut shape = x.shape.clone();
+    shape[axis] = length;
+    let groups = groups(&x.shape, &[axis], true);
+    let lists: Vec<Vec<U>> = groups.cells.iter().map(|cell| of(&group_at(x, cell))).collect();
+    let mut laid = Vec::new();
+    for position in 0..super::dense::size(&shape) {
+        let mut coords = unravel(position as u128, &shape);
+        let rank = std::mem::replace(&mut coords[axis], 0);
+        laid.push(lists[ravel(&coords, &groups.shape) as usize].get(rank).copied());
+    }
+    (shape, laid)
+}
+
+fn group_at<T: Scalar>(x: &Dense<T>, cell: &[usize]) -> Vec<(u64, T)> {
+    cell.iter().enumerate().map(|(at, &position)| (at as u64, x.data[position])).collect()
 }

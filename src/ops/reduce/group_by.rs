@@ -10,13 +10,14 @@ use crate::base::error::{Error, Result};
 use crate::base::grouping::Grouping;
 use crate::base::index::Position;
 use crate::base::limit::{default_limit, guard};
-use crate::element::{Element, Float};
+use crate::element::{Element, Float, Real};
 use crate::kernels::fold::Fold;
 use crate::kernels::holistic::{Gradient, Holistic};
 use crate::kernels::lookup::Lookup;
 use crate::kernels::map::{Function, Map};
 use crate::kernels::zip::Zip;
 use crate::ops::operand::Operand;
+use crate::ops::reduce::ranked::Ranking;
 use crate::ops::select::Select;
 use crate::pattern::Pattern;
 
@@ -119,7 +120,7 @@ impl<X> GroupBy<'_, X> {
     }
 }
 
-/// GroupLabels for the positions of an axis: a reduction over that axis is then one of the positions of each label.
+/// Labels for the positions of an axis: a reduction over that axis is then one of the positions of each label.
 ///
 /// *y*<sub>…l…</sub> = *f*({ *x*<sub>…r…</sub> : the label of *r* is *l* })
 ///
@@ -255,6 +256,24 @@ impl<X: Operand> Operand for GroupBy<'_, X> {
         axes: &Axes,
     ) -> Result<X::Reduced<U::Elem>> {
         self.operand.gradient(op, upstream, &self.axes(axes)?)
+    }
+
+    fn ranked<U: Copy + Send + Sync>(
+        &self,
+        ranking: &Ranking,
+        of: impl Fn(Option<(X::Elem, u64)>) -> U + Sync + Send,
+    ) -> Result<X::Reduced<U>>
+    where
+        X::Elem: Real,
+    {
+        self.operand.ranked(ranking, of)
+    }
+
+    fn ranked_backward<U: Operand>(&self, ranking: &Ranking, upstream: &U) -> Result<X::Reduced<U::Elem>>
+    where
+        X::Elem: Real,
+    {
+        self.operand.ranked_backward(ranking, upstream)
     }
 
     fn unzip<A: Copy, B: Copy>(pairs: X::Reduced<(A, B)>) -> Allocated<(X::Reduced<A>, X::Reduced<B>)> {

@@ -13,8 +13,10 @@ mod group_by;
 mod lanes;
 mod nanmedian;
 mod position;
+pub(crate) mod ranked;
 pub(crate) mod sparse;
 mod sum;
+mod topk;
 mod var;
 
 pub use all::all;
@@ -25,6 +27,7 @@ pub use group_by::{GroupBy, GroupLabels, group_by};
 pub use nanmedian::{EvenCount, MedianGradient, Nanmedian, nanmedian, nanmedian_backward, nanmedian_index};
 pub use position::{argmax, argmin, nanargmax, nanargmin};
 pub use sum::{mean, mean_backward, nanmean, nanmean_backward, nansum, nansum_backward, sum, sum_backward};
+pub use topk::{argsort, topk, topk_backward, topk_index};
 pub use var::{Var, nanstd, nanstd_backward, nanvar, nanvar_backward, std, std_backward, var, var_backward};
 
 use crate::base::error::{Error, Result};

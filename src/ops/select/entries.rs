@@ -1,13 +1,12 @@
 //! Entries chosen by what they are, and entries put in.
 
-use std::cmp::Ordering;
-
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::limit::default_limit;
 use crate::base::threads;
 use crate::element::{Element, Real};
 use crate::kernels::gather::marked;
+use crate::kernels::rank::nan_last;
 use crate::kernels::sort;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
@@ -59,14 +58,6 @@ impl<P: Pattern, T: Real> Tensor<P, T> {
             }
         }
         Ok((values, counts))
-    }
-}
-
-/// The order of values with NaN behind all others.
-fn nan_last<T: Real>(a: T, b: T) -> Ordering {
-    match (a.isnan(), b.isnan()) {
-        (false, false) => a.order(b),
-        (a, b) => a.cmp(&b),
     }
 }
 
