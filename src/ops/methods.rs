@@ -9,7 +9,7 @@ use crate::element::{
     Bits, ComplexElement, Element, Float, Magnitude, Numeric, Real, RealNumber, Remainder, Ring, Signed,
 };
 use crate::ops::operand::Operand;
-use crate::ops::{GroupBy, GroupLabels, Isin, Nanmedian, Partner, Take, Var, map, reduce, select};
+use crate::ops::{GroupBy, GroupLabels, Isin, Nanmedian, Partner, Take, Tolerance, Var, map, reduce, select};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
@@ -231,6 +231,30 @@ macro_rules! operations {
             reduce::topk_backward(self, upstream, k, axis)
         }
 
+        /// The distinct values and how often each stands there: see [`unique`](crate::unique()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`unique`](crate::unique()).
+        $($public)* fn unique(&self) -> Result<(Vec<$elem>, Vec<u64>)>
+        where
+            $elem: Real,
+        {
+            reduce::unique(self)
+        }
+
+        /// Whether all elements are close to those of another operand: see [`allclose`](crate::allclose()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`allclose`](crate::allclose()).
+        $($public)* fn allclose<Y>(&self, other: Y, tolerance: impl Into<Tolerance>) -> Result<bool>
+        where
+            Y: Partner<Self, Elem = $elem, Zipped<bool>: Operand<Elem = bool>>,
+        {
+            super::zip::allclose(self, other, tolerance)
+        }
+
         /// The positions of the elements along an axis, in their order: see [`argsort`](crate::argsort()).
         ///
         /// # Errors
@@ -326,7 +350,7 @@ macro_rules! operations {
             sin_backward(), sinh_backward(), sqrt_backward(), square_backward(), tan_backward(), tanh_backward());
         operations!(@more_zips [$($public)*], $elem, $reduced);
         operations!(@zips [$($public)*], $elem: add Element $elem, sub Numeric $elem, mul Element $elem,
-            div Numeric $elem, rem Remainder $elem, rem_euclid Remainder $elem, minimum Real $elem, maximum Real $elem,
+            div Numeric $elem, rem Remainder $elem, rem_euclid Remainder $elem, pow RealNumber $elem, minimum Real $elem, maximum Real $elem,
             equal Element bool, not_equal Element bool, less Real bool, less_equal Real bool, greater Real bool,
             greater_equal Real bool, bit_and Bits $elem, bit_or Bits $elem, bit_xor Bits $elem);
     };
@@ -357,7 +381,8 @@ macro_rules! operations {
             super::zip::scale(self, axis, factors)
         }
 
-        operations!(@backward [$($public)*], $elem, $reduced: add_backward, sub_backward, mul_backward, div_backward);
+        operations!(@backward [$($public)*], $elem, $reduced: add_backward, sub_backward, mul_backward, div_backward,
+            minimum_backward, maximum_backward, pow_backward);
     };
     (@backward $public:tt, $elem:ty, $reduced:ident: $($name:ident),*) => {
         $(operations!(@of_two $public, $elem, $reduced, $name);)*

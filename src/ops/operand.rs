@@ -8,6 +8,7 @@ use ndarray::{Array, ArrayBase, ArrayD, ArrayViewD, Data, Dimension, IxDyn};
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
+use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::convert::{dense_array, dense_bytes};
 use crate::element::{Element, Float, Real};
@@ -18,6 +19,7 @@ use crate::kernels::lookup::{Lookup, merge};
 use crate::kernels::map::{Function, Map};
 use crate::kernels::zip::Zip;
 use crate::ops::map;
+use crate::ops::reduce;
 use crate::ops::reduce::ranked::{self, Ranking};
 use crate::ops::reduce::sparse::Entries;
 use crate::ops::reduce::{dense, sparse};
@@ -119,6 +121,11 @@ pub trait Operand: Sized + sealed::Sealed {
     where
         Self::Elem: Real;
 
+    /// The elements that it holds one by one, and the element that all other positions hold, with their number.
+    #[doc(hidden)]
+    #[allow(clippy::type_complexity)] // two things, nothing to be named
+    fn values_and_gaps(&self) -> Allocated<(Cow<'_, [Self::Elem]>, Option<(Self::Elem, u128)>)>;
+
     /// A result of pairs as a pair of results.
     #[doc(hidden)]
     fn unzip<A: Copy, B: Copy>(pairs: Self::Reduced<(A, B)>) -> Allocated<(Self::Reduced<A>, Self::Reduced<B>)>;
@@ -145,9 +152,19 @@ pub trait Operand: Sized + sealed::Sealed {
     #[doc(hidden)]
     fn elements_of<U: Operand>(&self, other: &U) -> Result<Vec<U::Elem>>;
 
-    /// A gradient of this operand, from [as many elements](Operand::elements_of).
+    /// This operand broadcast to a shape: its elements stand in that.
     #[doc(hidden)]
-    fn gradient_of<U: Element>(&self, elements: Vec<U>) -> Self::Reduced<U>;
+    type InShape<'a>: Operand<Elem = Self::Elem>
+    where
+        Self: 'a;
+
+    #[doc(hidden)]
+    fn in_shape(&self, shape: &Shape) -> Result<Self::InShape<'_>>;
+
+    /// A gradient of this operand, from [as many elements](Operand::elements_of) as it has in a shape that it was
+    /// broadcast to: exact sums, if it was.
+    #[doc(hidden)]
+    fn gradient_of<U: Float>(&self, elements: Vec<U>, shape: &Shape) -> Result<Self::Reduced<U>>;
 
     /// As an upstream gradient: the elements by their row-major number, for so many look-ups; `None` where there are
     /// too many cells for that.
@@ -271,6 +288,12 @@ macro_rules! sparse_operand {
                 ranked::sparse_backward(&Sparse::entries(self), self.tensor().fill(), ranking, upstream)
             }
 
+            fn values_and_gaps(&self) -> Allocated<(Cow<'_, [T]>, Option<(T, u128)>)> {
+                let x = self.tensor();
+                let count = x.shape().wide_size().saturating_sub(x.nnz() as u128);
+                Ok((Cow::Borrowed(x.values()), self.gap().map(|fill| (fill, count))))
+            }
+
             fn unzip<A: Copy, B: Copy>(
                 pairs: Self::Reduced<(A, B)>,
             ) -> Allocated<(Self::Reduced<A>, Self::Reduced<B>)> {
@@ -301,8 +324,19 @@ macro_rules! sparse_operand {
                 other.at_entries(self.tensor().pattern())
             }
 
-            fn gradient_of<U: Element>(&self, elements: Vec<U>) -> Tensor<P, U> {
-                Tensor::from_valid(self.tensor().pattern().clone(), elements, U::ZERO)
+            type InShape<'a>
+                = Tensor<P, T>
+            where
+                Self: 'a;
+
+            fn in_shape(&self, shape: &Shape) -> Result<Tensor<P, T>> {
+                let tensor = super::zip::sparse::in_shape(self.tensor(), shape)?;
+                let (pattern, values) = (tensor.pattern().clone(), tensor.shared_values().clone());
+                Ok(Tensor::from_shared(pattern, values, self.gap().unwrap_or(T::ZERO)))
+            }
+
+            fn gradient_of<U: Float>(&self, elements: Vec<U>, shape: &Shape) -> Result<Tensor<P, U>> {
+                gradient_of(self.tensor(), elements, shape)
             }
 
             fn lookup(&self, entries: usize) -> Allocated<Option<Lookup<'_, T>>> {
@@ -382,6 +416,11 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         ranked::dense_backward(self.view().into_dyn(), ranking, upstream)
     }
 
+    fn values_and_gaps(&self) -> Allocated<(Cow<'_, [S::Elem]>, Option<(S::Elem, u128)>)> {
+        let elements = self.as_slice_memory_order().map(|elements| Ok(Cow::Borrowed(elements)));
+        Ok((elements.unwrap_or_else(|| alloc::collect(self.iter().copied()).map(Cow::Owned))?, None))
+    }
+
     fn unzip<A: Copy, B: Copy>(pairs: ArrayD<(A, B)>) -> Allocated<(ArrayD<A>, ArrayD<B>)> {
         let firsts = alloc::collect(pairs.iter().map(|pair| pair.0))?;
         let seconds = alloc::collect(pairs.iter().map(|pair| pair.1))?;
@@ -416,8 +455,22 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         Ok(alloc::collect(cells.iter().copied())?)
     }
 
-    fn gradient_of<U: Element>(&self, elements: Vec<U>) -> ArrayD<U> {
-        dense_array(&self.shape().into(), elements)
+    type InShape<'a>
+        = ArrayViewD<'a, S::Elem>
+    where
+        Self: 'a;
+
+    fn in_shape(&self, shape: &Shape) -> Result<ArrayViewD<'_, S::Elem>> {
+        Ok(self.broadcast(IxDyn(shape)).expect("the shape is one that this broadcasts to"))
+    }
+
+    fn gradient_of<U: Float>(&self, elements: Vec<U>, shape: &Shape) -> Result<ArrayD<U>> {
+        let array = dense_array(shape, elements);
+        if *self.shape() == **shape {
+            return Ok(array);
+        }
+        let sums = reduce::sum(&array, repeated_axes(self.shape(), shape))?;
+        Ok(dense_array(&self.shape().into(), alloc::collect(sums.iter().copied())?))
     }
 
     fn lookup(&self, entries: usize) -> Allocated<Option<Lookup<'_, S::Elem>>> {
@@ -427,6 +480,30 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
             None => None,
         })
     }
+}
+
+/// The axes of `shape` along which an operand with these lengths repeats itself.
+fn repeated_axes(lengths: &[usize], shape: &Shape) -> Vec<usize> {
+    let added = shape.rank() - lengths.len();
+    (0..shape.rank()).filter(|&axis| axis < added || lengths[axis - added] != shape[axis]).collect()
+}
+
+/// A gradient of a tensor, from the elements at its entries in a shape that it was broadcast to.
+fn gradient_of<P: Pattern, T: Element, U: Float>(
+    x: &Tensor<P, T>,
+    elements: Vec<U>,
+    shape: &Shape,
+) -> Result<Tensor<P, U>> {
+    let elements = if x.shape() == shape {
+        elements
+    } else if shape.is_empty_space() {
+        alloc::zeros(x.nnz())?
+    } else {
+        let broadcast =
+            Tensor::from_valid(super::zip::sparse::in_shape(x, shape)?.pattern().clone(), elements, U::ZERO);
+        reduce::sum(&broadcast.stored(), repeated_axes(x.shape(), shape))?.into_parts()?.1
+    };
+    Ok(Tensor::from_valid(x.pattern().clone(), elements, U::ZERO))
 }
 
 /// A search costs as much as so many steps of a merge.

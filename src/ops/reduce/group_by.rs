@@ -1,5 +1,6 @@
 //! Operands whose positions on one axis are reduced by labels.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use ndarray::{ArrayBase, ArrayView1, ArrayViewD, Data, Ix1};
@@ -10,6 +11,7 @@ use crate::base::error::{Error, Result};
 use crate::base::grouping::Grouping;
 use crate::base::index::Position;
 use crate::base::limit::{default_limit, guard};
+use crate::base::shape::Shape;
 use crate::element::{Element, Float, Real};
 use crate::kernels::fold::Fold;
 use crate::kernels::holistic::{Gradient, Holistic};
@@ -276,6 +278,10 @@ impl<X: Operand> Operand for GroupBy<'_, X> {
         self.operand.ranked_backward(ranking, upstream)
     }
 
+    fn values_and_gaps(&self) -> Allocated<(Cow<'_, [X::Elem]>, Option<(X::Elem, u128)>)> {
+        self.operand.values_and_gaps()
+    }
+
     fn unzip<A: Copy, B: Copy>(pairs: X::Reduced<(A, B)>) -> Allocated<(X::Reduced<A>, X::Reduced<B>)> {
         X::unzip(pairs)
     }
@@ -300,8 +306,17 @@ impl<X: Operand> Operand for GroupBy<'_, X> {
         self.operand.elements_of(other)
     }
 
-    fn gradient_of<U: Element>(&self, elements: Vec<U>) -> X::Reduced<U> {
-        self.operand.gradient_of(elements)
+    type InShape<'a>
+        = X::InShape<'a>
+    where
+        Self: 'a;
+
+    fn in_shape(&self, shape: &Shape) -> Result<X::InShape<'_>> {
+        self.operand.in_shape(shape)
+    }
+
+    fn gradient_of<U: Float>(&self, elements: Vec<U>, shape: &Shape) -> Result<X::Reduced<U>> {
+        self.operand.gradient_of(elements, shape)
     }
 
     fn lookup(&self, entries: usize) -> Allocated<Option<Lookup<'_, X::Elem>>> {

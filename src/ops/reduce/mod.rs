@@ -17,6 +17,7 @@ pub(crate) mod ranked;
 pub(crate) mod sparse;
 mod sum;
 mod topk;
+mod unique;
 mod var;
 
 pub use all::all;
@@ -28,6 +29,7 @@ pub use nanmedian::{EvenCount, MedianGradient, Nanmedian, nanmedian, nanmedian_b
 pub use position::{argmax, argmin, nanargmax, nanargmin};
 pub use sum::{mean, mean_backward, nanmean, nanmean_backward, nansum, nansum_backward, sum, sum_backward};
 pub use topk::{argsort, topk, topk_backward, topk_index};
+pub use unique::unique;
 pub use var::{Var, nanstd, nanstd_backward, nanvar, nanvar_backward, std, std_backward, var, var_backward};
 
 use crate::base::error::{Error, Result};

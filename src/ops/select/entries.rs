@@ -1,65 +1,15 @@
 //! Entries chosen by what they are, and entries put in.
 
-use crate::base::alloc::{self, Allocated};
+use crate::base::alloc::Allocated;
 use crate::base::error::{Error, Result};
 use crate::base::limit::default_limit;
 use crate::base::threads;
-use crate::element::{Element, Real};
+use crate::element::Element;
 use crate::kernels::gather::marked;
-use crate::kernels::rank::nan_last;
 use crate::kernels::sort;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::triplets::{Duplicates, Triplets};
-
-impl<P: Pattern, T: Real> Tensor<P, T> {
-    /// The distinct values of all positions, in increasing order, and how often each stands there.
-    ///
-    /// The fill counts at every position that is not stored. Zeros of both signs are one value, `+0.0`; all NaNs are
-    /// one, and it comes last.
-    ///
-    /// # Errors
-    ///
-    /// - `Uncountable`: there are more positions than `u64` counts;
-    /// - `OutOfMemory`: there is no memory for a list of the values.
-    ///
-    /// # Complexity
-    ///
-    /// O(nnz · log nnz), whatever the number of positions.
-    ///
-    /// ```
-    /// use lacuna::CooTensor;
-    ///
-    /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![1, 2]], vec![5.0, -1.0], 0.0)?;
-    /// assert_eq!(x.unique()?, (vec![-1.0, 0.0, 5.0], vec![1, 4, 1]));
-    /// # Ok::<(), lacuna::Error>(())
-    /// ```
-    #[doc(alias = "value_counts")]
-    #[doc(alias = "distinct")]
-    pub fn unique(&self) -> Result<(Vec<T>, Vec<u64>)> {
-        let size = u64::try_from(self.shape().wide_size());
-        let gaps = size.map_err(|_| Error::Uncountable { operation: "unique" })? - self.nnz() as u64;
-        let mut sorted = threads::map(self.values(), 500, T::as_implicit)?;
-        // What the order takes for equal is one value, bit for bit.
-        threads::sort(&mut sorted, |a, b| nan_last(*a, *b));
-        let fill = self.fill().as_implicit();
-        let place =
-            if gaps > 0 { sorted.partition_point(|value| nan_last(*value, fill).is_lt()) } else { sorted.len() };
-        let (mut values, mut counts) = (Vec::new(), Vec::new());
-        let below = sorted[..place].iter().map(|&value| (value, 1));
-        let counted = below.chain((gaps > 0).then_some((fill, gaps)));
-        for (value, count) in counted.chain(sorted[place..].iter().map(|&value| (value, 1))) {
-            match (values.last(), counts.last_mut()) {
-                (Some(&last), Some(counted)) if nan_last(last, value).is_eq() => *counted += count,
-                _ => {
-                    alloc::push(&mut values, value)?;
-                    alloc::push(&mut counts, count)?;
-                }
-            }
-        }
-        Ok((values, counts))
-    }
-}
 
 impl<P: Pattern, T: Element> Tensor<P, T> {
     /// The entries whose value passes a test; all others hold the fill.
