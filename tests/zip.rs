@@ -625,6 +625,84 @@ fn gradients_of_two_are_central_differences() {
         maximum maximum_backward, pow pow_backward);
 }
 
+/// The dense result, whatever the positions that are not stored come to.
+#[test]
+fn results_may_be_arrays() {
+    check(broadcast_pairs::<f64>(), |Pair { x, y, .. }| {
+        let dense_x = array(&x.to_dense());
+        for_each_layout(&y.to_dense(), |_, view| {
+            let same = |found: Result<ArrayD<f64>>, expected: Result<ArrayD<f64>>| {
+                assert_array(&found.unwrap(), &dense_of(&expected.unwrap().view()));
+            };
+            same(coo(&x).add_dense(&view), lacuna::add(&dense_x, &view));
+            same(csr(&x).sub_dense(&view), lacuna::sub(&dense_x, &view));
+            same(csr(&x).mul_dense(&view), lacuna::mul(&dense_x, &view));
+            same(coo(&x).div_dense(&view), lacuna::div(&dense_x, &view));
+        });
+    });
+    let vast = CooTensor::full([1 << 20, 1 << 20], 1.0).unwrap();
+    assert!(matches!(vast.add_dense(&ndarray::arr1(&[1.0])), Err(Error::TooLarge { .. })));
+}
+
+/// Word by word, at every position.
+#[test]
+fn closeness_is_that_of_numpy() {
+    let close = |a: f64, b: f64, nan: bool| {
+        if a.is_nan() || b.is_nan() {
+            return nan && a.is_nan() && b.is_nan();
+        }
+        a == b || (a.is_finite() && b.is_finite() && (a - b).abs() <= 0.5 + 0.25 * b.abs())
+    };
+    check((broadcast_pairs::<f64>(), any::<bool>(), any::<bool>()), |(Pair { x, y, number }, nan, alike)| {
+        let shape = reference::broadcast_shape(&x.shape, &y.shape).unwrap();
+        let y = if alike { Sparse::new(&y.shape, Default::default(), x.fill) } else { y };
+        let wide = |x: &Sparse<f64>| reference::broadcast(x, &shape).to_dense();
+        let expected = wide(&x).data.iter().zip(&wide(&y).data).all(|(&a, &b)| close(a, b, nan));
+        let tolerance = lacuna::Tolerance::within(0.25, 0.5);
+        let tolerance = if nan { tolerance.equal_nan() } else { tolerance };
+        let (dense_x, dense_y) = (array(&x.to_dense()), array(&y.to_dense()));
+        assert_eq!(lacuna::allclose(&coo(&x), &coo(&y), tolerance).unwrap(), expected);
+        assert_eq!(csr(&x).allclose(&dense_y, tolerance).unwrap(), expected);
+        assert_eq!(lacuna::allclose(&dense_x, &dense_y, tolerance).unwrap(), expected);
+        let with_number = x.to_dense().data.iter().all(|&a| close(a, number, nan));
+        assert_eq!(coo(&x).allclose(number, tolerance).unwrap(), with_number);
+        let stored = x.entries.values().all(|&a| close(a, number, nan));
+        assert_eq!(csr(&x).stored().allclose(number, tolerance).unwrap(), stored);
+        let stored = x.entries.iter().all(|(at, &a)| y.entries.get(at).is_none_or(|&b| close(a, b, nan)));
+        if x.shape == y.shape {
+            let y = coo(&y).with_fill(x.fill);
+            assert_eq!(coo(&x).allclose(y.stored(), tolerance).unwrap(), stored);
+        }
+    });
+    let x = ndarray::arr1(&[Complex::new(3.0, 4.0)]);
+    assert!(lacuna::allclose(&x, Complex::new(3.0, 4.5), (0.0, 0.5)).unwrap());
+    assert!(!lacuna::allclose(&x, Complex::new(3.5, 4.5), (0.0, 0.5)).unwrap());
+    assert!(lacuna::allclose(&ndarray::arr1(&[u8::MAX]), u8::MAX - 1, (0.0, 1.0)).unwrap());
+}
+
+#[test]
+fn operators_of_one_operand_are_the_named_forms() {
+    let x = CooTensor::new([3], vec![vec![0, 2]], vec![1.5, -2.0], 0.0).unwrap();
+    assert!((-&x).same_as(&x.neg().unwrap()));
+    assert!((-x.to_csr().unwrap().stored()).same_as(&x.to_csr().unwrap().stored().neg().unwrap()));
+    let flags = x.less(0.0).unwrap();
+    assert_eq!((!&flags).to_dense().unwrap(), ndarray::arr1(&[true, true, false]).into_dyn());
+    assert!((!flags.stored()).same_as(&flags.stored().not().unwrap()));
+    let least = CooTensor::full([1], i8::MIN).unwrap();
+    assert!(std::panic::catch_unwind(|| -&least).is_err());
+}
+
+/// Only 0, 1 and -1 have powers that large.
+#[test]
+fn powers_of_integers_fit_or_are_refused() {
+    let power = |x: i64, y: i64| lacuna::pow(&ndarray::arr0(x), y).map(|z| z[()]);
+    assert_eq!((power(-1, i64::MAX), power(-1, i64::MAX - 1), power(0, i64::MAX)), (Ok(-1), Ok(1), Ok(0)));
+    assert_eq!((power(1, i64::MAX), power(-2, 63), power(7, 0)), (Ok(1), Ok(i64::MIN), Ok(1)));
+    assert!(power(2, 63).is_err() && power(1, -1).is_err() && power(1, i64::MIN).is_err());
+    let message = power(3, 41).unwrap_err().to_string();
+    assert_eq!(message, "pow at [] does not fit int64; cast beforehand, to float64 say");
+}
+
 // ---- by name ----
 
 fn vector(at: &[u32], values: &[f64], fill: f64) -> CooTensor<f64> {

@@ -250,6 +250,7 @@ macro_rules! operations {
         /// Those of [`allclose`](crate::allclose()).
         $($public)* fn allclose<Y>(&self, other: Y, tolerance: impl Into<Tolerance>) -> Result<bool>
         where
+            $elem: Magnitude,
             Y: Partner<Self, Elem = $elem, Zipped<bool>: Operand<Elem = bool>>,
         {
             super::zip::allclose(self, other, tolerance)

@@ -7,6 +7,8 @@ use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::gather::marked;
 use crate::kernels::sort;
+use crate::ops::operand::Operand;
+use crate::ops::reduce::check_upstream;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::triplets::{Duplicates, Triplets};
@@ -59,14 +61,64 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// ```
     #[doc(alias = "retain")]
     pub fn filter_entries(&self, test: impl Fn(&[usize], T) -> bool + Send + Sync) -> Result<Self> {
-        let marks = threads::filled(self.nnz(), 3000, |entries, marks: &mut [bool]| {
+        self.kept(&self.marks(test)?)
+    }
+
+    /// The gradient of [`select`](Tensor::select), for the same test: what comes, for the entries that passed it.
+    ///
+    /// The others receive 0; the result has this tensor's pattern, and a fill of 0.
+    ///
+    /// # Errors
+    ///
+    /// `ShapeMismatch`: `upstream` has not the shape of this tensor.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([4], vec![vec![0, 1, 3]], vec![3.0, -1.0, 8.0], 0.0)?;
+    /// let dx = x.select_backward(&ndarray::arr1(&[1.0, 2.0, 3.0, 4.0]), |value| value > 1.0)?;
+    /// assert_eq!(dx.values(), [1.0, 0.0, 4.0]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn select_backward<U: Operand>(
+        &self,
+        upstream: &U,
+        test: impl Fn(T) -> bool + Send + Sync,
+    ) -> Result<Tensor<P, U::Elem>> {
+        self.handed_to(upstream, &threads::map(self.values(), 1000, test)?)
+    }
+
+    /// The gradient of [`filter_entries`](Tensor::filter_entries), for the same test: see
+    /// [`select_backward`](Tensor::select_backward).
+    ///
+    /// # Errors
+    ///
+    /// `ShapeMismatch`: `upstream` has not the shape of this tensor.
+    pub fn filter_entries_backward<U: Operand>(
+        &self,
+        upstream: &U,
+        test: impl Fn(&[usize], T) -> bool + Send + Sync,
+    ) -> Result<Tensor<P, U::Elem>> {
+        self.handed_to(upstream, &self.marks(test)?)
+    }
+
+    /// What comes for the entries that are marked.
+    fn handed_to<U: Operand>(&self, upstream: &U, marks: &[bool]) -> Result<Tensor<P, U::Elem>> {
+        check_upstream(upstream, self.shape())?;
+        let mut gradients = upstream.at_entries(self.pattern())?;
+        gradients.iter_mut().zip(marks).filter(|(_, mark)| !**mark).for_each(|(slot, _)| *slot = U::Elem::ZERO);
+        Ok(Tensor::from_valid(self.pattern().clone(), gradients, U::Elem::ZERO))
+    }
+
+    /// Which entries pass a test.
+    fn marks(&self, test: impl Fn(&[usize], T) -> bool + Send + Sync) -> Result<Vec<bool>> {
+        Ok(threads::filled(self.nnz(), 3000, |entries, marks: &mut [bool]| {
             let values = &self.values()[entries.clone()];
             let mut slots = marks.iter_mut().zip(values);
             self.pattern().walk_range(entries, |_, coords| {
                 slots.next().map(|(mark, &value)| *mark = test(coords, value)).is_some()
             });
-        })?;
-        self.kept(&marks)
+        })?)
     }
 
     /// The entries that are marked.

@@ -2,7 +2,7 @@
 
 use super::Partner;
 use crate::base::error::{Error, Result};
-use crate::element::{Element, Number};
+use crate::element::{Element, Magnitude, Number};
 use crate::kernels::op::{Op, Outcome};
 use crate::kernels::zip::Zip;
 use crate::ops::operand::Operand;
@@ -51,10 +51,11 @@ impl From<(f64, f64)> for Tolerance {
     }
 }
 
+/// Whether two elements are too far apart: of stored views, whose results have a fill of `false`, no gap is.
 #[derive(Clone, Copy)]
-struct Close(Tolerance);
+struct Apart(Tolerance);
 
-impl Op for Close {
+impl Op for Apart {
     const NAME: &'static str = "allclose";
 }
 
@@ -67,20 +68,20 @@ fn parts<T: Element>(value: T) -> (f64, f64) {
     }
 }
 
-impl<T: Element> Zip<T, T> for Close {
+impl<T: Magnitude> Zip<T, T> for Apart {
     type Out = bool;
 
     fn apply(&self, a: T, b: T) -> Outcome<bool> {
         if a.isnan() || b.isnan() {
-            return Ok(self.0.equal_nan && a.isnan() && b.isnan());
+            return Ok(!(self.0.equal_nan && a.isnan() && b.isnan()));
         }
         if !(a.isfinite() && b.isfinite()) {
-            return Ok(a == b);
+            return Ok(a != b);
         }
         let ((a, other_a), (b, other_b)) = (parts(a), parts(b));
         // Of real numbers the magnitude is exact.
         let magnitude = |re: f64, im: f64| if im == 0.0 { re.abs() } else { crate::element::math::hypot(re, im) };
-        Ok(self.0.holds(magnitude(a - b, other_a - other_b), magnitude(b, other_b)))
+        Ok(!self.0.holds(magnitude(a - b, other_a - other_b), magnitude(b, other_b)))
     }
 }
 
@@ -91,7 +92,8 @@ impl<T: Element> Zip<T, T> for Close {
 ///
 /// # Shapes
 ///
-/// The shapes are equal, or broadcast to one another as numpy's are. [`Partner`] says what may stand on the right.
+/// The shapes are equal, or broadcast to one another as numpy's are. [`Partner`] says what may stand on the right. The
+/// elements are of any type of numbers.
 ///
 /// # Implicit values
 ///
@@ -134,15 +136,15 @@ impl<T: Element> Zip<T, T> for Close {
 #[doc(alias = "approx_eq")]
 pub fn allclose<X, Y>(x: &X, y: Y, tolerance: impl Into<Tolerance>) -> Result<bool>
 where
-    X: Operand,
+    X: Operand<Elem: Magnitude>,
     Y: Partner<X, Elem = X::Elem, Zipped<bool>: Operand<Elem = bool>>,
 {
-    let close = match y.zip(x, Close(tolerance.into())) {
-        Ok(close) => close,
+    let apart = match y.zip(x, Apart(tolerance.into())) {
+        Ok(apart) => apart,
         // Of what is not stored some is close, and some is not.
         Err(Error::FillVaries { .. }) => return Ok(false),
         Err(error) => return Err(error),
     };
-    let (values, gaps) = close.values_and_gaps()?;
-    Ok(values.iter().all(|&close| close) && gaps.is_none_or(|(close, count)| close || count == 0))
+    let (values, gaps) = apart.values_and_gaps()?;
+    Ok(!values.contains(&true) && gaps.is_none_or(|(apart, count)| !apart || count == 0))
 }

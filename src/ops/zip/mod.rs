@@ -14,6 +14,7 @@ mod operators;
 mod pow;
 mod scale;
 pub(super) mod sparse;
+mod to_dense;
 mod where_;
 mod zip_with;
 
