@@ -50,7 +50,7 @@
 //!
 //! What changes the form only is a method: [`to_dense`](Tensor::to_dense), `to_csr`, `to_coo`, `permute_axes`,
 //! `reshape`, [`cast`](Tensor::cast), [`prune`](Tensor::prune), [`select`](Tensor::select),
-//! [`filter_entries`](Tensor::filter_entries), [`nonzero`](Tensor::nonzero), [`unique`](Tensor::unique),
+//! [`filter_entries`](Tensor::filter_entries), [`nonzero`](Tensor::nonzero),
 //! [`with_entries`](Tensor::with_entries), [`map_values`](Tensor::map_values), and the conversions to and from sprs,
 //! Paddle's and PyTorch's layouts ([`PaddleCsr`], [`TorchCsr`]).
 //!
@@ -144,10 +144,12 @@ pub use ops::{
     less, less_equal, maximum, minimum, mul, mul_backward, not_equal, rem, rem_euclid, scale, sub, sub_backward,
     where_, zip_with,
 };
+pub use ops::{GroupBy, GroupLabels, argsort, group_by, topk, topk_backward, topk_index, unique};
 pub use ops::{
     Norm, NormOrder, Quantile, QuantileMethod, median, median_backward, nanprod, nanprod_backward, nanquantile,
     nanquantile_backward, norm, norm_backward, prod, prod_backward, quantile, quantile_backward,
 };
+pub use ops::{Tolerance, allclose, maximum_backward, minimum_backward, pow, pow_backward, where_backward};
 pub use ops::{
     abs, abs_backward, acos, acos_backward, asin, asin_backward, atan, atan_backward, cbrt, cbrt_backward, ceil, clamp,
     clamp_backward, conj, cos, cos_backward, cosh, cosh_backward, exp, exp_backward, exp_m1, exp_m1_backward, floor,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const FLOORS: &[&[&str]] = &[
     &["shape", "machine"],
     &["alloc"],
-    &["error"],
+    &["error", "grouping"],
     &["threads"],
     &["axes", "index", "element", "limit"],
     &["buffer", "kernels"],

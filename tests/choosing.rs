@@ -235,7 +235,8 @@ fn distinct_values_are_counted<T: Both + generators::Drawn + lacuna::Real>() {
         let (nans, mut numbers): (Vec<_>, Vec<_>) = expected.into_iter().partition(|(value, _)| value.is_nan());
         numbers.sort_by(|a, b| a.0.partial_cmp(&b.0).unwrap());
         let expected = [numbers, nans].concat();
-        for (values, counts) in [coo(&x).unique().unwrap(), csr(&x).unique().unwrap()] {
+        let whole = array(&x.to_dense());
+        for (values, counts) in [coo(&x).unique(), csr(&x).unique(), lacuna::unique(&whole.t())].map(Result::unwrap) {
             assert_eq!(counts, expected.iter().map(|(_, count)| *count).collect::<Vec<_>>());
             assert!(values.iter().zip(&expected).all(|(found, (value, _))| found.bits_equal(*value)), "{values:?}");
         }
@@ -250,6 +251,32 @@ fn more_gaps_than_can_be_counted_are_refused() {
     assert_eq!(vast.unique().unwrap(), (vec![7], vec![1 << 62]));
     let wider = CooTensor::full([1 << 32, 1 << 32], 7).unwrap();
     assert_eq!(wider.unique(), Err(Error::Uncountable { operation: "unique" }));
+}
+
+/// What is chosen receives its gradient, the other entries 0.
+#[test]
+fn gradients_of_chosen_entries_are_theirs() {
+    let cases = (generators::shapes(), generators::seeds::<f64>(), generators::upstream_seeds::<f64>());
+    check(cases, |(shape, x, upstream)| {
+        let (x, upstream) = (x.build(&shape), upstream.build(&shape));
+        let dense = upstream.to_dense();
+        let expected = |passes: &dyn Fn(&[usize], f64) -> bool| {
+            let given = |(at, &value): (&Vec<usize>, &f64)| {
+                (at.clone(), if passes(at, value) { upstream.get(at) } else { 0.0 })
+            };
+            Sparse::new(&shape, x.entries.iter().map(given).collect(), 0.0)
+        };
+        let even = |at: &[usize], _: f64| at.iter().sum::<usize>().is_multiple_of(2);
+        assert_entries(&coo(&x).select_backward(&array(&dense), |v| v > 0.0).unwrap(), &expected(&|_, v| v > 0.0));
+        assert_entries(&csr(&x).filter_entries_backward(&coo(&upstream), even).unwrap(), &expected(&even));
+        let mask = coo(&upstream);
+        let inside = |at: &[usize], _: f64| upstream.entries.contains_key(at);
+        let found = coo(&x).stored().mask_backward(&csr(&upstream), mask.pattern()).unwrap();
+        assert_entries(&found, &expected(&inside));
+        let found = csr(&x).stored().without_backward(&mask, csr(&upstream).pattern()).unwrap();
+        assert_entries(&found, &expected(&|at, v| !inside(at, v)));
+        assert!(coo(&x).select_backward(&ndarray::arr1(&[0.0; 600]), |_| true).is_err());
+    });
 }
 
 #[test]

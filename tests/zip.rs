@@ -1,8 +1,10 @@
 //! Elementwise operations of two operands against the reference.
 
 use crate::generators::{Drawn, SparseSeed, endless, huge, seeds, shapes};
-use crate::reference::dense::{Dense, Sparse};
+use crate::reference::dense::{Dense, Sparse, ravel, size};
+use crate::reference::exact::{Summed, total};
 use crate::reference::scalar::Scalar;
+use crate::reference::unary::{power, slope_of_power};
 use crate::reference::zip::{self as reference, Arith, Computes, Outcome, Refused, Rule, Why};
 use crate::support::*;
 use lacuna::prelude::*;
@@ -280,7 +282,7 @@ for_all_types!(sums_products_and_equality_are_those_of_the_definition);
 fn floats_have_all_of_them() {
     check(pairs::<f64>(), |case| {
         arithmetic!(&case, f64: sub Sub Some(&negated), div Div None, rem Rem None, rem_euclid RemEuclid None,
-            minimum Minimum Some(&moved), maximum Maximum Some(&moved));
+            minimum Minimum Some(&moved), maximum Maximum Some(&moved), pow Pow None);
         comparisons!(&case, f64: not_equal !=, less <, less_equal <=, greater >, greater_equal >=);
     });
 }
@@ -290,11 +292,11 @@ fn integers_have_all_of_them() {
     check(pairs::<i8>(), |case| {
         arithmetic!(&case, i8: sub Sub Some(&negated), div Div None, rem Rem None, rem_euclid RemEuclid None,
             minimum Minimum Some(&moved), maximum Maximum Some(&moved),
-            bit_and And None, bit_or Or Some(&moved), bit_xor Xor Some(&moved));
+            bit_and And None, bit_or Or Some(&moved), bit_xor Xor Some(&moved), pow Pow None);
         comparisons!(&case, i8: less <, greater_equal >=);
     });
     check(pairs::<u64>(), |case| {
-        arithmetic!(&case, u64: sub Sub Some(&negated), div Div None, maximum Maximum Some(&moved));
+        arithmetic!(&case, u64: sub Sub Some(&negated), div Div None, maximum Maximum Some(&moved), pow Pow None);
     });
 }
 
@@ -509,47 +511,196 @@ fn any_function_zips() {
 /// The gradients of one operation, by its definition at every position.
 type Backward = fn(f64, f64, f64) -> (f64, f64);
 
+/// What the elements of an array of a shape receive, which stand at each of these positions: of several the exact sum.
+fn received(shape: &[usize], positions: &[Vec<usize>], given: &[f64]) -> Dense<f64> {
+    let mut lists = Dense::new(shape, (0..size(shape)).collect()).map(|_| 0.0);
+    let mut of_each = vec![Vec::new(); lists.data.len()];
+    for (at, &gradient) in positions.iter().zip(given) {
+        let own = &at[at.len() - shape.len()..];
+        let own: Vec<usize> = own.iter().zip(shape).map(|(&at, &length)| if length == 1 { 0 } else { at }).collect();
+        of_each[ravel(&own, shape) as usize].push(gradient);
+    }
+    let is_lone = of_each.len() == positions.len() && positions.first().is_none_or(|at| at.len() == shape.len());
+    let sum = |list: &Vec<f64>| if is_lone { list[0] } else { f64::sum_from(&total(list)).unwrap() };
+    lists.data = of_each.iter().map(sum).map(Scalar::canonical).collect();
+    lists
+}
+
 macro_rules! gradients {
-    ($x:expr, $y:expr, $up:expr, $($backward:ident $definition:expr),*) => {$({
+    ($x:expr, $y:expr, $up:expr; $($backward:ident $definition:expr;)*) => {$({
         let (x, y, up) = ($x, $y, $up);
-        let (dense_x, dense_y, dense_up) = (x.to_dense(), y.to_dense(), up.to_dense());
+        let wide = |x: &Sparse<f64>| reference::broadcast(x, &up.shape).to_dense();
+        let (wide_x, wide_y, dense_up) = (wide(x), wide(y), up.to_dense());
         let of: Backward = $definition;
-        let each = dense_x.coords().into_iter().map(|at| of(dense_x.get(&at), dense_y.get(&at), dense_up.get(&at)));
-        let (dx, dy): (Vec<f64>, Vec<f64>) = each.map(|(dx, dy)| (dx.canonical(), dy.canonical())).unzip();
-        let (dx, dy) = (Dense::new(&x.shape, dx), Dense::new(&x.shape, dy));
+        let each = dense_up.coords().into_iter().map(|at| of(wide_x.get(&at), wide_y.get(&at), dense_up.get(&at)));
+        let (dx, dy): (Vec<f64>, Vec<f64>) = each.unzip();
+        let (dx, dy) = (received(&x.shape, &dense_up.coords(), &dx), received(&y.shape, &dense_up.coords(), &dy));
         let (found_x, found_y) = lacuna::$backward(&coo(x), &csr(y), &csr(up)).unwrap();
         assert_entries(&found_x.map_values(Scalar::canonical).unwrap(), &x.pattern_of(&dx));
         assert_entries(&found_y.map_values(Scalar::canonical).unwrap(), &y.pattern_of(&dy));
-        assert!(found_x.shares_pattern_with(&coo(x)) || found_x.pattern() == coo(x).pattern());
-        let (found_x, found_y) = csr(x).$backward(&array(&dense_y), &array(&dense_up)).unwrap();
+        let (found_x, found_y) = csr(x).$backward(&array(&y.to_dense()), &array(&dense_up)).unwrap();
         assert_entries(&found_x.map_values(Scalar::canonical).unwrap(), &x.pattern_of(&dx));
         assert_array(&found_y.mapv(Scalar::canonical), &dy);
     })*};
 }
 
+/// The share of one of two elements, by whether it is preferred.
+fn share(own: f64, other: f64, is_preferred: bool, g: f64) -> f64 {
+    if own == other {
+        g * 0.5
+    } else if is_preferred {
+        g
+    } else {
+        0.0
+    }
+}
+
 #[test]
 fn gradients_are_those_of_the_dense_operands_at_the_entries() {
-    let cases = (shapes(), seeds::<f64>(), seeds::<f64>(), crate::generators::upstream_seeds::<f64>());
-    check(cases, |(shape, x, y, up)| {
-        let (x, y, up) = (x.build(&shape), y.build(&shape), up.build(&shape));
-        gradients!(
-            &x,
-            &y,
-            &up,
-            add_backward | _,
-            _,
-            g | (g, g),
-            sub_backward | _,
-            _,
-            g | (g, -g),
-            mul_backward | x,
-            y,
-            g | (g * y, g * x),
-            div_backward | x,
-            y,
-            g | (g / y, -(g * (x / y / y)))
+    let cases = (prop_oneof![pairs::<f64>(), broadcast_pairs::<f64>()], crate::generators::upstream_seeds::<f64>());
+    check(cases, |(Pair { x, y, .. }, up)| {
+        let up = up.build(&reference::broadcast_shape(&x.shape, &y.shape).unwrap());
+        gradients!(&x, &y, &up;
+            add_backward |_, _, g| (g, g);
+            sub_backward |_, _, g| (g, -g);
+            mul_backward |x, y, g| (g * y, g * x);
+            div_backward |x, y, g| (g / y, -(g * (x / y / y)));
+            minimum_backward |x, y, g| (share(x, y, x < y, g), share(y, x, y < x, g));
+            maximum_backward |x, y, g| (share(x, y, x > y, g), share(y, x, y > x, g));
+            pow_backward |x, y, g| (
+                g * slope_of_power(x, y),
+                g * if x == 0.0 && y >= 0.0 { 0.0 } else { power(x, y) * libm::log(x) },
+            );
         );
     });
+}
+
+#[test]
+fn gradients_of_a_choice_go_to_the_chosen() {
+    check((choices(), crate::generators::upstream_seeds::<f64>()), |((c, a, b), up)| {
+        let shape = reference::broadcast_shape(&c.shape, &a.shape).unwrap();
+        let shape = reference::broadcast_shape(&shape, &b.shape).unwrap();
+        let (up, wide_c) = (up.build(&shape), reference::broadcast(&c, &shape).to_dense());
+        let dense_up = up.to_dense();
+        let of = |chosen: bool| {
+            let given = dense_up.data.iter().zip(&wide_c.data).map(|(&g, &c)| if c == chosen { g } else { 0.0 });
+            given.collect::<Vec<f64>>()
+        };
+        let (da, db) = (of(true), of(false));
+        let (da, db) = (received(&a.shape, &wide_c.coords(), &da), received(&b.shape, &wide_c.coords(), &db));
+        let (found_a, found_b) = lacuna::where_backward(&coo(&c), &coo(&a), &csr(&b), &coo(&up)).unwrap();
+        assert_entries(&found_a.map_values(Scalar::canonical).unwrap(), &a.pattern_of(&da));
+        assert_entries(&found_b.map_values(Scalar::canonical).unwrap(), &b.pattern_of(&db));
+        let (array_c, array_a) = (array(&c.to_dense()), array(&a.to_dense()));
+        let (found_a, _) = lacuna::where_backward(&array_c, &array_a, &coo(&b), &array(&up.to_dense())).unwrap();
+        assert_array(&found_a.mapv(Scalar::canonical), &da);
+    });
+}
+
+/// The gradient of each is what the result changes by.
+#[test]
+fn gradients_of_two_are_central_differences() {
+    let x = CooTensor::new([2, 3], vec![vec![0, 0, 1], vec![0, 2, 1]], vec![1.5, 0.75, 2.5], 3.0).unwrap();
+    let y = CooTensor::new([3], vec![vec![0, 1, 2]], vec![2.25, 1.25, 0.5f64], 0.0).unwrap();
+    let up = ndarray::arr2(&[[1.0, -2.0, 0.5], [0.25, 4.0, -1.0]]);
+    let of = |z: Result<CooTensor<f64>>| (z.unwrap().to_dense().unwrap() * &up).sum();
+    let step = 1e-6;
+    macro_rules! check {
+        ($($forward:ident $backward:ident),*) => {$({
+            let (dx, dy) = x.$backward(&y, &up).unwrap();
+            for entry in 0..3 {
+                let moved = |by: f64, which: usize| {
+                    let (mut x, mut y) = (x.clone(), y.clone());
+                    (if which == 0 { &mut x } else { &mut y }).values_mut().unwrap()[entry] += by;
+                    of(x.$forward(&y))
+                };
+                for (which, given) in [&dx, &dy].into_iter().enumerate() {
+                    let slope = (moved(step, which) - moved(-step, which)) / (2.0 * step);
+                    assert!((slope - given.values()[entry]).abs() < 1e-6, "{slope} {given:?} {entry}");
+                }
+            }
+        })*};
+    }
+    check!(add add_backward, sub sub_backward, mul mul_backward, div div_backward, minimum minimum_backward,
+        maximum maximum_backward, pow pow_backward);
+}
+
+/// The dense result, whatever the positions that are not stored come to.
+#[test]
+fn results_may_be_arrays() {
+    check(broadcast_pairs::<f64>(), |Pair { x, y, .. }| {
+        let dense_x = array(&x.to_dense());
+        for_each_layout(&y.to_dense(), |_, view| {
+            let same = |found: Result<ArrayD<f64>>, expected: Result<ArrayD<f64>>| {
+                assert_array(&found.unwrap(), &dense_of(&expected.unwrap().view()));
+            };
+            same(coo(&x).add_dense(&view), lacuna::add(&dense_x, &view));
+            same(csr(&x).sub_dense(&view), lacuna::sub(&dense_x, &view));
+            same(csr(&x).mul_dense(&view), lacuna::mul(&dense_x, &view));
+            same(coo(&x).div_dense(&view), lacuna::div(&dense_x, &view));
+        });
+    });
+    let vast = CooTensor::full([1 << 20, 1 << 20], 1.0).unwrap();
+    assert!(matches!(vast.add_dense(&ndarray::arr1(&[1.0])), Err(Error::TooLarge { .. })));
+}
+
+/// Word by word, at every position.
+#[test]
+fn closeness_is_that_of_numpy() {
+    let close = |a: f64, b: f64, nan: bool| {
+        if a.is_nan() || b.is_nan() {
+            return nan && a.is_nan() && b.is_nan();
+        }
+        a == b || (a.is_finite() && b.is_finite() && (a - b).abs() <= 0.5 + 0.25 * b.abs())
+    };
+    check((broadcast_pairs::<f64>(), any::<bool>(), any::<bool>()), |(Pair { x, y, number }, nan, alike)| {
+        let shape = reference::broadcast_shape(&x.shape, &y.shape).unwrap();
+        let y = if alike { Sparse::new(&y.shape, Default::default(), x.fill) } else { y };
+        let wide = |x: &Sparse<f64>| reference::broadcast(x, &shape).to_dense();
+        let expected = wide(&x).data.iter().zip(&wide(&y).data).all(|(&a, &b)| close(a, b, nan));
+        let tolerance = lacuna::Tolerance::within(0.25, 0.5);
+        let tolerance = if nan { tolerance.equal_nan() } else { tolerance };
+        let (dense_x, dense_y) = (array(&x.to_dense()), array(&y.to_dense()));
+        assert_eq!(lacuna::allclose(&coo(&x), &coo(&y), tolerance).unwrap(), expected);
+        assert_eq!(csr(&x).allclose(&dense_y, tolerance).unwrap(), expected);
+        assert_eq!(lacuna::allclose(&dense_x, &dense_y, tolerance).unwrap(), expected);
+        let with_number = x.to_dense().data.iter().all(|&a| close(a, number, nan));
+        assert_eq!(coo(&x).allclose(number, tolerance).unwrap(), with_number);
+        let stored = x.entries.values().all(|&a| close(a, number, nan));
+        assert_eq!(csr(&x).stored().allclose(number, tolerance).unwrap(), stored);
+        let stored = x.entries.iter().all(|(at, &a)| y.entries.get(at).is_none_or(|&b| close(a, b, nan)));
+        if x.shape == y.shape {
+            let y = coo(&y).with_fill(x.fill);
+            assert_eq!(coo(&x).allclose(y.stored(), tolerance).unwrap(), stored);
+        }
+    });
+    let x = ndarray::arr1(&[Complex::new(3.0, 4.0)]);
+    assert!(lacuna::allclose(&x, Complex::new(3.0, 4.5), (0.0, 0.5)).unwrap());
+    assert!(!lacuna::allclose(&x, Complex::new(3.5, 4.5), (0.0, 0.5)).unwrap());
+    assert!(lacuna::allclose(&ndarray::arr1(&[u8::MAX]), u8::MAX - 1, (0.0, 1.0)).unwrap());
+}
+
+#[test]
+fn operators_of_one_operand_are_the_named_forms() {
+    let x = CooTensor::new([3], vec![vec![0, 2]], vec![1.5, -2.0], 0.0).unwrap();
+    assert!((-&x).same_as(&x.neg().unwrap()));
+    assert!((-x.to_csr().unwrap().stored()).same_as(&x.to_csr().unwrap().stored().neg().unwrap()));
+    let flags = x.less(0.0).unwrap();
+    assert_eq!((!&flags).to_dense().unwrap(), ndarray::arr1(&[true, true, false]).into_dyn());
+    assert!((!flags.stored()).same_as(&flags.stored().not().unwrap()));
+    let least = CooTensor::full([1], i8::MIN).unwrap();
+    assert!(std::panic::catch_unwind(|| -&least).is_err());
+}
+
+/// Only 0, 1 and -1 have powers that large.
+#[test]
+fn powers_of_integers_fit_or_are_refused() {
+    let power = |x: i64, y: i64| lacuna::pow(&ndarray::arr0(x), y).map(|z| z[()]);
+    assert_eq!((power(-1, i64::MAX), power(-1, i64::MAX - 1), power(0, i64::MAX)), (Ok(-1), Ok(1), Ok(0)));
+    assert_eq!((power(1, i64::MAX), power(-2, 63), power(7, 0)), (Ok(1), Ok(i64::MIN), Ok(1)));
+    assert!(power(2, 63).is_err() && power(1, -1).is_err() && power(1, i64::MIN).is_err());
+    let message = power(3, 41).unwrap_err().to_string();
+    assert_eq!(message, "pow at [] does not fit int64; cast beforehand, to float64 say");
 }
 
 // ---- by name ----

@@ -1,8 +1,10 @@
 //! Which axes a reduction removes, normalised once.
 
 use std::ops::{Range, RangeInclusive};
+use std::sync::Arc;
 
 use crate::base::error::{Error, Result};
+use crate::base::grouping::Grouping;
 
 /// Which axes a reduction removes, and whether it leaves them behind with length 1.
 ///
@@ -31,6 +33,8 @@ use crate::base::error::{Error, Result};
 pub struct Axes {
     listed: Listed,
     keep_dims: bool,
+    /// The labels on one of them, by which that one is reduced; only reductions ask for it.
+    grouping: Option<Arc<Grouping>>,
 }
 
 /// Which axes are meant.
@@ -46,8 +50,12 @@ enum Listed {
 const MOST: usize = 64;
 
 impl Axes {
+    fn new(listed: Listed) -> Self {
+        Axes { listed, keep_dims: false, grouping: None }
+    }
+
     fn listed(axes: impl IntoIterator<Item: AsAxis>) -> Self {
-        Axes { listed: Listed::Each(axes.into_iter().map(AsAxis::as_axis).collect()), keep_dims: false }
+        Axes::new(Listed::Each(axes.into_iter().map(AsAxis::as_axis).collect()))
     }
 
     /// The axes from `first` to `last`, which is not before it.
@@ -56,17 +64,17 @@ impl Axes {
             ..MOST => Listed::Each((first..=last).collect()),
             _ => Listed::Range(first, last),
         };
-        Axes { listed, keep_dims: false }
+        Axes::new(listed)
     }
 
     /// Every axis.
     pub fn all() -> Self {
-        Axes { listed: Listed::All, keep_dims: false }
+        Axes::new(Listed::All)
     }
 
     /// No axis: the reduction becomes an elementwise operation.
     pub fn none() -> Self {
-        Axes { listed: Listed::Each(Vec::new()), keep_dims: false }
+        Axes::new(Listed::Each(Vec::new()))
     }
 
     /// The same axes, kept in the result with length 1.
@@ -84,6 +92,16 @@ impl Axes {
     /// Whether reduced axes stay in the result with length 1.
     pub fn keeps_dims(&self) -> bool {
         self.keep_dims
+    }
+
+    /// The same axes, one of which is reduced by its labels.
+    pub(crate) fn grouped(&self, grouping: Arc<Grouping>) -> Self {
+        Axes { grouping: Some(grouping), ..self.clone() }
+    }
+
+    /// The labels on one of these axes.
+    pub(crate) fn grouping(&self) -> Option<&Arc<Grouping>> {
+        self.grouping.as_ref()
     }
 
     /// How many axes are listed; `None` for all that there are.

@@ -13,6 +13,11 @@ pub(crate) fn slope_of_pow(x: f64, y: f64) -> f64 {
     if y == 0.0 { 0.0 } else { y * pow(x, y - 1.0) }
 }
 
+/// The slope of [`pow`] along its exponent.
+pub(crate) fn slope_of_exponent(x: f64, y: f64) -> f64 {
+    if x == 0.0 && y >= 0.0 { 0.0 } else { pow(x, y) * ln(x) }
+}
+
 /// -1, 0 or 1; a zero keeps its sign.
 pub(crate) fn sign(x: f64) -> f64 {
     if x == 0.0 || x.is_nan() { x } else { 1f64.copysign(x) }

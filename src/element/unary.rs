@@ -42,6 +42,9 @@ pub trait RealNumber: Real {
 
     /// The number to the power of `exponent`, `None` where an integer type cannot hold it or has no such number.
     fn raised(self, exponent: i32) -> Option<Self>;
+
+    /// The number to the power of another, `None` where an integer type cannot hold it or has no such number.
+    fn to_power(self, exponent: Self) -> Option<Self>;
 }
 
 /// A complex type: `Complex<f32>` and `Complex<f64>`.
@@ -81,6 +84,12 @@ macro_rules! integers {
 
             fn raised(self, exponent: i32) -> Option<Self> {
                 self.checked_pow(exponent.try_into().ok()?)
+            }
+
+            fn to_power(self, exponent: Self) -> Option<Self> {
+                // All but 0, 1 and -1 leave the type long before, and of those only the parity counts.
+                let exponent = i128::from(exponent);
+                self.raised(if exponent > 100 { 100 + (exponent % 2) as i32 } else { exponent.max(-1) as i32 })
             }
         }
 
@@ -132,6 +141,10 @@ impl<T: Float> RealNumber for T {
 
     fn raised(self, exponent: i32) -> Option<Self> {
         Some(T::from_f64(math::pow(self.to_f64(), exponent.into())))
+    }
+
+    fn to_power(self, exponent: Self) -> Option<Self> {
+        Some(T::from_f64(math::pow(self.to_f64(), exponent.to_f64())))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::base::index::Index;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Element;
-use crate::kernels::group::{Gaps, Groups};
+use crate::kernels::group::{AllGaps, Gaps, Groups};
 use crate::kernels::op::{Op, Outcome, Outcomes};
 use crate::kernels::sort::Arrays;
 
@@ -63,8 +63,8 @@ pub trait Fold<T: Element>: Op {
         fold_lanes(*self, offsets, values, gaps, results)
     }
 
-    /// A faster way for all cells that hold a value, with their coordinates, in order; `gaps` tells of their other
-    /// positions.
+    /// A faster way for all cells that hold a value, with their coordinates, in order; of their other positions tells
+    /// [`Kept::gaps`].
     fn by_coords<I: Index>(
         &self,
         _kept: &Kept<'_, I>,
@@ -84,12 +84,21 @@ pub struct Kept<'a, I> {
     pub(crate) lead: bool,
     /// Whether entries side by side often fall into one cell: the last axis goes.
     pub(crate) in_runs: bool,
+    /// The number of all positions of the cells with each label, and how many cells stand side by side with one label:
+    /// where the cells differ in it.
+    pub(crate) extents: Option<(&'a [u128], usize)>,
 }
 
 impl<I> Kept<'_, I> {
     /// The number of cells there are.
     pub(crate) fn cells(&self) -> u128 {
         self.lengths.iter().fold(1, |cells: u128, &length| cells.saturating_mul(length as u128))
+    }
+
+    /// The gaps of a cell by its number, from those of the largest one.
+    pub(crate) fn gaps<T: Copy>(&self, gaps: &Gaps<T>, cell: usize) -> Gaps<T> {
+        let extent = |(extents, inner): (&[u128], usize)| extents[cell / inner % extents.len()];
+        Gaps { extent: self.extents.map_or(gaps.extent, extent), ..*gaps }
     }
 }
 
@@ -129,10 +138,10 @@ pub(crate) fn fold_groups<T: Element, F: Fold<T>>(
     op: F,
     groups: &Groups,
     values: &[T],
-    gaps: &Gaps<T>,
+    gaps: &AllGaps<'_, T>,
 ) -> Outcomes<Vec<F::Out>> {
-    if let Some(offsets) = groups.offsets() {
-        return fold_runs(op, offsets, values, gaps);
+    if let (Some(offsets), None) = (groups.offsets(), gaps.extents) {
+        return fold_runs(op, offsets, values, &gaps.gaps);
     }
     threads::try_map_heavy(
         groups.len(),
@@ -142,7 +151,7 @@ pub(crate) fn fold_groups<T: Element, F: Fold<T>>(
         |(), group| {
             let gathered = groups.entries(group).map(|entry| values[entry]);
             let add = |state: &mut F::State| fold_until_settled(op, state, gathered);
-            fold_group(op, groups.size(group), gaps, add).map_err(|fault| fault.of(group))
+            fold_group(op, groups.size(group), &gaps.of(group), add).map_err(|fault| fault.of(group))
         },
     )
 }

@@ -131,6 +131,21 @@ impl<T> Gaps<T> {
     }
 }
 
+/// The gaps of all groups.
+#[derive(Clone, Copy)]
+pub(crate) struct AllGaps<'a, T> {
+    pub(crate) gaps: Gaps<T>,
+    /// The number of all positions of each group, where these differ.
+    pub(crate) extents: Option<&'a [u128]>,
+}
+
+impl<T: Copy> AllGaps<'_, T> {
+    /// Those of a group.
+    pub(crate) fn of(&self, group: usize) -> Gaps<T> {
+        Gaps { extent: self.extents.map_or(self.gaps.extent, |extents| extents[group]), ..self.gaps }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

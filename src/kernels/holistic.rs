@@ -1,9 +1,11 @@
 //! Holistic reductions, which must see all values of a group at once, and gradients that are shared among them.
 
+use std::fmt::Debug;
+
 use crate::base::alloc;
 use crate::base::threads;
 use crate::element::Element;
-use crate::kernels::group::{Gaps, Groups};
+use crate::kernels::group::{AllGaps, Gaps, Groups};
 use crate::kernels::op::{Op, Outcome, Outcomes};
 
 /// The elements of one cell of a reduction.
@@ -36,7 +38,7 @@ impl<'a, T> Group<'a, T> {
 /// A reduction of whole groups of values of type `T`.
 pub trait Holistic<T: Element>: Op {
     /// The result of a group.
-    type Out: Copy + Send + Sync;
+    type Out: Copy + Debug + Send + Sync;
     /// Working memory, kept from group to group.
     type Scratch;
 
@@ -85,13 +87,14 @@ fn reducer<T: Element, H: Holistic<T>>(
     op: H,
     groups: &Groups,
     values: &[T],
-    gaps: Gaps<T>,
+    gaps: &AllGaps<'_, T>,
     position: &(dyn Fn(usize) -> u128 + Sync),
 ) -> impl Fn(&mut Scratch<T, H::Scratch>, usize) -> Outcomes<H::Out> + Sync + Send {
     move |scratch, group| {
         let stored = groups.values(group, values, &mut scratch.group)?;
         let position = |within: usize| position(groups.entry(group, within));
-        op.of(&Group { stored, gaps, position: &position }, &mut scratch.own).map_err(|fault| fault.of(group))
+        op.of(&Group { stored, gaps: gaps.of(group), position: &position }, &mut scratch.own)
+            .map_err(|fault| fault.of(group))
     }
 }
 
@@ -100,7 +103,7 @@ pub(crate) fn reduce_groups<T: Element, H: Holistic<T>>(
     op: H,
     groups: &Groups,
     values: &[T],
-    gaps: Gaps<T>,
+    gaps: &AllGaps<'_, T>,
     position: &(dyn Fn(usize) -> u128 + Sync),
     blank: H::Out,
 ) -> Outcomes<Vec<H::Out>> {
@@ -114,7 +117,7 @@ pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
     op: H,
     groups: &Groups,
     values: &[T],
-    gaps: Gaps<T>,
+    gaps: &AllGaps<'_, T>,
     gradients: &[G],
     position: &(dyn Fn(usize) -> u128 + Sync),
 ) -> Outcomes<Vec<G>> {
@@ -173,7 +176,7 @@ pub(crate) fn give_apart<T: Element, G: Element, A: Apart<T, G>>(
     op: A,
     groups: &Groups,
     values: &[T],
-    gaps: Gaps<T>,
+    gaps: &AllGaps<'_, T>,
     gradients: &[G],
     position: &(dyn Fn(usize) -> u128 + Sync),
 ) -> Outcomes<Vec<G>> {
@@ -181,7 +184,7 @@ pub(crate) fn give_apart<T: Element, G: Element, A: Apart<T, G>>(
     give_in_order(groups, &mut received, Vec::new, |gathered, group, received| {
         let stored = groups.values(group, values, gathered)?;
         let position = |within: usize| position(groups.entry(group, within));
-        let group_of = Group { stored, gaps, position: &position };
+        let group_of = Group { stored, gaps: gaps.of(group), position: &position };
         op.give(&group_of, gradients[group], received).map_err(|fault| fault.of(group))
     })?;
     if groups.offsets().is_some() {

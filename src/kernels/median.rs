@@ -220,7 +220,7 @@ pub(crate) struct ShareRule {
 }
 
 /// Which elements of a group receive a share of its gradient.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 enum Receivers {
     /// Those equal to a value that the result was made of.
     Equal,
@@ -230,7 +230,7 @@ enum Receivers {
 }
 
 /// What the elements of a group receive of its gradient, in one part or two, which go to those equal to `values`.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Shares<T> {
     receivers: Receivers,
     values: [T; 2],

@@ -22,6 +22,7 @@ pub(crate) mod product;
 pub(crate) mod radix;
 pub(crate) mod random;
 pub(crate) mod rank;
+pub(crate) mod ranked;
 pub(crate) mod runs;
 pub(crate) mod scatter;
 pub(crate) mod select;

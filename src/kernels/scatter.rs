@@ -39,13 +39,14 @@ pub(crate) struct Cell<C, A, J> {
 /// What fell into a cell, and how many entries that were.
 type Counted<C> = (C, usize);
 
-/// What `finish` makes of all cells that hold a value and of how many each holds, with their coordinates, in order.
+/// What `finish` makes of all cells that hold a value, by their numbers, and of how many each holds; with their
+/// coordinates, in order.
 /// Nothing, where there are too many cells for that, where one does not hold what was added, and where one has no result.
 pub(crate) fn scatter<T: Element, I: Index, C: Copy + Send + Sync, U>(
     kept: &Kept<'_, I>,
     values: &[T],
     cell: Cell<C, impl Fn(&mut C, T) -> bool + Sync + Send, impl Fn(&mut C, C) -> bool>,
-    finish: impl Fn(C, usize) -> Outcome<U>,
+    finish: impl Fn(usize, C, usize) -> Outcome<U>,
 ) -> Allocated<Option<Arrays<I, U>>> {
     // The numbers of cells are dealt out in 32 bits.
     if kept.lead || kept.cells() > u32::MAX.into() || kept.cells().saturating_mul(ENTRIES_A_CELL) > values.len() as u128
@@ -81,13 +82,13 @@ fn merge<C: Copy>(cells: &mut [Counted<C>], others: &[Counted<C>], join: impl Fn
 fn into_arrays<I: Index, C: Copy, U>(
     cells: &[Counted<C>],
     lengths: &[usize],
-    finish: impl Fn(C, usize) -> Outcome<U>,
+    finish: impl Fn(usize, C, usize) -> Outcome<U>,
 ) -> Allocated<Option<Arrays<I, U>>> {
     let mut map = CellMap::empty(cells.len())?;
     let mut results = alloc::with_capacity(cells.iter().filter(|cell| cell.1 > 0).count())?;
     for (number, &(cell, count)) in cells.iter().enumerate().filter(|(_, cell)| cell.1 > 0) {
         map.set(number, false);
-        match finish(cell, count) {
+        match finish(number, cell, count) {
             Ok(result) => results.push(result),
             Err(Fault::Memory(refused)) => return Err(refused),
             Err(_) => return Ok(None),

@@ -9,7 +9,9 @@ use crate::element::{
     Bits, ComplexElement, Element, Float, Magnitude, Numeric, Real, RealNumber, Remainder, Ring, Signed,
 };
 use crate::ops::operand::Operand;
-use crate::ops::{Isin, Nanmedian, Norm, Partner, Quantile, Take, Var, map, reduce, select};
+use crate::ops::{
+    GroupBy, GroupLabels, Isin, Nanmedian, Norm, Partner, Quantile, Take, Tolerance, Var, map, reduce, select,
+};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
@@ -77,6 +79,10 @@ macro_rules! tensor_operations {
 /// another and of the same shape.
 macro_rules! operations {
     ([$($public:tt)*], $elem:ty, $reduced:ident, $mapped:ident) => {
+        operations!(@reductions [$($public)*], $elem, $reduced);
+        operations!(@others [$($public)*], $elem, $reduced, $mapped);
+    };
+    (@reductions [$($public:tt)*], $elem:ty, $reduced:ident) => {
         reductions! {
             [$($public)* fn], $elem, $reduced:
             /// Whether any element is truthy, over the axes given
@@ -195,6 +201,99 @@ macro_rules! operations {
         {
             reduce::nanmedian_backward(self, upstream, options)
         }
+    };
+    (@others [$($public:tt)*], $elem:ty, $reduced:ident, $mapped:ident) => {
+        /// The greatest elements along an axis: see [`topk`](crate::topk()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`topk`](crate::topk()).
+        $($public)* fn topk(&self, k: usize, axis: impl Position) -> Result<$reduced!($elem)>
+        where
+            $elem: Real,
+        {
+            reduce::topk(self, k, axis)
+        }
+
+        /// The greatest elements along an axis with their positions: see [`topk_index`](crate::topk_index()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`topk_index`](crate::topk_index()).
+        #[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+        $($public)* fn topk_index(&self, k: usize, axis: impl Position) -> Result<($reduced!($elem), $reduced!(u64))>
+        where
+            $elem: Real,
+        {
+            reduce::topk_index(self, k, axis)
+        }
+
+        /// The gradient of `topk`: see [`topk_backward`](crate::topk_backward()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`topk_backward`](crate::topk_backward()).
+        $($public)* fn topk_backward<U: Operand>(
+            &self,
+            upstream: &U,
+            k: usize,
+            axis: impl Position,
+        ) -> Result<$reduced!(U::Elem)>
+        where
+            $elem: Real,
+        {
+            reduce::topk_backward(self, upstream, k, axis)
+        }
+
+        /// The distinct values and how often each stands there: see [`unique`](crate::unique()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`unique`](crate::unique()).
+        $($public)* fn unique(&self) -> Result<(Vec<$elem>, Vec<u64>)>
+        where
+            $elem: Real,
+        {
+            reduce::unique(self)
+        }
+
+        /// Whether all elements are close to those of another operand: see [`allclose`](crate::allclose()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`allclose`](crate::allclose()).
+        $($public)* fn allclose<Y>(&self, other: Y, tolerance: impl Into<Tolerance>) -> Result<bool>
+        where
+            $elem: Magnitude,
+            Y: Partner<Self, Elem = $elem, Zipped<bool>: Operand<Elem = bool>>,
+        {
+            super::zip::allclose(self, other, tolerance)
+        }
+
+        /// The positions of the elements along an axis, in their order: see [`argsort`](crate::argsort()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`argsort`](crate::argsort()).
+        $($public)* fn argsort(&self, axis: impl Position) -> Result<$reduced!(u64)>
+        where
+            $elem: Real,
+        {
+            reduce::argsort(self, axis)
+        }
+
+        /// Labels for the positions of an axis, by which it is reduced: see [`group_by`](crate::group_by()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`group_by`](crate::group_by()).
+        $($public)* fn group_by<'a, J: Position>(
+            &self,
+            axis: impl Position,
+            labels: impl Into<GroupLabels<'a, J>>,
+        ) -> Result<GroupBy<'_, Self>> {
+            reduce::group_by(self, axis, labels)
+        }
 
         operations!(@quantiles [$($public)*], $elem, $reduced: quantile quantile_backward, nanquantile nanquantile_backward);
 
@@ -268,7 +367,7 @@ macro_rules! operations {
             sin_backward(), sinh_backward(), sqrt_backward(), square_backward(), tan_backward(), tanh_backward());
         operations!(@more_zips [$($public)*], $elem, $reduced);
         operations!(@zips [$($public)*], $elem: add Element $elem, sub Numeric $elem, mul Element $elem,
-            div Numeric $elem, rem Remainder $elem, rem_euclid Remainder $elem, minimum Real $elem, maximum Real $elem,
+            div Numeric $elem, rem Remainder $elem, rem_euclid Remainder $elem, pow RealNumber $elem, minimum Real $elem, maximum Real $elem,
             equal Element bool, not_equal Element bool, less Real bool, less_equal Real bool, greater Real bool,
             greater_equal Real bool, bit_and Bits $elem, bit_or Bits $elem, bit_xor Bits $elem);
     };
@@ -332,7 +431,8 @@ macro_rules! operations {
             super::zip::scale(self, axis, factors)
         }
 
-        operations!(@backward [$($public)*], $elem, $reduced: add_backward, sub_backward, mul_backward, div_backward);
+        operations!(@backward [$($public)*], $elem, $reduced: add_backward, sub_backward, mul_backward, div_backward,
+            minimum_backward, maximum_backward, pow_backward);
     };
     (@backward $public:tt, $elem:ty, $reduced:ident: $($name:ident),*) => {
         $(operations!(@of_two $public, $elem, $reduced, $name);)*
@@ -452,6 +552,14 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
     operations!([pub], T, tensor_of, tensor_of);
     tensor_operations!([pub], T, tensor_of);
     operations!(@of_tensors [pub], T, tensor_of);
+}
+
+/// # Reductions
+///
+/// The pages stand at the functions of the same names.
+impl<X: Operand> GroupBy<'_, X> {
+    operations!(@reductions [pub], X::Elem, reduced_of);
+    tensor_operations!([pub], X::Elem, reduced_of);
 }
 
 /// The operations as methods of `ndarray` arrays and views, by the names that tensors have them under.

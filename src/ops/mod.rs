@@ -14,6 +14,7 @@ pub use self::zip::{
     less, less_equal, maximum, minimum, mul, mul_backward, not_equal, rem, rem_euclid, scale, sub, sub_backward,
     where_, zip_with,
 };
+pub use self::zip::{Tolerance, allclose, maximum_backward, minimum_backward, pow, pow_backward, where_backward};
 pub use map::{
     Answers, Isin, IsinKind, isfinite, isfinite_into, isin, isin_into, isinf, isinf_into, isnan, isnan_into, isneginf,
     isneginf_into, isposinf, isposinf_into, isreal, isreal_into,
@@ -33,6 +34,7 @@ pub use reduce::{
     nanmean_backward, nanmedian, nanmedian_backward, nanmedian_index, nanmin, nanmin_backward, nanstd, nanstd_backward,
     nansum, nansum_backward, nanvar, nanvar_backward, std, std_backward, sum, sum_backward, var, var_backward,
 };
+pub use reduce::{GroupBy, GroupLabels, argsort, group_by, topk, topk_backward, topk_index, unique};
 pub use reduce::{
     Norm, NormOrder, Quantile, QuantileMethod, median, median_backward, nanprod, nanprod_backward, nanquantile,
     nanquantile_backward, norm, norm_backward, prod, prod_backward, quantile, quantile_backward,

@@ -8,9 +8,10 @@ use ndarray::{Array, ArrayBase, ArrayD, ArrayViewD, Data, Dimension, IxDyn};
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
+use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::convert::{dense_array, dense_bytes};
-use crate::element::{Element, Float};
+use crate::element::{Element, Float, Real};
 use crate::kernels::cells::CellMap;
 use crate::kernels::fold::Fold;
 use crate::kernels::holistic::{Apart, Gradient, Holistic};
@@ -18,6 +19,8 @@ use crate::kernels::lookup::{Lookup, merge};
 use crate::kernels::map::{Function, Map};
 use crate::kernels::zip::Zip;
 use crate::ops::map;
+use crate::ops::reduce;
+use crate::ops::reduce::ranked::{self, Ranking};
 use crate::ops::reduce::sparse::Entries;
 use crate::ops::reduce::{dense, sparse};
 use crate::ops::select::{self, Select};
@@ -111,6 +114,26 @@ pub trait Operand: Sized + sealed::Sealed {
         axes: &Axes,
     ) -> Result<Self::Reduced<U::Elem>>;
 
+    /// `of` the element at each rank along an axis, with its position, or of nothing.
+    #[doc(hidden)]
+    fn ranked<U: Copy + Send + Sync>(
+        &self,
+        ranking: &Ranking,
+        of: impl Fn(Option<(Self::Elem, u64)>) -> U + Sync + Send,
+    ) -> Result<Self::Reduced<U>>
+    where
+        Self::Elem: Real;
+
+    #[doc(hidden)]
+    fn ranked_backward<U: Operand>(&self, ranking: &Ranking, upstream: &U) -> Result<Self::Reduced<U::Elem>>
+    where
+        Self::Elem: Real;
+
+    /// The elements that it holds one by one, and the element that all other positions hold, with their number.
+    #[doc(hidden)]
+    #[allow(clippy::type_complexity)] // two things, nothing to be named
+    fn values_and_gaps(&self) -> Allocated<(Cow<'_, [Self::Elem]>, Option<(Self::Elem, u128)>)>;
+
     /// A result of pairs as a pair of results.
     #[doc(hidden)]
     fn unzip<A: Copy, B: Copy>(pairs: Self::Reduced<(A, B)>) -> Allocated<(Self::Reduced<A>, Self::Reduced<B>)>;
@@ -137,9 +160,19 @@ pub trait Operand: Sized + sealed::Sealed {
     #[doc(hidden)]
     fn elements_of<U: Operand>(&self, other: &U) -> Result<Vec<U::Elem>>;
 
-    /// A gradient of this operand, from [as many elements](Operand::elements_of).
+    /// This operand broadcast to a shape: its elements stand in that.
     #[doc(hidden)]
-    fn gradient_of<U: Element>(&self, elements: Vec<U>) -> Self::Reduced<U>;
+    type InShape<'a>: Operand<Elem = Self::Elem>
+    where
+        Self: 'a;
+
+    #[doc(hidden)]
+    fn in_shape(&self, shape: &Shape) -> Result<Self::InShape<'_>>;
+
+    /// A gradient of this operand, from [as many elements](Operand::elements_of) as it has in a shape that it was
+    /// broadcast to: exact sums, if it was.
+    #[doc(hidden)]
+    fn gradient_of<U: Float>(&self, elements: Vec<U>, shape: &Shape) -> Result<Self::Reduced<U>>;
 
     /// As an upstream gradient: the elements by their row-major number, for so many look-ups; `None` where there are
     /// too many cells for that.
@@ -254,6 +287,30 @@ macro_rules! sparse_operand {
                 sparse::apart(&Sparse::entries(self), op, upstream, axes)
             }
 
+            fn ranked<U: Copy + Send + Sync>(
+                &self,
+                ranking: &Ranking,
+                of: impl Fn(Option<(T, u64)>) -> U + Sync + Send,
+            ) -> Result<Tensor<P, U>>
+            where
+                T: Real,
+            {
+                ranked::sparse(&Sparse::entries(self), self.tensor().fill(), ranking, of)
+            }
+
+            fn ranked_backward<U: Operand>(&self, ranking: &Ranking, upstream: &U) -> Result<Tensor<P, U::Elem>>
+            where
+                T: Real,
+            {
+                ranked::sparse_backward(&Sparse::entries(self), self.tensor().fill(), ranking, upstream)
+            }
+
+            fn values_and_gaps(&self) -> Allocated<(Cow<'_, [T]>, Option<(T, u128)>)> {
+                let x = self.tensor();
+                let count = x.shape().wide_size().saturating_sub(x.nnz() as u128);
+                Ok((Cow::Borrowed(x.values()), self.gap().map(|fill| (fill, count))))
+            }
+
             fn unzip<A: Copy, B: Copy>(
                 pairs: Self::Reduced<(A, B)>,
             ) -> Allocated<(Self::Reduced<A>, Self::Reduced<B>)> {
@@ -284,8 +341,19 @@ macro_rules! sparse_operand {
                 other.at_entries(self.tensor().pattern())
             }
 
-            fn gradient_of<U: Element>(&self, elements: Vec<U>) -> Tensor<P, U> {
-                Tensor::from_valid(self.tensor().pattern().clone(), elements, U::ZERO)
+            type InShape<'a>
+                = Tensor<P, T>
+            where
+                Self: 'a;
+
+            fn in_shape(&self, shape: &Shape) -> Result<Tensor<P, T>> {
+                let tensor = super::zip::sparse::in_shape(self.tensor(), shape)?;
+                let (pattern, values) = (tensor.pattern().clone(), tensor.shared_values().clone());
+                Ok(Tensor::from_shared(pattern, values, self.gap().unwrap_or(T::ZERO)))
+            }
+
+            fn gradient_of<U: Float>(&self, elements: Vec<U>, shape: &Shape) -> Result<Tensor<P, U>> {
+                gradient_of(self.tensor(), elements, shape)
             }
 
             fn lookup(&self, entries: usize) -> Allocated<Option<Lookup<'_, T>>> {
@@ -356,6 +424,29 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         dense::apart(self, op, upstream, axes)
     }
 
+    fn ranked<U: Copy + Send + Sync>(
+        &self,
+        ranking: &Ranking,
+        of: impl Fn(Option<(S::Elem, u64)>) -> U + Sync + Send,
+    ) -> Result<ArrayD<U>>
+    where
+        S::Elem: Real,
+    {
+        ranked::dense(self.view().into_dyn(), ranking, of)
+    }
+
+    fn ranked_backward<U: Operand>(&self, ranking: &Ranking, upstream: &U) -> Result<ArrayD<U::Elem>>
+    where
+        S::Elem: Real,
+    {
+        ranked::dense_backward(self.view().into_dyn(), ranking, upstream)
+    }
+
+    fn values_and_gaps(&self) -> Allocated<(Cow<'_, [S::Elem]>, Option<(S::Elem, u128)>)> {
+        let elements = self.as_slice_memory_order().map(|elements| Ok(Cow::Borrowed(elements)));
+        Ok((elements.unwrap_or_else(|| alloc::collect(self.iter().copied()).map(Cow::Owned))?, None))
+    }
+
     fn unzip<A: Copy, B: Copy>(pairs: ArrayD<(A, B)>) -> Allocated<(ArrayD<A>, ArrayD<B>)> {
         let firsts = alloc::collect(pairs.iter().map(|pair| pair.0))?;
         let seconds = alloc::collect(pairs.iter().map(|pair| pair.1))?;
@@ -390,8 +481,22 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         Ok(alloc::collect(cells.iter().copied())?)
     }
 
-    fn gradient_of<U: Element>(&self, elements: Vec<U>) -> ArrayD<U> {
-        dense_array(&self.shape().into(), elements)
+    type InShape<'a>
+        = ArrayViewD<'a, S::Elem>
+    where
+        Self: 'a;
+
+    fn in_shape(&self, shape: &Shape) -> Result<ArrayViewD<'_, S::Elem>> {
+        Ok(self.broadcast(IxDyn(shape)).expect("the shape is one that this broadcasts to"))
+    }
+
+    fn gradient_of<U: Float>(&self, elements: Vec<U>, shape: &Shape) -> Result<ArrayD<U>> {
+        let array = dense_array(shape, elements);
+        if *self.shape() == **shape {
+            return Ok(array);
+        }
+        let sums = reduce::sum(&array, repeated_axes(self.shape(), shape))?;
+        Ok(dense_array(&self.shape().into(), alloc::collect(sums.iter().copied())?))
     }
 
     fn lookup(&self, entries: usize) -> Allocated<Option<Lookup<'_, S::Elem>>> {
@@ -401,6 +506,30 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
             None => None,
         })
     }
+}
+
+/// The axes of `shape` along which an operand with these lengths repeats itself.
+fn repeated_axes(lengths: &[usize], shape: &Shape) -> Vec<usize> {
+    let added = shape.rank() - lengths.len();
+    (0..shape.rank()).filter(|&axis| axis < added || lengths[axis - added] != shape[axis]).collect()
+}
+
+/// A gradient of a tensor, from the elements at its entries in a shape that it was broadcast to.
+fn gradient_of<P: Pattern, T: Element, U: Float>(
+    x: &Tensor<P, T>,
+    elements: Vec<U>,
+    shape: &Shape,
+) -> Result<Tensor<P, U>> {
+    let elements = if x.shape() == shape {
+        elements
+    } else if shape.is_empty_space() {
+        alloc::zeros(x.nnz())?
+    } else {
+        let broadcast =
+            Tensor::from_valid(super::zip::sparse::in_shape(x, shape)?.pattern().clone(), elements, U::ZERO);
+        reduce::sum(&broadcast.stored(), repeated_axes(x.shape(), shape))?.into_parts()?.1
+    };
+    Ok(Tensor::from_valid(x.pattern().clone(), elements, U::ZERO))
 }
 
 /// A search costs as much as so many steps of a merge.
@@ -449,4 +578,5 @@ pub(super) mod sealed {
     impl<P, T> Sealed for Tensor<P, T> {}
     impl<P, T> Sealed for Stored<'_, P, T> {}
     impl<S: ndarray::RawData, D> Sealed for ndarray::ArrayBase<S, D> {}
+    impl<X> Sealed for crate::ops::reduce::GroupBy<'_, X> {}
 }

@@ -31,7 +31,7 @@ impl<'a, I: Index> Meeting<'a, I> {
             Some((1, offsets)) => Meeting::Lanes(Cow::Borrowed(offsets)),
             Some((lanes, offsets)) => Meeting::Lanes(Cow::Owned(every(lanes, offsets)?)),
             None => {
-                let kept = reduction.kept().iter().map(|&axis| entries.axis_coords(axis));
+                let kept = reduction.kept().iter().map(|&axis| reduction.kept_coords(entries, axis));
                 Meeting::Coords(kept.collect::<Allocated<_>>()?)
             }
         })
@@ -107,8 +107,17 @@ pub(crate) fn of_lanes<P: Pattern, U: Zeroable + Send>(
 
 /// The row-major position of an entry within its group.
 pub(crate) fn position_in_group<P: Pattern>(entries: &P, reduction: &Reduction, entry: usize) -> u128 {
-    reduction
-        .reduced()
-        .iter()
-        .fold(0, |position, &axis| position * entries.shape()[axis] as u128 + entries.coord(entry, axis) as u128)
+    reduction.position_in_group(|axis| entries.coord(entry, axis))
+}
+
+/// The number of positions of each of the cells of a reduction by labels, from that of each label.
+pub(crate) fn extents_of<P: Pattern>(cells: &P, reduction: &Reduction, extents: &[u128]) -> Allocated<Vec<u128>> {
+    let labels = labels_of(cells, reduction)?;
+    threads::map(&labels, 1000, |label| extents[label.to_usize()])
+}
+
+/// The label of each of the cells of a reduction by labels.
+pub(crate) fn labels_of<'a, P: Pattern>(cells: &'a P, reduction: &Reduction) -> Allocated<Cow<'a, [P::Index]>> {
+    let place = reduction.place_of_labels().unwrap_or(0);
+    cells.axis_coords(if reduction.keeps_dims() { reduction.kept()[place] } else { place })
 }

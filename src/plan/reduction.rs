@@ -1,20 +1,30 @@
 //! Which axes a reduction removes, and what shape is left.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
+use crate::base::grouping::Grouping;
+use crate::base::index::{Index, check_axes};
 use crate::base::shape::{Shape, saturating_product};
+use crate::base::threads;
+use crate::pattern::Pattern;
 
 /// A reduction over some axes of a shape.
 pub(crate) struct Reduction {
     shape: Shape,
-    /// The reduced axes and the kept ones, in increasing order.
+    /// The reduced axes and the kept ones, in increasing order. One that is reduced by its labels is both: of its
+    /// positions go those of one label, and the labels stay.
     reduced: Vec<usize>,
     kept: Vec<usize>,
     /// The lengths of the kept axes.
     kept_lengths: Vec<usize>,
-    /// For each axis whether it is reduced.
+    /// For each axis whether it is not kept.
     is_reduced: Vec<bool>,
     keep_dims: bool,
+    grouping: Option<Arc<Grouping>>,
 }
 
 impl Reduction {
@@ -22,9 +32,29 @@ impl Reduction {
         let reduced = axes.normalize(shape.rank())?;
         let mut is_reduced = vec![false; shape.rank()];
         reduced.iter().for_each(|&axis| is_reduced[axis] = true);
+        let grouping = axes.grouping().cloned();
+        let mut result = shape.to_vec();
+        if let Some(grouping) = &grouping {
+            let axis = grouping.axis();
+            if !std::mem::replace(&mut is_reduced[axis], false) {
+                let why = format!("axis {axis} has labels, and is not among the axes that are reduced");
+                return Err(Error::Argument { operation: "group_by", why });
+            }
+            result[axis] = grouping.count();
+        }
         let kept: Vec<usize> = (0..shape.rank()).filter(|&axis| !is_reduced[axis]).collect();
-        let kept_lengths = kept.iter().map(|&axis| shape[axis]).collect();
-        Ok(Reduction { shape: shape.clone(), reduced, kept, kept_lengths, is_reduced, keep_dims: axes.keeps_dims() })
+        let kept_lengths = kept.iter().map(|&axis| result[axis]).collect();
+        let (shape, keep_dims) = (shape.clone(), axes.keeps_dims());
+        Ok(Reduction { shape, reduced, kept, kept_lengths, is_reduced, keep_dims, grouping })
+    }
+
+    /// The reduction of a pattern, whose index type holds the coordinates of the result.
+    pub(crate) fn of<P: Pattern>(entries: &P, axes: &Axes) -> Result<Self> {
+        let reduction = Reduction::new(entries.shape(), axes)?;
+        if reduction.grouping.is_some() {
+            check_axes::<P::Index>(&reduction.result_shape())?;
+        }
+        Ok(reduction)
     }
 
     /// Whether no axis is reduced, so that each position is a group of its own.
@@ -52,9 +82,71 @@ impl Reduction {
         &self.kept_lengths
     }
 
-    /// The number of positions of each group, `u128::MAX` where it does not fit.
+    /// The number of positions of each group, of the largest if they differ; `u128::MAX` where it does not fit.
     pub(crate) fn extent(&self) -> u128 {
-        saturating_product(self.reduced.iter().map(|&axis| &self.shape[axis]))
+        match &self.grouping {
+            None => self.extent_without_labels(),
+            Some(grouping) => {
+                let labels = 0..grouping.count();
+                labels.map(|label| self.extent_of(grouping, label)).max().unwrap_or(0)
+            }
+        }
+    }
+
+    /// The number of positions on the axes that go as a whole.
+    fn extent_without_labels(&self) -> u128 {
+        saturating_product(self.reduced.iter().filter(|&&axis| self.is_reduced[axis]).map(|&axis| &self.shape[axis]))
+    }
+
+    /// The number of positions of each group with a label.
+    fn extent_of(&self, grouping: &Grouping, label: usize) -> u128 {
+        self.extent_without_labels().saturating_mul(grouping.members(label).len() as u128)
+    }
+
+    /// The number of positions of the groups with each label, where these differ.
+    pub(crate) fn extents(&self) -> Allocated<Option<Vec<u128>>> {
+        let Some(grouping) = &self.grouping else { return Ok(None) };
+        let extents = alloc::collect((0..grouping.count()).map(|label| self.extent_of(grouping, label)))?;
+        Ok(extents.windows(2).any(|pair| pair[0] != pair[1]).then_some(extents))
+    }
+
+    /// The labels by which an axis is reduced.
+    pub(crate) fn grouping(&self) -> Option<&Grouping> {
+        self.grouping.as_deref()
+    }
+
+    /// Where the axis with labels stands among the kept ones.
+    pub(crate) fn place_of_labels(&self) -> Option<usize> {
+        let axis = self.grouping()?.axis();
+        self.kept.iter().position(|&kept| kept == axis)
+    }
+
+    /// The coordinate on an axis of the result that one of the operand comes to.
+    pub(crate) fn kept_coord(&self, axis: usize, coord: usize) -> usize {
+        self.grouping().filter(|grouping| grouping.axis() == axis).map_or(coord, |grouping| grouping.label(coord))
+    }
+
+    /// The coordinates of entries on an axis of the result.
+    pub(crate) fn kept_coords<'a, P: Pattern>(&self, entries: &'a P, axis: usize) -> Allocated<Cow<'a, [P::Index]>> {
+        let coords = entries.axis_coords(axis)?;
+        match self.grouping().filter(|grouping| grouping.axis() == axis) {
+            None => Ok(coords),
+            Some(grouping) => {
+                let label = |coord: P::Index| P::Index::from_usize(grouping.label(coord.to_usize()));
+                Ok(Cow::Owned(threads::map(&coords, 2000, label)?))
+            }
+        }
+    }
+
+    /// The row-major position within its group of an element, whose coordinate on each axis is told.
+    pub(crate) fn position_in_group(&self, coord: impl Fn(usize) -> usize) -> u128 {
+        self.reduced.iter().fold(0, |position, &axis| {
+            let (coord, length) = match self.grouping().filter(|grouping| grouping.axis() == axis) {
+                Some(grouping) => grouping.place(coord(axis)),
+                None => (coord(axis), self.shape[axis]),
+            };
+            position * length as u128 + coord as u128
+        })
     }
 
     /// The first reduced axis of length 0; the first axis of all if there is none.
@@ -62,13 +154,18 @@ impl Reduction {
         self.reduced.iter().copied().find(|&axis| self.shape[axis] == 0).unwrap_or(0)
     }
 
+    /// The first label that no position has.
+    pub(crate) fn first_unused_label(&self) -> Option<usize> {
+        let grouping = self.grouping()?;
+        (0..grouping.count()).find(|&label| grouping.members(label).is_empty())
+    }
+
     /// The shape of the result.
     pub(crate) fn result_shape(&self) -> Shape {
         if !self.keep_dims {
             return self.kept_lengths.as_slice().into();
         }
-        let lengths = self.shape.iter().enumerate();
-        lengths.map(|(axis, &length)| if self.is_reduced[axis] { 1 } else { length }).collect()
+        self.result_axes(self.kept_lengths.iter().copied(), || 1).into()
     }
 
     /// Where some leading axes are kept and all after them reduced: how many lanes, along the last axis, a cell has.
@@ -85,7 +182,7 @@ impl Reduction {
 
     /// Whether the kept axes stand before the reduced ones, so that entries which meet stand side by side.
     pub(crate) fn keeps_leading(&self) -> bool {
-        self.is_reduced.is_sorted()
+        self.is_reduced.is_sorted() && self.grouping.is_none()
     }
 
     /// The arrays of all axes of the result, from those of the kept axes; `ones` is that of an axis of length 1.

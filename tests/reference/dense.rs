@@ -128,6 +128,25 @@ pub fn groups(shape: &[usize], axes: &[usize], keep_dims: bool) -> Groups {
     Groups { shape: reduced, cells }
 }
 
+/// The groups of a reduction over `axes`, one of which has labels: of its positions those of one label meet, and the
+/// labels stay.
+pub fn groups_by_label(shape: &[usize], axes: &[usize], keep_dims: bool, axis: usize, by: (&[usize], usize)) -> Groups {
+    let others: Vec<usize> = axes.iter().copied().filter(|&other| other != axis).collect();
+    let relabelled = |coords: &[usize], label: usize| {
+        let mut coords = coords.to_vec();
+        coords[axis] = label;
+        coords
+    };
+    let reduced = reduced_shape(&relabelled(shape, by.1), &others, keep_dims);
+    let mut cells = vec![Vec::new(); size(&reduced)];
+    for position in 0..size(shape) {
+        let coords = unravel(position as u128, shape);
+        let cell = reduced_coords(&relabelled(&coords, by.0[coords[axis]]), &others, keep_dims);
+        cells[ravel(&cell, &reduced) as usize].push(position);
+    }
+    Groups { shape: reduced, cells }
+}
+
 /// Says where two arrays first differ, in shape or in the bits of an element.
 pub fn first_difference<T: Scalar>(left: &Dense<T>, right: &Dense<T>) -> Option<String> {
     if left.shape != right.shape {

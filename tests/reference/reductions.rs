@@ -4,9 +4,10 @@
 use num_bigint::{BigInt, BigUint, Sign};
 use num_complex::Complex;
 
-use super::dense::{Dense, Sparse, groups, ravel, reduced_coords, reduced_shape};
+use super::dense::{Dense, Groups, Sparse, groups, ravel, reduced_coords, reduced_shape, unravel};
 use super::exact::{F64, Real, Summed, SummedFloat, quotient, total};
 use super::scalar::{RealScalar, Scalar};
+use std::cmp::Ordering::{Equal, Greater, Less};
 
 /// The elements of a group with their row-major positions in it.
 pub type Group<T> = [(u64, T)];
@@ -18,10 +19,16 @@ pub fn reduce<T: Scalar, U: Scalar>(
     keep_dims: bool,
     of: impl Fn(&Group<T>) -> Option<U>,
 ) -> Option<Dense<U>> {
-    let groups = groups(&x.shape, axes, keep_dims);
-    let of_cell = |cell: &Vec<usize>| {
-        of(&cell.iter().enumerate().map(|(at, &position)| (at as u64, x.data[position])).collect::<Vec<_>>())
-    };
+    reduce_groups(x, &groups(&x.shape, axes, keep_dims), of)
+}
+
+/// One value for each of some groups.
+pub fn reduce_groups<T: Scalar, U: Scalar>(
+    x: &Dense<T>,
+    groups: &Groups,
+    of: impl Fn(&Group<T>) -> Option<U>,
+) -> Option<Dense<U>> {
+    let of_cell = |cell: &Vec<usize>| of(&group_at(x, cell));
     Some(Dense::new(&groups.shape, groups.cells.iter().map(of_cell).collect::<Option<_>>()?))
 }
 
@@ -42,6 +49,25 @@ pub fn reduce_stored<T: Scalar, U: Scalar>(
     }
     let entries = groups.into_iter().map(|(cell, group)| Some((cell, of(&group)?))).collect::<Option<_>>()?;
     Some(Sparse::new(&reduced_shape(&x.shape, axes, keep_dims), entries, fill))
+}
+
+/// One value for each of some groups that holds an entry, of its entries alone.
+pub fn reduce_stored_groups<T: Scalar, U: Scalar>(
+    x: &Sparse<T>,
+    groups: &Groups,
+    of: impl Fn(&Group<T>) -> Option<U>,
+    fill: U,
+) -> Option<Sparse<U>> {
+    let mut results = std::collections::BTreeMap::new();
+    for (cell, positions) in groups.cells.iter().enumerate() {
+        let places = positions.iter().map(|&position| unravel(position as u128, &x.shape));
+        let group = places.enumerate().filter_map(|(at, place)| Some((at as u64, *x.entries.get(&place)?)));
+        let group: Vec<(u64, T)> = group.collect();
+        if !group.is_empty() {
+            results.insert(unravel(cell as u128, &groups.shape), of(&group)?);
+        }
+    }
+    Some(Sparse::new(&groups.shape, results, fill))
 }
 
 fn values<T: Copy>(group: &Group<T>) -> Vec<T> {
@@ -303,7 +329,16 @@ pub fn backward<T: Scalar, G: SummedFloat>(
     upstream: &Dense<G>,
     share: impl Fn(&Group<T>, G) -> Vec<G>,
 ) -> Dense<G> {
-    let groups = groups(&x.shape, axes, keep_dims);
+    share_in_groups(x, &groups(&x.shape, axes, keep_dims), upstream, share)
+}
+
+/// What the elements of some groups receive.
+pub fn share_in_groups<T: Scalar, G: SummedFloat>(
+    x: &Dense<T>,
+    groups: &Groups,
+    upstream: &Dense<G>,
+    share: impl Fn(&Group<T>, G) -> Vec<G>,
+) -> Dense<G> {
     let mut gradient = Dense::full(&x.shape, G::narrow(0.0));
     for (cell, positions) in groups.cells.iter().enumerate() {
         let group: Vec<(u64, T)> = positions.iter().enumerate().map(|(at, &from)| (at as u64, x.data[from])).collect();
@@ -619,4 +654,52 @@ pub fn norm_shares<T: SummedFloat, G: SummedFloat>(group: &Group<T>, g: G, order
         _ => G::narrow(0.0),
     };
     group.iter().map(|(_, value)| share(value.wide())).collect()
+}
+
+/// The `k` greatest of a group, without the NaNs, from the greatest down; of equal ones the first position first.
+pub fn topk<T: RealScalar>(group: &Group<T>, k: usize) -> Vec<(u64, T)> {
+    let mut ranked = numbers(group);
+    ranked.sort_by(|(_, a), (_, b)| order(*b, *a));
+    ranked.truncate(k);
+    ranked
+}
+
+fn order<T: RealScalar>(a: T, b: T) -> std::cmp::Ordering {
+    match (a.less(b), b.less(a)) {
+        (Some(true), _) => Less,
+        (_, Some(true)) => Greater,
+        _ => Equal,
+    }
+}
+
+/// A group in increasing order, NaNs last, equal elements in the order of their positions.
+pub fn sorted<T: RealScalar>(group: &Group<T>) -> Vec<(u64, T)> {
+    let mut ranked = numbers(group);
+    ranked.sort_by(|(_, a), (_, b)| order(*a, *b));
+    ranked.extend(group.iter().filter(|(_, value)| value.is_nan()));
+    ranked
+}
+
+/// A list for each group along an axis, laid out along it; `None` in the place of what a list lacks.
+pub fn lists<T: Scalar, U: Copy>(
+    x: &Dense<T>,
+    axis: usize,
+    length: usize,
+    of: impl Fn(&Group<T>) -> Vec<U>,
+) -> (Vec<usize>, Vec<Option<U>>) {
+    let mut shape = x.shape.clone();
+    shape[axis] = length;
+    let groups = groups(&x.shape, &[axis], true);
+    let lists: Vec<Vec<U>> = groups.cells.iter().map(|cell| of(&group_at(x, cell))).collect();
+    let mut laid = Vec::new();
+    for position in 0..super::dense::size(&shape) {
+        let mut coords = unravel(position as u128, &shape);
+        let rank = std::mem::replace(&mut coords[axis], 0);
+        laid.push(lists[ravel(&coords, &groups.shape) as usize].get(rank).copied());
+    }
+    (shape, laid)
+}
+
+fn group_at<T: Scalar>(x: &Dense<T>, cell: &[usize]) -> Vec<(u64, T)> {
+    cell.iter().enumerate().map(|(at, &position)| (at as u64, x.data[position])).collect()
 }

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use num_complex::Complex;
 
 use super::dense::{Dense, Sparse, size, unravel};
+use super::exact::SummedFloat;
 use super::scalar::Scalar;
+use super::unary::power;
 
 /// Why there is no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +44,8 @@ pub enum Arith {
     Or,
     /// The bits of one of them.
     Xor,
+    /// One to the power of the other.
+    Pow,
 }
 
 use Arith::*;
@@ -101,6 +105,9 @@ macro_rules! integers {
                     And => return Ok(a & b),
                     Or => return Ok(a | b),
                     Xor => return Ok(a ^ b),
+                    Pow if other < 0 => return Err(Why::Overflow),
+                    // As many factors as it takes to leave every type, odd or even.
+                    Pow => (0..other.min(128 + other % 2)).fold(1i128, |power, _| power.saturating_mul(wide)),
                 };
                 <$type>::try_from(result).map_err(|_| Why::Overflow)
             }
@@ -109,12 +116,13 @@ macro_rules! integers {
                 <$type>::try_from(-i128::from(self)).map_err(|_| Why::Overflow)
             }
 
-            fn makes_all_one(op: Arith, fill: $type, _: $type, _: bool) -> Option<bool> {
+            fn makes_all_one(op: Arith, fill: $type, _: $type, on_the_left: bool) -> Option<bool> {
                 let one = match op {
                     Mul | And => fill == 0,
                     Or => fill == !0,
                     Minimum => fill == <$type>::MIN,
                     Maximum => fill == <$type>::MAX,
+                    Pow => fill == 0 && !on_the_left,
                     _ => false,
                 };
                 one.then_some(true)
@@ -143,6 +151,7 @@ macro_rules! floats {
                     Maximum if x == y => negative_first(a, b).1,
                     Minimum => if x < y { a } else { b },
                     Maximum => if x > y { a } else { b },
+                    Pow => <$type as SummedFloat>::narrow(power(f64::from(a), f64::from(b))),
                     _ => panic!("no {op:?} of floats"),
                 };
                 Ok(result.canonical())
@@ -152,8 +161,9 @@ macro_rules! floats {
                 Ok((-self).canonical())
             }
 
-            fn makes_all_one(op: Arith, fill: $type, other: $type, _: bool) -> Option<bool> {
+            fn makes_all_one(op: Arith, fill: $type, other: $type, on_the_left: bool) -> Option<bool> {
                 match op {
+                    Pow => (<f64 as From<$type>>::from(fill) == f64::from(u8::from(on_the_left))).then_some(true),
                     _ if Scalar::is_nan(fill) => Some(true),
                     Mul if !fill.truthy() && Scalar::is_finite(other) => Some(false),
                     _ => None,

@@ -69,7 +69,7 @@ impl<T: Element> Fold<T> for Any {
         values: &[T],
         gaps: &Gaps<T>,
     ) -> Allocated<Option<Arrays<I, bool>>> {
-        let Kept { coords, lengths, lead, in_runs } = *kept;
+        let Kept { coords, lengths, lead, in_runs, .. } = *kept;
         if gaps.fill.is_some_and(T::is_truthy) {
             return Ok(None);
         }

@@ -5,7 +5,10 @@ use std::iter::repeat_n;
 
 use ndarray::{ArrayBase, ArrayD, ArrayViewD, Axis, Data, Dimension};
 
-use super::lanes::{Order, Place, check_lane, give_back, map_distinct_lanes, repeat_cells, visit_rows};
+use super::lanes::{
+    Order, Place, check_lane, give_back, give_by_labels, map_distinct_lanes, map_labelled_lanes, repeat_cells,
+    visit_rows,
+};
 use super::{check_countable, check_upstream, refused, refused_at};
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
@@ -17,7 +20,7 @@ use crate::element::Element;
 use crate::kernels::fold::{Fold, fold_until_settled};
 use crate::kernels::holistic::{Apart, Gradient, Group, Holistic, share_singly};
 use crate::kernels::lookup::Lookup;
-use crate::kernels::op::Outcomes;
+use crate::kernels::op::{Op, Outcome, Outcomes};
 use crate::ops::operand::Operand;
 use crate::plan::reduction::Reduction;
 
@@ -29,6 +32,14 @@ pub(crate) fn fold<S: Data<Elem: Element>, D: Dimension, F: Fold<S::Elem>>(
 ) -> Result<ArrayD<F::Out>> {
     let reduction = Reduction::new(&Shape::from(x.shape()), axes)?;
     check_result::<F::Out>(&reduction.result_shape(), dense_bytes(x))?;
+    if reduction.grouping().is_some() {
+        let of_group = |(): &mut (), group: &[S::Elem]| {
+            let mut state = op.start();
+            op.slice(&mut state, group);
+            op.finish(&state, group.len() as u128)
+        };
+        return by_labels(x.view().into_dyn(), op, &reduction, F::Out::ZERO, || (), of_group);
+    }
     // What an axis repeats is read once: a view may be broadcast to more positions than there is time for.
     let once = once_on_each(x.view().into_dyn(), 0..x.ndim());
     let distinct = Reduction::new(&Shape::from(once.shape()), axes)?;
@@ -117,8 +128,27 @@ fn reduce_lanes<S: Data<Elem: Element>, D: Dimension, H: Holistic<S::Elem>>(
     let lengths: Vec<usize> = reduction.kept().iter().map(|&axis| once.len_of(Axis(axis))).collect();
     let of = |scratch: &mut H::Scratch, lane: &[S::Elem]| op.of(&Group::of_slice(lane), scratch);
     let unseen = op.of_no_entry().map_err(|fault| refused(op, fault, reduction, None))?;
+    if reduction.grouping().is_some() {
+        return by_labels(x.view().into_dyn(), op, reduction, unseen, || op.scratch(), of);
+    }
     let cells = map_distinct_lanes(once, reduction, order, unseen, || op.scratch(), of)
         .map_err(|refusal| refused_at(op, refusal, reduction, &lengths))?;
+    Ok(repeat_cells(cells, lengths, reduction)?)
+}
+
+/// The results of the groups of a reduction by labels: of all elements of a group, side by side in row-major order.
+fn by_labels<T: Element, S, U: Copy + Send + Sync, O: Op>(
+    x: ArrayViewD<'_, T>,
+    op: O,
+    reduction: &Reduction,
+    unseen: U,
+    scratch: impl Fn() -> S + Sync + Send,
+    of: impl Fn(&mut S, &[T]) -> Outcome<U> + Sync + Send,
+) -> Result<ArrayD<U>> {
+    let once = once_on_each(x, reduction.kept().iter().copied().filter(|axis| !reduction.reduced().contains(axis)));
+    check_result::<T>(&once.shape().into(), dense_bytes(&once))?;
+    let (cells, lengths) = map_labelled_lanes(once, reduction, unseen, scratch, of)
+        .map_err(|refusal| refused_at(op, refusal, reduction, reduction.kept_lengths()))?;
     Ok(repeat_cells(cells, lengths, reduction)?)
 }
 
@@ -136,7 +166,7 @@ pub(crate) fn gradient<S: Data<Elem: Element>, D: Dimension, U: Operand, H: Grad
         return Ok(dense_array(&shape, Vec::new()));
     }
     check_result::<U::Elem>(&shape, dense_bytes(x))?;
-    if reduction.extent() == 1 {
+    if reduction.extent() == 1 && reduction.grouping().is_none() {
         // Each element is a group by itself: what groups find, larger than small elements and gradients, need not be
         // kept.
         let gradients = alloc::owned(all_cells(upstream)?)?;
@@ -147,10 +177,38 @@ pub(crate) fn gradient<S: Data<Elem: Element>, D: Dimension, U: Operand, H: Grad
     let found = reduce_lanes(x, op, &reduction)?;
     let found = found.as_slice().expect("a new array lies in order");
     let gradients = all_cells(upstream)?;
+    if reduction.grouping().is_some() {
+        return give_by_labels(x.view().into_dyn(), &reduction, |value, item, cell, within| {
+            op.give(&[value], std::slice::from_mut(item), |_| (&found[cell], within, gradients[cell]));
+        });
+    }
     give_back(x.view().into_dyn(), &reduction, |row, items, Place { cell, within, is_lane }| match is_lane {
         true => op.give(row, items, |at| (&found[cell], within + at, gradients[cell])),
         false => op.give(row, items, |at| (&found[cell + at], within, gradients[cell + at])),
     })
+}
+
+/// [`apart`] by labels: the elements of each group are gathered, and what they receive is handed back.
+fn apart_by_labels<T: Element, G: Element, A: Apart<T, G>>(
+    x: ArrayViewD<'_, T>,
+    op: A,
+    reduction: &Reduction,
+    gradients: &[G],
+) -> Result<ArrayD<G>> {
+    let mut members = alloc::with_capacity(x.len())?;
+    give_by_labels(x.view(), reduction, |value, _: &mut G, cell, within| {
+        members.push((cell, within, members.len(), value));
+    })?;
+    members.sort_unstable_by_key(|&(cell, within, ..)| (cell, within));
+    let mut given = alloc::zeros(x.len())?;
+    for group in members.chunk_by(|a, b| a.0 == b.0) {
+        let values = alloc::collect(group.iter().map(|member| member.3))?;
+        let mut received = alloc::zeros(group.len())?;
+        op.give(&Group::of_slice(&values), gradients[group[0].0], &mut received)
+            .map_err(|fault| refused_at(op, fault.of(group[0].0), reduction, reduction.kept_lengths()))?;
+        group.iter().zip(received).for_each(|(member, received)| given[member.2] = received);
+    }
+    Ok(dense_array(&x.shape().into(), given))
 }
 
 /// The gradient of a reduction of which each element receives its own.
@@ -166,6 +224,9 @@ pub(crate) fn apart<S: Data<Elem: Element>, D: Dimension, U: Operand, A: Apart<S
     check_result::<U::Elem>(&shape, dense_bytes(x))?;
     if x.is_empty() {
         return Ok(dense_array(&shape, Vec::new()));
+    }
+    if reduction.grouping().is_some() {
+        return apart_by_labels(x.view().into_dyn(), op, &reduction, &all_cells(upstream)?);
     }
     let (gradients, extent) = (all_cells(upstream)?, reduction.extent() as usize);
     let lanes_last = [reduction.kept(), reduction.reduced()].concat();
@@ -206,6 +267,9 @@ pub(crate) fn spread<S: Data<Elem: Element>, D: Dimension, U: Operand>(
         return Ok(dense_array(&shape, Vec::new()));
     }
     let gradients = all_cells(upstream)?;
+    if reduction.grouping().is_some() {
+        return give_by_labels(x.view().into_dyn(), &reduction, |_, item, cell, _| *item = gradients[cell]);
+    }
     give_back(x.view().into_dyn(), &reduction, |row, received, Place { cell, is_lane, .. }| match is_lane {
         true => received.fill(gradients[cell]),
         false => received.copy_from_slice(&gradients[cell..][..row.len()]),

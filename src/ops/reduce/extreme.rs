@@ -73,8 +73,9 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<G
 
     /// Where there are few cells no entries are grouped: of the keys of their elements the greatest is found.
     fn by_coords<I: Index>(&self, kept: &Kept<'_, I>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<Arrays<I, T>>> {
-        let finish = |key, count| {
-            let mut state = gaps_state(*self, count, gaps);
+        let finish = |number, key, count| {
+            let gaps = kept.gaps(gaps, number);
+            let mut state = gaps_state(*self, count, &gaps);
             if let Some(found) = of_key::<GREATEST, SKIPS_NAN, T>(key) {
                 self.step(&mut state, found);
             }

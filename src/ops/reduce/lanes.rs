@@ -1,5 +1,6 @@
 //! Reductions of dense arrays of any layout: the elements of each cell, one after the other.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::ops::Range;
 
@@ -92,6 +93,64 @@ fn in_axis_order<U: Copy>(items: Vec<U>, kept: &[usize], lengths: &[usize]) -> A
     places.sort_by_key(|&place| kept[place]);
     let array = dense_array(&Shape::from(lengths), items);
     alloc::collect(array.permuted_axes(places).iter().copied())
+}
+
+/// `finish` of the elements of each cell of a reduction by labels, side by side in row-major order, and the lengths of the
+/// axes of the cells; one `scratch` a thread. `blank` is any result.
+pub(super) fn map_labelled_lanes<T: Element, S, U: Copy + Send + Sync>(
+    view: ArrayViewD<'_, T>,
+    reduction: &Reduction,
+    blank: U,
+    scratch: impl Fn() -> S + Sync + Send,
+    finish: impl Fn(&mut S, &[T]) -> Outcome<U> + Sync + Send,
+) -> Outcomes<(Vec<U>, Vec<usize>)> {
+    let grouping = reduction.grouping().expect("this is a reduction by labels");
+    let (reduced, labelled, count) = (reduction.reduced(), grouping.axis(), grouping.count());
+    let mut kept: Vec<usize> = reduction.kept().iter().copied().filter(|&axis| axis != labelled).collect();
+    let size = |axes: &[usize]| axes.iter().map(|&axis| view.len_of(Axis(axis))).product::<usize>();
+    let place = reduced.partition_point(|&axis| axis < labelled);
+    let (outer, extent, inner) = (size(&reduced[..place]), size(&reduced[place..]), size(&reduced[place + 1..]));
+    let cells = size(&kept) * count;
+    let elements = view.view().permuted_axes([&kept[..], reduced].concat());
+    let elements = match elements.as_slice() {
+        Some(elements) => Cow::Borrowed(elements),
+        None => Cow::Owned(alloc::collect(elements.iter().copied())?),
+    };
+    let of_cell = |(group, scratch): &mut (Vec<T>, S), cell: usize| {
+        group.clear();
+        for block in (0..outer).map(|at| (cell / count * outer + at) * extent) {
+            for start in grouping.members(cell % count).iter().map(|member| block + member * inner) {
+                alloc::extend(group, &elements[start..start + inner])?;
+            }
+        }
+        finish(scratch, group).map_err(|fault| fault.of(cell))
+    };
+    let results = threads::try_map_heavy(cells, elements.len(), blank, || (Vec::new(), scratch()), of_cell);
+    let mut lengths: Vec<usize> = kept.iter().map(|&axis| view.len_of(Axis(axis))).collect();
+    kept.push(labelled);
+    lengths.push(count);
+    let results = results.map_err(|Refused { fault, group }| fault.of(number_in_axis_order(group, &kept, &lengths)))?;
+    let in_order = reduction.kept().iter().map(|&axis| if axis == labelled { count } else { view.len_of(Axis(axis)) });
+    Ok((in_axis_order(results, &kept, &lengths)?, in_order.collect()))
+}
+
+/// An array of the shape of `view` that holds zeros, but for what `give` writes: it sees each element, its item, its cell
+/// in a reduction by labels and its position within that.
+pub(super) fn give_by_labels<T: Element, G: Element>(
+    view: ArrayViewD<'_, T>,
+    reduction: &Reduction,
+    mut give: impl FnMut(T, &mut G, usize, usize),
+) -> Result<ArrayD<G>> {
+    let shape = Shape::from(view.shape());
+    let mut given = alloc::zeros(view.len())?;
+    let mut at = vec![0; shape.rank()];
+    for (item, &value) in given.iter_mut().zip(&view) {
+        let kept = reduction.kept().iter().zip(reduction.kept_lengths());
+        let cell = kept.fold(0, |cell, (&axis, length)| cell * length + reduction.kept_coord(axis, at[axis]));
+        give(value, item, cell, reduction.position_in_group(|axis| at[axis]) as usize);
+        step(&mut at, &shape);
+    }
+    Ok(dense_array(&shape, given))
 }
 
 /// Calls `visit` with one row of elements after the other, the cell of its first element, and how many cells the next

@@ -9,20 +9,25 @@ mod any;
 mod count_nonzero;
 pub(crate) mod dense;
 mod extreme;
+mod group_by;
 mod lanes;
 mod nanmedian;
 mod norm;
 mod position;
 mod prod;
 mod quantile;
+pub(crate) mod ranked;
 pub(crate) mod sparse;
 mod sum;
+mod topk;
+mod unique;
 mod var;
 
 pub use all::all;
 pub use any::{any, any_backward};
 pub use count_nonzero::count_nonzero;
 pub use extreme::{max, max_backward, min, min_backward, nanmax, nanmax_backward, nanmin, nanmin_backward};
+pub use group_by::{GroupBy, GroupLabels, group_by};
 pub use nanmedian::{EvenCount, MedianGradient, Nanmedian, nanmedian, nanmedian_backward, nanmedian_index};
 pub use norm::{Norm, NormOrder, norm, norm_backward};
 pub use position::{argmax, argmin, nanargmax, nanargmin};
@@ -31,6 +36,8 @@ pub use quantile::{
     Quantile, QuantileMethod, median, median_backward, nanquantile, nanquantile_backward, quantile, quantile_backward,
 };
 pub use sum::{mean, mean_backward, nanmean, nanmean_backward, nansum, nansum_backward, sum, sum_backward};
+pub use topk::{argsort, topk, topk_backward, topk_index};
+pub use unique::unique;
 pub use var::{Var, nanstd, nanstd_backward, nanvar, nanvar_backward, std, std_backward, var, var_backward};
 
 use crate::base::error::{Error, Result};
@@ -47,7 +54,10 @@ fn refused<O: Op>(_: O, fault: Fault, reduction: &Reduction, kept: Option<Vec<us
     match fault {
         Fault::Uncountable => Error::Uncountable { operation },
         Fault::Memory(refused) => refused.into(),
-        Fault::Empty => Error::EmptyGroup { operation, axis: reduction.first_empty() },
+        Fault::Empty => match reduction.first_unused_label() {
+            Some(label) => Error::Argument { operation, why: format!("no position has label {label}") },
+            None => Error::EmptyGroup { operation, axis: reduction.first_empty() },
+        },
         Fault::Overflow(dtype) => Error::Overflow { operation, coords, dtype },
         Fault::DivisionByZero => Error::DivisionByZero { operation, coords },
     }

@@ -1,10 +1,12 @@
 //! The drivers of reductions of sparse tensors, of either format.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::slice;
 
 use super::{check_countable, check_upstream, refused, refused_at};
-use crate::base::alloc::Allocated;
+use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
@@ -12,7 +14,7 @@ use crate::base::shape::saturating_product;
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::fold::{Fold, Kept, fold_gaps, fold_groups, fold_singly};
-use crate::kernels::group::{Gaps, Groups};
+use crate::kernels::group::{AllGaps, Gaps, Groups};
 use crate::kernels::holistic::{
     Apart, Gradient, Group, Holistic, give_apart, reduce_groups, share_among_entries, share_singly,
 };
@@ -21,7 +23,7 @@ use crate::kernels::op::{Op, Outcome, Refused};
 use crate::kernels::spread::{spread_looked_up, spread_to_entries};
 use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
-use crate::plan::group::{Cells, Meeting, of_coords, of_lanes, position_in_group};
+use crate::plan::group::{Cells, Meeting, extents_of, labels_of, of_coords, of_lanes, position_in_group};
 use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
 
@@ -37,6 +39,11 @@ impl<P: Pattern, T: Element> Entries<'_, P, T> {
     fn gaps(&self, reduction: &Reduction) -> Gaps<T> {
         Gaps { fill: self.fill, extent: reduction.extent() }
     }
+
+    /// The number of positions of the groups with each label, where that makes a difference.
+    fn extents(&self, reduction: &Reduction) -> Allocated<Option<Vec<u128>>> {
+        if self.fill.is_some() { reduction.extents() } else { Ok(None) }
+    }
 }
 
 /// A fold over some axes.
@@ -45,10 +52,11 @@ pub(crate) fn fold<P: Pattern, T: Element, F: Fold<T>>(
     op: F,
     axes: &Axes,
 ) -> Result<Tensor<P, F::Out>> {
-    let reduction = Reduction::new(x.pattern.shape(), axes)?;
-    let gaps = x.gaps(&reduction);
-    let fill = Fill::new(op, &reduction, x.pattern, fold_gaps(op, &gaps))?;
-    let (pattern, values) = fold_stored(x, op, &reduction, &gaps)?;
+    let reduction = Reduction::of(x.pattern, axes)?;
+    let (gaps, extents) = (x.gaps(&reduction), x.extents(&reduction)?);
+    let of = |extent| fold_gaps(op, &Gaps { extent, ..gaps });
+    let fill = Fill::new(op, &reduction, x.pattern, extents.as_deref(), &of)?;
+    let (pattern, values) = fold_stored(x, op, &reduction, &AllGaps { gaps, extents: extents.as_deref() })?;
     let fill = fill.beside(&pattern, F::Out::ZERO)?;
     Ok(Tensor::assemble(pattern, values, fill))
 }
@@ -59,24 +67,73 @@ struct Fill<'a, O, U> {
     reduction: &'a Reduction,
     cells: u128,
     result: Outcome<U>,
+    /// The number of positions of the groups with each label, where these differ, and the result of so many gaps.
+    extents: Option<&'a [u128]>,
+    of: &'a dyn Fn(u128) -> Outcome<U>,
 }
 
-impl<'a, O: Op, U> Fill<'a, O, U> {
+impl<'a, O: Op, U: Copy + Debug> Fill<'a, O, U> {
     /// Refuses at once where some cell of the result must hold a fill that there is not.
-    fn new<P: Pattern>(op: O, reduction: &'a Reduction, entries: &P, result: Outcome<U>) -> Result<Self> {
+    fn new<P: Pattern>(
+        op: O,
+        reduction: &'a Reduction,
+        entries: &P,
+        extents: Option<&'a [u128]>,
+        of: &'a dyn Fn(u128) -> Outcome<U>,
+    ) -> Result<Self> {
         let cells = saturating_product(reduction.kept_lengths());
-        match result {
-            Err(fault) if cells > entries.nnz() as u128 => Err(refused(op, fault, reduction, None)),
-            result => Ok(Fill { op, reduction, cells, result }),
+        match of(reduction.extent()) {
+            Err(fault) if extents.is_none() && cells > entries.nnz() as u128 => {
+                Err(refused(op, fault, reduction, None))
+            }
+            result => Ok(Fill { op, reduction, cells, result, extents, of }),
         }
     }
 
     /// The fill beside the stored cells; `unseen` where no cell holds it.
     fn beside<P: Pattern>(self, stored: &P, unseen: U) -> Result<U> {
+        if let Some(extents) = self.extents {
+            return Ok(self.of_labels(extents, stored)?.unwrap_or(unseen));
+        }
         match self.result {
             Err(fault) if self.cells > stored.nnz() as u128 => Err(refused(self.op, fault, self.reduction, None)),
             result => Ok(result.unwrap_or(unseen)),
         }
+    }
+
+    /// What all cells hold that are not stored, whatever their labels.
+    fn of_labels<P: Pattern>(&self, extents: &[u128], stored: &P) -> Result<Option<U>> {
+        let place = self.reduction.place_of_labels().unwrap_or(0);
+        let others = self.reduction.kept_lengths().iter().enumerate().filter(|(at, _)| *at != place);
+        let cells = saturating_product(others.map(|(_, length)| length));
+        let mut counts: Vec<usize> = alloc::zeros(extents.len())?;
+        labels_of(stored, self.reduction)?.iter().for_each(|label| counts[label.to_usize()] += 1);
+        let mut labels = BTreeMap::new();
+        for label in (0..extents.len()).filter(|&label| cells > counts[label] as u128) {
+            labels.entry(extents[label]).or_insert(label);
+        }
+        let mut labels: Vec<usize> = labels.into_values().collect();
+        labels.sort_unstable();
+        let mut first: Option<(usize, U)> = None;
+        for label in labels {
+            let found = (self.of)(extents[label]).map_err(|fault| refused(self.op, fault, self.reduction, None))?;
+            let (at, expected) = *first.get_or_insert((label, found));
+            // Texts tell signs of zero apart, and no NaNs.
+            let [expected, found] = [expected, found].map(|fill| format!("{fill:?}"));
+            if found != expected {
+                let [first, at] = [at, label].map(|label| self.place_of(label));
+                return Err(Error::FillVaries { operation: O::NAME, expected, first, found, at });
+            }
+        }
+        Ok(first.map(|(_, found)| found))
+    }
+
+    /// The cells with a label, in words.
+    fn place_of(&self, label: usize) -> String {
+        let place = self.reduction.place_of_labels();
+        let word = |at| if Some(at) == place { label.to_string() } else { "..".into() };
+        let words = (0..self.reduction.kept().len()).map(word);
+        format!("[{}]", self.reduction.result_axes(words, || "0".into()).join(", "))
     }
 }
 
@@ -85,7 +142,7 @@ fn fold_stored<P: Pattern, T: Element, F: Fold<T>>(
     x: &Entries<'_, P, T>,
     op: F,
     reduction: &Reduction,
-    gaps: &Gaps<T>,
+    gaps: &AllGaps<'_, T>,
 ) -> Result<(P, Vec<F::Out>)> {
     if reduction.is_elementwise() {
         let values = fold_singly(op, x.values).map_err(|refusal| refused_entry(x, op, refusal, reduction))?;
@@ -96,8 +153,14 @@ fn fold_stored<P: Pattern, T: Element, F: Fold<T>>(
         return Ok(found);
     }
     let Cells { pattern, groups } = Cells::of(x.pattern, reduction, meeting)?;
-    let values = fold_groups(op, &groups, x.values, gaps);
+    let extents = each_extent(&pattern, reduction, gaps.extents)?;
+    let values = fold_groups(op, &groups, x.values, &AllGaps { extents: extents.as_deref(), ..*gaps });
     Ok((pattern, values.map_err(|refusal| refused_group(x, op, refusal, reduction, &groups))?))
+}
+
+/// The number of positions of each cell, from that of each label.
+fn each_extent<P: Pattern>(cells: &P, reduction: &Reduction, extents: Option<&[u128]>) -> Allocated<Option<Vec<u128>>> {
+    extents.map(|extents| extents_of(cells, reduction, extents)).transpose()
 }
 
 /// The error of a group of entries that has no result.
@@ -119,7 +182,7 @@ fn refused_entry<P: Pattern, T, O: Op>(
     Refused { fault, group: entry }: Refused,
     reduction: &Reduction,
 ) -> Error {
-    let kept = reduction.kept().iter().map(|&axis| x.pattern.coord(entry, axis));
+    let kept = reduction.kept().iter().map(|&axis| reduction.kept_coord(axis, x.pattern.coord(entry, axis)));
     refused(op, fault, reduction, (entry < x.pattern.nnz()).then(|| kept.collect()))
 }
 
@@ -128,7 +191,7 @@ fn fold_faster<P: Pattern, T: Element, F: Fold<T>>(
     x: &Entries<'_, P, T>,
     op: F,
     reduction: &Reduction,
-    gaps: &Gaps<T>,
+    &AllGaps { ref gaps, extents }: &AllGaps<'_, T>,
     meeting: &Meeting<'_, P::Index>,
 ) -> Result<Option<(P, Vec<F::Out>)>> {
     let coords = match meeting {
@@ -145,10 +208,10 @@ fn fold_faster<P: Pattern, T: Element, F: Fold<T>>(
         Meeting::Coords(coords) => slices(coords),
     };
     let (lengths, lead, in_runs) = (reduction.kept_lengths(), reduction.keeps_leading(), reduction.reduces_last());
-    let Some((coords, values)) = op.by_coords(&Kept { coords: &coords, lengths, lead, in_runs }, x.values, gaps)?
-    else {
-        return Ok(None);
-    };
+    let inner = || reduction.place_of_labels().map_or(1, |place| lengths[place + 1..].iter().product());
+    let extents = extents.map(|extents| (extents, inner()));
+    let kept = Kept { coords: &coords, lengths, lead, in_runs, extents };
+    let Some((coords, values)) = op.by_coords(&kept, x.values, gaps)? else { return Ok(None) };
     Ok(Some((of_coords(x.pattern, reduction, coords, values.len())?, values)))
 }
 
@@ -158,17 +221,17 @@ pub(crate) fn holistic<P: Pattern, T: Element, H: Holistic<T>>(
     op: H,
     axes: &Axes,
 ) -> Result<Tensor<P, H::Out>> {
-    let reduction = Reduction::new(x.pattern.shape(), axes)?;
+    let reduction = Reduction::of(x.pattern, axes)?;
     if op.numbers_positions() {
         check_countable(op, &reduction)?;
     }
-    let gaps = x.gaps(&reduction);
+    let (gaps, extents) = (x.gaps(&reduction), x.extents(&reduction)?);
     let unseen = op.of_no_entry().map_err(|fault| refused(op, fault, &reduction, None))?;
-    let fill = match gaps.fill {
-        Some(_) => op.of(&Group { stored: &[], gaps, position: &|_| 0 }, &mut op.scratch()),
+    let of = |extent| match gaps.fill {
+        Some(_) => op.of(&Group { stored: &[], gaps: Gaps { extent, ..gaps }, position: &|_| 0 }, &mut op.scratch()),
         None => Ok(unseen),
     };
-    let fill = Fill::new(op, &reduction, x.pattern, fill)?;
+    let fill = Fill::new(op, &reduction, x.pattern, extents.as_deref(), &of)?;
     let (pattern, values) = if reduction.is_elementwise() {
         let of_one = |scratch: &mut H::Scratch, entry: usize| {
             op.of_one(x.values[entry], scratch).map_err(|fault| fault.of(entry))
@@ -178,7 +241,9 @@ pub(crate) fn holistic<P: Pattern, T: Element, H: Holistic<T>>(
     } else {
         let Cells { pattern, groups } = Cells::new(x.pattern, &reduction)?;
         let position = |entry: usize| position_in_group(x.pattern, &reduction, entry);
-        let values = reduce_groups(op, &groups, x.values, gaps, &position, unseen);
+        let extents = each_extent(&pattern, &reduction, extents.as_deref())?;
+        let gaps = AllGaps { gaps, extents: extents.as_deref() };
+        let values = reduce_groups(op, &groups, x.values, &gaps, &position, unseen);
         (pattern, values.map_err(|refusal| refused_group(x, op, refusal, &reduction, &groups))?)
     };
     let fill = fill.beside(&pattern, unseen)?;
@@ -192,7 +257,7 @@ pub(crate) fn gradient<P: Pattern, T: Element, U: Operand, H: Gradient<T, U::Ele
     upstream: &U,
     axes: &Axes,
 ) -> Result<Tensor<P, U::Elem>> {
-    let reduction = Reduction::new(x.pattern.shape(), axes)?;
+    let reduction = Reduction::of(x.pattern, axes)?;
     if op.numbers_positions() {
         check_countable(op, &reduction)?;
     }
@@ -203,8 +268,10 @@ pub(crate) fn gradient<P: Pattern, T: Element, U: Operand, H: Gradient<T, U::Ele
     } else {
         let Cells { pattern, groups } = Cells::new(x.pattern, &reduction)?;
         let position = |entry: usize| position_in_group(x.pattern, &reduction, entry);
+        let extents = each_extent(&pattern, &reduction, x.extents(&reduction)?.as_deref())?;
+        let gaps = AllGaps { gaps: x.gaps(&reduction), extents: extents.as_deref() };
         let gradients = upstream.at_entries(&pattern)?;
-        share_among_entries(op, &groups, x.values, x.gaps(&reduction), &gradients, &position)
+        share_among_entries(op, &groups, x.values, &gaps, &gradients, &position)
             .map_err(|refusal| refused_group(x, op, refusal, &reduction, &groups))?
     };
     Ok(Tensor::from_valid(x.pattern.clone(), values, U::Elem::ZERO))
@@ -217,7 +284,7 @@ pub(crate) fn apart<P: Pattern, T: Element, U: Operand, A: Apart<T, U::Elem>>(
     upstream: &U,
     axes: &Axes,
 ) -> Result<Tensor<P, U::Elem>> {
-    let reduction = Reduction::new(x.pattern.shape(), axes)?;
+    let reduction = Reduction::of(x.pattern, axes)?;
     check_upstream(upstream, &reduction.result_shape())?;
     let values = if reduction.is_elementwise() {
         let mut received = upstream.at_entries(x.pattern)?;
@@ -231,8 +298,10 @@ pub(crate) fn apart<P: Pattern, T: Element, U: Operand, A: Apart<T, U::Elem>>(
     } else {
         let Cells { pattern, groups } = Cells::new(x.pattern, &reduction)?;
         let position = |entry: usize| position_in_group(x.pattern, &reduction, entry);
+        let extents = each_extent(&pattern, &reduction, x.extents(&reduction)?.as_deref())?;
+        let gaps = AllGaps { gaps: x.gaps(&reduction), extents: extents.as_deref() };
         let gradients = upstream.at_entries(&pattern)?;
-        give_apart(op, &groups, x.values, x.gaps(&reduction), &gradients, &position)
+        give_apart(op, &groups, x.values, &gaps, &gradients, &position)
             .map_err(|refusal| refused_group(x, op, refusal, &reduction, &groups))?
     };
     Ok(Tensor::from_valid(x.pattern.clone(), values, U::Elem::ZERO))
@@ -240,7 +309,7 @@ pub(crate) fn apart<P: Pattern, T: Element, U: Operand, A: Apart<T, U::Elem>>(
 
 /// The upstream gradient handed back to the entries of each cell, as it is.
 pub(crate) fn spread<P: Pattern, U: Operand>(pattern: &P, upstream: &U, axes: &Axes) -> Result<Tensor<P, U::Elem>> {
-    let reduction = Reduction::new(pattern.shape(), axes)?;
+    let reduction = Reduction::of(pattern, axes)?;
     check_upstream(upstream, &reduction.result_shape())?;
     let values = if reduction.is_elementwise() {
         upstream.at_entries(pattern)?

@@ -134,14 +134,15 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
             return Ok(None);
         }
         let start = Small::<F, T>::default();
-        let finish = |cell, count| {
+        let finish = |number, cell, count| {
+            let gaps = kept.gaps(gaps, number);
             let positions = gaps.positions(count);
-            if adds_nothing(gaps, positions)
+            if adds_nothing(&gaps, positions)
                 && let Some(result) = F::finish_quickly(cell, positions)
             {
                 return Ok(result);
             }
-            let mut state = gaps_state(*self, count, gaps);
+            let mut state = gaps_state(*self, count, &gaps);
             state.sum.add_cell(cell);
             self.finish(&state, positions)
         };

@@ -132,7 +132,7 @@ impl<T: Ring, const ROOT: bool, const SKIPS_NAN: bool> Holistic<T> for Variance<
 }
 
 /// What the gradients find of a group: its mean, what they divide by, and for a root twice that root.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Found {
     mean: f64,
     divisor: f64,

@@ -1,74 +1,17 @@
 //! Entries chosen by what they are, and entries put in.
 
-use std::cmp::Ordering;
-
-use crate::base::alloc::{self, Allocated};
+use crate::base::alloc::Allocated;
 use crate::base::error::{Error, Result};
 use crate::base::limit::default_limit;
 use crate::base::threads;
-use crate::element::{Element, Real};
+use crate::element::Element;
 use crate::kernels::gather::marked;
 use crate::kernels::sort;
+use crate::ops::operand::Operand;
+use crate::ops::reduce::check_upstream;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::triplets::{Duplicates, Triplets};
-
-impl<P: Pattern, T: Real> Tensor<P, T> {
-    /// The distinct values of all positions, in increasing order, and how often each stands there.
-    ///
-    /// The fill counts at every position that is not stored. Zeros of both signs are one value, `+0.0`; all NaNs are
-    /// one, and it comes last.
-    ///
-    /// # Errors
-    ///
-    /// - `Uncountable`: there are more positions than `u64` counts;
-    /// - `OutOfMemory`: there is no memory for a list of the values.
-    ///
-    /// # Complexity
-    ///
-    /// O(nnz · log nnz), whatever the number of positions.
-    ///
-    /// ```
-    /// use lacuna::CooTensor;
-    ///
-    /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![1, 2]], vec![5.0, -1.0], 0.0)?;
-    /// assert_eq!(x.unique()?, (vec![-1.0, 0.0, 5.0], vec![1, 4, 1]));
-    /// # Ok::<(), lacuna::Error>(())
-    /// ```
-    #[doc(alias = "value_counts")]
-    #[doc(alias = "distinct")]
-    pub fn unique(&self) -> Result<(Vec<T>, Vec<u64>)> {
-        let size = u64::try_from(self.shape().wide_size());
-        let gaps = size.map_err(|_| Error::Uncountable { operation: "unique" })? - self.nnz() as u64;
-        let mut sorted = threads::map(self.values(), 500, T::as_implicit)?;
-        // What the order takes for equal is one value, bit for bit.
-        threads::sort(&mut sorted, |a, b| nan_last(*a, *b));
-        let fill = self.fill().as_implicit();
-        let place =
-            if gaps > 0 { sorted.partition_point(|value| nan_last(*value, fill).is_lt()) } else { sorted.len() };
-        let (mut values, mut counts) = (Vec::new(), Vec::new());
-        let below = sorted[..place].iter().map(|&value| (value, 1));
-        let counted = below.chain((gaps > 0).then_some((fill, gaps)));
-        for (value, count) in counted.chain(sorted[place..].iter().map(|&value| (value, 1))) {
-            match (values.last(), counts.last_mut()) {
-                (Some(&last), Some(counted)) if nan_last(last, value).is_eq() => *counted += count,
-                _ => {
-                    alloc::push(&mut values, value)?;
-                    alloc::push(&mut counts, count)?;
-                }
-            }
-        }
-        Ok((values, counts))
-    }
-}
-
-/// The order of values with NaN behind all others.
-fn nan_last<T: Real>(a: T, b: T) -> Ordering {
-    match (a.isnan(), b.isnan()) {
-        (false, false) => a.order(b),
-        (a, b) => a.cmp(&b),
-    }
-}
 
 impl<P: Pattern, T: Element> Tensor<P, T> {
     /// The entries whose value passes a test; all others hold the fill.
@@ -118,14 +61,64 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// ```
     #[doc(alias = "retain")]
     pub fn filter_entries(&self, test: impl Fn(&[usize], T) -> bool + Send + Sync) -> Result<Self> {
-        let marks = threads::filled(self.nnz(), 3000, |entries, marks: &mut [bool]| {
+        self.kept(&self.marks(test)?)
+    }
+
+    /// The gradient of [`select`](Tensor::select), for the same test: what comes, for the entries that passed it.
+    ///
+    /// The others receive 0; the result has this tensor's pattern, and a fill of 0.
+    ///
+    /// # Errors
+    ///
+    /// `ShapeMismatch`: `upstream` has not the shape of this tensor.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([4], vec![vec![0, 1, 3]], vec![3.0, -1.0, 8.0], 0.0)?;
+    /// let dx = x.select_backward(&ndarray::arr1(&[1.0, 2.0, 3.0, 4.0]), |value| value > 1.0)?;
+    /// assert_eq!(dx.values(), [1.0, 0.0, 4.0]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn select_backward<U: Operand>(
+        &self,
+        upstream: &U,
+        test: impl Fn(T) -> bool + Send + Sync,
+    ) -> Result<Tensor<P, U::Elem>> {
+        self.handed_to(upstream, &threads::map(self.values(), 1000, test)?)
+    }
+
+    /// The gradient of [`filter_entries`](Tensor::filter_entries), for the same test: see
+    /// [`select_backward`](Tensor::select_backward).
+    ///
+    /// # Errors
+    ///
+    /// `ShapeMismatch`: `upstream` has not the shape of this tensor.
+    pub fn filter_entries_backward<U: Operand>(
+        &self,
+        upstream: &U,
+        test: impl Fn(&[usize], T) -> bool + Send + Sync,
+    ) -> Result<Tensor<P, U::Elem>> {
+        self.handed_to(upstream, &self.marks(test)?)
+    }
+
+    /// What comes for the entries that are marked.
+    fn handed_to<U: Operand>(&self, upstream: &U, marks: &[bool]) -> Result<Tensor<P, U::Elem>> {
+        check_upstream(upstream, self.shape())?;
+        let mut gradients = upstream.at_entries(self.pattern())?;
+        gradients.iter_mut().zip(marks).filter(|(_, mark)| !**mark).for_each(|(slot, _)| *slot = U::Elem::ZERO);
+        Ok(Tensor::from_valid(self.pattern().clone(), gradients, U::Elem::ZERO))
+    }
+
+    /// Which entries pass a test.
+    fn marks(&self, test: impl Fn(&[usize], T) -> bool + Send + Sync) -> Result<Vec<bool>> {
+        Ok(threads::filled(self.nnz(), 3000, |entries, marks: &mut [bool]| {
             let values = &self.values()[entries.clone()];
             let mut slots = marks.iter_mut().zip(values);
             self.pattern().walk_range(entries, |_, coords| {
                 slots.next().map(|(mark, &value)| *mark = test(coords, value)).is_some()
             });
-        })?;
-        self.kept(&marks)
+        })?)
     }
 
     /// The entries that are marked.

@@ -597,7 +597,7 @@ pub fn rem_euclid<X: Operand<Elem: Remainder>, Y: Partner<X, Elem = X::Elem>>(
 ///
 /// # Gradient
 ///
-/// None.
+/// [`minimum_backward`](crate::minimum_backward()).
 ///
 /// # Errors
 ///
@@ -657,7 +657,7 @@ pub fn minimum<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: 
 ///
 /// # Gradient
 ///
-/// None.
+/// [`maximum_backward`](crate::maximum_backward()).
 ///
 /// # Errors
 ///

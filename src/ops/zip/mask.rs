@@ -3,6 +3,8 @@
 use crate::base::error::{Error, Result};
 use crate::element::Element;
 use crate::kernels::join::{Keep, LEFT};
+use crate::ops::operand::Operand;
+use crate::ops::reduce::check_upstream;
 use crate::pattern::Pattern;
 use crate::plan::overlap::Join;
 use crate::tensor::Tensor;
@@ -46,6 +48,45 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
     pub fn without(&self, mask: &P) -> Result<Tensor<P, T>> {
         kept(self.tensor(), mask, Keep::WITHOUT)
     }
+}
+
+/// # Gradients of masks
+impl<P: Pattern, T: Element> Stored<'_, P, T> {
+    /// The gradient of [`mask`](Stored::mask): what comes, for the entries that stay; 0 for the others.
+    ///
+    /// # Errors
+    ///
+    /// `ShapeMismatch`: the mask or `upstream` has another shape.
+    ///
+    /// ```
+    /// use lacuna::{CooPattern, CooTensor};
+    ///
+    /// let x = CooTensor::new([5], vec![vec![0, 2, 3]], vec![1.0, 2.0, 3.0], 0.0)?;
+    /// let mask = CooPattern::new([5], 2, vec![vec![1, 2]])?;
+    /// let upstream = ndarray::arr1(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+    /// assert_eq!(x.stored().mask_backward(&upstream, &mask)?.values(), [0.0, 3.0, 0.0]);
+    /// assert_eq!(x.stored().without_backward(&upstream, &mask)?.values(), [1.0, 0.0, 4.0]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn mask_backward<U: Operand>(&self, upstream: &U, mask: &P) -> Result<Tensor<P, U::Elem>> {
+        handed_to(self.tensor().pattern(), upstream, mask, Keep::BOTH)
+    }
+
+    /// The gradient of [`without`](Stored::without): see [`mask_backward`](Stored::mask_backward).
+    ///
+    /// # Errors
+    ///
+    /// `ShapeMismatch`: the mask or `upstream` has another shape.
+    pub fn without_backward<U: Operand>(&self, upstream: &U, mask: &P) -> Result<Tensor<P, U::Elem>> {
+        handed_to(self.tensor().pattern(), upstream, mask, Keep::WITHOUT)
+    }
+}
+
+fn handed_to<P: Pattern, U: Operand>(x: &P, upstream: &U, mask: &P, keep: Keep) -> Result<Tensor<P, U::Elem>> {
+    check_upstream(upstream, x.shape())?;
+    let all = Tensor::from_valid(x.clone(), upstream.at_entries(x)?, U::Elem::ZERO);
+    let gradients = kept(&all, mask, keep)?.at_entries(x)?;
+    Ok(Tensor::from_valid(x.clone(), gradients, U::Elem::ZERO))
 }
 
 fn kept<P: Pattern, T: Element>(x: &Tensor<P, T>, mask: &P, keep: Keep) -> Result<Tensor<P, T>> {

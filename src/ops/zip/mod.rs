@@ -3,6 +3,7 @@
 //! A member is a [`Zip`]; the drivers are for two sparse tensors and for a sparse one with an array or a number
 //! ([`sparse`]), and for two arrays ([`dense`]). Which of them runs is the [`Partner`]'s matter.
 
+mod allclose;
 mod arithmetic;
 mod backward;
 mod bits;
@@ -10,15 +11,22 @@ mod compare;
 pub(super) mod dense;
 mod mask;
 mod operators;
+mod pow;
 mod scale;
 pub(super) mod sparse;
+mod to_dense;
 mod where_;
 mod zip_with;
 
+pub use allclose::{Tolerance, allclose};
 pub use arithmetic::{add, div, maximum, minimum, mul, rem, rem_euclid, sub};
-pub use backward::{add_backward, div_backward, mul_backward, sub_backward};
+pub use backward::{
+    add_backward, div_backward, maximum_backward, minimum_backward, mul_backward, pow_backward, sub_backward,
+    where_backward,
+};
 pub use bits::{bit_and, bit_or, bit_xor};
 pub use compare::{equal, greater, greater_equal, less, less_equal, not_equal};
+pub use pow::pow;
 pub use scale::scale;
 pub use where_::{Choice, where_};
 pub use zip_with::zip_with;

@@ -7,8 +7,9 @@ use std::ops;
 use super::arithmetic::{Add, Div, Mul, Rem, Sub};
 use super::{Partner, sparse};
 use crate::base::error::Result;
-use crate::element::{Element, Numeric, Remainder};
+use crate::element::{Bits, Element, Numeric, Remainder, Signed};
 use crate::kernels::zip::Swapped;
+use crate::ops::map;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
@@ -43,6 +44,31 @@ macro_rules! operators {
 }
 
 operators!(Add add Element, Sub sub Numeric, Mul mul Element, Div div Numeric, Rem rem Remainder);
+
+/// An operator of one operand: its trait, its method and what it asks of a type.
+macro_rules! of_one {
+    ($($op:ident $method:ident $bound:ident),*) => {$(
+        impl<P: Pattern, T: $bound> ops::$op for &Tensor<P, T> {
+            type Output = Tensor<P, T>;
+
+            #[track_caller]
+            fn $method(self) -> Self::Output {
+                or_panic(map::$method(self))
+            }
+        }
+
+        impl<P: Pattern, T: $bound> ops::$op for Stored<'_, P, T> {
+            type Output = Tensor<P, T>;
+
+            #[track_caller]
+            fn $method(self) -> Self::Output {
+                or_panic(map::$method(&self))
+            }
+        }
+    )*};
+}
+
+of_one!(Neg neg Signed, Not not Bits);
 
 /// A number on the left, as no rule of Rust lets one impl have for all types.
 macro_rules! numbers {

@@ -32,7 +32,7 @@ pub(super) fn pair<X: Sparse, Y: Sparse<Pattern = X::Pattern>, Z: Zip<X::Value, 
 }
 
 /// The tensor broadcast to a shape; nothing is copied where it has it.
-pub(super) fn in_shape<P: Pattern, T: Element>(x: &Tensor<P, T>, shape: &Shape) -> Result<Tensor<P, T>> {
+pub(in crate::ops) fn in_shape<P: Pattern, T: Element>(x: &Tensor<P, T>, shape: &Shape) -> Result<Tensor<P, T>> {
     if x.shape() == shape { Ok(x.clone()) } else { broadcast_to(x, shape.clone()) }
 }
 

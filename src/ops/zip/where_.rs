@@ -96,7 +96,7 @@ choices! {
 ///
 /// # Gradient
 ///
-/// Not here yet.
+/// [`where_backward`](crate::where_backward()).
 ///
 /// # Errors
 ///

@@ -1,0 +1,76 @@
+//! The positions of an axis, grouped by the labels that they have.
+
+use crate::base::alloc::{self, Allocated};
+
+/// Which positions of an axis have which label.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Grouping {
+    axis: usize,
+    /// The label of each position.
+    labels: Vec<usize>,
+    /// The positions, those of one label after those of the label before.
+    members: Vec<usize>,
+    /// Where the positions of each label start there, and where the last end.
+    starts: Vec<usize>,
+}
+
+impl Grouping {
+    /// The positions of `axis` by their labels, each of which is below `count`.
+    pub(crate) fn new(axis: usize, labels: Vec<usize>, count: usize) -> Allocated<Self> {
+        let mut starts: Vec<usize> = alloc::zeros(count + 1)?;
+        labels.iter().for_each(|&label| starts[label] += 1);
+        let mut end = 0;
+        for start in &mut starts {
+            end += std::mem::replace(start, end);
+        }
+        let mut members = alloc::zeros(labels.len())?;
+        for (position, &label) in labels.iter().enumerate() {
+            members[starts[label]] = position;
+            starts[label] += 1;
+        }
+        // Each start has become the end of its label.
+        starts.rotate_right(1);
+        starts[0] = 0;
+        Ok(Grouping { axis, labels, members, starts })
+    }
+
+    /// The axis.
+    pub(crate) fn axis(&self) -> usize {
+        self.axis
+    }
+
+    /// The number of labels that there may be.
+    pub(crate) fn count(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The label of a position.
+    pub(crate) fn label(&self, position: usize) -> usize {
+        self.labels[position]
+    }
+
+    /// The positions of a label, in increasing order.
+    pub(crate) fn members(&self, label: usize) -> &[usize] {
+        &self.members[self.starts[label]..self.starts[label + 1]]
+    }
+
+    /// The number of a position among those of its label, and how many these are.
+    pub(crate) fn place(&self, position: usize) -> (usize, usize) {
+        let members = self.members(self.labels[position]);
+        (members.partition_point(|&member| member < position), members.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_stand_in_order_with_their_number() {
+        let grouping = Grouping::new(2, vec![3, 0, 3, 1, 0], 5).unwrap();
+        let members: Vec<&[usize]> = (0..5).map(|label| grouping.members(label)).collect();
+        assert_eq!(members, [&[1, 4][..], &[3], &[], &[0, 2], &[]]);
+        assert_eq!((grouping.place(2), grouping.place(3)), ((1, 2), (0, 1)));
+        assert_eq!(Grouping::new(0, vec![], 0).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,294 @@
+//! The drivers of what ranks the elements along an axis.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use ndarray::{ArrayD, ArrayViewD, Axis};
+
+use super::check_upstream;
+use super::dense::all_cells;
+use super::sparse::Entries;
+use crate::base::alloc::{self, Allocated};
+use crate::base::axes::{Axes, normalize_axis};
+use crate::base::buffer::Buffer;
+use crate::base::error::{Error, Result};
+use crate::base::index::{Index, Position, check_axes};
+use crate::base::limit::{default_limit, guard};
+use crate::base::shape::{Shape, saturating_product};
+use crate::base::threads;
+use crate::convert::{check_result, dense_array, dense_bytes};
+use crate::element::{Element, Real};
+use crate::kernels::extreme::missing;
+use crate::kernels::group::{Gaps, Groups};
+use crate::kernels::holistic::Group;
+use crate::kernels::ranked::{Direction, GAP, NOTHING, Ranked, rank};
+use crate::kernels::sort;
+use crate::ops::operand::Operand;
+use crate::pattern::Pattern;
+use crate::plan::group::Cells;
+use crate::plan::reduction::Reduction;
+use crate::tensor::Tensor;
+
+/// A ranking of the elements along one axis.
+pub struct Ranking {
+    name: &'static str,
+    axis: usize,
+    /// How many ranks there are.
+    count: usize,
+    direction: Direction,
+    /// The shape of the result.
+    shape: Shape,
+    /// Whether positions are asked for, which gaps have none of.
+    asks_positions: bool,
+}
+
+impl Ranking {
+    /// So many ranks of an operand with these lengths, as many as there are elements if none are asked for.
+    pub(super) fn new(
+        name: &'static str,
+        lengths: &[usize],
+        (axis, count): (impl Position, Option<usize>),
+        asks_positions: bool,
+    ) -> Result<Self> {
+        let axis = normalize_axis(axis.to_i128(), lengths.len())?;
+        let direction = if count.is_some() { Direction::Descending } else { Direction::Ascending };
+        let count = count.unwrap_or(lengths[axis]);
+        let mut shape = lengths.to_vec();
+        shape[axis] = count;
+        Ok(Ranking { name, axis, count, direction, shape: shape.into(), asks_positions })
+    }
+
+    /// Refuses more ranks than there are elements, where nothing can stand in their place.
+    fn check_count<T: Real>(&self, length: usize) -> Result<()> {
+        if self.count <= length || missing::<T>().is_some() {
+            return Ok(());
+        }
+        let Ranking { count, axis, .. } = self;
+        let why = format!("axis {axis} has {length} positions, of which there are not {count}, and no integer is NaN");
+        Err(Error::Argument { operation: self.name, why })
+    }
+}
+
+/// What stands at each rank of the groups of a sparse operand that hold an entry.
+struct Ranks<P> {
+    pattern: P,
+    /// Entries of the operand, or gaps, or nothing.
+    ranked: Vec<Ranked>,
+}
+
+/// The results of a sparse operand whose own fill is `own`: `of` an element with its position, or of nothing.
+pub(crate) fn sparse<P: Pattern, T: Real, U: Copy + Send + Sync>(
+    x: &Entries<'_, P, T>,
+    own: T,
+    ranking: &Ranking,
+    of: impl Fn(Option<(T, u64)>) -> U + Sync + Send,
+) -> Result<Tensor<P, U>> {
+    if ranking.asks_positions && x.fill.is_some() {
+        let why = "what is not stored has no place in an order; x.stored() ranks what is".into();
+        return Err(Error::Argument { operation: ranking.name, why });
+    }
+    let (fill, ranks) = (fill(x, own, ranking)?, Ranks::of(x, ranking)?);
+    let value = |entry| match entry {
+        NOTHING => of(None),
+        GAP => of(Some((own, u64::MAX))),
+        entry => of(Some((x.values[entry], x.pattern.coord(entry, ranking.axis) as u64))),
+    };
+    let values = threads::map(&ranks.ranked, 3000, value)?;
+    if ranks.pattern.nnz() as u128 != saturating_product(ranking.shape.iter()) {
+        check_fill(x, fill, ranking)?;
+    }
+    Ok(Tensor::assemble(ranks.pattern, values, of(fill.map(|fill| (fill, u64::MAX)))))
+}
+
+/// The fill of a result; none where that is NaN, as of groups without a number.
+fn fill<P: Pattern, T: Real>(x: &Entries<'_, P, T>, own: T, ranking: &Ranking) -> Result<Option<T>> {
+    let length = x.pattern.shape()[ranking.axis];
+    match x.fill {
+        None => return Ok(Some(own)),
+        Some(_) => ranking.check_count::<T>(length)?,
+    }
+    Ok(Some(own).filter(|own| !own.isnan() && (length > 0 || ranking.count == 0)))
+}
+
+/// Refuses a fill that holds at some ranks of a group without an entry, and not at those behind its elements.
+fn check_fill<P: Pattern, T: Real>(x: &Entries<'_, P, T>, fill: Option<T>, ranking: &Ranking) -> Result<()> {
+    let length = x.pattern.shape()[ranking.axis];
+    let (Some(_), Some(fill), true) = (x.fill, fill, length < ranking.count) else { return Ok(()) };
+    let place = |rank: usize| {
+        let word = |axis| if axis == ranking.axis { rank.to_string() } else { "..".into() };
+        format!("[{}]", (0..ranking.shape.rank()).map(word).collect::<Vec<String>>().join(", "))
+    };
+    let (expected, found) = (fill.to_number().to_string(), "NaN".into());
+    Err(Error::FillVaries { operation: ranking.name, expected, first: place(0), found, at: place(length) })
+}
+
+/// The gradient of a sparse operand: what is chosen receives that of its rank.
+pub(crate) fn sparse_backward<P: Pattern, T: Real, U: Operand>(
+    x: &Entries<'_, P, T>,
+    own: T,
+    ranking: &Ranking,
+    upstream: &U,
+) -> Result<Tensor<P, U::Elem>> {
+    check_upstream(upstream, &ranking.shape)?;
+    fill(x, own, ranking)?;
+    let Ranks { pattern, ranked } = Ranks::of(x, ranking)?;
+    let mut received: Vec<U::Elem> = alloc::zeros(x.values.len())?;
+    for (entry, gradient) in ranked.into_iter().zip(upstream.at_entries(&pattern)?) {
+        if let Some(slot) = received.get_mut(entry) {
+            *slot = gradient;
+        }
+    }
+    Ok(Tensor::from_valid(x.pattern.clone(), received, U::Elem::ZERO))
+}
+
+impl<P: Pattern> Ranks<P> {
+    fn of<T: Real>(x: &Entries<'_, P, T>, ranking: &Ranking) -> Result<Self> {
+        check_axes::<P::Index>(&ranking.shape)?;
+        let reduction = Reduction::new(x.pattern.shape(), &Axes::from(ranking.axis))?;
+        let Cells { pattern: cells, groups } = Cells::new(x.pattern, &reduction)?;
+        let size = |group| if x.fill.is_some() { ranking.count } else { ranking.count.min(groups.size(group)) };
+        let total = (0..groups.len()).fold(0u128, |total, group| total + size(group) as u128);
+        let limit = default_limit(x.pattern.index_bytes().saturating_add(size_of_val(x.values)));
+        let bytes = ranking.shape.rank() * size_of::<P::Index>() + size_of::<T>() + 2 * size_of::<Ranked>();
+        guard::<u8>("the ranked entries", total.saturating_mul(bytes as u128), limit, "ask for fewer ranks")?;
+        let gaps = Gaps { fill: x.fill, extent: reduction.extent() };
+        let part = |part| rank_groups(x, &groups, gaps, ranking, part, size);
+        let picoseconds = 30_000 * (1 + x.values.len() / groups.len().max(1));
+        let ranked = threads::map_parts(groups.len(), picoseconds, 0, part);
+        let ranked = alloc::concat(ranked.into_iter().collect::<Allocated<Vec<_>>>()?)?;
+        let coords = (0..ranking.shape.rank()).map(|axis| {
+            let kept = match axis == ranking.axis {
+                true => None,
+                false => Some(cells.axis_coords(axis - usize::from(axis > ranking.axis))?),
+            };
+            let mut coords = alloc::with_capacity(ranked.len())?;
+            for group in 0..groups.len() {
+                coords.extend((0..size(group)).map(|rank| match &kept {
+                    Some(kept) => kept[group],
+                    None => P::Index::from_usize(rank),
+                }));
+            }
+            Ok(coords)
+        });
+        let coords = coords.collect::<Allocated<Vec<Vec<P::Index>>>>()?;
+        let order = sort::row_major_order(&coords, ranked.len())?;
+        let (coords, ranked) = match order {
+            Some(order) => (sort::gather_axes(&coords, &order)?, sort::gather(&ranked, &order)?),
+            None => (coords, ranked),
+        };
+        let coords = coords.into_iter().map(Buffer::from).collect();
+        Ok(Ranks { pattern: P::from_coords(ranking.shape.clone(), ranked.len(), coords, limit)?, ranked })
+    }
+}
+
+/// What stands at the ranks of some groups, each of which has so many.
+fn rank_groups<P: Pattern, T: Real>(
+    x: &Entries<'_, P, T>,
+    groups: &Groups,
+    gaps: Gaps<T>,
+    ranking: &Ranking,
+    part: Range<usize>,
+    size: impl Fn(usize) -> usize,
+) -> Allocated<Vec<Ranked>> {
+    let mut all = alloc::zeros(part.clone().map(&size).sum())?;
+    let (mut slots, mut scratch) = (&mut all[..], Vec::new());
+    for group in part {
+        let (own, others) = slots.split_at_mut(size(group));
+        let position = |within| x.pattern.coord(groups.entry(group, within), ranking.axis) as u128;
+        let stored = groups.values(group, x.values, &mut scratch)?;
+        rank(&Group { stored, gaps, position: &position }, ranking.direction, own)?;
+        own.iter_mut().filter(|slot| **slot < GAP).for_each(|slot| *slot = groups.entry(group, *slot));
+        slots = others;
+    }
+    Ok(all)
+}
+
+/// The elements of an array with the axis that is ranked behind the others.
+fn lanes<'a, T: Element>(x: &'a ArrayViewD<'_, T>, axis: usize) -> Result<Cow<'a, [T]>> {
+    check_result::<T>(&x.shape().into(), dense_bytes(x))?;
+    let mut order: Vec<usize> = (0..x.ndim()).filter(|&other| other != axis).collect();
+    order.push(axis);
+    let lanes = x.view().permuted_axes(order);
+    Ok(match lanes.to_slice() {
+        Some(elements) => Cow::Borrowed(elements),
+        None => Cow::Owned(alloc::collect(lanes.iter().copied())?),
+    })
+}
+
+/// The array of `shape` whose items come with this axis behind the others.
+fn from_lanes<U: Copy>(items: Vec<U>, shape: &Shape, axis: usize) -> Result<ArrayD<U>> {
+    let rank = shape.rank();
+    let lengths: Shape = (0..rank).filter(|&other| other != axis).chain([axis]).map(|axis| shape[axis]).collect();
+    let order: Vec<usize> = (0..axis).chain([rank - 1]).chain(axis..rank - 1).collect();
+    let array = dense_array(&lengths, items).permuted_axes(order);
+    Ok(if array.is_standard_layout() { array } else { dense_array(shape, alloc::collect(array.iter().copied())?) })
+}
+
+/// `visit` of what stands at the ranks of each lane, with its number.
+fn rank_lanes<T: Real>(
+    elements: &[T],
+    (lanes, length): (usize, usize),
+    ranking: &Ranking,
+    mut visit: impl FnMut(usize, &[Ranked]),
+) -> Allocated<()> {
+    let mut ranked = alloc::zeros(ranking.count)?;
+    for lane in 0..lanes {
+        let group = Group::of_slice(&elements[lane * length..(lane + 1) * length]);
+        rank(&group, ranking.direction, &mut ranked)?;
+        visit(lane, &ranked);
+    }
+    Ok(())
+}
+
+/// The results of an array.
+pub(crate) fn dense<T: Real, U: Copy + Send + Sync>(
+    x: ArrayViewD<'_, T>,
+    ranking: &Ranking,
+    of: impl Fn(Option<(T, u64)>) -> U + Sync + Send,
+) -> Result<ArrayD<U>> {
+    let length = x.len_of(Axis(ranking.axis));
+    ranking.check_count::<T>(length)?;
+    check_result::<U>(&ranking.shape, dense_bytes(&x))?;
+    let (elements, cells) = (lanes(&x, ranking.axis)?, ranking.shape.iter().product::<usize>());
+    let of_part = |part: Range<usize>| {
+        let mut items = alloc::with_capacity(part.len() * ranking.count)?;
+        let elements = &elements[part.start * length..part.end * length];
+        rank_lanes(elements, (part.len(), length), ranking, |lane, ranked| {
+            let lane = &elements[lane * length..(lane + 1) * length];
+            items.extend(ranked.iter().map(|&at| of(lane.get(at).map(|&value| (value, at as u64)))));
+        })?;
+        Ok(items)
+    };
+    let count = cells.checked_div(ranking.count).unwrap_or(0);
+    let items = threads::map_parts(count, 30_000 * (1 + length), 0, of_part);
+    let items = alloc::concat(items.into_iter().collect::<Allocated<Vec<_>>>()?)?;
+    from_lanes(items, &ranking.shape, ranking.axis)
+}
+
+/// The gradient of an array.
+pub(crate) fn dense_backward<T: Real, U: Operand>(
+    x: ArrayViewD<'_, T>,
+    ranking: &Ranking,
+    upstream: &U,
+) -> Result<ArrayD<U::Elem>> {
+    let (shape, length) = (Shape::from(x.shape()), x.len_of(Axis(ranking.axis)));
+    check_upstream(upstream, &ranking.shape)?;
+    ranking.check_count::<T>(length)?;
+    check_result::<U::Elem>(&shape, dense_bytes(&x))?;
+    check_result::<U::Elem>(&ranking.shape, dense_bytes(&x))?;
+    let elements = lanes(&x, ranking.axis)?;
+    let gradients = dense_array(&ranking.shape, alloc::owned(all_cells(upstream)?)?);
+    let view = gradients.view();
+    let gradients = lanes(&view, ranking.axis)?;
+    let mut received: Vec<U::Elem> = alloc::zeros(elements.len())?;
+    let count = elements.len().checked_div(length).unwrap_or(0);
+    rank_lanes(&elements, (count, length), ranking, |lane, ranked| {
+        let received = &mut received[lane * length..(lane + 1) * length];
+        for (&at, &gradient) in ranked.iter().zip(&gradients[lane * ranking.count..]) {
+            if let Some(slot) = received.get_mut(at) {
+                *slot = gradient;
+            }
+        }
+    })?;
+    from_lanes(received, &shape, ranking.axis)
+}

@@ -1,0 +1,233 @@
+//! The greatest elements along an axis, and all of them in order.
+
+use super::ranked::Ranking;
+use crate::base::error::Result;
+use crate::base::index::Position;
+use crate::element::Real;
+use crate::kernels::extreme::missing;
+use crate::ops::operand::Operand;
+
+/// The position of nothing.
+const NOWHERE: u64 = u64::MAX;
+
+/// What stands where there is no element.
+fn nothing<T: Real>() -> T {
+    missing().unwrap_or(T::ZERO)
+}
+
+/// The `k` greatest elements along an axis, from the greatest down.
+///
+/// *y*<sub>…j…</sub> is the element of rank *j* among those of *x*<sub>…r…</sub> that are not NaN; of equal ones, as zeros
+/// of both signs are, the first position comes first.
+///
+/// # Shapes
+///
+/// That of `x`, with length `k` on the axis. The result has the format, index type and element type of `x`.
+///
+/// # Implicit values
+///
+/// Positions that are not stored count with the fill: a group with an entry stores `k` results, the others hold the fill.
+/// Of [`x.stored()`](crate::Tensor::stored) a group stores as many results as it has entries, `k` at most; behind them
+/// stands the fill of `x`.
+///
+/// # NaN
+///
+/// NaNs are left out; where there are fewer than `k` numbers, NaN stands behind them. Elements are moved bit for bit.
+///
+/// # Gradient
+///
+/// [`topk_backward`].
+///
+/// # Errors
+///
+/// - `AxisOutOfRange`: there is no such axis;
+/// - `Argument`: the axis has fewer than `k` positions, and the type no NaN;
+/// - `FillVaries`: it has fewer than `k`, and a group without an entry would hold the fill, and NaN behind it;
+/// - `AxisTooLong`: the index type does not hold `k`;
+/// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the input.
+///
+/// # Complexity
+///
+/// O(nnz + groups · k log k); where the axis is not the last, the entries are brought together by one sort.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, topk};
+/// use ndarray::arr2;
+///
+/// // 3 .  6 7
+/// // . . -1 .
+/// let (rows, columns) = (vec![0, 0, 0, 1], vec![0, 2, 3, 2]);
+/// let x = CooTensor::new([2, 4], vec![rows, columns], vec![3.0, 6.0, 7.0, -1.0], 0.0)?;
+/// let y = topk(&x, 2, 1)?;
+/// assert_eq!(y.to_dense()?, arr2(&[[7.0, 6.0], [0.0, 0.0]]).into_dyn());
+/// assert_eq!(y.to_dense()?, topk(&x.to_dense()?, 2, 1)?);
+/// assert_eq!(x.stored().topk(2, 1)?.entries(), [(vec![0, 0], 7.0), (vec![0, 1], 6.0), (vec![1, 0], -1.0)]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`torch.topk`](https://docs.pytorch.org/docs/stable/generated/torch.topk.html), without the NaNs.
+#[doc(alias = "torch.topk")]
+#[doc(alias = "largest")]
+#[doc(alias = "partition")]
+#[doc(alias = "nlargest")]
+pub fn topk<X: Operand<Elem: Real>>(x: &X, k: usize, axis: impl Position) -> Result<X::Reduced<X::Elem>> {
+    let ranking = Ranking::new("topk", x.lengths(), (axis, Some(k)), false)?;
+    x.ranked(&ranking, |found| found.map_or(nothing(), |(value, _)| value))
+}
+
+/// [`topk`] with the position on the axis of each of them, of arrays and stored views.
+///
+/// # Shapes
+///
+/// Both results have the shape of that of [`topk`]; the positions are `u64`.
+///
+/// # Implicit values
+///
+/// Only entries have a place in an order: the whole of a sparse tensor is refused, and `x.stored()` has a result for each
+/// of them, up to `k` a group. Behind them stand the fill of `x` and `u64::MAX`.
+///
+/// # NaN
+///
+/// As in [`topk`]; the position of no element is `u64::MAX`.
+///
+/// # Gradient
+///
+/// [`topk_backward`], of the elements; positions are constant almost everywhere.
+///
+/// # Errors
+///
+/// Those of [`topk`], and `Argument` for the whole of a sparse tensor.
+///
+/// # Complexity
+///
+/// That of [`topk`].
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::topk_index;
+/// use ndarray::{arr1, arr2};
+///
+/// let x = arr2(&[[3.0, 6.0], [f64::NAN, 7.0]]);
+/// let (values, positions) = topk_index(&x, 1, 0)?;
+/// assert_eq!(values, arr2(&[[3.0, 7.0]]).into_dyn());
+/// assert_eq!(positions, arr2(&[[0, 1]]).into_dyn());
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`torch.topk`](https://docs.pytorch.org/docs/stable/generated/torch.topk.html), without the NaNs.
+#[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+pub fn topk_index<X: Operand<Elem: Real>>(
+    x: &X,
+    k: usize,
+    axis: impl Position,
+) -> Result<(X::Reduced<X::Elem>, X::Reduced<u64>)> {
+    let ranking = Ranking::new("topk_index", x.lengths(), (axis, Some(k)), true)?;
+    Ok(X::unzip(x.ranked(&ranking, |found| found.unwrap_or((nothing(), NOWHERE)))?)?)
+}
+
+/// The positions of the elements along an axis, in increasing order of the elements, of arrays and stored views.
+///
+/// Equal elements, as zeros of both signs are, stay in order.
+///
+/// # Shapes
+///
+/// That of `x`; the elements are `u64`.
+///
+/// # Implicit values
+///
+/// Only entries have a place in an order: the whole of a sparse tensor is refused, and of `x.stored()` the first results
+/// of a group are the positions of its entries. Behind them stands the fill, `u64::MAX`.
+///
+/// # NaN
+///
+/// NaNs come last, in the order of their positions.
+///
+/// # Gradient
+///
+/// None: positions are constant almost everywhere.
+///
+/// # Errors
+///
+/// - `AxisOutOfRange`: there is no such axis;
+/// - `Argument`: this is the whole of a sparse tensor.
+///
+/// # Complexity
+///
+/// O(n log n) for a group of n elements.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, argsort};
+/// use ndarray::{arr1, arr2};
+///
+/// assert_eq!(argsort(&arr1(&[3.0, f64::NAN, -1.0]), 0)?, arr1(&[2, 0, 1]).into_dyn());
+/// // 7 . 3
+/// // . 5 .
+/// let x = CooTensor::new([2, 3], vec![vec![0, 0, 1], vec![0, 2, 1]], vec![7, 3, 5], 0)?;
+/// assert_eq!(x.stored().argsort(1)?.entries(), [(vec![0, 0], 2), (vec![0, 1], 0), (vec![1, 0], 1)]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.argsort`](https://numpy.org/doc/stable/reference/generated/numpy.argsort.html), stable.
+#[doc(alias = "numpy.argsort")]
+#[doc(alias = "sort")]
+#[doc(alias = "order")]
+pub fn argsort<X: Operand<Elem: Real>>(x: &X, axis: impl Position) -> Result<X::Reduced<u64>> {
+    let ranking = Ranking::new("argsort", x.lengths(), (axis, None), true)?;
+    x.ranked(&ranking, |found| found.map_or(NOWHERE, |(_, position)| position))
+}
+
+/// The gradient of [`topk`]: each element that was chosen receives that of its rank, the others 0.
+///
+/// # Shapes
+///
+/// `upstream` has exactly the shape of the result of [`topk`]; the gradient has the shape of `x`.
+///
+/// # Implicit values
+///
+/// For a sparse `x` the result has its pattern (shared) and a fill of 0; what comes for positions that are not stored is
+/// dropped. Where `upstream` stores nothing it gives its fill.
+///
+/// # NaN
+///
+/// NaNs are never chosen; gradients are handed on bit for bit.
+///
+/// # Gradient
+///
+/// None: gradients of gradients are not here.
+///
+/// # Errors
+///
+/// Those of [`topk`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+///
+/// # Complexity
+///
+/// That of the forward pass, and a look-up in `upstream` for each entry of its result.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, topk_backward};
+/// use ndarray::arr2;
+///
+/// let x = CooTensor::new([1, 4], vec![vec![0, 0], vec![1, 2]], vec![3.0, -6.0], 0.0)?;
+/// let dx = topk_backward(&x, &arr2(&[[10.0, 20.0]]), 2, 1)?; // of 3, and of the first 0
+/// assert_eq!(dx.values(), [10.0, 0.0]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`torch.topk`](https://docs.pytorch.org/docs/stable/generated/torch.topk.html) and its gradient.
+#[doc(alias = "grad")]
+#[doc(alias = "vjp")]
+pub fn topk_backward<X: Operand<Elem: Real>, U: Operand>(
+    x: &X,
+    upstream: &U,
+    k: usize,
+    axis: impl Position,
+) -> Result<X::Reduced<U::Elem>> {
+    x.ranked_backward(&Ranking::new("topk_backward", x.lengths(), (axis, Some(k)), false)?, upstream)
+}

@@ -1,0 +1,76 @@
+//! The distinct values of an operand.
+
+use crate::base::alloc;
+use crate::base::error::{Error, Result};
+use crate::base::threads;
+use crate::element::{Element, Real};
+use crate::kernels::ranked::nan_last;
+use crate::ops::operand::Operand;
+
+/// The distinct values of all positions, in increasing order, and how often each stands there.
+///
+/// # Shapes
+///
+/// A list of values, and one of counts, of the same length.
+///
+/// # Implicit values
+///
+/// The fill counts at every position that is not stored. Of [`x.stored()`](crate::Tensor::stored) the entries count alone.
+///
+/// # NaN
+///
+/// All NaNs are one, and it comes last; zeros of both signs are one, `+0.0`.
+///
+/// # Gradient
+///
+/// None.
+///
+/// # Errors
+///
+/// - `Uncountable`: there are more positions than `u64` counts;
+/// - `OutOfMemory`: there is no memory for a list of the values.
+///
+/// # Complexity
+///
+/// O(nnz · log nnz), whatever the number of positions.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, unique};
+///
+/// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![1, 2]], vec![5.0, -1.0], 0.0)?;
+/// assert_eq!(unique(&x)?, (vec![-1.0, 0.0, 5.0], vec![1, 4, 1]));
+/// assert_eq!(unique(&x)?, unique(&x.to_dense()?)?);
+/// assert_eq!(x.stored().unique()?, (vec![-1.0, 5.0], vec![1, 1]));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.unique`](https://numpy.org/doc/stable/reference/generated/numpy.unique.html) with counts.
+#[doc(alias = "value_counts")]
+#[doc(alias = "distinct")]
+#[doc(alias = "numpy.unique")]
+#[doc(alias = "torch.unique")]
+pub fn unique<X: Operand<Elem: Real>>(x: &X) -> Result<(Vec<X::Elem>, Vec<u64>)> {
+    let (values, gaps) = x.values_and_gaps()?;
+    let (fill, gaps) = gaps.map_or((X::Elem::ZERO, 0), |(fill, count)| (fill.as_implicit(), count));
+    let size = u64::try_from(gaps.saturating_add(values.len() as u128));
+    let gaps = size.map_err(|_| Error::Uncountable { operation: "unique" })? - values.len() as u64;
+    let mut sorted = threads::map(&values, 500, X::Elem::as_implicit)?;
+    // What the order takes for equal is one value, bit for bit.
+    threads::sort(&mut sorted, |a, b| nan_last(*a, *b));
+    let place = if gaps > 0 { sorted.partition_point(|value| nan_last(*value, fill).is_lt()) } else { sorted.len() };
+    let (mut distinct, mut counts) = (Vec::new(), Vec::new());
+    let below = sorted[..place].iter().map(|&value| (value, 1));
+    let counted = below.chain((gaps > 0).then_some((fill, gaps)));
+    for (value, count) in counted.chain(sorted[place..].iter().map(|&value| (value, 1))) {
+        match (distinct.last(), counts.last_mut()) {
+            (Some(&last), Some(counted)) if nan_last(last, value).is_eq() => *counted += count,
+            _ => {
+                alloc::push(&mut distinct, value)?;
+                alloc::push(&mut counts, count)?;
+            }
+        }
+    }
+    Ok((distinct, counts))
+}

@@ -1,0 +1,150 @@
+//! Whether two operands agree up to a tolerance.
+
+use super::Partner;
+use crate::base::error::{Error, Result};
+use crate::element::{Element, Magnitude, Number};
+use crate::kernels::op::{Op, Outcome};
+use crate::kernels::zip::Zip;
+use crate::ops::operand::Operand;
+
+/// How far two elements may be apart for [`allclose`]: at most `atol + rtol · |b|`.
+///
+/// The default is numpy's, and a pair `(rtol, atol)` converts to it.
+#[must_use]
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Tolerance {
+    /// The part of the second element's magnitude; 1e-5 unless another is asked for.
+    pub rtol: f64,
+    /// What is added to that; 1e-8 unless another is asked for.
+    pub atol: f64,
+    /// Whether NaN is close to NaN.
+    pub equal_nan: bool,
+}
+
+impl Tolerance {
+    /// At most `atol + rtol · |b|`.
+    pub fn within(rtol: f64, atol: f64) -> Self {
+        Tolerance { rtol, atol, equal_nan: false }
+    }
+
+    /// NaN is close to NaN.
+    pub fn equal_nan(self) -> Self {
+        Tolerance { equal_nan: true, ..self }
+    }
+
+    /// Whether two real numbers are close; `magnitude` is that of the second element as a whole.
+    fn holds(&self, apart: f64, magnitude: f64) -> bool {
+        apart <= self.atol + self.rtol * magnitude
+    }
+}
+
+impl Default for Tolerance {
+    fn default() -> Self {
+        Tolerance::within(1e-5, 1e-8)
+    }
+}
+
+impl From<(f64, f64)> for Tolerance {
+    fn from((rtol, atol): (f64, f64)) -> Self {
+        Tolerance::within(rtol, atol)
+    }
+}
+
+/// Whether two elements are too far apart: of stored views, whose results have a fill of `false`, no gap is.
+#[derive(Clone, Copy)]
+struct Apart(Tolerance);
+
+impl Op for Apart {
+    const NAME: &'static str = "allclose";
+}
+
+/// The real and the imaginary part.
+fn parts<T: Element>(value: T) -> (f64, f64) {
+    match value.to_number() {
+        Number::Integer(value) => (value as f64, 0.0),
+        Number::Real(value) => (value, 0.0),
+        Number::Complex(re, im) => (re, im),
+    }
+}
+
+impl<T: Magnitude> Zip<T, T> for Apart {
+    type Out = bool;
+
+    fn apply(&self, a: T, b: T) -> Outcome<bool> {
+        if a.isnan() || b.isnan() {
+            return Ok(!(self.0.equal_nan && a.isnan() && b.isnan()));
+        }
+        if !(a.isfinite() && b.isfinite()) {
+            return Ok(a != b);
+        }
+        let ((a, other_a), (b, other_b)) = (parts(a), parts(b));
+        // Of real numbers the magnitude is exact.
+        let magnitude = |re: f64, im: f64| if im == 0.0 { re.abs() } else { crate::element::math::hypot(re, im) };
+        Ok(!self.0.holds(magnitude(a - b, other_a - other_b), magnitude(b, other_b)))
+    }
+}
+
+/// Whether all elements of two operands are close to one another.
+///
+/// |*x*<sub>k</sub> − *y*<sub>k</sub>| ≤ atol + rtol · |*y*<sub>k</sub>| for all *k*, in `f64`; infinities are close to
+/// themselves alone.
+///
+/// # Shapes
+///
+/// The shapes are equal, or broadcast to one another as numpy's are. [`Partner`] says what may stand on the right. The
+/// elements are of any type of numbers.
+///
+/// # Implicit values
+///
+/// Positions that are not stored count with the fills. Of [stored views](crate::Stored) what both store is compared alone.
+///
+/// # NaN
+///
+/// NaN is close to nothing, or to NaN under [`Tolerance::equal_nan`]; a complex number is NaN if either part is.
+///
+/// # Gradient
+///
+/// None.
+///
+/// # Errors
+///
+/// - `NotBroadcastable`: the shapes do not fit;
+/// - `TooLarge`: a sparse operand is broadcast to too many entries, or an array to too many elements.
+///
+/// # Complexity
+///
+/// O(entries of both); of arrays O(elements).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, Tolerance, allclose};
+///
+/// let x = CooTensor::new([1000, 1000], vec![vec![0], vec![7]], vec![1.0], 0.0)?;
+/// let y = x.add(1e-9)?;
+/// assert!(allclose(&x, &y, Tolerance::default())?);
+/// assert!(!allclose(&x, &y, (0.0, 1e-10))?);
+/// assert!(allclose(&x, &y.to_dense()?, (1e-5, 1e-8))?);
+/// assert!(CooTensor::full([2], f64::NAN)?.allclose(f64::NAN, Tolerance::default().equal_nan())?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.allclose`](https://numpy.org/doc/stable/reference/generated/numpy.allclose.html).
+#[doc(alias = "isclose")]
+#[doc(alias = "numpy.allclose")]
+#[doc(alias = "approx_eq")]
+pub fn allclose<X, Y>(x: &X, y: Y, tolerance: impl Into<Tolerance>) -> Result<bool>
+where
+    X: Operand<Elem: Magnitude>,
+    Y: Partner<X, Elem = X::Elem, Zipped<bool>: Operand<Elem = bool>>,
+{
+    let apart = match y.zip(x, Apart(tolerance.into())) {
+        Ok(apart) => apart,
+        // Of what is not stored some is close, and some is not.
+        Err(Error::FillVaries { .. }) => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let (values, gaps) = apart.values_and_gaps()?;
+    Ok(!values.contains(&true) && gaps.is_none_or(|(apart, count)| !apart || count == 0))
+}

@@ -1,0 +1,284 @@
+//! Reductions by labels against the reference, on every format and layout, whole and stored, with their gradients.
+
+use crate::generators::{
+    AxesChoice, AxesSeed, Drawn, DrawnGrad, Reduction, SparseSeed, axes_seeds, sparse_of_rank, upstream_seeds,
+};
+use crate::reference::dense::{Dense, Groups, Sparse, groups_by_label};
+use crate::reference::exact::Summed;
+use crate::reference::ops::{Even, median_of_ranked, ranked};
+use crate::reference::reductions as reference;
+use crate::reference::scalar::{RealScalar, Scalar};
+use crate::support::*;
+use lacuna::{
+    Axes, CooTensor, CsrTensor, Element, Error, GroupLabels, Operand, Pattern, Real, Result, Ring, Tensor, Var, all,
+    argmax, count_nonzero, group_by, max, max_backward, mean, mean_backward, min, nanmedian, nanmedian_index, sum,
+    sum_backward, var,
+};
+use ndarray::{ArrayD, arr1, arr2};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// A reduction with labels on one of its axes.
+#[derive(Clone, Debug)]
+struct Labelled<T, G> {
+    case: Reduction<T, G>,
+    axis: usize,
+    labels: Vec<usize>,
+    count: usize,
+    groups: Groups,
+}
+
+impl<T, G> Labelled<T, G> {
+    fn labels(&self) -> GroupLabels<'_, usize> {
+        GroupLabels::of(&self.labels).count(self.count)
+    }
+}
+
+/// What a [`Labelled`] is made of.
+type Parts<T, G> = (Sparse<T>, AxesSeed, (bool, usize), (Vec<usize>, usize, usize, bool), SparseSeed<G>);
+
+/// Few labels or many, some of which no position has; now and then equally many positions for each.
+fn labelled<T: Drawn, G: DrawnGrad>() -> BoxedStrategy<Labelled<T, G>> {
+    let labels = (vec(any::<usize>(), 512), 1..6usize, 0..3usize, any::<bool>());
+    let parts = (sparse_of_rank::<T>(1, 5), axes_seeds(), any::<(bool, usize)>(), labels, upstream_seeds::<G>());
+    let build = |(x, axes, (keep_dims, pick), (drawn, below, more, even), upstream): Parts<T, G>| {
+        let rank = x.shape.len();
+        let axis = pick % rank;
+        let mut axes = axes.build(rank);
+        if !axes.normalised(rank).contains(&axis) {
+            axes = AxesChoice::One(axis as isize);
+        }
+        let label = |(at, drawn): (usize, &usize)| if even { at % below } else { drawn % below };
+        let labels: Vec<usize> = drawn[..x.shape[axis]].iter().enumerate().map(label).collect();
+        let count = labels.iter().max().map_or(0, |most| most + 1) + more;
+        let normalised = axes.normalised(rank);
+        let groups = groups_by_label(&x.shape, &normalised, keep_dims, axis, (&labels, count));
+        let upstream = upstream.build(&groups.shape);
+        Labelled { case: Reduction { x, axes, normalised, keep_dims, upstream }, axis, labels, count, groups }
+    };
+    parts.prop_map(build).boxed()
+}
+
+/// What the whole of a sparse tensor gives: the dense result on the cells that hold an entry, or an error where there is
+/// none, or where what is not stored would not be one value.
+#[track_caller]
+fn assert_whole<P: Pattern, T: Both, U: Both>(
+    found: &Result<Tensor<P, U>>,
+    expected: &Option<Dense<U>>,
+    x: &Sparse<T>,
+    groups: &Groups,
+) {
+    let stored = reference::reduce_stored_groups(x, groups, |_| Some(0u64), 0).unwrap().coords();
+    let Some(expected) = expected else {
+        return assert!(found.is_err(), "{found:?}");
+    };
+    let mut gaps = expected.coords().into_iter().filter(|at| !stored.contains(at)).map(|at| expected.get(&at));
+    let first = gaps.next();
+    if gaps.all(|gap| gap.bits_equal(first.unwrap())) {
+        assert_tensor(found.as_ref().unwrap(), expected, &stored);
+    } else {
+        assert!(matches!(found, Err(Error::FillVaries { .. })), "{found:?}");
+    }
+}
+
+macro_rules! check_by_label {
+    ($labelled:expr, $name:ident, $options:expr, $reference:expr, $nothing:expr) => {{
+        let labelled = &$labelled;
+        let Labelled { case: Reduction { x, axes, keep_dims, .. }, axis, groups, .. } = labelled;
+        let options = $options(axes_of(axes, *keep_dims));
+        let dense = x.to_dense();
+        let expected = reference::reduce_groups(&dense, groups, $reference);
+        let (coo, csr) = (coo(x), csr(x));
+        assert_whole(&$name(&group_by(&coo, *axis, labelled.labels()).unwrap(), &options), &expected, x, groups);
+        assert_whole(&csr.group_by(*axis, labelled.labels()).unwrap().$name(&options), &expected, x, groups);
+        for_each_layout(&dense, |_, view| {
+            let found = $name(&group_by(&view, *axis, labelled.labels()).unwrap(), &options);
+            match &expected {
+                Some(expected) => assert_array(&found.unwrap(), expected),
+                None => assert!(found.is_err()),
+            }
+        });
+        let found = $name(&group_by(&csr.stored(), *axis, labelled.labels()).unwrap(), &options);
+        match reference::reduce_stored_groups(x, groups, $reference, $nothing) {
+            Some(expected) => assert_entries(&found.unwrap(), &expected),
+            None => assert!(found.is_err(), "{found:?}"),
+        }
+    }};
+}
+
+fn median<T: RealScalar>(group: &reference::Group<T>) -> Option<T::Median> {
+    Some(median_of_ranked(&ranked(group), Even::Mean))
+}
+
+fn reductions_by_label_equal_the_dense_ones<T>()
+where
+    T: Both + Drawn + RealScalar<Median = <T as Real>::Median> + Real,
+    T: Summed + Ring<Sum = <T as Summed>::Sum, Mean = <T as Summed>::Mean>,
+    <T as Summed>::Sum: Both,
+    <T as Summed>::Mean: Both,
+    <T as Real>::Median: Both,
+{
+    let same = std::convert::identity::<Axes>;
+    check(labelled::<T, f64>(), |case| {
+        let most = T::from_number(lacuna::Number::Real(f64::NAN)).unwrap_or(T::LOWEST);
+        let nan = <T as Real>::Median::from_number(lacuna::Number::Real(f64::NAN)).unwrap();
+        let count =
+            |group: &reference::Group<T>| Some(group.iter().filter(|(_, value)| Scalar::truthy(*value)).count() as u64);
+        check_by_label!(case, sum, same, reference::sum, T::sum_from(&T::zero().parts()).unwrap());
+        check_by_label!(case, mean, same, reference::mean, T::mean_from(&T::zero().parts(), 0));
+        check_by_label!(case, max, same, reference::max, most);
+        check_by_label!(case, argmax, same, reference::argmax, u64::MAX);
+        check_by_label!(case, count_nonzero, same, count, 0);
+        check_by_label!(case, nanmedian, same, median, nan);
+        check_by_label!(case, all, same, reference::all, true);
+    });
+}
+
+stamp!(reductions_by_label_equal_the_dense_ones: int8 = i8, float64 = f64; half float16 = half::f16);
+
+#[test]
+fn gradients_by_label_equal_the_dense_ones() {
+    check(labelled::<f64, f64>(), |labelled| {
+        let Labelled { case: Reduction { x, axes, keep_dims, upstream, .. }, axis, groups, .. } = &labelled;
+        let (axes, dense, gradients) = (axes_of(axes, *keep_dims), x.to_dense(), upstream.to_dense());
+        let check = |found: [ArrayD<f64>; 1], sparse: [Tensor<_, f64>; 2], shares: &dyn Fn(&_, f64) -> Vec<f64>| {
+            let expected = reference::share_in_groups(&dense, groups, &gradients, shares);
+            assert_array(&found[0], &expected);
+            let expected = x.pattern_of(&expected);
+            sparse.iter().for_each(|found| assert_entries(found, &expected));
+        };
+        let (array, coo_x, upstream) = (array(&dense), coo(x), coo(upstream));
+        let of_array = || group_by(&array, *axis, labelled.labels()).unwrap();
+        let of_coo = || coo_x.group_by(*axis, labelled.labels()).unwrap();
+        macro_rules! check_gradient {
+            ($name:ident, $shares:expr) => {
+                check(
+                    [$name(&of_array(), &upstream, &axes).unwrap()],
+                    [
+                        $name(&of_coo(), &upstream, &axes).unwrap(),
+                        of_coo().$name(&crate::support::array(&gradients), &axes).unwrap(),
+                    ],
+                    &$shares,
+                )
+            };
+        }
+        check_gradient!(sum_backward, |group: &_, g| reference::sum_shares::<f64, f64>(group, g, false, false));
+        check_gradient!(mean_backward, |group: &_, g| reference::sum_shares::<f64, f64>(group, g, true, false));
+        check_gradient!(max_backward, |group: &_, g| reference::equal_shares(group, g, reference::max(group)));
+    });
+}
+
+// ---- edges, by name ----
+
+/// A table of cells and the groups of a sort give the same, with as many positions for each label or not.
+#[test]
+fn many_entries_by_label_are_those_of_their_slices() {
+    let coords = |of: &dyn Fn(u32) -> u32| (0..6000).filter(|at| at % 7 != 3).map(of).collect::<Vec<_>>();
+    let values: Vec<f64> = (0..6000).filter(|at| at % 7 != 3).map(|at| f64::from(at * 37 % 101) - 50.0).collect();
+    for fill in [0.0, 0.1, f64::NAN] {
+        let x = CooTensor::new([600, 10], vec![coords(&|at| at / 10), coords(&|at| at % 10)], values.clone(), fill);
+        let x = x.unwrap();
+        for labels in [vec![0usize, 1, 2, 3, 4, 5], vec![2, 0, 0, 1, 0, 2], (0..600).collect()] {
+            let labels: Vec<usize> = labels.iter().copied().cycle().take(600).collect();
+            for axes in [Axes::from(0), Axes::all()] {
+                for (found, of) in [
+                    (x.group_by(0, &labels).unwrap().sum(&axes).unwrap(), CooTensor::sum as fn(&_, Axes) -> _),
+                    (x.group_by(0, &labels).unwrap().max(&axes).unwrap(), CooTensor::max),
+                    (x.group_by(0, &labels).unwrap().mean(&axes).unwrap(), CooTensor::mean),
+                ] {
+                    let found = found.to_dense().unwrap();
+                    for label in 0..=*labels.iter().max().unwrap() {
+                        let members: Vec<usize> = (0..600).filter(|&at| labels[at] == label).collect();
+                        let slice = of(&x.take_axis(&members, 0).unwrap(), axes.clone()).unwrap().to_dense().unwrap();
+                        let of_label = found.index_axis(ndarray::Axis(0), label);
+                        assert_eq!(format!("{of_label}"), format!("{slice}"));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn fills_that_differ_by_label_are_an_error_where_a_gap_shows_it() {
+    let x = CooTensor::new([3, 2], vec![vec![0, 1, 2], vec![0, 0, 0]], vec![1.0, 2.0, 4.0], 1.0f64).unwrap();
+    let by = x.group_by(0, &[0u8, 0, 1]).unwrap();
+    let varies = by.sum(0).unwrap_err().to_string();
+    assert!(varies.starts_with("sum of the fill is 1.0 at [1, ..] and 2.0 at [0, ..], and"), "{varies}");
+    assert_eq!(by.mean(0).unwrap().fill(), 1.0);
+    assert_eq!(by.sum([0, 1]).unwrap().values(), [5.0, 5.0]);
+    assert_eq!(x.stored().group_by(0, &[0, 0, 1]).unwrap().sum(0).unwrap().values(), [3.0, 4.0]);
+    // A label that no position has is a group of nothing.
+    let more = x.group_by(0, GroupLabels::of(&[0, 0, 1]).count(3)).unwrap();
+    let none = more.max(0).unwrap_err().to_string();
+    assert_eq!(none, "max: no position has label 2");
+    assert!(matches!(more.mean(0), Err(Error::FillVaries { .. })));
+    assert_eq!(sum(&group_by(&arr1(&[1, 2, 3]), 0, GroupLabels::of(&[0, 0, 1]).count(3)).unwrap(), 0).unwrap(), {
+        arr1(&[3i64, 3, 0]).into_dyn()
+    });
+}
+
+#[test]
+fn labels_that_are_none_are_errors() {
+    let x = CooTensor::full([3, 2], 1.0).unwrap();
+    let message = |error: Result<_>| error.map(|_: lacuna::GroupBy<'_, _>| ()).unwrap_err().to_string();
+    assert_eq!(message(x.group_by(2, &[0; 3])), "axis 2 is out of range for rank 2");
+    assert_eq!(message(x.group_by(0, &[0; 2])), "the labels must have length 3, found 2");
+    assert_eq!(message(x.group_by(-1, &[0, -1])), "group_by: label -1 of position 1 is not at least 0");
+    let below = x.group_by(1, GroupLabels::of(&[0, 4]).count(4));
+    assert_eq!(message(below), "group_by: label 4 of position 1 is not at least 0 and below 4");
+    assert!(matches!(x.group_by(1, &[0, u64::MAX - 1]), Err(Error::TooLarge { .. })));
+    assert!(matches!(x.group_by(1, &[0, i64::MAX]), Err(Error::TooLarge { .. })));
+    let by = x.group_by(0, &[0, 1, 0]).unwrap();
+    let message = |error: Error| error.to_string();
+    let unnamed = "group_by: axis 0 has labels, and is not among the axes that are reduced";
+    assert_eq!(message(by.sum(1).unwrap_err()), unnamed);
+    assert_eq!(message(by.sum(Axes::none()).unwrap_err()), unnamed);
+    assert_eq!(
+        message(sum(&group_by(&by, 1, &[0, 0]).unwrap(), 0).unwrap_err()),
+        "group_by: one axis has labels already"
+    );
+    assert_eq!(by.lengths(), [3, 2]);
+}
+
+/// The position of a label's element counts those of the label.
+#[test]
+fn positions_by_label_count_its_members() {
+    let x = arr2(&[[1.0, 5.0], [9.0, 0.0], [2.0, 7.0], [3.0, 8.0]]);
+    let labels = [1, 0, 1, 1];
+    let expected = arr2(&[[0u64, 0], [2, 2]]).into_dyn();
+    assert_eq!(argmax(&group_by(&x, 0, &labels).unwrap(), 0).unwrap(), expected);
+    let sparse = CsrTensor::from_dense(&x, 0.0).unwrap();
+    assert_eq!(sparse.group_by(0, &labels).unwrap().argmax(0).unwrap().to_dense().unwrap(), expected);
+    let all = Axes::all().keep_dims();
+    let (medians, places) = sparse.group_by(0, &labels).unwrap().nanmedian_index(&all).unwrap();
+    assert_eq!((medians.values(), places.values()), (&[4.5, 4.0][..], &[1, 4][..]));
+    assert_eq!(medians.shape(), &[2, 1][..]);
+    assert_eq!(nanmedian_index(&group_by(&x, 0, &labels).unwrap(), &all).unwrap().1, places.to_dense().unwrap());
+}
+
+#[test]
+fn sums_that_do_not_fit_name_the_label() {
+    let x = arr2(&[[i64::MAX, 1], [0, 1], [1, 1]]);
+    let overflow = |found: Result<()>| match found.unwrap_err() {
+        Error::Overflow { coords, .. } => coords.unwrap(),
+        other => panic!("{other}"),
+    };
+    let labels = [1, 0, 1];
+    assert_eq!(overflow(sum(&group_by(&x, 0, &labels).unwrap(), 0).map(|_| ())), [1, 0]);
+    let sparse = CooTensor::from_dense(&x, 0).unwrap();
+    assert_eq!(overflow(sparse.group_by(0, &labels).unwrap().sum(0).map(|_| ())), [1, 0]);
+    assert_eq!(overflow(sum(&group_by(&x.t(), 1, &labels).unwrap(), 1).map(|_| ())), [0, 1]);
+    let with_ddof = var(&group_by(&x, 0, &labels).unwrap(), Var::over(0).ddof(1)).unwrap();
+    assert!(with_ddof[[0, 0]].is_nan());
+    assert_eq!(min(&group_by(&x, 0, &labels).unwrap(), 0).unwrap(), arr2(&[[0, 1], [1, 1]]).into_dyn());
+}
+
+/// A view that repeats rows is grouped once for all of them.
+#[test]
+fn repeated_rows_are_grouped_once() {
+    let row = arr1(&[1.0, 2.0, 4.0]);
+    let many = row.broadcast((1 << 20, 3)).unwrap();
+    let found = sum(&group_by(&many, 1, &[1, 0, 1]).unwrap(), 1).unwrap();
+    assert_eq!((found.shape(), found[[77, 0]], found[[1 << 19, 1]]), (&[1 << 20, 2][..], 2.0, 5.0));
+}
