@@ -3,6 +3,7 @@
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::{Element, Factor, Float, Real, Ring};
+use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Apart, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::kernels::product::{Between, Product, others};
@@ -16,20 +17,18 @@ impl<const SKIPS_NAN: bool> Op for Prod<SKIPS_NAN> {
     const NAME: &'static str = if SKIPS_NAN { "nanprod" } else { "prod" };
 }
 
-/// The elements of a group as factors, a NaN that is left out as 1: those stored, by their number with their positions,
-/// and the gaps.
-fn factors<'a, T: Element, F: Factor>(
-    group: &'a Group<'_, T>,
-    skips_nan: bool,
-    factor: impl Fn(T) -> F + Copy + 'a,
-) -> Outcome<(impl Fn(usize) -> (u128, F) + Copy + 'a, Between<F>)> {
-    if group.gaps.extent == u128::MAX {
+/// `factor` of each element, and 1 for a NaN that is left out.
+fn counted<T: Element, F: Factor>(skips_nan: bool, factor: impl Fn(T) -> F + Copy) -> impl Fn(T) -> F + Copy {
+    move |value| if skips_nan && value.isnan() { F::ONE } else { factor(value) }
+}
+
+/// The gaps of a group as factors; its positions must have numbers.
+fn gaps_of<T: Element, F>(group: &Group<'_, T>, factor: impl Fn(T) -> F) -> Outcome<Between<F>> {
+    let Gaps { fill, extent } = group.gaps;
+    if extent == u128::MAX {
         return Err(Fault::Uncountable);
     }
-    let factor = move |value: T| if skips_nan && value.isnan() { F::ONE } else { factor(value) };
-    let (count, extent) = (group.gaps.count(group.stored.len()), group.gaps.extent);
-    let at = move |within: usize| ((group.position)(within), factor(group.stored[within]));
-    Ok((at, Between { fill: group.gaps.fill.map(factor), count, extent }))
+    Ok(Between { fill: fill.map(factor), count: group.gaps.count(group.stored.len()), extent })
 }
 
 impl<T: Ring, const SKIPS_NAN: bool> Holistic<T> for Prod<SKIPS_NAN> {
@@ -49,8 +48,9 @@ impl<T: Ring, const SKIPS_NAN: bool> Holistic<T> for Prod<SKIPS_NAN> {
     }
 
     fn of(&self, group: &Group<'_, T>, scratch: &mut Self::Scratch) -> Outcome<T::Sum> {
-        let (at, gaps) = factors(group, SKIPS_NAN, T::factor)?;
-        T::product_of(scratch.of((0..group.stored.len()).map(at), gaps)).ok_or(Fault::Overflow(T::Sum::DTYPE.name()))
+        let factor = counted(SKIPS_NAN, T::factor);
+        let entries = group.stored.iter().enumerate().map(|(within, &value)| ((group.position)(within), factor(value)));
+        T::product_of(scratch.of(entries, gaps_of(group, factor)?)).ok_or(Fault::Overflow(T::Sum::DTYPE.name()))
     }
 }
 
@@ -64,12 +64,13 @@ impl<const SKIPS_NAN: bool> Op for Shares<SKIPS_NAN> {
 
 impl<T: Real, G: Float, const SKIPS_NAN: bool> Apart<T, G> for Shares<SKIPS_NAN> {
     fn give(&self, group: &Group<'_, T>, gradient: G, received: &mut [G]) -> Outcome<()> {
-        let (at, gaps) = factors(group, SKIPS_NAN, |value: T| value.to_f64().factor())?;
+        let factor = counted(SKIPS_NAN, |value: T| value.to_f64().factor());
+        let at = |within: usize| ((group.position)(within), factor(group.stored[within]));
         let give = |within: usize, others: G::Factor| {
             let share = G::product_of(others.times(gradient.factor())).unwrap_or(G::NAN);
             received[within] = if SKIPS_NAN && group.stored[within].isnan() { G::ZERO } else { share };
         };
-        Ok(others(group.stored.len(), at, gaps, give)?)
+        Ok(others(group.stored.len(), at, gaps_of(group, factor)?, give)?)
     }
 }
 
