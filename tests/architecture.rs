@@ -33,7 +33,7 @@ const KERNELS_MAY_IMPORT: &[&str] = &["kernels", "element", "index", "machine", 
 
 /// Outside crates, and the only places that name them.
 const PLACES: &[(&str, &[&str])] = &[
-    ("ndarray", &["convert", "ops", "io", "bin"]),
+    ("ndarray", &["convert", "ops", "dynamic", "io", "bin"]),
     ("sprs", &["convert"]),
     ("rayon", &["threads"]),
     ("libc", &["machine"]),

@@ -4,6 +4,7 @@
 mod batched;
 mod coo_csr;
 mod dense;
+pub(crate) use layout::permutation;
 pub(crate) use dense::{check_result, dense_array, dense_bytes, once_on_each};
 mod layout;
 

@@ -26,6 +26,8 @@ pub use map::{
     sinh_backward, sqrt, sqrt_backward, square, square_backward, tan, tan_backward, tanh, tanh_backward, trunc,
 };
 pub use methods::Operations;
+pub(crate) use select::{Select, moved};
+pub(crate) use zip::chosen;
 pub use operand::Operand;
 pub use reduce::{
     EvenCount, MedianGradient, Nanmedian, Var, all, any, any_backward, argmax, argmin, count_nonzero, max,

@@ -6,6 +6,7 @@
 mod arithmetic;
 mod backward;
 mod bits;
+pub(crate) mod chosen;
 mod compare;
 pub(super) mod dense;
 mod mask;
