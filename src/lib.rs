@@ -104,6 +104,8 @@ mod base;
 mod convert;
 pub mod dynamic;
 mod element;
+#[cfg(feature = "cli")]
+pub mod eval;
 #[cfg(feature = "io")]
 pub mod io;
 mod kernels;

@@ -99,7 +99,7 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
 }
 
 impl<I: Index> CooPattern<I> {
-    fn reshape(&self, shape: Shape) -> Result<Self> {
+    pub(crate) fn reshape(&self, shape: Shape) -> Result<Self> {
         check_axes::<I>(&shape)?;
         let coords = match sections(self.shape(), &shape)? {
             Some(sections) => {

@@ -82,7 +82,7 @@ macro_rules! functions {
             ///
             /// # Errors
             ///
-            /// `Argument`: the elements are no floats.
+            /// `NoOperation`: the elements are no floats.
             #[inline]
             pub fn $name(&self $(, $arg: f64)?) -> Result<AnyTensor> {
                 self.view().of_floats(stringify!($name), |x| ops::$name(x $(, $arg)?))
@@ -102,7 +102,7 @@ macro_rules! gradient {
         /// # Errors
         ///
         #[doc = concat!("Those of [`", stringify!($backward), "`](crate::", stringify!($backward),
-            "()); `Argument` or `NotRepresentable`: there are no floats.")]
+            "()); `NoOperation` or `NotRepresentable`: there are no floats.")]
         #[inline]
         pub fn $backward(&self, upstream: &AnyTensor $(, $arg: $type)*) -> Result<AnyTensor> {
             let (view, g) = (self.view(), floats_of(upstream)?);
@@ -142,7 +142,7 @@ macro_rules! roundings {
             ///
             /// # Errors
             ///
-            /// `Argument`: the elements are no floats.
+            /// `NoOperation`: the elements are no floats.
             #[inline]
             pub fn $name(&self) -> Result<AnyTensor> {
                 self.view().of_floats(stringify!($name), |x| ops::$name(x))
@@ -162,11 +162,11 @@ macro_rules! numbers {
             /// # Errors
             ///
             #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name),
-                "()); `Argument`: the element type does not have it.")]
+                "()); `NoOperation`: the element type does not have it.")]
             #[inline]
             pub fn $name(&self $(, $arg: $type)*) -> Result<AnyTensor> {
                 let view = self.view();
-                let lacking = || not_for(stringify!($name), view.tensor, "they do not have it");
+                let lacking = || not_for(stringify!($name), view.tensor, "cast beforehand");
                 match Wide::of(view.tensor)? {
                     Wide::Float(x) => view.found_floats(view.map(x, |x| ops::$name(x $(, $arg)*))),
                     Wide::Signed(_) if !$unsigned && bounds(view.tensor.dtype()).0 == 0 => Err(lacking()),
@@ -212,7 +212,7 @@ macro_rules! complex {
             ///
             /// # Errors
             ///
-            /// `Argument`: the elements are not complex.
+            /// `NoOperation`: the elements are not complex.
             #[inline]
             pub fn $name(&self) -> Result<AnyTensor> {
                 let view = self.view();
@@ -265,7 +265,7 @@ on_both! {
     ///
     /// # Errors
     ///
-    /// `Argument`: the elements are neither integers nor `bool`.
+    /// `NoOperation`: the elements are neither integers nor `bool`.
     #[inline]
     pub fn not(&self) -> Result<AnyTensor> {
         let view = self.view();

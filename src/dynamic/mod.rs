@@ -17,6 +17,11 @@ mod zip;
 #[doc(hidden)]
 pub use dispatch::types;
 pub use view::AnyStored;
+#[cfg_attr(not(feature = "cli"), allow(unused_imports))]
+pub(crate) use view::View;
+pub use zip::Right;
+#[cfg_attr(not(feature = "cli"), allow(unused_imports))]
+pub(crate) use zip::zip;
 
 #[doc(no_inline)]
 pub use crate::pattern::Format;
@@ -302,6 +307,14 @@ impl AnyTensor {
         let other: &dyn Any = dispatch!(other, x => x);
         dispatch!(self, x => same(x, other))
     }
+}
+
+/// The elements of a tensor as numbers: the stored ones, and the fill where there are others.
+#[cfg(feature = "cli")]
+pub(crate) fn numbers(x: &AnyTensor) -> Vec<Number> {
+    let from: &dyn Numbers = dispatch!(x, x => x);
+    let fill = (x.shape().wide_size() > from.count() as u128).then(|| from.fill_number());
+    (0..from.count()).map(|entry| from.number(entry)).chain(fill).collect()
 }
 
 /// The tensor as one of the type that it is known to have.

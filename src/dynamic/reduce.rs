@@ -161,12 +161,24 @@ macro_rules! on_upstream {
 macro_rules! on_floats {
     ($upstream:expr, $g:ident => $body:expr) => {
         match $upstream {
-            AnyTensor::Float32(g) => { let $g = &g.erased(); $body }
-            AnyTensor::Float64(g) => { let $g = &g.erased(); $body }
+            AnyTensor::Float32(g) => {
+                let $g = &g.erased();
+                $body
+            }
+            AnyTensor::Float64(g) => {
+                let $g = &g.erased();
+                $body
+            }
             #[cfg(feature = "half")]
-            AnyTensor::Float16(g) => { let $g = &g.erased(); $body }
+            AnyTensor::Float16(g) => {
+                let $g = &g.erased();
+                $body
+            }
             #[cfg(feature = "half")]
-            AnyTensor::BFloat16(g) => { let $g = &g.erased(); $body }
+            AnyTensor::BFloat16(g) => {
+                let $g = &g.erased();
+                $body
+            }
             other => Err(no_floats(other)),
         }
     };
@@ -226,6 +238,22 @@ reductions! {
     nanargmax(Axes) =
         |view, axes| seen!(view, view.floats("nanargmax")?, x => view.found(ops::nanargmax(x, axes)));
     nanmedian(Nanmedian) = |view, options| by_medians!(view, "nanmedian", x => ops::nanmedian(x, options));
+}
+
+on_both! {
+    /// The median and where it stands: see [`nanmedian_index`](crate::nanmedian_index()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`nanmedian_index`](crate::nanmedian_index()), and `NoOrder`: the elements are complex.
+    #[inline]
+    pub fn nanmedian_index(&self, options: impl Into<Nanmedian>) -> Result<(AnyTensor, AnyTensor)> {
+        let (view, options) = (self.view(), options.into());
+        let index = on_wide!(Wide::of(view.tensor)?,
+            x => seen!(view, x, x => ops::nanmedian_index(x, &options).and_then(|(_, index)| view.found(Ok(index)))),
+            _ => Err(no_order("nanmedian_index", view.tensor)))?;
+        Ok((view.nanmedian(&options)?, index))
+    }
 }
 
 /// The list of gradients.

@@ -15,7 +15,8 @@ use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::element::Element;
 use crate::ops::{self, Operand, Select, Take, moved};
-use crate::pattern::Pattern;
+use crate::pattern::{AnyPattern, Format};
+use crate::tensor::Tensor;
 
 /// The elements that a descriptor chooses.
 #[inline]
@@ -101,6 +102,28 @@ on_both! {
         select_backward(x, upstream, &moved::permuted(x.shape(), axes)?)
     }
 
+    /// The same entries in another shape: see [`reshape`](crate::CooTensor::reshape).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`reshape`](crate::CooTensor::reshape).
+    #[inline]
+    pub fn reshape(&self, shape: impl Into<Shape>) -> Result<AnyTensor> {
+        let (view, shape) = (self.view(), shape.into());
+        let format = view.tensor.format();
+        match zeros(view.tensor)?.pattern().in_format(Format::Coo, u64::MAX)? {
+            AnyPattern::Coo(pattern) => {
+                let pattern = AnyPattern::from(pattern.reshape(shape)?);
+                on_type!(view.tensor, x => {
+                    let x = x.erased();
+                    let reshaped = Tensor::from_shared(pattern, x.shared_values().clone(), x.fill());
+                    in_format(&reshaped, format, view.tensor.stored_bytes())
+                })
+            }
+            AnyPattern::Csr(_) => unreachable!("it was brought to coordinates"),
+        }
+    }
+
     /// The elements at flattened positions: see [`take`](crate::take()).
     ///
     /// # Errors
@@ -164,7 +187,7 @@ impl AnyTensor {
     ///
     /// # Errors
     ///
-    /// Those of [`concat()`](crate::concat()); `Argument`: the element types differ.
+    /// Those of [`concat()`](crate::concat()); `NoOperation`: the element types differ.
     ///
     /// # Examples
     ///
@@ -186,7 +209,7 @@ impl AnyTensor {
     ///
     /// # Errors
     ///
-    /// Those of [`stack`](crate::stack()); `Argument`: the element types differ.
+    /// Those of [`stack`](crate::stack()); `NoOperation`: the element types differ.
     #[inline]
     pub fn stack(axis: impl Position, tensors: &[&AnyTensor]) -> Result<AnyTensor> {
         joined("stack", tensors, Join::Stack, axis.to_i128())
@@ -212,11 +235,7 @@ impl AnyTensor {
     ///
     /// Those of [`stack_backward`](crate::stack_backward()).
     #[inline]
-    pub fn stack_backward(
-        upstream: &AnyTensor,
-        axis: impl Position,
-        tensors: &[&AnyTensor],
-    ) -> Result<Vec<AnyTensor>> {
+    pub fn stack_backward(upstream: &AnyTensor, axis: impl Position, tensors: &[&AnyTensor]) -> Result<Vec<AnyTensor>> {
         joined_backward(upstream, tensors, Join::Stack, axis.to_i128())
     }
 
@@ -224,7 +243,7 @@ impl AnyTensor {
     ///
     /// # Errors
     ///
-    /// Those of [`where_`](crate::where_()); `Argument`: the condition is not `bool`, or the element types differ.
+    /// Those of [`where_`](crate::where_()); `NoOperation`: the condition is not `bool`; `TypesDiffer`: the element types differ.
     ///
     /// # Examples
     ///
@@ -241,8 +260,8 @@ impl AnyTensor {
     pub fn where_(&self, yes: &AnyTensor, no: &AnyTensor) -> Result<AnyTensor> {
         check_types("where_", &[yes, no])?;
         let AnyTensor::Bool(condition) = self else {
-            let why = format!("the condition is {}, not bool", self.dtype());
-            return Err(Error::Argument { operation: "where_", why });
+            let instead = "the condition is bool";
+            return Err(super::widen::not_for("where_", self, instead));
         };
         let format = common_format(&[self, yes, no]);
         let condition = brought(&condition.erased(), format)?;
@@ -306,12 +325,7 @@ fn joined(operation: &'static str, tensors: &[&AnyTensor], join: Join, axis: i12
 }
 
 #[inline]
-fn joined_backward(
-    upstream: &AnyTensor,
-    tensors: &[&AnyTensor],
-    join: Join,
-    axis: i128,
-) -> Result<Vec<AnyTensor>> {
+fn joined_backward(upstream: &AnyTensor, tensors: &[&AnyTensor], join: Join, axis: i128) -> Result<Vec<AnyTensor>> {
     let (all, axis) = (tensors.iter().map(|tensor| zeros(tensor)).collect::<Result<Vec<_>>>()?, narrow(axis));
     let all: Vec<_> = all.iter().collect();
     on_upstream!(upstream, g => {
@@ -330,6 +344,6 @@ fn narrow(axis: i128) -> i64 {
 }
 
 /// A tensor that is known to have the element type of another one, in a format.
-fn same_type<T: Element>(_: &Erased<T>, x: &AnyTensor, format: crate::pattern::Format) -> Result<Erased<T>> {
+fn same_type<T: Element>(_: &Erased<T>, x: &AnyTensor, format: Format) -> Result<Erased<T>> {
     on_type!(x, x => brought(&super::retyped(&mut Some(x.erased())), format))
 }

@@ -28,9 +28,9 @@ pub struct AnyStored<'a> {
 
 /// A tensor, and whether only what is stored counts.
 #[derive(Clone, Copy)]
-pub(super) struct View<'a> {
-    pub(super) tensor: &'a AnyTensor,
-    pub(super) stored: bool,
+pub(crate) struct View<'a> {
+    pub(crate) tensor: &'a AnyTensor,
+    pub(crate) stored: bool,
 }
 
 impl AnyTensor {

@@ -164,6 +164,6 @@ pub(super) fn no_order(operation: &'static str, x: &AnyTensor) -> Error {
 }
 
 /// The error for an operation that the element type does not have.
-pub(super) fn not_for(operation: &'static str, x: &AnyTensor, instead: &str) -> Error {
-    Error::Argument { operation, why: format!("the elements are {}; {instead}", x.dtype()) }
+pub(super) fn not_for(operation: &'static str, x: &AnyTensor, instead: &'static str) -> Error {
+    Error::NoOperation { operation, dtype: x.dtype().name(), instead }
 }

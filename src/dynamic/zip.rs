@@ -5,7 +5,7 @@
 //! overflow. Complex numbers run in their own type, because a product of them is rounded on the way.
 
 use super::map::{in_type_of, wide};
-use super::view::{AnyStored, View, on_both};
+use super::view::{AnyStored, View, on_both, seen};
 use super::widen::{Beyond, Wide, bounds, is_integer, not_for, widened};
 use super::{AnyTensor, Erased};
 use crate::base::error::{Error, Result};
@@ -102,8 +102,8 @@ pub(super) fn check_types(operation: &'static str, tensors: &[&AnyTensor]) -> Re
     match tensors.iter().find(|tensor| tensor.dtype() != first.dtype()) {
         None => Ok(()),
         Some(other) => {
-            let why = format!("the elements are {} and {}; cast one of them", first.dtype(), other.dtype());
-            Err(Error::Argument { operation, why })
+            let [left, right] = [first.dtype().name(), other.dtype().name()];
+            Err(Error::TypesDiffer { operation, left, right })
         }
     }
 }
@@ -137,7 +137,7 @@ impl Request {
     }
 
     fn run<T: Chooses>(self, view: View<'_>, x: Erased<T>, right: Right<'_>) -> Result<Zipped<T>> {
-        let lacking = || not_for(self.operation, view.tensor, "they do not have it");
+        let lacking = || not_for(self.operation, view.tensor, "cast beforehand");
         let op = T::zip_of(self.operation).ok_or_else(lacking)?;
         let y = match right {
             Right::Tensor(y) | Right::Stored(AnyStored { tensor: y }) => {
@@ -155,9 +155,9 @@ impl Request {
     }
 }
 
-/// The operation of two operands.
+/// The operation of two operands, by its name; with the left one on the right if it is swapped.
 #[inline]
-fn zip(operation: &'static str, left: View<'_>, right: Right<'_>, is_swapped: bool) -> Result<AnyTensor> {
+pub(crate) fn zip(operation: &'static str, left: View<'_>, right: Right<'_>, is_swapped: bool) -> Result<AnyTensor> {
     let mut tensors = vec![left.tensor];
     if let Right::Tensor(y) | Right::Stored(AnyStored { tensor: y }) = right {
         tensors.push(y);
@@ -209,7 +209,7 @@ macro_rules! zips {
             /// # Errors
             ///
             #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name),
-                "()); `Argument`: the element types differ, or do not have it; `Cast`: the number is no value of it.")]
+                "()); `TypesDiffer`, `NoOperation`: the element types; `Cast`: the number is no value of it.")]
             #[inline]
             pub fn $name<'r>(&self, right: impl Into<Right<'r>>) -> Result<AnyTensor> {
                 zip(stringify!($name), self.view(), right.into(), false)
@@ -223,18 +223,6 @@ zips! {
     bit_xor
 }
 
-on_both! {
-    /// The operation of that name, such as `sub`, with a number on the left.
-    ///
-    /// # Errors
-    ///
-    /// Those of the operation; `Argument`: there is none of the name.
-    #[inline]
-    pub fn zip_number_left(&self, operation: &'static str, left: Number) -> Result<AnyTensor> {
-        zip(operation, self.view(), Right::Number(left), true)
-    }
-}
-
 /// The list of gradients.
 macro_rules! gradients {
     ($($name:ident)*) => {
@@ -245,18 +233,70 @@ macro_rules! gradients {
             /// # Errors
             ///
             #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name),
-                "()); `Argument`: the element types differ, or are no floats.")]
+                "()); `TypesDiffer`, `NoOperation`: the element types.")]
             #[inline]
             pub fn $name(&self, other: &AnyTensor, upstream: &AnyTensor) -> Result<(AnyTensor, AnyTensor)> {
                 let (left, right) = (self.view(), other.view());
                 check_types(stringify!($name), &[left.tensor, other, upstream])?;
-                let y = right.floats(stringify!($name))?;
-                let (x, g) = (left.floats(stringify!($name))?, upstream.view().floats(stringify!($name))?);
-                let (dx, dy) = ops::$name(&x, &y, &g)?;
-                Ok((left.found_floats(Ok(dx))?, right.found_floats(Ok(dy))?))
+                /// Runs it in the type of the floats, because a quotient is rounded more than once.
+                macro_rules! on {
+                    ($float:ty) => {{
+                        let (x, y, g) = (widened::<$float>(left.tensor)?, widened(other)?, widened(upstream)?);
+                        let (dx, dy) = ops::$name(&x, &y, &g)?;
+                        Ok((left.found(Ok(dx))?, right.found(Ok(dy))?))
+                    }};
+                }
+                match left.tensor.dtype() {
+                    DType::Float32 => on!(f32),
+                    DType::Float64 => on!(f64),
+                    #[cfg(feature = "half")]
+                    DType::Float16 => on!(super::types::f16),
+                    #[cfg(feature = "half")]
+                    DType::BFloat16 => on!(super::types::bf16),
+                    _ => Err(not_for(stringify!($name), left.tensor, super::reduce::FLOATS)),
+                }
             }
         )*}
     };
 }
 
-gradients! { add_backward sub_backward }
+gradients! { add_backward sub_backward mul_backward div_backward }
+
+on_both! {
+    /// The product with one number for each place on an axis: see [`scale`](crate::scale()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`scale`](crate::scale()); `TypesDiffer`: the element types differ; `RankMismatch`: the factors are no
+    /// vector.
+    #[inline]
+    pub fn scale(&self, axis: impl crate::base::index::Position, factors: &AnyTensor) -> Result<AnyTensor> {
+        let view = self.view();
+        check_types("scale", &[view.tensor, factors])?;
+        if factors.rank() != 1 {
+            return Err(Error::RankMismatch { what: "the list of factors", expected: 1, found: factors.rank() });
+        }
+        /// Runs it on elements of one type.
+        macro_rules! on {
+            ($x:expr, $factors:expr) => {{
+                let factors = $factors.to_dense()?.into_dimensionality::<ndarray::Ix1>();
+                let factors = factors.expect("factors of rank 1");
+                seen!(view, $x, x => ops::scale(x, axis, factors.view()))
+            }};
+        }
+        let overflows = |error| named("scale", view.of_type(error));
+        if let (AnyTensor::Complex64(x), AnyTensor::Complex64(factors)) = (view.tensor, factors) {
+            return view.found(on!(x.erased(), factors.erased()));
+        }
+        match (Wide::of(view.tensor)?, Wide::of(factors)?) {
+            (Wide::Truth(x), Wide::Truth(y)) => view.found(on!(x, y)),
+            (Wide::Signed(x), Wide::Signed(y)) => {
+                view.found_integers(&on!(x, y).map_err(overflows)?, Beyond::Overflows("scale"))
+            }
+            (Wide::Unsigned(x), Wide::Unsigned(y)) => view.found(on!(x, y)),
+            (Wide::Float(x), Wide::Float(y)) => view.found_floats(on!(x, y)),
+            (Wide::Complex(x), Wide::Complex(y)) => view.found(on!(x, y)),
+            _ => Err(not_for("scale", factors, "the factors have the type of the tensor")),
+        }
+    }
+}

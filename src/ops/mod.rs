@@ -26,8 +26,6 @@ pub use map::{
     sinh_backward, sqrt, sqrt_backward, square, square_backward, tan, tan_backward, tanh, tanh_backward, trunc,
 };
 pub use methods::Operations;
-pub(crate) use select::{Select, moved};
-pub(crate) use zip::chosen;
 pub use operand::Operand;
 pub use reduce::{
     EvenCount, MedianGradient, Nanmedian, Var, all, any, any_backward, argmax, argmin, count_nonzero, max,
@@ -35,6 +33,7 @@ pub use reduce::{
     nanmean_backward, nanmedian, nanmedian_backward, nanmedian_index, nanmin, nanmin_backward, nanstd, nanstd_backward,
     nansum, nansum_backward, nanvar, nanvar_backward, std, std_backward, sum, sum_backward, var, var_backward,
 };
+pub(crate) use select::{Select, moved};
 pub use select::{
     Take, TakeMode, block, broadcast_to, broadcast_to_backward, concat, concat_backward, diagonal, diagonal_backward,
     expand_dims, expand_dims_backward, flip, flip_backward, move_axis, move_axis_backward, pad, pad_backward, repeat,
@@ -42,3 +41,4 @@ pub use select::{
     take, take_axis, take_axis_backward, take_backward, take_into, tile, tile_backward, transpose, transpose_backward,
     tril, tril_backward, triu, triu_backward,
 };
+pub(crate) use zip::chosen;

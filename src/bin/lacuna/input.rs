@@ -97,7 +97,7 @@ fn read_text(reader: impl Read, limit: u64) -> lacuna::Result<String> {
 }
 
 /// Reads a file, or stdin for `-`; errors name it.
-fn read(path: &Path, from: Option<FileFormat>, options: &ReadOptions) -> Result<AnyTensor, Failure> {
+pub(crate) fn read(path: &Path, from: Option<FileFormat>, options: &ReadOptions) -> Result<AnyTensor, Failure> {
     let bar = Bar::new("reading", length(path));
     let mut options = options.clone();
     options.progress = bar.hook();

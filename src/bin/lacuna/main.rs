@@ -3,8 +3,10 @@
 mod args;
 mod backward;
 mod details;
+mod eval;
 mod failure;
 mod input;
+mod lines;
 mod manual;
 mod names;
 mod output;

@@ -120,6 +120,10 @@ impl<'a> Files<'a> {
             | Verb::Isreal(args)
             | Verb::Prune(args) => Files::new(&args.input, &args.output, []),
             Verb::Backward(verb) => Files::of_backward(verb),
+            Verb::Eval(args) => Files {
+                inputs: args.bindings.iter().map(|binding| &*binding.file).collect(),
+                output: args.output.output.as_deref().map(|path| (path, &args.output.writing)),
+            },
             Verb::Help(_) | Verb::Completions(_) | Verb::Man(_) => Files { inputs: Vec::new(), output: None },
         }
     }

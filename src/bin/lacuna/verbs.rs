@@ -8,6 +8,7 @@ use crate::args::{
     ReduceArgs, TakeArgs, Verb,
 };
 use crate::backward::{backward_any, backward_nanmedian, backward_take};
+use crate::eval::{eval, list_functions};
 use crate::failure::Failure;
 use crate::manual;
 use crate::names::is_stream;
@@ -37,6 +38,8 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Verb::Isnan(args) => elementwise(args, AnyTensor::isnan),
         Verb::Isfinite(args) => elementwise(args, AnyTensor::isfinite),
         Verb::Isreal(args) => elementwise(args, AnyTensor::isreal),
+        Verb::Eval(args) if args.functions => list_functions(),
+        Verb::Eval(args) => eval(args),
         Verb::Spy(args) => spy(args),
         Verb::Backward(BackwardVerb::Any(args)) => backward_any(args),
         Verb::Backward(BackwardVerb::Take(args)) => backward_take(args),

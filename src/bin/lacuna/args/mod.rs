@@ -11,9 +11,11 @@ use clap_complete::Shell;
 use lacuna::{Axes, Position};
 use ndarray::ArrayD;
 
+use crate::eval::Binding;
 pub(crate) use shared::{Input, Output, Reading, Telling, Writing};
 use words::{
-    EvenArg, ModeArg, parse_axes, parse_axis, parse_columns, parse_indices, parse_pixels, parse_values, parse_verb,
+    EvenArg, ModeArg, parse_axes, parse_axis, parse_binding, parse_columns, parse_indices, parse_pixels, parse_values,
+    parse_verb,
 };
 pub(crate) use words::{Indices, Picture, Values, not_an_option};
 
@@ -94,6 +96,11 @@ pub(crate) enum Verb {
     /// Which elements have no imaginary part
     #[command(after_help = "Example: lacuna isreal tests/data/pauli_sum.mtx")]
     Isreal(ElementwiseArgs),
+    /// The value of an expression over files
+    #[command(
+        after_help = "Example: lacuna eval 'nanmedian(stored(x * 2 + 1), axis=1)' x=tests/data/mauna_loa_co2.mtx"
+    )]
+    Eval(EvalArgs),
     /// A picture of where the entries are
     #[command(after_help = "Example: lacuna spy tests/data/karate.mtx\n         \
                       lacuna spy tests/data/karate.mtx -o karate.png")]
@@ -198,6 +205,32 @@ pub(crate) struct SpyArgs {
     pub(crate) columns: Option<usize>,
     #[command(flatten)]
     pub(crate) telling: Telling,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EvalArgs {
+    /// The expression, such as 'sum(x * 2, axis=0)'
+    #[arg(required_unless_present_any = ["lines", "functions"], allow_hyphen_values = true, value_name = "EXPR")]
+    pub(crate) expression: Option<String>,
+    /// The files that the names of the expression stand for
+    #[arg(value_parser = parse_binding, value_name = "NAME=FILE")]
+    pub(crate) bindings: Vec<Binding>,
+    /// Answer JSON objects, one a line of stdin, until its end
+    #[arg(long, conflicts_with_all = ["expression", "bindings", "output"])]
+    pub(crate) lines: bool,
+    /// List the functions that there are
+    #[arg(long, conflicts_with_all = ["expression", "bindings", "lines"])]
+    pub(crate) functions: bool,
+    /// Print the graph, and run nothing
+    #[arg(long, hide = true)]
+    pub(crate) explain: bool,
+    /// What runs the expression
+    #[arg(long, hide = true, value_name = "ENGINE")]
+    pub(crate) engine: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 /// The axes of a reduction.

@@ -7,6 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lacuna::io::{FileFormat, Format};
 use lacuna::{Axes, DType, Duplicates, Element, EvenCount, Number, Shape, TakeMode, dispatch_dtype};
 
+use crate::eval::Binding;
 use crate::ranges::Item;
 
 /// The kinds of picture that are written to files.
@@ -132,6 +133,16 @@ pub(crate) fn parse_values(text: &str) -> Parsed<Values> {
 
 pub(crate) fn parse_indices(text: &str) -> Parsed<Indices> {
     Ok(Indices(split_list(text)?.map(Item::parse).collect::<Parsed<_>>()?))
+}
+
+/// `NAME=FILE`.
+pub(crate) fn parse_binding(word: &str) -> Parsed<Binding> {
+    match word.split_once('=') {
+        Some((name, file)) if !name.is_empty() && !file.is_empty() => {
+            Ok(Binding { name: name.into(), file: file.into() })
+        }
+        _ => Err("write NAME=FILE, as in x=karate.mtx".into()),
+    }
 }
 
 pub(crate) fn parse_fill(text: &str) -> Parsed<String> {
