@@ -272,8 +272,8 @@ on_both! {
         // All ones of an unsigned type are no -1 in a wider one.
         let (least, greatest) = bounds(view.tensor.dtype());
         match Wide::of(view.tensor)? {
-            Wide::Truth(x) => view.found(view.map(x, |x| ops::not(x))),
-            Wide::Unsigned(x) => view.found(view.map(x, |x| ops::not(x))),
+            Wide::Truth(x) => view.found(view.map(x, ops::not)),
+            Wide::Unsigned(x) => view.found(view.map(x, ops::not)),
             Wide::Signed(x) => {
                 let mirror = (least + greatest) as i64;
                 let of_integers = |x: &Erased<i64>| {

@@ -17,10 +17,10 @@ mod zip;
 #[doc(hidden)]
 pub use dispatch::types;
 pub use view::AnyStored;
-#[cfg_attr(not(feature = "cli"), allow(unused_imports))]
+#[cfg(all(feature = "cli", not(test)))]
 pub(crate) use view::View;
 pub use zip::Right;
-#[cfg_attr(not(feature = "cli"), allow(unused_imports))]
+#[cfg(all(feature = "cli", not(test)))]
 pub(crate) use zip::zip;
 
 #[doc(no_inline)]
@@ -310,7 +310,7 @@ impl AnyTensor {
 }
 
 /// The elements of a tensor as numbers: the stored ones, and the fill where there are others.
-#[cfg(feature = "cli")]
+#[cfg(all(feature = "cli", not(test)))]
 pub(crate) fn numbers(x: &AnyTensor) -> Vec<Number> {
     let from: &dyn Numbers = dispatch!(x, x => x);
     let fill = (x.shape().wide_size() > from.count() as u128).then(|| from.fill_number());

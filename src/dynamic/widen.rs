@@ -79,14 +79,19 @@ pub(super) fn widened<U: Element>(x: &AnyTensor) -> Result<Erased<U>> {
 /// Floats rounded to a narrower type of them.
 pub(super) fn rounded<G: Float>(x: &Erased<f64>) -> Result<Erased<G>> {
     let values = alloc::collect(x.values().iter().map(|&value| G::from_f64(value)))?;
-    Ok(Tensor::from_valid(x.pattern().clone(), values, G::from_f64(x.fill())))
+    let fill = G::from_f64(x.fill());
+    // A zero that comes of rounding is computed, and has no sign where it is implicit.
+    let fill = if fill == G::ZERO && x.fill() != 0.0 { G::ZERO } else { fill };
+    Ok(Tensor::from_valid(x.pattern().clone(), values, fill))
 }
 
 /// What becomes of an integer that a narrower type does not hold.
 #[derive(Clone, Copy)]
 pub(super) enum Beyond {
-    /// The operation of that name has no result.
+    /// The operation of that name, a map, has no result.
     Overflows(&'static str),
+    /// That of two operands, whose drivers look at the fill first.
+    OverflowsOfTwo(&'static str),
     /// It stands for the identity of the least or the greatest, which each type has for itself.
     Saturates,
 }
@@ -97,13 +102,17 @@ pub(super) fn narrowed<T: Element>(x: &dyn Numbers, beyond: Beyond) -> Result<Er
         T::from_number(number).map_or_else(|| out_of_range(number, beyond, coords), Ok)
     };
     let pattern = x.any_pattern();
-    let fill = match narrow(x.fill_number(), &|| None) {
+    let fill = || match narrow(x.fill_number(), &|| None) {
         // No position holds it.
-        Err(_) if pattern.shape().wide_size() <= pattern.nnz() as u128 => T::ZERO,
-        fill => fill?,
+        Err(_) if pattern.shape().wide_size() <= pattern.nnz() as u128 => Ok(T::ZERO),
+        fill => fill,
     };
+    if let Beyond::OverflowsOfTwo(_) = beyond {
+        fill()?;
+    }
     let value = |entry: usize| narrow(x.number(entry), &|| pattern.coords_of(entry));
     let values: Vec<T> = alloc::try_collect((0..x.count()).map(value))?;
+    let fill = fill()?;
     Ok(Tensor::from_valid(pattern, values, fill))
 }
 
@@ -114,7 +123,9 @@ fn out_of_range<T: Element>(number: Number, beyond: Beyond, coords: &dyn Fn() ->
         (Beyond::Saturates, Number::Integer(integer)) => {
             Ok(T::from_number(Number::Integer(integer.clamp(least, greatest))).unwrap_or(T::ZERO))
         }
-        (Beyond::Overflows(operation), _) => Err(Error::Overflow { operation, coords: coords(), dtype: dtype.name() }),
+        (Beyond::Overflows(operation) | Beyond::OverflowsOfTwo(operation), _) => {
+            Err(Error::Overflow { operation, coords: coords(), dtype: dtype.name() })
+        }
         _ => Ok(T::ZERO),
     }
 }

@@ -181,7 +181,7 @@ pub(crate) fn zip(operation: &'static str, left: View<'_>, right: Right<'_>, is_
     }
     match Wide::of(tensor)? {
         Wide::Truth(x) => on!(x, x => view.found(Ok(x))),
-        Wide::Signed(x) => on!(x, x => view.found_integers(&x, Beyond::Overflows(operation))),
+        Wide::Signed(x) => on!(x, x => view.found_integers(&x, Beyond::OverflowsOfTwo(operation))),
         Wide::Unsigned(x) => on!(x, x => view.found(Ok(x))),
         Wide::Float(x) => on!(x, x => view.found_floats(Ok(x))),
         Wide::Complex(x) => on!(x, x => view.found(Ok(x))),
@@ -291,7 +291,7 @@ on_both! {
         match (Wide::of(view.tensor)?, Wide::of(factors)?) {
             (Wide::Truth(x), Wide::Truth(y)) => view.found(on!(x, y)),
             (Wide::Signed(x), Wide::Signed(y)) => {
-                view.found_integers(&on!(x, y).map_err(overflows)?, Beyond::Overflows("scale"))
+                view.found_integers(&on!(x, y).map_err(overflows)?, Beyond::OverflowsOfTwo("scale"))
             }
             (Wide::Unsigned(x), Wide::Unsigned(y)) => view.found(on!(x, y)),
             (Wide::Float(x), Wide::Float(y)) => view.found_floats(on!(x, y)),

@@ -66,6 +66,18 @@ impl Wrong {
         Wrong { expression: expression.to_string(), ..self }
     }
 
+    /// The sentence, without the expression.
+    ///
+    /// ```
+    /// use lacuna::eval::{Expression, Fault};
+    ///
+    /// let Err(Fault::Wrong(wrong)) = Expression::parse("sum(x") else { panic!() };
+    /// assert_eq!(wrong.message(), "the `)` to this is missing");
+    /// ```
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// The bytes of the expression that are meant.
     ///
     /// ```

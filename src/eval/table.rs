@@ -290,10 +290,10 @@ static SINGLE: &[Function] = single! {
         call.done(joined.and_then(|rows| AnyTensor::concat(-2, &rows.iter().collect::<Vec<_>>())))
     };
     "concat_backward" "tensors upstream axis? wrt?" |call| {
-        of_list(call, |upstream, axis, tensors| AnyTensor::concat_backward(upstream, axis, tensors))
+        of_list(call, AnyTensor::concat_backward)
     };
     "stack_backward" "tensors upstream axis? wrt?" |call| {
-        of_list(call, |upstream, axis, tensors| AnyTensor::stack_backward(upstream, axis, tensors))
+        of_list(call, AnyTensor::stack_backward)
     };
     "add_backward" "x y upstream wrt?" |call| of_two(call, |x, y, upstream| x.add_backward(y, upstream));
     "sub_backward" "x y upstream wrt?" |call| of_two(call, |x, y, upstream| x.sub_backward(y, upstream));

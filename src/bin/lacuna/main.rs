@@ -2,6 +2,7 @@
 
 mod args;
 mod backward;
+mod called;
 mod details;
 mod eval;
 mod failure;
