@@ -68,7 +68,13 @@ pub(super) fn widened<U: Element>(x: &AnyTensor) -> Result<Erased<U>> {
         if T::DTYPE == U::DTYPE {
             return Ok(super::retyped(&mut Some(x.erased())));
         }
-        let widen = |value: T| U::from_number(value.to_number()).unwrap_or(U::ZERO);
+        let widen = |value: T| {
+            let number = value.to_number();
+            // A NaN of floats keeps its bits, because a stored view may only move it.
+            let own: Option<&dyn std::any::Any> = if let Number::Real(real) = &number { Some(real) } else { None };
+            let own = own.and_then(|own| own.downcast_ref::<U>()).copied();
+            own.or_else(|| U::from_number(number)).unwrap_or(U::ZERO)
+        };
         let x = x.erased();
         let values = alloc::collect(x.values().iter().map(|&value| widen(value)))?;
         Ok(Tensor::from_valid(x.pattern().clone(), values, widen(x.fill())))

@@ -153,12 +153,14 @@ pub(crate) enum BackwardVerb {
     #[command(flatten)]
     Zip(BackwardZipVerb),
     /// The gradient of `slice`
-    #[command(after_help = "Example: lacuna backward slice tests/data/karate.mtx '10:20,::2' --grad g.npz")]
+    #[command(after_help = "Example: lacuna slice tests/data/karate.mtx 10:20,::2 -o g.npz\n         \
+                      lacuna backward slice tests/data/karate.mtx 10:20,::2 --grad g.npz")]
     Slice(Backward<Slice>),
     #[command(flatten)]
     Join(BackwardJoinVerb),
     /// The gradient of `transpose`
-    #[command(after_help = "Example: lacuna backward transpose tests/data/karate.mtx --grad g.npz")]
+    #[command(after_help = "Example: lacuna transpose tests/data/karate.mtx -o g.npz\n         \
+                      lacuna backward transpose tests/data/karate.mtx --grad g.npz")]
     Transpose(Backward<Transpose>),
 }
 

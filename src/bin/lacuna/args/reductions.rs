@@ -7,13 +7,23 @@ use super::shared::{Input, Output, Reading};
 use super::words::{parse_axis, parse_operand, parse_slices, parse_wrt};
 use super::{Backward, Reduce};
 
-/// Verbs with arguments of one type: for each its name, what it does, and what stands behind it in the example.
+/// Verbs with arguments of one type: for each its name, what it does, and what stands behind it in the example. Of
+/// gradients the name and the example of the forward verb say all.
 macro_rules! verbs {
     ($verbs:ident, $args:ty: $($variant:ident $name:literal $about:literal $example:literal;)*) => {
+        verbs! { @ $verbs, $args: $($variant, $name, $about,
+            concat!("Example: lacuna ", $name, " ", $example);)* }
+    };
+    (gradients $verbs:ident, $args:ty: $($variant:ident $name:literal $example:literal;)*) => {
+        verbs! { @ $verbs, $args: $($variant, $name, concat!("The gradient of `", $name, "`"),
+            concat!("Example: lacuna ", $name, " ", $example, " -o g.npz\n         lacuna backward ", $name, " ", $example,
+                " --grad g.npz");)* }
+    };
+    (@ $verbs:ident, $args:ty: $($variant:ident, $name:literal, $about:expr, $example:expr;)*) => {
         #[derive(Debug, Subcommand)]
         pub(crate) enum $verbs {
             $(
-                #[command(name = $name, about = $about, after_help = concat!("Example: lacuna ", $example))]
+                #[command(name = $name, about = $about, after_help = $example)]
                 $variant($args),
             )*
         }
@@ -71,49 +81,49 @@ pub(crate) struct VarArgs {
 
 verbs! { FoldVerb, FoldArgs:
     CountNonzero "count_nonzero" "How many elements are not zero, over axes"
-        "isnan tests/data/mauna_loa_co2.mtx -o missing.npz\n         lacuna count_nonzero missing.npz --axis 1";
-    All "all" "Whether all elements are not zero, over axes" "all tests/data/titanic.npz --axis 3";
-    Sum "sum" "Sum, rounded once, over axes" "sum tests/data/karate.mtx --axis 1";
-    Mean "mean" "Mean, rounded once, over axes" "mean tests/data/titanic.npz --axis 3";
-    Min "min" "The least element, over axes" "min tests/data/titanic.npz --axis 0,1";
-    Max "max" "The greatest element, over axes" "max tests/data/titanic.npz --axis 0,1";
-    Argmin "argmin" "Where the least element stands, over axes" "argmin tests/data/karate.mtx --axis 1";
-    Argmax "argmax" "Where the greatest element stands, over axes" "argmax tests/data/karate.mtx --axis 1";
-    Nansum "nansum" "Sum without the NaNs, over axes" "nansum tests/data/mauna_loa_co2.mtx --axis 0";
+        "tests/data/mauna_loa_co2.mtx --axis 1";
+    All "all" "Whether all elements are not zero, over axes" "tests/data/titanic.npz --axis 3";
+    Sum "sum" "Sum, rounded once, over axes" "tests/data/karate.mtx --axis 1";
+    Mean "mean" "Mean, rounded once, over axes" "tests/data/titanic.npz --axis 3";
+    Min "min" "The least element, over axes" "tests/data/titanic.npz --axis 0,1";
+    Max "max" "The greatest element, over axes" "tests/data/titanic.npz --axis 0,1";
+    Argmin "argmin" "Where the least element stands, over axes" "tests/data/karate.mtx --axis 1";
+    Argmax "argmax" "Where the greatest element stands, over axes" "tests/data/karate.mtx --axis 1";
+    Nansum "nansum" "Sum without the NaNs, over axes" "tests/data/mauna_loa_co2.mtx --axis 0";
     Nanmean "nanmean" "Mean without the NaNs, over axes"
-        "nanmean tests/data/mauna_loa_co2.mtx --axis 1 --stored-only";
+        "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only";
     Nanmin "nanmin" "The least element that is not NaN, over axes"
-        "nanmin tests/data/mauna_loa_co2.mtx --axis 1 --stored-only";
-    Nanmax "nanmax" "The greatest element that is not NaN, over axes" "nanmax tests/data/mauna_loa_co2.mtx --axis 1";
+        "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only";
+    Nanmax "nanmax" "The greatest element that is not NaN, over axes" "tests/data/mauna_loa_co2.mtx --axis 1";
     Nanargmin "nanargmin" "Where the least element that is not NaN stands, over axes"
-        "nanargmin tests/data/mauna_loa_co2.mtx --axis 1";
+        "tests/data/mauna_loa_co2.mtx --axis 1";
     Nanargmax "nanargmax" "Where the greatest element that is not NaN stands, over axes"
-        "nanargmax tests/data/mauna_loa_co2.mtx --axis 1";
+        "tests/data/mauna_loa_co2.mtx --axis 1";
 }
 
 verbs! { VarVerb, VarArgs:
-    Var "var" "Variance, over axes" "var tests/data/titanic.npz --axis 3 --ddof 1";
-    Std "std" "Standard deviation, over axes" "std tests/data/titanic.npz --axis 3";
-    Nanvar "nanvar" "Variance without the NaNs, over axes" "nanvar tests/data/mauna_loa_co2.mtx --axis 1 --stored-only";
-    Nanstd "nanstd" "Standard deviation without the NaNs, over axes" "nanstd tests/data/mauna_loa_co2.mtx --axis 1";
+    Var "var" "Variance, over axes" "tests/data/titanic.npz --axis 3 --ddof 1";
+    Std "std" "Standard deviation, over axes" "tests/data/titanic.npz --axis 3";
+    Nanvar "nanvar" "Variance without the NaNs, over axes" "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only";
+    Nanstd "nanstd" "Standard deviation without the NaNs, over axes" "tests/data/mauna_loa_co2.mtx --axis 1";
 }
 
-verbs! { BackwardFoldVerb, Backward<Fold>:
-    Sum "sum" "The gradient of `sum`" "backward sum tests/data/titanic.npz --axis 3 --grad g.npz";
-    Mean "mean" "The gradient of `mean`" "backward mean tests/data/titanic.npz --axis 3 --grad g.npz";
-    Min "min" "The gradient of `min`" "backward min tests/data/titanic.npz --axis 3 --grad g.npz";
-    Max "max" "The gradient of `max`" "backward max tests/data/titanic.npz --axis 3 --grad g.npz";
-    Nansum "nansum" "The gradient of `nansum`" "backward nansum tests/data/mauna_loa_co2.mtx --axis 1 --grad g.npz";
-    Nanmean "nanmean" "The gradient of `nanmean`" "backward nanmean tests/data/mauna_loa_co2.mtx --axis 1 --grad g.npz";
-    Nanmin "nanmin" "The gradient of `nanmin`" "backward nanmin tests/data/mauna_loa_co2.mtx --axis 1 --grad g.npz";
-    Nanmax "nanmax" "The gradient of `nanmax`" "backward nanmax tests/data/mauna_loa_co2.mtx --axis 1 --grad g.npz";
+verbs! { gradients BackwardFoldVerb, Backward<Fold>:
+    Sum "sum" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Mean "mean" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Min "min" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Max "max" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Nansum "nansum" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Nanmean "nanmean" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Nanmin "nanmin" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Nanmax "nanmax" "tests/data/mauna_loa_co2.mtx --axis 1";
 }
 
-verbs! { BackwardVarVerb, Backward<Var>:
-    Var "var" "The gradient of `var`" "backward var tests/data/titanic.npz --axis 3 --grad g.npz";
-    Std "std" "The gradient of `std`" "backward std tests/data/titanic.npz --axis 3 --grad g.npz";
-    Nanvar "nanvar" "The gradient of `nanvar`" "backward nanvar tests/data/mauna_loa_co2.mtx --axis 1 --grad g.npz";
-    Nanstd "nanstd" "The gradient of `nanstd`" "backward nanstd tests/data/mauna_loa_co2.mtx --axis 1 --grad g.npz";
+verbs! { gradients BackwardVarVerb, Backward<Var>:
+    Var "var" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Std "std" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Nanvar "nanvar" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Nanstd "nanstd" "tests/data/mauna_loa_co2.mtx --axis 1";
 }
 
 /// What stands on the right: a file, or a number.
@@ -138,10 +148,10 @@ pub(crate) struct ZipArgs {
 }
 
 verbs! { ZipVerb, ZipArgs:
-    Add "add" "Sum of two tensors, element by element" "add tests/data/karate.mtx tests/data/karate.mtx";
-    Sub "sub" "Difference of two tensors, element by element" "sub tests/data/karate.mtx 1";
-    Mul "mul" "Product of two tensors, element by element" "mul tests/data/karate.mtx -2.5";
-    Div "div" "Quotient of two tensors, element by element" "div tests/data/karate.mtx 2";
+    Add "add" "Sum of two tensors, element by element" "tests/data/karate.mtx tests/data/karate.mtx";
+    Sub "sub" "Difference of two tensors, element by element" "tests/data/karate.mtx 1";
+    Mul "mul" "Product of two tensors, element by element" "tests/data/karate.mtx -2.5";
+    Div "div" "Quotient of two tensors, element by element" "tests/data/karate.mtx 2";
 }
 
 #[derive(Debug, Args)]
@@ -161,11 +171,11 @@ pub(crate) struct BackwardZipArgs {
     pub(crate) output: Output,
 }
 
-verbs! { BackwardZipVerb, BackwardZipArgs:
-    Add "add" "The gradient of `add`" "backward add x.npz y.npz --grad g.npz --wrt 1";
-    Sub "sub" "The gradient of `sub`" "backward sub x.npz y.npz --grad g.npz --wrt 1";
-    Mul "mul" "The gradient of `mul`" "backward mul x.npz y.npz --grad g.npz --wrt 1";
-    Div "div" "The gradient of `div`" "backward div x.npz y.npz --grad g.npz --wrt 1";
+verbs! { gradients BackwardZipVerb, BackwardZipArgs:
+    Add "add" "tests/data/karate.mtx tests/data/karate.mtx";
+    Sub "sub" "tests/data/karate.mtx tests/data/karate.mtx";
+    Mul "mul" "tests/data/karate.mtx tests/data/karate.mtx";
+    Div "div" "tests/data/karate.mtx tests/data/karate.mtx";
 }
 
 /// Several files as one.
@@ -185,9 +195,9 @@ pub(crate) struct JoinArgs {
 
 verbs! { JoinVerb, JoinArgs:
     Concat "concat" "Tensors one behind the other on an axis"
-        "concat tests/data/karate.mtx tests/data/karate.mtx --axis 1";
+        "tests/data/karate.mtx tests/data/karate.mtx --axis 1";
     Stack "stack" "Tensors beside each other on a new axis"
-        "stack tests/data/karate.mtx tests/data/karate.mtx --axis 0 -o both.npz";
+        "tests/data/karate.mtx tests/data/karate.mtx --axis 0 -o both.npz";
 }
 
 #[derive(Debug, Args)]
@@ -210,9 +220,9 @@ pub(crate) struct BackwardJoinArgs {
     pub(crate) output: Output,
 }
 
-verbs! { BackwardJoinVerb, BackwardJoinArgs:
-    Concat "concat" "The gradient of `concat`" "backward concat x.npz y.npz --axis 1 --grad g.npz --wrt 1";
-    Stack "stack" "The gradient of `stack`" "backward stack x.npz y.npz --axis 0 --grad g.npz --wrt 1";
+verbs! { gradients BackwardJoinVerb, BackwardJoinArgs:
+    Concat "concat" "tests/data/karate.mtx tests/data/karate.mtx --axis 1";
+    Stack "stack" "tests/data/karate.mtx tests/data/karate.mtx --axis 1";
 }
 
 /// A part of a tensor.
