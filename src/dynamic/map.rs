@@ -248,7 +248,7 @@ impl View<'_> {
     #[inline]
     fn found_parts(self, x: Result<Erased<f64>>) -> Result<AnyTensor> {
         match self.tensor.dtype() {
-            DType::Complex64 => self.found(rounded::<f32>(&x?)),
+            DType::Complex64 => self.found(rounded::<f32>(&x?, |nan| nan as f32)),
             _ => self.found(x),
         }
     }

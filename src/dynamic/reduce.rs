@@ -131,11 +131,11 @@ impl View<'_> {
     #[inline]
     pub(super) fn found_floats_as(self, result: Result<Erased<f64>>, dtype: DType) -> Result<AnyTensor> {
         match dtype {
-            DType::Float32 => self.found(rounded::<f32>(&result?)),
+            DType::Float32 => self.found(rounded::<f32>(&result?, |nan| nan as f32)),
             #[cfg(feature = "half")]
-            DType::Float16 => self.found(rounded::<super::types::f16>(&result?)),
+            DType::Float16 => self.found(rounded(&result?, |nan| super::types::f16::from_f32(nan as f32))),
             #[cfg(feature = "half")]
-            DType::BFloat16 => self.found(rounded::<super::types::bf16>(&result?)),
+            DType::BFloat16 => self.found(rounded(&result?, |nan| super::types::bf16::from_f32(nan as f32))),
             _ => self.found(result),
         }
     }

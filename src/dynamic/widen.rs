@@ -82,10 +82,11 @@ pub(super) fn widened<U: Element>(x: &AnyTensor) -> Result<Erased<U>> {
     super::on_type!(x, x => of(x))
 }
 
-/// Floats rounded to a narrower type of them.
-pub(super) fn rounded<G: Float>(x: &Erased<f64>) -> Result<Erased<G>> {
-    let values = alloc::collect(x.values().iter().map(|&value| G::from_f64(value)))?;
-    let fill = G::from_f64(x.fill());
+/// Floats rounded to a narrower type of them; `of_nan` keeps the bits of a NaN that was only moved.
+pub(super) fn rounded<G: Float>(x: &Erased<f64>, of_nan: fn(f64) -> G) -> Result<Erased<G>> {
+    let round = |value: f64| if value.is_nan() { of_nan(value) } else { G::from_f64(value) };
+    let values = alloc::collect(x.values().iter().map(|&value| round(value)))?;
+    let fill = round(x.fill());
     // A zero that comes of rounding is computed, and has no sign where it is implicit.
     let fill = if fill == G::ZERO && x.fill() != 0.0 { G::ZERO } else { fill };
     Ok(Tensor::from_valid(x.pattern().clone(), values, fill))

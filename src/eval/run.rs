@@ -287,7 +287,6 @@ fn of_integers(operator: Binary, a: i128, b: i128) -> Option<Literal> {
         Binary::Sub => a.checked_sub(b),
         Binary::Mul => a.checked_mul(b),
         Binary::Rem => a.checked_rem(b),
-        Binary::Pow => u32::try_from(b).ok().and_then(|b| a.checked_pow(b)),
         Binary::And => Some(a & b),
         Binary::Or => Some(a | b),
         // What integers are to each other, reals of them are not always.
@@ -297,6 +296,8 @@ fn of_integers(operator: Binary, a: i128, b: i128) -> Option<Literal> {
         Binary::LessEqual => return Some(truth_of(a <= b)),
         Binary::Greater => return Some(truth_of(a > b)),
         Binary::GreaterEqual => return Some(truth_of(a >= b)),
+        Binary::Pow if b < 0 => return of_reals(operator, Number::Integer(a), Number::Integer(b)),
+        Binary::Pow => u32::try_from(b).ok().and_then(|b| a.checked_pow(b)),
         Binary::Div if b == 0 => None,
         Binary::Div | Binary::MatMul => return of_reals(operator, Number::Integer(a), Number::Integer(b)),
     };
