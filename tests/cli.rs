@@ -1179,14 +1179,14 @@ fn help_of_a_verb() {
     }
     let wrong = failure(2, &["help", "tkae"]);
     assert!(wrong.contains("'tkae'") && wrong.contains("'take'"), "{wrong}");
-    assert!(failure(2, &["help", "backward", "frobnicate"]).contains("any, take, nanmedian"));
+    assert!(failure(2, &["help", "backward", "zzz"]).contains("any, take, nanmedian"));
     assert!(failure(2, &["help", "--", "--version"]).contains("`--version` is no verb"));
 }
 
 #[test]
 fn an_unknown_verb_gets_a_hint() {
     for (word, hint) in
-        [("tkae", "'take'"), ("nanmedain", "'nanmedian'"), ("isNaN", "'isnan'"), ("frobnicate", "info, convert,")]
+        [("tkae", "'take'"), ("nanmedain", "'nanmedian'"), ("isNaN", "'isnan'"), ("zzz", "info, convert,")]
     {
         let told = failure(2, &[word, "none.mtx"]);
         assert!(told.contains(&format!("unrecognized subcommand '{word}'")) && told.contains(hint), "{told}");
