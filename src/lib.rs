@@ -107,6 +107,9 @@ mod base;
 mod convert;
 pub mod dynamic;
 mod element;
+// The unit tests ask nothing of it, and would compile all operations once more.
+#[cfg(all(feature = "cli", not(test)))]
+pub mod eval;
 #[cfg(feature = "io")]
 pub mod io;
 mod kernels;

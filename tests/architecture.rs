@@ -23,6 +23,7 @@ const FLOORS: &[&[&str]] = &[
     &["ops"],
     &["dynamic"],
     &["io", "spy"],
+    &["eval"],
 ];
 
 /// The folders whose files are modules of their own here.
@@ -33,7 +34,7 @@ const KERNELS_MAY_IMPORT: &[&str] = &["kernels", "element", "index", "machine", 
 
 /// Outside crates, and the only places that name them.
 const PLACES: &[(&str, &[&str])] = &[
-    ("ndarray", &["convert", "ops", "io", "bin"]),
+    ("ndarray", &["convert", "ops", "dynamic", "eval", "io", "bin"]),
     ("sprs", &["convert"]),
     ("rayon", &["threads"]),
     ("libc", &["machine"]),
@@ -41,6 +42,8 @@ const PLACES: &[(&str, &[&str])] = &[
     ("bytemuck", &["alloc", "threads", "element", "index", "kernels", "plan"]),
     ("csv_core", &["io"]),
     ("hashbrown", &["kernels", "io"]),
+    ("winnow", &["eval"]),
+    ("strsim", &["eval"]),
     ("clap", &["bin"]),
     ("serde_json", &["bin"]),
     ("clap_complete", &["bin"]),

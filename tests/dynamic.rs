@@ -104,3 +104,202 @@ fn gradients_share_the_pattern() {
     let AnyTensor::Float64(AnyFormat::Coo(dx)) = dx else { panic!("{dx:?}") };
     assert!(dx.shares_pattern_with(&x));
 }
+
+/// Values that each operation has a reason to get wrong in a wider type: ends of the type, subnormals, zeros of both
+/// signs, NaN with a payload, infinities, neighbours of 1.
+fn hostile<T: Element>(bits: impl Fn(u64) -> T) -> Vec<T> {
+    let mut state = 7u64;
+    let mut random = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        state >> 17
+    };
+    let edges = [0u64, 1, 2, 3, 0x7f, 0x80, 0x81, 0xff, 0xfe, 0x3c00, 0x3c01, 0x3bff, 0x7bff, 0x7c00, 0xfc00, 0x8001];
+    let wide = [0x8000_0000, 1, 0x3f80_0000, 0x3f80_0001, 0x7f7f_ffff, 0x7f80_0000, 0xff80_0000, 0x7fc0_1234, 0x8000];
+    edges.into_iter().chain(wide).chain((0..40).map(|_| random())).map(bits).collect()
+}
+
+/// A result, or its error, in words that tell every bit.
+fn told(result: Result<impl Into<AnyTensor>>) -> String {
+    match result.map(Into::into) {
+        Ok(tensor) => format!("{tensor:?} {:?}", bits_of(&tensor)),
+        Err(error) => format!("{error}"),
+    }
+}
+
+/// The bits of the values and of the fill.
+fn bits_of(x: &AnyTensor) -> Vec<u64> {
+    lacuna::dispatch!(x, x => x.values().iter().chain([&x.fill()]).map(|value| match value.to_number() {
+        Number::Integer(integer) => integer as u64,
+        Number::Real(real) => real.to_bits(),
+        Number::Complex(re, im) => re.to_bits() ^ im.to_bits().rotate_left(7),
+    }).collect())
+}
+
+/// Each operation on all pairs of hostile values: as operands of one entry, with the fills of another pair.
+macro_rules! pairs_agree {
+    ($type:ty, $bits:expr; $($name:ident)*) => {{
+        let values: Vec<$type> = hostile($bits);
+        let of = |value, fill| CooTensor::new([2], vec![vec![0]], vec![value], fill).unwrap().with_index::<u64>().unwrap();
+        for (at, &a) in values.iter().enumerate() {
+            for (step, &b) in values.iter().enumerate() {
+                let (c, d) = (values[(at * 7 + step) % values.len()], values[(at + step * 5) % values.len()]);
+                let (x, y) = (of(a, c), of(b, d));
+                let (any_x, any_y) = (AnyTensor::from(x.clone()), AnyTensor::from(y.clone()));
+                $(
+                    assert_eq!(told(any_x.$name(&any_y)), told(x.$name(&y)), "{} {a:?} {b:?}", stringify!($name));
+                    assert_eq!(
+                        told(any_x.stored().$name(any_y.stored())), told(x.stored().$name(y.stored())),
+                        "stored {} {a:?} {b:?}", stringify!($name)
+                    );
+                    assert_eq!(told(any_x.$name(b.to_number())), told(x.$name(b)), "{} {a:?} {b:?}", stringify!($name));
+                )*
+            }
+        }
+    }};
+}
+
+#[test]
+fn integers_worked_on_in_64_bits_are_those_of_their_type() {
+    pairs_agree!(i8, |bits| bits as i8; add sub mul div rem rem_euclid minimum maximum bit_and bit_or bit_xor less);
+    pairs_agree!(u8, |bits| bits as u8; add sub mul div rem rem_euclid minimum maximum bit_and bit_or bit_xor greater_equal);
+    pairs_agree!(u64, |bits| bits << 17 | bits; sub mul maximum bit_or);
+    pairs_agree!(bool, |bits| bits % 2 == 1; add mul minimum maximum bit_and bit_or bit_xor equal less);
+}
+
+#[test]
+fn floats_worked_on_in_64_bits_are_rounded_as_those_of_their_type() {
+    pairs_agree!(f32, |bits| f32::from_bits((bits as u32) ^ ((bits >> 8) as u32 & 0x00ff_ffff));
+        add sub mul div rem rem_euclid minimum maximum equal not_equal less_equal);
+    #[cfg(feature = "half")]
+    pairs_agree!(half::f16, |bits| half::f16::from_bits(bits as u16); add sub mul div rem rem_euclid minimum);
+    #[cfg(feature = "half")]
+    pairs_agree!(half::bf16, |bits| half::bf16::from_bits(bits as u16); add sub mul div rem_euclid maximum);
+    pairs_agree!(Complex<f32>, |bits| Complex::new(f32::from_bits(bits as u32), f32::from_bits((bits >> 5) as u32));
+        add sub mul div equal);
+}
+
+/// Functions and reductions of hostile values, one by one and in rows.
+macro_rules! values_agree {
+    ($type:ty, $bits:expr; $($map:ident)*; $($fold:ident)*; $($powers:literal)*) => {{
+        let values: Vec<$type> = hostile($bits);
+        for row in values.chunks(3).chain(values.windows(2)) {
+            let coords = vec![(0..row.len() as u32).collect()];
+            let x = CooTensor::new([row.len() + 1], coords, row.to_vec(), row[0]).unwrap().with_index::<u64>().unwrap();
+            let any = AnyTensor::from(x.clone());
+            $(
+                assert_eq!(told(any.$map()), told(x.$map()), "{} {row:?}", stringify!($map));
+                assert_eq!(told(any.stored().$map()), told(x.stored().$map()), "{} {row:?}", stringify!($map));
+            )*
+            $(
+                assert_eq!(told(any.$fold(0)), told(x.$fold(0)), "{} {row:?}", stringify!($fold));
+                assert_eq!(told(any.stored().$fold(0)), told(x.stored().$fold(0)), "{} {row:?}", stringify!($fold));
+            )*
+            $(assert_eq!(told(any.powi($powers)), told(x.powi($powers)), "{row:?}");)*
+            assert_eq!(told(any.clamp(row[0].to_number(), row[1 % row.len()].to_number())),
+                told(x.clamp(row[0], row[1 % row.len()])), "{row:?}");
+        }
+    }};
+}
+
+#[test]
+fn functions_and_reductions_in_wider_types_are_those_of_their_own() {
+    values_agree!(i8, |bits| bits as i8; neg abs sign square not isnan;
+        sum mean min max argmin argmax var std all; 2 3 -1);
+    values_agree!(u16, |bits| bits as u16; abs sign square not; sum mean min max argmax var; 2);
+    values_agree!(f32, |bits| f32::from_bits(bits as u32); neg abs sign square sqrt cbrt exp ln_1p tanh recip round isinf;
+        sum mean nansum nanmean min max nanmin nanmax argmin nanargmax var nanstd; 3 -2);
+    #[cfg(feature = "half")]
+    values_agree!(half::f16, |bits| half::f16::from_bits(bits as u16); abs exp square floor; sum mean max std; 2);
+}
+
+/// What moves elements keeps their bits, in both formats, and its gradient adds in the type of the upstream one.
+fn check_moves<P: Pattern, T: Element>(x: &Tensor<P, T>)
+where
+    Tensor<P, T>: Into<AnyTensor>,
+{
+    let any: AnyTensor = x.clone().into();
+    let slices = lacuna::ndarray::s![..;-2, 1..];
+    let g = CooTensor::<i8>::full([2, 2], 60).unwrap().with_index::<u64>().unwrap();
+    assert_same(any.slice(slices.as_ref()), x.slice(slices.as_ref()));
+    assert_same(
+        any.slice_backward(&AnyTensor::from(g.clone()), slices.as_ref()),
+        x.slice_backward(&g, slices.as_ref()).and_then(|dx| AnyTensor::from(coo_of(&dx)).into_format(any.format())),
+    );
+    assert_same(any.flip(0), x.flip(0));
+    assert_same(any.roll(2, -1), x.roll(2, -1));
+    assert_same(any.pad(&[(1, 0), (2, 3)]), x.pad([(1, 0), (2, 3)]));
+    assert_same(any.tile(&[2, 1, 2]), x.tile([2, 1, 2]));
+    assert_same(any.repeat(3, 1), x.repeat(3, 1));
+    assert_same(any.expand_dims([0, -1]), x.expand_dims([0, -1]));
+    assert_same(any.transpose(), x.transpose());
+    assert_same(any.permute_axes(&[1, 0]), x.transpose());
+    assert_same(any.move_axis(0, 1), x.move_axis(0, 1));
+    assert_same(any.diagonal(1), x.diagonal(1));
+    assert_same(any.broadcast_to([2, 3, 3]), x.broadcast_to([2, 3, 3]));
+    assert_same(AnyTensor::concat(1, &[&any, &any]), lacuna::concat(1, &[x, x]));
+    assert_same(AnyTensor::stack(-1, &[&any, &any]), lacuna::stack(-1, &[x, x]));
+    let reshaped = any.reshape([9]).unwrap();
+    assert_eq!((reshaped.format(), reshaped.nnz()), (any.format(), any.nnz()));
+    assert!(reshaped.reshape([3, 3]).unwrap().same_as(&any));
+    assert!(any.tril(0).is_err(), "the fill is one");
+    let (mask, flipped) = (any.transpose().unwrap(), any.flip(1).unwrap());
+    assert_same(any.mask(&mask), x.stored().mask(x.transpose().unwrap().pattern()));
+    assert_same(any.stored().without(&mask), x.stored().without(x.transpose().unwrap().pattern()));
+    let condition = any.equal(&flipped).unwrap();
+    let chosen = condition.where_(&any, &flipped).unwrap();
+    assert!(chosen.equal(&flipped).unwrap().all(Axes::all()).unwrap().fill() == Number::Integer(1));
+}
+
+fn coo_of<P: Pattern, T: Element>(x: &Tensor<P, T>) -> CooTensor<T, u64> {
+    let coords = (0..x.rank()).map(|axis| x.entries().iter().map(|(at, _)| at[axis] as u32).collect()).collect();
+    CooTensor::new(x.shape().clone(), coords, x.values().to_vec(), x.fill()).unwrap().with_index().unwrap()
+}
+
+#[test]
+fn what_moves_elements_keeps_format_and_type() {
+    check_moves(&tensor::<bool>());
+    check_moves(&tensor::<i16>().to_csr().unwrap());
+    check_moves(&tensor::<Complex<f64>>());
+}
+
+/// Gradients that read values, in the type of the upstream one.
+#[test]
+fn gradients_of_reductions_and_pairs_are_those_of_the_typed_forms() {
+    let values = hostile(|bits| f32::from_bits((bits as u32 & 0x0fff_ffff) | 0x3000_0000));
+    for row in values.chunks(4).filter(|row| row.len() == 4) {
+        let x = CooTensor::new([2, 3], vec![vec![0, 0, 1, 1], vec![0, 2, 0, 1]], row.to_vec(), row[1]).unwrap();
+        let x = x.with_index::<u64>().unwrap();
+        let g = CooTensor::new([2], vec![vec![0, 1]], row[..2].to_vec(), 0.0).unwrap().with_index::<u64>().unwrap();
+        let (any, upstream) = (AnyTensor::from(x.clone()), AnyTensor::from(g.clone()));
+        assert_same(any.sum_backward(&upstream, 1), x.sum_backward(&g, 1));
+        assert_same(any.mean_backward(&upstream, 1), x.mean_backward(&g, 1));
+        assert_same(any.stored().mean_backward(&upstream, 1), x.stored().mean_backward(&g, 1));
+        assert_same(any.max_backward(&upstream, 1), x.max_backward(&g, 1));
+        assert_same(any.nanmin_backward(&upstream, 1), x.nanmin_backward(&g, 1));
+        assert_same(any.var_backward(&upstream, 1), x.var_backward(&g, 1));
+        assert_same(any.exp_backward(&any), x.exp_backward(&x));
+        assert_same(any.powf_backward(&any, 1.5), x.powf_backward(&x, 1.5));
+        let (dx, dy) = x.div_backward(&x.flip(1).unwrap(), &x).unwrap();
+        let (any_dx, any_dy) = any.div_backward(&any.flip(1).unwrap(), &any).unwrap();
+        assert_same(Ok(any_dx), Ok(dx));
+        assert_same(Ok(any_dy), Ok(dy));
+    }
+}
+
+/// Operands of different formats give coordinates; of different types, an error that names both.
+#[test]
+fn operands_that_differ_are_brought_together_or_refused() {
+    let (coo, csr) = (AnyTensor::from(tensor::<f64>()), AnyTensor::from(tensor::<f64>().to_csr().unwrap()));
+    for (x, y) in [(&coo, &csr), (&csr, &coo)] {
+        assert_same(x.add(y), tensor::<f64>().add(&tensor::<f64>()));
+        assert_same(AnyTensor::concat(0, &[x, y]), lacuna::concat(0, &[&tensor::<f64>(), &tensor::<f64>()]));
+    }
+    assert_eq!(csr.mul(&csr).unwrap().format(), csr.format());
+    let refused = coo.add(&AnyTensor::from(tensor::<f32>()));
+    assert!(matches!(refused, Err(Error::TypesDiffer { left: "float64", right: "float32", .. })), "{refused:?}");
+    let refused = AnyTensor::from(tensor::<Complex<f32>>()).rem(&AnyTensor::from(tensor::<Complex<f32>>()));
+    assert!(matches!(refused, Err(Error::NoOperation { operation: "rem", dtype: "complex64", .. })), "{refused:?}");
+    let refused = AnyTensor::from(tensor::<u8>()).neg();
+    assert!(matches!(refused, Err(Error::NoOperation { operation: "neg", dtype: "uint8", .. })), "{refused:?}");
+    assert!(matches!(AnyTensor::from(tensor::<u8>()).add(Number::Integer(256)), Err(Error::Cast { .. })));
+}

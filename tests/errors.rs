@@ -1,5 +1,6 @@
 //! Every variant of the error, produced by a call that a user could make, with the message that the user reads.
 
+use lacuna::dynamic::AnyTensor;
 use lacuna::{
     Axes, CooPattern, CooTensor, CsrPattern, CsrTensor, Duplicates, Error, Isin, IsinKind, Take, Tensor, Triplets,
 };
@@ -106,6 +107,11 @@ fn of_conversions() -> Vec<Case> {
     ]
 }
 
+/// The tensor as one of run-time types.
+fn any<T: lacuna::Element>(x: CooTensor<T>) -> AnyTensor {
+    x.with_index::<u64>().unwrap().into()
+}
+
 fn of_two_operands() -> Vec<Case> {
     let x = CooTensor::new([2, 3], vec![vec![1], vec![2]], vec![100_i8], 0).unwrap();
     let y = CooTensor::new([2, 3], vec![vec![1], vec![2]], vec![f64::NAN], 0.0).unwrap();
@@ -117,6 +123,12 @@ fn of_two_operands() -> Vec<Case> {
             "shapes [2, 3] and [2] cannot be broadcast together",
         ),
         ("Overflow", refused(x.add(&x)), "add at [1, 2] does not fit int8"),
+        (
+            "NoOperation",
+            refused(any(CooTensor::full([2], 1_u8).unwrap()).neg()),
+            "neg is no operation on uint8; cast beforehand",
+        ),
+        ("TypesDiffer", refused(any(x.clone()).add(&any(y.clone()))), "add of int8 and float64: cast one of them"),
         ("DivisionByZero", refused(x.div(&x)), "div at the fill divides by zero"),
         (
             "NonFinite",
@@ -186,7 +198,7 @@ fn of_operations() -> Vec<Case> {
 
 #[cfg(feature = "io")]
 fn of_files() -> Vec<Case> {
-    use lacuna::io::{AnyTensor, FileFormat, ReadOptions, WriteOptions, read, read_from, write_to};
+    use lacuna::io::{FileFormat, ReadOptions, WriteOptions, read, read_from, write_to};
     let banner = "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 9 5\n";
     let cube = AnyTensor::from(CooTensor::full([2, 2, 2], 0).unwrap().with_index::<u64>().unwrap());
     let to_mtx = write_to(Vec::new(), FileFormat::MatrixMarket, &cube, &WriteOptions::default());

@@ -5,6 +5,7 @@
 
 mod cli;
 mod dynamic;
+mod eval;
 mod io;
 mod io_csv;
 mod io_faults;

@@ -406,6 +406,28 @@ pub enum Error {
         dtype: &'static str,
     },
 
+    /// An element type does not have an operation.
+    #[error("{operation} is no operation on {dtype}; {instead}")]
+    NoOperation {
+        /// The operation.
+        operation: &'static str,
+        /// The type.
+        dtype: &'static str,
+        /// What there is.
+        instead: &'static str,
+    },
+
+    /// Operands whose types are known at run time only have different ones.
+    #[error("{operation} of {left} and {right}: cast one of them")]
+    TypesDiffer {
+        /// The operation.
+        operation: &'static str,
+        /// The element type of the first operand.
+        left: &'static str,
+        /// That of another one.
+        right: &'static str,
+    },
+
     /// A value has no counterpart in the type asked for.
     #[error("{value} ({from}) at {place} cannot be converted to {to}")]
     Cast {

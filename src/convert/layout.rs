@@ -99,7 +99,7 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
 }
 
 impl<I: Index> CooPattern<I> {
-    fn reshape(&self, shape: Shape) -> Result<Self> {
+    pub(crate) fn reshape(&self, shape: Shape) -> Result<Self> {
         check_axes::<I>(&shape)?;
         let coords = match sections(self.shape(), &shape)? {
             Some(sections) => {
@@ -239,7 +239,7 @@ impl PartialOrd for Wide {
 }
 
 /// The axes as a permutation of `0..rank`.
-fn permutation(axes: &[isize], rank: usize) -> Result<Vec<usize>> {
+pub(crate) fn permutation(axes: &[isize], rank: usize) -> Result<Vec<usize>> {
     if axes.len() != rank {
         return Err(Error::RankMismatch { what: "the list of axes", expected: rank, found: axes.len() });
     }

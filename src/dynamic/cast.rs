@@ -1,10 +1,10 @@
 //! Casts between types known at run time only.
 
-use super::AnyTensor;
+use super::{AnyFormat, AnyTensor};
 use crate::base::alloc;
 use crate::base::error::Result;
 use crate::element::{DType, Element, Number};
-use crate::pattern::{CooPattern, CsrPattern, Pattern};
+use crate::pattern::{AnyPattern, Pattern};
 use crate::tensor::{Tensor, number_in};
 
 /// The values of a tensor as numbers without a type: what keeps a cast from being compiled for each pair of types.
@@ -14,24 +14,6 @@ pub(super) trait Numbers {
     fn fill_number(&self) -> Number;
     fn number_type(&self) -> DType;
     fn any_pattern(&self) -> AnyPattern;
-}
-
-/// A pattern of either format.
-pub(super) enum AnyPattern {
-    Coo(CooPattern<u64>),
-    Csr(CsrPattern<u64>),
-}
-
-impl From<CooPattern<u64>> for AnyPattern {
-    fn from(pattern: CooPattern<u64>) -> Self {
-        AnyPattern::Coo(pattern)
-    }
-}
-
-impl From<CsrPattern<u64>> for AnyPattern {
-    fn from(pattern: CsrPattern<u64>) -> Self {
-        AnyPattern::Csr(pattern)
-    }
 }
 
 impl<P: Pattern + Into<AnyPattern>, T: Element> Numbers for Tensor<P, T> {
@@ -61,8 +43,5 @@ pub(super) fn cast_numbers<T: Element>(from: &dyn Numbers) -> Result<AnyTensor> 
     let fill = number_in(from.fill_number(), from.number_type(), || "the fill".into())?;
     let value = |entry| number_in(from.number(entry), from.number_type(), || format!("entry {entry}"));
     let values: Vec<T> = alloc::try_collect((0..from.count()).map(value))?;
-    Ok(match from.any_pattern() {
-        AnyPattern::Coo(pattern) => Tensor::from_parts(pattern, values, fill)?.into(),
-        AnyPattern::Csr(pattern) => Tensor::from_parts(pattern, values, fill)?.into(),
-    })
+    Ok(AnyFormat::from(Tensor::from_valid(from.any_pattern(), values, fill)).into())
 }

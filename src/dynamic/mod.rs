@@ -7,12 +7,21 @@
 
 mod cast;
 mod dispatch;
-mod operations;
+mod map;
+mod reduce;
+mod select;
+mod view;
 mod widen;
+mod zip;
 
 #[doc(hidden)]
 pub use dispatch::types;
-pub use operations::AnyStored;
+pub use view::AnyStored;
+#[cfg(all(feature = "cli", not(test)))]
+pub(crate) use view::View;
+pub use zip::Right;
+#[cfg(all(feature = "cli", not(test)))]
+pub(crate) use zip::zip;
 
 #[doc(no_inline)]
 pub use crate::pattern::Format;
@@ -24,7 +33,7 @@ use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::shape::Shape;
 use crate::element::{DType, Element, Number};
-use crate::pattern::Pattern;
+use crate::pattern::{AnyPattern, Pattern};
 use crate::tensor::Tensor;
 use crate::tensor::coo::CooTensor;
 use crate::tensor::csr::CsrTensor;
@@ -61,7 +70,28 @@ impl<T> From<CsrTensor<T, u64>> for AnyFormat<T> {
     }
 }
 
+/// A tensor whose format is a matter of run time, so that what runs on it is compiled for one pattern.
+pub(crate) type Erased<T> = Tensor<AnyPattern, T>;
+
+impl<T: Element> From<Erased<T>> for AnyFormat<T> {
+    fn from(tensor: Erased<T>) -> Self {
+        let (values, fill) = (tensor.shared_values().clone(), tensor.fill());
+        match tensor.pattern().clone() {
+            AnyPattern::Coo(pattern) => Tensor::from_shared(pattern, values, fill).into(),
+            AnyPattern::Csr(pattern) => Tensor::from_shared(pattern, values, fill).into(),
+        }
+    }
+}
+
 impl<T: Element> AnyFormat<T> {
+    /// The tensor without its format in the type; nothing is copied.
+    fn erased(&self) -> Erased<T> {
+        match self {
+            AnyFormat::Coo(x) => Tensor::from_shared(x.pattern().clone().into(), x.shared_values().clone(), x.fill()),
+            AnyFormat::Csr(x) => Tensor::from_shared(x.pattern().clone().into(), x.shared_values().clone(), x.fill()),
+        }
+    }
+
     /// The same tensor in `format`; compressed offsets above `limit` bytes are refused, with the default for `None`.
     fn into_format(self, format: Format, limit: Option<u64>) -> Result<Self> {
         Ok(match (self, format) {
@@ -74,6 +104,25 @@ impl<T: Element> AnyFormat<T> {
         })
     }
 }
+
+/// Runs code on a tensor of each element type, in either format.
+macro_rules! on_type {
+    ($any:expr, $x:ident => $body:expr) => {
+        $crate::__with_dtypes! { ($crate::dynamic::__on_type) ($any) $x ($body) }
+    };
+}
+
+#[doc(hidden)]
+macro_rules! __on_type {
+    ([$($Real:ident $real:ty),*] [$($Complex:ident $complex:ty),*] ($any:expr) $x:ident ($body:expr)) => {
+        match $any {
+            $($crate::dynamic::AnyTensor::$Real($x) => $body,)*
+            $($crate::dynamic::AnyTensor::$Complex($x) => $body,)*
+        }
+    };
+}
+
+pub(crate) use {__on_type, on_type};
 
 /// Declares the enum and how each element type comes into it.
 #[doc(hidden)]
@@ -258,6 +307,14 @@ impl AnyTensor {
         let other: &dyn Any = dispatch!(other, x => x);
         dispatch!(self, x => same(x, other))
     }
+}
+
+/// The elements of a tensor as numbers: the stored ones, and the fill where there are others.
+#[cfg(all(feature = "cli", not(test)))]
+pub(crate) fn numbers(x: &AnyTensor) -> Vec<Number> {
+    let from: &dyn Numbers = dispatch!(x, x => x);
+    let fill = (x.shape().wide_size() > from.count() as u128).then(|| from.fill_number());
+    (0..from.count()).map(|entry| from.number(entry)).chain(fill).collect()
 }
 
 /// The tensor as one of the type that it is known to have.

@@ -1,41 +1,37 @@
-//! Fewer types than tensors have: what keeps an operation on two tensors from being compiled for each pair of types.
+//! Fewer types than tensors have: what keeps an operation from being compiled for each of them.
 
-use super::cast::{AnyPattern, Numbers};
+use super::cast::Numbers;
 use super::types::Complex;
-use super::{AnyFormat, AnyTensor, retyped};
+use super::{AnyFormat, AnyTensor, Erased};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
-use crate::dispatch;
-use crate::element::{DType, Element};
-use crate::pattern::Pattern;
+use crate::element::{DType, Element, Float, Number};
+use crate::pattern::{AnyPattern, Pattern};
 use crate::tensor::Tensor;
+use crate::{dispatch, dispatch_dtype};
 
 /// A tensor in the widest type of its kind, which holds its values exactly and orders them alike.
 pub(super) enum Wide {
     /// `bool`, of which a stored view keeps the fill.
-    Truth(AnyFormat<bool>),
+    Truth(Erased<bool>),
     /// The signed integers, and the unsigned ones that `i64` holds.
-    Signed(AnyFormat<i64>),
+    Signed(Erased<i64>),
     /// `u64`.
-    Unsigned(AnyFormat<u64>),
+    Unsigned(Erased<u64>),
     /// The floats.
-    Float(AnyFormat<f64>),
+    Float(Erased<f64>),
     /// The complex numbers.
-    Complex(AnyFormat<Complex<f64>>),
+    Complex(Erased<Complex<f64>>),
 }
 
 /// Runs code on a widened tensor; a complex one takes the other branch.
 macro_rules! on_wide {
     ($wide:expr, $x:ident => $body:expr, $complex:pat => $otherwise:expr) => {
         match $wide {
-            Wide::Truth(AnyFormat::Coo($x)) => $body,
-            Wide::Truth(AnyFormat::Csr($x)) => $body,
-            Wide::Signed(AnyFormat::Coo($x)) => $body,
-            Wide::Signed(AnyFormat::Csr($x)) => $body,
-            Wide::Unsigned(AnyFormat::Coo($x)) => $body,
-            Wide::Unsigned(AnyFormat::Csr($x)) => $body,
-            Wide::Float(AnyFormat::Coo($x)) => $body,
-            Wide::Float(AnyFormat::Csr($x)) => $body,
+            Wide::Truth($x) => $body,
+            Wide::Signed($x) => $body,
+            Wide::Unsigned($x) => $body,
+            Wide::Float($x) => $body,
             Wide::Complex($complex) => $otherwise,
         }
     };
@@ -55,40 +51,137 @@ impl Wide {
             _ => Wide::Signed(widened(x)?),
         })
     }
+
+    /// The integers and the truth values of a tensor, in the type of their sums.
+    #[inline]
+    pub(super) fn of_sums(x: &AnyTensor) -> Result<Wide> {
+        Ok(match x.dtype() {
+            DType::Int8 | DType::Int16 | DType::Int32 | DType::Int64 => Wide::Signed(widened(x)?),
+            _ => Wide::Unsigned(widened(x)?),
+        })
+    }
 }
 
 /// The tensor in a type that holds all its values; where it has that type already, nothing is copied.
-fn widened<U: Element>(x: &AnyTensor) -> Result<AnyFormat<U>> {
-    fn of<P: Pattern, T: Element, U: Element>(x: &Tensor<P, T>) -> Result<Tensor<P, U>> {
+pub(super) fn widened<U: Element>(x: &AnyTensor) -> Result<Erased<U>> {
+    fn of<T: Element, U: Element>(x: &AnyFormat<T>) -> Result<Erased<U>> {
         if T::DTYPE == U::DTYPE {
-            return Ok(retyped(&mut Some(x.clone())));
+            return Ok(super::retyped(&mut Some(x.erased())));
         }
-        let widen = |value: T| U::from_number(value.to_number()).unwrap_or(U::ZERO);
+        let widen = |value: T| {
+            let number = value.to_number();
+            // A NaN of floats keeps its bits, because a stored view may only move it.
+            let own: Option<&dyn std::any::Any> = if let Number::Real(real) = &number { Some(real) } else { None };
+            let own = own.and_then(|own| own.downcast_ref::<U>()).copied();
+            own.or_else(|| U::from_number(number)).unwrap_or(U::ZERO)
+        };
+        let x = x.erased();
         let values = alloc::collect(x.values().iter().map(|&value| widen(value)))?;
         Ok(Tensor::from_valid(x.pattern().clone(), values, widen(x.fill())))
     }
-    dispatch!(x, x => of(x).map(AnyFormat::from))
+    super::on_type!(x, x => of(x))
+}
+
+/// Floats rounded to a narrower type of them; `of_nan` keeps the bits of a NaN that was only moved.
+pub(super) fn rounded<G: Float>(x: &Erased<f64>, of_nan: fn(f64) -> G) -> Result<Erased<G>> {
+    let round = |value: f64| if value.is_nan() { of_nan(value) } else { G::from_f64(value) };
+    let values = alloc::collect(x.values().iter().map(|&value| round(value)))?;
+    let fill = round(x.fill());
+    // A zero that comes of rounding is computed, and has no sign where it is implicit.
+    let fill = if fill == G::ZERO && x.fill() != 0.0 { G::ZERO } else { fill };
+    Ok(Tensor::from_valid(x.pattern().clone(), values, fill))
+}
+
+/// What becomes of an integer that a narrower type does not hold.
+#[derive(Clone, Copy)]
+pub(super) enum Beyond {
+    /// The operation of that name, a map, has no result.
+    Overflows(&'static str),
+    /// That of two operands, whose drivers look at the fill first.
+    OverflowsOfTwo(&'static str),
+    /// It stands for the identity of the least or the greatest, which each type has for itself.
+    Saturates,
+}
+
+/// Integers in a narrower type.
+pub(super) fn narrowed<T: Element>(x: &dyn Numbers, beyond: Beyond) -> Result<Erased<T>> {
+    let narrow = |number: Number, coords: &dyn Fn() -> Option<Vec<usize>>| {
+        T::from_number(number).map_or_else(|| out_of_range(number, beyond, coords), Ok)
+    };
+    let pattern = x.any_pattern();
+    let fill = || match narrow(x.fill_number(), &|| None) {
+        // No position holds it.
+        Err(_) if pattern.shape().wide_size() <= pattern.nnz() as u128 => Ok(T::ZERO),
+        fill => fill,
+    };
+    if let Beyond::OverflowsOfTwo(_) = beyond {
+        fill()?;
+    }
+    let value = |entry: usize| narrow(x.number(entry), &|| pattern.coords_of(entry));
+    let values: Vec<T> = alloc::try_collect((0..x.count()).map(value))?;
+    let fill = fill()?;
+    Ok(Tensor::from_valid(pattern, values, fill))
+}
+
+fn out_of_range<T: Element>(number: Number, beyond: Beyond, coords: &dyn Fn() -> Option<Vec<usize>>) -> Result<T> {
+    let dtype = T::DTYPE;
+    let (least, greatest) = bounds(dtype);
+    match (beyond, number) {
+        (Beyond::Saturates, Number::Integer(integer)) => {
+            Ok(T::from_number(Number::Integer(integer.clamp(least, greatest))).unwrap_or(T::ZERO))
+        }
+        (Beyond::Overflows(operation) | Beyond::OverflowsOfTwo(operation), _) => {
+            Err(Error::Overflow { operation, coords: coords(), dtype: dtype.name() })
+        }
+        _ => Ok(T::ZERO),
+    }
+}
+
+/// The least and the greatest integer of a type of them.
+pub(super) fn bounds(dtype: DType) -> (i128, i128) {
+    let bits = |signed: bool, bits: u32| match signed {
+        true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+        false => (0, (1i128 << bits) - 1),
+    };
+    match dtype {
+        DType::Int8 => bits(true, 8),
+        DType::Int16 => bits(true, 16),
+        DType::Int32 => bits(true, 32),
+        DType::Int64 => bits(true, 64),
+        DType::UInt8 => bits(false, 8),
+        DType::UInt16 => bits(false, 16),
+        DType::UInt32 => bits(false, 32),
+        DType::UInt64 => bits(false, 64),
+        _ => (0, 1),
+    }
+}
+
+/// Whether the elements are integers.
+pub(super) fn is_integer(dtype: DType) -> bool {
+    dtype != DType::Bool && dispatch_dtype!(dtype, T => T::ZERO.to_integer().is_some(), else => false)
 }
 
 /// Whether each value is truthy.
-pub(super) fn truth(x: &AnyTensor) -> Result<AnyFormat<bool>> {
+pub(super) fn truth(x: &AnyTensor) -> Result<Erased<bool>> {
     if let AnyTensor::Bool(x) = x {
-        return Ok(x.clone());
+        return Ok(x.erased());
     }
-    dispatch!(x, x => x.map_values(Element::is_truthy).map(AnyFormat::from))
+    super::on_type!(x, x => x.erased().map_values(Element::is_truthy))
 }
 
 /// Zeros on the pattern of a tensor, for the gradients that read no value of it.
-pub(super) fn zeros(x: &AnyTensor) -> Result<AnyFormat<bool>> {
-    let numbers: &dyn Numbers = dispatch!(x, x => x);
-    let values = alloc::zeros(numbers.count())?;
-    Ok(match numbers.any_pattern() {
-        AnyPattern::Coo(pattern) => Tensor::from_valid(pattern, values, false).into(),
-        AnyPattern::Csr(pattern) => Tensor::from_valid(pattern, values, false).into(),
-    })
+pub(super) fn zeros(x: &AnyTensor) -> Result<Erased<bool>> {
+    let pattern: AnyPattern = dispatch!(x, x => x.pattern().clone().into());
+    let values = alloc::zeros(pattern.nnz())?;
+    Ok(Tensor::from_valid(pattern, values, false))
 }
 
 /// The error for an operation that complex numbers do not have.
 pub(super) fn no_order(operation: &'static str, x: &AnyTensor) -> Error {
     Error::NoOrder { operation, dtype: x.dtype().name() }
+}
+
+/// The error for an operation that the element type does not have.
+pub(super) fn not_for(operation: &'static str, x: &AnyTensor, instead: &'static str) -> Error {
+    Error::NoOperation { operation, dtype: x.dtype().name(), instead }
 }

@@ -39,6 +39,7 @@ pub use reduce::{
     Norm, NormOrder, Quantile, QuantileMethod, median, median_backward, nanprod, nanprod_backward, nanquantile,
     nanquantile_backward, norm, norm_backward, prod, prod_backward, quantile, quantile_backward,
 };
+pub(crate) use select::{Select, moved};
 pub use select::{
     Take, TakeMode, block, broadcast_to, broadcast_to_backward, concat, concat_backward, diagonal, diagonal_backward,
     expand_dims, expand_dims_backward, flip, flip_backward, move_axis, move_axis_backward, pad, pad_backward, repeat,
@@ -46,3 +47,4 @@ pub use select::{
     take, take_axis, take_axis_backward, take_backward, take_into, tile, tile_backward, transpose, transpose_backward,
     tril, tril_backward, triu, triu_backward,
 };
+pub(crate) use zip::chosen;

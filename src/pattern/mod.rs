@@ -2,11 +2,13 @@
 //!
 //! A pattern is immutable and its arrays are shared, so an operation that only looks at values copies no coordinate.
 
+mod any;
 mod coo;
 mod csr;
 mod kind;
 mod validate;
 
+pub(crate) use any::AnyPattern;
 pub use coo::CooPattern;
 pub(crate) use coo::coords_as_slices;
 pub use csr::CsrPattern;
@@ -127,9 +129,10 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
 }
 
 mod sealed {
-    use super::{CooPattern, CsrPattern};
+    use super::{AnyPattern, CooPattern, CsrPattern};
 
     pub trait Sealed {}
     impl<I> Sealed for CooPattern<I> {}
     impl<I> Sealed for CsrPattern<I> {}
+    impl Sealed for AnyPattern {}
 }

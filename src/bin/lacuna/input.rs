@@ -24,6 +24,13 @@ impl Reading {
         options.max_memory = self.max_memory;
         options
     }
+
+    /// The options for a file of another kind beside the first.
+    pub(crate) fn beside(&self) -> ReadOptions {
+        let mut options = ReadOptions::default();
+        options.max_memory = self.max_memory;
+        options
+    }
 }
 
 impl Input {
@@ -34,8 +41,7 @@ impl Input {
 
     /// A second file of the command, read with the same limit and no other option of the first.
     pub(crate) fn read_beside(&self, path: &Path, dtype: Option<DType>) -> Result<AnyTensor, Failure> {
-        let mut options = ReadOptions::default();
-        options.max_memory = self.reading.max_memory;
+        let mut options = self.reading.beside();
         options.dtype = dtype;
         read(path, None, &options)
     }
@@ -97,7 +103,7 @@ fn read_text(reader: impl Read, limit: u64) -> lacuna::Result<String> {
 }
 
 /// Reads a file, or stdin for `-`; errors name it.
-fn read(path: &Path, from: Option<FileFormat>, options: &ReadOptions) -> Result<AnyTensor, Failure> {
+pub(crate) fn read(path: &Path, from: Option<FileFormat>, options: &ReadOptions) -> Result<AnyTensor, Failure> {
     let bar = Bar::new("reading", length(path));
     let mut options = options.clone();
     options.progress = bar.hook();

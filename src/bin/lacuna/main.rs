@@ -2,9 +2,12 @@
 
 mod args;
 mod backward;
+mod called;
 mod details;
+mod eval;
 mod failure;
 mod input;
+mod lines;
 mod manual;
 mod names;
 mod output;

@@ -1,13 +1,15 @@
 //! Wrong usage that the parser of the arguments does not see: found before anything is read.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, Parser};
 use lacuna::io::FileFormat;
 
-use crate::args::{BackwardVerb, Cli, Input, Output, Picture, SpyArgs, Verb, Writing, command_of, not_an_option};
+use crate::args::{
+    Backward, BackwardVerb, Cli, Input, Operand, Output, Picture, SpyArgs, Verb, Writing, command_of, not_an_option,
+};
 use crate::failure::Failure;
 use crate::names::{is_stream, shown};
 
@@ -108,7 +110,16 @@ impl<'a> Files<'a> {
                 Files { inputs: vec![&args.input.file], output: Some((&args.output, &args.writing)) }
             }
             Verb::Any(args) => Files::new(&args.input, &args.output, []),
-            Verb::CountNonzero(args) => Files::new(&args.input, &args.output, []),
+            Verb::Fold(verb) => Files::new(&verb.parts().1.input, &verb.parts().1.output, []),
+            Verb::Var(verb) => Files::new(&verb.parts().1.input, &verb.parts().1.output, []),
+            Verb::Zip(verb) => {
+                let args = verb.parts().1;
+                let right = if let Operand::File(path) = &args.right { Some(&**path) } else { None };
+                Files::new(&args.input, &args.output, [right])
+            }
+            Verb::Slice(args) => Files::new(&args.input, &args.output, []),
+            Verb::Join(verb) => Files::of_all(&verb.parts().1.files, &verb.parts().1.output),
+            Verb::Transpose(args) => Files::new(&args.input, &args.output, []),
             Verb::Isin(args) => Files::new(&args.input, &args.output, [args.values_from.as_deref()]),
             Verb::Take(args) => Files::new(&args.input, &args.output, [args.take.indices_from.as_deref()]),
             Verb::Nanmedian(args) => Files::new(&args.input, &args.output, []),
@@ -120,19 +131,46 @@ impl<'a> Files<'a> {
             | Verb::Isreal(args)
             | Verb::Prune(args) => Files::new(&args.input, &args.output, []),
             Verb::Backward(verb) => Files::of_backward(verb),
+            Verb::Eval(args) => Files {
+                inputs: args.bindings.iter().map(|binding| &*binding.file).collect(),
+                ..Files::of_all(&[], &args.output)
+            },
             Verb::Help(_) | Verb::Completions(_) | Verb::Man(_) => Files { inputs: Vec::new(), output: None },
         }
     }
 
     fn of_backward(verb: &'a BackwardVerb) -> Self {
         match verb {
-            BackwardVerb::Any(args) => Files::new(&args.input, &args.output, [Some(&*args.grad)]),
-            BackwardVerb::Nanmedian(args) => Files::new(&args.input, &args.output, [Some(&*args.grad)]),
+            BackwardVerb::Any(args) => Files::of_gradient(args),
+            BackwardVerb::Nanmedian(args) => Files::of_gradient(args),
+            BackwardVerb::Fold(verb) => Files::of_gradient(verb.parts().1),
+            BackwardVerb::Var(verb) => Files::of_gradient(verb.parts().1),
+            BackwardVerb::Slice(args) => Files::of_gradient(args),
+            BackwardVerb::Transpose(args) => Files::of_gradient(args),
+            BackwardVerb::Zip(verb) => {
+                let args = verb.parts().1;
+                Files::new(&args.input, &args.output, [Some(&*args.right), Some(&*args.grad)])
+            }
+            BackwardVerb::Join(verb) => {
+                let args = verb.parts().1;
+                let mut files = Files::of_all(&args.files, &args.output);
+                files.inputs.push(&args.grad);
+                files
+            }
             BackwardVerb::Take(args) => {
                 let indices = args.forward.indices_from.as_deref();
                 Files::new(&args.input, &args.output, [Some(&*args.grad), indices])
             }
         }
+    }
+
+    fn of_gradient<A: clap::Args>(args: &'a Backward<A>) -> Self {
+        Files::new(&args.input, &args.output, [Some(&*args.grad)])
+    }
+
+    fn of_all(inputs: &'a [PathBuf], output: &'a Output) -> Self {
+        let inputs = inputs.iter().map(|input| &**input).collect();
+        Files { inputs, output: output.output.as_deref().map(|path| (path, &output.writing)) }
     }
 
     fn new<const N: usize>(input: &'a Input, output: &'a Output, beside: [Option<&'a Path>; N]) -> Self {

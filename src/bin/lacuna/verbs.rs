@@ -4,10 +4,12 @@ use lacuna::io::AnyTensor;
 use lacuna::{Element, Error, Number, dispatch_dtype};
 
 use crate::args::{
-    BackwardVerb, Cli, ConvertArgs, ElementwiseArgs, FoldArgs, InfoArgs, Input, IsinArgs, NanmedianArgs, Output,
-    ReduceArgs, TakeArgs, Verb,
+    BackwardVerb, Cli, ConvertArgs, ElementwiseArgs, InfoArgs, Input, IsinArgs, NanmedianArgs, Output, ReduceArgs,
+    TakeArgs, Verb,
 };
 use crate::backward::{backward_any, backward_nanmedian, backward_take};
+use crate::called;
+use crate::eval::{eval, list_functions};
 use crate::failure::Failure;
 use crate::manual;
 use crate::names::is_stream;
@@ -26,7 +28,12 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Verb::Info(args) => info(args),
         Verb::Convert(args) => convert(args),
         Verb::Any(args) => any(args),
-        Verb::CountNonzero(args) => count_nonzero(args),
+        Verb::Fold(verb) => called::fold(verb.parts()),
+        Verb::Var(verb) => called::var(verb.parts()),
+        Verb::Zip(verb) => called::zip(verb.parts()),
+        Verb::Slice(args) => called::slice(args),
+        Verb::Join(verb) => called::join(verb.parts()),
+        Verb::Transpose(args) => called::transpose(args),
         Verb::Isin(args) => isin(args),
         Verb::Take(args) => take(args),
         Verb::Prune(args) => elementwise(args, AnyTensor::prune),
@@ -37,10 +44,18 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Verb::Isnan(args) => elementwise(args, AnyTensor::isnan),
         Verb::Isfinite(args) => elementwise(args, AnyTensor::isfinite),
         Verb::Isreal(args) => elementwise(args, AnyTensor::isreal),
+        Verb::Eval(args) if args.functions => list_functions(),
+        Verb::Eval(args) => eval(args),
         Verb::Spy(args) => spy(args),
         Verb::Backward(BackwardVerb::Any(args)) => backward_any(args),
         Verb::Backward(BackwardVerb::Take(args)) => backward_take(args),
         Verb::Backward(BackwardVerb::Nanmedian(args)) => backward_nanmedian(args),
+        Verb::Backward(BackwardVerb::Fold(verb)) => called::backward(verb.parts()),
+        Verb::Backward(BackwardVerb::Var(verb)) => called::backward(verb.parts()),
+        Verb::Backward(BackwardVerb::Zip(verb)) => called::backward_zip(verb.parts()),
+        Verb::Backward(BackwardVerb::Slice(args)) => called::backward(("slice", args)),
+        Verb::Backward(BackwardVerb::Join(verb)) => called::backward_join(verb.parts()),
+        Verb::Backward(BackwardVerb::Transpose(args)) => called::backward(("transpose", args)),
         Verb::Help(args) => help(&args.verb),
         Verb::Completions(args) => manual::completions(args.shell),
         Verb::Man(args) => manual::man(args.dir.as_deref()),
@@ -69,14 +84,6 @@ fn elementwise(args: &ElementwiseArgs, operation: impl Fn(&AnyTensor) -> lacuna:
 
 fn any(args: &ReduceArgs) -> Outcome {
     emit(&args.input, &args.output, |x| x.any(args.reduce.axes()))
-}
-
-fn count_nonzero(args: &FoldArgs) -> Outcome {
-    let axes = args.reduce.axes();
-    emit(&args.input, &args.output, |x| match args.stored_only {
-        false => x.count_nonzero(&axes),
-        true => x.stored().count_nonzero(&axes),
-    })
 }
 
 fn nanmedian(args: &NanmedianArgs) -> Outcome {

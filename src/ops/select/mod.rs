@@ -15,6 +15,16 @@ mod slice;
 mod take;
 mod triangle;
 
+/// What each move comes to, for the run-time types: one driver serves them all.
+pub(crate) mod moved {
+    pub(crate) use super::moves::Moves;
+    pub(crate) use super::order::{
+        broadcast, expanded, flipped, moved, padded, permuted, repeated, rolled, squeezed, tiled, transposed,
+    };
+    pub(crate) use super::slice::sliced;
+    pub(crate) use super::triangle::{lower, on_diagonal, upper};
+}
+
 pub use crate::kernels::take::TakeMode;
 pub use indices::Take;
 pub use join::{block, concat, concat_backward, stack, stack_backward};

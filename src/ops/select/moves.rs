@@ -14,7 +14,7 @@ use crate::plan::moves::{Cut, Order, Step};
 use crate::plan::selected::Selected;
 
 /// A move of the elements of an operand of one shape. A step that changes nothing is left out.
-pub(super) struct Moves {
+pub(crate) struct Moves {
     /// The shapes before each step, and the shape of the result.
     shapes: Vec<Shape>,
     steps: Vec<Step>,

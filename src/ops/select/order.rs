@@ -6,6 +6,7 @@ use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;
 use crate::base::shape::Shape;
+use crate::convert::permutation;
 use crate::element::Element;
 use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
@@ -441,18 +442,18 @@ moves! {
     example;
 }
 
-fn flipped(lengths: &[usize], axes: impl Into<Axes>) -> Result<Moves> {
+pub(crate) fn flipped(lengths: &[usize], axes: impl Into<Axes>) -> Result<Moves> {
     let axes = axes.into().normalize(lengths.len())?;
     Ok(axes.into_iter().fold(Moves::of(lengths), Moves::reverse))
 }
 
-fn rolled(lengths: &[usize], places: isize, axis: impl Position) -> Result<Moves> {
+pub(crate) fn rolled(lengths: &[usize], places: isize, axis: impl Position) -> Result<Moves> {
     let axis = normalize_axis(axis.to_i128(), lengths.len())?;
     let places = (places as i128).checked_rem_euclid(lengths[axis] as i128).unwrap_or(0);
     Ok(Moves::of(lengths).rotate(axis, places as usize))
 }
 
-fn padded(lengths: &[usize], widths: impl AsRef<[(usize, usize)]>) -> Result<Moves> {
+pub(crate) fn padded(lengths: &[usize], widths: impl AsRef<[(usize, usize)]>) -> Result<Moves> {
     let widths = widths.as_ref();
     match widths.len() == lengths.len() {
         true => Moves::of(lengths).pad(widths),
@@ -469,7 +470,7 @@ fn with_rank(lengths: &[usize], rank: usize) -> Moves {
     Moves::of(lengths).axes((0..new).map(|_| None).chain((0..lengths.len()).map(Some)).collect())
 }
 
-fn tiled(lengths: &[usize], times: impl AsRef<[usize]>) -> Result<Moves> {
+pub(crate) fn tiled(lengths: &[usize], times: impl AsRef<[usize]>) -> Result<Moves> {
     let times = times.as_ref();
     let moves = with_rank(lengths, times.len());
     let axes = (0..moves.shape().rank()).rev();
@@ -477,11 +478,11 @@ fn tiled(lengths: &[usize], times: impl AsRef<[usize]>) -> Result<Moves> {
     axes.zip(times.iter().rev()).try_fold(moves, |moves, (axis, &times)| moves.tile(axis, times))
 }
 
-fn repeated(lengths: &[usize], times: usize, axis: impl Position) -> Result<Moves> {
+pub(crate) fn repeated(lengths: &[usize], times: usize, axis: impl Position) -> Result<Moves> {
     Moves::of(lengths).each(normalize_axis(axis.to_i128(), lengths.len())?, times)
 }
 
-fn broadcast(lengths: &[usize], shape: impl Into<Shape>) -> Result<Moves> {
+pub(crate) fn broadcast(lengths: &[usize], shape: impl Into<Shape>) -> Result<Moves> {
     let shape = shape.into();
     let moves = with_rank(lengths, shape.rank());
     let mut pairs = moves.shape().iter().zip(shape.iter());
@@ -494,7 +495,7 @@ fn broadcast(lengths: &[usize], shape: impl Into<Shape>) -> Result<Moves> {
     })
 }
 
-fn squeezed(lengths: &[usize], axes: impl Into<Axes>) -> Result<Moves> {
+pub(crate) fn squeezed(lengths: &[usize], axes: impl Into<Axes>) -> Result<Moves> {
     let axes = axes.into();
     let gone = match axes == Axes::all().with_keep_dims(axes.keeps_dims()) {
         true => (0..lengths.len()).filter(|&axis| lengths[axis] == 1).collect(),
@@ -509,7 +510,7 @@ fn squeezed(lengths: &[usize], axes: impl Into<Axes>) -> Result<Moves> {
 /// A range of axes costs nothing to write, so more new ones than this are out of range.
 const MOST_NEW: usize = 1 << 10;
 
-fn expanded(lengths: &[usize], axes: impl Into<Axes>) -> Result<Moves> {
+pub(crate) fn expanded(lengths: &[usize], axes: impl Into<Axes>) -> Result<Moves> {
     let axes = axes.into();
     let new = axes.normalize(lengths.len() + axes.count().unwrap_or(0).min(MOST_NEW))?;
     let mut old = 0..lengths.len();
@@ -517,14 +518,20 @@ fn expanded(lengths: &[usize], axes: impl Into<Axes>) -> Result<Moves> {
     Ok(Moves::of(lengths).axes((0..lengths.len() + new.len()).map(axis).collect()))
 }
 
-fn transposed(lengths: &[usize]) -> Result<Moves> {
+pub(crate) fn transposed(lengths: &[usize]) -> Result<Moves> {
     Ok(Moves::of(lengths).axes((0..lengths.len()).rev().map(Some).collect()))
 }
 
-fn moved(lengths: &[usize], from: impl Position, to: impl Position) -> Result<Moves> {
+pub(crate) fn moved(lengths: &[usize], from: impl Position, to: impl Position) -> Result<Moves> {
     let from = normalize_axis(from.to_i128(), lengths.len())?;
     let to = normalize_axis(to.to_i128(), lengths.len())?;
     let mut axes: Vec<_> = (0..lengths.len()).filter(|&axis| axis != from).map(Some).collect();
     axes.insert(to, Some(from));
     Ok(Moves::of(lengths).axes(axes))
+}
+
+/// The axes in another order: what `permute_axes` does.
+pub(crate) fn permuted(lengths: &[usize], axes: &[isize]) -> Result<Moves> {
+    let axes = permutation(axes, lengths.len())?;
+    Ok(Moves::of(lengths).axes(axes.into_iter().map(Some).collect()))
 }

@@ -107,7 +107,7 @@ fn range_of(axis: usize, length: usize, start: isize, end: Option<isize>, step: 
     Ok((Cut::new(first, by, count), step < 0))
 }
 
-fn sliced(lengths: &[usize], slices: impl AsRef<[SliceInfoElem]>) -> Result<Moves> {
+pub(crate) fn sliced(lengths: &[usize], slices: impl AsRef<[SliceInfoElem]>) -> Result<Moves> {
     let slices = slices.as_ref();
     let found = slices.iter().filter(|slice| !matches!(slice, SliceInfoElem::NewAxis)).count();
     if found != lengths.len() {

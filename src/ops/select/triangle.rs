@@ -151,15 +151,15 @@ fn matrices(lengths: &[usize]) -> Result<Moves> {
     }
 }
 
-fn lower(lengths: &[usize], offset: isize) -> Result<Moves> {
+pub(crate) fn lower(lengths: &[usize], offset: isize) -> Result<Moves> {
     Ok(matrices(lengths)?.band("a triangle", i128::MIN, offset as i128))
 }
 
-fn upper(lengths: &[usize], offset: isize) -> Result<Moves> {
+pub(crate) fn upper(lengths: &[usize], offset: isize) -> Result<Moves> {
     Ok(matrices(lengths)?.band("a triangle", offset as i128, i128::MAX))
 }
 
-fn on_diagonal(lengths: &[usize], offset: isize) -> Result<Moves> {
+pub(crate) fn on_diagonal(lengths: &[usize], offset: isize) -> Result<Moves> {
     let moves = matrices(lengths)?;
     let [.., rows, columns] = **moves.shape() else { return Ok(moves) };
     let (below, right) = (offset.min(0).unsigned_abs(), offset.max(0).unsigned_abs());

@@ -13,7 +13,7 @@ use crate::tensor::stored::Stored;
 macro_rules! of_bits {
     ($($op:ident $name:literal $method:ident $unites:literal $same_of_all:expr;)*) => {$(
         #[derive(Clone, Copy)]
-        struct $op;
+        pub(super) struct $op;
 
         impl Op for $op {
             const NAME: &'static str = $name;

@@ -13,7 +13,7 @@ use crate::tensor::stored::Stored;
 macro_rules! comparisons {
     ($($op:ident $name:literal $bound:ident $sign:tt;)*) => {$(
         #[derive(Clone, Copy)]
-        struct $op;
+        pub(super) struct $op;
 
         impl Op for $op {
             const NAME: &'static str = $name;

@@ -7,6 +7,7 @@ mod allclose;
 mod arithmetic;
 mod backward;
 mod bits;
+pub(crate) mod chosen;
 mod compare;
 pub(super) mod dense;
 mod mask;

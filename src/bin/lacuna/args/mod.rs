@@ -1,5 +1,6 @@
 //! The arguments of every verb.
 
+mod reductions;
 mod shared;
 mod words;
 
@@ -11,9 +12,16 @@ use clap_complete::Shell;
 use lacuna::{Axes, Position};
 use ndarray::ArrayD;
 
+use crate::eval::Binding;
+pub(crate) use reductions::{
+    BackwardFoldVerb, BackwardJoinArgs, BackwardJoinVerb, BackwardVarVerb, BackwardZipArgs, BackwardZipVerb, Fold,
+    FoldArgs, FoldVerb, JoinArgs, JoinVerb, Operand, Slice, SliceArgs, Transpose, TransposeArgs, Var, VarArgs, VarVerb,
+    ZipArgs, ZipVerb,
+};
 pub(crate) use shared::{Input, Output, Reading, Telling, Writing};
 use words::{
-    EvenArg, ModeArg, parse_axes, parse_axis, parse_columns, parse_indices, parse_pixels, parse_values, parse_verb,
+    AxesArg, EvenArg, ModeArg, parse_axes, parse_axis, parse_binding, parse_columns, parse_indices, parse_pixels,
+    parse_values, parse_verb,
 };
 pub(crate) use words::{Indices, Picture, Values, not_an_option};
 
@@ -56,16 +64,23 @@ pub(crate) enum Verb {
     /// Whether any element is not zero, over axes
     #[command(after_help = "Example: lacuna any tests/data/titanic.npz --axis 3")]
     Any(ReduceArgs),
-    /// How many elements are not zero, over axes
-    #[command(
-        name = "count_nonzero",
-        after_help = "Example: lacuna isnan tests/data/mauna_loa_co2.mtx -o missing.npz\n         \
-                      lacuna count_nonzero missing.npz --axis 1"
-    )]
-    CountNonzero(FoldArgs),
+    #[command(flatten)]
+    Fold(FoldVerb),
+    #[command(flatten)]
+    Var(VarVerb),
     /// Which elements are members of a set
     #[command(after_help = "Example: lacuna isin tests/data/titanic.npz --values 0,13,14")]
     Isin(IsinArgs),
+    #[command(flatten)]
+    Zip(ZipVerb),
+    /// A part: of each axis a position or a range
+    #[command(after_help = "Example: lacuna slice tests/data/karate.mtx '10:20,::2'")]
+    Slice(SliceArgs),
+    #[command(flatten)]
+    Join(JoinVerb),
+    /// The axes in another order
+    #[command(after_help = "Example: lacuna transpose tests/data/titanic.npz --axes 3,0,1,2")]
+    Transpose(TransposeArgs),
     /// Elements at positions, flattened (row-major) or along an axis
     #[command(after_help = "Example: lacuna take tests/data/karate.mtx --axis 0 --indices 0,-1")]
     Take(TakeArgs),
@@ -94,6 +109,11 @@ pub(crate) enum Verb {
     /// Which elements have no imaginary part
     #[command(after_help = "Example: lacuna isreal tests/data/pauli_sum.mtx")]
     Isreal(ElementwiseArgs),
+    /// The value of an expression over files
+    #[command(
+        after_help = "Example: lacuna eval 'nanmedian(stored(x * 2 + 1), axis=1)' x=tests/data/mauna_loa_co2.mtx"
+    )]
+    Eval(EvalArgs),
     /// A picture of where the entries are
     #[command(after_help = "Example: lacuna spy tests/data/karate.mtx\n         \
                       lacuna spy tests/data/karate.mtx -o karate.png")]
@@ -126,6 +146,22 @@ pub(crate) enum BackwardVerb {
     #[command(after_help = "Example: lacuna nanmedian tests/data/mauna_loa_co2.mtx --axis 1 -o g.npz\n         \
                       lacuna backward nanmedian tests/data/mauna_loa_co2.mtx --axis 1 --grad g.npz")]
     Nanmedian(Backward<Nanmedian>),
+    #[command(flatten)]
+    Fold(BackwardFoldVerb),
+    #[command(flatten)]
+    Var(BackwardVarVerb),
+    #[command(flatten)]
+    Zip(BackwardZipVerb),
+    /// The gradient of `slice`
+    #[command(after_help = "Example: lacuna slice tests/data/karate.mtx 10:20,::2 -o g.npz\n         \
+                      lacuna backward slice tests/data/karate.mtx 10:20,::2 --grad g.npz")]
+    Slice(Backward<Slice>),
+    #[command(flatten)]
+    Join(BackwardJoinVerb),
+    /// The gradient of `transpose`
+    #[command(after_help = "Example: lacuna transpose tests/data/karate.mtx -o g.npz\n         \
+                      lacuna backward transpose tests/data/karate.mtx --grad g.npz")]
+    Transpose(Backward<Transpose>),
 }
 
 #[derive(Debug, Args)]
@@ -200,12 +236,38 @@ pub(crate) struct SpyArgs {
     pub(crate) telling: Telling,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct EvalArgs {
+    /// The expression, such as 'sum(x * 2, axis=0)'
+    #[arg(required_unless_present_any = ["lines", "functions"], allow_hyphen_values = true, value_name = "EXPR")]
+    pub(crate) expression: Option<String>,
+    /// The files that the names of the expression stand for
+    #[arg(value_parser = parse_binding, value_name = "NAME=FILE")]
+    pub(crate) bindings: Vec<Binding>,
+    /// Answer JSON objects, one a line of stdin, until its end
+    #[arg(long, conflicts_with_all = ["expression", "bindings", "output"])]
+    pub(crate) lines: bool,
+    /// List the functions that there are
+    #[arg(long, conflicts_with_all = ["expression", "bindings", "lines"])]
+    pub(crate) functions: bool,
+    /// Print the graph, and run nothing
+    #[arg(long, hide = true)]
+    pub(crate) explain: bool,
+    /// What runs the expression
+    #[arg(long, hide = true, value_name = "ENGINE")]
+    pub(crate) engine: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
 /// The axes of a reduction.
 #[derive(Debug, Args)]
 pub(crate) struct Reduce {
     /// The axes to reduce: all, none, or numbers; negative ones count from the end
     #[arg(long, value_parser = parse_axes, allow_hyphen_values = true, default_value = "all", value_name = "AXES")]
-    axis: Axes,
+    axis: AxesArg,
     /// Keep reduced axes, with length 1
     #[arg(long)]
     keep_dims: bool,
@@ -213,7 +275,12 @@ pub(crate) struct Reduce {
 
 impl Reduce {
     pub(crate) fn axes(&self) -> Axes {
-        self.axis.clone().with_keep_dims(self.keep_dims)
+        self.axis.axes.clone().with_keep_dims(self.keep_dims)
+    }
+
+    /// The arguments that the axes are in an expression.
+    pub(crate) fn arguments(&self) -> String {
+        format!(", axis={}, keep_dims={}", self.axis.text, self.keep_dims)
     }
 }
 
@@ -223,19 +290,6 @@ pub(crate) struct ReduceArgs {
     pub(crate) input: Input,
     #[command(flatten)]
     pub(crate) reduce: Reduce,
-    #[command(flatten)]
-    pub(crate) output: Output,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct FoldArgs {
-    #[command(flatten)]
-    pub(crate) input: Input,
-    #[command(flatten)]
-    pub(crate) reduce: Reduce,
-    /// Leave out what is not stored
-    #[arg(long)]
-    pub(crate) stored_only: bool,
     #[command(flatten)]
     pub(crate) output: Output,
 }

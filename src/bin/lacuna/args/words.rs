@@ -4,9 +4,12 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use lacuna::eval::{Expression, Fault};
 use lacuna::io::{FileFormat, Format};
 use lacuna::{Axes, DType, Duplicates, Element, EvenCount, Number, Shape, TakeMode, dispatch_dtype};
 
+use super::reductions::Operand;
+use crate::eval::Binding;
 use crate::ranges::Item;
 
 /// The kinds of picture that are written to files.
@@ -113,12 +116,22 @@ pub(crate) fn parse_axis(word: &str) -> Parsed<isize> {
     not_an_option(word)?.trim().parse().map_err(|_| "an axis is a number; negative ones count from the end".into())
 }
 
-pub(crate) fn parse_axes(text: &str) -> Parsed<Axes> {
+/// The axes of a reduction, and what they are in an expression.
+#[derive(Debug, Clone)]
+pub(crate) struct AxesArg {
+    pub(crate) axes: Axes,
+    pub(crate) text: String,
+}
+
+pub(crate) fn parse_axes(text: &str) -> Parsed<AxesArg> {
     match text.trim() {
-        "all" => Ok(Axes::all()),
-        "none" => Ok(Axes::none()),
+        "all" => Ok(AxesArg { axes: Axes::all(), text: "\"all\"".into() }),
+        "none" => Ok(AxesArg { axes: Axes::none(), text: "\"none\"".into() }),
         "" => Err("name the axes: all, none, or numbers such as 0,-1".into()),
-        text => split_list(text)?.map(parse_axis).collect::<Parsed<Vec<_>>>().map(Axes::from),
+        text => {
+            let axes = split_list(text)?.map(parse_axis).collect::<Parsed<Vec<_>>>()?;
+            Ok(AxesArg { text: format!("{axes:?}"), axes: axes.into() })
+        }
     }
 }
 
@@ -132,6 +145,49 @@ pub(crate) fn parse_values(text: &str) -> Parsed<Values> {
 
 pub(crate) fn parse_indices(text: &str) -> Parsed<Indices> {
     Ok(Indices(split_list(text)?.map(Item::parse).collect::<Parsed<_>>()?))
+}
+
+/// A number as expressions have it, or else the name of a file.
+pub(crate) fn parse_operand(word: &str) -> Parsed<Operand> {
+    let word = not_an_option(word)?;
+    Ok(match word.parse::<Number>() {
+        Ok(Number::Real(real)) if !real.is_finite() => Operand::Number(if real.is_nan() {
+            "nan".into()
+        } else {
+            format!("{}inf", if real < 0.0 { "-" } else { "" })
+        }),
+        Ok(_) => Operand::Number(format!("({})", word.trim().trim_start_matches('+'))),
+        Err(_) => Operand::File(word.into()),
+    })
+}
+
+/// Slices as they stand between the brackets of an expression.
+pub(crate) fn parse_slices(text: &str) -> Parsed<String> {
+    let wrong = |fault: Fault| match fault {
+        Fault::Wrong(wrong) => wrong.message().to_string(),
+        Fault::Run(error) => error.to_string(),
+    };
+    let is_text = !text.contains(['"', '\'', '[', ']', '(']);
+    Expression::parse(&format!("x[{text}]")).map_err(wrong)?;
+    if is_text { Ok(text.into()) } else { Err("slices are positions and ranges, as in 10:20,:,::2,3".into()) }
+}
+
+pub(crate) fn parse_wrt(word: &str) -> Parsed<usize> {
+    match word {
+        "0" => Ok(0),
+        "1" => Ok(1),
+        _ => Err("the operands are 0 and 1".into()),
+    }
+}
+
+/// `NAME=FILE`.
+pub(crate) fn parse_binding(word: &str) -> Parsed<Binding> {
+    match word.split_once('=') {
+        Some((name, file)) if !name.is_empty() && !file.is_empty() => {
+            Ok(Binding { name: name.into(), file: file.into() })
+        }
+        _ => Err("write NAME=FILE, as in x=karate.mtx".into()),
+    }
 }
 
 pub(crate) fn parse_fill(text: &str) -> Parsed<String> {

@@ -1,0 +1,262 @@
+//! The verbs that take the same arguments as others, one line each: reductions, sums and products of two, gradients.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+use super::shared::{Input, Output, Reading};
+use super::words::{parse_axis, parse_operand, parse_slices, parse_wrt};
+use super::{Backward, Reduce};
+
+/// Verbs with arguments of one type: for each its name, what it does, and what stands behind it in the example. Of
+/// gradients the name and the example of the forward verb say all.
+macro_rules! verbs {
+    ($verbs:ident, $args:ty: $($variant:ident $name:literal $about:literal $example:literal;)*) => {
+        verbs! { @ $verbs, $args: $($variant, $name, $about,
+            concat!("Example: lacuna ", $name, " ", $example);)* }
+    };
+    (gradients $verbs:ident, $args:ty: $($variant:ident $name:literal $example:literal;)*) => {
+        verbs! { @ $verbs, $args: $($variant, $name, concat!("The gradient of `", $name, "`"),
+            concat!("Example: lacuna ", $name, " ", $example, " -o g.npz\n         lacuna backward ", $name, " ", $example,
+                " --grad g.npz");)* }
+    };
+    (@ $verbs:ident, $args:ty: $($variant:ident, $name:literal, $about:expr, $example:expr;)*) => {
+        #[derive(Debug, Subcommand)]
+        pub(crate) enum $verbs {
+            $(
+                #[command(name = $name, about = $about, after_help = $example)]
+                $variant($args),
+            )*
+        }
+
+        impl $verbs {
+            /// The name of the function that the verb is, and its arguments.
+            pub(crate) fn parts(&self) -> (&'static str, &$args) {
+                match self {
+                    $($verbs::$variant(args) => ($name, args),)*
+                }
+            }
+        }
+    };
+}
+
+/// A reduction, of all elements or of what is stored.
+#[derive(Debug, Args)]
+pub(crate) struct Fold {
+    #[command(flatten)]
+    pub(crate) reduce: Reduce,
+    /// Leave out what is not stored
+    #[arg(long)]
+    pub(crate) stored_only: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FoldArgs {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) fold: Fold,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// A variance.
+#[derive(Debug, Args)]
+pub(crate) struct Var {
+    #[command(flatten)]
+    pub(crate) fold: Fold,
+    /// What is taken off the count that the squares are divided by
+    #[arg(long, default_value_t = 0, allow_negative_numbers = true, value_name = "N")]
+    pub(crate) ddof: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VarArgs {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) var: Var,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+verbs! { FoldVerb, FoldArgs:
+    CountNonzero "count_nonzero" "How many elements are not zero, over axes"
+        "tests/data/mauna_loa_co2.mtx --axis 1";
+    All "all" "Whether all elements are not zero, over axes" "tests/data/titanic.npz --axis 3";
+    Sum "sum" "Sum, rounded once, over axes" "tests/data/karate.mtx --axis 1";
+    Mean "mean" "Mean, rounded once, over axes" "tests/data/titanic.npz --axis 3";
+    Min "min" "The least element, over axes" "tests/data/titanic.npz --axis 0,1";
+    Max "max" "The greatest element, over axes" "tests/data/titanic.npz --axis 0,1";
+    Argmin "argmin" "Where the least element stands, over axes" "tests/data/karate.mtx --axis 1";
+    Argmax "argmax" "Where the greatest element stands, over axes" "tests/data/karate.mtx --axis 1";
+    Nansum "nansum" "Sum without the NaNs, over axes" "tests/data/mauna_loa_co2.mtx --axis 0";
+    Nanmean "nanmean" "Mean without the NaNs, over axes"
+        "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only";
+    Nanmin "nanmin" "The least element that is not NaN, over axes"
+        "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only";
+    Nanmax "nanmax" "The greatest element that is not NaN, over axes" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Nanargmin "nanargmin" "Where the least element that is not NaN stands, over axes"
+        "tests/data/mauna_loa_co2.mtx --axis 1";
+    Nanargmax "nanargmax" "Where the greatest element that is not NaN stands, over axes"
+        "tests/data/mauna_loa_co2.mtx --axis 1";
+}
+
+verbs! { VarVerb, VarArgs:
+    Var "var" "Variance, over axes" "tests/data/titanic.npz --axis 3 --ddof 1";
+    Std "std" "Standard deviation, over axes" "tests/data/titanic.npz --axis 3";
+    Nanvar "nanvar" "Variance without the NaNs, over axes" "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only";
+    Nanstd "nanstd" "Standard deviation without the NaNs, over axes" "tests/data/mauna_loa_co2.mtx --axis 1";
+}
+
+verbs! { gradients BackwardFoldVerb, Backward<Fold>:
+    Sum "sum" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Mean "mean" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Min "min" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Max "max" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Nansum "nansum" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Nanmean "nanmean" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Nanmin "nanmin" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Nanmax "nanmax" "tests/data/mauna_loa_co2.mtx --axis 1";
+}
+
+verbs! { gradients BackwardVarVerb, Backward<Var>:
+    Var "var" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Std "std" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Nanvar "nanvar" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Nanstd "nanstd" "tests/data/mauna_loa_co2.mtx --axis 1";
+}
+
+/// What stands on the right: a file, or a number.
+#[derive(Debug, Clone)]
+pub(crate) enum Operand {
+    File(PathBuf),
+    Number(String),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ZipArgs {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// The other operand: a file, or a number in the element type of the first
+    #[arg(value_parser = parse_operand, allow_hyphen_values = true, value_name = "FILE|NUMBER")]
+    pub(crate) right: Operand,
+    /// Look at what is stored alone
+    #[arg(long)]
+    pub(crate) stored_only: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+verbs! { ZipVerb, ZipArgs:
+    Add "add" "Sum of two tensors, element by element" "tests/data/karate.mtx tests/data/karate.mtx";
+    Sub "sub" "Difference of two tensors, element by element" "tests/data/karate.mtx 1";
+    Mul "mul" "Product of two tensors, element by element" "tests/data/karate.mtx -2.5";
+    Div "div" "Quotient of two tensors, element by element" "tests/data/karate.mtx 2";
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BackwardZipArgs {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// The other operand
+    #[arg(value_name = "FILE")]
+    pub(crate) right: PathBuf,
+    /// The upstream gradient: a file of the output's shape
+    #[arg(long, value_name = "FILE")]
+    pub(crate) grad: PathBuf,
+    /// Which operand the gradient is that of: 0 or 1
+    #[arg(long, value_parser = parse_wrt, default_value = "0", value_name = "N")]
+    pub(crate) wrt: usize,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+verbs! { gradients BackwardZipVerb, BackwardZipArgs:
+    Add "add" "tests/data/karate.mtx tests/data/karate.mtx";
+    Sub "sub" "tests/data/karate.mtx tests/data/karate.mtx";
+    Mul "mul" "tests/data/karate.mtx tests/data/karate.mtx";
+    Div "div" "tests/data/karate.mtx tests/data/karate.mtx";
+}
+
+/// Several files as one.
+#[derive(Debug, Args)]
+pub(crate) struct JoinArgs {
+    /// The files to read
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The axis
+    #[arg(long, value_parser = parse_axis, allow_hyphen_values = true, default_value = "0", value_name = "N")]
+    pub(crate) axis: isize,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+verbs! { JoinVerb, JoinArgs:
+    Concat "concat" "Tensors one behind the other on an axis"
+        "tests/data/karate.mtx tests/data/karate.mtx --axis 1";
+    Stack "stack" "Tensors beside each other on a new axis"
+        "tests/data/karate.mtx tests/data/karate.mtx --axis 0 -o both.npz";
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BackwardJoinArgs {
+    /// The files to read
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The axis
+    #[arg(long, value_parser = parse_axis, allow_hyphen_values = true, default_value = "0", value_name = "N")]
+    pub(crate) axis: isize,
+    /// The upstream gradient: a file of the output's shape
+    #[arg(long, value_name = "FILE")]
+    pub(crate) grad: PathBuf,
+    /// Which file the gradient is that of, from 0
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub(crate) wrt: usize,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+verbs! { gradients BackwardJoinVerb, BackwardJoinArgs:
+    Concat "concat" "tests/data/karate.mtx tests/data/karate.mtx --axis 1";
+    Stack "stack" "tests/data/karate.mtx tests/data/karate.mtx --axis 1";
+}
+
+/// A part of a tensor.
+#[derive(Debug, Args)]
+pub(crate) struct Slice {
+    /// For each axis a position or a range as Python has it, such as '10:20,:,::2,3'
+    #[arg(value_parser = parse_slices, allow_hyphen_values = true, value_name = "SLICES")]
+    pub(crate) slices: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SliceArgs {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) slice: Slice,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// The axes in another order.
+#[derive(Debug, Args)]
+pub(crate) struct Transpose {
+    /// The order of the axes; negative ones count from the end [default: the last one first]
+    #[arg(long, value_parser = parse_axis, value_delimiter = ',', allow_hyphen_values = true, value_name = "N,N,…")]
+    pub(crate) axes: Vec<isize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TransposeArgs {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) transpose: Transpose,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}

@@ -1,0 +1,162 @@
+//! The verbs that are functions of expressions: each writes its arguments as one.
+
+use std::path::Path;
+
+use lacuna::Error;
+use lacuna::eval::{Expression, Fault};
+use lacuna::io::AnyTensor;
+
+use crate::args::{
+    Backward, BackwardJoinArgs, BackwardZipArgs, Fold, FoldArgs, Input, JoinArgs, Operand, Output, Reading, Slice,
+    SliceArgs, Transpose, TransposeArgs, Var, VarArgs, ZipArgs,
+};
+use crate::failure::Failure;
+use crate::input::read;
+
+type Outcome = Result<(), Failure>;
+
+/// What stands behind the tensors in the call of a function.
+pub(crate) trait Options {
+    /// Whether only what is stored counts.
+    fn stored_only(&self) -> bool {
+        false
+    }
+
+    /// The arguments, each with a comma before it.
+    fn arguments(&self) -> String;
+}
+
+impl Options for Fold {
+    fn stored_only(&self) -> bool {
+        self.stored_only
+    }
+
+    fn arguments(&self) -> String {
+        self.reduce.arguments()
+    }
+}
+
+impl Options for Var {
+    fn stored_only(&self) -> bool {
+        self.fold.stored_only
+    }
+
+    fn arguments(&self) -> String {
+        format!("{}, ddof={}", self.fold.arguments(), self.ddof)
+    }
+}
+
+impl Options for Slice {
+    fn arguments(&self) -> String {
+        format!(", slices=\"{}\"", self.slices)
+    }
+}
+
+impl Options for Transpose {
+    fn arguments(&self) -> String {
+        if self.axes.is_empty() { String::new() } else { format!(", axes={:?}", self.axes) }
+    }
+}
+
+/// Calls a function of tensors `x0`, `x1` and so on; an error is one of the file named.
+fn call(text: &str, tensors: &[AnyTensor], file: &Path) -> Result<AnyTensor, Failure> {
+    let bound = |name: &str| name.strip_prefix('x').and_then(|at| tensors.get(at.parse::<usize>().ok()?)).cloned();
+    let found = Expression::parse(text).and_then(|expression| expression.evaluate(bound));
+    found.map_err(|fault| match fault {
+        Fault::Wrong(wrong) => Failure::of_file(file, wrong.message()),
+        Fault::Run(error) => Failure::of_file(file, error),
+    })
+}
+
+/// The first tensor, or its entries.
+fn operand(stored_only: bool) -> &'static str {
+    if stored_only { "stored(x0)" } else { "x0" }
+}
+
+fn emit(name: &str, options: &impl Options, input: &Input, output: &Output) -> Outcome {
+    let text = format!("{name}({}{})", operand(options.stored_only()), options.arguments());
+    let result = call(&text, &[input.read()?], &input.file)?;
+    output.emit(&result, input.reading.max_memory)
+}
+
+pub(crate) fn fold((name, args): (&str, &FoldArgs)) -> Outcome {
+    emit(name, &args.fold, &args.input, &args.output)
+}
+
+pub(crate) fn var((name, args): (&str, &VarArgs)) -> Outcome {
+    emit(name, &args.var, &args.input, &args.output)
+}
+
+pub(crate) fn slice(args: &SliceArgs) -> Outcome {
+    emit("slice", &args.slice, &args.input, &args.output)
+}
+
+pub(crate) fn transpose(args: &TransposeArgs) -> Outcome {
+    emit("transpose", &args.transpose, &args.input, &args.output)
+}
+
+/// Another file, with the options of the first.
+fn read_too(reading: &Reading, path: &Path) -> Result<AnyTensor, Failure> {
+    read(path, reading.from, &reading.options())
+}
+
+pub(crate) fn zip((name, args): (&str, &ZipArgs)) -> Outcome {
+    let mut tensors = vec![args.input.read()?];
+    let right = match &args.right {
+        Operand::Number(number) => number.as_str(),
+        Operand::File(path) => {
+            tensors.push(read_too(&args.input.reading, path)?);
+            "x1"
+        }
+    };
+    let text = format!("{name}({}, {right})", operand(args.stored_only));
+    args.output.emit(&call(&text, &tensors, &args.input.file)?, args.input.reading.max_memory)
+}
+
+/// The tensors of some files, and a list of their names.
+fn read_all(reading: &Reading, files: &[std::path::PathBuf]) -> Result<(Vec<AnyTensor>, String), Failure> {
+    let tensors = files.iter().map(|file| read_too(reading, file)).collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<String> = (0..tensors.len()).map(|at| format!("x{at}")).collect();
+    Ok((tensors, format!("[{}]", names.join(", "))))
+}
+
+pub(crate) fn join((name, args): (&str, &JoinArgs)) -> Outcome {
+    let (tensors, names) = read_all(&args.reading, &args.files)?;
+    let result = call(&format!("{name}({names}, axis={})", args.axis), &tensors, &args.files[0])?;
+    args.output.emit(&result, args.reading.max_memory)
+}
+
+/// An error of the upstream gradient names its file: its shape, its type and the sums of its values.
+fn gradient(text: &str, tensors: &[AnyTensor], file: &Path, grad: &Path) -> Result<AnyTensor, Failure> {
+    let bound = |name: &str| name.strip_prefix('x').and_then(|at| tensors.get(at.parse::<usize>().ok()?)).cloned();
+    let found = Expression::parse(text).and_then(|expression| expression.evaluate(bound));
+    found.map_err(|fault| match fault {
+        Fault::Run(
+            error @ (Error::ShapeMismatch { .. } | Error::NotRepresentable { .. } | Error::SumOverflow { .. }),
+        ) => Failure::of_file(grad, error),
+        Fault::Run(error) => Failure::of_file(file, error),
+        Fault::Wrong(wrong) => Failure::of_file(file, wrong.message()),
+    })
+}
+
+pub(crate) fn backward<A: clap::Args + Options>((name, args): (&str, &Backward<A>)) -> Outcome {
+    let tensors = [args.input.read()?, args.input.read_beside(&args.grad, None)?];
+    let text = format!("{name}_backward({}, x1{})", operand(args.forward.stored_only()), args.forward.arguments());
+    let result = gradient(&text, &tensors, &args.input.file, &args.grad)?;
+    args.output.emit(&result, args.input.reading.max_memory)
+}
+
+pub(crate) fn backward_zip((name, args): (&str, &BackwardZipArgs)) -> Outcome {
+    let reading = &args.input.reading;
+    let tensors = [args.input.read()?, read_too(reading, &args.right)?, args.input.read_beside(&args.grad, None)?];
+    let text = format!("{name}_backward(x0, x1, x2, wrt={})", args.wrt);
+    args.output.emit(&gradient(&text, &tensors, &args.input.file, &args.grad)?, reading.max_memory)
+}
+
+pub(crate) fn backward_join((name, args): (&str, &BackwardJoinArgs)) -> Outcome {
+    let (mut tensors, names) = read_all(&args.reading, &args.files)?;
+    tensors.push(read(&args.grad, None, &args.reading.beside())?);
+    let upstream = tensors.len() - 1;
+    let text = format!("{name}_backward({names}, x{upstream}, axis={}, wrt={})", args.axis, args.wrt);
+    args.output.emit(&gradient(&text, &tensors, &args.files[0], &args.grad)?, args.reading.max_memory)
+}

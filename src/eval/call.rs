@@ -1,0 +1,439 @@
+//! Calls: which argument is which, and what it must be.
+
+use std::ops::Range;
+
+use ndarray::{ArrayD, IxDyn, SliceInfoElem};
+
+use super::literal::Literal;
+use super::run::{at, wrong};
+use super::table::{Function, functions};
+use super::value::{Placed, Value};
+use super::{Argument, Fault, Id, Node, Wrong};
+use crate::base::axes::Axes;
+use crate::base::error::{Error, Result as Outcome};
+use crate::base::shape::Shape;
+use crate::dynamic::{AnyStored, AnyTensor};
+use crate::element::{DType, Number};
+use crate::pattern::Format;
+
+type Found<T> = Result<T, Fault>;
+
+/// The error for a name that is no function's.
+pub(super) fn no_function(name: &str, at: Range<usize>) -> Wrong {
+    let message = match name {
+        "grad" => "gradients of expressions are not there yet; NAME_backward functions are".to_string(),
+        "matmul" | "einsum" => format!("{name} is not there yet"),
+        _ => {
+            let alike = |known: &&str| (strsim::jaro(name, known) * 1e6) as u64;
+            let hint = functions().max_by_key(alike).filter(|known| strsim::jaro(name, known) > 0.8);
+            let hint = hint.map_or(String::new(), |known| format!("; did you mean {known}?"));
+            format!("there is no function {name}{hint}")
+        }
+    };
+    Wrong::new(at, message)
+}
+
+/// The argument of each parameter, if it was given.
+pub(super) fn placed(
+    function: &Function,
+    arguments: &[Argument],
+    call: &Range<usize>,
+    nodes: &[Node],
+) -> Result<Vec<Option<Id>>, Wrong> {
+    let parameters: Vec<&str> = function.parameters().collect();
+    let mut places = vec![None; parameters.len()];
+    for (position, argument) in arguments.iter().enumerate() {
+        let (place, at) = match &argument.name {
+            None if arguments[..position].iter().any(|before| before.name.is_some()) => {
+                let at = nodes[argument.value].at.clone();
+                return Err(Wrong::new(at, "an argument without a name stands behind one with a name"));
+            }
+            None => ((position < parameters.len()).then_some(position), nodes[argument.value].at.clone()),
+            Some((name, at)) => {
+                let is_it = |parameter: &&str| parameter.trim_end_matches('?') == name;
+                (parameters.iter().position(is_it), at.clone())
+            }
+        };
+        let Some(place) = place else {
+            return Err(Wrong::new(at, format!("the arguments of {} are {}", function.name, function.signature())));
+        };
+        if places[place].replace(argument.value).is_some() {
+            return Err(Wrong::new(at, format!("{} is given twice", parameters[place].trim_end_matches('?'))));
+        }
+    }
+    let missing = parameters.iter().zip(&places).find(|(name, place)| place.is_none() && !name.ends_with('?'));
+    match missing {
+        None => Ok(places),
+        Some((name, _)) => {
+            let at = call.start..call.start + function.name.len();
+            Err(Wrong::new(at, format!("{} needs {name}; its arguments are {}", function.name, function.signature())))
+        }
+    }
+}
+
+/// A call with the values of its arguments.
+pub(super) struct Call {
+    pub(super) name: &'static str,
+    pub(super) at: Range<usize>,
+    pub(super) values: Vec<Option<Placed>>,
+}
+
+/// Runs an operation on the tensor that an argument is, or on its entries.
+macro_rules! on_seen {
+    ($call:expr, $place:expr, $x:ident => $body:expr) => {{
+        let call = $call;
+        match $crate::eval::call::Call::seen(call, $place)? {
+            $crate::eval::call::Seen::Whole($x) => call.done($body),
+            $crate::eval::call::Seen::Stored($x) => call.done($body),
+        }
+    }};
+}
+
+pub(super) use on_seen;
+
+/// A tensor, or its entries alone.
+pub(super) enum Seen<'a> {
+    Whole(&'a AnyTensor),
+    Stored(AnyStored<'a>),
+}
+
+impl Call {
+    /// What an operation found.
+    pub(super) fn done(&self, result: Outcome<AnyTensor>) -> Found<Value> {
+        at(&self.at, result).map(Value::Tensor)
+    }
+
+    /// The argument that a function cannot do without.
+    pub(super) fn given(&self, place: usize) -> Found<&Placed> {
+        match self.values.get(place).and_then(Option::as_ref) {
+            Some(value) => Ok(value),
+            None => wrong(&self.at, format!("{} needs more arguments", self.name)),
+        }
+    }
+
+    fn maybe(&self, place: usize) -> Option<&Placed> {
+        self.values.get(place).and_then(Option::as_ref)
+    }
+
+    pub(super) fn is_given(&self, place: usize) -> bool {
+        self.maybe(place).is_some()
+    }
+
+    pub(super) fn seen(&self, place: usize) -> Found<Seen<'_>> {
+        let given = self.given(place)?;
+        match &given.value {
+            Value::Tensor(tensor) => Ok(Seen::Whole(tensor)),
+            Value::Stored(tensor) => Ok(Seen::Stored(tensor.stored())),
+            other => wrong(&given.at, format!("this is {}, and not a tensor", other.kind())),
+        }
+    }
+
+    /// The tensor that an argument is: what looks at all of it.
+    pub(super) fn tensor(&self, place: usize) -> Found<&AnyTensor> {
+        let given = self.given(place)?;
+        match &given.value {
+            Value::Tensor(tensor) => Ok(tensor),
+            Value::Stored(_) => wrong(&given.at, format!("{} looks at the whole tensor, not at stored(…)", self.name)),
+            other => wrong(&given.at, format!("this is {}, and not a tensor", other.kind())),
+        }
+    }
+
+    /// The tensor that an argument is, or whose entries it is: what moves elements looks at all of it.
+    pub(super) fn moving(&self, place: usize) -> Found<&AnyTensor> {
+        Ok(match self.seen(place)? {
+            Seen::Whole(tensor) => tensor,
+            Seen::Stored(stored) => stored.tensor(),
+        })
+    }
+
+    /// The element type of the tensor that an argument is.
+    pub(super) fn dtype(&self, place: usize) -> Found<DType> {
+        Ok(self.moving(place)?.dtype())
+    }
+
+    /// The tensors of a list.
+    pub(super) fn tensors(&self, place: usize) -> Found<Vec<&AnyTensor>> {
+        let given = self.given(place)?;
+        tensors_of(&given.value, &given.at)
+    }
+
+    /// The tensors of lists in a list.
+    pub(super) fn rows(&self, place: usize) -> Found<Vec<Vec<&AnyTensor>>> {
+        let given = self.given(place)?;
+        match &given.value {
+            Value::List(rows) => rows.iter().map(|row| tensors_of(row, &given.at)).collect(),
+            other => wrong(&given.at, format!("this is {}, and not a list of rows", other.kind())),
+        }
+    }
+
+    /// The slices that a text says, of a tensor.
+    pub(super) fn slices(&self, place: usize, x: &AnyTensor) -> Found<Vec<SliceInfoElem>> {
+        let text = self.text(place)?;
+        let parts = super::run::parts(text).map_err(|fault| match fault {
+            Fault::Wrong(inner) => Fault::Wrong(Wrong::new(self.at_of(place), inner.message)),
+            fault => fault,
+        })?;
+        slices(&parts, x.shape(), &self.at)
+    }
+
+    fn at_of(&self, place: usize) -> Range<usize> {
+        self.maybe(place).map_or_else(|| self.at.clone(), |given| given.at.clone())
+    }
+
+    /// A tensor of the type of another, or a number of it.
+    pub(super) fn number(&self, place: usize, dtype: DType) -> Found<Number> {
+        super::run::number_beside(self.given(place)?, dtype)
+    }
+
+    /// A number as `f64`.
+    pub(super) fn real(&self, place: usize) -> Found<f64> {
+        let number = self.number(place, DType::Float64)?;
+        Ok(number.float().unwrap_or(f64::NAN))
+    }
+
+    /// An integer; `default` where none is given.
+    pub(super) fn integer<T: TryFrom<i128>>(&self, place: usize, default: Option<T>) -> Found<T> {
+        match (self.maybe(place), default) {
+            (None, Some(default)) => Ok(default),
+            _ => {
+                let given = self.given(place)?;
+                integer(&given.value, &given.at)
+            }
+        }
+    }
+
+    /// Whether an option is set.
+    pub(super) fn flag(&self, place: usize) -> Found<bool> {
+        let Some(given) = self.maybe(place) else { return Ok(false) };
+        match &given.value {
+            Value::Number(number) if number.truth().is_some() => Ok(number.truth() == Some(true)),
+            other => wrong(&given.at, format!("this is true or false, and not {}", other.kind())),
+        }
+    }
+
+    /// One of some words, by its number; the first where none is given.
+    pub(super) fn word(&self, place: usize, words: &[&str]) -> Found<usize> {
+        let Some(given) = self.maybe(place) else { return Ok(0) };
+        let found = match &given.value {
+            Value::Text(text) => words.iter().position(|word| word == text),
+            _ => None,
+        };
+        found.map_or_else(|| wrong(&given.at, format!("this is one of \"{}\"", words.join("\", \""))), Ok)
+    }
+
+    /// A text.
+    pub(super) fn text(&self, place: usize) -> Found<&str> {
+        let given = self.given(place)?;
+        match &given.value {
+            Value::Text(text) => Ok(text),
+            other => wrong(&given.at, format!("this is {}, and not a text", other.kind())),
+        }
+    }
+
+    /// Axes, all if none are named, and whether they are kept.
+    pub(super) fn axes(&self, place: usize, keep_dims: usize) -> Found<Axes> {
+        Ok(self.some_axes(place)?.with_keep_dims(self.flag(keep_dims)?))
+    }
+
+    /// Axes; all if none are named.
+    pub(super) fn some_axes(&self, place: usize) -> Found<Axes> {
+        let Some(given) = self.maybe(place) else { return Ok(Axes::all()) };
+        match &given.value {
+            Value::List(items) => {
+                let axes = items.iter().map(|item| integer::<isize>(item, &given.at));
+                Ok(Axes::from(axes.collect::<Found<Vec<_>>>()?))
+            }
+            Value::Text(text) if text == "all" => Ok(Axes::all()),
+            Value::Text(text) if text == "none" => Ok(Axes::none()),
+            axis => Ok(Axes::from(integer::<isize>(axis, &given.at)?)),
+        }
+    }
+
+    /// The integers of a list; one alone is a list of it.
+    pub(super) fn integers<T: TryFrom<i128>>(&self, place: usize) -> Found<Vec<T>> {
+        let given = self.given(place)?;
+        match &given.value {
+            Value::List(items) => items.iter().map(|item| integer(item, &given.at)).collect(),
+            one => Ok(vec![integer(one, &given.at)?]),
+        }
+    }
+
+    /// Pairs of integers.
+    pub(super) fn pairs(&self, place: usize) -> Found<Vec<(usize, usize)>> {
+        let given = self.given(place)?;
+        const REFUSED: &str = "this is a list of pairs, as in [[0, 1], [2, 0]]";
+        let Value::List(items) = &given.value else { return wrong(&given.at, REFUSED) };
+        let pair = |item: &Value| match item {
+            Value::List(pair) if pair.len() == 2 => Ok((integer(&pair[0], &given.at)?, integer(&pair[1], &given.at)?)),
+            _ => wrong(&given.at, REFUSED),
+        };
+        items.iter().map(pair).collect()
+    }
+
+    pub(super) fn shape(&self, place: usize) -> Found<Shape> {
+        Ok(Shape::from(self.integers::<usize>(place)?))
+    }
+
+    /// The numbers of a list in an element type; what is none of it is left out, as it is never a member.
+    pub(super) fn members(&self, place: usize, dtype: DType) -> Found<Vec<Number>> {
+        let given = self.given(place)?;
+        let items = match &given.value {
+            Value::List(items) => items.as_slice(),
+            Value::Tensor(tensor) => return Ok(crate::dynamic::numbers(tensor)),
+            one => std::slice::from_ref(one),
+        };
+        let mut members = Vec::with_capacity(items.len());
+        for item in items {
+            match item {
+                Value::Number(number) => members.extend(number.in_type(dtype).ok()),
+                other => return wrong(&given.at, format!("there is {} in this list of numbers", other.kind())),
+            }
+        }
+        Ok(members)
+    }
+
+    /// Positions: integers in lists of one shape, or a tensor of integers.
+    pub(super) fn positions(&self, place: usize) -> Found<ArrayD<i64>> {
+        let given = self.given(place)?;
+        match &given.value {
+            Value::Tensor(tensor) => at(&given.at, dense_positions(tensor)),
+            listed => {
+                let (mut shape, mut positions) = (Vec::new(), Vec::new());
+                flatten(listed, 0, &mut shape, &mut positions, &given.at)?;
+                ArrayD::from_shape_vec(IxDyn(&shape), positions)
+                    .or_else(|_| wrong(&given.at, "the lists in this list differ in length"))
+            }
+        }
+    }
+}
+
+fn tensors_of<'a>(list: &'a Value, at: &Range<usize>) -> Found<Vec<&'a AnyTensor>> {
+    let Value::List(items) = list else {
+        return wrong(at, format!("this is {}, and not a list of tensors", list.kind()));
+    };
+    let tensor = |item: &'a Value| match item {
+        Value::Tensor(tensor) => Ok(tensor),
+        other => wrong(at, format!("there is {} in this list of tensors", other.kind())),
+    };
+    items.iter().map(tensor).collect()
+}
+
+/// The elements of a tensor of integers.
+fn dense_positions(tensor: &AnyTensor) -> Outcome<ArrayD<i64>> {
+    let not_integers =
+        || Error::NoOperation { operation: "take", dtype: tensor.dtype().name(), instead: "positions are integers" };
+    match tensor.fill() {
+        Number::Integer(_) if tensor.dtype() != DType::Bool => {}
+        _ => return Err(not_integers()),
+    }
+    match tensor.clone().cast(DType::Int64)?.into_format(Format::Coo)? {
+        AnyTensor::Int64(crate::dynamic::AnyFormat::Coo(positions)) => positions.to_dense(),
+        _ => Err(not_integers()),
+    }
+}
+
+/// The integers of lists in lists, and their shape by the first ones.
+fn flatten(
+    value: &Value,
+    depth: usize,
+    shape: &mut Vec<usize>,
+    positions: &mut Vec<i64>,
+    at: &Range<usize>,
+) -> Found<()> {
+    let Value::List(items) = value else {
+        if depth != shape.len() {
+            return wrong(at, "the lists in this list differ in depth");
+        }
+        positions.push(integer(value, at)?);
+        return Ok(());
+    };
+    if depth == shape.len() && positions.is_empty() {
+        shape.push(items.len());
+    } else if shape.get(depth) != Some(&items.len()) {
+        return wrong(at, "the lists in this list differ in length");
+    }
+    items.iter().try_for_each(|item| flatten(item, depth + 1, shape, positions, at))
+}
+
+fn integer<T: TryFrom<i128>>(value: &Value, at: &Range<usize>) -> Found<T> {
+    let found = match value {
+        Value::Number(number) => number.integer().and_then(|integer| T::try_from(integer).ok()),
+        _ => None,
+    };
+    found.map_or_else(|| wrong(at, "this is an integer that fits"), Ok)
+}
+
+/// What stands between two commas of an index.
+pub(super) enum Part {
+    One(i128),
+    Range([Option<i128>; 3]),
+}
+
+/// The parts of an index in the form that the library has them; axes without one are whole.
+pub(super) fn slices(parts: &[Part], shape: &Shape, place: &Range<usize>) -> Found<Vec<SliceInfoElem>> {
+    if parts.len() > shape.rank() {
+        let (rank, count) = (shape.rank(), parts.len());
+        return at(place, Err(Error::RankMismatch { what: "the slice", expected: rank, found: count }));
+    }
+    let whole = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
+    let part = |axis: usize| match parts.get(axis) {
+        None => Ok(whole),
+        Some(Part::One(index)) => match isize::try_from(*index) {
+            Ok(index) => Ok(SliceInfoElem::Index(index)),
+            Err(_) => out_of_range(*index, axis, shape),
+        },
+        Some(Part::Range(ends)) => range(*ends, axis, shape),
+    };
+    at(place, (0..shape.rank()).map(part).collect())
+}
+
+fn out_of_range<T>(index: i128, axis: usize, shape: &Shape) -> Outcome<T> {
+    let index = index.clamp(isize::MIN as i128, isize::MAX as i128) as isize;
+    Err(Error::SliceOutOfRange { index, axis, length: shape[axis] })
+}
+
+/// `start:stop:step` of Python, but that an end outside of the axis is an error, in the form that counts backwards from
+/// the end.
+fn range([start, stop, step]: [Option<i128>; 3], axis: usize, shape: &Shape) -> Outcome<SliceInfoElem> {
+    let (length, step) = (shape[axis] as i128, step.unwrap_or(1));
+    if let Some(end) = [start, stop].into_iter().flatten().find(|end| !(-length..=length).contains(end)) {
+        return out_of_range(end, axis, shape);
+    }
+    if step == 0 {
+        return Err(Error::ZeroStep { axis });
+    }
+    let from_front = |end: i128| if end < 0 { end + length } else { end };
+    let (start, stop) = (start.map(from_front), stop.map(from_front));
+    let (low, high) = match step > 0 {
+        true => (start.unwrap_or(0), stop.unwrap_or(length)),
+        // From `start` down to the one behind `stop`.
+        false => (stop.map_or(0, |stop| stop + 1), start.map_or(length, |start| (start + 1).min(length))),
+    };
+    let step = step.clamp(-(isize::MAX as i128), isize::MAX as i128) as isize;
+    let low = low.min(high);
+    Ok(SliceInfoElem::Slice { start: low as isize, end: Some(high as isize), step })
+}
+
+/// A tensor to the power of a number: of an integer by multiplying, if it is written as one.
+pub(super) fn power(
+    base: &Placed,
+    exponent: &Literal,
+    at_exponent: &Range<usize>,
+    place: &Range<usize>,
+) -> Found<Value> {
+    let Some(view) = base.value.view() else {
+        return wrong(&base.at, format!("this is {}, and not a tensor", base.value.kind()));
+    };
+    let integer = exponent.integer().and_then(|integer| i32::try_from(integer).ok());
+    let real = || match exponent.in_type(view.tensor.dtype()).ok().and_then(Number::float) {
+        Some(real) => Ok(real),
+        None => wrong(at_exponent, format!("{} is no exponent of {}", exponent.told(), view.tensor.dtype())),
+    };
+    let result = match (integer, view.stored) {
+        (Some(integer), false) => view.tensor.powi(integer),
+        (Some(integer), true) => view.tensor.stored().powi(integer),
+        (None, false) => view.tensor.powf(real()?),
+        (None, true) => view.tensor.stored().powf(real()?),
+    };
+    at(place, result).map(Value::Tensor)
+}

@@ -1,0 +1,128 @@
+//! Numbers as they are written: exact, until they meet the element type that they take.
+
+use super::told;
+use crate::dispatch_dtype;
+use crate::element::{DType, Element, Number};
+use crate::io::FileElement;
+
+/// A number of an expression. Its text is read once more in the type that it takes, so that it is rounded once.
+#[derive(Debug, Clone)]
+pub(super) struct Literal {
+    number: Number,
+    text: Option<String>,
+    is_bool: bool,
+}
+
+/// The number that a name stands for where nothing is bound to it.
+pub(super) fn constant(name: &str) -> Option<Literal> {
+    let of = |number| Literal { number, text: None, is_bool: false };
+    Some(match name {
+        "true" => Literal { is_bool: true, ..of(Number::Integer(1)) },
+        "false" => Literal { is_bool: true, ..of(Number::Integer(0)) },
+        "inf" => of(Number::Real(f64::INFINITY)),
+        "nan" => of(Number::Real(f64::NAN)),
+        _ => return None,
+    })
+}
+
+impl Literal {
+    /// The number that digits say, without a sign; one with a `j` behind it is imaginary.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        if let Some(imaginary) = text.strip_suffix('j') {
+            return Some(f64::parse(imaginary)?.into()).map(|Literal { number, .. }| Literal {
+                number: Number::Complex(0.0, number.float().unwrap_or(f64::NAN)),
+                text: None,
+                is_bool: false,
+            });
+        }
+        let number =
+            text.parse().map(Number::Integer).or_else(|_| f64::parse(text).map(Number::Real).ok_or(())).ok()?;
+        Some(Literal { number, text: Some(text.to_string()), is_bool: false })
+    }
+
+    pub(super) fn number(&self) -> Number {
+        self.number
+    }
+
+    /// The number as an integer, if it is written as one.
+    pub(super) fn integer(&self) -> Option<i128> {
+        match self.number {
+            Number::Integer(integer) if !self.is_bool => Some(integer),
+            _ => None,
+        }
+    }
+
+    /// The number as a truth value.
+    pub(super) fn truth(&self) -> Option<bool> {
+        bool::from_number(self.number)
+    }
+
+    pub(super) fn negated(&self) -> Option<Self> {
+        let number = match self.number {
+            _ if self.is_bool => return None,
+            Number::Integer(integer) => Number::Integer(integer.checked_neg()?),
+            Number::Real(real) => Number::Real(-real),
+            Number::Complex(re, im) => Number::Complex(-re, -im),
+        };
+        let text = self.text.as_ref().map(|text| match text.strip_prefix('-') {
+            Some(positive) => positive.to_string(),
+            None => format!("-{text}"),
+        });
+        Some(Literal { number, text, is_bool: false })
+    }
+
+    /// The value of an element type that it is: rounded to it if that has floats, exactly if not.
+    pub(super) fn in_type(&self, dtype: DType) -> Result<Number, String> {
+        let refused = || format!("{} is no value of type {dtype}", self.told());
+        let value = dispatch_dtype!(dtype, T => self.value::<T>().map(Element::to_number), else => None);
+        value.ok_or_else(refused)
+    }
+
+    fn value<T: FileElement>(&self) -> Option<T> {
+        let is_integer = T::ZERO.to_integer().is_some();
+        match (&self.text, self.number) {
+            // A decimal number next to which a double is an integer is none.
+            (Some(text), Number::Real(real)) if is_integer && text.contains(['.', 'e', 'E']) => {
+                const EXACT: f64 = 9_007_199_254_740_992.0;
+                T::from_number(self.number).filter(|_| real.abs() < EXACT)
+            }
+            (Some(text), number) if !is_integer => {
+                let is_finite = number.float().is_some_and(f64::is_finite);
+                T::parse(text).filter(|value| is_finite && value.isfinite())
+            }
+            _ => T::from_number(self.number),
+        }
+    }
+
+    /// The type that it has where it meets no tensor.
+    pub(super) fn dtype(&self) -> DType {
+        match self.number {
+            _ if self.is_bool => DType::Bool,
+            Number::Integer(integer) if i64::try_from(integer).is_ok() => DType::Int64,
+            Number::Integer(_) => DType::UInt64,
+            Number::Real(_) => DType::Float64,
+            Number::Complex(..) => DType::Complex128,
+        }
+    }
+
+    /// Its text, as it was written where it was.
+    pub(super) fn told(&self) -> String {
+        match (&self.text, self.is_bool) {
+            (Some(text), _) => text.clone(),
+            (None, true) => (self.number == Number::Integer(1)).to_string(),
+            (None, false) => told(self.number),
+        }
+    }
+}
+
+impl From<f64> for Literal {
+    fn from(real: f64) -> Self {
+        Number::Real(real).into()
+    }
+}
+
+impl From<Number> for Literal {
+    fn from(number: Number) -> Self {
+        Literal { number, text: None, is_bool: false }
+    }
+}

@@ -1,0 +1,267 @@
+//! Expressions over tensors: what `lacuna eval` runs.
+//!
+//! `nanmedian(stored(x * 2 + 1), axis=1)` is [parsed](Expression::parse) once and [evaluated](Expression::evaluate)
+//! on the tensors that its names are bound to. Functions are the operations of the library by their Rust names
+//! ([`functions`]); `docs/cli.md` has the grammar.
+//!
+//! Neither step recurses without a bound: an expression is a list of nodes, each behind those that it needs.
+
+mod call;
+mod literal;
+mod parse;
+mod run;
+mod table;
+mod value;
+
+use std::fmt;
+use std::ops::Range;
+
+use crate::base::error::Error;
+use crate::dynamic::AnyTensor;
+use crate::element::Number;
+use literal::Literal;
+
+pub use table::functions;
+
+/// Why an expression has no value.
+#[derive(Debug, Clone)]
+pub enum Fault {
+    /// It is none, or asks for what a type does not have.
+    Wrong(Wrong),
+    /// An operation refused its operands.
+    Run(Error),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Fault::Run(error)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Wrong(wrong) => wrong.fmt(f),
+            Fault::Run(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// What is wrong with an expression, and where: shown as a sentence, the line, and carets below the place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wrong {
+    message: String,
+    at: Range<usize>,
+    expression: String,
+}
+
+impl Wrong {
+    fn new(at: Range<usize>, message: impl Into<String>) -> Self {
+        Wrong { message: message.into(), at, expression: String::new() }
+    }
+
+    fn of(self, expression: &str) -> Self {
+        Wrong { expression: expression.to_string(), ..self }
+    }
+
+    /// The sentence, without the expression.
+    ///
+    /// ```
+    /// use lacuna::eval::{Expression, Fault};
+    ///
+    /// let Err(Fault::Wrong(wrong)) = Expression::parse("sum(x") else { panic!() };
+    /// assert_eq!(wrong.message(), "the `)` to this is missing");
+    /// ```
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The bytes of the expression that are meant.
+    ///
+    /// ```
+    /// use lacuna::eval::{Expression, Fault};
+    ///
+    /// let Err(Fault::Wrong(wrong)) = Expression::parse("1 + + )") else { panic!() };
+    /// assert_eq!(wrong.place(), 6..7);
+    /// assert_eq!(wrong.to_string().lines().nth(2), Some("        ^"));
+    /// ```
+    pub fn place(&self) -> Range<usize> {
+        self.at.clone()
+    }
+}
+
+/// The characters that are shown before and behind a place.
+const AROUND: usize = 60;
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = &self.expression;
+        let start = (0..=self.at.start.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+        let end = (start..=self.at.end.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(start);
+        // What would move the carets takes one place.
+        let shown = |part: &str| part.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
+        let before: Vec<char> = shown(&text[..start]).chars().collect();
+        let before: String = before[before.len().saturating_sub(AROUND)..].iter().collect();
+        let behind: String = shown(&text[start..]).chars().take(AROUND).collect();
+        let carets = text[start..end].chars().count().clamp(1, behind.chars().count().max(1));
+        let blanks = " ".repeat(before.chars().count());
+        write!(f, "{}\n  {before}{behind}\n  {blanks}{}", self.message, "^".repeat(carets))
+    }
+}
+
+/// An operator with two operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Binary {
+    Or,
+    And,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+    MatMul,
+    Pow,
+}
+
+/// An operator with one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unary {
+    Neg,
+    Not,
+}
+
+/// The number of a node.
+type Id = usize;
+
+/// An argument of a call.
+#[derive(Debug, Clone)]
+struct Argument {
+    name: Option<(String, Range<usize>)>,
+    value: Id,
+}
+
+/// What stands between two commas of an index.
+#[derive(Debug, Clone)]
+enum Item {
+    One(Id),
+    Slice([Option<Id>; 3]),
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Number(Literal),
+    Text(String),
+    Name(String),
+    List(Vec<Id>),
+    Unary(Unary, Id),
+    Binary(Binary, Id, Id),
+    Call(String, Vec<Argument>),
+    Index(Id, Vec<Item>),
+}
+
+/// A part of an expression, and where it stands. It comes behind the parts that it is made of.
+#[derive(Debug, Clone)]
+struct Node {
+    kind: Kind,
+    at: Range<usize>,
+}
+
+/// An expression that was parsed.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::CooTensor;
+/// use lacuna::dynamic::AnyTensor;
+/// use lacuna::eval::Expression;
+///
+/// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![2.0, 3.0], 0.0)?.with_index::<u64>()?;
+/// let sums = Expression::parse("sum(x * 2, axis=0)")?;
+/// assert_eq!(sums.names(), ["x"]);
+/// let y = sums.evaluate(|_| Some(AnyTensor::from(x.clone())))?;
+/// assert_eq!(y.into_coo::<f64, u64>()?.values(), [6.0, 4.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Expression {
+    text: String,
+    nodes: Vec<Node>,
+}
+
+impl Expression {
+    /// The expression that a text is.
+    ///
+    /// # Errors
+    ///
+    /// `Wrong`: it is none; it calls what is no function, or with other arguments; it nests too deeply.
+    pub fn parse(text: &str) -> Result<Self, Fault> {
+        let wrong = |wrong: Wrong| Fault::Wrong(wrong.of(text));
+        let expression = Expression { text: text.to_string(), nodes: parse::nodes(text).map_err(wrong)? };
+        expression.check_calls().map_err(wrong)?;
+        Ok(expression)
+    }
+
+    /// The names that it uses, once each, in the order of their first places. Constants such as `nan` may be among
+    /// them: they are what they are where nothing is bound to them.
+    pub fn names(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for node in &self.nodes {
+            if let Kind::Name(name) = &node.kind
+                && !names.contains(&name.as_str())
+            {
+                names.push(name.as_str());
+            }
+        }
+        names
+    }
+
+    /// Refuses names that are neither bound nor constants.
+    ///
+    /// # Errors
+    ///
+    /// `Wrong`, for the first one.
+    ///
+    /// ```
+    /// use lacuna::eval::Expression;
+    ///
+    /// assert!(Expression::parse("x + inf")?.check_names(|name| name == "x").is_ok());
+    /// assert!(Expression::parse("x + y")?.check_names(|name| name == "x").is_err());
+    /// # Ok::<(), lacuna::eval::Fault>(())
+    /// ```
+    pub fn check_names(&self, is_bound: impl Fn(&str) -> bool) -> Result<(), Fault> {
+        for node in &self.nodes {
+            if let Kind::Name(name) = &node.kind
+                && !is_bound(name)
+                && literal::constant(name).is_none()
+            {
+                return Err(Fault::Wrong(run::unbound(name, node.at.clone()).of(&self.text)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Its value, with the tensors that names are bound to. A number becomes a tensor of rank 0.
+    ///
+    /// # Errors
+    ///
+    /// `Wrong`: a name is bound to nothing, or an operation does not have the types; `Run`: one refused its operands.
+    pub fn evaluate(&self, bound: impl Fn(&str) -> Option<AnyTensor>) -> Result<AnyTensor, Fault> {
+        run::evaluate(&self.nodes, &bound).map_err(|fault| match fault {
+            Fault::Wrong(wrong) => Fault::Wrong(wrong.of(&self.text)),
+            fault => fault,
+        })
+    }
+}
+
+/// The finite number that a literal is, for errors.
+fn told(number: Number) -> String {
+    number.to_string()
+}

@@ -1,0 +1,437 @@
+//! From text to nodes: a Pratt parser, whose depth is counted.
+
+use std::ops::Range;
+
+use winnow::ModalResult;
+use winnow::Parser;
+use winnow::combinator::{Infix, Postfix, Prefix, expression};
+use winnow::error::{ErrMode, ParserError};
+use winnow::stream::{LocatingSlice, Location, Stateful, Stream};
+use winnow::token::{literal, take_while};
+
+use super::literal::Literal;
+use super::{Argument, Binary, Id, Item, Kind, Node, Unary, Wrong};
+
+/// How deep brackets, calls, signs and powers may stand in each other.
+const DEPTH: usize = 100;
+
+/// The text, what was made of it so far, and how deep the place is.
+type Input<'a> = Stateful<LocatingSlice<&'a str>, State>;
+type Parsed<T> = ModalResult<T, Wrong>;
+
+#[derive(Debug, Default)]
+struct State {
+    nodes: Vec<Node>,
+    depth: usize,
+}
+
+impl<'a> ParserError<Input<'a>> for Wrong {
+    type Inner = Wrong;
+
+    fn from_input(input: &Input<'a>) -> Self {
+        Wrong::new(next_character(input), "this is no part of an expression")
+    }
+
+    fn into_inner(self) -> Result<Self, Self> {
+        Ok(self)
+    }
+}
+
+/// The nodes of a text; the last one is the whole.
+pub(super) fn nodes(text: &str) -> Result<Vec<Node>, Wrong> {
+    let mut input = Stateful { input: LocatingSlice::new(text), state: State::default() };
+    match any_expression(&mut input).and_then(|_| end(&mut input)) {
+        Ok(()) => Ok(input.state.nodes),
+        Err(ErrMode::Backtrack(wrong) | ErrMode::Cut(wrong)) => Err(wrong),
+        Err(ErrMode::Incomplete(_)) => Err(Wrong::new(text.len()..text.len(), "the expression ends too early")),
+    }
+}
+
+/// The nodes of an index as it stands between brackets, and its items.
+pub(super) fn index(text: &str) -> Result<(Vec<Node>, Vec<Item>), Wrong> {
+    let mut input = Stateful { input: LocatingSlice::new(text), state: State::default() };
+    let items = |input: &mut Input<'_>| {
+        let mut items = Vec::new();
+        loop {
+            blanks(input)?;
+            items.push(item(input)?);
+            if !sign(input, ",")? {
+                return end(input).map(|()| items);
+            }
+        }
+    };
+    match items(&mut input) {
+        Ok(items) => Ok((input.state.nodes, items)),
+        Err(ErrMode::Backtrack(wrong) | ErrMode::Cut(wrong)) => Err(wrong),
+        Err(ErrMode::Incomplete(_)) => Err(Wrong::new(text.len()..text.len(), "the index ends too early")),
+    }
+}
+
+/// Refuses what stands behind an expression.
+fn end(input: &mut Input<'_>) -> Parsed<()> {
+    let message = match rest(input).as_bytes() {
+        [] => return Ok(()),
+        [b'=' | b'!', b'=', ..] | [b'<' | b'>', ..] => "comparisons are not chained; write (a < b) & (b < c)",
+        [b'=', ..] => "= binds the arguments of a function; the comparison is ==",
+        [b')' | b']', ..] => "nothing is open that this closes",
+        [b',', ..] => "a comma stands between arguments, and in lists and indices",
+        [b':', ..] => "a range stands in an index, as in x[1:3]",
+        _ => "an operator is missing before this",
+    };
+    cut(next_character(input), message)
+}
+
+fn cut<T>(at: Range<usize>, message: impl Into<String>) -> Parsed<T> {
+    Err(ErrMode::Cut(Wrong::new(at, message)))
+}
+
+fn backtrack<T>(input: &Input<'_>) -> Parsed<T> {
+    Err(ErrMode::Backtrack(Wrong::from_input(input)))
+}
+
+fn rest<'a>(input: &Input<'a>) -> &'a str {
+    input.input.as_ref()
+}
+
+fn here(input: &Input<'_>) -> usize {
+    input.input.current_token_start()
+}
+
+/// The bytes of the next character; none at the end.
+fn next_character(input: &Input<'_>) -> Range<usize> {
+    let start = here(input);
+    start..start + rest(input).chars().next().map_or(0, char::len_utf8)
+}
+
+fn blanks(input: &mut Input<'_>) -> Parsed<()> {
+    take_while(0.., char::is_whitespace).void().parse_next(input)
+}
+
+/// A word or a sign, and the blanks behind it; whether it is there.
+fn sign(input: &mut Input<'_>, sign: &'static str) -> Parsed<bool> {
+    if !rest(input).starts_with(sign) {
+        return Ok(false);
+    }
+    literal(sign).void().parse_next(input)?;
+    blanks(input)?;
+    Ok(true)
+}
+
+fn push(input: &mut Input<'_>, kind: Kind, at: Range<usize>) -> Id {
+    input.state.nodes.push(Node { kind, at });
+    input.state.nodes.len() - 1
+}
+
+fn place(input: &Input<'_>, node: Id) -> Range<usize> {
+    input.state.nodes[node].at.clone()
+}
+
+/// One step deeper, if there is one.
+fn deeper(input: &mut Input<'_>, at: Range<usize>) -> Parsed<()> {
+    input.state.depth += 1;
+    match input.state.depth > DEPTH {
+        true => cut(at, format!("more than {DEPTH} brackets, signs and powers stand in each other here")),
+        false => Ok(()),
+    }
+}
+
+/// An expression, the blanks before it and behind it.
+fn any_expression(input: &mut Input<'_>) -> Parsed<Id> {
+    blanks(input)?;
+    expression(operand).prefix(prefix).postfix(postfix).infix(infix).parse_next(input)
+}
+
+/// A number, a text, a name, a call, a list, or an expression in parentheses.
+fn operand(input: &mut Input<'_>) -> Parsed<Id> {
+    let at = next_character(input);
+    let found = match rest(input).chars().next() {
+        Some('(') => nested(input, at)?,
+        Some('[') => list(input, at)?,
+        Some('"' | '\'') => text(input)?,
+        Some(c) if c.is_ascii_digit() || c == '.' => number(input)?,
+        Some(c) if begins_name(c) => named(input)?,
+        _ => return backtrack(input),
+    };
+    blanks(input)?;
+    Ok(found)
+}
+
+fn begins_name(c: char) -> bool {
+    c.is_alphabetic() || c == '_'
+}
+
+fn continues_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// An expression in parentheses.
+fn nested(input: &mut Input<'_>, at: Range<usize>) -> Parsed<Id> {
+    deeper(input, at.clone())?;
+    sign(input, "(")?;
+    let inner = any_expression(input)?;
+    if rest(input).starts_with(',') {
+        return cut(next_character(input), "a list stands in brackets, as in [1, 2]");
+    }
+    close(input, ")", &at)?;
+    input.state.depth -= 1;
+    Ok(inner)
+}
+
+/// The bracket that closes the one at `opened`.
+fn close(input: &mut Input<'_>, bracket: &'static str, opened: &Range<usize>) -> Parsed<()> {
+    if rest(input).starts_with(bracket) {
+        return literal(bracket).void().parse_next(input);
+    }
+    if rest(input).is_empty() {
+        return cut(opened.clone(), format!("the `{bracket}` to this is missing"));
+    }
+    end(input)?;
+    cut(next_character(input), "this is no part of an expression")
+}
+
+/// What stands between brackets, and commas; the opening one is read.
+fn listed<T>(
+    input: &mut Input<'_>,
+    bracket: &'static str,
+    opened: &Range<usize>,
+    item: impl Fn(&mut Input<'_>) -> Parsed<T>,
+) -> Parsed<Vec<T>> {
+    deeper(input, opened.clone())?;
+    blanks(input)?;
+    let mut items = Vec::new();
+    while !rest(input).starts_with(bracket) {
+        items.push(item(input)?);
+        if !sign(input, ",")? {
+            break;
+        }
+    }
+    close(input, bracket, opened)?;
+    input.state.depth -= 1;
+    Ok(items)
+}
+
+fn list(input: &mut Input<'_>, at: Range<usize>) -> Parsed<Id> {
+    sign(input, "[")?;
+    let items = listed(input, "]", &at, any_expression)?;
+    let at = at.start..here(input);
+    Ok(push(input, Kind::List(items), at))
+}
+
+/// A text between quotes of one kind, which it does not hold.
+fn text(input: &mut Input<'_>) -> Parsed<Id> {
+    let (start, quote) = (here(input), &rest(input)[..1]);
+    let Some(length) = rest(input)[1..].find(quote) else {
+        return cut(start..start + 1, "the quote that ends this text is missing");
+    };
+    let text = rest(input)[1..=length].to_string();
+    input.next_slice(length + 2);
+    let at = start..here(input);
+    Ok(push(input, Kind::Text(text), at))
+}
+
+/// A number: digits, a fraction, an exponent, and a `j` behind an imaginary one.
+fn number(input: &mut Input<'_>) -> Parsed<Id> {
+    let (start, text) = (here(input), rest(input));
+    let length = length_of_number(text);
+    let word_end = text[length..].find(|c: char| !continues_name(c) && c != '.').map_or(text.len(), |end| length + end);
+    let at = start..start + word_end;
+    if word_end > length || length == 0 {
+        return cut(at, "this is no number");
+    }
+    let Some(number) = Literal::parse(&text[..length]) else { return cut(at, "this is no number") };
+    input.next_slice(length);
+    Ok(push(input, Kind::Number(number), at))
+}
+
+/// The bytes at the beginning of a text that are a number.
+fn length_of_number(text: &str) -> usize {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let mut length = digits(text);
+    let whole = length;
+    if text[length..].starts_with('.') {
+        length += 1 + digits(&text[length + 1..]);
+        if whole == 0 && length == 1 {
+            return 0;
+        }
+    }
+    if let Some(exponent) = text[length..].strip_prefix(['e', 'E']) {
+        let unsigned = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        let count = digits(unsigned);
+        if count > 0 {
+            length += 1 + exponent.len() - unsigned.len() + count;
+        }
+    }
+    length + usize::from(text[length..].starts_with('j'))
+}
+
+/// A name, or the call of a function.
+fn named(input: &mut Input<'_>) -> Parsed<Id> {
+    let start = here(input);
+    let name = word(input)?;
+    let at = start..here(input);
+    let after_name = input.checkpoint();
+    blanks(input)?;
+    let bracket = next_character(input);
+    if !sign(input, "(")? {
+        input.reset(&after_name);
+        return Ok(push(input, Kind::Name(name), at));
+    }
+    let arguments = listed(input, ")", &bracket, argument)?;
+    let at = start..here(input);
+    Ok(push(input, Kind::Call(name, arguments), at))
+}
+
+fn word(input: &mut Input<'_>) -> Parsed<String> {
+    take_while(1.., continues_name).map(str::to_string).parse_next(input)
+}
+
+/// `value` or `name=value`.
+fn argument(input: &mut Input<'_>) -> Parsed<Argument> {
+    let start = input.checkpoint();
+    let at = here(input);
+    if rest(input).starts_with(begins_name) {
+        let name = word(input)?;
+        let at = at..here(input);
+        blanks(input)?;
+        if rest(input).starts_with('=') && !rest(input).starts_with("==") {
+            sign(input, "=")?;
+            return Ok(Argument { name: Some((name, at)), value: any_expression(input)? });
+        }
+        input.reset(&start);
+    }
+    Ok(Argument { name: None, value: any_expression(input)? })
+}
+
+/// An index, or `start:stop:step`.
+fn item(input: &mut Input<'_>) -> Parsed<Item> {
+    let mut parts = [None; 3];
+    let mut colons = 0;
+    loop {
+        if !rest(input).is_empty() && !rest(input).starts_with([':', ',', ']']) {
+            parts[colons] = Some(any_expression(input)?);
+        }
+        let at = next_character(input);
+        if !sign(input, ":")? {
+            break;
+        }
+        colons += 1;
+        if colons == parts.len() {
+            return cut(at, "a range has at most two colons, start:stop:step");
+        }
+    }
+    match (colons, parts[0]) {
+        (0, Some(index)) => Ok(Item::One(index)),
+        (0, None) => cut(next_character(input), "an index is missing here"),
+        _ => Ok(Item::Slice(parts)),
+    }
+}
+
+/// How strongly operators bind.
+mod power {
+    pub(super) const OR: i64 = 10;
+    pub(super) const AND: i64 = 20;
+    pub(super) const COMPARISON: i64 = 30;
+    pub(super) const SUM: i64 = 40;
+    pub(super) const PRODUCT: i64 = 50;
+    pub(super) const SIGN: i64 = 60;
+    pub(super) const POWER: i64 = 70;
+    pub(super) const INDEX: i64 = 80;
+}
+
+type Prefixed<'a> = Prefix<Input<'a>, Id, ErrMode<Wrong>>;
+type Postfixed<'a> = Postfix<Input<'a>, Id, ErrMode<Wrong>>;
+type Infixed<'a> = Infix<Input<'a>, Id, ErrMode<Wrong>>;
+
+/// A sign before an operand; there must be one, because no operand is there.
+fn prefix<'a>(input: &mut Input<'a>) -> Parsed<Prefixed<'a>> {
+    let at = next_character(input);
+    let fold: fn(&mut Input<'a>, Id) -> Parsed<Id> = match rest(input).chars().next() {
+        Some('-') => |input, operand| Ok(signed(input, Unary::Neg, operand)),
+        Some('~') => |input, operand| Ok(signed(input, Unary::Not, operand)),
+        None => return cut(at, "the expression ends too early"),
+        Some('+') => return cut(at, "there is no sign +"),
+        _ => return cut(at, "an operand is missing here"),
+    };
+    deeper(input, at)?;
+    input.next_slice(1);
+    blanks(input)?;
+    Ok(Prefix(power::SIGN, fold))
+}
+
+fn signed(input: &mut Input<'_>, sign: Unary, operand: Id) -> Id {
+    input.state.depth -= 1;
+    // The sign of a number belongs to it, as that of -9223372036854775808 does.
+    let at = place(input, operand);
+    if let (Unary::Neg, Kind::Number(number)) = (sign, &input.state.nodes[operand].kind)
+        && let Some(negative) = number.negated()
+    {
+        input.state.nodes[operand] = Node { kind: Kind::Number(negative), at };
+        return operand;
+    }
+    push(input, Kind::Unary(sign, operand), at)
+}
+
+/// The bracket of an index; what stands in it is read when it is known to bind.
+fn postfix<'a>(input: &mut Input<'a>) -> Parsed<Postfixed<'a>> {
+    if !rest(input).starts_with('[') {
+        return backtrack(input);
+    }
+    input.next_slice(1);
+    Ok(Postfix(power::INDEX, |input, operand| {
+        let opened = here(input) - 1..here(input);
+        let items = listed(input, "]", &opened, item)?;
+        if items.is_empty() {
+            return cut(opened, "an index is missing here");
+        }
+        let at = place(input, operand).start..here(input);
+        blanks(input)?;
+        Ok(push(input, Kind::Index(operand, items), at))
+    }))
+}
+
+/// The functions that join two operands, by the operator.
+macro_rules! joined {
+    ($operator:ident) => {
+        |input: &mut Input<'a>, left: Id, right: Id| Ok(join(input, Binary::$operator, left, right))
+    };
+}
+
+fn infix<'a>(input: &mut Input<'a>) -> Parsed<Infixed<'a>> {
+    use power::{AND, COMPARISON, OR, POWER, PRODUCT, SUM};
+    let (length, operator): (usize, Infixed<'a>) = match rest(input).as_bytes() {
+        [b'*', b'*', ..] => {
+            let at = here(input)..here(input) + 2;
+            deeper(input, at)?;
+            (
+                2,
+                Infix::Right(POWER, |input, left, right| {
+                    input.state.depth -= 1;
+                    Ok(join(input, Binary::Pow, left, right))
+                }),
+            )
+        }
+        [b'=', b'=', ..] => (2, Infix::Neither(COMPARISON, joined!(Equal))),
+        [b'!', b'=', ..] => (2, Infix::Neither(COMPARISON, joined!(NotEqual))),
+        [b'<', b'=', ..] => (2, Infix::Neither(COMPARISON, joined!(LessEqual))),
+        [b'>', b'=', ..] => (2, Infix::Neither(COMPARISON, joined!(GreaterEqual))),
+        [b'<', ..] => (1, Infix::Neither(COMPARISON, joined!(Less))),
+        [b'>', ..] => (1, Infix::Neither(COMPARISON, joined!(Greater))),
+        [b'|', ..] => (1, Infix::Left(OR, joined!(Or))),
+        [b'&', ..] => (1, Infix::Left(AND, joined!(And))),
+        [b'+', ..] => (1, Infix::Left(SUM, joined!(Add))),
+        [b'-', ..] => (1, Infix::Left(SUM, joined!(Sub))),
+        [b'*', ..] => (1, Infix::Left(PRODUCT, joined!(Mul))),
+        [b'/', ..] => (1, Infix::Left(PRODUCT, joined!(Div))),
+        [b'%', ..] => (1, Infix::Left(PRODUCT, joined!(Rem))),
+        [b'@', ..] => (1, Infix::Left(PRODUCT, joined!(MatMul))),
+        _ => return backtrack(input),
+    };
+    input.next_slice(length);
+    blanks(input)?;
+    Ok(operator)
+}
+
+fn join(input: &mut Input<'_>, operator: Binary, left: Id, right: Id) -> Id {
+    let at = place(input, left).start..place(input, right).end;
+    push(input, Kind::Binary(operator, left, right), at)
+}

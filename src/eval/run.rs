@@ -1,0 +1,349 @@
+//! From nodes to a value: one node after the other, so that nothing recurses.
+
+use std::ops::Range;
+
+use ndarray::SliceInfoElem;
+
+use super::literal::{Literal, constant};
+use super::table::{Function, function};
+use super::value::{Placed, Value};
+use super::{Binary, Expression, Fault, Id, Item, Kind, Node, Unary, Wrong, call, parse};
+use crate::base::error::Error;
+use crate::dynamic::{AnyTensor, Right, zip};
+use crate::element::{DType, Element, Number};
+use crate::tensor::coo::CooTensor;
+use crate::{base::error::Result as Outcome, dispatch_dtype};
+
+type Found<T> = Result<T, Fault>;
+
+/// What is wrong at a place.
+pub(super) fn wrong<T>(at: &Range<usize>, message: impl Into<String>) -> Found<T> {
+    Err(Fault::Wrong(Wrong::new(at.clone(), message)))
+}
+
+/// The error for a name that nothing is bound to.
+pub(super) fn unbound(name: &str, at: Range<usize>) -> Wrong {
+    let is_function = function(name).is_some();
+    let hint = if is_function { format!("; the function is called {name}(…)") } else { String::new() };
+    Wrong::new(at, format!("nothing is bound to the name {name}{hint}"))
+}
+
+/// An error of an operation at a place: one of types is the expression's fault.
+pub(super) fn at<T>(place: &Range<usize>, result: Outcome<T>) -> Found<T> {
+    result.map_err(|error| match error {
+        Error::NoOperation { .. } | Error::TypesDiffer { .. } => {
+            Fault::Wrong(Wrong::new(place.clone(), error.to_string()))
+        }
+        Error::NoOrder { operation, dtype } => {
+            Fault::Wrong(Wrong::new(place.clone(), format!("{operation} is not defined for {dtype}")))
+        }
+        error => Fault::Run(error),
+    })
+}
+
+impl Expression {
+    /// Refuses calls of what is no function, or with other arguments than it has.
+    pub(super) fn check_calls(&self) -> Result<(), Wrong> {
+        self.nodes.iter().try_for_each(|node| match &node.kind {
+            Kind::Call(name, arguments) => {
+                let start = node.at.start..node.at.start + name.len();
+                let function = function(name).ok_or_else(|| call::no_function(name, start.clone()))?;
+                call::placed(function, arguments, &node.at, &self.nodes).map(|_| ())
+            }
+            Kind::Binary(Binary::MatMul, ..) => {
+                Err(Wrong::new(node.at.clone(), "the product of matrices is not there yet"))
+            }
+            _ => Ok(()),
+        })
+    }
+}
+
+/// The parts of an index that a text says, as they stand between brackets.
+pub(super) fn parts(text: &str) -> Found<Vec<call::Part>> {
+    let (nodes, items) = parse::index(text).map_err(Fault::Wrong)?;
+    let mut values = values_of(&nodes, &|_| None)?;
+    Machine { nodes: &nodes, values: &mut values, bound: &|_| None }.parts(&items)
+}
+
+/// The values of nodes that no later one has taken.
+fn values_of(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>) -> Found<Vec<Option<Value>>> {
+    let mut values: Vec<Option<Value>> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let value = Machine { nodes, values: &mut values, bound }.value(node)?;
+        values.push(Some(value));
+    }
+    Ok(values)
+}
+
+/// The value of the last node.
+pub(super) fn evaluate(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>) -> Found<AnyTensor> {
+    let mut values = values_of(nodes, bound)?;
+    let (Some(last), Some(Some(value))) = (nodes.last(), values.pop()) else {
+        return wrong(&(0..0), "there is no expression");
+    };
+    match value {
+        Value::Tensor(tensor) | Value::Stored(tensor) => Ok(tensor),
+        Value::Number(number) => tensor_of(&number, number.dtype(), &last.at),
+        other => wrong(&last.at, format!("{} is no result", other.kind())),
+    }
+}
+
+/// A number as a tensor without axes.
+pub(super) fn tensor_of(number: &Literal, dtype: DType, place: &Range<usize>) -> Found<AnyTensor> {
+    fn full<T: Element>(number: Number) -> Outcome<AnyTensor> {
+        let fill = T::from_number(number).unwrap_or(T::ZERO);
+        Ok(AnyTensor::from(CooTensor::<T, u64>::from_parts(crate::CooPattern::empty([0; 0])?, vec![], fill)?))
+    }
+    let value = number.in_type(dtype).or_else(|message| wrong(place, message))?;
+    at(place, dispatch_dtype!(dtype, T => full::<T>(value), else => Err(crate::dynamic::no_such(dtype))))
+}
+
+struct Machine<'a> {
+    nodes: &'a [Node],
+    values: &'a mut Vec<Option<Value>>,
+    bound: &'a dyn Fn(&str) -> Option<AnyTensor>,
+}
+
+impl Machine<'_> {
+    /// The value of a node before, which nothing else needs.
+    fn taken(&mut self, id: Id) -> Placed {
+        let at = self.nodes[id].at.clone();
+        let value = self.values.get_mut(id).and_then(Option::take);
+        Placed { value: value.unwrap_or(Value::List(Vec::new())), at }
+    }
+
+    fn value(&mut self, node: &Node) -> Found<Value> {
+        Ok(match &node.kind {
+            Kind::Number(number) => Value::Number(number.clone()),
+            Kind::Text(text) => Value::Text(text.clone()),
+            Kind::Name(name) => match (self.bound)(name) {
+                Some(tensor) => Value::Tensor(tensor),
+                None => match constant(name) {
+                    Some(number) => Value::Number(number),
+                    None => return Err(Fault::Wrong(unbound(name, node.at.clone()))),
+                },
+            },
+            Kind::List(items) => Value::List(items.iter().map(|&item| self.taken(item).value).collect()),
+            Kind::Unary(sign, operand) => self.signed(*sign, *operand, &node.at)?,
+            Kind::Binary(operator, left, right) => {
+                let (left, right) = (self.taken(*left), self.taken(*right));
+                binary(*operator, left, right, &node.at)?
+            }
+            Kind::Call(name, arguments) => self.called(name, arguments, node)?,
+            Kind::Index(operand, items) => self.indexed(*operand, items, &node.at)?,
+        })
+    }
+
+    fn signed(&mut self, sign: Unary, operand: Id, place: &Range<usize>) -> Found<Value> {
+        let operand = self.taken(operand);
+        match (sign, &operand.value) {
+            (Unary::Neg, Value::Number(number)) => match number.negated() {
+                Some(number) => Ok(Value::Number(number)),
+                None => wrong(place, format!("{} has no other sign", number.told())),
+            },
+            (Unary::Not, Value::Number(number)) => match number.truth() {
+                Some(truth) => Ok(Value::Number(truth_of(!truth))),
+                None => wrong(place, "~ is for bool, integers of a tensor, and true and false"),
+            },
+            (Unary::Neg, _) => on_operand(&operand, place, |x| x.neg(), |x| x.neg()),
+            (Unary::Not, _) => on_operand(&operand, place, |x| x.not(), |x| x.not()),
+        }
+    }
+
+    fn called(&mut self, name: &str, arguments: &[super::Argument], node: &Node) -> Found<Value> {
+        let Some(function): Option<&Function> = function(name) else {
+            return Err(Fault::Wrong(call::no_function(name, node.at.clone())));
+        };
+        let places = call::placed(function, arguments, &node.at, self.nodes).map_err(Fault::Wrong)?;
+        let values = places.into_iter().map(|id| id.map(|id| self.taken(id))).collect();
+        (function.run)(&call::Call { name: function.name, at: node.at.clone(), values })
+    }
+
+    fn parts(&mut self, items: &[Item]) -> Found<Vec<call::Part>> {
+        let part = |item: &Item| match item {
+            Item::One(index) => self.end(*index).map(call::Part::One),
+            Item::Slice(ends) => {
+                let mut end = |id: Option<Id>| id.map(|id| self.end(id)).transpose();
+                Ok(call::Part::Range([end(ends[0])?, end(ends[1])?, end(ends[2])?]))
+            }
+        };
+        items.iter().map(part).collect()
+    }
+
+    fn indexed(&mut self, operand: Id, items: &[Item], place: &Range<usize>) -> Found<Value> {
+        let operand = self.taken(operand);
+        let parts = self.parts(items)?;
+        let Some(view) = operand.value.view() else {
+            return wrong(&operand.at, format!("{} has no index", operand.value.kind()));
+        };
+        let slices: Vec<SliceInfoElem> = call::slices(&parts, view.tensor.shape(), place)?;
+        at(place, view.tensor.slice(&slices)).map(Value::Tensor)
+    }
+
+    /// An integer of an index.
+    fn end(&mut self, id: Id) -> Found<i128> {
+        let end = self.taken(id);
+        match &end.value {
+            Value::Number(number) => match number.integer() {
+                Some(integer) => Ok(integer),
+                None => wrong(&end.at, format!("an index is an integer, not {}", number.told())),
+            },
+            other => wrong(&end.at, format!("an index is an integer, not {}", other.kind())),
+        }
+    }
+}
+
+/// Runs an operation on a tensor, or on its entries.
+fn on_operand(
+    operand: &Placed,
+    place: &Range<usize>,
+    whole: impl FnOnce(&AnyTensor) -> Outcome<AnyTensor>,
+    stored: impl FnOnce(&crate::dynamic::AnyStored<'_>) -> Outcome<AnyTensor>,
+) -> Found<Value> {
+    let result = match &operand.value {
+        Value::Tensor(tensor) => whole(tensor),
+        Value::Stored(tensor) => stored(&tensor.stored()),
+        other => return wrong(&operand.at, format!("this is {}, and not a tensor", other.kind())),
+    };
+    at(place, result).map(Value::Tensor)
+}
+
+fn truth_of(truth: bool) -> Literal {
+    constant(if truth { "true" } else { "false" }).unwrap_or_else(|| Number::Integer(truth.into()).into())
+}
+
+impl Binary {
+    /// The operation of two tensors.
+    fn operation(self) -> &'static str {
+        match self {
+            Binary::Or => "bit_or",
+            Binary::And => "bit_and",
+            Binary::Equal => "equal",
+            Binary::NotEqual => "not_equal",
+            Binary::Less => "less",
+            Binary::LessEqual => "less_equal",
+            Binary::Greater => "greater",
+            Binary::GreaterEqual => "greater_equal",
+            Binary::Add => "add",
+            Binary::Sub => "sub",
+            Binary::Mul => "mul",
+            Binary::Div => "div",
+            Binary::Rem => "rem",
+            Binary::MatMul => "matmul",
+            Binary::Pow => "powf",
+        }
+    }
+}
+
+fn binary(operator: Binary, left: Placed, right: Placed, place: &Range<usize>) -> Found<Value> {
+    match (&left.value, &right.value, operator) {
+        (Value::Number(a), Value::Number(b), _) => numbers(operator, a, b, place),
+        (_, Value::Number(exponent), Binary::Pow) => call::power(&left, exponent, &right.at, place),
+        (_, _, Binary::Pow) => wrong(&right.at, "an exponent is a number"),
+        _ => zipped(operator.operation(), &left, &right, place),
+    }
+}
+
+/// An elementwise operation of two operands, one of which is a tensor.
+pub(super) fn zipped(operation: &'static str, left: &Placed, right: &Placed, place: &Range<usize>) -> Found<Value> {
+    let result = match (left.value.view(), right.value.view()) {
+        (Some(x), Some(y)) => {
+            let y = if y.stored { Right::Stored(y.tensor.stored()) } else { Right::Tensor(y.tensor) };
+            zip(operation, x, y, false)
+        }
+        (Some(x), None) => zip(operation, x, Right::Number(number_beside(right, x.tensor.dtype())?), false),
+        (None, Some(y)) => zip(operation, y, Right::Number(number_beside(left, y.tensor.dtype())?), true),
+        (None, None) => {
+            let at_fault = if matches!(left.value, Value::Number(_)) { right } else { left };
+            return wrong(&at_fault.at, format!("this is {}, and not a tensor", at_fault.value.kind()));
+        }
+    };
+    at(place, result).map(Value::Tensor)
+}
+
+/// The number that stands beside a tensor, in its element type.
+pub(super) fn number_beside(number: &Placed, dtype: DType) -> Found<Number> {
+    match &number.value {
+        Value::Number(literal) => literal.in_type(dtype).or_else(|message| wrong(&number.at, message)),
+        other => wrong(&number.at, format!("this is {}, and not a tensor or a number", other.kind())),
+    }
+}
+
+/// An operation of two numbers, which are exact as long as they are integers.
+fn numbers(operator: Binary, left: &Literal, right: &Literal, place: &Range<usize>) -> Found<Value> {
+    let found = match (left.integer(), right.integer()) {
+        (Some(a), Some(b)) => of_integers(operator, a, b),
+        _ => of_reals(operator, left.number(), right.number()),
+    };
+    match found {
+        Some(found) => Ok(Value::Number(found)),
+        None => wrong(place, "these two numbers have no such result"),
+    }
+}
+
+fn of_integers(operator: Binary, a: i128, b: i128) -> Option<Literal> {
+    let integer = match operator {
+        Binary::Add => a.checked_add(b),
+        Binary::Sub => a.checked_sub(b),
+        Binary::Mul => a.checked_mul(b),
+        Binary::Rem => a.checked_rem(b),
+        Binary::And => Some(a & b),
+        Binary::Or => Some(a | b),
+        // What integers are to each other, reals of them are not always.
+        Binary::Equal => return Some(truth_of(a == b)),
+        Binary::NotEqual => return Some(truth_of(a != b)),
+        Binary::Less => return Some(truth_of(a < b)),
+        Binary::LessEqual => return Some(truth_of(a <= b)),
+        Binary::Greater => return Some(truth_of(a > b)),
+        Binary::GreaterEqual => return Some(truth_of(a >= b)),
+        Binary::Pow if b < 0 => return of_reals(operator, Number::Integer(a), Number::Integer(b)),
+        Binary::Pow => u32::try_from(b).ok().and_then(|b| a.checked_pow(b)),
+        Binary::Div if b == 0 => None,
+        Binary::Div | Binary::MatMul => return of_reals(operator, Number::Integer(a), Number::Integer(b)),
+    };
+    integer.map(|integer| Number::Integer(integer).into())
+}
+
+fn of_reals(operator: Binary, a: Number, b: Number) -> Option<Literal> {
+    let (Some(x), Some(y)) = (real(a), real(b)) else { return of_complex(operator, a, b) };
+    let number = match operator {
+        Binary::Add => x + y,
+        Binary::Sub => x - y,
+        Binary::Mul => x * y,
+        Binary::Div => x / y,
+        Binary::Rem => x % y,
+        Binary::Pow => crate::element::math::pow(x, y),
+        Binary::Equal => return Some(truth_of(x == y)),
+        Binary::NotEqual => return Some(truth_of(x != y)),
+        Binary::Less => return Some(truth_of(x < y)),
+        Binary::LessEqual => return Some(truth_of(x <= y)),
+        Binary::Greater => return Some(truth_of(x > y)),
+        Binary::GreaterEqual => return Some(truth_of(x >= y)),
+        Binary::And => return Some(truth_of(bool::from_number(a)? & bool::from_number(b)?)),
+        Binary::Or => return Some(truth_of(bool::from_number(a)? | bool::from_number(b)?)),
+        Binary::MatMul => return None,
+    };
+    Some(number.into())
+}
+
+/// A number that has one part.
+fn real(number: Number) -> Option<f64> {
+    if let Number::Complex(..) = number { None } else { number.float() }
+}
+
+fn of_complex(operator: Binary, a: Number, b: Number) -> Option<Literal> {
+    let parts = |number| match number {
+        Number::Complex(re, im) => (re, im),
+        real => (real.float().unwrap_or(f64::NAN), 0.0),
+    };
+    let ((a, b), (c, d)) = (parts(a), parts(b));
+    let (re, im) = match operator {
+        Binary::Add => (a + c, b + d),
+        Binary::Sub => (a - c, b - d),
+        Binary::Mul => (a * c - b * d, a * d + b * c),
+        Binary::Equal => return Some(truth_of(a == c && b == d)),
+        Binary::NotEqual => return Some(truth_of(a != c || b != d)),
+        _ => return None,
+    };
+    Some(Number::Complex(re, im).into())
+}

@@ -1,0 +1,378 @@
+//! The functions of expressions: the one table of names and arguments.
+
+use super::Fault;
+use super::call::{Call, on_seen};
+use super::value::Value;
+use crate::base::axes::Axes;
+use crate::dynamic::AnyTensor;
+use crate::element::DType;
+use crate::ops::{Nanmedian, Take, TakeMode, Var};
+use crate::pattern::Format;
+
+/// A function: its name, the names of its arguments (`?` behind those that need not be given), and what it does.
+pub(super) struct Function {
+    pub(super) name: &'static str,
+    parameters: &'static str,
+    pub(super) run: fn(&Call) -> Result<Value, Fault>,
+}
+
+impl Function {
+    /// The names of the arguments.
+    pub(super) fn parameters(&self) -> impl Iterator<Item = &'static str> {
+        self.parameters.split_whitespace()
+    }
+
+    /// The arguments as they are told.
+    pub(super) fn signature(&self) -> String {
+        let told = |name: &str| name.strip_suffix('?').map_or(name.to_string(), |name| format!("{name}=…"));
+        format!("({})", self.parameters().map(told).collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// The function of a name.
+pub(super) fn function(name: &str) -> Option<&'static Function> {
+    // What Rust keeps for itself has no underscore here.
+    let name = if name == "where" { "where_" } else { name };
+    all().find(|function| function.name == name)
+}
+
+/// The names of all functions.
+///
+/// ```
+/// assert!(lacuna::eval::functions().any(|name| name == "nanmedian"));
+/// ```
+pub fn functions() -> impl Iterator<Item = &'static str> {
+    all().map(|function| function.name)
+}
+
+fn all() -> impl Iterator<Item = &'static Function> {
+    TABLE.iter().flat_map(|functions| functions.iter())
+}
+
+const REDUCTION: &str = "x axis? keep_dims?";
+const VARIANCE: &str = "x axis? keep_dims? ddof?";
+const GRADIENT: &str = "x upstream axis? keep_dims?";
+
+fn var_of(call: &Call, axis: usize) -> Result<Var, Fault> {
+    Ok(Var::over(call.axes(axis, axis + 1)?).ddof(call.integer(axis + 2, Some(0))?))
+}
+
+fn median_of(call: &Call, axis: usize) -> Result<Nanmedian, Fault> {
+    let options = Nanmedian::over(call.axes(axis, axis + 1)?);
+    Ok(if call.word(axis + 2, &["mean", "lower"])? == 1 { options.lower() } else { options })
+}
+
+fn mode_of(call: &Call, place: usize) -> Result<TakeMode, Fault> {
+    Ok([TakeMode::Raise, TakeMode::Wrap, TakeMode::Clip][call.word(place, &["raise", "wrap", "clip"])?])
+}
+
+/// The two operands of a gradient of two, and which of them it is asked for.
+fn of_two(
+    call: &Call,
+    gradients: fn(&AnyTensor, &AnyTensor, &AnyTensor) -> crate::base::error::Result<(AnyTensor, AnyTensor)>,
+) -> Result<Value, Fault> {
+    let is_right = match call.integer(3, Some(0))? {
+        0 => false,
+        1 => true,
+        other => return super::run::wrong(&call.at, format!("wrt is 0 or 1, not {other}")),
+    };
+    let both = gradients(call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
+    call.done(both.map(|(dx, dy)| if is_right { dy } else { dx }))
+}
+
+/// One gradient of those of a list of tensors.
+fn of_list(
+    call: &Call,
+    gradients: fn(&AnyTensor, isize, &[&AnyTensor]) -> crate::base::error::Result<Vec<AnyTensor>>,
+) -> Result<Value, Fault> {
+    let (tensors, wrt): (_, usize) = (call.tensors(0)?, call.integer(3, Some(0))?);
+    if wrt >= tensors.len() {
+        return super::run::wrong(&call.at, format!("wrt is the number of one of {} tensors", tensors.len()));
+    }
+    let all = gradients(call.tensor(1)?, call.integer(2, Some(0))?, &tensors);
+    call.done(all.map(|mut all| all.swap_remove(wrt)))
+}
+
+/// A tensor or a number of `where_`, of the type of the other one.
+fn choice(call: &Call, place: usize, other: usize) -> Result<AnyTensor, Fault> {
+    let given = call.given(place)?;
+    match &given.value {
+        Value::Number(number) => {
+            let dtype = match &call.given(other)?.value {
+                Value::Tensor(tensor) => tensor.dtype(),
+                Value::Number(other) if number.dtype() != other.dtype() => DType::Float64,
+                _ => number.dtype(),
+            };
+            super::run::tensor_of(number, dtype, &given.at)
+        }
+        _ => call.tensor(place).cloned(),
+    }
+}
+
+/// Tables of functions that take the same arguments.
+macro_rules! alike {
+    (fold $($name:ident)*) => {
+        [$(Function { name: stringify!($name), parameters: REDUCTION, run: |call| {
+            let axes: Axes = call.axes(1, 2)?;
+            on_seen!(call, 0, x => x.$name(&axes))
+        } }),*]
+    };
+    (var $($name:ident)*) => {
+        [$(Function { name: stringify!($name), parameters: VARIANCE, run: |call| {
+            let options = var_of(call, 1)?;
+            on_seen!(call, 0, x => x.$name(&options))
+        } }),*]
+    };
+    (map $($name:ident)*) => {
+        [$(Function { name: stringify!($name), parameters: "x", run: |call| on_seen!(call, 0, x => x.$name()) }),*]
+    };
+    (zip $($name:ident)*) => {
+        [$(Function { name: stringify!($name), parameters: "x y", run: |call| {
+            super::run::zipped(stringify!($name), call.given(0)?, call.given(1)?, &call.at)
+        } }),*]
+    };
+    (slope $($name:ident)*) => {
+        [$(Function { name: stringify!($name), parameters: "x upstream", run: |call| {
+            let upstream = call.tensor(1)?;
+            on_seen!(call, 0, x => x.$name(upstream))
+        } }),*]
+    };
+    (fold_backward $($name:ident)*) => {
+        [$(Function { name: stringify!($name), parameters: GRADIENT, run: |call| {
+            let (upstream, axes) = (call.tensor(1)?, call.axes(2, 3)?);
+            on_seen!(call, 0, x => x.$name(upstream, &axes))
+        } }),*]
+    };
+    (var_backward $($name:ident)*) => {
+        [$(Function { name: stringify!($name), parameters: "x upstream axis? keep_dims? ddof?", run: |call| {
+            let (upstream, options) = (call.tensor(1)?, var_of(call, 2)?);
+            on_seen!(call, 0, x => x.$name(upstream, &options))
+        } }),*]
+    };
+}
+
+static TABLE: &[&[Function]] = &[
+    &alike!(fold any all count_nonzero sum mean nansum nanmean min max nanmin nanmax argmin argmax nanargmin nanargmax),
+    &alike!(var var std nanvar nanstd),
+    &alike!(map isinf isnan isfinite isreal isposinf isneginf neg abs sign square not conj real imag sqrt cbrt exp exp_m1
+        ln ln_1p log2 log10 sin cos tan asin acos atan sinh cosh tanh recip round floor ceil trunc),
+    &alike!(zip add sub mul div rem rem_euclid minimum maximum equal not_equal less less_equal greater greater_equal
+        bit_and bit_or bit_xor),
+    &alike!(slope neg_backward abs_backward square_backward sqrt_backward cbrt_backward exp_backward exp_m1_backward
+        ln_backward ln_1p_backward log2_backward log10_backward sin_backward cos_backward tan_backward asin_backward
+        acos_backward atan_backward sinh_backward cosh_backward tanh_backward recip_backward),
+    &alike!(fold_backward any_backward sum_backward mean_backward nansum_backward nanmean_backward min_backward
+        max_backward nanmin_backward nanmax_backward),
+    &alike!(var_backward var_backward std_backward nanvar_backward nanstd_backward),
+    SINGLE,
+];
+
+/// A function of arguments that no other one takes.
+macro_rules! single {
+    ($($name:literal $parameters:literal |$call:ident| $body:expr;)*) => {
+        &[$(Function { name: $name, parameters: $parameters, run: |$call| $body }),*]
+    };
+}
+
+static SINGLE: &[Function] = single! {
+    "stored" "x" |call| Ok(Value::Stored(call.tensor(0)?.clone()));
+    "prune" "x" |call| call.done(call.tensor(0)?.prune());
+    "cast" "x dtype" |call| match DType::from_name(call.text(1)?) {
+        Some(dtype) => call.done(call.tensor(0)?.clone().cast(dtype)),
+        None => super::run::wrong(&call.given(1)?.at, format!("there is no element type {}", call.text(1)?)),
+    };
+    "with_fill" "x fill" |call| {
+        let x = call.tensor(0)?;
+        call.done(x.with_fill(call.number(1, x.dtype())?))
+    };
+    "to_coo" "x" |call| call.done(call.tensor(0)?.clone().into_format(Format::Coo));
+    "to_csr" "x" |call| call.done(call.tensor(0)?.clone().into_format(Format::Csr));
+    "from_dense" "x" |call| call.done(call.tensor(0)?.prune());
+    "nanmedian" "x axis? keep_dims? even?" |call| {
+        let options = median_of(call, 1)?;
+        on_seen!(call, 0, x => x.nanmedian(&options))
+    };
+    "nanmedian_index" "x axis? keep_dims? even?" |call| {
+        let options = median_of(call, 1)?;
+        on_seen!(call, 0, x => x.nanmedian_index(&options).map(|(_, index)| index))
+    };
+    "nanmedian_backward" "x upstream axis? keep_dims? even?" |call| {
+        let (upstream, options) = (call.tensor(1)?, median_of(call, 2)?);
+        on_seen!(call, 0, x => x.nanmedian_backward(upstream, &options))
+    };
+    "isin" "x members invert?" |call| {
+        let (invert, dtype) = (call.flag(2)?, call.dtype(0)?);
+        let members = call.members(1, dtype)?;
+        on_seen!(call, 0, x => x.isin(&members, invert))
+    };
+    "clamp" "x low high" |call| {
+        let dtype = call.dtype(0)?;
+        let (low, high) = (call.number(1, dtype)?, call.number(2, dtype)?);
+        on_seen!(call, 0, x => x.clamp(low, high))
+    };
+    "clamp_backward" "x upstream low high" |call| {
+        let (upstream, low, high) = (call.tensor(1)?, call.real(2)?, call.real(3)?);
+        on_seen!(call, 0, x => x.clamp_backward(upstream, low, high))
+    };
+    "powi" "x exponent" |call| {
+        let exponent = call.integer(1, None)?;
+        on_seen!(call, 0, x => x.powi(exponent))
+    };
+    "powi_backward" "x upstream exponent" |call| {
+        let (upstream, exponent) = (call.tensor(1)?, call.integer(2, None)?);
+        on_seen!(call, 0, x => x.powi_backward(upstream, exponent))
+    };
+    "powf" "x exponent" |call| {
+        let exponent = call.number(1, call.dtype(0)?)?.float().unwrap_or(f64::NAN);
+        on_seen!(call, 0, x => x.powf(exponent))
+    };
+    "powf_backward" "x upstream exponent" |call| {
+        let (upstream, exponent) = (call.tensor(1)?, call.real(2)?);
+        on_seen!(call, 0, x => x.powf_backward(upstream, exponent))
+    };
+    "where_" "condition yes no" |call| {
+        let (yes, no) = (choice(call, 1, 2)?, choice(call, 2, 1)?);
+        call.done(call.tensor(0)?.where_(&yes, &no))
+    };
+    "scale" "x axis factors" |call| {
+        let (axis, factors): (isize, _) = (call.integer(1, None)?, call.tensor(2)?);
+        on_seen!(call, 0, x => x.scale(axis, factors))
+    };
+    "mask" "x mask" |call| {
+        let mask = call.tensor(1)?;
+        on_seen!(call, 0, x => x.mask(mask))
+    };
+    "without" "x mask" |call| {
+        let mask = call.tensor(1)?;
+        on_seen!(call, 0, x => x.without(mask))
+    };
+    "take" "x indices axis? mode?" |call| {
+        let (indices, mode) = (call.positions(1)?, mode_of(call, 3)?);
+        let taken = Take::at(&indices).mode(mode);
+        match call.is_given(2) {
+            false => on_seen!(call, 0, x => x.take(&taken)),
+            true => {
+                let axis: isize = call.integer(2, None)?;
+                on_seen!(call, 0, x => x.take_axis(&taken, axis))
+            }
+        }
+    };
+    "take_axis" "x indices axis mode?" |call| {
+        let (indices, mode, axis) = (call.positions(1)?, mode_of(call, 3)?, call.integer::<isize>(2, None)?);
+        let taken = Take::at(&indices).mode(mode);
+        on_seen!(call, 0, x => x.take_axis(&taken, axis))
+    };
+    "take_backward" "x upstream indices axis? mode?" |call| {
+        let (upstream, indices, mode) = (call.tensor(1)?, call.positions(2)?, mode_of(call, 4)?);
+        let taken = Take::at(&indices).mode(mode);
+        match call.is_given(3) {
+            false => on_seen!(call, 0, x => x.take_backward(upstream, &taken)),
+            true => {
+                let axis: isize = call.integer(3, None)?;
+                on_seen!(call, 0, x => x.take_axis_backward(upstream, &taken, axis))
+            }
+        }
+    };
+    "take_axis_backward" "x upstream indices axis mode?" |call| {
+        let (upstream, indices, mode) = (call.tensor(1)?, call.positions(2)?, mode_of(call, 4)?);
+        let (taken, axis) = (Take::at(&indices).mode(mode), call.integer::<isize>(3, None)?);
+        on_seen!(call, 0, x => x.take_axis_backward(upstream, &taken, axis))
+    };
+    "concat" "tensors axis?" |call| {
+        call.done(AnyTensor::concat(call.integer::<isize>(1, Some(0))?, &call.tensors(0)?))
+    };
+    "stack" "tensors axis?" |call| {
+        call.done(AnyTensor::stack(call.integer::<isize>(1, Some(0))?, &call.tensors(0)?))
+    };
+    "block" "rows" |call| {
+        let rows = call.rows(0)?;
+        let joined = rows.iter().map(|row| AnyTensor::concat(-1, row)).collect::<crate::base::error::Result<Vec<_>>>();
+        call.done(joined.and_then(|rows| AnyTensor::concat(-2, &rows.iter().collect::<Vec<_>>())))
+    };
+    "concat_backward" "tensors upstream axis? wrt?" |call| {
+        of_list(call, AnyTensor::concat_backward)
+    };
+    "stack_backward" "tensors upstream axis? wrt?" |call| {
+        of_list(call, AnyTensor::stack_backward)
+    };
+    "add_backward" "x y upstream wrt?" |call| of_two(call, |x, y, upstream| x.add_backward(y, upstream));
+    "sub_backward" "x y upstream wrt?" |call| of_two(call, |x, y, upstream| x.sub_backward(y, upstream));
+    "mul_backward" "x y upstream wrt?" |call| of_two(call, |x, y, upstream| x.mul_backward(y, upstream));
+    "div_backward" "x y upstream wrt?" |call| of_two(call, |x, y, upstream| x.div_backward(y, upstream));
+    "slice" "x slices" |call| {
+        let x = call.moving(0)?;
+        call.done(x.slice(&call.slices(1, x)?))
+    };
+    "slice_backward" "x upstream slices" |call| {
+        let x = call.moving(0)?;
+        call.done(x.slice_backward(call.tensor(1)?, &call.slices(2, x)?))
+    };
+    "flip" "x axis?" |call| call.done(call.moving(0)?.flip(call.some_axes(1)?));
+    "flip_backward" "x upstream axis?" |call| {
+        call.done(call.moving(0)?.flip_backward(call.tensor(1)?, call.some_axes(2)?))
+    };
+    "roll" "x places axis" |call| {
+        call.done(call.moving(0)?.roll(call.integer(1, None)?, call.integer::<isize>(2, None)?))
+    };
+    "roll_backward" "x upstream places axis" |call| {
+        let (places, axis) = (call.integer(2, None)?, call.integer::<isize>(3, None)?);
+        call.done(call.moving(0)?.roll_backward(call.tensor(1)?, places, axis))
+    };
+    "pad" "x widths" |call| call.done(call.moving(0)?.pad(&call.pairs(1)?));
+    "pad_backward" "x upstream widths" |call| {
+        call.done(call.moving(0)?.pad_backward(call.tensor(1)?, &call.pairs(2)?))
+    };
+    "tile" "x times" |call| call.done(call.moving(0)?.tile(&call.integers::<usize>(1)?));
+    "tile_backward" "x upstream times" |call| {
+        call.done(call.moving(0)?.tile_backward(call.tensor(1)?, &call.integers::<usize>(2)?))
+    };
+    "repeat" "x times axis" |call| {
+        call.done(call.moving(0)?.repeat(call.integer(1, None)?, call.integer::<isize>(2, None)?))
+    };
+    "repeat_backward" "x upstream times axis" |call| {
+        let (times, axis) = (call.integer(2, None)?, call.integer::<isize>(3, None)?);
+        call.done(call.moving(0)?.repeat_backward(call.tensor(1)?, times, axis))
+    };
+    "broadcast_to" "x shape" |call| call.done(call.moving(0)?.broadcast_to(call.shape(1)?));
+    "broadcast_to_backward" "x upstream shape" |call| {
+        call.done(call.moving(0)?.broadcast_to_backward(call.tensor(1)?, call.shape(2)?))
+    };
+    "reshape" "x shape" |call| call.done(call.moving(0)?.reshape(call.shape(1)?));
+    "squeeze" "x axis?" |call| call.done(call.moving(0)?.squeeze(call.some_axes(1)?));
+    "squeeze_backward" "x upstream axis?" |call| {
+        call.done(call.moving(0)?.squeeze_backward(call.tensor(1)?, call.some_axes(2)?))
+    };
+    "expand_dims" "x axis" |call| call.done(call.moving(0)?.expand_dims(call.some_axes(1)?));
+    "expand_dims_backward" "x upstream axis" |call| {
+        call.done(call.moving(0)?.expand_dims_backward(call.tensor(1)?, call.some_axes(2)?))
+    };
+    "transpose" "x axes?" |call| match call.is_given(1) {
+        false => call.done(call.moving(0)?.transpose()),
+        true => call.done(call.moving(0)?.permute_axes(&call.integers::<isize>(1)?)),
+    };
+    "transpose_backward" "x upstream axes?" |call| match call.is_given(2) {
+        false => call.done(call.moving(0)?.transpose_backward(call.tensor(1)?)),
+        true => call.done(call.moving(0)?.permute_axes_backward(call.tensor(1)?, &call.integers::<isize>(2)?)),
+    };
+    "permute_axes" "x axes" |call| call.done(call.moving(0)?.permute_axes(&call.integers::<isize>(1)?));
+    "move_axis" "x from to" |call| {
+        let (from, to) = (call.integer::<isize>(1, None)?, call.integer::<isize>(2, None)?);
+        call.done(call.moving(0)?.move_axis(from, to))
+    };
+    "move_axis_backward" "x upstream from to" |call| {
+        let (from, to) = (call.integer::<isize>(2, None)?, call.integer::<isize>(3, None)?);
+        call.done(call.moving(0)?.move_axis_backward(call.tensor(1)?, from, to))
+    };
+    "tril" "x offset?" |call| call.done(call.moving(0)?.tril(call.integer(1, Some(0))?));
+    "tril_backward" "x upstream offset?" |call| {
+        call.done(call.moving(0)?.tril_backward(call.tensor(1)?, call.integer(2, Some(0))?))
+    };
+    "triu" "x offset?" |call| call.done(call.moving(0)?.triu(call.integer(1, Some(0))?));
+    "triu_backward" "x upstream offset?" |call| {
+        call.done(call.moving(0)?.triu_backward(call.tensor(1)?, call.integer(2, Some(0))?))
+    };
+    "diagonal" "x offset?" |call| call.done(call.moving(0)?.diagonal(call.integer(1, Some(0))?));
+    "diagonal_backward" "x upstream offset?" |call| {
+        call.done(call.moving(0)?.diagonal_backward(call.tensor(1)?, call.integer(2, Some(0))?))
+    };
+};

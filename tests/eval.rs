@@ -1,0 +1,477 @@
+//! Expressions: what they mean, what is said of those that are wrong, and that nothing hostile ends the program.
+
+#![cfg(feature = "cli")]
+
+use std::collections::HashSet;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use lacuna::dynamic::{AnyTensor, Format};
+use lacuna::eval::{Expression, Fault, functions};
+use lacuna::{CooTensor, DType, Element, Number};
+use serde_json::{Value, json};
+
+/// What `eval --lines` prints.
+#[track_caller]
+fn told(lines: &str) -> String {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_lacuna"))
+        .args(["eval", "--lines"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let lines = lines.to_string();
+    let writer = std::thread::spawn(move || stdin.write_all(lines.as_bytes()).unwrap());
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The answers of `eval --lines`, one for each line.
+#[track_caller]
+fn answers(lines: &str) -> Vec<Value> {
+    told(lines).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn answer(line: &Value) -> Value {
+    answers(&format!("{line}\n")).remove(0)
+}
+
+fn tensor<T: Element>(shape: &[usize], entries: &[(&[u32], T)], fill: T) -> AnyTensor {
+    let coords = (0..shape.len()).map(|axis| entries.iter().map(|(at, _)| at[axis]).collect()).collect();
+    let values = entries.iter().map(|entry| entry.1).collect();
+    CooTensor::new(shape, coords, values, fill).unwrap().with_index::<u64>().unwrap().into()
+}
+
+/// What the names of the expressions here are bound to.
+fn bound(name: &str) -> Option<AnyTensor> {
+    Some(match name {
+        "x" => tensor(&[2, 3], &[(&[0, 1], 2.5f64), (&[1, 0], -4.0), (&[1, 2], f64::NAN)], 0.0),
+        "y" => tensor(&[2, 3], &[(&[0, 1], 2.0f64), (&[0, 2], 3.0)], 0.0).into_format(Format::Csr).unwrap(),
+        "i" => tensor(&[3], &[(&[1], 7i64), (&[2], -2)], 0),
+        "n" => tensor(&[3], &[(&[1], 7i8), (&[2], -2)], 0),
+        "b" => tensor(&[3], &[(&[1], true)], false),
+        "f" => tensor(&[3], &[(&[1], 0.1f32)], 0.0),
+        "c" => tensor(&[2], &[(&[1], num_complex_of(1.0, 2.0))], num_complex_of(0.0, 0.0)),
+        "g" => tensor(&[2], &[(&[0], 1.0f64), (&[1], 2.0)], 0.0),
+        "e" => tensor::<f64>(&[0, 2], &[], 0.0),
+        "s" => tensor(&[], &[(&[], 3.0f64)], 0.0),
+        "t" => tensor(&[2, 2, 2], &[(&[0, 1, 0], 5i32), (&[1, 1, 1], 6)], 0).into_format(Format::Csr).unwrap(),
+        _ => return None,
+    })
+}
+
+fn num_complex_of(re: f64, im: f64) -> lacuna::num_complex::Complex<f64> {
+    lacuna::num_complex::Complex::new(re, im)
+}
+
+fn eval(text: &str) -> Result<AnyTensor, Fault> {
+    Expression::parse(text)?.evaluate(bound)
+}
+
+#[track_caller]
+fn value(text: &str) -> AnyTensor {
+    eval(text).unwrap_or_else(|fault| panic!("{text}: {fault}"))
+}
+
+#[track_caller]
+fn wrong(text: &str) -> String {
+    match eval(text) {
+        Err(Fault::Wrong(wrong)) => wrong.to_string(),
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+#[track_caller]
+fn refused(text: &str) -> String {
+    match eval(text) {
+        Err(Fault::Run(error)) => error.to_string(),
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+#[track_caller]
+fn assert_means(text: &str, with_brackets: &str) {
+    let (found, expected) = (value(text), value(with_brackets));
+    assert!(found.same_as(&expected), "{text}: {found:?} is not {with_brackets}: {expected:?}");
+}
+
+#[test]
+fn operators_bind_as_the_table_says() {
+    for (text, with_brackets) in [
+        ("b | b & b", "b | (b & b)"),
+        ("b & i == i", "b & (i == i)"),
+        ("b | ~b & b", "b | ((~b) & b)"),
+        ("i + 1 < i * 2", "(i + 1) < (i * 2)"),
+        ("i - 1 - 2", "(i - 1) - 2"),
+        ("x / 2 / 4", "(x / 2) / 4"),
+        ("i + i * 2 % 3", "i + ((i * 2) % 3)"),
+        ("-i ** 2", "-(i ** 2)"),
+        ("i ** 2 ** 3", "i ** 8"),
+        ("-i[1]", "-(i[1])"),
+        ("~-i", "~(-i)"),
+        ("2 ** -1 * x", "0.5 * x"),
+        ("i[1:][0] + 1", "(i[1:])[0] + 1"),
+    ] {
+        assert_means(text, with_brackets);
+    }
+    assert_means("i == 7 | i != i & b", "(i == 7) | ((i != i) & b)");
+    assert!(wrong("i < 3 < 4").starts_with("comparisons are not chained"));
+    assert!(wrong("i < 3 + 1 == i").starts_with("comparisons are not chained"));
+    assert_means("(i < 3) == b", "b == (i < 3)");
+}
+
+#[test]
+fn numbers_take_the_type_that_they_meet() {
+    let AnyTensor::Float32(_) = value("f + 0.1") else { panic!() };
+    assert_alike("(f + 0.1)[1]", "(f + f[1])[1]");
+    assert_means("1 - n", "-(n - 1)");
+    assert_means("2 / (x * x)", "recip(x * x) * 2");
+    assert_means("i + 9223372036854775800", "i + (9223372036854775807 - 7)");
+    assert_means("i - 9223372036854775805", "i + -9223372036854775805");
+    assert_means("b & true", "b");
+    assert_means("c * 2j", "(c * (1 + 1j)) - c * (1 - 1j)");
+    assert_means("n * 2.0", "n + n");
+    for (text, said) in [
+        ("i + 0.5", "0.5 is no value of type int64"),
+        ("n + 128", "128 is no value of type int8"),
+        ("i + 1e400", "1e400 is no value of type int64"),
+        ("f + 1e39", "1e39 is no value of type float32"),
+        ("i + 9007199254740993.0", "9007199254740993.0 is no value of type int64"),
+        ("b + 2", "2 is no value of type bool"),
+        ("x * 2j", "0.0+2.0j is no value of type float64"),
+        ("i + nan", "NaN is no value of type int64"),
+        ("i + true + x", "add of int64 and float64: cast one of them"),
+    ] {
+        assert!(wrong(text).starts_with(said), "{text}: {}", wrong(text));
+    }
+    assert_eq!(value("2 ** 63 - 1").dtype(), DType::Int64);
+    assert_eq!(value("2 ** 64 - 1").fill(), Number::Integer(i128::from(u64::MAX)));
+    assert!(wrong("2 ** 64").starts_with("18446744073709551616 is no value of type uint64"));
+    assert!(wrong("2 ** 1000").starts_with("these two numbers have no such result"));
+    assert_eq!(value("1 / 4").fill(), Number::Real(0.25));
+    assert_eq!(value("1 < 2").dtype(), DType::Bool);
+    assert_eq!(value("-0.0").fill().to_string(), "-0.0");
+}
+
+#[test]
+fn slices_are_those_of_python_but_for_ends_outside() {
+    let one = |text: &str| value(text).into_coo::<i64, u64>().unwrap().entries();
+    assert_eq!(one("i[::-1]"), [(vec![0], -2), (vec![1], 7)]);
+    assert_eq!(one("i[-1:]"), [(vec![0], -2)]);
+    assert_eq!(one("i[2:0:-1]"), [(vec![0], -2), (vec![1], 7)]);
+    assert_eq!(one("i[:0:-2]"), [(vec![0], -2)]);
+    assert_eq!(one("i[1]"), [(vec![], 7)]);
+    assert_eq!(value("i[2:1]").shape()[..], [0]);
+    assert_eq!(value("i[3:3:-1]").shape()[..], [0]);
+    assert_eq!(value("i[::9223372036854775807]").shape()[..], [1]);
+    assert_eq!(value("i[::-9223372036854775808]").shape()[..], [1]);
+    assert_eq!(value("t[:, 1]").shape()[..], [2, 2]);
+    assert_eq!(value("t[1]").format(), Format::Csr);
+    assert_eq!(value("t[0 + 1, -1:, ::2]").shape()[..], [1, 1]);
+    assert_means("slice(t, \"1, :, ::-1\")", "t[1, :, ::-1]");
+    assert_means("stored(i)[1:]", "i[1:]");
+    for (text, said) in [
+        ("i[4:]", "4 in the slice of axis 0 is out of range for length 3"),
+        ("i[:-4]", "-4 in the slice"),
+        ("i[3]", "3 in the slice"),
+        ("i[99999999999999999999999]", "9223372036854775807 in the slice"),
+        ("i[::0]", "the step in the slice of axis 0 is 0"),
+        ("i[0, 0]", "the slice must have rank 1, found 2"),
+        ("s[0]", "the slice must have rank 0, found 1"),
+    ] {
+        assert!(refused(text).starts_with(said), "{text}: {}", refused(text));
+    }
+    for text in ["i[]", "i[1:2:3:4]", "i[1,,2]", "i[\"a\"]", "i[1.5]", "3[0]", "slice(i, \"1]\")", "slice(i, \"\")"] {
+        wrong(text);
+    }
+}
+
+#[test]
+fn a_wrong_expression_is_shown_with_carets_below_the_place() {
+    for (text, shown) in [
+        ("sum(x", "the `)` to this is missing\n  sum(x\n     ^"),
+        ("summ(x)", "there is no function summ; did you mean sum?\n  summ(x)\n  ^^^^"),
+        ("x + q", "nothing is bound to the name q\n  x + q\n      ^"),
+        ("x + sum", "nothing is bound to the name sum; the function is called sum(…)\n  x + sum\n      ^^^"),
+        ("", "the expression ends too early\n  \n  ^"),
+        ("x +", "the expression ends too early\n  x +\n     ^"),
+        ("x $ y", "an operator is missing before this\n  x $ y\n    ^"),
+        ("x = y", "= binds the arguments of a function; the comparison is ==\n  x = y\n    ^"),
+        ("x) + 1", "nothing is open that this closes\n  x) + 1\n   ^"),
+        ("+x", "there is no sign +\n  +x\n  ^"),
+        ("2x", "this is no number\n  2x\n  ^^"),
+        ("\"a", "the quote that ends this text is missing\n  \"a\n  ^"),
+        ("é + ☃", "an operand is missing here\n  é + ☃\n      ^"),
+        ("sum(x, y=2)", "the arguments of sum are (x, axis=…, keep_dims=…)\n  sum(x, y=2)\n         ^"),
+        ("sum(x, axis=0, axis=1)", "axis is given twice\n  sum(x, axis=0, axis=1)\n                 ^^^^"),
+        ("sum()", "sum needs x; its arguments are (x, axis=…, keep_dims=…)\n  sum()\n  ^^^"),
+        (
+            "sum(axis=0, x)",
+            "an argument without a name stands behind one with a name\n  sum(axis=0, x)\n              ^",
+        ),
+        ("x @ y", "the product of matrices is not there yet\n  x @ y\n  ^^^^^"),
+        (
+            "grad(x, x, x)",
+            "gradients of expressions are not there yet; NAME_backward functions are\n  grad(x, x, x)\n  ^^^^",
+        ),
+        (
+            "nanmean(i)",
+            "nanmean is no operation on int64; it is an operation on floats, which others are cast to \
+            beforehand\n  nanmean(i)\n  ^^^^^^^^^^",
+        ),
+        ("c < c", "less is no operation on complex128; cast beforehand\n  c < c\n  ^^^^^"),
+        ("max(c)", "max is not defined for complex128\n  max(c)\n  ^^^^^^"),
+        ("\"a\"", "a text is no result\n  \"a\"\n  ^^^"),
+        ("[x]", "a list is no result\n  [x]\n  ^^^"),
+        ("stored(1)", "this is a number, and not a tensor\n  stored(1)\n         ^"),
+        ("cast(x, \"float\")", "there is no element type float\n  cast(x, \"float\")\n          ^^^^^^^"),
+        (
+            "nanmedian(x, even=\"upper\")",
+            "this is one of \"mean\", \"lower\"\n  nanmedian(x, even=\"upper\")\n                    ^^^^^^^",
+        ),
+    ] {
+        assert_eq!(wrong(text), shown, "{text}");
+    }
+    // Of a long expression the part around the place is shown.
+    let long = format!("{}q + {}", "x + ".repeat(100), "x + ".repeat(100));
+    assert!(wrong(&format!("{long}x")).lines().all(|line| line.chars().count() < 130));
+}
+
+#[test]
+fn nothing_hostile_is_more_than_an_error() {
+    let deep = 100_000;
+    for text in [
+        "(".repeat(deep),
+        "[".repeat(deep),
+        "-".repeat(deep) + "x",
+        "~".repeat(deep),
+        "sum(".repeat(deep),
+        "x[".repeat(deep),
+        "2**".repeat(deep) + "2",
+        "(x)[".repeat(deep),
+        "x[0:".repeat(deep),
+        "sum(x=".repeat(deep),
+        "1e".repeat(deep),
+        ".".repeat(deep),
+        "\u{feff}x".into(),
+        "x\u{202e}+y".into(),
+        "\0".into(),
+        "x[\u{1f600}]".into(),
+        "a\u{301}".into(),
+        "''''".into(),
+        "0x10".into(),
+        "1_000".into(),
+        "x..y".into(),
+        "1.e5.5".into(),
+        "x(1)(2)".into(),
+        "9".repeat(deep) + "j(",
+    ] {
+        let fault = eval(&text).unwrap_err();
+        let Fault::Wrong(wrong) = &fault else { panic!("{fault}") };
+        assert!(wrong.place().end <= text.len() && !fault.to_string().is_empty());
+    }
+    // A long chain is no deep one, and numbers may be long.
+    assert_means(&("i".to_string() + &" + i".repeat(2000)), "i * 2001");
+    assert_means(&format!("x + 0.{}1", "0".repeat(deep)), "x + 0");
+    assert_means(&format!("x * {}", "0".repeat(deep) + "1"), "x");
+    assert!(wrong(&format!("x + {}", "9".repeat(deep))).contains("is no value of type float64"));
+    let nested = |depth| format!("{}x{}", "(".repeat(depth), ")".repeat(depth));
+    assert_means(&nested(90), "x");
+    assert!(wrong(&nested(101)).starts_with("more than 100 brackets"));
+    // Names are free to choose, those of functions and constants too.
+    let one = |_: &str| Some(tensor(&[], &[], 1.0f64));
+    for name in ["sum", "inf", "nan", "true", "_", "é", "eval", "x1", "数"] {
+        let found = Expression::parse(&format!("{name} + {name}")).unwrap().evaluate(one).unwrap();
+        assert_eq!(found.fill(), Number::Real(2.0), "{name}");
+    }
+}
+
+#[test]
+fn functions_have_the_arguments_of_rust_and_the_defaults_of_python() {
+    for (text, same) in [
+        ("any(x, axis=-1, keep_dims=true)", "any(x, -1, true)"),
+        ("sum(i)", "sum(i, axis=\"all\")"),
+        ("sum(x, [0, 1])", "sum(x)"),
+        ("sum(x, axis=\"none\")", "sum(x, [])"),
+        ("isin(i, [7, 0], invert=true)", "~isin(i, [0, 7])"),
+        ("isin(i, [7.5, 7])", "isin(i, 7)"),
+        ("take(x, [2, 0], axis=1)", "take_axis(x, [2, 0], 1)"),
+        ("take(i, [[4, -1]], mode=\"wrap\")", "reshape(take(i, [1, 2]), [1, 2])"),
+        ("nanmedian(x, axis=1, even=\"lower\")", "nanmedian(x, 1, false, \"lower\")"),
+        ("where(b, i, 0)", "where_(b, i, 0)"),
+        ("where(b, 1, 2)", "2 - cast(b, \"int64\")"),
+        ("where(b, 1, 0.5)", "cast(b, \"float64\") * 0.5 + 0.5"),
+        ("concat([i, i], axis=0)", "tile(i, 2)"),
+        ("stack([i, i])", "reshape(concat([i, i]), [2, 3])"),
+        ("block([[x, x], [x, x]])", "tile(x, [2, 2])"),
+        ("transpose(t, axes=[2, 0, 1])", "move_axis(t, 2, 0)"),
+        ("with_fill(i, 9)[0]", "i[0] + 9"),
+        ("to_coo(to_csr(x))", "x"),
+        ("from_dense(x - x)", "prune(x - x)"),
+        ("squeeze(expand_dims(x, [0, 3]))", "x"),
+        ("pad(i, [[1, 0]])[1:]", "i"),
+        ("roll(i, 1, 0)[1:]", "i[:2]"),
+        ("tril(x[:, :2]) + triu(x[:, :2], offset=1)", "x[:, :2]"),
+        ("clamp(n, -1, 1)", "minimum(maximum(n, -1), 1)"),
+        ("scale(x, 0, g)", "x * expand_dims(g, 1)"),
+        ("add(x, 1)", "1 + x"),
+        ("powi(i, 2)", "square(i)"),
+        ("x ** 0.5", "powf(x, 0.5)"),
+        ("sum_backward(y, g, axis=1)", "mask(broadcast_to(expand_dims(g, 1), [2, 3]), y)"),
+        ("mul_backward(x, y, y, wrt=1)", "mul_backward(y, to_csr(x), y)"),
+    ] {
+        assert_alike(text, same);
+    }
+    assert_eq!(value("mask(x, y)").nnz(), 1);
+    assert_eq!(value("nanmedian_index(i)").into_coo::<u64, u64>().unwrap().item().unwrap(), 0);
+    assert!(refused("with_fill(reshape(i, [4]), 1)").contains("reshaped"));
+    assert!(refused("sum(x, axis=2)").contains("axis 2 is out of range for rank 2"));
+    assert!(refused("concat([x, y[0]])").contains("must have shape"));
+    assert!(wrong("concat([x, i])").contains("cast one of them"));
+}
+
+/// Alike but for the format, and for what is stored of what is equal.
+#[track_caller]
+fn assert_alike(text: &str, same: &str) {
+    let dense = |text| {
+        let tensor = value(text).into_format(Format::Coo).unwrap();
+        let shape = tensor.shape().clone();
+        (shape, lacuna::dispatch!(tensor, x => format!("{:?}", x.to_dense().unwrap())))
+    };
+    assert_eq!(dense(text), dense(same), "{text} and {same}");
+}
+
+/// The functions that the library has and expressions have not, each with its reason.
+const LACKING: &[(&str, &str)] = &[
+    ("zip_with", "takes a function of Rust"),
+    ("isfinite_into", "fills a result that is there"),
+    ("isinf_into", "fills a result that is there"),
+    ("isnan_into", "fills a result that is there"),
+    ("isneginf_into", "fills a result that is there"),
+    ("isposinf_into", "fills a result that is there"),
+    ("isreal_into", "fills a result that is there"),
+    ("isin_into", "fills a result that is there"),
+    ("take_into", "fills a result that is there"),
+];
+
+#[test]
+fn every_operation_of_the_library_is_a_function() {
+    let root = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/lib.rs")).unwrap();
+    let lists = root.split("pub use ops::{").skip(1).filter_map(|rest| rest.split("};").next());
+    let operations: Vec<&str> = lists
+        .flat_map(|list| list.split(','))
+        .map(str::trim)
+        .filter(|name| name.starts_with(char::is_lowercase))
+        .collect();
+    assert!(operations.len() > 150, "the lists are found: {}", operations.len());
+    let known: HashSet<&str> = functions().collect();
+    assert_eq!(known.len(), functions().count(), "no name stands twice");
+    let excepted = |name: &str| LACKING.iter().any(|(lacking, _)| *lacking == name);
+    let lacking: Vec<_> = operations.iter().filter(|name| !known.contains(**name) && !excepted(name)).collect();
+    assert!(lacking.is_empty(), "expressions lack {lacking:?}");
+    for (name, reason) in LACKING {
+        assert!(operations.contains(name) && !known.contains(name), "{name}, which {reason}, is no exception");
+    }
+}
+
+#[test]
+fn lines_are_answered_one_by_one_in_order() {
+    let x = json!({"shape": [2, 3], "dtype": "float64", "format": "csr", "fill": 0,
+        "entries": [[[1, 0], "nan"], [[0, 1], 2.5]]});
+    let lines = [
+        json!({"eval": "sum(x, axis=0)", "x": x}).to_string(),
+        "nonsense".into(),
+        String::new(),
+        json!({"eval": "x[1]", "x": x}).to_string(),
+        json!({"eval": "x", "x": {"shape": [2], "dtype": "int8", "entries": [[[0], 1], [[0], 2]]}}).to_string(),
+        json!({"x": x}).to_string(),
+        json!({"eval": 3}).to_string(),
+        "[1]".into(),
+        json!({"eval": "2"}).to_string(),
+    ];
+    // The last line has no end.
+    let answers = answers(&lines.join("\n"));
+    assert_eq!(answers.len(), lines.len());
+    assert_eq!(
+        answers[0],
+        json!({"format": "csr", "shape": [3], "dtype": "float64", "nnz": 2, "fill": 0.0,
+            "values": [[[0], "nan"], [[1], 2.5]]})
+    );
+    assert_eq!(answers[3]["values"], json!([[[0], "nan"]]));
+    assert_eq!(answers[8]["fill"], json!(2));
+    for (at, said) in [
+        (1, "no JSON object"),
+        (2, "no JSON object"),
+        (4, "x: entries"),
+        (5, "no \"eval\""),
+        (6, "is a text"),
+        (7, "no JSON"),
+    ] {
+        let error = answers[at]["error"].as_str().unwrap();
+        assert!(error.contains(said), "{at}: {error}");
+    }
+}
+
+/// As text, because a number that is parsed and printed is not always what it was.
+#[test]
+fn what_a_line_gives_comes_back_as_it_was() {
+    for (dtype, fill, values) in [
+        ("float64", "-0.0", r#"5e-324 "-inf" "nan" 0.1 -0.0 1.7976931348623157e+308"#),
+        ("float32", r#""inf""#, "1e-45 3.4028235e+38 0.1 -0.0"),
+        ("int64", "-1", "-9223372036854775808 9223372036854775807 9007199254740993"),
+        ("uint64", "18446744073709551615", "18446744073709551614 0"),
+        ("int8", "-128", "127 0"),
+        ("bool", "true", "false true"),
+        ("complex128", "[0.0, -0.0]", r#"[-0.0,"nan"] ["inf",5e-324]"#),
+        ("complex64", r#"["nan", 0.0]"#, r#"[0.1,-0.0] ["-inf",1e-45]"#),
+    ] {
+        let values: Vec<String> = values.split(' ').map(|value| value.replace(',', ", ")).collect();
+        let entries: Vec<String> = values.iter().enumerate().map(|(at, value)| format!("[[{at}], {value}]")).collect();
+        let tensor = |entries: &[String]| {
+            let (count, entries) = (entries.len(), entries.join(", "));
+            format!(
+                r#""shape": [{count}], "dtype": "{dtype}", "nnz": {count}, "fill": {fill}, "values": [{entries}]}}"#
+            )
+        };
+        let shuffled: Vec<String> = entries.iter().rev().cloned().collect();
+        let line = |tensor: &str| format!("{{\"eval\": \"x\", \"x\": {tensor}}}\n");
+        let found = told(&line(&format!("{{{}", tensor(&shuffled))));
+        assert_eq!(found, format!("{{\"format\": \"coo\", {}\n", tensor(&entries)));
+        assert_eq!(told(&line(found.trim_end())), found);
+    }
+}
+
+#[test]
+fn a_line_that_gives_what_is_no_tensor_is_answered_with_an_error() {
+    let given = |shape: Value, dtype: &str, entries: Value| json!({"shape": shape, "dtype": dtype, "entries": entries});
+    for (x, said) in [
+        (given(json!([2]), "float64", json!([[[2], 1]])), "x: index 2 on axis 0 is out of bounds"),
+        (given(json!([2]), "float64", json!([[[0, 0], 1]])), "rank"),
+        (given(json!([2]), "float65", json!([])), "there is no element type float65"),
+        (given(json!([2]), "int8", json!([[[0], 128]])), "128 is no value of type int8"),
+        (given(json!([2]), "int8", json!([[[0], 1.5]])), "1.5 is no value of type int8"),
+        (given(json!([2]), "int8", json!([[[0], "1"]])), "is no value of type int8"),
+        (given(json!([2]), "float64", json!([[[0], "1.0"]])), "is no value of type float64"),
+        (given(json!([2]), "float64", json!([[[0], null]])), "null is no value"),
+        (given(json!([2]), "float64", json!([[[0], [1, 2]]])), "is no value of type float64"),
+        (given(json!([2]), "complex128", json!([[[0], [1, 2, 3]]])), "is no value of type complex128"),
+        (given(json!([2]), "bool", json!([[[0], 2]])), "2 is no value of type bool"),
+        (given(json!([-1]), "bool", json!([])), "invalid value"),
+        (given(json!([2]), "bool", json!([[[0]]])), "x: "),
+        (json!({"shape": [2], "dtype": "bool"}), "missing field"),
+        (json!(3), "x: "),
+    ] {
+        let error = answer(&json!({"eval": "x", "x": x}))["error"].as_str().unwrap().to_string();
+        assert!(error.contains(said), "{x}: {error}");
+    }
+    let repeated = r#"{"eval": "x", "x": {"shape": [], "dtype": "bool", "entries": []}, "x": 1}"#;
+    assert!(answers(repeated)[0]["error"].as_str().unwrap().contains("twice"));
+    let huge = r#"{"eval": "x", "x": {"shape": [1], "dtype": "float64", "entries": [[[0], 1e999]]}}"#;
+    assert!(answers(huge)[0]["error"].as_str().unwrap().contains("1e999 is no value"));
+    let vast =
+        json!({"eval": "sum(x)", "x": {"shape": [u64::MAX, u64::MAX], "dtype": "float64", "entries": [[[7, 9], 2]]}});
+    assert_eq!(answer(&vast)["values"], json!([[[], 2.0]]));
+}
