@@ -347,6 +347,8 @@ fn assert_alike(text: &str, same: &str) {
 /// The functions that the library has and expressions have not, each with its reason.
 const LACKING: &[(&str, &str)] = &[
     ("zip_with", "takes a function of Rust"),
+    ("group_by", "is a way to look at a tensor, and none itself"),
+    ("unique", "gives two lists"),
     ("isfinite_into", "fills a result that is there"),
     ("isinf_into", "fills a result that is there"),
     ("isnan_into", "fills a result that is there"),

@@ -10,8 +10,9 @@ use super::widen::{Beyond, Wide, narrowed, no_order, not_for, on_wide, rounded, 
 use super::{AnyTensor, Erased};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
+use crate::base::index::Position;
 use crate::element::DType;
-use crate::ops::{self, Nanmedian, Var};
+use crate::ops::{self, Nanmedian, Norm, Quantile, Var};
 
 /// Runs a reduction that rounds to the type of the floats: in their own type, of integers in that of their sums.
 macro_rules! by_sums {
@@ -184,7 +185,7 @@ macro_rules! on_floats {
     };
 }
 
-pub(super) use on_upstream;
+pub(super) use {on_floats, on_upstream};
 
 /// The list of methods.
 macro_rules! reductions {
@@ -221,8 +222,11 @@ reductions! {
     mean(Axes) = |view, axes| by_all_sums!(view, x => ops::mean(x, axes));
     nansum(Axes) = |view, axes| by_floats!(view, "nansum", x => ops::nansum(x, axes));
     nanmean(Axes) = |view, axes| by_floats!(view, "nanmean", x => ops::nanmean(x, axes));
-    var(Var) = |view, options| by_sums!(view, x => ops::var(x, options), complex => Err(no_order("var", complex)));
-    std(Var) = |view, options| by_sums!(view, x => ops::std(x, options), complex => Err(no_order("std", complex)));
+    prod(Axes) = |view, axes| by_all_sums!(view, x => ops::prod(x, axes));
+    nanprod(Axes) = |view, axes| by_floats!(view, "nanprod", x => ops::nanprod(x, axes));
+    norm(Norm) = |view, options| by_floats!(view, "norm", x => ops::norm(x, options));
+    var(Var) = |view, options| by_all_sums!(view, x => ops::var(x, options));
+    std(Var) = |view, options| by_all_sums!(view, x => ops::std(x, options));
     nanvar(Var) = |view, options| by_floats!(view, "nanvar", x => ops::nanvar(x, options));
     nanstd(Var) = |view, options| by_floats!(view, "nanstd", x => ops::nanstd(x, options));
     min(Axes) = |view, axes| by_order!(view, "min", x => ops::min(x, axes));
@@ -237,6 +241,7 @@ reductions! {
         |view, axes| seen!(view, view.floats("nanargmin")?, x => view.found(ops::nanargmin(x, axes)));
     nanargmax(Axes) =
         |view, axes| seen!(view, view.floats("nanargmax")?, x => view.found(ops::nanargmax(x, axes)));
+    median(Nanmedian) = |view, options| by_medians!(view, "median", x => ops::median(x, options));
     nanmedian(Nanmedian) = |view, options| by_medians!(view, "nanmedian", x => ops::nanmedian(x, options));
 }
 
@@ -304,6 +309,97 @@ macro_rules! by_float_values {
     }};
 }
 
+on_both! {
+    /// The greatest elements along an axis: see [`topk`](crate::topk()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`topk`](crate::topk()), and `NoOrder`: the elements are complex.
+    #[inline]
+    pub fn topk(&self, k: usize, axis: impl Position) -> Result<AnyTensor> {
+        let view = self.view();
+        by_order!(view, "topk", x => ops::topk(x, k, axis))
+    }
+
+    /// Where the greatest elements along an axis stand: see [`topk_index`](crate::topk_index()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`topk_index`](crate::topk_index()), and `NoOrder`: the elements are complex.
+    #[inline]
+    pub fn topk_index(&self, k: usize, axis: impl Position) -> Result<(AnyTensor, AnyTensor)> {
+        let view = self.view();
+        let index = on_wide!(Wide::of(view.tensor)?,
+            x => seen!(view, x, x => ops::topk_index(x, k, axis).and_then(|(_, index)| view.found(Ok(index)))),
+            _ => Err(no_order("topk_index", view.tensor)))?;
+        Ok((self.topk(k, axis)?, index))
+    }
+
+    /// The gradient of `topk`: see [`topk_backward`](crate::topk_backward()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`topk_backward`](crate::topk_backward()), and `NoOrder`: the elements are complex.
+    #[inline]
+    pub fn topk_backward(&self, upstream: &AnyTensor, k: usize, axis: impl Position) -> Result<AnyTensor> {
+        let view = self.view();
+        by_values!(view, "topk_backward", upstream, x, g => ops::topk_backward(x, g, k, axis))
+    }
+
+    /// In which order elements along an axis increase: see [`argsort`](crate::argsort()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`argsort`](crate::argsort()), and `NoOrder`: the elements are complex.
+    #[inline]
+    pub fn argsort(&self, axis: impl Position) -> Result<AnyTensor> {
+        let view = self.view();
+        on_wide!(Wide::of(view.tensor)?, x => seen!(view, x, x => view.found(ops::argsort(x, axis))),
+            _ => Err(no_order("argsort", view.tensor)))
+    }
+}
+
+/// The list of quantiles and of their gradients.
+macro_rules! quantiles {
+    ($($name:ident $text:literal $backward:ident $backward_text:literal;)*) => {
+        on_both! {$(
+            #[doc = concat!("See [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+            ///
+            /// # Errors
+            ///
+            #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name),
+                "()), and where the element type does not have it.")]
+            #[inline]
+            pub fn $name(&self, q: f64, options: impl Into<Quantile>) -> Result<AnyTensor> {
+                let (view, options) = (self.view(), options.into());
+                by_medians!(view, $text, x => ops::$name(x, q, &options))
+            }
+
+            #[doc = concat!("See [`", stringify!($backward), "`](crate::", stringify!($backward), "()).")]
+            ///
+            /// # Errors
+            ///
+            #[doc = concat!("Those of [`", stringify!($backward), "`](crate::", stringify!($backward),
+                "()), and where an element type does not have it.")]
+            #[inline]
+            pub fn $backward(
+                &self,
+                upstream: &AnyTensor,
+                q: f64,
+                options: impl Into<Quantile>,
+            ) -> Result<AnyTensor> {
+                let (view, options) = (self.view(), options.into());
+                by_values!(view, $backward_text, upstream, x, g => ops::$backward(x, g, q, &options))
+            }
+        )*}
+    };
+}
+
+quantiles! {
+    quantile "quantile" quantile_backward "quantile_backward";
+    nanquantile "nanquantile" nanquantile_backward "nanquantile_backward";
+}
+
 gradients! {
     any_backward(Axes) = |view, upstream, axes| {
         let zeros = zeros(view.tensor)?;
@@ -337,6 +433,14 @@ gradients! {
         by_float_values!(view, "nanvar_backward", upstream, x, g => ops::nanvar_backward(x, g, options));
     nanstd_backward(Var) = |view, upstream, options|
         by_float_values!(view, "nanstd_backward", upstream, x, g => ops::nanstd_backward(x, g, options));
+    prod_backward(Axes) = |view, upstream, axes|
+        by_values!(view, "prod_backward", upstream, x, g => ops::prod_backward(x, g, axes));
+    nanprod_backward(Axes) = |view, upstream, axes|
+        by_float_values!(view, "nanprod_backward", upstream, x, g => ops::nanprod_backward(x, g, axes));
+    norm_backward(Norm) = |view, upstream, options|
+        by_float_values!(view, "norm_backward", upstream, x, g => ops::norm_backward(x, g, options));
+    median_backward(Nanmedian) = |view, upstream, options|
+        by_values!(view, "median_backward", upstream, x, g => ops::median_backward(x, g, options));
     nanmedian_backward(Nanmedian) = |view, upstream, options|
         by_values!(view, "nanmedian_backward", upstream, x, g => ops::nanmedian_backward(x, g, options));
 }

@@ -5,13 +5,14 @@
 //! overflow. Complex numbers run in their own type, because a product of them is rounded on the way.
 
 use super::map::{in_type_of, wide};
+use super::reduce::{no_floats, on_floats};
 use super::view::{AnyStored, View, on_both, seen};
-use super::widen::{Beyond, Wide, bounds, is_integer, not_for, widened};
+use super::widen::{Beyond, Wide, bounds, is_integer, not_for, widened, zeros};
 use super::{AnyTensor, Erased};
 use crate::base::error::{Error, Result};
 use crate::element::{DType, Element, Number};
 use crate::ops::chosen::{AnyZip, Chooses, Chosen};
-use crate::ops::{self, Partner};
+use crate::ops::{self, Partner, Tolerance};
 use crate::pattern::Format;
 use crate::tensor::Tensor;
 
@@ -219,7 +220,7 @@ macro_rules! zips {
 }
 
 zips! {
-    add sub mul div rem rem_euclid minimum maximum equal not_equal less less_equal greater greater_equal bit_and bit_or
+    add sub mul div rem rem_euclid pow minimum maximum equal not_equal less less_equal greater greater_equal bit_and bit_or
     bit_xor
 }
 
@@ -260,7 +261,49 @@ macro_rules! gradients {
     };
 }
 
-gradients! { add_backward sub_backward mul_backward div_backward }
+gradients! {
+    add_backward sub_backward mul_backward div_backward pow_backward minimum_backward maximum_backward
+}
+
+impl AnyTensor {
+    /// The gradients of both choices: see [`where_backward`](crate::where_backward()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`where_backward`](crate::where_backward()), and where an element type does not have it.
+    #[inline]
+    pub fn where_backward(
+        &self,
+        yes: &AnyTensor,
+        no: &AnyTensor,
+        upstream: &AnyTensor,
+    ) -> Result<(AnyTensor, AnyTensor)> {
+        let condition: Erased<bool> = widened(self)?;
+        let (of_yes, of_no) = (zeros(yes)?, zeros(no)?);
+        on_floats!(upstream, g => {
+            let (dyes, dno) = ops::where_backward(&condition, &of_yes, &of_no, g)?;
+            Ok((yes.view().found(Ok(dyes))?, no.view().found(Ok(dno))?))
+        })
+    }
+
+    /// Whether two tensors of one element type are equal but for a tolerance: see [`allclose`](crate::allclose()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`allclose`](crate::allclose()); `TypesDiffer`, `NoOperation`: the element types.
+    #[inline]
+    pub fn allclose(&self, other: &AnyTensor, tolerance: impl Into<Tolerance>) -> Result<bool> {
+        check_types("allclose", &[self, other])?;
+        let (other, tolerance) = (other.clone().into_format(self.format())?, tolerance.into());
+        match (Wide::of(self)?, Wide::of(&other)?) {
+            (Wide::Signed(x), Wide::Signed(y)) => ops::allclose(&x, &y, tolerance),
+            (Wide::Unsigned(x), Wide::Unsigned(y)) => ops::allclose(&x, &y, tolerance),
+            (Wide::Float(x), Wide::Float(y)) => ops::allclose(&x, &y, tolerance),
+            (Wide::Complex(x), Wide::Complex(y)) => ops::allclose(&x, &y, tolerance),
+            _ => Err(not_for("allclose", self, "numbers have a distance, and truth is cast to them beforehand")),
+        }
+    }
+}
 
 on_both! {
     /// The product with one number for each place on an axis: see [`scale`](crate::scale()).

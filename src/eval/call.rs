@@ -191,6 +191,11 @@ impl Call {
         Ok(number.float().unwrap_or(f64::NAN))
     }
 
+    /// A number as `f64`; `default` where none is given.
+    pub(super) fn real_or(&self, place: usize, default: f64) -> Found<f64> {
+        if self.is_given(place) { self.real(place) } else { Ok(default) }
+    }
+
     /// An integer; `default` where none is given.
     pub(super) fn integer<T: TryFrom<i128>>(&self, place: usize, default: Option<T>) -> Found<T> {
         match (self.maybe(place), default) {

@@ -6,8 +6,9 @@ use super::value::Value;
 use crate::base::axes::Axes;
 use crate::dynamic::AnyTensor;
 use crate::element::DType;
-use crate::ops::{Nanmedian, Take, TakeMode, Var};
+use crate::ops::{Nanmedian, Norm, Quantile, QuantileMethod, Take, TakeMode, Tolerance, Var};
 use crate::pattern::Format;
+use crate::tensor::coo::CooTensor;
 
 /// A function: its name, the names of its arguments (`?` behind those that need not be given), and what it does.
 pub(super) struct Function {
@@ -66,18 +67,43 @@ fn mode_of(call: &Call, place: usize) -> Result<TakeMode, Fault> {
     Ok([TakeMode::Raise, TakeMode::Wrap, TakeMode::Clip][call.word(place, &["raise", "wrap", "clip"])?])
 }
 
-/// The two operands of a gradient of two, and which of them it is asked for.
-fn of_two(
+fn quantile_of(call: &Call, axis: usize) -> Result<Quantile, Fault> {
+    use QuantileMethod::{Higher, Linear, Lower, Midpoint, Nearest};
+    let method = call.word(axis + 2, &["linear", "lower", "higher", "midpoint", "nearest"])?;
+    let method = [Linear, Lower, Higher, Midpoint, Nearest][method];
+    Ok(Quantile::over(call.axes(axis, axis + 1)?).method(method))
+}
+
+fn norm_of(call: &Call, axis: usize) -> Result<Norm, Fault> {
+    let norm = Norm::over(call.axes(axis, axis + 1)?);
+    match call.real_or(axis + 2, 2.0)? {
+        1.0 => Ok(norm.one()),
+        2.0 => Ok(norm),
+        f64::INFINITY => Ok(norm.infinity()),
+        other => super::run::wrong(&call.at, format!("ord is 1, 2 or inf, not {other}")),
+    }
+}
+
+/// One of two gradients, by the number that the argument at `place` is.
+fn one_of_two(
     call: &Call,
-    gradients: fn(&AnyTensor, &AnyTensor, &AnyTensor) -> crate::base::error::Result<(AnyTensor, AnyTensor)>,
+    place: usize,
+    both: crate::base::error::Result<(AnyTensor, AnyTensor)>,
 ) -> Result<Value, Fault> {
-    let is_right = match call.integer(3, Some(0))? {
+    let is_right = match call.integer(place, Some(0))? {
         0 => false,
         1 => true,
         other => return super::run::wrong(&call.at, format!("wrt is 0 or 1, not {other}")),
     };
-    let both = gradients(call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
     call.done(both.map(|(dx, dy)| if is_right { dy } else { dx }))
+}
+
+/// The gradient of one of two operands.
+fn of_two(
+    call: &Call,
+    gradients: fn(&AnyTensor, &AnyTensor, &AnyTensor) -> crate::base::error::Result<(AnyTensor, AnyTensor)>,
+) -> Result<Value, Fault> {
+    one_of_two(call, 3, gradients(call.tensor(0)?, call.tensor(1)?, call.tensor(2)?))
 }
 
 /// One gradient of those of a list of tensors.
@@ -123,6 +149,35 @@ macro_rules! alike {
             on_seen!(call, 0, x => x.$name(&options))
         } }),*]
     };
+    (median $($name:ident)*) => {
+        [$(Function { name: stringify!($name), parameters: "x axis? keep_dims? even?", run: |call| {
+            let options = median_of(call, 1)?;
+            on_seen!(call, 0, x => x.$name(&options))
+        } }),*]
+    };
+    (median_backward $($name:ident)*) => {
+        [$(Function { name: stringify!($name), parameters: "x upstream axis? keep_dims? even?", run: |call| {
+            let (upstream, options) = (call.tensor(1)?, median_of(call, 2)?);
+            on_seen!(call, 0, x => x.$name(upstream, &options))
+        } }),*]
+    };
+    (quantile $($name:ident)*) => {
+        [$(Function { name: stringify!($name), parameters: "x q axis? keep_dims? method?", run: |call| {
+            let (q, options) = (call.real(1)?, quantile_of(call, 2)?);
+            on_seen!(call, 0, x => x.$name(q, &options))
+        } }),*]
+    };
+    (quantile_backward $($name:ident)*) => {
+        [$(Function { name: stringify!($name), parameters: "x upstream q axis? keep_dims? method?", run: |call| {
+            let (upstream, q, options) = (call.tensor(1)?, call.real(2)?, quantile_of(call, 3)?);
+            on_seen!(call, 0, x => x.$name(upstream, q, &options))
+        } }),*]
+    };
+    (two $($name:ident)*) => {
+        [$(Function { name: stringify!($name), parameters: "x y upstream wrt?", run: |call| {
+            of_two(call, |x, y, upstream| x.$name(y, upstream))
+        } }),*]
+    };
     (map $($name:ident)*) => {
         [$(Function { name: stringify!($name), parameters: "x", run: |call| on_seen!(call, 0, x => x.$name()) }),*]
     };
@@ -152,16 +207,21 @@ macro_rules! alike {
 }
 
 static TABLE: &[&[Function]] = &[
-    &alike!(fold any all count_nonzero sum mean nansum nanmean min max nanmin nanmax argmin argmax nanargmin nanargmax),
+    &alike!(fold any all count_nonzero sum mean prod nanprod nansum nanmean min max nanmin nanmax argmin argmax nanargmin nanargmax),
     &alike!(var var std nanvar nanstd),
+    &alike!(median median nanmedian),
+    &alike!(median_backward median_backward nanmedian_backward),
+    &alike!(quantile quantile nanquantile),
+    &alike!(quantile_backward quantile_backward nanquantile_backward),
+    &alike!(two add_backward sub_backward mul_backward div_backward pow_backward minimum_backward maximum_backward),
     &alike!(map isinf isnan isfinite isreal isposinf isneginf neg abs sign square not conj real imag sqrt cbrt exp exp_m1
         ln ln_1p log2 log10 sin cos tan asin acos atan sinh cosh tanh recip round floor ceil trunc),
-    &alike!(zip add sub mul div rem rem_euclid minimum maximum equal not_equal less less_equal greater greater_equal
+    &alike!(zip add sub mul div rem rem_euclid pow minimum maximum equal not_equal less less_equal greater greater_equal
         bit_and bit_or bit_xor),
     &alike!(slope neg_backward abs_backward square_backward sqrt_backward cbrt_backward exp_backward exp_m1_backward
         ln_backward ln_1p_backward log2_backward log10_backward sin_backward cos_backward tan_backward asin_backward
         acos_backward atan_backward sinh_backward cosh_backward tanh_backward recip_backward),
-    &alike!(fold_backward any_backward sum_backward mean_backward nansum_backward nanmean_backward min_backward
+    &alike!(fold_backward any_backward sum_backward mean_backward prod_backward nanprod_backward nansum_backward nanmean_backward min_backward
         max_backward nanmin_backward nanmax_backward),
     &alike!(var_backward var_backward std_backward nanvar_backward nanstd_backward),
     SINGLE,
@@ -188,17 +248,41 @@ static SINGLE: &[Function] = single! {
     "to_coo" "x" |call| call.done(call.tensor(0)?.clone().into_format(Format::Coo));
     "to_csr" "x" |call| call.done(call.tensor(0)?.clone().into_format(Format::Csr));
     "from_dense" "x" |call| call.done(call.tensor(0)?.prune());
-    "nanmedian" "x axis? keep_dims? even?" |call| {
-        let options = median_of(call, 1)?;
-        on_seen!(call, 0, x => x.nanmedian(&options))
-    };
     "nanmedian_index" "x axis? keep_dims? even?" |call| {
         let options = median_of(call, 1)?;
         on_seen!(call, 0, x => x.nanmedian_index(&options).map(|(_, index)| index))
     };
-    "nanmedian_backward" "x upstream axis? keep_dims? even?" |call| {
-        let (upstream, options) = (call.tensor(1)?, median_of(call, 2)?);
-        on_seen!(call, 0, x => x.nanmedian_backward(upstream, &options))
+    "norm" "x axis? keep_dims? ord?" |call| {
+        let options = norm_of(call, 1)?;
+        on_seen!(call, 0, x => x.norm(&options))
+    };
+    "norm_backward" "x upstream axis? keep_dims? ord?" |call| {
+        let (upstream, options) = (call.tensor(1)?, norm_of(call, 2)?);
+        on_seen!(call, 0, x => x.norm_backward(upstream, &options))
+    };
+    "topk" "x k axis?" |call| {
+        let (k, axis): (_, isize) = (call.integer(1, None)?, call.integer(2, Some(-1))?);
+        on_seen!(call, 0, x => x.topk(k, axis))
+    };
+    "topk_index" "x k axis?" |call| {
+        let (k, axis): (_, isize) = (call.integer(1, None)?, call.integer(2, Some(-1))?);
+        on_seen!(call, 0, x => x.topk_index(k, axis).map(|(_, index)| index))
+    };
+    "topk_backward" "x upstream k axis?" |call| {
+        let (upstream, k, axis): (_, _, isize) = (call.tensor(1)?, call.integer(2, None)?, call.integer(3, Some(-1))?);
+        on_seen!(call, 0, x => x.topk_backward(upstream, k, axis))
+    };
+    "argsort" "x axis?" |call| {
+        let axis: isize = call.integer(1, Some(-1))?;
+        on_seen!(call, 0, x => x.argsort(axis))
+    };
+    "allclose" "x y rtol? atol? equal_nan?" |call| {
+        let (rtol, atol) = (call.real_or(2, 1e-5)?, call.real_or(3, 1e-8)?);
+        let tolerance = Tolerance::within(rtol, atol);
+        let tolerance = if call.flag(4)? { tolerance.equal_nan() } else { tolerance };
+        let is_close = call.tensor(0)?.allclose(call.tensor(1)?, tolerance);
+        let one = |is_close| Ok(AnyTensor::from(CooTensor::full([0usize; 0], is_close)?.with_index::<u64>()?));
+        call.done(is_close.and_then(one))
     };
     "isin" "x members invert?" |call| {
         let (invert, dtype) = (call.flag(2)?, call.dtype(0)?);
@@ -295,10 +379,10 @@ static SINGLE: &[Function] = single! {
     "stack_backward" "tensors upstream axis? wrt?" |call| {
         of_list(call, AnyTensor::stack_backward)
     };
-    "add_backward" "x y upstream wrt?" |call| of_two(call, |x, y, upstream| x.add_backward(y, upstream));
-    "sub_backward" "x y upstream wrt?" |call| of_two(call, |x, y, upstream| x.sub_backward(y, upstream));
-    "mul_backward" "x y upstream wrt?" |call| of_two(call, |x, y, upstream| x.mul_backward(y, upstream));
-    "div_backward" "x y upstream wrt?" |call| of_two(call, |x, y, upstream| x.div_backward(y, upstream));
+    "where_backward" "condition yes no upstream wrt?" |call| {
+        let both = call.tensor(0)?.where_backward(call.tensor(1)?, call.tensor(2)?, call.tensor(3)?);
+        one_of_two(call, 4, both)
+    };
     "slice" "x slices" |call| {
         let x = call.moving(0)?;
         call.done(x.slice(&call.slices(1, x)?))

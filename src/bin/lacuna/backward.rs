@@ -3,7 +3,7 @@
 use lacuna::Error;
 use lacuna::io::AnyTensor;
 
-use crate::args::{Backward, Nanmedian, Reduce, Take};
+use crate::args::{Backward, Reduce, Take};
 use crate::failure::Failure;
 use crate::positions::{Positions, on_positions};
 
@@ -36,14 +36,5 @@ pub(crate) fn backward_take(args: &Backward<Take>) -> Result<(), Failure> {
             None => x.take_backward(upstream, args.forward.at(indices)),
             Some(axis) => x.take_axis_backward(upstream, args.forward.at(indices), axis),
         })
-    })
-}
-
-pub(crate) fn backward_nanmedian(args: &Backward<Nanmedian>) -> Result<(), Failure> {
-    let x = args.input.read()?;
-    let options = args.forward.options();
-    backward(args, |upstream| match args.forward.stored_only {
-        false => x.nanmedian_backward(upstream, &options),
-        true => x.stored().nanmedian_backward(upstream, &options),
     })
 }

@@ -7,8 +7,8 @@ use lacuna::eval::{Expression, Fault};
 use lacuna::io::AnyTensor;
 
 use crate::args::{
-    Backward, BackwardJoinArgs, BackwardZipArgs, Fold, FoldArgs, Input, JoinArgs, Operand, Output, Reading, Slice,
-    SliceArgs, Transpose, TransposeArgs, Var, VarArgs, ZipArgs,
+    Backward, BackwardJoinArgs, BackwardZipArgs, Called, Fold, JoinArgs, Nanmedian, Norm, Operand, Quantile, Reading,
+    Slice, Topk, Transpose, Var, ZipArgs,
 };
 use crate::failure::Failure;
 use crate::input::read;
@@ -46,6 +46,46 @@ impl Options for Var {
     }
 }
 
+impl Options for Nanmedian {
+    fn stored_only(&self) -> bool {
+        self.stored_only
+    }
+
+    fn arguments(&self) -> String {
+        format!("{}, even=\"{}\"", self.reduce.arguments(), self.even)
+    }
+}
+
+impl Options for Quantile {
+    fn stored_only(&self) -> bool {
+        self.fold.stored_only
+    }
+
+    fn arguments(&self) -> String {
+        format!(", q={}{}, method=\"{}\"", self.q, self.fold.arguments(), self.method)
+    }
+}
+
+impl Options for Norm {
+    fn stored_only(&self) -> bool {
+        self.fold.stored_only
+    }
+
+    fn arguments(&self) -> String {
+        format!("{}, ord={}", self.fold.arguments(), self.ord)
+    }
+}
+
+impl Options for Topk {
+    fn stored_only(&self) -> bool {
+        self.stored_only
+    }
+
+    fn arguments(&self) -> String {
+        format!(", k={}, axis={}", self.k, self.axis)
+    }
+}
+
 impl Options for Slice {
     fn arguments(&self) -> String {
         format!(", slices=\"{}\"", self.slices)
@@ -73,26 +113,10 @@ fn operand(stored_only: bool) -> &'static str {
     if stored_only { "stored(x0)" } else { "x0" }
 }
 
-fn emit(name: &str, options: &impl Options, input: &Input, output: &Output) -> Outcome {
-    let text = format!("{name}({}{})", operand(options.stored_only()), options.arguments());
-    let result = call(&text, &[input.read()?], &input.file)?;
-    output.emit(&result, input.reading.max_memory)
-}
-
-pub(crate) fn fold((name, args): (&str, &FoldArgs)) -> Outcome {
-    emit(name, &args.fold, &args.input, &args.output)
-}
-
-pub(crate) fn var((name, args): (&str, &VarArgs)) -> Outcome {
-    emit(name, &args.var, &args.input, &args.output)
-}
-
-pub(crate) fn slice(args: &SliceArgs) -> Outcome {
-    emit("slice", &args.slice, &args.input, &args.output)
-}
-
-pub(crate) fn transpose(args: &TransposeArgs) -> Outcome {
-    emit("transpose", &args.transpose, &args.input, &args.output)
+pub(crate) fn of_one<A: clap::Args + Options>((name, args): (&str, &Called<A>)) -> Outcome {
+    let text = format!("{name}({}{})", operand(args.options.stored_only()), args.options.arguments());
+    let result = call(&text, &[args.input.read()?], &args.input.file)?;
+    args.output.emit(&result, args.input.reading.max_memory)
 }
 
 /// Another file, with the options of the first.

@@ -112,6 +112,10 @@ impl<'a> Files<'a> {
             Verb::Any(args) => Files::new(&args.input, &args.output, []),
             Verb::Fold(verb) => Files::new(&verb.parts().1.input, &verb.parts().1.output, []),
             Verb::Var(verb) => Files::new(&verb.parts().1.input, &verb.parts().1.output, []),
+            Verb::Median(verb) => Files::new(&verb.parts().1.input, &verb.parts().1.output, []),
+            Verb::Quantile(verb) => Files::new(&verb.parts().1.input, &verb.parts().1.output, []),
+            Verb::Norm(verb) => Files::new(&verb.parts().1.input, &verb.parts().1.output, []),
+            Verb::Topk(verb) => Files::new(&verb.parts().1.input, &verb.parts().1.output, []),
             Verb::Zip(verb) => {
                 let args = verb.parts().1;
                 let right = if let Operand::File(path) = &args.right { Some(&**path) } else { None };
@@ -122,7 +126,6 @@ impl<'a> Files<'a> {
             Verb::Transpose(args) => Files::new(&args.input, &args.output, []),
             Verb::Isin(args) => Files::new(&args.input, &args.output, [args.values_from.as_deref()]),
             Verb::Take(args) => Files::new(&args.input, &args.output, [args.take.indices_from.as_deref()]),
-            Verb::Nanmedian(args) => Files::new(&args.input, &args.output, []),
             Verb::Isposinf(args)
             | Verb::Isneginf(args)
             | Verb::Isinf(args)
@@ -142,9 +145,12 @@ impl<'a> Files<'a> {
     fn of_backward(verb: &'a BackwardVerb) -> Self {
         match verb {
             BackwardVerb::Any(args) => Files::of_gradient(args),
-            BackwardVerb::Nanmedian(args) => Files::of_gradient(args),
             BackwardVerb::Fold(verb) => Files::of_gradient(verb.parts().1),
             BackwardVerb::Var(verb) => Files::of_gradient(verb.parts().1),
+            BackwardVerb::Median(verb) => Files::of_gradient(verb.parts().1),
+            BackwardVerb::Quantile(verb) => Files::of_gradient(verb.parts().1),
+            BackwardVerb::Norm(verb) => Files::of_gradient(verb.parts().1),
+            BackwardVerb::Topk(verb) => Files::of_gradient(verb.parts().1),
             BackwardVerb::Slice(args) => Files::of_gradient(args),
             BackwardVerb::Transpose(args) => Files::of_gradient(args),
             BackwardVerb::Zip(verb) => {

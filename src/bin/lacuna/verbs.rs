@@ -4,10 +4,9 @@ use lacuna::io::AnyTensor;
 use lacuna::{Element, Error, Number, dispatch_dtype};
 
 use crate::args::{
-    BackwardVerb, Cli, ConvertArgs, ElementwiseArgs, InfoArgs, Input, IsinArgs, NanmedianArgs, Output, ReduceArgs,
-    TakeArgs, Verb,
+    BackwardVerb, Cli, ConvertArgs, ElementwiseArgs, InfoArgs, Input, IsinArgs, Output, ReduceArgs, TakeArgs, Verb,
 };
-use crate::backward::{backward_any, backward_nanmedian, backward_take};
+use crate::backward::{backward_any, backward_take};
 use crate::called;
 use crate::eval::{eval, list_functions};
 use crate::failure::Failure;
@@ -28,16 +27,19 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Verb::Info(args) => info(args),
         Verb::Convert(args) => convert(args),
         Verb::Any(args) => any(args),
-        Verb::Fold(verb) => called::fold(verb.parts()),
-        Verb::Var(verb) => called::var(verb.parts()),
+        Verb::Fold(verb) => called::of_one(verb.parts()),
+        Verb::Var(verb) => called::of_one(verb.parts()),
+        Verb::Median(verb) => called::of_one(verb.parts()),
+        Verb::Quantile(verb) => called::of_one(verb.parts()),
+        Verb::Norm(verb) => called::of_one(verb.parts()),
+        Verb::Topk(verb) => called::of_one(verb.parts()),
         Verb::Zip(verb) => called::zip(verb.parts()),
-        Verb::Slice(args) => called::slice(args),
+        Verb::Slice(args) => called::of_one(("slice", args)),
         Verb::Join(verb) => called::join(verb.parts()),
-        Verb::Transpose(args) => called::transpose(args),
+        Verb::Transpose(args) => called::of_one(("transpose", args)),
         Verb::Isin(args) => isin(args),
         Verb::Take(args) => take(args),
         Verb::Prune(args) => elementwise(args, AnyTensor::prune),
-        Verb::Nanmedian(args) => nanmedian(args),
         Verb::Isposinf(args) => elementwise(args, AnyTensor::isposinf),
         Verb::Isneginf(args) => elementwise(args, AnyTensor::isneginf),
         Verb::Isinf(args) => elementwise(args, AnyTensor::isinf),
@@ -49,9 +51,12 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Verb::Spy(args) => spy(args),
         Verb::Backward(BackwardVerb::Any(args)) => backward_any(args),
         Verb::Backward(BackwardVerb::Take(args)) => backward_take(args),
-        Verb::Backward(BackwardVerb::Nanmedian(args)) => backward_nanmedian(args),
         Verb::Backward(BackwardVerb::Fold(verb)) => called::backward(verb.parts()),
         Verb::Backward(BackwardVerb::Var(verb)) => called::backward(verb.parts()),
+        Verb::Backward(BackwardVerb::Median(verb)) => called::backward(verb.parts()),
+        Verb::Backward(BackwardVerb::Quantile(verb)) => called::backward(verb.parts()),
+        Verb::Backward(BackwardVerb::Norm(verb)) => called::backward(verb.parts()),
+        Verb::Backward(BackwardVerb::Topk(verb)) => called::backward(verb.parts()),
         Verb::Backward(BackwardVerb::Zip(verb)) => called::backward_zip(verb.parts()),
         Verb::Backward(BackwardVerb::Slice(args)) => called::backward(("slice", args)),
         Verb::Backward(BackwardVerb::Join(verb)) => called::backward_join(verb.parts()),
@@ -84,14 +89,6 @@ fn elementwise(args: &ElementwiseArgs, operation: impl Fn(&AnyTensor) -> lacuna:
 
 fn any(args: &ReduceArgs) -> Outcome {
     emit(&args.input, &args.output, |x| x.any(args.reduce.axes()))
-}
-
-fn nanmedian(args: &NanmedianArgs) -> Outcome {
-    let options = args.nanmedian.options();
-    emit(&args.input, &args.output, |x| match args.nanmedian.stored_only {
-        false => x.nanmedian(&options),
-        true => x.stored().nanmedian(&options),
-    })
 }
 
 fn isin(args: &IsinArgs) -> Outcome {

@@ -3,6 +3,7 @@
 use super::arithmetic::{Add, Div, Maximum, Minimum, Mul, Rem, RemEuclid, Sub};
 use super::bits::{BitAnd, BitOr, BitXor};
 use super::compare::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
+use super::pow::Pow;
 use crate::element::Element;
 use crate::kernels::op::{Op, Outcome};
 use crate::kernels::zip::{Alone, Lone, Zip};
@@ -90,13 +91,13 @@ macro_rules! chooses {
 chooses! {
     bool: Add Unites, Mul Meets, Minimum Unites, Maximum Unites, BitAnd Meets, BitOr Unites, BitXor Unites, Equal Asks,
         NotEqual Asks, Less Asks, LessEqual Asks, Greater Asks, GreaterEqual Asks;
-    i64: Add Unites, Sub Unites, Mul Meets, Div Meets, Rem Meets, RemEuclid Meets, Minimum Unites, Maximum Unites,
+    i64: Add Unites, Sub Unites, Mul Meets, Div Meets, Rem Meets, RemEuclid Meets, Pow Meets, Minimum Unites, Maximum Unites,
         BitAnd Meets, BitOr Unites, BitXor Unites, Equal Asks, NotEqual Asks, Less Asks, LessEqual Asks, Greater Asks,
         GreaterEqual Asks;
-    u64: Add Unites, Sub Unites, Mul Meets, Div Meets, Rem Meets, RemEuclid Meets, Minimum Unites, Maximum Unites,
+    u64: Add Unites, Sub Unites, Mul Meets, Div Meets, Rem Meets, RemEuclid Meets, Pow Meets, Minimum Unites, Maximum Unites,
         BitAnd Meets, BitOr Unites, BitXor Unites, Equal Asks, NotEqual Asks, Less Asks, LessEqual Asks, Greater Asks,
         GreaterEqual Asks;
-    f64: Add Unites, Sub Unites, Mul Meets, Div Meets, Rem Meets, RemEuclid Meets, Minimum Unites, Maximum Unites,
+    f64: Add Unites, Sub Unites, Mul Meets, Div Meets, Rem Meets, RemEuclid Meets, Pow Meets, Minimum Unites, Maximum Unites,
         Equal Asks, NotEqual Asks, Less Asks, LessEqual Asks, Greater Asks, GreaterEqual Asks;
     num_complex::Complex<f32>: Add Unites, Sub Unites, Mul Meets, Div Meets, Equal Asks, NotEqual Asks;
     num_complex::Complex<f64>: Add Unites, Sub Unites, Mul Meets, Div Meets, Equal Asks, NotEqual Asks;

@@ -9,8 +9,9 @@ use crate::ops::operand::Operand;
 #[allow(unused_imports)] // for the page
 use crate::tensor::stored::Stored;
 
+/// The descriptor of [`pow`].
 #[derive(Clone, Copy)]
-struct Pow;
+pub(super) struct Pow;
 
 impl Op for Pow {
     const NAME: &'static str = "pow";

@@ -14,14 +14,15 @@ use ndarray::ArrayD;
 
 use crate::eval::Binding;
 pub(crate) use reductions::{
-    BackwardFoldVerb, BackwardJoinArgs, BackwardJoinVerb, BackwardVarVerb, BackwardZipArgs, BackwardZipVerb, Fold,
-    FoldArgs, FoldVerb, JoinArgs, JoinVerb, Operand, Slice, SliceArgs, Transpose, TransposeArgs, Var, VarArgs, VarVerb,
+    BackwardFoldVerb, BackwardJoinArgs, BackwardJoinVerb, BackwardMedianVerb, BackwardNormVerb, BackwardQuantileVerb,
+    BackwardTopkVerb, BackwardVarVerb, BackwardZipArgs, BackwardZipVerb, Called, Fold, FoldVerb, JoinArgs, JoinVerb,
+    MedianVerb, Norm, NormVerb, Operand, Quantile, QuantileVerb, Slice, Topk, TopkVerb, Transpose, Var, VarVerb,
     ZipArgs, ZipVerb,
 };
 pub(crate) use shared::{Input, Output, Reading, Telling, Writing};
 use words::{
-    AxesArg, EvenArg, ModeArg, parse_axes, parse_axis, parse_binding, parse_columns, parse_indices, parse_pixels,
-    parse_values, parse_verb,
+    AxesArg, ModeArg, parse_axes, parse_axis, parse_binding, parse_columns, parse_indices, parse_pixels, parse_values,
+    parse_verb,
 };
 pub(crate) use words::{Indices, Picture, Values, not_an_option};
 
@@ -68,6 +69,14 @@ pub(crate) enum Verb {
     Fold(FoldVerb),
     #[command(flatten)]
     Var(VarVerb),
+    #[command(flatten)]
+    Median(MedianVerb),
+    #[command(flatten)]
+    Quantile(QuantileVerb),
+    #[command(flatten)]
+    Norm(NormVerb),
+    #[command(flatten)]
+    Topk(TopkVerb),
     /// Which elements are members of a set
     #[command(after_help = "Example: lacuna isin tests/data/titanic.npz --values 0,13,14")]
     Isin(IsinArgs),
@@ -75,12 +84,12 @@ pub(crate) enum Verb {
     Zip(ZipVerb),
     /// A part: of each axis a position or a range
     #[command(after_help = "Example: lacuna slice tests/data/karate.mtx '10:20,::2'")]
-    Slice(SliceArgs),
+    Slice(Called<Slice>),
     #[command(flatten)]
     Join(JoinVerb),
     /// The axes in another order
     #[command(after_help = "Example: lacuna transpose tests/data/titanic.npz --axes 3,0,1,2")]
-    Transpose(TransposeArgs),
+    Transpose(Called<Transpose>),
     /// Elements at positions, flattened (row-major) or along an axis
     #[command(after_help = "Example: lacuna take tests/data/karate.mtx --axis 0 --indices 0,-1")]
     Take(TakeArgs),
@@ -88,9 +97,6 @@ pub(crate) enum Verb {
     #[command(after_help = "Example: lacuna isnan tests/data/mauna_loa_co2.mtx -o missing.npz\n         \
                       lacuna prune missing.npz --all")]
     Prune(ElementwiseArgs),
-    /// Median without the NaNs, over axes
-    #[command(after_help = "Example: lacuna nanmedian tests/data/mauna_loa_co2.mtx --axis 1 --stored-only")]
-    Nanmedian(NanmedianArgs),
     /// Which elements are +inf
     #[command(after_help = "Example: lacuna isposinf tests/data/mauna_loa_co2_monthly.npz")]
     Isposinf(ElementwiseArgs),
@@ -142,14 +148,18 @@ pub(crate) enum BackwardVerb {
     #[command(after_help = "Example: lacuna take tests/data/karate.mtx --axis 0 --indices 0,-1 -o g.npz\n         \
                       lacuna backward take tests/data/karate.mtx --axis 0 --indices 0,-1 --grad g.npz")]
     Take(Backward<Take>),
-    /// The gradient of `nanmedian`
-    #[command(after_help = "Example: lacuna nanmedian tests/data/mauna_loa_co2.mtx --axis 1 -o g.npz\n         \
-                      lacuna backward nanmedian tests/data/mauna_loa_co2.mtx --axis 1 --grad g.npz")]
-    Nanmedian(Backward<Nanmedian>),
     #[command(flatten)]
     Fold(BackwardFoldVerb),
     #[command(flatten)]
     Var(BackwardVarVerb),
+    #[command(flatten)]
+    Median(BackwardMedianVerb),
+    #[command(flatten)]
+    Quantile(BackwardQuantileVerb),
+    #[command(flatten)]
+    Norm(BackwardNormVerb),
+    #[command(flatten)]
+    Topk(BackwardTopkVerb),
     #[command(flatten)]
     Zip(BackwardZipVerb),
     /// The gradient of `slice`
@@ -300,29 +310,11 @@ pub(crate) struct Nanmedian {
     #[command(flatten)]
     pub(crate) reduce: Reduce,
     /// The median of an even count: the mean of the middle two, or the lower one
-    #[arg(long, value_enum, default_value_t = EvenArg::Mean, value_name = "RULE")]
-    pub(crate) even: EvenArg,
+    #[arg(long, value_parser = ["mean", "lower"], default_value = "mean", value_name = "RULE")]
+    pub(crate) even: String,
     /// Leave out what is not stored
     #[arg(long)]
     pub(crate) stored_only: bool,
-}
-
-impl Nanmedian {
-    pub(crate) fn options(&self) -> lacuna::Nanmedian {
-        let mut options = lacuna::Nanmedian::over(self.reduce.axes());
-        options.even = self.even.into();
-        options
-    }
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct NanmedianArgs {
-    #[command(flatten)]
-    pub(crate) input: Input,
-    #[command(flatten)]
-    pub(crate) nanmedian: Nanmedian,
-    #[command(flatten)]
-    pub(crate) output: Output,
 }
 
 #[derive(Debug, Args)]

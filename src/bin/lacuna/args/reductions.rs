@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::shared::{Input, Output, Reading};
 use super::words::{parse_axis, parse_operand, parse_slices, parse_wrt};
-use super::{Backward, Reduce};
+use super::{Backward, Nanmedian, Reduce};
 
 /// Verbs with arguments of one type: for each its name, what it does, and what stands behind it in the example. Of
 /// gradients the name and the example of the forward verb say all.
@@ -49,12 +49,13 @@ pub(crate) struct Fold {
     pub(crate) stored_only: bool,
 }
 
+/// A verb of one tensor.
 #[derive(Debug, Args)]
-pub(crate) struct FoldArgs {
+pub(crate) struct Called<A: Args> {
     #[command(flatten)]
     pub(crate) input: Input,
     #[command(flatten)]
-    pub(crate) fold: Fold,
+    pub(crate) options: A,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -69,22 +70,52 @@ pub(crate) struct Var {
     pub(crate) ddof: u64,
 }
 
+/// A quantile.
 #[derive(Debug, Args)]
-pub(crate) struct VarArgs {
+pub(crate) struct Quantile {
     #[command(flatten)]
-    pub(crate) input: Input,
-    #[command(flatten)]
-    pub(crate) var: Var,
-    #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) fold: Fold,
+    /// Which one, from 0 to 1
+    #[arg(long, allow_negative_numbers = true, value_name = "Q")]
+    pub(crate) q: f64,
+    /// What a quantile is that falls between two elements
+    #[arg(long, value_parser = ["linear", "lower", "higher", "midpoint", "nearest"], default_value = "linear",
+          value_name = "METHOD")]
+    pub(crate) method: String,
 }
 
-verbs! { FoldVerb, FoldArgs:
+/// A norm.
+#[derive(Debug, Args)]
+pub(crate) struct Norm {
+    #[command(flatten)]
+    pub(crate) fold: Fold,
+    /// The order of the norm
+    #[arg(long, value_parser = ["1", "2", "inf"], default_value = "2", value_name = "N")]
+    pub(crate) ord: String,
+}
+
+/// The greatest elements.
+#[derive(Debug, Args)]
+pub(crate) struct Topk {
+    /// How many
+    #[arg(long, value_name = "N")]
+    pub(crate) k: usize,
+    /// The axis
+    #[arg(long, value_parser = parse_axis, allow_hyphen_values = true, default_value = "-1", value_name = "N")]
+    pub(crate) axis: isize,
+    /// Leave out what is not stored
+    #[arg(long)]
+    pub(crate) stored_only: bool,
+}
+
+verbs! { FoldVerb, Called<Fold>:
     CountNonzero "count_nonzero" "How many elements are not zero, over axes"
         "tests/data/mauna_loa_co2.mtx --axis 1";
     All "all" "Whether all elements are not zero, over axes" "tests/data/titanic.npz --axis 3";
     Sum "sum" "Sum, rounded once, over axes" "tests/data/karate.mtx --axis 1";
     Mean "mean" "Mean, rounded once, over axes" "tests/data/titanic.npz --axis 3";
+    Prod "prod" "Product, over axes" "tests/data/titanic.npz --axis 3 --stored-only";
+    Nanprod "nanprod" "Product without the NaNs, over axes" "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only";
     Min "min" "The least element, over axes" "tests/data/titanic.npz --axis 0,1";
     Max "max" "The greatest element, over axes" "tests/data/titanic.npz --axis 0,1";
     Argmin "argmin" "Where the least element stands, over axes" "tests/data/karate.mtx --axis 1";
@@ -101,22 +132,61 @@ verbs! { FoldVerb, FoldArgs:
         "tests/data/mauna_loa_co2.mtx --axis 1";
 }
 
-verbs! { VarVerb, VarArgs:
+verbs! { VarVerb, Called<Var>:
     Var "var" "Variance, over axes" "tests/data/titanic.npz --axis 3 --ddof 1";
     Std "std" "Standard deviation, over axes" "tests/data/titanic.npz --axis 3";
     Nanvar "nanvar" "Variance without the NaNs, over axes" "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only";
     Nanstd "nanstd" "Standard deviation without the NaNs, over axes" "tests/data/mauna_loa_co2.mtx --axis 1";
 }
 
+verbs! { MedianVerb, Called<Nanmedian>:
+    Median "median" "Median, over axes" "tests/data/titanic.npz --axis 1,2,3";
+    Nanmedian "nanmedian" "Median without the NaNs, over axes" "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only";
+}
+
+verbs! { QuantileVerb, Called<Quantile>:
+    Quantile "quantile" "Quantile, over axes" "tests/data/titanic.npz --axis 3 --q 0.9";
+    Nanquantile "nanquantile" "Quantile without the NaNs, over axes"
+        "tests/data/mauna_loa_co2.mtx --axis 1 --q 0.9 --stored-only";
+}
+
+verbs! { NormVerb, Called<Norm>:
+    Norm "norm" "Norm, over axes" "tests/data/karate.mtx --axis 1 --ord 1";
+}
+
+verbs! { TopkVerb, Called<Topk>:
+    Topk "topk" "The greatest elements, along an axis" "tests/data/karate.mtx --k 2 --axis 1";
+}
+
 verbs! { gradients BackwardFoldVerb, Backward<Fold>:
     Sum "sum" "tests/data/mauna_loa_co2.mtx --axis 1";
     Mean "mean" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Prod "prod" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Nanprod "nanprod" "tests/data/mauna_loa_co2.mtx --axis 1";
     Min "min" "tests/data/mauna_loa_co2.mtx --axis 1";
     Max "max" "tests/data/mauna_loa_co2.mtx --axis 1";
     Nansum "nansum" "tests/data/mauna_loa_co2.mtx --axis 1";
     Nanmean "nanmean" "tests/data/mauna_loa_co2.mtx --axis 1";
     Nanmin "nanmin" "tests/data/mauna_loa_co2.mtx --axis 1";
     Nanmax "nanmax" "tests/data/mauna_loa_co2.mtx --axis 1";
+}
+
+verbs! { gradients BackwardMedianVerb, Backward<Nanmedian>:
+    Median "median" "tests/data/mauna_loa_co2.mtx --axis 1";
+    Nanmedian "nanmedian" "tests/data/mauna_loa_co2.mtx --axis 1";
+}
+
+verbs! { gradients BackwardQuantileVerb, Backward<Quantile>:
+    Quantile "quantile" "tests/data/mauna_loa_co2.mtx --axis 1 --q 0.9";
+    Nanquantile "nanquantile" "tests/data/mauna_loa_co2.mtx --axis 1 --q 0.9";
+}
+
+verbs! { gradients BackwardNormVerb, Backward<Norm>:
+    Norm "norm" "tests/data/karate.mtx --axis 1";
+}
+
+verbs! { gradients BackwardTopkVerb, Backward<Topk>:
+    Topk "topk" "tests/data/karate.mtx --k 2 --axis 1";
 }
 
 verbs! { gradients BackwardVarVerb, Backward<Var>:
@@ -233,30 +303,10 @@ pub(crate) struct Slice {
     pub(crate) slices: String,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct SliceArgs {
-    #[command(flatten)]
-    pub(crate) input: Input,
-    #[command(flatten)]
-    pub(crate) slice: Slice,
-    #[command(flatten)]
-    pub(crate) output: Output,
-}
-
 /// The axes in another order.
 #[derive(Debug, Args)]
 pub(crate) struct Transpose {
     /// The order of the axes; negative ones count from the end [default: the last one first]
     #[arg(long, value_parser = parse_axis, value_delimiter = ',', allow_hyphen_values = true, value_name = "N,N,…")]
     pub(crate) axes: Vec<isize>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct TransposeArgs {
-    #[command(flatten)]
-    pub(crate) input: Input,
-    #[command(flatten)]
-    pub(crate) transpose: Transpose,
-    #[command(flatten)]
-    pub(crate) output: Output,
 }

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lacuna::eval::{Expression, Fault};
 use lacuna::io::{FileFormat, Format};
-use lacuna::{Axes, DType, Duplicates, Element, EvenCount, Number, Shape, TakeMode, dispatch_dtype};
+use lacuna::{Axes, DType, Duplicates, Element, Number, Shape, TakeMode, dispatch_dtype};
 
 use super::reductions::Operand;
 use crate::eval::Binding;
@@ -55,21 +55,6 @@ impl From<DuplicatesArg> for Duplicates {
             DuplicatesArg::Max => Duplicates::Max,
             DuplicatesArg::Or => Duplicates::LogicalOr,
             DuplicatesArg::Error => Duplicates::Error,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum EvenArg {
-    Mean,
-    Lower,
-}
-
-impl From<EvenArg> for EvenCount {
-    fn from(argument: EvenArg) -> Self {
-        match argument {
-            EvenArg::Mean => EvenCount::Mean,
-            EvenArg::Lower => EvenCount::Lower,
         }
     }
 }
