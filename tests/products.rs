@@ -91,8 +91,13 @@ fn gaps_stand_in_the_tree_as_elements_do() {
         for found in [prod(&x, 0).unwrap().get(&[]).unwrap(), prod(&dense, 0).unwrap()[[]]] {
             assert!(found.bits_equal(expected), "{found:e} is not {expected:e}");
         }
+        let upstream = ndarray::arr0(0.7);
+        let ones = x.clone().with_fill(1.0);
+        assert_eq!(x.stored().prod(0).unwrap().values(), ones.prod(0).unwrap().values());
+        let (of_entries, of_ones) = (x.stored().prod_backward(&upstream, 0), ones.prod_backward(&upstream, 0));
+        assert!(of_entries.unwrap().same_as(&of_ones.unwrap()));
         let shares = reference::prod_shares(&group, 0.7, false);
-        let given = prod_backward(&x, &ndarray::arr0(0.7), 0).unwrap();
+        let given = prod_backward(&x, &upstream, 0).unwrap();
         given.for_each_entry(|at, found| {
             let expected = shares[at[0]];
             assert!(found.bits_equal(expected), "{found:e} is not {expected:e} at {at:?}");

@@ -131,12 +131,12 @@ macro_rules! products {
         /// // 3 1 -6
         /// // 1 1e300 1e300
         /// let (rows, columns) = (vec![0, 0, 1, 1], vec![0, 2, 1, 2]);
-        /// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, -6.0, 1e300, 1e300], 1.0)?;
+        /// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, -6.0, 1e300, 1e300f64], 1.0)?;
         #[doc = concat!("let y = ", stringify!($name), "(&x, 1)?;")]
         /// assert_eq!(y.to_dense()?, arr1(&[-18.0, f64::INFINITY]).into_dyn());
         #[doc = concat!("assert_eq!(y.to_dense()?, ", stringify!($name), "(&x.to_dense()?, 1)?);")]
         #[doc = concat!("let zeros = ", stringify!($name), "(&x.with_fill(-0.0), Axes::all())?;")]
-        /// assert_eq!(zeros.get(&[])?, 0.0); // two gaps and one other sign: -0.0
+        /// assert_eq!(zeros.get(&[])?, 0.0); // -0.0: three signs, with those of the gaps
         /// # Ok::<(), lacuna::Error>(())
         /// ```
         ///

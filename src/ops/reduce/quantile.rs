@@ -20,9 +20,9 @@ pub use crate::kernels::rank::QuantileMethod;
 /// ```
 /// use lacuna::{CooTensor, Quantile, QuantileMethod};
 ///
-/// let x = CooTensor::new([4], vec![vec![1, 2]], vec![3.0, 8.0], 0.0)?;
-/// assert_eq!(x.quantile(0.9, 0)?.get(&[])?, 6.5); // of 0, 0, 3, 8
-/// assert_eq!(x.quantile(0.9, Quantile::over(0).method(QuantileMethod::Lower))?.get(&[])?, 3.0);
+/// let x = CooTensor::new([4], vec![vec![1, 2]], vec![3.0, 8.0f64], 0.0)?;
+/// assert_eq!(x.quantile(0.75, 0)?.get(&[])?, 4.25); // of 0, 0, 3, 8
+/// assert_eq!(x.quantile(0.75, Quantile::over(0).method(QuantileMethod::Lower))?.get(&[])?, 3.0);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 #[must_use]
@@ -319,7 +319,7 @@ macro_rules! quantiles {
         /// ```
         #[doc = concat!("use lacuna::{CooTensor, Quantile, QuantileMethod, ", stringify!($name), "};")]
         ///
-        /// let x = CooTensor::new([5], vec![vec![1, 2]], vec![3.0, 8.0], 0.0)?;
+        /// let x = CooTensor::new([5], vec![vec![1, 2]], vec![3.0, 8.0f64], 0.0)?;
         #[doc = concat!("assert_eq!(", stringify!($name), "(&x, 0.875, 0)?.get(&[])?, 5.5); // of 0, 0, 0, 3, 8")]
         /// let nearest = Quantile::over(0).method(QuantileMethod::Nearest);
         #[doc = concat!("assert_eq!(", stringify!($name), "(&x, 0.9, nearest)?.get(&[])?, 8.0);")]
