@@ -477,8 +477,8 @@ class Maker:
 
 def truncated(a, b):
     """The quotients of Python's integers, cut off towards zero."""
-    quotient = abs(a) // abs(b) if a.size and b.size else a * b
-    return np.where((a < 0) != (b < 0), -quotient, quotient)
+    quotient = np.asarray(abs(a) // abs(b) if a.size and b.size else a * b, object)
+    return np.where((a < 0) != (b < 0), np.asarray(-quotient, object), quotient)
 
 
 ARITHMETIC = {"add": (np.add,), "subtract": (np.subtract,), "multiply": (np.multiply,),
