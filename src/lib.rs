@@ -66,6 +66,9 @@
 //! | [`argmin`], [`argmax`], [`nanargmin`], [`nanargmax`] | |
 //! | [`nanmedian()`], [`nanmedian_index`] ([`Nanmedian`]) | [`nanmedian_backward`] |
 //! | [`median()`] ([`Nanmedian`]), [`quantile()`], [`nanquantile`] ([`Quantile`]) | [`median_backward`], [`quantile_backward`], [`nanquantile_backward`] |
+//! | [`group_by()`] ([`GroupLabels`]), then any of these | those of these |
+//! | [`topk()`], [`topk_index`], [`argsort`] | [`topk_backward`] |
+//! | [`unique()`] | |
 //! | [`take()`], [`take_axis`] ([`Take`]) | [`take_backward`], [`take_axis_backward`] |
 //! | [`slice()`] | [`slice_backward`] |
 //! | [`concat()`], [`stack`], [`block`] | [`concat_backward`], [`stack_backward`] |
@@ -79,9 +82,11 @@
 //! | [`sin`], [`cos`], [`tan`], [`asin`], [`acos`], [`atan`], [`sinh`], [`cosh`], [`tanh`] | [`sin_backward`] and so on |
 //! | [`sign`], [`round`], [`floor`], [`ceil`], [`trunc`], [`not`], [`conj`], [`real`], [`imag`] | |
 //! | [`add()`], [`sub()`], [`mul()`], [`div()`] ([`Partner`]) | [`add_backward`], [`sub_backward`], [`mul_backward`], [`div_backward`] |
-//! | [`rem()`], [`rem_euclid`], [`minimum`], [`maximum`], [`bit_and`], [`bit_or`], [`bit_xor`] | |
+//! | [`minimum`], [`maximum`], [`pow()`] | [`minimum_backward`], [`maximum_backward`], [`pow_backward`] |
+//! | [`rem()`], [`rem_euclid`], [`bit_and`], [`bit_or`], [`bit_xor`] | |
 //! | [`equal`], [`not_equal`], [`less`], [`less_equal`], [`greater`], [`greater_equal`] | |
-//! | [`zip_with`], [`where_`] ([`Choice`]), [`scale()`], [`Stored::mask`], [`Stored::without`] | |
+//! | [`where_`] ([`Choice`]) | [`where_backward`] |
+//! | [`zip_with`], [`scale()`], [`allclose()`] ([`Tolerance`]), [`Stored::mask`], [`Stored::without`] | |
 //!
 //! The elementwise ones, and `take` of arrays, have forms that fill a result that is there already: [`isin_into`],
 //! [`isnan_into`] and the like ([`Answers`] says what they fill), [`take_into`].

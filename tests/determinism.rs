@@ -135,6 +135,22 @@ fn moved(side: usize) -> Vec<Bits> {
         bits(&lacuna::concat(2, &[&x, &x]).unwrap()),
         bits(&CooTensor::random([side, side, 5], ENTRIES / 10, 5).unwrap()),
     ]
+    .into_iter()
+    .chain(grouped(&x))
+    .collect()
+}
+
+/// Reductions by label, and ranks.
+fn grouped(x: &CooTensor<f64>) -> Vec<Bits> {
+    let labels: Vec<usize> = (0..x.shape()[1]).map(|column| column * 7 % 13 % 11).collect();
+    let (stored, csr) = (x.stored(), x.to_csr().unwrap());
+    vec![
+        bits(&x.group_by(1, &labels).unwrap().sum(1).unwrap()),
+        bits(&csr.group_by(1, &labels).unwrap().max([0, 1]).unwrap()),
+        bits(&stored.group_by(1, &labels).unwrap().nanmedian([1, 2]).unwrap()),
+        bits(&x.topk(2, 2).unwrap()),
+        bits(&csr.stored().topk(3, 0).unwrap()),
+    ]
 }
 
 /// Functions of elements, which are the same bits on every machine.

@@ -17,6 +17,11 @@ What is different on purpose, and how the cases are made to fit:
 - scipy has no fills and two axes; it is asked about matrices with a fill of zero. It adds up, so that -0.0 becomes 0.0.
 - numpy's products go from left to right, its quantiles and variances round on the way; here they are the tree, the real
   number between what numpy has as `lower` and `higher`, and the exact sum of squares about the mean in `f64`.
+- A zero that is computed at a position which is not stored has no sign: those of arithmetic and functions are compared without.
+- Integers that do not fit their type, and divisions by zero, are errors; numpy goes round. Integer division is cut off towards zero.
+- `0 * inf` where one of them is not stored is an error that names `stored()`: factors are finite here.
+- A slice with a negative step takes the range first and goes through it from its end, as in ndarray.
+- Functions that no standard rounds (exp, log, sin, power) may be 4 units in the last place apart.
 - pydata/sparse is asked in one case of fifty, because it is slow: `any`, and the positions of repeated entries.
 """
 
@@ -139,14 +144,18 @@ class Maker:
 
     def tensor(self, dtype, least_rank=0, repeats=False):
         """A case's tensor, and its dense form."""
-        shape = self.shape(least_rank)
+        return self.of_shape(dtype, self.shape(least_rank), repeats)
+
+    def of_shape(self, dtype, shape, repeats=False, fill=None):
+        """The same of a shape, and maybe with a fill."""
         size = int(np.prod(shape, dtype=int))
         count = size if self.chance(0.1) else self.below(size + 1)
         positions = self.rng.permutation(size)[:count]
         if repeats and size:
             positions = self.rng.integers(0, size, count)
         values = self.elements(dtype, count)
-        fill = self.elements(dtype, 1) if self.chance(0.5) else np.zeros(1, dtype)
+        if fill is None:
+            fill = self.elements(dtype, 1) if self.chance(0.5) else np.zeros(1, dtype)
         case = {"dtype": dtype, "shape": shape, "positions": positions.tolist(), "values": words(values), "fill": words(fill)}
         dense = np.full(size, fill[0], dtype)
         dense[positions] = values
@@ -163,6 +172,14 @@ class Maker:
 
     def case(self, operation):
         """A case, and what the others say: an array, or None for an error."""
+        if operation in FUNCTIONS:
+            return self.function(operation, FUNCTIONS[operation])
+        if operation in ARITHMETIC:
+            return self.of_two(operation, *ARITHMETIC[operation])
+        if operation in COMPARISONS:
+            return self.compared(operation, getattr(np, operation))
+        if operation in MOVES:
+            return self.moved(operation)
         return getattr(self, operation)()
 
     def any(self):
@@ -389,6 +406,131 @@ class Maker:
     def isreal(self):
         return self.tested("isreal", list(TYPES))
 
+    def pair(self, dtype, finite=False):
+        """Two tensors whose shapes broadcast, the second one in the first one's case, and their dense forms."""
+        case, dense, *_ = self.tensor(dtype)
+        other, beside, *_ = self.of_shape(dtype, [1 if self.chance(0.2) else length for length in dense.shape])
+        case["other"] = other
+        if finite:
+            for part in (case, other):
+                for key in ("values", "fill"):
+                    values = np.array(part[key], np.uint64).astype(TYPES[dtype]).view(dtype)
+                    part[key] = words(np.where(np.isfinite(values), values, 3).astype(dtype))
+            dense, beside = (np.where(np.isfinite(x), x, 3).astype(dtype) for x in (dense, beside))
+        return case, dense, beside
+
+    def fitting(self, exact, dtype):
+        """Python's integers as those of a type, None where they do not fit."""
+        exact, limits = np.asarray(exact, dtype=object), np.iinfo(dtype)
+        fits = all(limits.min <= value <= limits.max for value in exact.ravel())
+        return exact.astype(dtype) if fits else None
+
+    def of_two(self, operation, of, of_integers=None):
+        """An arithmetic operation; integers are exact, or an error."""
+        dtype = str(self.rng.choice(["f8", "f4", "i8", "u8", "u1"]))
+        case, a, b = self.pair(dtype, finite=operation == "multiply" and dtype[0] == "f")
+        case["op"] = operation
+        if dtype[0] == "f":
+            with np.errstate(all="ignore"):
+                return case, (of(a, b) + np.zeros(1, dtype)[0]).astype(dtype)
+        if operation == "divide" and (b == 0).any() and a.size and b.size:
+            return case, None
+        return case, self.fitting((of_integers or of)(a.astype(object), b.astype(object)), dtype)
+
+    def compared(self, operation, of):
+        dtype = str(self.rng.choice(["f8", "f4", "i8", "u8", "u1"]))
+        case, a, b = self.pair(dtype)
+        case["op"] = operation
+        return case, of(a, b)
+
+    def where(self):
+        case, a, b = self.pair(str(self.rng.choice(["f8", "f4", "i8", "u1"])))
+        condition, c, *_ = self.of_shape("b1", [1 if self.chance(0.2) else length for length in a.shape])
+        case.update(op="where", condition=condition)
+        return case, np.where(c, a, b)
+
+    def function(self, operation, ulps):
+        case, dense, *_ = self.tensor(str(self.rng.choice(["f8", "f4"])))
+        case.update(op=operation, ulps=ulps)
+        with np.errstate(all="ignore"):
+            return case, getattr(np, operation)(dense) + dense.dtype.type(0)
+
+    def power(self):
+        dtype = str(self.rng.choice(["f8", "f4"]))
+        case, a, b = self.pair(dtype)
+        case.update(op="power", ulps=4)
+        with np.errstate(all="ignore"):
+            return case, (np.power(a, b) + np.zeros(1, dtype)[0]).astype(dtype)
+
+    def moved(self, operation):
+        """What moves elements; what is left open is zero."""
+        dtype = str(self.rng.choice(list(TYPES)))
+        least = {"tril": 2, "triu": 2, "diagonal": 2}.get(operation, 1)
+        fill = np.zeros(1, dtype) if operation in ("tril", "triu", "pad") else None
+        case, x, _, _, fill = self.of_shape(dtype, self.shape(least), fill=fill)
+        axis, rank = self.below(x.ndim), x.ndim
+        case.update(op=operation, axes=[axis - (rank if self.chance(0.5) else 0)], by=[self.below(19) - 9])
+        by = case["by"]
+        if operation == "flip":
+            case["axes"] = self.axes(rank)
+            return case, np.flip(x, None if case["axes"] is None else tuple(case["axes"]))
+        if operation == "roll":
+            return case, np.roll(x, by[0], axis)
+        if operation == "repeat":
+            by[0] = self.below(4)
+            return case, np.repeat(x, by[0], axis)
+        if operation == "tile":
+            by[:] = [self.below(3) for _ in range(self.below(rank + 2))]
+            return case, np.tile(x, by)
+        if operation == "pad":
+            by[:] = [self.below(3) for _ in range(2 * rank)]
+            return case, np.pad(x, np.reshape(by, (rank, 2)))
+        if operation in ("tril", "triu"):
+            return case, getattr(np, operation)(x, by[0])
+        if operation == "diagonal":
+            return case, np.diagonal(x, by[0], -2, -1)
+        if operation == "transpose":
+            return case, x.T
+        if operation == "moveaxis":
+            by[:] = [self.below(rank), self.below(rank)]
+            return case, np.moveaxis(x, *by)
+        if operation == "slice":
+            by[:] = []
+            for at, length in enumerate(x.shape):
+                start, end = sorted((self.below(length + 1), self.below(length + 1)))
+                step = int(self.rng.choice([1, 1, 2, 3, -1, -2]))
+                by += [start, end, step]
+                # As in ndarray, the steps go from the end of the range if they are negative.
+                x = x[(slice(None),) * at + (slice(start, end),)][(slice(None),) * at + (slice(None, None, step),)]
+            return case, x
+        shape = [self.below(4) if at == axis else length for at, length in enumerate(x.shape)]
+        case["other"], beside, *_ = self.of_shape(dtype, shape, fill=np.array([fill], dtype))
+        return case, np.concatenate([x, beside], axis)
+
+    def topk(self):
+        case, x, *_ = self.tensor(str(self.rng.choice(["f8", "f4", "i8"])), least_rank=1)
+        axis = self.below(x.ndim)
+        k = self.below(x.shape[axis] + 1)
+        case.update(op="topk", axes=[axis], by=[k])
+        lanes = np.moveaxis(x, axis, -1)
+        out = np.full(lanes.shape[:-1] + (k,), np.nan if x.dtype.kind == "f" else 0, x.dtype)
+        for at in np.ndindex(lanes.shape[:-1]):
+            numbers = [value for value in lanes[at] if value == value]
+            best = sorted(numbers, key=lambda value: -float(value) if x.dtype.kind == "f" else -int(value))[:k]
+            out[at][: len(best)] = best
+        return case, np.moveaxis(out, -1, axis)
+
+    def group_sum(self):
+        case, x, *_ = self.of_shape("i8", self.shape(1), fill=np.zeros(1, "i8"))
+        axis = self.below(x.ndim)
+        labels = self.rng.integers(0, 5, x.shape[axis])
+        case.update(op="group_sum", axes=[axis], by=labels.tolist())
+        count = int(labels.max()) + 1 if len(labels) else 0
+        members = [x.astype(object).take(np.flatnonzero(labels == label), axis) for label in range(count)]
+        sums = [np.asarray(part.sum(axis=axis), dtype=object) for part in members]
+        shape = x.shape[:axis] + (0,) + x.shape[axis + 1:]
+        return case, self.fitting(np.stack(sums, axis) if sums else np.zeros(shape, object), "i8")
+
     def permute(self):
         case, dense, *_ = self.tensor(self.rng.choice(list(TYPES)))
         axes = self.rng.permutation(dense.ndim)
@@ -427,8 +569,22 @@ class Maker:
         return case, flat.reshape(dense.shape)
 
 
+def truncated(a, b):
+    """The quotients of Python's integers, cut off towards zero."""
+    quotient = np.asarray(abs(a) // abs(b) if a.size and b.size else a * b, object)
+    return np.where((a < 0) != (b < 0), np.asarray(-quotient, object), quotient)
+
+
+ARITHMETIC = {"add": (np.add,), "subtract": (np.subtract,), "multiply": (np.multiply,),
+              "divide": (np.divide, truncated), "minimum": (np.minimum,), "maximum": (np.maximum,)}
+COMPARISONS = ["equal", "not_equal", "less", "greater_equal"]
+# So many units in the last place may lie between two libraries of functions.
+FUNCTIONS = {"absolute": 0, "negative": 0, "sign": 0, "square": 0, "sqrt": 0, "rint": 0, "floor": 0, "ceil": 0, "trunc": 0,
+             "reciprocal": 0, "exp": 4, "expm1": 4, "log": 4, "log1p": 4, "sin": 4, "cos": 4, "tanh": 4, "cbrt": 4, "log2": 4}
+MOVES = ["flip", "roll", "repeat", "tile", "pad", "tril", "triu", "diagonal", "transpose", "moveaxis", "slice", "concatenate"]
 OPERATIONS = ["any", "count_nonzero", "all", "sum", "mean", "min", "max", "argmin", "argmax", "isin", "take", "take_axis", "nanmedian", "prod", "median", "quantile", "var", "std", "isposinf", "isneginf", "isnan", "isinf", "isfinite",
-              "isreal", "permute", "reshape", "coalesce"]
+              "isreal", "permute", "reshape", "coalesce", "topk", "group_sum", "where", "power",
+              *ARITHMETIC, *COMPARISONS, *FUNCTIONS, *MOVES]
 
 
 def check(case, expected, answer):
@@ -440,6 +596,10 @@ def check(case, expected, answer):
         return False
     bits = TYPES[expected.dtype.str[1:]]
     found = np.array(answer["words"], np.uint64).astype(bits).view(expected.dtype).reshape(expected.shape)
+    if case.get("ulps"):
+        with np.errstate(all="ignore"):
+            near = np.abs(found - expected) <= case["ulps"] * np.spacing(np.maximum(np.abs(found), np.abs(expected)))
+        return bool(np.all((found == expected) | (np.isnan(found) & np.isnan(expected)) | near))
     return words(without_payload(found)) == words(expected)
 
 

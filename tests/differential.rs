@@ -8,10 +8,10 @@ use std::io::{BufRead, Write};
 
 use lacuna::prelude::*;
 use lacuna::{
-    Axes, CooTensor, Duplicates, Element, Isin, IsinKind, Pattern, Quantile, QuantileMethod, Real, Result, Ring, Take,
-    TakeMode, Tensor, Triplets, Var, mean, std, sum, var,
+    Axes, CooTensor, Duplicates, Element, Error, Float, Isin, IsinKind, Numeric, Pattern, Quantile, QuantileMethod,
+    Real, Result, Ring, Take, TakeMode, Tensor, Triplets, Var, mean, std, sum, var,
 };
-use ndarray::ArrayD;
+use ndarray::{ArrayD, SliceInfoElem};
 use num_complex::Complex;
 use serde_json::{Value, json};
 
@@ -159,6 +159,115 @@ fn any_type<T: Bits + Ring<Sum: Bits, Mean: Bits, Deviation: Bits>>(case: &Value
         "isfinite" => ask!(case, T, |x| x.isfinite()),
         "isreal" => ask!(case, T, |x| x.isreal()),
         "permute" | "reshape" | "coalesce" => arranged(tensor::<T>(case)?, case),
+        _ => moved::<T>(case),
+    }
+}
+
+/// Elements whose zeros have no sign and whose NaNs are one: a computed implicit zero has none.
+fn implicit<P: Pattern, T: Bits>(x: Result<Tensor<P, T>>) -> Result<Tensor<P, T>> {
+    x?.map_values(Element::as_implicit)
+}
+
+/// Asks two operands in each format, and a sparse one beside an array.
+macro_rules! ask_two {
+    ($case:expr, $type:ty, |$x:ident, $y:ident| $ask:expr) => {{
+        let (a, b) = (tensor::<$type>($case)?, tensor::<$type>(&$case["other"])?);
+        let mut answers = Answers(Vec::new());
+        let ($x, $y) = (&a, &b);
+        answers.add("COO", implicit($ask));
+        let (csr_a, csr_b) = (a.to_csr()?, b.to_csr()?);
+        let ($x, $y) = (&csr_a, &csr_b);
+        answers.add("CSR", implicit($ask));
+        let (dense_a, dense_b) = (a.to_dense()?, b.to_dense()?);
+        let ($x, $y) = (&dense_a, &dense_b);
+        answers.add_dense($ask.map(|z| z.mapv(Element::as_implicit)));
+        let $x = &a;
+        let beside = implicit($ask);
+        if !matches!(beside, Err(Error::FillVaries { .. } | Error::Overflow { coords: None, .. })) {
+            answers.add("COO beside an array", beside);
+        }
+        Ok(answers.told())
+    }};
+}
+
+/// Operations of two operands of any type.
+fn of_two<T: Bits + Numeric + Real<Median: Bits> + Ring<Sum: Bits, Mean: Bits>>(case: &Value) -> Result<Value> {
+    match case["op"].as_str().expect("op") {
+        "add" => ask_two!(case, T, |x, y| lacuna::add(x, y)),
+        "subtract" => ask_two!(case, T, |x, y| lacuna::sub(x, y)),
+        "multiply" => ask_two!(case, T, |x, y| lacuna::mul(x, y)),
+        "divide" => ask_two!(case, T, |x, y| lacuna::div(x, y)),
+        "minimum" => ask_two!(case, T, |x, y| lacuna::minimum(x, y)),
+        "maximum" => ask_two!(case, T, |x, y| lacuna::maximum(x, y)),
+        "equal" => ask_two!(case, T, |x, y| lacuna::equal(x, y)),
+        "not_equal" => ask_two!(case, T, |x, y| lacuna::not_equal(x, y)),
+        "less" => ask_two!(case, T, |x, y| lacuna::less(x, y)),
+        "greater_equal" => ask_two!(case, T, |x, y| lacuna::greater_equal(x, y)),
+        "where" => {
+            let c = tensor::<bool>(&case["condition"])?;
+            let (a, b) = (tensor::<T>(case)?, tensor::<T>(&case["other"])?);
+            let mut answers = Answers(Vec::new());
+            answers.add("COO", lacuna::where_(&c, &a, &b));
+            answers.add("CSR", lacuna::where_(&c.to_csr()?, &a.to_csr()?, &b.to_csr()?));
+            answers.add_dense(lacuna::where_(&c.to_dense()?, &a.to_dense()?, &b.to_dense()?));
+            Ok(answers.told())
+        }
+        _ => real_type::<T>(case),
+    }
+}
+
+/// Functions of one float.
+fn functions<T: Bits + Float + Numeric>(case: &Value) -> Result<Value> {
+    macro_rules! functions {
+        ($($name:literal $function:ident),*) => {
+            match case["op"].as_str().expect("op") {
+                $($name => {
+                    let x = tensor::<T>(case)?;
+                    let mut answers = Answers(Vec::new());
+                    answers.add("COO", implicit(lacuna::$function(&x)));
+                    answers.add("CSR", implicit(lacuna::$function(&x.to_csr()?)));
+                    let dense = lacuna::$function(&x.to_dense()?);
+                    answers.add_dense(dense.map(|z| z.mapv(Element::as_implicit)));
+                    Ok(answers.told())
+                })*
+                "power" => ask_two!(case, T, |x, y| lacuna::pow(x, y)),
+                _ => of_two::<T>(case),
+            }
+        };
+    }
+    functions!("absolute" abs, "negative" neg, "sign" sign, "square" square, "sqrt" sqrt, "rint" round, "floor" floor,
+        "ceil" ceil, "trunc" trunc, "reciprocal" recip, "exp" exp, "expm1" exp_m1, "log" ln, "log1p" ln_1p, "sin" sin,
+        "cos" cos, "tanh" tanh, "cbrt" cbrt, "log2" log2)
+}
+
+/// What moves elements.
+fn moved<T: Bits>(case: &Value) -> Result<Value> {
+    let (by, axis) = (|| list::<isize>(case, "by"), || list::<isize>(case, "axes")[0]);
+    match case["op"].as_str().expect("op") {
+        "flip" => ask!(case, T, |x| lacuna::flip(x, axes(case))),
+        "roll" => ask!(case, T, |x| lacuna::roll(x, by()[0], axis())),
+        "repeat" => ask!(case, T, |x| lacuna::repeat(x, by()[0] as usize, axis())),
+        "tile" => ask!(case, T, |x| lacuna::tile(x, list::<usize>(case, "by"))),
+        "pad" => ask!(case, T, |x| lacuna::pad(
+            x,
+            list::<usize>(case, "by").chunks(2).map(|w| (w[0], w[1])).collect::<Vec<_>>()
+        )),
+        "tril" => ask!(case, T, |x| lacuna::tril(x, by()[0])),
+        "triu" => ask!(case, T, |x| lacuna::triu(x, by()[0])),
+        "diagonal" => ask!(case, T, |x| lacuna::diagonal(x, by()[0])),
+        "transpose" => ask!(case, T, |x| lacuna::transpose(x)),
+        "moveaxis" => ask!(case, T, |x| lacuna::move_axis(x, by()[0], by()[1])),
+        "slice" => {
+            let slice = |by: &[isize]| SliceInfoElem::Slice { start: by[0], end: Some(by[1]), step: by[2] };
+            ask!(case, T, |x| lacuna::slice(x, by().chunks(3).map(slice).collect::<Vec<_>>()))
+        }
+        "concatenate" => {
+            let (a, b) = (tensor::<T>(case)?, tensor::<T>(&case["other"])?);
+            let mut answers = Answers(Vec::new());
+            answers.add("COO", lacuna::concat(axis(), &[&a, &b]));
+            answers.add("CSR", lacuna::concat(axis(), &[&a.to_csr()?, &b.to_csr()?]));
+            Ok(answers.told())
+        }
         op => panic!("no operation {op}"),
     }
 }
@@ -204,6 +313,11 @@ fn real_type<T: Bits + Real<Median: Bits> + Ring<Sum: Bits, Mean: Bits, Deviatio
         "std" => ask!(case, T, |x| std(x, Var::over(axes(case)).ddof(list(case, "ddof")[0]))),
         "argmin" => ask!(case, T, |x| x.argmin(axes(case))),
         "argmax" => ask!(case, T, |x| x.argmax(axes(case))),
+        "topk" => ask!(case, T, |x| x.topk(list::<usize>(case, "by")[0], list::<isize>(case, "axes")[0])),
+        "group_sum" => {
+            let (axis, labels) = (list::<usize>(case, "axes")[0], list::<usize>(case, "by"));
+            ask!(case, T, |x| sum(&lacuna::group_by(x, axis, &labels)?, axis))
+        }
         "isposinf" => ask!(case, T, |x| x.isposinf()),
         "isneginf" => ask!(case, T, |x| x.isneginf()),
         _ => any_type::<T>(case),
@@ -212,11 +326,11 @@ fn real_type<T: Bits + Real<Median: Bits> + Ring<Sum: Bits, Mean: Bits, Deviatio
 
 fn answer(case: &Value) -> Result<Value> {
     match case["dtype"].as_str() {
-        Some("f8") => real_type::<f64>(case),
-        Some("f4") => real_type::<f32>(case),
-        Some("i8") => real_type::<i64>(case),
-        Some("u8") => real_type::<u64>(case),
-        Some("u1") => real_type::<u8>(case),
+        Some("f8") => functions::<f64>(case),
+        Some("f4") => functions::<f32>(case),
+        Some("i8") => of_two::<i64>(case),
+        Some("u8") => of_two::<u64>(case),
+        Some("u1") => of_two::<u8>(case),
         Some("b1") => any_type::<bool>(case),
         Some("c8") => any_type::<Complex<f32>>(case),
         other => panic!("no type {other:?}"),

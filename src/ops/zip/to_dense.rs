@@ -47,7 +47,7 @@ macro_rules! to_dense {
             ///
             /// let x = CooTensor::new([3], vec![vec![1]], vec![4.0], 0.0)?;
             #[doc = concat!("assert_eq!(x.", stringify!($name), "(&arr1(&[1.0, 2.0, 4.0]))?, arr1(&", $results, ").into_dyn());")]
-            #[doc = concat!("assert!(x.", $forward, "(&arr1(&[1.0, f64::NAN, 4.0])).is_err());")]
+            #[doc = concat!("assert!(x.", $forward, "(&arr1(&[f64::NAN, 2.0, 4.0])).is_err());")]
             /// # Ok::<(), lacuna::Error>(())
             /// ```
             pub fn $name(&self, array: &ArrayBase<impl Data<Elem = T>, impl Dimension>) -> Result<ArrayD<T>>
