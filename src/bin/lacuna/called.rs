@@ -7,8 +7,9 @@ use lacuna::eval::{Expression, Fault};
 use lacuna::io::AnyTensor;
 
 use crate::args::{
-    Backward, BackwardJoinArgs, BackwardZipArgs, Fold, FoldArgs, Input, JoinArgs, Operand, Output, Reading, Slice,
-    SliceArgs, Transpose, TransposeArgs, Var, VarArgs, ZipArgs,
+    Backward, BackwardJoinArgs, BackwardZipArgs, ElementwiseArgs, EvenArg, Fold, FoldArgs, Input, JoinArgs, Nanmedian,
+    NanmedianArgs, Operand, Output, Reading, Reduce, ReduceArgs, Slice, SliceArgs, Transpose, TransposeArgs, Var,
+    VarArgs, ZipArgs,
 };
 use crate::failure::Failure;
 use crate::input::read;
@@ -46,6 +47,35 @@ impl Options for Var {
     }
 }
 
+impl Options for Reduce {
+    fn arguments(&self) -> String {
+        Reduce::arguments(self)
+    }
+}
+
+impl Options for Nanmedian {
+    fn stored_only(&self) -> bool {
+        self.stored_only
+    }
+
+    fn arguments(&self) -> String {
+        let even = match self.even {
+            EvenArg::Mean => "mean",
+            EvenArg::Lower => "lower",
+        };
+        format!("{}, even=\"{even}\"", self.reduce.arguments())
+    }
+}
+
+/// A function without options.
+struct Plain;
+
+impl Options for Plain {
+    fn arguments(&self) -> String {
+        String::new()
+    }
+}
+
 impl Options for Slice {
     fn arguments(&self) -> String {
         format!(", slices=\"{}\"", self.slices)
@@ -58,11 +88,15 @@ impl Options for Transpose {
     }
 }
 
-/// Calls a function of tensors `x0`, `x1` and so on; an error is one of the file named.
-fn call(text: &str, tensors: &[AnyTensor], file: &Path) -> Result<AnyTensor, Failure> {
+/// The value of an expression of tensors `x0`, `x1` and so on.
+fn value(text: &str, tensors: &[AnyTensor]) -> Result<AnyTensor, Fault> {
     let bound = |name: &str| name.strip_prefix('x').and_then(|at| tensors.get(at.parse::<usize>().ok()?)).cloned();
-    let found = Expression::parse(text).and_then(|expression| expression.evaluate(bound));
-    found.map_err(|fault| match fault {
+    Expression::parse(text)?.evaluate(bound)
+}
+
+/// The same; an error is one of the file named.
+fn call(text: &str, tensors: &[AnyTensor], file: &Path) -> Result<AnyTensor, Failure> {
+    value(text, tensors).map_err(|fault| match fault {
         Fault::Wrong(wrong) => Failure::of_file(file, wrong.message()),
         Fault::Run(error) => Failure::of_file(file, error),
     })
@@ -77,6 +111,18 @@ fn emit(name: &str, options: &impl Options, input: &Input, output: &Output) -> O
     let text = format!("{name}({}{})", operand(options.stored_only()), options.arguments());
     let result = call(&text, &[input.read()?], &input.file)?;
     output.emit(&result, input.reading.max_memory)
+}
+
+pub(crate) fn map(name: &str, args: &ElementwiseArgs) -> Outcome {
+    emit(name, &Plain, &args.input, &args.output)
+}
+
+pub(crate) fn reduce(name: &str, args: &ReduceArgs) -> Outcome {
+    emit(name, &args.reduce, &args.input, &args.output)
+}
+
+pub(crate) fn nanmedian(args: &NanmedianArgs) -> Outcome {
+    emit("nanmedian", &args.nanmedian, &args.input, &args.output)
 }
 
 pub(crate) fn fold((name, args): (&str, &FoldArgs)) -> Outcome {
@@ -127,14 +173,18 @@ pub(crate) fn join((name, args): (&str, &JoinArgs)) -> Outcome {
 }
 
 /// An error of the upstream gradient names its file: its shape, its type and the sums of its values.
+pub(crate) fn of_gradient(error: Error, file: &Path, grad: &Path) -> Failure {
+    match error {
+        Error::ShapeMismatch { .. } | Error::NotRepresentable { .. } | Error::SumOverflow { .. } => {
+            Failure::of_file(grad, error)
+        }
+        error => Failure::of_file(file, error),
+    }
+}
+
 fn gradient(text: &str, tensors: &[AnyTensor], file: &Path, grad: &Path) -> Result<AnyTensor, Failure> {
-    let bound = |name: &str| name.strip_prefix('x').and_then(|at| tensors.get(at.parse::<usize>().ok()?)).cloned();
-    let found = Expression::parse(text).and_then(|expression| expression.evaluate(bound));
-    found.map_err(|fault| match fault {
-        Fault::Run(
-            error @ (Error::ShapeMismatch { .. } | Error::NotRepresentable { .. } | Error::SumOverflow { .. }),
-        ) => Failure::of_file(grad, error),
-        Fault::Run(error) => Failure::of_file(file, error),
+    value(text, tensors).map_err(|fault| match fault {
+        Fault::Run(error) => of_gradient(error, file, grad),
         Fault::Wrong(wrong) => Failure::of_file(file, wrong.message()),
     })
 }

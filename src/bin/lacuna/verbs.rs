@@ -1,13 +1,10 @@
 //! The verbs: read, run the operation, emit the result.
 
 use lacuna::io::AnyTensor;
-use lacuna::{Element, Error, Number, dispatch_dtype};
+use lacuna::{Element, Number, dispatch_dtype};
 
-use crate::args::{
-    BackwardVerb, Cli, ConvertArgs, ElementwiseArgs, InfoArgs, Input, IsinArgs, NanmedianArgs, Output, ReduceArgs,
-    TakeArgs, Verb,
-};
-use crate::backward::{backward_any, backward_nanmedian, backward_take};
+use crate::args::{BackwardVerb, Cli, ConvertArgs, InfoArgs, Input, IsinArgs, Output, TakeArgs, Verb};
+use crate::backward::backward_take;
 use crate::called;
 use crate::eval::{eval, list_functions};
 use crate::failure::Failure;
@@ -27,7 +24,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
     match &cli.verb {
         Verb::Info(args) => info(args),
         Verb::Convert(args) => convert(args),
-        Verb::Any(args) => any(args),
+        Verb::Any(args) => called::reduce("any", args),
         Verb::Fold(verb) => called::fold(verb.parts()),
         Verb::Var(verb) => called::var(verb.parts()),
         Verb::Zip(verb) => called::zip(verb.parts()),
@@ -36,20 +33,20 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Verb::Transpose(args) => called::transpose(args),
         Verb::Isin(args) => isin(args),
         Verb::Take(args) => take(args),
-        Verb::Prune(args) => elementwise(args, AnyTensor::prune),
-        Verb::Nanmedian(args) => nanmedian(args),
-        Verb::Isposinf(args) => elementwise(args, AnyTensor::isposinf),
-        Verb::Isneginf(args) => elementwise(args, AnyTensor::isneginf),
-        Verb::Isinf(args) => elementwise(args, AnyTensor::isinf),
-        Verb::Isnan(args) => elementwise(args, AnyTensor::isnan),
-        Verb::Isfinite(args) => elementwise(args, AnyTensor::isfinite),
-        Verb::Isreal(args) => elementwise(args, AnyTensor::isreal),
+        Verb::Prune(args) => called::map("prune", args),
+        Verb::Nanmedian(args) => called::nanmedian(args),
+        Verb::Isposinf(args) => called::map("isposinf", args),
+        Verb::Isneginf(args) => called::map("isneginf", args),
+        Verb::Isinf(args) => called::map("isinf", args),
+        Verb::Isnan(args) => called::map("isnan", args),
+        Verb::Isfinite(args) => called::map("isfinite", args),
+        Verb::Isreal(args) => called::map("isreal", args),
         Verb::Eval(args) if args.functions => list_functions(),
         Verb::Eval(args) => eval(args),
         Verb::Spy(args) => spy(args),
-        Verb::Backward(BackwardVerb::Any(args)) => backward_any(args),
+        Verb::Backward(BackwardVerb::Any(args)) => called::backward(("any", args)),
         Verb::Backward(BackwardVerb::Take(args)) => backward_take(args),
-        Verb::Backward(BackwardVerb::Nanmedian(args)) => backward_nanmedian(args),
+        Verb::Backward(BackwardVerb::Nanmedian(args)) => called::backward(("nanmedian", args)),
         Verb::Backward(BackwardVerb::Fold(verb)) => called::backward(verb.parts()),
         Verb::Backward(BackwardVerb::Var(verb)) => called::backward(verb.parts()),
         Verb::Backward(BackwardVerb::Zip(verb)) => called::backward_zip(verb.parts()),
@@ -70,28 +67,6 @@ fn convert(args: &ConvertArgs) -> Outcome {
     let x = args.input.read()?;
     write(&args.output, &args.writing, &x, args.input.reading.max_memory)?;
     tell(&Summary::new(&x), &args.telling, is_stream(&args.output))
-}
-
-fn elementwise(args: &ElementwiseArgs, operation: impl Fn(&AnyTensor) -> lacuna::Result<AnyTensor>) -> Outcome {
-    let result = operation(&args.input.read()?).map_err(|error| match error {
-        Error::NoOrder { operation, dtype } => {
-            Failure::of_file(&args.input.file, format!("{operation} is not defined for {dtype}"))
-        }
-        error => Failure::of_file(&args.input.file, error),
-    })?;
-    args.output.emit(&result, args.input.reading.max_memory)
-}
-
-fn any(args: &ReduceArgs) -> Outcome {
-    emit(&args.input, &args.output, |x| x.any(args.reduce.axes()))
-}
-
-fn nanmedian(args: &NanmedianArgs) -> Outcome {
-    let options = args.nanmedian.options();
-    emit(&args.input, &args.output, |x| match args.nanmedian.stored_only {
-        false => x.nanmedian(&options),
-        true => x.stored().nanmedian(&options),
-    })
 }
 
 fn isin(args: &IsinArgs) -> Outcome {
