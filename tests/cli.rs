@@ -302,7 +302,7 @@ fn nanmedian_of_positions_and_of_entries() {
     assert_eq!(values_of(&["nanmedian", &file]), json!([[[], 1.5]]));
     assert_eq!(values_of(&["nanmedian", &file, "--even", "lower"]), json!([[[], 1.0]]));
     assert_eq!(json_of(&["nanmedian", &file, "--dtype", "float32"])["dtype"], "float32");
-    assert!(failure(1, &["nanmedian", &data("pauli_sum.mtx")]).contains("nanmedian is no operation on complex128"));
+    assert!(failure(1, &["nanmedian", &data("pauli_sum.mtx")]).contains("nanmedian is not defined for complex128"));
 }
 
 #[test]
