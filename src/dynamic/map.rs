@@ -84,7 +84,7 @@ macro_rules! functions {
             ///
             /// `NoOperation`: the elements are no floats.
             #[inline]
-            pub fn $name(&self $(, $arg: f64)?) -> Result<AnyTensor> {
+            pub fn $name(&self, $($arg: f64)?) -> Result<AnyTensor> {
                 self.view().of_floats(stringify!($name), |x| ops::$name(x $(, $arg)?))
             }
 
@@ -164,7 +164,7 @@ macro_rules! numbers {
             #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name),
                 "()); `NoOperation`: the element type does not have it.")]
             #[inline]
-            pub fn $name(&self $(, $arg: $type)*) -> Result<AnyTensor> {
+            pub fn $name(&self, $($arg: $type),*) -> Result<AnyTensor> {
                 let view = self.view();
                 let lacking = || not_for(stringify!($name), view.tensor, "cast beforehand");
                 match Wide::of(view.tensor)? {

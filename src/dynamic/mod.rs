@@ -14,14 +14,14 @@ mod view;
 mod widen;
 mod zip;
 
+pub use self::zip::Right;
+#[cfg(all(feature = "cli", not(test)))]
+pub(crate) use self::zip::zip;
 #[doc(hidden)]
 pub use dispatch::types;
 pub use view::AnyStored;
 #[cfg(all(feature = "cli", not(test)))]
 pub(crate) use view::View;
-pub use zip::Right;
-#[cfg(all(feature = "cli", not(test)))]
-pub(crate) use zip::zip;
 
 #[doc(no_inline)]
 pub use crate::pattern::Format;

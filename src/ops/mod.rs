@@ -9,6 +9,7 @@ mod reduce;
 mod select;
 mod zip;
 
+pub(crate) use self::zip::chosen;
 pub use self::zip::{
     Choice, Partner, add, add_backward, bit_and, bit_or, bit_xor, div, div_backward, equal, greater, greater_equal,
     less, less_equal, maximum, minimum, mul, mul_backward, not_equal, rem, rem_euclid, scale, sub, sub_backward,
@@ -47,4 +48,3 @@ pub use select::{
     take, take_axis, take_axis_backward, take_backward, take_into, tile, tile_backward, transpose, transpose_backward,
     tril, tril_backward, triu, triu_backward,
 };
-pub(crate) use zip::chosen;

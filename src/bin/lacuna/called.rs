@@ -7,8 +7,8 @@ use lacuna::eval::{Expression, Fault};
 use lacuna::io::AnyTensor;
 
 use crate::args::{
-    Backward, BackwardJoinArgs, BackwardZipArgs, Called, Fold, JoinArgs, Nanmedian, Norm, Operand, Quantile, Reading,
-    Slice, Topk, Transpose, Var, ZipArgs,
+    Backward, BackwardJoinArgs, BackwardZipArgs, Called, ElementwiseArgs, Fold, Input, JoinArgs, Nanmedian, Norm,
+    Operand, Output, Quantile, Reading, Reduce, Slice, Topk, Transpose, Var, ZipArgs,
 };
 use crate::failure::Failure;
 use crate::input::read;
@@ -43,6 +43,12 @@ impl Options for Var {
 
     fn arguments(&self) -> String {
         format!("{}, ddof={}", self.fold.arguments(), self.ddof)
+    }
+}
+
+impl Options for Reduce {
+    fn arguments(&self) -> String {
+        Reduce::arguments(self)
     }
 }
 
@@ -86,6 +92,15 @@ impl Options for Topk {
     }
 }
 
+/// No options.
+struct Plain;
+
+impl Options for Plain {
+    fn arguments(&self) -> String {
+        String::new()
+    }
+}
+
 impl Options for Slice {
     fn arguments(&self) -> String {
         format!(", slices=\"{}\"", self.slices)
@@ -98,11 +113,15 @@ impl Options for Transpose {
     }
 }
 
-/// Calls a function of tensors `x0`, `x1` and so on; an error is one of the file named.
-fn call(text: &str, tensors: &[AnyTensor], file: &Path) -> Result<AnyTensor, Failure> {
+/// The value of an expression of tensors `x0`, `x1` and so on.
+fn value(text: &str, tensors: &[AnyTensor]) -> Result<AnyTensor, Fault> {
     let bound = |name: &str| name.strip_prefix('x').and_then(|at| tensors.get(at.parse::<usize>().ok()?)).cloned();
-    let found = Expression::parse(text).and_then(|expression| expression.evaluate(bound));
-    found.map_err(|fault| match fault {
+    Expression::parse(text)?.evaluate(bound)
+}
+
+/// The same; an error is one of the file named.
+fn call(text: &str, tensors: &[AnyTensor], file: &Path) -> Result<AnyTensor, Failure> {
+    value(text, tensors).map_err(|fault| match fault {
         Fault::Wrong(wrong) => Failure::of_file(file, wrong.message()),
         Fault::Run(error) => Failure::of_file(file, error),
     })
@@ -114,9 +133,18 @@ fn operand(stored_only: bool) -> &'static str {
 }
 
 pub(crate) fn of_one<A: clap::Args + Options>((name, args): (&str, &Called<A>)) -> Outcome {
-    let text = format!("{name}({}{})", operand(args.options.stored_only()), args.options.arguments());
-    let result = call(&text, &[args.input.read()?], &args.input.file)?;
-    args.output.emit(&result, args.input.reading.max_memory)
+    emit(name, &args.options, &args.input, &args.output)
+}
+
+/// A function without options.
+pub(crate) fn plain(name: &str, args: &ElementwiseArgs) -> Outcome {
+    emit(name, &Plain, &args.input, &args.output)
+}
+
+fn emit(name: &str, options: &impl Options, input: &Input, output: &Output) -> Outcome {
+    let text = format!("{name}({}{})", operand(options.stored_only()), options.arguments());
+    let result = call(&text, &[input.read()?], &input.file)?;
+    output.emit(&result, input.reading.max_memory)
 }
 
 /// Another file, with the options of the first.
@@ -151,14 +179,18 @@ pub(crate) fn join((name, args): (&str, &JoinArgs)) -> Outcome {
 }
 
 /// An error of the upstream gradient names its file: its shape, its type and the sums of its values.
+pub(crate) fn of_gradient(error: Error, file: &Path, grad: &Path) -> Failure {
+    match error {
+        Error::ShapeMismatch { .. } | Error::NotRepresentable { .. } | Error::SumOverflow { .. } => {
+            Failure::of_file(grad, error)
+        }
+        error => Failure::of_file(file, error),
+    }
+}
+
 fn gradient(text: &str, tensors: &[AnyTensor], file: &Path, grad: &Path) -> Result<AnyTensor, Failure> {
-    let bound = |name: &str| name.strip_prefix('x').and_then(|at| tensors.get(at.parse::<usize>().ok()?)).cloned();
-    let found = Expression::parse(text).and_then(|expression| expression.evaluate(bound));
-    found.map_err(|fault| match fault {
-        Fault::Run(
-            error @ (Error::ShapeMismatch { .. } | Error::NotRepresentable { .. } | Error::SumOverflow { .. }),
-        ) => Failure::of_file(grad, error),
-        Fault::Run(error) => Failure::of_file(file, error),
+    value(text, tensors).map_err(|fault| match fault {
+        Fault::Run(error) => of_gradient(error, file, grad),
         Fault::Wrong(wrong) => Failure::of_file(file, wrong.message()),
     })
 }

@@ -1,12 +1,10 @@
 //! The verbs: read, run the operation, emit the result.
 
 use lacuna::io::AnyTensor;
-use lacuna::{Element, Error, Number, dispatch_dtype};
+use lacuna::{Element, Number, dispatch_dtype};
 
-use crate::args::{
-    BackwardVerb, Cli, ConvertArgs, ElementwiseArgs, InfoArgs, Input, IsinArgs, Output, ReduceArgs, TakeArgs, Verb,
-};
-use crate::backward::{backward_any, backward_take};
+use crate::args::{BackwardVerb, Cli, ConvertArgs, InfoArgs, Input, IsinArgs, Output, TakeArgs, Verb};
+use crate::backward::backward_take;
 use crate::called;
 use crate::eval::{eval, list_functions};
 use crate::failure::Failure;
@@ -26,7 +24,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
     match &cli.verb {
         Verb::Info(args) => info(args),
         Verb::Convert(args) => convert(args),
-        Verb::Any(args) => any(args),
+        Verb::Any(args) => called::of_one(("any", args)),
         Verb::Fold(verb) => called::of_one(verb.parts()),
         Verb::Var(verb) => called::of_one(verb.parts()),
         Verb::Median(verb) => called::of_one(verb.parts()),
@@ -39,17 +37,17 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Verb::Transpose(args) => called::of_one(("transpose", args)),
         Verb::Isin(args) => isin(args),
         Verb::Take(args) => take(args),
-        Verb::Prune(args) => elementwise(args, AnyTensor::prune),
-        Verb::Isposinf(args) => elementwise(args, AnyTensor::isposinf),
-        Verb::Isneginf(args) => elementwise(args, AnyTensor::isneginf),
-        Verb::Isinf(args) => elementwise(args, AnyTensor::isinf),
-        Verb::Isnan(args) => elementwise(args, AnyTensor::isnan),
-        Verb::Isfinite(args) => elementwise(args, AnyTensor::isfinite),
-        Verb::Isreal(args) => elementwise(args, AnyTensor::isreal),
+        Verb::Prune(args) => called::plain("prune", args),
+        Verb::Isposinf(args) => called::plain("isposinf", args),
+        Verb::Isneginf(args) => called::plain("isneginf", args),
+        Verb::Isinf(args) => called::plain("isinf", args),
+        Verb::Isnan(args) => called::plain("isnan", args),
+        Verb::Isfinite(args) => called::plain("isfinite", args),
+        Verb::Isreal(args) => called::plain("isreal", args),
         Verb::Eval(args) if args.functions => list_functions(),
         Verb::Eval(args) => eval(args),
         Verb::Spy(args) => spy(args),
-        Verb::Backward(BackwardVerb::Any(args)) => backward_any(args),
+        Verb::Backward(BackwardVerb::Any(args)) => called::backward(("any", args)),
         Verb::Backward(BackwardVerb::Take(args)) => backward_take(args),
         Verb::Backward(BackwardVerb::Fold(verb)) => called::backward(verb.parts()),
         Verb::Backward(BackwardVerb::Var(verb)) => called::backward(verb.parts()),
@@ -75,20 +73,6 @@ fn convert(args: &ConvertArgs) -> Outcome {
     let x = args.input.read()?;
     write(&args.output, &args.writing, &x, args.input.reading.max_memory)?;
     tell(&Summary::new(&x), &args.telling, is_stream(&args.output))
-}
-
-fn elementwise(args: &ElementwiseArgs, operation: impl Fn(&AnyTensor) -> lacuna::Result<AnyTensor>) -> Outcome {
-    let result = operation(&args.input.read()?).map_err(|error| match error {
-        Error::NoOrder { operation, dtype } => {
-            Failure::of_file(&args.input.file, format!("{operation} is not defined for {dtype}"))
-        }
-        error => Failure::of_file(&args.input.file, error),
-    })?;
-    args.output.emit(&result, args.input.reading.max_memory)
-}
-
-fn any(args: &ReduceArgs) -> Outcome {
-    emit(&args.input, &args.output, |x| x.any(args.reduce.axes()))
 }
 
 fn isin(args: &IsinArgs) -> Outcome {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Command, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use lacuna::{Axes, Position};
+use lacuna::Position;
 use ndarray::ArrayD;
 
 use crate::eval::Binding;
@@ -20,11 +20,11 @@ pub(crate) use reductions::{
     ZipArgs, ZipVerb,
 };
 pub(crate) use shared::{Input, Output, Reading, Telling, Writing};
+pub(crate) use words::{Indices, Picture, Values, not_an_option};
 use words::{
-    AxesArg, ModeArg, parse_axes, parse_axis, parse_binding, parse_columns, parse_indices, parse_pixels, parse_values,
+    ModeArg, parse_axes, parse_axis, parse_binding, parse_columns, parse_indices, parse_pixels, parse_values,
     parse_verb,
 };
-pub(crate) use words::{Indices, Picture, Values, not_an_option};
 
 /// Sparse tensors on the command line: questions asked of a file, without building its dense form.
 ///
@@ -64,7 +64,7 @@ pub(crate) enum Verb {
     Convert(ConvertArgs),
     /// Whether any element is not zero, over axes
     #[command(after_help = "Example: lacuna any tests/data/titanic.npz --axis 3")]
-    Any(ReduceArgs),
+    Any(Called<Reduce>),
     #[command(flatten)]
     Fold(FoldVerb),
     #[command(flatten)]
@@ -277,31 +277,17 @@ pub(crate) struct EvalArgs {
 pub(crate) struct Reduce {
     /// The axes to reduce: all, none, or numbers; negative ones count from the end
     #[arg(long, value_parser = parse_axes, allow_hyphen_values = true, default_value = "all", value_name = "AXES")]
-    axis: AxesArg,
+    axis: String,
     /// Keep reduced axes, with length 1
     #[arg(long)]
     keep_dims: bool,
 }
 
 impl Reduce {
-    pub(crate) fn axes(&self) -> Axes {
-        self.axis.axes.clone().with_keep_dims(self.keep_dims)
-    }
-
     /// The arguments that the axes are in an expression.
     pub(crate) fn arguments(&self) -> String {
-        format!(", axis={}, keep_dims={}", self.axis.text, self.keep_dims)
+        format!(", axis={}, keep_dims={}", self.axis, self.keep_dims)
     }
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ReduceArgs {
-    #[command(flatten)]
-    pub(crate) input: Input,
-    #[command(flatten)]
-    pub(crate) reduce: Reduce,
-    #[command(flatten)]
-    pub(crate) output: Output,
 }
 
 /// A reduction by the median.

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lacuna::eval::{Expression, Fault};
 use lacuna::io::{FileFormat, Format};
-use lacuna::{Axes, DType, Duplicates, Element, Number, Shape, TakeMode, dispatch_dtype};
+use lacuna::{DType, Duplicates, Element, Number, Shape, TakeMode, dispatch_dtype};
 
 use super::reductions::Operand;
 use crate::eval::Binding;
@@ -101,22 +101,12 @@ pub(crate) fn parse_axis(word: &str) -> Parsed<isize> {
     not_an_option(word)?.trim().parse().map_err(|_| "an axis is a number; negative ones count from the end".into())
 }
 
-/// The axes of a reduction, and what they are in an expression.
-#[derive(Debug, Clone)]
-pub(crate) struct AxesArg {
-    pub(crate) axes: Axes,
-    pub(crate) text: String,
-}
-
-pub(crate) fn parse_axes(text: &str) -> Parsed<AxesArg> {
+/// The axes of a reduction, as they are in an expression.
+pub(crate) fn parse_axes(text: &str) -> Parsed<String> {
     match text.trim() {
-        "all" => Ok(AxesArg { axes: Axes::all(), text: "\"all\"".into() }),
-        "none" => Ok(AxesArg { axes: Axes::none(), text: "\"none\"".into() }),
+        word @ ("all" | "none") => Ok(format!("\"{word}\"")),
         "" => Err("name the axes: all, none, or numbers such as 0,-1".into()),
-        text => {
-            let axes = split_list(text)?.map(parse_axis).collect::<Parsed<Vec<_>>>()?;
-            Ok(AxesArg { text: format!("{axes:?}"), axes: axes.into() })
-        }
+        text => Ok(format!("{:?}", split_list(text)?.map(parse_axis).collect::<Parsed<Vec<_>>>()?)),
     }
 }
 
