@@ -230,7 +230,7 @@ impl Binary {
             Binary::Div => "div",
             Binary::Rem => "rem",
             Binary::MatMul => "matmul",
-            Binary::Pow => "powf",
+            Binary::Pow => "pow",
         }
     }
 }
@@ -239,7 +239,6 @@ fn binary(operator: Binary, left: Placed, right: Placed, place: &Range<usize>) -
     match (&left.value, &right.value, operator) {
         (Value::Number(a), Value::Number(b), _) => numbers(operator, a, b, place),
         (_, Value::Number(exponent), Binary::Pow) => call::power(&left, exponent, &right.at, place),
-        (_, _, Binary::Pow) => wrong(&right.at, "an exponent is a number"),
         _ => zipped(operator.operation(), &left, &right, place),
     }
 }
