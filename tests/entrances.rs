@@ -124,6 +124,7 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("eval/mod", "parse", Whole("it makes no tensor")),
     ("ops/map/isin", "of", Whole("it makes no tensor")),
     ("io/csv", "new", Whole("it makes no tensor")),
+    ("ops/reduce/group_by", "of", Whole("it makes no tensor")),
     ("ops/reduce/nanmedian", "over", Whole("it makes no tensor")),
     ("ops/reduce/var", "over", Whole("it makes no tensor")),
     ("ops/select/indices", "at", Whole("it makes no tensor")),
@@ -135,6 +136,7 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("ops/select/make", "diag", Whole("it makes the coordinates itself")),
     ("ops/select/make", "eye", Whole("it makes the coordinates itself")),
     ("ops/select/make", "random", Whole("it makes the coordinates itself")),
+    ("ops/zip/allclose", "within", Whole("it makes no tensor")),
 ];
 
 /// What an entrance makes.
