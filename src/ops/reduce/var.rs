@@ -60,15 +60,17 @@ impl From<&Var> for Var {
     }
 }
 
-/// What is known of a group before its result: the mean, the exact sum of squares, and what it is divided by.
-struct Spread {
-    /// Of both parts.
+/// What is known of a group: the mean of both parts, and the exact sum of squares over the divisor, rounded once.
+struct Spread<M> {
     mean: [f64; 2],
-    squares: <f64 as Ring>::Total,
+    variance: M,
     divisor: u128,
 }
 
-impl Spread {
+/// The squares that are made side by side.
+const BLOCK: usize = 32;
+
+impl<M: Float> Spread<M> {
     fn of<T: Ring, const SKIPS_NAN: bool>(group: &Group<'_, T>, ddof: u64) -> Outcome<Self> {
         let counts = |value: T| !(SKIPS_NAN && value.isnan());
         let gaps =
@@ -76,27 +78,32 @@ impl Spread {
         if gaps.is_some_and(|(_, count)| count > 0) && group.gaps.extent == u128::MAX {
             return Err(Fault::Uncountable);
         }
-        let values = || group.stored.iter().copied().filter(|&value| counts(value));
-        let mut count = values().count() as u128;
-        let (mut total, mut squares) = (T::Total::default(), <f64 as Ring>::Total::default());
-        values().for_each(|value| total.add(value));
+        let mut count = group.stored.iter().filter(|&&value| counts(value)).count() as u128;
+        let mut total = T::Total::default();
+        match SKIPS_NAN {
+            true => group.stored.iter().filter(|&&value| counts(value)).for_each(|&value| total.add(value)),
+            false => total.add_slice(group.stored),
+        }
         if let Some((fill, gaps)) = gaps {
             total.add_times(fill, gaps);
             count += gaps;
         }
-        let mean = T::wide_mean_of(&total, count);
+        let (mean, mut squares) = (T::wide_mean_of(&total, count), <f64 as Ring>::Total::default());
         for (part, mean) in mean.into_iter().enumerate().take(T::PARTS) {
             let square = |value: T| (value.wide_parts()[part] - mean) * (value.wide_parts()[part] - mean);
-            values().for_each(|value| squares.add(square(value)));
+            for values in group.stored.chunks(BLOCK) {
+                let mut made = [0.0; BLOCK];
+                for (made, &value) in made.iter_mut().zip(values) {
+                    *made = if counts(value) { square(value) } else { 0.0 };
+                }
+                Accumulator::<f64>::add_slice(&mut squares, &made[..values.len()]);
+            }
             if let Some((fill, gaps @ 1..)) = gaps {
                 squares.add_times(square(fill), gaps);
             }
         }
-        Ok(Spread { mean, squares, divisor: count.saturating_sub(ddof.into()) })
-    }
-
-    fn variance<M: Float>(&self) -> M {
-        M::mean_of(&self.squares, self.divisor)
+        let divisor = count.saturating_sub(ddof.into());
+        Ok(Spread { mean, variance: M::mean_of(&squares, divisor), divisor })
     }
 }
 
@@ -126,8 +133,10 @@ impl<T: Ring, const ROOT: bool, const SKIPS_NAN: bool> Holistic<T> for Variance<
     fn scratch(&self) {}
 
     fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<T::Deviation> {
-        let spread = Spread::of::<T, SKIPS_NAN>(group, self.ddof)?;
-        Ok(if ROOT { T::Deviation::from_f64(spread.variance::<f64>().sqrt()) } else { spread.variance() })
+        Ok(match ROOT {
+            true => T::Deviation::from_f64(Spread::<f64>::of::<T, SKIPS_NAN>(group, self.ddof)?.variance.sqrt()),
+            false => Spread::of::<T, SKIPS_NAN>(group, self.ddof)?.variance,
+        })
     }
 }
 
@@ -165,9 +174,9 @@ impl<T: Real, const ROOT: bool, const SKIPS_NAN: bool> Holistic<T> for Shares<RO
     fn scratch(&self) {}
 
     fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<Found> {
-        let spread = Spread::of::<T, SKIPS_NAN>(group, self.ddof)?;
+        let spread = Spread::<f64>::of::<T, SKIPS_NAN>(group, self.ddof)?;
         let divisor = if spread.divisor == 0 { f64::NAN } else { spread.divisor as f64 };
-        let twice_root = if ROOT { 2.0 * spread.variance::<f64>().sqrt() } else { 1.0 };
+        let twice_root = if ROOT { 2.0 * spread.variance.sqrt() } else { 1.0 };
         Ok(Found { mean: spread.mean[0], divisor, twice_root })
     }
 }
