@@ -120,7 +120,8 @@ pub(super) fn map_labelled_lanes<T: Element, S, U: Copy + Send + Sync>(
         group.clear();
         for block in (0..outer).map(|at| (cell / count * outer + at) * extent) {
             for start in grouping.members(cell % count).iter().map(|member| block + member * inner) {
-                alloc::extend(group, &elements[start..start + inner])?;
+                alloc::reserve(group, inner)?;
+                group.extend_from_slice(&elements[start..start + inner]);
             }
         }
         finish(scratch, group).map_err(|fault| fault.of(cell))
