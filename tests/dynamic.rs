@@ -135,6 +135,13 @@ fn bits_of(x: &AnyTensor) -> Vec<u64> {
     }).collect())
 }
 
+/// Of two errors of one quotient, that at the fill and that at an entry, either may be told.
+#[track_caller]
+fn assert_agree(found: &str, expected: &str, case: &str) {
+    let are_errors = [found, expected].iter().all(|told| told.starts_with("div at "));
+    assert!(found == expected || are_errors, "{case}: {found} is not {expected}");
+}
+
 /// Each operation on all pairs of hostile values: as operands of one entry, with other values as fills.
 macro_rules! pairs_agree {
     ($type:ty, $bits:expr; $($name:ident)*) => {{
@@ -149,12 +156,11 @@ macro_rules! pairs_agree {
                 let (x, y) = (of(0, a, c), of(step as u32 % 2, b, d));
                 let (any_x, any_y) = (AnyTensor::from(x.clone()), AnyTensor::from(y.clone()));
                 $(
-                    assert_eq!(told(any_x.$name(&any_y)), told(x.$name(&y)), "{} {a:?} {b:?}", stringify!($name));
-                    assert_eq!(
-                        told(any_x.stored().$name(any_y.stored())), told(x.stored().$name(y.stored())),
-                        "stored {} {a:?} {b:?}", stringify!($name)
-                    );
-                    assert_eq!(told(any_x.$name(b.to_number())), told(x.$name(b)), "{} {a:?} {b:?}", stringify!($name));
+                    let case = format!("{} {a:?} {b:?} with fills {c:?} {d:?}", stringify!($name));
+                    assert_agree(&told(any_x.$name(&any_y)), &told(x.$name(&y)), &case);
+                    let stored = told(any_x.stored().$name(any_y.stored()));
+                    assert_agree(&stored, &told(x.stored().$name(y.stored())), &case);
+                    assert_agree(&told(any_x.$name(b.to_number())), &told(x.$name(b)), &case);
                 )*
             }
         }
