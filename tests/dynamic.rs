@@ -115,7 +115,7 @@ fn hostile<T: Element>(bits: impl Fn(u64) -> T) -> Vec<T> {
     };
     let edges = [0u64, 1, 2, 3, 0x7f, 0x80, 0x81, 0xff, 0xfe, 0x3c00, 0x3c01, 0x3bff, 0x7bff, 0x7c00, 0xfc00, 0x8001];
     let wide = [0x8000_0000, 1, 0x3f80_0000, 0x3f80_0001, 0x7f7f_ffff, 0x7f80_0000, 0xff80_0000, 0x7fc0_1234, 0x8000];
-    edges.into_iter().chain(wide).chain((0..40).map(|_| random())).map(bits).collect()
+    edges.into_iter().chain(wide).chain((0..16).map(|_| random())).map(bits).collect()
 }
 
 /// A result, or its error, in words that tell every bit.
@@ -135,23 +135,32 @@ fn bits_of(x: &AnyTensor) -> Vec<u64> {
     }).collect())
 }
 
-/// Each operation on all pairs of hostile values: as operands of one entry, with the fills of another pair.
+/// Of two errors of one quotient, that at the fill and that at an entry, either may be told.
+#[track_caller]
+fn assert_agree(found: &str, expected: &str, case: &str) {
+    let are_errors = [found, expected].iter().all(|told| told.starts_with("div at "));
+    assert!(found == expected || are_errors, "{case}: {found} is not {expected}");
+}
+
+/// Each operation on all pairs of hostile values: as operands of one entry, with other values as fills.
 macro_rules! pairs_agree {
     ($type:ty, $bits:expr; $($name:ident)*) => {{
         let values: Vec<$type> = hostile($bits);
-        let of = |value, fill| CooTensor::new([2], vec![vec![0]], vec![value], fill).unwrap().with_index::<u64>().unwrap();
+        let of = |at, value, fill| {
+            CooTensor::new([2], vec![vec![at]], vec![value], fill).unwrap().with_index::<u64>().unwrap()
+        };
         for (at, &a) in values.iter().enumerate() {
             for (step, &b) in values.iter().enumerate() {
                 let (c, d) = (values[(at * 7 + step) % values.len()], values[(at + step * 5) % values.len()]);
-                let (x, y) = (of(a, c), of(b, d));
+                // At one place, or at two, so that each is alone.
+                let (x, y) = (of(0, a, c), of(step as u32 % 2, b, d));
                 let (any_x, any_y) = (AnyTensor::from(x.clone()), AnyTensor::from(y.clone()));
                 $(
-                    assert_eq!(told(any_x.$name(&any_y)), told(x.$name(&y)), "{} {a:?} {b:?}", stringify!($name));
-                    assert_eq!(
-                        told(any_x.stored().$name(any_y.stored())), told(x.stored().$name(y.stored())),
-                        "stored {} {a:?} {b:?}", stringify!($name)
-                    );
-                    assert_eq!(told(any_x.$name(b.to_number())), told(x.$name(b)), "{} {a:?} {b:?}", stringify!($name));
+                    let case = format!("{} {a:?} {b:?} with fills {c:?} {d:?}", stringify!($name));
+                    assert_agree(&told(any_x.$name(&any_y)), &told(x.$name(&y)), &case);
+                    let stored = told(any_x.stored().$name(any_y.stored()));
+                    assert_agree(&stored, &told(x.stored().$name(y.stored())), &case);
+                    assert_agree(&told(any_x.$name(b.to_number())), &told(x.$name(b)), &case);
                 )*
             }
         }

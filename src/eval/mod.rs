@@ -83,9 +83,9 @@ impl Wrong {
     /// ```
     /// use lacuna::eval::{Expression, Fault};
     ///
-    /// let Err(Fault::Wrong(wrong)) = Expression::parse("1 + + )") else { panic!() };
-    /// assert_eq!(wrong.place(), 6..7);
-    /// assert_eq!(wrong.to_string().lines().nth(2), Some("        ^"));
+    /// let Err(Fault::Wrong(wrong)) = Expression::parse("1 + )") else { panic!() };
+    /// assert_eq!(wrong.place(), 4..5);
+    /// assert_eq!(wrong.to_string().lines().nth(2), Some("      ^"));
     /// ```
     pub fn place(&self) -> Range<usize> {
         self.at.clone()
