@@ -296,3 +296,30 @@ impl<F: Factor> Tree<F> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::Ring;
+
+    /// A long group is cut into parts, of each of which the others are those of the whole: powers of two, so that nothing
+    /// is rounded.
+    #[test]
+    fn the_others_of_a_long_group_leave_out_one_entry() {
+        let count = 3 * PART + 5;
+        let value = |entry: usize| 2f64.powi((entry * 7 % 11) as i32 - 5);
+        for (stride, fill) in [(1, None), (3, None), (3, Some(0.25f64.factor())), (1 << 90, Some(1f64.factor()))] {
+            let at = |entry: usize| (entry as u128 * stride, value(entry).factor());
+            let extent = (count as u128 - 1) * stride + 2;
+            let gaps = Between { fill, count: extent - count as u128, extent };
+            let (all, mut seen) = (Product::new().of((0..count).map(at), gaps), vec![false; count]);
+            others(count, at, gaps, |entry, others| {
+                seen[entry] = true;
+                let bits = |factor| f64::product_of(factor).map(f64::to_bits);
+                assert_eq!(bits(others.times(value(entry).factor())), bits(all), "{entry}");
+            })
+            .unwrap();
+            assert!(seen.iter().all(|&seen| seen));
+        }
+    }
+}
