@@ -53,7 +53,7 @@ pub(crate) fn rank<T: Real>(group: &Group<'_, T>, direction: Direction, ranked: 
     let mut written = 0;
     // Gaps and entries that are equal to them stand in the order of their positions.
     for &at in &order[start..end] {
-        let before = u128::from((group.position)(at)) - at as u128;
+        let before = (group.position)(at) - at as u128;
         while gaps > 0 && written < before && write(GAP).is_some() {
             (gaps, written) = (gaps - 1, written + 1);
         }
