@@ -126,6 +126,8 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("io/csv", "new", Whole("it makes no tensor")),
     ("ops/reduce/group_by", "of", Whole("it makes no tensor")),
     ("ops/reduce/nanmedian", "over", Whole("it makes no tensor")),
+    ("ops/reduce/norm", "over", Whole("it makes no tensor")),
+    ("ops/reduce/quantile", "over", Whole("it makes no tensor")),
     ("ops/reduce/var", "over", Whole("it makes no tensor")),
     ("ops/select/indices", "at", Whole("it makes no tensor")),
     ("ops/select/join", "block", Whole("it takes tensors")),
