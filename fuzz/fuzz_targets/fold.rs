@@ -33,10 +33,7 @@ macro_rules! check {
     }};
 }
 
-fn run<T>(
-    u: &mut Unstructured<'_>,
-    product: impl Fn(&Group<T>) -> Option<<T as Summed>::Sum>,
-) -> arbitrary::Result<()>
+fn run<T>(u: &mut Unstructured<'_>, product: impl Fn(&Group<T>) -> Option<<T as Summed>::Sum>) -> arbitrary::Result<()>
 where
     T: Draw + Both + Spread + Real<Median = <T as Spread>::Spread>,
     T: Ring<Sum = <T as Summed>::Sum, Mean = <T as Summed>::Mean>,
