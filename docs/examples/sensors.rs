@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     assert!(extremes.allclose(&arr1(&[2.8393912145795506, -3.1314376508757853]), (0.0, 1e-11))?);
 
     // How much one reading counts in the mean of all years: the gradient of the mean of the means, back to the readings.
-    let upstream = means.nanmean_backward(&lacuna::ndarray::arr0(1.0), 0)?;
+    let upstream = means.nanmean_backward(&lacuna::ndarray::arr0(1.0_f64), 0)?;
     let weight = readings.nanmean_backward(&upstream, 1)?;
     assert!(weight.shares_pattern_with(&readings));
     println!("a reading of 1964 counts {:.2} times one of 2001", weight.nanmax(1)?.get(&[6])? / weight.nanmax(1)?.get(&[43])?);
