@@ -11,8 +11,9 @@ const MONTHLY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/mauna_loa
 
 /// The sum, the number and the greatest of the readings of a piece, none of them NaN.
 fn figures(piece: &CooTensor<f64>) -> Result<(CooTensor<f64>, CooTensor<u64>, CooTensor<f64>)> {
-    let all = Axes::all();
-    Ok((piece.nansum(all.clone())?, piece.isfinite()?.count_nonzero(all.clone())?, piece.nanmax(all)?))
+    let sum = piece.nansum(Axes::all())?;
+    let count = piece.isfinite()?.count_nonzero(Axes::all())?;
+    Ok((sum, count, piece.nanmax(Axes::all())?))
 }
 
 fn main() -> std::result::Result<(), Box<dyn Error>> {
@@ -20,7 +21,7 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
     let whole: CooTensor<f64> = read_coo(MONTHLY, &ReadOptions::default())?;
     let years = whole.shape()[0];
 
-    // A slice of leading positions is a window: it copies nothing. Each piece could go to a thread or a machine of its own.
+    // A slice of leading positions is a window: it copies no values. Each piece could go to a thread of its own.
     let pieces: Vec<CooTensor<f64>> = (0..years).map(|year| whole.slice(s![year, .., ..])).collect::<Result<_>>()?;
     let figures: Vec<_> = pieces.iter().map(figures).collect::<Result<_>>()?;
     for year in [0, 6, 43] {
@@ -28,8 +29,8 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
         println!("{} {:9.1} ppm in {} readings, at most {}", 1958 + year, sum.item()?, count.item()?, max.item()?);
     }
 
-    // One tensor for each figure: results of rank 0 are stacked along a new axis. A sum is rounded once, whatever it was
-    // cut from, so the sums of the pieces are those of the whole, bit for bit.
+    // One tensor for each figure: results of rank 0 are stacked along a new axis. A sum is rounded once, whatever it
+    // was cut from, so the sums of the pieces are those of the whole, bit for bit.
     let sums = stack(0, &figures.iter().map(|(sum, _, _)| sum).collect::<Vec<_>>())?;
     let counts = stack(0, &figures.iter().map(|(_, count, _)| count).collect::<Vec<_>>())?;
     let maxima = stack(0, &figures.iter().map(|(_, _, max)| max).collect::<Vec<_>>())?;
@@ -49,8 +50,10 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
     // The pieces make the whole again: years stacked, or decades one after the other. `==` would find no NaN equal to
     // another; `same_as` compares bits, stored NaNs and the fill as well.
     assert!(stack(0, &pieces.iter().collect::<Vec<_>>())?.same_as(&whole));
-    let decades: Vec<CooTensor<f64>> =
-        (0..years).step_by(10).map(|from| whole.slice(s![from..years.min(from + 10), .., ..])).collect::<Result<_>>()?;
+    let decades: Vec<CooTensor<f64>> = (0..years)
+        .step_by(10)
+        .map(|from| whole.slice(s![from..years.min(from + 10), .., ..]))
+        .collect::<Result<_>>()?;
     let joined = concat(0, &decades.iter().collect::<Vec<_>>())?;
     assert!(joined.same_as(&whole));
 

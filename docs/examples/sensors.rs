@@ -3,15 +3,15 @@
 //! `cargo run --example sensors`
 
 use lacuna::io::{ReadOptions, read_coo};
-use lacuna::ndarray::{Axis, arr1};
+use lacuna::ndarray::{Axis, arr0, arr1};
 use lacuna::{Axes, CooTensor};
 use std::error::Error;
 
 const CO2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/mauna_loa_co2.mtx");
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Year x week. Weeks outside the record are not stored, weeks of a silent sensor are stored as NaN. With a fill of NaN
-    // both are the same: unknown.
+    // Year x week. Weeks outside the record are not stored, weeks of a silent sensor are stored as NaN. With a fill of
+    // NaN both are the same: unknown.
     let readings: CooTensor<f64> = read_coo(CO2, &ReadOptions::default())?;
     let readings = readings.with_fill(f64::NAN);
     let silent = readings.stored().isnan()?.count_nonzero(1)?;
@@ -25,7 +25,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let medians = readings.nanmedian(1)?;
     let high = readings.nanquantile(0.9, 1)?;
     for year in [0, 43] {
-        println!("{} {:8.3} {:8.3} {:8.3}", 1958 + year, means.get(&[year])?, medians.get(&[year])?, high.get(&[year])?);
+        println!(
+            "{} {:8.3} {:8.3} {:8.3}",
+            1958 + year,
+            means.get(&[year])?,
+            medians.get(&[year])?,
+            high.get(&[year])?
+        );
     }
     // numpy, with d = np.full(m.shape, np.nan); d[m.row, m.col] = m.data:
     //   np.nanmean(d, 1), np.nanmedian(d, 1), np.nanquantile(d, 0.9, axis=1)
@@ -35,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!(medians.take_axis([0, 43], 0)?.values(), [315.4, 371.2]);
     assert!(high.take_axis([0, 43], 0)?.allclose(&arr1(&[317.5, 373.09]), close)?);
 
-    // The season: each reading without the mean of its year, which is a column beside the weeks, then the mean of each week.
+    // The season: each reading without the mean of its year, a column beside the weeks; then the mean of each week.
     let anomaly = readings.sub(&means.expand_dims(1)?)?;
     let season = anomaly.nanmean(0)?;
     let (top, low) = (season.nanargmax(0)?.item()?, season.nanargmin(0)?.item()?);
@@ -46,13 +52,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let extremes = season.take_axis([21, 38], 0)?;
     assert!(extremes.allclose(&arr1(&[2.8393912145795506, -3.1314376508757853]), (0.0, 1e-11))?);
 
-    // How much one reading counts in the mean of all years: the gradient of the mean of the means, back to the readings.
-    let upstream = means.nanmean_backward(&lacuna::ndarray::arr0(1.0_f64), 0)?;
+    // How much a reading counts in the mean of all years: the gradient of the mean of the means, back to the readings.
+    let upstream = means.nanmean_backward(&arr0(1.0_f64), 0)?;
     let weight = readings.nanmean_backward(&upstream, 1)?;
     assert!(weight.shares_pattern_with(&readings));
-    println!("a reading of 1964 counts {:.2} times one of 2001", weight.nanmax(1)?.get(&[6])? / weight.nanmax(1)?.get(&[43])?);
-    // numpy: 1 / 44 / (~np.isnan(d)).sum(1)[[6, 43]]: 31 readings in 1964, 52 in 2001. Each step is rounded once here and
-    // there. A reading that is NaN gets nothing, so each year has one forty-fourth in all.
+    println!(
+        "a reading of 1964 counts {:.2} times one of 2001",
+        weight.nanmax(1)?.get(&[6])? / weight.nanmax(1)?.get(&[43])?
+    );
+    // numpy: 1 / 44 / (~np.isnan(d)).sum(1)[[6, 43]]: 31 readings in 1964, 52 in 2001. Each step is rounded once, here
+    // and there. A reading that is NaN gets nothing, so each year has one forty-fourth in all.
     assert_eq!(weight.max(1)?.take_axis([6, 43], 0)?.values(), [1.0 / 44.0 / 31.0, 1.0 / 44.0 / 52.0]);
     assert!((weight.sum(Axes::all())?.item()? - 1.0).abs() < 1e-14);
     let dense = weight.to_dense()?;

@@ -29,14 +29,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut words = Triplets::new([sections.len(), terms.len()])?;
     words.try_extend(places.iter().map(|place| (place, 1_u32)))?;
     let counts = words.coalesce(Duplicates::Sum)?;
-    println!("{} sections, {} terms, {} of {} cells", sections.len(), terms.len(), counts.nnz(), sections.len() * terms.len());
-    // python: words = lambda s: [w for w in re.split("[^a-z]+", s.lower()) if len(w) > 3], of each part of
-    // text.split("\n## ")[1:]; terms in the order of their first places; n = the counts. n.shape, n.sum(), count_nonzero(n)
+    println!(
+        "{} sections, {} terms, {} of {} cells",
+        sections.len(),
+        terms.len(),
+        counts.nnz(),
+        sections.len() * terms.len()
+    );
+    // python: [w for w in re.split("[^a-z]+", s.lower()) if len(w) > 3] of each s in text.split("\n## ")[1:]; terms in
+    // the order of their first places; n = the counts of section x term. n.shape, n.sum(), np.count_nonzero(n)
     // (of the text as it is: who edits it counts again)
     assert_eq!(*counts.shape(), [5, 260]);
     assert_eq!((counts.sum(Axes::all())?.item()?, counts.count_nonzero(Axes::all())?.item()?), (506, 339));
 
-    // In how many sections a term stands, and how rare that makes it. `map_values` asks the fill too: no word, no weight.
+    // In how many sections a term stands, and how rare that makes it. `map_values` asks the fill too, which stays 0.
     let rarity: Vec<f64> =
         counts.count_nonzero(0)?.to_vec(&[])?.iter().map(|&n| (sections.len() as f64 / n as f64).ln()).collect();
     let frequency = counts.map_values(|n| if n == 0 { 0.0 } else { 1.0 + f64::from(n).ln() })?;
@@ -51,7 +57,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let norms = weights.norm(Norm::over(1))?.to_vec(&[])?;
     let lengths: Vec<f64> = norms.iter().map(|norm| norm.recip()).collect();
     let weights = weights.scale(0, &lengths)?;
-    // numpy: x = np.where(n > 0, 1 + np.log(np.maximum(n, 1)), 0) * np.log(5 / np.count_nonzero(n, 0)); np.linalg.norm(x, axis=1)
+    // numpy: x = np.where(n > 0, 1 + np.log(np.maximum(n, 1)), 0) * np.log(5 / np.count_nonzero(n, 0));
+    //   np.linalg.norm(x, axis=1)
     // The logarithms of two libraries may differ in the last place, and numpy's sums round more often.
     let expected = [21.103442461604214, 12.846752301163306, 18.966781664785707, 8.148696649245734, 9.64619829155026];
     assert!(norms.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-13 * b));
