@@ -15,7 +15,7 @@ use crate::ops::operand::Operand;
 /// # Shapes
 ///
 /// There are as many factors as the axis is long; the result has the shape of *x*. The factors are a slice, a `Vec` or
-/// an array of rank 1, as `&factors`.
+/// an array of rank 1, as `&factors`; those of a tensor `f` of rank 1 are `&f.to_vec(&[])?`.
 ///
 /// # Implicit values
 ///
