@@ -191,7 +191,9 @@ macro_rules! ask_two {
 }
 
 /// Operations of two operands of any type.
-fn of_two<T: Bits + Numeric + Real<Median: Bits> + Ring<Sum: Bits, Mean: Bits>>(case: &Value) -> Result<Value> {
+fn of_two<T: Bits + Numeric + Real<Median: Bits> + Ring<Sum: Bits, Mean: Bits, Deviation: Bits>>(
+    case: &Value,
+) -> Result<Value> {
     match case["op"].as_str().expect("op") {
         "add" => ask_two!(case, T, |x, y| lacuna::add(x, y)),
         "subtract" => ask_two!(case, T, |x, y| lacuna::sub(x, y)),
