@@ -802,6 +802,16 @@ fn operators_panic_with_the_words_of_the_named_form() {
     let _ = &vector(&[0], &[1.0], 0.0) + &CooTensor::full([5], 1.0).unwrap();
 }
 
+/// A result is the left operand of the next operator: `&(&x * 2.0) + &x` was what one had to write.
+#[test]
+fn operators_take_results_as_they_come() {
+    let x = vector(&[0, 2], &[4.0, -1.0], 0.0);
+    let found = x.clone() * 2.0 + &x - 1.0;
+    assert!(found.same_as(&(&(&(&x * 2.0) + &x) - 1.0)));
+    assert!((-x.clone()).same_as(&-&x));
+    assert_eq!((x.sum(0).unwrap() / 3.0).item().unwrap(), 1.0);
+}
+
 #[test]
 fn what_a_broadcast_would_store_is_counted_first() {
     let (x, y) =

@@ -219,7 +219,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// # Errors
     ///
-    /// `ReshapeSize`: there are more, or none.
+    /// `Argument`: there are more, or none.
     ///
     /// ```
     /// use lacuna::{Axes, CooTensor};
@@ -233,7 +233,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         if self.shape().checked_size() == Some(1) {
             return Ok(self.values.first().copied().unwrap_or(self.fill));
         }
-        Err(Error::ReshapeSize { from: self.shape().clone(), to: Shape::from([]) })
+        let why = format!("a tensor of shape {} has more than one element, or none: get() tells one of them", self.shape());
+        Err(Error::Argument { operation: "item", why })
     }
 
     /// The elements along the last axis, those that are not stored too, at the coordinates of the other axes: a row of a

@@ -1,4 +1,4 @@
-//! The operators of Rust, on references to tensors and on their stored views.
+//! The operators of Rust, on tensors, on references to them and on their stored views.
 //!
 //! They panic on every error of the named form, with its message, as those of `ndarray` do.
 
@@ -32,6 +32,15 @@ macro_rules! operators {
             }
         }
 
+        impl<P: Pattern, T: $bound, Y: Partner<Tensor<P, T>, Elem = T>> ops::$op<Y> for Tensor<P, T> {
+            type Output = Y::Zipped<T>;
+
+            #[track_caller]
+            fn $method(self, other: Y) -> Self::Output {
+                or_panic(other.zip(&self, $op))
+            }
+        }
+
         impl<'a, P: Pattern, T: $bound, Y: Partner<Stored<'a, P, T>, Elem = T>> ops::$op<Y> for Stored<'a, P, T> {
             type Output = Y::Zipped<T>;
 
@@ -54,6 +63,15 @@ macro_rules! of_one {
             #[track_caller]
             fn $method(self) -> Self::Output {
                 or_panic(map::$method(self))
+            }
+        }
+
+        impl<P: Pattern, T: $bound> ops::$op for Tensor<P, T> {
+            type Output = Tensor<P, T>;
+
+            #[track_caller]
+            fn $method(self) -> Self::Output {
+                or_panic(map::$method(&self))
             }
         }
 
