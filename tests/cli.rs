@@ -1179,7 +1179,7 @@ fn help_of_a_verb() {
     }
     let wrong = failure(2, &["help", "tkae"]);
     assert!(wrong.contains("'tkae'") && wrong.contains("'take'"), "{wrong}");
-    assert!(failure(2, &["help", "backward", "zzz"]).contains("any, take, nanmedian"));
+    assert!(failure(2, &["help", "backward", "zzz"]).contains("any, take, "));
     assert!(failure(2, &["help", "--", "--version"]).contains("`--version` is no verb"));
 }
 
