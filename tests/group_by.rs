@@ -11,8 +11,8 @@ use crate::reference::scalar::{RealScalar, Scalar};
 use crate::support::*;
 use lacuna::{
     Axes, CooTensor, CsrTensor, Element, Error, GroupLabels, Operand, Pattern, Real, Result, Ring, Tensor, Var, all,
-    argmax, count_nonzero, group_by, max, max_backward, mean, mean_backward, min, nanmedian, nanmedian_index, sum,
-    sum_backward, var,
+    argmax, count_nonzero, group_by, max, max_backward, mean, mean_backward, min, nanmedian, nanmedian_index, norm,
+    norm_backward, prod, prod_backward, sum, sum_backward, var,
 };
 use ndarray::{ArrayD, arr1, arr2};
 use proptest::collection::vec;
@@ -136,6 +136,16 @@ where
 
 stamp!(reductions_by_label_equal_the_dense_ones: int8 = i8, float64 = f64; half float16 = half::f16);
 
+/// Where in its group an element stands decides with which others it is multiplied first.
+#[test]
+fn products_and_norms_by_label_equal_the_dense_ones() {
+    let same = std::convert::identity::<Axes>;
+    check(labelled::<f64, f64>(), |case| {
+        check_by_label!(case, prod, same, reference::prod, 1.0);
+        check_by_label!(case, norm, same, |group: &_| reference::norm::<f64>(group, 2), 0.0);
+    });
+}
+
 #[test]
 fn gradients_by_label_equal_the_dense_ones() {
     check(labelled::<f64, f64>(), |labelled| {
@@ -165,6 +175,9 @@ fn gradients_by_label_equal_the_dense_ones() {
         check_gradient!(sum_backward, |group: &_, g| reference::sum_shares::<f64, f64>(group, g, false, false));
         check_gradient!(mean_backward, |group: &_, g| reference::sum_shares::<f64, f64>(group, g, true, false));
         check_gradient!(max_backward, |group: &_, g| reference::equal_shares(group, g, reference::max(group)));
+        // Each element of a group receives its own: of an array the groups are gathered, and what they receive is put back.
+        check_gradient!(prod_backward, |group: &_, g| reference::prod_shares::<f64, f64>(group, g, false));
+        check_gradient!(norm_backward, |group: &_, g| reference::norm_shares::<f64, f64>(group, g, 2));
     });
 }
 
