@@ -183,6 +183,27 @@ fn gradients_by_label_equal_the_dense_ones() {
 
 // ---- edges, by name ----
 
+/// Reversed groups went unseen: the values that are drawn have exact products, whatever their order.
+#[test]
+fn products_by_label_round_in_the_order_of_the_positions() {
+    let x = ndarray::Array2::from_shape_fn((13, 3), |(row, column)| 0.37 + 0.1 * row as f64 + 0.013 * column as f64);
+    let labels: Vec<usize> = (0..13).map(|row| usize::from(row % 3 == 0)).collect();
+    let coo = CooTensor::<f64>::from_dense(&x, 0.0).unwrap();
+    for axes in [Axes::from(0), Axes::all()] {
+        let upstream = prod(&coo.group_by(0, &labels).unwrap(), &axes).unwrap().to_dense().unwrap();
+        assert_eq!(prod(&group_by(&x, 0, &labels).unwrap(), &axes).unwrap(), upstream);
+        let sparse = prod_backward(&coo.group_by(0, &labels).unwrap(), &upstream, &axes).unwrap();
+        let dense = prod_backward(&group_by(&x, 0, &labels).unwrap(), &upstream, &axes).unwrap();
+        assert_eq!(sparse.to_dense().unwrap(), dense);
+        let member = |row: usize| labels[row] == 1;
+        let own: Vec<usize> = (0..13).filter(|&row| member(row)).collect();
+        let taken = coo.take_axis(&own, 0).unwrap();
+        let of_label = upstream.index_axis(ndarray::Axis(0), 1).to_owned();
+        let alone = prod_backward(&taken, &of_label, &axes).unwrap().to_dense().unwrap();
+        assert_eq!(ndarray::ArrayRef::select(&dense, ndarray::Axis(0), &own), alone);
+    }
+}
+
 /// A table of cells and the groups of a sort give the same, with as many positions for each label or not.
 #[test]
 fn many_entries_by_label_are_those_of_their_slices() {
