@@ -14,9 +14,9 @@ use crate::base::index::Position;
 use crate::element::DType;
 use crate::ops::{self, Nanmedian, Norm, Quantile, Var};
 
-/// Runs a reduction that rounds to the type of the floats: in their own type, of integers in that of their sums.
-macro_rules! by_sums {
-    ($view:expr, $seen:ident => $body:expr, $complex:ident => $otherwise:expr) => {{
+/// Runs a reduction of floats in their own type, and something else of other elements.
+macro_rules! by_own_floats {
+    ($view:expr, $seen:ident => $body:expr, $other:ident => $otherwise:expr) => {{
         let view = $view;
         match view.tensor {
             AnyTensor::Float32(x) => seen!(view, x.erased(), $seen => view.found($body)),
@@ -25,40 +25,31 @@ macro_rules! by_sums {
             AnyTensor::Float16(x) => seen!(view, x.erased(), $seen => view.found($body)),
             #[cfg(feature = "half")]
             AnyTensor::BFloat16(x) => seen!(view, x.erased(), $seen => view.found($body)),
-            $complex @ (AnyTensor::Complex64(_) | AnyTensor::Complex128(_)) => $otherwise,
-            integers => match Wide::of_sums(integers)? {
-                Wide::Signed(x) => seen!(view, x, $seen => view.found($body)),
-                Wide::Unsigned(x) => seen!(view, x, $seen => view.found($body)),
-                _ => Err(no_order("a sum", integers)),
-            },
+            $other => $otherwise,
         }
     }};
 }
 
-/// [`by_sums!`] with the complex numbers.
-macro_rules! by_all_sums {
+/// Runs a reduction that rounds to the type of the floats: in their own type, of integers in that of their sums.
+macro_rules! by_sums {
     ($view:expr, $seen:ident => $body:expr) => {
-        by_sums!($view, $seen => $body, complex => match complex {
+        by_own_floats!($view, $seen => $body, other => match other {
             AnyTensor::Complex64(x) => seen!($view, x.erased(), $seen => $view.found($body)),
-            _ => seen!($view, widened::<super::types::Complex<f64>>(complex)?, $seen => $view.found($body)),
+            AnyTensor::Complex128(x) => seen!($view, x.erased(), $seen => $view.found($body)),
+            integers => match Wide::of_sums(integers)? {
+                Wide::Signed(x) => seen!($view, x, $seen => $view.found($body)),
+                Wide::Unsigned(x) => seen!($view, x, $seen => $view.found($body)),
+                _ => Err(no_order("a sum", integers)),
+            },
         })
     };
 }
 
 /// Runs a reduction of floats in their own type.
 macro_rules! by_floats {
-    ($view:expr, $name:literal, $seen:ident => $body:expr) => {{
-        let view = $view;
-        match view.tensor {
-            AnyTensor::Float32(x) => seen!(view, x.erased(), $seen => view.found($body)),
-            AnyTensor::Float64(x) => seen!(view, x.erased(), $seen => view.found($body)),
-            #[cfg(feature = "half")]
-            AnyTensor::Float16(x) => seen!(view, x.erased(), $seen => view.found($body)),
-            #[cfg(feature = "half")]
-            AnyTensor::BFloat16(x) => seen!(view, x.erased(), $seen => view.found($body)),
-            other => Err(not_for($name, other, FLOATS)),
-        }
-    }};
+    ($view:expr, $name:literal, $seen:ident => $body:expr) => {
+        by_own_floats!($view, $seen => $body, other => Err(not_for($name, other, FLOATS)))
+    };
 }
 
 /// What is said where there must be floats.
@@ -218,15 +209,15 @@ reductions! {
     all(Axes) = |view, axes| seen!(view, truth(view.tensor)?, x => view.found(ops::all(x, axes)));
     count_nonzero(Axes) =
         |view, axes| seen!(view, truth(view.tensor)?, x => view.found(ops::count_nonzero(x, axes)));
-    sum(Axes) = |view, axes| by_all_sums!(view, x => ops::sum(x, axes));
-    mean(Axes) = |view, axes| by_all_sums!(view, x => ops::mean(x, axes));
+    sum(Axes) = |view, axes| by_sums!(view, x => ops::sum(x, axes));
+    mean(Axes) = |view, axes| by_sums!(view, x => ops::mean(x, axes));
     nansum(Axes) = |view, axes| by_floats!(view, "nansum", x => ops::nansum(x, axes));
     nanmean(Axes) = |view, axes| by_floats!(view, "nanmean", x => ops::nanmean(x, axes));
-    prod(Axes) = |view, axes| by_all_sums!(view, x => ops::prod(x, axes));
+    prod(Axes) = |view, axes| by_sums!(view, x => ops::prod(x, axes));
     nanprod(Axes) = |view, axes| by_floats!(view, "nanprod", x => ops::nanprod(x, axes));
     norm(Norm) = |view, options| by_floats!(view, "norm", x => ops::norm(x, options));
-    var(Var) = |view, options| by_all_sums!(view, x => ops::var(x, options));
-    std(Var) = |view, options| by_all_sums!(view, x => ops::std(x, options));
+    var(Var) = |view, options| by_sums!(view, x => ops::var(x, options));
+    std(Var) = |view, options| by_sums!(view, x => ops::std(x, options));
     nanvar(Var) = |view, options| by_floats!(view, "nanvar", x => ops::nanvar(x, options));
     nanstd(Var) = |view, options| by_floats!(view, "nanstd", x => ops::nanstd(x, options));
     min(Axes) = |view, axes| by_order!(view, "min", x => ops::min(x, axes));
