@@ -9,7 +9,7 @@ use crate::base::index::Index;
 use crate::base::threads;
 
 /// What is moved without being looked at: values and coordinates alike.
-pub(crate) trait Plain: Copy + Zeroable + Send + Sync {}
+pub trait Plain: Copy + Zeroable + Send + Sync {}
 impl<T: Copy + Zeroable + Send + Sync> Plain for T {}
 
 /// The items of runs, one run after the other: where each starts among `items`, and, one more, where each begins among

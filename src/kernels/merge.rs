@@ -131,7 +131,7 @@ fn reused<T: Copy + Zeroable>(array: Cow<'_, [T]>, count: usize) -> Allocated<Ve
 }
 
 /// [`merged`] where coordinates are too large for one key.
-fn merged_by_groups<I: Index, T: Copy + Send + Sync>(
+fn merged_by_groups<I: Index, T: Copy + Zeroable + Send + Sync>(
     coords: &[Cow<'_, [I]>],
     items: &[T],
     merge: impl Fn(T, T) -> Option<T>,

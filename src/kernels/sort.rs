@@ -216,7 +216,7 @@ fn ties(keys: &[u64]) -> Allocated<Vec<Range<usize>>> {
 }
 
 /// The items of `values` in the order given.
-pub(crate) fn gather<T: Copy + Send + Sync>(values: &[T], order: &[usize]) -> Allocated<Vec<T>> {
+pub(crate) fn gather<T: Copy + Zeroable + Send + Sync>(values: &[T], order: &[usize]) -> Allocated<Vec<T>> {
     threads::map(order, 1500, |entry| values[entry])
 }
 

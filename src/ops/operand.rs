@@ -14,6 +14,7 @@ use crate::convert::{dense_array, dense_bytes};
 use crate::element::{Element, Float, Real};
 use crate::kernels::cells::CellMap;
 use crate::kernels::fold::Fold;
+use crate::kernels::gather::Plain;
 use crate::kernels::holistic::{Apart, Gradient, Holistic};
 use crate::kernels::lookup::{Lookup, merge};
 use crate::kernels::map::{Function, Map};
@@ -116,7 +117,7 @@ pub trait Operand: Sized + sealed::Sealed {
 
     /// `of` the element at each rank along an axis, with its position, or of nothing.
     #[doc(hidden)]
-    fn ranked<U: Copy + Send + Sync>(
+    fn ranked<U: Plain>(
         &self,
         ranking: &Ranking,
         of: impl Fn(Option<(Self::Elem, u64)>) -> U + Sync + Send,
@@ -287,7 +288,7 @@ macro_rules! sparse_operand {
                 sparse::apart(&Sparse::entries(self), op, upstream, axes)
             }
 
-            fn ranked<U: Copy + Send + Sync>(
+            fn ranked<U: Plain>(
                 &self,
                 ranking: &Ranking,
                 of: impl Fn(Option<(T, u64)>) -> U + Sync + Send,
@@ -424,7 +425,7 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         dense::apart(self, op, upstream, axes)
     }
 
-    fn ranked<U: Copy + Send + Sync>(
+    fn ranked<U: Plain>(
         &self,
         ranking: &Ranking,
         of: impl Fn(Option<(S::Elem, u64)>) -> U + Sync + Send,

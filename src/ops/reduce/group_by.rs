@@ -14,6 +14,7 @@ use crate::base::limit::{default_limit, guard};
 use crate::base::shape::Shape;
 use crate::element::{Element, Float, Real};
 use crate::kernels::fold::Fold;
+use crate::kernels::gather::Plain;
 use crate::kernels::holistic::{Apart, Gradient, Holistic};
 use crate::kernels::lookup::Lookup;
 use crate::kernels::map::{Function, Map};
@@ -269,7 +270,7 @@ impl<X: Operand> Operand for GroupBy<'_, X> {
         self.operand.apart(op, upstream, &self.axes(axes)?)
     }
 
-    fn ranked<U: Copy + Send + Sync>(
+    fn ranked<U: Plain>(
         &self,
         ranking: &Ranking,
         of: impl Fn(Option<(X::Elem, u64)>) -> U + Sync + Send,

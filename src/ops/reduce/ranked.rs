@@ -19,6 +19,7 @@ use crate::base::threads;
 use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::{Element, Real};
 use crate::kernels::extreme::missing;
+use crate::kernels::gather::Plain;
 use crate::kernels::group::{Gaps, Groups};
 use crate::kernels::holistic::Group;
 use crate::kernels::ranked::{Direction, GAP, NOTHING, Ranked, rank};
@@ -77,7 +78,7 @@ struct Ranks<P> {
 }
 
 /// The results of a sparse operand whose own fill is `own`: `of` an element with its position, or of nothing.
-pub(crate) fn sparse<P: Pattern, T: Real, U: Copy + Send + Sync>(
+pub(crate) fn sparse<P: Pattern, T: Real, U: Plain>(
     x: &Entries<'_, P, T>,
     own: T,
     ranking: &Ranking,
@@ -241,7 +242,7 @@ fn rank_lanes<T: Real>(
 }
 
 /// The results of an array.
-pub(crate) fn dense<T: Real, U: Copy + Send + Sync>(
+pub(crate) fn dense<T: Real, U: Plain>(
     x: ArrayViewD<'_, T>,
     ranking: &Ranking,
     of: impl Fn(Option<(T, u64)>) -> U + Sync + Send,

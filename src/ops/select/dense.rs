@@ -85,7 +85,7 @@ const STEPS: usize = 32;
 /// The elements taken from an array of any layout, one by one.
 pub(super) fn gather_scattered<T: Element>(x: &ArrayViewD<'_, T>, slices: &Slices) -> Allocated<Vec<T>> {
     let scratch = || vec![0; x.ndim()];
-    threads::map_heavy(slices.len(), slices.len().saturating_mul(STEPS), scratch, |coords, taken| {
+    threads::map_heavy(slices.len(), slices.len().saturating_mul(STEPS), T::ZERO, scratch, |coords, taken| {
         unravel(slices.source(taken), x.shape(), coords);
         x[&coords[..]]
     })

@@ -1,0 +1,71 @@
+//! Work on a stream of items that are read and written in order.
+
+use super::{map_each, pool};
+
+/// The items of a [`pipeline`] that a thread works on before the next ones are fetched.
+pub(super) const BATCH: usize = 4;
+
+/// Hands each item that `next` gives through `work` to `take`, in order, until one of them fails.
+///
+/// `next` and `take` run here, where reading and writing belong, and `work` on the pool at the same time: while
+/// one batch is worked on, the results before it are taken and the items after it are fetched.
+pub(crate) fn pipeline<A: Send, B: Send, E>(
+    next: impl FnMut() -> Result<Option<A>, E>,
+    work: impl Fn(A) -> B + Sync + Send,
+    mut take: impl FnMut(B) -> Result<(), E>,
+) -> Result<(), E> {
+    let width = pool::width();
+    let mut source = Source { next, failed: None };
+    let mut batch = source.fetch(if width == 1 { 1 } else { BATCH * width });
+    if batch.len() < 2 {
+        return source.one_by_one(batch, work, take);
+    }
+    let mut results = Vec::new();
+    while !batch.is_empty() || !results.is_empty() {
+        let (mut worked, mut taken, mut fetched) = (Vec::new(), Ok(()), Vec::new());
+        let mut there = || worked = map_each(std::mem::take(&mut batch), usize::MAX, || (), |(), item| work(item));
+        let mut here = || {
+            taken = results.drain(..).try_for_each(&mut take);
+            fetched = source.fetch(BATCH * width);
+        };
+        pool::at_once(&mut there, &mut here);
+        taken?;
+        (results, batch) = (worked, fetched);
+    }
+    source.failed.map_or(Ok(()), Err)
+}
+
+/// Where the items of a [`pipeline`] come from; what goes wrong there is kept until those before it are through.
+struct Source<F, E> {
+    next: F,
+    failed: Option<E>,
+}
+
+impl<A, E, F: FnMut() -> Result<Option<A>, E>> Source<F, E> {
+    /// Up to `count` items.
+    fn fetch(&mut self, count: usize) -> Vec<A> {
+        let mut items = Vec::new();
+        while items.len() < count && self.failed.is_none() {
+            match (self.next)() {
+                Ok(Some(item)) => items.push(item),
+                Ok(None) => break,
+                Err(error) => self.failed = Some(error),
+            }
+        }
+        items
+    }
+
+    /// The pipeline without threads: for one thread, and for a single item.
+    fn one_by_one<B>(
+        mut self,
+        mut items: Vec<A>,
+        work: impl Fn(A) -> B,
+        mut take: impl FnMut(B) -> Result<(), E>,
+    ) -> Result<(), E> {
+        while let Some(item) = items.pop() {
+            take(work(item))?;
+            items = self.fetch(1);
+        }
+        self.failed.map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,56 @@
+//! The one file that knows rayon, and nothing in it but the sort is generic: what it stamps is stamped once. Without
+//! the feature there is one thread, this one.
+
+use std::cmp::Ordering;
+
+/// How many threads work at once.
+#[cfg(feature = "rayon")]
+pub(super) fn width() -> usize {
+    rayon::current_num_threads()
+}
+
+/// Calls `work` on as many threads as there are, `most` at most, and waits for all.
+///
+/// Where the others are busy the calls come one after the other: each takes what it finds left to do.
+#[cfg(feature = "rayon")]
+pub(super) fn on_threads(most: usize, work: &(dyn Fn() + Sync)) {
+    use rayon::prelude::*;
+    (0..most.min(width())).into_par_iter().with_max_len(1).for_each(|_| work());
+}
+
+/// Calls `there` on the pool, and `here` on this thread at the same time.
+#[cfg(all(feature = "rayon", feature = "io"))]
+pub(super) fn at_once(there: &mut (dyn FnMut() + Send), here: &mut dyn FnMut()) {
+    rayon::in_place_scope(|scope| {
+        scope.spawn(|_| there());
+        here();
+    });
+}
+
+/// Sorts by `compare`, which tells all items apart, so that no order among equals is left open.
+#[cfg(feature = "rayon")]
+pub(super) fn sort<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
+    use rayon::prelude::*;
+    items.par_sort_unstable_by(compare);
+}
+
+#[cfg(not(feature = "rayon"))]
+pub(super) fn width() -> usize {
+    1
+}
+
+#[cfg(not(feature = "rayon"))]
+pub(super) fn on_threads(_: usize, work: &(dyn Fn() + Sync)) {
+    work();
+}
+
+#[cfg(all(not(feature = "rayon"), feature = "io"))]
+pub(super) fn at_once(there: &mut (dyn FnMut() + Send), here: &mut dyn FnMut()) {
+    there();
+    here();
+}
+
+#[cfg(not(feature = "rayon"))]
+pub(super) fn sort<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
+    items.sort_unstable_by(compare);
+}
