@@ -33,6 +33,11 @@ const HEAD: u64 = 4096;
 #[doc(alias = "load_npz")]
 #[doc(alias = "load")]
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyTensor> {
+    read_any(path.as_ref(), options)
+}
+
+/// Not generic, so that it is compiled with the library and not with each program.
+fn read_any(path: &Path, options: &ReadOptions) -> Result<AnyTensor> {
     Content::of_path(path, options)?.into_any(options)
 }
 
@@ -42,9 +47,17 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyTensor> 
 /// # Errors
 ///
 /// Those of [`read`].
-pub fn read_from(reader: impl Read, format: impl Into<Option<FileFormat>>, options: &ReadOptions) -> Result<AnyTensor> {
+pub fn read_from(
+    mut reader: impl Read,
+    format: impl Into<Option<FileFormat>>,
+    options: &ReadOptions,
+) -> Result<AnyTensor> {
+    read_any_from(&mut reader, format.into(), options)
+}
+
+fn read_any_from(reader: &mut dyn Read, format: Option<FileFormat>, options: &ReadOptions) -> Result<AnyTensor> {
     let mut reader = BufReader::with_capacity(BLOCK, Watched::new(reader, &options.progress));
-    let content = Content::of_stream(&mut reader, 0, format.into(), "the first bytes do not tell it", options)?;
+    let content = Content::of_stream(&mut reader, 0, format, "the first bytes do not tell it", options)?;
     content.into_any(options)
 }
 
@@ -72,7 +85,7 @@ pub fn read_from(reader: impl Read, format: impl Into<Option<FileFormat>>, optio
 #[doc(alias = "load_npz")]
 pub fn read_coo<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &ReadOptions) -> Result<CooTensor<T, I>> {
     let options = options.clone().typed(T::DTYPE, Format::Coo);
-    match Content::of_path(path, &options)? {
+    match Content::of_path(path.as_ref(), &options)? {
         Content::Text(tensor, _) => options.finish_typed(tensor),
         Content::Other(tensor) => tensor.into_coo(),
     }
@@ -102,7 +115,7 @@ pub fn read_coo<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &Read
 #[doc(alias = "load_npz")]
 pub fn read_csr<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &ReadOptions) -> Result<CsrTensor<T, I>> {
     let options = options.clone().typed(T::DTYPE, Format::Csr);
-    match Content::of_path(path, &options)? {
+    match Content::of_path(path.as_ref(), &options)? {
         Content::Text(tensor, bytes) => {
             let tensor: CooTensor<T, I> = options.finish_typed(tensor)?;
             let limit = options.tensor_budget(bytes, tensor.stored_bytes() as u64);
@@ -128,8 +141,7 @@ impl Content<u64> {
 }
 
 impl<I: Index> Content<I> {
-    fn of_path(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
-        let path = path.as_ref();
+    fn of_path(path: &Path, options: &ReadOptions) -> Result<Self> {
         Self::of_file(path, options).map_err(|error| error.in_file(path))
     }
 
@@ -178,10 +190,10 @@ impl<I: Index> Content<I> {
         match format {
             Some(FileFormat::MatrixMarket) => mtx::read(reader, options).map(text),
             Some(FileFormat::Tns) => tns::read(reader, options).map(text),
-            Some(FileFormat::Npy) => npy::read(reader, options).map(Content::Other),
+            Some(FileFormat::Npy) => npy::read(&mut &mut *reader, options).map(Content::Other),
             Some(FileFormat::Npz) => {
-                let (head, reader) = peek(reader)?;
-                npz::read_stream(&head, reader, options).map(Content::Other)
+                let (head, mut reader) = peek(reader)?;
+                npz::read_stream(&head, &mut reader, options).map(Content::Other)
             }
             None => Err(unknown_format(&format!("{untold}; name it with --from, read_from"))),
         }

@@ -34,10 +34,15 @@ use crate::tensor::csr::CsrTensor;
 #[doc(alias = "save_npz")]
 #[doc(alias = "save")]
 pub fn write(path: impl AsRef<Path>, tensor: &impl FileTensor, options: &WriteOptions) -> Result<()> {
-    let format = FileFormat::from_path(&path)
-        .ok_or_else(|| unknown_format("the extension names none; name it with write_to"))?;
-    let options = WriteOptions { compression: options.compression.for_path(&path), ..options.clone() };
-    save(path, |file| write_to(file, format, tensor, &options))
+    write_file(path.as_ref(), tensor, options)
+}
+
+/// Not generic, so that it is compiled with the library and not with each program.
+fn write_file(path: &Path, tensor: &dyn FileTensor, options: &WriteOptions) -> Result<()> {
+    let format =
+        FileFormat::from_path(path).ok_or_else(|| unknown_format("the extension names none; name it with write_to"))?;
+    let options = WriteOptions { compression: options.compression.for_path(path), ..options.clone() };
+    save(path, |file| write_stream(file, format, tensor, &options))
 }
 
 /// Writes a tensor to a stream, compressed as [`WriteOptions::compression`] says.
@@ -46,9 +51,18 @@ pub fn write(path: impl AsRef<Path>, tensor: &impl FileTensor, options: &WriteOp
 ///
 /// Those of [`write()`]; what was written before the error stays.
 pub fn write_to(
-    writer: impl Write,
+    mut writer: impl Write,
     format: FileFormat,
     tensor: &impl FileTensor,
+    options: &WriteOptions,
+) -> Result<()> {
+    write_stream(&mut writer, format, tensor, options)
+}
+
+fn write_stream(
+    writer: &mut dyn Write,
+    format: FileFormat,
+    tensor: &dyn FileTensor,
     options: &WriteOptions,
 ) -> Result<()> {
     let mut target = Watched::new(writer, &options.progress);
@@ -58,9 +72,9 @@ pub fn write_to(
 }
 
 fn write_watched(
-    target: impl Write,
+    target: &mut dyn Write,
     format: FileFormat,
-    tensor: &impl FileTensor,
+    tensor: &dyn FileTensor,
     options: &WriteOptions,
 ) -> Result<()> {
     let mut writer = BufWriter::with_capacity(BLOCK, target);

@@ -1,7 +1,5 @@
 //! The header of an array: a dictionary as Python writes it, of which a few forms are read.
 
-use std::io::Read;
-
 use super::MAGIC;
 use super::source::Source;
 use crate::base::error::Result;
@@ -35,7 +33,7 @@ pub(crate) struct Header {
 
 impl Header {
     /// Reads the magic, the version and the header of an array.
-    pub(crate) fn read<R: Read>(source: &mut Source<R>) -> Result<Header> {
+    pub(crate) fn read(source: &mut Source<'_>) -> Result<Header> {
         if source.exactly::<6>("magic")? != *MAGIC {
             return Err(source.error("magic", "these are not the first bytes of a .npy array"));
         }
@@ -54,13 +52,13 @@ impl Header {
     }
 
     /// The number of elements.
-    pub(crate) fn count<R: Read>(&self, source: &Source<R>) -> Result<usize> {
+    pub(crate) fn count(&self, source: &Source<'_>) -> Result<usize> {
         let size = self.shape.checked_size();
         size.ok_or_else(|| source.error("field shape", format!("{} has 2^64 elements or more", self.shape)))
     }
 
     /// The element type, where the elements are numbers.
-    pub(crate) fn dtype<R: Read>(&self, source: &Source<R>) -> Result<DType> {
+    pub(crate) fn dtype(&self, source: &Source<'_>) -> Result<DType> {
         match self.kind {
             Kind::Number(dtype) => Ok(dtype),
             _ => Err(source.error("field descr", "the elements are texts, not numbers")),

@@ -15,7 +15,7 @@ use crate::io::options::{Order, ReadOptions};
 use crate::tensor::triplets::Triplets;
 
 /// Reads a `.npy` file as a tensor: what is not the same as the fill is stored.
-pub(crate) fn read(reader: impl Read, options: &ReadOptions) -> Result<AnyTensor> {
+pub(crate) fn read(reader: &mut dyn Read, options: &ReadOptions) -> Result<AnyTensor> {
     let mut source = Source::new(reader, "");
     let header = Header::read(&mut source)?;
     let dtype = header.dtype(&source)?;
@@ -25,11 +25,7 @@ pub(crate) fn read(reader: impl Read, options: &ReadOptions) -> Result<AnyTensor
     options.finish(tensor, Format::Coo, source.bytes())
 }
 
-fn read_dense<T: FileElement>(
-    source: &mut Source<impl Read>,
-    header: &Header,
-    options: &ReadOptions,
-) -> Result<AnyTensor> {
+fn read_dense<T: FileElement>(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<AnyTensor> {
     let unstored = options.fill_in::<T>()?;
     let count = header.count(source)?;
     let rank = header.shape.rank();

@@ -8,15 +8,17 @@ use crate::base::error::{Error, Result};
 use crate::io::element::FileElement;
 
 /// A binary source that counts what was read and says in its errors where that was.
-pub(crate) struct Source<R> {
-    reader: R,
+///
+/// What it reads from is not a type parameter: reading is stamped for each type of elements, and that is enough.
+pub(crate) struct Source<'r> {
+    reader: &'r mut dyn Read,
     /// What the reader is: `member data.npy`, or nothing for a file of its own.
     name: String,
     bytes: u64,
 }
 
-impl<R: Read> Source<R> {
-    pub(crate) fn new(reader: R, name: impl Into<String>) -> Self {
+impl<'r> Source<'r> {
+    pub(crate) fn new(reader: &'r mut dyn Read, name: impl Into<String>) -> Self {
         Source { reader, name: name.into(), bytes: 0 }
     }
 
@@ -72,7 +74,7 @@ impl<R: Read> Source<R> {
     /// Reads `length` bytes of text; the buffer grows as they arrive.
     pub(super) fn text(&mut self, part: &str, length: u64) -> Result<Vec<u8>> {
         let mut text = Vec::new();
-        let read = self.reader.by_ref().take(length).read_to_end(&mut text);
+        let read = (&mut *self.reader).take(length).read_to_end(&mut text);
         read.map_err(|error| self.failure(error))?;
         self.bytes += text.len() as u64;
         if (text.len() as u64) < length {

@@ -30,9 +30,13 @@ pub(super) fn at_member(name: &str, message: impl Into<String>) -> Error {
 /// The bytes that are read at once where names are compared: a few of them stand in each place.
 const FEW: usize = 512;
 
+/// What an archive is read from: its directory stands at the end.
+pub(super) trait Stream: Read + Seek {}
+impl<R: Read + Seek> Stream for R {}
+
 /// An archive whose members may inflate to so many bytes together.
-pub(super) struct Archive<R> {
-    zip: ZipArchive<BufReader<R>>,
+pub(super) struct Archive<'r> {
+    zip: ZipArchive<BufReader<&'r mut dyn Stream>>,
     limit: u64,
     pub(super) inflated: u64,
     /// The bytes of the archive that are in memory.
@@ -55,8 +59,8 @@ impl<R: Read> Read for Counted<'_, R> {
     }
 }
 
-impl<R: Read + Seek> Archive<R> {
-    pub(super) fn open(mut reader: R, held: u64, options: &ReadOptions) -> Result<Self> {
+impl<'r> Archive<'r> {
+    pub(super) fn open(reader: &'r mut dyn Stream, held: u64, options: &ReadOptions) -> Result<Self> {
         let bytes = reader.seek(SeekFrom::End(0))?;
         reader.seek(SeekFrom::Start(0))?;
         let mut zip = open(BufReader::with_capacity(FEW, reader))?;
@@ -81,19 +85,15 @@ impl<R: Read + Seek> Archive<R> {
     }
 
     /// Reads one member: its header, and then what `read` takes of it.
-    fn member<U>(
-        &mut self,
-        name: &str,
-        read: impl FnOnce(&mut Source<Counted<'_, zip::read::ZipFile<'_, BufReader<R>>>>, &Header) -> Result<U>,
-    ) -> Result<U> {
+    fn member<U>(&mut self, name: &str, read: impl FnOnce(&mut Source<'_>, &Header) -> Result<U>) -> Result<U> {
         let file = self.zip.by_name(&format!("{name}.npy")).map_err(|error| match error {
             ZipError::FileNotFound => at_member(name, "is missing"),
             error => at_member(name, error.to_string()),
         })?;
         let bytes = self.inflated.saturating_add(file.size());
         guard::<u8>("the inflated archive", bytes.into(), self.limit, TRUSTED)?;
-        let counted = Counted { reader: file, inflated: &mut self.inflated };
-        let mut source = Source::new(counted, format!("member {name}.npy"));
+        let mut counted = Counted { reader: file, inflated: &mut self.inflated };
+        let mut source = Source::new(&mut counted, format!("member {name}.npy"));
         let header = Header::read(&mut source)?;
         read(&mut source, &header)
     }
@@ -235,7 +235,7 @@ fn names(zip: &mut ZipArchive<impl Read + Seek>) -> Vec<(u64, Vec<u8>)> {
 
 /// Reads integers that are not negative into so many rows of one length.
 fn read_counts<T: FileElement>(
-    source: &mut Source<impl Read>,
+    source: &mut Source<'_>,
     header: &Header,
     count: usize,
     rows: usize,
@@ -264,7 +264,7 @@ fn read_counts<T: FileElement>(
 
 /// Refuses elements that are no integers. numpy has none in an empty list: the shape of a scalar is an array of float64
 /// without elements.
-fn check_integers<T: FileElement>(source: &Source<impl Read>, count: usize) -> Result<()> {
+fn check_integers<T: FileElement>(source: &Source<'_>, count: usize) -> Result<()> {
     match count > 0 && (T::ZERO.to_integer().is_none() || T::DTYPE == DType::Bool) {
         true => Err(source.error("field descr", format!("{} is no integer type", T::DTYPE))),
         false => Ok(()),

@@ -48,8 +48,8 @@ fn no_sign_of(head: &[u8]) -> Option<Error> {
 }
 
 /// Reads an archive from a file whose first bytes are `head`.
-pub(crate) fn read_file(head: &[u8], reader: impl Read + Seek, options: &ReadOptions) -> Result<AnyTensor> {
-    let mut archive = Archive::open(reader, 0, options).map_err(|error| match (&error, no_sign_of(head)) {
+pub(crate) fn read_file(head: &[u8], mut reader: impl Read + Seek, options: &ReadOptions) -> Result<AnyTensor> {
+    let mut archive = Archive::open(&mut reader, 0, options).map_err(|error| match (&error, no_sign_of(head)) {
         (Error::Format { .. }, Some(no_sign)) => no_sign,
         _ => error,
     })?;
@@ -57,7 +57,7 @@ pub(crate) fn read_file(head: &[u8], reader: impl Read + Seek, options: &ReadOpt
 }
 
 /// Reads an archive from a stream whose first bytes are `head`; to its end first, because its directory stands there.
-pub(crate) fn read_stream(head: &[u8], reader: impl Read, options: &ReadOptions) -> Result<AnyTensor> {
+pub(crate) fn read_stream(head: &[u8], reader: &mut dyn Read, options: &ReadOptions) -> Result<AnyTensor> {
     // A stream may have no end: one that is no archive is not waited for.
     if let Some(error) = no_sign_of(head) {
         return Err(error);
@@ -68,10 +68,10 @@ pub(crate) fn read_stream(head: &[u8], reader: impl Read, options: &ReadOptions)
     options.check_memory("the archive", bytes.len() as u128)?;
     bytes.shrink_to_fit();
     let held = bytes.len() as u64;
-    read(&mut Archive::open(Cursor::new(bytes), held, options)?, options)
+    read(&mut Archive::open(&mut Cursor::new(bytes), held, options)?, options)
 }
 
-fn read(archive: &mut Archive<impl Read + Seek>, options: &ReadOptions) -> Result<AnyTensor> {
+fn read(archive: &mut Archive<'_>, options: &ReadOptions) -> Result<AnyTensor> {
     let layout = archive.layout()?;
     let shape = read_shape(archive)?;
     let (places, own_format) = match &layout[..] {
@@ -99,7 +99,7 @@ fn read(archive: &mut Archive<impl Read + Seek>, options: &ReadOptions) -> Resul
     options.finish(tensor, own_format, archive.inflated)
 }
 
-fn read_shape<R: Read + Seek>(archive: &mut Archive<R>) -> Result<Shape> {
+fn read_shape(archive: &mut Archive<'_>) -> Result<Shape> {
     let lengths = archive.list("shape")?;
     if lengths.len() > MOST_AXES {
         return Err(at_member("shape", format!("{} axes are more than {MOST_AXES}", lengths.len())));
@@ -109,7 +109,7 @@ fn read_shape<R: Read + Seek>(archive: &mut Archive<R>) -> Result<Shape> {
 }
 
 /// Coordinates: one member with an axis a row, or scipy's `row` and `col`.
-fn read_coords<R: Read + Seek>(archive: &mut Archive<R>, shape: &Shape) -> Result<Places> {
+fn read_coords(archive: &mut Archive<'_>, shape: &Shape) -> Result<Places> {
     if !archive.has("coords") {
         check_matrix(shape)?;
         let coords = vec![archive.list("row")?, archive.list("col")?];
@@ -145,7 +145,7 @@ fn check_matrix(shape: &Shape) -> Result<()> {
 }
 
 /// Offsets and indices, compressed along any axes.
-fn read_compressed<R: Read + Seek>(archive: &mut Archive<R>, layout: &[u8], shape: &Shape) -> Result<Places> {
+fn read_compressed(archive: &mut Archive<'_>, layout: &[u8], shape: &Shape) -> Result<Places> {
     let compressed = compressed_axes(archive, layout, shape)?;
     let indices = archive.list("indices")?;
     let offsets = read_offsets(archive, compressed.iter().map(|&axis| shape[axis]).collect(), indices.len())?;
@@ -158,7 +158,7 @@ fn read_compressed<R: Read + Seek>(archive: &mut Archive<R>, layout: &[u8], shap
 }
 
 /// The axes that the offsets run over.
-fn compressed_axes<R: Read + Seek>(archive: &mut Archive<R>, layout: &[u8], shape: &Shape) -> Result<Vec<usize>> {
+fn compressed_axes(archive: &mut Archive<'_>, layout: &[u8], shape: &Shape) -> Result<Vec<usize>> {
     match layout {
         // scipy compresses a vector as one row.
         b"csr" if shape.rank() == 1 => Ok(Vec::new()),
@@ -179,7 +179,7 @@ fn compressed_axes<R: Read + Seek>(archive: &mut Archive<R>, layout: &[u8], shap
 }
 
 /// The offsets of lanes of the lengths given, checked: one more than the lanes, from 0 to `nnz`, never down.
-fn read_offsets<R: Read + Seek>(archive: &mut Archive<R>, lengths: Vec<usize>, nnz: usize) -> Result<Vec<usize>> {
+fn read_offsets(archive: &mut Archive<'_>, lengths: Vec<usize>, nnz: usize) -> Result<Vec<usize>> {
     let offsets: Vec<usize> = archive.list("indptr")?.into_iter().map(|offset| offset as usize).collect();
     let lanes = saturating_product(&lengths);
     if offsets.len() as u128 != lanes.saturating_add(1) {
@@ -222,7 +222,7 @@ fn expand(shape: &Shape, compressed: &[usize], offsets: &[usize], indices: &[u64
 
 /// Reads the values and puts the tensor together.
 fn read_tensor<T: FileElement>(
-    archive: &mut Archive<impl Read + Seek>,
+    archive: &mut Archive<'_>,
     shape: Shape,
     places: Places,
     fill: Option<Fill>,
@@ -251,7 +251,7 @@ fn read_tensor<T: FileElement>(
 }
 
 /// The member that a wrong coordinate stands in.
-fn coords_member<R: Read + Seek>(archive: &Archive<R>, error: &Error) -> &'static str {
+fn coords_member(archive: &Archive<'_>, error: &Error) -> &'static str {
     match error {
         Error::IndexOutOfBounds { axis: 0, .. } if archive.has("row") => "row",
         Error::IndexOutOfBounds { axis: 1, .. } if archive.has("col") => "col",
