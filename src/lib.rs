@@ -195,10 +195,9 @@ pub use tensor::triplets::{Duplicates, Triplets};
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub mod prelude {
-    // Not `Operand`, whose hidden methods have names that arrays have too.
     pub use crate::{
-        Axes, CooPattern, CooTensor, CsrPattern, CsrTensor, Duplicates, Element, Float, Operations, Pattern, Real,
-        Shape, Stored, Tensor, Triplets,
+        Axes, CooPattern, CooTensor, CsrPattern, CsrTensor, Duplicates, Element, Float, Operand, Operations, Pattern,
+        Real, Shape, Stored, Tensor, Triplets,
     };
 }
 

@@ -257,3 +257,16 @@ fn entries_are_visited_until_an_error() {
     assert_eq!((found, seen), (Err("there"), vec![5, 6]));
     assert_eq!(x.try_for_each_entry(|_, _| Ok::<(), ()>(())), Ok(()));
 }
+
+/// Methods of arrays mean what they mean without the prelude.
+#[test]
+fn arrays_keep_the_methods_of_ndarray() {
+    use lacuna::prelude::*;
+
+    let a = ndarray::arr2(&[[1, 2], [3, 4]]);
+    assert_eq!(a.map(|x| x * 2), ndarray::arr2(&[[2, 4], [6, 8]]));
+    assert_eq!(a.fold(0, |sum, x| sum + x), 10);
+    assert_eq!(a.select(ndarray::Axis(1), &[1]), ndarray::arr2(&[[2], [4]]));
+    assert_eq!((a.sum(), a.mean(), a.iter().max()), (10, Some(2), Some(&4)));
+    assert_eq!(a.any(1).unwrap().into_raw_vec_and_offset().0, [true, true]);
+}

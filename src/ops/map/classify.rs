@@ -60,7 +60,7 @@ macro_rules! classify {
             ///
             $(#[$examples])*
             pub fn $name<X: Operand<Elem: $bound>>(x: &X) -> Result<X::Mapped<bool>> {
-                x.map(&Test($bound::$name))
+                x.by_map(&Test($bound::$name))
             }
 
             #[doc = concat!(

@@ -49,7 +49,7 @@ macro_rules! elementwise {
         ///
         $(#[$examples])*
         pub fn $name<X: Operand<Elem: $bound>>(x: &X $(, $arg: $type)*) -> Result<X::Mapped<$out>> {
-            x.map(&$op)
+            x.by_map(&$op)
         }
     )*};
 }
@@ -181,7 +181,7 @@ macro_rules! gradients {
             upstream: &U
             $(, $arg: $type)*
         ) -> Result<X::Mapped<U::Elem>> {
-            x.slopes(&$slope, upstream)
+            x.by_slopes(&$slope, upstream)
         }
     )*};
 }

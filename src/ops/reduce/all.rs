@@ -99,5 +99,5 @@ impl<T: Element> Fold<T> for All {
 #[doc(alias = "torch.all")]
 #[doc(alias = "logical_and")]
 pub fn all<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>> {
-    x.fold(All, &axes.into())
+    x.by_fold(All, &axes.into())
 }

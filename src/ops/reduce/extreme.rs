@@ -208,7 +208,7 @@ macro_rules! extremes {
         )]
         #[doc(alias = $alias)]
         pub fn $name<X: Operand<Elem: $bound>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
-            x.fold(Extreme::<$greatest, $skips>, &axes.into())
+            x.by_fold(Extreme::<$greatest, $skips>, &axes.into())
         }
 
         #[doc = concat!("The gradient of [`", stringify!($name), "`], shared by the elements equal to the extreme.")]
@@ -260,7 +260,7 @@ macro_rules! extremes {
             upstream: &U,
             axes: impl Into<Axes>,
         ) -> Result<X::Reduced<U::Elem>> {
-            x.gradient(Shares::<$greatest, $skips>, upstream, &axes.into())
+            x.by_gradient(Shares::<$greatest, $skips>, upstream, &axes.into())
         }
     )*};
 }

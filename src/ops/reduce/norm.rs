@@ -251,9 +251,9 @@ impl<T: Float, G: Float> Gradient<T, G> for Shares {
 pub fn norm<X: Operand<Elem: Float>>(x: &X, options: impl Into<Norm>) -> Result<X::Reduced<X::Elem>> {
     let Norm { axes, order } = options.into();
     match order {
-        NormOrder::One => x.fold(Totals(One), &axes),
-        NormOrder::Two => x.fold(Totals(Two), &axes),
-        NormOrder::Infinity => x.fold(Totals(Infinity), &axes),
+        NormOrder::One => x.by_fold(Totals(One), &axes),
+        NormOrder::Two => x.by_fold(Totals(Two), &axes),
+        NormOrder::Infinity => x.by_fold(Totals(Infinity), &axes),
     }
 }
 
@@ -308,5 +308,5 @@ pub fn norm_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     options: impl Into<Norm>,
 ) -> Result<X::Reduced<U::Elem>> {
     let Norm { axes, order } = options.into();
-    x.gradient(Shares(order), upstream, &axes)
+    x.by_gradient(Shares(order), upstream, &axes)
 }

@@ -108,7 +108,7 @@ macro_rules! positions {
         )]
         #[doc(alias = $alias)]
         pub fn $name<X: Operand<Elem: $bound>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<u64>> {
-            x.holistic(Position::<$greatest, $skips>, &axes.into())
+            x.by_holistic(Position::<$greatest, $skips>, &axes.into())
         }
     )*};
 }

@@ -150,7 +150,7 @@ macro_rules! products {
             x: &X,
             axes: impl Into<Axes>,
         ) -> Result<X::Reduced<<X::Elem as Ring>::Sum>> {
-            x.holistic(Prod::<$skips>, &axes.into())
+            x.by_holistic(Prod::<$skips>, &axes.into())
         }
 
         #[doc = concat!("The gradient of [`", stringify!($name), "`]: to each element the product of all others.")]
@@ -204,7 +204,7 @@ macro_rules! products {
             upstream: &U,
             axes: impl Into<Axes>,
         ) -> Result<X::Reduced<U::Elem>> {
-            x.apart(Shares::<$skips>, upstream, &axes.into())
+            x.by_apart(Shares::<$skips>, upstream, &axes.into())
         }
     )*};
 }

@@ -204,7 +204,7 @@ pub fn median<X: Operand<Elem: Real>>(
     options: impl Into<Nanmedian>,
 ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
     let Nanmedian { axes, even, .. } = options.into();
-    x.holistic(Asked::<false, false>(Rule::Middle(even)), &axes)
+    x.by_holistic(Asked::<false, false>(Rule::Middle(even)), &axes)
 }
 
 /// The gradient of [`median`]: that of [`nanmedian`](crate::nanmedian()), but 0 where a NaN made the median NaN.
@@ -256,7 +256,7 @@ pub fn median_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ) -> Result<X::Reduced<U::Elem>> {
     let Nanmedian { axes, even, rule, spread_nan } = options.into();
     let asked = Question { rule: Rule::Middle(even), skips_nan: false };
-    x.gradient(AskedShares::<false, false>(ShareRule { asked, rule, spread_nan }), upstream, &axes)
+    x.by_gradient(AskedShares::<false, false>(ShareRule { asked, rule, spread_nan }), upstream, &axes)
 }
 
 /// Refuses what is no part of the way.
@@ -341,7 +341,7 @@ macro_rules! quantiles {
         ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
             let Quantile { axes, method, .. } = options.into();
             let op = |q| Asked::<true, $skips>(Rule::At(q, method));
-            x.holistic(op(checked(op(q), q)?), &axes)
+            x.by_holistic(op(checked(op(q), q)?), &axes)
         }
 
         #[doc = concat!("The gradient of [`", stringify!($name), "`]: shared by the elements that it was made of.")]
@@ -404,7 +404,7 @@ macro_rules! quantiles {
                 let asked = Question { rule: Rule::At(q, method), skips_nan: $skips };
                 AskedShares::<true, $skips>(ShareRule { asked, rule, spread_nan: false })
             };
-            x.gradient(op(checked(op(q), q)?), upstream, &axes)
+            x.by_gradient(op(checked(op(q), q)?), upstream, &axes)
         }
     )*};
 }

@@ -316,7 +316,7 @@ impl<T: Element, G: Float, const MEAN: bool, const SKIPS_NAN: bool> Gradient<T, 
 #[doc(alias = "fsum")]
 #[doc(alias = "add.reduce")]
 pub fn sum<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<<X::Elem as Ring>::Sum>> {
-    x.fold(Totals(Sum::<false>), &axes.into())
+    x.by_fold(Totals(Sum::<false>), &axes.into())
 }
 
 /// The exact sum over the axes given, of the elements that are not NaN.
@@ -367,7 +367,7 @@ pub fn sum<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
 #[doc(alias = "numpy.nansum")]
 #[doc(alias = "torch.nansum")]
 pub fn nansum<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
-    x.fold(Totals(Sum::<true>), &axes.into())
+    x.by_fold(Totals(Sum::<true>), &axes.into())
 }
 
 /// The mean over the axes given: the exact sum over the number of elements, rounded once.
@@ -427,7 +427,7 @@ pub fn nansum<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
 #[doc(alias = "torch.mean")]
 #[doc(alias = "average")]
 pub fn mean<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<<X::Elem as Ring>::Mean>> {
-    x.fold(Totals(Mean::<false>), &axes.into())
+    x.by_fold(Totals(Mean::<false>), &axes.into())
 }
 
 /// The mean over the axes given, of the elements that are not NaN: their exact sum over their number, rounded once.
@@ -477,7 +477,7 @@ pub fn mean<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::R
 #[doc(alias = "numpy.nanmean")]
 #[doc(alias = "torch.nanmean")]
 pub fn nanmean<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
-    x.fold(Totals(Mean::<true>), &axes.into())
+    x.by_fold(Totals(Mean::<true>), &axes.into())
 }
 
 /// The gradient of [`sum`]: every entry receives the gradient of the cell that it was summed into.
@@ -529,7 +529,7 @@ pub fn sum_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    x.spread(upstream, &axes.into())
+    x.by_spread(upstream, &axes.into())
 }
 
 /// Each gradient as a function with a page; what the pages have in common is said once, here.
@@ -572,7 +572,7 @@ macro_rules! shares {
             upstream: &U,
             axes: impl Into<Axes>,
         ) -> Result<X::Reduced<U::Elem>> {
-            x.gradient($shares, upstream, &axes.into())
+            x.by_gradient($shares, upstream, &axes.into())
         }
     )*};
 }

@@ -74,7 +74,7 @@ fn nothing<T: Real>() -> T {
 #[doc(alias = "nlargest")]
 pub fn topk<X: Operand<Elem: Real>>(x: &X, k: usize, axis: impl Position) -> Result<X::Reduced<X::Elem>> {
     let ranking = Ranking::new("topk", x.lengths(), (axis, Some(k)), false)?;
-    x.ranked(&ranking, |found| found.map_or(nothing(), |(value, _)| value))
+    x.by_ranked(&ranking, |found| found.map_or(nothing(), |(value, _)| value))
 }
 
 /// [`topk`] with the position on the axis of each of them, of arrays and stored views.
@@ -125,7 +125,7 @@ pub fn topk_index<X: Operand<Elem: Real>>(
     axis: impl Position,
 ) -> Result<(X::Reduced<X::Elem>, X::Reduced<u64>)> {
     let ranking = Ranking::new("topk_index", x.lengths(), (axis, Some(k)), true)?;
-    Ok(X::unzip(x.ranked(&ranking, |found| found.unwrap_or((nothing(), NOWHERE)))?)?)
+    Ok(X::unzip(x.by_ranked(&ranking, |found| found.unwrap_or((nothing(), NOWHERE)))?)?)
 }
 
 /// The positions of the elements along an axis, in increasing order of the elements, of arrays and stored views.
@@ -178,7 +178,7 @@ pub fn topk_index<X: Operand<Elem: Real>>(
 #[doc(alias = "order")]
 pub fn argsort<X: Operand<Elem: Real>>(x: &X, axis: impl Position) -> Result<X::Reduced<u64>> {
     let ranking = Ranking::new("argsort", x.lengths(), (axis, None), true)?;
-    x.ranked(&ranking, |found| found.map_or(NOWHERE, |(_, position)| position))
+    x.by_ranked(&ranking, |found| found.map_or(NOWHERE, |(_, position)| position))
 }
 
 /// The gradient of [`topk`]: each element that was chosen receives that of its rank, the others 0.
@@ -229,5 +229,5 @@ pub fn topk_backward<X: Operand<Elem: Real>, U: Operand>(
     k: usize,
     axis: impl Position,
 ) -> Result<X::Reduced<U::Elem>> {
-    x.ranked_backward(&Ranking::new("topk_backward", x.lengths(), (axis, Some(k)), false)?, upstream)
+    x.by_ranked_backward(&Ranking::new("topk_backward", x.lengths(), (axis, Some(k)), false)?, upstream)
 }

@@ -259,7 +259,7 @@ macro_rules! spreads {
             options: impl Into<Var>,
         ) -> Result<X::Reduced<<X::Elem as Ring>::Deviation>> {
             let Var { axes, ddof } = options.into();
-            x.holistic(Variance::<$root, $skips> { ddof }, &axes)
+            x.by_holistic(Variance::<$root, $skips> { ddof }, &axes)
         }
 
         #[doc = concat!("The gradient of [`", stringify!($name), "()`].")]
@@ -312,7 +312,7 @@ macro_rules! spreads {
             options: impl Into<Var>,
         ) -> Result<X::Reduced<U::Elem>> {
             let Var { axes, ddof } = options.into();
-            x.gradient(Shares::<$root, $skips> { ddof }, upstream, &axes)
+            x.by_gradient(Shares::<$root, $skips> { ddof }, upstream, &axes)
         }
     )*};
 }
