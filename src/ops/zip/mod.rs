@@ -3,6 +3,9 @@
 //! A member is a [`Zip`]; the drivers are for two sparse tensors and for a sparse one with an array or a number
 //! ([`sparse`]), and for two arrays ([`dense`]). Which of them runs is the [`Partner`]'s matter.
 
+#[macro_use]
+mod pages;
+
 mod allclose;
 mod arithmetic;
 mod backward;
