@@ -133,8 +133,11 @@ partners! {
 
 /// The shape of a result of two shapes.
 fn broadcast_shape(left: &[usize], right: &[usize]) -> Result<Shape> {
-    shape::broadcast(left, right)
-        .ok_or_else(|| Error::NotBroadcastable { left: Shape::from(left), right: Shape::from(right) })
+    shape::broadcast(left, right).ok_or_else(|| Error::NotBroadcastable {
+        left: left.into(),
+        how: "together with",
+        right: right.into(),
+    })
 }
 
 /// The error of an operation that has no result at some coordinates, or none for the fill.
