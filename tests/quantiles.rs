@@ -102,6 +102,14 @@ fn what_lies_between_is_rounded_once() {
 }
 
 /// A tensor of one entry among as many positions as the shape has.
+/// Between 1 and a neighbour, a tenth of the way: half a unit and 2^-107 above 1. Two floats keep the half alone, which
+/// would be rounded down.
+#[test]
+fn what_two_floats_cannot_tell_is_asked_of_all_digits() {
+    let x = arr1(&[1.0, 1.0 + 5.0 * f64::EPSILON]);
+    assert_eq!(quantile(&x, 0.1, 0).unwrap()[[]], 1.0 + f64::EPSILON);
+}
+
 fn lone(shape: &[usize], value: f64, fill: f64) -> CooTensor<f64, u64> {
     let coords = vec![vec![0]; shape.len()];
     Tensor::from_parts(CooPattern::new(shape, 1, coords).unwrap(), vec![value], fill).unwrap()

@@ -31,7 +31,7 @@ pub use backward::{
 pub use bits::{bit_and, bit_or, bit_xor};
 pub use compare::{equal, greater, greater_equal, less, less_equal, not_equal};
 pub use pow::pow;
-pub use scale::scale;
+pub use scale::{Factors, scale};
 pub use where_::{Choice, where_};
 pub use zip_with::zip_with;
 
