@@ -64,8 +64,8 @@ fn of_constructors() -> Vec<Case> {
         (
             "TooLarge",
             refused(CsrPattern::<u64>::empty([1 << 40, 2])),
-            "the offsets of the lanes would take 8796093022216 bytes, above the limit of 1073741824; keep the tensor in COO, \
-             or raise the limit",
+            "the offsets of the lanes would take 8796093022216 bytes, above the limit of 1073741824; keep the tensor \
+             in COO, or raise the limit",
         ),
         ("Duplicate", refused(twice(1).coalesce(Duplicates::Error)), "entries 0 and 1 both stand at [1, 2]"),
         ("SumOverflow", refused(twice(100).coalesce(Duplicates::Sum)), "the sum at [1, 2] does not fit int8"),

@@ -1,4 +1,5 @@
-//! Medians that NaNs take part in and quantiles against the reference, on every format and layout, with their gradients.
+//! Medians that NaNs take part in and quantiles against the reference, on every format and layout, with their
+//! gradients.
 
 use crate::generators::{Drawn, reductions};
 use crate::reference::exact::{F64, Real, SummedFloat};
@@ -41,7 +42,8 @@ where
     });
 }
 
-stamp!(every_format_equals_the_reference: int8 = i8, uint64 = u64, float32 = f32, float64 = f64; half float16 = half::f16);
+stamp!(every_format_equals_the_reference: int8 = i8, uint64 = u64, float32 = f32, float64 = f64; half float16 =
+    half::f16);
 
 fn gradients_equal_the_dense_ones<T, G>()
 where

@@ -775,8 +775,8 @@ fn arrays_that_give_gaps_several_values_are_refused() {
     let refused = x.mul(&ndarray::arr1(&[1.0, f64::INFINITY])).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "mul of the fill is NaN at [.., 1] and 0.0 at [.., 0], and a sparse tensor has one fill; x.stored() leaves what \
-         is not stored alone"
+        "mul of the fill is NaN at [.., 1] and 0.0 at [.., 0], and a sparse tensor has one fill; x.stored() leaves \
+         what is not stored alone"
     );
     assert_eq!(x.stored().mul(&ndarray::arr1(&[1.0, f64::INFINITY])).unwrap().values(), [f64::INFINITY]);
     // A column that is stored completely may come to anything.

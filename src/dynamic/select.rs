@@ -243,7 +243,8 @@ impl AnyTensor {
     ///
     /// # Errors
     ///
-    /// Those of [`where_`](crate::where_()); `NoOperation`: the condition is not `bool`; `TypesDiffer`: the element types differ.
+    /// Those of [`where_`](crate::where_()); `NoOperation`: the condition is not `bool`; `TypesDiffer`: the element
+    /// types differ.
     ///
     /// # Examples
     ///

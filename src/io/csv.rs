@@ -110,19 +110,19 @@ impl<T: Element, I: Index> Labelled<T, I> {
 /// Reads the `.csv` file at `path`: each record is an entry, at the numbers of its labels.
 ///
 /// The first record names the columns. A label gets the next number of its axis where it is seen first, so the same
-/// file gives the same numbers; [`Labels`] look both up. Fields may be quoted, as RFC 4180 has it, and hold delimiters and
-/// ends of lines then. A file that is compressed with gzip is inflated.
+/// file gives the same numbers; [`Labels`] look both up. Fields may be quoted, as RFC 4180 has it, and hold delimiters
+/// and ends of lines then. A file that is compressed with gzip is inflated.
 ///
-/// Of the options `duplicates`, `fill`, `shape`, `max_memory` and `progress` count. A `shape` may be longer than there are
-/// labels. Records at one place are summed, unless `duplicates` asks for something else.
+/// Of the options `duplicates`, `fill`, `shape`, `max_memory` and `progress` count. A `shape` may be longer than there
+/// are labels. Records at one place are summed, unless `duplicates` asks for something else.
 ///
 /// # Errors
 ///
 /// - `Io`: the file cannot be read;
 /// - `Format`, with the line on which the record begins: a column that is not there or there twice, a record of more or
 ///   fewer fields than the first one, a label that is no UTF-8, a value that is none of type `T`, more labels than the
-///   shape has room for, a record of more than a megabyte, and with [`Duplicates::Error`](crate::Duplicates::Error) two of one
-///   place;
+///   shape has room for, a record of more than a megabyte, and with [`Duplicates::Error`](crate::Duplicates::Error) two
+///   of one place;
 /// - `AxisTooLong`: there are more labels than `I` counts;
 /// - `TooLarge`: the tensor and its labels take more memory than [`ReadOptions::max_memory`] allows;
 /// - those of [`Triplets::coalesce`](crate::Triplets::coalesce), `OutOfMemory` among them.

@@ -24,7 +24,8 @@ impl<T: Element, F: Fn(T) -> bool + Copy + Sync> Map<T> for Test<F> {
 
 /// Each test as a function with a page; what the pages have in common is said once, here.
 macro_rules! classify {
-    ($($(#[$sentence:meta])* fn $name:ident, $into:ident($bound:ident) $(#[$nan:meta])* => $(#[$examples:meta])*;)*) => {
+    ($($(#[$sentence:meta])* fn $name:ident, $into:ident($bound:ident) $(#[$nan:meta])* => $(#[$examples:meta])*;)*)
+        => {
         $(
             $(#[$sentence])*
             ///

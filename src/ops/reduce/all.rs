@@ -51,7 +51,8 @@ impl<T: Element> Fold<T> for All {
 reduces! {
     /// Whether all elements are truthy, over the axes given.
     ///
-    /// *y*<sub>k</sub> = ⋀<sub>r</sub> (*x*<sub>k,r</sub> ≠ 0), for *k* over the kept axes and *r* over the reduced ones.
+    /// *y*<sub>k</sub> = ⋀<sub>r</sub> (*x*<sub>k,r</sub> ≠ 0), for *k* over the kept axes and *r* over the reduced
+    /// ones.
     #[doc(alias = "numpy.all")]
     #[doc(alias = "torch.all")]
     #[doc(alias = "logical_and")]

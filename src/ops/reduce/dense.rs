@@ -152,7 +152,8 @@ fn by_labels<T: Element, S, U: Copy + Send + Sync, O: Op>(
     Ok(repeat_cells(cells, lengths, reduction)?)
 }
 
-/// The shape of a gradient, and the reduction that it is of; refuses an upstream gradient of another shape than its result.
+/// The shape of a gradient, and the reduction that it is of; refuses an upstream gradient of another shape than its
+/// result.
 fn backward_of<S: Data<Elem: Element>, D: Dimension, U: Operand>(
     x: &ArrayBase<S, D>,
     upstream: &U,

@@ -161,8 +161,9 @@ macro_rules! extremes {
             /// compile for them.
             #[doc(alias = $alias)]
             fn $name<$bound>(x, axes: Axes) -> X::Elem = x.by_fold(Extreme::<$greatest, $skips>, &axes);
-            /// The fill of the result is the fill of `x`. Of [`x.stored()`](crate::Tensor::stored) the entries count alone,
-            /// and the fill of the result is NaN; of integers and `bool` the value that every other one is preferred to.
+            /// The fill of the result is the fill of `x`. Of [`x.stored()`](crate::Tensor::stored) the entries count
+            /// alone, and the fill of the result is NaN; of integers and `bool` the value that every other one is
+            /// preferred to.
             =>
             #[doc = $nan]
             =>
@@ -192,13 +193,15 @@ macro_rules! extremes {
         }
 
         gives_back! {
-            #[doc = concat!("The gradient of [`", stringify!($name), "`], shared by the elements equal to the extreme.")]
+            #[doc = concat!("The gradient of [`", stringify!($name),
+                "`], shared by the elements equal to the extreme.")]
             ///
-            /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *m* where *x*<sub>k,r</sub> = *y*<sub>k</sub>, rounded once, else 0;
-            /// *m* elements of the group are equal to *y*<sub>k</sub>, positions that are not stored included.
+            /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *m* where *x*<sub>k,r</sub> = *y*<sub>k</sub>, rounded once,
+            /// else 0; *m* elements of the group are equal to *y*<sub>k</sub>, positions that are not stored included.
             fn $backward<$bound> of $name(x, upstream, axes: Axes) =
                 x.by_gradient(Shares::<$greatest, $skips>, upstream, &axes);
-            /// Nothing is equal to an extreme that is NaN: its gradient goes nowhere, and so does that of an empty group.
+            /// Nothing is equal to an extreme that is NaN: its gradient goes nowhere, and so does that of an empty
+            /// group.
             =>
             /// ```
             #[doc = concat!("use lacuna::{CooTensor, ", stringify!($backward), "};")]

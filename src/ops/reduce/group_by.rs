@@ -133,7 +133,8 @@ impl<X> GroupBy<'_, X> {
 ///
 /// There are as many labels as the axis is long. The axes of the reduction name this axis, and may name more, which go
 /// with it; in the result it stays, with a place for each label: one more than the greatest, or as many as
-/// [`GroupLabels::count`] says. Positions that a reduction gives (`argmax`) count the positions of the label, in their order.
+/// [`GroupLabels::count`] says. Positions that a reduction gives (`argmax`) count the positions of the label, in their
+/// order.
 ///
 /// # Implicit values
 ///

@@ -193,12 +193,13 @@ impl<T: Float, G: Float> Gradient<T, G> for Shares {
 reduces! {
     /// The norm over the axes given: the root of the exact sum of squares, or as [`Norm`] says.
     ///
-    /// *y*<sub>k</sub> = √Σ<sub>r</sub> *x*<sub>k,r</sub>², under [`Norm::one`] Σ<sub>r</sub> |*x*<sub>k,r</sub>|, under
-    /// [`Norm::infinity`] max<sub>r</sub> |*x*<sub>k,r</sub>|; for *k* over the kept axes and *r* over those that go.
+    /// *y*<sub>k</sub> = √Σ<sub>r</sub> *x*<sub>k,r</sub>², under [`Norm::one`] Σ<sub>r</sub> |*x*<sub>k,r</sub>|,
+    /// under [`Norm::infinity`] max<sub>r</sub> |*x*<sub>k,r</sub>|; for *k* over the kept axes and *r* over those that
+    /// go.
     ///
-    /// The squares are exact, and so is their sum; it is rounded to 53 bits with any exponent, rooted in `f64`, and rounded
-    /// to the type. So no square overflows or underflows: the norm of `[3e300, 4e300]` is `5e300`. The sum of magnitudes is
-    /// exact and rounded once. Neither order nor format nor threads change a bit.
+    /// The squares are exact, and so is their sum; it is rounded to 53 bits with any exponent, rooted in `f64`, and
+    /// rounded to the type. So no square overflows or underflows: the norm of `[3e300, 4e300]` is `5e300`. The sum of
+    /// magnitudes is exact and rounded once. Neither order nor format nor threads change a bit.
     #[doc(alias = "numpy.linalg.norm")]
     #[doc(alias = "torch.linalg.vector_norm")]
     #[doc(alias = "hypot")]
@@ -214,8 +215,8 @@ reduces! {
     =>
     /// [`norm_backward`].
     =>
-    /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and a fill that is neither 0, NaN nor infinite; not
-    ///   under `infinity`.
+    /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and a fill that is neither 0, NaN nor infinite;
+    ///   not under `infinity`.
     =>
     /// ```
     /// use lacuna::{CooTensor, Norm, norm};
@@ -231,19 +232,22 @@ reduces! {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     ///
-    /// Definition: [`numpy.linalg.norm`](https://numpy.org/doc/stable/reference/generated/numpy.linalg.norm.html) of vectors,
-    /// over any axes.
+    /// Definition: [`numpy.linalg.norm`](https://numpy.org/doc/stable/reference/generated/numpy.linalg.norm.html) of
+    /// vectors, over any axes.
     ;
 }
 
 gives_back! {
     /// The gradient of [`norm`].
     ///
-    /// *dx*<sub>k,r</sub> = *x*<sub>k,r</sub> / *y*<sub>k</sub> · *dy*<sub>k</sub>, each step in `f64`, where *y* is the norm
-    /// in `f64`, and 0 where it is 0. Under [`Norm::one`] *dy*<sub>k</sub> with the sign of *x*<sub>k,r</sub>, 0 of 0; under
-    /// [`Norm::infinity`] the same over *m* for the *m* elements of the greatest magnitude, and 0 for the others.
-    fn norm_backward<Float> of norm(x, upstream, options: Norm) = x.by_gradient(Shares(options.order), upstream, &options.axes);
-    /// A NaN gives NaN: to its whole group, under `one` to itself, under `infinity` to nobody. Infinity over infinity is NaN.
+    /// *dx*<sub>k,r</sub> = *x*<sub>k,r</sub> / *y*<sub>k</sub> · *dy*<sub>k</sub>, each step in `f64`, where *y* is
+    /// the norm in `f64`, and 0 where it is 0. Under [`Norm::one`] *dy*<sub>k</sub> with the sign of *x*<sub>k,r</sub>,
+    /// 0 of 0; under [`Norm::infinity`] the same over *m* for the *m* elements of the greatest magnitude, and 0 for the
+    /// others.
+    fn norm_backward<Float> of norm(x, upstream, options: Norm) = x.by_gradient(Shares(options.order), upstream,
+        &options.axes);
+    /// A NaN gives NaN: to its whole group, under `one` to itself, under `infinity` to nobody. Infinity over infinity
+    /// is NaN.
     =>
     /// ```
     /// use lacuna::{CooTensor, Norm, norm_backward};
@@ -257,6 +261,7 @@ gives_back! {
     /// ```
     ///
     /// Source: the derivative of [`norm`]; at 0 the subgradient 0, as
-    /// [`torch.linalg.vector_norm`](https://docs.pytorch.org/docs/stable/generated/torch.linalg.vector_norm.html) has it.
+    /// [`torch.linalg.vector_norm`](https://docs.pytorch.org/docs/stable/generated/torch.linalg.vector_norm.html) has
+    /// it.
     ;
 }

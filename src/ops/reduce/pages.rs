@@ -1,5 +1,31 @@
 //! What the pages of reductions and of their gradients have in common, said once.
 
+/// What is said on more pages than those of the macros below.
+macro_rules! said {
+    (shapes) => {
+        "The axes given are removed, or stay with length 1 under [`Axes::keep_dims`](crate::Axes::keep_dims). \
+         [`Axes::all`](crate::Axes::all) gives rank 0, [`Axes::none`](crate::Axes::none) each element as a group \
+         of its own. The result has the format and index type of `x`."
+    };
+    (groups) => {
+        "A group (the positions that meet in one cell of the result) with a stored entry gives a stored result; \
+         the others hold the fill. Positions that are not stored count, with the fill as their value, by their \
+         number: none is ever written out."
+    };
+    (axes_errors) => {
+        "- `AxisOutOfRange`, `AxisRepeated`: the axes do not fit the rank;\n\
+         - `TooLarge`: the result has an offset (CSR) or an element (arrays) for each of too many cells;"
+    };
+    (backward_shapes) => {
+        "`upstream` has exactly the shape of the forward result, kept axes included; the result has the shape of \
+         `x`."
+    };
+    (backward_implicit) => {
+        "For a sparse `x` the result has its pattern (shared) and a fill of 0. A cell where `upstream` stores \
+         nothing gives its fill; entries of `upstream` at cells that hold no entry of `x` go nowhere."
+    };
+}
+
 /// A reduction: its page, and itself.
 macro_rules! reduces {
     ($(
@@ -20,11 +46,11 @@ macro_rules! reduces {
         ///
         /// # Shapes
         ///
-        #[doc = include_str!("pages/shapes.md")]
+        #[doc = said!(shapes)]
         ///
         /// # Implicit values
         ///
-        #[doc = include_str!("pages/groups.md")]
+        #[doc = said!(groups)]
         $(#[$implicit])*
         ///
         /// # NaN
@@ -37,7 +63,7 @@ macro_rules! reduces {
         ///
         /// # Errors
         ///
-        #[doc = include_str!("pages/axes_errors.md")]
+        #[doc = said!(axes_errors)]
         $(#[$errors])*
         ///
         /// # Complexity
@@ -60,7 +86,8 @@ macro_rules! reduces {
 macro_rules! gives_back {
     ($(
         $(#[$sentence:meta])*
-        fn $name:ident<$bound:ident> of $forward:ident($x:ident, $upstream:ident, $options:ident: $from:ty) = $result:expr;
+        fn $name:ident<$bound:ident> of $forward:ident($x:ident, $upstream:ident, $options:ident: $from:ty) =
+            $result:expr;
         $(#[$nan:meta])*
         =>
         $(#[$examples:meta])*
@@ -70,11 +97,11 @@ macro_rules! gives_back {
         ///
         /// # Shapes
         ///
-        #[doc = include_str!("pages/backward_shapes.md")]
+        #[doc = said!(backward_shapes)]
         ///
         /// # Implicit values
         ///
-        #[doc = include_str!("pages/backward_implicit.md")]
+        #[doc = said!(backward_implicit)]
         ///
         /// # NaN
         ///

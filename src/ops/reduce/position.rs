@@ -49,7 +49,8 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Holistic<T> for Posit
 /// Each position as a function with a page; what the pages have in common is said once, here.
 macro_rules! positions {
     ($(
-        $alias:literal, $word:literal, $greatest:literal, $skips:literal, $bound:ident, $name:ident, $none:literal, $nan:literal,
+        $alias:literal, $word:literal, $greatest:literal, $skips:literal, $bound:ident, $name:ident, $none:literal,
+        $nan:literal,
         $results:literal;
     )*) => {$(
         reduces! {
@@ -59,8 +60,8 @@ macro_rules! positions {
             /// reduced axes, stored or not; zeros of both signs are equal.
             #[doc(alias = $alias)]
             fn $name<$bound>(x, axes: Axes) -> u64 = x.by_holistic(Position::<$greatest, $skips>, &axes);
-            /// The fill of the result is 0, the first position. Of [`x.stored()`](crate::Tensor::stored) the entries count
-            /// alone, at the same positions, and the fill of the result is `u64::MAX`.
+            /// The fill of the result is 0, the first position. Of [`x.stored()`](crate::Tensor::stored) the entries
+            /// count alone, at the same positions, and the fill of the result is `u64::MAX`.
             =>
             #[doc = $nan]
             =>

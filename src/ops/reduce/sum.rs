@@ -262,9 +262,10 @@ reduces! {
     ///
     /// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub>, for *k* over the kept axes and *r* over the reduced ones.
     ///
-    /// The sum of floats is the real number, rounded once to the element type: no order of the elements, no format and no
-    /// number of threads changes a bit of it, nothing overflows on the way (`[MAX, MAX, -MAX]` has the sum `MAX`), and
-    /// `[1e100, 1.0, -1e100]` has the sum 1.0. A zero is `+0.0`. Signed integers give `i64`, unsigned ones and `bool` `u64`.
+    /// The sum of floats is the real number, rounded once to the element type: no order of the elements, no format and
+    /// no number of threads changes a bit of it, nothing overflows on the way (`[MAX, MAX, -MAX]` has the sum `MAX`),
+    /// and `[1e100, 1.0, -1e100]` has the sum 1.0. A zero is `+0.0`. Signed integers give `i64`, unsigned ones and
+    /// `bool` `u64`.
     #[doc(alias = "numpy.sum")]
     #[doc(alias = "torch.sum")]
     #[doc(alias = "fsum")]
@@ -300,8 +301,8 @@ reduces! {
 
     /// The exact sum over the axes given, of the elements that are not NaN.
     ///
-    /// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub> over all *r* with *x*<sub>k,r</sub> ≠ NaN; exact and rounded once,
-    /// as [`sum`].
+    /// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub> over all *r* with *x*<sub>k,r</sub> ≠ NaN; exact and rounded
+    /// once, as [`sum`].
     #[doc(alias = "numpy.nansum")]
     #[doc(alias = "torch.nansum")]
     fn nansum<Float>(x, axes: Axes) -> X::Elem = x.by_fold(Totals(Sum::<true>), &axes);
@@ -329,8 +330,8 @@ reduces! {
 
     /// The mean over the axes given: the exact sum over the number of elements, rounded once.
     ///
-    /// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub> / *n*, for *k* over the kept axes and *r* over the *n* positions of
-    /// the reduced ones.
+    /// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub> / *n*, for *k* over the kept axes and *r* over the *n*
+    /// positions of the reduced ones.
     ///
     /// So the mean of a constant is that constant, a mean lies between the least and the greatest element, and
     /// `[MAX, MAX]` has the mean `MAX`. Floats and complex numbers keep their type, integers and `bool` give `f64`.
@@ -361,8 +362,8 @@ reduces! {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     ///
-    /// Definition: [`statistics.fmean`](https://docs.python.org/3/library/statistics.html#statistics.fmean), over axes as in
-    /// [`numpy.mean`](https://numpy.org/doc/stable/reference/generated/numpy.mean.html).
+    /// Definition: [`statistics.fmean`](https://docs.python.org/3/library/statistics.html#statistics.fmean), over axes
+    /// as in [`numpy.mean`](https://numpy.org/doc/stable/reference/generated/numpy.mean.html).
     ;
 
     /// The mean over the axes given, of the elements that are not NaN: their exact sum over their number, rounded once.
@@ -371,8 +372,8 @@ reduces! {
     #[doc(alias = "numpy.nanmean")]
     #[doc(alias = "torch.nanmean")]
     fn nanmean<Float>(x, axes: Axes) -> X::Elem = x.by_fold(Totals(Mean::<true>), &axes);
-    /// The fill of the result is the fill of `x`. Of [`x.stored()`](crate::Tensor::stored) the entries count alone, and the
-    /// fill of the result is NaN.
+    /// The fill of the result is the fill of `x`. Of [`x.stored()`](crate::Tensor::stored) the entries count alone, and
+    /// the fill of the result is NaN.
     =>
     /// NaNs are left out, of the sum and of the number; a group of nothing else gives NaN.
     =>
@@ -420,7 +421,8 @@ gives_back! {
     /// The gradient of [`nansum`]: every entry that is not NaN receives the gradient of its cell, a NaN 0.
     ///
     /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> where *x*<sub>k,r</sub> ≠ NaN, else 0
-    fn nansum_backward<Float> of nansum(x, upstream, axes: Axes) = x.by_gradient(Shares::<false, true>, upstream, &axes);
+    fn nansum_backward<Float> of nansum(x, upstream, axes: Axes) = x.by_gradient(Shares::<false, true>, upstream,
+        &axes);
     /// A NaN gradient gives NaN; an element that was left out receives 0.
     =>
     /// ```
@@ -462,7 +464,8 @@ gives_back! {
     ///
     /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *m* where *x*<sub>k,r</sub> ≠ NaN, rounded once, else 0; *m* elements of
     /// the group are not NaN.
-    fn nanmean_backward<Float> of nanmean(x, upstream, axes: Axes) = x.by_gradient(Shares::<true, true>, upstream, &axes);
+    fn nanmean_backward<Float> of nanmean(x, upstream, axes: Axes) = x.by_gradient(Shares::<true, true>, upstream,
+        &axes);
     /// A NaN gradient gives NaN; an element that was left out receives 0.
     =>
     /// ```

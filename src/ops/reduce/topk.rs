@@ -17,8 +17,8 @@ fn nothing<T: Real>() -> T {
 
 /// The `k` greatest elements along an axis, from the greatest down.
 ///
-/// *y*<sub>…j…</sub> is the element of rank *j* among those of *x*<sub>…r…</sub> that are not NaN; of equal ones, as zeros
-/// of both signs are, the first position comes first.
+/// *y*<sub>…j…</sub> is the element of rank *j* among those of *x*<sub>…r…</sub> that are not NaN; of equal ones, as
+/// zeros of both signs are, the first position comes first.
 ///
 /// # Shapes
 ///
@@ -26,9 +26,9 @@ fn nothing<T: Real>() -> T {
 ///
 /// # Implicit values
 ///
-/// Positions that are not stored count with the fill: a group with an entry stores `k` results, the others hold the fill.
-/// Of [`x.stored()`](crate::Tensor::stored) a group stores as many results as it has entries, `k` at most; behind them
-/// stands the fill of `x`.
+/// Positions that are not stored count with the fill: a group with an entry stores `k` results, the others hold the
+/// fill. Of [`x.stored()`](crate::Tensor::stored) a group stores as many results as it has entries, `k` at most; behind
+/// them stands the fill of `x`.
 ///
 /// # NaN
 ///
@@ -85,8 +85,8 @@ pub fn topk<X: Operand<Elem: Real>>(x: &X, k: usize, axis: impl Position) -> Res
 ///
 /// # Implicit values
 ///
-/// Only entries have a place in an order: the whole of a sparse tensor is refused, and `x.stored()` has a result for each
-/// of them, up to `k` a group. Behind them stand the fill of `x` and `u64::MAX`.
+/// Only entries have a place in an order: the whole of a sparse tensor is refused, and `x.stored()` has a result for
+/// each of them, up to `k` a group. Behind them stand the fill of `x` and `u64::MAX`.
 ///
 /// # NaN
 ///
@@ -138,8 +138,8 @@ pub fn topk_index<X: Operand<Elem: Real>>(
 ///
 /// # Implicit values
 ///
-/// Only entries have a place in an order: the whole of a sparse tensor is refused, and of `x.stored()` the first results
-/// of a group are the positions of its entries. Behind them stands the fill, `u64::MAX`.
+/// Only entries have a place in an order: the whole of a sparse tensor is refused, and of `x.stored()` the first
+/// results of a group are the positions of its entries. Behind them stands the fill, `u64::MAX`.
 ///
 /// # NaN
 ///
@@ -189,8 +189,8 @@ pub fn argsort<X: Operand<Elem: Real>>(x: &X, axis: impl Position) -> Result<X::
 ///
 /// # Implicit values
 ///
-/// For a sparse `x` the result has its pattern (shared) and a fill of 0; what comes for positions that are not stored is
-/// dropped. Where `upstream` stores nothing it gives its fill.
+/// For a sparse `x` the result has its pattern (shared) and a fill of 0; what comes for positions that are not stored
+/// is dropped. Where `upstream` stores nothing it gives its fill.
 ///
 /// # NaN
 ///

@@ -205,16 +205,17 @@ macro_rules! spreads {
             ///
             #[doc = $formula]
             ///
-            /// The mean is the exact one, in `f64`; squares of differences to it, each rounded to `f64`, have an exact sum,
-            /// whose quotient is rounded once to the type of the result: floats keep theirs, integers and `bool` give
+            /// The mean is the exact one, in `f64`; squares of differences to it, each rounded to `f64`, have an exact
+            /// sum, whose quotient is rounded once to the type of the result: floats keep theirs, integers and `bool`
+            /// give
             #[doc = $complex]
             /// So neither order nor format nor threads change a bit.
             #[doc(alias = $alias)]
             fn $name<$bound>(x, options: Var) -> <X::Elem as Ring>::Deviation =
                 x.by_holistic(Variance::<$root, $skips> { ddof: options.ddof }, &options.axes);
-            /// The fill of the result is 0 where the fill of `x` is finite, and NaN where a group has no more than `ddof`
-            /// positions. Of [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is
-            /// NaN.
+            /// The fill of the result is 0 where the fill of `x` is finite, and NaN where a group has no more than
+            /// `ddof` positions. Of [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the
+            /// result is NaN.
             =>
             #[doc = $nan]
             /// An infinity gives NaN, and so does a group of no more than `ddof` elements.
@@ -229,7 +230,8 @@ macro_rules! spreads {
             /// let x = CooTensor::new([4], vec![vec![1, 2]], vec![3.0f64, 9.0], 0.0)?;
             #[doc = concat!("let y = ", stringify!($name), "(&x, Var::over(0).ddof(1))?;")]
             #[doc = concat!("assert_eq!(y.get(&[])?, ", $result, ");")]
-            #[doc = concat!("assert_eq!(y.to_dense()?, ", stringify!($name), "(&x.to_dense()?, Var::over(0).ddof(1))?);")]
+            #[doc = concat!("assert_eq!(y.to_dense()?, ", stringify!($name),
+                "(&x.to_dense()?, Var::over(0).ddof(1))?);")]
             /// # Ok::<(), lacuna::Error>(())
             /// ```
             ///

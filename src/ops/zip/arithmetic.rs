@@ -271,7 +271,8 @@ zips! {
     /// [`mul_backward`](crate::mul_backward()).
     =>
     /// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
-    /// - `NonFinite`: an element that is not finite meets an implicit zero, with its coordinates; stored views look at no gap;
+    /// - `NonFinite`: an element that is not finite meets an implicit zero, with its coordinates; stored views look at
+    ///   no gap;
     =>
     /// ```
     /// use lacuna::{CooTensor, mul};
@@ -302,8 +303,8 @@ zips! {
     /// entries of the other operand alone are not stored. Of [stored views](crate::Stored) the result has the entries
     /// that both have, and the fill of both.
     =>
-    /// NaN by anything is NaN, and so are `0 / 0` and `inf / inf`. A complex quotient is that of Smith's method, as numpy
-    /// forms it.
+    /// NaN by anything is NaN, and so are `0 / 0` and `inf / inf`. A complex quotient is that of Smith's method, as
+    /// numpy forms it.
     =>
     /// [`div_backward`](crate::div_backward()).
     =>

@@ -12,7 +12,8 @@ use crate::ops::operand::Operand;
 macro_rules! of_bits {
     ($(
         $(#[$sentence:meta])*
-        fn $name:ident($op:ident) = $method:ident, unites $unites:literal, same of all $same_of_all:expr, $entries:literal;
+        fn $name:ident($op:ident) = $method:ident, unites $unites:literal, same of all $same_of_all:expr,
+            $entries:literal;
         $(#[$implicit:meta])*
         ;
     )*) => {

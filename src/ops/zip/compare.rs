@@ -28,10 +28,10 @@ macro_rules! comparisons {
         zips! {$(
             $(#[$sentence])*
             fn $name<$bound>($op) -> bool;
-            /// Where one side alone has an entry it is compared with the fill of the other: the union of both patterns is
-            /// stored, and the fill is what the fills give. A fill of NaN gives the same beside everything: entries of the
-            /// other operand alone are not stored. Of [stored views](crate::Stored) the result has the entries that both
-            /// have, and a fill of `false`.
+            /// Where one side alone has an entry it is compared with the fill of the other: the union of both patterns
+            /// is stored, and the fill is what the fills give. A fill of NaN gives the same beside everything: entries
+            /// of the other operand alone are not stored. Of [stored views](crate::Stored) the result has the entries
+            /// that both have, and a fill of `false`.
             =>
             $(#[$nan])*
             =>
@@ -47,7 +47,8 @@ macro_rules! comparisons {
             #[doc = concat!("assert_eq!(z.values(), ", $values, ");")]
             #[doc = concat!("assert_eq!(z.fill(), ", $fill, ");")]
             #[doc = concat!("assert_eq!(z.to_dense()?, ", stringify!($name), "(&x.to_dense()?, &y.to_dense()?)?);")]
-            #[doc = concat!("assert_eq!(x.stored().", stringify!($name), "(&y)?.entries(), [(vec![1], ", $common, ")]);")]
+            #[doc = concat!("assert_eq!(x.stored().", stringify!($name), "(&y)?.entries(), [(vec![1], ", $common,
+                ")]);")]
             #[doc = concat!("assert_eq!(x.", stringify!($name), "(2.0)?.values(), ", $of_number, ");")]
             /// # Ok::<(), lacuna::Error>(())
             /// ```

@@ -3,8 +3,8 @@
 /// How an operation that unites the patterns comes to its entries and its fill.
 macro_rules! union_of_both {
     () => {
-        "Where one side alone has an entry, the other gives its fill: the union of both patterns is stored, and the fill \
-         is the operation of the fills, without a sign if it is zero."
+        "Where one side alone has an entry, the other gives its fill: the union of both patterns is stored, and the \
+         fill is the operation of the fills, without a sign if it is zero."
     };
 }
 

@@ -31,9 +31,9 @@ zips! {
     ///
     /// *z*<sub>k</sub> = *x*<sub>k</sub><sup>*y*<sub>k</sub></sup>
     ///
-    /// Floats go through `f64` and are rounded once, the same bits on every machine; a square is exact before that. Anything
-    /// to the power of 0 is 1, and so is 1 to the power of anything. [`powi`](crate::powi()) and [`powf`](crate::powf()) take
-    /// one exponent for all.
+    /// Floats go through `f64` and are rounded once, the same bits on every machine; a square is exact before that.
+    /// Anything to the power of 0 is 1, and so is 1 to the power of anything. [`powi`](crate::powi()) and
+    /// [`powf`](crate::powf()) take one exponent for all.
     #[doc(alias = "numpy.power")]
     #[doc(alias = "power")]
     #[doc(alias = "torch.pow")]
@@ -43,8 +43,8 @@ zips! {
     /// *x* alone are not stored; nor are those of *y* alone where *x* is of floats and has the fill 1. Of [stored
     /// views](crate::Stored) the result has the entries that both have, and the fill of both.
     =>
-    /// NaN if either is, but for the powers that are 1 whatever the other is; and of negative numbers to a power that is no
-    /// integer.
+    /// NaN if either is, but for the powers that are 1 whatever the other is; and of negative numbers to a power that
+    /// is no integer.
     =>
     /// [`pow_backward`](crate::pow_backward()).
     =>
