@@ -86,7 +86,7 @@
 //! | [`rem()`], [`rem_euclid`], [`bit_and`], [`bit_or`], [`bit_xor`] | |
 //! | [`equal`], [`not_equal`], [`less`], [`less_equal`], [`greater`], [`greater_equal`] | |
 //! | [`where_`] ([`Choice`]) | [`where_backward`] |
-//! | [`zip_with`], [`scale()`], [`allclose()`] ([`Tolerance`]), [`Stored::mask`], [`Stored::without`] | |
+//! | [`zip_with`], [`scale()`] ([`Factors`]), [`allclose()`] ([`Tolerance`]), [`Stored::mask`], [`Stored::without`] | |
 //!
 //! The elementwise ones, and `take` of arrays, have forms that fill a result that is there already: [`isin_into`],
 //! [`isnan_into`] and the like ([`Answers`] says what they fill), [`take_into`].
@@ -148,9 +148,9 @@ pub use ops::{
     take_axis_backward, take_backward, take_into, var, var_backward,
 };
 pub use ops::{
-    Choice, Partner, add, add_backward, bit_and, bit_or, bit_xor, div, div_backward, equal, greater, greater_equal,
-    less, less_equal, maximum, minimum, mul, mul_backward, not_equal, rem, rem_euclid, scale, sub, sub_backward,
-    where_, zip_with,
+    Choice, Factors, Partner, add, add_backward, bit_and, bit_or, bit_xor, div, div_backward, equal, greater,
+    greater_equal, less, less_equal, maximum, minimum, mul, mul_backward, not_equal, rem, rem_euclid, scale, sub,
+    sub_backward, where_, zip_with,
 };
 pub use ops::{GroupBy, GroupLabels, argsort, group_by, topk, topk_backward, topk_index, unique};
 pub use ops::{
@@ -195,10 +195,9 @@ pub use tensor::triplets::{Duplicates, Triplets};
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub mod prelude {
-    // Not `Operand`, whose hidden methods have names that arrays have too.
     pub use crate::{
-        Axes, CooPattern, CooTensor, CsrPattern, CsrTensor, Duplicates, Element, Float, Operations, Pattern, Real,
-        Shape, Stored, Tensor, Triplets,
+        Axes, CooPattern, CooTensor, CsrPattern, CsrTensor, Duplicates, Element, Float, Operand, Operations, Pattern,
+        Real, Shape, Stored, Tensor, Triplets,
     };
 }
 

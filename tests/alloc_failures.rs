@@ -475,6 +475,40 @@ mod operations {
         fail_each("add of long coo", || (), |()| long.add(&other).map(drop));
     }
 
+    /// What ranks, groups by labels, or sees whole groups in an order of their own.
+    #[test]
+    fn groups() {
+        let _lists = lists();
+        fn of_groups<P: Pattern>(what: &str, x: &Tensor<P, f64>) {
+            let fail = |name: &str, run: &dyn Fn() -> Result<()>| {
+                fail_all(&format!("{name} of {what}"), || (), |()| run());
+            };
+            let labels: Vec<usize> = (0..x.shape()[1]).map(|at| at % 7).collect();
+            let factors: Vec<f64> = labels.iter().map(|&label| label as f64 + 1.0).collect();
+            let sums = x.sum(1).unwrap();
+            fail("prod", &|| x.prod(1).map(drop));
+            fail("prod_backward", &|| x.prod_backward(&sums, 1).map(drop));
+            fail("norm", &|| x.norm(0).map(drop));
+            fail("norm_backward", &|| x.norm_backward(&sums, 1).map(drop));
+            fail("median", &|| x.median(1).map(drop));
+            fail("quantile", &|| x.quantile(0.3, 0).map(drop));
+            fail("quantile_backward", &|| x.quantile_backward(&sums, 0.3, 1).map(drop));
+            fail("topk_index", &|| x.stored().topk_index(3, 1).map(drop));
+            fail("topk_backward", &|| x.topk_backward(&x.topk(3, 1)?, 3, 1).map(drop));
+            fail("argsort", &|| x.stored().argsort(1).map(drop));
+            fail("unique", &|| x.unique().map(drop));
+            fail("group_by", &|| x.group_by(1, &labels)?.sum(1).map(drop));
+            fail("group_by, quantile", &|| x.group_by(1, &labels)?.quantile(0.3, 1).map(drop));
+            fail("pow", &|| x.pow(x).map(drop));
+            fail("allclose", &|| x.allclose(x, lacuna::Tolerance::default()).map(drop));
+            fail("scale", &|| x.scale(1, &factors).map(drop));
+            fail("scale by a tensor", &|| x.scale(0, &sums.sum(1)?).map(drop));
+        }
+        let x = coo(&[60, 50, 40], 10_000);
+        of_groups("coo", &x);
+        of_groups("csr", &x.to_csr().unwrap());
+    }
+
     fn maps<X: Operand<Elem = f64>>(what: &str, x: &X) {
         let fail = |name: &str, run: &dyn Fn() -> Result<()>| fail_all(&format!("{name} of {what}"), || (), |()| run());
         fail("isnan", &|| lacuna::isnan(x).map(drop));

@@ -170,7 +170,8 @@ macro_rules! pairs_agree {
 #[test]
 fn integers_worked_on_in_64_bits_are_those_of_their_type() {
     pairs_agree!(i8, |bits| bits as i8; add sub mul div rem rem_euclid minimum maximum bit_and bit_or bit_xor less);
-    pairs_agree!(u8, |bits| bits as u8; add sub mul div rem rem_euclid minimum maximum bit_and bit_or bit_xor greater_equal);
+    pairs_agree!(u8, |bits| bits as u8; add sub mul div rem rem_euclid minimum maximum bit_and bit_or bit_xor
+        greater_equal);
     pairs_agree!(u64, |bits| bits << 17 | bits; sub mul maximum bit_or);
     pairs_agree!(bool, |bits| bits % 2 == 1; add mul minimum maximum bit_and bit_or bit_xor equal less);
 }
@@ -215,7 +216,8 @@ fn functions_and_reductions_in_wider_types_are_those_of_their_own() {
     values_agree!(i8, |bits| bits as i8; neg abs sign square not isnan;
         sum mean min max argmin argmax var std all; 2 3 -1);
     values_agree!(u16, |bits| bits as u16; abs sign square not; sum mean min max argmax var; 2);
-    values_agree!(f32, |bits| f32::from_bits(bits as u32); neg abs sign square sqrt cbrt exp ln_1p tanh recip round isinf;
+    values_agree!(f32, |bits| f32::from_bits(bits as u32); neg abs sign square sqrt cbrt exp ln_1p tanh recip round
+    isinf;
         sum mean nansum nanmean min max nanmin nanmax argmin nanargmax var nanstd; 3 -2);
     #[cfg(feature = "half")]
     values_agree!(half::f16, |bits| half::f16::from_bits(bits as u16); abs exp square floor; sum mean max std; 2);

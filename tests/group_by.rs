@@ -59,8 +59,8 @@ fn labelled<T: Drawn, G: DrawnGrad>() -> BoxedStrategy<Labelled<T, G>> {
     parts.prop_map(build).boxed()
 }
 
-/// What the whole of a sparse tensor gives: the dense result on the cells that hold an entry, or an error where there is
-/// none, or where what is not stored would not be one value.
+/// What the whole of a sparse tensor gives: the dense result on the cells that hold an entry, or an error where there
+/// is none, or where what is not stored would not be one value.
 #[track_caller]
 fn assert_whole<P: Pattern, T: Both, U: Both>(
     found: &Result<Tensor<P, U>>,
@@ -175,7 +175,8 @@ fn gradients_by_label_equal_the_dense_ones() {
         check_gradient!(sum_backward, |group: &_, g| reference::sum_shares::<f64, f64>(group, g, false, false));
         check_gradient!(mean_backward, |group: &_, g| reference::sum_shares::<f64, f64>(group, g, true, false));
         check_gradient!(max_backward, |group: &_, g| reference::equal_shares(group, g, reference::max(group)));
-        // Each element of a group receives its own: of an array the groups are gathered, and what they receive is put back.
+        // Each element of a group receives its own: of an array the groups are gathered, and what they receive is put
+        // back.
         check_gradient!(prod_backward, |group: &_, g| reference::prod_shares::<f64, f64>(group, g, false));
         check_gradient!(norm_backward, |group: &_, g| reference::norm_shares::<f64, f64>(group, g, 2));
     });

@@ -257,3 +257,53 @@ fn entries_are_visited_until_an_error() {
     assert_eq!((found, seen), (Err("there"), vec![5, 6]));
     assert_eq!(x.try_for_each_entry(|_, _| Ok::<(), ()>(())), Ok(()));
 }
+
+/// Methods of arrays mean what they mean without the prelude.
+#[test]
+fn arrays_keep_the_methods_of_ndarray() {
+    use lacuna::prelude::*;
+
+    let a = ndarray::arr2(&[[1, 2], [3, 4]]);
+    assert_eq!(a.map(|x| x * 2), ndarray::arr2(&[[2, 4], [6, 8]]));
+    assert_eq!(a.fold(0, |sum, x| sum + x), 10);
+    assert_eq!(a.select(ndarray::Axis(1), &[1]), ndarray::arr2(&[[2], [4]]));
+    assert_eq!((a.sum(), a.mean(), a.iter().max()), (10, Some(2), Some(&4)));
+    assert_eq!(a.any(1).unwrap().into_raw_vec_and_offset().0, [true, true]);
+}
+
+/// Factors come in any form that holds as many numbers, in any layout.
+#[test]
+fn factors_are_lists_arrays_and_tensors() -> Result<(), Error> {
+    let x = CooTensor::new([2, 3], vec![vec![0, 0, 1], vec![0, 2, 1]], vec![1, 2, 3], 0)?;
+    let factors = ndarray::arr1(&[3, 2, 1]);
+    let scaled = x.scale(1, &[3, 2, 1])?;
+    assert_eq!(scaled.values(), [3, 2, 6]);
+    let backwards = ndarray::arr1(&[1, 2, 3]);
+    assert_eq!(x.scale(1, &factors.to_vec())?, scaled);
+    assert_eq!(x.scale(1, &factors)?, scaled);
+    assert_eq!(x.scale(1, backwards.slice(ndarray::s![..;-1]))?, scaled);
+    assert_eq!(x.scale(1, &factors.clone().into_dyn())?, scaled);
+    assert_eq!(x.scale(1, &CsrTensor::<_, u64>::from_dense_with_index(&factors, 2)?)?, scaled);
+    assert!(matches!(x.scale(1, &x), Err(Error::RankMismatch { what: "the factors", expected: 1, found: 2 })));
+    assert!(matches!(x.scale(0, &factors), Err(Error::LengthMismatch { what: "the factors", .. })));
+    Ok(())
+}
+
+#[test]
+fn tensors_are_joined_whoever_owns_them() -> Result<(), Error> {
+    let x = [CooTensor::full([2], 1)?, CooTensor::full([3], 1)?];
+    assert_eq!(lacuna::concat(0, &x)?, lacuna::concat(0, &[&x[0], &x[1]])?);
+    assert_eq!(lacuna::stack(0, &vec![x[0].clone(); 3])?.shape()[..], [3, 2]);
+    assert_eq!(lacuna::concat_backward(&ndarray::arr1(&[1.0; 5]), 0, &x)?[1].shape()[..], [3]);
+    Ok(())
+}
+
+#[test]
+fn flat_positions_have_coordinates() {
+    let shape = Shape::from([2, 0, 3]);
+    assert_eq!(shape.unravel(0), None);
+    assert_eq!(Shape::from([2, 3]).unravel(5), Some(vec![1, 2]));
+    assert_eq!(Shape::from([]).unravel(0), Some(vec![]));
+    assert_eq!(Shape::from([]).unravel(1), None);
+    assert_eq!(Shape::from([usize::MAX; 3]).unravel(u64::MAX), Some(vec![0, 1, 0]));
+}

@@ -6,8 +6,7 @@ use peak_alloc::PeakAlloc;
 
 mod io_memory;
 mod io_memory_npz;
-mod nanmedian_memory;
-mod take_memory;
+mod operations_memory;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;

@@ -1,4 +1,5 @@
-//! Medians that NaNs take part in and quantiles against the reference, on every format and layout, with their gradients.
+//! Medians that NaNs take part in and quantiles against the reference, on every format and layout, with their
+//! gradients.
 
 use crate::generators::{Drawn, reductions};
 use crate::reference::exact::{F64, Real, SummedFloat};
@@ -41,7 +42,8 @@ where
     });
 }
 
-stamp!(every_format_equals_the_reference: int8 = i8, uint64 = u64, float32 = f32, float64 = f64; half float16 = half::f16);
+stamp!(every_format_equals_the_reference: int8 = i8, uint64 = u64, float32 = f32, float64 = f64; half float16 =
+    half::f16);
 
 fn gradients_equal_the_dense_ones<T, G>()
 where
@@ -102,6 +104,14 @@ fn what_lies_between_is_rounded_once() {
 }
 
 /// A tensor of one entry among as many positions as the shape has.
+/// Between 1 and a neighbour, a tenth of the way: half a unit and 2^-107 above 1. Two floats keep the half alone, which
+/// would be rounded down.
+#[test]
+fn what_two_floats_cannot_tell_is_asked_of_all_digits() {
+    let x = arr1(&[1.0, 1.0 + 5.0 * f64::EPSILON]);
+    assert_eq!(quantile(&x, 0.1, 0).unwrap()[[]], 1.0 + f64::EPSILON);
+}
+
 fn lone(shape: &[usize], value: f64, fill: f64) -> CooTensor<f64, u64> {
     let coords = vec![vec![0]; shape.len()];
     Tensor::from_parts(CooPattern::new(shape, 1, coords).unwrap(), vec![value], fill).unwrap()

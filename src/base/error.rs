@@ -1,8 +1,10 @@
 //! The one error type of the crate: every variant carries the numbers that explain it.
 
-use std::fmt;
+mod source;
+
+pub use source::IoSource;
+
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use crate::base::alloc::AllocError;
 use crate::base::shape::Shape;
@@ -162,13 +164,15 @@ pub enum Error {
         length: usize,
     },
 
-    /// A shape does not broadcast to another one.
-    #[error("a tensor of shape {from} does not broadcast to {to}")]
-    BroadcastShape {
-        /// The shape of the tensor.
-        from: Shape,
-        /// The shape that was asked for.
-        to: Shape,
+    /// A shape does not broadcast: two axes have different lengths, and not one of them, or not the one that may, is 1.
+    #[error("shape {left} does not broadcast {how} {right}{}", first_axes(.left, .right))]
+    NotBroadcastable {
+        /// The shape of the tensor, or of the operand on the left.
+        left: Shape,
+        /// `to`, or `together with`.
+        how: &'static str,
+        /// The shape that was asked for, or that of the operand on the right.
+        right: Shape,
     },
 
     /// A slice reaches out of an axis.
@@ -314,15 +318,6 @@ pub enum Error {
         coords: Vec<usize>,
         /// The type.
         dtype: &'static str,
-    },
-
-    /// Two shapes that should be broadcast together have axes of different lengths, none of which is 1.
-    #[error("shapes {left} and {right} cannot be broadcast together")]
-    NotBroadcastable {
-        /// The shape on the left.
-        left: Shape,
-        /// The shape on the right.
-        right: Shape,
     },
 
     /// A result does not fit its integer type.
@@ -493,48 +488,6 @@ pub enum Error {
     },
 }
 
-/// What an [`Error::Io`] comes from, shared so that errors can be cloned. Two are equal if they say the same.
-#[derive(Debug, Clone)]
-pub struct IoSource(Arc<std::io::Error>);
-
-impl IoSource {
-    /// The error as it came.
-    pub fn io_error(&self) -> &std::io::Error {
-        &self.0
-    }
-}
-
-impl PartialEq for IoSource {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.kind() == other.0.kind() && self.0.to_string() == other.0.to_string()
-    }
-}
-
-impl fmt::Display for IoSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
-}
-
-impl std::error::Error for IoSource {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source()
-    }
-}
-
-#[cfg(feature = "io")]
-impl Error {
-    /// The same error, which names the file if it is one of reading or writing and names none yet.
-    pub(crate) fn in_file(self, file: &std::path::Path) -> Self {
-        match self {
-            Error::Io { kind, message, path: None, source } if !file.as_os_str().is_empty() => {
-                Error::Io { kind, message, path: Some(file.to_path_buf()), source }
-            }
-            error => error,
-        }
-    }
-}
-
 /// The name of a file before what is said of it. What a terminal would obey is escaped.
 fn before_message(path: &Option<PathBuf>) -> String {
     let Some(path) = path else { return String::new() };
@@ -549,41 +502,19 @@ impl From<AllocError> for Error {
     }
 }
 
-/// An error that travelled through [`std::io`] comes out as it went in; any other is an [`Error::Io`].
-impl From<std::io::Error> for Error {
-    fn from(error: std::io::Error) -> Self {
-        error.downcast::<Error>().unwrap_or_else(|error| Error::Io {
-            kind: error.kind(),
-            message: error.to_string(),
-            path: None,
-            source: Some(IoSource(Arc::new(error))),
-        })
-    }
-}
-
-/// For readers and writers that [`std::io`] calls: the error is inside, and [`Error::from`] takes it out again.
-///
-/// ```
-/// use lacuna::Error;
-///
-/// let error = Error::Format { place: "line 3".into(), message: "it ends early".into() };
-/// assert_eq!(Error::from(std::io::Error::from(error.clone())), error);
-/// ```
-impl From<Error> for std::io::Error {
-    fn from(error: Error) -> Self {
-        let kind = match &error {
-            Error::Io { kind, .. } => *kind,
-            Error::TooLarge { .. } => std::io::ErrorKind::QuotaExceeded,
-            Error::OutOfMemory { .. } => std::io::ErrorKind::OutOfMemory,
-            _ => std::io::ErrorKind::InvalidData,
-        };
-        std::io::Error::new(kind, error)
-    }
-}
-
 /// A position in words.
 fn at_position(coords: &Option<Vec<usize>>) -> String {
     coords.as_ref().map_or_else(|| "the fill".into(), |coords| format!("{coords:?}"))
+}
+
+/// What to do where the shorter of two shapes has the lengths of the first axes of the other: broadcasting aligns the
+/// last ones.
+fn first_axes(left: &Shape, right: &Shape) -> String {
+    let (short, long) = if left.rank() < right.rank() { (left, right) } else { (right, left) };
+    if short.rank() == 0 || short.rank() == long.rank() || !long.starts_with(short) {
+        return String::new();
+    }
+    format!("; the last axes meet: expand_dims(-1) of {short} puts one of length 1 behind its own")
 }
 
 /// A byte count in words: the largest number stands for everything above it.

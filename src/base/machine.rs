@@ -63,7 +63,8 @@ pub(crate) fn in_wide_vectors<R>(f: impl FnOnce() -> R) -> R {
 }
 
 /// The items of `data` at `positions`, which are compared with its length all at once: without a comparison for each
-/// look-up more of them are under way at a time. A few hundred positions are still in the cache when they are looked up.
+/// look-up more of them are under way at a time. A few hundred positions are still in the cache when they are looked
+/// up.
 ///
 /// # Panics
 ///

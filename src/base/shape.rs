@@ -51,6 +51,26 @@ impl Shape {
         saturating_product(&*self.0)
     }
 
+    /// The coordinates of the position of this row-major number, as `argmax`, `topk_index` and `take` count them; none
+    /// where there are not so many.
+    ///
+    /// ```
+    /// use lacuna::{Axes, CooTensor};
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![1, 2]], vec![5, 7], 0)?;
+    /// let greatest = x.argmax(Axes::all())?.item()?;
+    /// assert_eq!(x.shape().unravel(greatest), Some(vec![1, 2]));
+    /// assert_eq!(x.shape().unravel(6), None);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[doc(alias = "unravel_index")]
+    pub fn unravel(&self, position: u64) -> Option<Vec<usize>> {
+        let position = usize::try_from(position).ok().filter(|&position| (position as u128) < self.wide_size())?;
+        let mut coords = vec![0; self.rank()];
+        unravel(position, self, &mut coords);
+        Some(coords)
+    }
+
     /// Whether there is no position at all.
     pub fn is_empty_space(&self) -> bool {
         self.0.contains(&0)

@@ -289,7 +289,8 @@ on_both! {
     ///
     /// # Errors
     ///
-    /// Those of [`clamp`](crate::clamp()); `Cast`: a bound is no value of the type; `NoOrder`: the elements are complex.
+    /// Those of [`clamp`](crate::clamp()); `Cast`: a bound is no value of the type; `NoOrder`: the elements are
+    /// complex.
     #[inline]
     pub fn clamp(&self, low: Number, high: Number) -> Result<AnyTensor> {
         let view = self.view();

@@ -21,7 +21,7 @@ use crate::tensor::Tensor;
 /// The elements that a descriptor chooses.
 #[inline]
 fn select(x: &AnyTensor, op: &moved::Moves) -> Result<AnyTensor> {
-    on_type!(x, own => x.view().found(Operand::select(&own.erased(), op)))
+    on_type!(x, own => x.view().found(Operand::by_select(&own.erased(), op)))
 }
 
 /// The gradient of [`select`].
@@ -29,7 +29,7 @@ fn select(x: &AnyTensor, op: &moved::Moves) -> Result<AnyTensor> {
 fn select_backward(x: &AnyTensor, upstream: &AnyTensor, op: &moved::Moves) -> Result<AnyTensor> {
     on_type!(x, x => op.check_fill(x.erased().fill()))?;
     let zeros = zeros(x)?;
-    on_upstream!(upstream, g => x.view().found(Operand::select_backward(&zeros, op, g)))
+    on_upstream!(upstream, g => x.view().found(Operand::by_select_backward(&zeros, op, g)))
 }
 
 /// The list of what moves elements along axes.
@@ -243,7 +243,8 @@ impl AnyTensor {
     ///
     /// # Errors
     ///
-    /// Those of [`where_`](crate::where_()); `NoOperation`: the condition is not `bool`; `TypesDiffer`: the element types differ.
+    /// Those of [`where_`](crate::where_()); `NoOperation`: the condition is not `bool`; `TypesDiffer`: the element
+    /// types differ.
     ///
     /// # Examples
     ///

@@ -220,7 +220,8 @@ macro_rules! zips {
 }
 
 zips! {
-    add sub mul div rem rem_euclid pow minimum maximum equal not_equal less less_equal greater greater_equal bit_and bit_or
+    add sub mul div rem rem_euclid pow minimum maximum equal not_equal less less_equal greater greater_equal bit_and
+    bit_or
     bit_xor
 }
 

@@ -1,7 +1,7 @@
 //! What elementwise operations ask of two elements, type by type.
 //!
-//! Results are final: a NaN is the canonical one, a 16-bit float is computed as `f32` and rounded once, nothing is fused.
-//! `None` is a result that an integer type cannot hold, or a division of an integer by zero.
+//! Results are final: a NaN is the canonical one, a 16-bit float is computed as `f32` and rounded once, nothing is
+//! fused. `None` is a result that an integer type cannot hold, or a division of an integer by zero.
 
 use num_complex::Complex;
 

@@ -2,7 +2,8 @@
 //!
 //! A finite `f64` is an integer times 2<sup>-1074</sup>. The accumulator is such an integer of some two thousand bits,
 //! in digits of 32 bits that have room for carries above: a value is added to at most three of them, and carries travel
-//! only when there may be no room left. In which order the values come makes no difference to what the digits add up to.
+//! only when there may be no room left. In which order the values come makes no difference to what the digits add up
+//! to.
 //!
 //! Products of two such values have an accumulator of twice as many bits: [`Products`].
 

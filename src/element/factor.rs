@@ -16,7 +16,8 @@ pub trait Factor: Copy + Send + Sync {
     fn power(self, count: u128) -> Option<Self>;
 }
 
-/// A float: a significand, from 1 to 2 without its sign, times a power of two. Zeros, infinities and NaN are significands.
+/// A float: a significand, from 1 to 2 without its sign, times a power of two. Zeros, infinities and NaN are
+/// significands.
 #[derive(Debug, Clone, Copy)]
 pub struct Scaled {
     significand: f64,

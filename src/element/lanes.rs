@@ -1,9 +1,10 @@
-//! Three functions of libm without branches, so that a loop of them is compiled for vectors: `exp`, `exp_m1` and `ln_1p`.
+//! Three functions of libm without branches, so that a loop of them is compiled for vectors: `exp`, `exp_m1` and
+//! `ln_1p`.
 //!
 //! Each step is that of libm, rounded in the same order, so the bits are the same; where libm asks which case it is,
-//! all of them are computed here, and one is chosen. (After FreeBSD's `e_exp.c`, `s_expm1.c` and `s_log1p.c`: "Copyright
-//! (C) 1993, 2004 by Sun Microsystems, Inc. All rights reserved. Permission to use, copy, modify, and distribute this
-//! software is freely granted, provided that this notice is preserved.")
+//! all of them are computed here, and one is chosen. (After FreeBSD's `e_exp.c`, `s_expm1.c` and `s_log1p.c`:
+//! "Copyright (C) 1993, 2004 by Sun Microsystems, Inc. All rights reserved. Permission to use, copy, modify, and
+//! distribute this software is freely granted, provided that this notice is preserved.")
 
 /// The logarithm of 2, in two parts.
 const LN_2: (f64, f64) = (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10);

@@ -1,5 +1,5 @@
-//! The functions of real numbers that no processor has. Only here and in `lanes` libm is named: why it is that one and how
-//! exact it is, `docs/decisions/0012-functions.md` tells.
+//! The functions of real numbers that no processor has. Only here and in `lanes` libm is named: why it is that one and
+//! how exact it is, `docs/decisions/0012-functions.md` tells.
 
 pub(crate) use libm::{acos, asin, atan, cbrt, cos, cosh, exp, hypot, log as ln, log2, log10, sin, sinh, tan, tanh};
 

@@ -1,8 +1,9 @@
 //! The element types and what may be asked of them.
 //!
 //! [`Element`] is every type that a tensor may hold, [`Ring`] what sums and means of them are, [`Real`] those with an
-//! order (all but the complex ones), [`Float`] those that medians and gradients come in. All are sealed: the promises of
-//! this crate are proved type by type. Arithmetic that every type has (`bool` adds by "or") is a method of `Element`.
+//! order (all but the complex ones), [`Float`] those that medians and gradients come in. All are sealed: the promises
+//! of this crate are proved type by type. Arithmetic that every type has (`bool` adds by "or") is a method of
+//! `Element`.
 //!
 //! What some types cannot do is a method of `Element` all the same, with `None` where they cannot
 //! ([`smaller`](Element::smaller), [`to_integer`](Element::to_integer)), if it is asked for by a choice made at run

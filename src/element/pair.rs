@@ -13,8 +13,8 @@ pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
     (sum, (a - (sum - rounded_b)) + (b - rounded_b))
 }
 
-/// The product of two floats: the nearest float, and what the product is more than that. No factor is near an end of the
-/// range.
+/// The product of two floats: the nearest float, and what the product is more than that. No factor is near an end of
+/// the range.
 #[inline]
 pub(super) fn two_product(a: f64, b: f64) -> (f64, f64) {
     let halves = |value: f64| {
@@ -54,7 +54,8 @@ fn divide(sum: f64, error: f64, count: u128) -> Option<(f64, bool)> {
     (near == quotient + (correction + doubt)).then_some((near, remainder == 0.0 && error == 0.0))
 }
 
-/// What a pair holds over `count`, as the nearest value of a type of floats, in `f64`, if a quotient of floats tells it.
+/// What a pair holds over `count`, as the nearest value of a type of floats, in `f64`, if a quotient of floats tells
+/// it.
 #[inline(always)]
 pub(super) fn over([high, low]: Pair, count: u128, kind: Kind) -> Option<f64> {
     let (sum, error) = two_sum(high, low);

@@ -392,8 +392,8 @@ macro_rules! impl_float {
     };
 }
 
-/// Whether a number is NaN, asked of its bits. To LLVM one NaN is as good as another: of a square root it leaves out what
-/// would put the canonical one in the place of any, if it is asked by `is_nan`.
+/// Whether a number is NaN, asked of its bits. To LLVM one NaN is as good as another: of a square root it leaves out
+/// what would put the canonical one in the place of any, if it is asked by `is_nan`.
 pub(super) fn has_bits_of_nan(wide: f64) -> bool {
     wide.to_bits() << 1 > f64::INFINITY.to_bits() << 1
 }

@@ -207,22 +207,23 @@ macro_rules! alike {
 }
 
 static TABLE: &[&[Function]] = &[
-    &alike!(fold any all count_nonzero sum mean prod nanprod nansum nanmean min max nanmin nanmax argmin argmax nanargmin nanargmax),
+    &alike!(fold any all count_nonzero sum mean prod nanprod nansum nanmean min max nanmin nanmax argmin argmax
+        nanargmin nanargmax),
     &alike!(var var std nanvar nanstd),
     &alike!(median median nanmedian),
     &alike!(median_backward median_backward nanmedian_backward),
     &alike!(quantile quantile nanquantile),
     &alike!(quantile_backward quantile_backward nanquantile_backward),
     &alike!(two add_backward sub_backward mul_backward div_backward pow_backward minimum_backward maximum_backward),
-    &alike!(map isinf isnan isfinite isreal isposinf isneginf neg abs sign square not conj real imag sqrt cbrt exp exp_m1
-        ln ln_1p log2 log10 sin cos tan asin acos atan sinh cosh tanh recip round floor ceil trunc),
+    &alike!(map isinf isnan isfinite isreal isposinf isneginf neg abs sign square not conj real imag sqrt cbrt exp
+        exp_m1 ln ln_1p log2 log10 sin cos tan asin acos atan sinh cosh tanh recip round floor ceil trunc),
     &alike!(zip add sub mul div rem rem_euclid pow minimum maximum equal not_equal less less_equal greater greater_equal
         bit_and bit_or bit_xor),
     &alike!(slope neg_backward abs_backward square_backward sqrt_backward cbrt_backward exp_backward exp_m1_backward
         ln_backward ln_1p_backward log2_backward log10_backward sin_backward cos_backward tan_backward asin_backward
         acos_backward atan_backward sinh_backward cosh_backward tanh_backward recip_backward),
-    &alike!(fold_backward any_backward sum_backward mean_backward prod_backward nanprod_backward nansum_backward nanmean_backward min_backward
-        max_backward nanmin_backward nanmax_backward),
+    &alike!(fold_backward any_backward sum_backward mean_backward prod_backward nanprod_backward nansum_backward
+        nanmean_backward min_backward max_backward nanmin_backward nanmax_backward),
     &alike!(var_backward var_backward std_backward nanvar_backward nanstd_backward),
     SINGLE,
 ];

@@ -78,22 +78,51 @@ pub struct Labelled<T: Element, I: Index = u32> {
     pub labels: Vec<Labels>,
 }
 
+impl<T: Element, I: Index> Labelled<T, I> {
+    /// The coordinates of the position with these labels, one for each axis.
+    ///
+    /// # Errors
+    ///
+    /// - `RankMismatch`: there are more or fewer labels than axes;
+    /// - `Argument`: an axis does not have its label.
+    pub fn coords(&self, labels: &[&str]) -> Result<Vec<usize>> {
+        let (expected, found) = (self.labels.len(), labels.len());
+        if expected != found {
+            return Err(Error::RankMismatch { what: "the labels", expected, found });
+        }
+        let number = |(axis, (of_axis, label)): (usize, (&Labels, &&str))| {
+            let why = || format!("axis {axis} has no label {label:?}");
+            of_axis.number(label).ok_or_else(|| Error::Argument { operation: "coords", why: why() })
+        };
+        self.labels.iter().zip(labels).enumerate().map(number).collect()
+    }
+
+    /// The element at these labels, stored or not.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`coords`](Labelled::coords).
+    pub fn get(&self, labels: &[&str]) -> Result<T> {
+        self.tensor.get(&self.coords(labels)?)
+    }
+}
+
 /// Reads the `.csv` file at `path`: each record is an entry, at the numbers of its labels.
 ///
 /// The first record names the columns. A label gets the next number of its axis where it is seen first, so the same
-/// file gives the same numbers; [`Labels`] look both up. Fields may be quoted, as RFC 4180 has it, and hold delimiters and
-/// ends of lines then. A file that is compressed with gzip is inflated.
+/// file gives the same numbers; [`Labels`] look both up. Fields may be quoted, as RFC 4180 has it, and hold delimiters
+/// and ends of lines then. A file that is compressed with gzip is inflated.
 ///
-/// Of the options `duplicates`, `fill`, `shape`, `max_memory` and `progress` count. A `shape` may be longer than there are
-/// labels. Records at one place are summed, unless `duplicates` asks for something else.
+/// Of the options `duplicates`, `fill`, `shape`, `max_memory` and `progress` count. A `shape` may be longer than there
+/// are labels. Records at one place are summed, unless `duplicates` asks for something else.
 ///
 /// # Errors
 ///
 /// - `Io`: the file cannot be read;
 /// - `Format`, with the line on which the record begins: a column that is not there or there twice, a record of more or
 ///   fewer fields than the first one, a label that is no UTF-8, a value that is none of type `T`, more labels than the
-///   shape has room for, a record of more than a megabyte, and with [`Duplicates::Error`](crate::Duplicates::Error) two of one
-///   place;
+///   shape has room for, a record of more than a megabyte, and with [`Duplicates::Error`](crate::Duplicates::Error) two
+///   of one place;
 /// - `AxisTooLong`: there are more labels than `I` counts;
 /// - `TooLarge`: the tensor and its labels take more memory than [`ReadOptions::max_memory`] allows;
 /// - those of [`Triplets::coalesce`](crate::Triplets::coalesce), `OutOfMemory` among them.
@@ -107,11 +136,9 @@ pub struct Labelled<T: Element, I: Index = u32> {
 /// let columns = CsvColumns::new(["class", "sex", "age", "survived"]).value("people");
 /// let table: Labelled<i64> = read_csv(path, &columns, &ReadOptions::default())?;
 ///
-/// let [class, survived] = [0, 3].map(|axis| &table.labels[axis]);
-/// let at = |name, outcome| Some([class.number(name)?, survived.number(outcome)?]);
-/// assert_eq!(at("crew", "yes"), Some([3, 1]));
-/// assert_eq!(class.label(3), Some("crew"));
-/// assert_eq!(table.tensor.get(&[3, 0, 0, 1])?, 192); // men of the crew, adults, saved
+/// assert_eq!(table.get(&["crew", "male", "adult", "yes"])?, 192);
+/// assert_eq!(table.coords(&["crew", "male", "adult", "yes"])?, [3, 0, 0, 1]);
+/// assert_eq!(table.labels[0].label(3), Some("crew"));
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 #[doc(alias = "pandas.read_csv")]

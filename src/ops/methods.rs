@@ -1,7 +1,5 @@
 //! The operations as methods: of tensors, of their stored views, and through [`Operations`] of arrays.
 
-use ndarray::ArrayView1;
-
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Position;
@@ -10,7 +8,7 @@ use crate::element::{
 };
 use crate::ops::operand::Operand;
 use crate::ops::{
-    GroupBy, GroupLabels, Isin, Nanmedian, Norm, Partner, Quantile, Take, Tolerance, Var, map, reduce, select,
+    Factors, GroupBy, GroupLabels, Isin, Nanmedian, Norm, Partner, Quantile, Take, Tolerance, Var, map, reduce, select,
 };
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
@@ -423,11 +421,7 @@ macro_rules! operations {
         /// # Errors
         ///
         /// Those of [`scale`](crate::scale()).
-        $($public)* fn scale<'a>(
-            &self,
-            axis: impl Position,
-            factors: impl Into<ArrayView1<'a, $elem>>,
-        ) -> Result<$reduced!($elem)> {
+        $($public)* fn scale(&self, axis: impl Position, factors: impl Factors<$elem>) -> Result<$reduced!($elem)> {
             super::zip::scale(self, axis, factors)
         }
 
@@ -559,6 +553,7 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
 /// The pages stand at the functions of the same names.
 impl<X: Operand> GroupBy<'_, X> {
     operations!(@reductions [pub], X::Elem, reduced_of);
+    operations!(@quantiles [pub], X::Elem, reduced_of: quantile quantile_backward, nanquantile nanquantile_backward);
     tensor_operations!([pub], X::Elem, reduced_of);
 }
 

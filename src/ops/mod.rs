@@ -11,9 +11,9 @@ mod zip;
 
 pub(crate) use self::zip::chosen;
 pub use self::zip::{
-    Choice, Partner, add, add_backward, bit_and, bit_or, bit_xor, div, div_backward, equal, greater, greater_equal,
-    less, less_equal, maximum, minimum, mul, mul_backward, not_equal, rem, rem_euclid, scale, sub, sub_backward,
-    where_, zip_with,
+    Choice, Factors, Partner, add, add_backward, bit_and, bit_or, bit_xor, div, div_backward, equal, greater,
+    greater_equal, less, less_equal, maximum, minimum, mul, mul_backward, not_equal, rem, rem_euclid, scale, sub,
+    sub_backward, where_, zip_with,
 };
 pub use self::zip::{Tolerance, allclose, maximum_backward, minimum_backward, pow, pow_backward, where_backward};
 pub use map::{

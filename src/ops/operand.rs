@@ -60,6 +60,9 @@ use crate::tensor::stored::Stored;
     note = "hand over a reference to one, `&x`; a number or a `Vec` becomes an array by `ndarray::arr0` or `arr1`"
 )]
 pub trait Operand: Sized + sealed::Sealed {
+    // The hidden methods have names that arrays have none of: those of `ndarray` are methods of what an array derefs
+    // to, which a trait's of the same name would hide from whoever imports this one.
+
     /// The type of the elements.
     type Elem: Element;
 
@@ -81,26 +84,26 @@ pub trait Operand: Sized + sealed::Sealed {
     fn held_bytes(&self) -> usize;
 
     #[doc(hidden)]
-    fn map<M: Map<Self::Elem>>(&self, op: &M) -> Result<Self::Mapped<M::Out>>;
+    fn by_map<M: Map<Self::Elem>>(&self, op: &M) -> Result<Self::Mapped<M::Out>>;
 
     /// The gradient of a map whose slope at a value is that function of it.
     #[doc(hidden)]
-    fn slopes<U: Operand<Elem: Float>>(&self, slope: Function<'_>, upstream: &U) -> Result<Self::Mapped<U::Elem>>
+    fn by_slopes<U: Operand<Elem: Float>>(&self, slope: Function<'_>, upstream: &U) -> Result<Self::Mapped<U::Elem>>
     where
         Self::Elem: Float;
 
     #[doc(hidden)]
-    fn fold<F: Fold<Self::Elem>>(&self, op: F, axes: &Axes) -> Result<Self::Reduced<F::Out>>;
+    fn by_fold<F: Fold<Self::Elem>>(&self, op: F, axes: &Axes) -> Result<Self::Reduced<F::Out>>;
 
     /// The gradient of a fold that gives each element that of its cell.
     #[doc(hidden)]
-    fn spread<U: Operand>(&self, upstream: &U, axes: &Axes) -> Result<Self::Reduced<U::Elem>>;
+    fn by_spread<U: Operand>(&self, upstream: &U, axes: &Axes) -> Result<Self::Reduced<U::Elem>>;
 
     #[doc(hidden)]
-    fn holistic<H: Holistic<Self::Elem>>(&self, op: H, axes: &Axes) -> Result<Self::Reduced<H::Out>>;
+    fn by_holistic<H: Holistic<Self::Elem>>(&self, op: H, axes: &Axes) -> Result<Self::Reduced<H::Out>>;
 
     #[doc(hidden)]
-    fn gradient<U: Operand, H: Gradient<Self::Elem, U::Elem>>(
+    fn by_gradient<U: Operand, H: Gradient<Self::Elem, U::Elem>>(
         &self,
         op: H,
         upstream: &U,
@@ -108,7 +111,7 @@ pub trait Operand: Sized + sealed::Sealed {
     ) -> Result<Self::Reduced<U::Elem>>;
 
     #[doc(hidden)]
-    fn apart<U: Operand, A: Apart<Self::Elem, U::Elem>>(
+    fn by_apart<U: Operand, A: Apart<Self::Elem, U::Elem>>(
         &self,
         op: A,
         upstream: &U,
@@ -117,7 +120,7 @@ pub trait Operand: Sized + sealed::Sealed {
 
     /// `of` the element at each rank along an axis, with its position, or of nothing.
     #[doc(hidden)]
-    fn ranked<U: Plain>(
+    fn by_ranked<U: Plain>(
         &self,
         ranking: &Ranking,
         of: impl Fn(Option<(Self::Elem, u64)>) -> U + Sync + Send,
@@ -126,7 +129,7 @@ pub trait Operand: Sized + sealed::Sealed {
         Self::Elem: Real;
 
     #[doc(hidden)]
-    fn ranked_backward<U: Operand>(&self, ranking: &Ranking, upstream: &U) -> Result<Self::Reduced<U::Elem>>
+    fn by_ranked_backward<U: Operand>(&self, ranking: &Ranking, upstream: &U) -> Result<Self::Reduced<U::Elem>>
     where
         Self::Elem: Real;
 
@@ -140,10 +143,10 @@ pub trait Operand: Sized + sealed::Sealed {
     fn unzip<A: Copy, B: Copy>(pairs: Self::Reduced<(A, B)>) -> Allocated<(Self::Reduced<A>, Self::Reduced<B>)>;
 
     #[doc(hidden)]
-    fn select<S: Select>(&self, op: &S) -> Result<Self::Reduced<Self::Elem>>;
+    fn by_select<S: Select>(&self, op: &S) -> Result<Self::Reduced<Self::Elem>>;
 
     #[doc(hidden)]
-    fn select_backward<S: Select, U: Operand>(&self, op: &S, upstream: &U) -> Result<Self::Reduced<U::Elem>>;
+    fn by_select_backward<S: Select, U: Operand>(&self, op: &S, upstream: &U) -> Result<Self::Reduced<U::Elem>>;
 
     /// As an upstream gradient: the elements at the cells that a result of this shape stores, in its order.
     #[doc(hidden)]
@@ -247,30 +250,34 @@ macro_rules! sparse_operand {
                 self.tensor().stored_bytes()
             }
 
-            fn map<M: Map<T>>(&self, op: &M) -> Result<Tensor<P, M::Out>> {
+            fn by_map<M: Map<T>>(&self, op: &M) -> Result<Tensor<P, M::Out>> {
                 map::sparse(self, op)
             }
 
-            fn slopes<U: Operand<Elem: Float>>(&self, slope: Function<'_>, upstream: &U) -> Result<Tensor<P, U::Elem>>
+            fn by_slopes<U: Operand<Elem: Float>>(
+                &self,
+                slope: Function<'_>,
+                upstream: &U,
+            ) -> Result<Tensor<P, U::Elem>>
             where
                 T: Float,
             {
                 map::sparse_slopes(self, slope, upstream)
             }
 
-            fn fold<F: Fold<T>>(&self, op: F, axes: &Axes) -> Result<Tensor<P, F::Out>> {
+            fn by_fold<F: Fold<T>>(&self, op: F, axes: &Axes) -> Result<Tensor<P, F::Out>> {
                 sparse::fold(&Sparse::entries(self), op, axes)
             }
 
-            fn spread<U: Operand>(&self, upstream: &U, axes: &Axes) -> Result<Tensor<P, U::Elem>> {
+            fn by_spread<U: Operand>(&self, upstream: &U, axes: &Axes) -> Result<Tensor<P, U::Elem>> {
                 sparse::spread(self.tensor().pattern(), upstream, axes)
             }
 
-            fn holistic<H: Holistic<T>>(&self, op: H, axes: &Axes) -> Result<Tensor<P, H::Out>> {
+            fn by_holistic<H: Holistic<T>>(&self, op: H, axes: &Axes) -> Result<Tensor<P, H::Out>> {
                 sparse::holistic(&Sparse::entries(self), op, axes)
             }
 
-            fn gradient<U: Operand, H: Gradient<T, U::Elem>>(
+            fn by_gradient<U: Operand, H: Gradient<T, U::Elem>>(
                 &self,
                 op: H,
                 upstream: &U,
@@ -279,7 +286,7 @@ macro_rules! sparse_operand {
                 sparse::gradient(&Sparse::entries(self), op, upstream, axes)
             }
 
-            fn apart<U: Operand, A: Apart<T, U::Elem>>(
+            fn by_apart<U: Operand, A: Apart<T, U::Elem>>(
                 &self,
                 op: A,
                 upstream: &U,
@@ -288,7 +295,7 @@ macro_rules! sparse_operand {
                 sparse::apart(&Sparse::entries(self), op, upstream, axes)
             }
 
-            fn ranked<U: Plain>(
+            fn by_ranked<U: Plain>(
                 &self,
                 ranking: &Ranking,
                 of: impl Fn(Option<(T, u64)>) -> U + Sync + Send,
@@ -299,7 +306,7 @@ macro_rules! sparse_operand {
                 ranked::sparse(&Sparse::entries(self), self.tensor().fill(), ranking, of)
             }
 
-            fn ranked_backward<U: Operand>(&self, ranking: &Ranking, upstream: &U) -> Result<Tensor<P, U::Elem>>
+            fn by_ranked_backward<U: Operand>(&self, ranking: &Ranking, upstream: &U) -> Result<Tensor<P, U::Elem>>
             where
                 T: Real,
             {
@@ -318,11 +325,11 @@ macro_rules! sparse_operand {
                 pairs.unzip()
             }
 
-            fn select<S: Select>(&self, op: &S) -> Result<Tensor<P, T>> {
+            fn by_select<S: Select>(&self, op: &S) -> Result<Tensor<P, T>> {
                 select::sparse(self.tensor(), op)
             }
 
-            fn select_backward<S: Select, U: Operand>(&self, op: &S, upstream: &U) -> Result<Tensor<P, U::Elem>> {
+            fn by_select_backward<S: Select, U: Operand>(&self, op: &S, upstream: &U) -> Result<Tensor<P, U::Elem>> {
                 select::sparse_backward(self.tensor(), op, upstream)
             }
 
@@ -384,30 +391,30 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         dense_bytes(self)
     }
 
-    fn map<M: Map<S::Elem>>(&self, op: &M) -> Result<Array<M::Out, D>> {
+    fn by_map<M: Map<S::Elem>>(&self, op: &M) -> Result<Array<M::Out, D>> {
         map::dense(self, op)
     }
 
-    fn slopes<U: Operand<Elem: Float>>(&self, slope: Function<'_>, upstream: &U) -> Result<Array<U::Elem, D>>
+    fn by_slopes<U: Operand<Elem: Float>>(&self, slope: Function<'_>, upstream: &U) -> Result<Array<U::Elem, D>>
     where
         S::Elem: Float,
     {
         map::dense_slopes(self, slope, upstream)
     }
 
-    fn fold<F: Fold<S::Elem>>(&self, op: F, axes: &Axes) -> Result<ArrayD<F::Out>> {
+    fn by_fold<F: Fold<S::Elem>>(&self, op: F, axes: &Axes) -> Result<ArrayD<F::Out>> {
         dense::fold(self, op, axes)
     }
 
-    fn spread<U: Operand>(&self, upstream: &U, axes: &Axes) -> Result<ArrayD<U::Elem>> {
+    fn by_spread<U: Operand>(&self, upstream: &U, axes: &Axes) -> Result<ArrayD<U::Elem>> {
         dense::spread(self, upstream, axes)
     }
 
-    fn holistic<H: Holistic<S::Elem>>(&self, op: H, axes: &Axes) -> Result<ArrayD<H::Out>> {
+    fn by_holistic<H: Holistic<S::Elem>>(&self, op: H, axes: &Axes) -> Result<ArrayD<H::Out>> {
         dense::holistic(self, op, axes)
     }
 
-    fn gradient<U: Operand, H: Gradient<S::Elem, U::Elem>>(
+    fn by_gradient<U: Operand, H: Gradient<S::Elem, U::Elem>>(
         &self,
         op: H,
         upstream: &U,
@@ -416,7 +423,7 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         dense::gradient(self, op, upstream, axes)
     }
 
-    fn apart<U: Operand, A: Apart<S::Elem, U::Elem>>(
+    fn by_apart<U: Operand, A: Apart<S::Elem, U::Elem>>(
         &self,
         op: A,
         upstream: &U,
@@ -425,7 +432,7 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         dense::apart(self, op, upstream, axes)
     }
 
-    fn ranked<U: Plain>(
+    fn by_ranked<U: Plain>(
         &self,
         ranking: &Ranking,
         of: impl Fn(Option<(S::Elem, u64)>) -> U + Sync + Send,
@@ -436,7 +443,7 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         ranked::dense(self.view().into_dyn(), ranking, of)
     }
 
-    fn ranked_backward<U: Operand>(&self, ranking: &Ranking, upstream: &U) -> Result<ArrayD<U::Elem>>
+    fn by_ranked_backward<U: Operand>(&self, ranking: &Ranking, upstream: &U) -> Result<ArrayD<U::Elem>>
     where
         S::Elem: Real,
     {
@@ -455,11 +462,11 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         Ok((dense_array(&shape, firsts), dense_array(&shape, seconds)))
     }
 
-    fn select<C: Select>(&self, op: &C) -> Result<ArrayD<S::Elem>> {
+    fn by_select<C: Select>(&self, op: &C) -> Result<ArrayD<S::Elem>> {
         op.dense(self.view().into_dyn())
     }
 
-    fn select_backward<C: Select, U: Operand>(&self, op: &C, upstream: &U) -> Result<ArrayD<U::Elem>> {
+    fn by_select_backward<C: Select, U: Operand>(&self, op: &C, upstream: &U) -> Result<ArrayD<U::Elem>> {
         select::dense_backward(&self.shape().into(), dense_bytes(self), op, upstream)
     }
 

@@ -238,8 +238,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         Err(Error::Argument { operation: "item", why })
     }
 
-    /// The elements along the last axis, those that are not stored too, at the coordinates of the other axes: a row of a
-    /// matrix, and of rank 1 all elements.
+    /// The elements along the last axis, those that are not stored too, at the coordinates of the other axes: a row of
+    /// a matrix, and of rank 1 all elements.
     ///
     /// # Errors
     ///

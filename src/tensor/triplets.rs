@@ -204,8 +204,8 @@ impl<T: Element, I: Index> Triplets<T, I> {
         entries.into_iter().try_for_each(|(coords, value)| self.push(coords.as_ref(), value))
     }
 
-    /// Triplets of `(coordinates, value)` after `(coordinates, value)`, for the smallest shape that holds them: each axis
-    /// is one longer than its largest coordinate, and 0 long where there is none.
+    /// Triplets of `(coordinates, value)` after `(coordinates, value)`, for the smallest shape that holds them: each
+    /// axis is one longer than its largest coordinate, and 0 long where there is none.
     ///
     /// `collect` does the same, and panics where this is an error.
     ///

@@ -20,8 +20,8 @@ pub fn assert_found<P: Pattern, U: Both>(
     }
 }
 
-/// Demands that a reduction of each kind of operand is the reference's, and that of a stored view what the entries give:
-/// `$nothing` is the fill of its result.
+/// Demands that a reduction of each kind of operand is the reference's, and that of a stored view what the entries
+/// give: `$nothing` is the fill of its result.
 macro_rules! check_reduction {
     ($case:expr, $name:ident $(($argument:expr))?, $options:expr, $reference:expr, $nothing:expr) => {{
         use crate::reference::{reductions, structure};

@@ -24,7 +24,8 @@ impl<T: Element, F: Fn(T) -> bool + Copy + Sync> Map<T> for Test<F> {
 
 /// Each test as a function with a page; what the pages have in common is said once, here.
 macro_rules! classify {
-    ($($(#[$sentence:meta])* fn $name:ident, $into:ident($bound:ident) $(#[$nan:meta])* => $(#[$examples:meta])*;)*) => {
+    ($($(#[$sentence:meta])* fn $name:ident, $into:ident($bound:ident) $(#[$nan:meta])* => $(#[$examples:meta])*;)*)
+        => {
         $(
             $(#[$sentence])*
             ///
@@ -60,7 +61,7 @@ macro_rules! classify {
             ///
             $(#[$examples])*
             pub fn $name<X: Operand<Elem: $bound>>(x: &X) -> Result<X::Mapped<bool>> {
-                x.map(&Test($bound::$name))
+                x.by_map(&Test($bound::$name))
             }
 
             #[doc = concat!(

@@ -240,7 +240,7 @@ pub enum IsinKind {
 #[doc(alias = "torch.isin")]
 pub fn isin<'a, X: Operand>(x: &X, members: impl Into<Isin<'a, X::Elem>>) -> Result<X::Mapped<bool>> {
     let isin = members.into();
-    x.map(&Question::new(x, &isin)?)
+    x.by_map(&Question::new(x, &isin)?)
 }
 
 /// [`isin()`] into a result that is there already, whose memory is spared being found and cleared.

@@ -279,7 +279,8 @@ elementwise! {
     fn clamp<Real>(low: X::Elem, high: X::Elem) -> X::Elem = Each::quick("clamp", within(low, high)?);
     /// NaN gives the canonical NaN.
     =>
-    /// [`clamp_backward`]: *dx*<sub>i</sub> = *dy*<sub>i</sub> where low ≤ *x*<sub>i</sub> ≤ high, and 0 · *dy*<sub>i</sub> else
+    /// [`clamp_backward`]: *dx*<sub>i</sub> = *dy*<sub>i</sub> where low ≤ *x*<sub>i</sub> ≤ high, and 0 ·
+    /// *dy*<sub>i</sub> else
     =>
     /// - `Argument`: the lower bound is above the upper one, or one of them is NaN;
     =>
@@ -295,8 +296,8 @@ elementwise! {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     ///
-    /// Definition: [`numpy.clip`](https://numpy.org/doc/stable/reference/generated/numpy.clip.html), which takes bounds in
-    /// any order.
+    /// Definition: [`numpy.clip`](https://numpy.org/doc/stable/reference/generated/numpy.clip.html), which takes bounds
+    /// in any order.
     ;
 }
 

@@ -49,7 +49,7 @@ macro_rules! elementwise {
         ///
         $(#[$examples])*
         pub fn $name<X: Operand<Elem: $bound>>(x: &X $(, $arg: $type)*) -> Result<X::Mapped<$out>> {
-            x.map(&$op)
+            x.by_map(&$op)
         }
     )*};
 }
@@ -69,7 +69,8 @@ macro_rules! functions {
             $(#[$sentence])*
             ///
             #[doc = concat!(
-                "It is ", $exact, ", with the same bits on every machine. `f32` and types of 16 bits take the result in ",
+                "It is ", $exact, ", with the same bits on every machine. `f32` and types of 16 bits take the result \
+                 in ",
                 "`f64` and round it once."
             )]
             fn $name<Float>($($arg: $type),*) -> X::Elem = $op;
@@ -124,13 +125,13 @@ macro_rules! gradients {
         ///
         /// # Implicit values
         ///
-        /// For a sparse `x` the result has its pattern (shared) and a fill of 0. Where `upstream` stores nothing it gives
-        /// its fill; its entries where `x` has none go nowhere.
+        /// For a sparse `x` the result has its pattern (shared) and a fill of 0. Where `upstream` stores nothing it
+        /// gives its fill; its entries where `x` has none go nowhere.
         ///
         /// # NaN
         ///
-        /// A NaN element, or a NaN gradient, gives the canonical NaN; so does a gradient of 0 where the slope is infinite,
-        /// and an infinite one where it is 0.
+        /// A NaN element, or a NaN gradient, gives the canonical NaN; so does a gradient of 0 where the slope is
+        /// infinite, and an infinite one where it is 0.
         ///
         /// # Gradient
         ///
@@ -143,8 +144,8 @@ macro_rules! gradients {
         ///
         /// # Complexity
         ///
-        /// O(nnz) where `upstream` has the pattern of `x`, and at most a search of O(rank · log nnz) for each entry else;
-        /// for arrays O(elements).
+        /// O(nnz) where `upstream` has the pattern of `x`, and at most a search of O(rank · log nnz) for each entry
+        /// else; for arrays O(elements).
         ///
         /// # Examples
         ///
@@ -181,7 +182,7 @@ macro_rules! gradients {
             upstream: &U
             $(, $arg: $type)*
         ) -> Result<X::Mapped<U::Elem>> {
-            x.slopes(&$slope, upstream)
+            x.by_slopes(&$slope, upstream)
         }
     )*};
 }

@@ -145,7 +145,7 @@ impl<T: Element> Fold<T> for Any {
 #[doc(alias = "torch.any")]
 #[doc(alias = "logical_or")]
 pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>> {
-    x.fold(Any, &axes.into())
+    x.by_fold(Any, &axes.into())
 }
 
 /// The surrogate gradient of [`any()`]: every entry receives the gradient of the cell that it was reduced into.
@@ -205,5 +205,5 @@ pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>>
 #[doc(alias = "grad")]
 #[doc(alias = "vjp")]
 pub fn any_backward<X: Operand, U: Operand>(x: &X, upstream: &U, axes: impl Into<Axes>) -> Result<X::Reduced<U::Elem>> {
-    x.spread(upstream, &axes.into())
+    x.by_spread(upstream, &axes.into())
 }

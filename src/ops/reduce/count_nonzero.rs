@@ -101,5 +101,5 @@ impl<T: Element> Fold<T> for CountNonzero {
 #[doc(alias = "torch.count_nonzero")]
 #[doc(alias = "getnnz")]
 pub fn count_nonzero<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<u64>> {
-    x.fold(CountNonzero, &axes.into())
+    x.by_fold(CountNonzero, &axes.into())
 }

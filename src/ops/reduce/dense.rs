@@ -152,6 +152,20 @@ fn by_labels<T: Element, S, U: Copy + Send + Sync, O: Op>(
     Ok(repeat_cells(cells, lengths, reduction)?)
 }
 
+/// The shape of a gradient, and the reduction that it is of; refuses an upstream gradient of another shape than its
+/// result.
+fn backward_of<S: Data<Elem: Element>, D: Dimension, U: Operand>(
+    x: &ArrayBase<S, D>,
+    upstream: &U,
+    axes: &Axes,
+) -> Result<(Shape, Reduction)> {
+    let shape = Shape::from(x.shape());
+    let reduction = Reduction::new(&shape, axes)?;
+    check_upstream(upstream, &reduction.result_shape())?;
+    check_result::<U::Elem>(&shape, dense_bytes(x))?;
+    Ok((shape, reduction))
+}
+
 /// The gradient of a holistic reduction.
 pub(crate) fn gradient<S: Data<Elem: Element>, D: Dimension, U: Operand, H: Gradient<S::Elem, U::Elem>>(
     x: &ArrayBase<S, D>,
@@ -159,13 +173,10 @@ pub(crate) fn gradient<S: Data<Elem: Element>, D: Dimension, U: Operand, H: Grad
     upstream: &U,
     axes: &Axes,
 ) -> Result<ArrayD<U::Elem>> {
-    let shape = Shape::from(x.shape());
-    let reduction = Reduction::new(&shape, axes)?;
-    check_upstream(upstream, &reduction.result_shape())?;
+    let (shape, reduction) = backward_of(x, upstream, axes)?;
     if x.is_empty() {
         return Ok(dense_array(&shape, Vec::new()));
     }
-    check_result::<U::Elem>(&shape, dense_bytes(x))?;
     if reduction.extent() == 1 && reduction.grouping().is_none() {
         // Each element is a group by itself: what groups find, larger than small elements and gradients, need not be
         // kept.
@@ -218,21 +229,31 @@ pub(crate) fn apart<S: Data<Elem: Element>, D: Dimension, U: Operand, A: Apart<S
     upstream: &U,
     axes: &Axes,
 ) -> Result<ArrayD<U::Elem>> {
-    let shape = Shape::from(x.shape());
-    let reduction = Reduction::new(&shape, axes)?;
-    check_upstream(upstream, &reduction.result_shape())?;
-    check_result::<U::Elem>(&shape, dense_bytes(x))?;
+    let (shape, reduction) = backward_of(x, upstream, axes)?;
     if x.is_empty() {
         return Ok(dense_array(&shape, Vec::new()));
     }
     if reduction.grouping().is_some() {
         return apart_by_labels(x.view().into_dyn(), op, &reduction, &all_cells(upstream)?);
     }
-    let (gradients, extent) = (all_cells(upstream)?, reduction.extent() as usize);
     let lanes_last = [reduction.kept(), reduction.reduced()].concat();
     let lanes = x.view().into_dyn().permuted_axes(&lanes_last[..]);
-    let lengths = Shape::from(lanes.shape());
     let values = alloc::collect(lanes.iter().copied())?;
+    let received = give_to_lanes(op, &values, &all_cells(upstream)?, reduction.extent() as usize)
+        .map_err(|refusal| refused_at(op, refusal, &reduction, reduction.kept_lengths()))?;
+    let mut places = vec![0; lanes_last.len()];
+    lanes_last.iter().enumerate().for_each(|(place, &axis)| places[axis] = place);
+    let received = dense_array(&lanes.shape().into(), received).permuted_axes(places);
+    Ok(dense_array(&shape, alloc::collect(received.iter().copied())?))
+}
+
+/// What lanes of one length, side by side, receive of the gradient of each.
+fn give_to_lanes<T: Element, G: Element, A: Apart<T, G>>(
+    op: A,
+    values: &[T],
+    gradients: &[G],
+    extent: usize,
+) -> Outcomes<Vec<G>> {
     let mut received = alloc::zeros(values.len())?;
     let ends = threads::map_parts(values.len(), 5000, 0, |part| part.end / extent * extent);
     let given = threads::map_slices(&mut received, &ends, |part, received| {
@@ -243,14 +264,7 @@ pub(crate) fn apart<S: Data<Elem: Element>, D: Dimension, U: Operand, A: Apart<S
             op.give(&group, gradients[cell], received).map_err(|fault| fault.of(cell))
         })
     });
-    given
-        .into_iter()
-        .collect::<Outcomes<()>>()
-        .map_err(|refusal| refused_at(op, refusal, &reduction, reduction.kept_lengths()))?;
-    let mut places = vec![0; lanes_last.len()];
-    lanes_last.iter().enumerate().for_each(|(place, &axis)| places[axis] = place);
-    let received = dense_array(&lengths, received).permuted_axes(places);
-    Ok(dense_array(&shape, alloc::collect(received.iter().copied())?))
+    given.into_iter().collect::<Outcomes<()>>().map(|()| received)
 }
 
 /// The upstream gradient handed back to the elements of each cell, as it is.
@@ -259,10 +273,7 @@ pub(crate) fn spread<S: Data<Elem: Element>, D: Dimension, U: Operand>(
     upstream: &U,
     axes: &Axes,
 ) -> Result<ArrayD<U::Elem>> {
-    let shape = Shape::from(x.shape());
-    let reduction = Reduction::new(&shape, axes)?;
-    check_upstream(upstream, &reduction.result_shape())?;
-    check_result::<U::Elem>(&shape, dense_bytes(x))?;
+    let (shape, reduction) = backward_of(x, upstream, axes)?;
     if x.is_empty() {
         return Ok(dense_array(&shape, Vec::new()));
     }

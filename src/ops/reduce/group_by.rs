@@ -134,7 +134,8 @@ impl<X> GroupBy<'_, X> {
 ///
 /// There are as many labels as the axis is long. The axes of the reduction name this axis, and may name more, which go
 /// with it; in the result it stays, with a place for each label: one more than the greatest, or as many as
-/// [`GroupLabels::count`] says. Positions that a reduction gives (`argmax`) count the positions of the label, in their order.
+/// [`GroupLabels::count`] says. Positions that a reduction gives (`argmax`) count the positions of the label, in their
+/// order.
 ///
 /// # Implicit values
 ///
@@ -229,48 +230,48 @@ impl<X: Operand> Operand for GroupBy<'_, X> {
         self.operand.held_bytes()
     }
 
-    fn map<M: Map<X::Elem>>(&self, op: &M) -> Result<X::Mapped<M::Out>> {
-        self.operand.map(op)
+    fn by_map<M: Map<X::Elem>>(&self, op: &M) -> Result<X::Mapped<M::Out>> {
+        self.operand.by_map(op)
     }
 
-    fn slopes<U: Operand<Elem: Float>>(&self, slope: Function<'_>, upstream: &U) -> Result<X::Mapped<U::Elem>>
+    fn by_slopes<U: Operand<Elem: Float>>(&self, slope: Function<'_>, upstream: &U) -> Result<X::Mapped<U::Elem>>
     where
         X::Elem: Float,
     {
-        self.operand.slopes(slope, upstream)
+        self.operand.by_slopes(slope, upstream)
     }
 
-    fn fold<F: Fold<X::Elem>>(&self, op: F, axes: &Axes) -> Result<X::Reduced<F::Out>> {
-        self.operand.fold(op, &self.axes(axes)?)
+    fn by_fold<F: Fold<X::Elem>>(&self, op: F, axes: &Axes) -> Result<X::Reduced<F::Out>> {
+        self.operand.by_fold(op, &self.axes(axes)?)
     }
 
-    fn spread<U: Operand>(&self, upstream: &U, axes: &Axes) -> Result<X::Reduced<U::Elem>> {
-        self.operand.spread(upstream, &self.axes(axes)?)
+    fn by_spread<U: Operand>(&self, upstream: &U, axes: &Axes) -> Result<X::Reduced<U::Elem>> {
+        self.operand.by_spread(upstream, &self.axes(axes)?)
     }
 
-    fn holistic<H: Holistic<X::Elem>>(&self, op: H, axes: &Axes) -> Result<X::Reduced<H::Out>> {
-        self.operand.holistic(op, &self.axes(axes)?)
+    fn by_holistic<H: Holistic<X::Elem>>(&self, op: H, axes: &Axes) -> Result<X::Reduced<H::Out>> {
+        self.operand.by_holistic(op, &self.axes(axes)?)
     }
 
-    fn gradient<U: Operand, H: Gradient<X::Elem, U::Elem>>(
+    fn by_gradient<U: Operand, H: Gradient<X::Elem, U::Elem>>(
         &self,
         op: H,
         upstream: &U,
         axes: &Axes,
     ) -> Result<X::Reduced<U::Elem>> {
-        self.operand.gradient(op, upstream, &self.axes(axes)?)
+        self.operand.by_gradient(op, upstream, &self.axes(axes)?)
     }
 
-    fn apart<U: Operand, A: Apart<X::Elem, U::Elem>>(
+    fn by_apart<U: Operand, A: Apart<X::Elem, U::Elem>>(
         &self,
         op: A,
         upstream: &U,
         axes: &Axes,
     ) -> Result<X::Reduced<U::Elem>> {
-        self.operand.apart(op, upstream, &self.axes(axes)?)
+        self.operand.by_apart(op, upstream, &self.axes(axes)?)
     }
 
-    fn ranked<U: Plain>(
+    fn by_ranked<U: Plain>(
         &self,
         ranking: &Ranking,
         of: impl Fn(Option<(X::Elem, u64)>) -> U + Sync + Send,
@@ -278,14 +279,14 @@ impl<X: Operand> Operand for GroupBy<'_, X> {
     where
         X::Elem: Real,
     {
-        self.operand.ranked(ranking, of)
+        self.operand.by_ranked(ranking, of)
     }
 
-    fn ranked_backward<U: Operand>(&self, ranking: &Ranking, upstream: &U) -> Result<X::Reduced<U::Elem>>
+    fn by_ranked_backward<U: Operand>(&self, ranking: &Ranking, upstream: &U) -> Result<X::Reduced<U::Elem>>
     where
         X::Elem: Real,
     {
-        self.operand.ranked_backward(ranking, upstream)
+        self.operand.by_ranked_backward(ranking, upstream)
     }
 
     fn values_and_gaps(&self) -> Allocated<(Cow<'_, [X::Elem]>, Option<(X::Elem, u128)>)> {
@@ -296,12 +297,12 @@ impl<X: Operand> Operand for GroupBy<'_, X> {
         X::unzip(pairs)
     }
 
-    fn select<S: Select>(&self, op: &S) -> Result<X::Reduced<X::Elem>> {
-        self.operand.select(op)
+    fn by_select<S: Select>(&self, op: &S) -> Result<X::Reduced<X::Elem>> {
+        self.operand.by_select(op)
     }
 
-    fn select_backward<S: Select, U: Operand>(&self, op: &S, upstream: &U) -> Result<X::Reduced<U::Elem>> {
-        self.operand.select_backward(op, upstream)
+    fn by_select_backward<S: Select, U: Operand>(&self, op: &S, upstream: &U) -> Result<X::Reduced<U::Elem>> {
+        self.operand.by_select_backward(op, upstream)
     }
 
     fn at_entries<P: Pattern>(&self, result: &P) -> Result<Vec<X::Elem>> {

@@ -37,8 +37,8 @@ pub(super) fn repeat_cells<U: Copy>(cells: Vec<U>, lengths: Vec<usize>, reductio
     Ok(dense_array(&shape, alloc::collect(repeated.iter().copied())?))
 }
 
-/// `finish` of the elements of each cell, side by side, of a view none of whose lanes is another one's; cells are shared
-/// out, with one `scratch` a thread. `blank` is any result.
+/// `finish` of the elements of each cell, side by side, of a view none of whose lanes is another one's; cells are
+/// shared out, with one `scratch` a thread. `blank` is any result.
 ///
 /// Lanes that lie side by side are read where they are. Others are copied, some neighbours at a time.
 pub(super) fn map_distinct_lanes<T: Element, S, U: Copy + Send + Sync>(
@@ -95,8 +95,8 @@ fn in_axis_order<U: Copy>(items: Vec<U>, kept: &[usize], lengths: &[usize]) -> A
     alloc::collect(array.permuted_axes(places).iter().copied())
 }
 
-/// `finish` of the elements of each cell of a reduction by labels, side by side in row-major order, and the lengths of the
-/// axes of the cells; one `scratch` a thread. `blank` is any result.
+/// `finish` of the elements of each cell of a reduction by labels, side by side in row-major order, and the lengths of
+/// the axes of the cells; one `scratch` a thread. `blank` is any result.
 pub(super) fn map_labelled_lanes<T: Element, S, U: Copy + Send + Sync>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
@@ -135,8 +135,8 @@ pub(super) fn map_labelled_lanes<T: Element, S, U: Copy + Send + Sync>(
     Ok((in_axis_order(results, &kept, &lengths)?, in_order.collect()))
 }
 
-/// An array of the shape of `view` that holds zeros, but for what `give` writes: it sees each element, its item, its cell
-/// in a reduction by labels and its position within that.
+/// An array of the shape of `view` that holds zeros, but for what `give` writes: it sees each element, its item, its
+/// cell in a reduction by labels and its position within that.
 pub(super) fn give_by_labels<T: Element, G: Element>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,

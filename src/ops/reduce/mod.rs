@@ -4,6 +4,9 @@
 //! [`Holistic`](crate::kernels::holistic::Holistic). The drivers do the rest: [`sparse`] for tensors of both formats
 //! and their stored views, [`dense`] for arrays of any layout.
 
+#[macro_use]
+mod pages;
+
 mod all;
 mod any;
 mod count_nonzero;

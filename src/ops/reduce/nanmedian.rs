@@ -223,7 +223,7 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
     options: impl Into<Nanmedian>,
 ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
     let Nanmedian { axes, even, .. } = options.into();
-    x.holistic(Asked::<false, true>(Rule::Middle(even)), &axes)
+    x.by_holistic(Asked::<false, true>(Rule::Middle(even)), &axes)
 }
 
 /// [`nanmedian`], and where it stands: the position of the first element equal to the lower middle value.
@@ -285,7 +285,7 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
     options: impl Into<Nanmedian>,
 ) -> Result<(X::Reduced<<X::Elem as Real>::Median>, X::Reduced<u64>)> {
     let Nanmedian { axes, even, .. } = options.into();
-    Ok(X::unzip(x.holistic(MedianAndPosition { even }, &axes)?)?)
+    Ok(X::unzip(x.by_holistic(MedianAndPosition { even }, &axes)?)?)
 }
 
 /// The gradient of [`nanmedian`]: the gradient of each median, shared by the elements that it was made of.
@@ -381,5 +381,5 @@ pub fn nanmedian_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ) -> Result<X::Reduced<U::Elem>> {
     let Nanmedian { axes, even, rule, spread_nan } = options.into();
     let asked = Question { rule: Rule::Middle(even), skips_nan: true };
-    x.gradient(AskedShares::<false, true>(ShareRule { asked, rule, spread_nan }), upstream, &axes)
+    x.by_gradient(AskedShares::<false, true>(ShareRule { asked, rule, spread_nan }), upstream, &axes)
 }

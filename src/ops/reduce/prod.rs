@@ -93,11 +93,11 @@ macro_rules! products {
         ///
         /// # Shapes
         ///
-        #[doc = include_str!("pages/shapes.md")]
+        #[doc = said!(shapes)]
         ///
         /// # Implicit values
         ///
-        #[doc = include_str!("pages/groups.md")]
+        #[doc = said!(groups)]
         #[doc = $gaps]
         /// A block of gaps is the square of its half. Of [`x.stored()`](crate::Tensor::stored) the entries count alone,
         /// at their positions, and the fill of the result is 1.
@@ -113,7 +113,7 @@ macro_rules! products {
         ///
         /// # Errors
         ///
-        #[doc = include_str!("pages/axes_errors.md")]
+        #[doc = said!(axes_errors)]
         /// - `Overflow`: a product of integers does not fit 64 bits; the cell is named;
         /// - `Uncountable`: a group of a sparse tensor has 2<sup>128</sup> positions or more.
         ///
@@ -150,7 +150,7 @@ macro_rules! products {
             x: &X,
             axes: impl Into<Axes>,
         ) -> Result<X::Reduced<<X::Elem as Ring>::Sum>> {
-            x.holistic(Prod::<$skips>, &axes.into())
+            x.by_holistic(Prod::<$skips>, &axes.into())
         }
 
         #[doc = concat!("The gradient of [`", stringify!($name), "`]: to each element the product of all others.")]
@@ -163,11 +163,11 @@ macro_rules! products {
         ///
         /// # Shapes
         ///
-        #[doc = include_str!("pages/backward_shapes.md")]
+        #[doc = said!(backward_shapes)]
         ///
         /// # Implicit values
         ///
-        #[doc = include_str!("pages/backward_implicit.md")]
+        #[doc = said!(backward_implicit)]
         ///
         /// # NaN
         ///
@@ -179,12 +179,14 @@ macro_rules! products {
         ///
         /// # Errors
         ///
-        #[doc = concat!("Those of [`", stringify!($name), "`] but for overflows, and `ShapeMismatch` where `upstream` has ")]
+        #[doc = concat!("Those of [`", stringify!($name), "`] but for overflows, and `ShapeMismatch` where `upstream` \
+             has ")]
         /// another shape than the forward result.
         ///
         /// # Complexity
         ///
-        #[doc = concat!("That of [`", stringify!($name), "`], and of a long group as much for each halving, at most 128 times.")]
+        #[doc = concat!("That of [`", stringify!($name), "`], and of a long group as much for each halving, at most \
+             128 times.")]
         ///
         /// # Examples
         ///
@@ -204,22 +206,23 @@ macro_rules! products {
             upstream: &U,
             axes: impl Into<Axes>,
         ) -> Result<X::Reduced<U::Elem>> {
-            x.apart(Shares::<$skips>, upstream, &axes.into())
+            x.by_apart(Shares::<$skips>, upstream, &axes.into())
         }
     )*};
 }
 
 products! {
     "numpy.prod", "", false, Ring, Real, prod, prod_backward,
-    "Floats and complex numbers keep their type. Integers are multiplied exactly, signed ones to an `i64`, unsigned ones \
-     and `bool` to a `u64`; a zero makes zero, whatever the others would. Both parts of complex numbers are made of \
-     products and sums as `*` has them, each of which is rounded as below.",
+    "Floats and complex numbers keep their type. Integers are multiplied exactly, signed ones to an `i64`, unsigned \
+     ones and `bool` to a `u64`; a zero makes zero, whatever the others would. Both parts of complex numbers are made \
+     of products and sums as `*` has them, each of which is rounded as below.",
     "The fill of the result is the fill of `x` to the power of the number of positions of a group, by squares.",
     "A NaN gives NaN; [`nanprod`] leaves NaNs out.",
     "A NaN gives NaN to all others of its group.";
     "numpy.nanprod", ", of the elements that are not NaN", true, Float, Float, nanprod, nanprod_backward,
     "A NaN is a factor 1, at its position.",
-    "The fill of the result is the fill of `x` to the power of the number of positions of a group, by squares; 1 where it is NaN.",
+    "The fill of the result is the fill of `x` to the power of the number of positions of a group, by squares; 1 where \
+     it is NaN.",
     "NaNs are left out; a group of nothing else gives 1.",
     "A NaN receives 0.";
 }

@@ -155,11 +155,11 @@ impl<T: Real, G: Float, const IS_QUANTILE: bool, const SKIPS_NAN: bool> Gradient
 ///
 /// # Shapes
 ///
-#[doc = include_str!("pages/shapes.md")]
+#[doc = said!(shapes)]
 ///
 /// # Implicit values
 ///
-#[doc = include_str!("pages/groups.md")]
+#[doc = said!(groups)]
 /// The fill of the result is the fill of `x`, or NaN where the reduced axes hold no position. Of
 /// [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is NaN.
 ///
@@ -173,7 +173,7 @@ impl<T: Real, G: Float, const IS_QUANTILE: bool, const SKIPS_NAN: bool> Gradient
 ///
 /// # Errors
 ///
-#[doc = include_str!("pages/axes_errors.md")]
+#[doc = said!(axes_errors)]
 /// - no others: groups of more positions than can be counted have a median.
 ///
 /// # Complexity
@@ -204,7 +204,7 @@ pub fn median<X: Operand<Elem: Real>>(
     options: impl Into<Nanmedian>,
 ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
     let Nanmedian { axes, even, .. } = options.into();
-    x.holistic(Asked::<false, false>(Rule::Middle(even)), &axes)
+    x.by_holistic(Asked::<false, false>(Rule::Middle(even)), &axes)
 }
 
 /// The gradient of [`median`]: that of [`nanmedian`](crate::nanmedian()), but 0 where a NaN made the median NaN.
@@ -213,11 +213,11 @@ pub fn median<X: Operand<Elem: Real>>(
 ///
 /// # Shapes
 ///
-#[doc = include_str!("pages/backward_shapes.md")]
+#[doc = said!(backward_shapes)]
 ///
 /// # Implicit values
 ///
-#[doc = include_str!("pages/backward_implicit.md")]
+#[doc = said!(backward_implicit)]
 /// Positions that are not stored count among the equal ones, and their share is dropped.
 ///
 /// # NaN
@@ -256,7 +256,7 @@ pub fn median_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ) -> Result<X::Reduced<U::Elem>> {
     let Nanmedian { axes, even, rule, spread_nan } = options.into();
     let asked = Question { rule: Rule::Middle(even), skips_nan: false };
-    x.gradient(AskedShares::<false, false>(ShareRule { asked, rule, spread_nan }), upstream, &axes)
+    x.by_gradient(AskedShares::<false, false>(ShareRule { asked, rule, spread_nan }), upstream, &axes)
 }
 
 /// Refuses what is no part of the way.
@@ -287,11 +287,11 @@ macro_rules! quantiles {
         ///
         /// # Shapes
         ///
-        #[doc = include_str!("pages/shapes.md")]
+        #[doc = said!(shapes)]
         ///
         /// # Implicit values
         ///
-        #[doc = include_str!("pages/groups.md")]
+        #[doc = said!(groups)]
         /// The fill of the result is the fill of `x`, or NaN where the reduced axes hold no position. Of
         /// [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is NaN.
         ///
@@ -306,7 +306,7 @@ macro_rules! quantiles {
         ///
         /// # Errors
         ///
-        #[doc = include_str!("pages/axes_errors.md")]
+        #[doc = said!(axes_errors)]
         /// - `Argument`: `q` is not from 0 to 1;
         /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
         ///
@@ -341,13 +341,13 @@ macro_rules! quantiles {
         ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
             let Quantile { axes, method, .. } = options.into();
             let op = |q| Asked::<true, $skips>(Rule::At(q, method));
-            x.holistic(op(checked(op(q), q)?), &axes)
+            x.by_holistic(op(checked(op(q), q)?), &axes)
         }
 
         #[doc = concat!("The gradient of [`", stringify!($name), "`]: shared by the elements that it was made of.")]
         ///
-        /// *dx*<sub>k,r</sub> = (1 − *t*) *dy*<sub>k</sub> / #*a* where *x*<sub>k,r</sub> = *a*, *t* *dy*<sub>k</sub> / #*b*
-        /// where it is *b*, else 0: *a* and *b* are the two values that the quantile lies between, and #*v* elements of
+        /// *dx*<sub>k,r</sub> = (1 − *t*) *dy*<sub>k</sub> / #*a* where *x*<sub>k,r</sub> = *a*, *t* *dy*<sub>k</sub> /
+        /// #*b* where it is *b*, else 0: *a* and *b* are the two values that the quantile lies between, and #*v* elements of
         /// the group are equal to *v*. Where it is one value, all of *dy*<sub>k</sub> is shared by its equals.
         ///
         /// Each share is one product and one quotient in the type of the gradient, `f32` for the 16-bit floats. Under
@@ -355,11 +355,11 @@ macro_rules! quantiles {
         ///
         /// # Shapes
         ///
-        #[doc = include_str!("pages/backward_shapes.md")]
+        #[doc = said!(backward_shapes)]
         ///
         /// # Implicit values
         ///
-        #[doc = include_str!("pages/backward_implicit.md")]
+        #[doc = said!(backward_implicit)]
         /// Positions that are not stored count among the equal ones (2<sup>64</sup> − 1 at most), and their share is
         /// dropped.
         ///
@@ -373,8 +373,10 @@ macro_rules! quantiles {
         ///
         /// # Errors
         ///
-        #[doc = concat!("Those of [`", stringify!($name), "`], `ShapeMismatch` where `upstream` has another shape than ")]
-        /// the forward result, and under `first` `Uncountable` where a group has more than 2<sup>64</sup> − 1 positions.
+        #[doc = concat!("Those of [`", stringify!($name), "`], `ShapeMismatch` where `upstream` has another shape than \
+             ")]
+        /// the forward result, and under `first` `Uncountable` where a group has more than 2<sup>64</sup> − 1
+        /// positions.
         ///
         /// # Complexity
         ///
@@ -404,7 +406,7 @@ macro_rules! quantiles {
                 let asked = Question { rule: Rule::At(q, method), skips_nan: $skips };
                 AskedShares::<true, $skips>(ShareRule { asked, rule, spread_nan: false })
             };
-            x.gradient(op(checked(op(q), q)?), upstream, &axes)
+            x.by_gradient(op(checked(op(q), q)?), upstream, &axes)
         }
     )*};
 }

@@ -19,7 +19,7 @@ use crate::kernels::holistic::{
     Apart, Gradient, Group, Holistic, give_apart, reduce_groups, share_among_entries, share_singly,
 };
 use crate::kernels::lanes::spread as spread_lanes;
-use crate::kernels::op::{Op, Outcome, Refused};
+use crate::kernels::op::{Op, Outcome, Outcomes, Refused};
 use crate::kernels::spread::{spread_looked_up, spread_to_entries};
 use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
@@ -266,15 +266,27 @@ pub(crate) fn gradient<P: Pattern, T: Element, U: Operand, H: Gradient<T, U::Ele
         share_singly(op, x.values.iter().copied(), upstream.at_entries(x.pattern)?)
             .map_err(|refusal| refused_entry(x, op, refusal, &reduction))?
     } else {
-        let Cells { pattern, groups } = Cells::new(x.pattern, &reduction)?;
-        let position = |entry: usize| position_in_group(x.pattern, &reduction, entry);
-        let extents = each_extent(&pattern, &reduction, x.extents(&reduction)?.as_deref())?;
-        let gaps = AllGaps { gaps: x.gaps(&reduction), extents: extents.as_deref() };
-        let gradients = upstream.at_entries(&pattern)?;
-        share_among_entries(op, &groups, x.values, &gaps, &gradients, &position)
-            .map_err(|refusal| refused_group(x, op, refusal, &reduction, &groups))?
+        by_groups(x, op, upstream, &reduction, |groups, gaps, gradients, position| {
+            share_among_entries(op, groups, x.values, gaps, gradients, position)
+        })?
     };
     Ok(Tensor::from_valid(x.pattern.clone(), values, U::Elem::ZERO))
+}
+
+/// What `give` makes of the groups, their gaps, the gradient of each, and the position of an entry in its group.
+fn by_groups<P: Pattern, T: Element, U: Operand, O: Op>(
+    x: &Entries<'_, P, T>,
+    op: O,
+    upstream: &U,
+    reduction: &Reduction,
+    give: impl FnOnce(&Groups, &AllGaps<'_, T>, &[U::Elem], &(dyn Fn(usize) -> u128 + Sync)) -> Outcomes<Vec<U::Elem>>,
+) -> Result<Vec<U::Elem>> {
+    let Cells { pattern, groups } = Cells::new(x.pattern, reduction)?;
+    let position = |entry: usize| position_in_group(x.pattern, reduction, entry);
+    let extents = each_extent(&pattern, reduction, x.extents(reduction)?.as_deref())?;
+    let gaps = AllGaps { gaps: x.gaps(reduction), extents: extents.as_deref() };
+    let gradients = upstream.at_entries(&pattern)?;
+    give(&groups, &gaps, &gradients, &position).map_err(|refusal| refused_group(x, op, refusal, reduction, &groups))
 }
 
 /// The gradient of a reduction of which each element receives its own.
@@ -296,13 +308,9 @@ pub(crate) fn apart<P: Pattern, T: Element, U: Operand, A: Apart<T, U::Elem>>(
             .map_err(|fault| refused(op, fault, &reduction, None))?;
         received
     } else {
-        let Cells { pattern, groups } = Cells::new(x.pattern, &reduction)?;
-        let position = |entry: usize| position_in_group(x.pattern, &reduction, entry);
-        let extents = each_extent(&pattern, &reduction, x.extents(&reduction)?.as_deref())?;
-        let gaps = AllGaps { gaps: x.gaps(&reduction), extents: extents.as_deref() };
-        let gradients = upstream.at_entries(&pattern)?;
-        give_apart(op, &groups, x.values, &gaps, &gradients, &position)
-            .map_err(|refusal| refused_group(x, op, refusal, &reduction, &groups))?
+        by_groups(x, op, upstream, &reduction, |groups, gaps, gradients, position| {
+            give_apart(op, groups, x.values, gaps, gradients, position)
+        })?
     };
     Ok(Tensor::from_valid(x.pattern.clone(), values, U::Elem::ZERO))
 }

@@ -17,8 +17,8 @@ fn nothing<T: Real>() -> T {
 
 /// The `k` greatest elements along an axis, from the greatest down.
 ///
-/// *y*<sub>…j…</sub> is the element of rank *j* among those of *x*<sub>…r…</sub> that are not NaN; of equal ones, as zeros
-/// of both signs are, the first position comes first.
+/// *y*<sub>…j…</sub> is the element of rank *j* among those of *x*<sub>…r…</sub> that are not NaN; of equal ones, as
+/// zeros of both signs are, the first position comes first.
 ///
 /// # Shapes
 ///
@@ -26,9 +26,9 @@ fn nothing<T: Real>() -> T {
 ///
 /// # Implicit values
 ///
-/// Positions that are not stored count with the fill: a group with an entry stores `k` results, the others hold the fill.
-/// Of [`x.stored()`](crate::Tensor::stored) a group stores as many results as it has entries, `k` at most; behind them
-/// stands the fill of `x`.
+/// Positions that are not stored count with the fill: a group with an entry stores `k` results, the others hold the
+/// fill. Of [`x.stored()`](crate::Tensor::stored) a group stores as many results as it has entries, `k` at most; behind
+/// them stands the fill of `x`.
 ///
 /// # NaN
 ///
@@ -74,7 +74,7 @@ fn nothing<T: Real>() -> T {
 #[doc(alias = "nlargest")]
 pub fn topk<X: Operand<Elem: Real>>(x: &X, k: usize, axis: impl Position) -> Result<X::Reduced<X::Elem>> {
     let ranking = Ranking::new("topk", x.lengths(), (axis, Some(k)), false)?;
-    x.ranked(&ranking, |found| found.map_or(nothing(), |(value, _)| value))
+    x.by_ranked(&ranking, |found| found.map_or(nothing(), |(value, _)| value))
 }
 
 /// [`topk`] with the position on the axis of each of them, of arrays and stored views.
@@ -85,8 +85,8 @@ pub fn topk<X: Operand<Elem: Real>>(x: &X, k: usize, axis: impl Position) -> Res
 ///
 /// # Implicit values
 ///
-/// Only entries have a place in an order: the whole of a sparse tensor is refused, and `x.stored()` has a result for each
-/// of them, up to `k` a group. Behind them stand the fill of `x` and `u64::MAX`.
+/// Only entries have a place in an order: the whole of a sparse tensor is refused, and `x.stored()` has a result for
+/// each of them, up to `k` a group. Behind them stand the fill of `x` and `u64::MAX`.
 ///
 /// # NaN
 ///
@@ -125,7 +125,7 @@ pub fn topk_index<X: Operand<Elem: Real>>(
     axis: impl Position,
 ) -> Result<(X::Reduced<X::Elem>, X::Reduced<u64>)> {
     let ranking = Ranking::new("topk_index", x.lengths(), (axis, Some(k)), true)?;
-    Ok(X::unzip(x.ranked(&ranking, |found| found.unwrap_or((nothing(), NOWHERE)))?)?)
+    Ok(X::unzip(x.by_ranked(&ranking, |found| found.unwrap_or((nothing(), NOWHERE)))?)?)
 }
 
 /// The positions of the elements along an axis, in increasing order of the elements, of arrays and stored views.
@@ -138,8 +138,8 @@ pub fn topk_index<X: Operand<Elem: Real>>(
 ///
 /// # Implicit values
 ///
-/// Only entries have a place in an order: the whole of a sparse tensor is refused, and of `x.stored()` the first results
-/// of a group are the positions of its entries. Behind them stands the fill, `u64::MAX`.
+/// Only entries have a place in an order: the whole of a sparse tensor is refused, and of `x.stored()` the first
+/// results of a group are the positions of its entries. Behind them stands the fill, `u64::MAX`.
 ///
 /// # NaN
 ///
@@ -178,7 +178,7 @@ pub fn topk_index<X: Operand<Elem: Real>>(
 #[doc(alias = "order")]
 pub fn argsort<X: Operand<Elem: Real>>(x: &X, axis: impl Position) -> Result<X::Reduced<u64>> {
     let ranking = Ranking::new("argsort", x.lengths(), (axis, None), true)?;
-    x.ranked(&ranking, |found| found.map_or(NOWHERE, |(_, position)| position))
+    x.by_ranked(&ranking, |found| found.map_or(NOWHERE, |(_, position)| position))
 }
 
 /// The gradient of [`topk`]: each element that was chosen receives that of its rank, the others 0.
@@ -189,8 +189,8 @@ pub fn argsort<X: Operand<Elem: Real>>(x: &X, axis: impl Position) -> Result<X::
 ///
 /// # Implicit values
 ///
-/// For a sparse `x` the result has its pattern (shared) and a fill of 0; what comes for positions that are not stored is
-/// dropped. Where `upstream` stores nothing it gives its fill.
+/// For a sparse `x` the result has its pattern (shared) and a fill of 0; what comes for positions that are not stored
+/// is dropped. Where `upstream` stores nothing it gives its fill.
 ///
 /// # NaN
 ///
@@ -229,5 +229,5 @@ pub fn topk_backward<X: Operand<Elem: Real>, U: Operand>(
     k: usize,
     axis: impl Position,
 ) -> Result<X::Reduced<U::Elem>> {
-    x.ranked_backward(&Ranking::new("topk_backward", x.lengths(), (axis, Some(k)), false)?, upstream)
+    x.by_ranked_backward(&Ranking::new("topk_backward", x.lengths(), (axis, Some(k)), false)?, upstream)
 }

@@ -15,7 +15,8 @@ use crate::ops::operand::Operand;
 ///
 /// # Implicit values
 ///
-/// The fill counts at every position that is not stored. Of [`x.stored()`](crate::Tensor::stored) the entries count alone.
+/// The fill counts at every position that is not stored. Of [`x.stored()`](crate::Tensor::stored) the entries count
+/// alone.
 ///
 /// # NaN
 ///

@@ -196,123 +196,74 @@ impl<T: Real, G: Float, const ROOT: bool, const SKIPS_NAN: bool> Gradient<T, G> 
 /// Each measure and its gradient as functions with pages; what the pages have in common is said once, here.
 macro_rules! spreads {
     ($(
-        $alias:literal, $word:literal, $numbers:literal, $formula:literal, $root:literal, $skips:literal, $bound:ident, $backward_bound:ident, $complex:literal, $name:ident,
-        $backward:ident, $nan:literal, $result:literal, $derivative:literal;
+        $alias:literal, $word:literal, $numbers:literal, $formula:literal, $root:literal, $skips:literal, $bound:ident,
+        $backward_bound:ident, $complex:literal, $name:ident, $backward:ident, $nan:literal, $result:literal,
+        $derivative:literal;
     )*) => {$(
-        #[doc = concat!("The ", $word, " over the axes given", $numbers, ".")]
-        ///
-        #[doc = $formula]
-        ///
-        /// The mean is the exact one, in `f64`; squares of differences to it, each rounded to `f64`, have an exact sum,
-        /// whose quotient is rounded once to the type of the result: floats keep theirs, integers and `bool` give
-        #[doc = $complex]
-        /// So neither order nor format nor threads change a bit.
-        ///
-        /// # Shapes
-        ///
-        #[doc = include_str!("pages/shapes.md")]
-        ///
-        /// # Implicit values
-        ///
-        #[doc = include_str!("pages/groups.md")]
-        /// The fill of the result is 0 where the fill of `x` is finite, and NaN where a group has no more than `ddof`
-        /// positions. Of [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is
-        /// NaN.
-        ///
-        /// # NaN
-        ///
-        #[doc = $nan]
-        /// An infinity gives NaN, and so does a group of no more than `ddof` elements.
-        ///
-        /// # Gradient
-        ///
-        #[doc = concat!("[`", stringify!($backward), "`].")]
-        ///
-        /// # Errors
-        ///
-        #[doc = include_str!("pages/axes_errors.md")]
-        /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
-        ///
-        /// # Complexity
-        ///
-        #[doc = include_str!("pages/fold_complexity.md")]
-        ///
-        /// # Examples
-        ///
-        /// ```
-        #[doc = concat!("use lacuna::{CooTensor, Var, ", stringify!($name), "};")]
-        ///
-        /// let x = CooTensor::new([4], vec![vec![1, 2]], vec![3.0f64, 9.0], 0.0)?;
-        #[doc = concat!("let y = ", stringify!($name), "(&x, Var::over(0).ddof(1))?;")]
-        #[doc = concat!("assert_eq!(y.get(&[])?, ", $result, ");")]
-        #[doc = concat!("assert_eq!(y.to_dense()?, ", stringify!($name), "(&x.to_dense()?, Var::over(0).ddof(1))?);")]
-        /// # Ok::<(), lacuna::Error>(())
-        /// ```
-        ///
-        #[doc = concat!(
-            "Definition: [`numpy.", stringify!($name), "`](https://numpy.org/doc/stable/reference/generated/numpy.",
-            stringify!($name), ".html)."
-        )]
-        #[doc(alias = $alias)]
-        pub fn $name<X: Operand<Elem: $bound>>(
-            x: &X,
-            options: impl Into<Var>,
-        ) -> Result<X::Reduced<<X::Elem as Ring>::Deviation>> {
-            let Var { axes, ddof } = options.into();
-            x.holistic(Variance::<$root, $skips> { ddof }, &axes)
+        reduces! {
+            #[doc = concat!("The ", $word, " over the axes given", $numbers, ".")]
+            ///
+            #[doc = $formula]
+            ///
+            /// The mean is the exact one, in `f64`; squares of differences to it, each rounded to `f64`, have an exact
+            /// sum, whose quotient is rounded once to the type of the result: floats keep theirs, integers and `bool`
+            /// give
+            #[doc = $complex]
+            /// So neither order nor format nor threads change a bit.
+            #[doc(alias = $alias)]
+            fn $name<$bound>(x, options: Var) -> <X::Elem as Ring>::Deviation =
+                x.by_holistic(Variance::<$root, $skips> { ddof: options.ddof }, &options.axes);
+            /// The fill of the result is 0 where the fill of `x` is finite, and NaN where a group has no more than
+            /// `ddof` positions. Of [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the
+            /// result is NaN.
+            =>
+            #[doc = $nan]
+            /// An infinity gives NaN, and so does a group of no more than `ddof` elements.
+            =>
+            #[doc = concat!("[`", stringify!($backward), "`].")]
+            =>
+            /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
+            =>
+            /// ```
+            #[doc = concat!("use lacuna::{CooTensor, Var, ", stringify!($name), "};")]
+            ///
+            /// let x = CooTensor::new([4], vec![vec![1, 2]], vec![3.0f64, 9.0], 0.0)?;
+            #[doc = concat!("let y = ", stringify!($name), "(&x, Var::over(0).ddof(1))?;")]
+            #[doc = concat!("assert_eq!(y.get(&[])?, ", $result, ");")]
+            #[doc = concat!("assert_eq!(y.to_dense()?, ", stringify!($name),
+                "(&x.to_dense()?, Var::over(0).ddof(1))?);")]
+            /// # Ok::<(), lacuna::Error>(())
+            /// ```
+            ///
+            #[doc = concat!(
+                "Definition: [`numpy.", stringify!($name), "`](https://numpy.org/doc/stable/reference/generated/numpy.",
+                stringify!($name), ".html)."
+            )]
+            ;
         }
 
-        #[doc = concat!("The gradient of [`", stringify!($name), "()`].")]
-        ///
-        #[doc = $derivative]
-        ///
-        /// # Shapes
-        ///
-        #[doc = include_str!("pages/backward_shapes.md")]
-        ///
-        /// # Implicit values
-        ///
-        #[doc = include_str!("pages/backward_implicit.md")]
-        ///
-        /// # NaN
-        ///
-        /// Where the forward result is NaN the gradient is NaN; an element that was left out receives 0.
-        ///
-        /// # Gradient
-        ///
-        /// None: gradients of gradients are not here.
-        ///
-        /// # Errors
-        ///
-        #[doc = concat!("Those of [`", stringify!($name), "()`], and `ShapeMismatch` where `upstream` has another ")]
-        /// shape than the forward result.
-        ///
-        /// # Complexity
-        ///
-        /// O(nnz · (rank + log nnz)), O(nnz · rank) where the kept axes lead; for arrays O(elements).
-        ///
-        /// # Examples
-        ///
-        /// ```
-        #[doc = concat!("use lacuna::{CooTensor, ", stringify!($backward), "};")]
-        /// use ndarray::arr0;
-        ///
-        /// let x = CooTensor::new([2], vec![vec![0, 1]], vec![1.0, 5.0], 0.0)?;
-        #[doc = concat!("let dx = ", stringify!($backward), "(&x, &arr0(3.0), 0)?;")]
-        #[doc = concat!("let dense = ", stringify!($backward), "(&x.to_dense()?, &arr0(3.0), 0)?;")]
-        /// assert_eq!(dx.to_dense()?, dense);
-        /// assert_eq!(dx.values()[0], -dx.values()[1]);
-        /// # Ok::<(), lacuna::Error>(())
-        /// ```
-        ///
-        #[doc = concat!("Source: the derivative of [`", stringify!($name), "()`].")]
-        pub fn $backward<X: Operand<Elem: $backward_bound>, U: Operand<Elem: Float>>(
-            x: &X,
-            upstream: &U,
-            options: impl Into<Var>,
-        ) -> Result<X::Reduced<U::Elem>> {
-            let Var { axes, ddof } = options.into();
-            x.gradient(Shares::<$root, $skips> { ddof }, upstream, &axes)
+        gives_back! {
+            #[doc = concat!("The gradient of [`", stringify!($name), "()`].")]
+            ///
+            #[doc = $derivative]
+            fn $backward<$backward_bound> of $name(x, upstream, options: Var) =
+                x.by_gradient(Shares::<$root, $skips> { ddof: options.ddof }, upstream, &options.axes);
+            /// Where the forward result is NaN the gradient is NaN; an element that was left out receives 0.
+            =>
+            /// ```
+            #[doc = concat!("use lacuna::{CooTensor, ", stringify!($backward), "};")]
+            /// use ndarray::arr0;
+            ///
+            /// let x = CooTensor::new([2], vec![vec![0, 1]], vec![1.0, 5.0], 0.0)?;
+            #[doc = concat!("let dx = ", stringify!($backward), "(&x, &arr0(3.0), 0)?;")]
+            #[doc = concat!("let dense = ", stringify!($backward), "(&x.to_dense()?, &arr0(3.0), 0)?;")]
+            /// assert_eq!(dx.to_dense()?, dense);
+            /// assert_eq!(dx.values()[0], -dx.values()[1]);
+            /// # Ok::<(), lacuna::Error>(())
+            /// ```
+            ///
+            #[doc = concat!("Source: the derivative of [`", stringify!($name), "()`].")]
+            ;
         }
     )*};
 }
@@ -321,13 +272,15 @@ spreads! {
     "numpy.var", "variance", "",
     "*y*<sub>k</sub> = Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`)",
     false, false, Ring, Real,
-    "`f64`, complex numbers the type of their parts, both of which have squares.", var, var_backward, "A NaN gives NaN; [`nanvar`] leaves NaNs out.", "18.0",
+    "`f64`, complex numbers the type of their parts, both of which have squares.",
+    var, var_backward, "A NaN gives NaN; [`nanvar`] leaves NaNs out.", "18.0",
     "*dx*<sub>k,r</sub> = 2 (*x*<sub>k,r</sub> − *m*<sub>k</sub>) *dy*<sub>k</sub> / (*n* − `ddof`), step by step in \
      `f64`";
     "numpy.std", "standard deviation", "",
     "*y*<sub>k</sub> = √(Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`))",
     true, false, Ring, Real,
-    "`f64`, complex numbers the type of their parts, both of which have squares.", std, std_backward, "A NaN gives NaN; [`nanstd`] leaves NaNs out.", "18f64.sqrt()",
+    "`f64`, complex numbers the type of their parts, both of which have squares.",
+    std, std_backward, "A NaN gives NaN; [`nanstd`] leaves NaNs out.", "18f64.sqrt()",
     "That of [`var_backward`] over twice the deviation, step by step in `f64`: NaN where all elements are equal.";
     "numpy.nanvar", "variance", ", of the elements that are not NaN",
     "*y*<sub>k</sub> = Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`)",
@@ -336,6 +289,7 @@ spreads! {
      `f64`; 0 for a NaN";
     "numpy.nanstd", "standard deviation", ", of the elements that are not NaN",
     "*y*<sub>k</sub> = √(Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`))",
-    true, true, Float, Float, "`f64`.", nanstd, nanstd_backward, "NaNs are left out, of mean, sum and number.", "18f64.sqrt()",
+    true, true, Float, Float, "`f64`.", nanstd, nanstd_backward, "NaNs are left out, of mean, sum and number.",
+    "18f64.sqrt()",
     "That of [`nanvar_backward`] over twice the deviation, step by step in `f64`; 0 for a NaN.";
 }

@@ -1,5 +1,6 @@
 //! Several tensors as one.
 
+use std::borrow::Borrow;
 use std::ops::Range;
 
 use super::moves::Moves;
@@ -64,7 +65,7 @@ use crate::tensor::Tensor;
 ///
 /// let x = CooTensor::new([1, 2], vec![vec![0], vec![1]], vec![5], 0)?;
 /// let y = CooTensor::new([2, 2], vec![vec![1], vec![0]], vec![6], 0)?;
-/// let z = concat(0, &[&x, &y])?;
+/// let z = concat(0, &[&x, &y])?; // a slice of tensors will do as well
 /// assert_eq!(z.entries(), [(vec![0, 1], 5), (vec![2, 0], 6)]);
 /// assert_eq!(z.to_dense()?, concatenate(Axis(0), &[x.to_dense()?.view(), y.to_dense()?.view()]).unwrap());
 ///
@@ -80,8 +81,12 @@ use crate::tensor::Tensor;
 #[doc(alias = "hstack")]
 #[doc(alias = "vstack")]
 #[doc(alias = "append")]
-pub fn concat<P: Pattern, T: Element>(axis: impl Position, tensors: &[&Tensor<P, T>]) -> Result<Tensor<P, T>> {
-    Join::of(axis, tensors)?.tensor(tensors)
+pub fn concat<P: Pattern, T: Element>(
+    axis: impl Position,
+    tensors: &[impl Borrow<Tensor<P, T>>],
+) -> Result<Tensor<P, T>> {
+    let tensors = lent(tensors)?;
+    Join::of(axis, &tensors)?.tensor(&tensors)
 }
 
 /// The gradients of [`concat()`]: every tensor receives the part of the upstream gradient that it became.
@@ -121,9 +126,10 @@ pub fn concat<P: Pattern, T: Element>(axis: impl Position, tensors: &[&Tensor<P,
 pub fn concat_backward<P: Pattern, T: Element, U: Operand>(
     upstream: &U,
     axis: impl Position,
-    tensors: &[&Tensor<P, T>],
+    tensors: &[impl Borrow<Tensor<P, T>>],
 ) -> Result<Vec<Tensor<P, U::Elem>>> {
-    Join::of(axis, tensors)?.gradients(upstream, tensors)
+    let tensors = lent(tensors)?;
+    Join::of(axis, &tensors)?.gradients(upstream, &tensors)
 }
 
 /// Tensors of one shape one after the other along a new axis.
@@ -163,15 +169,19 @@ pub fn concat_backward<P: Pattern, T: Element, U: Operand>(
 /// let x = CooTensor::new([2], vec![vec![1]], vec![5], 0)?;
 /// let y = CooTensor::new([2], vec![vec![0]], vec![6], 0)?;
 /// assert_eq!(stack(0, &[&x, &y])?.entries(), [(vec![0, 1], 5), (vec![1, 0], 6)]);
-/// assert_eq!(stack(-1, &[&x, &y])?.entries(), [(vec![0, 1], 6), (vec![1, 0], 5)]);
+/// assert_eq!(stack(-1, &vec![x, y])?.entries(), [(vec![0, 1], 6), (vec![1, 0], 5)]);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
 /// Definition: [`numpy.stack`](https://numpy.org/doc/stable/reference/generated/numpy.stack.html).
 #[doc(alias = "dstack")]
 #[doc(alias = "torch.stack")]
-pub fn stack<P: Pattern, T: Element>(axis: impl Position, tensors: &[&Tensor<P, T>]) -> Result<Tensor<P, T>> {
-    Join::on_new_axis(axis, tensors)?.tensor(tensors)
+pub fn stack<P: Pattern, T: Element>(
+    axis: impl Position,
+    tensors: &[impl Borrow<Tensor<P, T>>],
+) -> Result<Tensor<P, T>> {
+    let tensors = lent(tensors)?;
+    Join::on_new_axis(axis, &tensors)?.tensor(&tensors)
 }
 
 /// The gradients of [`stack`]: every tensor receives the part of the upstream gradient that it became.
@@ -210,9 +220,10 @@ pub fn stack<P: Pattern, T: Element>(axis: impl Position, tensors: &[&Tensor<P, 
 pub fn stack_backward<P: Pattern, T: Element, U: Operand>(
     upstream: &U,
     axis: impl Position,
-    tensors: &[&Tensor<P, T>],
+    tensors: &[impl Borrow<Tensor<P, T>>],
 ) -> Result<Vec<Tensor<P, U::Elem>>> {
-    Join::on_new_axis(axis, tensors)?.gradients(upstream, tensors)
+    let tensors = lent(tensors)?;
+    Join::on_new_axis(axis, &tensors)?.gradients(upstream, &tensors)
 }
 
 /// A tensor of blocks: the rows of blocks side by side along the last axis, then one below the other along the axis
@@ -261,7 +272,7 @@ pub fn stack_backward<P: Pattern, T: Element, U: Operand>(
 #[doc(alias = "block_array")]
 pub fn block<P: Pattern, T: Element>(rows: &[&[&Tensor<P, T>]]) -> Result<Tensor<P, T>> {
     let rows = rows.iter().map(|row| concat(-1, row)).collect::<Result<Vec<_>>>()?;
-    concat(-2, &rows.iter().collect::<Vec<_>>())
+    concat(-2, &rows)
 }
 
 /// The descriptor of what makes one tensor of several.
@@ -343,6 +354,11 @@ impl Join {
         };
         Ok(tensors.iter().map(of_each).collect())
     }
+}
+
+/// The tensors of a list, whoever owns them.
+fn lent<P: Pattern, T: Element>(tensors: &[impl Borrow<Tensor<P, T>>]) -> Allocated<Vec<&Tensor<P, T>>> {
+    alloc::collect(tensors.iter().map(Borrow::borrow))
 }
 
 fn first<'a, P: Pattern, T: Element>(tensors: &[&'a Tensor<P, T>]) -> Result<&'a Tensor<P, T>> {

@@ -169,7 +169,7 @@ macro_rules! moves {
         ///
         $(#[$tail])*
         pub fn $name<X: Operand>(x: &X, $($arg: $type),*) -> Result<X::Reduced<X::Elem>> {
-            x.select(&$build(x.lengths(), $($arg),*)?)
+            x.by_select(&$build(x.lengths(), $($arg),*)?)
         }
 
         #[doc = concat!("The gradient of [`", stringify!($name), "()`]: every position receives the sum of the")]
@@ -205,7 +205,7 @@ macro_rules! moves {
         ///
         $(#[$example])*
         pub fn $backward<X: Operand, U: Operand>(x: &X, upstream: &U, $($arg: $type),*) -> Result<X::Reduced<U::Elem>> {
-            x.select_backward(&$build(x.lengths(), $($arg),*)?, upstream)
+            x.by_select_backward(&$build(x.lengths(), $($arg),*)?, upstream)
         }
 
         impl<P: Pattern, T: Element> Tensor<P, T> {

@@ -240,7 +240,7 @@ moves! {
     fn broadcast_to(shape: impl Into<Shape>) = broadcast;
     /// # Errors
     ///
-    /// - `BroadcastShape`: the shapes do not fit;
+    /// - `NotBroadcastable`: the shapes do not fit;
     /// - `AxisTooLong`: an axis of `shape` does not fit the index type of `x`;
     /// - `TooLarge`: the result needs more than the larger of 1 GiB and 16 times the bytes of `x`. Unlike a view of an
     ///   array it has each entry as often as it stands there.
@@ -487,7 +487,7 @@ pub(crate) fn broadcast(lengths: &[usize], shape: impl Into<Shape>) -> Result<Mo
     let moves = with_rank(lengths, shape.rank());
     let mut pairs = moves.shape().iter().zip(shape.iter());
     if moves.shape().rank() != shape.rank() || !pairs.all(|(&from, to)| from == 1 || from == *to) {
-        return Err(Error::BroadcastShape { from: lengths.into(), to: shape });
+        return Err(Error::NotBroadcastable { left: lengths.into(), how: "to", right: shape });
     }
     (0..shape.rank()).rev().try_fold(moves, |moves, axis| match moves.shape()[axis] == shape[axis] {
         true => Ok(moves),

@@ -90,7 +90,7 @@ use crate::plan::take::{ALONG_BYTES, FLATTENED_BYTES, Target, along, flattened};
 #[doc(alias = "numpy.take")]
 #[doc(alias = "torch.take")]
 pub fn take<'a, X: Operand, J: Position>(x: &X, positions: impl Into<Take<'a, J>>) -> Result<X::Reduced<X::Elem>> {
-    x.select(&Request::new(x.lengths(), positions.into(), None)?)
+    x.by_select(&Request::new(x.lengths(), positions.into(), None)?)
 }
 
 /// [`take`] of an array into an array that is there already, whose memory is spared being found and cleared.
@@ -220,7 +220,7 @@ pub fn take_axis<'a, X: Operand, J: Position>(
     positions: impl Into<Take<'a, J>>,
     axis: impl Position,
 ) -> Result<X::Reduced<X::Elem>> {
-    x.select(&Request::new(x.lengths(), positions.into(), Some(axis.to_i128()))?)
+    x.by_select(&Request::new(x.lengths(), positions.into(), Some(axis.to_i128()))?)
 }
 
 /// The gradient of [`take`]: every position receives the sum of the gradients of the cells that took it.
@@ -285,7 +285,7 @@ pub fn take_backward<'a, X: Operand, J: Position, U: Operand>(
     upstream: &U,
     positions: impl Into<Take<'a, J>>,
 ) -> Result<X::Reduced<U::Elem>> {
-    x.select_backward(&Request::new(x.lengths(), positions.into(), None)?, upstream)
+    x.by_select_backward(&Request::new(x.lengths(), positions.into(), None)?, upstream)
 }
 
 /// The gradient of [`take_axis`]: every position receives the sum of the gradients of the cells that took it.
@@ -354,7 +354,7 @@ pub fn take_axis_backward<'a, X: Operand, J: Position, U: Operand>(
     positions: impl Into<Take<'a, J>>,
     axis: impl Position,
 ) -> Result<X::Reduced<U::Elem>> {
-    x.select_backward(&Request::new(x.lengths(), positions.into(), Some(axis.to_i128()))?, upstream)
+    x.by_select_backward(&Request::new(x.lengths(), positions.into(), Some(axis.to_i128()))?, upstream)
 }
 
 /// The descriptor of [`take`] and [`take_axis`]: the index array, the axis (none for flattened positions), and the

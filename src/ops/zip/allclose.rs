@@ -97,7 +97,8 @@ impl<T: Magnitude> Zip<T, T> for Apart {
 ///
 /// # Implicit values
 ///
-/// Positions that are not stored count with the fills. Of [stored views](crate::Stored) what both store is compared alone.
+/// Positions that are not stored count with the fills. Of [stored views](crate::Stored) what both store is compared
+/// alone.
 ///
 /// # NaN
 ///

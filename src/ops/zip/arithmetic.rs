@@ -6,22 +6,6 @@ use crate::element::{self, Element, Number, Numeric, Real, Remainder};
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::kernels::zip::{Alone, Lone, Zip};
 use crate::ops::operand::Operand;
-#[allow(unused_imports)] // for the pages
-use crate::tensor::stored::Stored;
-
-/// The operations of this file, by their names.
-macro_rules! named {
-    ($($op:ident $name:literal),*) => {$(
-        #[derive(Clone, Copy)]
-        pub(super) struct $op;
-
-        impl Op for $op {
-            const NAME: &'static str = $name;
-        }
-    )*};
-}
-
-named!(Add "add", Sub "sub", Mul "mul", Div "div", Rem "rem", RemEuclid "rem_euclid", Minimum "minimum", Maximum "maximum");
 
 /// What a fill does that may make the same of every element.
 fn annihilated_if(same_of_all: bool) -> Alone {
@@ -187,508 +171,298 @@ fn is_last<T: Element>(value: T, beyond: i128) -> bool {
     value.to_integer().is_some_and(|integer| T::from_number(Number::Integer(integer + beyond)).is_none())
 }
 
-/// The sum of two operands, element by element.
-///
-/// *z*<sub>k</sub> = *x*<sub>k</sub> + *y*<sub>k</sub>
-///
-/// # Shapes
-///
-/// The shapes are equal, or broadcast to one another as numpy's are. [`Partner`] says what may stand on the right. The
-/// result is sparse if an operand is; of two arrays it is an array.
-///
-/// # Implicit values
-///
-/// Where one side alone has an entry, the other gives its fill: the union of both patterns is stored, and the fill is
-/// the operation of the fills, without a sign if it is zero. A fill of NaN makes everything NaN: entries of the other
-/// operand alone are not stored. Of [stored views](Stored) an entry of one side alone is moved as it is, and the fill
-/// is that of both. Beside an array or a number the pattern is shared; all positions that are not stored must come to
-/// one value, whatever their sign of zero.
-///
-/// # NaN
-///
-/// NaN plus anything is NaN; a complex sum is formed part by part, and only a fill that is NaN in both parts makes
-/// everything the same.
-///
-/// # Gradient
-///
-/// [`add_backward`](crate::add_backward()).
-///
-/// # Errors
-///
-/// - `NotBroadcastable`: the shapes do not fit;
-/// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
-/// - `FillsDiffer`: stored views of tensors with different fills;
-/// - `FillVaries`: an array gives positions that are not stored different values;
-/// - `TooLarge`: a sparse operand is broadcast to too many entries, or an array to too many elements.
-///
-/// # Complexity
-///
-/// O(entries of both); patterns that are equal, and that of the only sparse operand, are shared. Of arrays O(elements).
-///
-/// # Examples
-///
-/// ```
-/// use lacuna::{CooTensor, add};
-///
-/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1.0, 7.0], 0.0)?;
-/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2.0, 3.0], 0.0)?;
-/// let z = add(&x, &y)?;
-/// assert_eq!(z.entries(), [(vec![0], 1.0), (vec![1], 9.0), (vec![2], 3.0)]);
-/// assert_eq!(z.to_dense()?, add(&x.to_dense()?, &y.to_dense()?)?);
-/// assert_eq!(x.stored().add(&y)?.entries(), [(vec![0], 1.0), (vec![1], 9.0), (vec![2], 3.0)]);
-/// assert!(x.add(2.0)?.shares_pattern_with(&x));
-/// assert_eq!((&x + &y).entries(), z.entries()); // panics where `add` has an error
-/// # Ok::<(), lacuna::Error>(())
-/// ```
-///
-/// Definition: [`numpy.add`](https://numpy.org/doc/stable/reference/generated/numpy.add.html).
-#[doc(alias = "plus")]
-#[doc(alias = "numpy.add")]
-#[doc(alias = "torch.add")]
-pub fn add<X: Operand, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<X::Elem>> {
-    y.zip(x, Add)
-}
+zips! {
+    /// The sum of two operands, element by element.
+    ///
+    /// *z*<sub>k</sub> = *x*<sub>k</sub> + *y*<sub>k</sub>
+    #[doc(alias = "plus")]
+    #[doc(alias = "numpy.add")]
+    #[doc(alias = "torch.add")]
+    fn add<Element>(Add) -> X::Elem;
+    #[doc = union_of_both!()]
+    /// A fill of NaN makes everything NaN: entries of the other operand alone are not stored. Of [stored
+    /// views](crate::Stored) an entry of one side alone is moved as it is, and the fill is that of both.
+    =>
+    /// NaN plus anything is NaN; a complex sum is formed part by part, and only a fill that is NaN in both parts makes
+    /// everything the same.
+    =>
+    /// [`add_backward`](crate::add_backward()).
+    =>
+    /// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
+    =>
+    /// ```
+    /// use lacuna::{CooTensor, add};
+    ///
+    /// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1.0, 7.0], 0.0)?;
+    /// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2.0, 3.0], 0.0)?;
+    /// let z = add(&x, &y)?;
+    /// assert_eq!(z.entries(), [(vec![0], 1.0), (vec![1], 9.0), (vec![2], 3.0)]);
+    /// assert_eq!(z.to_dense()?, add(&x.to_dense()?, &y.to_dense()?)?);
+    /// assert_eq!(x.stored().add(&y)?.entries(), [(vec![0], 1.0), (vec![1], 9.0), (vec![2], 3.0)]);
+    /// assert!(x.add(2.0)?.shares_pattern_with(&x));
+    /// assert_eq!((&x + &y).entries(), z.entries()); // panics where `add` has an error
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`numpy.add`](https://numpy.org/doc/stable/reference/generated/numpy.add.html).
+    ;
 
-/// The difference of two operands, element by element.
-///
-/// *z*<sub>k</sub> = *x*<sub>k</sub> − *y*<sub>k</sub>
-///
-/// # Shapes
-///
-/// The shapes are equal, or broadcast to one another as numpy's are. [`Partner`] says what may stand on the right. The
-/// result is sparse if an operand is; of two arrays it is an array.
-///
-/// # Implicit values
-///
-/// Where one side alone has an entry, the other gives its fill: the union of both patterns is stored, and the fill is
-/// the operation of the fills, without a sign if it is zero. A fill of NaN makes everything NaN: entries of the other
-/// operand alone are not stored. Of [stored views](Stored) an entry of one side alone is moved as it is, on the right
-/// with the other sign, and the fill is that of both. Beside an array or a number the pattern is shared; all positions
-/// that are not stored must come to one value, whatever their sign of zero.
-///
-/// # NaN
-///
-/// NaN minus anything is NaN, and so is anything minus NaN; complex as [`add`].
-///
-/// # Gradient
-///
-/// [`sub_backward`](crate::sub_backward()).
-///
-/// # Errors
-///
-/// - `NotBroadcastable`: the shapes do not fit;
-/// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
-/// - `FillsDiffer`: stored views of tensors with different fills;
-/// - `FillVaries`: an array gives positions that are not stored different values;
-/// - `TooLarge`: a sparse operand is broadcast to too many entries, or an array to too many elements.
-///
-/// # Complexity
-///
-/// O(entries of both); patterns that are equal, and that of the only sparse operand, are shared. Of arrays O(elements).
-///
-/// # Examples
-///
-/// ```
-/// use lacuna::{CooTensor, sub};
-///
-/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1.0, 7.0], 0.0)?;
-/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2.0, 3.0], 0.0)?;
-/// let z = sub(&x, &y)?;
-/// assert_eq!(z.entries(), [(vec![0], 1.0), (vec![1], 5.0), (vec![2], -3.0)]);
-/// assert_eq!(z.to_dense()?, sub(&x.to_dense()?, &y.to_dense()?)?);
-/// assert_eq!(x.stored().sub(&y)?.entries(), [(vec![0], 1.0), (vec![1], 5.0), (vec![2], -3.0)]);
-/// assert!(x.sub(2.0)?.shares_pattern_with(&x));
-/// # Ok::<(), lacuna::Error>(())
-/// ```
-///
-/// ```compile_fail,E0277
-/// use lacuna::{CooTensor, sub};
-///
-/// let x = CooTensor::full([2], true)?;
-/// sub(&x, &x)?;
-/// # Ok::<(), lacuna::Error>(())
-/// ```
-///
-/// Definition: [`numpy.subtract`](https://numpy.org/doc/stable/reference/generated/numpy.subtract.html).
-#[doc(alias = "minus")]
-#[doc(alias = "subtract")]
-#[doc(alias = "numpy.subtract")]
-#[doc(alias = "torch.sub")]
-pub fn sub<X: Operand<Elem: Numeric>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<X::Elem>> {
-    y.zip(x, Sub)
-}
+    /// The difference of two operands, element by element.
+    ///
+    /// *z*<sub>k</sub> = *x*<sub>k</sub> − *y*<sub>k</sub>
+    #[doc(alias = "minus")]
+    #[doc(alias = "subtract")]
+    #[doc(alias = "numpy.subtract")]
+    #[doc(alias = "torch.sub")]
+    fn sub<Numeric>(Sub) -> X::Elem;
+    #[doc = union_of_both!()]
+    /// A fill of NaN makes everything NaN: entries of the other operand alone are not stored. Of [stored
+    /// views](crate::Stored) an entry of one side alone is moved as it is, on the right with the other sign, and the
+    /// fill is that of both.
+    =>
+    /// NaN minus anything is NaN, and so is anything minus NaN; complex as [`add`].
+    =>
+    /// [`sub_backward`](crate::sub_backward()).
+    =>
+    /// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
+    =>
+    /// ```
+    /// use lacuna::{CooTensor, sub};
+    ///
+    /// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1.0, 7.0], 0.0)?;
+    /// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2.0, 3.0], 0.0)?;
+    /// let z = sub(&x, &y)?;
+    /// assert_eq!(z.entries(), [(vec![0], 1.0), (vec![1], 5.0), (vec![2], -3.0)]);
+    /// assert_eq!(z.to_dense()?, sub(&x.to_dense()?, &y.to_dense()?)?);
+    /// assert_eq!(x.stored().sub(&y)?.entries(), [(vec![0], 1.0), (vec![1], 5.0), (vec![2], -3.0)]);
+    /// assert!(x.sub(2.0)?.shares_pattern_with(&x));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// ```compile_fail,E0277
+    /// use lacuna::{CooTensor, sub};
+    ///
+    /// let x = CooTensor::full([2], true)?;
+    /// sub(&x, &x)?;
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`numpy.subtract`](https://numpy.org/doc/stable/reference/generated/numpy.subtract.html).
+    ;
 
-/// The product of two operands, element by element.
-///
-/// *z*<sub>k</sub> = *x*<sub>k</sub> · *y*<sub>k</sub>
-///
-/// # Shapes
-///
-/// The shapes are equal, or broadcast to one another as numpy's are. [`Partner`] says what may stand on the right. The
-/// result is sparse if an operand is; of two arrays it is an array.
-///
-/// # Implicit values
-///
-/// With fills of zero the entries that both have are stored: an implicit zero makes zero of every finite element, and
-/// what is not finite is an error there (`0 * inf` is NaN). The same holds where the fill is zero of one operand and
-/// finite of the other, whose entries alone are left out; for integers and `bool`, where `*` is `and`, without a
-/// condition. A fill of NaN makes everything NaN: entries of the other operand alone are not stored. With any other
-/// fill the union is stored. Of [stored views](Stored) the result has the entries that both have, and the fill of
-/// both. Beside an array or a number the pattern is shared; all positions that are not stored must come to one value,
-/// whatever their sign of zero.
-///
-/// # NaN
-///
-/// NaN times anything is NaN, zero included; of complex numbers in both parts.
-///
-/// # Gradient
-///
-/// [`mul_backward`](crate::mul_backward()).
-///
-/// # Errors
-///
-/// - `NotBroadcastable`: the shapes do not fit;
-/// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
-/// - `NonFinite`: an element that is not finite meets an implicit zero, with its coordinates; stored views look at no gap;
-/// - `FillsDiffer`: stored views of tensors with different fills;
-/// - `FillVaries`: an array gives positions that are not stored different values;
-/// - `TooLarge`: a sparse operand is broadcast to too many entries, or an array to too many elements.
-///
-/// # Complexity
-///
-/// O(entries of both); patterns that are equal, and that of the only sparse operand, are shared. Of arrays O(elements).
-///
-/// # Examples
-///
-/// ```
-/// use lacuna::{CooTensor, mul};
-///
-/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1.0, 7.0], 0.0)?;
-/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2.0, 3.0], 0.0)?;
-/// let z = mul(&x, &y)?;
-/// assert_eq!(z.entries(), [(vec![1], 14.0)]);
-/// assert_eq!(z.to_dense()?, mul(&x.to_dense()?, &y.to_dense()?)?);
-/// assert_eq!(x.stored().mul(&y)?.entries(), [(vec![1], 14.0)]);
-/// assert!(x.mul(2.0)?.shares_pattern_with(&x));
-/// # Ok::<(), lacuna::Error>(())
-/// ```
-///
-/// Definition: [`numpy.multiply`](https://numpy.org/doc/stable/reference/generated/numpy.multiply.html).
-#[doc(alias = "multiply")]
-#[doc(alias = "times")]
-#[doc(alias = "hadamard")]
-#[doc(alias = "numpy.multiply")]
-#[doc(alias = "torch.mul")]
-pub fn mul<X: Operand, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<X::Elem>> {
-    y.zip(x, Mul)
-}
+    /// The product of two operands, element by element.
+    ///
+    /// *z*<sub>k</sub> = *x*<sub>k</sub> · *y*<sub>k</sub>
+    #[doc(alias = "multiply")]
+    #[doc(alias = "times")]
+    #[doc(alias = "hadamard")]
+    #[doc(alias = "numpy.multiply")]
+    #[doc(alias = "torch.mul")]
+    fn mul<Element>(Mul) -> X::Elem;
+    /// With fills of zero the entries that both have are stored: an implicit zero makes zero of every finite element,
+    /// and what is not finite is an error there (`0 * inf` is NaN). The same holds where the fill is zero of one
+    /// operand and finite of the other, whose entries alone are left out; for integers and `bool`, where `*` is `and`,
+    /// without a condition. A fill of NaN makes everything NaN: entries of the other operand alone are not stored. With
+    /// any other fill the union is stored. Of [stored views](crate::Stored) the result has the entries that both have,
+    /// and the fill of both.
+    =>
+    /// NaN times anything is NaN, zero included; of complex numbers in both parts.
+    =>
+    /// [`mul_backward`](crate::mul_backward()).
+    =>
+    /// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
+    /// - `NonFinite`: an element that is not finite meets an implicit zero, with its coordinates; stored views look at
+    ///   no gap;
+    =>
+    /// ```
+    /// use lacuna::{CooTensor, mul};
+    ///
+    /// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1.0, 7.0], 0.0)?;
+    /// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2.0, 3.0], 0.0)?;
+    /// let z = mul(&x, &y)?;
+    /// assert_eq!(z.entries(), [(vec![1], 14.0)]);
+    /// assert_eq!(z.to_dense()?, mul(&x.to_dense()?, &y.to_dense()?)?);
+    /// assert_eq!(x.stored().mul(&y)?.entries(), [(vec![1], 14.0)]);
+    /// assert!(x.mul(2.0)?.shares_pattern_with(&x));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`numpy.multiply`](https://numpy.org/doc/stable/reference/generated/numpy.multiply.html).
+    ;
 
-/// The quotient of two operands, element by element: of integers cut off towards zero, as Rust has it.
-///
-/// *z*<sub>k</sub> = *x*<sub>k</sub> / *y*<sub>k</sub>
-///
-/// # Shapes
-///
-/// The shapes are equal, or broadcast to one another as numpy's are. [`Partner`] says what may stand on the right. The
-/// result is sparse if an operand is; of two arrays it is an array.
-///
-/// # Implicit values
-///
-/// Where one side alone has an entry, the other gives its fill: the union of both patterns is stored, and the fill is
-/// the operation of the fills, without a sign if it is zero. So with fills of zero the fill is NaN for floats, and an
-/// error for integers. A fill of NaN makes everything NaN: entries of the other operand alone are not stored. Of
-/// [stored views](Stored) the result has the entries that both have, and the fill of both. Beside an array or a number
-/// the pattern is shared; all positions that are not stored must come to one value, whatever their sign of zero.
-///
-/// # NaN
-///
-/// NaN by anything is NaN, and so are `0 / 0` and `inf / inf`. A complex quotient is that of Smith's method, as numpy
-/// forms it.
-///
-/// # Gradient
-///
-/// [`div_backward`](crate::div_backward()).
-///
-/// # Errors
-///
-/// - `NotBroadcastable`: the shapes do not fit;
-/// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
-/// - `DivisionByZero`: an integer is divided by zero, with the coordinates, or as the fill;
-/// - `FillsDiffer`: stored views of tensors with different fills;
-/// - `FillVaries`: an array gives positions that are not stored different values;
-/// - `TooLarge`: a sparse operand is broadcast to too many entries, or an array to too many elements.
-///
-/// # Complexity
-///
-/// O(entries of both); patterns that are equal, and that of the only sparse operand, are shared. Of arrays O(elements).
-///
-/// # Examples
-///
-/// ```
-/// use lacuna::{CooTensor, div};
-///
-/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![6.0, 7.0], 0.0)?;
-/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2.0, 4.0], 1.0)?;
-/// let z = div(&x, &y)?;
-/// assert_eq!(z.entries(), [(vec![0], 6.0), (vec![1], 3.5), (vec![2], 0.0)]);
-/// assert_eq!(z.to_dense()?, div(&x.to_dense()?, &y.to_dense()?)?);
-/// assert_eq!(x.stored().div(y.clone().with_fill(0.0).stored())?.entries(), [(vec![1], 3.5)]);
-/// assert!(f64::is_nan(x.div(&y.with_fill(0.0))?.fill()));
-/// # Ok::<(), lacuna::Error>(())
-/// ```
-///
-/// Definition: [`numpy.divide`](https://numpy.org/doc/stable/reference/generated/numpy.divide.html).
-#[doc(alias = "divide")]
-#[doc(alias = "true_divide")]
-#[doc(alias = "numpy.divide")]
-#[doc(alias = "torch.div")]
-pub fn div<X: Operand<Elem: Numeric>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<X::Elem>> {
-    y.zip(x, Div)
-}
+    /// The quotient of two operands, element by element: of integers cut off towards zero, as Rust has it.
+    ///
+    /// *z*<sub>k</sub> = *x*<sub>k</sub> / *y*<sub>k</sub>
+    #[doc(alias = "divide")]
+    #[doc(alias = "true_divide")]
+    #[doc(alias = "numpy.divide")]
+    #[doc(alias = "torch.div")]
+    fn div<Numeric>(Div) -> X::Elem;
+    #[doc = union_of_both!()]
+    /// So with fills of zero the fill is NaN for floats, and an error for integers. A fill of NaN makes everything NaN:
+    /// entries of the other operand alone are not stored. Of [stored views](crate::Stored) the result has the entries
+    /// that both have, and the fill of both.
+    =>
+    /// NaN by anything is NaN, and so are `0 / 0` and `inf / inf`. A complex quotient is that of Smith's method, as
+    /// numpy forms it.
+    =>
+    /// [`div_backward`](crate::div_backward()).
+    =>
+    /// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
+    /// - `DivisionByZero`: an integer is divided by zero, with the coordinates, or as the fill;
+    =>
+    /// ```
+    /// use lacuna::{CooTensor, div};
+    ///
+    /// let x = CooTensor::new([4], vec![vec![0, 1]], vec![6.0, 7.0], 0.0)?;
+    /// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2.0, 4.0], 1.0)?;
+    /// let z = div(&x, &y)?;
+    /// assert_eq!(z.entries(), [(vec![0], 6.0), (vec![1], 3.5), (vec![2], 0.0)]);
+    /// assert_eq!(z.to_dense()?, div(&x.to_dense()?, &y.to_dense()?)?);
+    /// assert_eq!(x.stored().div(y.clone().with_fill(0.0).stored())?.entries(), [(vec![1], 3.5)]);
+    /// assert!(f64::is_nan(x.div(&y.with_fill(0.0))?.fill()));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`numpy.divide`](https://numpy.org/doc/stable/reference/generated/numpy.divide.html).
+    ;
 
-/// The remainder of a quotient that is cut off towards zero, element by element: `%` of Rust, with the sign of *x*.
-///
-/// *z*<sub>k</sub> = *x*<sub>k</sub> − *y*<sub>k</sub> · trunc(*x*<sub>k</sub> / *y*<sub>k</sub>)
-///
-/// # Shapes
-///
-/// The shapes are equal, or broadcast to one another as numpy's are. [`Partner`] says what may stand on the right. The
-/// result is sparse if an operand is; of two arrays it is an array.
-///
-/// # Implicit values
-///
-/// Where one side alone has an entry, the other gives its fill: the union of both patterns is stored, and the fill is
-/// the operation of the fills, without a sign if it is zero. So with fills of zero the fill is NaN for floats, and an
-/// error for integers. A fill of NaN makes everything NaN: entries of the other operand alone are not stored. Of
-/// [stored views](Stored) the result has the entries that both have, and the fill of both. Beside an array or a number
-/// the pattern is shared; all positions that are not stored must come to one value, whatever their sign of zero.
-///
-/// # NaN
-///
-/// NaN on either side, a divisor of zero and an infinite *x* give NaN.
-///
-/// # Gradient
-///
-/// None.
-///
-/// # Errors
-///
-/// - `NotBroadcastable`: the shapes do not fit;
-/// - `DivisionByZero`: an integer is divided by zero, with the coordinates, or as the fill;
-/// - `FillsDiffer`: stored views of tensors with different fills;
-/// - `FillVaries`: an array gives positions that are not stored different values;
-/// - `TooLarge`: a sparse operand is broadcast to too many entries, or an array to too many elements.
-///
-/// # Complexity
-///
-/// O(entries of both); patterns that are equal, and that of the only sparse operand, are shared. Of arrays O(elements).
-///
-/// # Examples
-///
-/// ```
-/// use lacuna::{CooTensor, rem};
-///
-/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![-7.0, 7.0], 0.0)?;
-/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![4.0, 2.0], 4.0)?;
-/// let z = rem(&x, &y)?;
-/// assert_eq!(z.entries(), [(vec![0], -3.0), (vec![1], 3.0), (vec![2], 0.0)]);
-/// assert_eq!(z.to_dense()?, rem(&x.to_dense()?, &y.to_dense()?)?);
-/// # Ok::<(), lacuna::Error>(())
-/// ```
-///
-/// ```compile_fail,E0277
-/// use lacuna::{CooTensor, rem};
-///
-/// let x = CooTensor::full([2], lacuna::num_complex::Complex::new(1.0, 0.0))?;
-/// rem(&x, &x)?;
-/// # Ok::<(), lacuna::Error>(())
-/// ```
-///
-/// Definition: [`numpy.fmod`](https://numpy.org/doc/stable/reference/generated/numpy.fmod.html).
-#[doc(alias = "modulo")]
-#[doc(alias = "numpy.fmod")]
-#[doc(alias = "torch.fmod")]
-pub fn rem<X: Operand<Elem: Remainder>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<X::Elem>> {
-    y.zip(x, Rem)
-}
+    /// The remainder of a quotient that is cut off towards zero, element by element: `%` of Rust, with the sign of *x*.
+    ///
+    /// *z*<sub>k</sub> = *x*<sub>k</sub> − *y*<sub>k</sub> · trunc(*x*<sub>k</sub> / *y*<sub>k</sub>)
+    #[doc(alias = "modulo")]
+    #[doc(alias = "numpy.fmod")]
+    #[doc(alias = "torch.fmod")]
+    fn rem<Remainder>(Rem) -> X::Elem;
+    #[doc = union_of_both!()]
+    /// So with fills of zero the fill is NaN for floats, and an error for integers. A fill of NaN makes everything NaN:
+    /// entries of the other operand alone are not stored. Of [stored views](crate::Stored) the result has the entries
+    /// that both have, and the fill of both.
+    =>
+    /// NaN on either side, a divisor of zero and an infinite *x* give NaN.
+    =>
+    /// None.
+    =>
+    /// - `DivisionByZero`: an integer is divided by zero, with the coordinates, or as the fill;
+    =>
+    /// ```
+    /// use lacuna::{CooTensor, rem};
+    ///
+    /// let x = CooTensor::new([4], vec![vec![0, 1]], vec![-7.0, 7.0], 0.0)?;
+    /// let y = CooTensor::new([4], vec![vec![1, 2]], vec![4.0, 2.0], 4.0)?;
+    /// let z = rem(&x, &y)?;
+    /// assert_eq!(z.entries(), [(vec![0], -3.0), (vec![1], 3.0), (vec![2], 0.0)]);
+    /// assert_eq!(z.to_dense()?, rem(&x.to_dense()?, &y.to_dense()?)?);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// ```compile_fail,E0277
+    /// use lacuna::{CooTensor, rem};
+    ///
+    /// let x = CooTensor::full([2], lacuna::num_complex::Complex::new(1.0, 0.0))?;
+    /// rem(&x, &x)?;
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`numpy.fmod`](https://numpy.org/doc/stable/reference/generated/numpy.fmod.html).
+    ;
 
-/// The remainder that is not negative, element by element.
-///
-/// *z*<sub>k</sub> = *x*<sub>k</sub> mod |*y*<sub>k</sub>|
-///
-/// # Shapes
-///
-/// The shapes are equal, or broadcast to one another as numpy's are. [`Partner`] says what may stand on the right. The
-/// result is sparse if an operand is; of two arrays it is an array.
-///
-/// # Implicit values
-///
-/// Where one side alone has an entry, the other gives its fill: the union of both patterns is stored, and the fill is
-/// the operation of the fills, without a sign if it is zero. So with fills of zero the fill is NaN for floats, and an
-/// error for integers. A fill of NaN makes everything NaN: entries of the other operand alone are not stored. Of
-/// [stored views](Stored) the result has the entries that both have, and the fill of both. Beside an array or a number
-/// the pattern is shared; all positions that are not stored must come to one value, whatever their sign of zero.
-///
-/// # NaN
-///
-/// NaN on either side, a divisor of zero and an infinite *x* give NaN.
-///
-/// # Gradient
-///
-/// None.
-///
-/// # Errors
-///
-/// - `NotBroadcastable`: the shapes do not fit;
-/// - `DivisionByZero`: an integer is divided by zero, with the coordinates, or as the fill;
-/// - `FillsDiffer`: stored views of tensors with different fills;
-/// - `FillVaries`: an array gives positions that are not stored different values;
-/// - `TooLarge`: a sparse operand is broadcast to too many entries, or an array to too many elements.
-///
-/// # Complexity
-///
-/// O(entries of both); patterns that are equal, and that of the only sparse operand, are shared. Of arrays O(elements).
-///
-/// # Examples
-///
-/// ```
-/// use lacuna::{CooTensor, rem_euclid};
-///
-/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![-7.0, 7.0], 0.0)?;
-/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![4.0, 2.0], 4.0)?;
-/// let z = rem_euclid(&x, &y)?;
-/// assert_eq!(z.entries(), [(vec![0], 1.0), (vec![1], 3.0), (vec![2], 0.0)]);
-/// assert_eq!(z.to_dense()?, rem_euclid(&x.to_dense()?, &y.to_dense()?)?);
-/// # Ok::<(), lacuna::Error>(())
-/// ```
-///
-/// Definition: [`f64::rem_euclid`](https://doc.rust-lang.org/std/primitive.f64.html#method.rem_euclid).
-#[doc(alias = "mod")]
-#[doc(alias = "modulo")]
-#[doc(alias = "numpy.mod")]
-#[doc(alias = "torch.remainder")]
-pub fn rem_euclid<X: Operand<Elem: Remainder>, Y: Partner<X, Elem = X::Elem>>(
-    x: &X,
-    y: Y,
-) -> Result<Y::Zipped<X::Elem>> {
-    y.zip(x, RemEuclid)
-}
+    /// The remainder that is not negative, element by element.
+    ///
+    /// *z*<sub>k</sub> = *x*<sub>k</sub> mod |*y*<sub>k</sub>|
+    #[doc(alias = "mod")]
+    #[doc(alias = "modulo")]
+    #[doc(alias = "numpy.mod")]
+    #[doc(alias = "torch.remainder")]
+    fn rem_euclid<Remainder>(RemEuclid) -> X::Elem;
+    #[doc = union_of_both!()]
+    /// So with fills of zero the fill is NaN for floats, and an error for integers. A fill of NaN makes everything NaN:
+    /// entries of the other operand alone are not stored. Of [stored views](crate::Stored) the result has the entries
+    /// that both have, and the fill of both.
+    =>
+    /// NaN on either side, a divisor of zero and an infinite *x* give NaN.
+    =>
+    /// None.
+    =>
+    /// - `DivisionByZero`: an integer is divided by zero, with the coordinates, or as the fill;
+    =>
+    /// ```
+    /// use lacuna::{CooTensor, rem_euclid};
+    ///
+    /// let x = CooTensor::new([4], vec![vec![0, 1]], vec![-7.0, 7.0], 0.0)?;
+    /// let y = CooTensor::new([4], vec![vec![1, 2]], vec![4.0, 2.0], 4.0)?;
+    /// let z = rem_euclid(&x, &y)?;
+    /// assert_eq!(z.entries(), [(vec![0], 1.0), (vec![1], 3.0), (vec![2], 0.0)]);
+    /// assert_eq!(z.to_dense()?, rem_euclid(&x.to_dense()?, &y.to_dense()?)?);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`f64::rem_euclid`](https://doc.rust-lang.org/std/primitive.f64.html#method.rem_euclid).
+    ;
 
-/// The smaller one of two elements, position by position.
-///
-/// *z*<sub>k</sub> = min(*x*<sub>k</sub>, *y*<sub>k</sub>)
-///
-/// # Shapes
-///
-/// The shapes are equal, or broadcast to one another as numpy's are. [`Partner`] says what may stand on the right. The
-/// result is sparse if an operand is; of two arrays it is an array.
-///
-/// # Implicit values
-///
-/// Where one side alone has an entry, the other gives its fill: the union of both patterns is stored, and the fill is
-/// the operation of the fills, without a sign if it is zero. A fill of NaN, and of integers one that is the least of
-/// its type, makes everything the same: entries of the other operand alone are not stored. Of [stored views](Stored)
-/// an entry of one side alone is moved as it is, and the fill is that of both. Beside an array or a number the pattern
-/// is shared; all positions that are not stored must come to one value, whatever their sign of zero.
-///
-/// # NaN
-///
-/// NaN if either is; `-0.0` is below `0.0` (minimum of IEEE 754-2019).
-///
-/// # Gradient
-///
-/// [`minimum_backward`](crate::minimum_backward()).
-///
-/// # Errors
-///
-/// - `NotBroadcastable`: the shapes do not fit;
-/// - `FillsDiffer`: stored views of tensors with different fills;
-/// - `FillVaries`: an array gives positions that are not stored different values;
-/// - `TooLarge`: a sparse operand is broadcast to too many entries, or an array to too many elements.
-///
-/// # Complexity
-///
-/// O(entries of both); patterns that are equal, and that of the only sparse operand, are shared. Of arrays O(elements).
-///
-/// # Examples
-///
-/// ```
-/// use lacuna::{CooTensor, minimum};
-///
-/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1.0, 7.0], 0.0)?;
-/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2.0, 3.0], 0.0)?;
-/// let z = minimum(&x, &y)?;
-/// assert_eq!(z.entries(), [(vec![0], 0.0), (vec![1], 2.0), (vec![2], 0.0)]);
-/// assert_eq!(z.to_dense()?, minimum(&x.to_dense()?, &y.to_dense()?)?);
-/// assert_eq!(x.stored().minimum(&y)?.entries(), [(vec![0], 1.0), (vec![1], 2.0), (vec![2], 3.0)]);
-/// assert!(x.minimum(2.0)?.shares_pattern_with(&x));
-/// # Ok::<(), lacuna::Error>(())
-/// ```
-///
-/// Definition: [`numpy.minimum`](https://numpy.org/doc/stable/reference/generated/numpy.minimum.html).
-#[doc(alias = "smaller")]
-#[doc(alias = "numpy.minimum")]
-#[doc(alias = "torch.minimum")]
-pub fn minimum<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<X::Elem>> {
-    y.zip(x, Minimum)
-}
+    /// The smaller one of two elements, position by position.
+    ///
+    /// *z*<sub>k</sub> = min(*x*<sub>k</sub>, *y*<sub>k</sub>)
+    #[doc(alias = "smaller")]
+    #[doc(alias = "numpy.minimum")]
+    #[doc(alias = "torch.minimum")]
+    fn minimum<Real>(Minimum) -> X::Elem;
+    #[doc = union_of_both!()]
+    /// A fill of NaN, and of integers one that is the least of its type, makes everything the same: entries of the
+    /// other operand alone are not stored. Of [stored views](crate::Stored) an entry of one side alone is moved as it
+    /// is, and the fill is that of both.
+    =>
+    /// NaN if either is; `-0.0` is below `0.0` (minimum of IEEE 754-2019).
+    =>
+    /// [`minimum_backward`](crate::minimum_backward()).
+    =>
+    =>
+    /// ```
+    /// use lacuna::{CooTensor, minimum};
+    ///
+    /// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1.0, 7.0], 0.0)?;
+    /// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2.0, 3.0], 0.0)?;
+    /// let z = minimum(&x, &y)?;
+    /// assert_eq!(z.entries(), [(vec![0], 0.0), (vec![1], 2.0), (vec![2], 0.0)]);
+    /// assert_eq!(z.to_dense()?, minimum(&x.to_dense()?, &y.to_dense()?)?);
+    /// assert_eq!(x.stored().minimum(&y)?.entries(), [(vec![0], 1.0), (vec![1], 2.0), (vec![2], 3.0)]);
+    /// assert!(x.minimum(2.0)?.shares_pattern_with(&x));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`numpy.minimum`](https://numpy.org/doc/stable/reference/generated/numpy.minimum.html).
+    ;
 
-/// The greater one of two elements, position by position.
-///
-/// *z*<sub>k</sub> = max(*x*<sub>k</sub>, *y*<sub>k</sub>)
-///
-/// # Shapes
-///
-/// The shapes are equal, or broadcast to one another as numpy's are. [`Partner`] says what may stand on the right. The
-/// result is sparse if an operand is; of two arrays it is an array.
-///
-/// # Implicit values
-///
-/// Where one side alone has an entry, the other gives its fill: the union of both patterns is stored, and the fill is
-/// the operation of the fills, without a sign if it is zero. A fill of NaN, and of integers one that is the greatest
-/// of its type, makes everything the same: entries of the other operand alone are not stored. Of [stored
-/// views](Stored) an entry of one side alone is moved as it is, and the fill is that of both. Beside an array or a
-/// number the pattern is shared; all positions that are not stored must come to one value, whatever their sign of
-/// zero.
-///
-/// # NaN
-///
-/// NaN if either is; `0.0` is above `-0.0` (maximum of IEEE 754-2019).
-///
-/// # Gradient
-///
-/// [`maximum_backward`](crate::maximum_backward()).
-///
-/// # Errors
-///
-/// - `NotBroadcastable`: the shapes do not fit;
-/// - `FillsDiffer`: stored views of tensors with different fills;
-/// - `FillVaries`: an array gives positions that are not stored different values;
-/// - `TooLarge`: a sparse operand is broadcast to too many entries, or an array to too many elements.
-///
-/// # Complexity
-///
-/// O(entries of both); patterns that are equal, and that of the only sparse operand, are shared. Of arrays O(elements).
-///
-/// # Examples
-///
-/// ```
-/// use lacuna::{CooTensor, maximum};
-///
-/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1.0, 7.0], 0.0)?;
-/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2.0, 3.0], 0.0)?;
-/// let z = maximum(&x, &y)?;
-/// assert_eq!(z.entries(), [(vec![0], 1.0), (vec![1], 7.0), (vec![2], 3.0)]);
-/// assert_eq!(z.to_dense()?, maximum(&x.to_dense()?, &y.to_dense()?)?);
-/// assert_eq!(x.stored().maximum(&y)?.entries(), [(vec![0], 1.0), (vec![1], 7.0), (vec![2], 3.0)]);
-/// assert!(x.maximum(2.0)?.shares_pattern_with(&x));
-/// # Ok::<(), lacuna::Error>(())
-/// ```
-///
-/// Definition: [`numpy.maximum`](https://numpy.org/doc/stable/reference/generated/numpy.maximum.html).
-#[doc(alias = "greater")]
-#[doc(alias = "numpy.maximum")]
-#[doc(alias = "torch.maximum")]
-pub fn maximum<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<X::Elem>> {
-    y.zip(x, Maximum)
+    /// The greater one of two elements, position by position.
+    ///
+    /// *z*<sub>k</sub> = max(*x*<sub>k</sub>, *y*<sub>k</sub>)
+    #[doc(alias = "greater")]
+    #[doc(alias = "numpy.maximum")]
+    #[doc(alias = "torch.maximum")]
+    fn maximum<Real>(Maximum) -> X::Elem;
+    #[doc = union_of_both!()]
+    /// A fill of NaN, and of integers one that is the greatest of its type, makes everything the same: entries of the
+    /// other operand alone are not stored. Of [stored views](crate::Stored) an entry of one side alone is moved as it
+    /// is, and the fill is that of both.
+    =>
+    /// NaN if either is; `0.0` is above `-0.0` (maximum of IEEE 754-2019).
+    =>
+    /// [`maximum_backward`](crate::maximum_backward()).
+    =>
+    =>
+    /// ```
+    /// use lacuna::{CooTensor, maximum};
+    ///
+    /// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1.0, 7.0], 0.0)?;
+    /// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2.0, 3.0], 0.0)?;
+    /// let z = maximum(&x, &y)?;
+    /// assert_eq!(z.entries(), [(vec![0], 1.0), (vec![1], 7.0), (vec![2], 3.0)]);
+    /// assert_eq!(z.to_dense()?, maximum(&x.to_dense()?, &y.to_dense()?)?);
+    /// assert_eq!(x.stored().maximum(&y)?.entries(), [(vec![0], 1.0), (vec![1], 7.0), (vec![2], 3.0)]);
+    /// assert!(x.maximum(2.0)?.shares_pattern_with(&x));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`numpy.maximum`](https://numpy.org/doc/stable/reference/generated/numpy.maximum.html).
+    ;
 }

@@ -52,8 +52,8 @@ macro_rules! backward {
         ///
         /// # Shapes
         ///
-        /// `upstream` has exactly the shape of the forward result; each gradient has the shape of its operand. An element
-        /// that was broadcast receives the sum of what comes for it, [exact](crate::sum()) and rounded once.
+        /// `upstream` has exactly the shape of the forward result; each gradient has the shape of its operand. An
+        /// element that was broadcast receives the sum of what comes for it, [exact](crate::sum()) and rounded once.
         ///
         /// # Implicit values
         ///
@@ -115,9 +115,10 @@ backward! {
     /// assert_eq!((dx.values(), dy.values()), (&[10.0, 20.0][..], &[30.0][..]));
     /// assert!(dx.shares_pattern_with(&x));
     /// // a row beside a matrix receives the sums of the columns
-    /// let (_, drow) = add_backward(&ndarray::arr2(&[[1.0; 3]; 2]), &x, &ndarray::arr2(&[[1.0, 2.0, 3.0], [10.0, 20.0, 30.0]]))?;
-    /// assert_eq!(drow.values(), [11.0, 22.0]);
-    source = "Source: the rule of calculus; [`torch.add`](https://docs.pytorch.org/docs/stable/generated/torch.add.html).";
+    /// let (_, drow) = add_backward(&ndarray::arr2(&[[1.0; 3]; 2]), &x, &ndarray::arr2(&[[1.0, 2.0, 3.0],
+    /// [10.0, 20.0, 30.0]]))?; assert_eq!(drow.values(), [11.0, 22.0]);
+    source = "Source: the rule of calculus; \
+         [`torch.add`](https://docs.pytorch.org/docs/stable/generated/torch.add.html).";
 
     /// The gradient of [`sub`](crate::sub()): what comes for the left, with the other sign for the right.
     ///
@@ -131,7 +132,8 @@ backward! {
     /// let y = CooTensor::new([3], vec![vec![2]], vec![4.0], 0.0)?;
     /// let (dx, dy) = sub_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
     /// assert_eq!((dx.values(), dy.values()), (&[10.0, 20.0][..], &[-30.0][..]));
-    source = "Source: the rule of calculus; [`torch.sub`](https://docs.pytorch.org/docs/stable/generated/torch.sub.html).";
+    source = "Source: the rule of calculus; \
+         [`torch.sub`](https://docs.pytorch.org/docs/stable/generated/torch.sub.html).";
 
     /// The gradient of [`mul`](crate::mul()): what comes, times the other operand.
     ///
@@ -145,7 +147,8 @@ backward! {
     /// let y = CooTensor::new([3], vec![vec![1, 2]], vec![4.0, 5.0], 0.0)?;
     /// let (dx, dy) = mul_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
     /// assert_eq!((dx.values(), dy.values()), (&[0.0, 80.0][..], &[60.0, 0.0][..]));
-    source = "Source: the rule of calculus; [`torch.mul`](https://docs.pytorch.org/docs/stable/generated/torch.mul.html).";
+    source = "Source: the rule of calculus; \
+         [`torch.mul`](https://docs.pytorch.org/docs/stable/generated/torch.mul.html).";
 
     /// The gradient of [`div`](crate::div()).
     ///
@@ -163,9 +166,11 @@ backward! {
     /// let (dx, dy) = div_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
     /// assert_eq!(dx.values(), [10.0, 5.0]);
     /// assert_eq!(dy.values(), [-3.75, 0.0]); // of 3 / 4 / 4, and of 0 / 5 / 5
-    source = "Source: the rule of calculus, in the order of [`torch.div`](https://docs.pytorch.org/docs/stable/generated/torch.div.html).";
+    source = "Source: the rule of calculus, in the order of \
+         [`torch.div`](https://docs.pytorch.org/docs/stable/generated/torch.div.html).";
 
-    /// The gradient of [`minimum`](crate::minimum()): what comes, for the smaller one; half of it for each of two equals.
+    /// The gradient of [`minimum`](crate::minimum()): what comes, for the smaller one; half of it for each of two
+    /// equals.
     ///
     /// *dx* = *dz* where *x* < *y*, *dz* / 2 where *x* = *y*, 0 else; and so for *y*
     fn minimum_backward |x, y, upstream| {
@@ -178,9 +183,11 @@ backward! {
     /// let y = CooTensor::new([3], vec![vec![1, 2]], vec![3.0, -1.0], 0.0)?;
     /// let (dx, dy) = minimum_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
     /// assert_eq!((dx.values(), dy.values()), (&[0.0, 10.0][..], &[10.0, 30.0][..]));
-    source = "Definition: [`torch.minimum`](https://docs.pytorch.org/docs/stable/generated/torch.minimum.html) and its gradient.";
+    source = "Definition: [`torch.minimum`](https://docs.pytorch.org/docs/stable/generated/torch.minimum.html) and its \
+         gradient.";
 
-    /// The gradient of [`maximum`](crate::maximum()): what comes, for the greater one; half of it for each of two equals.
+    /// The gradient of [`maximum`](crate::maximum()): what comes, for the greater one; half of it for each of two
+    /// equals.
     ///
     /// *dx* = *dz* where *x* > *y*, *dz* / 2 where *x* = *y*, 0 else; and so for *y*
     fn maximum_backward |x, y, upstream| {
@@ -193,11 +200,13 @@ backward! {
     /// let y = CooTensor::new([3], vec![vec![1, 2]], vec![3.0, -1.0], 0.0)?;
     /// let (dx, dy) = maximum_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
     /// assert_eq!((dx.values(), dy.values()), (&[10.0, 10.0][..], &[10.0, 0.0][..]));
-    source = "Definition: [`torch.maximum`](https://docs.pytorch.org/docs/stable/generated/torch.maximum.html) and its gradient.";
+    source = "Definition: [`torch.maximum`](https://docs.pytorch.org/docs/stable/generated/torch.maximum.html) and its \
+         gradient.";
 
     /// The gradient of [`pow`](crate::pow()).
     ///
-    /// *dx* = *dz* · (*y* · *x*<sup>*y* − 1</sup>), *dy* = *dz* · (*z* · ln *x*); each slope through `f64`, rounded once
+    /// *dx* = *dz* · (*y* · *x*<sup>*y* − 1</sup>), *dy* = *dz* · (*z* · ln *x*); each slope through `f64`, rounded
+    /// once
     ///
     /// The slope of a constant is 0: *dx* where *y* = 0, and *dy* where *x* = 0 and *y* ≥ 0.
     fn pow_backward |x, y, upstream| {
@@ -214,7 +223,8 @@ backward! {
     /// let (dx, dy) = pow_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
     /// assert_eq!(dx.values(), [50.0, 120.0]);
     /// assert_eq!(dy.values()[0], 0.0); // the logarithm of 1
-    source = "Source: the rule of calculus; [`torch.pow`](https://docs.pytorch.org/docs/stable/generated/torch.pow.html).";
+    source = "Source: the rule of calculus; \
+         [`torch.pow`](https://docs.pytorch.org/docs/stable/generated/torch.pow.html).";
 }
 
 /// How much of a gradient an element receives that is preferred, or equal to the other.
@@ -240,8 +250,8 @@ fn shared<T: Float + Numeric>(gradient: T, share: T) -> Option<T> {
 /// # Shapes
 ///
 /// `upstream` has exactly the shape of the forward result; each gradient has the shape of its operand. An element that
-/// was broadcast receives the sum of what comes for it, [exact](crate::sum()) and rounded once. A number that was chosen
-/// from is `ndarray::arr0` of it.
+/// was broadcast receives the sum of what comes for it, [exact](crate::sum()) and rounded once. A number that was
+/// chosen from is `ndarray::arr0` of it.
 ///
 /// # Implicit values
 ///

@@ -91,14 +91,14 @@ macro_rules! chooses {
 chooses! {
     bool: Add Unites, Mul Meets, Minimum Unites, Maximum Unites, BitAnd Meets, BitOr Unites, BitXor Unites, Equal Asks,
         NotEqual Asks, Less Asks, LessEqual Asks, Greater Asks, GreaterEqual Asks;
-    i64: Add Unites, Sub Unites, Mul Meets, Div Meets, Rem Meets, RemEuclid Meets, Pow Meets, Minimum Unites, Maximum Unites,
-        BitAnd Meets, BitOr Unites, BitXor Unites, Equal Asks, NotEqual Asks, Less Asks, LessEqual Asks, Greater Asks,
-        GreaterEqual Asks;
-    u64: Add Unites, Sub Unites, Mul Meets, Div Meets, Rem Meets, RemEuclid Meets, Pow Meets, Minimum Unites, Maximum Unites,
-        BitAnd Meets, BitOr Unites, BitXor Unites, Equal Asks, NotEqual Asks, Less Asks, LessEqual Asks, Greater Asks,
-        GreaterEqual Asks;
-    f64: Add Unites, Sub Unites, Mul Meets, Div Meets, Rem Meets, RemEuclid Meets, Pow Meets, Minimum Unites, Maximum Unites,
-        Equal Asks, NotEqual Asks, Less Asks, LessEqual Asks, Greater Asks, GreaterEqual Asks;
+    i64: Add Unites, Sub Unites, Mul Meets, Div Meets, Rem Meets, RemEuclid Meets, Pow Meets, Minimum Unites,
+        Maximum Unites, BitAnd Meets, BitOr Unites, BitXor Unites, Equal Asks, NotEqual Asks, Less Asks, LessEqual Asks,
+        Greater Asks, GreaterEqual Asks;
+    u64: Add Unites, Sub Unites, Mul Meets, Div Meets, Rem Meets, RemEuclid Meets, Pow Meets, Minimum Unites,
+        Maximum Unites, BitAnd Meets, BitOr Unites, BitXor Unites, Equal Asks, NotEqual Asks, Less Asks, LessEqual Asks,
+        Greater Asks, GreaterEqual Asks;
+    f64: Add Unites, Sub Unites, Mul Meets, Div Meets, Rem Meets, RemEuclid Meets, Pow Meets, Minimum Unites,
+        Maximum Unites, Equal Asks, NotEqual Asks, Less Asks, LessEqual Asks, Greater Asks, GreaterEqual Asks;
     num_complex::Complex<f32>: Add Unites, Sub Unites, Mul Meets, Div Meets, Equal Asks, NotEqual Asks;
     num_complex::Complex<f64>: Add Unites, Sub Unites, Mul Meets, Div Meets, Equal Asks, NotEqual Asks;
 }

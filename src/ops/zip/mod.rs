@@ -3,6 +3,9 @@
 //! A member is a [`Zip`]; the drivers are for two sparse tensors and for a sparse one with an array or a number
 //! ([`sparse`]), and for two arrays ([`dense`]). Which of them runs is the [`Partner`]'s matter.
 
+#[macro_use]
+mod pages;
+
 mod allclose;
 mod arithmetic;
 mod backward;
@@ -28,7 +31,7 @@ pub use backward::{
 pub use bits::{bit_and, bit_or, bit_xor};
 pub use compare::{equal, greater, greater_equal, less, less_equal, not_equal};
 pub use pow::pow;
-pub use scale::scale;
+pub use scale::{Factors, scale};
 pub use where_::{Choice, where_};
 pub use zip_with::zip_with;
 
@@ -83,7 +86,8 @@ pub trait Partner<X: Operand>: Sized {
 
 /// `impl Partner` of something for something: the type of the elements, that of the results, and the driver.
 macro_rules! partners {
-    ($([$($generics:tt)*] $x:ty, $y:ty: $elem:ty => $zipped:ty, |$left:ident, $right:ident, $op:ident| $zip:expr;)*) => {$(
+    ($([$($generics:tt)*] $x:ty, $y:ty: $elem:ty => $zipped:ty, |$left:ident, $right:ident, $op:ident| $zip:expr;)*)
+        => {$(
         impl<$($generics)*> Partner<$x> for $y {
             type Elem = $elem;
             type Zipped<U: Element> = $zipped;
@@ -97,7 +101,8 @@ macro_rules! partners {
 }
 
 partners! {
-    [P: Pattern, A: Element, B: Element] Tensor<P, A>, &Tensor<P, B>: B => Tensor<P, U>, |x, y, op| sparse::pair(x, y, op);
+    [P: Pattern, A: Element, B: Element] Tensor<P, A>, &Tensor<P, B>: B => Tensor<P, U>,
+        |x, y, op| sparse::pair(x, y, op);
     [P: Pattern, A: Element, B: Element] Tensor<P, A>, Stored<'_, P, B>: B => Tensor<P, U>,
         |x, y, op| sparse::pair(x, &y, op);
     [P: Pattern, A: Element, B: Element] Tensor<P, A>, &Stored<'_, P, B>: B => Tensor<P, U>,
@@ -108,20 +113,20 @@ partners! {
         |x, y, op| sparse::pair(x, &y, op);
     ['s, P: Pattern, A: Element, B: Element] Stored<'s, P, A>, &Stored<'_, P, B>: B => Tensor<P, U>,
         |x, y, op| sparse::pair(x, y, op);
-    [P: Pattern, A: Element, S: Data<Elem: Element>, D: Dimension] Tensor<P, A>, &ArrayBase<S, D>: S::Elem => Tensor<P, U>,
-        |x, y, op| sparse::with_array(x, y.view().into_dyn(), op);
-    ['s, P: Pattern, A: Element, S: Data<Elem: Element>, D: Dimension] Stored<'s, P, A>, &ArrayBase<S, D>: S::Elem => Tensor<P, U>,
-        |x, y, op| sparse::with_array(x, y.view().into_dyn(), op);
+    [P: Pattern, A: Element, S: Data<Elem: Element>, D: Dimension] Tensor<P, A>, &ArrayBase<S, D>:
+        S::Elem => Tensor<P, U>, |x, y, op| sparse::with_array(x, y.view().into_dyn(), op);
+    ['s, P: Pattern, A: Element, S: Data<Elem: Element>, D: Dimension] Stored<'s, P, A>, &ArrayBase<S, D>:
+        S::Elem => Tensor<P, U>, |x, y, op| sparse::with_array(x, y.view().into_dyn(), op);
     [P: Pattern, T: Element] Tensor<P, T>, T: T => Tensor<P, U>, |x, y, op| sparse::with_number(x, y, op);
     ['s, P: Pattern, T: Element] Stored<'s, P, T>, T: T => Tensor<P, U>, |x, y, op| sparse::with_number(x, y, op);
     [P: Pattern, B: Element, S: Data<Elem: Element>, D: Dimension] ArrayBase<S, D>, &Tensor<P, B>: B => Tensor<P, U>,
         |x, y, op| sparse::with_array(y, x.view().into_dyn(), Swapped(op));
     [P: Pattern, B: Element, S: Data<Elem: Element>, D: Dimension] ArrayBase<S, D>, Stored<'_, P, B>: B => Tensor<P, U>,
         |x, y, op| sparse::with_array(&y, x.view().into_dyn(), Swapped(op));
-    [P: Pattern, B: Element, S: Data<Elem: Element>, D: Dimension] ArrayBase<S, D>, &Stored<'_, P, B>: B => Tensor<P, U>,
-        |x, y, op| sparse::with_array(y, x.view().into_dyn(), Swapped(op));
-    [S: Data<Elem: Element>, R: Data<Elem: Element>, D: Dimension, E: Dimension] ArrayBase<S, D>, &ArrayBase<R, E>: R::Elem
-        => ArrayD<U>, |x, y, op| dense::pair(x.view().into_dyn(), y.view().into_dyn(), op);
+    [P: Pattern, B: Element, S: Data<Elem: Element>, D: Dimension] ArrayBase<S, D>, &Stored<'_, P, B>:
+        B => Tensor<P, U>, |x, y, op| sparse::with_array(y, x.view().into_dyn(), Swapped(op));
+    [S: Data<Elem: Element>, R: Data<Elem: Element>, D: Dimension, E: Dimension] ArrayBase<S, D>, &ArrayBase<R, E>:
+        R::Elem => ArrayD<U>, |x, y, op| dense::pair(x.view().into_dyn(), y.view().into_dyn(), op);
     [T: Element, S: Data<Elem = T>, D: Dimension] ArrayBase<S, D>, T: T => Array<U, D>, |x, y, op| {
         let result = dense::pair(x.view().into_dyn(), arr0(y).view().into_dyn(), op)?;
         Ok(result.into_dimensionality().expect("a number changes no shape"))
@@ -130,8 +135,11 @@ partners! {
 
 /// The shape of a result of two shapes.
 fn broadcast_shape(left: &[usize], right: &[usize]) -> Result<Shape> {
-    shape::broadcast(left, right)
-        .ok_or_else(|| Error::NotBroadcastable { left: Shape::from(left), right: Shape::from(right) })
+    shape::broadcast(left, right).ok_or_else(|| Error::NotBroadcastable {
+        left: left.into(),
+        how: "together with",
+        right: right.into(),
+    })
 }
 
 /// The error of an operation that has no result at some coordinates, or none for the fill.

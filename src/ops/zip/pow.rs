@@ -6,16 +6,6 @@ use crate::element::RealNumber;
 use crate::kernels::op::{Op, Outcome};
 use crate::kernels::zip::{Alone, Zip};
 use crate::ops::operand::Operand;
-#[allow(unused_imports)] // for the page
-use crate::tensor::stored::Stored;
-
-/// The descriptor of [`pow`].
-#[derive(Clone, Copy)]
-pub(super) struct Pow;
-
-impl Op for Pow {
-    const NAME: &'static str = "pow";
-}
 
 impl<T: RealNumber> Zip<T, T> for Pow {
     type Out = T;
@@ -36,66 +26,42 @@ impl<T: RealNumber> Zip<T, T> for Pow {
     }
 }
 
-/// One operand to the power of the other, position by position.
-///
-/// *z*<sub>k</sub> = *x*<sub>k</sub><sup>*y*<sub>k</sub></sup>
-///
-/// Floats go through `f64` and are rounded once, the same bits on every machine; a square is exact before that. Anything
-/// to the power of 0 is 1, and so is 1 to the power of anything. [`powi`](crate::powi()) and [`powf`](crate::powf()) take
-/// one exponent for all.
-///
-/// # Shapes
-///
-/// The shapes are equal, or broadcast to one another as numpy's are. [`Partner`] says what may stand on the right. The
-/// result is sparse if an operand is; of two arrays it is an array.
-///
-/// # Implicit values
-///
-/// Where one side alone has an entry, the other gives its fill: the union of both patterns is stored, and the fill is
-/// the power of the fills, without a sign if it is zero. An exponent's fill of 0 makes everything 1: entries of *x* alone
-/// are not stored; nor are those of *y* alone where *x* is of floats and has the fill 1. Of [stored views](Stored) the
-/// result has the entries that both have, and the fill of both. Beside an array or a number the pattern is shared; all
-/// positions that are not stored must come to one value, whatever their sign of zero.
-///
-/// # NaN
-///
-/// NaN if either is, but for the powers that are 1 whatever the other is; and of negative numbers to a power that is no
-/// integer.
-///
-/// # Gradient
-///
-/// [`pow_backward`](crate::pow_backward()).
-///
-/// # Errors
-///
-/// - `NotBroadcastable`: the shapes do not fit;
-/// - `Overflow`: an integer type does not hold the result, or it is one to a power below 0; the position is named;
-/// - `FillsDiffer`: stored views of tensors with different fills;
-/// - `FillVaries`: an array gives positions that are not stored different values;
-/// - `TooLarge`: a sparse operand is broadcast to too many entries, or an array to too many elements.
-///
-/// # Complexity
-///
-/// O(entries of both); patterns that are equal, and that of the only sparse operand, are shared. Of arrays O(elements).
-///
-/// # Examples
-///
-/// ```
-/// use lacuna::{CooTensor, pow};
-///
-/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![2.0, 7.0], 0.0)?;
-/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2.0, 3.0], 1.0)?;
-/// let z = pow(&x, &y)?;
-/// assert_eq!(z.entries(), [(vec![0], 2.0), (vec![1], 49.0), (vec![2], 0.0)]);
-/// assert_eq!(z.to_dense()?, pow(&x.to_dense()?, &y.to_dense()?)?);
-/// assert!(x.pow(3.0)?.shares_pattern_with(&x));
-/// # Ok::<(), lacuna::Error>(())
-/// ```
-///
-/// Definition: [`numpy.power`](https://numpy.org/doc/stable/reference/generated/numpy.power.html).
-#[doc(alias = "numpy.power")]
-#[doc(alias = "power")]
-#[doc(alias = "torch.pow")]
-pub fn pow<X: Operand<Elem: RealNumber>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<X::Elem>> {
-    y.zip(x, Pow)
+zips! {
+    /// One operand to the power of the other, position by position.
+    ///
+    /// *z*<sub>k</sub> = *x*<sub>k</sub><sup>*y*<sub>k</sub></sup>
+    ///
+    /// Floats go through `f64` and are rounded once, the same bits on every machine; a square is exact before that.
+    /// Anything to the power of 0 is 1, and so is 1 to the power of anything. [`powi`](crate::powi()) and
+    /// [`powf`](crate::powf()) take one exponent for all.
+    #[doc(alias = "numpy.power")]
+    #[doc(alias = "power")]
+    #[doc(alias = "torch.pow")]
+    fn pow<RealNumber>(Pow) -> X::Elem;
+    /// Where one side alone has an entry, the other gives its fill: the union of both patterns is stored, and the fill
+    /// is the power of the fills, without a sign if it is zero. An exponent's fill of 0 makes everything 1: entries of
+    /// *x* alone are not stored; nor are those of *y* alone where *x* is of floats and has the fill 1. Of [stored
+    /// views](crate::Stored) the result has the entries that both have, and the fill of both.
+    =>
+    /// NaN if either is, but for the powers that are 1 whatever the other is; and of negative numbers to a power that
+    /// is no integer.
+    =>
+    /// [`pow_backward`](crate::pow_backward()).
+    =>
+    /// - `Overflow`: an integer type does not hold the result, or it is one to a power below 0; the position is named;
+    =>
+    /// ```
+    /// use lacuna::{CooTensor, pow};
+    ///
+    /// let x = CooTensor::new([4], vec![vec![0, 1]], vec![2.0, 7.0], 0.0)?;
+    /// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2.0, 3.0], 1.0)?;
+    /// let z = pow(&x, &y)?;
+    /// assert_eq!(z.entries(), [(vec![0], 2.0), (vec![1], 49.0), (vec![2], 0.0)]);
+    /// assert_eq!(z.to_dense()?, pow(&x.to_dense()?, &y.to_dense()?)?);
+    /// assert!(x.pow(3.0)?.shares_pattern_with(&x));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`numpy.power`](https://numpy.org/doc/stable/reference/generated/numpy.power.html).
+    ;
 }

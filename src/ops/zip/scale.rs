@@ -1,12 +1,62 @@
 //! Products with one number for each place on an axis.
 
-use ndarray::{ArrayView1, Axis};
+use std::borrow::Cow;
+
+use ndarray::{ArrayBase, ArrayView, ArrayView1, Axis, Data, Dimension};
 
 use super::arithmetic::Mul;
+use crate::base::alloc;
 use crate::base::axes::normalize_axis;
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;
+use crate::element::Element;
 use crate::ops::operand::Operand;
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+
+/// One number for each place on an axis: `&factors` of a slice, a `Vec`, an `ndarray` array or a tensor of rank 1.
+pub trait Factors<T: Element> {
+    /// The numbers; refuses any other count of them, or another rank.
+    #[doc(hidden)]
+    fn numbers(&self, expected: usize) -> Result<Cow<'_, [T]>>;
+}
+
+macro_rules! factors {
+    ($([$($generics:tt)*] $type:ty, |$factors:ident| $shape:expr => $numbers:expr;)*) => {$(
+        impl<$($generics)*> Factors<T> for $type {
+            fn numbers(&self, expected: usize) -> Result<Cow<'_, [T]>> {
+                let $factors = self;
+                check(expected, $shape)?;
+                Ok($numbers)
+            }
+        }
+    )*};
+}
+
+factors! {
+    [T: Element] &[T], |factors| &[factors.len()] => Cow::Borrowed(factors);
+    [T: Element, const N: usize] &[T; N], |factors| &[factors.len()] => Cow::Borrowed(&factors[..]);
+    [T: Element] &Vec<T>, |factors| &[factors.len()] => Cow::Borrowed(&factors[..]);
+    [T: Element, S: Data<Elem = T>, D: Dimension] &ArrayBase<S, D>, |factors| factors.shape() => in_order(factors)?;
+    [T: Element, D: Dimension] ArrayView<'_, T, D>, |factors| factors.shape() => in_order(factors)?;
+    [T: Element, P: Pattern] &Tensor<P, T>, |factors| factors.shape() => Cow::Owned(factors.to_vec(&[])?);
+}
+
+/// Refuses what is no list of that many.
+fn check(expected: usize, shape: &[usize]) -> Result<()> {
+    match *shape {
+        [found] if found == expected => Ok(()),
+        [found] => Err(Error::LengthMismatch { what: "the factors", expected, found }),
+        _ => Err(Error::RankMismatch { what: "the factors", expected: 1, found: shape.len() }),
+    }
+}
+
+fn in_order<T: Element, D: Dimension>(array: &ArrayBase<impl Data<Elem = T>, D>) -> Result<Cow<'_, [T]>> {
+    Ok(match array.as_slice() {
+        Some(numbers) => Cow::Borrowed(numbers),
+        None => Cow::Owned(alloc::collect(array.iter().copied())?),
+    })
+}
 
 /// The product with one number for each place on an axis: each row times its own number, each column times its own.
 ///
@@ -14,8 +64,8 @@ use crate::ops::operand::Operand;
 ///
 /// # Shapes
 ///
-/// There are as many factors as the axis is long; the result has the shape of *x*. The factors are a slice, a `Vec` or
-/// an array of rank 1, as `&factors`; those of a tensor `f` of rank 1 are `&f.to_vec(&[])?`.
+/// There are as many factors as the axis is long; the result has the shape of *x*. The factors are a slice, a `Vec`, or
+/// an array or a tensor of rank 1, as `&factors`.
 ///
 /// # Implicit values
 ///
@@ -35,6 +85,7 @@ use crate::ops::operand::Operand;
 ///
 /// - `AxisOutOfRange`: there is no such axis;
 /// - `LengthMismatch`: there are not as many factors as the axis is long;
+/// - `RankMismatch`: an array or a tensor of factors has another rank than 1;
 /// - `FillVaries`: positions that are not stored would hold different values;
 /// - `Overflow`: an integer product does not fit, with its coordinates, or as the fill.
 ///
@@ -55,6 +106,7 @@ use crate::ops::operand::Operand;
 /// assert_eq!(z.to_dense()?, arr2(&[[10.0, 0.0, 20.0], [0.0, 300.0, 0.0]]).into_dyn());
 /// assert_eq!(z.to_dense()?, scale(&x.to_dense()?, 0, &[10.0, 100.0])?);
 /// assert!(z.shares_pattern_with(&x));
+/// assert_eq!(x.scale(0, &x.sum(1)?)?.values(), [3.0, 6.0, 9.0]); // each row times its sum
 ///
 /// let refused = x.scale(-1, &[1.0, f64::INFINITY, 1.0]).unwrap_err();
 /// assert!(refused.to_string().starts_with("mul of the fill is NaN at [.., 1] and 0.0 at [.., 0]"));
@@ -66,18 +118,11 @@ use crate::ops::operand::Operand;
 #[doc(alias = "diag")]
 #[doc(alias = "row_mul")]
 #[doc(alias = "tf-idf")]
-pub fn scale<'a, X: Operand>(
-    x: &X,
-    axis: impl Position,
-    factors: impl Into<ArrayView1<'a, X::Elem>>,
-) -> Result<X::Reduced<X::Elem>> {
-    let (rank, factors) = (x.lengths().len(), factors.into());
+pub fn scale<X: Operand>(x: &X, axis: impl Position, factors: impl Factors<X::Elem>) -> Result<X::Reduced<X::Elem>> {
+    let rank = x.lengths().len();
     let axis = normalize_axis(axis.to_i128(), rank)?;
-    let (expected, found) = (x.lengths()[axis], factors.len());
-    if expected != found {
-        return Err(Error::LengthMismatch { what: "the factors", expected, found });
-    }
-    let mut factors = factors.into_dyn();
+    let factors = factors.numbers(x.lengths()[axis])?;
+    let mut factors = ArrayView1::from(&*factors).into_dyn();
     for behind in 1..rank - axis {
         factors = factors.insert_axis(Axis(behind));
     }

@@ -30,11 +30,13 @@ macro_rules! to_dense {
         impl<P: Pattern, T: Element> Tensor<P, T> {$(
             #[doc = concat!("[`", $forward, "`](crate::", $forward, "()) of each position, as an array.")]
             ///
-            /// Beside an array, the operators ask that all positions which are not stored come to one value. This does not.
+            /// Beside an array, the operators ask that all positions which are not stored come to one value. This does
+            /// not.
             ///
             /// # Errors
             ///
-            #[doc = concat!("Those of [`", $forward, "`](crate::", $forward, "()) of two arrays; and `TooLarge` where the")]
+            #[doc = concat!("Those of [`", $forward, "`](crate::", $forward,
+                "()) of two arrays; and `TooLarge` where the")]
             /// result needs more than the larger of 1 GiB and 16 times what both hold.
             ///
             /// # Complexity
@@ -46,7 +48,8 @@ macro_rules! to_dense {
             /// use ndarray::arr1;
             ///
             /// let x = CooTensor::new([3], vec![vec![1]], vec![4.0], 0.0)?;
-            #[doc = concat!("assert_eq!(x.", stringify!($name), "(&arr1(&[1.0, 2.0, 4.0]))?, arr1(&", $results, ").into_dyn());")]
+            #[doc = concat!("assert_eq!(x.", stringify!($name), "(&arr1(&[1.0, 2.0, 4.0]))?, arr1(&", $results,
+                ").into_dyn());")]
             #[doc = concat!("assert!(x.", $forward, "(&arr1(&[f64::NAN, 2.0, 4.0])).is_err());")]
             /// # Ok::<(), lacuna::Error>(())
             /// ```

@@ -47,7 +47,8 @@ pub enum Given<P, T> {
 }
 
 macro_rules! choices {
-    ($([$($generics:tt)*] $condition:ty, $choice:ty: $elem:ty, $chosen:ty, $given:ty, |$it:ident| $make:expr, $choose:expr;)*) => {$(
+    ($([$($generics:tt)*] $condition:ty, $choice:ty: $elem:ty, $chosen:ty, $given:ty, |$it:ident| $make:expr,
+        $choose:expr;)*) => {$(
         impl<'a, $($generics)*> Choice<'a, $condition> for $choice {
             type Elem = $elem;
             type Chosen = $chosen;
@@ -87,8 +88,8 @@ choices! {
 /// # Implicit values
 ///
 /// Elements are moved as they are. Where nothing is stored of the condition its fill chooses: if that is `true`, the
-/// result stores the entries of *c* and of *a*, and has the fill of *a*; else those of *c* and *b*, and the fill of *b*.
-/// Entries of the other one alone are not stored.
+/// result stores the entries of *c* and of *a*, and has the fill of *a*; else those of *c* and *b*, and the fill of
+/// *b*. Entries of the other one alone are not stored.
 ///
 /// # NaN
 ///
@@ -122,7 +123,8 @@ choices! {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: [`numpy.where`](https://numpy.org/doc/stable/reference/generated/numpy.where.html), with three arguments.
+/// Definition: [`numpy.where`](https://numpy.org/doc/stable/reference/generated/numpy.where.html), with three
+/// arguments.
 #[doc(alias = "where")]
 #[doc(alias = "select")]
 #[doc(alias = "if_else")]

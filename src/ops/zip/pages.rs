@@ -1,0 +1,78 @@
+//! What the pages of the operations of two operands have in common, said once.
+
+/// How an operation that unites the patterns comes to its entries and its fill.
+macro_rules! union_of_both {
+    () => {
+        "Where one side alone has an entry, the other gives its fill: the union of both patterns is stored, and the \
+         fill is the operation of the fills, without a sign if it is zero."
+    };
+}
+
+/// An operation of two operands: its name as a type, its page, and itself.
+macro_rules! zips {
+    ($(
+        $(#[$sentence:meta])*
+        fn $name:ident<$bound:ident>($op:ident) -> $out:ty;
+        $(#[$implicit:meta])*
+        =>
+        $(#[$nan:meta])*
+        =>
+        $(#[$gradient:meta])*
+        =>
+        $(#[$errors:meta])*
+        =>
+        $(#[$examples:meta])*
+        ;
+    )*) => {$(
+        #[derive(Clone, Copy)]
+        pub(super) struct $op;
+
+        impl Op for $op {
+            const NAME: &'static str = stringify!($name);
+        }
+
+        $(#[$sentence])*
+        ///
+        /// # Shapes
+        ///
+        /// The shapes are equal, or broadcast to one another as numpy's are. [`Partner`](crate::Partner) says what may
+        /// stand on the right. The result is sparse if an operand is; of two arrays it is an array.
+        ///
+        /// # Implicit values
+        ///
+        $(#[$implicit])*
+        /// Beside an array or a number the pattern is shared; all positions that are not stored must come to one value,
+        /// whatever their sign of zero.
+        ///
+        /// # NaN
+        ///
+        $(#[$nan])*
+        ///
+        /// # Gradient
+        ///
+        $(#[$gradient])*
+        ///
+        /// # Errors
+        ///
+        /// - `NotBroadcastable`: the shapes do not fit;
+        $(#[$errors])*
+        /// - `FillsDiffer`: stored views of tensors with different fills;
+        /// - `FillVaries`: an array gives positions that are not stored different values;
+        /// - `TooLarge`: a sparse operand is broadcast to too many entries, or an array to too many elements.
+        ///
+        /// # Complexity
+        ///
+        /// O(entries of both); patterns that are equal, and that of the only sparse operand, are shared. Of arrays
+        /// O(elements).
+        ///
+        /// # Examples
+        ///
+        $(#[$examples])*
+        pub fn $name<X: Operand<Elem: $bound>, Y: Partner<X, Elem = X::Elem>>(
+            x: &X,
+            y: Y,
+        ) -> Result<Y::Zipped<$out>> {
+            y.zip(x, $op)
+        }
+    )*};
+}
