@@ -86,7 +86,7 @@
 //! | [`rem()`], [`rem_euclid`], [`bit_and`], [`bit_or`], [`bit_xor`] | |
 //! | [`equal`], [`not_equal`], [`less`], [`less_equal`], [`greater`], [`greater_equal`] | |
 //! | [`where_`] ([`Choice`]) | [`where_backward`] |
-//! | [`matmul()`] | |
+//! | [`matmul()`] | [`matmul_backward`] |
 //! | [`zip_with`], [`scale()`], [`allclose()`] ([`Tolerance`]), [`Stored::mask`], [`Stored::without`] | |
 //!
 //! The elementwise ones, and `take` of arrays, have forms that fill a result that is there already: [`isin_into`],
@@ -139,7 +139,6 @@ pub use convert::{PaddleCsr, TorchCsr};
 pub use element::{
     Bits, ComplexElement, DType, Element, Float, Magnitude, Number, Numeric, Real, RealNumber, Remainder, Ring, Signed,
 };
-pub use ops::matmul;
 pub use ops::{
     Answers, EvenCount, Isin, IsinKind, MedianGradient, Nanmedian, Operand, Operations, Take, TakeMode, Var, all, any,
     any_backward, argmax, argmin, count_nonzero, isfinite, isfinite_into, isin, isin_into, isinf, isinf_into, isnan,
@@ -173,6 +172,7 @@ pub use ops::{
     repeat_backward, roll, roll_backward, slice, slice_backward, squeeze, squeeze_backward, stack, stack_backward,
     tile, tile_backward, transpose, transpose_backward, tril, tril_backward, triu, triu_backward,
 };
+pub use ops::{matmul, matmul_backward};
 pub use pattern::{CooPattern, CsrPattern, Format, Pattern};
 pub use tensor::Tensor;
 pub use tensor::coo::CooTensor;

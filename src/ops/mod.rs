@@ -30,7 +30,7 @@ pub use map::{
 };
 pub use methods::Operations;
 pub use operand::Operand;
-pub use product::matmul;
+pub use product::{matmul, matmul_backward};
 pub use reduce::{
     EvenCount, MedianGradient, Nanmedian, Var, all, any, any_backward, argmax, argmin, count_nonzero, max,
     max_backward, mean, mean_backward, min, min_backward, nanargmax, nanargmin, nanmax, nanmax_backward, nanmean,

@@ -3,9 +3,11 @@
 //! Operands come as [`Factor`]s, without the types of their patterns, and the result as a [`Found`]: so the driver is
 //! compiled for each type of elements and each [`Semiring`], and for nothing else.
 
+mod backward;
 pub(in crate::ops) mod factor;
 mod matmul;
 
+pub use backward::matmul_backward;
 pub use matmul::matmul;
 
 use factor::{Elements, Entries, Factor, Found, Scattered, check_finite};
