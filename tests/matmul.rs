@@ -272,6 +272,25 @@ fn shapes_that_do_not_fit_are_refused_with_their_lengths() {
     assert!(message(&y).contains("rank 0") && matmul(&y, &x).is_err());
 }
 
+/// Columns far apart and close together, in rows of all lengths, that go through all of what finds them.
+#[test]
+fn products_of_long_rows_are_those_of_short_ones() {
+    let width = 300_000_u32;
+    let columns: Vec<u32> = (0..width).filter(|column| column % 4096 < 3 || column % 70_001 == 5).collect();
+    let rows = vec![0; columns.len()];
+    let values = columns.iter().map(|&column| f64::from(column % 97) - 40.0).collect();
+    let row = CooTensor::new([1, width as usize], vec![rows, columns.clone()], values, 0.0).unwrap();
+    let many = vec![(0..200).collect(), vec![0; 200]];
+    let column = CooTensor::new([200, 1], many, (0..200).map(|at| f64::from(at) * 0.5).collect(), 0.0).unwrap();
+    let product = column.matmul(&row.to_csr().unwrap()).unwrap();
+    assert_eq!(product.nnz(), 200 * columns.len());
+    let expected: Vec<u32> = columns.iter().copied().cycle().take(product.nnz()).collect();
+    assert_eq!(product.coords(1), expected);
+    product.for_each_entry(|at, value| {
+        assert_eq!(value, at[0] as f64 * 0.5 * (f64::from(at[1] as u32 % 97) - 40.0), "{at:?}");
+    });
+}
+
 /// The axis of the sums is longer than anything that could be held, and so are the others.
 #[test]
 fn vast_axes_cost_what_is_stored() {

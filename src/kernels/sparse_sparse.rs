@@ -4,7 +4,10 @@
 //! found first, by a bit for each column, and the values are added up in one number for each column after that: so
 //! nothing is ever held but the result and one row of numbers for each thread.
 
-use crate::base::alloc::{self, Allocated};
+use std::hint::black_box;
+use std::ops::Range;
+
+use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::matrix::{Missing, Rows, Turn, first_overflow, shares};
@@ -14,8 +17,8 @@ use crate::kernels::semiring::Semiring;
 const MARK: usize = 2000;
 const ADD: usize = 3000;
 
-/// Fewer columns of a row than one of so many words of bits are sorted; more are read off the bits.
-const WORDS_PER_COLUMN: usize = 16;
+/// So many entries on the left are looked up together: that the rows on the right are far apart is then waited for once.
+const GROUP: usize = 128;
 
 /// Two operands by rows, of which the right one has `width` columns.
 #[derive(Clone, Copy)]
@@ -53,24 +56,64 @@ impl Meeting<'_> {
         Ok(work)
     }
 
-    /// Calls `visit` with the columns of each row of the right operand that a row of the result unites.
+    /// Calls `visit` with each row of the result, the first entry of its row on the left, and what each entry of that names
+    /// on the right, from where to where; `touch` reads at an entry on the right, which brings it near.
     #[inline(always)]
-    fn united(&self, row: usize, mut visit: impl FnMut(usize, std::ops::Range<usize>)) {
-        let (of_left, base) = (self.turn)(row);
-        for entry in self.left.range(of_left) {
-            visit(entry, self.right.range(base + self.left.columns[entry] as usize));
+    fn for_each_row<E: From<AllocError>>(
+        &self,
+        rows: Range<usize>,
+        touch: impl Fn(usize) -> u64,
+        mut visit: impl FnMut(usize, usize, &[(usize, usize)]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (mut named, mut group) = (Vec::new(), Vec::new());
+        let mut next = rows.start;
+        while next < rows.end {
+            let first = next;
+            named.clear();
+            group.clear();
+            while next < rows.end && named.len() < GROUP {
+                let (of_left, base) = (self.turn)(next);
+                let entries = self.left.range(of_left);
+                alloc::reserve(&mut named, entries.len())?;
+                named.extend(self.left.columns[entries.clone()].iter().map(|&column| {
+                    let range = self.right.range(base + column as usize);
+                    (range.start, range.end)
+                }));
+                alloc::push(&mut group, (entries.start, named.len()))?;
+                next += 1;
+            }
+            let full = named.iter().filter(|(start, end)| start < end);
+            black_box(full.map(|&(start, _)| touch(start)).fold(0, |all, one| all ^ one));
+            let mut start = 0;
+            for (row, &(entry, end)) in group.iter().enumerate() {
+                visit(first + row, entry, &named[start..end])?;
+                start = end;
+            }
         }
+        Ok(())
+    }
+
+    /// Calls `visit` with the columns of each row of the result, in order, which it takes out.
+    #[inline(always)]
+    fn for_each_place(&self, rows: Range<usize>, mut visit: impl FnMut(&mut Marks) -> Allocated<()>) -> Allocated<()> {
+        let mut marks = Marks::new(self.width)?;
+        let touch = |entry: usize| u64::from(self.right.columns[entry]);
+        self.for_each_row(rows, touch, |_, _, named| {
+            named.iter().for_each(|&(start, end)| marks.mark(&self.right.columns[start..end]));
+            visit(&mut marks)
+        })
     }
 
     /// How many entries the result has: their places are not kept.
     pub(crate) fn count(&self, work: &[usize]) -> Allocated<u128> {
-        let counts = self.on_shares(work, |rows, marks| {
-            let mut count = 0u128;
-            for row in rows {
-                self.united(row, |_, range| marks.mark(&self.right.columns[range]));
-                count += marks.fresh.len() as u128;
-                marks.clear();
-            }
+        let counts = self.on_shares(work, |rows| {
+            let (mut count, mut columns) = (0u128, Vec::new());
+            self.for_each_place(rows, |marks| {
+                columns.clear();
+                marks.take(&mut columns)?;
+                count += columns.len() as u128;
+                Ok(())
+            })?;
             Ok(count)
         })?;
         Ok(counts.into_iter().sum())
@@ -78,89 +121,97 @@ impl Meeting<'_> {
 
     /// The places of the result.
     pub(crate) fn places(&self, work: &[usize]) -> Allocated<Places> {
-        let parts = self.on_shares(work, |rows, marks| {
-            let (mut lengths, mut columns) = (alloc::with_capacity(rows.len())?, Vec::new());
-            for row in rows {
-                self.united(row, |_, range| marks.mark(&self.right.columns[range]));
-                alloc::reserve(&mut columns, marks.fresh.len())?;
-                lengths.push(marks.fresh.len());
-                marks.take_in_order(&mut columns);
-            }
-            Ok((lengths, columns))
+        let parts = self.on_shares(work, |rows| {
+            let (mut ends, mut columns) = (alloc::with_capacity(rows.len())?, Vec::new());
+            self.for_each_place(rows, |marks| {
+                marks.take(&mut columns)?;
+                ends.push(columns.len());
+                Ok(())
+            })?;
+            Ok((ends, columns))
         })?;
-        let (lengths, columns): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        let (ends, columns): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let mut offsets = alloc::with_capacity(self.rows + 1)?;
         offsets.push(0);
-        let mut end = 0;
-        offsets.extend(lengths.iter().flatten().map(|length| {
-            end += length;
-            end
-        }));
+        for ends in ends {
+            let before = offsets.last().copied().unwrap_or(0);
+            offsets.extend(ends.into_iter().map(|end| before + end));
+        }
         Ok(Places { offsets, columns: alloc::concat(columns)? })
     }
 
-    /// `f` of shares of the rows, one a thread, of equal work, each with its own marks.
+    /// `f` of shares of the rows, one a thread, of equal work.
     fn on_shares<U: Send>(
         &self,
         work: &[usize],
-        f: impl Fn(std::ops::Range<usize>, &mut Marks) -> Allocated<U> + Sync + Send,
+        f: impl Fn(Range<usize>) -> Allocated<U> + Sync + Send,
     ) -> Allocated<Vec<U>> {
         let ends = shares(self.rows, MARK, &|row| work[row]);
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let shares: Vec<_> = starts.zip(&ends).map(|(start, &end)| start..end).collect();
         let all = work.last().copied().unwrap_or(0);
-        let of_share = |(): &mut (), rows| f(rows, &mut Marks::new(self.width)?);
-        threads::map_each(shares, all, || (), of_share).into_iter().collect()
+        threads::map_each(shares, all, || (), |(): &mut (), rows| f(rows)).into_iter().collect()
     }
 }
 
-/// A bit for each column, and the columns whose bit is set.
+/// A bit for each column, one for each word of these that is not zero, and one for each word of those: so the columns are
+/// found in order without a look at the words between them.
 struct Marks {
-    bits: Vec<u64>,
-    fresh: Vec<u32>,
+    columns: Vec<u64>,
+    words: Vec<u64>,
+    blocks: Vec<u64>,
+    count: usize,
 }
 
 impl Marks {
     fn new(width: usize) -> Allocated<Self> {
-        Ok(Marks { bits: alloc::zeros(width.div_ceil(64))?, fresh: alloc::with_capacity(width)? })
+        let [columns, words, blocks] = [width.div_ceil(1 << 6), width.div_ceil(1 << 12), width.div_ceil(1 << 18)];
+        Ok(Marks {
+            columns: alloc::zeros(columns)?,
+            words: alloc::zeros(words)?,
+            blocks: alloc::zeros(blocks)?,
+            count: 0,
+        })
     }
 
     #[inline(always)]
     fn mark(&mut self, columns: &[u32]) {
-        for &column in columns {
-            let (word, bit) = (&mut self.bits[column as usize / 64], 1 << (column % 64));
-            if *word & bit == 0 {
-                *word |= bit;
-                // There is room for each column once.
-                self.fresh.push(column);
+        // No more are found than are marked.
+        self.count += columns.len();
+        for column in columns.iter().map(|&column| column as usize) {
+            let word = &mut self.columns[column >> 6];
+            if *word == 0 {
+                self.words[column >> 12] |= 1 << (column >> 6 & 63);
+                self.blocks[column >> 18] |= 1 << (column >> 12 & 63);
             }
+            *word |= 1 << (column & 63);
         }
     }
 
-    fn clear(&mut self) {
-        self.fresh.iter().for_each(|&column| self.bits[column as usize / 64] = 0);
-        self.fresh.clear();
-    }
-
-    /// Puts the marked columns behind others, in increasing order, and clears the marks; there is room for them.
-    fn take_in_order(&mut self, columns: &mut Vec<u32>) {
-        let (Some(&least), Some(&most)) = (self.fresh.iter().min(), self.fresh.iter().max()) else { return };
-        let words = least as usize / 64..most as usize / 64 + 1;
-        if words.len() / WORDS_PER_COLUMN < self.fresh.len() {
-            for word in words {
-                let mut bits = std::mem::take(&mut self.bits[word]);
-                while bits != 0 {
-                    columns.push(word as u32 * 64 + bits.trailing_zeros());
-                    bits &= bits - 1;
+    /// Puts the marked columns behind others, in increasing order, and clears the marks.
+    #[inline(always)]
+    fn take(&mut self, found: &mut Vec<u32>) -> Allocated<()> {
+        alloc::reserve(found, std::mem::take(&mut self.count).min(self.columns.len() << 6))?;
+        for block in 0..self.blocks.len() {
+            for words in ones(block, &mut self.blocks) {
+                for word in ones(words, &mut self.words) {
+                    found.extend(ones(word, &mut self.columns).map(|column| column as u32));
                 }
             }
-            self.fresh.clear();
-        } else {
-            self.fresh.sort_unstable();
-            columns.extend_from_slice(&self.fresh);
-            self.clear();
         }
+        Ok(())
     }
+}
+
+/// The numbers of the bits of a word, which is cleared.
+#[inline(always)]
+fn ones(word: usize, words: &mut [u64]) -> impl Iterator<Item = usize> + use<> {
+    let mut bits = std::mem::take(&mut words[word]);
+    std::iter::from_fn(move || {
+        let bit = (bits != 0).then(|| word << 6 | bits.trailing_zeros() as usize);
+        bits &= bits.wrapping_sub(1);
+        bit
+    })
 }
 
 /// The values at the places of a product.
@@ -177,36 +228,31 @@ pub(crate) fn values<T: Element, S: Semiring<T>>(
         let rows = if part == 0 { 0 } else { ends[part - 1] }..ends[part];
         let mut sums = alloc::copies(op.nothing(), meeting.width)?;
         let (mut rest, mut first) = (slots, None);
-        for row in rows {
+        let touch = |entry: usize| u64::from(meeting.right.columns[entry]) ^ u64::from(right[entry] == T::ZERO);
+        meeting.for_each_row::<AllocError>(rows, touch, |row, entry, named| {
             let range = places.offsets[row]..places.offsets[row + 1];
-            let (slots, others) = rest.split_at_mut(range.len());
+            let (slots, others) = std::mem::take(&mut rest).split_at_mut(range.len());
             rest = others;
-            add_row(op, (left, right), meeting, row, &mut sums);
+            for (&value, &(start, end)) in left[entry..].iter().zip(named) {
+                add(op, value, (&meeting.right.columns[start..end], &right[start..end]), &mut sums);
+            }
             let place = take_row(op, &places.columns[range.clone()], &mut sums, slots);
             first = first.or(place.map(|place| range.start + place));
-        }
+            Ok(())
+        })?;
         Ok(first)
     });
     first_overflow(overflows.into_iter().collect::<Allocated<_>>()?)?;
     Ok(values)
 }
 
-/// Adds up a row of the result.
+/// Adds a row of the right operand times a value.
 #[inline(always)]
-fn add_row<T: Element, S: Semiring<T>>(
-    op: S,
-    (left, right): (&[T], &[T]),
-    meeting: &Meeting<'_>,
-    row: usize,
-    sums: &mut [S::Sum],
-) {
-    meeting.united(row, |entry, range| {
-        let value = left[entry];
-        for (&column, &other) in meeting.right.columns[range.clone()].iter().zip(&right[range]) {
-            let sum = &mut sums[column as usize];
-            *sum = op.plus(*sum, value, other);
-        }
-    });
+fn add<T: Element, S: Semiring<T>>(op: S, value: T, (columns, others): (&[u32], &[T]), sums: &mut [S::Sum]) {
+    for (&column, &other) in columns.iter().zip(others) {
+        let sum = &mut sums[column as usize];
+        *sum = op.plus(*sum, value, other);
+    }
 }
 
 /// Takes the sums of a row out; the first place without a value.
