@@ -30,6 +30,7 @@ pub use map::{
 };
 pub use methods::Operations;
 pub use operand::Operand;
+pub(crate) use product::matmul_entries;
 pub use product::{matmul, matmul_backward};
 pub use reduce::{
     EvenCount, MedianGradient, Nanmedian, Var, all, any, any_backward, argmax, argmin, count_nonzero, max,

@@ -43,8 +43,7 @@ pub struct Elements<'a, T: Clone> {
 impl<'a, T: Element> Factor<'a, T> {
     /// A sparse operand, with what counts where it has no entry.
     pub(in crate::ops) fn sparse<P: Pattern>(tensor: &'a Tensor<P, T>, gap: Option<T>) -> Self {
-        let (pattern, values, bytes) = (tensor.pattern(), tensor.values(), tensor.stored_bytes());
-        Factor::Entries(Scattered { pattern, values, gap, bytes })
+        Factor::Entries(Scattered::new(tensor, gap))
     }
 
     /// An array.
@@ -68,7 +67,7 @@ impl<'a, T: Element> Factor<'a, T> {
     /// The lengths of its axes, and those that it holds.
     pub(super) fn lengths(&self) -> [&[usize]; 2] {
         match self {
-            Factor::Entries(entries) => [entries.pattern.shape(); 2],
+            Factor::Entries(entries) => entries.lengths(),
             Factor::Array(array) => [&array.lengths, &array.held],
         }
     }
@@ -81,7 +80,18 @@ impl<'a, T: Element> Factor<'a, T> {
     }
 }
 
-impl<T: Element> Scattered<'_, T> {
+impl<'a, T: Element> Scattered<'a, T> {
+    /// The entries of a tensor, with what counts where it has none.
+    pub(super) fn new<P: Pattern>(tensor: &'a Tensor<P, T>, gap: Option<T>) -> Self {
+        let (pattern, values, bytes) = (tensor.pattern(), tensor.values(), tensor.stored_bytes());
+        Scattered { pattern, values, gap, bytes }
+    }
+
+    /// The lengths of its axes, and those that it holds.
+    pub(super) fn lengths(&self) -> [&[usize]; 2] {
+        [self.pattern.shape(); 2]
+    }
+
     /// Refuses a fill that is not zero.
     pub(super) fn check_fill(&self, operation: &'static str, side: &str) -> Result<()> {
         match self.gap {
@@ -153,11 +163,15 @@ impl<T: Element> Found<T> {
     /// As a tensor, which it is where both operands were sparse.
     pub(in crate::ops) fn into_tensor<P: Pattern>(self) -> Result<Tensor<P, T>> {
         match self {
-            Found::Entries(entries) => {
-                let Entries { contraction, placed, values, fill, has_lanes, limit } = *entries;
-                Ok(Tensor::from_valid(placed.pattern(&contraction, has_lanes, limit)?, values, fill))
-            }
+            Found::Entries(entries) => entries.into_tensor(),
             Found::Array(..) => unreachable!("both operands were sparse"),
         }
+    }
+}
+
+impl<T: Element> Entries<T> {
+    pub(super) fn into_tensor<P: Pattern>(self) -> Result<Tensor<P, T>> {
+        let Entries { contraction, placed, values, fill, has_lanes, limit } = self;
+        Ok(Tensor::from_valid(placed.pattern(&contraction, has_lanes, limit)?, values, fill))
     }
 }

@@ -1,14 +1,27 @@
 //! Products of two matrices, or of batches of them.
 
 use super::Product;
+use super::factor::Scattered;
 use crate::base::error::Result;
 use crate::element::Ring;
 use crate::kernels::semiring::PlusTimes;
 use crate::ops::operand::Operand;
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
 
 /// Products of sums, by their name.
 pub(super) fn plain<T: Ring>(operation: &'static str) -> Product<PlusTimes, T> {
     Product { operation, semiring: PlusTimes, fill: T::ZERO, counts_gaps: true }
+}
+
+/// [`matmul`] of two tensors, or of their entries alone: nothing is compiled for arrays.
+pub(crate) fn matmul_entries<P: Pattern, T: Ring>(
+    x: &Tensor<P, T>,
+    y: &Tensor<P, T>,
+    stored: bool,
+) -> Result<Tensor<P, T>> {
+    let gap = |fill| (!stored).then_some(fill);
+    plain("matmul").of_entries(&Scattered::new(x, gap(x.fill())), &Scattered::new(y, gap(y.fill())))?.into_tensor()
 }
 
 /// The product of two matrices, of a matrix and a vector, of two vectors, or of batches of matrices.

@@ -9,6 +9,7 @@ mod matmul;
 
 pub use backward::matmul_backward;
 pub use matmul::matmul;
+pub(crate) use matmul::matmul_entries;
 
 use factor::{Elements, Entries, Factor, Found, Scattered, check_finite};
 
@@ -42,11 +43,11 @@ pub(super) struct Product<S, T> {
 impl<T: Element, S: Semiring<T>> Product<S, T> {
     /// The product of two operands.
     pub(super) fn of(self, left: &Factor<'_, T>, right: &Factor<'_, T>) -> Result<Found<T>> {
+        if let (Factor::Entries(left), Factor::Entries(right)) = (left, right) {
+            return Ok(Found::Entries(Box::new(self.of_entries(left, right)?)));
+        }
         let contraction = Contraction::new(self.operation, left.lengths(), right.lengths())?;
         let bytes = left.bytes().saturating_add(right.bytes());
-        if let (Factor::Entries(left), Factor::Entries(right)) = (left, right) {
-            return self.of_entries(left, right, contraction, default_limit(bytes));
-        }
         let limit = default_limit(bytes);
         check_result::<T>(&contraction.shape, bytes)?;
         let (shape, size) = (contraction.shape.clone(), contraction.shape.wide_size() as usize);
@@ -143,13 +144,9 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
     }
 
     /// Of two sparse operands; if one is a stored view, both are.
-    fn of_entries(
-        self,
-        left: &Scattered<'_, T>,
-        right: &Scattered<'_, T>,
-        contraction: Contraction,
-        limit: u64,
-    ) -> Result<Found<T>> {
+    pub(super) fn of_entries(self, left: &Scattered<'_, T>, right: &Scattered<'_, T>) -> Result<Entries<T>> {
+        let contraction = Contraction::new(self.operation, left.lengths(), right.lengths())?;
+        let limit = default_limit(left.bytes.saturating_add(right.bytes));
         if self.counts_gaps && left.gap.is_some() && right.gap.is_some() {
             self.check_fill(left, "left")?;
             self.check_fill(right, "right")?;
@@ -163,7 +160,7 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         let (placed, values) = self.meet((left, &of_left), (right, &of_right), &contraction, is_linked, limit)?;
         let placed = Placed { listed: of_left.listed, narrowed: of_right.narrowed, ..placed };
         let has_lanes = left.pattern.has_lanes();
-        Ok(Found::Entries(Box::new(Entries { contraction, placed, values, fill: self.fill, has_lanes, limit })))
+        Ok(Entries { contraction, placed, values, fill: self.fill, has_lanes, limit })
     }
 
     fn meet(
