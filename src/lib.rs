@@ -86,6 +86,7 @@
 //! | [`rem()`], [`rem_euclid`], [`bit_and`], [`bit_or`], [`bit_xor`] | |
 //! | [`equal`], [`not_equal`], [`less`], [`less_equal`], [`greater`], [`greater_equal`] | |
 //! | [`where_`] ([`Choice`]) | [`where_backward`] |
+//! | [`matmul()`] | [`matmul_backward`] |
 //! | [`zip_with`], [`scale()`] ([`Factors`]), [`allclose()`] ([`Tolerance`]), [`Stored::mask`], [`Stored::without`] | |
 //!
 //! The elementwise ones, and `take` of arrays, have forms that fill a result that is there already: [`isin_into`],
@@ -171,6 +172,7 @@ pub use ops::{
     repeat_backward, roll, roll_backward, slice, slice_backward, squeeze, squeeze_backward, stack, stack_backward,
     tile, tile_backward, transpose, transpose_backward, tril, tril_backward, triu, triu_backward,
 };
+pub use ops::{matmul, matmul_backward};
 pub use pattern::{CooPattern, CsrPattern, Format, Pattern};
 pub use tensor::Tensor;
 pub use tensor::coo::CooTensor;

@@ -259,6 +259,37 @@ fn zips_are_the_same_at_every_number_of_threads() {
     }
 }
 
+/// Products of all kinds of operands, and gradients, of a matrix with a few rows that hold most of its entries.
+fn products() -> Vec<Bits> {
+    let mut next = numbers(17);
+    let mut triplets = Triplets::new([900, 700]).unwrap();
+    for at in 0..30_000_usize {
+        let row = if at % 2 == 0 { next() % 3 * 299 } else { next() % 900 } as usize;
+        triplets.push(&[row, next() as usize % 700], 0.1 * (next() % 1000) as f64 - 30.0).unwrap();
+    }
+    let x = triplets.coalesce(Duplicates::First).unwrap();
+    let (csr, turned) = (x.to_csr().unwrap(), x.transpose().unwrap());
+    let dense = ndarray::Array2::from_shape_fn((700, 21), |(i, j)| (i * 31 + j) as f64 * 0.3 - 900.0);
+    let upstream = ndarray::Array2::from_shape_fn((900, 21), |(i, j)| (i + 7 * j) as f64 * 0.7);
+    let bits_of = |x: &ndarray::ArrayD<f64>| (Vec::new(), x.iter().map(|value| value.to_bits()).collect());
+    let (dx, dy) = csr.matmul_backward(&dense, &upstream).unwrap();
+    vec![
+        bits(&x.matmul(&turned).unwrap()),
+        bits(&csr.matmul(&turned.to_csr().unwrap()).unwrap()),
+        bits_of(&csr.matmul(&dense).unwrap()),
+        bits_of(&lacuna::matmul(&dense.t(), &turned).unwrap()),
+        bits_of(&lacuna::matmul(&dense.t(), &dense).unwrap()),
+        bits(&dx),
+        bits_of(&dy),
+    ]
+}
+
+#[test]
+fn products_are_the_same_at_every_number_of_threads() {
+    let one = on(1, products);
+    on_pools(products, |many, threads| assert!(many == one, "{threads} threads"));
+}
+
 /// A tensor whose cells are few beside its entries, so that they are mapped, part by part.
 fn mapped() -> (Vec<Vec<usize>>, Vec<bool>) {
     let mut next = numbers(11);

@@ -1,7 +1,9 @@
 //! The operations of run-time types give what their typed forms give, and refuse what a type lacks.
 
 use lacuna::dynamic::{AnyFormat, AnyTensor};
-use lacuna::{Axes, CooTensor, Element, Error, Float, Isin, Nanmedian, Number, Pattern, Real, Result, Take, Tensor};
+use lacuna::{
+    Axes, CooTensor, Element, Error, Float, Format, Isin, Nanmedian, Number, Pattern, Real, Result, Take, Tensor,
+};
 use num_complex::Complex;
 
 /// Five entries, two of them zeros, with a fill of one.
@@ -186,6 +188,34 @@ fn floats_worked_on_in_64_bits_are_rounded_as_those_of_their_type() {
     pairs_agree!(half::bf16, |bits| half::bf16::from_bits(bits as u16); add sub mul div rem_euclid maximum);
     pairs_agree!(Complex<f32>, |bits| Complex::new(f32::from_bits(bits as u32), f32::from_bits((bits >> 5) as u32));
         add sub mul div equal);
+}
+
+#[test]
+fn products_are_those_of_the_type() {
+    let of = |values: Vec<f64>| CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], values, 0.0).unwrap();
+    let x = of(vec![1.5, -2.0, 3.25]).with_index::<u64>().unwrap();
+    let any = AnyTensor::from(x.clone());
+    assert_eq!(any.matmul(&any).unwrap(), AnyTensor::from(x.matmul(&x).unwrap()));
+    let csr = AnyTensor::from(x.to_csr().unwrap());
+    assert_eq!(csr.matmul(&csr).unwrap().format(), Format::Csr);
+    assert_eq!(csr.matmul(&any).unwrap(), any.matmul(&any).unwrap());
+    let filled = AnyTensor::from(x.clone().with_fill(2.0));
+    assert!(filled.matmul(&any).is_err());
+    assert_eq!(filled.stored().matmul(&any).unwrap(), any.matmul(&any).unwrap());
+    // each sum is rounded in the type of the operands
+    let third = x.map_values(|value| value as f32 / 3.0).unwrap();
+    assert_eq!(
+        AnyTensor::from(third.clone()).matmul(&third.clone().into()).unwrap(),
+        third.matmul(&third).unwrap().into()
+    );
+    let small = x.map_values(|value| (value * 4.0) as i8 * 5).unwrap();
+    let told = small.matmul(&small).unwrap_err().to_string();
+    let narrow = AnyTensor::from(small);
+    assert_eq!(narrow.matmul(&narrow).unwrap_err().to_string(), told);
+    assert!(any.matmul(&narrow).is_err() && any.matmul(Number::Integer(2)).is_err());
+    let (dx, dy) = any.matmul_backward(&any, &any).unwrap();
+    let (own_dx, own_dy) = x.matmul_backward(&x, &x).unwrap();
+    assert_eq!((dx, dy), (own_dx.into(), own_dy.into()));
 }
 
 /// Functions and reductions of hostile values, one by one and in rows.

@@ -212,7 +212,6 @@ fn a_wrong_expression_is_shown_with_carets_below_the_place() {
             "sum(axis=0, x)",
             "an argument without a name stands behind one with a name\n  sum(axis=0, x)\n              ^",
         ),
-        ("x @ y", "the product of matrices is not there yet\n  x @ y\n  ^^^^^"),
         (
             "grad(x, x, x)",
             "gradients of expressions are not there yet; NAME_backward functions are\n  grad(x, x, x)\n  ^^^^",
@@ -322,6 +321,7 @@ fn functions_have_the_arguments_of_rust_and_the_defaults_of_python() {
         ("x ** 0.5", "powf(x, 0.5)"),
         ("sum_backward(y, g, axis=1)", "mask(broadcast_to(expand_dims(g, 1), [2, 3]), y)"),
         ("mul_backward(x, y, y, wrt=1)", "mul_backward(y, to_csr(x), y)"),
+        ("stored(x) @ transpose(x)", "matmul(to_csr(x), stored(transpose(x)))"),
     ] {
         assert_alike(text, same);
     }

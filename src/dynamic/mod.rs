@@ -8,6 +8,7 @@
 mod cast;
 mod dispatch;
 mod map;
+mod product;
 mod reduce;
 mod select;
 mod view;

@@ -159,6 +159,9 @@ impl Request {
 /// The operation of two operands, by its name; with the left one on the right if it is swapped.
 #[inline]
 pub(crate) fn zip(operation: &'static str, left: View<'_>, right: Right<'_>, is_swapped: bool) -> Result<AnyTensor> {
+    if operation == "matmul" {
+        return super::product::matmul(left, right);
+    }
     let mut tensors = vec![left.tensor];
     if let Right::Tensor(y) | Right::Stored(AnyStored { tensor: y }) = right {
         tensors.push(y);
@@ -220,9 +223,8 @@ macro_rules! zips {
 }
 
 zips! {
-    add sub mul div rem rem_euclid pow minimum maximum equal not_equal less less_equal greater greater_equal bit_and
-    bit_or
-    bit_xor
+    add sub mul div rem rem_euclid pow minimum maximum equal not_equal less less_equal greater greater_equal bit_and bit_or
+    bit_xor matmul
 }
 
 /// The list of gradients.
@@ -264,6 +266,7 @@ macro_rules! gradients {
 
 gradients! {
     add_backward sub_backward mul_backward div_backward pow_backward minimum_backward maximum_backward
+    matmul_backward
 }
 
 impl AnyTensor {

@@ -50,9 +50,6 @@ impl Expression {
                 let function = function(name).ok_or_else(|| call::no_function(name, start.clone()))?;
                 call::placed(function, arguments, &node.at, &self.nodes).map(|_| ())
             }
-            Kind::Binary(Binary::MatMul, ..) => {
-                Err(Wrong::new(node.at.clone(), "the product of matrices is not there yet"))
-            }
             _ => Ok(()),
         })
     }

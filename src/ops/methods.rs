@@ -416,6 +416,35 @@ macro_rules! operations {
             super::zip::zip_with(self, other, f)
         }
 
+        /// The product of matrices: see [`matmul`](crate::matmul()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`matmul`](crate::matmul()).
+        $($public)* fn matmul<Y: Operand<Elem = $elem>>(&self, other: &Y) -> Result<<Self as Operand>::Product<Y>>
+        where
+            $elem: Ring,
+        {
+            super::product::matmul(self, other)
+        }
+
+        /// The gradients of both operands: see [`matmul_backward`](crate::matmul_backward()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`matmul_backward`](crate::matmul_backward()).
+        #[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+        $($public)* fn matmul_backward<Y: Operand<Elem = $elem>, U: Operand<Elem = $elem>>(
+            &self,
+            other: &Y,
+            upstream: &U,
+        ) -> Result<($reduced!($elem), Y::Reduced<$elem>)>
+        where
+            $elem: Float,
+        {
+            super::product::matmul_backward(self, other, upstream)
+        }
+
         /// The product with one number for each place on an axis: see [`scale`](crate::scale()).
         ///
         /// # Errors

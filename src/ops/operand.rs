@@ -20,6 +20,7 @@ use crate::kernels::lookup::{Lookup, merge};
 use crate::kernels::map::{Function, Map};
 use crate::kernels::zip::Zip;
 use crate::ops::map;
+use crate::ops::product::factor::{Factor, Found};
 use crate::ops::reduce;
 use crate::ops::reduce::ranked::{self, Ranking};
 use crate::ops::reduce::sparse::Entries;
@@ -71,6 +72,13 @@ pub trait Operand: Sized + sealed::Sealed {
 
     /// A result of the same shape, with elements of type `U`.
     type Mapped<U: Element>;
+
+    /// A product with an operand on the right: a tensor of the format of this one if both are sparse, else an array.
+    type Product<Y: Operand>;
+
+    /// A product with a sparse operand on the left, of pattern `P`.
+    #[doc(hidden)]
+    type ProductWith<P: Pattern, U>;
 
     /// The lengths of the axes.
     fn lengths(&self) -> &[usize];
@@ -182,6 +190,18 @@ pub trait Operand: Sized + sealed::Sealed {
     /// too many cells for that.
     #[doc(hidden)]
     fn lookup(&self, entries: usize) -> Allocated<Option<Lookup<'_, Self::Elem>>>;
+
+    /// As an operand of a product.
+    #[doc(hidden)]
+    fn factor(&self) -> Result<Factor<'_, Self::Elem>>;
+
+    /// What was found of this and of an operand on the right, in its type.
+    #[doc(hidden)]
+    fn product<Y: Operand<Elem = Self::Elem>>(&self, found: Found<Self::Elem>) -> Result<Self::Product<Y>>;
+
+    /// What was found of a sparse operand on the left and this, in its type.
+    #[doc(hidden)]
+    fn product_with<P: Pattern>(found: Found<Self::Elem>) -> Result<Self::ProductWith<P, Self::Elem>>;
 }
 
 /// The operands that are sparse: a tensor, or a stored view of one.
@@ -237,6 +257,8 @@ macro_rules! sparse_operand {
             type Elem = T;
             type Reduced<U> = Tensor<P, U>;
             type Mapped<U: Element> = Tensor<P, U>;
+            type Product<Y: Operand> = Y::ProductWith<P, T>;
+            type ProductWith<Q: Pattern, U> = Tensor<Q, U>;
 
             fn lengths(&self) -> &[usize] {
                 self.tensor().shape()
@@ -367,6 +389,18 @@ macro_rules! sparse_operand {
             fn lookup(&self, entries: usize) -> Allocated<Option<Lookup<'_, T>>> {
                 lookup(self.tensor(), self.gap().unwrap_or(T::ZERO), entries)
             }
+
+            fn factor(&self) -> Result<Factor<'_, T>> {
+                Ok(Factor::sparse(self.tensor(), self.gap()))
+            }
+
+            fn product<Y: Operand<Elem = T>>(&self, found: Found<T>) -> Result<Y::ProductWith<P, T>> {
+                Y::product_with::<P>(found)
+            }
+
+            fn product_with<Q: Pattern>(found: Found<T>) -> Result<Tensor<Q, T>> {
+                found.into_tensor()
+            }
         }
     };
 }
@@ -378,6 +412,8 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
     type Elem = S::Elem;
     type Reduced<U> = ArrayD<U>;
     type Mapped<U: Element> = Array<U, D>;
+    type Product<Y: Operand> = ArrayD<S::Elem>;
+    type ProductWith<P: Pattern, U> = ArrayD<U>;
 
     fn lengths(&self) -> &[usize] {
         self.shape()
@@ -513,6 +549,18 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
             None if self.len() <= entries => Some(Lookup::Whole(Cow::Owned(alloc::collect(self.iter().copied())?))),
             None => None,
         })
+    }
+
+    fn factor(&self) -> Result<Factor<'_, S::Elem>> {
+        Factor::array(self.view().into_dyn())
+    }
+
+    fn product<Y: Operand<Elem = S::Elem>>(&self, found: Found<S::Elem>) -> Result<ArrayD<S::Elem>> {
+        Ok(found.into_array())
+    }
+
+    fn product_with<P: Pattern>(found: Found<S::Elem>) -> Result<ArrayD<S::Elem>> {
+        Ok(found.into_array())
     }
 }
 

@@ -20,6 +20,7 @@ use crate::kernels::lookup::Lookup;
 use crate::kernels::map::{Function, Map};
 use crate::kernels::zip::Zip;
 use crate::ops::operand::Operand;
+use crate::ops::product::factor::{Factor, Found};
 use crate::ops::reduce::ranked::Ranking;
 use crate::ops::select::Select;
 use crate::pattern::Pattern;
@@ -332,5 +333,20 @@ impl<X: Operand> Operand for GroupBy<'_, X> {
 
     fn lookup(&self, entries: usize) -> Allocated<Option<Lookup<'_, X::Elem>>> {
         self.operand.lookup(entries)
+    }
+
+    type Product<Y: Operand> = X::Product<Y>;
+    type ProductWith<P: Pattern, U> = X::ProductWith<P, U>;
+
+    fn factor(&self) -> Result<Factor<'_, X::Elem>> {
+        self.operand.factor()
+    }
+
+    fn product<Y: Operand<Elem = X::Elem>>(&self, found: Found<X::Elem>) -> Result<X::Product<Y>> {
+        self.operand.product::<Y>(found)
+    }
+
+    fn product_with<P: Pattern>(found: Found<X::Elem>) -> Result<X::ProductWith<P, X::Elem>> {
+        X::product_with::<P>(found)
     }
 }

@@ -222,6 +222,7 @@ verbs! { ZipVerb, ZipArgs:
     Sub "sub" "Difference of two tensors, element by element" "tests/data/karate.mtx 1";
     Mul "mul" "Product of two tensors, element by element" "tests/data/karate.mtx -2.5";
     Div "div" "Quotient of two tensors, element by element" "tests/data/karate.mtx 2";
+    Matmul "matmul" "Product of two matrices, or of batches of them" "tests/data/karate.mtx tests/data/karate.mtx";
 }
 
 #[derive(Debug, Args)]
@@ -246,6 +247,7 @@ verbs! { gradients BackwardZipVerb, BackwardZipArgs:
     Sub "sub" "tests/data/karate.mtx tests/data/karate.mtx";
     Mul "mul" "tests/data/karate.mtx tests/data/karate.mtx";
     Div "div" "tests/data/karate.mtx tests/data/karate.mtx";
+    Matmul "matmul" "tests/data/karate.mtx tests/data/karate.mtx";
 }
 
 /// Several files as one.

@@ -1,0 +1,269 @@
+//! Products of entries with entries: where they come to, and then what.
+//!
+//! A row of the result unites the rows of the right operand that the entries of a row on the left name. Its columns are
+//! found first, by a bit for each column, and the values are added up in one number for each column after that: so
+//! nothing is ever held but the result and one row of numbers for each thread.
+
+use std::hint::black_box;
+use std::ops::Range;
+
+use crate::base::alloc::{self, AllocError, Allocated};
+use crate::base::threads;
+use crate::element::Element;
+use crate::kernels::matrix::{Missing, Rows, Turn, first_overflow, shares};
+use crate::kernels::semiring::Semiring;
+
+/// What a pair of entries that meet costs in the search for columns, and in the sums, in picoseconds.
+const MARK: usize = 2000;
+const ADD: usize = 3000;
+
+/// So many entries on the left are looked up together: that the rows on the right are far apart is then waited for once.
+const GROUP: usize = 128;
+
+/// Two operands by rows, of which the right one has `width` columns.
+#[derive(Clone, Copy)]
+pub(crate) struct Meeting<'a> {
+    pub(crate) left: Rows<'a>,
+    pub(crate) right: Rows<'a>,
+    pub(crate) width: usize,
+    /// The rows of the result.
+    pub(crate) rows: usize,
+    pub(crate) turn: Turn<'a>,
+}
+
+/// Where the entries of a product are.
+pub(crate) struct Places {
+    pub(crate) offsets: Vec<usize>,
+    pub(crate) columns: Vec<u32>,
+}
+
+impl Meeting<'_> {
+    /// For each row of the result how many pairs meet in all rows before it, one more for each row; behind the last for
+    /// all.
+    pub(crate) fn work(&self) -> Allocated<Vec<usize>> {
+        let mut work = alloc::with_capacity(self.rows + 1)?;
+        work.push(0);
+        let mut sum = 0usize;
+        for row in 0..self.rows {
+            let (of_left, base) = (self.turn)(row);
+            let lengths = self.left.range(of_left).map(|entry| {
+                let range = self.right.range(base + self.left.columns[entry] as usize);
+                range.len()
+            });
+            sum = lengths.fold(sum.saturating_add(1), usize::saturating_add);
+            work.push(sum);
+        }
+        Ok(work)
+    }
+
+    /// Calls `visit` with each row of the result, the first entry of its row on the left, and what each entry of that names
+    /// on the right, from where to where; `touch` reads at an entry on the right, which brings it near.
+    #[inline(always)]
+    fn for_each_row<E: From<AllocError>>(
+        &self,
+        rows: Range<usize>,
+        touch: impl Fn(usize) -> u64,
+        mut visit: impl FnMut(usize, usize, &[(usize, usize)]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (mut named, mut group) = (Vec::new(), Vec::new());
+        let mut next = rows.start;
+        while next < rows.end {
+            let first = next;
+            named.clear();
+            group.clear();
+            while next < rows.end && named.len() < GROUP {
+                let (of_left, base) = (self.turn)(next);
+                let entries = self.left.range(of_left);
+                alloc::reserve(&mut named, entries.len())?;
+                named.extend(self.left.columns[entries.clone()].iter().map(|&column| {
+                    let range = self.right.range(base + column as usize);
+                    (range.start, range.end)
+                }));
+                alloc::push(&mut group, (entries.start, named.len()))?;
+                next += 1;
+            }
+            let full = named.iter().filter(|(start, end)| start < end);
+            black_box(full.map(|&(start, _)| touch(start)).fold(0, |all, one| all ^ one));
+            let mut start = 0;
+            for (row, &(entry, end)) in group.iter().enumerate() {
+                visit(first + row, entry, &named[start..end])?;
+                start = end;
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `visit` with the columns of each row of the result, in order, which it takes out.
+    #[inline(always)]
+    fn for_each_place(&self, rows: Range<usize>, mut visit: impl FnMut(&mut Marks) -> Allocated<()>) -> Allocated<()> {
+        let mut marks = Marks::new(self.width)?;
+        let touch = |entry: usize| u64::from(self.right.columns[entry]);
+        self.for_each_row(rows, touch, |_, _, named| {
+            named.iter().for_each(|&(start, end)| marks.mark(&self.right.columns[start..end]));
+            visit(&mut marks)
+        })
+    }
+
+    /// How many entries the result has: their places are not kept.
+    pub(crate) fn count(&self, work: &[usize]) -> Allocated<u128> {
+        let counts = self.on_shares(work, |rows| {
+            let (mut count, mut columns) = (0u128, Vec::new());
+            self.for_each_place(rows, |marks| {
+                columns.clear();
+                marks.take(&mut columns)?;
+                count += columns.len() as u128;
+                Ok(())
+            })?;
+            Ok(count)
+        })?;
+        Ok(counts.into_iter().sum())
+    }
+
+    /// The places of the result.
+    pub(crate) fn places(&self, work: &[usize]) -> Allocated<Places> {
+        let parts = self.on_shares(work, |rows| {
+            let (mut ends, mut columns) = (alloc::with_capacity(rows.len())?, Vec::new());
+            self.for_each_place(rows, |marks| {
+                marks.take(&mut columns)?;
+                ends.push(columns.len());
+                Ok(())
+            })?;
+            Ok((ends, columns))
+        })?;
+        let (ends, columns): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        let mut offsets = alloc::with_capacity(self.rows + 1)?;
+        offsets.push(0);
+        for ends in ends {
+            let before = offsets.last().copied().unwrap_or(0);
+            offsets.extend(ends.into_iter().map(|end| before + end));
+        }
+        Ok(Places { offsets, columns: alloc::concat(columns)? })
+    }
+
+    /// `f` of shares of the rows, one a thread, of equal work.
+    fn on_shares<U: Send>(
+        &self,
+        work: &[usize],
+        f: impl Fn(Range<usize>) -> Allocated<U> + Sync + Send,
+    ) -> Allocated<Vec<U>> {
+        let ends = shares(self.rows, MARK, &|row| work[row]);
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        let shares: Vec<_> = starts.zip(&ends).map(|(start, &end)| start..end).collect();
+        let all = work.last().copied().unwrap_or(0);
+        threads::map_each(shares, all, || (), |(): &mut (), rows| f(rows)).into_iter().collect()
+    }
+}
+
+/// A bit for each column, one for each word of these that is not zero, and one for each word of those: so the columns are
+/// found in order without a look at the words between them.
+struct Marks {
+    columns: Vec<u64>,
+    words: Vec<u64>,
+    blocks: Vec<u64>,
+    count: usize,
+}
+
+impl Marks {
+    fn new(width: usize) -> Allocated<Self> {
+        let [columns, words, blocks] = [width.div_ceil(1 << 6), width.div_ceil(1 << 12), width.div_ceil(1 << 18)];
+        Ok(Marks {
+            columns: alloc::zeros(columns)?,
+            words: alloc::zeros(words)?,
+            blocks: alloc::zeros(blocks)?,
+            count: 0,
+        })
+    }
+
+    #[inline(always)]
+    fn mark(&mut self, columns: &[u32]) {
+        // No more are found than are marked.
+        self.count += columns.len();
+        for column in columns.iter().map(|&column| column as usize) {
+            let word = &mut self.columns[column >> 6];
+            if *word == 0 {
+                self.words[column >> 12] |= 1 << (column >> 6 & 63);
+                self.blocks[column >> 18] |= 1 << (column >> 12 & 63);
+            }
+            *word |= 1 << (column & 63);
+        }
+    }
+
+    /// Puts the marked columns behind others, in increasing order, and clears the marks.
+    #[inline(always)]
+    fn take(&mut self, found: &mut Vec<u32>) -> Allocated<()> {
+        alloc::reserve(found, std::mem::take(&mut self.count).min(self.columns.len() << 6))?;
+        for block in 0..self.blocks.len() {
+            for words in ones(block, &mut self.blocks) {
+                for word in ones(words, &mut self.words) {
+                    found.extend(ones(word, &mut self.columns).map(|column| column as u32));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The numbers of the bits of a word, which is cleared.
+#[inline(always)]
+fn ones(word: usize, words: &mut [u64]) -> impl Iterator<Item = usize> + use<> {
+    let mut bits = std::mem::take(&mut words[word]);
+    std::iter::from_fn(move || {
+        let bit = (bits != 0).then(|| word << 6 | bits.trailing_zeros() as usize);
+        bits &= bits.wrapping_sub(1);
+        bit
+    })
+}
+
+/// The values at the places of a product.
+pub(crate) fn values<T: Element, S: Semiring<T>>(
+    op: S,
+    (left, right): (&[T], &[T]),
+    meeting: &Meeting<'_>,
+    (places, work): (&Places, &[usize]),
+) -> Result<Vec<T>, Missing> {
+    let mut values = alloc::zeros(places.columns.len())?;
+    let ends = shares(meeting.rows, ADD, &|row| work[row]);
+    let cuts = ends.iter().map(|&end| places.offsets[end]).collect::<Vec<_>>();
+    let overflows = threads::map_slices(&mut values, &cuts, |part, slots| {
+        let rows = if part == 0 { 0 } else { ends[part - 1] }..ends[part];
+        let mut sums = alloc::copies(op.nothing(), meeting.width)?;
+        let (mut rest, mut first) = (slots, None);
+        let touch = |entry: usize| u64::from(meeting.right.columns[entry]) ^ u64::from(right[entry] == T::ZERO);
+        meeting.for_each_row::<AllocError>(rows, touch, |row, entry, named| {
+            let range = places.offsets[row]..places.offsets[row + 1];
+            let (slots, others) = std::mem::take(&mut rest).split_at_mut(range.len());
+            rest = others;
+            for (&value, &(start, end)) in left[entry..].iter().zip(named) {
+                add(op, value, (&meeting.right.columns[start..end], &right[start..end]), &mut sums);
+            }
+            let place = take_row(op, &places.columns[range.clone()], &mut sums, slots);
+            first = first.or(place.map(|place| range.start + place));
+            Ok(())
+        })?;
+        Ok(first)
+    });
+    first_overflow(overflows.into_iter().collect::<Allocated<_>>()?)?;
+    Ok(values)
+}
+
+/// Adds a row of the right operand times a value.
+#[inline(always)]
+fn add<T: Element, S: Semiring<T>>(op: S, value: T, (columns, others): (&[u32], &[T]), sums: &mut [S::Sum]) {
+    for (&column, &other) in columns.iter().zip(others) {
+        let sum = &mut sums[column as usize];
+        *sum = op.plus(*sum, value, other);
+    }
+}
+
+/// Takes the sums of a row out; the first place without a value.
+#[inline(always)]
+fn take_row<T: Element, S: Semiring<T>>(op: S, columns: &[u32], sums: &mut [S::Sum], slots: &mut [T]) -> Option<usize> {
+    let mut first = None;
+    for (place, (&column, slot)) in columns.iter().zip(slots).enumerate() {
+        match op.value(std::mem::replace(&mut sums[column as usize], op.nothing())) {
+            Some(value) => *slot = value,
+            None => first = first.or(Some(place)),
+        }
+    }
+    first
+}
