@@ -3,6 +3,7 @@
 pub(crate) mod any;
 pub(crate) mod bits;
 pub(crate) mod cells;
+pub(crate) mod dots;
 pub(crate) mod extreme;
 pub(crate) mod fold;
 pub(crate) mod gather;
