@@ -86,6 +86,10 @@
 //! | [`rem()`], [`rem_euclid`], [`bit_and`], [`bit_or`], [`bit_xor`] | |
 //! | [`equal`], [`not_equal`], [`less`], [`less_equal`], [`greater`], [`greater_equal`] | |
 //! | [`where_`] ([`Choice`]) | [`where_backward`] |
+//! | [`outer()`], [`kron`] | [`outer_backward`], [`kron_backward`] |
+//! | [`mttkrp()`], [`ttv`], [`ttm`] | [`mttkrp_backward`], [`ttv_backward`], [`ttm_backward`] |
+//! | [`softmax()`], [`log_softmax`] | [`softmax_backward`], [`log_softmax_backward`] |
+//! | [`CooPattern::sddmm`], [`Stored::sddmm`] | [`CooPattern::sddmm_backward`], [`Stored::sddmm_backward`] |
 //! | [`zip_with`], [`scale()`], [`allclose()`] ([`Tolerance`]), [`Stored::mask`], [`Stored::without`] | |
 //!
 //! The elementwise ones, and `take` of arrays, have forms that fill a result that is there already: [`isin_into`],
@@ -170,6 +174,10 @@ pub use ops::{
     expand_dims_backward, flip, flip_backward, move_axis, move_axis_backward, pad, pad_backward, repeat,
     repeat_backward, roll, roll_backward, slice, slice_backward, squeeze, squeeze_backward, stack, stack_backward,
     tile, tile_backward, transpose, transpose_backward, tril, tril_backward, triu, triu_backward,
+};
+pub use ops::{
+    kron, kron_backward, log_softmax, log_softmax_backward, mttkrp, mttkrp_backward, outer, outer_backward, softmax,
+    softmax_backward, ttm, ttm_backward, ttv, ttv_backward,
 };
 pub use pattern::{CooPattern, CsrPattern, Format, Pattern};
 pub use tensor::Tensor;

@@ -39,10 +39,17 @@ impl<T: Terms> Dot<T> {
                 lanes[lane] = T::plus(lanes[lane], T::times(a[lane].term(), b[lane].term()));
             }
         }
-        for ((lane, a), b) in lanes.iter_mut().zip(last).zip(other_last) {
-            *lane = T::plus(*lane, T::times(a.term(), b.term()));
-        }
         self.0 = lanes;
+        last.iter().zip(other_last).enumerate().for_each(|(lane, (&a, &b))| self.add(lane, a, b));
+    }
+
+    /// Adds the products of some rows, from left to right.
+    fn add_products<'a>(&mut self, width: usize, rows: impl Iterator<Item = &'a [T]> + Clone) {
+        for k in 0..width {
+            let product = rows.clone().map(|row| row[k].term()).reduce(T::times);
+            let lane = &mut self.0[k % LANES];
+            product.into_iter().for_each(|product| *lane = T::plus(*lane, product));
+        }
     }
 
     /// The sum of the lanes, if it fits the type.
@@ -90,21 +97,22 @@ impl From<AllocError> for NoDot {
 /// So many entries are numbered at a time.
 const BLOCK: usize = 256;
 
-/// The dots of a row on the left and one on the right for each of `count` entries; the first one that does not fit is
-/// told.
-pub(crate) fn dots<T: Terms>(
-    count: usize,
-    left: (Rows<'_, T>, Numbers<'_>),
-    right: (Rows<'_, T>, Numbers<'_>),
-) -> Result<Vec<T>, NoDot> {
+/// The rows of a matrix, and which of them an entry stands for.
+pub(crate) type Factor<'a, T> = (Rows<'a, T>, Numbers<'a>);
+
+/// The dots of a row of each factor, two or more of one width, for each of `count` entries: the sum of their products
+/// from left to right; the first one that does not fit is told.
+pub(crate) fn dots<T: Terms>(count: usize, factors: &[Factor<'_, T>]) -> Result<Vec<T>, NoDot> {
     let first = AtomicUsize::new(usize::MAX);
-    let picoseconds = left.0.width.saturating_mul(250).saturating_add(5000);
+    let width = factors.first().map_or(0, |(rows, _)| rows.width);
+    let picoseconds = width.saturating_mul(125 * factors.len()).saturating_add(5000);
     let found = threads::filled(count, picoseconds, |range, found: &mut [T]| {
-        let (mut lefts, mut rights) = ([0; BLOCK], [0; BLOCK]);
+        let mut numbers = vec![0; factors.len() * BLOCK];
         for (found, start) in found.chunks_mut(BLOCK).zip(range.step_by(BLOCK)) {
-            (left.1)(start, &mut lefts[..found.len()]);
-            (right.1)(start, &mut rights[..found.len()]);
-            if let Some(at) = dots_of_block(left.0, right.0, &lefts, &rights, found) {
+            for ((_, number), numbers) in factors.iter().zip(numbers.chunks_mut(BLOCK)) {
+                number(start, &mut numbers[..found.len()]);
+            }
+            if let Some(at) = dots_of_block(factors, &numbers, found) {
                 first.fetch_min(start + at, Relaxed);
                 return;
             }
@@ -116,20 +124,18 @@ pub(crate) fn dots<T: Terms>(
     }
 }
 
-/// The dots of rows by their numbers; the first one that does not fit.
-fn dots_of_block<T: Terms>(
-    left: Rows<'_, T>,
-    right: Rows<'_, T>,
-    lefts: &[usize],
-    rights: &[usize],
-    found: &mut [T],
-) -> Option<usize> {
+/// The dots of rows by their numbers, a block of them for each factor; the first one that does not fit.
+fn dots_of_block<T: Terms>(factors: &[Factor<'_, T>], numbers: &[usize], found: &mut [T]) -> Option<usize> {
     in_wide_vectors(
         #[inline(always)]
         || {
-            for (at, ((found, &l), &r)) in found.iter_mut().zip(lefts).zip(rights).enumerate() {
+            for (at, found) in found.iter_mut().enumerate() {
+                let row = |factor: usize| factors[factor].0.row(numbers[factor * BLOCK + at]);
                 let mut dot = Dot::new();
-                dot.add_rows(left.row(l), right.row(r));
+                match factors.len() {
+                    2 => dot.add_rows(row(0), row(1)),
+                    count => dot.add_products(row(0).len(), (0..count).map(row)),
+                }
                 match dot.total() {
                     Some(total) => *found = total,
                     None => return Some(at),
@@ -170,7 +176,8 @@ mod tests {
         let number = |start: usize, numbers: &mut [usize]| {
             numbers.iter_mut().zip(start..).for_each(|(number, entry)| *number = usize::from(entry > 300));
         };
-        assert_eq!(dots(300, (l, &number), (l, &number)), Ok(vec![5; 300]));
-        assert_eq!(dots(900, (l, &number), (l, &number)), Err(NoDot::Overflow(301)));
+        assert_eq!(dots(300, &[(l, &number), (l, &number)]), Ok(vec![5; 300]));
+        assert_eq!(dots(300, &[(l, &number as _); 3]), Ok(vec![9; 300]));
+        assert_eq!(dots(900, &[(l, &number), (l, &number)]), Err(NoDot::Overflow(301)));
     }
 }

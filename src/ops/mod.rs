@@ -5,6 +5,7 @@
 mod map;
 mod methods;
 mod operand;
+mod product;
 mod reduce;
 mod select;
 mod zip;
@@ -29,6 +30,10 @@ pub use map::{
 };
 pub use methods::Operations;
 pub use operand::Operand;
+pub use product::{
+    kron, kron_backward, log_softmax, log_softmax_backward, mttkrp, mttkrp_backward, outer, outer_backward, softmax,
+    softmax_backward, ttm, ttm_backward, ttv, ttv_backward,
+};
 pub use reduce::{
     EvenCount, MedianGradient, Nanmedian, Var, all, any, any_backward, argmax, argmin, count_nonzero, max,
     max_backward, mean, mean_backward, min, min_backward, nanargmax, nanargmin, nanmax, nanmax_backward, nanmean,

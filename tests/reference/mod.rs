@@ -23,5 +23,6 @@ pub mod ops;
 pub mod reductions;
 pub mod scalar;
 pub mod structure;
+pub mod terms;
 pub mod unary;
 pub mod zip;
