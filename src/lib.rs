@@ -86,10 +86,12 @@
 //! | [`rem()`], [`rem_euclid`], [`bit_and`], [`bit_or`], [`bit_xor`] | |
 //! | [`equal`], [`not_equal`], [`less`], [`less_equal`], [`greater`], [`greater_equal`] | |
 //! | [`where_`] ([`Choice`]) | [`where_backward`] |
+//! | [`einsum()`] ([`Einsum`]), [`tensordot`] | [`einsum_backward`], [`tensordot_backward`] |
 //! | [`outer()`], [`kron`] | [`outer_backward`], [`kron_backward`] |
 //! | [`mttkrp()`], [`ttv`], [`ttm`] | [`mttkrp_backward`], [`ttv_backward`], [`ttm_backward`] |
 //! | [`softmax()`], [`log_softmax`] | [`softmax_backward`], [`log_softmax_backward`] |
 //! | [`CooPattern::sddmm`], [`Stored::sddmm`] | [`CooPattern::sddmm_backward`], [`Stored::sddmm_backward`] |
+//! | [`matmul()`] | |
 //! | [`zip_with`], [`scale()`], [`allclose()`] ([`Tolerance`]), [`Stored::mask`], [`Stored::without`] | |
 //!
 //! The elementwise ones, and `take` of arrays, have forms that fill a result that is there already: [`isin_into`],
@@ -142,6 +144,7 @@ pub use convert::{PaddleCsr, TorchCsr};
 pub use element::{
     Bits, ComplexElement, DType, Element, Float, Magnitude, Number, Numeric, Real, RealNumber, Remainder, Ring, Signed,
 };
+pub use ops::matmul;
 pub use ops::{
     Answers, EvenCount, Isin, IsinKind, MedianGradient, Nanmedian, Operand, Operations, Take, TakeMode, Var, all, any,
     any_backward, argmax, argmin, count_nonzero, isfinite, isfinite_into, isin, isin_into, isinf, isinf_into, isnan,
@@ -155,6 +158,11 @@ pub use ops::{
     Choice, Partner, add, add_backward, bit_and, bit_or, bit_xor, div, div_backward, equal, greater, greater_equal,
     less, less_equal, maximum, minimum, mul, mul_backward, not_equal, rem, rem_euclid, scale, sub, sub_backward,
     where_, zip_with,
+};
+pub use ops::{
+    Einsum, einsum, einsum_backward, kron, kron_backward, log_softmax, log_softmax_backward, mttkrp, mttkrp_backward,
+    outer, outer_backward, softmax, softmax_backward, tensordot, tensordot_backward, ttm, ttm_backward, ttv,
+    ttv_backward,
 };
 pub use ops::{GroupBy, GroupLabels, argsort, group_by, topk, topk_backward, topk_index, unique};
 pub use ops::{
@@ -174,10 +182,6 @@ pub use ops::{
     expand_dims_backward, flip, flip_backward, move_axis, move_axis_backward, pad, pad_backward, repeat,
     repeat_backward, roll, roll_backward, slice, slice_backward, squeeze, squeeze_backward, stack, stack_backward,
     tile, tile_backward, transpose, transpose_backward, tril, tril_backward, triu, triu_backward,
-};
-pub use ops::{
-    kron, kron_backward, log_softmax, log_softmax_backward, mttkrp, mttkrp_backward, outer, outer_backward, softmax,
-    softmax_backward, ttm, ttm_backward, ttv, ttv_backward,
 };
 pub use pattern::{CooPattern, CsrPattern, Format, Pattern};
 pub use tensor::Tensor;

@@ -27,6 +27,7 @@ mod habits;
 mod interop_sprs;
 mod io_properties;
 mod isin;
+mod matmul;
 mod moving;
 mod nanmedian;
 mod nanmedian_gradient;

@@ -12,6 +12,7 @@
 //! that trait.
 
 mod arithmetic;
+mod dot;
 #[macro_use]
 mod types;
 mod exact;
@@ -29,6 +30,7 @@ mod unary;
 
 pub use arithmetic::{Bits, Numeric, Remainder};
 pub(crate) use arithmetic::{maximum, minimum};
+pub(crate) use dot::Dot;
 pub(crate) use factor::Factor;
 pub use number::{DType, Number};
 pub(crate) use total::Accumulator;
@@ -159,6 +161,10 @@ pub trait Ring: Element + terms::Terms {
     /// The value as a factor.
     #[doc(hidden)]
     fn factor(self) -> Self::Factor;
+
+    /// What a sum of products is built up in, in the order in which they come.
+    #[doc(hidden)]
+    type Dot: dot::Dot<Self>;
 
     /// The product, which is of the type of sums, if it fits.
     #[doc(hidden)]

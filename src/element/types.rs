@@ -7,6 +7,7 @@ use num_complex::Complex;
 use num_traits::Zero;
 
 use super::arithmetic::both;
+use super::dot::Wrapped;
 use super::exact::Kind;
 use super::factor::{Scaled, ScaledComplex, Whole};
 use super::pair::Pair;
@@ -108,8 +109,9 @@ impl Element for bool {
 
 /// The sums of integers and of `bool`, of type `$sum`.
 macro_rules! plain_sums {
-    ($sum:ident) => {
+    ($sum:ident, $dot:ty) => {
         type Sum = $sum;
+        type Dot = $dot;
         type Mean = f64;
         type Deviation = f64;
         type Total = IntegerTotal;
@@ -144,7 +146,7 @@ macro_rules! plain_sums {
 }
 
 impl Ring for bool {
-    plain_sums!(u64);
+    plain_sums!(u64, bool);
 }
 
 impl Real for bool {
@@ -160,11 +162,11 @@ impl Real for bool {
 }
 
 macro_rules! impl_integer {
-    ($($type:ident $dtype:ident $sum:ident),*) => {$(
+    ($($type:ident $dtype:ident $sum:ident $dot:ident),*) => {$(
         impl sealed::Sealed for $type {}
 
         impl Ring for $type {
-            plain_sums!($sum);
+            plain_sums!($sum, $dot);
         }
 
         impl Element for $type {
@@ -204,8 +206,8 @@ macro_rules! impl_integer {
     )*};
 }
 
-impl_integer!(i8 Int8 i64, i16 Int16 i64, i32 Int32 i64, i64 Int64 i64);
-impl_integer!(u8 UInt8 u64, u16 UInt16 u64, u32 UInt32 u64, u64 UInt64 u64);
+impl_integer!(i8 Int8 i64 i128, i16 Int16 i64 i128, i32 Int32 i64 i128, i64 Int64 i64 Wrapped);
+impl_integer!(u8 UInt8 u64 u128, u16 UInt16 u64 u128, u32 UInt32 u64 u128, u64 UInt64 u64 u128);
 
 /// A float type: its names, its bits, the type that its arithmetic is done in, and its key.
 macro_rules! impl_float {
@@ -288,6 +290,7 @@ macro_rules! impl_float {
             type Sum = Self;
             type Mean = Self;
             type Deviation = Self;
+            type Dot = $wide;
             type Total = FloatTotal;
             const PARTS: usize = 1;
 
@@ -432,6 +435,7 @@ macro_rules! impl_complex {
             type Sum = Self;
             type Mean = Self;
             type Deviation = $part;
+            type Dot = Self;
             type Total = ComplexTotal;
             const PARTS: usize = 2;
 

@@ -146,6 +146,83 @@ fn dots_of_block<T: Terms>(factors: &[Factor<'_, T>], numbers: &[usize], found: 
     )
 }
 
+/// Entries in the order of their rows, and of their columns within.
+pub(crate) struct Sorted<'a, T> {
+    pub(crate) rows: &'a [usize],
+    pub(crate) columns: &'a [u64],
+    pub(crate) values: &'a [T],
+}
+
+impl<T: Copy> Sorted<'_, T> {
+    /// The columns and the values of a row.
+    fn row(&self, row: usize) -> impl Iterator<Item = (u64, T)> + '_ {
+        let start = self.rows.partition_point(|&other| other < row);
+        let end = start + self.rows[start..].partition_point(|&other| other == row);
+        self.columns[start..end].iter().copied().zip(self.values[start..end].iter().copied())
+    }
+}
+
+/// The sum of products where both rows have an entry: in eight lanes by the column, or all in one.
+fn dot_of_rows<T: Terms>(
+    left: impl Iterator<Item = (u64, T)>,
+    mut right: impl Iterator<Item = (u64, T)>,
+    in_lanes: bool,
+) -> T {
+    let mut dot = Dot::new();
+    let mut next = right.next();
+    for (column, a) in left {
+        while next.is_some_and(|(other, _)| other < column) {
+            next = right.next();
+        }
+        if let Some((_, b)) = next.filter(|(other, _)| *other == column) {
+            dot.add(if in_lanes { (column % LANES as u64) as usize } else { 0 }, a, b);
+        }
+    }
+    dot.total().unwrap_or(T::ZERO)
+}
+
+/// The dots of a row on the left and one on the right, for each of some pairs of their numbers. For floats, which have
+/// every sum.
+pub(crate) fn dots_of_sorted<T: Terms>(
+    pairs: (&[usize], &[usize]),
+    left: &Sorted<'_, T>,
+    right: &Sorted<'_, T>,
+    in_lanes: bool,
+) -> Result<Vec<T>, AllocError> {
+    threads::map_heavy(
+        pairs.0.len(),
+        left.rows.len().max(right.rows.len()),
+        || (),
+        |(), at| dot_of_rows(left.row(pairs.0[at]), right.row(pairs.1[at]), in_lanes),
+    )
+}
+
+/// The number of the row that each of some places stands for.
+type Numbering<'a> = &'a (dyn Fn(usize) -> usize + Sync);
+
+/// [`dots_of_sorted`] of dense rows.
+pub(crate) fn dots_of_numbered<T: Terms>(
+    count: usize,
+    left: (Rows<'_, T>, Numbering<'_>),
+    right: (Rows<'_, T>, Numbering<'_>),
+    in_lanes: bool,
+) -> Result<Vec<T>, AllocError> {
+    threads::map_heavy(
+        count,
+        count.saturating_mul(left.0.width),
+        || (),
+        |(), at| {
+            let (a, b) = (left.0.row(left.1(at)), right.0.row(right.1(at)));
+            let mut dot = Dot::new();
+            match in_lanes {
+                true => dot.add_rows(a, b),
+                false => a.iter().zip(b).for_each(|(&a, &b)| dot.add(0, a, b)),
+            }
+            dot.total().unwrap_or(T::ZERO)
+        },
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,8 +1,10 @@
 //! Slices in, slices out: the algorithms, which know no tensor, no shape and no error.
 
 pub(crate) mod any;
+pub(crate) mod beside_gaps;
 pub(crate) mod bits;
 pub(crate) mod cells;
+pub(crate) mod dense_sparse;
 pub(crate) mod dots;
 pub(crate) mod extreme;
 pub(crate) mod fold;
@@ -15,12 +17,13 @@ pub(crate) mod key_set;
 pub(crate) mod lanes;
 pub(crate) mod lookup;
 pub(crate) mod map;
+pub(crate) mod matrix;
 pub(crate) mod median;
 pub(crate) mod merge;
 pub(crate) mod op;
 pub(crate) mod packing;
 pub(crate) mod pairs;
-pub(crate) mod product;
+pub(crate) mod prod;
 pub(crate) mod radix;
 pub(crate) mod random;
 pub(crate) mod rank;
@@ -28,8 +31,11 @@ pub(crate) mod ranked;
 pub(crate) mod runs;
 pub(crate) mod scatter;
 pub(crate) mod select;
+pub(crate) mod semiring;
 pub(crate) mod softmax;
 pub(crate) mod sort;
+pub(crate) mod sparse_dense;
+pub(crate) mod sparse_sparse;
 pub(crate) mod spread;
 pub(crate) mod take;
 pub(crate) mod take_dense;

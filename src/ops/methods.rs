@@ -418,6 +418,18 @@ macro_rules! operations {
             super::zip::zip_with(self, other, f)
         }
 
+        /// The product of matrices: see [`matmul`](crate::matmul()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`matmul`](crate::matmul()).
+        $($public)* fn matmul<Y: Operand<Elem = $elem>>(&self, other: &Y) -> Result<<Self as Operand>::Product<Y>>
+        where
+            $elem: Ring,
+        {
+            super::product::matmul(self, other)
+        }
+
         /// The product with one number for each place on an axis: see [`scale`](crate::scale()).
         ///
         /// # Errors

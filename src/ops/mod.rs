@@ -30,9 +30,11 @@ pub use map::{
 };
 pub use methods::Operations;
 pub use operand::Operand;
+pub use product::matmul;
 pub use product::{
-    kron, kron_backward, log_softmax, log_softmax_backward, mttkrp, mttkrp_backward, outer, outer_backward, softmax,
-    softmax_backward, ttm, ttm_backward, ttv, ttv_backward,
+    Einsum, einsum, einsum_backward, kron, kron_backward, log_softmax, log_softmax_backward, mttkrp, mttkrp_backward,
+    outer, outer_backward, softmax, softmax_backward, tensordot, tensordot_backward, ttm, ttm_backward, ttv,
+    ttv_backward,
 };
 pub use reduce::{
     EvenCount, MedianGradient, Nanmedian, Var, all, any, any_backward, argmax, argmin, count_nonzero, max,

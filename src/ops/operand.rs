@@ -8,6 +8,7 @@ use ndarray::{Array, ArrayBase, ArrayD, ArrayViewD, Data, Dimension, IxDyn};
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
+use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::convert::{dense_array, dense_bytes};
@@ -20,9 +21,11 @@ use crate::kernels::map::{Function, Map};
 use crate::kernels::softmax::Softmax;
 use crate::kernels::zip::Zip;
 use crate::ops::map;
+use crate::ops::product::factor::{Factor, Found};
 use crate::ops::product::listed::Listed;
 use crate::ops::product::outer::{self, Pairs};
 use crate::ops::product::softmax;
+use crate::ops::product::whole::{self, Whole};
 use crate::ops::reduce;
 use crate::ops::reduce::ranked::{self, Ranking};
 use crate::ops::reduce::sparse::Entries;
@@ -71,6 +74,13 @@ pub trait Operand: Sized + sealed::Sealed {
 
     /// A result of the same shape, with elements of type `U`.
     type Mapped<U: Element>;
+
+    /// A product with an operand on the right: a tensor of the format of this one if both are sparse, else an array.
+    type Product<Y: Operand>;
+
+    /// A product with a sparse operand on the left, of pattern `P`.
+    #[doc(hidden)]
+    type ProductWith<P: Pattern, U>;
 
     /// The lengths of the axes.
     fn lengths(&self) -> &[usize];
@@ -197,6 +207,18 @@ pub trait Operand: Sized + sealed::Sealed {
     where
         Self::Elem: Float;
 
+    /// As an operand of an einsum: without the type of its pattern.
+    #[doc(hidden)]
+    fn whole(&self) -> Result<Whole<Self::Elem>>;
+
+    /// What an einsum came to, whose operands held so many bytes.
+    #[doc(hidden)]
+    fn of_whole(whole: Whole<Self::Elem>, bytes: usize) -> Result<Self::Reduced<Self::Elem>>;
+
+    /// Whether positions that are not stored count: not in a stored view.
+    #[doc(hidden)]
+    fn counts_gaps(&self) -> bool;
+
     /// The elements as a product goes through them.
     #[doc(hidden)]
     fn listed(&self) -> Result<Listed<'_, Self::Elem>>;
@@ -210,6 +232,18 @@ pub trait Operand: Sized + sealed::Sealed {
     /// too many cells for that.
     #[doc(hidden)]
     fn lookup(&self, entries: usize) -> Allocated<Option<Lookup<'_, Self::Elem>>>;
+
+    /// As an operand of a product.
+    #[doc(hidden)]
+    fn factor(&self) -> Result<Factor<'_, Self::Elem>>;
+
+    /// What was found of this and of an operand on the right, in its type.
+    #[doc(hidden)]
+    fn product<Y: Operand<Elem = Self::Elem>>(&self, found: Found<Self::Elem>) -> Result<Self::Product<Y>>;
+
+    /// What was found of a sparse operand on the left and this, in its type.
+    #[doc(hidden)]
+    fn product_with<P: Pattern>(found: Found<Self::Elem>) -> Result<Self::ProductWith<P, Self::Elem>>;
 }
 
 /// The operands that are sparse: a tensor, or a stored view of one.
@@ -265,6 +299,8 @@ macro_rules! sparse_operand {
             type Elem = T;
             type Reduced<U> = Tensor<P, U>;
             type Mapped<U: Element> = Tensor<P, U>;
+            type Product<Y: Operand> = Y::ProductWith<P, T>;
+            type ProductWith<Q: Pattern, U> = Tensor<Q, U>;
 
             fn lengths(&self) -> &[usize] {
                 self.tensor().shape()
@@ -413,6 +449,18 @@ macro_rules! sparse_operand {
                 outer::sparse_backward(self, other, form, upstream)
             }
 
+            fn whole(&self) -> Result<Whole<T>> {
+                whole::of_tensor(self.tensor())
+            }
+
+            fn of_whole(whole: Whole<T>, bytes: usize) -> Result<Tensor<P, T>> {
+                whole::into_tensor(whole, default_limit(bytes))
+            }
+
+            fn counts_gaps(&self) -> bool {
+                self.gap().is_some()
+            }
+
             fn listed(&self) -> Result<Listed<'_, T>> {
                 Ok(Listed::of_tensor(self.tensor(), self.gap()))
             }
@@ -423,6 +471,18 @@ macro_rules! sparse_operand {
 
             fn lookup(&self, entries: usize) -> Allocated<Option<Lookup<'_, T>>> {
                 lookup(self.tensor(), self.gap().unwrap_or(T::ZERO), entries)
+            }
+
+            fn factor(&self) -> Result<Factor<'_, T>> {
+                Ok(Factor::sparse(self.tensor(), self.gap()))
+            }
+
+            fn product<Y: Operand<Elem = T>>(&self, found: Found<T>) -> Result<Y::ProductWith<P, T>> {
+                Y::product_with::<P>(found)
+            }
+
+            fn product_with<Q: Pattern>(found: Found<T>) -> Result<Tensor<Q, T>> {
+                found.into_tensor()
             }
         }
     };
@@ -435,6 +495,8 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
     type Elem = S::Elem;
     type Reduced<U> = ArrayD<U>;
     type Mapped<U: Element> = Array<U, D>;
+    type Product<Y: Operand> = ArrayD<S::Elem>;
+    type ProductWith<P: Pattern, U> = ArrayD<U>;
 
     fn lengths(&self) -> &[usize] {
         self.shape()
@@ -581,6 +643,20 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         outer::dense_backward(self.view().into_dyn(), other.view().into_dyn(), form, upstream)
     }
 
+    fn whole(&self) -> Result<Whole<S::Elem>> {
+        let listed = self.listed()?;
+        let elements = alloc::owned(listed.values)?;
+        Ok(Whole::Array(dense_array(&self.shape().into(), elements)))
+    }
+
+    fn of_whole(whole: Whole<S::Elem>, _: usize) -> Result<ArrayD<S::Elem>> {
+        Ok(whole::into_array(whole))
+    }
+
+    fn counts_gaps(&self) -> bool {
+        true
+    }
+
     fn listed(&self) -> Result<Listed<'_, S::Elem>> {
         Listed::of_array(self)
     }
@@ -600,6 +676,18 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
             None if self.len() <= entries => Some(Lookup::Whole(Cow::Owned(alloc::collect(self.iter().copied())?))),
             None => None,
         })
+    }
+
+    fn factor(&self) -> Result<Factor<'_, S::Elem>> {
+        Factor::array(self.view().into_dyn())
+    }
+
+    fn product<Y: Operand<Elem = S::Elem>>(&self, found: Found<S::Elem>) -> Result<ArrayD<S::Elem>> {
+        Ok(found.into_array())
+    }
+
+    fn product_with<P: Pattern>(found: Found<S::Elem>) -> Result<ArrayD<S::Elem>> {
+        Ok(found.into_array())
     }
 }
 

@@ -10,7 +10,7 @@ mod validate;
 
 pub(crate) use any::AnyPattern;
 pub use coo::CooPattern;
-pub(crate) use coo::coords_as_slices;
+pub(crate) use coo::{convert_indices, coords_as_slices};
 pub use csr::CsrPattern;
 pub(crate) use csr::zero_offsets;
 pub use kind::Format;

@@ -7,6 +7,8 @@ pub(crate) mod group;
 pub(crate) mod join;
 pub(crate) mod moves;
 pub(crate) mod overlap;
+pub(crate) mod product;
+pub(crate) mod product_rows;
 pub(crate) mod reduction;
 pub(crate) mod selected;
 pub(crate) mod take;

@@ -20,6 +20,7 @@ pub mod exact;
 pub mod gradients;
 pub mod moves;
 pub mod ops;
+pub mod product;
 pub mod reductions;
 pub mod scalar;
 pub mod structure;

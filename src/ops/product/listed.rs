@@ -18,7 +18,7 @@ type Place<'a> = Box<dyn Fn(&[usize], &[usize], usize, &mut [usize]) + Sync + 'a
 
 /// The elements that an operand holds one by one, in row-major order, and where each stands.
 pub struct Listed<'a, T: Clone> {
-    pub(super) values: Cow<'a, [T]>,
+    pub(in crate::ops) values: Cow<'a, [T]>,
     pub(super) shape: Shape,
     /// What all other positions hold, where they count.
     gap: Option<T>,

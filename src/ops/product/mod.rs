@@ -1,13 +1,226 @@
-//! Products: sums over the axes that two operands share.
+//! Products of matrices.
+//!
+//! Operands come as [`Factor`]s, without the types of their patterns, and the result as a [`Found`]: so the driver is
+//! compiled for each type of elements and each [`Semiring`], and for nothing else.
 
 mod contracted;
-pub(crate) mod listed;
+mod einsum;
+pub(in crate::ops) mod factor;
+pub(in crate::ops) mod listed;
+mod matmul;
 mod matrix;
 mod mttkrp;
-pub(crate) mod outer;
+pub(in crate::ops) mod outer;
 mod sddmm;
-pub(crate) mod softmax;
+pub(in crate::ops) mod softmax;
+mod spec;
+pub(in crate::ops) mod whole;
 
+pub use einsum::{Einsum, einsum, einsum_backward, tensordot, tensordot_backward};
+pub use matmul::matmul;
 pub use mttkrp::{mttkrp, mttkrp_backward, ttm, ttm_backward, ttv, ttv_backward};
 pub use outer::{kron, kron_backward, outer, outer_backward};
 pub use softmax::{log_softmax, log_softmax_backward, softmax, softmax_backward};
+
+use factor::{Elements, Entries, Factor, Found, Scattered, check_finite};
+
+use crate::base::alloc;
+use crate::base::error::{Error, Result};
+use crate::base::limit::{default_limit, guard};
+use crate::base::shape::unravel;
+use crate::convert::check_result;
+use crate::element::Element;
+use crate::kernels::beside_gaps::{left_of_gaps, right_of_gaps};
+use crate::kernels::dense_sparse::{self, Lengths};
+use crate::kernels::matrix::{Entries as ByRow, Missing};
+use crate::kernels::semiring::Semiring;
+use crate::kernels::sparse_dense;
+use crate::kernels::sparse_sparse::{self, Meeting};
+use crate::kernels::zip::all_finite;
+use crate::plan::product::Contraction;
+use crate::plan::product_rows::{Lines, Placed};
+
+/// A product: its name for errors, what it multiplies and adds by, and what counts where nothing is stored.
+#[derive(Clone, Copy)]
+pub(super) struct Product<S, T> {
+    pub(super) operation: &'static str,
+    pub(super) semiring: S,
+    /// The result where nothing meets.
+    pub(super) fill: T,
+    /// Whether implicit elements count, as zeros.
+    pub(super) counts_gaps: bool,
+}
+
+impl<T: Element, S: Semiring<T>> Product<S, T> {
+    /// The product of two operands.
+    pub(super) fn of(self, left: &Factor<'_, T>, right: &Factor<'_, T>) -> Result<Found<T>> {
+        let contraction = Contraction::new(self.operation, left.lengths(), right.lengths())?;
+        let bytes = left.bytes().saturating_add(right.bytes());
+        if let (Factor::Entries(left), Factor::Entries(right)) = (left, right) {
+            return self.of_entries(left, right, contraction, default_limit(bytes));
+        }
+        let limit = default_limit(bytes);
+        check_result::<T>(&contraction.shape, bytes)?;
+        let (shape, size) = (contraction.shape.clone(), contraction.shape.wide_size() as usize);
+        if let Factor::Entries(entries) = left {
+            self.check_fill(entries, "left")?;
+        } else if let Factor::Entries(entries) = right {
+            self.check_fill(entries, "right")?;
+        }
+        if contraction.is_trivial() {
+            return Ok(Found::Array(shape, alloc::copies(self.fill, size)?));
+        }
+        let items = match (left, right) {
+            (Factor::Entries(left), Factor::Array(right)) => self.of_sparse(left, right, &contraction, limit)?,
+            (Factor::Array(left), Factor::Entries(right)) => self.of_dense(left, right, &contraction, limit)?,
+            (Factor::Array(left), Factor::Array(right)) => self.of_arrays(left, right, &contraction)?,
+            (Factor::Entries(_), Factor::Entries(_)) => unreachable!("both are sparse"),
+        };
+        Ok(Found::Array(shape, items))
+    }
+
+    fn check_fill(self, entries: &Scattered<'_, T>, side: &str) -> Result<()> {
+        if self.counts_gaps { entries.check_fill(self.operation, side) } else { Ok(()) }
+    }
+
+    /// Of a sparse operand and an array.
+    fn of_sparse(
+        self,
+        left: &Scattered<'_, T>,
+        right: &Elements<'_, T>,
+        contraction: &Contraction,
+        limit: u64,
+    ) -> Result<Vec<T>> {
+        let lines = left.pattern.lines(false, false, false, limit)?;
+        guard::<u8>("the rows of the array", contraction.inner as u128, 1 << 32, "multiply parts")?;
+        let entries = ByRow { rows: lines.rows(), values: left.values };
+        let (width, turn) = (contraction.width, |row| contraction.turn(row));
+        let rows = contraction.shape.wide_size() as usize / width;
+        let mut items = sparse_dense::of_entries(self.semiring, entries, &right.elements, (rows, width), &turn)
+            .map_err(|missing| self.missing(missing, contraction))?;
+        if self.counts_gaps && left.gap.is_some() && !all_finite(&right.elements) {
+            right_of_gaps(entries, &right.elements, (contraction.inner, width), &turn, &mut items)?;
+        }
+        Ok(items)
+    }
+
+    /// Of an array and a sparse operand.
+    fn of_dense(
+        self,
+        left: &Elements<'_, T>,
+        right: &Scattered<'_, T>,
+        contraction: &Contraction,
+        limit: u64,
+    ) -> Result<Vec<T>> {
+        let is_column = !contraction.has_axis[1];
+        let lines = right.pattern.lines(is_column, false, false, limit)?;
+        guard::<u8>("the columns of the result", contraction.width as u128, 1 << 32, "multiply parts")?;
+        let Contraction { rows, inner, width, .. } = *contraction;
+        let lengths = Lengths { count: contraction.count().unwrap_or(usize::MAX), rows, inner, width };
+        let (entries, turn) = (ByRow { rows: lines.rows(), values: right.values }, |row| contraction.turn(row));
+        let mut items = dense_sparse::of_array(self.semiring, &left.elements, entries, lengths, &turn)
+            .map_err(|missing| self.missing(missing, contraction))?;
+        if self.counts_gaps && right.gap.is_some() && !all_finite(&left.elements) {
+            left_of_gaps(&left.elements, lines.rows(), (inner, width), &turn, &mut items)?;
+        }
+        Ok(items)
+    }
+
+    /// Of two arrays.
+    fn of_arrays(self, left: &Elements<'_, T>, right: &Elements<'_, T>, contraction: &Contraction) -> Result<Vec<T>> {
+        let (inner, width) = (contraction.inner, contraction.width);
+        let (rows, left) = (contraction.shape.wide_size() as usize / width, (&*left.elements, inner));
+        let turn = |row| contraction.turn(row);
+        sparse_dense::of_arrays(self.semiring, left, &right.elements, (rows, width), &turn)
+            .map_err(|missing| self.missing(missing, contraction))
+    }
+
+    /// The error of a dense result.
+    fn missing(self, missing: Missing, contraction: &Contraction) -> Error {
+        self.missing_at(missing, |place| {
+            let mut coords = vec![0; contraction.shape.rank()];
+            unravel(place, &contraction.shape, &mut coords);
+            coords
+        })
+    }
+
+    fn missing_at(self, missing: Missing, coords: impl Fn(usize) -> Vec<usize>) -> Error {
+        match missing {
+            Missing::Overflow(place) => {
+                let (operation, dtype) = (self.operation, T::DTYPE.name());
+                Error::Overflow { operation, coords: Some(coords(place)), dtype }
+            }
+            Missing::Memory(refused) => refused.into(),
+        }
+    }
+
+    /// Of two sparse operands; if one is a stored view, both are.
+    fn of_entries(
+        self,
+        left: &Scattered<'_, T>,
+        right: &Scattered<'_, T>,
+        contraction: Contraction,
+        limit: u64,
+    ) -> Result<Found<T>> {
+        if self.counts_gaps && left.gap.is_some() && right.gap.is_some() {
+            self.check_fill(left, "left")?;
+            self.check_fill(right, "right")?;
+            check_finite(self.operation, left, right)?;
+        }
+        // Repeated rows are all there: what they are repeated to is as much.
+        let may_list = contraction.left.is_whole;
+        let mut of_left = left.pattern.lines(false, may_list, false, limit)?;
+        let mut of_right = right.pattern.lines(!contraction.has_axis[1], may_list, true, limit)?;
+        let is_linked = may_list && Lines::link(&mut of_left, &mut of_right, &contraction)?;
+        let (placed, values) = self.meet((left, &of_left), (right, &of_right), &contraction, is_linked, limit)?;
+        let placed = Placed { listed: of_left.listed, narrowed: of_right.narrowed, ..placed };
+        let has_lanes = left.pattern.has_lanes();
+        Ok(Found::Entries(Box::new(Entries { contraction, placed, values, fill: self.fill, has_lanes, limit })))
+    }
+
+    fn meet(
+        self,
+        (left, of_left): (&Scattered<'_, T>, &Lines),
+        (right, of_right): (&Scattered<'_, T>, &Lines),
+        contraction: &Contraction,
+        is_linked: bool,
+        limit: u64,
+    ) -> Result<(Placed, Vec<T>)> {
+        let turn = |row| match is_linked {
+            true => (row, 0),
+            false if of_left.listed.is_some() => (row, contraction.turn(of_left.number(row)).1),
+            false => contraction.turn(row),
+        };
+        let rows = self.rows(of_left, contraction, limit)?;
+        let width = of_right.width(contraction.width);
+        let meeting = Meeting { left: of_left.rows(), right: of_right.rows(), width, rows, turn: &turn };
+        let work = meeting.work()?;
+        let bytes = |count: u128| count.saturating_mul((size_of::<T>() + size_of::<u32>()) as u128);
+        let refuse = |count| guard::<u8>("the product", bytes(count), limit, "multiply parts, or ask for some places");
+        if refuse(work.last().map_or(0, |&work| work as u128)).is_err() {
+            refuse(meeting.count(&work)?)?;
+        }
+        let places = meeting.places(&work)?;
+        let placed = |places: sparse_sparse::Places| {
+            let (listed, narrowed) = (of_left.listed.clone(), of_right.narrowed.clone());
+            Placed { offsets: places.offsets, columns: places.columns, listed, narrowed }
+        };
+        match sparse_sparse::values(self.semiring, (left.values, right.values), &meeting, (&places, &work)) {
+            Ok(values) => Ok((Placed { listed: None, narrowed: None, ..placed(places) }, values)),
+            Err(missing) => {
+                let placed = placed(places);
+                Err(self.missing_at(missing, |entry| placed.coords(entry, contraction)))
+            }
+        }
+    }
+
+    /// The rows of the result: those that are listed, or all.
+    fn rows(self, left: &Lines, contraction: &Contraction, limit: u64) -> Result<usize> {
+        if contraction.left.is_whole {
+            return Ok(left.count());
+        }
+        let rows = contraction.batch.wide_size().saturating_mul(contraction.rows as u128);
+        guard::<usize>("the rows of the product", rows, limit, "multiply parts")?;
+        Ok(rows as usize)
+    }
+}

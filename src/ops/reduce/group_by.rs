@@ -20,9 +20,11 @@ use crate::kernels::map::{Function, Map};
 use crate::kernels::softmax::Softmax;
 use crate::kernels::zip::Zip;
 use crate::ops::operand::Operand;
+use crate::ops::product::factor::{Factor, Found};
 use crate::ops::product::listed::Listed;
 use crate::ops::product::outer::Pairs;
 use crate::ops::product::softmax;
+use crate::ops::product::whole::Whole;
 use crate::ops::reduce::ranked::Ranking;
 use crate::ops::select::Select;
 use crate::pattern::Pattern;
@@ -354,6 +356,18 @@ impl<X: Operand> Operand for GroupBy<'_, X> {
         self.operand.pairs_backward(other.operand, form, upstream)
     }
 
+    fn whole(&self) -> Result<Whole<X::Elem>> {
+        self.operand.whole()
+    }
+
+    fn of_whole(whole: Whole<X::Elem>, bytes: usize) -> Result<X::Reduced<X::Elem>> {
+        X::of_whole(whole, bytes)
+    }
+
+    fn counts_gaps(&self) -> bool {
+        self.operand.counts_gaps()
+    }
+
     fn listed(&self) -> Result<Listed<'_, X::Elem>> {
         self.operand.listed()
     }
@@ -364,5 +378,20 @@ impl<X: Operand> Operand for GroupBy<'_, X> {
 
     fn lookup(&self, entries: usize) -> Allocated<Option<Lookup<'_, X::Elem>>> {
         self.operand.lookup(entries)
+    }
+
+    type Product<Y: Operand> = X::Product<Y>;
+    type ProductWith<P: Pattern, U> = X::ProductWith<P, U>;
+
+    fn factor(&self) -> Result<Factor<'_, X::Elem>> {
+        self.operand.factor()
+    }
+
+    fn product<Y: Operand<Elem = X::Elem>>(&self, found: Found<X::Elem>) -> Result<X::Product<Y>> {
+        self.operand.product::<Y>(found)
+    }
+
+    fn product_with<P: Pattern>(found: Found<X::Elem>) -> Result<X::ProductWith<P, X::Elem>> {
+        X::product_with::<P>(found)
     }
 }

@@ -6,7 +6,7 @@ use crate::element::{Element, Factor, Float, Real, Ring};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Apart, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
-use crate::kernels::product::{Between, Product, others};
+use crate::kernels::prod::{Between, Product, others};
 use crate::ops::operand::Operand;
 
 /// The descriptor of products.

@@ -1,0 +1,163 @@
+//! The operands of products without the types of their patterns, and what comes of them.
+
+use std::borrow::Cow;
+
+use ndarray::{ArrayD, ArrayViewD};
+
+use crate::base::alloc;
+use crate::base::error::{Error, Result};
+use crate::base::limit::{default_limit, guard};
+use crate::base::shape::Shape;
+use crate::convert::{dense_array, dense_bytes, once_on_each};
+use crate::element::Element;
+use crate::kernels::zip::all_finite;
+use crate::pattern::Pattern;
+use crate::plan::product::Contraction;
+use crate::plan::product_rows::{ByRows, Placed};
+use crate::tensor::Tensor;
+
+/// An operand of a product.
+pub enum Factor<'a, T: Clone> {
+    /// Entries, and what counts where none is: nothing, in a stored view.
+    Entries(Scattered<'a, T>),
+    /// All elements.
+    Array(Elements<'a, T>),
+}
+
+/// The entries of a sparse operand.
+pub struct Scattered<'a, T> {
+    pub(super) pattern: &'a dyn ByRows,
+    pub(super) values: &'a [T],
+    pub(super) gap: Option<T>,
+    pub(super) bytes: usize,
+}
+
+/// The elements of an array in row-major order; of batch axes along which it repeats itself one place is held.
+pub struct Elements<'a, T: Clone> {
+    pub(super) lengths: Vec<usize>,
+    pub(super) held: Vec<usize>,
+    pub(super) elements: Cow<'a, [T]>,
+    pub(super) bytes: usize,
+}
+
+impl<'a, T: Element> Factor<'a, T> {
+    /// A sparse operand, with what counts where it has no entry.
+    pub(in crate::ops) fn sparse<P: Pattern>(tensor: &'a Tensor<P, T>, gap: Option<T>) -> Self {
+        let (pattern, values, bytes) = (tensor.pattern(), tensor.values(), tensor.stored_bytes());
+        Factor::Entries(Scattered { pattern, values, gap, bytes })
+    }
+
+    /// An array.
+    pub(in crate::ops) fn array(view: ArrayViewD<'a, T>) -> Result<Self> {
+        let bytes = dense_bytes(&view);
+        let lengths = view.shape().to_vec();
+        // Without elements an array seems to repeat itself.
+        let batch_axes = if view.is_empty() { 0 } else { view.ndim().saturating_sub(2) };
+        let view = once_on_each(view, 0..batch_axes);
+        let elements = match view.to_slice() {
+            Some(elements) => Cow::Borrowed(elements),
+            None => {
+                let limit = default_limit(bytes);
+                guard::<T>("the elements in order", view.len() as u128, limit, "multiply parts")?;
+                Cow::Owned(alloc::collect(view.iter().copied())?)
+            }
+        };
+        Ok(Factor::Array(Elements { lengths, held: view.shape().to_vec(), elements, bytes }))
+    }
+
+    /// The lengths of its axes, and those that it holds.
+    pub(super) fn lengths(&self) -> [&[usize]; 2] {
+        match self {
+            Factor::Entries(entries) => [entries.pattern.shape(); 2],
+            Factor::Array(array) => [&array.lengths, &array.held],
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Factor::Entries(entries) => entries.bytes,
+            Factor::Array(array) => array.bytes,
+        }
+    }
+}
+
+impl<T: Element> Scattered<'_, T> {
+    /// Refuses a fill that is not zero.
+    pub(super) fn check_fill(&self, operation: &'static str, side: &str) -> Result<()> {
+        match self.gap {
+            Some(fill) if fill != T::ZERO => {
+                let why = format!(
+                    "the fill of the {side} operand is {}, and products leave out zeros only: with_fill sets another \
+                     fill, and stored() looks at the entries alone",
+                    fill.to_number()
+                );
+                Err(Error::Argument { operation, why })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The first entry that is not finite.
+    fn first_not_finite(&self) -> Option<(Vec<usize>, String)> {
+        let entry = match all_finite(self.values) {
+            true => None,
+            false => self.values.iter().position(|value| !value.isfinite()),
+        };
+        entry.map(|entry| (self.pattern.coords(entry), self.values[entry].to_number().to_string()))
+    }
+}
+
+/// Refuses two sparse operands with an entry that is not finite.
+pub(super) fn check_finite<T: Element>(
+    operation: &'static str,
+    left: &Scattered<'_, T>,
+    right: &Scattered<'_, T>,
+) -> Result<()> {
+    let zero = || "an implicit 0".to_string();
+    if let Some((coords, value)) = left.first_not_finite() {
+        return Err(Error::NonFinite { operation, left: value, right: zero(), coords });
+    }
+    match right.first_not_finite() {
+        Some((coords, value)) => Err(Error::NonFinite { operation, left: zero(), right: value, coords }),
+        None => Ok(()),
+    }
+}
+
+/// A product without the type of its pattern.
+pub enum Found<T> {
+    /// Of a dense operand with any.
+    Array(Shape, Vec<T>),
+    /// Of two sparse ones.
+    Entries(Box<Entries<T>>),
+}
+
+/// A product of two sparse operands.
+pub struct Entries<T> {
+    pub(super) contraction: Contraction,
+    pub(super) placed: Placed,
+    pub(super) values: Vec<T>,
+    pub(super) fill: T,
+    pub(super) has_lanes: bool,
+    pub(super) limit: u64,
+}
+
+impl<T: Element> Found<T> {
+    /// As an array, which it is where an operand was dense.
+    pub(in crate::ops) fn into_array(self) -> ArrayD<T> {
+        match self {
+            Found::Array(shape, items) => dense_array(&shape, items),
+            Found::Entries(_) => unreachable!("one operand was dense"),
+        }
+    }
+
+    /// As a tensor, which it is where both operands were sparse.
+    pub(in crate::ops) fn into_tensor<P: Pattern>(self) -> Result<Tensor<P, T>> {
+        match self {
+            Found::Entries(entries) => {
+                let Entries { contraction, placed, values, fill, has_lanes, limit } = *entries;
+                Ok(Tensor::from_valid(placed.pattern(&contraction, has_lanes, limit)?, values, fill))
+            }
+            Found::Array(..) => unreachable!("both operands were sparse"),
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! The entries of an operand of a product by rows, in numbers of one type, and the pattern of what comes of them.
+
+use crate::base::alloc::{self, Allocated};
+use crate::base::buffer::Buffer;
+use crate::base::error::Result;
+use crate::base::index::{Index, check_axes};
+use crate::base::limit::guard;
+use crate::base::shape::{Shape, saturating_product};
+use crate::base::threads;
+use crate::kernels::matrix::Rows;
+use crate::pattern::{CsrPattern, Pattern, convert_indices};
+use crate::plan::product::Contraction;
+
+/// An axis of so many places for each entry is not held as a whole.
+const SPARSE: usize = 8;
+
+/// An axis that is no longer is always held as a whole.
+const SHORT: usize = 1 << 16;
+
+/// Whether an axis is so long that only the places with entries are held.
+fn is_vast(length: u128, nnz: usize) -> bool {
+    length > SHORT.max(nnz.saturating_mul(SPARSE)) as u128
+}
+
+/// The entries of matrices by rows, which are numbered over all of them.
+pub(crate) struct Lines {
+    /// Where the entries of each row begin and end.
+    pub(crate) offsets: Buffer<usize>,
+    /// The number of each row, increasing, where not all are there.
+    pub(crate) listed: Option<Vec<usize>>,
+    /// The column of each entry, or its place in `narrowed`.
+    pub(crate) columns: Buffer<u32>,
+    /// The columns with entries, where there are far more.
+    pub(crate) narrowed: Option<Vec<usize>>,
+}
+
+impl Lines {
+    pub(crate) fn rows(&self) -> Rows<'_> {
+        Rows { offsets: &self.offsets, columns: &self.columns }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// The number of a row.
+    pub(crate) fn number(&self, row: usize) -> usize {
+        self.listed.as_ref().map_or(row, |listed| listed[row])
+    }
+
+    /// The column of an entry.
+    fn column(&self, entry: usize) -> usize {
+        let column = self.columns[entry] as usize;
+        self.narrowed.as_ref().map_or(column, |narrowed| narrowed[column])
+    }
+
+    /// How many columns there are, of so many.
+    pub(crate) fn width(&self, width: usize) -> usize {
+        self.narrowed.as_ref().map_or(width, Vec::len)
+    }
+
+    /// Lists the rows that have entries.
+    fn list(&mut self) -> Allocated<()> {
+        let starts = self.offsets.windows(2);
+        let listed: Vec<usize> =
+            alloc::collect_some(starts.enumerate().filter(|(_, ends)| ends[0] < ends[1]).map(|(row, _)| row))?;
+        let ends = listed.iter().map(|&row| self.offsets[row + 1]);
+        let mut offsets = alloc::with_capacity(listed.len() + 1)?;
+        offsets.push(0);
+        offsets.extend(ends);
+        (self.offsets, self.listed) = (offsets.into(), Some(listed));
+        Ok(())
+    }
+
+    /// Puts the places of rows of the right operand, which get a last one that is empty, into the columns of the left
+    /// one, where a column is no such place as it is. No row of the left operand is repeated.
+    pub(crate) fn link(left: &mut Lines, right: &mut Lines, contraction: &Contraction) -> Result<bool> {
+        if left.narrowed.is_none() && right.listed.is_none() {
+            return Ok(false);
+        }
+        if right.listed.is_none() {
+            right.list()?;
+        }
+        let listed = right.listed.as_deref().unwrap_or_default();
+        guard::<u8>("the rows", listed.len() as u128, u32::MAX.into(), "multiply parts")?;
+        let mut links = alloc::with_capacity(left.columns.len())?;
+        for row in 0..left.count() {
+            let (_, base) = contraction.turn(left.number(row));
+            links.extend(left.rows().range(row).map(|entry| {
+                let place = listed.binary_search(&(base + left.column(entry)));
+                place.unwrap_or(listed.len()) as u32
+            }));
+        }
+        let mut offsets = alloc::collect(right.offsets.iter().copied())?;
+        alloc::push(&mut offsets, right.columns.len())?;
+        (left.columns, left.narrowed, right.offsets) = (links.into(), None, offsets.into());
+        Ok(true)
+    }
+}
+
+/// What a product asks of a pattern, whatever its type.
+pub(crate) trait ByRows: Sync {
+    fn shape(&self) -> &Shape;
+
+    /// The last axis as columns and the others as rows, or the only axis as rows of one column. All rows are there, under
+    /// the limit, unless only those with entries `may be listed`; `of_result` are columns that may be as few.
+    fn lines(&self, is_column: bool, may_list: bool, of_result: bool, limit: u64) -> Result<Lines>;
+
+    fn coords(&self, entry: usize) -> Vec<usize>;
+
+    fn has_lanes(&self) -> bool;
+}
+
+impl<P: Pattern> ByRows for P {
+    fn shape(&self) -> &Shape {
+        Pattern::shape(self)
+    }
+
+    fn lines(&self, is_column: bool, may_list: bool, of_result: bool, limit: u64) -> Result<Lines> {
+        if is_column { as_column(self, may_list, limit) } else { as_rows(self, may_list, of_result, limit) }
+    }
+
+    fn coords(&self, entry: usize) -> Vec<usize> {
+        self.coords_of(entry).unwrap_or_default()
+    }
+
+    fn has_lanes(&self) -> bool {
+        self.lane_offsets().is_some()
+    }
+}
+
+fn as_column<P: Pattern>(pattern: &P, may_list: bool, limit: u64) -> Result<Lines> {
+    let (length, coords) = (pattern.shape()[0], pattern.shared_axis(0)?);
+    let columns = Buffer::from(alloc::zeros(coords.len())?);
+    if may_list && is_vast(length as u128, coords.len()) {
+        let listed = alloc::collect(coords.iter().map(|coord| coord.to_usize()))?;
+        let offsets = alloc::collect(0..coords.len() + 1)?.into();
+        return Ok(Lines { offsets, listed: Some(listed), columns, narrowed: None });
+    }
+    let coords: &[P::Index] = &coords;
+    let pattern =
+        CsrPattern::from_lane_of([length, 1].into(), |entry| coords[entry].to_usize(), columns.clone(), limit)?;
+    Ok(Lines { offsets: pattern.shared_offsets().clone(), listed: None, columns, narrowed: None })
+}
+
+fn as_rows<P: Pattern>(pattern: &P, may_list: bool, of_result: bool, limit: u64) -> Result<Lines> {
+    let (shape, nnz) = (pattern.shape(), pattern.nnz());
+    let coords = pattern.shared_axis(shape.rank() - 1)?;
+    let is_long = shape.columns() as u128 > 1 << 32 || of_result && is_vast(shape.columns() as u128, nnz);
+    let (columns, narrowed) = if is_long { narrow(&coords)? } else { (convert_indices(&coords)?, None) };
+    let rows = saturating_product(shape.lane_axes());
+    let (offsets, listed) = match pattern.lane_offsets() {
+        Some(offsets) => (offsets.clone(), None),
+        None if may_list && is_vast(rows, nnz) => list_rows(pattern, rows)?,
+        None => {
+            let axes = (0..shape.rank()).map(|axis| pattern.shared_axis(axis)).collect::<Allocated<_>>()?;
+            let pattern = CsrPattern::from_coords(shape.clone(), nnz, axes, limit)?;
+            (pattern.shared_offsets().clone(), None)
+        }
+    };
+    Ok(Lines { offsets, listed, columns, narrowed })
+}
+
+/// The columns with entries, and the place of each entry among them.
+fn narrow<I: Index>(coords: &[I]) -> Result<(Buffer<u32>, Option<Vec<usize>>)> {
+    let mut narrowed: Vec<usize> = alloc::collect(coords.iter().map(|coord| coord.to_usize()))?;
+    threads::sort(&mut narrowed, usize::cmp);
+    narrowed.dedup();
+    guard::<u8>("the columns", narrowed.len() as u128, u32::MAX.into(), "multiply parts")?;
+    let place = |coord: I| narrowed.partition_point(|&column| column < coord.to_usize()) as u32;
+    Ok((threads::map(coords, 50_000, place)?.into(), Some(narrowed)))
+}
+
+/// The rows with entries, of which there are so many in all, by their numbers.
+fn list_rows<P: Pattern>(pattern: &P, rows: u128) -> Result<(Buffer<usize>, Option<Vec<usize>>)> {
+    guard::<u8>("the numbers of the rows", rows, u64::MAX, "multiply fewer matrices at a time")?;
+    let lengths = pattern.shape().lane_axes();
+    let axes: Vec<usize> = (0..lengths.len()).collect();
+    let mut numbers = alloc::zeros(pattern.nnz())?;
+    pattern.number_within(&axes, lengths, 0, &mut numbers);
+    let (mut offsets, mut listed) = (Vec::new(), Vec::new());
+    for (entry, &number) in numbers.iter().enumerate() {
+        if listed.last() != Some(&number) {
+            alloc::push(&mut listed, number)?;
+            alloc::push(&mut offsets, entry)?;
+        }
+    }
+    alloc::push(&mut offsets, numbers.len())?;
+    Ok((offsets.into(), Some(listed)))
+}
+
+/// Where the entries of a product are: by rows, with their numbers and the columns of the operands.
+pub(crate) struct Placed {
+    pub(crate) offsets: Vec<usize>,
+    pub(crate) columns: Vec<u32>,
+    pub(crate) listed: Option<Vec<usize>>,
+    pub(crate) narrowed: Option<Vec<usize>>,
+}
+
+impl Placed {
+    /// The coordinates of an entry.
+    pub(crate) fn coords(&self, entry: usize, contraction: &Contraction) -> Vec<usize> {
+        let row = self.offsets.partition_point(|&offset| offset <= entry) - 1;
+        let column = self.columns[entry] as usize;
+        let column = self.narrowed.as_ref().map_or(column, |narrowed| narrowed[column]);
+        contraction.coords(self.listed.as_ref().map_or(row, |listed| listed[row]), column)
+    }
+
+    /// The pattern; in lanes, if the left operand has them.
+    pub(crate) fn pattern<P: Pattern>(self, contraction: &Contraction, has_lanes: bool, limit: u64) -> Result<P> {
+        let shape = contraction.shape.clone();
+        check_axes::<P::Index>(&shape)?;
+        let nnz = self.columns.len();
+        if has_lanes && contraction.has_axis[1] && self.listed.is_none() {
+            let Placed { offsets, columns, narrowed, .. } = self;
+            return P::from_lanes(shape, offsets.into(), indices(columns, narrowed.as_deref())?);
+        }
+        let mut coords = self.row_coords(contraction)?;
+        if contraction.has_axis[1] {
+            coords.push(indices(self.columns, self.narrowed.as_deref())?);
+        }
+        P::from_coords(shape, nnz, coords, limit)
+    }
+
+    /// The coordinates of the entries on all axes but that of the columns.
+    fn row_coords<I: Index>(&self, contraction: &Contraction) -> Allocated<Vec<Buffer<I>>> {
+        let rank = contraction.batch.rank() + usize::from(contraction.has_axis[0]);
+        let nnz = self.columns.len();
+        let mut axes = (0..rank).map(|_| alloc::with_capacity(nnz)).collect::<Allocated<Vec<Vec<I>>>>()?;
+        for (row, ends) in self.offsets.windows(2).enumerate().filter(|(_, ends)| ends[0] < ends[1]) {
+            let coords = contraction.coords(self.listed.as_ref().map_or(row, |listed| listed[row]), 0);
+            for (axis, coord) in axes.iter_mut().zip(coords) {
+                axis.resize(ends[1], I::from_usize(coord));
+            }
+        }
+        Ok(axes.into_iter().map(Buffer::from).collect())
+    }
+}
+
+/// The columns in the type of coordinates.
+fn indices<I: Index>(columns: Vec<u32>, narrowed: Option<&[usize]>) -> Allocated<Buffer<I>> {
+    match narrowed {
+        Some(narrowed) => Ok(threads::map(&columns, 1500, |column| I::from_usize(narrowed[column as usize]))?.into()),
+        None => convert_indices(&Buffer::from(columns)),
+    }
+}

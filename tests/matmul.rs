@@ -1,0 +1,284 @@
+//! Products of matrices against three loops.
+
+use crate::generators::{Drawn, SparseSeed, seeds};
+use crate::reference::dense::{Dense, Sparse};
+use crate::reference::product::{self as reference, Multiplies};
+use crate::support::*;
+use lacuna::prelude::*;
+use lacuna::{CooTensor, CsrTensor, Error, Pattern, Result, Tensor, matmul};
+use ndarray::{ArrayD, arr1, arr2};
+use num_complex::Complex;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// Two operands whose shapes fit.
+#[derive(Clone, Debug)]
+struct Pair<T> {
+    x: Sparse<T>,
+    y: Sparse<T>,
+}
+
+/// Lengths of the axes `m` and `k`, `k` and `n`, and of two batch axes.
+type Lengths = (usize, usize, usize, usize, usize);
+
+/// The shapes of two operands, of some ranks.
+fn shapes_of(kind: usize, (m, k, n, b, c): Lengths) -> (Vec<usize>, Vec<usize>) {
+    match kind {
+        0 => (vec![k], vec![k]),
+        1 => (vec![k], vec![k, n]),
+        2 => (vec![m, k], vec![k]),
+        3 => (vec![b, m, k], vec![b, k, n]),
+        4 => (vec![b, m, k], vec![k, n]),
+        5 => (vec![m, k], vec![b, k, n]),
+        6 => (vec![b, 1, m, k], vec![c, k, n]),
+        7 => (vec![b, m, k], vec![k]),
+        8 => (vec![k], vec![b, k, n]),
+        9 => (vec![1, m, k], vec![b, k, n]),
+        10 => (vec![b, c, m, k], vec![1, c, k, n]),
+        _ => (vec![m, k], vec![k, n]),
+    }
+}
+
+/// Pairs of all kinds; most of the time what is not finite is made 1.
+fn pairs<T: Drawn + Multiplies>() -> BoxedStrategy<Pair<T>> {
+    let short = (0..=4_usize, 0..=5_usize, 0..=5_usize, 0..=3_usize, 0..=3_usize);
+    let long = (1..=10_usize, 1..=5_usize, 15..=23_usize, 1..=2_usize, 1..=2_usize);
+    let lengths = prop_oneof![3 => short, 1 => long];
+    let build = |(kind, lengths, x, y, finite): (usize, Lengths, SparseSeed<T>, SparseSeed<T>, bool)| {
+        let (left, right) = shapes_of(kind, lengths);
+        let (mut x, mut y) = (x.build(&left), y.build(&right));
+        for x in [&mut x, &mut y] {
+            x.fill = T::zero();
+            if finite {
+                x.entries.values_mut().filter(|value| !value.annihilated()).for_each(|value| *value = T::one());
+            }
+        }
+        Pair { x, y }
+    };
+    let parts = (0..16_usize, lengths, seeds(), seeds(), select(&[true, true, true, false][..]));
+    parts.prop_map(build).boxed()
+}
+
+/// What is stored everywhere.
+fn all_of<T: Multiplies>(x: &Dense<T>) -> Sparse<T> {
+    let entries = x.coords().into_iter().map(|at| (at.clone(), x.get(&at)));
+    Sparse::new(&x.shape, entries.collect(), T::zero())
+}
+
+/// The outcome of the reference.
+type Expected<T> = std::result::Result<T, Vec<usize>>;
+
+#[track_caller]
+fn assert_dense<T: Both>(found: Result<ArrayD<T>>, expected: &Expected<Dense<T>>) {
+    match (found, expected) {
+        (Ok(found), Ok(expected)) => assert_array(&found, expected),
+        (Err(Error::Overflow { coords: Some(coords), .. }), Err(expected)) => assert_eq!(coords, *expected),
+        (found, expected) => panic!("{found:?} is not {expected:?}"),
+    }
+}
+
+#[track_caller]
+fn assert_sparse<P: Pattern, T: Both>(found: Result<Tensor<P, T>>, expected: &Expected<Sparse<T>>) {
+    match (found, expected) {
+        (Ok(found), Ok(expected)) => assert_entries(&found, expected),
+        (Err(Error::Overflow { coords: Some(coords), .. }), Err(expected)) => assert_eq!(coords, *expected),
+        (found, expected) => panic!("{found:?} is not {expected:?}"),
+    }
+}
+
+/// The first entry of either that is not finite, on the left first.
+fn not_finite<T: Multiplies>(case: &Pair<T>) -> Option<Vec<usize>> {
+    let first = |x: &Sparse<T>| x.entries.iter().find(|(_, value)| !value.annihilated()).map(|(at, _)| at.clone());
+    first(&case.x).or_else(|| first(&case.y))
+}
+
+fn products_are_those_of_the_definition<T: Both + Drawn + Multiplies + lacuna::Ring>() {
+    check(pairs::<T>(), |case| {
+        let (x, y) = (&case.x, &case.y);
+        let (dense_x, dense_y) = (x.to_dense(), y.to_dense());
+        let (coo_x, coo_y, csr_x, csr_y) = (coo(x), coo(y), csr(x), csr(y));
+        let expected = reference::matmul(&dense_x, &dense_y);
+        let (array_x, array_y) = (array(&dense_x), array(&dense_y));
+        assert_dense(coo_x.matmul(&array_y), &expected);
+        assert_dense(array_x.matmul(&csr_y), &expected);
+        for_each_layout(&dense_x, |_, view| {
+            assert_dense(matmul(&view, &coo_y), &expected);
+            assert_dense(matmul(&view, &array_y), &expected);
+        });
+        for_each_layout(&dense_y, |_, view| assert_dense(matmul(&csr_x, &view), &expected));
+
+        let sparse = reference::matmul_stored(x, y);
+        match not_finite(&case) {
+            Some(expected) => match matmul(&coo_x, &csr_y) {
+                Err(Error::NonFinite { coords, .. }) => assert_eq!(coords, expected),
+                other => panic!("{other:?}, though an entry at {expected:?} is not finite"),
+            },
+            None => {
+                assert_sparse(matmul(&coo_x, &coo_y), &sparse);
+                assert_sparse(matmul(&csr_x, &csr_y), &sparse);
+                if let (Ok(sparse), Ok(expected)) = (&sparse, &expected) {
+                    assert_eq!(crate::reference::dense::first_difference(&sparse.to_dense(), expected), None);
+                }
+            }
+        }
+        assert_sparse(coo_x.stored().matmul(&csr_y.stored()), &sparse);
+        assert_sparse(csr_x.matmul(&coo_as::<T, u64>(y).stored()), &sparse);
+    });
+}
+
+for_all_types!(products_are_those_of_the_definition);
+
+/// Beside an array what a view does not store counts nothing, whatever the array holds there.
+fn views_beside_arrays_look_at_entries<T: Both + Drawn + Multiplies + lacuna::Ring>() {
+    check(pairs::<T>(), |case| {
+        let (x, y) = (&case.x, &case.y);
+        let dense_of = |sparse: Expected<Sparse<T>>| sparse.map(|sparse| sparse.to_dense());
+        let expected = dense_of(reference::matmul_stored(x, &all_of(&y.to_dense())));
+        let filled = csr(x).with_fill(T::one());
+        assert_dense(filled.stored().matmul(&array(&y.to_dense())), &expected);
+        let expected = dense_of(reference::matmul_stored(&all_of(&x.to_dense()), y));
+        let filled = coo(y).with_fill(T::one());
+        assert_dense(array(&x.to_dense()).matmul(&filled.stored()), &expected);
+    });
+}
+
+for_all_types!(views_beside_arrays_look_at_entries);
+
+fn matrix(rows: &[[f64; 3]; 2]) -> CooTensor<f64> {
+    CooTensor::from_dense(&arr2(rows), 0.0).unwrap()
+}
+
+#[test]
+fn fills_of_both_zeros_are_zero_and_others_name_the_ways_out() {
+    let x = matrix(&[[0.0, 2.0, 0.0], [3.0, 0.0, 4.0]]);
+    let y = x.transpose().unwrap();
+    let product = matmul(&x, &y).unwrap();
+    assert!(matmul(&x.clone().with_fill(-0.0), &y).unwrap().same_as(&product));
+    for (left, right, side) in [(1.5, 0.0, "left"), (0.0, 1.5, "right")] {
+        let (left, right) = (x.clone().with_fill(left), y.clone().with_fill(right));
+        let message = matmul(&left, &right).unwrap_err().to_string();
+        assert!(message.contains("1.5") && message.contains(side), "{message}");
+        assert!(message.contains("with_fill") && message.contains("stored()"), "{message}");
+        assert!(left.stored().matmul(&right).unwrap().same_as(&product));
+    }
+    let array = y.to_dense().unwrap();
+    assert!(matmul(&x.clone().with_fill(f64::NAN), &array).is_err());
+    assert!(matmul(&array, &x.with_fill(1.0)).is_err());
+}
+
+#[test]
+fn sums_that_cancel_stay_and_are_no_negative_zeros() {
+    let x = CsrTensor::new([1, 3], vec![0, 3], vec![0, 1, 2], vec![1.0_f64, -1.0, -0.0], 0.0).unwrap();
+    let y = CsrTensor::new([3, 2], vec![0, 1, 2, 3], vec![0, 0, 1], vec![5.0, 5.0, 7.0], 0.0).unwrap();
+    let product = matmul(&x, &y).unwrap();
+    assert_eq!((product.columns(), product.fill().to_bits()), (&[0, 1][..], 0));
+    assert_eq!(product.values().iter().map(|value| value.to_bits()).collect::<Vec<_>>(), [0, 0]);
+}
+
+/// The order of the terms shows: any other gives another sum.
+#[test]
+fn sums_take_their_terms_in_order() {
+    let values = vec![1e16, 1.0, -1e16, 1.0];
+    let x = CooTensor::new([1, 4], vec![vec![0; 4], vec![0, 1, 2, 3]], values.clone(), 0.0).unwrap();
+    let ones = CooTensor::new([4], vec![vec![0, 1, 2, 3]], vec![1.0; 4], 0.0).unwrap();
+    assert_eq!(matmul(&x, &ones).unwrap().values(), [1.0]);
+    assert_eq!(matmul(&x, &arr1(&[1.0; 4])).unwrap(), arr1(&[1.0]).into_dyn());
+    assert_eq!(matmul(&arr1(&values), &ones).unwrap(), ndarray::arr0(1.0).into_dyn());
+    // 1 + 2 eps is what the product comes to exactly; fused with the sum it would leave eps squared
+    let e = 1.0 + f64::EPSILON;
+    let (left, right) = (arr1(&[e, -1.0]), arr1(&[e, 1.0 + 2.0 * f64::EPSILON]));
+    assert_eq!(matmul(&left, &right).unwrap(), ndarray::arr0(0.0).into_dyn());
+}
+
+#[test]
+fn shapes_that_do_not_fit_are_refused_with_their_lengths() {
+    let x = CooTensor::full([2, 3, 4], 0.0).unwrap();
+    let message = |y: &CooTensor<f64>| matmul(&x, y).unwrap_err().to_string();
+    let y = CooTensor::full([5, 6], 0.0).unwrap();
+    assert_eq!(message(&y), "matmul: axis 2 of the left operand has length 4, and axis 0 of the right one 5");
+    let y = CooTensor::full([3, 4, 6], 0.0).unwrap();
+    assert_eq!(message(&y), "shapes [2] and [3] cannot be broadcast together");
+    let y = CooTensor::full([], 0.0).unwrap();
+    assert!(message(&y).contains("rank 0") && matmul(&y, &x).is_err());
+}
+
+/// The axis of the sums is longer than anything that could be held, and so are the others.
+#[test]
+fn vast_axes_cost_what_is_stored() {
+    let vast = [1 << 40, 1 << 50];
+    let coords = |a: u64, b: u64| vec![vec![a, a + 7], vec![b, b + 9]];
+    let tensor = |shape: [usize; 2], coords: Vec<Vec<u64>>, values: [i64; 2]| {
+        let pattern = lacuna::CooPattern::new(shape, 2, coords).unwrap();
+        Tensor::from_parts(pattern, values.to_vec(), 0).unwrap()
+    };
+    let x = tensor(vast, coords(5, 1 << 45), [2, 3]);
+    let y = tensor([vast[1], vast[0]], coords(1 << 45, 1 << 39), [5, 7]);
+    let product = matmul(&x, &y).unwrap();
+    assert_eq!(product.entries(), [(vec![5, 1 << 39], 10)]);
+    let both = tensor([vast[1], vast[0]], vec![vec![1 << 45, (1 << 45) + 9], vec![3, 1 << 39]], [5, 7]);
+    assert_eq!(matmul(&x, &both).unwrap().entries(), [(vec![5, 3], 10), (vec![12, 1 << 39], 21)]);
+    // a vector of the same axis
+    let pattern = lacuna::CooPattern::new([vast[1]], 1, vec![vec![(1u64 << 45) + 9]]).unwrap();
+    let v = Tensor::from_parts(pattern, vec![100], 0).unwrap();
+    assert_eq!(matmul(&x, &v).unwrap().entries(), [(vec![12], 300)]);
+    assert_eq!(matmul(&v, &both).unwrap().entries(), [(vec![1 << 39], 700)]);
+    // what cannot be held is refused
+    assert!(matches!(matmul(&x, &arr2(&[[1i64]]).broadcast((vast[1], 1)).unwrap()), Err(Error::TooLarge { .. })));
+}
+
+/// A product that is far larger than its operands is counted before it is made.
+#[test]
+fn products_above_the_limit_are_refused_with_their_bytes() {
+    let count = 12_000;
+    let column = CooTensor::new([count, 1], vec![(0..count as u32).collect(), vec![0; count]], vec![1.0; count], 0.0);
+    let row = CooTensor::new([1, count], vec![vec![0; count], (0..count as u32).collect()], vec![1.0; count], 0.0);
+    match matmul(&column.unwrap(), &row.unwrap()) {
+        Err(Error::TooLarge { bytes, .. }) => assert_eq!(bytes, 12 * 144_000_000),
+        other => panic!("{:?}", other.map(|product| product.nnz())),
+    }
+}
+
+/// A batch axis along which an array repeats itself is an axis of the result all the same.
+#[test]
+fn repeated_batches_are_read_once() {
+    let one = arr2(&[[1, 2], [3, 4]]);
+    let many = one.broadcast((3, 2, 2)).unwrap();
+    let sparse = CooTensor::from_dense(&one, 0).unwrap();
+    let expected = arr2(&[[7, 10], [15, 22]]);
+    let expected = expected.broadcast((3, 2, 2)).unwrap().into_dyn();
+    assert_eq!(matmul(&many, &one).unwrap(), expected);
+    assert_eq!(matmul(&sparse, &many).unwrap(), expected);
+    assert_eq!(matmul(&many, &sparse).unwrap(), expected);
+    assert_eq!(matmul(&many, &many).unwrap(), expected);
+    let none = many.broadcast((0, 3, 2, 2)).unwrap();
+    assert_eq!(matmul(&sparse, &none).unwrap().shape(), [0, 3, 2, 2]);
+}
+
+#[test]
+fn integers_are_exact_on_the_way() {
+    let x = CsrTensor::new([1, 3], vec![0, 3], vec![0, 1, 2], vec![i64::MAX, i64::MAX, 1], 0).unwrap();
+    let y = CsrTensor::new([3, 1], vec![0, 1, 2, 3], vec![0; 3], vec![4, -4, 9], 0).unwrap();
+    assert_eq!(matmul(&x, &y).unwrap().values(), [9]);
+    let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![0, 1]], vec![7u8, 100], 0).unwrap();
+    let error = matmul(&x, &x).unwrap_err();
+    assert_eq!(error.to_string(), "matmul at [1, 1] does not fit uint8; cast beforehand, to float64 say");
+    assert_eq!(matmul(&x, &x.to_dense().unwrap()).unwrap_err(), error);
+}
+
+#[test]
+fn an_infinity_beside_a_gap_is_nan_in_its_column_alone() {
+    let x = matrix(&[[1.0, 2.0, 0.0], [0.0, 3.0, 0.0]]);
+    let y = arr2(&[[f64::INFINITY, 1.0], [1.0, 1.0], [0.0, 1.0]]);
+    let product = matmul(&x, &y).unwrap();
+    assert_eq!((product[[0, 0]], product[[0, 1]], product[[1, 1]]), (f64::INFINITY, 3.0, 3.0));
+    assert_eq!(product[[1, 0]].to_bits(), f64::NAN.to_bits());
+    assert_eq!(x.stored().matmul(&y).unwrap(), arr2(&[[f64::INFINITY, 3.0], [3.0, 3.0]]).into_dyn());
+}
+
+#[test]
+fn complex_numbers_round_each_part_of_a_product() {
+    let of = |re: f64, im: f64| Complex::new(re, im);
+    let x = CooTensor::new([1, 1], vec![vec![0], vec![0]], vec![of(1.0, 2.0)], of(0.0, 0.0)).unwrap();
+    let y = CooTensor::new([1], vec![vec![0]], vec![of(3.0, -1.0)], of(0.0, 0.0)).unwrap();
+    assert_eq!(matmul(&x, &y).unwrap().values(), [of(5.0, 5.0)]);
+}
