@@ -19,6 +19,7 @@ mod contracted;
 mod conversions;
 mod count_nonzero;
 mod determinism;
+mod einsum;
 mod entrances;
 mod errors;
 mod format;

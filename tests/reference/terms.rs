@@ -178,3 +178,83 @@ pub fn sddmm_gradient<T: Multiplies>(weights: &Sparse<T>, into: &Dense<T>, from:
     }
     Dense::new(&into.shape, sums.into_iter().map(|sum| T::narrowed(sum).expect("a float")).collect())
 }
+
+/// An array with a letter for each axis.
+pub type Lettered<T> = (Vec<char>, Dense<T>);
+
+/// The length of a letter in any of some arrays.
+pub fn length_of<T: Copy>(arrays: &[&Lettered<T>], letter: char) -> usize {
+    let lengths = arrays.iter().flat_map(|(letters, x)| letters.iter().zip(&x.shape));
+    lengths.into_iter().find(|(own, _)| **own == letter).map_or(1, |(_, &length)| length)
+}
+
+/// The element where the letters have some coordinates.
+pub fn element_at<T: Copy>((letters, x): &Lettered<T>, at: &[(char, usize)]) -> T {
+    let coord = |letter: &char| at.iter().find(|(other, _)| other == letter).map_or(0, |(_, coord)| *coord);
+    x.get(&letters.iter().map(coord).collect::<Vec<_>>())
+}
+
+/// All coordinates of some letters, in row-major order.
+pub fn places<T: Copy>(arrays: &[&Lettered<T>], letters: &[char]) -> Vec<Vec<(char, usize)>> {
+    letters.iter().fold(vec![Vec::new()], |places, &letter| {
+        let longer = |place: &Vec<(char, usize)>| {
+            let place = place.clone();
+            (0..length_of(arrays, letter)).map(move |coord| [&place[..], &[(letter, coord)]].concat())
+        };
+        places.iter().flat_map(longer).collect()
+    })
+}
+
+fn distinct(letters: &[char]) -> Vec<char> {
+    let is_first = |&(at, letter): &(usize, &char)| !letters[..at].contains(letter);
+    letters.iter().enumerate().filter(is_first).map(|(_, &letter)| letter).collect()
+}
+
+fn shape_of<T: Copy>(arrays: &[&Lettered<T>], letters: &[char]) -> Vec<usize> {
+    letters.iter().map(|&letter| length_of(arrays, letter)).collect()
+}
+
+/// The array with letters that are its own, and the exact sums over the others.
+fn kept<T: Multiplies>(x: &Lettered<T>, letters: &[char], sum: impl Fn(&[T]) -> Option<T>) -> Option<Lettered<T>> {
+    let others: Vec<char> = distinct(&x.0).into_iter().filter(|letter| !letters.contains(letter)).collect();
+    let of_place = |place: &Vec<(char, usize)>| {
+        let elements: Vec<T> =
+            places(&[x], &others).iter().map(|other| element_at(x, &[&place[..], other].concat())).collect();
+        if others.is_empty() { Some(elements[0]) } else { sum(&elements) }
+    };
+    let data = places(&[x], letters).iter().map(of_place).collect::<Option<_>>()?;
+    Some((letters.to_vec(), Dense::new(&shape_of(&[x], letters), data)))
+}
+
+/// The sum of products over letters: two at a time from the left, what one has alone and nobody needs summed before.
+pub fn einsum<T: Multiplies>(
+    operands: &[Lettered<T>],
+    result: &[char],
+    sum: impl Fn(&[T]) -> Option<T> + Copy,
+) -> Option<Dense<T>> {
+    let mut list: Vec<Lettered<T>> = operands.to_vec();
+    while list.len() > 1 {
+        let (left, right) = (list.remove(0), list.remove(0));
+        let needed =
+            |letter: &char| result.contains(letter) || list.iter().any(|(letters, _)| letters.contains(letter));
+        let own = |x: &Lettered<T>, other: &Lettered<T>| -> Vec<char> {
+            distinct(&x.0).into_iter().filter(|letter| needed(letter) || other.0.contains(letter)).collect()
+        };
+        let (of_left, of_right) = (own(&left, &right), own(&right, &left));
+        let (left, right) = (kept(&left, &of_left, sum)?, kept(&right, &of_right, sum)?);
+        let all = distinct(&[&left.0[..], &right.0].concat());
+        let (stay, go): (Vec<char>, Vec<char>) = all.into_iter().partition(needed);
+        let both = [&left, &right];
+        let product = |place: &Vec<(char, usize)>| {
+            let terms = places(&both, &go).into_iter().map(|other| {
+                let at = [&place[..], &other].concat();
+                vec![element_at(&left, &at), element_at(&right, &at)]
+            });
+            sum_of_terms(terms)
+        };
+        let data = places(&both, &stay).iter().map(product).collect::<Option<_>>()?;
+        let product = (stay.clone(), Dense::new(&shape_of(&both, &stay), data));
+        list.insert(0, product);
+    }
+    Some(kept(&list[0], result, sum)?.1)
+}
