@@ -1,11 +1,12 @@
 //! Products of matrices against three loops.
 
-use crate::generators::{Drawn, SparseSeed, seeds};
+use crate::generators::{Drawn, DrawnGrad, SparseSeed, seeds, upstream_seeds};
 use crate::reference::dense::{Dense, Sparse};
-use crate::reference::product::{self as reference, Multiplies};
+use crate::reference::product::{self as reference, Lanes, Multiplies, Product};
+use crate::reference::scalar::Scalar;
 use crate::support::*;
 use lacuna::prelude::*;
-use lacuna::{CooTensor, CsrTensor, Error, Pattern, Result, Tensor, matmul};
+use lacuna::{CooTensor, CsrTensor, Error, Pattern, Result, Tensor, matmul, matmul_backward};
 use ndarray::{ArrayD, arr1, arr2};
 use num_complex::Complex;
 use proptest::prelude::*;
@@ -143,6 +144,75 @@ fn views_beside_arrays_look_at_entries<T: Both + Drawn + Multiplies + lacuna::Ri
 }
 
 for_all_types!(views_beside_arrays_look_at_entries);
+
+/// Two operands, and a gradient of the shape of their product, mostly of finite numbers.
+fn gradients<T: DrawnGrad + Lanes>() -> BoxedStrategy<(Pair<T>, Sparse<T>)> {
+    let build = |(case, upstream): (Pair<T>, SparseSeed<T>)| {
+        let upstream = upstream.build(&Product::new(&case.x.shape, &case.y.shape).shape);
+        (case, upstream)
+    };
+    (pairs::<T>(), upstream_seeds()).prop_map(build).boxed()
+}
+
+/// A gradient with the pattern of its operand.
+#[track_caller]
+fn assert_like<P: Pattern, T: Both>(found: &Tensor<P, T>, x: &Tensor<P, T>, expected: &Dense<T>) {
+    assert!(found.shares_pattern_with(x));
+    assert_eq!(found.fill(), T::zero());
+    found.for_each_entry(|coords, value| assert!(Scalar::same(value, expected.get(coords)), "{found:?} {expected:?}"));
+}
+
+fn gradients_are_those_of_the_definition<T: Both + DrawnGrad + Lanes + lacuna::Float>() {
+    check(gradients::<T>(), |(case, upstream)| {
+        let (x, y) = (&case.x, &case.y);
+        let (dense_x, dense_y, dense_g) = (x.to_dense(), y.to_dense(), upstream.to_dense());
+        let (array_x, array_y, array_g) = (array(&dense_x), array(&dense_y), array(&dense_g));
+        let (coo_x, csr_y) = (coo(x), csr(y));
+        let (dx, dy) = reference::matmul_backward(&dense_x, &dense_y, &dense_g);
+        let (of_x, of_y) = matmul_backward(&array_x, &array_y, &coo(&upstream)).unwrap();
+        assert_array(&of_x, &dx);
+        assert_array(&of_y, &dy);
+        let (of_x, of_y) = matmul_backward(&coo_x, &array_y, &csr(&upstream)).unwrap();
+        assert_like(&of_x, &coo_x, &dx);
+        assert_array(&of_y, &dy);
+        let (of_x, of_y) = array_x.matmul_backward(&csr_y, &array_g).unwrap();
+        assert_array(&of_x, &dx);
+        assert_like(&of_y, &csr_y, &dy);
+        let (of_x, of_y) = coo_x.matmul_backward(&csr_y, &coo(&upstream)).unwrap();
+        assert_like(&of_x, &coo_x, &dx);
+        assert_like(&of_y, &csr_y, &dy);
+    });
+}
+
+stamp!(gradients_are_those_of_the_definition: float64 = f64; half float16 = half::f16);
+
+/// What views do not store counts nothing, whatever comes there.
+#[test]
+fn gradients_of_views_look_at_entries() {
+    check(gradients::<f64>(), |(case, upstream)| {
+        let (mut x, mut y) = (case.x.clone(), case.y.clone());
+        let finite: Vec<_> =
+            upstream.entries.iter().map(|(at, &g)| (at.clone(), if g.is_finite() { g } else { 1.0 })).collect();
+        let upstream = Sparse::new(&upstream.shape, finite.into_iter().collect(), 0.5);
+        let (dx, dy) = reference::matmul_backward(&x.to_dense(), &y.to_dense(), &upstream.to_dense());
+        (x.fill, y.fill) = (2.0, f64::NAN);
+        let (x, y) = (csr(&x), coo(&y));
+        let (of_x, of_y) = x.stored().matmul_backward(&y, &coo(&upstream)).unwrap();
+        assert_like(&of_x, &x, &dx);
+        assert_like(&of_y, &y, &dy);
+        assert!(x.matmul_backward(&y, &coo(&upstream)).is_err());
+    });
+}
+
+#[test]
+fn gradients_of_repeated_arrays_have_all_their_places() {
+    let one = arr2(&[[1.0, 2.0], [3.0, 4.0]]);
+    let many = one.broadcast((3, 2, 2)).unwrap();
+    let (dx, dy) = matmul_backward(&many, &one, &many).unwrap();
+    assert_eq!(dx.shape(), [3, 2, 2]);
+    assert_eq!(dy, arr2(&[[30.0, 42.0], [42.0, 60.0]]).into_dyn());
+    assert!(matches!(matmul_backward(&many, &one, &one), Err(Error::ShapeMismatch { .. })));
+}
 
 fn matrix(rows: &[[f64; 3]; 2]) -> CooTensor<f64> {
     CooTensor::from_dense(&arr2(rows), 0.0).unwrap()

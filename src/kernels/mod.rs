@@ -24,6 +24,7 @@ pub(crate) mod op;
 pub(crate) mod packing;
 pub(crate) mod pairs;
 pub(crate) mod prod;
+pub(crate) mod product_backward;
 pub(crate) mod radix;
 pub(crate) mod random;
 pub(crate) mod rank;

@@ -430,6 +430,23 @@ macro_rules! operations {
             super::product::matmul(self, other)
         }
 
+        /// The gradients of both operands: see [`matmul_backward`](crate::matmul_backward()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`matmul_backward`](crate::matmul_backward()).
+        #[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+        $($public)* fn matmul_backward<Y: Operand<Elem = $elem>, U: Operand<Elem = $elem>>(
+            &self,
+            other: &Y,
+            upstream: &U,
+        ) -> Result<($reduced!($elem), Y::Reduced<$elem>)>
+        where
+            $elem: Float,
+        {
+            super::product::matmul_backward(self, other, upstream)
+        }
+
         /// The product with one number for each place on an axis: see [`scale`](crate::scale()).
         ///
         /// # Errors

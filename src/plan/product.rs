@@ -114,7 +114,7 @@ impl Batch {
     }
 
     /// The matrix at a place.
-    fn of(&self, place: usize) -> usize {
+    pub(crate) fn of(&self, place: usize) -> usize {
         if self.is_whole {
             return place;
         }

@@ -109,6 +109,9 @@ pub(crate) trait ByRows: Sync {
     fn coords(&self, entry: usize) -> Vec<usize>;
 
     fn has_lanes(&self) -> bool;
+
+    /// The row-major positions of the entries; the caller knows that they fit.
+    fn places(&self) -> Allocated<Vec<usize>>;
 }
 
 impl<P: Pattern> ByRows for P {
@@ -126,6 +129,12 @@ impl<P: Pattern> ByRows for P {
 
     fn has_lanes(&self) -> bool {
         self.lane_offsets().is_some()
+    }
+
+    fn places(&self) -> Allocated<Vec<usize>> {
+        let mut places = alloc::zeros(self.nnz())?;
+        self.number(0, &mut places);
+        Ok(places)
     }
 }
 

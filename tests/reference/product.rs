@@ -193,3 +193,54 @@ pub fn matmul_stored<T: Multiplies>(left: &Sparse<T>, right: &Sparse<T>) -> Resu
     }
     Ok(Sparse { shape: product.shape, entries, fill: T::zero() })
 }
+
+/// A sum of products in eight lanes, each with the lane that it goes to.
+pub trait Lanes: Multiplies {
+    /// The sum of the lanes, two by two.
+    fn sum_in_lanes(terms: &[(usize, Self, Self)]) -> Self;
+}
+
+macro_rules! lanes {
+    ($($type:ty, $wide:ty, $to:expr, $from:expr;)*) => {$(
+        impl Lanes for $type {
+            fn sum_in_lanes(terms: &[(usize, Self, Self)]) -> Self {
+                let mut lanes: [$wide; 8] = [0.0; 8];
+                for &(lane, a, b) in terms {
+                    let product = $to(a) * $to(b);
+                    lanes[lane % 8] += product;
+                }
+                let [a, b, c, d, e, f, g, h] = lanes;
+                let sum = ((a + b) + (c + d)) + ((e + f) + (g + h));
+                if sum.is_nan() { <$type>::NAN } else { $from(sum) }
+            }
+        }
+    )*};
+}
+
+lanes! {
+    f32, f32, |x| x, |x| x;
+    f64, f64, |x| x, |x| x;
+}
+#[cfg(feature = "half")]
+lanes! { half::f16, f32, half::f16::to_f32, half::f16::from_f32; }
+
+/// The gradients of both operands.
+pub fn matmul_backward<T: Lanes>(left: &Dense<T>, right: &Dense<T>, upstream: &Dense<T>) -> (Dense<T>, Dense<T>) {
+    let product = Product::new(&left.shape, &right.shape);
+    let at = |x: &Dense<T>, coords: &[usize]| ravel(coords, &x.shape) as usize;
+    let mut of_left = vec![Vec::new(); left.data.len()];
+    let mut of_right = vec![Vec::new(); right.data.len()];
+    for coords in product.places() {
+        let gradient = upstream.data[at(upstream, &coords)];
+        let lane = if right.shape.len() > 1 { *coords.last().unwrap() } else { 0 };
+        for k in 0..product.inner {
+            let (a, b) = product.term(&coords, k);
+            let (a, b) = (at(left, &a), at(right, &b));
+            of_left[a].push((lane, gradient, right.data[b]));
+            of_right[b].push((left.data[a], gradient));
+        }
+    }
+    let dx = of_left.iter().map(|terms| T::sum_in_lanes(terms)).collect();
+    let dy = of_right.iter().map(|pairs| T::sum_of_products(pairs).unwrap()).collect();
+    (Dense::new(&left.shape, dx), Dense::new(&right.shape, dy))
+}

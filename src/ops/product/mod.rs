@@ -3,6 +3,7 @@
 //! Operands come as [`Factor`]s, without the types of their patterns, and the result as a [`Found`]: so the driver is
 //! compiled for each type of elements and each [`Semiring`], and for nothing else.
 
+mod backward;
 mod contracted;
 mod einsum;
 pub(in crate::ops) mod factor;
@@ -16,6 +17,7 @@ pub(in crate::ops) mod softmax;
 mod spec;
 pub(in crate::ops) mod whole;
 
+pub use backward::matmul_backward;
 pub use einsum::{Einsum, einsum, einsum_backward, tensordot, tensordot_backward};
 pub use matmul::matmul;
 pub use mttkrp::{mttkrp, mttkrp_backward, ttm, ttm_backward, ttv, ttv_backward};

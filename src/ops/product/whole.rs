@@ -4,15 +4,15 @@ use std::any::Any;
 
 use ndarray::{ArrayD, IxDyn};
 
+use super::backward::matmul_backward;
 use super::factor::Factor;
 use super::matmul::plain;
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::limit::{default_limit, guard};
-use crate::base::shape::{Shape, checked_product, unravel};
+use crate::base::shape::{Shape, unravel};
 use crate::convert::{check_result, dense_array};
 use crate::element::{DType, Element, Float, Number, Ring};
-use crate::kernels::dots::{Rows, Sorted, dots_of_numbered, dots_of_sorted};
 use crate::kernels::zip::all_finite;
 use crate::ops::operand::Operand;
 use crate::ops::reduce;
@@ -221,56 +221,19 @@ impl<T: Float> Whole<T> {
         })
     }
 
-    /// The gradients of both operands of [`product`](Whole::product), which have three axes, or both two.
+    /// The gradients of both operands of [`product`](Whole::product).
     pub(super) fn product_backward(&self, other: &Self, gradient: &Self) -> Result<(Self, Self)> {
-        let last = self.lengths().len() - 1;
-        let swapped: Vec<usize> =
-            (0..=last).map(|axis| if axis + 1 < last { axis } else { 2 * last - 1 - axis }).collect();
-        let dx = self.with_values(self.dots(gradient, other, true)?);
-        // Rows of the other one at its transposed positions: along the rows that went.
-        let (turned, gradient) = (self.permuted(&swapped)?, gradient.permuted(&swapped)?);
-        let dy = other.with_values(other.dots(&turned, &gradient, false)?);
-        Ok((dx, dy))
-    }
-
-    /// The dots of the rows of two operands at the positions that this one has, in eight lanes or one.
-    fn dots(&self, left: &Self, right: &Self, in_lanes: bool) -> Result<Vec<T>> {
-        let rank = self.lengths().len();
-        let rows: Vec<usize> = (0..rank - 1).collect();
-        let columns: Vec<usize> = (0..rank - 2).chain([rank - 1]).collect();
-        let count = self.values().len();
-        match (self, left, right) {
-            (Whole::Entries(x), Whole::Entries(left), Whole::Entries(right)) => {
-                let numbers = |pattern: &CooPattern<u64>, axes: &[usize], shape: &[usize]| {
-                    let lengths: Vec<usize> = axes.iter().map(|&axis| shape[axis]).collect();
-                    let fits = checked_product(&lengths).is_some();
-                    let mut numbers = alloc::zeros(pattern.nnz())?;
-                    if fits {
-                        pattern.number_within(axes, &lengths, 0, &mut numbers);
-                    }
-                    if fits { Ok(numbers) } else { Err(Error::AxisOverflow { axis: 0 }) }
-                };
-                let of_left = numbers(left.pattern(), &rows, left.shape())?;
-                let of_right = numbers(right.pattern(), &rows, right.shape())?;
-                let side = |tensor: &'_ CooTensor<T, u64>| tensor.pattern().coords(rank - 1).to_vec();
-                let (left_columns, right_columns) = (side(left), side(right));
-                let left = Sorted { rows: &of_left, columns: &left_columns, values: left.values() };
-                let right = Sorted { rows: &of_right, columns: &right_columns, values: right.values() };
-                let at = (numbers(x.pattern(), &rows, x.shape())?, numbers(x.pattern(), &columns, x.shape())?);
-                Ok(dots_of_sorted((&at.0, &at.1), &left, &right, in_lanes)?)
+        Ok(match (self, other, gradient) {
+            (Whole::Entries(x), Whole::Entries(y), Whole::Entries(g)) => {
+                let (dx, dy) = matmul_backward(&x.stored(), &y.stored(), g)?;
+                (Whole::Entries(dx), Whole::Entries(dy))
             }
-            (Whole::Array(_), Whole::Array(_), Whole::Array(_)) => {
-                let [length, width] = [self.lengths()[rank - 2], self.lengths()[rank - 1]];
-                let inner = left.lengths()[rank - 1];
-                let row = |number: usize| number / width.max(1);
-                let column = |number: usize| number / (length * width).max(1) * width + number % width.max(1);
-                let (left, right) = (left.values(), right.values());
-                let left = Rows { items: left, width: inner };
-                let right = Rows { items: right, width: inner };
-                Ok(dots_of_numbered(count, (left, &row), (right, &column), in_lanes)?)
+            (Whole::Array(x), Whole::Array(y), Whole::Array(g)) => {
+                let (dx, dy) = matmul_backward(x, y, g)?;
+                (Whole::Array(dx), Whole::Array(dy))
             }
             _ => unreachable!("operands are of one kind"),
-        }
+        })
     }
 }
 

@@ -1,0 +1,336 @@
+//! The gradients of products of matrices.
+//!
+//! That of the left operand at row i and column k is the sum of gradient · right over row i of the one and row k of the
+//! other, in eight lanes by column; that of the right one at row k and column j is the sum of left · gradient, in the
+//! order of the rows.
+
+use std::ops::Range;
+
+use crate::base::alloc::{self, Allocated};
+use crate::base::machine::in_wide_vectors;
+use crate::base::threads;
+use crate::element::{Dot, Element, Float};
+use crate::kernels::matrix::{Entries, shares};
+
+/// The lanes of a dot: the place in the row tells which.
+const LANES: usize = 8;
+
+/// What a step costs, in picoseconds.
+const STEP: usize = 1000;
+
+/// Matrices by rows: entries, or all elements.
+#[derive(Clone, Copy)]
+pub(crate) enum Side<'a, T> {
+    Entries(Entries<'a, T>),
+    Array(&'a [T]),
+}
+
+/// The gradient that comes from above: where nothing is stored it is `fill`.
+#[derive(Clone, Copy)]
+pub(crate) struct Upstream<'a, T> {
+    pub(crate) side: Side<'a, T>,
+    pub(crate) fill: T,
+    /// Whether some element of it is not finite.
+    pub(crate) is_unbounded: bool,
+}
+
+/// The matrices that meet: so many of the result, of `rows` and `width`, and of each which one it is on the left and on
+/// the right.
+#[derive(Clone, Copy)]
+pub(crate) struct Walk<'a> {
+    pub(crate) count: usize,
+    pub(crate) rows: usize,
+    pub(crate) inner: usize,
+    pub(crate) width: usize,
+    pub(crate) left: &'a (dyn Fn(usize) -> usize + Sync),
+    pub(crate) right: &'a (dyn Fn(usize) -> usize + Sync),
+}
+
+/// A row of the upstream gradient with all its elements.
+struct Row<'a, T> {
+    upstream: Upstream<'a, T>,
+    elements: Vec<T>,
+    written: Option<usize>,
+}
+
+impl<'a, T: Element> Row<'a, T> {
+    fn new(upstream: Upstream<'a, T>, width: usize) -> Allocated<Self> {
+        let width = if matches!(upstream.side, Side::Array(_)) { 0 } else { width };
+        Ok(Row { upstream, elements: alloc::copies(upstream.fill, width)?, written: None })
+    }
+
+    /// The elements of a row.
+    fn at(&mut self, row: usize, width: usize) -> &[T] {
+        let entries = match self.upstream.side {
+            Side::Array(elements) => return &elements[row * width..][..width],
+            Side::Entries(entries) => entries,
+        };
+        if let Some(before) = self.written.replace(row) {
+            entries.row(before).0.iter().for_each(|&column| self.elements[column as usize] = self.upstream.fill);
+        }
+        let (columns, values) = entries.row(row);
+        columns.iter().zip(values).for_each(|(&column, &value)| self.elements[column as usize] = value);
+        &self.elements
+    }
+}
+
+/// The gradient of the left operand: at its entries, which are those of `rows`, or everywhere.
+pub(crate) fn of_left<T: Float>(
+    left: Side<'_, T>,
+    right: Side<'_, T>,
+    upstream: Upstream<'_, T>,
+    walk: Walk<'_>,
+    (matrices, counts_gaps): (usize, bool),
+) -> Allocated<Vec<T>> {
+    let turns = turns_by_left(walk, matrices)?;
+    let rows = matrices * walk.rows;
+    let place = |row: usize| match left {
+        Side::Entries(entries) => entries.rows.offsets[row],
+        Side::Array(_) => row * walk.inner,
+    };
+    let mut gradient = alloc::zeros(place(rows))?;
+    let ends = shares(rows, STEP.saturating_mul(walk.width.min(64)), &place);
+    let cuts: Vec<usize> = ends.iter().map(|&end| place(end)).collect();
+    let written = threads::map_slices(&mut gradient, &cuts, |part, slots| {
+        let (mut row_of, mut lanes) = (Row::new(upstream, walk.width)?, Vec::new());
+        let start = if part == 0 { 0 } else { ends[part - 1] };
+        let first = place(start);
+        for row in start..ends[part] {
+            let slots = &mut slots[place(row) - first..place(row + 1) - first];
+            lanes.clear();
+            alloc::reserve(&mut lanes, slots.len())?;
+            lanes.resize(slots.len(), [T::Dot::NOTHING; LANES]);
+            for &turn in turns.of(row / walk.rows) {
+                let gradients = row_of.at(turn * walk.rows + row % walk.rows, walk.width);
+                let others = Others { right, base: (walk.right)(turn) * walk.inner, gradients };
+                let bad = if counts_gaps && upstream.is_unbounded { others.not_finite() } else { 0 };
+                match left {
+                    Side::Entries(entries) => {
+                        let columns = entries.row(row).0.iter().map(|&column| column as usize);
+                        others.add(columns, &mut lanes, bad);
+                    }
+                    Side::Array(_) => others.add(0..walk.inner, &mut lanes, bad),
+                }
+            }
+            slots.iter_mut().zip(&lanes).for_each(|(slot, lanes)| *slot = joined(lanes));
+        }
+        Ok(())
+    });
+    written.into_iter().collect::<Allocated<()>>()?;
+    Ok(gradient)
+}
+
+/// The sum of all lanes.
+fn joined<T: Float>(lanes: &[T::Dot; LANES]) -> T {
+    let [a, b, c, d, e, f, g, h] = *lanes;
+    let sum = a.join(b).join(c.join(d)).join(e.join(f).join(g.join(h)));
+    sum.value().unwrap_or(T::NAN)
+}
+
+/// The matrices of the result that each matrix on the left makes, in order.
+struct Turns {
+    starts: Vec<usize>,
+    turns: Vec<usize>,
+}
+
+impl Turns {
+    fn of(&self, matrix: usize) -> &[usize] {
+        &self.turns[self.starts[matrix]..self.starts[matrix + 1]]
+    }
+}
+
+fn turns_by_left(walk: Walk<'_>, matrices: usize) -> Allocated<Turns> {
+    let mut turns = alloc::collect(0..walk.count)?;
+    turns.sort_by_key(|&turn| (walk.left)(turn));
+    let mut starts = alloc::zeros(matrices + 1)?;
+    turns.iter().for_each(|&turn| starts[(walk.left)(turn) + 1] += 1);
+    (0..matrices).for_each(|matrix| starts[matrix + 1] += starts[matrix]);
+    Ok(Turns { starts, turns })
+}
+
+/// A row of gradients, and the rows on the right, from a first one on.
+struct Others<'a, T> {
+    right: Side<'a, T>,
+    base: usize,
+    gradients: &'a [T],
+}
+
+impl<T: Float> Others<'_, T> {
+    fn not_finite(&self) -> usize {
+        match self.right {
+            Side::Entries(_) => self.gradients.iter().filter(|gradient| !gradient.isfinite()).count(),
+            Side::Array(_) => 0,
+        }
+    }
+
+    /// Adds the dots with the rows of some numbers; `bad` gradients are not finite.
+    fn add(&self, rows: impl Iterator<Item = usize>, lanes: &mut [[T::Dot; LANES]], bad: usize) {
+        in_wide_vectors(
+            #[inline(always)]
+            || {
+                for (row, lanes) in rows.zip(lanes) {
+                    match self.right {
+                        Side::Array(elements) => {
+                            let width = self.gradients.len();
+                            dense_dot(self.gradients, &elements[(self.base + row) * width..][..width], lanes);
+                        }
+                        Side::Entries(entries) => sparse_dot(self.gradients, entries.row(self.base + row), lanes, bad),
+                    }
+                }
+            },
+        );
+    }
+}
+
+#[inline(always)]
+fn dense_dot<T: Float>(gradients: &[T], elements: &[T], lanes: &mut [T::Dot; LANES]) {
+    let (mut left, mut right) = (gradients.chunks_exact(LANES), elements.chunks_exact(LANES));
+    let mut sums = *lanes;
+    for (left, right) in (&mut left).zip(&mut right) {
+        for ((sum, &gradient), &element) in sums.iter_mut().zip(left).zip(right) {
+            *sum = sum.plus(gradient, element);
+        }
+    }
+    let rest = left.remainder().iter().zip(right.remainder());
+    sums.iter_mut().zip(rest).for_each(|(sum, (&gradient, &element))| *sum = sum.plus(gradient, element));
+    *lanes = sums;
+}
+
+#[inline(always)]
+fn sparse_dot<T: Float>(gradients: &[T], (columns, values): (&[u32], &[T]), lanes: &mut [T::Dot; LANES], bad: usize) {
+    let mut met = 0;
+    for (&column, &value) in columns.iter().zip(values) {
+        let (gradient, lane) = (gradients[column as usize], &mut lanes[column as usize % LANES]);
+        *lane = lane.plus(gradient, value);
+        if bad > 0 && !gradient.isfinite() {
+            met += 1;
+        }
+    }
+    if met < bad {
+        lanes[0] = lanes[0].plus(T::ZERO, T::NAN);
+    }
+}
+
+/// The gradient of the right operand: at its entries, or everywhere.
+pub(crate) fn of_right<T: Float>(
+    left: Side<'_, T>,
+    right: Side<'_, T>,
+    upstream: Upstream<'_, T>,
+    walk: Walk<'_>,
+    (matrices, counts_gaps): (usize, bool),
+) -> Allocated<Vec<T>> {
+    let rows = matrices * walk.inner;
+    let place = |row: usize| match right {
+        Side::Entries(entries) => entries.rows.offsets[row],
+        Side::Array(_) => row * walk.width,
+    };
+    let mut gradient = alloc::zeros(place(rows))?;
+    let ends = shares(rows, STEP.saturating_mul(walk.rows.min(64)), &place);
+    let cuts: Vec<usize> = ends.iter().map(|&end| place(end)).collect();
+    let written = threads::map_slices(&mut gradient, &cuts, |part, slots| {
+        let rows = if part == 0 { 0 } else { ends[part - 1] }..ends[part];
+        let share = Share { left, right, walk, first: place(rows.start), rows };
+        let mut row_of = Row::new(upstream, walk.width)?;
+        let mut sums = alloc::copies(T::Dot::NOTHING, slots.len())?;
+        share.visit(&mut row_of, |at, value, gradient| sums[at] = sums[at].plus(value, gradient));
+        slots.iter_mut().zip(&sums).for_each(|(slot, sum)| *slot = sum.value().unwrap_or(T::NAN));
+        if counts_gaps && upstream.is_unbounded && matches!(left, Side::Entries(_)) {
+            share.beside_gaps(&mut row_of, slots)?;
+        }
+        Ok(())
+    });
+    written.into_iter().collect::<Allocated<()>>()?;
+    Ok(gradient)
+}
+
+/// Rows of the right operand, over all matrices, and where the places of the first of them begin.
+struct Share<'a, T> {
+    left: Side<'a, T>,
+    right: Side<'a, T>,
+    walk: Walk<'a>,
+    rows: Range<usize>,
+    first: usize,
+}
+
+impl<T: Float> Share<'_, T> {
+    /// Calls `visit` with each place of the share, an element on the left and a gradient that come to it, in order.
+    #[inline(always)]
+    fn visit(&self, row_of: &mut Row<'_, T>, mut visit: impl FnMut(usize, T, T)) {
+        let Walk { count, rows, inner, width, .. } = self.walk;
+        for turn in 0..count {
+            let (of_left, base) = ((self.walk.left)(turn), (self.walk.right)(turn) * inner);
+            // The part of this matrix that is in the share.
+            let within = self.rows.start.max(base) - base..self.rows.end.clamp(base, base + inner) - base;
+            if within.is_empty() {
+                continue;
+            }
+            for row in 0..rows {
+                let at = of_left * rows + row;
+                let gradients = row_of.at(turn * rows + row, width);
+                match self.left {
+                    Side::Array(elements) => {
+                        for k in within.clone() {
+                            self.visit_row(base + k, elements[at * inner + k], gradients, &mut visit);
+                        }
+                    }
+                    Side::Entries(entries) => {
+                        let (columns, values) = entries.row(at);
+                        let start = columns.partition_point(|&column| (column as usize) < within.start);
+                        let pairs = columns[start..].iter().zip(&values[start..]);
+                        for (&k, &value) in pairs.take_while(|(column, _)| (**column as usize) < within.end) {
+                            self.visit_row(base + k as usize, value, gradients, &mut visit);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn visit_row(&self, row: usize, value: T, gradients: &[T], visit: &mut impl FnMut(usize, T, T)) {
+        match self.right {
+            Side::Array(_) => {
+                let first = row * gradients.len() - self.first;
+                gradients.iter().enumerate().for_each(|(at, &gradient)| visit(first + at, value, gradient));
+            }
+            Side::Entries(entries) => {
+                let range = entries.rows.range(row);
+                let places = range.start - self.first..range.end - self.first;
+                let columns = &entries.rows.columns[range];
+                places.zip(columns).for_each(|(at, &column)| visit(at, value, gradients[column as usize]));
+            }
+        }
+    }
+
+    /// Makes NaN what a gradient that is not finite would have come to, had the left operand no gap there.
+    fn beside_gaps(&self, row_of: &mut Row<'_, T>, slots: &mut [T]) -> Allocated<()> {
+        let Walk { count, rows, inner, width, .. } = self.walk;
+        let mut met: Vec<usize> = alloc::zeros(slots.len())?;
+        self.visit(row_of, |at, _, gradient| met[at] += usize::from(!gradient.isfinite()));
+        let matrices = self.rows.end.div_ceil(inner.max(1));
+        let mut all: Vec<usize> = alloc::zeros(matrices.saturating_mul(width))?;
+        for turn in (0..count).filter(|&turn| (self.walk.right)(turn) < matrices) {
+            let all = &mut all[(self.walk.right)(turn) * width..][..width];
+            for row in 0..rows {
+                let gradients = row_of.at(turn * rows + row, width);
+                all.iter_mut().zip(gradients).for_each(|(all, gradient)| *all += usize::from(!gradient.isfinite()));
+            }
+        }
+        for row in self.rows.clone() {
+            let all = &all[row / inner * width..][..width];
+            let mut settle = |at: usize, column: usize| {
+                if met[at] < all[column] {
+                    slots[at] = T::NAN;
+                }
+            };
+            match self.right {
+                Side::Array(_) => (0..width).for_each(|column| settle(row * width - self.first + column, column)),
+                Side::Entries(entries) => {
+                    let range = entries.rows.range(row);
+                    range.for_each(|entry| settle(entry - self.first, entries.rows.columns[entry] as usize));
+                }
+            }
+        }
+        Ok(())
+    }
+}

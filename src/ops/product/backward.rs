@@ -1,0 +1,226 @@
+//! The gradients of products of matrices.
+
+use std::borrow::Cow;
+
+use ndarray::{ArrayViewD, IxDyn};
+
+use super::factor::{Elements, Factor, Scattered};
+use crate::base::alloc;
+use crate::base::error::Result;
+use crate::base::limit::{default_limit, guard};
+use crate::element::{Element, Float};
+use crate::kernels::matrix::Entries;
+use crate::kernels::product_backward::{Side, Upstream, Walk, of_left, of_right};
+use crate::kernels::zip::all_finite;
+use crate::ops::operand::Operand;
+use crate::ops::reduce::check_upstream;
+use crate::plan::product::Contraction;
+use crate::plan::product_rows::Lines;
+
+/// The gradients of [`matmul`](crate::matmul()): of the left operand and of the right one.
+///
+/// *dx*<sub>i,k</sub> = Σ<sub>j</sub> *dz*<sub>i,j</sub> · *y*<sub>k,j</sub>,
+/// *dy*<sub>k,j</sub> = Σ<sub>i</sub> *x*<sub>i,k</sub> · *dz*<sub>i,j</sub>
+///
+/// The first sums go in eight lanes, of each *j* in lane *j* mod 8, which come to ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 +
+/// 7)); the second ones in the order of *i*. Each product and each sum is rounded, 16-bit floats once, in the end. So the
+/// gradients of arrays and of both formats are the same to the bit.
+///
+/// # Shapes
+///
+/// `upstream` has exactly the shape of the forward result; each gradient has the shape of its operand. A matrix that was
+/// broadcast goes on with its sums from one place of the batch axes to the next, in row-major order.
+///
+/// # Implicit values
+///
+/// The gradient of a sparse operand has its pattern (shared) and a fill of 0: at its entries it is that of the dense
+/// operand. `upstream` may have any format and any fill; of a [stored view](crate::Stored) that is 0. The other operand has
+/// a fill of zero, or is a view.
+///
+/// # NaN
+///
+/// As in [`matmul()`](crate::matmul()): an element of `upstream` that is not finite makes NaN of what it meets a gap for.
+///
+/// # Gradient
+///
+/// None: gradients of gradients are not here.
+///
+/// # Errors
+///
+/// - `ShapeMismatch`: `upstream` has another shape than the forward result;
+/// - `TooLarge`: a row of `upstream`, or the offsets of all rows, need more than the larger of 1 GiB and 16 times what
+///   all three hold;
+/// - those of [`matmul()`](crate::matmul()) for shapes and fills.
+///
+/// # Complexity
+///
+/// O(nnz of *x* · columns), and where *y* is sparse O(pairs of entries that meet); of an array *x* each element counts.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, matmul_backward};
+/// use ndarray::arr2;
+///
+/// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![2.0, 3.0], 0.0)?;
+/// let y = arr2(&[[1.0, 5.0], [7.0, 1.0]]);
+/// let (dx, dy) = matmul_backward(&x, &y, &arr2(&[[1.0, 10.0], [100.0, 1000.0]]))?;
+/// assert_eq!(dx.values(), [17.0, 5100.0]); // 1 * 7 + 10 * 1, and 100 * 1 + 1000 * 5
+/// assert_eq!(dy, arr2(&[[300.0, 3000.0], [2.0, 20.0]]).into_dyn());
+/// assert!(dx.shares_pattern_with(&x));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: the rule of calculus;
+/// [`torch.matmul`](https://docs.pytorch.org/docs/stable/generated/torch.matmul.html).
+#[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+pub fn matmul_backward<X, Y, U>(x: &X, y: &Y, upstream: &U) -> Result<(X::Reduced<U::Elem>, Y::Reduced<U::Elem>)>
+where
+    X: Operand<Elem = U::Elem>,
+    Y: Operand<Elem = U::Elem>,
+    U: Operand<Elem: Float>,
+{
+    let (left, right) = (x.factor()?.whole()?, y.factor()?.whole()?);
+    let contraction = Contraction::new("matmul_backward", left.lengths(), right.lengths())?;
+    check_upstream(upstream, &contraction.shape)?;
+    let (dx, dy) = gradients(&left, &right, &upstream.factor()?.whole()?, &contraction)?;
+    Ok((x.gradient_of(dx, &x.lengths().into())?, y.gradient_of(dy, &y.lengths().into())?))
+}
+
+/// Both gradients, as what stands at the entries of the operands, or at all their places.
+fn gradients<T: Float>(
+    left: &Factor<'_, T>,
+    right: &Factor<'_, T>,
+    upstream: &Factor<'_, T>,
+    contraction: &Contraction,
+) -> Result<(Vec<T>, Vec<T>)> {
+    let is_view = |factor: &Factor<'_, T>| matches!(factor, Factor::Entries(Scattered { gap: None, .. }));
+    let are_sparse = matches!((left, right), (Factor::Entries(_), Factor::Entries(_)));
+    if !(are_sparse && (is_view(left) || is_view(right))) {
+        check_fill(left, "left")?;
+        check_fill(right, "right")?;
+    }
+    let (of_left, of_right) = (count(left), count(right));
+    if contraction.is_trivial() {
+        return Ok((alloc::zeros(of_left)?, alloc::zeros(of_right)?));
+    }
+    let limit = default_limit(left.bytes().saturating_add(right.bytes()).saturating_add(upstream.bytes()));
+    guard::<T>("a row of the upstream gradient", contraction.width as u128, limit, "multiply parts")?;
+    for length in [contraction.width, contraction.inner] {
+        guard::<u8>("the columns", length as u128, 1 << 32, "multiply parts")?;
+    }
+    let (left, right) = (Held::new(left, false, limit)?, Held::new(right, !contraction.has_axis[1], limit)?);
+    let upstream = Held::of_upstream(upstream, contraction, limit)?;
+    walked(&left, &right, &upstream, contraction)
+}
+
+fn walked<T: Float>(
+    left: &Held<'_, T>,
+    right: &Held<'_, T>,
+    upstream: &Held<'_, T>,
+    contraction: &Contraction,
+) -> Result<(Vec<T>, Vec<T>)> {
+    let (rows, inner) = (contraction.rows, contraction.inner);
+    let (left_of, right_of) = (|place| contraction.left.of(place), |place| contraction.right.of(place));
+    let count = contraction.count().unwrap_or(usize::MAX);
+    let walk = Walk { count, rows, inner, width: contraction.width, left: &left_of, right: &right_of };
+    let fill = upstream.gap.unwrap_or(T::ZERO);
+    let is_unbounded = !fill.isfinite() || !all_finite(upstream.values());
+    let above = Upstream { side: upstream.side(), fill, is_unbounded };
+    let strict = left.gap.is_some() && right.gap.is_some();
+    let matrices = [left.rows(inner) / rows, right.rows(contraction.width) / inner];
+    let dx = of_left(left.side(), right.side(), above, walk, (matrices[0], strict))?;
+    let dy = of_right(left.side(), right.side(), above, walk, (matrices[1], strict))?;
+    Ok((dx, dy))
+}
+
+fn check_fill<T: Element>(factor: &Factor<'_, T>, side: &str) -> Result<()> {
+    match factor {
+        Factor::Entries(entries) => entries.check_fill("matmul_backward", side),
+        Factor::Array(_) => Ok(()),
+    }
+}
+
+/// How many places a gradient has.
+fn count<T: Element>(factor: &Factor<'_, T>) -> usize {
+    match factor {
+        Factor::Entries(entries) => entries.values.len(),
+        Factor::Array(array) => array.elements.len(),
+    }
+}
+
+/// An operand by rows.
+struct Held<'a, T: Clone> {
+    kind: Kind<'a, T>,
+    gap: Option<T>,
+}
+
+enum Kind<'a, T: Clone> {
+    Entries(Lines, &'a [T]),
+    Array(Cow<'a, [T]>),
+}
+
+impl<'a, T: Element> Held<'a, T> {
+    fn new(factor: &'a Factor<'_, T>, is_column: bool, limit: u64) -> Result<Self> {
+        Ok(match factor {
+            Factor::Array(array) => Held { kind: Kind::Array(Cow::Borrowed(&array.elements)), gap: Some(T::ZERO) },
+            Factor::Entries(entries) => {
+                let lines = entries.pattern.lines(is_column, false, false, limit)?;
+                Held { kind: Kind::Entries(lines, entries.values), gap: entries.gap }
+            }
+        })
+    }
+
+    /// An upstream gradient. Without an axis of columns each element is a row: then all are written out.
+    fn of_upstream(factor: &'a Factor<'_, T>, contraction: &Contraction, limit: u64) -> Result<Self> {
+        match factor {
+            Factor::Entries(entries) if !contraction.has_axis[1] => {
+                let fill = entries.gap.unwrap_or(T::ZERO);
+                guard::<T>("the upstream gradient", contraction.shape.wide_size(), limit, "multiply parts")?;
+                let mut elements = alloc::copies(fill, contraction.shape.wide_size() as usize)?;
+                let places = entries.pattern.places()?;
+                places.iter().zip(entries.values).for_each(|(&place, &value)| elements[place] = value);
+                Ok(Held { kind: Kind::Array(Cow::Owned(elements)), gap: Some(fill) })
+            }
+            _ => Held::new(factor, false, limit),
+        }
+    }
+
+    /// How many rows of so many columns there are.
+    fn rows(&self, width: usize) -> usize {
+        match &self.kind {
+            Kind::Entries(lines, _) => lines.count(),
+            Kind::Array(elements) => elements.len() / width,
+        }
+    }
+
+    fn values(&self) -> &[T] {
+        match &self.kind {
+            Kind::Entries(_, values) => values,
+            Kind::Array(elements) => elements,
+        }
+    }
+
+    fn side(&self) -> Side<'_, T> {
+        match &self.kind {
+            Kind::Entries(lines, values) => Side::Entries(Entries { rows: lines.rows(), values }),
+            Kind::Array(elements) => Side::Array(elements),
+        }
+    }
+}
+
+impl<'a, T: Element> Factor<'a, T> {
+    /// The operand with all that it repeats.
+    fn whole(self) -> Result<Self> {
+        match self {
+            Factor::Array(Elements { lengths, held, elements, bytes }) if lengths != held => {
+                let view = ArrayViewD::from_shape(IxDyn(&held), &elements).expect("as many as are held");
+                let view = view.broadcast(IxDyn(&lengths)).expect("what is held is repeated");
+                guard::<T>("the elements in order", view.len() as u128, default_limit(bytes), "multiply parts")?;
+                let all: Vec<T> = alloc::collect(view.iter().copied())?;
+                Ok(Factor::Array(Elements { held: lengths.clone(), lengths, elements: Cow::Owned(all), bytes }))
+            }
+            same => Ok(same),
+        }
+    }
+}
