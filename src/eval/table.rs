@@ -377,6 +377,14 @@ static SINGLE: &[Function] = single! {
         let axes = call.some_axes(1)?;
         on_seen!(call, 0, x => x.softmax(axes))
     };
+    "softmax_backward" "x upstream axis?" |call| {
+        let (upstream, axes) = (call.tensor(1)?, call.some_axes(2)?);
+        on_seen!(call, 0, x => x.softmax_backward(upstream, axes))
+    };
+    "log_softmax_backward" "x upstream axis?" |call| {
+        let (upstream, axes) = (call.tensor(1)?, call.some_axes(2)?);
+        on_seen!(call, 0, x => x.log_softmax_backward(upstream, axes))
+    };
     "log_softmax" "x axis?" |call| {
         let axes = call.some_axes(1)?;
         on_seen!(call, 0, x => x.log_softmax(axes))

@@ -174,7 +174,7 @@ impl<T: Ring> Named<T> {
     }
 
     /// As matrices: with an axis for each of the lists of labels, the first of which may be left out.
-    fn as_matrices(self, lists: [&[Label]; 3], notes: &mut Notes<T>) -> Result<Self> {
+    fn in_matrices(self, lists: [&[Label]; 3], notes: &mut Notes<T>) -> Result<Self> {
         let lengths = lists.iter().map(|labels| self.length(labels)).collect::<Result<Vec<_>>>()?;
         let from = usize::from(lists[0].is_empty());
         self.ordered(&lists.concat(), notes)?.reshaped(&lengths[from..].into(), notes)
@@ -217,8 +217,8 @@ fn product<T: Ring>(
     let length = |&label: &Label| left.length_of(label).or_else(|| right.length_of(label)).unwrap_or(1);
     let shape: Shape = labels.iter().map(length).collect();
     let name = format!("the result of step {step}, {},{}->{}", left.text(), right.text(), text(&labels));
-    let left = left.as_matrices([&batch, &rows, &contracted], notes)?;
-    let right = right.as_matrices([&batch, &contracted, &columns], notes)?;
+    let left = left.in_matrices([&batch, &rows, &contracted], notes)?;
+    let right = right.in_matrices([&batch, &contracted, &columns], notes)?;
     let whole = left.whole.product(&right.whole)?;
     let number = notes.next();
     if let Some(list) = &mut notes.list {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ndarray::{ArrayBase, ArrayD, ArrayView2, ArrayViewD, Axis, Data, Dimension, Ix2};
+use ndarray::{ArrayBase, ArrayD, ArrayView2, ArrayViewD, Axis, Data, Dimension, Ix1, Ix2, IxDyn};
 
 use super::contracted::{Along, Contracted};
 use super::matrix::in_order;
@@ -192,7 +192,7 @@ impl<'a, T: Ring> Ttm<'a, T> {
             return Err(Error::LengthMismatch { what: "a row of the matrix", expected: lengths[axis], found });
         }
         let others = (0..lengths.len()).filter(|&other| other != axis).collect();
-        Ok(Ttm { axis, others, items: in_order(&matrix.clone().reversed_axes().into_dyn())?, width })
+        Ok(Ttm { axis, others, items: in_order(&matrix.reversed_axes().into_dyn())?, width })
     }
 
     fn along(&self) -> Along<'_, T> {
@@ -241,14 +241,7 @@ impl<'a, T: Ring> Ttm<'a, T> {
 }
 
 /// The array with an axis in another place.
-fn moved<S: ndarray::RawData>(
-    array: ArrayBase<S, ndarray::IxDyn>,
-    from: usize,
-    to: usize,
-) -> ArrayBase<S, ndarray::IxDyn>
-where
-    S: Data,
-{
+fn moved<S: Data>(array: ArrayBase<S, IxDyn>, from: usize, to: usize) -> ArrayBase<S, IxDyn> {
     let mut order: Vec<usize> = (0..array.ndim()).filter(|&axis| axis != from).collect();
     order.insert(to, from);
     array.permuted_axes(order)
@@ -370,7 +363,7 @@ pub fn ttm_backward<X: Operand<Elem: Float>, D: Dimension>(
 #[doc(alias = "tensordot")]
 pub fn ttv<X: Operand<Elem: Ring>>(
     x: &X,
-    vector: &ArrayBase<impl Data<Elem = X::Elem>, ndarray::Ix1>,
+    vector: &ArrayBase<impl Data<Elem = X::Elem>, Ix1>,
     axis: impl Position,
 ) -> Result<ArrayD<X::Elem>> {
     let axis = normalize_axis(axis.to_i128(), x.lengths().len())?;
@@ -399,7 +392,7 @@ pub fn ttv<X: Operand<Elem: Ring>>(
 #[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
 pub fn ttv_backward<X: Operand<Elem: Float>, D: Dimension>(
     x: &X,
-    vector: &ArrayBase<impl Data<Elem = X::Elem>, ndarray::Ix1>,
+    vector: &ArrayBase<impl Data<Elem = X::Elem>, Ix1>,
     axis: impl Position,
     upstream: &ArrayBase<impl Data<Elem = X::Elem>, D>,
 ) -> Result<(X::Reduced<X::Elem>, ArrayD<X::Elem>)> {

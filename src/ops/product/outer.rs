@@ -74,8 +74,8 @@ fn place<P: Pattern>(x: &P, y: &P, form: Pairs, value_bytes: usize, limit: u64) 
     let bytes = shape.rank() * size_of::<P::Index>() + value_bytes;
     guard::<u8>("the product", count.saturating_mul(bytes as u128), limit, "multiply parts")?;
     let count = count as usize;
-    let of_left = |axis| repeated(&*x.axis_coords(axis)?, y.nnz(), 1);
-    let of_right = |axis| repeated(&*y.axis_coords(axis)?, 1, x.nnz());
+    let of_left = |axis| repeated(&x.axis_coords(axis)?, y.nnz(), 1);
+    let of_right = |axis| repeated(&y.axis_coords(axis)?, 1, x.nnz());
     let (rank, x_rank, y_rank) = (shape.rank(), x.shape().rank(), y.shape().rank());
     let mut coords: Vec<Vec<P::Index>> = if form == Pairs::Outer {
         (0..x_rank).map(of_left).chain((0..y_rank).map(of_right)).collect::<Allocated<_>>()?

@@ -56,10 +56,9 @@ fn written(text: &str) -> Result<(Vec<Written>, Option<Written>)> {
             other => return wrong(format!("{other:?} at {place} is no letter, `,`, `->` or `...`")),
         }
     }
-    if is_result {
-        result = Some(own)
-    } else {
-        lists.push(own)
+    match is_result {
+        true => result = Some(own),
+        false => lists.push(own),
     }
     Ok((lists, result))
 }
