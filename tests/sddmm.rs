@@ -22,6 +22,7 @@ struct Case<T> {
 
 /// Half of the time all are zeros and ones, so that few sums of integers overflow; batch axes of the factors are there,
 /// have length 1, or are left out.
+#[allow(clippy::type_complexity)] // parts of a case, nothing to be named
 fn cases<T: Drawn>(upstream: BoxedStrategy<SparseSeed<T>>) -> BoxedStrategy<Case<T>> {
     let values = || vec(T::values(), 1..=40);
     let parts = (shapes_of_rank(2, 4), 0..=20usize, seeds::<T>(), values(), values(), upstream, any::<bool>(), 0..3u8);
