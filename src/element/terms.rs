@@ -97,7 +97,8 @@ macro_rules! terms_of_integers {
             }
 
             fn times(a: Option<i128>, b: Option<i128>) -> Option<i128> {
-                a?.checked_mul(b?)
+                // What is too long is nothing beside a zero.
+                if a == Some(0) || b == Some(0) { Some(0) } else { a?.checked_mul(b?) }
             }
 
             fn plus(sum: WholeSum, term: Option<i128>) -> WholeSum {
@@ -216,6 +217,8 @@ mod tests {
         let four = [(most, most), (most, most), (most, i64::MAX), (most, i64::MAX), (most, 1), (most, 1)];
         assert_eq!(dot(&four), Some(0));
         assert_eq!(dot(&[(u64::MAX, u64::MAX)]), None);
+        let long = u64::times(u64::MAX.term(), u64::MAX.term());
+        assert_eq!([u64::times(long, Some(0)), u64::times(Some(0), long)], [Some(0); 2]);
     }
 
     #[test]

@@ -128,33 +128,16 @@ struct Block<'a, T> {
     of_factors: &'a [usize],
 }
 
-/// So many items are added at a time: a loop of fixed length, which needs no check for each row.
-const LANES: usize = 8;
-
 #[inline(always)]
 fn add_one<T: Terms>(sums: &mut [T::Running], value: T::Term, a: &[T]) {
-    let (lanes, last) = sums.as_chunks_mut::<LANES>();
-    let (of_a, last_a) = a.as_chunks::<LANES>();
-    for (sums, a) in lanes.iter_mut().zip(of_a) {
-        for lane in 0..LANES {
-            sums[lane] = T::plus(sums[lane], T::times(value, a[lane].term()));
-        }
-    }
-    for (sum, a) in last.iter_mut().zip(last_a) {
+    for (sum, a) in sums.iter_mut().zip(a) {
         *sum = T::plus(*sum, T::times(value, a.term()));
     }
 }
 
 #[inline(always)]
 fn add_two<T: Terms>(sums: &mut [T::Running], value: T::Term, a: &[T], b: &[T]) {
-    let (lanes, last) = sums.as_chunks_mut::<LANES>();
-    let ((of_a, last_a), (of_b, last_b)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
-    for ((sums, a), b) in lanes.iter_mut().zip(of_a).zip(of_b) {
-        for lane in 0..LANES {
-            sums[lane] = T::plus(sums[lane], T::times(T::times(value, a[lane].term()), b[lane].term()));
-        }
-    }
-    for ((sum, a), b) in last.iter_mut().zip(last_a).zip(last_b) {
+    for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
         *sum = T::plus(*sum, T::times(T::times(value, a.term()), b.term()));
     }
 }

@@ -10,9 +10,10 @@ use crate::convert::dense_array;
 use crate::element::{Float, Ring};
 use crate::kernels::dots::dots;
 use crate::kernels::walk::{Walk, sums_of_rows};
+use crate::ops::mul;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
-use crate::ops::zip;
+
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
@@ -261,5 +262,5 @@ impl<P: Pattern, T: Ring> Stored<'_, P, T> {
 
 /// The products of the entries of two tensors of one pattern.
 fn times<P: Pattern, T: Ring>(x: &Tensor<P, T>, y: &Tensor<P, T>) -> Result<Tensor<P, T>> {
-    Ok(zip::mul(&x.stored(), y.clone().with_fill(x.fill()).stored())?.with_fill(T::ZERO))
+    Ok(mul(&x.stored(), y.clone().with_fill(x.fill()).stored())?.with_fill(T::ZERO))
 }
