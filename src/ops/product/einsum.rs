@@ -387,7 +387,7 @@ fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result
 /// let z = einsum("ij,jk->ik", &[&x, &y])?;
 /// assert_eq!(z.entries(), [(vec![0, 1], 14.0), (vec![1, 1], 15.0)]);
 /// assert_eq!(z.to_dense()?, einsum("ij,jk->ik", &[&x.to_dense()?, &y.to_dense()?])?);
-/// assert_eq!(einsum("ij,ji", &[&x, &y])?.item()?, 0.0);
+/// assert_eq!(einsum("ij,ji", &[&x, &y])?.item()?, 15.0);
 /// let refused = einsum("ij,j!->i", &[&x, &y]).unwrap_err();
 /// assert_eq!(refused.to_string(), "einsum: '!' at 4 is no letter, `,`, `->` or `...`");
 /// # Ok::<(), lacuna::Error>(())

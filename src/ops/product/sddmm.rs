@@ -158,7 +158,7 @@ methods_of_patterns! {
     /// use lacuna::CooPattern;
     /// use ndarray::arr2;
     ///
-    /// let pattern = CooPattern::new([2, 3], 3, vec![vec![0, 0, 1], vec![0, 2, 1]])?;
+    /// let pattern = CooPattern::new([2, 3], 3, vec![vec![0u32, 0, 1], vec![0, 2, 1]])?;
     /// let (l, r) = (arr2(&[[1.0, 2.0], [3.0, 4.0]]), arr2(&[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]));
     /// let z = pattern.sddmm(&l, &r)?;
     /// assert_eq!(z.values(), [1.0, 3.0, 4.0]);
