@@ -86,6 +86,11 @@
 //! | [`rem()`], [`rem_euclid`], [`bit_and`], [`bit_or`], [`bit_xor`] | |
 //! | [`equal`], [`not_equal`], [`less`], [`less_equal`], [`greater`], [`greater_equal`] | |
 //! | [`where_`] ([`Choice`]) | [`where_backward`] |
+//! | [`einsum()`] ([`Einsum`]), [`tensordot`] | [`einsum_backward`], [`tensordot_backward`] |
+//! | [`outer()`], [`kron`] | [`outer_backward`], [`kron_backward`] |
+//! | [`mttkrp()`], [`ttv`], [`ttm`] | [`mttkrp_backward`], [`ttv_backward`], [`ttm_backward`] |
+//! | [`softmax()`], [`log_softmax`] | [`softmax_backward`], [`log_softmax_backward`] |
+//! | [`CooPattern::sddmm`], [`Stored::sddmm`] | [`CooPattern::sddmm_backward`], [`Stored::sddmm_backward`] |
 //! | [`matmul()`] | [`matmul_backward`] |
 //! | [`zip_with`], [`scale()`] ([`Factors`]), [`allclose()`] ([`Tolerance`]), [`Stored::mask`], [`Stored::without`] | |
 //!
@@ -152,6 +157,11 @@ pub use ops::{
     Choice, Factors, Partner, add, add_backward, bit_and, bit_or, bit_xor, div, div_backward, equal, greater,
     greater_equal, less, less_equal, maximum, minimum, mul, mul_backward, not_equal, rem, rem_euclid, scale, sub,
     sub_backward, where_, zip_with,
+};
+pub use ops::{
+    Einsum, einsum, einsum_backward, kron, kron_backward, log_softmax, log_softmax_backward, mttkrp, mttkrp_backward,
+    outer, outer_backward, softmax, softmax_backward, tensordot, tensordot_backward, ttm, ttm_backward, ttv,
+    ttv_backward,
 };
 pub use ops::{GroupBy, GroupLabels, argsort, group_by, topk, topk_backward, topk_index, unique};
 pub use ops::{

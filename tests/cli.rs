@@ -1416,6 +1416,7 @@ fn verbs_of_reductions_pairs_and_parts() {
             &["concat", &x, &x, "--axis", "-1"],
             json!([[[0, 0], 5], [[0, 2], -2], [[0, 3], 5], [[0, 5], -2], [[1, 2], 4], [[1, 5], 4]]),
         ),
+        (&["einsum", "ij,kj->ik", &x, &x], json!([[[0, 0], 29], [[0, 1], -8], [[1, 0], -8], [[1, 1], 16]])),
         (&["stack", &y, "--axis", "2"], json!([[[0, 0, 0], 0.5], [[1, 1, 0], "nan"]])),
     ] {
         assert_eq!(values_of(arguments), expected, "{arguments:?}");
@@ -1428,6 +1429,8 @@ fn verbs_of_reductions_pairs_and_parts() {
         (1, &["norm", &x], "x.mtx: norm is no operation on int64"),
         (1, &["topk", &x, "--k", "4"], "x.mtx: "),
         (2, &["slice", &x, "0] + x[0"], "slices are positions and ranges"),
+        (2, &["einsum", "ij\", x]", &x], "is no letter"),
+        (1, &["einsum", "ij,jk->ik", &x], "x.mtx: einsum: \"ij,jk->ik\" names 2 operands, 1 are given"),
         (2, &["slice", &x, ""], "an index is missing"),
         (2, &["slice", &x, "--json"], "--json"),
         (1, &["slice", &x, "5"], "x.mtx: 5 in the slice of axis 0"),

@@ -137,7 +137,36 @@ fn moved(side: usize) -> Vec<Bits> {
     ]
     .into_iter()
     .chain(grouped(&x))
+    .chain(factored(side))
     .collect()
+}
+
+/// Products with factors by rows, and softmax.
+fn factored(side: usize) -> Vec<Bits> {
+    use ndarray::Array2;
+    let count = if ALL { ENTRIES } else { ENTRIES / 4 };
+    let x = triplets(side, count).coalesce(Duplicates::Sum).unwrap().with_fill(0.0);
+    let x = x.map_values(|value| if value.is_finite() { value } else { 0.5 }).unwrap();
+    let csr = x.to_csr().unwrap();
+    let factor = |rows: usize| Array2::from_shape_fn((rows, 9), |(row, k)| 0.1 * (1 + row * 7 % 13 + k) as f64);
+    let (a, b, c) = (factor(side), factor(side), factor(5));
+    let array = |array: ndarray::ArrayD<f64>| (Vec::new(), array.iter().map(|value| value.to_bits()).collect());
+    let matrix = x.take_axis(0, 2).unwrap();
+    let (_, of_l, of_r) = matrix.stored().sddmm_backward(&a, &b, &matrix).unwrap();
+    let (dx, _) = lacuna::mttkrp_backward(&csr, 1, &[&a, &c], &b).unwrap();
+    let small = matrix.slice(s![..40, ..]).unwrap();
+    vec![
+        bits(&matrix.stored().sddmm(&a, &b).unwrap()),
+        array(of_l),
+        array(of_r),
+        array(lacuna::mttkrp(&x, 0, &[&b, &c]).unwrap()),
+        array(lacuna::mttkrp(&csr, 2, &[&a, &b]).unwrap()),
+        bits(&dx),
+        bits(&csr.stored().softmax([1, 2]).unwrap()),
+        bits(&x.stored().log_softmax(0).unwrap()),
+        bits(&lacuna::outer(&small, &small.slice(s![..2, ..]).unwrap()).unwrap()),
+        bits(&lacuna::einsum("ijk,ljk->il", &[&csr.slice(s![..60, .., ..]).unwrap(); 2]).unwrap()),
+    ]
 }
 
 /// Reductions by label, and ranks.

@@ -449,6 +449,56 @@ class Maker:
         case.update(op="where", condition=condition)
         return case, np.where(c, a, b)
 
+    def small(self, dtype, shape):
+        """Small integers in a type, with a fill of zero: every order of their sums of products is exact."""
+        size = int(np.prod(shape, dtype=int))
+        positions = self.rng.permutation(size)[: size if self.chance(0.2) else self.below(size + 1)]
+        values = self.rng.integers(-4, 5, len(positions)).astype(dtype)
+        case = {"dtype": dtype, "shape": list(shape), "positions": positions.tolist(), "values": words(values),
+                "fill": words(np.zeros(1, dtype))}
+        dense = np.zeros(size, dtype)
+        dense[positions] = values
+        return case, dense.reshape(shape)
+
+    def small_pair(self, operation, left, right):
+        dtype = str(self.rng.choice(["f8", "f4", "i8"]))
+        case, a = self.small(dtype, left)
+        case["other"], b = self.small(dtype, right)
+        case["op"] = operation
+        return case, a, b
+
+    def lengths(self, rank):
+        return [self.below(5) for _ in range(rank)]
+
+    def outer(self):
+        case, a, b = self.small_pair("outer", self.lengths(self.below(3)), self.lengths(self.below(3)))
+        return case, np.multiply.outer(a, b) + a.dtype.type(0)
+
+    def kron(self):
+        rank = self.below(4)
+        case, a, b = self.small_pair("kron", self.lengths(rank), self.lengths(rank))
+        return case, np.asarray(np.kron(a, b)) + a.dtype.type(0)
+
+    def einsum(self):
+        spec = str(self.rng.choice(["ij,jk->ik", "ij,jk", "ij,kj->ik", "ij,ij->", "ij,ji->i", "i,j->ij", "ii,ij->j", "ijk,kj->i",
+                                    "ijk,ljk->il", "bij,bjk->bik", "ij,k->i", "ij,->ji", "...ij,j...->i...", "ijk,ik->kj"]))
+        letters = {letter: self.below(5) for letter in "bijkl"}
+        sides = spec.split("->")[0].split(",")
+        shapes = [[letters[letter] for letter in side.replace("...", "")] for side in sides]
+        case, a, b = self.small_pair("einsum", *shapes)
+        case["spec"] = spec
+        return case, np.asarray(np.einsum(spec, a, b)) + a.dtype.type(0)
+
+    def sddmm(self):
+        rows, columns, k = self.below(6) + 1, self.below(6) + 1, self.below(20)
+        case, x = self.small(str(self.rng.choice(["f8", "f4", "i8"])), [rows, columns])
+        case["op"] = "sddmm"
+        case["l"], l = self.small(case["dtype"], [rows, k])
+        case["r"], r = self.small(case["dtype"], [columns, k])
+        pattern = np.zeros(rows * columns, bool)
+        pattern[case["positions"]] = True
+        return case, np.where(pattern.reshape(rows, columns), l @ r.T, 0) + x.dtype.type(0)
+
     def function(self, operation, ulps):
         case, dense, *_ = self.tensor(str(self.rng.choice(["f8", "f4"])))
         case.update(op=operation, ulps=ulps)
@@ -583,7 +633,7 @@ FUNCTIONS = {"absolute": 0, "negative": 0, "sign": 0, "square": 0, "sqrt": 0, "r
              "reciprocal": 0, "exp": 4, "expm1": 4, "log": 4, "log1p": 4, "sin": 4, "cos": 4, "tanh": 4, "cbrt": 4, "log2": 4}
 MOVES = ["flip", "roll", "repeat", "tile", "pad", "tril", "triu", "diagonal", "transpose", "moveaxis", "slice", "concatenate"]
 OPERATIONS = ["any", "count_nonzero", "all", "sum", "mean", "min", "max", "argmin", "argmax", "isin", "take", "take_axis", "nanmedian", "prod", "median", "quantile", "var", "std", "isposinf", "isneginf", "isnan", "isinf", "isfinite",
-              "isreal", "permute", "reshape", "coalesce", "topk", "group_sum", "where", "power",
+              "isreal", "permute", "reshape", "coalesce", "topk", "group_sum", "where", "power", "outer", "kron", "einsum", "sddmm",
               *ARITHMETIC, *COMPARISONS, *FUNCTIONS, *MOVES]
 
 

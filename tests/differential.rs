@@ -190,6 +190,23 @@ macro_rules! ask_two {
     }};
 }
 
+/// Asks two operands in each format.
+macro_rules! ask_pair {
+    ($case:expr, $type:ty, |$x:ident, $y:ident| $ask:expr) => {{
+        let (a, b) = (tensor::<$type>($case)?, tensor::<$type>(&$case["other"])?);
+        let mut answers = Answers(Vec::new());
+        let ($x, $y) = (&a, &b);
+        answers.add("COO", $ask);
+        let (csr_a, csr_b) = (a.to_csr()?, b.to_csr()?);
+        let ($x, $y) = (&csr_a, &csr_b);
+        answers.add("CSR", $ask);
+        let (dense_a, dense_b) = (a.to_dense()?, b.to_dense()?);
+        let ($x, $y) = (&dense_a, &dense_b);
+        answers.add_dense($ask);
+        Ok(answers.told())
+    }};
+}
+
 /// Operations of two operands of any type.
 fn of_two<T: Bits + Numeric + Real<Median: Bits> + Ring<Sum: Bits, Mean: Bits, Deviation: Bits>>(
     case: &Value,
@@ -212,6 +229,18 @@ fn of_two<T: Bits + Numeric + Real<Median: Bits> + Ring<Sum: Bits, Mean: Bits, D
             answers.add("COO", lacuna::where_(&c, &a, &b));
             answers.add("CSR", lacuna::where_(&c.to_csr()?, &a.to_csr()?, &b.to_csr()?));
             answers.add_dense(lacuna::where_(&c.to_dense()?, &a.to_dense()?, &b.to_dense()?));
+            Ok(answers.told())
+        }
+        "outer" => ask_pair!(case, T, |x, y| lacuna::outer(x, y)),
+        "kron" => ask_pair!(case, T, |x, y| lacuna::kron(x, y)),
+        "einsum" => ask_pair!(case, T, |x, y| lacuna::einsum(case["spec"].as_str().expect("spec"), &[x, y])),
+        "sddmm" => {
+            let x = tensor::<T>(case)?;
+            let [l, r] = ["l", "r"].map(|side| tensor::<T>(&case[side]).and_then(|factor| factor.to_dense()));
+            let (l, r) = (l?, r?);
+            let mut answers = Answers(Vec::new());
+            answers.add("COO", x.pattern().sddmm(&l, &r));
+            answers.add("CSR", x.to_csr()?.pattern().sddmm(&l, &r));
             Ok(answers.told())
         }
         _ => real_type::<T>(case),

@@ -344,3 +344,42 @@ fn operands_that_differ_are_brought_together_or_refused() {
     assert!(matches!(refused, Err(Error::NoOperation { operation: "neg", dtype: "uint8", .. })), "{refused:?}");
     assert!(matches!(AnyTensor::from(tensor::<u8>()).add(Number::Integer(256)), Err(Error::Cast { .. })));
 }
+
+/// Sums of products in the type that each tensor has, and softmax, which is of `f64` in every type of floats.
+#[test]
+fn products_are_those_of_the_types() {
+    fn checked<T: Element + lacuna::Ring>(values: [T; 3])
+    where
+        CooTensor<T, u64>: Into<AnyTensor>,
+    {
+        let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], values.to_vec(), T::ZERO).unwrap();
+        let x = x.with_index::<u64>().unwrap();
+        let any: AnyTensor = x.clone().into();
+        let expected = lacuna::einsum("ij,jk->ik", &[&x, &x]);
+        match AnyTensor::einsum("ij,jk->ik", &[&any, &any]) {
+            Ok(found) => assert_same(Ok(found), expected),
+            Err(error) => assert_eq!(Err(error), expected.map(|_| ())),
+        }
+    }
+    checked([0.1f32, 1e8, -0.3]);
+    checked([0.1f64, 1e16, -0.3]);
+    checked([3i8, -5, 7]);
+    checked([100i8, 100, 100]);
+    checked([u64::MAX, 1, 0]);
+    checked([true, false, true]);
+    checked([Complex::new(0.1f32, 2.0), Complex::new(1.0, -1.0), Complex::new(0.0, 0.5)]);
+    let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![0.3f32, -2.0, 7.0], 0.0).unwrap();
+    let x = x.with_index::<u64>().unwrap();
+    let any = AnyTensor::from(x.clone());
+    assert_same(any.stored().softmax(1), x.stored().softmax(1));
+    assert_same(any.stored().log_softmax(0), x.stored().log_softmax(0));
+    assert_same(any.stored().softmax_backward(&any, 1), x.stored().softmax_backward(&x, 1));
+    assert_same(any.stored().log_softmax_backward(&any, 1), x.stored().log_softmax_backward(&x, 1));
+    assert!(any.softmax(1).unwrap_err().to_string().contains("x.stored().softmax"));
+    let gradients = AnyTensor::einsum_backward(&any, "ij,jk->ik", &[&any, &any]).unwrap();
+    let expected = lacuna::einsum_backward("ij,jk->ik", &[&x, &x], &x).unwrap();
+    gradients.into_iter().zip(expected).for_each(|(found, expected)| assert_same(Ok(found), Ok(expected)));
+    let other = AnyTensor::from(tensor::<f64>());
+    assert!(matches!(AnyTensor::einsum("ij,jk->ik", &[&any, &other]), Err(Error::TypesDiffer { .. })));
+    assert!(AnyTensor::einsum("", &[]).is_err());
+}

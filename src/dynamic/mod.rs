@@ -7,6 +7,7 @@
 
 mod cast;
 mod dispatch;
+mod einsum;
 mod map;
 mod product;
 mod reduce;

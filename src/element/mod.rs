@@ -25,6 +25,7 @@ pub(crate) mod math;
 pub(crate) mod norm;
 mod number;
 mod pair;
+pub(crate) mod terms;
 mod total;
 mod unary;
 
@@ -127,7 +128,7 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
 /// A type with sums and means: every [`Element`].
 ///
 /// Sums are exact and then rounded once; so neither order nor format nor threads change a bit of them.
-pub trait Ring: Element {
+pub trait Ring: Element + terms::Terms {
     /// The type of sums: floats and complex numbers keep theirs, signed integers give `i64`, unsigned ones and `bool`
     /// `u64`.
     type Sum: Element;

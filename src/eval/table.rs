@@ -364,6 +364,33 @@ static SINGLE: &[Function] = single! {
         let (taken, axis) = (Take::at(&indices).mode(mode), call.integer::<isize>(3, None)?);
         on_seen!(call, 0, x => x.take_axis_backward(upstream, &taken, axis))
     };
+    "einsum" "spec tensors" |call| {
+        call.done(AnyTensor::einsum(call.text(0)?, &call.tensors(1)?))
+    };
+    "einsum_backward" "spec tensors upstream wrt?" |call| {
+        let (tensors, wrt): (_, usize) = (call.tensors(1)?, call.integer(3, Some(0))?);
+        if wrt >= tensors.len() {
+            return super::run::wrong(&call.at, format!("wrt is the number of one of {} tensors", tensors.len()));
+        }
+        let all = AnyTensor::einsum_backward(call.tensor(2)?, call.text(0)?, &tensors);
+        call.done(all.map(|mut all| all.swap_remove(wrt)))
+    };
+    "softmax" "x axis?" |call| {
+        let axes = call.some_axes(1)?;
+        on_seen!(call, 0, x => x.softmax(axes))
+    };
+    "softmax_backward" "x upstream axis?" |call| {
+        let (upstream, axes) = (call.tensor(1)?, call.some_axes(2)?);
+        on_seen!(call, 0, x => x.softmax_backward(upstream, axes))
+    };
+    "log_softmax_backward" "x upstream axis?" |call| {
+        let (upstream, axes) = (call.tensor(1)?, call.some_axes(2)?);
+        on_seen!(call, 0, x => x.log_softmax_backward(upstream, axes))
+    };
+    "log_softmax" "x axis?" |call| {
+        let axes = call.some_axes(1)?;
+        on_seen!(call, 0, x => x.log_softmax(axes))
+    };
     "concat" "tensors axis?" |call| {
         call.done(AnyTensor::concat(call.integer::<isize>(1, Some(0))?, &call.tensors(0)?))
     };

@@ -8,19 +8,25 @@ use ndarray::{Array, ArrayBase, ArrayD, ArrayViewD, Data, Dimension, IxDyn};
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
+use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::convert::{dense_array, dense_bytes};
-use crate::element::{Element, Float, Real};
+use crate::element::{Element, Float, Real, Ring};
 use crate::kernels::cells::CellMap;
 use crate::kernels::fold::Fold;
 use crate::kernels::gather::Plain;
 use crate::kernels::holistic::{Apart, Gradient, Holistic};
 use crate::kernels::lookup::{Lookup, merge};
 use crate::kernels::map::{Function, Map};
+use crate::kernels::softmax::Softmax;
 use crate::kernels::zip::Zip;
 use crate::ops::map;
 use crate::ops::product::factor::{Factor, Found};
+use crate::ops::product::listed::Listed;
+use crate::ops::product::outer::{self, Pairs};
+use crate::ops::product::softmax;
+use crate::ops::product::whole::{self, Whole};
 use crate::ops::reduce;
 use crate::ops::reduce::ranked::{self, Ranking};
 use crate::ops::reduce::sparse::Entries;
@@ -180,6 +186,46 @@ pub trait Operand: Sized + sealed::Sealed {
 
     #[doc(hidden)]
     fn in_shape(&self, shape: &Shape) -> Result<Self::InShape<'_>>;
+
+    /// The softmax of the elements over some axes, or the gradient of it.
+    #[doc(hidden)]
+    fn softmax<G: Float>(&self, form: Softmax, axes: &Axes, gradients: Option<Vec<G>>) -> Result<Self::Reduced<G>>
+    where
+        Self::Elem: Float;
+
+    /// The products of all pairs with another operand of this kind.
+    #[doc(hidden)]
+    fn pairs(&self, other: &Self, form: Pairs) -> Result<Self::Reduced<Self::Elem>>
+    where
+        Self::Elem: Ring;
+
+    /// The gradients of both.
+    #[doc(hidden)]
+    #[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+    fn pairs_backward<U: Operand<Elem = Self::Elem>>(
+        &self,
+        other: &Self,
+        form: Pairs,
+        upstream: &U,
+    ) -> Result<(Self::Reduced<Self::Elem>, Self::Reduced<Self::Elem>)>
+    where
+        Self::Elem: Float;
+
+    /// As an operand of an einsum: without the type of its pattern.
+    #[doc(hidden)]
+    fn whole(&self) -> Result<Whole<Self::Elem>>;
+
+    /// What an einsum came to, whose operands held so many bytes.
+    #[doc(hidden)]
+    fn of_whole(whole: Whole<Self::Elem>, bytes: usize) -> Result<Self::Reduced<Self::Elem>>;
+
+    /// Whether positions that are not stored count: not in a stored view.
+    #[doc(hidden)]
+    fn counts_gaps(&self) -> bool;
+
+    /// The elements as a product goes through them.
+    #[doc(hidden)]
+    fn listed(&self) -> Result<Listed<'_, Self::Elem>>;
 
     /// A gradient of this operand, from [as many elements](Operand::elements_of) as it has in a shape that it was
     /// broadcast to: exact sums, if it was.
@@ -382,6 +428,51 @@ macro_rules! sparse_operand {
                 Ok(Tensor::from_shared(pattern, values, self.gap().unwrap_or(T::ZERO)))
             }
 
+            fn softmax<G: Float>(&self, form: Softmax, axes: &Axes, gradients: Option<Vec<G>>) -> Result<Tensor<P, G>>
+            where
+                T: Float,
+            {
+                match self.gap() {
+                    Some(_) => softmax::refused(form),
+                    None => softmax::sparse(self.tensor(), form, axes, gradients),
+                }
+            }
+
+            fn pairs(&self, other: &Self, form: Pairs) -> Result<Tensor<P, T>>
+            where
+                T: Ring,
+            {
+                outer::sparse(self, other, form)
+            }
+
+            fn pairs_backward<U: Operand<Elem = T>>(
+                &self,
+                other: &Self,
+                form: Pairs,
+                upstream: &U,
+            ) -> Result<(Tensor<P, T>, Tensor<P, T>)>
+            where
+                T: Float,
+            {
+                outer::sparse_backward(self, other, form, upstream)
+            }
+
+            fn whole(&self) -> Result<Whole<T>> {
+                whole::of_tensor(self.tensor())
+            }
+
+            fn of_whole(whole: Whole<T>, bytes: usize) -> Result<Tensor<P, T>> {
+                whole::into_tensor(whole, default_limit(bytes))
+            }
+
+            fn counts_gaps(&self) -> bool {
+                self.gap().is_some()
+            }
+
+            fn listed(&self) -> Result<Listed<'_, T>> {
+                Ok(Listed::of_tensor(self.tensor(), self.gap()))
+            }
+
             fn gradient_of<U: Float>(&self, elements: Vec<U>, shape: &Shape) -> Result<Tensor<P, U>> {
                 gradient_of(self.tensor(), elements, shape)
             }
@@ -532,6 +623,50 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
 
     fn in_shape(&self, shape: &Shape) -> Result<ArrayViewD<'_, S::Elem>> {
         Ok(self.broadcast(IxDyn(shape)).expect("the shape is one that this broadcasts to"))
+    }
+
+    fn softmax<G: Float>(&self, form: Softmax, axes: &Axes, gradients: Option<Vec<G>>) -> Result<ArrayD<G>>
+    where
+        S::Elem: Float,
+    {
+        softmax::dense(self.view().into_dyn(), form, axes, gradients)
+    }
+
+    fn pairs(&self, other: &Self, form: Pairs) -> Result<ArrayD<S::Elem>>
+    where
+        S::Elem: Ring,
+    {
+        outer::dense(self.view().into_dyn(), other.view().into_dyn(), form)
+    }
+
+    fn pairs_backward<U: Operand<Elem = S::Elem>>(
+        &self,
+        other: &Self,
+        form: Pairs,
+        upstream: &U,
+    ) -> Result<(ArrayD<S::Elem>, ArrayD<S::Elem>)>
+    where
+        S::Elem: Float,
+    {
+        outer::dense_backward(self.view().into_dyn(), other.view().into_dyn(), form, upstream)
+    }
+
+    fn whole(&self) -> Result<Whole<S::Elem>> {
+        let listed = self.listed()?;
+        let elements = alloc::owned(listed.values)?;
+        Ok(Whole::Array(dense_array(&self.shape().into(), elements)))
+    }
+
+    fn of_whole(whole: Whole<S::Elem>, _: usize) -> Result<ArrayD<S::Elem>> {
+        Ok(whole::into_array(whole))
+    }
+
+    fn counts_gaps(&self) -> bool {
+        true
+    }
+
+    fn listed(&self) -> Result<Listed<'_, S::Elem>> {
+        Listed::of_array(self)
     }
 
     fn gradient_of<U: Float>(&self, elements: Vec<U>, shape: &Shape) -> Result<ArrayD<U>> {

@@ -24,5 +24,6 @@ pub mod product;
 pub mod reductions;
 pub mod scalar;
 pub mod structure;
+pub mod terms;
 pub mod unary;
 pub mod zip;

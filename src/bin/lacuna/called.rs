@@ -7,8 +7,8 @@ use lacuna::eval::{Expression, Fault};
 use lacuna::io::AnyTensor;
 
 use crate::args::{
-    Backward, BackwardJoinArgs, BackwardZipArgs, Called, ElementwiseArgs, Fold, Input, JoinArgs, Nanmedian, Norm,
-    Operand, Output, Quantile, Reading, Reduce, Slice, Topk, Transpose, Var, ZipArgs,
+    Backward, BackwardJoinArgs, BackwardZipArgs, Called, EinsumArgs, ElementwiseArgs, Fold, Input, JoinArgs, Nanmedian,
+    Norm, Operand, Output, Quantile, Reading, Reduce, Slice, Topk, Transpose, Var, ZipArgs,
 };
 use crate::failure::Failure;
 use crate::input::read;
@@ -175,6 +175,12 @@ fn read_all(reading: &Reading, files: &[std::path::PathBuf]) -> Result<(Vec<AnyT
 pub(crate) fn join((name, args): (&str, &JoinArgs)) -> Outcome {
     let (tensors, names) = read_all(&args.reading, &args.files)?;
     let result = call(&format!("{name}({names}, axis={})", args.axis), &tensors, &args.files[0])?;
+    args.output.emit(&result, args.reading.max_memory)
+}
+
+pub(crate) fn einsum(args: &EinsumArgs) -> Outcome {
+    let (tensors, names) = read_all(&args.reading, &args.files)?;
+    let result = call(&format!("einsum(\"{}\", {names})", args.spec), &tensors, &args.files[0])?;
     args.output.emit(&result, args.reading.max_memory)
 }
 

@@ -123,6 +123,7 @@ impl<'a> Files<'a> {
             }
             Verb::Slice(args) => Files::new(&args.input, &args.output, []),
             Verb::Join(verb) => Files::of_all(&verb.parts().1.files, &verb.parts().1.output),
+            Verb::Einsum(args) => Files::of_all(&args.files, &args.output),
             Verb::Transpose(args) => Files::new(&args.input, &args.output, []),
             Verb::Isin(args) => Files::new(&args.input, &args.output, [args.values_from.as_deref()]),
             Verb::Take(args) => Files::new(&args.input, &args.output, [args.take.indices_from.as_deref()]),

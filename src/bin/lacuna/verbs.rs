@@ -34,6 +34,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Verb::Zip(verb) => called::zip(verb.parts()),
         Verb::Slice(args) => called::of_one(("slice", args)),
         Verb::Join(verb) => called::join(verb.parts()),
+        Verb::Einsum(args) => called::einsum(args),
         Verb::Transpose(args) => called::of_one(("transpose", args)),
         Verb::Isin(args) => isin(args),
         Verb::Take(args) => take(args),

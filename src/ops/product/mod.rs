@@ -4,12 +4,26 @@
 //! compiled for each type of elements and each [`Semiring`], and for nothing else.
 
 mod backward;
+mod contracted;
+mod einsum;
 pub(in crate::ops) mod factor;
+pub(in crate::ops) mod listed;
 mod matmul;
+mod matrix;
+mod mttkrp;
+pub(in crate::ops) mod outer;
+mod sddmm;
+pub(in crate::ops) mod softmax;
+mod spec;
+pub(in crate::ops) mod whole;
 
 pub use backward::matmul_backward;
+pub use einsum::{Einsum, einsum, einsum_backward, tensordot, tensordot_backward};
 pub use matmul::matmul;
 pub(crate) use matmul::matmul_entries;
+pub use mttkrp::{mttkrp, mttkrp_backward, ttm, ttm_backward, ttv, ttv_backward};
+pub use outer::{kron, kron_backward, outer, outer_backward};
+pub use softmax::{log_softmax, log_softmax_backward, softmax, softmax_backward};
 
 use factor::{Elements, Entries, Factor, Found, Scattered, check_finite};
 

@@ -12,15 +12,20 @@ use crate::base::grouping::Grouping;
 use crate::base::index::Position;
 use crate::base::limit::{default_limit, guard};
 use crate::base::shape::Shape;
-use crate::element::{Element, Float, Real};
+use crate::element::{Element, Float, Real, Ring};
 use crate::kernels::fold::Fold;
 use crate::kernels::gather::Plain;
 use crate::kernels::holistic::{Apart, Gradient, Holistic};
 use crate::kernels::lookup::Lookup;
 use crate::kernels::map::{Function, Map};
+use crate::kernels::softmax::Softmax;
 use crate::kernels::zip::Zip;
 use crate::ops::operand::Operand;
 use crate::ops::product::factor::{Factor, Found};
+use crate::ops::product::listed::Listed;
+use crate::ops::product::outer::Pairs;
+use crate::ops::product::softmax;
+use crate::ops::product::whole::Whole;
 use crate::ops::reduce::ranked::Ranking;
 use crate::ops::select::Select;
 use crate::pattern::Pattern;
@@ -325,6 +330,48 @@ impl<X: Operand> Operand for GroupBy<'_, X> {
 
     fn in_shape(&self, shape: &Shape) -> Result<X::InShape<'_>> {
         self.operand.in_shape(shape)
+    }
+
+    fn softmax<G: Float>(&self, form: Softmax, _: &Axes, _: Option<Vec<G>>) -> Result<X::Reduced<G>>
+    where
+        X::Elem: Float,
+    {
+        softmax::refused_by_label(form)
+    }
+
+    fn pairs(&self, other: &Self, form: Pairs) -> Result<X::Reduced<X::Elem>>
+    where
+        X::Elem: Ring,
+    {
+        self.operand.pairs(other.operand, form)
+    }
+
+    fn pairs_backward<U: Operand<Elem = X::Elem>>(
+        &self,
+        other: &Self,
+        form: Pairs,
+        upstream: &U,
+    ) -> Result<(X::Reduced<X::Elem>, X::Reduced<X::Elem>)>
+    where
+        X::Elem: Float,
+    {
+        self.operand.pairs_backward(other.operand, form, upstream)
+    }
+
+    fn whole(&self) -> Result<Whole<X::Elem>> {
+        self.operand.whole()
+    }
+
+    fn of_whole(whole: Whole<X::Elem>, bytes: usize) -> Result<X::Reduced<X::Elem>> {
+        X::of_whole(whole, bytes)
+    }
+
+    fn counts_gaps(&self) -> bool {
+        self.operand.counts_gaps()
+    }
+
+    fn listed(&self) -> Result<Listed<'_, X::Elem>> {
+        self.operand.listed()
     }
 
     fn gradient_of<U: Float>(&self, elements: Vec<U>, shape: &Shape) -> Result<X::Reduced<U>> {

@@ -15,9 +15,9 @@ use ndarray::ArrayD;
 use crate::eval::Binding;
 pub(crate) use reductions::{
     BackwardFoldVerb, BackwardJoinArgs, BackwardJoinVerb, BackwardMedianVerb, BackwardNormVerb, BackwardQuantileVerb,
-    BackwardTopkVerb, BackwardVarVerb, BackwardZipArgs, BackwardZipVerb, Called, Fold, FoldVerb, JoinArgs, JoinVerb,
-    MedianVerb, Norm, NormVerb, Operand, Quantile, QuantileVerb, Slice, Topk, TopkVerb, Transpose, Var, VarVerb,
-    ZipArgs, ZipVerb,
+    BackwardTopkVerb, BackwardVarVerb, BackwardZipArgs, BackwardZipVerb, Called, EinsumArgs, Fold, FoldVerb, JoinArgs,
+    JoinVerb, MedianVerb, Norm, NormVerb, Operand, Quantile, QuantileVerb, Slice, Topk, TopkVerb, Transpose, Var,
+    VarVerb, ZipArgs, ZipVerb,
 };
 pub(crate) use shared::{Input, Output, Reading, Telling, Writing};
 pub(crate) use words::{Indices, Picture, Values, not_an_option};
@@ -87,6 +87,9 @@ pub(crate) enum Verb {
     Slice(Called<Slice>),
     #[command(flatten)]
     Join(JoinVerb),
+    /// A sum of products over named axes
+    #[command(after_help = "Example: lacuna einsum ij,jk->ik tests/data/karate.mtx tests/data/karate.mtx")]
+    Einsum(EinsumArgs),
     /// The axes in another order
     #[command(after_help = "Example: lacuna transpose tests/data/titanic.npz --axes 3,0,1,2")]
     Transpose(Called<Transpose>),

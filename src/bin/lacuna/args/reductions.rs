@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
 use super::shared::{Input, Output, Reading};
-use super::words::{parse_axis, parse_operand, parse_slices, parse_wrt};
+use super::words::{parse_axis, parse_labels, parse_operand, parse_slices, parse_wrt};
 use super::{Backward, Nanmedian, Reduce};
 
 /// Verbs with arguments of one type: for each its name, what it does, and what stands behind it in the example. Of
@@ -270,6 +270,21 @@ verbs! { JoinVerb, JoinArgs:
         "tests/data/karate.mtx tests/data/karate.mtx --axis 1";
     Stack "stack" "Tensors beside each other on a new axis"
         "tests/data/karate.mtx tests/data/karate.mtx --axis 0 -o both.npz";
+}
+
+/// A sum of products.
+#[derive(Debug, Args)]
+pub(crate) struct EinsumArgs {
+    /// A letter for each axis of each file and of the result, such as 'ij,jk->ik'
+    #[arg(value_parser = parse_labels, allow_hyphen_values = true, value_name = "SPEC")]
+    pub(crate) spec: String,
+    /// The files to read
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 #[derive(Debug, Args)]

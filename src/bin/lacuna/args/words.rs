@@ -147,6 +147,15 @@ pub(crate) fn parse_slices(text: &str) -> Parsed<String> {
     if is_text { Ok(text.into()) } else { Err("slices are positions and ranges, as in 10:20,:,::2,3".into()) }
 }
 
+/// Labels of axes, in a text that an expression can hold.
+pub(crate) fn parse_labels(text: &str) -> Parsed<String> {
+    let is_label = |char: char| char.is_ascii_alphabetic() || " ,.->".contains(char);
+    match text.chars().find(|&char| !is_label(char)) {
+        None => Ok(text.into()),
+        Some(other) => Err(format!("{other:?} is no letter, `,`, `->` or `...`, as in ij,jk->ik")),
+    }
+}
+
 pub(crate) fn parse_wrt(word: &str) -> Parsed<usize> {
     match word {
         "0" => Ok(0),

@@ -1,0 +1,183 @@
+//! Dots of two rows, summed in eight lanes: the k-th product goes to lane k mod 8, in the order of k, and the lanes are
+//! added as a tree of fixed form. Eight lanes fill the widest vectors, and no other order is as fast on all machines.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use crate::base::alloc::AllocError;
+use crate::base::machine::in_wide_vectors;
+use crate::base::threads;
+use crate::element::terms::Terms;
+
+/// The lanes.
+pub(crate) const LANES: usize = 8;
+
+/// A dot on its way.
+pub(crate) struct Dot<T: Terms>([T::Running; LANES]);
+
+impl<T: Terms> Dot<T> {
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Dot([T::Running::default(); LANES])
+    }
+
+    /// Adds the product of what two rows hold at a position; positions come in increasing order, and one where a row
+    /// holds zero and the other a finite value may be left out.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, position: usize, a: T, b: T) {
+        let lane = &mut self.0[position % LANES];
+        *lane = T::plus(*lane, T::times(a.term(), b.term()));
+    }
+
+    /// Adds the products of two rows, from position 0 on.
+    #[inline(always)]
+    pub(crate) fn add_rows(&mut self, a: &[T], b: &[T]) {
+        let (whole, last) = a.as_chunks::<LANES>();
+        let (others, other_last) = b.as_chunks::<LANES>();
+        let mut lanes = self.0;
+        for (a, b) in whole.iter().zip(others) {
+            for lane in 0..LANES {
+                lanes[lane] = T::plus(lanes[lane], T::times(a[lane].term(), b[lane].term()));
+            }
+        }
+        self.0 = lanes;
+        last.iter().zip(other_last).enumerate().for_each(|(lane, (&a, &b))| self.add(lane, a, b));
+    }
+
+    /// Adds the products of some rows, from left to right.
+    fn add_products<'a>(&mut self, width: usize, rows: impl Iterator<Item = &'a [T]> + Clone) {
+        for k in 0..width {
+            let product = rows.clone().map(|row| row[k].term()).reduce(T::times);
+            let lane = &mut self.0[k % LANES];
+            product.into_iter().for_each(|product| *lane = T::plus(*lane, product));
+        }
+    }
+
+    /// The sum of the lanes, if it fits the type.
+    #[inline(always)]
+    pub(crate) fn total(self) -> Option<T> {
+        let [a, b, c, d, e, f, g, h] = self.0;
+        let left = T::join(T::join(a, b), T::join(c, d));
+        T::of_terms(T::join(left, T::join(T::join(e, f), T::join(g, h))))
+    }
+}
+
+/// The rows of a matrix, one after the other.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows<'a, T> {
+    pub(crate) items: &'a [T],
+    /// The length of a row.
+    pub(crate) width: usize,
+}
+
+impl<'a, T> Rows<'a, T> {
+    /// A row by its number.
+    #[inline(always)]
+    pub(crate) fn row(&self, number: usize) -> &'a [T] {
+        &self.items[number * self.width..(number + 1) * self.width]
+    }
+}
+
+/// Writes the numbers of the rows that entries stand for, from an entry on.
+pub(crate) type Numbers<'a> = &'a (dyn Fn(usize, &mut [usize]) + Sync);
+
+/// What has no result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoDot {
+    /// The dot of that entry does not fit the type.
+    Overflow(usize),
+    Memory(AllocError),
+}
+
+impl From<AllocError> for NoDot {
+    fn from(refused: AllocError) -> Self {
+        NoDot::Memory(refused)
+    }
+}
+
+/// So many entries are numbered at a time.
+const BLOCK: usize = 256;
+
+/// The rows of a matrix, and which of them an entry stands for.
+pub(crate) type Factor<'a, T> = (Rows<'a, T>, Numbers<'a>);
+
+/// The dots of a row of each factor, two or more of one width, for each of `count` entries: the sum of their products
+/// from left to right; the first one that does not fit is told.
+pub(crate) fn dots<T: Terms>(count: usize, factors: &[Factor<'_, T>]) -> Result<Vec<T>, NoDot> {
+    let first = AtomicUsize::new(usize::MAX);
+    let width = factors.first().map_or(0, |(rows, _)| rows.width);
+    let picoseconds = width.saturating_mul(125 * factors.len()).saturating_add(5000);
+    let found = threads::filled(count, picoseconds, |range, found: &mut [T]| {
+        let mut numbers = vec![0; factors.len() * BLOCK];
+        for (found, start) in found.chunks_mut(BLOCK).zip(range.step_by(BLOCK)) {
+            for ((_, number), numbers) in factors.iter().zip(numbers.chunks_mut(BLOCK)) {
+                number(start, &mut numbers[..found.len()]);
+            }
+            if let Some(at) = dots_of_block(factors, &numbers, found) {
+                first.fetch_min(start + at, Relaxed);
+                return;
+            }
+        }
+    })?;
+    match first.into_inner() {
+        usize::MAX => Ok(found),
+        at => Err(NoDot::Overflow(at)),
+    }
+}
+
+/// The dots of rows by their numbers, a block of them for each factor; the first one that does not fit.
+fn dots_of_block<T: Terms>(factors: &[Factor<'_, T>], numbers: &[usize], found: &mut [T]) -> Option<usize> {
+    in_wide_vectors(
+        #[inline(always)]
+        || {
+            for (at, found) in found.iter_mut().enumerate() {
+                let row = |factor: usize| factors[factor].0.row(numbers[factor * BLOCK + at]);
+                let mut dot = Dot::new();
+                match factors.len() {
+                    2 => dot.add_rows(row(0), row(1)),
+                    count => dot.add_products(row(0).len(), (0..count).map(row)),
+                }
+                match dot.total() {
+                    Some(total) => *found = total,
+                    None => return Some(at),
+                }
+            }
+            None
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The terms differ so much in size that every order has a sum of its own.
+    fn terms(count: usize) -> Vec<f64> {
+        (0..count).map(|at| [1e16, 1.0, -1e16, 3.0, 1e-3][at % 5] * (1.0 + at as f64)).collect()
+    }
+
+    #[test]
+    fn lanes_are_by_position_and_joined_as_a_tree() {
+        for count in [0, 1, 7, 8, 9, 31, 64, 65] {
+            let (a, b) = (terms(count), vec![1.0; count]);
+            let mut lanes = [0.0; 8];
+            (0..count).for_each(|k| lanes[k % 8] += a[k]);
+            let l = lanes;
+            let expected = ((l[0] + l[1]) + (l[2] + l[3])) + ((l[4] + l[5]) + (l[6] + l[7]));
+            let (mut whole, mut single) = (Dot::new(), Dot::new());
+            whole.add_rows(&a, &b);
+            (0..count).for_each(|k| single.add(k, a[k], b[k]));
+            assert_eq!([whole.total(), single.total()], [Some(expected); 2], "{count}");
+        }
+    }
+
+    #[test]
+    fn the_first_dot_that_does_not_fit_is_told() {
+        let l = Rows { items: &[1i8, 2, 100, 100], width: 2 };
+        let number = |start: usize, numbers: &mut [usize]| {
+            numbers.iter_mut().zip(start..).for_each(|(number, entry)| *number = usize::from(entry > 300));
+        };
+        assert_eq!(dots(300, &[(l, &number), (l, &number)]), Ok(vec![5; 300]));
+        assert_eq!(dots(300, &[(l, &number as _); 3]), Ok(vec![9; 300]));
+        assert_eq!(dots(900, &[(l, &number), (l, &number)]), Err(NoDot::Overflow(301)));
+    }
+}

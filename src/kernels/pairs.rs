@@ -1,0 +1,65 @@
+//! The products of each element of one list with each of another, and their gradients.
+
+use crate::base::alloc::Allocated;
+use crate::base::threads;
+use crate::element::terms::Terms;
+use crate::kernels::dots::{Dot, NoDot};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Which pair each product is of: pair `number` is the element `number / count` on the left, `number % count` on the
+/// right. In the order of the numbers if there is no list.
+pub(crate) type Numbered<'a> = Option<&'a [usize]>;
+
+/// The product of each pair; the first that does not fit is told.
+pub(crate) fn products<T: Terms>(left: &[T], right: &[T], numbers: Numbered<'_>) -> Result<Vec<T>, NoDot> {
+    let first = AtomicUsize::new(usize::MAX);
+    let found = threads::filled(left.len() * right.len(), 2000, |range, found: &mut [T]| {
+        for (found, at) in found.iter_mut().zip(range) {
+            let number = numbers.map_or(at, |numbers| numbers[at]);
+            match left[number / right.len()].lone_product(right[number % right.len()]) {
+                Some(product) => *found = product,
+                None => {
+                    first.fetch_min(at, Relaxed);
+                    return;
+                }
+            }
+        }
+    })?;
+    match first.into_inner() {
+        usize::MAX => Ok(found),
+        at => Err(NoDot::Overflow(at)),
+    }
+}
+
+/// What each element on the left receives of the gradients of its pairs, which are in the order of their numbers, times
+/// the elements on the right: in eight lanes by the positions of these.
+pub(crate) fn of_left<T: Terms>(gradients: &[T], right: &[T], positions: &[usize]) -> Allocated<Vec<T>> {
+    let count = gradients.len().checked_div(right.len()).unwrap_or(0);
+    threads::map_heavy(
+        count,
+        gradients.len(),
+        T::ZERO,
+        || (),
+        |(), row| {
+            let mut dot = Dot::new();
+            let gradients = &gradients[row * right.len()..];
+            gradients.iter().zip(right).zip(positions).for_each(|((&g, &y), &position)| dot.add(position, g, y));
+            dot.total().unwrap_or(T::ZERO)
+        },
+    )
+}
+
+/// What each element on the right receives: the elements on the left times the gradients, in their order.
+pub(crate) fn of_right<T: Terms>(gradients: &[T], left: &[T], count: usize) -> Allocated<Vec<T>> {
+    threads::map_heavy(
+        count,
+        gradients.len(),
+        T::ZERO,
+        || (),
+        |(), column| {
+            let gradients = gradients.iter().skip(column).step_by(count);
+            let plus = |sum, (x, g): (&T, &T)| T::plus(sum, T::times(x.term(), g.term()));
+            T::of_terms(left.iter().zip(gradients).fold(T::Running::default(), plus)).unwrap_or(T::ZERO)
+        },
+    )
+}

@@ -1,0 +1,86 @@
+//! The exponentials of each group over their sum, their logarithms, and the gradients of both: in `f64`.
+
+use crate::base::alloc::{self, Allocated};
+use crate::base::threads;
+use crate::element::math::{exp, ln};
+use crate::element::{Accumulator, Ring};
+
+/// Which of both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Softmax {
+    Shares,
+    Logarithms,
+}
+
+/// Writes the results in the place of the numbers, group after group, which start at `starts`. With gradients of the
+/// results those of the numbers.
+pub(crate) fn in_groups(
+    form: Softmax,
+    numbers: &mut [f64],
+    gradients: Option<&[f64]>,
+    starts: &[usize],
+) -> Allocated<()> {
+    let group_from = |number: usize| starts.partition_point(|&start| start < number);
+    let parts = threads::map_parts(numbers.len(), 20_000, 0, |part| group_from(part.start)..group_from(part.end));
+    let ends: Vec<usize> = parts.iter().map(|part| starts[part.end]).collect();
+    let done = threads::map_slices(numbers, &ends, |part, mut numbers| {
+        let mut scratch = Vec::new();
+        for group in parts[part].clone() {
+            let range = starts[group]..starts[group + 1];
+            let (own, others) = std::mem::take(&mut numbers).split_at_mut(range.len());
+            match gradients {
+                None => forward(form, own, &mut scratch)?,
+                Some(gradients) => backward(form, own, &gradients[range], &mut scratch)?,
+            }
+            numbers = others;
+        }
+        Ok(())
+    });
+    done.into_iter().collect()
+}
+
+/// Makes differences from the greatest of them; the exact sum of their exponentials, which are left in `scratch`.
+fn exponentials(numbers: &mut [f64], scratch: &mut Vec<f64>) -> Allocated<f64> {
+    let greatest = |greatest: f64, &number: &f64| if number > greatest || number.is_nan() { number } else { greatest };
+    let greatest = numbers.iter().fold(f64::NEG_INFINITY, greatest);
+    numbers.iter_mut().for_each(|number| *number -= greatest);
+    scratch.clear();
+    alloc::reserve(scratch, numbers.len())?;
+    scratch.extend(numbers.iter().map(|&number| exp(number)));
+    Ok(exact_sum(scratch))
+}
+
+fn exact_sum(numbers: &[f64]) -> f64 {
+    let mut total = <f64 as Ring>::Total::default();
+    total.add_slice(numbers);
+    f64::mean_of(&total, 1)
+}
+
+fn forward(form: Softmax, numbers: &mut [f64], scratch: &mut Vec<f64>) -> Allocated<()> {
+    let sum = exponentials(numbers, scratch)?;
+    match form {
+        Softmax::Shares => numbers.iter_mut().zip(scratch).for_each(|(number, exp)| *number = *exp / sum),
+        Softmax::Logarithms => {
+            let log = ln(sum);
+            numbers.iter_mut().for_each(|number| *number -= log);
+        }
+    }
+    Ok(())
+}
+
+fn backward(form: Softmax, numbers: &mut [f64], gradients: &[f64], scratch: &mut Vec<f64>) -> Allocated<()> {
+    let sum = exponentials(numbers, scratch)?;
+    numbers.iter_mut().zip(&*scratch).for_each(|(share, exp)| *share = exp / sum);
+    match form {
+        Softmax::Shares => {
+            scratch.iter_mut().zip(&*numbers).zip(gradients).for_each(|((term, share), g)| *term = share * g);
+            let mean = exact_sum(scratch);
+            numbers.iter_mut().zip(gradients).for_each(|(share, g)| *share *= g - mean);
+        }
+        Softmax::Logarithms => {
+            let sum = exact_sum(gradients);
+            numbers.iter_mut().zip(gradients).for_each(|(share, g)| *share = g - *share * sum);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! An operand times dense factors, each along one of its axes, in one walk over its elements.
+
+use std::borrow::Cow;
+
+use super::listed::Listed;
+use super::matrix::refused;
+use crate::base::alloc::{self, Allocated};
+use crate::base::error::Result;
+use crate::base::shape::{Shape, saturating_product, unravel};
+use crate::element::Ring;
+use crate::kernels::dots::{Factor, Rows, dots};
+use crate::kernels::walk::{Walk, sums_of_rows};
+use crate::kernels::zip::all_finite;
+
+/// A dense factor: a row for each position of some axes, in increasing order.
+pub(super) struct Along<'a, T: Clone> {
+    pub(super) axes: Vec<usize>,
+    pub(super) items: Cow<'a, [T]>,
+}
+
+/// What writes the numbers of rows for elements from one on.
+type Number<'a> = Box<dyn Fn(usize, &mut [usize]) + Sync + 'a>;
+
+/// An operand and its factors.
+pub(super) struct Contracted<'a, T: Clone> {
+    pub(super) operation: &'static str,
+    pub(super) x: &'a Listed<'a, T>,
+    /// Whether positions that are not stored count, as zeros.
+    pub(super) has_zeros: bool,
+    /// The length of the rows.
+    pub(super) width: usize,
+}
+
+impl<T: Ring> Contracted<'_, T> {
+    fn lengths(&self, axes: &[usize]) -> Vec<usize> {
+        axes.iter().map(|&axis| self.x.shape[axis]).collect()
+    }
+
+    /// What writes the positions of elements within some axes.
+    fn number<'b>(&'b self, axes: &'b [usize]) -> Number<'b> {
+        let lengths = self.lengths(axes);
+        Box::new(move |start, numbers| self.x.place(axes, &lengths, start, numbers))
+    }
+
+    /// What writes the rows of each factor that elements stand for.
+    fn numbers<'b>(&'b self, factors: &'b [Along<'_, T>]) -> Vec<Number<'b>> {
+        factors.iter().map(|factor| self.number(&factor.axes)).collect()
+    }
+
+    fn with_numbers<'b>(&self, factors: &'b [Along<'_, T>], numbers: &'b [Number<'b>]) -> Vec<Factor<'b, T>> {
+        let rows = |factor: &'b Along<'_, T>| Rows { items: &factor.items, width: self.width };
+        factors.iter().zip(numbers).map(|(factor, number)| (rows(factor), &**number as _)).collect()
+    }
+
+    /// The sums of all elements times their rows of the factors, from left to right, for each position of the axes
+    /// `into`; these and the axes of the factors are all there are.
+    pub(super) fn sums(&self, factors: &[Along<'_, T>], into: &[usize]) -> Result<Vec<T>> {
+        let numbers = self.numbers(factors);
+        let listed = self.with_numbers(factors, &numbers);
+        let lengths = self.lengths(into);
+        let walk = Walk {
+            values: &self.x.values,
+            factors: &listed,
+            into: &self.number(into),
+            in_order: into.iter().enumerate().all(|(at, &axis)| at == axis),
+            rows: lengths.iter().product(),
+            width: self.width,
+        };
+        let coords_of = |at: usize| {
+            let mut coords = vec![0; lengths.len() + 1];
+            let shape: Shape = lengths.iter().copied().chain([self.width]).collect();
+            unravel(at, &shape, &mut coords);
+            Some(coords)
+        };
+        let mut sums = sums_of_rows(&walk).map_err(|error| refused::<T>(self.operation, error, coords_of))?;
+        if self.has_zeros {
+            self.meet_zeros(factors, into, &mut sums)?;
+        }
+        Ok(sums)
+    }
+
+    /// A factor that is not finite makes a sum NaN where it meets a zero that is not stored.
+    fn meet_zeros(&self, factors: &[Along<'_, T>], into: &[usize], sums: &mut [T]) -> Result<()> {
+        if factors.iter().all(|factor| all_finite(&factor.items)) {
+            return Ok(());
+        }
+        for column in 0..self.width {
+            let item = |factor: &Along<'_, T>, row: usize| factor.items[row * self.width + column];
+            let of_column = |factor: &Along<'_, T>| {
+                (column..factor.items.len()).step_by(self.width).map(|at| factor.items[at]).collect()
+            };
+            let columns: Vec<Vec<T>> = factors.iter().map(of_column).collect();
+            let Some(&wild) = columns.iter().flatten().find(|item| !item.isfinite()) else { continue };
+            let is_wild = |factor: usize, row: usize| !item(&factors[factor], row).isfinite();
+            let finite: Vec<usize> =
+                columns.iter().map(|column| column.iter().filter(|item| item.isfinite()).count()).collect();
+            let wild_positions =
+                saturating_product(&columns.iter().map(Vec::len).collect::<Vec<_>>()) - saturating_product(&finite);
+            let stored = self.count_stored(factors, into, &is_wild)?;
+            let nan = T::ZERO.lone_product(wild).unwrap_or(T::ZERO);
+            for (sum, &stored) in sums[column..].iter_mut().step_by(self.width).zip(&stored) {
+                if (stored as u128) < wild_positions {
+                    *sum = nan;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How many of the elements of each sum meet a row that is asked for.
+    fn count_stored(
+        &self,
+        factors: &[Along<'_, T>],
+        into: &[usize],
+        is_wild: &dyn Fn(usize, usize) -> bool,
+    ) -> Allocated<Vec<usize>> {
+        const BLOCK: usize = 256;
+        let into_lengths = self.lengths(into);
+        let mut counts = alloc::zeros(into_lengths.iter().product())?;
+        let (mut rows, mut numbers) = ([0; BLOCK], [0; BLOCK]);
+        for start in (0..self.x.values.len()).step_by(BLOCK) {
+            let count = BLOCK.min(self.x.values.len() - start);
+            let mut is_met = [false; BLOCK];
+            for (at, factor) in factors.iter().enumerate() {
+                self.x.place(&factor.axes, &self.lengths(&factor.axes), start, &mut numbers[..count]);
+                is_met.iter_mut().zip(&numbers[..count]).for_each(|(is_met, &row)| *is_met |= is_wild(at, row));
+            }
+            self.x.place(into, &into_lengths, start, &mut rows[..count]);
+            rows[..count].iter().zip(is_met).for_each(|(&row, is_met)| counts[row] += usize::from(is_met));
+        }
+        Ok(counts)
+    }
+
+    /// The dots of the rows of the factors that each element stands for.
+    pub(super) fn dots(&self, factors: &[Along<'_, T>]) -> Result<Vec<T>> {
+        let numbers = self.numbers(factors);
+        let listed = self.with_numbers(factors, &numbers);
+        dots(self.x.values.len(), &listed).map_err(|error| refused::<T>(self.operation, error, |_| None))
+    }
+}

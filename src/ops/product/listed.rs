@@ -1,0 +1,80 @@
+//! The elements of any operand as a product goes through them.
+
+use std::borrow::Cow;
+
+use ndarray::{ArrayBase, Data, Dimension};
+
+use super::matrix::in_order;
+use crate::base::error::{Error, Result};
+use crate::base::shape::{Shape, ravel, step, unravel};
+use crate::convert::{check_result, dense_bytes};
+use crate::element::Element;
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+
+/// Writes the row-major positions of the elements from one on within some axes, in increasing order, as if these had
+/// these lengths.
+type Place<'a> = Box<dyn Fn(&[usize], &[usize], usize, &mut [usize]) + Sync + 'a>;
+
+/// The elements that an operand holds one by one, in row-major order, and where each stands.
+pub struct Listed<'a, T: Clone> {
+    pub(in crate::ops) values: Cow<'a, [T]>,
+    pub(super) shape: Shape,
+    /// What all other positions hold, where they count.
+    gap: Option<T>,
+    place: Place<'a>,
+}
+
+impl<'a, T: Element> Listed<'a, T> {
+    /// The entries of a tensor.
+    pub(crate) fn of_tensor<P: Pattern>(x: &'a Tensor<P, T>, gap: Option<T>) -> Self {
+        let place = |axes: &[usize], lengths: &[usize], start: usize, positions: &mut [usize]| {
+            x.pattern().number_within(axes, lengths, start, positions);
+        };
+        Listed { values: x.values().into(), shape: x.shape().clone(), gap, place: Box::new(place) }
+    }
+
+    /// All elements of an array.
+    pub(crate) fn of_array<D: Dimension>(x: &'a ArrayBase<impl Data<Elem = T>, D>) -> Result<Self> {
+        let shape = Shape::from(x.shape());
+        check_result::<T>(&shape, dense_bytes(x))?;
+        let lengths_of_all = shape.clone();
+        let place = move |axes: &[usize], lengths: &[usize], start: usize, positions: &mut [usize]| {
+            if positions.is_empty() {
+                return;
+            }
+            let mut coords = vec![0; lengths_of_all.rank()];
+            let mut own = vec![0; axes.len()];
+            unravel(start, &lengths_of_all, &mut coords);
+            for position in positions {
+                own.iter_mut().zip(axes).for_each(|(own, &axis)| *own = coords[axis]);
+                *position = ravel(&own, lengths);
+                step(&mut coords, &lengths_of_all);
+            }
+        };
+        let values = in_order(&x.view().into_dyn())?;
+        let values = match values {
+            Cow::Borrowed(_) => Cow::Borrowed(x.as_slice().unwrap_or_default()),
+            Cow::Owned(values) => Cow::Owned(values),
+        };
+        Ok(Listed { values, shape, gap: None, place: Box::new(place) })
+    }
+
+    /// Writes the positions of the elements from `start` on within some axes, as if these had the `lengths`.
+    pub(super) fn place(&self, axes: &[usize], lengths: &[usize], start: usize, positions: &mut [usize]) {
+        (self.place)(axes, lengths, start, positions);
+    }
+
+    /// Whether positions that are not stored count, as zeros; refuses another fill.
+    pub(super) fn has_zeros(&self, operation: &'static str) -> Result<bool> {
+        let all = self.shape.wide_size() == self.values.len() as u128;
+        match self.gap.filter(|_| !all) {
+            Some(fill) if fill.is_truthy() => {
+                let fill = fill.to_number();
+                let why = format!("the fill is {fill}, and products leave zeros out; with_fill sets another one");
+                Err(Error::Argument { operation, why: format!("{why}, and x.stored() multiplies what is stored") })
+            }
+            gap => Ok(gap.is_some()),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The dense factors of a product, as rows one after the other.
+
+use std::borrow::Cow;
+
+use ndarray::ArrayViewD;
+
+use crate::base::alloc::{self, Allocated};
+use crate::base::error::{Error, Result};
+use crate::base::shape::Shape;
+use crate::element::Element;
+use crate::kernels::dots::{NoDot, Rows};
+use crate::pattern::Pattern;
+
+/// Rows along the last axis of an array, of which each entry of a pattern stands for one.
+pub(super) struct Matrix<'a, T: Clone> {
+    items: Cow<'a, [T]>,
+    width: usize,
+    /// The axes of the pattern by which a row is found, and the lengths that these have in the array.
+    axes: Vec<usize>,
+    lengths: Vec<usize>,
+}
+
+impl<'a, T: Element> Matrix<'a, T> {
+    /// The rows of an array whose axes but the last one are `axes` of a pattern: the last of these, and those before it
+    /// as they broadcast.
+    pub(super) fn new(what: &'static str, array: &ArrayViewD<'a, T>, shape: &Shape, axes: &[usize]) -> Result<Self> {
+        let (lengths, width) = (array.shape(), array.shape().last().copied().unwrap_or(1));
+        let wrong = || {
+            let expected = axes.iter().map(|&axis| shape[axis]).chain([width]).collect();
+            Err(Error::ShapeMismatch { what, expected, found: lengths.into() })
+        };
+        let Some(left_out) = (axes.len() + 1).checked_sub(lengths.len()).filter(|_| lengths.len() > 1) else {
+            return wrong();
+        };
+        let mut own = Vec::new();
+        for (&axis, &length) in axes[left_out..].iter().zip(lengths) {
+            let is_row = Some(&axis) == axes.last();
+            if length == shape[axis] {
+                own.push((axis, length));
+            } else if length != 1 || is_row {
+                return wrong();
+            }
+        }
+        let (axes, lengths) = own.into_iter().unzip();
+        Ok(Matrix { items: in_order(array)?, width, axes, lengths })
+    }
+
+    /// The length of a row.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The number of rows.
+    pub(super) fn count(&self) -> usize {
+        self.lengths.iter().product()
+    }
+
+    pub(super) fn rows(&self) -> Rows<'_, T> {
+        Rows { items: &self.items, width: self.width }
+    }
+
+    /// Writes the row of each entry from `start` on.
+    pub(super) fn number<P: Pattern>(&self, pattern: &P, start: usize, numbers: &mut [usize]) {
+        pattern.number_within(&self.axes, &self.lengths, start, numbers);
+    }
+
+    /// Whether the entries of a pattern go through the rows in order.
+    pub(super) fn is_in_order(&self) -> bool {
+        self.axes.iter().enumerate().all(|(at, &axis)| at == axis)
+    }
+}
+
+/// The elements of an array in row-major order.
+pub(super) fn in_order<'a, T: Element>(array: &ArrayViewD<'a, T>) -> Allocated<Cow<'a, [T]>> {
+    match array.to_slice() {
+        Some(items) => Ok(Cow::Borrowed(items)),
+        None => alloc::collect(array.iter().copied()).map(Cow::Owned),
+    }
+}
+
+/// The error of a product that does not fit its type, at coordinates that are told.
+pub(super) fn refused<T: Element>(
+    operation: &'static str,
+    error: NoDot,
+    coords: impl Fn(usize) -> Option<Vec<usize>>,
+) -> Error {
+    match error {
+        NoDot::Memory(refused) => refused.into(),
+        NoDot::Overflow(at) => Error::Overflow { operation, coords: coords(at), dtype: T::DTYPE.name() },
+    }
+}

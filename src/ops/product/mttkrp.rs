@@ -1,0 +1,407 @@
+//! Products of an operand of any rank with dense matrices and vectors along its axes.
+
+use std::borrow::Cow;
+
+use ndarray::{ArrayBase, ArrayD, ArrayView2, ArrayViewD, Axis, Data, Dimension, Ix1, Ix2, IxDyn};
+
+use super::contracted::{Along, Contracted};
+use super::matrix::in_order;
+use crate::base::axes::normalize_axis;
+use crate::base::error::{Error, Result};
+use crate::base::index::Position;
+use crate::base::shape::Shape;
+use crate::convert::{check_result, dense_array, dense_bytes};
+use crate::element::{Element, Float, Ring};
+use crate::ops::operand::Operand;
+use crate::ops::reduce::check_upstream;
+
+/// The matrices of one view for each axis but one, with rows as long as those of the others.
+fn factors_of<'a, T: Element>(
+    lengths: &[usize],
+    mode: usize,
+    factors: &[ArrayViewD<'a, T>],
+) -> Result<(Vec<Along<'a, T>>, usize)> {
+    if lengths.len() < 2 || factors.len() + 1 != lengths.len() {
+        let why = format!(
+            "an operand of rank {} takes a factor for each other axis, and has one: {} are given",
+            lengths.len(),
+            factors.len()
+        );
+        return Err(Error::Argument { operation: "mttkrp", why });
+    }
+    let width = factors[0].shape().last().copied().unwrap_or(0);
+    let axes = (0..lengths.len()).filter(|&axis| axis != mode);
+    let along = axes.zip(factors).map(|(axis, factor)| {
+        let (expected, found) = (Shape::from([lengths[axis], width]), Shape::from(factor.shape()));
+        if expected != found {
+            return Err(Error::ShapeMismatch { what: "a factor", expected, found });
+        }
+        Ok(Along { axes: vec![axis], items: in_order(factor)? })
+    });
+    Ok((along.collect::<Result<_>>()?, width))
+}
+
+fn views<'a, T, S: Data<Elem = T>, D: Dimension>(factors: &[&'a ArrayBase<S, D>]) -> Vec<ArrayViewD<'a, T>> {
+    factors.iter().map(|factor| factor.view().into_dyn()).collect()
+}
+
+fn forward<X: Operand<Elem: Ring>>(x: &X, mode: usize, factors: &[ArrayViewD<'_, X::Elem>]) -> Result<ArrayD<X::Elem>> {
+    let (along, width) = factors_of(x.lengths(), mode, factors)?;
+    let shape = Shape::from([x.lengths()[mode], width]);
+    check_result::<X::Elem>(&shape, held(x, factors))?;
+    let listed = x.listed()?;
+    let has_zeros = listed.has_zeros("mttkrp")?;
+    let contracted = Contracted { operation: "mttkrp", x: &listed, has_zeros, width };
+    Ok(dense_array(&shape, contracted.sums(&along, &[mode])?))
+}
+
+fn held<X: Operand>(x: &X, factors: &[ArrayViewD<'_, X::Elem>]) -> usize {
+    factors.iter().fold(x.held_bytes(), |bytes, factor| bytes.saturating_add(dense_bytes(factor)))
+}
+
+/// The operand unfolded along one axis, times the Khatri-Rao product of a matrix for each other axis: the step of
+/// CP decompositions, in one walk over what is stored.
+///
+/// *z*<sub>ir</sub> = Σ<sub>jk…</sub> ((*x*<sub>ijk…</sub> · *b*<sub>jr</sub>) · *c*<sub>kr</sub>) …
+///
+/// The factors are multiplied in the order of their axes, and the positions summed in row-major order from +0.0; each
+/// product and sum is rounded, and nothing is fused. 16-bit floats go through `f32` and are rounded once; integers are
+/// exact, as long as each product fits 128 bits.
+///
+/// # Shapes
+///
+/// Of *x* of rank n and `mode`, the axis that stays, there are n − 1 factors, \[length of the axis, width\] each, in the
+/// order of the axes; the result is \[length of `mode`, width\].
+///
+/// # Implicit values
+///
+/// The fill must be zero; [`x.stored()`](crate::Tensor::stored) takes what is stored, whatever the fill. The result is an
+/// array.
+///
+/// # NaN
+///
+/// NaN times anything is NaN. A factor that is not finite makes NaN of a zero that is not stored, as of one that is; not
+/// of a stored view.
+///
+/// # Gradient
+///
+/// [`mttkrp_backward`].
+///
+/// # Errors
+///
+/// - `AxisOutOfRange`: there is no such axis;
+/// - `Argument`: the rank is below 2, there are not as many factors, or the fill is not zero;
+/// - `ShapeMismatch`: a factor has another shape;
+/// - `Overflow`: an integer does not fit;
+/// - `TooLarge`: the result is out of proportion to what is given.
+///
+/// # Complexity
+///
+/// O(nnz · width · rank + result).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, mttkrp};
+/// use ndarray::arr2;
+///
+/// let x = CooTensor::new([2, 2, 2], vec![vec![0, 1], vec![1, 0], vec![1, 1]], vec![2.0, 3.0], 0.0)?;
+/// let (b, c) = (arr2(&[[1.0, 2.0], [3.0, 4.0]]), arr2(&[[5.0, 6.0], [7.0, 8.0]]));
+/// let z = mttkrp(&x, 0, &[&b, &c])?;
+/// assert_eq!(z, arr2(&[[2.0 * 3.0 * 7.0, 2.0 * 4.0 * 8.0], [3.0 * 1.0 * 7.0, 3.0 * 2.0 * 8.0]]).into_dyn());
+/// assert_eq!(z, mttkrp(&x.to_dense()?, 0, &[&b, &c])?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: `numpy.einsum("ijk,jr,kr->ir", x, b, c)`; Bader and Kolda, "Efficient MATLAB computations with sparse and
+/// factored tensors", 2007.
+#[doc(alias = "khatri_rao")]
+pub fn mttkrp<X: Operand<Elem: Ring>, D: Dimension>(
+    x: &X,
+    mode: impl Position,
+    factors: &[&ArrayBase<impl Data<Elem = X::Elem>, D>],
+) -> Result<ArrayD<X::Elem>> {
+    let mode = normalize_axis(mode.to_i128(), x.lengths().len())?;
+    forward(x, mode, &views(factors))
+}
+
+/// The gradients of the operand and of all factors of [`mttkrp`](mttkrp()).
+///
+/// That of a factor is [`mttkrp`](mttkrp()) itself, along the axis of that factor, with the upstream gradient in the
+/// place of `mode`. *dx*<sub>ijk…</sub> = Σ<sub>r</sub> (*dz*<sub>ir</sub> · *b*<sub>jr</sub>) · *c*<sub>kr</sub> … on
+/// the pattern of *x*, the factors in the order of the axes and the sum in eight lanes, as
+/// [`sddmm`](crate::CooPattern::sddmm) has it.
+///
+/// # Errors
+///
+/// Those of [`mttkrp`](mttkrp()), and `ShapeMismatch` where `upstream` has another shape than the result.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, mttkrp_backward};
+/// use ndarray::arr2;
+///
+/// let x = CooTensor::new([2, 2], vec![vec![0], vec![1]], vec![2.0], 0.0)?;
+/// let (b, upstream) = (arr2(&[[1.0, 2.0], [3.0, 4.0]]), arr2(&[[1.0, 10.0], [0.0, 0.0]]));
+/// let (dx, factors) = mttkrp_backward(&x, 0, &[&b], &upstream)?;
+/// assert_eq!(dx.values(), [43.0]);
+/// assert_eq!(factors, [arr2(&[[0.0, 0.0], [2.0, 20.0]]).into_dyn()]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[allow(clippy::type_complexity)] // results, each as it is spelled elsewhere
+pub fn mttkrp_backward<X: Operand<Elem: Float>, D: Dimension, E: Dimension>(
+    x: &X,
+    mode: impl Position,
+    factors: &[&ArrayBase<impl Data<Elem = X::Elem>, D>],
+    upstream: &ArrayBase<impl Data<Elem = X::Elem>, E>,
+) -> Result<(X::Reduced<X::Elem>, Vec<ArrayD<X::Elem>>)> {
+    let shape = Shape::from(x.lengths());
+    let mode = normalize_axis(mode.to_i128(), shape.rank())?;
+    let mut factors = views(factors);
+    let (_, width) = factors_of(&shape, mode, &factors)?;
+    check_upstream(upstream, &[shape[mode], width].into())?;
+    factors.insert(mode, upstream.view().into_dyn());
+    let gradient = |axis: usize| {
+        let mut others = factors.clone();
+        others.remove(axis);
+        forward(x, axis, &others)
+    };
+    let of_factors = (0..shape.rank()).filter(|&axis| axis != mode).map(gradient).collect::<Result<_>>()?;
+    let listed = x.listed()?;
+    let contracted = Contracted { operation: "mttkrp", x: &listed, has_zeros: false, width };
+    let along =
+        factors.iter().enumerate().map(|(axis, factor)| Ok(Along { axes: vec![axis], items: in_order(factor)? }));
+    let elements = contracted.dots(&along.collect::<Result<Vec<_>>>()?)?;
+    Ok((x.gradient_of(elements, &shape)?, of_factors))
+}
+
+/// A matrix along an axis: as rows for the positions of that axis.
+struct Ttm<'a, T: Clone> {
+    axis: usize,
+    /// The other axes.
+    others: Vec<usize>,
+    items: Cow<'a, [T]>,
+    width: usize,
+}
+
+impl<'a, T: Ring> Ttm<'a, T> {
+    fn new(lengths: &[usize], matrix: &ArrayView2<'a, T>, axis: usize) -> Result<Self> {
+        let (width, found) = matrix.dim();
+        if found != lengths[axis] {
+            return Err(Error::LengthMismatch { what: "a row of the matrix", expected: lengths[axis], found });
+        }
+        let others = (0..lengths.len()).filter(|&other| other != axis).collect();
+        Ok(Ttm { axis, others, items: in_order(&matrix.reversed_axes().into_dyn())?, width })
+    }
+
+    fn along(&self) -> Along<'_, T> {
+        Along { axes: vec![self.axis], items: Cow::Borrowed(&self.items) }
+    }
+
+    /// The shape of the result with its new axis last, and where it belongs.
+    fn shapes(&self, lengths: &[usize]) -> (Shape, Shape) {
+        let last = self.others.iter().map(|&axis| lengths[axis]).chain([self.width]).collect();
+        let mut own = lengths.to_vec();
+        own[self.axis] = self.width;
+        (last, own.into())
+    }
+
+    fn forward<X: Operand<Elem = T>>(&self, x: &X, operation: &'static str) -> Result<ArrayD<T>> {
+        let (last, own) = self.shapes(x.lengths());
+        check_result::<T>(&own, x.held_bytes().saturating_add(size_of_val(&*self.items)))?;
+        let listed = x.listed()?;
+        let has_zeros = listed.has_zeros(operation)?;
+        let contracted = Contracted { operation, x: &listed, has_zeros, width: self.width };
+        Ok(moved(dense_array(&last, contracted.sums(&[self.along()], &self.others)?), last.rank() - 1, self.axis))
+    }
+
+    /// The gradients of the operand and of the matrix, that one with an axis for each of its own, the last one first.
+    #[allow(clippy::type_complexity)] // results, each as it is spelled elsewhere
+    fn backward<X: Operand<Elem = T>>(
+        &self,
+        x: &X,
+        upstream: ArrayViewD<'_, T>,
+        operation: &'static str,
+    ) -> Result<(X::Reduced<T>, ArrayD<T>)>
+    where
+        T: Float,
+    {
+        check_upstream(&upstream, &self.shapes(x.lengths()).1)?;
+        let gradients = moved(upstream, self.axis, x.lengths().len() - 1);
+        let gradients = Along { axes: self.others.clone(), items: in_order(&gradients.view())? };
+        let listed = x.listed()?;
+        let has_zeros = listed.has_zeros(operation)?;
+        let contracted = Contracted { operation, x: &listed, has_zeros, width: self.width };
+        let of_matrix = contracted.sums(std::slice::from_ref(&gradients), &[self.axis])?;
+        let elements = contracted.dots(&[gradients, self.along()])?;
+        let of_matrix = dense_array(&[x.lengths()[self.axis], self.width].into(), of_matrix);
+        Ok((x.gradient_of(elements, &x.lengths().into())?, of_matrix.reversed_axes()))
+    }
+}
+
+/// The array with an axis in another place.
+fn moved<S: Data>(array: ArrayBase<S, IxDyn>, from: usize, to: usize) -> ArrayBase<S, IxDyn> {
+    let mut order: Vec<usize> = (0..array.ndim()).filter(|&axis| axis != from).collect();
+    order.insert(to, from);
+    array.permuted_axes(order)
+}
+
+/// The matrices along an axis of an operand: each of its lanes along the axis is multiplied by the matrix.
+///
+/// *z*<sub>…q…</sub> = Σ<sub>k</sub> *x*<sub>…k…</sub> · *m*<sub>qk</sub>, in increasing order of k from +0.0; each product
+/// and sum is rounded, and nothing is fused.
+///
+/// # Shapes
+///
+/// The matrix is \[new length, length of the axis\]; the result has the new length there.
+///
+/// # Implicit values
+///
+/// The fill must be zero; [`x.stored()`](crate::Tensor::stored) takes what is stored, whatever the fill. The result is an
+/// array.
+///
+/// # NaN
+///
+/// As for [`mttkrp`](mttkrp()).
+///
+/// # Gradient
+///
+/// [`ttm_backward`].
+///
+/// # Errors
+///
+/// - `AxisOutOfRange`: there is no such axis;
+/// - `LengthMismatch`: the rows of the matrix are not as long as the axis;
+/// - `Argument`: the fill is not zero;
+/// - `Overflow`: an integer does not fit;
+/// - `TooLarge`: the result is out of proportion to what is given.
+///
+/// # Complexity
+///
+/// O(nnz · new length + result).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, ttm};
+/// use ndarray::arr2;
+///
+/// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![2, 3], 0)?;
+/// let z = ttm(&x, &arr2(&[[1, 0, 5], [0, 1, 1]]), 1)?;
+/// assert_eq!(z, arr2(&[[10, 2], [3, 0]]).into_dyn());
+/// assert_eq!(z, ttm(&x.to_dense()?, &arr2(&[[1, 0, 5], [0, 1, 1]]), 1)?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: `numpy.moveaxis(numpy.tensordot(x, m, (axis, 1)), -1, axis)`.
+#[doc(alias = "mode_product")]
+pub fn ttm<X: Operand<Elem: Ring>>(
+    x: &X,
+    matrix: &ArrayBase<impl Data<Elem = X::Elem>, Ix2>,
+    axis: impl Position,
+) -> Result<ArrayD<X::Elem>> {
+    let axis = normalize_axis(axis.to_i128(), x.lengths().len())?;
+    Ttm::new(x.lengths(), &matrix.view(), axis)?.forward(x, "ttm")
+}
+
+/// The gradients of the operand and of the matrix of [`ttm`].
+///
+/// *dx*<sub>…k…</sub> = Σ<sub>q</sub> *dz*<sub>…q…</sub> · *m*<sub>qk</sub> on the pattern of *x*, in eight lanes as
+/// [`sddmm`](crate::CooPattern::sddmm) has them; *dm*<sub>qk</sub> = Σ *x*<sub>…k…</sub> · *dz*<sub>…q…</sub> in row-major
+/// order.
+///
+/// # Errors
+///
+/// Those of [`ttm`], and `ShapeMismatch` where `upstream` has another shape than the result.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, ttm_backward};
+/// use ndarray::arr2;
+///
+/// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![2.0, 3.0], 0.0)?;
+/// let (m, upstream) = (arr2(&[[1.0, 0.0, 5.0], [0.0, 1.0, 1.0]]), arr2(&[[1.0, 1.0], [1.0, 1.0]]));
+/// let (dx, dm) = ttm_backward(&x, &m, 1, &upstream)?;
+/// assert_eq!(dx.values(), [6.0, 1.0]);
+/// assert_eq!(dm, arr2(&[[3.0, 0.0, 2.0], [3.0, 0.0, 2.0]]).into_dyn());
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+pub fn ttm_backward<X: Operand<Elem: Float>, D: Dimension>(
+    x: &X,
+    matrix: &ArrayBase<impl Data<Elem = X::Elem>, Ix2>,
+    axis: impl Position,
+    upstream: &ArrayBase<impl Data<Elem = X::Elem>, D>,
+) -> Result<(X::Reduced<X::Elem>, ArrayD<X::Elem>)> {
+    let axis = normalize_axis(axis.to_i128(), x.lengths().len())?;
+    Ttm::new(x.lengths(), &matrix.view(), axis)?.backward(x, upstream.view().into_dyn(), "ttm")
+}
+
+/// A vector along an axis of an operand: each of its lanes along the axis becomes its dot with the vector.
+///
+/// *z*<sub>……</sub> = Σ<sub>k</sub> *x*<sub>…k…</sub> · *v*<sub>k</sub>: as [`ttm`] with a matrix of one row, whose axis is
+/// left out. The result is an array; `x.scale(axis, &v)?.sum(axis)?` is sparse, and its sums are exact.
+///
+/// # Errors
+///
+/// Those of [`ttm`].
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, ttv};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![2, 3], 0)?;
+/// assert_eq!(ttv(&x, &arr1(&[1, 0, 5]), -1)?, arr1(&[10, 3]).into_dyn());
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: `numpy.tensordot(x, v, (axis, 0))`.
+#[doc(alias = "tensordot")]
+pub fn ttv<X: Operand<Elem: Ring>>(
+    x: &X,
+    vector: &ArrayBase<impl Data<Elem = X::Elem>, Ix1>,
+    axis: impl Position,
+) -> Result<ArrayD<X::Elem>> {
+    let axis = normalize_axis(axis.to_i128(), x.lengths().len())?;
+    let row = vector.view().insert_axis(Axis(0));
+    Ok(Ttm::new(x.lengths(), &row, axis)?.forward(x, "ttv")?.remove_axis(Axis(axis)))
+}
+
+/// The gradients of the operand and of the vector of [`ttv`]: those of [`ttm`] with a matrix of one row.
+///
+/// # Errors
+///
+/// Those of [`ttv`], and `ShapeMismatch` where `upstream` has another shape than the result.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, ttv_backward};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![2.0, 3.0], 0.0)?;
+/// let (dx, dv) = ttv_backward(&x, &arr1(&[1.0, 0.0, 5.0]), -1, &arr1(&[1.0, 10.0]))?;
+/// assert_eq!(dx.values(), [5.0, 10.0]);
+/// assert_eq!(dv, arr1(&[30.0, 0.0, 2.0]).into_dyn());
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+pub fn ttv_backward<X: Operand<Elem: Float>, D: Dimension>(
+    x: &X,
+    vector: &ArrayBase<impl Data<Elem = X::Elem>, Ix1>,
+    axis: impl Position,
+    upstream: &ArrayBase<impl Data<Elem = X::Elem>, D>,
+) -> Result<(X::Reduced<X::Elem>, ArrayD<X::Elem>)> {
+    let axis = normalize_axis(axis.to_i128(), x.lengths().len())?;
+    let row = vector.view().insert_axis(Axis(0));
+    let ttm = Ttm::new(x.lengths(), &row, axis)?;
+    let expected: Shape = ttm.others.iter().map(|&other| x.lengths()[other]).collect();
+    check_upstream(upstream, &expected)?;
+    let upstream = upstream.view().into_dyn().insert_axis(Axis(axis));
+    let (dx, dv) = ttm.backward(x, upstream, "ttv")?;
+    Ok((dx, dv.remove_axis(Axis(0))))
+}

@@ -1,0 +1,376 @@
+//! Products of every element of one operand with every one of another.
+
+use ndarray::{ArrayD, ArrayViewD};
+
+use super::listed::Listed;
+use super::matrix::{in_order, refused};
+use crate::base::alloc::{self, Allocated};
+use crate::base::buffer::Buffer;
+use crate::base::error::{Error, Result};
+use crate::base::index::{Index, check_axes};
+use crate::base::limit::{default_limit, guard};
+use crate::base::shape::{Shape, ravel, step, unravel};
+use crate::base::threads;
+use crate::convert::{check_result, dense_array, dense_bytes};
+use crate::element::{Element, Float, Ring};
+use crate::kernels::pairs::{of_left, of_right, products};
+use crate::kernels::sort;
+use crate::kernels::zip::all_finite;
+use crate::ops::operand::{Operand, Sparse};
+use crate::ops::reduce::check_upstream;
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+
+/// Where the products go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pairs {
+    /// The axes of the right operand behind those of the left one.
+    Outer,
+    /// Both on one axis: the right operand once for each element of the left one.
+    Kron,
+}
+
+impl Pairs {
+    fn name(self) -> &'static str {
+        match self {
+            Pairs::Outer => "outer",
+            Pairs::Kron => "kron",
+        }
+    }
+
+    /// The shape of the result, and the lengths of both operands, axis for axis.
+    fn shapes(self, left: &[usize], right: &[usize]) -> Result<(Shape, [Vec<usize>; 2])> {
+        if self == Pairs::Outer {
+            return Ok((left.iter().chain(right).copied().collect(), [left.to_vec(), right.to_vec()]));
+        }
+        let rank = left.len().max(right.len());
+        let padded = |lengths: &[usize]| [vec![1; rank - lengths.len()], lengths.to_vec()].concat();
+        let both = [padded(left), padded(right)];
+        let product = |(axis, (a, b)): (usize, (&usize, &usize))| a.checked_mul(*b).ok_or(Error::AxisOverflow { axis });
+        let shape: Vec<usize> = both[0].iter().zip(&both[1]).enumerate().map(product).collect::<Result<_>>()?;
+        Ok((shape.into(), both))
+    }
+}
+
+/// The positions of the result of two tensors, and which pair each one is of.
+struct Placed<P> {
+    pattern: P,
+    /// None where the pairs are in order.
+    numbers: Option<Vec<usize>>,
+}
+
+/// The coordinates on one axis, each as often as there are entries on the right, or all of them for each on the left.
+fn repeated<I: Index>(coords: &[I], each: usize, all: usize) -> Allocated<Vec<I>> {
+    let count = coords.len();
+    threads::filled(count * each * all, 500, |range, slots: &mut [I]| {
+        slots.iter_mut().zip(range).for_each(|(slot, at)| *slot = coords[at / each % count]);
+    })
+}
+
+fn place<P: Pattern>(x: &P, y: &P, form: Pairs, value_bytes: usize, limit: u64) -> Result<Placed<P>> {
+    let (shape, [_, right]) = form.shapes(x.shape(), y.shape())?;
+    check_axes::<P::Index>(&shape)?;
+    let count = x.nnz() as u128 * y.nnz() as u128;
+    let bytes = shape.rank() * size_of::<P::Index>() + value_bytes;
+    guard::<u8>("the product", count.saturating_mul(bytes as u128), limit, "multiply parts")?;
+    let count = count as usize;
+    let of_left = |axis| repeated(&x.axis_coords(axis)?, y.nnz(), 1);
+    let of_right = |axis| repeated(&y.axis_coords(axis)?, 1, x.nnz());
+    let (rank, x_rank, y_rank) = (shape.rank(), x.shape().rank(), y.shape().rank());
+    let mut coords: Vec<Vec<P::Index>> = if form == Pairs::Outer {
+        (0..x_rank).map(of_left).chain((0..y_rank).map(of_right)).collect::<Allocated<_>>()?
+    } else {
+        let on_axis = |axis: usize| {
+            let left = (axis + x_rank).checked_sub(rank).map(of_left).transpose()?;
+            let mut found = left.map_or_else(|| alloc::zeros(count), Ok)?;
+            if let Some(own) = (axis + y_rank).checked_sub(rank) {
+                let inner = of_right(own)?;
+                let both = |(a, b): (&mut P::Index, P::Index)| {
+                    *a = P::Index::from_usize(a.to_usize() * right[axis] + b.to_usize());
+                };
+                found.iter_mut().zip(inner).for_each(both);
+            }
+            Ok(found)
+        };
+        (0..rank).map(on_axis).collect::<Allocated<_>>()?
+    };
+    let numbers = sort::row_major_order(&coords, count)?;
+    if let Some(numbers) = &numbers {
+        coords = coords.iter().map(|axis| sort::gather(axis, numbers)).collect::<Allocated<_>>()?;
+    }
+    let coords = coords.into_iter().map(Buffer::from).collect();
+    Ok(Placed { pattern: P::from_coords(shape, count, coords, limit)?, numbers })
+}
+
+/// Refuses a fill that is not zero, and what is not finite beside zeros that are not stored.
+fn check_zeros<T: Element>(x: &Listed<'_, T>, is_left: bool, other: bool, form: Pairs) -> Result<()> {
+    if !other || all_finite(&x.values) {
+        return Ok(());
+    }
+    let Some(entry) = x.values.iter().position(|value| !value.isfinite()) else { return Ok(()) };
+    let mut coords = vec![0; x.shape.rank()];
+    for (axis, coord) in coords.iter_mut().enumerate() {
+        x.place(&[axis], &[x.shape[axis]], entry, std::slice::from_mut(coord));
+    }
+    let (value, zero) = (x.values[entry].to_number().to_string(), "an implicit 0".to_string());
+    let (left, right) = if is_left { (value, zero) } else { (zero, value) };
+    Err(Error::NonFinite { operation: form.name(), left, right, coords })
+}
+
+/// Of two sparse operands; if one is a stored view, both are.
+pub(in crate::ops) fn sparse<X: Sparse<Value: Ring>>(
+    x: &X,
+    y: &X,
+    form: Pairs,
+) -> Result<Tensor<X::Pattern, X::Value>> {
+    let (a, b) = (x.tensor(), y.tensor());
+    let (left, right) = (Listed::of_tensor(a, x.gap()), Listed::of_tensor(b, y.gap()));
+    let (of_left, of_right) = (left.has_zeros(form.name())?, right.has_zeros(form.name())?);
+    check_zeros(&left, true, of_right, form)?;
+    check_zeros(&right, false, of_left, form)?;
+    let limit = default_limit(a.stored_bytes().saturating_add(b.stored_bytes()));
+    let Placed { pattern, numbers } = place(a.pattern(), b.pattern(), form, size_of::<X::Value>(), limit)?;
+    let values = products(a.values(), b.values(), numbers.as_deref())
+        .map_err(|error| refused::<X::Value>(form.name(), error, |entry| pattern.coords_of(entry)))?;
+    Ok(Tensor::from_valid(pattern, values, X::Value::ZERO))
+}
+
+/// The row-major position of each entry, of which the last bits are enough.
+fn positions<T: Element>(x: &Listed<'_, T>) -> Allocated<Vec<usize>> {
+    let mut positions: Vec<usize> = alloc::zeros(x.values.len())?;
+    let mut coords = alloc::zeros(x.values.len())?;
+    for axis in 0..x.shape.rank() {
+        x.place(&[axis], &[x.shape[axis]], 0, &mut coords);
+        for (position, &coord) in positions.iter_mut().zip(&coords) {
+            *position = position.wrapping_mul(x.shape[axis]).wrapping_add(coord);
+        }
+    }
+    Ok(positions)
+}
+
+/// The gradients of both operands from those of the pairs, which are listed in the order of the result.
+fn both<T: Float>(
+    left: &Listed<'_, T>,
+    right: &Listed<'_, T>,
+    mut gradients: Vec<T>,
+    numbers: Option<&[usize]>,
+) -> Allocated<(Vec<T>, Vec<T>)> {
+    if let Some(numbers) = numbers {
+        let mut in_order = alloc::zeros(gradients.len())?;
+        numbers.iter().zip(&gradients).for_each(|(&number, &gradient)| in_order[number] = gradient);
+        gradients = in_order;
+    }
+    let dx = match right.values.is_empty() {
+        true => alloc::zeros(left.values.len())?,
+        false => of_left(&gradients, &right.values, &positions(right)?)?,
+    };
+    Ok((dx, of_right(&gradients, &left.values, right.values.len())?))
+}
+
+/// The gradients of [`sparse`].
+#[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+pub(in crate::ops) fn sparse_backward<X: Sparse<Value: Float>, U: Operand<Elem = X::Value>>(
+    x: &X,
+    y: &X,
+    form: Pairs,
+    upstream: &U,
+) -> Result<(Tensor<X::Pattern, X::Value>, Tensor<X::Pattern, X::Value>)> {
+    let (a, b) = (x.tensor(), y.tensor());
+    let limit = default_limit(a.stored_bytes().saturating_add(b.stored_bytes()));
+    check_upstream(upstream, &form.shapes(a.shape(), b.shape())?.0)?;
+    let Placed { pattern, numbers } = place(a.pattern(), b.pattern(), form, size_of::<X::Value>(), limit)?;
+    let gradients = upstream.at_entries(&pattern)?;
+    let (left, right) = (Listed::of_tensor(a, x.gap()), Listed::of_tensor(b, y.gap()));
+    let (dx, dy) = both(&left, &right, gradients, numbers.as_deref())?;
+    let zero = X::Value::ZERO;
+    Ok((Tensor::from_valid(a.pattern().clone(), dx, zero), Tensor::from_valid(b.pattern().clone(), dy, zero)))
+}
+
+/// The pair of each element of a result of arrays, if they are not in order.
+fn numbers_of_arrays(shape: &Shape, [left, right]: &[Vec<usize>; 2], form: Pairs) -> Allocated<Option<Vec<usize>>> {
+    if form == Pairs::Outer || shape.is_empty_space() {
+        return Ok(None);
+    }
+    let count: usize = right.iter().product();
+    let mut at = vec![0; shape.rank()];
+    let mut numbers = alloc::with_capacity(shape.iter().product())?;
+    for _ in 0..numbers.capacity() {
+        let part = |of: fn(usize, usize) -> usize| at.iter().zip(right).map(|(&at, &length)| of(at, length)).collect();
+        let (a, b): (Vec<usize>, Vec<usize>) = (part(|at, length| at / length), part(|at, length| at % length));
+        numbers.push(ravel(&a, left) * count + ravel(&b, right));
+        step(&mut at, shape);
+    }
+    Ok(Some(numbers))
+}
+
+/// Of two arrays.
+pub(in crate::ops) fn dense<T: Ring>(x: ArrayViewD<'_, T>, y: ArrayViewD<'_, T>, form: Pairs) -> Result<ArrayD<T>> {
+    let (shape, both) = form.shapes(x.shape(), y.shape())?;
+    check_result::<T>(&shape, dense_bytes(&x).saturating_add(dense_bytes(&y)))?;
+    let numbers = numbers_of_arrays(&shape, &both, form)?;
+    let items = products(&in_order(&x)?, &in_order(&y)?, numbers.as_deref()).map_err(|error| {
+        refused::<T>(form.name(), error, |at| {
+            let mut coords = vec![0; shape.rank()];
+            unravel(at, &shape, &mut coords);
+            Some(coords)
+        })
+    })?;
+    Ok(dense_array(&shape, items))
+}
+
+/// The gradients of [`dense`].
+pub(in crate::ops) fn dense_backward<T: Float, U: Operand<Elem = T>>(
+    x: ArrayViewD<'_, T>,
+    y: ArrayViewD<'_, T>,
+    form: Pairs,
+    upstream: &U,
+) -> Result<(ArrayD<T>, ArrayD<T>)> {
+    let (shape, lengths) = form.shapes(x.shape(), y.shape())?;
+    check_upstream(upstream, &shape)?;
+    check_result::<T>(&shape, dense_bytes(&x).saturating_add(dense_bytes(&y)))?;
+    let cells = crate::ops::reduce::dense::all_cells(upstream)?;
+    let numbers = numbers_of_arrays(&shape, &lengths, form)?;
+    let gradients = alloc::collect(cells.iter().copied())?;
+    let (left, right) = (Listed::of_array(&x)?, Listed::of_array(&y)?);
+    let (dx, dy) = both(&left, &right, gradients, numbers.as_deref())?;
+    Ok((dense_array(&x.shape().into(), dx), dense_array(&y.shape().into(), dy)))
+}
+
+/// The products of each element of one operand with each of another: the axes of both, one behind the other.
+///
+/// *z*<sub>i…j…</sub> = *x*<sub>i…</sub> · *y*<sub>j…</sub>, added to +0.0, so that no zero has a sign.
+///
+/// # Shapes
+///
+/// The result has the axes of *x*, then those of *y*. Both operands are of one kind: tensors of one format, or arrays.
+///
+/// # Implicit values
+///
+/// Fills must be zero; stored is where both operands store something. Of stored views the entries count alone.
+///
+/// # NaN
+///
+/// NaN times anything is NaN. Beside zeros that are not stored an entry that is not finite is an error.
+///
+/// # Gradient
+///
+/// [`outer_backward`].
+///
+/// # Errors
+///
+/// - `Argument`: a fill is not zero;
+/// - `NonFinite`: an entry is not finite, and the other operand has zeros that are not stored;
+/// - `Overflow`: an integer product does not fit, with its coordinates;
+/// - `TooLarge`: the result is out of proportion to the operands.
+///
+/// # Complexity
+///
+/// O(entries of *x* · entries of *y*).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, outer};
+/// use ndarray::arr2;
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![2, 3], 0)?;
+/// let y = CooTensor::new([2], vec![vec![1]], vec![10], 0)?;
+/// let z = outer(&x, &y)?;
+/// assert_eq!(z.to_dense()?, arr2(&[[0, 20], [0, 0], [0, 30]]).into_dyn());
+/// assert_eq!(z.to_dense()?, outer(&x.to_dense()?, &y.to_dense()?)?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.multiply.outer`](https://numpy.org/doc/stable/reference/generated/numpy.ufunc.outer.html).
+#[doc(alias = "tensor_product")]
+pub fn outer<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>> {
+    x.pairs(y, Pairs::Outer)
+}
+
+/// The Kronecker product: one operand once for each element of the other, times that.
+///
+/// *z*<sub>i·n + k, j·m + l</sub> = *x*<sub>ij</sub> · *y*<sub>kl</sub>, and so for any rank. All else is as for [`outer`].
+///
+/// # Shapes
+///
+/// Each axis of the result is as long as the product of those of both; an operand of smaller rank has axes of length 1 in
+/// front.
+///
+/// # Errors
+///
+/// Those of [`outer`], `AxisOverflow` and `AxisTooLong`: an axis of the result is too long.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, CooPattern, kron};
+/// use ndarray::arr2;
+///
+/// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![0, 1]], vec![1, 2], 0)?;
+/// let y = CooTensor::new([1, 2], vec![vec![0, 0], vec![0, 1]], vec![3, 4], 0)?;
+/// assert_eq!(kron(&x, &y)?.to_dense()?, arr2(&[[3, 4, 0, 0], [0, 0, 6, 8]]).into_dyn());
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.kron`](https://numpy.org/doc/stable/reference/generated/numpy.kron.html).
+#[doc(alias = "kronecker")]
+pub fn kron<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>> {
+    x.pairs(y, Pairs::Kron)
+}
+
+/// The gradients of both operands of [`outer`].
+///
+/// *dx*<sub>i</sub> = Σ<sub>j</sub> *dz*<sub>ij</sub> · *y*<sub>j</sub> in eight lanes by the position of *j*, as
+/// [`sddmm`](crate::CooPattern::sddmm) has them; *dy*<sub>j</sub> = Σ<sub>i</sub> *x*<sub>i</sub> · *dz*<sub>ij</sub> in
+/// order. Of sparse operands the sums go over what is stored.
+///
+/// # Errors
+///
+/// `ShapeMismatch` where `upstream` has another shape than the result, and `TooLarge` as for [`outer`].
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, outer_backward};
+/// use ndarray::Array2;
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![2.0, 3.0], 0.0)?;
+/// let y = CooTensor::new([2], vec![vec![1]], vec![10.0], 0.0)?;
+/// let (dx, dy) = outer_backward(&x, &y, &Array2::ones((3, 2)))?;
+/// assert_eq!((dx.values(), dy.values()), (&[10.0, 10.0][..], &[5.0][..]));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+pub fn outer_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
+    x: &X,
+    y: &X,
+    upstream: &U,
+) -> Result<(X::Reduced<X::Elem>, X::Reduced<X::Elem>)> {
+    x.pairs_backward(y, Pairs::Outer, upstream)
+}
+
+/// The gradients of both operands of [`kron`]: as those of [`outer`].
+///
+/// # Errors
+///
+/// Those of [`outer_backward`].
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, kron_backward};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([2], vec![vec![1]], vec![2.0], 0.0)?;
+/// let (dx, dy) = kron_backward(&x, &x, &arr1(&[1.0, 2.0, 3.0, 4.0]))?;
+/// assert_eq!((dx.values(), dy.values()), (&[8.0][..], &[8.0][..]));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+pub fn kron_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
+    x: &X,
+    y: &X,
+    upstream: &U,
+) -> Result<(X::Reduced<X::Elem>, X::Reduced<X::Elem>)> {
+    x.pairs_backward(y, Pairs::Kron, upstream)
+}

@@ -1,0 +1,266 @@
+//! Dense products at the positions of a pattern.
+
+use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, Dimension};
+
+use super::matrix::{Matrix, refused};
+use crate::base::error::{Error, Result};
+use crate::base::index::Index;
+use crate::base::shape::Shape;
+use crate::convert::dense_array;
+use crate::element::{Float, Ring};
+use crate::kernels::dots::dots;
+use crate::kernels::walk::{Walk, sums_of_rows};
+use crate::ops::mul;
+use crate::ops::operand::Operand;
+use crate::ops::reduce::check_upstream;
+
+use crate::pattern::{CooPattern, CsrPattern, Pattern};
+use crate::tensor::Tensor;
+use crate::tensor::stored::Stored;
+
+const NAME: &str = "sddmm";
+
+/// The two factors beside a pattern.
+struct Factors<'a, T: Clone> {
+    left: Matrix<'a, T>,
+    right: Matrix<'a, T>,
+}
+
+impl<'a, T: Ring> Factors<'a, T> {
+    fn new(shape: &Shape, l: &ArrayViewD<'a, T>, r: &ArrayViewD<'a, T>) -> Result<Self> {
+        let rank = shape.rank();
+        if rank < 2 {
+            let why = format!("a pattern of shape {shape} has no rows and columns");
+            return Err(Error::Argument { operation: NAME, why });
+        }
+        let rows: Vec<usize> = (0..rank - 1).collect();
+        let columns: Vec<usize> = (0..rank - 2).chain([rank - 1]).collect();
+        let left = Matrix::new("the factor on the left", l, shape, &rows)?;
+        let right = Matrix::new("the factor on the right", r, shape, &columns)?;
+        match left.width() == right.width() {
+            true => Ok(Factors { left, right }),
+            false => {
+                let (expected, found) = (left.width(), right.width());
+                Err(Error::LengthMismatch { what: "a row of the factor on the right", expected, found })
+            }
+        }
+    }
+
+    /// The dots at the entries of a pattern.
+    fn dots<P: Pattern>(&self, pattern: &P) -> Result<Vec<T>> {
+        let left = |start: usize, numbers: &mut [usize]| self.left.number(pattern, start, numbers);
+        let right = |start: usize, numbers: &mut [usize]| self.right.number(pattern, start, numbers);
+        dots(pattern.nnz(), &[(self.left.rows(), &left), (self.right.rows(), &right)])
+            .map_err(|error| refused::<T>(NAME, error, |entry| pattern.coords_of(entry)))
+    }
+
+    /// The sums of the rows of one factor, times the values of the entries, at the rows of the other one.
+    fn gathered<P: Pattern>(pattern: &P, values: &[T], from: &Matrix<'_, T>, into: &Matrix<'_, T>) -> Result<Vec<T>> {
+        let number = |start: usize, numbers: &mut [usize]| from.number(pattern, start, numbers);
+        let target = |start: usize, numbers: &mut [usize]| into.number(pattern, start, numbers);
+        let (rows, width) = (into.count(), into.width());
+        let factors = [(from.rows(), &number as _)];
+        let walk = Walk { values, factors: &factors, into: &target, in_order: into.is_in_order(), rows, width };
+        sums_of_rows(&walk).map_err(|error| refused::<T>(NAME, error, |_| None))
+    }
+}
+
+fn forward<P: Pattern, T: Ring>(pattern: &P, l: &ArrayViewD<'_, T>, r: &ArrayViewD<'_, T>) -> Result<Tensor<P, T>> {
+    let values = Factors::new(pattern.shape(), l, r)?.dots(pattern)?;
+    Ok(Tensor::from_valid(pattern.clone(), values, T::ZERO))
+}
+
+/// The gradients of both factors, from that of each entry.
+fn backward<P: Pattern, T: Ring>(
+    pattern: &P,
+    gradients: &[T],
+    l: &ArrayViewD<'_, T>,
+    r: &ArrayViewD<'_, T>,
+) -> Result<(ArrayD<T>, ArrayD<T>)> {
+    let Factors { left, right } = Factors::new(pattern.shape(), l, r)?;
+    let dl = Factors::gathered(pattern, gradients, &right, &left)?;
+    let dr = Factors::gathered(pattern, gradients, &left, &right)?;
+    Ok((dense_array(&l.shape().into(), dl), dense_array(&r.shape().into(), dr)))
+}
+
+macro_rules! methods_of_patterns {
+    ($($(#[$page:meta])* $pattern:ident;)*) => {$(
+        /// # Products
+        impl<I: Index> $pattern<I> {
+            $(#[$page])*
+            pub fn sddmm<T: Ring, L: Dimension, R: Dimension>(
+                &self,
+                l: &ArrayBase<impl Data<Elem = T>, L>,
+                r: &ArrayBase<impl Data<Elem = T>, R>,
+            ) -> Result<Tensor<Self, T>> {
+                forward(self, &l.view().into_dyn(), &r.view().into_dyn())
+            }
+
+            /// The gradients of both factors of [`sddmm`](Self::sddmm): as [`Stored::sddmm_backward`] has them, of
+            /// ones at the entries.
+            ///
+            /// # Errors
+            ///
+            /// Those of [`sddmm`](Self::sddmm), and `ShapeMismatch` where `upstream` has another shape than the pattern.
+            pub fn sddmm_backward<T: Float, L: Dimension, R: Dimension>(
+                &self,
+                l: &ArrayBase<impl Data<Elem = T>, L>,
+                r: &ArrayBase<impl Data<Elem = T>, R>,
+                upstream: &impl Operand<Elem = T>,
+            ) -> Result<(ArrayD<T>, ArrayD<T>)> {
+                check_upstream(upstream, self.shape())?;
+                backward(self, &upstream.at_entries(self)?, &l.view().into_dyn(), &r.view().into_dyn())
+            }
+        }
+    )*};
+}
+
+methods_of_patterns! {
+    /// The product of two dense factors at the positions of this pattern, and nowhere else.
+    ///
+    /// *z*<sub>ij</sub> = Σ<sub>k</sub> *l*<sub>ik</sub> · *r*<sub>jk</sub> at every (i, j) that is stored: *l* times
+    /// *r* transposed. Axes of the pattern before the last two are batches.
+    ///
+    /// Each product and sum is rounded, and nothing is fused. The k-th product goes to lane k mod 8, and the lanes are
+    /// added as ((0+1)+(2+3))+((4+5)+(6+7)): the same bits in every format and at any number of threads. 16-bit floats
+    /// are summed in `f32` and rounded once; integers are exact; of `bool` it is "or" of "and"s.
+    ///
+    /// # Shapes
+    ///
+    /// A pattern \[…, m, n\] takes *l* of \[…, m, k\] and *r* of \[…, n, k\], arrays or views of any layout. Batch axes
+    /// of a factor may have length 1 or be left out in front: then it serves all batches.
+    ///
+    /// # Implicit values
+    ///
+    /// The pattern is shared, and the fill is 0: nothing is said of positions that are not stored.
+    ///
+    /// # NaN
+    ///
+    /// NaN times anything is NaN.
+    ///
+    /// # Gradient
+    ///
+    /// [`sddmm_backward`](Self::sddmm_backward).
+    ///
+    /// # Errors
+    ///
+    /// - `Argument`: the pattern has less than two axes;
+    /// - `ShapeMismatch`, `LengthMismatch`: a factor does not fit;
+    /// - `Overflow`: an integer sum does not fit, with its coordinates.
+    ///
+    /// # Complexity
+    ///
+    /// O(nnz · k).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CooPattern;
+    /// use ndarray::arr2;
+    ///
+    /// let pattern = CooPattern::new([2, 3], 3, vec![vec![0u32, 0, 1], vec![0, 2, 1]])?;
+    /// let (l, r) = (arr2(&[[1.0, 2.0], [3.0, 4.0]]), arr2(&[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]));
+    /// let z = pattern.sddmm(&l, &r)?;
+    /// assert_eq!(z.values(), [1.0, 3.0, 4.0]);
+    /// let product = l.dot(&r.t());
+    /// assert!(z.iter().all(|(at, value)| value == product[[at[0], at[1]]]));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: `(l @ r.T)[pattern]` of numpy;
+    /// [`torch.sparse.sampled_addmm`](https://docs.pytorch.org/docs/stable/generated/torch.sparse.sampled_addmm.html).
+    #[doc(alias = "sampled_addmm")]
+    #[doc(alias = "masked_matmul")]
+    CooPattern;
+    /// The product of two dense factors at the positions of this pattern: see [`CooPattern::sddmm`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`CooPattern::sddmm`].
+    CsrPattern;
+}
+
+/// # Products
+impl<P: Pattern, T: Ring> Stored<'_, P, T> {
+    /// The entries times the product of two dense factors where they stand: as
+    /// [`pattern.sddmm(l, r)`](CooPattern::sddmm), of which each dot is rounded to the type, then multiplied.
+    ///
+    /// *z*<sub>ij</sub> = *x*<sub>ij</sub> · Σ<sub>k</sub> *l*<sub>ik</sub> · *r*<sub>jk</sub> at every (i, j) that is
+    /// stored. The fill is 0.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`CooPattern::sddmm`]; `Overflow` also where the integer product with an entry does not fit.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use ndarray::arr2;
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 0, 1], vec![0, 2, 1]], vec![10.0, 1.0, 2.0], 0.0)?;
+    /// let (l, r) = (arr2(&[[1.0, 2.0], [3.0, 4.0]]), arr2(&[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]));
+    /// let z = x.stored().sddmm(&l, &r)?;
+    /// assert_eq!(z.values(), [10.0, 3.0, 8.0]);
+    /// assert!(z.shares_pattern_with(&x));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[doc(alias = "sampled_addmm")]
+    pub fn sddmm<L: Dimension, R: Dimension>(
+        &self,
+        l: &ArrayBase<impl Data<Elem = T>, L>,
+        r: &ArrayBase<impl Data<Elem = T>, R>,
+    ) -> Result<Tensor<P, T>> {
+        let x = self.tensor();
+        times(x, &forward(x.pattern(), &l.view().into_dyn(), &r.view().into_dyn())?)
+    }
+
+    /// The gradients of the entries, of the factor on the left and of that on the right of [`sddmm`](Stored::sddmm).
+    ///
+    /// *dx*<sub>ij</sub> = *dz*<sub>ij</sub> · Σ<sub>k</sub> *l*<sub>ik</sub> · *r*<sub>jk</sub> on the pattern of *x*;
+    /// *dl*<sub>ik</sub> = Σ<sub>j</sub> (*dz*<sub>ij</sub> · *x*<sub>ij</sub>) · *r*<sub>jk</sub> and
+    /// *dr*<sub>jk</sub> = Σ<sub>i</sub> (*dz*<sub>ij</sub> · *x*<sub>ij</sub>) · *l*<sub>ik</sub> over what is stored,
+    /// in increasing order, from +0.0, each product and sum rounded (16-bit floats in `f32`). A factor that serves
+    /// several batches receives from all of them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sddmm`](Stored::sddmm), and `ShapeMismatch` where `upstream` has another shape than *x*.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use ndarray::{arr2, Array2};
+    ///
+    /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![10.0, 2.0], 0.0)?;
+    /// let (l, r) = (arr2(&[[1.0, 2.0], [3.0, 4.0]]), arr2(&[[1.0, 0.0], [0.0, 1.0]]));
+    /// let (dx, dl, dr) = x.stored().sddmm_backward(&l, &r, &Array2::ones((2, 2)))?;
+    /// assert_eq!(dx.values(), [2.0, 3.0]);
+    /// assert_eq!(dl, arr2(&[[0.0, 10.0], [2.0, 0.0]]).into_dyn());
+    /// assert_eq!(dr, arr2(&[[6.0, 8.0], [10.0, 20.0]]).into_dyn());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[allow(clippy::type_complexity)] // three results, each as it is spelled elsewhere
+    pub fn sddmm_backward<L: Dimension, R: Dimension>(
+        &self,
+        l: &ArrayBase<impl Data<Elem = T>, L>,
+        r: &ArrayBase<impl Data<Elem = T>, R>,
+        upstream: &impl Operand<Elem = T>,
+    ) -> Result<(Tensor<P, T>, ArrayD<T>, ArrayD<T>)>
+    where
+        T: Float,
+    {
+        let (x, l, r) = (self.tensor(), l.view().into_dyn(), r.view().into_dyn());
+        check_upstream(upstream, x.shape())?;
+        let gradient = Tensor::from_valid(x.pattern().clone(), upstream.at_entries(x.pattern())?, T::ZERO);
+        let dx = times(&gradient, &forward(x.pattern(), &l, &r)?)?;
+        let (dl, dr) = backward(x.pattern(), times(&gradient, x)?.values(), &l, &r)?;
+        Ok((dx, dl, dr))
+    }
+}
+
+/// The products of the entries of two tensors of one pattern.
+fn times<P: Pattern, T: Ring>(x: &Tensor<P, T>, y: &Tensor<P, T>) -> Result<Tensor<P, T>> {
+    Ok(mul(&x.stored(), y.clone().with_fill(x.fill()).stored())?.with_fill(T::ZERO))
+}

@@ -1,0 +1,313 @@
+//! Softmax and its logarithm among the elements of each group, and their gradients.
+
+use ndarray::{ArrayD, ArrayViewD};
+
+use crate::base::alloc::{self, Allocated};
+use crate::base::axes::Axes;
+use crate::base::error::{Error, Result};
+use crate::base::shape::Shape;
+use crate::convert::{check_result, dense_array, dense_bytes};
+use crate::element::Float;
+use crate::kernels::group::Groups;
+use crate::kernels::softmax::{Softmax, in_groups};
+use crate::ops::operand::Operand;
+use crate::ops::reduce::check_upstream;
+use crate::pattern::Pattern;
+use crate::plan::group::Cells;
+use crate::plan::reduction::Reduction;
+use crate::tensor::Tensor;
+#[allow(unused_imports)] // for the pages
+use crate::tensor::stored::Stored;
+
+impl Softmax {
+    fn name(self) -> &'static str {
+        match self {
+            Softmax::Shares => "softmax",
+            Softmax::Logarithms => "log_softmax",
+        }
+    }
+}
+
+/// What there is not: gaps of one tensor would hold as many values as there are groups.
+pub(crate) fn refused<U>(form: Softmax) -> Result<U> {
+    let operation = form.name();
+    let why = format!("of positions that are not stored it differs from group to group; x.stored().{operation}(…)");
+    Err(Error::Argument { operation, why: format!("{why} is that of what is stored") })
+}
+
+/// What there is not: labels beside the axes.
+pub(crate) fn refused_by_label<U>(form: Softmax) -> Result<U> {
+    Err(Error::Argument { operation: form.name(), why: "it goes by axes, and not by labels".into() })
+}
+
+/// Among the stored entries of a tensor.
+pub(crate) fn sparse<P: Pattern, T: Float, G: Float>(
+    x: &Tensor<P, T>,
+    form: Softmax,
+    axes: &Axes,
+    gradients: Option<Vec<G>>,
+) -> Result<Tensor<P, G>> {
+    let fill = match (form, &gradients) {
+        (Softmax::Logarithms, None) => G::from_f64(f64::NEG_INFINITY),
+        _ => G::ZERO,
+    };
+    let reduction = Reduction::new(x.shape(), axes)?;
+    let Cells { groups, .. } = Cells::new(x.pattern(), &reduction)?;
+    let order = order_of(&groups, x.nnz())?;
+    let mut numbers = wide(x.values(), order.as_deref())?;
+    let gradients = gradients.map(|gradients| wide(&gradients, order.as_deref())).transpose()?;
+    in_groups(form, &mut numbers, gradients.as_deref(), groups.starts())?;
+    Ok(Tensor::from_valid(x.pattern().clone(), narrow(&numbers, order.as_deref())?, fill))
+}
+
+/// The entries group after group, where they are not stored so.
+fn order_of(groups: &Groups, count: usize) -> Allocated<Option<Vec<usize>>> {
+    if groups.offsets().is_some() {
+        return Ok(None);
+    }
+    let mut order = alloc::with_capacity(count)?;
+    order.extend((0..groups.len()).flat_map(|group| groups.entries(group)));
+    Ok(Some(order))
+}
+
+/// The values in `f64`, in an order.
+fn wide<T: Float>(values: &[T], order: Option<&[usize]>) -> Allocated<Vec<f64>> {
+    match order {
+        None => alloc::collect(values.iter().map(|&value| value.into())),
+        Some(order) => alloc::collect(order.iter().map(|&entry| values[entry].into())),
+    }
+}
+
+/// Undoes [`wide`].
+fn narrow<T: Float>(numbers: &[f64], order: Option<&[usize]>) -> Allocated<Vec<T>> {
+    let Some(order) = order else {
+        return alloc::collect(numbers.iter().map(|&number| T::from_f64(number)));
+    };
+    let mut values = alloc::copies(T::ZERO, numbers.len())?;
+    order.iter().zip(numbers).for_each(|(&entry, &number)| values[entry] = T::from_f64(number));
+    Ok(values)
+}
+
+/// Among the elements of an array.
+pub(crate) fn dense<T: Float, G: Float>(
+    x: ArrayViewD<'_, T>,
+    form: Softmax,
+    axes: &Axes,
+    gradients: Option<Vec<G>>,
+) -> Result<ArrayD<G>> {
+    let shape = Shape::from(x.shape());
+    let reduction = Reduction::new(&shape, axes)?;
+    check_result::<f64>(&shape, dense_bytes(&x))?;
+    // The axes of each group last, so that its elements are side by side.
+    let order: Vec<usize> = reduction.kept().iter().chain(reduction.reduced()).copied().collect();
+    let moved = x.view().permuted_axes(order.clone());
+    let mut numbers = alloc::collect(moved.iter().map(|&value| value.into()))?;
+    let gradients = match gradients {
+        None => None,
+        Some(gradients) => {
+            let gradients = dense_array(&shape, gradients).permuted_axes(order.clone());
+            Some(alloc::collect(gradients.iter().map(|&gradient| gradient.into()))?)
+        }
+    };
+    let extent = reduction.extent().max(1) as usize;
+    let starts = alloc::collect((0..numbers.len() / extent + 1).map(|group| group * extent))?;
+    in_groups(form, &mut numbers, gradients.as_deref(), &starts)?;
+    let results = dense_array(&Shape::from(moved.shape()), numbers);
+    let mut back = vec![0; order.len()];
+    order.iter().enumerate().for_each(|(at, &axis)| back[axis] = at);
+    let results = results.permuted_axes(back);
+    Ok(dense_array(&shape, alloc::collect(results.iter().map(|&number| G::from_f64(number)))?))
+}
+
+/// The exponentials of the elements of each group over the axes given, over their sum.
+///
+/// *y*<sub>k,r</sub> = exp(*x*<sub>k,r</sub> − max<sub>s</sub> *x*<sub>k,s</sub>) / Σ<sub>s</sub> exp(*x*<sub>k,s</sub> −
+/// max<sub>s</sub> *x*<sub>k,s</sub>); for *k* over the other axes and *r*, *s* over those given.
+///
+/// Each step is in `f64`, the sum is exact and rounded once, and so is the result: neither order nor format nor threads
+/// change a bit.
+///
+/// # Shapes
+///
+/// The result has the shape of *x*.
+///
+/// # Implicit values
+///
+/// Of [`x.stored()`](Stored) the groups are those of its entries; the pattern is shared, and the fill of the result is 0:
+/// what is absent has no share, as if it were minus infinity. The whole of a sparse tensor has no softmax of one fill:
+/// that is an error.
+///
+/// # NaN
+///
+/// A NaN makes its whole group NaN, and so does plus infinity, or minus infinity alone.
+///
+/// # Gradient
+///
+/// [`softmax_backward`].
+///
+/// # Errors
+///
+/// - `AxisOutOfRange`, `AxisRepeated`: the axes are none of *x*;
+/// - `Argument`: *x* is a sparse tensor, and not its stored view.
+///
+/// # Complexity
+///
+/// O(nnz · (rank + log nnz)), O(nnz · rank) where the other axes lead; for arrays O(elements).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, softmax};
+/// use ndarray::arr2;
+///
+/// let x = CooTensor::new([2, 3], vec![vec![0, 0, 1], vec![0, 2, 1]], vec![5.0, 5.0, -7.0], 0.0)?;
+/// let y = softmax(&x.stored(), 1)?;
+/// assert_eq!(y.values(), [0.5, 0.5, 1.0]);
+/// let absent = arr2(&[[5.0, f64::NEG_INFINITY, 5.0], [f64::NEG_INFINITY, -7.0, f64::NEG_INFINITY]]);
+/// assert_eq!(y.to_dense()?, softmax(&absent, 1)?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`scipy.special.softmax`](https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.softmax.html);
+/// of entries [`torch.sparse.softmax`](https://docs.pytorch.org/docs/stable/generated/torch.sparse.softmax.html).
+#[doc(alias = "attention")]
+pub fn softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
+    x.softmax(Softmax::Shares, &axes.into(), None)
+}
+
+/// The logarithm of [`softmax`](softmax()): without the digits that the shares lose.
+///
+/// *y*<sub>k,r</sub> = (*x*<sub>k,r</sub> − max<sub>s</sub> *x*<sub>k,s</sub>) − ln Σ<sub>s</sub> exp(*x*<sub>k,s</sub> −
+/// max<sub>s</sub> *x*<sub>k,s</sub>), each step in `f64`, the sum exact. Of [`x.stored()`](Stored) the fill is minus
+/// infinity. All else is as for [`softmax`](softmax()).
+///
+/// # Errors
+///
+/// Those of [`softmax`](softmax()).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, log_softmax};
+///
+/// let x = CooTensor::new([4], vec![vec![1, 3]], vec![1000.0, 0.0], 0.0)?;
+/// let y = log_softmax(&x.stored(), 0)?;
+/// assert_eq!((y.values(), y.fill()), (&[0.0, -1000.0][..], f64::NEG_INFINITY));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+pub fn log_softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
+    x.softmax(Softmax::Logarithms, &axes.into(), None)
+}
+
+/// The gradient of [`softmax`](softmax()).
+///
+/// *dx*<sub>k,r</sub> = *y*<sub>k,r</sub> · (*dy*<sub>k,r</sub> − Σ<sub>s</sub> *y*<sub>k,s</sub> · *dy*<sub>k,s</sub>),
+/// where *y* is the softmax in `f64`, the sum is exact over rounded products, and each step is in `f64`.
+///
+/// # Errors
+///
+/// Those of [`softmax`](softmax()), and `ShapeMismatch` where `upstream` has another shape than *x*.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, softmax_backward};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([4], vec![vec![1, 3]], vec![7.0, 7.0], 0.0)?;
+/// let dx = softmax_backward(&x.stored(), &arr1(&[9.0, 1.0, 9.0, 3.0]), 0)?;
+/// assert_eq!(dx.values(), [-0.5, 0.5]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+pub fn softmax_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    axes: impl Into<Axes>,
+) -> Result<X::Reduced<U::Elem>> {
+    backward(x, upstream, Softmax::Shares, &axes.into())
+}
+
+/// The gradient of [`log_softmax`].
+///
+/// *dx*<sub>k,r</sub> = *dy*<sub>k,r</sub> − *p*<sub>k,r</sub> · Σ<sub>s</sub> *dy*<sub>k,s</sub>, where *p* is the softmax
+/// in `f64`, the sum is exact, and each step is in `f64`.
+///
+/// # Errors
+///
+/// Those of [`softmax_backward`].
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, log_softmax_backward};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([4], vec![vec![1, 3]], vec![7.0, 7.0], 0.0)?;
+/// let dx = log_softmax_backward(&x.stored(), &arr1(&[9.0, 1.0, 9.0, 3.0]), 0)?;
+/// assert_eq!(dx.values(), [-1.0, 1.0]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+pub fn log_softmax_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    axes: impl Into<Axes>,
+) -> Result<X::Reduced<U::Elem>> {
+    backward(x, upstream, Softmax::Logarithms, &axes.into())
+}
+
+fn backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    form: Softmax,
+    axes: &Axes,
+) -> Result<X::Reduced<U::Elem>> {
+    check_upstream(upstream, &Shape::from(x.lengths()))?;
+    x.softmax(form, axes, Some(x.elements_of(upstream)?))
+}
+
+/// # Shares of entries
+impl<P: Pattern, T: Float> Stored<'_, P, T> {
+    /// The softmax among the entries of each group over the axes given: see [`softmax`](softmax()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`softmax`](softmax()).
+    pub fn softmax(&self, axes: impl Into<Axes>) -> Result<Tensor<P, T>> {
+        softmax(self, axes)
+    }
+
+    /// Its logarithm: see [`log_softmax`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`log_softmax`].
+    pub fn log_softmax(&self, axes: impl Into<Axes>) -> Result<Tensor<P, T>> {
+        log_softmax(self, axes)
+    }
+
+    /// The gradient of [`softmax`](Stored::softmax): see [`softmax_backward`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`softmax_backward`].
+    pub fn softmax_backward<U: Operand<Elem: Float>>(
+        &self,
+        upstream: &U,
+        axes: impl Into<Axes>,
+    ) -> Result<Tensor<P, U::Elem>> {
+        softmax_backward(self, upstream, axes)
+    }
+
+    /// The gradient of [`log_softmax`](Stored::log_softmax): see [`log_softmax_backward`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`log_softmax_backward`].
+    pub fn log_softmax_backward<U: Operand<Elem: Float>>(
+        &self,
+        upstream: &U,
+        axes: impl Into<Axes>,
+    ) -> Result<Tensor<P, U::Elem>> {
+        log_softmax_backward(self, upstream, axes)
+    }
+}

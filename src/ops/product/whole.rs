@@ -1,0 +1,259 @@
+//! An operand of an einsum without the types of its pattern, and what is done to it.
+
+use std::any::Any;
+
+use ndarray::{ArrayD, IxDyn};
+
+use super::backward::matmul_backward;
+use super::factor::Factor;
+use super::matmul::plain;
+use crate::base::alloc::{self, Allocated};
+use crate::base::error::{Error, Result};
+use crate::base::limit::{default_limit, guard};
+use crate::base::shape::{Shape, unravel};
+use crate::convert::{check_result, dense_array};
+use crate::element::{DType, Element, Float, Number, Ring};
+use crate::kernels::zip::all_finite;
+use crate::ops::operand::Operand;
+use crate::ops::reduce;
+use crate::ops::reduce::dense::all_cells;
+use crate::pattern::{CooPattern, Pattern};
+use crate::tensor::Tensor;
+use crate::tensor::coo::CooTensor;
+
+/// Entries, or an array in row-major order.
+#[derive(Clone)]
+pub enum Whole<T> {
+    Entries(CooTensor<T, u64>),
+    Array(ArrayD<T>),
+}
+
+/// The entries of a tensor, with a fill of zero.
+pub(in crate::ops) fn of_tensor<P: Pattern, T: Element>(x: &Tensor<P, T>) -> Result<Whole<T>> {
+    let coords = (0..x.rank()).map(|axis| x.pattern().shared_axis(axis)).collect::<Allocated<_>>()?;
+    let pattern = CooPattern::from_valid(x.shape().clone(), x.nnz(), coords).with_index::<u64>()?;
+    Ok(Whole::Entries(Tensor::from_shared(pattern, x.shared_values().clone(), T::ZERO)))
+}
+
+/// The tensor of some entries.
+pub(in crate::ops) fn into_tensor<P: Pattern, T: Element>(x: Whole<T>, limit: u64) -> Result<Tensor<P, T>> {
+    let Whole::Entries(x) = x else { unreachable!("entries stay entries") };
+    let pattern = x.pattern().with_index::<P::Index>()?;
+    let same: &dyn Any = &pattern;
+    let pattern = match same.downcast_ref::<P>() {
+        Some(same) => same.clone(),
+        None => P::from_coords(x.shape().clone(), x.nnz(), pattern.shared_coords().to_vec(), limit)?,
+    };
+    Ok(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill()))
+}
+
+/// The array that it is.
+pub(in crate::ops) fn into_array<T>(x: Whole<T>) -> ArrayD<T> {
+    match x {
+        Whole::Array(x) => x,
+        Whole::Entries(_) => unreachable!("arrays stay arrays"),
+    }
+}
+
+/// The array in row-major order.
+fn in_order<T: Element>(x: ArrayD<T>) -> Result<ArrayD<T>> {
+    if x.is_standard_layout() {
+        return Ok(x);
+    }
+    let shape = Shape::from(x.shape());
+    Ok(dense_array(&shape, alloc::collect(x.iter().copied())?))
+}
+
+impl<T: Ring> Whole<T> {
+    pub(super) fn lengths(&self) -> &[usize] {
+        match self {
+            Whole::Entries(x) => x.shape(),
+            Whole::Array(x) => x.shape(),
+        }
+    }
+
+    /// The values that it holds one by one.
+    fn values(&self) -> &[T] {
+        match self {
+            Whole::Entries(x) => x.values(),
+            Whole::Array(x) => x.as_slice().unwrap_or_default(),
+        }
+    }
+
+    /// The first entry that is not finite, beside zeros that are not stored.
+    pub(super) fn first_not_finite(&self) -> Option<(Vec<usize>, T)> {
+        let Whole::Entries(x) = self else { return None };
+        if all_finite(self.values()) {
+            return None;
+        }
+        let entry = x.values().iter().position(|value| !value.isfinite())?;
+        Some((x.pattern().coords_of(entry)?, x.values()[entry]))
+    }
+
+    /// The elements whose coordinates on two axes are equal, without the second axis; and where they stand.
+    pub(super) fn diagonal(&self, first: usize, second: usize) -> Result<(Self, Vec<usize>)> {
+        let mut lengths = self.lengths().to_vec();
+        lengths.remove(second);
+        let shape = Shape::from(lengths);
+        match self {
+            Whole::Entries(x) => {
+                let [one, other] = [first, second].map(|axis| x.pattern().coords(axis));
+                let kept = alloc::collect_some((0..x.nnz()).filter(|&entry| one[entry] == other[entry]))?;
+                let retained = x.pattern().retain(&kept)?;
+                let mut coords = retained.shared_coords().to_vec();
+                coords.remove(second);
+                let pattern = CooPattern::from_valid(shape, kept.len(), coords);
+                let values = alloc::collect(kept.iter().map(|&entry| x.values()[entry]))?;
+                Ok((Whole::Entries(Tensor::from_valid(pattern, values, T::ZERO)), kept))
+            }
+            Whole::Array(x) => {
+                let mut at = vec![0; shape.rank()];
+                let position = |number: usize| {
+                    unravel(number, &shape, &mut at);
+                    let mut full = at.clone();
+                    full.insert(second, at[first]);
+                    full.iter().zip(x.shape()).fold(0, |position, (&coord, &length)| position * length + coord)
+                };
+                let kept = alloc::collect((0..shape.iter().product::<usize>()).map(position))?;
+                let items = alloc::collect(kept.iter().map(|&position| self.values()[position]))?;
+                Ok((Whole::Array(dense_array(&shape, items)), kept))
+            }
+        }
+    }
+
+    /// These values on the same positions.
+    fn with_values(&self, values: Vec<T>) -> Self {
+        match self {
+            Whole::Entries(x) => Whole::Entries(Tensor::from_valid(x.pattern().clone(), values, T::ZERO)),
+            Whole::Array(x) => Whole::Array(dense_array(&x.shape().into(), values)),
+        }
+    }
+
+    /// The elements that were chosen by [`diagonal`](Whole::diagonal), put back; the others are zero.
+    pub(super) fn put_back(&self, chosen: &Self, kept: &[usize]) -> Result<Self> {
+        let mut values = alloc::copies(T::ZERO, self.values().len())?;
+        kept.iter().zip(chosen.values()).for_each(|(&at, &value)| values[at] = value);
+        Ok(self.with_values(values))
+    }
+
+    /// The exact sums over some axes.
+    pub(super) fn summed(&self, axes: &[usize]) -> Result<Self> {
+        match self {
+            Whole::Entries(x) => {
+                let sums = reduce::sum(x, axes)?;
+                let coords = |entry| sums.pattern().coords_of(entry);
+                let values = sums.values().iter().enumerate();
+                let values = values.map(|(entry, &sum)| fitting(sum, || coords(entry)));
+                let values = alloc::try_collect(values)?;
+                Ok(Whole::Entries(Tensor::from_valid(sums.pattern().clone(), values, T::ZERO)))
+            }
+            Whole::Array(x) => {
+                let sums = reduce::sum(x, axes)?;
+                let shape = Shape::from(sums.shape());
+                let coords = |at| {
+                    let mut coords = vec![0; shape.rank()];
+                    unravel(at, &shape, &mut coords);
+                    Some(coords)
+                };
+                let items = sums.iter().enumerate().map(|(at, &sum)| fitting(sum, || coords(at)));
+                Ok(Whole::Array(dense_array(&shape, alloc::try_collect(items)?)))
+            }
+        }
+    }
+
+    /// With its axes in another order.
+    pub(super) fn permuted(&self, order: &[usize]) -> Result<Self> {
+        if order.is_sorted() {
+            return Ok(self.clone());
+        }
+        Ok(match self {
+            Whole::Entries(x) => {
+                Whole::Entries(x.permute_axes(order.iter().map(|&axis| axis as isize).collect::<Vec<_>>())?)
+            }
+            Whole::Array(x) => Whole::Array(in_order(x.view().permuted_axes(order.to_vec()).to_owned())?),
+        })
+    }
+
+    /// In another shape of as many positions.
+    pub(super) fn reshaped(&self, shape: &Shape) -> Result<Self> {
+        Ok(match self {
+            Whole::Entries(x) => Whole::Entries(x.reshape(shape)?),
+            Whole::Array(x) => {
+                check_result::<T>(shape, size_of_val(self.values()))?;
+                let shaped = x.clone().into_shape_with_order(IxDyn(shape));
+                Whole::Array(shaped.expect("there are as many positions"))
+            }
+        })
+    }
+
+    /// The product of matrices, or of as many in batches; zeros that are not stored are left out.
+    pub(super) fn product(&self, other: &Self) -> Result<Self> {
+        let product = plain::<T>("einsum");
+        Ok(match (self, other) {
+            (Whole::Entries(x), Whole::Entries(y)) => {
+                check_pairs(x, y)?;
+                let found = product.of(&Factor::sparse(x, None), &Factor::sparse(y, None))?;
+                Whole::Entries(found.into_tensor()?)
+            }
+            (Whole::Array(x), Whole::Array(y)) => {
+                Whole::Array(product.of(&Factor::array(x.view())?, &Factor::array(y.view())?)?.into_array())
+            }
+            _ => unreachable!("operands are of one kind"),
+        })
+    }
+}
+
+impl<T: Float> Whole<T> {
+    /// As a result: the upstream gradient where it has a value.
+    pub(super) fn gradient_at<U: Operand<Elem = T>>(&self, upstream: &U) -> Result<Self> {
+        Ok(match self {
+            Whole::Entries(x) => self.with_values(upstream.at_entries(x.pattern())?),
+            Whole::Array(_) => self.with_values(alloc::collect(all_cells(upstream)?.iter().copied())?),
+        })
+    }
+
+    /// The gradient of [`summed`](Whole::summed).
+    pub(super) fn spread(&self, gradient: &Self, axes: &[usize]) -> Result<Self> {
+        Ok(match (self, gradient) {
+            (Whole::Entries(x), Whole::Entries(g)) => Whole::Entries(reduce::sum_backward(x, g, axes)?),
+            (Whole::Array(x), Whole::Array(g)) => Whole::Array(reduce::sum_backward(x, g, axes)?),
+            _ => unreachable!("operands are of one kind"),
+        })
+    }
+
+    /// The gradients of both operands of [`product`](Whole::product).
+    pub(super) fn product_backward(&self, other: &Self, gradient: &Self) -> Result<(Self, Self)> {
+        Ok(match (self, other, gradient) {
+            (Whole::Entries(x), Whole::Entries(y), Whole::Entries(g)) => {
+                let (dx, dy) = matmul_backward(&x.stored(), &y.stored(), g)?;
+                (Whole::Entries(dx), Whole::Entries(dy))
+            }
+            (Whole::Array(x), Whole::Array(y), Whole::Array(g)) => {
+                let (dx, dy) = matmul_backward(x, y, g)?;
+                (Whole::Array(dx), Whole::Array(dy))
+            }
+            _ => unreachable!("operands are of one kind"),
+        })
+    }
+}
+
+/// Refuses too many products where every entry meets every other one, which are counted fastest so.
+fn check_pairs<T: Element>(x: &CooTensor<T, u64>, y: &CooTensor<T, u64>) -> Result<()> {
+    if x.rank() != 2 || x.shape()[1] != 1 {
+        return Ok(());
+    }
+    let bytes = (x.nnz() as u128 * y.nnz() as u128).saturating_mul((2 * size_of::<u64>() + size_of::<T>()) as u128);
+    let limit = default_limit(x.stored_bytes().saturating_add(y.stored_bytes()));
+    guard::<u8>("the product", bytes, limit, "multiply in another order, or parts")
+}
+
+/// A sum in the type of its terms; of `bool` it is "or".
+fn fitting<T: Ring>(sum: T::Sum, coords: impl Fn() -> Option<Vec<usize>>) -> Result<T> {
+    let number = match sum.to_number() {
+        Number::Integer(count) if T::DTYPE == DType::Bool => Number::Integer(count.min(1)),
+        number => number,
+    };
+    let same: &dyn Any = &sum;
+    let found = same.downcast_ref::<T>().copied().or_else(|| T::from_number(number));
+    found.ok_or_else(|| Error::Overflow { operation: "einsum", coords: coords(), dtype: T::DTYPE.name() })
+}

@@ -1,0 +1,225 @@
+//! Products with dense matrices along the axes against the reference, on every kind of operand, with their gradients.
+
+use crate::generators::{Drawn, DrawnGrad, SparseSeed, seeds, shapes_of_rank};
+use crate::reference::dense::{Dense, Sparse, ravel, size, unravel};
+use crate::reference::terms::{Multiplies, in_lanes, term};
+use crate::support::*;
+use lacuna::{
+    CooTensor, CsrTensor, Error, Float, Result, Ring, mttkrp, mttkrp_backward, ttm, ttm_backward, ttv, ttv_backward,
+};
+use ndarray::{Array2, ArrayD, Ix2, arr1, arr2};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+/// An operand, a matrix for each axis, and which axis stays.
+#[derive(Clone, Debug)]
+struct Case<T> {
+    x: Sparse<T>,
+    factors: Vec<Dense<T>>,
+    mode: usize,
+}
+
+fn cases<T: Drawn>(low: usize) -> BoxedStrategy<Case<T>> {
+    let wild = prop_oneof![3 => Just(true), 1 => Just(false)];
+    let parts = (shapes_of_rank(low, 4), 0..=4usize, seeds::<T>(), vec(T::values(), 1..=60), wild, any::<Index>());
+    let build = |(shape, width, x, values, tame, mode): (Vec<usize>, usize, SparseSeed<T>, Vec<T>, bool, Index)| {
+        let tamed = |value: T| match tame {
+            true if value.truthy() && value.is_finite() => T::one(),
+            true => T::zero(),
+            false => value,
+        };
+        let mut x = x.build(&shape);
+        x.fill = T::zero();
+        x.entries.values_mut().for_each(|value| *value = tamed(*value));
+        let mut values = values.into_iter().cycle().map(tamed);
+        let mut factor = |&length: &usize| {
+            let own = [length, width];
+            Dense::new(&own, values.by_ref().take(size(&own)).collect())
+        };
+        let factors = shape.iter().map(&mut factor).collect();
+        Case { x, factors, mode: mode.index(shape.len()) }
+    };
+    parts.prop_map(build).boxed()
+}
+
+/// The sums over all positions that `x` has, stored or not, of the product of each element with its rows.
+fn sums<T: Multiplies>(
+    x: &Sparse<T>,
+    factors: &[&Dense<T>],
+    axes: &[usize],
+    into: &[usize],
+    stored: bool,
+) -> Option<Dense<T>> {
+    let width = factors[0].shape[1];
+    let mut shape: Vec<usize> = into.iter().map(|&axis| x.shape[axis]).collect();
+    shape.push(width);
+    let mut sums = vec![T::nothing(); size(&shape)];
+    for at in (0..size(&x.shape)).map(|position| unravel(position as u128, &x.shape)) {
+        if stored && !x.entries.contains_key(&at) {
+            continue;
+        }
+        for r in 0..width {
+            let row = factors.iter().zip(axes).map(|(factor, &axis)| factor.get(&[at[axis], r]));
+            let factors: Vec<T> = [x.get(&at)].into_iter().chain(row).collect();
+            let cell: Vec<usize> = into.iter().map(|&axis| at[axis]).chain([r]).collect();
+            let sum = &mut sums[ravel(&cell, &shape) as usize];
+            *sum = T::sum(sum, &term(&factors));
+        }
+    }
+    Some(Dense::new(&shape, sums.into_iter().map(T::narrowed).collect::<Option<_>>()?))
+}
+
+#[track_caller]
+fn assert_sums<T: Both>(found: Result<ArrayD<T>>, expected: &Option<Dense<T>>) {
+    match expected {
+        Some(expected) => assert_array(&found.unwrap(), expected),
+        None => assert!(matches!(found, Err(Error::Overflow { .. })), "{found:?}"),
+    }
+}
+
+fn walks_equal_the_dense_loop<T: Both + Drawn + Multiplies + Ring>() {
+    check(cases::<T>(2), |Case { x, factors, mode }| {
+        let axes: Vec<usize> = (0..x.shape.len()).filter(|&axis| axis != mode).collect();
+        let others: Vec<&Dense<T>> = axes.iter().map(|&axis| &factors[axis]).collect();
+        let arrays: Vec<ArrayD<T>> = others.iter().map(|factor| array(factor)).collect();
+        let arrays: Vec<&ArrayD<T>> = arrays.iter().collect();
+        let expected = sums(&x, &others, &axes, &[mode], false);
+        let signed = mode as isize - x.shape.len() as isize;
+        assert_sums(mttkrp(&coo(&x), mode, &arrays), &expected);
+        assert_sums(mttkrp(&csr(&x), signed, &arrays), &expected);
+        for_each_layout(&x.to_dense(), |_, view| assert_sums(mttkrp(&view, mode, &arrays), &expected));
+        let stored = sums(&x, &others, &axes, &[mode], true);
+        assert_sums(mttkrp(&coo(&x).with_fill(T::one()).stored(), mode, &arrays), &stored);
+    });
+}
+
+for_all_types!(walks_equal_the_dense_loop);
+
+/// The last axis of a reference result where it belongs.
+fn with_last_at<T: Copy>(x: &Dense<T>, axis: usize) -> Dense<T> {
+    let mut shape = x.shape.clone();
+    let last = shape.pop().unwrap();
+    shape.insert(axis, last);
+    let data = (0..size(&shape)).map(|position| {
+        let mut at = unravel(position as u128, &shape);
+        let last = at.remove(axis);
+        at.push(last);
+        x.get(&at)
+    });
+    Dense::new(&shape, data.collect())
+}
+
+fn matrix<T: lacuna::Element>(x: ArrayD<T>) -> Array2<T> {
+    x.into_dimensionality::<Ix2>().unwrap()
+}
+
+fn matrices_along_an_axis_equal_the_dense_loop<T: Both + Drawn + Multiplies + Ring>() {
+    check(cases::<T>(1), |Case { x, factors, mode }| {
+        let others: Vec<usize> = (0..x.shape.len()).filter(|&axis| axis != mode).collect();
+        let rows = matrix(array(&factors[mode])).reversed_axes();
+        let expected = sums(&x, &[&factors[mode]], &[mode], &others, false).map(|sums| with_last_at(&sums, mode));
+        assert_sums(ttm(&coo(&x), &rows, mode), &expected);
+        assert_sums(ttm(&csr(&x), &rows, mode), &expected);
+        assert_sums(ttm(&array(&x.to_dense()), &rows, mode), &expected);
+        if let Some(column) = factors[mode].shape[1].checked_sub(1) {
+            let vector = rows.row(column).into_owned();
+            let one = Dense::new(&[vector.len(), 1], vector.to_vec());
+            let expected = sums(&x, &[&one], &[mode], &others, false).map(|sums| {
+                let shape = sums.shape[..others.len()].to_vec();
+                Dense::new(&shape, sums.data)
+            });
+            assert_sums(ttv(&csr(&x), &vector, mode), &expected);
+            assert_sums(ttv(&coo(&x), &vector, mode), &expected);
+        }
+    });
+}
+
+stamp!(matrices_along_an_axis_equal_the_dense_loop: int8 = i8, float64 = f64; half float16 = half::f16);
+
+/// The dots of the rows of factors at each stored position.
+fn dots<T: Multiplies>(x: &Sparse<T>, factors: &[&Dense<T>]) -> Sparse<T> {
+    let width = factors[0].shape[1];
+    let dot = |at: &Vec<usize>| {
+        let products: Vec<T::Wide> = (0..width)
+            .map(|r| term(&factors.iter().zip(at).map(|(factor, &coord)| factor.get(&[coord, r])).collect::<Vec<_>>()))
+            .collect();
+        (at.clone(), in_lanes::<T>(&products).unwrap())
+    };
+    Sparse { shape: x.shape.clone(), entries: x.entries.keys().map(dot).collect(), fill: T::zero() }
+}
+
+/// The gradient of a factor is the product itself with the upstream gradient in the place of the axis that stays.
+fn gradients_equal_those_of_the_reference<T: Both + DrawnGrad + Multiplies + Float>() {
+    check(cases::<T>(2), |Case { x, factors, mode }| {
+        let (rank, arrays) = (x.shape.len(), factors.iter().map(array).collect::<Vec<_>>());
+        let others: Vec<&ArrayD<T>> = (0..rank).filter(|&axis| axis != mode).map(|axis| &arrays[axis]).collect();
+        let upstream = &arrays[mode];
+        let (dx, found) = mttkrp_backward(&coo(&x), mode, &others, upstream).unwrap();
+        let all: Vec<&Dense<T>> = factors.iter().collect();
+        assert_entries(&dx, &dots(&x, &all));
+        assert_entries(&mttkrp_backward(&csr(&x), mode, &others, upstream).unwrap().0, &dots(&x, &all));
+        let of_array = mttkrp_backward(&array(&x.to_dense()), mode, &others, upstream).unwrap();
+        for (axis, (found, dense)) in (0..rank).filter(|&axis| axis != mode).zip(found.iter().zip(&of_array.1)) {
+            let axes: Vec<usize> = (0..rank).filter(|&other| other != axis).collect();
+            let others: Vec<&Dense<T>> = axes.iter().map(|&axis| &factors[axis]).collect();
+            let expected = sums(&x, &others, &axes, &[axis], false).unwrap();
+            assert_array(found, &expected);
+            assert_array(dense, &expected);
+        }
+    });
+}
+
+stamp!(gradients_equal_those_of_the_reference: float64 = f64; half float16 = half::f16);
+
+#[test]
+fn gradients_along_an_axis_are_those_of_sums_of_products() {
+    let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![2, 0, 1]], vec![2.0, 3.0, 0.5], 0.0).unwrap();
+    let (m, g) = (arr2(&[[1.0, 0.5, 5.0], [0.25, 1.0, 1.0]]), arr2(&[[1.0, 2.0], [3.0, 4.0]]));
+    let (dx, dm) = ttm_backward(&x, &m, 1, &g).unwrap();
+    assert_eq!(dx.values(), [1.0 * 5.0 + 2.0, 3.0 + 4.0 * 0.25, 3.0 * 0.5 + 4.0]);
+    assert_eq!(dm, arr2(&[[9.0, 1.5, 2.0], [12.0, 2.0, 4.0]]).into_dyn());
+    let (of_array, _) = ttm_backward(&x.to_dense().unwrap(), &m, 1, &g).unwrap();
+    assert_eq!(of_array, g.dot(&m).into_dyn());
+    let (dx, dv) = ttv_backward(&x, &arr1(&[1.0, 2.0, 3.0]), 1, &arr1(&[10.0, 100.0])).unwrap();
+    assert_eq!((dx.values(), dv), (&[30.0, 100.0, 200.0][..], arr1(&[300.0, 50.0, 20.0]).into_dyn()));
+}
+
+/// A zero that is not stored times infinity is NaN, as one that is.
+#[test]
+fn factors_that_are_not_finite_meet_what_is_not_stored() {
+    let x = CooTensor::new([3, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![1.0, 2.0, 3.0], 0.0).unwrap();
+    let b = arr2(&[[1.0, f64::INFINITY], [2.0, 1.0]]);
+    let found = mttkrp(&x, 0, &[&b]).unwrap();
+    assert_eq!([found[[0, 0]], found[[1, 0]], found[[2, 0]], found[[0, 1]]], [5.0, 6.0, 0.0, f64::INFINITY]);
+    assert!(found[[1, 1]].is_nan() && found[[2, 1]].is_nan());
+    let stored = mttkrp(&x.stored(), 0, &[&b]).unwrap();
+    assert_eq!([stored[[1, 1]], stored[[2, 1]]], [3.0, 0.0]);
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let x = CsrTensor::<f64>::full([2, 3, 4], 1.0).unwrap();
+    let (b, c) = (Array2::<f64>::zeros((3, 5)), Array2::<f64>::zeros((4, 5)));
+    let why = mttkrp(&x, 0, &[&b, &c]).unwrap_err().to_string();
+    assert!(why.contains("with_fill") && why.contains("stored()"), "{why}");
+    let x = x.with_fill(0.0);
+    assert!(mttkrp(&x, 0, &[&b, &c]).is_ok());
+    assert!(matches!(mttkrp(&x, 0, &[&c, &b]), Err(Error::ShapeMismatch { what: "a factor", .. })));
+    assert!(matches!(mttkrp(&x, 0, &[&b]), Err(Error::Argument { operation: "mttkrp", .. })));
+    assert!(matches!(mttkrp(&x, 3, &[&b, &c]), Err(Error::AxisOutOfRange { .. })));
+    assert!(matches!(
+        mttkrp(&x.to_coo().unwrap(), 0, &[&b, &c.slice_move(ndarray::s![.., ..4])]),
+        Err(Error::ShapeMismatch { .. })
+    ));
+    assert!(matches!(ttm(&x, &b, 1), Err(Error::LengthMismatch { expected: 3, found: 5, .. })));
+    assert!(matches!(ttv(&x, &arr1(&[1.0]), 0), Err(Error::LengthMismatch { .. })));
+    let vast = CooTensor::<f64>::full([1 << 30, 2], 0.0).unwrap();
+    let refused = mttkrp(&vast, 0, &[&Array2::<f64>::zeros((2, 16))]);
+    assert!(matches!(refused, Err(Error::TooLarge { .. })), "{refused:?}");
+    assert!(matches!(ttv(&vast, &arr1(&[1.0, 2.0]), 1), Err(Error::TooLarge { .. })));
+    let whole = CooTensor::new([1, 2], vec![vec![0, 0], vec![0, 1]], vec![100i8, 100], 0).unwrap();
+    let Err(Error::Overflow { operation: "ttv", coords, .. }) = ttv(&whole, &arr1(&[1i8, 1]), 1) else { panic!() };
+    assert_eq!(coords, Some(vec![0, 0]));
+    assert_eq!(ttv(&whole, &arr1(&[1i8, -1]), 1).unwrap(), arr1(&[0i8]).into_dyn());
+}

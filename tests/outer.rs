@@ -1,0 +1,185 @@
+//! Products of all pairs against the reference, on every kind of operand, with their gradients.
+
+use crate::generators::{Drawn, DrawnGrad, SparseSeed, seeds, shapes_of_rank};
+use crate::reference::dense::{Dense, Sparse, ravel, size};
+use crate::reference::terms::{Multiplies, in_lanes, sum_of_terms, term};
+use crate::support::*;
+use lacuna::{CooTensor, Error, Float, Pattern, Result, Ring, Tensor, kron, kron_backward, outer, outer_backward};
+use ndarray::{ArrayD, arr1, arr2};
+use proptest::prelude::*;
+
+/// Two operands with a fill of zero, mostly of finite values.
+fn pairs<T: Drawn>() -> BoxedStrategy<(Sparse<T>, Sparse<T>)> {
+    let parts = (shapes_of_rank(0, 3), shapes_of_rank(0, 2), seeds::<T>(), seeds::<T>(), 0..4u8);
+    let build = |(left, right, x, y, wild): (Vec<usize>, Vec<usize>, SparseSeed<T>, SparseSeed<T>, u8)| {
+        let of = |seed: SparseSeed<T>, shape: &[usize]| {
+            let mut x = seed.build(&shape.iter().map(|&length| length.min(4)).collect::<Vec<_>>());
+            x.fill = T::zero();
+            let tamed = |value: T| if wild > 0 && !value.is_finite() { T::one() } else { value };
+            x.entries.values_mut().for_each(|value| *value = tamed(*value));
+            x
+        };
+        (of(x, &left), of(y, &right))
+    };
+    parts.prop_map(build).boxed()
+}
+
+/// Where the product of two positions goes, in a shape.
+type Place = fn(&[usize], &[usize], &[usize], &[usize]) -> (Vec<usize>, Vec<usize>);
+
+fn one_behind_the_other(left: &[usize], right: &[usize], i: &[usize], j: &[usize]) -> (Vec<usize>, Vec<usize>) {
+    ([left, right].concat(), [i, j].concat())
+}
+
+fn one_in_the_other(left: &[usize], right: &[usize], i: &[usize], j: &[usize]) -> (Vec<usize>, Vec<usize>) {
+    let rank = left.len().max(right.len());
+    let padded = |own: &[usize], with: usize| [vec![with; rank - own.len()], own.to_vec()].concat();
+    let (left, right) = (padded(left, 1), padded(right, 1));
+    let shape = left.iter().zip(&right).map(|(a, b)| a * b).collect();
+    let (i, j) = (padded(i, 0), padded(j, 0));
+    (shape, i.iter().zip(&j).zip(&right).map(|((i, j), length)| i * length + j).collect())
+}
+
+/// The result, and whether it meets a zero that is not stored with something that is not finite.
+fn expected<T: Multiplies>(x: &Sparse<T>, y: &Sparse<T>, place: Place) -> (Option<Sparse<T>>, bool) {
+    let (shape, _) = place(&x.shape, &y.shape, &vec![0; x.shape.len()], &vec![0; y.shape.len()]);
+    let has_gaps = |x: &Sparse<T>| x.entries.len() < size(&x.shape);
+    let is_wild = |x: &Sparse<T>| x.entries.values().any(|value| !value.is_finite());
+    let refused = (is_wild(x) && has_gaps(y)) || (is_wild(y) && has_gaps(x));
+    let mut entries = Some(std::collections::BTreeMap::new());
+    for ((i, &a), (j, &b)) in x.entries.iter().flat_map(|x| y.entries.iter().map(move |y| (x, y))) {
+        let product: Option<T> = sum_of_terms([vec![a, b]]);
+        entries = entries.zip(product).map(|(mut entries, product)| {
+            entries.insert(place(&x.shape, &y.shape, i, j).1, product);
+            entries
+        });
+    }
+    (entries.map(|entries| Sparse { shape, entries, fill: T::zero() }), refused)
+}
+
+#[track_caller]
+fn assert_pairs<P: Pattern, T: Both>(found: Result<Tensor<P, T>>, expected: &Option<Sparse<T>>) {
+    match expected {
+        Some(expected) => assert_entries(&found.unwrap(), expected),
+        None => assert!(matches!(found, Err(Error::Overflow { .. })), "{found:?}"),
+    }
+}
+
+macro_rules! check_pairs {
+    ($x:expr, $y:expr, $name:ident, $place:expr) => {{
+        let (wanted, refused) = expected($x, $y, $place);
+        if refused {
+            let found = $name(&coo($x), &coo($y));
+            assert!(matches!(found, Err(Error::NonFinite { .. })), "{found:?}");
+        } else {
+            assert_pairs($name(&coo($x), &coo($y)), &wanted);
+            assert_pairs($name(&csr($x), &csr($y)), &wanted);
+            let found = $name(&array(&$x.to_dense()), &array(&$y.to_dense()));
+            match &wanted {
+                Some(wanted) => assert_array(&found.unwrap(), &wanted.to_dense()),
+                None => assert!(found.is_err()),
+            }
+        }
+        let (a, b) = (csr($x).with_fill(T::one()), csr($y));
+        assert_pairs($name(&a.stored(), &b.stored()), &wanted);
+    }};
+}
+
+fn pairs_equal_those_of_the_dense_loop<T: Both + Drawn + Multiplies + Ring>() {
+    check(pairs::<T>(), |(x, y)| {
+        check_pairs!(&x, &y, outer, one_behind_the_other);
+        check_pairs!(&x, &y, kron, one_in_the_other);
+    });
+}
+
+for_all_types!(pairs_equal_those_of_the_dense_loop);
+
+/// The gradients at the entries of both, from a gradient for each pair of positions.
+fn gradients<T: Multiplies>(x: &Sparse<T>, y: &Sparse<T>, g: &Dense<T>, place: Place) -> (Sparse<T>, Sparse<T>) {
+    let at = |i: &[usize], j: &[usize]| {
+        let (shape, at) = place(&x.shape, &y.shape, i, j);
+        g.data[ravel(&at, &shape) as usize]
+    };
+    let of_left = |i: &Vec<usize>| {
+        let mut terms = vec![T::nothing(); size(&y.shape).next_multiple_of(8)];
+        for (j, &b) in &y.entries {
+            terms[ravel(j, &y.shape) as usize] = term(&[at(i, j), b]);
+        }
+        (i.clone(), in_lanes::<T>(&terms).unwrap())
+    };
+    let of_right =
+        |j: &Vec<usize>| (j.clone(), sum_of_terms(x.entries.iter().map(|(i, &a)| vec![a, at(i, j)])).unwrap());
+    let sparse = |x: &Sparse<T>, entries| Sparse { shape: x.shape.clone(), entries, fill: T::zero() };
+    let (dx, dy) = (x.entries.keys().map(of_left).collect(), y.entries.keys().map(of_right).collect());
+    (sparse(x, dx), sparse(y, dy))
+}
+
+fn gradients_equal_those_of_the_dense_loop<T: Both + DrawnGrad + Multiplies + Float>() {
+    let cases = (pairs::<T>(), proptest::collection::vec(T::gradients(), 1..=40));
+    check(cases, |((x, y), values)| {
+        let places: [Place; 2] = [one_behind_the_other, one_in_the_other];
+        for (at, place) in places.into_iter().enumerate() {
+            let (shape, _) = place(&x.shape, &y.shape, &vec![0; x.shape.len()], &vec![0; y.shape.len()]);
+            let g = Dense::new(&shape, values.iter().copied().cycle().take(size(&shape)).collect());
+            let (dx, dy) = gradients(&x, &y, &g, place);
+            let upstream = array(&g);
+            let (a, b) = (coo(&x), coo(&y));
+            let found = if at == 0 { outer_backward(&a, &b, &upstream) } else { kron_backward(&a, &b, &upstream) };
+            let (of_x, of_y) = found.unwrap();
+            assert_entries(&of_x, &dx);
+            assert_entries(&of_y, &dy);
+            let (a, b, sparse) = (csr(&x), csr(&y), coo(&g.to_sparse(T::zero())));
+            let found = if at == 0 { outer_backward(&a, &b, &sparse) } else { kron_backward(&a, &b, &sparse) };
+            assert_entries(&found.unwrap().1, &dy);
+            let all = |x: &Sparse<T>| {
+                let dense = x.to_dense();
+                Sparse::new(
+                    &x.shape,
+                    dense.coords().into_iter().map(|at| (at.clone(), dense.get(&at))).collect(),
+                    T::zero(),
+                )
+            };
+            let (dx, dy) = gradients(&all(&x), &all(&y), &g, place);
+            let (a, b): (ArrayD<T>, ArrayD<T>) = (array(&x.to_dense()), array(&y.to_dense()));
+            let found = if at == 0 { outer_backward(&a, &b, &upstream) } else { kron_backward(&a, &b, &upstream) };
+            let (of_x, of_y) = found.unwrap();
+            assert_array(&of_x, &dx.to_dense());
+            assert_array(&of_y, &dy.to_dense());
+        }
+    });
+}
+
+stamp!(gradients_equal_those_of_the_dense_loop: float64 = f64; half float16 = half::f16);
+
+/// The gradient of the right one went to rows that an empty left one does not have, and panicked.
+#[test]
+fn an_operand_without_entries_has_gradients() {
+    let (none, one) = (CooTensor::full([2], 0.0).unwrap(), CooTensor::new([2], vec![vec![1]], vec![3.0], 0.0).unwrap());
+    let upstream = arr2(&[[1.0, 2.0], [3.0, 4.0]]);
+    let (of_none, of_one) = outer_backward(&none, &one, &upstream).unwrap();
+    assert_eq!((of_none.values(), of_one.values()), (&[][..], &[0.0][..]));
+    assert_eq!(outer_backward(&one, &none, &upstream).unwrap().0.values(), [0.0]);
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let x = CooTensor::new([2], vec![vec![1]], vec![f64::INFINITY], 0.0).unwrap();
+    let Err(Error::NonFinite { operation: "outer", left, coords, .. }) = outer(&x, &x) else { panic!() };
+    assert_eq!((left.as_str(), coords), ("inf", vec![1]));
+    assert_eq!(outer(&x.stored(), &x.stored()).unwrap().values(), [f64::INFINITY]);
+    let whole = x.clone().with_fill(1.0);
+    assert!(matches!(outer(&whole, &x), Err(Error::Argument { operation: "outer", .. })));
+    let x = CooTensor::new([2], vec![vec![1]], vec![100i8], 0).unwrap();
+    let Err(Error::Overflow { operation: "kron", coords, .. }) = kron(&x, &x) else { panic!() };
+    assert_eq!(coords, Some(vec![3]));
+    assert!(matches!(kron(&arr1(&[100i8]), &arr1(&[2])), Err(Error::Overflow { .. })));
+    let many = CooTensor::new([1 << 17], vec![(0..1 << 17).collect()], vec![1.0; 1 << 17], 0.0).unwrap();
+    assert!(matches!(outer(&many, &many), Err(Error::TooLarge { .. })));
+    let long = CooTensor::<f64>::full([1 << 20], 0.0).unwrap();
+    assert!(matches!(kron(&long, &long), Err(Error::AxisTooLong { .. })));
+    let wide = ndarray::Array1::<f64>::zeros(1 << 20);
+    assert!(matches!(outer(&wide, &wide), Err(Error::TooLarge { .. })));
+    let zeros = outer(&arr1(&[0.0, -0.0]), &arr1(&[-3.0, 3.0])).unwrap();
+    assert!(zeros.iter().all(|value: &f64| value.to_bits() == 0));
+    assert_eq!(kron(&arr2(&[[1, 2]]), &arr2(&[[1], [3]])).unwrap(), arr2(&[[1, 2], [3, 6]]).into_dyn());
+}

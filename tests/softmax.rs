@@ -1,0 +1,156 @@
+//! Softmax among entries and among the elements of arrays, against the definition.
+
+use crate::generators::{Drawn, DrawnGrad, Reduction, reductions, seeds};
+use crate::reference::dense::{Dense, Sparse, groups, ravel, unravel};
+use crate::reference::exact::{F64, Real, SummedFloat};
+use crate::support::*;
+use lacuna::{Axes, CooTensor, Error, Float, log_softmax, log_softmax_backward, softmax, softmax_backward};
+use ndarray::{arr1, arr2};
+
+fn exact_sum(numbers: impl Iterator<Item = f64>) -> f64 {
+    Real::sum(numbers.map(Real::of)).over(1, F64)
+}
+
+/// The exponentials of a group, their sum, and the differences from the greatest.
+fn parts(group: &[f64]) -> (Vec<f64>, f64, Vec<f64>) {
+    let greatest = match group.iter().any(|x| x.is_nan()) {
+        true => f64::NAN,
+        false => group.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+    };
+    let differences: Vec<f64> = group.iter().map(|x| x - greatest).collect();
+    let exps: Vec<f64> = differences.iter().map(|&x| libm::exp(x)).collect();
+    let sum = exact_sum(exps.iter().copied());
+    (exps, sum, differences)
+}
+
+fn shares(group: &[f64], _: &[f64]) -> Vec<f64> {
+    let (exps, sum, _) = parts(group);
+    exps.iter().map(|exp| exp / sum).collect()
+}
+
+fn logarithms(group: &[f64], _: &[f64]) -> Vec<f64> {
+    let (_, sum, differences) = parts(group);
+    differences.iter().map(|x| x - libm::log(sum)).collect()
+}
+
+fn share_gradients(group: &[f64], g: &[f64]) -> Vec<f64> {
+    let shares = shares(group, g);
+    let mean = exact_sum(shares.iter().zip(g).map(|(share, g)| share * g));
+    shares.iter().zip(g).map(|(share, g)| share * (g - mean)).collect()
+}
+
+fn logarithm_gradients(group: &[f64], g: &[f64]) -> Vec<f64> {
+    let sum = exact_sum(g.iter().copied());
+    shares(group, g).iter().zip(g).map(|(share, g)| g - share * sum).collect()
+}
+
+type Rule = fn(&[f64], &[f64]) -> Vec<f64>;
+
+/// A rule on the elements of each group, which are those that are stored.
+fn by_rule<T: SummedFloat>(x: &Sparse<T>, axes: &[usize], g: &Dense<T>, fill: f64, rule: Rule) -> Sparse<T> {
+    let narrow = |wide: f64| T::narrow(Real::of(wide.abs()).over(1, T::KIND).copysign(wide));
+    let mut entries = x.entries.clone();
+    for cell in groups(&x.shape, axes, false).cells {
+        let at: Vec<Vec<usize>> = cell.iter().map(|&position| unravel(position as u128, &x.shape)).collect();
+        let at: Vec<&Vec<usize>> = at.iter().filter(|at| x.entries.contains_key(*at)).collect();
+        let group: Vec<f64> = at.iter().map(|at| x.entries[*at].wide()).collect();
+        let gradients: Vec<f64> = at.iter().map(|at| g.data[ravel(at, &g.shape) as usize].wide()).collect();
+        for (at, found) in at.into_iter().zip(rule(&group, &gradients)) {
+            entries.insert(at.clone(), if found.is_nan() { T::narrow(f64::NAN) } else { narrow(found) });
+        }
+    }
+    Sparse { shape: x.shape.clone(), entries, fill: T::narrow(fill) }
+}
+
+fn results_are_those_of_the_definition<T: Both + DrawnGrad + SummedFloat + Float>() {
+    check((reductions::<T, T>(), seeds::<T>()), |(case, upstream)| {
+        let Reduction { x, axes, normalised, .. } = &case;
+        let (axes, g) = (axes_of(axes, false), upstream.build(&x.shape));
+        let dense = g.to_dense();
+        let expected = |fill, rule| by_rule(x, normalised, &dense, fill, rule);
+        let (coo, csr, g) = (coo(x), csr(x), csr(&g));
+        let wanted = expected(0.0, shares);
+        assert_entries(&coo.stored().softmax(axes.clone()).unwrap(), &wanted);
+        assert_entries(&csr.stored().softmax(axes.clone()).unwrap(), &wanted);
+        assert_entries(&csr.stored().log_softmax(axes.clone()).unwrap(), &expected(f64::NEG_INFINITY, logarithms));
+        let wanted = expected(0.0, share_gradients);
+        assert_entries(&coo.stored().softmax_backward(&g, axes.clone()).unwrap(), &wanted);
+        assert_entries(&csr.stored().softmax_backward(&array(&dense), axes.clone()).unwrap(), &wanted);
+        let wanted = expected(0.0, logarithm_gradients);
+        assert_entries(&coo.stored().log_softmax_backward(&g, axes).unwrap(), &wanted);
+    });
+}
+
+stamp!(results_are_those_of_the_definition: float32 = f32, float64 = f64; half float16 = half::f16);
+
+/// Arrays of any layout are as if every element were stored.
+#[test]
+fn arrays_are_tensors_that_store_everything() {
+    check((reductions::<f64, f64>(), f64::values()), |(case, value)| {
+        let Reduction { x, axes, .. } = &case;
+        let (axes, whole) = (axes_of(axes, false), x.to_dense());
+        let all =
+            Sparse::new(&x.shape, whole.coords().into_iter().map(|at| (at.clone(), whole.get(&at))).collect(), 0.0);
+        let all = coo(&all);
+        let g = ndarray::ArrayD::from_elem(&x.shape[..], value);
+        for_each_layout(&whole, |_, view| {
+            let same = |found: ndarray::ArrayD<f64>, of: lacuna::Result<CooTensor<f64>>| {
+                assert_array(&found, &dense_of(&of.unwrap().to_dense().unwrap().view()));
+            };
+            same(softmax(&view, axes.clone()).unwrap(), all.stored().softmax(axes.clone()));
+            same(log_softmax(&view, axes.clone()).unwrap(), all.stored().log_softmax(axes.clone()));
+            let found = softmax_backward(&view, &g, axes.clone()).unwrap();
+            same(found, all.stored().softmax_backward(&g, axes.clone()));
+            let found = log_softmax_backward(&view, &g, axes.clone()).unwrap();
+            same(found, all.stored().log_softmax_backward(&g, axes.clone()));
+        });
+    });
+}
+
+#[test]
+fn the_whole_of_a_sparse_tensor_names_its_view() {
+    let x = CooTensor::new([2, 2], vec![vec![0], vec![0]], vec![1.0], 0.0).unwrap();
+    let refused = softmax(&x, 1).unwrap_err();
+    assert!(refused.to_string().contains("x.stored().softmax"), "{refused}");
+    assert!(log_softmax(&x, 1).unwrap_err().to_string().contains("x.stored().log_softmax"));
+    let labelled = x.group_by(1, &[0, 0]).unwrap();
+    assert!(matches!(softmax(&labelled, 1), Err(Error::Argument { .. })));
+    let refused = x.stored().softmax_backward(&arr1(&[1.0]), 1);
+    assert!(matches!(refused, Err(Error::ShapeMismatch { .. })));
+}
+
+#[test]
+fn great_numbers_neither_overflow_nor_vanish() {
+    let x = arr2(&[[1e300, 1e300, -1e300], [-800.0, -801.0, f64::NEG_INFINITY]]);
+    let y = softmax(&x, 1).unwrap();
+    assert_eq!(y.row(0).to_vec(), [0.5, 0.5, 0.0]);
+    assert_eq!(y[[1, 2]], 0.0);
+    assert!((y[[1, 0]] - 0.731_058_578_630_004_9).abs() < 1e-15);
+    for wild in [f64::NAN, f64::INFINITY] {
+        assert!(softmax(&arr1(&[1.0, wild]), 0).unwrap().iter().all(|y| y.to_bits() == f64::NAN.to_bits()));
+    }
+    assert!(softmax(&arr1(&[f64::NEG_INFINITY]), 0).unwrap()[[0]].is_nan());
+}
+
+trait Rows {
+    fn row(&self, row: usize) -> ndarray::ArrayView1<'_, f64>;
+}
+
+impl Rows for ndarray::ArrayD<f64> {
+    fn row(&self, row: usize) -> ndarray::ArrayView1<'_, f64> {
+        self.view().into_dimensionality::<ndarray::Ix2>().unwrap().index_axis_move(ndarray::Axis(0), row)
+    }
+}
+
+/// Each element alone, and none at all.
+#[test]
+fn no_axes_and_no_elements() {
+    let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![5.0, -7.0], 1.0).unwrap();
+    assert_eq!(x.stored().softmax(Axes::none()).unwrap().values(), [1.0, 1.0]);
+    assert_eq!(x.stored().log_softmax(Axes::none()).unwrap().values(), [0.0, 0.0]);
+    let empty = ndarray::Array2::<f64>::zeros((0, 3));
+    assert_eq!(softmax(&empty, 0).unwrap().shape(), [0, 3]);
+    assert_eq!(softmax(&empty, 1).unwrap().shape(), [0, 3]);
+    let none = CooTensor::<f64>::full([1 << 20, 1 << 20], 0.0).unwrap();
+    assert_eq!(none.stored().softmax(0).unwrap().nnz(), 0);
+}
