@@ -267,7 +267,7 @@ fn shapes_that_do_not_fit_are_refused_with_their_lengths() {
     let y = CooTensor::full([5, 6], 0.0).unwrap();
     assert_eq!(message(&y), "matmul: axis 2 of the left operand has length 4, and axis 0 of the right one 5");
     let y = CooTensor::full([3, 4, 6], 0.0).unwrap();
-    assert_eq!(message(&y), "shapes [2] and [3] cannot be broadcast together");
+    assert_eq!(message(&y), "shape [2] does not broadcast together with [3]");
     let y = CooTensor::full([], 0.0).unwrap();
     assert!(message(&y).contains("rank 0") && matmul(&y, &x).is_err());
 }

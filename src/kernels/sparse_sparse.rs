@@ -6,6 +6,7 @@
 
 use std::hint::black_box;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::threads;
@@ -29,6 +30,18 @@ pub(crate) struct Meeting<'a> {
     /// The rows of the result.
     pub(crate) rows: usize,
     pub(crate) turn: Turn<'a>,
+}
+
+/// Why entries are not counted to the end.
+enum Uncounted {
+    Memory(AllocError),
+    Enough,
+}
+
+impl From<AllocError> for Uncounted {
+    fn from(error: AllocError) -> Self {
+        Uncounted::Memory(error)
+    }
 }
 
 /// Where the entries of a product are.
@@ -95,7 +108,11 @@ impl Meeting<'_> {
 
     /// Calls `visit` with the columns of each row of the result, in order, which it takes out.
     #[inline(always)]
-    fn for_each_place(&self, rows: Range<usize>, mut visit: impl FnMut(&mut Marks) -> Allocated<()>) -> Allocated<()> {
+    fn for_each_place<E: From<AllocError>>(
+        &self,
+        rows: Range<usize>,
+        mut visit: impl FnMut(&mut Marks) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut marks = Marks::new(self.width)?;
         let touch = |entry: usize| u64::from(self.right.columns[entry]);
         self.for_each_row(rows, touch, |_, _, named| {
@@ -104,19 +121,27 @@ impl Meeting<'_> {
         })
     }
 
-    /// How many entries the result has: their places are not kept.
-    pub(crate) fn count(&self, work: &[usize]) -> Allocated<u128> {
-        let counts = self.on_shares(work, |rows| {
-            let (mut count, mut columns) = (0u128, Vec::new());
-            self.for_each_place(rows, |marks| {
+    /// How many entries the result has, if not more than `most`: their places are not kept.
+    ///
+    /// It ends where there are more, so that a product which is refused takes no longer than one that fits.
+    pub(crate) fn count(&self, work: &[usize], most: usize) -> Allocated<Option<usize>> {
+        let counted = AtomicUsize::new(0);
+        let shares = self.on_shares(work, |rows| {
+            let mut columns = Vec::new();
+            let counted = self.for_each_place(rows, |marks| {
                 columns.clear();
                 marks.take(&mut columns)?;
-                count += columns.len() as u128;
-                Ok(())
-            })?;
-            Ok(count)
-        })?;
-        Ok(counts.into_iter().sum())
+                match counted.fetch_add(columns.len(), Relaxed) > most {
+                    true => Err(Uncounted::Enough),
+                    false => Ok(()),
+                }
+            });
+            match counted {
+                Err(Uncounted::Memory(error)) => Err(error),
+                Ok(()) | Err(Uncounted::Enough) => Ok(()),
+            }
+        });
+        shares.map(|_: Vec<()>| Some(counted.into_inner()).filter(|&count| count <= most))
     }
 
     /// The places of the result.
@@ -126,7 +151,7 @@ impl Meeting<'_> {
             self.for_each_place(rows, |marks| {
                 marks.take(&mut columns)?;
                 ends.push(columns.len());
-                Ok(())
+                Allocated::Ok(())
             })?;
             Ok((ends, columns))
         })?;
@@ -266,4 +291,27 @@ fn take_row<T: Element, S: Semiring<T>>(op: S, columns: &[u32], sums: &mut [S::S
         }
     }
     first
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counting_ends_where_there_are_too_many() {
+        let (offsets, one) = ((0..=1 << 20).collect::<Vec<usize>>(), vec![0; 1 << 20]);
+        let columns: Vec<u32> = (0..1 << 20).collect();
+        let meeting = Meeting {
+            left: Rows { offsets: &offsets, columns: &one },
+            right: Rows { offsets: &[0, 1 << 20], columns: &columns },
+            width: 1 << 20,
+            rows: 1 << 20,
+            turn: &|row| (row, 0),
+        };
+        // All of the 2^40 would take hours.
+        assert_eq!(meeting.count(&meeting.work().unwrap(), 1 << 21), Ok(None));
+        let few = Meeting { rows: 3, ..meeting };
+        assert_eq!(few.count(&few.work().unwrap(), 3 << 20), Ok(Some(3 << 20)));
+        assert_eq!(few.count(&few.work().unwrap(), (3 << 20) - 1), Ok(None));
+    }
 }

@@ -194,10 +194,11 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         let width = of_right.width(contraction.width);
         let meeting = Meeting { left: of_left.rows(), right: of_right.rows(), width, rows, turn: &turn };
         let work = meeting.work()?;
-        let bytes = |count: u128| count.saturating_mul((size_of::<T>() + size_of::<u32>()) as u128);
-        let refuse = |count| guard::<u8>("the product", bytes(count), limit, "multiply parts, or ask for some places");
-        if refuse(work.last().map_or(0, |&work| work as u128)).is_err() {
-            refuse(meeting.count(&work)?)?;
+        let (each, pairs) = (size_of::<T>() + size_of::<u32>(), work.last().copied().unwrap_or(0));
+        let bytes = (pairs as u128).saturating_mul(each as u128);
+        let refused = guard::<u8>("the product", bytes, limit, "multiply parts");
+        if refused.is_err() && meeting.count(&work, usize::try_from(limit).unwrap_or(usize::MAX) / each)?.is_none() {
+            refused?;
         }
         let places = meeting.places(&work)?;
         let placed = |places: sparse_sparse::Places| {

@@ -9,7 +9,6 @@ use super::factor::Factor;
 use super::matmul::plain;
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
-use crate::base::limit::{default_limit, guard};
 use crate::base::shape::{Shape, unravel};
 use crate::convert::{check_result, dense_array};
 use crate::element::{DType, Element, Float, Number, Ring};
@@ -191,7 +190,6 @@ impl<T: Ring> Whole<T> {
         let product = plain::<T>("einsum");
         Ok(match (self, other) {
             (Whole::Entries(x), Whole::Entries(y)) => {
-                check_pairs(x, y)?;
                 let found = product.of(&Factor::sparse(x, None), &Factor::sparse(y, None))?;
                 Whole::Entries(found.into_tensor()?)
             }
@@ -235,16 +233,6 @@ impl<T: Float> Whole<T> {
             _ => unreachable!("operands are of one kind"),
         })
     }
-}
-
-/// Refuses too many products where every entry meets every other one, which are counted fastest so.
-fn check_pairs<T: Element>(x: &CooTensor<T, u64>, y: &CooTensor<T, u64>) -> Result<()> {
-    if x.rank() != 2 || x.shape()[1] != 1 {
-        return Ok(());
-    }
-    let bytes = (x.nnz() as u128 * y.nnz() as u128).saturating_mul((2 * size_of::<u64>() + size_of::<T>()) as u128);
-    let limit = default_limit(x.stored_bytes().saturating_add(y.stored_bytes()));
-    guard::<u8>("the product", bytes, limit, "multiply in another order, or parts")
 }
 
 /// A sum in the type of its terms; of `bool` it is "or".

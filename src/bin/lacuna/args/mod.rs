@@ -88,7 +88,7 @@ pub(crate) enum Verb {
     #[command(flatten)]
     Join(JoinVerb),
     /// A sum of products over named axes
-    #[command(after_help = "Example: lacuna einsum ij,jk->ik tests/data/karate.mtx tests/data/karate.mtx")]
+    #[command(after_help = "Example: lacuna einsum 'ij,jk->ik' tests/data/karate.mtx tests/data/karate.mtx")]
     Einsum(EinsumArgs),
     /// The axes in another order
     #[command(after_help = "Example: lacuna transpose tests/data/titanic.npz --axes 3,0,1,2")]
