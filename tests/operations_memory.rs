@@ -3,7 +3,9 @@
 
 use crate::{ALONE, MEMORY};
 use lacuna::Error;
-use lacuna::ndarray::{Array1, ArrayView2, Axis, arr0, s};
+use lacuna::ndarray::{Array1, arr0, s};
+#[cfg(feature = "rayon")]
+use lacuna::ndarray::{ArrayView2, Axis};
 use lacuna::prelude::*;
 
 /// The peak of memory of `run`, beyond what was there before.

@@ -48,7 +48,10 @@ fuzz_target!(|data: &[u8]| {
             assert!(matches!(one, Error::NonFinite { .. }) && one == other, "{one} is not {other}");
         }
         (Err(one), Err(other), Err(dense)) => {
-            assert!(one == other && (one == dense || matches!(one, Error::NonFinite { .. })), "{one}, {other}, {dense}");
+            assert!(
+                one == other && (one == dense || matches!(one, Error::NonFinite { .. })),
+                "{one}, {other}, {dense}"
+            );
         }
         (coo, csr, array) => panic!("{coo:?}, {csr:?}, {array:?}"),
     }
