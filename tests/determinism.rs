@@ -10,6 +10,9 @@ use std::sync::LazyLock;
 
 const ENTRIES: usize = 300_000;
 
+/// So many where the bits are not written down.
+const COMPARED: usize = if ALL { ENTRIES } else { ENTRIES / 4 };
+
 fn on<T: Send>(threads: usize, outcome: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(outcome)
 }
@@ -106,7 +109,7 @@ fn outcome(side: usize) -> Vec<Bits> {
 
 /// Counts, which no build can tell otherwise.
 fn counts(side: usize) -> Vec<Bits> {
-    let x = triplets(side, ENTRIES).coalesce(Duplicates::Sum).unwrap();
+    let x = triplets(side, COMPARED).coalesce(Duplicates::Sum).unwrap();
     let as_float = |count: u64| count as f64;
     vec![
         bits(&x.count_nonzero(1).unwrap().map_values(as_float).unwrap()),
@@ -116,7 +119,7 @@ fn counts(side: usize) -> Vec<Bits> {
 
 /// What chooses, moves and joins, whose parts are as many as there are threads.
 fn moved(side: usize) -> Vec<Bits> {
-    let x = triplets(side, ENTRIES).coalesce(Duplicates::Sum).unwrap();
+    let x = triplets(side, COMPARED).coalesce(Duplicates::Sum).unwrap();
     let csr = x.to_csr().unwrap();
     let mask: Vec<bool> = (0..side).map(|row| row % 3 != 1).collect();
     let upstream = csr.tile([1, 1, 2]).unwrap();
@@ -144,8 +147,7 @@ fn moved(side: usize) -> Vec<Bits> {
 /// Products with factors by rows, and softmax.
 fn factored(side: usize) -> Vec<Bits> {
     use ndarray::Array2;
-    let count = if ALL { ENTRIES } else { ENTRIES / 4 };
-    let x = triplets(side, count).coalesce(Duplicates::Sum).unwrap().with_fill(0.0);
+    let x = triplets(side, COMPARED).coalesce(Duplicates::Sum).unwrap().with_fill(0.0);
     let x = x.map_values(|value| if value.is_finite() { value } else { 0.5 }).unwrap();
     let csr = x.to_csr().unwrap();
     let factor = |rows: usize| Array2::from_shape_fn((rows, 9), |(row, k)| 0.1 * (1 + row * 7 % 13 + k) as f64);
@@ -258,8 +260,7 @@ fn every_number_of_threads_gives_the_same_error() {
 
 /// Two operands, half of whose entries they have in common, and what is scaled.
 fn zips(side: usize) -> Vec<Bits> {
-    let count = if ALL { ENTRIES } else { ENTRIES / 4 };
-    let x = triplets(side, count).coalesce(Duplicates::Sum).unwrap();
+    let x = triplets(side, COMPARED).coalesce(Duplicates::Sum).unwrap();
     let kept: Vec<i64> = (0..side as i64).filter(|row| row % 2 == 0).collect();
     let moved = x.permute_axes([1, 0, 2]).unwrap();
     let rows = x.take_axis(&kept, 0).unwrap();

@@ -194,7 +194,9 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         let width = of_right.width(contraction.width);
         let meeting = Meeting { left: of_left.rows(), right: of_right.rows(), width, rows, turn: &turn };
         let work = meeting.work()?;
-        let (each, pairs) = (size_of::<T>() + size_of::<u32>(), work.last().copied().unwrap_or(0));
+        // The work has one for each row besides.
+        let pairs = work.last().map_or(0, |work| work.saturating_sub(rows));
+        let each = size_of::<T>() + size_of::<u32>();
         let bytes = (pairs as u128).saturating_mul(each as u128);
         let refused = guard::<u8>("the product", bytes, limit, "multiply parts");
         if refused.is_err() && meeting.count(&work, usize::try_from(limit).unwrap_or(usize::MAX) / each)?.is_none() {
