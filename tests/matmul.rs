@@ -315,6 +315,19 @@ fn vast_axes_cost_what_is_stored() {
     assert!(matches!(matmul(&x, &arr2(&[[1i64]]).broadcast((vast[1], 1)).unwrap()), Err(Error::TooLarge { .. })));
 }
 
+/// Of batches of matrices with a vast axis each has lines of its own.
+#[test]
+fn vast_axes_of_batches_are_kept_apart() {
+    let (vast, at) = (1 << 50, 1u64 << 45);
+    let tensor = |shape: [usize; 3], coords: [[u64; 2]; 3], values: [i64; 2]| {
+        let pattern = lacuna::CooPattern::new(shape, 2, coords.map(|axis| axis.to_vec()).to_vec()).unwrap();
+        Tensor::from_parts(pattern, values.to_vec(), 0).unwrap()
+    };
+    let x = tensor([2, 2, vast], [[0, 1], [0, 1], [at, at]], [2, 3]);
+    let y = tensor([2, vast, 2], [[0, 1], [at, at], [0, 1]], [5, 7]);
+    assert_eq!(matmul(&x, &y).unwrap().entries(), [(vec![0, 0, 0], 10), (vec![1, 1, 1], 21)]);
+}
+
 /// A product that is far larger than its operands is counted before it is made.
 #[test]
 fn products_above_the_limit_are_refused_with_their_bytes() {

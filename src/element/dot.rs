@@ -186,6 +186,8 @@ mod tests {
         let there = [(min, min), (min, min), (min, min)];
         let back = [(min, max), (min, max), (min, max), (min, 1), (min, 1), (min, 1), (7, 1)];
         assert_eq!(one(&there).value(), None);
+        // 2^128 leaves a zero there.
+        assert_eq!(one(&[(min, min); 4]).value(), None);
         assert_eq!(one(&[&there[..], &back[..]].concat()).value(), Some(7));
         assert_eq!(one(&back).join(one(&there)).value(), Some(7));
         let top = <u128 as Dot<u64>>::NOTHING.plus(u64::MAX, u64::MAX).plus(u64::MAX, u64::MAX);
