@@ -1,0 +1,79 @@
+//! Products of matrices, of every format, against three loops.
+#![no_main]
+
+use arbitrary::Unstructured;
+use lacuna::{Error, Pattern, Result, Ring, Tensor, matmul};
+use lacuna_fuzz::compare::*;
+use lacuna_fuzz::reference::dense::{Dense, Sparse, first_difference};
+use lacuna_fuzz::reference::product::{self as reference, Multiplies};
+use lacuna_fuzz::{Draw, sparse_of};
+use libfuzzer_sys::fuzz_target;
+use ndarray::ArrayD;
+
+/// The shapes of two operands that fit, with batch axes of which some have length 1 or are left out.
+fn shapes(u: &mut Unstructured<'_>) -> arbitrary::Result<[Vec<usize>; 2]> {
+    let mut length = |most: usize| u.int_in_range(0..=most);
+    let (m, k, n, batch) = (length(4)?, length(4)?, length(5)?, [length(2)?, length(2)?]);
+    let mut of = |rows: usize, columns: usize, is_left: bool| -> arbitrary::Result<Vec<usize>> {
+        let (rank, ones): (usize, u8) = (u.int_in_range(1..=4)?, u.arbitrary()?);
+        if rank == 1 {
+            return Ok(vec![if is_left { columns } else { rows }]);
+        }
+        let axes = batch.iter().enumerate().map(|(axis, &length)| if ones >> axis & 1 == 1 { 1 } else { length });
+        Ok(axes.skip(4 - rank).chain([rows, columns]).collect())
+    };
+    Ok([of(m, k, true)?, of(k, n, false)?])
+}
+
+type Expected<T> = std::result::Result<T, Vec<usize>>;
+
+fn assert_dense<T: Both>(found: Result<ArrayD<T>>, expected: &Expected<Dense<T>>) {
+    match (found, expected) {
+        (Ok(found), Ok(expected)) => assert_array(&found, expected),
+        (Err(Error::Overflow { coords: Some(coords), .. }), Err(expected)) => assert_eq!(coords, *expected),
+        (found, expected) => panic!("{found:?} is not {expected:?}"),
+    }
+}
+
+fn assert_sparse<P: Pattern, T: Both>(found: Result<Tensor<P, T>>, expected: &Expected<Sparse<T>>) {
+    match (found, expected) {
+        (Ok(found), Ok(expected)) => assert_entries(&found, expected),
+        (Err(Error::Overflow { coords: Some(coords), .. }), Err(expected)) => assert_eq!(coords, *expected),
+        (found, expected) => panic!("{found:?} is not {expected:?}"),
+    }
+}
+
+fn check<T: Draw + Both + Multiplies + Ring>(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
+    let [left, right] = shapes(u)?;
+    let (mut x, mut y) = (sparse_of::<T>(u, &left)?, sparse_of::<T>(u, &right)?);
+    (x.fill, y.fill) = (T::zero(), T::zero());
+    let expected = reference::matmul(&x.to_dense(), &y.to_dense());
+    let (array_x, array_y) = (array(&x.to_dense()), array(&y.to_dense()));
+    assert_dense(matmul(&csr(&x), &array_y), &expected);
+    assert_dense(matmul(&array_x, &coo(&y)), &expected);
+    assert_dense(matmul(&array_x, &array_y), &expected);
+    let sparse = reference::matmul_stored(&x, &y);
+    assert_sparse(matmul(&coo(&x).stored(), &csr(&y)), &sparse);
+    match matmul(&csr(&x), &coo(&y)) {
+        Err(Error::NonFinite { .. }) => {
+            assert!(x.entries.values().chain(y.entries.values()).any(|value| !value.annihilated()));
+        }
+        found => {
+            if let (Ok(found), Ok(expected)) = (&sparse, &expected) {
+                assert_eq!(first_difference(&found.to_dense(), expected), None);
+            }
+            assert_sparse(found, &sparse);
+        }
+    }
+    Ok(())
+}
+
+fuzz_target!(|data: &[u8]| {
+    let mut u = Unstructured::new(data);
+    let _ = match u.int_in_range(0..=3) {
+        Ok(0) => check::<i8>(&mut u),
+        Ok(1) => check::<u64>(&mut u),
+        Ok(2) => check::<bool>(&mut u),
+        _ => check::<f64>(&mut u),
+    };
+});
