@@ -18,11 +18,13 @@ use crate::pattern::Format;
 
 type Found<T> = Result<T, Fault>;
 
+/// What stands behind the name of a parameter that may be left out, or takes all that is left.
+const MARKS: [char; 2] = ['?', '*'];
+
 /// The error for a name that is no function's.
 pub(super) fn no_function(name: &str, at: Range<usize>) -> Wrong {
     let message = match name {
         "grad" => "gradients of expressions are not there yet; NAME_backward functions are".to_string(),
-        "matmul" | "einsum" => format!("{name} is not there yet"),
         _ => {
             let alike = |known: &&str| (strsim::jaro(name, known) * 1e6) as u64;
             let hint = functions().max_by_key(alike).filter(|known| strsim::jaro(name, known) > 0.8);
@@ -33,39 +35,48 @@ pub(super) fn no_function(name: &str, at: Range<usize>) -> Wrong {
     Wrong::new(at, message)
 }
 
-/// The argument of each parameter, if it was given.
+/// The arguments of each parameter: one if it was given, and of a last one with a star as many as there are.
 pub(super) fn placed(
     function: &Function,
     arguments: &[Argument],
     call: &Range<usize>,
     nodes: &[Node],
-) -> Result<Vec<Option<Id>>, Wrong> {
+) -> Result<Vec<Vec<Id>>, Wrong> {
     let parameters: Vec<&str> = function.parameters().collect();
-    let mut places = vec![None; parameters.len()];
+    let takes_more = |place: usize| parameters[place].ends_with('*');
+    let mut places = vec![Vec::new(); parameters.len()];
     for (position, argument) in arguments.iter().enumerate() {
         let (place, at) = match &argument.name {
             None if arguments[..position].iter().any(|before| before.name.is_some()) => {
                 let at = nodes[argument.value].at.clone();
                 return Err(Wrong::new(at, "an argument without a name stands behind one with a name"));
             }
-            None => ((position < parameters.len()).then_some(position), nodes[argument.value].at.clone()),
+            None => {
+                let place = match parameters.len().checked_sub(1) {
+                    Some(last) if takes_more(last) => position.min(last),
+                    _ => position,
+                };
+                ((place < parameters.len()).then_some(place), nodes[argument.value].at.clone())
+            }
             Some((name, at)) => {
-                let is_it = |parameter: &&str| parameter.trim_end_matches('?') == name;
+                let is_it = |parameter: &&str| parameter.trim_end_matches(MARKS) == name;
                 (parameters.iter().position(is_it), at.clone())
             }
         };
         let Some(place) = place else {
             return Err(Wrong::new(at, format!("the arguments of {} are {}", function.name, function.signature())));
         };
-        if places[place].replace(argument.value).is_some() {
-            return Err(Wrong::new(at, format!("{} is given twice", parameters[place].trim_end_matches('?'))));
+        if !places[place].is_empty() && (argument.name.is_some() || !takes_more(place)) {
+            return Err(Wrong::new(at, format!("{} is given twice", parameters[place].trim_end_matches(MARKS))));
         }
+        places[place].push(argument.value);
     }
-    let missing = parameters.iter().zip(&places).find(|(name, place)| place.is_none() && !name.ends_with('?'));
+    let missing = parameters.iter().zip(&places).find(|(name, place)| place.is_empty() && !name.ends_with('?'));
     match missing {
         None => Ok(places),
         Some((name, _)) => {
             let at = call.start..call.start + function.name.len();
+            let name = name.trim_end_matches(MARKS);
             Err(Wrong::new(at, format!("{} needs {name}; its arguments are {}", function.name, function.signature())))
         }
     }
@@ -155,6 +166,14 @@ impl Call {
     pub(super) fn tensors(&self, place: usize) -> Found<Vec<&AnyTensor>> {
         let given = self.given(place)?;
         tensors_of(&given.value, &given.at)
+    }
+
+    /// The tensors of a list, or of arguments of their own.
+    pub(super) fn some_tensors(&self, place: usize) -> Found<Vec<&AnyTensor>> {
+        match &self.given(place)?.value {
+            Value::Tensor(tensor) => Ok(vec![tensor]),
+            _ => self.tensors(place),
+        }
     }
 
     /// The tensors of lists in a list.

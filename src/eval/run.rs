@@ -147,12 +147,24 @@ impl Machine<'_> {
         }
     }
 
+    /// The value of a parameter: that of its argument, or of several arguments a list.
+    fn gathered(&mut self, ids: &[Id], at: &Range<usize>) -> Option<Placed> {
+        match ids {
+            [] => None,
+            &[id] => Some(self.taken(id)),
+            ids => {
+                let items = ids.iter().map(|&id| self.taken(id).value).collect();
+                Some(Placed { value: Value::List(items), at: at.clone() })
+            }
+        }
+    }
+
     fn called(&mut self, name: &str, arguments: &[super::Argument], node: &Node) -> Found<Value> {
         let Some(function): Option<&Function> = function(name) else {
             return Err(Fault::Wrong(call::no_function(name, node.at.clone())));
         };
         let places = call::placed(function, arguments, &node.at, self.nodes).map_err(Fault::Wrong)?;
-        let values = places.into_iter().map(|id| id.map(|id| self.taken(id))).collect();
+        let values = places.into_iter().map(|ids| self.gathered(&ids, &node.at)).collect();
         (function.run)(&call::Call { name: function.name, at: node.at.clone(), values })
     }
 

@@ -25,7 +25,11 @@ impl Function {
 
     /// The arguments as they are told.
     pub(super) fn signature(&self) -> String {
-        let told = |name: &str| name.strip_suffix('?').map_or(name.to_string(), |name| format!("{name}=…"));
+        let told = |name: &str| match (name.strip_suffix('?'), name.strip_suffix('*')) {
+            (Some(name), _) => format!("{name}=…"),
+            (_, Some(name)) => format!("{name}, …"),
+            _ => name.to_string(),
+        };
         format!("({})", self.parameters().map(told).collect::<Vec<_>>().join(", "))
     }
 }
@@ -364,8 +368,8 @@ static SINGLE: &[Function] = single! {
         let (taken, axis) = (Take::at(&indices).mode(mode), call.integer::<isize>(3, None)?);
         on_seen!(call, 0, x => x.take_axis_backward(upstream, &taken, axis))
     };
-    "einsum" "spec tensors" |call| {
-        call.done(AnyTensor::einsum(call.text(0)?, &call.tensors(1)?))
+    "einsum" "spec tensors*" |call| {
+        call.done(AnyTensor::einsum(call.text(0)?, &call.some_tensors(1)?))
     };
     "einsum_backward" "spec tensors upstream wrt?" |call| {
         let (tensors, wrt): (_, usize) = (call.tensors(1)?, call.integer(3, Some(0))?);
