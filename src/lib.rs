@@ -124,6 +124,7 @@ pub mod eval;
 #[cfg(feature = "io")]
 pub mod io;
 mod kernels;
+pub mod lazy;
 mod ops;
 mod pattern;
 mod plan;

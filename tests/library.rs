@@ -28,6 +28,7 @@ mod habits;
 mod interop_sprs;
 mod io_properties;
 mod isin;
+mod lazy;
 mod matmul;
 mod moving;
 mod nanmedian;

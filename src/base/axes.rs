@@ -1,5 +1,6 @@
 //! Which axes a reduction removes, normalised once.
 
+use std::fmt;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ use crate::base::grouping::Grouping;
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 #[must_use]
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 #[doc(alias = "axis")]
 #[doc(alias = "dim")]
 pub struct Axes {
@@ -44,6 +45,19 @@ enum Listed {
     Each(Vec<isize>),
     /// More than [`MOST`]: from the first to the last. Only a rank can say which of them is the first that is wrong.
     Range(isize, isize),
+}
+
+impl fmt::Debug for Axes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.listed {
+            Listed::All => write!(f, "Axes(all")?,
+            Listed::Each(axes) => write!(f, "Axes({axes:?}")?,
+            Listed::Range(first, last) => write!(f, "Axes({first}..={last}")?,
+        }
+        f.write_str(if self.keep_dims { ", kept" } else { "" })?;
+        self.grouping.as_ref().map_or(Ok(()), |grouping| write!(f, ", by {grouping:?}"))?;
+        f.write_str(")")
+    }
 }
 
 /// So many axes of a range are listed.

@@ -474,6 +474,26 @@ pub enum Error {
         instead: &'static str,
     },
 
+    /// A gradient was asked through an operation that has none for the elements.
+    #[error("{operation} has no gradient; ask for one of steps behind it, or write it as operations that have one")]
+    NoGradient {
+        /// The operation.
+        operation: &'static str,
+    },
+
+    /// A step of a lazy graph has no result.
+    #[error("{operation} at {file}:{line}: {cause}")]
+    Lazy {
+        /// The operation.
+        operation: &'static str,
+        /// The file whose line made the step.
+        file: &'static str,
+        /// That line.
+        line: u32,
+        /// Why it has none.
+        cause: Box<Error>,
+    },
+
     /// Reading or writing failed.
     #[error("{}{message}", before_message(.path))]
     Io {

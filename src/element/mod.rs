@@ -123,6 +123,22 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
     /// to the nearest, and a finite number that would become infinite does not fit; `bool` takes 0 and 1; a complex
     /// number fits a type that has no imaginary part if its own is zero.
     fn from_number(number: Number) -> Option<Self>;
+
+    /// What the visitor says of the type, if it is one of floats.
+    #[doc(hidden)]
+    fn if_float<V: FloatVisitor>(_: V) -> Option<V::Out> {
+        None
+    }
+}
+
+/// What is compiled for a type of floats only, and asked for where the type is any element.
+#[doc(hidden)]
+pub trait FloatVisitor {
+    /// What it gives.
+    type Out;
+
+    /// For the type.
+    fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out;
 }
 
 /// A type with sums and means: every [`Element`].

@@ -220,6 +220,10 @@ macro_rules! impl_float {
             const ONE: Self = $one;
             type Key = $bits;
 
+            fn if_float<V: crate::element::FloatVisitor>(visitor: V) -> Option<V::Out> {
+                Some(visitor.visit::<Self>())
+            }
+
             fn key_or_nan(self) -> $bits {
                 $key(self)
             }

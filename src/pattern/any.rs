@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
-use super::{CooPattern, CsrPattern, Format, Pattern};
+use super::{CooPattern, CsrPattern, Format, Memo, Pattern};
 use crate::base::alloc::Allocated;
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
@@ -115,6 +116,14 @@ impl Pattern for AnyPattern {
 
     fn number_within(&self, axes: &[usize], lengths: &[usize], start: usize, positions: &mut [usize]) {
         either!(self, own => own.number_within(axes, lengths, start, positions));
+    }
+
+    fn memo(&self) -> Option<&Arc<Memo>> {
+        either!(self, own => own.memo())
+    }
+
+    fn with_memo(self, memo: Option<Arc<Memo>>) -> Self {
+        either!(self, own => own.with_memo(memo).into())
     }
 
     fn lane_offsets(&self) -> Option<&Buffer<usize>> {

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
-use super::{CsrPattern, Pattern, validate};
+use super::{CsrPattern, Memo, Pattern, read, validate};
 use crate::base::alloc::Allocated;
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
@@ -36,6 +37,7 @@ pub struct CooPattern<I = u32> {
     shape: Shape,
     coords: Vec<Buffer<I>>,
     nnz: usize,
+    memo: Option<Arc<Memo>>,
 }
 
 impl<I: Index> CooPattern<I> {
@@ -75,7 +77,7 @@ impl<I: Index> CooPattern<I> {
             return Err(crate::Error::NotSorted { entry: 1, coords, previous });
         }
         validate::increasing(&coords_as_slices(&coords), nnz)?;
-        Ok(CooPattern { shape, coords, nnz })
+        Ok(CooPattern { shape, coords, nnz, memo: None })
     }
 
     /// A pattern whose invariants the caller has kept; debug builds check them all.
@@ -84,7 +86,7 @@ impl<I: Index> CooPattern<I> {
         if let Err(error) = Self::from_shared(shape.clone(), nnz, coords.clone()) {
             panic!("an operation built an invalid coordinate pattern: {error}");
         }
-        CooPattern { shape, coords, nnz }
+        CooPattern { shape, coords, nnz, memo: None }
     }
 
     /// A pattern that stores nothing.
@@ -96,7 +98,7 @@ impl<I: Index> CooPattern<I> {
         let shape = shape.into();
         check_axes::<I>(&shape)?;
         let coords = vec![Buffer::default(); shape.rank()];
-        Ok(CooPattern { shape, coords, nnz: 0 })
+        Ok(CooPattern { shape, coords, nnz: 0, memo: None })
     }
 
     /// The coordinates of all entries on one axis.
@@ -131,7 +133,7 @@ impl<I: Index> CooPattern<I> {
     pub fn with_index<J: Index>(&self) -> Result<CooPattern<J>> {
         check_axes::<J>(&self.shape)?;
         let coords = self.coords.iter().map(convert_indices).collect::<Allocated<_>>()?;
-        Ok(CooPattern { shape: self.shape.clone(), coords, nnz: self.nnz })
+        Ok(CooPattern { shape: self.shape.clone(), coords, nnz: self.nnz, memo: None })
     }
 }
 
@@ -151,6 +153,10 @@ pub(crate) fn convert_indices<I: Index, J: Index>(array: &Buffer<I>) -> Allocate
 
 impl<I: Index> PartialEq for CooPattern<I> {
     fn eq(&self, other: &Self) -> bool {
+        if self.shares_arrays_with(other) {
+            return true;
+        }
+        read(&self.memo);
         (&self.shape, self.nnz, &self.coords) == (&other.shape, other.nnz, &other.coords)
     }
 }
@@ -169,6 +175,7 @@ impl<I: Index> Pattern for CooPattern<I> {
     }
 
     fn find(&self, coords: &[usize]) -> Option<usize> {
+        read(&self.memo);
         if coords.len() != self.shape.rank() {
             return None;
         }
@@ -176,10 +183,12 @@ impl<I: Index> Pattern for CooPattern<I> {
     }
 
     fn coords_of(&self, entry: usize) -> Option<Vec<usize>> {
+        read(&self.memo);
         (entry < self.nnz).then(|| self.coords.iter().map(|array| array[entry].to_usize()).collect())
     }
 
     fn walk_range(&self, entries: Range<usize>, mut visit: impl FnMut(usize, &[usize]) -> bool) {
+        read(&self.memo);
         let arrays = coords_as_slices(&self.coords);
         let mut coords = vec![0; self.shape.rank()];
         for entry in entries.start..entries.end.min(self.nnz) {
@@ -193,6 +202,7 @@ impl<I: Index> Pattern for CooPattern<I> {
     }
 
     fn retain(&self, kept: &[usize]) -> Result<Self> {
+        read(&self.memo);
         let coords =
             self.coords.iter().map(|array| sort::gather(array, kept).map(Buffer::from)).collect::<Allocated<_>>()?;
         Ok(CooPattern::from_valid(self.shape.clone(), kept.len(), coords))
@@ -208,24 +218,37 @@ impl<I: Index> Pattern for CooPattern<I> {
     }
 
     fn coord(&self, entry: usize, axis: usize) -> usize {
+        read(&self.memo);
         self.coords[axis][entry].to_usize()
     }
 
     fn axis_coords(&self, axis: usize) -> Allocated<Cow<'_, [I]>> {
+        read(&self.memo);
         Ok(Cow::Borrowed(self.coords(axis)))
     }
 
     fn shared_axis(&self, axis: usize) -> Allocated<Buffer<I>> {
+        read(&self.memo);
         Ok(self.coords[axis].clone())
     }
 
     fn number(&self, start: usize, positions: &mut [usize]) {
+        read(&self.memo);
         number(&coords_as_slices(&self.coords), &self.shape, start, positions);
     }
 
     fn number_within(&self, axes: &[usize], lengths: &[usize], start: usize, positions: &mut [usize]) {
+        read(&self.memo);
         let coords: Vec<&[I]> = axes.iter().map(|&axis| self.coords(axis)).collect();
         number(&coords, lengths, start, positions);
+    }
+
+    fn memo(&self) -> Option<&Arc<Memo>> {
+        self.memo.as_ref()
+    }
+
+    fn with_memo(self, memo: Option<Arc<Memo>>) -> Self {
+        Self { memo, ..self }
     }
 
     fn lane_offsets(&self) -> Option<&Buffer<usize>> {

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::coo::{convert_indices, coords_as_slices};
-use super::{CooPattern, Pattern, validate};
+use super::{CooPattern, Memo, Pattern, read, validate};
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
@@ -41,6 +42,7 @@ pub struct CsrPattern<I = u32> {
     shape: Shape,
     offsets: Buffer<usize>,
     columns: Buffer<I>,
+    memo: Option<Arc<Memo>>,
 }
 
 impl<I: Index> CsrPattern<I> {
@@ -77,7 +79,7 @@ impl<I: Index> CsrPattern<I> {
         validate::offsets(&offsets, columns.len())?;
         validate::in_bounds(&columns, shape.rank().saturating_sub(1), shape.columns())?;
         validate::lanes_increase(&shape, &offsets, &columns)?;
-        Ok(CsrPattern { shape, offsets, columns })
+        Ok(CsrPattern { shape, offsets, columns, memo: None })
     }
 
     /// A pattern whose invariants the caller has kept; debug builds check them all.
@@ -86,7 +88,7 @@ impl<I: Index> CsrPattern<I> {
         if let Err(error) = Self::from_shared(shape.clone(), offsets.clone(), columns.clone()) {
             panic!("an operation built an invalid compressed pattern: {error}");
         }
-        CsrPattern { shape, offsets, columns }
+        CsrPattern { shape, offsets, columns, memo: None }
     }
 
     /// A pattern from the lane of each entry, in increasing order, and its column: the offsets are counted here.
@@ -212,7 +214,7 @@ impl<I: Index> CsrPattern<I> {
     pub fn with_index<J: Index>(&self) -> Result<CsrPattern<J>> {
         check_axes::<J>(&self.shape)?;
         let columns = convert_indices(&self.columns)?;
-        Ok(CsrPattern { shape: self.shape.clone(), offsets: self.offsets.clone(), columns })
+        Ok(CsrPattern { shape: self.shape.clone(), offsets: self.offsets.clone(), columns, memo: None })
     }
 }
 
@@ -228,6 +230,10 @@ pub(crate) fn zero_offsets(shape: &Shape, limit: u64) -> Result<Vec<usize>> {
 
 impl<I: Index> PartialEq for CsrPattern<I> {
     fn eq(&self, other: &Self) -> bool {
+        if self.shares_arrays_with(other) {
+            return true;
+        }
+        read(&self.memo);
         (&self.shape, &self.offsets, &self.columns) == (&other.shape, &other.offsets, &other.columns)
     }
 }
@@ -246,6 +252,7 @@ impl<I: Index> Pattern for CsrPattern<I> {
     }
 
     fn find(&self, coords: &[usize]) -> Option<usize> {
+        read(&self.memo);
         if coords.len() != self.shape.rank() || coords.iter().zip(self.shape.iter()).any(|(c, length)| c >= length) {
             return None;
         }
@@ -256,6 +263,7 @@ impl<I: Index> Pattern for CsrPattern<I> {
     }
 
     fn coords_of(&self, entry: usize) -> Option<Vec<usize>> {
+        read(&self.memo);
         let column = self.columns.get(entry)?.to_usize();
         let lane = self.offsets.partition_point(|&offset| offset <= entry) - 1;
         let mut coords = vec![0; self.shape.rank()];
@@ -267,6 +275,7 @@ impl<I: Index> Pattern for CsrPattern<I> {
     }
 
     fn walk_range(&self, entries: Range<usize>, mut visit: impl FnMut(usize, &[usize]) -> bool) {
+        read(&self.memo);
         let entries = entries.start..entries.end.min(self.nnz());
         if entries.is_empty() {
             return;
@@ -294,6 +303,7 @@ impl<I: Index> Pattern for CsrPattern<I> {
     }
 
     fn retain(&self, kept: &[usize]) -> Result<Self> {
+        read(&self.memo);
         let mut below = 0;
         let kept_below = |&offset: &usize| {
             below += kept[below..].iter().take_while(|&&entry| entry < offset).count();
@@ -315,6 +325,7 @@ impl<I: Index> Pattern for CsrPattern<I> {
     }
 
     fn coord(&self, entry: usize, axis: usize) -> usize {
+        read(&self.memo);
         if axis + 1 == self.shape.rank() {
             return self.columns[entry].to_usize();
         }
@@ -323,6 +334,7 @@ impl<I: Index> Pattern for CsrPattern<I> {
     }
 
     fn axis_coords(&self, axis: usize) -> Allocated<Cow<'_, [I]>> {
+        read(&self.memo);
         match axis + 1 == self.shape.rank() {
             true => Ok(Cow::Borrowed(&self.columns)),
             false => self.lane_coords(axis).map(Cow::Owned),
@@ -330,6 +342,7 @@ impl<I: Index> Pattern for CsrPattern<I> {
     }
 
     fn shared_axis(&self, axis: usize) -> Allocated<Buffer<I>> {
+        read(&self.memo);
         match axis + 1 == self.shape.rank() {
             true => Ok(self.columns.clone()),
             false => self.lane_coords(axis).map(Buffer::from),
@@ -337,12 +350,14 @@ impl<I: Index> Pattern for CsrPattern<I> {
     }
 
     fn number(&self, start: usize, positions: &mut [usize]) {
+        read(&self.memo);
         let (width, columns) = (self.shape.columns(), &self.columns[start..]);
         spread_range(&self.offsets, 1, start, positions, |lane| lane * width);
         positions.iter_mut().zip(columns).for_each(|(position, column)| *position += column.to_usize());
     }
 
     fn number_within(&self, axes: &[usize], lengths: &[usize], start: usize, positions: &mut [usize]) {
+        read(&self.memo);
         let lane_axes = self.shape.lane_axes();
         let of_lanes = axes.len() - usize::from(axes.last().is_some_and(|&axis| axis + 1 == self.shape.rank()));
         // Of each axis of the lanes how many lanes share a coordinate, and its length.
@@ -360,6 +375,14 @@ impl<I: Index> Pattern for CsrPattern<I> {
             let columns = positions.iter_mut().zip(&self.columns[start..]);
             columns.for_each(|(position, column)| *position = *position * width + column.to_usize());
         }
+    }
+
+    fn memo(&self) -> Option<&Arc<Memo>> {
+        self.memo.as_ref()
+    }
+
+    fn with_memo(self, memo: Option<Arc<Memo>>) -> Self {
+        Self { memo, ..self }
     }
 
     fn lane_offsets(&self) -> Option<&Buffer<usize>> {

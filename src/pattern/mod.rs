@@ -6,6 +6,7 @@ mod any;
 mod coo;
 mod csr;
 mod kind;
+mod memo;
 mod validate;
 
 pub(crate) use any::AnyPattern;
@@ -14,11 +15,13 @@ pub(crate) use coo::{convert_indices, coords_as_slices};
 pub use csr::CsrPattern;
 pub(crate) use csr::zero_offsets;
 pub use kind::Format;
+pub(crate) use memo::{Memo, for_plan, of_plan, planned};
 pub(crate) use validate::{in_bounds as validate_in_bounds, length as validate_length};
 
 use std::borrow::Cow;
 use std::fmt::Debug;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::base::alloc::Allocated;
 use crate::base::buffer::Buffer;
@@ -114,6 +117,14 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
     #[doc(hidden)]
     fn number_within(&self, axes: &[usize], lengths: &[usize], start: usize, positions: &mut [usize]);
 
+    /// The plans that were made for it, if they are kept.
+    #[doc(hidden)]
+    fn memo(&self) -> Option<&Arc<Memo>>;
+
+    /// The same pattern, whose plans are kept there.
+    #[doc(hidden)]
+    fn with_memo(self, memo: Option<Arc<Memo>>) -> Self;
+
     /// The offsets of the lanes, in a format that has them.
     #[doc(hidden)]
     fn lane_offsets(&self) -> Option<&Buffer<usize>>;
@@ -126,6 +137,14 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
     /// The pattern of entries in lanes, by the offsets of the lanes and the column of each entry; both are valid.
     #[doc(hidden)]
     fn from_lanes(shape: Shape, offsets: Buffer<usize>, columns: Buffer<Self::Index>) -> Result<Self>;
+}
+
+/// Counts that somebody reads coordinates, where plans are kept.
+#[inline(always)]
+fn read(memo: &Option<Arc<Memo>>) {
+    if let Some(memo) = memo {
+        memo.read();
+    }
 }
 
 mod sealed {

@@ -1,6 +1,7 @@
 //! Which entries meet in one cell of a reduction, and the pattern of the cells that hold any.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use bytemuck::Zeroable;
 
@@ -13,7 +14,7 @@ use crate::base::threads;
 use crate::kernels::group::Groups;
 use crate::kernels::lanes::{Reduced, reduce_stored};
 use crate::kernels::sort;
-use crate::pattern::{Pattern, zero_offsets};
+use crate::pattern::{Pattern, for_plan, of_plan, planned, zero_offsets};
 use crate::plan::reduction::Reduction;
 
 /// How it is known which entries meet in a cell.
@@ -46,16 +47,25 @@ fn every(lanes: usize, offsets: &[usize]) -> Allocated<Vec<usize>> {
 }
 
 /// The plan of a reduction, the same for forward and backward passes over one pattern and axes.
+#[derive(Clone)]
 pub(crate) struct Cells<P> {
     /// The cells that an entry falls into.
     pub(crate) pattern: P,
     /// The entries of each of these cells.
-    pub(crate) groups: Groups,
+    pub(crate) groups: Arc<Groups>,
 }
 
 impl<P: Pattern> Cells<P> {
     pub(crate) fn new(entries: &P, reduction: &Reduction) -> Result<Self> {
-        Cells::of(entries, reduction, Meeting::new(entries, reduction)?)
+        let cells = planned(
+            entries,
+            || reduction.clone(),
+            || {
+                let cells = Cells::of(entries, reduction, Meeting::new(entries, reduction)?)?;
+                Ok(Cells { pattern: for_plan(entries, cells.pattern), ..cells })
+            },
+        )?;
+        Ok(Cells { pattern: of_plan(entries, &cells.pattern), groups: Arc::clone(&cells.groups) })
     }
 
     pub(crate) fn of(entries: &P, reduction: &Reduction, meeting: Meeting<'_, P::Index>) -> Result<Self> {
@@ -63,7 +73,7 @@ impl<P: Pattern> Cells<P> {
             Meeting::Lanes(offsets) => {
                 let listed = |_, _: &[usize], _: &mut [()]| Ok(());
                 let (pattern, _) = of_lanes(entries, &offsets, reduction, listed)?;
-                return Ok(Cells { pattern, groups: Groups::of_offsets(offsets)? });
+                return Ok(Cells { pattern, groups: Groups::of_offsets(offsets)?.into() });
             }
             Meeting::Coords(kept) => kept,
         };
@@ -73,7 +83,7 @@ impl<P: Pattern> Cells<P> {
         };
         let firsts = groups.firsts()?;
         let kept = kept.iter().map(|axis| sort::gather(axis, &firsts)).collect::<Allocated<Vec<_>>>()?;
-        Ok(Cells { pattern: of_coords(entries, reduction, kept, groups.len())?, groups })
+        Ok(Cells { pattern: of_coords(entries, reduction, kept, groups.len())?, groups: groups.into() })
     }
 }
 

@@ -1,26 +1,40 @@
 //! What two patterns of one shape have in common, and the pattern of what a result has of either.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::base::alloc::Allocated;
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::limit::default_limit;
 use crate::kernels::join::{Joined, Keep, Lanes, Steps, by_coords, by_lanes};
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, for_plan, of_plan, planned};
 
 /// The plan of an operation on two sparse operands.
+#[derive(Clone)]
 pub(crate) struct Join<P> {
     /// The pattern of the result.
     pub(crate) pattern: P,
     /// Who has an entry where; nothing to tell where both have the same.
-    pub(crate) steps: Option<Steps>,
+    pub(crate) steps: Option<Arc<Steps>>,
 }
 
 impl<P: Pattern> Join<P> {
     /// The entries that `keep` says, of two patterns of one shape. A pattern that is the result as it is, is shared.
     pub(crate) fn new(left: &P, right: &P, keep: Keep) -> Result<Self> {
-        if keep.both && (left.shares_arrays_with(right) || left == right) {
+        if keep.both && left.shares_arrays_with(right) {
+            return Ok(Join { pattern: left.clone(), steps: None });
+        }
+        let question = || (right.clone().with_memo(None), keep);
+        let join = planned(left, question, || {
+            let join = Join::planned(left, right, keep)?;
+            Ok(Join { pattern: for_plan(left, join.pattern), ..join })
+        })?;
+        Ok(Join { pattern: of_plan(left, &join.pattern), steps: join.steps.clone() })
+    }
+
+    fn planned(left: &P, right: &P, keep: Keep) -> Result<Self> {
+        if keep.both && left == right {
             return Ok(Join { pattern: left.clone(), steps: None });
         }
         if let (Some(offsets), Some(others)) = (left.lane_offsets(), right.lane_offsets()) {
@@ -31,14 +45,14 @@ impl<P: Pattern> Join<P> {
                 Some(pattern) => pattern,
                 None => P::from_lanes(left.shape().clone(), joined.offsets.into(), joined.columns.into())?,
             };
-            return Ok(Join { pattern, steps: Some(joined.steps) });
+            return Ok(Join { pattern, steps: Some(Arc::new(joined.steps)) });
         }
         let Joined { steps, coords } = joined_coords(left, right, keep)?;
         let pattern = match shared(left, right, &steps) {
             Some(pattern) => pattern,
             None => of_coords(left, right, &steps, coords)?,
         };
-        Ok(Join { pattern, steps: Some(steps) })
+        Ok(Join { pattern, steps: Some(Arc::new(steps)) })
     }
 }
 

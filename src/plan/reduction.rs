@@ -13,6 +13,7 @@ use crate::base::threads;
 use crate::pattern::Pattern;
 
 /// A reduction over some axes of a shape.
+#[derive(Clone, PartialEq)]
 pub(crate) struct Reduction {
     shape: Shape,
     /// The reduced axes and the kept ones, in increasing order. One that is reduced by its labels is both: of its

@@ -58,6 +58,11 @@ impl<'a, T: Element> Isin<'a, T> {
         Isin { members, invert: false, assume_unique: false, kind: IsinKind::Auto }
     }
 
+    /// The same with test elements of its own, to be kept.
+    pub(crate) fn into_owned(self) -> Isin<'static, T> {
+        Isin { members: Cow::Owned(self.members.into_owned()), ..self }
+    }
+
     /// The test elements, in no promised order; those that an array repeats by broadcasting may be there once.
     pub fn members(&self) -> &[T] {
         &self.members

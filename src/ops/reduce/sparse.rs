@@ -148,11 +148,17 @@ fn fold_stored<P: Pattern, T: Element, F: Fold<T>>(
         let values = fold_singly(op, x.values).map_err(|refusal| refused_entry(x, op, refusal, reduction))?;
         return Ok((x.pattern.clone(), values));
     }
-    let meeting = Meeting::new(x.pattern, reduction)?;
-    if let Some(found) = fold_faster(x, op, reduction, gaps, &meeting)? {
-        return Ok(found);
-    }
-    let Cells { pattern, groups } = Cells::of(x.pattern, reduction, meeting)?;
+    let cells = if x.pattern.memo().is_some() {
+        // Who asks once more has the groups already, and reads no coordinate.
+        Cells::new(x.pattern, reduction)?
+    } else {
+        let meeting = Meeting::new(x.pattern, reduction)?;
+        if let Some(found) = fold_faster(x, op, reduction, gaps, &meeting)? {
+            return Ok(found);
+        }
+        Cells::of(x.pattern, reduction, meeting)?
+    };
+    let Cells { pattern, groups } = cells;
     let extents = each_extent(&pattern, reduction, gaps.extents)?;
     let values = fold_groups(op, &groups, x.values, &AllGaps { extents: extents.as_deref(), ..*gaps });
     Ok((pattern, values.map_err(|refusal| refused_group(x, op, refusal, reduction, &groups))?))
@@ -322,12 +328,16 @@ pub(crate) fn spread<P: Pattern, U: Operand>(pattern: &P, upstream: &U, axes: &A
     let values = if reduction.is_elementwise() {
         upstream.at_entries(pattern)?
     } else {
-        let meeting = Meeting::new(pattern, &reduction)?;
-        match spread_by_lookup(pattern, upstream, &reduction, &meeting)? {
-            Some(values) => values,
-            None => {
-                let cells = Cells::of(pattern, &reduction, meeting)?;
-                spread_to_entries(&cells.groups, &upstream.at_entries(&cells.pattern)?, pattern.nnz())?
+        let of_cells = |cells: Cells<P>| -> Result<_> {
+            Ok(spread_to_entries(&cells.groups, &upstream.at_entries(&cells.pattern)?, pattern.nnz())?)
+        };
+        if pattern.memo().is_some() {
+            of_cells(Cells::new(pattern, &reduction)?)?
+        } else {
+            let meeting = Meeting::new(pattern, &reduction)?;
+            match spread_by_lookup(pattern, upstream, &reduction, &meeting)? {
+                Some(values) => values,
+                None => of_cells(Cells::of(pattern, &reduction, meeting)?)?,
             }
         }
     };

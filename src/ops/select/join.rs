@@ -344,7 +344,7 @@ impl Join {
     ) -> Result<Vec<Tensor<P, U::Elem>>> {
         check_upstream(upstream, &self.shape)?;
         let Selected { pattern, sources } = self.plan(tensors, size_of::<U::Elem>())?;
-        let gradients = sums(pattern.nnz(), sources, upstream.at_entries(&pattern)?)?;
+        let gradients = sums(pattern.nnz(), &sources, upstream.at_entries(&pattern)?)?;
         let gradients: Buffer<U::Elem> = gradients.map_err(|_| sum_overflow::<U::Elem>(Vec::new()))?.into();
         let mut start = 0;
         let of_each = |tensor: &&Tensor<P, T>| {

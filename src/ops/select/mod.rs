@@ -37,8 +37,11 @@ pub use slice::{slice, slice_backward};
 pub use take::{take, take_axis, take_axis_backward, take_backward, take_into};
 pub use triangle::{diagonal, diagonal_backward, tril, tril_backward, triu, triu_backward};
 
+use std::sync::Arc;
+
 use ndarray::{ArrayD, ArrayViewD};
 
+use self::moves::Moves;
 use crate::base::alloc::Allocated;
 use crate::base::error::{Error, Result};
 use crate::base::limit::default_limit;
@@ -49,7 +52,7 @@ use crate::kernels::take::scatter_add;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 use crate::ops::reduce::dense::all_cells;
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, for_plan, of_plan, planned};
 use crate::plan::moves::Room;
 use crate::plan::selected::{Selected, Sources};
 use crate::tensor::Tensor;
@@ -69,6 +72,11 @@ pub trait Select {
         Ok(())
     }
 
+    /// The moves along axes that it is, by which its plan is found again; none for what is chosen one by one.
+    fn moves(&self) -> Option<&Moves> {
+        None
+    }
+
     /// What the result stores; result and lists are to fit the room.
     fn plan<P: Pattern>(&self, x: &P, room: Room) -> Result<Selected<P>>;
 
@@ -84,8 +92,21 @@ pub trait Select {
 pub(super) fn sparse<P: Pattern, T: Element, S: Select>(x: &Tensor<P, T>, op: &S) -> Result<Tensor<P, T>> {
     op.check_fill(x.fill())?;
     let limit = default_limit(x.stored_bytes().saturating_add(op.held_bytes()));
-    let Selected { pattern, sources } = op.plan(x.pattern(), Room { value_bytes: size_of::<T>(), limit })?;
-    Ok(Tensor::from_shared(pattern, sources.of(x.shared_values())?, x.fill()))
+    let selected = planned_once(op, x.pattern(), Room { value_bytes: size_of::<T>(), limit })?;
+    let pattern = of_plan(x.pattern(), &selected.pattern);
+    Ok(Tensor::from_shared(pattern, selected.sources.of(x.shared_values())?, x.fill()))
+}
+
+/// The plan of a selection; a move's is kept where the pattern keeps plans.
+fn planned_once<P: Pattern, S: Select>(op: &S, x: &P, room: Room) -> Result<Arc<Selected<P>>> {
+    let plan = || {
+        let selected = op.plan(x, room)?;
+        Ok(Selected { pattern: for_plan(x, selected.pattern), ..selected })
+    };
+    match op.moves() {
+        Some(moves) => planned(x, || moves.clone(), plan),
+        None => plan().map(Arc::new),
+    }
 }
 
 /// The gradient of a sparse tensor, on its pattern.
@@ -97,8 +118,9 @@ pub(super) fn sparse_backward<P: Pattern, T: Element, S: Select, U: Operand>(
     op.check_fill(x.fill())?;
     check_upstream(upstream, op.shape())?;
     let limit = default_limit(x.stored_bytes().saturating_add(op.held_bytes()));
-    let Selected { pattern, sources } = op.plan(x.pattern(), Room { value_bytes: size_of::<U::Elem>(), limit })?;
-    let values = sums(x.nnz(), sources, upstream.at_entries(&pattern)?)?
+    let selected = planned_once(op, x.pattern(), Room { value_bytes: size_of::<U::Elem>(), limit })?;
+    let pattern = of_plan(x.pattern(), &selected.pattern);
+    let values = sums(x.nnz(), &selected.sources, upstream.at_entries(&pattern)?)?
         .map_err(|entry| sum_overflow::<U::Elem>(x.pattern().coords_of(entry).unwrap_or_default()))?;
     Ok(Tensor::from_valid(x.pattern().clone(), values, U::Elem::ZERO))
 }
@@ -106,17 +128,17 @@ pub(super) fn sparse_backward<P: Pattern, T: Element, S: Select, U: Operand>(
 /// What each of `count` entries receives where the gradients are those of entries that come from `sources`.
 fn sums<G: Element>(
     count: usize,
-    sources: Sources,
+    sources: &Sources,
     gradients: Vec<G>,
 ) -> Allocated<std::result::Result<Vec<G>, usize>> {
     match sources {
         Sources::Same => Ok(Ok(gradients)),
-        Sources::Range(range) => scatter_add(count, range.zip(gradients)),
+        Sources::Range(range) => scatter_add(count, range.clone().zip(gradients)),
         Sources::Runs(starts, ends) => {
             let runs = starts.iter().zip(ends.windows(2));
             scatter_add(count, runs.flat_map(|(start, ends)| *start..start + ends[1] - ends[0]).zip(gradients))
         }
-        Sources::List(list) => scatter_add(count, list.into_iter().zip(gradients)),
+        Sources::List(list) => scatter_add(count, list.iter().copied().zip(gradients)),
     }
 }
 

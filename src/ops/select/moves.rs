@@ -14,7 +14,8 @@ use crate::plan::moves::{Cut, Order, Step};
 use crate::plan::selected::Selected;
 
 /// A move of the elements of an operand of one shape. A step that changes nothing is left out.
-pub(crate) struct Moves {
+#[derive(Clone, PartialEq)]
+pub struct Moves {
     /// The shapes before each step, and the shape of the result.
     shapes: Vec<Shape>,
     steps: Vec<Step>,
@@ -107,6 +108,10 @@ impl Moves {
 impl Select for Moves {
     fn shape(&self) -> &Shape {
         &self.shapes[self.steps.len()]
+    }
+
+    fn moves(&self) -> Option<&Moves> {
+        Some(self)
     }
 
     fn check_fill<T: Element>(&self, fill: T) -> Result<()> {

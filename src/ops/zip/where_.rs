@@ -145,9 +145,9 @@ fn sparse<P: Pattern, T: Element>(c: &Tensor<P, bool>, yes: Given<P, T>, no: Giv
     let (main, other) = if c.fill() { (yes, no) } else { (no, yes) };
     let (main, other) = (given_in_shape(main, &shape)?, given_in_shape(other, &shape)?);
     let Join { pattern, steps } = Join::new(c.pattern(), main.pattern(), Keep::UNION)?;
-    let conditions = at_entries(&steps, LEFT, &c)?;
-    let of_main = at_entries(&steps, RIGHT, &main)?;
-    let of_other = at_entries(&Join::new(&pattern, other.pattern(), Keep::LEFT)?.steps, RIGHT, &other)?;
+    let conditions = at_entries(steps.as_deref(), LEFT, &c)?;
+    let of_main = at_entries(steps.as_deref(), RIGHT, &main)?;
+    let of_other = at_entries(Join::new(&pattern, other.pattern(), Keep::LEFT)?.steps.as_deref(), RIGHT, &other)?;
     let values = threads::filled(pattern.nnz(), 700, |range, slots| {
         let sides = of_main[range.clone()].iter().zip(&of_other[range.clone()]);
         let choices = slots.iter_mut().zip(&conditions[range]).zip(sides);
@@ -175,7 +175,7 @@ fn given_in_shape<P: Pattern, T: Element>(given: Given<P, T>, shape: &Shape) -> 
 }
 
 /// What a tensor has for each entry of a join; where that tells no steps it is all its values.
-fn at_entries<P: Pattern, T: Element>(steps: &Option<Steps>, side: u8, x: &Tensor<P, T>) -> Allocated<Buffer<T>> {
+fn at_entries<P: Pattern, T: Element>(steps: Option<&Steps>, side: u8, x: &Tensor<P, T>) -> Allocated<Buffer<T>> {
     match steps {
         Some(steps) => steps.take(side, x.values(), x.fill()).map(Buffer::from),
         None => Ok(x.shared_values().clone()),

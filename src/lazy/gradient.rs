@@ -1,0 +1,147 @@
+//! Gradients as steps that are appended to the graph.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::Lazy;
+use super::node::{Asked, Form, Node, reachable};
+use crate::base::error::{Error, Result};
+use crate::base::shape::Shape;
+use crate::element::Float;
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+
+impl<Q: Pattern, G: Float> Lazy<Tensor<Q, G>> {
+    /// The gradient of this result by `x`, a step that it was made from, for the gradient `upstream` of this result.
+    ///
+    /// It is the chain of the backward functions, as steps: fused and run with the others. What several steps give to
+    /// one is added in the order in which these were made. It has the pattern of `x`, a fill of 0 and no entry where `x`
+    /// has none, as each gradient of the library.
+    ///
+    /// # Errors
+    ///
+    /// Carried, as always: `NoGradient` where a step on the way has none, with its line; `ShapeMismatch` where
+    /// `upstream` has not the shape of this result.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::lazy::{Lazy, compile};
+    /// use lacuna::{CooTensor, mul_backward, sum_backward};
+    ///
+    /// let day = CooTensor::new([2, 3], vec![vec![0, 0, 1], vec![0, 2, 1]], vec![1.0, 2.0, -3.0], 0.0)?;
+    /// let weight = CooTensor::new([2], vec![vec![0, 1]], vec![10.0, 100.0], 0.0)?;
+    ///
+    /// let x = Lazy::<CooTensor<f64>>::input("x", [2, 3]);
+    /// let (z, dz) = ((&x * &x).sum(1), weight.lazy());
+    /// let step = compile((&z, &z.gradient(&x, &dz)))?;
+    /// let (sums, dx) = step.run([x.is(&day)])?;
+    /// assert_eq!(sums.to_vec(&[])?, [5.0, 9.0]);
+    /// assert_eq!(dx.values(), [20.0, 40.0, -600.0]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn gradient<P: Pattern, F: Float>(
+        &self,
+        x: &Lazy<Tensor<P, F>>,
+        upstream: &Lazy<Tensor<Q, G>>,
+    ) -> Lazy<Tensor<P, F>> {
+        let mut found = found(&self.node, &upstream.node, &[&x.node]);
+        x.or_zeros(found.pop().unwrap_or(Ok(None)))
+    }
+
+    /// The gradients of this result by several steps of one type, each as [`gradient`](Lazy::gradient) has it: what they
+    /// share is one step.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([2], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?.lazy();
+    /// let y = CooTensor::new([2], vec![vec![0, 1]], vec![5.0, 7.0], 0.0)?.lazy();
+    /// let [dx, dy] = (&x * &y).gradients([&x, &y], &x);
+    /// assert_eq!((dx.value()?.values(), dy.value()?.values()), (&[10.0, 21.0][..], &[4.0, 9.0][..]));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn gradients<P: Pattern, F: Float, const N: usize>(
+        &self,
+        by: [&Lazy<Tensor<P, F>>; N],
+        upstream: &Lazy<Tensor<Q, G>>,
+    ) -> [Lazy<Tensor<P, F>>; N] {
+        let mut found = found(&self.node, &upstream.node, &by.map(|x| &x.node)).into_iter();
+        by.map(|x| x.or_zeros(found.next().unwrap_or(Ok(None))))
+    }
+}
+
+impl<P: Pattern, F: Float> Lazy<Tensor<P, F>> {
+    /// The gradient that was found by this step: zeros where the result does not depend on it.
+    #[track_caller]
+    fn or_zeros(&self, found: Result<Option<Arc<Node>>>) -> Self {
+        let same = |shape: &Shape| Ok(Some(shape.clone()));
+        match found {
+            Ok(Some(node)) => Lazy::of(node),
+            Ok(None) => self.then("zeros", String::new(), Form::Each, same, |x| {
+                x.clone().with_fill(F::ZERO).map_values(|_| F::ZERO)
+            }),
+            Err(error) => self.then("gradient", String::new(), Form::Own, move |_| Err(error), |x| Ok(x.clone())),
+        }
+    }
+}
+
+/// The gradients of a result by some of the steps that it was made from; none for what it does not depend on.
+#[track_caller]
+fn found(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Vec<Result<Option<Arc<Node>>>> {
+    let gradients = all(result, upstream, by);
+    let of = |gradients: &BTreeMap<u64, Arc<Node>>, node: &Arc<Node>| gradients.get(&node.id).cloned();
+    by.iter().map(|node| gradients.as_ref().map(|found| of(found, node)).map_err(Error::clone)).collect()
+}
+
+/// The gradients of all steps between `by` and the result, by their numbers.
+#[track_caller]
+fn all(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Result<BTreeMap<u64, Arc<Node>>> {
+    if let (Some(expected), Some(found)) = (&result.shape, &upstream.shape)
+        && expected != found
+    {
+        let (expected, found) = (expected.clone(), found.clone());
+        return Err(Error::ShapeMismatch { what: "the upstream gradient", expected, found });
+    }
+    let steps = reachable(&[Arc::clone(result)]);
+    let mut depends: BTreeSet<u64> = by.iter().map(|node| node.id).collect();
+    depends.extend(reachable_from(&steps, &depends));
+    let mut gradients = BTreeMap::new();
+    if depends.contains(&result.id) {
+        gradients.insert(result.id, Arc::clone(upstream));
+    }
+    for step in steps.iter().rev().filter(|step| depends.contains(&step.id)) {
+        let Some(upstream) = gradients.get(&step.id).cloned() else { continue };
+        if !step.inputs.iter().any(|input| depends.contains(&input.id)) {
+            continue;
+        }
+        let asked = Asked { inputs: &step.inputs, upstream: &upstream };
+        let none = || step.error(Error::NoGradient { operation: step.name });
+        let given = step.rule.as_ref().and_then(|rule| rule(asked)).ok_or_else(none)?;
+        for (input, gradient) in step.inputs.iter().zip(given) {
+            if !depends.contains(&input.id) {
+                continue;
+            }
+            let gradient = gradient.ok_or_else(none)?;
+            let sum = match gradients.get(&input.id) {
+                Some(before) => input.kind.sum(&gradient, before).ok_or_else(none)?,
+                None => gradient,
+            };
+            gradients.insert(input.id, sum);
+        }
+    }
+    Ok(gradients)
+}
+
+/// The numbers of the steps, in order, that are made from some, directly or not.
+fn reachable_from(steps: &[Arc<Node>], from: &BTreeSet<u64>) -> BTreeSet<u64> {
+    let mut found = from.clone();
+    for step in steps {
+        if step.inputs.iter().any(|input| found.contains(&input.id)) {
+            found.insert(step.id);
+        }
+    }
+    found
+}

@@ -1,0 +1,193 @@
+//! Functions of one element as steps, their gradients, and what changes the form only.
+
+use std::sync::Arc;
+
+use super::Lazy;
+use super::node::{Form, Node, known};
+use super::reductions::{Ask, rule_of_one};
+use super::unary::step;
+use crate::base::axes::Axes;
+use crate::base::error::Result;
+use crate::base::shape::Shape;
+use crate::element::{
+    Bits, ComplexElement, Element, Float, FloatVisitor, Magnitude, Numeric, Real, RealNumber, Signed,
+};
+use crate::ops::{self, Isin};
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+
+/// The shape of the operand is that of the result.
+fn same(shape: &Shape) -> Result<Option<Shape>> {
+    Ok(Some(shape.clone()))
+}
+
+/// Arguments in words.
+macro_rules! told {
+    () => { String::new() };
+    ($($arg:ident),+) => { [$(format!("{:?}", $arg)),+].join(", ") };
+}
+
+/// Functions: the bound of the element type, the arguments, the type of the result, the gradient.
+macro_rules! maps {
+    ($($name:ident($($arg:ident: $type:tt),*) [$bound:ident] -> $out:ty $(, $backward:ident)?;)*) => {
+        /// # Functions of one element
+        ///
+        /// The pages stand at the functions of the same names.
+        impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
+            $(maps!(@one $name($($arg: $type),*) [$bound] -> $out $(, $backward)?);)*
+        }
+    };
+    (@one $name:ident($($arg:ident: $type:tt),*) [$bound:ident] -> $out:ty $(, $backward:ident)?) => {
+        #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        #[track_caller]
+        pub fn $name(&self, $($arg: $type),*) -> Lazy<Tensor<P, $out>>
+        where
+            T: $bound,
+        {
+            let run = move |x: &Tensor<P, T>| ops::$name(x $(, $arg)*);
+            let step = self.then(stringify!($name), told!($($arg),*), Form::Each, same, run);
+            maps!(@rule step, ($($arg: $type),*) $(, $backward)?)
+        }
+
+        maps!(@gradient $name($($arg: $type),*) $($backward)?);
+    };
+    (@gradient $name:ident($($arg:ident: $type:tt),*)) => {};
+    (@gradient $name:ident($($arg:ident: $type:tt),*) $backward:ident) => {
+        #[doc = concat!("The gradient of `", stringify!($name), "`: see [`", stringify!($backward), "`](crate::",
+            stringify!($backward), "()).")]
+        #[track_caller]
+        pub fn $backward<Q: Pattern, G: Float>(
+            &self,
+            upstream: &Lazy<Tensor<Q, G>>,
+            $($arg: $type),*
+        ) -> Lazy<Tensor<P, G>>
+        where
+            T: Float,
+        {
+            let run = move |x: &Tensor<P, T>, g: &Tensor<Q, G>| ops::$backward(x, g $(, $arg)*);
+            self.slopes(stringify!($backward), told!($($arg),*), upstream, run)
+        }
+    };
+    (@rule $step:ident, ($($arg:ident: $type:tt),*)) => { $step };
+    (@rule $step:ident, (), $backward:ident) => {
+        rule_of_one!($step, T, P, (), |x, g| x.$backward(&g))
+    };
+    // An argument of the type of the elements is one of floats where there is a gradient.
+    (@rule $step:ident, ($arg:ident: i32), $backward:ident) => {
+        rule_of_one!($step, T, P, ($arg: i32), |x, g| x.$backward(&g, $arg))
+    };
+    (@rule $step:ident, ($($arg:ident: T),*), $backward:ident) => {{
+        let ($($arg,)*) = ($($arg.to_number(),)*);
+        rule_of_one!($step, T, P, ($($arg: crate::Number),*),
+            |x, g| x.$backward(&g $(, F::from_number($arg).unwrap_or(F::NAN))*))
+    }};
+}
+
+impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
+    /// A gradient that is a product with a slope, at each entry.
+    #[track_caller]
+    fn slopes<Q: Pattern, G: Float>(
+        &self,
+        name: &'static str,
+        arguments: String,
+        upstream: &Lazy<Tensor<Q, G>>,
+        run: impl Fn(&Tensor<P, T>, &Tensor<Q, G>) -> Result<Tensor<P, G>> + Send + Sync + 'static,
+    ) -> Lazy<Tensor<P, G>> {
+        let shape = |[x, _]: [&Shape; 2]| same(x);
+        let run = move |inputs: &[super::node::Held]| run(known(&inputs[0]), known(&inputs[1]));
+        step(name, arguments, [&self.node, &upstream.node], Form::EachOfFirst, shape, run)
+    }
+
+    /// The step [`Tensor::cast`]: elements of another type.
+    #[track_caller]
+    pub fn cast<U: Element>(&self) -> Lazy<Tensor<P, U>> {
+        let step = self.then("cast", U::DTYPE.to_string(), Form::Each, same, |x| x.clone().cast::<U>());
+        struct Back<P, U>(Ask<()>, std::marker::PhantomData<fn() -> (P, U)>);
+        impl<P: Pattern, U: Element> FloatVisitor for Back<P, U> {
+            type Out = Option<Arc<Node>>;
+
+            #[track_caller]
+            fn visit<F: Float + Numeric + RealNumber>(self) -> Option<Arc<Node>> {
+                struct IsFloat;
+                impl FloatVisitor for IsFloat {
+                    type Out = ();
+                    fn visit<F: Float + Numeric + RealNumber>(self) {}
+                }
+                U::if_float(IsFloat).map(|()| Arc::clone(&self.0.upstream::<Tensor<P, U>>().cast::<F>().node))
+            }
+        }
+        step.with_rule(|asked| {
+            let gradient = T::if_float(Back::<P, U>(Ask::new(&asked, ()), std::marker::PhantomData))?;
+            gradient.map(|gradient| vec![Some(gradient)])
+        })
+    }
+
+    /// The step [`Tensor::with_fill`]: the same entries, another value everywhere else.
+    #[track_caller]
+    pub fn with_fill(&self, fill: T) -> Lazy<Tensor<P, T>> {
+        // The entries hand their gradient back as it is.
+        let step =
+            self.then("with_fill", format!("{fill:?}"), Form::Each, same, move |x| Ok(x.clone().with_fill(fill)));
+        rule_of_one!(step, T, P, (), |x, g| x.any_backward(&g, Axes::none()))
+    }
+
+    /// The step [`isin`](crate::isin()); the members are copied.
+    #[track_caller]
+    pub fn isin<'a>(&self, members: impl Into<Isin<'a, T>>) -> Lazy<Tensor<P, bool>> {
+        let isin = members.into().into_owned();
+        // A set that needs a table is not to be built again for each piece.
+        let form = if isin.members().len() <= FEW { Form::Each } else { Form::OfFirst };
+        self.then("isin", format!("{isin:?}"), form, same, move |x| ops::isin(x, &isin))
+    }
+
+    /// The step [`Tensor::prune`]. What it stores depends on values, so it has no gradient.
+    #[track_caller]
+    pub fn prune(&self) -> Lazy<Tensor<P, T>> {
+        self.then("prune", String::new(), Form::Own, same, Tensor::prune)
+    }
+}
+
+/// So many members are compared one by one.
+const FEW: usize = 16;
+
+maps! {
+    isinf() [Element] -> bool;
+    isnan() [Element] -> bool;
+    isfinite() [Element] -> bool;
+    isreal() [Element] -> bool;
+    isposinf() [Real] -> bool;
+    isneginf() [Real] -> bool;
+    sign() [RealNumber] -> T;
+    square() [RealNumber] -> T, square_backward;
+    conj() [ComplexElement] -> T;
+    real() [ComplexElement] -> <T as ComplexElement>::Part;
+    imag() [ComplexElement] -> <T as ComplexElement>::Part;
+    neg() [Signed] -> T, neg_backward;
+    not() [Bits] -> T;
+    abs() [Magnitude] -> <T as Magnitude>::Magnitude, abs_backward;
+    sqrt() [Float] -> T, sqrt_backward;
+    cbrt() [Float] -> T, cbrt_backward;
+    exp() [Float] -> T, exp_backward;
+    exp_m1() [Float] -> T, exp_m1_backward;
+    ln() [Float] -> T, ln_backward;
+    ln_1p() [Float] -> T, ln_1p_backward;
+    log2() [Float] -> T, log2_backward;
+    log10() [Float] -> T, log10_backward;
+    sin() [Float] -> T, sin_backward;
+    cos() [Float] -> T, cos_backward;
+    tan() [Float] -> T, tan_backward;
+    asin() [Float] -> T, asin_backward;
+    acos() [Float] -> T, acos_backward;
+    atan() [Float] -> T, atan_backward;
+    sinh() [Float] -> T, sinh_backward;
+    cosh() [Float] -> T, cosh_backward;
+    tanh() [Float] -> T, tanh_backward;
+    recip() [Float] -> T, recip_backward;
+    round() [Float] -> T;
+    floor() [Float] -> T;
+    ceil() [Float] -> T;
+    trunc() [Float] -> T;
+    powi(exponent: i32) [RealNumber] -> T, powi_backward;
+    powf(exponent: T) [Float] -> T, powf_backward;
+    clamp(low: T, high: T) [Real] -> T, clamp_backward;
+}

@@ -1,0 +1,272 @@
+//! Chains of operations that are checked, fused and run as one program.
+//!
+//! A [`Lazy`] stands for the result of an operation: `x.lazy()` begins with a tensor, [`Lazy::input`] with one that is
+//! bound later, and the operations are methods of the same names as those of tensors. Nothing is computed until
+//! [`value`](Lazy::value), [`collect`](Lazy::collect) or a [`Program`] asks for it.
+//!
+//! ```
+//! use lacuna::CsrTensor;
+//! use lacuna::lazy::{Lazy, compile};
+//!
+//! let x = Lazy::<CsrTensor<f64>>::input("x", [2, 3]);
+//! let program = compile(&(x.abs() + 1.0).sqrt().sum(1))?;
+//! for day in [[3.0, -8.0], [0.0, 24.0]] {
+//!     let day = CsrTensor::new([2, 3], vec![0, 1, 2], vec![0, 2], day.to_vec(), 0.0)?;
+//!     let eager = (day.abs()? + 1.0).sqrt()?.sum(1)?;
+//!     assert_eq!(program.run([x.is(&day)])?, eager);
+//! }
+//! # Ok::<(), lacuna::Error>(())
+//! ```
+//!
+//! - **Errors are carried.** A chain reads without `?`: a wrong axis makes a step that holds the error with the line
+//!   that made it, and [`check`](Lazy::check), [`compile`], `collect` and `value` return it, before any value is read.
+//! - **Two phases.** What a result stores never depends on values. So a program keeps what it planned from the patterns
+//!   (which entries meet, where they come from), and a run with the same pattern reads values alone.
+//! - **Fusion.** Steps element by element on one pattern run piece by piece, in the cache, and leave one result behind.
+//! - **The same bits** as the operations one by one, however steps are fused.
+//! - **Gradients** are steps as well: see [`gradient`](Lazy::gradient).
+
+mod gradient;
+mod maps;
+mod moves;
+mod node;
+mod program;
+mod reductions;
+mod region;
+mod unary;
+mod value;
+mod zips;
+
+pub use program::{Feed, Outputs, Program, compile};
+pub use unary::LazyStored;
+pub use value::Value;
+pub use zips::Beside;
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use self::node::{Body, Form, Node, known};
+use crate::base::error::{Error, Result};
+use crate::base::shape::Shape;
+use crate::element::Element;
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+
+/// A value of type `V` that is not computed yet. See the [module](crate::lazy).
+///
+/// A clone is the same step of the same graph.
+#[must_use = "nothing is computed until `value`, `collect` or a program asks for it"]
+pub struct Lazy<V> {
+    node: Arc<Node>,
+    of: PhantomData<fn() -> V>,
+}
+
+impl<V> Clone for Lazy<V> {
+    fn clone(&self) -> Self {
+        Lazy { node: Arc::clone(&self.node), of: PhantomData }
+    }
+}
+
+impl<V> fmt::Debug for Lazy<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.node.shape {
+            Some(shape) => write!(f, "Lazy({}, shape {shape})", self.node.told()),
+            None => write!(f, "Lazy({}, open shape)", self.node.told()),
+        }
+    }
+}
+
+/// The lengths of the axes of an input; `None` for one that is not known before it is bound.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lengths(Vec<Option<usize>>);
+
+impl<const N: usize> From<[usize; N]> for Lengths {
+    fn from(lengths: [usize; N]) -> Self {
+        Lengths(lengths.map(Some).to_vec())
+    }
+}
+
+impl<const N: usize> From<[Option<usize>; N]> for Lengths {
+    fn from(lengths: [Option<usize>; N]) -> Self {
+        Lengths(lengths.to_vec())
+    }
+}
+
+impl From<&Shape> for Lengths {
+    fn from(shape: &Shape) -> Self {
+        Lengths(shape.iter().map(|&length| Some(length)).collect())
+    }
+}
+
+impl<V: Value> Lazy<V> {
+    fn of(node: Arc<Node>) -> Self {
+        Lazy { node, of: PhantomData }
+    }
+
+    /// An input, which [`is`](Lazy::is) binds for a run. The name is for messages.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::lazy::{Lazy, compile};
+    ///
+    /// let x = Lazy::<CooTensor<i64>>::input("x", [None, Some(2)]);
+    /// let program = compile(&x.sum(0))?;
+    /// let rows = CooTensor::new([3, 2], vec![vec![0, 2], vec![1, 1]], vec![4, 5], 0)?;
+    /// assert_eq!(program.run([x.is(&rows)])?.to_vec(&[])?, [0, 9]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn input(name: &'static str, lengths: impl Into<Lengths>) -> Self {
+        let Lengths(lengths) = lengths.into();
+        let shape = lengths.iter().copied().collect::<Option<Vec<usize>>>().map(Shape::from);
+        Lazy::of(Arc::new(Node::new::<V>(name, Body::Input(lengths), shape)))
+    }
+
+    /// The value of this input in a run.
+    pub fn is(&self, value: &V) -> Feed {
+        Feed { id: self.node.id, value: Arc::new(value.clone()) }
+    }
+
+    /// A value that is there.
+    #[track_caller]
+    fn constant(value: V) -> Self {
+        let value: node::Held = Arc::new(value);
+        let shape = Some(V::KIND.shape(&value));
+        Lazy::of(Arc::new(Node::new::<V>("constant", Body::Constant(value), shape)))
+    }
+
+    /// The lengths of the axes, if they do not depend on an input of open shape.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::lazy::Lazy;
+    ///
+    /// let x = Lazy::<CooTensor<f64>>::input("x", [2, 3, 4]);
+    /// assert_eq!(x.sum([0, 2]).shape().unwrap(), &[3]);
+    /// ```
+    pub fn shape(&self) -> Option<&[usize]> {
+        self.node.shape.as_deref()
+    }
+
+    /// Refuses a graph with a step that can have no value, as far as shapes tell.
+    ///
+    /// # Errors
+    ///
+    /// `Lazy`: the first such step, with the line that made it.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::lazy::Lazy;
+    ///
+    /// let x = Lazy::<CooTensor<f64>>::input("x", [2, 3]);
+    /// let error = x.sum(2).sqrt().check().unwrap_err().to_string();
+    /// assert!(error.starts_with("sum at "), "{error}");
+    /// assert!(error.ends_with("axis 2 is out of range for rank 2"), "{error}");
+    /// ```
+    pub fn check(&self) -> Result<()> {
+        self.node.refusal().map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    /// Computes the value, which must not depend on an input.
+    ///
+    /// Nothing is kept: who asks again computes again. [`value`](Lazy::value) keeps it.
+    ///
+    /// # Errors
+    ///
+    /// `Lazy`: what a step refused, with the line that made it; `Argument`: there is an input.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![-4.0, 9.0], 0.0)?;
+    /// assert_eq!(x.lazy().abs().sqrt().sum(1).collect()?, x.abs()?.sqrt()?.sum(1)?);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn collect(&self) -> Result<V> {
+        program::once(&self.node).map(|value| known::<V>(&value).clone())
+    }
+
+    /// Computes the value on the first call and keeps it, for graphs that go on from here too.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`collect`](Lazy::collect).
+    ///
+    /// ```
+    /// use lacuna::{Axes, CooTensor};
+    ///
+    /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![-4.0, 9.0], 0.0)?;
+    /// let mut y = x.lazy();
+    /// while y.max(Axes::all()).value()?.item()? > 1.0 {
+    ///     y = y * 0.5;
+    /// }
+    /// assert_eq!(y.value()?.values(), [-0.25, 0.5625]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn value(&self) -> Result<&V> {
+        if self.node.found.get().is_none() {
+            let value = program::once(&self.node)?;
+            // Whoever was first, it is the same value.
+            let _ = self.node.found.set(value);
+        }
+        Ok(self.node.found.get().map(known::<V>).expect("it was found"))
+    }
+
+    /// The steps in words: see [`Program::explain`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`check`](Lazy::check).
+    pub fn explain(&self) -> Result<String> {
+        Ok(compile(self)?.explain())
+    }
+
+    /// A step with the error of its arguments, or of an input.
+    fn refused(mut node: Node, cause: Error) -> Self {
+        node.body = Body::Refused(node.error(cause));
+        node.shape = None;
+        Lazy::of(Arc::new(node))
+    }
+}
+
+impl<A: Value, B: Value> Lazy<(A, B)> {
+    /// The two results.
+    #[track_caller]
+    pub fn parts(&self) -> (Lazy<A>, Lazy<B>) {
+        let first = unary::step(
+            "first",
+            String::new(),
+            [&self.node],
+            Form::Own,
+            |_| Ok(None),
+            |inputs| Ok(known::<(A, B)>(&inputs[0]).0.clone()),
+        );
+        let second = unary::step(
+            "second",
+            String::new(),
+            [&self.node],
+            Form::Own,
+            |_| Ok(None),
+            |inputs| Ok(known::<(A, B)>(&inputs[0]).1.clone()),
+        );
+        (first, second)
+    }
+}
+
+impl<P: Pattern, T: Element> Tensor<P, T> {
+    /// This tensor as the beginning of a chain that is computed as a whole: see [`lazy`](crate::lazy).
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![-4.0, 9.0], 0.0)?;
+    /// let y = (x.lazy().abs() * 2.0 + 1.0).mean(0);
+    /// assert_eq!(y.collect()?, (x.abs()? * 2.0 + 1.0).mean(0)?);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn lazy(&self) -> Lazy<Self> {
+        Lazy::constant(self.clone())
+    }
+}

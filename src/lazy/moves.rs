@@ -1,0 +1,95 @@
+//! What moves elements along axes, as steps.
+
+use std::sync::Arc;
+
+use ndarray::SliceInfoElem;
+
+use super::Lazy;
+use super::node::{Form, Node, known};
+use super::reductions::{Ask, rule_of_one};
+use super::unary::step;
+use crate::base::axes::Axes;
+use crate::base::error::Result;
+use crate::base::shape::Shape;
+use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
+use crate::ops::{Operand, Select, moved};
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+
+/// What makes the moves for an operand with these lengths.
+type Plan = Arc<dyn Fn(&[usize]) -> Result<moved::Moves> + Send + Sync>;
+
+impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
+    #[track_caller]
+    fn moved(
+        &self,
+        name: &'static str,
+        arguments: String,
+        plan: impl Fn(&[usize]) -> Result<moved::Moves> + Send + Sync + 'static,
+    ) -> Self {
+        let (plan, used): (Plan, Plan) = {
+            let plan: Plan = Arc::new(plan);
+            (Arc::clone(&plan), plan)
+        };
+        let shape = |shape: &Shape| plan(shape).map(|moves| Some(moves.shape().clone()));
+        let step = self.then(name, arguments, Form::Own, shape, move |x| x.by_select(&used(x.shape())?));
+        rule_of_one!(step, T, P, (plan: Plan), |x, g| x.moved_back("moved_backward", plan, &g))
+    }
+
+    /// The gradient of a move.
+    #[track_caller]
+    fn moved_back<Q: Pattern, G: Element>(
+        &self,
+        name: &'static str,
+        plan: Plan,
+        upstream: &Lazy<Tensor<Q, G>>,
+    ) -> Lazy<Tensor<P, G>> {
+        step(
+            name,
+            format!("{:p}", Arc::as_ptr(&plan)),
+            [&self.node, &upstream.node],
+            Form::OfFirst,
+            |[x, _]| Ok(Some(x.clone())),
+            {
+                move |inputs| {
+                    let x = known::<Tensor<P, T>>(&inputs[0]);
+                    x.by_select_backward(&plan(x.shape())?, known::<Tensor<Q, G>>(&inputs[1]))
+                }
+            },
+        )
+    }
+}
+
+macro_rules! moves {
+    ($($name:ident($($arg:ident: $type:ty = $owned:expr),*) = $plan:path;)*) => {
+        /// # Moves along axes
+        ///
+        /// The pages stand at the functions of the same names.
+        impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {$(
+            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+            #[track_caller]
+            pub fn $name(&self, $($arg: $type),*) -> Self {
+                $(let $arg = $owned;)*
+                let arguments: &[String] = &[$(format!("{:?}", $arg)),*];
+                self.moved(stringify!($name), arguments.join(", "), move |lengths| $plan(lengths $(, $arg.clone())*))
+            }
+        )*}
+    };
+}
+
+moves! {
+    flip(axes: impl Into<Axes> = axes.into()) = moved::flipped;
+    roll(places: isize = places, axis: isize = axis) = moved::rolled;
+    pad(widths: impl AsRef<[(usize, usize)]> = widths.as_ref().to_vec()) = moved::padded;
+    tile(times: impl AsRef<[usize]> = times.as_ref().to_vec()) = moved::tiled;
+    repeat(times: usize = times, axis: isize = axis) = moved::repeated;
+    broadcast_to(shape: impl Into<Shape> = shape.into()) = moved::broadcast;
+    squeeze(axes: impl Into<Axes> = axes.into()) = moved::squeezed;
+    expand_dims(axes: impl Into<Axes> = axes.into()) = moved::expanded;
+    transpose() = moved::transposed;
+    move_axis(from: isize = from, to: isize = to) = moved::moved;
+    slice(slices: impl AsRef<[SliceInfoElem]> = slices.as_ref().to_vec()) = moved::sliced;
+    tril(offset: isize = offset) = moved::lower;
+    triu(offset: isize = offset) = moved::upper;
+    diagonal(offset: isize = offset) = moved::on_diagonal;
+}

@@ -1,0 +1,171 @@
+//! The nodes of a graph: what is computed, from what, and by which line of the program.
+
+use std::any::Any;
+use std::panic::Location;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use super::value::{Kind, Value};
+use crate::base::error::{Error, Result};
+use crate::base::shape::Shape;
+
+/// A value whose type the node knows.
+pub(super) type Held = Arc<dyn Any + Send + Sync>;
+
+/// What computes the value of a node from those of its inputs.
+pub(super) type Run = Box<dyn Fn(&[Held]) -> Result<Held> + Send + Sync>;
+
+/// The gradient of each input; none for one that has none, and none at all where the elements are no floats.
+pub(super) type Rule = Box<dyn Fn(Asked<'_>) -> Option<Vec<Option<Arc<Node>>>> + Send + Sync>;
+
+/// Whose gradients are asked for.
+pub(super) struct Asked<'a> {
+    pub(super) inputs: &'a [Arc<Node>],
+    /// The gradient of the result.
+    pub(super) upstream: &'a Arc<Node>,
+}
+
+/// A step of a graph. It never changes; graphs share their nodes.
+pub struct Node {
+    /// Increases from inputs to results.
+    pub(super) id: u64,
+    pub(super) name: &'static str,
+    /// The arguments in words, which tell two steps of one name apart.
+    pub(super) arguments: String,
+    pub(super) place: &'static Location<'static>,
+    pub(super) body: Body,
+    pub(super) inputs: Vec<Arc<Node>>,
+    /// Unknown where it depends on an input of open shape.
+    pub(super) shape: Option<Shape>,
+    pub(super) kind: &'static dyn Kind,
+    pub(super) rule: Option<Rule>,
+    /// What [`value`](super::Lazy::value) found.
+    pub(super) found: OnceLock<Held>,
+}
+
+/// Where the value of a node comes from.
+pub(super) enum Body {
+    /// It is there.
+    Constant(Held),
+    /// The caller binds it, of a shape with these lengths.
+    Input(Vec<Option<usize>>),
+    /// It is computed.
+    Step { run: Run, form: Form },
+    /// There is none.
+    Refused(Error),
+}
+
+/// What the result of a step has to do with its inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// It has a pattern of its own.
+    Own,
+    /// It has the pattern of the first input.
+    OfFirst,
+    /// It is computed element by element where all inputs have one pattern, and then has that; else one of its own.
+    Each,
+    /// It is computed element by element where all inputs have one pattern, and has that of the first in any case.
+    EachOfFirst,
+}
+
+impl Drop for Node {
+    /// A chain of nodes is freed in a loop, since it may be longer than the stack is deep.
+    fn drop(&mut self) {
+        let mut left = std::mem::take(&mut self.inputs);
+        while let Some(node) = left.pop() {
+            if let Some(mut node) = Arc::into_inner(node) {
+                left.append(&mut node.inputs);
+            }
+        }
+    }
+}
+
+impl Node {
+    /// A node of values of type `V`.
+    #[track_caller]
+    pub(super) fn new<V: Value>(name: &'static str, body: Body, shape: Option<Shape>) -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        Node {
+            id: COUNT.fetch_add(1, Ordering::Relaxed),
+            name,
+            arguments: String::new(),
+            place: Location::caller(),
+            body,
+            inputs: Vec::new(),
+            shape,
+            kind: V::KIND,
+            rule: None,
+            found: OnceLock::new(),
+        }
+    }
+
+    /// An error of this node, with the line that made it.
+    pub(super) fn error(&self, cause: Error) -> Error {
+        match cause {
+            // The first step that fails says where.
+            Error::Lazy { .. } => cause,
+            cause => Error::Lazy {
+                operation: self.name,
+                file: self.place.file(),
+                line: self.place.line(),
+                cause: Box::new(cause),
+            },
+        }
+    }
+
+    /// Why it has no value, if that is known before it runs.
+    pub(super) fn refusal(&self) -> Option<&Error> {
+        match &self.body {
+            Body::Refused(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// What its value has to do with its inputs.
+    pub(super) fn form(&self) -> Form {
+        match self.body {
+            Body::Step { form, .. } => form,
+            _ => Form::Own,
+        }
+    }
+
+    /// The value, from those of the inputs.
+    pub(super) fn run(&self, inputs: &[Held]) -> Result<Held> {
+        match &self.body {
+            Body::Constant(value) => Ok(Arc::clone(value)),
+            Body::Step { run, .. } => run(inputs).map_err(|cause| self.error(cause)),
+            Body::Input(_) => {
+                Err(Error::Argument { operation: "run", why: format!("input {} is not bound", self.name) })
+            }
+            Body::Refused(error) => Err(error.clone()),
+        }
+    }
+
+    /// What is printed for it: name and arguments.
+    pub(super) fn told(&self) -> String {
+        match &self.body {
+            Body::Input(_) => format!("input {:?}", self.name),
+            Body::Constant(_) => "constant".into(),
+            _ => format!("{}({})", self.name, self.arguments),
+        }
+    }
+}
+
+/// All nodes that some need, themselves included: inputs before results.
+pub(super) fn reachable(of: &[Arc<Node>]) -> Vec<Arc<Node>> {
+    let mut seen = std::collections::BTreeMap::new();
+    let mut left: Vec<Arc<Node>> = of.to_vec();
+    while let Some(node) = left.pop() {
+        if seen.contains_key(&node.id) {
+            continue;
+        }
+        left.extend(node.inputs.iter().cloned());
+        seen.insert(node.id, node);
+    }
+    seen.into_values().collect()
+}
+
+/// The value as one of the type that its node has.
+pub(super) fn known<V: Value>(value: &Held) -> &V {
+    value.downcast_ref().expect("the value has the type of its node")
+}

@@ -1,0 +1,421 @@
+//! Programs: graphs in the order in which they run.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::node::{Body, Form, Held, Node, known, reachable};
+use super::region::Region;
+use super::{Lazy, Value};
+use crate::base::error::{Error, Result};
+
+/// The value of an input in a run: made by [`Lazy::is`].
+#[derive(Clone)]
+pub struct Feed {
+    pub(super) id: u64,
+    pub(super) value: Held,
+}
+
+/// The results that a program is compiled for: one, `&y`, or a tuple of up to four.
+pub trait Outputs {
+    /// Their values.
+    type Values;
+
+    #[doc(hidden)]
+    fn nodes(&self) -> Vec<Arc<Node>>;
+
+    #[doc(hidden)]
+    fn values(found: &[Held]) -> Self::Values;
+}
+
+impl<V: Value> Outputs for &Lazy<V> {
+    type Values = V;
+
+    fn nodes(&self) -> Vec<Arc<Node>> {
+        vec![Arc::clone(&self.node)]
+    }
+
+    fn values(found: &[Held]) -> V {
+        known::<V>(&found[0]).clone()
+    }
+}
+
+macro_rules! outputs {
+    ($($name:ident $at:tt),*) => {
+        impl<$($name: Value),*> Outputs for ($(&Lazy<$name>,)*) {
+            type Values = ($($name,)*);
+
+            fn nodes(&self) -> Vec<Arc<Node>> {
+                vec![$(Arc::clone(&self.$at.node)),*]
+            }
+
+            fn values(found: &[Held]) -> Self::Values {
+                ($(known::<$name>(&found[$at]).clone(),)*)
+            }
+        }
+    };
+}
+
+outputs!(A 0, B 1);
+outputs!(A 0, B 1, C 2);
+outputs!(A 0, B 1, C 2, D 3);
+
+/// A graph in the order in which it runs, checked once and run as often as its inputs change. See
+/// [`compile`].
+///
+/// It keeps what was planned from the patterns of its inputs: a run with tensors of the same pattern reads no
+/// coordinate where plans are kept (reductions, operations on two tensors, moves, and their gradients).
+#[must_use = "a program does nothing until it is run"]
+pub struct Program<V> {
+    plan: Plan,
+    /// For each slot of an input or constant its value in the run before, on a pattern that keeps its plans.
+    before: Mutex<BTreeMap<usize, Held>>,
+    values: fn(&[Held]) -> V,
+}
+
+/// Checks a graph and puts it in order, for one result or a tuple of them.
+///
+/// What no result needs is left out, and steps that say the same of the same are one.
+///
+/// # Errors
+///
+/// `Lazy`: a step that can have no value, as far as shapes tell, with the line that made it.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::CooTensor;
+/// use lacuna::lazy::{Lazy, compile};
+///
+/// let x = Lazy::<CooTensor<f64>>::input("x", [2, 2]);
+/// let scaled = x.abs() * 10.0;
+/// let program = compile((&scaled, &scaled.max(0)))?;
+/// let values = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 1]], vec![-4.0, 3.0], 0.0)?;
+/// let (scaled, greatest) = program.run([x.is(&values)])?;
+/// assert_eq!((scaled.values(), greatest.values()), (&[40.0, 30.0][..], &[40.0][..]));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+pub fn compile<O: Outputs>(outputs: O) -> Result<Program<O::Values>> {
+    Ok(Program { plan: Plan::new(&outputs.nodes())?, before: Mutex::default(), values: O::values })
+}
+
+/// The value of one node, of which nothing is kept.
+pub(super) fn once(node: &Arc<Node>) -> Result<Held> {
+    let plan = Plan::new(std::slice::from_ref(node))?;
+    let slots = plan.bound(Vec::new())?;
+    plan.run(slots)?.pop().ok_or(Error::Argument { operation: "collect", why: "there is no result".into() })
+}
+
+impl<V> Program<V> {
+    /// The results for these inputs, bound by [`Lazy::is`].
+    ///
+    /// # Errors
+    ///
+    /// `Argument`: an input is not bound, or bound twice, or is none of this program; `ShapeMismatch`: its shape is not
+    /// the one that the input was made with; `Lazy`: what a step refused, with the line that made it.
+    pub fn run(&self, feeds: impl IntoIterator<Item = Feed>) -> Result<V> {
+        let mut slots = self.plan.bound(feeds.into_iter().collect())?;
+        self.remember(&mut slots);
+        Ok((self.values)(&self.plan.run(slots)?))
+    }
+
+    /// Puts the values on patterns that keep their plans: those of the run before, where they are the same.
+    fn remember(&self, slots: &mut [Option<Held>]) {
+        let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        for (at, slot) in slots.iter_mut().enumerate() {
+            let Some(value) = slot else { continue };
+            let kind = self.plan.steps[at].node.kind;
+            let kept = kind.remember(value, before.get(&at));
+            before.insert(at, Arc::clone(&kept));
+            *slot = Some(kept);
+        }
+    }
+
+    /// How often coordinates of the inputs, or of what was planned from them, were asked for in the runs so far.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::lazy::{Lazy, compile};
+    ///
+    /// let x = Lazy::<CooTensor<f64>>::input("x", [2, 2]);
+    /// let program = compile(&x.abs().sum(0))?;
+    /// let day = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 1]], vec![-4.0, 3.0], 0.0)?;
+    /// program.run([x.is(&day)])?;
+    /// let planned = program.coordinate_reads();
+    /// program.run([x.is(&(&day * 2.0))])?;
+    /// assert_eq!(program.coordinate_reads(), planned); // other values on the same pattern
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn coordinate_reads(&self) -> u64 {
+        let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        before.iter().map(|(at, value)| self.plan.steps[*at].node.kind.reads(value)).sum()
+    }
+
+    /// The steps in words, a line each: what is computed from what, its type and shape, whose pattern it has, and what
+    /// runs in one pass.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::lazy::{Lazy, compile};
+    ///
+    /// let x = Lazy::<CooTensor<f64>>::input("x", [20, 30]);
+    /// let program = compile(&(x.abs() + 1.0).sqrt().sum(1))?;
+    /// assert_eq!(program.explain(), "\
+    /// %0 = input \"x\": float64 coo [20, 30]
+    /// %1 = abs(%0): float64 coo [20, 30], pattern of %0 [fused: pass 1]
+    /// %2 = add(%1, 1.0): float64 coo [20, 30], pattern of %0 [fused: pass 1]
+    /// %3 = sqrt(%2): float64 coo [20, 30], pattern of %0 [fused: pass 1]
+    /// %4 = sum(%3, Axes([1])): float64 coo [20], result
+    /// ");
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn explain(&self) -> String {
+        self.plan.explain()
+    }
+}
+
+/// A step of a plan, and where its inputs are.
+struct Step {
+    node: Arc<Node>,
+    inputs: Vec<usize>,
+    /// The first step that has its pattern.
+    pattern: usize,
+    /// Whether it is computed element by element on the pattern of its inputs.
+    is_fused: bool,
+    /// Above those of its inputs, unless these are computed with it.
+    level: usize,
+}
+
+impl Step {
+    /// Whether it can be computed together with another.
+    fn joins(&self, other: &Step) -> bool {
+        self.is_fused && other.is_fused && (self.pattern, self.level) == (other.pattern, other.level)
+    }
+}
+
+/// What runs at once.
+enum Unit {
+    Alone(usize),
+    Together(Region),
+}
+
+/// The steps of a graph, and the units in the order in which they run.
+struct Plan {
+    steps: Vec<Step>,
+    units: Vec<Unit>,
+    outputs: Vec<usize>,
+    /// For each unit the steps whose values nobody needs any more after it.
+    freed: Vec<Vec<usize>>,
+}
+
+impl Plan {
+    fn new(results: &[Arc<Node>]) -> Result<Self> {
+        let nodes = reachable(results);
+        if let Some(error) = nodes.iter().find_map(|node| node.refusal()) {
+            return Err(error.clone());
+        }
+        let (steps, slots) = numbered(nodes);
+        let outputs: Vec<usize> = results.iter().map(|node| slots[&node.id]).collect();
+        let units = units(&steps, &outputs);
+        let freed = freed(&steps, &units, &outputs);
+        Ok(Plan { steps, units, outputs, freed })
+    }
+
+    /// The values that are there before a run: constants, and the inputs.
+    fn bound(&self, feeds: Vec<Feed>) -> Result<Vec<Option<Held>>> {
+        let mut slots: Vec<Option<Held>> = vec![None; self.steps.len()];
+        let refused = |why: String| Err(Error::Argument { operation: "run", why });
+        for feed in feeds {
+            let Some(at) = self.steps.iter().position(|step| step.node.id == feed.id) else {
+                return refused("a value is bound to what is no input of this program".into());
+            };
+            let node = &self.steps[at].node;
+            let Body::Input(lengths) = &node.body else {
+                return refused(format!("{} is no input", node.told()));
+            };
+            if slots[at].is_some() {
+                return refused(format!("{} is bound twice", node.told()));
+            }
+            check_lengths(node, lengths, &feed.value)?;
+            slots[at] = Some(feed.value);
+        }
+        for (slot, step) in slots.iter_mut().zip(&self.steps) {
+            match &step.node.body {
+                Body::Constant(value) => *slot = Some(Arc::clone(value)),
+                Body::Input(_) if slot.is_none() => {
+                    return refused(format!("{} is not bound: give its value by is()", step.node.told()));
+                }
+                _ => {}
+            }
+            if let Some(found) = step.node.found.get() {
+                *slot = Some(Arc::clone(found));
+            }
+        }
+        Ok(slots)
+    }
+
+    /// The values of the outputs.
+    fn run(&self, mut slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+        for (unit, freed) in self.units.iter().zip(&self.freed) {
+            match unit {
+                Unit::Alone(at) if slots[*at].is_some() => {}
+                Unit::Alone(at) => {
+                    let step = &self.steps[*at];
+                    let inputs: Vec<Held> = step.inputs.iter().filter_map(|&input| slots[input].clone()).collect();
+                    slots[*at] = Some(step.node.run(&inputs)?);
+                }
+                Unit::Together(region) => region.run(&mut slots)?,
+            }
+            freed.iter().for_each(|&at| slots[at] = None);
+        }
+        Ok(self.outputs.iter().filter_map(|&at| slots[at].clone()).collect())
+    }
+
+    fn explain(&self) -> String {
+        let mut text = String::new();
+        let mut passes = BTreeMap::new();
+        for (pass, region) in self.units.iter().filter_map(Unit::region).enumerate() {
+            passes.extend(region.steps().map(|at| (at, pass + 1)));
+        }
+        for (at, step) in self.steps.iter().enumerate() {
+            let _ = write!(text, "%{at} = {}", self.call(step));
+            let node = &step.node;
+            let _ = match node.kind.dtype() {
+                Some(dtype) => write!(text, ": {dtype} {}", node.kind.format()),
+                None => write!(text, ": {}", node.kind.format()),
+            };
+            let _ = match &node.shape {
+                Some(shape) => write!(text, " {shape}"),
+                None => write!(text, " open shape"),
+            };
+            if step.pattern != at {
+                let _ = write!(text, ", pattern of %{}", step.pattern);
+            }
+            if self.outputs.contains(&at) {
+                text.push_str(", result");
+            }
+            if let Some(pass) = passes.get(&at) {
+                let _ = write!(text, " [fused: pass {pass}]");
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    /// A step as a call of its inputs.
+    fn call(&self, step: &Step) -> String {
+        if !matches!(step.node.body, Body::Step { .. }) {
+            return step.node.told();
+        }
+        let inputs = step.inputs.iter().map(|input| format!("%{input}"));
+        let arguments = Some(step.node.arguments.clone()).filter(|arguments| !arguments.is_empty());
+        format!("{}({})", step.node.name, inputs.chain(arguments).collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl Unit {
+    fn region(&self) -> Option<&Region> {
+        match self {
+            Unit::Together(region) => Some(region),
+            Unit::Alone(_) => None,
+        }
+    }
+}
+
+/// Refuses a value that has not the lengths of its input.
+fn check_lengths(node: &Node, lengths: &[Option<usize>], value: &Held) -> Result<()> {
+    let found = node.kind.shape(value);
+    let fits = found.rank() == lengths.len()
+        && found.iter().zip(lengths).all(|(found, given)| given.is_none_or(|given| given == *found));
+    if fits {
+        return Ok(());
+    }
+    let words = lengths.iter().map(|length| length.map_or("any".into(), |length| length.to_string()));
+    let why =
+        format!("{} has shape [{}], and is bound to shape {found}", node.told(), words.collect::<Vec<_>>().join(", "));
+    Err(Error::Argument { operation: "run", why })
+}
+
+/// The steps, those that say the same of the same as one, and the number of each node's.
+fn numbered(nodes: Vec<Arc<Node>>) -> (Vec<Step>, BTreeMap<u64, usize>) {
+    let (mut steps, mut slots, mut known) = (Vec::<Step>::new(), BTreeMap::new(), BTreeMap::new());
+    for node in nodes {
+        let inputs: Vec<usize> = node.inputs.iter().map(|input| slots[&input.id]).collect();
+        let at = if matches!(node.body, Body::Step { .. }) {
+            let says = (node.name, node.arguments.clone(), node.kind.dtype().map(|dtype| dtype.name()), inputs.clone());
+            *known.entry(says).or_insert(steps.len())
+        } else {
+            steps.len()
+        };
+        slots.insert(node.id, at);
+        if at == steps.len() {
+            let step = placed(&steps, node, inputs);
+            steps.push(step);
+        }
+    }
+    (steps, slots)
+}
+
+/// A node among the steps before it.
+fn placed(steps: &[Step], node: Arc<Node>, inputs: Vec<usize>) -> Step {
+    let of_first = inputs.first().map(|&first| steps[first].pattern);
+    let is_one = of_first.is_some_and(|pattern| inputs.iter().all(|&input| steps[input].pattern == pattern));
+    let is_fused = is_one && matches!(node.form(), Form::Each | Form::EachOfFirst);
+    let pattern = match node.form() {
+        Form::OfFirst | Form::EachOfFirst => of_first,
+        Form::Each => of_first.filter(|_| is_one),
+        Form::Own => None,
+    };
+    let level = inputs.iter().map(|&input| {
+        let joins = is_fused && steps[input].is_fused;
+        steps[input].level + usize::from(!joins)
+    });
+    let level = level.max().unwrap_or(0);
+    Step { pattern: pattern.unwrap_or(steps.len()), level, is_fused, node, inputs }
+}
+
+/// What runs at once, in the order of the levels.
+fn units(steps: &[Step], outputs: &[usize]) -> Vec<Unit> {
+    let mut order: Vec<usize> =
+        (0..steps.len()).filter(|&at| matches!(steps[at].node.body, Body::Step { .. })).collect();
+    order.sort_by_key(|&at| (steps[at].level, steps[at].pattern, at));
+    let runs: Vec<&[usize]> = order.chunk_by(|&one, &other| steps[one].joins(&steps[other])).collect();
+    let mut run_of = vec![usize::MAX; steps.len()];
+    runs.iter().enumerate().for_each(|(number, run)| run.iter().for_each(|&at| run_of[at] = number));
+    let mut is_needed = vec![false; steps.len()];
+    outputs.iter().for_each(|&at| is_needed[at] = true);
+    for (user, step) in steps.iter().enumerate() {
+        let outside = step.inputs.iter().filter(|&&input| run_of[input] != run_of[user]);
+        outside.for_each(|&input| is_needed[input] = true);
+    }
+    let unit = |run: &[usize]| match run {
+        &[at] => Unit::Alone(at),
+        run => {
+            let nodes = run.iter().map(|&at| (at, Arc::clone(&steps[at].node), steps[at].inputs.clone())).collect();
+            let needed: Vec<usize> = run.iter().copied().filter(|&at| is_needed[at]).collect();
+            Unit::Together(Region::new(nodes, &needed))
+        }
+    };
+    runs.into_iter().map(unit).collect()
+}
+
+/// For each unit the steps whose last use it is.
+fn freed(steps: &[Step], units: &[Unit], outputs: &[usize]) -> Vec<Vec<usize>> {
+    let mut last = vec![None; steps.len()];
+    for (number, unit) in units.iter().enumerate() {
+        let members: Vec<usize> = match unit {
+            Unit::Alone(at) => vec![*at],
+            Unit::Together(region) => region.steps().collect(),
+        };
+        for at in members {
+            steps[at].inputs.iter().for_each(|&input| last[input] = Some(number));
+        }
+    }
+    let mut freed = vec![Vec::new(); units.len()];
+    for (at, last) in last.into_iter().enumerate() {
+        if let Some(unit) = last.filter(|_| !outputs.contains(&at)) {
+            freed[unit].push(at);
+        }
+    }
+    freed
+}

@@ -1,0 +1,203 @@
+//! Reductions as steps: one row an operation, its gradient beside it.
+
+use std::sync::Arc;
+
+use super::node::{Asked, Form, Node, known};
+use super::unary::{LazyStored, step};
+use super::{Lazy, Value};
+use crate::base::axes::Axes;
+use crate::base::error::Result;
+use crate::base::shape::Shape;
+use crate::element::{Element, Float, FloatVisitor, Numeric, Real, RealNumber, Ring};
+use crate::ops::{self, Nanmedian, Norm, Quantile, Var};
+use crate::pattern::Pattern;
+use crate::plan::reduction::Reduction;
+use crate::tensor::Tensor;
+
+/// Options of a reduction, which name its axes.
+trait Over: std::fmt::Debug {
+    fn axes(&self) -> &Axes;
+
+    /// The shape of the result.
+    fn shape(&self, of: &Shape) -> Result<Option<Shape>> {
+        Ok(Some(Reduction::new(of, self.axes())?.result_shape()))
+    }
+}
+
+impl Over for Axes {
+    fn axes(&self) -> &Axes {
+        self
+    }
+}
+
+macro_rules! over {
+    ($($options:ty),*) => {$(
+        impl Over for $options {
+            fn axes(&self) -> &Axes {
+                &self.axes
+            }
+        }
+    )*};
+}
+
+over!(Var, Norm, Nanmedian, Quantile);
+
+/// What a rule finds the gradient of: a tensor, its upstream gradient, and the arguments of the operation.
+pub(super) struct Ask<A> {
+    pub(super) x: Arc<Node>,
+    pub(super) upstream: Arc<Node>,
+    pub(super) arguments: A,
+}
+
+impl<A> Ask<A> {
+    pub(super) fn new(asked: &Asked<'_>, arguments: A) -> Self {
+        Ask { x: Arc::clone(&asked.inputs[0]), upstream: Arc::clone(asked.upstream), arguments }
+    }
+
+    pub(super) fn x<V: Value>(&self) -> Lazy<V> {
+        Lazy::of(Arc::clone(&self.x))
+    }
+
+    pub(super) fn upstream<V: Value>(&self) -> Lazy<V> {
+        Lazy::of(Arc::clone(&self.upstream))
+    }
+}
+
+/// The gradient of a step with one input, by a visitor of the type of its elements.
+macro_rules! rule_of_one {
+    ($lazy:expr, $T:ident, $P:ident, ($($arg:ident: $type:ty),*), |$x:ident, $g:ident| $gradient:expr) => {{
+        struct Rule<P>(Ask<($($type,)*)>, std::marker::PhantomData<fn() -> P>);
+        impl<P: Pattern> FloatVisitor for Rule<P> {
+            type Out = Arc<Node>;
+
+            #[track_caller]
+            fn visit<F: Float + Numeric + RealNumber>(self) -> Arc<Node> {
+                let ($x, $g) = (self.0.x::<Tensor<P, F>>(), self.0.upstream::<Tensor<P, F>>());
+                let ($($arg,)*) = self.0.arguments;
+                Arc::clone(&$gradient.node)
+            }
+        }
+        let arguments = ($($arg.clone(),)*);
+        $lazy.with_rule(move |asked| {
+            let ask = Ask::new(&asked, arguments.clone());
+            $T::if_float(Rule::<$P>(ask, std::marker::PhantomData)).map(|gradient| vec![Some(gradient)])
+        })
+    }};
+}
+pub(super) use rule_of_one;
+
+/// Reductions: the options, the bound of the element type, the type of the result, the gradient.
+macro_rules! reductions {
+    ($($name:ident($options:ty) [$bound:ident] -> $out:ty $(, $backward:ident [$of:ident])?;)*) => {
+        /// # Reductions
+        ///
+        /// The pages stand at the functions of the same names.
+        impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
+            $(reductions!(@one whole, self => self, $name($options) [$bound] -> $out $(, $backward [$of])?);)*
+        }
+
+        /// # Reductions of what is stored
+        ///
+        /// The pages stand at the functions of the same names.
+        impl<P: Pattern, T: Element> LazyStored<P, T> {
+            $(reductions!(@one entries, self => self.x, $name($options) [$bound] -> $out $(, $backward [$of])?);)*
+        }
+    };
+    (@one $seen:ident, $self:ident => $x:expr, $name:ident($options:ty) [$bound:ident] -> $out:ty
+        $(, $backward:ident [$of:ident])?) => {
+        #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        #[track_caller]
+        pub fn $name(&$self, options: impl Into<$options>) -> Lazy<Tensor<P, $out>>
+        where
+            T: $bound,
+        {
+            let options: $options = options.into();
+            let (arguments, used) = (told(stringify!($seen), &options), options.clone());
+            let shape = |shape: &Shape| options.shape(shape);
+            let run = move |x: &Tensor<P, T>| ops::$name($seen!(x), used.clone());
+            let step = $x.then(stringify!($name), arguments, Form::Own, shape, run);
+            reductions!(@rule step, options: $options, $seen $(, $backward)?)
+        }
+
+        $(
+            #[doc = concat!("The gradient of `", stringify!($name), "`: see [`", stringify!($backward), "`](crate::",
+                stringify!($backward), "()).")]
+            #[track_caller]
+            pub fn $backward<Q: Pattern, G: Float>(
+                &$self,
+                upstream: &Lazy<Tensor<Q, G>>,
+                options: impl Into<$options>,
+            ) -> Lazy<Tensor<P, G>>
+            where
+                T: $of,
+            {
+                let options: $options = options.into();
+                let arguments = told(stringify!($seen), &options);
+                step(
+                    stringify!($backward),
+                    arguments,
+                    [&$x.node, &upstream.node],
+                    Form::OfFirst,
+                    |[x, _]| Ok(Some(x.clone())),
+                    move |inputs| {
+                        let (x, g) = (known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<Q, G>>(&inputs[1]));
+                        ops::$backward($seen!(x), g, options.clone())
+                    },
+                )
+            }
+        )?
+    };
+    (@rule $step:ident, $options:ident: $type:ty, $seen:ident) => { $step };
+    (@rule $step:ident, $options:ident: $type:ty, whole, $backward:ident) => {
+        rule_of_one!($step, T, P, ($options: $type), |x, g| x.$backward(&g, $options))
+    };
+    (@rule $step:ident, $options:ident: $type:ty, entries, $backward:ident) => {
+        rule_of_one!($step, T, P, ($options: $type), |x, g| x.stored().$backward(&g, $options))
+    };
+}
+
+/// What an operation looks at: the tensor.
+macro_rules! whole {
+    ($x:ident) => {
+        $x
+    };
+}
+
+/// What an operation looks at: its entries.
+macro_rules! entries {
+    ($x:ident) => {
+        &$x.stored()
+    };
+}
+
+/// The arguments in words.
+fn told(seen: &str, options: &impl std::fmt::Debug) -> String {
+    if seen == "entries" { format!("stored, {options:?}") } else { format!("{options:?}") }
+}
+
+reductions! {
+    any(Axes) [Element] -> bool, any_backward [Element];
+    all(Axes) [Element] -> bool;
+    count_nonzero(Axes) [Element] -> u64;
+    sum(Axes) [Ring] -> <T as Ring>::Sum, sum_backward [Real];
+    nansum(Axes) [Float] -> T, nansum_backward [Float];
+    mean(Axes) [Ring] -> <T as Ring>::Mean, mean_backward [Real];
+    nanmean(Axes) [Float] -> T, nanmean_backward [Float];
+    prod(Axes) [Ring] -> <T as Ring>::Sum, prod_backward [Real];
+    nanprod(Axes) [Float] -> T, nanprod_backward [Float];
+    var(Var) [Ring] -> <T as Ring>::Deviation, var_backward [Real];
+    std(Var) [Ring] -> <T as Ring>::Deviation, std_backward [Real];
+    nanvar(Var) [Float] -> T, nanvar_backward [Float];
+    nanstd(Var) [Float] -> T, nanstd_backward [Float];
+    min(Axes) [Real] -> T, min_backward [Real];
+    max(Axes) [Real] -> T, max_backward [Real];
+    nanmin(Axes) [Float] -> T, nanmin_backward [Float];
+    nanmax(Axes) [Float] -> T, nanmax_backward [Float];
+    argmin(Axes) [Real] -> u64;
+    argmax(Axes) [Real] -> u64;
+    nanargmin(Axes) [Float] -> u64;
+    nanargmax(Axes) [Float] -> u64;
+    norm(Norm) [Float] -> T, norm_backward [Float];
+    median(Nanmedian) [Real] -> <T as Real>::Median, median_backward [Real];
+    nanmedian(Nanmedian) [Real] -> <T as Real>::Median, nanmedian_backward [Real];
+}

@@ -1,0 +1,88 @@
+//! How steps are made, and the operations on the entries of a tensor alone.
+
+use std::sync::Arc;
+
+use super::node::{Asked, Body, Form, Held, Node, known};
+use super::{Lazy, Value};
+use crate::base::error::Result;
+use crate::base::shape::Shape;
+use crate::element::Element;
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+
+/// A step. `shape` tells that of the result from those of the inputs, if all are known.
+#[track_caller]
+pub(super) fn step<V: Value, const N: usize>(
+    name: &'static str,
+    arguments: String,
+    inputs: [&Arc<Node>; N],
+    form: Form,
+    shape: impl FnOnce([&Shape; N]) -> Result<Option<Shape>>,
+    run: impl Fn(&[Held]) -> Result<V> + Send + Sync + 'static,
+) -> Lazy<V> {
+    let refusal = inputs.iter().find_map(|input| input.refusal());
+    let shapes: Option<Vec<&Shape>> = inputs.iter().map(|input| input.shape.as_ref()).collect();
+    let shape = match shapes.and_then(|shapes| shapes.try_into().ok()) {
+        Some(shapes) if refusal.is_none() => shape(shapes),
+        _ => Ok(None),
+    };
+    let run = Box::new(move |inputs: &[Held]| run(inputs).map(|value| Arc::new(value) as Held));
+    let mut node = Node::new::<V>(name, Body::Step { run, form }, None);
+    node.arguments = arguments;
+    match (refusal, shape) {
+        (Some(error), _) => return Lazy::refused(node, error.clone()),
+        (None, Err(error)) => return Lazy::refused(node, error),
+        (None, Ok(shape)) => node.shape = shape,
+    }
+    node.inputs = inputs.map(Arc::clone).to_vec();
+    Lazy::of(Arc::new(node))
+}
+
+impl<V: Value> Lazy<V> {
+    /// The same step, of which nobody knows yet, with the rule for its gradients.
+    pub(super) fn with_rule(
+        mut self,
+        rule: impl Fn(Asked<'_>) -> Option<Vec<Option<Arc<Node>>>> + Send + Sync + 'static,
+    ) -> Self {
+        if let Some(node) = Arc::get_mut(&mut self.node) {
+            node.rule = Some(Box::new(rule));
+        }
+        self
+    }
+}
+
+impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
+    /// A step of this tensor.
+    #[track_caller]
+    pub(super) fn then<V: Value>(
+        &self,
+        name: &'static str,
+        arguments: String,
+        form: Form,
+        shape: impl FnOnce(&Shape) -> Result<Option<Shape>>,
+        run: impl Fn(&Tensor<P, T>) -> Result<V> + Send + Sync + 'static,
+    ) -> Lazy<V> {
+        step(name, arguments, [&self.node], form, |[x]| shape(x), move |inputs| run(known(&inputs[0])))
+    }
+
+    /// Its entries alone: absent is absent. See [`Tensor::stored`].
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 0], vec![1, 2]], vec![3.0, 5.0], 0.0)?;
+    /// assert_eq!(x.lazy().stored().mean(1).collect()?.get(&[0])?, 4.0);
+    /// # Ok::<(), lacuna::Error>(())
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn stored(&self) -> LazyStored<P, T> {
+        LazyStored { x: self.clone() }
+    }
+}
+
+/// The entries alone of a tensor that is not computed yet: what [`Stored`](crate::Stored) is to a tensor.
+#[must_use = "a view is looked at by its methods"]
+#[derive(Debug, Clone)]
+pub struct LazyStored<P, T> {
+    pub(super) x: Lazy<Tensor<P, T>>,
+}

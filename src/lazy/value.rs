@@ -1,0 +1,270 @@
+//! What a node may stand for, and what a program does with values whose type it does not know.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::Lazy;
+use super::node::{Held, Node, known};
+use crate::base::alloc;
+use crate::base::error::Result;
+use crate::base::limit::default_limit;
+use crate::base::shape::Shape;
+use crate::base::threads;
+use crate::element::{DType, Element};
+use crate::pattern::{Memo, Pattern};
+use crate::tensor::Tensor;
+
+/// What a [`Lazy`](super::Lazy) may stand for: a tensor, or two results of one operation. The trait is sealed.
+pub trait Value: Clone + Send + Sync + 'static + sealed::Sealed {
+    #[doc(hidden)]
+    const KIND: &'static dyn Kind;
+}
+
+/// What is known of a type of values.
+#[doc(hidden)]
+pub trait Kind: Send + Sync {
+    /// The element type; none of a pair.
+    fn dtype(&self) -> Option<DType>;
+
+    /// The format, in a word.
+    fn format(&self) -> &'static str;
+
+    fn shape(&self, value: &Held) -> Shape;
+
+    /// The bytes that it holds.
+    fn bytes(&self, value: &Held) -> usize;
+
+    /// The same value, whose pattern keeps its plans: those of the value of a run before, if the pattern is the same.
+    fn remember(&self, value: &Held, before: Option<&Held>) -> Held;
+
+    /// How often coordinates were read of the pattern and of what was planned from it.
+    fn reads(&self, value: &Held) -> u64;
+
+    /// The step that adds two values of this type, if it is one of tensors.
+    fn sum(&self, left: &Arc<Node>, right: &Arc<Node>) -> Option<Arc<Node>>;
+
+    /// What a step element by element does with it, if it is a tensor.
+    fn by_pieces(&self) -> Option<&dyn ByPieces>;
+}
+
+/// What is known of a type of tensors.
+#[doc(hidden)]
+pub trait ByPieces: Send + Sync {
+    /// How many elements it stores.
+    fn count(&self, value: &Held) -> usize;
+
+    /// Tensors of some of the entries, side by side.
+    fn pieces<'a>(&self, value: &'a Held) -> Box<dyn Pieces + 'a>;
+
+    /// Places for the values of a tensor.
+    fn gather(&self, count: usize) -> Result<Box<dyn Gather>>;
+
+    /// The pattern, with its type erased.
+    fn pattern(&self, value: &Held) -> Held;
+}
+
+/// A tensor cut into pieces.
+#[doc(hidden)]
+pub trait Pieces: Sync {
+    /// The entries of a range as a tensor of rank 1, on the pattern of the piece before where that is as long.
+    fn piece(&self, entries: Range<usize>, stencil: &mut Option<Held>) -> Result<Held>;
+}
+
+/// The values of a result that comes in pieces.
+#[doc(hidden)]
+pub trait Gather: Send {
+    /// The places of each part, which end there.
+    fn parts(&mut self, ends: &[usize]) -> Vec<Box<dyn Part + '_>>;
+
+    /// The tensor, once all is written.
+    fn finish(self: Box<Self>, pattern: &Held) -> Held;
+}
+
+/// The places of some values of a result.
+#[doc(hidden)]
+pub trait Part: Send {
+    /// Writes the values of a piece behind those that are written.
+    fn put(&mut self, piece: &Held);
+}
+
+impl<P: Pattern, T: Element> Value for Tensor<P, T> {
+    const KIND: &'static dyn Kind = &OfTensor::<P, T>(PhantomData);
+}
+
+impl<A: Value, B: Value> Value for (A, B) {
+    const KIND: &'static dyn Kind = &OfPair::<A, B>(PhantomData);
+}
+
+struct OfTensor<P, T>(PhantomData<fn() -> (P, T)>);
+
+impl<P: Pattern, T: Element> Kind for OfTensor<P, T> {
+    fn dtype(&self) -> Option<DType> {
+        Some(T::DTYPE)
+    }
+
+    fn format(&self) -> &'static str {
+        match P::FORMAT {
+            crate::Format::Coo => "coo",
+            crate::Format::Csr => "csr",
+        }
+    }
+
+    fn shape(&self, value: &Held) -> Shape {
+        known::<Tensor<P, T>>(value).shape().clone()
+    }
+
+    fn bytes(&self, value: &Held) -> usize {
+        known::<Tensor<P, T>>(value).stored_bytes()
+    }
+
+    fn remember(&self, value: &Held, before: Option<&Held>) -> Held {
+        let x = known::<Tensor<P, T>>(value);
+        let before = before.map(|before| known::<Tensor<P, T>>(before).pattern());
+        let pattern = match before {
+            Some(before) if before == x.pattern() => before.clone(),
+            _ => x.pattern().clone().with_memo(Some(Arc::<Memo>::default())),
+        };
+        Arc::new(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill()))
+    }
+
+    fn reads(&self, value: &Held) -> u64 {
+        known::<Tensor<P, T>>(value).pattern().memo().map_or(0, |memo| memo.all_reads())
+    }
+
+    #[track_caller]
+    fn sum(&self, left: &Arc<Node>, right: &Arc<Node>) -> Option<Arc<Node>> {
+        let [left, right] = [left, right].map(|node| Lazy::<Tensor<P, T>>::of(Arc::clone(node)));
+        Some(Arc::clone(&left.add(&right).node))
+    }
+
+    fn by_pieces(&self) -> Option<&dyn ByPieces> {
+        Some(self)
+    }
+}
+
+impl<P: Pattern, T: Element> ByPieces for OfTensor<P, T> {
+    fn count(&self, value: &Held) -> usize {
+        known::<Tensor<P, T>>(value).nnz()
+    }
+
+    fn pieces<'a>(&self, value: &'a Held) -> Box<dyn Pieces + 'a> {
+        Box::new(Cut(known::<Tensor<P, T>>(value)))
+    }
+
+    fn gather(&self, count: usize) -> Result<Box<dyn Gather>> {
+        let values: Vec<T> = alloc::zeros(count)?;
+        Ok(Box::new(Gathered::<P, T> { values, fill: Mutex::new(T::ZERO), of: PhantomData }))
+    }
+
+    fn pattern(&self, value: &Held) -> Held {
+        Arc::new(known::<Tensor<P, T>>(value).pattern().clone())
+    }
+}
+
+struct Cut<'a, P, T>(&'a Tensor<P, T>);
+
+impl<P: Pattern, T: Element> Pieces for Cut<'_, P, T> {
+    fn piece(&self, entries: Range<usize>, stencil: &mut Option<Held>) -> Result<Held> {
+        let (x, count) = (self.0, entries.len());
+        let before = stencil.as_ref().and_then(|stencil| stencil.downcast_ref::<P>());
+        let pattern = match before.filter(|before| before.nnz() == count) {
+            Some(pattern) => pattern.clone(),
+            None => {
+                let has_gap = x.shape().wide_size() > x.nnz() as u128;
+                let pattern = one_lane::<P>(count, count + usize::from(has_gap))?;
+                *stencil = Some(Arc::new(pattern.clone()));
+                pattern
+            }
+        };
+        Ok(Arc::new(Tensor::from_shared(pattern, x.shared_values().slice(entries), x.fill())))
+    }
+}
+
+/// The pattern of a vector that stores its first elements.
+fn one_lane<P: Pattern>(count: usize, length: usize) -> Result<P> {
+    use crate::base::index::Index;
+    let coords: Vec<P::Index> = alloc::collect((0..count).map(P::Index::from_usize))?;
+    P::from_coords(Shape::from([length]), count, vec![coords.into()], default_limit(0))
+}
+
+struct Gathered<P, T> {
+    values: Vec<T>,
+    fill: Mutex<T>,
+    of: PhantomData<fn() -> P>,
+}
+
+impl<P: Pattern, T: Element> Gather for Gathered<P, T> {
+    fn parts(&mut self, ends: &[usize]) -> Vec<Box<dyn Part + '_>> {
+        let fill = &self.fill;
+        let slices = threads::split_at_ends(&mut self.values, ends).into_iter();
+        slices.map(|left| Box::new(Places::<P, T> { left, fill, of: self.of }) as Box<dyn Part>).collect()
+    }
+
+    fn finish(self: Box<Self>, pattern: &Held) -> Held {
+        let pattern: &P = pattern.downcast_ref().expect("the pattern has the type of its tensor");
+        let fill = self.fill.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Arc::new(Tensor::from_valid(pattern.clone(), self.values, fill))
+    }
+}
+
+struct Places<'a, P, T> {
+    left: &'a mut [T],
+    fill: &'a Mutex<T>,
+    of: PhantomData<fn() -> P>,
+}
+
+impl<P: Pattern, T: Element> Part for Places<'_, P, T> {
+    fn put(&mut self, piece: &Held) {
+        let piece = known::<Tensor<P, T>>(piece);
+        let (places, left) = std::mem::take(&mut self.left).split_at_mut(piece.nnz());
+        places.copy_from_slice(piece.values());
+        self.left = left;
+        *self.fill.lock().unwrap_or_else(PoisonError::into_inner) = piece.fill();
+    }
+}
+
+struct OfPair<A, B>(PhantomData<fn() -> (A, B)>);
+
+impl<A: Value, B: Value> Kind for OfPair<A, B> {
+    fn dtype(&self) -> Option<DType> {
+        None
+    }
+
+    fn format(&self) -> &'static str {
+        "pair"
+    }
+
+    fn shape(&self, value: &Held) -> Shape {
+        let first: Held = Arc::new(known::<(A, B)>(value).0.clone());
+        A::KIND.shape(&first)
+    }
+
+    fn bytes(&self, value: &Held) -> usize {
+        let (first, second) = known::<(A, B)>(value).clone();
+        let (first, second): (Held, Held) = (Arc::new(first), Arc::new(second));
+        A::KIND.bytes(&first).saturating_add(B::KIND.bytes(&second))
+    }
+
+    fn remember(&self, value: &Held, _: Option<&Held>) -> Held {
+        Arc::clone(value)
+    }
+
+    fn reads(&self, _: &Held) -> u64 {
+        0
+    }
+
+    fn sum(&self, _: &Arc<Node>, _: &Arc<Node>) -> Option<Arc<Node>> {
+        None
+    }
+
+    fn by_pieces(&self) -> Option<&dyn ByPieces> {
+        None
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl<P, T> Sealed for crate::tensor::Tensor<P, T> {}
+    impl<A, B> Sealed for (A, B) {}
+}

@@ -1,0 +1,264 @@
+//! Operations on two operands as steps, and the operators of Rust.
+
+use std::ops as operators;
+use std::sync::Arc;
+
+use ndarray::arr0;
+
+use super::Lazy;
+use super::node::{Form, Held, Node, known};
+use super::unary::{LazyStored, step};
+use crate::base::error::{Error, Result};
+use crate::base::shape::{self, Shape};
+use crate::element::{Bits, Element, Float, FloatVisitor, Numeric, Real, RealNumber, Remainder};
+use crate::ops;
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+
+/// What may stand on the right of a lazy tensor: another one of the same format and element type, `&y` or `y`, a tensor
+/// that is there, or a number of the element type. The trait is sealed.
+pub trait Beside<P, T>: sealed::Sealed {
+    #[doc(hidden)]
+    fn side(self) -> Side<P, T>;
+}
+
+/// What stands on the right.
+#[doc(hidden)]
+pub enum Side<P, T> {
+    Step(Lazy<Tensor<P, T>>),
+    Number(T),
+}
+
+impl<P: Pattern, T: Element> Beside<P, T> for Lazy<Tensor<P, T>> {
+    fn side(self) -> Side<P, T> {
+        Side::Step(self)
+    }
+}
+
+impl<P: Pattern, T: Element> Beside<P, T> for &Lazy<Tensor<P, T>> {
+    fn side(self) -> Side<P, T> {
+        Side::Step(self.clone())
+    }
+}
+
+impl<P: Pattern, T: Element> Beside<P, T> for &Tensor<P, T> {
+    #[track_caller]
+    fn side(self) -> Side<P, T> {
+        Side::Step(self.lazy())
+    }
+}
+
+impl<P: Pattern, T: Element> Beside<P, T> for T {
+    fn side(self) -> Side<P, T> {
+        Side::Number(self)
+    }
+}
+
+fn broadcast([left, right]: [&Shape; 2]) -> Result<Option<Shape>> {
+    match shape::broadcast(left, right) {
+        Some(shape) => Ok(Some(shape)),
+        None => Err(Error::NotBroadcastable { left: left.clone(), how: "together with", right: right.clone() }),
+    }
+}
+
+/// What a rule finds both gradients of.
+struct Two {
+    left: Arc<Node>,
+    right: Arc<Node>,
+    upstream: Arc<Node>,
+}
+
+macro_rules! zips {
+    ($($name:ident [$bound:ident] -> $out:ty $(, $backward:ident)?;)*) => {
+        /// # Operations on two operands
+        ///
+        /// The pages stand at the functions of the same names.
+        impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
+            $(zips!(@one $name [$bound] -> $out $(, $backward)?);)*
+        }
+
+        /// # Operations on what two operands store
+        ///
+        /// The pages stand at the functions of the same names.
+        impl<P: Pattern, T: Element> LazyStored<P, T> {$(
+            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+            #[track_caller]
+            pub fn $name(&self, other: &LazyStored<P, T>) -> Lazy<Tensor<P, $out>>
+            where
+                T: $bound,
+            {
+                let run = |inputs: &[Held]| {
+                    let (x, y) = (known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]));
+                    ops::$name(&x.stored(), &y.stored())
+                };
+                step(stringify!($name), "stored".into(), [&self.x.node, &other.x.node], Form::Each, broadcast, run)
+            }
+        )*}
+    };
+    (@one $name:ident [$bound:ident] -> $out:ty $(, $backward:ident)?) => {
+        #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        #[track_caller]
+        pub fn $name(&self, other: impl Beside<P, T>) -> Lazy<Tensor<P, $out>>
+        where
+            T: $bound,
+        {
+            match other.side() {
+                Side::Number(number) => {
+                    let run = move |x: &Tensor<P, T>| ops::$name(x, number);
+                    let same = |shape: &Shape| Ok(Some(shape.clone()));
+                    let step = self.then(stringify!($name), format!("{number:?}"), Form::Each, same, run);
+                    zips!(@of_number step, number $(, $backward)?)
+                }
+                Side::Step(other) => {
+                    let run = |inputs: &[Held]| {
+                        ops::$name(known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]))
+                    };
+                    let nodes = [&self.node, &other.node];
+                    let step = step(stringify!($name), String::new(), nodes, Form::Each, broadcast, run);
+                    zips!(@of_two step $(, $backward)?)
+                }
+            }
+        }
+
+        $(
+            #[doc = concat!("The gradients of both operands: see [`", stringify!($backward), "`](crate::",
+                stringify!($backward), "()).")]
+            #[track_caller]
+            pub fn $backward<Q: Pattern>(
+                &self,
+                other: &Self,
+                upstream: &Lazy<Tensor<Q, T>>,
+            ) -> Lazy<(Tensor<P, T>, Tensor<P, T>)>
+            where
+                T: Float + Numeric,
+            {
+                let run = |inputs: &[Held]| {
+                    let (x, y) = (known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]));
+                    ops::$backward(x, y, known::<Tensor<Q, T>>(&inputs[2]))
+                };
+                let nodes = [&self.node, &other.node, &upstream.node];
+                step(stringify!($backward), String::new(), nodes, Form::Own, |[x, ..]| Ok(Some(x.clone())), run)
+            }
+        )?
+    };
+    (@of_number $step:ident, $number:ident) => { $step };
+    (@of_number $step:ident, $number:ident, $backward:ident) => {{
+        struct Rule<P>(Two, crate::Number, std::marker::PhantomData<fn() -> P>);
+        impl<P: Pattern> FloatVisitor for Rule<P> {
+            type Out = Vec<Option<Arc<Node>>>;
+
+            #[track_caller]
+            fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
+                let number = arr0(F::from_number(self.1).unwrap_or(F::NAN));
+                let run = move |inputs: &[Held]| {
+                    let (x, g) = (known::<Tensor<P, F>>(&inputs[0]), known::<Tensor<P, F>>(&inputs[1]));
+                    ops::$backward(x, &number, g).map(|(dx, _)| dx)
+                };
+                let same = |[x, _]: [&Shape; 2]| Ok(Some(x.clone()));
+                let nodes = [&self.0.left, &self.0.upstream];
+                let gradient: Lazy<Tensor<P, F>> =
+                    step(stringify!($backward), self.1.to_string(), nodes, Form::OfFirst, same, run);
+                vec![Some(gradient.node)]
+            }
+        }
+        let number = $number.to_number();
+        $step.with_rule(move |asked| {
+            let x = &asked.inputs[0];
+            let two = Two { left: Arc::clone(x), right: Arc::clone(x), upstream: Arc::clone(asked.upstream) };
+            T::if_float(Rule::<P>(two, number, std::marker::PhantomData))
+        })
+    }};
+    (@of_two $step:ident) => { $step };
+    (@of_two $step:ident, $backward:ident) => {{
+        struct Rule<P>(Two, std::marker::PhantomData<fn() -> P>);
+        impl<P: Pattern> FloatVisitor for Rule<P> {
+            type Out = Vec<Option<Arc<Node>>>;
+
+            #[track_caller]
+            fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
+                let [x, y, g] = [self.0.left, self.0.right, self.0.upstream].map(Lazy::<Tensor<P, F>>::of);
+                let (dx, dy) = x.$backward(&y, &g).parts();
+                vec![Some(dx.node), Some(dy.node)]
+            }
+        }
+        $step.with_rule(|asked| {
+            let [left, right] = [0, 1].map(|at| Arc::clone(&asked.inputs[at]));
+            let two = Two { left, right, upstream: Arc::clone(asked.upstream) };
+            T::if_float(Rule::<P>(two, std::marker::PhantomData))
+        })
+    }};
+}
+
+zips! {
+    add [Element] -> T, add_backward;
+    sub [Numeric] -> T, sub_backward;
+    mul [Element] -> T, mul_backward;
+    div [Numeric] -> T, div_backward;
+    rem [Remainder] -> T;
+    rem_euclid [Remainder] -> T;
+    pow [RealNumber] -> T, pow_backward;
+    minimum [Real] -> T, minimum_backward;
+    maximum [Real] -> T, maximum_backward;
+    equal [Element] -> bool;
+    not_equal [Element] -> bool;
+    less [Real] -> bool;
+    less_equal [Real] -> bool;
+    greater [Real] -> bool;
+    greater_equal [Real] -> bool;
+    bit_and [Bits] -> T;
+    bit_or [Bits] -> T;
+    bit_xor [Bits] -> T;
+}
+
+macro_rules! operators {
+    ($($op:ident $method:ident $bound:ident),*) => {$(
+        impl<P: Pattern, T: $bound, Y: Beside<P, T>> operators::$op<Y> for &Lazy<Tensor<P, T>> {
+            type Output = Lazy<Tensor<P, T>>;
+
+            #[track_caller]
+            fn $method(self, other: Y) -> Self::Output {
+                Lazy::$method(self, other)
+            }
+        }
+
+        impl<P: Pattern, T: $bound, Y: Beside<P, T>> operators::$op<Y> for Lazy<Tensor<P, T>> {
+            type Output = Lazy<Tensor<P, T>>;
+
+            #[track_caller]
+            fn $method(self, other: Y) -> Self::Output {
+                Lazy::$method(&self, other)
+            }
+        }
+    )*};
+}
+
+operators!(Add add Element, Sub sub Numeric, Mul mul Element, Div div Numeric, Rem rem Remainder);
+
+impl<P: Pattern, T: crate::element::Signed> operators::Neg for &Lazy<Tensor<P, T>> {
+    type Output = Lazy<Tensor<P, T>>;
+
+    #[track_caller]
+    fn neg(self) -> Self::Output {
+        Lazy::neg(self)
+    }
+}
+
+impl<P: Pattern, T: crate::element::Signed> operators::Neg for Lazy<Tensor<P, T>> {
+    type Output = Lazy<Tensor<P, T>>;
+
+    #[track_caller]
+    fn neg(self) -> Self::Output {
+        Lazy::neg(&self)
+    }
+}
+
+mod sealed {
+    use super::{Lazy, Tensor};
+    use crate::element::Element;
+
+    pub trait Sealed {}
+    impl<P, T> Sealed for Lazy<Tensor<P, T>> {}
+    impl<P, T> Sealed for &Lazy<Tensor<P, T>> {}
+    impl<P, T> Sealed for &Tensor<P, T> {}
+    impl<T: Element> Sealed for T {}
+}

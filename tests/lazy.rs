@@ -1,0 +1,236 @@
+//! The lazy graph against the operations one by one.
+
+use std::fmt::Debug;
+
+use lacuna::lazy::{Lazy, Value, compile};
+use lacuna::{Axes, CooTensor, CsrTensor, Error, Pattern, Tensor};
+use proptest::prelude::*;
+
+/// A matrix of so many rows and columns, with values from a small set of awkward ones.
+fn matrix(rows: usize, columns: usize, every: usize, seed: u64) -> CooTensor<f64> {
+    let mut triplets = lacuna::Triplets::new([rows, columns]).unwrap();
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    for at in 0..rows * columns {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        if state % every as u64 == 0 {
+            let value = [0.5, -2.0, 3.25, 0.0, 1e-3, -7.0][(state >> 32) as usize % 6];
+            triplets.push(&[at / columns, at % columns], value).unwrap();
+        }
+    }
+    triplets.coalesce(lacuna::Duplicates::Sum).unwrap()
+}
+
+fn assert_same<P: Pattern>(found: &Tensor<P, f64>, expected: &Tensor<P, f64>) {
+    assert!(found.same_as(expected), "{found:?}\n{expected:?}");
+}
+
+/// Long enough for many pieces and several threads: 400,000 entries.
+#[test]
+fn a_fused_chain_gives_the_bits_of_the_steps() {
+    for every in [1, 3] {
+        let x = matrix(1000, 400, every, 5);
+        let lazy = ((x.lazy().abs() + 1.0).sqrt() * -2.0).exp();
+        let eager = ((x.abs().unwrap() + 1.0).sqrt().unwrap() * -2.0).exp().unwrap();
+        assert_same(&lazy.collect().unwrap(), &eager);
+        assert!(lazy.collect().unwrap().shares_pattern_with(&x));
+        let csr = x.to_csr().unwrap();
+        let sums = ((csr.lazy().abs() + 1.0).sqrt() * csr.lazy()).sum(1).collect().unwrap();
+        assert_same(&sums, &((csr.abs().unwrap() + 1.0).sqrt().unwrap() * &csr).sum(1).unwrap());
+    }
+}
+
+/// Two operands of one pattern are in the pass; those of others are not.
+#[test]
+fn what_is_fused_is_told() {
+    let [x, y] = ["x", "y"].map(|name| Lazy::<CsrTensor<f64>>::input(name, [3, 4]));
+    let z = (x.abs() * x.exp() + &y).sqrt().exp().max(0);
+    let told = compile(&z).unwrap().explain();
+    assert_eq!(told.matches("[fused: pass 1]").count(), 3, "{told}");
+    assert_eq!(told.matches("[fused: pass 2]").count(), 2, "{told}");
+}
+
+#[test]
+fn equal_steps_are_one_and_unread_ones_none() {
+    let x = Lazy::<CooTensor<f64>>::input("x", [3, 4]);
+    let _unread = x.sin().sum(0);
+    let told = compile(&(x.abs().sum(0) + x.abs().sum(0))).unwrap().explain();
+    assert_eq!(told.lines().count(), 4, "{told}");
+    let told = compile(&(x.abs().sum(0) + x.abs().sum(-2))).unwrap().explain();
+    assert_eq!(told.lines().count(), 5, "other arguments are another step: {told}");
+}
+
+/// The line of the program that made the step, whichever step asks.
+#[test]
+fn an_error_names_the_line_that_made_the_step() {
+    let x = Lazy::<CooTensor<f64>>::input("x", [3, 4]);
+    let wrong = x.abs().sum(5);
+    let line = line!() - 1;
+    for refused in [wrong.check(), wrong.sqrt().check(), compile(&(wrong.sqrt() + &x.sum(0))).map(drop)] {
+        let Err(Error::Lazy { operation, file, line: found, .. }) = refused else { panic!("{refused:?}") };
+        assert_eq!((operation, file.ends_with("lazy.rs"), found), ("sum", true, line));
+    }
+    let refused = (&x + &x.sum(0).sum(0).expand_dims(0).repeat(3, 0)).check().unwrap_err();
+    assert!(refused.to_string().starts_with("add at "), "{refused}");
+}
+
+/// What values refuse is told as the operation tells it, though the piece that met it knows no coordinates.
+#[test]
+fn an_error_of_a_fused_step_names_the_coordinates() {
+    let mut values = vec![1i64; 10_000];
+    values[7_777] = i64::MAX;
+    let coords = vec![(0..10_000u32).map(|at| at / 100).collect(), (0..10_000).map(|at| at % 100).collect()];
+    let x = CooTensor::new([100, 100], coords, values, 0).unwrap();
+    let refused = ((x.lazy() * 1) + 1).abs().collect().unwrap_err();
+    let Error::Lazy { cause, .. } = refused else { panic!("{refused}") };
+    assert_eq!(*cause, x.add(1).unwrap_err());
+}
+
+#[test]
+fn inputs_are_bound_once_each_and_with_their_shape() {
+    let [x, y] = ["x", "y"].map(|name| Lazy::<CooTensor<f64>>::input(name, [2, 2]));
+    let program = compile(&(&x + &y)).unwrap();
+    let (two, three) = (CooTensor::full([2, 2], 1.0).unwrap(), CooTensor::full([3, 2], 1.0).unwrap());
+    let other = Lazy::<CooTensor<f64>>::input("other", [2, 2]);
+    let refused = |feeds: Vec<lacuna::lazy::Feed>| program.run(feeds).unwrap_err().to_string();
+    assert!(refused(vec![x.is(&two)]).contains("input \"y\" is not bound"));
+    assert!(refused(vec![x.is(&two), x.is(&two)]).contains("bound twice"));
+    assert!(refused(vec![x.is(&two), other.is(&two)]).contains("no input of this program"));
+    assert!(refused(vec![x.is(&three), y.is(&two)]).contains("shape [2, 2], and is bound to shape [3, 2]"));
+    let open = Lazy::<CooTensor<f64>>::input("open", [None, Some(2)]);
+    let program = compile(&open.sum(1)).unwrap();
+    assert_eq!(program.run([open.is(&three)]).unwrap().to_vec(&[]).unwrap(), [2.0; 3]);
+    assert!(program.run([open.is(&two.transpose().unwrap().slice(ndarray::s![.., 0..1].as_ref()).unwrap())]).is_err());
+    assert!(x.collect().unwrap_err().to_string().contains("not bound"));
+}
+
+/// The results of a run on new values, with what it read of coordinates.
+fn second_run_reads_nothing<V: Value + Debug>(
+    make: impl Fn(&Lazy<CooTensor<f64>>, &Lazy<CooTensor<f64>>) -> Lazy<V>,
+    eager: impl Fn(&CooTensor<f64>, &CooTensor<f64>) -> V,
+    same: impl Fn(&V, &V) -> bool,
+) {
+    let (a, b) = (matrix(40, 30, 3, 1), matrix(40, 30, 4, 2));
+    let [x, y] = ["x", "y"].map(|name| Lazy::<CooTensor<f64>>::input(name, [40, 30]));
+    let program = compile((&make(&x, &y), &x, &y)).unwrap();
+    let _ = program.run([x.is(&a), y.is(&b)]).unwrap();
+    let planned = program.coordinate_reads();
+    assert!(planned > 0, "the counter counts: {}", program.explain());
+    let (a, b) = ((&a + 0.25) * 3.0, b.exp().unwrap().with_fill(0.0));
+    let (found, ..) = program.run([x.is(&a.clone().with_fill(0.0)), y.is(&b)]).unwrap();
+    assert_eq!(program.coordinate_reads(), planned, "{}", program.explain());
+    assert!(same(&found, &eager(&a.with_fill(0.0), &b)), "{found:?}");
+    // Another pattern is planned anew.
+    let (other, third) = (matrix(40, 30, 5, 9), matrix(40, 30, 2, 8));
+    let (found, ..) = program.run([x.is(&other), y.is(&third)]).unwrap();
+    assert!(same(&found, &eager(&other, &third)), "{found:?}");
+}
+
+#[test]
+fn a_second_run_on_the_same_patterns_reads_no_coordinate() {
+    let same = |a: &CooTensor<f64>, b: &CooTensor<f64>| a.same_as(b);
+    second_run_reads_nothing(
+        |x, _| x.abs().sum(0).sqrt(),
+        |x, _| x.abs().unwrap().sum(0).unwrap().sqrt().unwrap(),
+        same,
+    );
+    second_run_reads_nothing(|x, _| x.nanmedian(1), |x, _| x.nanmedian(1).unwrap(), same);
+    second_run_reads_nothing(|x, _| x.sum(0).sum(0), |x, _| x.sum(0).unwrap().sum(0).unwrap(), same);
+    second_run_reads_nothing(|x, y| (x + y).sum(1), |x, y| (x + y).sum(1).unwrap(), same);
+    second_run_reads_nothing(|x, y| x * y + x, |x, y| x * y + x, same);
+    second_run_reads_nothing(
+        |x, _| x.flip(0).transpose().sum(0),
+        |x, _| x.flip(0).unwrap().transpose().unwrap().sum(0).unwrap(),
+        same,
+    );
+    second_run_reads_nothing(
+        |x, _| (x * x).sum(1).gradient(x, &x.sum(1)),
+        |x, _| {
+            let dz = (x * x).sum_backward(&x.sum(1).unwrap(), 1).unwrap();
+            let (one, other) = x.mul_backward(x, &dz).unwrap();
+            one + &other
+        },
+        same,
+    );
+}
+
+/// A chain of a million steps is made, checked and freed; it is no recursion.
+#[test]
+fn a_long_chain_needs_no_deep_stack() {
+    let mut x = CooTensor::full([2], 1.0).unwrap().lazy();
+    for _ in 0..200_000 {
+        x = -x;
+    }
+    assert_eq!(x.collect().unwrap().get(&[1]).unwrap(), 1.0);
+}
+
+#[test]
+fn gradients_need_a_rule_and_the_shape_of_the_result() {
+    let x = matrix(4, 3, 2, 3).lazy();
+    let refused = x.round().sum(0).gradient(&x, &x.sum(0)).check().unwrap_err();
+    assert!(refused.to_string().contains("round at "), "{refused}");
+    assert!(refused.to_string().contains("round has no gradient"), "{refused}");
+    let refused = x.sum(0).gradient(&x, &x.sum(1)).check().unwrap_err();
+    assert!(refused.to_string().contains("upstream gradient"), "{refused}");
+    let other = matrix(4, 3, 2, 3).lazy();
+    let zeros = x.sum(0).gradient(&other, &x.sum(0)).collect().unwrap();
+    assert!(zeros.values().iter().all(|&value| value == 0.0) && zeros.nnz() == other.value().unwrap().nnz());
+}
+
+/// Steps for random graphs: each makes a matrix of the same shape of one or two of them, lazily and at once.
+type Pair = (Lazy<CooTensor<f64>>, CooTensor<f64>);
+
+fn grown(step: u8, (x, a): &Pair, (y, b): &Pair) -> Option<Pair> {
+    Some(match step % 16 {
+        0 => (x.abs(), a.abs().ok()?),
+        1 => (x + y, a.add(b).ok()?),
+        2 => (x * y, a.mul(b).ok()?),
+        3 => (x.sqrt(), a.sqrt().ok()?),
+        4 => (x - 0.5, a.sub(0.5).ok()?),
+        5 => (x.minimum(y), a.minimum(b).ok()?),
+        6 => (-x, a.neg().ok()?),
+        7 => (x.flip(1), a.flip(1).ok()?),
+        8 => (x + &x.sum(Axes::from(1).keep_dims()), a.add(&a.sum(Axes::from(1).keep_dims()).ok()?).ok()?),
+        9 => (x.tanh(), a.tanh().ok()?),
+        10 => (x.stored().mul(&y.stored()), a.stored().mul(&b.stored()).ok()?),
+        11 => (x.roll(2, 0), a.roll(2, 0).ok()?),
+        12 => (x.isfinite().cast(), a.isfinite().ok()?.cast().ok()?),
+        13 => (x.with_fill(2.0), a.clone().with_fill(2.0)),
+        14 => (
+            x.maximum(&x.nanmedian(Axes::from(0).keep_dims())),
+            a.maximum(&a.nanmedian(Axes::from(0).keep_dims()).ok()?).ok()?,
+        ),
+        _ => (x.powi(2), a.powi(2).ok()?),
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Random graphs of up to 20 steps give the bits of the steps one by one: collected, compiled, and run again. Large
+    /// ones are cut into pieces.
+    #[test]
+    fn random_graphs_equal_the_steps(
+        steps in prop::collection::vec((any::<u8>(), any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..20),
+        large in any::<bool>(),
+        seed in any::<u64>(),
+    ) {
+        let size = if large { (200, 90) } else { (5, 4) };
+        let inputs = [matrix(size.0, size.1, 2, seed), matrix(size.0, size.1, 3, seed ^ 7)];
+        let names = ["x", "y"].map(|name| Lazy::<CooTensor<f64>>::input(name, [size.0, size.1]));
+        let mut pairs: Vec<Pair> = names.iter().cloned().zip(inputs.iter().cloned()).collect();
+        for (step, one, other) in steps {
+            if let Some(pair) = grown(step, one.get(&pairs), other.get(&pairs)) {
+                pairs.push(pair);
+            }
+        }
+        let (lazy, eager) = pairs.last().unwrap();
+        let program = compile((lazy, &lazy.sum(0), &names[0], &names[1])).unwrap();
+        for _ in 0..2 {
+            let (found, sums, ..) = program.run(names.iter().zip(&inputs).map(|(name, input)| name.is(input))).unwrap();
+            prop_assert!(found.same_as(eager), "{}\n{found:?}\n{eager:?}", program.explain());
+            prop_assert!(sums.same_as(&eager.sum(0).unwrap()));
+        }
+    }
+}
