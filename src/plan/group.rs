@@ -39,6 +39,41 @@ impl<'a, I: Index> Meeting<'a, I> {
     }
 }
 
+/// What is kept where a pattern keeps plans: the coordinates on the kept axes, if it is by these that entries meet.
+pub(crate) struct KeptCoords<I>(Vec<Buffer<I>>);
+
+impl<I: Index> KeptCoords<I> {
+    pub(crate) fn of<P: Pattern<Index = I>>(entries: &P, reduction: &Reduction) -> Result<Arc<Self>> {
+        let coords = |&axis: &usize| match reduction.kept_coords(entries, axis)? {
+            Cow::Owned(coords) => Ok(Buffer::from(coords)),
+            Cow::Borrowed(_) => entries.shared_axis(axis),
+        };
+        let by_lanes = reduction.lanes_a_cell().zip(entries.lane_offsets());
+        let kept = if by_lanes.is_some() { &[] } else { reduction.kept() };
+        let question = || ("coords", reduction.clone());
+        planned(entries, question, || Ok(KeptCoords(kept.iter().map(coords).collect::<Allocated<_>>()?)))
+    }
+
+    /// How the entries of the pattern meet.
+    pub(crate) fn meeting<'a, P: Pattern<Index = I>>(
+        &'a self,
+        entries: &'a P,
+        reduction: &Reduction,
+    ) -> Allocated<Meeting<'a, I>> {
+        match &self.0[..] {
+            [] => Meeting::new(entries, reduction),
+            axes => Ok(Meeting::Coords(axes.iter().map(|axis| Cow::Borrowed(&**axis)).collect())),
+        }
+    }
+}
+
+/// The pattern of the cells that hold an entry: one and the same each time where plans are kept.
+pub(crate) fn kept_cells<P: Pattern>(entries: &P, reduction: &Reduction, cells: P) -> Result<P> {
+    let question = || ("cells", reduction.clone());
+    let kept = planned(entries, question, || Ok(for_plan(entries, cells)))?;
+    Ok(of_plan(entries, &kept))
+}
+
 /// The offsets of runs of so many lanes.
 fn every(lanes: usize, offsets: &[usize]) -> Allocated<Vec<usize>> {
     threads::filled((offsets.len() - 1) / lanes + 1, 1000, |range, starts| {
@@ -57,15 +92,10 @@ pub(crate) struct Cells<P> {
 
 impl<P: Pattern> Cells<P> {
     pub(crate) fn new(entries: &P, reduction: &Reduction) -> Result<Self> {
-        let cells = planned(
-            entries,
-            || reduction.clone(),
-            || {
-                let cells = Cells::of(entries, reduction, Meeting::new(entries, reduction)?)?;
-                Ok(Cells { pattern: for_plan(entries, cells.pattern), ..cells })
-            },
-        )?;
-        Ok(Cells { pattern: of_plan(entries, &cells.pattern), groups: Arc::clone(&cells.groups) })
+        let question = || ("groups", reduction.clone());
+        let cells = planned(entries, question, || Cells::of(entries, reduction, Meeting::new(entries, reduction)?))?;
+        let pattern = kept_cells(entries, reduction, cells.pattern.clone())?;
+        Ok(Cells { pattern, groups: Arc::clone(&cells.groups) })
     }
 
     pub(crate) fn of(entries: &P, reduction: &Reduction, meeting: Meeting<'_, P::Index>) -> Result<Self> {

@@ -23,7 +23,9 @@ use crate::kernels::op::{Op, Outcome, Outcomes, Refused};
 use crate::kernels::spread::{spread_looked_up, spread_to_entries};
 use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
-use crate::plan::group::{Cells, Meeting, extents_of, labels_of, of_coords, of_lanes, position_in_group};
+use crate::plan::group::{
+    Cells, KeptCoords, Meeting, extents_of, kept_cells, labels_of, of_coords, of_lanes, position_in_group,
+};
 use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
 
@@ -148,17 +150,20 @@ fn fold_stored<P: Pattern, T: Element, F: Fold<T>>(
         let values = fold_singly(op, x.values).map_err(|refusal| refused_entry(x, op, refusal, reduction))?;
         return Ok((x.pattern.clone(), values));
     }
-    let cells = if x.pattern.memo().is_some() {
-        // Who asks once more has the groups already, and reads no coordinate.
-        Cells::new(x.pattern, reduction)?
+    let kept;
+    let meeting = if x.pattern.memo().is_some() {
+        kept = KeptCoords::of(x.pattern, reduction)?;
+        kept.meeting(x.pattern, reduction)?
     } else {
-        let meeting = Meeting::new(x.pattern, reduction)?;
-        if let Some(found) = fold_faster(x, op, reduction, gaps, &meeting)? {
-            return Ok(found);
-        }
-        Cells::of(x.pattern, reduction, meeting)?
+        Meeting::new(x.pattern, reduction)?
     };
-    let Cells { pattern, groups } = cells;
+    if let Some((pattern, values)) = fold_faster(x, op, reduction, gaps, &meeting)? {
+        return Ok((kept_cells(x.pattern, reduction, pattern)?, values));
+    }
+    let Cells { pattern, groups } = match x.pattern.memo() {
+        Some(_) => Cells::new(x.pattern, reduction)?,
+        None => Cells::of(x.pattern, reduction, meeting)?,
+    };
     let extents = each_extent(&pattern, reduction, gaps.extents)?;
     let values = fold_groups(op, &groups, x.values, &AllGaps { extents: extents.as_deref(), ..*gaps });
     Ok((pattern, values.map_err(|refusal| refused_group(x, op, refusal, reduction, &groups))?))
