@@ -234,3 +234,70 @@ proptest! {
         }
     }
 }
+
+/// The value of a graph and its gradient by `x`, by central differences of the sum of `weight * f(x)`.
+fn by_differences(x: &CsrTensor<f64>, loss: impl Fn(&CsrTensor<f64>) -> f64) -> Vec<f64> {
+    let step = 1e-6;
+    (0..x.nnz())
+        .map(|entry| {
+            let moved = |by: f64| {
+                let mut moved = x.clone();
+                moved.values_mut().unwrap()[entry] += by;
+                loss(&moved)
+            };
+            (moved(step) - moved(-step)) / (2.0 * step)
+        })
+        .collect()
+}
+
+/// Every step with a rule, against central differences and with upstream values that are not ones.
+#[test]
+fn gradients_agree_with_central_differences() {
+    type Graph = fn(&Lazy<CsrTensor<f64>>) -> Lazy<CsrTensor<f64>>;
+    let graphs: &[(&str, Graph)] = &[
+        ("sum", |x| x.sum(1)),
+        ("mean of squares", |x| x.square().mean(0)),
+        ("var", |x| x.var(1)),
+        ("std", |x| x.std(0)),
+        ("norm", |x| x.norm(1)),
+        ("prod", |x| (x + 0.5).prod(0)),
+        ("max", |x| x.max(1)),
+        ("nanmedian", |x| x.nanmedian(0)),
+        ("stored mean", |x| x.stored().mean(1)),
+        ("quantile", |x| x.quantile(0.3, 0)),
+        ("chain", |x| ((x.abs() + 1.0).ln() * 3.0).tanh()),
+        ("product with itself", |x| x * x * x),
+        ("two readers", |x| x.exp() * x.sin() - x),
+        ("quotient", |x| x / &(x.square() + 2.0)),
+        ("moved", |x| x.flip(0).roll(1, 1).transpose().sum(0)),
+        ("window", |x| x.slice(ndarray::s![1..3, ..;2].as_ref()).square()),
+        ("taken", |x| x.take_axis(vec![2usize, 0, 2], 1).square()),
+        ("taken flat", |x| x.take(vec![7i32, 0, 7, -1]).powi(3)),
+        ("row beside matrix", |x| x * x.sum(Axes::from(0).keep_dims())),
+        ("matmul", |x| x.matmul(&x.transpose())),
+        ("softmax", |x| x.stored().softmax(1)),
+        ("log_softmax", |x| x.stored().log_softmax(0)),
+        ("chosen", |x| x.greater(0.0).where_(&x.square(), &x.sin())),
+        ("clamped", |x| x.clamp(-1.0, 2.0)),
+        ("power", |x| x.powi(3)),
+        ("other format", |x| x.to_coo().square().to_csr()),
+        ("other type", |x| x.cast::<f64>().square()),
+        ("least", |x| x.minimum(&x.square())),
+    ];
+    let x = matrix(4, 3, 2, 77).to_csr().unwrap().map_values(|value| value + 0.375).unwrap().with_fill(0.0);
+    for (name, graph) in graphs {
+        let y = graph(&x.lazy()).collect().unwrap_or_else(|error| panic!("{name}: {error}"));
+        let weight = y.map_entries(|at, _| 0.5 + 0.75 * at.iter().fold(0, |sum, at| 3 * sum + at) as f64);
+        let weight = weight.unwrap().with_fill(0.0);
+        let lazy = x.lazy();
+        let dx = graph(&lazy).gradient(&lazy, &weight.lazy()).collect().unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(dx.shares_pattern_with(&x) && dx.fill() == 0.0, "{name}");
+        let loss = |x: &CsrTensor<f64>| {
+            let y = graph(&x.lazy()).collect().unwrap().with_fill(0.0);
+            y.stored().mul(weight.stored()).unwrap().sum(Axes::all()).unwrap().item().unwrap()
+        };
+        for (found, expected) in dx.values().iter().zip(by_differences(&x, loss)) {
+            assert!((found - expected).abs() <= 1e-5 * (1.0 + expected.abs()), "{name}: {found} {expected}");
+        }
+    }
+}

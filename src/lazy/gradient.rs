@@ -124,7 +124,8 @@ fn all(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Result<BT
             if !depends.contains(&input.id) {
                 continue;
             }
-            let gradient = gradient.ok_or_else(none)?;
+            // A condition chooses, and receives nothing.
+            let Some(gradient) = gradient else { continue };
             let sum = match gradients.get(&input.id) {
                 Some(before) => input.kind.sum(&gradient, before).ok_or_else(none)?,
                 None => gradient,

@@ -28,6 +28,7 @@
 
 mod gradient;
 mod maps;
+mod more;
 mod moves;
 mod node;
 mod program;

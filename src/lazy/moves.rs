@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ndarray::SliceInfoElem;
 
 use super::Lazy;
-use super::node::{Form, Node, known};
+use super::node::{Form, Held, Node, known};
 use super::reductions::{Ask, rule_of_one};
 use super::unary::step;
 use crate::base::axes::Axes;
@@ -20,20 +20,20 @@ use crate::tensor::Tensor;
 type Plan = Arc<dyn Fn(&[usize]) -> Result<moved::Moves> + Send + Sync>;
 
 impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
+    /// A move by its name and that of its gradient.
     #[track_caller]
     fn moved(
         &self,
-        name: &'static str,
+        [name, backward]: [&'static str; 2],
         arguments: String,
         plan: impl Fn(&[usize]) -> Result<moved::Moves> + Send + Sync + 'static,
     ) -> Self {
-        let (plan, used): (Plan, Plan) = {
-            let plan: Plan = Arc::new(plan);
-            (Arc::clone(&plan), plan)
-        };
+        let plan: Plan = Arc::new(plan);
+        let (used, told) = (Arc::clone(&plan), arguments.clone());
         let shape = |shape: &Shape| plan(shape).map(|moves| Some(moves.shape().clone()));
         let step = self.then(name, arguments, Form::Own, shape, move |x| x.by_select(&used(x.shape())?));
-        rule_of_one!(step, T, P, (plan: Plan), |x, g| x.moved_back("moved_backward", plan, &g))
+        rule_of_one!(step, T, P, (plan: Plan, told: String, backward: &'static str),
+            |x, g| x.moved_back(backward, told, plan, &g))
     }
 
     /// The gradient of a move.
@@ -41,22 +41,15 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     fn moved_back<Q: Pattern, G: Element>(
         &self,
         name: &'static str,
+        arguments: String,
         plan: Plan,
         upstream: &Lazy<Tensor<Q, G>>,
     ) -> Lazy<Tensor<P, G>> {
-        step(
-            name,
-            format!("{:p}", Arc::as_ptr(&plan)),
-            [&self.node, &upstream.node],
-            Form::OfFirst,
-            |[x, _]| Ok(Some(x.clone())),
-            {
-                move |inputs| {
-                    let x = known::<Tensor<P, T>>(&inputs[0]);
-                    x.by_select_backward(&plan(x.shape())?, known::<Tensor<Q, G>>(&inputs[1]))
-                }
-            },
-        )
+        let run = move |inputs: &[Held]| {
+            let x = known::<Tensor<P, T>>(&inputs[0]);
+            x.by_select_backward(&plan(x.shape())?, known::<Tensor<Q, G>>(&inputs[1]))
+        };
+        step(name, arguments, [&self.node, &upstream.node], Form::OfFirst, |[x, _]| Ok(Some(x.clone())), run)
     }
 }
 
@@ -71,7 +64,8 @@ macro_rules! moves {
             pub fn $name(&self, $($arg: $type),*) -> Self {
                 $(let $arg = $owned;)*
                 let arguments: &[String] = &[$(format!("{:?}", $arg)),*];
-                self.moved(stringify!($name), arguments.join(", "), move |lengths| $plan(lengths $(, $arg.clone())*))
+                let names = [stringify!($name), concat!(stringify!($name), "_backward")];
+                self.moved(names, arguments.join(", "), move |lengths| $plan(lengths $(, $arg.clone())*))
             }
         )*}
     };

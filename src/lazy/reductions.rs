@@ -15,7 +15,7 @@ use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
 
 /// Options of a reduction, which name its axes.
-trait Over: std::fmt::Debug {
+pub(super) trait Over: std::fmt::Debug {
     fn axes(&self) -> &Axes;
 
     /// The shape of the result.

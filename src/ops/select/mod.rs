@@ -34,6 +34,7 @@ pub use order::{
     tile, tile_backward, transpose, transpose_backward,
 };
 pub use slice::{slice, slice_backward};
+pub(crate) use take::Request;
 pub use take::{take, take_axis, take_axis_backward, take_backward, take_into};
 pub use triangle::{diagonal, diagonal_backward, tril, tril_backward, triu, triu_backward};
 

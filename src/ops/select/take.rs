@@ -359,14 +359,14 @@ pub fn take_axis_backward<'a, X: Operand, J: Position, U: Operand>(
 
 /// The descriptor of [`take`] and [`take_axis`]: the index array, the axis (none for flattened positions), and the
 /// shape of the result.
-pub(super) struct Request<'a, J> {
+pub(crate) struct Request<'a, J> {
     pub(super) take: Take<'a, J>,
     pub(super) axis: Option<usize>,
     pub(super) shape: Shape,
 }
 
 impl<'a, J: Position> Request<'a, J> {
-    fn new(x: &[usize], take: Take<'a, J>, axis: Option<i128>) -> Result<Self> {
+    pub(crate) fn new(x: &[usize], take: Take<'a, J>, axis: Option<i128>) -> Result<Self> {
         let axis = axis.map(|axis| normalize_axis(axis, x.len())).transpose()?;
         let size = axis.map_or_else(|| Shape::from(x).wide_size(), |axis| x[axis] as u128);
         if let Some(found) = take.mask_length().filter(|&length| length as u128 != size) {

@@ -1,0 +1,311 @@
+//! What takes more than a tensor and its options: quantiles, choices by position, shares of entries, products, and the
+//! user's own steps.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::Lazy;
+use super::node::{Form, Node, known};
+use super::reductions::{Ask, Over, rule_of_one};
+use super::unary::{LazyStored, step};
+use crate::base::axes::Axes;
+use crate::base::error::Result;
+use crate::base::index::{Index, Position};
+use crate::base::shape::{self, Shape};
+use crate::element::{Element, Float, FloatVisitor, Numeric, Real, RealNumber, Ring};
+use crate::ops::{self, Operand, Quantile, Request, Select, Take};
+use crate::pattern::{CooPattern, CsrPattern, Pattern};
+use crate::plan::product::Contraction;
+use crate::tensor::Tensor;
+
+fn same(shape: &Shape) -> Result<Option<Shape>> {
+    Ok(Some(shape.clone()))
+}
+
+macro_rules! quantiles {
+    ($($name:ident, $backward:ident;)*) => {
+        /// # Quantiles
+        ///
+        /// The pages stand at the functions of the same names.
+        impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {$(
+            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+            #[track_caller]
+            pub fn $name(&self, q: f64, options: impl Into<Quantile>) -> Lazy<Tensor<P, <T as Real>::Median>>
+            where
+                T: Real,
+            {
+                let options: Quantile = options.into();
+                let (arguments, used) = (format!("{q:?}, {options:?}"), options.clone());
+                let shape = |shape: &Shape| options.shape(shape);
+                let run = move |x: &Tensor<P, T>| ops::$name(x, q, used.clone());
+                let step = self.then(stringify!($name), arguments, Form::Own, shape, run);
+                rule_of_one!(step, T, P, (q: f64, options: Quantile), |x, g| x.$backward(&g, q, options))
+            }
+
+            #[doc = concat!("The gradient of `", stringify!($name), "`: see [`", stringify!($backward), "`](crate::",
+                stringify!($backward), "()).")]
+            #[track_caller]
+            pub fn $backward<Q: Pattern, G: Float>(
+                &self,
+                upstream: &Lazy<Tensor<Q, G>>,
+                q: f64,
+                options: impl Into<Quantile>,
+            ) -> Lazy<Tensor<P, G>>
+            where
+                T: Real,
+            {
+                let options: Quantile = options.into();
+                let arguments = format!("{q:?}, {options:?}");
+                let run = move |x: &Tensor<P, T>, g: &Tensor<Q, G>| ops::$backward(x, g, q, options.clone());
+                self.back(stringify!($backward), arguments, upstream, run)
+            }
+        )*}
+    };
+}
+
+quantiles! {
+    quantile, quantile_backward;
+    nanquantile, nanquantile_backward;
+}
+
+impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
+    /// A gradient on the pattern of this tensor.
+    #[track_caller]
+    fn back<Q: Pattern, G: Element>(
+        &self,
+        name: &'static str,
+        arguments: String,
+        upstream: &Lazy<Tensor<Q, G>>,
+        run: impl Fn(&Tensor<P, T>, &Tensor<Q, G>) -> Result<Tensor<P, G>> + Send + Sync + 'static,
+    ) -> Lazy<Tensor<P, G>> {
+        let nodes = [&self.node, &upstream.node];
+        let run = move |inputs: &[super::node::Held]| run(known(&inputs[0]), known(&inputs[1]));
+        step(name, arguments, nodes, Form::OfFirst, |[x, _]| same(x), run)
+    }
+
+    /// The step [`take`](crate::take()).
+    #[track_caller]
+    pub fn take<J: Position + 'static>(&self, positions: impl Into<Take<'static, J>>) -> Self {
+        self.taken("take", positions.into(), None)
+    }
+
+    /// The step [`take_axis`](crate::take_axis()).
+    #[track_caller]
+    pub fn take_axis<J: Position + 'static>(&self, positions: impl Into<Take<'static, J>>, axis: isize) -> Self {
+        self.taken("take_axis", positions.into(), Some(axis as i128))
+    }
+
+    #[track_caller]
+    fn taken<J: Position + 'static>(&self, name: &'static str, take: Take<'static, J>, axis: Option<i128>) -> Self {
+        let take = Arc::new(take);
+        let (arguments, used) = (format!("{take:?}, {axis:?}"), Arc::clone(&take));
+        let shape = |lengths: &Shape| Ok(Some(Request::new(lengths, (&*take).into(), axis)?.shape().clone()));
+        let run = move |x: &Tensor<P, T>| x.by_select(&Request::new(x.lengths(), (&*used).into(), axis)?);
+        let step = self.then(name, arguments, Form::Own, shape, run);
+        struct Rule<P, J: 'static>(Ask<(Arc<Take<'static, J>>, Option<i128>)>, std::marker::PhantomData<fn() -> P>);
+        impl<P: Pattern, J: Position + 'static> FloatVisitor for Rule<P, J> {
+            type Out = Arc<Node>;
+
+            #[track_caller]
+            fn visit<F: Float + Numeric + RealNumber>(self) -> Arc<Node> {
+                let (x, g) = (self.0.x::<Tensor<P, F>>(), self.0.upstream::<Tensor<P, F>>());
+                let (take, axis) = self.0.arguments;
+                let run = move |x: &Tensor<P, F>, g: &Tensor<P, F>| {
+                    x.by_select_backward(&Request::new(x.lengths(), (&*take).into(), axis)?, g)
+                };
+                let id = format!("of step {}", self.0.upstream.id);
+                Arc::clone(&x.back("take_backward", id, &g, run).node)
+            }
+        }
+        step.with_rule(move |asked| {
+            let ask = Ask::new(&asked, (Arc::clone(&take), axis));
+            T::if_float(Rule::<P, J>(ask, std::marker::PhantomData)).map(|gradient| vec![Some(gradient)])
+        })
+    }
+
+    /// The step [`matmul`](crate::matmul()) of two tensors of one format.
+    #[track_caller]
+    pub fn matmul(&self, other: &Self) -> Self
+    where
+        T: Ring,
+    {
+        let nodes = [&self.node, &other.node];
+        let shape = |[x, y]: [&Shape; 2]| Ok(Some(Contraction::new("matmul", [x, x], [y, y])?.shape));
+        let run = |inputs: &[super::node::Held]| {
+            ops::matmul(known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]))
+        };
+        let product = step("matmul", String::new(), nodes, Form::Own, shape, run);
+        struct Rule<P>([Arc<Node>; 3], std::marker::PhantomData<fn() -> P>);
+        impl<P: Pattern> FloatVisitor for Rule<P> {
+            type Out = Vec<Option<Arc<Node>>>;
+
+            #[track_caller]
+            fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
+                let [x, y, g] = self.0.map(Lazy::<Tensor<P, F>>::of);
+                let (dx, dy) = x.matmul_backward(&y, &g).parts();
+                vec![Some(dx.node), Some(dy.node)]
+            }
+        }
+        product.with_rule(|asked| {
+            let nodes = [&asked.inputs[0], &asked.inputs[1], asked.upstream].map(Arc::clone);
+            T::if_float(Rule::<P>(nodes, std::marker::PhantomData))
+        })
+    }
+
+    /// The gradients of both operands: see [`matmul_backward`](crate::matmul_backward()).
+    #[track_caller]
+    pub fn matmul_backward(&self, other: &Self, upstream: &Self) -> Lazy<(Tensor<P, T>, Tensor<P, T>)>
+    where
+        T: Float,
+    {
+        let run = |inputs: &[super::node::Held]| {
+            let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, T>>(&inputs[at]));
+            ops::matmul_backward(x, y, g)
+        };
+        let nodes = [&self.node, &other.node, &upstream.node];
+        step("matmul_backward", String::new(), nodes, Form::Own, |[x, ..]| same(x), run)
+    }
+
+    /// A step of the user's own: `f` of the tensor. Two of them are never taken for one.
+    ///
+    /// `gradient` gives the gradient of the tensor, on its pattern, from the tensor and that of the result.
+    ///
+    /// ```
+    /// use lacuna::{Axes, CooTensor};
+    ///
+    /// let x = CooTensor::new([3], vec![vec![0, 2]], vec![-2.0, 3.0], 0.0)?.lazy();
+    /// let relu = x.custom("relu", |x| x.maximum(0.0), |x, g| x.greater(0.0)?.cast::<f64>()?.mul(g));
+    /// assert_eq!(relu.collect()?.values(), [0.0, 3.0]);
+    /// let dx = relu.gradient(&x, &(&x * &x));
+    /// assert_eq!(dx.collect()?.values(), [0.0, 9.0]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn custom<Q: Pattern, U: Element>(
+        &self,
+        name: &'static str,
+        f: impl Fn(&Tensor<P, T>) -> Result<Tensor<Q, U>> + Send + Sync + 'static,
+        gradient: impl Fn(&Tensor<P, T>, &Tensor<Q, U>) -> Result<Tensor<P, T>> + Send + Sync + 'static,
+    ) -> Lazy<Tensor<Q, U>> {
+        static COUNT: AtomicU64 = AtomicU64::new(1);
+        let number = format!("#{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let (gradient, told) = (Arc::new(gradient), number.clone());
+        self.then(name, number, Form::Own, |_| Ok(None), f).with_rule(move |asked| {
+            let (x, g) = (&asked.inputs[0], asked.upstream);
+            let gradient = Arc::clone(&gradient);
+            let run = move |inputs: &[super::node::Held]| gradient(known(&inputs[0]), known(&inputs[1]));
+            let found: Lazy<Tensor<P, T>> =
+                step("custom_backward", told.clone(), [x, g], Form::OfFirst, |[x, _]| same(x), run);
+            Some(vec![Some(found.node)])
+        })
+    }
+}
+
+impl<P: Pattern> Lazy<Tensor<P, bool>> {
+    /// The step [`where_`](crate::where_()): of each element `yes` or `no`.
+    #[track_caller]
+    pub fn where_<T: Element>(&self, yes: &Lazy<Tensor<P, T>>, no: &Lazy<Tensor<P, T>>) -> Lazy<Tensor<P, T>> {
+        let shape = |[c, yes, no]: [&Shape; 3]| {
+            let both = shape::broadcast(yes, no).and_then(|both| shape::broadcast(c, &both));
+            Ok(both) // Where there is none, the operation says so.
+        };
+        let run = |inputs: &[super::node::Held]| {
+            let [yes, no] = [1, 2].map(|at| known::<Tensor<P, T>>(&inputs[at]));
+            ops::where_(known::<Tensor<P, bool>>(&inputs[0]), yes, no)
+        };
+        let chosen = step("where_", String::new(), [&self.node, &yes.node, &no.node], Form::Each, shape, run);
+        struct Rule<P>([Arc<Node>; 4], std::marker::PhantomData<fn() -> P>);
+        impl<P: Pattern> FloatVisitor for Rule<P> {
+            type Out = Vec<Option<Arc<Node>>>;
+
+            #[track_caller]
+            fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
+                let run = |inputs: &[super::node::Held]| {
+                    let [yes, no, g] = [1, 2, 3].map(|at| known::<Tensor<P, F>>(&inputs[at]));
+                    ops::where_backward(known::<Tensor<P, bool>>(&inputs[0]), yes, no, g)
+                };
+                let nodes = [&self.0[0], &self.0[1], &self.0[2], &self.0[3]];
+                let both: Lazy<(Tensor<P, F>, Tensor<P, F>)> =
+                    step("where_backward", String::new(), nodes, Form::Own, |_| Ok(None), run);
+                let (yes, no) = both.parts();
+                vec![None, Some(yes.node), Some(no.node)]
+            }
+        }
+        chosen.with_rule(|asked| {
+            let nodes = [&asked.inputs[0], &asked.inputs[1], &asked.inputs[2], asked.upstream].map(Arc::clone);
+            T::if_float(Rule::<P>(nodes, std::marker::PhantomData))
+        })
+    }
+}
+
+macro_rules! shares {
+    ($($name:ident, $backward:ident;)*) => {
+        /// # Shares of entries
+        ///
+        /// The pages stand at the functions of the same names.
+        impl<P: Pattern, T: Float> LazyStored<P, T> {$(
+            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+            #[track_caller]
+            pub fn $name(&self, axes: impl Into<Axes>) -> Lazy<Tensor<P, T>> {
+                let axes: Axes = axes.into();
+                let (arguments, used) = (format!("{axes:?}"), axes.clone());
+                let run = move |x: &Tensor<P, T>| ops::$name(&x.stored(), used.clone());
+                let shape = |shape: &Shape| axes.shape(shape).and_then(|_| same(shape));
+                let step = self.x.then(stringify!($name), arguments, Form::OfFirst, shape, run);
+                rule_of_one!(step, T, P, (axes: Axes), |x, g| x.stored().$backward(&g, axes))
+            }
+
+            #[doc = concat!("The gradient of `", stringify!($name), "`: see [`", stringify!($backward), "`](crate::",
+                stringify!($backward), "()).")]
+            #[track_caller]
+            pub fn $backward<Q: Pattern, G: Float>(
+                &self,
+                upstream: &Lazy<Tensor<Q, G>>,
+                axes: impl Into<Axes>,
+            ) -> Lazy<Tensor<P, G>> {
+                let axes: Axes = axes.into();
+                let arguments = format!("{axes:?}");
+                let run = move |x: &Tensor<P, T>, g: &Tensor<Q, G>| ops::$backward(&x.stored(), g, axes.clone());
+                self.x.back(stringify!($backward), arguments, upstream, run)
+            }
+        )*}
+    };
+}
+
+shares! {
+    softmax, softmax_backward;
+    log_softmax, log_softmax_backward;
+}
+
+/// A change of the format, and back for its gradient.
+macro_rules! formats {
+    ($($from:ident $name:ident $back:ident $to:ident;)*) => {$(
+        impl<I: Index, T: Element> Lazy<Tensor<$from<I>, T>> {
+            #[doc = concat!("The same tensor in the other format: the step `", stringify!($name), "` of tensors.")]
+            #[track_caller]
+            pub fn $name(&self) -> Lazy<Tensor<$to<I>, T>> {
+                let step = self.then(stringify!($name), String::new(), Form::Own, same, |x| x.$name());
+                struct Rule<I>(Ask<()>, std::marker::PhantomData<fn() -> I>);
+                impl<I: Index> FloatVisitor for Rule<I> {
+                    type Out = Arc<Node>;
+
+                    #[track_caller]
+                    fn visit<F: Float + Numeric + RealNumber>(self) -> Arc<Node> {
+                        let g = self.0.upstream::<Tensor<$to<I>, F>>().$back();
+                        // On the pattern of the operand itself.
+                        Arc::clone(&self.0.x::<Tensor<$from<I>, F>>().any_backward(&g, Axes::none()).node)
+                    }
+                }
+                step.with_rule(|asked| {
+                    let rule = Rule::<I>(Ask::new(&asked, ()), std::marker::PhantomData);
+                    T::if_float(rule).map(|gradient| vec![Some(gradient)])
+                })
+            }
+        }
+    )*};
+}
+
+formats! {
+    CooPattern to_csr to_coo CsrPattern;
+    CsrPattern to_coo to_csr CooPattern;
+}
