@@ -39,6 +39,7 @@
 //! | [`Triplets`], [`Duplicates`] | input in any order, and what becomes of repetitions |
 //! | [`Shape`], [`Axes`] | lengths of axes, and which of them a reduction removes |
 //! | [`Element`], [`Real`], [`Float`] | the element types and what may be asked of them |
+//! | [`Lazy`](lazy::Lazy), [`Program`](lazy::Program) | chains of operations that are computed as a whole |
 //! | [`Error`] | why an input was refused, with numbers |
 //!
 //! # The operations

@@ -21,7 +21,7 @@ const FLOORS: &[&[&str]] = &[
     &["format"],
     &["convert"],
     &["ops"],
-    &["dynamic"],
+    &["dynamic", "lazy"],
     &["io", "spy"],
     &["eval"],
 ];
@@ -34,7 +34,7 @@ const KERNELS_MAY_IMPORT: &[&str] = &["kernels", "element", "index", "machine", 
 
 /// Outside crates, and the only places that name them.
 const PLACES: &[(&str, &[&str])] = &[
-    ("ndarray", &["convert", "ops", "dynamic", "eval", "io", "bin"]),
+    ("ndarray", &["convert", "ops", "dynamic", "lazy", "eval", "io", "bin"]),
     ("sprs", &["convert"]),
     ("rayon", &["threads"]),
     ("libc", &["machine"]),

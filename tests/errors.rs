@@ -116,6 +116,7 @@ fn of_two_operands() -> Vec<Case> {
     let x = CooTensor::new([2, 3], vec![vec![1], vec![2]], vec![100_i8], 0).unwrap();
     let y = CooTensor::new([2, 3], vec![vec![1], vec![2]], vec![f64::NAN], 0.0).unwrap();
     let none = CooTensor::full([2, 3], 0.0).unwrap();
+    let lazy = y.lazy();
     vec![
         (
             "NotBroadcastable",
@@ -123,6 +124,15 @@ fn of_two_operands() -> Vec<Case> {
             "shape [2, 3] does not broadcast together with [2]; the last axes meet: expand_dims(-1) of [2] puts one",
         ),
         ("Overflow", refused(x.add(&x)), "add at [1, 2] does not fit int8"),
+        ("Lazy", refused(x.lazy().sum(2).check()), "axis 2 is out of range for rank 2"),
+        (
+            "NoGradient",
+            match refused(lazy.round().gradient(&lazy, &lazy).check()) {
+                Error::Lazy { cause, .. } => *cause,
+                other => other,
+            },
+            "round has no gradient",
+        ),
         (
             "NoOperation",
             refused(any(CooTensor::full([2], 1_u8).unwrap()).neg()),

@@ -54,7 +54,7 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
 }
 
 macro_rules! moves {
-    ($($name:ident($($arg:ident: $type:ty = $owned:expr),*) = $plan:path;)*) => {
+    ($($name:ident($($arg:ident: $type:ty $(=> $owned:expr)?),*) = $plan:path;)*) => {
         /// # Moves along axes
         ///
         /// The pages stand at the functions of the same names.
@@ -62,7 +62,7 @@ macro_rules! moves {
             #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             #[track_caller]
             pub fn $name(&self, $($arg: $type),*) -> Self {
-                $(let $arg = $owned;)*
+                $($(let $arg = $owned;)?)*
                 let arguments: &[String] = &[$(format!("{:?}", $arg)),*];
                 let names = [stringify!($name), concat!(stringify!($name), "_backward")];
                 self.moved(names, arguments.join(", "), move |lengths| $plan(lengths $(, $arg.clone())*))
@@ -72,18 +72,18 @@ macro_rules! moves {
 }
 
 moves! {
-    flip(axes: impl Into<Axes> = axes.into()) = moved::flipped;
-    roll(places: isize = places, axis: isize = axis) = moved::rolled;
-    pad(widths: impl AsRef<[(usize, usize)]> = widths.as_ref().to_vec()) = moved::padded;
-    tile(times: impl AsRef<[usize]> = times.as_ref().to_vec()) = moved::tiled;
-    repeat(times: usize = times, axis: isize = axis) = moved::repeated;
-    broadcast_to(shape: impl Into<Shape> = shape.into()) = moved::broadcast;
-    squeeze(axes: impl Into<Axes> = axes.into()) = moved::squeezed;
-    expand_dims(axes: impl Into<Axes> = axes.into()) = moved::expanded;
+    flip(axes: impl Into<Axes> => axes.into()) = moved::flipped;
+    roll(places: isize, axis: isize) = moved::rolled;
+    pad(widths: impl AsRef<[(usize, usize)]> => widths.as_ref().to_vec()) = moved::padded;
+    tile(times: impl AsRef<[usize]> => times.as_ref().to_vec()) = moved::tiled;
+    repeat(times: usize, axis: isize) = moved::repeated;
+    broadcast_to(shape: impl Into<Shape> => shape.into()) = moved::broadcast;
+    squeeze(axes: impl Into<Axes> => axes.into()) = moved::squeezed;
+    expand_dims(axes: impl Into<Axes> => axes.into()) = moved::expanded;
     transpose() = moved::transposed;
-    move_axis(from: isize = from, to: isize = to) = moved::moved;
-    slice(slices: impl AsRef<[SliceInfoElem]> = slices.as_ref().to_vec()) = moved::sliced;
-    tril(offset: isize = offset) = moved::lower;
-    triu(offset: isize = offset) = moved::upper;
-    diagonal(offset: isize = offset) = moved::on_diagonal;
+    move_axis(from: isize, to: isize) = moved::moved;
+    slice(slices: impl AsRef<[SliceInfoElem]> => slices.as_ref().to_vec()) = moved::sliced;
+    tril(offset: isize) = moved::lower;
+    triu(offset: isize) = moved::upper;
+    diagonal(offset: isize) = moved::on_diagonal;
 }
