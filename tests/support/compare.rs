@@ -62,25 +62,37 @@ pub fn for_each_layout<T: Scalar>(x: &Dense<T>, mut check: impl FnMut(&str, Arra
     (0..view.ndim()).for_each(|axis| view.invert_axis(Axis(axis)));
     check("reversed", view);
 
-    let spread: Vec<usize> = x.shape.iter().map(|length| 2 * length + 1).collect();
-    let mut strided = ArrayD::from_elem(IxDyn(&spread), T::one());
-    let mut target = strided.view_mut();
-    (0..spread.len()).for_each(|axis| target.slice_axis_inplace(Axis(axis), Slice::new(1, None, 2)));
-    target.assign(&plain);
-    let mut view = strided.view();
-    (0..spread.len()).for_each(|axis| view.slice_axis_inplace(Axis(axis), Slice::new(1, None, 2)));
-    check("strided", view);
+    let mut strided = spread(&x.shape, T::one());
+    strided_view(&mut strided).assign(&plain);
+    let view = strided_view(&mut strided);
+    check("strided", view.view());
 }
 
 /// Calls `check` with arrays of `shape` to be filled, in every layout: row-major, Fortran, strided.
 pub fn for_each_out<T: Scalar>(shape: &[usize], mut check: impl FnMut(&mut ArrayViewMutD<'_, T>)) {
     check(&mut ArrayD::from_elem(IxDyn(shape), T::one()).view_mut());
     check(&mut ArrayD::from_elem(IxDyn(shape).f(), T::one()).view_mut());
-    let spread: Vec<usize> = shape.iter().map(|length| 2 * length + 1).collect();
-    let mut strided = ArrayD::from_elem(IxDyn(&spread), T::one());
-    let mut view = strided.view_mut();
-    (0..shape.len()).for_each(|axis| view.slice_axis_inplace(Axis(axis), Slice::new(1, None, 2)));
-    check(&mut view);
+    check(&mut strided_view(&mut spread(shape, T::one())));
+}
+
+/// An array in which one of `shape` has a gap after each element and before each lane of each axis, but no more than
+/// that: of five axes, two of each for one would make it 32 times as large.
+fn spread<T: Scalar>(shape: &[usize], between: T) -> ArrayD<T> {
+    let mut lengths: Vec<usize> = shape.iter().map(|length| length + 1).collect();
+    if let (Some(length), Some(last)) = (lengths.last_mut(), shape.last()) {
+        *length = 2 * last + 1;
+    }
+    ArrayD::from_elem(IxDyn(&lengths), between)
+}
+
+/// What stands between the gaps.
+fn strided_view<T: Scalar>(spread: &mut ArrayD<T>) -> ArrayViewMutD<'_, T> {
+    let mut view = spread.view_mut();
+    for axis in 0..view.ndim() {
+        let step = if axis + 1 == view.ndim() { 2 } else { 1 };
+        view.slice_axis_inplace(Axis(axis), Slice::new(1, None, step));
+    }
+    view
 }
 
 /// Turns the order of the elements of every axis around.
