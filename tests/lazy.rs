@@ -14,7 +14,7 @@ fn matrix(rows: usize, columns: usize, every: usize, seed: u64) -> CooTensor<f64
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        if state % every as u64 == 0 {
+        if state.is_multiple_of(every as u64) {
             let value = [0.5, -2.0, 3.25, 0.0, 1e-3, -7.0][(state >> 32) as usize % 6];
             triplets.push(&[at / columns, at % columns], value).unwrap();
         }
@@ -198,7 +198,7 @@ fn grown(step: u8, (x, a): &Pair, (y, b): &Pair) -> Option<Pair> {
         12 => (x.isfinite().cast(), a.isfinite().ok()?.cast().ok()?),
         13 => (x.with_fill(2.0), a.clone().with_fill(2.0)),
         14 => (
-            x.maximum(&x.nanmedian(Axes::from(0).keep_dims())),
+            x.maximum(x.nanmedian(Axes::from(0).keep_dims())),
             a.maximum(&a.nanmedian(Axes::from(0).keep_dims()).ok()?).ok()?,
         ),
         _ => (x.powi(2), a.powi(2).ok()?),
@@ -282,7 +282,7 @@ fn gradients_agree_with_central_differences() {
         ("power", |x| x.powi(3)),
         ("other format", |x| x.to_coo().square().to_csr()),
         ("other type", |x| x.cast::<f64>().square()),
-        ("least", |x| x.minimum(&x.square())),
+        ("least", |x| x.minimum(x.square())),
     ];
     let x = matrix(4, 3, 2, 77).to_csr().unwrap().map_values(|value| value + 0.375).unwrap().with_fill(0.0);
     for (name, graph) in graphs {
