@@ -29,6 +29,7 @@ mod interop_sprs;
 mod io_properties;
 mod isin;
 mod matmul;
+mod matmul_with;
 mod moving;
 mod nanmedian;
 mod nanmedian_gradient;
