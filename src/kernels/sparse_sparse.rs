@@ -4,6 +4,7 @@
 //! found first, by a bit for each column, and the values are added up in one number for each column after that: so
 //! nothing is ever held but the result and one row of numbers for each thread.
 
+use std::hint::black_box;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -16,6 +17,9 @@ use crate::kernels::semiring::Semiring;
 /// What a pair of entries that meet costs in the search for columns, and in the sums, in picoseconds.
 const MARK: usize = 2000;
 const ADD: usize = 3000;
+
+/// So many entries on the left are looked up together: that the rows on the right are far apart is then waited for once.
+const GROUP: usize = 128;
 
 /// Two operands by rows, of which the right one has `width` columns.
 #[derive(Clone, Copy)]
@@ -67,13 +71,41 @@ impl Meeting<'_> {
         Ok(work)
     }
 
-    /// The first entry on the left of a row of the result, and the entries on the right that each one of that row names.
+    /// Calls `visit` with each row of the result, the first entry of its row on the left, and what each entry of that names
+    /// on the right, from where to where; `touch` reads at an entry on the right, which brings it near.
     #[inline(always)]
-    fn named(&self, row: usize) -> (usize, impl Iterator<Item = Range<usize>>) {
-        let (of_left, base) = (self.turn)(row);
-        let entries = self.left.range(of_left);
-        let columns = &self.left.columns[entries.clone()];
-        (entries.start, columns.iter().map(move |&column| self.right.range(base + column as usize)))
+    fn for_each_row<E: From<AllocError>>(
+        &self,
+        rows: Range<usize>,
+        touch: impl Fn(usize) -> u64,
+        mut visit: impl FnMut(usize, usize, &[(usize, usize)]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (mut named, mut group) = (Vec::new(), Vec::new());
+        let mut next = rows.start;
+        while next < rows.end {
+            let first = next;
+            named.clear();
+            group.clear();
+            while next < rows.end && named.len() < GROUP {
+                let (of_left, base) = (self.turn)(next);
+                let entries = self.left.range(of_left);
+                alloc::reserve(&mut named, entries.len())?;
+                named.extend(self.left.columns[entries.clone()].iter().map(|&column| {
+                    let range = self.right.range(base + column as usize);
+                    (range.start, range.end)
+                }));
+                alloc::push(&mut group, (entries.start, named.len()))?;
+                next += 1;
+            }
+            let full = named.iter().filter(|(start, end)| start < end);
+            black_box(full.map(|&(start, _)| touch(start)).fold(0, |all, one| all ^ one));
+            let mut start = 0;
+            for (row, &(entry, end)) in group.iter().enumerate() {
+                visit(first + row, entry, &named[start..end])?;
+                start = end;
+            }
+        }
+        Ok(())
     }
 
     /// Calls `visit` with the columns of each row of the result, in order, which it takes out.
@@ -84,19 +116,19 @@ impl Meeting<'_> {
         mut visit: impl FnMut(&mut Marks) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut marks = Marks::new(self.width)?;
-        for row in rows {
+        let touch = |entry: usize| u64::from(self.right.columns[entry]);
+        self.for_each_row(rows, touch, |row, _, named| {
             let masked = self.mask.map(|mask| (&mask.rows.columns[mask.rows.range(row)], mask.is_complement));
             if !matches!(masked, Some(([], false))) {
-                self.named(row).1.for_each(|others| marks.mark(&self.right.columns[others]));
+                named.iter().for_each(|&(start, end)| marks.mark(&self.right.columns[start..end]));
             }
             match masked {
                 Some((columns, false)) => marks.keep(columns)?,
                 Some((columns, true)) => marks.remove(columns),
                 None => {}
             }
-            visit(&mut marks)?;
-        }
-        Ok(())
+            visit(&mut marks)
+        })
     }
 
     /// How many entries the result has, if not more than `most`: their places are not kept.
@@ -256,20 +288,20 @@ pub(crate) fn values<T: Element, S: Semiring<T>>(
         let mut sums = alloc::copies(op.nothing(), meeting.width)?;
         let mut is_wanted: Vec<bool> = alloc::zeros(if meeting.mask.is_some() { meeting.width } else { 0 })?;
         let (mut rest, mut first) = (slots, None);
-        for row in rows {
+        let touch = |entry: usize| u64::from(meeting.right.columns[entry]) ^ u64::from(right[entry] == T::ZERO);
+        meeting.for_each_row::<AllocError>(rows, touch, |row, entry, named| {
             let range = places.offsets[row]..places.offsets[row + 1];
             let (slots, others) = std::mem::take(&mut rest).split_at_mut(range.len());
             rest = others;
             let columns = &places.columns[range.clone()];
             if meeting.mask.is_some() {
                 if columns.is_empty() {
-                    continue;
+                    return Ok(());
                 }
                 columns.iter().for_each(|&column| is_wanted[column as usize] = true);
             }
-            let (entry, named) = meeting.named(row);
-            for (&value, others) in left[entry..].iter().zip(named) {
-                let others = (&meeting.right.columns[others.clone()], &right[others]);
+            for (&value, &(start, end)) in left[entry..].iter().zip(named) {
+                let others = (&meeting.right.columns[start..end], &right[start..end]);
                 match meeting.mask {
                     None => add(op, value, others, &mut sums),
                     Some(_) => add_wanted(op, value, others, (&is_wanted, &mut sums)),
@@ -280,7 +312,8 @@ pub(crate) fn values<T: Element, S: Semiring<T>>(
             }
             let place = take_row(op, columns, &mut sums, slots);
             first = first.or(place.map(|place| range.start + place));
-        }
+            Ok(())
+        })?;
         Ok(first)
     });
     first_overflow(overflows.into_iter().collect::<Allocated<_>>()?)?;
