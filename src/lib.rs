@@ -93,6 +93,7 @@
 //! | [`softmax()`], [`log_softmax`] | [`softmax_backward`], [`log_softmax_backward`] |
 //! | [`CooPattern::sddmm`], [`Stored::sddmm`] | [`CooPattern::sddmm_backward`], [`Stored::sddmm_backward`] |
 //! | [`matmul()`] | [`matmul_backward`] |
+//! | [`matmul_with()`] ([`Matmul`], [`Semiring`]) | [`matmul_backward`] |
 //! | [`zip_with`], [`scale()`] ([`Factors`]), [`allclose()`] ([`Tolerance`]), [`Stored::mask`], [`Stored::without`] | |
 //!
 //! The elementwise ones, and `take` of arrays, have forms that fill a result that is there already: [`isin_into`],
@@ -166,6 +167,7 @@ pub use ops::{
     ttv_backward,
 };
 pub use ops::{GroupBy, GroupLabels, argsort, group_by, topk, topk_backward, topk_index, unique};
+pub use ops::{Matmul, Semiring, matmul, matmul_backward, matmul_with};
 pub use ops::{
     Norm, NormOrder, Quantile, QuantileMethod, median, median_backward, nanprod, nanprod_backward, nanquantile,
     nanquantile_backward, norm, norm_backward, prod, prod_backward, quantile, quantile_backward,
@@ -184,7 +186,6 @@ pub use ops::{
     repeat_backward, roll, roll_backward, slice, slice_backward, squeeze, squeeze_backward, stack, stack_backward,
     tile, tile_backward, transpose, transpose_backward, tril, tril_backward, triu, triu_backward,
 };
-pub use ops::{matmul, matmul_backward};
 pub use pattern::{CooPattern, CsrPattern, Format, Pattern};
 pub use tensor::Tensor;
 pub use tensor::coo::CooTensor;

@@ -299,8 +299,8 @@ mod files {
 /// Every operation, of both formats and of arrays in two layouts.
 mod operations {
     use super::*;
-    use lacuna::{Isin, IsinKind, Nanmedian, Operand, Pattern, Take, Tensor};
-    use ndarray::{ArrayD, Axis};
+    use lacuna::{Isin, IsinKind, Matmul, Nanmedian, Operand, Pattern, Take, Tensor};
+    use ndarray::{ArrayD, Axis, s};
 
     /// Enough entries for two threads.
     const MANY: usize = 140_000;
@@ -473,6 +473,44 @@ mod operations {
         fail_each("add of wide coo", || (), |()| long.stored().add(&other).map(drop));
         let (long, other) = (coo(&[3000, 20, 7], MANY), coo(&[3000, 20, 7], MANY / 2));
         fail_each("add of long coo", || (), |()| long.add(&other).map(drop));
+    }
+
+    /// Products of all kinds of operands, and what is made of dense factors.
+    #[test]
+    fn products() {
+        let _lists = lists();
+        fn of_matrices<P: Pattern>(what: &str, x: &Tensor<P, f64>, y: &Tensor<P, f64>) {
+            let fail = |name: &str, run: &dyn Fn() -> Result<()>| {
+                fail_each(&format!("{name} of {what}"), || (), |()| run());
+            };
+            let (array, other) = (x.to_dense().unwrap(), y.to_dense().unwrap());
+            let near = x.matmul(y).unwrap().tril(0).unwrap();
+            let wide = ndarray::Array2::from_elem((60, 50), 1.5);
+            let upstream = ndarray::Array2::from_elem((60, 60), 0.5);
+            fail("matmul", &|| x.matmul(y).map(drop));
+            fail("matmul with an array", &|| x.matmul(&other).map(drop));
+            fail("matmul with a turned array", &|| x.matmul(&wide.t()).map(drop));
+            fail("matmul of an array", &|| lacuna::matmul(&array, y).map(drop));
+            fail("matmul of arrays", &|| lacuna::matmul(&array, &other).map(drop));
+            fail("matmul on a mask", &|| x.matmul_with(y, near.pattern()).map(drop));
+            fail("matmul without a mask", &|| {
+                x.matmul_with(&other, Matmul::min_plus().without(near.pattern())).map(drop)
+            });
+            fail("matmul_backward", &|| x.matmul_backward(y, &upstream).map(drop));
+            fail("matmul_backward of arrays", &|| lacuna::matmul_backward(&array, y, &near).map(drop));
+            fail("einsum", &|| lacuna::einsum("ij,kj,ik->k", &[x, x, &near]).map(drop));
+            fail("einsum_backward", &|| lacuna::einsum_backward("ij,jk->i", &[x, y], &upstream.row(0)).map(drop));
+            fail("outer", &|| lacuna::outer(&x.slice(s![0, ..])?, &y.slice(s![..3, ..])?).map(drop));
+            fail("kron", &|| lacuna::kron(&x.slice(s![..1, ..])?, &y.slice(s![..3, ..])?).map(drop));
+            fail("ttm", &|| lacuna::ttm(x, &wide, 1).map(drop));
+            fail("mttkrp", &|| lacuna::mttkrp(x, 0, &[&wide.t()]).map(drop));
+            fail("softmax", &|| x.stored().softmax(0).map(drop));
+            fail("sddmm", &|| x.stored().sddmm(&wide.slice(s![.., ..20]), &wide.slice(s![..50, ..20])).map(drop));
+        }
+        let finite = |x: CooTensor<f64>| x.map_values(|value| if value.is_finite() { value } else { 1.0 }).unwrap();
+        let (x, y) = (finite(coo(&[60, 50], 2_000)), finite(coo(&[50, 60], 2_000)));
+        of_matrices("coo", &x, &y);
+        of_matrices("csr", &x.to_csr().unwrap(), &y.to_csr().unwrap());
     }
 
     /// What ranks, groups by labels, or sees whole groups in an order of their own.

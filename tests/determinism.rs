@@ -5,7 +5,7 @@
 
 use crate::support::ALL;
 use lacuna::ndarray::s;
-use lacuna::{Axes, CooTensor, Duplicates, Norm, Pattern, Take, Tensor, Triplets};
+use lacuna::{Axes, CooTensor, Duplicates, Matmul, Norm, Pattern, Take, Tensor, Triplets};
 use std::sync::LazyLock;
 
 const ENTRIES: usize = 300_000;
@@ -303,10 +303,15 @@ fn products() -> Vec<Bits> {
     let dense = ndarray::Array2::from_shape_fn((700, 21), |(i, j)| (i * 31 + j) as f64 * 0.3 - 900.0);
     let upstream = ndarray::Array2::from_shape_fn((900, 21), |(i, j)| (i + 7 * j) as f64 * 0.7);
     let bits_of = |x: &ndarray::ArrayD<f64>| (Vec::new(), x.iter().map(|value| value.to_bits()).collect());
+    let near = x.matmul(&turned).unwrap().tril(2).unwrap().triu(-300).unwrap();
     let (dx, dy) = csr.matmul_backward(&dense, &upstream).unwrap();
     vec![
         bits(&x.matmul(&turned).unwrap()),
         bits(&csr.matmul(&turned.to_csr().unwrap()).unwrap()),
+        bits(&csr.matmul_with(&turned, near.pattern()).unwrap()),
+        bits(&x.matmul_with(&turned, Matmul::min_plus().without(near.pattern())).unwrap()),
+        bits_of(&csr.matmul_with(&dense, Matmul::any_second()).unwrap()),
+        bits_of(&lacuna::matmul(&dense.column(0), &turned).unwrap()),
         bits_of(&csr.matmul(&dense).unwrap()),
         bits_of(&lacuna::matmul(&dense.t(), &turned).unwrap()),
         bits_of(&lacuna::matmul(&dense.t(), &dense).unwrap()),

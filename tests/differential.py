@@ -489,6 +489,36 @@ class Maker:
         case["spec"] = spec
         return case, np.asarray(np.einsum(spec, a, b)) + a.dtype.type(0)
 
+    def matmul(self):
+        left, right = self.lengths(1 + self.below(2)), self.lengths(1 + self.below(2))
+        right[max(len(right) - 2, 0)] = left[-1]
+        case, a, b = self.small_pair("matmul", left, right)
+        expected = a @ b
+        if len(left) == 2 and len(right) == 2 and min(left + right) > 0:
+            assert np.array_equal((sp.csr_array(a) @ sp.csr_array(b)).toarray(), expected), ("scipy", case)
+        return case, np.asarray(expected) + a.dtype.type(0)
+
+    def matmul_with(self):
+        """On a mask, and by other operations, among what is stored: over all triples, with what is no term left out."""
+        m, k, n = (1 + self.below(5) for _ in range(3))
+        case, a, b = self.small_pair("matmul_with", [m, k], [k, n])
+        case["mask"], _ = self.small("f8", [m, n])
+        semiring = str(self.rng.choice(list(SEMIRINGS)))
+        case.update(semiring=semiring, how=self.below(3))
+        stored = lambda case, shape: np.isin(np.arange(np.prod(shape, dtype=int)), case["positions"]).reshape(shape)
+        meets = stored(case, [m, k])[:, :, None] & stored(case["other"], [k, n])[None]
+        multiply, add, zero = SEMIRINGS[semiring]
+        low, high = (np.iinfo(a.dtype).min, np.iinfo(a.dtype).max) if a.dtype.kind == "i" else (-np.inf, np.inf)
+        zero = a.dtype.type({"low": low, "high": high}.get(zero, zero))
+        terms = np.where(meets, multiply(*np.broadcast_arrays(a[:, :, None], b[None])), zero)
+        mask = stored(case["mask"], [m, n])
+        shown = [np.ones((m, n), bool), mask, ~mask][case["how"]] & meets.any(1)
+        expected = np.where(shown, add.reduce(terms, 1), zero)
+        if semiring == "plus_times":
+            product = sp.csr_array(a) @ sp.csr_array(b)
+            assert np.array_equal(product.multiply(shown).toarray(), expected), ("scipy", case)
+        return case, (expected + a.dtype.type(0)).astype(a.dtype)
+
     def sddmm(self):
         rows, columns, k = self.below(6) + 1, self.below(6) + 1, self.below(20)
         case, x = self.small(str(self.rng.choice(["f8", "f4", "i8"])), [rows, columns])
@@ -627,13 +657,18 @@ def truncated(a, b):
 
 ARITHMETIC = {"add": (np.add,), "subtract": (np.subtract,), "multiply": (np.multiply,),
               "divide": (np.divide, truncated), "minimum": (np.minimum,), "maximum": (np.maximum,)}
+# How terms are made, how they are added, and what no terms come to.
+SEMIRINGS = {"plus_times": (np.multiply, np.add, 0), "min_plus": (np.add, np.minimum, "high"), "max_plus": (np.add, np.maximum, "low"),
+             "max_times": (np.multiply, np.maximum, "low"), "max_min": (np.minimum, np.maximum, "low"),
+             "plus_first": (lambda a, b: a, np.add, 0), "plus_pair": (lambda a, b: np.ones_like(a), np.add, 0)}
 COMPARISONS = ["equal", "not_equal", "less", "greater_equal"]
 # So many units in the last place may lie between two libraries of functions.
 FUNCTIONS = {"absolute": 0, "negative": 0, "sign": 0, "square": 0, "sqrt": 0, "rint": 0, "floor": 0, "ceil": 0, "trunc": 0,
              "reciprocal": 0, "exp": 4, "expm1": 4, "log": 4, "log1p": 4, "sin": 4, "cos": 4, "tanh": 4, "cbrt": 4, "log2": 4}
 MOVES = ["flip", "roll", "repeat", "tile", "pad", "tril", "triu", "diagonal", "transpose", "moveaxis", "slice", "concatenate"]
 OPERATIONS = ["any", "count_nonzero", "all", "sum", "mean", "min", "max", "argmin", "argmax", "isin", "take", "take_axis", "nanmedian", "prod", "median", "quantile", "var", "std", "isposinf", "isneginf", "isnan", "isinf", "isfinite",
-              "isreal", "permute", "reshape", "coalesce", "topk", "group_sum", "where", "power", "outer", "kron", "einsum", "sddmm",
+              "isreal", "permute", "reshape", "coalesce", "topk", "group_sum", "where", "power", "outer", "kron", "einsum", "sddmm", "matmul",
+              "matmul_with",
               *ARITHMETIC, *COMPARISONS, *FUNCTIONS, *MOVES]
 
 

@@ -8,8 +8,8 @@ use std::io::{BufRead, Write};
 
 use lacuna::prelude::*;
 use lacuna::{
-    Axes, CooTensor, Duplicates, Element, Error, Float, Isin, IsinKind, Numeric, Pattern, Quantile, QuantileMethod,
-    Real, Result, Ring, Take, TakeMode, Tensor, Triplets, Var, mean, std, sum, var,
+    Axes, CooTensor, Duplicates, Element, Error, Float, Isin, IsinKind, Matmul, Numeric, Pattern, Quantile,
+    QuantileMethod, Real, Result, Ring, Semiring, Take, TakeMode, Tensor, Triplets, Var, mean, std, sum, var,
 };
 use ndarray::{ArrayD, SliceInfoElem};
 use num_complex::Complex;
@@ -207,6 +207,23 @@ macro_rules! ask_pair {
     }};
 }
 
+/// Products on the mask of a case, which is taken as it says.
+fn products<T: Bits>(case: &Value, options: Matmul<'static, impl Semiring<T>>, zero: T) -> Result<Value> {
+    let (x, y) = (tensor::<T>(case)?, tensor::<T>(&case["other"])?);
+    let mask = tensor::<f64>(&case["mask"])?;
+    let options = match case["how"].as_u64().expect("how") {
+        0 => options,
+        1 => options.mask(mask.pattern()),
+        _ => options.without(mask.pattern()),
+    };
+    let mut answers = Answers(Vec::new());
+    let found = x.matmul_with(&y, options);
+    assert!(found.as_ref().map_or(true, |found| found.fill().same(zero)));
+    answers.add("COO", implicit(found));
+    answers.add("CSR", implicit(x.to_csr()?.matmul_with(&y.to_csr()?, options)));
+    Ok(answers.told())
+}
+
 /// Operations of two operands of any type.
 fn of_two<T: Bits + Numeric + Real<Median: Bits> + Ring<Sum: Bits, Mean: Bits, Deviation: Bits>>(
     case: &Value,
@@ -234,6 +251,16 @@ fn of_two<T: Bits + Numeric + Real<Median: Bits> + Ring<Sum: Bits, Mean: Bits, D
         "outer" => ask_pair!(case, T, |x, y| lacuna::outer(x, y)),
         "kron" => ask_pair!(case, T, |x, y| lacuna::kron(x, y)),
         "einsum" => ask_pair!(case, T, |x, y| lacuna::einsum(case["spec"].as_str().expect("spec"), &[x, y])),
+        "matmul" => ask_pair!(case, T, |x, y| lacuna::matmul(x, y)),
+        "matmul_with" => match case["semiring"].as_str().expect("semiring") {
+            "plus_times" => products(case, Matmul::plus_times(), T::ZERO),
+            "min_plus" => products(case, Matmul::min_plus(), T::HIGHEST),
+            "max_plus" => products(case, Matmul::max_plus(), T::LOWEST),
+            "max_times" => products(case, Matmul::max_times(), T::LOWEST),
+            "max_min" => products(case, Matmul::max_min(), T::LOWEST),
+            "plus_first" => products(case, Matmul::plus_first(), T::ZERO),
+            _ => products(case, Matmul::plus_pair(), T::ZERO),
+        },
         "sddmm" => {
             let x = tensor::<T>(case)?;
             let [l, r] = ["l", "r"].map(|side| tensor::<T>(&case[side]).and_then(|factor| factor.to_dense()));

@@ -6,6 +6,7 @@
 mod cli;
 mod dynamic;
 mod eval;
+mod examples;
 mod io;
 mod io_csv;
 mod io_faults;

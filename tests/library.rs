@@ -30,6 +30,7 @@ mod io_properties;
 mod isin;
 mod lazy;
 mod matmul;
+mod matmul_with;
 mod moving;
 mod nanmedian;
 mod nanmedian_gradient;

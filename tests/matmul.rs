@@ -14,9 +14,9 @@ use proptest::sample::select;
 
 /// Two operands whose shapes fit.
 #[derive(Clone, Debug)]
-struct Pair<T> {
-    x: Sparse<T>,
-    y: Sparse<T>,
+pub(crate) struct Pair<T> {
+    pub(crate) x: Sparse<T>,
+    pub(crate) y: Sparse<T>,
 }
 
 /// Lengths of the axes `m` and `k`, `k` and `n`, and of two batch axes.
@@ -41,7 +41,7 @@ fn shapes_of(kind: usize, (m, k, n, b, c): Lengths) -> (Vec<usize>, Vec<usize>) 
 }
 
 /// Pairs of all kinds; most of the time what is not finite is made 1.
-fn pairs<T: Drawn + Multiplies>() -> BoxedStrategy<Pair<T>> {
+pub(crate) fn pairs<T: Drawn + Multiplies>() -> BoxedStrategy<Pair<T>> {
     let short = (0..=4_usize, 0..=5_usize, 0..=5_usize, 0..=3_usize, 0..=3_usize);
     let long = (1..=10_usize, 1..=5_usize, 15..=23_usize, 1..=2_usize, 1..=2_usize);
     let lengths = prop_oneof![3 => short, 1 => long];
@@ -61,16 +61,16 @@ fn pairs<T: Drawn + Multiplies>() -> BoxedStrategy<Pair<T>> {
 }
 
 /// What is stored everywhere.
-fn all_of<T: Multiplies>(x: &Dense<T>) -> Sparse<T> {
+pub(crate) fn all_of<T: Multiplies>(x: &Dense<T>) -> Sparse<T> {
     let entries = x.coords().into_iter().map(|at| (at.clone(), x.get(&at)));
     Sparse::new(&x.shape, entries.collect(), T::zero())
 }
 
 /// The outcome of the reference.
-type Expected<T> = std::result::Result<T, Vec<usize>>;
+pub(crate) type Expected<T> = std::result::Result<T, Vec<usize>>;
 
 #[track_caller]
-fn assert_dense<T: Both>(found: Result<ArrayD<T>>, expected: &Expected<Dense<T>>) {
+pub(crate) fn assert_dense<T: Both>(found: Result<ArrayD<T>>, expected: &Expected<Dense<T>>) {
     match (found, expected) {
         (Ok(found), Ok(expected)) => assert_array(&found, expected),
         (Err(Error::Overflow { coords: Some(coords), .. }), Err(expected)) => assert_eq!(coords, *expected),
@@ -79,7 +79,7 @@ fn assert_dense<T: Both>(found: Result<ArrayD<T>>, expected: &Expected<Dense<T>>
 }
 
 #[track_caller]
-fn assert_sparse<P: Pattern, T: Both>(found: Result<Tensor<P, T>>, expected: &Expected<Sparse<T>>) {
+pub(crate) fn assert_sparse<P: Pattern, T: Both>(found: Result<Tensor<P, T>>, expected: &Expected<Sparse<T>>) {
     match (found, expected) {
         (Ok(found), Ok(expected)) => assert_entries(&found, expected),
         (Err(Error::Overflow { coords: Some(coords), .. }), Err(expected)) => assert_eq!(coords, *expected),

@@ -86,13 +86,14 @@ pub(crate) fn all() -> Vec<(String, Workload)> {
         }
     }
     add("row_mul/mat".into(), run_on("mat", "", row_mul));
+    all.extend(crate::products::all());
     all
 }
 
 /// A family: runs on a data set with parameters.
-type Run = fn(&DataSet, &str) -> Result<Figures>;
+pub(crate) type Run = fn(&DataSet, &str) -> Result<Figures>;
 
-fn run_on(set: &str, parameters: &str, run: Run) -> Workload {
+pub(crate) fn run_on(set: &str, parameters: &str, run: Run) -> Workload {
     let (set, parameters) = (set.to_string(), parameters.to_string());
     Box::new(move |data| run(&DataSet(data.join(&set)), &parameters))
 }

@@ -9,7 +9,7 @@ use std::error::Error;
 
 const CLUB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/karate.mtx");
 
-fn main() -> Result<(), Box<dyn Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     // The file names each pair once and says "symmetric": the tensor has both directions, each with the value 1.
     let friends: CooTensor<f64> = read_coo(CLUB, &ReadOptions::default())?;
     let degrees = friends.sum(1)?;

@@ -9,7 +9,7 @@ use std::error::Error;
 
 const QUARTET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/anscombe.mtx");
 
-fn main() -> Result<(), Box<dyn Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     // Eleven rows, and the columns x1 y1 x2 y2 x3 y3 x4 y4. The file lists all of them, so all are stored.
     let pairs: CooTensor<f64> = read_coo(QUARTET, &ReadOptions::default())?;
     let means = pairs.mean(0)?;

@@ -9,7 +9,7 @@ use std::error::Error;
 
 const TITANIC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/titanic.csv");
 
-fn main() -> Result<(), Box<dyn Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     // One record for each group: four columns of labels, which become four axes, and the number of people.
     let columns = CsvColumns::new(["class", "sex", "age", "survived"]).value("people");
     let Labelled { tensor: people, labels, .. } = read_csv::<i64, u32>(TITANIC, &columns, &ReadOptions::default())?;

@@ -9,7 +9,7 @@ use std::error::Error;
 
 const CO2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/mauna_loa_co2.mtx");
 
-fn main() -> Result<(), Box<dyn Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     // Year x week. Weeks outside the record are not stored, weeks of a silent sensor are stored as NaN. With a fill of
     // NaN both are the same: unknown.
     let readings: CooTensor<f64> = read_coo(CO2, &ReadOptions::default())?;

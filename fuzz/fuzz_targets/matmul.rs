@@ -2,10 +2,11 @@
 #![no_main]
 
 use arbitrary::Unstructured;
-use lacuna::{Error, Pattern, Result, Ring, Tensor, matmul};
+use lacuna::{Error, Matmul, Pattern, Real, Result, Semiring, Tensor, matmul, matmul_with};
 use lacuna_fuzz::compare::*;
 use lacuna_fuzz::reference::dense::{Dense, Sparse, first_difference};
-use lacuna_fuzz::reference::product::{self as reference, Multiplies};
+use lacuna_fuzz::reference::product::{self as reference, Multiplies, Product};
+use lacuna_fuzz::reference::zip::{Arith, Computes};
 use lacuna_fuzz::{Draw, sparse_of};
 use libfuzzer_sys::fuzz_target;
 use ndarray::ArrayD;
@@ -43,7 +44,34 @@ fn assert_sparse<P: Pattern, T: Both>(found: Result<Tensor<P, T>>, expected: &Ex
     }
 }
 
-fn check<T: Draw + Both + Multiplies + Ring>(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
+/// With a mask of one of both formats, or its complement, or none.
+fn on_mask<T: Draw + Both + Multiplies>(
+    u: &mut Unstructured<'_>,
+    [x, y]: [&Sparse<T>; 2],
+    options: Matmul<'static, impl Semiring<T>>,
+    zero: T,
+    sum: impl Fn(&[(T, T)]) -> Option<T>,
+) -> arbitrary::Result<()> {
+    let mask = sparse_of::<bool>(u, &Product::new(&x.shape, &y.shape).shape)?;
+    let how = u.int_in_range(0..=2)?;
+    let lets = |at: &[usize]| how == 0 || mask.entries.contains_key(at) == (how == 1);
+    let expected = reference::matmul_with(x, y, zero, lets, sum);
+    let (as_coo, is_scalar) = (coo(&mask), mask.shape.is_empty());
+    let on = match how {
+        0 => options,
+        1 => options.mask(as_coo.pattern()),
+        _ => options.without(as_coo.pattern()),
+    };
+    assert_sparse(matmul_with(&coo(x), &csr(y), on), &expected);
+    if !is_scalar && how > 0 {
+        let as_csr = csr(&mask);
+        let on = if how == 1 { options.mask(as_csr.pattern()) } else { options.without(as_csr.pattern()) };
+        assert_sparse(matmul_with(&csr(x), &csr(y), on), &expected);
+    }
+    Ok(())
+}
+
+fn check<T: Draw + Both + Multiplies + Computes + Real>(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
     let [left, right] = shapes(u)?;
     let (mut x, mut y) = (sparse_of::<T>(u, &left)?, sparse_of::<T>(u, &right)?);
     (x.fill, y.fill) = (T::zero(), T::zero());
@@ -65,7 +93,11 @@ fn check<T: Draw + Both + Multiplies + Ring>(u: &mut Unstructured<'_>) -> arbitr
             assert_sparse(found, &sparse);
         }
     }
-    Ok(())
+    on_mask(u, [&x, &y], Matmul::plus_times(), T::zero(), T::sum_of_products)?;
+    on_mask(u, [&x, &y], Matmul::max_times(), T::LOWEST, |pairs| {
+        let terms: Vec<T> = pairs.iter().map(|&(a, b)| T::arith(Arith::Mul, a, b).ok()).collect::<Option<_>>()?;
+        terms[1..].iter().try_fold(terms[0], |sum, &term| T::arith(Arith::Maximum, sum, term).ok())
+    })
 }
 
 fuzz_target!(|data: &[u8]| {

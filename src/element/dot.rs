@@ -1,21 +1,39 @@
-//! Sums of products, in the order in which they are added: what matrix products are made of.
+//! Sums of products, in the order in which they are added: what products of matrices are made of.
 //!
 //! Floats round each product and each sum, 16-bit ones as `f32`, and nothing is fused. Integers keep every digit, `bool`
 //! adds by "or".
 
 use num_complex::Complex;
 
-use super::Float;
 use super::arithmetic::both;
+use super::{Float, Ring};
 
-/// A sum of products of two elements.
+/// A sum of products of elements.
 pub trait Dot<T>: Copy + Send + Sync + 'static {
+    /// An element as a factor, and a product of some.
+    type Term: Copy + Send + Sync;
+
     /// The sum of nothing: `0.0` without a sign.
     const NOTHING: Self;
 
-    /// The sum with one product more.
+    /// An element as a factor.
     #[must_use]
-    fn plus(self, left: T, right: T) -> Self;
+    fn term(value: T) -> Self::Term;
+
+    /// The product of two.
+    #[must_use]
+    fn times(a: Self::Term, b: Self::Term) -> Self::Term;
+
+    /// The sum with one term more.
+    #[must_use]
+    fn add(self, term: Self::Term) -> Self;
+
+    /// The sum with the product of two elements more.
+    #[inline(always)]
+    #[must_use]
+    fn plus(self, left: T, right: T) -> Self {
+        self.add(Self::times(Self::term(left), Self::term(right)))
+    }
 
     /// The sum with another one behind it.
     #[must_use]
@@ -24,6 +42,9 @@ pub trait Dot<T>: Copy + Send + Sync + 'static {
     /// The sum as an element, if an integer type can hold it; a NaN is the canonical one.
     fn value(self) -> Option<T>;
 }
+
+/// A product of some elements.
+pub(crate) type Term<T> = <<T as Ring>::Dot as Dot<T>>::Term;
 
 /// The canonical NaN for any.
 #[inline(always)]
@@ -34,11 +55,22 @@ fn canonical<T: Float>(value: T) -> T {
 macro_rules! impl_floats {
     ($($type:ty, $wide:ty, $to_wide:expr, $to_narrow:expr;)*) => {$(
         impl Dot<$type> for $wide {
+            type Term = $wide;
             const NOTHING: Self = 0.0;
 
             #[inline(always)]
-            fn plus(self, left: $type, right: $type) -> Self {
-                self + $to_wide(left) * $to_wide(right)
+            fn term(value: $type) -> $wide {
+                $to_wide(value)
+            }
+
+            #[inline(always)]
+            fn times(a: $wide, b: $wide) -> $wide {
+                a * b
+            }
+
+            #[inline(always)]
+            fn add(self, term: $wide) -> Self {
+                self + term
             }
 
             #[inline(always)]
@@ -67,14 +99,22 @@ impl_floats! {
 macro_rules! impl_complex {
     ($($part:ident),*) => {$(
         impl Dot<Complex<$part>> for Complex<$part> {
+            type Term = Self;
             const NOTHING: Self = Complex { re: 0.0, im: 0.0 };
 
             #[inline(always)]
-            fn plus(self, left: Self, right: Self) -> Self {
-                self + Complex {
-                    re: left.re * right.re - left.im * right.im,
-                    im: left.re * right.im + left.im * right.re,
-                }
+            fn term(value: Self) -> Self {
+                value
+            }
+
+            #[inline(always)]
+            fn times(a: Self, b: Self) -> Self {
+                Complex { re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re }
+            }
+
+            #[inline(always)]
+            fn add(self, term: Self) -> Self {
+                self + term
             }
 
             #[inline(always)]
@@ -93,11 +133,22 @@ macro_rules! impl_complex {
 impl_complex!(f32, f64);
 
 impl Dot<bool> for bool {
+    type Term = bool;
     const NOTHING: bool = false;
 
     #[inline(always)]
-    fn plus(self, left: bool, right: bool) -> bool {
-        self | (left & right)
+    fn term(value: bool) -> bool {
+        value
+    }
+
+    #[inline(always)]
+    fn times(a: bool, b: bool) -> bool {
+        a & b
+    }
+
+    #[inline(always)]
+    fn add(self, term: bool) -> bool {
+        self | term
     }
 
     #[inline(always)]
@@ -111,16 +162,31 @@ impl Dot<bool> for bool {
     }
 }
 
-/// Integers of which 128 bits hold more products than there are entries; those of 64 bits without a sign stay at the
-/// top once they reach it, which none of them can hold.
-macro_rules! impl_integers {
-    ($($type:ident $wide:ident),*) => {$(
-        impl Dot<$type> for $wide {
+/// Integers without a sign: what has more than 128 bits stays at the top, which none of the types can hold.
+macro_rules! impl_unsigned {
+    ($($type:ident),*) => {$(
+        impl Dot<$type> for u128 {
+            type Term = u128;
             const NOTHING: Self = 0;
 
             #[inline(always)]
+            fn term(value: $type) -> u128 {
+                value.into()
+            }
+
+            #[inline(always)]
+            fn times(a: u128, b: u128) -> u128 {
+                a.saturating_mul(b)
+            }
+
+            #[inline(always)]
+            fn add(self, term: u128) -> Self {
+                self.saturating_add(term)
+            }
+
+            #[inline(always)]
             fn plus(self, left: $type, right: $type) -> Self {
-                self.saturating_add($wide::from(left) * $wide::from(right))
+                self.saturating_add(u128::from(left) * u128::from(right))
             }
 
             #[inline(always)]
@@ -136,15 +202,17 @@ macro_rules! impl_integers {
     )*};
 }
 
-impl_integers!(i8 i128, i16 i128, i32 i128, u8 u128, u16 u128, u32 u128, u64 u128);
+impl_unsigned!(u8, u16, u32, u64);
 
-/// A sum of products of 64 bits with a sign: 128 bits of it, and how often these went over the top, less how often
-/// under the bottom.
+/// A sum of integers with a sign: 128 bits of it, and how often these went over the top, less how often under the bottom.
 #[derive(Debug, Clone, Copy)]
 pub struct Wrapped {
     low: i128,
     wraps: i64,
 }
+
+/// As often as no sum of terms that fit ever wraps: a term of more than 128 bits is in it, which nothing brings back.
+const LOST: i64 = 1 << 58;
 
 impl Wrapped {
     #[inline(always)]
@@ -155,50 +223,102 @@ impl Wrapped {
     }
 }
 
-impl Dot<i64> for Wrapped {
-    const NOTHING: Self = Wrapped { low: 0, wraps: 0 };
+macro_rules! impl_signed {
+    ($($type:ident),*) => {$(
+        impl Dot<$type> for Wrapped {
+            /// None with more than 128 bits.
+            type Term = Option<i128>;
+            const NOTHING: Self = Wrapped { low: 0, wraps: 0 };
 
-    #[inline(always)]
-    fn plus(self, left: i64, right: i64) -> Self {
-        self.with(i128::from(left) * i128::from(right), 0)
-    }
+            #[inline(always)]
+            fn term(value: $type) -> Option<i128> {
+                Some(value.into())
+            }
 
-    #[inline(always)]
-    fn join(self, other: Self) -> Self {
-        self.with(other.low, other.wraps)
-    }
+            #[inline(always)]
+            fn times(a: Option<i128>, b: Option<i128>) -> Option<i128> {
+                // What is too long is nothing beside a zero.
+                if a == Some(0) || b == Some(0) { Some(0) } else { a?.checked_mul(b?) }
+            }
 
-    #[inline(always)]
-    fn value(self) -> Option<i64> {
-        if self.wraps == 0 { self.low.try_into().ok() } else { None }
-    }
+            #[inline(always)]
+            fn add(self, term: Option<i128>) -> Self {
+                match term {
+                    Some(term) => self.with(term, 0),
+                    None => Wrapped { wraps: LOST, ..self },
+                }
+            }
+
+            #[inline(always)]
+            fn plus(self, left: $type, right: $type) -> Self {
+                self.with(i128::from(left) * i128::from(right), 0)
+            }
+
+            #[inline(always)]
+            fn join(self, other: Self) -> Self {
+                self.with(other.low, other.wraps)
+            }
+
+            #[inline(always)]
+            fn value(self) -> Option<$type> {
+                if self.wraps == 0 { self.low.try_into().ok() } else { None }
+            }
+        }
+    )*};
 }
+
+impl_signed!(i8, i16, i32, i64);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn dot<T: Ring>(pairs: &[(T, T)]) -> Option<T> {
+        pairs.iter().fold(T::Dot::NOTHING, |sum, &(a, b)| sum.plus(a, b)).value()
+    }
+
     #[test]
     fn integers_keep_every_digit_on_the_way() {
-        let one = |pairs: &[(i64, i64)]| pairs.iter().fold(Wrapped::NOTHING, |sum, &(a, b)| sum.plus(a, b));
+        let one = |pairs: &[(i64, i64)]| {
+            pairs.iter().fold(<Wrapped as Dot<i64>>::NOTHING, |sum, &(a, b)| Dot::<i64>::plus(sum, a, b))
+        };
         let (min, max) = (i64::MIN, i64::MAX);
         // 2^126 twice is more than 128 bits hold; what follows brings it back.
         let there = [(min, min), (min, min), (min, min)];
         let back = [(min, max), (min, max), (min, max), (min, 1), (min, 1), (min, 1), (7, 1)];
-        assert_eq!(one(&there).value(), None);
+        assert_eq!(dot(&there), None);
         // 2^128 leaves a zero there.
-        assert_eq!(one(&[(min, min); 4]).value(), None);
-        assert_eq!(one(&[&there[..], &back[..]].concat()).value(), Some(7));
-        assert_eq!(one(&back).join(one(&there)).value(), Some(7));
-        let top = <u128 as Dot<u64>>::NOTHING.plus(u64::MAX, u64::MAX).plus(u64::MAX, u64::MAX);
-        assert_eq!(<u128 as Dot<u64>>::value(top.plus(u64::MAX, u64::MAX)), None);
+        assert_eq!(dot(&[(min, min); 4]), None);
+        assert_eq!(dot(&[&there[..], &back[..]].concat()), Some(7));
+        let joined = Dot::<i64>::join(one(&back), one(&there));
+        assert_eq!(Dot::<i64>::value(joined), Some(7));
+        assert_eq!(dot(&[(u64::MAX, u64::MAX); 3]), None);
+        assert_eq!(dot(&[(100i8, 100), (-100, 100), (7, -3)]), Some(-21));
+    }
+
+    /// A product of four is zero if one is, and else has too many bits for good.
+    #[test]
+    fn long_products_are_nothing_beside_a_zero_and_lost_else() {
+        fn product<T: Ring>(values: [T; 4]) -> Term<T> {
+            values.into_iter().map(T::Dot::term).reduce(T::Dot::times).unwrap()
+        }
+        let (signed, unsigned) = (product([i64::MIN; 4]), product([u64::MAX; 4]));
+        let sum = <Wrapped as Dot<i64>>::NOTHING;
+        let lost = Dot::<i64>::join(Dot::<i64>::add(sum, signed), Dot::<i64>::add(sum, signed));
+        assert_eq!([Dot::<i64>::value(lost), Dot::<i64>::value(Dot::<i64>::plus(lost, -1, 1))], [None; 2]);
+        assert_eq!(Dot::<u64>::value(Dot::<u64>::add(0u128, unsigned)), None);
+        assert_eq!(<Wrapped as Dot<i64>>::times(signed, Some(0)), Some(0));
+        assert_eq!(<Wrapped as Dot<i64>>::times(Some(0), signed), Some(0));
+        assert_eq!(<u128 as Dot<u64>>::times(unsigned, 0), 0);
     }
 
     #[test]
     fn sums_of_floats_are_neither_fused_nor_signed_zeros() {
-        let sum = 0.0f64.plus(1.0 + f64::EPSILON, 1.0 + f64::EPSILON).plus(-1.0, 1.0 + 2.0 * f64::EPSILON);
-        assert_eq!(sum, 0.0);
-        assert_eq!(<f64 as Dot<f64>>::NOTHING.plus(0.0, -3.0).value().map(f64::to_bits), Some(0));
-        assert_eq!(0.0f64.plus(f64::INFINITY, 0.0).value().map(f64::to_bits), Some(f64::NAN.to_bits()));
+        let sum = dot(&[(1.0 + f64::EPSILON, 1.0 + f64::EPSILON), (-1.0, 1.0 + 2.0 * f64::EPSILON)]);
+        assert_eq!(sum, Some(0.0));
+        assert_eq!(dot(&[(0.0, -3.0)]).map(f64::to_bits), Some(0));
+        assert_eq!(dot(&[(-3.0f32, 0.0)]).map(f32::to_bits), Some(0));
+        assert_eq!(dot(&[(f64::INFINITY, 0.0)]).map(f64::to_bits), Some(f64::NAN.to_bits()));
+        assert_eq!(dot(&[(true, false), (true, true)]), Some(true));
     }
 }

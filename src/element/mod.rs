@@ -25,13 +25,12 @@ pub(crate) mod math;
 pub(crate) mod norm;
 mod number;
 mod pair;
-pub(crate) mod terms;
 mod total;
 mod unary;
 
 pub use arithmetic::{Bits, Numeric, Remainder};
 pub(crate) use arithmetic::{maximum, minimum};
-pub(crate) use dot::Dot;
+pub(crate) use dot::{Dot, Term};
 pub(crate) use factor::Factor;
 pub use number::{DType, Number};
 pub(crate) use total::Accumulator;
@@ -144,7 +143,7 @@ pub trait FloatVisitor {
 /// A type with sums and means: every [`Element`].
 ///
 /// Sums are exact and then rounded once; so neither order nor format nor threads change a bit of them.
-pub trait Ring: Element + terms::Terms {
+pub trait Ring: Element {
     /// The type of sums: floats and complex numbers keep theirs, signed integers give `i64`, unsigned ones and `bool`
     /// `u64`.
     type Sum: Element;

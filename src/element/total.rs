@@ -253,12 +253,6 @@ impl IntegerTotal {
         self.high = self.high.wrapping_add(high).wrapping_add(i128::from(carries));
     }
 
-    /// Adds an integer of 128 bits.
-    #[inline(always)]
-    pub(super) fn add_term(&mut self, term: i128) {
-        self.add_wide(term);
-    }
-
     /// The total, if it fits.
     pub(super) fn value(self) -> Option<i128> {
         let low = self.low as i128;

@@ -206,7 +206,7 @@ macro_rules! impl_integer {
     )*};
 }
 
-impl_integer!(i8 Int8 i64 i128, i16 Int16 i64 i128, i32 Int32 i64 i128, i64 Int64 i64 Wrapped);
+impl_integer!(i8 Int8 i64 Wrapped, i16 Int16 i64 Wrapped, i32 Int32 i64 Wrapped, i64 Int64 i64 Wrapped);
 impl_integer!(u8 UInt8 u64 u128, u16 UInt16 u64 u128, u32 UInt32 u64 u128, u64 UInt64 u64 u128);
 
 /// A float type: its names, its bits, the type that its arithmetic is done in, and its key.

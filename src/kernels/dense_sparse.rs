@@ -80,7 +80,7 @@ impl<T: Element, U: Copy> Scratch<T, U> {
     fn prepare<'a>(
         &mut self,
         nothing: U,
-        rows: impl Iterator<Item = &'a [T]>,
+        rows: impl Iterator<Item = &'a [T]> + Clone,
         (lanes, inner, width): (usize, usize, usize),
     ) -> Allocated<()> {
         self.left.clear();
@@ -89,7 +89,8 @@ impl<T: Element, U: Copy> Scratch<T, U> {
         self.sums.clear();
         alloc::reserve_exact(&mut self.sums, lanes * width)?;
         self.sums.resize(lanes * width, nothing);
-        for (lane, row) in rows.enumerate() {
+        // Lanes without a row of their own have one that is there: a semiring sees no elements but those that meet.
+        for (lane, row) in rows.cycle().take(lanes).enumerate() {
             self.left.iter_mut().skip(lane).step_by(lanes).zip(row).for_each(|(slot, &element)| *slot = element);
         }
         Ok(())

@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use crate::base::alloc::AllocError;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
-use crate::element::terms::Terms;
+use crate::element::{Dot, Ring};
 
-/// The lanes.
-pub(crate) const LANES: usize = 8;
+const LANES: usize = 8;
 
 /// A dot on its way.
-pub(crate) struct Dot<T: Terms>([T::Running; LANES]);
+#[derive(Clone, Copy)]
+pub(crate) struct Lanes<T: Ring>([T::Dot; LANES]);
 
-impl<T: Terms> Dot<T> {
+impl<T: Ring> Lanes<T> {
     #[inline(always)]
     pub(crate) fn new() -> Self {
-        Dot([T::Running::default(); LANES])
+        Lanes([T::Dot::NOTHING; LANES])
     }
 
     /// Adds the product of what two rows hold at a position; positions come in increasing order, and one where a row
@@ -25,7 +25,7 @@ impl<T: Terms> Dot<T> {
     #[inline(always)]
     pub(crate) fn add(&mut self, position: usize, a: T, b: T) {
         let lane = &mut self.0[position % LANES];
-        *lane = T::plus(*lane, T::times(a.term(), b.term()));
+        *lane = lane.plus(a, b);
     }
 
     /// Adds the products of two rows, from position 0 on.
@@ -36,7 +36,7 @@ impl<T: Terms> Dot<T> {
         let mut lanes = self.0;
         for (a, b) in whole.iter().zip(others) {
             for lane in 0..LANES {
-                lanes[lane] = T::plus(lanes[lane], T::times(a[lane].term(), b[lane].term()));
+                lanes[lane] = lanes[lane].plus(a[lane], b[lane]);
             }
         }
         self.0 = lanes;
@@ -46,18 +46,17 @@ impl<T: Terms> Dot<T> {
     /// Adds the products of some rows, from left to right.
     fn add_products<'a>(&mut self, width: usize, rows: impl Iterator<Item = &'a [T]> + Clone) {
         for k in 0..width {
-            let product = rows.clone().map(|row| row[k].term()).reduce(T::times);
+            let product = rows.clone().map(|row| T::Dot::term(row[k])).reduce(T::Dot::times);
             let lane = &mut self.0[k % LANES];
-            product.into_iter().for_each(|product| *lane = T::plus(*lane, product));
+            product.into_iter().for_each(|product| *lane = lane.add(product));
         }
     }
 
     /// The sum of the lanes, if it fits the type.
     #[inline(always)]
-    pub(crate) fn total(self) -> Option<T> {
+    pub(crate) fn total(&self) -> Option<T> {
         let [a, b, c, d, e, f, g, h] = self.0;
-        let left = T::join(T::join(a, b), T::join(c, d));
-        T::of_terms(T::join(left, T::join(T::join(e, f), T::join(g, h))))
+        a.join(b).join(c.join(d)).join(e.join(f).join(g.join(h))).value()
     }
 }
 
@@ -102,7 +101,7 @@ pub(crate) type Factor<'a, T> = (Rows<'a, T>, Numbers<'a>);
 
 /// The dots of a row of each factor, two or more of one width, for each of `count` entries: the sum of their products
 /// from left to right; the first one that does not fit is told.
-pub(crate) fn dots<T: Terms>(count: usize, factors: &[Factor<'_, T>]) -> Result<Vec<T>, NoDot> {
+pub(crate) fn dots<T: Ring>(count: usize, factors: &[Factor<'_, T>]) -> Result<Vec<T>, NoDot> {
     let first = AtomicUsize::new(usize::MAX);
     let width = factors.first().map_or(0, |(rows, _)| rows.width);
     let picoseconds = width.saturating_mul(125 * factors.len()).saturating_add(5000);
@@ -125,13 +124,13 @@ pub(crate) fn dots<T: Terms>(count: usize, factors: &[Factor<'_, T>]) -> Result<
 }
 
 /// The dots of rows by their numbers, a block of them for each factor; the first one that does not fit.
-fn dots_of_block<T: Terms>(factors: &[Factor<'_, T>], numbers: &[usize], found: &mut [T]) -> Option<usize> {
+fn dots_of_block<T: Ring>(factors: &[Factor<'_, T>], numbers: &[usize], found: &mut [T]) -> Option<usize> {
     in_wide_vectors(
         #[inline(always)]
         || {
             for (at, found) in found.iter_mut().enumerate() {
                 let row = |factor: usize| factors[factor].0.row(numbers[factor * BLOCK + at]);
-                let mut dot = Dot::new();
+                let mut dot = Lanes::new();
                 match factors.len() {
                     2 => dot.add_rows(row(0), row(1)),
                     count => dot.add_products(row(0).len(), (0..count).map(row)),
@@ -163,7 +162,7 @@ mod tests {
             (0..count).for_each(|k| lanes[k % 8] += a[k]);
             let l = lanes;
             let expected = ((l[0] + l[1]) + (l[2] + l[3])) + ((l[4] + l[5]) + (l[6] + l[7]));
-            let (mut whole, mut single) = (Dot::new(), Dot::new());
+            let (mut whole, mut single) = (Lanes::new(), Lanes::new());
             whole.add_rows(&a, &b);
             (0..count).for_each(|k| single.add(k, a[k], b[k]));
             assert_eq!([whole.total(), single.total()], [Some(expected); 2], "{count}");

@@ -22,6 +22,13 @@ impl Rows<'_> {
     }
 }
 
+/// The columns that rows of the result may have, or those that they may not have.
+#[derive(Clone, Copy)]
+pub(crate) struct Mask<'a> {
+    pub(crate) rows: Rows<'a>,
+    pub(crate) is_complement: bool,
+}
+
 /// The entries of an operand.
 #[derive(Clone, Copy)]
 pub(crate) struct Entries<'a, T> {

@@ -2,8 +2,8 @@
 
 use crate::base::alloc::Allocated;
 use crate::base::threads;
-use crate::element::terms::Terms;
-use crate::kernels::dots::{Dot, NoDot};
+use crate::element::{Dot, Ring};
+use crate::kernels::dots::{Lanes, NoDot};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Which pair each product is of: pair `number` is the element `number / count` on the left, `number % count` on the
@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 pub(crate) type Numbered<'a> = Option<&'a [usize]>;
 
 /// The product of each pair; the first that does not fit is told.
-pub(crate) fn products<T: Terms>(left: &[T], right: &[T], numbers: Numbered<'_>) -> Result<Vec<T>, NoDot> {
+pub(crate) fn products<T: Ring>(left: &[T], right: &[T], numbers: Numbered<'_>) -> Result<Vec<T>, NoDot> {
     let first = AtomicUsize::new(usize::MAX);
     let found = threads::filled(left.len() * right.len(), 2000, |range, found: &mut [T]| {
         for (found, at) in found.iter_mut().zip(range) {
             let number = numbers.map_or(at, |numbers| numbers[at]);
-            match left[number / right.len()].lone_product(right[number % right.len()]) {
+            match T::Dot::NOTHING.plus(left[number / right.len()], right[number % right.len()]).value() {
                 Some(product) => *found = product,
                 None => {
                     first.fetch_min(at, Relaxed);
@@ -33,7 +33,7 @@ pub(crate) fn products<T: Terms>(left: &[T], right: &[T], numbers: Numbered<'_>)
 
 /// What each element on the left receives of the gradients of its pairs, which are in the order of their numbers, times
 /// the elements on the right: in eight lanes by the positions of these.
-pub(crate) fn of_left<T: Terms>(gradients: &[T], right: &[T], positions: &[usize]) -> Allocated<Vec<T>> {
+pub(crate) fn of_left<T: Ring>(gradients: &[T], right: &[T], positions: &[usize]) -> Allocated<Vec<T>> {
     let count = gradients.len().checked_div(right.len()).unwrap_or(0);
     threads::map_heavy(
         count,
@@ -41,7 +41,7 @@ pub(crate) fn of_left<T: Terms>(gradients: &[T], right: &[T], positions: &[usize
         T::ZERO,
         || (),
         |(), row| {
-            let mut dot = Dot::new();
+            let mut dot = Lanes::new();
             let gradients = &gradients[row * right.len()..];
             gradients.iter().zip(right).zip(positions).for_each(|((&g, &y), &position)| dot.add(position, g, y));
             dot.total().unwrap_or(T::ZERO)
@@ -50,7 +50,7 @@ pub(crate) fn of_left<T: Terms>(gradients: &[T], right: &[T], positions: &[usize
 }
 
 /// What each element on the right receives: the elements on the left times the gradients, in their order.
-pub(crate) fn of_right<T: Terms>(gradients: &[T], left: &[T], count: usize) -> Allocated<Vec<T>> {
+pub(crate) fn of_right<T: Ring>(gradients: &[T], left: &[T], count: usize) -> Allocated<Vec<T>> {
     threads::map_heavy(
         count,
         gradients.len(),
@@ -58,8 +58,8 @@ pub(crate) fn of_right<T: Terms>(gradients: &[T], left: &[T], count: usize) -> A
         || (),
         |(), column| {
             let gradients = gradients.iter().skip(column).step_by(count);
-            let plus = |sum, (x, g): (&T, &T)| T::plus(sum, T::times(x.term(), g.term()));
-            T::of_terms(left.iter().zip(gradients).fold(T::Running::default(), plus)).unwrap_or(T::ZERO)
+            let plus = |sum: T::Dot, (&x, &g): (&T, &T)| sum.plus(x, g);
+            left.iter().zip(gradients).fold(T::Dot::NOTHING, plus).value().unwrap_or(T::ZERO)
         },
     )
 }

@@ -10,10 +10,8 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{Dot, Element, Float};
+use crate::kernels::dots::Lanes;
 use crate::kernels::matrix::{Entries, shares};
-
-/// The lanes of a dot: the place in the row tells which.
-const LANES: usize = 8;
 
 /// What a step costs, in picoseconds.
 const STEP: usize = 1000;
@@ -99,7 +97,7 @@ pub(crate) fn of_left<T: Float>(
             let slots = &mut slots[place(row) - first..place(row + 1) - first];
             lanes.clear();
             alloc::reserve(&mut lanes, slots.len())?;
-            lanes.resize(slots.len(), [T::Dot::NOTHING; LANES]);
+            lanes.resize(slots.len(), Lanes::new());
             for &turn in turns.of(row / walk.rows) {
                 let gradients = row_of.at(turn * walk.rows + row % walk.rows, walk.width);
                 let others = Others { right, base: (walk.right)(turn) * walk.inner, gradients };
@@ -112,19 +110,12 @@ pub(crate) fn of_left<T: Float>(
                     Side::Array(_) => others.add(0..walk.inner, &mut lanes, bad),
                 }
             }
-            slots.iter_mut().zip(&lanes).for_each(|(slot, lanes)| *slot = joined(lanes));
+            slots.iter_mut().zip(&lanes).for_each(|(slot, lanes)| *slot = lanes.total().unwrap_or(T::NAN));
         }
         Ok(())
     });
     written.into_iter().collect::<Allocated<()>>()?;
     Ok(gradient)
-}
-
-/// The sum of all lanes.
-fn joined<T: Float>(lanes: &[T::Dot; LANES]) -> T {
-    let [a, b, c, d, e, f, g, h] = *lanes;
-    let sum = a.join(b).join(c.join(d)).join(e.join(f).join(g.join(h)));
-    sum.value().unwrap_or(T::NAN)
 }
 
 /// The matrices of the result that each matrix on the left makes, in order.
@@ -164,7 +155,7 @@ impl<T: Float> Others<'_, T> {
     }
 
     /// Adds the dots with the rows of some numbers; `bad` gradients are not finite.
-    fn add(&self, rows: impl Iterator<Item = usize>, lanes: &mut [[T::Dot; LANES]], bad: usize) {
+    fn add(&self, rows: impl Iterator<Item = usize>, lanes: &mut [Lanes<T>], bad: usize) {
         in_wide_vectors(
             #[inline(always)]
             || {
@@ -172,7 +163,7 @@ impl<T: Float> Others<'_, T> {
                     match self.right {
                         Side::Array(elements) => {
                             let width = self.gradients.len();
-                            dense_dot(self.gradients, &elements[(self.base + row) * width..][..width], lanes);
+                            lanes.add_rows(self.gradients, &elements[(self.base + row) * width..][..width]);
                         }
                         Side::Entries(entries) => sparse_dot(self.gradients, entries.row(self.base + row), lanes, bad),
                     }
@@ -183,31 +174,17 @@ impl<T: Float> Others<'_, T> {
 }
 
 #[inline(always)]
-fn dense_dot<T: Float>(gradients: &[T], elements: &[T], lanes: &mut [T::Dot; LANES]) {
-    let (mut left, mut right) = (gradients.chunks_exact(LANES), elements.chunks_exact(LANES));
-    let mut sums = *lanes;
-    for (left, right) in (&mut left).zip(&mut right) {
-        for ((sum, &gradient), &element) in sums.iter_mut().zip(left).zip(right) {
-            *sum = sum.plus(gradient, element);
-        }
-    }
-    let rest = left.remainder().iter().zip(right.remainder());
-    sums.iter_mut().zip(rest).for_each(|(sum, (&gradient, &element))| *sum = sum.plus(gradient, element));
-    *lanes = sums;
-}
-
-#[inline(always)]
-fn sparse_dot<T: Float>(gradients: &[T], (columns, values): (&[u32], &[T]), lanes: &mut [T::Dot; LANES], bad: usize) {
+fn sparse_dot<T: Float>(gradients: &[T], (columns, values): (&[u32], &[T]), lanes: &mut Lanes<T>, bad: usize) {
     let mut met = 0;
     for (&column, &value) in columns.iter().zip(values) {
-        let (gradient, lane) = (gradients[column as usize], &mut lanes[column as usize % LANES]);
-        *lane = lane.plus(gradient, value);
+        let gradient = gradients[column as usize];
+        lanes.add(column as usize, gradient, value);
         if bad > 0 && !gradient.isfinite() {
             met += 1;
         }
     }
     if met < bad {
-        lanes[0] = lanes[0].plus(T::ZERO, T::NAN);
+        lanes.add(0, T::ZERO, T::NAN);
     }
 }
 

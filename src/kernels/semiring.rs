@@ -1,29 +1,42 @@
 //! What a product of matrices multiplies and adds by.
 
-use crate::element::{Dot, Ring};
+use crate::element::{Dot, Element, Real, Ring, maximum, minimum};
 
-/// Two operations of elements: one joins an element of the left operand and one of the right, the other gathers what
-/// comes of that, in order.
-pub(crate) trait Semiring<T>: Copy + Send + Sync {
-    /// What is gathered.
+/// Two operations of elements of type `T`: one makes a term of an element of the left operand and one of the right, the
+/// other adds up the terms, in order. The functions of [`Matmul`](crate::Matmul) make all there are.
+pub trait Semiring<T>: Copy + Send + Sync {
+    /// What is added up.
+    #[doc(hidden)]
     type Sum: Copy + Send + Sync;
 
+    /// What no terms come to.
+    #[doc(hidden)]
+    fn zero(self) -> T;
+
     /// Nothing yet.
+    #[doc(hidden)]
     fn nothing(self) -> Self::Sum;
 
-    /// The sum with what comes of two elements more.
+    /// The sum with the term of two elements more.
+    #[doc(hidden)]
+    #[must_use]
     fn plus(self, sum: Self::Sum, left: T, right: T) -> Self::Sum;
 
     /// The sum as an element, if the type has it.
+    #[doc(hidden)]
     fn value(self, sum: Self::Sum) -> Option<T>;
 }
 
 /// Products and sums as everybody knows them.
-#[derive(Clone, Copy)]
-pub(crate) struct PlusTimes;
+#[derive(Debug, Clone, Copy)]
+pub struct PlusTimes;
 
 impl<T: Ring> Semiring<T> for PlusTimes {
     type Sum = T::Dot;
+
+    fn zero(self) -> T {
+        T::ZERO
+    }
 
     #[inline(always)]
     fn nothing(self) -> T::Dot {
@@ -38,5 +51,192 @@ impl<T: Ring> Semiring<T> for PlusTimes {
     #[inline(always)]
     fn value(self, sum: T::Dot) -> Option<T> {
         sum.value()
+    }
+}
+
+/// Makes a term of two elements, if the type has it.
+pub trait Multiply<T>: Copy + Send + Sync {
+    /// The term.
+    fn term(self, left: T, right: T) -> Option<T>;
+}
+
+/// Adds up terms.
+pub trait Add<T>: Copy + Send + Sync {
+    /// What no terms come to.
+    fn zero(self) -> T;
+
+    /// The sum with one term more.
+    fn add(self, sum: T, term: T) -> T;
+}
+
+/// Makes the types of some ways to multiply.
+macro_rules! multiply {
+    ($($(#[$what:meta])* $name:ident: $bound:ident, $left:ident $right:ident $term:expr;)*) => {$(
+        $(#[$what])*
+        #[derive(Debug, Clone, Copy)]
+        pub struct $name;
+
+        impl<T: $bound> Multiply<T> for $name {
+            #[inline(always)]
+            fn term(self, $left: T, $right: T) -> Option<T> {
+                $term
+            }
+        }
+    )*};
+}
+
+multiply! {
+    /// The sum of both.
+    Sum: Element, left right left.checked_add(right);
+    /// The product.
+    Product: Element, left right left.checked_mul(right);
+    /// The element on the left.
+    First: Element, left _right Some(left);
+    /// The element on the right.
+    Second: Element, _left right Some(right);
+    /// One, whatever the elements.
+    Pair: Element, _left _right Some(T::ONE);
+    /// The lesser one.
+    Lesser: Real, left right Some(minimum(left, right));
+    /// The greater one.
+    Greater: Real, left right Some(maximum(left, right));
+    /// One, if both are truthy.
+    And: Element, left right Some(if left.is_truthy() & right.is_truthy() { T::ONE } else { T::ZERO });
+}
+
+/// Makes the types of some ways to add.
+macro_rules! add {
+    ($($(#[$what:meta])* $name:ident: $bound:ident, $zero:expr, $sum:ident $term:ident $add:expr;)*) => {$(
+        $(#[$what])*
+        #[derive(Debug, Clone, Copy)]
+        pub struct $name;
+
+        impl<T: $bound> Add<T> for $name {
+            fn zero(self) -> T {
+                $zero
+            }
+
+            #[inline(always)]
+            fn add(self, $sum: T, $term: T) -> T {
+                $add
+            }
+        }
+    )*};
+}
+
+add! {
+    /// The least term.
+    Min: Real, T::HIGHEST, sum term minimum(sum, term);
+    /// The greatest term.
+    Max: Real, T::LOWEST, sum term maximum(sum, term);
+    /// The first term.
+    Any: Element, T::ZERO, sum _term sum;
+    /// The first term that is truthy, else the last.
+    Or: Element, T::ZERO, sum term if sum.is_truthy() { sum } else { term };
+}
+
+/// A way to multiply that is a function.
+#[derive(Debug, Clone, Copy)]
+pub struct Multiplied<F>(pub(crate) F);
+
+impl<T, F: Fn(T, T) -> T + Copy + Send + Sync> Multiply<T> for Multiplied<F> {
+    #[inline(always)]
+    fn term(self, left: T, right: T) -> Option<T> {
+        Some((self.0)(left, right))
+    }
+}
+
+/// A way to add that is a function, and what no terms come to.
+#[derive(Debug, Clone, Copy)]
+pub struct Added<T, F> {
+    pub(crate) zero: T,
+    pub(crate) add: F,
+}
+
+impl<T: Element, F: Fn(T, T) -> T + Copy + Send + Sync> Add<T> for Added<T, F> {
+    fn zero(self) -> T {
+        self.zero
+    }
+
+    #[inline(always)]
+    fn add(self, sum: T, term: T) -> T {
+        (self.add)(sum, term)
+    }
+}
+
+/// Sums of terms, which the type adds as it does those of products.
+#[derive(Debug, Clone, Copy)]
+pub struct Plus<M>(pub(crate) M);
+
+impl<T: Ring, M: Multiply<T>> Semiring<T> for Plus<M> {
+    type Sum = T::Dot;
+
+    fn zero(self) -> T {
+        T::ZERO
+    }
+
+    #[inline(always)]
+    fn nothing(self) -> T::Dot {
+        T::Dot::NOTHING
+    }
+
+    #[inline(always)]
+    fn plus(self, sum: T::Dot, left: T, right: T) -> T::Dot {
+        // Only such multiply here as have a term of any two.
+        self.0.term(left, right).map_or(sum, |term| sum.add(T::Dot::term(term)))
+    }
+
+    #[inline(always)]
+    fn value(self, sum: T::Dot) -> Option<T> {
+        sum.value()
+    }
+}
+
+/// Terms that are added up from the first one on: so what no terms come to is in no sum.
+#[derive(Debug, Clone, Copy)]
+pub struct Folded<A, M> {
+    pub(crate) add: A,
+    pub(crate) multiply: M,
+}
+
+/// A sum on its way.
+#[derive(Debug, Clone, Copy)]
+pub enum Fold<T> {
+    /// No terms yet.
+    Nothing,
+    /// The sum of some.
+    Of(T),
+    /// A term was none of the type.
+    Lost,
+}
+
+impl<T: Element, A: Add<T>, M: Multiply<T>> Semiring<T> for Folded<A, M> {
+    type Sum = Fold<T>;
+
+    fn zero(self) -> T {
+        self.add.zero()
+    }
+
+    #[inline(always)]
+    fn nothing(self) -> Fold<T> {
+        Fold::Nothing
+    }
+
+    #[inline(always)]
+    fn plus(self, sum: Fold<T>, left: T, right: T) -> Fold<T> {
+        match (sum, self.multiply.term(left, right)) {
+            (Fold::Nothing, Some(term)) => Fold::Of(term),
+            (Fold::Of(sum), Some(term)) => Fold::Of(self.add.add(sum, term)),
+            (Fold::Lost, _) | (_, None) => Fold::Lost,
+        }
+    }
+
+    #[inline(always)]
+    fn value(self, sum: Fold<T>) -> Option<T> {
+        match sum {
+            Fold::Nothing => Some(self.add.zero()),
+            Fold::Of(sum) => Some(sum),
+            Fold::Lost => None,
+        }
     }
 }

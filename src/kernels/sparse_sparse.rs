@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::threads;
 use crate::element::Element;
-use crate::kernels::matrix::{Missing, Rows, Turn, first_overflow, shares};
+use crate::kernels::matrix::{Mask, Missing, Rows, Turn, first_overflow, shares};
 use crate::kernels::semiring::Semiring;
 
 /// What a pair of entries that meet costs in the search for columns, and in the sums, in picoseconds.
@@ -30,6 +30,8 @@ pub(crate) struct Meeting<'a> {
     /// The rows of the result.
     pub(crate) rows: usize,
     pub(crate) turn: Turn<'a>,
+    /// Where entries of the result may be, if not everywhere.
+    pub(crate) mask: Option<Mask<'a>>,
 }
 
 /// Why entries are not counted to the end.
@@ -115,8 +117,16 @@ impl Meeting<'_> {
     ) -> Result<(), E> {
         let mut marks = Marks::new(self.width)?;
         let touch = |entry: usize| u64::from(self.right.columns[entry]);
-        self.for_each_row(rows, touch, |_, _, named| {
-            named.iter().for_each(|&(start, end)| marks.mark(&self.right.columns[start..end]));
+        self.for_each_row(rows, touch, |row, _, named| {
+            let masked = self.mask.map(|mask| (&mask.rows.columns[mask.rows.range(row)], mask.is_complement));
+            if !matches!(masked, Some(([], false))) {
+                named.iter().for_each(|&(start, end)| marks.mark(&self.right.columns[start..end]));
+            }
+            match masked {
+                Some((columns, false)) => marks.keep(columns)?,
+                Some((columns, true)) => marks.remove(columns),
+                None => {}
+            }
             visit(&mut marks)
         })
     }
@@ -213,6 +223,30 @@ impl Marks {
         }
     }
 
+    /// Clears the marks of some columns.
+    fn remove(&mut self, columns: &[u32]) {
+        columns.iter().for_each(|&column| self.columns[column as usize >> 6] &= !(1 << (column & 63)));
+    }
+
+    /// Clears the marks of all columns but some.
+    fn keep(&mut self, columns: &[u32]) -> Allocated<()> {
+        let is_marked = |column: &u32| self.columns[*column as usize >> 6] >> (column & 63) & 1 == 1;
+        let kept = alloc::collect_some(columns.iter().copied().filter(is_marked))?;
+        self.clear();
+        self.mark(&kept);
+        Ok(())
+    }
+
+    /// Clears all marks.
+    fn clear(&mut self) {
+        self.count = 0;
+        for block in 0..self.blocks.len() {
+            for words in ones(block, &mut self.blocks) {
+                ones(words, &mut self.words).for_each(|word| self.columns[word] = 0);
+            }
+        }
+    }
+
     /// Puts the marked columns behind others, in increasing order, and clears the marks.
     #[inline(always)]
     fn take(&mut self, found: &mut Vec<u32>) -> Allocated<()> {
@@ -252,16 +286,31 @@ pub(crate) fn values<T: Element, S: Semiring<T>>(
     let overflows = threads::map_slices(&mut values, &cuts, |part, slots| {
         let rows = if part == 0 { 0 } else { ends[part - 1] }..ends[part];
         let mut sums = alloc::copies(op.nothing(), meeting.width)?;
+        let mut is_wanted: Vec<bool> = alloc::zeros(if meeting.mask.is_some() { meeting.width } else { 0 })?;
         let (mut rest, mut first) = (slots, None);
         let touch = |entry: usize| u64::from(meeting.right.columns[entry]) ^ u64::from(right[entry] == T::ZERO);
         meeting.for_each_row::<AllocError>(rows, touch, |row, entry, named| {
             let range = places.offsets[row]..places.offsets[row + 1];
             let (slots, others) = std::mem::take(&mut rest).split_at_mut(range.len());
             rest = others;
-            for (&value, &(start, end)) in left[entry..].iter().zip(named) {
-                add(op, value, (&meeting.right.columns[start..end], &right[start..end]), &mut sums);
+            let columns = &places.columns[range.clone()];
+            if meeting.mask.is_some() {
+                if columns.is_empty() {
+                    return Ok(());
+                }
+                columns.iter().for_each(|&column| is_wanted[column as usize] = true);
             }
-            let place = take_row(op, &places.columns[range.clone()], &mut sums, slots);
+            for (&value, &(start, end)) in left[entry..].iter().zip(named) {
+                let others = (&meeting.right.columns[start..end], &right[start..end]);
+                match meeting.mask {
+                    None => add(op, value, others, &mut sums),
+                    Some(_) => add_wanted(op, value, others, (&is_wanted, &mut sums)),
+                }
+            }
+            if meeting.mask.is_some() {
+                columns.iter().for_each(|&column| is_wanted[column as usize] = false);
+            }
+            let place = take_row(op, columns, &mut sums, slots);
             first = first.or(place.map(|place| range.start + place));
             Ok(())
         })?;
@@ -275,6 +324,20 @@ pub(crate) fn values<T: Element, S: Semiring<T>>(
 #[inline(always)]
 fn add<T: Element, S: Semiring<T>>(op: S, value: T, (columns, others): (&[u32], &[T]), sums: &mut [S::Sum]) {
     for (&column, &other) in columns.iter().zip(others) {
+        let sum = &mut sums[column as usize];
+        *sum = op.plus(*sum, value, other);
+    }
+}
+
+/// Adds a row of the right operand times a value, where the result has entries.
+#[inline(always)]
+fn add_wanted<T: Element, S: Semiring<T>>(
+    op: S,
+    value: T,
+    (columns, others): (&[u32], &[T]),
+    (is_wanted, sums): (&[bool], &mut [S::Sum]),
+) {
+    for (&column, &other) in columns.iter().zip(others).filter(|(column, _)| is_wanted[**column as usize]) {
         let sum = &mut sums[column as usize];
         *sum = op.plus(*sum, value, other);
     }
@@ -307,6 +370,7 @@ mod tests {
             width: 1 << 20,
             rows: 1 << 20,
             turn: &|row| (row, 0),
+            mask: None,
         };
         // All of the 2^40 would take hours.
         assert_eq!(meeting.count(&meeting.work().unwrap(), 1 << 21), Ok(None));

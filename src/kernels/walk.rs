@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::base::alloc::{self, Allocated};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
-use crate::element::terms::Terms;
+use crate::element::{Dot, Ring, Term};
 use crate::kernels::dots::{NoDot, Numbers, Rows};
 
 /// What is walked.
@@ -28,8 +28,8 @@ pub(crate) struct Walk<'a, T> {
 const BLOCK: usize = 256;
 
 /// The sums, row after row; the first that does not fit the type is told.
-pub(crate) fn sums_of_rows<T: Terms>(walk: &Walk<'_, T>) -> Result<Vec<T>, NoDot> {
-    let mut sums = alloc::copies(T::Running::default(), walk.rows * walk.width)?;
+pub(crate) fn sums_of_rows<T: Ring>(walk: &Walk<'_, T>) -> Result<Vec<T>, NoDot> {
+    let mut sums = alloc::copies(T::Dot::NOTHING, walk.rows * walk.width)?;
     let ends = walk.ends_of_parts();
     let in_items: Vec<usize> = ends.iter().map(|row| row * walk.width).collect();
     let added = threads::map_slices(&mut sums, &in_items, |part, sums| {
@@ -38,13 +38,13 @@ pub(crate) fn sums_of_rows<T: Terms>(walk: &Walk<'_, T>) -> Result<Vec<T>, NoDot
     });
     added.into_iter().collect::<Allocated<()>>()?;
     let mut found = alloc::zeros(sums.len())?;
-    match threads::try_map_into(&sums, &mut found, 1000, T::of_terms) {
+    match threads::try_map_into(&sums, &mut found, 1000, T::Dot::value) {
         None => Ok(found),
         Some(at) => Err(NoDot::Overflow(at)),
     }
 }
 
-impl<T: Terms> Walk<'_, T> {
+impl<T: Ring> Walk<'_, T> {
     /// The row of an element.
     fn row(&self, element: usize) -> usize {
         let mut row = [0];
@@ -79,7 +79,7 @@ impl<T: Terms> Walk<'_, T> {
     }
 
     /// Adds what belongs to some rows to their sums.
-    fn add_to(&self, sums: &mut [T::Running], rows: Range<usize>) -> Allocated<()> {
+    fn add_to(&self, sums: &mut [T::Dot], rows: Range<usize>) -> Allocated<()> {
         let elements = self.elements(&rows);
         let mut numbers = alloc::zeros((self.factors.len() + 1) * BLOCK)?;
         let mut scratch = alloc::with_capacity(self.width)?;
@@ -96,13 +96,7 @@ impl<T: Terms> Walk<'_, T> {
         Ok(())
     }
 
-    fn add_block(
-        &self,
-        block: &Block<'_, T>,
-        sums: &mut [T::Running],
-        rows: &Range<usize>,
-        scratch: &mut Vec<T::Term>,
-    ) {
+    fn add_block(&self, block: &Block<'_, T>, sums: &mut [T::Dot], rows: &Range<usize>, scratch: &mut Vec<Term<T>>) {
         in_wide_vectors(
             #[inline(always)]
             || {
@@ -111,9 +105,9 @@ impl<T: Terms> Walk<'_, T> {
                     let sums = &mut sums[first..first + self.width];
                     let row = |factor: usize| self.factors[factor].0.row(block.of_factors[factor * BLOCK + at]);
                     match self.factors.len() {
-                        1 => add_one(sums, value.term(), row(0)),
-                        2 => add_two(sums, value.term(), row(0), row(1)),
-                        count => add_some(sums, value.term(), (0..count).map(row), scratch),
+                        1 => add_one(sums, T::Dot::term(value), row(0)),
+                        2 => add_two(sums, T::Dot::term(value), row(0), row(1)),
+                        count => add_some(sums, T::Dot::term(value), (0..count).map(row), scratch),
                     }
                 }
             },
@@ -129,29 +123,30 @@ struct Block<'a, T> {
 }
 
 #[inline(always)]
-fn add_one<T: Terms>(sums: &mut [T::Running], value: T::Term, a: &[T]) {
+fn add_one<T: Ring>(sums: &mut [T::Dot], value: Term<T>, a: &[T]) {
     for (sum, a) in sums.iter_mut().zip(a) {
-        *sum = T::plus(*sum, T::times(value, a.term()));
+        *sum = sum.add(T::Dot::times(value, T::Dot::term(*a)));
     }
 }
 
 #[inline(always)]
-fn add_two<T: Terms>(sums: &mut [T::Running], value: T::Term, a: &[T], b: &[T]) {
+fn add_two<T: Ring>(sums: &mut [T::Dot], value: Term<T>, a: &[T], b: &[T]) {
     for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-        *sum = T::plus(*sum, T::times(T::times(value, a.term()), b.term()));
+        let product = T::Dot::times(value, T::Dot::term(*a));
+        *sum = sum.add(T::Dot::times(product, T::Dot::term(*b)));
     }
 }
 
-fn add_some<'a, T: Terms>(
-    sums: &mut [T::Running],
-    value: T::Term,
+fn add_some<'a, T: Ring>(
+    sums: &mut [T::Dot],
+    value: Term<T>,
     rows: impl Iterator<Item = &'a [T]>,
-    scratch: &mut Vec<T::Term>,
+    scratch: &mut Vec<Term<T>>,
 ) {
     scratch.clear();
     scratch.resize(sums.len(), value);
     for row in rows {
-        scratch.iter_mut().zip(row).for_each(|(term, factor)| *term = T::times(*term, factor.term()));
+        scratch.iter_mut().zip(row).for_each(|(term, &factor)| *term = T::Dot::times(*term, T::Dot::term(factor)));
     }
-    sums.iter_mut().zip(scratch).for_each(|(sum, term)| *sum = T::plus(*sum, *term));
+    sums.iter_mut().zip(scratch).for_each(|(sum, term)| *sum = sum.add(*term));
 }

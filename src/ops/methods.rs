@@ -8,7 +8,8 @@ use crate::element::{
 };
 use crate::ops::operand::Operand;
 use crate::ops::{
-    Factors, GroupBy, GroupLabels, Isin, Nanmedian, Norm, Partner, Quantile, Take, Tolerance, Var, map, reduce, select,
+    Factors, GroupBy, GroupLabels, Isin, Matmul, Nanmedian, Norm, Partner, Quantile, Semiring, Take, Tolerance, Var,
+    map, reduce, select,
 };
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
@@ -426,6 +427,19 @@ macro_rules! operations {
             $elem: Ring,
         {
             super::product::matmul(self, other)
+        }
+
+        /// The product of matrices on a mask, or by other operations: see [`matmul_with`](crate::matmul_with()).
+        ///
+        /// # Errors
+        ///
+        /// Those of [`matmul_with`](crate::matmul_with()).
+        $($public)* fn matmul_with<'m, Y: Operand<Elem = $elem>, S: Semiring<$elem>>(
+            &self,
+            other: &Y,
+            options: impl Into<Matmul<'m, S>>,
+        ) -> Result<<Self as Operand>::Product<Y>> {
+            super::product::matmul_with(self, other, options)
         }
 
         /// The gradients of both operands: see [`matmul_backward`](crate::matmul_backward()).

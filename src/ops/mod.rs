@@ -36,7 +36,7 @@ pub use product::{
     outer, outer_backward, softmax, softmax_backward, tensordot, tensordot_backward, ttm, ttm_backward, ttv,
     ttv_backward,
 };
-pub use product::{matmul, matmul_backward};
+pub use product::{Matmul, Semiring, matmul, matmul_backward, matmul_with};
 pub use reduce::{
     EvenCount, MedianGradient, Nanmedian, Var, all, any, any_backward, argmax, argmin, count_nonzero, max,
     max_backward, mean, mean_backward, min, min_backward, nanargmax, nanargmin, nanmax, nanmax_backward, nanmean,

@@ -5,7 +5,7 @@ use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::index::{Index, check_axes};
 use crate::base::limit::guard;
-use crate::base::shape::{Shape, saturating_product};
+use crate::base::shape::{Shape, saturating_product, unravel};
 use crate::base::threads;
 use crate::kernels::matrix::Rows;
 use crate::pattern::{CsrPattern, Pattern, convert_indices};
@@ -98,6 +98,43 @@ impl Lines {
     }
 }
 
+/// The entries of a mask by the rows of a product, of which there are so many, in the columns of its right operand.
+pub(crate) fn masked_lines(
+    mask: &dyn ByRows,
+    contraction: &Contraction,
+    [left, right]: [&Lines; 2],
+    rows: usize,
+    limit: u64,
+) -> Result<Lines> {
+    let lines = if contraction.has_axis[1] { mask.lines(false, true, true, limit)? } else { cells(mask, contraction)? };
+    if [&lines.listed, &lines.narrowed, &left.listed, &right.narrowed].iter().all(|list| list.is_none()) {
+        return Ok(lines);
+    }
+    let (mut offsets, mut columns) = (alloc::with_capacity(rows + 1)?, alloc::with_capacity(lines.columns.len())?);
+    offsets.push(0);
+    for row in 0..rows {
+        let number = left.number(row);
+        let own = lines.listed.as_ref().map_or(Ok(number), |listed| listed.binary_search(&number));
+        let entries = own.map_or(0..0, |own| lines.rows().range(own));
+        columns.extend(entries.filter_map(|entry| {
+            let column = lines.column(entry);
+            let place = right.narrowed.as_ref().map_or(Ok(column), |narrowed| narrowed.binary_search(&column));
+            place.ok().map(|place| place as u32)
+        }));
+        offsets.push(columns.len());
+    }
+    Ok(Lines { offsets: offsets.into(), listed: None, columns: columns.into(), narrowed: None })
+}
+
+/// The entries of a pattern without an axis of columns: each a row of one.
+fn cells(mask: &dyn ByRows, contraction: &Contraction) -> Result<Lines> {
+    guard::<u8>("the positions of the mask", contraction.shape.wide_size(), u64::MAX, "multiply parts")?;
+    let listed = mask.places()?;
+    let offsets = alloc::collect(0..listed.len() + 1)?;
+    let columns = Buffer::from(alloc::zeros(listed.len())?);
+    Ok(Lines { offsets: offsets.into(), listed: Some(listed), columns, narrowed: None })
+}
+
 /// What a product asks of a pattern, whatever its type.
 pub(crate) trait ByRows: Sync {
     fn shape(&self) -> &Shape;
@@ -112,6 +149,53 @@ pub(crate) trait ByRows: Sync {
 
     /// The row-major positions of the entries; the caller knows that they fit.
     fn places(&self) -> Allocated<Vec<usize>>;
+
+    /// The lengths of the axes, and those that are held: of batch axes along which an array repeats itself only one
+    /// place.
+    fn lengths(&self) -> [&[usize]; 2] {
+        [self.shape(), self.shape()]
+    }
+}
+
+/// The positions of an array, which are all there; `held` of them, if it repeats itself.
+pub(crate) struct Everywhere {
+    pub(crate) shape: Shape,
+    pub(crate) held: Shape,
+}
+
+impl ByRows for Everywhere {
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn lines(&self, is_column: bool, _: bool, _: bool, limit: u64) -> Result<Lines> {
+        let count: usize = self.held.iter().product();
+        let width = if is_column { 1 } else { self.held.columns() };
+        guard::<u8>("the columns of the array", width as u128, 1 << 32, "multiply parts")?;
+        guard::<u32>("the columns of the array", count as u128, limit, "multiply parts")?;
+        let rows = if is_column { count } else { saturating_product(self.held.lane_axes()) as usize };
+        let offsets = alloc::collect((0..rows + 1).map(|row| row * width))?;
+        let columns = alloc::collect((0..count).map(|at| (at % width.max(1)) as u32))?;
+        Ok(Lines { offsets: offsets.into(), listed: None, columns: columns.into(), narrowed: None })
+    }
+
+    fn coords(&self, entry: usize) -> Vec<usize> {
+        let mut coords = vec![0; self.held.rank()];
+        unravel(entry, &self.held, &mut coords);
+        coords
+    }
+
+    fn has_lanes(&self) -> bool {
+        true
+    }
+
+    fn places(&self) -> Allocated<Vec<usize>> {
+        alloc::collect(0..self.held.iter().product())
+    }
+
+    fn lengths(&self) -> [&[usize]; 2] {
+        [&self.shape, &self.held]
+    }
 }
 
 impl<P: Pattern> ByRows for P {
@@ -213,6 +297,17 @@ impl Placed {
         let column = self.columns[entry] as usize;
         let column = self.narrowed.as_ref().map_or(column, |narrowed| narrowed[column]);
         contraction.coords(self.listed.as_ref().map_or(row, |listed| listed[row]), column)
+    }
+
+    /// The row-major positions of the entries, which the caller knows to fit.
+    pub(crate) fn positions(&self, width: usize) -> impl Iterator<Item = usize> {
+        (0..self.offsets.len() - 1).flat_map(move |row| {
+            let number = self.listed.as_ref().map_or(row, |listed| listed[row]);
+            self.columns[self.offsets[row]..self.offsets[row + 1]].iter().map(move |&column| {
+                let column = column as usize;
+                number * width + self.narrowed.as_ref().map_or(column, |narrowed| narrowed[column])
+            })
+        })
     }
 
     /// The pattern; in lanes, if the left operand has them.

@@ -177,9 +177,20 @@ pub fn matmul<T: Multiplies>(left: &Dense<T>, right: &Dense<T>) -> Result<Dense<
 /// The product of what two arrays store, as a map of what meets; or the first place that the type does not hold. What a
 /// dense one stores is everything.
 pub fn matmul_stored<T: Multiplies>(left: &Sparse<T>, right: &Sparse<T>) -> Result<Sparse<T>, Vec<usize>> {
+    matmul_with(left, right, T::zero(), |_| true, T::sum_of_products)
+}
+
+/// The same where `lets` lets it through, of any sum of the pairs that meet; `zero` is the fill.
+pub fn matmul_with<T: Multiplies>(
+    left: &Sparse<T>,
+    right: &Sparse<T>,
+    zero: T,
+    lets: impl Fn(&[usize]) -> bool,
+    sum: impl Fn(&[(T, T)]) -> Option<T>,
+) -> Result<Sparse<T>, Vec<usize>> {
     let product = Product::new(&left.shape, &right.shape);
     let mut entries = BTreeMap::new();
-    for coords in product.places() {
+    for coords in product.places().filter(|coords| lets(coords)) {
         let mut pairs = Vec::new();
         for k in 0..product.inner {
             let (a, b) = product.term(&coords, k);
@@ -188,10 +199,10 @@ pub fn matmul_stored<T: Multiplies>(left: &Sparse<T>, right: &Sparse<T>) -> Resu
             }
         }
         if !pairs.is_empty() {
-            entries.insert(coords.clone(), T::sum_of_products(&pairs).ok_or(coords)?);
+            entries.insert(coords.clone(), sum(&pairs).ok_or(coords)?);
         }
     }
-    Ok(Sparse { shape: product.shape, entries, fill: T::zero() })
+    Ok(Sparse { shape: product.shape, entries, fill: zero })
 }
 
 /// A sum of products in eight lanes, each with the lane that it goes to.

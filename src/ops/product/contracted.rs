@@ -7,7 +7,7 @@ use super::matrix::refused;
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::Result;
 use crate::base::shape::{Shape, saturating_product, unravel};
-use crate::element::Ring;
+use crate::element::{Dot, Ring};
 use crate::kernels::dots::{Factor, Rows, dots};
 use crate::kernels::walk::{Walk, sums_of_rows};
 use crate::kernels::zip::all_finite;
@@ -97,7 +97,7 @@ impl<T: Ring> Contracted<'_, T> {
             let wild_positions =
                 saturating_product(&columns.iter().map(Vec::len).collect::<Vec<_>>()) - saturating_product(&finite);
             let stored = self.count_stored(factors, into, &is_wild)?;
-            let nan = T::ZERO.lone_product(wild).unwrap_or(T::ZERO);
+            let nan = T::Dot::NOTHING.plus(T::ZERO, wild).value().unwrap_or(T::ZERO);
             for (sum, &stored) in sums[column..].iter_mut().step_by(self.width).zip(&stored) {
                 if (stored as u128) < wild_positions {
                     *sum = nan;

@@ -13,7 +13,7 @@ use crate::element::Element;
 use crate::kernels::zip::all_finite;
 use crate::pattern::Pattern;
 use crate::plan::product::Contraction;
-use crate::plan::product_rows::{ByRows, Placed};
+use crate::plan::product_rows::{ByRows, Everywhere, Placed};
 use crate::tensor::Tensor;
 
 /// An operand of a product.
@@ -72,6 +72,25 @@ impl<'a, T: Element> Factor<'a, T> {
         }
     }
 
+    /// The positions of an array, which are all there.
+    pub(super) fn positions(&self) -> Option<Everywhere> {
+        match self {
+            Factor::Entries(_) => None,
+            Factor::Array(array) => Some(Everywhere { shape: (&*array.lengths).into(), held: (&*array.held).into() }),
+        }
+    }
+
+    /// As entries; those of an array are at its positions.
+    pub(super) fn scattered<'s>(&'s self, positions: &'s Option<Everywhere>) -> Scattered<'s, T> {
+        match (self, positions) {
+            (Factor::Array(array), Some(positions)) => {
+                Scattered { pattern: positions, values: &array.elements, gap: None, bytes: array.bytes }
+            }
+            (Factor::Entries(entries), _) => Scattered { ..*entries },
+            (Factor::Array(_), None) => unreachable!("an array has positions"),
+        }
+    }
+
     pub(super) fn bytes(&self) -> usize {
         match self {
             Factor::Entries(entries) => entries.bytes,
@@ -89,7 +108,7 @@ impl<'a, T: Element> Scattered<'a, T> {
 
     /// The lengths of its axes, and those that it holds.
     pub(super) fn lengths(&self) -> [&[usize]; 2] {
-        [self.pattern.shape(); 2]
+        self.pattern.lengths()
     }
 
     /// Refuses a fill that is not zero.
@@ -170,6 +189,15 @@ impl<T: Element> Found<T> {
 }
 
 impl<T: Element> Entries<T> {
+    /// All elements of the result, whose memory the caller has checked.
+    pub(super) fn into_elements(self) -> Result<Found<T>> {
+        let Entries { contraction, placed, values, fill, .. } = self;
+        let size = contraction.shape.wide_size() as usize;
+        let mut items = alloc::copies(fill, size)?;
+        placed.positions(contraction.width).zip(values).for_each(|(position, value)| items[position] = value);
+        Ok(Found::Array(contraction.shape, items))
+    }
+
     pub(super) fn into_tensor<P: Pattern>(self) -> Result<Tensor<P, T>> {
         let Entries { contraction, placed, values, fill, has_lanes, limit } = self;
         Ok(Tensor::from_valid(placed.pattern(&contraction, has_lanes, limit)?, values, fill))

@@ -9,6 +9,7 @@ mod einsum;
 pub(in crate::ops) mod factor;
 pub(in crate::ops) mod listed;
 mod matmul;
+mod matmul_with;
 mod matrix;
 mod mttkrp;
 pub(in crate::ops) mod outer;
@@ -17,10 +18,12 @@ pub(in crate::ops) mod softmax;
 mod spec;
 pub(in crate::ops) mod whole;
 
+pub use crate::kernels::semiring::Semiring;
 pub use backward::matmul_backward;
 pub use einsum::{Einsum, einsum, einsum_backward, tensordot, tensordot_backward};
 pub use matmul::matmul;
 pub(crate) use matmul::matmul_entries;
+pub use matmul_with::{Matmul, matmul_with};
 pub use mttkrp::{mttkrp, mttkrp_backward, ttm, ttm_backward, ttv, ttv_backward};
 pub use outer::{kron, kron_backward, outer, outer_backward};
 pub use softmax::{log_softmax, log_softmax_backward, softmax, softmax_backward};
@@ -35,13 +38,19 @@ use crate::convert::check_result;
 use crate::element::Element;
 use crate::kernels::beside_gaps::{left_of_gaps, right_of_gaps};
 use crate::kernels::dense_sparse::{self, Lengths};
-use crate::kernels::matrix::{Entries as ByRow, Missing};
-use crate::kernels::semiring::Semiring;
+use crate::kernels::matrix::{Entries as ByRow, Mask as ByRowMask, Missing};
 use crate::kernels::sparse_dense;
 use crate::kernels::sparse_sparse::{self, Meeting};
 use crate::kernels::zip::all_finite;
 use crate::plan::product::Contraction;
-use crate::plan::product_rows::{Lines, Placed};
+use crate::plan::product_rows::{ByRows, Lines, Placed, masked_lines};
+
+/// Where a product is wanted: at the positions of a pattern, or at all others.
+#[derive(Clone, Copy)]
+pub(super) struct Mask<'m> {
+    pattern: &'m dyn ByRows,
+    is_complement: bool,
+}
 
 /// A product: its name for errors, what it multiplies and adds by, and what counts where nothing is stored.
 #[derive(Clone, Copy)]
@@ -157,9 +166,34 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         }
     }
 
+    /// The product of two operands at some positions; nothing is multiplied at others.
+    pub(super) fn on(self, left: &Factor<'_, T>, right: &Factor<'_, T>, mask: Mask<'_>) -> Result<Found<T>> {
+        let (of_left, of_right) = (left.positions(), right.positions());
+        let (scattered_left, scattered_right) = (left.scattered(&of_left), right.scattered(&of_right));
+        if let (Factor::Entries(_), Factor::Entries(_)) = (left, right) {
+            return Ok(Found::Entries(Box::new(self.of_masked(&scattered_left, &scattered_right, Some(mask))?)));
+        }
+        let contraction = Contraction::new(self.operation, left.lengths(), right.lengths())?;
+        check_result::<T>(&contraction.shape, left.bytes().saturating_add(right.bytes()))?;
+        self.of_masked(&scattered_left, &scattered_right, Some(mask))?.into_elements()
+    }
+
     /// Of two sparse operands; if one is a stored view, both are.
     pub(super) fn of_entries(self, left: &Scattered<'_, T>, right: &Scattered<'_, T>) -> Result<Entries<T>> {
+        self.of_masked(left, right, None)
+    }
+
+    fn of_masked(
+        self,
+        left: &Scattered<'_, T>,
+        right: &Scattered<'_, T>,
+        mask: Option<Mask<'_>>,
+    ) -> Result<Entries<T>> {
         let contraction = Contraction::new(self.operation, left.lengths(), right.lengths())?;
+        if let Some(mask) = mask.filter(|mask| *mask.pattern.shape() != contraction.shape) {
+            let (expected, found) = (contraction.shape.clone(), mask.pattern.shape().clone());
+            return Err(Error::ShapeMismatch { what: "the mask", expected, found });
+        }
         let limit = default_limit(left.bytes.saturating_add(right.bytes));
         if self.counts_gaps && left.gap.is_some() && right.gap.is_some() {
             self.check_fill(left, "left")?;
@@ -171,7 +205,8 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         let mut of_left = left.pattern.lines(false, may_list, false, limit)?;
         let mut of_right = right.pattern.lines(!contraction.has_axis[1], may_list, true, limit)?;
         let is_linked = may_list && Lines::link(&mut of_left, &mut of_right, &contraction)?;
-        let (placed, values) = self.meet((left, &of_left), (right, &of_right), &contraction, is_linked, limit)?;
+        let (placed, values) =
+            self.meet((left, &of_left), (right, &of_right), &contraction, (is_linked, mask), limit)?;
         let placed = Placed { listed: of_left.listed, narrowed: of_right.narrowed, ..placed };
         let has_lanes = left.pattern.has_lanes();
         Ok(Entries { contraction, placed, values, fill: self.fill, has_lanes, limit })
@@ -182,7 +217,7 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         (left, of_left): (&Scattered<'_, T>, &Lines),
         (right, of_right): (&Scattered<'_, T>, &Lines),
         contraction: &Contraction,
-        is_linked: bool,
+        (is_linked, mask): (bool, Option<Mask<'_>>),
         limit: u64,
     ) -> Result<(Placed, Vec<T>)> {
         let turn = |row| match is_linked {
@@ -192,7 +227,11 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         };
         let rows = self.rows(of_left, contraction, limit)?;
         let width = of_right.width(contraction.width);
-        let meeting = Meeting { left: of_left.rows(), right: of_right.rows(), width, rows, turn: &turn };
+        let lines = mask.map(|mask| masked_lines(mask.pattern, contraction, [of_left, of_right], rows, limit));
+        let lines = lines.transpose()?;
+        let mask = lines.as_ref().zip(mask);
+        let mask = mask.map(|(lines, mask)| ByRowMask { rows: lines.rows(), is_complement: mask.is_complement });
+        let meeting = Meeting { left: of_left.rows(), right: of_right.rows(), width, rows, turn: &turn, mask };
         let work = meeting.work()?;
         // The work has one for each row besides.
         let pairs = work.last().map_or(0, |work| work.saturating_sub(rows));
