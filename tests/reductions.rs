@@ -381,11 +381,11 @@ fn rows_of_floats_are_those_of_the_reference() {
     let tame = || prop_oneof![4 => -1e3..1e3f64, 2 => (-9..9i32).prop_map(f64::from), 1 => Just(-0.0)];
     let fill = || prop_oneof![6 => Just(0.0), 1 => Just(-0.0), 1 => hostile()];
     check((rows(tame()), fill(), 0..4u64), |(rows, fill, ddof)| {
-        assert_rows_are_those_of_the_reference(&rows, fill, ddof)
+        assert_rows_are_those_of_the_reference(&rows, fill, ddof);
     });
     let wild = prop_oneof![20 => tame(), 1 => hostile()];
     check((rows(wild), fill(), 0..4u64), |(rows, fill, ddof)| {
-        assert_rows_are_those_of_the_reference(&rows, fill, ddof)
+        assert_rows_are_those_of_the_reference(&rows, fill, ddof);
     });
 }
 

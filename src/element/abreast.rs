@@ -44,7 +44,8 @@ impl Abreast {
                     from_fn(|run| &copies[run])
                 }
             };
-            for at in 0..BLOCK.min(most - first) {
+            let places = 0..BLOCK.min(most - first);
+            for at in places {
                 let mut found = blank;
                 for run in 0..ABREAST {
                     let value = of(blocks[run][at]);
