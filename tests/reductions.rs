@@ -4,7 +4,7 @@
 use crate::generators::{Drawn, DrawnGrad, reductions};
 use crate::reference::exact::{Summed, SummedFloat, total};
 use crate::reference::reductions::{self as reference, Spread};
-use crate::reference::scalar::Scalar;
+use crate::reference::scalar::{RealScalar, Scalar};
 use crate::support::*;
 use lacuna::num_complex::Complex;
 use lacuna::{
@@ -16,6 +16,7 @@ use lacuna::{
 use ndarray::{ArrayD, arr1, arr2};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use std::fmt::Debug;
 
 // ---- the dense promise and the structure promise ----
 
@@ -312,6 +313,87 @@ fn sums_of_hostile_narrow_floats_are_exact() {
         assert!(sum(&array, 0).unwrap()[[]].bits_equal(f32::sum_from(&real).unwrap()));
         assert!(mean(&array, 0).unwrap()[[]].bits_equal(f32::mean_from(&real, list.len() as u128)));
     });
+}
+
+/// The entries of rows of 80 positions, of lengths on both sides of 16 and 64.
+fn rows<T: Both>(value: impl Strategy<Value = T>) -> impl Strategy<Value = Vec<Vec<(u64, T)>>> {
+    let length = prop_oneof![4 => 0..14usize, 3 => 14..19usize, 1 => 30..34usize, 1 => 62..67usize, 1 => Just(80)];
+    let row = (vec(value, 80), length, 0..80u64).prop_map(|(values, length, start)| {
+        let start = start.min(80 - length as u64);
+        (start..).zip(values).take(length).collect()
+    });
+    vec(row, 0..20)
+}
+
+fn assert_same_rows<T: Debug, U: Both>(
+    name: &str,
+    found: Vec<U>,
+    groups: &[Vec<(u64, T)>],
+    of: impl Fn(&Vec<(u64, T)>) -> Option<U>,
+) {
+    assert_eq!(found.len(), groups.len());
+    for (found, group) in found.into_iter().zip(groups) {
+        let expected = of(group).unwrap();
+        assert!(found.bits_equal(expected), "{name}: {found:?} is not {expected:?} of {group:?}");
+    }
+}
+
+/// What is looked at eight rows at a time is what the definition says of each, beside gaps and without them.
+fn assert_rows_are_those_of_the_reference<T>(rows: &[Vec<(u64, T)>], fill: T, ddof: u64)
+where
+    T: Both + Float + SummedFloat + Summed<Sum = T, Mean = T> + Spread<Spread = T> + RealScalar,
+{
+    let offsets = rows.iter().scan(0, |end, row| {
+        *end += row.len();
+        Some(*end)
+    });
+    let offsets: Vec<usize> = [0].into_iter().chain(offsets).collect();
+    let (columns, values) = rows.iter().flatten().map(|&(column, value)| (column as u32, value)).unzip();
+    let x: CsrTensor<T> = CsrTensor::new([rows.len(), 80], offsets, columns, values, fill).unwrap();
+    let coo = x.to_coo().unwrap();
+    let with_gaps = |row: &Vec<(u64, T)>| -> Vec<(u64, T)> {
+        let at = |place| row.iter().find(|(column, _)| *column == place).map_or(fill, |&(_, value)| value);
+        (0..80).map(|place| (place, at(place))).collect()
+    };
+    let whole: Vec<Vec<(u64, T)>> = rows.iter().map(with_gaps).collect();
+    let stored: Vec<Vec<(u64, T)>> = rows.iter().filter(|row| !row.is_empty()).cloned().collect();
+    macro_rules! assert_rows {
+        ($op:ident, $options:expr, $of:expr) => {{
+            let assert_same = |found, groups| assert_same_rows(stringify!($op), found, groups, $of);
+            let dense = |found: ArrayD<_>| found.into_iter().collect::<Vec<_>>();
+            assert_same(dense($op(&x, $options).unwrap().to_dense().unwrap()), &whole);
+            assert_same(dense($op(&coo, $options).unwrap().to_dense().unwrap()), &whole);
+            assert_same($op(&x.stored(), $options).unwrap().values().to_vec(), &stored);
+        }};
+    }
+    assert_rows!(sum, 1, |group: &Vec<_>| reference::sum(group));
+    assert_rows!(mean, 1, |group: &Vec<_>| reference::mean(group));
+    assert_rows!(var, Var::over(1).ddof(ddof), |group: &Vec<_>| reference::var(group, ddof.into()));
+    assert_rows!(std, Var::over(1).ddof(ddof), |group: &Vec<_>| reference::std(group, ddof.into()));
+    assert_rows!(min, 1, |group: &Vec<_>| reference::min(group));
+    assert_rows!(max, 1, |group: &Vec<_>| reference::max(group));
+    assert_rows!(argmin, 1, |group: &Vec<_>| reference::argmin(group));
+    assert_rows!(argmax, 1, |group: &Vec<_>| reference::argmax(group));
+}
+
+#[test]
+fn rows_of_floats_are_those_of_the_reference() {
+    let tame = || prop_oneof![4 => -1e3..1e3f64, 2 => (-9..9i32).prop_map(f64::from), 1 => Just(-0.0)];
+    let fill = || prop_oneof![6 => Just(0.0), 1 => Just(-0.0), 1 => hostile()];
+    check((rows(tame()), fill(), 0..4u64), |(rows, fill, ddof)| {
+        assert_rows_are_those_of_the_reference(&rows, fill, ddof);
+    });
+    let wild = prop_oneof![20 => tame(), 1 => hostile()];
+    check((rows(wild), fill(), 0..4u64), |(rows, fill, ddof)| {
+        assert_rows_are_those_of_the_reference(&rows, fill, ddof);
+    });
+}
+
+#[test]
+fn rows_of_narrow_floats_are_those_of_the_reference() {
+    let value =
+        prop_oneof![20 => -1e3..1e3f32, 9 => (-9..9i16).prop_map(f32::from), 1 => hostile().prop_map(|x| x as f32)];
+    check((rows(value), 0..4u64), |(rows, ddof)| assert_rows_are_those_of_the_reference(&rows, 0.0f32, ddof));
 }
 
 // ---- edges, by name ----

@@ -4,9 +4,10 @@ use std::cmp::Ordering;
 
 use half::{bf16, f16};
 
+use super::abreast::{ABREAST, Abreast, Known};
 use super::exact::Kind;
 use super::factor::Scaled;
-use super::pair::Pair;
+use super::pair::{self, Pair};
 use super::total::{FloatTotal, Rounded};
 use super::types::{Narrow, has_bits_of_nan};
 use super::{DType, Element, Float, Number, Real, Ring, sealed};

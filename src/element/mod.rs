@@ -12,6 +12,7 @@
 //! type that belongs to the element alone (that of its means, an accumulator of its sums) is an associated type of
 //! that trait.
 
+mod abreast;
 mod arithmetic;
 mod dot;
 #[macro_use]
@@ -28,6 +29,7 @@ mod pair;
 mod total;
 mod unary;
 
+pub(crate) use abreast::{ABREAST, Abreast, Known};
 pub use arithmetic::{Bits, Numeric, Remainder};
 pub(crate) use arithmetic::{maximum, minimum};
 pub(crate) use dot::{Dot, Term};
@@ -210,6 +212,20 @@ pub trait Ring: Element {
         let mut total = Self::Total::default();
         total.add_cell(cell);
         Some(Self::mean_of(&total, count))
+    }
+
+    /// The variances of runs among values, or their roots, where a few floats are enough to know them; each is of so
+    /// many values, zeros beside the run included.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn quick_spreads_of(
+        _values: &[Self],
+        _runs: &Abreast,
+        _counts: [u128; ABREAST],
+        _ddof: u64,
+        _is_root: bool,
+    ) -> Known<Self::Deviation> {
+        ([Self::Deviation::ZERO; ABREAST], [false; ABREAST])
     }
 }
 

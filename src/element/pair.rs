@@ -1,7 +1,6 @@
 //! Sums of floats that two floats hold without an error.
 
-use std::ops::Range;
-
+use super::abreast::{ABREAST, Abreast, Known};
 use super::exact::Kind;
 
 /// The sum of two floats: the nearest float, and what the sum is more than that. Where either is not finite, nor the
@@ -15,43 +14,60 @@ pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
 
 /// The product of two floats: the nearest float, and what the product is more than that. No factor is near an end of
 /// the range.
-#[inline]
+#[inline(always)]
 pub(super) fn two_product(a: f64, b: f64) -> (f64, f64) {
-    let halves = |value: f64| {
-        let scaled = value * 134_217_729.0; // 2^27 + 1
-        let high = scaled - (scaled - value);
-        (high, value - high)
-    };
     let (product, (a_high, a_low), (b_high, b_low)) = (a * b, halves(a), halves(b));
     (product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low)
 }
 
+/// A float as the sum of two that have half as many bits.
+#[inline(always)]
+fn halves(value: f64) -> (f64, f64) {
+    let scaled = value * 134_217_729.0; // 2^27 + 1
+    let high = scaled - (scaled - value);
+    (high, value - high)
+}
+
 /// Whether products of a value and of counts are far from both ends of the range.
-#[inline]
+#[inline(always)]
 pub(super) fn is_amid(value: f64) -> bool {
-    (1e-200..1e250).contains(&value.abs())
+    (1e-200 <= value.abs()) & (value.abs() < 1e250)
 }
 
 /// So many times a value, in two floats, where these hold it.
 #[inline]
 pub(super) fn times(value: f64, count: u128) -> Option<(f64, f64)> {
-    (count >> 53 == 0 && is_amid(value)).then(|| two_product(value, count as f64))
+    (count >> 53 == 0 && is_amid(value)).then(|| two_product(value, count as u64 as f64))
 }
 
-/// The nearest float to `(sum + error) / count`, if that can be told, and whether it is the quotient itself.
-#[inline]
-fn divide(sum: f64, error: f64, count: u128) -> Option<(f64, bool)> {
-    if count == 0 || count >> 53 != 0 || !(is_amid(sum) || sum == 0.0) {
-        return None;
-    }
-    let count = count as f64;
-    let quotient = sum / count;
+/// A quotient as the nearest float.
+struct Quotient {
+    near: f64,
+    /// Whether it can be told that it is the nearest.
+    is_told: bool,
+    /// Whether it is the quotient itself.
+    is_exact: bool,
+}
+
+/// `(sum + error) / count`, where the error may be `lost` more or less; a count of NaN has no quotient.
+#[inline(always)]
+fn divide(sum: f64, error: f64, lost: f64, count: f64) -> Quotient {
+    let inverse = 1.0 / count;
+    let quotient = sum * inverse;
     let (product, product_error) = two_product(quotient, count);
     let remainder = ((sum - product) - product_error) + error;
-    // The remainder is rounded thrice, at 2^-53 of what is itself no more than 2^-52 of the sum.
-    let (correction, doubt) = (remainder / count, quotient.abs() * 2f64.powi(-100));
+    // The remainder is rounded thrice, and the correction twice, at 2^-53 of what is itself no more than 2^-50 of the
+    // sum.
+    let (correction, doubt) = (remainder * inverse, quotient.abs() * 2f64.powi(-100) + 2.0 * lost * inverse);
     let near = quotient + (correction - doubt);
-    (near == quotient + (correction + doubt)).then_some((near, remainder == 0.0 && error == 0.0))
+    let is_told = (is_amid(sum) | (sum == 0.0)) & (near == quotient + (correction + doubt));
+    Quotient { near, is_told, is_exact: (remainder == 0.0) & (error == 0.0) & (lost == 0.0) }
+}
+
+/// A count as a float, NaN where that is not exact, and of 0, which nothing is divided by.
+#[inline(always)]
+fn divisor(count: u128) -> f64 {
+    if count == 0 || count >> 53 != 0 { f64::NAN } else { count as u64 as f64 }
 }
 
 /// What a pair holds over `count`, as the nearest value of a type of floats, in `f64`, if a quotient of floats tells
@@ -59,8 +75,11 @@ fn divide(sum: f64, error: f64, count: u128) -> Option<(f64, bool)> {
 #[inline(always)]
 pub(super) fn over([high, low]: Pair, count: u128, kind: Kind) -> Option<f64> {
     let (sum, error) = two_sum(high, low);
-    let (near, is_exact) = if count == 1 { (sum, error == 0.0) } else { divide(sum, error, count)? };
-    kind.round(near, is_exact)
+    if count == 1 {
+        return kind.round(sum, error == 0.0);
+    }
+    let Quotient { near, is_told, is_exact } = divide(sum, error, 0.0, divisor(count));
+    if is_told { kind.round(near, is_exact) } else { None }
 }
 
 /// Two floats, the nearest to a sum first, that hold it.
@@ -75,73 +94,124 @@ pub(super) fn add_to_pair([high, low]: &mut Pair, value: f64) -> f64 {
     lost
 }
 
-/// So many neighbours are added in a tree, whether there are as many or not: no branch to predict.
-const WIDTH: usize = 16;
-
-/// The sum of some neighbours, if a pair holds it.
-#[inline(always)]
-pub(super) fn sum_of<T: Copy + Into<f64>>(values: &[T], neighbours: Range<usize>) -> Option<Pair> {
-    match neighbours.len() {
-        ..=WIDTH => held(in_tree(first_of(values, neighbours))),
-        _ => in_order(&values[neighbours]),
-    }
-}
-
-/// The sum of values one after the other, if a pair holds it.
-#[inline(always)]
-fn in_order<T: Copy + Into<f64>>(values: &[T]) -> Option<Pair> {
-    let mut pair = [0.0; 2];
-    let lost = values.iter().fold(0.0, |lost, &value| lost + add_to_pair(&mut pair, value.into()).abs());
-    held((pair, lost))
-}
-
-/// A pair of which nothing was lost. A NaN is lost as well.
-#[inline(always)]
-fn held((pair, lost): (Pair, f64)) -> Option<Pair> {
-    (lost == 0.0).then_some(pair)
-}
-
-/// At most [`WIDTH`] neighbours, and zeros behind them. As many are read, if there are as many.
-#[inline(always)]
-fn first_of<T: Copy + Into<f64>>(values: &[T], neighbours: Range<usize>) -> [f64; WIDTH] {
-    let mut first = [0.0; WIDTH];
-    let count = neighbours.len();
-    match values[neighbours.start..].first_chunk::<WIDTH>() {
-        Some(values) => {
-            for at in 0..WIDTH {
-                first[at] = if at < count { values[at].into() } else { 0.0 };
-            }
-        }
-        None => first.iter_mut().zip(&values[neighbours]).for_each(|(first, &value)| *first = value.into()),
-    }
-    first
-}
-
-/// Pairs side by side, and what was lost in them.
+/// Sums side by side, each in two floats.
 #[derive(Clone, Copy)]
-struct Pairs<const N: usize> {
-    high: [f64; N],
-    low: [f64; N],
-    lost: [f64; N],
+pub(super) struct Pairs<const N: usize> {
+    pub(super) high: [f64; N],
+    pub(super) low: [f64; N],
 }
 
-#[inline(always)]
-fn in_tree(values: [f64; WIDTH]) -> (Pair, f64) {
-    let leaves: Pairs<WIDTH> = Pairs { high: values, low: [0.0; WIDTH], lost: [0.0; WIDTH] };
-    let Pairs { high, low, lost } = halved::<2, 1>(halved::<4, 2>(halved::<8, 4>(halved::<WIDTH, 8>(leaves))));
-    ([high[0], low[0]], lost[0])
-}
+impl<const N: usize> Pairs<N> {
+    pub(super) const ZERO: Self = Pairs { high: [0.0; N], low: [0.0; N] };
 
-/// The sums of the pairs of both halves.
-#[inline(always)]
-fn halved<const N: usize, const M: usize>(pairs: Pairs<N>) -> Pairs<M> {
-    let mut sums = Pairs { high: [0.0; M], low: [0.0; M], lost: [0.0; M] };
-    for at in 0..M {
-        let (high, error) = two_sum(pairs.high[at], pairs.high[at + M]);
-        let (low, lost) = two_sum(pairs.low[at], pairs.low[at + M]);
-        let (low, more) = two_sum(low, error);
-        (sums.high[at], sums.low[at]) = (high, low);
-        sums.lost[at] = (lost.abs() + more.abs()) + (pairs.lost[at] + pairs.lost[at + M]);
+    /// Adds a value to each, and to `lost` what is lost by that; a NaN is lost as well.
+    #[inline(always)]
+    pub(super) fn add(&mut self, values: &[f64; N], lost: &mut [f64; N]) {
+        for lane in 0..N {
+            let (high, error) = two_sum(self.high[lane], values[lane]);
+            let (low, more) = two_sum(self.low[lane], error);
+            (self.high[lane], self.low[lane]) = (high, low);
+            lost[lane] += more.abs();
+        }
     }
-    sums
+}
+
+/// What was added up of each run, and what was lost at most.
+struct Sums {
+    pairs: Pairs<ABREAST>,
+    lost: [f64; ABREAST],
+}
+
+impl Sums {
+    /// The sums of runs, or of their squares less `means`.
+    #[inline(always)]
+    fn of<T: Copy + Into<f64>, const SQUARED: bool>(values: &[T], runs: &Abreast, means: [f64; ABREAST]) -> Self {
+        let (mut pairs, mut lost) = (Pairs::ZERO, [0.0; ABREAST]);
+        runs.for_each(
+            values,
+            T::into,
+            means,
+            #[inline(always)]
+            |_, mut values| {
+                if SQUARED {
+                    for run in 0..ABREAST {
+                        values[run] = (values[run] - means[run]) * (values[run] - means[run]);
+                    }
+                }
+                pairs.add(&values, &mut lost);
+            },
+        );
+        Sums { pairs, lost }
+    }
+
+    /// The sums over counts.
+    #[inline(always)]
+    fn over(&self, counts: &[f64; ABREAST]) -> Quotients {
+        let (Pairs { high, low }, lost) = (&self.pairs, &self.lost);
+        let mut quotients = Quotients { near: [0.0; ABREAST], are_told: [false; ABREAST], are_exact: [false; ABREAST] };
+        for run in 0..ABREAST {
+            let (sum, error) = two_sum(high[run], low[run]);
+            let quotient = divide(sum, error, lost[run], counts[run]);
+            quotients.near[run] = quotient.near;
+            quotients.are_told[run] = quotient.is_told;
+            quotients.are_exact[run] = quotient.is_exact;
+        }
+        quotients
+    }
+}
+
+/// Quotients of runs abreast.
+struct Quotients {
+    near: [f64; ABREAST],
+    are_told: [bool; ABREAST],
+    are_exact: [bool; ABREAST],
+}
+
+/// The sums of runs abreast, if pairs hold them.
+#[inline(always)]
+pub(super) fn sums_of<T: Copy + Into<f64>>(values: &[T], runs: &Abreast) -> Known<Pair> {
+    let Sums { pairs, lost } = Sums::of::<T, false>(values, runs, [0.0; ABREAST]);
+    let (mut found, mut are_held) = ([[0.0; 2]; ABREAST], [false; ABREAST]);
+    for run in 0..ABREAST {
+        (found[run], are_held[run]) = ([pairs.high[run], pairs.low[run]], lost[run] == 0.0);
+    }
+    (found, are_held)
+}
+
+/// The variances of runs abreast, each of `counts` values, zeros beside the run included: the sums of squares over what
+/// is left of the counts without `ddof`, as the nearest value of a type of floats, in `f64`, where pairs tell it. They
+/// need not hold the sums.
+#[inline(always)]
+pub(super) fn variances_of<T: Copy + Into<f64>>(
+    values: &[T],
+    runs: &Abreast,
+    counts: &[u128; ABREAST],
+    ddof: u64,
+    kind: Kind,
+) -> Known<f64> {
+    let (mut whole, mut divisors) = ([0.0; ABREAST], [0.0; ABREAST]);
+    for run in 0..ABREAST {
+        (whole[run], divisors[run]) = (divisor(counts[run]), divisor(counts[run].saturating_sub(ddof.into())));
+    }
+    let Quotients { near: mut means, are_told, .. } = Sums::of::<T, false>(values, runs, [0.0; ABREAST]).over(&whole);
+    for run in 0..ABREAST {
+        means[run] = if are_told[run] { means[run] } else { f64::NAN };
+    }
+    let mut squares = Sums::of::<T, true>(values, runs, means);
+    let (mut products, mut errors) = ([0.0; ABREAST], [0.0; ABREAST]);
+    for run in 0..ABREAST {
+        let (square, zeros) = (means[run] * means[run], whole[run] - runs.sizes[run] as f64);
+        let is_held = is_amid(square) | (means[run] == 0.0) | (zeros == 0.0);
+        let (product, error) = two_product(square, zeros);
+        (products[run], errors[run]) = (if is_held { product } else { f64::NAN }, error);
+    }
+    squares.pairs.add(&products, &mut squares.lost);
+    squares.pairs.add(&errors, &mut squares.lost);
+    let Quotients { near: mut found, mut are_told, are_exact } = squares.over(&divisors);
+    for run in 0..ABREAST {
+        let rounded = kind.round(found[run], are_exact[run]);
+        are_told[run] &= rounded.is_some();
+        found[run] = rounded.unwrap_or(0.0);
+    }
+    (found, are_told)
 }

@@ -1,12 +1,13 @@
 //! The exact totals that sums and means of each type of elements come from.
 
-use std::ops::Range;
+use std::array::from_fn;
 
 use num_complex::Complex;
 
 use super::Float;
+use super::abreast::{ABREAST, Abreast, Known};
 use super::exact::{Exact, Kind, Products};
-use super::pair::{self, Pair, add_to_pair, is_amid, times, two_product, two_sum};
+use super::pair::{self, Pair, Pairs, add_to_pair, is_amid, times, two_product, two_sum};
 use crate::base::machine::in_wide_vectors;
 
 /// An exact sum of values of type `T`, which come in any order.
@@ -33,15 +34,17 @@ pub trait Accumulator<T>: Clone + Default + Send + Sync {
     /// Adds all that another small total holds, with the answer of [`add_to`](Accumulator::add_to).
     fn join(cell: &mut Self::Cell, other: Self::Cell) -> bool;
 
-    /// The small total of a few neighbours among values, if it holds their sum.
+    /// The small totals of runs among values, where they hold the sums.
     #[inline(always)]
-    fn cell_of(values: &[T], neighbours: Range<usize>) -> Option<Self::Cell>
+    fn cells_of(values: &[T], runs: &Abreast) -> Known<Self::Cell>
     where
         T: Copy,
     {
-        let mut cell = Self::Cell::default();
-        let is_held = values[neighbours].iter().fold(true, |is_held, &value| is_held & Self::add_to(&mut cell, value));
-        is_held.then_some(cell)
+        let mut cells = [Self::Cell::default(); ABREAST];
+        let add =
+            |cell: &mut Self::Cell, run: &[T]| run.iter().fold(true, |held, &value| held & Self::add_to(cell, value));
+        let are_held = from_fn(|run| add(&mut cells[run], &values[runs.run(run)]));
+        (cells, are_held)
     }
 
     /// Adds what a small total holds.
@@ -84,11 +87,11 @@ impl FloatTotal {
     }
 
     /// Adds a block of at most [`BLOCK`] values, a multiple of [`LANES`].
-    fn add_block(&mut self, sums: &mut Sums, values: &[f64]) {
+    fn add_block(&mut self, sums: &mut Pairs<LANES>, values: &[f64]) {
         let before = *sums;
         let is_exact = in_wide_vectors(
             #[inline(always)]
-            || sums.add(values),
+            || add_all(sums, values),
         );
         if !is_exact {
             *sums = before;
@@ -141,31 +144,12 @@ fn quickly_between(a: f64, b: f64, weight: f64, kind: Kind) -> Option<f64> {
     if near == sum + (rest + doubt) { kind.round(near, is_exact) } else { None }
 }
 
-/// Sums of values side by side, each in two floats.
-#[derive(Clone, Copy)]
-struct Sums {
-    high: [f64; LANES],
-    low: [f64; LANES],
-}
-
-impl Sums {
-    const ZERO: Sums = Sums { high: [0.0; LANES], low: [0.0; LANES] };
-
-    /// Adds values, and says whether nothing was lost.
-    #[inline(always)]
-    fn add(&mut self, values: &[f64]) -> bool {
-        let mut lost = [0.0; LANES];
-        for values in values.as_chunks::<LANES>().0 {
-            for lane in 0..LANES {
-                let (high, error) = two_sum(self.high[lane], values[lane]);
-                let (low, more) = two_sum(self.low[lane], error);
-                (self.high[lane], self.low[lane]) = (high, low);
-                lost[lane] += more.abs();
-            }
-        }
-        // A NaN is lost as well.
-        lost.iter().all(|&lost| lost == 0.0)
-    }
+/// Adds values to sums side by side, and says whether nothing was lost.
+#[inline(always)]
+fn add_all(sums: &mut Pairs<LANES>, values: &[f64]) -> bool {
+    let mut lost = [0.0; LANES];
+    values.as_chunks::<LANES>().0.iter().for_each(|values| sums.add(values, &mut lost));
+    lost.iter().all(|&lost| lost == 0.0)
 }
 
 impl<T: Copy + Into<f64>> Accumulator<T> for FloatTotal {
@@ -189,7 +173,7 @@ impl<T: Copy + Into<f64>> Accumulator<T> for FloatTotal {
             return self.add_few(values);
         }
         let (lanes, last) = values.as_chunks::<LANES>();
-        let (mut sums, mut block) = (Sums::ZERO, [0.0; BLOCK]);
+        let (mut sums, mut block) = (Pairs::ZERO, [0.0; BLOCK]);
         for values in lanes.as_flattened().chunks(BLOCK) {
             let block = &mut block[..values.len()];
             block.iter_mut().zip(values).for_each(|(wide, &value)| *wide = value.into());
@@ -226,8 +210,8 @@ impl<T: Copy + Into<f64>> Accumulator<T> for FloatTotal {
     }
 
     #[inline(always)]
-    fn cell_of(values: &[T], neighbours: Range<usize>) -> Option<Pair> {
-        pair::sum_of(values, neighbours)
+    fn cells_of(values: &[T], runs: &Abreast) -> Known<Pair> {
+        pair::sums_of(values, runs)
     }
 
     fn add_cell(&mut self, pair: Pair) {

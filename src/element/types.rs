@@ -6,11 +6,12 @@ use std::convert::identity;
 use num_complex::Complex;
 use num_traits::Zero;
 
+use super::abreast::{ABREAST, Abreast, Known};
 use super::arithmetic::both;
 use super::dot::Wrapped;
 use super::exact::Kind;
 use super::factor::{Scaled, ScaledComplex, Whole};
-use super::pair::Pair;
+use super::pair::{self, Pair};
 use super::total::{ComplexTotal, FloatTotal, IntegerTotal, Rounded};
 use super::{DType, Element, Float, Number, Real, Ring, sealed};
 
@@ -332,6 +333,24 @@ macro_rules! impl_float {
             #[inline(always)]
             fn quick_mean_of(pair: Pair, count: u128) -> Option<Self> {
                 Self::quickly(pair, count)
+            }
+
+            #[inline(always)]
+            fn quick_spreads_of(
+                values: &[Self],
+                runs: &Abreast,
+                counts: [u128; ABREAST],
+                ddof: u64,
+                is_root: bool,
+            ) -> Known<Self> {
+                let kind = if is_root { Kind::F64 } else { Self::KIND };
+                let (variances, are_known) = pair::variances_of(values, runs, &counts, ddof, kind);
+                let mut found = [Self::ZERO; ABREAST];
+                for run in 0..ABREAST {
+                    let variance = variances[run];
+                    found[run] = <Self as Float>::from_f64(if is_root { variance.sqrt() } else { variance });
+                }
+                (found, are_known)
             }
         }
 

@@ -1,7 +1,10 @@
 //! The least and the greatest of some values, and where it stands.
 
+use std::convert::identity;
+
 use crate::base::machine::in_wide_vectors;
-use crate::element::{Number, Real};
+use crate::element::{ABREAST, Abreast, Known, Number, Real};
+use crate::kernels::group::Gaps;
 use crate::kernels::holistic::Group;
 
 /// Whether `value` is to be preferred: -0.0 is less than +0.0, and nothing is NaN.
@@ -54,6 +57,51 @@ fn beyond_all<const GREATEST: bool, T: Real>(values: &[T], first: T) -> (T, bool
 #[inline(always)]
 fn preferred<const GREATEST: bool, T: Real>(value: T, found: T) -> T {
     if if GREATEST { value > found } else { value < found } { value } else { found }
+}
+
+/// The extremes of runs among values and, behind them, of so many gaps, with the entry that each stands at first. Known
+/// is what is no NaN, and no gap.
+#[inline(always)]
+pub(crate) fn extremes_abreast<const GREATEST: bool, T: Real>(
+    values: &[T],
+    runs: &Abreast,
+    gaps: &Gaps<T>,
+) -> Known<(T, usize)> {
+    let (mut first, mut places, mut has_nan) = ([T::ZERO; ABREAST], [0; ABREAST], [false; ABREAST]);
+    for run in 0..ABREAST {
+        first[run] = values[runs.starts[run]];
+    }
+    let mut found = first;
+    runs.for_each(
+        values,
+        identity,
+        first,
+        #[inline(always)]
+        |place, values| {
+            for run in 0..ABREAST {
+                let is_beyond = if GREATEST { values[run] > found[run] } else { values[run] < found[run] };
+                found[run] = if is_beyond { values[run] } else { found[run] };
+                places[run] = if is_beyond { place } else { places[run] };
+                has_nan[run] |= values[run].isnan();
+            }
+        },
+    );
+    let (mut extremes, mut are_known) = ([(T::ZERO, 0); ABREAST], [false; ABREAST]);
+    for run in 0..ABREAST {
+        let beats_gaps = match gaps.fill {
+            Some(fill) if gaps.count(runs.sizes[run]) > 0 => {
+                if GREATEST {
+                    found[run] > fill
+                } else {
+                    found[run] < fill
+                }
+            }
+            _ => true,
+        };
+        extremes[run] = (found[run], runs.starts[run] + places[run]);
+        are_known[run] = beats_gaps & !has_nan[run];
+    }
+    (extremes, are_known)
 }
 
 /// An integer that is the greater, the further a value is beyond others; a NaN is beyond all, or where it is to be skipped

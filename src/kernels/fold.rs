@@ -1,13 +1,12 @@
 //! Folds: reductions whose state after some values is all that the values after them need to know.
 
-use std::ops::Range;
-
 use crate::base::alloc::{self, Allocated};
 use crate::base::index::Index;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
-use crate::element::Element;
+use crate::element::{ABREAST, Abreast, Element, Known};
 use crate::kernels::group::{AllGaps, Gaps, Groups};
+use crate::kernels::lanes::results_of;
 use crate::kernels::op::{Op, Outcome, Outcomes};
 use crate::kernels::sort::Arrays;
 
@@ -51,10 +50,10 @@ pub trait Fold<T: Element>: Op {
         values.iter().for_each(|&value| self.step(state, value));
     }
 
-    /// A faster way for the result of neighbours among values, if it tells that.
+    /// A faster way for the results of runs among values, where it tells them.
     #[inline(always)]
-    fn of_neighbours(&self, _values: &[T], _neighbours: Range<usize>, _gaps: &Gaps<T>) -> Option<Self::Out> {
-        None
+    fn of_abreast(&self, _values: &[T], _runs: &Abreast, _gaps: &Gaps<T>) -> Known<Self::Out> {
+        ([Self::Out::ZERO; ABREAST], [false; ABREAST])
     }
 
     /// The results of the lanes that hold a value, in order: all of these offsets whose lane is not empty. Where one has
@@ -158,19 +157,28 @@ pub(crate) fn fold_groups<T: Element, F: Fold<T>>(
 
 /// The results of groups that stand side by side, none of which is empty.
 fn fold_runs<T: Element, F: Fold<T>>(op: F, offsets: &[usize], values: &[T], gaps: &Gaps<T>) -> Outcomes<Vec<F::Out>> {
-    let count = offsets.len() - 1;
-    let mut results = alloc::zeros(count)?;
-    let parts = threads::map_parts(values.len(), PICOSECONDS, 0, |part| part.end);
+    let mut results = alloc::zeros(offsets.len() - 1)?;
+    share_runs(offsets, &mut results, |offsets, results| op.lanes(offsets, values, gaps, results))?;
+    Ok(results)
+}
+
+/// Shares out groups that stand side by side, none of which is empty: `reduce` is given the offsets of some, and a place
+/// for each.
+pub(crate) fn share_runs<U: Send>(
+    offsets: &[usize],
+    results: &mut [U],
+    reduce: impl Fn(&[usize], &mut [U]) -> Outcomes<()> + Sync,
+) -> Outcomes<()> {
+    let count = results.len();
+    let parts = threads::map_parts(offsets[count] - offsets[0], PICOSECONDS, 0, |part| part.end);
     let mut ends: Vec<usize> =
         parts.iter().map(|&end| offsets[..count].partition_point(|&start| start < end)).collect();
     ends.dedup();
-    let done = threads::map_slices(&mut results, &ends, |part, results| {
+    let done = threads::map_slices(results, &ends, |part, results| {
         let first = ends[part] - results.len();
-        op.lanes(&offsets[first..=ends[part]], values, gaps, results)
-            .map_err(|refusal| refusal.fault.of(first + refusal.group))
+        reduce(&offsets[first..=ends[part]], results).map_err(|refusal| refusal.fault.of(first + refusal.group))
     });
-    done.into_iter().collect::<Outcomes<()>>()?;
-    Ok(results)
+    done.into_iter().collect()
 }
 
 /// The picoseconds that an entry of a run takes.
@@ -184,17 +192,16 @@ pub(crate) fn fold_lanes<T: Element, F: Fold<T>>(
     gaps: &Gaps<T>,
     results: &mut [F::Out],
 ) -> Outcomes<()> {
-    let stored = offsets.windows(2).enumerate().filter(|(_, ends)| ends[0] < ends[1]);
     in_wide_vectors(
         #[inline(always)]
         || {
-            for ((lane, ends), result) in stored.zip(results) {
-                *result = match op.of_neighbours(values, ends[0]..ends[1], gaps) {
-                    Some(found) => found,
-                    None => fold_lane(op, &values[ends[0]..ends[1]], gaps).map_err(|fault| fault.of(lane))?,
-                };
-            }
-            Ok(())
+            results_of(
+                offsets,
+                results,
+                #[inline(always)]
+                |runs| op.of_abreast(values, runs, gaps),
+                |lane, entries| fold_lane(op, &values[entries], gaps).map_err(|fault| fault.of(lane)),
+            )
         },
     )
 }

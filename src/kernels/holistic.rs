@@ -1,11 +1,15 @@
 //! Holistic reductions, which must see all values of a group at once, and gradients that are shared among them.
 
 use std::fmt::Debug;
+use std::ops::Range;
 
 use crate::base::alloc;
+use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
-use crate::element::Element;
+use crate::element::{ABREAST, Abreast, Element, Known};
+use crate::kernels::fold::share_runs;
 use crate::kernels::group::{AllGaps, Gaps, Groups};
+use crate::kernels::lanes::results_of;
 use crate::kernels::op::{Op, Outcome, Outcomes};
 
 /// The elements of one cell of a reduction.
@@ -55,6 +59,22 @@ pub trait Holistic<T: Element>: Op {
 
     /// The result of a group.
     fn of(&self, group: &Group<'_, T>, scratch: &mut Self::Scratch) -> Outcome<Self::Out>;
+
+    /// Whether there is a faster way for runs among values.
+    const HAS_ABREAST: bool = false;
+
+    /// The results of runs among values, where the faster way tells them; `position` is that of an entry in its group.
+    #[inline(always)]
+    fn of_abreast(
+        &self,
+        _values: &[T],
+        _runs: &Abreast,
+        _gaps: &Gaps<T>,
+        _position: &(dyn Fn(usize) -> u128 + Sync),
+        blank: Self::Out,
+    ) -> Known<Self::Out> {
+        ([blank; ABREAST], [false; ABREAST])
+    }
 
     /// The result of a group of one value.
     fn of_one(&self, value: T, scratch: &mut Self::Scratch) -> Outcome<Self::Out> {
@@ -109,7 +129,43 @@ pub(crate) fn reduce_groups<T: Element, H: Holistic<T>>(
 ) -> Outcomes<Vec<H::Out>> {
     let scratch = || Scratch { group: Vec::new(), own: op.scratch() };
     let of_groups = reducer(op, groups, values, gaps, position);
+    if let (true, Some(offsets), None) = (H::HAS_ABREAST, groups.offsets(), gaps.extents) {
+        let mut results = alloc::copies(blank, groups.len())?;
+        share_runs(offsets, &mut results, |offsets, results| {
+            reduce_runs(op, offsets, values, &gaps.gaps, position, results)
+        })?;
+        return Ok(results);
+    }
     threads::try_map_heavy(groups.len(), values.len(), blank, scratch, of_groups)
+}
+
+/// The results of groups that stand side by side, none of which is empty.
+fn reduce_runs<T: Element, H: Holistic<T>>(
+    op: H,
+    offsets: &[usize],
+    values: &[T],
+    gaps: &Gaps<T>,
+    position: &(dyn Fn(usize) -> u128 + Sync),
+    results: &mut [H::Out],
+) -> Outcomes<()> {
+    let Some(&blank) = results.first() else { return Ok(()) };
+    let one = |group: usize, entries: Range<usize>| {
+        let within = |within: usize| position(entries.start + within);
+        let stored = &values[entries.clone()];
+        op.of(&Group { stored, gaps: *gaps, position: &within }, &mut op.scratch()).map_err(|fault| fault.of(group))
+    };
+    in_wide_vectors(
+        #[inline(always)]
+        || {
+            results_of(
+                offsets,
+                results,
+                #[inline(always)]
+                |runs| op.of_abreast(values, runs, gaps, position, blank),
+                one,
+            )
+        },
+    )
 }
 
 /// What every entry receives from `gradients`, one for each group; `position` is that of an entry in its group.

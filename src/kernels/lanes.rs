@@ -7,6 +7,8 @@ use bytemuck::Zeroable;
 use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::index::Index;
 use crate::base::threads;
+use crate::element::{ABREAST, Abreast, Known};
+use crate::kernels::op::Outcomes;
 
 /// Writes where the entries of each lane start into `starts`, which are zeros and one more than there are lanes.
 ///
@@ -205,6 +207,36 @@ fn list_stored<I: Index>(offsets: &[usize], first: usize, columns: &mut [I]) -> 
         stored += usize::from(ends[0] < ends[1]);
     }
     stored
+}
+
+/// Longer runs are looked at one by one.
+const LONG: usize = 64;
+
+/// Writes the results of the lanes that hold a value: eight at a time by `quickly`, and what that does not tell by
+/// `slowly`, which is given the number of the lane and its entries.
+#[inline(always)]
+pub(crate) fn results_of<U: Copy>(
+    offsets: &[usize],
+    results: &mut [U],
+    quickly: impl Fn(&Abreast) -> Known<U>,
+    slowly: impl Fn(usize, Range<usize>) -> Outcomes<U>,
+) -> Outcomes<()> {
+    let mut stored = offsets.windows(2).enumerate().filter(|(_, ends)| ends[0] < ends[1]);
+    for results in results.chunks_mut(ABREAST) {
+        let (mut runs, mut lanes) = (Abreast::default(), [(0, [0; 2]); ABREAST]);
+        for (run, (lane, ends)) in (0..results.len()).zip(&mut stored) {
+            let size = ends[1] - ends[0];
+            (runs.starts[run], runs.sizes[run]) = (ends[0], if size > LONG { 0 } else { size });
+            lanes[run] = (lane, [ends[0], ends[1]]);
+        }
+        let (found, are_known) = quickly(&runs);
+        for (run, result) in results.iter_mut().enumerate() {
+            let (lane, [start, end]) = lanes[run];
+            let is_known = are_known[run] & (runs.sizes[run] > 0);
+            *result = if is_known { found[run] } else { slowly(lane, start..end)? };
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -15,8 +15,8 @@ use crate::kernels::sort::Arrays;
 
 /// Cells are a table of up to 40 bytes each: with fewer entries for each it would outgrow what the entries take.
 const ENTRIES_A_CELL: u128 = 4;
-/// So many bytes of cells stay in the second cache.
-const PART_BYTES: usize = 1 << 18;
+/// So many bytes of cells stay in a cache near the processor.
+const PART_BYTES: usize = 1 << 16;
 /// The parts that entries are dealt out to at once.
 const PARTS: usize = 256;
 /// The entries whose cells are numbered together.

@@ -1,11 +1,13 @@
 //! The least and the greatest element over axes, and their gradients.
 
+use std::array::from_fn;
+
 use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Index;
-use crate::element::{Float, Real};
-use crate::kernels::extreme::{extreme, is_beyond, key_of, missing, of_key};
+use crate::element::{Abreast, Float, Known, Real};
+use crate::kernels::extreme::{extreme, extremes_abreast, is_beyond, key_of, missing, of_key};
 use crate::kernels::fold::{Fold, Kept, gaps_state};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
@@ -69,6 +71,13 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<G
 
     fn of_no_entry(&self) -> Outcome<T> {
         Ok(missing::<T>().unwrap_or(if GREATEST { T::LOWEST } else { T::HIGHEST }))
+    }
+
+    /// A zero has the sign that the others say, and that of a gap.
+    #[inline(always)]
+    fn of_abreast(&self, values: &[T], runs: &Abreast, gaps: &Gaps<T>) -> Known<T> {
+        let (found, are_known) = extremes_abreast::<GREATEST, T>(values, runs, gaps);
+        (found.map(|(found, _)| found), from_fn(|run| are_known[run] & (found[run].0 != T::ZERO)))
     }
 
     /// Where there are few cells no entries are grouped: of the keys of their elements the greatest is found.

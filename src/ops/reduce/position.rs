@@ -1,8 +1,12 @@
 //! Where the least and the greatest element stands.
 
+use std::array::from_fn;
+
 use crate::base::axes::Axes;
 use crate::base::error::Result;
-use crate::element::{Float, Real};
+use crate::element::{Abreast, Float, Known, Real};
+use crate::kernels::extreme::extremes_abreast;
+use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::ops::operand::Operand;
@@ -32,6 +36,21 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Holistic<T> for Posit
     }
 
     fn scratch(&self) {}
+
+    const HAS_ABREAST: bool = true;
+
+    #[inline(always)]
+    fn of_abreast(
+        &self,
+        values: &[T],
+        runs: &Abreast,
+        gaps: &Gaps<T>,
+        position: &(dyn Fn(usize) -> u128 + Sync),
+        blank: u64,
+    ) -> Known<u64> {
+        let (found, are_known) = extremes_abreast::<GREATEST, T>(values, runs, gaps);
+        (from_fn(|run| if are_known[run] { position(found[run].1) as u64 } else { blank }), are_known)
+    }
 
     fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<u64> {
         match group.extreme_position::<GREATEST, SKIPS_NAN>() {

@@ -7,7 +7,7 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Index;
 use crate::base::threads;
-use crate::element::{Accumulator, Element, Float, Real, Ring};
+use crate::element::{ABREAST, Abreast, Accumulator, Element, Float, Known, Real, Ring};
 use crate::kernels::fold::{Fold, Kept, gaps_state};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
@@ -115,12 +115,20 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
     }
 
     #[inline(always)]
-    fn of_neighbours(&self, values: &[T], neighbours: Range<usize>, gaps: &Gaps<T>) -> Option<F::Out> {
-        let count = gaps.positions(neighbours.len());
-        if F::SKIPS_NAN || neighbours.len() >= FEW || !adds_nothing(gaps, count) {
-            return None;
+    fn of_abreast(&self, values: &[T], runs: &Abreast, gaps: &Gaps<T>) -> Known<F::Out> {
+        let (mut results, mut are_known) = ([F::Out::ZERO; ABREAST], [false; ABREAST]);
+        if F::SKIPS_NAN || !adds_nothing(gaps, gaps.positions(0)) {
+            return (results, are_known);
         }
-        F::finish_quickly(F::Total::cell_of(values, neighbours)?, count)
+        let (cells, are_held) = F::Total::cells_of(values, runs);
+        for run in 0..ABREAST {
+            if are_held[run]
+                && let Some(result) = F::finish_quickly(cells[run], gaps.positions(runs.sizes[run]))
+            {
+                (results[run], are_known[run]) = (result, true);
+            }
+        }
+        (results, are_known)
     }
 
     /// Where there are few cells no entries are grouped; a sum that a small total does not hold is left to the groups.
@@ -155,8 +163,6 @@ fn adds_nothing<T: Element>(gaps: &Gaps<T>, count: u128) -> bool {
     count != u128::MAX && gaps.fill.is_none_or(|fill| !fill.is_truthy())
 }
 
-/// Fewer values are added without lanes.
-const FEW: usize = 64;
 /// Fewer values are never shared out.
 const MANY: usize = 1 << 16;
 

@@ -2,7 +2,8 @@
 
 use crate::base::axes::Axes;
 use crate::base::error::Result;
-use crate::element::{Accumulator, Float, Real, Ring};
+use crate::element::{ABREAST, Abreast, Accumulator, Float, Known, Real, Ring};
+use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::ops::operand::Operand;
@@ -131,6 +132,23 @@ impl<T: Ring, const ROOT: bool, const SKIPS_NAN: bool> Holistic<T> for Variance<
     }
 
     fn scratch(&self) {}
+
+    const HAS_ABREAST: bool = !SKIPS_NAN;
+
+    #[inline(always)]
+    fn of_abreast(
+        &self,
+        values: &[T],
+        runs: &Abreast,
+        gaps: &Gaps<T>,
+        _: &(dyn Fn(usize) -> u128 + Sync),
+        blank: T::Deviation,
+    ) -> Known<T::Deviation> {
+        if gaps.fill.is_some_and(T::is_truthy) {
+            return ([blank; ABREAST], [false; ABREAST]);
+        }
+        T::quick_spreads_of(values, runs, runs.sizes.map(|size| gaps.positions(size)), self.ddof, ROOT)
+    }
 
     fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<T::Deviation> {
         Ok(match ROOT {
