@@ -312,6 +312,7 @@ const LACKING: &[(&str, &str)] = &[
     ("einsum", "not yet"),
     ("group_by", "not yet"),
     ("kron", "not yet"),
+    ("matmul_with", "not yet"),
     ("mttkrp", "not yet: dense operands"),
     ("nanmedian_index", "not yet: a pair"),
     ("outer", "not yet"),

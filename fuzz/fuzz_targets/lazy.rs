@@ -12,6 +12,10 @@ use libfuzzer_sys::fuzz_target;
 /// Which operation, over which axis, of which steps.
 type Choice = (u8, i8, u8, u8);
 
+/// An operation at once, of one tensor and of two.
+type Of<'a, P> = &'a dyn Fn(&Tensor<P, f64>) -> Result<Tensor<P, f64>>;
+type OfTwo<'a, P> = &'a dyn Fn(&Tensor<P, f64>, &Tensor<P, f64>) -> Result<Tensor<P, f64>>;
+
 /// A step of a graph, and what the operation gives at once.
 struct Pair<P> {
     lazy: Lazy<Tensor<P, f64>>,
@@ -22,10 +26,8 @@ struct Pair<P> {
 fn next<P: Pattern>(choice: u8, axis: isize, x: &Pair<P>, y: &Pair<P>) -> Pair<P> {
     let kept = || Axes::from(axis).keep_dims();
     let (lazy, other) = (&x.lazy, &y.lazy);
-    let of = |f: &dyn Fn(&Tensor<P, f64>) -> Result<Tensor<P, f64>>| x.eager.clone().and_then(|x| f(&x));
-    let of_two = |f: &dyn Fn(&Tensor<P, f64>, &Tensor<P, f64>) -> Result<Tensor<P, f64>>| {
-        x.eager.clone().and_then(|x| y.eager.clone().and_then(|y| f(&x, &y)))
-    };
+    let of = |f: Of<'_, P>| x.eager.clone().and_then(|x| f(&x));
+    let of_two = |f: OfTwo<'_, P>| x.eager.clone().and_then(|x| y.eager.clone().and_then(|y| f(&x, &y)));
     let (lazy, eager) = match choice % 20 {
         0 => (lazy.abs(), of(&|x| x.abs())),
         1 => (lazy + other, of_two(&|x, y| x.add(y))),
