@@ -73,6 +73,7 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// let x = CooTensor::new([2, 3], vec![vec![0, 0], vec![1, 2]], vec![3.0, 5.0], 0.0)?;
     /// assert_eq!(x.lazy().stored().mean(1).collect()?.get(&[0])?, 4.0);
     /// # Ok::<(), lacuna::Error>(())
+    /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn stored(&self) -> LazyStored<P, T> {
         LazyStored { x: self.clone() }
