@@ -70,9 +70,8 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// ```
     /// use lacuna::CooTensor;
     ///
-    /// let x = CooTensor::new([2, 3], vec![vec![0, 0], vec![1, 2]], vec![3.0, 5.0], 0.0)?;
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 0], vec![1, 2]], vec![3.0, 5.0], 0.0_f64)?;
     /// assert_eq!(x.lazy().stored().mean(1).collect()?.get(&[0])?, 4.0);
-    /// # Ok::<(), lacuna::Error>(())
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn stored(&self) -> LazyStored<P, T> {
