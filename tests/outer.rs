@@ -183,3 +183,22 @@ fn what_does_not_fit_is_refused() {
     assert!(zeros.iter().all(|value: &f64| value.to_bits() == 0));
     assert_eq!(kron(&arr2(&[[1, 2]]), &arr2(&[[1], [3]])).unwrap(), arr2(&[[1, 2], [3, 6]]).into_dyn());
 }
+
+/// A lane is told by the position of an element on the right, not by how many are stored before it: with another lane
+/// the sum is another number here.
+#[test]
+fn gradients_of_the_left_are_sums_in_eight_lanes_by_position() {
+    let values: Vec<f64> = (0..20).map(|at| [1e16, 1.0, -1e16, 3.5, 0.1][at % 5] + at as f64).collect();
+    let in_lanes = |lane: fn(usize) -> usize| {
+        let mut lanes = [0.0; 8];
+        values.iter().enumerate().for_each(|(at, value)| lanes[lane(at) % 8] += value * 1.0);
+        let [a, b, c, d, e, f, g, h] = lanes;
+        ((a + b) + (c + d)) + ((e + f) + (g + h))
+    };
+    assert_ne!(in_lanes(|at| at), in_lanes(|at| at / 2));
+    let x = CooTensor::new([1], vec![vec![0]], vec![2.0], 0.0).unwrap();
+    let y = CooTensor::new([20], vec![(0..20).collect()], values.clone(), 0.0).unwrap();
+    let ones = CooTensor::new([1, 20], vec![vec![0; 20], (0..20).collect()], vec![1.0; 20], 0.0).unwrap();
+    let (dx, _) = outer_backward(&x, &y, &ones).unwrap();
+    assert_eq!(dx.values(), [in_lanes(|at| at)]);
+}
