@@ -442,6 +442,39 @@ fn a_kept_value_is_the_beginning_of_what_follows() {
     assert_eq!(runs.load(std::sync::atomic::Ordering::Relaxed), 1);
 }
 
+/// A program keeps patterns, not values; and what it kept for tensors that went by goes with them.
+#[test]
+fn a_program_holds_no_values_and_no_old_patterns() {
+    let [x, y] = ["x", "y"].map(|name| Lazy::<CooTensor<f64>>::input(name, [40, 30]));
+    let program = compile((&(&x * &y), &x)).unwrap();
+    let mut a = matrix(40, 30, 3, 1);
+    let place = a.values().as_ptr();
+    let (_, out) = program.run([x.is(&a), y.is(&a)]).unwrap();
+    drop(out);
+    a.values_mut().unwrap()[0] = 1.0;
+    assert_eq!(a.values().as_ptr(), place, "the values are held by nobody else");
+    let old = matrix(40, 30, 4, 2);
+    let place = old.pattern().coords(0).as_ptr();
+    for other in [old.clone(), matrix(40, 30, 2, 3), matrix(40, 30, 5, 4)] {
+        drop(program.run([x.is(&a), y.is(&other)]).unwrap());
+    }
+    let (_, coords) = old.into_parts().unwrap().0.into_parts().unwrap();
+    assert_eq!(coords[0].as_ptr(), place, "the pattern of two runs ago is held by nobody else");
+}
+
+/// A chain of moves is as deep as its patterns are.
+#[test]
+fn a_long_chain_of_moves_runs_in_a_program() {
+    let x = Lazy::<CooTensor<f64>>::input("x", [2]);
+    let y = (0..20_000).fold(x.clone(), |y, _| y.flip(0));
+    let program = compile(&y).unwrap();
+    let a = full(vec![1.0, 2.0]);
+    for _ in 0..2 {
+        assert_same(&program.run([x.is(&a)]).unwrap(), &a);
+    }
+    assert!(program.coordinate_reads() > 0);
+}
+
 /// Another step of the same pattern in between does not cut a pass in two.
 #[test]
 fn what_is_between_does_not_cut_a_pass() {

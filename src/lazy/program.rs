@@ -68,7 +68,7 @@ outputs!(A 0, B 1, C 2, D 3);
 #[must_use = "a program does nothing until it is run"]
 pub struct Program<V> {
     plan: Plan,
-    /// For each slot of an input or constant its value in the run before, on a pattern that keeps its plans.
+    /// For each slot of an input or constant its pattern in the run before, which keeps its plans.
     before: Mutex<BTreeMap<usize, Held>>,
     values: fn(&[Held]) -> V,
 }
@@ -116,7 +116,11 @@ impl<V> Program<V> {
     pub fn run(&self, feeds: impl IntoIterator<Item = Feed>) -> Result<V> {
         let mut slots = self.plan.bound(feeds.into_iter().collect())?;
         self.remember(&mut slots);
-        Ok((self.values)(&self.plan.run(slots)?))
+        // What leaves the program keeps no plans.
+        let outputs = self.plan.outputs.iter().map(|&at| self.plan.steps[at].node.kind);
+        let found = self.plan.run(slots)?;
+        let found: Vec<Held> = outputs.zip(&found).map(|(kind, value)| kind.forget(value)).collect();
+        Ok((self.values)(&found))
     }
 
     /// Puts the values on patterns that keep their plans: those of the run before, where they are the same.
@@ -126,7 +130,7 @@ impl<V> Program<V> {
             let Some(value) = slot else { continue };
             let kind = self.plan.steps[at].node.kind;
             let kept = kind.remember(value, before.get(&at));
-            before.insert(at, Arc::clone(&kept));
+            before.extend(kind.by_pieces().map(|kind| (at, kind.pattern(&kept))));
             *slot = Some(kept);
         }
     }
