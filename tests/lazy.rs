@@ -350,3 +350,137 @@ fn every_operation_has_its_step() {
     let lacking: Vec<&str> = exported.iter().map(String::as_str).filter(|name| !is_there(name)).collect();
     assert_eq!(lacking, LACKING.iter().map(|(name, _)| *name).collect::<Vec<_>>());
 }
+
+/// A vector that stores each of so many elements.
+fn full(values: Vec<f64>) -> CooTensor<f64> {
+    let count = values.len();
+    CooTensor::new([count], vec![(0..count as u32).collect()], values, 0.0).unwrap()
+}
+
+/// Equal words are not equal arguments: a long list is abridged, and NaNs differ in their bits.
+#[test]
+fn steps_with_arguments_that_print_alike_are_two() {
+    let x = full((0..1000).map(f64::from).collect());
+    let mut positions: Vec<u32> = (0..1000).collect();
+    let straight = x.lazy().take(positions.clone());
+    positions.swap(400, 500);
+    let lazy = x.lazy();
+    let (one, other) = (lazy.take((0..1000).collect::<Vec<u32>>()), lazy.take(positions));
+    let found = compile((&one, &other)).unwrap().run([]).unwrap();
+    assert_same(&found.0, &straight.collect().unwrap());
+    assert_eq!(found.1.get(&[400]).unwrap(), 500.0);
+
+    let [one, other] = [0x7FF8_0000_0000_0001, 0xFFF8_0000_0000_0002].map(|bits| lazy.with_fill(f64::from_bits(bits)));
+    let found = compile((&one, &other)).unwrap().run([]).unwrap();
+    assert_eq!(found.0.fill().to_bits(), 0x7FF8_0000_0000_0001);
+    assert_eq!(found.1.fill().to_bits(), 0xFFF8_0000_0000_0002);
+}
+
+/// The gradients of two choices by position, from one gradient of their results.
+#[test]
+fn gradients_of_two_takes_are_two() {
+    let (x, g) = (full(vec![1.0, 2.0, 3.0]).lazy(), full(vec![1.0, 10.0]).lazy());
+    let (one, other) = (x.take(vec![0u32, 1]), x.take(vec![1u32, 2]));
+    let found = compile((&one.gradient(&x, &g), &other.gradient(&x, &g))).unwrap().run([]).unwrap();
+    assert_eq!((found.0.values(), found.1.values()), (&[1.0, 10.0, 0.0][..], &[0.0, 1.0, 10.0][..]));
+}
+
+/// An error of a gradient is carried, though no shape is known.
+#[test]
+fn a_gradient_of_an_open_shape_is_refused_too() {
+    let x = Lazy::<CooTensor<f64>>::input("x", [None, Some(3)]);
+    let refused = x.round().sum(0).gradient(&x, &x.sum(0)).check().unwrap_err();
+    assert!(refused.to_string().contains("round has no gradient"), "{refused}");
+}
+
+/// What is no float on the way ends a gradient, though the steps around it have rules.
+#[test]
+fn a_gradient_through_bools_is_refused() {
+    let x = matrix(4, 3, 2, 3).lazy();
+    let y = x.any(1).custom("count", |any| any.cast::<f64>(), |any, _| Ok(any.clone()));
+    let refused = y.gradient(&x, &y).collect().unwrap_err();
+    assert!(refused.to_string().contains("any has no gradient"), "{refused}");
+}
+
+/// The user's own gradient need not have the pattern of the tensor for what follows to be right.
+#[test]
+fn a_custom_gradient_may_have_another_pattern() {
+    let x = matrix(300, 100, 2, 3);
+    let g = matrix(300, 100, 3, 4);
+    let lazy = x.lazy();
+    let dx = lazy.custom("same", |x| Ok(x.clone()), |_, g| Ok(g.clone())).gradient(&lazy, &g.lazy());
+    let found = (dx * &lazy + 1.0).abs().collect().unwrap();
+    assert_same(&found, &(&g * &x + 1.0).abs().unwrap());
+}
+
+/// Whatever pattern and fill the upstream gradient has.
+#[test]
+fn a_gradient_has_the_pattern_of_its_operand() {
+    let x = matrix(4, 3, 2, 3);
+    let g = matrix(4, 3, 3, 4).with_fill(2.0);
+    let lazy = x.lazy();
+    for y in [lazy.clone(), lazy.cast::<f64>(), lazy.to_csr().to_coo()] {
+        let dx = y.gradient(&lazy, &g.lazy()).collect().unwrap();
+        assert!(dx.pattern() == x.pattern() && dx.fill() == 0.0, "{dx:?}");
+        assert_same(&dx, &x.any_backward(&g, Axes::none()).unwrap());
+    }
+}
+
+/// What `value` kept is not computed again for what goes on from there.
+#[test]
+fn a_kept_value_is_the_beginning_of_what_follows() {
+    let runs = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = std::sync::Arc::clone(&runs);
+    let counts = move |x: &CooTensor<f64>| {
+        counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Ok(x.clone())
+    };
+    let x = full(vec![1.0, 2.0]).lazy();
+    let y = x.custom("counts", counts, |_, g| Ok(g.clone())).sum(0);
+    for _ in 0..3 {
+        assert_eq!((&y + y.value().unwrap()).collect().unwrap().item().unwrap(), 6.0);
+    }
+    assert_eq!(runs.load(std::sync::atomic::Ordering::Relaxed), 1);
+}
+
+/// A program keeps patterns, not values; and what it kept for tensors that went by goes with them.
+#[test]
+fn a_program_holds_no_values_and_no_old_patterns() {
+    let [x, y] = ["x", "y"].map(|name| Lazy::<CooTensor<f64>>::input(name, [40, 30]));
+    let program = compile((&(&x * &y), &x)).unwrap();
+    let mut a = matrix(40, 30, 3, 1);
+    let place = a.values().as_ptr();
+    let (_, out) = program.run([x.is(&a), y.is(&a)]).unwrap();
+    drop(out);
+    a.values_mut().unwrap()[0] = 1.0;
+    assert_eq!(a.values().as_ptr(), place, "the values are held by nobody else");
+    let old = matrix(40, 30, 4, 2);
+    let place = old.pattern().coords(0).as_ptr();
+    for other in [old.clone(), matrix(40, 30, 2, 3), matrix(40, 30, 5, 4)] {
+        drop(program.run([x.is(&a), y.is(&other)]).unwrap());
+    }
+    let (_, coords) = old.into_parts().unwrap().0.into_parts().unwrap();
+    assert_eq!(coords[0].as_ptr(), place, "the pattern of two runs ago is held by nobody else");
+}
+
+/// A chain of moves is as deep as its patterns are.
+#[test]
+fn a_long_chain_of_moves_runs_in_a_program() {
+    let x = Lazy::<CooTensor<f64>>::input("x", [2]);
+    let y = (0..20_000).fold(x.clone(), |y, _| y.flip(0));
+    let program = compile(&y).unwrap();
+    let a = full(vec![1.0, 2.0]);
+    for _ in 0..2 {
+        assert_same(&program.run([x.is(&a)]).unwrap(), &a);
+    }
+    assert!(program.coordinate_reads() > 0);
+}
+
+/// Another step of the same pattern in between does not cut a pass in two.
+#[test]
+fn what_is_between_does_not_cut_a_pass() {
+    let x = Lazy::<CooTensor<f64>>::input("x", [3, 4]);
+    let (one, shares) = (x.abs(), x.stored().softmax(1));
+    let told = compile((&one.sqrt(), &shares)).unwrap().explain();
+    assert_eq!(told.matches("[fused: pass 1]").count(), 2, "{told}");
+}

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Lazy;
-use super::node::{Asked, Form, Node, reachable};
+use super::node::{Asked, Body, Form, Node, reachable};
+use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::Float;
@@ -47,7 +48,7 @@ impl<Q: Pattern, G: Float> Lazy<Tensor<Q, G>> {
         upstream: &Lazy<Tensor<Q, G>>,
     ) -> Lazy<Tensor<P, F>> {
         let mut found = found(&self.node, &upstream.node, &[&x.node]);
-        x.or_zeros(found.pop().unwrap_or(Ok(None)))
+        x.or_zeros(found.pop().unwrap_or(Ok(None)), upstream)
     }
 
     /// The gradients of this result by several steps of one type, each as [`gradient`](Lazy::gradient) has it: what they
@@ -69,21 +70,25 @@ impl<Q: Pattern, G: Float> Lazy<Tensor<Q, G>> {
         upstream: &Lazy<Tensor<Q, G>>,
     ) -> [Lazy<Tensor<P, F>>; N] {
         let mut found = found(&self.node, &upstream.node, &by.map(|x| &x.node)).into_iter();
-        by.map(|x| x.or_zeros(found.next().unwrap_or(Ok(None))))
+        by.map(|x| x.or_zeros(found.next().unwrap_or(Ok(None)), upstream))
     }
 }
 
 impl<P: Pattern, F: Float> Lazy<Tensor<P, F>> {
     /// The gradient that was found by this step: zeros where the result does not depend on it.
     #[track_caller]
-    fn or_zeros(&self, found: Result<Option<Arc<Node>>>) -> Self {
+    fn or_zeros<V>(&self, found: Result<Option<Arc<Node>>>, upstream: &Lazy<V>) -> Self {
         let same = |shape: &Shape| Ok(Some(shape.clone()));
         match found {
+            // This step is the result, of whatever pattern the upstream gradient is.
+            Ok(Some(node)) if node.id == upstream.node.id => self.any_backward(&Self::of(node), Axes::none()),
             Ok(Some(node)) => Lazy::of(node),
             Ok(None) => self.then("zeros", String::new(), Form::Each, same, |x| {
                 x.clone().with_fill(F::ZERO).map_values(|_| F::ZERO)
             }),
-            Err(error) => self.then("gradient", String::new(), Form::Own, move |_| Err(error), |x| Ok(x.clone())),
+            Err(error) => {
+                Lazy::refused(Node::new::<Tensor<P, F>>("gradient", Body::Refused(error.clone()), None), error)
+            }
         }
     }
 }
@@ -105,7 +110,7 @@ fn all(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Result<BT
         let (expected, found) = (expected.clone(), found.clone());
         return Err(Error::ShapeMismatch { what: "the upstream gradient", expected, found });
     }
-    let steps = reachable(&[Arc::clone(result)]);
+    let steps = reachable(&[Arc::clone(result)], |_| false);
     let mut depends: BTreeSet<u64> = by.iter().map(|node| node.id).collect();
     depends.extend(reachable_from(&steps, &depends));
     let mut gradients = BTreeMap::new();

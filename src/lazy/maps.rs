@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Lazy;
-use super::node::{Form, Node, known};
+use super::node::{Form, Node, known, unlike};
 use super::reductions::{Ask, rule_of_one};
 use super::unary::step;
 use crate::base::axes::Axes;
@@ -113,7 +113,11 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
                     type Out = ();
                     fn visit<F: Float + Numeric + RealNumber>(self) {}
                 }
-                U::if_float(IsFloat).map(|()| Arc::clone(&self.0.upstream::<Tensor<P, U>>().cast::<F>().node))
+                U::if_float(IsFloat).map(|()| {
+                    let g = self.0.upstream::<Tensor<P, U>>().cast::<F>();
+                    // On the pattern of the operand itself.
+                    Arc::clone(&self.0.x::<Tensor<P, F>>().any_backward(&g, Axes::none()).node)
+                })
             }
         }
         step.with_rule(|asked| {
@@ -126,8 +130,12 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     #[track_caller]
     pub fn with_fill(&self, fill: T) -> Lazy<Tensor<P, T>> {
         // The entries hand their gradient back as it is.
-        let step =
-            self.then("with_fill", format!("{fill:?}"), Form::Each, same, move |x| Ok(x.clone().with_fill(fill)));
+        let mut told = format!("{fill:?}");
+        // The bits of a NaN are kept, and its words do not tell them.
+        if fill.isnan() {
+            told += &unlike();
+        }
+        let step = self.then("with_fill", told, Form::Each, same, move |x| Ok(x.clone().with_fill(fill)));
         rule_of_one!(step, T, P, (), |x, g| x.any_backward(&g, Axes::none()))
     }
 

@@ -2,10 +2,9 @@
 //! user's own steps.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Lazy;
-use super::node::{Form, Node, known};
+use super::node::{Form, Node, known, unlike};
 use super::reductions::{Ask, Over, rule_of_one};
 use super::unary::{LazyStored, step};
 use crate::base::axes::Axes;
@@ -21,6 +20,9 @@ use crate::tensor::Tensor;
 fn same(shape: &Shape) -> Result<Option<Shape>> {
     Ok(Some(shape.clone()))
 }
+
+/// So many positions are told one by one.
+const LISTED: usize = 100;
 
 macro_rules! quantiles {
     ($($name:ident, $backward:ident;)*) => {
@@ -98,27 +100,32 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     #[track_caller]
     fn taken<J: Position + 'static>(&self, name: &'static str, take: Take<'static, J>, axis: Option<i128>) -> Self {
         let take = Arc::new(take);
-        let (arguments, used) = (format!("{take:?}, {axis:?}"), Arc::clone(&take));
+        // The words of a long list leave some out.
+        let list = if take.len() <= LISTED { format!("{take:?}") } else { unlike() };
+        let (arguments, used) = (format!("{list}, {axis:?}"), Arc::clone(&take));
+        let told = arguments.clone();
         let shape = |lengths: &Shape| Ok(Some(Request::new(lengths, (&*take).into(), axis)?.shape().clone()));
         let run = move |x: &Tensor<P, T>| x.by_select(&Request::new(x.lengths(), (&*used).into(), axis)?);
         let step = self.then(name, arguments, Form::Own, shape, run);
-        struct Rule<P, J: 'static>(Ask<(Arc<Take<'static, J>>, Option<i128>)>, std::marker::PhantomData<fn() -> P>);
+        struct Rule<P, J: 'static>(
+            Ask<(Arc<Take<'static, J>>, Option<i128>, String)>,
+            std::marker::PhantomData<fn() -> P>,
+        );
         impl<P: Pattern, J: Position + 'static> FloatVisitor for Rule<P, J> {
             type Out = Arc<Node>;
 
             #[track_caller]
             fn visit<F: Float + Numeric + RealNumber>(self) -> Arc<Node> {
                 let (x, g) = (self.0.x::<Tensor<P, F>>(), self.0.upstream::<Tensor<P, F>>());
-                let (take, axis) = self.0.arguments;
+                let (take, axis, told) = self.0.arguments;
                 let run = move |x: &Tensor<P, F>, g: &Tensor<P, F>| {
                     x.by_select_backward(&Request::new(x.lengths(), (&*take).into(), axis)?, g)
                 };
-                let id = format!("of step {}", self.0.upstream.id);
-                Arc::clone(&x.back("take_backward", id, &g, run).node)
+                Arc::clone(&x.back("take_backward", told, &g, run).node)
             }
         }
         step.with_rule(move |asked| {
-            let ask = Ask::new(&asked, (Arc::clone(&take), axis));
+            let ask = Ask::new(&asked, (Arc::clone(&take), axis, told.clone()));
             T::if_float(Rule::<P, J>(ask, std::marker::PhantomData)).map(|gradient| vec![Some(gradient)])
         })
     }
@@ -187,15 +194,14 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
         f: impl Fn(&Tensor<P, T>) -> Result<Tensor<Q, U>> + Send + Sync + 'static,
         gradient: impl Fn(&Tensor<P, T>, &Tensor<Q, U>) -> Result<Tensor<P, T>> + Send + Sync + 'static,
     ) -> Lazy<Tensor<Q, U>> {
-        static COUNT: AtomicU64 = AtomicU64::new(1);
-        let number = format!("#{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let number = unlike();
         let (gradient, told) = (Arc::new(gradient), number.clone());
         self.then(name, number, Form::Own, |_| Ok(None), f).with_rule(move |asked| {
             let (x, g) = (&asked.inputs[0], asked.upstream);
             let gradient = Arc::clone(&gradient);
             let run = move |inputs: &[super::node::Held]| gradient(known(&inputs[0]), known(&inputs[1]));
             let found: Lazy<Tensor<P, T>> =
-                step("custom_backward", told.clone(), [x, g], Form::OfFirst, |[x, _]| same(x), run);
+                step("custom_backward", told.clone(), [x, g], Form::Own, |[x, _]| same(x), run);
             Some(vec![Some(found.node)])
         })
     }

@@ -151,15 +151,22 @@ impl Node {
     }
 }
 
-/// All nodes that some need, themselves included: inputs before results.
-pub(super) fn reachable(of: &[Arc<Node>]) -> Vec<Arc<Node>> {
+/// Words of an argument that are not told twice, so that no two steps with it are taken for one.
+pub(super) fn unlike() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(1);
+    format!("#{}", COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// All nodes that some need, themselves included: inputs before results. What those need that are enough by themselves
+/// is left out.
+pub(super) fn reachable(of: &[Arc<Node>], is_enough: impl Fn(&Node) -> bool) -> Vec<Arc<Node>> {
     let mut seen = std::collections::BTreeMap::new();
     let mut left: Vec<Arc<Node>> = of.to_vec();
     while let Some(node) = left.pop() {
         if seen.contains_key(&node.id) {
             continue;
         }
-        left.extend(node.inputs.iter().cloned());
+        left.extend(node.inputs.iter().filter(|_| !is_enough(&node)).cloned());
         seen.insert(node.id, node);
     }
     seen.into_values().collect()

@@ -68,7 +68,7 @@ outputs!(A 0, B 1, C 2, D 3);
 #[must_use = "a program does nothing until it is run"]
 pub struct Program<V> {
     plan: Plan,
-    /// For each slot of an input or constant its value in the run before, on a pattern that keeps its plans.
+    /// For each slot of an input or constant its pattern in the run before, which keeps its plans.
     before: Mutex<BTreeMap<usize, Held>>,
     values: fn(&[Held]) -> V,
 }
@@ -116,7 +116,11 @@ impl<V> Program<V> {
     pub fn run(&self, feeds: impl IntoIterator<Item = Feed>) -> Result<V> {
         let mut slots = self.plan.bound(feeds.into_iter().collect())?;
         self.remember(&mut slots);
-        Ok((self.values)(&self.plan.run(slots)?))
+        // What leaves the program keeps no plans.
+        let outputs = self.plan.outputs.iter().map(|&at| self.plan.steps[at].node.kind);
+        let found = self.plan.run(slots)?;
+        let found: Vec<Held> = outputs.zip(&found).map(|(kind, value)| kind.forget(value)).collect();
+        Ok((self.values)(&found))
     }
 
     /// Puts the values on patterns that keep their plans: those of the run before, where they are the same.
@@ -126,7 +130,7 @@ impl<V> Program<V> {
             let Some(value) = slot else { continue };
             let kind = self.plan.steps[at].node.kind;
             let kept = kind.remember(value, before.get(&at));
-            before.insert(at, Arc::clone(&kept));
+            before.extend(kind.by_pieces().map(|kind| (at, kind.pattern(&kept))));
             *slot = Some(kept);
         }
     }
@@ -210,7 +214,7 @@ struct Plan {
 
 impl Plan {
     fn new(results: &[Arc<Node>]) -> Result<Self> {
-        let nodes = reachable(results);
+        let nodes = reachable(results, |node| node.found.get().is_some());
         if let Some(error) = nodes.iter().find_map(|node| node.refusal()) {
             return Err(error.clone());
         }
@@ -307,6 +311,9 @@ impl Plan {
         if !matches!(step.node.body, Body::Step { .. }) {
             return step.node.told();
         }
+        if step.inputs.is_empty() {
+            return format!("kept value of {}", step.node.told());
+        }
         let inputs = step.inputs.iter().map(|input| format!("%{input}"));
         let arguments = Some(step.node.arguments.clone()).filter(|arguments| !arguments.is_empty());
         format!("{}({})", step.node.name, inputs.chain(arguments).collect::<Vec<_>>().join(", "))
@@ -340,8 +347,10 @@ fn check_lengths(node: &Node, lengths: &[Option<usize>], value: &Held) -> Result
 fn numbered(nodes: Vec<Arc<Node>>) -> (Vec<Step>, BTreeMap<u64, usize>) {
     let (mut steps, mut slots, mut known) = (Vec::<Step>::new(), BTreeMap::new(), BTreeMap::new());
     for node in nodes {
-        let inputs: Vec<usize> = node.inputs.iter().map(|input| slots[&input.id]).collect();
-        let at = if matches!(node.body, Body::Step { .. }) {
+        // What was kept needs no input.
+        let is_kept = node.found.get().is_some();
+        let inputs: Vec<usize> = node.inputs.iter().filter(|_| !is_kept).map(|input| slots[&input.id]).collect();
+        let at = if matches!(node.body, Body::Step { .. }) && !is_kept {
             let says = (node.name, node.arguments.clone(), node.kind.dtype().map(|dtype| dtype.name()), inputs.clone());
             *known.entry(says).or_insert(steps.len())
         } else {
@@ -378,7 +387,7 @@ fn placed(steps: &[Step], node: Arc<Node>, inputs: Vec<usize>) -> Step {
 fn units(steps: &[Step], outputs: &[usize]) -> Vec<Unit> {
     let mut order: Vec<usize> =
         (0..steps.len()).filter(|&at| matches!(steps[at].node.body, Body::Step { .. })).collect();
-    order.sort_by_key(|&at| (steps[at].level, steps[at].pattern, at));
+    order.sort_by_key(|&at| (steps[at].level, steps[at].pattern, steps[at].is_fused, at));
     let runs: Vec<&[usize]> = order.chunk_by(|&one, &other| steps[one].joins(&steps[other])).collect();
     let mut run_of = vec![usize::MAX; steps.len()];
     runs.iter().enumerate().for_each(|(number, run)| run.iter().for_each(|&at| run_of[at] = number));

@@ -79,6 +79,10 @@ macro_rules! rule_of_one {
         }
         let arguments = ($($arg.clone(),)*);
         $lazy.with_rule(move |asked| {
+            // A result that is no float, as that of `any`, hands nothing back.
+            if asked.upstream.kind.dtype() != Some($T::DTYPE) {
+                return None;
+            }
             let ask = Ask::new(&asked, arguments.clone());
             $T::if_float(Rule::<$P>(ask, std::marker::PhantomData)).map(|gradient| vec![Some(gradient)])
         })

@@ -35,11 +35,14 @@ pub trait Kind: Send + Sync {
     /// The bytes that it holds.
     fn bytes(&self, value: &Held) -> usize;
 
-    /// The same value, whose pattern keeps its plans: those of the value of a run before, if the pattern is the same.
+    /// The same value, whose pattern keeps its plans: those of the pattern of a run before, if it is the same.
     fn remember(&self, value: &Held, before: Option<&Held>) -> Held;
 
-    /// How often coordinates were read of the pattern and of what was planned from it.
-    fn reads(&self, value: &Held) -> u64;
+    /// The same value, whose pattern keeps no plans.
+    fn forget(&self, value: &Held) -> Held;
+
+    /// How often coordinates were read of a pattern and of what was planned from it.
+    fn reads(&self, pattern: &Held) -> u64;
 
     /// The step that adds two values of this type, if it is one of tensors.
     fn sum(&self, left: &Arc<Node>, right: &Arc<Node>) -> Option<Arc<Node>>;
@@ -120,16 +123,23 @@ impl<P: Pattern, T: Element> Kind for OfTensor<P, T> {
 
     fn remember(&self, value: &Held, before: Option<&Held>) -> Held {
         let x = known::<Tensor<P, T>>(value);
-        let before = before.map(|before| known::<Tensor<P, T>>(before).pattern());
-        let pattern = match before {
-            Some(before) if before == x.pattern() => before.clone(),
+        let pattern = match before.and_then(|before| before.downcast_ref::<P>()) {
+            Some(before) if before == x.pattern() => {
+                before.memo().into_iter().for_each(|memo| memo.next_run());
+                before.clone()
+            }
             _ => x.pattern().clone().with_memo(Some(Arc::<Memo>::default())),
         };
         Arc::new(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill()))
     }
 
-    fn reads(&self, value: &Held) -> u64 {
-        known::<Tensor<P, T>>(value).pattern().memo().map_or(0, |memo| memo.all_reads())
+    fn forget(&self, value: &Held) -> Held {
+        let x = known::<Tensor<P, T>>(value);
+        Arc::new(Tensor::from_shared(x.pattern().clone().with_memo(None), x.shared_values().clone(), x.fill()))
+    }
+
+    fn reads(&self, pattern: &Held) -> u64 {
+        pattern.downcast_ref::<P>().and_then(Pattern::memo).map_or(0, |memo| memo.reads())
     }
 
     #[track_caller]
@@ -248,6 +258,12 @@ impl<A: Value, B: Value> Kind for OfPair<A, B> {
 
     fn remember(&self, value: &Held, _: Option<&Held>) -> Held {
         Arc::clone(value)
+    }
+
+    fn forget(&self, value: &Held) -> Held {
+        let (first, second) = known::<(A, B)>(value).clone();
+        let (first, second) = (A::KIND.forget(&(Arc::new(first) as Held)), B::KIND.forget(&(Arc::new(second) as Held)));
+        Arc::new((known::<A>(&first).clone(), known::<B>(&second).clone()))
     }
 
     fn reads(&self, _: &Held) -> u64 {

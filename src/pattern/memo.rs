@@ -6,7 +6,7 @@
 use std::any::Any;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Pattern;
 use crate::base::error::Result;
@@ -15,11 +15,28 @@ use crate::base::error::Result;
 #[derive(Default)]
 pub struct Memo {
     plans: Mutex<Vec<Kept>>,
-    reads: AtomicU64,
+    family: Arc<Family>,
+    /// How many plans led to the pattern.
+    depth: usize,
 }
 
-/// The question, and the plan that answers it.
-type Kept = (Box<dyn Any + Send>, Arc<dyn Any + Send + Sync>);
+/// What is the same for a pattern and all that are planned from it.
+#[derive(Default)]
+struct Family {
+    reads: AtomicU64,
+    run: AtomicU64,
+}
+
+/// A question, and the plan that answers it.
+struct Kept {
+    question: Box<dyn Any + Send>,
+    plan: Arc<dyn Any + Send + Sync>,
+    /// The run that asked last.
+    asked: u64,
+}
+
+/// Plans of plans are kept so deep: each is freed within the one before, on one stack.
+const DEEPEST: usize = 100;
 
 impl fmt::Debug for Memo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -30,30 +47,43 @@ impl fmt::Debug for Memo {
 impl Memo {
     /// Counts that somebody reads coordinates.
     pub(super) fn read(&self) {
-        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.family.reads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn run(&self) -> u64 {
+        self.family.run.load(Ordering::Relaxed)
+    }
+
+    /// A run begins. A plan that neither this one nor the one before asks for is dropped, as the other pattern of a
+    /// join may be another in each run.
+    pub(crate) fn next_run(&self) {
+        self.family.run.fetch_add(1, Ordering::Relaxed);
+        drop(self.plans());
+    }
+
+    /// The plans of this run and the one before.
+    fn plans(&self) -> MutexGuard<'_, Vec<Kept>> {
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let run = self.run();
+        plans.retain(|kept| kept.asked + 1 >= run);
+        plans
     }
 
     fn find<K: PartialEq + 'static, V: Send + Sync + 'static>(&self, question: &K) -> Option<Arc<V>> {
-        let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut answers = plans.iter().filter(|(asked, _)| asked.downcast_ref() == Some(question));
-        answers.find_map(|(_, plan)| Arc::clone(plan).downcast().ok())
+        let mut plans = self.plans();
+        let kept = plans.iter_mut().find(|kept| kept.question.downcast_ref() == Some(question))?;
+        kept.asked = self.run();
+        Arc::clone(&kept.plan).downcast().ok()
     }
 
     fn keep<K: Send + 'static, V: Send + Sync + 'static>(&self, question: K, plan: &Arc<V>) {
         let plan: Arc<dyn Any + Send + Sync> = Arc::<V>::clone(plan);
-        self.plans.lock().unwrap_or_else(PoisonError::into_inner).push((Box::new(question), plan));
+        self.plans().push(Kept { question: Box::new(question), plan, asked: self.run() });
     }
 
-    /// How often somebody asked for coordinates of the pattern.
+    /// How often somebody asked for coordinates of the pattern, or of those that were planned from it.
     pub(crate) fn reads(&self) -> u64 {
-        self.reads.load(Ordering::Relaxed)
-    }
-
-    /// How often somebody asked for coordinates of this pattern, and of those that were planned from it.
-    pub(crate) fn all_reads(&self) -> u64 {
-        let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_results = plans.iter().filter_map(|(_, plan)| plan.downcast_ref::<Arc<Memo>>());
-        self.reads() + of_results.map(|memo| memo.all_reads()).sum::<u64>()
+        self.family.reads.load(Ordering::Relaxed)
     }
 }
 
@@ -78,18 +108,17 @@ where
 /// is has none, as a memo that held itself would never be freed; [`of_plan`] gives it that of `x`.
 pub(crate) fn for_plan<P: Pattern>(x: &P, result: P) -> P {
     let Some(memo) = x.memo() else { return result };
-    if result.shares_arrays_with(x) {
+    if result.shares_arrays_with(x) || memo.depth == DEEPEST {
         return result.with_memo(None);
     }
-    let own = Arc::<Memo>::default();
-    memo.keep((), &Arc::new(Arc::clone(&own)));
-    result.with_memo(Some(own))
+    let own = Memo { family: Arc::clone(&memo.family), depth: memo.depth + 1, ..Memo::default() };
+    result.with_memo(Some(Arc::new(own)))
 }
 
 /// The pattern that a plan for `x` holds.
 pub(crate) fn of_plan<P: Pattern>(x: &P, planned: &P) -> P {
     match planned.memo() {
-        Some(_) => planned.clone(),
-        None => planned.clone().with_memo(x.memo().cloned()),
+        None if planned.shares_arrays_with(x) => planned.clone().with_memo(x.memo().cloned()),
+        _ => planned.clone(),
     }
 }
