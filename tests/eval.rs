@@ -354,6 +354,7 @@ const LACKING: &[(&str, &str)] = &[
     ("zip_with", "takes a function of Rust"),
     ("group_by", "is a way to look at a tensor, and none itself"),
     ("unique", "gives two lists"),
+    ("matmul_with", "takes a semiring, for which expressions have no word yet"),
     ("outer", "is an einsum: i,j->ij"),
     ("outer_backward", "is that of an einsum"),
     ("kron", "is an einsum, and a reshape"),

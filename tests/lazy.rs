@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use lacuna::lazy::{Lazy, Value, compile};
+use lacuna::lazy::{self, Lazy, Value, compile};
 use lacuna::{Axes, CooTensor, CsrTensor, Error, Pattern, Tensor};
 use proptest::prelude::*;
 
@@ -283,6 +283,11 @@ fn gradients_agree_with_central_differences() {
         ("other format", |x| x.to_coo().square().to_csr()),
         ("other type", |x| x.cast::<f64>().square()),
         ("least", |x| x.minimum(x.square())),
+        ("greatest two", |x| x.topk(2, 1).square()),
+        ("joined", |x| lazy::concat(1, &[x.square(), x.flip(0), x.clone()])),
+        ("side by side", |x| lazy::stack(-1, &[&x.square(), x]).sum(0)),
+        ("pairs", |x| x.outer(&x.square())),
+        ("blocks", |x| x.kron(x)),
     ];
     let x = matrix(4, 3, 2, 77).to_csr().unwrap().map_values(|value| value + 0.375).unwrap().with_fill(0.0);
     for (name, graph) in graphs {
@@ -303,24 +308,42 @@ fn gradients_agree_with_central_differences() {
     }
 }
 
+#[test]
+fn steps_of_two_results_and_of_lists_are_those_of_the_operations() {
+    let x = matrix(6, 5, 2, 21);
+    let (greatest, places) = x.lazy().stored().topk_index(2, 1).parts();
+    let (expected, at) = x.stored().topk_index(2, 1).unwrap();
+    assert!(greatest.collect().unwrap().same_as(&expected) && places.collect().unwrap() == at);
+    let (medians, places) = x.lazy().nanmedian_index(0).parts();
+    let (expected, at) = x.nanmedian_index(0).unwrap();
+    assert!(medians.collect().unwrap().same_as(&expected) && places.collect().unwrap() == at);
+    assert_eq!(x.lazy().stored().argsort(1).collect().unwrap(), x.stored().argsort(1).unwrap());
+    let joined = lazy::concat(-1, &[x.lazy(), x.lazy().abs()]);
+    assert_eq!(joined.shape(), Some(&[6, 10][..]));
+    assert!(joined.collect().unwrap().same_as(&lacuna::concat(-1, &[&x, &x.abs().unwrap()]).unwrap()));
+    let stacked = lazy::stack(1, &[x.lazy(), x.lazy()]);
+    assert_eq!(stacked.shape(), Some(&[6, 2, 5][..]));
+    assert!(stacked.collect().unwrap().same_as(&lacuna::stack(1, &[&x, &x]).unwrap()));
+    for refused in [
+        lazy::concat::<_, f64>(0, &[] as &[Lazy<CooTensor<f64>>]).check(),
+        lazy::concat(2, &[x.lazy()]).check(),
+        lazy::stack(0, &[x.lazy(), x.lazy().sum(0)]).check(),
+        lazy::concat(0, &[x.lazy(), x.lazy().transpose()]).check(),
+    ] {
+        assert!(matches!(refused, Err(Error::Lazy { line: 1.., .. })), "{refused:?}");
+    }
+}
+
 /// Operations without a lazy twin, and what stands for them. Whoever adds an operation adds its step or a line here.
 const LACKING: &[(&str, &str)] = &[
     ("allclose", "gives a bool, which is for collected tensors"),
-    ("argsort", "not yet"),
-    ("block", "not yet: joins take a list"),
-    ("concat", "not yet: joins take a list"),
+    ("block", "concat of concat"),
     ("einsum", "not yet"),
     ("group_by", "not yet"),
-    ("kron", "not yet"),
     ("matmul_with", "not yet"),
     ("mttkrp", "not yet: dense operands"),
-    ("nanmedian_index", "not yet: a pair"),
-    ("outer", "not yet"),
     ("scale", "mul by a tensor of lengths 1"),
-    ("stack", "not yet: joins take a list"),
     ("tensordot", "not yet"),
-    ("topk", "not yet"),
-    ("topk_index", "not yet: a pair"),
     ("ttm", "not yet: dense operands"),
     ("ttv", "not yet: dense operands"),
     ("unique", "gives vectors, which are for collected tensors"),

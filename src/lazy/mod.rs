@@ -27,6 +27,7 @@
 //! - **Gradients** are steps as well: see [`gradient`](Lazy::gradient).
 
 mod gradient;
+mod joins;
 mod maps;
 mod more;
 mod moves;
@@ -38,6 +39,7 @@ mod unary;
 mod value;
 mod zips;
 
+pub use joins::{concat, stack};
 pub use program::{Feed, Outputs, Program, compile};
 pub use unary::LazyStored;
 pub use value::Value;

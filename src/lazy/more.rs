@@ -7,12 +7,12 @@ use super::Lazy;
 use super::node::{Form, Node, known, unlike};
 use super::reductions::{Ask, Over, rule_of_one};
 use super::unary::{LazyStored, step};
-use crate::base::axes::Axes;
+use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::Result;
 use crate::base::index::{Index, Position};
 use crate::base::shape::{self, Shape};
 use crate::element::{Element, Float, FloatVisitor, Numeric, Real, RealNumber, Ring};
-use crate::ops::{self, Operand, Quantile, Request, Select, Take};
+use crate::ops::{self, Nanmedian, Operand, Quantile, Request, Select, Take};
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::plan::product::Contraction;
 use crate::tensor::Tensor;
@@ -205,6 +205,113 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
             Some(vec![Some(found.node)])
         })
     }
+}
+
+/// The shape with the length of one axis changed, or left as it is.
+fn with_length(shape: &Shape, axis: isize, length: Option<usize>) -> Result<Option<Shape>> {
+    let axis = normalize_axis(axis as i128, shape.rank())?;
+    let mut lengths = shape.to_vec();
+    lengths[axis] = length.unwrap_or(lengths[axis]);
+    Ok(Some(lengths.into()))
+}
+
+/// # What ranks elements
+///
+/// The pages stand at the functions of the same names.
+impl<P: Pattern, T: Real> Lazy<Tensor<P, T>> {
+    /// The step [`topk`](crate::topk()).
+    #[track_caller]
+    pub fn topk(&self, k: usize, axis: isize) -> Self {
+        let shape = |shape: &Shape| with_length(shape, axis, Some(k));
+        let step = self.then("topk", format!("{k}, {axis}"), Form::Own, shape, move |x| ops::topk(x, k, axis));
+        rule_of_one!(step, T, P, (k: usize, axis: isize), |x, g| x.topk_backward(&g, k, axis))
+    }
+
+    /// The gradient of `topk`: see [`topk_backward`](crate::topk_backward()).
+    #[track_caller]
+    pub fn topk_backward<Q: Pattern, G: Element>(
+        &self,
+        upstream: &Lazy<Tensor<Q, G>>,
+        k: usize,
+        axis: isize,
+    ) -> Lazy<Tensor<P, G>> {
+        let run = move |x: &Tensor<P, T>, g: &Tensor<Q, G>| ops::topk_backward(x, g, k, axis);
+        self.back("topk_backward", format!("{k}, {axis}"), upstream, run)
+    }
+
+    /// The step [`nanmedian_index`](crate::nanmedian_index()): the medians, and where they stand.
+    #[track_caller]
+    pub fn nanmedian_index(&self, options: impl Into<Nanmedian>) -> Lazy<(Tensor<P, T::Median>, Tensor<P, u64>)> {
+        let options: Nanmedian = options.into();
+        let (arguments, used) = (format!("{options:?}"), options.clone());
+        let shape = |shape: &Shape| options.shape(shape);
+        let run = move |x: &Tensor<P, T>| ops::nanmedian_index(x, used.clone());
+        self.then("nanmedian_index", arguments, Form::Own, shape, run)
+    }
+}
+
+impl<P: Pattern, T: Real> LazyStored<P, T> {
+    /// The step [`topk_index`](crate::topk_index()): the elements, and their positions.
+    #[track_caller]
+    pub fn topk_index(&self, k: usize, axis: isize) -> Lazy<(Tensor<P, T>, Tensor<P, u64>)> {
+        let shape = |shape: &Shape| with_length(shape, axis, Some(k));
+        self.x.then("topk_index", format!("{k}, {axis}"), Form::Own, shape, move |x| {
+            ops::topk_index(&x.stored(), k, axis)
+        })
+    }
+
+    /// The step [`argsort`](crate::argsort()), which sparse tensors have for what they store.
+    #[track_caller]
+    pub fn argsort(&self, axis: isize) -> Lazy<Tensor<P, u64>> {
+        let shape = |shape: &Shape| with_length(shape, axis, None);
+        self.x.then("argsort", axis.to_string(), Form::Own, shape, move |x| ops::argsort(&x.stored(), axis))
+    }
+}
+
+/// Products of all pairs, whose factors both have a gradient.
+macro_rules! pairs {
+    ($($name:ident, $backward:ident;)*) => {
+        /// # Products of all pairs
+        ///
+        /// The pages stand at the functions of the same names.
+        impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {$(
+            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+            #[track_caller]
+            pub fn $name(&self, other: &Self) -> Self {
+                let run = |inputs: &[super::node::Held]| {
+                    ops::$name(known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]))
+                };
+                let nodes = [&self.node, &other.node];
+                let product = step(stringify!($name), String::new(), nodes, Form::Own, |_| Ok(None), run);
+                struct Rule<P>([Arc<Node>; 3], std::marker::PhantomData<fn() -> P>);
+                impl<P: Pattern> FloatVisitor for Rule<P> {
+                    type Out = Vec<Option<Arc<Node>>>;
+
+                    #[track_caller]
+                    fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
+                        let run = |inputs: &[super::node::Held]| {
+                            let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, F>>(&inputs[at]));
+                            ops::$backward(x, y, g)
+                        };
+                        let nodes = [&self.0[0], &self.0[1], &self.0[2]];
+                        let both: Lazy<(Tensor<P, F>, Tensor<P, F>)> =
+                            step(stringify!($backward), String::new(), nodes, Form::Own, |_| Ok(None), run);
+                        let (dx, dy) = both.parts();
+                        vec![Some(dx.node), Some(dy.node)]
+                    }
+                }
+                product.with_rule(|asked| {
+                    let nodes = [&asked.inputs[0], &asked.inputs[1], asked.upstream].map(Arc::clone);
+                    T::if_float(Rule::<P>(nodes, std::marker::PhantomData))
+                })
+            }
+        )*}
+    };
+}
+
+pairs! {
+    outer, outer_backward;
+    kron, kron_backward;
 }
 
 impl<P: Pattern> Lazy<Tensor<P, bool>> {

@@ -20,10 +20,24 @@ pub(super) fn step<V: Value, const N: usize>(
     shape: impl FnOnce([&Shape; N]) -> Result<Option<Shape>>,
     run: impl Fn(&[Held]) -> Result<V> + Send + Sync + 'static,
 ) -> Lazy<V> {
+    let shape = |shapes: &[&Shape]| shapes.try_into().map_or(Ok(None), shape);
+    step_of(name, arguments, inputs.map(Arc::clone).to_vec(), form, shape, run)
+}
+
+/// A step of so many inputs as come.
+#[track_caller]
+pub(super) fn step_of<V: Value>(
+    name: &'static str,
+    arguments: String,
+    inputs: Vec<Arc<Node>>,
+    form: Form,
+    shape: impl FnOnce(&[&Shape]) -> Result<Option<Shape>>,
+    run: impl Fn(&[Held]) -> Result<V> + Send + Sync + 'static,
+) -> Lazy<V> {
     let refusal = inputs.iter().find_map(|input| input.refusal());
     let shapes: Option<Vec<&Shape>> = inputs.iter().map(|input| input.shape.as_ref()).collect();
-    let shape = match shapes.and_then(|shapes| shapes.try_into().ok()) {
-        Some(shapes) if refusal.is_none() => shape(shapes),
+    let shape = match shapes {
+        Some(shapes) if refusal.is_none() => shape(&shapes),
         _ => Ok(None),
     };
     let run = Box::new(move |inputs: &[Held]| run(inputs).map(|value| Arc::new(value) as Held));
@@ -34,7 +48,7 @@ pub(super) fn step<V: Value, const N: usize>(
         (None, Err(error)) => return Lazy::refused(node, error),
         (None, Ok(shape)) => node.shape = shape,
     }
-    node.inputs = inputs.map(Arc::clone).to_vec();
+    node.inputs = inputs;
     Lazy::of(Arc::new(node))
 }
 

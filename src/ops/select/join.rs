@@ -311,16 +311,8 @@ impl Join {
             return Err(Error::FillsDiffer { tensor, expected, found });
         }
         let before: Vec<Moves> = tensors.iter().map(|tensor| before(tensor.shape())).collect();
-        let mut shape = before[0].shape().to_vec();
-        for moved in &before[1..] {
-            let expected: Shape = with_length(&shape, axis, moved.shape().get(axis).copied().unwrap_or(0));
-            if *moved.shape() != expected {
-                let found = moved.shape().clone();
-                return Err(Error::ShapeMismatch { what: "each tensor, but for the axis", expected, found });
-            }
-            shape[axis] = shape[axis].checked_add(expected[axis]).ok_or(Error::AxisOverflow { axis })?;
-        }
-        Ok(Join { axis, shape: shape.into(), before })
+        let shape = joined_shape(axis, before.iter().map(|moves| &**moves.shape()))?;
+        Ok(Join { axis, shape, before })
     }
 
     fn plan<P: Pattern, T: Element>(&self, tensors: &[&Tensor<P, T>], value_bytes: usize) -> Result<Selected<P>> {
@@ -356,14 +348,36 @@ impl Join {
     }
 }
 
+/// The shape of operands of some shapes one behind the other, of which there is one at least.
+pub(crate) fn joined_shape<'a>(axis: usize, shapes: impl IntoIterator<Item = &'a [usize]>) -> Result<Shape> {
+    let mut shape: Option<Vec<usize>> = None;
+    for found in shapes {
+        let Some(shape) = &mut shape else {
+            shape = Some(found.to_vec());
+            continue;
+        };
+        let expected: Shape = with_length(shape, axis, found.get(axis).copied().unwrap_or(0));
+        if *found != *expected {
+            let found = Shape::from(found);
+            return Err(Error::ShapeMismatch { what: "each tensor, but for the axis", expected, found });
+        }
+        shape[axis] = shape[axis].checked_add(expected[axis]).ok_or(Error::AxisOverflow { axis })?;
+    }
+    shape.map(Shape::from).ok_or(no_tensor())
+}
+
+/// The error of a list of none.
+pub(crate) fn no_tensor() -> Error {
+    Error::LengthMismatch { what: "the list of tensors", expected: 1, found: 0 }
+}
+
 /// The tensors of a list, whoever owns them.
 fn lent<P: Pattern, T: Element>(tensors: &[impl Borrow<Tensor<P, T>>]) -> Allocated<Vec<&Tensor<P, T>>> {
     alloc::collect(tensors.iter().map(Borrow::borrow))
 }
 
 fn first<'a, P: Pattern, T: Element>(tensors: &[&'a Tensor<P, T>]) -> Result<&'a Tensor<P, T>> {
-    let none = Error::LengthMismatch { what: "the list of tensors", expected: 1, found: 0 };
-    tensors.first().copied().ok_or(none)
+    tensors.first().copied().ok_or_else(no_tensor)
 }
 
 /// The lengths with that of one axis changed.

@@ -1,0 +1,144 @@
+//! Joins of several tensors as steps.
+
+use std::borrow::Borrow;
+use std::sync::Arc;
+
+use ndarray::SliceInfoElem;
+
+use super::Lazy;
+use super::node::{Form, Held, Node, known};
+use super::unary::step_of;
+use crate::base::axes::{Axes, normalize_axis};
+use crate::base::error::Result;
+use crate::base::shape::Shape;
+use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
+use crate::ops;
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+
+/// Lazy tensors one behind the other along an axis: the step [`concat`](crate::concat()).
+///
+/// ```
+/// use lacuna::CooTensor;
+/// use lacuna::lazy::concat;
+///
+/// let x = CooTensor::new([2], vec![vec![1]], vec![5.0], 0.0)?;
+/// let joined = concat(0, &[x.lazy(), x.lazy() * 2.0]);
+/// assert_eq!(joined.collect()?, lacuna::concat(0, &[&x, &(&x * 2.0)])?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[track_caller]
+pub fn concat<P: Pattern, T: Element>(axis: isize, tensors: &[impl Borrow<Lazy<Tensor<P, T>>>]) -> Lazy<Tensor<P, T>> {
+    let shape = move |shapes: &[&Shape]| {
+        let first = shapes.first().ok_or_else(ops::no_tensor)?;
+        let axis = normalize_axis(axis as i128, first.rank())?;
+        ops::joined_shape(axis, shapes.iter().map(|shape| &***shape)).map(Some)
+    };
+    let part = Part { axis, is_new: false };
+    joined("concat", part, tensors, shape, move |tensors| ops::concat(axis, tensors))
+}
+
+/// Lazy tensors of one shape side by side on a new axis: the step [`stack`](crate::stack()).
+///
+/// ```
+/// use lacuna::CooTensor;
+/// use lacuna::lazy::stack;
+///
+/// let x = CooTensor::new([2], vec![vec![1]], vec![5.0], 0.0)?;
+/// let stacked = stack(-1, &[&x.lazy(), &x.lazy()]);
+/// assert_eq!(stacked.collect()?, lacuna::stack(-1, &[&x, &x])?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[track_caller]
+pub fn stack<P: Pattern, T: Element>(axis: isize, tensors: &[impl Borrow<Lazy<Tensor<P, T>>>]) -> Lazy<Tensor<P, T>> {
+    let shape = move |shapes: &[&Shape]| {
+        let first = shapes.first().ok_or_else(ops::no_tensor)?;
+        let axis = normalize_axis(axis as i128, first.rank() + 1)?;
+        let longer = |shape: &&Shape| {
+            let at = axis.min(shape.rank());
+            [&shape[..at], &[1], &shape[at..]].concat()
+        };
+        let longer: Vec<Vec<usize>> = shapes.iter().map(longer).collect();
+        ops::joined_shape(axis, longer.iter().map(|shape| &**shape)).map(Some)
+    };
+    let part = Part { axis, is_new: true };
+    joined("stack", part, tensors, shape, move |tensors| ops::stack(axis, tensors))
+}
+
+/// Where the tensors stand in the result.
+#[derive(Clone, Copy)]
+struct Part {
+    axis: isize,
+    /// Whether the axis is one that the tensors have not.
+    is_new: bool,
+}
+
+impl Part {
+    /// The part of tensor `number` in a result, as slices.
+    fn slices(self, number: usize, shapes: &[&Shape]) -> Result<Vec<SliceInfoElem>> {
+        let own = shapes[number].rank();
+        let axis = normalize_axis(self.axis as i128, own + usize::from(self.is_new))?;
+        let mut slices = vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; own];
+        if self.is_new {
+            slices.insert(axis, SliceInfoElem::Index(number as isize));
+        } else {
+            let start: usize = shapes[..number].iter().map(|shape| shape[axis]).sum();
+            let end = start + shapes[number][axis];
+            slices[axis] = SliceInfoElem::Slice { start: start as isize, end: Some(end as isize), step: 1 };
+        }
+        Ok(slices)
+    }
+}
+
+#[track_caller]
+fn joined<P: Pattern, T: Element>(
+    name: &'static str,
+    part: Part,
+    tensors: &[impl Borrow<Lazy<Tensor<P, T>>>],
+    shape: impl FnOnce(&[&Shape]) -> Result<Option<Shape>>,
+    join: impl Fn(&[&Tensor<P, T>]) -> Result<Tensor<P, T>> + Send + Sync + 'static,
+) -> Lazy<Tensor<P, T>> {
+    let inputs = tensors.iter().map(|tensor| Arc::clone(&tensor.borrow().node)).collect();
+    let run = move |inputs: &[Held]| join(&inputs.iter().map(known::<Tensor<P, T>>).collect::<Vec<_>>());
+    let joined = step_of(name, part.axis.to_string(), inputs, Form::Own, shape, run);
+    joined.with_rule(move |asked| {
+        let gradient = |number| {
+            let of = OfPart { number, part, inputs: asked.inputs, upstream: asked.upstream };
+            T::if_float(Rule::<P>(of, std::marker::PhantomData))
+        };
+        (0..asked.inputs.len()).map(|number| gradient(number).map(Some)).collect()
+    })
+}
+
+/// What the gradient of one of the tensors is made of.
+struct OfPart<'a> {
+    number: usize,
+    part: Part,
+    inputs: &'a [Arc<Node>],
+    upstream: &'a Arc<Node>,
+}
+
+struct Rule<'a, P>(OfPart<'a>, std::marker::PhantomData<fn() -> P>);
+
+impl<P: Pattern> FloatVisitor for Rule<'_, P> {
+    type Out = Arc<Node>;
+
+    /// The part of the gradient, on the pattern of the tensor; of the others only the lengths count.
+    #[track_caller]
+    fn visit<F: Float + Numeric + RealNumber>(self) -> Arc<Node> {
+        let OfPart { number, part, inputs, upstream } = self.0;
+        // The tensor itself comes first, whose pattern the result has.
+        let mut nodes = vec![Arc::clone(&inputs[number])];
+        nodes.extend(inputs.iter().cloned());
+        nodes.push(Arc::clone(upstream));
+        let run = move |inputs: &[Held]| {
+            let [x, tensors @ .., g] = inputs else { return Err(ops::no_tensor()) };
+            let shapes: Vec<&Shape> = tensors.iter().map(|tensor| known::<Tensor<P, F>>(tensor).shape()).collect();
+            let g = known::<Tensor<P, F>>(g).slice(part.slices(number, &shapes)?)?;
+            known::<Tensor<P, F>>(x).any_backward(&g, Axes::none())
+        };
+        let shape = |shapes: &[&Shape]| Ok(shapes.first().map(|&shape| shape.clone()));
+        let arguments = format!("{number}, {}, {}", part.axis, part.is_new);
+        Arc::clone(&step_of::<Tensor<P, F>>("part_backward", arguments, nodes, Form::OfFirst, shape, run).node)
+    }
+}
