@@ -240,6 +240,7 @@ impl<P: Pattern, T: Real> Lazy<Tensor<P, T>> {
     }
 
     /// The step [`nanmedian_index`](crate::nanmedian_index()): the medians, and where they stand.
+    #[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
     #[track_caller]
     pub fn nanmedian_index(&self, options: impl Into<Nanmedian>) -> Lazy<(Tensor<P, T::Median>, Tensor<P, u64>)> {
         let options: Nanmedian = options.into();
