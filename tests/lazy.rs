@@ -321,6 +321,9 @@ fn steps_of_two_results_and_of_lists_are_those_of_the_operations() {
     let joined = lazy::concat(-1, &[x.lazy(), x.lazy().abs()]);
     assert_eq!(joined.shape(), Some(&[6, 10][..]));
     assert!(joined.collect().unwrap().same_as(&lacuna::concat(-1, &[&x, &x.abs().unwrap()]).unwrap()));
+    let outer = x.lazy().outer(&x.lazy().sum(0));
+    assert_eq!(outer.shape(), Some(&[6, 5, 5][..]));
+    assert!(outer.collect().unwrap().same_as(&lacuna::outer(&x, &x.sum(0).unwrap()).unwrap()));
     let stacked = lazy::stack(1, &[x.lazy(), x.lazy()]);
     assert_eq!(stacked.shape(), Some(&[6, 2, 5][..]));
     assert!(stacked.collect().unwrap().same_as(&lacuna::stack(1, &[&x, &x]).unwrap()));
@@ -367,7 +370,13 @@ fn every_operation_has_its_step() {
     let files = std::fs::read_dir(root.join("lazy")).unwrap();
     let code: String = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect();
     let is_there = |name: &str| {
-        let rows = [format!("    {name}("), format!("    {name} ["), format!("    {name}, "), format!("pub fn {name}")];
+        let rows = [
+            format!("    {name} |"),
+            format!("    {name}("),
+            format!("    {name} ["),
+            format!("    {name}, "),
+            format!("pub fn {name}"),
+        ];
         rows.iter().any(|row| code.contains(row.as_str()))
     };
     let lacking: Vec<&str> = exported.iter().map(String::as_str).filter(|name| !is_there(name)).collect();

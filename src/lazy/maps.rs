@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use super::Lazy;
-use super::node::{Form, Node, known, unlike};
+use super::node::{Form, Node, unlike};
 use super::reductions::{Ask, rule_of_one};
-use super::unary::step;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
@@ -65,7 +64,7 @@ macro_rules! maps {
             T: Float,
         {
             let run = move |x: &Tensor<P, T>, g: &Tensor<Q, G>| ops::$backward(x, g $(, $arg)*);
-            self.slopes(stringify!($backward), told!($($arg),*), upstream, run)
+            self.back(stringify!($backward), told!($($arg),*), Form::EachOfFirst, upstream, run)
         }
     };
     (@rule $step:ident, ($($arg:ident: $type:tt),*)) => { $step };
@@ -84,20 +83,6 @@ macro_rules! maps {
 }
 
 impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
-    /// A gradient that is a product with a slope, at each entry.
-    #[track_caller]
-    fn slopes<Q: Pattern, G: Float>(
-        &self,
-        name: &'static str,
-        arguments: String,
-        upstream: &Lazy<Tensor<Q, G>>,
-        run: impl Fn(&Tensor<P, T>, &Tensor<Q, G>) -> Result<Tensor<P, G>> + Send + Sync + 'static,
-    ) -> Lazy<Tensor<P, G>> {
-        let shape = |[x, _]: [&Shape; 2]| same(x);
-        let run = move |inputs: &[super::node::Held]| run(known(&inputs[0]), known(&inputs[1]));
-        step(name, arguments, [&self.node, &upstream.node], Form::EachOfFirst, shape, run)
-    }
-
     /// The step [`Tensor::cast`]: elements of another type.
     #[track_caller]
     pub fn cast<U: Element>(&self) -> Lazy<Tensor<P, U>> {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::Lazy;
-use super::node::{Form, Node, known, unlike};
+use super::node::{Form, Held, Node, known, unlike};
 use super::reductions::{Ask, Over, rule_of_one};
 use super::unary::{LazyStored, step};
 use crate::base::axes::{Axes, normalize_axis};
@@ -59,7 +59,7 @@ macro_rules! quantiles {
                 let options: Quantile = options.into();
                 let arguments = format!("{q:?}, {options:?}");
                 let run = move |x: &Tensor<P, T>, g: &Tensor<Q, G>| ops::$backward(x, g, q, options.clone());
-                self.back(stringify!($backward), arguments, upstream, run)
+                self.back(stringify!($backward), arguments, Form::OfFirst, upstream, run)
             }
         )*}
     };
@@ -71,20 +71,6 @@ quantiles! {
 }
 
 impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
-    /// A gradient on the pattern of this tensor.
-    #[track_caller]
-    fn back<Q: Pattern, G: Element>(
-        &self,
-        name: &'static str,
-        arguments: String,
-        upstream: &Lazy<Tensor<Q, G>>,
-        run: impl Fn(&Tensor<P, T>, &Tensor<Q, G>) -> Result<Tensor<P, G>> + Send + Sync + 'static,
-    ) -> Lazy<Tensor<P, G>> {
-        let nodes = [&self.node, &upstream.node];
-        let run = move |inputs: &[super::node::Held]| run(known(&inputs[0]), known(&inputs[1]));
-        step(name, arguments, nodes, Form::OfFirst, |[x, _]| same(x), run)
-    }
-
     /// The step [`take`](crate::take()).
     #[track_caller]
     pub fn take<J: Position + 'static>(&self, positions: impl Into<Take<'static, J>>) -> Self {
@@ -121,56 +107,13 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
                 let run = move |x: &Tensor<P, F>, g: &Tensor<P, F>| {
                     x.by_select_backward(&Request::new(x.lengths(), (&*take).into(), axis)?, g)
                 };
-                Arc::clone(&x.back("take_backward", told, &g, run).node)
+                Arc::clone(&x.back("take_backward", told, Form::OfFirst, &g, run).node)
             }
         }
         step.with_rule(move |asked| {
             let ask = Ask::new(&asked, (Arc::clone(&take), axis, told.clone()));
             T::if_float(Rule::<P, J>(ask, std::marker::PhantomData)).map(|gradient| vec![Some(gradient)])
         })
-    }
-
-    /// The step [`matmul`](crate::matmul()) of two tensors of one format.
-    #[track_caller]
-    pub fn matmul(&self, other: &Self) -> Self
-    where
-        T: Ring,
-    {
-        let nodes = [&self.node, &other.node];
-        let shape = |[x, y]: [&Shape; 2]| Ok(Some(Contraction::new("matmul", [x, x], [y, y])?.shape));
-        let run = |inputs: &[super::node::Held]| {
-            ops::matmul(known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]))
-        };
-        let product = step("matmul", String::new(), nodes, Form::Own, shape, run);
-        struct Rule<P>([Arc<Node>; 3], std::marker::PhantomData<fn() -> P>);
-        impl<P: Pattern> FloatVisitor for Rule<P> {
-            type Out = Vec<Option<Arc<Node>>>;
-
-            #[track_caller]
-            fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
-                let [x, y, g] = self.0.map(Lazy::<Tensor<P, F>>::of);
-                let (dx, dy) = x.matmul_backward(&y, &g).parts();
-                vec![Some(dx.node), Some(dy.node)]
-            }
-        }
-        product.with_rule(|asked| {
-            let nodes = [&asked.inputs[0], &asked.inputs[1], asked.upstream].map(Arc::clone);
-            T::if_float(Rule::<P>(nodes, std::marker::PhantomData))
-        })
-    }
-
-    /// The gradients of both operands: see [`matmul_backward`](crate::matmul_backward()).
-    #[track_caller]
-    pub fn matmul_backward(&self, other: &Self, upstream: &Self) -> Lazy<(Tensor<P, T>, Tensor<P, T>)>
-    where
-        T: Float,
-    {
-        let run = |inputs: &[super::node::Held]| {
-            let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, T>>(&inputs[at]));
-            ops::matmul_backward(x, y, g)
-        };
-        let nodes = [&self.node, &other.node, &upstream.node];
-        step("matmul_backward", String::new(), nodes, Form::Own, |[x, ..]| same(x), run)
     }
 
     /// A step of the user's own: `f` of the tensor. Two of them are never taken for one.
@@ -199,7 +142,7 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
         self.then(name, number, Form::Own, |_| Ok(None), f).with_rule(move |asked| {
             let (x, g) = (&asked.inputs[0], asked.upstream);
             let gradient = Arc::clone(&gradient);
-            let run = move |inputs: &[super::node::Held]| gradient(known(&inputs[0]), known(&inputs[1]));
+            let run = move |inputs: &[Held]| gradient(known(&inputs[0]), known(&inputs[1]));
             let found: Lazy<Tensor<P, T>> =
                 step("custom_backward", told.clone(), [x, g], Form::Own, |[x, _]| same(x), run);
             Some(vec![Some(found.node)])
@@ -236,7 +179,7 @@ impl<P: Pattern, T: Real> Lazy<Tensor<P, T>> {
         axis: isize,
     ) -> Lazy<Tensor<P, G>> {
         let run = move |x: &Tensor<P, T>, g: &Tensor<Q, G>| ops::topk_backward(x, g, k, axis);
-        self.back("topk_backward", format!("{k}, {axis}"), upstream, run)
+        self.back("topk_backward", format!("{k}, {axis}"), Form::OfFirst, upstream, run)
     }
 
     /// The step [`nanmedian_index`](crate::nanmedian_index()): the medians, and where they stand.
@@ -269,35 +212,29 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
     }
 }
 
-/// Products of all pairs, whose factors both have a gradient.
-macro_rules! pairs {
-    ($($name:ident, $backward:ident;)*) => {
-        /// # Products of all pairs
+/// Products of two tensors of one format, with the shape of the result from theirs, and the gradients of both.
+macro_rules! products {
+    ($($name:ident |$x:ident, $y:ident| $shape:expr, $backward:ident;)*) => {
+        /// # Products
         ///
         /// The pages stand at the functions of the same names.
         impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {$(
             #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             #[track_caller]
             pub fn $name(&self, other: &Self) -> Self {
-                let run = |inputs: &[super::node::Held]| {
+                let shape = |[$x, $y]: [&Shape; 2]| $shape;
+                let run = |inputs: &[Held]| {
                     ops::$name(known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]))
                 };
-                let nodes = [&self.node, &other.node];
-                let product = step(stringify!($name), String::new(), nodes, Form::Own, |_| Ok(None), run);
+                let product = step(stringify!($name), String::new(), [&self.node, &other.node], Form::Own, shape, run);
                 struct Rule<P>([Arc<Node>; 3], std::marker::PhantomData<fn() -> P>);
                 impl<P: Pattern> FloatVisitor for Rule<P> {
                     type Out = Vec<Option<Arc<Node>>>;
 
                     #[track_caller]
                     fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
-                        let run = |inputs: &[super::node::Held]| {
-                            let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, F>>(&inputs[at]));
-                            ops::$backward(x, y, g)
-                        };
-                        let nodes = [&self.0[0], &self.0[1], &self.0[2]];
-                        let both: Lazy<(Tensor<P, F>, Tensor<P, F>)> =
-                            step(stringify!($backward), String::new(), nodes, Form::Own, |_| Ok(None), run);
-                        let (dx, dy) = both.parts();
+                        let [x, y, g] = self.0.map(Lazy::<Tensor<P, F>>::of);
+                        let (dx, dy) = x.$backward(&y, &g).parts();
                         vec![Some(dx.node), Some(dy.node)]
                     }
                 }
@@ -306,13 +243,29 @@ macro_rules! pairs {
                     T::if_float(Rule::<P>(nodes, std::marker::PhantomData))
                 })
             }
+
+            #[doc = concat!("The gradients of both operands: see [`", stringify!($backward), "`](crate::",
+                stringify!($backward), "()).")]
+            #[track_caller]
+            pub fn $backward(&self, other: &Self, upstream: &Self) -> Lazy<(Tensor<P, T>, Tensor<P, T>)>
+            where
+                T: Float,
+            {
+                let run = |inputs: &[Held]| {
+                    let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, T>>(&inputs[at]));
+                    ops::$backward(x, y, g)
+                };
+                let nodes = [&self.node, &other.node, &upstream.node];
+                step(stringify!($backward), String::new(), nodes, Form::Own, |[x, ..]| same(x), run)
+            }
         )*}
     };
 }
 
-pairs! {
-    outer, outer_backward;
-    kron, kron_backward;
+products! {
+    matmul |x, y| Ok(Some(Contraction::new("matmul", [x, x], [y, y])?.shape)), matmul_backward;
+    outer |x, y| Ok(Some([&x[..], &y[..]].concat().into())), outer_backward;
+    kron |_x, _y| Ok(None), kron_backward;
 }
 
 impl<P: Pattern> Lazy<Tensor<P, bool>> {
@@ -323,7 +276,7 @@ impl<P: Pattern> Lazy<Tensor<P, bool>> {
             let both = shape::broadcast(yes, no).and_then(|both| shape::broadcast(c, &both));
             Ok(both) // Where there is none, the operation says so.
         };
-        let run = |inputs: &[super::node::Held]| {
+        let run = |inputs: &[Held]| {
             let [yes, no] = [1, 2].map(|at| known::<Tensor<P, T>>(&inputs[at]));
             ops::where_(known::<Tensor<P, bool>>(&inputs[0]), yes, no)
         };
@@ -334,7 +287,7 @@ impl<P: Pattern> Lazy<Tensor<P, bool>> {
 
             #[track_caller]
             fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
-                let run = |inputs: &[super::node::Held]| {
+                let run = |inputs: &[Held]| {
                     let [yes, no, g] = [1, 2, 3].map(|at| known::<Tensor<P, F>>(&inputs[at]));
                     ops::where_backward(known::<Tensor<P, bool>>(&inputs[0]), yes, no, g)
                 };
@@ -380,7 +333,7 @@ macro_rules! shares {
                 let axes: Axes = axes.into();
                 let arguments = format!("{axes:?}");
                 let run = move |x: &Tensor<P, T>, g: &Tensor<Q, G>| ops::$backward(&x.stored(), g, axes.clone());
-                self.x.back(stringify!($backward), arguments, upstream, run)
+                self.x.back(stringify!($backward), arguments, Form::OfFirst, upstream, run)
             }
         )*}
     };

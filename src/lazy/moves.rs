@@ -5,9 +5,8 @@ use std::sync::Arc;
 use ndarray::SliceInfoElem;
 
 use super::Lazy;
-use super::node::{Form, Held, Node, known};
+use super::node::{Form, Node};
 use super::reductions::{Ask, rule_of_one};
-use super::unary::step;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
@@ -45,11 +44,8 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
         plan: Plan,
         upstream: &Lazy<Tensor<Q, G>>,
     ) -> Lazy<Tensor<P, G>> {
-        let run = move |inputs: &[Held]| {
-            let x = known::<Tensor<P, T>>(&inputs[0]);
-            x.by_select_backward(&plan(x.shape())?, known::<Tensor<Q, G>>(&inputs[1]))
-        };
-        step(name, arguments, [&self.node, &upstream.node], Form::OfFirst, |[x, _]| Ok(Some(x.clone())), run)
+        let run = move |x: &Tensor<P, T>, g: &Tensor<Q, G>| x.by_select_backward(&plan(x.shape())?, g);
+        self.back(name, arguments, Form::OfFirst, upstream, run)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::node::{Asked, Form, Node, known};
-use super::unary::{LazyStored, step};
+use super::node::{Asked, Form, Node};
+use super::unary::LazyStored;
 use super::{Lazy, Value};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
@@ -137,17 +137,8 @@ macro_rules! reductions {
             {
                 let options: $options = options.into();
                 let arguments = told(stringify!($seen), &options);
-                step(
-                    stringify!($backward),
-                    arguments,
-                    [&$x.node, &upstream.node],
-                    Form::OfFirst,
-                    |[x, _]| Ok(Some(x.clone())),
-                    move |inputs| {
-                        let (x, g) = (known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<Q, G>>(&inputs[1]));
-                        ops::$backward($seen!(x), g, options.clone())
-                    },
-                )
+                let run = move |x: &Tensor<P, T>, g: &Tensor<Q, G>| ops::$backward($seen!(x), g, options.clone());
+                $x.back(stringify!($backward), arguments, Form::OfFirst, upstream, run)
             }
         )?
     };

@@ -79,6 +79,20 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
         step(name, arguments, [&self.node], form, |[x]| shape(x), move |inputs| run(known(&inputs[0])))
     }
 
+    /// A gradient on the pattern of this tensor.
+    #[track_caller]
+    pub(super) fn back<Q: Pattern, G: Element>(
+        &self,
+        name: &'static str,
+        arguments: String,
+        form: Form,
+        upstream: &Lazy<Tensor<Q, G>>,
+        run: impl Fn(&Tensor<P, T>, &Tensor<Q, G>) -> Result<Tensor<P, G>> + Send + Sync + 'static,
+    ) -> Lazy<Tensor<P, G>> {
+        let run = move |inputs: &[Held]| run(known(&inputs[0]), known(&inputs[1]));
+        step(name, arguments, [&self.node, &upstream.node], form, |[x, _]| Ok(Some(x.clone())), run)
+    }
+
     /// Its entries alone: absent is absent. See [`Tensor::stored`].
     ///
     /// ```
