@@ -27,6 +27,7 @@ macro_rules! examples {
 
 examples! {
     "../docs/examples/attention.rs" attention;
+    "../docs/examples/factors.rs" factors;
     "../docs/examples/graph.rs" graph;
     "../docs/examples/paths.rs" paths;
     "../docs/examples/pieces.rs" pieces;

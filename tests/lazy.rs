@@ -376,6 +376,7 @@ fn every_operation_has_its_step() {
             format!("    {name} ["),
             format!("    {name}, "),
             format!("pub fn {name}"),
+            format!("pub {name} = "),
         ];
         rows.iter().any(|row| code.contains(row.as_str()))
     };
@@ -515,4 +516,81 @@ fn what_is_between_does_not_cut_a_pass() {
     let (one, shares) = (x.abs(), x.stored().softmax(1));
     let told = compile((&one.sqrt(), &shares)).unwrap().explain();
     assert_eq!(told.matches("[fused: pass 1]").count(), 2, "{told}");
+}
+
+/// Products with arrays, beside the operations one by one; the gradients are those of the backward functions.
+#[test]
+fn products_with_arrays_are_the_operations_one_by_one() {
+    use ndarray::{Array2, ArrayD};
+    let dense = |rows: usize, columns: usize, by: f64| {
+        Array2::from_shape_fn((rows, columns), |(row, column)| by * (row as f64 - 1.3) / (column as f64 + 0.7))
+            .into_dyn()
+    };
+    for threads_of in [3, 40] {
+        let x = matrix(6, threads_of, 2, 11);
+        let y = dense(threads_of, 4, 0.3);
+        let g = dense(6, 4, -1.7);
+        let (lazy, right) = (x.lazy(), Lazy::from(y.clone()));
+        let product = lazy.matmul(&right);
+        assert_eq!(product.shape(), Some(&[6, 4][..]));
+        assert_eq!(product.collect().unwrap(), lacuna::matmul(&x, &y).unwrap());
+        let upstream = Lazy::from(g.clone());
+        let (dx, dy) = lacuna::matmul_backward(&x, &y, &g).unwrap();
+        assert_same(&product.gradient(&lazy, &upstream).collect().unwrap(), &dx);
+        assert_eq!(product.gradient(&right, &upstream).collect().unwrap(), dy);
+
+        let [l, r] = [dense(6, 5, 1.1), dense(threads_of, 5, 0.2)];
+        let [left, right] = [&l, &r].map(|array| Lazy::from(array.clone()));
+        let dots = lazy.pattern().sddmm(&left, &right);
+        assert_same(&dots.collect().unwrap(), &x.pattern().sddmm(&l, &r).unwrap());
+        let [dl, dr] = dots.gradients([&left, &right], &lazy);
+        let (expected_l, expected_r) = x.pattern().sddmm_backward(&l, &r, &x).unwrap();
+        assert_eq!(dl.collect().unwrap(), expected_l);
+        assert_eq!(dr.collect().unwrap(), expected_r);
+        // The pattern alone counts: the tensor receives nothing.
+        assert!(dots.gradient(&lazy, &lazy).collect().unwrap().values().iter().all(|&value| value == 0.0));
+
+        let times = lazy.stored().sddmm(&left, &right);
+        assert_same(&times.collect().unwrap(), &x.stored().sddmm(&l, &r).unwrap());
+        let (dx, dl, dr) = x.stored().sddmm_backward(&l, &r, &x).unwrap();
+        let same = x.lazy();
+        assert_same(&times.gradient(&lazy, &same).collect().unwrap(), &dx);
+        assert_eq!(times.gradient(&left, &same).collect().unwrap(), dl);
+        assert_eq!(times.gradient(&right, &same).collect().unwrap(), dr);
+    }
+}
+
+/// One array on both sides, and one that is read twice: the gradients of each reading are added.
+#[test]
+fn gradients_of_an_array_that_is_read_twice_are_added() {
+    use ndarray::{ArrayD, arr2};
+    let x = matrix(3, 3, 1, 5).lazy();
+    let w = Lazy::<ArrayD<f64>>::input("w", [3, 2]);
+    let z = x.pattern().sddmm(&w, &w).sum(Axes::all());
+    let one = CooTensor::from_parts(lacuna::CooPattern::empty([0; 0]).unwrap(), vec![], 1.0).unwrap();
+    let program = compile((&z, &z.gradient(&w, &one.lazy()))).unwrap();
+    let at = arr2(&[[1.0, -2.0], [0.5, 3.0], [2.0, 0.25]]).into_dyn();
+    let (_, dw) = program.run([w.is(&at)]).unwrap();
+    for (place, &found) in dw.indexed_iter() {
+        let mut sides = [0.5, -0.5].map(|by| {
+            let mut moved = at.clone();
+            moved[&place] += by;
+            program.run([w.is(&moved)]).unwrap().0.item().unwrap()
+        });
+        sides[0] -= sides[1]; // exact for a function of the second degree
+        assert!((sides[0] - found).abs() < 1e-12, "{place:?}: {found} against {}", sides[0]);
+    }
+}
+
+/// Arrays of another shape are refused where the graph is made, and a result that no array has a part in gives zeros.
+#[test]
+fn arrays_that_do_not_fit_are_refused_at_their_line() {
+    use ndarray::ArrayD;
+    let x = Lazy::<CsrTensor<f64>>::input("x", [3, 4]);
+    let w = Lazy::<ArrayD<f64>>::input("w", [5, 2]);
+    let error = x.matmul(&w).check().unwrap_err().to_string();
+    assert!(error.starts_with("matmul at tests/lazy.rs:"), "{error}");
+    let sums = x.sum(0);
+    let dw = compile(&sums.gradient(&w, &sums)).unwrap();
+    assert_eq!(dw.run([w.is(&ArrayD::ones(vec![5, 2]))]).unwrap(), ArrayD::<f64>::zeros(vec![5, 2]));
 }

@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::Lazy;
-use super::node::{Asked, Body, Form, Node, reachable};
+use ndarray::ArrayD;
+
+use super::node::{Asked, Body, Form, Held, Node, known, reachable};
+use super::unary::step;
+use super::{Lazy, Value};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
@@ -12,7 +15,43 @@ use crate::element::Float;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-impl<Q: Pattern, G: Float> Lazy<Tensor<Q, G>> {
+/// What has a gradient: tensors and arrays of floats. The trait is part of the sealed [`Value`].
+pub trait HasGradient: Value {
+    /// Zeros on the pattern of `x`.
+    #[doc(hidden)]
+    fn zeros(x: &Lazy<Self>) -> Lazy<Self>;
+
+    /// The upstream gradient of `x` itself, on its pattern.
+    #[doc(hidden)]
+    fn own(x: &Lazy<Self>, upstream: Lazy<Self>) -> Lazy<Self>;
+}
+
+impl<P: Pattern, F: Float> HasGradient for Tensor<P, F> {
+    #[track_caller]
+    fn zeros(x: &Lazy<Self>) -> Lazy<Self> {
+        let same = |shape: &Shape| Ok(Some(shape.clone()));
+        x.then("zeros", String::new(), Form::Each, same, |x| x.clone().with_fill(F::ZERO).map_values(|_| F::ZERO))
+    }
+
+    #[track_caller]
+    fn own(x: &Lazy<Self>, upstream: Lazy<Self>) -> Lazy<Self> {
+        x.any_backward(&upstream, Axes::none())
+    }
+}
+
+impl<F: Float> HasGradient for ArrayD<F> {
+    #[track_caller]
+    fn zeros(x: &Lazy<Self>) -> Lazy<Self> {
+        let run = |inputs: &[Held]| Ok(known::<Self>(&inputs[0]).mapv(|_| F::ZERO));
+        step("zeros", String::new(), [&x.node], Form::Own, |[x]| Ok(Some(x.clone())), run)
+    }
+
+    fn own(_: &Lazy<Self>, upstream: Lazy<Self>) -> Lazy<Self> {
+        upstream
+    }
+}
+
+impl<V: HasGradient> Lazy<V> {
     /// The gradient of this result by `x`, a step that it was made from, for the gradient `upstream` of this result.
     ///
     /// It is the chain of the backward functions, as steps: fused and run with the others. What several steps give to
@@ -42,11 +81,7 @@ impl<Q: Pattern, G: Float> Lazy<Tensor<Q, G>> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     #[track_caller]
-    pub fn gradient<P: Pattern, F: Float>(
-        &self,
-        x: &Lazy<Tensor<P, F>>,
-        upstream: &Lazy<Tensor<Q, G>>,
-    ) -> Lazy<Tensor<P, F>> {
+    pub fn gradient<X: HasGradient>(&self, x: &Lazy<X>, upstream: &Self) -> Lazy<X> {
         let mut found = found(&self.node, &upstream.node, &[&x.node]);
         x.or_zeros(found.pop().unwrap_or(Ok(None)), upstream)
     }
@@ -64,31 +99,22 @@ impl<Q: Pattern, G: Float> Lazy<Tensor<Q, G>> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     #[track_caller]
-    pub fn gradients<P: Pattern, F: Float, const N: usize>(
-        &self,
-        by: [&Lazy<Tensor<P, F>>; N],
-        upstream: &Lazy<Tensor<Q, G>>,
-    ) -> [Lazy<Tensor<P, F>>; N] {
+    pub fn gradients<X: HasGradient, const N: usize>(&self, by: [&Lazy<X>; N], upstream: &Self) -> [Lazy<X>; N] {
         let mut found = found(&self.node, &upstream.node, &by.map(|x| &x.node)).into_iter();
         by.map(|x| x.or_zeros(found.next().unwrap_or(Ok(None)), upstream))
     }
 }
 
-impl<P: Pattern, F: Float> Lazy<Tensor<P, F>> {
+impl<X: HasGradient> Lazy<X> {
     /// The gradient that was found by this step: zeros where the result does not depend on it.
     #[track_caller]
     fn or_zeros<V>(&self, found: Result<Option<Arc<Node>>>, upstream: &Lazy<V>) -> Self {
-        let same = |shape: &Shape| Ok(Some(shape.clone()));
         match found {
             // This step is the result, of whatever pattern the upstream gradient is.
-            Ok(Some(node)) if node.id == upstream.node.id => self.any_backward(&Self::of(node), Axes::none()),
+            Ok(Some(node)) if node.id == upstream.node.id => X::own(self, Self::of(node)),
             Ok(Some(node)) => Lazy::of(node),
-            Ok(None) => self.then("zeros", String::new(), Form::Each, same, |x| {
-                x.clone().with_fill(F::ZERO).map_values(|_| F::ZERO)
-            }),
-            Err(error) => {
-                Lazy::refused(Node::new::<Tensor<P, F>>("gradient", Body::Refused(error.clone()), None), error)
-            }
+            Ok(None) => X::zeros(self),
+            Err(error) => Lazy::refused(Node::new::<X>("gradient", Body::Refused(error.clone()), None), error),
         }
     }
 }

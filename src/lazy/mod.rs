@@ -26,6 +26,7 @@
 //! - **The same bits** as the operations one by one, however steps are fused.
 //! - **Gradients** are steps as well: see [`gradient`](Lazy::gradient).
 
+mod arrays;
 mod gradient;
 mod joins;
 mod maps;
@@ -39,6 +40,8 @@ mod unary;
 mod value;
 mod zips;
 
+pub use arrays::{Factor, LazyPattern};
+pub use gradient::HasGradient;
 pub use joins::{concat, stack};
 pub use program::{Feed, Outputs, Program, compile};
 pub use unary::LazyStored;

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::Lazy;
+use super::arrays::Factor;
 use super::node::{Form, Held, Node, known, unlike};
 use super::reductions::{Ask, Over, rule_of_one};
 use super::unary::{LazyStored, step};
@@ -214,14 +215,14 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
 
 /// Products of two tensors of one format, with the shape of the result from theirs, and the gradients of both.
 macro_rules! products {
-    ($($name:ident |$x:ident, $y:ident| $shape:expr, $backward:ident;)*) => {
+    ($($vis:vis $method:ident = $name:ident |$x:ident, $y:ident| $shape:expr, $backward:ident;)*) => {
         /// # Products
         ///
         /// The pages stand at the functions of the same names.
         impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {$(
             #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             #[track_caller]
-            pub fn $name(&self, other: &Self) -> Self {
+            $vis fn $method(&self, other: &Self) -> Self {
                 let shape = |[$x, $y]: [&Shape; 2]| $shape;
                 let run = |inputs: &[Held]| {
                     ops::$name(known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]))
@@ -263,9 +264,17 @@ macro_rules! products {
 }
 
 products! {
-    matmul |x, y| Ok(Some(Contraction::new("matmul", [x, x], [y, y])?.shape)), matmul_backward;
-    outer |x, y| Ok(Some([&x[..], &y[..]].concat().into())), outer_backward;
-    kron |_x, _y| Ok(None), kron_backward;
+    pub(super) matmul_tensor = matmul |x, y| Ok(Some(Contraction::new("matmul", [x, x], [y, y])?.shape)), matmul_backward;
+    pub outer = outer |x, y| Ok(Some([&x[..], &y[..]].concat().into())), outer_backward;
+    pub kron = kron |_x, _y| Ok(None), kron_backward;
+}
+
+impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
+    /// The step [`matmul`](crate::matmul()), by a tensor of the same format or an array.
+    #[track_caller]
+    pub fn matmul<Y: Factor<P, T>>(&self, other: &Lazy<Y>) -> Lazy<Y> {
+        Y::product(self, other)
+    }
 }
 
 impl<P: Pattern> Lazy<Tensor<P, bool>> {

@@ -15,7 +15,7 @@ use crate::element::{DType, Element};
 use crate::pattern::{Memo, Pattern};
 use crate::tensor::Tensor;
 
-/// What a [`Lazy`](super::Lazy) may stand for: a tensor, or two results of one operation. The trait is sealed.
+/// What a [`Lazy`](super::Lazy) may stand for: a tensor, an array, or two results of one operation. The trait is sealed.
 pub trait Value: Clone + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     const KIND: &'static dyn Kind;
@@ -283,4 +283,5 @@ mod sealed {
     pub trait Sealed {}
     impl<P, T> Sealed for crate::tensor::Tensor<P, T> {}
     impl<A, B> Sealed for (A, B) {}
+    impl<T> Sealed for ndarray::ArrayD<T> {}
 }

@@ -30,13 +30,13 @@ pub use map::{
 };
 pub use methods::Operations;
 pub use operand::Operand;
-pub(crate) use product::matmul_entries;
 pub use product::{
     Einsum, einsum, einsum_backward, kron, kron_backward, log_softmax, log_softmax_backward, mttkrp, mttkrp_backward,
     outer, outer_backward, softmax, softmax_backward, tensordot, tensordot_backward, ttm, ttm_backward, ttv,
     ttv_backward,
 };
 pub use product::{Matmul, Semiring, matmul, matmul_backward, matmul_with};
+pub(crate) use product::{dots_at, dots_at_backward, matmul_entries};
 pub use reduce::{
     EvenCount, MedianGradient, Nanmedian, Var, all, any, any_backward, argmax, argmin, count_nonzero, max,
     max_backward, mean, mean_backward, min, min_backward, nanargmax, nanargmin, nanmax, nanmax_backward, nanmean,

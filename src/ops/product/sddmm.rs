@@ -65,7 +65,12 @@ impl<'a, T: Ring> Factors<'a, T> {
     }
 }
 
-fn forward<P: Pattern, T: Ring>(pattern: &P, l: &ArrayViewD<'_, T>, r: &ArrayViewD<'_, T>) -> Result<Tensor<P, T>> {
+/// What `sddmm` of a pattern of either format gives.
+pub(crate) fn forward<P: Pattern, T: Ring>(
+    pattern: &P,
+    l: &ArrayViewD<'_, T>,
+    r: &ArrayViewD<'_, T>,
+) -> Result<Tensor<P, T>> {
     let values = Factors::new(pattern.shape(), l, r)?.dots(pattern)?;
     Ok(Tensor::from_valid(pattern.clone(), values, T::ZERO))
 }
@@ -81,6 +86,17 @@ fn backward<P: Pattern, T: Ring>(
     let dl = Factors::gathered(pattern, gradients, &right, &left)?;
     let dr = Factors::gathered(pattern, gradients, &left, &right)?;
     Ok((dense_array(&l.shape().into(), dl), dense_array(&r.shape().into(), dr)))
+}
+
+/// What `sddmm_backward` of a pattern of either format gives.
+pub(crate) fn gradients<P: Pattern, T: Float>(
+    pattern: &P,
+    l: &ArrayViewD<'_, T>,
+    r: &ArrayViewD<'_, T>,
+    upstream: &impl Operand<Elem = T>,
+) -> Result<(ArrayD<T>, ArrayD<T>)> {
+    check_upstream(upstream, pattern.shape())?;
+    backward(pattern, &upstream.at_entries(pattern)?, l, r)
 }
 
 macro_rules! methods_of_patterns {
@@ -108,8 +124,7 @@ macro_rules! methods_of_patterns {
                 r: &ArrayBase<impl Data<Elem = T>, R>,
                 upstream: &impl Operand<Elem = T>,
             ) -> Result<(ArrayD<T>, ArrayD<T>)> {
-                check_upstream(upstream, self.shape())?;
-                backward(self, &upstream.at_entries(self)?, &l.view().into_dyn(), &r.view().into_dyn())
+                gradients(self, &l.view().into_dyn(), &r.view().into_dyn(), upstream)
             }
         }
     )*};

@@ -1,0 +1,222 @@
+//! Arrays in a graph: the dense operands of products, and their gradients.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use ndarray::ArrayD;
+
+use super::Lazy;
+use super::node::{Form, Held, Node, known};
+use super::unary::{LazyStored, step};
+use super::value::{ByPieces, Kind, Value};
+use crate::base::error::Result;
+use crate::base::shape::Shape;
+use crate::element::{DType, Element, Float, FloatVisitor, Numeric, RealNumber, Ring};
+use crate::ops;
+use crate::pattern::Pattern;
+use crate::plan::product::Contraction;
+use crate::tensor::Tensor;
+
+impl<T: Element> Value for ArrayD<T> {
+    const KIND: &'static dyn Kind = &OfArray::<T>(PhantomData);
+}
+
+struct OfArray<T>(PhantomData<fn() -> T>);
+
+impl<T: Element> Kind for OfArray<T> {
+    fn dtype(&self) -> Option<DType> {
+        Some(T::DTYPE)
+    }
+
+    fn format(&self) -> &'static str {
+        "array"
+    }
+
+    fn shape(&self, value: &Held) -> Shape {
+        known::<ArrayD<T>>(value).shape().into()
+    }
+
+    fn bytes(&self, value: &Held) -> usize {
+        known::<ArrayD<T>>(value).len().saturating_mul(size_of::<T>())
+    }
+
+    fn remember(&self, value: &Held, _: Option<&Held>) -> Held {
+        Arc::clone(value)
+    }
+
+    fn forget(&self, value: &Held) -> Held {
+        Arc::clone(value)
+    }
+
+    fn reads(&self, _: &Held) -> u64 {
+        0
+    }
+
+    #[track_caller]
+    fn sum(&self, left: &Arc<Node>, right: &Arc<Node>) -> Option<Arc<Node>> {
+        let run = |inputs: &[Held]| ops::add(known::<ArrayD<T>>(&inputs[0]), known::<ArrayD<T>>(&inputs[1]));
+        Some(step::<ArrayD<T>, 2>("add", String::new(), [left, right], Form::Own, |[x, _]| same(x), run).node)
+    }
+
+    fn by_pieces(&self) -> Option<&dyn ByPieces> {
+        None
+    }
+}
+
+fn same(shape: &Shape) -> Result<Option<Shape>> {
+    Ok(Some(shape.clone()))
+}
+
+impl<T: Element> From<ArrayD<T>> for Lazy<ArrayD<T>> {
+    /// An array as the beginning of a chain.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::lazy::Lazy;
+    /// use ndarray::{arr1, arr2};
+    ///
+    /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![3.0, 5.0], 0.0)?.lazy();
+    /// let w = Lazy::from(arr1(&[10.0, 1.0]).into_dyn());
+    /// assert_eq!(x.matmul(&w).collect()?, arr1(&[3.0, 50.0]).into_dyn());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[track_caller]
+    fn from(array: ArrayD<T>) -> Self {
+        Lazy::constant(array)
+    }
+}
+
+/// What may stand on the right in [`Lazy::matmul`]: a tensor of the same format, or an array. The trait is sealed.
+pub trait Factor<P, T>: Value {
+    #[doc(hidden)]
+    fn product(x: &Lazy<Tensor<P, T>>, y: &Lazy<Self>) -> Lazy<Self>;
+}
+
+impl<P: Pattern, T: Ring> Factor<P, T> for Tensor<P, T> {
+    #[track_caller]
+    fn product(x: &Lazy<Tensor<P, T>>, y: &Lazy<Self>) -> Lazy<Self> {
+        x.matmul_tensor(y)
+    }
+}
+
+impl<P: Pattern, T: Ring> Factor<P, T> for ArrayD<T> {
+    #[track_caller]
+    fn product(x: &Lazy<Tensor<P, T>>, y: &Lazy<Self>) -> Lazy<Self> {
+        let shape = |[x, y]: [&Shape; 2]| Ok(Some(Contraction::new("matmul", [x, x], [y, y])?.shape));
+        let run = |inputs: &[Held]| ops::matmul(known::<Tensor<P, T>>(&inputs[0]), known::<ArrayD<T>>(&inputs[1]));
+        let product: Lazy<Self> = step("matmul", String::new(), [&x.node, &y.node], Form::Own, shape, run);
+        product.with_rule(|asked| {
+            let nodes = [&asked.inputs[0], &asked.inputs[1], asked.upstream].map(Arc::clone);
+            T::if_float(OfMatmul::<P>(nodes, PhantomData))
+        })
+    }
+}
+
+/// The gradients of both operands of a product with an array.
+struct OfMatmul<P>([Arc<Node>; 3], PhantomData<fn() -> P>);
+
+impl<P: Pattern> FloatVisitor for OfMatmul<P> {
+    type Out = Vec<Option<Arc<Node>>>;
+
+    #[track_caller]
+    fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
+        let run = |inputs: &[Held]| {
+            let (y, g) = (known::<ArrayD<F>>(&inputs[1]), known::<ArrayD<F>>(&inputs[2]));
+            ops::matmul_backward(known::<Tensor<P, F>>(&inputs[0]), y, g)
+        };
+        two_of::<Tensor<P, F>, ArrayD<F>, 3>("matmul_backward", [&self.0[0], &self.0[1], &self.0[2]], run)
+    }
+}
+
+/// The two gradients that a step finds at once.
+#[track_caller]
+fn two_of<A: Value, B: Value, const N: usize>(
+    name: &'static str,
+    inputs: [&Arc<Node>; N],
+    run: impl Fn(&[Held]) -> Result<(A, B)> + Send + Sync + 'static,
+) -> Vec<Option<Arc<Node>>> {
+    let both: Lazy<(A, B)> = step(name, String::new(), inputs, Form::Own, |shapes| same(shapes[0]), run);
+    let (first, second) = both.parts();
+    vec![Some(first.node), Some(second.node)]
+}
+
+/// The pattern of a tensor that is not computed yet.
+#[must_use = "a pattern is looked at by its methods"]
+#[derive(Debug, Clone)]
+pub struct LazyPattern<P, T> {
+    x: Lazy<Tensor<P, T>>,
+}
+
+impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
+    /// Its pattern, which products of arrays are asked at: see [`LazyPattern::sddmm`].
+    pub fn pattern(&self) -> LazyPattern<P, T> {
+        LazyPattern { x: self.clone() }
+    }
+}
+
+impl<P: Pattern, T: Ring> LazyPattern<P, T> {
+    /// The step [`CooPattern::sddmm`](crate::CooPattern::sddmm): the dots of rows of two arrays at the pattern.
+    ///
+    /// ```
+    /// use lacuna::{Axes, CooTensor};
+    /// use lacuna::lazy::{Lazy, compile};
+    /// use ndarray::{ArrayD, arr2};
+    ///
+    /// // Ratings as products of what each user likes and each film has; gaps are ratings that nobody gave.
+    /// let ratings = CooTensor::new([2, 2], vec![vec![0, 1], vec![0, 1]], vec![4.0, 6.0], 0.0)?.lazy();
+    /// let [users, films] = ["users", "films"].map(|name| Lazy::<ArrayD<f64>>::input(name, [2, 1]));
+    /// let wrong = ratings.pattern().sddmm(&users, &films) - &ratings;
+    /// let loss = wrong.square().sum(Axes::all());
+    /// let one = CooTensor::from_parts(lacuna::CooPattern::empty([0; 0])?, vec![], 1.0)?;
+    /// let [of_users, of_films] = loss.gradients([&users, &films], &one.lazy());
+    ///
+    /// let step = compile((&loss, &of_users, &of_films))?;
+    /// let (u, f) = (arr2(&[[1.0], [2.0]]).into_dyn(), arr2(&[[3.0], [1.0]]).into_dyn());
+    /// let (loss, of_users, _) = step.run([users.is(&u), films.is(&f)])?;
+    /// assert_eq!(loss.item()?, 17.0); // (1 * 3 - 4)² + (2 * 1 - 6)²
+    /// assert_eq!(of_users, arr2(&[[-6.0], [-8.0]]).into_dyn());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn sddmm(&self, left: &Lazy<ArrayD<T>>, right: &Lazy<ArrayD<T>>) -> Lazy<Tensor<P, T>> {
+        let run = |inputs: &[Held]| {
+            let (left, right) = (known::<ArrayD<T>>(&inputs[1]), known::<ArrayD<T>>(&inputs[2]));
+            ops::dots_at(known::<Tensor<P, T>>(&inputs[0]).pattern(), &left.view(), &right.view())
+        };
+        let nodes = [&self.x.node, &left.node, &right.node];
+        let dots: Lazy<Tensor<P, T>> = step("sddmm", "pattern".into(), nodes, Form::OfFirst, |[x, ..]| same(x), run);
+        dots.with_rule(|asked| {
+            let nodes = [&asked.inputs[0], &asked.inputs[1], &asked.inputs[2], asked.upstream].map(Arc::clone);
+            T::if_float(OfDots::<P>(nodes, PhantomData))
+        })
+    }
+}
+
+/// The gradients of both factors of [`LazyPattern::sddmm`]; the values of the tensor have no part in it.
+struct OfDots<P>([Arc<Node>; 4], PhantomData<fn() -> P>);
+
+impl<P: Pattern> FloatVisitor for OfDots<P> {
+    type Out = Vec<Option<Arc<Node>>>;
+
+    #[track_caller]
+    fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
+        let run = |inputs: &[Held]| {
+            let [left, right] = [1, 2].map(|at| known::<ArrayD<F>>(&inputs[at]).view());
+            let x = known::<Tensor<P, F>>(&inputs[0]);
+            ops::dots_at_backward(x.pattern(), &left, &right, known::<Tensor<P, F>>(&inputs[3]))
+        };
+        let [x, left, right, upstream] = &self.0;
+        let nodes = [x, left, right, upstream];
+        let mut found = vec![None];
+        found.extend(two_of::<ArrayD<F>, ArrayD<F>, 4>("pattern_sddmm_backward", nodes, run));
+        found
+    }
+}
+
+impl<P: Pattern, T: Ring + Numeric> LazyStored<P, T> {
+    /// The step [`Stored::sddmm`](crate::Stored::sddmm): the entries times the dots of rows of two arrays.
+    #[track_caller]
+    pub fn sddmm(&self, left: &Lazy<ArrayD<T>>, right: &Lazy<ArrayD<T>>) -> Lazy<Tensor<P, T>> {
+        self.x.pattern().sddmm(left, right).mul(self.x.with_fill(T::ZERO))
+    }
+}
