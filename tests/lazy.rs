@@ -521,7 +521,7 @@ fn what_is_between_does_not_cut_a_pass() {
 /// Products with arrays, beside the operations one by one; the gradients are those of the backward functions.
 #[test]
 fn products_with_arrays_are_the_operations_one_by_one() {
-    use ndarray::{Array2, ArrayD};
+    use ndarray::Array2;
     let dense = |rows: usize, columns: usize, by: f64| {
         Array2::from_shape_fn((rows, columns), |(row, column)| by * (row as f64 - 1.3) / (column as f64 + 0.7))
             .into_dyn()
