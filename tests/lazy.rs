@@ -341,12 +341,11 @@ fn steps_of_two_results_and_of_lists_are_those_of_the_operations() {
 const LACKING: &[(&str, &str)] = &[
     ("allclose", "gives a bool, which is for collected tensors"),
     ("block", "concat of concat"),
-    ("einsum", "not yet"),
     ("group_by", "not yet"),
     ("matmul_with", "not yet"),
     ("mttkrp", "not yet: dense operands"),
     ("scale", "mul by a tensor of lengths 1"),
-    ("tensordot", "not yet"),
+    ("tensordot", "einsum"),
     ("ttm", "not yet: dense operands"),
     ("ttv", "not yet: dense operands"),
     ("unique", "gives vectors, which are for collected tensors"),
@@ -593,4 +592,23 @@ fn arrays_that_do_not_fit_are_refused_at_their_line() {
     let sums = x.sum(0);
     let dw = compile(&sums.gradient(&w, &sums)).unwrap();
     assert_eq!(dw.run([w.is(&ArrayD::ones(vec![5, 2]))]).unwrap(), ArrayD::<f64>::zeros(vec![5, 2]));
+}
+
+/// The gradients of all operands, one of which stands twice: each place gives its own.
+#[test]
+fn einsum_and_its_gradients_are_the_operations() {
+    let [a, b] = [matrix(4, 5, 2, 7), matrix(5, 3, 2, 8)];
+    let g = matrix(4, 4, 2, 9);
+    let (x, y, upstream) = (a.lazy(), b.lazy(), g.lazy());
+    let spec = "ij,jk,lk,ml->im";
+    let z = lazy::einsum(spec, &[&x, &y, &y, &x]);
+    assert_eq!(z.shape(), Some(&[4, 4][..]));
+    assert_same(&z.collect().unwrap(), &lacuna::einsum(spec, &[&a, &b, &b, &a]).unwrap());
+    let each = lacuna::einsum_backward(spec, &[&a, &b, &b, &a], &g).unwrap();
+    let [dx, dy] = z.gradients([&x, &y], &upstream);
+    assert_same(&dx.collect().unwrap(), &each[3].add(&each[0]).unwrap());
+    assert_same(&dy.collect().unwrap(), &each[2].add(&each[1]).unwrap());
+
+    let error = lazy::einsum("ij,jk->iz", &[&x, &y]).check().unwrap_err().to_string();
+    assert!(error.starts_with("einsum at tests/lazy.rs:"), "{error}");
 }

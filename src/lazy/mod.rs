@@ -27,6 +27,7 @@
 //! - **Gradients** are steps as well: see [`gradient`](Lazy::gradient).
 
 mod arrays;
+mod einsum;
 mod gradient;
 mod joins;
 mod maps;
@@ -41,6 +42,7 @@ mod value;
 mod zips;
 
 pub use arrays::{Factor, LazyPattern};
+pub use einsum::einsum;
 pub use gradient::HasGradient;
 pub use joins::{concat, stack};
 pub use program::{Feed, Outputs, Program, compile};

@@ -15,7 +15,7 @@ use crate::element::{DType, Element};
 use crate::pattern::{Memo, Pattern};
 use crate::tensor::Tensor;
 
-/// What a [`Lazy`](super::Lazy) may stand for: a tensor, an array, or two results of one operation. The trait is sealed.
+/// What a [`Lazy`](super::Lazy) may stand for: a tensor, an array, or several results of one operation. The trait is sealed.
 pub trait Value: Clone + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     const KIND: &'static dyn Kind;
@@ -279,9 +279,61 @@ impl<A: Value, B: Value> Kind for OfPair<A, B> {
     }
 }
 
+/// Several results of one operation.
+impl<V: Value> Value for Vec<V> {
+    const KIND: &'static dyn Kind = &OfList::<V>(PhantomData);
+}
+
+struct OfList<V>(PhantomData<fn() -> V>);
+
+impl<V: Value> OfList<V> {
+    fn items(value: &Held) -> impl Iterator<Item = Held> {
+        known::<Vec<V>>(value).iter().map(|item| Arc::new(item.clone()) as Held)
+    }
+}
+
+impl<V: Value> Kind for OfList<V> {
+    fn dtype(&self) -> Option<DType> {
+        None
+    }
+
+    fn format(&self) -> &'static str {
+        "list"
+    }
+
+    fn shape(&self, _: &Held) -> Shape {
+        Shape::from([0; 0])
+    }
+
+    fn bytes(&self, value: &Held) -> usize {
+        Self::items(value).fold(0, |bytes, item| bytes.saturating_add(V::KIND.bytes(&item)))
+    }
+
+    fn remember(&self, value: &Held, _: Option<&Held>) -> Held {
+        Arc::clone(value)
+    }
+
+    fn forget(&self, value: &Held) -> Held {
+        Arc::new(Self::items(value).map(|item| known::<V>(&V::KIND.forget(&item)).clone()).collect::<Vec<V>>())
+    }
+
+    fn reads(&self, _: &Held) -> u64 {
+        0
+    }
+
+    fn sum(&self, _: &Arc<Node>, _: &Arc<Node>) -> Option<Arc<Node>> {
+        None
+    }
+
+    fn by_pieces(&self) -> Option<&dyn ByPieces> {
+        None
+    }
+}
+
 mod sealed {
     pub trait Sealed {}
     impl<P, T> Sealed for crate::tensor::Tensor<P, T> {}
     impl<A, B> Sealed for (A, B) {}
     impl<T> Sealed for ndarray::ArrayD<T> {}
+    impl<V> Sealed for Vec<V> {}
 }

@@ -46,6 +46,18 @@ impl<'a> Einsum<'a> {
     pub fn order(self, order: impl Into<Vec<[usize; 2]>>) -> Self {
         Einsum { order: Some(order.into()), ..self }
     }
+
+    /// The same, which borrows nothing.
+    pub(crate) fn into_owned(self) -> Einsum<'static> {
+        Einsum { spec: self.spec.into_owned().into(), order: self.order }
+    }
+
+    /// The shape of the result for operands with these lengths.
+    pub(crate) fn shape(&self, lengths: &[&[usize]]) -> Result<Shape> {
+        let spec = Spec::new(&self.spec, lengths)?;
+        spec.check(lengths)?;
+        Ok(spec.shape(lengths))
+    }
 }
 
 impl<'a> From<&'a str> for Einsum<'a> {
