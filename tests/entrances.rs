@@ -124,6 +124,7 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("dynamic/select", "stack", Whole("it takes tensors")),
     ("dynamic/select", "stack_backward", Whole("it takes tensors")),
     ("eval/mod", "parse", Whole("it makes no tensor")),
+    ("lazy/einsum", "einsum", Whole("it makes a step of those that are there")),
     ("lazy/joins", "concat", Whole("it makes a step of those that are there")),
     ("lazy/joins", "stack", Whole("it makes a step of those that are there")),
     ("lazy/mod", "input", Whole("it stands for a tensor that is bound later, and holds none")),
