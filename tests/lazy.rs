@@ -517,45 +517,72 @@ fn what_is_between_does_not_cut_a_pass() {
     assert_eq!(told.matches("[fused: pass 1]").count(), 2, "{told}");
 }
 
-/// Products with arrays, beside the operations one by one; the gradients are those of the backward functions.
+/// An array of so many rows and columns.
+fn dense(rows: usize, columns: usize, by: f64) -> ndarray::ArrayD<f64> {
+    ndarray::Array2::from_shape_fn((rows, columns), |(row, column)| by * (row as f64 - 1.3) / (column as f64 + 0.7))
+        .into_dyn()
+}
+
+fn assert_same_arrays(found: &ndarray::ArrayD<f64>, expected: &ndarray::ArrayD<f64>) {
+    assert_eq!(found.mapv(f64::to_bits), expected.mapv(f64::to_bits));
+}
+
+/// The steps beside the operations, on a tensor and for an upstream gradient on a pattern of its own.
+fn products_with_arrays<P: Pattern>(x: &Tensor<P, f64>, upstream: &Tensor<P, f64>, width: usize) {
+    let [rows, columns] = [x.shape()[0], x.shape()[1]];
+    let (lazy, dz) = (x.lazy(), upstream.lazy());
+
+    let (y, g) = (dense(columns, width, 0.3), dense(rows, width, -1.7));
+    let (right, up) = (Lazy::from(y.clone()), Lazy::from(g.clone()));
+    let product = lazy.matmul(&right);
+    assert_eq!(product.shape(), Some(&[rows, width][..]));
+    match lacuna::matmul(x, &y) {
+        Ok(expected) => {
+            let (dx, dy) = (product.gradient(&lazy, &up), product.gradient(&right, &up));
+            assert_eq!(dy.shape(), Some(&[columns, width][..]));
+            let found = compile((&product, &dx, &dy)).unwrap().run([]).unwrap();
+            let (dx, dy) = lacuna::matmul_backward(x, &y, &g).unwrap();
+            assert_same_arrays(&found.0, &expected);
+            assert_same(&found.1, &dx);
+            assert_same_arrays(&found.2, &dy);
+        }
+        Err(error) => assert!(product.collect().unwrap_err().to_string().ends_with(&error.to_string())),
+    }
+
+    let [l, r] = [dense(rows, width, 1.1), dense(columns, width, 0.2)];
+    let [left, right] = [&l, &r].map(|array| Lazy::from(array.clone()));
+    // The pattern alone counts: the dots are those of a tensor of ones, and the values receive nothing.
+    let ones = x.map_values(|_| 1.0).unwrap();
+    let dots = lazy.pattern().sddmm(&left, &right);
+    assert_same(&dots.collect().unwrap(), &ones.stored().sddmm(&l, &r).unwrap());
+    let [dl, dr] = dots.gradients([&left, &right], &dz).map(|gradient| gradient.collect().unwrap());
+    let (_, expected_l, expected_r) = ones.stored().sddmm_backward(&l, &r, upstream).unwrap();
+    assert_same_arrays(&dl, &expected_l);
+    assert_same_arrays(&dr, &expected_r);
+    assert!(dots.gradient(&lazy, &dz).collect().unwrap().values().iter().all(|value| value.to_bits() == 0));
+
+    let times = lazy.stored().sddmm(&left, &right);
+    assert_same(&times.collect().unwrap(), &x.stored().sddmm(&l, &r).unwrap());
+    let (dx, expected_l, expected_r) = x.stored().sddmm_backward(&l, &r, upstream).unwrap();
+    assert_same(&times.gradient(&lazy, &dz).collect().unwrap(), &dx);
+    assert_same_arrays(&times.gradient(&left, &dz).collect().unwrap(), &expected_l);
+    assert_same_arrays(&times.gradient(&right, &dz).collect().unwrap(), &expected_r);
+}
+
 #[test]
 fn products_with_arrays_are_the_operations_one_by_one() {
-    use ndarray::Array2;
-    let dense = |rows: usize, columns: usize, by: f64| {
-        Array2::from_shape_fn((rows, columns), |(row, column)| by * (row as f64 - 1.3) / (column as f64 + 0.7))
-            .into_dyn()
-    };
-    for threads_of in [3, 40] {
-        let x = matrix(6, threads_of, 2, 11);
-        let y = dense(threads_of, 4, 0.3);
-        let g = dense(6, 4, -1.7);
-        let (lazy, right) = (x.lazy(), Lazy::from(y.clone()));
-        let product = lazy.matmul(&right);
-        assert_eq!(product.shape(), Some(&[6, 4][..]));
-        assert_eq!(product.collect().unwrap(), lacuna::matmul(&x, &y).unwrap());
-        let upstream = Lazy::from(g.clone());
-        let (dx, dy) = lacuna::matmul_backward(&x, &y, &g).unwrap();
-        assert_same(&product.gradient(&lazy, &upstream).collect().unwrap(), &dx);
-        assert_eq!(product.gradient(&right, &upstream).collect().unwrap(), dy);
-
-        let [l, r] = [dense(6, 5, 1.1), dense(threads_of, 5, 0.2)];
-        let [left, right] = [&l, &r].map(|array| Lazy::from(array.clone()));
-        let dots = lazy.pattern().sddmm(&left, &right);
-        assert_same(&dots.collect().unwrap(), &x.pattern().sddmm(&l, &r).unwrap());
-        let [dl, dr] = dots.gradients([&left, &right], &lazy);
-        let (expected_l, expected_r) = x.pattern().sddmm_backward(&l, &r, &x).unwrap();
-        assert_eq!(dl.collect().unwrap(), expected_l);
-        assert_eq!(dr.collect().unwrap(), expected_r);
-        // The pattern alone counts: the tensor receives nothing.
-        assert!(dots.gradient(&lazy, &lazy).collect().unwrap().values().iter().all(|&value| value == 0.0));
-
-        let times = lazy.stored().sddmm(&left, &right);
-        assert_same(&times.collect().unwrap(), &x.stored().sddmm(&l, &r).unwrap());
-        let (dx, dl, dr) = x.stored().sddmm_backward(&l, &r, &x).unwrap();
-        let same = x.lazy();
-        assert_same(&times.gradient(&lazy, &same).collect().unwrap(), &dx);
-        assert_eq!(times.gradient(&left, &same).collect().unwrap(), dl);
-        assert_eq!(times.gradient(&right, &same).collect().unwrap(), dr);
+    let awkward = [f64::NAN, f64::INFINITY, -0.0, f64::NEG_INFINITY, 1e300];
+    for (rows, columns, every) in [(6, 3, 2), (6, 40, 3), (5, 5, 1), (4, 4, 1000), (0, 3, 1), (3, 0, 1)] {
+        let x = matrix(rows, columns, every, 11);
+        let mut strange = x.clone();
+        strange.values_mut().unwrap().iter_mut().zip(awkward).for_each(|(value, other)| *value = other);
+        let upstream = matrix(rows, columns, 2, 29).with_fill(2.5);
+        for x in [x.clone(), x.clone().with_fill(7.0), x.with_fill(f64::NAN), strange] {
+            for width in [0, 1, 9] {
+                products_with_arrays(&x, &upstream, width);
+                products_with_arrays(&x.to_csr().unwrap(), &upstream.to_csr().unwrap(), width);
+            }
+        }
     }
 }
 
@@ -589,6 +616,11 @@ fn arrays_that_do_not_fit_are_refused_at_their_line() {
     let w = Lazy::<ArrayD<f64>>::input("w", [5, 2]);
     let error = x.matmul(&w).check().unwrap_err().to_string();
     assert!(error.starts_with("matmul at tests/lazy.rs:"), "{error}");
+    let [l, r] = ["l", "r"].map(|name| Lazy::<ArrayD<f64>>::input(name, [3, 2]));
+    let error = x.pattern().sddmm(&l, &r).check().unwrap_err().to_string();
+    assert!(error.starts_with("sddmm at tests/lazy.rs:"), "{error}");
+    let vector = Lazy::<CsrTensor<f64>>::input("vector", [3]);
+    assert!(vector.pattern().sddmm(&l, &r).check().is_err());
     let sums = x.sum(0);
     let dw = compile(&sums.gradient(&w, &sums)).unwrap();
     assert_eq!(dw.run([w.is(&ArrayD::ones(vec![5, 2]))]).unwrap(), ArrayD::<f64>::zeros(vec![5, 2]));
@@ -609,6 +641,10 @@ fn einsum_and_its_gradients_are_the_operations() {
     assert_same(&dx.collect().unwrap(), &each[3].add(&each[0]).unwrap());
     assert_same(&dy.collect().unwrap(), &each[2].add(&each[1]).unwrap());
 
+    assert_eq!((dx.shape(), dy.shape()), (Some(&[4, 5][..]), Some(&[5, 3][..])));
+
+    let none: [Lazy<CooTensor<f64>>; 0] = [];
+    assert!(lazy::einsum("->", &none).check().is_err());
     let error = lazy::einsum("ij,jk->iz", &[&x, &y]).check().unwrap_err().to_string();
     assert!(error.starts_with("einsum at tests/lazy.rs:"), "{error}");
 }

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use ndarray::ArrayD;
 
 use super::Lazy;
+use super::more::product_shape;
 use super::node::{Form, Held, Node, known};
-use super::unary::{LazyStored, step};
+use super::unary::{LazyStored, rule_of_all, step};
 use super::value::{ByPieces, Kind, Value};
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::{DType, Element, Float, FloatVisitor, Numeric, RealNumber, Ring};
 use crate::ops;
 use crate::pattern::Pattern;
-use crate::plan::product::Contraction;
 use crate::tensor::Tensor;
 
 impl<T: Element> Value for ArrayD<T> {
@@ -87,7 +87,7 @@ impl<T: Element> From<ArrayD<T>> for Lazy<ArrayD<T>> {
 }
 
 /// What may stand on the right in [`Lazy::matmul`]: a tensor of the same format, or an array. The trait is sealed.
-pub trait Factor<P, T>: Value {
+pub trait Factor<P: Pattern, T: Element>: Value {
     #[doc(hidden)]
     fn product(x: &Lazy<Tensor<P, T>>, y: &Lazy<Self>) -> Lazy<Self>;
 }
@@ -102,29 +102,16 @@ impl<P: Pattern, T: Ring> Factor<P, T> for Tensor<P, T> {
 impl<P: Pattern, T: Ring> Factor<P, T> for ArrayD<T> {
     #[track_caller]
     fn product(x: &Lazy<Tensor<P, T>>, y: &Lazy<Self>) -> Lazy<Self> {
-        let shape = |[x, y]: [&Shape; 2]| Ok(Some(Contraction::new("matmul", [x, x], [y, y])?.shape));
+        let shape = |[x, y]: [&Shape; 2]| product_shape(x, y);
         let run = |inputs: &[Held]| ops::matmul(known::<Tensor<P, T>>(&inputs[0]), known::<ArrayD<T>>(&inputs[1]));
         let product: Lazy<Self> = step("matmul", String::new(), [&x.node, &y.node], Form::Own, shape, run);
-        product.with_rule(|asked| {
-            let nodes = [&asked.inputs[0], &asked.inputs[1], asked.upstream].map(Arc::clone);
-            T::if_float(OfMatmul::<P>(nodes, PhantomData))
+        rule_of_all!(product, T, P, (), |[x, y, g]| {
+            let run = |inputs: &[Held]| {
+                let (y, g) = (known::<ArrayD<F>>(&inputs[1]), known::<ArrayD<F>>(&inputs[2]));
+                ops::matmul_backward(known::<Tensor<P, F>>(&inputs[0]), y, g)
+            };
+            two_of::<Tensor<P, F>, ArrayD<F>, 3>("matmul_backward", [x, y, g], run).to_vec()
         })
-    }
-}
-
-/// The gradients of both operands of a product with an array.
-struct OfMatmul<P>([Arc<Node>; 3], PhantomData<fn() -> P>);
-
-impl<P: Pattern> FloatVisitor for OfMatmul<P> {
-    type Out = Vec<Option<Arc<Node>>>;
-
-    #[track_caller]
-    fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
-        let run = |inputs: &[Held]| {
-            let (y, g) = (known::<ArrayD<F>>(&inputs[1]), known::<ArrayD<F>>(&inputs[2]));
-            ops::matmul_backward(known::<Tensor<P, F>>(&inputs[0]), y, g)
-        };
-        two_of::<Tensor<P, F>, ArrayD<F>, 3>("matmul_backward", [&self.0[0], &self.0[1], &self.0[2]], run)
     }
 }
 
@@ -134,10 +121,10 @@ fn two_of<A: Value, B: Value, const N: usize>(
     name: &'static str,
     inputs: [&Arc<Node>; N],
     run: impl Fn(&[Held]) -> Result<(A, B)> + Send + Sync + 'static,
-) -> Vec<Option<Arc<Node>>> {
+) -> [Option<Arc<Node>>; 2] {
     let both: Lazy<(A, B)> = step(name, String::new(), inputs, Form::Own, |shapes| same(shapes[0]), run);
     let (first, second) = both.parts();
-    vec![Some(first.node), Some(second.node)]
+    [Some(first.node), Some(second.node)]
 }
 
 /// The pattern of a tensor that is not computed yet.
@@ -183,33 +170,23 @@ impl<P: Pattern, T: Ring> LazyPattern<P, T> {
             let (left, right) = (known::<ArrayD<T>>(&inputs[1]), known::<ArrayD<T>>(&inputs[2]));
             ops::dots_at(known::<Tensor<P, T>>(&inputs[0]).pattern(), &left.view(), &right.view())
         };
-        let nodes = [&self.x.node, &left.node, &right.node];
-        let dots: Lazy<Tensor<P, T>> = step("sddmm", "pattern".into(), nodes, Form::OfFirst, |[x, ..]| same(x), run);
-        dots.with_rule(|asked| {
-            let nodes = [&asked.inputs[0], &asked.inputs[1], &asked.inputs[2], asked.upstream].map(Arc::clone);
-            T::if_float(OfDots::<P>(nodes, PhantomData))
-        })
-    }
-}
-
-/// The gradients of both factors of [`LazyPattern::sddmm`]; the values of the tensor have no part in it.
-struct OfDots<P>([Arc<Node>; 4], PhantomData<fn() -> P>);
-
-impl<P: Pattern> FloatVisitor for OfDots<P> {
-    type Out = Vec<Option<Arc<Node>>>;
-
-    #[track_caller]
-    fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
-        let run = |inputs: &[Held]| {
-            let [left, right] = [1, 2].map(|at| known::<ArrayD<F>>(&inputs[at]).view());
-            let x = known::<Tensor<P, F>>(&inputs[0]);
-            ops::dots_at_backward(x.pattern(), &left, &right, known::<Tensor<P, F>>(&inputs[3]))
+        let shape = |[x, left, right]: [&Shape; 3]| {
+            ops::check_factors(x, left, right)?;
+            same(x)
         };
-        let [x, left, right, upstream] = &self.0;
-        let nodes = [x, left, right, upstream];
-        let mut found = vec![None];
-        found.extend(two_of::<ArrayD<F>, ArrayD<F>, 4>("pattern_sddmm_backward", nodes, run));
-        found
+        let nodes = [&self.x.node, &left.node, &right.node];
+        let dots: Lazy<Tensor<P, T>> = step("sddmm", "pattern".into(), nodes, Form::OfFirst, shape, run);
+        rule_of_all!(dots, T, P, (), |[x, left, right, g]| {
+            let run = |inputs: &[Held]| {
+                let [left, right] = [1, 2].map(|at| known::<ArrayD<F>>(&inputs[at]).view());
+                let (x, g) = (known::<Tensor<P, F>>(&inputs[0]), known::<Tensor<P, F>>(&inputs[3]));
+                ops::dots_at_backward(x.pattern(), &left, &right, g)
+            };
+            let nodes = [x, left, right, g];
+            let [left, right] = two_of::<ArrayD<F>, ArrayD<F>, 4>("pattern_sddmm_backward", nodes, run);
+            // The values of the tensor have no part in it.
+            vec![None, left, right]
+        })
     }
 }
 

@@ -1,12 +1,11 @@
 //! Sums of products that a string names, as steps.
 
 use std::borrow::Borrow;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::Lazy;
 use super::node::{Form, Held, Node, known};
-use super::unary::{step, step_of};
+use super::unary::{rule_of_all, step, step_of};
+use super::{Lazy, Value};
 use crate::base::shape::Shape;
 use crate::element::{Float, FloatVisitor, Numeric, RealNumber, Ring};
 use crate::ops::{self, Einsum};
@@ -39,40 +38,23 @@ pub fn einsum<'a, P: Pattern, T: Ring>(
         options.shape(&lengths).map(Some)
     };
     let run = move |inputs: &[Held]| ops::einsum(&used, &inputs.iter().map(known).collect::<Vec<&Tensor<P, T>>>());
-    step_of("einsum", arguments, inputs, Form::Own, shape, run).with_rule(move |asked| {
-        let (inputs, upstream) = (asked.inputs.to_vec(), Arc::clone(asked.upstream));
-        T::if_float(Rule::<P> { options: options.clone(), told: told.clone(), inputs, upstream, of: PhantomData })
-    })
-}
-
-/// What makes the gradients of all operands.
-struct Rule<P> {
-    options: Einsum<'static>,
-    told: String,
-    inputs: Vec<Arc<Node>>,
-    upstream: Arc<Node>,
-    of: PhantomData<fn() -> P>,
-}
-
-impl<P: Pattern> FloatVisitor for Rule<P> {
-    type Out = Vec<Option<Arc<Node>>>;
-
-    #[track_caller]
-    fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
-        let options = self.options;
+    let product = step_of("einsum", arguments, inputs, Form::Own, shape, run);
+    rule_of_all!(product, T, P, (options: Einsum<'static>, told: String), |[inputs @ .., g]| {
         let run = move |values: &[Held]| {
             let Some((upstream, operands)) = values.split_last() else { return Err(ops::no_tensor()) };
             let operands: Vec<&Tensor<P, F>> = operands.iter().map(known).collect();
             ops::einsum_backward(&options, &operands, known::<Tensor<P, F>>(upstream))
         };
-        let nodes = self.inputs.iter().chain([&self.upstream]).map(Arc::clone).collect();
-        let all: Lazy<Vec<Tensor<P, F>>> = step_of("einsum_backward", self.told, nodes, Form::Own, |_| Ok(None), run);
-        let one = |number: usize| {
-            let run = move |all: &[Held]| Ok(known::<Vec<Tensor<P, F>>>(&all[0])[number].clone());
-            let gradient: Lazy<Tensor<P, F>> =
-                step("part", number.to_string(), [&all.node], Form::Own, |_| Ok(None), run);
-            Some(gradient.node)
-        };
-        (0..self.inputs.len()).map(one).collect()
-    }
+        let nodes = inputs.iter().chain([g]).map(Arc::clone).collect();
+        let all: Lazy<Vec<Tensor<P, F>>> =
+            step_of("einsum_backward", told, nodes, Form::Own, |_| Ok(None), run);
+        (0..inputs.len()).map(|number| Some(part(&all, number).node)).collect()
+    })
+}
+
+/// One of several gradients.
+#[track_caller]
+fn part<V: Value>(all: &Lazy<Vec<V>>, number: usize) -> Lazy<V> {
+    let run = move |all: &[Held]| Ok(known::<Vec<V>>(&all[0])[number].clone());
+    step("part", number.to_string(), [&all.node], Form::Own, |_| Ok(None), run)
 }

@@ -8,9 +8,11 @@ use ndarray::ArrayD;
 use super::node::{Asked, Body, Form, Held, Node, known, reachable};
 use super::unary::step;
 use super::{Lazy, Value};
+use crate::base::alloc;
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
+use crate::convert::dense_array;
 use crate::element::Float;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
@@ -42,7 +44,10 @@ impl<P: Pattern, F: Float> HasGradient for Tensor<P, F> {
 impl<F: Float> HasGradient for ArrayD<F> {
     #[track_caller]
     fn zeros(x: &Lazy<Self>) -> Lazy<Self> {
-        let run = |inputs: &[Held]| Ok(known::<Self>(&inputs[0]).mapv(|_| F::ZERO));
+        let run = |inputs: &[Held]| {
+            let x = known::<Self>(&inputs[0]);
+            Ok(dense_array(&x.shape().into(), alloc::zeros(x.len())?))
+        };
         step("zeros", String::new(), [&x.node], Form::Own, |[x]| Ok(Some(x.clone())), run)
     }
 
@@ -156,7 +161,14 @@ fn all(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Result<BT
                 continue;
             }
             // A condition chooses, and receives nothing.
-            let Some(gradient) = gradient else { continue };
+            let Some(mut gradient) = gradient else { continue };
+            // Steps that find several gradients at once do not tell the shape of each.
+            if let Some(node) = Arc::get_mut(&mut gradient)
+                && node.shape.is_none()
+                && node.refusal().is_none()
+            {
+                node.shape.clone_from(&input.shape);
+            }
             let sum = match gradients.get(&input.id) {
                 Some(before) => input.kind.sum(&gradient, before).ok_or_else(none)?,
                 None => gradient,

@@ -54,7 +54,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use self::node::{Body, Form, Node, known};
+use self::node::{Body, Form, Node, known, taken};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::Element;
@@ -192,7 +192,7 @@ impl<V: Value> Lazy<V> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn collect(&self) -> Result<V> {
-        program::once(&self.node).map(|value| known::<V>(&value).clone())
+        program::once(&self.node).map(taken)
     }
 
     /// Computes the value on the first call and keeps it, for graphs that go on from here too.

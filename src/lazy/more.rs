@@ -7,7 +7,7 @@ use super::Lazy;
 use super::arrays::Factor;
 use super::node::{Form, Held, Node, known, unlike};
 use super::reductions::{Ask, Over, rule_of_one};
-use super::unary::{LazyStored, step};
+use super::unary::{LazyStored, rule_of_all, step};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::Result;
 use crate::base::index::{Index, Position};
@@ -213,6 +213,11 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
     }
 }
 
+/// The shape of a product of matrices, or of vectors and matrices.
+pub(super) fn product_shape(x: &Shape, y: &Shape) -> Result<Option<Shape>> {
+    Ok(Some(Contraction::new("matmul", [x, x], [y, y])?.shape))
+}
+
 /// Products of two tensors of one format, with the shape of the result from theirs, and the gradients of both.
 macro_rules! products {
     ($($vis:vis $method:ident = $name:ident |$x:ident, $y:ident| $shape:expr, $backward:ident;)*) => {
@@ -228,20 +233,10 @@ macro_rules! products {
                     ops::$name(known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]))
                 };
                 let product = step(stringify!($name), String::new(), [&self.node, &other.node], Form::Own, shape, run);
-                struct Rule<P>([Arc<Node>; 3], std::marker::PhantomData<fn() -> P>);
-                impl<P: Pattern> FloatVisitor for Rule<P> {
-                    type Out = Vec<Option<Arc<Node>>>;
-
-                    #[track_caller]
-                    fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
-                        let [x, y, g] = self.0.map(Lazy::<Tensor<P, F>>::of);
-                        let (dx, dy) = x.$backward(&y, &g).parts();
-                        vec![Some(dx.node), Some(dy.node)]
-                    }
-                }
-                product.with_rule(|asked| {
-                    let nodes = [&asked.inputs[0], &asked.inputs[1], asked.upstream].map(Arc::clone);
-                    T::if_float(Rule::<P>(nodes, std::marker::PhantomData))
+                rule_of_all!(product, T, P, (), |[x, y, g]| {
+                    let [x, y, g] = [x, y, g].map(|node| Lazy::<Tensor<P, F>>::of(Arc::clone(node)));
+                    let (dx, dy) = x.$backward(&y, &g).parts();
+                    vec![Some(dx.node), Some(dy.node)]
                 })
             }
 
@@ -264,7 +259,7 @@ macro_rules! products {
 }
 
 products! {
-    pub(super) matmul_tensor = matmul |x, y| Ok(Some(Contraction::new("matmul", [x, x], [y, y])?.shape)), matmul_backward;
+    pub(super) matmul_tensor = matmul |x, y| product_shape(x, y), matmul_backward;
     pub outer = outer |x, y| Ok(Some([&x[..], &y[..]].concat().into())), outer_backward;
     pub kron = kron |_x, _y| Ok(None), kron_backward;
 }
@@ -290,26 +285,15 @@ impl<P: Pattern> Lazy<Tensor<P, bool>> {
             ops::where_(known::<Tensor<P, bool>>(&inputs[0]), yes, no)
         };
         let chosen = step("where_", String::new(), [&self.node, &yes.node, &no.node], Form::Each, shape, run);
-        struct Rule<P>([Arc<Node>; 4], std::marker::PhantomData<fn() -> P>);
-        impl<P: Pattern> FloatVisitor for Rule<P> {
-            type Out = Vec<Option<Arc<Node>>>;
-
-            #[track_caller]
-            fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
-                let run = |inputs: &[Held]| {
-                    let [yes, no, g] = [1, 2, 3].map(|at| known::<Tensor<P, F>>(&inputs[at]));
-                    ops::where_backward(known::<Tensor<P, bool>>(&inputs[0]), yes, no, g)
-                };
-                let nodes = [&self.0[0], &self.0[1], &self.0[2], &self.0[3]];
-                let both: Lazy<(Tensor<P, F>, Tensor<P, F>)> =
-                    step("where_backward", String::new(), nodes, Form::Own, |_| Ok(None), run);
-                let (yes, no) = both.parts();
-                vec![None, Some(yes.node), Some(no.node)]
-            }
-        }
-        chosen.with_rule(|asked| {
-            let nodes = [&asked.inputs[0], &asked.inputs[1], &asked.inputs[2], asked.upstream].map(Arc::clone);
-            T::if_float(Rule::<P>(nodes, std::marker::PhantomData))
+        rule_of_all!(chosen, T, P, (), |[c, yes, no, g]| {
+            let run = |inputs: &[Held]| {
+                let [yes, no, g] = [1, 2, 3].map(|at| known::<Tensor<P, F>>(&inputs[at]));
+                ops::where_backward(known::<Tensor<P, bool>>(&inputs[0]), yes, no, g)
+            };
+            let both: Lazy<(Tensor<P, F>, Tensor<P, F>)> =
+                step("where_backward", String::new(), [c, yes, no, g], Form::Own, |_| Ok(None), run);
+            let (yes, no) = both.parts();
+            vec![None, Some(yes.node), Some(no.node)]
         })
     }
 }

@@ -176,3 +176,8 @@ pub(super) fn reachable(of: &[Arc<Node>], is_enough: impl Fn(&Node) -> bool) -> 
 pub(super) fn known<V: Value>(value: &Held) -> &V {
     value.downcast_ref().expect("the value has the type of its node")
 }
+
+/// The value itself, copied only if somebody else holds it too.
+pub(super) fn taken<V: Value>(value: Held) -> V {
+    Arc::unwrap_or_clone(value.downcast().expect("the value has the type of its node"))
+}

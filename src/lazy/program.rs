@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::node::{Body, Form, Held, Node, known, reachable};
+use super::node::{Body, Form, Held, Node, reachable, taken};
 use super::region::Region;
 use super::{Lazy, Value};
 use crate::base::error::{Error, Result};
@@ -25,7 +25,7 @@ pub trait Outputs {
     fn nodes(&self) -> Vec<Arc<Node>>;
 
     #[doc(hidden)]
-    fn values(found: &[Held]) -> Self::Values;
+    fn values(found: Vec<Held>) -> Self::Values;
 }
 
 impl<V: Value> Outputs for &Lazy<V> {
@@ -35,9 +35,15 @@ impl<V: Value> Outputs for &Lazy<V> {
         vec![Arc::clone(&self.node)]
     }
 
-    fn values(found: &[Held]) -> V {
-        known::<V>(&found[0]).clone()
+    fn values(found: Vec<Held>) -> V {
+        let mut found = found.into_iter();
+        next(&mut found)
     }
+}
+
+/// The next value, which is there; copied only if somebody else holds it too.
+fn next<V: Value>(found: &mut impl Iterator<Item = Held>) -> V {
+    taken(found.next().expect("a program finds a value of each output"))
 }
 
 macro_rules! outputs {
@@ -49,8 +55,9 @@ macro_rules! outputs {
                 vec![$(Arc::clone(&self.$at.node)),*]
             }
 
-            fn values(found: &[Held]) -> Self::Values {
-                ($(known::<$name>(&found[$at]).clone(),)*)
+            fn values(found: Vec<Held>) -> Self::Values {
+                let mut found = found.into_iter();
+                ($(next::<$name>(&mut found),)*)
             }
         }
     };
@@ -70,7 +77,7 @@ pub struct Program<V> {
     plan: Plan,
     /// For each slot of an input or constant its pattern in the run before, which keeps its plans.
     before: Mutex<BTreeMap<usize, Held>>,
-    values: fn(&[Held]) -> V,
+    values: fn(Vec<Held>) -> V,
 }
 
 /// Checks a graph and puts it in order, for one result or a tuple of them.
@@ -119,8 +126,8 @@ impl<V> Program<V> {
         // What leaves the program keeps no plans.
         let outputs = self.plan.outputs.iter().map(|&at| self.plan.steps[at].node.kind);
         let found = self.plan.run(slots)?;
-        let found: Vec<Held> = outputs.zip(&found).map(|(kind, value)| kind.forget(value)).collect();
-        Ok((self.values)(&found))
+        let found = outputs.zip(found).map(|(kind, value)| kind.forget(&value)).collect();
+        Ok((self.values)(found))
     }
 
     /// Puts the values on patterns that keep their plans: those of the run before, where they are the same.

@@ -65,6 +65,31 @@ impl<V: Value> Lazy<V> {
     }
 }
 
+/// The gradients of all inputs of a step: `$gradients` finds them from the nodes of the inputs and, behind these, that
+/// of the upstream gradient, where the elements are of a type `F` of floats.
+macro_rules! rule_of_all {
+    ($lazy:expr, $T:ident, $P:ident, ($($arg:ident: $type:ty),*), |$nodes:pat_param| $gradients:expr) => {{
+        struct Rule<P>(Vec<Arc<Node>>, ($($type,)*), std::marker::PhantomData<fn() -> P>);
+        impl<P: Pattern> FloatVisitor for Rule<P> {
+            type Out = Vec<Option<Arc<Node>>>;
+
+            #[track_caller]
+            fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
+                let ($($arg,)*) = self.1;
+                // A step with another number of inputs has no gradient.
+                let $nodes = &self.0[..] else { return Vec::new() };
+                $gradients
+            }
+        }
+        let arguments = ($($arg.clone(),)*);
+        $lazy.with_rule(move |asked| {
+            let nodes = asked.inputs.iter().chain([asked.upstream]).map(Arc::clone).collect();
+            $T::if_float(Rule::<$P>(nodes, arguments.clone(), std::marker::PhantomData))
+        })
+    }};
+}
+pub(super) use rule_of_all;
+
 impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// A step of this tensor.
     #[track_caller]

@@ -15,7 +15,8 @@ use crate::element::{DType, Element};
 use crate::pattern::{Memo, Pattern};
 use crate::tensor::Tensor;
 
-/// What a [`Lazy`](super::Lazy) may stand for: a tensor, an array, or several results of one operation. The trait is sealed.
+/// What a [`Lazy`](super::Lazy) may stand for: a tensor, an array, or several results of one operation. The trait is
+/// sealed.
 pub trait Value: Clone + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     const KIND: &'static dyn Kind;

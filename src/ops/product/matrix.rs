@@ -24,25 +24,8 @@ impl<'a, T: Element> Matrix<'a, T> {
     /// The rows of an array whose axes but the last one are `axes` of a pattern: the last of these, and those before it
     /// as they broadcast.
     pub(super) fn new(what: &'static str, array: &ArrayViewD<'a, T>, shape: &Shape, axes: &[usize]) -> Result<Self> {
-        let (lengths, width) = (array.shape(), array.shape().last().copied().unwrap_or(1));
-        let wrong = || {
-            let expected = axes.iter().map(|&axis| shape[axis]).chain([width]).collect();
-            Err(Error::ShapeMismatch { what, expected, found: lengths.into() })
-        };
-        let Some(left_out) = (axes.len() + 1).checked_sub(lengths.len()).filter(|_| lengths.len() > 1) else {
-            return wrong();
-        };
-        let mut own = Vec::new();
-        for (&axis, &length) in axes[left_out..].iter().zip(lengths) {
-            let is_row = Some(&axis) == axes.last();
-            if length == shape[axis] {
-                own.push((axis, length));
-            } else if length != 1 || is_row {
-                return wrong();
-            }
-        }
-        let (axes, lengths) = own.into_iter().unzip();
-        Ok(Matrix { items: in_order(array)?, width, axes, lengths })
+        let (axes, lengths) = own_axes(what, array.shape(), shape, axes)?.into_iter().unzip();
+        Ok(Matrix { items: in_order(array)?, width: width(array.shape()), axes, lengths })
     }
 
     /// The length of a row.
@@ -68,6 +51,38 @@ impl<'a, T: Element> Matrix<'a, T> {
     pub(super) fn is_in_order(&self) -> bool {
         self.axes.iter().enumerate().all(|(at, &axis)| at == axis)
     }
+}
+
+/// The length of a row of an array with these lengths.
+pub(super) fn width(lengths: &[usize]) -> usize {
+    lengths.last().copied().unwrap_or(1)
+}
+
+/// Which of the `axes` of a pattern an array with these lengths has, and their lengths in it: all that it does not
+/// broadcast along.
+pub(super) fn own_axes(
+    what: &'static str,
+    lengths: &[usize],
+    shape: &Shape,
+    axes: &[usize],
+) -> Result<Vec<(usize, usize)>> {
+    let wrong = || {
+        let expected = axes.iter().map(|&axis| shape[axis]).chain([width(lengths)]).collect();
+        Err(Error::ShapeMismatch { what, expected, found: lengths.into() })
+    };
+    let Some(left_out) = (axes.len() + 1).checked_sub(lengths.len()).filter(|_| lengths.len() > 1) else {
+        return wrong();
+    };
+    let mut own = Vec::new();
+    for (&axis, &length) in axes[left_out..].iter().zip(lengths) {
+        let is_row = Some(&axis) == axes.last();
+        if length == shape[axis] {
+            own.push((axis, length));
+        } else if length != 1 || is_row {
+            return wrong();
+        }
+    }
+    Ok(own)
 }
 
 /// The elements of an array in row-major order.

@@ -26,7 +26,7 @@ pub(crate) use matmul::matmul_entries;
 pub use matmul_with::{Matmul, matmul_with};
 pub use mttkrp::{mttkrp, mttkrp_backward, ttm, ttm_backward, ttv, ttv_backward};
 pub use outer::{kron, kron_backward, outer, outer_backward};
-pub(crate) use sddmm::{forward as dots_at, gradients as dots_at_backward};
+pub(crate) use sddmm::{check_factors, forward as dots_at, gradients as dots_at_backward};
 pub use softmax::{log_softmax, log_softmax_backward, softmax, softmax_backward};
 
 use factor::{Elements, Entries, Factor, Found, Scattered, check_finite};

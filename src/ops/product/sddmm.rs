@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, Dimension};
 
-use super::matrix::{Matrix, refused};
+use super::matrix::{Matrix, own_axes, refused, width};
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::shape::Shape;
@@ -26,24 +26,34 @@ struct Factors<'a, T: Clone> {
     right: Matrix<'a, T>,
 }
 
+/// The factors in words, and the axes of a pattern with rows and columns that each goes along.
+fn sides(shape: &Shape) -> [(&'static str, Vec<usize>); 2] {
+    let rank = shape.rank();
+    let columns = (0..rank - 2).chain([rank - 1]).collect();
+    [("the factor on the left", (0..rank - 1).collect()), ("the factor on the right", columns)]
+}
+
+/// Refuses factors whose lengths do not fit a pattern of this shape.
+pub(crate) fn check_factors(shape: &Shape, l: &[usize], r: &[usize]) -> Result<()> {
+    if shape.rank() < 2 {
+        let why = format!("a pattern of shape {shape} has no rows and columns");
+        return Err(Error::Argument { operation: NAME, why });
+    }
+    for ((what, axes), lengths) in sides(shape).iter().zip([l, r]) {
+        own_axes(what, lengths, shape, axes)?;
+    }
+    match (width(l), width(r)) {
+        (expected, found) if expected == found => Ok(()),
+        (expected, found) => Err(Error::LengthMismatch { what: "a row of the factor on the right", expected, found }),
+    }
+}
+
 impl<'a, T: Ring> Factors<'a, T> {
     fn new(shape: &Shape, l: &ArrayViewD<'a, T>, r: &ArrayViewD<'a, T>) -> Result<Self> {
-        let rank = shape.rank();
-        if rank < 2 {
-            let why = format!("a pattern of shape {shape} has no rows and columns");
-            return Err(Error::Argument { operation: NAME, why });
-        }
-        let rows: Vec<usize> = (0..rank - 1).collect();
-        let columns: Vec<usize> = (0..rank - 2).chain([rank - 1]).collect();
-        let left = Matrix::new("the factor on the left", l, shape, &rows)?;
-        let right = Matrix::new("the factor on the right", r, shape, &columns)?;
-        match left.width() == right.width() {
-            true => Ok(Factors { left, right }),
-            false => {
-                let (expected, found) = (left.width(), right.width());
-                Err(Error::LengthMismatch { what: "a row of the factor on the right", expected, found })
-            }
-        }
+        check_factors(shape, l.shape(), r.shape())?;
+        let [(of_left, rows), (of_right, columns)] = sides(shape);
+        let (left, right) = (Matrix::new(of_left, l, shape, &rows)?, Matrix::new(of_right, r, shape, &columns)?);
+        Ok(Factors { left, right })
     }
 
     /// The dots at the entries of a pattern.
