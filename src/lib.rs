@@ -111,8 +111,8 @@
 //!
 //! # Features
 //!
-//! `rayon`, `sprs` and `machine` (huge pages, wide vectors, bare look-ups) are on by default; `half`, `serde`, `io` (files),
-//! `spy` (pictures) and `cli` (the program `lacuna`) are not.
+//! `rayon`, `sprs` and `machine` (huge pages, wide vectors, bare look-ups) are on by default; `half`, `serde`, `io`
+//! (files), `spy` (pictures) and `cli` (the program `lacuna`) are not.
 
 #![cfg_attr(not(feature = "machine"), forbid(unsafe_code))]
 

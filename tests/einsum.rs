@@ -112,7 +112,8 @@ fn sums_of_narrow_floats() {
     sums_equal_those_of_the_definition::<half::f16>(values.boxed());
 }
 
-/// Of integers in floats every order gives the same gradient: the sum over all letters of what stands beside an element.
+/// Of integers in floats every order gives the same gradient: the sum over all letters of what stands beside an
+/// element.
 #[test]
 fn gradients_are_sums_of_what_stands_beside() {
     let small = (-3..=3i8).prop_map(f64::from).boxed();

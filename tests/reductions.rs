@@ -536,7 +536,8 @@ fn long_sums_are_the_same_at_any_number_of_threads() {
     assert_eq!((one, one), (run(2), run(5)));
 }
 
-/// Entries of a matrix at the positions `kept`, with values whose sums need more than one float, and one that needs all digits.
+/// Entries of a matrix at the positions `kept`, with values whose sums need more than one float, and one that needs all
+/// digits.
 fn scattered(rows: usize, columns: usize, kept: impl Iterator<Item = usize>, fill: f64) -> CooTensor<f64> {
     let kept: Vec<usize> = kept.collect();
     let coords = |of: &dyn Fn(usize) -> usize| kept.iter().map(|&at| of(at) as u32).collect::<Vec<_>>();

@@ -40,7 +40,8 @@ pub(crate) fn main() -> std::result::Result<(), Box<dyn Error>> {
     let wanted = features(members, 4, 2);
 
     let layer = forward(&ties, [&q, &k, &v])?;
-    // Every member has friends, so its shares are a whole: an exact sum of rounded shares, a unit in the last place off.
+    // Every member has friends, so its shares are a whole: an exact sum of rounded shares, a unit in the last place
+    // off.
     assert!(layer.shares.sum(1)?.values().iter().all(|sum| (sum - 1.0).abs() < 1e-15));
     // The dense way: all pairs, with minus infinity where there is no tie.
     let scores = q.dot(&k.t());

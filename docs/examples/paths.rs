@@ -1,4 +1,5 @@
-//! Four questions to a graph, each a few products of matrices, and a system of equations: the 34 members of a karate club and their friendships.
+//! Four questions to a graph, each a few products of matrices, and a system of equations: the 34 members of a karate
+//! club and their friendships.
 //!
 //! `cargo run --example paths`
 

@@ -1,7 +1,7 @@
 //! Sums of products, in the order in which they are added: what products of matrices are made of.
 //!
-//! Floats round each product and each sum, 16-bit ones as `f32`, and nothing is fused. Integers keep every digit, `bool`
-//! adds by "or".
+//! Floats round each product and each sum, 16-bit ones as `f32`, and nothing is fused. Integers keep every digit,
+//! `bool` adds by "or".
 
 use num_complex::Complex;
 
@@ -204,7 +204,8 @@ macro_rules! impl_unsigned {
 
 impl_unsigned!(u8, u16, u32, u64);
 
-/// A sum of integers with a sign: 128 bits of it, and how often these went over the top, less how often under the bottom.
+/// A sum of integers with a sign: 128 bits of it, and how often these went over the top, less how often under the
+/// bottom.
 #[derive(Debug, Clone, Copy)]
 pub struct Wrapped {
     low: i128,

@@ -104,8 +104,8 @@ pub(crate) fn extremes_abreast<const GREATEST: bool, T: Real>(
     (extremes, are_known)
 }
 
-/// An integer that is the greater, the further a value is beyond others; a NaN is beyond all, or where it is to be skipped
-/// below all.
+/// An integer that is the greater, the further a value is beyond others; a NaN is beyond all, or where it is to be
+/// skipped below all.
 #[inline(always)]
 pub(crate) fn key_of<const GREATEST: bool, const SKIPS_NAN: bool, T: Real>(value: T) -> i64 {
     let key = match value.to_number() {

@@ -56,8 +56,8 @@ pub trait Fold<T: Element>: Op {
         ([Self::Out::ZERO; ABREAST], [false; ABREAST])
     }
 
-    /// The results of the lanes that hold a value, in order: all of these offsets whose lane is not empty. Where one has
-    /// none, its number among all lanes is told.
+    /// The results of the lanes that hold a value, in order: all of these offsets whose lane is not empty. Where one
+    /// has none, its number among all lanes is told.
     fn lanes(&self, offsets: &[usize], values: &[T], gaps: &Gaps<T>, results: &mut [Self::Out]) -> Outcomes<()> {
         fold_lanes(*self, offsets, values, gaps, results)
     }
@@ -162,8 +162,8 @@ fn fold_runs<T: Element, F: Fold<T>>(op: F, offsets: &[usize], values: &[T], gap
     Ok(results)
 }
 
-/// Shares out groups that stand side by side, none of which is empty: `reduce` is given the offsets of some, and a place
-/// for each.
+/// Shares out groups that stand side by side, none of which is empty: `reduce` is given the offsets of some, and a
+/// place for each.
 pub(crate) fn share_runs<U: Send>(
     offsets: &[usize],
     results: &mut [U],

@@ -17,8 +17,8 @@ pub struct Group<'a, T> {
     /// The stored ones, in row-major order.
     pub(crate) stored: &'a [T],
     pub(crate) gaps: Gaps<T>,
-    /// The row-major position within the group of a stored element, by its number; of groups of less than 2<sup>128</sup>
-    /// positions.
+    /// The row-major position within the group of a stored element, by its number; of groups of less than
+    /// 2<sup>128</sup> positions.
     pub(crate) position: &'a dyn Fn(usize) -> u128,
 }
 

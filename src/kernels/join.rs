@@ -179,8 +179,8 @@ impl Steps {
 fn pick_part<T: Copy + Zeroable>(steps: &[u8], mask: u8, left: &[T], right: &[T], items: &mut [T]) {
     let (nothing, mut i, mut j, mut at) = (T::zeroed(), 0, 0, 0);
     for &step in steps {
-        // Which of them counts is as good as random, so a place is chosen and no branch taken. Only at the end is one of
-        // the lists over.
+        // Which of them counts is as good as random, so a place is chosen and no branch taken. Only at the end is one
+        // of the lists over.
         let (one, other) = (left.get(i).unwrap_or(&nothing), right.get(j).unwrap_or(&nothing));
         if let Some(slot) = items.get_mut(at) {
             *slot = *select_unpredictable(step & LEFT != 0, one, other);

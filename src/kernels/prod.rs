@@ -1,9 +1,9 @@
 //! Products of groups by a fixed binary tree, and what each element is multiplied by in it.
 //!
 //! The tree stands over the positions of a group, stored or not: a block of 2^k positions that starts at a multiple of
-//! 2^k is the product of its two halves, a half behind the end is left out. So the bits depend on what stands where, and
-//! on nothing else. A whole block of gaps is the square of a half of it, and is found by its level; entries are joined
-//! from left to right, each pair at the level of the first bit in which their positions differ:
+//! 2^k is the product of its two halves, a half behind the end is left out. So the bits depend on what stands where,
+//! and on nothing else. A whole block of gaps is the square of a half of it, and is found by its level; entries are
+//! joined from left to right, each pair at the level of the first bit in which their positions differ:
 //!
 //! ```text
 //! level 3              *
@@ -215,8 +215,8 @@ impl<F: Factor> Grow for Tree<F> {
 /// The most entries whose tree is held at once.
 const PART: usize = 1 << 12;
 
-/// Gives for each of `count` entries, by its number, the product of all others and of the gaps: of the blocks beside those
-/// that it is in, from the top down. `at` tells of an entry where it stands and what it is.
+/// Gives for each of `count` entries, by its number, the product of all others and of the gaps: of the blocks beside
+/// those that it is in, from the top down. `at` tells of an entry where it stands and what it is.
 pub(crate) fn others<F: Factor>(
     count: usize,
     at: impl Fn(usize) -> (u128, F) + Copy,
@@ -302,8 +302,8 @@ mod tests {
     use super::*;
     use crate::element::Ring;
 
-    /// A long group is cut into parts, of each of which the others are those of the whole: powers of two, so that nothing
-    /// is rounded.
+    /// A long group is cut into parts, of each of which the others are those of the whole: powers of two, so that
+    /// nothing is rounded.
     #[test]
     fn the_others_of_a_long_group_leave_out_one_entry() {
         let count = 3 * PART + 5;

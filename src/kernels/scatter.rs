@@ -41,7 +41,8 @@ type Counted<C> = (C, usize);
 
 /// What `finish` makes of all cells that hold a value, by their numbers, and of how many each holds; with their
 /// coordinates, in order.
-/// Nothing, where there are too many cells for that, where one does not hold what was added, and where one has no result.
+/// Nothing, where there are too many cells for that, where one does not hold what was added, and where one has no
+/// result.
 pub(crate) fn scatter<T: Element, I: Index, C: Copy + Send + Sync, U>(
     kept: &Kept<'_, I>,
     values: &[T],

@@ -1,15 +1,16 @@
 //! Selection: the values at a rank of numbers among which NaNs may stand, or at two that are neighbours.
 //!
 //! A long lane is not partitioned but sifted. The values of a sample, a few ranks below and above where the rank would
-//! be in it, bracket the value of the lane; one pass counts what is not above the bracket and how many numbers there are, and
-//! puts side by side what lies within, to select among. Where the bracket has missed, which costs a pass more, the side
-//! that it has missed is put side by side:
+//! be in it, bracket the value of the lane; one pass counts what is not above the bracket and how many numbers there
+//! are, and puts side by side what lies within, to select among. Where the bracket has missed, which costs a pass more,
+//! the side that it has missed is put side by side:
 //!
 //! ```text
 //! rank   0 ... below ... | low, repeated | ... within ... | high, repeated | ... above ...
 //! ```
 //!
-//! No pass has a branch on a value; where numbers are rare, one on each few of them. The outcome is that of a full sort, whatever is drawn.
+//! No pass has a branch on a value; where numbers are rare, one on each few of them. The outcome is that of a full
+//! sort, whatever is drawn.
 
 use std::ops::Range;
 

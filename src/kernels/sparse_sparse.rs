@@ -18,7 +18,8 @@ use crate::kernels::semiring::Semiring;
 const MARK: usize = 2000;
 const ADD: usize = 3000;
 
-/// So many entries on the left are looked up together: that the rows on the right are far apart is then waited for once.
+/// So many entries on the left are looked up together: that the rows on the right are far apart is then waited for
+/// once.
 const GROUP: usize = 128;
 
 /// Two operands by rows, of which the right one has `width` columns.
@@ -71,8 +72,8 @@ impl Meeting<'_> {
         Ok(work)
     }
 
-    /// Calls `visit` with each row of the result, the first entry of its row on the left, and what each entry of that names
-    /// on the right, from where to where; `touch` reads at an entry on the right, which brings it near.
+    /// Calls `visit` with each row of the result, the first entry of its row on the left, and what each entry of that
+    /// names on the right, from where to where; `touch` reads at an entry on the right, which brings it near.
     #[inline(always)]
     fn for_each_row<E: From<AllocError>>(
         &self,
@@ -189,8 +190,8 @@ impl Meeting<'_> {
     }
 }
 
-/// A bit for each column, one for each word of these that is not zero, and one for each word of those: so the columns are
-/// found in order without a look at the words between them.
+/// A bit for each column, one for each word of these that is not zero, and one for each word of those: so the columns
+/// are found in order without a look at the words between them.
 struct Marks {
     columns: Vec<u64>,
     words: Vec<u64>,

@@ -60,8 +60,8 @@ impl<V: HasGradient> Lazy<V> {
     /// The gradient of this result by `x`, a step that it was made from, for the gradient `upstream` of this result.
     ///
     /// It is the chain of the backward functions, as steps: fused and run with the others. What several steps give to
-    /// one is added in the order in which these were made. It has the pattern of `x`, a fill of 0 and no entry where `x`
-    /// has none, as each gradient of the library.
+    /// one is added in the order in which these were made. It has the pattern of `x`, a fill of 0 and no entry where
+    /// `x` has none, as each gradient of the library.
     ///
     /// # Errors
     ///
@@ -91,8 +91,8 @@ impl<V: HasGradient> Lazy<V> {
         x.or_zeros(found.pop().unwrap_or(Ok(None)), upstream)
     }
 
-    /// The gradients of this result by several steps of one type, each as [`gradient`](Lazy::gradient) has it: what they
-    /// share is one step.
+    /// The gradients of this result by several steps of one type, each as [`gradient`](Lazy::gradient) has it: what
+    /// they share is one step.
     ///
     /// ```
     /// use lacuna::CooTensor;

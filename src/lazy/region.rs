@@ -1,5 +1,5 @@
-//! Steps element by element on one pattern, computed piece by piece: a piece goes through all of them while it is in the
-//! cache, and results alone are written out.
+//! Steps element by element on one pattern, computed piece by piece: a piece goes through all of them while it is in
+//! the cache, and results alone are written out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -602,8 +602,8 @@ impl<X: Operand> GroupBy<'_, X> {
 
 /// The operations as methods of `ndarray` arrays and views, by the names that tensors have them under.
 ///
-/// Where `ndarray` has a method of the name (`abs`, `exp` and the like), that is the one of an array: [`exp`](crate::exp())
-/// and the other functions take arrays as well.
+/// Where `ndarray` has a method of the name (`abs`, `exp` and the like), that is the one of an array:
+/// [`exp`](crate::exp()) and the other functions take arrays as well.
 ///
 /// It is in the [prelude](crate::prelude).
 pub trait Operations: Operand {

@@ -3,8 +3,8 @@
 use crate::base::error::{Error, Result};
 use crate::base::shape::{self, Shape, checked_product, unravel};
 
-/// A product of matrices, or of batches of them, by the lengths of its axes. A vector on the left is a matrix of one row,
-/// and one on the right of one column.
+/// A product of matrices, or of batches of them, by the lengths of its axes. A vector on the left is a matrix of one
+/// row, and one on the right of one column.
 pub(crate) struct Contraction {
     /// The shape of the result.
     pub(crate) shape: Shape,
@@ -24,8 +24,8 @@ pub(crate) struct Contraction {
 }
 
 impl Contraction {
-    /// The product of operands of these shapes, each with the one that is held: batch axes along which it repeats itself
-    /// have length 1 there.
+    /// The product of operands of these shapes, each with the one that is held: batch axes along which it repeats
+    /// itself have length 1 there.
     pub(crate) fn new(
         operation: &'static str,
         [left, held_left]: [&[usize]; 2],

@@ -139,8 +139,8 @@ fn cells(mask: &dyn ByRows, contraction: &Contraction) -> Result<Lines> {
 pub(crate) trait ByRows: Sync {
     fn shape(&self) -> &Shape;
 
-    /// The last axis as columns and the others as rows, or the only axis as rows of one column. All rows are there, under
-    /// the limit, unless only those with entries `may be listed`; `of_result` are columns that may be as few.
+    /// The last axis as columns and the others as rows, or the only axis as rows of one column. All rows are there,
+    /// under the limit, unless only those with entries `may be listed`; `of_result` are columns that may be as few.
     fn lines(&self, is_column: bool, may_list: bool, of_result: bool, limit: u64) -> Result<Lines>;
 
     fn coords(&self, entry: usize) -> Vec<usize>;

@@ -285,8 +285,8 @@ pub(crate) fn test_into<T: Copy + Sync>(
     });
 }
 
-/// [`map_into`] of what may have no result, in a few instructions by wide vectors: the first value that has none, at any
-/// number of threads.
+/// [`map_into`] of what may have no result, in a few instructions by wide vectors: the first value that has none, at
+/// any number of threads.
 pub(crate) fn try_map_into<T: Copy + Sync, U: Zeroable + Send>(
     values: &[T],
     items: &mut [U],

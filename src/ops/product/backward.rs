@@ -23,23 +23,24 @@ use crate::plan::product_rows::Lines;
 /// *dy*<sub>k,j</sub> = Σ<sub>i</sub> *x*<sub>i,k</sub> · *dz*<sub>i,j</sub>
 ///
 /// The first sums go in eight lanes, of each *j* in lane *j* mod 8, which come to ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 +
-/// 7)); the second ones in the order of *i*. Each product and each sum is rounded, 16-bit floats once, in the end. So the
-/// gradients of arrays and of both formats are the same to the bit.
+/// 7)); the second ones in the order of *i*. Each product and each sum is rounded, 16-bit floats once, in the end. So
+/// the gradients of arrays and of both formats are the same to the bit.
 ///
 /// # Shapes
 ///
-/// `upstream` has exactly the shape of the forward result; each gradient has the shape of its operand. A matrix that was
-/// broadcast goes on with its sums from one place of the batch axes to the next, in row-major order.
+/// `upstream` has exactly the shape of the forward result; each gradient has the shape of its operand. A matrix that
+/// was broadcast goes on with its sums from one place of the batch axes to the next, in row-major order.
 ///
 /// # Implicit values
 ///
 /// The gradient of a sparse operand has its pattern (shared) and a fill of 0: at its entries it is that of the dense
-/// operand. `upstream` may have any format and any fill; of a [stored view](crate::Stored) that is 0. The other operand has
-/// a fill of zero, or is a view.
+/// operand. `upstream` may have any format and any fill; of a [stored view](crate::Stored) that is 0. The other operand
+/// has a fill of zero, or is a view.
 ///
 /// # NaN
 ///
-/// As in [`matmul()`](crate::matmul()): an element of `upstream` that is not finite makes NaN of what it meets a gap for.
+/// As in [`matmul()`](crate::matmul()): an element of `upstream` that is not finite makes NaN of what it meets a gap
+/// for.
 ///
 /// # Gradient
 ///

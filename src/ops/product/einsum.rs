@@ -349,15 +349,16 @@ fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result
 ///
 /// `einsum("ij,jk->ik", &[&x, &y])` is *z*<sub>ik</sub> = Σ<sub>j</sub> *x*<sub>ij</sub> · *y*<sub>jk</sub>.
 ///
-/// Each letter is an axis. One that two operands share goes through both at once; one that the result has not is summed;
-/// one that an operand repeats takes its diagonal. Without `->` the result has the letters that stand once, by the
-/// alphabet. `...` stands for all axes that no letter names, the same in every operand, counted from the last. Spaces
-/// count for nothing.
+/// Each letter is an axis. One that two operands share goes through both at once; one that the result has not is
+/// summed; one that an operand repeats takes its diagonal. Without `->` the result has the letters that stand once, by
+/// the alphabet. `...` stands for all axes that no letter names, the same in every operand, counted from the last.
+/// Spaces count for nothing.
 ///
-/// Operands are multiplied two at a time, from left to right or in the order of [`Einsum::order`]: first what one of both
-/// has alone and nobody needs is summed, exactly and rounded once; then the products are added from +0.0, in row-major
-/// order of the axes that go as the left one has them, each product and sum rounded, and nothing fused (16-bit floats in
-/// `f32`; integers exact; `bool` "or" of "and"s). So a single operand is summed exactly, or only moved.
+/// Operands are multiplied two at a time, from left to right or in the order of [`Einsum::order`]: first what one of
+/// both has alone and nobody needs is summed, exactly and rounded once; then the products are added from +0.0, in
+/// row-major order of the axes that go as the left one has them, each product and sum rounded, and nothing fused
+/// (16-bit floats in `f32`; integers exact; `bool` "or" of "and"s). So a single operand is summed exactly, or only
+/// moved.
 ///
 /// # Shapes
 ///
@@ -420,8 +421,8 @@ pub fn einsum<'a, X: Operand<Elem: Ring>>(spec: impl Into<Einsum<'a>>, operands:
 ///
 /// Each step is undone by the rule of its kind: of a product *c* = *a* · *b* of matrices it is
 /// *da*<sub>ik</sub> = Σ<sub>j</sub> *dc*<sub>ij</sub> · *b*<sub>kj</sub> in eight lanes by the position of *j*, as
-/// [`sddmm`](crate::CooPattern::sddmm) has them, and *db*<sub>kj</sub> = Σ<sub>i</sub> *a*<sub>ik</sub> · *dc*<sub>ij</sub>
-/// in order; each on the pattern of its operand. Sums hand theirs back to each term.
+/// [`sddmm`](crate::CooPattern::sddmm) has them, and *db*<sub>kj</sub> = Σ<sub>i</sub> *a*<sub>ik</sub> ·
+/// *dc*<sub>ij</sub> in order; each on the pattern of its operand. Sums hand theirs back to each term.
 ///
 /// # Errors
 ///
@@ -497,9 +498,9 @@ fn spec_of(lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Result<Spec> {
 
 /// The product of two operands over pairs of axes: those of the left one that are named, with those of the right one.
 ///
-/// *z*<sub>i…j…</sub> = Σ<sub>k…</sub> *x*<sub>i…k…</sub> · *y*<sub>k…j…</sub>: the axes that stay of *x*, then those of *y*.
-/// The positions are summed in row-major order of the axes of *x*, whatever order they are named in; all else is as for
-/// [`einsum`](einsum()).
+/// *z*<sub>i…j…</sub> = Σ<sub>k…</sub> *x*<sub>i…k…</sub> · *y*<sub>k…j…</sub>: the axes that stay of *x*, then those
+/// of *y*. The positions are summed in row-major order of the axes of *x*, whatever order they are named in; all else
+/// is as for [`einsum`](einsum()).
 ///
 /// # Errors
 ///

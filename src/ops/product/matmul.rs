@@ -28,30 +28,30 @@ pub(crate) fn matmul_entries<P: Pattern, T: Ring>(
 ///
 /// *z*<sub>i,j</sub> = Σ<sub>k</sub> *x*<sub>i,k</sub> · *y*<sub>k,j</sub>
 ///
-/// Each sum starts from `+0.0` and takes its terms in the order of *k*; each product and each sum is rounded, and nothing
-/// is fused. `f16` and `bf16` are added up in `f32` and rounded once; integers keep every digit on the way; `bool` is the
-/// "or" of "and"s. So a term that is left out, because an operand does not store it, changes no bit: both formats, arrays
-/// and any number of threads give the same.
+/// Each sum starts from `+0.0` and takes its terms in the order of *k*; each product and each sum is rounded, and
+/// nothing is fused. `f16` and `bf16` are added up in `f32` and rounded once; integers keep every digit on the way;
+/// `bool` is the "or" of "and"s. So a term that is left out, because an operand does not store it, changes no bit: both
+/// formats, arrays and any number of threads give the same.
 ///
 /// # Shapes
 ///
-/// The last axis of `x` is as long as the last but one of `y`, or its only one. A vector on the left is a row, and one on
-/// the right a column, whose axis the result does not have. The axes before these are those of a batch, and are
+/// The last axis of `x` is as long as the last but one of `y`, or its only one. A vector on the left is a row, and one
+/// on the right a column, whose axis the result does not have. The axes before these are those of a batch, and are
 /// broadcast. The result of two sparse operands is sparse, and has the format and the index type of `x`, whose rows it
 /// takes over: so what is chained from the left stays in one format. Beside an array it is an array.
 ///
 /// # Implicit values
 ///
-/// Fills have to be zero, of any sign. A sparse result has the fill `+0.0`, and stores what some *k* is stored for on both
-/// sides, whatever it comes to: sums that cancel stay. If one of two sparse operands is a [stored view](crate::Stored),
-/// both count as such: the fills do not matter, nor do they beside an array.
+/// Fills have to be zero, of any sign. A sparse result has the fill `+0.0`, and stores what some *k* is stored for on
+/// both sides, whatever it comes to: sums that cancel stay. If one of two sparse operands is a [stored
+/// view](crate::Stored), both count as such: the fills do not matter, nor do they beside an array.
 ///
 /// # NaN
 ///
-/// Zero times what is not finite is NaN. So an array with such an element makes NaN of what it meets a gap for, as it does
-/// in the dense form, by a slower rule for its column (or row, on the left). An entry of a sparse operand that is not
-/// finite would make NaN of gaps of the result, if the other operand is sparse as well: that is the error `NonFinite`, and
-/// `x.stored()` looks at what both store. NaN of the result is the canonical one.
+/// Zero times what is not finite is NaN. So an array with such an element makes NaN of what it meets a gap for, as it
+/// does in the dense form, by a slower rule for its column (or row, on the left). An entry of a sparse operand that is
+/// not finite would make NaN of gaps of the result, if the other operand is sparse as well: that is the error
+/// `NonFinite`, and `x.stored()` looks at what both store. NaN of the result is the canonical one.
 ///
 /// # Gradient
 ///

@@ -12,8 +12,8 @@ use crate::kernels::semiring::{
 use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
 
-/// The options of [`matmul_with`](matmul_with()): what it multiplies and adds by, and where. A plain pattern converts to
-/// the plain product on it.
+/// The options of [`matmul_with`](matmul_with()): what it multiplies and adds by, and where. A plain pattern converts
+/// to the plain product on it.
 ///
 /// # Examples
 ///
@@ -110,8 +110,8 @@ semirings! {
 }
 
 impl Matmul<'static> {
-    /// Functions that multiply and add, and what no terms come to, which is the fill of the result and is in no sum. A sum
-    /// takes its terms in order, the first as it is.
+    /// Functions that multiply and add, and what no terms come to, which is the fill of the result and is in no sum. A
+    /// sum takes its terms in order, the first as it is.
     ///
     /// # Examples
     ///
@@ -168,22 +168,22 @@ impl<'m, P: Pattern> From<&'m P> for Matmul<'m> {
 ///
 /// # Implicit values
 ///
-/// Operands count as [stored views](crate::Stored), whatever their fills: what is not stored is no term. All elements of
-/// an array are. The fill of a sparse result is what no terms come to, which the functions of [`Matmul`] tell. Stored is
-/// what some *k* is stored for on both sides, where the mask has an entry ([`mask`](Matmul::mask)) or has none
-/// ([`without`](Matmul::without)); the values of a mask do not matter. Beside an array the result is an array, with the
-/// fill at all other places.
+/// Operands count as [stored views](crate::Stored), whatever their fills: what is not stored is no term. All elements
+/// of an array are. The fill of a sparse result is what no terms come to, which the functions of [`Matmul`] tell.
+/// Stored is what some *k* is stored for on both sides, where the mask has an entry ([`mask`](Matmul::mask)) or has
+/// none ([`without`](Matmul::without)); the values of a mask do not matter. Beside an array the result is an array,
+/// with the fill at all other places.
 ///
 /// # NaN
 ///
-/// The least and the greatest of anything and NaN is NaN. A term that is alone, and is an element of an operand, is moved
-/// as it is; else NaN of the result is the canonical one.
+/// The least and the greatest of anything and NaN is NaN. A term that is alone, and is an element of an operand, is
+/// moved as it is; else NaN of the result is the canonical one.
 ///
 /// # Gradient
 ///
 /// Of sums of products it is that of the stored views, for an upstream gradient that is 0 where the mask lets nothing
-/// through: [`x.stored().matmul_backward(&y, &dz)`](crate::matmul_backward()), where `dz` is `upstream.stored().mask(…)`
-/// or `without(…)`. Other operations have none.
+/// through: [`x.stored().matmul_backward(&y, &dz)`](crate::matmul_backward()), where `dz` is
+/// `upstream.stored().mask(…)` or `without(…)`. Other operations have none.
 ///
 /// # Errors
 ///
@@ -212,8 +212,8 @@ impl<'m, P: Pattern> From<&'m P> for Matmul<'m> {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: `GrB_mxm` of the [GraphBLAS](https://graphblas.org/docs/GraphBLAS_API_C_v2.1.0.pdf), with a structural mask,
-/// `replace`, and the order of its sums fixed.
+/// Definition: `GrB_mxm` of the [GraphBLAS](https://graphblas.org/docs/GraphBLAS_API_C_v2.1.0.pdf), with a structural
+/// mask, `replace`, and the order of its sums fixed.
 #[doc(alias = "mxm")]
 #[doc(alias = "mxv")]
 #[doc(alias = "vxm")]

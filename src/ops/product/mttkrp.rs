@@ -70,18 +70,18 @@ fn held<X: Operand>(x: &X, factors: &[ArrayViewD<'_, X::Elem>]) -> usize {
 ///
 /// # Shapes
 ///
-/// Of *x* of rank n and `mode`, the axis that stays, there are n − 1 factors, \[length of the axis, width\] each, in the
-/// order of the axes; the result is \[length of `mode`, width\].
+/// Of *x* of rank n and `mode`, the axis that stays, there are n − 1 factors, \[length of the axis, width\] each, in
+/// the order of the axes; the result is \[length of `mode`, width\].
 ///
 /// # Implicit values
 ///
-/// The fill must be zero; [`x.stored()`](crate::Tensor::stored) takes what is stored, whatever the fill. The result is an
-/// array.
+/// The fill must be zero; [`x.stored()`](crate::Tensor::stored) takes what is stored, whatever the fill. The result is
+/// an array.
 ///
 /// # NaN
 ///
-/// NaN times anything is NaN. A factor that is not finite makes NaN of a zero that is not stored, as of one that is; not
-/// of a stored view.
+/// NaN times anything is NaN. A factor that is not finite makes NaN of a zero that is not stored, as of one that is;
+/// not of a stored view.
 ///
 /// # Gradient
 ///
@@ -113,8 +113,8 @@ fn held<X: Operand>(x: &X, factors: &[ArrayViewD<'_, X::Elem>]) -> usize {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: `numpy.einsum("ijk,jr,kr->ir", x, b, c)`; Bader and Kolda, "Efficient MATLAB computations with sparse and
-/// factored tensors", 2007.
+/// Definition: `numpy.einsum("ijk,jr,kr->ir", x, b, c)`; Bader and Kolda, "Efficient MATLAB computations with sparse
+/// and factored tensors", 2007.
 #[doc(alias = "khatri_rao")]
 pub fn mttkrp<X: Operand<Elem: Ring>, D: Dimension>(
     x: &X,
@@ -249,8 +249,8 @@ fn moved<S: Data>(array: ArrayBase<S, IxDyn>, from: usize, to: usize) -> ArrayBa
 
 /// The matrices along an axis of an operand: each of its lanes along the axis is multiplied by the matrix.
 ///
-/// *z*<sub>…q…</sub> = Σ<sub>k</sub> *x*<sub>…k…</sub> · *m*<sub>qk</sub>, in increasing order of k from +0.0; each product
-/// and sum is rounded, and nothing is fused.
+/// *z*<sub>…q…</sub> = Σ<sub>k</sub> *x*<sub>…k…</sub> · *m*<sub>qk</sub>, in increasing order of k from +0.0; each
+/// product and sum is rounded, and nothing is fused.
 ///
 /// # Shapes
 ///
@@ -258,8 +258,8 @@ fn moved<S: Data>(array: ArrayBase<S, IxDyn>, from: usize, to: usize) -> ArrayBa
 ///
 /// # Implicit values
 ///
-/// The fill must be zero; [`x.stored()`](crate::Tensor::stored) takes what is stored, whatever the fill. The result is an
-/// array.
+/// The fill must be zero; [`x.stored()`](crate::Tensor::stored) takes what is stored, whatever the fill. The result is
+/// an array.
 ///
 /// # NaN
 ///
@@ -308,8 +308,8 @@ pub fn ttm<X: Operand<Elem: Ring>>(
 /// The gradients of the operand and of the matrix of [`ttm`].
 ///
 /// *dx*<sub>…k…</sub> = Σ<sub>q</sub> *dz*<sub>…q…</sub> · *m*<sub>qk</sub> on the pattern of *x*, in eight lanes as
-/// [`sddmm`](crate::CooPattern::sddmm) has them; *dm*<sub>qk</sub> = Σ *x*<sub>…k…</sub> · *dz*<sub>…q…</sub> in row-major
-/// order.
+/// [`sddmm`](crate::CooPattern::sddmm) has them; *dm*<sub>qk</sub> = Σ *x*<sub>…k…</sub> · *dz*<sub>…q…</sub> in
+/// row-major order.
 ///
 /// # Errors
 ///
@@ -341,8 +341,8 @@ pub fn ttm_backward<X: Operand<Elem: Float>, D: Dimension>(
 
 /// A vector along an axis of an operand: each of its lanes along the axis becomes its dot with the vector.
 ///
-/// *z*<sub>……</sub> = Σ<sub>k</sub> *x*<sub>…k…</sub> · *v*<sub>k</sub>: as [`ttm`] with a matrix of one row, whose axis is
-/// left out. The result is an array; `x.scale(axis, &v)?.sum(axis)?` is sparse, and its sums are exact.
+/// *z*<sub>……</sub> = Σ<sub>k</sub> *x*<sub>…k…</sub> · *v*<sub>k</sub>: as [`ttm`] with a matrix of one row, whose
+/// axis is left out. The result is an array; `x.scale(axis, &v)?.sum(axis)?` is sparse, and its sums are exact.
 ///
 /// # Errors
 ///

@@ -289,12 +289,13 @@ pub fn outer<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>
 
 /// The Kronecker product: one operand once for each element of the other, times that.
 ///
-/// *z*<sub>i·n + k, j·m + l</sub> = *x*<sub>ij</sub> · *y*<sub>kl</sub>, and so for any rank. All else is as for [`outer`].
+/// *z*<sub>i·n + k, j·m + l</sub> = *x*<sub>ij</sub> · *y*<sub>kl</sub>, and so for any rank. All else is as for
+/// [`outer`].
 ///
 /// # Shapes
 ///
-/// Each axis of the result is as long as the product of those of both; an operand of smaller rank has axes of length 1 in
-/// front.
+/// Each axis of the result is as long as the product of those of both; an operand of smaller rank has axes of length 1
+/// in front.
 ///
 /// # Errors
 ///
@@ -321,8 +322,8 @@ pub fn kron<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>>
 /// The gradients of both operands of [`outer`].
 ///
 /// *dx*<sub>i</sub> = Σ<sub>j</sub> *dz*<sub>ij</sub> · *y*<sub>j</sub> in eight lanes by the position of *j*, as
-/// [`sddmm`](crate::CooPattern::sddmm) has them; *dy*<sub>j</sub> = Σ<sub>i</sub> *x*<sub>i</sub> · *dz*<sub>ij</sub> in
-/// order. Of sparse operands the sums go over what is stored.
+/// [`sddmm`](crate::CooPattern::sddmm) has them; *dy*<sub>j</sub> = Σ<sub>i</sub> *x*<sub>i</sub> · *dz*<sub>ij</sub>
+/// in order. Of sparse operands the sums go over what is stored.
 ///
 /// # Errors
 ///

@@ -127,7 +127,8 @@ macro_rules! methods_of_patterns {
             ///
             /// # Errors
             ///
-            /// Those of [`sddmm`](Self::sddmm), and `ShapeMismatch` where `upstream` has another shape than the pattern.
+            /// Those of [`sddmm`](Self::sddmm), and `ShapeMismatch` where `upstream` has another shape than the
+            /// pattern.
             pub fn sddmm_backward<T: Float, L: Dimension, R: Dimension>(
                 &self,
                 l: &ArrayBase<impl Data<Elem = T>, L>,

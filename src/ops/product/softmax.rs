@@ -121,8 +121,8 @@ pub(crate) fn dense<T: Float, G: Float>(
 
 /// The exponentials of the elements of each group over the axes given, over their sum.
 ///
-/// *y*<sub>k,r</sub> = exp(*x*<sub>k,r</sub> − max<sub>s</sub> *x*<sub>k,s</sub>) / Σ<sub>s</sub> exp(*x*<sub>k,s</sub> −
-/// max<sub>s</sub> *x*<sub>k,s</sub>); for *k* over the other axes and *r*, *s* over those given.
+/// *y*<sub>k,r</sub> = exp(*x*<sub>k,r</sub> − max<sub>s</sub> *x*<sub>k,s</sub>) / Σ<sub>s</sub> exp(*x*<sub>k,s</sub>
+/// − max<sub>s</sub> *x*<sub>k,s</sub>); for *k* over the other axes and *r*, *s* over those given.
 ///
 /// Each step is in `f64`, the sum is exact and rounded once, and so is the result: neither order nor format nor threads
 /// change a bit.
@@ -133,9 +133,9 @@ pub(crate) fn dense<T: Float, G: Float>(
 ///
 /// # Implicit values
 ///
-/// Of [`x.stored()`](Stored) the groups are those of its entries; the pattern is shared, and the fill of the result is 0:
-/// what is absent has no share, as if it were minus infinity. The whole of a sparse tensor has no softmax of one fill:
-/// that is an error.
+/// Of [`x.stored()`](Stored) the groups are those of its entries; the pattern is shared, and the fill of the result is
+/// 0: what is absent has no share, as if it were minus infinity. The whole of a sparse tensor has no softmax of one
+/// fill: that is an error.
 ///
 /// # NaN
 ///
@@ -168,8 +168,9 @@ pub(crate) fn dense<T: Float, G: Float>(
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Definition: [`scipy.special.softmax`](https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.softmax.html);
-/// of entries [`torch.sparse.softmax`](https://docs.pytorch.org/docs/stable/generated/torch.sparse.softmax.html).
+/// Definition:
+/// [`scipy.special.softmax`](https://docs.scipy.org/doc/scipy/reference/generated/scipy.special.softmax.html); of
+/// entries [`torch.sparse.softmax`](https://docs.pytorch.org/docs/stable/generated/torch.sparse.softmax.html).
 #[doc(alias = "attention")]
 pub fn softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
     x.softmax(Softmax::Shares, &axes.into(), None)
@@ -177,8 +178,8 @@ pub fn softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<
 
 /// The logarithm of [`softmax`](softmax()): without the digits that the shares lose.
 ///
-/// *y*<sub>k,r</sub> = (*x*<sub>k,r</sub> − max<sub>s</sub> *x*<sub>k,s</sub>) − ln Σ<sub>s</sub> exp(*x*<sub>k,s</sub> −
-/// max<sub>s</sub> *x*<sub>k,s</sub>), each step in `f64`, the sum exact. Of [`x.stored()`](Stored) the fill is minus
+/// *y*<sub>k,r</sub> = (*x*<sub>k,r</sub> − max<sub>s</sub> *x*<sub>k,s</sub>) − ln Σ<sub>s</sub> exp(*x*<sub>k,s</sub>
+/// − max<sub>s</sub> *x*<sub>k,s</sub>), each step in `f64`, the sum exact. Of [`x.stored()`](Stored) the fill is minus
 /// infinity. All else is as for [`softmax`](softmax()).
 ///
 /// # Errors
@@ -201,8 +202,9 @@ pub fn log_softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Res
 
 /// The gradient of [`softmax`](softmax()).
 ///
-/// *dx*<sub>k,r</sub> = *y*<sub>k,r</sub> · (*dy*<sub>k,r</sub> − Σ<sub>s</sub> *y*<sub>k,s</sub> · *dy*<sub>k,s</sub>),
-/// where *y* is the softmax in `f64`, the sum is exact over rounded products, and each step is in `f64`.
+/// *dx*<sub>k,r</sub> = *y*<sub>k,r</sub> · (*dy*<sub>k,r</sub> − Σ<sub>s</sub> *y*<sub>k,s</sub> ·
+/// *dy*<sub>k,s</sub>), where *y* is the softmax in `f64`, the sum is exact over rounded products, and each step is in
+/// `f64`.
 ///
 /// # Errors
 ///
@@ -229,8 +231,8 @@ pub fn softmax_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 
 /// The gradient of [`log_softmax`].
 ///
-/// *dx*<sub>k,r</sub> = *dy*<sub>k,r</sub> − *p*<sub>k,r</sub> · Σ<sub>s</sub> *dy*<sub>k,s</sub>, where *p* is the softmax
-/// in `f64`, the sum is exact, and each step is in `f64`.
+/// *dx*<sub>k,r</sub> = *dy*<sub>k,r</sub> − *p*<sub>k,r</sub> · Σ<sub>s</sub> *dy*<sub>k,s</sub>, where *p* is the
+/// softmax in `f64`, the sum is exact, and each step is in `f64`.
 ///
 /// # Errors
 ///

@@ -127,8 +127,9 @@ moves! {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     ///
-    /// Definition: [`numpy.linalg.diagonal`](https://numpy.org/doc/stable/reference/generated/numpy.linalg.diagonal.html)
-    /// of the array API standard.
+    /// Definition:
+    /// [`numpy.linalg.diagonal`](https://numpy.org/doc/stable/reference/generated/numpy.linalg.diagonal.html) of the
+    /// array API standard.
     #[doc(alias = "diag")]
     gradient diagonal_backward;
     /// ```
