@@ -63,7 +63,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let (year, week) = (1964 - 1958, 24 - 1);
     assert_eq!(weekly.get(&[year, week])?, 0.0); // no entry
     let reading = mean + TEN * (0..2).map(|k| factors[0][[year, k]] * factors[1][[week, k]]).sum::<f64>();
-    println!("week 24 of 1964: {:.1} ppm", reading);
+    println!("week 24 of 1964: {reading:.1} ppm");
     assert!((321.5..322.5).contains(&reading));
     Ok(())
 }
