@@ -1450,6 +1450,8 @@ fn verbs_of_reductions_pairs_and_parts() {
         (2, &["transpose", &x, "--axes", "a"], "an axis is a number"),
         (1, &["min", &x, "--shape", "2,3", "--axis", "7"], "out of range"),
         (2, &["backward", "mul", &y, &y, "--grad", &y, "--wrt", "2"], "the operands are 0 and 1"),
+        (1, &["backward", "einsum", "ij->i", &y, "--grad", &y], "y.mtx: the upstream gradient must have shape [2]"),
+        (1, &["backward", "einsum", "ij->i", &y, "--grad", &y, "--wrt", "1"], "wrt is the number of one of 1 tensors"),
         (1, &["backward", "nansum", &y, "--grad", &y], "y.mtx: the upstream gradient must have shape []"),
     ] {
         let told = failure(status, arguments);
@@ -1466,6 +1468,11 @@ fn verbs_of_reductions_pairs_and_parts() {
         values_of(&["backward", "concat", &y, &y, "--grad", &both, "--wrt", "1"]),
         json!([[[0, 0], 0.5], [[1, 1], "nan"]])
     );
+    let (z, g) =
+        (folder.file("z.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 1\n2 2 7\n"), folder.path("g.mtx"));
+    json_of(&["einsum", "ij,kj->ik", &z, &z, "-o", &g]);
+    let einsum = |wrt| values_of(&["backward", "einsum", "ij,kj->ik", &z, &z, "--grad", &g, "--wrt", wrt]);
+    assert_eq!((einsum("0"), einsum("1")), (json!([[[1, 1], 343.0]]), json!([[[1, 1], 343.0]])));
 }
 
 #[test]

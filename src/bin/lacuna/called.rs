@@ -7,8 +7,9 @@ use lacuna::eval::{Expression, Fault};
 use lacuna::io::AnyTensor;
 
 use crate::args::{
-    Backward, BackwardJoinArgs, BackwardZipArgs, Called, EinsumArgs, ElementwiseArgs, Fold, Input, JoinArgs, Nanmedian,
-    Norm, Operand, Output, Quantile, Reading, Reduce, Slice, Topk, Transpose, Var, ZipArgs,
+    Backward, BackwardEinsumArgs, BackwardFiles, BackwardJoinArgs, BackwardZipArgs, Called, EinsumArgs,
+    ElementwiseArgs, Fold, Input, JoinArgs, Nanmedian, Norm, Operand, Output, Quantile, Reading, Reduce, Slice, Topk,
+    Transpose, Var, ZipArgs,
 };
 use crate::failure::Failure;
 use crate::input::read;
@@ -215,10 +216,21 @@ pub(crate) fn backward_zip((name, args): (&str, &BackwardZipArgs)) -> Outcome {
     args.output.emit(&gradient(&text, &tensors, &args.input.file, &args.grad)?, reading.max_memory)
 }
 
-pub(crate) fn backward_join((name, args): (&str, &BackwardJoinArgs)) -> Outcome {
+/// The gradient of one of several files; `text` writes the call of the list of their names and the upstream gradient.
+fn of_files(args: &BackwardFiles, text: impl Fn(&str, &str) -> String) -> Outcome {
     let (mut tensors, names) = read_all(&args.reading, &args.files)?;
+    let upstream = format!("x{}", tensors.len());
     tensors.push(read(&args.grad, None, &args.reading.beside())?);
-    let upstream = tensors.len() - 1;
-    let text = format!("{name}_backward({names}, x{upstream}, axis={}, wrt={})", args.axis, args.wrt);
-    args.output.emit(&gradient(&text, &tensors, &args.files[0], &args.grad)?, args.reading.max_memory)
+    let result = gradient(&text(&names, &upstream), &tensors, &args.files[0], &args.grad)?;
+    args.output.emit(&result, args.reading.max_memory)
+}
+
+pub(crate) fn backward_join((name, args): (&str, &BackwardJoinArgs)) -> Outcome {
+    let (axis, wrt) = (args.axis, args.of.wrt);
+    of_files(&args.of, |names, upstream| format!("{name}_backward({names}, {upstream}, axis={axis}, wrt={wrt})"))
+}
+
+pub(crate) fn backward_einsum(args: &BackwardEinsumArgs) -> Outcome {
+    let (spec, wrt) = (&args.spec, args.of.wrt);
+    of_files(&args.of, |names, upstream| format!("einsum_backward(\"{spec}\", {names}, {upstream}, wrt={wrt})"))
 }

@@ -8,7 +8,8 @@ use clap::{Command, CommandFactory, Parser};
 use lacuna::io::FileFormat;
 
 use crate::args::{
-    Backward, BackwardVerb, Cli, Input, Operand, Output, Picture, SpyArgs, Verb, Writing, command_of, not_an_option,
+    Backward, BackwardFiles, BackwardVerb, Cli, Input, Operand, Output, Picture, SpyArgs, Verb, Writing, command_of,
+    not_an_option,
 };
 use crate::failure::Failure;
 use crate::names::{is_stream, shown};
@@ -158,17 +159,19 @@ impl<'a> Files<'a> {
                 let args = verb.parts().1;
                 Files::new(&args.input, &args.output, [Some(&*args.right), Some(&*args.grad)])
             }
-            BackwardVerb::Join(verb) => {
-                let args = verb.parts().1;
-                let mut files = Files::of_all(&args.files, &args.output);
-                files.inputs.push(&args.grad);
-                files
-            }
+            BackwardVerb::Join(verb) => Files::of_backward_files(&verb.parts().1.of),
+            BackwardVerb::Einsum(args) => Files::of_backward_files(&args.of),
             BackwardVerb::Take(args) => {
                 let indices = args.forward.indices_from.as_deref();
                 Files::new(&args.input, &args.output, [Some(&*args.grad), indices])
             }
         }
+    }
+
+    fn of_backward_files(args: &'a BackwardFiles) -> Self {
+        let mut files = Files::of_all(&args.files, &args.output);
+        files.inputs.push(&args.grad);
+        files
     }
 
     fn of_gradient<A: clap::Args>(args: &'a Backward<A>) -> Self {

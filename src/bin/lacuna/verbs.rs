@@ -59,6 +59,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Verb::Backward(BackwardVerb::Zip(verb)) => called::backward_zip(verb.parts()),
         Verb::Backward(BackwardVerb::Slice(args)) => called::backward(("slice", args)),
         Verb::Backward(BackwardVerb::Join(verb)) => called::backward_join(verb.parts()),
+        Verb::Backward(BackwardVerb::Einsum(args)) => called::backward_einsum(args),
         Verb::Backward(BackwardVerb::Transpose(args)) => called::backward(("transpose", args)),
         Verb::Help(args) => help(&args.verb),
         Verb::Completions(args) => manual::completions(args.shell),

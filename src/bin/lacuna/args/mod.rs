@@ -14,10 +14,10 @@ use ndarray::ArrayD;
 
 use crate::eval::Binding;
 pub(crate) use reductions::{
-    BackwardFoldVerb, BackwardJoinArgs, BackwardJoinVerb, BackwardMedianVerb, BackwardNormVerb, BackwardQuantileVerb,
-    BackwardTopkVerb, BackwardVarVerb, BackwardZipArgs, BackwardZipVerb, Called, EinsumArgs, Fold, FoldVerb, JoinArgs,
-    JoinVerb, MedianVerb, Norm, NormVerb, Operand, Quantile, QuantileVerb, Slice, Topk, TopkVerb, Transpose, Var,
-    VarVerb, ZipArgs, ZipVerb,
+    BackwardEinsumArgs, BackwardFiles, BackwardFoldVerb, BackwardJoinArgs, BackwardJoinVerb, BackwardMedianVerb,
+    BackwardNormVerb, BackwardQuantileVerb, BackwardTopkVerb, BackwardVarVerb, BackwardZipArgs, BackwardZipVerb,
+    Called, EinsumArgs, Fold, FoldVerb, JoinArgs, JoinVerb, MedianVerb, Norm, NormVerb, Operand, Quantile,
+    QuantileVerb, Slice, Topk, TopkVerb, Transpose, Var, VarVerb, ZipArgs, ZipVerb,
 };
 pub(crate) use shared::{Input, Output, Reading, Telling, Writing};
 pub(crate) use words::{Indices, Picture, Values, not_an_option};
@@ -171,6 +171,12 @@ pub(crate) enum BackwardVerb {
     Slice(Backward<Slice>),
     #[command(flatten)]
     Join(BackwardJoinVerb),
+    /// The gradient of `einsum`
+    #[command(
+        after_help = "Example: lacuna einsum 'ij,jk->ik' tests/data/karate.mtx tests/data/karate.mtx -o g.npz\n         \
+                      lacuna backward einsum 'ij,jk->ik' tests/data/karate.mtx tests/data/karate.mtx --grad g.npz"
+    )]
+    Einsum(BackwardEinsumArgs),
     /// The gradient of `transpose`
     #[command(after_help = "Example: lacuna transpose tests/data/karate.mtx -o g.npz\n         \
                       lacuna backward transpose tests/data/karate.mtx --grad g.npz")]

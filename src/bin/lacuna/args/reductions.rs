@@ -287,14 +287,12 @@ pub(crate) struct EinsumArgs {
     pub(crate) output: Output,
 }
 
+/// The gradient of one of several files.
 #[derive(Debug, Args)]
-pub(crate) struct BackwardJoinArgs {
+pub(crate) struct BackwardFiles {
     /// The files to read
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The axis
-    #[arg(long, value_parser = parse_axis, allow_hyphen_values = true, default_value = "0", value_name = "N")]
-    pub(crate) axis: isize,
     /// The upstream gradient: a file of the output's shape
     #[arg(long, value_name = "FILE")]
     pub(crate) grad: PathBuf,
@@ -305,6 +303,24 @@ pub(crate) struct BackwardJoinArgs {
     pub(crate) reading: Reading,
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BackwardJoinArgs {
+    /// The axis
+    #[arg(long, value_parser = parse_axis, allow_hyphen_values = true, default_value = "0", value_name = "N")]
+    pub(crate) axis: isize,
+    #[command(flatten)]
+    pub(crate) of: BackwardFiles,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BackwardEinsumArgs {
+    /// A letter for each axis of each file and of the result, such as 'ij,jk->ik'
+    #[arg(value_parser = parse_labels, allow_hyphen_values = true, value_name = "SPEC")]
+    pub(crate) spec: String,
+    #[command(flatten)]
+    pub(crate) of: BackwardFiles,
 }
 
 verbs! { gradients BackwardJoinVerb, BackwardJoinArgs:
