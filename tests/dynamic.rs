@@ -355,10 +355,16 @@ fn products_are_those_of_the_types() {
         let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], values.to_vec(), T::ZERO).unwrap();
         let x = x.with_index::<u64>().unwrap();
         let any: AnyTensor = x.clone().into();
-        let expected = lacuna::einsum("ij,jk->ik", &[&x, &x]);
-        match AnyTensor::einsum("ij,jk->ik", &[&any, &any]) {
-            Ok(found) => assert_same(Ok(found), expected),
-            Err(error) => assert_eq!(Err(error), expected.map(|_| ())),
+        for (found, expected) in [
+            (AnyTensor::einsum("ij,jk->ik", &[&any, &any]), lacuna::einsum("ij,jk->ik", &[&x, &x])),
+            (any.outer(&any), lacuna::outer(&x, &x)),
+            (any.kron(&any), lacuna::kron(&x, &x)),
+            (any.tensordot(&any, &[-1], &[0]), lacuna::tensordot(&x, &x, [-1], [0])),
+        ] {
+            match found {
+                Ok(found) => assert_same(Ok(found), expected),
+                Err(error) => assert_eq!(Err(error), expected.map(|_| ())),
+            }
         }
     }
     checked([0.1f32, 1e8, -0.3]);
@@ -379,7 +385,18 @@ fn products_are_those_of_the_types() {
     let gradients = AnyTensor::einsum_backward(&any, "ij,jk->ik", &[&any, &any]).unwrap();
     let expected = lacuna::einsum_backward("ij,jk->ik", &[&x, &x], &x).unwrap();
     gradients.into_iter().zip(expected).for_each(|(found, expected)| assert_same(Ok(found), Ok(expected)));
+    let (wide, pairs) = (any.outer(&any).unwrap(), lacuna::outer(&x, &x).unwrap());
+    let found = any.outer_backward(&any, &wide).unwrap();
+    let expected = lacuna::outer_backward(&x, &x, &pairs).unwrap();
+    assert_same(Ok(found.0), Ok(expected.0));
+    assert_same(Ok(found.1), Ok(expected.1));
+    let (wide, pairs) = (any.kron(&any).unwrap(), lacuna::kron(&x, &x).unwrap());
+    let expected = lacuna::kron_backward(&x, &x, &pairs).unwrap();
+    assert_same(any.kron_backward(&any, &wide).map(|both| both.1), Ok(expected.1));
+    let expected = lacuna::tensordot_backward(&x, &x, [1], [0], &x).unwrap();
+    assert_same(any.tensordot_backward(&any, &any, &[1], &[0]).map(|both| both.0), Ok(expected.0));
     let other = AnyTensor::from(tensor::<f64>());
+    assert!(matches!(any.outer(&other), Err(Error::TypesDiffer { .. })));
     assert!(matches!(AnyTensor::einsum("ij,jk->ik", &[&any, &other]), Err(Error::TypesDiffer { .. })));
     assert!(AnyTensor::einsum("", &[]).is_err());
 }

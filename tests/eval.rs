@@ -205,9 +205,9 @@ fn a_wrong_expression_is_shown_with_carets_below_the_place() {
         ("2x", "this is no number\n  2x\n  ^^"),
         ("\"a", "the quote that ends this text is missing\n  \"a\n  ^"),
         ("é + ☃", "an operand is missing here\n  é + ☃\n      ^"),
-        ("sum(x, y=2)", "the arguments of sum are (x, axis=…, keep_dims=…)\n  sum(x, y=2)\n         ^"),
+        ("sum(x, y=2)", "the arguments of sum are (x, axis=…, keep_dims=…, by=…)\n  sum(x, y=2)\n         ^"),
         ("sum(x, axis=0, axis=1)", "axis is given twice\n  sum(x, axis=0, axis=1)\n                 ^^^^"),
-        ("sum()", "sum needs x; its arguments are (x, axis=…, keep_dims=…)\n  sum()\n  ^^^"),
+        ("sum()", "sum needs x; its arguments are (x, axis=…, keep_dims=…, by=…)\n  sum()\n  ^^^"),
         (
             "sum(axis=0, x)",
             "an argument without a name stands behind one with a name\n  sum(axis=0, x)\n              ^",
@@ -326,12 +326,46 @@ fn functions_have_the_arguments_of_rust_and_the_defaults_of_python() {
         ("x ** 0.5", "powf(x, 0.5)"),
         ("sum_backward(y, g, axis=1)", "mask(broadcast_to(expand_dims(g, 1), [2, 3]), y)"),
         ("mul_backward(x, y, y, wrt=1)", "mul_backward(y, to_csr(x), y)"),
+        ("outer(i, i)", "einsum(\"i,j->ij\", i, i)"),
+        ("kron(y, y)[:2, :3]", "y[0, 0] * y"),
+        ("kron(y, y)[2:, 3:6]", "y[1, 1] * y"),
+        ("tensordot(y, y, [1, 0], [1, 0])", "einsum(\"ij,ij->\", y, y)"),
+        ("tensordot(y, y, 0, 0)", "transpose(y) @ y"),
+        ("outer_backward(g, g, eye(2), wrt=1)", "g * 1"),
+        ("kron_backward(g, g, kron(g, g), wrt=1)", "5 * g"),
+        ("tensordot_backward(y, y, eye(3), 0, 0)", "mask(y, y)"),
+        ("sum(y, axis=0, by=[0, 0])", "sum(y, axis=0, keep_dims=true)"),
+        ("sum(y, 1, by=[1, 0, 1])", "stack([y[:, 1], y[:, 0] + y[:, 2]], axis=1)"),
+        ("sum(y, axis=-1, by=i * i)", "sum(y, axis=-1, by=[0, 49, 4])"),
+        ("var(stored(y), 1, ddof=0, by=[0, 1, 1])", "stack([var(stored(y[:, :1]), 1), var(stored(y[:, 1:]), 1)], 1)"),
+        ("median(y, 0, by=[1, 0])", "flip(y, 0)"),
+        ("quantile(y, 0.5, 0, by=[0, 1])", "y"),
+        ("norm(y, 0, by=[0, 1], ord=1)", "y"),
+        ("sum_backward(y, full([2, 3], 2.0), axis=1, by=[2, 1, 0])", "sum_backward(y, full([2], 2.0), axis=1)"),
+        ("eye(2) @ y", "y"),
+        ("full([2, 3], 2.5) - 0.5", "y * 0 + 2"),
+        ("random([4, 5], 7, seed=3) * 0 + 1", "cast(random([4, 5], 7, 3) < 2, \"float64\")"),
         ("stored(x) @ transpose(x)", "matmul(to_csr(x), stored(transpose(x)))"),
     ] {
         assert_alike(text, same);
     }
     assert_eq!(value("mask(x, y)").nnz(), 1);
     assert_eq!(value("nanmedian_index(i)").into_coo::<u64, u64>().unwrap().item().unwrap(), 0);
+    let listed = |text| value(text).into_coo::<f64, u64>().unwrap().values().to_vec();
+    assert_eq!(
+        (listed("unique(y)"), listed("cast(unique_counts(y), \"float64\")")),
+        (vec![0., 2., 3.], vec![4., 1., 1.])
+    );
+    assert_eq!(listed("unique(stored(y))"), [2.0, 3.0]);
+    assert_eq!((value("unique(n)").dtype(), value("unique(y)").format()), (DType::Int8, Format::Csr));
+    assert_eq!((value("random([4, 5], 7)").nnz(), value("full([4], true)").dtype()), (7, DType::Bool));
+    assert!(wrong("unique(c)").contains("unique is not defined for complex128"));
+    assert!(wrong("sum(x, by=[0, 1])").contains("axis=… says whose labels these are"));
+    assert!(wrong("sum(x, axis=0, by=[[0, 1]])").contains("a list of labels"));
+    assert!(wrong("sum(x, axis=[0, 1], by=[0, 1])").contains("an integer"));
+    assert!(refused("sum(x, axis=0, by=[0, 1, 2])").contains("the labels"));
+    assert!(refused("sum(x, axis=0, by=[0, -1])").contains("label -1 of position 1"));
+    assert!(refused("random([2], 3)").contains("3 entries do not fit 2 positions"));
     assert!(refused("with_fill(reshape(i, [4]), 1)").contains("reshaped"));
     assert!(refused("sum(x, axis=2)").contains("axis 2 is out of range for rank 2"));
     assert!(refused("concat([x, y[0]])").contains("must have shape"));
@@ -352,15 +386,8 @@ fn assert_alike(text: &str, same: &str) {
 /// The functions that the library has and expressions have not, each with its reason.
 const LACKING: &[(&str, &str)] = &[
     ("zip_with", "takes a function of Rust"),
-    ("group_by", "is a way to look at a tensor, and none itself"),
-    ("unique", "gives two lists"),
+    ("group_by", "is the argument by of reductions"),
     ("matmul_with", "takes a semiring, for which expressions have no word yet"),
-    ("outer", "is an einsum: i,j->ij"),
-    ("outer_backward", "is that of an einsum"),
-    ("kron", "is an einsum, and a reshape"),
-    ("kron_backward", "is that of an einsum, and a reshape"),
-    ("tensordot", "is an einsum"),
-    ("tensordot_backward", "is that of an einsum"),
     ("mttkrp", "takes dense factors: ijk,jr,kr->ir is an einsum"),
     ("mttkrp_backward", "takes dense factors"),
     ("ttm", "takes a dense matrix: ij,kj->ik is an einsum"),

@@ -1,4 +1,4 @@
-//! Einsum and softmax of tensors whose types are known at run time only.
+//! Einsum, its like and softmax of tensors whose types are known at run time only.
 //!
 //! Einsum runs on floats and complex numbers in their own type, which rounds each step; on narrow integers in 64 bits.
 //! Softmax runs in `f64`, as its typed form does.
@@ -12,7 +12,7 @@ use super::{AnyTensor, Erased};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::element::{DType, Element, Float, Ring};
-use crate::ops::{self, Einsum};
+use crate::ops::{self, Einsum, Operand, Pairs};
 
 /// The tensors in one type and in the format that all of them have, or in coordinates.
 fn of_type<T: Element>(tensors: &[&AnyTensor]) -> Result<Vec<Erased<T>>> {
@@ -29,6 +29,50 @@ fn backward<T: Float>(spec: &Einsum<'_>, tensors: &[&AnyTensor], upstream: &Eras
     let all = of_type::<T>(tensors)?;
     let gradients = ops::einsum_backward(spec, &all.iter().collect::<Vec<_>>(), upstream)?;
     gradients.into_iter().zip(tensors).map(|(gradient, tensor)| tensor.view().found(Ok(gradient))).collect()
+}
+
+/// Where all products of two tensors go.
+fn pairs<T: Ring>(tensors: [&AnyTensor; 2], form: Pairs) -> Result<Erased<T>> {
+    let all = of_type::<T>(&tensors)?;
+    all[0].pairs(&all[1], form)
+}
+
+/// The gradients of both operands of a product.
+fn both_gradients<T: Float>(
+    tensors: [&AnyTensor; 2],
+    gradients: impl FnOnce(&Erased<T>, &Erased<T>) -> Result<(Erased<T>, Erased<T>)>,
+) -> Result<(AnyTensor, AnyTensor)> {
+    let all = of_type::<T>(&tensors)?;
+    let (dx, dy) = gradients(&all[0], &all[1])?;
+    Ok((tensors[0].view().found(Ok(dx))?, tensors[1].view().found(Ok(dy))?))
+}
+
+/// Runs a product on elements of the type of some tensors; narrow integers in 64 bits.
+macro_rules! by_products {
+    ($name:literal, $tensors:expr, $type:ident => $body:expr) => {{
+        let tensors: &[&AnyTensor] = $tensors;
+        check_types($name, tensors)?;
+        let view = shown(tensors)?;
+        macro_rules! on {
+            ($own:ty) => {{
+                type $type = $own;
+                $body
+            }};
+        }
+        match view.tensor.dtype() {
+            DType::Bool => view.found(on!(bool)),
+            DType::UInt64 => view.found(on!(u64)),
+            #[cfg(feature = "half")]
+            DType::Float16 => view.found(on!(half::f16)),
+            #[cfg(feature = "half")]
+            DType::BFloat16 => view.found(on!(half::bf16)),
+            DType::Float32 => view.found(on!(f32)),
+            DType::Float64 => view.found(on!(f64)),
+            DType::Complex64 => view.found(on!(Complex<f32>)),
+            DType::Complex128 => view.found(on!(Complex<f64>)),
+            _ => view.found_integers(&on!(i64)?, Beyond::Overflows($name)),
+        }
+    }};
 }
 
 /// What shows in which format a result is: a tensor in coordinates, if there is one.
@@ -60,21 +104,7 @@ impl AnyTensor {
     /// ```
     #[inline]
     pub fn einsum<'a>(spec: impl Into<Einsum<'a>>, tensors: &[&AnyTensor]) -> Result<AnyTensor> {
-        check_types("einsum", tensors)?;
-        let (view, spec) = (shown(tensors)?, &spec.into());
-        match view.tensor.dtype() {
-            DType::Bool => view.found(forward::<bool>(spec, tensors)),
-            DType::UInt64 => view.found(forward::<u64>(spec, tensors)),
-            #[cfg(feature = "half")]
-            DType::Float16 => view.found(forward::<half::f16>(spec, tensors)),
-            #[cfg(feature = "half")]
-            DType::BFloat16 => view.found(forward::<half::bf16>(spec, tensors)),
-            DType::Float32 => view.found(forward::<f32>(spec, tensors)),
-            DType::Float64 => view.found(forward::<f64>(spec, tensors)),
-            DType::Complex64 => view.found(forward::<Complex<f32>>(spec, tensors)),
-            DType::Complex128 => view.found(forward::<Complex<f64>>(spec, tensors)),
-            _ => view.found_integers(&forward::<i64>(spec, tensors)?, Beyond::Overflows("einsum")),
-        }
+        by_products!("einsum", tensors, T => forward::<T>(&spec.into(), tensors))
     }
 
     /// The gradient of `einsum` for each tensor: see [`einsum_backward`](crate::einsum_backward()).
@@ -92,6 +122,85 @@ impl AnyTensor {
         check_types("einsum_backward", &[tensors, &[upstream]].concat())?;
         let spec = &spec.into();
         on_floats!(upstream, g => backward(spec, tensors, g))
+    }
+}
+
+/// # Products
+///
+/// Of tensors in different formats the result is in coordinates.
+impl AnyTensor {
+    /// All products of an element of each tensor: see [`outer()`](crate::outer()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`outer()`](crate::outer()); `TypesDiffer`: the element types differ.
+    #[inline]
+    pub fn outer(&self, other: &AnyTensor) -> Result<AnyTensor> {
+        by_products!("outer", &[self, other], T => pairs::<T>([self, other], Pairs::Outer))
+    }
+
+    /// The Kronecker product: see [`kron()`](crate::kron()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`kron()`](crate::kron()); `TypesDiffer`: the element types differ.
+    #[inline]
+    pub fn kron(&self, other: &AnyTensor) -> Result<AnyTensor> {
+        by_products!("kron", &[self, other], T => pairs::<T>([self, other], Pairs::Kron))
+    }
+
+    /// The sum of products over pairs of axes: see [`tensordot()`](crate::tensordot()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`tensordot()`](crate::tensordot()); `TypesDiffer`: the element types differ.
+    #[inline]
+    pub fn tensordot(&self, other: &AnyTensor, left: &[isize], right: &[isize]) -> Result<AnyTensor> {
+        by_products!("tensordot", &[self, other], T => {
+            of_type::<T>(&[self, other]).and_then(|all| ops::tensordot(&all[0], &all[1], left, right))
+        })
+    }
+
+    /// The gradients of both operands of `outer`: see [`outer_backward`](crate::outer_backward()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`outer_backward`](crate::outer_backward()); `TypesDiffer`, and where the elements are no floats.
+    #[inline]
+    pub fn outer_backward(&self, other: &AnyTensor, upstream: &AnyTensor) -> Result<(AnyTensor, AnyTensor)> {
+        check_types("outer_backward", &[self, other, upstream])?;
+        on_floats!(upstream, g => both_gradients([self, other], |x, y| ops::outer_backward(x, y, g)))
+    }
+
+    /// The gradients of both operands of `kron`: see [`kron_backward`](crate::kron_backward()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`kron_backward`](crate::kron_backward()); `TypesDiffer`, and where the elements are no floats.
+    #[inline]
+    pub fn kron_backward(&self, other: &AnyTensor, upstream: &AnyTensor) -> Result<(AnyTensor, AnyTensor)> {
+        check_types("kron_backward", &[self, other, upstream])?;
+        on_floats!(upstream, g => both_gradients([self, other], |x, y| ops::kron_backward(x, y, g)))
+    }
+
+    /// The gradients of both operands of `tensordot`: see [`tensordot_backward`](crate::tensordot_backward()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`tensordot_backward`](crate::tensordot_backward()); `TypesDiffer`, and where the elements are no
+    /// floats.
+    #[inline]
+    pub fn tensordot_backward(
+        &self,
+        other: &AnyTensor,
+        upstream: &AnyTensor,
+        left: &[isize],
+        right: &[isize],
+    ) -> Result<(AnyTensor, AnyTensor)> {
+        check_types("tensordot_backward", &[self, other, upstream])?;
+        on_floats!(upstream, g => {
+            both_gradients([self, other], |x, y| ops::tensordot_backward(x, y, left, right, g))
+        })
     }
 }
 

@@ -8,11 +8,14 @@
 use super::view::{View, on_both, seen};
 use super::widen::{Beyond, Wide, narrowed, no_order, not_for, on_wide, rounded, truth, widened, zeros};
 use super::{AnyTensor, Erased};
+use crate::base::alloc;
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;
-use crate::element::DType;
+use crate::element::{DType, Element};
 use crate::ops::{self, Nanmedian, Norm, Quantile, Var};
+use crate::pattern::CooPattern;
+use crate::tensor::coo::CooTensor;
 
 /// Runs a reduction of floats in their own type, and something else of other elements.
 macro_rules! by_own_floats {
@@ -300,6 +303,13 @@ macro_rules! by_float_values {
     }};
 }
 
+/// A tensor of rank 1 that stores these values.
+fn in_a_row<T: Element>(values: Vec<T>) -> Result<AnyTensor> {
+    let coords = alloc::collect((0..values.len()).map(|at| at as u64))?;
+    let pattern = CooPattern::new([values.len()], values.len(), vec![coords])?;
+    Ok(CooTensor::<T, u64>::from_parts(pattern, values, T::ZERO)?.into())
+}
+
 on_both! {
     /// The greatest elements along an axis: see [`topk`](crate::topk()).
     ///
@@ -335,6 +345,25 @@ on_both! {
     pub fn topk_backward(&self, upstream: &AnyTensor, k: usize, axis: impl Position) -> Result<AnyTensor> {
         let view = self.view();
         by_values!(view, "topk_backward", upstream, x, g => ops::topk_backward(x, g, k, axis))
+    }
+
+    /// The distinct values, and how often each stands there: see [`unique`](crate::unique()).
+    ///
+    /// Both have rank 1, and store all elements.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`unique`](crate::unique()), and `NoOrder`: the elements are complex.
+    #[inline]
+    pub fn unique(&self) -> Result<(AnyTensor, AnyTensor)> {
+        let view = self.view();
+        let (values, counts) = on_wide!(Wide::of(view.tensor)?,
+            x => seen!(view, x, x => {
+                ops::unique(x).and_then(|(values, counts)| Ok((in_a_row(values)?, in_a_row(counts)?)))
+            }),
+            _ => Err(no_order("unique", view.tensor)))?;
+        let format = view.tensor.format();
+        Ok((values.cast(view.tensor.dtype())?.into_format(format)?, counts.into_format(format)?))
     }
 
     /// In which order elements along an axis increase: see [`argsort`](crate::argsort()).

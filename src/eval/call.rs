@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ndarray::{ArrayD, IxDyn, SliceInfoElem};
+use ndarray::{ArrayD, Ix1, IxDyn, SliceInfoElem};
 
 use super::literal::Literal;
 use super::run::{at, wrong};
@@ -14,6 +14,7 @@ use crate::base::error::{Error, Result as Outcome};
 use crate::base::shape::Shape;
 use crate::dynamic::{AnyStored, AnyTensor};
 use crate::element::{DType, Number};
+use crate::ops::GroupLabels;
 use crate::pattern::Format;
 
 type Found<T> = Result<T, Fault>;
@@ -254,9 +255,18 @@ impl Call {
         }
     }
 
-    /// Axes, all if none are named, and whether they are kept.
-    pub(super) fn axes(&self, place: usize, keep_dims: usize) -> Found<Axes> {
-        Ok(self.some_axes(place)?.with_keep_dims(self.flag(keep_dims)?))
+    /// Axes, all if none are named; behind them stands whether they are kept, and at `by` may stand labels of one axis.
+    pub(super) fn axes(&self, place: usize, by: usize) -> Found<Axes> {
+        let axes = self.some_axes(place)?.with_keep_dims(self.flag(place + 1)?);
+        let Some(given) = self.maybe(by) else { return Ok(axes) };
+        let axis: isize = match self.maybe(place) {
+            Some(axis) => integer(&axis.value, &axis.at)?,
+            None => return wrong(&given.at, "axis=… says whose labels these are"),
+        };
+        let labels = self.positions(by)?.into_dimensionality::<Ix1>();
+        let labels = labels.or_else(|_| wrong(&given.at, "this is a list of labels, one for each position"))?;
+        let grouping = GroupLabels::of(&labels).group(axis, self.moving(0)?.shape());
+        Ok(axes.grouped(at(&given.at, grouping)?))
     }
 
     /// Axes; all if none are named.

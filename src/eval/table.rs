@@ -54,16 +54,16 @@ fn all() -> impl Iterator<Item = &'static Function> {
     TABLE.iter().flat_map(|functions| functions.iter())
 }
 
-const REDUCTION: &str = "x axis? keep_dims?";
-const VARIANCE: &str = "x axis? keep_dims? ddof?";
-const GRADIENT: &str = "x upstream axis? keep_dims?";
+const REDUCTION: &str = "x axis? keep_dims? by?";
+const VARIANCE: &str = "x axis? keep_dims? ddof? by?";
+const GRADIENT: &str = "x upstream axis? keep_dims? by?";
 
 fn var_of(call: &Call, axis: usize) -> Result<Var, Fault> {
-    Ok(Var::over(call.axes(axis, axis + 1)?).ddof(call.integer(axis + 2, Some(0))?))
+    Ok(Var::over(call.axes(axis, axis + 3)?).ddof(call.integer(axis + 2, Some(0))?))
 }
 
 fn median_of(call: &Call, axis: usize) -> Result<Nanmedian, Fault> {
-    let options = Nanmedian::over(call.axes(axis, axis + 1)?);
+    let options = Nanmedian::over(call.axes(axis, axis + 3)?);
     Ok(if call.word(axis + 2, &["mean", "lower"])? == 1 { options.lower() } else { options })
 }
 
@@ -75,11 +75,11 @@ fn quantile_of(call: &Call, axis: usize) -> Result<Quantile, Fault> {
     use QuantileMethod::{Higher, Linear, Lower, Midpoint, Nearest};
     let method = call.word(axis + 2, &["linear", "lower", "higher", "midpoint", "nearest"])?;
     let method = [Linear, Lower, Higher, Midpoint, Nearest][method];
-    Ok(Quantile::over(call.axes(axis, axis + 1)?).method(method))
+    Ok(Quantile::over(call.axes(axis, axis + 3)?).method(method))
 }
 
 fn norm_of(call: &Call, axis: usize) -> Result<Norm, Fault> {
-    let norm = Norm::over(call.axes(axis, axis + 1)?);
+    let norm = Norm::over(call.axes(axis, axis + 3)?);
     match call.real_or(axis + 2, 2.0)? {
         1.0 => Ok(norm.one()),
         2.0 => Ok(norm),
@@ -123,6 +123,11 @@ fn of_list(
     call.done(all.map(|mut all| all.swap_remove(wrt)))
 }
 
+/// A tensor that a constructor made.
+fn made(x: CooTensor<f64>) -> crate::base::error::Result<AnyTensor> {
+    Ok(x.with_index::<u64>()?.into())
+}
+
 /// A tensor or a number of `where_`, of the type of the other one.
 fn choice(call: &Call, place: usize, other: usize) -> Result<AnyTensor, Fault> {
     let given = call.given(place)?;
@@ -143,7 +148,7 @@ fn choice(call: &Call, place: usize, other: usize) -> Result<AnyTensor, Fault> {
 macro_rules! alike {
     (fold $($name:ident)*) => {
         [$(Function { name: stringify!($name), parameters: REDUCTION, run: |call| {
-            let axes: Axes = call.axes(1, 2)?;
+            let axes: Axes = call.axes(1, 3)?;
             on_seen!(call, 0, x => x.$name(&axes))
         } }),*]
     };
@@ -154,25 +159,25 @@ macro_rules! alike {
         } }),*]
     };
     (median $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x axis? keep_dims? even?", run: |call| {
+        [$(Function { name: stringify!($name), parameters: "x axis? keep_dims? even? by?", run: |call| {
             let options = median_of(call, 1)?;
             on_seen!(call, 0, x => x.$name(&options))
         } }),*]
     };
     (median_backward $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x upstream axis? keep_dims? even?", run: |call| {
+        [$(Function { name: stringify!($name), parameters: "x upstream axis? keep_dims? even? by?", run: |call| {
             let (upstream, options) = (call.tensor(1)?, median_of(call, 2)?);
             on_seen!(call, 0, x => x.$name(upstream, &options))
         } }),*]
     };
     (quantile $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x q axis? keep_dims? method?", run: |call| {
+        [$(Function { name: stringify!($name), parameters: "x q axis? keep_dims? method? by?", run: |call| {
             let (q, options) = (call.real(1)?, quantile_of(call, 2)?);
             on_seen!(call, 0, x => x.$name(q, &options))
         } }),*]
     };
     (quantile_backward $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x upstream q axis? keep_dims? method?", run: |call| {
+        [$(Function { name: stringify!($name), parameters: "x upstream q axis? keep_dims? method? by?", run: |call| {
             let (upstream, q, options) = (call.tensor(1)?, call.real(2)?, quantile_of(call, 3)?);
             on_seen!(call, 0, x => x.$name(upstream, q, &options))
         } }),*]
@@ -198,12 +203,12 @@ macro_rules! alike {
     };
     (fold_backward $($name:ident)*) => {
         [$(Function { name: stringify!($name), parameters: GRADIENT, run: |call| {
-            let (upstream, axes) = (call.tensor(1)?, call.axes(2, 3)?);
+            let (upstream, axes) = (call.tensor(1)?, call.axes(2, 4)?);
             on_seen!(call, 0, x => x.$name(upstream, &axes))
         } }),*]
     };
     (var_backward $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x upstream axis? keep_dims? ddof?", run: |call| {
+        [$(Function { name: stringify!($name), parameters: "x upstream axis? keep_dims? ddof? by?", run: |call| {
             let (upstream, options) = (call.tensor(1)?, var_of(call, 2)?);
             on_seen!(call, 0, x => x.$name(upstream, &options))
         } }),*]
@@ -219,7 +224,7 @@ static TABLE: &[&[Function]] = &[
     &alike!(quantile quantile nanquantile),
     &alike!(quantile_backward quantile_backward nanquantile_backward),
     &alike!(two add_backward sub_backward mul_backward div_backward pow_backward minimum_backward maximum_backward
-        matmul_backward),
+        matmul_backward outer_backward kron_backward),
     &alike!(map isinf isnan isfinite isreal isposinf isneginf neg abs sign square not conj real imag sqrt cbrt exp
         exp_m1 ln ln_1p log2 log10 sin cos tan asin acos atan sinh cosh tanh recip round floor ceil trunc),
     &alike!(zip add sub mul div rem rem_euclid pow minimum maximum equal not_equal less less_equal greater greater_equal
@@ -254,15 +259,15 @@ static SINGLE: &[Function] = single! {
     "to_coo" "x" |call| call.done(call.tensor(0)?.clone().into_format(Format::Coo));
     "to_csr" "x" |call| call.done(call.tensor(0)?.clone().into_format(Format::Csr));
     "from_dense" "x" |call| call.done(call.tensor(0)?.prune());
-    "nanmedian_index" "x axis? keep_dims? even?" |call| {
+    "nanmedian_index" "x axis? keep_dims? even? by?" |call| {
         let options = median_of(call, 1)?;
         on_seen!(call, 0, x => x.nanmedian_index(&options).map(|(_, index)| index))
     };
-    "norm" "x axis? keep_dims? ord?" |call| {
+    "norm" "x axis? keep_dims? ord? by?" |call| {
         let options = norm_of(call, 1)?;
         on_seen!(call, 0, x => x.norm(&options))
     };
-    "norm_backward" "x upstream axis? keep_dims? ord?" |call| {
+    "norm_backward" "x upstream axis? keep_dims? ord? by?" |call| {
         let (upstream, options) = (call.tensor(1)?, norm_of(call, 2)?);
         on_seen!(call, 0, x => x.norm_backward(upstream, &options))
     };
@@ -281,6 +286,22 @@ static SINGLE: &[Function] = single! {
     "argsort" "x axis?" |call| {
         let axis: isize = call.integer(1, Some(-1))?;
         on_seen!(call, 0, x => x.argsort(axis))
+    };
+    "unique" "x" |call| on_seen!(call, 0, x => x.unique().map(|(values, _)| values));
+    "unique_counts" "x" |call| on_seen!(call, 0, x => x.unique().map(|(_, counts)| counts));
+    "eye" "n" |call| {
+        call.done(CooTensor::<f64>::eye(call.integer(0, None)?).and_then(made))
+    };
+    "full" "shape value" |call| {
+        let (shape, given) = (call.shape(0)?, call.given(1)?);
+        let Value::Number(number) = &given.value else {
+            return super::run::wrong(&given.at, format!("this is {}, and not a number", given.value.kind()));
+        };
+        call.done(super::run::tensor_of(number, number.dtype(), &given.at)?.broadcast_to(shape))
+    };
+    "random" "shape nnz seed?" |call| {
+        let (shape, nnz, seed) = (call.shape(0)?, call.integer(1, None)?, call.integer(2, Some(0))?);
+        call.done(CooTensor::random(shape, nnz, seed).and_then(made))
     };
     "allclose" "x y rtol? atol? equal_nan?" |call| {
         let (rtol, atol) = (call.real_or(2, 1e-5)?, call.real_or(3, 1e-8)?);
@@ -378,6 +399,16 @@ static SINGLE: &[Function] = single! {
         }
         let all = AnyTensor::einsum_backward(call.tensor(2)?, call.text(0)?, &tensors);
         call.done(all.map(|mut all| all.swap_remove(wrt)))
+    };
+    "outer" "x y" |call| call.done(call.tensor(0)?.outer(call.tensor(1)?));
+    "kron" "x y" |call| call.done(call.tensor(0)?.kron(call.tensor(1)?));
+    "tensordot" "x y left right" |call| {
+        let (left, right) = (call.integers::<isize>(2)?, call.integers::<isize>(3)?);
+        call.done(call.tensor(0)?.tensordot(call.tensor(1)?, &left, &right))
+    };
+    "tensordot_backward" "x y upstream left right wrt?" |call| {
+        let (left, right) = (call.integers::<isize>(3)?, call.integers::<isize>(4)?);
+        one_of_two(call, 5, call.tensor(0)?.tensordot_backward(call.tensor(1)?, call.tensor(2)?, &left, &right))
     };
     "softmax" "x axis?" |call| {
         let axes = call.some_axes(1)?;

@@ -25,6 +25,7 @@ pub use matmul::matmul;
 pub(crate) use matmul::matmul_entries;
 pub use matmul_with::{Matmul, matmul_with};
 pub use mttkrp::{mttkrp, mttkrp_backward, ttm, ttm_backward, ttv, ttv_backward};
+pub(crate) use outer::Pairs;
 pub use outer::{kron, kron_backward, outer, outer_backward};
 pub(crate) use sddmm::{check_factors, forward as dots_at, gradients as dots_at_backward};
 pub use softmax::{log_softmax, log_softmax_backward, softmax, softmax_backward};

@@ -67,8 +67,10 @@ impl<'a, J: Position> GroupLabels<'a, J> {
         GroupLabels { count: Some(count), ..self }
     }
 
-    /// The positions of an axis of this length by their labels.
-    fn group(self, axis: usize, length: usize) -> Result<Grouping> {
+    /// The positions of an axis of an operand of these lengths, by their labels.
+    pub(crate) fn group(self, axis: impl Position, lengths: &[usize]) -> Result<Arc<Grouping>> {
+        let axis = normalize_axis(axis.to_i128(), lengths.len())?;
+        let length = lengths[axis];
         if self.items.len() != length {
             return Err(Error::LengthMismatch { what: "the labels", expected: length, found: self.items.len() });
         }
@@ -81,7 +83,7 @@ impl<'a, J: Position> GroupLabels<'a, J> {
         let count = self.count.unwrap_or_else(|| labels.iter().max().map_or(0, |greatest| greatest + 1));
         let instead = "number the labels from 0 on, without gaps";
         guard::<usize>("the labels that there may be", count as u128 + 1, default_limit(length * 8), instead)?;
-        Ok(Grouping::new(axis, labels, count)?)
+        Ok(Arc::new(Grouping::new(axis, labels, count)?))
     }
 }
 
@@ -213,9 +215,7 @@ pub fn group_by<'x, 'a, X: Operand, J: Position>(
     axis: impl Position,
     labels: impl Into<GroupLabels<'a, J>>,
 ) -> Result<GroupBy<'x, X>> {
-    let axis = normalize_axis(axis.to_i128(), x.lengths().len())?;
-    let grouping = labels.into().group(axis, x.lengths()[axis])?;
-    Ok(GroupBy { operand: x, grouping: Arc::new(grouping) })
+    Ok(GroupBy { operand: x, grouping: labels.into().group(axis, x.lengths())? })
 }
 
 /// Reductions with the labels; all else as the operand has it.
