@@ -29,6 +29,7 @@ examples! {
     "../docs/examples/attention.rs" attention;
     "../docs/examples/factors.rs" factors;
     "../docs/examples/graph.rs" graph;
+    "../docs/examples/logistic.rs" logistic;
     "../docs/examples/paths.rs" paths;
     "../docs/examples/pieces.rs" pieces;
     "../docs/examples/quartet.rs" quartet;

@@ -1,0 +1,73 @@
+//! Who wrote a line, Austen or Melville: logistic regression on counts of words, by gradient descent.
+//!
+//! `cargo run --release --example logistic`
+
+use lacuna::lazy::{Lazy, compile};
+use lacuna::{Axes, CooPattern, CooTensor, Duplicates, Triplets};
+use std::error::Error;
+
+/// Lines of "Pride and Prejudice" (1813) and of "Moby-Dick" (1851), both in the public domain.
+const LINES: [(&str, f64); 12] = [
+    ("it is a truth universally acknowledged that a single man in possession of", 1.0),
+    ("a good fortune must be in want of a wife", 1.0),
+    ("however little known the feelings or views of such a man may be on his", 1.0),
+    ("first entering a neighbourhood this truth is so well fixed in the minds", 1.0),
+    ("of the surrounding families that he is considered as the rightful", 1.0),
+    ("property of some one or other of their daughters", 1.0),
+    ("call me ishmael some years ago never mind how long precisely having", -1.0),
+    ("little or no money in my purse and nothing particular to interest me on", -1.0),
+    ("shore i thought i would sail about a little and see the watery part of", -1.0),
+    ("the world it is a way i have of driving off the spleen and regulating the", -1.0),
+    ("circulation whenever i find myself growing grim about the mouth", -1.0),
+    ("whenever it is a damp drizzly november in my soul whenever i find", -1.0),
+];
+
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
+    // A row a line, a column a word, in the order of the alphabet.
+    let mut words: Vec<&str> = LINES.iter().flat_map(|(line, _)| line.split(' ')).collect();
+    words.sort_unstable();
+    words.dedup();
+    let mut counts = Triplets::new([LINES.len(), words.len()])?;
+    for (row, (line, _)) in LINES.iter().enumerate() {
+        for word in line.split(' ') {
+            counts.push(&[row, words.binary_search(&word).unwrap_or(0)], 1.0)?;
+        }
+    }
+    let counts = counts.coalesce(Duplicates::Sum)?;
+    println!("{} lines, {} words, {} entries", LINES.len(), words.len(), counts.nnz());
+
+    // The graph, once: the mean of ln(1 + exp(-author * score)), a penalty of squares, and the gradient of both.
+    let column = |values: Vec<f64>| {
+        let rows = (0..values.len() as u32).collect();
+        CooTensor::new([values.len(), 1], vec![rows, vec![0; values.len()]], values, 0.0)
+    };
+    let against = column(LINES.iter().map(|(_, author)| -author).collect())?.lazy();
+    let weights = Lazy::<CooTensor<f64>>::input("weights", [words.len(), 1]);
+    let misfit = (counts.lazy().matmul(&weights) * &against).exp().ln_1p().mean(Axes::all());
+    let loss = misfit + &(weights.square().sum(Axes::all()) * 0.01);
+    let one = CooTensor::from_parts(CooPattern::empty([0; 0])?, vec![], 1.0)?.lazy();
+    let step = compile((&loss, &loss.gradient(&weights, &one)))?;
+
+    let mut at = column(vec![0.0; words.len()])?;
+    for number in 0..=2000 {
+        let (loss, gradient) = step.run([weights.is(&at)])?;
+        if number % 500 == 0 {
+            println!("step {number}: a loss of {:.12}", loss.item()?);
+        }
+        at = at - &(gradient * 0.5);
+    }
+
+    // numpy, from the same lines: x the counts (len(lines) by len(words)), y the authors, w = np.zeros(len(words));
+    //   for _ in range(2001): w -= 0.5 * (x.T @ (-y / (1 + np.exp(y * (x @ w)))) / len(y) + 0.02 * w)
+    //   np.mean(np.log1p(np.exp(-y * (x @ w)))) + 0.01 * (w @ w), w[words.index("i")]
+    // The gradient there is below 1e-16: more steps change nothing.
+    let (loss, _) = step.run([weights.is(&at)])?;
+    let of_i = at.get(&[words.binary_search(&"i").unwrap_or(0), 0])?;
+    println!("a loss of {:?}, a weight of {of_i:?} for \"i\"", loss.item()?);
+    assert!((loss.item()? - 0.122_769_997_943_404_18).abs() < 1e-12 && (of_i + 0.947_800_564_253_657_6).abs() < 1e-12);
+
+    // The program knows the lines that it was trained on.
+    let scores = counts.matmul(&at)?.sum(1)?.to_vec(&[])?;
+    assert!(scores.iter().zip(LINES).all(|(score, (_, author))| score * author > 0.0));
+    Ok(())
+}
