@@ -533,8 +533,16 @@ pub fn tensordot<X: Operand<Elem: Ring>>(
     }
     let mut notes = Notes { list: None, numbers: 0 };
     let counts_zeros = x.counts_gaps() && y.counts_gaps();
-    let found = contract(&spec, None, vec![x.whole()?, y.whole()?], counts_zeros, &mut notes)?;
+    let found = contract(&spec, None, vec![x.whole()?, y.whole()?], counts_zeros, &mut notes).map_err(of_tensordot)?;
     X::of_whole(found.whole, x.held_bytes().saturating_add(y.held_bytes()))
+}
+
+/// An error of the einsum that a tensordot is, by the name that the caller knows.
+fn of_tensordot(mut error: Error) -> Error {
+    if let Error::Overflow { operation, .. } | Error::NonFinite { operation, .. } = &mut error {
+        *operation = "tensordot";
+    }
+    error
 }
 
 /// The gradients of both operands of [`tensordot`]: see [`einsum_backward`].
