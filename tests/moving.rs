@@ -5,7 +5,7 @@ use crate::reference::dense::{Dense, Sparse};
 use crate::reference::moves::{self, Move, Slice};
 use crate::support::*;
 use lacuna::ndarray::{ArrayD, SliceInfoElem};
-use lacuna::{Axes, Pattern, Tensor};
+use lacuna::{Axes, CooTensor, Pattern, Tensor};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -185,4 +185,16 @@ fn triangles_and_diagonals_equal_the_reference() {
         let upper = moves::band(&x.shape, |behind| behind >= inside);
         check_move!((&x, &seed), upper, triu, triu_backward, offset);
     });
+}
+
+/// A tensor that stores nothing was repeated as often as asked for, which took years.
+#[test]
+fn nothing_is_repeated_without_counting() {
+    let far = usize::MAX - 1;
+    let x = CooTensor::full([2, 1], 2.5).unwrap().with_index::<u64>().unwrap();
+    let lanes = x.to_csr().unwrap();
+    let wide = [x.broadcast_to([2, far]).unwrap(), x.tile([1, far]).unwrap(), x.repeat(far, 1).unwrap()];
+    assert!(wide.iter().all(|y| (y.shape()[1], y.nnz(), y.fill()) == (far, 0, 2.5)));
+    let wide = [lanes.broadcast_to([2, far]).unwrap(), lanes.tile([1, far]).unwrap(), lanes.repeat(far, 1).unwrap()];
+    assert!(wide.iter().all(|y| (y.shape()[1], y.nnz(), y.fill()) == (far, 0, 2.5)));
 }

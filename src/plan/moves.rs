@@ -364,8 +364,8 @@ impl<I: Index> Ordered<I> {
     /// The entries of each run, which agree on all axes before this one and have its coordinates in order.
     fn new(coords: &[I], runs: &[usize], length: usize, order: Order, count: usize) -> Allocated<Self> {
         let mut ordered = Ordered { sources: alloc::with_capacity(count)?, coords: alloc::with_capacity(count)? };
-        for run in runs.windows(2) {
-            let run = run[0]..run[1];
+        // Nothing is not repeated: there may be no time to count how often.
+        for run in runs.windows(2).map(|ends| ends[0]..ends[1]).filter(|run| !run.is_empty()) {
             match order {
                 Order::Reverse => ordered.reverse(coords, run, length),
                 Order::Rotate(places) => {
