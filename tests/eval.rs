@@ -212,10 +212,11 @@ fn a_wrong_expression_is_shown_with_carets_below_the_place() {
             "sum(axis=0, x)",
             "an argument without a name stands behind one with a name\n  sum(axis=0, x)\n              ^",
         ),
-        (
-            "grad(x, x, x)",
-            "gradients of expressions are not there yet; NAME_backward functions are\n  grad(x, x, x)\n  ^^^^",
-        ),
+        ("grad(x + x, x * 2, x)", "a gradient is by a name\n  grad(x + x, x * 2, x)\n              ^^^^^"),
+        ("grad(sum(floor(x)), x, 1)", "floor has no gradient\n  grad(sum(floor(x)), x, 1)\n           ^^^^^^^^"),
+        ("grad(x < y, x, x)", "less has no gradient\n  grad(x < y, x, x)\n       ^^^^^"),
+        ("grad(prune(x), x, x)", "prune has no gradient\n  grad(prune(x), x, x)\n       ^^^^^^^^"),
+        ("grad(i, i, 1)", "int64 has no gradient; cast it to a type of floats\n  grad(i, i, 1)\n  ^^^^^^^^^^^^^"),
         (
             "nanmean(i)",
             "nanmean is no operation on int64; it is an operation on floats, which others are cast to \
@@ -521,4 +522,162 @@ fn a_line_that_gives_what_is_no_tensor_is_answered_with_an_error() {
     let vast =
         json!({"eval": "sum(x)", "x": {"shape": [u64::MAX, u64::MAX], "dtype": "float64", "entries": [[[7, 9], 2]]}});
     assert_eq!(answer(&vast)["values"], json!([[[], 2.0]]));
+}
+
+/// What names stand for in gradients: floats whose slopes exist, with gaps and without.
+fn smooth(name: &str) -> Option<AnyTensor> {
+    Some(match name {
+        "x" => tensor(&[2, 3], &[(&[0, 1], 0.5f64), (&[1, 0], 0.25), (&[1, 2], 0.75)], 0.0),
+        "y" => tensor(&[2, 3], &[(&[0, 1], 1.5f64), (&[0, 2], 2.25)], 0.0).into_format(Format::Csr).unwrap(),
+        "z" => tensor(&[2, 3], &[(&[0, 0], 3.0f64), (&[1, 2], 1.25)], 1.5),
+        "d" => tensor(&[2, 3], &[(&[0, 0], 1.0f64), (&[0, 1], -2.0), (&[1, 0], 3.0), (&[1, 2], 0.5)], 0.125),
+        "r" => tensor(&[2], &[(&[0], 2.0f64), (&[1], -3.0)], 0.0),
+        "c" => tensor(&[2, 3], &[(&[0, 1], true), (&[1, 1], true)], false),
+        "o" => tensor(&[], &[(&[], 2.0f64)], 0.0),
+        _ => return None,
+    })
+}
+
+#[track_caller]
+fn slope(text: &str) -> AnyTensor {
+    Expression::parse(text).and_then(|e| e.evaluate(smooth)).unwrap_or_else(|fault| panic!("{text}: {fault}"))
+}
+
+#[test]
+fn gradients_are_the_backward_functions_bit_for_bit() {
+    for (text, same) in [
+        ("grad(exp(x), x, d)", "exp_backward(x, d)"),
+        ("grad(-x, x, d)", "neg_backward(x, d)"),
+        ("grad(x * y, x, d)", "mul_backward(x, y, d)"),
+        ("grad(x * y, y, d)", "mul_backward(x, y, d, wrt=1)"),
+        ("grad(x * 2.5, x, d)", "mul_backward(x, 2.5, d)"),
+        ("grad(2.5 / z, z, d)", "div_backward(2.5, z, d, wrt=1)"),
+        ("grad(x ** 3, x, d)", "powi_backward(x, d, 3)"),
+        ("grad(x ** 2.5, x, d)", "powf_backward(x, d, 2.5)"),
+        ("grad(2 ** x, x, d)", "pow_backward(2, x, d, wrt=1)"),
+        ("grad(x * x, x, d)", "mul_backward(x, x, d, wrt=1) + mul_backward(x, x, d)"),
+        (
+            "grad(sum(exp(x) * y, axis=1), x, r)",
+            "exp_backward(x, mul_backward(exp(x), y, sum_backward(exp(x) * y, r, axis=1)))",
+        ),
+        ("grad(sum(stored(x), 1), x, r)", "sum_backward(stored(x), r, 1)"),
+        ("grad(nanmedian(x, axis=1, even=\"lower\"), x, r)", "nanmedian_backward(x, r, axis=1, even=\"lower\")"),
+        ("grad(quantile(x, 0.3, 1), x, r)", "quantile_backward(x, r, 0.3, 1)"),
+        ("grad(where(c, x, z), z, d)", "where_backward(c, x, z, d, wrt=1)"),
+        ("grad(where(c, 0.0, z), z, d)", "where_backward(c, 0.0, z, d, wrt=1)"),
+        (
+            "grad(concat([x, y, x]), x, concat([d, d, flip(d)]))",
+            "concat_backward([x, y, x], concat([d, d, flip(d)]), wrt=2) + \
+            concat_backward([x, y, x], concat([d, d, flip(d)]), wrt=0)",
+        ),
+        ("grad(block([[x, y], [y, x]]), x, block([[d, d * 1], [d * 1, d]]))", "grad(x, x, d) + grad(x, x, d)"),
+        ("grad(einsum(\"ij,kj->ik\", x, y), y, eye(2))", "einsum_backward(\"ij,kj->ik\", [x, y], eye(2), wrt=1)"),
+        ("grad(einsum(\"ij->ji\", x), x, transpose(d))", "grad(x, x, d)"),
+        ("grad(x @ transpose(y), x, eye(2))", "matmul_backward(x, transpose(y), eye(2))"),
+        ("grad(x[:, 1:], x, d[:, 1:])", "slice_backward(x, d[:, 1:], \":, 1:\")"),
+        ("grad(permute_axes(x, [1, 0]), x, transpose(d))", "transpose_backward(x, transpose(d))"),
+        ("grad(reshape(x, [3, 2]), x, reshape(d, [3, 2]))", "grad(x, x, d)"),
+        ("grad(take(x, [1, 1], axis=0), x, d)", "take_backward(x, d, [1, 1], axis=0)"),
+        ("grad(cast(x, \"float32\"), x, cast(d, \"float32\"))", "grad(x, x, d)"),
+        ("grad(to_csr(with_fill(x, 7.0)), x, d)", "grad(x, x, d)"),
+        ("grad(x, x, d)", "any_backward(x, d, axis=\"none\")"),
+        ("grad(y, x, d)", "any_backward(x, full([2, 3], 0.0), axis=\"none\")"),
+        ("grad(x, x, 1)", "any_backward(x, full([2, 3], 1.0), axis=\"none\")"),
+        ("grad(sum(x * x) * grad(sum(y), y, 1)[0, 1], x, 1)", "grad(sum(x * x) * 1, x, 1)"),
+    ] {
+        let (found, expected) = (slope(text), slope(same));
+        assert!(found.same_as(&expected), "{text}: {found:?} is not {same}: {expected:?}");
+    }
+}
+
+#[test]
+fn gradients_agree_with_central_differences() {
+    let step = 1e-6;
+    for text in [
+        "sum(exp(x) * y + x * x)",
+        "sum(sqrt(abs(x + 2)) / z)",
+        "norm(x * z - y)",
+        "prod(x + 1)",
+        "mean(tanh(x) ** 3)",
+        "sum((x @ transpose(y)) ** 2)",
+        "std(x * 3 + z, ddof=1)",
+        "sum(minimum(x, z) * maximum(x, y))",
+        "sum(softmax(stored(x), 1) * z)",
+        "sum(x[:, ::-1] * x[:, :1])",
+        "sum(outer(x[0], x[1]) ** 2)",
+        "sum(where(c, x * x, ln(x + 1)))",
+        "sum(topk(x, 2) ** 2)",
+        "median(x + z) * sum(x) - 1 / sum(z - x)",
+        "sum(tile(x, [2, 1]) * concat([x, y]))",
+        "sum(2 ** x)",
+    ] {
+        let dx = slope(&format!("grad({text}, x, 1)")).into_coo::<f64, u64>().unwrap();
+        for (at, value) in dx.entries() {
+            let moved = |by: f64| {
+                let bound = |name: &str| {
+                    let found = smooth(name)?;
+                    if name != "x" {
+                        return Some(found);
+                    }
+                    let x = found.into_coo::<f64, u64>().unwrap();
+                    let moved = x.entries().into_iter().map(|(c, v)| if c == at { v + by } else { v });
+                    Some(CooTensor::from_parts(x.pattern().clone(), moved.collect(), 0.0).unwrap().into())
+                };
+                let found = Expression::parse(text).unwrap().evaluate(bound).unwrap();
+                found.into_coo::<f64, u64>().unwrap().item().unwrap()
+            };
+            let expected = (moved(step) - moved(-step)) / (2.0 * step);
+            assert!((value - expected).abs() < 1e-5 * (1.0 + expected.abs()), "{text} at {at:?}: {value}, {expected}");
+        }
+    }
+}
+
+#[test]
+fn each_function_with_a_backward_function_has_a_gradient() {
+    let names: HashSet<&str> = functions().collect();
+    for name in names.iter().filter(|name| names.contains(format!("{name}_backward").as_str())) {
+        let arguments = match *name {
+            "concat" | "stack" => "[x, z]",
+            "einsum" => "\"ij,ij->i\", x, z",
+            "tensordot" => "x, z, 1, 1",
+            "matmul" | "kron" | "outer" | "add" | "sub" | "mul" | "div" | "pow" | "minimum" | "maximum" => "x, z",
+            "clamp" => "x, 0, 1",
+            "powi" | "powf" | "quantile" | "nanquantile" | "topk" => "x, 1",
+            "take" => "x, [0]",
+            "take_axis" | "repeat" => "x, 1, 0",
+            "slice" => "x, \":\"",
+            "roll" | "move_axis" => "x, 0, 1",
+            "pad" => "x, [[0, 0], [0, 0]]",
+            "tile" => "x, [1, 1]",
+            "broadcast_to" => "x, [2, 3]",
+            "expand_dims" => "x, 0",
+            "scale" => "x, 0, r",
+            _ => "x",
+        };
+        let text = format!("grad({name}({arguments}), x, d)");
+        assert!(Expression::parse(&text).is_ok(), "{text}: {:?}", Expression::parse(&text));
+    }
+}
+
+#[test]
+fn gradients_of_hostile_texts_end() {
+    for text in [
+        format!("grad({}x, x, x)", "x * ".repeat(20_000)),
+        format!("{}x", "grad(x * x, x, 1) + ".repeat(5_000)),
+        format!("{}x{}", "grad(".repeat(90), ", x, x)".repeat(90)),
+        format!("{}x{}", "grad(exp(".repeat(45), "), x, x)".repeat(45)),
+        "grad([x], x, 1)".into(),
+        "grad(\"a\", x, 1)".into(),
+        "grad(1, x, 1)".into(),
+        "grad(x, x)".into(),
+        "grad(block(x), x, x)".into(),
+        "grad(concat(x), x, x)".into(),
+        "grad(concat([]), x, x)".into(),
+        "grad(einsum(\"i\", []), x, x)".into(),
+        "grad(x[x], x, x)".into(),
+        "grad(take(x, x), x, x)".into(),
+        "slice(x, \"grad(x, x, 1)\")".into(),
+    ] {
+        let _ = Expression::parse(&text).and_then(|e| e.evaluate(smooth));
+    }
 }

@@ -24,16 +24,10 @@ const MARKS: [char; 2] = ['?', '*'];
 
 /// The error for a name that is no function's.
 pub(super) fn no_function(name: &str, at: Range<usize>) -> Wrong {
-    let message = match name {
-        "grad" => "gradients of expressions are not there yet; NAME_backward functions are".to_string(),
-        _ => {
-            let alike = |known: &&str| (strsim::jaro(name, known) * 1e6) as u64;
-            let hint = functions().max_by_key(alike).filter(|known| strsim::jaro(name, known) > 0.8);
-            let hint = hint.map_or(String::new(), |known| format!("; did you mean {known}?"));
-            format!("there is no function {name}{hint}")
-        }
-    };
-    Wrong::new(at, message)
+    let alike = |known: &&str| (strsim::jaro(name, known) * 1e6) as u64;
+    let hint = functions().max_by_key(alike).filter(|known| strsim::jaro(name, known) > 0.8);
+    let hint = hint.map_or(String::new(), |known| format!("; did you mean {known}?"));
+    Wrong::new(at, format!("there is no function {name}{hint}"))
 }
 
 /// The arguments of each parameter: one if it was given, and of a last one with a star as many as there are.

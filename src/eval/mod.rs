@@ -7,6 +7,7 @@
 //! Neither step recurses without a bound: an expression is a list of nodes, each behind those that it needs.
 
 mod call;
+mod grad;
 mod literal;
 mod parse;
 mod run;
@@ -165,6 +166,14 @@ enum Kind {
     Binary(Binary, Id, Id),
     Call(String, Vec<Argument>),
     Index(Id, Vec<Item>),
+    /// The gradient of an index: of what, which, and the upstream gradient.
+    Scatter(Id, Vec<Item>, Id),
+    /// The upstream gradient of a tensor itself, on its pattern and in its type.
+    Own(Id, Id),
+    /// The same of another shape.
+    Shaped(Id, Id),
+    /// A number everywhere in the shape and type of a tensor.
+    Like(Id, Id),
 }
 
 /// A part of an expression, and where it stands. It comes behind the parts that it is made of.
@@ -197,16 +206,18 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// The expression that a text is.
+    /// The expression that a text is. What stands in it twice is run once, and gradients are the steps that give them.
     ///
     /// # Errors
     ///
-    /// `Wrong`: it is none; it calls what is no function, or with other arguments; it nests too deeply.
+    /// `Wrong`: it is none; it calls what is no function, or with other arguments; it nests too deeply; a
+    /// gradient is of what has none.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let wrong = |wrong: Wrong| Fault::Wrong(wrong.of(text));
         let expression = Expression { text: text.to_string(), nodes: parse::nodes(text).map_err(wrong)? };
         expression.check_calls().map_err(wrong)?;
-        Ok(expression)
+        let nodes = grad::graph(&expression.nodes).map_err(wrong)?;
+        Ok(Expression { nodes, ..expression })
     }
 
     /// The names that it uses, once each, in the order of their first places. Constants such as `nan` may be among

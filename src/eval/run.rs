@@ -7,7 +7,8 @@ use ndarray::SliceInfoElem;
 use super::literal::{Literal, constant};
 use super::table::{Function, function};
 use super::value::{Placed, Value};
-use super::{Binary, Expression, Fault, Id, Item, Kind, Node, Unary, Wrong, call, parse};
+use super::{Binary, Expression, Fault, Id, Item, Kind, Node, Unary, Wrong, call, grad, parse};
+use crate::base::axes::Axes;
 use crate::base::error::Error;
 use crate::dynamic::{AnyTensor, Right, zip};
 use crate::element::{DType, Element, Number};
@@ -58,24 +59,28 @@ impl Expression {
 /// The parts of an index that a text says, as they stand between brackets.
 pub(super) fn parts(text: &str) -> Found<Vec<call::Part>> {
     let (nodes, items) = parse::index(text).map_err(Fault::Wrong)?;
-    let mut values = values_of(&nodes, &|_| None)?;
-    Machine { nodes: &nodes, values: &mut values, bound: &|_| None }.parts(&items)
+    let mut machine = Machine::new(&nodes, vec![1; nodes.len()], &|_| None);
+    machine.run()?;
+    machine.parts(&items)
 }
 
-/// The values of nodes that no later one has taken.
-fn values_of(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>) -> Found<Vec<Option<Value>>> {
-    let mut values: Vec<Option<Value>> = Vec::with_capacity(nodes.len());
-    for node in nodes {
-        let value = Machine { nodes, values: &mut values, bound }.value(node)?;
-        values.push(Some(value));
+/// How often each node is read for the last one.
+fn uses(nodes: &[Node]) -> Vec<usize> {
+    let mut uses = vec![0; nodes.len()];
+    uses.last_mut().into_iter().for_each(|last| *last = 1);
+    for (id, node) in nodes.iter().enumerate().rev() {
+        if uses[id] > 0 {
+            grad::inputs(&node.kind).into_iter().for_each(|input| uses[input] += 1);
+        }
     }
-    Ok(values)
+    uses
 }
 
 /// The value of the last node.
 pub(super) fn evaluate(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>) -> Found<AnyTensor> {
-    let mut values = values_of(nodes, bound)?;
-    let (Some(last), Some(Some(value))) = (nodes.last(), values.pop()) else {
+    let mut machine = Machine::new(nodes, uses(nodes), bound);
+    machine.run()?;
+    let (Some(last), Some(Some(value))) = (nodes.last(), machine.values.pop()) else {
         return wrong(&(0..0), "there is no expression");
     };
     match value {
@@ -97,15 +102,35 @@ pub(super) fn tensor_of(number: &Literal, dtype: DType, place: &Range<usize>) ->
 
 struct Machine<'a> {
     nodes: &'a [Node],
-    values: &'a mut Vec<Option<Value>>,
+    values: Vec<Option<Value>>,
+    /// How often each value is still read.
+    uses: Vec<usize>,
     bound: &'a dyn Fn(&str) -> Option<AnyTensor>,
 }
 
-impl Machine<'_> {
-    /// The value of a node before, which nothing else needs.
+impl<'a> Machine<'a> {
+    fn new(nodes: &'a [Node], uses: Vec<usize>, bound: &'a dyn Fn(&str) -> Option<AnyTensor>) -> Self {
+        Machine { nodes, values: Vec::with_capacity(nodes.len()), uses, bound }
+    }
+
+    /// Finds the values of all nodes that are read.
+    fn run(&mut self) -> Found<()> {
+        let nodes = self.nodes;
+        for (id, node) in nodes.iter().enumerate() {
+            let value = if self.uses[id] > 0 { Some(self.value(node)?) } else { None };
+            self.values.push(value);
+        }
+        Ok(())
+    }
+
+    /// The value of a node before, which is kept as long as something else needs it.
     fn taken(&mut self, id: Id) -> Placed {
         let at = self.nodes[id].at.clone();
-        let value = self.values.get_mut(id).and_then(Option::take);
+        self.uses[id] = self.uses[id].saturating_sub(1);
+        let value = match self.values.get_mut(id) {
+            Some(value) if self.uses[id] == 0 => value.take(),
+            value => value.and_then(|value| value.clone()),
+        };
         Placed { value: value.unwrap_or(Value::List(Vec::new())), at }
     }
 
@@ -127,7 +152,11 @@ impl Machine<'_> {
                 binary(*operator, left, right, &node.at)?
             }
             Kind::Call(name, arguments) => self.called(name, arguments, node)?,
-            Kind::Index(operand, items) => self.indexed(*operand, items, &node.at)?,
+            Kind::Index(operand, items) => self.indexed(*operand, items, None, &node.at)?,
+            Kind::Scatter(operand, items, upstream) => self.indexed(*operand, items, Some(*upstream), &node.at)?,
+            Kind::Own(x, upstream) => self.own(*x, *upstream, false, &node.at)?,
+            Kind::Shaped(x, upstream) => self.own(*x, *upstream, true, &node.at)?,
+            Kind::Like(x, number) => self.like(*x, *number, &node.at)?,
         })
     }
 
@@ -179,14 +208,47 @@ impl Machine<'_> {
         items.iter().map(part).collect()
     }
 
-    fn indexed(&mut self, operand: Id, items: &[Item], place: &Range<usize>) -> Found<Value> {
+    /// What an index chooses, or for an upstream gradient of that the gradient.
+    fn indexed(&mut self, operand: Id, items: &[Item], upstream: Option<Id>, place: &Range<usize>) -> Found<Value> {
         let operand = self.taken(operand);
         let parts = self.parts(items)?;
         let Some(view) = operand.value.view() else {
             return wrong(&operand.at, format!("{} has no index", operand.value.kind()));
         };
         let slices: Vec<SliceInfoElem> = call::slices(&parts, view.tensor.shape(), place)?;
-        at(place, view.tensor.slice(&slices)).map(Value::Tensor)
+        let found = match upstream.map(|upstream| self.tensor(upstream)).transpose()? {
+            None => view.tensor.slice(&slices),
+            Some(upstream) => view.tensor.slice_backward(&upstream, &slices),
+        };
+        at(place, found).map(Value::Tensor)
+    }
+
+    /// The tensor of a node before, or that whose entries it is.
+    fn tensor(&mut self, id: Id) -> Found<AnyTensor> {
+        let given = self.taken(id);
+        match given.value {
+            Value::Tensor(tensor) | Value::Stored(tensor) => Ok(tensor),
+            other => wrong(&given.at, format!("this is {}, and not a tensor", other.kind())),
+        }
+    }
+
+    /// The upstream gradient of a tensor itself, on its pattern and in its type.
+    fn own(&mut self, x: Id, upstream: Id, is_shaped: bool, place: &Range<usize>) -> Found<Value> {
+        let (x, upstream) = (self.tensor(x)?, self.tensor(upstream)?);
+        if !matches!(x.fill(), Number::Real(_)) {
+            return wrong(place, format!("{} has no gradient; cast it to a type of floats", x.dtype()));
+        }
+        let upstream = if is_shaped { upstream.reshape(x.shape().clone()) } else { Ok(upstream) };
+        let found = upstream.and_then(|upstream| upstream.cast(x.dtype()));
+        at(place, found.and_then(|upstream| x.any_backward(&upstream, Axes::none()))).map(Value::Tensor)
+    }
+
+    /// A number everywhere, in the shape and type of a tensor.
+    fn like(&mut self, x: Id, number: Id, place: &Range<usize>) -> Found<Value> {
+        let (x, number) = (self.tensor(x)?, self.taken(number));
+        let Value::Number(number) = &number.value else { return wrong(&number.at, "this is no number") };
+        let one = tensor_of(number, x.dtype(), place)?;
+        at(place, one.broadcast_to(x.shape().clone())).map(Value::Tensor)
     }
 
     /// An integer of an index.
@@ -223,7 +285,7 @@ fn truth_of(truth: bool) -> Literal {
 
 impl Binary {
     /// The operation of two tensors.
-    fn operation(self) -> &'static str {
+    pub(super) fn operation(self) -> &'static str {
         match self {
             Binary::Or => "bit_or",
             Binary::And => "bit_and",

@@ -107,7 +107,7 @@ fn of_two(
     call: &Call,
     gradients: fn(&AnyTensor, &AnyTensor, &AnyTensor) -> crate::base::error::Result<(AnyTensor, AnyTensor)>,
 ) -> Result<Value, Fault> {
-    one_of_two(call, 3, gradients(call.tensor(0)?, call.tensor(1)?, call.tensor(2)?))
+    one_of_two(call, 3, gradients(&choice(call, 0, 1)?, &choice(call, 1, 0)?, call.tensor(2)?))
 }
 
 /// One gradient of those of a list of tensors.
@@ -128,7 +128,7 @@ fn made(x: CooTensor<f64>) -> crate::base::error::Result<AnyTensor> {
     Ok(x.with_index::<u64>()?.into())
 }
 
-/// A tensor or a number of `where_`, of the type of the other one.
+/// A tensor or a number beside one, of the type of the other one.
 fn choice(call: &Call, place: usize, other: usize) -> Result<AnyTensor, Fault> {
     let given = call.given(place)?;
     match &given.value {
@@ -246,6 +246,8 @@ macro_rules! single {
 }
 
 static SINGLE: &[Function] = single! {
+    // The graph of an expression has the steps of its gradients in place of it.
+    "grad" "y x dy" |call| super::run::wrong(&call.at, "there is no gradient in an index");
     "stored" "x" |call| Ok(Value::Stored(call.tensor(0)?.clone()));
     "prune" "x" |call| call.done(call.tensor(0)?.prune());
     "cast" "x dtype" |call| match DType::from_name(call.text(1)?) {
@@ -444,7 +446,8 @@ static SINGLE: &[Function] = single! {
         of_list(call, AnyTensor::stack_backward)
     };
     "where_backward" "condition yes no upstream wrt?" |call| {
-        let both = call.tensor(0)?.where_backward(call.tensor(1)?, call.tensor(2)?, call.tensor(3)?);
+        let (yes, no) = (choice(call, 1, 2)?, choice(call, 2, 1)?);
+        let both = call.tensor(0)?.where_backward(&yes, &no, call.tensor(3)?);
         one_of_two(call, 4, both)
     };
     "slice" "x slices" |call| {
