@@ -1496,7 +1496,6 @@ fn expressions_over_files() {
         (2, &["eval", "nanmean(x)", &bound], "nanmean is no operation on int64"),
         (2, &["eval", "x", &bound, &bound], "the name x is bound twice"),
         (2, &["eval", "x", "x.mtx"], "write NAME=FILE"),
-        (2, &["eval", "x", &bound, "--explain"], "not there yet"),
         (2, &["eval", "x", &bound, "--engine", "threads"], "not there yet"),
         (2, &["eval"], "required"),
         (2, &["eval", "--lines", "x"], "cannot be used with"),

@@ -681,3 +681,20 @@ fn gradients_of_hostile_texts_end() {
         let _ = Expression::parse(&text).and_then(|e| e.evaluate(smooth));
     }
 }
+
+#[test]
+fn the_steps_are_explained_and_not_run() {
+    let explain = |text: &str| Expression::parse(text).unwrap().explain(bound);
+    let told = explain("grad(sum(x * x + t[0, :, 0][0], axis=1), x, 1)");
+    assert!(matches!(told, Err(Fault::Wrong(_))), "{told:?}");
+    let told = explain("sum(y * y, axis=1) + sum(y * y, axis=1) * s").unwrap();
+    assert_eq!(
+        told,
+        "%0 = input \"y\": float64 csr [2, 3]\n%1 = mul(%0, %0): float64 csr [2, 3]\n\
+        %2 = sum(%1, axis=1): float64 csr [2]\n%3 = input \"s\": float64 coo []\n\
+        %4 = mul(%2, %3): float64 coo [2]\n%5 = add(%2, %4): float64 coo [2]\n"
+    );
+    // What values decide on is open, and what they would refuse is not asked for.
+    assert!(explain("unique(x) + 1").unwrap().ends_with("%2 = add(%1, 1): open\n"));
+    assert!(explain("i / 0").unwrap().ends_with(": open\n"));
+}

@@ -7,6 +7,7 @@
 //! Neither step recurses without a bound: an expression is a list of nodes, each behind those that it needs.
 
 mod call;
+mod explain;
 mod grad;
 mod literal;
 mod parse;
@@ -259,16 +260,41 @@ impl Expression {
         Ok(())
     }
 
+    /// The steps in words, a line each: what is computed from what, its type, format and shape, as far as the types,
+    /// shapes and fills of the tensors tell. No value is read.
+    ///
+    /// # Errors
+    ///
+    /// `Wrong`: an operation does not have the types.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::dynamic::AnyTensor;
+    /// use lacuna::eval::Expression;
+    ///
+    /// let x = AnyTensor::from(CooTensor::<f64>::full([2, 3], 0.0)?.with_index::<u64>()?);
+    /// let told = Expression::parse("grad(sum(x * x, axis=1), x, 1)")?.explain(|_| Some(x.clone()))?;
+    /// assert_eq!(told.lines().nth(1), Some("%1 = mul(%0, %0): float64 coo [2, 3]"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn explain(&self, bound: impl Fn(&str) -> Option<AnyTensor>) -> Result<String, Fault> {
+        explain::explain(&self.nodes, &bound).map_err(|fault| self.placed(fault))
+    }
+
+    fn placed(&self, fault: Fault) -> Fault {
+        match fault {
+            Fault::Wrong(wrong) => Fault::Wrong(wrong.of(&self.text)),
+            fault => fault,
+        }
+    }
+
     /// Its value, with the tensors that names are bound to. A number becomes a tensor of rank 0.
     ///
     /// # Errors
     ///
     /// `Wrong`: a name is bound to nothing, or an operation does not have the types; `Run`: one refused its operands.
     pub fn evaluate(&self, bound: impl Fn(&str) -> Option<AnyTensor>) -> Result<AnyTensor, Fault> {
-        run::evaluate(&self.nodes, &bound).map_err(|fault| match fault {
-            Fault::Wrong(wrong) => Fault::Wrong(wrong.of(&self.text)),
-            fault => fault,
-        })
+        run::evaluate(&self.nodes, &bound).map_err(|fault| self.placed(fault))
     }
 }
 

@@ -65,7 +65,7 @@ pub(super) fn parts(text: &str) -> Found<Vec<call::Part>> {
 }
 
 /// How often each node is read for the last one.
-fn uses(nodes: &[Node]) -> Vec<usize> {
+pub(super) fn uses(nodes: &[Node]) -> Vec<usize> {
     let mut uses = vec![0; nodes.len()];
     uses.last_mut().into_iter().for_each(|last| *last = 1);
     for (id, node) in nodes.iter().enumerate().rev() {
@@ -100,16 +100,16 @@ pub(super) fn tensor_of(number: &Literal, dtype: DType, place: &Range<usize>) ->
     at(place, dispatch_dtype!(dtype, T => full::<T>(value), else => Err(crate::dynamic::no_such(dtype))))
 }
 
-struct Machine<'a> {
+pub(super) struct Machine<'a> {
     nodes: &'a [Node],
-    values: Vec<Option<Value>>,
+    pub(super) values: Vec<Option<Value>>,
     /// How often each value is still read.
     uses: Vec<usize>,
     bound: &'a dyn Fn(&str) -> Option<AnyTensor>,
 }
 
 impl<'a> Machine<'a> {
-    fn new(nodes: &'a [Node], uses: Vec<usize>, bound: &'a dyn Fn(&str) -> Option<AnyTensor>) -> Self {
+    pub(super) fn new(nodes: &'a [Node], uses: Vec<usize>, bound: &'a dyn Fn(&str) -> Option<AnyTensor>) -> Self {
         Machine { nodes, values: Vec::with_capacity(nodes.len()), uses, bound }
     }
 
@@ -134,7 +134,7 @@ impl<'a> Machine<'a> {
         Placed { value: value.unwrap_or(Value::List(Vec::new())), at }
     }
 
-    fn value(&mut self, node: &Node) -> Found<Value> {
+    pub(super) fn value(&mut self, node: &Node) -> Found<Value> {
         Ok(match &node.kind {
             Kind::Number(number) => Value::Number(number.clone()),
             Kind::Text(text) => Value::Text(text.clone()),

@@ -22,10 +22,8 @@ pub(crate) struct Binding {
 /// Runs the expression, or those of standard input.
 pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
     let Some(text) = &args.expression else { return lines::answer() };
-    if args.explain || args.engine.is_some() {
-        return Err(Failure::Usage(
-            "--explain and --engine are not there yet: an expression is run as it stands".into(),
-        ));
+    if args.engine.is_some() {
+        return Err(Failure::Usage("--engine is not there yet: an expression is run as it stands".into()));
     }
     let expression = Expression::parse(text).map_err(told)?;
     let files = files(&args.bindings)?;
@@ -35,6 +33,9 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
         if let Some(file) = files.get(name) {
             tensors.insert(name.to_string(), read(file, args.reading.from, &args.reading.options())?);
         }
+    }
+    if args.explain {
+        return print(expression.explain(|name| tensors.get(name).cloned()).map_err(told)?.as_bytes());
     }
     let result: AnyTensor = expression.evaluate(|name| tensors.get(name).cloned()).map_err(told)?;
     args.output.emit(&result, args.reading.max_memory)

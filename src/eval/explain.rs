@@ -1,0 +1,98 @@
+//! The graph of an expression in words, with the types and shapes that tensors without entries tell.
+
+use std::fmt::Write;
+
+use super::literal::Literal;
+use super::run::{Machine, tensor_of, uses};
+use super::value::Value;
+use super::{Fault, Item, Kind, Node, grad};
+use crate::dynamic::AnyTensor;
+
+/// A tensor of the same type, shape, format and fill that stores nothing.
+fn without_entries(x: &AnyTensor) -> Option<AnyTensor> {
+    let fill = tensor_of(&Literal::from(x.fill()), x.dtype(), &(0..0)).ok()?;
+    fill.broadcast_to(x.shape().clone()).ok()?.into_format(x.format()).ok()
+}
+
+/// Whether values decide on the shape of what a node gives.
+fn is_by_value(kind: &Kind) -> bool {
+    let Kind::Call(name, arguments) = kind else { return false };
+    name.starts_with("unique")
+        || arguments.iter().any(|given| given.name.as_ref().is_some_and(|(name, _)| name == "by"))
+}
+
+/// A line for each step that the result needs.
+pub(super) fn explain(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>) -> Result<String, Fault> {
+    let empty = |name: &str| bound(name).and_then(|x| without_entries(&x));
+    let mut machine = Machine::new(nodes, vec![usize::MAX; nodes.len()], &empty);
+    let (uses, mut text, mut names, mut count) = (uses(nodes), String::new(), Vec::<String>::new(), 0);
+    for (node, uses) in nodes.iter().zip(uses) {
+        if uses == 0 {
+            names.push(String::new());
+            machine.values.push(None);
+            continue;
+        }
+        let is_known = grad::inputs(&node.kind).into_iter().all(|input| machine.values[input].is_some());
+        let value = if is_known && !is_by_value(&node.kind) { known(machine.value(node))? } else { None };
+        let told = told(&node.kind, &names);
+        if matches!(node.kind, Kind::Number(_) | Kind::Text(_) | Kind::List(_)) {
+            names.push(told);
+        } else {
+            let _ = writeln!(text, "%{count} = {told}{}", facts(value.as_ref()));
+            names.push(format!("%{count}"));
+            count += 1;
+        }
+        machine.values.push(value);
+    }
+    Ok(text)
+}
+
+/// What values alone may refuse is open; what types refuse is wrong.
+fn known(found: Result<Value, Fault>) -> Result<Option<Value>, Fault> {
+    match found {
+        Ok(value) => Ok(Some(value)),
+        Err(Fault::Run(_)) => Ok(None),
+        Err(wrong) => Err(wrong),
+    }
+}
+
+fn facts(value: Option<&Value>) -> String {
+    match value {
+        Some(Value::Tensor(x)) => format!(": {} {} {}", x.dtype(), x.format().to_string().to_lowercase(), x.shape()),
+        Some(Value::Stored(x)) => format!(": entries of {} {}", x.dtype(), x.shape()),
+        Some(Value::Number(number)) => format!(": number {}", number.told()),
+        _ => ": open".into(),
+    }
+}
+
+/// A node as a call of those before it.
+fn told(kind: &Kind, names: &[String]) -> String {
+    let name = |id: &usize| names[*id].as_str();
+    let end = |id: &Option<usize>| id.as_ref().map_or("", name);
+    let item = |item: &Item| match item {
+        Item::One(index) => name(index).to_string(),
+        Item::Slice([start, stop, step]) => format!("{}:{}:{}", end(start), end(stop), end(step)),
+    };
+    let listed = |items: &[Item]| items.iter().map(item).collect::<Vec<_>>().join(", ");
+    match kind {
+        Kind::Number(number) => number.told(),
+        Kind::Text(text) => format!("{text:?}"),
+        Kind::Name(name) => format!("input \"{name}\""),
+        Kind::List(items) => format!("[{}]", items.iter().map(name).collect::<Vec<_>>().join(", ")),
+        Kind::Unary(sign, x) => format!("{}({})", if *sign == super::Unary::Neg { "neg" } else { "not" }, name(x)),
+        Kind::Binary(operator, x, y) => format!("{}({}, {})", operator.operation(), name(x), name(y)),
+        Kind::Call(called, arguments) => {
+            let argument = |given: &super::Argument| match &given.name {
+                Some((parameter, _)) => format!("{parameter}={}", name(&given.value)),
+                None => name(&given.value).to_string(),
+            };
+            format!("{called}({})", arguments.iter().map(argument).collect::<Vec<_>>().join(", "))
+        }
+        Kind::Index(x, items) => format!("{}[{}]", name(x), listed(items)),
+        Kind::Scatter(x, items, upstream) => {
+            format!("slice_backward({}, {}, [{}])", name(x), name(upstream), listed(items))
+        }
+        Kind::Own(x, upstream) | Kind::Shaped(x, upstream) => format!("gradient_of({}, {})", name(x), name(upstream)),
+        Kind::Like(x, number) => format!("full_like({}, {})", name(x), name(number)),
+    }
+}
