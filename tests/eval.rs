@@ -7,7 +7,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use lacuna::dynamic::{AnyTensor, Format};
-use lacuna::eval::{Expression, Fault, functions};
+use lacuna::eval::{Expression, Fault, Programs, functions};
 use lacuna::{CooTensor, DType, Element, Number};
 use serde_json::{Value, json};
 
@@ -464,6 +464,31 @@ fn lines_are_answered_one_by_one_in_order() {
 }
 
 /// As text, because a number that is parsed and printed is not always what it was.
+#[test]
+fn an_expression_that_comes_again_is_not_parsed_again() {
+    let mut programs = Programs::default();
+    for _ in 0..3 {
+        let x = programs.get("grad(sum(x * x), x, 1)").unwrap().evaluate(bound).unwrap();
+        assert!(x.same_as(&value("x * 2")));
+        assert!(matches!(programs.get("sum("), Err(Fault::Wrong(_))));
+    }
+    assert_eq!(programs.parsed(), 1);
+}
+
+/// A program that answers lines for months must not grow with every text that it was asked.
+#[test]
+fn expressions_that_are_too_many_make_way() {
+    let mut programs = Programs::default();
+    let text = |number: usize| format!("x + {number}{}", " ".repeat(40_000));
+    for number in 0..4 {
+        programs.get(&text(number)).unwrap();
+    }
+    programs.get(&text(3)).unwrap();
+    assert_eq!(programs.parsed(), 4);
+    programs.get(&text(0)).unwrap();
+    assert_eq!(programs.parsed(), 5);
+}
+
 #[test]
 fn what_a_line_gives_comes_back_as_it_was() {
     for (dtype, fill, values) in [

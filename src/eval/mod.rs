@@ -15,6 +15,7 @@ mod run;
 mod table;
 mod value;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -301,4 +302,56 @@ impl Expression {
 /// The finite number that a literal is, for errors.
 fn told(number: Number) -> String {
     number.to_string()
+}
+
+/// How many steps are kept in all.
+const KEPT: usize = 100_000;
+
+/// Expressions that were parsed, so that one that comes again is only evaluated.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::eval::Programs;
+///
+/// let mut programs = Programs::default();
+/// for text in ["grad(sum(x * x), x, 1)", "sum(x)", "grad(sum(x * x), x, 1)"] {
+///     assert_eq!(programs.get(text)?.names(), ["x"]);
+/// }
+/// assert_eq!(programs.parsed(), 2);
+/// # Ok::<(), lacuna::eval::Fault>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Programs {
+    kept: HashMap<String, Expression>,
+    steps: usize,
+    parsed: usize,
+}
+
+impl Programs {
+    /// The expression that a text is: parsed the first time, and again where it was dropped for others.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Expression::parse`].
+    pub fn get(&mut self, text: &str) -> Result<&Expression, Fault> {
+        if !self.kept.contains_key(text) {
+            let expression = Expression::parse(text)?;
+            self.parsed += 1;
+            let steps = expression.nodes.len() + text.len();
+            if self.steps + steps > KEPT {
+                self.kept.clear();
+                self.steps = 0;
+            }
+            self.steps += steps;
+            self.kept.insert(text.to_string(), expression);
+        }
+        Ok(&self.kept[text])
+    }
+
+    /// How many texts were parsed.
+    #[must_use]
+    pub fn parsed(&self) -> usize {
+        self.parsed
+    }
 }

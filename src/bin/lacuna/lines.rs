@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::{BufRead, BufWriter, Write, stdin, stdout};
 use std::path::Path;
 
-use lacuna::eval::Expression;
+use lacuna::eval::Programs;
 use lacuna::io::{AnyTensor, FileElement};
 use lacuna::{DType, Duplicates, Shape, Triplets, dispatch_dtype};
 use serde::de::{Error as _, MapAccess, Visitor};
@@ -20,14 +20,14 @@ use crate::summary::Summary;
 /// Answers the lines of standard input until its end.
 pub(crate) fn answer() -> Result<(), Failure> {
     let (mut input, mut output) = (stdin().lock(), BufWriter::new(stdout().lock()));
-    let mut line = Vec::new();
+    let (mut line, mut programs) = (Vec::new(), Programs::default());
     loop {
         line.clear();
         let count = input.read_until(b'\n', &mut line);
         if count.map_err(|error| Failure::of_file(Path::new("-"), error))? == 0 {
             return Ok(());
         }
-        let written = match value(&line) {
+        let written = match value(&line, &mut programs) {
             Ok(result) => Summary::new(&result).json(Some(usize::MAX), &mut output),
             Err(message) => {
                 let told = serde_json::json!({ "error": message });
@@ -40,12 +40,12 @@ pub(crate) fn answer() -> Result<(), Failure> {
 }
 
 /// The value of the expression on a line, or what is wrong.
-fn value(line: &[u8]) -> Result<AnyTensor, String> {
+fn value(line: &[u8], programs: &mut Programs) -> Result<AnyTensor, String> {
     let line = std::str::from_utf8(line).map_err(|error| format!("the line is no UTF-8: {error}"))?;
     let Line(members) = serde_json::from_str(line).map_err(|error| format!("the line is no JSON object: {error}"))?;
     let text = members.get("eval").ok_or("the line has no \"eval\"")?;
     let text: String = serde_json::from_str(text.get()).map_err(|_| "\"eval\" is a text, the expression")?;
-    let expression = Expression::parse(&text).map_err(|fault| fault.to_string())?;
+    let expression = programs.get(&text).map_err(|fault| fault.to_string())?;
     let mut tensors = HashMap::new();
     for (name, given) in members.iter().filter(|(name, _)| *name != "eval") {
         let tensor = tensor(given).map_err(|why| format!("{}: {why}", shown_word(name)))?;
