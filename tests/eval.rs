@@ -722,4 +722,8 @@ fn the_steps_are_explained_and_not_run() {
     // What values decide on is open, and what they would refuse is not asked for.
     assert!(explain("unique(x) + 1").unwrap().ends_with("%2 = add(%1, 1): open\n"));
     assert!(explain("i / 0").unwrap().ends_with(": open\n"));
+    // Labels that stand in the fourth place were taken for what has a shape without its values.
+    for text in ["sum(x, axis=1, by=i)", "sum(x, 1, false, i)"] {
+        assert!(explain(text).unwrap().ends_with(": open\n"), "{text}");
+    }
 }

@@ -2,10 +2,12 @@
 
 use std::fmt::Write;
 
+use super::call::placed;
 use super::literal::Literal;
 use super::run::{Machine, tensor_of, uses};
+use super::table::function;
 use super::value::Value;
-use super::{Fault, Item, Kind, Node, grad};
+use super::{Fault, Id, Item, Kind, Node, grad};
 use crate::dynamic::AnyTensor;
 
 /// A tensor of the same type, shape, format and fill that stores nothing.
@@ -14,11 +16,14 @@ fn without_entries(x: &AnyTensor) -> Option<AnyTensor> {
     fill.broadcast_to(x.shape().clone()).ok()?.into_format(x.format()).ok()
 }
 
-/// Whether values decide on the shape of what a node gives.
-fn is_by_value(kind: &Kind) -> bool {
-    let Kind::Call(name, arguments) = kind else { return false };
-    name.starts_with("unique")
-        || arguments.iter().any(|given| given.name.as_ref().is_some_and(|(name, _)| name == "by"))
+/// Whether values decide on the shape of what a node gives: those of labels, and what is there once.
+fn is_by_value(node: &Node, nodes: &[Node]) -> bool {
+    let Kind::Call(name, arguments) = &node.kind else { return false };
+    let Some(function) = function(name) else { return false };
+    let has_labels = |places: Vec<Vec<Id>>| {
+        function.parameters().zip(places).any(|(parameter, given)| parameter == "by?" && !given.is_empty())
+    };
+    name.starts_with("unique") || placed(function, arguments, &node.at, nodes).is_ok_and(has_labels)
 }
 
 /// A line for each step that the result needs.
@@ -33,7 +38,7 @@ pub(super) fn explain(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>)
             continue;
         }
         let is_known = grad::inputs(&node.kind).into_iter().all(|input| machine.values[input].is_some());
-        let value = if is_known && !is_by_value(&node.kind) { known(machine.value(node))? } else { None };
+        let value = if is_known && !is_by_value(node, nodes) { known(machine.value(node))? } else { None };
         let told = told(&node.kind, &names);
         if matches!(node.kind, Kind::Number(_) | Kind::Text(_) | Kind::List(_)) {
             names.push(told);
