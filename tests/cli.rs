@@ -1507,3 +1507,18 @@ fn expressions_over_files() {
         assert!(told.contains(said), "{arguments:?}: {told}");
     }
 }
+
+/// The entries of a large file were read before the expression was refused.
+#[test]
+fn types_and_shapes_that_headers_tell_are_refused_before_entries_are_read() {
+    let folder = Folder::new("header");
+    let file = folder.file("x.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 1\nno entry\n");
+    let bound = format!("x={file}");
+    let asked = |expression: &str| lacuna(&["eval", expression, &bound]);
+    assert_eq!(stderr(&asked("sum(x, axis=2)")), "lacuna: axis 2 is out of range for rank 2\n");
+    assert!(stderr(&asked("x @ x")).contains("matmul: axis 1"), "{}", stderr(&asked("x @ x")));
+    assert!(stderr(&asked("x & x")).contains("bit_and"), "{}", stderr(&asked("x & x")));
+    for right in ["sum(x, axis=1)", "unique(x)", "take(x, [9])", "sum(x, axis=0, by=[0, 0, 7])"] {
+        assert!(stderr(&asked(right)).contains("line 3"), "{right}: {}", stderr(&asked(right)));
+    }
+}

@@ -51,6 +51,7 @@ const FILES: Guard = Tests(&[
     ("io_hostile", "an_archive_says_which_member_is_wrong"),
     ("io_npz", "a_coordinate_out_of_bounds_names_its_member"),
     ("io_tns", "a_file_says_which_line_is_wrong"),
+    ("io", "behind_a_header_nothing_is_read"),
 ]);
 
 /// Where it stands, its name, and its guard.
@@ -103,6 +104,7 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("io/read", "read_coo", FILES),
     ("io/read", "read_csr", FILES),
     ("io/read", "read_from", FILES),
+    ("io/read", "read_header", FILES),
     ("pattern/coo", "empty", SHAPE),
     ("pattern/coo", "new", COORDINATES),
     ("pattern/csr", "empty", SHAPE),

@@ -3,7 +3,8 @@
 #![cfg(feature = "io")]
 
 use lacuna::io::{
-    AnyTensor, FileElement, FileFormat, Format, ReadOptions, WriteOptions, read, read_from, save, write, write_to,
+    AnyTensor, FileElement, FileFormat, Format, ReadOptions, WriteOptions, read, read_from, read_header, save, write,
+    write_to,
 };
 use lacuna::{
     CooTensor, DType, Duplicates, Element, Error, Number, Pattern, Shape, Tensor, Triplets, dispatch, dispatch_dtype,
@@ -533,4 +534,47 @@ fn a_skew_array_keeps_the_mirror_of_what_equals_the_fill() {
 fn a_hermitian_diagonal_is_read_as_it_is_written() {
     let x = mtx("%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n1 1 1 5\n2 1 2 1\n").unwrap();
     assert_eq!(dense(&x), ["1.0+5.0j", "2.0-1.0j", "2.0+1.0j", "0.0+0.0j"]);
+}
+
+#[test]
+fn a_header_tells_what_is_read_but_for_the_entries() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let mut variants = vec![ReadOptions::default(); 3];
+    variants[1].dtype = Some(DType::Complex128);
+    variants[2].format = Some(Format::Csr);
+    let mut files = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if FileFormat::from_path(&path).is_none() {
+            continue;
+        }
+        files += 1;
+        for options in &variants {
+            let (whole, header) = (read(&path, options).unwrap(), read_header(&path, options).unwrap());
+            let told = |x: &AnyTensor| (x.shape().clone(), x.dtype(), x.fill().to_string(), x.format());
+            assert_eq!(told(&header), told(&whole), "{}", path.display());
+            assert_eq!(header.nnz(), 0);
+        }
+    }
+    assert!(files >= 10);
+}
+
+#[test]
+fn behind_a_header_nothing_is_read() {
+    let path = std::env::temp_dir().join(format!("lacuna-header-{}.mtx", std::process::id()));
+    std::fs::write(&path, "%%MatrixMarket matrix coordinate integer symmetric\n3 3 1\nno entry\n").unwrap();
+    let header = read_header(&path, &ReadOptions::default());
+    let whole = read(&path, &ReadOptions::default());
+    std::fs::write(&path, "%%MatrixMarket matrix coordinate integer symmetric\n3 4 1\n").unwrap();
+    let refused = read_header(&path, &ReadOptions::default());
+    let tns = path.with_extension("tns");
+    std::fs::write(&tns, "1 1 2.5\n").unwrap();
+    let without = read_header(&tns, &ReadOptions::default());
+    std::fs::remove_file(&path).unwrap();
+    std::fs::remove_file(&tns).unwrap();
+    let header = header.unwrap();
+    assert_eq!((header.shape().to_vec(), header.dtype()), (vec![3, 3], DType::Int64));
+    assert!(matches!(whole, Err(Error::Format { .. })), "{whole:?}");
+    assert!(matches!(refused, Err(Error::Format { .. })), "{refused:?}");
+    assert!(without.unwrap_err().to_string().contains("a .tns file tells its types by entries"));
 }

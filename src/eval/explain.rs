@@ -8,6 +8,7 @@ use super::run::{Machine, tensor_of, uses};
 use super::table::function;
 use super::value::Value;
 use super::{Fault, Id, Item, Kind, Node, grad};
+use crate::base::error::Error;
 use crate::dynamic::AnyTensor;
 
 /// A tensor of the same type, shape, format and fill that stores nothing.
@@ -26,39 +27,85 @@ fn is_by_value(node: &Node, nodes: &[Node]) -> bool {
     name.starts_with("unique") || placed(function, arguments, &node.at, nodes).is_ok_and(has_labels)
 }
 
-/// A line for each step that the result needs.
-pub(super) fn explain(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>) -> Result<String, Fault> {
-    let empty = |name: &str| bound(name).and_then(|x| without_entries(&x));
-    let mut machine = Machine::new(nodes, vec![usize::MAX; nodes.len()], &empty);
-    let (uses, mut text, mut names, mut count) = (uses(nodes), String::new(), Vec::<String>::new(), 0);
-    for (node, uses) in nodes.iter().zip(uses) {
-        if uses == 0 {
-            names.push(String::new());
-            machine.values.push(None);
-            continue;
-        }
-        let is_known = grad::inputs(&node.kind).into_iter().all(|input| machine.values[input].is_some());
-        let value = if is_known && !is_by_value(node, nodes) { known(machine.value(node))? } else { None };
-        let told = told(&node.kind, &names);
-        if matches!(node.kind, Kind::Number(_) | Kind::Text(_) | Kind::List(_)) {
-            names.push(told);
-        } else {
-            let _ = writeln!(text, "%{count} = {told}{}", facts(value.as_ref()));
-            names.push(format!("%{count}"));
-            count += 1;
-        }
-        machine.values.push(value);
-    }
-    Ok(text)
+/// Whether a node makes entries from nothing, which takes as long as the expression itself.
+fn is_made(node: &Node) -> bool {
+    matches!(&node.kind, Kind::Call(name, _) if matches!(name.as_str(), "eye" | "random" | "diag"))
 }
 
-/// What values alone may refuse is open; what types refuse is wrong.
-fn known(found: Result<Value, Fault>) -> Result<Option<Value>, Fault> {
-    match found {
-        Ok(value) => Ok(Some(value)),
-        Err(Fault::Run(_)) => Ok(None),
-        Err(wrong) => Err(wrong),
+/// Runs the nodes that are read on tensors without entries. `seen` is told of each whether it is read, and
+/// what types and shapes say of it; `refused` decides on what an operation refuses. What is `open` is not run.
+fn dry(
+    nodes: &[Node],
+    bound: &dyn Fn(&str) -> Option<AnyTensor>,
+    open: &dyn Fn(&Node) -> bool,
+    refused: &dyn Fn(Error) -> Result<(), Error>,
+    seen: &mut dyn FnMut(&Node, bool, Option<&Value>),
+) -> Result<(), Fault> {
+    let empty = |name: &str| bound(name).and_then(|x| without_entries(&x));
+    let mut machine = Machine::new(nodes, vec![usize::MAX; nodes.len()], &empty);
+    for (node, uses) in nodes.iter().zip(uses(nodes)) {
+        let is_known = grad::inputs(&node.kind).into_iter().all(|input| machine.values[input].is_some());
+        let value = if uses > 0 && is_known && !open(node) {
+            match machine.value(node) {
+                Err(Fault::Run(error)) => refused(error).map(|()| None)?,
+                found => Some(found?),
+            }
+        } else {
+            None
+        };
+        seen(node, uses > 0, value.as_ref());
+        machine.values.push(value);
     }
+    Ok(())
+}
+
+/// Refuses what types and shapes are enough to refuse.
+pub(super) fn check(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>) -> Result<(), Fault> {
+    let open = |node: &Node| is_by_value(node, nodes) || is_made(node);
+    let refused = |error| if is_of_shapes(&error) { Err(error) } else { Ok(()) };
+    dry(nodes, bound, &open, &refused, &mut |_, _, _| {})
+}
+
+/// Whether an error says nothing of values.
+fn is_of_shapes(error: &Error) -> bool {
+    use Error::{
+        Argument, AxisNotOne, AxisOutOfRange, AxisRepeated, NoGradient, NoOperation, NotBroadcastable, RankMismatch,
+        ReshapeSize, ShapeMismatch, SliceOutOfRange, TypesDiffer, ZeroStep,
+    };
+    matches!(
+        error,
+        AxisNotOne { .. }
+            | AxisOutOfRange { .. }
+            | AxisRepeated { .. }
+            | NoGradient { .. }
+            | NoOperation { .. }
+            | NotBroadcastable { .. }
+            | RankMismatch { .. }
+            | ReshapeSize { .. }
+            | ShapeMismatch { .. }
+            | SliceOutOfRange { .. }
+            | TypesDiffer { .. }
+            | ZeroStep { .. }
+            | Argument { operation: "matmul" | "tensordot" | "einsum", .. }
+    )
+}
+
+/// A line for each step that the result needs. What values alone may refuse is open; what types refuse is wrong.
+pub(super) fn explain(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>) -> Result<String, Fault> {
+    let (mut text, mut names, mut count) = (String::new(), Vec::<String>::new(), 0);
+    dry(nodes, bound, &|node| is_by_value(node, nodes), &|_| Ok(()), &mut |node, is_read, value| {
+        if !is_read {
+            return names.push(String::new());
+        }
+        let told = told(&node.kind, &names);
+        if matches!(node.kind, Kind::Number(_) | Kind::Text(_) | Kind::List(_)) {
+            return names.push(told);
+        }
+        let _ = writeln!(text, "%{count} = {told}{}", facts(value));
+        names.push(format!("%{count}"));
+        count += 1;
+    })?;
+    Ok(text)
 }
 
 fn facts(value: Option<&Value>) -> String {

@@ -282,6 +282,27 @@ impl Expression {
         explain::explain(&self.nodes, &bound).map_err(|fault| self.placed(fault))
     }
 
+    /// Refuses types and shapes that do not go together, on tensors whose entries need not be there: values decide
+    /// nothing here, and what they may refuse is left to the evaluation.
+    ///
+    /// # Errors
+    ///
+    /// `Wrong`: an operation does not have the types, or a name is bound to nothing; `Run`: one refused the shapes.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::dynamic::AnyTensor;
+    /// use lacuna::eval::Expression;
+    ///
+    /// let header = AnyTensor::from(CooTensor::<f64>::full([2, 3], 0.0)?.with_index::<u64>()?);
+    /// let refused = Expression::parse("sum(x, axis=2)")?.check(|_| Some(header.clone())).unwrap_err();
+    /// assert_eq!(refused.to_string(), "axis 2 is out of range for rank 2");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check(&self, bound: impl Fn(&str) -> Option<AnyTensor>) -> Result<(), Fault> {
+        explain::check(&self.nodes, &bound).map_err(|fault| self.placed(fault))
+    }
+
     fn placed(&self, fault: Fault) -> Fault {
         match fault {
             Fault::Wrong(wrong) => Fault::Wrong(wrong.of(&self.text)),

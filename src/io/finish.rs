@@ -8,7 +8,8 @@ use crate::dynamic::{AnyTensor, Format};
 use crate::io::element::FileElement;
 use crate::io::entries::Text;
 use crate::io::options::{ReadOptions, parse_fill};
-use crate::pattern::Pattern;
+use crate::pattern::{CooPattern, Pattern};
+use crate::tensor::Tensor;
 use crate::tensor::coo::CooTensor;
 
 impl ReadOptions {
@@ -70,6 +71,11 @@ impl ReadOptions {
             None => tensor.into_format(Format::Coo),
         }
     }
+}
+
+/// The tensor of a header, which stores nothing.
+pub(crate) fn without_entries<T: FileElement>(shape: Shape, fill: T) -> Result<AnyTensor> {
+    Ok(Tensor::from_parts(CooPattern::<u64>::empty(shape)?, Vec::new(), fill)?.into())
 }
 
 /// Whether the compressed offsets of `tensor` need at most `limit` bytes.

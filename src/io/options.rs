@@ -69,6 +69,8 @@ pub struct ReadOptions {
     pub max_memory: Option<u64>,
     /// Who is told how far the reading has come.
     pub progress: Option<Progress>,
+    /// Whether nothing but the header is read, for a tensor without entries.
+    pub(crate) only_header: bool,
 }
 
 impl ReadOptions {

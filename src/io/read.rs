@@ -41,6 +41,27 @@ fn read_any(path: &Path, options: &ReadOptions) -> Result<AnyTensor> {
     Content::of_path(path, options)?.into_any(options)
 }
 
+/// The tensor that [`read`] would give, without its entries: its shape, element type, fill and format, told by the
+/// header of the file at `path`. Nothing behind the header is read, nor found to be wrong.
+///
+/// # Errors
+///
+/// - `Format`: the header is not what its format demands; or the file has none, as `.tns` files;
+/// - those of [`read`] about the options.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::io::{ReadOptions, read_header};
+///
+/// let friends = read_header("tests/data/karate.mtx", &ReadOptions::default())?;
+/// assert_eq!((friends.shape().to_vec(), friends.nnz()), (vec![34, 34], 0));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+pub fn read_header(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyTensor> {
+    read_any(path.as_ref(), &ReadOptions { only_header: true, progress: None, ..options.clone() })
+}
+
 /// Reads a stream in the format named, or for `None` in the one that its first bytes tell. Whether it is compressed
 /// with gzip, the first bytes tell. An `.npz` archive is read to its end first, because its directory stands there.
 ///

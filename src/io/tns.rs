@@ -25,6 +25,12 @@ const SHAPE: &[u8] = b"shape:";
 
 /// Reads a `.tns` file; gives the bytes of its text as well.
 pub(crate) fn read<I: Index>(reader: impl BufRead, options: &ReadOptions) -> Result<(Text<I>, u64)> {
+    if options.only_header {
+        return Err(Error::Format {
+            place: "the header".into(),
+            message: "a .tns file tells its types by entries".into(),
+        });
+    }
     let mut lines = Lines::new(reader, COMMENT);
     let header = Header::read(&mut lines, options.shape.clone())?;
     if let Some(shape) = &header.shape {

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use lacuna::eval::{Expression, Fault};
-use lacuna::io::AnyTensor;
+use lacuna::io::{AnyTensor, read_header};
 
 use crate::args::EvalArgs;
 use crate::failure::Failure;
 use crate::input::read;
 use crate::lines;
+use crate::names::is_stream;
 use crate::output::print;
 
 /// A name of the expression, and the file that it stands for.
@@ -28,6 +29,7 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
     let expression = Expression::parse(text).map_err(told)?;
     let files = files(&args.bindings)?;
     expression.check_names(|name| files.contains_key(name)).map_err(told)?;
+    check_headers(&expression, &files, args)?;
     let mut tensors = HashMap::new();
     for name in expression.names() {
         if let Some(file) = files.get(name) {
@@ -39,6 +41,20 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
     }
     let result: AnyTensor = expression.evaluate(|name| tensors.get(name).cloned()).map_err(told)?;
     args.output.emit(&result, args.reading.max_memory)
+}
+
+/// Refuses types and shapes that do not go together before any entry is read, where each file has a header.
+fn check_headers(expression: &Expression, files: &HashMap<&str, &PathBuf>, args: &EvalArgs) -> Result<(), Failure> {
+    if args.reading.from.is_some() || files.values().any(|file| is_stream(file)) {
+        return Ok(());
+    }
+    let options = args.reading.options();
+    let header = |name: &&str| Some((name.to_string(), read_header(files.get(name)?, &options)));
+    let headers: lacuna::Result<HashMap<String, AnyTensor>> =
+        expression.names().iter().filter_map(header).map(|(name, header)| Ok((name, header?))).collect();
+    // What is wrong with a file is told when it is read.
+    let Ok(headers) = headers else { return Ok(()) };
+    expression.check(|name| headers.get(name).cloned()).map_err(told)
 }
 
 /// The file of each name.

@@ -47,6 +47,9 @@ impl<R: BufRead> Body<'_, R> {
         TextTensor<I>: From<CooTensor<T, I>>,
     {
         match self.banner.layout {
+            _ if self.options.only_header => {
+                Entries::<T, I>::new(self.shape.rank()).into_text(self.shape.clone(), Duplicates::Sum, |error| error)
+            }
             Layout::Coordinate => self.read_coordinates(value),
             Layout::Array => array::read(self, value),
         }

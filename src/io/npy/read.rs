@@ -10,7 +10,9 @@ use crate::base::error::Result;
 use crate::base::shape::step;
 use crate::dispatch_dtype;
 use crate::dynamic::{AnyTensor, Format, no_such};
+use crate::element::Element;
 use crate::io::element::FileElement;
+use crate::io::finish::without_entries;
 use crate::io::options::{Order, ReadOptions};
 use crate::tensor::triplets::Triplets;
 
@@ -19,9 +21,13 @@ pub(crate) fn read(reader: &mut dyn Read, options: &ReadOptions) -> Result<AnyTe
     let mut source = Source::new(reader, "");
     let header = Header::read(&mut source)?;
     let dtype = header.dtype(&source)?;
-    let tensor =
-        dispatch_dtype!(dtype, T => read_dense::<T>(&mut source, &header, options), else => Err(no_such(dtype)))?;
-    source.end()?;
+    let tensor = dispatch_dtype!(dtype, T => match options.only_header {
+        true => without_entries::<T>(header.shape.clone(), T::ZERO),
+        false => read_dense::<T>(&mut source, &header, options),
+    }, else => Err(no_such(dtype)))?;
+    if !options.only_header {
+        source.end()?;
+    }
     options.finish(tensor, Format::Coo, source.bytes())
 }
 

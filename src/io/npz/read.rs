@@ -2,15 +2,17 @@
 
 use std::io::{Cursor, Read, Seek};
 
-use super::archive::{Archive, Fill, at_member, refused};
+use super::archive::{Archive, at_member, refused};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::shape::{Shape, saturating_product, step};
 use crate::dispatch_dtype;
 use crate::dynamic::{AnyTensor, Format, no_such};
+use crate::element::Element;
 use crate::io::MOST_AXES;
 use crate::io::element::FileElement;
 use crate::io::fields::quote;
+use crate::io::finish::without_entries;
 use crate::io::options::ReadOptions;
 use crate::pattern::CsrPattern;
 use crate::tensor::Tensor;
@@ -75,8 +77,10 @@ fn read(archive: &mut Archive<'_>, options: &ReadOptions) -> Result<AnyTensor> {
     let layout = archive.layout()?;
     let shape = read_shape(archive)?;
     let (places, own_format) = match &layout[..] {
-        b"coo" => (read_coords(archive, &shape)?, Format::Coo),
-        b"csr" | b"csc" | b"gcxs" => (read_compressed(archive, &layout, &shape)?, Format::Csr),
+        b"coo" if options.only_header => (None, Format::Coo),
+        b"csr" | b"csc" | b"gcxs" if options.only_header => (None, Format::Csr),
+        b"coo" => (Some(read_coords(archive, &shape)?), Format::Coo),
+        b"csr" | b"csc" | b"gcxs" => (Some(read_compressed(archive, &layout, &shape)?), Format::Csr),
         other => {
             let message = format!("`{}` is not one of csr, csc, coo, gcxs", quote(other));
             return Err(at_member("format", message));
@@ -92,9 +96,15 @@ fn read(archive: &mut Archive<'_>, options: &ReadOptions) -> Result<AnyTensor> {
         return Err(at_member("fill_value", message));
     }
     let (dtype, declared) = archive.data()?;
-    check_declared(declared, places.nnz())?;
+    if let Some(places) = &places {
+        check_declared(declared, places.nnz())?;
+    }
     let tensor = dispatch_dtype!(dtype, T => {
-        read_tensor::<T>(archive, shape, places, fill, options)
+        let fill = fill.map_or(Ok(T::ZERO), |fill| fill.typed())?;
+        match places {
+            None => without_entries(shape, fill),
+            Some(places) => read_tensor::<T>(archive, shape, places, fill, options),
+        }
     }, else => Err(no_such(dtype)))?;
     options.finish(tensor, own_format, archive.inflated)
 }
@@ -225,10 +235,9 @@ fn read_tensor<T: FileElement>(
     archive: &mut Archive<'_>,
     shape: Shape,
     places: Places,
-    fill: Option<Fill>,
+    fill: T,
     options: &ReadOptions,
 ) -> Result<AnyTensor> {
-    let fill = fill.map_or(Ok(T::ZERO), |fill| fill.typed())?;
     let values = archive.values::<T>("data")?;
     let in_member = |name: &'static str| move |error: Error| at_member(name, error.to_string());
     let (coords, name) = match places {
