@@ -3,6 +3,7 @@
 
 use crate::{ALONE, MEMORY};
 use lacuna::Error;
+use lacuna::lazy::{Lazy, compile};
 use lacuna::ndarray::{Array1, arr0, s};
 #[cfg(feature = "rayon")]
 use lacuna::ndarray::{ArrayView2, Axis};
@@ -120,4 +121,23 @@ fn groups_of_one_small_element_take_no_more_than_their_gradients() {
     let (dx, peak) = peak_of(|| x.nanmedian_backward(&upstream, Axes::none()).unwrap());
     assert!(dx.len() == COUNT && dx.iter().all(|&gradient| gradient == 0.5));
     assert!(peak < COUNT * size_of::<f32>() + (64 << 10), "{peak} bytes at the peak");
+}
+
+/// A chain of ten steps element by element: what it leaves behind is all that it takes, beside pieces in the cache.
+#[test]
+fn a_chain_of_ten_lazy_steps_takes_one_buffer() {
+    let _alone = ALONE.lock();
+    let count = 1 << 20;
+    let values: Vec<f64> = (0..count).map(|at| f64::from(at) / 7.0).collect();
+    let day: CooTensor<f64> = CooTensor::new([count as usize], vec![(0..count).collect()], values, 0.0).unwrap();
+    let x = Lazy::<CooTensor<f64>>::input("x", [count as usize]);
+    let chain = ((((x.abs() + 1.0).sqrt() * 3.0).ln() - 0.5).tanh() / 2.0).square().exp().neg();
+    let program = compile(&chain).unwrap();
+    let buffer = 8 * count as usize;
+    for run in 0..2 {
+        let (found, peak) = peak_of(|| program.run([x.is(&day)]).unwrap());
+        assert!(found.shares_pattern_with(&day));
+        assert!(peak >= buffer, "the result is counted");
+        assert!(peak < buffer + buffer / 4, "run {run}: {peak} bytes at the peak, {buffer} in a result");
+    }
 }
