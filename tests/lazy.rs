@@ -649,3 +649,33 @@ fn einsum_and_its_gradients_are_the_operations() {
     let error = lazy::einsum("ij,jk->iz", &[&x, &y]).check().unwrap_err().to_string();
     assert!(error.starts_with("einsum at tests/lazy.rs:"), "{error}");
 }
+
+/// Arrays have the steps of tensors: the bits of the operations one by one, and their gradients.
+#[test]
+fn steps_of_arrays_are_the_operations_one_by_one() {
+    let a = dense(5, 4, 0.7);
+    let b = lacuna::sum(&dense(4, 4, -0.3), 0).unwrap();
+    let (x, y) = (Lazy::from(a.clone()), Lazy::from(b.clone()));
+    let z = ((x.exp() * &y - 0.5).abs() + 1.0).ln().sum(0).maximum(&b);
+    let of_parts = lacuna::sub(&lacuna::mul(&lacuna::exp(&a).unwrap(), &b).unwrap(), 0.5).unwrap();
+    let logs = lacuna::ln(&lacuna::add(&lacuna::abs(&of_parts).unwrap(), 1.0).unwrap()).unwrap();
+    let expected = lacuna::maximum(&lacuna::sum(&logs, 0).unwrap(), &b).unwrap();
+    assert_same_arrays(&z.collect().unwrap(), &expected);
+    assert_eq!(z.shape(), Some(&[4][..]));
+
+    let moved = x.flip(1).transpose().take_axis(vec![3usize, 0], 0).topk(2, 1);
+    let at_once = lacuna::transpose(&lacuna::flip(&a, 1).unwrap()).unwrap();
+    let at_once = lacuna::topk(&lacuna::take_axis(&at_once, vec![3usize, 0], 0).unwrap(), 2, 1).unwrap();
+    assert_same_arrays(&moved.collect().unwrap(), &at_once);
+    assert_eq!(x.isnan().any(Axes::all()).collect().unwrap(), ndarray::arr0(false).into_dyn());
+
+    let g = lacuna::sum(&dense(1, 4, 2.0), 0).unwrap();
+    let dz = Lazy::from(g.clone());
+    let product = (&x * &y).sum(0);
+    let (dx, dy) = (product.gradient(&x, &dz), product.gradient(&y, &dz));
+    let spread = lacuna::sum_backward(&lacuna::mul(&a, &b).unwrap(), &g, 0).unwrap();
+    let expected = lacuna::mul_backward(&a, &b, &spread).unwrap();
+    let found = compile((&dx, &dy)).unwrap().run([]).unwrap();
+    assert_same_arrays(&found.0, &expected.0);
+    assert_same_arrays(&found.1, &expected.1);
+}

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Lazy;
 use super::node::{Form, Node, unlike};
 use super::reductions::{Ask, rule_of_one};
+use super::unary::Steps;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
@@ -32,18 +33,18 @@ macro_rules! maps {
         /// # Functions of one element
         ///
         /// The pages stand at the functions of the same names.
-        impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
+        impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
             $(maps!(@one $name($($arg: $type),*) [$bound] -> $out $(, $backward)?);)*
         }
     };
     (@one $name:ident($($arg:ident: $type:tt),*) [$bound:ident] -> $out:ty $(, $backward:ident)?) => {
         #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
         #[track_caller]
-        pub fn $name(&self, $($arg: $type),*) -> Lazy<Tensor<P, $out>>
+        pub fn $name(&self, $($arg: $type),*) -> Lazy<X::Of<$out>>
         where
             T: $bound,
         {
-            let run = move |x: &Tensor<P, T>| ops::$name(x $(, $arg)*);
+            let run = move |x: &X| ops::$name(x $(, $arg)*).map(X::mapped);
             let step = self.then(stringify!($name), told!($($arg),*), Form::Each, same, run);
             maps!(@rule step, ($($arg: $type),*) $(, $backward)?)
         }
@@ -55,29 +56,29 @@ macro_rules! maps {
         #[doc = concat!("The gradient of `", stringify!($name), "`: see [`", stringify!($backward), "`](crate::",
             stringify!($backward), "()).")]
         #[track_caller]
-        pub fn $backward<Q: Pattern, G: Float>(
+        pub fn $backward<U: Steps<Elem: Float>>(
             &self,
-            upstream: &Lazy<Tensor<Q, G>>,
+            upstream: &Lazy<U>,
             $($arg: $type),*
-        ) -> Lazy<Tensor<P, G>>
+        ) -> Lazy<X::Of<U::Elem>>
         where
             T: Float,
         {
-            let run = move |x: &Tensor<P, T>, g: &Tensor<Q, G>| ops::$backward(x, g $(, $arg)*);
+            let run = move |x: &X, g: &U| ops::$backward(x, g $(, $arg)*).map(X::mapped);
             self.back(stringify!($backward), told!($($arg),*), Form::EachOfFirst, upstream, run)
         }
     };
     (@rule $step:ident, ($($arg:ident: $type:tt),*)) => { $step };
     (@rule $step:ident, (), $backward:ident) => {
-        rule_of_one!($step, T, P, (), |x, g| x.$backward(&g))
+        rule_of_one!($step, T, [X: Steps] X::Of<F>, (), |x, g| x.$backward(&g))
     };
     // An argument of the type of the elements is one of floats where there is a gradient.
     (@rule $step:ident, ($arg:ident: i32), $backward:ident) => {
-        rule_of_one!($step, T, P, ($arg: i32), |x, g| x.$backward(&g, $arg))
+        rule_of_one!($step, T, [X: Steps] X::Of<F>, ($arg: i32), |x, g| x.$backward(&g, $arg))
     };
     (@rule $step:ident, ($($arg:ident: T),*), $backward:ident) => {{
         let ($($arg,)*) = ($($arg.to_number(),)*);
-        rule_of_one!($step, T, P, ($($arg: crate::Number),*),
+        rule_of_one!($step, T, [X: Steps] X::Of<F>, ($($arg: crate::Number),*),
             |x, g| x.$backward(&g $(, F::from_number($arg).unwrap_or(F::NAN))*))
     }};
 }
@@ -121,22 +122,24 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
             told += &unlike();
         }
         let step = self.then("with_fill", told, Form::Each, same, move |x| Ok(x.clone().with_fill(fill)));
-        rule_of_one!(step, T, P, (), |x, g| x.any_backward(&g, Axes::none()))
-    }
-
-    /// The step [`isin`](crate::isin()); the members are copied.
-    #[track_caller]
-    pub fn isin<'a>(&self, members: impl Into<Isin<'a, T>>) -> Lazy<Tensor<P, bool>> {
-        let isin = members.into().into_owned();
-        // A set that needs a table is not to be built again for each piece.
-        let form = if isin.members().len() <= FEW { Form::Each } else { Form::OfFirst };
-        self.then("isin", format!("{isin:?}"), form, same, move |x| ops::isin(x, &isin))
+        rule_of_one!(step, T, [P: Pattern] Tensor<P, F>, (), |x, g| x.any_backward(&g, Axes::none()))
     }
 
     /// The step [`Tensor::prune`]. What it stores depends on values, so it has no gradient.
     #[track_caller]
     pub fn prune(&self) -> Lazy<Tensor<P, T>> {
         self.then("prune", String::new(), Form::Own, same, Tensor::prune)
+    }
+}
+
+impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
+    /// The step [`isin`](crate::isin()); the members are copied.
+    #[track_caller]
+    pub fn isin<'a>(&self, members: impl Into<Isin<'a, T>>) -> Lazy<X::Of<bool>> {
+        let isin = members.into().into_owned();
+        // A set that needs a table is not to be built again for each piece.
+        let form = if isin.members().len() <= FEW { Form::Each } else { Form::OfFirst };
+        self.then("isin", format!("{isin:?}"), form, same, move |x| ops::isin(x, &isin).map(X::mapped))
     }
 }
 

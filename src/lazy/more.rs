@@ -7,7 +7,7 @@ use super::Lazy;
 use super::arrays::Factor;
 use super::node::{Form, Held, Node, known, unlike};
 use super::reductions::{Ask, Over, rule_of_one};
-use super::unary::{LazyStored, rule_of_all, step};
+use super::unary::{LazyStored, Steps, rule_of_all, step};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::Result;
 use crate::base::index::{Index, Position};
@@ -30,36 +30,41 @@ macro_rules! quantiles {
         /// # Quantiles
         ///
         /// The pages stand at the functions of the same names.
-        impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {$(
+        impl<T: Element, X: Steps<Elem = T>> Lazy<X> {$(
             #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             #[track_caller]
-            pub fn $name(&self, q: f64, options: impl Into<Quantile>) -> Lazy<Tensor<P, <T as Real>::Median>>
+            pub fn $name(
+                &self,
+                q: f64,
+                options: impl Into<Quantile>,
+            ) -> Lazy<X::Of<<T as Real>::Median>>
             where
                 T: Real,
             {
                 let options: Quantile = options.into();
                 let (arguments, used) = (format!("{q:?}, {options:?}"), options.clone());
                 let shape = |shape: &Shape| options.shape(shape);
-                let run = move |x: &Tensor<P, T>| ops::$name(x, q, used.clone());
+                let run = move |x: &X| ops::$name(x, q, used.clone()).map(X::reduced);
                 let step = self.then(stringify!($name), arguments, Form::Own, shape, run);
-                rule_of_one!(step, T, P, (q: f64, options: Quantile), |x, g| x.$backward(&g, q, options))
+                rule_of_one!(step, T, [X: Steps] X::Of<F>, (q: f64, options: Quantile),
+                    |x, g| x.$backward(&g, q, options))
             }
 
             #[doc = concat!("The gradient of `", stringify!($name), "`: see [`", stringify!($backward), "`](crate::",
                 stringify!($backward), "()).")]
             #[track_caller]
-            pub fn $backward<Q: Pattern, G: Float>(
+            pub fn $backward<U: Steps<Elem: Float>>(
                 &self,
-                upstream: &Lazy<Tensor<Q, G>>,
+                upstream: &Lazy<U>,
                 q: f64,
                 options: impl Into<Quantile>,
-            ) -> Lazy<Tensor<P, G>>
+            ) -> Lazy<X::Of<U::Elem>>
             where
                 T: Real,
             {
                 let options: Quantile = options.into();
                 let arguments = format!("{q:?}, {options:?}");
-                let run = move |x: &Tensor<P, T>, g: &Tensor<Q, G>| ops::$backward(x, g, q, options.clone());
+                let run = move |x: &X, g: &U| ops::$backward(x, g, q, options.clone()).map(X::reduced);
                 self.back(stringify!($backward), arguments, Form::OfFirst, upstream, run)
             }
         )*}
@@ -71,52 +76,64 @@ quantiles! {
     nanquantile, nanquantile_backward;
 }
 
-impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
+impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     /// The step [`take`](crate::take()).
     #[track_caller]
-    pub fn take<J: Position + 'static>(&self, positions: impl Into<Take<'static, J>>) -> Self {
+    pub fn take<J: Position + 'static>(&self, positions: impl Into<Take<'static, J>>) -> Lazy<X::Of<T>> {
         self.taken("take", positions.into(), None)
     }
 
     /// The step [`take_axis`](crate::take_axis()).
     #[track_caller]
-    pub fn take_axis<J: Position + 'static>(&self, positions: impl Into<Take<'static, J>>, axis: isize) -> Self {
+    pub fn take_axis<J: Position + 'static>(
+        &self,
+        positions: impl Into<Take<'static, J>>,
+        axis: isize,
+    ) -> Lazy<X::Of<T>> {
         self.taken("take_axis", positions.into(), Some(axis as i128))
     }
 
     #[track_caller]
-    fn taken<J: Position + 'static>(&self, name: &'static str, take: Take<'static, J>, axis: Option<i128>) -> Self {
+    fn taken<J: Position + 'static>(
+        &self,
+        name: &'static str,
+        take: Take<'static, J>,
+        axis: Option<i128>,
+    ) -> Lazy<X::Of<T>> {
         let take = Arc::new(take);
         // The words of a long list leave some out.
         let list = if take.len() <= LISTED { format!("{take:?}") } else { unlike() };
         let (arguments, used) = (format!("{list}, {axis:?}"), Arc::clone(&take));
         let told = arguments.clone();
         let shape = |lengths: &Shape| Ok(Some(Request::new(lengths, (&*take).into(), axis)?.shape().clone()));
-        let run = move |x: &Tensor<P, T>| x.by_select(&Request::new(x.lengths(), (&*used).into(), axis)?);
+        let run = move |x: &X| x.by_select(&Request::new(x.lengths(), (&*used).into(), axis)?).map(X::reduced);
         let step = self.then(name, arguments, Form::Own, shape, run);
-        struct Rule<P, J: 'static>(
+        struct Rule<X, J: 'static>(
             Ask<(Arc<Take<'static, J>>, Option<i128>, String)>,
-            std::marker::PhantomData<fn() -> P>,
+            std::marker::PhantomData<fn() -> X>,
         );
-        impl<P: Pattern, J: Position + 'static> FloatVisitor for Rule<P, J> {
+        impl<X: Steps, J: Position + 'static> FloatVisitor for Rule<X, J> {
             type Out = Arc<Node>;
 
             #[track_caller]
             fn visit<F: Float + Numeric + RealNumber>(self) -> Arc<Node> {
-                let (x, g) = (self.0.x::<Tensor<P, F>>(), self.0.upstream::<Tensor<P, F>>());
+                let (x, g) = (self.0.x::<X::Of<F>>(), self.0.upstream::<X::Of<F>>());
                 let (take, axis, told) = self.0.arguments;
-                let run = move |x: &Tensor<P, F>, g: &Tensor<P, F>| {
-                    x.by_select_backward(&Request::new(x.lengths(), (&*take).into(), axis)?, g)
+                let run = move |x: &X::Of<F>, g: &X::Of<F>| {
+                    let request = Request::new(x.lengths(), (&*take).into(), axis)?;
+                    x.by_select_backward(&request, g).map(<X::Of<F>>::reduced)
                 };
                 Arc::clone(&x.back("take_backward", told, Form::OfFirst, &g, run).node)
             }
         }
         step.with_rule(move |asked| {
             let ask = Ask::new(&asked, (Arc::clone(&take), axis, told.clone()));
-            T::if_float(Rule::<P, J>(ask, std::marker::PhantomData)).map(|gradient| vec![Some(gradient)])
+            T::if_float(Rule::<X, J>(ask, std::marker::PhantomData)).map(|gradient| vec![Some(gradient)])
         })
     }
+}
 
+impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// A step of the user's own: `f` of the tensor. Two of them are never taken for one.
     ///
     /// `gradient` gives the gradient of the tensor, on its pattern, from the tensor and that of the result.
@@ -162,35 +179,33 @@ fn with_length(shape: &Shape, axis: isize, length: Option<usize>) -> Result<Opti
 /// # What ranks elements
 ///
 /// The pages stand at the functions of the same names.
-impl<P: Pattern, T: Real> Lazy<Tensor<P, T>> {
+impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
     /// The step [`topk`](crate::topk()).
     #[track_caller]
-    pub fn topk(&self, k: usize, axis: isize) -> Self {
+    pub fn topk(&self, k: usize, axis: isize) -> Lazy<X::Of<T>> {
         let shape = |shape: &Shape| with_length(shape, axis, Some(k));
-        let step = self.then("topk", format!("{k}, {axis}"), Form::Own, shape, move |x| ops::topk(x, k, axis));
-        rule_of_one!(step, T, P, (k: usize, axis: isize), |x, g| x.topk_backward(&g, k, axis))
+        let run = move |x: &X| ops::topk(x, k, axis).map(X::reduced);
+        let step = self.then("topk", format!("{k}, {axis}"), Form::Own, shape, run);
+        rule_of_one!(step, T, [X: Steps] X::Of<F>, (k: usize, axis: isize), |x, g| x.topk_backward(&g, k, axis))
     }
 
     /// The gradient of `topk`: see [`topk_backward`](crate::topk_backward()).
     #[track_caller]
-    pub fn topk_backward<Q: Pattern, G: Element>(
-        &self,
-        upstream: &Lazy<Tensor<Q, G>>,
-        k: usize,
-        axis: isize,
-    ) -> Lazy<Tensor<P, G>> {
-        let run = move |x: &Tensor<P, T>, g: &Tensor<Q, G>| ops::topk_backward(x, g, k, axis);
+    pub fn topk_backward<U: Steps>(&self, upstream: &Lazy<U>, k: usize, axis: isize) -> Lazy<X::Of<U::Elem>> {
+        let run = move |x: &X, g: &U| ops::topk_backward(x, g, k, axis).map(X::reduced);
         self.back("topk_backward", format!("{k}, {axis}"), Form::OfFirst, upstream, run)
     }
 
     /// The step [`nanmedian_index`](crate::nanmedian_index()): the medians, and where they stand.
     #[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
     #[track_caller]
-    pub fn nanmedian_index(&self, options: impl Into<Nanmedian>) -> Lazy<(Tensor<P, T::Median>, Tensor<P, u64>)> {
+    pub fn nanmedian_index(&self, options: impl Into<Nanmedian>) -> Lazy<(X::Of<T::Median>, X::Of<u64>)> {
         let options: Nanmedian = options.into();
         let (arguments, used) = (format!("{options:?}"), options.clone());
         let shape = |shape: &Shape| options.shape(shape);
-        let run = move |x: &Tensor<P, T>| ops::nanmedian_index(x, used.clone());
+        let run = move |x: &X| {
+            ops::nanmedian_index(x, used.clone()).map(|(medians, places)| (X::reduced(medians), X::reduced(places)))
+        };
         self.then("nanmedian_index", arguments, Form::Own, shape, run)
     }
 }
@@ -312,20 +327,20 @@ macro_rules! shares {
                 let run = move |x: &Tensor<P, T>| ops::$name(&x.stored(), used.clone());
                 let shape = |shape: &Shape| axes.shape(shape).and_then(|_| same(shape));
                 let step = self.x.then(stringify!($name), arguments, Form::OfFirst, shape, run);
-                rule_of_one!(step, T, P, (axes: Axes), |x, g| x.stored().$backward(&g, axes))
+                rule_of_one!(step, T, [P: Pattern] Tensor<P, F>, (axes: Axes), |x, g| x.stored().$backward(&g, axes))
             }
 
             #[doc = concat!("The gradient of `", stringify!($name), "`: see [`", stringify!($backward), "`](crate::",
                 stringify!($backward), "()).")]
             #[track_caller]
-            pub fn $backward<Q: Pattern, G: Float>(
+            pub fn $backward<U: Steps<Elem: Float>>(
                 &self,
-                upstream: &Lazy<Tensor<Q, G>>,
+                upstream: &Lazy<U>,
                 axes: impl Into<Axes>,
-            ) -> Lazy<Tensor<P, G>> {
+            ) -> Lazy<Tensor<P, U::Elem>> {
                 let axes: Axes = axes.into();
                 let arguments = format!("{axes:?}");
-                let run = move |x: &Tensor<P, T>, g: &Tensor<Q, G>| ops::$backward(&x.stored(), g, axes.clone());
+                let run = move |x: &Tensor<P, T>, g: &U| ops::$backward(&x.stored(), g, axes.clone());
                 self.x.back(stringify!($backward), arguments, Form::OfFirst, upstream, run)
             }
         )*}

@@ -7,18 +7,17 @@ use ndarray::SliceInfoElem;
 use super::Lazy;
 use super::node::{Form, Node};
 use super::reductions::{Ask, rule_of_one};
+use super::unary::Steps;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
-use crate::ops::{Operand, Select, moved};
-use crate::pattern::Pattern;
-use crate::tensor::Tensor;
+use crate::ops::{Select, moved};
 
 /// What makes the moves for an operand with these lengths.
 type Plan = Arc<dyn Fn(&[usize]) -> Result<moved::Moves> + Send + Sync>;
 
-impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
+impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     /// A move by its name and that of its gradient.
     #[track_caller]
     fn moved(
@@ -26,25 +25,26 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
         [name, backward]: [&'static str; 2],
         arguments: String,
         plan: impl Fn(&[usize]) -> Result<moved::Moves> + Send + Sync + 'static,
-    ) -> Self {
+    ) -> Lazy<X::Of<T>> {
         let plan: Plan = Arc::new(plan);
         let (used, told) = (Arc::clone(&plan), arguments.clone());
         let shape = |shape: &Shape| plan(shape).map(|moves| Some(moves.shape().clone()));
-        let step = self.then(name, arguments, Form::Own, shape, move |x| x.by_select(&used(x.shape())?));
-        rule_of_one!(step, T, P, (plan: Plan, told: String, backward: &'static str),
+        let run = move |x: &X| x.by_select(&used(x.lengths())?).map(X::reduced);
+        let step = self.then(name, arguments, Form::Own, shape, run);
+        rule_of_one!(step, T, [X: Steps] X::Of<F>, (plan: Plan, told: String, backward: &'static str),
             |x, g| x.moved_back(backward, told, plan, &g))
     }
 
     /// The gradient of a move.
     #[track_caller]
-    fn moved_back<Q: Pattern, G: Element>(
+    fn moved_back<U: Steps>(
         &self,
         name: &'static str,
         arguments: String,
         plan: Plan,
-        upstream: &Lazy<Tensor<Q, G>>,
-    ) -> Lazy<Tensor<P, G>> {
-        let run = move |x: &Tensor<P, T>, g: &Tensor<Q, G>| x.by_select_backward(&plan(x.shape())?, g);
+        upstream: &Lazy<U>,
+    ) -> Lazy<X::Of<U::Elem>> {
+        let run = move |x: &X, g: &U| x.by_select_backward(&plan(x.lengths())?, g).map(X::reduced);
         self.back(name, arguments, Form::OfFirst, upstream, run)
     }
 }
@@ -54,10 +54,10 @@ macro_rules! moves {
         /// # Moves along axes
         ///
         /// The pages stand at the functions of the same names.
-        impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {$(
+        impl<T: Element, X: Steps<Elem = T>> Lazy<X> {$(
             #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             #[track_caller]
-            pub fn $name(&self, $($arg: $type),*) -> Self {
+            pub fn $name(&self, $($arg: $type),*) -> Lazy<X::Of<T>> {
                 $($(let $arg = $owned;)?)*
                 let arguments: &[String] = &[$(format!("{:?}", $arg)),*];
                 let names = [stringify!($name), concat!(stringify!($name), "_backward")];

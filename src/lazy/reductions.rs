@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::node::{Asked, Form, Node};
-use super::unary::LazyStored;
+use super::unary::{LazyStored, Steps};
 use super::{Lazy, Value};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
@@ -65,14 +65,15 @@ impl<A> Ask<A> {
 
 /// The gradient of a step with one input, by a visitor of the type of its elements.
 macro_rules! rule_of_one {
-    ($lazy:expr, $T:ident, $P:ident, ($($arg:ident: $type:ty),*), |$x:ident, $g:ident| $gradient:expr) => {{
-        struct Rule<P>(Ask<($($type,)*)>, std::marker::PhantomData<fn() -> P>);
-        impl<P: Pattern> FloatVisitor for Rule<P> {
+    ($lazy:expr, $T:ident, [$X:ident: $bound:ident] $of:ty, ($($arg:ident: $type:ty),*),
+        |$x:ident, $g:ident| $gradient:expr) => {{
+        struct Rule<X>(Ask<($($type,)*)>, std::marker::PhantomData<fn() -> X>);
+        impl<$X: $bound> FloatVisitor for Rule<$X> {
             type Out = Arc<Node>;
 
             #[track_caller]
             fn visit<F: Float + Numeric + RealNumber>(self) -> Arc<Node> {
-                let ($x, $g) = (self.0.x::<Tensor<P, F>>(), self.0.upstream::<Tensor<P, F>>());
+                let ($x, $g) = (self.0.x::<$of>(), self.0.upstream::<$of>());
                 let ($($arg,)*) = self.0.arguments;
                 Arc::clone(&$gradient.node)
             }
@@ -84,7 +85,7 @@ macro_rules! rule_of_one {
                 return None;
             }
             let ask = Ask::new(&asked, arguments.clone());
-            $T::if_float(Rule::<$P>(ask, std::marker::PhantomData)).map(|gradient| vec![Some(gradient)])
+            $T::if_float(Rule::<$X>(ask, std::marker::PhantomData)).map(|gradient| vec![Some(gradient)])
         })
     }};
 }
@@ -96,29 +97,30 @@ macro_rules! reductions {
         /// # Reductions
         ///
         /// The pages stand at the functions of the same names.
-        impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
-            $(reductions!(@one whole, self => self, $name($options) [$bound] -> $out $(, $backward [$of])?);)*
+        impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
+            $(reductions!(@one whole, [X], self => self, $name($options) [$bound] -> $out $(, $backward [$of])?);)*
         }
 
         /// # Reductions of what is stored
         ///
         /// The pages stand at the functions of the same names.
         impl<P: Pattern, T: Element> LazyStored<P, T> {
-            $(reductions!(@one entries, self => self.x, $name($options) [$bound] -> $out $(, $backward [$of])?);)*
+            $(reductions!(@one entries, [Tensor<P, T>], self => self.x,
+                $name($options) [$bound] -> $out $(, $backward [$of])?);)*
         }
     };
-    (@one $seen:ident, $self:ident => $x:expr, $name:ident($options:ty) [$bound:ident] -> $out:ty
+    (@one $seen:ident, [$X:ty], $self:ident => $x:expr, $name:ident($options:ty) [$bound:ident] -> $out:ty
         $(, $backward:ident [$of:ident])?) => {
         #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
         #[track_caller]
-        pub fn $name(&$self, options: impl Into<$options>) -> Lazy<Tensor<P, $out>>
+        pub fn $name(&$self, options: impl Into<$options>) -> Lazy<<$X as Steps>::Of<$out>>
         where
             T: $bound,
         {
             let options: $options = options.into();
             let (arguments, used) = (told(stringify!($seen), &options), options.clone());
             let shape = |shape: &Shape| options.shape(shape);
-            let run = move |x: &Tensor<P, T>| ops::$name($seen!(x), used.clone());
+            let run = move |x: &$X| ops::$name($seen!(x), used.clone()).map(<$X>::reduced);
             let step = $x.then(stringify!($name), arguments, Form::Own, shape, run);
             reductions!(@rule step, options: $options, $seen $(, $backward)?)
         }
@@ -127,27 +129,28 @@ macro_rules! reductions {
             #[doc = concat!("The gradient of `", stringify!($name), "`: see [`", stringify!($backward), "`](crate::",
                 stringify!($backward), "()).")]
             #[track_caller]
-            pub fn $backward<Q: Pattern, G: Float>(
+            pub fn $backward<U: Steps<Elem: Float>>(
                 &$self,
-                upstream: &Lazy<Tensor<Q, G>>,
+                upstream: &Lazy<U>,
                 options: impl Into<$options>,
-            ) -> Lazy<Tensor<P, G>>
+            ) -> Lazy<<$X as Steps>::Of<U::Elem>>
             where
                 T: $of,
             {
                 let options: $options = options.into();
                 let arguments = told(stringify!($seen), &options);
-                let run = move |x: &Tensor<P, T>, g: &Tensor<Q, G>| ops::$backward($seen!(x), g, options.clone());
+                let run =
+                    move |x: &$X, g: &U| ops::$backward($seen!(x), g, options.clone()).map(<$X>::reduced);
                 $x.back(stringify!($backward), arguments, Form::OfFirst, upstream, run)
             }
         )?
     };
     (@rule $step:ident, $options:ident: $type:ty, $seen:ident) => { $step };
     (@rule $step:ident, $options:ident: $type:ty, whole, $backward:ident) => {
-        rule_of_one!($step, T, P, ($options: $type), |x, g| x.$backward(&g, $options))
+        rule_of_one!($step, T, [X: Steps] X::Of<F>, ($options: $type), |x, g| x.$backward(&g, $options))
     };
     (@rule $step:ident, $options:ident: $type:ty, entries, $backward:ident) => {
-        rule_of_one!($step, T, P, ($options: $type), |x, g| x.stored().$backward(&g, $options))
+        rule_of_one!($step, T, [P: Pattern] Tensor<P, F>, ($options: $type), |x, g| x.stored().$backward(&g, $options))
     };
 }
 

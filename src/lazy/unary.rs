@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
+use ndarray::ArrayD;
+
 use super::node::{Asked, Body, Form, Held, Node, known};
 use super::{Lazy, Value};
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::Element;
+use crate::kernels::zip::Zip;
+use crate::ops::{Operand, Partner};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -65,6 +69,66 @@ impl<V: Value> Lazy<V> {
     }
 }
 
+/// What has steps element by element, reductions and moves: tensors and arrays. The trait is part of the sealed
+/// [`Value`].
+pub trait Steps: Value + Operand {
+    /// The same form, with elements of another type.
+    type Of<U: Element>: Steps<Elem = U>;
+
+    #[doc(hidden)]
+    fn mapped<U: Element>(found: Self::Mapped<U>) -> Self::Of<U>;
+
+    #[doc(hidden)]
+    fn reduced<U: Element>(found: Self::Reduced<U>) -> Self::Of<U>;
+
+    #[doc(hidden)]
+    fn zipped<Z: Zip<Self::Elem, Self::Elem>>(&self, right: Right<'_, Self>, op: Z) -> Result<Self::Of<Z::Out>>;
+}
+
+/// What stands on the right of a value in a run.
+#[doc(hidden)]
+pub enum Right<'a, X: Operand> {
+    Value(&'a X),
+    Number(X::Elem),
+}
+
+impl<X: Steps> Partner<X> for Right<'_, X> {
+    type Elem = X::Elem;
+    type Zipped<U: Element> = X::Of<U>;
+
+    fn zip<Z: Zip<X::Elem, X::Elem>>(self, x: &X, op: Z) -> Result<X::Of<Z::Out>> {
+        x.zipped(self, op)
+    }
+}
+
+macro_rules! steps {
+    ($([$($generics:tt)*] $of_t:ty, $of_u:ty;)*) => {$(
+        impl<$($generics)*> Steps for $of_t {
+            type Of<U: Element> = $of_u;
+
+            fn mapped<U: Element>(found: Self::Mapped<U>) -> $of_u {
+                found
+            }
+
+            fn reduced<U: Element>(found: Self::Reduced<U>) -> $of_u {
+                found
+            }
+
+            fn zipped<Z: Zip<T, T>>(&self, right: Right<'_, Self>, op: Z) -> Result<Self::Of<Z::Out>> {
+                match right {
+                    Right::Value(y) => Partner::zip(y, self, op),
+                    Right::Number(number) => Partner::zip(number, self, op),
+                }
+            }
+        }
+    )*};
+}
+
+steps! {
+    [P: Pattern, T: Element] Tensor<P, T>, Tensor<P, U>;
+    [T: Element] ArrayD<T>, ArrayD<U>;
+}
+
 /// The gradients of all inputs of a step: `$gradients` finds them from the nodes of the inputs and, behind these, that
 /// of the upstream gradient, where the elements are of a type `F` of floats.
 macro_rules! rule_of_all {
@@ -90,8 +154,8 @@ macro_rules! rule_of_all {
 }
 pub(super) use rule_of_all;
 
-impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
-    /// A step of this tensor.
+impl<X: Steps> Lazy<X> {
+    /// A step of this tensor or array.
     #[track_caller]
     pub(super) fn then<V: Value>(
         &self,
@@ -99,25 +163,27 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
         arguments: String,
         form: Form,
         shape: impl FnOnce(&Shape) -> Result<Option<Shape>>,
-        run: impl Fn(&Tensor<P, T>) -> Result<V> + Send + Sync + 'static,
+        run: impl Fn(&X) -> Result<V> + Send + Sync + 'static,
     ) -> Lazy<V> {
         step(name, arguments, [&self.node], form, |[x]| shape(x), move |inputs| run(known(&inputs[0])))
     }
 
     /// A gradient on the pattern of this tensor.
     #[track_caller]
-    pub(super) fn back<Q: Pattern, G: Element>(
+    pub(super) fn back<U: Steps>(
         &self,
         name: &'static str,
         arguments: String,
         form: Form,
-        upstream: &Lazy<Tensor<Q, G>>,
-        run: impl Fn(&Tensor<P, T>, &Tensor<Q, G>) -> Result<Tensor<P, G>> + Send + Sync + 'static,
-    ) -> Lazy<Tensor<P, G>> {
+        upstream: &Lazy<U>,
+        run: impl Fn(&X, &U) -> Result<X::Of<U::Elem>> + Send + Sync + 'static,
+    ) -> Lazy<X::Of<U::Elem>> {
         let run = move |inputs: &[Held]| run(known(&inputs[0]), known(&inputs[1]));
         step(name, arguments, [&self.node, &upstream.node], form, |[x, _]| Ok(Some(x.clone())), run)
     }
+}
 
+impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// Its entries alone: absent is absent. See [`Tensor::stored`].
     ///
     /// ```

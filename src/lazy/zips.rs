@@ -3,11 +3,11 @@
 use std::ops as operators;
 use std::sync::Arc;
 
-use ndarray::arr0;
+use ndarray::{ArrayD, arr0};
 
 use super::Lazy;
 use super::node::{Form, Held, Node, known};
-use super::unary::{LazyStored, step};
+use super::unary::{LazyStored, Right, Steps, step};
 use crate::base::error::{Error, Result};
 use crate::base::shape::{self, Shape};
 use crate::element::{Bits, Element, Float, FloatVisitor, Numeric, Real, RealNumber, Remainder};
@@ -17,39 +17,46 @@ use crate::tensor::Tensor;
 
 /// What may stand on the right of a lazy tensor: another one of the same format and element type, `&y` or `y`, a tensor
 /// that is there, or a number of the element type. The trait is sealed.
-pub trait Beside<P, T>: sealed::Sealed {
+pub trait Beside<X: Steps>: sealed::Sealed {
     #[doc(hidden)]
-    fn side(self) -> Side<P, T>;
+    fn side(self) -> Side<X>;
 }
 
 /// What stands on the right.
 #[doc(hidden)]
-pub enum Side<P, T> {
-    Step(Lazy<Tensor<P, T>>),
-    Number(T),
+pub enum Side<X: Steps> {
+    Step(Lazy<X>),
+    Number(X::Elem),
 }
 
-impl<P: Pattern, T: Element> Beside<P, T> for Lazy<Tensor<P, T>> {
-    fn side(self) -> Side<P, T> {
+impl<X: Steps> Beside<X> for Lazy<X> {
+    fn side(self) -> Side<X> {
         Side::Step(self)
     }
 }
 
-impl<P: Pattern, T: Element> Beside<P, T> for &Lazy<Tensor<P, T>> {
-    fn side(self) -> Side<P, T> {
+impl<X: Steps> Beside<X> for &Lazy<X> {
+    fn side(self) -> Side<X> {
         Side::Step(self.clone())
     }
 }
 
-impl<P: Pattern, T: Element> Beside<P, T> for &Tensor<P, T> {
+impl<P: Pattern, T: Element> Beside<Tensor<P, T>> for &Tensor<P, T> {
     #[track_caller]
-    fn side(self) -> Side<P, T> {
-        Side::Step(self.lazy())
+    fn side(self) -> Side<Tensor<P, T>> {
+        Side::Step(Lazy::constant(self.clone()))
     }
 }
 
-impl<P: Pattern, T: Element> Beside<P, T> for T {
-    fn side(self) -> Side<P, T> {
+impl<T: Element> Beside<ArrayD<T>> for &ArrayD<T> {
+    #[track_caller]
+    fn side(self) -> Side<ArrayD<T>> {
+        Side::Step(Lazy::constant(self.clone()))
+    }
+}
+
+impl<T: Element, X: Steps<Elem = T>> Beside<X> for T {
+    fn side(self) -> Side<X> {
         Side::Number(self)
     }
 }
@@ -73,7 +80,7 @@ macro_rules! zips {
         /// # Operations on two operands
         ///
         /// The pages stand at the functions of the same names.
-        impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
+        impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
             $(zips!(@one $name [$bound] -> $out $(, $backward)?);)*
         }
 
@@ -98,21 +105,19 @@ macro_rules! zips {
     (@one $name:ident [$bound:ident] -> $out:ty $(, $backward:ident)?) => {
         #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
         #[track_caller]
-        pub fn $name(&self, other: impl Beside<P, T>) -> Lazy<Tensor<P, $out>>
+        pub fn $name(&self, other: impl Beside<X>) -> Lazy<X::Of<$out>>
         where
             T: $bound,
         {
             match other.side() {
                 Side::Number(number) => {
-                    let run = move |x: &Tensor<P, T>| ops::$name(x, number);
+                    let run = move |x: &X| ops::$name(x, Right::Number(number));
                     let same = |shape: &Shape| Ok(Some(shape.clone()));
                     let step = self.then(stringify!($name), format!("{number:?}"), Form::Each, same, run);
                     zips!(@of_number step, number $(, $backward)?)
                 }
                 Side::Step(other) => {
-                    let run = |inputs: &[Held]| {
-                        ops::$name(known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]))
-                    };
+                    let run = |inputs: &[Held]| ops::$name(known::<X>(&inputs[0]), Right::Value(known(&inputs[1])));
                     let nodes = [&self.node, &other.node];
                     let step = step(stringify!($name), String::new(), nodes, Form::Each, broadcast, run);
                     zips!(@of_two step $(, $backward)?)
@@ -124,17 +129,18 @@ macro_rules! zips {
             #[doc = concat!("The gradients of both operands: see [`", stringify!($backward), "`](crate::",
                 stringify!($backward), "()).")]
             #[track_caller]
-            pub fn $backward<Q: Pattern>(
+            pub fn $backward<U: Steps<Elem = T>>(
                 &self,
                 other: &Self,
-                upstream: &Lazy<Tensor<Q, T>>,
-            ) -> Lazy<(Tensor<P, T>, Tensor<P, T>)>
+                upstream: &Lazy<U>,
+            ) -> Lazy<(X::Of<T>, X::Of<T>)>
             where
                 T: Float + Numeric,
             {
                 let run = |inputs: &[Held]| {
-                    let (x, y) = (known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]));
-                    ops::$backward(x, y, known::<Tensor<Q, T>>(&inputs[2]))
+                    let (x, y) = (known::<X>(&inputs[0]), known::<X>(&inputs[1]));
+                    let (dx, dy) = ops::$backward(x, y, known::<U>(&inputs[2]))?;
+                    Ok((X::reduced(dx), X::reduced(dy)))
                 };
                 let nodes = [&self.node, &other.node, &upstream.node];
                 step(stringify!($backward), String::new(), nodes, Form::Own, |[x, ..]| Ok(Some(x.clone())), run)
@@ -143,20 +149,20 @@ macro_rules! zips {
     };
     (@of_number $step:ident, $number:ident) => { $step };
     (@of_number $step:ident, $number:ident, $backward:ident) => {{
-        struct Rule<P>(Two, crate::Number, std::marker::PhantomData<fn() -> P>);
-        impl<P: Pattern> FloatVisitor for Rule<P> {
+        struct Rule<X>(Two, crate::Number, std::marker::PhantomData<fn() -> X>);
+        impl<X: Steps> FloatVisitor for Rule<X> {
             type Out = Vec<Option<Arc<Node>>>;
 
             #[track_caller]
             fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
                 let number = arr0(F::from_number(self.1).unwrap_or(F::NAN));
                 let run = move |inputs: &[Held]| {
-                    let (x, g) = (known::<Tensor<P, F>>(&inputs[0]), known::<Tensor<P, F>>(&inputs[1]));
-                    ops::$backward(x, &number, g).map(|(dx, _)| dx)
+                    let (x, g) = (known::<X::Of<F>>(&inputs[0]), known::<X::Of<F>>(&inputs[1]));
+                    ops::$backward(x, &number, g).map(|(dx, _)| <X::Of<F>>::reduced(dx))
                 };
                 let same = |[x, _]: [&Shape; 2]| Ok(Some(x.clone()));
                 let nodes = [&self.0.left, &self.0.upstream];
-                let gradient: Lazy<Tensor<P, F>> =
+                let gradient: Lazy<<X::Of<F> as Steps>::Of<F>> =
                     step(stringify!($backward), self.1.to_string(), nodes, Form::OfFirst, same, run);
                 vec![Some(gradient.node)]
             }
@@ -165,18 +171,18 @@ macro_rules! zips {
         $step.with_rule(move |asked| {
             let x = &asked.inputs[0];
             let two = Two { left: Arc::clone(x), right: Arc::clone(x), upstream: Arc::clone(asked.upstream) };
-            T::if_float(Rule::<P>(two, number, std::marker::PhantomData))
+            T::if_float(Rule::<X>(two, number, std::marker::PhantomData))
         })
     }};
     (@of_two $step:ident) => { $step };
     (@of_two $step:ident, $backward:ident) => {{
-        struct Rule<P>(Two, std::marker::PhantomData<fn() -> P>);
-        impl<P: Pattern> FloatVisitor for Rule<P> {
+        struct Rule<X>(Two, std::marker::PhantomData<fn() -> X>);
+        impl<X: Steps> FloatVisitor for Rule<X> {
             type Out = Vec<Option<Arc<Node>>>;
 
             #[track_caller]
             fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
-                let [x, y, g] = [self.0.left, self.0.right, self.0.upstream].map(Lazy::<Tensor<P, F>>::of);
+                let [x, y, g] = [self.0.left, self.0.right, self.0.upstream].map(Lazy::<X::Of<F>>::of);
                 let (dx, dy) = x.$backward(&y, &g).parts();
                 vec![Some(dx.node), Some(dy.node)]
             }
@@ -184,7 +190,7 @@ macro_rules! zips {
         $step.with_rule(|asked| {
             let [left, right] = [0, 1].map(|at| Arc::clone(&asked.inputs[at]));
             let two = Two { left, right, upstream: Arc::clone(asked.upstream) };
-            T::if_float(Rule::<P>(two, std::marker::PhantomData))
+            T::if_float(Rule::<X>(two, std::marker::PhantomData))
         })
     }};
 }
@@ -212,8 +218,8 @@ zips! {
 
 macro_rules! operators {
     ($($op:ident $method:ident $bound:ident),*) => {$(
-        impl<P: Pattern, T: $bound, Y: Beside<P, T>> operators::$op<Y> for &Lazy<Tensor<P, T>> {
-            type Output = Lazy<Tensor<P, T>>;
+        impl<X: Steps<Elem: $bound>, Y: Beside<X>> operators::$op<Y> for &Lazy<X> {
+            type Output = Lazy<X::Of<X::Elem>>;
 
             #[track_caller]
             fn $method(self, other: Y) -> Self::Output {
@@ -221,8 +227,8 @@ macro_rules! operators {
             }
         }
 
-        impl<P: Pattern, T: $bound, Y: Beside<P, T>> operators::$op<Y> for Lazy<Tensor<P, T>> {
-            type Output = Lazy<Tensor<P, T>>;
+        impl<X: Steps<Elem: $bound>, Y: Beside<X>> operators::$op<Y> for Lazy<X> {
+            type Output = Lazy<X::Of<X::Elem>>;
 
             #[track_caller]
             fn $method(self, other: Y) -> Self::Output {
@@ -234,8 +240,8 @@ macro_rules! operators {
 
 operators!(Add add Element, Sub sub Numeric, Mul mul Element, Div div Numeric, Rem rem Remainder);
 
-impl<P: Pattern, T: crate::element::Signed> operators::Neg for &Lazy<Tensor<P, T>> {
-    type Output = Lazy<Tensor<P, T>>;
+impl<X: Steps<Elem: crate::element::Signed>> operators::Neg for &Lazy<X> {
+    type Output = Lazy<X::Of<X::Elem>>;
 
     #[track_caller]
     fn neg(self) -> Self::Output {
@@ -243,8 +249,8 @@ impl<P: Pattern, T: crate::element::Signed> operators::Neg for &Lazy<Tensor<P, T
     }
 }
 
-impl<P: Pattern, T: crate::element::Signed> operators::Neg for Lazy<Tensor<P, T>> {
-    type Output = Lazy<Tensor<P, T>>;
+impl<X: Steps<Elem: crate::element::Signed>> operators::Neg for Lazy<X> {
+    type Output = Lazy<X::Of<X::Elem>>;
 
     #[track_caller]
     fn neg(self) -> Self::Output {
@@ -257,8 +263,9 @@ mod sealed {
     use crate::element::Element;
 
     pub trait Sealed {}
-    impl<P, T> Sealed for Lazy<Tensor<P, T>> {}
-    impl<P, T> Sealed for &Lazy<Tensor<P, T>> {}
+    impl<X> Sealed for Lazy<X> {}
+    impl<X> Sealed for &Lazy<X> {}
     impl<P, T> Sealed for &Tensor<P, T> {}
+    impl<T> Sealed for &super::ArrayD<T> {}
     impl<T: Element> Sealed for T {}
 }
