@@ -3,7 +3,8 @@
 //! `cargo run --release --example logistic`
 
 use lacuna::lazy::{Lazy, compile};
-use lacuna::{Axes, CooPattern, CooTensor, Duplicates, Triplets};
+use lacuna::{Axes, CooTensor, Duplicates, Triplets};
+use ndarray::{ArrayD, arr0, arr1};
 use std::error::Error;
 
 /// Lines of "Pride and Prejudice" (1813) and of "Moby-Dick" (1851), both in the public domain.
@@ -33,28 +34,24 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
             counts.push(&[row, words.binary_search(&word).unwrap_or(0)], 1.0)?;
         }
     }
-    let counts = counts.coalesce(Duplicates::Sum)?;
+    let counts: CooTensor<f64> = counts.coalesce(Duplicates::Sum)?;
     println!("{} lines, {} words, {} entries", LINES.len(), words.len(), counts.nnz());
 
     // The graph, once: the mean of ln(1 + exp(-author * score)), a penalty of squares, and the gradient of both.
-    let column = |values: Vec<f64>| {
-        let rows = (0..values.len() as u32).collect();
-        CooTensor::new([values.len(), 1], vec![rows, vec![0; values.len()]], values, 0.0)
-    };
-    let against = column(LINES.iter().map(|(_, author)| -author).collect())?.lazy();
-    let weights = Lazy::<CooTensor<f64>>::input("weights", [words.len(), 1]);
+    let against = Lazy::from(arr1(&LINES.map(|(_, author)| -author)).into_dyn());
+    let weights = Lazy::<ArrayD<f64>>::input("weights", [words.len()]);
     let misfit = (counts.lazy().matmul(&weights) * &against).exp().ln_1p().mean(Axes::all());
     let loss = misfit + &(weights.square().sum(Axes::all()) * 0.01);
-    let one = CooTensor::from_parts(CooPattern::empty([0; 0])?, vec![], 1.0)?.lazy();
+    let one = Lazy::from(arr0(1.0).into_dyn());
     let step = compile((&loss, &loss.gradient(&weights, &one)))?;
 
-    let mut at = column(vec![0.0; words.len()])?;
+    let mut at = ArrayD::zeros(vec![words.len()]);
     for number in 0..=2000 {
         let (loss, gradient) = step.run([weights.is(&at)])?;
         if number % 500 == 0 {
-            println!("step {number}: a loss of {:.12}", loss.item()?);
+            println!("step {number}: a loss of {:.12}", loss[[]]);
         }
-        at = at - &(gradient * 0.5);
+        at -= &(gradient * 0.5);
     }
 
     // numpy, from the same lines: x the counts (len(lines) by len(words)), y the authors, w = np.zeros(len(words));
@@ -62,12 +59,12 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     //   np.mean(np.log1p(np.exp(-y * (x @ w)))) + 0.01 * (w @ w), w[words.index("i")]
     // The gradient there is below 1e-16: more steps change nothing.
     let (loss, _) = step.run([weights.is(&at)])?;
-    let of_i = at.get(&[words.binary_search(&"i").unwrap_or(0), 0])?;
-    println!("a loss of {:?}, a weight of {of_i:?} for \"i\"", loss.item()?);
-    assert!((loss.item()? - 0.122_769_997_943_404_18).abs() < 1e-12 && (of_i + 0.947_800_564_253_657_6).abs() < 1e-12);
+    let of_i = at[words.binary_search(&"i").unwrap_or(0)];
+    println!("a loss of {:?}, a weight of {of_i:?} for \"i\"", loss[[]]);
+    assert!((loss[[]] - 0.122_769_997_943_404_18).abs() < 1e-12 && (of_i + 0.947_800_564_253_657_6).abs() < 1e-12);
 
     // The program knows the lines that it was trained on.
-    let scores = counts.matmul(&at)?.sum(1)?.to_vec(&[])?;
+    let scores = counts.matmul(&at)?;
     assert!(scores.iter().zip(LINES).all(|(score, (_, author))| score * author > 0.0));
     Ok(())
 }
