@@ -679,3 +679,55 @@ fn steps_of_arrays_are_the_operations_one_by_one() {
     assert_same_arrays(&found.0, &expected.0);
     assert_same_arrays(&found.1, &expected.1);
 }
+
+type DensePair = (Lazy<ndarray::ArrayD<f64>>, ndarray::ArrayD<f64>);
+
+/// Steps for random graphs of arrays.
+fn grown_array(step: u8, (x, a): &DensePair, (y, b): &DensePair) -> lacuna::Result<DensePair> {
+    let kept = |axis: i32| Axes::from(axis).keep_dims();
+    Ok(match step % 12 {
+        0 => (x.abs(), lacuna::abs(a)?),
+        1 => (x + y, lacuna::add(a, b)?),
+        2 => (x - y, lacuna::sub(a, b)?),
+        3 => (x.sqrt(), lacuna::sqrt(a)?),
+        4 => (x / 0.3, lacuna::div(a, 0.3)?),
+        5 => (x.minimum(y), lacuna::minimum(a, b)?),
+        6 => (-x, lacuna::neg(a)?),
+        7 => (x.roll(1, 1), lacuna::roll(a, 1, 1)?),
+        8 => (x * x.sum(kept(1)), lacuna::mul(a, &lacuna::sum(a, kept(1))?)?),
+        9 => (x.tanh(), lacuna::tanh(a)?),
+        10 => (x.maximum(x.nanmedian(kept(0))), lacuna::maximum(a, &lacuna::nanmedian(a, kept(0))?)?),
+        _ => (x.clamp(-0.5, 2.0), lacuna::clamp(a, -0.5, 2.0)?),
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// As those of tensors, in rows or in columns.
+    #[test]
+    fn random_graphs_of_arrays_equal_the_steps(
+        steps in prop::collection::vec((any::<u8>(), any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..20),
+        large in any::<bool>(),
+        in_columns in any::<bool>(),
+    ) {
+        let size = if large { (150, 80) } else { (5, 4) };
+        let mut inputs = [dense(size.0, size.1, 0.7), dense(size.0, size.1, -0.1)];
+        if in_columns {
+            inputs[0] = dense(size.1, size.0, 0.9).reversed_axes();
+        }
+        let names = ["x", "y"].map(|name| Lazy::<ndarray::ArrayD<f64>>::input(name, [size.0, size.1]));
+        let mut pairs: Vec<DensePair> = names.iter().cloned().zip(inputs.iter().cloned()).collect();
+        for (step, one, other) in steps {
+            let pair = grown_array(step, one.get(&pairs), other.get(&pairs)).unwrap();
+            pairs.push(pair);
+        }
+        let (lazy, eager) = pairs.last().unwrap();
+        let program = compile((lazy, &lazy.sum(0), &names[0], &names[1])).unwrap();
+        for _ in 0..2 {
+            let (found, sums, ..) = program.run(names.iter().zip(&inputs).map(|(name, input)| name.is(input))).unwrap();
+            prop_assert_eq!(found.mapv(f64::to_bits), eager.mapv(f64::to_bits), "{}", program.explain());
+            prop_assert_eq!(sums.mapv(f64::to_bits), lacuna::sum(eager, 0).unwrap().mapv(f64::to_bits));
+        }
+    }
+}

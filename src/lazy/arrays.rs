@@ -1,6 +1,7 @@
 //! Arrays in a graph: the dense operands of products, and their gradients.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Arc;
 
 use ndarray::ArrayD;
@@ -9,9 +10,11 @@ use super::Lazy;
 use super::more::product_shape;
 use super::node::{Form, Held, Node, known};
 use super::unary::{LazyStored, rule_of_all, step};
-use super::value::{ByPieces, Kind, Value};
+use super::value::{ByPieces, Gather, Gathered, Kind, Pieced, Pieces, Value};
+use crate::base::alloc;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
+use crate::convert::dense_array;
 use crate::element::{DType, Element, Float, FloatVisitor, Numeric, RealNumber, Ring};
 use crate::ops;
 use crate::pattern::Pattern;
@@ -59,7 +62,47 @@ impl<T: Element> Kind for OfArray<T> {
     }
 
     fn by_pieces(&self) -> Option<&dyn ByPieces> {
-        None
+        Some(self)
+    }
+}
+
+impl<T: Element> ByPieces for OfArray<T> {
+    fn count(&self, value: &Held) -> usize {
+        known::<ArrayD<T>>(value).len()
+    }
+
+    fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Pieces + 'a>> {
+        Some(Box::new(Row(known::<ArrayD<T>>(value).as_slice()?)))
+    }
+
+    fn gather(&self, count: usize) -> Result<Box<dyn Gather>> {
+        Gathered::<ArrayD<T>>::boxed(count)
+    }
+
+    fn pattern(&self, value: &Held) -> Held {
+        Arc::new(self.shape(value))
+    }
+}
+
+/// The elements of an array in row-major order.
+struct Row<'a, T>(&'a [T]);
+
+impl<T: Element> Pieces for Row<'_, T> {
+    fn piece(&self, elements: Range<usize>, _: &mut Option<Held>) -> Result<Held> {
+        let elements = alloc::collect(self.0[elements].iter().copied())?;
+        Ok(Arc::new(dense_array(&[elements.len()].into(), elements)))
+    }
+}
+
+impl<T: Element> Pieced for ArrayD<T> {
+    type Item = T;
+
+    fn elements(&self) -> (&[T], T) {
+        (self.as_slice().expect("the elements of a piece lie in order"), T::ZERO)
+    }
+
+    fn whole(shape: &Held, elements: Vec<T>, _: T) -> Option<Self> {
+        Some(dense_array(shape.downcast_ref::<Shape>()?, elements))
     }
 }
 

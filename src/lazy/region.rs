@@ -136,7 +136,7 @@ impl Region {
         let (at, first) = self.inputs.first()?;
         let (kind, value) = (first.kind.by_pieces()?, slots[*at].as_ref()?);
         let count = kind.count(value);
-        let piece = |(at, node): &(usize, Arc<Node>)| Some(node.kind.by_pieces()?.pieces(slots[*at].as_ref()?));
+        let piece = |(at, node): &(usize, Arc<Node>)| node.kind.by_pieces()?.pieces(slots[*at].as_ref()?);
         let pieces = self.inputs.iter().map(piece).collect::<Option<Vec<_>>>()?;
         (count > PIECE).then(|| (Given { pieces, count }, kind.pattern(value)))
     }

@@ -48,27 +48,27 @@ pub trait Kind: Send + Sync {
     /// The step that adds two values of this type, if it is one of tensors.
     fn sum(&self, left: &Arc<Node>, right: &Arc<Node>) -> Option<Arc<Node>>;
 
-    /// What a step element by element does with it, if it is a tensor.
+    /// What a step element by element does with it, if it is a tensor or an array.
     fn by_pieces(&self) -> Option<&dyn ByPieces>;
 }
 
-/// What is known of a type of tensors.
+/// What is known of a type of tensors or arrays.
 #[doc(hidden)]
 pub trait ByPieces: Send + Sync {
     /// How many elements it stores.
     fn count(&self, value: &Held) -> usize;
 
-    /// Tensors of some of the entries, side by side.
-    fn pieces<'a>(&self, value: &'a Held) -> Box<dyn Pieces + 'a>;
+    /// Values of some of the elements, side by side; none of an array whose elements lie in another order.
+    fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Pieces + 'a>>;
 
-    /// Places for the values of a tensor.
+    /// Places for the elements of a value.
     fn gather(&self, count: usize) -> Result<Box<dyn Gather>>;
 
-    /// The pattern, with its type erased.
+    /// The pattern, or the shape of an array, with its type erased.
     fn pattern(&self, value: &Held) -> Held;
 }
 
-/// A tensor cut into pieces.
+/// A tensor or an array cut into pieces.
 #[doc(hidden)]
 pub trait Pieces: Sync {
     /// The entries of a range as a tensor of rank 1, on the pattern of the piece before where that is as long.
@@ -81,7 +81,7 @@ pub trait Gather: Send {
     /// The places of each part, which end there.
     fn parts(&mut self, ends: &[usize]) -> Vec<Box<dyn Part + '_>>;
 
-    /// The tensor, once all is written.
+    /// The value, once all is written.
     fn finish(self: Box<Self>, pattern: &Held) -> Held;
 }
 
@@ -159,13 +159,12 @@ impl<P: Pattern, T: Element> ByPieces for OfTensor<P, T> {
         known::<Tensor<P, T>>(value).nnz()
     }
 
-    fn pieces<'a>(&self, value: &'a Held) -> Box<dyn Pieces + 'a> {
-        Box::new(Cut(known::<Tensor<P, T>>(value)))
+    fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Pieces + 'a>> {
+        Some(Box::new(Cut(known::<Tensor<P, T>>(value))))
     }
 
     fn gather(&self, count: usize) -> Result<Box<dyn Gather>> {
-        let values: Vec<T> = alloc::zeros(count)?;
-        Ok(Box::new(Gathered::<P, T> { values, fill: Mutex::new(T::ZERO), of: PhantomData }))
+        Gathered::<Tensor<P, T>>::boxed(count)
     }
 
     fn pattern(&self, value: &Held) -> Held {
@@ -199,39 +198,66 @@ fn one_lane<P: Pattern>(count: usize, length: usize) -> Result<P> {
     P::from_coords(Shape::from([length]), count, vec![coords.into()], default_limit(0))
 }
 
-struct Gathered<P, T> {
-    values: Vec<T>,
-    fill: Mutex<T>,
-    of: PhantomData<fn() -> P>,
+/// A value of which the elements may come in pieces.
+pub(super) trait Pieced: Value {
+    type Item: Element;
+
+    /// Those of a piece, and what is everywhere else.
+    fn elements(&self) -> (&[Self::Item], Self::Item);
+
+    /// The value of these elements on a pattern, or of a shape.
+    fn whole(pattern: &Held, elements: Vec<Self::Item>, fill: Self::Item) -> Option<Self>;
 }
 
-impl<P: Pattern, T: Element> Gather for Gathered<P, T> {
+impl<P: Pattern, T: Element> Pieced for Tensor<P, T> {
+    type Item = T;
+
+    fn elements(&self) -> (&[T], T) {
+        (self.values(), self.fill())
+    }
+
+    fn whole(pattern: &Held, elements: Vec<T>, fill: T) -> Option<Self> {
+        Some(Tensor::from_valid(pattern.downcast_ref::<P>()?.clone(), elements, fill))
+    }
+}
+
+/// The elements of all pieces.
+pub(super) struct Gathered<V: Pieced> {
+    values: Vec<V::Item>,
+    fill: Mutex<V::Item>,
+}
+
+impl<V: Pieced> Gathered<V> {
+    pub(super) fn boxed(count: usize) -> Result<Box<dyn Gather>> {
+        Ok(Box::new(Gathered::<V> { values: alloc::zeros(count)?, fill: Mutex::new(V::Item::ZERO) }))
+    }
+}
+
+impl<V: Pieced> Gather for Gathered<V> {
     fn parts(&mut self, ends: &[usize]) -> Vec<Box<dyn Part + '_>> {
         let fill = &self.fill;
         let slices = threads::split_at_ends(&mut self.values, ends).into_iter();
-        slices.map(|left| Box::new(Places::<P, T> { left, fill, of: self.of }) as Box<dyn Part>).collect()
+        slices.map(|left| Box::new(Places::<V> { left, fill }) as Box<dyn Part>).collect()
     }
 
     fn finish(self: Box<Self>, pattern: &Held) -> Held {
-        let pattern: &P = pattern.downcast_ref().expect("the pattern has the type of its tensor");
         let fill = self.fill.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Arc::new(Tensor::from_valid(pattern.clone(), self.values, fill))
+        Arc::new(V::whole(pattern, self.values, fill).expect("the pattern has the type of its values"))
     }
 }
 
-struct Places<'a, P, T> {
-    left: &'a mut [T],
-    fill: &'a Mutex<T>,
-    of: PhantomData<fn() -> P>,
+struct Places<'a, V: Pieced> {
+    left: &'a mut [V::Item],
+    fill: &'a Mutex<V::Item>,
 }
 
-impl<P: Pattern, T: Element> Part for Places<'_, P, T> {
+impl<V: Pieced> Part for Places<'_, V> {
     fn put(&mut self, piece: &Held) {
-        let piece = known::<Tensor<P, T>>(piece);
-        let (places, left) = std::mem::take(&mut self.left).split_at_mut(piece.nnz());
-        places.copy_from_slice(piece.values());
+        let (elements, fill) = known::<V>(piece).elements();
+        let (places, left) = std::mem::take(&mut self.left).split_at_mut(elements.len());
+        places.copy_from_slice(elements);
         self.left = left;
-        *self.fill.lock().unwrap_or_else(PoisonError::into_inner) = piece.fill();
+        *self.fill.lock().unwrap_or_else(PoisonError::into_inner) = fill;
     }
 }
 
