@@ -341,13 +341,8 @@ fn steps_of_two_results_and_of_lists_are_those_of_the_operations() {
 const LACKING: &[(&str, &str)] = &[
     ("allclose", "gives a bool, which is for collected tensors"),
     ("block", "concat of concat"),
-    ("group_by", "not yet"),
-    ("matmul_with", "not yet"),
-    ("mttkrp", "not yet: dense operands"),
     ("scale", "mul by a tensor of lengths 1"),
     ("tensordot", "einsum"),
-    ("ttm", "not yet: dense operands"),
-    ("ttv", "not yet: dense operands"),
     ("unique", "gives vectors, which are for collected tensors"),
     ("zip_with", "custom, with one operand"),
 ];
@@ -730,4 +725,121 @@ proptest! {
             prop_assert_eq!(sums.mapv(f64::to_bits), lacuna::sum(eager, 0).unwrap().mapv(f64::to_bits));
         }
     }
+}
+
+/// The products of an operand along its axes, and their gradients.
+fn products_along_axes<X>(x: &X, lazy: &Lazy<X>, same: fn(&X, &X))
+where
+    X: lazy::Steps<Elem = f64, Of<f64> = X, Reduced<f64> = X> + lazy::HasGradient,
+{
+    use ndarray::{Ix1, Ix2};
+    let [rows, columns] = [x.lengths()[0], x.lengths()[1]];
+    let (m, v) = (dense(2, columns, 0.4), lacuna::sum(&dense(rows, 2, 0.9), 1).unwrap());
+    let [matrix, vector] = [&m, &v].map(|array| Lazy::from(array.clone()));
+    let m2 = m.view().into_dimensionality::<Ix2>().unwrap();
+    let v1 = v.view().into_dimensionality::<Ix1>().unwrap();
+
+    let ttm = lazy.ttm(&matrix, 1);
+    assert_eq!(ttm.shape(), Some(&[rows, 2][..]));
+    let g = lacuna::ttm(x, &m2, 1).unwrap();
+    assert_same_arrays(&ttm.collect().unwrap(), &g);
+    let (dx, dm) = lacuna::ttm_backward(x, &m2, 1, &g).unwrap();
+    same(&ttm.gradient(lazy, &ttm).collect().unwrap(), &dx);
+    assert_same_arrays(&ttm.gradient(&matrix, &ttm).collect().unwrap(), &dm);
+
+    let ttv = lazy.ttv(&vector, -2);
+    assert_eq!(ttv.shape(), Some(&[columns][..]));
+    let g = lacuna::ttv(x, &v1, 0).unwrap();
+    assert_same_arrays(&ttv.collect().unwrap(), &g);
+    let (dx, dv) = lacuna::ttv_backward(x, &v1, 0, &g).unwrap();
+    same(&ttv.gradient(lazy, &ttv).collect().unwrap(), &dx);
+    assert_same_arrays(&ttv.gradient(&vector, &ttv).collect().unwrap(), &dv);
+    // Of both axes, from one gradient: two steps of one name.
+    let other = lazy.ttm(&Lazy::from(dense(rows, rows, 0.1)), 0);
+    assert_eq!(other.shape(), Some(&[rows, columns][..]));
+
+    let factor = Lazy::from(dense(columns, 3, -0.8));
+    let product = lazy.mttkrp(0, &[&factor]);
+    assert_eq!(product.shape(), Some(&[rows, 3][..]));
+    let f = factor.collect().unwrap();
+    let g = lacuna::mttkrp(x, 0, &[&f]).unwrap();
+    assert_same_arrays(&product.collect().unwrap(), &g);
+    let (dx, df) = lacuna::mttkrp_backward(x, 0, &[&f], &g).unwrap();
+    let found = compile((&product.gradient(lazy, &product), &product.gradient(&factor, &product))).unwrap();
+    let found = found.run([]).unwrap();
+    same(&found.0, &dx);
+    assert_same_arrays(&found.1, &df[0]);
+
+    let refused = |error: lacuna::Result<()>| {
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains(" at tests/lazy.rs:"), "{error}");
+    };
+    refused(lazy.ttm(&vector, 1).check());
+    refused(lazy.ttm(&Lazy::from(dense(2, columns + 1, 1.0)), 1).check());
+    refused(lazy.ttv(&vector, 2).check());
+    refused(lazy.mttkrp(0, &[&matrix.transpose(), &matrix]).collect().map(drop));
+    refused(lazy.mttkrp(1, &[&factor]).check());
+}
+
+#[test]
+fn products_along_axes_are_the_operations() {
+    let x = matrix(4, 5, 2, 9);
+    let csr = x.to_csr().unwrap();
+    products_along_axes(&x, &x.lazy(), assert_same);
+    products_along_axes(&csr, &csr.lazy(), assert_same);
+    let array = x.to_dense().unwrap();
+    products_along_axes(&array, &Lazy::from(array.clone()), assert_same_arrays);
+}
+
+/// Reductions by label, of tensors, of what they store, and of arrays; and their gradients.
+#[test]
+fn reductions_by_label_are_the_operations() {
+    let x = matrix(6, 5, 2, 9);
+    let (labels, lazy) = ([1u32, 0, 1, 2, 0, 1], x.lazy());
+    let (by, eager) = (lazy.group_by(0, &labels), x.group_by(0, &labels).unwrap());
+    assert_same(&by.sum(0).collect().unwrap(), &eager.sum(0).unwrap());
+    assert_eq!(by.sum(0).shape(), Some(&[3, 5][..]));
+    assert_same(&by.var([0, 1]).collect().unwrap(), &eager.var([0, 1]).unwrap());
+    assert_same(&by.nanmedian(0).collect().unwrap(), &eager.nanmedian(0).unwrap());
+    let stored = lazy.stored().group_by(0, &labels).mean(0);
+    assert_same(&stored.collect().unwrap(), &x.stored().group_by(0, &labels).unwrap().mean(0).unwrap());
+    let dx = lacuna::mean_backward(&eager, &eager.mean(0).unwrap(), 0).unwrap();
+    let means = by.mean(0);
+    assert_same(&means.gradient(&lazy, &means).collect().unwrap(), &dx);
+
+    let array = x.to_dense().unwrap();
+    let found = Lazy::from(array.clone()).group_by(0, &labels).max(0).collect().unwrap();
+    assert_same_arrays(&found, &lacuna::max(&lacuna::group_by(&array, 0, &labels).unwrap(), 0).unwrap());
+
+    // Long lists of labels are not told, and yet are two.
+    let long = full((0..400).map(f64::from).collect());
+    let halves = [2usize, 3].map(|by| (0..400).map(|at| at / 7 % by).collect::<Vec<_>>());
+    let [one, other] = halves.each_ref().map(|labels| long.lazy().group_by(0, labels).sum(0));
+    let found = compile((&one, &other)).unwrap().run([]).unwrap();
+    assert_same(&found.0, &long.group_by(0, &halves[0]).unwrap().sum(0).unwrap());
+    assert_same(&found.1, &long.group_by(0, &halves[1]).unwrap().sum(0).unwrap());
+
+    let error = lazy.group_by(0, &labels[1..]).sum(0).check().unwrap_err().to_string();
+    assert!(error.starts_with("group_by at tests/lazy.rs:"), "{error}");
+    assert!(by.sum(1).check().is_err(), "the axis with labels is not reduced");
+    let open = Lazy::<CooTensor<f64>>::input("x", [None, Some(3)]);
+    assert!(open.group_by(0, &labels).sum(0).check().is_err());
+}
+
+/// Over a semiring, by a tensor and by an array; without a gradient, which is said.
+#[test]
+fn products_over_semirings_are_the_operations() {
+    use lacuna::Matmul;
+    let (x, y) = (matrix(4, 5, 2, 9), matrix(5, 3, 2, 10));
+    let least = x.lazy().matmul_with(&y.lazy(), Matmul::min_plus());
+    assert_same(&least.collect().unwrap(), &lacuna::matmul_with(&x, &y, Matmul::min_plus()).unwrap());
+    assert_eq!(least.shape(), Some(&[4, 3][..]));
+    let array = dense(5, 3, 0.4);
+    let found = x.lazy().matmul_with(&Lazy::from(array.clone()), Matmul::max_times()).collect().unwrap();
+    assert_same_arrays(&found, &lacuna::matmul_with(&x, &array, Matmul::max_times()).unwrap());
+    let lazy = x.lazy();
+    let least = lazy.matmul_with(&y.lazy(), Matmul::min_plus());
+    let error = least.gradient(&lazy, &least).check().unwrap_err().to_string();
+    assert!(error.contains("matmul_with has no gradient"), "{error}");
+    assert!(y.lazy().matmul_with(&y.lazy(), Matmul::min_plus()).check().is_err());
 }

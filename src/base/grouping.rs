@@ -1,9 +1,11 @@
 //! The positions of an axis, grouped by the labels that they have.
 
+use std::fmt;
+
 use crate::base::alloc::{self, Allocated};
 
 /// Which positions of an axis have which label.
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Grouping {
     axis: usize,
     /// The label of each position.
@@ -12,6 +14,20 @@ pub(crate) struct Grouping {
     members: Vec<usize>,
     /// Where the positions of each label start there, and where the last end.
     starts: Vec<usize>,
+}
+
+/// So many labels are told one by one.
+const LISTED: usize = 100;
+
+impl fmt::Debug for Grouping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (axis, count) = (self.axis, self.count());
+        if self.labels.len() <= LISTED {
+            return write!(f, "labels {:?} below {count} on axis {axis}", self.labels);
+        }
+        // Where they are tells them from all others.
+        write!(f, "{} labels below {count} at {:p} on axis {axis}", self.labels.len(), &raw const *self.labels)
+    }
 }
 
 impl Grouping {

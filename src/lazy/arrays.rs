@@ -1,18 +1,21 @@
 //! Arrays in a graph: the dense operands of products, and their gradients.
 
+use std::borrow::Borrow;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-use ndarray::ArrayD;
+use ndarray::{ArrayD, ArrayView, Dimension, Ix1, Ix2};
 
 use super::Lazy;
+use super::einsum::part;
 use super::more::product_shape;
 use super::node::{Form, Held, Node, known};
-use super::unary::{LazyStored, rule_of_all, step};
+use super::unary::{LazyStored, Steps, rule_of_all, step, step_of};
 use super::value::{ByPieces, Gather, Gathered, Kind, Pieced, Pieces, Value};
 use crate::base::alloc;
-use crate::base::error::Result;
+use crate::base::axes::normalize_axis;
+use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::convert::dense_array;
 use crate::element::{DType, Element, Float, FloatVisitor, Numeric, RealNumber, Ring};
@@ -148,12 +151,12 @@ impl<P: Pattern, T: Ring> Factor<P, T> for ArrayD<T> {
         let shape = |[x, y]: [&Shape; 2]| product_shape(x, y);
         let run = |inputs: &[Held]| ops::matmul(known::<Tensor<P, T>>(&inputs[0]), known::<ArrayD<T>>(&inputs[1]));
         let product: Lazy<Self> = step("matmul", String::new(), [&x.node, &y.node], Form::Own, shape, run);
-        rule_of_all!(product, T, P, (), |[x, y, g]| {
+        rule_of_all!(product, T, [P: Pattern], (), |[x, y, g]| {
             let run = |inputs: &[Held]| {
                 let (y, g) = (known::<ArrayD<F>>(&inputs[1]), known::<ArrayD<F>>(&inputs[2]));
                 ops::matmul_backward(known::<Tensor<P, F>>(&inputs[0]), y, g)
             };
-            two_of::<Tensor<P, F>, ArrayD<F>, 3>("matmul_backward", [x, y, g], run).to_vec()
+            two_of::<Tensor<P, F>, ArrayD<F>, 3>("matmul_backward", String::new(), [x, y, g], run).to_vec()
         })
     }
 }
@@ -162,12 +165,124 @@ impl<P: Pattern, T: Ring> Factor<P, T> for ArrayD<T> {
 #[track_caller]
 fn two_of<A: Value, B: Value, const N: usize>(
     name: &'static str,
+    arguments: String,
     inputs: [&Arc<Node>; N],
     run: impl Fn(&[Held]) -> Result<(A, B)> + Send + Sync + 'static,
 ) -> [Option<Arc<Node>>; 2] {
-    let both: Lazy<(A, B)> = step(name, String::new(), inputs, Form::Own, |shapes| same(shapes[0]), run);
+    let both: Lazy<(A, B)> = step(name, arguments, inputs, Form::Own, |shapes| same(shapes[0]), run);
     let (first, second) = both.parts();
     [Some(first.node), Some(second.node)]
+}
+
+/// An array of that rank, which an operation asks for.
+fn of_rank<'a, D: Dimension, T: Element>(name: &'static str, array: &'a ArrayD<T>) -> Result<ArrayView<'a, T, D>> {
+    array.view().into_dimensionality().map_err(|_| wrong_rank(name, array.ndim()))
+}
+
+fn wrong_rank(operation: &'static str, rank: usize) -> Error {
+    Error::Argument { operation, why: format!("an array of rank {rank} is none of the rank that it takes") }
+}
+
+/// The shape of a product along one axis with an array of so many axes, the last of which goes along it.
+fn along(operation: &'static str, [x, y]: [&Shape; 2], axis: isize, rank: usize) -> Result<Option<Shape>> {
+    let axis = normalize_axis(axis as i128, x.rank())?;
+    let (expected, mut shape) = (x[axis], x.to_vec());
+    match (y.rank() == rank).then(|| y.split_last()).flatten() {
+        None => Err(wrong_rank(operation, y.rank())),
+        Some((&found, _)) if found != expected => {
+            Err(Error::LengthMismatch { what: "a row of the matrix", expected, found })
+        }
+        Some((_, rows)) => {
+            shape.splice(axis..=axis, rows.iter().copied());
+            Ok(Some(shape.into()))
+        }
+    }
+}
+
+/// The gradient of an operand.
+type OfFloats<X, F> = <<X as Steps>::Of<F> as Steps>::Of<F>;
+
+/// The gradients of an operand and of several arrays.
+type OfAll<X, F> = (OfFloats<X, F>, Vec<ArrayD<F>>);
+
+/// Products along one axis: the rank of the array, and the gradient.
+macro_rules! products_along {
+    ($($name:ident($array:ident: $dimension:ty) $backward:ident;)*) => {$(
+        #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        #[track_caller]
+        pub fn $name(&self, $array: &Lazy<ArrayD<T>>, axis: isize) -> Lazy<ArrayD<T>> {
+            let (name, rank) = (stringify!($name), <$dimension as Dimension>::NDIM.unwrap_or(0));
+            let run = move |inputs: &[Held]| {
+                let array = of_rank::<$dimension, T>(name, known(&inputs[1]))?;
+                ops::$name(known::<X>(&inputs[0]), &array, axis)
+            };
+            let nodes = [&self.node, &$array.node];
+            let shape = |shapes: [&Shape; 2]| along(name, shapes, axis, rank);
+            let product = step(name, axis.to_string(), nodes, Form::Own, shape, run);
+            rule_of_all!(product, T, [X: Steps], (axis: isize), |[x, array, g]| {
+                let run = move |inputs: &[Held]| {
+                    let array = of_rank::<$dimension, F>(stringify!($backward), known(&inputs[1]))?;
+                    let g = known::<ArrayD<F>>(&inputs[2]);
+                    let (dx, dy) = ops::$backward(known::<X::Of<F>>(&inputs[0]), &array, axis, g)?;
+                    Ok((<X::Of<F>>::reduced(dx), dy.into_dyn()))
+                };
+                let (name, nodes) = (stringify!($backward), [x, array, g]);
+                two_of::<OfFloats<X, F>, ArrayD<F>, 3>(name, axis.to_string(), nodes, run).to_vec()
+            })
+        }
+    )*};
+}
+
+/// # Products along axes
+///
+/// The pages stand at the functions of the same names.
+impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {
+    products_along! {
+        ttm(matrix: Ix2) ttm_backward;
+        ttv(vector: Ix1) ttv_backward;
+    }
+
+    /// The step [`mttkrp`](crate::mttkrp()).
+    #[track_caller]
+    pub fn mttkrp(&self, mode: isize, factors: &[impl Borrow<Lazy<ArrayD<T>>>]) -> Lazy<ArrayD<T>> {
+        let factors = factors.iter().map(|factor| Arc::clone(&factor.borrow().node));
+        let inputs = std::iter::once(Arc::clone(&self.node)).chain(factors).collect();
+        let run = move |inputs: &[Held]| {
+            let [x, factors @ ..] = inputs else { return Err(ops::no_tensor()) };
+            ops::mttkrp(known::<X>(x), mode, &factors.iter().map(known).collect::<Vec<&ArrayD<T>>>())
+        };
+        let shape = |shapes: &[&Shape]| factored(shapes, mode);
+        let product = step_of("mttkrp", mode.to_string(), inputs, Form::Own, shape, run);
+        rule_of_all!(product, T, [X: Steps], (mode: isize), |[inputs @ .., g]| {
+            let run = move |inputs: &[Held]| {
+                let [x, factors @ .., g] = inputs else { return Err(ops::no_tensor()) };
+                let factors: Vec<&ArrayD<F>> = factors.iter().map(known).collect();
+                let (dx, rest) = ops::mttkrp_backward(known::<X::Of<F>>(x), mode, &factors, known::<ArrayD<F>>(g))?;
+                Ok((<X::Of<F>>::reduced(dx), rest))
+            };
+            let nodes = inputs.iter().chain([g]).map(Arc::clone).collect();
+            let all: Lazy<OfAll<X, F>> =
+                step_of("mttkrp_backward", mode.to_string(), nodes, Form::Own, |_| Ok(None), run);
+            let (dx, rest) = all.parts();
+            let of_factors = (1..inputs.len()).map(|number| Some(part(&rest, number - 1).node));
+            std::iter::once(Some(dx.node)).chain(of_factors).collect()
+        })
+    }
+}
+
+/// The shape of a product with a factor for each axis but one.
+fn factored(shapes: &[&Shape], mode: isize) -> Result<Option<Shape>> {
+    let [x, factors @ ..] = shapes else { return Ok(None) };
+    let mode = normalize_axis(mode as i128, x.rank())?;
+    let Some(&width) = factors.first().and_then(|factor| factor.last()) else { return Ok(None) };
+    let axes = (0..x.rank()).filter(|&axis| axis != mode);
+    for (expected, &found) in axes.map(|axis| Shape::from([x[axis], width])).zip(factors) {
+        if expected != *found {
+            return Err(Error::ShapeMismatch { what: "a factor", expected, found: found.clone() });
+        }
+    }
+    // Where there are too few or too many, the operation says so.
+    Ok((factors.len() + 1 == x.rank()).then(|| [x[mode], width].into()))
 }
 
 /// The pattern of a tensor that is not computed yet.
@@ -219,14 +334,14 @@ impl<P: Pattern, T: Ring> LazyPattern<P, T> {
         };
         let nodes = [&self.x.node, &left.node, &right.node];
         let dots: Lazy<Tensor<P, T>> = step("sddmm", "pattern".into(), nodes, Form::OfFirst, shape, run);
-        rule_of_all!(dots, T, P, (), |[x, left, right, g]| {
+        rule_of_all!(dots, T, [P: Pattern], (), |[x, left, right, g]| {
             let run = |inputs: &[Held]| {
                 let [left, right] = [1, 2].map(|at| known::<ArrayD<F>>(&inputs[at]).view());
                 let (x, g) = (known::<Tensor<P, F>>(&inputs[0]), known::<Tensor<P, F>>(&inputs[3]));
                 ops::dots_at_backward(x.pattern(), &left, &right, g)
             };
             let nodes = [x, left, right, g];
-            let [left, right] = two_of::<ArrayD<F>, ArrayD<F>, 4>("pattern_sddmm_backward", nodes, run);
+            let [left, right] = two_of::<ArrayD<F>, ArrayD<F>, 4>("pattern_sddmm_backward", String::new(), nodes, run);
             // The values of the tensor have no part in it.
             vec![None, left, right]
         })

@@ -39,7 +39,7 @@ pub fn einsum<'a, P: Pattern, T: Ring>(
     };
     let run = move |inputs: &[Held]| ops::einsum(&used, &inputs.iter().map(known).collect::<Vec<&Tensor<P, T>>>());
     let product = step_of("einsum", arguments, inputs, Form::Own, shape, run);
-    rule_of_all!(product, T, P, (options: Einsum<'static>, told: String), |[inputs @ .., g]| {
+    rule_of_all!(product, T, [P: Pattern], (options: Einsum<'static>, told: String), |[inputs @ .., g]| {
         let run = move |values: &[Held]| {
             let Some((upstream, operands)) = values.split_last() else { return Err(ops::no_tensor()) };
             let operands: Vec<&Tensor<P, F>> = operands.iter().map(known).collect();
@@ -54,7 +54,7 @@ pub fn einsum<'a, P: Pattern, T: Ring>(
 
 /// One of several gradients.
 #[track_caller]
-fn part<V: Value>(all: &Lazy<Vec<V>>, number: usize) -> Lazy<V> {
+pub(super) fn part<V: Value>(all: &Lazy<Vec<V>>, number: usize) -> Lazy<V> {
     let run = move |all: &[Held]| Ok(known::<Vec<V>>(&all[0])[number].clone());
     step("part", number.to_string(), [&all.node], Form::Own, |_| Ok(None), run)
 }

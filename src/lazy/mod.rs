@@ -46,6 +46,7 @@ pub use einsum::einsum;
 pub use gradient::HasGradient;
 pub use joins::{concat, stack};
 pub use program::{Feed, Outputs, Program, compile};
+pub use reductions::LazyGroupBy;
 pub use unary::{LazyStored, Steps};
 pub use value::Value;
 pub use zips::Beside;

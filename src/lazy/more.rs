@@ -3,17 +3,17 @@
 
 use std::sync::Arc;
 
-use super::Lazy;
 use super::arrays::Factor;
 use super::node::{Form, Held, Node, known, unlike};
 use super::reductions::{Ask, Over, rule_of_one};
 use super::unary::{LazyStored, Steps, rule_of_all, step};
+use super::{Lazy, Value};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::Result;
 use crate::base::index::{Index, Position};
 use crate::base::shape::{self, Shape};
 use crate::element::{Element, Float, FloatVisitor, Numeric, Real, RealNumber, Ring};
-use crate::ops::{self, Nanmedian, Operand, Quantile, Request, Select, Take};
+use crate::ops::{self, Matmul, Nanmedian, Operand, Quantile, Request, Select, Semiring, Take};
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::plan::product::Contraction;
 use crate::tensor::Tensor;
@@ -248,7 +248,7 @@ macro_rules! products {
                     ops::$name(known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]))
                 };
                 let product = step(stringify!($name), String::new(), [&self.node, &other.node], Form::Own, shape, run);
-                rule_of_all!(product, T, P, (), |[x, y, g]| {
+                rule_of_all!(product, T, [P: Pattern], (), |[x, y, g]| {
                     let [x, y, g] = [x, y, g].map(|node| Lazy::<Tensor<P, F>>::of(Arc::clone(node)));
                     let (dx, dy) = x.$backward(&y, &g).parts();
                     vec![Some(dx.node), Some(dy.node)]
@@ -287,6 +287,31 @@ impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
     }
 }
 
+impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
+    /// The step [`matmul_with`](crate::matmul_with()), by a tensor of the same format or an array, without a mask.
+    /// Two of them are never taken for one. It has no gradient.
+    ///
+    /// ```
+    /// use lacuna::{CooTensor, Matmul};
+    ///
+    /// let roads = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![3.0, 5.0], 0.0)?;
+    /// let twice = roads.lazy().matmul_with(&roads.lazy(), Matmul::min_plus());
+    /// assert_eq!(twice.collect()?, roads.matmul_with(&roads, Matmul::min_plus())?);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn matmul_with<Y, S>(&self, other: &Lazy<Y>, options: Matmul<'static, S>) -> Lazy<X::Product<Y>>
+    where
+        Y: Steps<Elem = T>,
+        S: Semiring<T> + 'static,
+        X::Product<Y>: Value,
+    {
+        let run = move |inputs: &[Held]| ops::matmul_with(known::<X>(&inputs[0]), known::<Y>(&inputs[1]), options);
+        let shape = |[x, y]: [&Shape; 2]| product_shape(x, y);
+        step("matmul_with", unlike(), [&self.node, &other.node], Form::Own, shape, run)
+    }
+}
+
 impl<P: Pattern> Lazy<Tensor<P, bool>> {
     /// The step [`where_`](crate::where_()): of each element `yes` or `no`.
     #[track_caller]
@@ -300,7 +325,7 @@ impl<P: Pattern> Lazy<Tensor<P, bool>> {
             ops::where_(known::<Tensor<P, bool>>(&inputs[0]), yes, no)
         };
         let chosen = step("where_", String::new(), [&self.node, &yes.node, &no.node], Form::Each, shape, run);
-        rule_of_all!(chosen, T, P, (), |[c, yes, no, g]| {
+        rule_of_all!(chosen, T, [P: Pattern], (), |[c, yes, no, g]| {
             let run = |inputs: &[Held]| {
                 let [yes, no, g] = [1, 2, 3].map(|at| known::<Tensor<P, F>>(&inputs[at]));
                 ops::where_backward(known::<Tensor<P, bool>>(&inputs[0]), yes, no, g)

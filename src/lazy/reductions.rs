@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use super::node::{Asked, Form, Node};
+use super::node::{Asked, Body, Form, Node};
 use super::unary::{LazyStored, Steps};
 use super::{Lazy, Value};
 use crate::base::axes::Axes;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
+use crate::base::grouping::Grouping;
+use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::element::{Element, Float, FloatVisitor, Numeric, Real, RealNumber, Ring};
-use crate::ops::{self, Nanmedian, Norm, Quantile, Var};
+use crate::ops::{self, GroupLabels, Nanmedian, Norm, Quantile, Var};
 use crate::pattern::Pattern;
 use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
@@ -17,6 +19,8 @@ use crate::tensor::Tensor;
 /// Options of a reduction, which name its axes.
 pub(super) trait Over: std::fmt::Debug {
     fn axes(&self) -> &Axes;
+
+    fn axes_mut(&mut self) -> &mut Axes;
 
     /// The shape of the result.
     fn shape(&self, of: &Shape) -> Result<Option<Shape>> {
@@ -28,6 +32,10 @@ impl Over for Axes {
     fn axes(&self) -> &Axes {
         self
     }
+
+    fn axes_mut(&mut self) -> &mut Axes {
+        self
+    }
 }
 
 macro_rules! over {
@@ -35,6 +43,10 @@ macro_rules! over {
         impl Over for $options {
             fn axes(&self) -> &Axes {
                 &self.axes
+            }
+
+            fn axes_mut(&mut self) -> &mut Axes {
+                &mut self.axes
             }
         }
     )*};
@@ -91,6 +103,61 @@ macro_rules! rule_of_one {
 }
 pub(super) use rule_of_one;
 
+/// What is not computed yet, with labels for the positions of an axis: what [`GroupBy`](crate::GroupBy) is to a value.
+#[must_use = "labels do nothing until something is reduced by them"]
+#[derive(Debug, Clone)]
+pub struct LazyGroupBy<S> {
+    of: S,
+    /// None where they were refused, as `of` says.
+    grouping: Option<Arc<Grouping>>,
+}
+
+impl<S> LazyGroupBy<S> {
+    fn label(&self, axes: &mut Axes) {
+        if let Some(grouping) = &self.grouping {
+            *axes = axes.grouped(Arc::clone(grouping));
+        }
+    }
+}
+
+impl<X: Steps> Lazy<X> {
+    /// Labels for the positions of an axis, by which reductions over it are: see [`group_by`](crate::group_by()).
+    ///
+    /// The lengths of the axes must be known.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([3, 2], vec![vec![0, 1, 2], vec![0, 1, 0]], vec![5.0, 4.0, 1.0], 0.0)?;
+    /// let sums = x.lazy().group_by(0, &[0, 1, 0]).sum(0);
+    /// assert_eq!(sums.collect()?, x.group_by(0, &[0, 1, 0])?.sum(0)?);
+    /// assert_eq!(sums.gradient(&x.lazy(), &sums).shape(), Some(&[3, 2][..]));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn group_by<'a, J: Position>(&self, axis: isize, labels: impl Into<GroupLabels<'a, J>>) -> LazyGroupBy<Self> {
+        let open = || Error::Argument { operation: "group_by", why: "the lengths of the axes are not known".into() };
+        let known = self.node.shape.as_ref().ok_or_else(open);
+        match known.and_then(|shape| labels.into().group(axis, shape)) {
+            Ok(grouping) => LazyGroupBy { of: self.clone(), grouping: Some(grouping) },
+            Err(error) => {
+                let error = self.node.refusal().cloned().unwrap_or(error);
+                let node = Node::new::<X>("group_by", Body::Refused(error.clone()), None);
+                LazyGroupBy { of: Lazy::refused(node, error), grouping: None }
+            }
+        }
+    }
+}
+
+impl<P: Pattern, T: Element> LazyStored<P, T> {
+    /// Labels for the positions of an axis, by which reductions of the entries over it are.
+    #[track_caller]
+    pub fn group_by<'a, J: Position>(&self, axis: isize, labels: impl Into<GroupLabels<'a, J>>) -> LazyGroupBy<Self> {
+        let LazyGroupBy { of, grouping } = self.x.group_by(axis, labels);
+        LazyGroupBy { of: of.stored(), grouping }
+    }
+}
+
 /// Reductions: the options, the bound of the element type, the type of the result, the gradient.
 macro_rules! reductions {
     ($($name:ident($options:ty) [$bound:ident] -> $out:ty $(, $backward:ident [$of:ident])?;)*) => {
@@ -107,6 +174,32 @@ macro_rules! reductions {
         impl<P: Pattern, T: Element> LazyStored<P, T> {
             $(reductions!(@one entries, [Tensor<P, T>], self => self.x,
                 $name($options) [$bound] -> $out $(, $backward [$of])?);)*
+        }
+
+        /// # Reductions by label
+        ///
+        /// The pages stand at the functions of the same names.
+        impl<T: Element, X: Steps<Elem = T>> LazyGroupBy<Lazy<X>> {
+            $(reductions!(@by_label [X], $name($options) [$bound] -> $out);)*
+        }
+
+        /// # Reductions of what is stored, by label
+        ///
+        /// The pages stand at the functions of the same names.
+        impl<P: Pattern, T: Element> LazyGroupBy<LazyStored<P, T>> {
+            $(reductions!(@by_label [Tensor<P, T>], $name($options) [$bound] -> $out);)*
+        }
+    };
+    (@by_label [$X:ty], $name:ident($options:ty) [$bound:ident] -> $out:ty) => {
+        #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()), by label.")]
+        #[track_caller]
+        pub fn $name(&self, options: impl Into<$options>) -> Lazy<<$X as Steps>::Of<$out>>
+        where
+            T: $bound,
+        {
+            let mut options: $options = options.into();
+            self.label(options.axes_mut());
+            self.of.$name(options)
         }
     };
     (@one $seen:ident, [$X:ty], $self:ident => $x:expr, $name:ident($options:ty) [$bound:ident] -> $out:ty

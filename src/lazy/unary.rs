@@ -132,9 +132,10 @@ steps! {
 /// The gradients of all inputs of a step: `$gradients` finds them from the nodes of the inputs and, behind these, that
 /// of the upstream gradient, where the elements are of a type `F` of floats.
 macro_rules! rule_of_all {
-    ($lazy:expr, $T:ident, $P:ident, ($($arg:ident: $type:ty),*), |$nodes:pat_param| $gradients:expr) => {{
-        struct Rule<P>(Vec<Arc<Node>>, ($($type,)*), std::marker::PhantomData<fn() -> P>);
-        impl<P: Pattern> FloatVisitor for Rule<P> {
+    ($lazy:expr, $T:ident, [$X:ident: $bound:ident], ($($arg:ident: $type:ty),*),
+        |$nodes:pat_param| $gradients:expr) => {{
+        struct Rule<X>(Vec<Arc<Node>>, ($($type,)*), std::marker::PhantomData<fn() -> X>);
+        impl<$X: $bound> FloatVisitor for Rule<$X> {
             type Out = Vec<Option<Arc<Node>>>;
 
             #[track_caller]
@@ -148,7 +149,7 @@ macro_rules! rule_of_all {
         let arguments = ($($arg.clone(),)*);
         $lazy.with_rule(move |asked| {
             let nodes = asked.inputs.iter().chain([asked.upstream]).map(Arc::clone).collect();
-            $T::if_float(Rule::<$P>(nodes, arguments.clone(), std::marker::PhantomData))
+            $T::if_float(Rule::<$X>(nodes, arguments.clone(), std::marker::PhantomData))
         })
     }};
 }
