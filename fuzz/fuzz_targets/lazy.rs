@@ -1,13 +1,14 @@
-//! Random graphs: the program gives the bits of the operations one by one, on both formats, and again on the plans that
-//! it kept. Where an operation refuses, so does the program.
+//! Random graphs: the program gives the bits of the operations one by one, on both formats and on arrays, and again on
+//! the plans that it kept. Where an operation refuses, so does the program.
 #![no_main]
 
 use arbitrary::Unstructured;
-use lacuna::lazy::{Lazy, compile};
+use lacuna::lazy::{self, Lazy, compile};
 use lacuna::{Axes, Pattern, Result, Tensor};
 use lacuna_fuzz::compare::*;
 use lacuna_fuzz::{shape, sparse_of};
 use libfuzzer_sys::fuzz_target;
+use ndarray::ArrayD;
 
 /// Which operation, over which axis, of which steps.
 type Choice = (u8, i8, u8, u8);
@@ -28,7 +29,7 @@ fn next<P: Pattern>(choice: u8, axis: isize, x: &Pair<P>, y: &Pair<P>) -> Pair<P
     let (lazy, other) = (&x.lazy, &y.lazy);
     let of = |f: Of<'_, P>| x.eager.clone().and_then(|x| f(&x));
     let of_two = |f: OfTwo<'_, P>| x.eager.clone().and_then(|x| y.eager.clone().and_then(|y| f(&x, &y)));
-    let (lazy, eager) = match choice % 20 {
+    let (lazy, eager) = match choice % 24 {
         0 => (lazy.abs(), of(&|x| x.abs())),
         1 => (lazy + other, of_two(&|x, y| x.add(y))),
         2 => (lazy * other, of_two(&|x, y| x.mul(y))),
@@ -48,9 +49,65 @@ fn next<P: Pattern>(choice: u8, axis: isize, x: &Pair<P>, y: &Pair<P>) -> Pair<P
         16 => (lazy.transpose(), of(&|x| x.transpose())),
         17 => (lazy.expand_dims(axis), of(&|x| x.expand_dims(axis))),
         18 => (lazy.greater(other).where_(lazy, other), of_two(&|x, y| lacuna::where_(&x.greater(y)?, x, y))),
+        19 => (lazy.matmul(other), of_two(&|x, y| x.matmul(y))),
+        20 => (lazy::einsum(SPEC, &[lazy, other]), of_two(&|x, y| lacuna::einsum(SPEC, &[x, y]))),
+        21 => (lazy.topk(1, axis), of(&|x| x.topk(1, axis))),
+        22 => {
+            let labels = |shape: &[usize]| (0..shape.iter().copied().max().unwrap_or(0)).map(|at| at % 3).collect();
+            let labels: Vec<usize> = labels(lazy.shape().unwrap_or_default());
+            (lazy.group_by(axis, &labels).sum(axis), of(&|x| x.group_by(axis, &labels)?.sum(axis)))
+        }
         _ => (lazy.exp(), of(&|x| x.exp())),
     };
     Pair { lazy, eager }
+}
+
+/// The einsum of two matrices.
+const SPEC: &str = "ij,kj->ik";
+
+type OfDense = (Lazy<ArrayD<f64>>, Result<ArrayD<f64>>);
+
+/// The next step of arrays.
+fn next_dense(choice: u8, axis: isize, (lazy, x): &OfDense, (other, y): &OfDense) -> OfDense {
+    let kept = || Axes::from(axis).keep_dims();
+    let of = |f: &dyn Fn(&ArrayD<f64>) -> Result<ArrayD<f64>>| f(x.as_ref().map_err(Clone::clone)?);
+    let of_two = |f: &dyn Fn(&ArrayD<f64>, &ArrayD<f64>) -> Result<ArrayD<f64>>| {
+        f(x.as_ref().map_err(Clone::clone)?, y.as_ref().map_err(Clone::clone)?)
+    };
+    match choice % 12 {
+        0 => (lazy.abs(), of(&|x| lacuna::abs(x))),
+        1 => (lazy + other, of_two(&|x, y| lacuna::add(x, y))),
+        2 => (lazy * other, of_two(&|x, y| lacuna::mul(x, y))),
+        3 => (lazy.sqrt(), of(&|x| lacuna::sqrt(x))),
+        4 => (lazy - 0.5, of(&|x| lacuna::sub(x, 0.5))),
+        5 => (lazy.minimum(other), of_two(&|x, y| lacuna::minimum(x, y))),
+        6 => (lazy.flip(axis), of(&|x| lacuna::flip(x, axis))),
+        7 => (lazy.sum(kept()), of(&|x| lacuna::sum(x, kept()))),
+        8 => (lazy.max(axis), of(&|x| lacuna::max(x, axis))),
+        9 => (lazy.transpose(), of(&|x| lacuna::transpose(x))),
+        10 => (lazy.nanmedian(kept()), of(&|x| lacuna::nanmedian(x, kept()))),
+        _ => (lazy.exp(), of(&|x| lacuna::exp(x))),
+    }
+}
+
+fn agree_dense(inputs: &[ArrayD<f64>; 2], steps: &[Choice]) {
+    let mut pairs: Vec<OfDense> = inputs.iter().map(|x| (Lazy::from(x.clone()), Ok(x.clone()))).collect();
+    for &(choice, axis, one, other) in steps {
+        let at = |index: u8| &pairs[index as usize % pairs.len()];
+        let pair = next_dense(choice, axis.into(), at(one), at(other));
+        if pair.1.as_ref().is_ok_and(|x| x.len() > 1 << 12) {
+            break;
+        }
+        pairs.push(pair);
+    }
+    let Some((lazy, eager)) = pairs.last() else { return };
+    match (lazy.collect(), eager) {
+        (Ok(found), Ok(expected)) => {
+            assert_eq!(found.mapv(f64::to_bits), expected.mapv(f64::to_bits), "{:?}", lazy.explain());
+            assert_eq!(lazy.shape(), Some(expected.shape()));
+        }
+        (found, eager) => assert!(found.is_err() && eager.is_err(), "{found:?} {eager:?}"),
+    }
 }
 
 fn agree<P: Pattern>(inputs: &[Tensor<P, f64>; 2], steps: &[Choice]) {
@@ -94,5 +151,6 @@ fuzz_target!(|data: &[u8]| {
     if let Ok((inputs, steps)) = drawn(u) {
         agree(&[0, 1].map(|at: usize| coo(&inputs[at])), &steps);
         agree(&[0, 1].map(|at: usize| csr(&inputs[at])), &steps);
+        agree_dense(&[0, 1].map(|at: usize| array(&inputs[at].to_dense())), &steps);
     }
 });
