@@ -851,3 +851,16 @@ fn products_over_semirings_are_the_operations() {
     assert!(error.contains("matmul_with has no gradient"), "{error}");
     assert!(y.lazy().matmul_with(&y.lazy(), Matmul::min_plus()).check().is_err());
 }
+
+/// A gradient has no gradient yet where it has no rule: an error with the operation and the line that asked.
+#[test]
+fn a_gradient_of_a_gradient_names_what_has_none() {
+    let x = matrix(4, 3, 2, 3).lazy();
+    let first = x.exp().gradient(&x, &x);
+    let line = line!() - 1;
+    let Err(Error::Lazy { operation, line: found, cause, .. }) = first.gradient(&x, &x).check() else {
+        panic!("a second derivative of exp, which tests/lazy.rs can compare now")
+    };
+    assert_eq!((operation, found), ("exp_backward", line));
+    assert!(matches!(*cause, Error::NoGradient { operation: "exp_backward" }), "{cause:?}");
+}

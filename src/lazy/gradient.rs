@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ndarray::ArrayD;
 
-use super::node::{Asked, Body, Form, Held, Node, known, reachable};
+use super::node::{Asked, Body, Form, Held, Node, known, placed, reachable};
 use super::unary::step;
 use super::{Lazy, Value};
 use crate::base::alloc;
@@ -127,13 +127,13 @@ impl<X: HasGradient> Lazy<X> {
 /// The gradients of a result by some of the steps that it was made from; none for what it does not depend on.
 #[track_caller]
 fn found(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Vec<Result<Option<Arc<Node>>>> {
-    let gradients = all(result, upstream, by);
+    // Rules are closures, which know no caller.
+    let gradients = placed(|| all(result, upstream, by));
     let of = |gradients: &BTreeMap<u64, Arc<Node>>, node: &Arc<Node>| gradients.get(&node.id).cloned();
     by.iter().map(|node| gradients.as_ref().map(|found| of(found, node)).map_err(Error::clone)).collect()
 }
 
 /// The gradients of all steps between `by` and the result, by their numbers.
-#[track_caller]
 fn all(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Result<BTreeMap<u64, Arc<Node>>> {
     if let (Some(expected), Some(found)) = (&result.shape, &upstream.shape)
         && expected != found

@@ -1,6 +1,7 @@
 //! The nodes of a graph: what is computed, from what, and by which line of the program.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -89,7 +90,10 @@ impl Node {
             id: COUNT.fetch_add(1, Ordering::Relaxed),
             name,
             arguments: String::new(),
-            place: Location::caller(),
+            place: match PLACE.get() {
+                Some(place) => place,
+                None => Location::caller(),
+            },
             body,
             inputs: Vec::new(),
             shape,
@@ -149,6 +153,20 @@ impl Node {
             _ => format!("{}({})", self.name, self.arguments),
         }
     }
+}
+
+thread_local! {
+    /// The line that all nodes belong to that are made meanwhile, if it is not the one that makes them.
+    static PLACE: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
+}
+
+/// What `make` gives, whose nodes belong to the line of the caller.
+#[track_caller]
+pub(super) fn placed<R>(make: impl FnOnce() -> R) -> R {
+    let before = PLACE.replace(Some(Location::caller()));
+    let made = make();
+    PLACE.set(before);
+    made
 }
 
 /// Words of an argument that are not told twice, so that no two steps with it are taken for one.
