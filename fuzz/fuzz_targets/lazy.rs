@@ -65,13 +65,15 @@ fn next<P: Pattern>(choice: u8, axis: isize, x: &Pair<P>, y: &Pair<P>) -> Pair<P
 /// The einsum of two matrices.
 const SPEC: &str = "ij,kj->ik";
 
+type OfOneDense<'a> = &'a dyn Fn(&ArrayD<f64>) -> Result<ArrayD<f64>>;
+type OfTwoDense<'a> = &'a dyn Fn(&ArrayD<f64>, &ArrayD<f64>) -> Result<ArrayD<f64>>;
 type OfDense = (Lazy<ArrayD<f64>>, Result<ArrayD<f64>>);
 
 /// The next step of arrays.
 fn next_dense(choice: u8, axis: isize, (lazy, x): &OfDense, (other, y): &OfDense) -> OfDense {
     let kept = || Axes::from(axis).keep_dims();
-    let of = |f: &dyn Fn(&ArrayD<f64>) -> Result<ArrayD<f64>>| f(x.as_ref().map_err(Clone::clone)?);
-    let of_two = |f: &dyn Fn(&ArrayD<f64>, &ArrayD<f64>) -> Result<ArrayD<f64>>| {
+    let of = |f: OfOneDense<'_>| f(x.as_ref().map_err(Clone::clone)?);
+    let of_two = |f: OfTwoDense<'_>| {
         f(x.as_ref().map_err(Clone::clone)?, y.as_ref().map_err(Clone::clone)?)
     };
     match choice % 12 {
