@@ -363,6 +363,8 @@ fn functions_have_the_arguments_of_rust_and_the_defaults_of_python() {
     assert!(wrong("unique(c)").contains("unique is not defined for complex128"));
     assert!(wrong("sum(x, by=[0, 1])").contains("axis=… says whose labels these are"));
     assert!(wrong("sum(x, axis=0, by=[[0, 1]])").contains("a list of labels"));
+    assert!(wrong("sum(x, axis=0, by=g)").starts_with("the labels of sum are integers, and not float64"));
+    assert!(wrong("take(x, b)").starts_with("the positions of take are integers, and not bool"));
     assert!(wrong("sum(x, axis=[0, 1], by=[0, 1])").contains("an integer"));
     assert!(refused("sum(x, axis=0, by=[0, 1, 2])").contains("the labels"));
     assert!(refused("sum(x, axis=0, by=[0, -1])").contains("label -1 of position 1"));

@@ -257,7 +257,7 @@ impl Call {
             Some(axis) => integer(&axis.value, &axis.at)?,
             None => return wrong(&given.at, "axis=… says whose labels these are"),
         };
-        let labels = self.positions(by)?.into_dimensionality::<Ix1>();
+        let labels = self.integral(by, "labels")?.into_dimensionality::<Ix1>();
         let labels = labels.or_else(|_| wrong(&given.at, "this is a list of labels, one for each position"))?;
         let grouping = GroupLabels::of(&labels).group(axis, self.moving(0)?.shape());
         Ok(axes.grouped(at(&given.at, grouping)?))
@@ -322,9 +322,20 @@ impl Call {
 
     /// Positions: integers in lists of one shape, or a tensor of integers.
     pub(super) fn positions(&self, place: usize) -> Found<ArrayD<i64>> {
+        self.integral(place, "positions")
+    }
+
+    /// What is integers in lists of one shape, or a tensor of integers.
+    fn integral(&self, place: usize, what: &str) -> Found<ArrayD<i64>> {
         let given = self.given(place)?;
         match &given.value {
-            Value::Tensor(tensor) => at(&given.at, dense_positions(tensor)),
+            Value::Tensor(tensor) => match at(&given.at, dense_integers(tensor))? {
+                Some(integers) => Ok(integers),
+                None => {
+                    let (name, dtype) = (self.name, tensor.dtype());
+                    wrong(&given.at, format!("the {what} of {name} are integers, and not {dtype}"))
+                }
+            },
             listed => {
                 let (mut shape, mut positions) = (Vec::new(), Vec::new());
                 flatten(listed, 0, &mut shape, &mut positions, &given.at)?;
@@ -346,17 +357,15 @@ fn tensors_of<'a>(list: &'a Value, at: &Range<usize>) -> Found<Vec<&'a AnyTensor
     items.iter().map(tensor).collect()
 }
 
-/// The elements of a tensor of integers.
-fn dense_positions(tensor: &AnyTensor) -> Outcome<ArrayD<i64>> {
-    let not_integers =
-        || Error::NoOperation { operation: "take", dtype: tensor.dtype().name(), instead: "positions are integers" };
+/// The elements of a tensor, if they are integers.
+fn dense_integers(tensor: &AnyTensor) -> Outcome<Option<ArrayD<i64>>> {
     match tensor.fill() {
         Number::Integer(_) if tensor.dtype() != DType::Bool => {}
-        _ => return Err(not_integers()),
+        _ => return Ok(None),
     }
     match tensor.clone().cast(DType::Int64)?.into_format(Format::Coo)? {
-        AnyTensor::Int64(crate::dynamic::AnyFormat::Coo(positions)) => positions.to_dense(),
-        _ => Err(not_integers()),
+        AnyTensor::Int64(crate::dynamic::AnyFormat::Coo(integers)) => integers.to_dense().map(Some),
+        _ => Ok(None),
     }
 }
 
