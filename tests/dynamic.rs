@@ -43,11 +43,41 @@ where
     assert_same(any.take([8i64, -9]), x.take([8i64, -9]));
     assert_same(any.take_axis(Take::at([2i64, 4]).wrap(), -1), x.take_axis(Take::at([2i64, 4]).wrap(), -1));
     assert_same(any.prune(), x.prune());
+    check_entries(x);
     for upstream in [coo, csr] {
         assert_same(any.any_backward(&upstream, 1), x.any_backward(&g, 1));
         assert_same(any.take_backward(&upstream, [0i64, 1, 8]), x.take_backward(&g, [0i64, 1, 8]));
         assert_same(any.take_axis_backward(&upstream, 1i64, 0), x.take_axis_backward(&g, 1i64, 0));
     }
+}
+
+/// What looks at entries by its name, with a mask that lacks some of them and has others.
+fn check_entries<P: Pattern, T: Element>(x: &Tensor<P, T>)
+where
+    Tensor<P, T>: Into<AnyTensor>,
+    Tensor<P, bool>: Into<AnyTensor>,
+{
+    let any: AnyTensor = x.clone().into();
+    let coords = vec![vec![0, 1, 2, 2], vec![2, 0, 1, 2]];
+    let mask = CooTensor::new([3, 3], coords, vec![false, true, true, true], false).unwrap();
+    let mask = mask.with_index::<u64>().unwrap();
+    for holds in [false, true] {
+        let mask = mask.clone().with_fill(holds);
+        let is_in = |coords: &[usize], _: T| mask.get(coords).unwrap();
+        let other = AnyTensor::from(mask.to_csr().unwrap());
+        assert_same(any.select(&mask.clone().into()), x.filter_entries(is_in));
+        assert_same(any.stored().select(&other), x.filter_entries(is_in));
+        assert_same(any.select_backward(&any, &other), x.filter_entries_backward(x, is_in));
+    }
+    let new = [([2, 2], T::ZERO), ([0, 0], T::ZERO), ([1, 0], T::ONE), ([0, 0], T::ONE)];
+    let numbers = new.map(|(coords, value)| (coords, value.to_number()));
+    assert_same(any.with_entries(&numbers), x.with_entries(new));
+    assert!(matches!(any.nonzero(), Err(Error::FillNotZero { .. })));
+    let zero = x.clone().with_fill(T::ZERO);
+    let zero: AnyTensor = zero.into();
+    let found = zero.nonzero().unwrap();
+    assert_eq!((found.format(), found.nnz()), (any.format(), 2 * 2));
+    assert_eq!(found.into_coo::<u64, u64>().unwrap().values(), [0, 0, 1, 1]);
 }
 
 /// What types with an order have besides, with an upstream gradient of the type `G`.
@@ -399,4 +429,10 @@ fn products_are_those_of_the_types() {
     assert!(matches!(any.outer(&other), Err(Error::TypesDiffer { .. })));
     assert!(matches!(AnyTensor::einsum("ij,jk->ik", &[&any, &other]), Err(Error::TypesDiffer { .. })));
     assert!(AnyTensor::einsum("", &[]).is_err());
+    let vector = AnyTensor::from(CooTensor::new([2], vec![vec![0, 1]], vec![5i8, 0], 3).unwrap().with_index().unwrap());
+    for offset in [-2, 0, 1] {
+        let expected = CooTensor::diag(vec![5i8, 0], offset).unwrap().with_index::<u64>();
+        assert_same(vector.diag(offset), expected);
+    }
+    assert!(matches!(vector.into_format(Format::Csr).unwrap().diag(isize::MIN), Err(Error::TooLarge { .. })));
 }

@@ -375,6 +375,45 @@ fn functions_have_the_arguments_of_rust_and_the_defaults_of_python() {
     assert!(wrong("concat([x, i])").contains("cast one of them"));
 }
 
+#[test]
+fn entries_are_chosen_listed_and_put_in() {
+    for (text, same) in [
+        ("select(y, y > 2)", "where(y > 2, y, 0)"),
+        ("select(stored(y), y == 0)", "y * 0"),
+        ("select(y + 7, y == 0)", "where(y == 0, y + 7, 7)"),
+        ("select_backward(y, full([2, 3], 5.0), y > 2)", "y * where(y > 2, 5.0, 0.0) / 3"),
+        ("grad(select(y, y > 2), y, 5)", "select_backward(y, full([2, 3], 5.0), y > 2)"),
+        ("grad(mask(y, x), y, 5) + grad(without(y, x), y, 5)", "sum_backward(y, full([], 5.0))"),
+        ("mask_backward(y, full([2, 3], 5.0), x)", "mask(y, x) * 2.5"),
+        ("without_backward(stored(y), full([2, 3], 6.0), x)", "without(y, x) * 2"),
+        ("with_entries(y * 0, nonzero(y), 7)", "cast(y != 0, \"float64\") * 7"),
+        ("with_entries(y, [[1, 0], [0, 1], [1, 0]], [4, 5, 6])[:, :2]", "6 * eye(2)[::-1] - 0.5 * y[:, :2]"),
+        ("diag(g)", "eye(2) * expand_dims(g, 0)"),
+        ("diag(g, 1)", "pad(diag(g), [[0, 1], [1, 0]])"),
+        ("diag(i, -2)", "pad(diag(i), [[2, 0], [0, 2]])"),
+    ] {
+        assert_alike(text, same);
+    }
+    let positions = value("nonzero(x)");
+    assert_eq!((positions.shape()[..].to_vec(), positions.nnz(), positions.format()), (vec![3, 2], 6, Format::Coo));
+    assert_eq!(positions.into_coo::<u64, u64>().unwrap().values(), [0, 1, 1, 0, 1, 2]);
+    let put = value("with_entries(n, [0, 2], [1, -128])").into_coo::<i8, u64>().unwrap();
+    assert_eq!(put.values(), [1, 7, -128]);
+    assert_eq!(value("nonzero(to_csr(b))").format(), Format::Csr);
+    assert_eq!(value("nonzero(s)").shape()[..], [1, 0]);
+    assert_eq!((value("select(y, y == 0)").nnz(), value("diag(y[0])").nnz()), (0, 2));
+    assert!(refused("nonzero(x + 1)").contains("the fill 1.0"));
+    assert!(refused("diag(i + 2)[0] + diag(x)").contains("the fill 2"));
+    assert!(refused("diag(x)").contains("rank 1, found 2"));
+    assert!(wrong("select(x, x)").contains("the mask is bool"));
+    assert!(refused("select(x, b)").contains("the mask must have shape [2, 3], found [3]"));
+    assert!(refused("with_entries(x, [[0, 3]], 1)").contains("index 3 on axis 1"));
+    assert!(wrong("with_entries(x, [0, 1], 1)").contains("each a list of 2 integers"));
+    assert!(wrong("with_entries(x, [[0, -1]], 1)").contains("a coordinate is 0 or more"));
+    assert!(wrong("with_entries(x, [[0, 1]], [1, 2])").contains("these are 2 numbers for 1 positions"));
+    assert!(wrong("with_entries(n, [1], 128)").contains("128 is no value of type int8"));
+}
+
 /// Alike but for the format, and for what is stored of what is equal.
 #[track_caller]
 fn assert_alike(text: &str, same: &str) {
@@ -390,6 +429,10 @@ fn assert_alike(text: &str, same: &str) {
 const LACKING: &[(&str, &str)] = &[
     ("zip_with", "takes a function of Rust"),
     ("group_by", "is the argument by of reductions"),
+    ("filter_entries", "takes a function of Rust: a mask for select says the same"),
+    ("filter_entries_backward", "is select_backward"),
+    ("sddmm", "takes dense factors: mask(l @ transpose(r), x) is one of few columns"),
+    ("sddmm_backward", "takes dense factors"),
     ("matmul_with", "takes a semiring, for which expressions have no word yet"),
     ("mttkrp", "takes dense factors: ijk,jr,kr->ir is an einsum"),
     ("mttkrp_backward", "takes dense factors"),
@@ -407,6 +450,27 @@ const LACKING: &[(&str, &str)] = &[
     ("take_into", "fills a result that is there"),
 ];
 
+fn sources(folder: &std::path::Path) -> Vec<String> {
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    files
+        .flat_map(|path| if path.is_dir() { sources(&path) } else { vec![std::fs::read_to_string(path).unwrap()] })
+        .collect()
+}
+
+/// The operations that are methods or constructors of tensors, and no functions.
+fn methods_of_tensors(source: &str) -> Vec<&str> {
+    let (mut is_tensor, mut names) = (false, Vec::new());
+    for line in source.lines().map(str::trim_start) {
+        if line.starts_with("impl") {
+            is_tensor = ["Tensor<", "Stored<", "$pattern<I>"].iter().any(|owner| line.contains(owner))
+                && !line.contains(" for ");
+        }
+        let name = line.strip_prefix("pub fn ").filter(|name| is_tensor && !name.starts_with('$'));
+        names.extend(name.and_then(|name| name.split(['(', '<']).next()));
+    }
+    names
+}
+
 #[test]
 fn every_operation_of_the_library_is_a_function() {
     let root = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/lib.rs")).unwrap();
@@ -417,6 +481,10 @@ fn every_operation_of_the_library_is_a_function() {
         .filter(|name| name.starts_with(char::is_lowercase))
         .collect();
     assert!(operations.len() > 150, "the lists are found: {}", operations.len());
+    let sources = sources(concat!(env!("CARGO_MANIFEST_DIR"), "/src/ops").as_ref());
+    let methods: HashSet<&str> = sources.iter().flat_map(|source| methods_of_tensors(source)).collect();
+    assert!(["diag", "nonzero", "sddmm", "mask"].iter().all(|name| methods.contains(name)), "{methods:?}");
+    let operations: Vec<&str> = operations.into_iter().chain(methods).collect();
     let known: HashSet<&str> = functions().collect();
     assert_eq!(known.len(), functions().count(), "no name stands twice");
     let excepted = |name: &str| LACKING.iter().any(|(lacking, _)| *lacking == name);
@@ -679,6 +747,8 @@ fn each_function_with_a_backward_function_has_a_gradient() {
             "broadcast_to" => "x, [2, 3]",
             "expand_dims" => "x, 0",
             "scale" => "x, 0, r",
+            "select" => "x, c",
+            "mask" | "without" => "x, y",
             _ => "x",
         };
         let text = format!("grad({name}({arguments}), x, d)");
@@ -722,6 +792,7 @@ fn the_steps_are_explained_and_not_run() {
         %4 = mul(%2, %3): float64 coo [2]\n%5 = add(%2, %4): float64 coo [2]\n"
     );
     // What values decide on is open, and what they would refuse is not asked for.
+    assert!(explain("nonzero(x)").unwrap().ends_with("%1 = nonzero(%0): open\n"));
     assert!(explain("unique(x) + 1").unwrap().ends_with("%2 = add(%1, 1): open\n"));
     assert!(explain("i / 0").unwrap().ends_with(": open\n"));
     // Labels that stand in the fourth place were taken for what has a shape without its values.

@@ -8,6 +8,7 @@
 mod cast;
 mod dispatch;
 mod einsum;
+mod entries;
 mod map;
 mod product;
 mod reduce;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ndarray::{ArrayD, Ix1, IxDyn, SliceInfoElem};
+use ndarray::{ArrayD, ArrayView1, Ix1, IxDyn, SliceInfoElem};
 
 use super::literal::Literal;
 use super::run::{at, wrong};
@@ -318,6 +318,37 @@ impl Call {
             }
         }
         Ok(members)
+    }
+
+    /// Positions of a tensor, each by its coordinates: rows of integers; of a vector, integers.
+    pub(super) fn coordinates(&self, place: usize, rank: usize) -> Found<Vec<Vec<usize>>> {
+        let (listed, place) = (self.positions(place)?, self.at_of(place));
+        if listed.ndim() != 2 && (listed.ndim(), rank) != (1, 1) {
+            return wrong(&place, format!("this is a list of positions, each a list of {rank} integers"));
+        }
+        let position = |row: ArrayView1<'_, i64>| row.iter().map(|&at| usize::try_from(at).ok()).collect();
+        let found: Option<_> = match listed.ndim() {
+            1 => listed.iter().map(|&at| usize::try_from(at).ok().map(|at| vec![at])).collect(),
+            _ => listed.rows().into_iter().map(position).collect(),
+        };
+        found.map_or_else(|| wrong(&place, "a coordinate is 0 or more"), Ok)
+    }
+
+    /// A number for each of `count` positions, or one for all of them.
+    pub(super) fn numbers(&self, place: usize, dtype: DType, count: usize) -> Found<Vec<Number>> {
+        let given = self.given(place)?;
+        let of = |item: &Value| match item {
+            Value::Number(number) => number.in_type(dtype).or_else(|message| wrong(&given.at, message)),
+            other => wrong(&given.at, format!("there is {} in this list of numbers", other.kind())),
+        };
+        let numbers = match &given.value {
+            Value::List(items) => items.iter().map(of).collect::<Found<Vec<_>>>()?,
+            one => vec![of(one)?; count],
+        };
+        match numbers.len() == count {
+            true => Ok(numbers),
+            false => wrong(&given.at, format!("these are {} numbers for {count} positions", numbers.len())),
+        }
     }
 
     /// Positions: integers in lists of one shape, or a tensor of integers.

@@ -24,7 +24,8 @@ fn is_by_value(node: &Node, nodes: &[Node]) -> bool {
     let has_labels = |places: Vec<Vec<Id>>| {
         function.parameters().zip(places).any(|(parameter, given)| parameter == "by?" && !given.is_empty())
     };
-    name.starts_with("unique") || placed(function, arguments, &node.at, nodes).is_ok_and(has_labels)
+    let is_found = name == "nonzero" || name.starts_with("unique");
+    is_found || placed(function, arguments, &node.at, nodes).is_ok_and(has_labels)
 }
 
 /// Whether a node makes entries from nothing, which takes as long as the expression itself.

@@ -237,7 +237,9 @@ impl Graph {
                     operands.push(id);
                     id
                 }
-                _ if ids.iter().any(is_met) && parameter != "condition" => return Err(no_rule(forward.name, at)),
+                _ if ids.iter().any(is_met) && !matches!(parameter, "condition" | "mask") => {
+                    return Err(no_rule(forward.name, at));
+                }
                 _ => id,
             };
             arguments.push((parameter, value));

@@ -359,6 +359,30 @@ static SINGLE: &[Function] = single! {
         let mask = call.tensor(1)?;
         on_seen!(call, 0, x => x.without(mask))
     };
+    "select" "x mask" |call| {
+        let mask = call.tensor(1)?;
+        on_seen!(call, 0, x => x.select(mask))
+    };
+    "select_backward" "x upstream mask" |call| {
+        let (upstream, mask) = (call.tensor(1)?, call.tensor(2)?);
+        on_seen!(call, 0, x => x.select_backward(upstream, mask))
+    };
+    "nonzero" "x" |call| call.done(call.tensor(0)?.nonzero());
+    "with_entries" "x indices values" |call| {
+        let x = call.tensor(0)?;
+        let indices = call.coordinates(1, x.rank())?;
+        let values = call.numbers(2, x.dtype(), indices.len())?;
+        call.done(x.with_entries(&indices.into_iter().zip(values).collect::<Vec<_>>()))
+    };
+    "diag" "x offset?" |call| call.done(call.tensor(0)?.diag(call.integer(1, Some(0))?));
+    "mask_backward" "x upstream mask" |call| {
+        let (upstream, mask) = (call.tensor(1)?, call.tensor(2)?);
+        on_seen!(call, 0, x => x.mask_backward(upstream, mask))
+    };
+    "without_backward" "x upstream mask" |call| {
+        let (upstream, mask) = (call.tensor(1)?, call.tensor(2)?);
+        on_seen!(call, 0, x => x.without_backward(upstream, mask))
+    };
     "take" "x indices axis? mode?" |call| {
         let (indices, mode) = (call.positions(1)?, mode_of(call, 3)?);
         let taken = Take::at(&indices).mode(mode);
