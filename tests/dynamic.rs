@@ -396,6 +396,21 @@ fn products_are_those_of_the_types() {
                 Err(error) => assert_eq!(Err(error), expected.map(|_| ())),
             }
         }
+        let matrix = x.to_dense().unwrap().into_dimensionality().unwrap();
+        let vector = matrix.row(0).to_owned();
+        let row = AnyTensor::from(CooTensor::from_dense(&vector, T::ZERO).unwrap().with_index::<u64>().unwrap());
+        for (found, expected) in [
+            (any.mttkrp(1, &[&any]), lacuna::mttkrp(&x, 1, &[&matrix])),
+            (any.ttm(&any, -2), lacuna::ttm(&x, &matrix, -2)),
+            (any.ttv(&row, 1), lacuna::ttv(&x, &vector, 1)),
+            (any.sddmm(&any, &any), x.stored().sddmm(&matrix, &matrix).and_then(|z| z.to_dense())),
+        ] {
+            let found = found.and_then(|z| z.into_coo::<T, u64>()?.to_dense());
+            assert_eq!(
+                found.map(|z| z.iter().copied().collect::<Vec<_>>()),
+                expected.map(|z| z.iter().copied().collect())
+            );
+        }
     }
     checked([0.1f32, 1e8, -0.3]);
     checked([0.1f64, 1e16, -0.3]);

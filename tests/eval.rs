@@ -414,6 +414,29 @@ fn entries_are_chosen_listed_and_put_in() {
     assert!(wrong("with_entries(n, [1], 128)").contains("128 is no value of type int8"));
 }
 
+#[test]
+fn products_with_dense_factors_are_those_of_einsum() {
+    for (text, same) in [
+        ("mttkrp(t, 0, [t[0], t[1]])", "einsum(\"ijk,jr,kr->ir\", t, t[0], t[1])"),
+        ("mttkrp(t, -1, [t[0], t[1]])", "einsum(\"ijk,ir,jr->kr\", t, t[0], t[1])"),
+        ("ttm(y, y, axis=1)", "einsum(\"ij,kj->ik\", y, y)"),
+        ("ttm(y, transpose(y), axis=-2)", "einsum(\"ij,ki->kj\", y, transpose(y))"),
+        ("ttv(y, g, 0)", "einsum(\"ij,i->j\", y, g)"),
+        ("ttv(n, n, 0)", "einsum(\"i,i->\", n, n)"),
+        ("sddmm(y, full([2, 1], 2.0), full([3, 1], 3.0))", "6 * y"),
+        ("sddmm(stored(y), y, full([3, 3], 1.0))", "y * 5"),
+    ] {
+        assert_alike(text, same);
+    }
+    assert_eq!((value("ttm(y, y, 1)").nnz(), value("ttm(y, y, 1)").format()), (4, Format::Csr));
+    assert_eq!(value("sddmm(y, y, full([3, 3], 1.0))").nnz(), 2);
+    assert!(refused("ttm(y, g, 0)").contains("the matrix must have rank 2, found 1"));
+    assert!(refused("ttv(y, y, 0)").contains("the vector must have rank 1, found 2"));
+    assert!(wrong("ttm(y, t[0], 0)").contains("cast one of them"));
+    assert!(wrong("ttv_backward(y, g, 0, y[0], wrt=2)").contains("wrt is 0 or 1"));
+    assert!(wrong("mttkrp_backward(y, 0, [transpose(y)], y @ transpose(y), wrt=2)").contains("one of 2 tensors"));
+}
+
 /// Alike but for the format, and for what is stored of what is equal.
 #[track_caller]
 fn assert_alike(text: &str, same: &str) {
@@ -431,15 +454,7 @@ const LACKING: &[(&str, &str)] = &[
     ("group_by", "is the argument by of reductions"),
     ("filter_entries", "takes a function of Rust: a mask for select says the same"),
     ("filter_entries_backward", "is select_backward"),
-    ("sddmm", "takes dense factors: mask(l @ transpose(r), x) is one of few columns"),
-    ("sddmm_backward", "takes dense factors"),
     ("matmul_with", "takes a semiring, for which expressions have no word yet"),
-    ("mttkrp", "takes dense factors: ijk,jr,kr->ir is an einsum"),
-    ("mttkrp_backward", "takes dense factors"),
-    ("ttm", "takes a dense matrix: ij,kj->ik is an einsum"),
-    ("ttm_backward", "takes a dense matrix"),
-    ("ttv", "takes a dense vector: ij,j->i is an einsum"),
-    ("ttv_backward", "takes a dense vector"),
     ("isfinite_into", "fills a result that is there"),
     ("isinf_into", "fills a result that is there"),
     ("isnan_into", "fills a result that is there"),
@@ -705,6 +720,10 @@ fn gradients_agree_with_central_differences() {
         "median(x + z) * sum(x) - 1 / sum(z - x)",
         "sum(tile(x, [2, 1]) * concat([x, y]))",
         "sum(2 ** x)",
+        "sum(mttkrp(x, 0, [transpose(x)]) ** 2)",
+        "sum(ttm(x, x[:, ::-1] * z, -1) ** 2)",
+        "sum(ttv(x, x[1] + 1, 1) ** 2)",
+        "sum(sddmm(x, x, transpose(x) @ y) ** 2)",
     ] {
         let dx = slope(&format!("grad({text}, x, 1)")).into_coo::<f64, u64>().unwrap();
         for (at, value) in dx.entries() {
@@ -748,6 +767,9 @@ fn each_function_with_a_backward_function_has_a_gradient() {
             "expand_dims" => "x, 0",
             "scale" => "x, 0, r",
             "select" => "x, c",
+            "mttkrp" => "x, 0, [z]",
+            "ttm" | "ttv" => "x, z, 1",
+            "sddmm" => "x, r, r",
             "mask" | "without" => "x, y",
             _ => "x",
         };

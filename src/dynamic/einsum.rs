@@ -52,7 +52,10 @@ macro_rules! by_products {
     ($name:literal, $tensors:expr, $type:ident => $body:expr) => {{
         let tensors: &[&AnyTensor] = $tensors;
         check_types($name, tensors)?;
-        let view = shown(tensors)?;
+        by_products!($name, as shown(tensors)?, $type => $body)
+    }};
+    ($name:literal, as $view:expr, $type:ident => $body:expr) => {{
+        let view: View<'_> = $view;
         macro_rules! on {
             ($own:ty) => {{
                 type $type = $own;
@@ -74,6 +77,8 @@ macro_rules! by_products {
         }
     }};
 }
+
+pub(super) use by_products;
 
 /// What shows in which format a result is: a tensor in coordinates, if there is one.
 fn shown<'a>(tensors: &[&'a AnyTensor]) -> Result<View<'a>> {

@@ -9,6 +9,7 @@ mod cast;
 mod dispatch;
 mod einsum;
 mod entries;
+mod factors;
 mod map;
 mod product;
 mod reduce;

@@ -340,7 +340,7 @@ fn joined_backward(upstream: &AnyTensor, tensors: &[&AnyTensor], join: Join, axi
 }
 
 /// An axis, of which one out of range stays so.
-fn narrow(axis: i128) -> i64 {
+pub(super) fn narrow(axis: i128) -> i64 {
     axis.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }
 

@@ -233,7 +233,11 @@ impl Graph {
                     operands.clone_from(ids);
                     self.push(Kind::List(ids.clone()), at)
                 }
-                ("x" | "y" | "yes" | "no", _) => {
+                ("factors", Kind::List(items)) => {
+                    operands.extend(items);
+                    id
+                }
+                ("x" | "y" | "yes" | "no" | "l" | "r" | "matrix" | "vector", _) => {
                     operands.push(id);
                     id
                 }

@@ -1,7 +1,7 @@
 //! The functions of expressions: the one table of names and arguments.
 
 use super::Fault;
-use super::call::{Call, on_seen};
+use super::call::{Call, Seen, on_seen};
 use super::value::Value;
 use crate::base::axes::Axes;
 use crate::dynamic::AnyTensor;
@@ -108,6 +108,16 @@ fn of_two(
     gradients: fn(&AnyTensor, &AnyTensor, &AnyTensor) -> crate::base::error::Result<(AnyTensor, AnyTensor)>,
 ) -> Result<Value, Fault> {
     one_of_two(call, 3, gradients(&choice(call, 0, 1)?, &choice(call, 1, 0)?, call.tensor(2)?))
+}
+
+/// One gradient of several, by the number that the argument at `place` is.
+fn one_of(call: &Call, place: usize, all: crate::base::error::Result<Vec<AnyTensor>>) -> Result<Value, Fault> {
+    let mut all = super::run::at(&call.at, all)?;
+    let wrt: usize = call.integer(place, Some(0))?;
+    match wrt < all.len() {
+        true => Ok(Value::Tensor(all.swap_remove(wrt))),
+        false => super::run::wrong(&call.at, format!("wrt is the number of one of {} tensors", all.len())),
+    }
 }
 
 /// One gradient of those of a list of tensors.
@@ -435,6 +445,39 @@ static SINGLE: &[Function] = single! {
     "tensordot_backward" "x y upstream left right wrt?" |call| {
         let (left, right) = (call.integers::<isize>(3)?, call.integers::<isize>(4)?);
         one_of_two(call, 5, call.tensor(0)?.tensordot_backward(call.tensor(1)?, call.tensor(2)?, &left, &right))
+    };
+    "mttkrp" "x mode factors" |call| {
+        let mode: isize = call.integer(1, None)?;
+        call.done(call.tensor(0)?.mttkrp(mode, &call.tensors(2)?))
+    };
+    "mttkrp_backward" "x mode factors upstream wrt?" |call| {
+        let mode: isize = call.integer(1, None)?;
+        one_of(call, 4, call.tensor(0)?.mttkrp_backward(mode, &call.tensors(2)?, call.tensor(3)?))
+    };
+    "ttm" "x matrix axis" |call| {
+        call.done(call.tensor(0)?.ttm(call.tensor(1)?, call.integer::<isize>(2, None)?))
+    };
+    "ttm_backward" "x matrix axis upstream wrt?" |call| {
+        let axis: isize = call.integer(2, None)?;
+        one_of_two(call, 4, call.tensor(0)?.ttm_backward(call.tensor(1)?, axis, call.tensor(3)?))
+    };
+    "ttv" "x vector axis" |call| {
+        call.done(call.tensor(0)?.ttv(call.tensor(1)?, call.integer::<isize>(2, None)?))
+    };
+    "ttv_backward" "x vector axis upstream wrt?" |call| {
+        let axis: isize = call.integer(2, None)?;
+        one_of_two(call, 4, call.tensor(0)?.ttv_backward(call.tensor(1)?, axis, call.tensor(3)?))
+    };
+    "sddmm" "x l r" |call| {
+        let (l, r) = (call.tensor(1)?, call.tensor(2)?);
+        on_seen!(call, 0, x => x.sddmm(l, r))
+    };
+    "sddmm_backward" "x l r upstream wrt?" |call| {
+        let (l, r, upstream) = (call.tensor(1)?, call.tensor(2)?, call.tensor(3)?);
+        match call.seen(0)? {
+            Seen::Whole(x) => one_of(call, 4, x.sddmm_backward(l, r, upstream)),
+            Seen::Stored(x) => one_of(call, 4, x.sddmm_backward(l, r, upstream)),
+        }
     };
     "softmax" "x axis?" |call| {
         let axes = call.some_axes(1)?;

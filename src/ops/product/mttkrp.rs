@@ -368,7 +368,19 @@ pub fn ttv<X: Operand<Elem: Ring>>(
 ) -> Result<ArrayD<X::Elem>> {
     let axis = normalize_axis(axis.to_i128(), x.lengths().len())?;
     let row = vector.view().insert_axis(Axis(0));
-    Ok(Ttm::new(x.lengths(), &row, axis)?.forward(x, "ttv")?.remove_axis(Axis(axis)))
+    let found = Ttm::new(x.lengths(), &row, axis)?.forward(x, "ttv").map_err(|error| without_axis(error, axis))?;
+    Ok(found.remove_axis(Axis(axis)))
+}
+
+/// The error at the cell of a result that has not the axis of one row.
+fn without_axis(error: Error, axis: usize) -> Error {
+    match error {
+        Error::Overflow { operation, coords: Some(mut coords), dtype } if axis < coords.len() => {
+            coords.remove(axis);
+            Error::Overflow { operation, coords: Some(coords), dtype }
+        }
+        error => error,
+    }
 }
 
 /// The gradients of the operand and of the vector of [`ttv`]: those of [`ttm`] with a matrix of one row.

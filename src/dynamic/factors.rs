@@ -1,0 +1,216 @@
+//! Products of a tensor with dense factors, whose types are known at run time only. The factors are tensors, which are
+//! made dense, and what is dense of the results is stored throughout.
+
+use ndarray::{ArrayD, Dimension};
+
+use super::einsum::by_products;
+use super::reduce::{no_floats, on_floats};
+use super::select::narrow;
+use super::types::Complex;
+use super::view::{View, on_both};
+use super::widen::{Beyond, widened, zeros};
+use super::zip::check_types;
+use super::{AnyTensor, Erased};
+use crate::base::alloc::{self, Allocated};
+use crate::base::error::{Error, Result};
+use crate::base::index::Position;
+use crate::base::shape::Shape;
+use crate::element::{DType, Element, Float, Number};
+use crate::ops::{self, Operand};
+use crate::pattern::{AnyPattern, Pattern};
+use crate::tensor::Tensor;
+
+/// A factor, which must have `D` axes.
+fn dense<T: Element, D: Dimension>(what: &'static str, factor: &AnyTensor) -> Result<ndarray::Array<T, D>> {
+    let found = factor.rank();
+    let wrong = |_| Error::RankMismatch { what, expected: D::NDIM.unwrap_or(found), found };
+    widened::<T>(factor)?.to_dense()?.into_dimensionality().map_err(wrong)
+}
+
+fn all_dense<T: Element>(factors: &[&AnyTensor]) -> Result<Vec<ArrayD<T>>> {
+    factors.iter().map(|factor| dense("a factor", factor)).collect()
+}
+
+/// An array as a tensor that stores all of it.
+fn all_stored<T: Element>(array: ArrayD<T>) -> Result<Erased<T>> {
+    let (shape, size) = (Shape::from(array.shape()), array.len());
+    let axis = |axis: usize| {
+        let inner: usize = shape[axis + 1..].iter().product();
+        alloc::collect((0..size).map(|at| (at / inner % shape[axis]) as u64)).map(Into::into)
+    };
+    let coords = (0..shape.rank()).map(axis).collect::<Allocated<Vec<_>>>()?;
+    let pattern = AnyPattern::from_coords(shape, size, coords, u64::MAX)?;
+    let values = array.as_standard_layout().into_owned().into_raw_vec_and_offset().0;
+    Ok(Tensor::from_valid(pattern, values, T::ZERO))
+}
+
+/// The gradient of a factor, on what it stores.
+fn of_factor<T: Float>(factor: &AnyTensor, gradient: &ArrayD<T>) -> Result<AnyTensor> {
+    let pattern = zeros(factor)?.pattern().clone();
+    let values = gradient.at_entries(&pattern)?;
+    factor.view().found(Ok(Tensor::from_valid(pattern, values, T::ZERO)))
+}
+
+/// The gradients of a tensor and of its factors.
+fn gradients<T: Float>(
+    x: &AnyTensor,
+    dx: Erased<T>,
+    factors: &[&AnyTensor],
+    of_factors: &[ArrayD<T>],
+) -> Result<Vec<AnyTensor>> {
+    let of_factors = factors.iter().zip(of_factors).map(|(factor, gradient)| of_factor(factor, gradient));
+    std::iter::once(x.view().found(Ok(dx))).chain(of_factors).collect()
+}
+
+/// # Products with dense factors
+///
+/// The factors are tensors of the same element type, which are made dense. Results that are arrays in the typed forms
+/// are tensors that store all of their elements; the gradient of a factor is on what the factor stores.
+impl AnyTensor {
+    /// The product of an unfolded tensor with those of its factors: see [`mttkrp()`](crate::mttkrp()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`mttkrp()`](crate::mttkrp()); `TypesDiffer`: the element types differ.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::dynamic::AnyTensor;
+    ///
+    /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![2, 3], 0)?.with_index::<u64>()?;
+    /// let any = AnyTensor::from(x.clone());
+    /// let dense = lacuna::mttkrp(&x, 0, &[&x.to_dense()?])?;
+    /// assert_eq!(any.mttkrp(0, &[&any])?.into_coo::<i32, u64>()?.to_dense()?, dense);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn mttkrp(&self, mode: impl Position, factors: &[&AnyTensor]) -> Result<AnyTensor> {
+        let mode = narrow(mode.to_i128());
+        check_types("mttkrp", &[&[self], factors].concat())?;
+        by_products!("mttkrp", as self.view(), T => {
+            let arrays = all_dense::<T>(factors)?;
+            all_stored(ops::mttkrp(&widened::<T>(self)?, mode, &arrays.iter().collect::<Vec<_>>())?)
+        })
+    }
+
+    /// The gradients of the tensor and of all factors of `mttkrp`: see
+    /// [`mttkrp_backward`](crate::mttkrp_backward()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`mttkrp_backward`](crate::mttkrp_backward()); `TypesDiffer`, and where the elements are no floats.
+    pub fn mttkrp_backward(
+        &self,
+        mode: impl Position,
+        factors: &[&AnyTensor],
+        upstream: &AnyTensor,
+    ) -> Result<Vec<AnyTensor>> {
+        let mode = narrow(mode.to_i128());
+        check_types("mttkrp_backward", &[&[self, upstream], factors].concat())?;
+        on_floats!(upstream, g => {
+            let arrays = all_dense(factors)?;
+            let arrays: Vec<_> = arrays.iter().collect();
+            let (dx, of_factors) = ops::mttkrp_backward(&widened(self)?, mode, &arrays, &g.to_dense()?)?;
+            gradients(self, dx, factors, &of_factors)
+        })
+    }
+
+    /// A matrix along an axis: see [`ttm()`](crate::ttm()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ttm()`](crate::ttm()); `RankMismatch`: it is no matrix; `TypesDiffer`: the element types differ.
+    pub fn ttm(&self, matrix: &AnyTensor, axis: impl Position) -> Result<AnyTensor> {
+        let axis = narrow(axis.to_i128());
+        check_types("ttm", &[self, matrix])?;
+        by_products!("ttm", as self.view(), T => {
+            all_stored(ops::ttm(&widened::<T>(self)?, &dense("the matrix", matrix)?, axis)?)
+        })
+    }
+
+    /// The gradients of both operands of `ttm`: see [`ttm_backward`](crate::ttm_backward()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ttm_backward`](crate::ttm_backward()); `TypesDiffer`, and where the elements are no floats.
+    pub fn ttm_backward(
+        &self,
+        matrix: &AnyTensor,
+        axis: impl Position,
+        upstream: &AnyTensor,
+    ) -> Result<(AnyTensor, AnyTensor)> {
+        let axis = narrow(axis.to_i128());
+        check_types("ttm_backward", &[self, matrix, upstream])?;
+        on_floats!(upstream, g => {
+            let (dx, dm) = ops::ttm_backward(&widened(self)?, &dense("the matrix", matrix)?, axis, &g.to_dense()?)?;
+            Ok((self.view().found(Ok(dx))?, of_factor(matrix, &dm)?))
+        })
+    }
+
+    /// A vector along an axis: see [`ttv()`](crate::ttv()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ttv()`](crate::ttv()); `RankMismatch`: it is no vector; `TypesDiffer`: the element types differ.
+    pub fn ttv(&self, vector: &AnyTensor, axis: impl Position) -> Result<AnyTensor> {
+        let axis = narrow(axis.to_i128());
+        check_types("ttv", &[self, vector])?;
+        by_products!("ttv", as self.view(), T => {
+            all_stored(ops::ttv(&widened::<T>(self)?, &dense("the vector", vector)?, axis)?)
+        })
+    }
+
+    /// The gradients of both operands of `ttv`: see [`ttv_backward`](crate::ttv_backward()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ttv_backward`](crate::ttv_backward()); `TypesDiffer`, and where the elements are no floats.
+    pub fn ttv_backward(
+        &self,
+        vector: &AnyTensor,
+        axis: impl Position,
+        upstream: &AnyTensor,
+    ) -> Result<(AnyTensor, AnyTensor)> {
+        let axis = narrow(axis.to_i128());
+        check_types("ttv_backward", &[self, vector, upstream])?;
+        on_floats!(upstream, g => {
+            let (dx, dv) = ops::ttv_backward(&widened(self)?, &dense("the vector", vector)?, axis, &g.to_dense()?)?;
+            Ok((self.view().found(Ok(dx))?, of_factor(vector, &dv)?))
+        })
+    }
+}
+
+on_both! {
+    /// The entries times the dots of rows of two dense factors: see [`Stored::sddmm`](crate::Stored::sddmm).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Stored::sddmm`](crate::Stored::sddmm); `TypesDiffer`: the element types differ.
+    pub fn sddmm(&self, l: &AnyTensor, r: &AnyTensor) -> Result<AnyTensor> {
+        let x = self.view().tensor;
+        check_types("sddmm", &[x, l, r])?;
+        let pattern = zeros(x)?.pattern().clone();
+        let dots = by_products!("sddmm", as x.view(), T => {
+            ops::dots_at(&pattern, &dense::<T, _>("a factor", l)?.view(), &dense("a factor", r)?.view())
+        })?;
+        x.stored().mul(dots.with_fill(x.fill())?.stored())?.with_fill(Number::Integer(0))
+    }
+
+    /// The gradients of the entries and of both factors of `sddmm`: see
+    /// [`Stored::sddmm_backward`](crate::Stored::sddmm_backward).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Stored::sddmm_backward`](crate::Stored::sddmm_backward); `TypesDiffer`, and where the elements are
+    /// no floats.
+    pub fn sddmm_backward(&self, l: &AnyTensor, r: &AnyTensor, upstream: &AnyTensor) -> Result<Vec<AnyTensor>> {
+        let x = self.view().tensor;
+        check_types("sddmm_backward", &[x, l, r, upstream])?;
+        on_floats!(upstream, g => {
+            let factors = all_dense(&[l, r])?;
+            let (dx, dl, dr) = widened(x)?.stored().sddmm_backward(&factors[0], &factors[1], g)?;
+            gradients(x, dx, &[l, r], &[dl, dr])
+        })
+    }
+}
