@@ -73,9 +73,7 @@ type OfDense = (Lazy<ArrayD<f64>>, Result<ArrayD<f64>>);
 fn next_dense(choice: u8, axis: isize, (lazy, x): &OfDense, (other, y): &OfDense) -> OfDense {
     let kept = || Axes::from(axis).keep_dims();
     let of = |f: OfOneDense<'_>| f(x.as_ref().map_err(Clone::clone)?);
-    let of_two = |f: OfTwoDense<'_>| {
-        f(x.as_ref().map_err(Clone::clone)?, y.as_ref().map_err(Clone::clone)?)
-    };
+    let of_two = |f: OfTwoDense<'_>| f(x.as_ref().map_err(Clone::clone)?, y.as_ref().map_err(Clone::clone)?);
     match choice % 12 {
         0 => (lazy.abs(), of(&|x| lacuna::abs(x))),
         1 => (lazy + other, of_two(&|x, y| lacuna::add(x, y))),
