@@ -549,6 +549,18 @@ fn lines_are_answered_one_by_one_in_order() {
 }
 
 /// As text, because a number that is parsed and printed is not always what it was.
+/// What stores all of its result was computed twice, once to check its shape, and kept until all was checked.
+#[test]
+fn what_is_stored_without_entries_is_not_made_for_a_check() {
+    let check = |text: &str| Expression::parse(text).unwrap().check(bound);
+    assert!(check("sum(x, axis=7)").is_err());
+    for made in ["eye(3)", "random([2, 2], 1)", "argsort(x)", "topk(x, 1)", "ttv(x, [1, 2, 3], 1)", "diag(g)"] {
+        let text = format!("sum({made}, axis=7)");
+        assert!(check(&text).is_ok(), "{text}");
+    }
+    refused("sum(eye(3), axis=7)");
+}
+
 #[test]
 fn an_expression_that_comes_again_is_not_parsed_again() {
     let mut programs = Programs::default();

@@ -28,9 +28,12 @@ fn is_by_value(node: &Node, nodes: &[Node]) -> bool {
     is_found || placed(function, arguments, &node.at, nodes).is_ok_and(has_labels)
 }
 
-/// Whether a node makes entries from nothing, which takes as long as the expression itself.
+/// The functions that store something where their operands store nothing: to check them takes the time and memory of
+/// the expression itself.
+const STORES: [&str; 9] = ["eye", "random", "diag", "argsort", "topk", "topk_index", "mttkrp", "ttm", "ttv"];
+
 fn is_made(node: &Node) -> bool {
-    matches!(&node.kind, Kind::Call(name, _) if matches!(name.as_str(), "eye" | "random" | "diag"))
+    matches!(&node.kind, Kind::Call(name, _) if STORES.contains(&name.as_str()))
 }
 
 /// Runs the nodes that are read on tensors without entries. `seen` is told of each whether it is read, and
