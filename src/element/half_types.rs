@@ -7,9 +7,9 @@ use half::{bf16, f16};
 use super::abreast::{ABREAST, Abreast, Known};
 use super::exact::Kind;
 use super::factor::Scaled;
+use super::floats::{Narrow, has_bits_of_nan};
 use super::pair::{self, Pair};
 use super::total::{FloatTotal, Rounded};
-use super::types::{Narrow, has_bits_of_nan};
 use super::{DType, Element, Float, Number, Real, Ring, sealed};
 
 /// `near` or its neighbour on the side of the exact magnitude, whichever is odd, unless `near` is exact.

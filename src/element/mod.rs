@@ -14,11 +14,12 @@
 
 mod abreast;
 mod arithmetic;
+mod complex;
 mod dot;
-#[macro_use]
-mod types;
 mod exact;
 mod factor;
+#[macro_use]
+mod floats;
 #[cfg(feature = "half")]
 mod half_types;
 pub(crate) mod lanes;
@@ -27,6 +28,7 @@ pub(crate) mod norm;
 mod number;
 mod pair;
 mod total;
+mod types;
 mod unary;
 
 pub(crate) use abreast::{ABREAST, Abreast, Known};

@@ -38,6 +38,7 @@ pub(crate) mod sort;
 pub(crate) mod sparse_dense;
 pub(crate) mod sparse_sparse;
 pub(crate) mod spread;
+pub(crate) mod steps;
 pub(crate) mod take;
 pub(crate) mod take_dense;
 pub(crate) mod walk;

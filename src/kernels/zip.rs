@@ -7,8 +7,8 @@ use crate::base::alloc::AllocError;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Element;
-use crate::kernels::join::{BLOCK, Filled, LEFT, Part, RIGHT, Steps};
 use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::steps::{BLOCK, Filled, LEFT, Part, RIGHT, Steps};
 
 /// What becomes of an entry whose partner has none there, but its fill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,8 @@ use crate::base::alloc::Allocated;
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::limit::default_limit;
-use crate::kernels::join::{Joined, Keep, Lanes, Steps, by_coords, by_lanes};
+use crate::kernels::join::{Joined, Lanes, by_coords, by_lanes};
+use crate::kernels::steps::{Keep, Steps};
 use crate::pattern::{Pattern, for_plan, of_plan, planned};
 
 /// The plan of an operation on two sparse operands.

@@ -2,7 +2,7 @@
 
 use crate::base::error::{Error, Result};
 use crate::element::Element;
-use crate::kernels::join::{Keep, LEFT};
+use crate::kernels::steps::{Keep, LEFT};
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 use crate::pattern::Pattern;

@@ -12,7 +12,7 @@ use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::Element;
-use crate::kernels::join::{Keep, LEFT, RIGHT, Steps};
+use crate::kernels::steps::{Keep, LEFT, RIGHT, Steps};
 use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
 use crate::plan::overlap::Join;

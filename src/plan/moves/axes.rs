@@ -1,0 +1,121 @@
+//! Other axes: padded, permuted, left out or added, and the diagonals of the last two.
+
+use super::{Room, behind, shifted};
+use crate::base::alloc::{self, Allocated};
+use crate::base::buffer::Buffer;
+use crate::base::error::Result;
+use crate::base::index::Index;
+use crate::base::shape::{Shape, ravel};
+use crate::kernels::gather::marked;
+use crate::kernels::lanes::accumulate;
+use crate::kernels::sort;
+use crate::pattern::{Pattern, zero_offsets};
+use crate::plan::selected::{Selected, Sources};
+
+/// Positions before and behind those that there are: lanes without entries, and columns further on.
+pub(super) fn pad_lanes<P: Pattern>(
+    x: &P,
+    offsets: &Buffer<usize>,
+    before: &[usize],
+    shape: &Shape,
+    room: Room,
+) -> Result<Selected<P>> {
+    let Some((&columns_before, lanes_before)) = before.split_last() else { return Ok(Selected::same(x.clone())) };
+    let lane_axes = x.shape().lane_axes();
+    let offsets = match lane_axes == shape.lane_axes() {
+        true => offsets.clone(),
+        false => {
+            let mut ends = zero_offsets(shape, room.limit)?;
+            let mut at = lanes_before.to_vec();
+            for lane in offsets.windows(2) {
+                ends[ravel(&at, shape.lane_axes()) + 1] = lane[1] - lane[0];
+                step_from(&mut at, lanes_before, lane_axes);
+            }
+            accumulate(&mut ends);
+            ends.into()
+        }
+    };
+    let columns = shifted(&x.shared_axis(lanes_before.len())?, columns_before)?;
+    Ok(Selected::same(P::from_lanes(shape.clone(), offsets, columns)?))
+}
+
+/// Steps `coords` to the next of the positions of `lengths` that start at `first`.
+fn step_from(coords: &mut [usize], first: &[usize], lengths: &[usize]) {
+    for ((coord, first), length) in coords.iter_mut().zip(first).zip(lengths).rev() {
+        *coord += 1;
+        if *coord < first + length {
+            return;
+        }
+        *coord = *first;
+    }
+}
+
+/// Other axes: a permutation, with axes of length 1 left out or added.
+pub(super) fn other_axes<P: Pattern>(x: &P, axes: &[Option<usize>], shape: &Shape, room: Room) -> Result<Selected<P>> {
+    let long = axes.iter().flatten().filter(|&&axis| x.shape()[axis] != 1);
+    let is_sorted = long.is_sorted();
+    if let (Some(offsets), true) = (x.lane_offsets(), is_sorted)
+        && axes.last().is_some_and(|&last| last.is_some_and(|last| last + 1 == x.shape().rank()))
+    {
+        let columns = x.shared_axis(x.shape().rank() - 1)?;
+        return Ok(Selected::same(P::from_lanes(shape.clone(), offsets.clone(), columns)?));
+    }
+    let zeros = Buffer::from(alloc::zeros(if axes.contains(&None) { x.nnz() } else { 0 })?);
+    let coords = axes.iter().map(|axis| axis.map_or_else(|| Ok(zeros.clone()), |axis| x.shared_axis(axis)));
+    // Entries that agree on all axes before these come in order.
+    let settled = axes.windows(2).rev().take_while(|pair| pair[0] < pair[1]).count() + 1;
+    in_order(coords.collect::<Allocated<_>>()?, x.nnz(), if is_sorted { axes.len() } else { settled }, shape, room)
+}
+
+/// The pattern of `count` entries with these coordinates, sorted unless all axes are `settled`: those that agree on the
+/// axes before so many come in order.
+fn in_order<P: Pattern>(
+    coords: Vec<Buffer<P::Index>>,
+    count: usize,
+    settled: usize,
+    shape: &Shape,
+    room: Room,
+) -> Result<Selected<P>> {
+    let sorted = match settled == coords.len() {
+        true => None,
+        false => sort::row_major(&coords, settled, &alloc::collect(0..count)?)?,
+    };
+    let (coords, sources) = match sorted {
+        None => (coords, Sources::Same),
+        Some((coords, order)) => (coords.into_iter().map(Buffer::from).collect(), Sources::List(order)),
+    };
+    Ok(Selected { pattern: P::from_coords(shape.clone(), count, coords, room.limit)?, sources })
+}
+
+/// The entries of the last two axes whose column is so many behind their row.
+fn in_band<P: Pattern>(x: &P, least: i128, most: i128) -> Result<Vec<usize>> {
+    let rank = x.shape().rank();
+    let (rows, columns) = (x.axis_coords(rank - 2)?, x.axis_coords(rank - 1)?);
+    Ok(marked(x.nnz(), |range, marks| {
+        let pairs = rows[range.clone()].iter().zip(&columns[range]);
+        for (mark, (row, column)) in marks.iter_mut().zip(pairs) {
+            let behind = behind(row.to_usize(), column.to_usize());
+            *mark &= (least <= behind) & (behind <= most);
+        }
+    })?)
+}
+
+pub(super) fn band<P: Pattern>(x: &P, least: i128, most: i128) -> Result<Selected<P>> {
+    let kept = in_band(x, least, most)?;
+    match kept.len() == x.nnz() {
+        true => Ok(Selected::same(x.clone())),
+        false => Ok(Selected { pattern: x.retain(&kept)?, sources: Sources::List(kept) }),
+    }
+}
+
+pub(super) fn diagonal<P: Pattern>(x: &P, offset: i128, shape: &Shape, room: Room) -> Result<Selected<P>> {
+    let kept = in_band(x, offset, offset)?;
+    let rank = x.shape().rank();
+    let sources = Sources::List(kept);
+    // The lesser of both coordinates.
+    let last = if offset < 0 { rank - 1 } else { rank - 2 };
+    let axes = (0..rank - 2).chain([last]).map(|axis| sources.of(&x.shared_axis(axis)?));
+    let (axes, count) = (axes.collect::<Allocated<Vec<_>>>()?, sources.len(x.nnz()));
+    // They increase as the rows do.
+    in_order(axes, count, rank - 1, shape, room)?.then_of(sources, x.nnz())
+}

@@ -1,0 +1,142 @@
+//! Some positions of each axis.
+
+use std::ops::Range;
+
+use super::{Cut, Room, mapped, shared_axes};
+use crate::base::alloc::{self, Allocated};
+use crate::base::buffer::Buffer;
+use crate::base::error::Result;
+use crate::base::index::Index;
+use crate::base::shape::{Shape, step};
+use crate::base::threads;
+use crate::kernels::gather::marked;
+use crate::kernels::lanes::accumulate;
+use crate::pattern::{Pattern, zero_offsets};
+use crate::plan::selected::{Selected, Sources};
+
+/// Where the coordinates of the entries of a result, each one of the positions of a cut, stand among these.
+fn placed<I: Index>(sources: &Sources, coords: &Buffer<I>, cut: &Cut) -> Allocated<Buffer<I>> {
+    let steps = cut.steps();
+    match (cut.first, cut.step) {
+        (0, 1) => sources.of(coords),
+        (first, 1) => mapped(sources, coords, |coord| coord - first),
+        _ => mapped(sources, coords, |coord| steps.place(coord)),
+    }
+}
+
+/// The entries between the first and the last position of the leading axes, and how many axes leave out none of them:
+/// the first axis, and one behind another of which one position is left.
+fn window<I: Index>(axes: &[Buffer<I>], cuts: &[Cut], count: usize) -> (Range<usize>, usize) {
+    let mut window = 0..count;
+    for (axis, cut) in cuts.iter().enumerate() {
+        let range = cut.range_in(&axes[axis][window.clone()]);
+        window = window.start + range.start..window.start + range.end;
+        if cut.length != 1 {
+            return (window, axis + usize::from(cut.step == 1));
+        }
+    }
+    (window, cuts.len())
+}
+
+/// Some positions of each axis, by the coordinates.
+pub(super) fn cut_coords<P: Pattern>(x: &P, cuts: &[Cut], shape: &Shape, room: Room) -> Result<Selected<P>> {
+    let axes = shared_axes(x)?;
+    let (window, settled) = window(&axes, cuts, x.nnz());
+    let is_left = |&axis: &usize| cuts[axis] != Cut::whole(x.shape()[axis]);
+    let tests = (settled..axes.len()).filter(is_left).map(|axis| (&axes[axis][window.clone()], cuts[axis].steps()));
+    let tests: Vec<_> = tests.collect();
+    let sources = match tests.is_empty() {
+        true => Sources::range(window, x.nnz()),
+        false => {
+            let mark = |range: Range<usize>, marks: &mut [bool]| {
+                tests.iter().for_each(|(coords, steps)| steps.mark(&coords[range.clone()], marks));
+            };
+            let mut kept = marked(window.len(), mark)?;
+            kept.iter_mut().for_each(|entry| *entry += window.start);
+            Sources::List(kept)
+        }
+    };
+    let count = sources.len(x.nnz());
+    let has_single = cuts.iter().any(|cut| cut.length == 1);
+    let zeros = Buffer::from(alloc::zeros(if has_single { count } else { 0 })?);
+    let coords = axes.iter().zip(cuts).map(|(axis, cut)| match cut.length {
+        1 => Ok(zeros.clone()),
+        _ => placed(&sources, axis, cut),
+    });
+    let coords = coords.collect::<Allocated<_>>()?;
+    Ok(Selected { pattern: P::from_coords(shape.clone(), count, coords, room.limit)?, sources })
+}
+
+/// Some positions of each axis, by the lanes and the columns in each of them.
+pub(super) fn cut_lanes<P: Pattern>(
+    x: &P,
+    offsets: &Buffer<usize>,
+    cuts: &[Cut],
+    shape: &Shape,
+    room: Room,
+) -> Result<Selected<P>> {
+    let Some((columns_cut, lane_cuts)) = cuts.split_last() else { return Ok(Selected::same(x.clone())) };
+    let columns = x.shared_axis(lane_cuts.len())?;
+    let lane_axes = x.shape().lane_axes();
+    if let Some(lanes) = lane_window(lane_cuts, lane_axes).filter(|_| *columns_cut == Cut::whole(x.shape().columns())) {
+        let entries = offsets[lanes.start]..offsets[lanes.end];
+        let offsets = match entries.start {
+            0 => offsets.slice(lanes.start..lanes.end + 1),
+            start => threads::map(&offsets[lanes.start..=lanes.end], 500, |offset| offset - start)?.into(),
+        };
+        let pattern = P::from_lanes(shape.clone(), offsets, columns.slice(entries.clone()))?;
+        return Ok(Selected { pattern, sources: Sources::range(entries, x.nnz()) });
+    }
+    let mut ends = zero_offsets(shape, room.limit)?;
+    let mut starts = alloc::with_capacity(ends.len() - 1)?;
+    let mut at = vec![0; lane_cuts.len()];
+    let has_all = *columns_cut == Cut::whole(x.shape().columns());
+    for count in &mut ends[1..] {
+        let lane = at.iter().zip(lane_cuts).zip(lane_axes);
+        let lane = lane.fold(0, |lane, ((at, cut), length)| lane * length + cut.first + at * cut.step);
+        let lane = offsets[lane]..offsets[lane + 1];
+        let within = if has_all { 0..lane.len() } else { columns_cut.range_in(&columns[lane.clone()]) };
+        starts.push(lane.start + within.start);
+        *count = within.len();
+        step(&mut at, shape.lane_axes());
+    }
+    accumulate(&mut ends);
+    let ends = Buffer::from(ends);
+    let sources = Sources::Runs(starts, ends.clone());
+    if columns_cut.step == 1 {
+        let pattern = P::from_lanes(shape.clone(), ends, placed(&sources, &columns, columns_cut)?)?;
+        return Ok(Selected { pattern, sources });
+    }
+    every_column(&sources.of(&columns)?, &ends, columns_cut, shape)?.then_of(sources, x.nnz())
+}
+
+/// Of lanes whose columns lie between the first and the last position of a cut those that are one of them.
+fn every_column<P: Pattern>(
+    columns: &Buffer<P::Index>,
+    offsets: &[usize],
+    cut: &Cut,
+    shape: &Shape,
+) -> Result<Selected<P>> {
+    let steps = cut.steps();
+    let kept = marked(columns.len(), |range, marks| steps.mark(&columns[range], marks))?;
+    let mut below = 0;
+    let kept_below = |&offset: &usize| {
+        below += kept[below..].iter().take_while(|&&entry| entry < offset).count();
+        below
+    };
+    let offsets = alloc::collect(offsets.iter().map(kept_below))?;
+    let sources = Sources::List(kept);
+    let columns = placed(&sources, columns, cut)?;
+    Ok(Selected { pattern: P::from_lanes(shape.clone(), offsets.into(), columns)?, sources })
+}
+
+/// The lanes that cuts leave, where these are one after the other.
+fn lane_window(cuts: &[Cut], lengths: &[usize]) -> Option<Range<usize>> {
+    let single = cuts.iter().take_while(|cut| cut.length == 1).count();
+    let behind = cuts.iter().zip(lengths).skip(single + 1);
+    let is_window = behind.clone().all(|(cut, &length)| *cut == Cut::whole(length));
+    let is_window = is_window && cuts.get(single).is_none_or(|cut| cut.step == 1);
+    let count = cuts.iter().map(|cut| cut.length).product::<usize>();
+    let first = cuts.iter().zip(lengths).fold(0, |lane, (cut, length)| lane * length + cut.first);
+    is_window.then(|| if count == 0 { 0..0 } else { first..first + count })
+}

@@ -1,0 +1,140 @@
+//! The positions of one axis in another order, or repeated.
+
+use std::ops::Range;
+
+use super::{Order, Room, shared_axes};
+use crate::base::alloc::{self, Allocated};
+use crate::base::buffer::Buffer;
+use crate::base::error::Result;
+use crate::base::index::Index;
+use crate::base::shape::Shape;
+use crate::base::threads;
+use crate::kernels::lanes::accumulate;
+use crate::pattern::{Pattern, zero_offsets};
+use crate::plan::selected::{Selected, Sources};
+use crate::plan::take::runs_of;
+
+/// Entries in a new order, with the coordinates that they get on one axis.
+struct Ordered<I> {
+    sources: Vec<usize>,
+    coords: Vec<I>,
+}
+
+impl<I: Index> Ordered<I> {
+    /// The entries of each run, which agree on all axes before this one and have its coordinates in order.
+    fn new(coords: &[I], runs: &[usize], length: usize, order: Order, count: usize) -> Allocated<Self> {
+        let mut ordered = Ordered { sources: alloc::with_capacity(count)?, coords: alloc::with_capacity(count)? };
+        // Nothing is not repeated: there may be no time to count how often.
+        for run in runs.windows(2).map(|ends| ends[0]..ends[1]).filter(|run| !run.is_empty()) {
+            match order {
+                Order::Reverse => ordered.reverse(coords, run, length),
+                Order::Rotate(places) => {
+                    let split = run.start + coords[run.clone()].partition_point(|at| at.to_usize() < length - places);
+                    ordered.put(coords, split..run.end, |at| at - (length - places));
+                    ordered.put(coords, run.start..split, |at| at + places);
+                }
+                Order::Tile(times) => {
+                    (0..times).for_each(|time| ordered.put(coords, run.clone(), |at| time * length + at));
+                }
+                Order::Each(times) => ordered.each(coords, run, times),
+            }
+        }
+        Ok(ordered)
+    }
+
+    fn put(&mut self, coords: &[I], entries: Range<usize>, place: impl Fn(usize) -> usize) {
+        self.coords.extend(coords[entries.clone()].iter().map(|at| I::from_usize(place(at.to_usize()))));
+        self.sources.extend(entries);
+    }
+
+    fn reverse(&mut self, coords: &[I], run: Range<usize>, length: usize) {
+        let mut end = run.end;
+        for equal in coords[run].chunk_by(|a, b| a == b).rev() {
+            self.put(coords, end - equal.len()..end, |at| length - 1 - at);
+            end -= equal.len();
+        }
+    }
+
+    fn each(&mut self, coords: &[I], run: Range<usize>, times: usize) {
+        let mut start = run.start;
+        for equal in coords[run].chunk_by(|a, b| a == b) {
+            (0..times).for_each(|time| self.put(coords, start..start + equal.len(), |at| at * times + time));
+            start += equal.len();
+        }
+    }
+}
+
+/// Another order of one axis, by the coordinates.
+pub(super) fn order_coords<P: Pattern>(
+    x: &P,
+    axis: usize,
+    order: Order,
+    shape: &Shape,
+    room: Room,
+) -> Result<Selected<P>> {
+    let count = room.admit(x.nnz(), order.times(), shape.rank() * size_of::<P::Index>())?;
+    let axes = shared_axes(x)?;
+    let runs = runs_of(&axes[..axis], x.nnz())?;
+    let ordered = Ordered::new(&axes[axis], &runs, x.shape()[axis], order, count)?;
+    let sources = Sources::List(ordered.sources);
+    let mut coords = axes.iter().enumerate().map(|(at, coords)| match at < axis && order.times() == 1 {
+        // Entries that change places agree there.
+        true => Ok(coords.clone()),
+        false if at == axis => Ok(Buffer::default()),
+        false => sources.of(coords),
+    });
+    let mut coords = coords.by_ref().collect::<Allocated<Vec<_>>>()?;
+    coords[axis] = ordered.coords.into();
+    Ok(Selected { pattern: P::from_coords(shape.clone(), count, coords, room.limit)?, sources })
+}
+
+/// Another order of the last axis, in each lane.
+pub(super) fn order_columns<P: Pattern>(
+    x: &P,
+    offsets: &Buffer<usize>,
+    order: Order,
+    shape: &Shape,
+    room: Room,
+) -> Result<Selected<P>> {
+    let count = room.admit(x.nnz(), order.times(), size_of::<P::Index>())?;
+    let columns = x.shared_axis(shape.rank() - 1)?;
+    let ordered = Ordered::new(&columns, offsets, x.shape().columns(), order, count)?;
+    let offsets = match order.times() {
+        1 => offsets.clone(),
+        times => threads::map(offsets, 500, |offset| offset * times)?.into(),
+    };
+    let pattern = P::from_lanes(shape.clone(), offsets, ordered.coords.into())?;
+    Ok(Selected { pattern, sources: Sources::List(ordered.sources) })
+}
+
+/// Another order of an axis of the lanes: whole lanes.
+pub(super) fn order_lanes<P: Pattern>(
+    x: &P,
+    offsets: &[usize],
+    axis: usize,
+    order: Order,
+    shape: &Shape,
+    room: Room,
+) -> Result<Selected<P>> {
+    room.admit(x.nnz(), order.times(), size_of::<P::Index>())?;
+    let mut ends = zero_offsets(shape, room.limit)?;
+    let mut starts = alloc::with_capacity(ends.len() - 1)?;
+    let lane_axes = x.shape().lane_axes();
+    let (length, inner) = (lane_axes[axis], lane_axes[axis + 1..].iter().product::<usize>());
+    // Blocks of nothing may be more than there is time to count.
+    let blocks = if ends.len() == 1 { 0 } else { lane_axes[..axis].iter().product() };
+    for block in 0..blocks {
+        for at in 0..shape[axis] {
+            let first = (block * length + order.source(at, length)) * inner;
+            for lane in offsets[first..=first + inner].windows(2) {
+                starts.push(lane[0]);
+                ends[starts.len()] = lane[1] - lane[0];
+            }
+        }
+    }
+    accumulate(&mut ends);
+    let ends = Buffer::from(ends);
+    let sources = Sources::Runs(starts, ends.clone());
+    let columns = sources.of(&x.shared_axis(shape.rank() - 1)?)?;
+    Ok(Selected { pattern: P::from_lanes(shape.clone(), ends, columns)?, sources })
+}
