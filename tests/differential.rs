@@ -2,13 +2,16 @@
 //! `--cases`, as `cargo test --test differential` does, it answers none.
 //!
 //! Elements travel as their bits. Every question is asked of COO, of CSR and of the dense array, as far as they have
-//! the operation; their answers must be the same, and that one is told.
+//! the operation; their answers must be the same, and that one is told. Expressions are asked of both formats. With
+//! `--functions` it tells the names of all operations.
 
 use std::io::{BufRead, Write};
 
+use lacuna::dynamic::{AnyTensor, Format};
+use lacuna::eval::{self, Expression, Fault};
 use lacuna::prelude::*;
 use lacuna::{
-    Axes, CooTensor, Duplicates, Element, Error, Float, Isin, IsinKind, Matmul, Numeric, Pattern, Quantile,
+    Axes, CooTensor, DType, Duplicates, Element, Error, Float, Isin, IsinKind, Matmul, Numeric, Pattern, Quantile,
     QuantileMethod, Real, Result, Ring, Semiring, Take, TakeMode, Tensor, Triplets, Var, mean, std, sum, var,
 };
 use ndarray::{ArrayD, SliceInfoElem};
@@ -382,7 +385,76 @@ fn real_type<T: Bits + Real<Median: Bits> + Ring<Sum: Bits, Mean: Bits, Deviatio
     }
 }
 
+/// Runs code for the type of a case.
+macro_rules! by_type {
+    ($dtype:expr, $type:ident => $body:expr) => {{
+        macro_rules! of {
+            ($own:ty) => {{
+                type $type = $own;
+                $body
+            }};
+        }
+        match $dtype {
+            "f8" => of!(f64),
+            "f4" => of!(f32),
+            "i8" => of!(i64),
+            "u8" => of!(u64),
+            "u1" => of!(u8),
+            "b1" => of!(bool),
+            "c8" => of!(Complex<f32>),
+            other => panic!("no type {other}"),
+        }
+    }};
+}
+
+/// An expression on the tensors that a case names: all of them in coordinates, and all in rows if all have some.
+fn expression(case: &Value) -> Result<Value> {
+    let text = case["eval"].as_str().expect("eval");
+    let parsed = Expression::parse(text).unwrap_or_else(|fault| panic!("{fault}"));
+    let named = case["names"].as_object().expect("names");
+    let tensor = |name: &str| {
+        let given = &named[name];
+        by_type!(given["dtype"].as_str().expect("dtype"), T => {
+            tensor::<T>(given)?.with_index::<u64>().map(AnyTensor::from)
+        })
+    };
+    let all = named.keys().map(|name| Ok((name.as_str(), tensor(name)?))).collect::<Result<Vec<_>>>()?;
+    let mut answers = Answers(Vec::new());
+    for (format, is_asked) in
+        [(Format::Coo, true), (Format::Csr, all.iter().all(|(_, tensor)| tensor.shape().rank() > 0))]
+    {
+        if is_asked {
+            let tensors = all.iter().map(|(name, tensor)| Ok((*name, tensor.clone().into_format(format)?)));
+            let tensors = tensors.collect::<Result<Vec<_>>>()?;
+            let bound = |name: &str| tensors.iter().find(|(known, _)| *known == name).map(|(_, tensor)| tensor.clone());
+            answers.0.push((format.name(), evaluated(&parsed, bound)));
+        }
+    }
+    Ok(answers.told())
+}
+
+fn evaluated(parsed: &Expression, bound: impl Fn(&str) -> Option<AnyTensor>) -> Result<Value> {
+    let found = parsed.evaluate(bound).map_err(|fault| match fault {
+        Fault::Run(error) => error,
+        Fault::Wrong(wrong) => panic!("{wrong}"),
+    })?;
+    let bits = match found.dtype() {
+        DType::Float64 => "f8",
+        DType::Float32 => "f4",
+        DType::Int64 => "i8",
+        DType::UInt64 => "u8",
+        DType::UInt8 => "u1",
+        DType::Bool => "b1",
+        DType::Complex64 => "c8",
+        other => panic!("no type {}", other.name()),
+    };
+    by_type!(bits, T => Ok(told(&found.into_coo::<T, u64>()?.to_dense()?)))
+}
+
 fn answer(case: &Value) -> Result<Value> {
+    if case.get("eval").is_some() {
+        return expression(case);
+    }
     match case["dtype"].as_str() {
         Some("f8") => functions::<f64>(case),
         Some("f4") => functions::<f32>(case),
@@ -396,6 +468,10 @@ fn answer(case: &Value) -> Result<Value> {
 }
 
 fn main() {
+    if std::env::args().any(|word| word == "--functions") {
+        eval::functions().for_each(|name| println!("{name}"));
+        return;
+    }
     if !std::env::args().any(|word| word == "--cases") {
         println!("no cases: tests/differential.py asks them");
         return;

@@ -454,7 +454,6 @@ const LACKING: &[(&str, &str)] = &[
     ("group_by", "is the argument by of reductions"),
     ("filter_entries", "takes a function of Rust: a mask for select says the same"),
     ("filter_entries_backward", "is select_backward"),
-    ("matmul_with", "takes a semiring, for which expressions have no word yet"),
     ("isfinite_into", "fills a result that is there"),
     ("isinf_into", "fills a result that is there"),
     ("isnan_into", "fills a result that is there"),

@@ -15,7 +15,7 @@ use crate::element::{DType, Element, Float, Ring};
 use crate::ops::{self, Einsum, Operand, Pairs};
 
 /// The tensors in one type and in the format that all of them have, or in coordinates.
-fn of_type<T: Element>(tensors: &[&AnyTensor]) -> Result<Vec<Erased<T>>> {
+pub(super) fn of_type<T: Element>(tensors: &[&AnyTensor]) -> Result<Vec<Erased<T>>> {
     let format = common_format(tensors);
     tensors.iter().map(|tensor| brought(&widened(tensor)?, format)).collect()
 }
@@ -81,7 +81,7 @@ macro_rules! by_products {
 pub(super) use by_products;
 
 /// What shows in which format a result is: a tensor in coordinates, if there is one.
-fn shown<'a>(tensors: &[&'a AnyTensor]) -> Result<View<'a>> {
+pub(super) fn shown<'a>(tensors: &[&'a AnyTensor]) -> Result<View<'a>> {
     let format = common_format(tensors);
     let shown = tensors.iter().find(|tensor| tensor.format() == format);
     let none = || Error::Argument { operation: "einsum", why: "there are no operands".into() };

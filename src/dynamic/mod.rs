@@ -18,6 +18,7 @@ mod view;
 mod widen;
 mod zip;
 
+pub use self::product::AnyMatmul;
 pub use self::zip::Right;
 #[cfg(all(feature = "cli", not(test)))]
 pub(crate) use self::zip::zip;

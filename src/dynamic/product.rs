@@ -1,12 +1,16 @@
 //! Products of two tensors whose types are known at run time only.
 
+use super::einsum::{of_type, shown};
 use super::view::{AnyStored, View};
-use super::widen::{Beyond, is_integer, widened};
+use super::widen::{Beyond, bounds, is_integer, no_order, widened};
 use super::zip::{Right, brought, check_types, common_format};
 use super::{AnyTensor, Erased};
 use crate::base::error::{Error, Result};
+use crate::dispatch;
 use crate::element::{DType, Ring};
-use crate::ops::matmul_entries;
+use crate::kernels::semiring::{Chosen, Order, Ways};
+use crate::ops::{SEMIRINGS, matmul_entries, matmul_with_entries, ways};
+use crate::pattern::{AnyPattern, Pattern};
 
 /// The product of matrices. Floats run in their own type, in which each sum is rounded; integers are exact.
 pub(super) fn matmul(left: View<'_>, right: Right<'_>) -> Result<AnyTensor> {
@@ -46,4 +50,119 @@ pub(super) fn matmul(left: View<'_>, right: Right<'_>) -> Result<AnyTensor> {
 
 fn product<T: Ring>(view: View<'_>, y: &Erased<T>) -> Result<Erased<T>> {
     matmul_entries(&widened(view.tensor)?, y, view.stored).map_err(|error| view.of_type(error))
+}
+
+/// The options of [`AnyTensor::matmul_with`]: a semiring by its name, and a mask; as [`Matmul`](crate::Matmul) has them.
+/// A plain tensor converts to the plain product at its entries.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::CooTensor;
+/// use lacuna::dynamic::{AnyMatmul, AnyTensor};
+///
+/// // roads and their lengths: 0 -> 1 -> 2, and 0 -> 2 straight
+/// let roads = CooTensor::new([3, 3], vec![vec![0, 0, 1], vec![1, 2, 2]], vec![4.0, 9.0, 3.0], f64::INFINITY)?;
+/// let any = AnyTensor::from(roads.clone().with_index::<u64>()?);
+/// let by_two = any.matmul_with(&any, AnyMatmul::named("min_plus")?.mask(&any))?;
+/// assert_eq!(by_two.into_coo::<f64, u64>()?.entries(), [(vec![0, 2], 7.0)]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[must_use]
+#[derive(Debug, Clone, Copy)]
+pub struct AnyMatmul<'m> {
+    ways: Ways,
+    mask: Option<(&'m AnyTensor, bool)>,
+}
+
+impl AnyMatmul<'static> {
+    /// The semiring of a name: that of a function of [`Matmul`](crate::Matmul).
+    ///
+    /// # Errors
+    ///
+    /// `Argument`: there is none of that name; the error has those that there are.
+    pub fn named(name: &str) -> Result<Self> {
+        let none = || {
+            let why = format!("there is no semiring {name:?}; there are {}", SEMIRINGS.join(", "));
+            Error::Argument { operation: "matmul_with", why: why.into() }
+        };
+        Ok(AnyMatmul { ways: ways(name).ok_or_else(none)?, mask: None })
+    }
+
+    /// The names of the semirings, `plus_times` first.
+    pub fn names() -> &'static [&'static str] {
+        SEMIRINGS
+    }
+}
+
+impl<'m> AnyMatmul<'m> {
+    /// The result has entries where the tensor has some, and nowhere else; it takes the place of another mask.
+    pub fn mask(self, tensor: &'m AnyTensor) -> Self {
+        AnyMatmul { mask: Some((tensor, false)), ..self }
+    }
+
+    /// The result has no entries where the tensor has some; it takes the place of another mask.
+    pub fn without(self, tensor: &'m AnyTensor) -> Self {
+        AnyMatmul { mask: Some((tensor, true)), ..self }
+    }
+}
+
+impl<'m> From<&'m AnyTensor> for AnyMatmul<'m> {
+    fn from(tensor: &'m AnyTensor) -> Self {
+        AnyMatmul { ways: crate::kernels::semiring::PlusTimes.into(), mask: Some((tensor, false)) }
+    }
+}
+
+impl AnyTensor {
+    /// The product of what is stored, on a mask or over a semiring: see [`matmul_with`](crate::matmul_with()). The
+    /// result of tensors in different formats is in coordinates.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`matmul_with`](crate::matmul_with()); `TypesDiffer`: the element types differ; `NoOrder`: the semiring
+    /// asks for a least or a greatest of complex numbers.
+    pub fn matmul_with<'m>(&self, other: &AnyTensor, options: impl Into<AnyMatmul<'m>>) -> Result<AnyTensor> {
+        chosen(&[self, other], options.into())
+    }
+}
+
+fn chosen(tensors: &[&AnyTensor; 2], AnyMatmul { ways, mask }: AnyMatmul<'_>) -> Result<AnyTensor> {
+    check_types("matmul_with", tensors)?;
+    let view = shown(tensors)?;
+    let mask = mask.map(|(mask, is_complement)| (pattern_of(mask), is_complement));
+    /// Runs it on elements of one type, which hold those of both.
+    macro_rules! on {
+        ($type:ty, $order:expr) => {{
+            let semiring = Chosen::<$type>::new(ways, $order);
+            let all = of_type::<$type>(tensors)?;
+            let mask = mask.as_ref().map(|(mask, is_complement)| (mask, *is_complement));
+            matmul_with_entries(&all[0], &all[1], semiring, mask).map_err(|error| view.of_type(error))
+        }};
+        ($type:ty) => {
+            on!($type, Some(Order::of_type()))
+        };
+    }
+    match view.tensor.dtype() {
+        DType::Complex64 | DType::Complex128 if ways.ranks() => Err(no_order("matmul_with", view.tensor)),
+        DType::Complex64 => view.found(on!(super::types::Complex<f32>, None)),
+        DType::Complex128 => view.found(on!(super::types::Complex<f64>, None)),
+        DType::Bool => view.found(on!(bool)),
+        DType::UInt64 => view.found(on!(u64)),
+        #[cfg(feature = "half")]
+        DType::Float16 => view.found(on!(super::types::f16)),
+        #[cfg(feature = "half")]
+        DType::BFloat16 => view.found(on!(super::types::bf16)),
+        DType::Float32 => view.found(on!(f32)),
+        DType::Float64 => view.found(on!(f64)),
+        dtype => {
+            // Each bound is that of a type of at most 64 bits, with a sign if all of them are taken.
+            let (least, greatest) = bounds(dtype);
+            let found = on!(i64, Some(Order::between(least as i64, greatest as i64)))?;
+            view.found_integers(&found, Beyond::Overflows("matmul_with"))
+        }
+    }
+}
+
+fn pattern_of(x: &AnyTensor) -> AnyPattern {
+    dispatch!(x, x => x.pattern().clone().into())
 }

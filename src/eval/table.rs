@@ -4,7 +4,7 @@ use super::Fault;
 use super::call::{Call, Seen, on_seen};
 use super::value::Value;
 use crate::base::axes::Axes;
-use crate::dynamic::AnyTensor;
+use crate::dynamic::{AnyMatmul, AnyTensor};
 use crate::element::DType;
 use crate::ops::{Nanmedian, Norm, Quantile, QuantileMethod, Take, TakeMode, Tolerance, Var};
 use crate::pattern::Format;
@@ -152,6 +152,17 @@ fn choice(call: &Call, place: usize, other: usize) -> Result<AnyTensor, Fault> {
         }
         _ => call.tensor(place).cloned(),
     }
+}
+
+/// A product on the mask at `place`, if there is one; the flag behind it asks for the complement.
+fn multiplied<'c>(call: &'c Call, options: AnyMatmul<'c>, place: usize) -> Result<Value, Fault> {
+    let options = match (call.is_given(place), call.flag(place + 1)?) {
+        (true, false) => options.mask(call.tensor(place)?),
+        (true, true) => options.without(call.tensor(place)?),
+        (false, true) => return super::run::wrong(&call.at, "complement=… is that of a mask"),
+        (false, false) => options,
+    };
+    call.done(call.moving(0)?.matmul_with(call.moving(1)?, options))
 }
 
 /// Tables of functions that take the same arguments.
@@ -436,6 +447,11 @@ static SINGLE: &[Function] = single! {
         let all = AnyTensor::einsum_backward(call.tensor(2)?, call.text(0)?, &tensors);
         call.done(all.map(|mut all| all.swap_remove(wrt)))
     };
+    "matmul_with" "x y semiring? mask? complement?" |call| {
+        let options = AnyMatmul::named(AnyMatmul::names()[call.word(2, AnyMatmul::names())?]);
+        multiplied(call, super::run::at(&call.at, options)?, 3)
+    };
+    "matmul_on" "x y mask complement?" |call| multiplied(call, AnyMatmul::from(call.tensor(2)?), 2);
     "outer" "x y" |call| call.done(call.tensor(0)?.outer(call.tensor(1)?));
     "kron" "x y" |call| call.done(call.tensor(0)?.kron(call.tensor(1)?));
     "tensordot" "x y left right" |call| {

@@ -69,9 +69,15 @@ pub trait Add<T>: Copy + Send + Sync {
     fn add(self, sum: T, term: T) -> T;
 }
 
-/// Makes the types of some ways to multiply.
+/// Makes the types of some ways to multiply, and a value for each.
 macro_rules! multiply {
-    ($($(#[$what:meta])* $name:ident: $bound:ident, $left:ident $right:ident $term:expr;)*) => {$(
+    ($($(#[$what:meta])* $name:ident: $bound:ident, $left:ident $right:ident $term:expr;)*) => {
+        /// A way to multiply that is known at run time only.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Multiplying {
+            $($(#[$what])* $name),*
+        }
+        $(
         $(#[$what])*
         #[derive(Debug, Clone, Copy)]
         pub struct $name;
@@ -80,6 +86,12 @@ macro_rules! multiply {
             #[inline(always)]
             fn term(self, $left: T, $right: T) -> Option<T> {
                 $term
+            }
+        }
+
+        impl From<$name> for Multiplying {
+            fn from(_: $name) -> Self {
+                Multiplying::$name
             }
         }
     )*};
@@ -104,9 +116,17 @@ multiply! {
     And: Element, left right Some(if left.is_truthy() & right.is_truthy() { T::ONE } else { T::ZERO });
 }
 
-/// Makes the types of some ways to add.
+/// Makes the types of some ways to add, and a value for each.
 macro_rules! add {
-    ($($(#[$what:meta])* $name:ident: $bound:ident, $zero:expr, $sum:ident $term:ident $add:expr;)*) => {$(
+    ($($(#[$what:meta])* $name:ident: $bound:ident, $zero:expr, $sum:ident $term:ident $add:expr;)*) => {
+        /// A way to add that is known at run time only.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Adding {
+            /// As the type adds products.
+            Plus,
+            $($(#[$what])* $name),*
+        }
+        $(
         $(#[$what])*
         #[derive(Debug, Clone, Copy)]
         pub struct $name;
@@ -119,6 +139,12 @@ macro_rules! add {
             #[inline(always)]
             fn add(self, $sum: T, $term: T) -> T {
                 $add
+            }
+        }
+
+        impl From<$name> for Adding {
+            fn from(_: $name) -> Self {
+                Adding::$name
             }
         }
     )*};
@@ -224,19 +250,180 @@ impl<T: Element, A: Add<T>, M: Multiply<T>> Semiring<T> for Folded<A, M> {
 
     #[inline(always)]
     fn plus(self, sum: Fold<T>, left: T, right: T) -> Fold<T> {
-        match (sum, self.multiply.term(left, right)) {
-            (Fold::Nothing, Some(term)) => Fold::Of(term),
-            (Fold::Of(sum), Some(term)) => Fold::Of(self.add.add(sum, term)),
-            (Fold::Lost, _) | (_, None) => Fold::Lost,
-        }
+        sum.with(self.multiply.term(left, right), |sum, term| self.add.add(sum, term))
     }
 
     #[inline(always)]
     fn value(self, sum: Fold<T>) -> Option<T> {
-        match sum {
-            Fold::Nothing => Some(self.add.zero()),
+        sum.value(self.add.zero())
+    }
+}
+
+impl<T> Fold<T> {
+    /// The sum with one term more, if the type has that term.
+    #[inline(always)]
+    fn with(self, term: Option<T>, add: impl FnOnce(T, T) -> T) -> Self {
+        match (self, term) {
+            (Fold::Nothing, Some(term)) => Fold::Of(term),
+            (Fold::Of(sum), Some(term)) => Fold::Of(add(sum, term)),
+            (Fold::Lost, _) | (_, None) => Fold::Lost,
+        }
+    }
+
+    /// The sum; `zero` of no terms.
+    #[inline(always)]
+    fn value(self, zero: T) -> Option<T> {
+        match self {
+            Fold::Nothing => Some(zero),
             Fold::Of(sum) => Some(sum),
             Fold::Lost => None,
+        }
+    }
+}
+
+/// The two operations of a semiring, known at run time only.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ways {
+    add: Adding,
+    multiply: Multiplying,
+}
+
+impl From<PlusTimes> for Ways {
+    fn from(_: PlusTimes) -> Self {
+        Ways { add: Adding::Plus, multiply: Multiplying::Product }
+    }
+}
+
+impl<M: Into<Multiplying>> From<Plus<M>> for Ways {
+    fn from(Plus(multiply): Plus<M>) -> Self {
+        Ways { add: Adding::Plus, multiply: multiply.into() }
+    }
+}
+
+impl<A: Into<Adding>, M: Into<Multiplying>> From<Folded<A, M>> for Ways {
+    fn from(Folded { add, multiply }: Folded<A, M>) -> Self {
+        Ways { add: add.into(), multiply: multiply.into() }
+    }
+}
+
+impl Ways {
+    /// Whether elements are put in order.
+    pub(crate) fn ranks(self) -> bool {
+        matches!(self.add, Adding::Min | Adding::Max)
+            || matches!(self.multiply, Multiplying::Lesser | Multiplying::Greater)
+    }
+}
+
+/// How elements are ordered, and which of them a narrower type holds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Order<T> {
+    lesser: fn(T, T) -> T,
+    greater: fn(T, T) -> T,
+    least: T,
+    greatest: T,
+}
+
+impl<T: Real> Order<T> {
+    /// That of all elements of the type.
+    pub(crate) fn of_type() -> Self {
+        Order::between(T::LOWEST, T::HIGHEST)
+    }
+
+    /// That of the elements between two: the bounds of a narrower type of integers.
+    pub(crate) fn between(least: T, greatest: T) -> Self {
+        Order { lesser: minimum, greater: maximum, least, greatest }
+    }
+}
+
+impl<T: Element> Order<T> {
+    /// Whether the narrower type holds an integer; all floats are held.
+    fn holds(&self, term: T) -> bool {
+        let kept = (self.greater)((self.lesser)(term, self.greatest), self.least);
+        kept.same(term) || term.to_integer().is_none()
+    }
+}
+
+/// A semiring that is known at run time only, compiled once for all: it asks at each term which one it is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Chosen<T> {
+    ways: Ways,
+    order: Option<Order<T>>,
+}
+
+/// A sum on its way: as the type adds products, or from the first term on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Gathered<D, T> {
+    /// As the type adds.
+    Dot(D),
+    /// From the first one on.
+    Fold(Fold<T>),
+}
+
+impl<T: Ring> Chosen<T> {
+    /// With the order of the type, which [`Ways::ranks`] asks for.
+    pub(crate) fn new(ways: Ways, order: Option<Order<T>>) -> Self {
+        Chosen { ways, order }
+    }
+
+    fn term(self, left: T, right: T) -> Option<T> {
+        let ranked = |order: Option<fn(T, T) -> T>| order.map(|of| of(left, right));
+        let term = match self.ways.multiply {
+            Multiplying::Sum => Sum.term(left, right),
+            Multiplying::Product => Product.term(left, right),
+            Multiplying::First => First.term(left, right),
+            Multiplying::Second => Second.term(left, right),
+            Multiplying::Pair => Pair.term(left, right),
+            Multiplying::And => And.term(left, right),
+            Multiplying::Lesser => ranked(self.order.map(|order| order.lesser)),
+            Multiplying::Greater => ranked(self.order.map(|order| order.greater)),
+        };
+        term.filter(|&term| self.order.is_none_or(|order| order.holds(term)))
+    }
+
+    fn add(self, sum: T, term: T) -> T {
+        match (self.ways.add, self.order) {
+            (Adding::Min, Some(order)) => (order.lesser)(sum, term),
+            (Adding::Max, Some(order)) => (order.greater)(sum, term),
+            (Adding::Or, _) => Or.add(sum, term),
+            _ => sum,
+        }
+    }
+}
+
+impl<T: Ring> Semiring<T> for Chosen<T> {
+    type Sum = Gathered<T::Dot, T>;
+
+    fn zero(self) -> T {
+        match (self.ways.add, self.order) {
+            (Adding::Min, Some(order)) => order.greatest,
+            (Adding::Max, Some(order)) => order.least,
+            _ => T::ZERO,
+        }
+    }
+
+    fn nothing(self) -> Self::Sum {
+        match self.ways.add {
+            Adding::Plus => Gathered::Dot(T::Dot::NOTHING),
+            _ => Gathered::Fold(Fold::Nothing),
+        }
+    }
+
+    fn plus(self, sum: Self::Sum, left: T, right: T) -> Self::Sum {
+        match sum {
+            Gathered::Dot(sum) if self.ways.multiply == Multiplying::Product => Gathered::Dot(sum.plus(left, right)),
+            Gathered::Dot(sum) => {
+                Gathered::Dot(self.term(left, right).map_or(sum, |term| sum.add(T::Dot::term(term))))
+            }
+            Gathered::Fold(sum) => {
+                Gathered::Fold(sum.with(self.term(left, right), |sum, term| self.add(sum, term)))
+            }
+        }
+    }
+
+    fn value(self, sum: Self::Sum) -> Option<T> {
+        match sum {
+            Gathered::Dot(sum) => sum.value(),
+            Gathered::Fold(sum) => sum.value(self.zero()),
         }
     }
 }

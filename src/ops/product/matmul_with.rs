@@ -2,15 +2,17 @@
 
 use std::fmt;
 
+use super::factor::Scattered;
 use super::{Mask, Product};
 use crate::base::error::Result;
-use crate::element::Element;
+use crate::element::{Element, Ring};
 use crate::kernels::semiring::{
-    Added, And, Any, First, Folded, Greater, Lesser, Max, Min, Multiplied, Or, Pair, Plus, PlusTimes, Product as Times,
-    Second, Semiring, Sum,
+    Added, And, Any, Chosen, First, Folded, Greater, Lesser, Max, Min, Multiplied, Or, Pair, Plus, PlusTimes,
+    Product as Times, Second, Semiring, Sum, Ways,
 };
 use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
+use crate::tensor::Tensor;
 
 /// The options of [`matmul_with`](matmul_with()): what it multiplies and adds by, and where. A plain pattern converts
 /// to the plain product on it.
@@ -55,6 +57,17 @@ macro_rules! semirings {
                 Matmul { semiring: $semiring, mask: None }
             }
         )*}
+
+        /// The names of the semirings.
+        pub(crate) const SEMIRINGS: &[&str] = &[$(stringify!($name)),*];
+
+        /// The operations of the semiring of a name.
+        pub(crate) fn ways(name: &str) -> Option<Ways> {
+            match name {
+                $(stringify!($name) => Some($semiring.into()),)*
+                _ => None,
+            }
+        }
     };
 }
 
@@ -231,4 +244,17 @@ pub fn matmul_with<'m, X: Operand, Y: Operand<Elem = X::Elem>, S: Semiring<X::El
         Some(mask) => product.on(&left, &right, mask)?,
         None => product.of(&left, &right)?,
     })
+}
+
+/// The product of the entries of two tensors over a semiring that is known at run time only, on a mask or on its
+/// complement.
+pub(crate) fn matmul_with_entries<P: Pattern, T: Ring>(
+    x: &Tensor<P, T>,
+    y: &Tensor<P, T>,
+    semiring: Chosen<T>,
+    mask: Option<(&P, bool)>,
+) -> Result<Tensor<P, T>> {
+    let product = Product { operation: "matmul_with", semiring, fill: semiring.zero(), counts_gaps: false };
+    let mask = mask.map(|(pattern, is_complement)| Mask { pattern, is_complement });
+    product.of_masked(&Scattered::new(x, None), &Scattered::new(y, None), mask)?.into_tensor()
 }

@@ -24,6 +24,7 @@ pub use einsum::{Einsum, einsum, einsum_backward, tensordot, tensordot_backward}
 pub use matmul::matmul;
 pub(crate) use matmul::matmul_entries;
 pub use matmul_with::{Matmul, matmul_with};
+pub(crate) use matmul_with::{SEMIRINGS, matmul_with_entries, ways};
 pub use mttkrp::{mttkrp, mttkrp_backward, ttm, ttm_backward, ttv, ttv_backward};
 pub(crate) use outer::Pairs;
 pub use outer::{kron, kron_backward, outer, outer_backward};
