@@ -2,7 +2,7 @@
 
 use crate::generators::{Drawn, DrawnGrad, SparseSeed, seeds, shapes_of_rank};
 use crate::reference::dense::{Dense, Sparse, ravel, size, unravel};
-use crate::reference::terms::{Multiplies, in_lanes, term};
+use crate::reference::terms::{Multiplies, contracted, in_lanes, term, with_last_at};
 use crate::support::*;
 use lacuna::{
     CooTensor, CsrTensor, Error, Float, Result, Ring, mttkrp, mttkrp_backward, ttm, ttm_backward, ttv, ttv_backward,
@@ -43,33 +43,6 @@ fn cases<T: Drawn>(low: usize) -> BoxedStrategy<Case<T>> {
     parts.prop_map(build).boxed()
 }
 
-/// The sums over all positions that `x` has, stored or not, of the product of each element with its rows.
-fn sums<T: Multiplies>(
-    x: &Sparse<T>,
-    factors: &[&Dense<T>],
-    axes: &[usize],
-    into: &[usize],
-    stored: bool,
-) -> Option<Dense<T>> {
-    let width = factors[0].shape[1];
-    let mut shape: Vec<usize> = into.iter().map(|&axis| x.shape[axis]).collect();
-    shape.push(width);
-    let mut sums = vec![T::nothing(); size(&shape)];
-    for at in (0..size(&x.shape)).map(|position| unravel(position as u128, &x.shape)) {
-        if stored && !x.entries.contains_key(&at) {
-            continue;
-        }
-        for r in 0..width {
-            let row = factors.iter().zip(axes).map(|(factor, &axis)| factor.get(&[at[axis], r]));
-            let factors: Vec<T> = [x.get(&at)].into_iter().chain(row).collect();
-            let cell: Vec<usize> = into.iter().map(|&axis| at[axis]).chain([r]).collect();
-            let sum = &mut sums[ravel(&cell, &shape) as usize];
-            *sum = T::sum(sum, &term(&factors));
-        }
-    }
-    Some(Dense::new(&shape, sums.into_iter().map(T::narrowed).collect::<Option<_>>()?))
-}
-
 #[track_caller]
 fn assert_sums<T: Both>(found: Result<ArrayD<T>>, expected: &Option<Dense<T>>) {
     match expected {
@@ -84,31 +57,17 @@ fn walks_equal_the_dense_loop<T: Both + Drawn + Multiplies + Ring>() {
         let others: Vec<&Dense<T>> = axes.iter().map(|&axis| &factors[axis]).collect();
         let arrays: Vec<ArrayD<T>> = others.iter().map(|factor| array(factor)).collect();
         let arrays: Vec<&ArrayD<T>> = arrays.iter().collect();
-        let expected = sums(&x, &others, &axes, &[mode], false);
+        let expected = contracted(&x, &others, &axes, &[mode], false);
         let signed = mode as isize - x.shape.len() as isize;
         assert_sums(mttkrp(&coo(&x), mode, &arrays), &expected);
         assert_sums(mttkrp(&csr(&x), signed, &arrays), &expected);
         for_each_layout(&x.to_dense(), |_, view| assert_sums(mttkrp(&view, mode, &arrays), &expected));
-        let stored = sums(&x, &others, &axes, &[mode], true);
+        let stored = contracted(&x, &others, &axes, &[mode], true);
         assert_sums(mttkrp(&coo(&x).with_fill(T::one()).stored(), mode, &arrays), &stored);
     });
 }
 
 for_all_types!(walks_equal_the_dense_loop);
-
-/// The last axis of a reference result where it belongs.
-fn with_last_at<T: Copy>(x: &Dense<T>, axis: usize) -> Dense<T> {
-    let mut shape = x.shape.clone();
-    let last = shape.pop().unwrap();
-    shape.insert(axis, last);
-    let data = (0..size(&shape)).map(|position| {
-        let mut at = unravel(position as u128, &shape);
-        let last = at.remove(axis);
-        at.push(last);
-        x.get(&at)
-    });
-    Dense::new(&shape, data.collect())
-}
 
 fn matrix<T: lacuna::Element>(x: ArrayD<T>) -> Array2<T> {
     x.into_dimensionality::<Ix2>().unwrap()
@@ -118,14 +77,14 @@ fn matrices_along_an_axis_equal_the_dense_loop<T: Both + Drawn + Multiplies + Ri
     check(cases::<T>(1), |Case { x, factors, mode }| {
         let others: Vec<usize> = (0..x.shape.len()).filter(|&axis| axis != mode).collect();
         let rows = matrix(array(&factors[mode])).reversed_axes();
-        let expected = sums(&x, &[&factors[mode]], &[mode], &others, false).map(|sums| with_last_at(&sums, mode));
+        let expected = contracted(&x, &[&factors[mode]], &[mode], &others, false).map(|sums| with_last_at(&sums, mode));
         assert_sums(ttm(&coo(&x), &rows, mode), &expected);
         assert_sums(ttm(&csr(&x), &rows, mode), &expected);
         assert_sums(ttm(&array(&x.to_dense()), &rows, mode), &expected);
         if let Some(column) = factors[mode].shape[1].checked_sub(1) {
             let vector = rows.row(column).into_owned();
             let one = Dense::new(&[vector.len(), 1], vector.to_vec());
-            let expected = sums(&x, &[&one], &[mode], &others, false).map(|sums| {
+            let expected = contracted(&x, &[&one], &[mode], &others, false).map(|sums| {
                 let shape = sums.shape[..others.len()].to_vec();
                 Dense::new(&shape, sums.data)
             });
@@ -163,7 +122,7 @@ fn gradients_equal_those_of_the_reference<T: Both + DrawnGrad + Multiplies + Flo
         for (axis, (found, dense)) in (0..rank).filter(|&axis| axis != mode).zip(found.iter().zip(&of_array.1)) {
             let axes: Vec<usize> = (0..rank).filter(|&other| other != axis).collect();
             let others: Vec<&Dense<T>> = axes.iter().map(|&axis| &factors[axis]).collect();
-            let expected = sums(&x, &others, &axes, &[axis], false).unwrap();
+            let expected = contracted(&x, &others, &axes, &[axis], false).unwrap();
             assert_array(found, &expected);
             assert_array(dense, &expected);
         }

@@ -1,8 +1,9 @@
 //! The operations of run-time types give what their typed forms give, and refuse what a type lacks.
 
-use lacuna::dynamic::{AnyFormat, AnyTensor};
+use lacuna::dynamic::{AnyFormat, AnyMatmul, AnyTensor};
 use lacuna::{
-    Axes, CooTensor, Element, Error, Float, Format, Isin, Nanmedian, Number, Pattern, Real, Result, Take, Tensor,
+    Axes, CooTensor, Element, Error, Float, Format, Isin, Matmul, Nanmedian, Number, Pattern, Real, Result, Take,
+    Tensor,
 };
 use num_complex::Complex;
 
@@ -450,4 +451,49 @@ fn products_are_those_of_the_types() {
         assert_same(vector.diag(offset), expected);
     }
     assert!(matches!(vector.into_format(Format::Csr).unwrap().diag(isize::MIN), Err(Error::TooLarge { .. })));
+}
+
+/// Semirings by their names, on masks, beside the functions of the same names.
+#[test]
+fn products_over_semirings_are_those_of_the_type() {
+    macro_rules! agree {
+        ($type:ty, $values:expr; $($name:ident)*) => {{
+            let coords = vec![vec![0, 0, 1, 1, 2], vec![0, 1, 0, 2, 1]];
+            let values: [$type; 5] = $values;
+            let x = CooTensor::new([3, 3], coords, values.to_vec(), values[4]).unwrap().with_index::<u64>().unwrap();
+            let y = CooTensor::new([3, 3], vec![vec![0, 1, 1], vec![2, 0, 2]], values[1..4].to_vec(), values[0]).unwrap();
+            let y = y.with_index::<u64>().unwrap();
+            let (any_x, any_y) = (AnyTensor::from(x.clone()), AnyTensor::from(y.clone()));
+            $(
+                let (typed, named) = (Matmul::$name(), AnyMatmul::named(stringify!($name)).unwrap());
+                let told = |found: lacuna::Result<AnyTensor>| found.map_err(|error| error.to_string());
+                let own = |found: lacuna::Result<CooTensor<$type, u64>>| told(found.map(AnyTensor::from));
+                assert_eq!(told(any_x.matmul_with(&any_y, named)), own(x.matmul_with(&y, typed)));
+                let on = typed.mask(y.pattern());
+                assert_eq!(told(any_x.matmul_with(&any_y, named.mask(&any_y))), own(x.matmul_with(&y, on)));
+                let off = typed.without(y.pattern());
+                let csr = any_x.clone().into_format(Format::Csr).unwrap();
+                let found = csr.matmul_with(&any_y.clone().into_format(Format::Csr).unwrap(), named.without(&any_y));
+                let found = found.map(|found| { assert_eq!(found.format(), Format::Csr); found.into_format(Format::Coo).unwrap() });
+                assert_eq!(told(found), own(x.matmul_with(&y, off)));
+            )*
+        }};
+    }
+    agree!(i8, [100, -3, 7, 0, 99]; plus_times plus_first plus_second plus_pair min_plus max_plus min_times max_times
+        min_max max_min min_first min_second max_first max_second or_and any_first any_second any_pair);
+    agree!(u64, [u64::MAX, 3, 7, 0, 1 << 63]; plus_times plus_first min_plus max_plus min_times max_times min_max or_and);
+    agree!(bool, [true, false, true, true, false]; plus_times plus_pair min_plus max_min or_and any_first);
+    agree!(f32, [0.1, -0.0, f32::MAX, 3e38, -7.5]; plus_times plus_first plus_second min_plus max_plus min_times
+        max_times min_max max_min min_first max_second or_and any_second);
+    agree!(f64, [f64::INFINITY, f64::NAN, -0.0, 1e308, f64::NEG_INFINITY]; plus_first min_plus max_plus min_times max_min
+        or_and any_first any_pair);
+    agree!(Complex<f32>, [1.0, 2.0, 0.5, 0.0, -1.0].map(|part| Complex::new(part, 1.0 - part)); plus_times plus_second
+        or_and any_first any_pair);
+    let complex = AnyTensor::from(CooTensor::<Complex<f64>>::eye(2).unwrap().with_index::<u64>().unwrap());
+    let refused = complex.matmul_with(&complex, AnyMatmul::named("min_plus").unwrap()).unwrap_err();
+    assert!(matches!(refused, Error::NoOrder { .. }), "{refused}");
+    let unknown = AnyMatmul::named("min_pluss").unwrap_err().to_string();
+    assert!(unknown.contains("\"min_pluss\"; there are plus_times, plus_first"), "{unknown}");
+    assert_eq!(AnyMatmul::names().len(), 18);
+    assert_eq!(complex.matmul_with(&complex, &complex).unwrap(), complex);
 }

@@ -437,6 +437,29 @@ fn products_with_dense_factors_are_those_of_einsum() {
     assert!(wrong("mttkrp_backward(y, 0, [transpose(y)], y @ transpose(y), wrt=2)").contains("one of 2 tensors"));
 }
 
+#[test]
+fn products_over_semirings_have_words() {
+    for (text, same) in [
+        ("matmul_with(y, transpose(y))", "y @ transpose(y)"),
+        ("matmul_with(stored(x), transpose(y), \"plus_times\")", "stored(x) @ transpose(y)"),
+        (
+            "matmul_with(y, transpose(y), semiring=\"plus_pair\")",
+            "cast(y != 0, \"float64\") @ cast(transpose(y) != 0, \"float64\")",
+        ),
+        ("matmul_on(y, transpose(x), eye(2))", "mask(stored(matmul_with(y, transpose(x))), eye(2))"),
+        (
+            "matmul_on(y, transpose(x), eye(2), complement=true)",
+            "without(stored(matmul_with(y, transpose(x))), eye(2))",
+        ),
+        ("matmul_with(y, transpose(y), \"max_plus\", eye(2))", "with_entries(full([2, 2], -inf), [[0, 0]], [6.0])"),
+    ] {
+        assert_alike(text, same);
+    }
+    assert!(wrong("matmul_with(y, y, \"min_pluss\")").contains("one of \"plus_times\", \"plus_first\""));
+    assert!(wrong("matmul_with(y, y, complement=true)").contains("complement=… is that of a mask"));
+    assert!(refused("matmul_on(y, transpose(y), y)").contains("the mask"));
+}
+
 /// Alike but for the format, and for what is stored of what is equal.
 #[track_caller]
 fn assert_alike(text: &str, same: &str) {

@@ -2,7 +2,9 @@
 
 use crate::generators::{Drawn, DrawnGrad, SparseSeed, seeds, shapes_of_rank};
 use crate::reference::dense::{Dense, Sparse, ravel, size};
-use crate::reference::terms::{Multiplies, in_lanes, sum_of_terms, term};
+use crate::reference::terms::{
+    Multiplies, Place, in_lanes, of_all_pairs, one_behind_the_other, one_in_the_other, sum_of_terms, term,
+};
 use crate::support::*;
 use lacuna::{CooTensor, Error, Float, Pattern, Result, Ring, Tensor, kron, kron_backward, outer, outer_backward};
 use ndarray::{ArrayD, arr1, arr2};
@@ -24,39 +26,6 @@ fn pairs<T: Drawn>() -> BoxedStrategy<(Sparse<T>, Sparse<T>)> {
     parts.prop_map(build).boxed()
 }
 
-/// Where the product of two positions goes, in a shape.
-type Place = fn(&[usize], &[usize], &[usize], &[usize]) -> (Vec<usize>, Vec<usize>);
-
-fn one_behind_the_other(left: &[usize], right: &[usize], i: &[usize], j: &[usize]) -> (Vec<usize>, Vec<usize>) {
-    ([left, right].concat(), [i, j].concat())
-}
-
-fn one_in_the_other(left: &[usize], right: &[usize], i: &[usize], j: &[usize]) -> (Vec<usize>, Vec<usize>) {
-    let rank = left.len().max(right.len());
-    let padded = |own: &[usize], with: usize| [vec![with; rank - own.len()], own.to_vec()].concat();
-    let (left, right) = (padded(left, 1), padded(right, 1));
-    let shape = left.iter().zip(&right).map(|(a, b)| a * b).collect();
-    let (i, j) = (padded(i, 0), padded(j, 0));
-    (shape, i.iter().zip(&j).zip(&right).map(|((i, j), length)| i * length + j).collect())
-}
-
-/// The result, and whether it meets a zero that is not stored with something that is not finite.
-fn expected<T: Multiplies>(x: &Sparse<T>, y: &Sparse<T>, place: Place) -> (Option<Sparse<T>>, bool) {
-    let (shape, _) = place(&x.shape, &y.shape, &vec![0; x.shape.len()], &vec![0; y.shape.len()]);
-    let has_gaps = |x: &Sparse<T>| x.entries.len() < size(&x.shape);
-    let is_wild = |x: &Sparse<T>| x.entries.values().any(|value| !value.is_finite());
-    let refused = (is_wild(x) && has_gaps(y)) || (is_wild(y) && has_gaps(x));
-    let mut entries = Some(std::collections::BTreeMap::new());
-    for ((i, &a), (j, &b)) in x.entries.iter().flat_map(|x| y.entries.iter().map(move |y| (x, y))) {
-        let product: Option<T> = sum_of_terms([vec![a, b]]);
-        entries = entries.zip(product).map(|(mut entries, product)| {
-            entries.insert(place(&x.shape, &y.shape, i, j).1, product);
-            entries
-        });
-    }
-    (entries.map(|entries| Sparse { shape, entries, fill: T::zero() }), refused)
-}
-
 #[track_caller]
 fn assert_pairs<P: Pattern, T: Both>(found: Result<Tensor<P, T>>, expected: &Option<Sparse<T>>) {
     match expected {
@@ -67,7 +36,7 @@ fn assert_pairs<P: Pattern, T: Both>(found: Result<Tensor<P, T>>, expected: &Opt
 
 macro_rules! check_pairs {
     ($x:expr, $y:expr, $name:ident, $place:expr) => {{
-        let (wanted, refused) = expected($x, $y, $place);
+        let (wanted, refused) = of_all_pairs($x, $y, $place);
         if refused {
             let found = $name(&coo($x), &coo($y));
             assert!(matches!(found, Err(Error::NonFinite { .. })), "{found:?}");

@@ -1,66 +1,11 @@
 //! Softmax among entries and among the elements of arrays, against the definition.
 
 use crate::generators::{Drawn, DrawnGrad, Reduction, reductions, seeds};
-use crate::reference::dense::{Dense, Sparse, groups, ravel, unravel};
-use crate::reference::exact::{F64, Real, SummedFloat};
+use crate::reference::exact::SummedFloat;
+use crate::reference::softmax::{by_rule, logarithm_gradients, logarithms, share_gradients, shares};
 use crate::support::*;
 use lacuna::{Axes, CooTensor, Error, Float, log_softmax, log_softmax_backward, softmax, softmax_backward};
 use ndarray::{arr1, arr2};
-
-fn exact_sum(numbers: impl Iterator<Item = f64>) -> f64 {
-    Real::sum(numbers.map(Real::of)).over(1, F64)
-}
-
-/// The exponentials of a group, their sum, and the differences from the greatest.
-fn parts(group: &[f64]) -> (Vec<f64>, f64, Vec<f64>) {
-    let greatest = match group.iter().any(|x| x.is_nan()) {
-        true => f64::NAN,
-        false => group.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-    };
-    let differences: Vec<f64> = group.iter().map(|x| x - greatest).collect();
-    let exps: Vec<f64> = differences.iter().map(|&x| libm::exp(x)).collect();
-    let sum = exact_sum(exps.iter().copied());
-    (exps, sum, differences)
-}
-
-fn shares(group: &[f64], _: &[f64]) -> Vec<f64> {
-    let (exps, sum, _) = parts(group);
-    exps.iter().map(|exp| exp / sum).collect()
-}
-
-fn logarithms(group: &[f64], _: &[f64]) -> Vec<f64> {
-    let (_, sum, differences) = parts(group);
-    differences.iter().map(|x| x - libm::log(sum)).collect()
-}
-
-fn share_gradients(group: &[f64], g: &[f64]) -> Vec<f64> {
-    let shares = shares(group, g);
-    let mean = exact_sum(shares.iter().zip(g).map(|(share, g)| share * g));
-    shares.iter().zip(g).map(|(share, g)| share * (g - mean)).collect()
-}
-
-fn logarithm_gradients(group: &[f64], g: &[f64]) -> Vec<f64> {
-    let sum = exact_sum(g.iter().copied());
-    shares(group, g).iter().zip(g).map(|(share, g)| g - share * sum).collect()
-}
-
-type Rule = fn(&[f64], &[f64]) -> Vec<f64>;
-
-/// A rule on the elements of each group, which are those that are stored.
-fn by_rule<T: SummedFloat>(x: &Sparse<T>, axes: &[usize], g: &Dense<T>, fill: f64, rule: Rule) -> Sparse<T> {
-    let narrow = |wide: f64| T::narrow(Real::of(wide.abs()).over(1, T::KIND).copysign(wide));
-    let mut entries = x.entries.clone();
-    for cell in groups(&x.shape, axes, false).cells {
-        let at: Vec<Vec<usize>> = cell.iter().map(|&position| unravel(position as u128, &x.shape)).collect();
-        let at: Vec<&Vec<usize>> = at.iter().filter(|at| x.entries.contains_key(*at)).collect();
-        let group: Vec<f64> = at.iter().map(|at| x.entries[*at].wide()).collect();
-        let gradients: Vec<f64> = at.iter().map(|at| g.data[ravel(at, &g.shape) as usize].wide()).collect();
-        for (at, found) in at.into_iter().zip(rule(&group, &gradients)) {
-            entries.insert(at.clone(), if found.is_nan() { T::narrow(f64::NAN) } else { narrow(found) });
-        }
-    }
-    Sparse { shape: x.shape.clone(), entries, fill: T::narrow(fill) }
-}
 
 fn results_are_those_of_the_definition<T: Both + DrawnGrad + SummedFloat + Float>() {
     check((reductions::<T, T>(), seeds::<T>()), |(case, upstream)| {

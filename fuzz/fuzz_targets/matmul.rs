@@ -1,15 +1,21 @@
-//! Products of matrices, of every format, against three loops.
+//! Products, of every format, against loops: of matrices, on masks, by other operations; of all pairs, along axes, at a
+//! pattern; and shares of exponentials.
 #![no_main]
 
 use arbitrary::Unstructured;
-use lacuna::{Error, Matmul, Pattern, Real, Result, Semiring, Tensor, matmul, matmul_with};
+use lacuna::{
+    CooTensor, Error, Matmul, Pattern, Real, Result, Ring, Semiring, Tensor, kron, log_softmax, matmul, matmul_with,
+    mttkrp, outer, softmax, tensordot, ttm, ttv,
+};
 use lacuna_fuzz::compare::*;
 use lacuna_fuzz::reference::dense::{Dense, Sparse, first_difference};
 use lacuna_fuzz::reference::product::{self as reference, Multiplies, Product};
+use lacuna_fuzz::reference::softmax::{by_rule, logarithms, shares};
+use lacuna_fuzz::reference::terms;
 use lacuna_fuzz::reference::zip::{Arith, Computes};
-use lacuna_fuzz::{Draw, sparse_of};
+use lacuna_fuzz::{Draw, Reduction, sparse, sparse_of};
 use libfuzzer_sys::fuzz_target;
-use ndarray::ArrayD;
+use ndarray::{ArrayD, Ix1, Ix2};
 
 /// The shapes of two operands that fit, with batch axes of which some have length 1 or are left out.
 fn shapes(u: &mut Unstructured<'_>) -> arbitrary::Result<[Vec<usize>; 2]> {
@@ -100,12 +106,160 @@ fn check<T: Draw + Both + Multiplies + Computes + Real>(u: &mut Unstructured<'_>
     })
 }
 
+/// Some lengths.
+fn lengths(u: &mut Unstructured<'_>, least: usize, most: usize) -> arbitrary::Result<Vec<usize>> {
+    (0..u.int_in_range(least..=most)?).map(|_| u.int_in_range(0..=3)).collect()
+}
+
+/// An operand whose gaps are zeros.
+fn operand<T: Draw>(u: &mut Unstructured<'_>, shape: &[usize]) -> arbitrary::Result<Sparse<T>> {
+    Ok(Sparse { fill: T::zero(), ..sparse_of(u, shape)? })
+}
+
+/// What a product of sparse operands gives, which are refused where one of them is not finite.
+fn assert_product<P: Pattern, T: Both>(found: Result<Tensor<P, T>>, expected: &Option<Dense<T>>, is_wild: bool) {
+    match (found, expected) {
+        (Err(Error::NonFinite { .. }), _) => assert!(is_wild),
+        (Ok(found), Some(expected)) => assert_array(&found.to_dense().unwrap(), expected),
+        (Err(Error::Overflow { .. }), None) => {}
+        (found, expected) => panic!("{found:?} is not {expected:?}"),
+    }
+}
+
+fn assert_sums<T: Both>(found: Result<ArrayD<T>>, expected: &Option<Dense<T>>) {
+    match (found, expected) {
+        (Ok(found), Some(expected)) => assert_array(&found, expected),
+        (Err(Error::Overflow { .. }), None) => {}
+        (found, expected) => panic!("{found:?} is not {expected:?}"),
+    }
+}
+
+fn is_wild<T: Draw>(x: &Sparse<T>) -> bool {
+    x.entries.values().any(|value| !value.is_finite())
+}
+
+/// `outer` and `kron`.
+fn all_pairs<T: Draw + Both + terms::Multiplies + Ring>(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
+    let (left, right) = (lengths(u, 0, 2)?, lengths(u, 0, 2)?);
+    let (x, y) = (operand::<T>(u, &left)?, operand::<T>(u, &right)?);
+    let places: [terms::Place; 2] = [terms::one_behind_the_other, terms::one_in_the_other];
+    for (of, place) in [outer::<CooTensor<T>>, kron].into_iter().zip(places) {
+        let (expected, is_refused) = terms::of_all_pairs(&x, &y, place);
+        match (of(&coo(&x), &coo(&y)), expected) {
+            (Err(Error::NonFinite { .. }), _) => assert!(is_refused),
+            (Ok(found), Some(expected)) if !is_refused => assert_entries(&found, &expected),
+            (Err(Error::Overflow { .. }), None) => assert!(!is_refused),
+            (found, expected) => panic!("{found:?} is not {expected:?}"),
+        }
+    }
+    Ok(())
+}
+
+fn dotted<T: Draw + Both + terms::Multiplies + Ring>(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
+    let (left, shared, right) = (lengths(u, 0, 1)?, lengths(u, 1, 2)?, lengths(u, 0, 1)?);
+    let is_turned: bool = u.arbitrary()?;
+    let (mut shared_right, mut axes): (Vec<usize>, Vec<isize>) = (shared.clone(), (0..shared.len() as isize).collect());
+    if is_turned {
+        shared_right.reverse();
+        axes.reverse();
+    }
+    let shared_letters: Vec<char> = "pq".chars().take(shared.len()).collect();
+    let of_left: Vec<char> = "i".chars().take(left.len()).chain(shared_letters.iter().copied()).collect();
+    let of_right = axes.iter().map(|&axis| shared_letters[axis as usize]);
+    let of_right: Vec<char> = of_right.chain("j".chars().take(right.len())).collect();
+    let result: Vec<char> = "ij".chars().filter(|letter| of_left.contains(letter) || of_right.contains(letter)).collect();
+    let x = operand::<T>(u, &[&left[..], &shared].concat())?;
+    let y = operand::<T>(u, &[&shared_right[..], &right].concat())?;
+    // Nothing is summed beforehand, so no other sum is asked for.
+    let expected = terms::einsum(&[(of_left, x.to_dense()), (of_right, y.to_dense())], &result, |_| None);
+    let lefts: Vec<isize> = (0..shared.len()).map(|at| (left.len() + at) as isize).collect();
+    let is_wild = is_wild(&x) || is_wild(&y);
+    assert_product(tensordot(&coo(&x), &coo(&y), &lefts, &axes), &expected, is_wild);
+    assert_product(tensordot(&csr(&x), &csr(&y), &lefts, &axes), &expected, is_wild);
+    assert_sums(tensordot(&array(&x.to_dense()), &array(&y.to_dense()), &lefts, &axes), &expected);
+    Ok(())
+}
+
+/// `mttkrp`, `ttm` and `ttv`.
+fn along_axes<T: Draw + Both + terms::Multiplies + Ring>(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
+    let shape = lengths(u, 2, 3)?;
+    let (mode, width) = (u.int_in_range(0..=shape.len() - 1)?, u.int_in_range(0..=9)?);
+    let x = operand::<T>(u, &shape)?;
+    let factor = |&length: &usize| Ok(operand::<T>(u, &[length, width])?.to_dense());
+    let factors = shape.iter().map(factor).collect::<arbitrary::Result<Vec<_>>>()?;
+    let others: Vec<usize> = (0..shape.len()).filter(|&axis| axis != mode).collect();
+    let of_others: Vec<&Dense<T>> = others.iter().map(|&axis| &factors[axis]).collect();
+    let arrays: Vec<ArrayD<T>> = of_others.iter().map(|factor| array(factor)).collect();
+    let arrays: Vec<&ArrayD<T>> = arrays.iter().collect();
+    let expected = terms::contracted(&x, &of_others, &others, &[mode], false);
+    assert_sums(mttkrp(&coo(&x), mode, &arrays), &expected);
+    assert_sums(mttkrp(&csr(&x), mode, &arrays), &expected);
+    assert_sums(mttkrp(&array(&x.to_dense()), mode, &arrays), &expected);
+    let rows = array(&factors[mode]).into_dimensionality::<Ix2>().unwrap().reversed_axes();
+    let expected = terms::contracted(&x, &[&factors[mode]], &[mode], &others, false);
+    let expected = expected.map(|sums| terms::with_last_at(&sums, mode));
+    assert_sums(ttm(&coo(&x), &rows, mode), &expected);
+    assert_sums(ttm(&csr(&x), &rows, mode), &expected);
+    let vector = operand::<T>(u, &[shape[mode]])?.to_dense();
+    let one = Dense::new(&[shape[mode], 1], vector.data.clone());
+    let expected = terms::contracted(&x, &[&one], &[mode], &others, false);
+    let expected = expected.map(|sums| Dense::new(&sums.shape[..others.len()], sums.data));
+    let vector = array(&vector).into_dimensionality::<Ix1>().unwrap();
+    assert_sums(ttv(&coo(&x), &vector, mode), &expected);
+    assert_sums(ttv(&csr(&x), &vector, mode), &expected);
+    Ok(())
+}
+
+fn assert_dots<P: Pattern, T: Both>(found: Result<Tensor<P, T>>, expected: &Option<Sparse<T>>) {
+    match (found, expected) {
+        (Ok(found), Some(expected)) => assert_entries(&found, expected),
+        (Err(Error::Overflow { .. }), None) => {}
+        (found, expected) => panic!("{found:?} is not {expected:?}"),
+    }
+}
+
+fn at_a_pattern<T: Draw + Both + terms::Multiplies + Ring>(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
+    let (rows, columns, width) = (u.int_in_range(0..=4)?, u.int_in_range(0..=4)?, u.int_in_range(0..=20)?);
+    let (x, l) = (operand::<T>(u, &[rows, columns])?, operand::<T>(u, &[rows, width])?.to_dense());
+    let r = operand::<T>(u, &[columns, width])?.to_dense();
+    let expected = terms::sddmm(&x, &l, &r);
+    assert_dots(coo(&x).pattern().sddmm(&array(&l), &array(&r)), &expected);
+    assert_dots(csr(&x).pattern().sddmm(&array(&l), &array(&r)), &expected);
+    Ok(())
+}
+
+fn shares_of_entries(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
+    let x = sparse::<f64>(u)?;
+    let Reduction { normalised, axes, .. } = Reduction::draw(u, x.shape.len())?;
+    let axes = axes.with_keep_dims(false);
+    let no_gradient = x.to_dense();
+    let expected = by_rule(&x, &normalised, &no_gradient, 0.0, shares);
+    assert_entries(&softmax(&coo(&x).stored(), axes.clone()).unwrap(), &expected);
+    assert_entries(&softmax(&csr(&x).stored(), axes.clone()).unwrap(), &expected);
+    let expected = by_rule(&x, &normalised, &no_gradient, f64::NEG_INFINITY, logarithms);
+    assert_entries(&log_softmax(&csr(&x).stored(), axes).unwrap(), &expected);
+    Ok(())
+}
+
+fn others<T: Draw + Both + terms::Multiplies + Ring>(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
+    match u.int_in_range(0..=4)? {
+        0 => all_pairs::<T>(u),
+        1 => dotted::<T>(u),
+        2 => along_axes::<T>(u),
+        3 => at_a_pattern::<T>(u),
+        _ => shares_of_entries(u),
+    }
+}
+
 fuzz_target!(|data: &[u8]| {
     let mut u = Unstructured::new(data);
-    let _ = match u.int_in_range(0..=3) {
+    let _ = match u.int_in_range(0..=7) {
         Ok(0) => check::<i8>(&mut u),
         Ok(1) => check::<u64>(&mut u),
         Ok(2) => check::<bool>(&mut u),
-        _ => check::<f64>(&mut u),
+        Ok(3) => check::<f64>(&mut u),
+        Ok(4) => others::<i8>(&mut u),
+        Ok(5) => others::<f32>(&mut u),
+        _ => others::<f64>(&mut u),
     };
 });

@@ -10,7 +10,7 @@ use crate::dispatch;
 use crate::element::{DType, Ring};
 use crate::kernels::semiring::{Chosen, Order, Ways};
 use crate::ops::{SEMIRINGS, matmul_entries, matmul_with_entries, ways};
-use crate::pattern::{AnyPattern, Pattern};
+use crate::pattern::AnyPattern;
 
 /// The product of matrices. Floats run in their own type, in which each sum is rounded; integers are exact.
 pub(super) fn matmul(left: View<'_>, right: Right<'_>) -> Result<AnyTensor> {

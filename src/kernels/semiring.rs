@@ -411,12 +411,8 @@ impl<T: Ring> Semiring<T> for Chosen<T> {
     fn plus(self, sum: Self::Sum, left: T, right: T) -> Self::Sum {
         match sum {
             Gathered::Dot(sum) if self.ways.multiply == Multiplying::Product => Gathered::Dot(sum.plus(left, right)),
-            Gathered::Dot(sum) => {
-                Gathered::Dot(self.term(left, right).map_or(sum, |term| sum.add(T::Dot::term(term))))
-            }
-            Gathered::Fold(sum) => {
-                Gathered::Fold(sum.with(self.term(left, right), |sum, term| self.add(sum, term)))
-            }
+            Gathered::Dot(sum) => Gathered::Dot(self.term(left, right).map_or(sum, |term| sum.add(T::Dot::term(term)))),
+            Gathered::Fold(sum) => Gathered::Fold(sum.with(self.term(left, right), |sum, term| self.add(sum, term))),
         }
     }
 

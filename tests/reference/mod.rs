@@ -23,6 +23,7 @@ pub mod ops;
 pub mod product;
 pub mod reductions;
 pub mod scalar;
+pub mod softmax;
 pub mod structure;
 pub mod terms;
 pub mod unary;

@@ -3,10 +3,12 @@
 //! 16-bit floats go to `f32` first and are rounded once, at the end. Integers have any length until the end. Of `bool`
 //! a product is "and", a sum "or".
 
+use std::collections::BTreeMap;
+
 use num_bigint::BigInt;
 use num_complex::Complex;
 
-use super::dense::{Dense, Sparse};
+use super::dense::{Dense, Sparse, ravel, size, unravel};
 use super::scalar::Scalar;
 
 /// An element with products and sums of them.
@@ -257,4 +259,80 @@ pub fn einsum<T: Multiplies>(
         list.insert(0, product);
     }
     Some(kept(&list[0], result, sum)?.1)
+}
+
+/// The sums over all positions that `x` has, stored or not, of the product of each element with its rows.
+pub fn contracted<T: Multiplies>(
+    x: &Sparse<T>,
+    factors: &[&Dense<T>],
+    axes: &[usize],
+    into: &[usize],
+    stored: bool,
+) -> Option<Dense<T>> {
+    let width = factors[0].shape[1];
+    let mut shape: Vec<usize> = into.iter().map(|&axis| x.shape[axis]).collect();
+    shape.push(width);
+    let mut sums = vec![T::nothing(); size(&shape)];
+    for at in (0..size(&x.shape)).map(|position| unravel(position as u128, &x.shape)) {
+        if stored && !x.entries.contains_key(&at) {
+            continue;
+        }
+        for r in 0..width {
+            let row = factors.iter().zip(axes).map(|(factor, &axis)| factor.get(&[at[axis], r]));
+            let factors: Vec<T> = [x.get(&at)].into_iter().chain(row).collect();
+            let cell: Vec<usize> = into.iter().map(|&axis| at[axis]).chain([r]).collect();
+            let sum = &mut sums[ravel(&cell, &shape) as usize];
+            *sum = T::sum(sum, &term(&factors));
+        }
+    }
+    Some(Dense::new(&shape, sums.into_iter().map(T::narrowed).collect::<Option<_>>()?))
+}
+
+/// The last axis of a reference result where it belongs.
+pub fn with_last_at<T: Copy>(x: &Dense<T>, axis: usize) -> Dense<T> {
+    let mut shape = x.shape.clone();
+    let last = shape.pop().unwrap();
+    shape.insert(axis, last);
+    let data = (0..size(&shape)).map(|position| {
+        let mut at = unravel(position as u128, &shape);
+        let last = at.remove(axis);
+        at.push(last);
+        x.get(&at)
+    });
+    Dense::new(&shape, data.collect())
+}
+
+/// Where the product of two positions goes, in a shape.
+pub type Place = fn(&[usize], &[usize], &[usize], &[usize]) -> (Vec<usize>, Vec<usize>);
+
+/// As `outer` has it: the axes of the left operand, then those of the right one.
+pub fn one_behind_the_other(left: &[usize], right: &[usize], i: &[usize], j: &[usize]) -> (Vec<usize>, Vec<usize>) {
+    ([left, right].concat(), [i, j].concat())
+}
+
+/// As `kron` has it: blocks.
+pub fn one_in_the_other(left: &[usize], right: &[usize], i: &[usize], j: &[usize]) -> (Vec<usize>, Vec<usize>) {
+    let rank = left.len().max(right.len());
+    let padded = |own: &[usize], with: usize| [vec![with; rank - own.len()], own.to_vec()].concat();
+    let (left, right) = (padded(left, 1), padded(right, 1));
+    let shape = left.iter().zip(&right).map(|(a, b)| a * b).collect();
+    let (i, j) = (padded(i, 0), padded(j, 0));
+    (shape, i.iter().zip(&j).zip(&right).map(|((i, j), length)| i * length + j).collect())
+}
+
+/// The result, and whether it meets a zero that is not stored with something that is not finite.
+pub fn of_all_pairs<T: Multiplies>(x: &Sparse<T>, y: &Sparse<T>, place: Place) -> (Option<Sparse<T>>, bool) {
+    let (shape, _) = place(&x.shape, &y.shape, &vec![0; x.shape.len()], &vec![0; y.shape.len()]);
+    let has_gaps = |x: &Sparse<T>| x.entries.len() < size(&x.shape);
+    let is_wild = |x: &Sparse<T>| x.entries.values().any(|value| !value.is_finite());
+    let refused = (is_wild(x) && has_gaps(y)) || (is_wild(y) && has_gaps(x));
+    let mut entries = Some(BTreeMap::new());
+    for ((i, &a), (j, &b)) in x.entries.iter().flat_map(|x| y.entries.iter().map(move |y| (x, y))) {
+        let product: Option<T> = sum_of_terms([vec![a, b]]);
+        entries = entries.zip(product).map(|(mut entries, product)| {
+            entries.insert(place(&x.shape, &y.shape, i, j).1, product);
+            entries
+        });
+    }
+    (entries.map(|entries| Sparse { shape, entries, fill: T::zero() }), refused)
 }
