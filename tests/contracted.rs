@@ -1,7 +1,7 @@
 //! Products with dense matrices along the axes against the reference, on every kind of operand, with their gradients.
 
 use crate::generators::{Drawn, DrawnGrad, SparseSeed, seeds, shapes_of_rank};
-use crate::reference::dense::{Dense, Sparse, ravel, size, unravel};
+use crate::reference::dense::{Dense, Sparse, size};
 use crate::reference::terms::{Multiplies, contracted, in_lanes, term, with_last_at};
 use crate::support::*;
 use lacuna::{

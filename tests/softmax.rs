@@ -1,6 +1,7 @@
 //! Softmax among entries and among the elements of arrays, against the definition.
 
 use crate::generators::{Drawn, DrawnGrad, Reduction, reductions, seeds};
+use crate::reference::dense::Sparse;
 use crate::reference::exact::SummedFloat;
 use crate::reference::softmax::{by_rule, logarithm_gradients, logarithms, share_gradients, shares};
 use crate::support::*;

@@ -84,7 +84,7 @@ impl AnyMatmul<'static> {
     pub fn named(name: &str) -> Result<Self> {
         let none = || {
             let why = format!("there is no semiring {name:?}; there are {}", SEMIRINGS.join(", "));
-            Error::Argument { operation: "matmul_with", why: why.into() }
+            Error::Argument { operation: "matmul_with", why }
         };
         Ok(AnyMatmul { ways: ways(name).ok_or_else(none)?, mask: None })
     }
