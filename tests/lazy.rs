@@ -41,6 +41,122 @@ fn a_fused_chain_gives_the_bits_of_the_steps() {
     }
 }
 
+/// A chain with two inputs and a choice, whose values are NaN, infinite and zero here and there.
+fn fed_chain<P: Pattern>(x: &Lazy<Tensor<P, f64>>) -> Lazy<Tensor<P, f64>> {
+    x.isfinite().where_(&((x.abs() + 1.0).sqrt() * x), x)
+}
+
+fn fed_eager<P: Pattern>(x: &Tensor<P, f64>) -> Tensor<P, f64> {
+    let roots = (x.abs().unwrap() + 1.0).sqrt().unwrap() * x;
+    lacuna::where_(&x.isfinite().unwrap(), &roots, x).unwrap()
+}
+
+/// Every reduction of a chain over some axes, of all positions and of what is stored, fed by pieces where groups are
+/// runs of entries: the bits of the steps one by one, at first and again.
+fn reductions_of_a_chain<P: Pattern>(x: &Tensor<P, f64>, axes: &Axes) {
+    let input = Lazy::<Tensor<P, f64>>::input("x", x.shape());
+    let (chain, eager) = (fed_chain(&input), fed_eager(x));
+    macro_rules! each {
+        ($($name:ident($options:expr);)*) => {$(
+            for (graph, expected) in [
+                (chain.$name($options), eager.$name($options)),
+                (chain.stored().$name($options), eager.stored().$name($options)),
+            ] {
+                let program = compile(&graph).unwrap();
+                for run in 0..2 {
+                    match (program.run([input.is(x)]), &expected) {
+                        (Ok(found), Ok(expected)) => {
+                            assert!(found.same_as(expected), "{} {axes:?} {run}: {found:?}", stringify!($name));
+                        }
+                        (Err(Error::Lazy { cause, .. }), Err(expected)) => assert_eq!(&*cause, expected),
+                        (found, _) => panic!("{} {axes:?}: {found:?}", stringify!($name)),
+                    }
+                }
+            }
+        )*};
+    }
+    each! {
+        any(axes);
+        all(axes);
+        count_nonzero(axes);
+        sum(axes);
+        nansum(axes);
+        mean(axes);
+        nanmean(axes);
+        prod(axes);
+        var(lacuna::Var::over(axes.clone()));
+        nanstd(lacuna::Var::over(axes.clone()).ddof(1));
+        min(axes);
+        nanmax(axes);
+        argmin(axes);
+        nanargmax(axes);
+        norm(lacuna::Norm::over(axes.clone()));
+        norm(lacuna::Norm::over(axes.clone()).infinity());
+        median(axes.clone());
+        nanmedian(lacuna::Nanmedian::over(axes.clone()).lower());
+    }
+    let quantile = chain.nanquantile(0.3, axes.clone()).collect();
+    let program = compile(&chain.nanquantile(0.3, axes.clone())).unwrap();
+    assert_same(&program.run([input.is(x)]).unwrap(), &eager.nanquantile(0.3, axes.clone()).unwrap());
+    assert!(quantile.is_err(), "the input is not bound");
+}
+
+/// Rows of many lengths: empty, shorter than a piece and longer; and one row of all.
+#[test]
+fn a_reduction_takes_a_chain_by_pieces() {
+    let mut x = matrix(60, 700, 2, 5);
+    let count = x.nnz();
+    let mut strange = [f64::NAN, f64::INFINITY, -0.0, 1e300, -1e300].into_iter().cycle();
+    x.values_mut().unwrap().iter_mut().step_by(997).for_each(|value| *value = strange.next().unwrap());
+    assert!(count > 3 << 12, "more than three pieces: {count}");
+    for x in [x.clone(), x.with_fill(f64::NAN)] {
+        for axes in [Axes::from(1), Axes::from(-1).keep_dims(), Axes::from(0), Axes::all(), Axes::none()] {
+            reductions_of_a_chain(&x, &axes);
+            reductions_of_a_chain(&x.to_csr().unwrap(), &axes);
+        }
+    }
+    let long = matrix(3, 30_000, 2, 8);
+    reductions_of_a_chain(&long, &Axes::from(1));
+    let third = matrix(700, 60, 2, 9).reshape([7, 100, 60]).unwrap();
+    for axes in [Axes::from([1, 2]), Axes::from(2), Axes::from([0, 2])] {
+        reductions_of_a_chain(&third, &axes);
+        reductions_of_a_chain(&third.to_csr().unwrap(), &axes);
+    }
+}
+
+/// What is fed is told; what has another reader, or groups that are no runs, is not.
+#[test]
+fn a_reduction_that_is_fed_is_told() {
+    let x = Lazy::<CsrTensor<f64>>::input("x", [30, 40]);
+    let chain = x.abs().sqrt();
+    let fused = |told: String| told.matches("[fused: pass 1]").count();
+    assert_eq!(fused(compile(&chain.sum(1)).unwrap().explain()), 3);
+    assert_eq!(fused(compile(&x.abs().nanmedian(Axes::all())).unwrap().explain()), 2);
+    assert_eq!(fused(compile(&chain.sum(0)).unwrap().explain()), 2);
+    assert_eq!(fused(compile((&chain.sum(1), &chain.max(1))).unwrap().explain()), 2);
+    assert_eq!(fused(compile((&chain.sum(1), &chain)).unwrap().explain()), 2);
+    assert_eq!(fused(compile(&chain.group_by(1, &[0u32; 40]).sum(1)).unwrap().explain()), 2);
+}
+
+/// What values refuse is told as the operations tell it: of a step of the chain, and of the reduction.
+#[test]
+fn an_error_of_a_chain_that_is_fed_names_the_place() {
+    let mut values = vec![1i64; 20_000];
+    values[17_777] = i64::MAX;
+    let coords = vec![(0..20_000u32).map(|at| at / 100).collect(), (0..20_000).map(|at| at % 100).collect()];
+    let x = CooTensor::new([200, 100], coords, values, 0).unwrap();
+    let cause = |refused: Error| match refused {
+        Error::Lazy { operation, cause, .. } => (operation, *cause),
+        other => panic!("{other}"),
+    };
+    let refused = ((x.lazy() * 1) + 1).sum(1).collect().unwrap_err();
+    assert_eq!(cause(refused), ("add", x.add(1).unwrap_err()));
+    let refused = (x.lazy() * 1).sum(1).collect().unwrap_err();
+    assert_eq!(cause(refused), ("sum", x.sum(1).unwrap_err()));
+    let refused = (x.lazy() * 1).prod(Axes::all()).collect().map(drop);
+    assert_eq!(refused.map_err(cause), x.prod(Axes::all()).map(drop).map_err(|error| ("prod", error)));
+}
+
 /// Two operands of one pattern are in the pass; those of others are not.
 #[test]
 fn what_is_fused_is_told() {
@@ -111,8 +227,9 @@ fn second_run_reads_nothing<V: Value + Debug>(
     eager: impl Fn(&CooTensor<f64>, &CooTensor<f64>) -> V,
     same: impl Fn(&V, &V) -> bool,
 ) {
-    let (a, b) = (matrix(40, 30, 3, 1), matrix(40, 30, 4, 2));
-    let [x, y] = ["x", "y"].map(|name| Lazy::<CooTensor<f64>>::input(name, [40, 30]));
+    // More than a piece.
+    let (a, b) = (matrix(300, 60, 3, 1), matrix(300, 60, 4, 2));
+    let [x, y] = ["x", "y"].map(|name| Lazy::<CooTensor<f64>>::input(name, [300, 60]));
     let program = compile((&make(&x, &y), &x, &y)).unwrap();
     let _ = program.run([x.is(&a), y.is(&b)]).unwrap();
     let planned = program.coordinate_reads();
@@ -122,7 +239,7 @@ fn second_run_reads_nothing<V: Value + Debug>(
     assert_eq!(program.coordinate_reads(), planned, "{}", program.explain());
     assert!(same(&found, &eager(&a.with_fill(0.0), &b)), "{found:?}");
     // Another pattern is planned anew.
-    let (other, third) = (matrix(40, 30, 5, 9), matrix(40, 30, 2, 8));
+    let (other, third) = (matrix(300, 60, 5, 9), matrix(300, 60, 2, 8));
     let (found, ..) = program.run([x.is(&other), y.is(&third)]).unwrap();
     assert!(same(&found, &eager(&other, &third)), "{found:?}");
 }
@@ -136,6 +253,19 @@ fn a_second_run_on_the_same_patterns_reads_no_coordinate() {
         same,
     );
     second_run_reads_nothing(|x, _| x.nanmedian(1), |x, _| x.nanmedian(1).unwrap(), same);
+    second_run_reads_nothing(
+        |x, _| x.isfinite().where_(&(x.abs() + 1.0).sqrt(), x).nanmedian(1),
+        |x, _| {
+            let roots = (x.abs().unwrap() + 1.0).sqrt().unwrap();
+            lacuna::where_(&x.isfinite().unwrap(), &roots, x).unwrap().nanmedian(1).unwrap()
+        },
+        same,
+    );
+    second_run_reads_nothing(
+        |x, _| x.abs().sqrt().sum(Axes::all()),
+        |x, _| x.abs().unwrap().sqrt().unwrap().sum(Axes::all()).unwrap(),
+        same,
+    );
     second_run_reads_nothing(|x, _| x.sum(0).sum(0), |x, _| x.sum(0).unwrap().sum(0).unwrap(), same);
     second_run_reads_nothing(|x, y| (x + y).sum(1), |x, y| (x + y).sum(1).unwrap(), same);
     second_run_reads_nothing(|x, y| x * y + x, |x, y| x * y + x, same);

@@ -140,7 +140,7 @@ pub(crate) fn reduce_groups<T: Element, H: Holistic<T>>(
 }
 
 /// The results of groups that stand side by side, none of which is empty.
-fn reduce_runs<T: Element, H: Holistic<T>>(
+pub(crate) fn reduce_runs<T: Element, H: Holistic<T>>(
     op: H,
     offsets: &[usize],
     values: &[T],

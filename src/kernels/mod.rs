@@ -7,6 +7,7 @@ pub(crate) mod cells;
 pub(crate) mod dense_sparse;
 pub(crate) mod dots;
 pub(crate) mod extreme;
+pub(crate) mod fed;
 pub(crate) mod fold;
 pub(crate) mod gather;
 pub(crate) mod group;

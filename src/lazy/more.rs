@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::arrays::Factor;
 use super::node::{Form, Held, Node, known, unlike};
-use super::reductions::{Ask, Over, rule_of_one};
+use super::reductions::{Ask, Over, fed, rule_of_one};
 use super::unary::{LazyStored, Steps, rule_of_all, step};
 use super::{Lazy, Value};
 use crate::base::axes::{Axes, normalize_axis};
@@ -46,6 +46,7 @@ macro_rules! quantiles {
                 let shape = |shape: &Shape| options.shape(shape);
                 let run = move |x: &X| ops::$name(x, q, used.clone()).map(X::reduced);
                 let step = self.then(stringify!($name), arguments, Form::Own, shape, run);
+                let step = fed!(whole, self, X, step, options, |x, options| ops::$name(x, q, options));
                 rule_of_one!(step, T, [X: Steps] X::Of<F>, (q: f64, options: Quantile),
                     |x, g| x.$backward(&g, q, options))
             }

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::cell::Cell;
+use std::ops::Range;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -15,6 +16,24 @@ pub(super) type Held = Arc<dyn Any + Send + Sync>;
 
 /// What computes the value of a node from those of its inputs.
 pub(super) type Run = Box<dyn Fn(&[Held]) -> Result<Held> + Send + Sync>;
+
+/// What computes the value of a reduction from pieces of its operand; none where it takes the whole.
+pub(super) type FromPieces = Box<dyn Fn(&InPieces<'_>) -> Option<Result<Held>> + Send + Sync>;
+
+/// An operand that comes in pieces.
+#[doc(hidden)]
+pub struct InPieces<'a> {
+    pub(super) pattern: &'a Held,
+    /// A piece without entries, which has the fill.
+    pub(super) none: &'a Held,
+    /// Hands over the entries of a range in pieces.
+    pub(super) run: &'a Pour<'a>,
+    /// What it takes to compute an element.
+    pub(super) picoseconds: usize,
+}
+
+/// Computes a range of entries, and gives their pieces away one after the other.
+pub(super) type Pour<'a> = dyn Fn(Range<usize>, &mut dyn FnMut(&Held)) -> Result<()> + Sync + 'a;
 
 /// The gradient of each input; none for one that has none, and none at all where the elements are no floats.
 pub(super) type Rule = Box<dyn Fn(Asked<'_>) -> Option<Vec<Option<Arc<Node>>>> + Send + Sync>;
@@ -40,6 +59,7 @@ pub struct Node {
     pub(super) shape: Option<Shape>,
     pub(super) kind: &'static dyn Kind,
     pub(super) rule: Option<Rule>,
+    pub(super) from_pieces: Option<FromPieces>,
     /// What [`value`](super::Lazy::value) found.
     pub(super) found: OnceLock<Held>,
 }
@@ -99,6 +119,7 @@ impl Node {
             shape,
             kind: V::KIND,
             rule: None,
+            from_pieces: None,
             found: OnceLock::new(),
         }
     }

@@ -1,6 +1,6 @@
 //! Programs: graphs in the order in which they run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -176,7 +176,7 @@ impl<V> Program<V> {
     /// %1 = abs(%0): float64 coo [20, 30], pattern of %0 [fused: pass 1]
     /// %2 = add(%1, 1.0): float64 coo [20, 30], pattern of %0 [fused: pass 1]
     /// %3 = sqrt(%2): float64 coo [20, 30], pattern of %0 [fused: pass 1]
-    /// %4 = sum(%3, Axes([1])): float64 coo [20], result
+    /// %4 = sum(%3, Axes([1])): float64 coo [20], result [fused: pass 1]
     /// ");
     /// # Ok::<(), lacuna::Error>(())
     /// ```
@@ -404,15 +404,37 @@ fn units(steps: &[Step], outputs: &[usize]) -> Vec<Unit> {
         let outside = step.inputs.iter().filter(|&&input| run_of[input] != run_of[user]);
         outside.for_each(|&input| is_needed[input] = true);
     }
-    let unit = |run: &[usize]| match run {
-        &[at] => Unit::Alone(at),
-        run => {
+    let reduced = reduced(steps, outputs, &runs, &is_needed);
+    let is_reduced: BTreeSet<usize> = reduced.values().copied().collect();
+    let unit = |(number, run): (usize, &&[usize])| match (*run, reduced.get(&number)) {
+        ([at], _) if is_reduced.contains(at) => None,
+        (&[at], None) => Some(Unit::Alone(at)),
+        (run, reduction) => {
             let nodes = run.iter().map(|&at| (at, Arc::clone(&steps[at].node), steps[at].inputs.clone())).collect();
             let needed: Vec<usize> = run.iter().copied().filter(|&at| is_needed[at]).collect();
-            Unit::Together(Region::new(nodes, &needed))
+            let reduction = reduction.map(|&at| (at, Arc::clone(&steps[at].node)));
+            Some(Unit::Together(Region::new(nodes, &needed, reduction)))
         }
     };
-    runs.into_iter().map(unit).collect()
+    runs.iter().enumerate().filter_map(unit).collect()
+}
+
+/// The reductions that alone need the only result of a run, by the number of that.
+fn reduced(steps: &[Step], outputs: &[usize], runs: &[&[usize]], is_needed: &[bool]) -> BTreeMap<usize, usize> {
+    let mut readers = vec![0; steps.len()];
+    outputs.iter().chain(steps.iter().flat_map(|step| &step.inputs)).for_each(|&at| readers[at] += 1);
+    let is_read_once = |at: usize| readers[at] == 1 && !outputs.contains(&at);
+    let mut only = BTreeMap::new();
+    for (number, run) in runs.iter().enumerate().filter(|(_, run)| run.iter().all(|&at| steps[at].is_fused)) {
+        let mut needed = run.iter().copied().filter(|&at| is_needed[at]);
+        if let (Some(at), None) = (needed.next(), needed.next())
+            && is_read_once(at)
+        {
+            only.insert(at, number);
+        }
+    }
+    let reductions = (0..steps.len()).filter(|&at| steps[at].node.from_pieces.is_some());
+    reductions.filter_map(|at| Some((*only.get(steps[at].inputs.first()?)?, at))).collect()
 }
 
 /// For each unit the steps whose last use it is.

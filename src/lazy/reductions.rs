@@ -26,6 +26,12 @@ pub(super) trait Over: std::fmt::Debug {
     fn shape(&self, of: &Shape) -> Result<Option<Shape>> {
         Ok(Some(Reduction::new(of, self.axes())?.result_shape()))
     }
+
+    /// Whether its operand may come in pieces, as far as is known.
+    fn is_fed(&self, of: Option<&Shape>) -> bool {
+        let fed = |shape| Reduction::new(shape, self.axes()).is_ok_and(|reduction| reduction.is_fed());
+        of.map_or(self.axes().grouping().is_none(), fed)
+    }
 }
 
 impl Over for Axes {
@@ -215,6 +221,7 @@ macro_rules! reductions {
             let shape = |shape: &Shape| options.shape(shape);
             let run = move |x: &$X| ops::$name($seen!(x), used.clone()).map(<$X>::reduced);
             let step = $x.then(stringify!($name), arguments, Form::Own, shape, run);
+            let step = fed!($seen, $x, $X, step, options, |x, options| ops::$name(x, options));
             reductions!(@rule step, options: $options, $seen $(, $backward)?)
         }
 
@@ -246,6 +253,23 @@ macro_rules! reductions {
         rule_of_one!($step, T, [P: Pattern] Tensor<P, F>, ($options: $type), |x, g| x.stored().$backward(&g, $options))
     };
 }
+
+/// A reduction, and how it is computed from pieces of its operand.
+macro_rules! fed {
+    ($seen:ident, $x:expr, $X:ty, $step:ident, $options:ident, |$fed:ident, $used:ident| $run:expr) => {
+        match $options.is_fed($x.node.shape.as_ref()) {
+            false => $step,
+            true => {
+                let options = $options.clone();
+                $step.from_pieces(move |feed| {
+                    let ($fed, $used) = (&<$X>::fed(feed, stringify!($seen) == "entries")?, options.clone());
+                    Some($run.map(<$X>::of_fed))
+                })
+            }
+        }
+    };
+}
+pub(super) use fed;
 
 /// What an operation looks at: the tensor.
 macro_rules! whole {

@@ -1,17 +1,15 @@
 //! Steps element by element on one pattern, computed piece by piece: a piece goes through all of them while it is in
-//! the cache, and results alone are written out.
+//! the cache, and results alone are written out. A reduction of the only result takes its pieces instead.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::node::{Held, Node};
+use super::node::{Held, InPieces, Node};
 use super::value::{ByPieces, Part, Pieces};
 use crate::base::error::Result;
 use crate::base::threads;
-
-/// So many elements go through all steps at once.
-const PIECE: usize = 1 << 12;
+use crate::kernels::fed::PIECE;
 
 /// The picoseconds that an element takes, more or less.
 const PICOSECONDS: usize = 3_000;
@@ -24,6 +22,8 @@ pub(super) struct Region {
     steps: Vec<Member>,
     /// Which of the values others need, and where these belong.
     outputs: Vec<(usize, usize)>,
+    /// The reduction of the only output, which nobody else needs, and where its value belongs.
+    reduction: Option<(usize, Arc<Node>)>,
 }
 
 /// A step of a region.
@@ -44,8 +44,13 @@ struct Given<'a> {
 }
 
 impl Region {
-    /// Of steps in order, each with its place and those of its inputs; and the places that others need.
-    pub(super) fn new(steps: Vec<(usize, Arc<Node>, Vec<usize>)>, needed: &[usize]) -> Self {
+    /// Of steps in order, each with its place and those of its inputs; the places that others need; and the reduction
+    /// that alone needs the only one.
+    pub(super) fn new(
+        steps: Vec<(usize, Arc<Node>, Vec<usize>)>,
+        needed: &[usize],
+        reduction: Option<(usize, Arc<Node>)>,
+    ) -> Self {
         let own: BTreeSet<usize> = steps.iter().map(|(at, ..)| *at).collect();
         let mut inputs = BTreeMap::new();
         for (_, node, places) in &steps {
@@ -70,12 +75,12 @@ impl Region {
             .collect();
         let is_inner = |value: &usize| outputs.iter().all(|(output, _)| output != value);
         last.into_iter().filter(|(value, _)| is_inner(value)).for_each(|(value, user)| steps[user].freed.push(value));
-        Region { inputs, steps, outputs }
+        Region { inputs, steps, outputs, reduction }
     }
 
     /// Where the values of its steps belong.
     pub(super) fn steps(&self) -> impl Iterator<Item = usize> {
-        self.steps.iter().map(|step| step.at)
+        self.steps.iter().map(|step| step.at).chain(self.reduction.iter().map(|(at, _)| *at))
     }
 
     /// The values that are there, or else what computes them one after the other and takes each result.
@@ -93,6 +98,12 @@ impl Region {
         if self.steps().all(|at| slots[at].is_some()) {
             return Ok(());
         }
+        if let Some((at, node)) = &self.reduction
+            && let Some(value) = self.reduced(node, slots)
+        {
+            slots[*at] = Some(value);
+            return Ok(());
+        }
         let found = match self.by_pieces(slots) {
             Ok(Some(found)) => found,
             // As a whole it is told where an element has no result.
@@ -102,7 +113,27 @@ impl Region {
             }
         };
         self.outputs.iter().zip(found).for_each(|((_, at), value)| slots[*at] = value);
+        if let Some((at, node)) = &self.reduction {
+            let operand = self.outputs.iter().filter_map(|(_, at)| slots[*at].take()).collect::<Vec<_>>();
+            slots[*at] = Some(node.run(&operand)?);
+        }
         Ok(())
+    }
+
+    /// The value of the reduction, from pieces of its operand; none where it takes the whole, or where an element has no
+    /// result, as then the whole tells where.
+    fn reduced(&self, node: &Node, slots: &[Option<Held>]) -> Option<Held> {
+        let (given, pattern) = self.given(slots)?;
+        let &[(value, _)] = &self.outputs[..] else { return None };
+        let operand = |entries: Range<usize>| self.values(&given, entries).map(|mut values| values[value].take());
+        let none = operand(0..0).ok()??;
+        let run = |entries: Range<usize>, take: &mut dyn FnMut(&Held)| {
+            let mut pieces = pieces_of(entries);
+            pieces.try_for_each(|piece| operand(piece).map(|value| value.iter().for_each(&mut *take)))
+        };
+        let picoseconds = PICOSECONDS * self.steps.len();
+        let found = node.from_pieces.as_ref()?(&InPieces { pattern: &pattern, none: &none, run: &run, picoseconds })?;
+        found.ok()
     }
 
     /// The outputs, if there are enough elements for more than one piece.
@@ -122,10 +153,7 @@ impl Region {
             work,
             given.count,
             || (),
-            |(), (range, mut outputs)| {
-                let mut pieces = range.clone().step_by(PIECE).map(|start| start..(start + PIECE).min(range.end));
-                pieces.try_for_each(|piece| self.piece(&given, piece, &mut outputs))
-            },
+            |(), (range, mut outputs)| pieces_of(range).try_for_each(|piece| self.piece(&given, piece, &mut outputs)),
         );
         done.into_iter().collect::<Result<()>>()?;
         Ok(Some(gathered.into_iter().map(|gathered| Some(gathered.finish(&pattern))).collect()))
@@ -146,16 +174,26 @@ impl Region {
         self.steps.get(value.checked_sub(self.inputs.len())?)?.node.kind.by_pieces()
     }
 
-    /// Takes the entries of a range through all steps.
-    fn piece(&self, given: &Given<'_>, range: Range<usize>, outputs: &mut [Box<dyn Part + '_>]) -> Result<()> {
+    /// All values of a range of entries that are still needed behind the last step.
+    fn values(&self, given: &Given<'_>, range: Range<usize>) -> Result<Vec<Option<Held>>> {
         let mut stencil = None;
         let inputs = given.pieces.iter().map(|pieces| pieces.piece(range.clone(), &mut stencil).map(Some));
-        let values = self.through(inputs.collect::<Result<_>>()?)?;
+        self.through(inputs.collect::<Result<_>>()?)
+    }
+
+    /// Takes the entries of a range through all steps.
+    fn piece(&self, given: &Given<'_>, range: Range<usize>, outputs: &mut [Box<dyn Part + '_>]) -> Result<()> {
+        let values = self.values(given, range)?;
         for (output, (value, _)) in outputs.iter_mut().zip(&self.outputs) {
             values[*value].iter().for_each(|value| output.put(value));
         }
         Ok(())
     }
+}
+
+/// A range cut into pieces.
+fn pieces_of(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    range.clone().step_by(PIECE).map(move |start| start..(start + PIECE).min(range.end))
 }
 
 /// The parts of all outputs, by part.

@@ -1,16 +1,19 @@
 //! How steps are made, and the operations on the entries of a tensor alone.
 
+use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Arc;
 
 use ndarray::ArrayD;
 
-use super::node::{Asked, Body, Form, Held, Node, known};
+use super::node::{Asked, Body, Form, Held, InPieces, Node, known};
 use super::{Lazy, Value};
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::Element;
+use crate::kernels::fed::Source;
 use crate::kernels::zip::Zip;
-use crate::ops::{Operand, Partner};
+use crate::ops::{Fed, Operand, Partner};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -69,6 +72,19 @@ impl<V: Value> Lazy<V> {
     }
 }
 
+impl<V: Value> Lazy<V> {
+    /// The same step, of which nobody knows yet, with what computes it from pieces of its operand.
+    pub(super) fn from_pieces(
+        mut self,
+        run: impl Fn(&InPieces<'_>) -> Option<Result<V>> + Send + Sync + 'static,
+    ) -> Self {
+        if let Some(node) = Arc::get_mut(&mut self.node) {
+            node.from_pieces = Some(Box::new(move |feed| Some(run(feed)?.map(|value| Arc::new(value) as Held))));
+        }
+        self
+    }
+}
+
 /// What has steps element by element, reductions and moves: tensors and arrays. The trait is part of the sealed
 /// [`Value`].
 pub trait Steps: Value + Operand {
@@ -80,6 +96,17 @@ pub trait Steps: Value + Operand {
 
     #[doc(hidden)]
     fn reduced<U: Element>(found: Self::Reduced<U>) -> Self::Of<U>;
+
+    /// What reductions take of a value that comes in pieces.
+    #[doc(hidden)]
+    type Fed<'a>: Operand<Elem = Self::Elem>;
+
+    /// A value that comes in pieces, or its entries alone; none of an array, which is taken as a whole.
+    #[doc(hidden)]
+    fn fed<'a>(feed: &'a InPieces<'a>, is_stored: bool) -> Option<Self::Fed<'a>>;
+
+    #[doc(hidden)]
+    fn of_fed<'a, U: Element>(found: <Self::Fed<'a> as Operand>::Reduced<U>) -> Self::Of<U>;
 
     #[doc(hidden)]
     fn zipped<Z: Zip<Self::Elem, Self::Elem>>(&self, right: Right<'_, Self>, op: Z) -> Result<Self::Of<Z::Out>>;
@@ -102,7 +129,7 @@ impl<X: Steps> Partner<X> for Right<'_, X> {
 }
 
 macro_rules! steps {
-    ($([$($generics:tt)*] $of_t:ty, $of_u:ty;)*) => {$(
+    ($([$($generics:tt)*] $of_t:ty, $of_u:ty, $fed:ty, $make:expr;)*) => {$(
         impl<$($generics)*> Steps for $of_t {
             type Of<U: Element> = $of_u;
 
@@ -111,6 +138,16 @@ macro_rules! steps {
             }
 
             fn reduced<U: Element>(found: Self::Reduced<U>) -> $of_u {
+                found
+            }
+
+            type Fed<'a> = $fed;
+
+            fn fed<'a>(feed: &'a InPieces<'a>, is_stored: bool) -> Option<$fed> {
+                $make(feed, is_stored)
+            }
+
+            fn of_fed<'a, U: Element>(found: <$fed as Operand>::Reduced<U>) -> $of_u {
                 found
             }
 
@@ -125,8 +162,31 @@ macro_rules! steps {
 }
 
 steps! {
-    [P: Pattern, T: Element] Tensor<P, T>, Tensor<P, U>;
-    [T: Element] ArrayD<T>, ArrayD<U>;
+    [P: Pattern, T: Element] Tensor<P, T>, Tensor<P, U>, Fed<'a, P, T>, fed_of;
+    [T: Element] ArrayD<T>, ArrayD<U>, ArrayD<T>, |_, _| None;
+}
+
+/// A tensor that comes in pieces.
+fn fed_of<'a, P: Pattern, T: Element>(feed: &'a InPieces<'a>, is_stored: bool) -> Option<Fed<'a, P, T>> {
+    let (pattern, none) = (feed.pattern.downcast_ref()?, feed.none.downcast_ref::<Tensor<P, T>>()?);
+    let gap = (!is_stored).then_some(none.fill());
+    Some(Fed { pattern, none, gap, source: Box::new(Poured::<P, T> { feed, of: PhantomData }) })
+}
+
+/// The values of a tensor that comes in pieces.
+struct Poured<'a, P, T> {
+    feed: &'a InPieces<'a>,
+    of: PhantomData<fn() -> Tensor<P, T>>,
+}
+
+impl<P: Pattern, T: Element> Source<T> for Poured<'_, P, T> {
+    fn feed(&self, entries: Range<usize>, take: &mut dyn FnMut(&[T])) -> bool {
+        (self.feed.run)(entries, &mut |piece| take(known::<Tensor<P, T>>(piece).values())).is_ok()
+    }
+
+    fn picoseconds(&self) -> usize {
+        self.feed.picoseconds
+    }
 }
 
 /// The gradients of all inputs of a step: `$gradients` finds them from the nodes of the inputs and, behind these, that

@@ -186,6 +186,11 @@ impl Reduction {
         self.is_reduced.is_sorted() && self.grouping.is_none()
     }
 
+    /// Whether groups are runs of entries, which may be reduced while these are computed.
+    pub(crate) fn is_fed(&self) -> bool {
+        self.keeps_leading() && !self.is_elementwise()
+    }
+
     /// The arrays of all axes of the result, from those of the kept axes; `ones` is that of an axis of length 1.
     pub(crate) fn result_axes<A>(&self, kept: impl IntoIterator<Item = A>, ones: impl Fn() -> A) -> Vec<A> {
         let mut kept = kept.into_iter();

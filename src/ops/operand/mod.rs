@@ -272,5 +272,6 @@ pub(super) mod sealed {
     impl<P, T> Sealed for Tensor<P, T> {}
     impl<P, T> Sealed for Stored<'_, P, T> {}
     impl<S: ndarray::RawData, D> Sealed for ndarray::ArrayBase<S, D> {}
+    impl<P, T> Sealed for crate::ops::reduce::fed::Fed<'_, P, T> {}
     impl<X> Sealed for crate::ops::reduce::GroupBy<'_, X> {}
 }

@@ -28,6 +28,7 @@ use crate::ops::product::outer::{self, Pairs};
 use crate::ops::product::softmax;
 use crate::ops::product::whole::{self, Whole};
 use crate::ops::reduce;
+use crate::ops::reduce::fed::Fed;
 use crate::ops::reduce::ranked::{self, Ranking};
 use crate::ops::reduce::sparse;
 use crate::ops::reduce::sparse::Entries;
@@ -51,7 +52,8 @@ pub(in crate::ops) trait Sparse: sealed::Sealed {
 
     /// What reductions read.
     fn entries(&self) -> Entries<'_, Self::Pattern, Self::Value> {
-        Entries { pattern: self.tensor().pattern(), values: self.tensor().values(), fill: self.gap() }
+        let tensor = self.tensor();
+        Entries { pattern: tensor.pattern(), values: tensor.values(), fill: self.gap(), source: None }
     }
 }
 
@@ -81,7 +83,24 @@ impl<P: Pattern, T: Element> Sparse for Stored<'_, P, T> {
     }
 }
 
-/// The impl of [`Operand`] is the same for both, written out so that a program which hands over something else is told
+impl<P: Pattern, T: Element> Sparse for Fed<'_, P, T> {
+    type Pattern = P;
+    type Value = T;
+
+    fn tensor(&self) -> &Tensor<P, T> {
+        self.none
+    }
+
+    fn gap(&self) -> Option<T> {
+        self.gap
+    }
+
+    fn entries(&self) -> Entries<'_, P, T> {
+        Entries { pattern: self.pattern, values: &[], fill: self.gap, source: Some(&*self.source) }
+    }
+}
+
+/// The impl of [`Operand`] is the same for all, written out so that a program which hands over something else is told
 /// what there is, and no private trait shows on the public page.
 macro_rules! sparse_operand {
     ($operand:ty) => {
@@ -93,7 +112,7 @@ macro_rules! sparse_operand {
             type ProductWith<Q: Pattern, U> = Tensor<Q, U>;
 
             fn lengths(&self) -> &[usize] {
-                self.tensor().shape()
+                Sparse::entries(self).pattern.shape()
             }
 
             fn element_count(&self) -> usize {
@@ -284,6 +303,7 @@ macro_rules! sparse_operand {
 
 sparse_operand!(Tensor<P, T>);
 sparse_operand!(Stored<'_, P, T>);
+sparse_operand!(Fed<'_, P, T>);
 
 /// A gradient of a tensor, from the elements at its entries in a shape that it was broadcast to.
 fn gradient_of<P: Pattern, T: Element, U: Float>(

@@ -12,6 +12,7 @@ mod any;
 mod count_nonzero;
 pub(crate) mod dense;
 mod extreme;
+pub(crate) mod fed;
 mod group_by;
 mod lanes;
 mod nanmedian;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::slice;
 
-use super::{check_countable, check_upstream, refused, refused_at};
+use super::{check_countable, check_upstream, fed, refused, refused_at};
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
@@ -13,6 +13,7 @@ use crate::base::index::Index;
 use crate::base::shape::saturating_product;
 use crate::base::threads;
 use crate::element::Element;
+use crate::kernels::fed::Source;
 use crate::kernels::fold::{Fold, Kept, fold_gaps, fold_groups, fold_singly};
 use crate::kernels::group::{AllGaps, Gaps, Groups};
 use crate::kernels::holistic::{
@@ -35,6 +36,8 @@ pub(crate) struct Entries<'a, P, T> {
     pub(crate) values: &'a [T],
     /// The value of every other position; none where what is absent does not count.
     pub(crate) fill: Option<T>,
+    /// What the values come from, if they are not there; folds and holistic reductions alone take it.
+    pub(crate) source: Option<&'a dyn Source<T>>,
 }
 
 impl<P: Pattern, T: Element> Entries<'_, P, T> {
@@ -58,7 +61,10 @@ pub(crate) fn fold<P: Pattern, T: Element, F: Fold<T>>(
     let (gaps, extents) = (x.gaps(&reduction), x.extents(&reduction)?);
     let of = |extent| fold_gaps(op, &Gaps { extent, ..gaps });
     let fill = Fill::new(op, &reduction, x.pattern, extents.as_deref(), &of)?;
-    let (pattern, values) = fold_stored(x, op, &reduction, &AllGaps { gaps, extents: extents.as_deref() })?;
+    let (pattern, values) = match x.source {
+        None => fold_stored(x, op, &reduction, &AllGaps { gaps, extents: extents.as_deref() })?,
+        Some(source) => fed::fold(x, source, op, &reduction, &gaps)?,
+    };
     let fill = fill.beside(&pattern, F::Out::ZERO)?;
     Ok(Tensor::assemble(pattern, values, fill))
 }
@@ -175,7 +181,7 @@ fn each_extent<P: Pattern>(cells: &P, reduction: &Reduction, extents: Option<&[u
 }
 
 /// The error of a group of entries that has no result.
-fn refused_group<P: Pattern, T, O: Op>(
+pub(super) fn refused_group<P: Pattern, T, O: Op>(
     x: &Entries<'_, P, T>,
     op: O,
     refusal: Refused,
@@ -243,7 +249,9 @@ pub(crate) fn holistic<P: Pattern, T: Element, H: Holistic<T>>(
         None => Ok(unseen),
     };
     let fill = Fill::new(op, &reduction, x.pattern, extents.as_deref(), &of)?;
-    let (pattern, values) = if reduction.is_elementwise() {
+    let (pattern, values) = if let Some(source) = x.source {
+        fed::holistic(x, source, op, &reduction, &gaps, unseen)?
+    } else if reduction.is_elementwise() {
         let of_one = |scratch: &mut H::Scratch, entry: usize| {
             op.of_one(x.values[entry], scratch).map_err(|fault| fault.of(entry))
         };
