@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::node::{Held, InPieces, Node};
 use super::value::{ByPieces, Part, Pieces};
@@ -41,6 +41,8 @@ struct Member {
 struct Given<'a> {
     pieces: Vec<Box<dyn Pieces + 'a>>,
     count: usize,
+    /// The pattern of the piece before, which most pieces have too.
+    stencil: Mutex<Option<Held>>,
 }
 
 impl Region {
@@ -166,7 +168,7 @@ impl Region {
         let count = kind.count(value);
         let piece = |(at, node): &(usize, Arc<Node>)| node.kind.by_pieces()?.pieces(slots[*at].as_ref()?);
         let pieces = self.inputs.iter().map(piece).collect::<Option<Vec<_>>>()?;
-        (count > PIECE).then(|| (Given { pieces, count }, kind.pattern(value)))
+        (count > PIECE).then(|| (Given { pieces, count, stencil: Mutex::default() }, kind.pattern(value)))
     }
 
     /// What is known of the type of a step's value.
@@ -176,9 +178,11 @@ impl Region {
 
     /// All values of a range of entries that are still needed behind the last step.
     fn values(&self, given: &Given<'_>, range: Range<usize>) -> Result<Vec<Option<Held>>> {
-        let mut stencil = None;
+        let mut stencil = given.stencil.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let inputs = given.pieces.iter().map(|pieces| pieces.piece(range.clone(), &mut stencil).map(Some));
-        self.through(inputs.collect::<Result<_>>()?)
+        let inputs = inputs.collect::<Result<_>>()?;
+        *given.stencil.lock().unwrap_or_else(PoisonError::into_inner) = stencil;
+        self.through(inputs)
     }
 
     /// Takes the entries of a range through all steps.
