@@ -64,11 +64,13 @@ pub fn is(mutant: usize) -> bool {
 """
 
 
-def mutants_of(root):
+def mutants_of(root, only):
     command = ["cargo", "mutants", "--list", "--json", "--all-features"]
     # `Allocated` is a `Result` of the crate's own, which `cargo mutants` takes for a type.
     listed = subprocess.run(command, cwd=root, check=True, stdout=subprocess.PIPE).stdout.replace(b"Allocated::from(", b"Ok(")
-    return dict(enumerate(json.loads(listed), 1))
+    # Unit tests in a file of their own are no code under test.
+    is_wanted = lambda mutant: re.search(only, mutant["name"]) and not mutant["file"].endswith("/tests.rs")
+    return dict(enumerate(filter(is_wanted, json.loads(listed)), 1))
 
 
 class Source:
@@ -367,11 +369,11 @@ def results_in(path):
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def prepare(root, folder, jobs):
+def prepare(root, folder, jobs, only):
     """What a run needs to know, kept in a file so that a run may go on where it was stopped."""
     path = folder / "prepared.json"
     if not path.exists():
-        mutants = mutants_of(root)
+        mutants = mutants_of(root, only)
         copy = Copy(root, folder / "copy", mutants)
         surveyed = Tests(copy.folder).survey(copy.build(), jobs)
         lists = {"not made": sorted(copy.not_made), "unviable": sorted(copy.unviable), "surveyed": surveyed}
@@ -382,7 +384,7 @@ def prepare(root, folder, jobs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--only", default="", help="a regular expression for the mutants' names")
+    parser.add_argument("--only", default="", help="a regular expression for the mutants' names; a folder is for one")
     parser.add_argument("--seconds", type=float, default=12, help="the tests' own time after which a mutant has survived")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--hints", type=Path, help="the results of an earlier run, of other sources too")
@@ -390,7 +392,7 @@ def main():
     args = parser.parse_args()
     folder = args.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    prepared = prepare(Path.cwd(), folder, args.jobs)
+    prepared = prepare(Path.cwd(), folder, args.jobs, args.only)
     mutants = {int(number): mutant for number, mutant in prepared["mutants"].items()}
     tests = Tests(folder / "copy")
     for surveyed in prepared["surveyed"]:
@@ -398,7 +400,7 @@ def main():
     hints = {without_line(result["name"]): result["killed by"] for result in (results_in(args.hints) if args.hints else [])}
     path = folder / "results.jsonl"
     out = {result["name"] for result in results_in(path)} | {mutants[n]["name"] for n in prepared["not made"] + prepared["unviable"]}
-    wanted = [n for n, mutant in sorted(mutants.items()) if mutant["name"] not in out and re.search(args.only, mutant["name"])]
+    wanted = [n for n, mutant in sorted(mutants.items()) if mutant["name"] not in out]
     if args.survivors:
         wanted = [n for n in wanted if not hints.get(without_line(mutants[n]["name"]))]
     print(len(wanted), "mutants to run", file=sys.stderr)
