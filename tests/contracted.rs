@@ -5,7 +5,8 @@ use crate::reference::dense::{Dense, Sparse, size};
 use crate::reference::terms::{Multiplies, contracted, in_lanes, term, with_last_at};
 use crate::support::*;
 use lacuna::{
-    CooTensor, CsrTensor, Error, Float, Result, Ring, mttkrp, mttkrp_backward, ttm, ttm_backward, ttv, ttv_backward,
+    CooTensor, CsrTensor, Error, Float, Result, Ring, einsum_backward, mttkrp, mttkrp_backward, ttm, ttm_backward, ttv,
+    ttv_backward,
 };
 use ndarray::{Array2, ArrayD, Ix2, arr1, arr2};
 use proptest::collection::vec;
@@ -140,6 +141,12 @@ fn gradients_along_an_axis_are_those_of_sums_of_products() {
     assert_eq!(dm, arr2(&[[9.0, 1.5, 2.0], [12.0, 2.0, 4.0]]).into_dyn());
     let (of_array, _) = ttm_backward(&x.to_dense().unwrap(), &m, 1, &g).unwrap();
     assert_eq!(of_array, g.dot(&m).into_dyn());
+    // Of three axes the first goes to the end another way than it comes back.
+    let y = ArrayD::from_shape_fn(vec![2, 3, 4], |at| (1 + at[0] * 12 + at[1] * 4 + at[2]) as f64);
+    let (m, g) = (arr2(&[[1.0, 2.0]]), ArrayD::from_shape_fn(vec![1, 3, 4], |at| (at[1] * 10 + at[2]) as f64));
+    let (dy, dm) = ttm_backward(&y, &m, 0, &g).unwrap();
+    let wanted = einsum_backward("ijk,li->ljk", &[&y, &m.clone().into_dyn()], &g).unwrap();
+    assert_eq!((dy, dm), (wanted[0].clone(), wanted[1].clone()));
     let (dx, dv) = ttv_backward(&x, &arr1(&[1.0, 2.0, 3.0]), 1, &arr1(&[10.0, 100.0])).unwrap();
     assert_eq!((dx.values(), dv), (&[30.0, 100.0, 200.0][..], arr1(&[300.0, 50.0, 20.0]).into_dyn()));
 }

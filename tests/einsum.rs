@@ -198,6 +198,21 @@ fn an_order_is_taken_by_places_in_what_is_left() {
     }
 }
 
+/// Whichever is taken first is the left one, whose axes say in which order the terms are added.
+#[test]
+fn the_first_of_a_step_is_on_its_left() {
+    // By rows these come to 1, by columns to 2.
+    let terms = arr2(&[[1e16, 1.0], [-1e16, 1.0]]).into_dyn();
+    let (ones, eye) = (arr2(&[[1.0, 1.0], [1.0, 1.0]]).into_dyn(), arr2(&[[1.0, 0.0], [0.0, 1.0]]).into_dyn());
+    let sum = |order, operands: &[&ArrayD<f64>], spec| einsum(Einsum::of(spec).order(order), operands).unwrap()[[]];
+    assert_eq!(sum(vec![[0, 1]], &[&terms, &ones], "ij,ji->"), 1.0);
+    assert_eq!(sum(vec![[1, 0]], &[&terms, &ones], "ij,ji->"), 2.0);
+    // What a step gives stands where its first operand stood.
+    assert_eq!(sum(vec![[1, 2], [0, 1]], &[&terms, &ones, &eye], "ij,jk,ki->"), 1.0);
+    assert_eq!(sum(vec![[2, 1], [0, 1]], &[&terms, &eye, &ones], "ij,jk,ki->"), 1.0);
+    assert_eq!(sum(vec![[1, 2], [1, 0]], &[&terms, &ones, &eye], "ij,jk,ki->"), 2.0);
+}
+
 #[test]
 fn dots_stand_for_the_axes_that_no_letter_names() {
     let x = ArrayD::from_shape_fn(vec![2, 3, 4], |at| (at[0] * 100 + at[1] * 10 + at[2]) as i64);
@@ -285,6 +300,10 @@ fn tensordot_sums_in_the_order_of_the_left_operand() {
     assert!(matches!(tensordot(&x, &y, [3], [1]), Err(Error::AxisOutOfRange { .. })));
     assert!(matches!(tensordot(&x, &y, [0, 1], [1]), Err(Error::LengthMismatch { .. })));
     assert_eq!(tensordot(&x, &y, [], []).unwrap().shape(), [2, 3, 4, 4, 2, 3]);
+    for (left, right) in [(&a, &b.clone().with_fill(1.0)), (&a.clone().with_fill(1.0), &b)] {
+        let refused = tensordot(left, right, [2, 1], [0, 2]);
+        assert!(matches!(refused, Err(Error::Argument { operation: "tensordot", .. })), "{refused:?}");
+    }
 }
 
 proptest! {

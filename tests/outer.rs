@@ -131,6 +131,16 @@ fn an_operand_without_entries_has_gradients() {
 }
 
 #[test]
+fn the_first_product_that_does_not_fit_is_named() {
+    let (x, y) = (arr1(&[1i8, 100]).into_dyn(), arr1(&[1i8, 2, 3]).into_dyn());
+    let told = |error: Error| error.to_string();
+    assert!(told(outer(&x, &y).unwrap_err()).starts_with("outer at [1, 1] does not fit int8"));
+    let (x, y) = (CooTensor::from_dense(&x, 0).unwrap(), CooTensor::from_dense(&y, 0).unwrap());
+    assert!(told(outer(&x, &y).unwrap_err()).starts_with("outer at [1, 1] does not fit int8"));
+    assert!(told(kron(&x, &y).unwrap_err()).starts_with("kron at [4] does not fit int8"));
+}
+
+#[test]
 fn what_does_not_fit_is_refused() {
     let x = CooTensor::new([2], vec![vec![1]], vec![f64::INFINITY], 0.0).unwrap();
     let Err(Error::NonFinite { operation: "outer", left, coords, .. }) = outer(&x, &x) else { panic!() };

@@ -41,8 +41,8 @@ pub(crate) fn in_groups(
 
 /// Makes differences from the greatest of them; the exact sum of their exponentials, which are left in `scratch`.
 fn exponentials(numbers: &mut [f64], scratch: &mut Vec<f64>) -> Allocated<f64> {
-    let greatest = |greatest: f64, &number: &f64| if number > greatest || number.is_nan() { number } else { greatest };
-    let greatest = numbers.iter().fold(f64::NEG_INFINITY, greatest);
+    // A NaN is not the greatest here, and makes the sum NaN all the same.
+    let greatest = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     numbers.iter_mut().for_each(|number| *number -= greatest);
     scratch.clear();
     alloc::reserve(scratch, numbers.len())?;
