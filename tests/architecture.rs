@@ -59,7 +59,8 @@ const PLACES: &[(&str, &[&str])] = &[
 fn source_files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() {
+        // Engines are packages of their own.
+        if path.is_dir() && path.file_name().is_some_and(|name| name != "engines") {
             source_files(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             found.push(path);
