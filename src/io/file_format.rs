@@ -19,19 +19,30 @@ pub enum FileFormat {
     Npy,
     /// An archive of arrays, `.npz`, as scipy and pydata/sparse lay it out.
     Npz,
+    /// A table with a row for each entry, `.parquet`, or a folder of such tables.
+    #[cfg(feature = "parquet")]
+    Parquet,
 }
 
 impl FileFormat {
     /// All of them.
+    #[cfg(not(feature = "parquet"))]
     pub const ALL: [FileFormat; 4] = [FileFormat::MatrixMarket, FileFormat::Tns, FileFormat::Npy, FileFormat::Npz];
 
-    /// The extension of such files: `mtx`, `tns`, `npy`, `npz`.
+    /// All of them.
+    #[cfg(feature = "parquet")]
+    pub const ALL: [FileFormat; 5] =
+        [FileFormat::MatrixMarket, FileFormat::Tns, FileFormat::Npy, FileFormat::Npz, FileFormat::Parquet];
+
+    /// The extension of such files: `mtx`, `tns`, `npy`, `npz`, `parquet`.
     pub const fn name(self) -> &'static str {
         match self {
             FileFormat::MatrixMarket => "mtx",
             FileFormat::Tns => "tns",
             FileFormat::Npy => "npy",
             FileFormat::Npz => "npz",
+            #[cfg(feature = "parquet")]
+            FileFormat::Parquet => "parquet",
         }
     }
 
@@ -47,8 +58,14 @@ impl FileFormat {
         FileFormat::ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name))
     }
 
-    /// The format that the extension of a path names. A `.gz` after it is looked through, but for `.npz`, which is
-    /// compressed by itself.
+    /// Whether such files are compressed by themselves, and their index stands at their end: so they are read from a
+    /// file at any place, and from a stream to its end first, and not through gzip.
+    pub(crate) fn is_archive(self) -> bool {
+        !matches!(self, FileFormat::MatrixMarket | FileFormat::Tns | FileFormat::Npy)
+    }
+
+    /// The format that the extension of a path names. A `.gz` after it is looked through, but for `.npz` and
+    /// `.parquet`, which are compressed by themselves.
     ///
     /// ```
     /// use lacuna::io::FileFormat;
@@ -61,7 +78,7 @@ impl FileFormat {
         let of = |path: &Path| FileFormat::from_name(path.extension()?.to_str()?);
         match names_gzip(path) {
             false => of(path),
-            true => of(Path::new(path.file_stem()?)).filter(|&format| format != FileFormat::Npz),
+            true => of(Path::new(path.file_stem()?)).filter(|format| !format.is_archive()),
         }
     }
 
@@ -78,12 +95,24 @@ impl FileFormat {
         let word = bytes.trim_ascii_start().split(u8::is_ascii_whitespace).next().unwrap_or(b"");
         if mtx::is_magic(word) {
             Some(FileFormat::MatrixMarket)
+        } else if let Some(format) = of_parquet(bytes) {
+            Some(format)
         } else if bytes.starts_with(npy::MAGIC) {
             Some(FileFormat::Npy)
         } else {
             npz::is_archive(bytes).then_some(FileFormat::Npz)
         }
     }
+}
+
+#[cfg(feature = "parquet")]
+fn of_parquet(bytes: &[u8]) -> Option<FileFormat> {
+    bytes.starts_with(crate::io::parquet::MAGIC).then_some(FileFormat::Parquet)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn of_parquet(_: &[u8]) -> Option<FileFormat> {
+    None
 }
 
 impl fmt::Display for FileFormat {

@@ -6,6 +6,7 @@ use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 
 use crate::base::error::Error;
+use crate::io::file_format::FileFormat;
 use crate::io::options::ReadOptions;
 
 /// How gzip data begin.
@@ -17,11 +18,10 @@ pub(crate) fn is_gzip(bytes: &[u8]) -> bool {
 }
 
 /// The error for an archive inside gzip data: inflated twice, its limit would be no limit.
-pub(crate) fn refused_archive() -> Error {
-    Error::Format {
-        place: "the archive".into(),
-        message: "an .npz inside gzip data is not read, it is compressed by itself; run gunzip first".into(),
-    }
+pub(crate) fn refused_archive(format: FileFormat) -> Error {
+    let name = format.name();
+    let message = format!("an .{name} inside gzip data is not read, it is compressed by itself; run gunzip first");
+    Error::Format { place: "the archive".into(), message }
 }
 
 /// A writer whose bytes are compressed; it must be finished. No time and no name are in its header.

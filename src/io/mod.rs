@@ -53,6 +53,8 @@ mod npy;
 mod npz;
 mod options;
 mod origin;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod print;
 mod progress;
 mod read;

@@ -61,6 +61,10 @@ pub struct ReadOptions {
     pub fill: Option<String>,
     /// The shape, for formats that do not state it; for the others, the one that the file must have.
     pub shape: Option<Shape>,
+    /// Of a Parquet table that does not say that it is a tensor: the names of the columns of the coordinates, one an
+    /// axis, and then that of the values. By default `indices_0`, `indices_1`, ... and `values`.
+    #[cfg(feature = "parquet")]
+    pub columns: Option<Vec<String>>,
     /// What becomes of entries that the file repeats: summed by default.
     pub duplicates: Duplicates,
     /// The bytes that compressed input may inflate to, that a tensor may take in memory, and that an `.npz` which comes
@@ -93,7 +97,19 @@ impl ReadOptions {
     /// Refuses `count` entries of `rank` coordinates above `limit` bytes. A limit that was asked for is one for the
     /// tensor; any other is one for the work as well: the sorting of entries, or the values in another type.
     pub(crate) fn guard_entries<T>(&self, count: usize, rank: usize, order: Order, limit: u64) -> Result<()> {
-        let (coords, value) = (rank.saturating_mul(size_of::<u64>()), size_of::<T>());
+        self.guard_entries_of(size_of::<T>(), count, rank, order, limit)
+    }
+
+    /// [`guard_entries`](ReadOptions::guard_entries) of values of so many bytes.
+    pub(crate) fn guard_entries_of(
+        &self,
+        value: usize,
+        count: usize,
+        rank: usize,
+        order: Order,
+        limit: u64,
+    ) -> Result<()> {
+        let coords = rank.saturating_mul(size_of::<u64>());
         let sorting = if order == Order::Any { SORTING + value } else { 0 };
         let bytes = match self.max_memory {
             Some(_) => coords.saturating_add(value),

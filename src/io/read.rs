@@ -11,6 +11,8 @@ use crate::io::element::FileElement;
 use crate::io::entries::Text;
 use crate::io::file_format::{FileFormat, unknown_format};
 use crate::io::options::ReadOptions;
+#[cfg(feature = "parquet")]
+use crate::io::parquet;
 use crate::io::progress::Watched;
 use crate::io::{BLOCK, gzip, mtx, npy, npz, tns};
 use crate::tensor::coo::CooTensor;
@@ -172,9 +174,18 @@ impl<I: Index> Content<I> {
         let mut reader = BufReader::with_capacity(BLOCK, Watched::new(file, &options.progress));
         let head = reader.fill_buf()?;
         let format = named.or(FileFormat::from_first_bytes(head));
-        if metadata.is_file() && format == Some(FileFormat::Npz) && !gzip::is_gzip(head) {
-            let head = head[..head.len().min(HEAD as usize)].to_vec();
-            return npz::read_file(&head, reader.into_inner(), options).map(Content::Other);
+        if metadata.is_file() && !gzip::is_gzip(head) {
+            match format {
+                Some(FileFormat::Npz) => {
+                    let head = head[..head.len().min(HEAD as usize)].to_vec();
+                    return npz::read_file(&head, reader.into_inner(), options).map(Content::Other);
+                }
+                #[cfg(feature = "parquet")]
+                Some(FileFormat::Parquet) => {
+                    return parquet::read_file(reader.into_inner(), options).map(Content::Other);
+                }
+                _ => {}
+            }
         }
         let length = if metadata.is_file() { metadata.len() } else { 0 };
         Self::of_stream(&mut reader, length, named, "neither the extension nor the first bytes tell it", options)
@@ -195,7 +206,7 @@ impl<I: Index> Content<I> {
         let mut inflated = BufReader::with_capacity(BLOCK, gzip::Inflater::new(reader, length, options));
         let (head, mut inflated) = peek(&mut inflated)?;
         match named.or(FileFormat::from_first_bytes(&head)) {
-            Some(FileFormat::Npz) => Err(gzip::refused_archive()),
+            Some(format) if format.is_archive() => Err(gzip::refused_archive(format)),
             format => Self::of_plain(&mut inflated, format, untold, options),
         }
     }
@@ -216,6 +227,8 @@ impl<I: Index> Content<I> {
                 let (head, mut reader) = peek(reader)?;
                 npz::read_stream(&head, &mut reader, options).map(Content::Other)
             }
+            #[cfg(feature = "parquet")]
+            Some(FileFormat::Parquet) => parquet::read_stream(reader, options).map(Content::Other),
             None => Err(unknown_format(&format!("{untold}; name it with --from, read_from"))),
         }
     }

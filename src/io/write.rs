@@ -11,6 +11,8 @@ use crate::io::compression::Compression;
 use crate::io::element::FileElement;
 use crate::io::file_format::{FileFormat, unknown_format};
 use crate::io::options::WriteOptions;
+#[cfg(feature = "parquet")]
+use crate::io::parquet;
 use crate::io::progress::Watched;
 use crate::io::save::save;
 use crate::io::{BLOCK, gzip, mtx, npy, npz, tns};
@@ -78,7 +80,7 @@ fn write_watched(
     options: &WriteOptions,
 ) -> Result<()> {
     let mut writer = BufWriter::with_capacity(BLOCK, target);
-    if options.compression == Compression::Gzip && format != FileFormat::Npz {
+    if options.compression == Compression::Gzip && !format.is_archive() {
         let mut deflater = gzip::deflater(&mut writer);
         tensor.write_plain(&mut deflater, format, options)?;
         deflater.finish()?;
@@ -132,6 +134,8 @@ fn write_any_layout<P: Pattern, T: FileElement>(
         FileFormat::Tns => tns::write(&mut writer, x),
         FileFormat::Npy => npy::write(&mut writer, x, options),
         FileFormat::Npz => unreachable!("an archive tells COO from CSR"),
+        #[cfg(feature = "parquet")]
+        FileFormat::Parquet => parquet::write(writer, x, options),
     }
 }
 

@@ -1,0 +1,456 @@
+//! The footer: columns, row groups, where their pages are, and texts under keys. Nothing in it is believed before it
+//! was compared with the file.
+
+use std::io::{Read, SeekFrom};
+
+use super::thrift::{Thrift, Wire};
+use super::{MAGIC, Stream, refused};
+use crate::base::alloc;
+use crate::base::error::Result;
+
+/// The most columns that a table may have here.
+const MOST_COLUMNS: usize = 1 << 16;
+
+/// How deep structures may stand in each other.
+const DEEPEST: usize = 64;
+
+/// The bytes that the names of all columns may have.
+const MOST_NAMED: usize = 4 << 20;
+
+/// How the values of a column are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Physical {
+    Boolean,
+    Int32,
+    Int64,
+    Float,
+    Double,
+    /// So many bytes each.
+    Bytes(u64),
+    /// What holds no number: the name of it.
+    Other(&'static str),
+}
+
+impl Physical {
+    fn of(number: i64, length: u64) -> Physical {
+        match number {
+            0 => Physical::Boolean,
+            1 => Physical::Int32,
+            2 => Physical::Int64,
+            3 => Physical::Other("INT96"),
+            4 => Physical::Float,
+            5 => Physical::Double,
+            6 => Physical::Other("BYTE_ARRAY"),
+            7 => Physical::Bytes(length),
+            _ => Physical::Other("of no known type"),
+        }
+    }
+
+    /// The bytes of a value; none where a value is a bit or has no fixed length.
+    pub(super) fn width(self) -> Option<usize> {
+        match self {
+            Physical::Int32 | Physical::Float => Some(4),
+            Physical::Int64 | Physical::Double => Some(8),
+            Physical::Bytes(2) => Some(2),
+            _ => None,
+        }
+    }
+}
+
+/// What the values of a column mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// What their type says.
+    Plain,
+    Integer {
+        bits: u8,
+        signed: bool,
+    },
+    Half,
+    /// What is no number, by name.
+    Other(&'static str),
+}
+
+/// A column.
+#[derive(Debug, Clone)]
+pub(super) struct Column {
+    /// The names from the outermost structure on, with points between them.
+    pub(super) name: String,
+    pub(super) physical: Physical,
+    pub(super) meaning: Meaning,
+    /// The level of definition of a value that is there: 0 where none can be missing.
+    pub(super) deepest: u32,
+    /// Whether a row may have several values.
+    pub(super) repeats: bool,
+}
+
+/// The pages of a column in a row group.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Chunk {
+    pub(super) codec: i64,
+    pub(super) values: u64,
+    pub(super) start: u64,
+    pub(super) bytes: u64,
+    /// Where the first page with values is: a dictionary may stand before it.
+    pub(super) data: u64,
+    /// The least and the greatest value, as the bytes of the file have them.
+    pub(super) bounds: Option<(u64, u64)>,
+    /// Where the lists of pages and of their bounds are, and their lengths.
+    pub(super) offset_index: Option<(u64, u64)>,
+    pub(super) column_index: Option<(u64, u64)>,
+    /// Whether the pages are in another file.
+    is_elsewhere: bool,
+}
+
+/// Rows that stand together.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Group {
+    pub(super) rows: u64,
+    pub(super) chunks: Vec<Chunk>,
+}
+
+/// What the footer says.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Footer {
+    pub(super) columns: Vec<Column>,
+    pub(super) rows: u64,
+    pub(super) groups: Vec<Group>,
+    keys: Vec<(String, String)>,
+}
+
+impl Footer {
+    /// Reads the footer of a file of so many bytes.
+    pub(super) fn read(stream: &mut dyn Stream, length: u64) -> Result<Footer> {
+        let bytes = footer_bytes(stream, length)?;
+        let footer = Footer::parse(&bytes)?;
+        footer.check(length)?;
+        Ok(footer)
+    }
+
+    /// The text under a key.
+    pub(super) fn key(&self, name: &str) -> Option<&str> {
+        self.keys.iter().find(|(key, _)| key == name).map(|(_, text)| text.as_str())
+    }
+
+    /// The number of the column of that name.
+    pub(super) fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name == name)
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Footer> {
+        let (mut footer, mut elements, mut out_of_memory) = (Footer::default(), Vec::new(), None);
+        let (mut rows, mut thrift) = (None, Thrift::new(bytes));
+        let parsed = thrift.fields(|thrift, number, wire| match (number, wire) {
+            (2, Wire::List) => thrift.structs(|thrift| {
+                (elements.len() < MOST_COLUMNS).then_some(())?;
+                elements.push(Element::read(thrift)?);
+                Some(())
+            }),
+            (3, Wire::Integer) => thrift.count().map(|count| rows = Some(count)),
+            (4, Wire::List) => thrift.structs(|thrift| {
+                let group = read_group(thrift)?;
+                alloc::push(&mut footer.groups, group).map_err(|error| out_of_memory = Some(error)).ok()
+            }),
+            (5, Wire::List) => thrift.structs(|thrift| {
+                footer.keys.extend(read_key(thrift)?);
+                Some(())
+            }),
+            _ => Some(()),
+        });
+        if let Some(error) = out_of_memory {
+            return Err(error.into());
+        }
+        let (Some(()), Some(rows)) = (parsed, rows) else {
+            return Err(refused(format!("byte {} of {} is no metadata of Parquet", thrift.at(), bytes.len())));
+        };
+        let columns = flatten(&elements).ok_or_else(|| refused("its schema is no tree of columns"))?;
+        Ok(Footer { columns, rows, ..footer })
+    }
+
+    /// Compares the footer with itself and the length of the file.
+    fn check(&self, length: u64) -> Result<()> {
+        let (mut rows, mut bytes) = (0u64, 0u64);
+        for (number, group) in self.groups.iter().enumerate() {
+            let wrong = |what: String| Err(refused(format!("row group {number}: {what}")));
+            if group.chunks.len() != self.columns.len() {
+                return wrong(format!("{} columns of {}", group.chunks.len(), self.columns.len()));
+            }
+            for (chunk, column) in group.chunks.iter().zip(&self.columns) {
+                if !column.repeats && chunk.values != group.rows {
+                    return wrong(format!("{} values for {} rows, {}", chunk.values, group.rows, quoted(&column.name)));
+                }
+                let inside = chunk.start.checked_add(chunk.bytes).is_some_and(|end| end <= length);
+                if !inside || chunk.is_elsewhere {
+                    return wrong(format!("the pages of {} are not in the file", quoted(&column.name)));
+                }
+                // No byte is read for two columns, or a short file would be a long one.
+                bytes = bytes.saturating_add(chunk.bytes);
+                if bytes > length {
+                    return wrong(format!("the columns have more bytes than the file, {length}"));
+                }
+            }
+            rows = rows.saturating_add(group.rows);
+        }
+        match rows == self.rows {
+            true => Ok(()),
+            false => Err(refused(format!("{} rows, but {rows} in its row groups", self.rows))),
+        }
+    }
+}
+
+/// A name, with control characters escaped, in quotes.
+pub(super) fn quoted(name: &str) -> String {
+    format!("`{}`", name.escape_debug())
+}
+
+/// The bytes of the footer, which stands at the end.
+fn footer_bytes(stream: &mut dyn Stream, length: u64) -> Result<Vec<u8>> {
+    let Some(end) = length.checked_sub(8).filter(|&end| end >= 4) else {
+        return Err(refused(format!("{length} bytes are too few")));
+    };
+    let mut tail = [0; 8];
+    stream.seek(SeekFrom::Start(end))?;
+    stream.read_exact(&mut tail)?;
+    let [a, b, c, d, magic @ ..] = tail;
+    match &magic {
+        MAGIC => {}
+        b"PARE" => return Err(refused("the file is encrypted")),
+        _ => return Err(refused("the file does not end in PAR1: it is cut off, or no Parquet")),
+    }
+    let claimed = u64::from(u32::from_le_bytes([a, b, c, d]));
+    let Some(start) = end.checked_sub(claimed).filter(|&start| start >= 4) else {
+        return Err(refused(format!("{claimed} bytes are more than the file has")));
+    };
+    stream.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    Read::take(stream, claimed).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// A node of the schema.
+struct Element {
+    name: String,
+    children: u64,
+    physical: Physical,
+    meaning: Meaning,
+    repetition: i64,
+}
+
+impl Element {
+    fn read(thrift: &mut Thrift<'_>) -> Option<Element> {
+        let (mut kind, mut length, mut converted) = (None, 0, None);
+        let mut element = Element {
+            name: String::new(),
+            children: 0,
+            physical: Physical::Other("a structure"),
+            meaning: Meaning::Plain,
+            repetition: 0,
+        };
+        thrift.fields(|thrift, number, wire| {
+            match (number, wire) {
+                (1, Wire::Integer) => kind = Some(thrift.integer()?),
+                (2, Wire::Integer) => length = thrift.count()?,
+                (3, Wire::Integer) => element.repetition = thrift.integer()?,
+                (4, Wire::Binary) => element.name = text(thrift)?,
+                (5, Wire::Integer) => element.children = thrift.count()?,
+                (6, Wire::Integer) => converted = Some(thrift.integer()?),
+                (10, Wire::Struct) => element.meaning = read_meaning(thrift)?,
+                _ => {}
+            }
+            Some(())
+        })?;
+        if let Some(kind) = kind {
+            element.physical = Physical::of(kind, length);
+        }
+        if let (Meaning::Plain, Some(converted)) = (element.meaning, converted) {
+            element.meaning = of_converted(converted);
+        }
+        Some(element)
+    }
+}
+
+fn text(thrift: &mut Thrift<'_>) -> Option<String> {
+    thrift.binary().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+}
+
+/// The meaning that a union names by the number of its only field.
+fn read_meaning(thrift: &mut Thrift<'_>) -> Option<Meaning> {
+    const NAMES: [&str; 17] = [
+        "",
+        "STRING",
+        "MAP",
+        "LIST",
+        "ENUM",
+        "DECIMAL",
+        "DATE",
+        "TIME",
+        "TIMESTAMP",
+        "",
+        "INTEGER",
+        "null",
+        "JSON",
+        "BSON",
+        "UUID",
+        "FLOAT16",
+        "VARIANT",
+    ];
+    let mut meaning = Meaning::Plain;
+    thrift.fields(|thrift, number, _| {
+        let name = usize::try_from(number).ok().and_then(|number| NAMES.get(number).copied());
+        meaning = match name {
+            Some("INTEGER") => read_integer(thrift)?,
+            Some("FLOAT16") => Meaning::Half,
+            Some(name) => Meaning::Other(name),
+            None => Meaning::Other("of no known meaning"),
+        };
+        Some(())
+    })?;
+    Some(meaning)
+}
+
+fn read_integer(thrift: &mut Thrift<'_>) -> Option<Meaning> {
+    let (mut bits, mut signed) = (0, true);
+    thrift.fields(|thrift, number, wire| {
+        match (number, wire) {
+            (1, Wire::Byte) => bits = thrift.byte()?,
+            (2, Wire::False) => signed = false,
+            _ => {}
+        }
+        Some(())
+    })?;
+    Some(Meaning::Integer { bits, signed })
+}
+
+/// The meaning that older writers give by a number alone.
+fn of_converted(number: i64) -> Meaning {
+    match number {
+        11..=14 => Meaning::Integer { bits: 8 << (number - 11), signed: false },
+        15..=18 => Meaning::Integer { bits: 8 << (number - 15), signed: true },
+        5 => Meaning::Other("DECIMAL"),
+        6 => Meaning::Other("DATE"),
+        7..=10 => Meaning::Other("a time"),
+        _ => Meaning::Other("no number"),
+    }
+}
+
+fn read_key(thrift: &mut Thrift<'_>) -> Option<Option<(String, String)>> {
+    let (mut key, mut value) = (None, None);
+    thrift.fields(|thrift, number, wire| {
+        match (number, wire) {
+            (1, Wire::Binary) => key = thrift.binary().map(Some)?,
+            (2, Wire::Binary) => value = thrift.binary().map(Some)?,
+            _ => {}
+        }
+        Some(())
+    })?;
+    // Others keep their schema there, and more: only ours is kept.
+    let ours = key.filter(|key| [&b"lacuna"[..], b"binsparse"].contains(key));
+    let owned = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Some(ours.map(|key| (owned(key), owned(value.unwrap_or_default()))))
+}
+
+fn read_group(thrift: &mut Thrift<'_>) -> Option<Group> {
+    let (mut chunks, mut rows) = (Vec::new(), None);
+    thrift.fields(|thrift, number, wire| match (number, wire) {
+        (1, Wire::List) => thrift.structs(|thrift| {
+            let chunk = read_chunk(thrift)?;
+            alloc::push(&mut chunks, chunk).ok()
+        }),
+        (3, Wire::Integer) => thrift.count().map(|count| rows = Some(count)),
+        _ => Some(()),
+    })?;
+    Some(Group { rows: rows?, chunks })
+}
+
+fn read_chunk(thrift: &mut Thrift<'_>) -> Option<Chunk> {
+    let (mut chunk, mut found) = (Chunk::default(), false);
+    let (mut offsets, mut bounds) = ((None, None), (None, None));
+    thrift.fields(|thrift, number, wire| {
+        match (number, wire) {
+            (1, Wire::Binary) => chunk.is_elsewhere = !thrift.binary()?.is_empty(),
+            (3, Wire::Struct) => found = read_chunk_metadata(thrift, &mut chunk).map(|()| true)?,
+            (4, Wire::Integer) => offsets.0 = Some(thrift.count()?),
+            (5, Wire::Integer) => offsets.1 = Some(thrift.count()?),
+            (6, Wire::Integer) => bounds.0 = Some(thrift.count()?),
+            (7, Wire::Integer) => bounds.1 = Some(thrift.count()?),
+            _ => {}
+        }
+        Some(())
+    })?;
+    chunk.offset_index = offsets.0.zip(offsets.1);
+    chunk.column_index = bounds.0.zip(bounds.1);
+    found.then_some(chunk)
+}
+
+fn read_chunk_metadata(thrift: &mut Thrift<'_>, chunk: &mut Chunk) -> Option<()> {
+    let (mut codec, mut values, mut bytes, mut data, mut dictionary) = (None, None, None, None, None);
+    thrift.fields(|thrift, number, wire| {
+        match (number, wire) {
+            (4, Wire::Integer) => codec = Some(thrift.integer()?),
+            (5, Wire::Integer) => values = Some(thrift.count()?),
+            (7, Wire::Integer) => bytes = Some(thrift.count()?),
+            (9, Wire::Integer) => data = Some(thrift.count()?),
+            (11, Wire::Integer) => dictionary = Some(thrift.count()?),
+            (12, Wire::Struct) => chunk.bounds = read_bounds(thrift)?,
+            _ => {}
+        }
+        Some(())
+    })?;
+    (chunk.codec, chunk.values, chunk.bytes, chunk.data) = (codec?, values?, bytes?, data?);
+    // A dictionary of some writers is said to stand at 0, where the file begins.
+    chunk.start = dictionary.filter(|&at| at > 0).map_or(chunk.data, |at| at.min(chunk.data));
+    Some(())
+}
+
+#[allow(clippy::option_option)]
+fn read_bounds(thrift: &mut Thrift<'_>) -> Option<Option<(u64, u64)>> {
+    let (mut least, mut greatest) = (None, None);
+    thrift.fields(|thrift, number, wire| {
+        match (number, wire) {
+            (5, Wire::Binary) => greatest = raw(thrift.binary()?),
+            (6, Wire::Binary) => least = raw(thrift.binary()?),
+            _ => {}
+        }
+        Some(())
+    })?;
+    Some(least.zip(greatest))
+}
+
+/// The bits of a value of at most eight bytes.
+pub(super) fn raw(bytes: &[u8]) -> Option<u64> {
+    let mut wide = [0; 8];
+    wide.get_mut(..bytes.len())?.copy_from_slice(bytes);
+    Some(u64::from_le_bytes(wide))
+}
+
+/// The columns of a tree that is written as a list, each node before its children.
+fn flatten(elements: &[Element]) -> Option<Vec<Column>> {
+    let (root, rest) = elements.split_first()?;
+    let mut columns = Vec::new();
+    // The structures that are open: how many children are to come, the length of the name, and the levels.
+    let mut open = vec![(root.children, 0, 0, false)];
+    let (mut name, mut named) = (String::new(), 0);
+    for element in rest {
+        while open.last()?.0 == 0 {
+            open.pop();
+        }
+        let (left, length, deepest, repeats) = open.last_mut()?;
+        *left -= 1;
+        name.truncate(*length);
+        let (deepest, repeats) = (*deepest + u32::from(element.repetition != 0), *repeats || element.repetition == 2);
+        if *length > 0 {
+            name.push('.');
+        }
+        name.push_str(&element.name);
+        // The name of a structure stands in those of all its columns.
+        named += name.len();
+        (open.len() < DEEPEST && named < MOST_NAMED).then_some(())?;
+        if element.children > 0 {
+            open.push((element.children, name.len(), deepest, repeats));
+        } else {
+            let Element { physical, meaning, .. } = *element;
+            columns.push(Column { name: name.clone(), physical, meaning, deepest, repeats });
+        }
+    }
+    open.iter().all(|&(left, ..)| left == 0).then_some(columns)
+}

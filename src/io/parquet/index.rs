@@ -1,0 +1,95 @@
+//! The lists of pages, and of the least and greatest values in them.
+
+use std::io::{Read, SeekFrom};
+use std::ops::Range;
+
+use super::footer::{Chunk, raw};
+use super::read::Table;
+use super::thrift::{Thrift, Wire};
+use crate::base::error::Result;
+
+/// A page, and the rows in it.
+#[derive(Debug, Clone)]
+pub(super) struct PageRows {
+    pub(super) start: u64,
+    pub(super) bytes: u64,
+    pub(super) rows: Range<usize>,
+}
+
+impl Table<'_> {
+    /// The pages of a chunk of so many rows, where the file lists them and the list can be right.
+    pub(super) fn page_list(&mut self, chunk: &Chunk, rows: usize) -> Result<Option<Vec<PageRows>>> {
+        let Some(bytes) = self.index_bytes(chunk.offset_index)? else { return Ok(None) };
+        Ok(parse_pages(&bytes).and_then(|pages| with_ends(pages, chunk, rows)))
+    }
+
+    /// The least and the greatest value of each of `count` pages, where the file lists them.
+    pub(super) fn page_bounds(&mut self, chunk: &Chunk, count: usize) -> Result<Option<Vec<(u64, u64)>>> {
+        let Some(bytes) = self.index_bytes(chunk.column_index)? else { return Ok(None) };
+        Ok(parse_bounds(&bytes).filter(|bounds| bounds.len() == count))
+    }
+
+    fn index_bytes(&mut self, place: Option<(u64, u64)>) -> Result<Option<Vec<u8>>> {
+        let inside = |&(start, bytes): &(u64, u64)| start.checked_add(bytes).is_some_and(|end| end <= self.length);
+        let Some((start, length)) = place.filter(inside) else { return Ok(None) };
+        let mut bytes = Vec::new();
+        self.stream.seek(SeekFrom::Start(start))?;
+        Read::take(&mut *self.stream, length).read_to_end(&mut bytes)?;
+        Ok(Some(bytes))
+    }
+}
+
+/// Where pages start, their bytes, and the first row of each.
+fn parse_pages(bytes: &[u8]) -> Option<Vec<(u64, u64, u64)>> {
+    let mut pages = Vec::new();
+    Thrift::new(bytes).fields(|thrift, number, wire| match (number, wire) {
+        (1, Wire::List) => thrift.structs(|thrift| {
+            let (mut start, mut bytes, mut row) = (None, None, None);
+            thrift.fields(|thrift, number, wire| {
+                match (number, wire) {
+                    (1, Wire::Integer) => start = Some(thrift.count()?),
+                    (2, Wire::Integer) => bytes = Some(thrift.count()?),
+                    (3, Wire::Integer) => row = Some(thrift.count()?),
+                    _ => {}
+                }
+                Some(())
+            })?;
+            pages.push((start?, bytes?, row?));
+            Some(())
+        }),
+        _ => Some(()),
+    })?;
+    Some(pages)
+}
+
+/// The pages with the rows of each, if they lie in the chunk, one behind the other, from row 0 on.
+fn with_ends(pages: Vec<(u64, u64, u64)>, chunk: &Chunk, rows: usize) -> Option<Vec<PageRows>> {
+    let ends = pages.iter().skip(1).map(|&(.., row)| row).chain([rows as u64]);
+    let (mut from, mut row) = (chunk.start, 0);
+    let mut found = Vec::with_capacity(pages.len());
+    for (&(start, bytes, first), end) in pages.iter().zip(ends) {
+        let inside = start >= from && start.checked_add(bytes)? <= chunk.start.checked_add(chunk.bytes)?;
+        (inside && first == row && first < end && end <= rows as u64).then_some(())?;
+        found.push(PageRows { start, bytes, rows: first as usize..end as usize });
+        (from, row) = (start + bytes, end);
+    }
+    Some(found)
+}
+
+fn parse_bounds(bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
+    let (mut least, mut greatest) = (Vec::new(), Vec::new());
+    Thrift::new(bytes).fields(|thrift, number, wire| {
+        let list = match (number, wire) {
+            (2, Wire::List) => &mut least,
+            (3, Wire::List) => &mut greatest,
+            _ => return Some(()),
+        };
+        let (kind, count) = thrift.list()?;
+        (count == 0 || kind == Wire::Binary).then_some(())?;
+        for _ in 0..count {
+            list.push(raw(thrift.binary()?)?);
+        }
+        Some(())
+    })?;
+    (least.len() == greatest.len()).then(|| least.into_iter().zip(greatest).collect())
+}

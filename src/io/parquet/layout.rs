@@ -1,0 +1,195 @@
+//! Which columns hold a tensor, and how its elements stand in them.
+
+use super::described::{Described, at_key, parsed};
+use super::footer::{Column, Footer, Meaning, Physical, quoted};
+use crate::base::error::{Error, Result};
+use crate::element::DType;
+use crate::io::options::ReadOptions;
+
+/// Where a tensor stands in a table.
+#[derive(Debug, Clone)]
+pub(super) struct Layout {
+    pub(super) described: Described,
+    pub(super) dtype: DType,
+    /// The column of each axis.
+    pub(super) axes: Vec<usize>,
+    /// The column of the values, or of the real and the imaginary parts.
+    pub(super) parts: Vec<usize>,
+    /// Whether the table itself says that it is a tensor, so that its rows must be in order.
+    pub(super) is_ours: bool,
+}
+
+impl Layout {
+    /// The layout that a table tells of itself, or else the options.
+    pub(super) fn of(footer: &Footer, options: &ReadOptions) -> Result<Layout> {
+        let described = match (footer.key("lacuna"), footer.key("binsparse")) {
+            (Some(text), _) => Some(Described::of_lacuna(&parsed(text, "lacuna")?, "lacuna")?),
+            (None, Some(text)) => Some(Described::of_binsparse(text)?),
+            (None, None) => None,
+        };
+        if let (Some(Described { fill: Some(_), .. }), Some(asked)) = (&described, &options.fill) {
+            return Err(at_key("lacuna", format!("the file names its fill; the fill `{asked}` cannot be asked for")));
+        }
+        let is_ours = described.as_ref().is_some_and(|described| described.extent.is_some());
+        let described = described.map_or_else(|| plain(options), Ok)?;
+        let (axes, values) = names(described.shape.rank(), options)?;
+        let axes = axes.iter().map(|name| index_column(footer, name)).collect::<Result<_>>()?;
+        let (dtype, parts) = value_columns(footer, &values, described.dtype)?;
+        Ok(Layout { described, dtype, axes, parts, is_ours })
+    }
+}
+
+/// What the options say of a table that says nothing of itself.
+fn plain(options: &ReadOptions) -> Result<Described> {
+    let message = "the file does not say that it is a tensor; name the shape with --shape, and with --columns the \
+                   columns of the coordinates and that of the values, in this order, if they are not \
+                   indices_0, indices_1, ... and values";
+    let shape = options.shape.clone().ok_or_else(|| super::refused(message))?;
+    Ok(Described { shape, dtype: None, fill: None, extent: None })
+}
+
+/// The names of the columns of so many axes, and that of the values.
+fn names(rank: usize, options: &ReadOptions) -> Result<(Vec<String>, String)> {
+    let Some(names) = &options.columns else {
+        return Ok(((0..rank).map(axis_name).collect(), VALUES.into()));
+    };
+    match names.split_last() {
+        Some((values, axes)) if axes.len() == rank => Ok((axes.to_vec(), values.clone())),
+        _ => {
+            let message = format!("{} names are not {rank} for the axes and one for the values", names.len());
+            Err(Error::Format { place: "the names of the columns".into(), message })
+        }
+    }
+}
+
+/// The name of the column of an axis.
+pub(super) fn axis_name(axis: usize) -> String {
+    format!("indices_{axis}")
+}
+
+/// The name of the column of the values.
+pub(super) const VALUES: &str = "values";
+
+/// The names of the columns of the values.
+pub(super) fn part_names(dtype: DType, values: &str) -> Vec<String> {
+    match parts_of(dtype) {
+        1 => vec![values.into()],
+        _ => vec![format!("{values}.re"), format!("{values}.im")],
+    }
+}
+
+/// The columns that the values of a type take.
+pub(super) fn parts_of(dtype: DType) -> usize {
+    if matches!(dtype, DType::Complex64 | DType::Complex128) { 2 } else { 1 }
+}
+
+/// Whether the coordinates of an axis are written in 32 bits.
+pub(super) fn is_narrow(length: usize) -> bool {
+    length as u64 <= 1 << 32
+}
+
+fn at_column(name: &str, message: impl Into<String>) -> Error {
+    Error::Format { place: format!("column {}", quoted(name)), message: message.into() }
+}
+
+/// A column by its name, with one value in each row.
+fn flat<'f>(footer: &'f Footer, name: &str) -> Result<(usize, &'f Column)> {
+    let Some(number) = footer.column(name) else {
+        let names: Vec<String> = footer.columns.iter().take(8).map(|column| quoted(&column.name)).collect();
+        return Err(at_column(name, format!("is missing; the first columns are {}", names.join(", "))));
+    };
+    let column = &footer.columns[number];
+    match column.repeats {
+        true => Err(at_column(name, "it holds lists")),
+        false => Ok((number, column)),
+    }
+}
+
+fn index_column(footer: &Footer, name: &str) -> Result<usize> {
+    let (number, column) = flat(footer, name)?;
+    match (column.physical, column.meaning) {
+        (Physical::Int32 | Physical::Int64, Meaning::Plain | Meaning::Integer { .. }) => Ok(number),
+        _ => Err(at_column(name, format!("it holds no coordinates, but {}", told(column)))),
+    }
+}
+
+/// Whether the coordinates of a column may be negative.
+pub(super) fn is_signed(column: &Column) -> bool {
+    !matches!(column.meaning, Meaning::Integer { signed: false, .. })
+}
+
+/// The type of the values, which must be the one said, and their columns.
+fn value_columns(footer: &Footer, values: &str, said: Option<DType>) -> Result<(DType, Vec<usize>)> {
+    let complex = part_names(DType::Complex128, values);
+    let is_complex = footer.column(values).is_none() && footer.column(&complex[0]).is_some();
+    let names = if is_complex { complex } else { vec![values.to_string()] };
+    let columns = names.iter().map(|name| flat(footer, name)).collect::<Result<Vec<_>>>()?;
+    let types = columns.iter().map(|(_, column)| dtype_of(column).ok_or(column)).collect::<Vec<_>>();
+    let found = match types[..] {
+        [Ok(dtype)] => dtype,
+        [Ok(DType::Float32), Ok(DType::Float32)] => DType::Complex64,
+        [Ok(DType::Float64), Ok(DType::Float64)] => DType::Complex128,
+        [Err(column), ..] | [_, Err(column)] => return Err(at_column(&column.name, format!("{}", told(column)))),
+        _ => return Err(at_column(values, "its parts are not of one type of floats")),
+    };
+    let dtype = match (said, found) {
+        (None, found) => found,
+        // Parquet has no such type: it is kept in 32 bits.
+        (Some(DType::BFloat16), DType::Float32) => DType::BFloat16,
+        (Some(said), found) if said == found => found,
+        (Some(said), found) => return Err(at_column(values, format!("it holds {found}, and {said} is said of it"))),
+    };
+    Ok((dtype, columns.iter().map(|(number, _)| *number).collect()))
+}
+
+/// The element type that a column holds by itself.
+fn dtype_of(column: &Column) -> Option<DType> {
+    Some(match (column.physical, column.meaning) {
+        (Physical::Boolean, Meaning::Plain) => DType::Bool,
+        (Physical::Int32, Meaning::Integer { bits: 8, signed: true }) => DType::Int8,
+        (Physical::Int32, Meaning::Integer { bits: 16, signed: true }) => DType::Int16,
+        (Physical::Int32, Meaning::Plain | Meaning::Integer { bits: 32, signed: true }) => DType::Int32,
+        (Physical::Int64, Meaning::Plain | Meaning::Integer { bits: 64, signed: true }) => DType::Int64,
+        (Physical::Int32, Meaning::Integer { bits: 8, signed: false }) => DType::UInt8,
+        (Physical::Int32, Meaning::Integer { bits: 16, signed: false }) => DType::UInt16,
+        (Physical::Int32, Meaning::Integer { bits: 32, signed: false }) => DType::UInt32,
+        (Physical::Int64, Meaning::Integer { bits: 64, signed: false }) => DType::UInt64,
+        (Physical::Float, Meaning::Plain) => DType::Float32,
+        (Physical::Double, Meaning::Plain) => DType::Float64,
+        (Physical::Bytes(2), Meaning::Half) => DType::Float16,
+        _ => return None,
+    })
+}
+
+/// What a column holds, for errors.
+fn told(column: &Column) -> String {
+    match (column.physical, column.meaning) {
+        (_, Meaning::Other(name)) => format!("its values are {name}"),
+        (Physical::Other(name), _) => format!("its values are {name}"),
+        (physical, meaning) => format!("its values are {physical:?}, {meaning:?}"),
+    }
+}
+
+/// Makes values of a column those of the type, in its own width; tells the first one that is none.
+pub(super) fn narrow(dtype: DType, values: &mut [u64]) -> std::result::Result<(), usize> {
+    let signed = |value: u64| i64::from(value as u32 as i32);
+    let refused = match dtype {
+        DType::Int8 => values.iter().position(|&value| i8::try_from(signed(value)).is_err()),
+        DType::Int16 => values.iter().position(|&value| i16::try_from(signed(value)).is_err()),
+        DType::UInt8 => values.iter().position(|&value| value > u64::from(u8::MAX)),
+        DType::UInt16 => values.iter().position(|&value| value > u64::from(u16::MAX)),
+        DType::BFloat16 => {
+            let refused = values.iter().position(|&value| value & 0xffff != 0);
+            values.iter_mut().for_each(|value| *value >>= 16);
+            refused
+        }
+        _ => None,
+    };
+    let mask = match dtype {
+        DType::Int8 => u64::from(u8::MAX),
+        DType::Int16 => u64::from(u16::MAX),
+        _ => return refused.map_or(Ok(()), Err),
+    };
+    values.iter_mut().for_each(|value| *value &= mask);
+    refused.map_or(Ok(()), Err)
+}

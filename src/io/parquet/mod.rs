@@ -1,0 +1,36 @@
+//! `.parquet`: a table with a row for each entry, its coordinates and its value, or a folder of such tables.
+//!
+//! Footers, page headers and pages are read here and not by the crate `parquet`, which writes them: a reader of any
+//! bytes must neither panic nor set memory aside for what a header claims
+//! (`docs/decisions/0017-parquet.md`).
+
+mod columns;
+mod decode;
+mod described;
+mod footer;
+mod index;
+mod json;
+mod layout;
+mod page;
+mod read;
+mod thrift;
+mod write;
+
+use std::io::{Read, Seek};
+
+pub(crate) use read::{read_file, read_stream};
+pub(crate) use write::write;
+
+use crate::base::error::Error;
+
+/// What a file begins and ends with.
+pub(crate) const MAGIC: &[u8; 4] = b"PAR1";
+
+/// What a table is read from: its footer stands at the end.
+trait Stream: Read + Seek {}
+impl<R: Read + Seek> Stream for R {}
+
+/// The error of a footer.
+fn refused(message: impl Into<String>) -> Error {
+    Error::Format { place: "the footer".into(), message: message.into() }
+}

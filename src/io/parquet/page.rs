@@ -1,0 +1,264 @@
+//! Pages: their headers, what they inflate to, and the values in them.
+
+use std::borrow::Cow;
+use std::io::Read;
+
+use super::decode;
+use super::footer::{Column, Physical};
+use super::thrift::{Thrift, Wire};
+use crate::base::alloc;
+use crate::base::error::{Error, Result};
+
+/// What a page may inflate to whatever its size, and the bytes for each of its own beyond that.
+const FLOOR: u64 = 16 << 20;
+const RATIO: u64 = 64;
+
+/// The kinds of pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Values,
+    Dictionary,
+    /// As [`Kind::Values`], with levels that are not compressed.
+    Levelled,
+    /// Of an index, or unknown.
+    Other,
+}
+
+/// The header of a page.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PageHeader {
+    kind: Kind,
+    inflated: u64,
+    /// The bytes behind the header.
+    pub(super) bytes: u64,
+    pub(super) values: u64,
+    encoding: i64,
+    nulls: u64,
+    /// The bytes of the levels before the values of a [`Kind::Levelled`] page.
+    levels: (u64, u64),
+    is_compressed: bool,
+}
+
+impl PageHeader {
+    /// Reads a header, and tells the bytes of it.
+    pub(super) fn read(bytes: &[u8]) -> Option<(PageHeader, usize)> {
+        let mut thrift = Thrift::new(bytes);
+        let (mut kind, mut inflated, mut length, mut page) = (None, None, None, None);
+        thrift.fields(|thrift, number, wire| {
+            match (number, wire) {
+                (1, Wire::Integer) => kind = Some(thrift.integer()?),
+                (2, Wire::Integer) => inflated = Some(thrift.count()?),
+                (3, Wire::Integer) => length = Some(thrift.count()?),
+                (5, Wire::Struct) => page = Some(read_details(thrift, Kind::Values)?),
+                (7, Wire::Struct) => page = Some(read_details(thrift, Kind::Dictionary)?),
+                (8, Wire::Struct) => page = Some(read_details(thrift, Kind::Levelled)?),
+                _ => {}
+            }
+            Some(())
+        })?;
+        let mut header = page.unwrap_or(PageHeader::of(Kind::Other));
+        (header.inflated, header.bytes) = (inflated?, length?);
+        let same = matches!((kind?, header.kind), (0, Kind::Values) | (2, Kind::Dictionary) | (3, Kind::Levelled));
+        if !same {
+            header.kind = Kind::Other;
+        }
+        Some((header, thrift.at()))
+    }
+
+    fn of(kind: Kind) -> PageHeader {
+        let levels = (0, 0);
+        PageHeader { kind, inflated: 0, bytes: 0, values: 0, encoding: -1, nulls: 0, levels, is_compressed: true }
+    }
+
+    /// The values of a page that has any.
+    pub(super) fn data_values(&self) -> u64 {
+        if matches!(self.kind, Kind::Values | Kind::Levelled) { self.values } else { 0 }
+    }
+}
+
+fn read_details(thrift: &mut Thrift<'_>, kind: Kind) -> Option<PageHeader> {
+    let mut page = PageHeader::of(kind);
+    let levelled = kind == Kind::Levelled;
+    thrift.fields(|thrift, number, wire| {
+        match (number, wire) {
+            (1, Wire::Integer) => page.values = thrift.count()?,
+            (2, Wire::Integer) if levelled => page.nulls = thrift.count()?,
+            (4, Wire::Integer) if levelled => page.encoding = thrift.integer()?,
+            (2, Wire::Integer) => page.encoding = thrift.integer()?,
+            (5, Wire::Integer) if levelled => page.levels.0 = thrift.count()?,
+            (6, Wire::Integer) if levelled => page.levels.1 = thrift.count()?,
+            (7, Wire::False) if levelled => page.is_compressed = false,
+            _ => {}
+        }
+        Some(())
+    })?;
+    Some(page)
+}
+
+/// The pages of a column in one row group, read one after the other.
+pub(super) struct Pages<'c> {
+    column: &'c Column,
+    /// Where they are, for errors.
+    place: String,
+    codec: i64,
+    dictionary: Option<Vec<u64>>,
+    /// The bytes that pages have inflated to.
+    pub(super) inflated: u64,
+}
+
+impl<'c> Pages<'c> {
+    pub(super) fn new(column: &'c Column, codec: i64, place: String) -> Self {
+        Pages { column, place, codec, dictionary: None, inflated: 0 }
+    }
+
+    /// Reads a page, of which `body` is what stands behind the header: puts the values in it behind `values`.
+    pub(super) fn read(&mut self, header: &PageHeader, body: &[u8], values: &mut Vec<u64>) -> Result<()> {
+        let before = match header.kind {
+            Kind::Levelled => header.levels.0.saturating_add(header.levels.1),
+            _ => 0,
+        };
+        let split = usize::try_from(before).ok().and_then(|before| body.split_at_checked(before));
+        let Some((levels, body)) = split else { return Err(self.refused("its levels are longer than it is")) };
+        let inflated = self.inflate(header, header.inflated.saturating_sub(before), body)?;
+        self.inflated = self.inflated.saturating_add(inflated.len() as u64);
+        match header.kind {
+            Kind::Dictionary => self.read_dictionary(header, &inflated),
+            Kind::Values => {
+                let values_of = self.without_levels(header, &inflated)?;
+                self.read_values(header, values_of, values)
+            }
+            Kind::Levelled => {
+                self.check_levels(header, levels)?;
+                self.read_values(header, &inflated, values)
+            }
+            Kind::Other => Ok(()),
+        }
+    }
+
+    /// The error of a page.
+    pub(super) fn refused(&self, message: impl Into<String>) -> Error {
+        Error::Format { place: self.place.clone(), message: message.into() }
+    }
+
+    fn inflate<'b>(&self, header: &PageHeader, length: u64, body: &'b [u8]) -> Result<Cow<'b, [u8]>> {
+        if self.codec == 0 || !header.is_compressed {
+            return Ok(Cow::Borrowed(body));
+        }
+        let most = FLOOR.saturating_add(RATIO.saturating_mul(body.len() as u64));
+        if length > most {
+            let bytes = u128::from(length);
+            let instead = "no page of an honest file is so much longer than its bytes";
+            return Err(Error::TooLarge { what: "an inflated page", bytes, limit: most, instead });
+        }
+        let length = length as usize;
+        let found = match self.codec {
+            2 => gzip(body, length)?,
+            1 | 6 | 7 => inflate_block(self.codec, body, alloc::zeros(length)?),
+            codec => return Err(self.refused(format!("it is compressed by {}", codec_name(codec)))),
+        };
+        let inflated = found.filter(|bytes| bytes.len() == length);
+        inflated.map(Cow::Owned).ok_or_else(|| self.refused("a page does not inflate to what its header says"))
+    }
+
+    fn read_dictionary(&mut self, header: &PageHeader, bytes: &[u8]) -> Result<()> {
+        let (mut values, count) = (Vec::new(), usize::try_from(header.values).unwrap_or(usize::MAX));
+        // So many values have a bit each at least.
+        if count / 8 > bytes.len() || matches!(self.column.physical, Physical::Other(_)) {
+            return Err(self.refused("its dictionary is shorter than its header says"));
+        }
+        alloc::reserve(&mut values, count)?;
+        match decode::plain(self.column.physical, bytes, count, &mut values) {
+            Some(()) if matches!(header.encoding, 0 | 2) => self.dictionary = Some(values),
+            _ => return Err(self.refused("its dictionary is shorter than its header says")),
+        }
+        Ok(())
+    }
+
+    /// What stands behind the levels of definition, of which none may say that a value is missing.
+    fn without_levels<'b>(&self, header: &PageHeader, bytes: &'b [u8]) -> Result<&'b [u8]> {
+        if self.column.deepest == 0 {
+            return Ok(bytes);
+        }
+        let split = bytes.split_at_checked(4).and_then(|(length, rest)| {
+            let length = u32::from_le_bytes(length.try_into().ok()?);
+            rest.split_at_checked(length as usize)
+        });
+        let Some((levels, rest)) = split else { return Err(self.refused("the levels of a page are cut off")) };
+        self.check_levels(header, levels)?;
+        Ok(rest)
+    }
+
+    fn check_levels(&self, header: &PageHeader, levels: &[u8]) -> Result<()> {
+        let deepest = self.column.deepest;
+        if deepest == 0 {
+            return Ok(());
+        }
+        let (width, count) = (32 - deepest.leading_zeros(), header.values as usize);
+        let mut missing = header.nulls > 0;
+        let levels = decode::runs(levels, width as u8, count, |level, _| missing |= level != u64::from(deepest));
+        match (levels, missing) {
+            (Some(()), false) => Ok(()),
+            (Some(()), true) => Err(self.refused("a value is missing (null); leave such rows out when you write it")),
+            (None, _) => Err(self.refused("the levels of a page are cut off")),
+        }
+    }
+
+    /// Reads the values of a page, all of which are there. The caller has made room for them.
+    fn read_values(&self, header: &PageHeader, bytes: &[u8], values: &mut Vec<u64>) -> Result<()> {
+        let (physical, count) = (self.column.physical, header.values as usize);
+        let decoded = match header.encoding {
+            0 => decode::plain(physical, bytes, count, values),
+            2 | 8 => self.look_up(bytes, count, values),
+            3 if physical == Physical::Boolean => bytes.get(4..).and_then(|bytes| {
+                decode::runs(bytes, 1, count, |value, times| values.extend(std::iter::repeat_n(value, times)))
+            }),
+            5 => decode::differences(physical, bytes, count, values),
+            9 => decode::split(physical, bytes, count, values),
+            other => return Err(self.refused(format!("its encoding is not known, number {other}"))),
+        };
+        decoded.ok_or_else(|| self.refused(format!("a page does not hold the {count} values that its header says")))
+    }
+
+    /// Numbers of values in the dictionary.
+    fn look_up(&self, bytes: &[u8], count: usize, values: &mut Vec<u64>) -> Option<()> {
+        let dictionary = self.dictionary.as_ref()?;
+        let Some((&width, bytes)) = bytes.split_first() else { return (count == 0).then_some(()) };
+        let mut inside = true;
+        decode::runs(bytes, width, count, |number, times| match dictionary.get(number as usize) {
+            Some(&value) => values.extend(std::iter::repeat_n(value, times)),
+            None => inside = false,
+        })?;
+        inside.then_some(())
+    }
+}
+
+fn codec_name(codec: i64) -> String {
+    match codec {
+        3 => "LZO, which is not read".into(),
+        4 => "Brotli, which is not read: write it with zstd".into(),
+        5 => "the older LZ4, which is not read: write it with zstd".into(),
+        other => format!("what is not known, number {other}"),
+    }
+}
+
+/// Inflates gzip as far as `length` bytes, and one more that tells of others.
+fn gzip(body: &[u8], length: usize) -> Result<Option<Vec<u8>>> {
+    let mut inflated = Vec::new();
+    let mut reader = flate2::read::MultiGzDecoder::new(body).take(length as u64 + 1);
+    match reader.read_to_end(&mut inflated) {
+        Ok(_) => Ok(Some(inflated)),
+        Err(error) if error.kind() == std::io::ErrorKind::OutOfMemory => Err(error.into()),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Inflates a block into as many bytes as `inflated` has.
+fn inflate_block(codec: i64, body: &[u8], mut inflated: Vec<u8>) -> Option<Vec<u8>> {
+    let count = match codec {
+        1 => snap::raw::Decoder::new().decompress(body, &mut inflated).ok()?,
+        7 => lz4_flex::block::decompress_into(body, &mut inflated).ok()?,
+        _ => zstd::bulk::decompress_to_buffer(body, &mut inflated[..]).ok()?,
+    };
+    inflated.truncate(count);
+    Some(inflated)
+}

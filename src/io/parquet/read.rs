@@ -1,0 +1,411 @@
+//! Reading a table as a tensor.
+
+use std::io::{Cursor, Read, Seek, SeekFrom};
+use std::ops::Range;
+
+use super::described::{Extent, Hashes};
+use super::footer::{Chunk, Column, Footer, Physical, quoted};
+use super::index::PageRows;
+use super::layout::{self, Layout};
+use super::page::{PageHeader, Pages};
+use super::{Stream, refused};
+use crate::base::alloc::{self, Allocated};
+use crate::base::error::{Error, Result};
+use crate::base::limit::guard;
+use crate::dispatch_dtype;
+use crate::dynamic::{AnyTensor, Format, no_such};
+use crate::io::element::FileElement;
+use crate::io::finish::without_entries;
+use crate::io::options::{Order, ReadOptions};
+use crate::pattern::CooPattern;
+use crate::tensor::Tensor;
+use crate::tensor::triplets::Triplets;
+
+/// What a byte of a file pays for, against a byte of text: an entry may take less than a byte here.
+const WORTH: u64 = 8;
+
+/// Reads a table from a file.
+pub(crate) fn read_file(mut reader: impl Read + Seek, options: &ReadOptions) -> Result<AnyTensor> {
+    read(&mut reader, 0, options)
+}
+
+/// Reads a table from a stream; to its end first, because its footer stands there.
+pub(crate) fn read_stream(reader: &mut dyn Read, options: &ReadOptions) -> Result<AnyTensor> {
+    let mut magic = [0; 4];
+    let mut head = Vec::new();
+    Read::take(&mut *reader, 4).read_to_end(&mut head)?;
+    magic[..head.len()].copy_from_slice(&head);
+    // A stream may have no end: one that is no table is not waited for.
+    if &magic != super::MAGIC {
+        return Err(refused("the file does not begin with PAR1: it is no Parquet"));
+    }
+    let most = options.max_memory.unwrap_or(u64::MAX);
+    reader.take(most.saturating_add(1)).read_to_end(&mut head)?;
+    options.check_memory("the file", head.len() as u128)?;
+    head.shrink_to_fit();
+    let held = head.len() as u64;
+    read(&mut Cursor::new(head), held, options)
+}
+
+fn read(stream: &mut dyn Stream, held: u64, options: &ReadOptions) -> Result<AnyTensor> {
+    let length = stream.seek(SeekFrom::End(0))?;
+    let footer = Footer::read(stream, length)?;
+    let layout = Layout::of(&footer, options)?;
+    let tensor = dispatch_dtype!(layout.dtype, T => {
+        let mut values = Values::<T>::default();
+        let coords = match options.only_header {
+            true => None,
+            false => Some(Table::new(stream, &footer, &layout, length, options).read_all(held, &mut values)?),
+        };
+        tensor_of(&layout, coords, values.0, options)
+    }, else => Err(no_such(layout.dtype)))?;
+    options.finish(tensor, Format::Coo, length.saturating_mul(WORTH))
+}
+
+/// The tensor of coordinates and values; of `None` without entries.
+fn tensor_of<T: FileElement>(
+    layout: &Layout,
+    coords: Option<Vec<Vec<u64>>>,
+    values: Vec<T>,
+    options: &ReadOptions,
+) -> Result<AnyTensor> {
+    let (shape, fill) = (layout.described.shape.clone(), layout.described.fill()?.unwrap_or(T::ZERO));
+    let Some(coords) = coords else { return without_entries(shape, fill) };
+    let at_entries = |error: Error| match error {
+        Error::OutOfMemory { .. } => error,
+        error => Error::Format { place: "the entries".into(), message: error.to_string() },
+    };
+    if layout.is_ours {
+        let pattern = CooPattern::new(shape, values.len(), coords).map_err(at_entries)?;
+        return Ok(Tensor::from_parts(pattern, values, fill)?.into());
+    }
+    let triplets = Triplets::from_arrays_with_index(shape, coords, values).map_err(at_entries)?;
+    Ok(triplets.with_fill(fill).coalesce(options.duplicates)?.into())
+}
+
+/// Where values go, whatever their type: the reading itself is compiled once.
+pub(super) trait Sink {
+    /// Puts a part of the values from `row` on: the first one makes them, the second one joins it.
+    fn put(&mut self, part: usize, row: usize, bits: &[u64], most: usize) -> Allocated<()>;
+
+    /// The bytes of a value.
+    fn width(&self) -> usize;
+}
+
+pub(super) struct Values<T>(pub(super) Vec<T>);
+
+impl<T> Default for Values<T> {
+    fn default() -> Self {
+        Values(Vec::new())
+    }
+}
+
+impl<T: FileElement> Sink for Values<T> {
+    fn put(&mut self, part: usize, row: usize, bits: &[u64], most: usize) -> Allocated<()> {
+        let width = size_of::<T>() / layout::parts_of(T::DTYPE);
+        if part == 0 {
+            reserve_up_to(&mut self.0, bits.len(), most)?;
+            let mut bytes = [0; 16];
+            self.0.extend(bits.iter().map(|bits| {
+                bytes[..8].copy_from_slice(&bits.to_le_bytes());
+                // Of complex numbers the other part is 0 for now.
+                bytes[width..].fill(0);
+                T::from_bytes(&bytes[..size_of::<T>()], false).unwrap_or(T::ZERO)
+            }));
+            return Ok(());
+        }
+        let mut bytes = Vec::with_capacity(16);
+        for (value, bits) in self.0[row..].iter_mut().zip(bits) {
+            bytes.clear();
+            value.to_bytes(&mut bytes);
+            bytes[width..].copy_from_slice(&bits.to_le_bytes()[..width]);
+            *value = T::from_bytes(&bytes, false).unwrap_or(T::ZERO);
+        }
+        Ok(())
+    }
+
+    fn width(&self) -> usize {
+        size_of::<T>()
+    }
+}
+
+/// Room for so many items more, growing by half and not beyond what may come.
+fn reserve_up_to<T>(items: &mut Vec<T>, more: usize, most: usize) -> Allocated<()> {
+    let wanted = items.len() + more;
+    if wanted > items.capacity() {
+        let grown = (items.capacity() + items.capacity() / 2).min(most).max(wanted);
+        alloc::reserve_exact(items, grown - items.len())?;
+    }
+    Ok(())
+}
+
+/// A table being read.
+pub(super) struct Table<'a> {
+    pub(super) stream: &'a mut dyn Stream,
+    pub(super) footer: &'a Footer,
+    pub(super) layout: &'a Layout,
+    /// The bytes of the file.
+    pub(super) length: u64,
+    pub(super) options: &'a ReadOptions,
+    /// What pages have inflated to.
+    inflated: u64,
+}
+
+impl<'a> Table<'a> {
+    pub(super) fn new(
+        stream: &'a mut dyn Stream,
+        footer: &'a Footer,
+        layout: &'a Layout,
+        length: u64,
+        options: &'a ReadOptions,
+    ) -> Self {
+        Table { stream, footer, layout, length, options, inflated: 0 }
+    }
+
+    /// Reads all rows; `held` bytes are in memory besides.
+    fn read_all(mut self, held: u64, sink: &mut dyn Sink) -> Result<Vec<Vec<u64>>> {
+        self.guard_entries(sink.width(), held)?;
+        let mut entries = Entries::new(self.layout.axes.len(), self.footer.rows as usize, sink);
+        for number in 0..self.footer.groups.len() {
+            let rows = self.footer.groups[number].rows as usize;
+            self.read_group(number, &[0..rows], &mut entries)?;
+        }
+        let extent = entries.extent();
+        match &self.layout.described.extent {
+            Some(said) if *said != extent => Err(differs(said, &extent)),
+            _ => Ok(entries.coords),
+        }
+    }
+
+    /// Refuses entries that take more memory than the file allows.
+    fn guard_entries(&self, width: usize, held: u64) -> Result<()> {
+        let count = usize::try_from(self.footer.rows).unwrap_or(usize::MAX);
+        let order = if self.layout.is_ours { Order::Increasing } else { Order::Any };
+        // Of a column of a row group the values and the hashes are in memory as well.
+        let most = self.footer.groups.iter().map(|group| group.rows).max().unwrap_or(0);
+        let held = held.saturating_add(most.saturating_mul(16));
+        let budget = self.options.tensor_budget(self.length.saturating_mul(WORTH), held);
+        self.options.guard_entries_of(width, count, self.layout.axes.len(), order, budget)
+    }
+
+    /// Reads those rows of a row group, in `picked` ranges, behind the entries that there are.
+    pub(super) fn read_group(
+        &mut self,
+        number: usize,
+        picked: &[Range<usize>],
+        entries: &mut Entries<'_>,
+    ) -> Result<()> {
+        let (layout, footer) = (self.layout, self.footer);
+        for (axis, &column) in layout.axes.iter().enumerate() {
+            let column = &footer.columns[column];
+            self.read_column(number, layout.axes[axis], picked, &mut |row, values| {
+                check_signs(column, axis, entries.count + row, values)?;
+                entries.put_coords(axis, row, values)
+            })?;
+        }
+        for (part, &column) in layout.parts.iter().enumerate() {
+            self.read_column(number, column, picked, &mut |row, values| {
+                layout::narrow(layout.dtype, values).map_err(|at| {
+                    let name = quoted(&footer.columns[column].name);
+                    let message = format!("row {}: the value is no {}", row + at, layout.dtype);
+                    Error::Format { place: format!("row group {number}, column {name}"), message }
+                })?;
+                entries.put_values(part, row, values)
+            })?;
+        }
+        entries.finish_group(picked.iter().map(Range::len).sum());
+        Ok(())
+    }
+
+    /// Reads those rows of a column: `visit` is told how many of them came before.
+    pub(super) fn read_column(
+        &mut self,
+        number: usize,
+        column: usize,
+        picked: &[Range<usize>],
+        visit: Visit<'_>,
+    ) -> Result<()> {
+        let (group, column) = (&self.footer.groups[number], (&self.footer.columns[column], column));
+        let chunk = group.chunks[column.1];
+        let rows = group.rows as usize;
+        let place = format!("row group {number}, column {}", quoted(&column.0.name));
+        let mut pages = Pages::new(column.0, chunk.codec, place);
+        let wanted: usize = picked.iter().map(Range::len).sum();
+        let mut seen = 0;
+        for run in self.runs(&chunk, rows, picked)? {
+            let bytes = self.bytes_of(&run)?;
+            let mut run = Walk { bytes: &bytes, row: run.row, rows, picked };
+            seen += run.read(&mut pages, &mut |row, values| visit(row, values))?;
+            guard::<u8>("the inflated pages", (self.inflated + pages.inflated).into(), self.inflated_limit(), TRUSTED)?;
+        }
+        self.inflated += pages.inflated;
+        match seen == wanted {
+            true => Ok(()),
+            false => Err(pages.refused(format!("its pages hold {seen} values of {wanted}"))),
+        }
+    }
+
+    fn inflated_limit(&self) -> u64 {
+        self.options.inflated_limit(self.length)
+    }
+
+    fn bytes_of(&mut self, run: &Run) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.stream.seek(SeekFrom::Start(run.start))?;
+        Read::take(&mut *self.stream, run.bytes).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The bytes to read for those rows: the whole chunk, or the pages that hold them where a list of pages is there.
+    fn runs(&mut self, chunk: &Chunk, rows: usize, picked: &[Range<usize>]) -> Result<Vec<Run>> {
+        let whole = vec![Run { start: chunk.start, bytes: chunk.bytes, row: 0 }];
+        if picked.is_empty() || matches!(picked, [range] if range.len() == rows) {
+            return Ok(if picked.is_empty() { Vec::new() } else { whole });
+        }
+        let Some(pages) = self.page_list(chunk, rows)? else { return Ok(whole) };
+        let dictionary = Run { start: chunk.start, bytes: chunk.data - chunk.start, row: 0 };
+        let is_picked =
+            |page: &PageRows| picked.iter().any(|range| range.start < page.rows.end && page.rows.start < range.end);
+        let pages = pages.into_iter().filter(is_picked);
+        let pages = pages.map(|page| Run { start: page.start, bytes: page.bytes, row: page.rows.start });
+        Ok([dictionary].into_iter().filter(|run| run.bytes > 0).chain(pages).collect())
+    }
+}
+
+/// Bytes of a column that hold whole pages, and the row that they begin with.
+pub(super) struct Run {
+    start: u64,
+    bytes: u64,
+    row: usize,
+}
+
+/// What is called with values, and with the number of the picked rows before them.
+pub(super) type Visit<'v> = &'v mut dyn FnMut(usize, &mut [u64]) -> Result<()>;
+
+/// What to do about pages above their limit.
+const TRUSTED: &str = "raise --max-memory (ReadOptions::max_memory) if you trust the file";
+
+/// Pages that follow each other.
+struct Walk<'b> {
+    bytes: &'b [u8],
+    row: usize,
+    /// The rows of the row group.
+    rows: usize,
+    picked: &'b [Range<usize>],
+}
+
+impl Walk<'_> {
+    /// Reads all pages, and tells how many rows were picked.
+    fn read(&mut self, pages: &mut Pages<'_>, visit: Visit<'_>) -> Result<usize> {
+        let (mut values, mut seen) = (Vec::new(), 0);
+        while !self.bytes.is_empty() {
+            let Some((header, length)) = PageHeader::read(self.bytes) else {
+                return Err(pages.refused("the header of a page is cut off, or is none"));
+            };
+            let rest = &self.bytes[length..];
+            let split = usize::try_from(header.bytes).ok().and_then(|bytes| rest.split_at_checked(bytes));
+            let Some((body, rest)) = split else {
+                return Err(pages.refused(format!("a page of {} bytes is cut off", header.bytes)));
+            };
+            self.bytes = rest;
+            let end = header.data_values().saturating_add(self.row as u64);
+            if end > self.rows as u64 {
+                return Err(pages.refused(format!("its pages hold more than {} values", self.rows)));
+            }
+            let page = self.row..end as usize;
+            let is_picked = page.is_empty() || self.picked.iter().any(|picked| overlap(picked, &page).is_some());
+            if is_picked {
+                values.clear();
+                alloc::reserve(&mut values, page.len())?;
+                pages.read(&header, body, &mut values)?;
+                seen += self.visit(&page, &mut values, visit)?;
+            }
+            self.row = page.end;
+        }
+        Ok(seen)
+    }
+
+    /// Calls `visit` with the values of the rows of a page that are picked.
+    fn visit(&self, page: &Range<usize>, values: &mut [u64], visit: Visit<'_>) -> Result<usize> {
+        let (mut before, mut seen) = (0, 0);
+        for picked in self.picked {
+            if let Some(rows) = overlap(picked, page) {
+                let row = before + rows.start - picked.start;
+                seen += rows.len();
+                visit(row, &mut values[rows.start - page.start..rows.end - page.start])?;
+            }
+            before += picked.len();
+        }
+        Ok(seen)
+    }
+}
+
+/// What two ranges share.
+fn overlap(left: &Range<usize>, right: &Range<usize>) -> Option<Range<usize>> {
+    let both = left.start.max(right.start)..left.end.min(right.end);
+    (!both.is_empty()).then_some(both)
+}
+
+/// Entries that have been read.
+pub(super) struct Entries<'s> {
+    pub(super) coords: Vec<Vec<u64>>,
+    sink: &'s mut dyn Sink,
+    /// How many there may be.
+    most: usize,
+    /// Those of the row groups that are whole.
+    pub(super) count: usize,
+    hashes: Hashes,
+    hash: u64,
+}
+
+impl<'s> Entries<'s> {
+    pub(super) fn new(rank: usize, most: usize, sink: &'s mut dyn Sink) -> Self {
+        Entries { coords: vec![Vec::new(); rank], sink, most, count: 0, hashes: Hashes::default(), hash: 0 }
+    }
+
+    fn put_coords(&mut self, axis: usize, row: usize, values: &[u64]) -> Result<()> {
+        self.hashes.add(row, values)?;
+        reserve_up_to(&mut self.coords[axis], values.len(), self.most)?;
+        self.coords[axis].extend_from_slice(values);
+        Ok(())
+    }
+
+    fn put_values(&mut self, part: usize, row: usize, values: &[u64]) -> Result<()> {
+        self.hashes.add(row, values)?;
+        Ok(self.sink.put(part, self.count + row, values, self.most)?)
+    }
+
+    fn finish_group(&mut self, rows: usize) {
+        self.count += rows;
+        self.hash = self.hash.wrapping_add(self.hashes.take());
+    }
+
+    pub(super) fn extent(&self) -> Extent {
+        let at = |entry: usize| self.coords.iter().map(|axis| axis[entry]).collect();
+        let ends = self.count.checked_sub(1).map(|last| (at(0), at(last)));
+        Extent { entries: self.count as u64, hash: self.hash, ends }
+    }
+}
+
+/// Refuses coordinates below 0.
+fn check_signs(column: &Column, axis: usize, entry: usize, values: &[u64]) -> Result<()> {
+    let is_wide = column.physical == Physical::Int64;
+    let sign = if is_wide { 1 << 63 } else { 1 << 31 };
+    match values.iter().position(|value| value & sign != 0) {
+        Some(at) if layout::is_signed(column) => {
+            let index = if is_wide { values[at] as i64 } else { i64::from(values[at] as i32) };
+            Err(Error::NegativeIndex { index, axis, entry: entry + at })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The error of entries that are not those that a table says to have.
+fn differs(said: &Extent, found: &Extent) -> Error {
+    let message = match said.entries == found.entries {
+        false => format!("{} of {} are there", found.entries, said.entries),
+        true if said.ends != found.ends => "the first or the last one is not what the file says".into(),
+        true => "their checksum is not what the file says: some byte is damaged".into(),
+    };
+    Error::Format { place: "the entries".into(), message }
+}

@@ -1,0 +1,252 @@
+//! Thrift's compact protocol, as footers and page headers are written in it: read in place, and nothing is set aside
+//! for a number that is claimed.
+//!
+//! `None` is said of bytes that are not what the protocol demands, or that end too early.
+
+/// How deep structures may stand in each other where nobody asks for them.
+const DEEPEST: usize = 16;
+
+/// The kinds of values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wire {
+    True,
+    False,
+    Byte,
+    /// Of 16, 32 or 64 bits: they are written alike.
+    Integer,
+    Double,
+    Binary,
+    List,
+    Map,
+    Struct,
+}
+
+impl Wire {
+    fn of(nibble: u8) -> Option<Wire> {
+        Some(match nibble {
+            1 => Wire::True,
+            2 => Wire::False,
+            3 => Wire::Byte,
+            4..=6 => Wire::Integer,
+            7 => Wire::Double,
+            8 => Wire::Binary,
+            9 | 10 => Wire::List,
+            11 => Wire::Map,
+            12 => Wire::Struct,
+            _ => return None,
+        })
+    }
+}
+
+/// Bytes, and how far they have been read.
+#[derive(Debug, Clone)]
+pub(super) struct Thrift<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Thrift<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Thrift { bytes, at: 0 }
+    }
+
+    /// The bytes read so far.
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    fn left(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let taken = self.bytes.get(self.at..self.at.checked_add(count)?)?;
+        self.at += count;
+        Some(taken)
+    }
+
+    pub(super) fn byte(&mut self) -> Option<u8> {
+        self.take(1).map(|bytes| bytes[0])
+    }
+
+    fn varint(&mut self) -> Option<u64> {
+        let (value, length) = varint(&self.bytes[self.at..])?;
+        self.at += length;
+        Some(value)
+    }
+
+    /// An integer of 16, 32 or 64 bits.
+    pub(super) fn integer(&mut self) -> Option<i64> {
+        self.varint().map(zigzag)
+    }
+
+    /// An integer that counts something.
+    pub(super) fn count(&mut self) -> Option<u64> {
+        u64::try_from(self.integer()?).ok()
+    }
+
+    pub(super) fn binary(&mut self) -> Option<&'a [u8]> {
+        let count = usize::try_from(self.varint()?).ok()?;
+        self.take(count)
+    }
+
+    /// The head of a list: what it holds, and how many; each takes a byte at least, so they are no more than the bytes
+    /// that are left.
+    pub(super) fn list(&mut self) -> Option<(Wire, usize)> {
+        let head = self.byte()?;
+        let count = match head >> 4 {
+            15 => usize::try_from(self.varint()?).ok()?,
+            few => usize::from(few),
+        };
+        // Some write a list of nothing as a list of no kind.
+        let wire = if count == 0 { Wire::Byte } else { Wire::of(head & 15)? };
+        (count <= self.left()).then_some((wire, count))
+    }
+
+    /// A list of structures, each read by `read`.
+    pub(super) fn structs(&mut self, mut read: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        let (wire, count) = self.list()?;
+        (count == 0 || wire == Wire::Struct).then_some(())?;
+        (0..count).try_for_each(|_| read(self))
+    }
+
+    /// A structure: `visit` is told the number and the kind of each field, and reads its value or leaves it unread.
+    pub(super) fn fields(&mut self, mut visit: impl FnMut(&mut Self, i64, Wire) -> Option<()>) -> Option<()> {
+        let mut number = 0;
+        while let Some((next, wire)) = self.field(number)? {
+            number = next;
+            let before = self.at;
+            visit(self, number, wire)?;
+            // A truth has no bytes of its own.
+            if self.at == before {
+                self.skip(wire, DEEPEST)?;
+            }
+        }
+        Some(())
+    }
+
+    /// The number and the kind of the next field, or `None` behind the last one.
+    #[allow(clippy::option_option)]
+    fn field(&mut self, before: i64) -> Option<Option<(i64, Wire)>> {
+        let head = self.byte()?;
+        if head == 0 {
+            return Some(None);
+        }
+        let number = match head >> 4 {
+            0 => self.integer()?,
+            ahead => before.checked_add(i64::from(ahead))?,
+        };
+        Some(Some((number, Wire::of(head & 15)?)))
+    }
+
+    fn skip(&mut self, wire: Wire, depth: usize) -> Option<()> {
+        match wire {
+            Wire::True | Wire::False => Some(()),
+            Wire::Byte => self.byte().map(|_| ()),
+            Wire::Integer => self.varint().map(|_| ()),
+            Wire::Double => self.take(8).map(|_| ()),
+            Wire::Binary => self.binary().map(|_| ()),
+            Wire::List => {
+                let (wire, count) = self.list()?;
+                (0..count).try_for_each(|_| self.skip_element(wire, depth.checked_sub(1)?))
+            }
+            Wire::Map => self.skip_map(depth.checked_sub(1)?),
+            Wire::Struct => {
+                let (mut number, depth) = (0, depth.checked_sub(1)?);
+                while let Some((next, wire)) = self.field(number)? {
+                    number = next;
+                    self.skip(wire, depth)?;
+                }
+                Some(())
+            }
+        }
+    }
+
+    /// An element of a list, where a truth is a byte.
+    fn skip_element(&mut self, wire: Wire, depth: usize) -> Option<()> {
+        match wire {
+            Wire::True | Wire::False => self.byte().map(|_| ()),
+            wire => self.skip(wire, depth),
+        }
+    }
+
+    fn skip_map(&mut self, depth: usize) -> Option<()> {
+        let count = usize::try_from(self.varint()?).ok()?;
+        if count == 0 {
+            return Some(());
+        }
+        (count <= self.left()).then_some(())?;
+        let kinds = self.byte()?;
+        let (key, value) = (Wire::of(kinds >> 4)?, Wire::of(kinds & 15)?);
+        (0..count).try_for_each(|_| {
+            self.skip_element(key, depth)?;
+            self.skip_element(value, depth)
+        })
+    }
+}
+
+/// An integer in pieces of seven bits, the lowest first, and the bytes that it takes.
+pub(super) fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
+    let mut value = 0;
+    for (at, &byte) in bytes.iter().take(10).enumerate() {
+        value |= u64::from(byte & 127).checked_shl(7 * at as u32)?;
+        if byte < 128 {
+            return Some((value, at + 1));
+        }
+    }
+    None
+}
+
+/// The integer whose sign stands in its lowest bit.
+pub(super) fn zigzag(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_of_every_length() {
+        for value in [0, 1, -1, 63, -64, 64, i64::MAX, i64::MIN] {
+            let mut left = (value << 1 ^ value >> 63) as u64;
+            let mut bytes = Vec::new();
+            while left >= 128 {
+                bytes.push(left as u8 | 128);
+                left >>= 7;
+            }
+            bytes.push(left as u8);
+            assert_eq!(Thrift::new(&bytes).integer(), Some(value));
+            assert_eq!(Thrift::new(&bytes[..bytes.len() - 1]).integer(), None);
+        }
+        assert_eq!(varint(&[255; 11]), None);
+    }
+
+    #[test]
+    fn a_list_has_no_more_elements_than_there_are_bytes() {
+        assert_eq!(Thrift::new(&[0x25, 2, 4]).list(), Some((Wire::Integer, 2)));
+        assert_eq!(Thrift::new(&[0xf5, 0xff, 0xff, 0xff, 0xff, 7, 1]).list(), None);
+        assert_eq!(Thrift::new(&[0]).list(), Some((Wire::Byte, 0)));
+    }
+
+    #[test]
+    fn what_nobody_asks_for_is_left_out_as_deep_as_it_may_stand() {
+        // Field 1 a truth, 2 a list of two integers, 3 a structure with a map, 4 an integer.
+        let bytes = [0x11, 0x19, 0x25, 2, 4, 0x1c, 0x1b, 1, 0x85, 1, b'k', 6, 0, 0x15, 14, 0];
+        let mut seen = Vec::new();
+        let mut thrift = Thrift::new(&bytes);
+        thrift
+            .fields(|thrift, number, wire| {
+                seen.push((number, wire));
+                if number == 4 { thrift.integer().map(|value| assert_eq!(value, 7)) } else { Some(()) }
+            })
+            .unwrap();
+        assert_eq!(thrift.at(), bytes.len());
+        assert_eq!(seen, [(1, Wire::True), (2, Wire::List), (3, Wire::Struct), (4, Wire::Integer)]);
+        let deep = [0x1c].repeat(1000);
+        assert_eq!(Thrift::new(&deep).fields(|_, _, _| Some(())), None);
+        for end in 0..bytes.len() {
+            assert_eq!(Thrift::new(&bytes[..end]).fields(|_, _, _| Some(())), None, "{end}");
+        }
+    }
+}

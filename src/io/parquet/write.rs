@@ -1,0 +1,246 @@
+//! Writing a table, by the crate `parquet`.
+
+use std::io::Write;
+use std::mem::take;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Kind, ZstdLevel};
+use parquet::column::writer::ColumnWriter;
+use parquet::data_type::{ByteArray, FixedLenByteArray};
+use parquet::errors::{ParquetError, Result as Written};
+use parquet::file::metadata::{KeyValue, SortingColumn};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::{ColumnPath, Type};
+
+use super::columns::Columns;
+use super::described::{Described, Extent, Hashes};
+use super::layout;
+use crate::base::error::{Error, Result};
+use crate::element::DType;
+use crate::io::compression;
+use crate::io::element::FileElement;
+use crate::io::options::WriteOptions;
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+
+/// The rows of a row group, and of a page.
+pub(super) const GROUP: usize = 1 << 20;
+pub(super) const PAGE: usize = 20 << 10;
+
+/// The rows that are handed over at once.
+const BATCH: usize = 1 << 15;
+
+/// Writes a tensor as a table.
+pub(crate) fn write<P: Pattern, T: FileElement>(
+    writer: &mut dyn Write,
+    x: &Tensor<P, T>,
+    options: &WriteOptions,
+) -> Result<()> {
+    let columns = Columns::of(x)?;
+    write_rows(writer, &columns, 0..columns.rows, Settings::of(columns.dtype, options)).map(|_| ())
+}
+
+/// How columns are encoded and compressed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Settings {
+    indices: Encoding,
+    values: Encoding,
+    /// The level of zstd.
+    level: Option<i32>,
+    group: usize,
+}
+
+impl Settings {
+    pub(super) fn of(dtype: DType, options: &WriteOptions) -> Settings {
+        let values = match dtype {
+            DType::Bool => Encoding::RLE,
+            DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => Encoding::BYTE_STREAM_SPLIT,
+            DType::Complex64 | DType::Complex128 => Encoding::BYTE_STREAM_SPLIT,
+            _ => Encoding::DELTA_BINARY_PACKED,
+        };
+        let level = if options.compression == compression::Compression::None { None } else { Some(3) };
+        Settings { indices: Encoding::DELTA_BINARY_PACKED, values, level, group: GROUP }
+    }
+}
+
+/// Writes those rows as a table, and tells what is said of them.
+pub(super) fn write_rows(
+    writer: &mut dyn Write,
+    columns: &Columns<'_>,
+    rows: Range<usize>,
+    settings: Settings,
+) -> Result<Extent> {
+    let pipe = Pipe::default();
+    let schema = Arc::new(schema(columns).map_err(failed)?);
+    let properties = Arc::new(properties(columns, settings).map_err(failed)?);
+    let mut file = SerializedFileWriter::new(pipe.clone(), schema, properties).map_err(failed)?;
+    let (mut extent, mut from) = (Extent::default(), rows.start);
+    while from < rows.end {
+        let group = from..rows.end.min(from + settings.group);
+        from = group.end;
+        extent.append(&write_group(&mut file, columns, group, &pipe, writer)?);
+    }
+    let described = Described { extent: Some(extent), ..columns.described.clone() };
+    for (key, text) in [("lacuna", described.to_lacuna()), ("binsparse", described.to_binsparse())] {
+        file.append_key_value_metadata(KeyValue::new(key.into(), text));
+    }
+    file.close().map_err(failed)?;
+    pipe.drain(writer)?;
+    Ok(described.extent.unwrap_or_default())
+}
+
+/// What the crate writes to: bytes that are handed on by whoever holds the writer, which need not be `Send`.
+#[derive(Clone, Default)]
+struct Pipe(Arc<Mutex<Vec<u8>>>);
+
+impl Pipe {
+    fn drain(&self, writer: &mut dyn Write) -> Result<()> {
+        let bytes = take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(writer.write_all(&bytes)?)
+    }
+}
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn failed(error: ParquetError) -> Error {
+    std::io::Error::other(error).into()
+}
+
+/// The columns as the file names them.
+fn schema(columns: &Columns<'_>) -> Written<Type> {
+    let axes = columns.described.shape.iter().enumerate().map(|(axis, &length)| {
+        let (kind, bits) = if layout::is_narrow(length) { (Kind::INT32, 32) } else { (Kind::INT64, 64) };
+        field(&layout::axis_name(axis), kind, Some(LogicalType::integer(bits, false)))
+    });
+    let (kind, logical) = value_type(columns.dtype);
+    let parts = layout::part_names(columns.dtype, layout::VALUES);
+    let parts = parts.iter().map(|name| field(name, kind, logical.clone()));
+    let fields = axes.chain(parts).collect::<Written<Vec<_>>>()?;
+    Type::group_type_builder("schema").with_fields(fields).build()
+}
+
+fn field(name: &str, kind: Kind, logical: Option<LogicalType>) -> Written<Arc<Type>> {
+    let length = if kind == Kind::FIXED_LEN_BYTE_ARRAY { 2 } else { -1 };
+    let builder = Type::primitive_type_builder(name, kind).with_repetition(Repetition::REQUIRED);
+    builder.with_length(length).with_logical_type(logical).build().map(Arc::new)
+}
+
+fn value_type(dtype: DType) -> (Kind, Option<LogicalType>) {
+    let integer = |bits, signed| Some(LogicalType::integer(bits, signed));
+    match dtype {
+        DType::Bool => (Kind::BOOLEAN, None),
+        DType::Int8 => (Kind::INT32, integer(8, true)),
+        DType::Int16 => (Kind::INT32, integer(16, true)),
+        DType::Int32 => (Kind::INT32, None),
+        DType::Int64 => (Kind::INT64, None),
+        DType::UInt8 => (Kind::INT32, integer(8, false)),
+        DType::UInt16 => (Kind::INT32, integer(16, false)),
+        DType::UInt32 => (Kind::INT32, integer(32, false)),
+        DType::UInt64 => (Kind::INT64, integer(64, false)),
+        DType::Float16 => (Kind::FIXED_LEN_BYTE_ARRAY, Some(LogicalType::Float16)),
+        DType::BFloat16 | DType::Float32 | DType::Complex64 => (Kind::FLOAT, None),
+        DType::Float64 | DType::Complex128 => (Kind::DOUBLE, None),
+    }
+}
+
+fn properties(columns: &Columns<'_>, settings: Settings) -> Written<WriterProperties> {
+    let rank = columns.described.shape.rank();
+    let compression = match settings.level {
+        Some(level) => Compression::ZSTD(ZstdLevel::try_new(level)?),
+        None => Compression::UNCOMPRESSED,
+    };
+    let sorted = (0..rank).map(|axis| SortingColumn { column_idx: axis as i32, descending: false, nulls_first: false });
+    let mut builder = WriterProperties::builder()
+        .set_created_by(concat!("lacuna ", env!("CARGO_PKG_VERSION")).into())
+        .set_compression(compression)
+        .set_dictionary_enabled(false)
+        .set_data_page_row_count_limit(PAGE)
+        .set_max_row_group_row_count(None)
+        .set_sorting_columns(Some(sorted.collect()));
+    for axis in 0..rank {
+        let path = ColumnPath::new(vec![layout::axis_name(axis)]);
+        builder = builder.set_column_encoding(path, settings.indices);
+    }
+    for name in layout::part_names(columns.dtype, layout::VALUES) {
+        let path = ColumnPath::new(vec![name]);
+        builder = builder.set_column_encoding(path.clone(), settings.values);
+        // Nobody is to leave out rows by bounds of floats, of which NaN is none.
+        builder = builder.set_column_statistics_enabled(path, EnabledStatistics::None);
+    }
+    Ok(builder.build())
+}
+
+/// Writes a row group, column by column.
+fn write_group(
+    file: &mut SerializedFileWriter<Pipe>,
+    columns: &Columns<'_>,
+    rows: Range<usize>,
+    pipe: &Pipe,
+    writer: &mut dyn Write,
+) -> Result<Extent> {
+    let (rank, mut hashes) = (columns.described.shape.rank(), Hashes::default());
+    let (mut first, mut last) = (Vec::new(), Vec::new());
+    let mut group = file.next_row_group().map_err(failed)?;
+    for (number, column) in columns.columns.iter().enumerate() {
+        let mut bits = column.bits(rows.clone())?;
+        hashes.add(0, &bits)?;
+        if number < rank {
+            first.extend(bits.first());
+            last.extend(bits.last());
+        } else {
+            widen(columns.dtype, &mut bits);
+        }
+        let mut target = group.next_column().map_err(failed)?.ok_or_else(|| failed(missing_column()))?;
+        bits.chunks(BATCH).try_for_each(|bits| write_batch(target.untyped(), bits)).map_err(failed)?;
+        target.close().map_err(failed)?;
+        pipe.drain(writer)?;
+    }
+    group.close().map_err(failed)?;
+    Ok(Extent { entries: rows.len() as u64, hash: hashes.take(), ends: (!rows.is_empty()).then_some((first, last)) })
+}
+
+fn missing_column() -> ParquetError {
+    ParquetError::General("the schema has fewer columns than the tensor".into())
+}
+
+/// Makes the bits of values those of the wider type that the file has for them.
+fn widen(dtype: DType, bits: &mut [u64]) {
+    match dtype {
+        DType::Int8 => bits.iter_mut().for_each(|bits| *bits = i64::from(*bits as i8) as u64),
+        DType::Int16 => bits.iter_mut().for_each(|bits| *bits = i64::from(*bits as i16) as u64),
+        DType::BFloat16 => bits.iter_mut().for_each(|bits| *bits <<= 16),
+        _ => {}
+    }
+}
+
+fn write_batch(writer: &mut ColumnWriter<'_>, bits: &[u64]) -> Written<()> {
+    fn typed<T>(bits: &[u64], value: impl Fn(u64) -> T) -> Vec<T> {
+        bits.iter().map(|&bits| value(bits)).collect()
+    }
+    match writer {
+        ColumnWriter::BoolColumnWriter(writer) => writer.write_batch(&typed(bits, |bits| bits != 0), None, None),
+        ColumnWriter::Int32ColumnWriter(writer) => writer.write_batch(&typed(bits, |bits| bits as i32), None, None),
+        ColumnWriter::Int64ColumnWriter(writer) => writer.write_batch(&typed(bits, |bits| bits as i64), None, None),
+        ColumnWriter::FloatColumnWriter(writer) => {
+            writer.write_batch(&typed(bits, |bits| f32::from_bits(bits as u32)), None, None)
+        }
+        ColumnWriter::DoubleColumnWriter(writer) => writer.write_batch(&typed(bits, f64::from_bits), None, None),
+        ColumnWriter::FixedLenByteArrayColumnWriter(writer) => {
+            let halves =
+                typed(bits, |bits| FixedLenByteArray::from(ByteArray::from((bits as u16).to_le_bytes().to_vec())));
+            writer.write_batch(&halves, None, None)
+        }
+        _ => return Err(missing_column()),
+    }
+    .map(|_| ())
+}
