@@ -13,6 +13,7 @@ mod io_faults;
 mod io_gzip;
 mod io_hostile;
 mod io_npz;
+mod io_parquet;
 mod io_progress;
 mod io_text;
 mod io_tns;

@@ -77,6 +77,8 @@ fn check_target(path: &Path, writing: &Writing) -> Result<(), String> {
             Err(format!("the extension of {path} names no format (.{names}); name it with --to"))
         }
         Some(FileFormat::Npz) => Ok(()),
+        #[cfg(feature = "parquet")]
+        Some(FileFormat::Parquet) => Ok(()),
         Some(other) if writing.store => Err(format!("--store is for .npz, and {} is written as .{other}", shown(path))),
         Some(_) => Ok(()),
     }

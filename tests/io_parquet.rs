@@ -1,0 +1,429 @@
+//! Tables in Parquet: what is written reads back, what others write reads as they meant it, and whatever the bytes are,
+//! the answer is a tensor or an error.
+
+#![cfg(feature = "parquet")]
+
+use lacuna::io::{AnyTensor, Compression, FileFormat, ReadOptions, WriteOptions, read_from, write_to};
+use lacuna::{CooTensor, DType, Error, Result};
+use parquet::basic::{Compression as Codec, Encoding, Repetition, Type as Kind};
+use parquet::column::writer::ColumnWriter;
+use parquet::file::properties::{WriterProperties, WriterVersion};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::record::Field;
+use parquet::schema::types::Type;
+use std::sync::Arc;
+
+fn tensor() -> AnyTensor {
+    let x = CooTensor::new([3, 4], vec![vec![0, 0, 2], vec![1, 3, 0]], vec![1.5f64, -2.0, f64::NAN], -0.0).unwrap();
+    x.with_index::<u64>().unwrap().into()
+}
+
+fn written(x: &AnyTensor) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write_to(&mut bytes, FileFormat::Parquet, x, &WriteOptions::default()).unwrap();
+    bytes
+}
+
+fn read(bytes: &[u8]) -> Result<AnyTensor> {
+    read_from(bytes, FileFormat::Parquet, &ReadOptions::default())
+}
+
+fn options(change: impl FnOnce(&mut ReadOptions)) -> ReadOptions {
+    let mut options = ReadOptions::default();
+    change(&mut options);
+    options
+}
+
+/// Place and message of a format error.
+fn refused(found: Result<AnyTensor>) -> String {
+    match found {
+        Err(Error::Format { place, message }) => format!("{place}: {message}"),
+        other => panic!("not a format error: {other:?}"),
+    }
+}
+
+/// Whether two tensors are the same down to the bits of NaNs, which equality does not tell apart.
+fn same_bits(left: &AnyTensor, right: &AnyTensor) -> bool {
+    lacuna::dispatch_dtype!(left.dtype(), T => {
+        let [left, right] = [left, right].map(|any| any.clone().into_coo::<T, u64>().unwrap());
+        let bits = |x: &CooTensor<T, u64>| [x.fill()].iter().chain(x.values()).map(|value| bytes_of(*value)).collect::<Vec<_>>();
+        left.same_as(&right) && bits(&left) == bits(&right)
+    }, else => false)
+}
+
+fn bytes_of<T: lacuna::io::FileElement>(value: T) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    value.to_bytes(&mut bytes);
+    bytes
+}
+
+/// Every element type, with values at its ends.
+#[test]
+fn every_type_keeps_its_bits() {
+    fn of<T: lacuna::io::FileElement>(values: &[&[u8]]) -> AnyTensor {
+        let values: Vec<T> = values.iter().map(|bytes| T::from_bytes(bytes, false).unwrap()).collect();
+        let (count, fill) = (values.len() as u64, values[values.len() - 1]);
+        CooTensor::<T, u64>::from(
+            lacuna::Tensor::from_parts(
+                lacuna::CooPattern::new(
+                    [count as usize, 3],
+                    values.len(),
+                    vec![(0..count).collect(), vec![2; values.len()]],
+                )
+                .unwrap(),
+                values,
+                fill,
+            )
+            .unwrap(),
+        )
+        .into()
+    }
+    for dtype in DType::ALL {
+        let any = lacuna::dispatch_dtype!(dtype, T => {
+            let size = size_of::<T>();
+            if dtype == DType::Bool {
+                of::<T>(&[&[0], &[1], &[1]])
+            } else {
+                // All ones is a NaN with a payload, 0x80 in the last byte the least integer or -0.0.
+                let [zeros, ones] = [0u8, 255].map(|byte| vec![byte; size]);
+                let (mut least, mut payload) = (zeros.clone(), ones.clone());
+                least[size - 1] = 0x80;
+                payload[0] = 0x5a;
+                let mixed: Vec<u8> = (1..=size as u8).collect();
+                of::<T>(&[&zeros, &ones, &least, &mixed, &payload])
+            }
+        }, else => continue);
+        for any in [any.clone().into_format(lacuna::io::Format::Csr).unwrap(), any] {
+            for compression in [Compression::Usual, Compression::None] {
+                let mut options = WriteOptions::default();
+                options.compression = compression;
+                let mut bytes = Vec::new();
+                write_to(&mut bytes, FileFormat::Parquet, &any, &options).unwrap();
+                let again = read(&bytes).unwrap();
+                assert_eq!(again.dtype(), dtype);
+                assert!(same_bits(&any, &again), "{dtype}: {again:?} is not {any:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn shapes_of_every_kind() {
+    let vast = CooTensor::<i8, u64>::from(
+        lacuna::Tensor::from_parts(
+            lacuna::CooPattern::new([usize::MAX, 2], 2, vec![vec![5, u64::MAX - 1], vec![1, 0]]).unwrap(),
+            vec![1i8, -1],
+            0,
+        )
+        .unwrap(),
+    );
+    let scalar = |stored| {
+        let mut triplets = lacuna::Triplets::<u8, u64>::new_with_index([0usize; 0]).unwrap();
+        if stored {
+            triplets.push(&[], 7).unwrap();
+        }
+        triplets.with_fill(3).coalesce(lacuna::Duplicates::Error).unwrap()
+    };
+    let empty = |shape: &[usize]| lacuna::Triplets::<f32, u64>::new_with_index(shape).unwrap();
+    let empty = |shape: &[usize]| empty(shape).coalesce(lacuna::Duplicates::Error).unwrap();
+    let vector = CooTensor::new([9], vec![vec![0, 8]], vec![true, false], true).unwrap().with_index::<u64>().unwrap();
+    for any in [
+        AnyTensor::from(vast),
+        scalar(true).into(),
+        scalar(false).into(),
+        empty(&[3]).into(),
+        empty(&[0, 4]).into(),
+        empty(&[1 << 40, 1 << 40, 7]).into(),
+        vector.into(),
+        tensor(),
+    ] {
+        let again = read(&written(&any)).unwrap();
+        assert!(same_bits(&any, &again), "{again:?} is not {any:?}");
+        let header = lacuna::io::read_header(saved(&written(&any)).path(), &ReadOptions::default()).unwrap();
+        assert_eq!((header.shape(), header.dtype(), header.nnz()), (any.shape(), any.dtype(), 0));
+    }
+}
+
+/// A file that is removed.
+struct Saved(std::path::PathBuf);
+
+impl Saved {
+    fn path(&self) -> &std::path::Path {
+        &self.0
+    }
+}
+
+impl Drop for Saved {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn saved(bytes: &[u8]) -> Saved {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    static NAMES: AtomicUsize = AtomicUsize::new(0);
+    let number = NAMES.fetch_add(1, Ordering::Relaxed);
+    // The extension is another one: the first bytes tell.
+    let path = std::env::temp_dir().join(format!("lacuna-parquet-{}-{number}.bin", std::process::id()));
+    std::fs::write(&path, bytes).unwrap();
+    Saved(path)
+}
+
+/// Several row groups and many pages.
+fn large() -> AnyTensor {
+    let count = (1u32 << 20) + 70_000;
+    let coords = vec![(0..count).map(|at| at / 1000).collect(), (0..count).map(|at| at % 1000 * 3).collect()];
+    let values = (0..count).map(|at| at as i32 * 7).collect();
+    CooTensor::new([5000, 3000], coords, values, 0).unwrap().with_index::<u64>().unwrap().into()
+}
+
+/// The crate's own reader, which shares nothing with ours, sees the same rows and what is said of them.
+#[test]
+fn another_reader_sees_the_same_table() {
+    let bytes = written(&large());
+    assert!(same_bits(&read(&bytes).unwrap(), &large()));
+    let file = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
+    let metadata = file.metadata();
+    let rows: Vec<i64> = metadata.row_groups().iter().map(|group| group.num_rows()).collect();
+    assert_eq!(rows, [1 << 20, 70_000]);
+    let sorted = metadata.row_group(1).sorting_columns().unwrap();
+    assert_eq!(sorted.iter().map(|column| column.column_idx).collect::<Vec<_>>(), [0, 1]);
+    assert!(metadata.row_group(0).column(0).column_index_offset().is_some());
+    let keys = metadata.file_metadata().key_value_metadata().unwrap();
+    let key = |name: &str| keys.iter().find(|key| key.key == name).unwrap().value.clone().unwrap();
+    let said: serde_json::Value = serde_json::from_str(&key("lacuna")).unwrap();
+    assert_eq!(
+        (said["version"].as_u64(), said["dtype"].as_str(), said["fill"].as_str()),
+        (Some(1), Some("int32"), Some("00000000"))
+    );
+    assert_eq!((said["first"][1].as_u64(), said["last"][0].as_u64()), (Some(0), Some(1118)));
+    let binsparse: serde_json::Value = serde_json::from_str(&key("binsparse")).unwrap();
+    assert_eq!(binsparse["binsparse"]["shape"], serde_json::json!([5000, 3000]));
+    let row = file.get_row_iter(None).unwrap().nth((1 << 20) + 5).unwrap().unwrap();
+    let fields: Vec<Field> = row.get_column_iter().map(|(_, field)| field.clone()).collect();
+    assert_eq!(fields, [Field::UInt(1048), Field::UInt(581 * 3), Field::Int(((1 << 20) + 5) * 7)]);
+}
+
+/// A table that another program could have written.
+struct Plain {
+    codec: Codec,
+    encoding: Option<Encoding>,
+    version: WriterVersion,
+    repetition: Repetition,
+}
+
+impl Default for Plain {
+    fn default() -> Self {
+        let (version, repetition) = (WriterVersion::PARQUET_1_0, Repetition::OPTIONAL);
+        Plain { codec: Codec::UNCOMPRESSED, encoding: None, version, repetition }
+    }
+}
+
+impl Plain {
+    /// Rows of `user`, `item` and `rating`; `missing` is a row without a rating.
+    fn bytes(&self, rows: &[(i64, i32, f64)], missing: Option<usize>) -> Vec<u8> {
+        let field = |name: &str, kind| {
+            Arc::new(Type::primitive_type_builder(name, kind).with_repetition(self.repetition).build().unwrap())
+        };
+        let fields = vec![field("user", Kind::INT64), field("item", Kind::INT32), field("rating", Kind::DOUBLE)];
+        let schema = Arc::new(Type::group_type_builder("table").with_fields(fields).build().unwrap());
+        let mut properties = WriterProperties::builder().set_compression(self.codec).set_writer_version(self.version);
+        if let Some(encoding) = self.encoding {
+            properties = properties.set_dictionary_enabled(false).set_encoding(encoding);
+        }
+        let mut file = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties.build())).unwrap();
+        let mut group = file.next_row_group().unwrap();
+        let levels: Vec<i16> = (0..rows.len()).map(|row| i16::from(missing != Some(row))).collect();
+        let levels = (self.repetition == Repetition::OPTIONAL).then_some(&levels[..]);
+        let all = vec![1; rows.len()];
+        let ones = levels.map(|_| &all[..]);
+        while let Some(mut column) = group.next_column().unwrap() {
+            match column.untyped() {
+                ColumnWriter::Int64ColumnWriter(writer) => {
+                    let users: Vec<i64> = rows.iter().map(|row| row.0).collect();
+                    writer.write_batch(&users, ones, None).unwrap()
+                }
+                ColumnWriter::Int32ColumnWriter(writer) => {
+                    let items: Vec<i32> = rows.iter().map(|row| row.1).collect();
+                    writer.write_batch(&items, ones, None).unwrap()
+                }
+                ColumnWriter::DoubleColumnWriter(writer) => {
+                    let kept = rows.iter().enumerate().filter(|(row, _)| missing != Some(*row));
+                    let ratings: Vec<f64> = kept.map(|(_, row)| row.2).collect();
+                    writer.write_batch(&ratings, levels, None).unwrap()
+                }
+                _ => unreachable!(),
+            };
+            column.close().unwrap();
+        }
+        group.close().unwrap();
+        file.into_inner().unwrap()
+    }
+}
+
+fn named() -> ReadOptions {
+    options(|options| {
+        options.shape = Some([50, 4].into());
+        options.columns = Some(["user", "item", "rating"].map(String::from).into());
+    })
+}
+
+fn read_plain(bytes: &[u8]) -> Result<AnyTensor> {
+    read_from(bytes, FileFormat::Parquet, &named())
+}
+
+const ROWS: [(i64, i32, f64); 4] = [(49, 1, 2.0), (3, 0, 4.5), (3, 0, -1.0), (0, 3, 5.0)];
+
+#[test]
+fn tables_of_others_in_every_encoding() {
+    let expected = [(vec![0, 3], 5.0), (vec![3, 0], 3.5), (vec![49, 1], 2.0)];
+    let codecs = [Codec::UNCOMPRESSED, Codec::ZSTD(Default::default())];
+    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+        for repetition in [Repetition::REQUIRED, Repetition::OPTIONAL] {
+            for codec in codecs {
+                for encoding in [None, Some(Encoding::PLAIN), Some(Encoding::BYTE_STREAM_SPLIT)] {
+                    let bytes = Plain { codec, encoding, version, repetition }.bytes(&ROWS, None);
+                    let x = read_plain(&bytes).unwrap().into_coo::<f64, u32>().unwrap();
+                    assert_eq!(x.entries(), expected, "{codec:?} {encoding:?} {version:?} {repetition:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_table_does_not_say_must_be_asked_for() {
+    let bytes = Plain::default().bytes(&ROWS, None);
+    let message = refused(read(&bytes));
+    assert!(message.contains("name the shape with --shape"), "{message}");
+    let shape = options(|options| options.shape = Some([50, 4].into()));
+    let message = refused(read_from(&bytes[..], None, &shape));
+    assert_eq!(message, "column `indices_0`: is missing; the first columns are `user`, `item`, `rating`");
+    let mut short = named();
+    short.columns = Some(vec!["user".into()]);
+    assert!(
+        refused(read_from(&bytes[..], None, &short)).contains("1 names are not 2 for the axes and one for the values")
+    );
+    let mut swapped = named();
+    swapped.columns = Some(["rating", "item", "user"].map(String::from).into());
+    assert!(refused(read_from(&bytes[..], None, &swapped)).contains("it holds no coordinates"));
+    let message = refused(read_plain(&Plain::default().bytes(&ROWS, Some(1))));
+    assert!(message.contains("column `rating`: a value is missing (null)"), "{message}");
+    let negative = read_plain(&Plain::default().bytes(&[(0, 1, 1.0), (0, -1, 1.0)], None)).unwrap_err();
+    assert_eq!(negative, Error::NegativeIndex { index: -1, axis: 1, entry: 1 });
+    let outside = refused(read_plain(&Plain::default().bytes(&[(0, 4, 1.0)], None)));
+    assert_eq!(outside, "the entries: index 4 on axis 1 is out of bounds for length 4, entry 0");
+    let mut filled = named();
+    filled.fill = Some("nan".into());
+    assert!(read_from(&bytes[..], None, &filled).unwrap().into_coo::<f64, u32>().unwrap().fill().is_nan());
+    let asked = read_from(&written(&tensor())[..], None, &options(|options| options.fill = Some("1".into())));
+    assert!(refused(asked).contains("the file names its fill"));
+}
+
+#[test]
+fn a_file_that_is_cut_anywhere_is_an_error() {
+    let bytes = written(&tensor());
+    for end in 0..bytes.len() {
+        assert!(read(&bytes[..end]).is_err(), "{end} of {}", bytes.len());
+    }
+    for start in 1..bytes.len().min(64) {
+        assert!(read(&bytes[start..]).is_err());
+    }
+}
+
+/// A byte that is damaged is told, or was none that says anything of the tensor.
+#[test]
+fn each_changed_bit_is_an_error_or_changes_nothing() {
+    for x in [tensor(), read(&written(&tensor())).unwrap().cast(DType::Float32).unwrap()] {
+        let bytes = written(&x);
+        let mut harmless = 0;
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut damaged = bytes.clone();
+                damaged[at] ^= 1 << bit;
+                if let Ok(read) = read(&damaged) {
+                    harmless += 1;
+                    let is_said = damaged.windows(9).any(|word| word == b"\"lacuna\"") || read.nnz() == x.nnz();
+                    assert!(is_said && read.nnz() == x.nnz(), "byte {at}, bit {bit}: {read:?}");
+                }
+            }
+        }
+        println!("{harmless} of {} bits are harmless", 8 * bytes.len());
+    }
+}
+
+/// The bytes of a file with `from` put as `to` everywhere, which is as long.
+fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let mut bytes = bytes.to_vec();
+    let places: Vec<usize> = (0..bytes.len() - from.len()).filter(|&at| &bytes[at..at + from.len()] == from).collect();
+    assert!(!places.is_empty(), "{}", String::from_utf8_lossy(from));
+    places.iter().for_each(|&at| bytes[at..at + from.len()].copy_from_slice(to));
+    bytes
+}
+
+#[test]
+fn what_is_said_must_hold() {
+    let bytes = written(&tensor());
+    for (from, to, expected) in [
+        (
+            "\"shape\":[3,4],\"d",
+            "\"shape\":[2,4],\"d",
+            "the entries: index 2 on axis 0 is out of bounds for length 2, entry 2",
+        ),
+        ("\"first\":[0,1]", "\"first\":[0,0]", "the entries: the first or the last one is not what the file says"),
+        ("\"last\":[2,0]", "\"last\":[2,1]", "the entries: the first or the last one is not what the file says"),
+        ("\"entries\":3", "\"entries\":4", "the entries: 3 of 4 are there"),
+        ("\"version\":1", "\"version\":2", "key lacuna: its version is not 1: a later lacuna wrote it"),
+        (
+            "\"float64\",\"fill\"",
+            "\"float32\",\"fill\"",
+            "column `values`: it holds float64, and float32 is said of it",
+        ),
+        (
+            "\"fill\":\"8000000000000000\"",
+            "\"fill\":\"80000000000000 0\"",
+            "key lacuna: its fill is no value in hexadecimal digits",
+        ),
+        ("\"fill\":\"8000000000000000\"", "\"fill\":\"80000000000000\"  ", "key lacuna: its fill is no float64"),
+        ("\"entries_hash\":\"", "\"entries_hash\":\" ", "key lacuna: its entries_hash is not what it should be"),
+        ("{\"version\":1", "{\"version\":[", "key lacuna: it is not JSON"),
+    ] {
+        if from.len() == to.len() {
+            assert_eq!(refused(read(&replaced(&bytes, from.as_bytes(), to.as_bytes()))), expected);
+        }
+    }
+    let hash = bytes.windows(16).position(|word| word == b"\"entries_hash\":\"").unwrap() + 16;
+    let mut damaged = bytes.clone();
+    damaged[hash] = if damaged[hash] == b'0' { b'1' } else { b'0' };
+    assert!(refused(read(&damaged)).starts_with("the entries: their checksum is not what the file says"));
+}
+
+/// Two row groups that change places are out of order, whoever says what of them.
+#[test]
+fn rows_out_of_order_are_refused_in_a_file_that_promises_order() {
+    let x = CooTensor::new([9], vec![vec![2, 7]], vec![1u8, 2], 0).unwrap().with_index::<u64>().unwrap();
+    let mut options = WriteOptions::default();
+    options.compression = Compression::None;
+    let mut bytes = Vec::new();
+    write_to(&mut bytes, FileFormat::Parquet, &AnyTensor::from(x), &options).unwrap();
+    // The difference of the only two coordinates, 5, becomes -5: 2, then below it; from 7 on 2 follows.
+    let page = bytes.windows(5).position(|word| word == [128, 1, 4, 2, 4]).unwrap();
+    assert_eq!(bytes[page + 5], 10);
+    bytes[page + 4] = 14;
+    bytes[page + 5] = 9;
+    assert!(refused(read(&bytes)).starts_with("the entries: "), "{}", refused(read(&bytes)));
+}
+
+#[test]
+fn gzip_and_streams() {
+    let bytes = written(&tensor());
+    assert!(same_bits(&read_from(&bytes[..], None, &ReadOptions::default()).unwrap(), &tensor()));
+    assert_eq!(FileFormat::from_path("x.parquet"), Some(FileFormat::Parquet));
+    assert_eq!(FileFormat::from_path("x.parquet.gz"), None);
+    let endless = std::io::repeat(7);
+    assert!(refused(read_from(endless, FileFormat::Parquet, &ReadOptions::default())).contains("PAR1"));
+    let small = options(|options| options.max_memory = Some(50));
+    assert!(matches!(read_from(&bytes[..], None, &small), Err(Error::TooLarge { limit: 50, .. })));
+}
