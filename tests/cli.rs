@@ -634,7 +634,7 @@ fn an_option_in_the_place_of_a_value_gets_a_hint() {
 fn wrong_usage_is_found_before_anything_is_read() {
     let target = |arguments: &[&str]| failure(2, &[&["isnan", "none.mtx", "-o"], arguments].concat());
     assert!(target(&["-"]).contains("stdout has no extension; name its format with --to"));
-    let unknown = "the extension of x.txt names no format (.mtx, .tns, .npy, .npz); name it with --to";
+    let unknown = "the extension of x.txt names no format (.mtx, .tns, .npy, .npz, .parquet); name it with --to";
     assert!(target(&["x.txt"]).contains(unknown));
     assert!(failure(2, &["convert", "none.mtx", "x.txt"]).contains(unknown));
     assert!(failure(2, &["convert", "none.mtx", "-"]).contains("--to"));

@@ -5,7 +5,7 @@
 //! The targets are modules here. They name two crates that `cargo test` does not build, what they share and the
 //! fuzzer's: for them this test is both, and its `fuzz_target!` makes a function of what the fuzzer makes a program of.
 
-#![cfg(all(feature = "cli", feature = "io", feature = "serde", feature = "sprs"))]
+#![cfg(all(feature = "cli", feature = "io", feature = "parquet", feature = "serde", feature = "sprs"))]
 // The targets are programs of their own (`no_main`), and reach what they share from another crate.
 #![allow(unused_attributes, unreachable_pub)]
 
@@ -69,7 +69,7 @@ macro_rules! replay {
 
 replay! {
     batched choose classify conversions coo_new csr_new einsum eval fold group isin lazy map matmul nanmedian
-    read_csv read_gz read_mtx read_npy read_npz read_tns serde sprs take take_axis triplets zip
+    read_csv read_gz read_mtx read_npy read_npz read_parquet read_tns serde sprs take take_axis triplets zip
 }
 
 fn replay(target: &str, run: fn(&[u8])) {

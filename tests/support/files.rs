@@ -16,6 +16,8 @@ pub const TARGETS: &[Target] = &[
     ("read_tns", FileFormat::Tns, <[u8]>::to_vec),
     ("read_npy", FileFormat::Npy, <[u8]>::to_vec),
     ("read_npz", FileFormat::Npz, archive_of),
+    #[cfg(feature = "parquet")]
+    ("read_parquet", FileFormat::Parquet, <[u8]>::to_vec),
 ];
 
 /// Runs the target of that name on one input.
@@ -24,6 +26,18 @@ pub fn run_target(name: &str, data: &[u8]) {
     let file = file_of(data);
     reads_alike_in_pieces(&file, *format);
     read_and_write_back(&file, *format);
+}
+
+/// Reads `data` as a table whose columns are found by their names.
+#[cfg(feature = "parquet")]
+pub fn read_plain_table(data: &[u8]) {
+    for rank in [1, 2] {
+        let mut options = ReadOptions::default();
+        options.shape = Some(vec![9; rank].into());
+        if let Ok(tensor) = read_from(data, FileFormat::Parquet, &options) {
+            assert!(tensor.shape().iter().all(|&length| length == 9) && tensor.rank() == rank);
+        }
+    }
 }
 
 /// Reads `data` in one format; what it says is a tensor is written and read again, and must be the same.

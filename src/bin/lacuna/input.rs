@@ -20,6 +20,10 @@ impl Reading {
         options.dtype = self.dtype;
         options.fill = self.fill.clone();
         options.shape = self.shape.clone();
+        #[cfg(feature = "parquet")]
+        {
+            options.columns = self.names.clone();
+        }
         options.duplicates = self.duplicates.into();
         options.max_memory = self.max_memory;
         options

@@ -41,7 +41,7 @@ impl Layout {
 
 /// What the options say of a table that says nothing of itself.
 fn plain(options: &ReadOptions) -> Result<Described> {
-    let message = "the file does not say that it is a tensor; name the shape with --shape, and with --columns the \
+    let message = "the file does not say that it is a tensor; name the shape with --shape, and with --names the \
                    columns of the coordinates and that of the values, in this order, if they are not \
                    indices_0, indices_1, ... and values";
     let shape = options.shape.clone().ok_or_else(|| super::refused(message))?;

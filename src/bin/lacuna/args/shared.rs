@@ -35,6 +35,10 @@ pub(crate) struct Reading {
     /// The shape: of a .tns, whose entries tell only the least one; any other file must have it
     #[arg(long, help_heading = READING, value_parser = parse_shape, allow_negative_numbers = true, value_name = "N,M,…")]
     pub(crate) shape: Option<Shape>,
+    /// Of a .parquet that does not say that it is a tensor: the columns of the axes, and then that of the values
+    #[cfg(feature = "parquet")]
+    #[arg(long, help_heading = READING, value_delimiter = ',', value_name = "NAME,…")]
+    pub(crate) names: Option<Vec<String>>,
     /// What becomes of entries that the file repeats
     #[arg(long, help_heading = READING, value_enum, default_value_t = DuplicatesArg::Sum, value_name = "RULE")]
     pub(crate) duplicates: DuplicatesArg,
@@ -64,7 +68,7 @@ pub(crate) struct Writing {
     /// The format of the file written, where its extension does not tell
     #[arg(long, value_parser = file_formats(), ignore_case = true, value_name = "FORMAT", requires = "output")]
     pub(crate) to: Option<FileFormat>,
-    /// Write a .npz without compression: larger, and in less time
+    /// Write a .npz or a .parquet without compression: larger, and in less time
     #[arg(long, requires = "output")]
     pub(crate) store: bool,
 }
