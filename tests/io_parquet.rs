@@ -205,6 +205,43 @@ fn another_reader_sees_the_same_table() {
     assert_eq!(fields, [Field::UInt(1048), Field::UInt(581 * 3), Field::Int(((1 << 20) + 5) * 7)]);
 }
 
+/// A box of every kind is the slice of the whole, and a small one is found without reading the file.
+#[test]
+fn a_box_is_the_slice_of_the_whole_and_leaves_out_what_it_can() {
+    use lacuna::io::{Progress, read_slice};
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let bytes = written(&large());
+    let file = saved(&bytes);
+    let whole = large().into_coo::<i32, u64>().unwrap();
+    for (ranges, most) in [
+        ([700..701, 0..3000], 8),
+        ([1040..1060, 1000..1010], 6),
+        ([0..5000, 0..3000], 1),
+        ([4000..5000, 0..3000], 50),
+        ([5..5, 0..1], 50),
+        ([0..5000, 2994..3000], 1),
+    ] {
+        let seen = Arc::new(AtomicU64::new(0));
+        let told = Arc::clone(&seen);
+        let options = options(|options| {
+            options.progress = Some(Progress::new(move |bytes| told.store(bytes, Ordering::Relaxed)))
+        });
+        let part = read_slice(file.path(), &ranges, &options).unwrap().into_coo::<i32, u64>().unwrap();
+        let [rows, columns] = ranges.clone();
+        let expected = whole.slice(ndarray::s![rows, columns]).unwrap();
+        assert!(part.same_as(&expected), "{ranges:?}: {part:?}");
+        let read = seen.load(Ordering::Relaxed);
+        println!("{ranges:?}: {read} of {} bytes", bytes.len());
+        assert!(read * most <= bytes.len() as u64 * if most == 1 { 2 } else { 1 }, "{ranges:?}: {read}");
+    }
+    let default = ReadOptions::default();
+    assert!(matches!(read_slice(file.path(), &[0..1], &default), Err(Error::RankMismatch { .. })));
+    assert!(matches!(read_slice(file.path(), &[0..1, 0..3001], &default), Err(Error::SliceOutOfRange { axis: 1, .. })));
+    let plain = saved(&Plain::default().bytes(&ROWS, None));
+    let part = read_slice(plain.path(), &[0..4, 1..4], &named()).unwrap().into_coo::<f64, u64>().unwrap();
+    assert_eq!((part.entries(), part.shape().to_vec()), (vec![(vec![0, 2], 5.0)], vec![4, 3]));
+}
+
 /// A table that another program could have written.
 struct Plain {
     codec: Codec,

@@ -52,7 +52,7 @@ impl ReadOptions {
         Ok(tensor)
     }
 
-    fn check_shape(&self, found: &Shape) -> Result<()> {
+    pub(crate) fn check_shape(&self, found: &Shape) -> Result<()> {
         match &self.shape {
             Some(expected) if expected != found => {
                 Err(Error::ShapeMismatch { what: "the file", expected: expected.clone(), found: found.clone() })

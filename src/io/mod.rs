@@ -74,7 +74,7 @@ pub use file_format::FileFormat;
 pub use labels::Labels;
 pub use options::{ReadOptions, WriteOptions};
 pub use progress::Progress;
-pub use read::{read, read_coo, read_csr, read_from, read_header};
+pub use read::{read, read_coo, read_csr, read_from, read_header, read_slice};
 // For the pictures and the manual of the command line: no part of what the library promises.
 #[doc(hidden)]
 pub use save::save;

@@ -2,7 +2,10 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
+use std::ops::Range;
 use std::path::Path;
+
+use ndarray::SliceInfoElem;
 
 use crate::base::error::Result;
 use crate::base::index::Index;
@@ -62,6 +65,53 @@ fn read_any(path: &Path, options: &ReadOptions) -> Result<AnyTensor> {
 /// ```
 pub fn read_header(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyTensor> {
     read_any(path.as_ref(), &ReadOptions { only_header: true, progress: None, ..options.clone() })
+}
+
+/// Reads the box of a tensor within `ranges`, one an axis: what [`read`] and a slice of it give. Its coordinates are
+/// counted from the corner of the box.
+///
+/// Of a `.parquet` file the row groups and pages that have no entry in the box are not read, as far as their bounds
+/// tell; so its checksum is not compared. Any other file is read whole first.
+///
+/// # Errors
+///
+/// Those of [`read`], and `RankMismatch` or `SliceOutOfRange`: the ranges are none of the tensor.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::io::{ReadOptions, read_slice};
+///
+/// let corner = read_slice("tests/data/karate.mtx", &[0..3, 0..34], &ReadOptions::default())?;
+/// assert_eq!((corner.shape().to_vec(), corner.nnz()), (vec![3, 34], 35));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+pub fn read_slice(path: impl AsRef<Path>, ranges: &[Range<usize>], options: &ReadOptions) -> Result<AnyTensor> {
+    read_any_slice(path.as_ref(), ranges, options)
+}
+
+fn read_any_slice(path: &Path, ranges: &[Range<usize>], options: &ReadOptions) -> Result<AnyTensor> {
+    #[cfg(feature = "parquet")]
+    if is_parquet(path).map_err(|error| error.in_file(path))? {
+        let reader = Watched::new(File::open(path)?, &options.progress);
+        return parquet::read_slice(reader, ranges, options).map_err(|error| error.in_file(path));
+    }
+    let end = |range: &Range<usize>| isize::try_from(range.end).unwrap_or(isize::MAX);
+    let start = |range: &Range<usize>| isize::try_from(range.start).unwrap_or(isize::MAX);
+    let slices: Vec<SliceInfoElem> = ranges
+        .iter()
+        .map(|range| SliceInfoElem::Slice { start: start(range), end: Some(end(range)), step: 1 })
+        .collect();
+    read_any(path, options)?.slice(&slices)
+}
+
+/// Whether a file is a table in Parquet, by its extension or else its first bytes.
+#[cfg(feature = "parquet")]
+fn is_parquet(path: &Path) -> Result<bool> {
+    let mut head = Vec::new();
+    File::open(path)?.take(4).read_to_end(&mut head)?;
+    let format = FileFormat::from_path(path).or(FileFormat::from_first_bytes(&head));
+    Ok(format == Some(FileFormat::Parquet))
 }
 
 /// Reads a stream in the format named, or for `None` in the one that its first bytes tell. Whether it is compressed

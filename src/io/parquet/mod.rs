@@ -13,12 +13,14 @@ mod json;
 mod layout;
 mod page;
 mod read;
+mod slice;
 mod thrift;
 mod write;
 
 use std::io::{Read, Seek};
 
 pub(crate) use read::{read_file, read_stream};
+pub(crate) use slice::read_slice;
 pub(crate) use write::write;
 
 use crate::base::error::Error;

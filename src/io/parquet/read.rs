@@ -22,7 +22,7 @@ use crate::tensor::Tensor;
 use crate::tensor::triplets::Triplets;
 
 /// What a byte of a file pays for, against a byte of text: an entry may take less than a byte here.
-const WORTH: u64 = 8;
+pub(super) const WORTH: u64 = 8;
 
 /// Reads a table from a file.
 pub(crate) fn read_file(mut reader: impl Read + Seek, options: &ReadOptions) -> Result<AnyTensor> {
@@ -63,7 +63,7 @@ fn read(stream: &mut dyn Stream, held: u64, options: &ReadOptions) -> Result<Any
 }
 
 /// The tensor of coordinates and values; of `None` without entries.
-fn tensor_of<T: FileElement>(
+pub(super) fn tensor_of<T: FileElement>(
     layout: &Layout,
     coords: Option<Vec<Vec<u64>>>,
     values: Vec<T>,
@@ -164,7 +164,7 @@ impl<'a> Table<'a> {
 
     /// Reads all rows; `held` bytes are in memory besides.
     fn read_all(mut self, held: u64, sink: &mut dyn Sink) -> Result<Vec<Vec<u64>>> {
-        self.guard_entries(sink.width(), held)?;
+        self.guard_rows(usize::try_from(self.footer.rows).unwrap_or(usize::MAX), sink.width(), held)?;
         let mut entries = Entries::new(self.layout.axes.len(), self.footer.rows as usize, sink);
         for number in 0..self.footer.groups.len() {
             let rows = self.footer.groups[number].rows as usize;
@@ -177,9 +177,8 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Refuses entries that take more memory than the file allows.
-    fn guard_entries(&self, width: usize, held: u64) -> Result<()> {
-        let count = usize::try_from(self.footer.rows).unwrap_or(usize::MAX);
+    /// Refuses so many rows if they take more memory than the file allows.
+    pub(super) fn guard_rows(&self, count: usize, width: usize, held: u64) -> Result<()> {
         let order = if self.layout.is_ours { Order::Increasing } else { Order::Any };
         // Of a column of a row group the values and the hashes are in memory as well.
         let most = self.footer.groups.iter().map(|group| group.rows).max().unwrap_or(0);

@@ -1,0 +1,181 @@
+//! Reading a box of a table: row groups and pages that have no entry in it are left out.
+
+use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
+
+use super::footer::{Chunk, Column, Footer, Physical};
+use super::layout::{self, Layout};
+use super::read::{Entries, Table, Values, tensor_of};
+use crate::base::error::{Error, Result};
+use crate::dispatch_dtype;
+use crate::dynamic::{AnyTensor, Format, no_such};
+use crate::io::element::FileElement;
+use crate::io::options::ReadOptions;
+
+/// Reads the entries within `ranges`, one an axis, as a tensor of that box.
+pub(crate) fn read_slice(
+    mut reader: impl Read + Seek,
+    ranges: &[Range<usize>],
+    options: &ReadOptions,
+) -> Result<AnyTensor> {
+    let stream = &mut reader;
+    let length = stream.seek(SeekFrom::End(0))?;
+    let footer = Footer::read(stream, length)?;
+    let mut layout = Layout::of(&footer, options)?;
+    options.check_shape(&layout.described.shape)?;
+    check_ranges(&layout, ranges)?;
+    let tensor = dispatch_dtype!(layout.dtype, T => {
+        let mut values = Values::<T>::default();
+        let table = Table::new(stream, &footer, &layout, length, options);
+        let coords = table.read_box(ranges, &mut values)?;
+        let (coords, values) = within(ranges, coords, values.0);
+        layout.described.shape = ranges.iter().map(Range::len).collect();
+        tensor_of(&layout, Some(coords), values, options)
+    }, else => Err(no_such(layout.dtype)))?;
+    let options = ReadOptions { shape: None, ..options.clone() };
+    options.finish(tensor, Format::Coo, length.saturating_mul(super::read::WORTH))
+}
+
+fn check_ranges(layout: &Layout, ranges: &[Range<usize>]) -> Result<()> {
+    let shape = &layout.described.shape;
+    if ranges.len() != shape.rank() {
+        return Err(Error::RankMismatch { what: "the list of ranges", expected: shape.rank(), found: ranges.len() });
+    }
+    for (axis, (range, &length)) in ranges.iter().zip(shape.iter()).enumerate() {
+        if range.start > range.end || range.end > length {
+            return Err(Error::SliceOutOfRange { index: range.start.max(range.end) as isize, axis, length });
+        }
+    }
+    Ok(())
+}
+
+/// The entries of the box, counted from its corner.
+fn within<T: FileElement>(
+    ranges: &[Range<usize>],
+    mut coords: Vec<Vec<u64>>,
+    mut values: Vec<T>,
+) -> (Vec<Vec<u64>>, Vec<T>) {
+    let mut kept = 0;
+    for entry in 0..values.len() {
+        let inside = coords.iter().zip(ranges).all(|(axis, range)| {
+            let coord = axis[entry];
+            range.start as u64 <= coord && coord < range.end as u64
+        });
+        if inside {
+            coords.iter_mut().zip(ranges).for_each(|(axis, range)| axis[kept] = axis[entry] - range.start as u64);
+            values[kept] = values[entry];
+            kept += 1;
+        }
+    }
+    coords.iter_mut().for_each(|axis| axis.truncate(kept));
+    values.truncate(kept);
+    (coords, values)
+}
+
+impl Table<'_> {
+    /// Reads the rows that may lie in the box.
+    fn read_box(mut self, ranges: &[Range<usize>], sink: &mut dyn super::read::Sink) -> Result<Vec<Vec<u64>>> {
+        let picked = self.picked(ranges)?;
+        let rows = picked.iter().flatten().map(Range::len).sum();
+        self.guard_rows(rows, sink.width(), 0)?;
+        let mut entries = Entries::new(ranges.len(), rows, sink);
+        for (number, picked) in picked.iter().enumerate().filter(|(_, picked)| !picked.is_empty()) {
+            self.read_group(number, picked, &mut entries)?;
+        }
+        Ok(entries.coords)
+    }
+
+    /// The rows of each row group that may lie in the box.
+    pub(super) fn picked(&mut self, ranges: &[Range<usize>]) -> Result<Vec<Vec<Range<usize>>>> {
+        (0..self.footer.groups.len()).map(|number| self.picked_of(number, ranges)).collect()
+    }
+
+    fn picked_of(&mut self, number: usize, ranges: &[Range<usize>]) -> Result<Vec<Range<usize>>> {
+        let (footer, layout) = (self.footer, self.layout);
+        let group = &footer.groups[number];
+        let rows = group.rows as usize;
+        let mut picked = if rows > 0 { vec![0..rows] } else { Vec::new() };
+        for (range, &column) in ranges.iter().zip(&layout.axes) {
+            let (chunk, column) = (&group.chunks[column], &footer.columns[column]);
+            if chunk.bounds.is_some_and(|bounds| !meets(column, bounds, range)) {
+                return Ok(Vec::new());
+            }
+            // The lists of a group that is left out already are not read.
+            if !picked.is_empty()
+                && let Some(pages) = self.pages_in(chunk, column, rows, range)?
+            {
+                picked = both(&picked, &pages);
+            }
+        }
+        Ok(picked)
+    }
+
+    /// The rows of the pages that may hold coordinates of `range`; `None` where nothing tells.
+    fn pages_in(
+        &mut self,
+        chunk: &Chunk,
+        column: &Column,
+        rows: usize,
+        range: &Range<usize>,
+    ) -> Result<Option<Vec<Range<usize>>>> {
+        let Some(pages) = self.page_list(chunk, rows)? else { return Ok(None) };
+        let Some(bounds) = self.page_bounds(chunk, pages.len())? else { return Ok(None) };
+        let kept = pages.iter().zip(bounds).filter(|(_, bounds)| meets(column, *bounds, range));
+        Ok(Some(kept.map(|(page, _)| page.rows.clone()).collect()))
+    }
+}
+
+/// Whether values within these bounds may lie in `range`. Coordinates below 0 lie in none, and are told once they are
+/// read: their bounds leave nothing out.
+fn meets(column: &Column, (least, greatest): (u64, u64), range: &Range<usize>) -> bool {
+    let sign = if column.physical == Physical::Int64 { 1 << 63 } else { 1 << 31 };
+    let is_negative = layout::is_signed(column) && (least | greatest) & sign != 0;
+    is_negative || least < range.end as u64 && range.start as u64 <= greatest
+}
+
+/// The rows that are in both lists of ranges, each of which is in order.
+fn both(left: &[Range<usize>], right: &[Range<usize>]) -> Vec<Range<usize>> {
+    let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
+    let mut shared: Vec<Range<usize>> = Vec::new();
+    while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
+        let rows = a.start.max(b.start)..a.end.min(b.end);
+        if a.end < b.end {
+            left.next()
+        } else {
+            right.next()
+        };
+        match shared.last_mut() {
+            _ if rows.is_empty() => {}
+            Some(last) if last.end == rows.start => last.end = rows.end,
+            _ => shared.push(rows),
+        }
+    }
+    shared
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[allow(clippy::single_range_in_vec_init)]
+    fn ranges_in_both_lists() {
+        assert_eq!(both(&[0..10], &[2..4, 4..5, 8..12]), [2..5, 8..10]);
+        assert_eq!(both(&[0..2, 5..9], &[1..6]), [1..2, 5..6]);
+        assert_eq!(both(&[0..2], &[2..6]), Vec::<Range<usize>>::new());
+    }
+
+    #[test]
+    fn bounds_of_coordinates_below_zero_leave_nothing_out() {
+        let column = |physical, signed| {
+            let meaning = super::super::footer::Meaning::Integer { bits: 32, signed };
+            Column { name: String::new(), physical, meaning, deepest: 0, repeats: false }
+        };
+        let signed = column(Physical::Int32, true);
+        assert!(meets(&signed, (u64::from(u32::MAX), 5), &(0..1)));
+        assert!(!meets(&signed, (3, 5), &(0..3)) && meets(&signed, (3, 5), &(0..4)));
+        let unsigned = column(Physical::Int32, false);
+        assert!(!meets(&unsigned, (1 << 31, u64::from(u32::MAX)), &(0..1 << 31)));
+        assert!(meets(&unsigned, (1 << 31, u64::from(u32::MAX)), &(0..(1 << 31) + 1)));
+    }
+}
