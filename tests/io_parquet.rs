@@ -464,3 +464,46 @@ fn gzip_and_streams() {
     let small = options(|options| options.max_memory = Some(50));
     assert!(matches!(read_from(&bytes[..], None, &small), Err(Error::TooLarge { limit: 50, .. })));
 }
+
+/// Tables of another program, in all its codecs and encodings, changed at some places: an error, or a tensor of the shape
+/// asked for. `LACUNA_ROUNDS` asks for more of them.
+#[test]
+fn changed_tables_of_others_are_errors_or_tensors() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus/read_parquet.zip");
+    let mut archive = zip::ZipArchive::new(std::fs::File::open(path).unwrap()).unwrap();
+    let rounds = std::env::var("LACUNA_ROUNDS").map_or(200, |rounds| rounds.parse().unwrap());
+    let (mut state, mut read_as) = (7u64, [0usize; 2]);
+    let mut random = move |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    for at in 0..archive.len() {
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut archive.by_index(at).unwrap(), &mut bytes).unwrap();
+        let asked = |rank: usize| options(|options| options.shape = Some(vec![9; rank].into()));
+        let plain = archive.by_index(at).unwrap().name().unwrap().starts_with("plain_");
+        let whole = [1, 2].map(|rank| read_from(&bytes[..], FileFormat::Parquet, &asked(rank)).is_ok());
+        assert!(!plain || whole.contains(&true), "input {at}");
+        for _ in 0..rounds {
+            let mut changed = bytes.clone();
+            for _ in 0..=random(3) {
+                let place = random(changed.len());
+                match random(4) {
+                    0 => changed[place] ^= 1 << random(8),
+                    1 => changed[place] = [0, 1, 127, 128, 255][random(5)],
+                    2 => drop(changed.drain(place..(place + random(4)).min(changed.len()))),
+                    _ => changed.insert(place, random(256) as u8),
+                }
+            }
+            let rank = 1 + random(2);
+            let found = read_from(&changed[..], FileFormat::Parquet, &asked(rank));
+            read_as[usize::from(found.is_ok())] += 1;
+            if let Ok(x) = found {
+                assert!(x.rank() == rank && x.shape().iter().all(|&length| length == 9));
+                assert!(same_bits(&read(&written(&x)).unwrap(), &x));
+            }
+        }
+    }
+    println!("{} errors, {} tensors", read_as[0], read_as[1]);
+    assert!(read_as.iter().all(|&count| count > 0));
+}
