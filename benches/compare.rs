@@ -9,6 +9,8 @@
 #[path = "compare/data.rs"]
 mod data;
 mod memory;
+#[path = "compare/moves.rs"]
+mod moves;
 #[path = "compare/products.rs"]
 mod products;
 #[path = "compare/workloads.rs"]

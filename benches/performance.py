@@ -1,13 +1,16 @@
 """Takes the figures of this machine and writes the tables of docs/performance.md.
 
     python benches/performance.py --data DIR --peers RESULTS ...  [--only PREFIX] [--sizes 100000 1000000 10000000]
+    python benches/performance.py --ours LINES ... --peers RESULTS ...
     python benches/performance.py --tables
 
 The first command runs the benches `compare` (with one thread and with two), `figures` and `daily`; --only leaves all
-but the workloads of `compare` with that prefix out. RESULTS are what other libraries took on the same data and on this
+but the workloads of `compare` with that prefix out. The second runs nothing: LINES are what `compare` printed, in one
+run or in several, of which the least time counts. RESULTS are what other libraries took on the same data and on this
 machine: JSON lines as `compare` prints them, or an object with such lines as "results" and with "versions". A workload
-whose sums differ from theirs is an error. What was taken is kept in docs/figures.json, one entry a machine, with its
-processor, its system, the versions and the date; the tables show all machines side by side. The second command only
+whose sums differ from theirs is an error. Times are the least of all runs of a workload: other work on a machine only
+adds to them. What was taken is kept in docs/figures.json, one entry a machine, with its
+processor, its system, the versions and the date; the tables show all machines side by side. The last command only
 writes the tables again.
 """
 
@@ -67,7 +70,7 @@ def read_peers(paths):
             whole = json.loads(text)
             lines += whole["results"].values()
             versions.update(whole.get("versions", {}))
-    is_peer = lambda line: "median" in line and line.get("agrees", True) and not line["peer"].startswith("floor")
+    is_peer = lambda line: "min" in line and line.get("agrees", True) and not line["peer"].startswith("floor")
     return [line for line in lines if is_peer(line)], versions
 
 
@@ -75,19 +78,24 @@ def agree(ours, theirs):
     return len(ours) == len(theirs) and all(abs(a - b) <= 1e-6 * max(1, abs(a)) for a, b in zip(ours, theirs))
 
 
-def compared(data, only, peers):
+def run_compare(data, only):
+    """What `compare` prints with one thread and with two."""
+    options = ["--data", os.path.abspath(data), "--only", only]
+    return "".join(bench("compare", *options, "--threads", threads) for threads in ("1", "2"))
+
+
+def compared(lines, peers):
     """For each workload and number of threads: what we took, and the fastest other."""
     rows = {}
-    for threads in 1, 2:
-        options = ["--data", os.path.abspath(data), "--threads", str(threads), "--only", only]
-        for line in json_lines(bench("compare", *options)):
-            others = [peer for peer in peers if peer["workload"] == line["workload"] and peer["threads"] <= threads]
-            wrong = [peer["peer"] for peer in others if "check" in peer and not agree(line["check"], peer["check"])]
-            if wrong:
-                sys.exit(f"{line['workload']}: {wrong} have other sums")
-            fastest = min(others, key=lambda peer: peer["median"], default=None)
-            theirs = [fastest["peer"], round(fastest["median"] * 1e3, 2)] if fastest else [None, None]
-            rows.setdefault(line["workload"], {})[str(threads)] = [round(line["median"] * 1e3, 2), *theirs]
+    for line in sorted(lines, key=lambda line: -line["min"]):  # the least comes last, and stays
+        threads, same = line["threads"], [peer for peer in peers if peer["workload"] == line["workload"]]
+        others = [peer for peer in same if peer["threads"] <= threads]
+        wrong = [peer["peer"] for peer in others if "check" in peer and not agree(line["check"], peer["check"])]
+        if wrong:
+            sys.exit(f"{line['workload']}: {wrong} have other sums")
+        fastest = min(others, key=lambda peer: peer["min"], default=None)
+        theirs = [fastest["peer"], round(fastest["min"] * 1e3, 2)] if fastest else [None, None]
+        rows.setdefault(line["workload"], {})[str(threads)] = [round(line["min"] * 1e3, 2), *theirs]
     return rows
 
 
@@ -96,9 +104,12 @@ def take_figures(arguments, known):
     same = lambda other: all(other[key] == machine[key] for key in ("processor", "cores", "system"))
     before = next((other for other in known["machines"] if same(other)), {"rows": {}})
     peers, versions = read_peers(arguments.peers)
-    rows = before["rows"] | compared(arguments.data, arguments.only, peers)
-    machine |= {"versions": before.get("versions", {}) | versions, "rows": rows}
-    if not arguments.only:
+    if arguments.data:
+        lines = json_lines(run_compare(arguments.data, arguments.only))
+    else:
+        lines = [line for path in arguments.ours for line in json_lines(open(path).read())]
+    machine |= {"versions": before.get("versions", {}) | versions, "rows": before["rows"] | compared(lines, peers)}
+    if arguments.data and not arguments.only:
         sizes = [str(size) for size in arguments.sizes]
         picture = os.path.join(os.path.abspath(DOCS), "pictures", "growth.svg")
         table = bench("figures", *sizes, "--picture", picture).splitlines()
@@ -178,16 +189,17 @@ def keep(known):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data")
+    parser.add_argument("--ours", nargs="+", default=[])
     parser.add_argument("--peers", nargs="*", default=[])
     parser.add_argument("--only", default="")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10**5, 10**6, 10**7])
     parser.add_argument("--tables", action="store_true")
     arguments = parser.parse_args()
-    if not arguments.tables and not arguments.data:
-        parser.error("--data or --tables")
+    if not (arguments.tables or arguments.data or arguments.ours):
+        parser.error("--data, --ours or --tables")
     with open(FIGURES) as file:
         known = json.load(file)
-    if arguments.data:
+    if arguments.data or arguments.ours:
         take_figures(arguments, known)
         keep(known)
     write_tables(known)

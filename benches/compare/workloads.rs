@@ -86,6 +86,7 @@ pub(crate) fn all() -> Vec<(String, Workload)> {
         }
     }
     add("row_mul/mat".into(), run_on("mat", "", row_mul));
+    all.extend(crate::moves::all());
     all.extend(crate::products::all());
     all
 }
@@ -123,11 +124,12 @@ fn any_csr(data: &DataSet, over: &str) -> Result<Figures> {
 }
 
 /// The reductions of the algebra, as families of their own.
-const REDUCTIONS: [(&str, Run); 9] = [
+const REDUCTIONS: [(&str, Run); 10] = [
     ("sum_coo", |data, over| reduce_coo(data, over, |x, axes| x.sum(axes))),
     ("sum_csr", |data, over| reduce_csr(data, over, |x, axes| x.sum(axes))),
     ("mean_coo", |data, over| reduce_coo(data, over, |x, axes| x.mean(axes))),
     ("mean_csr", |data, over| reduce_csr(data, over, |x, axes| x.mean(axes))),
+    ("var_coo", |data, over| reduce_coo(data, over, |x, axes| x.var(axes))),
     ("var_csr", |data, over| reduce_csr(data, over, |x, axes| x.var(axes))),
     ("max_coo", |data, over| reduce_coo(data, over, |x, axes| x.max(axes))),
     ("max_csr", |data, over| reduce_csr(data, over, |x, axes| x.max(axes))),
@@ -201,7 +203,7 @@ fn isreal<T: FileElement + Element>(data: &DataSet, _: &str) -> Result<Figures> 
 }
 
 /// The sums of row offsets, columns and values.
-fn csr_sums(x: lacuna::CsrTensor<f64>) -> Result<Vec<f64>> {
+pub(crate) fn csr_sums(x: lacuna::CsrTensor<f64>) -> Result<Vec<f64>> {
     let offsets = sum(x.offsets().iter().map(|&offset| offset as f64));
     Ok(vec![offsets, sum(x.columns().iter().map(|&column| f64::from(column))), sum(x.values().iter().copied())])
 }

@@ -45,17 +45,19 @@ use ndarray::{ArrayD, ArrayViewD};
 
 use self::moves::Moves;
 use crate::base::alloc::Allocated;
+use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
 use crate::base::limit::default_limit;
 use crate::base::shape::{Shape, unravel};
 use crate::convert::{check_result, dense_array};
 use crate::element::Element;
+use crate::kernels::sort;
 use crate::kernels::take::scatter_add;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 use crate::ops::reduce::dense::all_cells;
-use crate::pattern::{Pattern, for_plan, of_plan, planned};
-use crate::plan::moves::Room;
+use crate::pattern::{Pattern, coords_as_slices, for_plan, of_plan, planned};
+use crate::plan::moves::{Room, Step, settled};
 use crate::plan::selected::{Selected, Sources};
 use crate::tensor::Tensor;
 
@@ -94,9 +96,30 @@ pub trait Select {
 pub(super) fn sparse<P: Pattern, T: Element, S: Select>(x: &Tensor<P, T>, op: &S) -> Result<Tensor<P, T>> {
     op.check_fill(x.fill())?;
     let limit = default_limit(x.stored_bytes().saturating_add(op.held_bytes()));
+    if let (Some(step), None) = (op.moves().and_then(Moves::only_step), x.pattern().memo())
+        && let Some((pattern, values)) = permuted_with(x, step, limit)?
+    {
+        return Ok(Tensor::from_valid(pattern, values, x.fill()));
+    }
     let selected = planned_once(op, x.pattern(), Room { value_bytes: size_of::<T>(), limit })?;
     let pattern = of_plan(x.pattern(), &selected.pattern);
     Ok(Tensor::from_shared(pattern, selected.sources.of(x.shared_values())?, x.fill()))
+}
+
+/// The pattern under another order of its axes, and the values, sorted with it: that is faster than to look each of
+/// them up. None where there is nothing to sort, or axes come or go.
+fn permuted_with<P: Pattern, T: Element>(x: &Tensor<P, T>, step: &Step, limit: u64) -> Result<Option<(P, Vec<T>)>> {
+    let Step::Axes(axes) = step else { return Ok(None) };
+    let Some(all) = axes.iter().copied().collect::<Option<Vec<usize>>>() else { return Ok(None) };
+    if all.len() != x.rank() || all.iter().filter(|&&axis| x.shape()[axis] != 1).is_sorted() {
+        return Ok(None);
+    }
+    let coords = all.iter().map(|&axis| x.pattern().shared_axis(axis)).collect::<Allocated<Vec<_>>>()?;
+    let sorted = sort::row_major(&coords_as_slices(&coords), settled(axes), x.values())?;
+    let Some((coords, values)) = sorted else { return Ok(None) };
+    let shape = all.iter().map(|&axis| x.shape()[axis]).collect();
+    let pattern = P::from_coords(shape, values.len(), coords.into_iter().map(Buffer::from).collect(), limit)?;
+    Ok(Some((pattern, values)))
 }
 
 /// The plan of a selection; a move's is kept where the pattern keeps plans.

@@ -91,6 +91,11 @@ impl Moves {
         self.then(Step::Diagonal(offset), shape)
     }
 
+    /// The only step there is.
+    pub(super) fn only_step(&self) -> Option<&Step> {
+        if let [step] = &self.steps[..] { Some(step) } else { None }
+    }
+
     /// Calls `visit` for each position of the result, in row-major order, with the one that it holds, if it does.
     fn for_each(&self, mut visit: impl FnMut(Option<&[usize]>)) {
         let shape = self.shape();

@@ -62,9 +62,13 @@ pub(super) fn other_axes<P: Pattern>(x: &P, axes: &[Option<usize>], shape: &Shap
     }
     let zeros = Buffer::from(alloc::zeros(if axes.contains(&None) { x.nnz() } else { 0 })?);
     let coords = axes.iter().map(|axis| axis.map_or_else(|| Ok(zeros.clone()), |axis| x.shared_axis(axis)));
-    // Entries that agree on all axes before these come in order.
-    let settled = axes.windows(2).rev().take_while(|pair| pair[0] < pair[1]).count() + 1;
-    in_order(coords.collect::<Allocated<_>>()?, x.nnz(), if is_sorted { axes.len() } else { settled }, shape, room)
+    let settled = if is_sorted { axes.len() } else { settled(axes) };
+    in_order(coords.collect::<Allocated<_>>()?, x.nnz(), settled, shape, room)
+}
+
+/// Entries that agree on all axes before so many last ones come in order.
+pub(crate) fn settled(axes: &[Option<usize>]) -> usize {
+    axes.windows(2).rev().take_while(|pair| pair[0] < pair[1]).count() + 1
 }
 
 /// The pattern of `count` entries with these coordinates, sorted unless all axes are `settled`: those that agree on the

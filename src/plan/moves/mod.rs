@@ -19,6 +19,7 @@ use crate::kernels::gather::Steps;
 use crate::pattern::Pattern;
 use crate::plan::selected::{Selected, Sources};
 
+pub(crate) use axes::settled;
 use axes::{band, diagonal, other_axes, pad_lanes};
 use cut::{cut_coords, cut_lanes};
 use order::{order_columns, order_coords, order_lanes};
