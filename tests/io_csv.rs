@@ -4,7 +4,7 @@
 
 use std::io::{Read, Write};
 
-use lacuna::io::{CsvColumns, Labelled, ReadOptions, read_coo, read_csv, read_csv_from};
+use lacuna::io::{CsvColumns, Labelled, Labels, ReadOptions, read_coo, read_csv, read_csv_from};
 use lacuna::{CooTensor, Duplicates, Error};
 
 fn columns() -> CsvColumns {
@@ -189,4 +189,46 @@ fn records_may_be_more_than_lines() {
     options.duplicates = Duplicates::Error;
     let twice = format!("{text}x,y,4\r");
     assert!(read_csv_from::<f64, u32>(twice.as_bytes(), &columns(), &options).is_err());
+}
+
+/// Each position goes with its label, and where there was none the fill is.
+#[test]
+fn the_labels_of_an_axis_are_put_in_another_order() {
+    let mut options = ReadOptions::default();
+    options.fill = Some("nan".into());
+    let text = "who,what,n\nBob,tea,1\nAda,tea,2\nBob,milk,3\n";
+    let table: Labelled<f64> = read_csv_from(text.as_bytes(), &columns(), &options).unwrap();
+    let people = Labels::new(["Ada", "Cyd", "Bob", "Ada"]).unwrap();
+    let moved = table.with_labels(-2, &people).unwrap();
+    assert_eq!(moved.labels, [people.clone(), table.labels[1].clone()]);
+    assert_eq!(moved.tensor.entries(), [(vec![0, 0], 2.0), (vec![2, 0], 1.0), (vec![2, 1], 3.0)]);
+    assert!(moved.get(&["Cyd", "milk"]).unwrap().is_nan());
+    for (who, what) in [("Ada", "tea"), ("Bob", "tea"), ("Bob", "milk")] {
+        assert_eq!(moved.get(&[who, what]), table.get(&[who, what]));
+    }
+    let back = moved.with_labels(0, &Labels::new(["Bob", "Ada", "Cyd"]).unwrap()).unwrap();
+    assert!(back.tensor.same_as(&table.tensor.pad([(0, 1), (0, 0)]).unwrap()));
+}
+
+#[test]
+fn no_label_is_lost_and_no_axis_made_up() {
+    let table = read("who,what,n\nBob,tea,1\nAda,tea,2\n").unwrap();
+    let error = table.with_labels(0, &Labels::new(["Bob"]).unwrap()).unwrap_err().to_string();
+    assert_eq!(error, "with_labels: axis 0 has the label \"Ada\", which is not among the new ones");
+    assert!(matches!(table.with_labels(2, &table.labels[0]), Err(Error::AxisOutOfRange { axis: 2, rank: 2 })));
+    let none = read("who,what,n\n").unwrap();
+    let some = none.with_labels(0, &table.labels[0]).unwrap();
+    assert_eq!((some.tensor.shape().to_vec(), some.tensor.nnz()), (vec![2, 0], 0));
+    // A table that the caller took apart.
+    let mut odd = table.clone();
+    odd.tensor = CooTensor::full([0; 0], 1.0).unwrap();
+    assert!(odd.with_labels(0, &table.labels[0]).is_err());
+}
+
+/// The other readers do not take tables, and name the one that does.
+#[test]
+fn a_table_among_tensors_is_sent_to_its_reader() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/titanic.csv");
+    let error = read_coo::<f64, u32>(path, &ReadOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("tables have read_csv"), "{error}");
 }

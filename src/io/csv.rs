@@ -7,8 +7,9 @@ use std::path::Path;
 use csv_core::ReadRecordResult;
 
 use crate::base::alloc;
+use crate::base::axes::normalize_axis;
 use crate::base::error::{Error, Result};
-use crate::base::index::{Index, check_axes};
+use crate::base::index::{Index, Position, check_axes};
 use crate::base::shape::Shape;
 use crate::element::Element;
 use crate::io::element::FileElement;
@@ -104,6 +105,56 @@ impl<T: Element, I: Index> Labelled<T, I> {
     /// Those of [`coords`](Labelled::coords).
     pub fn get(&self, labels: &[&str]) -> Result<T> {
         self.tensor.get(&self.coords(labels)?)
+    }
+
+    /// The same table with the labels of an axis in another order, and with more of them: where none of its records
+    /// stood it holds the fill.
+    ///
+    /// Each file numbers its labels by itself. So two tables are brought to the same labels before they are joined or
+    /// compared, and sorted labels make ranges of them slices.
+    ///
+    /// # Errors
+    ///
+    /// - `AxisOutOfRange`: there is no such axis;
+    /// - `Argument`: a label of the axis is not among the new ones;
+    /// - those of [`take_axis`](crate::take_axis).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::io::{CsvColumns, Labelled, Labels, ReadOptions, read_csv_from};
+    ///
+    /// let read = |text: &str| -> lacuna::Result<Labelled<i64>> {
+    ///     read_csv_from(text.as_bytes(), &CsvColumns::new(["city", "day"]).value("n"), &ReadOptions::default())
+    /// };
+    /// let monday = read("city,day,n\nRoma,1,5\nOslo,1,7\n")?;
+    /// let tuesday = read("city,day,n\nBern,2,3\nRoma,2,4\n")?; // Roma is 0 there, and 1 here
+    ///
+    /// let mut cities: Vec<_> = monday.labels[0].iter().chain(tuesday.labels[0].iter()).collect();
+    /// cities.sort();
+    /// let cities = Labels::new(cities)?;
+    /// let (monday, tuesday) = (monday.with_labels(0, &cities)?, tuesday.with_labels(0, &cities)?);
+    /// let both = lacuna::concat(1, &[&monday.tensor, &tuesday.tensor])?;
+    /// assert_eq!(cities.iter().collect::<Vec<_>>(), ["Bern", "Oslo", "Roma"]);
+    /// assert_eq!(both.entries(), [(vec![0, 1], 3), (vec![1, 0], 7), (vec![2, 0], 5), (vec![2, 1], 4)]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn with_labels(&self, axis: impl Position, labels: &Labels) -> Result<Self> {
+        let at = normalize_axis(axis.to_i128(), self.labels.len().min(self.tensor.rank()))?;
+        let of_axis = &self.labels[at];
+        if let Some(lost) = of_axis.iter().find(|label| labels.number(label).is_none()) {
+            let why = format!("axis {at} has the label {lost:?}, which is not among the new ones");
+            return Err(Error::Argument { operation: "with_labels", why });
+        }
+        // A position behind the last one holds the fill for the labels that are new.
+        let mut widths = vec![(0, 0); self.tensor.rank()];
+        widths[at] = (0, 1);
+        let gap = self.tensor.shape()[at];
+        let from = labels.iter().map(|label| of_axis.number(label).unwrap_or(gap));
+        let tensor = self.tensor.pad(widths)?.take_axis(alloc::collect(from)?, at)?;
+        let mut renamed = self.labels.clone();
+        renamed[at] = labels.clone();
+        Ok(Labelled { tensor, labels: renamed })
     }
 }
 

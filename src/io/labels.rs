@@ -6,6 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use hashbrown::HashTable;
 
 use crate::base::alloc::{self, AllocError, Allocated};
+use crate::base::error::Result;
 
 /// The labels of an axis: the numbers 0, 1, … stand for them, and each is looked up by the other.
 ///
@@ -32,6 +33,30 @@ pub struct Labels {
 }
 
 impl Labels {
+    /// These labels, in this order; one that was there before is left out, as by [`read_csv`](crate::io::read_csv).
+    ///
+    /// # Errors
+    ///
+    /// `OutOfMemory`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::io::Labels;
+    ///
+    /// let (spring, summer) = (Labels::new(["May", "April"])?, Labels::new(["June", "May"])?);
+    /// let both = Labels::new(spring.iter().chain(summer.iter()))?;
+    /// assert_eq!(both.iter().collect::<Vec<_>>(), ["May", "April", "June"]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn new<S: AsRef<str>>(labels: impl IntoIterator<Item = S>) -> Result<Self> {
+        let mut numbered = Labels::default();
+        for label in labels {
+            numbered.number_or_next(label.as_ref())?;
+        }
+        Ok(numbered)
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.ends.len()

@@ -279,7 +279,7 @@ impl<I: Index> Content<I> {
             }
             #[cfg(feature = "parquet")]
             Some(FileFormat::Parquet) => parquet::read_stream(reader, options).map(Content::Other),
-            None => Err(unknown_format(&format!("{untold}; name it with --from, read_from"))),
+            None => Err(unknown_format(&format!("{untold}; name it with --from, read_from; tables have read_csv"))),
         }
     }
 }
