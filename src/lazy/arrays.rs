@@ -19,7 +19,7 @@ use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::convert::dense_array;
 use crate::element::{DType, Element, Float, FloatVisitor, Numeric, RealNumber, Ring};
-use crate::ops;
+use crate::ops::{self, Operand};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -148,17 +148,47 @@ impl<P: Pattern, T: Ring> Factor<P, T> for Tensor<P, T> {
 impl<P: Pattern, T: Ring> Factor<P, T> for ArrayD<T> {
     #[track_caller]
     fn product(x: &Lazy<Tensor<P, T>>, y: &Lazy<Self>) -> Lazy<Self> {
-        let shape = |[x, y]: [&Shape; 2]| product_shape(x, y);
-        let run = |inputs: &[Held]| ops::matmul(known::<Tensor<P, T>>(&inputs[0]), known::<ArrayD<T>>(&inputs[1]));
-        let product: Lazy<Self> = step("matmul", String::new(), [&x.node, &y.node], Form::Own, shape, run);
-        rule_of_all!(product, T, [P: Pattern], (), |[x, y, g]| {
-            let run = |inputs: &[Held]| {
-                let (y, g) = (known::<ArrayD<F>>(&inputs[1]), known::<ArrayD<F>>(&inputs[2]));
-                ops::matmul_backward(known::<Tensor<P, F>>(&inputs[0]), y, g)
-            };
-            two_of::<Tensor<P, F>, ArrayD<F>, 3>("matmul_backward", String::new(), [x, y, g], run).to_vec()
-        })
+        by_array(x, y)
     }
+}
+
+impl<T: Ring> Lazy<ArrayD<T>> {
+    /// The step [`matmul`](crate::matmul()), of two arrays.
+    ///
+    /// ```
+    /// use lacuna::lazy::Lazy;
+    /// use ndarray::arr2;
+    ///
+    /// let features = Lazy::from(arr2(&[[1.0, 2.0], [3.0, 4.0]]).into_dyn());
+    /// let weights = Lazy::from(arr2(&[[1.0], [10.0]]).into_dyn());
+    /// let scores = features.matmul(&weights);
+    /// assert_eq!(scores.collect()?, arr2(&[[21.0], [43.0]]).into_dyn());
+    /// assert_eq!(scores.gradient(&weights, &scores).collect()?, arr2(&[[150.0], [214.0]]).into_dyn());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn matmul(&self, other: &Self) -> Self {
+        by_array(self, other)
+    }
+}
+
+/// The product of a tensor or an array and an array.
+#[track_caller]
+fn by_array<T: Ring, X: Steps<Elem = T>>(x: &Lazy<X>, y: &Lazy<ArrayD<T>>) -> Lazy<ArrayD<T>>
+where
+    X: Operand<Product<ArrayD<T>> = ArrayD<T>>,
+{
+    let shape = |[x, y]: [&Shape; 2]| product_shape(x, y);
+    let run = |inputs: &[Held]| ops::matmul(known::<X>(&inputs[0]), known::<ArrayD<T>>(&inputs[1]));
+    let product: Lazy<ArrayD<T>> = step("matmul", String::new(), [&x.node, &y.node], Form::Own, shape, run);
+    rule_of_all!(product, T, [X: Steps], (), |[x, y, g]| {
+        let run = |inputs: &[Held]| {
+            let (y, g) = (known::<ArrayD<F>>(&inputs[1]), known::<ArrayD<F>>(&inputs[2]));
+            let (dx, dy) = ops::matmul_backward(known::<X::Of<F>>(&inputs[0]), y, g)?;
+            Ok((<X::Of<F>>::reduced(dx), dy))
+        };
+        two_of::<OfFloats<X, F>, ArrayD<F>, 3>("matmul_backward", String::new(), [x, y, g], run).to_vec()
+    })
 }
 
 /// The two gradients that a step finds at once.
@@ -312,7 +342,7 @@ impl<P: Pattern, T: Ring> LazyPattern<P, T> {
     /// let [users, films] = ["users", "films"].map(|name| Lazy::<ArrayD<f64>>::input(name, [2, 1]));
     /// let wrong = ratings.pattern().sddmm(&users, &films) - &ratings;
     /// let loss = wrong.square().sum(Axes::all());
-    /// let one = CooTensor::from_parts(lacuna::CooPattern::empty([0; 0])?, vec![], 1.0)?;
+    /// let one = CooTensor::full([0; 0], 1.0)?;
     /// let [of_users, of_films] = loss.gradients([&users, &films], &one.lazy());
     ///
     /// let step = compile((&loss, &of_users, &of_films))?;
