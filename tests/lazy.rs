@@ -303,9 +303,26 @@ fn gradients_need_a_rule_and_the_shape_of_the_result() {
     assert!(refused.to_string().contains("round has no gradient"), "{refused}");
     let refused = x.sum(0).gradient(&x, &x.sum(1)).check().unwrap_err();
     assert!(refused.to_string().contains("upstream gradient"), "{refused}");
-    let other = matrix(4, 3, 2, 3).lazy();
-    let zeros = x.sum(0).gradient(&other, &x.sum(0)).collect().unwrap();
-    assert!(zeros.values().iter().all(|&value| value == 0.0) && zeros.nnz() == other.value().unwrap().nnz());
+}
+
+/// By an input it is 0; by a value that is there it is a mistake, such as a second `lazy()` of one tensor.
+#[test]
+fn a_gradient_by_what_has_no_part_in_the_result() {
+    let tensor = matrix(4, 3, 2, 3);
+    let x = tensor.lazy();
+    let other = Lazy::<CooTensor<f64>>::input("other", [4, 3]);
+    let program = compile(&x.sum(0).gradient(&other, &x.sum(0))).unwrap();
+    let zeros = program.run([other.is(&tensor)]).unwrap();
+    assert!(zeros.values().iter().all(|&value| value == 0.0) && zeros.nnz() == tensor.nnz());
+
+    let refused = x.sum(0).gradient(&tensor.lazy(), &x.sum(0)).check().unwrap_err().to_string();
+    assert!(refused.contains("each call of lazy() begins a graph of its own"), "{refused}");
+    let [mine, theirs] = x.sum(0).gradients([&x, &tensor.lazy()], &x.sum(0));
+    assert!(mine.check().is_ok() && theirs.check().is_err());
+    // One that is read, but receives nothing: only its pattern has a part.
+    let left = Lazy::<ndarray::ArrayD<f64>>::input("left", [4, 2]);
+    let dots = x.pattern().sddmm(&left, &Lazy::from(ndarray::ArrayD::ones(vec![3, 2])));
+    assert!(dots.gradient(&x, &dots).check().is_ok());
 }
 
 /// Steps for random graphs: each makes a matrix of the same shape of one or two of them, lazily and at once.
@@ -780,6 +797,34 @@ fn einsum_and_its_gradients_are_the_operations() {
     assert!(lazy::einsum("->", &none).check().is_err());
     let error = lazy::einsum("ij,jk->iz", &[&x, &y]).check().unwrap_err().to_string();
     assert!(error.starts_with("einsum at tests/lazy.rs:"), "{error}");
+}
+
+/// Of two arrays, with what is not finite, vectors, batches, and axes without positions.
+#[test]
+fn products_of_two_arrays_are_the_operations_one_by_one() {
+    use ndarray::ArrayD;
+    let array = |shape: &[usize], by: f64| {
+        let count: usize = shape.iter().product();
+        let values = (0..count).map(|at| if at == 3 { f64::INFINITY } else { (at as f64 * by).sin() }).collect();
+        ArrayD::from_shape_vec(shape, values).unwrap()
+    };
+    for (left, right) in
+        [(&[4, 3][..], &[3, 2][..]), (&[3], &[3]), (&[2, 4, 9], &[9, 5]), (&[4, 0], &[0, 2]), (&[0, 3], &[3])]
+    {
+        let (x, y) = (array(left, 0.7), array(right, -1.3));
+        let z = lacuna::matmul(&x, &y).unwrap();
+        let (dx, dy) = lacuna::matmul_backward(&x, &y, &z).unwrap();
+        let [lazy_x, lazy_y] = [x, y].map(Lazy::from);
+        let product = lazy_x.matmul(&lazy_y);
+        assert_eq!(product.shape(), Some(z.shape()));
+        let found = compile((&product, &product.gradient(&lazy_x, &product), &product.gradient(&lazy_y, &product)));
+        let found = found.unwrap().run([]).unwrap();
+        for (found, expected) in [(&found.0, &z), (&found.1, &dx), (&found.2, &dy)] {
+            assert_same_arrays(found, expected);
+        }
+        let refused = lazy_x.matmul(&Lazy::from(array(&[5, 7], 1.0))).check().unwrap_err().to_string();
+        assert!(refused.starts_with("matmul at tests/lazy.rs:"), "{refused}");
+    }
 }
 
 /// Arrays have the steps of tensors: the bits of the operations one by one, and their gradients.

@@ -61,12 +61,16 @@ impl<V: HasGradient> Lazy<V> {
     ///
     /// It is the chain of the backward functions, as steps: fused and run with the others. What several steps give to
     /// one is added in the order in which these were made. It has the pattern of `x`, a fill of 0 and no entry where
-    /// `x` has none, as each gradient of the library.
+    /// `x` has none, as each gradient of the library. By an input that the result was not made from it is 0.
+    ///
+    /// A loss of rank 0 takes an `upstream` of rank 0: `CooTensor::full([0; 0], 1.0)?.lazy()`, or of an array
+    /// `Lazy::from(arr0(1.0).into_dyn())`.
     ///
     /// # Errors
     ///
     /// Carried, as always: `NoGradient` where a step on the way has none, with its line; `ShapeMismatch` where
-    /// `upstream` has not the shape of this result.
+    /// `upstream` has not the shape of this result; `Argument` where `x` is a value that is there, and the result was
+    /// not made from it. Each call of `lazy()` begins a graph of its own: keep one, and ask for the gradient by that.
     ///
     /// # Examples
     ///
@@ -130,7 +134,24 @@ fn found(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Vec<Res
     // Rules are closures, which know no caller.
     let gradients = placed(|| all(result, upstream, by));
     let of = |gradients: &BTreeMap<u64, Arc<Node>>, node: &Arc<Node>| gradients.get(&node.id).cloned();
-    by.iter().map(|node| gradients.as_ref().map(|found| of(found, node)).map_err(Error::clone)).collect()
+    let of_one = |node: &Arc<Node>| match &gradients {
+        Ok(found) => {
+            of(found, node).map_or_else(|| stranger(result, node).map_or(Ok(None), Err), |node| Ok(Some(node)))
+        }
+        Err(error) => Err(error.clone()),
+    };
+    by.iter().map(|node| of_one(node)).collect()
+}
+
+/// What is wrong with a value that a result was not made from: with most it is that of another call of `lazy()`, and zeros
+/// would be a wrong answer. An input may well have no part in a result.
+fn stranger(result: &Arc<Node>, by: &Arc<Node>) -> Option<Error> {
+    if !matches!(by.body, Body::Constant(_)) {
+        return None;
+    }
+    let is_known = reachable(&[Arc::clone(result)], |_| false).iter().any(|step| step.id == by.id);
+    let why = "the result was not made from this value: each call of lazy() begins a graph of its own, so keep one";
+    (!is_known).then(|| Error::Argument { operation: "gradient", why: why.into() })
 }
 
 /// The gradients of all steps between `by` and the result, by their numbers.
