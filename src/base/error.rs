@@ -4,6 +4,7 @@ mod source;
 
 pub use source::IoSource;
 
+use std::fmt;
 use std::path::PathBuf;
 
 use crate::base::alloc::AllocError;
@@ -15,7 +16,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// Why an input was refused.
 ///
 /// Each message is one sentence that names the numbers involved and, where there is one, the call that
-/// works instead. The variants hold the same numbers as fields, for programs.
+/// works instead. The variants hold the same numbers as fields, for programs. `Debug`, by which `main` prints an error that
+/// it returns, has the sentence too.
 ///
 /// # Examples
 ///
@@ -26,8 +28,9 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// let error = refused.unwrap_err();
 /// assert_eq!(error, Error::IndexOutOfBounds { index: 7, axis: 1, length: 5, entry: 1 });
 /// assert_eq!(error.to_string(), "index 7 on axis 1 is out of bounds for length 5, entry 1");
+/// assert_eq!(format!("{error:?}"), format!("IndexOutOfBounds({error})"));
 /// ```
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A coordinate is not smaller than the length of its axis.
@@ -515,6 +518,70 @@ fn before_message(path: &Option<PathBuf>) -> String {
     let name: String = path.to_string_lossy().chars().map(escaped).collect();
     format!("{name}: ")
 }
+
+/// The name of the variant, and the sentence: `main` and `unwrap` print an error by `Debug`, and the sentence tells what to
+/// do.
+macro_rules! debug_of {
+    ($($variant:ident),* $(,)?) => {
+        impl fmt::Debug for Error {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let name = match self {
+                    $(Error::$variant { .. } => stringify!($variant),)*
+                };
+                write!(f, "{name}({self})")
+            }
+        }
+    };
+}
+
+debug_of!(
+    IndexOutOfBounds,
+    NegativeIndex,
+    NegativeOffset,
+    NotSorted,
+    Duplicate,
+    LengthMismatch,
+    RankMismatch,
+    ShapeMismatch,
+    ReshapeSize,
+    AxisOutOfRange,
+    AxisRepeated,
+    AxisOverflow,
+    AxisNotOne,
+    NotBroadcastable,
+    SliceOutOfRange,
+    ZeroStep,
+    FillsDiffer,
+    TooManyEntries,
+    AxisTooLong,
+    OffsetsStart,
+    OffsetsDecrease,
+    OffsetsEnd,
+    UnevenBatches,
+    TooLarge,
+    OutOfMemory,
+    Uncountable,
+    PositionOutOfRange,
+    TakeFromEmpty,
+    SumOverflow,
+    Overflow,
+    EmptyGroup,
+    DivisionByZero,
+    NonFinite,
+    FillVaries,
+    Argument,
+    NoOrder,
+    NoOperation,
+    TypesDiffer,
+    Cast,
+    IsinKind,
+    FillNotZero,
+    Format,
+    NotRepresentable,
+    NoGradient,
+    Lazy,
+    Io,
+);
 
 impl From<AllocError> for Error {
     fn from(refused: AllocError) -> Self {
