@@ -174,9 +174,9 @@ impl<T: Ring> Lazy<ArrayD<T>> {
 
 /// The product of a tensor or an array and an array.
 #[track_caller]
-fn by_array<T: Ring, X: Steps<Elem = T>>(x: &Lazy<X>, y: &Lazy<ArrayD<T>>) -> Lazy<ArrayD<T>>
+fn by_array<T: Ring, X>(x: &Lazy<X>, y: &Lazy<ArrayD<T>>) -> Lazy<ArrayD<T>>
 where
-    X: Operand<Product<ArrayD<T>> = ArrayD<T>>,
+    X: Steps<Elem = T> + Operand<Product<ArrayD<T>> = ArrayD<T>>,
 {
     let shape = |[x, y]: [&Shape; 2]| product_shape(x, y);
     let run = |inputs: &[Held]| ops::matmul(known::<X>(&inputs[0]), known::<ArrayD<T>>(&inputs[1]));
