@@ -463,7 +463,7 @@ fn writes_to_a_path_are_all_or_nothing() {
     assert!(write(folder.join("none/x.mtx"), &x, &WriteOptions::default()).is_err());
     assert!(
         message(write(folder.join("x.csv"), &x, &WriteOptions::default()))
-            .contains("(known are .mtx, .tns, .npy, .npz)")
+            .contains("(known are .mtx, .tns, .npy, .npz")
     );
     assert!(save(&path, |file| Ok(file.write_all(b"half").and(Err(std::io::ErrorKind::StorageFull.into()))?)).is_err());
     assert!(read(&path, &ReadOptions::default()).unwrap().same_as(&x));

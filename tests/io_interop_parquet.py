@@ -64,8 +64,8 @@ def others():
         def write_by_duckdb(path, columns, codec):
             import pandas as pd
 
-            table = pd.DataFrame(columns)  # noqa: F841, by its name in the query
-            duckdb.sql(f"copy table to '{path}' (format parquet, compression {codec})")
+            frame = pd.DataFrame(columns)  # noqa: F841, by its name in the query
+            duckdb.sql(f"copy frame to '{path}' (format parquet, compression {codec})")
 
         found["duckdb"] = (
             lambda path: dict(duckdb.sql(f"select * from '{path}'").fetchnumpy()),
