@@ -4,6 +4,7 @@
 //! a later one on the same pattern, the kernels on bare arrays without a pattern, and one loop by hand. The last two
 //! columns are the quotients that are promised. One thread.
 
+#[allow(dead_code)] // other benches need more of it
 mod support;
 
 use std::hint::black_box;

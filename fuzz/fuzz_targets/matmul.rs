@@ -167,7 +167,8 @@ fn dotted<T: Draw + Both + terms::Multiplies + Ring>(u: &mut Unstructured<'_>) -
     let of_left: Vec<char> = "i".chars().take(left.len()).chain(shared_letters.iter().copied()).collect();
     let of_right = axes.iter().map(|&axis| shared_letters[axis as usize]);
     let of_right: Vec<char> = of_right.chain("j".chars().take(right.len())).collect();
-    let result: Vec<char> = "ij".chars().filter(|letter| of_left.contains(letter) || of_right.contains(letter)).collect();
+    let result: Vec<char> =
+        "ij".chars().filter(|letter| of_left.contains(letter) || of_right.contains(letter)).collect();
     let x = operand::<T>(u, &[&left[..], &shared].concat())?;
     let y = operand::<T>(u, &[&shared_right[..], &right].concat())?;
     // Nothing is summed beforehand, so no other sum is asked for.

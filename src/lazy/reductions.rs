@@ -262,7 +262,7 @@ macro_rules! fed {
             false => $step,
             true => {
                 let options = $options.clone();
-                $step.from_pieces(move |feed| {
+                $step.with_pieces(move |feed| {
                     let ($fed, $used) = (&<$X>::fed(feed, stringify!($seen) == "entries")?, options.clone());
                     Some($run.map(<$X>::of_fed))
                 })

@@ -74,7 +74,7 @@ impl<V: Value> Lazy<V> {
 
 impl<V: Value> Lazy<V> {
     /// The same step, of which nobody knows yet, with what computes it from pieces of its operand.
-    pub(super) fn from_pieces(
+    pub(super) fn with_pieces(
         mut self,
         run: impl Fn(&InPieces<'_>) -> Option<Result<V>> + Send + Sync + 'static,
     ) -> Self {

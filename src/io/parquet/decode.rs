@@ -160,7 +160,7 @@ mod tests {
     /// The first example of the specification: 7, 5, 3, 1, 2, 3, 4, 5 in one block.
     #[test]
     fn differences_as_the_specification_has_them() {
-        let bytes = [128, 1, 4, 8, 14, 3, 2, 0, 0, 0, 0b1100_0000, 0b1111, 0, 0, 0, 0, 0, 0];
+        let bytes = [128, 1, 4, 8, 14, 3, 2, 0, 0, 0, 0b1100_0000, 0b11_1111, 0, 0, 0, 0, 0, 0];
         let of =
             |physical| move |bytes: &[u8], count, values: &mut Vec<u64>| differences(physical, bytes, count, values);
         assert_eq!(decoded(of(Physical::Int64), &bytes, 8), Some(vec![7, 5, 3, 1, 2, 3, 4, 5]));

@@ -129,7 +129,7 @@ fn value_columns(footer: &Footer, values: &str, said: Option<DType>) -> Result<(
         [Ok(dtype)] => dtype,
         [Ok(DType::Float32), Ok(DType::Float32)] => DType::Complex64,
         [Ok(DType::Float64), Ok(DType::Float64)] => DType::Complex128,
-        [Err(column), ..] | [_, Err(column)] => return Err(at_column(&column.name, format!("{}", told(column)))),
+        [Err(column), ..] | [_, Err(column)] => return Err(at_column(&column.name, told(column))),
         _ => return Err(at_column(values, "its parts are not of one type of floats")),
     };
     let dtype = match (said, found) {

@@ -167,8 +167,8 @@ impl<'a> Table<'a> {
         self.guard_rows(usize::try_from(self.footer.rows).unwrap_or(usize::MAX), sink.width(), held)?;
         let mut entries = Entries::new(self.layout.axes.len(), self.footer.rows as usize, sink);
         for number in 0..self.footer.groups.len() {
-            let rows = self.footer.groups[number].rows as usize;
-            self.read_group(number, &[0..rows], &mut entries)?;
+            let every_row = 0..self.footer.groups[number].rows as usize;
+            self.read_group(number, std::slice::from_ref(&every_row), &mut entries)?;
         }
         let extent = entries.extent();
         match &self.layout.described.extent {

@@ -94,7 +94,7 @@ impl Table<'_> {
         let (footer, layout) = (self.footer, self.layout);
         let group = &footer.groups[number];
         let rows = group.rows as usize;
-        let mut picked = if rows > 0 { vec![0..rows] } else { Vec::new() };
+        let mut picked = Vec::from_iter((rows > 0).then_some(0..rows));
         for (range, &column) in ranges.iter().zip(&layout.axes) {
             let (chunk, column) = (&group.chunks[column], &footer.columns[column]);
             if chunk.bounds.is_some_and(|bounds| !meets(column, bounds, range)) {
