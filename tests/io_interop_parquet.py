@@ -62,9 +62,9 @@ def others():
         import duckdb
 
         def write_by_duckdb(path, columns, codec):
-            import pandas as pd
+            import pyarrow as pa
 
-            frame = pd.DataFrame(columns)  # noqa: F841, by its name in the query
+            frame = pa.table(columns)  # noqa: F841, by its name in the query
             duckdb.sql(f"copy frame to '{path}' (format parquet, compression {codec})")
 
         found["duckdb"] = (
