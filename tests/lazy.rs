@@ -1027,15 +1027,135 @@ fn products_over_semirings_are_the_operations() {
     assert!(y.lazy().matmul_with(&y.lazy(), Matmul::min_plus()).check().is_err());
 }
 
-/// A gradient has no gradient yet where it has no rule: an error with the operation and the line that asked.
+/// A gradient has no gradient where it has no rule: an error with the operation and the line that asked.
 #[test]
 fn a_gradient_of_a_gradient_names_what_has_none() {
     let x = matrix(4, 3, 2, 3).lazy();
-    let first = x.exp().gradient(&x, &x);
+    let first = x.var(1).gradient(&x, &x.sum(1));
     let line = line!() - 1;
     let Err(Error::Lazy { operation, line: found, cause, .. }) = first.gradient(&x, &x).check() else {
-        panic!("a second derivative of exp, which tests/lazy.rs can compare now")
+        panic!("a second derivative of var, which second_derivatives_agree_with_central_differences can have now")
     };
-    assert_eq!((operation, found), ("exp_backward", line));
-    assert!(matches!(*cause, Error::NoGradient { operation: "exp_backward" }), "{cause:?}");
+    assert_eq!((operation, found), ("var_backward", line));
+    assert!(matches!(*cause, Error::NoGradient { operation: "var_backward" }), "{cause:?}");
+}
+
+/// The gradient of a gradient, whose upstream gradient depends on the tensor as well.
+#[test]
+fn second_derivatives_agree_with_central_differences() {
+    type Graph = fn(&Lazy<CsrTensor<f64>>) -> Lazy<CsrTensor<f64>>;
+    let graphs: &[(&str, Graph)] = &[
+        ("neg", |x| -x),
+        ("abs", |x| x.abs() * x),
+        ("square", |x| x.square()),
+        ("sqrt", |x| (x.square() + 1.0).sqrt()),
+        ("cbrt", |x| (x.square() + 0.5).cbrt()),
+        ("exp", |x| (x * 0.25).exp()),
+        ("exp_m1", |x| (x * 0.25).exp_m1()),
+        ("ln", |x| (x.square() + 0.5).ln()),
+        ("ln_1p", |x| x.square().ln_1p()),
+        ("log2 and log10", |x| (x.square() + 0.5).log2() * (x.square() + 2.0).log10()),
+        ("sin and cos", |x| x.sin() + x.cos()),
+        ("tan", |x| (x * 0.125).tan()),
+        ("asin and acos", |x| (x * 0.1).asin() - (x * 0.1).acos()),
+        ("atan", |x| x.atan()),
+        ("sinh and cosh", |x| (x * 0.25).sinh() * (x * 0.25).cosh()),
+        ("tanh", |x| x.tanh()),
+        ("recip", |x| (x.square() + 1.0).recip()),
+        ("powi", |x| x.powi(4)),
+        ("powf", |x| (x.square() + 1.0).powf(1.5)),
+        ("product", |x| x * x * x),
+        ("quotient", |x| x / &(x.square() + 2.0)),
+        ("difference", |x| x.square() - x),
+        ("number", |x| (x.square() - 0.5) / 3.0),
+        ("sum", |x| x.square().sum(1)),
+        ("mean", |x| x.powi(3).mean(0)),
+        ("stored sum", |x| x.square().stored().sum(Axes::all())),
+        ("row beside matrix", |x| x * x.sum(Axes::from(0).keep_dims())),
+        ("moved", |x| x.square().flip(0).roll(1, 1).transpose()),
+        ("window", |x| x.slice(ndarray::s![1..3, ..;2].as_ref()).square()),
+        ("taken", |x| x.powi(3).take_axis(vec![2usize, 0, 2], 1)),
+        ("taken flat", |x| x.square().take(vec![7i32, 0, 7, -1])),
+        ("matmul", |x| x.matmul(&x.transpose())),
+        ("group by", |x| x.square().group_by(0, &[1u32, 0, 1, 2]).sum(0)),
+    ];
+    let x = matrix(4, 3, 2, 77).to_csr().unwrap().map_values(|value| value * 0.5 + 0.375).unwrap().with_fill(0.0);
+    let other = x.map_entries(|at, _| 0.25 + 0.5 * at.iter().sum::<usize>() as f64).unwrap().with_fill(0.0);
+    for (name, graph) in graphs {
+        let y = graph(&x.lazy()).collect().unwrap_or_else(|error| panic!("{name}: {error}"));
+        let weight = y.map_entries(|at, _| 0.5 + 0.75 * at.iter().fold(0, |sum, at| 3 * sum + at) as f64);
+        let weight = weight.unwrap().with_fill(0.0);
+        let first = |x: &Lazy<CsrTensor<f64>>| {
+            let y = graph(x);
+            y.gradient(x, &y.stored().mul(&weight.lazy().stored()))
+        };
+        // Both have fills of 0 where they are multiplied.
+        let first = |lazy: &Lazy<CsrTensor<f64>>| match y.fill() == 0.0 {
+            true => first(lazy),
+            false => graph(lazy).gradient(lazy, &weight.lazy()),
+        };
+        let lazy = x.lazy();
+        let second = first(&lazy).gradient(&lazy, &other.lazy()).collect();
+        let second = second.unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(second.shares_pattern_with(&x) && second.fill() == 0.0, "{name}: {second:?}");
+        let loss = |x: &CsrTensor<f64>| {
+            let dx = first(&x.lazy()).collect().unwrap();
+            dx.stored().mul(other.stored()).unwrap().sum(Axes::all()).unwrap().item().unwrap()
+        };
+        for (found, expected) in second.values().iter().zip(by_differences(&x, loss)) {
+            assert!((found - expected).abs() <= 1e-5 * (1.0 + expected.abs()), "{name}: {found} {expected}");
+        }
+    }
+}
+
+/// Gradients of arrays, against differences of the sum that their weights make.
+#[test]
+fn gradients_of_arrays_agree_with_central_differences() {
+    type Dense = Lazy<ndarray::ArrayD<f64>>;
+    type Graph = fn(&Dense, &Dense) -> Dense;
+    let graphs: &[(&str, Graph)] = &[
+        ("chain", |x, _| ((x.abs() + 1.0).ln() * 3.0).tanh()),
+        ("product", |x, y| x * y - x),
+        ("quotient", |x, y| x / (y.square() + 1.0)),
+        ("column beside matrix", |x, y| x * y.sum(Axes::from(1).keep_dims())),
+        ("sums", |x, y| (x * y).sum(0) + y.square().mean(0)),
+        ("var", |x, _| x.var(1)),
+        ("norm and prod", |x, y| x.norm(0) * (y + 3.0).prod(0)),
+        ("greatest", |x, y| x.maximum(y).max(1)),
+        ("nanmedian", |x, _| x.nanmedian(0)),
+        ("quantile", |x, _| x.quantile(0.3, 1)),
+        ("moved", |x, y| {
+            x.flip(1).transpose().take_axis(vec![1usize, 1, 0], 0) * y.transpose().slice(ndarray::s![..3, ..].as_ref())
+        }),
+        ("topk", |x, _| x.topk(2, 1).exp()),
+        ("by label", |x, y| (x * y).group_by(1, &[0u32, 1, 1, 0]).sum(1)),
+        ("ttm", |x, y| x.ttm(y, 1)),
+    ];
+    let of = |rows: usize, by: f64| {
+        let value = |(row, column): (usize, usize)| by * ((3 * row + column) as f64).sin() + 0.1 * column as f64;
+        ndarray::Array2::from_shape_fn((rows, 4), value).into_dyn()
+    };
+    for (name, graph) in graphs {
+        let inputs = [of(3, 1.3), of(3, -0.8)];
+        let lazies = inputs.each_ref().map(|array| Lazy::from(array.clone()));
+        let z = graph(&lazies[0], &lazies[1]);
+        let found = z.collect().unwrap_or_else(|error| panic!("{name}: {error}"));
+        let weight =
+            found.indexed_iter().map(|(at, _)| 0.5 + 0.25 * at.as_array_view().iter().fold(0, |sum, at| 3 * sum + at) as f64);
+        let weight = ndarray::ArrayD::from_shape_vec(found.raw_dim(), weight.collect()).unwrap();
+        let dz = Lazy::from(weight.clone());
+        let gradients = z.gradients([&lazies[0], &lazies[1]], &dz).map(|gradient| gradient.collect().unwrap());
+        for (number, gradient) in gradients.iter().enumerate() {
+            for (place, &found) in gradient.indexed_iter() {
+                let moved = |by: f64| {
+                    let mut inputs = inputs.clone();
+                    inputs[number][&place] += by;
+                    let [x, y] = inputs.map(Lazy::from);
+                    (graph(&x, &y).collect().unwrap() * &weight).sum()
+                };
+                let expected = (moved(1e-6) - moved(-1e-6)) / 2e-6;
+                assert!((found - expected).abs() <= 1e-5 * (1.0 + expected.abs()), "{name}: {found} {expected}");
+            }
+        }
+    }
 }

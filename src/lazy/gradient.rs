@@ -1,19 +1,20 @@
 //! Gradients as steps that are appended to the graph.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use ndarray::ArrayD;
 
 use super::node::{Asked, Body, Form, Held, Node, known, placed, reachable};
-use super::unary::step;
+use super::unary::{Steps, step};
 use super::{Lazy, Value};
 use crate::base::alloc;
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::convert::dense_array;
-use crate::element::Float;
+use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -132,7 +133,7 @@ impl<X: HasGradient> Lazy<X> {
 #[track_caller]
 fn found(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Vec<Result<Option<Arc<Node>>>> {
     // Rules are closures, which know no caller.
-    let gradients = placed(|| all(result, upstream, by));
+    let gradients = placed(|| all(result, upstream, by, false));
     let of = |gradients: &BTreeMap<u64, Arc<Node>>, node: &Arc<Node>| gradients.get(&node.id).cloned();
     let of_one = |node: &Arc<Node>| match &gradients {
         Ok(found) => {
@@ -154,8 +155,62 @@ fn stranger(result: &Arc<Node>, by: &Arc<Node>) -> Option<Error> {
     (!is_known).then(|| Error::Argument { operation: "gradient", why: why.into() })
 }
 
-/// The gradients of all steps between `by` and the result, by their numbers.
-fn all(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Result<BTreeMap<u64, Arc<Node>>> {
+/// What a step that stands for a formula gives to those that it is made of: the gradients of the formula by them, each
+/// told once. None where a step of the formula has no gradient.
+fn through(formula: &Arc<Node>, asked: &Asked<'_>) -> Option<Vec<Option<Arc<Node>>>> {
+    let by: Vec<&Arc<Node>> = asked.inputs.iter().collect();
+    let mut found = all(formula, asked.upstream, &by, true).ok()?;
+    Some(asked.inputs.iter().map(|node| found.remove(&node.id)).collect())
+}
+
+/// A gradient on the pattern of what it is one of.
+#[track_caller]
+pub(super) fn on_pattern_of<X: Steps, G: Steps<Elem = X::Elem>>(
+    x: &Arc<Node>,
+    gradient: &Lazy<G>,
+) -> Option<Arc<Node>> {
+    struct On<X, G>(Arc<Node>, Arc<Node>, PhantomData<fn() -> (X, G)>);
+    impl<X: Steps, G: Steps> FloatVisitor for On<X, G> {
+        type Out = Arc<Node>;
+
+        #[track_caller]
+        fn visit<F: Float + Numeric + RealNumber>(self) -> Arc<Node> {
+            let (x, gradient) = (Lazy::<X::Of<F>>::of(self.0), Lazy::<G::Of<F>>::of(self.1));
+            Arc::clone(&x.any_backward(&gradient, Axes::none()).node)
+        }
+    }
+    X::Elem::if_float(On::<X, G>(Arc::clone(x), Arc::clone(&gradient.node), PhantomData))
+}
+
+impl<Y: Steps<Elem: Float>> Lazy<Y> {
+    /// The same gradient, of which nobody knows yet, with that of a formula of what it is made `of` for its own: that
+    /// of the shape that both operands have together, where it was summed to that of one of them.
+    pub(super) fn with_formula<const N: usize>(
+        self,
+        of: [&Arc<Node>; N],
+        formula: impl Fn([&Arc<Node>; N]) -> Option<Lazy<Y>> + Send + Sync + 'static,
+    ) -> Self {
+        let of = of.map(Arc::clone).to_vec();
+        let mut step = self.with_rule(move |asked| {
+            let nodes: Vec<&Arc<Node>> = asked.inputs.iter().collect();
+            let formula = formula(nodes.try_into().ok()?)?;
+            let upstream = Lazy::<Y>::of(Arc::clone(asked.upstream));
+            let wide = match formula.node.shape.clone() {
+                Some(shape) if upstream.node.shape.as_ref() != Some(&shape) => upstream.broadcast_to(shape).node,
+                _ => upstream.node,
+            };
+            through(&formula.node, &Asked { upstream: &wide, ..asked })
+        });
+        if let Some(node) = Arc::get_mut(&mut step.node) {
+            node.of = of;
+        }
+        step
+    }
+}
+
+/// The gradients of all steps between `by` and the result, by their numbers; those of `by` go no further where
+/// `is_cut`.
+fn all(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>], is_cut: bool) -> Result<BTreeMap<u64, Arc<Node>>> {
     if let (Some(expected), Some(found)) = (&result.shape, &upstream.shape)
         && expected != found
     {
@@ -171,13 +226,14 @@ fn all(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Result<BT
     }
     for step in steps.iter().rev().filter(|step| depends.contains(&step.id)) {
         let Some(upstream) = gradients.get(&step.id).cloned() else { continue };
-        if !step.inputs.iter().any(|input| depends.contains(&input.id)) {
+        let (sources, is_end) = (step.sources(), is_cut && by.iter().any(|node| node.id == step.id));
+        if is_end || !sources.iter().any(|input| depends.contains(&input.id)) {
             continue;
         }
-        let asked = Asked { inputs: &step.inputs, upstream: &upstream };
+        let asked = Asked { inputs: sources, upstream: &upstream };
         let none = || step.error(Error::NoGradient { operation: step.name });
         let given = step.rule.as_ref().and_then(|rule| rule(asked)).ok_or_else(none)?;
-        for (input, gradient) in step.inputs.iter().zip(given) {
+        for (input, gradient) in sources.iter().zip(given) {
             if !depends.contains(&input.id) {
                 continue;
             }

@@ -46,7 +46,7 @@ macro_rules! maps {
         {
             let run = move |x: &X| ops::$name(x $(, $arg)*).map(X::mapped);
             let step = self.then(stringify!($name), told!($($arg),*), Form::Each, same, run);
-            maps!(@rule step, ($($arg: $type),*) $(, $backward)?)
+            maps!(@rule $name, step, ($($arg: $type),*) $(, $backward)?)
         }
 
         maps!(@gradient $name($($arg: $type),*) $($backward)?);
@@ -68,19 +68,106 @@ macro_rules! maps {
             self.back(stringify!($backward), told!($($arg),*), Form::EachOfFirst, upstream, run)
         }
     };
-    (@rule $step:ident, ($($arg:ident: $type:tt),*)) => { $step };
-    (@rule $step:ident, (), $backward:ident) => {
-        rule_of_one!($step, T, [X: Steps] X::Of<F>, (), |x, g| x.$backward(&g))
+    (@rule $name:ident, $step:ident, ($($arg:ident: $type:tt),*)) => { $step };
+    (@rule $name:ident, $step:ident, (), $backward:ident) => {
+        rule_of_one!($step, T, [X: Steps] X::Of<F>, (), |x, g| twice(stringify!($name), x.$backward(&g), &x, &g))
     };
     // An argument of the type of the elements is one of floats where there is a gradient.
-    (@rule $step:ident, ($arg:ident: i32), $backward:ident) => {
-        rule_of_one!($step, T, [X: Steps] X::Of<F>, ($arg: i32), |x, g| x.$backward(&g, $arg))
+    (@rule $name:ident, $step:ident, ($arg:ident: i32), $backward:ident) => {
+        rule_of_one!($step, T, [X: Steps] X::Of<F>, ($arg: i32),
+            |x, g| powers(x.$backward(&g, $arg), &x, &g, $arg))
     };
-    (@rule $step:ident, ($($arg:ident: T),*), $backward:ident) => {{
+    (@rule $name:ident, $step:ident, ($($arg:ident: T),*), $backward:ident) => {{
         let ($($arg,)*) = ($($arg.to_number(),)*);
         rule_of_one!($step, T, [X: Steps] X::Of<F>, ($($arg: crate::Number),*),
-            |x, g| x.$backward(&g $(, F::from_number($arg).unwrap_or(F::NAN))*))
+            |x, g| {
+                let numbers = [$(F::from_number($arg).unwrap_or(F::NAN)),*];
+                let [$($arg),*] = numbers;
+                real_powers(x.$backward(&g $(, $arg)*), &x, &g, &numbers)
+            })
     }};
+}
+
+/// What a function gives back as a formula of `x` and the upstream gradient, if it is smooth.
+fn formula<F: Float, Y: Steps<Elem = F, Of<F> = Y>>(name: &str, x: &Lazy<Y>, g: &Lazy<Y>) -> Option<Lazy<Y>>
+where
+    F: Numeric + RealNumber,
+{
+    let number = F::from_f64;
+    let slope = match name {
+        "neg" => return Some(g.mul(number(-1.0))),
+        "square" => x.mul(number(2.0)),
+        "sqrt" => return Some(g.div(&x.sqrt().mul(number(2.0)))),
+        "cbrt" => return Some(g.div(&x.cbrt().square().mul(number(3.0)))),
+        "exp" | "exp_m1" => x.exp(),
+        "ln" => return Some(g.div(x)),
+        "ln_1p" => return Some(g.div(&x.add(number(1.0)))),
+        "log2" => return Some(g.div(&x.mul(number(std::f64::consts::LN_2)))),
+        "log10" => return Some(g.div(&x.mul(number(std::f64::consts::LN_10)))),
+        "sin" => x.cos(),
+        "cos" => x.sin().mul(number(-1.0)),
+        "tan" => x.tan().square().add(number(1.0)),
+        "asin" => return Some(g.div(&one_less_square(x).sqrt())),
+        "acos" => return Some(g.div(&one_less_square(x).sqrt().mul(number(-1.0)))),
+        "atan" => return Some(g.div(&x.square().add(number(1.0)))),
+        "sinh" => x.cosh(),
+        "cosh" => x.sinh(),
+        "tanh" => one_less_square(&x.tanh()),
+        "recip" => return Some(g.div(&x.square().mul(number(-1.0)))),
+        _ => return None,
+    };
+    Some(g.mul(&slope))
+}
+
+fn one_less_square<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(x: &Lazy<Y>) -> Lazy<Y> {
+    x.square().mul(F::from_f64(-1.0)).add(F::from_f64(1.0))
+}
+
+/// The gradient of a function, with its own.
+fn twice<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
+    name: &'static str,
+    step: Lazy<Y>,
+    x: &Lazy<Y>,
+    g: &Lazy<Y>,
+) -> Lazy<Y> {
+    if name == "abs" {
+        // What it gives back depends on the sign alone.
+        return step.with_rule(move |asked| {
+            let [x, _] = asked.inputs else { return None };
+            let (x, g) = (Lazy::<Y>::of(Arc::clone(x)), Lazy::<Y>::of(Arc::clone(asked.upstream)));
+            Some(vec![None, Some(twice(name, x.abs_backward(&g), &x, &g).node)])
+        });
+    }
+    step.with_formula([&x.node, &g.node], move |[x, g]| {
+        formula(name, &Lazy::of(Arc::clone(x)), &Lazy::of(Arc::clone(g)))
+    })
+}
+
+/// The gradient of a power, with its own.
+fn powers<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
+    step: Lazy<Y>,
+    x: &Lazy<Y>,
+    g: &Lazy<Y>,
+    exponent: i32,
+) -> Lazy<Y> {
+    step.with_formula([&x.node, &g.node], move |[x, g]| {
+        let (x, g) = (Lazy::<Y>::of(Arc::clone(x)), Lazy::<Y>::of(Arc::clone(g)));
+        Some(g.mul(&x.powi(exponent.checked_sub(1)?).mul(F::from_f64(exponent.into()))))
+    })
+}
+
+/// The gradient of a power of a real exponent, with its own; other functions of numbers have none.
+fn real_powers<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
+    step: Lazy<Y>,
+    x: &Lazy<Y>,
+    g: &Lazy<Y>,
+    numbers: &[F],
+) -> Lazy<Y> {
+    let &[exponent] = numbers else { return step };
+    step.with_formula([&x.node, &g.node], move |[x, g]| {
+        let (x, g) = (Lazy::<Y>::of(Arc::clone(x)), Lazy::<Y>::of(Arc::clone(g)));
+        Some(g.mul(&x.powf(F::from_f64(exponent.to_f64() - 1.0)).mul(exponent)))
+    })
 }
 
 impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {

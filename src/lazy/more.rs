@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::arrays::Factor;
+use super::gradient::on_pattern_of;
 use super::node::{Form, Held, Node, known, unlike};
 use super::reductions::{Ask, Over, fed, rule_of_one};
 use super::unary::{LazyStored, Steps, rule_of_all, step};
@@ -120,11 +121,19 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
             fn visit<F: Float + Numeric + RealNumber>(self) -> Arc<Node> {
                 let (x, g) = (self.0.x::<X::Of<F>>(), self.0.upstream::<X::Of<F>>());
                 let (take, axis, told) = self.0.arguments;
+                let used = Arc::clone(&take);
                 let run = move |x: &X::Of<F>, g: &X::Of<F>| {
-                    let request = Request::new(x.lengths(), (&*take).into(), axis)?;
+                    let request = Request::new(x.lengths(), (&*used).into(), axis)?;
                     x.by_select_backward(&request, g).map(<X::Of<F>>::reduced)
                 };
-                Arc::clone(&x.back("take_backward", told, Form::OfFirst, &g, run).node)
+                let step: Lazy<X::Of<F>> = x.back("take_backward", told, Form::OfFirst, &g, run);
+                // What is given back is linear in the gradient: its own is what is taken of what comes back here.
+                let step = step.with_rule(move |asked| {
+                    let up = Lazy::<X::Of<F>>::of(Arc::clone(asked.upstream));
+                    let taken = up.taken(if axis.is_some() { "take_axis" } else { "take" }, Take::clone(&take), axis);
+                    Some(vec![None, Some(on_pattern_of::<X::Of<F>, _>(&asked.inputs[1], &taken)?)])
+                });
+                Arc::clone(&step.node)
             }
         }
         step.with_rule(move |asked| {
@@ -234,6 +243,18 @@ pub(super) fn product_shape(x: &Shape, y: &Shape) -> Result<Option<Shape>> {
     Ok(Some(Contraction::new("matmul", [x, x], [y, y])?.shape))
 }
 
+/// What a product of matrices gives back to both, as formulas of these and the upstream gradient.
+fn of_matrices<P: Pattern, F: Float + Ring>(
+    name: &str,
+    of: [&Arc<Node>; 3],
+) -> Option<(Lazy<Tensor<P, F>>, Lazy<Tensor<P, F>>)> {
+    if name != "matmul" || of.iter().any(|node| node.shape.as_ref().is_none_or(|shape| shape.rank() != 2)) {
+        return None;
+    }
+    let [x, y, g] = of.map(|node| Lazy::<Tensor<P, F>>::of(Arc::clone(node)));
+    Some((g.matmul_tensor(&y.transpose()), x.transpose().matmul_tensor(&g)))
+}
+
 /// Products of two tensors of one format, with the shape of the result from theirs, and the gradients of both.
 macro_rules! products {
     ($($vis:vis $method:ident = $name:ident |$x:ident, $y:ident| $shape:expr, $backward:ident;)*) => {
@@ -252,6 +273,9 @@ macro_rules! products {
                 rule_of_all!(product, T, [P: Pattern], (), |[x, y, g]| {
                     let [x, y, g] = [x, y, g].map(|node| Lazy::<Tensor<P, F>>::of(Arc::clone(node)));
                     let (dx, dy) = x.$backward(&y, &g).parts();
+                    let of = [&x.node, &y.node, &g.node];
+                    let dx = dx.with_formula(of, |of| of_matrices(stringify!($name), of).map(|(dx, _)| dx));
+                    let dy = dy.with_formula(of, |of| of_matrices(stringify!($name), of).map(|(_, dy)| dy));
                     vec![Some(dx.node), Some(dy.node)]
                 })
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ndarray::SliceInfoElem;
 
 use super::Lazy;
+use super::gradient::on_pattern_of;
 use super::node::{Form, Node};
 use super::reductions::{Ask, rule_of_one};
 use super::unary::Steps;
@@ -44,8 +45,16 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
         plan: Plan,
         upstream: &Lazy<U>,
     ) -> Lazy<X::Of<U::Elem>> {
-        let run = move |x: &X, g: &U| x.by_select_backward(&plan(x.lengths())?, g).map(X::reduced);
-        self.back(name, arguments, Form::OfFirst, upstream, run)
+        let (used, told) = (Arc::clone(&plan), arguments.clone());
+        let run = move |x: &X, g: &U| x.by_select_backward(&used(x.lengths())?, g).map(X::reduced);
+        let step = self.back(name, arguments, Form::OfFirst, upstream, run);
+        // What is given back is linear in the gradient: its own is the move of what comes back here.
+        step.with_rule(move |asked| {
+            let up = Lazy::<X::Of<U::Elem>>::of(Arc::clone(asked.upstream));
+            let (plan, told) = (Arc::clone(&plan), told.clone());
+            let moved = up.moved([name, name], told, move |lengths| plan(lengths));
+            Some(vec![None, Some(on_pattern_of::<U, _>(&asked.inputs[1], &moved)?)])
+        })
     }
 }
 

@@ -59,6 +59,8 @@ pub struct Node {
     pub(super) shape: Option<Shape>,
     pub(super) kind: &'static dyn Kind,
     pub(super) rule: Option<Rule>,
+    /// Whose gradients the rule finds; its inputs, if there are none.
+    pub(super) of: Vec<Arc<Node>>,
     pub(super) from_pieces: Option<FromPieces>,
     /// What [`value`](super::Lazy::value) found.
     pub(super) found: OnceLock<Held>,
@@ -93,9 +95,11 @@ impl Drop for Node {
     /// A chain of nodes is freed in a loop, since it may be longer than the stack is deep.
     fn drop(&mut self) {
         let mut left = std::mem::take(&mut self.inputs);
+        left.append(&mut self.of);
         while let Some(node) = left.pop() {
             if let Some(mut node) = Arc::into_inner(node) {
                 left.append(&mut node.inputs);
+                left.append(&mut node.of);
             }
         }
     }
@@ -119,9 +123,15 @@ impl Node {
             shape,
             kind: V::KIND,
             rule: None,
+            of: Vec::new(),
             from_pieces: None,
             found: OnceLock::new(),
         }
+    }
+
+    /// Whose gradients its rule finds.
+    pub(super) fn sources(&self) -> &[Arc<Node>] {
+        if self.of.is_empty() { &self.inputs } else { &self.of }
     }
 
     /// An error of this node, with the line that made it.

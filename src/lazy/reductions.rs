@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::gradient::on_pattern_of;
 use super::node::{Asked, Body, Form, Node};
 use super::unary::{LazyStored, Steps};
 use super::{Lazy, Value};
@@ -239,10 +240,11 @@ macro_rules! reductions {
                 T: $of,
             {
                 let options: $options = options.into();
-                let arguments = told(stringify!($seen), &options);
+                let (arguments, used) = (told(stringify!($seen), &options), options.axes().clone());
                 let run =
                     move |x: &$X, g: &U| ops::$backward($seen!(x), g, options.clone()).map(<$X>::reduced);
-                $x.back(stringify!($backward), arguments, Form::OfFirst, upstream, run)
+                let step = $x.back(stringify!($backward), arguments, Form::OfFirst, upstream, run);
+                linear(stringify!($name), stringify!($seen) == "entries", step, used)
             }
         )?
     };
@@ -253,6 +255,19 @@ macro_rules! reductions {
     (@rule $step:ident, $options:ident: $type:ty, entries, $backward:ident) => {
         rule_of_one!($step, T, [P: Pattern] Tensor<P, F>, ($options: $type), |x, g| x.stored().$backward(&g, $options))
     };
+}
+
+/// The gradient of a reduction, with its own where what it gives back is linear in the upstream gradient and depends on
+/// nothing else: the same reduction of what comes back to it.
+fn linear<Y: Steps<Elem: Float>>(name: &'static str, is_stored: bool, step: Lazy<Y>, axes: Axes) -> Lazy<Y> {
+    if !matches!((name, is_stored), ("any" | "sum", _) | ("mean", false)) {
+        return step;
+    }
+    step.with_rule(move |asked| {
+        let up = Lazy::<Y>::of(Arc::clone(asked.upstream));
+        let sums = if name == "mean" { up.mean(&axes).node } else { up.sum(&axes).node };
+        on_pattern_of::<Y, Y>(&asked.inputs[1], &Lazy::of(sums)).map(|gradient| vec![None, Some(gradient)])
+    })
 }
 
 /// A reduction, and how it is computed from pieces of its operand.

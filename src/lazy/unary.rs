@@ -89,7 +89,7 @@ impl<V: Value> Lazy<V> {
 /// [`Value`].
 pub trait Steps: Value + Operand {
     /// The same form, with elements of another type.
-    type Of<U: Element>: Steps<Elem = U>;
+    type Of<U: Element>: Steps<Elem = U, Of<U> = Self::Of<U>>;
 
     #[doc(hidden)]
     fn mapped<U: Element>(found: Self::Mapped<U>) -> Self::Of<U>;

@@ -75,6 +75,34 @@ struct Two {
     upstream: Arc<Node>,
 }
 
+/// What an operation gives back to both operands, as formulas of these and the upstream gradient; none if it is not one
+/// of arithmetic.
+fn formulas<F: Float + Numeric, Y: Steps<Elem = F, Of<F> = Y>>(
+    name: &str,
+    of: [&Arc<Node>; 3],
+) -> Option<(Lazy<Y>, Lazy<Y>)> {
+    let [x, y, g] = of.map(|node| Lazy::<Y>::of(Arc::clone(node)));
+    let of_number = |number: f64| g.mul(F::from_f64(number));
+    Some(match name {
+        "add" => (of_number(1.0), of_number(1.0)),
+        "sub" => (of_number(1.0), of_number(-1.0)),
+        "mul" => (g.mul(&y), g.mul(&x)),
+        "div" => (g.div(&y), of_number(-1.0).mul(&x).div(&y.mul(&y))),
+        _ => return None,
+    })
+}
+
+/// What an operation with a number gives back: a multiple of the upstream gradient.
+fn beside<F: Float + Numeric, Y: Steps<Elem = F, Of<F> = Y>>(name: &str, g: &Arc<Node>, number: F) -> Option<Lazy<Y>> {
+    let g = Lazy::<Y>::of(Arc::clone(g));
+    Some(match name {
+        "add" | "sub" => g.mul(F::from_f64(1.0)),
+        "mul" => g.mul(number),
+        "div" => g.div(number),
+        _ => return None,
+    })
+}
+
 macro_rules! zips {
     ($($name:ident [$bound:ident] -> $out:ty $(, $backward:ident)?;)*) => {
         /// # Operations on two operands
@@ -162,8 +190,10 @@ macro_rules! zips {
                 };
                 let same = |[x, _]: [&Shape; 2]| Ok(Some(x.clone()));
                 let nodes = [&self.0.left, &self.0.upstream];
-                let gradient: Lazy<<X::Of<F> as Steps>::Of<F>> =
+                let gradient: Lazy<X::Of<F>> =
                     step(stringify!($backward), self.1.to_string(), nodes, Form::OfFirst, same, run);
+                let number = F::from_number(self.1).unwrap_or(F::NAN);
+                let gradient = gradient.with_formula([nodes[1]], move |[g]| beside(stringify!($name), g, number));
                 vec![Some(gradient.node)]
             }
         }
@@ -184,6 +214,9 @@ macro_rules! zips {
             fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
                 let [x, y, g] = [self.0.left, self.0.right, self.0.upstream].map(Lazy::<X::Of<F>>::of);
                 let (dx, dy) = x.$backward(&y, &g).parts();
+                let of = [&x.node, &y.node, &g.node];
+                let dx = dx.with_formula(of, |of| formulas(stringify!($name), of).map(|(dx, _)| dx));
+                let dy = dy.with_formula(of, |of| formulas(stringify!($name), of).map(|(_, dy)| dy));
                 vec![Some(dx.node), Some(dy.node)]
             }
         }
