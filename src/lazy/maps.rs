@@ -89,31 +89,31 @@ macro_rules! maps {
 }
 
 /// What a function gives back as a formula of `x` and the upstream gradient, if it is smooth.
-fn formula<F: Float, Y: Steps<Elem = F, Of<F> = Y>>(name: &str, x: &Lazy<Y>, g: &Lazy<Y>) -> Option<Lazy<Y>>
+fn formula<F, Y: Steps<Elem = F, Of<F> = Y>>(name: &str, x: &Lazy<Y>, g: &Lazy<Y>) -> Option<Lazy<Y>>
 where
-    F: Numeric + RealNumber,
+    F: Float + Numeric + RealNumber,
 {
     let number = F::from_f64;
     let slope = match name {
         "neg" => return Some(g.mul(number(-1.0))),
         "square" => x.mul(number(2.0)),
-        "sqrt" => return Some(g.div(&x.sqrt().mul(number(2.0)))),
-        "cbrt" => return Some(g.div(&x.cbrt().square().mul(number(3.0)))),
+        "sqrt" => return Some(g.div(x.sqrt().mul(number(2.0)))),
+        "cbrt" => return Some(g.div(x.cbrt().square().mul(number(3.0)))),
         "exp" | "exp_m1" => x.exp(),
         "ln" => return Some(g.div(x)),
-        "ln_1p" => return Some(g.div(&x.add(number(1.0)))),
-        "log2" => return Some(g.div(&x.mul(number(std::f64::consts::LN_2)))),
-        "log10" => return Some(g.div(&x.mul(number(std::f64::consts::LN_10)))),
+        "ln_1p" => return Some(g.div(x.add(number(1.0)))),
+        "log2" => return Some(g.div(x.mul(number(std::f64::consts::LN_2)))),
+        "log10" => return Some(g.div(x.mul(number(std::f64::consts::LN_10)))),
         "sin" => x.cos(),
         "cos" => x.sin().mul(number(-1.0)),
         "tan" => x.tan().square().add(number(1.0)),
-        "asin" => return Some(g.div(&one_less_square(x).sqrt())),
-        "acos" => return Some(g.div(&one_less_square(x).sqrt().mul(number(-1.0)))),
-        "atan" => return Some(g.div(&x.square().add(number(1.0)))),
+        "asin" => return Some(g.div(one_less_square(x).sqrt())),
+        "acos" => return Some(g.div(one_less_square(x).sqrt().mul(number(-1.0)))),
+        "atan" => return Some(g.div(x.square().add(number(1.0)))),
         "sinh" => x.cosh(),
         "cosh" => x.sinh(),
         "tanh" => one_less_square(&x.tanh()),
-        "recip" => return Some(g.div(&x.square().mul(number(-1.0)))),
+        "recip" => return Some(g.div(x.square().mul(number(-1.0)))),
         _ => return None,
     };
     Some(g.mul(&slope))
@@ -152,7 +152,7 @@ fn powers<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
 ) -> Lazy<Y> {
     step.with_formula([&x.node, &g.node], move |[x, g]| {
         let (x, g) = (Lazy::<Y>::of(Arc::clone(x)), Lazy::<Y>::of(Arc::clone(g)));
-        Some(g.mul(&x.powi(exponent.checked_sub(1)?).mul(F::from_f64(exponent.into()))))
+        Some(g.mul(x.powi(exponent.checked_sub(1)?).mul(F::from_f64(exponent.into()))))
     })
 }
 
@@ -166,7 +166,7 @@ fn real_powers<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
     let &[exponent] = numbers else { return step };
     step.with_formula([&x.node, &g.node], move |[x, g]| {
         let (x, g) = (Lazy::<Y>::of(Arc::clone(x)), Lazy::<Y>::of(Arc::clone(g)));
-        Some(g.mul(&x.powf(F::from_f64(exponent.to_f64() - 1.0)).mul(exponent)))
+        Some(g.mul(x.powf(F::from_f64(exponent.to_f64() - 1.0)).mul(exponent)))
     })
 }
 

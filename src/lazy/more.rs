@@ -244,15 +244,12 @@ pub(super) fn product_shape(x: &Shape, y: &Shape) -> Result<Option<Shape>> {
 }
 
 /// What a product of matrices gives back to both, as formulas of these and the upstream gradient.
-fn of_matrices<P: Pattern, F: Float + Ring>(
-    name: &str,
-    of: [&Arc<Node>; 3],
-) -> Option<(Lazy<Tensor<P, F>>, Lazy<Tensor<P, F>>)> {
+fn of_matrices<P: Pattern, F: Float + Ring>(name: &str, of: [&Arc<Node>; 3]) -> Option<[Lazy<Tensor<P, F>>; 2]> {
     if name != "matmul" || of.iter().any(|node| node.shape.as_ref().is_none_or(|shape| shape.rank() != 2)) {
         return None;
     }
     let [x, y, g] = of.map(|node| Lazy::<Tensor<P, F>>::of(Arc::clone(node)));
-    Some((g.matmul_tensor(&y.transpose()), x.transpose().matmul_tensor(&g)))
+    Some([g.matmul_tensor(&y.transpose()), x.transpose().matmul_tensor(&g)])
 }
 
 /// Products of two tensors of one format, with the shape of the result from theirs, and the gradients of both.
@@ -274,8 +271,8 @@ macro_rules! products {
                     let [x, y, g] = [x, y, g].map(|node| Lazy::<Tensor<P, F>>::of(Arc::clone(node)));
                     let (dx, dy) = x.$backward(&y, &g).parts();
                     let of = [&x.node, &y.node, &g.node];
-                    let dx = dx.with_formula(of, |of| of_matrices(stringify!($name), of).map(|(dx, _)| dx));
-                    let dy = dy.with_formula(of, |of| of_matrices(stringify!($name), of).map(|(_, dy)| dy));
+                    let dx = dx.with_formula(of, |of| of_matrices(stringify!($name), of).map(|[dx, _]| dx));
+                    let dy = dy.with_formula(of, |of| of_matrices(stringify!($name), of).map(|[_, dy]| dy));
                     vec![Some(dx.node), Some(dy.node)]
                 })
             }

@@ -87,7 +87,7 @@ fn formulas<F: Float + Numeric, Y: Steps<Elem = F, Of<F> = Y>>(
         "add" => (of_number(1.0), of_number(1.0)),
         "sub" => (of_number(1.0), of_number(-1.0)),
         "mul" => (g.mul(&y), g.mul(&x)),
-        "div" => (g.div(&y), of_number(-1.0).mul(&x).div(&y.mul(&y))),
+        "div" => (g.div(&y), of_number(-1.0).mul(&x).div(y.mul(&y))),
         _ => return None,
     })
 }
