@@ -22,7 +22,8 @@ fuzz_target!(|data: &[u8]| {
     }
     let (first, second) = data.split_at(data.len() / 2);
     let inside = [member(first), member(&[]), member(second)].concat();
-    for format in FileFormat::ALL.into_iter().filter(|&format| format != FileFormat::Npz) {
+    let compresses_itself = [FileFormat::Npz, FileFormat::Parquet];
+    for format in FileFormat::ALL.into_iter().filter(|format| !compresses_itself.contains(format)) {
         let plain = read_from(data, format, &options);
         match (plain, read_from(inside.as_slice(), format, &options)) {
             (Ok(plain), Ok(inflated)) => assert!(inflated.same_as(&plain), "{inflated:?} is not {plain:?}"),

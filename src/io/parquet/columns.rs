@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::described::{Described, Extent, fill_bytes};
-use super::layout;
+use super::described::{self, Described, Extent, fill_bytes};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
@@ -34,7 +33,7 @@ struct Part<'a, T> {
 
 impl<T: FileElement> Bits for Part<'_, T> {
     fn bits(&self, rows: Range<usize>) -> Allocated<Vec<u64>> {
-        let width = size_of::<T>() / layout::parts_of(T::DTYPE);
+        let width = size_of::<T>() / described::parts_of(T::DTYPE);
         let (mut bytes, mut wide) = (Vec::with_capacity(16), [0; 8]);
         alloc::collect(self.values[rows].iter().map(|value| {
             bytes.clear();
@@ -64,7 +63,7 @@ impl<'a> Columns<'a> {
             columns.push(Box::new(x.pattern().axis_coords(axis)?));
         }
         let values = x.values();
-        columns.extend((0..layout::parts_of(T::DTYPE)).map(|part| Box::new(Part { values, part }) as Box<dyn Bits>));
+        columns.extend((0..described::parts_of(T::DTYPE)).map(|part| Box::new(Part { values, part }) as Box<dyn Bits>));
         let (shape, fill) = (x.shape().clone(), Some(fill_bytes(x.fill())));
         let described = Described { shape, dtype: Some(T::DTYPE), fill, extent: Some(Extent::default()) };
         Ok(Columns { described, dtype: T::DTYPE, columns, rows: x.nnz() })

@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use super::json::{self, Json};
-use super::layout;
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
@@ -88,7 +87,7 @@ impl Described {
         let rank = self.shape.rank();
         let mut types: Vec<String> = (0..rank)
             .map(|axis| {
-                let kind = if layout::is_narrow(self.shape[axis]) { "uint32" } else { "uint64" };
+                let kind = if is_narrow(self.shape[axis]) { "uint32" } else { "uint64" };
                 format!("\"indices_{axis}\":\"{kind}\"")
             })
             .collect();
@@ -122,7 +121,7 @@ impl Described {
 pub(super) fn fill_bytes<T: FileElement>(fill: T) -> Vec<u8> {
     let mut bytes = Vec::new();
     fill.to_bytes(&mut bytes);
-    let part = bytes.len() / layout::parts_of(T::DTYPE);
+    let part = bytes.len() / parts_of(T::DTYPE);
     bytes.chunks_mut(part.max(1)).for_each(<[u8]>::reverse);
     bytes
 }
@@ -206,6 +205,16 @@ fn mix(mut number: u64) -> u64 {
     number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ number >> 31
+}
+
+/// The columns that the values of a type take.
+pub(super) fn parts_of(dtype: DType) -> usize {
+    if matches!(dtype, DType::Complex64 | DType::Complex128) { 2 } else { 1 }
+}
+
+/// Whether the coordinates of an axis are written in 32 bits.
+pub(super) fn is_narrow(length: usize) -> bool {
+    length as u64 <= 1 << 32
 }
 
 /// A text as JSON.

@@ -1,20 +1,12 @@
 //! The lists of pages, and of the least and greatest values in them.
 
 use std::io::{Read, SeekFrom};
-use std::ops::Range;
 
 use super::footer::{Chunk, raw};
+use super::page::PageRows;
 use super::read::Table;
 use super::thrift::{Thrift, Wire};
 use crate::base::error::Result;
-
-/// A page, and the rows in it.
-#[derive(Debug, Clone)]
-pub(super) struct PageRows {
-    pub(super) start: u64,
-    pub(super) bytes: u64,
-    pub(super) rows: Range<usize>,
-}
 
 impl Table<'_> {
     /// The pages of a chunk of so many rows, where the file lists them and the list can be right.

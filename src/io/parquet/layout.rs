@@ -1,6 +1,6 @@
 //! Which columns hold a tensor, and how its elements stand in them.
 
-use super::described::{Described, at_key, parsed};
+use super::described::{Described, at_key, parsed, parts_of};
 use super::footer::{Column, Footer, Meaning, Physical, quoted};
 use crate::base::error::{Error, Result};
 use crate::element::DType;
@@ -76,16 +76,6 @@ pub(super) fn part_names(dtype: DType, values: &str) -> Vec<String> {
         1 => vec![values.into()],
         _ => vec![format!("{values}.re"), format!("{values}.im")],
     }
-}
-
-/// The columns that the values of a type take.
-pub(super) fn parts_of(dtype: DType) -> usize {
-    if matches!(dtype, DType::Complex64 | DType::Complex128) { 2 } else { 1 }
-}
-
-/// Whether the coordinates of an axis are written in 32 bits.
-pub(super) fn is_narrow(length: usize) -> bool {
-    length as u64 <= 1 << 32
 }
 
 fn at_column(name: &str, message: impl Into<String>) -> Error {

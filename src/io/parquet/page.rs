@@ -2,12 +2,21 @@
 
 use std::borrow::Cow;
 use std::io::Read;
+use std::ops::Range;
 
 use super::decode;
 use super::footer::{Column, Physical};
 use super::thrift::{Thrift, Wire};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
+
+/// A page, and the rows in it.
+#[derive(Debug, Clone)]
+pub(super) struct PageRows {
+    pub(super) start: u64,
+    pub(super) bytes: u64,
+    pub(super) rows: Range<usize>,
+}
 
 /// What a page may inflate to whatever its size, and the bytes for each of its own beyond that.
 const FLOOR: u64 = 16 << 20;

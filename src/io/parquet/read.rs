@@ -3,11 +3,10 @@
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::ops::Range;
 
-use super::described::{Extent, Hashes};
+use super::described::{self, Extent, Hashes};
 use super::footer::{Chunk, Column, Footer, Physical, quoted};
-use super::index::PageRows;
 use super::layout::{self, Layout};
-use super::page::{PageHeader, Pages};
+use super::page::{PageHeader, PageRows, Pages};
 use super::{Stream, refused};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
@@ -102,7 +101,7 @@ impl<T> Default for Values<T> {
 
 impl<T: FileElement> Sink for Values<T> {
     fn put(&mut self, part: usize, row: usize, bits: &[u64], most: usize) -> Allocated<()> {
-        let width = size_of::<T>() / layout::parts_of(T::DTYPE);
+        let width = size_of::<T>() / described::parts_of(T::DTYPE);
         if part == 0 {
             reserve_up_to(&mut self.0, bits.len(), most)?;
             let mut bytes = [0; 16];

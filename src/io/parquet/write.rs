@@ -15,7 +15,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type};
 
 use super::columns::Columns;
-use super::described::{Described, Extent, Hashes};
+use super::described::{self, Described, Extent, Hashes};
 use super::layout;
 use crate::base::error::{Error, Result};
 use crate::element::DType;
@@ -119,7 +119,7 @@ fn failed(error: ParquetError) -> Error {
 /// The columns as the file names them.
 fn schema(columns: &Columns<'_>) -> Written<Type> {
     let axes = columns.described.shape.iter().enumerate().map(|(axis, &length)| {
-        let (kind, bits) = if layout::is_narrow(length) { (Kind::INT32, 32) } else { (Kind::INT64, 64) };
+        let (kind, bits) = if described::is_narrow(length) { (Kind::INT32, 32) } else { (Kind::INT64, 64) };
         field(&layout::axis_name(axis), kind, Some(LogicalType::integer(bits, false)))
     });
     let (kind, logical) = value_type(columns.dtype);
