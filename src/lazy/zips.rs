@@ -142,13 +142,13 @@ macro_rules! zips {
                     let run = move |x: &X| ops::$name(x, Right::Number(number));
                     let same = |shape: &Shape| Ok(Some(shape.clone()));
                     let step = self.then(stringify!($name), format!("{number:?}"), Form::Each, same, run);
-                    zips!(@of_number step, number $(, $backward)?)
+                    zips!(@of_number $name, step, number $(, $backward)?)
                 }
                 Side::Step(other) => {
                     let run = |inputs: &[Held]| ops::$name(known::<X>(&inputs[0]), Right::Value(known(&inputs[1])));
                     let nodes = [&self.node, &other.node];
                     let step = step(stringify!($name), String::new(), nodes, Form::Each, broadcast, run);
-                    zips!(@of_two step $(, $backward)?)
+                    zips!(@of_two $name, step $(, $backward)?)
                 }
             }
         }
@@ -175,8 +175,8 @@ macro_rules! zips {
             }
         )?
     };
-    (@of_number $step:ident, $number:ident) => { $step };
-    (@of_number $step:ident, $number:ident, $backward:ident) => {{
+    (@of_number $name:ident, $step:ident, $number:ident) => { $step };
+    (@of_number $name:ident, $step:ident, $number:ident, $backward:ident) => {{
         struct Rule<X>(Two, crate::Number, std::marker::PhantomData<fn() -> X>);
         impl<X: Steps> FloatVisitor for Rule<X> {
             type Out = Vec<Option<Arc<Node>>>;
@@ -204,8 +204,8 @@ macro_rules! zips {
             T::if_float(Rule::<X>(two, number, std::marker::PhantomData))
         })
     }};
-    (@of_two $step:ident) => { $step };
-    (@of_two $step:ident, $backward:ident) => {{
+    (@of_two $name:ident, $step:ident) => { $step };
+    (@of_two $name:ident, $step:ident, $backward:ident) => {{
         struct Rule<X>(Two, std::marker::PhantomData<fn() -> X>);
         impl<X: Steps> FloatVisitor for Rule<X> {
             type Out = Vec<Option<Arc<Node>>>;
