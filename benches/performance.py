@@ -21,6 +21,7 @@ import platform
 import re
 import subprocess
 import sys
+import textwrap
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -87,7 +88,7 @@ def run_compare(data, only):
 def compared(lines, peers):
     """For each workload and number of threads: what we took, and the fastest other."""
     rows = {}
-    for line in sorted(lines, key=lambda line: -line["min"]):  # the least comes last, and stays
+    for line in lines:
         threads, same = line["threads"], [peer for peer in peers if peer["workload"] == line["workload"]]
         others = [peer for peer in same if peer["threads"] <= threads]
         wrong = [peer["peer"] for peer in others if "check" in peer and not agree(line["check"], peer["check"])]
@@ -95,7 +96,8 @@ def compared(lines, peers):
             sys.exit(f"{line['workload']}: {wrong} have other sums")
         fastest = min(others, key=lambda peer: peer["min"], default=None)
         theirs = [fastest["peer"], round(fastest["min"] * 1e3, 2)] if fastest else [None, None]
-        rows.setdefault(line["workload"], {})[str(threads)] = [round(line["min"] * 1e3, 2), *theirs]
+        row, took = rows.setdefault(line["workload"], {}), round(line["min"] * 1e3, 2)
+        row[str(threads)] = min(row.get(str(threads), [took]), [took])[:1] + theirs
     return rows
 
 
@@ -122,7 +124,8 @@ def take_figures(arguments, known):
 def described(number, machine):
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     where = f"{machine['cores']} cores of {machine['processor']}, {machine['system']}, Rust {machine['rust']}"
-    return f"{number}. {where}, {machine['date']}, commit {machine['commit']}: {versions}."
+    line = f"{number}. {where}, {machine['date']}, commit {machine['commit']}: {versions}."
+    return textwrap.fill(line, 120, subsequent_indent="   ", break_long_words=False, break_on_hyphens=False)
 
 
 def cell(row, wanted):
@@ -140,7 +143,8 @@ def cell(row, wanted):
 def compare_table(known, threads):
     machines = known["machines"]
     head = ["workload", "wanted", *(str(number) for number, _ in enumerate(machines, 1))]
-    names = list(dict.fromkeys(name for machine in machines for name in machine["rows"]))
+    taken = [name for machine in machines for name, row in machine["rows"].items() if threads in row]
+    names = list(dict.fromkeys(taken))
     lines = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
     for name in names:
         wanted = known["wanted"].get(name, {}).get(threads)

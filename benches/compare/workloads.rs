@@ -290,8 +290,8 @@ fn pair(data: &DataSet, parameters: &str) -> Result<Figures> {
     measure(|| Ok(if is_sum { a.add(&b)? } else { a.mul(&b)? }), |result| coo_sums(result.into_coo()?))
 }
 
-/// Each row times its own number.
+/// Every row times one row: each column times its own number.
 fn row_mul(data: &DataSet, _: &str) -> Result<Figures> {
     let (x, row) = (data.coo::<f64>()?.into_csr()?, data.list::<f64>("row")?);
-    measure(|| Ok(x.scale(0, &row)?), |result| coo_sums(result.into_coo()?))
+    measure(|| Ok(x.scale(1, &row)?), |result| coo_sums(result.into_coo()?))
 }
