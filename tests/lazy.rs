@@ -1160,3 +1160,14 @@ fn gradients_of_arrays_agree_with_central_differences() {
         }
     }
 }
+
+/// A mutant that told the group of a block for that of all lived: the cell of a sum that overflows in a late block.
+#[test]
+fn a_reduction_by_pieces_names_the_cell_that_has_no_sum() {
+    let (rows, late) = (9_000, 7_001);
+    let x = ndarray::Array2::from_shape_fn((rows, 2), |(row, _)| if row == late { i64::MAX } else { 1 });
+    let x = CooTensor::from_dense(&x, 0).unwrap();
+    let eager = x.mul(1).unwrap().sum(1).unwrap_err().to_string();
+    let lazy = x.lazy().mul(1).sum(1).collect().unwrap_err().to_string();
+    assert!(eager.contains("[7001]") && lazy.ends_with(&eager), "{lazy}, and not {eager}");
+}
