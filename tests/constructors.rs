@@ -207,6 +207,11 @@ fn duplicates_become_what_was_asked_for() {
     assert_eq!(pair(3, -1, Duplicates::LogicalOr), Ok(1));
     assert_eq!(pair(true, true, Duplicates::Sum), Ok(true));
     assert_eq!(pair(0.0, -0.0, Duplicates::LogicalOr), Ok(0.0));
+    // As in `min` and `max`, of which the order of the input is no part: the first one stayed before.
+    for (one, other) in [(0.0_f64, -0.0), (-0.0, 0.0)] {
+        assert!(pair(one, other, Duplicates::Min).unwrap().is_sign_negative());
+        assert!(pair(one, other, Duplicates::Max).unwrap().is_sign_positive());
+    }
     for duplicates in [Duplicates::Min, Duplicates::Max, Duplicates::Sum] {
         assert!(pair(1.0, f64::NAN, duplicates).unwrap().is_nan());
         assert!(pair(f32::NAN, 1.0, duplicates).unwrap().is_nan());

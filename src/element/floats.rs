@@ -50,12 +50,14 @@ macro_rules! impl_float {
             }
 
             fn smaller(self, other: Self) -> Option<Self> {
-                let smaller = if other < self { other } else { self };
+                let is_below = other < self || (other == self && other.is_sign_negative());
+                let smaller = if is_below { other } else { self };
                 Some(if self.is_nan() || other.is_nan() { <Self as Float>::NAN } else { smaller })
             }
 
             fn greater(self, other: Self) -> Option<Self> {
-                let greater = if other > self { other } else { self };
+                let is_above = other > self || (other == self && other.is_sign_positive());
+                let greater = if is_above { other } else { self };
                 Some(if self.is_nan() || other.is_nan() { <Self as Float>::NAN } else { greater })
             }
 

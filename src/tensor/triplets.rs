@@ -27,9 +27,9 @@ pub enum Duplicates {
     First,
     /// The last one in input order.
     Last,
-    /// The smallest; NaN if any is NaN. No operation on complex numbers.
+    /// The smallest; NaN if any is NaN, and `-0.0` below `0.0`. No operation on complex numbers.
     Min,
-    /// The greatest; NaN if any is NaN. No operation on complex numbers.
+    /// The greatest; NaN if any is NaN, and `0.0` above `-0.0`. No operation on complex numbers.
     Max,
     /// One if any is truthy, else zero. A lone entry stays as it is.
     LogicalOr,

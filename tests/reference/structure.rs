@@ -174,10 +174,16 @@ fn combine<T: Scalar>(at: &[usize], values: &[T], duplicates: Duplicates) -> Res
         Duplicates::Error => Err(CoalesceFault::Repeated(at.to_vec())),
         Duplicates::LogicalOr if values.iter().any(|value| value.truthy()) => Ok(T::one()),
         Duplicates::LogicalOr => Ok(T::zero()),
-        Duplicates::Min => Ok(extreme(values, |new, best| new.less(best) == Some(true))),
-        Duplicates::Max => Ok(extreme(values, |new, best| best.less(new) == Some(true))),
+        Duplicates::Min => Ok(extreme(values, is_below)),
+        Duplicates::Max => Ok(extreme(values, |new, best| is_below(best, new))),
         Duplicates::Sum => sum(values).ok_or_else(|| CoalesceFault::Overflow(at.to_vec())),
     }
+}
+
+/// Whether one value is less than another; `-0.0` is less than `0.0`.
+fn is_below<T: Scalar>(value: T, other: T) -> bool {
+    let are_equal = value.less(other) == Some(false) && other.less(value) == Some(false);
+    value.less(other) == Some(true) || are_equal && other.same(T::zero()) && !value.same(T::zero())
 }
 
 /// The sum from left to right, or `None` where an addition overflows.
