@@ -179,6 +179,17 @@ fn a_stream_in_pieces_cut_or_compressed_is_the_same_file() {
     assert!(error.to_string().starts_with("no/such.csv: "), "{error}");
 }
 
+/// Its first inflated bytes are no table, then a distance reaches too far back: in pieces the first is found first. A
+/// fuzzer took the two errors for a difference.
+#[test]
+fn corrupt_gzip_data_are_refused_whole_and_in_pieces() {
+    let bytes = b"\x1f\x8b\x08\0\0\0\0\0\0\xff\xf2\x9d\xff\x8b\x8b\x08\x08\x2c\x01\0\xff\xff\xff\xfb\x2c\x16";
+    let read = |reader: &mut dyn Read| read_csv_from::<f64, u32>(reader, &columns(), &ReadOptions::default());
+    for refused in [read(&mut &bytes[..]), read(&mut Pieces(bytes))] {
+        assert!(matches!(refused, Err(Error::Format { .. })), "{refused:?}");
+    }
+}
+
 /// Records that end with a carriage return alone end no line, so that entries run ahead of the lines: their difference
 /// was taken as a natural number, and a fuzzer found the panic.
 #[test]

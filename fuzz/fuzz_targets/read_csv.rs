@@ -1,4 +1,6 @@
-//! Tables out of any bytes: what is read is the same in pieces, and reads the same when it is written by hand.
+//! Tables out of any bytes: what is read is the same in pieces, and reads the same when it is written by hand. Of gzip
+//! data that are corrupt the pieces decide how much is inflated before that is found, and with it which of two errors
+//! comes first.
 #![no_main]
 
 use std::io::Read;
@@ -49,6 +51,7 @@ fuzz_target!(|data: &[u8]| {
                 assert!(found.to_bits() == value.to_bits() || (found.is_nan() && value.is_nan()));
             }
         }
+        (Err(_), Err(_)) if data.starts_with(&[0x1f, 0x8b]) => {}
         (Err(whole), Err(pieces)) => assert_eq!(pieces.to_string(), whole.to_string()),
         (whole, pieces) => panic!("{pieces:?} is not {whole:?}"),
     }
