@@ -16,6 +16,10 @@ pub(crate) struct Joined<I> {
     pub(crate) coords: Option<Vec<Vec<I>>>,
 }
 
+/// Fewer entries than this are compared axis by axis: what keys set up takes longer. Unoptimised far fewer, so that
+/// tests, whose inputs are small, meet both ways.
+const FEW: usize = if cfg!(debug_assertions) { 1 << 3 } else { 1 << 6 };
+
 /// Joins entries that are given by their coordinates on axes of these `lengths`.
 pub(crate) fn by_coords<I: Index>(
     left: &[&[I]],
@@ -29,7 +33,8 @@ pub(crate) fn by_coords<I: Index>(
         axes.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     };
     let parts = split(counts, order);
-    let Some(packing) = Packing::of_lengths(lengths) else {
+    let packing = if counts.0 + counts.1 < FEW { None } else { Packing::of_lengths(lengths) };
+    let Some(packing) = packing else {
         let merge = |(): &mut (), (left, right): Ranges| {
             let steps = merge_by(left.clone(), right.clone(), order)?;
             Ok(Part { left, right, steps })
@@ -48,7 +53,8 @@ pub(crate) fn by_coords<I: Index>(
     };
     let merged = threads::map_each(shares, counts.0 + counts.1, || (), merge);
     let steps = Steps { parts: merged.into_iter().collect::<Allocated<_>>()?, keep };
-    coords.iter_mut().for_each(|axis| room.close_gaps(axis, &steps.ends()));
+    let ends = steps.ends();
+    coords.iter_mut().for_each(|axis| room.close_gaps(axis, &ends));
     Ok(Joined { steps, coords: Some(coords).filter(|coords| coords.len() == lengths.len()) })
 }
 

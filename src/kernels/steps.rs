@@ -93,15 +93,20 @@ impl Steps {
     pub(crate) fn ends(&self) -> Vec<usize> {
         let mut end = 0;
         let count = |part: &Part| {
-            end += self.keep.count(part.left.len(), part.right.len(), part.steps.len());
+            end += self.count_of(part);
             end
         };
         self.parts.iter().map(count).collect()
     }
 
+    /// The number of entries of the result that a part has.
+    fn count_of(&self, part: &Part) -> usize {
+        self.keep.count(part.left.len(), part.right.len(), part.steps.len())
+    }
+
     /// The number of entries of the result.
     pub(crate) fn count(&self) -> usize {
-        self.ends().last().copied().unwrap_or(0)
+        self.parts.iter().map(|part| self.count_of(part)).sum()
     }
 
     /// The steps of all parts together.
@@ -114,8 +119,11 @@ impl Steps {
         &self,
         write: impl Fn(&Part, usize, &mut [U]) -> Result<(), E> + Sync + Send,
     ) -> Result<Vec<U>, E> {
+        let mut items = alloc::zeros(self.count())?;
+        if let [all] = &self.parts[..] {
+            return write(all, 0, &mut items).map(|()| items);
+        }
         let ends = self.ends();
-        let mut items = alloc::zeros(ends.last().copied().unwrap_or(0))?;
         let shares = self.parts.iter().zip(threads::split_at_ends(&mut items, &ends)).zip(&ends).collect();
         let written = threads::map_each(
             shares,

@@ -69,6 +69,9 @@ impl<I: Index> KeptCoords<I> {
 
 /// The pattern of the cells that hold an entry: one and the same each time where plans are kept.
 pub(crate) fn kept_cells<P: Pattern>(entries: &P, reduction: &Reduction, cells: P) -> Result<P> {
+    if entries.memo().is_none() {
+        return Ok(cells);
+    }
     let question = || ("cells", reduction.clone());
     let kept = planned(entries, question, || Ok(for_plan(entries, cells)))?;
     Ok(of_plan(entries, &kept))
@@ -92,8 +95,11 @@ pub(crate) struct Cells<P> {
 
 impl<P: Pattern> Cells<P> {
     pub(crate) fn new(entries: &P, reduction: &Reduction) -> Result<Self> {
-        let question = || ("groups", reduction.clone());
-        let cells = planned(entries, question, || Cells::of(entries, reduction, Meeting::new(entries, reduction)?))?;
+        let of = || Cells::of(entries, reduction, Meeting::new(entries, reduction)?);
+        if entries.memo().is_none() {
+            return of();
+        }
+        let cells = planned(entries, || ("groups", reduction.clone()), of)?;
         let pattern = kept_cells(entries, reduction, cells.pattern.clone())?;
         Ok(Cells { pattern, groups: Arc::clone(&cells.groups) })
     }

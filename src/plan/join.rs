@@ -41,8 +41,8 @@ fn by_coords<P: Pattern>(xs: &[P], axis: usize, shape: &Shape, count: usize, roo
     let coords = coords.collect::<Allocated<Vec<_>>>()?;
     let order = match axis {
         0 => None,
-        _ if xs.len() <= FEW => Some(merged(xs, axis, count)?),
-        _ => sort::row_major_order(&coords, count)?,
+        _ if xs.len() > FEW || count < FEW_ENTRIES => sort::row_major_order(&coords, count)?,
+        _ => Some(merged(xs, axis, count)?),
     };
     let sources = order.map_or(Sources::Same, Sources::List);
     let coords = coords.iter().map(|axis| sources.of(axis)).collect::<Allocated<_>>()?;
@@ -51,6 +51,10 @@ fn by_coords<P: Pattern>(xs: &[P], axis: usize, shape: &Shape, count: usize, roo
 
 /// So many sorted patterns are merged, each being looked at for each run; more are sorted.
 const FEW: usize = 8;
+
+/// Fewer entries than this are sorted, too: what merging sets up takes longer. Unoptimised far fewer, so that tests,
+/// whose inputs are small, meet both ways.
+const FEW_ENTRIES: usize = if cfg!(debug_assertions) { 1 << 2 } else { 1 << 5 };
 
 /// The order of the entries of several patterns by the axes before `axis`; those of one pattern before those of the
 /// next where they agree there.

@@ -26,6 +26,9 @@ impl<P: Pattern> Join<P> {
         if keep.both && left.shares_arrays_with(right) {
             return Ok(Join { pattern: left.clone(), steps: None });
         }
+        if left.memo().is_none() {
+            return Join::planned(left, right, keep);
+        }
         let question = || (right.clone().with_memo(None), keep);
         let join = planned(left, question, || {
             let join = Join::planned(left, right, keep)?;

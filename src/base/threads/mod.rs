@@ -183,8 +183,13 @@ pub(crate) fn map_parts<U: Send>(
     weight: usize,
     f: impl Fn(Range<usize>) -> U + Sync,
 ) -> Vec<U> {
+    of_parts(count, parts_worth(count, picoseconds, weight), f)
+}
+
+/// How many parts of so many items pay, each of which has the cost of `weight` items besides: one at least.
+fn parts_worth(count: usize, picoseconds: usize, weight: usize) -> usize {
     let worth = weighed(count, picoseconds) / (2 * CHUNK + 2 * weighed(weight, picoseconds));
-    of_parts(count, pool::width().min(worth).max(1), f)
+    if worth < 2 { 1 } else { pool::width().min(worth).max(1) }
 }
 
 /// `f` of so many parts of the indices below `count`, in order.
@@ -323,6 +328,10 @@ pub(crate) fn filled<T: Zeroable + Send>(
     fill: impl Fn(Range<usize>, &mut [T]) + Sync + Send,
 ) -> Allocated<Vec<T>> {
     let mut items = alloc::zeros(count)?;
+    if parts_worth(count, picoseconds, 0) == 1 {
+        fill(0..count, &mut items);
+        return Ok(items);
+    }
     let ends = map_parts(count, picoseconds, 0, |part| part.end);
     map_slices(&mut items, &ends, |part, slots| fill(ends[part] - slots.len()..ends[part], slots));
     Ok(items)

@@ -26,14 +26,20 @@ pub(super) fn pair<X: Sparse, Y: Sparse<Pattern = X::Pattern>, Z: Zip<X::Value, 
     y: &Y,
     op: Z,
 ) -> Result<Tensor<X::Pattern, Z::Out>> {
-    let shape = broadcast_shape(x.tensor().shape(), y.tensor().shape())?;
+    let shape = match x.tensor().shape() == y.tensor().shape() {
+        true => x.tensor().shape().clone(),
+        false => broadcast_shape(x.tensor().shape(), y.tensor().shape())?,
+    };
     let (a, b) = (in_shape(x.tensor(), &shape)?, in_shape(y.tensor(), &shape)?);
     if x.gap().is_some() && y.gap().is_some() { whole(&a, &b, op) } else { stored(&a, &b, op) }
 }
 
-/// The tensor broadcast to a shape; nothing is copied where it has it.
-pub(in crate::ops) fn in_shape<P: Pattern, T: Element>(x: &Tensor<P, T>, shape: &Shape) -> Result<Tensor<P, T>> {
-    if x.shape() == shape { Ok(x.clone()) } else { broadcast_to(x, shape.clone()) }
+/// The tensor broadcast to a shape: itself where it has it.
+pub(in crate::ops) fn in_shape<'a, P: Pattern, T: Element>(
+    x: &'a Tensor<P, T>,
+    shape: &Shape,
+) -> Result<Cow<'a, Tensor<P, T>>> {
+    if x.shape() == shape { Ok(Cow::Borrowed(x)) } else { broadcast_to(x, shape.clone()).map(Cow::Owned) }
 }
 
 /// Of two tensors of one shape.

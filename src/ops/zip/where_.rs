@@ -166,7 +166,7 @@ fn lengths<P: Pattern, T: Element>(given: &Given<P, T>) -> &[usize] {
 /// A choice as a tensor of a shape; a number is one that stores nothing.
 fn given_in_shape<P: Pattern, T: Element>(given: Given<P, T>, shape: &Shape) -> Result<Tensor<P, T>> {
     match given {
-        Given::Tensor(tensor) => in_shape(&tensor, shape),
+        Given::Tensor(tensor) => Ok(in_shape(&tensor, shape)?.into_owned()),
         Given::Number(number) => {
             let axes = vec![Buffer::default(); shape.rank()];
             Ok(Tensor::from_valid(P::from_coords(shape.clone(), 0, axes, default_limit(0))?, Vec::new(), number))
