@@ -5,6 +5,7 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use crate::base::error::{Error, Result};
+use crate::base::few::Few;
 use crate::base::grouping::Grouping;
 
 /// Which axes a reduction removes, and whether it leaves them behind with length 1.
@@ -42,7 +43,7 @@ pub struct Axes {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Listed {
     All,
-    Each(Vec<isize>),
+    Each(Few<isize>),
     /// More than [`MOST`]: from the first to the last. Only a rank can say which of them is the first that is wrong.
     Range(isize, isize),
 }
@@ -88,7 +89,7 @@ impl Axes {
 
     /// No axis: the reduction becomes an elementwise operation.
     pub fn none() -> Self {
-        Axes::new(Listed::Each(Vec::new()))
+        Axes::new(Listed::Each(Few::default()))
     }
 
     /// The same axes, kept in the result with length 1.
@@ -143,8 +144,13 @@ impl Axes {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn normalize(&self, rank: usize) -> Result<Vec<usize>> {
+        self.normalized(rank).map(Vec::from)
+    }
+
+    /// [`normalize`](Axes::normalize), without memory for a few.
+    pub(crate) fn normalized(&self, rank: usize) -> Result<Few<usize>> {
         let normalize = |axis: isize| normalize_axis(axis, rank);
-        let mut axes: Vec<usize> = match &self.listed {
+        let mut axes: Few<usize> = match &self.listed {
             Listed::All => return Ok((0..rank).collect()),
             Listed::Each(axes) => axes.iter().copied().map(normalize).collect::<Result<_>>()?,
             // Of one more than there are, one is out of range or repeated.

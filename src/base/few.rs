@@ -1,16 +1,16 @@
 //! Short lists, which ask for no memory.
 
+use std::hash::{Hash, Hasher};
 use std::iter::Chain;
 use std::ops::{Deref, DerefMut};
 use std::{option, vec};
 
 /// A list that holds up to two items itself: there is mostly one part where there is one thread, and tensors have few
 /// axes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone)]
 pub(crate) enum Few<T> {
     One([T; 1]),
     Two([T; 2]),
-    /// Any number; those that are made here are none, or more than two.
     Many(Vec<T>),
 }
 
@@ -18,6 +18,41 @@ impl<T> Few<T> {
     /// A list of one item.
     pub(crate) fn one(item: T) -> Self {
         Few::One([item])
+    }
+}
+
+impl<T> From<Vec<T>> for Few<T> {
+    fn from(items: Vec<T>) -> Self {
+        Few::Many(items)
+    }
+}
+
+impl<T> From<Few<T>> for Vec<T> {
+    fn from(few: Few<T>) -> Self {
+        match few {
+            Few::Many(items) => items,
+            few => few.into_iter().collect(),
+        }
+    }
+}
+
+impl<T: PartialEq> PartialEq for Few<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Eq> Eq for Few<T> {}
+
+impl<T: Hash> Hash for Few<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}
+
+impl<T> Default for Few<T> {
+    fn default() -> Self {
+        Few::Many(Vec::new())
     }
 }
 
@@ -46,7 +81,7 @@ impl<T> DerefMut for Few<T> {
 impl<T> FromIterator<T> for Few<T> {
     fn from_iter<It: IntoIterator<Item = T>>(items: It) -> Self {
         let mut items = items.into_iter();
-        let Some(first) = items.next() else { return Few::Many(Vec::new()) };
+        let Some(first) = items.next() else { return Few::default() };
         let Some(second) = items.next() else { return Few::One([first]) };
         let Some(third) = items.next() else { return Few::Two([first, second]) };
         Few::Many([first, second, third].into_iter().chain(items).collect())
@@ -87,7 +122,8 @@ mod tests {
             let items: Vec<String> = (0..count).map(|item| item.to_string()).collect();
             assert_eq!((&*few, few.iter().len()), (&items[..], count));
             assert_eq!(few.clone().into_iter().collect::<Vec<_>>(), items);
-            assert!(few.clone().into_iter().collect::<Few<_>>() == few);
+            assert!(few == items.clone().into() && few != (0..count + 1).map(|item| item.to_string()).collect());
+            assert_eq!(Vec::from(few.clone()), items);
             few.iter_mut().for_each(|item| item.push('x'));
             assert!(few.into_iter().all(|item| item.ends_with('x')));
         }

@@ -4,6 +4,7 @@ pub(crate) mod alloc;
 pub(crate) mod axes;
 pub(crate) mod buffer;
 pub(crate) mod error;
+pub(crate) mod few;
 pub(crate) mod grouping;
 pub(crate) mod index;
 pub(crate) mod limit;

@@ -50,7 +50,7 @@ fn by_lanes<const COUNT: usize, T: Element, S: Semiring<T>>(
         blocks.extend(numbered.map(|(block, slots)| (matrix * rows + block * COUNT, slots)));
     }
     let work = blocks.len().saturating_mul(right.values.len() / 2 + inner + width);
-    let places = threads::map_each(blocks, work, Scratch::default, |scratch, (first, slots)| {
+    let places = threads::map_each(blocks.into(), work, Scratch::default, |scratch, (first, slots)| {
         let (of_left, base) = turn(first);
         let rows = left[of_left * inner..].chunks_exact(inner.max(1)).take(slots.len() / width);
         scratch.prepare(op.nothing(), rows, (COUNT, inner, width))?;

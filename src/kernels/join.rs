@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::base::alloc::{self, Allocated};
+use crate::base::few::Few;
 use crate::base::index::Index;
 use crate::base::threads;
 use crate::kernels::packing::{Packing, split_axes};
@@ -60,7 +61,7 @@ pub(crate) fn by_coords<I: Index>(
 
 /// Room for what the result may have of each part: nobody knows how much it is before the parts are merged.
 struct Room {
-    ends: Vec<usize>,
+    ends: Few<usize>,
 }
 
 impl Room {
@@ -93,7 +94,7 @@ impl Room {
 type Ranges = (Range<usize>, Range<usize>);
 
 /// Two lists cut at the same places, in parts of about as many entries: one a thread, if there are enough of them.
-fn split((left, right): (usize, usize), order: impl Fn(usize, usize) -> Ordering + Sync + Send) -> Vec<Ranges> {
+fn split((left, right): (usize, usize), order: impl Fn(usize, usize) -> Ordering + Sync + Send) -> Few<Ranges> {
     let cut = |entries: usize| {
         // So many of the left one are among the first `entries` of both.
         let (mut low, mut high) = (entries.saturating_sub(right), entries.min(left));
@@ -249,10 +250,10 @@ pub(crate) fn by_lanes<I: Index>(left: Lanes<'_, I>, right: Lanes<'_, I>, keep: 
         let lane = |work: usize| partition_point(lanes, |lane| before(lane) < work);
         lane(part.start)..lane(part.end)
     });
-    let entries: Vec<_> = parts.iter().map(|lanes| (left.entries(lanes), right.entries(lanes))).collect();
+    let entries: Few<_> = parts.iter().map(|lanes| (left.entries(lanes), right.entries(lanes))).collect();
     let room = Room::new(&entries, keep);
     let (mut offsets, mut columns) = (alloc::zeros(lanes + 1)?, alloc::zeros(room.total())?);
-    let ends: Vec<usize> = parts.iter().map(|part| part.end).collect();
+    let ends: Few<usize> = parts.iter().map(|part| part.end).collect();
     let shares = parts.into_iter().zip(threads::split_at_ends(&mut offsets[1..], &ends));
     let shares = shares.zip(threads::split_at_ends(&mut columns, &room.ends)).collect();
     let merge = |(): &mut (), ((lanes, counts), columns): ((Range<usize>, &mut [usize]), &mut [I])| {

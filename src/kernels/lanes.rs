@@ -5,6 +5,7 @@ use std::ops::Range;
 use bytemuck::Zeroable;
 
 use crate::base::alloc::{self, AllocError, Allocated};
+use crate::base::few::Few;
 use crate::base::index::Index;
 use crate::base::threads;
 use crate::element::{ABREAST, Abreast, Known};
@@ -17,7 +18,7 @@ use crate::kernels::op::Outcomes;
 pub(crate) fn mark_starts(starts: &mut [usize], count: usize, lane: impl Fn(usize) -> usize + Sync + Send) {
     let parts = threads::map_parts(count, 1000, 0, |entries| entries);
     let after = |end: usize| if end == 0 { 0 } else { lane(end - 1) + 1 };
-    let ends: Vec<usize> = parts.iter().map(|entries| after(entries.end)).collect();
+    let ends: Few<usize> = parts.iter().map(|entries| after(entries.end)).collect();
     // Behind the last entry all lanes start where the entries end.
     let (starts, rest) = starts.split_at_mut(ends.last().copied().unwrap_or(0));
     rest.fill(count);
@@ -137,7 +138,7 @@ pub(crate) fn reduce_stored<I: Index, U: Zeroable + Send, E: From<AllocError> + 
 }
 
 /// The lanes in parts of alike many lanes and entries.
-fn parts_of(offsets: &[usize]) -> Vec<Range<usize>> {
+fn parts_of(offsets: &[usize]) -> Few<Range<usize>> {
     let lanes = offsets.len() - 1;
     let work = |lane: usize| offsets[lane] + lane;
     // The first lane that so much work is before.
@@ -153,13 +154,13 @@ fn parts_of(offsets: &[usize]) -> Vec<Range<usize>> {
 }
 
 /// Where the places of each part end: of a single one there may be too many.
-fn ends_of(offsets: &[usize], parts: &[Range<usize>]) -> Vec<usize> {
-    if let [all] = parts {
-        return vec![all.len().min(offsets[all.end])];
+fn ends_of(offsets: &[usize], parts: &Few<Range<usize>>) -> Few<usize> {
+    if let [all] = &parts[..] {
+        return Few::one(all.len().min(offsets[all.end]));
     }
     let work = offsets.len() + offsets[offsets.len() - 1];
     let count = |(), lanes: Range<usize>| count_stored(&offsets[lanes.start..=lanes.end]);
-    let mut ends = threads::map_each(parts.to_vec(), work, || (), |(), lanes| count((), lanes));
+    let mut ends = threads::map_each(parts.clone(), work, || (), |(), lanes| count((), lanes));
     accumulate(&mut ends);
     ends
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::base::alloc::AllocError;
+use crate::base::few::Few;
 use crate::base::threads;
 
 /// The places of entries by rows, which are numbered over all matrices of a batch.
@@ -65,7 +66,7 @@ impl From<AllocError> for Missing {
 }
 
 /// The first of all places where a result is missing, each of another share.
-pub(crate) fn first_overflow(places: Vec<Option<usize>>) -> Result<(), Missing> {
+pub(crate) fn first_overflow(places: Few<Option<usize>>) -> Result<(), Missing> {
     places.into_iter().flatten().min().map_or(Ok(()), |place| Err(Missing::Overflow(place)))
 }
 

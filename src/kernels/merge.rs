@@ -6,6 +6,7 @@ use std::ops::Range;
 use bytemuck::Zeroable;
 
 use crate::base::alloc::{self, AllocError, Allocated};
+use crate::base::few::Few;
 use crate::base::index::Index;
 use crate::base::threads;
 use crate::kernels::packing::{Packing, split_axes};
@@ -171,13 +172,13 @@ fn merge_sorted<I: Index, T: Copy + Send + Sync>(
 
 /// Entries in order, in parts that cut no run of equal ones.
 struct Spans {
-    entries: Vec<Range<usize>>,
+    entries: Few<Range<usize>>,
     /// How many runs there are up to the end of each part.
-    ends: Vec<usize>,
+    ends: Few<usize>,
 }
 
 impl Spans {
-    fn new(entries: Vec<Range<usize>>, runs: Vec<usize>) -> Self {
+    fn new(entries: Few<Range<usize>>, runs: Few<usize>) -> Self {
         let mut ends = runs;
         (1..ends.len()).for_each(|part| ends[part] += ends[part - 1]);
         Spans { entries, ends }
@@ -199,8 +200,8 @@ impl Spans {
         let opens = |entry: &usize| *entry == 0 || !is_repeated(*entry);
         // A part begins with the first run that does; one that none begins in belongs to the part before it.
         let openings = threads::map_parts(count, 3000, 0, |mut part| part.find(opens));
-        let starts: Vec<usize> = openings.into_iter().flatten().chain([count]).collect();
-        let entries: Vec<Range<usize>> = starts.windows(2).map(|ends| ends[0]..ends[1]).collect();
+        let starts: Few<usize> = openings.into_iter().flatten().chain([count]).collect();
+        let entries: Few<Range<usize>> = starts.windows(2).map(|ends| ends[0]..ends[1]).collect();
         let runs = threads::map_each(
             entries.clone(),
             count,
@@ -244,7 +245,7 @@ fn merge_runs<I: Index, T: Copy + Zeroable + Send + Sync>(
     let places = pieces.zip(threads::split_at_ends(&mut items, &spans.ends));
     let shares = spans.entries.into_iter().zip(places).map(|(span, (coords, items))| Share { span, coords, items });
     let write = |block: &mut _, share: Share<'_, I, T>| share.write(packing, block, &keys, &item, &merge);
-    let written: Vec<Result<(), u64>> = threads::map_each(shares.collect(), count, || [0; BLOCK], write);
+    let written = threads::map_each(shares.collect(), count, || [0; BLOCK], write);
     let written: Result<(), u64> = written.into_iter().collect();
     written.map(|()| (coords, items)).map_err(|key| Unmerged::At(packing.position(key)))
 }

@@ -4,12 +4,13 @@
 use std::ops::Range;
 
 use crate::base::alloc::{self, Allocated};
+use crate::base::few::Few;
 use crate::base::index::Index;
 use crate::base::threads;
 use crate::kernels::radix::BLOCK;
 
 pub(crate) struct Packing {
-    fields: Vec<Field>,
+    fields: Few<Field>,
     bits: u32,
 }
 
@@ -26,7 +27,7 @@ impl Field {
 }
 
 /// The bits of the greatest coordinate of each axis.
-fn widths<I: Index, A: AsRef<[I]>>(coords: &[A]) -> Vec<u32> {
+fn widths<I: Index, A: AsRef<[I]>>(coords: &[A]) -> Few<u32> {
     let greatest = |axis: &[I]| axis.iter().fold(I::default(), |greatest, &coord| greatest.max(coord));
     let width = |axis: &A| {
         let axis = axis.as_ref();
@@ -55,7 +56,7 @@ impl Packing {
     /// Fields for all coordinates below these lengths; `None` where they do not fit 64 bits.
     pub(crate) fn of_lengths(lengths: &[usize]) -> Option<Self> {
         let width = |length: &usize| u64::BITS - (length.saturating_sub(1) as u64).leading_zeros();
-        let widths: Vec<u32> = lengths.iter().map(width).collect();
+        let widths: Few<u32> = lengths.iter().map(width).collect();
         (widths.iter().sum::<u32>() <= u64::BITS).then(|| Packing::of_widths(&widths))
     }
 
@@ -139,7 +140,7 @@ impl Packing {
     /// The coordinates of all `keys`, one array an axis, written over `coords`.
     pub(crate) fn unpack_all<I: Index>(&self, keys: &[u64], mut coords: Vec<Vec<I>>) -> Vec<Vec<I>> {
         let parts = threads::map_parts(keys.len(), 3000, 0, |range| range);
-        let ends: Vec<usize> = parts.iter().map(|range| range.end).collect();
+        let ends: Few<usize> = parts.iter().map(|range| range.end).collect();
         let shares = parts.into_iter().zip(split_axes(&mut coords, &ends)).collect();
         threads::map_each(
             shares,
@@ -165,8 +166,8 @@ impl Packing {
 }
 
 /// The arrays cut at `ends`: of each piece the slices of all axes.
-pub(crate) fn split_axes<'a, I>(coords: &'a mut [Vec<I>], ends: &[usize]) -> Vec<Vec<&'a mut [I]>> {
-    let mut pieces: Vec<Vec<_>> = ends.iter().map(|_| Vec::with_capacity(coords.len())).collect();
+pub(crate) fn split_axes<'a, I>(coords: &'a mut [Vec<I>], ends: &[usize]) -> Few<Vec<&'a mut [I]>> {
+    let mut pieces: Few<Vec<_>> = ends.iter().map(|_| Vec::with_capacity(coords.len())).collect();
     for axis in coords {
         pieces.iter_mut().zip(threads::split_at_ends(axis, ends)).for_each(|(piece, slice)| piece.push(slice));
     }

@@ -9,6 +9,7 @@ use std::ops::Range;
 use bytemuck::Zeroable;
 
 use crate::base::alloc::{self, Allocated};
+use crate::base::few::Few;
 use crate::base::threads;
 
 /// The keys that are formed at once.
@@ -112,7 +113,7 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
     }
 
     /// The places of each part in each bucket, where its entries come behind those of the parts before it.
-    fn share_out(&mut self, parts: &[(Range<usize>, Vec<usize>)], buckets: usize) -> Vec<Share<'_, T>> {
+    fn share_out(&mut self, parts: &[(Range<usize>, Vec<usize>)], buckets: usize) -> Few<Share<'_, T>> {
         let mut end = 0;
         let mut ends = Vec::with_capacity(buckets * parts.len());
         for bucket in 0..buckets {
@@ -124,7 +125,7 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
         }
         let keys = threads::split_at_ends(&mut self.keys, &ends);
         let items = threads::split_at_ends(&mut self.items, &ends);
-        let mut shares: Vec<_> = parts.iter().map(|(range, _)| (range.clone(), Vec::with_capacity(buckets))).collect();
+        let mut shares: Few<_> = parts.iter().map(|(range, _)| (range.clone(), Vec::with_capacity(buckets))).collect();
         for (at, (keys, items)) in keys.into_iter().zip(items).enumerate() {
             shares[at % parts.len()].1.push(Places { keys, items, filled: 0 });
         }
@@ -135,7 +136,7 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
     ///
     /// The lowest bits, so many as are `settled`, need not be looked at: entries that agree on the others come in
     /// order. Gives the number of different keys in each bucket.
-    pub(crate) fn sort(&mut self, settled: u32) -> Allocated<Vec<usize>> {
+    pub(crate) fn sort(&mut self, settled: u32) -> Allocated<Few<usize>> {
         let (count, low_bits, tag) = (self.keys.len(), self.low_bits, self.tag);
         let keys = threads::split_at_ends(&mut self.keys, &self.ends);
         let buckets = keys.into_iter().zip(threads::split_at_ends(&mut self.items, &self.ends)).collect();

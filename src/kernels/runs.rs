@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use crate::base::alloc::{self, Allocated};
+use crate::base::few::Few;
 use crate::base::index::Index;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
@@ -21,8 +22,8 @@ pub(crate) fn any_of_runs<T: Element, I: Index>(coords: &[&[I]], values: &[T]) -
         let blocks = entries.start.div_ceil(BITS)..entries.end.div_ceil(BITS);
         Ok(Part { ends: mark_ends(coords, values.len(), blocks.clone())?, start: blocks.start * BITS })
     };
-    let parts = threads::map_parts(values.len(), 500, 0, part).into_iter().collect::<Allocated<Vec<_>>>()?;
-    let slots: Vec<usize> = parts
+    let parts = threads::map_parts(values.len(), 500, 0, part).into_iter().collect::<Allocated<Few<_>>>()?;
+    let slots: Few<usize> = parts
         .iter()
         .scan(0, |end, part| {
             *end += part.ends.iter().map(|ends| ends.count_ones() as usize).sum::<usize>();

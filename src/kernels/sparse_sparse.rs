@@ -184,7 +184,7 @@ impl Meeting<'_> {
     ) -> Allocated<Vec<U>> {
         let ends = shares(self.rows, MARK, &|row| work[row]);
         let starts = std::iter::once(0).chain(ends.iter().copied());
-        let shares: Vec<_> = starts.zip(&ends).map(|(start, &end)| start..end).collect();
+        let shares = starts.zip(&ends).map(|(start, &end)| start..end).collect();
         let all = work.last().copied().unwrap_or(0);
         threads::map_each(shares, all, || (), |(): &mut (), rows| f(rows)).into_iter().collect()
     }

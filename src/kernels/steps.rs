@@ -15,6 +15,7 @@ use std::ops::Range;
 use bytemuck::Zeroable;
 
 use crate::base::alloc::{self, Allocated};
+use crate::base::few::Few;
 use crate::base::threads;
 
 /// The bit of a step where the left list has an entry.
@@ -84,13 +85,13 @@ pub(crate) struct Part {
 
 /// The steps of two lists, in parts that threads share.
 pub(crate) struct Steps {
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Few<Part>,
     pub(crate) keep: Keep,
 }
 
 impl Steps {
     /// Where the entries of the result end that each part has.
-    pub(crate) fn ends(&self) -> Vec<usize> {
+    pub(crate) fn ends(&self) -> Few<usize> {
         let mut end = 0;
         let count = |part: &Part| {
             end += self.count_of(part);

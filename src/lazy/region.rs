@@ -150,7 +150,7 @@ impl Region {
         let ends = threads::map_parts(given.count, PICOSECONDS * self.steps.len(), 0, |part| part.end);
         let parts = transposed(gathered.iter_mut().map(|gathered| gathered.parts(&ends)).collect());
         let starts = std::iter::once(0).chain(ends.iter().copied());
-        let work: Vec<_> = starts.zip(&ends).map(|(start, &end)| start..end).zip(parts).collect();
+        let work = starts.zip(&ends).map(|(start, &end)| start..end).zip(parts).collect();
         let done = threads::map_each(
             work,
             given.count,

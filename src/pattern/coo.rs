@@ -8,6 +8,7 @@ use super::{CsrPattern, Memo, Pattern, read, validate};
 use crate::base::alloc::Allocated;
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
+use crate::base::few::Few;
 use crate::base::index::{Index, check_axes};
 use crate::base::shape::Shape;
 use crate::base::threads;
@@ -138,7 +139,7 @@ impl<I: Index> CooPattern<I> {
 }
 
 /// The arrays as slices, which the kernels take.
-pub(crate) fn coords_as_slices<I>(coords: &[Buffer<I>]) -> Vec<&[I]> {
+pub(crate) fn coords_as_slices<I>(coords: &[Buffer<I>]) -> Few<&[I]> {
     coords.iter().map(AsRef::as_ref).collect()
 }
 

@@ -8,6 +8,7 @@ use bytemuck::Zeroable;
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
+use crate::base::few::Few;
 use crate::base::index::Index;
 use crate::base::limit::default_limit;
 use crate::base::threads;
@@ -22,7 +23,7 @@ pub(crate) enum Meeting<'a, I: Index> {
     /// Those of a lane meet: the trailing axes go. Where the entries of each kept lane start, and where the last ends.
     Lanes(Cow<'a, [usize]>),
     /// Those with equal coordinates on the kept axes meet, all of them if there are no kept axes.
-    Coords(Vec<Cow<'a, [I]>>),
+    Coords(Few<Cow<'a, [I]>>),
 }
 
 impl<'a, I: Index> Meeting<'a, I> {

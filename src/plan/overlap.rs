@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::base::alloc::Allocated;
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
+use crate::base::few::Few;
 use crate::base::limit::default_limit;
 use crate::kernels::join::{Joined, Lanes, by_coords, by_lanes};
 use crate::kernels::steps::{Keep, Steps};
@@ -83,11 +84,11 @@ fn last_coords<P: Pattern>(pattern: &P) -> Allocated<Cow<'_, [P::Index]>> {
 
 fn joined_coords<P: Pattern>(left: &P, right: &P, keep: Keep) -> Allocated<Joined<P::Index>> {
     let [one, other] = [left, right].map(|pattern| {
-        (0..pattern.shape().rank()).map(|axis| pattern.axis_coords(axis)).collect::<Allocated<Vec<_>>>()
+        (0..pattern.shape().rank()).map(|axis| pattern.axis_coords(axis)).collect::<Allocated<Few<_>>>()
     });
     let (one, other) = (one?, other?);
-    let one: Vec<&[P::Index]> = one.iter().map(|axis| &**axis).collect();
-    let other: Vec<&[P::Index]> = other.iter().map(|axis| &**axis).collect();
+    let one: Few<&[P::Index]> = one.iter().map(|axis| &**axis).collect();
+    let other: Few<&[P::Index]> = other.iter().map(|axis| &**axis).collect();
     by_coords(&one, &other, (left.nnz(), right.nnz()), left.shape(), keep)
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
+use crate::base::few::Few;
 use crate::base::grouping::Grouping;
 use crate::base::index::{Index, check_axes};
 use crate::base::shape::{Shape, saturating_product};
@@ -18,23 +19,23 @@ pub(crate) struct Reduction {
     shape: Shape,
     /// The reduced axes and the kept ones, in increasing order. One that is reduced by its labels is both: of its
     /// positions go those of one label, and the labels stay.
-    reduced: Vec<usize>,
-    kept: Vec<usize>,
+    reduced: Few<usize>,
+    kept: Few<usize>,
     /// The lengths of the kept axes.
-    kept_lengths: Vec<usize>,
+    kept_lengths: Few<usize>,
     /// For each axis whether it is not kept.
-    is_reduced: Vec<bool>,
+    is_reduced: Few<bool>,
     keep_dims: bool,
     grouping: Option<Arc<Grouping>>,
 }
 
 impl Reduction {
     pub(crate) fn new(shape: &Shape, axes: &Axes) -> Result<Self> {
-        let reduced = axes.normalize(shape.rank())?;
-        let mut is_reduced = vec![false; shape.rank()];
+        let reduced = axes.normalized(shape.rank())?;
+        let mut is_reduced: Few<bool> = shape.iter().map(|_| false).collect();
         reduced.iter().for_each(|&axis| is_reduced[axis] = true);
         let grouping = axes.grouping().cloned();
-        let mut result = shape.to_vec();
+        let mut result: Few<usize> = shape.iter().copied().collect();
         if let Some(grouping) = &grouping {
             let axis = grouping.axis();
             if !std::mem::replace(&mut is_reduced[axis], false) {
@@ -43,7 +44,7 @@ impl Reduction {
             }
             result[axis] = grouping.count();
         }
-        let kept: Vec<usize> = (0..shape.rank()).filter(|&axis| !is_reduced[axis]).collect();
+        let kept: Few<usize> = (0..shape.rank()).filter(|&axis| !is_reduced[axis]).collect();
         let kept_lengths = kept.iter().map(|&axis| result[axis]).collect();
         let (shape, keep_dims) = (shape.clone(), axes.keeps_dims());
         Ok(Reduction { shape, reduced, kept, kept_lengths, is_reduced, keep_dims, grouping })
@@ -164,7 +165,7 @@ impl Reduction {
     /// The shape of the result.
     pub(crate) fn result_shape(&self) -> Shape {
         if !self.keep_dims {
-            return self.kept_lengths.as_slice().into();
+            return (*self.kept_lengths).into();
         }
         self.result_axes(self.kept_lengths.iter().copied(), || 1).into()
     }

@@ -17,6 +17,7 @@ use std::sync::{Mutex, PoisonError};
 use bytemuck::Zeroable;
 
 use crate::base::alloc::{self, AllocError, Allocated};
+use crate::base::few::Few;
 use crate::base::machine::in_wide_vectors;
 
 #[cfg(feature = "io")]
@@ -182,7 +183,7 @@ pub(crate) fn map_parts<U: Send>(
     picoseconds: usize,
     weight: usize,
     f: impl Fn(Range<usize>) -> U + Sync,
-) -> Vec<U> {
+) -> Few<U> {
     of_parts(count, parts_worth(count, picoseconds, weight), f)
 }
 
@@ -193,10 +194,10 @@ fn parts_worth(count: usize, picoseconds: usize, weight: usize) -> usize {
 }
 
 /// `f` of so many parts of the indices below `count`, in order.
-fn of_parts<U: Send>(count: usize, parts: usize, f: impl Fn(Range<usize>) -> U + Sync) -> Vec<U> {
+fn of_parts<U: Send>(count: usize, parts: usize, f: impl Fn(Range<usize>) -> U + Sync) -> Few<U> {
     match parts {
-        1 => vec![f(0..count)],
-        _ => shared(0..parts, || (), |(), number| f(part_of(count, parts, number))),
+        1 => Few::one(f(0..count)),
+        _ => shared(0..parts, || (), |(), number| f(part_of(count, parts, number))).into(),
     }
 }
 
@@ -206,25 +207,28 @@ pub(crate) fn map_slices<T: Send, U: Send>(
     items: &mut [T],
     ends: &[usize],
     f: impl Fn(usize, &mut [T]) -> U + Sync,
-) -> Vec<U> {
-    match ends.len() {
-        1 => vec![f(0, &mut items[..ends[0]])],
-        _ => shared(split_at_ends(items, ends).into_iter().enumerate(), || (), |(), (number, slice)| f(number, slice)),
+) -> Few<U> {
+    match ends {
+        &[end] => Few::one(f(0, &mut items[..end])),
+        _ => {
+            let slices = Vec::from(split_at_ends(items, ends));
+            shared(slices.into_iter().enumerate(), || (), |(), (number, slice)| f(number, slice)).into()
+        }
     }
 }
 
 /// `f` of each item, in order, which together are `work` entries long; `scratch` is made once for each thread.
 pub(crate) fn map_each<S, A: Send, U: Send>(
-    items: Vec<A>,
+    items: Few<A>,
     work: usize,
     scratch: impl Fn() -> S + Sync,
     f: impl Fn(&mut S, A) -> U + Sync,
-) -> Vec<U> {
+) -> Few<U> {
     if items.len() < 2 || are_few(work) {
         let mut scratch = scratch();
         return items.into_iter().map(|item| f(&mut scratch, item)).collect();
     }
-    shared(items.into_iter(), scratch, f)
+    shared(Vec::from(items).into_iter(), scratch, f).into()
 }
 
 /// Sorts by `compare`, which tells all items apart, so that no order among equals is left open.
@@ -233,7 +237,7 @@ pub(crate) fn sort<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Orderin
 }
 
 /// The slices that `items` falls into: up to each of `ends`, which do not decrease and end at the last one.
-pub(crate) fn split_at_ends<'a, T>(mut items: &'a mut [T], ends: &[usize]) -> Vec<&'a mut [T]> {
+pub(crate) fn split_at_ends<'a, T>(mut items: &'a mut [T], ends: &[usize]) -> Few<&'a mut [T]> {
     let mut start = 0;
     let next = |&end: &usize| {
         let (slice, rest) = std::mem::take(&mut items).split_at_mut(end - start);

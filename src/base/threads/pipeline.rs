@@ -23,7 +23,9 @@ pub(crate) fn pipeline<A: Send, B: Send, E>(
     let mut results = Vec::new();
     while !batch.is_empty() || !results.is_empty() {
         let (mut worked, mut taken, mut fetched) = (Vec::new(), Ok(()), Vec::new());
-        let mut there = || worked = map_each(std::mem::take(&mut batch), usize::MAX, || (), |(), item| work(item));
+        let mut there = || {
+            worked = map_each(std::mem::take(&mut batch).into(), usize::MAX, || (), |(), item| work(item)).into();
+        };
         let mut here = || {
             taken = results.drain(..).try_for_each(&mut take);
             fetched = source.fetch(BATCH * width);

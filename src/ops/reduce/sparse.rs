@@ -9,6 +9,7 @@ use super::{check_countable, check_upstream, fed, refused, refused_at};
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
+use crate::base::few::Few;
 use crate::base::index::Index;
 use crate::base::shape::saturating_product;
 use crate::base::threads;
@@ -373,6 +374,6 @@ fn spread_by_lookup<P: Pattern, U: Operand>(
     .map(Some)
 }
 
-fn slices<'a, I: Index>(coords: &'a [Cow<'_, [I]>]) -> Vec<&'a [I]> {
+fn slices<'a, I: Index>(coords: &'a [Cow<'_, [I]>]) -> Few<&'a [I]> {
     coords.iter().map(|axis| &**axis).collect()
 }

@@ -47,6 +47,7 @@ use self::moves::Moves;
 use crate::base::alloc::Allocated;
 use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
+use crate::base::few::Few;
 use crate::base::limit::default_limit;
 use crate::base::shape::{Shape, unravel};
 use crate::convert::{check_result, dense_array};
@@ -110,11 +111,11 @@ pub(super) fn sparse<P: Pattern, T: Element, S: Select>(x: &Tensor<P, T>, op: &S
 /// them up. None where there is nothing to sort, or axes come or go.
 fn permuted_with<P: Pattern, T: Element>(x: &Tensor<P, T>, step: &Step, limit: u64) -> Result<Option<(P, Vec<T>)>> {
     let Step::Axes(axes) = step else { return Ok(None) };
-    let Some(all) = axes.iter().copied().collect::<Option<Vec<usize>>>() else { return Ok(None) };
+    let Some(all) = axes.iter().copied().collect::<Option<Few<usize>>>() else { return Ok(None) };
     if all.len() != x.rank() || all.iter().filter(|&&axis| x.shape()[axis] != 1).is_sorted() {
         return Ok(None);
     }
-    let coords = all.iter().map(|&axis| x.pattern().shared_axis(axis)).collect::<Allocated<Vec<_>>>()?;
+    let coords = all.iter().map(|&axis| x.pattern().shared_axis(axis)).collect::<Allocated<Few<_>>>()?;
     let sorted = sort::row_major(&coords_as_slices(&coords), settled(axes), x.values())?;
     let Some((coords, values)) = sorted else { return Ok(None) };
     let shape = all.iter().map(|&axis| x.shape()[axis]).collect();

@@ -25,7 +25,10 @@ pub struct Moves {
 
 impl Moves {
     pub(super) fn of(lengths: &[usize]) -> Self {
-        Moves { shapes: vec![lengths.into()], steps: Vec::new(), zeros: None }
+        // Most moves are one step.
+        let mut shapes = Vec::with_capacity(2);
+        shapes.push(lengths.into());
+        Moves { shapes, steps: Vec::new(), zeros: None }
     }
 
     fn then(mut self, step: Step, shape: impl Into<Shape>) -> Self {
