@@ -68,7 +68,7 @@ macro_rules! replay {
 }
 
 replay! {
-    batched choose classify conversions coo_new csr_new einsum eval fold group isin lazy map matmul nanmedian
+    batched choose classify conversions coo_new csr_new einsum eval fold group isin lazy map matmul nanmedian program
     read_csv read_gz read_mtx read_npy read_npz read_parquet read_tns serde sprs take take_axis triplets zip
 }
 

@@ -7,7 +7,7 @@ use lacuna::{Axes, CooTensor, CsrTensor, Error, Pattern, Tensor};
 use proptest::prelude::*;
 
 /// A matrix of so many rows and columns, with values from a small set of awkward ones.
-fn matrix(rows: usize, columns: usize, every: usize, seed: u64) -> CooTensor<f64> {
+pub(crate) fn matrix(rows: usize, columns: usize, every: usize, seed: u64) -> CooTensor<f64> {
     let mut triplets = lacuna::Triplets::new([rows, columns]).unwrap();
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     for at in 0..rows * columns {
@@ -326,9 +326,9 @@ fn a_gradient_by_what_has_no_part_in_the_result() {
 }
 
 /// Steps for random graphs: each makes a matrix of the same shape of one or two of them, lazily and at once.
-type Pair = (Lazy<CooTensor<f64>>, CooTensor<f64>);
+pub(crate) type Pair = (Lazy<CooTensor<f64>>, CooTensor<f64>);
 
-fn grown(step: u8, (x, a): &Pair, (y, b): &Pair) -> Option<Pair> {
+pub(crate) fn grown(step: u8, (x, a): &Pair, (y, b): &Pair) -> Option<Pair> {
     Some(match step % 18 {
         0 => (x.abs(), a.abs().ok()?),
         1 => (x + y, a.add(b).ok()?),

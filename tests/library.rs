@@ -29,6 +29,8 @@ mod interop_sprs;
 mod io_properties;
 mod isin;
 mod lazy;
+#[cfg(feature = "cli")]
+mod lazy_text;
 mod matmul;
 mod matmul_with;
 mod moving;

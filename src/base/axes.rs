@@ -82,6 +82,11 @@ impl Axes {
         Axes::new(listed)
     }
 
+    /// The axes one by one, if they are listed.
+    pub(crate) fn each(&self) -> Option<&[isize]> {
+        if let Listed::Each(axes) = &self.listed { Some(axes) } else { None }
+    }
+
     /// Every axis.
     pub fn all() -> Self {
         Axes::new(Listed::All)

@@ -60,6 +60,11 @@ impl Grouping {
         self.starts.len() - 1
     }
 
+    /// The label of each position.
+    pub(crate) fn labels(&self) -> &[usize] {
+        &self.labels
+    }
+
     /// The label of a position.
     pub(crate) fn label(&self, position: usize) -> usize {
         self.labels[position]

@@ -28,12 +28,9 @@ fn is_by_value(node: &Node, nodes: &[Node]) -> bool {
     is_found || placed(function, arguments, &node.at, nodes).is_ok_and(has_labels)
 }
 
-/// The functions that store something where their operands store nothing: to check them takes the time and memory of
-/// the expression itself.
-const STORES: [&str; 9] = ["eye", "random", "diag", "argsort", "topk", "topk_index", "mttkrp", "ttm", "ttv"];
-
+/// Whether a node stores something where its operands store nothing.
 fn is_made(node: &Node) -> bool {
-    matches!(&node.kind, Kind::Call(name, _) if STORES.contains(&name.as_str()))
+    matches!(&node.kind, Kind::Call(name, _) if function(name).is_some_and(|function| function.stores))
 }
 
 /// Runs the nodes that are read on tensors without entries. `seen` is told of each whether it is read, and

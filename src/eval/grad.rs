@@ -23,7 +23,7 @@ pub(super) fn inputs(kind: &Kind) -> Vec<Id> {
 }
 
 /// The same node, made from others.
-fn with_inputs(kind: &Kind, to: &mut impl FnMut(Id) -> Id) -> Kind {
+pub(super) fn with_inputs(kind: &Kind, to: &mut impl FnMut(Id) -> Id) -> Kind {
     match kind {
         Kind::Number(_) | Kind::Text(_) | Kind::Name(_) => kind.clone(),
         Kind::List(items) => Kind::List(items.iter().map(|&item| to(item)).collect()),

@@ -105,6 +105,16 @@ impl Literal {
         }
     }
 
+    /// A text that it is read from, with its sign.
+    pub(super) fn written(&self) -> String {
+        match (self.number, &self.text) {
+            (Number::Real(real), None) if real.is_nan() => "nan".into(),
+            // The real part of what is written so is 0.
+            (Number::Complex(_, im), None) => format!("{im:?}j"),
+            _ => self.told(),
+        }
+    }
+
     /// Its text, as it was written where it was.
     pub(super) fn told(&self) -> String {
         match (&self.text, self.is_bool) {

@@ -7,13 +7,16 @@
 //! Neither step recurses without a bound: an expression is a list of nodes, each behind those that it needs.
 
 mod call;
+mod constant;
 mod explain;
 mod grad;
 mod literal;
 mod parse;
+mod program;
 mod run;
 mod table;
 mod value;
+mod write;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,6 +27,9 @@ use crate::dynamic::AnyTensor;
 use crate::element::Number;
 use literal::Literal;
 
+#[doc(hidden)]
+pub use program::header;
+pub use program::{Input, Program};
 pub use table::functions;
 
 /// Why an expression has no value.
@@ -95,14 +101,31 @@ impl Wrong {
     }
 }
 
+impl Wrong {
+    /// The bytes of the line that it is in, and the number of that, from 1 on.
+    fn line(&self) -> (usize, Range<usize>) {
+        let text = &self.expression;
+        let at = (0..=self.at.start.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+        let start = text[..at].rfind('\n').map_or(0, |before| before + 1);
+        let end = text[at..].find('\n').map_or(text.len(), |length| at + length);
+        (text[..start].matches('\n').count() + 1, start..end)
+    }
+}
+
 /// The characters that are shown before and behind a place.
 const AROUND: usize = 60;
 
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = &self.expression;
-        let start = (0..=self.at.start.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-        let end = (start..=self.at.end.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(start);
+        let (number, line) = self.line();
+        let text = &self.expression[line.clone()];
+        let at = self.at.start.saturating_sub(line.start)..self.at.end.saturating_sub(line.start);
+        let start = (0..=at.start.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+        if self.expression.contains('\n') {
+            write!(f, "line {number}, column {}: ", text[..start].chars().count() + 1)?;
+        }
+        let end =
+            (start..=at.end.min(text.len()).max(start)).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(start);
         // What would move the carets takes one place.
         let shown = |part: &str| part.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
         let before: Vec<char> = shown(&text[..start]).chars().collect();
@@ -217,7 +240,7 @@ impl Expression {
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let wrong = |wrong: Wrong| Fault::Wrong(wrong.of(text));
         let expression = Expression { text: text.to_string(), nodes: parse::nodes(text).map_err(wrong)? };
-        expression.check_calls().map_err(wrong)?;
+        run::check_calls(&expression.nodes, 0).map_err(wrong)?;
         let nodes = grad::graph(&expression.nodes).map_err(wrong)?;
         Ok(Expression { nodes, ..expression })
     }

@@ -39,11 +39,17 @@ impl<'a> ParserError<Input<'a>> for Wrong {
 
 /// The nodes of a text; the last one is the whole.
 pub(super) fn nodes(text: &str) -> Result<Vec<Node>, Wrong> {
-    let mut input = Stateful { input: LocatingSlice::new(text), state: State::default() };
-    match any_expression(&mut input).and_then(|_| end(&mut input)) {
-        Ok(()) => Ok(input.state.nodes),
+    within(text, 0..text.len()).map(|(nodes, _)| nodes)
+}
+
+/// The nodes of a part of a text, and which of them is the whole; places are those in the text.
+pub(super) fn within(text: &str, part: Range<usize>) -> Result<(Vec<Node>, Id), Wrong> {
+    let mut input = Stateful { input: LocatingSlice::new(&text[..part.end]), state: State::default() };
+    input.next_slice(part.start);
+    match any_expression(&mut input).and_then(|root| end(&mut input).map(|()| root)) {
+        Ok(root) => Ok((input.state.nodes, root)),
         Err(ErrMode::Backtrack(wrong) | ErrMode::Cut(wrong)) => Err(wrong),
-        Err(ErrMode::Incomplete(_)) => Err(Wrong::new(text.len()..text.len(), "the expression ends too early")),
+        Err(ErrMode::Incomplete(_)) => Err(Wrong::new(part.end..part.end, "the expression ends too early")),
     }
 }
 
@@ -156,11 +162,11 @@ fn operand(input: &mut Input<'_>) -> Parsed<Id> {
     Ok(found)
 }
 
-fn begins_name(c: char) -> bool {
+pub(super) fn begins_name(c: char) -> bool {
     c.is_alphabetic() || c == '_'
 }
 
-fn continues_name(c: char) -> bool {
+pub(super) fn continues_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 

@@ -7,7 +7,7 @@ use ndarray::SliceInfoElem;
 use super::literal::{Literal, constant};
 use super::table::{Function, function};
 use super::value::{Placed, Value};
-use super::{Binary, Expression, Fault, Id, Item, Kind, Node, Unary, Wrong, call, grad, parse};
+use super::{Binary, Fault, Id, Item, Kind, Node, Unary, Wrong, call, grad, parse};
 use crate::base::axes::Axes;
 use crate::base::error::Error;
 use crate::dynamic::{AnyTensor, Right, zip};
@@ -42,18 +42,16 @@ pub(super) fn at<T>(place: &Range<usize>, result: Outcome<T>) -> Found<T> {
     })
 }
 
-impl Expression {
-    /// Refuses calls of what is no function, or with other arguments than it has.
-    pub(super) fn check_calls(&self) -> Result<(), Wrong> {
-        self.nodes.iter().try_for_each(|node| match &node.kind {
-            Kind::Call(name, arguments) => {
-                let start = node.at.start..node.at.start + name.len();
-                let function = function(name).ok_or_else(|| call::no_function(name, start.clone()))?;
-                call::placed(function, arguments, &node.at, &self.nodes).map(|_| ())
-            }
-            _ => Ok(()),
-        })
-    }
+/// Refuses calls of what is no function, or with other arguments than it has, among the nodes from one on.
+pub(super) fn check_calls(nodes: &[Node], from: Id) -> Result<(), Wrong> {
+    nodes[from..].iter().try_for_each(|node| match &node.kind {
+        Kind::Call(name, arguments) => {
+            let start = node.at.start..node.at.start + name.len();
+            let function = function(name).ok_or_else(|| call::no_function(name, start.clone()))?;
+            call::placed(function, arguments, &node.at, nodes).map(|_| ())
+        }
+        _ => Ok(()),
+    })
 }
 
 /// The parts of an index that a text says, as they stand between brackets.
@@ -78,15 +76,32 @@ pub(super) fn uses(nodes: &[Node]) -> Vec<usize> {
 
 /// The value of the last node.
 pub(super) fn evaluate(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>) -> Found<AnyTensor> {
+    last(nodes, bound).and_then(|(value, at)| result(value, &at))
+}
+
+/// The values of the list that the last node is.
+pub(super) fn evaluate_all(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>) -> Found<Vec<AnyTensor>> {
+    match last(nodes, bound)? {
+        (Value::List(values), at) => values.into_iter().map(|value| result(value, &at)).collect(),
+        (value, at) => Ok(vec![result(value, &at)?]),
+    }
+}
+
+fn last(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>) -> Found<(Value, Range<usize>)> {
     let mut machine = Machine::new(nodes, uses(nodes), bound);
     machine.run()?;
-    let (Some(last), Some(Some(value))) = (nodes.last(), machine.values.pop()) else {
-        return wrong(&(0..0), "there is no expression");
-    };
+    match (nodes.last(), machine.values.pop()) {
+        (Some(last), Some(Some(value))) => Ok((value, last.at.clone())),
+        _ => wrong(&(0..0), "there is no expression"),
+    }
+}
+
+/// A value as the tensor that an expression comes to.
+fn result(value: Value, at: &Range<usize>) -> Found<AnyTensor> {
     match value {
         Value::Tensor(tensor) | Value::Stored(tensor) => Ok(tensor),
-        Value::Number(number) => tensor_of(&number, number.dtype(), &last.at),
-        other => wrong(&last.at, format!("{} is no result", other.kind())),
+        Value::Number(number) => tensor_of(&number, number.dtype(), at),
+        other => wrong(at, format!("{} is no result", other.kind())),
     }
 }
 

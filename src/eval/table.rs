@@ -14,6 +14,9 @@ use crate::tensor::coo::CooTensor;
 pub(super) struct Function {
     pub(super) name: &'static str,
     parameters: &'static str,
+    /// Whether it stores something where its operands store nothing: to check a call takes the time and memory of the
+    /// call itself.
+    pub(super) stores: bool,
     pub(super) run: fn(&Call) -> Result<Value, Fault>,
 }
 
@@ -168,68 +171,68 @@ fn multiplied<'c>(call: &'c Call, options: AnyMatmul<'c>, place: usize) -> Resul
 /// Tables of functions that take the same arguments.
 macro_rules! alike {
     (fold $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: REDUCTION, run: |call| {
+        [$(Function { name: stringify!($name), parameters: REDUCTION, stores: false, run: |call| {
             let axes: Axes = call.axes(1, 3)?;
             on_seen!(call, 0, x => x.$name(&axes))
         } }),*]
     };
     (var $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: VARIANCE, run: |call| {
+        [$(Function { name: stringify!($name), parameters: VARIANCE, stores: false, run: |call| {
             let options = var_of(call, 1)?;
             on_seen!(call, 0, x => x.$name(&options))
         } }),*]
     };
     (median $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x axis? keep_dims? even? by?", run: |call| {
+        [$(Function { name: stringify!($name), parameters: "x axis? keep_dims? even? by?", stores: false, run: |call| {
             let options = median_of(call, 1)?;
             on_seen!(call, 0, x => x.$name(&options))
         } }),*]
     };
     (median_backward $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x upstream axis? keep_dims? even? by?", run: |call| {
+        [$(Function { name: stringify!($name), parameters: "x upstream axis? keep_dims? even? by?", stores: false, run: |call| {
             let (upstream, options) = (call.tensor(1)?, median_of(call, 2)?);
             on_seen!(call, 0, x => x.$name(upstream, &options))
         } }),*]
     };
     (quantile $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x q axis? keep_dims? method? by?", run: |call| {
+        [$(Function { name: stringify!($name), parameters: "x q axis? keep_dims? method? by?", stores: false, run: |call| {
             let (q, options) = (call.real(1)?, quantile_of(call, 2)?);
             on_seen!(call, 0, x => x.$name(q, &options))
         } }),*]
     };
     (quantile_backward $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x upstream q axis? keep_dims? method? by?", run: |call| {
+        [$(Function { name: stringify!($name), parameters: "x upstream q axis? keep_dims? method? by?", stores: false, run: |call| {
             let (upstream, q, options) = (call.tensor(1)?, call.real(2)?, quantile_of(call, 3)?);
             on_seen!(call, 0, x => x.$name(upstream, q, &options))
         } }),*]
     };
     (two $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x y upstream wrt?", run: |call| {
+        [$(Function { name: stringify!($name), parameters: "x y upstream wrt?", stores: false, run: |call| {
             of_two(call, |x, y, upstream| x.$name(y, upstream))
         } }),*]
     };
     (map $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x", run: |call| on_seen!(call, 0, x => x.$name()) }),*]
+        [$(Function { name: stringify!($name), parameters: "x", stores: false, run: |call| on_seen!(call, 0, x => x.$name()) }),*]
     };
     (zip $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x y", run: |call| {
+        [$(Function { name: stringify!($name), parameters: "x y", stores: false, run: |call| {
             super::run::zipped(stringify!($name), call.given(0)?, call.given(1)?, &call.at)
         } }),*]
     };
     (slope $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x upstream", run: |call| {
+        [$(Function { name: stringify!($name), parameters: "x upstream", stores: false, run: |call| {
             let upstream = call.tensor(1)?;
             on_seen!(call, 0, x => x.$name(upstream))
         } }),*]
     };
     (fold_backward $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: GRADIENT, run: |call| {
+        [$(Function { name: stringify!($name), parameters: GRADIENT, stores: false, run: |call| {
             let (upstream, axes) = (call.tensor(1)?, call.axes(2, 4)?);
             on_seen!(call, 0, x => x.$name(upstream, &axes))
         } }),*]
     };
     (var_backward $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x upstream axis? keep_dims? ddof? by?", run: |call| {
+        [$(Function { name: stringify!($name), parameters: "x upstream axis? keep_dims? ddof? by?", stores: false, run: |call| {
             let (upstream, options) = (call.tensor(1)?, var_of(call, 2)?);
             on_seen!(call, 0, x => x.$name(upstream, &options))
         } }),*]
@@ -261,8 +264,11 @@ static TABLE: &[&[Function]] = &[
 
 /// A function of arguments that no other one takes.
 macro_rules! single {
-    ($($name:literal $parameters:literal |$call:ident| $body:expr;)*) => {
-        &[$(Function { name: $name, parameters: $parameters, run: |$call| $body }),*]
+    ($($name:literal $parameters:literal $([$stores:ident])? |$call:ident| $body:expr;)*) => {
+        &[$(Function { name: $name, parameters: $parameters, stores: false $(|| single!(@$stores))?, run: |$call| $body }),*]
+    };
+    (@stores) => {
+        true
     };
 }
 
@@ -294,11 +300,11 @@ static SINGLE: &[Function] = single! {
         let (upstream, options) = (call.tensor(1)?, norm_of(call, 2)?);
         on_seen!(call, 0, x => x.norm_backward(upstream, &options))
     };
-    "topk" "x k axis?" |call| {
+    "topk" "x k axis?" [stores] |call| {
         let (k, axis): (_, isize) = (call.integer(1, None)?, call.integer(2, Some(-1))?);
         on_seen!(call, 0, x => x.topk(k, axis))
     };
-    "topk_index" "x k axis?" |call| {
+    "topk_index" "x k axis?" [stores] |call| {
         let (k, axis): (_, isize) = (call.integer(1, None)?, call.integer(2, Some(-1))?);
         on_seen!(call, 0, x => x.topk_index(k, axis).map(|(_, index)| index))
     };
@@ -306,13 +312,13 @@ static SINGLE: &[Function] = single! {
         let (upstream, k, axis): (_, _, isize) = (call.tensor(1)?, call.integer(2, None)?, call.integer(3, Some(-1))?);
         on_seen!(call, 0, x => x.topk_backward(upstream, k, axis))
     };
-    "argsort" "x axis?" |call| {
+    "argsort" "x axis?" [stores] |call| {
         let axis: isize = call.integer(1, Some(-1))?;
         on_seen!(call, 0, x => x.argsort(axis))
     };
     "unique" "x" |call| on_seen!(call, 0, x => x.unique().map(|(values, _)| values));
     "unique_counts" "x" |call| on_seen!(call, 0, x => x.unique().map(|(_, counts)| counts));
-    "eye" "n" |call| {
+    "eye" "n" [stores] |call| {
         call.done(CooTensor::<f64>::eye(call.integer(0, None)?).and_then(made))
     };
     "full" "shape value" |call| {
@@ -322,7 +328,12 @@ static SINGLE: &[Function] = single! {
         };
         call.done(super::run::tensor_of(number, number.dtype(), &given.at)?.broadcast_to(shape))
     };
-    "random" "shape nnz seed?" |call| {
+    "zeros_like" "x" |call| {
+        let x = call.tensor(0)?;
+        call.done(x.isin([], false).and_then(|zeros| zeros.cast(x.dtype())))
+    };
+    "tensor" "dtype format shape fill indices values" [stores] |call| super::constant::tensor(call);
+    "random" "shape nnz seed?" [stores] |call| {
         let (shape, nnz, seed) = (call.shape(0)?, call.integer(1, None)?, call.integer(2, Some(0))?);
         call.done(CooTensor::random(shape, nnz, seed).and_then(made))
     };
@@ -395,7 +406,7 @@ static SINGLE: &[Function] = single! {
         let values = call.numbers(2, x.dtype(), indices.len())?;
         call.done(x.with_entries(&indices.into_iter().zip(values).collect::<Vec<_>>()))
     };
-    "diag" "x offset?" |call| call.done(call.tensor(0)?.diag(call.integer(1, Some(0))?));
+    "diag" "x offset?" [stores] |call| call.done(call.tensor(0)?.diag(call.integer(1, Some(0))?));
     "mask_backward" "x upstream mask" |call| {
         let (upstream, mask) = (call.tensor(1)?, call.tensor(2)?);
         on_seen!(call, 0, x => x.mask_backward(upstream, mask))
@@ -462,7 +473,7 @@ static SINGLE: &[Function] = single! {
         let (left, right) = (call.integers::<isize>(3)?, call.integers::<isize>(4)?);
         one_of_two(call, 5, call.tensor(0)?.tensordot_backward(call.tensor(1)?, call.tensor(2)?, &left, &right))
     };
-    "mttkrp" "x mode factors" |call| {
+    "mttkrp" "x mode factors" [stores] |call| {
         let mode: isize = call.integer(1, None)?;
         call.done(call.tensor(0)?.mttkrp(mode, &call.tensors(2)?))
     };
@@ -470,14 +481,14 @@ static SINGLE: &[Function] = single! {
         let mode: isize = call.integer(1, None)?;
         one_of(call, 4, call.tensor(0)?.mttkrp_backward(mode, &call.tensors(2)?, call.tensor(3)?))
     };
-    "ttm" "x matrix axis" |call| {
+    "ttm" "x matrix axis" [stores] |call| {
         call.done(call.tensor(0)?.ttm(call.tensor(1)?, call.integer::<isize>(2, None)?))
     };
     "ttm_backward" "x matrix axis upstream wrt?" |call| {
         let axis: isize = call.integer(2, None)?;
         one_of_two(call, 4, call.tensor(0)?.ttm_backward(call.tensor(1)?, axis, call.tensor(3)?))
     };
-    "ttv" "x vector axis" |call| {
+    "ttv" "x vector axis" [stores] |call| {
         call.done(call.tensor(0)?.ttv(call.tensor(1)?, call.integer::<isize>(2, None)?))
     };
     "ttv_backward" "x vector axis upstream wrt?" |call| {

@@ -4,6 +4,7 @@ use std::borrow::Borrow;
 use std::sync::Arc;
 
 use super::node::{Form, Held, Node, known};
+use super::text::{Text, list_of};
 use super::unary::{rule_of_all, step, step_of};
 use super::{Lazy, Value};
 use crate::base::shape::Shape;
@@ -38,23 +39,39 @@ pub fn einsum<'a, P: Pattern, T: Ring>(
         options.shape(&lengths).map(Some)
     };
     let run = move |inputs: &[Held]| ops::einsum(&used, &inputs.iter().map(known).collect::<Vec<&Tensor<P, T>>>());
-    let product = step_of("einsum", arguments, inputs, Form::Own, shape, run);
-    rule_of_all!(product, T, [P: Pattern], (options: Einsum<'static>, told: String), |[inputs @ .., g]| {
+    let spec = said_of(&options);
+    let text = Text::call(
+        "einsum",
+        &[&spec.clone().unwrap_or_default(), &list_of(tensors.len())],
+        spec.clone().map(|_| String::new()),
+    );
+    let product = step_of("einsum", arguments, inputs, Form::Own, shape, run).written(text);
+    rule_of_all!(product, T, [P: Pattern], (options: Einsum<'static>, told: String, spec: Option<String>), |[inputs @ .., g]| {
         let run = move |values: &[Held]| {
             let Some((upstream, operands)) = values.split_last() else { return Err(ops::no_tensor()) };
             let operands: Vec<&Tensor<P, F>> = operands.iter().map(known).collect();
             ops::einsum_backward(&options, &operands, known::<Tensor<P, F>>(upstream))
         };
         let nodes = inputs.iter().chain([g]).map(Arc::clone).collect();
+        let count = inputs.len();
+        let operands = [spec.clone().unwrap_or_default(), list_of(count), format!("%{count}")];
+        let operands = operands.each_ref().map(String::as_str);
+        let backward = Text::gradients("einsum_backward", &operands, spec.map(|_| String::new()), count);
         let all: Lazy<Vec<Tensor<P, F>>> =
-            step_of("einsum_backward", told, nodes, Form::Own, |_| Ok(None), run);
+            step_of("einsum_backward", told, nodes, Form::Own, |_| Ok(None), run).written(backward);
         (0..inputs.len()).map(|number| Some(part(&all, number).node)).collect()
     })
+}
+
+/// The sum as it is written, which names no order.
+fn said_of(options: &Einsum<'_>) -> Option<String> {
+    let is_plain = options.order.is_none() && !options.spec.contains(['"', '%']);
+    (is_plain && !options.spec.contains(char::is_control)).then(|| format!("\"{}\"", options.spec))
 }
 
 /// One of several gradients.
 #[track_caller]
 pub(super) fn part<V: Value>(all: &Lazy<Vec<V>>, number: usize) -> Lazy<V> {
     let run = move |all: &[Held]| Ok(known::<Vec<V>>(&all[0])[number].clone());
-    step("part", number.to_string(), [&all.node], Form::Own, |_| Ok(None), run)
+    step("part", number.to_string(), [&all.node], Form::Own, |_| Ok(None), run).written(Text::Part(number))
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ndarray::ArrayD;
 
 use super::node::{Asked, Body, Form, Held, Node, known, placed, reachable};
+use super::text::{Text, said};
 use super::unary::{Steps, step};
 use super::{Lazy, Value};
 use crate::base::alloc;
@@ -34,6 +35,7 @@ impl<P: Pattern, F: Float> HasGradient for Tensor<P, F> {
     fn zeros(x: &Lazy<Self>) -> Lazy<Self> {
         let same = |shape: &Shape| Ok(Some(shape.clone()));
         x.then("zeros", String::new(), Form::Each, same, |x| x.clone().with_fill(F::ZERO).map_values(|_| F::ZERO))
+            .written(Text::call("zeros_like", &["%0"], said!()))
     }
 
     #[track_caller]

@@ -7,6 +7,7 @@ use ndarray::SliceInfoElem;
 
 use super::Lazy;
 use super::node::{Form, Held, Node, known};
+use super::text::{Text, list_of, said};
 use super::unary::step_of;
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::Result;
@@ -74,6 +75,15 @@ struct Part {
 }
 
 impl Part {
+    /// The gradient of tensor `number` as it is written: the tensors are the inputs behind the first one, and the
+    /// upstream gradient is behind them.
+    fn text(self, number: usize, count: usize) -> Text {
+        let name = if self.is_new { "stack_backward" } else { "concat_backward" };
+        let tensors = list_of(count + 1).replacen("%0, ", "", 1);
+        let arguments = said!(self.axis).map(|axis| format!("{axis}, wrt={number}"));
+        Text::call(name, &[&tensors, &format!("%{}", count + 1)], arguments)
+    }
+
     /// The part of tensor `number` in a result, as slices.
     fn slices(self, number: usize, shapes: &[&Shape]) -> Result<Vec<SliceInfoElem>> {
         let own = shapes[number].rank();
@@ -100,7 +110,8 @@ fn joined<P: Pattern, T: Element>(
 ) -> Lazy<Tensor<P, T>> {
     let inputs = tensors.iter().map(|tensor| Arc::clone(&tensor.borrow().node)).collect();
     let run = move |inputs: &[Held]| join(&inputs.iter().map(known::<Tensor<P, T>>).collect::<Vec<_>>());
-    let joined = step_of(name, part.axis.to_string(), inputs, Form::Own, shape, run);
+    let text = Text::call(name, &[&list_of(tensors.len())], said!(part.axis));
+    let joined = step_of(name, part.axis.to_string(), inputs, Form::Own, shape, run).written(text);
     joined.with_rule(move |asked| {
         let gradient = |number| {
             let of = OfPart { number, part, inputs: asked.inputs, upstream: asked.upstream };
@@ -139,6 +150,7 @@ impl<P: Pattern> FloatVisitor for Rule<'_, P> {
         };
         let shape = |shapes: &[&Shape]| Ok(shapes.first().map(|&shape| shape.clone()));
         let arguments = format!("{number}, {}, {}", part.axis, part.is_new);
-        Arc::clone(&step_of::<Tensor<P, F>>("part_backward", arguments, nodes, Form::OfFirst, shape, run).node)
+        let step = step_of::<Tensor<P, F>>("part_backward", arguments, nodes, Form::OfFirst, shape, run);
+        Arc::clone(&step.written(part.text(number, inputs.len())).node)
     }
 }

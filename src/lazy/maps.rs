@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Lazy;
 use super::node::{Form, Node, unlike};
 use super::reductions::{Ask, rule_of_one};
+use super::text::{Said, Text, WRITTEN, said};
 use super::unary::Steps;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
@@ -45,7 +46,8 @@ macro_rules! maps {
             T: $bound,
         {
             let run = move |x: &X| ops::$name(x $(, $arg)*).map(X::mapped);
-            let step = self.then(stringify!($name), told!($($arg),*), Form::Each, same, run);
+            let step = self.then(stringify!($name), told!($($arg),*), Form::Each, same, run)
+                .written(Text::call(stringify!($name), &["%0"], said!($($arg),*)));
             maps!(@rule $name, step, ($($arg: $type),*) $(, $backward)?)
         }
 
@@ -66,6 +68,7 @@ macro_rules! maps {
         {
             let run = move |x: &X, g: &U| ops::$backward(x, g $(, $arg)*).map(X::mapped);
             self.back(stringify!($backward), told!($($arg),*), Form::EachOfFirst, upstream, run)
+                .written(Text::call(stringify!($backward), &["%0", "%1"], said!($($arg),*)))
         }
     };
     (@rule $name:ident, $step:ident, ($($arg:ident: $type:tt),*)) => { $step };
@@ -174,7 +177,9 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// The step [`Tensor::cast`]: elements of another type.
     #[track_caller]
     pub fn cast<U: Element>(&self) -> Lazy<Tensor<P, U>> {
-        let step = self.then("cast", U::DTYPE.to_string(), Form::Each, same, |x| x.clone().cast::<U>());
+        let step = self
+            .then("cast", U::DTYPE.to_string(), Form::Each, same, |x| x.clone().cast::<U>())
+            .written(Text::call("cast", &["%0"], Some(format!("\"{}\"", U::DTYPE))));
         struct Back<P, U>(Ask<()>, std::marker::PhantomData<fn() -> (P, U)>);
         impl<P: Pattern, U: Element> FloatVisitor for Back<P, U> {
             type Out = Option<Arc<Node>>;
@@ -208,14 +213,16 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
         if fill.isnan() {
             told += &unlike();
         }
-        let step = self.then("with_fill", told, Form::Each, same, move |x| Ok(x.clone().with_fill(fill)));
+        let step = self
+            .then("with_fill", told, Form::Each, same, move |x| Ok(x.clone().with_fill(fill)))
+            .written(Text::call("with_fill", &["%0"], said!(fill)));
         rule_of_one!(step, T, [P: Pattern] Tensor<P, F>, (), |x, g| x.any_backward(&g, Axes::none()))
     }
 
     /// The step [`Tensor::prune`]. What it stores depends on values, so it has no gradient.
     #[track_caller]
     pub fn prune(&self) -> Lazy<Tensor<P, T>> {
-        self.then("prune", String::new(), Form::Own, same, Tensor::prune)
+        self.then("prune", String::new(), Form::Own, same, Tensor::prune).written(Text::call("prune", &["%0"], said!()))
     }
 }
 
@@ -226,8 +233,17 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
         let isin = members.into().into_owned();
         // A set that needs a table is not to be built again for each piece.
         let form = if isin.members().len() <= FEW { Form::Each } else { Form::OfFirst };
-        self.then("isin", format!("{isin:?}"), form, same, move |x| ops::isin(x, &isin).map(X::mapped))
+        let text = Text::call("isin", &["%0"], said_of_members(&isin));
+        self.then("isin", format!("{isin:?}"), form, same, move |x| ops::isin(x, &isin).map(X::mapped)).written(text)
     }
+}
+
+/// The members, if they can be written.
+fn said_of_members<T: Element>(isin: &Isin<'_, T>) -> Option<String> {
+    let members = Some(isin.members()).filter(|members| members.len() <= WRITTEN)?;
+    let members: Option<Vec<String>> = members.iter().map(Said::said).collect();
+    let invert = if isin.invert { ", invert=true" } else { "" };
+    members.map(|members| format!("[{}]{invert}", members.join(", ")))
 }
 
 /// So many members are compared one by one.

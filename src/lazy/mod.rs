@@ -37,8 +37,10 @@ mod node;
 mod program;
 mod reductions;
 mod region;
+mod text;
 mod unary;
 mod value;
+mod write;
 mod zips;
 
 pub use arrays::{Factor, LazyPattern};
@@ -50,12 +52,15 @@ pub use reductions::LazyGroupBy;
 pub use unary::{LazyStored, Steps};
 pub use value::Value;
 pub use zips::Beside;
+#[cfg(feature = "cli")]
+pub(crate) use {text::TEXT, write::HEAD};
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use self::node::{Body, Form, Node, known, taken};
+use self::text::Text;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::Element;
@@ -250,7 +255,8 @@ impl<A: Value, B: Value> Lazy<(A, B)> {
             Form::Own,
             |_| Ok(None),
             |inputs| Ok(known::<(A, B)>(&inputs[0]).0.clone()),
-        );
+        )
+        .written(Text::Part(0));
         let second = unary::step(
             "second",
             String::new(),
@@ -258,7 +264,8 @@ impl<A: Value, B: Value> Lazy<(A, B)> {
             Form::Own,
             |_| Ok(None),
             |inputs| Ok(known::<(A, B)>(&inputs[0]).1.clone()),
-        );
+        )
+        .written(Text::Part(1));
         (first, second)
     }
 }

@@ -7,6 +7,7 @@ use super::arrays::Factor;
 use super::gradient::on_pattern_of;
 use super::node::{Form, Held, Node, known, unlike};
 use super::reductions::{Ask, Over, fed, rule_of_one};
+use super::text::{Text, WRITTEN, said, with_option};
 use super::unary::{LazyStored, Steps, rule_of_all, step};
 use super::{Lazy, Value};
 use crate::base::axes::{Axes, normalize_axis};
@@ -14,7 +15,7 @@ use crate::base::error::Result;
 use crate::base::index::{Index, Position};
 use crate::base::shape::{self, Shape};
 use crate::element::{Element, Float, FloatVisitor, Numeric, Real, RealNumber, Ring};
-use crate::ops::{self, Matmul, Nanmedian, Operand, Quantile, Request, Select, Semiring, Take};
+use crate::ops::{self, Matmul, Nanmedian, Operand, Quantile, Request, Select, Semiring, Take, TakeMode};
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::plan::product::Contraction;
 use crate::tensor::Tensor;
@@ -46,7 +47,8 @@ macro_rules! quantiles {
                 let (arguments, used) = (format!("{q:?}, {options:?}"), options.clone());
                 let shape = |shape: &Shape| options.shape(shape);
                 let run = move |x: &X| ops::$name(x, q, used.clone()).map(X::reduced);
-                let step = self.then(stringify!($name), arguments, Form::Own, shape, run);
+                let text = Text::call(stringify!($name), &["%0"], with_option(said!(q), options.said()));
+                let step = self.then(stringify!($name), arguments, Form::Own, shape, run).written(text);
                 let step = fed!(whole, self, X, step, options, |x, options| ops::$name(x, q, options));
                 rule_of_one!(step, T, [X: Steps] X::Of<F>, (q: f64, options: Quantile),
                     |x, g| x.$backward(&g, q, options))
@@ -66,8 +68,9 @@ macro_rules! quantiles {
             {
                 let options: Quantile = options.into();
                 let arguments = format!("{q:?}, {options:?}");
+                let text = Text::call(stringify!($backward), &["%0", "%1"], with_option(said!(q), options.said()));
                 let run = move |x: &X, g: &U| ops::$backward(x, g, q, options.clone()).map(X::reduced);
-                self.back(stringify!($backward), arguments, Form::OfFirst, upstream, run)
+                self.back(stringify!($backward), arguments, Form::OfFirst, upstream, run).written(text)
             }
         )*}
     };
@@ -109,7 +112,8 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
         let told = arguments.clone();
         let shape = |lengths: &Shape| Ok(Some(Request::new(lengths, (&*take).into(), axis)?.shape().clone()));
         let run = move |x: &X| x.by_select(&Request::new(x.lengths(), (&*used).into(), axis)?).map(X::reduced);
-        let step = self.then(name, arguments, Form::Own, shape, run);
+        let said = said_of_take(&take, axis);
+        let step = self.then(name, arguments, Form::Own, shape, run).written(Text::call(name, &["%0"], said));
         struct Rule<X, J: 'static>(
             Ask<(Arc<Take<'static, J>>, Option<i128>, String)>,
             std::marker::PhantomData<fn() -> X>,
@@ -126,7 +130,12 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
                     let request = Request::new(x.lengths(), (&*used).into(), axis)?;
                     x.by_select_backward(&request, g).map(<X::Of<F>>::reduced)
                 };
-                let step: Lazy<X::Of<F>> = x.back("take_backward", told, Form::OfFirst, &g, run);
+                let said = said_of_take(&take, axis);
+                let step: Lazy<X::Of<F>> = x.back("take_backward", told, Form::OfFirst, &g, run).written(Text::call(
+                    "take_backward",
+                    &["%0", "%1"],
+                    said,
+                ));
                 // What is given back is linear in the gradient: its own is what is taken of what comes back here.
                 let step = step.with_rule(move |asked| {
                     let up = Lazy::<X::Of<F>>::of(Arc::clone(asked.upstream));
@@ -195,7 +204,8 @@ impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
     pub fn topk(&self, k: usize, axis: isize) -> Lazy<X::Of<T>> {
         let shape = |shape: &Shape| with_length(shape, axis, Some(k));
         let run = move |x: &X| ops::topk(x, k, axis).map(X::reduced);
-        let step = self.then("topk", format!("{k}, {axis}"), Form::Own, shape, run);
+        let text = Text::call("topk", &["%0"], said!(k, axis));
+        let step = self.then("topk", format!("{k}, {axis}"), Form::Own, shape, run).written(text);
         rule_of_one!(step, T, [X: Steps] X::Of<F>, (k: usize, axis: isize), |x, g| x.topk_backward(&g, k, axis))
     }
 
@@ -203,7 +213,11 @@ impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
     #[track_caller]
     pub fn topk_backward<U: Steps>(&self, upstream: &Lazy<U>, k: usize, axis: isize) -> Lazy<X::Of<U::Elem>> {
         let run = move |x: &X, g: &U| ops::topk_backward(x, g, k, axis).map(X::reduced);
-        self.back("topk_backward", format!("{k}, {axis}"), Form::OfFirst, upstream, run)
+        self.back("topk_backward", format!("{k}, {axis}"), Form::OfFirst, upstream, run).written(Text::call(
+            "topk_backward",
+            &["%0", "%1"],
+            said!(k, axis),
+        ))
     }
 
     /// The step [`nanmedian_index`](crate::nanmedian_index()): the medians, and where they stand.
@@ -212,11 +226,12 @@ impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
     pub fn nanmedian_index(&self, options: impl Into<Nanmedian>) -> Lazy<(X::Of<T::Median>, X::Of<u64>)> {
         let options: Nanmedian = options.into();
         let (arguments, used) = (format!("{options:?}"), options.clone());
+        let text = both_of(["nanmedian", "nanmedian_index"], "%0", options.said());
         let shape = |shape: &Shape| options.shape(shape);
         let run = move |x: &X| {
             ops::nanmedian_index(x, used.clone()).map(|(medians, places)| (X::reduced(medians), X::reduced(places)))
         };
-        self.then("nanmedian_index", arguments, Form::Own, shape, run)
+        self.then("nanmedian_index", arguments, Form::Own, shape, run).written(text)
     }
 }
 
@@ -225,17 +240,60 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
     #[track_caller]
     pub fn topk_index(&self, k: usize, axis: isize) -> Lazy<(Tensor<P, T>, Tensor<P, u64>)> {
         let shape = |shape: &Shape| with_length(shape, axis, Some(k));
-        self.x.then("topk_index", format!("{k}, {axis}"), Form::Own, shape, move |x| {
-            ops::topk_index(&x.stored(), k, axis)
-        })
+        self.x
+            .then("topk_index", format!("{k}, {axis}"), Form::Own, shape, move |x| {
+                ops::topk_index(&x.stored(), k, axis)
+            })
+            .written(both_of(["topk", "topk_index"], "stored(%0)", said!(k, axis)))
     }
 
     /// The step [`argsort`](crate::argsort()), which sparse tensors have for what they store.
     #[track_caller]
     pub fn argsort(&self, axis: isize) -> Lazy<Tensor<P, u64>> {
         let shape = |shape: &Shape| with_length(shape, axis, None);
-        self.x.then("argsort", axis.to_string(), Form::Own, shape, move |x| ops::argsort(&x.stored(), axis))
+        self.x
+            .then("argsort", axis.to_string(), Form::Own, shape, move |x| ops::argsort(&x.stored(), axis))
+            .written(Text::call("argsort", &["stored(%0)"], said!(axis)))
     }
+}
+
+/// The two results of one operation, each by a function of its own.
+fn both_of(names: [&str; 2], x: &str, arguments: Option<String>) -> Text {
+    let calls = names.map(|name| match Text::call(name, &[x], arguments.clone()) {
+        Text::Calls(calls) => calls,
+        _ => Vec::new(),
+    });
+    let calls = calls.concat();
+    if calls.is_empty() { Text::None } else { Text::Calls(calls) }
+}
+
+/// The positions, the axis and the mode, if they can be written.
+fn said_of_take<J: Position>(take: &Take<'_, J>, axis: Option<i128>) -> Option<String> {
+    let items = Some(take).filter(|take| take.len() <= WRITTEN)?.items(0).ok()?;
+    let items: Option<Vec<i64>> = items.iter().map(|item| item.to_i64()).collect();
+    let mut said = nested(&items?, take.shape())?;
+    if let Some(axis) = axis {
+        said += &format!(", axis={axis}");
+    }
+    match take.mode {
+        TakeMode::Raise => {}
+        TakeMode::Wrap => said += ", mode=\"wrap\"",
+        TakeMode::Clip => said += ", mode=\"clip\"",
+    }
+    Some(said)
+}
+
+/// Lists in lists, of items in row-major order; none where a text does not tell the shape.
+fn nested(items: &[i64], shape: &Shape) -> Option<String> {
+    let is_told = !items.is_empty() || shape.rank() == 1;
+    let mut parts: Vec<String> = items.iter().map(i64::to_string).collect();
+    for &length in shape.iter().rev().filter(|_| is_told) {
+        parts = match length {
+            0 => vec!["[]".into()],
+            _ => parts.chunks(length).map(|row| format!("[{}]", row.join(", "))).collect(),
+        };
+    }
+    parts.pop().filter(|_| is_told && parts.is_empty())
 }
 
 /// The shape of a product of matrices, or of vectors and matrices.
@@ -266,7 +324,8 @@ macro_rules! products {
                 let run = |inputs: &[Held]| {
                     ops::$name(known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]))
                 };
-                let product = step(stringify!($name), String::new(), [&self.node, &other.node], Form::Own, shape, run);
+                let product = step(stringify!($name), String::new(), [&self.node, &other.node], Form::Own, shape, run)
+                    .written(Text::call(stringify!($name), &["%0", "%1"], said!()));
                 rule_of_all!(product, T, [P: Pattern], (), |[x, y, g]| {
                     let [x, y, g] = [x, y, g].map(|node| Lazy::<Tensor<P, F>>::of(Arc::clone(node)));
                     let (dx, dy) = x.$backward(&y, &g).parts();
@@ -290,6 +349,7 @@ macro_rules! products {
                 };
                 let nodes = [&self.node, &other.node, &upstream.node];
                 step(stringify!($backward), String::new(), nodes, Form::Own, |[x, ..]| same(x), run)
+                    .written(Text::gradients(stringify!($backward), &["%0", "%1", "%2"], said!(), 2))
             }
         )*}
     };
@@ -346,14 +406,16 @@ impl<P: Pattern> Lazy<Tensor<P, bool>> {
             let [yes, no] = [1, 2].map(|at| known::<Tensor<P, T>>(&inputs[at]));
             ops::where_(known::<Tensor<P, bool>>(&inputs[0]), yes, no)
         };
-        let chosen = step("where_", String::new(), [&self.node, &yes.node, &no.node], Form::Each, shape, run);
+        let chosen = step("where_", String::new(), [&self.node, &yes.node, &no.node], Form::Each, shape, run)
+            .written(Text::call("where_", &["%0", "%1", "%2"], said!()));
         rule_of_all!(chosen, T, [P: Pattern], (), |[c, yes, no, g]| {
             let run = |inputs: &[Held]| {
                 let [yes, no, g] = [1, 2, 3].map(|at| known::<Tensor<P, F>>(&inputs[at]));
                 ops::where_backward(known::<Tensor<P, bool>>(&inputs[0]), yes, no, g)
             };
             let both: Lazy<(Tensor<P, F>, Tensor<P, F>)> =
-                step("where_backward", String::new(), [c, yes, no, g], Form::Own, |_| Ok(None), run);
+                step("where_backward", String::new(), [c, yes, no, g], Form::Own, |_| Ok(None), run)
+                    .written(Text::gradients("where_backward", &["%0", "%1", "%2", "%3"], said!(), 2));
             let (yes, no) = both.parts();
             vec![None, Some(yes.node), Some(no.node)]
         })
@@ -373,7 +435,8 @@ macro_rules! shares {
                 let (arguments, used) = (format!("{axes:?}"), axes.clone());
                 let run = move |x: &Tensor<P, T>| ops::$name(&x.stored(), used.clone());
                 let shape = |shape: &Shape| axes.shape(shape).and_then(|_| same(shape));
-                let step = self.x.then(stringify!($name), arguments, Form::OfFirst, shape, run);
+                let text = Text::call(stringify!($name), &["stored(%0)"], said!(axes));
+                let step = self.x.then(stringify!($name), arguments, Form::OfFirst, shape, run).written(text);
                 rule_of_one!(step, T, [P: Pattern] Tensor<P, F>, (axes: Axes), |x, g| x.stored().$backward(&g, axes))
             }
 
@@ -387,8 +450,9 @@ macro_rules! shares {
             ) -> Lazy<Tensor<P, U::Elem>> {
                 let axes: Axes = axes.into();
                 let arguments = format!("{axes:?}");
+                let text = Text::call(stringify!($backward), &["stored(%0)", "%1"], said!(axes));
                 let run = move |x: &Tensor<P, T>, g: &U| ops::$backward(&x.stored(), g, axes.clone());
-                self.x.back(stringify!($backward), arguments, Form::OfFirst, upstream, run)
+                self.x.back(stringify!($backward), arguments, Form::OfFirst, upstream, run).written(text)
             }
         )*}
     };
@@ -406,7 +470,9 @@ macro_rules! formats {
             #[doc = concat!("The same tensor in the other format: the step `", stringify!($name), "` of tensors.")]
             #[track_caller]
             pub fn $name(&self) -> Lazy<Tensor<$to<I>, T>> {
-                let step = self.then(stringify!($name), String::new(), Form::Own, same, |x| x.$name());
+                let step = self
+                    .then(stringify!($name), String::new(), Form::Own, same, |x| x.$name())
+                    .written(Text::call(stringify!($name), &["%0"], said!()));
                 struct Rule<I>(Ask<()>, std::marker::PhantomData<fn() -> I>);
                 impl<I: Index> FloatVisitor for Rule<I> {
                     type Out = Arc<Node>;

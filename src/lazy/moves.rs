@@ -8,6 +8,7 @@ use super::Lazy;
 use super::gradient::on_pattern_of;
 use super::node::{Form, Node};
 use super::reductions::{Ask, rule_of_one};
+use super::text::{Text, said};
 use super::unary::Steps;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
@@ -18,41 +19,48 @@ use crate::ops::{Select, moved};
 /// What makes the moves for an operand with these lengths.
 type Plan = Arc<dyn Fn(&[usize]) -> Result<moved::Moves> + Send + Sync>;
 
+/// The arguments in words, and as they are written.
+type Words = [Option<String>; 2];
+
 impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     /// A move by its name and that of its gradient.
     #[track_caller]
     fn moved(
         &self,
         [name, backward]: [&'static str; 2],
-        arguments: String,
+        [arguments, said]: Words,
         plan: impl Fn(&[usize]) -> Result<moved::Moves> + Send + Sync + 'static,
     ) -> Lazy<X::Of<T>> {
         let plan: Plan = Arc::new(plan);
-        let (used, told) = (Arc::clone(&plan), arguments.clone());
+        let (used, told) = (Arc::clone(&plan), [arguments.clone(), said.clone()]);
+        let text = Text::call(name, &["%0"], said);
+        let arguments = arguments.unwrap_or_default();
         let shape = |shape: &Shape| plan(shape).map(|moves| Some(moves.shape().clone()));
         let run = move |x: &X| x.by_select(&used(x.lengths())?).map(X::reduced);
-        let step = self.then(name, arguments, Form::Own, shape, run);
-        rule_of_one!(step, T, [X: Steps] X::Of<F>, (plan: Plan, told: String, backward: &'static str),
-            |x, g| x.moved_back(backward, told, plan, &g))
+        let step = self.then(name, arguments, Form::Own, shape, run).written(text);
+        rule_of_one!(step, T, [X: Steps] X::Of<F>, (plan: Plan, told: Words, name: &'static str, backward: &'static str),
+            |x, g| x.moved_back([name, backward], told, plan, &g))
     }
 
     /// The gradient of a move.
     #[track_caller]
     fn moved_back<U: Steps>(
         &self,
-        name: &'static str,
-        arguments: String,
+        [name, backward]: [&'static str; 2],
+        [arguments, said]: Words,
         plan: Plan,
         upstream: &Lazy<U>,
     ) -> Lazy<X::Of<U::Elem>> {
-        let (used, told) = (Arc::clone(&plan), arguments.clone());
+        let (used, told) = (Arc::clone(&plan), [arguments.clone(), said.clone()]);
+        let text = Text::call(backward, &["%0", "%1"], said);
+        let arguments = arguments.unwrap_or_default();
         let run = move |x: &X, g: &U| x.by_select_backward(&used(x.lengths())?, g).map(X::reduced);
-        let step = self.back(name, arguments, Form::OfFirst, upstream, run);
+        let step = self.back(backward, arguments, Form::OfFirst, upstream, run).written(text);
         // What is given back is linear in the gradient: its own is the move of what comes back here.
         step.with_rule(move |asked| {
             let up = Lazy::<X::Of<U::Elem>>::of(Arc::clone(asked.upstream));
             let (plan, told) = (Arc::clone(&plan), told.clone());
-            let moved = up.moved([name, name], told, move |lengths| plan(lengths));
+            let moved = up.moved([name, backward], told, move |lengths| plan(lengths));
             Some(vec![None, Some(on_pattern_of::<U, _>(&asked.inputs[1], &moved)?)])
         })
     }
@@ -69,8 +77,9 @@ macro_rules! moves {
             pub fn $name(&self, $($arg: $type),*) -> Lazy<X::Of<T>> {
                 $($(let $arg = $owned;)?)*
                 let arguments: &[String] = &[$(format!("{:?}", $arg)),*];
+                let words = [Some(arguments.join(", ")), said!($($arg),*)];
                 let names = [stringify!($name), concat!(stringify!($name), "_backward")];
-                self.moved(names, arguments.join(", "), move |lengths| $plan(lengths $(, $arg.clone())*))
+                self.moved(names, words, move |lengths| $plan(lengths $(, $arg.clone())*))
             }
         )*}
     };

@@ -7,6 +7,7 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use super::text::Text;
 use super::value::{Kind, Value};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
@@ -52,6 +53,7 @@ pub struct Node {
     pub(super) name: &'static str,
     /// The arguments in words, which tell two steps of one name apart.
     pub(super) arguments: String,
+    pub(super) text: Text,
     pub(super) place: &'static Location<'static>,
     pub(super) body: Body,
     pub(super) inputs: Vec<Arc<Node>>,
@@ -114,6 +116,7 @@ impl Node {
             id: COUNT.fetch_add(1, Ordering::Relaxed),
             name,
             arguments: String::new(),
+            text: Text::None,
             place: match PLACE.get() {
                 Some(place) => place,
                 None => Location::caller(),

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::node::{Body, Form, Held, Node, reachable, taken};
 use super::region::Region;
+use super::text::{Text, filled};
 use super::{Lazy, Value};
 use crate::base::error::{Error, Result};
 
@@ -74,7 +75,7 @@ outputs!(A 0, B 1, C 2, D 3);
 /// coordinate where plans are kept (reductions, operations on two tensors, moves, and their gradients).
 #[must_use = "a program does nothing until it is run"]
 pub struct Program<V> {
-    plan: Plan,
+    pub(super) plan: Plan,
     /// For each slot of an input or constant its pattern in the run before, which keeps its plans.
     before: Mutex<BTreeMap<usize, Held>>,
     values: fn(Vec<Held>) -> V,
@@ -176,7 +177,7 @@ impl<V> Program<V> {
     /// %1 = abs(%0): float64 coo [20, 30], pattern of %0 [fused: pass 1]
     /// %2 = add(%1, 1.0): float64 coo [20, 30], pattern of %0 [fused: pass 1]
     /// %3 = sqrt(%2): float64 coo [20, 30], pattern of %0 [fused: pass 1]
-    /// %4 = sum(%3, Axes([1])): float64 coo [20], result [fused: pass 1]
+    /// %4 = sum(%3, axis=[1]): float64 coo [20], result [fused: pass 1]
     /// ");
     /// # Ok::<(), lacuna::Error>(())
     /// ```
@@ -186,9 +187,9 @@ impl<V> Program<V> {
 }
 
 /// A step of a plan, and where its inputs are.
-struct Step {
-    node: Arc<Node>,
-    inputs: Vec<usize>,
+pub(super) struct Step {
+    pub(super) node: Arc<Node>,
+    pub(super) inputs: Vec<usize>,
     /// The first step that has its pattern.
     pattern: usize,
     /// Whether it is computed element by element on the pattern of its inputs.
@@ -211,10 +212,10 @@ enum Unit {
 }
 
 /// The steps of a graph, and the units in the order in which they run.
-struct Plan {
-    steps: Vec<Step>,
+pub(super) struct Plan {
+    pub(super) steps: Vec<Step>,
     units: Vec<Unit>,
-    outputs: Vec<usize>,
+    pub(super) outputs: Vec<usize>,
     /// For each unit the steps whose values nobody needs any more after it.
     freed: Vec<Vec<usize>>,
 }
@@ -320,6 +321,11 @@ impl Plan {
         }
         if step.inputs.is_empty() {
             return format!("kept value of {}", step.node.told());
+        }
+        if let Text::Calls(calls) = &step.node.text
+            && let [call] = &calls[..]
+        {
+            return filled(call, |input| format!("%{}", step.inputs[input]));
         }
         let inputs = step.inputs.iter().map(|input| format!("%{input}"));
         let arguments = Some(step.node.arguments.clone()).filter(|arguments| !arguments.is_empty());

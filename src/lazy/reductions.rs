@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::gradient::on_pattern_of;
 use super::node::{Asked, Body, Form, Node};
+use super::text::{Text, said_of_reduced, with_option};
 use super::unary::{LazyStored, Steps};
 use super::{Lazy, Value};
 use crate::base::axes::Axes;
@@ -12,7 +13,9 @@ use crate::base::grouping::Grouping;
 use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::element::{Element, Float, FloatVisitor, Numeric, Real, RealNumber, Ring};
-use crate::ops::{self, GroupLabels, Nanmedian, Norm, Quantile, Var};
+use crate::ops::{
+    self, EvenCount, GroupLabels, MedianGradient, Nanmedian, Norm, NormOrder, Quantile, QuantileMethod, Var,
+};
 use crate::pattern::Pattern;
 use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
@@ -22,6 +25,9 @@ pub(super) trait Over: std::fmt::Debug {
     fn axes(&self) -> &Axes;
 
     fn axes_mut(&mut self) -> &mut Axes;
+
+    /// The options as they are written; none where a text has no words for them.
+    fn said(&self) -> Option<String>;
 
     /// The shape of the result.
     fn shape(&self, of: &Shape) -> Result<Option<Shape>> {
@@ -36,6 +42,10 @@ pub(super) trait Over: std::fmt::Debug {
 }
 
 impl Over for Axes {
+    fn said(&self) -> Option<String> {
+        said_of_reduced(self)
+    }
+
     fn axes(&self) -> &Axes {
         self
     }
@@ -46,8 +56,13 @@ impl Over for Axes {
 }
 
 macro_rules! over {
-    ($($options:ty),*) => {$(
+    ($($options:ty, |$self:ident| $option:expr;)*) => {$(
         impl Over for $options {
+            fn said(&self) -> Option<String> {
+                let $self = self;
+                with_option(said_of_reduced(&self.axes), $option)
+            }
+
             fn axes(&self) -> &Axes {
                 &self.axes
             }
@@ -59,7 +74,33 @@ macro_rules! over {
     )*};
 }
 
-over!(Var, Norm, Nanmedian, Quantile);
+over! {
+    Var, |var| (var.ddof != 0).then(|| format!("ddof={}", var.ddof));
+    Norm, |norm| match norm.order {
+        NormOrder::One => Some("ord=1".into()),
+        NormOrder::Two => None,
+        NormOrder::Infinity => Some("ord=inf".into()),
+    };
+    Nanmedian, |median| {
+        if median.rule != MedianGradient::default() || median.spread_nan {
+            return None;
+        }
+        (median.even == EvenCount::Lower).then(|| "even=\"lower\"".into())
+    };
+    Quantile, |quantile| {
+        if quantile.rule != MedianGradient::default() {
+            return None;
+        }
+        let method = match quantile.method {
+            QuantileMethod::Linear => return said_of_reduced(&quantile.axes),
+            QuantileMethod::Lower => "lower",
+            QuantileMethod::Higher => "higher",
+            QuantileMethod::Midpoint => "midpoint",
+            QuantileMethod::Nearest => "nearest",
+        };
+        Some(format!("method=\"{method}\""))
+    };
+}
 
 /// What a rule finds the gradient of: a tensor, its upstream gradient, and the arguments of the operation.
 pub(super) struct Ask<A> {
@@ -222,7 +263,8 @@ macro_rules! reductions {
             let (arguments, used) = (told(stringify!($seen), &options), options.clone());
             let shape = |shape: &Shape| options.shape(shape);
             let run = move |x: &$X| ops::$name($seen!(x), used.clone()).map(<$X>::reduced);
-            let step = $x.then(stringify!($name), arguments, Form::Own, shape, run);
+            let text = Text::call(stringify!($name), &[looked_at!($seen)], options.said());
+            let step = $x.then(stringify!($name), arguments, Form::Own, shape, run).written(text);
             let step = fed!($seen, $x, $X, step, options, |x, options| ops::$name(x, options));
             reductions!(@rule step, options: $options, $seen $(, $backward)?)
         }
@@ -241,9 +283,10 @@ macro_rules! reductions {
             {
                 let options: $options = options.into();
                 let (arguments, used) = (told(stringify!($seen), &options), options.axes().clone());
+                let text = Text::call(stringify!($backward), &[looked_at!($seen), "%1"], options.said());
                 let run =
                     move |x: &$X, g: &U| ops::$backward($seen!(x), g, options.clone()).map(<$X>::reduced);
-                let step = $x.back(stringify!($backward), arguments, Form::OfFirst, upstream, run);
+                let step = $x.back(stringify!($backward), arguments, Form::OfFirst, upstream, run).written(text);
                 linear(stringify!($name), stringify!($seen) == "entries", step, used)
             }
         )?
@@ -298,6 +341,16 @@ macro_rules! whole {
 macro_rules! entries {
     ($x:ident) => {
         &$x.stored()
+    };
+}
+
+/// The operand as it is written.
+macro_rules! looked_at {
+    (whole) => {
+        "%0"
+    };
+    (entries) => {
+        "stored(%0)"
     };
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ndarray::ArrayD;
 
 use super::node::{Asked, Body, Form, Held, InPieces, Node, known};
+use super::text::Text;
 use super::{Lazy, Value};
 use crate::base::error::Result;
 use crate::base::shape::Shape;
@@ -73,6 +74,14 @@ impl<V: Value> Lazy<V> {
 }
 
 impl<V: Value> Lazy<V> {
+    /// The same step, of which nobody knows yet, as it is written.
+    pub(super) fn written(mut self, text: Text) -> Self {
+        if let Some(node) = Arc::get_mut(&mut self.node) {
+            node.text = text;
+        }
+        self
+    }
+
     /// The same step, of which nobody knows yet, with what computes it from pieces of its operand.
     pub(super) fn with_pieces(
         mut self,

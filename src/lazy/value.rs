@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Lazy;
 use super::node::{Held, Node, known};
+use super::text::said_of_tensor;
 use crate::base::alloc;
 use crate::base::error::Result;
 use crate::base::limit::default_limit;
@@ -41,6 +42,11 @@ pub trait Kind: Send + Sync {
 
     /// The same value, whose pattern keeps no plans.
     fn forget(&self, value: &Held) -> Held;
+
+    /// A tensor with its entries as a text, if it has one.
+    fn said(&self, _: &Held) -> Option<String> {
+        None
+    }
 
     /// How often coordinates were read of a pattern and of what was planned from it.
     fn reads(&self, pattern: &Held) -> u64;
@@ -141,6 +147,10 @@ impl<P: Pattern, T: Element> Kind for OfTensor<P, T> {
 
     fn reads(&self, pattern: &Held) -> u64 {
         pattern.downcast_ref::<P>().and_then(Pattern::memo).map_or(0, |memo| memo.reads())
+    }
+
+    fn said(&self, value: &Held) -> Option<String> {
+        said_of_tensor(known::<Tensor<P, T>>(value))
     }
 
     #[track_caller]

@@ -7,6 +7,7 @@ use ndarray::{ArrayD, arr0};
 
 use super::Lazy;
 use super::node::{Form, Held, Node, known};
+use super::text::{Text, said};
 use super::unary::{LazyStored, Right, Steps, step};
 use crate::base::error::{Error, Result};
 use crate::base::shape::{self, Shape};
@@ -127,6 +128,7 @@ macro_rules! zips {
                     ops::$name(&x.stored(), &y.stored())
                 };
                 step(stringify!($name), "stored".into(), [&self.x.node, &other.x.node], Form::Each, broadcast, run)
+                    .written(Text::call(stringify!($name), &["stored(%0)", "stored(%1)"], said!()))
             }
         )*}
     };
@@ -141,13 +143,15 @@ macro_rules! zips {
                 Side::Number(number) => {
                     let run = move |x: &X| ops::$name(x, Right::Number(number));
                     let same = |shape: &Shape| Ok(Some(shape.clone()));
-                    let step = self.then(stringify!($name), format!("{number:?}"), Form::Each, same, run);
+                    let step = self.then(stringify!($name), format!("{number:?}"), Form::Each, same, run)
+                        .written(Text::call(stringify!($name), &["%0"], said!(number)));
                     zips!(@of_number $name, step, number $(, $backward)?)
                 }
                 Side::Step(other) => {
                     let run = |inputs: &[Held]| ops::$name(known::<X>(&inputs[0]), Right::Value(known(&inputs[1])));
                     let nodes = [&self.node, &other.node];
-                    let step = step(stringify!($name), String::new(), nodes, Form::Each, broadcast, run);
+                    let step = step(stringify!($name), String::new(), nodes, Form::Each, broadcast, run)
+                        .written(Text::call(stringify!($name), &["%0", "%1"], said!()));
                     zips!(@of_two $name, step $(, $backward)?)
                 }
             }
@@ -171,7 +175,9 @@ macro_rules! zips {
                     Ok((X::reduced(dx), X::reduced(dy)))
                 };
                 let nodes = [&self.node, &other.node, &upstream.node];
+                let text = Text::gradients(stringify!($backward), &["%0", "%1", "%2"], said!(), 2);
                 step(stringify!($backward), String::new(), nodes, Form::Own, |[x, ..]| Ok(Some(x.clone())), run)
+                    .written(text)
             }
         )?
     };
@@ -193,6 +199,8 @@ macro_rules! zips {
                 let gradient: Lazy<X::Of<F>> =
                     step(stringify!($backward), self.1.to_string(), nodes, Form::OfFirst, same, run);
                 let number = F::from_number(self.1).unwrap_or(F::NAN);
+                let text = said!(number).map(|number| format!("{number}, %1, wrt=0"));
+                let gradient = gradient.written(Text::call(stringify!($backward), &["%0"], text));
                 let gradient = gradient.with_formula([nodes[1]], move |[g]| beside(stringify!($name), g, number));
                 vec![Some(gradient.node)]
             }

@@ -1,0 +1,28 @@
+//! Tensors that are written out.
+
+use super::Fault;
+use super::call::Call;
+use super::run::{at, tensor_of, wrong};
+use super::value::Value;
+use crate::element::DType;
+use crate::pattern::Format;
+
+/// `tensor(dtype, format, shape, fill, indices, values)`: what a call of these arguments says.
+pub(super) fn tensor(call: &Call) -> Result<Value, Fault> {
+    let Some(dtype) = DType::from_name(call.text(0)?) else {
+        return wrong(&call.given(0)?.at, format!("there is no element type {}", call.text(0)?));
+    };
+    let format = [Format::Coo, Format::Csr][call.word(1, &["coo", "csr"])?];
+    let (shape, fill) = (call.shape(2)?, call.given(3)?);
+    let Value::Number(number) = &fill.value else {
+        return wrong(&fill.at, format!("this is {}, and not a number", fill.value.kind()));
+    };
+    let indices = match &call.given(4)?.value {
+        Value::List(none) if none.is_empty() => Vec::new(),
+        _ => call.coordinates(4, shape.rank())?,
+    };
+    let values = call.numbers(5, dtype, indices.len())?;
+    let entries: Vec<_> = indices.into_iter().zip(values).collect();
+    let empty = at(&call.at, tensor_of(number, dtype, &fill.at)?.broadcast_to(shape))?;
+    call.done(empty.with_entries(&entries).and_then(|x| x.into_format(format)))
+}

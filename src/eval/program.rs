@@ -1,0 +1,324 @@
+//! Programs as text: a line for each step.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+
+use super::run::{check_calls, evaluate_all, tensor_of};
+use super::{Expression, Fault, Id, Kind, Node, Wrong, grad, literal, parse, write};
+use crate::base::error::Error;
+use crate::dynamic::AnyTensor;
+use crate::element::{DType, Number};
+use crate::lazy::{HEAD, TEXT};
+use crate::pattern::Format;
+
+/// How deep lists may stand in each other.
+const LISTS: usize = 50;
+
+/// An input of a [`Program`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Input {
+    /// By which it is bound.
+    pub name: String,
+    /// The type of its elements.
+    pub dtype: DType,
+    /// The format in which the steps take it.
+    pub format: Format,
+    /// The lengths of its axes; none for one that any length fits.
+    pub lengths: Vec<Option<usize>>,
+}
+
+impl Input {
+    /// Whether a tensor has the element type and the lengths.
+    fn fits(&self, x: &AnyTensor) -> bool {
+        let mut lengths = self.lengths.iter().zip(x.shape().iter());
+        let fit = |(given, found): (&Option<usize>, &usize)| given.is_none_or(|given| given == *found);
+        self.dtype == x.dtype() && self.lengths.len() == x.rank() && lengths.all(fit)
+    }
+
+    /// The lengths as they are told.
+    fn told(&self) -> String {
+        let length = |length: &Option<usize>| length.map_or("?".into(), |length| length.to_string());
+        format!("{} [{}]", self.dtype, self.lengths.iter().map(length).collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// A program that is read from text: what [`lazy::Program::to_text`](crate::lazy::Program::to_text) writes, or a user.
+///
+/// The first line is `lacuna program 1`; each further one is a name, `=`, and an expression over the names before it;
+/// the last one is `result`, a list of names. An input is `input("x", "float64", "csr", [2, "?"])`: a name by which it is
+/// bound, element type, format, and lengths, of which `"?"` fits any. A line that begins with `#` is a remark.
+///
+/// It shows itself as a text, which is the one that it was read from, if a program was written there.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::CooTensor;
+/// use lacuna::dynamic::AnyTensor;
+/// use lacuna::eval::Program;
+/// use lacuna::lazy::{Lazy, compile};
+///
+/// let x = Lazy::<CooTensor<f64>>::input("x", [2, 2]);
+/// let z = (&x * &x).sum(1);
+/// let program = compile((&z, &z.gradient(&x, &z)))?;
+/// let read = Program::parse(&program.to_text()?)?;
+/// assert_eq!(read.to_string(), program.to_text()?);
+///
+/// let day = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![2.0, 3.0], 0.0)?;
+/// let (sums, gradient) = program.run([x.is(&day)])?;
+/// let found = read.run(|_| day.with_index::<u64>().ok().map(AnyTensor::from))?;
+/// assert_eq!(found[0].clone().into_coo::<f64, u32>()?, sums);
+/// assert_eq!(found[1].clone().into_coo::<f64, u32>()?, gradient);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Program {
+    inputs: Vec<Input>,
+    /// The steps as they are written, the list of results behind them.
+    written: Expression,
+    /// The same with the steps of gradients.
+    graph: Expression,
+}
+
+impl Program {
+    /// The program that a text is.
+    ///
+    /// # Errors
+    ///
+    /// `Wrong`, with line and column: it is none; a line is no expression, or names what no line before it does; it
+    /// nests too deeply; the text is longer than 1 MiB.
+    ///
+    /// ```
+    /// use lacuna::eval::{Fault, Program};
+    ///
+    /// let text = "lacuna program 1\nx = input(\"x\", \"float64\", \"coo\", [2])\nresult = [y]\n";
+    /// let refused = Program::parse(text).unwrap_err().to_string();
+    /// assert_eq!(refused, "line 3, column 11: no line before this one has the name y\n  result = [y]\n            ^");
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, Fault> {
+        if text.len() > TEXT {
+            let why = format!("this text has {} bytes, and a program at most {TEXT}", text.len());
+            return Err(Fault::Wrong(Wrong::new(0..0, why)));
+        }
+        let wrong = |wrong: Wrong| Fault::Wrong(wrong.of(text));
+        let mut lines = Lines::default();
+        lines.read(text).map_err(wrong)?;
+        let written = Expression { text: text.to_string(), nodes: lines.nodes };
+        let graph = Expression { text: text.to_string(), nodes: grad::graph(&written.nodes).map_err(wrong)? };
+        Ok(Program { inputs: lines.inputs, written, graph })
+    }
+
+    /// The inputs, in the order of their lines.
+    pub fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    /// The results, with the tensors that the names of inputs are bound to. A tensor of the other format is converted.
+    ///
+    /// # Errors
+    ///
+    /// `Run`: an input is not bound, or to a tensor of another element type or shape, or an operation refused its
+    /// operands; `Wrong`: an operation does not have the types.
+    pub fn run(&self, bound: impl Fn(&str) -> Option<AnyTensor>) -> Result<Vec<AnyTensor>, Fault> {
+        let bound = self.bound(bound)?;
+        evaluate_all(&self.graph.nodes, &|name| bound.get(name).cloned()).map_err(|fault| self.graph.placed(fault))
+    }
+
+    /// Refuses types and shapes that do not go together: [`Expression::check`] for each step.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run`](Program::run) that need no entries.
+    pub fn check(&self, bound: impl Fn(&str) -> Option<AnyTensor>) -> Result<(), Fault> {
+        let bound = self.bound(bound)?;
+        self.graph.check(|name| bound.get(name).cloned())
+    }
+
+    /// The steps in words: see [`Expression::explain`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`check`](Program::check).
+    pub fn explain(&self, bound: impl Fn(&str) -> Option<AnyTensor>) -> Result<String, Fault> {
+        let bound = self.bound(bound)?;
+        self.graph.explain(|name| bound.get(name).cloned())
+    }
+
+    /// The tensors of all inputs.
+    fn bound(&self, bound: impl Fn(&str) -> Option<AnyTensor>) -> Result<HashMap<&str, AnyTensor>, Fault> {
+        let refused = |why: String| Fault::Run(Error::Argument { operation: "run", why });
+        let mut found = HashMap::new();
+        for input in &self.inputs {
+            let x = bound(&input.name).ok_or_else(|| refused(format!("input {:?} is not bound", input.name)))?;
+            if !input.fits(&x) {
+                let (name, told, dtype, shape) = (&input.name, input.told(), x.dtype(), x.shape());
+                return Err(refused(format!("input {name:?} is {told}, and not {dtype} {shape}")));
+            }
+            found.insert(input.name.as_str(), x.into_format(input.format)?);
+        }
+        Ok(found)
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write::lines(&self.written.nodes, &self.inputs, f)
+    }
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Lines {
+    inputs: Vec<Input>,
+    nodes: Vec<Node>,
+    /// How deep lists stand in each node.
+    depths: Vec<usize>,
+    names: HashMap<String, Id>,
+    is_done: bool,
+}
+
+impl Lines {
+    fn read(&mut self, text: &str) -> Result<(), Wrong> {
+        let mut start = 0;
+        for (number, line) in text.split('\n').enumerate() {
+            let at = start..start + line.len();
+            start = at.end + 1;
+            match line.trim() {
+                HEAD if number == 0 => {}
+                _ if number == 0 => return Err(Wrong::new(at, format!("a program begins with the line `{HEAD}`"))),
+                line if line.is_empty() || line.starts_with('#') => {}
+                _ if self.is_done => return Err(Wrong::new(at, "nothing stands behind the result")),
+                _ => self.line(text, at)?,
+            }
+        }
+        match self.is_done {
+            true => Ok(()),
+            false => Err(Wrong::new(text.len()..text.len(), "the line of the result is missing")),
+        }
+    }
+
+    /// `name = expression`.
+    fn line(&mut self, text: &str, line: Range<usize>) -> Result<(), Wrong> {
+        let Some(sign) = text[line.clone()].find('=').map(|sign| line.start + sign) else {
+            return Err(Wrong::new(line, "a line is a name, =, and an expression"));
+        };
+        let (name, at) = trimmed(text, line.start..sign);
+        let is_name = name.starts_with(parse::begins_name) && name.chars().all(parse::continues_name);
+        if !is_name || literal::constant(name).is_some() {
+            return Err(Wrong::new(at, "a line begins with a name"));
+        }
+        if self.names.contains_key(name) {
+            return Err(Wrong::new(at, format!("a line before this one has the name {name}")));
+        }
+        let (found, root) = parse::within(text, sign + 1..line.end)?;
+        if name == "result" {
+            return self.result(found, root);
+        }
+        let id = match &found[root].kind {
+            Kind::Call(called, arguments) if called == "input" => {
+                let input = input_of(&found, arguments, &found[root].at)?;
+                self.input(input, found[root].at.clone())?
+            }
+            Kind::List(_) | Kind::Text(_) => return Err(Wrong::new(found[root].at.clone(), "this is no step")),
+            _ => self.append(found)?[root],
+        };
+        self.names.insert(name.to_string(), id);
+        Ok(())
+    }
+
+    fn result(&mut self, found: Vec<Node>, root: Id) -> Result<(), Wrong> {
+        let is_list = matches!(&found[root].kind, Kind::List(items) if !items.is_empty());
+        if !is_list {
+            return Err(Wrong::new(found[root].at.clone(), "the result is a list of names, as in [y, z]"));
+        }
+        self.is_done = true;
+        self.append(found).map(drop)
+    }
+
+    fn input(&mut self, input: Input, at: Range<usize>) -> Result<Id, Wrong> {
+        if self.inputs.iter().any(|before| before.name == input.name) {
+            return Err(Wrong::new(at, format!("an input before this one is bound by {:?}", input.name)));
+        }
+        let kind = Kind::Name(input.name.clone());
+        self.inputs.push(input);
+        self.push(Node { kind, at })
+    }
+
+    fn push(&mut self, node: Node) -> Result<Id, Wrong> {
+        let below = grad::inputs(&node.kind).into_iter().map(|input| self.depths[input]).max().unwrap_or(0);
+        let depth = match node.kind {
+            Kind::List(_) => below + 1,
+            _ => 0,
+        };
+        if depth > LISTS {
+            return Err(Wrong::new(node.at, format!("more than {LISTS} lists stand in each other here")));
+        }
+        self.nodes.push(node);
+        self.depths.push(depth);
+        Ok(self.nodes.len() - 1)
+    }
+
+    /// Puts the parts of a line behind those that are there, and says where each went: a name is the step that has it.
+    fn append(&mut self, found: Vec<Node>) -> Result<Vec<Id>, Wrong> {
+        let (mut ids, before): (Vec<Id>, _) = (Vec::with_capacity(found.len()), self.nodes.len());
+        for Node { kind, at } in found {
+            let id = match &kind {
+                Kind::Name(name) => match (self.names.get(name), literal::constant(name)) {
+                    (Some(&id), _) => id,
+                    (None, Some(number)) => self.push(Node { kind: Kind::Number(number), at })?,
+                    (None, None) => return Err(Wrong::new(at, format!("no line before this one has the name {name}"))),
+                },
+                kind => self.push(Node { kind: grad::with_inputs(kind, &mut |id| ids[id]), at })?,
+            };
+            ids.push(id);
+        }
+        check_calls(&self.nodes, before)?;
+        Ok(ids)
+    }
+}
+
+/// A part of a text without the blanks around it.
+fn trimmed(text: &str, at: Range<usize>) -> (&str, Range<usize>) {
+    let part = &text[at.clone()];
+    let start = at.start + part.len() - part.trim_start().len();
+    let part = part.trim();
+    (part, start..start + part.len())
+}
+
+/// `input("x", "float64", "csr", [2, "?"])`.
+fn input_of(nodes: &[Node], arguments: &[super::Argument], at: &Range<usize>) -> Result<Input, Wrong> {
+    let wrong = |message: &str| Wrong::new(at.clone(), message);
+    let kinds: Vec<&Kind> =
+        arguments.iter().filter(|given| given.name.is_none()).map(|given| &nodes[given.value].kind).collect();
+    let [Kind::Text(name), Kind::Text(dtype), Kind::Text(format), Kind::List(lengths)] = kinds[..] else {
+        return Err(wrong("an input is input(\"x\", \"float64\", \"csr\", [2, \"?\"])"));
+    };
+    let length = |id: &Id| match &nodes[*id].kind {
+        Kind::Text(open) if open == "?" => Ok(None),
+        Kind::Number(number) => match number.integer().and_then(|length| usize::try_from(length).ok()) {
+            Some(length) => Ok(Some(length)),
+            None => Err(Wrong::new(nodes[*id].at.clone(), "this is no length")),
+        },
+        _ => Err(Wrong::new(nodes[*id].at.clone(), "a length is an integer, or \"?\"")),
+    };
+    Ok(Input {
+        name: name.clone(),
+        dtype: DType::from_name(dtype).ok_or_else(|| wrong("there is no such element type"))?,
+        format: match format.as_str() {
+            "coo" => Format::Coo,
+            "csr" => Format::Csr,
+            _ => return Err(wrong("a format is \"coo\" or \"csr\"")),
+        },
+        lengths: lengths.iter().map(length).collect::<Result<_, _>>()?,
+    })
+}
+
+/// A tensor without entries that an input may be bound to, if its lengths are told.
+#[doc(hidden)]
+pub fn header(input: &Input) -> Option<AnyTensor> {
+    let lengths: Vec<usize> = input.lengths.iter().copied().collect::<Option<_>>()?;
+    let zero = tensor_of(&Number::Integer(0).into(), input.dtype, &(0..0)).ok()?;
+    zero.broadcast_to(lengths).ok()?.into_format(input.format).ok()
+}

@@ -1,0 +1,137 @@
+//! From steps to the text that they are read from.
+
+use std::fmt::{Formatter, Result, Write};
+
+use super::program::Input;
+use super::{Argument, Binary, Id, Item, Kind, Node, Unary};
+use crate::lazy::HEAD;
+
+/// The lines of a program, whose last node is the list of results.
+pub(super) fn lines(nodes: &[Node], inputs: &[Input], f: &mut Formatter<'_>) -> Result {
+    writeln!(f, "{HEAD}")?;
+    let mut names: Vec<String> = Vec::with_capacity(nodes.len());
+    let mut count = 0;
+    for (id, node) in nodes.iter().enumerate() {
+        let said = match &node.kind {
+            Kind::Name(name) => inputs.iter().find(|input| input.name == *name).map_or_else(String::new, said_of_input),
+            kind => said(kind, &names, nodes),
+        };
+        if id + 1 == nodes.len() {
+            return writeln!(f, "result = {said}");
+        }
+        if stands_in_line(&node.kind, nodes) {
+            names.push(said);
+            continue;
+        }
+        writeln!(f, "t{count} = {said}")?;
+        names.push(format!("t{count}"));
+        count += 1;
+    }
+    Ok(())
+}
+
+/// Whether a node stands where it is used, and has no line.
+fn stands_in_line(kind: &Kind, nodes: &[Node]) -> bool {
+    let is_number = |id: &Id| matches!(nodes[*id].kind, Kind::Number(_));
+    match kind {
+        Kind::Number(_) | Kind::Text(_) | Kind::List(_) => true,
+        Kind::Unary(_, x) => is_number(x),
+        Kind::Binary(_, x, y) => is_number(x) && is_number(y),
+        // That of a step only, so that no text grows with each of them.
+        Kind::Call(name, arguments) if name == "stored" => {
+            arguments.iter().all(|given| !stands_in_line_at_all(&nodes[given.value].kind))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a node may have no line.
+fn stands_in_line_at_all(kind: &Kind) -> bool {
+    match kind {
+        Kind::Call(name, _) => name == "stored",
+        kind => !matches!(kind, Kind::Name(_) | Kind::Index(..)),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let quote = if text.contains('"') { '\'' } else { '"' };
+    format!("{quote}{text}{quote}")
+}
+
+fn said_of_input(input: &Input) -> String {
+    let length = |length: &Option<usize>| length.map_or("\"?\"".into(), |length| length.to_string());
+    let lengths = input.lengths.iter().map(length).collect::<Vec<String>>().join(", ");
+    let (name, format) = (quoted(&input.name), input.format.to_string().to_lowercase());
+    format!("input({name}, \"{}\", \"{format}\", [{lengths}])", input.dtype)
+}
+
+fn said(kind: &Kind, names: &[String], nodes: &[Node]) -> String {
+    let name = |id: &Id| names[*id].as_str();
+    let operand = |id: &Id| match &nodes[*id].kind {
+        Kind::Binary(..) | Kind::Unary(..) | Kind::List(_) if name(id).contains(NOT_IN_WORDS) => {
+            format!("({})", name(id))
+        }
+        _ => name(id).to_string(),
+    };
+    // The sign of a number would be that of the power, or of what is chosen.
+    let base = |id: &Id| if name(id).starts_with('-') { format!("({})", name(id)) } else { operand(id) };
+    match kind {
+        Kind::Number(number) => number.written(),
+        Kind::Text(text) => quoted(text),
+        Kind::List(items) => format!("[{}]", items.iter().map(name).collect::<Vec<_>>().join(", ")),
+        Kind::Unary(Unary::Neg, x) => format!("-{}", operand(x)),
+        Kind::Unary(Unary::Not, x) => format!("~{}", operand(x)),
+        Kind::Binary(Binary::Pow, x, y) => format!("{} ** {}", base(x), operand(y)),
+        Kind::Binary(operator, x, y) => format!("{} {} {}", operand(x), operator.sign(), operand(y)),
+        Kind::Call(called, arguments) => {
+            let argument = |Argument { name: parameter, value }: &Argument| match parameter {
+                Some((parameter, _)) => format!("{parameter}={}", name(value)),
+                None => name(value).to_string(),
+            };
+            format!("{called}({})", arguments.iter().map(argument).collect::<Vec<_>>().join(", "))
+        }
+        Kind::Index(x, items) => format!("{}[{}]", base(x), said_of_items(items, names)),
+        // The steps of gradients are not written: what asks for them is.
+        Kind::Name(_) | Kind::Scatter(..) | Kind::Own(..) | Kind::Shaped(..) | Kind::Like(..) => String::new(),
+    }
+}
+
+/// The characters that a name or a number does not have.
+const NOT_IN_WORDS: [char; 4] = [' ', '-', '~', '['];
+
+fn said_of_items(items: &[Item], names: &[String]) -> String {
+    let end = |end: &Option<Id>| end.map_or("", |id| names[id].as_str());
+    let mut text = String::new();
+    for (place, item) in items.iter().enumerate() {
+        text.push_str(if place == 0 { "" } else { ", " });
+        let _ = match item {
+            Item::One(index) => write!(text, "{}", names[*index]),
+            Item::Slice([start, stop, None]) => write!(text, "{}:{}", end(start), end(stop)),
+            Item::Slice([start, stop, step]) => write!(text, "{}:{}:{}", end(start), end(stop), end(step)),
+        };
+    }
+    text
+}
+
+impl Binary {
+    /// The operator as it is written.
+    fn sign(self) -> &'static str {
+        match self {
+            Binary::Or => "|",
+            Binary::And => "&",
+            Binary::Equal => "==",
+            Binary::NotEqual => "!=",
+            Binary::Less => "<",
+            Binary::LessEqual => "<=",
+            Binary::Greater => ">",
+            Binary::GreaterEqual => ">=",
+            Binary::Add => "+",
+            Binary::Sub => "-",
+            Binary::Mul => "*",
+            Binary::Div => "/",
+            Binary::Rem => "%",
+            Binary::MatMul => "@",
+            Binary::Pow => "**",
+        }
+    }
+}

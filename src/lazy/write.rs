@@ -1,0 +1,147 @@
+//! Programs as text.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use super::node::{Body, Node};
+use super::program::{Plan, Program, Step};
+use super::text::{TEXT, Text, filled};
+use crate::base::error::{Error, Result};
+
+/// The first line of a program, with the version of the form.
+pub(crate) const HEAD: &str = "lacuna program 1";
+
+impl<V> Program<V> {
+    /// The program as text, which `eval::Program::parse` (feature `cli`) reads again and runs on tensors of types known
+    /// at run time, with the same results bit for bit.
+    ///
+    /// A line is a step: a name, and a call in the language of expressions. Inputs are told with element type, format
+    /// and lengths (`"?"` for an open one), tensors that are there with all that they store. The types of coordinates
+    /// are not told.
+    ///
+    /// # Errors
+    ///
+    /// `Lazy`, with the line that made the step: one that no text can tell, as a closure of [`custom`](super::Lazy::custom), an
+    /// array, a semiring, a tensor or a list of more than 1000 items, or a NaN with bits of its own; two inputs of
+    /// one name. `Argument`: the text is longer than one that is read, 1 MiB.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::lazy::{Lazy, compile};
+    ///
+    /// let x = Lazy::<CooTensor<f64>>::input("x", [None, Some(30)]);
+    /// let program = compile(&(x.abs() + 1.0).sqrt().sum(1))?;
+    /// assert_eq!(program.to_text()?, "\
+    /// lacuna program 1
+    /// t0 = input(\"x\", \"float64\", \"coo\", [\"?\", 30])
+    /// t1 = abs(t0)
+    /// t2 = add(t1, 1.0)
+    /// t3 = sqrt(t2)
+    /// t4 = sum(t3, axis=[1])
+    /// result = [t4]
+    /// ");
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn to_text(&self) -> Result<String> {
+        let text = Lines::of(&self.plan)?;
+        match text.len() <= TEXT {
+            true => Ok(text),
+            false => {
+                let why = format!("the text has {} bytes, and one that is read at most {TEXT}", text.len());
+                Err(Error::Argument { operation: "to_text", why })
+            }
+        }
+    }
+}
+
+/// The lines of a program.
+struct Lines<'a> {
+    plan: &'a Plan,
+    /// The line of each step that has one.
+    lines: Vec<Option<usize>>,
+    inputs: BTreeSet<&'static str>,
+}
+
+impl<'a> Lines<'a> {
+    fn of(plan: &'a Plan) -> Result<String> {
+        let mut lines = Lines { plan, lines: Vec::with_capacity(plan.steps.len()), inputs: BTreeSet::new() };
+        let (mut text, mut count) = (format!("{HEAD}\n"), 0);
+        for step in &plan.steps {
+            let call = lines.call(step)?;
+            lines.lines.push(call.as_ref().map(|_| count));
+            if let Some(call) = call {
+                let _ = writeln!(text, "t{count} = {call}");
+                count += 1;
+            }
+        }
+        let results: Result<Vec<String>> = plan.outputs.iter().map(|&at| lines.name(at)).collect();
+        let _ = writeln!(text, "result = [{}]", results?.join(", "));
+        Ok(text)
+    }
+
+    /// The name of a step.
+    fn name(&self, at: usize) -> Result<String> {
+        match self.lines[at] {
+            Some(line) => Ok(format!("t{line}")),
+            None => Err(refused(&self.plan.steps[at].node, "several results at once have no text; ask for each")),
+        }
+    }
+
+    /// What stands in the line of a step; none for several results at once, which are told one by one.
+    fn call(&mut self, step: &'a Step) -> Result<Option<String>> {
+        let node = &*step.node;
+        if node.kind.dtype().is_none() {
+            return Ok(None);
+        }
+        if node.kind.format() == "array" {
+            return Err(refused(node, "an array has no text: a program that is read works on tensors"));
+        }
+        match &node.body {
+            _ if node.found.get().is_some() => self.tensor(node),
+            Body::Constant(_) => self.tensor(node),
+            Body::Input(lengths) => self.input(node, lengths),
+            _ => self.step(step),
+        }
+        .map(Some)
+    }
+
+    fn tensor(&self, node: &Node) -> Result<String> {
+        let value = match (&node.body, node.found.get()) {
+            (Body::Constant(value), _) | (_, Some(value)) => node.kind.said(value),
+            _ => None,
+        };
+        value.ok_or_else(|| refused(node, "this tensor is too large or has a value without a text: make it an input"))
+    }
+
+    fn input(&mut self, node: &Node, lengths: &[Option<usize>]) -> Result<String> {
+        let lengths = lengths.iter().map(|length| length.map_or("\"?\"".into(), |length| length.to_string()));
+        let lengths = lengths.collect::<Vec<String>>().join(", ");
+        let dtype = node.kind.dtype().map_or("", |dtype| dtype.name());
+        let name = match node.name {
+            name if name.contains(char::is_control) || name.contains('"') => {
+                return Err(refused(node, "the name of an input has neither quotes nor control characters in a text"));
+            }
+            name if !self.inputs.insert(name) => return Err(refused(node, "two inputs have this name")),
+            name => name,
+        };
+        Ok(format!("input(\"{name}\", \"{dtype}\", \"{}\", [{lengths}])", node.kind.format()))
+    }
+
+    fn step(&self, step: &Step) -> Result<String> {
+        let (of, number) = match step.node.text {
+            Text::Part(number) => (&self.plan.steps[step.inputs[0]], number),
+            _ => (step, 0),
+        };
+        let no_text = || refused(&of.node, "this step, or one of its arguments, has no text");
+        let Text::Calls(calls) = &of.node.text else { return Err(no_text()) };
+        let call = calls.get(number).ok_or_else(no_text)?;
+        let names = of.inputs.iter().map(|&input| self.name(input)).collect::<Result<Vec<String>>>()?;
+        Ok(filled(call, |input| names.get(input).cloned().unwrap_or_default()))
+    }
+}
+
+fn refused(node: &Node, why: &str) -> Error {
+    node.error(Error::Argument { operation: "to_text", why: why.into() })
+}

@@ -1,0 +1,467 @@
+//! Programs as text: what is written is read, runs to the same bits, and is written alike again.
+
+use lacuna::dynamic::{AnyTensor, Format};
+use lacuna::eval::{Fault, Program, header};
+use lacuna::lazy::{self, Lazy, Program as Compiled, compile};
+use lacuna::{
+    Axes, CooPattern, CooTensor, CsrPattern, CsrTensor, DType, Einsum, Element, Isin, Matmul, Nanmedian, Norm, Pattern,
+    Quantile, QuantileMethod, Take, Tensor, Var,
+};
+use ndarray::{ArrayD, s};
+use num_complex::Complex;
+use proptest::prelude::*;
+
+use crate::lazy::{Pair, grown, matrix};
+
+/// A tensor of run-time types.
+pub(crate) trait ToAny {
+    fn to_any(&self) -> AnyTensor;
+}
+
+impl<T: Element> ToAny for CooTensor<T> {
+    fn to_any(&self) -> AnyTensor
+    where
+        T: Element,
+    {
+        any_of(self.clone())
+    }
+}
+
+impl<T: Element> ToAny for CsrTensor<T> {
+    fn to_any(&self) -> AnyTensor {
+        any_of(self.clone())
+    }
+}
+
+/// By its name among the types that are compiled in.
+fn any_of<P: Pattern, T: Element>(x: Tensor<P, T>) -> AnyTensor {
+    let x: Box<dyn std::any::Any> = Box::new(x);
+    macro_rules! of {
+        ($($type:ty),*) => {$(
+            if let Some(x) = x.downcast_ref::<CooTensor<$type>>() {
+                return x.with_index::<u64>().unwrap().into();
+            }
+            if let Some(x) = x.downcast_ref::<CsrTensor<$type>>() {
+                return x.with_index::<u64>().unwrap().into();
+            }
+        )*};
+    }
+    of!(bool, i8, i32, i64, u8, u64, f32, f64, Complex<f32>, Complex<f64>);
+    panic!("a type that is not tested")
+}
+
+/// Writes a program, reads it, and writes it again.
+#[track_caller]
+fn read_again<V>(program: &Compiled<V>) -> Program {
+    let text = program.to_text().unwrap();
+    if let Ok(dir) = std::env::var("LT_DUMP") {
+        use std::hash::{Hash, Hasher};
+        let mut h = std::hash::DefaultHasher::new();
+        text.hash(&mut h);
+        std::fs::write(format!("{dir}/{:016x}", h.finish()), &text).unwrap();
+    }
+    let read = Program::parse(&text).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
+    assert_eq!(read.to_string(), text);
+    read
+}
+
+/// Runs what was read on tensors by their names, and compares the results bit for bit.
+#[track_caller]
+fn assert_runs(read: &Program, bound: &[(&str, AnyTensor)], expected: &[AnyTensor]) {
+    let bound = |name: &str| bound.iter().find(|(known, _)| *known == name).map(|(_, x)| x.clone());
+    let found = read.run(bound).unwrap_or_else(|fault| panic!("{fault}\n{read}"));
+    assert_eq!(found.len(), expected.len());
+    for (found, expected) in found.iter().zip(expected) {
+        assert!(found.same_as(expected) && bits(found) == bits(expected), "{read}\n{found:?}\n{expected:?}");
+        assert_eq!(found.format(), expected.format());
+    }
+}
+
+/// All that is stored, with the signs of zeros.
+fn bits(x: &AnyTensor) -> String {
+    format!("{x:?} {:?}", x.fill())
+}
+
+/// Steps of one matrix and one gradient, each by a step of the library and its gradient.
+fn steps<P: Pattern>(x: &Lazy<Tensor<P, f64>>, y: &Lazy<Tensor<P, f64>>) -> Vec<Lazy<Tensor<P, f64>>> {
+    let kept = Axes::from(1).keep_dims();
+    let labels = [1u32, 0, 1, 3];
+    let nested: &'static ArrayD<i32> = Box::leak(Box::new(ndarray::arr2(&[[1, 2], [3, 4]]).into_dyn()));
+    let mut all = vec![
+        x.abs(),
+        x.sqrt(),
+        x.cbrt(),
+        x.exp(),
+        x.exp_m1(),
+        x.ln(),
+        x.ln_1p(),
+        x.log2(),
+        x.log10(),
+        x.sin(),
+        x.cos(),
+        x.tan(),
+        x.asin(),
+        x.acos(),
+        x.atan(),
+        x.sinh(),
+        x.cosh(),
+        x.tanh(),
+        x.recip(),
+        x.square(),
+        x.neg(),
+        x.powi(-2),
+        x.powf(0.1),
+        x.clamp(-0.5, f64::INFINITY),
+        x.with_fill(-0.0),
+        x.with_fill(f64::NAN),
+        x.add(y),
+        x.sub(y),
+        x.mul(y),
+        x.div(y),
+        x.pow(y),
+        x.minimum(y),
+        x.maximum(y),
+        x.add(0.1),
+        x.sub(-0.0),
+        x.mul(1e300),
+        x.div(3.0),
+        x.maximum(f64::NAN),
+        x.pow(2.0),
+        x.cast::<f32>().cast(),
+        x.greater(y).where_(x, y),
+        x.sum(&kept),
+        x.mean(0),
+        x.nansum(&kept),
+        x.nanmean(Axes::all()),
+        x.prod(0),
+        x.nanprod(Axes::none()),
+        x.var(1),
+        x.std(Var::over(0).ddof(1)),
+        x.nanvar(&kept),
+        x.nanstd(Axes::all()),
+        x.min(0),
+        x.max([0, 1]),
+        x.nanmin(&kept),
+        x.nanmax(-1),
+        x.norm(1),
+        x.norm(Norm::over(0).one()),
+        x.norm(Norm::over(0).infinity()),
+        x.median(0),
+        x.nanmedian(1),
+        x.nanmedian(Nanmedian::over(0).lower()),
+        x.quantile(0.1, 1),
+        x.nanquantile(0.5, Quantile::over(0).method(QuantileMethod::Nearest)),
+        x.stored().sum(0),
+        x.stored().mean(&kept),
+        x.stored().nanmedian(1),
+        x.stored().var(0),
+        x.group_by(0, &labels).sum(0),
+        x.stored().group_by(0, &labels).max(0),
+        x.flip(Axes::all()),
+        x.flip([0, 1]),
+        x.roll(-3, 1),
+        x.pad([(1, 0), (0, 2)]),
+        x.tile([2, 1]),
+        x.repeat(3, -1),
+        x.sum(0).broadcast_to([2, 5]),
+        x.slice(s![0..1, ..]).squeeze(0),
+        x.expand_dims([0, 3]),
+        x.transpose(),
+        x.move_axis(0, -1),
+        x.tril(-1),
+        x.triu(1),
+        x.diagonal(1),
+        x.slice(s![1.., ..;2]),
+        x.slice(s![..;-1, 1..4;-2]),
+        x.slice(s![-2, ..-1]),
+        x.slice(s![1..3;-1, 0..2;-1]),
+        x.slice(s![2..;-1, ..]),
+        x.take_axis(vec![2i64, -1, 0], 0),
+        x.take(Take::at(vec![3u32, 100]).wrap()),
+        x.take_axis(Take::at(vec![9u8]).clip(), 1),
+        x.take(nested),
+        x.topk(2, 1),
+        x.matmul(&y.transpose()),
+        x.outer(&y.sum(0)),
+        x.kron(y),
+        x.stored().softmax(1),
+        x.stored().log_softmax(Axes::all()),
+        lazy::concat(-1, &[x, y, x]),
+        lazy::stack(1, &[x, y]),
+        lazy::einsum("ij,kj->ik", &[x, y]),
+        lazy::einsum("ij->", &[x]),
+    ];
+    let gradients: Vec<_> = all.iter().map(|step| step.gradient(x, &(step * 0.5))).collect();
+    all.extend(gradients.into_iter().filter(|gradient| gradient.check().is_ok()));
+    all.extend([x.prune(), x.nanmedian_index(1).parts().0, x.stored().topk_index(1, 0).parts().0]);
+    all.extend([x.round(), x.floor(), x.ceil(), x.trunc(), x.sign(), x.stored().add(&y.stored())]);
+    all.extend([x.isin([0.5, 1.0]).cast(), x.isin(Isin::of([f64::NAN]).invert()).cast(), x.isnan().cast()]);
+    all.extend([x.argmin(1).cast(), x.nanmedian_index(0).parts().1.cast(), x.stored().argsort(0).cast()]);
+    // Of what it has no part in, and twice.
+    all.extend([y.sum(0).gradient(x, &y.sum(0)), x.gradient(x, y)]);
+    all.extend([(x * y).sum(0), (x * y).sqrt().tanh(), x.exp().gradient(x, y)].map(|z| z.gradient(x, &z)));
+    all
+}
+
+fn each_step_runs<P: Pattern>(of: impl Fn(CooTensor<f64>) -> Tensor<P, f64>)
+where
+    Tensor<P, f64>: ToAny,
+{
+    let inputs = [1, 2].map(|seed| of(matrix(4, 5, 2, seed)));
+    let [x, y] = ["x", "y"].map(|name| Lazy::<Tensor<P, f64>>::input(name, [4, 5]));
+    let bound = [("x", inputs[0].to_any()), ("y", inputs[1].to_any())];
+    let (mut ran, mut refused) = (0, 0);
+    for step in steps(&x, &y) {
+        let program = compile((&step, &x, &y)).unwrap();
+        let read = read_again(&program);
+        match program.run([x.is(&inputs[0]), y.is(&inputs[1])]) {
+            Ok((found, ..)) => {
+                assert_runs(&read, &bound, &[found.to_any(), bound[0].1.clone(), bound[1].1.clone()]);
+                ran += 1;
+            }
+            Err(error) => {
+                let found = read.run(|name| bound.iter().find(|(known, _)| *known == name).map(|(_, x)| x.clone()));
+                assert!(found.is_err(), "{error} {found:?}\n{read}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(ran > 150 && refused < 20, "{ran} ran, {refused} were refused");
+}
+
+#[test]
+fn each_step_is_written_and_read() {
+    each_step_runs(|x| x);
+    each_step_runs(|x| x.to_csr().unwrap());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// Random graphs of up to 20 steps, with the gradients of those that have one.
+    #[test]
+    fn random_programs_run_as_what_they_were_written_from(
+        steps in prop::collection::vec((any::<u8>(), any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..20),
+        seed in any::<u64>(),
+    ) {
+        let inputs = [matrix(5, 4, 2, seed), matrix(5, 4, 3, seed ^ 7)];
+        let names = ["x", "y"].map(|name| Lazy::<CooTensor<f64>>::input(name, [5, 4]));
+        let mut pairs: Vec<Pair> = names.iter().cloned().zip(inputs.iter().cloned()).collect();
+        for (step, one, other) in steps {
+            if let Some(pair) = grown(step, one.get(&pairs), other.get(&pairs)) {
+                pairs.push(pair);
+            }
+        }
+        let lazy = &pairs.last().unwrap().0;
+        let gradient = lazy.gradient(&names[0], lazy);
+        let gradient = if gradient.check().is_ok() { gradient } else { lazy.abs() };
+        let program = compile((lazy, &gradient, &names[0], &names[1])).unwrap();
+        let read = read_again(&program);
+        let bound = [("x", inputs[0].to_any()), ("y", inputs[1].to_any())];
+        if let Ok((found, gradient, ..)) = program.run(names.iter().zip(&inputs).map(|(name, input)| name.is(input))) {
+            assert_runs(&read, &bound, &[found.to_any(), gradient.to_any(), bound[0].1.clone(), bound[1].1.clone()]);
+        }
+    }
+}
+
+/// A tensor that is there is written with its entries, to the bit.
+#[track_caller]
+fn assert_constant<P: Pattern, T: Element>(x: &Tensor<P, T>)
+where
+    Tensor<P, T>: ToAny,
+{
+    let program = compile(&x.lazy()).unwrap();
+    assert_runs(&read_again(&program), &[], &[x.to_any()]);
+}
+
+#[test]
+fn tensors_that_are_there_are_written_to_the_bit() {
+    let of =
+        |values: Vec<f64>, fill| CooTensor::new([values.len()], vec![(0..values.len() as u32).collect()], values, fill);
+    let odd = [0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MIN_POSITIVE, 5e-324, 0.1, -1e300, 1e16];
+    for fill in odd {
+        assert_constant(&of(odd.to_vec(), fill).unwrap());
+        assert_constant(&of(odd.to_vec(), fill).unwrap().to_csr().unwrap());
+    }
+    assert_constant(&CooTensor::<f64>::full([0; 0], -0.0).unwrap());
+    assert_constant(&CooTensor::new([], vec![], vec![2.5f32], 0.1).unwrap());
+    assert_constant(&CooTensor::<bool>::new([2, 0], vec![vec![], vec![]], vec![], true).unwrap());
+    let at = vec![vec![0, 1], vec![2, 0]];
+    assert_constant(&CooTensor::new([2, 3], at.clone(), vec![i64::MIN, i64::MAX], -1).unwrap());
+    assert_constant(&CooTensor::new([2, 3], at.clone(), vec![u64::MAX, 0], 1).unwrap());
+    assert_constant(&CooTensor::new([2, 3], at.clone(), vec![true, false], true).unwrap());
+    assert_constant(&CooTensor::new([2, 3], at.clone(), vec![i8::MIN, 0], 3).unwrap().to_csr().unwrap());
+    let [one, other] = [Complex::new(0.1f32, -2.0), Complex::new(0.0, 0.0)];
+    assert_constant(&CooTensor::new([2, 3], at, vec![one, other], other).unwrap());
+}
+
+/// Kept values stand in the text as the tensors that they are.
+#[test]
+fn a_kept_value_is_written_as_a_tensor() {
+    let x = matrix(3, 3, 2, 5);
+    let half = x.lazy() * 0.5;
+    half.value().unwrap();
+    let program = compile(&half.abs()).unwrap();
+    assert!(!program.to_text().unwrap().contains("mul"));
+    assert_runs(&read_again(&program), &[], &[(&x * 0.5).abs().unwrap().to_any()]);
+}
+
+/// What no text tells is an error that names the step and its line.
+#[test]
+fn what_has_no_text_is_named_with_its_line() {
+    let x = Lazy::<CooTensor<f64>>::input("x", [4, 5]);
+    let payload = f64::from_bits(0x7FF8_0000_0000_0001);
+    let vector =
+        |values: Vec<f64>| CooTensor::new([values.len()], vec![(0..values.len() as u32).collect()], values, 0.0);
+    let line = line!() + 2;
+    let steps = [
+        x.custom("mine", |x| x.abs(), |_, g| Ok(g.clone())),
+        x.with_fill(payload),
+        x.matmul_with(&x.transpose(), Matmul::min_plus()),
+        &x + &vector(vec![payload; 5]).unwrap(),
+        vector(vec![1.0; 1001]).unwrap().lazy(),
+        x.take((0..1001).collect::<Vec<u32>>()),
+        lazy::einsum(Einsum::of("ij,ij->").order(vec![[0, 1]]), &[&x, &x]),
+        &x + &Lazy::<CooTensor<f64>>::input("x", [4, 5]),
+        Lazy::<CooTensor<f64>>::input("\"x\"", [4, 5]),
+    ];
+    let names = ["mine", "with_fill", "matmul_with", "constant", "constant", "take", "einsum", "x", "\"x\""];
+    for (at, (step, name)) in steps.iter().zip(names).enumerate() {
+        let refused = compile(&step.exp()).unwrap().to_text().unwrap_err().to_string();
+        let place = format!("{name} at tests/lazy_text.rs:{}", line + at as u32);
+        assert!(refused.replace('\\', "/").starts_with(&place), "{refused} is not of {place}");
+    }
+    let both = compile(&x.nanmedian_index(0)).unwrap().to_text().unwrap_err().to_string();
+    assert!(both.contains("ask for each"), "{both}");
+    let w = Lazy::<ArrayD<f64>>::input("w", [5, 2]);
+    let array = compile(&x.matmul(&w)).unwrap().to_text().unwrap_err().to_string();
+    assert!(array.contains("an array has no text"), "{array}");
+}
+
+/// A program that a user wrote: expressions of any depth, remarks, gradients.
+#[test]
+fn a_program_may_be_written_by_hand() {
+    let text = "lacuna program 1
+# Sums of squares, and their gradient.
+x = input('x', \"float64\", \"csr\", [2, \"?\"])
+scale = 2 ** -1
+
+z = sum(stored(x[:, ::-1] * scale - (-1)) ** 2, axis=1)
+dx = grad(z, x, 1)
+result = [z, dx, 3]
+";
+    let read = Program::parse(text).unwrap();
+    let input = &read.inputs()[0];
+    assert_eq!((&*input.name, input.dtype, input.format), ("x", DType::Float64, Format::Csr));
+    assert_eq!(input.lengths, [Some(2), None]);
+    let x = matrix(2, 3, 2, 1).to_csr().unwrap();
+    let halved = |x: &CsrTensor<f64>| x.mul(0.5)?.sub(-1.0);
+    let squares = halved(&x.slice(s![.., ..;-1]).unwrap()).unwrap().stored().powi(2).unwrap().sum(1).unwrap();
+    let dx = &halved(&x).unwrap() * 1.0;
+    let dx = x.any_backward(&dx, Axes::none()).unwrap();
+    let three = CooTensor::full([0; 0], 3i64).unwrap();
+    let found = read.run(|_| Some(x.to_any())).unwrap();
+    assert!(found[0].same_as(&squares.to_any()), "{:?} {squares:?}", found[0]);
+    assert!(found[1].same_as(&dx.to_any()), "{:?} {dx:?}", found[1]);
+    assert!(found[2].same_as(&three.to_any()));
+    // The canonical text is the same program, and is its own.
+    let again = Program::parse(&read.to_string()).unwrap();
+    assert_eq!(again.to_string(), read.to_string());
+    let rerun = again.run(|_| Some(x.to_any())).unwrap();
+    assert!(rerun.iter().zip(&found).all(|(one, other)| one.same_as(other)), "{read}");
+}
+
+/// A line, a column and carets for whatever is wrong.
+#[test]
+fn what_is_no_program_is_told_with_its_place() {
+    let x = "lacuna program 1\nx = input(\"x\", \"float64\", \"coo\", [2])\n";
+    for (lines, expected) in [
+        ("y = sum(x", "line 3, column 8: the `)` to this is missing\n  y = sum(x\n         ^"),
+        ("y = summ(x)", "line 3, column 5: there is no function summ; did you mean sum?\n  y = summ(x)\n      ^^^^"),
+        ("y = q + x", "line 3, column 5: no line before this one has the name q\n  y = q + x\n      ^"),
+        ("y = y + x", "line 3, column 5: no line before this one has the name y\n  y = y + x\n      ^"),
+        ("x = x + 1", "line 3, column 1: a line before this one has the name x\n  x = x + 1\n  ^"),
+        ("nan = x + 1", "line 3, column 1: a line begins with a name\n  nan = x + 1\n  ^^^"),
+        ("2 = x + 1", "line 3, column 1: a line begins with a name\n  2 = x + 1\n  ^"),
+        ("x + 1", "line 3, column 1: a line is a name, =, and an expression\n  x + 1\n  ^^^^^"),
+        ("y = [x]", "line 3, column 5: this is no step\n  y = [x]\n      ^^^"),
+        ("y = ", "line 3, column 5: the expression ends too early\n  y = \n      ^"),
+        ("y = input(\"x\", \"bool\", \"coo\", [])", "line 3, column 5: an input before this one is bound by \"x\""),
+        ("y = input(\"y\", \"bit\", \"coo\", [])", "line 3, column 5: there is no such element type"),
+        ("y = input(\"y\", \"bool\", \"coo\", [-1])", "line 3, column 32: this is no length"),
+        ("y = input(\"y\", \"bool\", \"coo\")", "line 3, column 5: an input is input("),
+        ("y = input(\"y\", \"bool\", \"csc\", [])", "line 3, column 5: a format is"),
+        ("result = x", "line 3, column 10: the result is a list of names"),
+        ("result = []", "line 3, column 10: the result is a list of names"),
+        ("result = [x]\ny = x", "line 4, column 1: nothing stands behind the result"),
+        ("y = x", "line 3, column 6: the line of the result is missing"),
+        ("y = grad(floor(x), x, 1)\nresult = [y]", "line 3, column 10: floor has no gradient"),
+    ] {
+        let refused = Program::parse(&format!("{x}{lines}")).unwrap_err().to_string();
+        assert!(refused.starts_with(expected), "{lines}: {refused}");
+    }
+    for text in ["", "x = 1", "lacuna program 2\nresult = [1]", "\nlacuna program 1\nresult = [1]"] {
+        let Err(Fault::Wrong(wrong)) = Program::parse(text) else { panic!("{text}") };
+        assert_eq!(wrong.message(), "a program begins with the line `lacuna program 1`");
+    }
+}
+
+/// Depth, count and size have bounds, and what is named once is held once.
+#[test]
+fn hostile_programs_are_refused_or_small() {
+    let program = |lines: &str| Program::parse(&format!("lacuna program 1\n{lines}result = [t0]\n"));
+    let message = |lines: &str| program(lines).unwrap_err().to_string();
+    let deep = |depth: usize| format!("t0 = take({}1{}, 0)\n", "[".repeat(depth), "]".repeat(depth));
+    assert!(message(&deep(60)).contains("more than 50 lists"), "{}", message(&deep(60)));
+    assert!(message(&deep(5000)).contains("more than 100 brackets"));
+    assert!(program(&deep(50)).is_ok());
+    assert!(message(&"#\n".repeat(1 << 20)).contains("and a program at most"));
+    // Ten thousand steps, each of the one before it twice.
+    let mut lines = String::from("t0 = full([2], 1.0)\ns0 = t0\n");
+    (1..10_000).for_each(|at| lines += &format!("s{at} = stored(s{})\n", at - 1));
+    let long = program(&lines).unwrap();
+    assert!(long.to_string().len() < 400_000);
+    let mut lines = String::from("t0 = full([2], 1.0)\nu0 = t0\n");
+    (1..5_000).for_each(|at| lines += &format!("u{at} = u{0} - u{0}\n", at - 1));
+    let text = format!("lacuna program 1\n{lines}result = [u4999]\n");
+    let found = Program::parse(&text).unwrap().run(|_| None).unwrap();
+    assert!(found[0].same_as(&CooTensor::full([2], 0.0).unwrap().to_any()));
+    let gradient = format!(
+        "lacuna program 1\nx = input(\"x\", \"float64\", \"coo\", [2])\n{}result = [grad(u4999, x, 1)]\n",
+        lines.replace("u0 = t0", "u0 = x")
+    );
+    assert!(Program::parse(&gradient).unwrap_err().to_string().contains("has more than 10000 steps"));
+}
+
+/// Tensors that do not fit an input are refused before anything runs.
+#[test]
+fn inputs_are_checked() {
+    let program = compile(&Lazy::<CsrTensor<f64>>::input("x", [None, Some(2)]).abs().sum(0)).unwrap();
+    let read = read_again(&program);
+    let run = |x: Option<AnyTensor>| read.run(|_| x.clone()).map(|found| found[0].clone());
+    let x = matrix(3, 2, 2, 1);
+    let expected = x.to_csr().unwrap().abs().unwrap().sum(0).unwrap();
+    assert!(run(Some(x.to_any())).unwrap().same_as(&expected.to_any()), "the other format is converted");
+    let refused = |x| run(x).unwrap_err().to_string();
+    assert!(refused(None).contains("input \"x\" is not bound"));
+    let other = "input \"x\" is float64 [?, 2], and not float64 [2, 3]";
+    assert!(refused(Some(matrix(2, 3, 2, 1).to_any())).contains(other));
+    assert!(refused(Some(x.cast::<f32>().unwrap().to_any())).contains("and not float32 [3, 2]"));
+    assert!(header(&read.inputs()[0]).is_none());
+    assert!(read.check(|_| Some(x.to_any())).is_ok());
+    assert!(read.explain(|_| Some(x.to_any())).unwrap().contains("sum(%1, axis=[0])"));
+}
+
+/// Formats and types other than those of the random graphs.
+#[test]
+fn other_types_and_formats_are_written_and_read() {
+    let x = matrix(4, 4, 2, 9);
+    let counts = x.map_values(|value| (value * 10.0) as i64).unwrap();
+    let lazy = Lazy::<CooTensor<i64>>::input("counts", [4, 4]);
+    let mixed = (lazy.bit_and(6) * 3 % 5).to_csr().sum(0).cast::<f32>().sqrt();
+    let program =
+        compile((&mixed, &lazy.less(2).not(), &lazy.cast::<Complex<f64>>().mul(Complex::new(0.5, -2.0)))).unwrap();
+    let (one, two, three) = program.run([lazy.is(&counts)]).unwrap();
+    assert_runs(&read_again(&program), &[("counts", counts.to_any())], &[one.to_any(), two.to_any(), three.to_any()]);
+    let _: (CsrPattern, CooPattern) = (one.pattern().clone(), two.pattern().clone());
+}
