@@ -123,13 +123,16 @@ impl<'a, T: Element> Membership<'a, T> {
             }),
             Membership::Keys(keys) => {
                 let keys = keys.questions();
-                threads::test_into(
-                    values,
-                    answers,
-                    2500,
-                    #[inline(always)]
-                    move |value| keys.contains(value) != invert,
-                );
+                threads::chunks_into(values, answers, 2500, |values, answers| {
+                    in_wide_vectors(
+                        #[inline(always)]
+                        || {
+                            // A copy of its own, which stays in registers.
+                            let keys = keys;
+                            keys.answer(values, invert, answers);
+                        },
+                    );
+                });
             }
             Membership::Sorted(keys) => threads::map_into(values, answers, 20_000, move |value| {
                 value.key().is_some_and(|key| keys.binary_search(&key).is_ok()) != invert
