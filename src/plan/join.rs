@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
+use crate::base::few::Few;
 use crate::base::index::{Index, check_axes};
 use crate::base::shape::Shape;
 use crate::kernels::sort;
@@ -15,16 +16,16 @@ use crate::plan::take::runs_of;
 
 /// The patterns one after the other along `axis`; they agree in all other axes, and `shape` is that of the result.
 /// Their entries are numbered on. What is built is in proportion to what there is, but for lanes.
-pub(crate) fn joined<P: Pattern>(xs: &[P], axis: usize, shape: &Shape, room: Room) -> Result<Selected<P>> {
+pub(crate) fn joined<P: Pattern>(xs: &[&P], axis: usize, shape: &Shape, room: Room) -> Result<Selected<P>> {
     check_axes::<P::Index>(shape)?;
-    match xs.iter().map(|x| x.lane_offsets()).collect::<Option<Vec<_>>>() {
+    match xs.iter().map(|x| x.lane_offsets()).collect::<Option<Few<_>>>() {
         Some(offsets) => by_lanes(xs, &offsets, axis, shape, room),
         None => by_coords(xs, axis, shape, xs.iter().map(|x| x.nnz()).sum(), room),
     }
 }
 
 /// By the coordinates: one array after the other, which are in order if the axis is the first.
-fn by_coords<P: Pattern>(xs: &[P], axis: usize, shape: &Shape, count: usize, room: Room) -> Result<Selected<P>> {
+fn by_coords<P: Pattern>(xs: &[&P], axis: usize, shape: &Shape, count: usize, room: Room) -> Result<Selected<P>> {
     let coords = (0..shape.rank()).map(|at| {
         let mut coords: Vec<P::Index> = alloc::with_capacity(count)?;
         let mut before = 0;
@@ -36,16 +37,20 @@ fn by_coords<P: Pattern>(xs: &[P], axis: usize, shape: &Shape, count: usize, roo
             }
             before += x.shape()[axis];
         }
-        Ok(Buffer::from(coords))
+        Ok(coords)
     });
-    let coords = coords.collect::<Allocated<Vec<_>>>()?;
+    let coords = coords.collect::<Allocated<Few<_>>>()?;
     let order = match axis {
         0 => None,
         _ if xs.len() > FEW || count < FEW_ENTRIES => sort::row_major_order(&coords, count)?,
         _ => Some(merged(xs, axis, count)?),
     };
     let sources = order.map_or(Sources::Same, Sources::List);
-    let coords = coords.iter().map(|axis| sources.of(axis)).collect::<Allocated<_>>()?;
+    let coords = coords.into_iter().map(|axis| match &sources {
+        Sources::List(order) => sort::gather(&axis, order).map(Buffer::from),
+        _ => Ok(axis.into()),
+    });
+    let coords = coords.collect::<Allocated<_>>()?;
     Ok(Selected { pattern: P::from_coords(shape.clone(), count, coords, room.limit)?, sources })
 }
 
@@ -58,8 +63,8 @@ const FEW_ENTRIES: usize = if cfg!(debug_assertions) { 1 << 2 } else { 1 << 5 };
 
 /// The order of the entries of several patterns by the axes before `axis`; those of one pattern before those of the
 /// next where they agree there.
-fn merged<P: Pattern>(xs: &[P], axis: usize, count: usize) -> Allocated<Vec<usize>> {
-    let axes = |x: &P| (0..axis).map(|axis| x.shared_axis(axis)).collect::<Allocated<Vec<_>>>();
+fn merged<P: Pattern>(xs: &[&P], axis: usize, count: usize) -> Allocated<Vec<usize>> {
+    let axes = |x: &&P| (0..axis).map(|axis| x.shared_axis(axis)).collect::<Allocated<Vec<_>>>();
     let axes = xs.iter().map(axes).collect::<Allocated<Vec<_>>>()?;
     let slices: Vec<_> = axes.iter().map(|axes| coords_as_slices(axes)).collect();
     let runs = slices.iter().zip(xs).map(|(axes, x)| runs_of(axes, x.nnz())).collect::<Allocated<Vec<_>>>()?;
@@ -79,7 +84,7 @@ fn merged<P: Pattern>(xs: &[P], axis: usize, count: usize) -> Allocated<Vec<usiz
 
 /// By whole lanes, or by the parts that each lane has of each pattern.
 fn by_lanes<P: Pattern>(
-    xs: &[P],
+    xs: &[&P],
     offsets: &[&Buffer<usize>],
     axis: usize,
     shape: &Shape,
@@ -116,7 +121,7 @@ fn by_lanes<P: Pattern>(
 }
 
 /// How many come before each of several operands, of which each has so many.
-pub(crate) fn bases(counts: impl Iterator<Item = usize>) -> Vec<usize> {
+pub(crate) fn bases(counts: impl Iterator<Item = usize>) -> Few<usize> {
     let mut before = 0;
     let base = |count| {
         before += count;
@@ -128,13 +133,13 @@ pub(crate) fn bases(counts: impl Iterator<Item = usize>) -> Vec<usize> {
 /// Runs of the entries of several patterns, in turn.
 struct Runs {
     /// The number of the first entry of each pattern.
-    bases: Vec<usize>,
+    bases: Few<usize>,
     starts: Vec<usize>,
     ends: Vec<usize>,
 }
 
 impl Runs {
-    fn new<P: Pattern>(xs: &[P], blocks: usize) -> Allocated<Self> {
+    fn new<P: Pattern>(xs: &[&P], blocks: usize) -> Allocated<Self> {
         let bases = bases(xs.iter().map(|x| x.nnz()));
         let mut ends = alloc::with_capacity(blocks * xs.len() + 1)?;
         ends.push(0);
@@ -147,9 +152,9 @@ impl Runs {
     }
 
     /// The columns of the runs, further on by the columns of the patterns before where these are what is joined.
-    fn columns<P: Pattern>(&self, xs: &[P], axis: usize) -> Allocated<Vec<P::Index>> {
+    fn columns<P: Pattern>(&self, xs: &[&P], axis: usize) -> Allocated<Vec<P::Index>> {
         let last = xs.first().map_or(0, |x| x.shape().rank() - 1);
-        let axes = xs.iter().map(|x| x.axis_coords(last)).collect::<Allocated<Vec<_>>>()?;
+        let axes = xs.iter().map(|x| x.axis_coords(last)).collect::<Allocated<Few<_>>>()?;
         let before = bases(xs.iter().map(|x| if axis == last { x.shape()[last] } else { 0 }));
         let mut columns = alloc::with_capacity(self.ends[self.ends.len() - 1])?;
         for (run, (start, ends)) in self.starts.iter().zip(self.ends.windows(2)).enumerate() {

@@ -40,7 +40,11 @@ const SEARCHES: usize = 1 << 10;
 
 /// So many items as take as long as `count` of so many picoseconds.
 fn weighed(count: usize, picoseconds: usize) -> usize {
-    (count as u128 * picoseconds as u128 / ITEM as u128).try_into().unwrap_or(usize::MAX)
+    match count.checked_mul(picoseconds) {
+        Some(all) => all / ITEM,
+        // A wide division is a call, which a small tensor would notice.
+        None => (count as u128 * picoseconds as u128 / ITEM as u128).try_into().unwrap_or(usize::MAX),
+    }
 }
 
 /// The items of so many picoseconds that are worth a thread.

@@ -9,6 +9,7 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::axes::normalize_axis;
 use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
+use crate::base::few::Few;
 use crate::base::index::Position;
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
@@ -85,7 +86,7 @@ pub fn concat<P: Pattern, T: Element>(
     axis: impl Position,
     tensors: &[impl Borrow<Tensor<P, T>>],
 ) -> Result<Tensor<P, T>> {
-    let tensors = lent(tensors)?;
+    let tensors = lent(tensors);
     Join::of(axis, &tensors)?.tensor(&tensors)
 }
 
@@ -128,7 +129,7 @@ pub fn concat_backward<P: Pattern, T: Element, U: Operand>(
     axis: impl Position,
     tensors: &[impl Borrow<Tensor<P, T>>],
 ) -> Result<Vec<Tensor<P, U::Elem>>> {
-    let tensors = lent(tensors)?;
+    let tensors = lent(tensors);
     Join::of(axis, &tensors)?.gradients(upstream, &tensors)
 }
 
@@ -180,7 +181,7 @@ pub fn stack<P: Pattern, T: Element>(
     axis: impl Position,
     tensors: &[impl Borrow<Tensor<P, T>>],
 ) -> Result<Tensor<P, T>> {
-    let tensors = lent(tensors)?;
+    let tensors = lent(tensors);
     Join::on_new_axis(axis, &tensors)?.tensor(&tensors)
 }
 
@@ -222,7 +223,7 @@ pub fn stack_backward<P: Pattern, T: Element, U: Operand>(
     axis: impl Position,
     tensors: &[impl Borrow<Tensor<P, T>>],
 ) -> Result<Vec<Tensor<P, U::Elem>>> {
-    let tensors = lent(tensors)?;
+    let tensors = lent(tensors);
     Join::on_new_axis(axis, &tensors)?.gradients(upstream, &tensors)
 }
 
@@ -280,37 +281,28 @@ struct Join {
     axis: usize,
     /// The shape of the result.
     shape: Shape,
-    /// What becomes of each tensor before it is joined.
-    before: Vec<Moves>,
+    /// What becomes of each tensor before it is joined; none where that is nothing.
+    before: Few<Moves>,
 }
 
 impl Join {
     fn of<P: Pattern, T: Element>(axis: impl Position, tensors: &[&Tensor<P, T>]) -> Result<Self> {
         let axis = normalize_axis(axis.to_i128(), first(tensors)?.rank())?;
-        Self::new(axis, tensors, Moves::of)
+        check_fills(tensors)?;
+        let shape = joined_shape(axis, tensors.iter().map(|tensor| &**tensor.shape()))?;
+        Ok(Join { axis, shape, before: Few::default() })
     }
 
     fn on_new_axis<P: Pattern, T: Element>(axis: impl Position, tensors: &[&Tensor<P, T>]) -> Result<Self> {
         let rank = first(tensors)?.rank() + 1;
         let axis = normalize_axis(axis.to_i128(), rank)?;
-        Self::new(axis, tensors, |lengths| {
-            let mut axes: Vec<_> = (0..lengths.len()).map(Some).collect();
-            axes.insert(axis.min(lengths.len()), None);
-            Moves::of(lengths).axes(axes)
-        })
-    }
-
-    fn new<P: Pattern, T: Element>(
-        axis: usize,
-        tensors: &[&Tensor<P, T>],
-        before: impl Fn(&[usize]) -> Moves,
-    ) -> Result<Self> {
-        let fill = first(tensors)?.fill();
-        if let Some(tensor) = tensors.iter().position(|tensor| !tensor.fill().same(fill)) {
-            let [expected, found] = [fill, tensors[tensor].fill()].map(|fill| fill.to_number().to_string());
-            return Err(Error::FillsDiffer { tensor, expected, found });
-        }
-        let before: Vec<Moves> = tensors.iter().map(|tensor| before(tensor.shape())).collect();
+        check_fills(tensors)?;
+        let with_axis = |tensor: &&Tensor<P, T>| {
+            let mut axes: Vec<_> = (0..tensor.rank()).map(Some).collect();
+            axes.insert(axis.min(tensor.rank()), None);
+            Moves::of(tensor.shape()).axes(axes)
+        };
+        let before: Few<Moves> = tensors.iter().map(with_axis).collect();
         let shape = joined_shape(axis, before.iter().map(|moves| &**moves.shape()))?;
         Ok(Join { axis, shape, before })
     }
@@ -318,14 +310,19 @@ impl Join {
     fn plan<P: Pattern, T: Element>(&self, tensors: &[&Tensor<P, T>], value_bytes: usize) -> Result<Selected<P>> {
         let limit = default_limit(tensors.iter().fold(0, |bytes, tensor| bytes.saturating_add(tensor.stored_bytes())));
         let room = Room { value_bytes, limit };
+        if self.before.is_empty() {
+            let patterns: Few<&P> = tensors.iter().map(|tensor| tensor.pattern()).collect();
+            return joined(&patterns, self.axis, &self.shape, room);
+        }
         // What comes before keeps every entry in its place.
         let moved = tensors.iter().zip(&self.before).map(|(x, moves)| Ok(moves.plan(x.pattern(), room)?.pattern));
-        joined(&moved.collect::<Result<Vec<_>>>()?, self.axis, &self.shape, room)
+        let moved = moved.collect::<Result<Few<_>>>()?;
+        joined(&moved.iter().collect::<Few<_>>(), self.axis, &self.shape, room)
     }
 
     fn tensor<P: Pattern, T: Element>(&self, tensors: &[&Tensor<P, T>]) -> Result<Tensor<P, T>> {
         let Selected { pattern, sources } = self.plan(tensors, size_of::<T>())?;
-        let values: Vec<_> = tensors.iter().map(|tensor| tensor.values()).collect();
+        let values: Few<_> = tensors.iter().map(|tensor| tensor.values()).collect();
         Ok(Tensor::from_valid(pattern, gather(&values, sources)?, first(tensors)?.fill()))
     }
 
@@ -356,12 +353,13 @@ pub(crate) fn joined_shape<'a>(axis: usize, shapes: impl IntoIterator<Item = &'a
             shape = Some(found.to_vec());
             continue;
         };
-        let expected: Shape = with_length(shape, axis, found.get(axis).copied().unwrap_or(0));
-        if *found != *expected {
-            let found = Shape::from(found);
+        let length = found.get(axis).copied().unwrap_or(0);
+        let mut axes = shape.iter().zip(found).enumerate();
+        if shape.len() != found.len() || !axes.all(|(at, (own, found))| at == axis || own == found) {
+            let (expected, found) = (with_length(shape, axis, length), Shape::from(found));
             return Err(Error::ShapeMismatch { what: "each tensor, but for the axis", expected, found });
         }
-        shape[axis] = shape[axis].checked_add(expected[axis]).ok_or(Error::AxisOverflow { axis })?;
+        shape[axis] = shape[axis].checked_add(length).ok_or(Error::AxisOverflow { axis })?;
     }
     shape.map(Shape::from).ok_or(no_tensor())
 }
@@ -371,9 +369,17 @@ pub(crate) fn no_tensor() -> Error {
     Error::LengthMismatch { what: "the list of tensors", expected: 1, found: 0 }
 }
 
+/// Refuses tensors whose fills differ, and a list of none.
+fn check_fills<P: Pattern, T: Element>(tensors: &[&Tensor<P, T>]) -> Result<()> {
+    let fill = first(tensors)?.fill();
+    let Some(tensor) = tensors.iter().position(|tensor| !tensor.fill().same(fill)) else { return Ok(()) };
+    let [expected, found] = [fill, tensors[tensor].fill()].map(|fill| fill.to_number().to_string());
+    Err(Error::FillsDiffer { tensor, expected, found })
+}
+
 /// The tensors of a list, whoever owns them.
-fn lent<P: Pattern, T: Element>(tensors: &[impl Borrow<Tensor<P, T>>]) -> Allocated<Vec<&Tensor<P, T>>> {
-    alloc::collect(tensors.iter().map(Borrow::borrow))
+fn lent<P: Pattern, T: Element>(tensors: &[impl Borrow<Tensor<P, T>>]) -> Few<&Tensor<P, T>> {
+    tensors.iter().map(Borrow::borrow).collect()
 }
 
 fn first<'a, P: Pattern, T: Element>(tensors: &[&'a Tensor<P, T>]) -> Result<&'a Tensor<P, T>> {
