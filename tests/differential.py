@@ -5,7 +5,7 @@
 
 PROGRAM is the one that the first command names.
 
-Needs numpy, scipy and sparse. N cases of each operation, bit for bit but for the payload of a NaN; every question is
+Needs numpy, scipy and sparse, and asks GraphBLAS too where python-graphblas is there. N cases of each operation, bit for bit but for the payload of a NaN; every question is
 asked of COO, CSR and the dense array, as far as they have the operation (tests/differential.rs). Prints the number of cases of each operation.
 An operation without a line is an error.
 
@@ -39,6 +39,7 @@ import numpy as np
 import scipy.sparse as sp
 import sparse
 
+import differential_graphs  # its line is one of LINES, where GraphBLAS is there
 from differential_lines import LINES
 from differential_numbers import TYPES, fsum, tree, words
 
@@ -683,6 +684,8 @@ def main():
     parser.add_argument("--only")
     arguments = parser.parse_args()
     failed = 0
+    if differential_graphs.graphblas is None:
+        print("eval:graphblas: skipped, python-graphblas is not there", flush=True)
     names = subprocess.run([arguments.program, "--functions"], capture_output=True, text=True, check=True).stdout.split()
     if lacking(names) or not names:
         sys.exit(f"no line asks {', '.join(lacking(names))}")
