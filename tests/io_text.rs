@@ -386,8 +386,41 @@ fn what_is_wrong_with_entries_together_names_their_lines() {
     let line = "300.0 (float64) at line 7 cannot be converted to int8";
     assert_eq!(told(&ordered, FileFormat::MatrixMarket, int8), line);
     let unordered = matrix("general", "2 3 1\n1 4 1.5\n");
-    let entry = "1.5 (float64) at entry (1, 4) cannot be converted to int8";
-    assert_eq!(told(&unordered, FileFormat::MatrixMarket, int8), entry);
+    let line = "1.5 (float64) at line 6 cannot be converted to int8";
+    assert_eq!(told(&unordered, FileFormat::MatrixMarket, int8), line);
+}
+
+/// The number of an entry said nothing once entries were sorted: unsorted and symmetric files named coordinates.
+#[test]
+fn conversions_of_unsorted_and_mirrored_entries_name_lines() {
+    let told_as = |dtype, symmetry: &str, entries: &str| {
+        let count = entries.lines().count();
+        let text = format!("%%MatrixMarket matrix coordinate integer {symmetry}\n9 9 {count}\n{entries}\n");
+        told(&text, FileFormat::MatrixMarket, |options| options.dtype = Some(dtype))
+    };
+    let int8 = |symmetry, entries| told_as(lacuna::DType::Int8, symmetry, entries);
+    // The first in row-major order, wherever it stands.
+    let found = int8("general", "7 1 300\n5 5 1\n2 2 400\n2 1 500");
+    assert_eq!(found, "500 (int64) at line 6 cannot be converted to int8");
+    // Only the mirror image comes first; both are the entry that was read.
+    let found = int8("symmetric", "1 1 1\n2 2 2\n8 3 300\n9 2 400\n9 9 500");
+    assert_eq!(found, "400 (int64) at line 6 cannot be converted to int8");
+    let found = int8("symmetric", "1 1 1\n2 2 2\n8 3 300\n5 5 300");
+    assert_eq!(found, "300 (int64) at line 5 cannot be converted to int8");
+    // The image alone does not fit, as it has the other sign.
+    let found = told_as(lacuna::DType::UInt8, "skew-symmetric", "4 2 7\n3 1 5");
+    assert_eq!(found, "-5 (int64) at line 4 cannot be converted to uint8");
+    // What several entries come to stands on no line.
+    let found = int8("general", "5 5 100\n1 1 1\n5 5 100");
+    assert_eq!(found, "200 (int64) at entry (5, 5) cannot be converted to int8");
+    let text = "3 1 2 1\n1 9 1 2.5\n1 2 7 300.5\n";
+    let found = told(text, FileFormat::Tns, |options| options.dtype = Some(lacuna::DType::Bool));
+    assert_eq!(found, "300.5 (float64) at line 3 cannot be converted to bool");
+    let path = std::env::temp_dir().join(format!("lacuna-unsorted-{}.mtx", std::process::id()));
+    std::fs::write(&path, "%%MatrixMarket matrix coordinate integer symmetric\n9 9 2\n5 4 1\n3 1 300\n").unwrap();
+    let typed = read_coo::<u8, u32>(&path, &ReadOptions::default()).unwrap_err().to_string();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(typed, "300 (int64) at line 4 cannot be converted to uint8");
 }
 
 #[test]

@@ -11,8 +11,9 @@ use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::shape::Shape;
+use crate::dispatch_dtype;
 use crate::dynamic::AnyTensor;
-use crate::element::Element;
+use crate::element::{DType, Element};
 use crate::io::fields::{Fields, LineResult};
 use crate::io::lines::{Block, Lines};
 use crate::io::options::{Order, ReadOptions};
@@ -130,6 +131,20 @@ impl<T: Element, I: Index> Entries<T, I> {
         self.increasing = false;
     }
 
+    /// Finds the first entry, in row-major order, that a conversion to `dtype` refuses, while it is known where it
+    /// stands; `listed` tells which entry of the file one of these is.
+    pub(crate) fn note_unfit(&mut self, dtype: Option<DType>, listed: impl Fn(&Self, usize) -> usize) {
+        let Some(dtype) = dtype.filter(|&dtype| dtype != T::DTYPE && !self.increasing) else { return };
+        let fits: fn(T) -> bool = dispatch_dtype!(dtype,
+            U => |value| U::from_number(value.to_number()).is_some(), else => |_| true);
+        let at = |entry: usize| self.coords.iter().map(move |axis| axis[entry]);
+        let refused = (0..self.values.len()).filter(|&entry| !fits(self.values[entry]));
+        if let Some(entry) = refused.min_by(|&a, &b| at(a).cmp(at(b))) {
+            let (coords, value) = (at(entry).map(Index::to_usize).collect(), self.values[entry].to_number());
+            self.origin.note_unfit(listed(self, entry), coords, value.to_string());
+        }
+    }
+
     /// Reserves at once for all entries that are `declared`, as soon as the `bytes` of text that were read allow it:
     /// arrays that grow step by step are copied each time.
     pub(crate) fn reserve_declared(&mut self, declared: usize, bytes: u64) -> Allocated<()> {
@@ -180,8 +195,7 @@ where
     ) -> Result<Text<I>> {
         let (origin, increasing) = (take(&mut self.origin), self.increasing);
         let tensor = self.into_tensor(shape, duplicates).map_err(|error| origin.repeated(as_listed(error)))?;
-        // After sorting, the entries have other numbers.
-        let origin = if increasing { origin } else { Origin::default() };
+        let origin = if increasing { origin } else { origin.sorted() };
         Ok(Text { pattern: tensor.pattern().clone(), tensor: tensor.into(), origin })
     }
 }

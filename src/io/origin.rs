@@ -13,6 +13,16 @@ pub(crate) struct Origin {
     runs: Vec<(usize, u64)>,
     /// Whether there were more of them than are kept.
     is_lost: bool,
+    /// The first entry, in row-major order, that a conversion refuses.
+    unfit: Option<Unfit>,
+}
+
+/// An entry by what sorting does not change.
+#[derive(Debug, Clone)]
+struct Unfit {
+    coords: Vec<usize>,
+    value: String,
+    line: u64,
 }
 
 impl Origin {
@@ -47,6 +57,16 @@ impl Origin {
         (!self.is_lost).then(|| self.runs[run].1.wrapping_add(entry as u64))
     }
 
+    /// Puts down which entry a conversion refuses first.
+    pub(crate) fn note_unfit(&mut self, entry: usize, coords: Vec<usize>, value: String) {
+        self.unfit = self.line(entry).map(|line| Unfit { coords, value, line });
+    }
+
+    /// What is left of it once sorting gave the entries other numbers.
+    pub(crate) fn sorted(self) -> Self {
+        Origin { unfit: self.unfit, ..Origin::default() }
+    }
+
     /// An error that names two entries by their numbers in the file, with their lines instead.
     pub(crate) fn repeated(&self, error: Error) -> Error {
         match &error {
@@ -65,10 +85,19 @@ impl Origin {
     pub(crate) fn unfit(&self, error: Error, coords: impl FnOnce(usize) -> Option<Vec<usize>>) -> Error {
         let Error::Cast { value, from, to, place } = error else { return error };
         let entry = place.strip_prefix("entry ").and_then(|entry| entry.parse().ok());
-        let line = entry.and_then(|entry| self.line(entry)).map(|line| format!("line {line}"));
-        let coords = || Some(format!("entry {}", one_based(&coords(entry?)?)));
-        let place = line.or_else(coords).unwrap_or(place);
+        let place = entry.and_then(|entry| self.place(entry, &value, coords)).unwrap_or(place);
         Error::Cast { value, from, to, place }
+    }
+
+    /// Where an entry of that value stands: its line, or else its coordinates.
+    fn place(&self, entry: usize, value: &str, coords: impl FnOnce(usize) -> Option<Vec<usize>>) -> Option<String> {
+        if let Some(line) = self.line(entry) {
+            return Some(format!("line {line}"));
+        }
+        let coords = coords(entry)?;
+        // What duplicates come to stands on no line.
+        let known = self.unfit.as_ref().filter(|known| known.coords == coords && known.value == value);
+        Some(known.map_or_else(|| format!("entry {}", one_based(&coords)), |known| format!("line {}", known.line)))
     }
 }
 

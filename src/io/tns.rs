@@ -177,11 +177,12 @@ impl<R: BufRead> Body<'_, R> {
         let lengths = self.header.shape.clone().unwrap_or_else(|| vec![longest; rank].into());
         let options = self.options;
         let listing = Listing { lengths: &lengths, names: &[], declared, options };
-        let entries = listing.read(&mut self.lines, |_, fields| match without_values {
+        let mut entries = listing.read(&mut self.lines, |_, fields| match without_values {
             true => Ok(T::ONE),
             false => value(fields),
         })?;
         let shape = self.header.shape.take().unwrap_or_else(|| entries.least_shape());
+        entries.note_unfit(options.dtype, |_, entry| entry);
         entries.into_text(shape, options.duplicates, |error| error)
     }
 }

@@ -72,6 +72,7 @@ impl<R: BufRead> Body<'_, R> {
             Ok(value)
         })?;
         if symmetry == Symmetry::General {
+            entries.note_unfit(options.dtype, |_, entry| entry);
             return entries.into_text(self.shape.clone(), options.duplicates, |error| error);
         }
         check_triangles(&entries)?;
@@ -80,6 +81,11 @@ impl<R: BufRead> Body<'_, R> {
         let mirrored = if names_repeated { alloc::collect_some(off_diagonal(&entries))? } else { Vec::new() };
         mirror(&mut entries, symmetry)?;
         entries.check_memory(options, self.lines.bytes())?;
+        entries.note_unfit(options.dtype, |entries, entry| match entry.checked_sub(listed) {
+            // Their mirror images stand behind all that are listed, in the same order.
+            Some(image) => off_diagonal(entries).nth(image).unwrap_or(entry),
+            None => entry,
+        });
         entries.into_text(self.shape.clone(), options.duplicates, |error| as_listed(error, listed, &mirrored))
     }
 }
