@@ -136,6 +136,16 @@ fn vast_groups_have_quantiles_at_both_ends() {
     assert_eq!(shares.values(), [2.0]);
 }
 
+/// The last rank, 2^53 + 1, is no float: rounded before it is multiplied it gives 1.5 here, and 0.5 of the way from 0 to
+/// 1 instead of a unit more.
+#[test]
+fn the_rank_in_a_vast_group_is_rounded_once() {
+    let pattern = CooPattern::new([(1 << 53) + 2], 2, vec![vec![3, 7]]).unwrap();
+    let x: CooTensor<f64, u64> = Tensor::from_parts(pattern, vec![0.0, -1.0], 1.0).unwrap();
+    let part = 1.5 / 2f64.powi(53);
+    assert_eq!(x.quantile(part, 0).unwrap().get(&[]).unwrap(), 0.5 + f64::EPSILON);
+}
+
 #[test]
 fn extents_beyond_128_bits_are_refused_where_they_count() {
     let shape = [usize::MAX; 3];

@@ -785,6 +785,25 @@ fn arrays_that_give_gaps_several_values_are_refused() {
     assert!(matches!(x.add(&ndarray::arr1(&[0.0, 1.0, 2.0])), Err(Error::NotBroadcastable { .. })));
 }
 
+/// Which cells have gaps is counted block by block; a last block that counted as a whole one took a cell for full.
+#[test]
+fn gaps_beside_an_array_are_counted_over_many_entries() {
+    let with_rows = |stored: [u32; 2]| {
+        let at = |row: u32| (0..stored[row as usize]).map(move |column| (row, column));
+        let (rows, columns): (Vec<_>, Vec<_>) = at(0).chain(at(1)).unzip();
+        let values = vec![1.0; rows.len()];
+        CooTensor::new([2, 700], vec![rows, columns], values, 0.0).unwrap()
+    };
+    let column = ndarray::arr2(&[[10.0], [20.0]]);
+    for (stored, fill) in [([700, 690], 20.0), ([600, 700], 10.0), ([700, 700], 0.0)] {
+        let x = with_rows(stored);
+        assert_eq!(x.add(&column).unwrap().fill(), fill);
+        assert_eq!(x.to_csr().unwrap().add(&column).unwrap().fill(), fill);
+    }
+    assert!(matches!(with_rows([690, 690]).add(&column), Err(Error::FillVaries { .. })));
+    assert!(matches!(with_rows([690, 690]).to_csr().unwrap().add(&column), Err(Error::FillVaries { .. })));
+}
+
 #[test]
 fn views_have_one_fill() {
     let (x, y) = (vector(&[0], &[1.0], 0.0), vector(&[0], &[2.0], 1.0));
