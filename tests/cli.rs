@@ -1388,6 +1388,7 @@ fn verbs_of_reductions_pairs_and_parts() {
     let x = folder.file("x.mtx", "%%MatrixMarket matrix coordinate integer general\n2 3 3\n1 1 5\n1 3 -2\n2 3 4\n");
     let y = folder.file("y.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 0.5\n2 2 nan\n");
     let w = folder.file("w.mtx", "%%MatrixMarket matrix coordinate integer general\n3 1 2\n1 1 2\n3 1 3\n");
+    let m = folder.file("m.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 1 1\n2 1\n");
     for (arguments, expected) in [
         (&["sum", &x, "--axis", "1"][..], json!([[[0], 3], [[1], 4]])),
         (&["mean", &x, "--axis", "0", "--stored-only"], json!([[[0], 5.0], [[2], 1.0]])),
@@ -1409,6 +1410,10 @@ fn verbs_of_reductions_pairs_and_parts() {
         (&["mul", &y, "inf", "--stored-only"], json!([[[0, 0], "inf"], [[1, 1], "nan"]])),
         (&["sub", &x, &x, "--format", "csr"], json!([[[0, 0], 0], [[0, 2], 0], [[1, 2], 0]])),
         (&["matmul", &x, &w], json!([[[0, 0], 4], [[1, 0], 12]])),
+        (&["matmul", &x, &w, "--semiring", "max_plus"], json!([[[0, 0], 7], [[1, 0], 7]])),
+        (&["matmul", &x, &w, "--mask", &m], json!([[[1, 0], 12]])),
+        (&["matmul", &x, &w, "--mask", &m, "--complement", "--format", "csr"], json!([[[0, 0], 4]])),
+        (&["matmul", &x, &w, "--semiring", "plus_pair", "--mask", &m, "--complement"], json!([[[0, 0], 2]])),
         (&["slice", &x, "::-1, -1"], json!([[[0], 4], [[1], -2]])),
         (&["slice", &x, "-1"], json!([[[2], 4]])),
         (&["transpose", &x, "--axes", "-1,0"], json!([[[0, 0], 5], [[2, 0], -2], [[2, 1], 4]])),
@@ -1435,13 +1440,18 @@ fn verbs_of_reductions_pairs_and_parts() {
         (2, &["slice", &x, "--json"], "--json"),
         (1, &["slice", &x, "5"], "x.mtx: 5 in the slice of axis 0"),
         (1, &["add", &x, "0.5"], "x.mtx: 0.5 is no value of type int64"),
-        (1, &["add", &x, &y], "x.mtx: add of int64 and float64: cast one of them"),
+        (1, &["add", &x, &y], "y.mtx: add of int64 and float64: cast one of them"),
         (
             1,
             &["matmul", &x, &x],
             "x.mtx: matmul: axis 1 of the left operand has length 3, and axis 0 of the right one 2",
         ),
         (1, &["matmul", &x, "2"], "x.mtx: matmul: a number has no rows"),
+        (2, &["matmul", &x, "2", "--mask", &m], "the right operand is a file"),
+        (2, &["matmul", &x, &w, "--semiring", "min_pluss"], "min_plus"),
+        (2, &["matmul", &x, &w, "--complement"], "--mask"),
+        (1, &["matmul", &x, &w, "--mask", &w], "w.mtx: the mask"),
+        (1, &["matmul", &x, &w, "--mask", "none.mtx"], "none.mtx: "),
         (1, &["add", &x, "none.mtx"], "none.mtx: "),
         (2, &["add", "-", "-"], "stdin can be read once"),
         (1, &["sum", &x, "--axis", "2"], "x.mtx: axis 2 is out of range"),

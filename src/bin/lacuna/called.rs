@@ -1,6 +1,6 @@
 //! The verbs that are functions of expressions: each writes its arguments as one.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lacuna::Error;
 use lacuna::eval::{Expression, Fault};
@@ -8,8 +8,8 @@ use lacuna::io::AnyTensor;
 
 use crate::args::{
     Backward, BackwardEinsumArgs, BackwardFiles, BackwardJoinArgs, BackwardZipArgs, Called, EinsumArgs,
-    ElementwiseArgs, Fold, Input, JoinArgs, Nanmedian, Norm, Operand, Output, Quantile, Reading, Reduce, Slice, Topk,
-    Transpose, Var, ZipArgs,
+    ElementwiseArgs, Fold, Input, JoinArgs, MatmulArgs, Nanmedian, Norm, Operand, Output, Quantile, Reading, Reduce,
+    Slice, Topk, Transpose, Var, ZipArgs,
 };
 use crate::failure::Failure;
 use crate::input::read;
@@ -120,11 +120,11 @@ fn value(text: &str, tensors: &[AnyTensor]) -> Result<AnyTensor, Fault> {
     Expression::parse(text)?.evaluate(bound)
 }
 
-/// The same; an error is one of the file named.
-fn call(text: &str, tensors: &[AnyTensor], file: &Path) -> Result<AnyTensor, Failure> {
+/// The same; an error is one of the files named.
+fn call(text: &str, tensors: &[AnyTensor], files: &[&Path]) -> Result<AnyTensor, Failure> {
     value(text, tensors).map_err(|fault| match fault {
-        Fault::Wrong(wrong) => Failure::of_file(file, wrong.message()),
-        Fault::Run(error) => Failure::of_file(file, error),
+        Fault::Wrong(wrong) => Failure::of_files(files, wrong.message()),
+        Fault::Run(error) => Failure::of_files(files, error),
     })
 }
 
@@ -144,7 +144,7 @@ pub(crate) fn plain(name: &str, args: &ElementwiseArgs) -> Outcome {
 
 fn emit(name: &str, options: &impl Options, input: &Input, output: &Output) -> Outcome {
     let text = format!("{name}({}{})", operand(options.stored_only()), options.arguments());
-    let result = call(&text, &[input.read()?], &input.file)?;
+    let result = call(&text, &[input.read()?], &[&input.file])?;
     output.emit(&result, input.reading.max_memory)
 }
 
@@ -154,20 +154,51 @@ fn read_too(reading: &Reading, path: &Path) -> Result<AnyTensor, Failure> {
 }
 
 pub(crate) fn zip((name, args): (&str, &ZipArgs)) -> Outcome {
-    let mut tensors = vec![args.input.read()?];
+    of_two(args, &[], |left, right| format!("{name}({left}, {right})"))
+}
+
+/// Reads two operands, and other files behind them; `text` writes the call of the two.
+fn of_two(args: &ZipArgs, others: &[&Path], text: impl Fn(&str, &str) -> String) -> Outcome {
+    let mut files = vec![args.input.file.as_path()];
     let right = match &args.right {
         Operand::Number(number) => number.as_str(),
         Operand::File(path) => {
-            tensors.push(read_too(&args.input.reading, path)?);
+            files.push(path);
             "x1"
         }
     };
-    let text = format!("{name}({}, {right})", operand(args.stored_only));
-    args.output.emit(&call(&text, &tensors, &args.input.file)?, args.input.reading.max_memory)
+    let mut tensors = vec![args.input.read()?];
+    for path in &files[1..] {
+        tensors.push(read_too(&args.input.reading, path)?);
+    }
+    for path in others {
+        tensors.push(args.input.read_beside(path, None)?);
+    }
+    files.extend(others);
+    let result = call(&text(operand(args.stored_only), right), &tensors, &files)?;
+    args.output.emit(&result, args.input.reading.max_memory)
+}
+
+pub(crate) fn matmul(args: &MatmulArgs) -> Outcome {
+    let MatmulArgs { of, semiring, mask, complement } = args;
+    if semiring.is_none() && mask.is_none() {
+        return zip(("matmul", of));
+    }
+    if let Operand::Number(_) = &of.right {
+        return Err(Failure::Usage("with --semiring or --mask the right operand is a file".into()));
+    }
+    let semiring = semiring.as_deref().unwrap_or("plus_times");
+    let masked = mask.as_ref().map_or_else(String::new, |_| format!(", mask=x2, complement={complement}"));
+    let others: Vec<&Path> = mask.iter().map(PathBuf::as_path).collect();
+    of_two(of, &others, |_, right| format!("matmul_with(x0, {right}, \"{semiring}\"{masked})"))
+}
+
+fn paths(files: &[PathBuf]) -> Vec<&Path> {
+    files.iter().map(PathBuf::as_path).collect()
 }
 
 /// The tensors of some files, and a list of their names.
-fn read_all(reading: &Reading, files: &[std::path::PathBuf]) -> Result<(Vec<AnyTensor>, String), Failure> {
+fn read_all(reading: &Reading, files: &[PathBuf]) -> Result<(Vec<AnyTensor>, String), Failure> {
     let tensors = files.iter().map(|file| read_too(reading, file)).collect::<Result<Vec<_>, _>>()?;
     let names: Vec<String> = (0..tensors.len()).map(|at| format!("x{at}")).collect();
     Ok((tensors, format!("[{}]", names.join(", "))))
@@ -175,37 +206,37 @@ fn read_all(reading: &Reading, files: &[std::path::PathBuf]) -> Result<(Vec<AnyT
 
 pub(crate) fn join((name, args): (&str, &JoinArgs)) -> Outcome {
     let (tensors, names) = read_all(&args.reading, &args.files)?;
-    let result = call(&format!("{name}({names}, axis={})", args.axis), &tensors, &args.files[0])?;
+    let result = call(&format!("{name}({names}, axis={})", args.axis), &tensors, &paths(&args.files))?;
     args.output.emit(&result, args.reading.max_memory)
 }
 
 pub(crate) fn einsum(args: &EinsumArgs) -> Outcome {
     let (tensors, names) = read_all(&args.reading, &args.files)?;
-    let result = call(&format!("einsum(\"{}\", {names})", args.spec), &tensors, &args.files[0])?;
+    let result = call(&format!("einsum(\"{}\", {names})", args.spec), &tensors, &paths(&args.files))?;
     args.output.emit(&result, args.reading.max_memory)
 }
 
 /// An error of the upstream gradient names its file: its shape, its type and the sums of its values.
-pub(crate) fn of_gradient(error: Error, file: &Path, grad: &Path) -> Failure {
+pub(crate) fn of_gradient(error: Error, files: &[&Path], grad: &Path) -> Failure {
     match error {
         Error::ShapeMismatch { .. } | Error::NotRepresentable { .. } | Error::SumOverflow { .. } => {
             Failure::of_file(grad, error)
         }
-        error => Failure::of_file(file, error),
+        error => Failure::of_files(files, error),
     }
 }
 
-fn gradient(text: &str, tensors: &[AnyTensor], file: &Path, grad: &Path) -> Result<AnyTensor, Failure> {
+fn gradient(text: &str, tensors: &[AnyTensor], files: &[&Path], grad: &Path) -> Result<AnyTensor, Failure> {
     value(text, tensors).map_err(|fault| match fault {
-        Fault::Run(error) => of_gradient(error, file, grad),
-        Fault::Wrong(wrong) => Failure::of_file(file, wrong.message()),
+        Fault::Run(error) => of_gradient(error, files, grad),
+        Fault::Wrong(wrong) => Failure::of_files(files, wrong.message()),
     })
 }
 
 pub(crate) fn backward<A: clap::Args + Options>((name, args): (&str, &Backward<A>)) -> Outcome {
     let tensors = [args.input.read()?, args.input.read_beside(&args.grad, None)?];
     let text = format!("{name}_backward({}, x1{})", operand(args.forward.stored_only()), args.forward.arguments());
-    let result = gradient(&text, &tensors, &args.input.file, &args.grad)?;
+    let result = gradient(&text, &tensors, &[&args.input.file], &args.grad)?;
     args.output.emit(&result, args.input.reading.max_memory)
 }
 
@@ -213,7 +244,7 @@ pub(crate) fn backward_zip((name, args): (&str, &BackwardZipArgs)) -> Outcome {
     let reading = &args.input.reading;
     let tensors = [args.input.read()?, read_too(reading, &args.right)?, args.input.read_beside(&args.grad, None)?];
     let text = format!("{name}_backward(x0, x1, x2, wrt={})", args.wrt);
-    args.output.emit(&gradient(&text, &tensors, &args.input.file, &args.grad)?, reading.max_memory)
+    args.output.emit(&gradient(&text, &tensors, &[&args.input.file, &args.right], &args.grad)?, reading.max_memory)
 }
 
 /// The gradient of one of several files; `text` writes the call of the list of their names and the upstream gradient.
@@ -221,7 +252,7 @@ fn of_files(args: &BackwardFiles, text: impl Fn(&str, &str) -> String) -> Outcom
     let (mut tensors, names) = read_all(&args.reading, &args.files)?;
     let upstream = format!("x{}", tensors.len());
     tensors.push(read(&args.grad, None, &args.reading.beside())?);
-    let result = gradient(&text(&names, &upstream), &tensors, &args.files[0], &args.grad)?;
+    let result = gradient(&text(&names, &upstream), &tensors, &paths(&args.files), &args.grad)?;
     args.output.emit(&result, args.reading.max_memory)
 }
 

@@ -32,8 +32,18 @@ pub(crate) enum Failure {
 impl Failure {
     /// A failure in a file that is read: `-` is stdin.
     pub(crate) fn of_file(path: &Path, error: impl Display) -> Self {
-        let name = if is_stream(path) { "stdin".into() } else { shown(path) };
-        Failure::Told(format!("{name}: {error}"))
+        Self::of_files(&[path], error)
+    }
+
+    /// A failure in what several files that are read are together.
+    pub(crate) fn of_files(paths: &[&Path], error: impl Display) -> Self {
+        const MOST: usize = 4;
+        let named = |path: &&Path| if is_stream(path) { "stdin".into() } else { shown(path) };
+        let mut names = paths.iter().take(MOST).map(named).collect::<Vec<String>>().join(", ");
+        if paths.len() > MOST {
+            names += &format!(", and {} more", paths.len() - MOST);
+        }
+        Failure::Told(format!("{names}: {error}"))
     }
 
     /// A failure in a file that is written: `-` is stdout.

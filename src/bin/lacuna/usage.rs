@@ -8,8 +8,8 @@ use clap::{Command, CommandFactory, Parser};
 use lacuna::io::FileFormat;
 
 use crate::args::{
-    Backward, BackwardFiles, BackwardVerb, Cli, Input, Operand, Output, Picture, SpyArgs, Verb, Writing, command_of,
-    not_an_option,
+    Backward, BackwardFiles, BackwardVerb, Cli, Input, Operand, Output, Picture, SpyArgs, Verb, Writing, ZipArgs,
+    command_of, not_an_option,
 };
 use crate::failure::Failure;
 use crate::names::{is_stream, shown};
@@ -119,11 +119,8 @@ impl<'a> Files<'a> {
             Verb::Quantile(verb) => Files::new(&verb.parts().1.input, &verb.parts().1.output, []),
             Verb::Norm(verb) => Files::new(&verb.parts().1.input, &verb.parts().1.output, []),
             Verb::Topk(verb) => Files::new(&verb.parts().1.input, &verb.parts().1.output, []),
-            Verb::Zip(verb) => {
-                let args = verb.parts().1;
-                let right = if let Operand::File(path) = &args.right { Some(&**path) } else { None };
-                Files::new(&args.input, &args.output, [right])
-            }
+            Verb::Zip(verb) => Files::of_two(verb.parts().1, None),
+            Verb::Matmul(args) => Files::of_two(&args.of, args.mask.as_deref()),
             Verb::Slice(args) => Files::new(&args.input, &args.output, []),
             Verb::Join(verb) => Files::of_all(&verb.parts().1.files, &verb.parts().1.output),
             Verb::Einsum(args) => Files::of_all(&args.files, &args.output),
@@ -144,6 +141,11 @@ impl<'a> Files<'a> {
             },
             Verb::Help(_) | Verb::Completions(_) | Verb::Man(_) => Files { inputs: Vec::new(), output: None },
         }
+    }
+
+    fn of_two(args: &'a ZipArgs, beside: Option<&'a Path>) -> Self {
+        let right = if let Operand::File(path) = &args.right { Some(&**path) } else { None };
+        Files::new(&args.input, &args.output, [right, beside])
     }
 
     fn of_backward(verb: &'a BackwardVerb) -> Self {

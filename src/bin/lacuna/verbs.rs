@@ -32,6 +32,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Verb::Norm(verb) => called::of_one(verb.parts()),
         Verb::Topk(verb) => called::of_one(verb.parts()),
         Verb::Zip(verb) => called::zip(verb.parts()),
+        Verb::Matmul(args) => called::matmul(args),
         Verb::Slice(args) => called::of_one(("slice", args)),
         Verb::Join(verb) => called::join(verb.parts()),
         Verb::Einsum(args) => called::einsum(args),

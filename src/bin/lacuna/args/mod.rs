@@ -16,7 +16,7 @@ use crate::eval::Binding;
 pub(crate) use reductions::{
     BackwardEinsumArgs, BackwardFiles, BackwardFoldVerb, BackwardJoinArgs, BackwardJoinVerb, BackwardMedianVerb,
     BackwardNormVerb, BackwardQuantileVerb, BackwardTopkVerb, BackwardVarVerb, BackwardZipArgs, BackwardZipVerb,
-    Called, EinsumArgs, Fold, FoldVerb, JoinArgs, JoinVerb, MedianVerb, Norm, NormVerb, Operand, Quantile,
+    Called, EinsumArgs, Fold, FoldVerb, JoinArgs, JoinVerb, MatmulArgs, MedianVerb, Norm, NormVerb, Operand, Quantile,
     QuantileVerb, Slice, Topk, TopkVerb, Transpose, Var, VarVerb, ZipArgs, ZipVerb,
 };
 pub(crate) use shared::{Input, Output, Reading, Telling, Writing};
@@ -82,6 +82,11 @@ pub(crate) enum Verb {
     Isin(IsinArgs),
     #[command(flatten)]
     Zip(ZipVerb),
+    /// Product of two matrices, or of batches of them
+    #[command(after_help = "Example: lacuna matmul tests/data/karate.mtx tests/data/karate.mtx\n         \
+                      lacuna matmul tests/data/karate.mtx tests/data/karate.mtx --semiring plus_pair --mask \
+                      tests/data/karate.mtx")]
+    Matmul(MatmulArgs),
     /// A part: of each axis a position or a range
     #[command(after_help = "Example: lacuna slice tests/data/karate.mtx '10:20,::2'")]
     Slice(Called<Slice>),

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
 use super::shared::{Input, Output, Reading};
-use super::words::{parse_axis, parse_labels, parse_operand, parse_slices, parse_wrt};
+use super::words::{parse_axis, parse_labels, parse_operand, parse_slices, parse_wrt, semirings};
 use super::{Backward, Nanmedian, Reduce};
 
 /// Verbs with arguments of one type: for each its name, what it does, and what stands behind it in the example. Of
@@ -222,7 +222,22 @@ verbs! { ZipVerb, ZipArgs:
     Sub "sub" "Difference of two tensors, element by element" "tests/data/karate.mtx 1";
     Mul "mul" "Product of two tensors, element by element" "tests/data/karate.mtx -2.5";
     Div "div" "Quotient of two tensors, element by element" "tests/data/karate.mtx 2";
-    Matmul "matmul" "Product of two matrices, or of batches of them" "tests/data/karate.mtx tests/data/karate.mtx";
+}
+
+/// A product of matrices.
+#[derive(Debug, Args)]
+pub(crate) struct MatmulArgs {
+    #[command(flatten)]
+    pub(crate) of: ZipArgs,
+    /// What is done in the place of plus and times, among what is stored
+    #[arg(long, value_parser = semirings(), value_name = "NAME")]
+    pub(crate) semiring: Option<String>,
+    /// A file of the result's shape: the product of what is stored, where the file has entries
+    #[arg(long, value_name = "FILE")]
+    pub(crate) mask: Option<PathBuf>,
+    /// Where the mask has no entries
+    #[arg(long, requires = "mask")]
+    pub(crate) complement: bool,
 }
 
 #[derive(Debug, Args)]

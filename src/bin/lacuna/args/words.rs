@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use lacuna::dynamic::AnyMatmul;
 use lacuna::eval::{Expression, Fault};
 use lacuna::io::{FileFormat, Format};
 use lacuna::{DType, Duplicates, Element, Number, Shape, TakeMode, dispatch_dtype};
@@ -197,6 +198,11 @@ fn one_of<T: Clone + Send + Sync + 'static>(
 pub(crate) fn formats() -> impl TypedValueParser<Value = Format> {
     const ALL: [Format; 2] = [Format::Coo, Format::Csr];
     one_of(ALL.map(Format::name).to_vec(), |name| ALL.into_iter().find(|format| format.name() == name))
+}
+
+/// The names of the operations that products are made by.
+pub(crate) fn semirings() -> impl TypedValueParser<Value = String> {
+    PossibleValuesParser::new(AnyMatmul::names())
 }
 
 /// The element types that this build has.
