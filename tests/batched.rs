@@ -78,12 +78,12 @@ fn every_broken_invariant_of_paddle_has_its_error() {
     assert_eq!(refused(&[2, 2, 3], &[0, 0, 1, 0, 0, -7], &[1]), later);
     let negative = Error::NegativeIndex { index: -3, axis: 1, entry: 1 };
     assert_eq!(refused(&[1, 3], &[0, 2], &[0, -3]), negative);
-    let nowhere = Error::IndexOutOfBounds { index: 0, axis: 1, length: 0, entry: 0 };
+    let nowhere = Error::IndexOutOfBounds { index: 0, axis: 1, length: 0, entry: Some(0) };
     assert_eq!(refused(&[1, 0], &[0, 1], &[0]), nowhere);
-    let outside = Error::IndexOutOfBounds { index: 3, axis: 2, length: 3, entry: 1 };
+    let outside = Error::IndexOutOfBounds { index: 3, axis: 2, length: 3, entry: Some(1) };
     assert_eq!(refused(&[1, 1, 3], &[0, 2], &[0, 3]), outside);
     // As `u32` it would be column 0.
-    let just_outside = Error::IndexOutOfBounds { index: 1 << 32, axis: 1, length: 1 << 32, entry: 0 };
+    let just_outside = Error::IndexOutOfBounds { index: 1 << 32, axis: 1, length: 1 << 32, entry: Some(0) };
     assert_eq!(refused(&[1, 1 << 32], &[0, 1], &[1 << 32]), just_outside);
     let unsorted = Error::NotSorted { entry: 2, coords: vec![1, 0, 1], previous: vec![1, 0, 1] };
     assert_eq!(refused(&[2, 1, 3], &[0, 1, 0, 2], &[0, 1, 1]), unsorted);
@@ -166,7 +166,7 @@ fn every_broken_invariant_of_torch_has_its_error() {
     let negative = refused(&[2, 1, 3], &crows, &arr2(&[[0], [-1]]));
     assert_eq!(negative, Error::NegativeIndex { index: -1, axis: 2, entry: 1 });
     let outside = refused(&[2, 1, 3], &crows, &arr2(&[[3], [0]]));
-    assert_eq!(outside, Error::IndexOutOfBounds { index: 3, axis: 2, length: 3, entry: 0 });
+    assert_eq!(outside, Error::IndexOutOfBounds { index: 3, axis: 2, length: 3, entry: Some(0) });
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn length(what: &'static str, expected: usize, found: usize) -> Error {
 }
 
 fn outside(index: u64, axis: usize, length: usize, entry: usize) -> Error {
-    Error::IndexOutOfBounds { index, axis, length, entry }
+    Error::IndexOutOfBounds { index, axis, length, entry: Some(entry) }
 }
 
 fn unsorted(entry: usize, coords: &[usize], previous: &[usize]) -> Error {

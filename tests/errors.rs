@@ -37,6 +37,11 @@ fn of_constructors() -> Vec<Case> {
              coalesce",
         ),
         (
+            "NoTensor",
+            refused(lacuna::concat::<CooPattern, f64>(0, &[] as &[CooTensor<f64>])),
+            "the list of tensors is empty; it must hold one at least",
+        ),
+        (
             "LengthMismatch",
             refused(CooTensor::new([2], vec![vec![0, 1]], vec![1], 0)),
             "a coordinate array must have length 1, found 2",

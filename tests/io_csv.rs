@@ -4,8 +4,14 @@
 
 use std::io::{Read, Write};
 
-use lacuna::io::{CsvColumns, Labelled, Labels, ReadOptions, read_coo, read_csv, read_csv_from};
+use lacuna::io::{
+    Compression, CsvColumns, Labelled, Labels, ReadOptions, WriteOptions, read_coo, read_csv, read_csv_from, write_csv,
+    write_csv_to,
+};
 use lacuna::{CooTensor, Duplicates, Error};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
 
 fn columns() -> CsvColumns {
     CsvColumns::new(["who", "what"]).value("n")
@@ -242,4 +248,145 @@ fn a_table_among_tensors_is_sent_to_its_reader() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/titanic.csv");
     let error = read_coo::<f64, u32>(path, &ReadOptions::default()).unwrap_err().to_string();
     assert!(error.contains("tables have read_csv"), "{error}");
+}
+
+/// Labels of anything that a table must quote, and of what looks like something else.
+fn label() -> impl Strategy<Value = String> {
+    let odd = [
+        "",
+        " ",
+        ",",
+        ";",
+        "\"",
+        "\n",
+        "\r",
+        "\u{feff}",
+        "\u{feff}a",
+        "a,b",
+        "\"a\"",
+        "a\"\"b",
+        "é",
+        "1",
+        "\0",
+        "n\r\n",
+    ];
+    let odd: Vec<String> = odd.map(String::from).to_vec();
+    prop_oneof![select(odd), "[a-c]{1,2}", any::<String>()]
+}
+
+fn written<T: lacuna::io::FileElement>(table: &Labelled<T>, columns: &CsvColumns) -> lacuna::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    write_csv_to(&mut text, table, columns, &WriteOptions::default()).map(|()| text)
+}
+
+/// Every element is found at its labels again, whatever these and the delimiter are, and what is written of that is the
+/// same again but for the order of its records.
+fn is_read_again(records: &[(String, String, f64)], delimiter: u8) {
+    let columns = columns().delimiter(delimiter);
+    let mut text = String::from("who,what,n\n");
+    let quoted = |label: &str| format!("\"{}\"", label.replace('"', "\"\""));
+    records.iter().for_each(|(a, b, n)| text += &format!("{},{},{n:?}\n", quoted(a), quoted(b)));
+    let last = ReadOptions::default().duplicates(Duplicates::Last);
+    let table: Labelled<f64> = read_csv_from(text.as_bytes(), &self::columns(), &last).unwrap();
+    let bytes = written(&table, &columns).unwrap();
+    let again: Labelled<f64> = read_csv_from(&bytes[..], &columns, &ReadOptions::default()).unwrap();
+    assert_eq!(again.tensor.nnz(), table.tensor.nnz());
+    for (at, value) in &table.tensor {
+        let labels: Vec<&str> = at.iter().zip(&table.labels).map(|(&at, of)| of.label(at).unwrap()).collect();
+        let found = again.get(&labels).unwrap();
+        assert!(found.to_bits() == value.to_bits() || (found.is_nan() && value.is_nan()), "{labels:?}");
+    }
+    let second: Labelled<f64> =
+        read_csv_from(&written(&again, &columns).unwrap()[..], &columns, &ReadOptions::default()).unwrap();
+    assert!(second.tensor.same_as(&again.tensor) && second.labels == again.labels);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
+    #[test]
+    fn a_table_that_is_written_is_read_again(
+        records in vec((label(), label(), any::<f64>()), 0..12),
+        delimiter in select(vec![b',', b';', b'\t', b' ', b'a', b'1', b'.', 0xc3]),
+    ) {
+        is_read_again(&records, delimiter);
+    }
+}
+
+#[test]
+fn a_table_is_written_to_a_file_and_refused_where_none_would_be_read() {
+    let (table, counts) = (read("who,what,n\nAda,tea,2\nBob,milk,-0.5\n").unwrap(), CsvColumns::new(["who", "what"]));
+    let path = std::env::temp_dir().join(format!("lacuna-written-{}.csv.gz", std::process::id()));
+    write_csv(&path, &table, &columns(), &WriteOptions::default()).unwrap();
+    assert!(std::fs::read(&path).unwrap().starts_with(&[0x1f, 0x8b]));
+    assert_eq!(read_csv::<f64, u32>(&path, &columns(), &ReadOptions::default()).unwrap(), table);
+    std::fs::remove_file(&path).unwrap();
+    let mut gzip = Vec::new();
+    write_csv_to(&mut gzip, &table, &columns(), &WriteOptions::default().compression(Compression::Gzip)).unwrap();
+    assert_eq!(read_csv_from::<f64, u32>(&gzip[..], &columns(), &ReadOptions::default()).unwrap(), table);
+
+    let ones: Labelled<u8> = read_csv_from(&b"who,what\nAda,tea\n"[..], &counts, &ReadOptions::default()).unwrap();
+    assert_eq!(written(&ones, &counts).unwrap(), b"who,what\nAda,tea\n");
+    let mut filled = table.clone();
+    filled.tensor = filled.tensor.with_fill(1.0);
+    let mut unlabelled = table.clone();
+    unlabelled.labels[1] = Labels::new(["tea"]).unwrap();
+    let long: Labelled<f64> = table.with_labels(0, &Labels::new(["Ada", "Bob"]).unwrap()).unwrap();
+    let mut too_long = long.clone();
+    too_long.labels[0] = Labels::new(["x".repeat(1 << 20), "Bob".into()]).unwrap();
+    for (found, said) in [
+        (written(&table, &counts), "the value 2.0 without a column for it; name one by value()"),
+        (written(&filled, &columns()), "the fill 1.0: its gaps are zeros; write .npz"),
+        (written(&unlabelled, &columns()), "write_csv: axis 1 has no label for 1, where an entry stands"),
+        (written(&too_long, &columns()), "a record of 1048585 bytes, above 1048576; shorten its labels"),
+        (
+            written(&table, &CsvColumns::new(["who"]).value("n")),
+            "1 columns are named for 2 axes, of which 2 have labels",
+        ),
+        (written(&table, &CsvColumns::new(["n", "what"]).value("n")), "two columns have the name \"n\""),
+        (written(&table, &columns().delimiter(b'"')), "no quote or end of a line between two"),
+    ] {
+        let error = found.unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+#[test]
+fn parts_of_a_table_are_asked_for_by_labels() {
+    let table = read("who,what,n\nAda,tea,2\nBob,milk,1\nEve,tea,4\nEve,ice,3\n").unwrap();
+    let names = |table: &Labelled<f64>, axis: usize| table.labels[axis].iter().map(String::from).collect::<Vec<_>>();
+    let two = table.select(0, ["Eve", "Ada"]).unwrap();
+    assert_eq!((names(&two, 0), names(&two, 1)), (vec!["Eve".into(), "Ada".into()], names(&table, 1)));
+    assert_eq!((two.get(&["Eve", "ice"]), two.get(&["Ada", "tea"]), two.tensor.nnz()), (Ok(3.0), Ok(2.0), 3));
+    assert_eq!(table.select(1, [""; 0]).unwrap().tensor.shape(), [3, 0]);
+    for (part, expected) in [
+        (table.slice(-1, "tea"..="milk"), vec!["tea", "milk"]),
+        (table.slice(1, "tea".."milk"), vec!["tea"]),
+        (table.slice(1, "milk"..), vec!["milk", "ice"]),
+        (table.slice(1, ..="milk"), vec!["tea", "milk"]),
+        (table.slice(1, ..), vec!["tea", "milk", "ice"]),
+        (table.slice(1, "ice".."ice"), vec![]),
+    ] {
+        let part = part.unwrap();
+        assert_eq!(
+            (names(&part, 1), part.tensor.shape()[1]),
+            (expected.iter().map(|&n| n.into()).collect(), expected.len())
+        );
+        for label in expected {
+            assert_eq!(part.get(&["Eve", label]), table.get(&["Eve", label]));
+        }
+    }
+    let said = |found: lacuna::Result<Labelled<f64>>| found.unwrap_err().to_string();
+    assert_eq!(said(table.select(0, ["Ada", "Tom"])), "select: axis 0 has no label \"Tom\"");
+    assert_eq!(said(table.select(0, ["Ada", "Ada"])), "select: the label \"Ada\" is asked for twice");
+    assert_eq!(said(table.slice(1, "soup"..)), "slice: axis 1 has no label \"soup\"");
+    assert!(said(table.slice(1, "ice".."tea")).contains("stands before that at its start, on axis 1"));
+    assert!(matches!(table.slice(2, ..), Err(Error::AxisOutOfRange { .. })));
+    // Positions behind the labels are none of a range of them.
+    let wide = read_csv_from::<f64, u32>(
+        &b"who,n\na,1\nb,2\n"[..],
+        &CsvColumns::new(["who"]).value("n"),
+        &ReadOptions::default().shape([5]),
+    )
+    .unwrap();
+    assert_eq!(wide.slice(0, "b"..).unwrap().tensor.shape(), [1]);
 }

@@ -75,7 +75,7 @@ fn every_broken_invariant_of_coordinates_is_refused() {
     assert_eq!(refused("/shape", json!([2])), length("the list of coordinate arrays", 1, 2));
     assert_eq!(refused("/nnz", json!(3)), length("a coordinate array", 3, 2));
     assert_eq!(refused("/coords/1", json!([1])), length("a coordinate array", 2, 1));
-    let outside = Error::IndexOutOfBounds { index: 3, axis: 1, length: 3, entry: 0 };
+    let outside = Error::IndexOutOfBounds { index: 3, axis: 1, length: 3, entry: Some(0) };
     assert_eq!(refused("/coords/1", json!([3, 0])), outside.to_string());
     let unsorted = Error::NotSorted { entry: 1, coords: vec![0, 1], previous: vec![0, 1] };
     assert_eq!(refused("/coords", json!([[0, 0], [1, 1]])), unsorted.to_string());
@@ -99,7 +99,7 @@ fn every_broken_invariant_of_lanes_is_refused() {
     let decrease = Error::OffsetsDecrease { lane: 1, start: 4, end: 3 };
     assert_eq!(refused("/offsets/1", json!(4)), decrease.to_string());
     assert_eq!(refused("/offsets/2", json!(9)), Error::OffsetsEnd { expected: 3, found: 9 }.to_string());
-    let outside = Error::IndexOutOfBounds { index: 7, axis: 1, length: 3, entry: 2 };
+    let outside = Error::IndexOutOfBounds { index: 7, axis: 1, length: 3, entry: Some(2) };
     assert_eq!(refused("/columns/2", json!(7)), outside.to_string());
     let unsorted = Error::NotSorted { entry: 1, coords: vec![0, 0], previous: vec![0, 0] };
     assert_eq!(refused("/columns/1", json!(0)), unsorted.to_string());
@@ -120,7 +120,7 @@ fn every_broken_invariant_of_tensors_and_triplets_is_refused() {
     assert!(refusal::<CooTensor<i32>>(json!({"pattern": tensor["pattern"], "values": [5]})).contains("missing field"));
     let triplets = json!({"shape": [3], "coords": [[2, 2]], "values": [1, 2], "fill": 0});
     assert!(from_value::<Triplets<i32>>(triplets.clone()).is_ok());
-    let outside = Error::IndexOutOfBounds { index: 3, axis: 0, length: 3, entry: 1 }.to_string();
+    let outside = Error::IndexOutOfBounds { index: 3, axis: 0, length: 3, entry: Some(1) }.to_string();
     assert_eq!(refusal::<Triplets<i32>>(with(&triplets, "/coords/0/1", json!(3))), outside);
     let short = Error::LengthMismatch { what: "a coordinate array", expected: 3, found: 2 }.to_string();
     assert_eq!(refusal::<Triplets<i32>>(with(&triplets, "/values", json!([1, 2, 3]))), short);

@@ -26,7 +26,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 ///
 /// let refused = CooTensor::new([2, 5], vec![vec![0, 1], vec![4, 7]], vec![1.0, 2.0], 0.0);
 /// let error = refused.unwrap_err();
-/// assert_eq!(error, Error::IndexOutOfBounds { index: 7, axis: 1, length: 5, entry: 1 });
+/// assert_eq!(error, Error::IndexOutOfBounds { index: 7, axis: 1, length: 5, entry: Some(1) });
 /// assert_eq!(error.to_string(), "index 7 on axis 1 is out of bounds for length 5, entry 1");
 /// assert_eq!(format!("{error:?}"), format!("IndexOutOfBounds({error})"));
 /// ```
@@ -34,7 +34,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum Error {
     /// A coordinate is not smaller than the length of its axis.
-    #[error("index {index} on axis {axis} is out of bounds for length {length}, entry {entry}")]
+    #[error("index {index} on axis {axis} is out of bounds for length {length}{}", of_entry(*entry))]
     IndexOutOfBounds {
         /// The coordinate.
         index: u64,
@@ -42,8 +42,8 @@ pub enum Error {
         axis: usize,
         /// The length of that axis.
         length: usize,
-        /// Which entry it belongs to, counted from 0.
-        entry: usize,
+        /// Which entry it belongs to, counted from 0; none where a position was asked for.
+        entry: Option<usize>,
     },
 
     /// A coordinate is negative; foreign layouts have signed ones.
@@ -90,6 +90,10 @@ pub enum Error {
         /// The position that they share.
         coords: Vec<usize>,
     },
+
+    /// A list of tensors, to be joined or multiplied, has none.
+    #[error("the list of tensors is empty; it must hold one at least")]
+    NoTensor,
 
     /// An array has the wrong number of items.
     #[error("{what} must have length {expected}, found {found}")]
@@ -540,6 +544,7 @@ debug_of!(
     NegativeOffset,
     NotSorted,
     Duplicate,
+    NoTensor,
     LengthMismatch,
     RankMismatch,
     ShapeMismatch,
@@ -592,6 +597,11 @@ impl From<AllocError> for Error {
 /// A position in words.
 fn at_position(coords: &Option<Vec<usize>>) -> String {
     coords.as_ref().map_or_else(|| "the fill".into(), |coords| format!("{coords:?}"))
+}
+
+/// Which entry it is, behind what is wrong with it.
+fn of_entry(entry: Option<usize>) -> String {
+    entry.map_or_else(String::new, |entry| format!(", entry {entry}"))
 }
 
 /// What to do where the shorter of two shapes has the lengths of the first axes of the other: broadcasting aligns the

@@ -27,7 +27,9 @@ fn foreign_coords<J: Copy + ToPrimitive, I: Index>(coords: &[J], axis: usize, le
         Some(coord) => Ok(I::from_usize(coord)),
         None => Err(match coord.to_i64() {
             Some(index) if index < 0 => Error::NegativeIndex { index, axis, entry },
-            _ => Error::IndexOutOfBounds { index: coord.to_u64().unwrap_or(u64::MAX), axis, length, entry },
+            _ => {
+                Error::IndexOutOfBounds { index: coord.to_u64().unwrap_or(u64::MAX), axis, length, entry: Some(entry) }
+            }
         }),
     };
     alloc::try_collect(coords.iter().enumerate().map(coord))

@@ -309,7 +309,7 @@ enum Join {
 fn joined(operation: &'static str, tensors: &[&AnyTensor], join: Join, axis: i128) -> Result<AnyTensor> {
     check_types(operation, tensors)?;
     let Some(first) = tensors.first() else {
-        return Err(Error::LengthMismatch { what: "the list of tensors", expected: 1, found: 0 });
+        return Err(Error::NoTensor);
     };
     let (format, axis) = (common_format(tensors), narrow(axis));
     let bytes = tensors.iter().fold(0usize, |bytes, tensor| bytes.saturating_add(tensor.stored_bytes()));

@@ -14,8 +14,8 @@
 //! With the feature `parquet`, `.parquet` holds any tensor as a table with a row for each entry; tables of others are read
 //! with [`ReadOptions::shape`] and the names of their columns.
 //!
-//! A table of entries, `.csv`, is read by [`read_csv`]: a column for each axis, whose labels become numbers, and one of
-//! values.
+//! A table of entries, `.csv`, is read by [`read_csv`] and written by [`write_csv`]: a column for each axis, whose labels
+//! become numbers, and one of values.
 //!
 //! Text and `.npy` files may be compressed with gzip (`.mtx.gz`, `.tns.gz`, `.npy.gz`): a reader knows by the first
 //! bytes, a writer by the extension or by [`WriteOptions::compression`].
@@ -68,7 +68,7 @@ mod write;
 #[doc(no_inline)]
 pub use crate::dynamic::{AnyFormat, AnyTensor, Format};
 pub use compression::Compression;
-pub use csv::{CsvColumns, Labelled, read_csv, read_csv_from};
+pub use csv::{CsvColumns, Labelled, read_csv, read_csv_from, write_csv, write_csv_to};
 pub use element::FileElement;
 pub use file_format::FileFormat;
 pub use labels::Labels;

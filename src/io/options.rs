@@ -40,13 +40,12 @@ pub(crate) enum Order {
 /// use lacuna::{DType, Duplicates};
 ///
 /// let text = "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 3\n1 1 4\n";
-/// let mut options = ReadOptions::default();
-/// options.dtype = Some(DType::Float32);
-/// options.duplicates = Duplicates::Last;
+/// let options = ReadOptions::default().dtype(DType::Float32).duplicates(Duplicates::Last);
 /// let x = read_from(text.as_bytes(), FileFormat::MatrixMarket, &options)?;
 /// assert_eq!((x.nnz(), x.dtype()), (1, DType::Float32));
 /// # Ok::<(), lacuna::Error>(())
 /// ```
+#[must_use]
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ReadOptions {
@@ -78,6 +77,47 @@ pub struct ReadOptions {
 }
 
 impl ReadOptions {
+    /// A tensor of that format, not of the file's own.
+    pub fn format(self, format: Format) -> Self {
+        ReadOptions { format: Some(format), ..self }
+    }
+
+    /// Elements of that type, converted from the file's where they fit.
+    pub fn dtype(self, dtype: DType) -> Self {
+        ReadOptions { dtype: Some(dtype), ..self }
+    }
+
+    /// What a gap means, or which value is left unstored, as text.
+    pub fn fill(self, fill: impl Into<String>) -> Self {
+        ReadOptions { fill: Some(fill.into()), ..self }
+    }
+
+    /// The shape of a file that does not state it, or the one that the file must have.
+    pub fn shape(self, shape: impl Into<Shape>) -> Self {
+        ReadOptions { shape: Some(shape.into()), ..self }
+    }
+
+    /// The columns of a Parquet table that have the coordinates, and then that of the values.
+    #[cfg(feature = "parquet")]
+    pub fn columns<S: Into<String>>(self, names: impl IntoIterator<Item = S>) -> Self {
+        ReadOptions { columns: Some(names.into_iter().map(Into::into).collect()), ..self }
+    }
+
+    /// What becomes of entries that the file repeats.
+    pub fn duplicates(self, duplicates: Duplicates) -> Self {
+        ReadOptions { duplicates, ..self }
+    }
+
+    /// No more than so many bytes.
+    pub fn max_memory(self, bytes: u64) -> Self {
+        ReadOptions { max_memory: Some(bytes), ..self }
+    }
+
+    /// Tells how far the reading has come.
+    pub fn progress(self, progress: Progress) -> Self {
+        ReadOptions { progress: Some(progress), ..self }
+    }
+
     /// What `bytes` of compressed input may inflate to.
     pub(crate) fn inflated_limit(&self, bytes: u64) -> u64 {
         self.max_memory.unwrap_or_else(|| FLOOR.max(bytes.saturating_mul(64)))
@@ -179,14 +219,14 @@ pub(crate) fn parse_fill<T: FileElement>(text: &str) -> Result<T> {
 /// use lacuna::CooTensor;
 ///
 /// let x = AnyTensor::from(CooTensor::new([2, 2], vec![vec![1], vec![0]], vec![7i64], 0)?.with_index::<u64>()?);
-/// let mut options = WriteOptions::default();
-/// options.compression = Compression::Gzip;
+/// let options = WriteOptions::default().compression(Compression::Gzip);
 /// let mut bytes = Vec::new();
 /// write_to(&mut bytes, FileFormat::MatrixMarket, &x, &options)?;
 /// assert!(bytes.starts_with(&[0x1f, 0x8b]));
 /// assert!(read_from(&bytes[..], FileFormat::MatrixMarket, &ReadOptions::default())?.same_as(&x));
 /// # Ok::<(), lacuna::Error>(())
 /// ```
+#[must_use]
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct WriteOptions {
@@ -196,6 +236,23 @@ pub struct WriteOptions {
     pub compression: Compression,
     /// Who is told how far the writing has come.
     pub progress: Option<Progress>,
+}
+
+impl WriteOptions {
+    /// No more than so many bytes, of a dense file.
+    pub fn max_memory(self, bytes: u64) -> Self {
+        WriteOptions { max_memory: Some(bytes), ..self }
+    }
+
+    /// That compression.
+    pub fn compression(self, compression: Compression) -> Self {
+        WriteOptions { compression, ..self }
+    }
+
+    /// Tells how far the writing has come.
+    pub fn progress(self, progress: Progress) -> Self {
+        WriteOptions { progress: Some(progress), ..self }
+    }
 }
 
 #[cfg(test)]

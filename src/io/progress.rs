@@ -21,8 +21,7 @@ use crate::base::error::Error;
 ///
 /// let text = "%%MatrixMarket matrix coordinate real general\n3 3 1\n2 1 0.5\n";
 /// let seen = Arc::new(AtomicU64::new(0));
-/// let mut options = ReadOptions::default();
-/// options.progress = Some(Progress::new({
+/// let options = ReadOptions::default().progress(Progress::new({
 ///     let seen = Arc::clone(&seen);
 ///     move |bytes| seen.store(bytes, Ordering::Relaxed)
 /// }));

@@ -278,14 +278,14 @@ impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {
         let factors = factors.iter().map(|factor| Arc::clone(&factor.borrow().node));
         let inputs = std::iter::once(Arc::clone(&self.node)).chain(factors).collect();
         let run = move |inputs: &[Held]| {
-            let [x, factors @ ..] = inputs else { return Err(ops::no_tensor()) };
+            let [x, factors @ ..] = inputs else { return Err(Error::NoTensor) };
             ops::mttkrp(known::<X>(x), mode, &factors.iter().map(known).collect::<Vec<&ArrayD<T>>>())
         };
         let shape = |shapes: &[&Shape]| factored(shapes, mode);
         let product = step_of("mttkrp", mode.to_string(), inputs, Form::Own, shape, run);
         rule_of_all!(product, T, [X: Steps], (mode: isize), |[inputs @ .., g]| {
             let run = move |inputs: &[Held]| {
-                let [x, factors @ .., g] = inputs else { return Err(ops::no_tensor()) };
+                let [x, factors @ .., g] = inputs else { return Err(Error::NoTensor) };
                 let factors: Vec<&ArrayD<F>> = factors.iter().map(known).collect();
                 let (dx, rest) = ops::mttkrp_backward(known::<X::Of<F>>(x), mode, &factors, known::<ArrayD<F>>(g))?;
                 Ok((<X::Of<F>>::reduced(dx), rest))

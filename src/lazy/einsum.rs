@@ -7,6 +7,7 @@ use super::node::{Form, Held, Node, known};
 use super::text::{Text, list_of};
 use super::unary::{rule_of_all, step, step_of};
 use super::{Lazy, Value};
+use crate::base::error::Error;
 use crate::base::shape::Shape;
 use crate::element::{Float, FloatVisitor, Numeric, RealNumber, Ring};
 use crate::ops::{self, Einsum};
@@ -48,7 +49,7 @@ pub fn einsum<'a, P: Pattern, T: Ring>(
     let product = step_of("einsum", arguments, inputs, Form::Own, shape, run).written(text);
     rule_of_all!(product, T, [P: Pattern], (options: Einsum<'static>, told: String, spec: Option<String>), |[inputs @ .., g]| {
         let run = move |values: &[Held]| {
-            let Some((upstream, operands)) = values.split_last() else { return Err(ops::no_tensor()) };
+            let Some((upstream, operands)) = values.split_last() else { return Err(Error::NoTensor) };
             let operands: Vec<&Tensor<P, F>> = operands.iter().map(known).collect();
             ops::einsum_backward(&options, &operands, known::<Tensor<P, F>>(upstream))
         };

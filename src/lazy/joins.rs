@@ -10,7 +10,7 @@ use super::node::{Form, Held, Node, known};
 use super::text::{Text, list_of, said};
 use super::unary::step_of;
 use crate::base::axes::{Axes, normalize_axis};
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
 use crate::ops;
@@ -31,7 +31,7 @@ use crate::tensor::Tensor;
 #[track_caller]
 pub fn concat<P: Pattern, T: Element>(axis: isize, tensors: &[impl Borrow<Lazy<Tensor<P, T>>>]) -> Lazy<Tensor<P, T>> {
     let shape = move |shapes: &[&Shape]| {
-        let first = shapes.first().ok_or_else(ops::no_tensor)?;
+        let first = shapes.first().ok_or(Error::NoTensor)?;
         let axis = normalize_axis(axis as i128, first.rank())?;
         ops::joined_shape(axis, shapes.iter().map(|shape| &***shape)).map(Some)
     };
@@ -53,7 +53,7 @@ pub fn concat<P: Pattern, T: Element>(axis: isize, tensors: &[impl Borrow<Lazy<T
 #[track_caller]
 pub fn stack<P: Pattern, T: Element>(axis: isize, tensors: &[impl Borrow<Lazy<Tensor<P, T>>>]) -> Lazy<Tensor<P, T>> {
     let shape = move |shapes: &[&Shape]| {
-        let first = shapes.first().ok_or_else(ops::no_tensor)?;
+        let first = shapes.first().ok_or(Error::NoTensor)?;
         let axis = normalize_axis(axis as i128, first.rank() + 1)?;
         let longer = |shape: &&Shape| {
             let at = axis.min(shape.rank());
@@ -143,7 +143,7 @@ impl<P: Pattern> FloatVisitor for Rule<'_, P> {
         nodes.extend(inputs.iter().cloned());
         nodes.push(Arc::clone(upstream));
         let run = move |inputs: &[Held]| {
-            let [x, tensors @ .., g] = inputs else { return Err(ops::no_tensor()) };
+            let [x, tensors @ .., g] = inputs else { return Err(Error::NoTensor) };
             let shapes: Vec<&Shape> = tensors.iter().map(|tensor| known::<Tensor<P, F>>(tensor).shape()).collect();
             let g = known::<Tensor<P, F>>(g).slice(part.slices(number, &shapes)?)?;
             known::<Tensor<P, F>>(x).any_backward(&g, Axes::none())

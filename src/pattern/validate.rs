@@ -17,7 +17,7 @@ pub(crate) fn in_bounds<I: Index>(coords: &[I], axis: usize, length: usize) -> R
         return Ok(());
     }
     let entry = coords.iter().position(outside).unwrap_or(0);
-    Err(Error::IndexOutOfBounds { index: coords[entry].to_usize() as u64, axis, length, entry })
+    Err(Error::IndexOutOfBounds { index: coords[entry].to_usize() as u64, axis, length, entry: Some(entry) })
 }
 
 /// Refuses entries that do not increase strictly in row-major order.

@@ -211,7 +211,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// ```
     #[doc(alias = "index")]
     pub fn get(&self, coords: &[usize]) -> Result<T> {
-        check_position(self.shape(), coords, 0)?;
+        check_position(self.shape(), coords, None)?;
         Ok(self.pattern.find(coords).map_or(self.fill, |entry| self.values[entry]))
     }
 
@@ -262,7 +262,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     #[doc(alias = "tolist")]
     #[doc(alias = "row")]
     pub fn to_vec(&self, at: &[usize]) -> Result<Vec<T>> {
-        check_position(&Shape::from(self.shape().lane_axes()), at, 0)?;
+        check_position(&Shape::from(self.shape().lane_axes()), at, None)?;
         let limit = default_limit(self.stored_bytes());
         let columns = self.shape().columns();
         let mut row = filled("the row", self.fill, columns as u128, limit, "look at entries one by one: x.iter()")?;
@@ -477,8 +477,8 @@ fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
     start
 }
 
-/// Refuses coordinates that are no position of `shape`; `entry` is what the message calls them.
-pub(crate) fn check_position(shape: &Shape, coords: &[usize], entry: usize) -> Result<()> {
+/// Refuses coordinates that are no position of `shape`; `entry` is the one that they belong to.
+pub(crate) fn check_position(shape: &Shape, coords: &[usize], entry: Option<usize>) -> Result<()> {
     if coords.len() != shape.rank() {
         return Err(Error::RankMismatch { what: "the coordinates", expected: shape.rank(), found: coords.len() });
     }

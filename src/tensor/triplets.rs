@@ -173,7 +173,7 @@ impl<T: Element, I: Index> Triplets<T, I> {
     /// - `IndexOutOfBounds`: one of them is not below the length of its axis. Nothing is appended.
     #[doc(alias = "insert")]
     pub fn push(&mut self, coords: &[usize], value: T) -> Result<()> {
-        check_position(&self.shape, coords, self.values.len())?;
+        check_position(&self.shape, coords, Some(self.values.len()))?;
         self.reserve(1)?;
         for (array, &coord) in self.coords.iter_mut().zip(coords) {
             array.push(I::from_usize(coord));

@@ -1,4 +1,4 @@
-//! Tables as text, `.csv`: a record an entry, with a column of labels for each axis and one of values.
+//! From a table to a tensor with labels.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read};
@@ -6,12 +6,12 @@ use std::path::Path;
 
 use csv_core::ReadRecordResult;
 
+use super::labelled::{CsvColumns, Labelled};
+use super::{LONGEST_RECORD, MARK, shown};
 use crate::base::alloc;
-use crate::base::axes::normalize_axis;
 use crate::base::error::{Error, Result};
-use crate::base::index::{Index, Position, check_axes};
+use crate::base::index::{Index, check_axes};
 use crate::base::shape::Shape;
-use crate::element::Element;
 use crate::io::element::FileElement;
 use crate::io::entries::Entries;
 use crate::io::labels::Labels;
@@ -19,144 +19,9 @@ use crate::io::lines::at_line;
 use crate::io::options::{ReadOptions, parse_fill};
 use crate::io::progress::Watched;
 use crate::io::{BLOCK, MOST_AXES, gzip};
-use crate::tensor::coo::CooTensor;
-
-/// No record of a table is longer than this.
-const LONGEST_RECORD: usize = 1 << 20;
-
-/// What some programs put before text in UTF-8.
-const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// So many records are read between two looks at the memory.
 const BETWEEN_LOOKS: usize = 1 << 10;
-
-/// Which columns of a `.csv` file make the axes, and which one has the values.
-///
-/// ```
-/// use lacuna::io::CsvColumns;
-///
-/// let ratings = CsvColumns::new(["user", "film"]).value("stars");
-/// let visits = CsvColumns::new(["day", "page"]).delimiter(b'\t'); // each record counts 1
-/// # drop((ratings, visits));
-/// ```
-#[must_use]
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct CsvColumns {
-    /// The names of the columns that have the labels, an axis each.
-    pub axes: Vec<String>,
-    /// The name of the column that has the values; without one each record has the value 1.
-    pub value: Option<String>,
-    /// What stands between two fields: a comma by default.
-    pub delimiter: u8,
-}
-
-impl CsvColumns {
-    /// An axis for each of these columns, and the value 1 for each record.
-    pub fn new<S: Into<String>>(axes: impl IntoIterator<Item = S>) -> Self {
-        CsvColumns { axes: axes.into_iter().map(Into::into).collect(), value: None, delimiter: b',' }
-    }
-
-    /// The values from the column of that name.
-    pub fn value(self, name: impl Into<String>) -> Self {
-        CsvColumns { value: Some(name.into()), ..self }
-    }
-
-    /// Another byte between two fields.
-    pub fn delimiter(self, delimiter: u8) -> Self {
-        CsvColumns { delimiter, ..self }
-    }
-}
-
-/// A tensor, and what the numbers on its axes stand for: what [`read_csv`] gives.
-#[must_use]
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Labelled<T: Element, I: Index = u32> {
-    /// The tensor.
-    pub tensor: CooTensor<T, I>,
-    /// The labels of each axis.
-    pub labels: Vec<Labels>,
-}
-
-impl<T: Element, I: Index> Labelled<T, I> {
-    /// The coordinates of the position with these labels, one for each axis.
-    ///
-    /// # Errors
-    ///
-    /// - `RankMismatch`: there are more or fewer labels than axes;
-    /// - `Argument`: an axis does not have its label.
-    pub fn coords(&self, labels: &[&str]) -> Result<Vec<usize>> {
-        let (expected, found) = (self.labels.len(), labels.len());
-        if expected != found {
-            return Err(Error::RankMismatch { what: "the labels", expected, found });
-        }
-        let number = |(axis, (of_axis, label)): (usize, (&Labels, &&str))| {
-            let why = || format!("axis {axis} has no label {label:?}");
-            of_axis.number(label).ok_or_else(|| Error::Argument { operation: "coords", why: why() })
-        };
-        self.labels.iter().zip(labels).enumerate().map(number).collect()
-    }
-
-    /// The element at these labels, stored or not.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`coords`](Labelled::coords).
-    pub fn get(&self, labels: &[&str]) -> Result<T> {
-        self.tensor.get(&self.coords(labels)?)
-    }
-
-    /// The same table with the labels of an axis in another order, and with more of them: where none of its records
-    /// stood it holds the fill.
-    ///
-    /// Each file numbers its labels by itself. So two tables are brought to the same labels before they are joined or
-    /// compared, and sorted labels make ranges of them slices.
-    ///
-    /// # Errors
-    ///
-    /// - `AxisOutOfRange`: there is no such axis;
-    /// - `Argument`: a label of the axis is not among the new ones;
-    /// - those of [`take_axis`](crate::take_axis).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use lacuna::io::{CsvColumns, Labelled, Labels, ReadOptions, read_csv_from};
-    ///
-    /// let read = |text: &str| -> lacuna::Result<Labelled<i64>> {
-    ///     read_csv_from(text.as_bytes(), &CsvColumns::new(["city", "day"]).value("n"), &ReadOptions::default())
-    /// };
-    /// let monday = read("city,day,n\nRoma,1,5\nOslo,1,7\n")?;
-    /// let tuesday = read("city,day,n\nBern,2,3\nRoma,2,4\n")?; // Roma is 0 there, and 1 here
-    ///
-    /// let mut cities: Vec<_> = monday.labels[0].iter().chain(tuesday.labels[0].iter()).collect();
-    /// cities.sort();
-    /// let cities = Labels::new(cities)?;
-    /// let (monday, tuesday) = (monday.with_labels(0, &cities)?, tuesday.with_labels(0, &cities)?);
-    /// let both = lacuna::concat(1, &[&monday.tensor, &tuesday.tensor])?;
-    /// assert_eq!(cities.iter().collect::<Vec<_>>(), ["Bern", "Oslo", "Roma"]);
-    /// assert_eq!(both.entries(), [(vec![0, 1], 3), (vec![1, 0], 7), (vec![2, 0], 5), (vec![2, 1], 4)]);
-    /// # Ok::<(), lacuna::Error>(())
-    /// ```
-    pub fn with_labels(&self, axis: impl Position, labels: &Labels) -> Result<Self> {
-        let at = normalize_axis(axis.to_i128(), self.labels.len().min(self.tensor.rank()))?;
-        let of_axis = &self.labels[at];
-        if let Some(lost) = of_axis.iter().find(|label| labels.number(label).is_none()) {
-            let why = format!("axis {at} has the label {lost:?}, which is not among the new ones");
-            return Err(Error::Argument { operation: "with_labels", why });
-        }
-        // A position behind the last one holds the fill for the labels that are new.
-        let mut widths = vec![(0, 0); self.tensor.rank()];
-        widths[at] = (0, 1);
-        let gap = self.tensor.shape()[at];
-        let from = labels.iter().map(|label| of_axis.number(label).unwrap_or(gap));
-        let tensor = self.tensor.pad(widths)?.take_axis(alloc::collect(from)?, at)?;
-        let mut renamed = self.labels.clone();
-        renamed[at] = labels.clone();
-        Ok(Labelled { tensor, labels: renamed })
-    }
-}
 
 /// Reads the `.csv` file at `path`: each record is an entry, at the numbers of its labels.
 ///
@@ -369,12 +234,6 @@ impl<'a, T: FileElement, I: Index> Table<'a, T, I> {
 /// A value, or why it is none.
 fn parse<T: FileElement>(text: &[u8]) -> std::result::Result<T, String> {
     T::parse_bytes(text.trim_ascii()).ok_or_else(|| format!("`{}` is no value of type {}", shown(text), T::DTYPE))
-}
-
-/// Text of a file as a message shows it: not all of it, and nothing that a terminal would obey.
-fn shown(text: &[u8]) -> String {
-    let start = &text[..text.len().min(80)];
-    String::from_utf8_lossy(start).escape_debug().to_string()
 }
 
 /// Where the columns are.

@@ -46,7 +46,7 @@ use crate::tensor::Tensor;
 ///
 /// # Errors
 ///
-/// - `LengthMismatch`: there is no tensor;
+/// - `NoTensor`: the list is empty;
 /// - `AxisOutOfRange`: there is no such axis;
 /// - `ShapeMismatch`: a tensor has another length on another axis, or another rank;
 /// - `FillsDiffer`: the fill of a tensor is not the same as that of the first;
@@ -361,12 +361,7 @@ pub(crate) fn joined_shape<'a>(axis: usize, shapes: impl IntoIterator<Item = &'a
         }
         shape[axis] = shape[axis].checked_add(length).ok_or(Error::AxisOverflow { axis })?;
     }
-    shape.map(Shape::from).ok_or(no_tensor())
-}
-
-/// The error of a list of none.
-pub(crate) fn no_tensor() -> Error {
-    Error::LengthMismatch { what: "the list of tensors", expected: 1, found: 0 }
+    shape.map(Shape::from).ok_or(Error::NoTensor)
 }
 
 /// Refuses tensors whose fills differ, and a list of none.
@@ -383,7 +378,7 @@ fn lent<P: Pattern, T: Element>(tensors: &[impl Borrow<Tensor<P, T>>]) -> Few<&T
 }
 
 fn first<'a, P: Pattern, T: Element>(tensors: &[&'a Tensor<P, T>]) -> Result<&'a Tensor<P, T>> {
-    tensors.first().copied().ok_or_else(no_tensor)
+    tensors.first().copied().ok_or(Error::NoTensor)
 }
 
 /// The lengths with that of one axis changed.

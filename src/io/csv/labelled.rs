@@ -1,0 +1,237 @@
+//! A tensor with the labels of its axes, and the columns of a table that they are.
+
+use std::ops::{Bound, RangeBounds};
+
+use ndarray::SliceInfoElem;
+
+use crate::base::alloc;
+use crate::base::axes::normalize_axis;
+use crate::base::error::{Error, Result};
+use crate::base::index::{Index, Position};
+use crate::element::Element;
+use crate::io::labels::Labels;
+use crate::tensor::coo::CooTensor;
+
+/// Which columns of a `.csv` file make the axes, and which one has the values.
+///
+/// ```
+/// use lacuna::io::CsvColumns;
+///
+/// let ratings = CsvColumns::new(["user", "film"]).value("stars");
+/// let visits = CsvColumns::new(["day", "page"]).delimiter(b'\t'); // each record counts 1
+/// # drop((ratings, visits));
+/// ```
+#[must_use]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CsvColumns {
+    /// The names of the columns that have the labels, an axis each.
+    pub axes: Vec<String>,
+    /// The name of the column that has the values; without one each record has the value 1.
+    pub value: Option<String>,
+    /// What stands between two fields: a comma by default.
+    pub delimiter: u8,
+}
+
+impl CsvColumns {
+    /// An axis for each of these columns, and the value 1 for each record.
+    pub fn new<S: Into<String>>(axes: impl IntoIterator<Item = S>) -> Self {
+        CsvColumns { axes: axes.into_iter().map(Into::into).collect(), value: None, delimiter: b',' }
+    }
+
+    /// The values from the column of that name.
+    pub fn value(self, name: impl Into<String>) -> Self {
+        CsvColumns { value: Some(name.into()), ..self }
+    }
+
+    /// Another byte between two fields.
+    pub fn delimiter(self, delimiter: u8) -> Self {
+        CsvColumns { delimiter, ..self }
+    }
+}
+
+/// A tensor, and what the numbers on its axes stand for: what [`read_csv`](crate::io::read_csv) gives, and
+/// [`write_csv`](crate::io::write_csv) takes.
+#[must_use]
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Labelled<T: Element, I: Index = u32> {
+    /// The tensor.
+    pub tensor: CooTensor<T, I>,
+    /// The labels of each axis.
+    pub labels: Vec<Labels>,
+}
+
+impl<T: Element, I: Index> Labelled<T, I> {
+    /// The coordinates of the position with these labels, one for each axis.
+    ///
+    /// # Errors
+    ///
+    /// - `RankMismatch`: there are more or fewer labels than axes;
+    /// - `Argument`: an axis does not have its label.
+    pub fn coords(&self, labels: &[&str]) -> Result<Vec<usize>> {
+        let (expected, found) = (self.labels.len(), labels.len());
+        if expected != found {
+            return Err(Error::RankMismatch { what: "the labels", expected, found });
+        }
+        labels.iter().enumerate().map(|(axis, label)| self.number("coords", axis, label)).collect()
+    }
+
+    /// The element at these labels, stored or not.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`coords`](Labelled::coords).
+    pub fn get(&self, labels: &[&str]) -> Result<T> {
+        self.tensor.get(&self.coords(labels)?)
+    }
+
+    /// The same table with the labels of an axis in another order, and with more of them: where none of its records
+    /// stood it holds the fill.
+    ///
+    /// Each file numbers its labels by itself. So two tables are brought to the same labels before they are joined or
+    /// compared, and sorted labels make ranges of them slices.
+    ///
+    /// # Errors
+    ///
+    /// - `AxisOutOfRange`: there is no such axis;
+    /// - `Argument`: a label of the axis is not among the new ones;
+    /// - those of [`take_axis`](crate::take_axis).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::io::{CsvColumns, Labelled, Labels, ReadOptions, read_csv_from};
+    ///
+    /// let read = |text: &str| -> lacuna::Result<Labelled<i64>> {
+    ///     read_csv_from(text.as_bytes(), &CsvColumns::new(["city", "day"]).value("n"), &ReadOptions::default())
+    /// };
+    /// let monday = read("city,day,n\nRoma,1,5\nOslo,1,7\n")?;
+    /// let tuesday = read("city,day,n\nBern,2,3\nRoma,2,4\n")?; // Roma is 0 there, and 1 here
+    ///
+    /// let mut cities: Vec<_> = monday.labels[0].iter().chain(tuesday.labels[0].iter()).collect();
+    /// cities.sort();
+    /// let cities = Labels::new(cities)?;
+    /// let (monday, tuesday) = (monday.with_labels(0, &cities)?, tuesday.with_labels(0, &cities)?);
+    /// let both = lacuna::concat(1, &[&monday.tensor, &tuesday.tensor])?;
+    /// assert_eq!(cities.iter().collect::<Vec<_>>(), ["Bern", "Oslo", "Roma"]);
+    /// assert_eq!(both.entries(), [(vec![0, 1], 3), (vec![1, 0], 7), (vec![2, 0], 5), (vec![2, 1], 4)]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn with_labels(&self, axis: impl Position, labels: &Labels) -> Result<Self> {
+        let at = self.axis(axis)?;
+        let of_axis = &self.labels[at];
+        if let Some(lost) = of_axis.iter().find(|label| labels.number(label).is_none()) {
+            let why = format!("axis {at} has the label {lost:?}, which is not among the new ones");
+            return Err(Error::Argument { operation: "with_labels", why });
+        }
+        // A position behind the last one holds the fill for the labels that are new.
+        let mut widths = vec![(0, 0); self.tensor.rank()];
+        widths[at] = (0, 1);
+        let gap = self.tensor.shape()[at];
+        let from = labels.iter().map(|label| of_axis.number(label).unwrap_or(gap));
+        let tensor = self.tensor.pad(widths)?.take_axis(alloc::collect(from)?, at)?;
+        Ok(self.with_axis(at, tensor, labels.clone()))
+    }
+
+    /// The part of the table that has these labels on an axis, in this order.
+    ///
+    /// # Errors
+    ///
+    /// - `AxisOutOfRange`: there is no such axis;
+    /// - `Argument`: the axis does not have a label, or it is asked for twice;
+    /// - those of [`take_axis`](crate::take_axis).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::io::{CsvColumns, Labelled, ReadOptions, read_csv_from};
+    ///
+    /// let text = "city,day,n\nRoma,1,5\nOslo,1,7\nBern,2,3\n";
+    /// let columns = CsvColumns::new(["city", "day"]).value("n");
+    /// let table: Labelled<i64> = read_csv_from(text.as_bytes(), &columns, &ReadOptions::default())?;
+    /// let two = table.select(0, ["Bern", "Roma"])?;
+    /// assert_eq!(two.tensor.entries(), [(vec![0, 1], 3), (vec![1, 0], 5)]);
+    /// assert!(table.select(0, ["Paris"]).is_err());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[doc(alias = "loc")]
+    pub fn select<S: AsRef<str>>(&self, axis: impl Position, labels: impl IntoIterator<Item = S>) -> Result<Self> {
+        let at = self.axis(axis)?;
+        let (mut chosen, mut numbers) = (Labels::default(), Vec::new());
+        for label in labels {
+            let label = label.as_ref();
+            if chosen.number_or_next(label)? < numbers.len() {
+                let why = format!("the label {label:?} is asked for twice");
+                return Err(Error::Argument { operation: "select", why });
+            }
+            alloc::push(&mut numbers, self.number("select", at, label)?)?;
+        }
+        Ok(self.with_axis(at, self.tensor.take_axis(numbers, at)?, chosen))
+    }
+
+    /// The part of the table from one label of an axis to another, in the order in which the labels stand: that in
+    /// which they were read, or were brought to by [`with_labels`](Labelled::with_labels). `"a"..="c"` has the last one
+    /// too, `"a".."c"` has not; where one end is left open, it goes to the first or the last label.
+    ///
+    /// # Errors
+    ///
+    /// - `AxisOutOfRange`: there is no such axis;
+    /// - `Argument`: the axis does not have a label, or the range ends before it starts;
+    /// - those of [`slice`](crate::slice).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::io::{CsvColumns, Labelled, ReadOptions, read_csv_from};
+    ///
+    /// let text = "month,n\nMay,5\nJune,7\nJuly,3\n";
+    /// let columns = CsvColumns::new(["month"]).value("n");
+    /// let table: Labelled<i64> = read_csv_from(text.as_bytes(), &columns, &ReadOptions::default())?;
+    /// let summer = table.slice(0, "June"..="July")?;
+    /// assert_eq!((summer.tensor.values(), summer.get(&["July"])?), (&[7, 3][..], 3));
+    /// assert_eq!(table.slice(0, .."June")?.labels[0].iter().collect::<Vec<_>>(), ["May"]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn slice<'l>(&self, axis: impl Position, labels: impl RangeBounds<&'l str>) -> Result<Self> {
+        let at = self.axis(axis)?;
+        let number = |label: &str| self.number("slice", at, label);
+        let start = match labels.start_bound() {
+            Bound::Included(label) => number(label)?,
+            Bound::Excluded(label) => number(label)? + 1,
+            Bound::Unbounded => 0,
+        };
+        let end = match labels.end_bound() {
+            Bound::Included(label) => number(label)? + 1,
+            Bound::Excluded(label) => number(label)?,
+            Bound::Unbounded => self.labels[at].len(),
+        };
+        if end < start {
+            let why = format!("the label at the end of the range stands before that at its start, on axis {at}");
+            return Err(Error::Argument { operation: "slice", why });
+        }
+        let part = SliceInfoElem::Slice { start: start as isize, end: Some(end as isize), step: 1 };
+        let whole = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
+        let slices: Vec<_> = (0..self.tensor.rank()).map(|axis| if axis == at { part } else { whole }).collect();
+        let labels = Labels::new(self.labels[at].iter().skip(start).take(end - start))?;
+        Ok(self.with_axis(at, self.tensor.slice(slices)?, labels))
+    }
+
+    /// The number of an axis that has labels.
+    fn axis(&self, axis: impl Position) -> Result<usize> {
+        normalize_axis(axis.to_i128(), self.labels.len().min(self.tensor.rank()))
+    }
+
+    /// The number of a label on an axis.
+    fn number(&self, operation: &'static str, axis: usize, label: &str) -> Result<usize> {
+        let why = || format!("axis {axis} has no label {label:?}");
+        self.labels[axis].number(label).ok_or_else(|| Error::Argument { operation, why: why() })
+    }
+
+    /// A tensor with these labels, and on one axis others.
+    fn with_axis(&self, axis: usize, tensor: CooTensor<T, I>, labels: Labels) -> Self {
+        let mut all = self.labels.clone();
+        all[axis] = labels;
+        Labelled { tensor, labels: all }
+    }
+}

@@ -1,0 +1,193 @@
+//! From a tensor with labels to a table.
+
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use super::labelled::{CsvColumns, Labelled};
+use super::{LONGEST_RECORD, MARK};
+use crate::base::error::{Error, Result};
+use crate::base::index::Index;
+use crate::io::compression::Compression;
+use crate::io::element::FileElement;
+use crate::io::options::WriteOptions;
+use crate::io::progress::Watched;
+use crate::io::save::save;
+use crate::io::{BLOCK, MOST_AXES, gzip};
+use crate::pattern::Pattern;
+
+/// Writes a table to the `.csv` file at `path`, all or nothing: a record for each entry, with its labels in the columns
+/// named and its value in that of the values. A `.gz` after the extension asks for gzip.
+///
+/// [`read_csv`](crate::io::read_csv) reads the same element at the same labels. It numbers labels anew, in the order in
+/// which they are seen, and knows none that has no entry.
+///
+/// # Errors
+///
+/// - `Io`: the file cannot be written;
+/// - `Argument`: there are not as many columns as axes, or two of one name; what stands between two fields is a quote or
+///   the end of a line; an axis has no label for an entry;
+/// - `NotRepresentable`: the fill is not zero; without a column of values, a value is not 1; a record would be longer
+///   than a megabyte.
+///
+/// An error leaves no file behind, and one that was there as it was.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::io::{CsvColumns, Labelled, ReadOptions, WriteOptions, read_csv_from, write_csv};
+///
+/// let text = "city,day,n\nRoma,1,5\n\"Oslo, Norge\",1,7\n";
+/// let columns = CsvColumns::new(["city", "day"]).value("n");
+/// let table: Labelled<i64> = read_csv_from(text.as_bytes(), &columns, &ReadOptions::default())?;
+/// let path = std::env::temp_dir().join("lacuna-write-csv-example.csv");
+/// write_csv(&path, &table, &columns, &WriteOptions::default())?;
+/// assert_eq!(std::fs::read_to_string(&path)?, text);
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "to_csv")]
+pub fn write_csv<T: FileElement, I: Index>(
+    path: impl AsRef<Path>,
+    table: &Labelled<T, I>,
+    columns: &CsvColumns,
+    options: &WriteOptions,
+) -> Result<()> {
+    let path = path.as_ref();
+    let options = WriteOptions { compression: options.compression.for_path(path), ..options.clone() };
+    save(path, |file| write_csv_to(file, table, columns, &options))
+}
+
+/// [`write_csv`] to a stream, compressed as [`WriteOptions::compression`] says.
+///
+/// # Errors
+///
+/// Those of [`write_csv`]; what was written before the error stays.
+pub fn write_csv_to<T: FileElement, I: Index>(
+    writer: impl Write,
+    table: &Labelled<T, I>,
+    columns: &CsvColumns,
+    options: &WriteOptions,
+) -> Result<()> {
+    check(table, columns)?;
+    let mut target = Watched::new(writer, &options.progress);
+    let written = write_watched(&mut target, table, columns, options);
+    // Of several errors the first is told: the others follow from it.
+    target.failure().map_or(written, Err)
+}
+
+fn write_watched<T: FileElement, I: Index>(
+    target: &mut dyn Write,
+    table: &Labelled<T, I>,
+    columns: &CsvColumns,
+    options: &WriteOptions,
+) -> Result<()> {
+    let mut writer = BufWriter::with_capacity(BLOCK, target);
+    if options.compression == Compression::Gzip {
+        let mut deflater = gzip::deflater(&mut writer);
+        write_records(&mut deflater, table, columns)?;
+        deflater.finish()?;
+    } else {
+        write_records(&mut writer, table, columns)?;
+    }
+    Ok(writer.flush()?)
+}
+
+fn refused(why: String) -> Error {
+    Error::Argument { operation: "write_csv", why }
+}
+
+/// Refuses what no reader would take for this table.
+fn check<T: FileElement, I: Index>(table: &Labelled<T, I>, columns: &CsvColumns) -> Result<()> {
+    let (rank, x) = (table.tensor.rank(), &table.tensor);
+    if columns.axes.len() != rank || table.labels.len() != rank || rank > MOST_AXES {
+        let (named, labelled) = (columns.axes.len(), table.labels.len());
+        return Err(refused(format!(
+            "{named} columns are named for {rank} axes, of which {labelled} have labels; {MOST_AXES} are the most"
+        )));
+    }
+    let names: Vec<&String> = columns.axes.iter().chain(&columns.value).collect();
+    if let Some(at) = (1..names.len()).find(|&at| names[..at].contains(&names[at])) {
+        return Err(refused(format!("two columns have the name {:?}", names[at])));
+    }
+    if names.is_empty() || matches!(columns.delimiter, b'"' | b'\n' | b'\r') {
+        return Err(refused("a table has a column, and no quote or end of a line between two of them".into()));
+    }
+    let unfit = |what: String, instead| Err(Error::NotRepresentable { format: ".csv", what, instead });
+    if !x.fill().same(T::ZERO) {
+        return unfit(format!("the fill {}: its gaps are zeros", x.fill().to_number()), "write .npz");
+    }
+    match x.values().iter().find(|value| columns.value.is_none() && !value.same(T::ONE)) {
+        Some(value) => unfit(format!("the value {} without a column for it", value.to_number()), "name one by value()"),
+        None => Ok(()),
+    }
+}
+
+fn write_records<T: FileElement, I: Index>(
+    writer: &mut impl Write,
+    table: &Labelled<T, I>,
+    columns: &CsvColumns,
+) -> Result<()> {
+    let mut record = Record { text: Vec::new(), delimiter: columns.delimiter };
+    columns.axes.iter().chain(&columns.value).for_each(|name| record.push(name.as_bytes()));
+    record.write(writer)?;
+    let (mut outcome, mut value) = (Ok(()), Vec::new());
+    table.tensor.pattern().walk(|entry, coords| {
+        outcome = table.labels_of(coords, |label| record.push(label.as_bytes()));
+        if columns.value.is_some() {
+            value.clear();
+            table.tensor.values()[entry].print(&mut value);
+            record.push(&value);
+        }
+        outcome = std::mem::replace(&mut outcome, Ok(())).and_then(|()| record.write(writer));
+        outcome.is_ok()
+    });
+    outcome
+}
+
+impl<T: FileElement, I: Index> Labelled<T, I> {
+    /// Tells the labels of a position.
+    fn labels_of(&self, coords: &[usize], mut tell: impl FnMut(&str)) -> Result<()> {
+        for (axis, (labels, &coord)) in self.labels.iter().zip(coords).enumerate() {
+            let none = || refused(format!("axis {axis} has no label for {coord}, where an entry stands"));
+            tell(labels.label(coord).ok_or_else(none)?);
+        }
+        Ok(())
+    }
+}
+
+/// A record that is put together.
+struct Record {
+    text: Vec<u8>,
+    delimiter: u8,
+}
+
+impl Record {
+    /// Puts a field behind the others, with quotes where it needs some: an empty record would be a blank line.
+    fn push(&mut self, field: &[u8]) {
+        if !self.text.is_empty() {
+            self.text.push(self.delimiter);
+        }
+        let is_special = |byte: &u8| *byte == self.delimiter || matches!(byte, b'"' | b'\n' | b'\r');
+        if !field.is_empty() && !field.iter().any(is_special) && !field.starts_with(MARK) {
+            self.text.extend_from_slice(field);
+            return;
+        }
+        self.text.push(b'"');
+        for &byte in field {
+            self.text.extend(std::iter::repeat_n(byte, if byte == b'"' { 2 } else { 1 }));
+        }
+        self.text.push(b'"');
+    }
+
+    /// Writes it, and begins the next one.
+    fn write(&mut self, writer: &mut impl Write) -> Result<()> {
+        self.text.push(b'\n');
+        if self.text.len() > LONGEST_RECORD {
+            let what = format!("a record of {} bytes, above {LONGEST_RECORD}", self.text.len());
+            return Err(Error::NotRepresentable { format: ".csv", what, instead: "shorten its labels" });
+        }
+        writer.write_all(&self.text)?;
+        self.text.clear();
+        Ok(())
+    }
+}
