@@ -2,7 +2,7 @@
 
 use crate::generators::{Drawn, DrawnGrad, SparseSeed, seeds, shapes_of_rank};
 use crate::reference::dense::{Dense, Sparse, size};
-use crate::reference::terms::{Multiplies, contracted, in_lanes, term, with_last_at};
+use crate::reference::terms::{Multiplies, contracted, dots, with_last_at};
 use crate::support::*;
 use lacuna::{
     CooTensor, CsrTensor, Error, Float, Result, Ring, einsum_backward, mttkrp, mttkrp_backward, ttm, ttm_backward, ttv,
@@ -96,18 +96,6 @@ fn matrices_along_an_axis_equal_the_dense_loop<T: Both + Drawn + Multiplies + Ri
 }
 
 stamp!(matrices_along_an_axis_equal_the_dense_loop: int8 = i8, float64 = f64; half float16 = half::f16);
-
-/// The dots of the rows of factors at each stored position.
-fn dots<T: Multiplies>(x: &Sparse<T>, factors: &[&Dense<T>]) -> Sparse<T> {
-    let width = factors[0].shape[1];
-    let dot = |at: &Vec<usize>| {
-        let products: Vec<T::Wide> = (0..width)
-            .map(|r| term(&factors.iter().zip(at).map(|(factor, &coord)| factor.get(&[coord, r])).collect::<Vec<_>>()))
-            .collect();
-        (at.clone(), in_lanes::<T>(&products).unwrap())
-    };
-    Sparse { shape: x.shape.clone(), entries: x.entries.keys().map(dot).collect(), fill: T::zero() }
-}
 
 /// The gradient of a factor is the product itself with the upstream gradient in the place of the axis that stays.
 fn gradients_equal_those_of_the_reference<T: Both + DrawnGrad + Multiplies + Float>() {

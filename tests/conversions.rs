@@ -296,7 +296,7 @@ fn get_finds_stored_values_and_the_fill() {
     let rank = Error::RankMismatch { what: "the coordinates", expected: 3, found: 2 };
     assert_eq!(x.get(&[0, 0]).unwrap_err(), rank);
     assert_eq!(csr.get(&[0, 0]).unwrap_err(), rank);
-    let outside = Error::IndexOutOfBounds { index: 4, axis: 2, length: 4, entry: Some(0) };
+    let outside = Error::IndexOutOfBounds { index: 4, axis: 2, length: 4, entry: None };
     assert_eq!(csr.get(&[0, 0, 4]).unwrap_err(), outside);
     assert_eq!(x.pattern().find(&[0, 0, 4]), None);
     assert_eq!(csr.pattern().find(&[0, 0, 4]), None);

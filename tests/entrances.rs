@@ -134,7 +134,7 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("lazy/joins", "stack", Whole("it makes a step of those that are there")),
     ("lazy/mod", "input", Whole("it stands for a tensor that is bound later, and holds none")),
     ("ops/map/isin", "of", Whole("it makes no tensor")),
-    ("io/csv", "new", Whole("it makes no tensor")),
+    ("io/csv/labelled", "new", Whole("it makes no tensor")),
     ("ops/product/einsum", "of", Whole("it makes no tensor")),
     ("ops/reduce/group_by", "of", Whole("it makes no tensor")),
     ("ops/reduce/nanmedian", "over", Whole("it makes no tensor")),

@@ -1,11 +1,11 @@
 //! Products, of every format, against loops: of matrices, on masks, by other operations; of all pairs, along axes, at a
-//! pattern; and shares of exponentials.
+//! pattern; shares of exponentials; gradients. Fills that are not zero are refused.
 #![no_main]
 
 use arbitrary::Unstructured;
 use lacuna::{
-    CooTensor, Error, Matmul, Pattern, Real, Result, Ring, Semiring, Tensor, kron, log_softmax, matmul, matmul_with,
-    mttkrp, outer, softmax, tensordot, ttm, ttv,
+    CooTensor, Error, Matmul, Pattern, Real, Result, Ring, Semiring, Tensor, kron, log_softmax, matmul,
+    matmul_backward, matmul_with, mttkrp, mttkrp_backward, outer, softmax, tensordot, ttm, ttv,
 };
 use lacuna_fuzz::compare::*;
 use lacuna_fuzz::reference::dense::{Dense, Sparse, first_difference};
@@ -50,6 +50,14 @@ fn assert_sparse<P: Pattern, T: Both>(found: Result<Tensor<P, T>>, expected: &Ex
     }
 }
 
+/// A fill that is not zero is an error, which names the way out.
+fn assert_refused<R: std::fmt::Debug>(found: Result<R>, name: &str) {
+    match found {
+        Err(Error::Argument { operation, why }) => assert!(operation == name && why.contains("stored()"), "{why}"),
+        found => panic!("{found:?}"),
+    }
+}
+
 /// With a mask of one of both formats, or its complement, or none.
 fn on_mask<T: Draw + Both + Multiplies>(
     u: &mut Unstructured<'_>,
@@ -79,15 +87,19 @@ fn on_mask<T: Draw + Both + Multiplies>(
 
 fn check<T: Draw + Both + Multiplies + Computes + Real>(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
     let [left, right] = shapes(u)?;
-    let (mut x, mut y) = (sparse_of::<T>(u, &left)?, sparse_of::<T>(u, &right)?);
-    (x.fill, y.fill) = (T::zero(), T::zero());
+    let (filled_x, filled_y) = (sparse_of::<T>(u, &left)?, sparse_of::<T>(u, &right)?);
+    let (x, y) = (Sparse { fill: T::zero(), ..filled_x.clone() }, Sparse { fill: T::zero(), ..filled_y.clone() });
     let expected = reference::matmul(&x.to_dense(), &y.to_dense());
     let (array_x, array_y) = (array(&x.to_dense()), array(&y.to_dense()));
     assert_dense(matmul(&csr(&x), &array_y), &expected);
     assert_dense(matmul(&array_x, &coo(&y)), &expected);
     assert_dense(matmul(&array_x, &array_y), &expected);
     let sparse = reference::matmul_stored(&x, &y);
-    assert_sparse(matmul(&coo(&x).stored(), &csr(&y)), &sparse);
+    assert_sparse(matmul(&coo(&filled_x).stored(), &csr(&filled_y)), &sparse);
+    if filled_x.fill != T::ZERO {
+        assert_refused(matmul(&csr(&filled_x), &array_y), "matmul");
+        assert_refused(matmul(&coo(&filled_x), &csr(&y)), "matmul");
+    }
     match matmul(&csr(&x), &coo(&y)) {
         Err(Error::NonFinite { .. }) => {
             assert!(x.entries.values().chain(y.entries.values()).any(|value| !value.annihilated()));
@@ -183,7 +195,7 @@ fn dotted<T: Draw + Both + terms::Multiplies + Ring>(u: &mut Unstructured<'_>) -
 
 /// `mttkrp`, `ttm` and `ttv`.
 fn along_axes<T: Draw + Both + terms::Multiplies + Ring>(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
-    let shape = lengths(u, 2, 3)?;
+    let shape = lengths(u, 2, 4)?;
     let (mode, width) = (u.int_in_range(0..=shape.len() - 1)?, u.int_in_range(0..=9)?);
     let x = operand::<T>(u, &shape)?;
     let factor = |&length: &usize| Ok(operand::<T>(u, &[length, width])?.to_dense());
@@ -196,6 +208,10 @@ fn along_axes<T: Draw + Both + terms::Multiplies + Ring>(u: &mut Unstructured<'_
     assert_sums(mttkrp(&coo(&x), mode, &arrays), &expected);
     assert_sums(mttkrp(&csr(&x), mode, &arrays), &expected);
     assert_sums(mttkrp(&array(&x.to_dense()), mode, &arrays), &expected);
+    let filled = Sparse { fill: T::draw(u)?, ..x.clone() };
+    if filled.fill != T::ZERO {
+        assert_refused(mttkrp(&coo(&filled), mode, &arrays), "mttkrp");
+    }
     let rows = array(&factors[mode]).into_dimensionality::<Ix2>().unwrap().reversed_axes();
     let expected = terms::contracted(&x, &[&factors[mode]], &[mode], &others, false);
     let expected = expected.map(|sums| terms::with_last_at(&sums, mode));
@@ -242,6 +258,64 @@ fn shares_of_entries(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
     Ok(())
 }
 
+fn gradients_of_matrices(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
+    let [left, right] = shapes(u)?;
+    let (x, y) = (operand::<f64>(u, &left)?, operand::<f64>(u, &right)?);
+    let g = sparse_of::<f64>(u, &Product::new(&left, &right).shape)?;
+    let (dense_x, dense_y, dense_g) = (x.to_dense(), y.to_dense(), g.to_dense());
+    let (dx, dy) = reference::matmul_backward(&dense_x, &dense_y, &dense_g);
+    let (of_x, of_y) = matmul_backward(&coo(&x), &array(&dense_y), &array(&dense_g)).unwrap();
+    assert_entries(&of_x, &x.pattern_of(&dx));
+    assert_array(&of_y, &dy);
+    let (of_x, of_y) = matmul_backward(&array(&dense_x), &csr(&y), &coo(&g)).unwrap();
+    assert_array(&of_x, &dx);
+    assert_entries(&of_y, &y.pattern_of(&dy));
+    let (of_x, of_y) = matmul_backward(&csr(&x), &coo(&y), &coo(&g)).unwrap();
+    assert_entries(&of_x, &x.pattern_of(&dx));
+    assert_entries(&of_y, &y.pattern_of(&dy));
+    Ok(())
+}
+
+fn gradients_along_axes(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
+    let shape = lengths(u, 2, 4)?;
+    let (mode, width) = (u.int_in_range(0..=shape.len() - 1)?, u.int_in_range(0..=9)?);
+    let x = operand::<f64>(u, &shape)?;
+    let factor = |&length: &usize| Ok(operand::<f64>(u, &[length, width])?.to_dense());
+    let factors = shape.iter().map(factor).collect::<arbitrary::Result<Vec<_>>>()?;
+    let all: Vec<&Dense<f64>> = factors.iter().collect();
+    let arrays: Vec<ArrayD<f64>> = factors.iter().map(array).collect();
+    let others: Vec<usize> = (0..shape.len()).filter(|&axis| axis != mode).collect();
+    let given: Vec<&ArrayD<f64>> = others.iter().map(|&axis| &arrays[axis]).collect();
+    let (dx, found) = mttkrp_backward(&coo(&x), mode, &given, &arrays[mode]).unwrap();
+    assert_entries(&dx, &terms::dots(&x, &all));
+    assert_entries(&mttkrp_backward(&csr(&x), mode, &given, &arrays[mode]).unwrap().0, &terms::dots(&x, &all));
+    for (&axis, found) in others.iter().zip(&found) {
+        let axes: Vec<usize> = (0..shape.len()).filter(|&other| other != axis).collect();
+        let with: Vec<&Dense<f64>> = axes.iter().map(|&axis| &factors[axis]).collect();
+        assert_array(found, &terms::contracted(&x, &with, &axes, &[axis], false).unwrap());
+    }
+    Ok(())
+}
+
+fn gradients_at_a_pattern(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
+    let (rows, columns, width) = (u.int_in_range(0..=4)?, u.int_in_range(0..=4)?, u.int_in_range(0..=20)?);
+    let (x, l) = (operand::<f64>(u, &[rows, columns])?, operand::<f64>(u, &[rows, width])?.to_dense());
+    let (r, g) = (operand::<f64>(u, &[columns, width])?.to_dense(), sparse_of::<f64>(u, &[rows, columns])?);
+    let weights = x.pattern_of(&g.to_dense());
+    let (dl, dr) = csr(&x).pattern().sddmm_backward(&array(&l), &array(&r), &coo(&g)).unwrap();
+    assert_array(&dl, &terms::sddmm_gradient(&weights, &l, &r, true));
+    assert_array(&dr, &terms::sddmm_gradient(&weights, &r, &l, false));
+    Ok(())
+}
+
+fn gradients(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
+    match u.int_in_range(0..=2)? {
+        0 => gradients_of_matrices(u),
+        1 => gradients_along_axes(u),
+        _ => gradients_at_a_pattern(u),
+    }
+}
+
 fn others<T: Draw + Both + terms::Multiplies + Ring>(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
     match u.int_in_range(0..=4)? {
         0 => all_pairs::<T>(u),
@@ -261,6 +335,7 @@ fuzz_target!(|data: &[u8]| {
         Ok(3) => check::<f64>(&mut u),
         Ok(4) => others::<i8>(&mut u),
         Ok(5) => others::<f32>(&mut u),
-        _ => others::<f64>(&mut u),
+        Ok(6) => others::<f64>(&mut u),
+        _ => gradients(&mut u),
     };
 });

@@ -288,6 +288,18 @@ pub fn contracted<T: Multiplies>(
     Some(Dense::new(&shape, sums.into_iter().map(T::narrowed).collect::<Option<_>>()?))
 }
 
+/// The dots of the rows of factors at each stored position.
+pub fn dots<T: Multiplies>(x: &Sparse<T>, factors: &[&Dense<T>]) -> Sparse<T> {
+    let width = factors[0].shape[1];
+    let dot = |at: &Vec<usize>| {
+        let products: Vec<T::Wide> = (0..width)
+            .map(|r| term(&factors.iter().zip(at).map(|(factor, &coord)| factor.get(&[coord, r])).collect::<Vec<_>>()))
+            .collect();
+        (at.clone(), in_lanes::<T>(&products).unwrap())
+    };
+    Sparse { shape: x.shape.clone(), entries: x.entries.keys().map(dot).collect(), fill: T::zero() }
+}
+
 /// The last axis of a reference result where it belongs.
 pub fn with_last_at<T: Copy>(x: &Dense<T>, axis: usize) -> Dense<T> {
     let mut shape = x.shape.clone();
