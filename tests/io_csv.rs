@@ -333,6 +333,10 @@ fn a_table_is_written_to_a_file_and_refused_where_none_would_be_read() {
     let long: Labelled<f64> = table.with_labels(0, &Labels::new(["Ada", "Bob"]).unwrap()).unwrap();
     let mut too_long = long.clone();
     too_long.labels[0] = Labels::new(["x".repeat(1 << 20), "Bob".into()]).unwrap();
+    // What looks like the mark of UTF-8 at the start of the file is the name of a column.
+    let marked = CsvColumns::new(["\u{feff}who", "what"]).value("n");
+    let text = written(&table, &marked).unwrap();
+    assert_eq!(read_csv_from::<f64, u32>(&text[..], &marked, &ReadOptions::default()).unwrap(), table);
     for (found, said) in [
         (written(&table, &counts), "the value 2.0 without a column for it; name one by value()"),
         (written(&filled, &columns()), "the fill 1.0: its gaps are zeros; write .npz"),
