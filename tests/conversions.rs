@@ -474,7 +474,8 @@ proptest! {
     fn a_permutation_is_that_of_the_dense_array((dense, fill) in dense(), seed in any::<u64>()) {
         let mut axes: Vec<usize> = (0..dense.ndim()).collect();
         axes.sort_by_key(|&axis| (seed >> (8 * axis)) & 0xff);
-        let signed: Vec<isize> = axes.iter().map(|&axis| axis as isize - (seed & 1) as isize * axes.len() as isize).collect();
+        let turns = (seed & 1) as isize * axes.len() as isize;
+        let signed: Vec<isize> = axes.iter().map(|&axis| axis as isize - turns).collect();
         let expected = dense.clone().permuted_axes(axes);
         let coo = CooTensor::from_dense(&dense, fill).unwrap().permute_axes(&signed).unwrap();
         let csr = CsrTensor::from_dense(&dense, fill).unwrap().permute_axes(&signed).unwrap();
@@ -508,7 +509,10 @@ proptest! {
     }
 
     #[test]
-    fn pruning_and_mapping_follow_the_dense_array((dense, fill) in dense(), other in prop::sample::select(vec![0.0, 1.0, NAN])) {
+    fn pruning_and_mapping_follow_the_dense_array(
+        (dense, fill) in dense(),
+        other in prop::sample::select(vec![0.0, 1.0, NAN]),
+    ) {
         let x = CooTensor::from_dense(&dense, fill).unwrap();
         let mapped = x.map_values(|value| value * 0.0 + other).unwrap();
         prop_assert!(same_dense(&mapped.to_dense().unwrap(), &dense.mapv(|value| value * 0.0 + other)));
@@ -525,7 +529,8 @@ proptest! {
         prop_assert_eq!(cast_one::<i64, f64>(integer), Ok(integer as f64));
         prop_assert_eq!(cast_one::<i64, i32>(integer).ok(), i32::try_from(integer).ok());
         let narrow = float as f32;
-        prop_assert_eq!(cast_one::<f64, f32>(float).ok(), (narrow.is_finite() || float.is_infinite()).then_some(narrow));
+        let fits = narrow.is_finite() || float.is_infinite();
+        prop_assert_eq!(cast_one::<f64, f32>(float).ok(), fits.then_some(narrow));
     }
 }
 

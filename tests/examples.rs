@@ -18,7 +18,8 @@ macro_rules! examples {
         #[test]
         fn all_examples_are_run() {
             let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/examples");
-            let mut names: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            let files = std::fs::read_dir(folder).unwrap();
+            let mut names: Vec<_> = files.map(|entry| entry.unwrap().file_name()).collect();
             names.sort();
             assert_eq!(names, [$(concat!(stringify!($name), ".rs")),*]);
         }

@@ -47,7 +47,9 @@ fn refused(found: Result<AnyTensor>) -> String {
 fn same_bits(left: &AnyTensor, right: &AnyTensor) -> bool {
     lacuna::dispatch_dtype!(left.dtype(), T => {
         let [left, right] = [left, right].map(|any| any.clone().into_coo::<T, u64>().unwrap());
-        let bits = |x: &CooTensor<T, u64>| [x.fill()].iter().chain(x.values()).map(|value| bytes_of(*value)).collect::<Vec<_>>();
+        let bits = |x: &CooTensor<T, u64>| {
+            [x.fill()].iter().chain(x.values()).map(|value| bytes_of(*value)).collect::<Vec<_>>()
+        };
         left.same_as(&right) && bits(&left) == bits(&right)
     }, else => false)
 }
@@ -471,8 +473,8 @@ fn gzip_and_streams() {
     assert!(matches!(read_from(&bytes[..], None, &small), Err(Error::TooLarge { limit: 50, .. })));
 }
 
-/// Tables of another program, in all its codecs and encodings, changed at some places: an error, or a tensor of the shape
-/// asked for. `LACUNA_ROUNDS` asks for more of them.
+/// Tables of another program, in all its codecs and encodings, changed at some places: an error, or a tensor of the
+/// shape asked for. `LACUNA_ROUNDS` asks for more of them.
 #[test]
 fn changed_tables_of_others_are_errors_or_tensors() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus/read_parquet.zip");

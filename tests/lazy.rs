@@ -366,7 +366,10 @@ proptest! {
     /// ones are cut into pieces.
     #[test]
     fn random_graphs_equal_the_steps(
-        steps in prop::collection::vec((any::<u8>(), any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..20),
+        steps in prop::collection::vec(
+            (any::<u8>(), any::<prop::sample::Index>(), any::<prop::sample::Index>()),
+            1..20,
+        ),
         large in any::<bool>(),
         seed in any::<u64>(),
     ) {
@@ -884,7 +887,10 @@ proptest! {
     /// As those of tensors, in rows or in columns.
     #[test]
     fn random_graphs_of_arrays_equal_the_steps(
-        steps in prop::collection::vec((any::<u8>(), any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..20),
+        steps in prop::collection::vec(
+            (any::<u8>(), any::<prop::sample::Index>(), any::<prop::sample::Index>()),
+            1..20,
+        ),
         large in any::<bool>(),
         in_columns in any::<bool>(),
     ) {

@@ -241,7 +241,10 @@ proptest! {
     /// Random graphs of up to 20 steps, with the gradients of those that have one.
     #[test]
     fn random_programs_run_as_what_they_were_written_from(
-        steps in prop::collection::vec((any::<u8>(), any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..20),
+        steps in prop::collection::vec(
+            (any::<u8>(), any::<prop::sample::Index>(), any::<prop::sample::Index>()),
+            1..20,
+        ),
         seed in any::<u64>(),
     ) {
         let inputs = [matrix(5, 4, 2, seed), matrix(5, 4, 3, seed ^ 7)];

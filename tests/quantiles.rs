@@ -136,8 +136,8 @@ fn vast_groups_have_quantiles_at_both_ends() {
     assert_eq!(shares.values(), [2.0]);
 }
 
-/// The last rank, 2^53 + 1, is no float: rounded before it is multiplied it gives 1.5 here, and 0.5 of the way from 0 to
-/// 1 instead of a unit more.
+/// The last rank, 2^53 + 1, is no float: rounded before it is multiplied it gives 1.5 here, and 0.5 of the way from 0
+/// to 1 instead of a unit more.
 #[test]
 fn the_rank_in_a_vast_group_is_rounded_once() {
     let pattern = CooPattern::new([(1 << 53) + 2], 2, vec![vec![3, 7]]).unwrap();

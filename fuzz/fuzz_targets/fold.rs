@@ -23,7 +23,9 @@ macro_rules! check {
             Some(expected) => {
                 assert_tensor(&$name(&coo(x), $($argument,)? axes).unwrap(), &expected, &stored);
                 assert_tensor(&$name(&csr(x), $($argument,)? axes).unwrap(), &expected, &stored);
-                for_each_layout(&x.to_dense(), |_, view| assert_array(&$name(&view, $($argument,)? axes).unwrap(), &expected));
+                for_each_layout(&x.to_dense(), |_, view| {
+                    assert_array(&$name(&view, $($argument,)? axes).unwrap(), &expected)
+                });
             }
             None => {
                 assert!($name(&coo(x), $($argument,)? axes).is_err() && $name(&csr(x), $($argument,)? axes).is_err());

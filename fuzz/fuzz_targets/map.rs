@@ -20,7 +20,12 @@ struct Op<T> {
 
 macro_rules! ops {
     ($($name:ident)*) => {
-        &[$(Op { name: stringify!($name), coo: |x| x.$name(), csr: |x| lacuna::$name(x), array: |x| lacuna::$name(x) }),*]
+        &[$(Op {
+            name: stringify!($name),
+            coo: |x| x.$name(),
+            csr: |x| lacuna::$name(x),
+            array: |x| lacuna::$name(x),
+        }),*]
     };
 }
 

@@ -16,8 +16,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// Why an input was refused.
 ///
 /// Each message is one sentence that names the numbers involved and, where there is one, the call that
-/// works instead. The variants hold the same numbers as fields, for programs. `Debug`, by which `main` prints an error that
-/// it returns, has the sentence too.
+/// works instead. The variants hold the same numbers as fields, for programs. `Debug`, by which `main` prints an error
+/// that it returns, has the sentence too.
 ///
 /// # Examples
 ///
@@ -523,8 +523,8 @@ fn before_message(path: &Option<PathBuf>) -> String {
     format!("{name}: ")
 }
 
-/// The name of the variant, and the sentence: `main` and `unwrap` print an error by `Debug`, and the sentence tells what to
-/// do.
+/// The name of the variant, and the sentence: `main` and `unwrap` print an error by `Debug`, and the sentence tells
+/// what to do.
 macro_rules! debug_of {
     ($($variant:ident),* $(,)?) => {
         impl fmt::Debug for Error {

@@ -52,8 +52,8 @@ fn product<T: Ring>(view: View<'_>, y: &Erased<T>) -> Result<Erased<T>> {
     matmul_entries(&widened(view.tensor)?, y, view.stored).map_err(|error| view.of_type(error))
 }
 
-/// The options of [`AnyTensor::matmul_with`]: a semiring by its name, and a mask; as [`Matmul`](crate::Matmul) has them.
-/// A plain tensor converts to the plain product at its entries.
+/// The options of [`AnyTensor::matmul_with`]: a semiring by its name, and a mask; as [`Matmul`](crate::Matmul) has
+/// them. A plain tensor converts to the plain product at its entries.
 ///
 /// # Examples
 ///

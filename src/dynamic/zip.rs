@@ -223,8 +223,8 @@ macro_rules! zips {
 }
 
 zips! {
-    add sub mul div rem rem_euclid pow minimum maximum equal not_equal less less_equal greater greater_equal bit_and bit_or
-    bit_xor matmul
+    add sub mul div rem rem_euclid pow minimum maximum equal not_equal less less_equal greater greater_equal bit_and
+    bit_or bit_xor matmul
 }
 
 /// The list of gradients.

@@ -12,7 +12,8 @@ use super::{DType, Element, Float, Number, Real, Ring, sealed};
 
 /// A float type: its names, its bits, the type that its arithmetic is done in, and its key.
 macro_rules! impl_float {
-    ($type:ty, $dtype:ident, $kind:ident, $bits:ty, $zero:expr, $one:expr, $wide:ty, $to_wide:expr, $to_narrow:expr, $key:expr) => {
+    ($type:ty, $dtype:ident, $kind:ident, $bits:ty, $zero:expr, $one:expr, $wide:ty, $to_wide:expr, $to_narrow:expr,
+     $key:expr) => {
         impl sealed::Sealed for $type {}
 
         impl Element for $type {

@@ -110,7 +110,8 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
     /// Whether the imaginary part is zero; true for every type that has none.
     fn isreal(self) -> bool;
 
-    /// The smaller one, `-0.0` below `0.0`, the canonical NaN if either is NaN; `None` for a type without an order (complex).
+    /// The smaller one, `-0.0` below `0.0`, the canonical NaN if either is NaN; `None` for a type without an order
+    /// (complex).
     fn smaller(self, other: Self) -> Option<Self>;
 
     /// The greater one, the canonical NaN if either is NaN; `None` for a type without an order (complex).

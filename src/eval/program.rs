@@ -47,8 +47,8 @@ impl Input {
 /// A program that is read from text: what [`lazy::Program::to_text`](crate::lazy::Program::to_text) writes, or a user.
 ///
 /// The first line is `lacuna program 1`; each further one is a name, `=`, and an expression over the names before it;
-/// the last one is `result`, a list of names. An input is `input("x", "float64", "csr", [2, "?"])`: a name by which it is
-/// bound, element type, format, and lengths, of which `"?"` fits any. A line that begins with `#` is a remark.
+/// the last one is `result`, a list of names. An input is `input("x", "float64", "csr", [2, "?"])`: a name by which it
+/// is bound, element type, format, and lengths, of which `"?"` fits any. A line that begins with `#` is a remark.
 ///
 /// It shows itself as a text, which is the one that it was read from, if a program was written there.
 ///

@@ -11,11 +11,11 @@
 //! | `.npy` | any rank, both byte orders, C and Fortran order | the dense array, below a limit |
 //! | `.npz` | scipy's csr, csc, coo; pydata/sparse's COO and GCXS | scipy's for a matrix with a fill of zero, else pydata's |
 //!
-//! With the feature `parquet`, `.parquet` holds any tensor as a table with a row for each entry; tables of others are read
-//! with [`ReadOptions::shape`] and the names of their columns.
+//! With the feature `parquet`, `.parquet` holds any tensor as a table with a row for each entry; tables of others are
+//! read with [`ReadOptions::shape`] and the names of their columns.
 //!
-//! A table of entries, `.csv`, is read by [`read_csv`] and written by [`write_csv`]: a column for each axis, whose labels
-//! become numbers, and one of values.
+//! A table of entries, `.csv`, is read by [`read_csv`] and written by [`write_csv`]: a column for each axis, whose
+//! labels become numbers, and one of values.
 //!
 //! Text and `.npy` files may be compressed with gzip (`.mtx.gz`, `.tns.gz`, `.npy.gz`): a reader knows by the first
 //! bytes, a writer by the extension or by [`WriteOptions::compression`].

@@ -146,8 +146,8 @@ fn found(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Vec<Res
     by.iter().map(|node| of_one(node)).collect()
 }
 
-/// What is wrong with a value that a result was not made from: with most it is that of another call of `lazy()`, and zeros
-/// would be a wrong answer. An input may well have no part in a result.
+/// What is wrong with a value that a result was not made from: with most it is that of another call of `lazy()`, and
+/// zeros would be a wrong answer. An input may well have no part in a result.
 fn stranger(result: &Arc<Node>, by: &Arc<Node>) -> Option<Error> {
     if !matches!(by.body, Body::Constant(_)) {
         return None;

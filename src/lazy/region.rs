@@ -122,8 +122,8 @@ impl Region {
         Ok(())
     }
 
-    /// The value of the reduction, from pieces of its operand; none where it takes the whole, or where an element has no
-    /// result, as then the whole tells where.
+    /// The value of the reduction, from pieces of its operand; none where it takes the whole, or where an element has
+    /// no result, as then the whole tells where.
     fn reduced(&self, node: &Node, slots: &[Option<Held>]) -> Option<Held> {
         let (given, pattern) = self.given(slots)?;
         let &[(value, _)] = &self.outputs[..] else { return None };

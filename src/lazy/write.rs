@@ -21,9 +21,9 @@ impl<V> Program<V> {
     ///
     /// # Errors
     ///
-    /// `Lazy`, with the line that made the step: one that no text can tell, as a closure of [`custom`](super::Lazy::custom), an
-    /// array, a semiring, a tensor or a list of more than 1000 items, or a NaN with bits of its own; two inputs of
-    /// one name. `Argument`: the text is longer than one that is read, 1 MiB.
+    /// `Lazy`, with the line that made the step: one that no text can tell, as a closure of
+    /// [`custom`](super::Lazy::custom), an array, a semiring, a tensor or a list of more than 1000 items, or a NaN with
+    /// bits of its own; two inputs of one name. `Argument`: the text is longer than one that is read, 1 MiB.
     ///
     /// # Examples
     ///

@@ -294,7 +294,8 @@ macro_rules! operations {
             reduce::group_by(self, axis, labels)
         }
 
-        operations!(@quantiles [$($public)*], $elem, $reduced: quantile quantile_backward, nanquantile nanquantile_backward);
+        operations!(@quantiles [$($public)*], $elem, $reduced:
+            quantile quantile_backward, nanquantile nanquantile_backward);
 
         /// The elements at flattened positions: see [`take`](crate::take()).
         ///
@@ -366,7 +367,8 @@ macro_rules! operations {
             sin_backward(), sinh_backward(), sqrt_backward(), square_backward(), tan_backward(), tanh_backward());
         operations!(@more_zips [$($public)*], $elem, $reduced);
         operations!(@zips [$($public)*], $elem: add Element $elem, sub Numeric $elem, mul Element $elem,
-            div Numeric $elem, rem Remainder $elem, rem_euclid Remainder $elem, pow RealNumber $elem, minimum Real $elem, maximum Real $elem,
+            div Numeric $elem, rem Remainder $elem, rem_euclid Remainder $elem, pow RealNumber $elem,
+            minimum Real $elem, maximum Real $elem,
             equal Element bool, not_equal Element bool, less Real bool, less_equal Real bool, greater Real bool,
             greater_equal Real bool, bit_and Bits $elem, bit_or Bits $elem, bit_xor Bits $elem);
     };
@@ -475,7 +477,8 @@ macro_rules! operations {
         $(operations!(@of_two $public, $elem, $reduced, $name);)*
     };
     (@of_two [$($public:tt)*], $elem:ty, $reduced:ident, $name:ident) => {
-        #[doc = concat!("The gradients of both operands: see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        #[doc = concat!("The gradients of both operands: see [`", stringify!($name), "`](crate::", stringify!($name),
+            "()).")]
         ///
         /// # Errors
         ///
@@ -496,7 +499,8 @@ macro_rules! operations {
         $(operations!(@zip $public, $elem, $name, $bound, $out);)*
     };
     (@zip [$($public:tt)*], $elem:ty, $name:ident, $bound:ident, $out:ty) => {
-        #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) with another operand, or a number.")]
+        #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name),
+            "()) with another operand, or a number.")]
         ///
         /// # Errors
         ///
@@ -546,7 +550,11 @@ macro_rules! operations {
         /// # Errors
         ///
         #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        $($public)* fn $name<U: Operand<Elem: Float>>(&self, upstream: &U $(, $arg: $type)*) -> Result<$mapped!(U::Elem)>
+        $($public)* fn $name<U: Operand<Elem: Float>>(
+            &self,
+            upstream: &U
+            $(, $arg: $type)*
+        ) -> Result<$mapped!(U::Elem)>
         where
             $elem: Float,
         {

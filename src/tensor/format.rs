@@ -157,7 +157,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 /// use lacuna::CooTensor;
 ///
 /// let x = CooTensor::new([2, 4], vec![vec![0, 1], vec![1, 3]], vec![2.5, f64::NAN], 0.0)?;
-/// assert_eq!(format!("{x:?}"), "CooTensor<f64, u32> [2, 4], 2 stored of 8 (25.0 %), fill 0.0: [0, 1] 2.5, [1, 3] NaN");
+/// let told = format!("{x:?}");
+/// assert_eq!(told, "CooTensor<f64, u32> [2, 4], 2 stored of 8 (25.0 %), fill 0.0: [0, 1] 2.5, [1, 3] NaN");
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 impl<P: Pattern, T: Element> Debug for Tensor<P, T> {

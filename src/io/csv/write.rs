@@ -24,8 +24,8 @@ use crate::pattern::Pattern;
 /// # Errors
 ///
 /// - `Io`: the file cannot be written;
-/// - `Argument`: there are not as many columns as axes, or two of one name; what stands between two fields is a quote or
-///   the end of a line; an axis has no label for an entry;
+/// - `Argument`: there are not as many columns as axes, or two of one name; what stands between two fields is a quote
+///   or the end of a line; an axis has no label for an entry;
 /// - `NotRepresentable`: the fill is not zero; without a column of values, a value is not 1; a record would be longer
 ///   than a megabyte.
 ///

@@ -30,8 +30,8 @@ use crate::pattern::Pattern;
 
 pub(in crate::ops) use sparse::Sparse;
 
-/// What an operation takes: a sparse tensor of either format, its [stored view](crate::Stored), or an `ndarray` array or view
-/// of any layout. The trait is sealed.
+/// What an operation takes: a sparse tensor of either format, its [stored view](crate::Stored), or an `ndarray` array
+/// or view of any layout. The trait is sealed.
 ///
 /// Reductions and maps of a stored view look at entries alone; what chooses and moves elements does so with its whole
 /// tensor. As an upstream gradient it is 0 where nothing is stored.

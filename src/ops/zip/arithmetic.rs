@@ -181,8 +181,8 @@ zips! {
     fn add<Element>(Add) -> X::Elem;
     #[doc = union_of_both!()]
     /// A fill of NaN makes everything NaN: entries of the other operand alone are not stored. Of [stored
-    /// views](crate::Stored) an entry of one side alone is moved as it is, and the fill is that of both; so a sparse row or
-    /// column beside a view stores all that it is broadcast to, where an array leaves the view its own entries.
+    /// views](crate::Stored) an entry of one side alone is moved as it is, and the fill is that of both; so a sparse
+    /// row or column beside a view stores all that it is broadcast to, where an array leaves the view its own entries.
     =>
     /// NaN plus anything is NaN; a complex sum is formed part by part, and only a fill that is NaN in both parts makes
     /// everything the same.

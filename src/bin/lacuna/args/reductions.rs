@@ -16,8 +16,8 @@ macro_rules! verbs {
     };
     (gradients $verbs:ident, $args:ty: $($variant:ident $name:literal $example:literal;)*) => {
         verbs! { @ $verbs, $args: $($variant, $name, concat!("The gradient of `", $name, "`"),
-            concat!("Example: lacuna ", $name, " ", $example, " -o g.npz\n         lacuna backward ", $name, " ", $example,
-                " --grad g.npz");)* }
+            concat!("Example: lacuna ", $name, " ", $example, " -o g.npz\n         lacuna backward ", $name, " ",
+                $example, " --grad g.npz");)* }
     };
     (@ $verbs:ident, $args:ty: $($variant:ident, $name:literal, $about:expr, $example:expr;)*) => {
         #[derive(Debug, Subcommand)]

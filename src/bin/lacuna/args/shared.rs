@@ -33,7 +33,8 @@ pub(crate) struct Reading {
     #[arg(long, help_heading = READING, value_parser = parse_fill, allow_hyphen_values = true, value_name = "V")]
     pub(crate) fill: Option<String>,
     /// The shape: of a .tns, whose entries tell only the least one; any other file must have it
-    #[arg(long, help_heading = READING, value_parser = parse_shape, allow_negative_numbers = true, value_name = "N,M,…")]
+    #[arg(long, help_heading = READING, value_parser = parse_shape, allow_negative_numbers = true,
+          value_name = "N,M,…")]
     pub(crate) shape: Option<Shape>,
     /// Of a .parquet that does not say that it is a tensor: the columns of the axes, and then that of the values
     #[cfg(feature = "parquet")]
@@ -43,7 +44,8 @@ pub(crate) struct Reading {
     #[arg(long, help_heading = READING, value_enum, default_value_t = DuplicatesArg::Sum, value_name = "RULE")]
     pub(crate) duplicates: DuplicatesArg,
     /// The most memory that a file may take: bytes, or with K, M, G or T [default: in proportion to the file]
-    #[arg(long, help_heading = READING, value_parser = parse_bytes, allow_negative_numbers = true, value_name = "BYTES")]
+    #[arg(long, help_heading = READING, value_parser = parse_bytes, allow_negative_numbers = true,
+          value_name = "BYTES")]
     pub(crate) max_memory: Option<u64>,
     /// The file format, where neither extension nor first bytes tell
     #[arg(long, help_heading = READING, value_parser = file_formats(), ignore_case = true, value_name = "FORMAT")]
