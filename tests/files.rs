@@ -9,6 +9,7 @@ mod eval;
 mod examples;
 mod io;
 mod io_csv;
+mod io_dataset;
 mod io_faults;
 mod io_gzip;
 mod io_hostile;

@@ -65,7 +65,8 @@ impl FileFormat {
     }
 
     /// The format that the extension of a path names. A `.gz` after it is looked through, but for `.npz` and
-    /// `.parquet`, which are compressed by themselves.
+    /// `.parquet`, which are compressed by themselves. With the feature `parquet`, a path that ends in a separator
+    /// is that of a folder of tables.
     ///
     /// ```
     /// use lacuna::io::FileFormat;
@@ -75,6 +76,10 @@ impl FileFormat {
     /// ```
     pub fn from_path(path: impl AsRef<Path>) -> Option<FileFormat> {
         let path = path.as_ref();
+        #[cfg(feature = "parquet")]
+        if path.to_string_lossy().ends_with(std::path::is_separator) {
+            return Some(FileFormat::Parquet);
+        }
         let of = |path: &Path| FileFormat::from_name(path.extension()?.to_str()?);
         match names_gzip(path) {
             false => of(path),

@@ -73,6 +73,8 @@ pub use element::FileElement;
 pub use file_format::FileFormat;
 pub use labels::Labels;
 pub use options::{ReadOptions, WriteOptions};
+#[cfg(feature = "parquet")]
+pub use parquet::{Dataset, DatasetWriter, Pieces};
 pub use progress::Progress;
 pub use read::{read, read_coo, read_csr, read_from, read_header, read_slice};
 // For the pictures and the manual of the command line: no part of what the library promises.

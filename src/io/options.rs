@@ -234,6 +234,12 @@ pub struct WriteOptions {
     pub max_memory: Option<u64>,
     /// How the file is compressed.
     pub compression: Compression,
+    /// The entries of a part of a folder of Parquet: by default 16 Mi. A part has whole row groups, and one at least.
+    #[cfg(feature = "parquet")]
+    pub part_entries: Option<usize>,
+    /// The entries of a row group of Parquet, which is what a reader has in memory at once: by default 1 Mi.
+    #[cfg(feature = "parquet")]
+    pub group_entries: Option<usize>,
     /// Who is told how far the writing has come.
     pub progress: Option<Progress>,
 }

@@ -66,6 +66,18 @@ impl<'a, S> Watched<'a, S> {
         self.failure
     }
 
+    /// Goes on counting from so many bytes, of files before this one.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn start_at(&mut self, bytes: u64) {
+        self.bytes += bytes;
+    }
+
+    /// The bytes so far.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     fn count(&mut self, bytes: usize) {
         self.bytes += bytes as u64;
         if let Some(Progress(tell)) = self.progress {

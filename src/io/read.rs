@@ -92,6 +92,10 @@ pub fn read_slice(path: impl AsRef<Path>, ranges: &[Range<usize>], options: &Rea
 
 fn read_any_slice(path: &Path, ranges: &[Range<usize>], options: &ReadOptions) -> Result<AnyTensor> {
     #[cfg(feature = "parquet")]
+    if path.is_dir() {
+        return parquet::Dataset::open(path, options)?.read_slice(ranges);
+    }
+    #[cfg(feature = "parquet")]
     if is_parquet(path).map_err(|error| error.in_file(path))? {
         let reader = Watched::new(File::open(path)?, &options.progress);
         return parquet::read_slice(reader, ranges, options).map_err(|error| error.in_file(path));
@@ -219,6 +223,10 @@ impl<I: Index> Content<I> {
     }
 
     fn of_file(path: &Path, options: &ReadOptions) -> Result<Self> {
+        #[cfg(feature = "parquet")]
+        if path.is_dir() {
+            return parquet::Dataset::open(path, options)?.read().map(Content::Other);
+        }
         let (named, file) = (FileFormat::from_path(path), File::open(path)?);
         let metadata = file.metadata()?;
         let mut reader = BufReader::with_capacity(BLOCK, Watched::new(file, &options.progress));

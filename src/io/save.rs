@@ -6,7 +6,7 @@ use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 
 /// Writes the file at `path` by way of one beside it, which takes its place once `write` has succeeded.
 ///
@@ -43,7 +43,7 @@ pub fn save(path: impl AsRef<Path>, write: impl FnOnce(&mut File) -> Result<()>)
 
 fn save_to(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
     match Target::at(path)? {
-        Target::Folder => Err(std::io::Error::new(ErrorKind::IsADirectory, "the path to write to is a folder").into()),
+        Target::Folder => Err(is_folder()),
         Target::Stream(mut file) => {
             write(&mut file)?;
             Ok(file.flush()?)
@@ -87,16 +87,58 @@ impl Target {
 
 /// Writes a file aside, and puts it where `path` is once it is whole.
 fn replace(path: &Path, before: Option<&Metadata>, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
-    let (aside, mut file) = create_aside(path, before.is_some())?;
-    if let Some(before) = before {
-        keep_access(&file, before)?;
+    let mut saving = Saving::of(path, before)?;
+    write(saving.file())?;
+    saving.commit()
+}
+
+/// A file that is written aside. Dropped, it is removed.
+#[derive(Debug)]
+pub(crate) struct Saving {
+    path: PathBuf,
+    aside: Aside,
+    file: File,
+}
+
+impl Saving {
+    /// [`save`], step by step; what is no regular file is refused.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn begin(path: &Path) -> Result<Saving> {
+        match Target::at(path)? {
+            Target::Folder => Err(is_folder()),
+            Target::Stream(_) => {
+                let why = "pieces are written to a regular file or to a folder";
+                Err(std::io::Error::new(ErrorKind::InvalidInput, why).into())
+            }
+            Target::File(before) => Saving::of(&target_of(path), Some(&before)),
+            Target::New => Saving::of(&target_of(path), None),
+        }
     }
-    write(&mut file)?;
-    file.sync_all()?;
-    drop(file);
-    aside.replace(path)?;
-    sync_folder(path);
-    Ok(())
+
+    fn of(path: &Path, before: Option<&Metadata>) -> Result<Saving> {
+        let (aside, file) = create_aside(path, before.is_some())?;
+        if let Some(before) = before {
+            keep_access(&file, before)?;
+        }
+        Ok(Saving { path: path.into(), aside, file })
+    }
+
+    pub(crate) fn file(&mut self) -> &mut File {
+        &mut self.file
+    }
+
+    /// Puts the file in its place.
+    pub(crate) fn commit(self) -> Result<()> {
+        self.file.sync_all()?;
+        drop(self.file);
+        self.aside.replace(&self.path)?;
+        sync_folder(&self.path);
+        Ok(())
+    }
+}
+
+fn is_folder() -> Error {
+    std::io::Error::new(ErrorKind::IsADirectory, "the path to write to is a folder").into()
 }
 
 /// The file that this program prints to, if it is the one found: what a shell has opened and others write to as well
@@ -152,6 +194,7 @@ fn sync_folder(path: &Path) {
 }
 
 /// A file that is removed unless it takes the place of another.
+#[derive(Debug)]
 struct Aside(Option<PathBuf>);
 
 impl Aside {

@@ -24,6 +24,9 @@ use crate::tensor::csr::CsrTensor;
 /// Writes a tensor to the file at `path`, in the format that its extension names; all or nothing. A `.gz` after the
 /// extension asks for gzip.
 ///
+/// With the feature `parquet`, a path that ends in a separator, or a `.parquet` that is a folder, becomes a folder of
+/// tables: see [`DatasetWriter`](crate::io::DatasetWriter).
+///
 /// # Errors
 ///
 /// - `Io`: the file cannot be written;
@@ -44,6 +47,12 @@ fn write_file(path: &Path, tensor: &dyn FileTensor, options: &WriteOptions) -> R
     let format =
         FileFormat::from_path(path).ok_or_else(|| unknown_format("the extension names none; name it with write_to"))?;
     let options = WriteOptions { compression: options.compression.for_path(path), ..options.clone() };
+    #[cfg(feature = "parquet")]
+    if format == FileFormat::Parquet && parquet::names_folder(path) {
+        let mut writer = parquet::DatasetWriter::create(path, &options)?;
+        tensor.push_to(&mut writer)?;
+        return writer.finish();
+    }
     save(path, |file| write_stream(file, format, tensor, &options))
 }
 
@@ -96,11 +105,21 @@ pub trait FileTensor: sealed::Sealed {
     /// Writes the tensor, which is compressed elsewhere, or not.
     #[doc(hidden)]
     fn write_plain(&self, writer: &mut dyn Write, format: FileFormat, options: &WriteOptions) -> Result<()>;
+
+    /// Pushes the tensor as a piece.
+    #[cfg(feature = "parquet")]
+    #[doc(hidden)]
+    fn push_to(&self, writer: &mut parquet::DatasetWriter) -> Result<()>;
 }
 
 impl FileTensor for AnyTensor {
     fn write_plain(&self, writer: &mut dyn Write, format: FileFormat, options: &WriteOptions) -> Result<()> {
         dispatch!(self, x => x.write_plain(writer, format, options))
+    }
+
+    #[cfg(feature = "parquet")]
+    fn push_to(&self, writer: &mut parquet::DatasetWriter) -> Result<()> {
+        dispatch!(self, x => x.push_to(writer))
     }
 }
 
@@ -111,6 +130,11 @@ impl<T: FileElement, I: Index> FileTensor for CooTensor<T, I> {
             format => write_any_layout(writer, format, self, options),
         }
     }
+
+    #[cfg(feature = "parquet")]
+    fn push_to(&self, writer: &mut parquet::DatasetWriter) -> Result<()> {
+        writer.push_columns(&parquet::Columns::of(self)?)
+    }
 }
 
 impl<T: FileElement, I: Index> FileTensor for CsrTensor<T, I> {
@@ -119,6 +143,11 @@ impl<T: FileElement, I: Index> FileTensor for CsrTensor<T, I> {
             FileFormat::Npz => npz::write_csr(writer, self, options),
             format => write_any_layout(writer, format, self, options),
         }
+    }
+
+    #[cfg(feature = "parquet")]
+    fn push_to(&self, writer: &mut parquet::DatasetWriter) -> Result<()> {
+        writer.push_columns(&parquet::Columns::of(self)?)
     }
 }
 

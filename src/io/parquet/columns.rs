@@ -7,7 +7,6 @@ use super::described::{self, Described, Extent, fill_bytes};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
-use crate::element::DType;
 use crate::io::MOST_AXES;
 use crate::io::element::FileElement;
 use crate::pattern::Pattern;
@@ -17,6 +16,18 @@ use crate::tensor::Tensor;
 pub(super) trait Bits {
     /// The bits of those rows.
     fn bits(&self, rows: Range<usize>) -> Allocated<Vec<u64>>;
+}
+
+impl Bits for Vec<u64> {
+    fn bits(&self, rows: Range<usize>) -> Allocated<Vec<u64>> {
+        alloc::collect(self[rows].iter().copied())
+    }
+}
+
+impl<B: Bits + ?Sized> Bits for Box<B> {
+    fn bits(&self, rows: Range<usize>) -> Allocated<Vec<u64>> {
+        (**self).bits(rows)
+    }
 }
 
 impl<I: Index> Bits for Cow<'_, [I]> {
@@ -45,15 +56,14 @@ impl<T: FileElement> Bits for Part<'_, T> {
 }
 
 /// A tensor as columns: those of the axes, then those of the values.
-pub(super) struct Columns<'a> {
+pub(crate) struct Columns<'a> {
     pub(super) described: Described,
-    pub(super) dtype: DType,
     pub(super) columns: Vec<Box<dyn Bits + 'a>>,
     pub(super) rows: usize,
 }
 
 impl<'a> Columns<'a> {
-    pub(super) fn of<P: Pattern, T: FileElement>(x: &'a Tensor<P, T>) -> Result<Self> {
+    pub(crate) fn of<P: Pattern, T: FileElement>(x: &'a Tensor<P, T>) -> Result<Self> {
         if x.rank() > MOST_AXES {
             let what = format!("{} axes", x.rank());
             return Err(Error::NotRepresentable { format: ".parquet", what, instead: "reshape it to at most 64" });
@@ -66,6 +76,14 @@ impl<'a> Columns<'a> {
         columns.extend((0..described::parts_of(T::DTYPE)).map(|part| Box::new(Part { values, part }) as Box<dyn Bits>));
         let (shape, fill) = (x.shape().clone(), Some(fill_bytes(x.fill())));
         let described = Described { shape, dtype: Some(T::DTYPE), fill, extent: Some(Extent::default()) };
-        Ok(Columns { described, dtype: T::DTYPE, columns, rows: x.nnz() })
+        Ok(Columns { described, columns, rows: x.nnz() })
+    }
+
+    /// The coordinates of the first entry and of the last one, where there is any.
+    pub(super) fn ends(&self) -> Allocated<Option<(Vec<u64>, Vec<u64>)>> {
+        let Some(last) = self.rows.checked_sub(1) else { return Ok(None) };
+        let axes = &self.columns[..self.described.shape.rank()];
+        let at = |row: usize| axes.iter().map(|axis| Ok(axis.bits(row..row + 1)?[0])).collect::<Allocated<_>>();
+        Ok(Some((at(0)?, at(last)?)))
     }
 }

@@ -9,6 +9,7 @@ use crate::base::shape::Shape;
 use crate::element::DType;
 use crate::io::MOST_AXES;
 use crate::io::element::FileElement;
+use crate::io::options::ReadOptions;
 
 /// What is said of entries that follow each other in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -21,7 +22,7 @@ pub(super) struct Extent {
 }
 
 /// What is said of a tensor.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Described {
     pub(super) shape: Shape,
     /// `None` where nothing but the columns tells it.
@@ -37,8 +38,17 @@ pub(super) fn at_key(key: &str, message: impl Into<String>) -> Error {
 }
 
 impl Described {
-    /// What stands under `lacuna`, or in a manifest.
+    /// What stands under `lacuna`. Of what says no checksum nothing is compared.
     pub(super) fn of_lacuna(json: &Json, place: &str) -> Result<Described> {
+        let described = Described::of_members(json, place)?;
+        match json.get("checksum") {
+            Some(said) if said.text() != Some(&described.checksum()) => Err(at_key(place, DAMAGED)),
+            _ => Ok(described),
+        }
+    }
+
+    /// The members that `lacuna` and a manifest share.
+    pub(super) fn of_members(json: &Json, place: &str) -> Result<Described> {
         let said = |name: &str| json.get(name).ok_or_else(|| at_key(place, format!("no {name}")));
         match said("version")?.number() {
             Some(1) => {}
@@ -51,6 +61,13 @@ impl Described {
         let fill = fill.ok_or_else(|| at_key(place, "its fill is no value in hexadecimal digits"))?;
         let extent = Extent::of(json, shape.rank(), place)?;
         Ok(Described { shape, dtype: Some(dtype), fill: Some(fill), extent: Some(extent) })
+    }
+
+    /// The checksum of what is said, however it is laid out.
+    fn checksum(&self) -> String {
+        let mut text = String::new();
+        self.write_members(&mut text);
+        checksum(&text)
     }
 
     /// What stands under `binsparse`, from another program.
@@ -70,10 +87,11 @@ impl Described {
     pub(super) fn to_lacuna(&self) -> String {
         let mut text = String::from("{\"version\":1");
         self.write_members(&mut text);
-        text + "}"
+        let _ = write!(text, ",\"checksum\":\"{}\"}}", self.checksum());
+        text
     }
 
-    /// The members that `lacuna` and a manifest share.
+    /// Writes these members.
     pub(super) fn write_members(&self, text: &mut String) {
         let shape = json::list(self.shape.iter().map(|&length| length as u64));
         let dtype = self.dtype.map_or("", DType::name);
@@ -107,6 +125,16 @@ impl Described {
         )
     }
 
+    /// Refuses a fill that is asked for where one is said.
+    pub(super) fn refuse_fill(&self, options: &ReadOptions) -> Result<()> {
+        match &options.fill {
+            Some(asked) if self.fill.is_some() => {
+                Err(at_key("lacuna", format!("the file names its fill; the fill `{asked}` cannot be asked for")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The fill as an element.
     pub(super) fn fill<T: FileElement>(&self) -> Result<Option<T>> {
         let Some(bytes) = &self.fill else { return Ok(None) };
@@ -137,7 +165,18 @@ fn binsparse_type(dtype: DType) -> &'static str {
 }
 
 impl Extent {
-    fn of(json: &Json, rank: usize, place: &str) -> Result<Extent> {
+    /// Compares the entries that were found with these, which were said.
+    pub(super) fn check(&self, found: &Extent) -> Result<()> {
+        let message = match self.entries == found.entries {
+            _ if self == found => return Ok(()),
+            false => format!("{} of {} are there", found.entries, self.entries),
+            true if self.ends != found.ends => "the first or the last one is not what the file says".into(),
+            true => "their checksum is not what the file says: some byte is damaged".into(),
+        };
+        Err(Error::Format { place: "the entries".into(), message })
+    }
+
+    pub(super) fn of(json: &Json, rank: usize, place: &str) -> Result<Extent> {
         let wrong = |name: &str| at_key(place, format!("its {name} is not what it should be"));
         let entries = json.get("entries").and_then(Json::number).ok_or_else(|| wrong("entries"))?;
         let digits = json.get("entries_hash").and_then(Json::text).filter(|digits| digits.len() == 16);
@@ -160,14 +199,24 @@ impl Extent {
             write!(text, ",\"entries\":{entries},\"entries_hash\":\"{hash:016x}\",\"first\":{first},\"last\":{last}");
     }
 
-    /// Puts what is said of the entries behind these.
-    pub(super) fn append(&mut self, next: &Extent) {
-        self.entries += next.entries;
+    /// Whether the next entries all come behind these, in row-major order.
+    pub(super) fn is_before(&self, next: &Extent) -> bool {
+        match (&self.ends, &next.ends) {
+            (Some((_, last)), Some((first, end))) => last < first && first <= end,
+            (None, Some((first, end))) => first <= end,
+            (_, None) => true,
+        }
+    }
+
+    /// Puts what is said of the next entries behind these; `None` where they are too many.
+    pub(super) fn append(&mut self, next: &Extent) -> Option<()> {
+        self.entries = self.entries.checked_add(next.entries)?;
         self.hash = self.hash.wrapping_add(next.hash);
         self.ends = match (self.ends.take(), next.ends.clone()) {
             (Some((first, _)), Some((_, last))) => Some((first, last)),
             (mine, others) => mine.or(others),
         };
+        Some(())
     }
 }
 
@@ -196,6 +245,16 @@ impl Hashes {
         sum
     }
 }
+
+/// The checksum of a text: a mix of its bytes, eight at a time, and of their number.
+pub(super) fn checksum(text: &str) -> String {
+    let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+    let words = text.as_bytes().chunks(8).map(word).chain([text.len() as u64]);
+    format!("{:016x}", words.fold(SEED, |hash, word| mix(hash ^ word)))
+}
+
+/// The error of a checksum that is not that of what it is said of.
+pub(super) const DAMAGED: &str = "its checksum is not that of what it says: some byte is damaged";
 
 /// What the hash of an entry begins with.
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;

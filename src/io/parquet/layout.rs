@@ -1,6 +1,6 @@
 //! Which columns hold a tensor, and how its elements stand in them.
 
-use super::described::{Described, at_key, parsed, parts_of};
+use super::described::{Described, parsed, parts_of};
 use super::footer::{Column, Footer, Meaning, Physical, quoted};
 use crate::base::error::{Error, Result};
 use crate::element::DType;
@@ -27,9 +27,7 @@ impl Layout {
             (None, Some(text)) => Some(Described::of_binsparse(text)?),
             (None, None) => None,
         };
-        if let (Some(Described { fill: Some(_), .. }), Some(asked)) = (&described, &options.fill) {
-            return Err(at_key("lacuna", format!("the file names its fill; the fill `{asked}` cannot be asked for")));
-        }
+        described.as_ref().map_or(Ok(()), |described| described.refuse_fill(options))?;
         let is_ours = described.as_ref().is_some_and(|described| described.extent.is_some());
         let described = described.map_or_else(|| plain(options), Ok)?;
         let (axes, values) = names(described.shape.rank(), options)?;

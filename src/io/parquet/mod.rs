@@ -5,13 +5,17 @@
 //! (`docs/decisions/0017-parquet.md`).
 
 mod columns;
+mod dataset;
+mod dataset_writer;
 mod decode;
 mod described;
 mod footer;
 mod index;
 mod json;
 mod layout;
+mod manifest;
 mod page;
+mod pieces;
 mod read;
 mod slice;
 mod thrift;
@@ -19,6 +23,11 @@ mod write;
 
 use std::io::{Read, Seek};
 
+pub(crate) use columns::Columns;
+pub use dataset::Dataset;
+pub use dataset_writer::DatasetWriter;
+pub(crate) use dataset_writer::names_folder;
+pub use pieces::Pieces;
 pub(crate) use read::{read_file, read_stream};
 pub(crate) use slice::read_slice;
 pub(crate) use write::write;

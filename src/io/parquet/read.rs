@@ -3,7 +3,7 @@
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::ops::Range;
 
-use super::described::{self, Extent, Hashes};
+use super::described::{self, Described, Extent, Hashes};
 use super::footer::{Chunk, Column, Footer, Physical, quoted};
 use super::layout::{self, Layout};
 use super::page::{PageHeader, PageRows, Pages};
@@ -56,25 +56,26 @@ fn read(stream: &mut dyn Stream, held: u64, options: &ReadOptions) -> Result<Any
             true => None,
             false => Some(Table::new(stream, &footer, &layout, length, options).read_all(held, &mut values)?),
         };
-        tensor_of(&layout, coords, values.0, options)
+        tensor_of(&layout.described, layout.is_ours, coords, values.0, options)
     }, else => Err(no_such(layout.dtype)))?;
     options.finish(tensor, Format::Coo, length.saturating_mul(WORTH))
 }
 
 /// The tensor of coordinates and values; of `None` without entries.
 pub(super) fn tensor_of<T: FileElement>(
-    layout: &Layout,
+    described: &Described,
+    is_ours: bool,
     coords: Option<Vec<Vec<u64>>>,
     values: Vec<T>,
     options: &ReadOptions,
 ) -> Result<AnyTensor> {
-    let (shape, fill) = (layout.described.shape.clone(), layout.described.fill()?.unwrap_or(T::ZERO));
+    let (shape, fill) = (described.shape.clone(), described.fill()?.unwrap_or(T::ZERO));
     let Some(coords) = coords else { return without_entries(shape, fill) };
     let at_entries = |error: Error| match error {
         Error::OutOfMemory { .. } => error,
         error => Error::Format { place: "the entries".into(), message: error.to_string() },
     };
-    if layout.is_ours {
+    if is_ours {
         let pattern = CooPattern::new(shape, values.len(), coords).map_err(at_entries)?;
         return Ok(Tensor::from_parts(pattern, values, fill)?.into());
     }
@@ -146,6 +147,8 @@ pub(super) struct Table<'a> {
     /// The bytes of the file.
     pub(super) length: u64,
     pub(super) options: &'a ReadOptions,
+    /// The bytes that the memory of the entries is measured by: those of the file, and of the parts before it.
+    pub(super) worth: u64,
     /// What pages have inflated to.
     inflated: u64,
 }
@@ -158,22 +161,26 @@ impl<'a> Table<'a> {
         length: u64,
         options: &'a ReadOptions,
     ) -> Self {
-        Table { stream, footer, layout, length, options, inflated: 0 }
+        Table { stream, footer, layout, length, options, worth: length, inflated: 0 }
     }
 
     /// Reads all rows; `held` bytes are in memory besides.
     fn read_all(mut self, held: u64, sink: &mut dyn Sink) -> Result<Vec<Vec<u64>>> {
         self.guard_rows(usize::try_from(self.footer.rows).unwrap_or(usize::MAX), sink.width(), held)?;
         let mut entries = Entries::new(self.layout.axes.len(), self.footer.rows as usize, sink);
+        self.read_groups(&mut entries)?;
+        Ok(entries.coords)
+    }
+
+    /// Reads all rows behind the entries that there are, and compares them with what the table says of them.
+    pub(super) fn read_groups(&mut self, entries: &mut Entries<'_>) -> Result<()> {
+        let before = (entries.count, entries.hash);
         for number in 0..self.footer.groups.len() {
             let every_row = 0..self.footer.groups[number].rows as usize;
-            self.read_group(number, std::slice::from_ref(&every_row), &mut entries)?;
+            self.read_group(number, std::slice::from_ref(&every_row), entries)?;
         }
-        let extent = entries.extent();
-        match &self.layout.described.extent {
-            Some(said) if *said != extent => Err(differs(said, &extent)),
-            _ => Ok(entries.coords),
-        }
+        let said = self.layout.described.extent.as_ref();
+        said.map_or(Ok(()), |said| said.check(&entries.extent_from(before)))
     }
 
     /// Refuses so many rows if they take more memory than the file allows.
@@ -182,7 +189,7 @@ impl<'a> Table<'a> {
         // Of a column of a row group the values and the hashes are in memory as well.
         let most = self.footer.groups.iter().map(|group| group.rows).max().unwrap_or(0);
         let held = held.saturating_add(most.saturating_mul(16));
-        let budget = self.options.tensor_budget(self.length.saturating_mul(WORTH), held);
+        let budget = self.options.tensor_budget(self.worth.saturating_mul(WORTH), held);
         self.options.guard_entries_of(width, count, self.layout.axes.len(), order, budget)
     }
 
@@ -232,7 +239,7 @@ impl<'a> Table<'a> {
         let mut seen = 0;
         for run in self.runs(&chunk, rows, picked)? {
             let bytes = self.bytes_of(&run)?;
-            let mut run = Walk { bytes: &bytes, row: run.row, rows, picked };
+            let mut run = Walk { bytes: &bytes, row: run.row, rows, picked, most: self.page_limit() };
             seen += run.read(&mut pages, &mut |row, values| visit(row, values))?;
             guard::<u8>("the inflated pages", (self.inflated + pages.inflated).into(), self.inflated_limit(), TRUSTED)?;
         }
@@ -245,6 +252,11 @@ impl<'a> Table<'a> {
 
     fn inflated_limit(&self) -> u64 {
         self.options.inflated_limit(self.length)
+    }
+
+    /// The bytes that the values of a page may take, whatever limit the tensor has.
+    fn page_limit(&self) -> u64 {
+        ReadOptions::default().tensor_limit(self.length.saturating_mul(WORTH))
     }
 
     fn bytes_of(&mut self, run: &Run) -> Result<Vec<u8>> {
@@ -290,6 +302,8 @@ struct Walk<'b> {
     /// The rows of the row group.
     rows: usize,
     picked: &'b [Range<usize>],
+    /// The bytes that the values of a page may take.
+    most: u64,
 }
 
 impl Walk<'_> {
@@ -314,6 +328,7 @@ impl Walk<'_> {
             let is_picked = page.is_empty() || self.picked.iter().any(|picked| overlap(picked, &page).is_some());
             if is_picked {
                 values.clear();
+                guard::<u64>("the values of a page", page.len() as u128, self.most, TRUSTED)?;
                 alloc::reserve(&mut values, page.len())?;
                 pages.read(&header, body, &mut values)?;
                 seen += self.visit(&page, &mut values, visit)?;
@@ -353,7 +368,7 @@ pub(super) struct Entries<'s> {
     /// Those of the row groups that are whole.
     pub(super) count: usize,
     hashes: Hashes,
-    hash: u64,
+    pub(super) hash: u64,
 }
 
 impl<'s> Entries<'s> {
@@ -378,10 +393,21 @@ impl<'s> Entries<'s> {
         self.hash = self.hash.wrapping_add(self.hashes.take());
     }
 
-    pub(super) fn extent(&self) -> Extent {
+    /// The bytes of a value.
+    pub(super) fn width(&self) -> usize {
+        self.sink.width()
+    }
+
+    /// Makes room for so many entries more than were thought of.
+    pub(super) fn expect(&mut self, more: usize) {
+        self.most = self.most.saturating_add(more);
+    }
+
+    /// What is there behind so many entries, whose hash is that.
+    pub(super) fn extent_from(&self, (count, hash): (usize, u64)) -> Extent {
         let at = |entry: usize| self.coords.iter().map(|axis| axis[entry]).collect();
-        let ends = self.count.checked_sub(1).map(|last| (at(0), at(last)));
-        Extent { entries: self.count as u64, hash: self.hash, ends }
+        let ends = (self.count > count).then(|| (at(count), at(self.count - 1)));
+        Extent { entries: (self.count - count) as u64, hash: self.hash.wrapping_sub(hash), ends }
     }
 }
 
@@ -396,14 +422,4 @@ fn check_signs(column: &Column, axis: usize, entry: usize, values: &[u64]) -> Re
         }
         _ => Ok(()),
     }
-}
-
-/// The error of entries that are not those that a table says to have.
-fn differs(said: &Extent, found: &Extent) -> Error {
-    let message = match said.entries == found.entries {
-        false => format!("{} of {} are there", found.entries, said.entries),
-        true if said.ends != found.ends => "the first or the last one is not what the file says".into(),
-        true => "their checksum is not what the file says: some byte is damaged".into(),
-    };
-    Error::Format { place: "the entries".into(), message }
 }

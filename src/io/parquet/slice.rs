@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use super::footer::{Chunk, Column, Footer, Physical};
 use super::layout::{self, Layout};
-use super::read::{Entries, Table, Values, tensor_of};
+use super::read::{Entries, Table, Values, WORTH, tensor_of};
 use crate::base::error::{Error, Result};
+use crate::base::shape::Shape;
 use crate::dispatch_dtype;
 use crate::dynamic::{AnyTensor, Format, no_such};
 use crate::io::element::FileElement;
@@ -23,21 +24,21 @@ pub(crate) fn read_slice(
     let footer = Footer::read(stream, length)?;
     let mut layout = Layout::of(&footer, options)?;
     options.check_shape(&layout.described.shape)?;
-    check_ranges(&layout, ranges)?;
+    check_ranges(&layout.described.shape, ranges)?;
     let tensor = dispatch_dtype!(layout.dtype, T => {
         let mut values = Values::<T>::default();
-        let table = Table::new(stream, &footer, &layout, length, options);
-        let coords = table.read_box(ranges, &mut values)?;
-        let (coords, values) = within(ranges, coords, values.0);
+        let mut entries = Entries::new(ranges.len(), 0, &mut values);
+        Table::new(stream, &footer, &layout, length, options).read_box(ranges, &mut entries)?;
+        let (coords, values) = within(ranges, entries.coords, values.0);
         layout.described.shape = ranges.iter().map(Range::len).collect();
-        tensor_of(&layout, Some(coords), values, options)
+        tensor_of(&layout.described, layout.is_ours, Some(coords), values, options)
     }, else => Err(no_such(layout.dtype)))?;
     let options = ReadOptions { shape: None, ..options.clone() };
-    options.finish(tensor, Format::Coo, length.saturating_mul(super::read::WORTH))
+    options.finish(tensor, Format::Coo, length.saturating_mul(WORTH))
 }
 
-fn check_ranges(layout: &Layout, ranges: &[Range<usize>]) -> Result<()> {
-    let shape = &layout.described.shape;
+/// Refuses ranges that are none of a shape.
+pub(super) fn check_ranges(shape: &Shape, ranges: &[Range<usize>]) -> Result<()> {
     if ranges.len() != shape.rank() {
         return Err(Error::RankMismatch { what: "the list of ranges", expected: shape.rank(), found: ranges.len() });
     }
@@ -50,7 +51,7 @@ fn check_ranges(layout: &Layout, ranges: &[Range<usize>]) -> Result<()> {
 }
 
 /// The entries of the box, counted from its corner.
-fn within<T: FileElement>(
+pub(super) fn within<T: FileElement>(
     ranges: &[Range<usize>],
     mut coords: Vec<Vec<u64>>,
     mut values: Vec<T>,
@@ -73,16 +74,14 @@ fn within<T: FileElement>(
 }
 
 impl Table<'_> {
-    /// Reads the rows that may lie in the box.
-    fn read_box(mut self, ranges: &[Range<usize>], sink: &mut dyn super::read::Sink) -> Result<Vec<Vec<u64>>> {
+    /// Reads the rows that may lie in the box behind the entries that there are.
+    pub(super) fn read_box(&mut self, ranges: &[Range<usize>], entries: &mut Entries<'_>) -> Result<()> {
         let picked = self.picked(ranges)?;
         let rows = picked.iter().flatten().map(Range::len).sum();
-        self.guard_rows(rows, sink.width(), 0)?;
-        let mut entries = Entries::new(ranges.len(), rows, sink);
-        for (number, picked) in picked.iter().enumerate().filter(|(_, picked)| !picked.is_empty()) {
-            self.read_group(number, picked, &mut entries)?;
-        }
-        Ok(entries.coords)
+        self.guard_rows(entries.count.saturating_add(rows), entries.width(), 0)?;
+        entries.expect(rows);
+        let mut picked = picked.iter().enumerate().filter(|(_, picked)| !picked.is_empty());
+        picked.try_for_each(|(number, picked)| self.read_group(number, picked, entries))
     }
 
     /// The rows of each row group that may lie in the box.

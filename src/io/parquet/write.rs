@@ -14,8 +14,8 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type};
 
-use super::columns::Columns;
-use super::described::{self, Described, Extent, Hashes};
+use super::columns::{Bits, Columns};
+use super::described::{Described, Extent, Hashes, is_narrow};
 use super::layout;
 use crate::base::error::{Error, Result};
 use crate::element::DType;
@@ -39,7 +39,21 @@ pub(crate) fn write<P: Pattern, T: FileElement>(
     options: &WriteOptions,
 ) -> Result<()> {
     let columns = Columns::of(x)?;
-    write_rows(writer, &columns, 0..columns.rows, Settings::of(columns.dtype, options)).map(|_| ())
+    let mut table = TableWriter::new(columns.described.clone(), Settings::of(&columns.described, options))?;
+    let (group, mut from) = (options.group_entries(), 0);
+    while from < columns.rows {
+        let rows = from..columns.rows.min(from + group);
+        from = rows.end;
+        table.write_group(&columns.columns, rows, writer)?;
+    }
+    table.finish(writer).map(|_| ())
+}
+
+impl WriteOptions {
+    /// The entries of a row group.
+    pub(super) fn group_entries(&self) -> usize {
+        self.group_entries.unwrap_or(GROUP).clamp(1, GROUP)
+    }
 }
 
 /// How columns are encoded and compressed.
@@ -49,46 +63,94 @@ pub(super) struct Settings {
     values: Encoding,
     /// The level of zstd.
     level: Option<i32>,
-    group: usize,
 }
 
 impl Settings {
-    pub(super) fn of(dtype: DType, options: &WriteOptions) -> Settings {
-        let values = match dtype {
+    pub(super) fn of(described: &Described, options: &WriteOptions) -> Settings {
+        let values = match dtype_of(described) {
             DType::Bool => Encoding::RLE,
             DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => Encoding::BYTE_STREAM_SPLIT,
             DType::Complex64 | DType::Complex128 => Encoding::BYTE_STREAM_SPLIT,
             _ => Encoding::DELTA_BINARY_PACKED,
         };
         let level = if options.compression == compression::Compression::None { None } else { Some(3) };
-        Settings { indices: Encoding::DELTA_BINARY_PACKED, values, level, group: GROUP }
+        Settings { indices: Encoding::DELTA_BINARY_PACKED, values, level }
     }
 }
 
-/// Writes those rows as a table, and tells what is said of them.
-pub(super) fn write_rows(
-    writer: &mut dyn Write,
-    columns: &Columns<'_>,
-    rows: Range<usize>,
-    settings: Settings,
-) -> Result<Extent> {
-    let pipe = Pipe::default();
-    let schema = Arc::new(schema(columns).map_err(failed)?);
-    let properties = Arc::new(properties(columns, settings).map_err(failed)?);
-    let mut file = SerializedFileWriter::new(pipe.clone(), schema, properties).map_err(failed)?;
-    let (mut extent, mut from) = (Extent::default(), rows.start);
-    while from < rows.end {
-        let group = from..rows.end.min(from + settings.group);
-        from = group.end;
-        extent.append(&write_group(&mut file, columns, group, &pipe, writer)?);
+/// A table that is written row group by row group.
+pub(super) struct TableWriter {
+    file: SerializedFileWriter<Pipe>,
+    pipe: Pipe,
+    described: Described,
+    extent: Extent,
+}
+
+impl TableWriter {
+    pub(super) fn new(described: Described, settings: Settings) -> Result<TableWriter> {
+        let pipe = Pipe::default();
+        let schema = Arc::new(schema(&described).map_err(failed)?);
+        let properties = Arc::new(properties(&described, settings).map_err(failed)?);
+        let file = SerializedFileWriter::new(pipe.clone(), schema, properties).map_err(failed)?;
+        Ok(TableWriter { file, pipe, described, extent: Extent::default() })
     }
-    let described = Described { extent: Some(extent), ..columns.described.clone() };
-    for (key, text) in [("lacuna", described.to_lacuna()), ("binsparse", described.to_binsparse())] {
-        file.append_key_value_metadata(KeyValue::new(key.into(), text));
+
+    /// The entries so far.
+    pub(super) fn entries(&self) -> u64 {
+        self.extent.entries
     }
-    file.close().map_err(failed)?;
-    pipe.drain(writer)?;
-    Ok(described.extent.unwrap_or_default())
+
+    /// Writes those rows as a row group, column by column.
+    pub(super) fn write_group<B: Bits>(
+        &mut self,
+        columns: &[B],
+        rows: Range<usize>,
+        writer: &mut dyn Write,
+    ) -> Result<()> {
+        let (rank, dtype, mut hashes) = (self.described.shape.rank(), dtype_of(&self.described), Hashes::default());
+        let (mut first, mut last) = (Vec::new(), Vec::new());
+        let mut group = self.file.next_row_group().map_err(failed)?;
+        for (number, column) in columns.iter().enumerate() {
+            let mut bits = column.bits(rows.clone())?;
+            hashes.add(0, &bits)?;
+            if number < rank {
+                first.extend(bits.first());
+                last.extend(bits.last());
+            } else {
+                widen(dtype, &mut bits);
+            }
+            let mut target = group.next_column().map_err(failed)?.ok_or_else(|| failed(missing_column()))?;
+            bits.chunks(BATCH).try_for_each(|bits| write_batch(target.untyped(), bits)).map_err(failed)?;
+            target.close().map_err(failed)?;
+            self.pipe.drain(writer)?;
+        }
+        group.close().map_err(failed)?;
+        let ends = (!rows.is_empty()).then_some((first, last));
+        let _ = self.extent.append(&Extent { entries: rows.len() as u64, hash: hashes.take(), ends });
+        Ok(())
+    }
+
+    /// Ends the table, and tells what is said of its entries.
+    pub(super) fn finish(mut self, writer: &mut dyn Write) -> Result<Extent> {
+        let described = Described { extent: Some(self.extent.clone()), ..self.described };
+        for (key, text) in [("lacuna", described.to_lacuna()), ("binsparse", described.to_binsparse())] {
+            self.file.append_key_value_metadata(KeyValue::new(key.into(), text));
+        }
+        self.file.close().map_err(failed)?;
+        self.pipe.drain(writer)?;
+        Ok(self.extent)
+    }
+}
+
+impl std::fmt::Debug for TableWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TableWriter").field("extent", &self.extent).finish_non_exhaustive()
+    }
+}
+
+/// The element type of what is written, which is always said.
+fn dtype_of(described: &Described) -> DType {
+    described.dtype.unwrap_or(DType::Bool)
 }
 
 /// What the crate writes to: bytes that are handed on by whoever holds the writer, which need not be `Send`.
@@ -117,13 +179,13 @@ fn failed(error: ParquetError) -> Error {
 }
 
 /// The columns as the file names them.
-fn schema(columns: &Columns<'_>) -> Written<Type> {
-    let axes = columns.described.shape.iter().enumerate().map(|(axis, &length)| {
-        let (kind, bits) = if described::is_narrow(length) { (Kind::INT32, 32) } else { (Kind::INT64, 64) };
+fn schema(described: &Described) -> Written<Type> {
+    let axes = described.shape.iter().enumerate().map(|(axis, &length)| {
+        let (kind, bits) = if is_narrow(length) { (Kind::INT32, 32) } else { (Kind::INT64, 64) };
         field(&layout::axis_name(axis), kind, Some(LogicalType::integer(bits, false)))
     });
-    let (kind, logical) = value_type(columns.dtype);
-    let parts = layout::part_names(columns.dtype, layout::VALUES);
+    let (kind, logical) = value_type(dtype_of(described));
+    let parts = layout::part_names(dtype_of(described), layout::VALUES);
     let parts = parts.iter().map(|name| field(name, kind, logical.clone()));
     let fields = axes.chain(parts).collect::<Written<Vec<_>>>()?;
     Type::group_type_builder("schema").with_fields(fields).build()
@@ -153,8 +215,8 @@ fn value_type(dtype: DType) -> (Kind, Option<LogicalType>) {
     }
 }
 
-fn properties(columns: &Columns<'_>, settings: Settings) -> Written<WriterProperties> {
-    let rank = columns.described.shape.rank();
+fn properties(described: &Described, settings: Settings) -> Written<WriterProperties> {
+    let rank = described.shape.rank();
     let compression = match settings.level {
         Some(level) => Compression::ZSTD(ZstdLevel::try_new(level)?),
         None => Compression::UNCOMPRESSED,
@@ -171,42 +233,13 @@ fn properties(columns: &Columns<'_>, settings: Settings) -> Written<WriterProper
         let path = ColumnPath::new(vec![layout::axis_name(axis)]);
         builder = builder.set_column_encoding(path, settings.indices);
     }
-    for name in layout::part_names(columns.dtype, layout::VALUES) {
+    for name in layout::part_names(dtype_of(described), layout::VALUES) {
         let path = ColumnPath::new(vec![name]);
         builder = builder.set_column_encoding(path.clone(), settings.values);
         // Nobody is to leave out rows by bounds of floats, of which NaN is none.
         builder = builder.set_column_statistics_enabled(path, EnabledStatistics::None);
     }
     Ok(builder.build())
-}
-
-/// Writes a row group, column by column.
-fn write_group(
-    file: &mut SerializedFileWriter<Pipe>,
-    columns: &Columns<'_>,
-    rows: Range<usize>,
-    pipe: &Pipe,
-    writer: &mut dyn Write,
-) -> Result<Extent> {
-    let (rank, mut hashes) = (columns.described.shape.rank(), Hashes::default());
-    let (mut first, mut last) = (Vec::new(), Vec::new());
-    let mut group = file.next_row_group().map_err(failed)?;
-    for (number, column) in columns.columns.iter().enumerate() {
-        let mut bits = column.bits(rows.clone())?;
-        hashes.add(0, &bits)?;
-        if number < rank {
-            first.extend(bits.first());
-            last.extend(bits.last());
-        } else {
-            widen(columns.dtype, &mut bits);
-        }
-        let mut target = group.next_column().map_err(failed)?.ok_or_else(|| failed(missing_column()))?;
-        bits.chunks(BATCH).try_for_each(|bits| write_batch(target.untyped(), bits)).map_err(failed)?;
-        target.close().map_err(failed)?;
-        pipe.drain(writer)?;
-    }
-    group.close().map_err(failed)?;
-    Ok(Extent { entries: rows.len() as u64, hash: hashes.take(), ends: (!rows.is_empty()).then_some((first, last)) })
 }
 
 fn missing_column() -> ParquetError {

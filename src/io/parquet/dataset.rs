@@ -1,0 +1,326 @@
+//! A tensor in tables that is not read yet: one file, or a folder of parts.
+
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::described::{Described, Extent};
+use super::footer::Footer;
+use super::layout::Layout;
+use super::manifest::{Manifest, Part};
+use super::pieces::Pieces;
+use super::read::{Entries, Table, Values, WORTH, tensor_of};
+use super::slice::{check_ranges, within};
+use crate::base::error::{Error, Result};
+use crate::base::shape::Shape;
+use crate::dispatch_dtype;
+use crate::dynamic::{AnyTensor, Format, no_such};
+use crate::element::{DType, Number};
+use crate::io::options::{Order, ReadOptions};
+use crate::io::progress::Watched;
+
+/// A tensor that lies in Parquet, in one file or in a folder of parts, of which nothing but the header is in memory.
+///
+/// [`pieces`](Dataset::pieces) reads its entries piece by piece, in as much memory as it is told;
+/// [`DatasetWriter`](crate::io::DatasetWriter) writes such a tensor piece by piece.
+/// [`read`](crate::io::read()) and [`read_slice`](crate::io::read_slice) take a folder as they take a file.
+///
+/// A folder is a tensor by its manifest, `_lacuna.json`, which names the parts and is written last: one whose writing
+/// did not end has none, and is refused.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::CooTensor;
+/// use lacuna::io::{AnyTensor, Dataset, ReadOptions, WriteOptions, write};
+///
+/// let folder = std::env::temp_dir().join("lacuna-dataset-example");
+/// let x = CooTensor::new([3, 3], vec![vec![0, 2], vec![1, 0]], vec![1.5, -2.0], 0.0)?;
+/// write(folder.join(""), &x, &WriteOptions::default())?;
+///
+/// let dataset = Dataset::open(&folder, &ReadOptions::default())?;
+/// assert_eq!((dataset.shape().to_vec(), dataset.nnz()), (vec![3, 3], 2));
+/// let mut stored = 0;
+/// for piece in dataset.pieces(64 << 20) {
+///     stored += piece?.nnz();
+/// }
+/// assert_eq!(stored, 2);
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Dataset {
+    root: PathBuf,
+    /// Whether `root` is a folder, whose parts are in it; else it is the only part.
+    is_folder: bool,
+    described: Described,
+    dtype: DType,
+    parts: Vec<Part>,
+    options: ReadOptions,
+}
+
+impl Dataset {
+    /// Opens the file or the folder at `path`.
+    ///
+    /// Of the options, the element type, the shape (that it must have), the limit of memory and who is told of the
+    /// progress are looked at.
+    ///
+    /// # Errors
+    ///
+    /// - `Io`: it cannot be read;
+    /// - `Format`: it is no Parquet; it does not say that it is a tensor, so that nothing tells the order of its rows
+    ///   ([`read`](crate::io::read()) and [`write`](crate::io::write()) make a file of it that does); the manifest lies;
+    /// - `ShapeMismatch`: the shape is not the one asked for.
+    pub fn open(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Dataset> {
+        let path = path.as_ref();
+        let dataset = if path.is_dir() { Dataset::of_folder(path, options) } else { Dataset::of_file(path, options) };
+        let dataset = dataset.map_err(|error| error.in_file(path))?;
+        options.check_shape(dataset.shape())?;
+        Ok(dataset)
+    }
+
+    fn of_folder(root: &Path, options: &ReadOptions) -> Result<Dataset> {
+        let Manifest { described, parts } = Manifest::read(root)?;
+        described.refuse_fill(options)?;
+        let dtype = described.dtype.unwrap_or(DType::Bool);
+        // The fill must be one of the type before anybody asks for it.
+        dispatch_dtype!(dtype, T => described.fill::<T>()?.map(|_| ()), else => return Err(no_such(dtype)));
+        Ok(Dataset { root: root.into(), is_folder: true, described, dtype, parts, options: options.clone() })
+    }
+
+    fn of_file(path: &Path, options: &ReadOptions) -> Result<Dataset> {
+        let Opened { layout, length, .. } = Opened::new(File::open(path)?, options, &options.progress)?;
+        let Layout { described, dtype, is_ours, .. } = layout;
+        let extent = described.extent.clone().filter(|_| is_ours).ok_or_else(|| {
+            super::refused(
+                "the file does not say that it is a tensor, nor in what order its rows are; convert it first",
+            )
+        })?;
+        dispatch_dtype!(dtype, T => described.fill::<T>()?.map(|_| ()), else => return Err(no_such(dtype)));
+        let parts = vec![Part { file: String::new(), bytes: length, extent }];
+        Ok(Dataset { root: path.into(), is_folder: false, described, dtype, parts, options: options.clone() })
+    }
+
+    /// The lengths of the axes.
+    pub fn shape(&self) -> &Shape {
+        &self.described.shape
+    }
+
+    /// The element type of the pieces: the one that the options ask for, or else that of the files.
+    pub fn dtype(&self) -> DType {
+        self.options.dtype.unwrap_or(self.dtype)
+    }
+
+    /// The element type of the files.
+    pub(super) fn own_dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The value of every position that is not stored.
+    ///
+    /// # Errors
+    ///
+    /// `Cast`: it does not fit the element type that the options ask for.
+    pub fn fill(&self) -> Result<Number> {
+        Ok(self.header()?.fill())
+    }
+
+    /// The number of stored entries.
+    pub fn nnz(&self) -> u64 {
+        self.described.extent.as_ref().map_or(0, |extent| extent.entries)
+    }
+
+    /// The tensor without its entries: shape, element type and fill.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`fill`](Dataset::fill).
+    pub fn header(&self) -> Result<AnyTensor> {
+        let header = dispatch_dtype!(self.dtype, T => {
+            tensor_of::<T>(&self.described, true, None, Vec::new(), &self.options)
+        }, else => Err(no_such(self.dtype)))?;
+        header.cast(self.dtype())
+    }
+
+    /// The bytes of all files.
+    pub fn bytes(&self) -> u64 {
+        self.parts.iter().fold(0, |bytes, part| bytes.saturating_add(part.bytes))
+    }
+
+    /// The entries in row-major order, piece by piece: tensors in coordinate format, of the shape, element type and fill
+    /// of the whole, each with the entries of one row group, or of a part of one where reading it would take more than
+    /// `memory` bytes. One page, of some 20 000 entries, is in memory in any case.
+    ///
+    /// What the files say of their entries is compared while they are read: the last piece of a part comes only if it
+    /// holds what the manifest says. After an error there are no more pieces.
+    pub fn pieces(&self, memory: u64) -> Pieces<'_> {
+        Pieces::new(self, None, memory)
+    }
+
+    /// The entries whose coordinate on axis 0 lies in `rows`, as [`pieces`](Dataset::pieces) gives them. Parts, row
+    /// groups and pages that have none are not read; so the checksum of a part that is not read whole is not compared.
+    ///
+    /// # Errors
+    ///
+    /// - `RankMismatch`: the tensor has no axis;
+    /// - `SliceOutOfRange`: the rows are none of axis 0.
+    pub fn pieces_within(&self, rows: Range<usize>, memory: u64) -> Result<Pieces<'_>> {
+        let mut ranges: Vec<Range<usize>> = self.shape().iter().map(|&length| 0..length).collect();
+        match ranges.first_mut() {
+            Some(first) => *first = rows,
+            None => return Err(Error::RankMismatch { what: "a tensor that is read by rows", expected: 1, found: 0 }),
+        }
+        check_ranges(self.shape(), &ranges)?;
+        Ok(Pieces::new(self, Some(ranges), memory))
+    }
+
+    /// What [`read`](crate::io::read()) of the path gives.
+    pub(crate) fn read(&self) -> Result<AnyTensor> {
+        if self.options.only_header {
+            return self.finish(self.header()?);
+        }
+        let tensor = dispatch_dtype!(self.dtype, T => {
+            let mut values = Values::<T>::default();
+            self.guard_all(size_of::<T>())?;
+            let mut entries = Entries::new(self.shape().rank(), self.nnz() as usize, &mut values);
+            self.each_part(|_| true, |table| table.read_groups(&mut entries))?;
+            let coords = entries.coords;
+            tensor_of(&self.described, true, Some(coords), values.0, &self.options)
+        }, else => Err(no_such(self.dtype)))?;
+        self.finish(tensor)
+    }
+
+    /// What [`read_slice`](crate::io::read_slice) of the path gives.
+    pub(crate) fn read_slice(&self, ranges: &[Range<usize>]) -> Result<AnyTensor> {
+        check_ranges(self.shape(), ranges)?;
+        let shape = ranges.iter().map(Range::len).collect();
+        let described = Described { shape, ..self.described.clone() };
+        let tensor = dispatch_dtype!(self.dtype, T => {
+            let mut values = Values::<T>::default();
+            let mut entries = Entries::new(ranges.len(), 0, &mut values);
+            self.each_part(|part| part.extent.meets(ranges), |table| table.read_box(ranges, &mut entries))?;
+            let (coords, values) = within(ranges, entries.coords, values.0);
+            tensor_of(&described, true, Some(coords), values, &self.options)
+        }, else => Err(no_such(self.dtype)))?;
+        self.finish(tensor)
+    }
+
+    fn finish(&self, tensor: AnyTensor) -> Result<AnyTensor> {
+        let options = ReadOptions { shape: None, ..self.options.clone() };
+        options.finish(tensor, Format::Coo, self.bytes().saturating_mul(WORTH))
+    }
+
+    /// Refuses the entries of all parts, if they take more memory than the files allow.
+    fn guard_all(&self, width: usize) -> Result<()> {
+        let count = usize::try_from(self.nnz()).unwrap_or(usize::MAX);
+        let budget = self.options.tensor_budget(self.bytes().saturating_mul(WORTH), 0);
+        self.options.guard_entries_of(width, count, self.shape().rank(), Order::Increasing, budget)
+    }
+
+    /// Reads from each part that is asked for, in order.
+    fn each_part(
+        &self,
+        is_asked: impl Fn(&Part) -> bool,
+        mut read: impl FnMut(&mut Table<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let (mut told, mut worth) = (0, 0);
+        for (number, part) in self.parts.iter().enumerate().filter(|(_, part)| is_asked(part)) {
+            let mut opened = self.open_part(number, told)?;
+            let mut table = opened.table(&self.options);
+            worth += part.bytes;
+            table.worth = worth;
+            read(&mut table).map_err(|error| self.in_part(number, error))?;
+            told = opened.stream.bytes();
+        }
+        Ok(())
+    }
+
+    /// Opens a part, which must be the one that the manifest means; `told` bytes have been read of others.
+    pub(super) fn open_part(&self, number: usize, told: u64) -> Result<Opened<'_>> {
+        let opened = self.opened(&self.parts[number], told);
+        opened.map_err(|error| self.in_part(number, error))
+    }
+
+    fn opened(&self, part: &Part, told: u64) -> Result<Opened<'_>> {
+        let changed = |what: &str| Error::Format { place: "the part".into(), message: what.into() };
+        let path = if self.is_folder { self.root.join(&part.file) } else { self.root.clone() };
+        // A link may lead out of the folder, and a pipe is waited for.
+        if self.is_folder && !fs::symlink_metadata(&path)?.is_file() {
+            return Err(changed("it is no regular file"));
+        }
+        let mut opened = Opened::new(File::open(path)?, &ReadOptions::default(), &self.options.progress)?;
+        opened.stream.start_at(told);
+        if opened.length != part.bytes {
+            return Err(changed(&format!("it has {} bytes, and {} are said of it", opened.length, part.bytes)));
+        }
+        let said = Described { extent: Some(part.extent.clone()), ..self.described.clone() };
+        if opened.layout.described != said {
+            return Err(changed("what it says of itself is not what the manifest says of it: it was changed"));
+        }
+        Ok(opened)
+    }
+
+    /// An error of a part, with its name.
+    pub(super) fn in_part(&self, number: usize, error: Error) -> Error {
+        let file = &self.parts[number].file;
+        match error {
+            Error::Format { place, message } if self.is_folder => {
+                Error::Format { place: format!("{file}: {place}"), message }
+            }
+            error if self.is_folder => error.in_file(&self.root.join(file)),
+            error => error.in_file(&self.root),
+        }
+    }
+
+    pub(super) fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    pub(super) fn described(&self) -> &Described {
+        &self.described
+    }
+
+    pub(super) fn options(&self) -> &ReadOptions {
+        &self.options
+    }
+}
+
+impl Extent {
+    /// Whether some entry may lie in the box.
+    pub(super) fn meets(&self, ranges: &[Range<usize>]) -> bool {
+        let Some((first, last)) = &self.ends else { return false };
+        for ((&first, &last), range) in first.iter().zip(last).zip(ranges) {
+            if last < range.start as u64 || first >= range.end as u64 {
+                return false;
+            }
+            // Behind different coordinates any may follow.
+            if first != last {
+                break;
+            }
+        }
+        true
+    }
+}
+
+/// A table that is open, with what its footer says.
+pub(super) struct Opened<'o> {
+    pub(super) stream: Watched<'o, File>,
+    pub(super) footer: Footer,
+    pub(super) layout: Layout,
+    pub(super) length: u64,
+}
+
+impl<'o> Opened<'o> {
+    fn new(file: File, options: &ReadOptions, progress: &'o Option<crate::io::Progress>) -> Result<Self> {
+        let mut stream = Watched::new(file, progress);
+        let length = stream.seek(SeekFrom::End(0))?;
+        let footer = Footer::read(&mut stream, length)?;
+        let layout = Layout::of(&footer, options)?;
+        Ok(Opened { stream, footer, layout, length })
+    }
+
+    pub(super) fn table<'a>(&'a mut self, options: &'a ReadOptions) -> Table<'a> {
+        Table::new(&mut self.stream, &self.footer, &self.layout, self.length, options)
+    }
+}

@@ -1,0 +1,396 @@
+//! Writing a tensor to Parquet piece by piece: one file, or a folder of parts with a manifest.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
+use std::mem::take;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::columns::{Bits, Columns};
+use super::described::{Described, Extent};
+use super::manifest::{MANIFEST, Manifest, Part};
+use super::write::{Settings, TableWriter};
+use crate::base::alloc::{self, Allocated};
+use crate::base::error::{Error, Result};
+use crate::io::options::WriteOptions;
+use crate::io::progress::Watched;
+use crate::io::save::{Saving, save};
+use crate::io::write::FileTensor;
+
+/// The entries of a part, where the options do not say.
+const PART: usize = 16 << 20;
+
+/// Writes a tensor to Parquet piece by piece, in the memory of one row group: what [`Dataset`](crate::io::Dataset) reads.
+///
+/// The pieces are tensors of the shape of the whole, each with the entries that follow those of the piece before it in
+/// row-major order. They may be of any size, and of either format.
+///
+/// Nothing can be read before [`finish`](DatasetWriter::finish): a file takes its place by one rename then, and so does
+/// the manifest of a folder, behind all parts. A writer that is dropped removes what it wrote, and a tensor that was
+/// there stays. A folder that held a tensor holds the new one from the rename on, and the old parts are removed.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::CooTensor;
+/// use lacuna::io::{DatasetWriter, ReadOptions, WriteOptions, read};
+///
+/// let path = std::env::temp_dir().join("lacuna-pieces-example.parquet");
+/// let mut writer = DatasetWriter::create(&path, &WriteOptions::default())?;
+/// for row in 0..4 {
+///     writer.push(&CooTensor::new([4, 2], vec![vec![row], vec![1]], vec![0.5], 0.0)?)?;
+/// }
+/// writer.finish()?;
+/// assert_eq!(read(&path, &ReadOptions::default())?.nnz(), 4);
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct DatasetWriter {
+    // Before the folder, so that a file is closed when it is removed.
+    open: Option<Open>,
+    target: Target,
+    path: PathBuf,
+    options: WriteOptions,
+    /// What the first piece says of the tensor.
+    described: Option<Described>,
+    /// What is written, and what waits for a row group to be full.
+    extent: Extent,
+    waiting: Waiting,
+    /// Entries that wait are behind these.
+    last: Option<Vec<u64>>,
+    /// The bytes of what is written, for the progress.
+    told: u64,
+    is_broken: bool,
+}
+
+/// What is written to.
+#[derive(Debug)]
+enum Target {
+    /// One file; `None` once it is the part that is open.
+    File(Option<Saving>),
+    Folder(Folder),
+}
+
+/// The table that is written.
+#[derive(Debug)]
+struct Open {
+    table: TableWriter,
+    file: PartFile,
+}
+
+#[derive(Debug)]
+enum PartFile {
+    Single(Saving),
+    Named(String, File),
+}
+
+impl PartFile {
+    fn file(&mut self) -> &mut File {
+        match self {
+            PartFile::Single(saving) => saving.file(),
+            PartFile::Named(_, file) => file,
+        }
+    }
+}
+
+impl DatasetWriter {
+    /// A writer to `path`: to a folder, if there is one or the path ends in a separator, else to a file. The folder is
+    /// made; the one it is in must be there.
+    ///
+    /// # Errors
+    ///
+    /// `Io`: the place cannot be written to, or the folder holds other files and no tensor.
+    pub fn create(path: impl AsRef<Path>, options: &WriteOptions) -> Result<DatasetWriter> {
+        let path = path.as_ref();
+        let target = match names_folder(path) {
+            true => Folder::at(path).map(Target::Folder),
+            false => Saving::begin(path).map(|saving| Target::File(Some(saving))),
+        };
+        Ok(DatasetWriter {
+            open: None,
+            target: target.map_err(|error| error.in_file(path))?,
+            path: path.into(),
+            options: options.clone(),
+            described: None,
+            extent: Extent::default(),
+            waiting: Waiting::default(),
+            last: None,
+            told: 0,
+            is_broken: false,
+        })
+    }
+
+    /// Writes the entries of `piece` behind those that were pushed before.
+    ///
+    /// # Errors
+    ///
+    /// - `ShapeMismatch`, `TypesDiffer`, `FillsDiffer`: the piece is of another shape, element type or fill than the
+    ///   first one; `NotSorted`: its first entry does not come behind the last one; then the piece is not there, and
+    ///   others may be pushed;
+    /// - `Io`, `OutOfMemory`: writing failed; then there is no going on.
+    pub fn push(&mut self, piece: &impl FileTensor) -> Result<()> {
+        piece.push_to(self)
+    }
+
+    /// Makes the tensor visible.
+    ///
+    /// # Errors
+    ///
+    /// - `Argument`: no piece was pushed, so that nothing tells shape, element type and fill; or a push failed;
+    /// - `Io`: writing failed.
+    pub fn finish(mut self) -> Result<()> {
+        let refused = |why: &str| Err(Error::Argument { operation: "DatasetWriter::finish", why: why.into() });
+        let described = match self.described.clone() {
+            _ if self.is_broken => return refused("a push failed"),
+            None => return refused("nothing was pushed, so no shape is known; push a tensor without entries"),
+            Some(described) => described,
+        };
+        let finished = self.commit(described);
+        finished.map_err(|error| error.in_file(&self.path))
+    }
+
+    fn commit(&mut self, described: Described) -> Result<()> {
+        self.write_waiting()?;
+        // A folder without entries has a part as well: other programs find the columns there.
+        if self.extent.entries == 0 {
+            self.open()?;
+        }
+        self.close()?;
+        let described = Described { extent: Some(self.extent.clone()), ..described };
+        match &mut self.target {
+            Target::File(saving) => saving.take().map_or(Ok(()), Saving::commit),
+            Target::Folder(folder) => folder.commit(described),
+        }
+    }
+
+    /// [`push`](DatasetWriter::push), of columns.
+    pub(crate) fn push_columns(&mut self, columns: &Columns<'_>) -> Result<()> {
+        if self.is_broken {
+            let why = "an earlier one failed".into();
+            return Err(Error::Argument { operation: "DatasetWriter::push", why });
+        }
+        let ends = columns.ends()?;
+        self.accept(columns, &ends)?;
+        let written = self.write(columns);
+        self.is_broken = written.is_err();
+        self.last = ends.map(|(_, last)| last).or(self.last.take());
+        written.map_err(|error| error.in_file(&self.path))
+    }
+
+    /// Refuses a piece that does not follow the others.
+    fn accept(&mut self, columns: &Columns<'_>, ends: &Option<(Vec<u64>, Vec<u64>)>) -> Result<()> {
+        let new = &columns.described;
+        let said = self.described.get_or_insert_with(|| Described { extent: None, ..new.clone() });
+        if said.shape != new.shape {
+            let (expected, found) = (said.shape.clone(), new.shape.clone());
+            return Err(Error::ShapeMismatch { what: "a piece", expected, found });
+        }
+        if let (Some(left), Some(right)) = (said.dtype, new.dtype)
+            && left != right
+        {
+            return Err(Error::TypesDiffer { operation: "pieces", left: left.name(), right: right.name() });
+        }
+        if said.fill != new.fill {
+            let [expected, found] =
+                [&said.fill, &new.fill].map(|fill| format!("{:02x?}", fill.as_deref().unwrap_or_default()));
+            return Err(Error::FillsDiffer { tensor: 1, expected, found });
+        }
+        match (&self.last, ends) {
+            (Some(last), Some((first, _))) if last >= first => {
+                let [coords, previous] = [first, last].map(|coords| coords.iter().map(|&at| at as usize).collect());
+                Err(Error::NotSorted { entry: 0, coords, previous })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn write(&mut self, columns: &Columns<'_>) -> Result<()> {
+        let (group, mut from) = (self.group(), 0);
+        while from < columns.rows {
+            if self.waiting.rows == 0 && columns.rows - from >= group {
+                self.write_group(&columns.columns, from..from + group)?;
+                from += group;
+                continue;
+            }
+            let end = columns.rows.min(from + group - self.waiting.rows);
+            self.waiting.append(columns, from..end)?;
+            from = end;
+            if self.waiting.rows == group {
+                self.write_waiting()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn group(&self) -> usize {
+        self.options.group_entries()
+    }
+
+    fn write_waiting(&mut self) -> Result<()> {
+        let Waiting { columns, rows } = take(&mut self.waiting);
+        match rows {
+            0 => Ok(()),
+            _ => self.write_group(&columns, 0..rows),
+        }
+    }
+
+    /// Writes a row group, and ends the part if it is full.
+    fn write_group<B: Bits>(&mut self, columns: &[B], rows: Range<usize>) -> Result<()> {
+        self.open()?;
+        let Some(Open { table, file }) = &mut self.open else { return Ok(()) };
+        let mut target = Watched::new(file.file(), &self.options.progress);
+        target.start_at(self.told);
+        table.write_group(columns, rows, &mut target)?;
+        self.told = target.bytes();
+        let is_full = table.entries() >= self.options.part_entries.unwrap_or(PART).max(1) as u64;
+        if is_full && matches!(self.target, Target::Folder(_)) { self.close() } else { Ok(()) }
+    }
+
+    /// Begins a part, unless one is begun.
+    fn open(&mut self) -> Result<()> {
+        let (None, Some(described)) = (&self.open, &self.described) else { return Ok(()) };
+        let settings = Settings::of(described, &self.options);
+        let table = TableWriter::new(described.clone(), settings)?;
+        let file = match &mut self.target {
+            Target::File(saving) => saving.take().map(PartFile::Single),
+            Target::Folder(folder) => Some(folder.new_part()?),
+        };
+        self.open = file.map(|file| Open { table, file });
+        Ok(())
+    }
+
+    /// Ends the part that is begun.
+    fn close(&mut self) -> Result<()> {
+        let Some(Open { table, mut file }) = self.open.take() else { return Ok(()) };
+        let mut target = Watched::new(file.file(), &self.options.progress);
+        target.start_at(self.told);
+        let extent = table.finish(&mut target)?;
+        self.told = target.bytes();
+        let _ = self.extent.append(&extent);
+        match (&mut self.target, file) {
+            (Target::Folder(folder), PartFile::Named(name, file)) => {
+                file.sync_all()?;
+                folder.parts.push(Part { file: name, bytes: file.metadata()?.len(), extent });
+            }
+            (Target::File(target), PartFile::Single(saving)) => *target = Some(saving),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Entries that wait for others.
+#[derive(Debug, Default)]
+struct Waiting {
+    columns: Vec<Vec<u64>>,
+    rows: usize,
+}
+
+impl Waiting {
+    fn append(&mut self, more: &Columns<'_>, rows: Range<usize>) -> Allocated<()> {
+        self.columns.resize(more.columns.len(), Vec::new());
+        for (column, more) in self.columns.iter_mut().zip(&more.columns) {
+            alloc::extend(column, &more.bits(rows.clone())?)?;
+        }
+        self.rows += rows.len();
+        Ok(())
+    }
+}
+
+/// Whether a path is one of a folder of tables: there is a folder, or it ends in a separator.
+pub(crate) fn names_folder(path: &Path) -> bool {
+    path.to_string_lossy().ends_with(std::path::is_separator) || path.is_dir()
+}
+
+/// A folder that is written.
+#[derive(Debug)]
+struct Folder {
+    root: PathBuf,
+    /// Whether it was made here.
+    is_new: bool,
+    /// The number that the next part may have.
+    next: usize,
+    /// The names of the files that were made here, and what the ones that are whole hold.
+    made: Vec<String>,
+    parts: Vec<Part>,
+    is_done: bool,
+}
+
+impl Folder {
+    fn at(root: &Path) -> Result<Folder> {
+        let is_new = match fs::create_dir(root) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => false,
+            made => made.map(|()| true)?,
+        };
+        let mut folder = Folder { root: root.into(), is_new, next: 0, made: vec![], parts: vec![], is_done: false };
+        let mut strangers = 0;
+        for entry in fs::read_dir(root)? {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            match number_of(&name) {
+                // Readers of the tensor that is there now go on with its parts.
+                Some(number) => folder.next = folder.next.max(number + 1),
+                None => strangers += usize::from(!name.starts_with(".lacuna-")),
+            }
+        }
+        if strangers > 0 && !root.join(MANIFEST).is_file() {
+            let why = "the folder holds files and no tensor; name a new one";
+            return Err(std::io::Error::new(ErrorKind::AlreadyExists, why).into());
+        }
+        Ok(folder)
+    }
+
+    /// Begins a file under a name that no other writer takes.
+    fn new_part(&mut self) -> Result<PartFile> {
+        loop {
+            let name = format!("part-{:05}.parquet", self.next);
+            self.next += 1;
+            match File::create_new(self.root.join(&name)) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists && self.next <= MOST_PARTS => {}
+                file => {
+                    let file = file?;
+                    self.made.push(name.clone());
+                    return Ok(PartFile::Named(name, file));
+                }
+            }
+        }
+    }
+
+    /// Makes the manifest name the new parts, and removes those that it named before.
+    fn commit(&mut self, described: Described) -> Result<()> {
+        let before = Manifest::read(&self.root).map(|manifest| manifest.parts).unwrap_or_default();
+        let manifest = Manifest { described, parts: take(&mut self.parts) };
+        let text = manifest.to_text();
+        // What could not be read is not written.
+        Manifest::parse(&text)?;
+        save(self.root.join(MANIFEST), |file| Ok(file.write_all(text.as_bytes())?))?;
+        self.is_done = true;
+        for part in before.iter().filter(|part| number_of(&part.file).is_some() && !self.made.contains(&part.file)) {
+            let _ = fs::remove_file(self.root.join(&part.file));
+        }
+        Ok(())
+    }
+}
+
+/// The most parts of one folder.
+const MOST_PARTS: usize = 1 << 20;
+
+/// The number in the name of a part.
+fn number_of(name: &str) -> Option<usize> {
+    name.strip_prefix("part-")?.strip_suffix(".parquet")?.parse().ok().filter(|&number| number < MOST_PARTS)
+}
+
+/// What was not finished is removed.
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if self.is_done {
+            return;
+        }
+        for name in &self.made {
+            let _ = fs::remove_file(self.root.join(name));
+        }
+        if self.is_new {
+            let _ = fs::remove_dir(&self.root);
+        }
+    }
+}

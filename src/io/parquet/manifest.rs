@@ -1,0 +1,131 @@
+//! What a folder of tables says of itself, in `_lacuna.json`: the tensor, and the part of its entries in each table.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::described::{DAMAGED, Described, Extent, at_key, checksum, parsed};
+use super::json::Json;
+use crate::base::error::{Error, Result};
+
+/// The name of the manifest in its folder.
+pub(super) const MANIFEST: &str = "_lacuna.json";
+
+/// The bytes that a manifest may have, for some twenty thousand parts: what is read of it takes several times as many.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// A table of a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Part {
+    /// Its name in the folder.
+    pub(super) file: String,
+    pub(super) bytes: u64,
+    pub(super) extent: Extent,
+}
+
+/// A folder of tables, the entries of each behind those of the one before it.
+#[derive(Debug, Clone)]
+pub(super) struct Manifest {
+    /// With the extent of all entries.
+    pub(super) described: Described,
+    pub(super) parts: Vec<Part>,
+}
+
+impl Manifest {
+    /// Reads the manifest of a folder.
+    pub(super) fn read(folder: &Path) -> Result<Manifest> {
+        let file = match File::open(folder.join(MANIFEST)) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(missing()),
+            file => file?,
+        };
+        let mut text = Vec::new();
+        file.take(MOST_BYTES + 1).read_to_end(&mut text)?;
+        if text.len() as u64 > MOST_BYTES {
+            let instead = "write fewer and larger parts";
+            return Err(Error::TooLarge { what: "the manifest", bytes: u128::MAX, limit: MOST_BYTES, instead });
+        }
+        Manifest::parse(&String::from_utf8_lossy(&text))
+    }
+
+    pub(super) fn parse(text: &str) -> Result<Manifest> {
+        let json = parsed(text, MANIFEST)?;
+        let parts = json.get("parts").and_then(Json::list);
+        let parts = parts.ok_or_else(|| at_key("parts", "it is no list"))?;
+        // The whole says a checksum of all, which is compared below.
+        let described = Described::of_members(&json, MANIFEST)?;
+        let part = |(number, part)| Part::of(part, described.shape.rank(), &format!("parts, number {number}"));
+        let parts = parts.iter().enumerate().map(part).collect::<Result<_>>()?;
+        let manifest = Manifest { described, parts };
+        if json.get("checksum").and_then(Json::text) != Some(&checksum(&manifest.members())) {
+            return Err(at_key("checksum", DAMAGED));
+        }
+        manifest.check()?;
+        Ok(manifest)
+    }
+
+    /// Compares the parts with each other, and all of them with the whole.
+    fn check(&self) -> Result<()> {
+        let (mut all, mut names) = (Extent::default(), BTreeSet::new());
+        for (number, part) in self.parts.iter().enumerate() {
+            let wrong = |message: &str| Err(at_key(&format!("parts, number {number}"), message));
+            if !names.insert(part.file.as_str()) {
+                return wrong("its file is that of another part");
+            }
+            if !all.is_before(&part.extent) {
+                return wrong("its entries do not come behind those of the part before it");
+            }
+            if all.append(&part.extent).is_none() {
+                return wrong("there are more entries than can be counted");
+            }
+        }
+        match self.described.extent.as_ref() == Some(&all) {
+            true => Ok(()),
+            false => Err(at_key("entries", "what is said of all entries is not what is said of the parts")),
+        }
+    }
+
+    /// The text of the manifest.
+    pub(super) fn to_text(&self) -> String {
+        let members = self.members();
+        format!("{{\"version\":1{members},\n\"checksum\":\"{}\"}}\n", checksum(&members))
+    }
+
+    /// All members but the first one and the checksum, which is that of this text.
+    fn members(&self) -> String {
+        let mut text = String::new();
+        self.described.write_members(&mut text);
+        text.push_str(",\n\"parts\":[");
+        for (number, part) in self.parts.iter().enumerate() {
+            let comma = if number == 0 { "" } else { "," };
+            let _ = write!(text, "{comma}\n{{\"file\":\"{}\",\"bytes\":{}", part.file, part.bytes);
+            part.extent.write_members(&mut text);
+            text.push('}');
+        }
+        text + "]"
+    }
+}
+
+impl Part {
+    fn of(json: &Json, rank: usize, place: &str) -> Result<Part> {
+        let file = json.get("file").and_then(Json::text).filter(|name| is_plain(name));
+        let file = file.ok_or_else(|| at_key(place, "its file is no plain name of a file in the folder"))?;
+        let bytes = json.get("bytes").and_then(Json::number);
+        let bytes = bytes.ok_or_else(|| at_key(place, "its bytes are no number"))?;
+        Ok(Part { file: file.into(), bytes, extent: Extent::of(json, rank, place)? })
+    }
+}
+
+/// Whether a name is one of a file in the folder itself, on any system, and needs no escape in JSON.
+fn is_plain(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    name.len() <= 255 && name.bytes().all(is_plain) && !name.starts_with(['.', '_']) && !name.is_empty()
+}
+
+fn missing() -> Error {
+    let message = format!(
+        "the folder has no {MANIFEST}: nobody wrote a tensor there, or did not end; of tables of others, read one file"
+    );
+    Error::Format { place: "the folder".into(), message }
+}

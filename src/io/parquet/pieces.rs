@@ -1,0 +1,185 @@
+//! The entries of a dataset, piece by piece.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::dataset::{Dataset, Opened};
+use super::described::Extent;
+use super::read::{Entries, Values, tensor_of};
+use crate::base::error::{Error, Result};
+use crate::dispatch_dtype;
+use crate::dynamic::{AnyTensor, no_such};
+use crate::element::Element;
+use crate::io::element::FileElement;
+
+/// The pieces of a [`Dataset`], in row-major order: what [`Dataset::pieces`] gives.
+pub struct Pieces<'d> {
+    dataset: &'d Dataset,
+    /// The box whose entries are asked for, of which axis 0 alone is cut; `None` for all.
+    ranges: Option<Vec<Range<usize>>>,
+    /// The most entries of a piece.
+    most: usize,
+    /// The next part to be opened.
+    next: usize,
+    open: Option<Open<'d>>,
+    /// The coordinates of the last entry so far.
+    last: Option<Vec<u64>>,
+    /// The bytes that were read of parts that are done.
+    told: u64,
+}
+
+/// The part that is read.
+struct Open<'d> {
+    number: usize,
+    opened: Opened<'d>,
+    /// The rows that are left, by their row group.
+    left: VecDeque<(usize, Range<usize>)>,
+    /// What was read so far, and whether that will be all.
+    seen: Extent,
+    is_whole: bool,
+}
+
+impl<'d> Pieces<'d> {
+    pub(super) fn new(dataset: &'d Dataset, ranges: Option<Vec<Range<usize>>>, memory: u64) -> Self {
+        let width = dispatch_dtype!(dataset.own_dtype(), T => size_of::<T>(), else => 16);
+        // Columns that grow are there twice while they move; each entry has a hash.
+        let entry = 2 * (8 * dataset.shape().rank() + width) + 8;
+        let most = usize::try_from(memory / entry as u64).unwrap_or(usize::MAX).max(1);
+        Pieces { dataset, ranges, most, next: 0, open: None, last: None, told: 0 }
+    }
+
+    /// The next piece, which may have no entry.
+    fn piece(&mut self) -> Result<Option<AnyTensor>> {
+        loop {
+            if let Some(open) = &mut self.open {
+                if let Some((group, rows)) = open.take(self.most) {
+                    return self.read(group, rows).map(Some);
+                }
+                self.told = open.opened.stream.bytes();
+                self.open = None;
+            }
+            let Some(part) = self.dataset.parts().get(self.next) else { return Ok(None) };
+            let number = self.next;
+            self.next += 1;
+            if self.ranges.as_ref().is_none_or(|ranges| part.extent.meets(ranges)) {
+                self.open = Some(self.open(number)?);
+            }
+        }
+    }
+
+    fn open(&self, number: usize) -> Result<Open<'d>> {
+        let mut opened = self.dataset.open_part(number, self.told)?;
+        let groups = opened.footer.groups.iter().map(|group| group.rows as usize).collect::<Vec<_>>();
+        let picked = match &self.ranges {
+            Some(ranges) => opened.table(self.dataset.options()).picked(ranges),
+            None => Ok(groups.iter().map(|&rows| vec![0..rows]).collect()),
+        };
+        let picked = picked.map_err(|error| self.dataset.in_part(number, error))?;
+        let is_whole =
+            groups.iter().zip(&picked).all(|(rows, picked)| picked.iter().map(Range::len).sum::<usize>() == *rows);
+        let left =
+            picked.into_iter().enumerate().flat_map(|(group, rows)| rows.into_iter().map(move |rows| (group, rows)));
+        let left = left.filter(|(_, rows)| !rows.is_empty()).collect();
+        Ok(Open { number, opened, left, seen: Extent::default(), is_whole })
+    }
+
+    /// Reads those rows of the part that is open.
+    fn read(&mut self, group: usize, rows: Range<usize>) -> Result<AnyTensor> {
+        let dataset = self.dataset;
+        let Some(open) = &mut self.open else { return dataset.header() };
+        let number = open.number;
+        let tensor = dispatch_dtype!(dataset.own_dtype(), T => {
+            open.read::<T>(dataset, group, rows, &self.ranges, &mut self.last)
+        }, else => Err(no_such(dataset.own_dtype())));
+        tensor.map_err(|error| dataset.in_part(number, error))?.cast(dataset.dtype())
+    }
+}
+
+impl Open<'_> {
+    /// The next rows, of one row group and no more than `most`.
+    fn take(&mut self, most: usize) -> Option<(usize, Range<usize>)> {
+        let (group, rows) = self.left.front_mut()?;
+        let taken = rows.start..rows.end.min(rows.start.saturating_add(most));
+        rows.start = taken.end;
+        let group = *group;
+        if rows.start == rows.end {
+            self.left.pop_front();
+        }
+        Some((group, taken))
+    }
+
+    fn read<T: FileElement>(
+        &mut self,
+        dataset: &Dataset,
+        group: usize,
+        rows: Range<usize>,
+        ranges: &Option<Vec<Range<usize>>>,
+        last: &mut Option<Vec<u64>>,
+    ) -> Result<AnyTensor> {
+        let mut values = Values::<T>::default();
+        let mut entries = Entries::new(dataset.shape().rank(), rows.len(), &mut values);
+        self.opened.table(dataset.options()).read_group(group, std::slice::from_ref(&rows), &mut entries)?;
+        let extent = entries.extent_from((0, 0));
+        let (mut coords, mut values) = (entries.coords, values.0);
+        self.check(&extent, last)?;
+        if let Some([rows, ..]) = ranges.as_deref() {
+            cut(rows, &mut coords, &mut values);
+        }
+        tensor_of(dataset.described(), true, Some(coords), values, dataset.options())
+    }
+
+    /// Compares entries with those before them, and all with what is said of them, if these are the last ones.
+    fn check(&mut self, extent: &Extent, last: &mut Option<Vec<u64>>) -> Result<()> {
+        let wrong = |message: &str| Err(Error::Format { place: "the entries".into(), message: message.into() });
+        if let (Some(last), Some((first, _))) = (&*last, &extent.ends)
+            && last >= first
+        {
+            return wrong("a row group does not come behind the one before it");
+        }
+        *last = extent.ends.as_ref().map(|(_, last)| last.clone()).or(last.take());
+        if self.seen.append(extent).is_none() {
+            return wrong("there are more than can be counted");
+        }
+        match &self.opened.layout.described.extent {
+            Some(said) if self.is_whole && self.left.is_empty() => said.check(&self.seen),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Leaves out the entries whose first coordinate is in none of `rows`; the others are in order.
+fn cut<T: Element>(rows: &Range<usize>, coords: &mut [Vec<u64>], values: &mut Vec<T>) {
+    let Some(axis) = coords.first() else { return };
+    let start = axis.iter().position(|&row| row >= rows.start as u64).unwrap_or(axis.len());
+    let end = axis.iter().rposition(|&row| row < rows.end as u64).map_or(start, |last| (last + 1).max(start));
+    for axis in coords {
+        axis.truncate(end);
+        axis.drain(..start);
+    }
+    values.truncate(end);
+    values.drain(..start);
+}
+
+/// A piece without entries is left out.
+impl Iterator for Pieces<'_> {
+    type Item = Result<AnyTensor>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match self.piece() {
+                Ok(Some(piece)) if piece.nnz() == 0 => {}
+                Ok(piece) => return piece.map(Ok),
+                Err(error) => {
+                    (self.open, self.next) = (None, usize::MAX);
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Pieces<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pieces").field("dataset", self.dataset).field("next", &self.next).finish_non_exhaustive()
+    }
+}
