@@ -1535,3 +1535,29 @@ fn types_and_shapes_that_headers_tell_are_refused_before_entries_are_read() {
         assert!(stderr(&asked(right)).contains("line 3"), "{right}: {}", stderr(&asked(right)));
     }
 }
+
+/// A path that ends in a separator is a folder of tables, and any verb reads one.
+#[cfg(feature = "parquet")]
+#[test]
+fn a_folder_of_tables_is_written_and_read() {
+    let folder = Folder::new("tables");
+    let (karate, tables) = (data("karate.mtx"), folder.path("karate/"));
+    assert!(lacuna(&["convert", &karate, &tables]).status.success());
+    assert_eq!(std::fs::read_dir(&tables).unwrap().count(), 2);
+    let told = |file: &str, more: &[&str]| {
+        let output = lacuna(&[&["any", file, "--axis", "0", "--json"], more].concat());
+        assert!(output.status.success(), "{output:?}");
+        output.stdout
+    };
+    let expected = told(&karate, &[]);
+    assert_eq!(told(&tables, &[]), expected);
+    assert_eq!(told(tables.trim_end_matches('/'), &["--from", "parquet"]), expected);
+    // Over the folder that is there, whatever its path ends in.
+    assert!(lacuna(&["convert", &karate, &tables, "--to", "parquet", "--store"]).status.success());
+    assert_eq!(std::fs::read_dir(&tables).unwrap().count(), 2);
+    let taken = lacuna(&["take", &karate, "--axis", "0", "--indices-from", &folder.path("none/")]);
+    assert!(!taken.status.success());
+    let empty = lacuna(&["info", folder.0.to_str().unwrap()]);
+    let message = String::from_utf8(empty.stderr).unwrap();
+    assert!(message.contains("no _lacuna.json"), "{message}");
+}

@@ -35,13 +35,17 @@ fn sample(format: FileFormat, of: Format, rank: usize) -> Vec<u8> {
     bytes
 }
 
-fn binary_samples() -> [(FileFormat, Vec<u8>); 5] {
-    [
+fn binary_samples() -> Vec<(FileFormat, Vec<u8>)> {
+    vec![
         (FileFormat::Npy, sample(FileFormat::Npy, Format::Coo, 2)),
         (FileFormat::Npz, sample(FileFormat::Npz, Format::Coo, 2)),
         (FileFormat::Npz, sample(FileFormat::Npz, Format::Csr, 2)),
         (FileFormat::Npz, sample(FileFormat::Npz, Format::Coo, 3)),
         (FileFormat::Npz, sample(FileFormat::Npz, Format::Csr, 3)),
+        #[cfg(feature = "parquet")]
+        (FileFormat::Parquet, sample(FileFormat::Parquet, Format::Coo, 2)),
+        #[cfg(feature = "parquet")]
+        (FileFormat::Parquet, sample(FileFormat::Parquet, Format::Csr, 3)),
     ]
 }
 
@@ -86,7 +90,7 @@ fn a_text_file_cut_before_its_last_value_is_refused() {
 #[test]
 fn a_changed_byte_never_panics() {
     let text = b"%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 2\n2 1 75\n3 1 -8\n".to_vec();
-    let mut samples = binary_samples().to_vec();
+    let mut samples = binary_samples();
     samples.push((FileFormat::MatrixMarket, text));
     for (format, bytes) in samples {
         for at in 0..bytes.len() {

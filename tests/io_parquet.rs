@@ -436,9 +436,18 @@ fn what_is_said_must_hold() {
         ("{\"version\":1", "{\"version\":[", "key lacuna: it is not JSON"),
     ] {
         if from.len() == to.len() {
-            assert_eq!(refused(read(&replaced(&bytes, from.as_bytes(), to.as_bytes()))), expected);
+            // Without the checksum, whose name is another one then.
+            let unsigned = replaced(&bytes, b"\"checksum\"", b"\"checkzum\"");
+            assert_eq!(refused(read(&replaced(&unsigned, from.as_bytes(), to.as_bytes()))), expected);
         }
     }
+    let signed = "key lacuna: its checksum is not that of what it says: some byte is damaged";
+    for (from, to) in
+        [("\"shape\":[3,4]", "\"shape\":[3,5]"), ("\"fill\":\"80", "\"fill\":\"00"), ("\"last\":[2", "\"last\":[1")]
+    {
+        assert_eq!(refused(read(&replaced(&bytes, from.as_bytes(), to.as_bytes()))), signed);
+    }
+    let bytes = replaced(&bytes, b"\"checksum\"", b"\"checkzum\"");
     let hash = bytes.windows(16).position(|word| word == b"\"entries_hash\":\"").unwrap() + 16;
     let mut damaged = bytes.clone();
     damaged[hash] = if damaged[hash] == b'0' { b'1' } else { b'0' };

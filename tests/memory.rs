@@ -6,6 +6,7 @@ use peak_alloc::PeakAlloc;
 
 mod io_memory;
 mod io_memory_npz;
+mod io_memory_parquet;
 mod operations_memory;
 
 #[global_allocator]

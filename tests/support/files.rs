@@ -3,6 +3,8 @@
 use std::io::{Cursor, Read, Write};
 
 use lacuna::Error;
+#[cfg(feature = "parquet")]
+use lacuna::io::Dataset;
 use lacuna::io::{AnyTensor, FileFormat, ReadOptions, WriteOptions, read_from, write_to};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -38,6 +40,121 @@ pub fn read_plain_table(data: &[u8]) {
             assert!(tensor.shape().iter().all(|&length| length == 9) && tensor.rank() == rank);
         }
     }
+}
+
+/// Reads what `data` makes of a folder of tables: changes to its manifest, whose checksum is made right again, or a
+/// manifest of its own. All at once and piece by piece give the same, or both refuse.
+#[cfg(feature = "parquet")]
+pub fn read_folder(data: &[u8]) {
+    let folder = FOLDER.get_or_init(Folder::new);
+    let manifest = if data.starts_with(b"{") { data.to_vec() } else { folder.changed(data) };
+    std::fs::write(folder.path.join("_lacuna.json"), manifest).expect("a folder that can be written to");
+    read_in_pieces(&folder.path);
+}
+
+/// Reads `data` as a file all at once and piece by piece.
+#[cfg(feature = "parquet")]
+pub fn read_table_in_pieces(data: &[u8]) {
+    let path = FOLDER.get_or_init(Folder::new).path.join("table.parquet");
+    std::fs::write(&path, data).expect("a folder that can be written to");
+    read_in_pieces(&path);
+}
+
+#[cfg(feature = "parquet")]
+fn read_in_pieces(path: &std::path::Path) {
+    let options = ReadOptions::default();
+    let whole = lacuna::io::read(path, &options);
+    let Ok(dataset) = Dataset::open(path, &options) else {
+        return assert!(!path.is_dir() || whole.is_err(), "{whole:?}");
+    };
+    let pieces: lacuna::Result<Vec<AnyTensor>> = dataset.pieces(500).collect();
+    match (whole, pieces) {
+        (Ok(whole), Ok(pieces)) => {
+            let mut from = 0;
+            for piece in pieces {
+                // Of the same entries, by their numbers.
+                from += assert_entries(&whole, &piece, from);
+            }
+            assert_eq!(from, whole.nnz());
+        }
+        (Ok(whole), Err(error)) => panic!("{error:?}, but {whole:?}"),
+        (Err(Error::TooLarge { .. }), _) | (Err(_), Err(_)) => {}
+        (Err(error), Ok(_)) => panic!("the pieces are read, but not the whole: {error:?}"),
+    }
+}
+
+/// Compares the entries of a piece with those of the whole from that number on, and tells how many they are.
+#[cfg(feature = "parquet")]
+fn assert_entries(whole: &AnyTensor, piece: &AnyTensor, from: usize) -> usize {
+    assert!(piece.shape() == whole.shape() && piece.fill().to_string() == whole.fill().to_string());
+    lacuna::dispatch_dtype!(whole.dtype(), T => {
+        let [whole, piece] = [whole, piece].map(|any| any.clone().into_coo::<T, u64>().expect("its own type"));
+        for at in 0..piece.nnz() {
+            assert_eq!(lacuna::Pattern::coords_of(piece.pattern(), at), lacuna::Pattern::coords_of(whole.pattern(), from + at));
+            let bytes = |value: T| {
+                let mut bytes = Vec::new();
+                lacuna::io::FileElement::to_bytes(value, &mut bytes);
+                bytes
+            };
+            assert_eq!(bytes(piece.values()[at]), bytes(whole.values()[from + at]));
+        }
+    }, else => panic!("no such type"));
+    piece.nnz()
+}
+
+/// A tensor in three parts, and the manifest of it.
+#[cfg(feature = "parquet")]
+struct Folder {
+    path: std::path::PathBuf,
+    manifest: Vec<u8>,
+}
+
+#[cfg(feature = "parquet")]
+static FOLDER: std::sync::OnceLock<Folder> = std::sync::OnceLock::new();
+
+#[cfg(feature = "parquet")]
+impl Folder {
+    fn new() -> Folder {
+        let path = std::env::temp_dir().join(format!("lacuna-fuzz-{}", std::process::id()));
+        let coords = vec![(0..9).collect(), (0..9).map(|at| at % 4).collect()];
+        let x = lacuna::CooTensor::new([9, 4], coords, (0..9).map(f64::from).collect(), 0.5).expect("entries in order");
+        let mut options = WriteOptions::default();
+        (options.group_entries, options.part_entries) = (Some(2), Some(4));
+        lacuna::io::write(path.join(""), &x, &options).expect("a folder that can be written to");
+        let manifest = std::fs::read(path.join("_lacuna.json")).expect("it was written");
+        Folder { path, manifest }
+    }
+
+    /// The manifest with a byte changed for each three of `data`, and the checksum of what stands there then.
+    fn changed(&self, data: &[u8]) -> Vec<u8> {
+        let mut manifest = self.manifest.clone();
+        for change in data.chunks_exact(3).take(8) {
+            let at = usize::from(u16::from_le_bytes([change[0], change[1]])) % manifest.len();
+            manifest[at] = change[2];
+        }
+        let text = String::from_utf8_lossy(&manifest).into_owned();
+        let ends = text.find("\"version\":1").map(|at| at + 11).zip(text.find(",\n\"checksum\""));
+        match ends.filter(|(start, end)| start < end) {
+            Some((start, end)) => {
+                let hash = checksum(&text.as_bytes()[start..end]);
+                format!("{},\n\"checksum\":\"{hash:016x}\"}}\n", &text[..end]).into_bytes()
+            }
+            None => manifest,
+        }
+    }
+}
+
+/// The checksum of a text, as the documents have it: `docs/files.md`.
+#[cfg(feature = "parquet")]
+pub fn checksum(text: &[u8]) -> u64 {
+    let mix = |mut number: u64| {
+        number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        number ^ number >> 31
+    };
+    let words = text.chunks(8).map(|bytes| bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)));
+    let words = words.chain([text.len() as u64]);
+    words.fold(0x9e37_79b9_7f4a_7c15, |hash, word| mix(hash ^ word))
 }
 
 /// Reads `data` in one format; what it says is a tensor is written and read again, and must be the same.

@@ -53,6 +53,9 @@ impl Input {
     /// A second file whose name does not tell what it is: a tensor, if its first bytes say so, else text.
     pub(crate) fn read_tensor_or_text(&self, path: &Path) -> Result<Beside, Failure> {
         let read = || -> lacuna::Result<Beside> {
+            if path.is_dir() {
+                return io::read(path, &self.reading.beside()).map(Beside::Tensor);
+            }
             let mut reader: Box<dyn Read> =
                 if is_stream(path) { Box::new(std::io::stdin().lock()) } else { Box::new(File::open(path)?) };
             let mut head = Vec::new();
@@ -60,9 +63,7 @@ impl Input {
             let is_tensor = FileFormat::from_first_bytes(&head).is_some() || head.starts_with(&GZIP);
             let reader = Cursor::new(head).chain(reader);
             if is_tensor {
-                let mut options = ReadOptions::default();
-                options.max_memory = self.reading.max_memory;
-                return io::read_from(reader, None, &options).map(Beside::Tensor).map_err(advised);
+                return io::read_from(reader, None, &self.reading.beside()).map(Beside::Tensor).map_err(advised);
             }
             read_text(reader, self.reading.max_memory.unwrap_or(MOST_BYTES)).map(Beside::Text)
         };
@@ -114,6 +115,7 @@ pub(crate) fn read(path: &Path, from: Option<FileFormat>, options: &ReadOptions)
     let tensor = match from {
         _ if is_stream(path) => io::read_from(std::io::stdin().lock(), from, &options),
         None => io::read(path, &options),
+        Some(from) if from.name() == "parquet" && path.is_dir() => io::read(path, &options),
         Some(from) => File::open(path).map_err(Into::into).and_then(|file| io::read_from(file, from, &options)),
     };
     tensor.map_err(|error| Failure::of_file(path, unnamed(error)))

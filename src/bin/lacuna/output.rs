@@ -37,6 +37,8 @@ pub(crate) fn write(
     options.progress = bar.hook();
     let written = match writing.to {
         None => io::write(path, tensor, &options),
+        // A folder is named by its path.
+        Some(to) if FileFormat::from_path(path) == Some(to) => io::write(path, tensor, &options),
         Some(to) if is_stream(path) => to_bytes(to, tensor, &options).and_then(|bytes| write_stdout(&bytes)),
         Some(to) => io::save(path, |file| io::write_to(file, to, tensor, &options)),
     };

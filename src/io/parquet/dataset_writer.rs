@@ -192,8 +192,7 @@ impl DatasetWriter {
             return Err(Error::TypesDiffer { operation: "pieces", left: left.name(), right: right.name() });
         }
         if said.fill != new.fill {
-            let [expected, found] =
-                [&said.fill, &new.fill].map(|fill| format!("{:02x?}", fill.as_deref().unwrap_or_default()));
+            let [expected, found] = [&*said, new].map(Described::fill_text);
             return Err(Error::FillsDiffer { tensor: 1, expected, found });
         }
         match (&self.last, ends) {

@@ -6,6 +6,7 @@ use super::json::{self, Json};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
+use crate::dispatch_dtype;
 use crate::element::DType;
 use crate::io::MOST_AXES;
 use crate::io::element::FileElement;
@@ -133,6 +134,13 @@ impl Described {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The fill in words.
+    pub(super) fn fill_text(&self) -> String {
+        let dtype = self.dtype.unwrap_or(DType::Bool);
+        let fill = dispatch_dtype!(dtype, T => self.fill::<T>().ok().flatten().map(T::to_number), else => None);
+        fill.map_or_else(String::new, |fill| fill.to_string())
     }
 
     /// The fill as an element.
