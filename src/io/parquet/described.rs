@@ -7,7 +7,7 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::dispatch_dtype;
-use crate::element::DType;
+use crate::element::{DType, Element};
 use crate::io::MOST_AXES;
 use crate::io::element::FileElement;
 use crate::io::options::ReadOptions;

@@ -40,11 +40,11 @@ impl Manifest {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(missing()),
             file => file?,
         };
-        let mut text = Vec::new();
+        let (length, mut text) = (file.metadata()?.len(), Vec::new());
         file.take(MOST_BYTES + 1).read_to_end(&mut text)?;
         if text.len() as u64 > MOST_BYTES {
             let instead = "write fewer and larger parts";
-            return Err(Error::TooLarge { what: "the manifest", bytes: u128::MAX, limit: MOST_BYTES, instead });
+            return Err(Error::TooLarge { what: "the manifest", bytes: length.into(), limit: MOST_BYTES, instead });
         }
         Manifest::parse(&String::from_utf8_lossy(&text))
     }
