@@ -1383,6 +1383,7 @@ fn lists_of_positions_are_read_within_the_limit() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines)] // A list.
 fn verbs_of_reductions_pairs_and_parts() {
     let folder = Folder::new("verbs");
     let x = folder.file("x.mtx", "%%MatrixMarket matrix coordinate integer general\n2 3 3\n1 1 5\n1 3 -2\n2 3 4\n");

@@ -83,6 +83,7 @@ fn bits(x: &AnyTensor) -> String {
 }
 
 /// Steps of one matrix and one gradient, each by a step of the library and its gradient.
+#[allow(clippy::too_many_lines)] // A list.
 fn steps<P: Pattern>(x: &Lazy<Tensor<P, f64>>, y: &Lazy<Tensor<P, f64>>) -> Vec<Lazy<Tensor<P, f64>>> {
     let kept = Axes::from(1).keep_dims();
     let labels = [1u32, 0, 1, 3];

@@ -149,7 +149,7 @@ impl Axes {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn normalize(&self, rank: usize) -> Result<Vec<usize>> {
-        self.normalized(rank).map(Vec::from)
+        self.normalized(rank).map(Few::into_vec)
     }
 
     /// [`normalize`](Axes::normalize), without memory for a few.

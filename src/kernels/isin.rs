@@ -128,8 +128,8 @@ impl<'a, T: Element> Membership<'a, T> {
                         #[inline(always)]
                         || {
                             // A copy of its own, which stays in registers.
-                            let keys = keys;
-                            keys.answer(values, invert, answers);
+                            let own = keys;
+                            own.answer(values, invert, answers);
                         },
                     );
                 });

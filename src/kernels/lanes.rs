@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use bytemuck::Zeroable;
+use smallvec::smallvec;
 
 use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::few::Few;
@@ -156,7 +157,7 @@ fn parts_of(offsets: &[usize]) -> Few<Range<usize>> {
 /// Where the places of each part end: of a single one there may be too many.
 fn ends_of(offsets: &[usize], parts: &Few<Range<usize>>) -> Few<usize> {
     if let [all] = &parts[..] {
-        return Few::one(all.len().min(offsets[all.end]));
+        return smallvec![all.len().min(offsets[all.end])];
     }
     let work = offsets.len() + offsets[offsets.len() - 1];
     let count = |(), lanes: Range<usize>| count_stored(&offsets[lanes.start..=lanes.end]);

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Zeroable;
+use smallvec::smallvec;
 
 use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::few::Few;
@@ -200,7 +201,7 @@ fn parts_worth(count: usize, picoseconds: usize, weight: usize) -> usize {
 /// `f` of so many parts of the indices below `count`, in order.
 fn of_parts<U: Send>(count: usize, parts: usize, f: impl Fn(Range<usize>) -> U + Sync) -> Few<U> {
     match parts {
-        1 => Few::one(f(0..count)),
+        1 => smallvec![f(0..count)],
         _ => shared(0..parts, || (), |(), number| f(part_of(count, parts, number))).into(),
     }
 }
@@ -213,9 +214,9 @@ pub(crate) fn map_slices<T: Send, U: Send>(
     f: impl Fn(usize, &mut [T]) -> U + Sync,
 ) -> Few<U> {
     match ends {
-        &[end] => Few::one(f(0, &mut items[..end])),
+        &[end] => smallvec![f(0, &mut items[..end])],
         _ => {
-            let slices = Vec::from(split_at_ends(items, ends));
+            let slices = split_at_ends(items, ends).into_vec();
             shared(slices.into_iter().enumerate(), || (), |(), (number, slice)| f(number, slice)).into()
         }
     }
@@ -232,7 +233,7 @@ pub(crate) fn map_each<S, A: Send, U: Send>(
         let mut scratch = scratch();
         return items.into_iter().map(|item| f(&mut scratch, item)).collect();
     }
-    shared(Vec::from(items).into_iter(), scratch, f).into()
+    shared(items.into_vec().into_iter(), scratch, f).into()
 }
 
 /// Sorts by `compare`, which tells all items apart, so that no order among equals is left open.

@@ -24,7 +24,7 @@ pub(crate) fn pipeline<A: Send, B: Send, E>(
     while !batch.is_empty() || !results.is_empty() {
         let (mut worked, mut taken, mut fetched) = (Vec::new(), Ok(()), Vec::new());
         let mut there = || {
-            worked = map_each(std::mem::take(&mut batch).into(), usize::MAX, || (), |(), item| work(item)).into();
+            worked = map_each(std::mem::take(&mut batch).into(), usize::MAX, || (), |(), item| work(item)).into_vec();
         };
         let mut here = || {
             taken = results.drain(..).try_for_each(&mut take);

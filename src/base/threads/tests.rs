@@ -63,7 +63,10 @@ fn calls(count: usize) -> Vec<(&'static str, Work)> {
                 drop(filled(2 * parts.len(), ITEM, fill));
             }),
         ),
-        ("map_each", Box::new(move |meeting| drop(map_each(vec![0; pieces], count, || (), |_, _| meeting.wait())))),
+        (
+            "map_each",
+            Box::new(move |meeting| drop(map_each(vec![0; pieces].into(), count, || (), |_, _| meeting.wait()))),
+        ),
         (
             "filter_map_range",
             Box::new(move |meeting| drop(filter_map_range(searches, || (), |_, _| Some(meeting.wait())))),
@@ -101,7 +104,7 @@ fn one_piece_of_work_stays_on_its_thread() {
     let long = 8 * CHUNK;
     let pieces: [Work; 2] = [
         Box::new(move |meeting| drop(map_heavy(1, long, 0, || (), |_, _| meeting.wait()))),
-        Box::new(move |meeting| drop(map_each(vec![0], long, || (), |_, _| meeting.wait()))),
+        Box::new(move |meeting| drop(map_each(smallvec![0], long, || (), |_, _| meeting.wait()))),
     ];
     pieces.into_iter().for_each(|work| assert_eq!(threads_of(work, 20), 1));
 }
@@ -189,8 +192,8 @@ fn parts_are_as_many_as_pay_for_themselves() {
     let parts = |count, weight| pool.install(|| map_parts(count, ITEM, weight, |part| part));
     assert_eq!(parts(0, 0).len(), 1);
     assert_eq!(parts(4 * CHUNK - 1, 0).len(), 1);
-    assert_eq!(parts(4 * CHUNK, 0), [0..2 * CHUNK, 2 * CHUNK..4 * CHUNK]);
-    assert_eq!(parts(60 * CHUNK, 0), [0..20 * CHUNK, 20 * CHUNK..40 * CHUNK, 40 * CHUNK..60 * CHUNK]);
+    assert_eq!(parts(4 * CHUNK, 0)[..], [0..2 * CHUNK, 2 * CHUNK..4 * CHUNK]);
+    assert_eq!(parts(60 * CHUNK, 0)[..], [0..20 * CHUNK, 20 * CHUNK..40 * CHUNK, 40 * CHUNK..60 * CHUNK]);
     // Each part costs as much as `weight` items more.
     assert_eq!(parts(12 * CHUNK - 1, 2 * CHUNK).len(), 1);
     assert_eq!(parts(12 * CHUNK, 2 * CHUNK).len(), 2);

@@ -72,7 +72,7 @@ impl<'d> Pieces<'d> {
         let groups = opened.footer.groups.iter().map(|group| group.rows as usize).collect::<Vec<_>>();
         let picked = match &self.ranges {
             Some(ranges) => opened.table(self.dataset.options()).picked(ranges),
-            None => Ok(groups.iter().map(|&rows| vec![0..rows]).collect()),
+            None => Ok(groups.iter().map(|&rows| std::iter::once(0..rows).collect()).collect()),
         };
         let picked = picked.map_err(|error| self.dataset.in_part(number, error))?;
         let is_whole =
