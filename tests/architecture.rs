@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// The modules from the ground up. A module may import those of lower floors, and its own.
 const FLOORS: &[&[&str]] = &[
-    &["shape", "machine"],
+    &["shape", "machine", "few"],
     &["alloc"],
     &["error", "grouping"],
     &["threads"],
@@ -30,7 +30,7 @@ const FLOORS: &[&[&str]] = &[
 const FOLDERS: [&str; 2] = ["base", "tensor"];
 
 /// What a kernel may know: no tensor, no pattern, no shape, no error.
-const KERNELS_MAY_IMPORT: &[&str] = &["kernels", "element", "index", "machine", "alloc", "threads"];
+const KERNELS_MAY_IMPORT: &[&str] = &["kernels", "element", "index", "machine", "few", "alloc", "threads"];
 
 /// Outside crates, and the only places that name them.
 const PLACES: &[(&str, &[&str])] = &[
