@@ -2,7 +2,7 @@
 
 use lacuna::dynamic::{AnyTensor, Format};
 use lacuna::eval::{Fault, Program, header};
-use lacuna::lazy::{self, Lazy, Program as Compiled, compile};
+use lacuna::lazy::{self, Lazy, Program as Compiled, Steps, compile};
 use lacuna::{
     Axes, CooPattern, CooTensor, CsrPattern, CsrTensor, DType, Einsum, Element, Isin, Matmul, Nanmedian, Norm, Pattern,
     Quantile, QuantileMethod, Take, Tensor, Var,
@@ -54,12 +54,6 @@ fn any_of<P: Pattern, T: Element>(x: Tensor<P, T>) -> AnyTensor {
 #[track_caller]
 fn read_again<V>(program: &Compiled<V>) -> Program {
     let text = program.to_text().unwrap();
-    if let Ok(dir) = std::env::var("LT_DUMP") {
-        use std::hash::{Hash, Hasher};
-        let mut h = std::hash::DefaultHasher::new();
-        text.hash(&mut h);
-        std::fs::write(format!("{dir}/{:016x}", h.finish()), &text).unwrap();
-    }
     let read = Program::parse(&text).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
     assert_eq!(read.to_string(), text);
     read
@@ -82,13 +76,12 @@ fn bits(x: &AnyTensor) -> String {
     format!("{x:?} {:?}", x.fill())
 }
 
-/// Steps of one matrix and one gradient, each by a step of the library and its gradient.
-#[allow(clippy::too_many_lines)] // A list.
-fn steps<P: Pattern>(x: &Lazy<Tensor<P, f64>>, y: &Lazy<Tensor<P, f64>>) -> Vec<Lazy<Tensor<P, f64>>> {
+/// Steps that tensors and arrays have, of one matrix or two.
+pub(crate) fn of_both<X: Steps<Elem = f64, Of<f64> = X>>(x: &Lazy<X>, y: &Lazy<X>) -> Vec<Lazy<X>> {
     let kept = Axes::from(1).keep_dims();
     let labels = [1u32, 0, 1, 3];
     let nested: &'static ArrayD<i32> = Box::leak(Box::new(ndarray::arr2(&[[1, 2], [3, 4]]).into_dyn()));
-    let mut all = vec![
+    vec![
         x.abs(),
         x.sqrt(),
         x.cbrt(),
@@ -113,8 +106,6 @@ fn steps<P: Pattern>(x: &Lazy<Tensor<P, f64>>, y: &Lazy<Tensor<P, f64>>) -> Vec<
         x.powi(-2),
         x.powf(0.1),
         x.clamp(-0.5, f64::INFINITY),
-        x.with_fill(-0.0),
-        x.with_fill(f64::NAN),
         x.add(y),
         x.sub(y),
         x.mul(y),
@@ -128,8 +119,6 @@ fn steps<P: Pattern>(x: &Lazy<Tensor<P, f64>>, y: &Lazy<Tensor<P, f64>>) -> Vec<
         x.div(3.0),
         x.maximum(f64::NAN),
         x.pow(2.0),
-        x.cast::<f32>().cast(),
-        x.greater(y).where_(x, y),
         x.sum(&kept),
         x.mean(0),
         x.nansum(&kept),
@@ -152,19 +141,13 @@ fn steps<P: Pattern>(x: &Lazy<Tensor<P, f64>>, y: &Lazy<Tensor<P, f64>>) -> Vec<
         x.nanmedian(Nanmedian::over(0).lower()),
         x.quantile(0.1, 1),
         x.nanquantile(0.5, Quantile::over(0).method(QuantileMethod::Nearest)),
-        x.stored().sum(0),
-        x.stored().mean(&kept),
-        x.stored().nanmedian(1),
-        x.stored().var(0),
         x.group_by(0, &labels).sum(0),
-        x.stored().group_by(0, &labels).max(0),
         x.flip(Axes::all()),
         x.flip([0, 1]),
         x.roll(-3, 1),
         x.pad([(1, 0), (0, 2)]),
         x.tile([2, 1]),
         x.repeat(3, -1),
-        x.sum(0).broadcast_to([2, 5]),
         x.slice(s![0..1, ..]).squeeze(0),
         x.expand_dims([0, 3]),
         x.transpose(),
@@ -182,6 +165,31 @@ fn steps<P: Pattern>(x: &Lazy<Tensor<P, f64>>, y: &Lazy<Tensor<P, f64>>) -> Vec<
         x.take_axis(Take::at(vec![9u8]).clip(), 1),
         x.take(nested),
         x.topk(2, 1),
+        x.round(),
+        x.floor(),
+        x.ceil(),
+        x.trunc(),
+        x.sign(),
+        x.broadcast_to([2, 4, 5]),
+        x.nanmedian_index(1).parts().0,
+    ]
+}
+
+/// Steps that tensors have alone.
+pub(crate) fn of_sparse<P: Pattern>(x: &Lazy<Tensor<P, f64>>, y: &Lazy<Tensor<P, f64>>) -> Vec<Lazy<Tensor<P, f64>>> {
+    let kept = Axes::from(1).keep_dims();
+    let labels = [1u32, 0, 1, 3];
+    let mut all = vec![
+        x.with_fill(-0.0),
+        x.with_fill(f64::NAN),
+        x.cast::<f32>().cast(),
+        x.greater(y).where_(x, y),
+        x.stored().sum(0),
+        x.stored().mean(&kept),
+        x.stored().nanmedian(1),
+        x.stored().var(0),
+        x.stored().group_by(0, &labels).max(0),
+        x.sum(0).broadcast_to([2, 5]),
         x.matmul(&y.transpose()),
         x.outer(&y.sum(0)),
         x.kron(y),
@@ -192,12 +200,19 @@ fn steps<P: Pattern>(x: &Lazy<Tensor<P, f64>>, y: &Lazy<Tensor<P, f64>>) -> Vec<
         lazy::einsum("ij,kj->ik", &[x, y]),
         lazy::einsum("ij->", &[x]),
     ];
-    let gradients: Vec<_> = all.iter().map(|step| step.gradient(x, &(step * 0.5))).collect();
-    all.extend(gradients.into_iter().filter(|gradient| gradient.check().is_ok()));
-    all.extend([x.prune(), x.nanmedian_index(1).parts().0, x.stored().topk_index(1, 0).parts().0]);
-    all.extend([x.round(), x.floor(), x.ceil(), x.trunc(), x.sign(), x.stored().add(&y.stored())]);
+    all.extend([x.prune(), x.stored().topk_index(1, 0).parts().0, x.stored().minimum(&y.stored())]);
+    all.extend([x.stored().add(&y.stored()), x.stored().sub(&y.stored())]);
+    all.extend([x.stored().mul(&y.stored()), x.stored().div(&y.stored())]);
     all.extend([x.isin([0.5, 1.0]).cast(), x.isin(Isin::of([f64::NAN]).invert()).cast(), x.isnan().cast()]);
     all.extend([x.argmin(1).cast(), x.nanmedian_index(0).parts().1.cast(), x.stored().argsort(0).cast()]);
+    all
+}
+
+/// All of them, each with its gradient if it has one.
+fn steps<P: Pattern>(x: &Lazy<Tensor<P, f64>>, y: &Lazy<Tensor<P, f64>>) -> Vec<Lazy<Tensor<P, f64>>> {
+    let mut all = [of_both(x, y), of_sparse(x, y)].concat();
+    let gradients: Vec<_> = all.iter().map(|step| step.gradient(x, &(step * 0.5))).collect();
+    all.extend(gradients.into_iter().filter(|gradient| gradient.check().is_ok()));
     // Of what it has no part in, and twice.
     all.extend([y.sum(0).gradient(x, &y.sum(0)), x.gradient(x, y)]);
     all.extend([(x * y).sum(0), (x * y).sqrt().tanh(), x.exp().gradient(x, y)].map(|z| z.gradient(x, &z)));
@@ -392,7 +407,7 @@ fn what_is_no_program_is_told_with_its_place() {
         ("y = ", "line 3, column 5: the expression ends too early\n  y = \n      ^"),
         ("y = input(\"x\", \"bool\", \"coo\", [])", "line 3, column 5: an input before this one is bound by \"x\""),
         ("y = input(\"y\", \"bit\", \"coo\", [])", "line 3, column 5: there is no such element type"),
-        ("y = input(\"y\", \"bool\", \"coo\", [-1])", "line 3, column 32: this is no length"),
+        ("y = input(\"y\", \"bool\", \"coo\", [-1])", "line 3, column 33: this is no length"),
         ("y = input(\"y\", \"bool\", \"coo\")", "line 3, column 5: an input is input("),
         ("y = input(\"y\", \"bool\", \"csc\", [])", "line 3, column 5: a format is"),
         ("result = x", "line 3, column 10: the result is a list of names"),
@@ -468,4 +483,53 @@ fn other_types_and_formats_are_written_and_read() {
     let (one, two, three) = program.run([lazy.is(&counts)]).unwrap();
     assert_runs(&read_again(&program), &[("counts", counts.to_any())], &[one.to_any(), two.to_any(), three.to_any()]);
     let _: (CsrPattern, CooPattern) = (one.pattern().clone(), two.pattern().clone());
+}
+
+/// Arithmetic on entries: the gradients of expressions are those of lazy graphs, and both agree with differences.
+#[test]
+fn gradients_of_what_is_stored_agree_with_differences() {
+    let of = |seed| matrix(4, 5, 2, seed).map_values(|value| value + 0.25).unwrap().with_fill(3.0).to_csr().unwrap();
+    let inputs = [of(1), of(2)];
+    let [x, y] = ["x", "y"].map(|name| Lazy::<CsrTensor<f64>>::input(name, [4, 5]));
+    type Op = fn(&Lazy<CsrTensor<f64>>, &Lazy<CsrTensor<f64>>) -> Lazy<CsrTensor<f64>>;
+    let operations: [(&str, Op); 4] = [
+        ("+", |x, y| x.stored().add(&y.stored())),
+        ("-", |x, y| x.stored().sub(&y.stored())),
+        ("*", |x, y| x.stored().mul(&y.stored())),
+        ("/", |x, y| x.stored().div(&y.stored())),
+    ];
+    for (sign, operation) in operations {
+        // Squares tell the places of a gradient apart.
+        let z = operation(&x, &y).stored().sum(Axes::all());
+        let loss = |inputs: &[CsrTensor<f64>; 2]| {
+            let squares = operation(&inputs[0].lazy(), &inputs[1].lazy()).square();
+            squares.stored().sum(Axes::all()).collect().unwrap().item().unwrap()
+        };
+        let squares = operation(&x, &y).square().stored().sum(Axes::all());
+        let one = CsrTensor::full([0; 0], 1.0).unwrap();
+        let [dx, dy] = squares.gradients([&x, &y], &one.lazy());
+        let program = compile((&dx, &dy, &z)).unwrap();
+        let found = program.run([x.is(&inputs[0]), y.is(&inputs[1])]).unwrap();
+        for (operand, gradient) in [(0, &found.0), (1, &found.1)] {
+            assert_eq!(gradient.pattern(), inputs[operand].pattern());
+            for entry in 0..gradient.nnz() {
+                let moved = |by: f64| {
+                    let mut inputs = inputs.clone();
+                    inputs[operand].values_mut().unwrap()[entry] += by;
+                    loss(&inputs)
+                };
+                let expected = (moved(1e-6) - moved(-1e-6)) / 2e-6;
+                let value = gradient.values()[entry];
+                assert!((value - expected).abs() <= 1e-5 * (1.0 + expected.abs()), "{sign} {value} {expected}");
+            }
+        }
+        for (name, gradient) in [("x", &found.0), ("y", &found.1)] {
+            let text = format!("grad(sum(stored(square(stored(x) {sign} stored(y)))), {name}, 1)");
+            let bound = |name: &str| Some(inputs[usize::from(name == "y")].to_any());
+            let of_text = lacuna::eval::Expression::parse(&text).unwrap().evaluate(bound).unwrap();
+            assert!(of_text.same_as(&gradient.to_any()), "{text}\n{of_text:?}\n{gradient:?}");
+        }
+    }
+    let refused = x.stored().minimum(&y.stored());
+    assert!(refused.gradient(&x, &refused).check().unwrap_err().to_string().contains("has no gradient"));
 }

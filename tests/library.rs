@@ -29,6 +29,7 @@ mod interop_sprs;
 mod io_properties;
 mod isin;
 mod lazy;
+mod lazy_rewrite;
 #[cfg(feature = "cli")]
 mod lazy_text;
 mod matmul;
@@ -36,6 +37,8 @@ mod matmul_with;
 mod moving;
 mod nanmedian;
 mod nanmedian_gradient;
+#[cfg(feature = "cli")]
+mod operations_table;
 mod outer;
 mod products;
 mod promises;

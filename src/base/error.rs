@@ -489,7 +489,7 @@ pub enum Error {
     },
 
     /// A step of a lazy graph has no result.
-    #[error("{operation} at {file}:{line}: {cause}")]
+    #[error("{operation} at {file}:{line}: {}", without_name(.operation, .cause))]
     Lazy {
         /// The operation.
         operation: &'static str,
@@ -516,6 +516,13 @@ pub enum Error {
 }
 
 /// The name of a file before what is said of it. What a terminal would obey is escaped.
+/// What is wrong with a step that has been named.
+fn without_name(operation: &str, cause: &Error) -> String {
+    let told = cause.to_string();
+    let behind = told.strip_prefix(operation).and_then(|told| told.strip_prefix(": ").or(told.strip_prefix(' ')));
+    behind.map_or_else(|| told.clone(), str::to_string)
+}
+
 fn before_message(path: &Option<PathBuf>) -> String {
     let Some(path) = path else { return String::new() };
     let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::base::alloc::{self, Allocated};
 
 /// Which positions of an axis have which label.
-#[derive(PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Grouping {
     axis: usize,
     /// The label of each position.
@@ -25,9 +25,14 @@ impl fmt::Debug for Grouping {
         if self.labels.len() <= LISTED {
             return write!(f, "labels {:?} below {count} on axis {axis}", self.labels);
         }
-        // Where they are tells them from all others.
-        write!(f, "{} labels below {count} at {:p} on axis {axis}", self.labels.len(), &raw const *self.labels)
+        write!(f, "{} labels below {count} ({:016x}) on axis {axis}", self.labels.len(), hash(&self.labels))
     }
+}
+
+/// The hash of FNV-1a, which is the same in every run.
+fn hash(labels: &[usize]) -> u64 {
+    let bytes = labels.iter().flat_map(|&label| (label as u64).to_le_bytes());
+    bytes.fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3))
 }
 
 impl Grouping {

@@ -194,6 +194,9 @@ impl Graph {
             }
             "reshape" if only_first() => return Ok(vec![(first, self.push(Kind::Shaped(first, up), at))]),
             "block" => return self.of_block(first, up, depends, at),
+            "add" | "sub" | "mul" | "div" if of.iter().all(|ids| self.is_stored(ids[0])) => {
+                return Ok(self.of_stored(name, [first, of[1][0]], up, depends, at));
+            }
             _ => {}
         }
         let backward = match name {
@@ -278,6 +281,43 @@ impl Graph {
             given.extend(self.of_call("concat", &[vec![row], vec![last]], of_row, depends, at)?);
         }
         Ok(given)
+    }
+
+    fn is_stored(&self, id: Id) -> bool {
+        matches!(&self.nodes[id].kind, Kind::Call(name, _) if name == "stored")
+    }
+
+    /// The rule of arithmetic on the entries of two tensors of one shape: to an entry alone what its result received, or
+    /// nothing where both have to be there.
+    fn of_stored(&mut self, name: &str, [x, y]: [Id; 2], upstream: Id, depends: &[bool], at: &Range<usize>) -> Given {
+        let [to_x, to_y] = [x, y].map(|of| self.at_entries(of, upstream, at));
+        let (to_x, to_y) = match name {
+            "add" => (to_x, to_y),
+            "sub" => (to_x, self.call("neg", vec![("x", to_y)], at)),
+            "mul" => (self.met(x, "mul", [to_x, y], at), self.met(y, "mul", [to_y, x], at)),
+            _ => {
+                let to_x = self.met(x, "div", [to_x, y], at);
+                let product = self.met(y, "mul", [to_x, x], at);
+                let quotient = self.met(y, "div", [product, y], at);
+                (to_x, self.call("neg", vec![("x", quotient)], at))
+            }
+        };
+        [(x, to_x), (y, to_y)].into_iter().filter(|(of, _)| depends[*of]).collect()
+    }
+
+    /// A gradient at the entries of a tensor.
+    fn at_entries(&mut self, of: Id, gradient: Id, at: &Range<usize>) -> Id {
+        let none = self.push(Kind::List(Vec::new()), at);
+        self.call("any_backward", vec![("x", of), ("upstream", gradient), ("axis", none)], at)
+    }
+
+    /// What an operation makes of the entries of a gradient and of a view where both are, at those of a tensor.
+    fn met(&mut self, of: Id, name: &str, [gradient, view]: [Id; 2], at: &Range<usize>) -> Id {
+        let entries = self.call("stored", vec![("x", gradient)], at);
+        let both = self.call(name, vec![("x", entries), ("y", view)], at);
+        let zero = self.number(0, at);
+        let met = self.call("with_fill", vec![("x", both), ("fill", zero)], at);
+        self.at_entries(of, met, at)
     }
 
     fn call(&mut self, name: &str, arguments: Vec<(&str, Id)>, at: &Range<usize>) -> Id {

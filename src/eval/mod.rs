@@ -31,6 +31,8 @@ use literal::Literal;
 pub use program::header;
 pub use program::{Input, Program};
 pub use table::functions;
+#[doc(hidden)]
+pub use table::signature;
 
 /// Why an expression has no value.
 #[derive(Debug, Clone)]

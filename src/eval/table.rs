@@ -53,6 +53,12 @@ pub fn functions() -> impl Iterator<Item = &'static str> {
     all().map(|function| function.name)
 }
 
+/// The arguments of a function as they are told.
+#[doc(hidden)]
+pub fn signature(name: &str) -> String {
+    function(name).map_or_else(String::new, Function::signature)
+}
+
 fn all() -> impl Iterator<Item = &'static Function> {
     TABLE.iter().flat_map(|functions| functions.iter())
 }

@@ -1,5 +1,7 @@
 //! How to read and write: format, element type, fill, duplicates and limits.
 
+use std::fmt;
+
 use crate::base::error::{Error, Result};
 use crate::base::limit::guard;
 use crate::base::shape::Shape;
@@ -46,7 +48,7 @@ pub(crate) enum Order {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 #[must_use]
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct ReadOptions {
     /// The format of the tensor. By default the file's own: compressed layouts give CSR (COO where the offsets of our
@@ -74,6 +76,19 @@ pub struct ReadOptions {
     pub progress: Option<Progress>,
     /// Whether nothing but the header is read, for a tensor without entries.
     pub(crate) only_header: bool,
+}
+
+impl fmt::Debug for ReadOptions {
+    /// What a user may set.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("ReadOptions");
+        shown.field("format", &self.format).field("dtype", &self.dtype).field("fill", &self.fill);
+        shown.field("shape", &self.shape);
+        #[cfg(feature = "parquet")]
+        shown.field("columns", &self.columns);
+        shown.field("duplicates", &self.duplicates).field("max_memory", &self.max_memory);
+        shown.field("progress", &self.progress).finish()
+    }
 }
 
 impl ReadOptions {

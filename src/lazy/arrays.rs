@@ -12,7 +12,7 @@ use super::einsum::part;
 use super::more::product_shape;
 use super::node::{Form, Held, Node, known};
 use super::unary::{LazyStored, Steps, rule_of_all, step, step_of};
-use super::value::{ByPieces, Gather, Gathered, Kind, Pieced, Pieces, Value};
+use super::value::{ByPieces, Gather, Gathered, Kind, Move, Pieced, Pieces, Value};
 use crate::base::alloc;
 use crate::base::axes::normalize_axis;
 use crate::base::error::{Error, Result};
@@ -56,6 +56,10 @@ impl<T: Element> Kind for OfArray<T> {
 
     fn reads(&self, _: &Held) -> u64 {
         0
+    }
+
+    fn moved(&self, node: &Arc<Node>, to: Move) -> Option<Arc<Node>> {
+        to.step::<ArrayD<T>>(node)
     }
 
     #[track_caller]

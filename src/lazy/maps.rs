@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Lazy;
 use super::node::{Form, Node, unlike};
 use super::reductions::{Ask, rule_of_one};
+use super::rewrite::Facts;
 use super::text::{Said, Text, WRITTEN, said};
 use super::unary::Steps;
 use crate::base::axes::Axes;
@@ -179,7 +180,8 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     pub fn cast<U: Element>(&self) -> Lazy<Tensor<P, U>> {
         let step = self
             .then("cast", U::DTYPE.to_string(), Form::Each, same, |x| x.clone().cast::<U>())
-            .written(Text::call("cast", &["%0"], Some(format!("\"{}\"", U::DTYPE))));
+            .written(Text::call("cast", &["%0"], Some(format!("\"{}\"", U::DTYPE))))
+            .known(Facts { cast: Some([T::DTYPE, U::DTYPE]), ..Facts::default() });
         struct Back<P, U>(Ask<()>, std::marker::PhantomData<fn() -> (P, U)>);
         impl<P: Pattern, U: Element> FloatVisitor for Back<P, U> {
             type Out = Option<Arc<Node>>;

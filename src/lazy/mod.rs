@@ -37,6 +37,7 @@ mod node;
 mod program;
 mod reductions;
 mod region;
+mod rewrite;
 mod text;
 mod unary;
 mod value;
@@ -47,6 +48,8 @@ pub use arrays::{Factor, LazyPattern};
 pub use einsum::einsum;
 pub use gradient::HasGradient;
 pub use joins::{concat, stack};
+#[doc(hidden)]
+pub use program::compile_as_written;
 pub use program::{Feed, Outputs, Program, compile};
 pub use reductions::LazyGroupBy;
 pub use unary::{LazyStored, Steps};

@@ -7,6 +7,7 @@ use super::arrays::Factor;
 use super::gradient::on_pattern_of;
 use super::node::{Form, Held, Node, known, unlike};
 use super::reductions::{Ask, Over, fed, rule_of_one};
+use super::rewrite::Facts;
 use super::text::{Text, WRITTEN, said, with_option};
 use super::unary::{LazyStored, Steps, rule_of_all, step};
 use super::{Lazy, Value};
@@ -49,6 +50,7 @@ macro_rules! quantiles {
                 let run = move |x: &X| ops::$name(x, q, used.clone()).map(X::reduced);
                 let text = Text::call(stringify!($name), &["%0"], with_option(said!(q), options.said()));
                 let step = self.then(stringify!($name), arguments, Form::Own, shape, run).written(text);
+                let step = step.known(Facts::over(options.axes()));
                 let step = fed!(whole, self, X, step, options, |x, options| ops::$name(x, q, options));
                 rule_of_one!(step, T, [X: Steps] X::Of<F>, (q: f64, options: Quantile),
                     |x, g| x.$backward(&g, q, options))
@@ -69,8 +71,9 @@ macro_rules! quantiles {
                 let options: Quantile = options.into();
                 let arguments = format!("{q:?}, {options:?}");
                 let text = Text::call(stringify!($backward), &["%0", "%1"], with_option(said!(q), options.said()));
+                let facts = Facts::over(options.axes());
                 let run = move |x: &X, g: &U| ops::$backward(x, g, q, options.clone()).map(X::reduced);
-                self.back(stringify!($backward), arguments, Form::OfFirst, upstream, run).written(text)
+                self.back(stringify!($backward), arguments, Form::OfFirst, upstream, run).written(text).known(facts)
             }
         )*}
     };
@@ -231,7 +234,8 @@ impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
         let run = move |x: &X| {
             ops::nanmedian_index(x, used.clone()).map(|(medians, places)| (X::reduced(medians), X::reduced(places)))
         };
-        self.then("nanmedian_index", arguments, Form::Own, shape, run).written(text)
+        let facts = Facts::over(options.axes());
+        self.then("nanmedian_index", arguments, Form::Own, shape, run).written(text).known(facts)
     }
 }
 

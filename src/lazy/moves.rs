@@ -8,6 +8,7 @@ use super::Lazy;
 use super::gradient::on_pattern_of;
 use super::node::{Form, Node};
 use super::reductions::{Ask, rule_of_one};
+use super::rewrite::{Facts, Plan};
 use super::text::{Text, said};
 use super::unary::Steps;
 use crate::base::axes::Axes;
@@ -15,9 +16,6 @@ use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
 use crate::ops::{Select, moved};
-
-/// What makes the moves for an operand with these lengths.
-type Plan = Arc<dyn Fn(&[usize]) -> Result<moved::Moves> + Send + Sync>;
 
 /// The arguments in words, and as they are written.
 type Words = [Option<String>; 2];
@@ -38,6 +36,7 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
         let shape = |shape: &Shape| plan(shape).map(|moves| Some(moves.shape().clone()));
         let run = move |x: &X| x.by_select(&used(x.lengths())?).map(X::reduced);
         let step = self.then(name, arguments, Form::Own, shape, run).written(text);
+        let step = step.known(Facts { moves: Some(Arc::clone(&plan)), ..Facts::default() });
         rule_of_one!(step, T, [X: Steps] X::Of<F>, (plan: Plan, told: Words, name: &'static str, backward: &'static str),
             |x, g| x.moved_back([name, backward], told, plan, &g))
     }

@@ -7,6 +7,7 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use super::rewrite::Facts;
 use super::text::Text;
 use super::value::{Kind, Value};
 use crate::base::error::{Error, Result};
@@ -16,10 +17,10 @@ use crate::base::shape::Shape;
 pub(super) type Held = Arc<dyn Any + Send + Sync>;
 
 /// What computes the value of a node from those of its inputs.
-pub(super) type Run = Box<dyn Fn(&[Held]) -> Result<Held> + Send + Sync>;
+pub(super) type Run = Arc<dyn Fn(&[Held]) -> Result<Held> + Send + Sync>;
 
 /// What computes the value of a reduction from pieces of its operand; none where it takes the whole.
-pub(super) type FromPieces = Box<dyn Fn(&InPieces<'_>) -> Option<Result<Held>> + Send + Sync>;
+pub(super) type FromPieces = Arc<dyn Fn(&InPieces<'_>) -> Option<Result<Held>> + Send + Sync>;
 
 /// An operand that comes in pieces.
 #[doc(hidden)]
@@ -54,6 +55,7 @@ pub struct Node {
     /// The arguments in words, which tell two steps of one name apart.
     pub(super) arguments: String,
     pub(super) text: Text,
+    pub(super) facts: Facts,
     pub(super) place: &'static Location<'static>,
     pub(super) body: Body,
     pub(super) inputs: Vec<Arc<Node>>,
@@ -111,12 +113,12 @@ impl Node {
     /// A node of values of type `V`.
     #[track_caller]
     pub(super) fn new<V: Value>(name: &'static str, body: Body, shape: Option<Shape>) -> Self {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
         Node {
-            id: COUNT.fetch_add(1, Ordering::Relaxed),
+            id: next_id(),
             name,
             arguments: String::new(),
             text: Text::None,
+            facts: Facts::default(),
             place: match PLACE.get() {
                 Some(place) => place,
                 None => Location::caller(),
@@ -130,6 +132,42 @@ impl Node {
             from_pieces: None,
             found: OnceLock::new(),
         }
+    }
+
+    /// The same step of other inputs, of which no gradient is asked.
+    pub(super) fn again(&self, inputs: Vec<Arc<Node>>, shape: Option<Shape>) -> Self {
+        let body = match &self.body {
+            Body::Step { run, form } => Body::Step { run: Arc::clone(run), form: *form },
+            Body::Constant(value) => Body::Constant(Arc::clone(value)),
+            Body::Input(lengths) => Body::Input(lengths.clone()),
+            Body::Refused(error) => Body::Refused(error.clone()),
+        };
+        Node {
+            id: next_id(),
+            name: self.name,
+            arguments: self.arguments.clone(),
+            text: self.text.clone(),
+            facts: self.facts.clone(),
+            place: self.place,
+            body,
+            inputs,
+            shape,
+            kind: self.kind,
+            rule: None,
+            of: Vec::new(),
+            from_pieces: self.from_pieces.clone(),
+            found: OnceLock::new(),
+        }
+    }
+
+    /// Whether its value is there.
+    pub(super) fn is_kept(&self) -> bool {
+        self.found.get().is_some()
+    }
+
+    /// Whether it takes some positions of each axis.
+    pub(super) fn is_slice(&self) -> bool {
+        self.name == "slice" && self.facts.moves.is_some() && self.shape.is_some()
     }
 
     /// Whose gradients its rule finds.
@@ -187,6 +225,12 @@ impl Node {
             _ => format!("{}({})", self.name, self.arguments),
         }
     }
+}
+
+/// Above that of each node before.
+fn next_id() -> u64 {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    COUNT.fetch_add(1, Ordering::Relaxed)
 }
 
 thread_local! {

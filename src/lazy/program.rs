@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::node::{Body, Form, Held, Node, reachable, taken};
 use super::region::Region;
+use super::rewrite::{Rewritten, rewritten};
 use super::text::{Text, filled};
 use super::{Lazy, Value};
 use crate::base::error::{Error, Result};
@@ -75,7 +76,9 @@ outputs!(A 0, B 1, C 2, D 3);
 /// coordinate where plans are kept (reductions, operations on two tensors, moves, and their gradients).
 #[must_use = "a program does nothing until it is run"]
 pub struct Program<V> {
-    pub(super) plan: Plan,
+    plan: Plan,
+    /// The results as they were asked for.
+    pub(super) written: Vec<Arc<Node>>,
     /// For each slot of an input or constant its pattern in the run before, which keeps its plans.
     before: Mutex<BTreeMap<usize, Held>>,
     values: fn(Vec<Held>) -> V,
@@ -104,14 +107,27 @@ pub struct Program<V> {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub fn compile<O: Outputs>(outputs: O) -> Result<Program<O::Values>> {
-    Ok(Program { plan: Plan::new(&outputs.nodes())?, before: Mutex::default(), values: O::values })
+    let written = outputs.nodes();
+    let plan = Plan::rewritten(&written)?;
+    Ok(Program { plan, written, before: Mutex::default(), values: O::values })
+}
+
+/// A program whose steps are run as they are written: for tests, which hold the other against it.
+#[doc(hidden)]
+pub fn compile_as_written<O: Outputs>(outputs: O) -> Result<Program<O::Values>> {
+    let written = outputs.nodes();
+    Ok(Program { plan: Plan::new(&written)?, written, before: Mutex::default(), values: O::values })
 }
 
 /// The value of one node, of which nothing is kept.
 pub(super) fn once(node: &Arc<Node>) -> Result<Held> {
-    let plan = Plan::new(std::slice::from_ref(node))?;
-    let slots = plan.bound(Vec::new())?;
-    plan.run(slots)?.pop().ok_or(Error::Argument { operation: "collect", why: "there is no result".into() })
+    let written = std::slice::from_ref(node);
+    let plan = Plan::rewritten(written)?;
+    let found = plan.run(plan.bound(Vec::new())?);
+    found
+        .or_else(|error| plan.as_written(written, Vec::new(), error))?
+        .pop()
+        .ok_or(Error::Argument { operation: "collect", why: "there is no result".into() })
 }
 
 impl<V> Program<V> {
@@ -122,11 +138,12 @@ impl<V> Program<V> {
     /// `Argument`: an input is not bound, or bound twice, or is none of this program; `ShapeMismatch`: its shape is not
     /// the one that the input was made with; `Lazy`: what a step refused, with the line that made it.
     pub fn run(&self, feeds: impl IntoIterator<Item = Feed>) -> Result<V> {
-        let mut slots = self.plan.bound(feeds.into_iter().collect())?;
+        let feeds: Vec<Feed> = feeds.into_iter().collect();
+        let mut slots = self.plan.bound(feeds.clone())?;
         self.remember(&mut slots);
         // What leaves the program keeps no plans.
         let outputs = self.plan.outputs.iter().map(|&at| self.plan.steps[at].node.kind);
-        let found = self.plan.run(slots)?;
+        let found = self.plan.run(slots).or_else(|error| self.plan.as_written(&self.written, feeds, error))?;
         let found = outputs.zip(found).map(|(kind, value)| kind.forget(&value)).collect();
         Ok((self.values)(found))
     }
@@ -218,11 +235,13 @@ pub(super) struct Plan {
     pub(super) outputs: Vec<usize>,
     /// For each unit the steps whose values nobody needs any more after it.
     freed: Vec<Vec<usize>>,
+    /// What was rewritten.
+    told: Vec<String>,
 }
 
 impl Plan {
-    fn new(results: &[Arc<Node>]) -> Result<Self> {
-        let nodes = reachable(results, |node| node.found.get().is_some());
+    pub(super) fn new(results: &[Arc<Node>]) -> Result<Self> {
+        let nodes = reachable(results, Node::is_kept);
         if let Some(error) = nodes.iter().find_map(|node| node.refusal()) {
             return Err(error.clone());
         }
@@ -230,7 +249,27 @@ impl Plan {
         let outputs: Vec<usize> = results.iter().map(|node| slots[&node.id]).collect();
         let units = units(&steps, &outputs);
         let freed = freed(&steps, &units, &outputs);
-        Ok(Plan { steps, units, outputs, freed })
+        Ok(Plan { steps, units, outputs, freed, told: Vec::new() })
+    }
+
+    /// The plan of a graph that is rewritten, unless it is refused.
+    fn rewritten(written: &[Arc<Node>]) -> Result<Self> {
+        let nodes = reachable(written, Node::is_kept);
+        if let Some(error) = nodes.iter().find_map(|node| node.refusal()) {
+            return Err(error.clone());
+        }
+        let Rewritten { results, told } = rewritten(written);
+        Ok(Plan { told, ..Plan::new(&results)? })
+    }
+
+    /// What a graph that was rewritten gives as it is written, after it was refused: the error names the step that was
+    /// asked for, and places in the whole of its operand.
+    fn as_written(&self, written: &[Arc<Node>], feeds: Vec<Feed>, error: Error) -> Result<Vec<Held>> {
+        if self.told.is_empty() {
+            return Err(error);
+        }
+        let plan = Plan::new(written)?;
+        plan.run(plan.bound(feeds)?)
     }
 
     /// The values that are there before a run: constants, and the inputs.
@@ -311,6 +350,9 @@ impl Plan {
             }
             text.push('\n');
         }
+        self.told.iter().for_each(|told| {
+            let _ = writeln!(text, "rewritten: {told}");
+        });
         text
     }
 
@@ -364,7 +406,8 @@ fn numbered(nodes: Vec<Arc<Node>>) -> (Vec<Step>, BTreeMap<u64, usize>) {
         let is_kept = node.found.get().is_some();
         let inputs: Vec<usize> = node.inputs.iter().filter(|_| !is_kept).map(|input| slots[&input.id]).collect();
         let at = if matches!(node.body, Body::Step { .. }) && !is_kept {
-            let says = (node.name, node.arguments.clone(), node.kind.dtype().map(|dtype| dtype.name()), inputs.clone());
+            let dtype = node.kind.dtype().map(|dtype| dtype.name());
+            let says = (node.name, node.arguments.clone(), node.facts.grouping.clone(), dtype, inputs.clone());
             *known.entry(says).or_insert(steps.len())
         } else {
             steps.len()

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::gradient::on_pattern_of;
 use super::node::{Asked, Body, Form, Node};
+use super::rewrite::Facts;
 use super::text::{Text, said_of_reduced, with_option};
 use super::unary::{LazyStored, Steps};
 use super::{Lazy, Value};
@@ -265,6 +266,7 @@ macro_rules! reductions {
             let run = move |x: &$X| ops::$name($seen!(x), used.clone()).map(<$X>::reduced);
             let text = Text::call(stringify!($name), &[looked_at!($seen)], options.said());
             let step = $x.then(stringify!($name), arguments, Form::Own, shape, run).written(text);
+            let step = step.known(facts!($name, $seen, $X, options));
             let step = fed!($seen, $x, $X, step, options, |x, options| ops::$name(x, options));
             reductions!(@rule step, options: $options, $seen $(, $backward)?)
         }
@@ -287,6 +289,7 @@ macro_rules! reductions {
                 let run =
                     move |x: &$X, g: &U| ops::$backward($seen!(x), g, options.clone()).map(<$X>::reduced);
                 let step = $x.back(stringify!($backward), arguments, Form::OfFirst, upstream, run).written(text);
+                let step = step.known(Facts::over(&used));
                 linear(stringify!($name), stringify!($seen) == "entries", step, used)
             }
         )?
@@ -342,6 +345,20 @@ macro_rules! entries {
     ($x:ident) => {
         &$x.stored()
     };
+}
+
+/// What is known of a reduction: of those that are told by one element alone, how two of them are one.
+macro_rules! facts {
+    (any, $seen:ident, $X:ty, $options:ident) => { facts!(@again any, $seen, $X, $options) };
+    (all, $seen:ident, $X:ty, $options:ident) => { facts!(@again all, $seen, $X, $options) };
+    (@again $name:ident, $seen:ident, $X:ty, $options:ident) => {{
+        let again = |x: &Arc<Node>, axes: Axes| {
+            let x = Lazy::<$X>::of(Arc::clone(x));
+            $seen!(x).$name(axes).node
+        };
+        Facts { again: Some(($options.clone(), Arc::new(again))), ..Facts::over(&$options) }
+    }};
+    ($name:ident, $seen:ident, $X:ty, $options:ident) => { Facts::over($options.axes()) };
 }
 
 /// The operand as it is written.

@@ -36,6 +36,13 @@ impl Text {
     }
 }
 
+impl Text {
+    /// Whether it looks at the entries of its first input alone.
+    pub(super) fn is_of_stored(&self) -> bool {
+        matches!(self, Text::Calls(calls) if calls.iter().any(|call| call.contains("(stored(%0)")))
+    }
+}
+
 fn call(name: &str, inputs: &[&str], arguments: &str) -> String {
     let listed: Vec<&str> = inputs.iter().copied().chain(Some(arguments).filter(|all| !all.is_empty())).collect();
     format!("{name}({})", listed.join(", "))
@@ -46,7 +53,7 @@ fn more(arguments: &str, one: &str) -> String {
     if arguments.is_empty() { one.into() } else { format!("{arguments}, {one}") }
 }
 
-/// The calls of `part` of all inputs: `[%0, %1]`.
+/// All inputs as a list: `[%0, %1]`.
 pub(super) fn list_of(count: usize) -> String {
     bracketed((0..count).map(|input| format!("%{input}")))
 }

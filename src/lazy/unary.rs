@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ndarray::ArrayD;
 
 use super::node::{Asked, Body, Form, Held, InPieces, Node, known};
+use super::rewrite::Facts;
 use super::text::Text;
 use super::{Lazy, Value};
 use crate::base::error::Result;
@@ -48,7 +49,7 @@ pub(super) fn step_of<V: Value>(
         Some(shapes) if refusal.is_none() => shape(&shapes),
         _ => Ok(None),
     };
-    let run = Box::new(move |inputs: &[Held]| run(inputs).map(|value| Arc::new(value) as Held));
+    let run = Arc::new(move |inputs: &[Held]| run(inputs).map(|value| Arc::new(value) as Held));
     let mut node = Node::new::<V>(name, Body::Step { run, form }, None);
     node.arguments = arguments;
     match (refusal, shape) {
@@ -82,13 +83,21 @@ impl<V: Value> Lazy<V> {
         self
     }
 
+    /// The same step, of which nobody knows yet, with what is known of it.
+    pub(super) fn known(mut self, facts: Facts) -> Self {
+        if let Some(node) = Arc::get_mut(&mut self.node) {
+            node.facts = facts;
+        }
+        self
+    }
+
     /// The same step, of which nobody knows yet, with what computes it from pieces of its operand.
     pub(super) fn with_pieces(
         mut self,
         run: impl Fn(&InPieces<'_>) -> Option<Result<V>> + Send + Sync + 'static,
     ) -> Self {
         if let Some(node) = Arc::get_mut(&mut self.node) {
-            node.from_pieces = Some(Box::new(move |feed| Some(run(feed)?.map(|value| Arc::new(value) as Held))));
+            node.from_pieces = Some(Arc::new(move |feed| Some(run(feed)?.map(|value| Arc::new(value) as Held))));
         }
         self
     }

@@ -2,17 +2,21 @@
 
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Lazy;
-use super::node::{Held, Node, known};
-use super::text::said_of_tensor;
+use super::node::{Form, Held, Node, known};
+use super::rewrite::{Facts, Plan};
+use super::text::{Text, said_of_tensor};
+use super::unary::{Steps, step};
 use crate::base::alloc;
 use crate::base::error::Result;
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::element::{DType, Element};
+use crate::ops::Select;
 use crate::pattern::{Memo, Pattern};
 use crate::tensor::Tensor;
 
@@ -43,6 +47,11 @@ pub trait Kind: Send + Sync {
     /// The same value, whose pattern keeps no plans.
     fn forget(&self, value: &Held) -> Held;
 
+    /// The step that moves the elements of a value of this type, if it is a tensor or an array.
+    fn moved(&self, _: &Arc<Node>, _: Move) -> Option<Arc<Node>> {
+        None
+    }
+
     /// A tensor with its entries as a text, if it has one.
     fn said(&self, _: &Held) -> Option<String> {
         None
@@ -56,6 +65,44 @@ pub trait Kind: Send + Sync {
 
     /// What a step element by element does with it, if it is a tensor or an array.
     fn by_pieces(&self) -> Option<&dyn ByPieces>;
+}
+
+/// A move of elements, and the step that it is of.
+#[doc(hidden)]
+pub struct Move {
+    pub(super) name: &'static str,
+    pub(super) arguments: String,
+    pub(super) text: Text,
+    pub(super) plan: Plan,
+    pub(super) place: &'static Location<'static>,
+}
+
+impl Move {
+    /// That of a slice.
+    pub(super) fn of(slice: &Node) -> Self {
+        Move {
+            name: slice.name,
+            arguments: slice.arguments.clone(),
+            text: slice.text.clone(),
+            plan: slice.facts.moves.clone().expect("a slice is a move"),
+            place: slice.place,
+        }
+    }
+
+    /// The step, on a value of the type `X`.
+    pub(super) fn step<X: Steps>(self, node: &Arc<Node>) -> Option<Arc<Node>> {
+        let (used, plan) = (Arc::clone(&self.plan), self.plan);
+        let shape = |[x]: [&Shape; 1]| used(x).map(|moves| Some(moves.shape().clone()));
+        let facts = Facts { moves: Some(Arc::clone(&plan)), ..Facts::default() };
+        let run = move |inputs: &[Held]| {
+            let x = known::<X>(&inputs[0]);
+            x.by_select(&plan(x.lengths())?).map(X::reduced)
+        };
+        let step = step(self.name, self.arguments, [node], Form::Own, shape, run).written(self.text).known(facts);
+        let mut node = step.node;
+        Arc::get_mut(&mut node)?.place = self.place;
+        Some(node)
+    }
 }
 
 /// What is known of a type of tensors or arrays.
@@ -147,6 +194,10 @@ impl<P: Pattern, T: Element> Kind for OfTensor<P, T> {
 
     fn reads(&self, pattern: &Held) -> u64 {
         pattern.downcast_ref::<P>().and_then(Pattern::memo).map_or(0, |memo| memo.reads())
+    }
+
+    fn moved(&self, node: &Arc<Node>, to: Move) -> Option<Arc<Node>> {
+        to.step::<Tensor<P, T>>(node)
     }
 
     fn said(&self, value: &Held) -> Option<String> {

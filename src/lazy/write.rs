@@ -45,7 +45,8 @@ impl<V> Program<V> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn to_text(&self) -> Result<String> {
-        let text = Lines::of(&self.plan)?;
+        // As it is written, and not as it is rewritten.
+        let text = Lines::of(&Plan::new(&self.written)?)?;
         match text.len() <= TEXT {
             true => Ok(text),
             false => {

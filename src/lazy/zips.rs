@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use ndarray::{ArrayD, arr0};
 
-use super::Lazy;
 use super::node::{Form, Held, Node, known};
 use super::text::{Text, said};
-use super::unary::{LazyStored, Right, Steps, step};
+use super::unary::{LazyStored, Right, Steps, rule_of_all, step};
+use super::{Lazy, Value};
+use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::shape::{self, Shape};
 use crate::element::{Bits, Element, Float, FloatVisitor, Numeric, Real, RealNumber, Remainder};
@@ -104,6 +105,47 @@ fn beside<F: Float + Numeric, Y: Steps<Elem = F, Of<F> = Y>>(name: &str, g: &Arc
     })
 }
 
+/// The step with what it gives back to both operands, if it is one of arithmetic on what two tensors of one shape store.
+fn of_stored<P: Pattern, T: Element, V: Value>(name: &'static str, step: Lazy<V>) -> Lazy<V> {
+    let shape = step.node.shape.clone();
+    let is_one = shape.is_some() && step.node.inputs.iter().all(|input| input.shape == shape);
+    if !is_one || !matches!(name, "add" | "sub" | "mul" | "div") {
+        return step;
+    }
+    rule_of_all!(step, T, [P: Pattern], (name: &'static str), |[x, y, g]| {
+        let [x, y, g] = [x, y, g].map(|node| Lazy::<Tensor<P, F>>::of(Arc::clone(node)));
+        let [dx, dy] = between_stored(name, &x, &y, &g);
+        vec![Some(dx.node), Some(dy.node)]
+    })
+}
+
+/// What arithmetic on entries gives back to those of both: to one alone what its result received, or nothing where both
+/// have to be there.
+#[track_caller]
+fn between_stored<P: Pattern, F: Float + Numeric>(
+    name: &str,
+    x: &Lazy<Tensor<P, F>>,
+    y: &Lazy<Tensor<P, F>>,
+    g: &Lazy<Tensor<P, F>>,
+) -> [Lazy<Tensor<P, F>>; 2] {
+    let at = |of: &Lazy<Tensor<P, F>>, gradient: &Lazy<Tensor<P, F>>| of.any_backward(gradient, Axes::none());
+    let met = |of: &Lazy<Tensor<P, F>>, gradient: Lazy<Tensor<P, F>>| at(of, &gradient.with_fill(F::ZERO));
+    let minus = F::from_f64(-1.0);
+    match name {
+        "add" => [at(x, g), at(y, g)],
+        "sub" => [at(x, g), at(y, g).mul(minus)],
+        "mul" => {
+            let [to_x, to_y] = [at(x, g).stored().mul(&y.stored()), at(y, g).stored().mul(&x.stored())];
+            [met(x, to_x), met(y, to_y)]
+        }
+        _ => {
+            let to_x = at(x, g).stored().div(&y.stored());
+            let to_y = to_x.stored().mul(&x.stored()).stored().div(&y.stored());
+            [met(x, to_x), met(y, to_y).mul(minus)]
+        }
+    }
+}
+
 macro_rules! zips {
     ($($name:ident [$bound:ident] -> $out:ty $(, $backward:ident)?;)*) => {
         /// # Operations on two operands
@@ -127,8 +169,10 @@ macro_rules! zips {
                     let (x, y) = (known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]));
                     ops::$name(&x.stored(), &y.stored())
                 };
-                step(stringify!($name), "stored".into(), [&self.x.node, &other.x.node], Form::Each, broadcast, run)
-                    .written(Text::call(stringify!($name), &["stored(%0)", "stored(%1)"], said!()))
+                let nodes = [&self.x.node, &other.x.node];
+                let step = step(stringify!($name), "stored".into(), nodes, Form::Each, broadcast, run)
+                    .written(Text::call(stringify!($name), &["stored(%0)", "stored(%1)"], said!()));
+                of_stored::<P, T, _>(stringify!($name), step)
             }
         )*}
     };

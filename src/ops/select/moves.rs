@@ -31,6 +31,16 @@ impl Moves {
         Moves { shapes, steps: Vec::new(), zeros: None }
     }
 
+    /// The axes in their new order, if that is all that is done.
+    pub(crate) fn permutation(&self) -> Option<Vec<usize>> {
+        let rank = self.shapes[0].rank();
+        match &self.steps[..] {
+            [] => Some((0..rank).collect()),
+            [Step::Axes(axes)] if axes.len() == rank => axes.iter().copied().collect(),
+            _ => None,
+        }
+    }
+
     fn then(mut self, step: Step, shape: impl Into<Shape>) -> Self {
         self.shapes.push(shape.into());
         self.steps.push(step);
