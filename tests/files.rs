@@ -8,6 +8,7 @@ mod dynamic;
 mod eval;
 mod examples;
 mod io;
+mod io_arrow;
 mod io_csv;
 mod io_dataset;
 mod io_faults;

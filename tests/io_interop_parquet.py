@@ -3,7 +3,7 @@
     python tests/io_interop_parquet.py target/release/lacuna
 
 The program is built with the features cli, parquet and half. What another program writes is read as the same entries,
-in each of its codecs; what we write is read by it as the same rows, bit for bit.
+in each of its codecs; what we write, in one file or in a folder, is read by it as the same rows, bit for bit.
 """
 
 import pathlib
@@ -106,11 +106,14 @@ def main(folder):
             dense[rows, columns] = values
             np.save(folder / "dense.npy", dense)
             lacuna("convert", folder / "dense.npy", folder / "ours.parquet")
-            if not (dtype == "float16" and name in ("duckdb", "polars")):
-                seen = read(folder / "ours.parquet")
-                same(np.nonzero(dense.view(np.dtype(f"u{kind.itemsize}")))[0].astype(np.uint32), seen["indices_0"])
-                same(np.nonzero(dense.view(np.dtype(f"u{kind.itemsize}")))[1].astype(np.uint32), seen["indices_1"])
-                same(dense[dense.view(np.dtype(f"u{kind.itemsize}")) != 0], seen["values"])
+            lacuna("convert", folder / "dense.npy", f"{folder / 'ours'}/")
+            files = [folder / "ours.parquet", folder / "ours" / "*.parquet" if name in ("duckdb", "polars") else folder / "ours"]
+            for path in files if not (dtype == "float16" and name in ("duckdb", "polars")) else []:
+                seen = read(path)
+                stored = dense.view(np.dtype(f"u{kind.itemsize}"))
+                same(np.nonzero(stored)[0].astype(np.uint32), seen["indices_0"])
+                same(np.nonzero(stored)[1].astype(np.uint32), seen["indices_1"])
+                same(dense[stored != 0], seen["values"])
             if dtype == "float16" and name in ("duckdb", "polars", "pandas"):
                 continue
             for codec in codecs:

@@ -50,6 +50,13 @@ impl Described {
 
     /// The members that `lacuna` and a manifest share.
     pub(super) fn of_members(json: &Json, place: &str) -> Result<Described> {
+        let header = Described::of_header(json, place)?;
+        let extent = Extent::of(json, header.shape.rank(), place)?;
+        Ok(Described { extent: Some(extent), ..header })
+    }
+
+    /// Of these, what is not about the entries.
+    pub(super) fn of_header(json: &Json, place: &str) -> Result<Described> {
         let said = |name: &str| json.get(name).ok_or_else(|| at_key(place, format!("no {name}")));
         match said("version")?.number() {
             Some(1) => {}
@@ -60,8 +67,7 @@ impl Described {
         let dtype = dtype.ok_or_else(|| at_key(place, "its dtype is no element type"))?;
         let fill = said("fill")?.text().and_then(bytes_of);
         let fill = fill.ok_or_else(|| at_key(place, "its fill is no value in hexadecimal digits"))?;
-        let extent = Extent::of(json, shape.rank(), place)?;
-        Ok(Described { shape, dtype: Some(dtype), fill: Some(fill), extent: Some(extent) })
+        Ok(Described { shape, dtype: Some(dtype), fill: Some(fill), extent: None })
     }
 
     /// The checksum of what is said, however it is laid out.

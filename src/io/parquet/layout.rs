@@ -47,7 +47,7 @@ fn plain(options: &ReadOptions) -> Result<Described> {
 }
 
 /// The names of the columns of so many axes, and that of the values.
-fn names(rank: usize, options: &ReadOptions) -> Result<(Vec<String>, String)> {
+pub(super) fn names(rank: usize, options: &ReadOptions) -> Result<(Vec<String>, String)> {
     let Some(names) = &options.columns else {
         return Ok(((0..rank).map(axis_name).collect(), VALUES.into()));
     };

@@ -4,6 +4,8 @@
 //! bytes must neither panic nor set memory aside for what a header claims
 //! (`docs/decisions/0017-parquet.md`).
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod columns;
 mod dataset;
 mod dataset_writer;

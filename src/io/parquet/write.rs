@@ -247,7 +247,7 @@ fn missing_column() -> ParquetError {
 }
 
 /// Makes the bits of values those of the wider type that the file has for them.
-fn widen(dtype: DType, bits: &mut [u64]) {
+pub(super) fn widen(dtype: DType, bits: &mut [u64]) {
     match dtype {
         DType::Int8 => bits.iter_mut().for_each(|bits| *bits = i64::from(*bits as i8) as u64),
         DType::Int16 => bits.iter_mut().for_each(|bits| *bits = i64::from(*bits as i16) as u64),

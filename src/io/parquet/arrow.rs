@@ -1,0 +1,293 @@
+//! Arrow's record batches: a row for each entry, in the columns that a table in Parquet has.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use arrow_array::types as arrow;
+use arrow_array::{Array, ArrayRef, BooleanArray, Float32Array, Float64Array, PrimitiveArray, RecordBatch};
+use arrow_array::{RecordBatchOptions, cast::AsArray};
+use arrow_buffer::{ArrowNativeType, ScalarBuffer};
+use arrow_schema::{ArrowError, Field, Schema};
+use bytemuck::NoUninit;
+
+use super::columns::{Bits, Columns};
+use super::described::{Described, parsed, parts_of};
+use super::layout::{self, VALUES, axis_name, part_names};
+use super::read::{Sink, Values};
+use super::write::widen;
+use crate::base::alloc::{self, Allocated};
+use crate::base::buffer::Buffer;
+use crate::base::error::{Error, Result};
+use crate::base::index::{Index, check_axes};
+use crate::element::{DType, Element};
+use crate::io::element::FileElement;
+use crate::io::options::{ReadOptions, parse_fill};
+use crate::pattern::{CooPattern, Pattern};
+use crate::tensor::Tensor;
+use crate::tensor::coo::CooTensor;
+use crate::tensor::triplets::Triplets;
+
+/// Shares the items with Arrow: they live as long as either needs them.
+fn shared<T: NoUninit + Send + Sync>(items: &Buffer<T>) -> arrow_buffer::Buffer {
+    struct Owner<T>(Buffer<T>);
+    impl<T: NoUninit> AsRef<[u8]> for Owner<T> {
+        fn as_ref(&self) -> &[u8] {
+            bytemuck::cast_slice(&self.0)
+        }
+    }
+    bytes::Bytes::from_owner(Owner(items.clone())).into()
+}
+
+/// The items of an array, moved where nobody else has them.
+fn items_of<N: ArrowNativeType>(items: ScalarBuffer<N>) -> Allocated<Vec<N>> {
+    match items.into_inner().into_vec::<N>() {
+        Ok(items) => Ok(items),
+        Err(shared) => alloc::collect(shared.typed_data::<N>().iter().copied()),
+    }
+}
+
+/// The items as a list of the type that they are.
+fn retyped<N: 'static, T: 'static>(items: Vec<N>) -> Option<Vec<T>> {
+    let items: Box<dyn Any> = Box::new(items);
+    items.downcast().ok().map(|items| *items)
+}
+
+/// The element types that Arrow has as they are.
+macro_rules! primitives {
+    ($($(#[$condition:meta])? $dtype:ident $arrow:ident $native:ty),* $(,)?) => {
+        /// The values as an array that shares them; `None` of a type that Arrow has not.
+        fn shared_values<T: Element>(values: &Buffer<T>) -> Option<ArrayRef> {
+            let values: &dyn Any = values;
+            match T::DTYPE {
+                $($(#[$condition])? DType::$dtype => {
+                    let items = ScalarBuffer::from(shared(values.downcast_ref::<Buffer<$native>>()?));
+                    Some(Arc::new(PrimitiveArray::<arrow::$arrow>::new(items, None)))
+                })*
+                _ => None,
+            }
+        }
+
+        /// The values of an array of that very type; `None` of another.
+        fn own_values<T: Element>(array: ArrayRef) -> Allocated<Option<Vec<T>>> {
+            match T::DTYPE {
+                $($(#[$condition])? DType::$dtype => {
+                    let items = array.as_primitive_opt::<arrow::$arrow>().map(|array| array.values().clone());
+                    drop(array);
+                    let Some(items) = items else { return Ok(None) };
+                    Ok(retyped(items_of(items)?))
+                })*
+                _ => Ok(None),
+            }
+        }
+    };
+}
+
+primitives!(
+    Int8 Int8Type i8,
+    Int16 Int16Type i16,
+    Int32 Int32Type i32,
+    Int64 Int64Type i64,
+    UInt8 UInt8Type u8,
+    UInt16 UInt16Type u16,
+    UInt32 UInt32Type u32,
+    UInt64 UInt64Type u64,
+    #[cfg(feature = "half")]
+    Float16 Float16Type half::f16,
+    Float32 Float32Type f32,
+    Float64 Float64Type f64,
+);
+
+/// Bits of values that Arrow has in another form.
+fn array_of(dtype: DType, mut bits: Vec<u64>) -> ArrayRef {
+    widen(dtype, &mut bits);
+    let bits = bits.into_iter();
+    match dtype {
+        DType::Bool => Arc::new(bits.map(|bits| Some(bits != 0)).collect::<BooleanArray>()),
+        DType::Complex128 => Arc::new(Float64Array::from_iter_values(bits.map(f64::from_bits))),
+        _ => Arc::new(Float32Array::from_iter_values(bits.map(|bits| f32::from_bits(bits as u32)))),
+    }
+}
+
+/// The bits of such an array.
+fn bits_of(dtype: DType, array: &ArrayRef) -> Option<Allocated<Vec<u64>>> {
+    Some(match dtype {
+        DType::Bool => {
+            let values = array.as_boolean_opt()?.values();
+            alloc::collect((0..values.len()).map(|at| u64::from(values.value(at))))
+        }
+        DType::Complex128 => {
+            let values = array.as_primitive_opt::<arrow::Float64Type>()?.values();
+            alloc::collect(values.iter().map(|value| value.to_bits()))
+        }
+        _ => {
+            let values = array.as_primitive_opt::<arrow::Float32Type>()?.values();
+            alloc::collect(values.iter().map(|value| u64::from(value.to_bits())))
+        }
+    })
+}
+
+fn coords_array<I: Index>(coords: &Buffer<I>) -> ArrayRef {
+    let any: &dyn Any = coords;
+    if let Some(coords) = any.downcast_ref::<Buffer<u32>>() {
+        return Arc::new(PrimitiveArray::<arrow::UInt32Type>::new(shared(coords).into(), None));
+    }
+    if let Some(coords) = any.downcast_ref::<Buffer<u64>>() {
+        return Arc::new(PrimitiveArray::<arrow::UInt64Type>::new(shared(coords).into(), None));
+    }
+    let wide = coords.iter().map(|coord| coord.to_usize() as u64);
+    Arc::new(PrimitiveArray::<arrow::UInt64Type>::from_iter_values(wide))
+}
+
+/// The coordinates of an axis of that length: moved where they are of the type asked for.
+fn coords_of<I: Index>(array: ArrayRef, axis: usize, length: usize) -> Result<Option<Vec<I>>> {
+    macro_rules! coords {
+        ($($arrow:ident)*) => {$(
+            if let Some(items) = array.as_primitive_opt::<arrow::$arrow>().map(|array| array.values().clone()) {
+                drop(array);
+                let items = items_of(items)?;
+                return match (&items as &dyn Any).is::<Vec<I>>() {
+                    true => Ok(retyped(items)),
+                    false => converted(items.iter().map(|&coord| i128::from(coord)), axis, length).map(Some),
+                };
+            }
+        )*};
+    }
+    coords!(UInt32Type UInt64Type Int32Type Int64Type);
+    Ok(None)
+}
+
+fn converted<I: Index>(coords: impl ExactSizeIterator<Item = i128>, axis: usize, length: usize) -> Result<Vec<I>> {
+    alloc::try_collect(coords.enumerate().map(|(entry, coord)| match coord {
+        ..0 => Err(Error::NegativeIndex { index: coord as i64, axis, entry }),
+        _ if coord < length as i128 => Ok(I::from_usize(coord as usize)),
+        _ => Err(Error::IndexOutOfBounds { index: coord as u64, axis, length, entry }),
+    }))
+}
+
+impl<P: Pattern, T: FileElement> Tensor<P, T> {
+    /// The entries as Arrow's record batch: a row for each, in the columns that a table in Parquet has (`indices_0`, ...,
+    /// `values`), with shape, element type and fill in the schema's metadata.
+    ///
+    /// Values and coordinates are shared, not copied; of `bool`, `bf16` and complex numbers, which Arrow has in another
+    /// form, and of the rows of a tensor in compressed format, they are written out, as coordinates of `usize` are.
+    ///
+    /// # Errors
+    ///
+    /// `NotRepresentable`: more than 64 axes; `OutOfMemory`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::io::ReadOptions;
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![1.5, -1.0], 0.0)?;
+    /// let batch = x.to_record_batch()?;
+    /// assert_eq!((batch.num_rows(), batch.num_columns()), (2, 3));
+    /// let back: CooTensor<f64> = CooTensor::from_record_batch(batch, &ReadOptions::default())?;
+    /// assert!(back.same_as(&x));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn to_record_batch(&self) -> Result<RecordBatch> {
+        let Columns { described, columns, rows } = Columns::of(self)?;
+        let mut arrays = Vec::new();
+        for axis in 0..self.rank() {
+            arrays.push((axis_name(axis), coords_array(&self.pattern().shared_axis(axis)?)));
+        }
+        let names = part_names(T::DTYPE, VALUES);
+        match shared_values(self.shared_values()) {
+            Some(values) => arrays.push((VALUES.into(), values)),
+            None => {
+                for (name, part) in names.into_iter().zip(&columns[self.rank()..]) {
+                    arrays.push((name, array_of(T::DTYPE, part.bits(0..rows)?)));
+                }
+            }
+        }
+        let fields = arrays.iter().map(|(name, array)| Field::new(name, array.data_type().clone(), false));
+        let described = Described { extent: None, ..described };
+        let metadata = std::collections::HashMap::from([("lacuna".to_string(), described.to_lacuna())]);
+        let schema = Schema::new_with_metadata(fields.collect::<Vec<_>>(), metadata);
+        let arrays = arrays.into_iter().map(|(_, array)| array).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(Arc::new(schema), arrays, &options).map_err(refused)
+    }
+}
+
+impl<T: FileElement, I: Index> CooTensor<T, I> {
+    /// The tensor whose entries are the rows of a record batch: what
+    /// [`to_record_batch`](Tensor::to_record_batch) gives, or any columns that are named by
+    /// [`ReadOptions::columns`](crate::io::ReadOptions::columns), with
+    /// [`ReadOptions::shape`](crate::io::ReadOptions::shape).
+    ///
+    /// The columns are taken without a copy where nobody else has them, they were a `Vec` and are of the types asked for;
+    /// the values must be of the type `T`. Rows that do not say that they are a tensor may be in any order and repeat.
+    ///
+    /// # Errors
+    ///
+    /// - `Format`: a column is missing, of another type, or has nulls; the batch does not say a shape, and none is given;
+    /// - `ShapeMismatch`: it says another one;
+    /// - those of [`CooPattern::new`] and of [`Triplets::coalesce`].
+    pub fn from_record_batch(batch: RecordBatch, options: &ReadOptions) -> Result<Self> {
+        let said = batch.schema_ref().metadata().get("lacuna");
+        let said = said.map(|text| Described::of_header(&parsed(text, "lacuna")?, "lacuna")).transpose()?;
+        let shape = match (&said, &options.shape) {
+            (Some(said), _) => said.shape.clone(),
+            (None, Some(shape)) => shape.clone(),
+            (None, None) => return Err(at("it does not say that it is a tensor; name the shape and the columns")),
+        };
+        options.check_shape(&shape)?;
+        check_axes::<I>(&shape)?;
+        let (axes, name) = layout::names(shape.rank(), options)?;
+        let axes = axes.iter().map(|name| column(&batch, name)).collect::<Result<Vec<_>>>()?;
+        let parts = part_names(T::DTYPE, &name);
+        let parts = parts.iter().map(|name| column(&batch, name)).collect::<Result<Vec<_>>>()?;
+        // So that the columns that nobody else has are moved.
+        drop(batch);
+        let mut coords = Vec::new();
+        for (axis, array) in axes.into_iter().enumerate() {
+            let found = coords_of(array, axis, shape[axis])?;
+            coords.push(found.ok_or_else(|| at(&format!("the column of axis {axis} holds no coordinates")))?);
+        }
+        let values = values_of::<T>(parts)?;
+        let Some(said) = said else {
+            let fill = options.fill.as_deref().map_or(Ok(T::ZERO), parse_fill)?;
+            let triplets = Triplets::from_arrays_with_index(shape, coords, values)?;
+            return triplets.with_fill(fill).coalesce(options.duplicates);
+        };
+        said.refuse_fill(options)?;
+        let fill = said.fill()?.unwrap_or(T::ZERO);
+        Tensor::from_parts(CooPattern::new(shape, values.len(), coords)?, values, fill)
+    }
+}
+
+/// A column without nulls.
+fn column(batch: &RecordBatch, name: &str) -> Result<ArrayRef> {
+    let column = batch.column_by_name(name).ok_or_else(|| at(&format!("the column {name} is missing")))?;
+    match column.null_count() {
+        0 => Ok(Arc::clone(column)),
+        count => Err(at(&format!("{count} values of the column {name} are missing (null)"))),
+    }
+}
+
+fn values_of<T: FileElement>(mut parts: Vec<ArrayRef>) -> Result<Vec<T>> {
+    let other = || at(&format!("the values are not {}", T::DTYPE));
+    if !matches!(T::DTYPE, DType::Bool | DType::BFloat16) && parts_of(T::DTYPE) == 1 {
+        let values = parts.pop().map_or(Ok(None), own_values)?;
+        return values.ok_or_else(other);
+    }
+    let mut values = Values::<T>::default();
+    for (part, array) in parts.iter().enumerate() {
+        let mut bits = bits_of(T::DTYPE, array).ok_or_else(other)??;
+        layout::narrow(T::DTYPE, &mut bits).map_err(|_| other())?;
+        values.put(part, 0, &bits, array.len())?;
+    }
+    Ok(values.0)
+}
+
+fn at(message: &str) -> Error {
+    Error::Format { place: "the record batch".into(), message: message.into() }
+}
+
+fn refused(error: ArrowError) -> Error {
+    at(&error.to_string())
+}
