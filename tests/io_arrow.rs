@@ -3,7 +3,7 @@
 #![cfg(feature = "arrow")]
 
 use arrow_array::types::{Float64Type, Int64Type, UInt32Type};
-use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch, cast::AsArray};
+use arrow_array::{ArrayRef, PrimitiveArray, RecordBatch, cast::AsArray};
 use lacuna::io::{FileElement, ReadOptions};
 use lacuna::{CooTensor, DType, Duplicates, Error, Index, Result, Triplets};
 use std::sync::Arc;

@@ -49,9 +49,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 /// Row groups of 7 entries, parts of 14.
 fn small() -> WriteOptions {
-    let mut options = WriteOptions::default();
-    (options.group_entries, options.part_entries) = (Some(7), Some(14));
-    options
+    WriteOptions::default().group_entries(7).part_entries(14)
 }
 
 /// 60 entries in rows of one to five.

@@ -54,8 +54,7 @@ fn pieces_take_the_memory_that_is_asked_for() {
     let _alone = ALONE.lock();
     let place = Place::new("pieces");
     let folder = place.0.join("x");
-    let mut options = WriteOptions::default();
-    (options.group_entries, options.part_entries) = (Some(100_000), Some(300_000));
+    let options = WriteOptions::default().group_entries(100_000).part_entries(300_000);
     let ((), peak) = measured("written by 90 pieces", || {
         let mut writer = DatasetWriter::create(folder.join(""), &options).unwrap();
         for at in 0..90 {

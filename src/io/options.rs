@@ -265,6 +265,18 @@ impl WriteOptions {
         WriteOptions { max_memory: Some(bytes), ..self }
     }
 
+    /// Parts of a folder of Parquet with so many entries.
+    #[cfg(feature = "parquet")]
+    pub fn part_entries(self, count: usize) -> Self {
+        WriteOptions { part_entries: Some(count), ..self }
+    }
+
+    /// Row groups of Parquet with so many entries.
+    #[cfg(feature = "parquet")]
+    pub fn group_entries(self, count: usize) -> Self {
+        WriteOptions { group_entries: Some(count), ..self }
+    }
+
     /// That compression.
     pub fn compression(self, compression: Compression) -> Self {
         WriteOptions { compression, ..self }

@@ -160,7 +160,7 @@ fn converted<I: Index>(coords: impl ExactSizeIterator<Item = i128>, axis: usize,
     alloc::try_collect(coords.enumerate().map(|(entry, coord)| match coord {
         ..0 => Err(Error::NegativeIndex { index: coord as i64, axis, entry }),
         _ if coord < length as i128 => Ok(I::from_usize(coord as usize)),
-        _ => Err(Error::IndexOutOfBounds { index: coord as u64, axis, length, entry }),
+        _ => Err(Error::IndexOutOfBounds { index: coord as u64, axis, length, entry: Some(entry) }),
     }))
 }
 

@@ -223,7 +223,7 @@ impl DatasetWriter {
     }
 
     fn group(&self) -> usize {
-        self.options.group_entries()
+        self.options.rows_of_group()
     }
 
     fn write_waiting(&mut self) -> Result<()> {

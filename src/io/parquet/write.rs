@@ -40,7 +40,7 @@ pub(crate) fn write<P: Pattern, T: FileElement>(
 ) -> Result<()> {
     let columns = Columns::of(x)?;
     let mut table = TableWriter::new(columns.described.clone(), Settings::of(&columns.described, options))?;
-    let (group, mut from) = (options.group_entries(), 0);
+    let (group, mut from) = (options.rows_of_group(), 0);
     while from < columns.rows {
         let rows = from..columns.rows.min(from + group);
         from = rows.end;
@@ -51,7 +51,7 @@ pub(crate) fn write<P: Pattern, T: FileElement>(
 
 impl WriteOptions {
     /// The entries of a row group.
-    pub(super) fn group_entries(&self) -> usize {
+    pub(super) fn rows_of_group(&self) -> usize {
         self.group_entries.unwrap_or(GROUP).clamp(1, GROUP)
     }
 }
