@@ -165,7 +165,7 @@ fn random(entries: usize) -> AnyTensor {
     let x = matrix(entries).with_index::<u64>().unwrap();
     let mut numbers = Numbers(3);
     let values = (0..x.nnz()).map(|_| (numbers.next() >> 11) as f64 / (1u64 << 53) as f64).collect();
-    Tensor::from_parts(x.pattern().clone(), values, 0.0).map(CooTensor::from).unwrap().into()
+    Tensor::from_parts(x.pattern().clone(), values, 0.0).unwrap().into()
 }
 
 fn inputs() -> Vec<Input> {

@@ -76,6 +76,7 @@ fn is_of_shapes(error: &Error) -> bool {
         | Error::NoGradient { .. }
         | Error::NoOperation { .. }
         | Error::NoOrder { .. }
+        | Error::NoTensor
         | Error::NotBroadcastable { .. }
         | Error::RankMismatch { .. }
         | Error::ReshapeSize { .. }

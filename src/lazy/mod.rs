@@ -55,7 +55,7 @@ pub use reductions::LazyGroupBy;
 pub use unary::{LazyStored, Steps};
 pub use value::Value;
 pub use zips::Beside;
-#[cfg(feature = "cli")]
+#[cfg(all(feature = "cli", not(test)))]
 pub(crate) use {text::TEXT, write::HEAD};
 
 use std::fmt;
