@@ -314,7 +314,7 @@ def moves(maker, name):
     return moved(f"broadcast_to(x, {to})", case, np.broadcast_to(x, to))
 
 
-@line("eye", "diag", "full", "with_entries", "nonzero", "cast", "with_fill", "prune", "from_dense", "to_coo", "to_csr", "dense")
+@line("eye", "diag", "full", "zeros_like", "with_entries", "nonzero", "cast", "with_fill", "prune", "from_dense", "to_coo", "to_csr", "dense")
 def made(maker, name):
     case, x, _, _, fill = maker.tensor(str(maker.rng.choice(["f8", "i8", "u1"])), least_rank=1)
     text, expected = f"{name}(x)", x
@@ -323,6 +323,8 @@ def made(maker, name):
         return moved(f"eye({n})", case, np.eye(n))
     if name == "full":
         return moved(f"full({list(x.shape)}, 2.5)", case, np.full(x.shape, 2.5))
+    if name == "zeros_like":
+        return moved(text, case, np.zeros_like(x))
     if name == "diag":
         case, x = maker.small("f8", [maker.below(6)])
         offset = maker.below(5) - 2
@@ -345,6 +347,22 @@ def made(maker, name):
         number = maker.below(4)
         text, expected = f"with_fill(x, {number})", np.where(bits_of(case), x, x.dtype.type(number))
     return moved("x" if name == "dense" else text, case, expected)
+
+
+@line("tensor")
+def written_out(maker, name):
+    """All that a tensor is, in words; beside another one, as an expression has a tensor to begin with."""
+    dtype, shape = str(maker.rng.choice(["f8", "i8", "u1"])), [maker.below(4) + 1 for _ in range(1 + maker.below(3))]
+    case, x = maker.small("f8" if dtype == "u1" else dtype, shape)
+    x = np.abs(x).astype(dtype)
+    fill = maker.below(4)
+    expected = np.where(bits_of(case), x, x.dtype.type(fill))
+    at = np.transpose(np.unravel_index(np.array(case["positions"], np.int64), shape)).tolist()
+    values = x.ravel()[case["positions"]].tolist()
+    word = {"f8": "float64", "i8": "int64", "u1": "uint8"}[dtype]
+    text = f'tensor("{word}", "{maker.rng.choice(["coo", "csr"])}", {shape}, {fill}, {at}, {values})'
+    other, zeros = {"dtype": dtype, "shape": shape, "positions": [], "values": [], "fill": [0]}, np.zeros(shape, dtype)
+    return asked(f"{text} + x", {"x": other}, expected + zeros)
 
 
 # Products.

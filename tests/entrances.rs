@@ -54,6 +54,8 @@ const FILES: Guard = Tests(&[
     ("io", "behind_a_header_nothing_is_read"),
 ]);
 
+const RECORDS: Guard = Tests(&[("io_arrow", "tables_of_others"), ("io_arrow", "a_batch_that_promises_order_keeps_it")]);
+
 /// Where it stands, its name, and its guard.
 const TABLE: &[(&str, &str, Guard)] = &[
     ("base/axes", "all", Whole("it makes no tensor")),
@@ -102,6 +104,7 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("dynamic/product", "named", Whole("it makes no tensor")),
     ("io/labels", "new", Whole("it makes no tensor")),
     ("io/progress", "new", Whole("it makes no tensor")),
+    ("io/parquet/arrow", "from_record_batch", RECORDS),
     ("io/read", "read", FILES),
     ("io/read", "read_coo", FILES),
     ("io/read", "read_csr", FILES),
@@ -129,6 +132,8 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("dynamic/select", "stack", Whole("it takes tensors")),
     ("dynamic/select", "stack_backward", Whole("it takes tensors")),
     ("eval/mod", "parse", Whole("it makes no tensor")),
+    ("eval/program", "parse", Whole("it makes no tensor")),
+    ("eval/program", "header", Whole("it stores nothing")),
     ("lazy/einsum", "einsum", Whole("it makes a step of those that are there")),
     ("lazy/joins", "concat", Whole("it makes a step of those that are there")),
     ("lazy/joins", "stack", Whole("it makes a step of those that are there")),
