@@ -563,6 +563,7 @@ fn a_header_tells_what_is_read_but_for_the_entries() {
 fn behind_a_header_nothing_is_read() {
     let path = std::env::temp_dir().join(format!("lacuna-header-{}.mtx", std::process::id()));
     std::fs::write(&path, "%%MatrixMarket matrix coordinate integer symmetric\n3 3 1\nno entry\n").unwrap();
+    assert!(!format!("{:?}", ReadOptions::default()).contains("header"), "no option of a user");
     let header = read_header(&path, &ReadOptions::default());
     let whole = read(&path, &ReadOptions::default());
     std::fs::write(&path, "%%MatrixMarket matrix coordinate integer symmetric\n3 4 1\n").unwrap();

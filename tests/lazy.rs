@@ -1177,3 +1177,59 @@ fn a_reduction_by_pieces_names_the_cell_that_has_no_sum() {
     let lazy = x.lazy().mul(1).sum(1).collect().unwrap_err().to_string();
     assert!(eager.contains("[7001]") && lazy.ends_with(&eager), "{lazy}, and not {eager}");
 }
+
+/// An array on the left of a tensor: the operation and its gradients, each in the form of its operand.
+#[test]
+fn products_of_an_array_and_a_tensor_are_the_operations() {
+    fn check<P: Pattern>(y: &Tensor<P, f64>) {
+        let x = dense(3, 6, 0.7);
+        let z = lacuna::matmul(&x, y).unwrap();
+        let (dx, dy) = lacuna::matmul_backward(&x, y, &z).unwrap();
+        let (left, right) = (Lazy::from(x), y.lazy());
+        let product = left.matmul(&right);
+        assert_eq!(product.shape(), Some(z.shape()));
+        let found = compile((&product, &product.gradient(&left, &product), &product.gradient(&right, &product)));
+        let found = found.unwrap().run([]).unwrap();
+        assert_same_arrays(&found.0, &z);
+        assert_same_arrays(&found.1, &dx);
+        assert_same(&found.2, &dy);
+        let refused = left.matmul(&right.transpose()).check().unwrap_err().to_string();
+        assert!(refused.starts_with("matmul at tests/lazy.rs:"), "{refused}");
+    }
+    let y = matrix(6, 4, 2, 3);
+    check(&y);
+    check(&y.to_csr().unwrap());
+}
+
+/// What names a step names it once.
+#[test]
+fn an_error_of_a_step_names_it_once() {
+    let empty = CooTensor::<i64>::full([0], 0).unwrap();
+    let line = line!() + 1;
+    let refused = empty.lazy().min(0).collect().unwrap_err().to_string();
+    assert_eq!(refused, format!("min at tests/lazy.rs:{line}: of no elements: axis 0 has length 0"));
+    let open = Lazy::<CooTensor<f64>>::input("x", [None]);
+    let refused = open.group_by(0, &[0u32]).sum(0).check().unwrap_err().to_string();
+    assert!(
+        refused.ends_with(": the lengths of the axes are not known") && !refused.contains("group_by: "),
+        "{refused}"
+    );
+}
+
+/// Many labels are told by their number and a hash, which is the same in each run; two steps are one only where all
+/// labels are the same.
+#[test]
+fn many_labels_are_told_by_a_hash() {
+    let x = full(vec![1.0; 2000]);
+    let lazy = x.lazy();
+    let labels: Vec<u32> = (0..2000).map(|at| at % 3).collect();
+    let mut others = labels.clone();
+    others.swap(1000, 1001);
+    let sums = |labels: &Vec<u32>| lazy.group_by(0, labels).sum(0);
+    let told = compile((&sums(&labels), &sums(&labels))).unwrap().explain();
+    assert_eq!(told.matches("sum(").count(), 1, "{told}");
+    assert!(told.contains("by 2000 labels below 3 (") && !told.contains("0x"), "{told}");
+    assert_eq!(told, compile((&sums(&labels), &sums(&labels))).unwrap().explain());
+    let told = compile((&sums(&labels), &sums(&others))).unwrap().explain();
+    assert_eq!(told.matches("sum(").count(), 2, "{told}");
+}

@@ -156,8 +156,37 @@ impl<P: Pattern, T: Ring> Factor<P, T> for ArrayD<T> {
     }
 }
 
+/// What may stand on the right of an array in [`Lazy::matmul`]: an array, or a tensor. The trait is sealed.
+pub trait ArrayFactor<T: Ring>: Value {
+    #[doc(hidden)]
+    fn product_of_array(x: &Lazy<ArrayD<T>>, y: &Lazy<Self>) -> Lazy<ArrayD<T>>;
+}
+
+impl<T: Ring> ArrayFactor<T> for ArrayD<T> {
+    #[track_caller]
+    fn product_of_array(x: &Lazy<ArrayD<T>>, y: &Lazy<Self>) -> Lazy<ArrayD<T>> {
+        by_array(x, y)
+    }
+}
+
+impl<P: Pattern, T: Ring> ArrayFactor<T> for Tensor<P, T> {
+    #[track_caller]
+    fn product_of_array(x: &Lazy<ArrayD<T>>, y: &Lazy<Self>) -> Lazy<ArrayD<T>> {
+        let shape = |[x, y]: [&Shape; 2]| product_shape(x, y);
+        let run = |inputs: &[Held]| ops::matmul(known::<ArrayD<T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]));
+        let product: Lazy<ArrayD<T>> = step("matmul", String::new(), [&x.node, &y.node], Form::Own, shape, run);
+        rule_of_all!(product, T, [P: Pattern], (), |[x, y, g]| {
+            let run = |inputs: &[Held]| {
+                let (x, g) = (known::<ArrayD<F>>(&inputs[0]), known::<ArrayD<F>>(&inputs[2]));
+                ops::matmul_backward(x, known::<Tensor<P, F>>(&inputs[1]), g)
+            };
+            two_of::<ArrayD<F>, Tensor<P, F>, 3>("matmul_backward", String::new(), [x, y, g], run).to_vec()
+        })
+    }
+}
+
 impl<T: Ring> Lazy<ArrayD<T>> {
-    /// The step [`matmul`](crate::matmul()), of two arrays.
+    /// The step [`matmul`](crate::matmul()), by an array or a tensor.
     ///
     /// ```
     /// use lacuna::lazy::Lazy;
@@ -171,8 +200,8 @@ impl<T: Ring> Lazy<ArrayD<T>> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     #[track_caller]
-    pub fn matmul(&self, other: &Self) -> Self {
-        by_array(self, other)
+    pub fn matmul<Y: ArrayFactor<T>>(&self, other: &Lazy<Y>) -> Self {
+        Y::product_of_array(self, other)
     }
 }
 

@@ -44,7 +44,7 @@ mod value;
 mod write;
 mod zips;
 
-pub use arrays::{Factor, LazyPattern};
+pub use arrays::{ArrayFactor, Factor, LazyPattern};
 pub use einsum::einsum;
 pub use gradient::HasGradient;
 pub use joins::{concat, stack};
