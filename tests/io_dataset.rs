@@ -443,3 +443,54 @@ fn tables_of_others_have_no_pieces() {
     options.columns = Some(vec!["a".into(), "a".into()]);
     assert!(refused(Dataset::open(&path, &options)).contains("convert it first"));
 }
+
+/// Row groups that change places: the sum of their hashes, the first entry and the last one stay.
+#[test]
+fn row_groups_in_another_order_are_told() {
+    use parquet::column::writer::ColumnWriter;
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    let place = Place::new();
+    let x = tensor();
+    let (ours, theirs) = (place.0.join("ours.parquet"), place.0.join("theirs.parquet"));
+    write(&ours, &x, &small()).unwrap();
+    let reader = SerializedFileReader::new(fs::File::open(&ours).unwrap()).unwrap();
+    let metadata = reader.metadata().file_metadata();
+    let schema = metadata.schema_descr().root_schema_ptr();
+    for order in [[0, 1, 2, 3], [0, 2, 1, 3]] {
+        let file = fs::File::create(&theirs).unwrap();
+        let mut writer =
+            parquet::file::writer::SerializedFileWriter::new(file, schema.clone(), Default::default()).unwrap();
+        for group in order {
+            // Of the last group there are all that are left.
+            let rows = 7 * group..if group == 3 { x.nnz() } else { 7 * group + 7 };
+            let mut target = writer.next_row_group().unwrap();
+            for axis in 0..3 {
+                let mut column = target.next_column().unwrap().unwrap();
+                match column.untyped() {
+                    ColumnWriter::Int32ColumnWriter(writer) => {
+                        let coords: Vec<i32> =
+                            x.pattern().coords(axis)[rows.clone()].iter().map(|&at| at as i32).collect();
+                        writer.write_batch(&coords, None, None).unwrap()
+                    }
+                    ColumnWriter::DoubleColumnWriter(writer) => {
+                        writer.write_batch(&x.values()[rows.clone()], None, None).unwrap()
+                    }
+                    _ => unreachable!(),
+                };
+                column.close().unwrap();
+            }
+            target.close().unwrap();
+        }
+        metadata.key_value_metadata().unwrap().iter().for_each(|key| writer.append_key_value_metadata(key.clone()));
+        writer.close().unwrap();
+        let (whole, pieces) =
+            (read(&theirs, &default()), joined(Dataset::open(&theirs, &default()).unwrap().pieces(1 << 20)));
+        match order[1] {
+            1 => assert!(whole.unwrap().same_as(&x.clone().into()) && pieces.unwrap() == entries(&x)),
+            _ => {
+                refused(whole);
+                assert!(refused(pieces).contains("does not come behind"));
+            }
+        }
+    }
+}

@@ -9,6 +9,7 @@ use std::path::Path;
 use super::described::{DAMAGED, Described, Extent, at_key, checksum, parsed};
 use super::json::Json;
 use crate::base::error::{Error, Result};
+use crate::base::limit::guard;
 
 /// The name of the manifest in its folder.
 pub(super) const MANIFEST: &str = "_lacuna.json";
@@ -42,14 +43,12 @@ impl Manifest {
         };
         let (length, mut text) = (file.metadata()?.len(), Vec::new());
         file.take(MOST_BYTES + 1).read_to_end(&mut text)?;
-        if text.len() as u64 > MOST_BYTES {
-            let instead = "write fewer and larger parts";
-            return Err(Error::TooLarge { what: "the manifest", bytes: length.into(), limit: MOST_BYTES, instead });
-        }
+        check_length(length.max(text.len() as u64))?;
         Manifest::parse(&String::from_utf8_lossy(&text))
     }
 
     pub(super) fn parse(text: &str) -> Result<Manifest> {
+        check_length(text.len() as u64)?;
         let json = parsed(text, MANIFEST)?;
         let parts = json.get("parts").and_then(Json::list);
         let parts = parts.ok_or_else(|| at_key("parts", "it is no list"))?;
@@ -115,6 +114,11 @@ impl Part {
         let bytes = bytes.ok_or_else(|| at_key(place, "its bytes are no number"))?;
         Ok(Part { file: file.into(), bytes, extent: Extent::of(json, rank, place)? })
     }
+}
+
+fn check_length(bytes: u64) -> Result<()> {
+    let instead = "write fewer and larger parts";
+    guard::<u8>("the manifest", bytes.into(), MOST_BYTES, instead)
 }
 
 /// Whether a name is one of a file in the folder itself, on any system, and needs no escape in JSON.
