@@ -131,6 +131,18 @@ fn of_two_operands() -> Vec<Case> {
         ("Overflow", refused(x.add(&x)), "add at [1, 2] does not fit int8"),
         ("Lazy", refused(x.lazy().sum(2).check()), "axis 2 is out of range for rank 2"),
         (
+            "InRange",
+            {
+                let late = CooTensor::new([3, 2], vec![vec![2, 2], vec![0, 1]], vec![i64::MAX, 1], 0).unwrap();
+                let rows = lacuna::lazy::Chunks::memory(1 << 20).positions(2);
+                match refused(late.lazy().sum(1).on(rows).collect()) {
+                    Error::Lazy { cause, .. } => *cause,
+                    other => other,
+                }
+            },
+            "sum of [0] does not fit int64, in positions 2 to 3 of axis 0, counted from the first of these",
+        ),
+        (
             "NoGradient",
             match refused(lazy.round().gradient(&lazy, &lazy).check()) {
                 Error::Lazy { cause, .. } => *cause,

@@ -389,6 +389,14 @@ proptest! {
             prop_assert!(found.same_as(eager), "{}\n{found:?}\n{eager:?}", program.explain());
             prop_assert!(sums.same_as(&eager.sum(0).unwrap()));
         }
+        // However it is cut.
+        for positions in [1, 3, 64, 1000].into_iter().filter(|&positions| !large || positions > 50) {
+            let feeds = names.iter().zip(&inputs).map(|(name, input)| name.is(input));
+            let (found, sums, ..) =
+                program.run_on(&lazy::Chunks::memory(1 << 30).positions(positions), feeds).unwrap();
+            prop_assert!(found.same_as(eager), "{positions}: {}\n{found:?}\n{eager:?}", program.explain());
+            prop_assert!(sums.same_as(&eager.sum(0).unwrap()));
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod any;
 mod architecture;
 mod batched;
 mod choosing;
+mod chunks;
 mod classify;
 mod constructors;
 mod contracted;

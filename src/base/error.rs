@@ -488,6 +488,19 @@ pub enum Error {
         operation: &'static str,
     },
 
+    /// Something is wrong within a range of an axis, from whose start positions are counted.
+    #[error("{cause}, in positions {start} to {end} of axis {axis}, counted from the first of these")]
+    InRange {
+        /// What is wrong.
+        cause: Box<Error>,
+        /// The axis that is cut into ranges.
+        axis: usize,
+        /// The first position of the range.
+        start: usize,
+        /// One more than its last position.
+        end: usize,
+    },
+
     /// A step of a lazy graph has no result.
     #[error("{operation} at {file}:{line}: {}", without_name(.operation, .cause))]
     Lazy {
@@ -591,6 +604,7 @@ debug_of!(
     Format,
     NotRepresentable,
     NoGradient,
+    InRange,
     Lazy,
     Io,
 );

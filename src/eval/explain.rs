@@ -116,6 +116,7 @@ fn is_of_shapes(error: &Error) -> bool {
         | Error::FillNotZero { .. }
         | Error::Format { .. }
         | Error::NotRepresentable { .. }
+        | Error::InRange { .. }
         | Error::Lazy { .. }
         | Error::Io { .. } => false,
     }

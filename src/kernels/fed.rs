@@ -23,6 +23,12 @@ pub(crate) trait Source<T>: Sync {
     /// none.
     fn feed(&self, entries: Range<usize>, take: &mut dyn FnMut(&[T])) -> bool;
 
+    /// Whether the values are one group, however many there are: then those of any range are all of them, in pieces of
+    /// any length.
+    fn is_poured(&self) -> bool {
+        false
+    }
+
     /// What it takes to compute one.
     fn picoseconds(&self) -> usize;
 }
@@ -82,6 +88,27 @@ pub(crate) fn fold_fed<T: Element, F: Fold<T>>(
         let is_fed = source.feed(entries, &mut |values| done = op.lanes(&starts, values, gaps, results));
         done.map(|()| is_fed)
     })
+}
+
+/// The result of the one group that all values are, in whatever pieces; none where a value is missing.
+pub(crate) fn fold_poured<T: Element, F: Fold<T>>(
+    op: F,
+    source: &dyn Source<T>,
+    gaps: &Gaps<T>,
+) -> Outcomes<Option<F::Out>> {
+    let (mut state, mut count) = (op.start(), 0);
+    let is_fed = source.feed(0..usize::MAX, &mut |values| {
+        count += values.len();
+        let parts = threads::map_parts(values.len(), source.picoseconds(), 0, |part| {
+            let mut state = op.start();
+            op.slice(&mut state, &values[part]);
+            state
+        });
+        parts.iter().for_each(|part| op.merge(&mut state, part));
+    });
+    op.merge(&mut state, &gaps_state(op, count, gaps));
+    let found = op.finish(&state, gaps.positions(count)).map_err(|fault| fault.of(0))?;
+    Ok(is_fed.then_some(found))
 }
 
 /// The result of one group, each thread having a part of it.

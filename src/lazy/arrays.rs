@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use ndarray::{ArrayD, ArrayView, Dimension, Ix1, Ix2};
 
-use super::Lazy;
 use super::einsum::part;
 use super::more::product_shape;
 use super::node::{Form, Held, Node, known};
+use super::source::{ByRanges, OfArrays};
 use super::unary::{LazyStored, Steps, rule_of_all, step, step_of};
 use super::value::{ByPieces, Gather, Gathered, Kind, Move, Pieced, Pieces, Value};
+use super::{Lazy, shares};
 use crate::base::alloc;
 use crate::base::axes::normalize_axis;
 use crate::base::error::{Error, Result};
@@ -70,6 +71,10 @@ impl<T: Element> Kind for OfArray<T> {
 
     fn by_pieces(&self) -> Option<&dyn ByPieces> {
         Some(self)
+    }
+
+    fn by_ranges(&self) -> Option<&'static dyn ByRanges> {
+        Some(&OfArrays::<T>(PhantomData))
     }
 }
 
@@ -214,6 +219,7 @@ where
     let shape = |[x, y]: [&Shape; 2]| product_shape(x, y);
     let run = |inputs: &[Held]| ops::matmul(known::<X>(&inputs[0]), known::<ArrayD<T>>(&inputs[1]));
     let product: Lazy<ArrayD<T>> = step("matmul", String::new(), [&x.node, &y.node], Form::Own, shape, run);
+    let product = product.with_shares(shares::product());
     rule_of_all!(product, T, [X: Steps], (), |[x, y, g]| {
         let run = |inputs: &[Held]| {
             let (y, g) = (known::<ArrayD<F>>(&inputs[1]), known::<ArrayD<F>>(&inputs[2]));
@@ -282,6 +288,7 @@ macro_rules! products_along {
             let nodes = [&self.node, &$array.node];
             let shape = |shapes: [&Shape; 2]| along(name, shapes, axis, rank);
             let product = step(name, axis.to_string(), nodes, Form::Own, shape, run);
+            let product = product.with_shares(shares::beside(axis as i128, move |axes| (axes + rank).saturating_sub(2)));
             rule_of_all!(product, T, [X: Steps], (axis: isize), |[x, array, g]| {
                 let run = move |inputs: &[Held]| {
                     let array = of_rank::<$dimension, F>(stringify!($backward), known(&inputs[1]))?;

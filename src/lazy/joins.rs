@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use ndarray::SliceInfoElem;
 
-use super::Lazy;
 use super::node::{Form, Held, Node, known};
 use super::text::{Text, list_of, said};
 use super::unary::step_of;
+use super::{Lazy, shares};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
@@ -112,6 +112,7 @@ fn joined<P: Pattern, T: Element>(
     let run = move |inputs: &[Held]| join(&inputs.iter().map(known::<Tensor<P, T>>).collect::<Vec<_>>());
     let text = Text::call(name, &[&list_of(tensors.len())], said!(part.axis));
     let joined = step_of(name, part.axis.to_string(), inputs, Form::Own, shape, run).written(text);
+    let joined = joined.with_shares(shares::joined(part.axis, part.is_new));
     joined.with_rule(move |asked| {
         let gradient = |number| {
             let of = OfPart { number, part, inputs: asked.inputs, upstream: asked.upstream };

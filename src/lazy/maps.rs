@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::Lazy;
 use super::node::{Form, Node, unlike};
 use super::reductions::{Ask, rule_of_one};
 use super::rewrite::Facts;
 use super::text::{Said, Text, WRITTEN, said};
 use super::unary::Steps;
+use super::{Lazy, shares};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
@@ -224,7 +224,8 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// The step [`Tensor::prune`]. What it stores depends on values, so it has no gradient.
     #[track_caller]
     pub fn prune(&self) -> Lazy<Tensor<P, T>> {
-        self.then("prune", String::new(), Form::Own, same, Tensor::prune).written(Text::call("prune", &["%0"], said!()))
+        let step = self.then("prune", String::new(), Form::Own, same, Tensor::prune);
+        step.written(Text::call("prune", &["%0"], said!())).with_shares(shares::same())
     }
 }
 
@@ -236,7 +237,9 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
         // A set that needs a table is not to be built again for each piece.
         let form = if isin.members().len() <= FEW { Form::Each } else { Form::OfFirst };
         let text = Text::call("isin", &["%0"], said_of_members(&isin));
-        self.then("isin", format!("{isin:?}"), form, same, move |x| ops::isin(x, &isin).map(X::mapped)).written(text)
+        let told = format!("{isin:?}");
+        let step = self.then("isin", told, form, same, move |x| ops::isin(x, &isin).map(X::mapped));
+        step.written(text).with_shares(shares::same())
     }
 }
 

@@ -27,7 +27,9 @@
 //! - **Gradients** are steps as well: see [`gradient`](Lazy::gradient).
 
 mod arrays;
+mod chunks;
 mod einsum;
+mod engine;
 mod gradient;
 mod joins;
 mod maps;
@@ -38,14 +40,18 @@ mod program;
 mod reductions;
 mod region;
 mod rewrite;
+mod shares;
+pub(crate) mod source;
 mod text;
 mod unary;
-mod value;
+pub(crate) mod value;
 mod write;
 mod zips;
 
 pub use arrays::{ArrayFactor, Factor, LazyPattern};
+pub use chunks::Chunks;
 pub use einsum::einsum;
+pub use engine::{Engine, On, Threads};
 pub use gradient::HasGradient;
 pub use joins::{concat, stack};
 #[doc(hidden)]
@@ -62,7 +68,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use self::node::{Body, Form, Node, known, taken};
+pub(crate) use self::node::Node;
+use self::node::{Body, Form, known, taken};
 use self::text::Text;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
@@ -138,6 +145,30 @@ impl<V: Value> Lazy<V> {
         let Lengths(lengths) = lengths.into();
         let shape = lengths.iter().copied().collect::<Option<Vec<usize>>>().map(Shape::from);
         Lazy::of(Arc::new(Node::new::<V>(name, Body::Input(lengths), shape)))
+    }
+
+    /// What is read when it is needed.
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // what is read in parts stands in `io`
+    #[track_caller]
+    pub(crate) fn from_source(name: &'static str, source: Arc<dyn source::Source>) -> Self {
+        let shape = Some(source.shape().clone());
+        Lazy::of(Arc::new(Node::new::<V>(name, Body::Source(source), shape)))
+    }
+
+    /// A step that reduces some axes, and treats positions along all others apart from each other.
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // tensors of types known at run time have no other steps
+    #[track_caller]
+    pub(crate) fn over(
+        &self,
+        name: &'static str,
+        axes: crate::base::axes::Axes,
+        f: impl Fn(&V) -> Result<V> + Send + Sync + 'static,
+    ) -> Self {
+        let of = axes.clone();
+        let shape = |[shape]: [&Shape; 1]| Ok(Some(crate::plan::reduction::Reduction::new(shape, &of)?.result_shape()));
+        let run = move |inputs: &[node::Held]| f(known(&inputs[0]));
+        let step = unary::step(name, node::unlike(), [&self.node], Form::Own, shape, run);
+        step.with_shares(shares::reduced(&axes))
     }
 
     /// The value of this input in a run.

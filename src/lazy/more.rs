@@ -10,7 +10,7 @@ use super::reductions::{Ask, Over, fed, rule_of_one};
 use super::rewrite::Facts;
 use super::text::{Text, WRITTEN, said, with_option};
 use super::unary::{LazyStored, Steps, rule_of_all, step};
-use super::{Lazy, Value};
+use super::{Lazy, Value, shares};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::Result;
 use crate::base::index::{Index, Position};
@@ -50,7 +50,7 @@ macro_rules! quantiles {
                 let run = move |x: &X| ops::$name(x, q, used.clone()).map(X::reduced);
                 let text = Text::call(stringify!($name), &["%0"], with_option(said!(q), options.said()));
                 let step = self.then(stringify!($name), arguments, Form::Own, shape, run).written(text);
-                let step = step.known(Facts::over(options.axes()));
+                let step = step.known(Facts::over(options.axes())).with_shares(shares::reduced(options.axes()));
                 let step = fed!(whole, self, X, step, options, |x, options| ops::$name(x, q, options));
                 rule_of_one!(step, T, [X: Steps] X::Of<F>, (q: f64, options: Quantile),
                     |x, g| x.$backward(&g, q, options))
@@ -72,8 +72,10 @@ macro_rules! quantiles {
                 let arguments = format!("{q:?}, {options:?}");
                 let text = Text::call(stringify!($backward), &["%0", "%1"], with_option(said!(q), options.said()));
                 let facts = Facts::over(options.axes());
+                let kept = shares::reduced_back(options.axes());
                 let run = move |x: &X, g: &U| ops::$backward(x, g, q, options.clone()).map(X::reduced);
-                self.back(stringify!($backward), arguments, Form::OfFirst, upstream, run).written(text).known(facts)
+                let step = self.back(stringify!($backward), arguments, Form::OfFirst, upstream, run);
+                step.written(text).known(facts).with_shares(kept)
             }
         )*}
     };
@@ -112,11 +114,15 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
         // The words of a long list leave some out.
         let list = if take.len() <= LISTED { format!("{take:?}") } else { unlike() };
         let (arguments, used) = (format!("{list}, {axis:?}"), Arc::clone(&take));
-        let told = arguments.clone();
+        let (told, told_axes) = (arguments.clone(), take.shape().rank());
         let shape = |lengths: &Shape| Ok(Some(Request::new(lengths, (&*take).into(), axis)?.shape().clone()));
         let run = move |x: &X| x.by_select(&Request::new(x.lengths(), (&*used).into(), axis)?).map(X::reduced);
         let said = said_of_take(&take, axis);
-        let step = self.then(name, arguments, Form::Own, shape, run).written(Text::call(name, &["%0"], said));
+        let mut step = self.then(name, arguments, Form::Own, shape, run).written(Text::call(name, &["%0"], said));
+        if let Some(axis) = axis {
+            let axes = told_axes;
+            step = step.with_shares(shares::beside(axis, move |rank| (rank + axes).saturating_sub(1)));
+        }
         struct Rule<X, J: 'static>(
             Ask<(Arc<Take<'static, J>>, Option<i128>, String)>,
             std::marker::PhantomData<fn() -> X>,
@@ -209,6 +215,7 @@ impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
         let run = move |x: &X| ops::topk(x, k, axis).map(X::reduced);
         let text = Text::call("topk", &["%0"], said!(k, axis));
         let step = self.then("topk", format!("{k}, {axis}"), Form::Own, shape, run).written(text);
+        let step = step.with_shares(shares::beside(axis as i128, |rank| rank));
         rule_of_one!(step, T, [X: Steps] X::Of<F>, (k: usize, axis: isize), |x, g| x.topk_backward(&g, k, axis))
     }
 
@@ -234,8 +241,9 @@ impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
         let run = move |x: &X| {
             ops::nanmedian_index(x, used.clone()).map(|(medians, places)| (X::reduced(medians), X::reduced(places)))
         };
-        let facts = Facts::over(options.axes());
-        self.then("nanmedian_index", arguments, Form::Own, shape, run).written(text).known(facts)
+        let (facts, kept) = (Facts::over(options.axes()), shares::reduced(options.axes()));
+        let step = self.then("nanmedian_index", arguments, Form::Own, shape, run);
+        step.written(text).known(facts).with_shares(kept)
     }
 }
 
@@ -249,6 +257,7 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
                 ops::topk_index(&x.stored(), k, axis)
             })
             .written(both_of(["topk", "topk_index"], "stored(%0)", said!(k, axis)))
+            .with_shares(shares::beside(axis as i128, |rank| rank))
     }
 
     /// The step [`argsort`](crate::argsort()), which sparse tensors have for what they store.
@@ -258,6 +267,7 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
         self.x
             .then("argsort", axis.to_string(), Form::Own, shape, move |x| ops::argsort(&x.stored(), axis))
             .written(Text::call("argsort", &["stored(%0)"], said!(axis)))
+            .with_shares(shares::beside(axis as i128, |rank| rank))
     }
 }
 
@@ -330,6 +340,10 @@ macro_rules! products {
                 };
                 let product = step(stringify!($name), String::new(), [&self.node, &other.node], Form::Own, shape, run)
                     .written(Text::call(stringify!($name), &["%0", "%1"], said!()));
+                let product = match stringify!($name) {
+                    "matmul" => product.with_shares(shares::product()),
+                    _ => product,
+                };
                 rule_of_all!(product, T, [P: Pattern], (), |[x, y, g]| {
                     let [x, y, g] = [x, y, g].map(|node| Lazy::<Tensor<P, F>>::of(Arc::clone(node)));
                     let (dx, dy) = x.$backward(&y, &g).parts();
@@ -394,7 +408,7 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     {
         let run = move |inputs: &[Held]| ops::matmul_with(known::<X>(&inputs[0]), known::<Y>(&inputs[1]), options);
         let shape = |[x, y]: [&Shape; 2]| product_shape(x, y);
-        step("matmul_with", unlike(), [&self.node, &other.node], Form::Own, shape, run)
+        step("matmul_with", unlike(), [&self.node, &other.node], Form::Own, shape, run).with_shares(shares::product())
     }
 }
 
@@ -441,6 +455,7 @@ macro_rules! shares {
                 let shape = |shape: &Shape| axes.shape(shape).and_then(|_| same(shape));
                 let text = Text::call(stringify!($name), &["stored(%0)"], said!(axes));
                 let step = self.x.then(stringify!($name), arguments, Form::OfFirst, shape, run).written(text);
+                let step = step.with_shares(shares::apart_from(&axes));
                 rule_of_one!(step, T, [P: Pattern] Tensor<P, F>, (axes: Axes), |x, g| x.stored().$backward(&g, axes))
             }
 
@@ -455,8 +470,10 @@ macro_rules! shares {
                 let axes: Axes = axes.into();
                 let arguments = format!("{axes:?}");
                 let text = Text::call(stringify!($backward), &["stored(%0)", "%1"], said!(axes));
+                let apart = shares::apart_from(&axes);
                 let run = move |x: &Tensor<P, T>, g: &U| ops::$backward(&x.stored(), g, axes.clone());
-                self.x.back(stringify!($backward), arguments, Form::OfFirst, upstream, run).written(text)
+                let step = self.x.back(stringify!($backward), arguments, Form::OfFirst, upstream, run);
+                step.written(text).with_shares(apart)
             }
         )*}
     };
@@ -476,7 +493,8 @@ macro_rules! formats {
             pub fn $name(&self) -> Lazy<Tensor<$to<I>, T>> {
                 let step = self
                     .then(stringify!($name), String::new(), Form::Own, same, |x| x.$name())
-                    .written(Text::call(stringify!($name), &["%0"], said!()));
+                    .written(Text::call(stringify!($name), &["%0"], said!()))
+                    .with_shares(shares::same());
                 struct Rule<I>(Ask<()>, std::marker::PhantomData<fn() -> I>);
                 impl<I: Index> FloatVisitor for Rule<I> {
                     type Out = Arc<Node>;

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use ndarray::SliceInfoElem;
 
-use super::Lazy;
 use super::gradient::on_pattern_of;
 use super::node::{Form, Node};
 use super::reductions::{Ask, rule_of_one};
 use super::rewrite::{Facts, Plan};
 use super::text::{Text, said};
 use super::unary::Steps;
+use super::{Lazy, shares};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
@@ -37,6 +37,8 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
         let run = move |x: &X| x.by_select(&used(x.lengths())?).map(X::reduced);
         let step = self.then(name, arguments, Form::Own, shape, run).written(text);
         let step = step.known(Facts { moves: Some(Arc::clone(&plan)), ..Facts::default() });
+        let cut = Arc::clone(&plan);
+        let step = step.with_shares(shares::moved::<X>(move |lengths| cut(lengths)));
         rule_of_one!(step, T, [X: Steps] X::Of<F>, (plan: Plan, told: Words, name: &'static str, backward: &'static str),
             |x, g| x.moved_back([name, backward], told, plan, &g))
     }

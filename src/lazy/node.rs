@@ -8,13 +8,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::rewrite::Facts;
+use super::shares::Shares;
+use super::source::Source;
 use super::text::Text;
 use super::value::{Kind, Value};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 
 /// A value whose type the node knows.
-pub(super) type Held = Arc<dyn Any + Send + Sync>;
+pub(crate) type Held = Arc<dyn Any + Send + Sync>;
 
 /// What computes the value of a node from those of its inputs.
 pub(super) type Run = Arc<dyn Fn(&[Held]) -> Result<Held> + Send + Sync>;
@@ -26,6 +28,8 @@ pub(super) type FromPieces = Arc<dyn Fn(&InPieces<'_>) -> Option<Result<Held>> +
 #[doc(hidden)]
 pub struct InPieces<'a> {
     pub(super) pattern: &'a Held,
+    /// Whether all pieces are one group, of which the pattern holds the first entry alone, in whatever range.
+    pub(super) is_poured: bool,
     /// A piece without entries, which has the fill.
     pub(super) none: &'a Held,
     /// Hands over the entries of a range in pieces.
@@ -66,6 +70,8 @@ pub struct Node {
     /// Whose gradients the rule finds; its inputs, if there are none.
     pub(super) of: Vec<Arc<Node>>,
     pub(super) from_pieces: Option<FromPieces>,
+    /// What a range of its result takes of its inputs, where the form does not tell.
+    pub(super) shares: Option<Shares>,
     /// What [`value`](super::Lazy::value) found.
     pub(super) found: OnceLock<Held>,
 }
@@ -76,6 +82,8 @@ pub(super) enum Body {
     Constant(Held),
     /// The caller binds it, of a shape with these lengths.
     Input(Vec<Option<usize>>),
+    /// It is read, whole or in parts.
+    Source(Arc<dyn Source>),
     /// It is computed.
     Step { run: Run, form: Form },
     /// There is none.
@@ -130,8 +138,16 @@ impl Node {
             rule: None,
             of: Vec::new(),
             from_pieces: None,
+            shares: None,
             found: OnceLock::new(),
         }
+    }
+
+    /// The same step, computed otherwise.
+    pub(super) fn with_run(&self, run: Run) -> Self {
+        let mut node = self.again(self.inputs.clone(), None);
+        (node.body, node.from_pieces) = (Body::Step { run, form: Form::Own }, None);
+        node
     }
 
     /// The same step of other inputs, of which no gradient is asked.
@@ -140,6 +156,7 @@ impl Node {
             Body::Step { run, form } => Body::Step { run: Arc::clone(run), form: *form },
             Body::Constant(value) => Body::Constant(Arc::clone(value)),
             Body::Input(lengths) => Body::Input(lengths.clone()),
+            Body::Source(source) => Body::Source(Arc::clone(source)),
             Body::Refused(error) => Body::Refused(error.clone()),
         };
         Node {
@@ -156,6 +173,7 @@ impl Node {
             rule: None,
             of: Vec::new(),
             from_pieces: self.from_pieces.clone(),
+            shares: self.shares.clone(),
             found: OnceLock::new(),
         }
     }
@@ -209,6 +227,7 @@ impl Node {
     pub(super) fn run(&self, inputs: &[Held]) -> Result<Held> {
         match &self.body {
             Body::Constant(value) => Ok(Arc::clone(value)),
+            Body::Source(source) => source.read(None).map_err(|cause| self.error(cause)),
             Body::Step { run, .. } => run(inputs).map_err(|cause| self.error(cause)),
             Body::Input(_) => {
                 Err(Error::Argument { operation: "run", why: format!("input {} is not bound", self.name) })
@@ -222,6 +241,7 @@ impl Node {
         match &self.body {
             Body::Input(_) => format!("input {:?}", self.name),
             Body::Constant(_) => "constant".into(),
+            Body::Source(source) => source.told(),
             _ => format!("{}({})", self.name, self.arguments),
         }
     }
@@ -269,7 +289,7 @@ pub(super) fn reachable(of: &[Arc<Node>], is_enough: impl Fn(&Node) -> bool) -> 
 }
 
 /// The value as one of the type that its node has.
-pub(super) fn known<V: Value>(value: &Held) -> &V {
+pub(crate) fn known<V: Value>(value: &Held) -> &V {
     value.downcast_ref().expect("the value has the type of its node")
 }
 

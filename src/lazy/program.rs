@@ -76,12 +76,12 @@ outputs!(A 0, B 1, C 2, D 3);
 /// coordinate where plans are kept (reductions, operations on two tensors, moves, and their gradients).
 #[must_use = "a program does nothing until it is run"]
 pub struct Program<V> {
-    plan: Plan,
+    pub(super) plan: Plan,
     /// The results as they were asked for.
     pub(super) written: Vec<Arc<Node>>,
     /// For each slot of an input or constant its pattern in the run before, which keeps its plans.
     before: Mutex<BTreeMap<usize, Held>>,
-    values: fn(Vec<Held>) -> V,
+    pub(super) values: fn(Vec<Held>) -> V,
 }
 
 /// Checks a graph and puts it in order, for one result or a tuple of them.
@@ -229,7 +229,8 @@ enum Unit {
 }
 
 /// The steps of a graph, and the units in the order in which they run.
-pub(super) struct Plan {
+#[doc(hidden)]
+pub struct Plan {
     pub(super) steps: Vec<Step>,
     units: Vec<Unit>,
     pub(super) outputs: Vec<usize>,
@@ -246,10 +247,14 @@ impl Plan {
             return Err(error.clone());
         }
         let (steps, slots) = numbered(nodes);
-        let outputs: Vec<usize> = results.iter().map(|node| slots[&node.id]).collect();
+        Ok(Plan::of_steps(steps, results.iter().map(|node| slots[&node.id]).collect()))
+    }
+
+    /// The plan of steps in order.
+    pub(super) fn of_steps(steps: Vec<Step>, outputs: Vec<usize>) -> Self {
         let units = units(&steps, &outputs);
         let freed = freed(&steps, &units, &outputs);
-        Ok(Plan { steps, units, outputs, freed, told: Vec::new() })
+        Plan { steps, units, outputs, freed, told: Vec::new() }
     }
 
     /// The plan of a graph that is rewritten, unless it is refused.
@@ -273,7 +278,7 @@ impl Plan {
     }
 
     /// The values that are there before a run: constants, and the inputs.
-    fn bound(&self, feeds: Vec<Feed>) -> Result<Vec<Option<Held>>> {
+    pub(super) fn bound(&self, feeds: Vec<Feed>) -> Result<Vec<Option<Held>>> {
         let mut slots: Vec<Option<Held>> = vec![None; self.steps.len()];
         let refused = |why: String| Err(Error::Argument { operation: "run", why });
         for feed in feeds {
@@ -306,7 +311,12 @@ impl Plan {
     }
 
     /// The values of the outputs.
-    fn run(&self, mut slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+    pub(super) fn run(&self, mut slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+        for (slot, step) in slots.iter_mut().zip(&self.steps) {
+            if let (None, Body::Source(_)) = (&slot, &step.node.body) {
+                *slot = Some(step.node.run(&[])?);
+            }
+        }
         for (unit, freed) in self.units.iter().zip(&self.freed) {
             match unit {
                 Unit::Alone(at) if slots[*at].is_some() => {}
@@ -322,7 +332,7 @@ impl Plan {
         Ok(self.outputs.iter().filter_map(|&at| slots[at].clone()).collect())
     }
 
-    fn explain(&self) -> String {
+    pub(super) fn explain(&self) -> String {
         let mut text = String::new();
         let mut passes = BTreeMap::new();
         for (pass, region) in self.units.iter().filter_map(Unit::region).enumerate() {
@@ -422,7 +432,7 @@ fn numbered(nodes: Vec<Arc<Node>>) -> (Vec<Step>, BTreeMap<u64, usize>) {
 }
 
 /// A node among the steps before it.
-fn placed(steps: &[Step], node: Arc<Node>, inputs: Vec<usize>) -> Step {
+pub(super) fn placed(steps: &[Step], node: Arc<Node>, inputs: Vec<usize>) -> Step {
     let of_first = inputs.first().map(|&first| steps[first].pattern);
     let is_one = of_first.is_some_and(|pattern| inputs.iter().all(|&input| steps[input].pattern == pattern));
     let is_fused = is_one && matches!(node.form(), Form::Each | Form::EachOfFirst);

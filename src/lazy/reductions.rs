@@ -7,7 +7,7 @@ use super::node::{Asked, Body, Form, Node};
 use super::rewrite::Facts;
 use super::text::{Text, said_of_reduced, with_option};
 use super::unary::{LazyStored, Steps};
-use super::{Lazy, Value};
+use super::{Lazy, Value, shares};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::grouping::Grouping;
@@ -266,7 +266,7 @@ macro_rules! reductions {
             let run = move |x: &$X| ops::$name($seen!(x), used.clone()).map(<$X>::reduced);
             let text = Text::call(stringify!($name), &[looked_at!($seen)], options.said());
             let step = $x.then(stringify!($name), arguments, Form::Own, shape, run).written(text);
-            let step = step.known(facts!($name, $seen, $X, options));
+            let step = step.known(facts!($name, $seen, $X, options)).with_shares(shares::reduced(options.axes()));
             let step = fed!($seen, $x, $X, step, options, |x, options| ops::$name(x, options));
             reductions!(@rule step, options: $options, $seen $(, $backward)?)
         }
@@ -289,7 +289,7 @@ macro_rules! reductions {
                 let run =
                     move |x: &$X, g: &U| ops::$backward($seen!(x), g, options.clone()).map(<$X>::reduced);
                 let step = $x.back(stringify!($backward), arguments, Form::OfFirst, upstream, run).written(text);
-                let step = step.known(Facts::over(&used));
+                let step = step.known(Facts::over(&used)).with_shares(shares::reduced_back(&used));
                 linear(stringify!($name), stringify!($seen) == "entries", step, used)
             }
         )?
@@ -301,6 +301,13 @@ macro_rules! reductions {
     (@rule $step:ident, $options:ident: $type:ty, entries, $backward:ident) => {
         rule_of_one!($step, T, [P: Pattern] Tensor<P, F>, ($options: $type), |x, g| x.stored().$backward(&g, $options))
     };
+}
+
+/// Whether a step is a fold, which takes the elements of its operand in any parts.
+pub(super) fn is_fold(node: &Node) -> bool {
+    const FOLDS: &[&str] =
+        &["any", "all", "count_nonzero", "sum", "nansum", "mean", "nanmean", "norm", "min", "max", "nanmin", "nanmax"];
+    node.from_pieces.is_some() && FOLDS.contains(&node.name)
 }
 
 /// The gradient of a reduction, with its own where what it gives back is linear in the upstream gradient and depends on

@@ -134,7 +134,13 @@ impl Region {
             pieces.try_for_each(|piece| operand(piece).map(|value| value.iter().for_each(&mut *take)))
         };
         let picoseconds = PICOSECONDS * self.steps.len();
-        let found = node.from_pieces.as_ref()?(&InPieces { pattern: &pattern, none: &none, run: &run, picoseconds })?;
+        let found = node.from_pieces.as_ref()?(&InPieces {
+            pattern: &pattern,
+            is_poured: false,
+            none: &none,
+            run: &run,
+            picoseconds,
+        })?;
         found.ok()
     }
 

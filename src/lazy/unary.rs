@@ -8,6 +8,7 @@ use ndarray::ArrayD;
 
 use super::node::{Asked, Body, Form, Held, InPieces, Node, known};
 use super::rewrite::Facts;
+use super::shares::Shares;
 use super::text::Text;
 use super::{Lazy, Value};
 use crate::base::error::Result;
@@ -75,6 +76,14 @@ impl<V: Value> Lazy<V> {
 }
 
 impl<V: Value> Lazy<V> {
+    /// The same step, of which nobody knows yet, with what a range of its result takes of its inputs.
+    pub(super) fn with_shares(mut self, shares: Shares) -> Self {
+        if let Some(node) = Arc::get_mut(&mut self.node) {
+            node.shares = Some(shares);
+        }
+        self
+    }
+
     /// The same step, of which nobody knows yet, as it is written.
     pub(super) fn written(mut self, text: Text) -> Self {
         if let Some(node) = Arc::get_mut(&mut self.node) {
@@ -200,6 +209,10 @@ struct Poured<'a, P, T> {
 impl<P: Pattern, T: Element> Source<T> for Poured<'_, P, T> {
     fn feed(&self, entries: Range<usize>, take: &mut dyn FnMut(&[T])) -> bool {
         (self.feed.run)(entries, &mut |piece| take(known::<Tensor<P, T>>(piece).values())).is_ok()
+    }
+
+    fn is_poured(&self) -> bool {
+        self.feed.is_poured
     }
 
     fn picoseconds(&self) -> usize {

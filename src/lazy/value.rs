@@ -5,11 +5,12 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Lazy;
 use super::node::{Form, Held, Node, known};
 use super::rewrite::{Facts, Plan};
+use super::source::{ByRanges, OfPairs, OfTensors};
 use super::text::{Text, said_of_tensor};
 use super::unary::{Steps, step};
+use super::{Lazy, shares};
 use crate::base::alloc;
 use crate::base::error::Result;
 use crate::base::limit::default_limit;
@@ -65,6 +66,9 @@ pub trait Kind: Send + Sync {
 
     /// What a step element by element does with it, if it is a tensor or an array.
     fn by_pieces(&self) -> Option<&dyn ByPieces>;
+
+    /// How it is cut along an axis, if it is.
+    fn by_ranges(&self) -> Option<&'static dyn ByRanges>;
 }
 
 /// A move of elements, and the step that it is of.
@@ -91,7 +95,7 @@ impl Move {
 
     /// The step, on a value of the type `X`.
     pub(super) fn step<X: Steps>(self, node: &Arc<Node>) -> Option<Arc<Node>> {
-        let (used, plan) = (Arc::clone(&self.plan), self.plan);
+        let (used, cut, plan) = (Arc::clone(&self.plan), Arc::clone(&self.plan), self.plan);
         let shape = |[x]: [&Shape; 1]| used(x).map(|moves| Some(moves.shape().clone()));
         let facts = Facts { moves: Some(Arc::clone(&plan)), ..Facts::default() };
         let run = move |inputs: &[Held]| {
@@ -99,7 +103,7 @@ impl Move {
             x.by_select(&plan(x.lengths())?).map(X::reduced)
         };
         let step = step(self.name, self.arguments, [node], Form::Own, shape, run).written(self.text).known(facts);
-        let mut node = step.node;
+        let mut node = step.with_shares(shares::moved::<X>(move |lengths| cut(lengths))).node;
         Arc::get_mut(&mut node)?.place = self.place;
         Some(node)
     }
@@ -212,6 +216,10 @@ impl<P: Pattern, T: Element> Kind for OfTensor<P, T> {
 
     fn by_pieces(&self) -> Option<&dyn ByPieces> {
         Some(self)
+    }
+
+    fn by_ranges(&self) -> Option<&'static dyn ByRanges> {
+        Some(&OfTensors::<P, T>(PhantomData))
     }
 }
 
@@ -365,6 +373,10 @@ impl<A: Value, B: Value> Kind for OfPair<A, B> {
     fn by_pieces(&self) -> Option<&dyn ByPieces> {
         None
     }
+
+    fn by_ranges(&self) -> Option<&'static dyn ByRanges> {
+        Some(&OfPairs::<A, B>(PhantomData))
+    }
 }
 
 /// Several results of one operation.
@@ -416,7 +428,13 @@ impl<V: Value> Kind for OfList<V> {
     fn by_pieces(&self) -> Option<&dyn ByPieces> {
         None
     }
+
+    fn by_ranges(&self) -> Option<&'static dyn ByRanges> {
+        None
+    }
 }
+
+pub(crate) use sealed::Sealed;
 
 mod sealed {
     pub trait Sealed {}

@@ -74,6 +74,22 @@ impl Reduction {
         &self.reduced
     }
 
+    /// The axis of the operand whose positions are those of an axis of the result, one by one.
+    pub(crate) fn source_axis(&self, of_result: usize) -> Option<usize> {
+        if self.grouping.is_some() {
+            return None;
+        }
+        match self.keep_dims {
+            true => (self.is_reduced.get(of_result) == Some(&false)).then_some(of_result),
+            false => self.kept.get(of_result).copied(),
+        }
+    }
+
+    /// The axis of the result that a kept one becomes.
+    pub(crate) fn result_axis(&self, of_operand: usize) -> Option<usize> {
+        (0..self.is_reduced.len()).find(|&axis| self.source_axis(axis) == Some(of_operand))
+    }
+
     /// The kept axes, in increasing order.
     pub(crate) fn kept(&self) -> &[usize] {
         &self.kept

@@ -3,7 +3,7 @@
 use super::sparse::{Entries, refused_group};
 use crate::base::error::{Error, Result};
 use crate::element::Element;
-use crate::kernels::fed::{Source, fold_fed, reduce_fed};
+use crate::kernels::fed::{Source, fold_fed, fold_poured, reduce_fed};
 use crate::kernels::fold::Fold;
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::Holistic;
@@ -47,7 +47,10 @@ pub(super) fn fold<P: Pattern, T: Element, F: Fold<T>>(
 ) -> Result<(P, Vec<F::Out>)> {
     let Cells { pattern, groups } = cells(x.pattern, op, reduction)?;
     let offsets = groups.offsets().ok_or_else(|| not_fed(op))?;
-    let found = fold_fed(op, offsets, source, gaps);
+    let found = match source.is_poured() {
+        true => fold_poured(op, source, gaps).map(|found| found.map(|found| vec![found])),
+        false => fold_fed(op, offsets, source, gaps),
+    };
     let found = found.map_err(|refusal| refused_group(x, op, refusal, reduction, &groups))?;
     Ok((pattern, found.ok_or_else(|| not_fed(op))?))
 }

@@ -104,6 +104,33 @@ impl Moves {
         self.then(Step::Diagonal(offset), shape)
     }
 
+    /// The axis of the operand whose positions one by one are those of an axis of the result, and the position with
+    /// which they begin there.
+    pub(crate) fn window(&self, of_result: usize) -> Option<(usize, usize)> {
+        let mut steps = self.steps.iter().zip(self.shapes.windows(2)).rev();
+        steps.try_fold((of_result, 0), |(axis, first), (step, shapes)| {
+            let (axis, by) = step.window(axis, &shapes[0], &shapes[1])?;
+            Some((axis, first + by))
+        })
+    }
+
+    /// The same move of so many of these positions, all of them beginning with the first.
+    pub(crate) fn within(mut self, of_result: usize, length: usize) -> Self {
+        let (mut axis, mut shape) = (of_result, self.shape().to_vec());
+        shape[axis] = length;
+        for at in (0..self.steps.len()).rev() {
+            let before = self.shapes[at].clone();
+            let own = self.steps[at].window(axis, &before, &self.shapes[at + 1]).map_or(axis, |(own, _)| own);
+            if let Step::Cut(cuts) = &mut self.steps[at] {
+                cuts[axis] = Cut::whole(length);
+            }
+            self.shapes[at + 1] = std::mem::replace(&mut shape, before.to_vec()).into();
+            (axis, shape[own]) = (own, length);
+        }
+        self.shapes[0] = shape.into();
+        self
+    }
+
     /// The only step there is.
     pub(super) fn only_step(&self) -> Option<&Step> {
         if let [step] = &self.steps[..] { Some(step) } else { None }

@@ -177,6 +177,19 @@ impl Step {
         cell.iter().zip(x).all(|(coord, length)| coord < length)
     }
 
+    /// The axis of `x`, the shape before the step, whose positions from one on are those of an axis of `shape`, the one
+    /// behind it, and that first one; none where they are moved, or lean on another axis.
+    pub(crate) fn window(&self, axis: usize, x: &[usize], shape: &[usize]) -> Option<(usize, usize)> {
+        let axis = match self {
+            Step::Cut(cuts) => return (cuts[axis].step == 1).then_some((axis, cuts[axis].first)),
+            Step::Order(moved, _) => (*moved != axis).then_some(axis),
+            Step::Pad(before) => (before[axis] == 0 && x[axis] == shape[axis]).then_some(axis),
+            Step::Axes(axes) => axes[axis],
+            Step::Band(..) | Step::Diagonal(_) => (axis + 2 < x.len()).then_some(axis),
+        };
+        axis.map(|axis| (axis, 0))
+    }
+
     /// What a pattern becomes, whose shape is then `shape`.
     pub(crate) fn plan<P: Pattern>(&self, x: &P, shape: &Shape, room: Room) -> Result<Selected<P>> {
         check_axes::<P::Index>(shape)?;

@@ -1,0 +1,302 @@
+//! Computing a graph that is laid out in ranges.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::Chunks;
+use super::layout::{Layout, Leaf, Stage, Way};
+use super::spill::Spill;
+use crate::base::error::{Error, Result};
+use crate::lazy::node::{Held, InPieces, Node};
+use crate::lazy::program::Plan;
+use crate::lazy::shares::Share;
+use crate::lazy::source::{Bins, Rooms, Source};
+
+/// Of the memory, the part that what is read at once may take: work on it takes copies.
+const PART: u64 = 8;
+
+/// The bins whose weights are known.
+const BINS: usize = 1 << 20;
+
+/// What an element that is folded takes, more or less, in picoseconds.
+const PICOSECONDS: usize = 1_000;
+
+pub(super) struct Run<'a> {
+    chunks: &'a Chunks,
+    plan: &'a Plan,
+    layout: &'a Layout<'a>,
+    slots: Vec<Option<Held>>,
+    spill: Spill,
+}
+
+/// Refuses so many bytes above what is allowed.
+fn check(what: &'static str, bytes: u128, limit: u64) -> Result<()> {
+    let instead = "raise --max-memory (Chunks::memory), or ask for what is smaller";
+    match bytes <= u128::from(limit) {
+        true => Ok(()),
+        false => Err(Error::TooLarge { what, bytes, limit, instead }),
+    }
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(chunks: &'a Chunks, plan: &'a Plan, layout: &'a Layout<'a>, slots: Vec<Option<Held>>) -> Self {
+        Run { chunks, plan, layout, slots, spill: Spill::new(chunks.folder.clone()) }
+    }
+
+    /// The values of the outputs.
+    pub(super) fn values(mut self) -> Result<Vec<Held>> {
+        self.find(None)?;
+        Ok(self.plan.outputs.iter().filter_map(|&at| self.slots[at].clone()).collect())
+    }
+
+    /// Gives away the value of the only output in ranges of its first axis.
+    pub(super) fn pour(mut self, take: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
+        let Some(&of) = self.plan.outputs.first() else { return Ok(()) };
+        let Some(Way::Ranges(stage)) = self.layout.ways.get(&of).filter(|way| is_first(way)) else {
+            return self.values()?.iter().try_for_each(take);
+        };
+        self.find(Some(of))?;
+        self.walk(stage)?.try_for_each(|value| take(&value?))
+    }
+
+    /// Computes what is needed as a whole, but for one of them.
+    fn find(&mut self, but: Option<usize>) -> Result<()> {
+        let layout = self.layout;
+        let last = last_uses(layout, self.plan);
+        for (&at, way) in layout.ways.iter().filter(|(at, _)| Some(**at) != but) {
+            let node = &self.plan.steps[at].node;
+            let found = match way {
+                Way::There => continue,
+                Way::Read => self.read(at),
+                Way::Whole => self.whole(at),
+                Way::Ranges(stage) => self.joined(stage),
+                Way::Folded(stage) => self.folded(node, stage),
+            };
+            self.slots[at] = Some(found.map_err(|cause| node.error(cause))?);
+            last.get(&at).into_iter().flatten().for_each(|&at| self.slots[at] = None);
+        }
+        Ok(())
+    }
+
+    fn read(&self, at: usize) -> Result<Held> {
+        let bytes = self.layout.source(at).map_or(0, |source| source.bytes());
+        check("a file that is needed as a whole", bytes.into(), self.chunks.memory)?;
+        self.plan.steps[at].node.run(&[])
+    }
+
+    fn whole(&self, at: usize) -> Result<Held> {
+        let step = &self.plan.steps[at];
+        let inputs: Vec<Held> = step.inputs.iter().filter_map(|&input| self.slots[input].clone()).collect();
+        let bytes = step.inputs.iter().zip(&inputs).map(|(&at, value)| self.plan.steps[at].node.kind.bytes(value));
+        check("what this step takes as a whole", bytes.map(|bytes| bytes as u128).sum(), self.chunks.memory)?;
+        step.node.run(&inputs)
+    }
+
+    /// The ranges of a value, joined.
+    fn joined(&self, stage: &Stage) -> Result<Held> {
+        let kind = self.plan.steps[stage.of].node.kind;
+        let (mut parts, mut bytes) = (Vec::new(), 0);
+        for part in self.walk(stage)? {
+            let part = part?;
+            bytes += kind.bytes(&part) as u128;
+            check("the parts of this result, and all of it", 2 * bytes, self.chunks.memory)?;
+            parts.push(part);
+        }
+        match (&parts[..], kind.by_ranges()) {
+            ([one], _) => Ok(Arc::clone(one)),
+            (parts, Some(kind)) => kind.join(stage.axis, parts),
+            (_, None) => Err(Error::Argument { operation: "collect", why: "its parts cannot be joined".into() }),
+        }
+    }
+
+    /// What a fold makes of the ranges of its operand.
+    fn folded(&self, node: &Node, stage: &Stage) -> Result<Held> {
+        let none = || Error::Argument { operation: node.name, why: "its operand does not come in parts".into() };
+        let kind = self.plan.steps[stage.of].node.kind;
+        let (kind, pieces) = (kind.by_ranges().ok_or_else(none)?, kind.by_pieces().ok_or_else(none)?);
+        let mut walk = self.walk(stage)?;
+        let mut part = walk.next().ok_or_else(none)??;
+        // The first element stands for all: they are of one cell.
+        while kind.stored(&part) == 0
+            && let Some(next) = walk.next()
+        {
+            part = next?;
+        }
+        let shape = self.layout.shapes[stage.of].as_ref().ok_or_else(none)?;
+        let first = kind.first(&part, shape)?.ok_or_else(none)?;
+        if kind.stored(&first) == 0 {
+            return node.run(&[first]);
+        }
+        let (pattern, empty) = (pieces.pattern(&first), kind.cut(&part, stage.axis, 0..0)?);
+        let (walk, refused) = (Mutex::new(walk), Mutex::new(None));
+        let run = |_: Range<usize>, take: &mut dyn FnMut(&Held)| {
+            take(&part);
+            let mut walk = walk.lock().unwrap_or_else(PoisonError::into_inner);
+            let done = walk.try_for_each(|part| part.map(|part| take(&part)));
+            done.inspect_err(|error| *refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone()))
+        };
+        let feed = InPieces { pattern: &pattern, is_poured: true, none: &empty, run: &run, picoseconds: PICOSECONDS };
+        let found = node.from_pieces.as_ref().and_then(|from_pieces| from_pieces(&feed)).ok_or_else(none)?;
+        refused.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(found, Err)
+    }
+
+    /// The ranges of what a stage computes, one after the other.
+    fn walk<'s>(&'s self, stage: &'s Stage) -> Result<Walk<'s>> {
+        let bins = Bins::new(0..stage.length, BINS);
+        let bins = Bins { width: bins.width.min(self.chunks.positions.max(stage.length.div_ceil(BINS << 4))), ..bins };
+        let mut weights = vec![0_u64; bins.count()];
+        let mut dealt = BTreeMap::new();
+        for leaf in &stage.leaves {
+            let Share::Along { axis, shift } = leaf.share else { continue };
+            let bins = Bins { span: shift..shift + stage.length, width: bins.width };
+            let source = self.layout.source(leaf.at);
+            let of_leaf = match source {
+                Some(source) => source.weights(axis, &bins)?,
+                None => self.weights(leaf.at, axis, &bins)?,
+            };
+            weights.iter_mut().zip(of_leaf).for_each(|(sum, weight)| *sum = sum.saturating_add(weight));
+            let folder = || self.spill.folder();
+            let room = Rooms { folder: &folder, bytes: self.chunks.memory / PART };
+            if let Some(other) = source.map(|source| source.dealt(axis, &room)).transpose()?.flatten() {
+                dealt.insert(leaf.slot, other);
+            }
+        }
+        let limit = self.chunks.memory / PART;
+        let is_done = false;
+        Ok(Walk { run: self, stage, bins, weights, dealt, next: 0, limit, grown: 1, is_done })
+    }
+
+    /// The bytes of each bin of a value that is there.
+    fn weights(&self, at: usize, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
+        let (Some(value), kind) = (&self.slots[at], self.plan.steps[at].node.kind) else { return Ok(Vec::new()) };
+        let Some(ranges) = kind.by_ranges() else { return Ok(Vec::new()) };
+        let each = kind.bytes(value).div_ceil(ranges.stored(value).max(1)) as u64;
+        let mut counts = ranges.counts(value, axis, bins)?;
+        counts.iter_mut().for_each(|count| *count = count.saturating_mul(each));
+        Ok(counts)
+    }
+}
+
+/// Whether a value comes in ranges of its first axis.
+fn is_first(way: &Way) -> bool {
+    matches!(way, Way::Ranges(Stage { axis: 0, .. }))
+}
+
+/// What nobody needs any more after a value is found, by that; never an output, nor what was there.
+fn last_uses(layout: &Layout<'_>, plan: &Plan) -> BTreeMap<usize, Vec<usize>> {
+    let mut last = BTreeMap::new();
+    for (&at, way) in &layout.ways {
+        let used: Vec<usize> = match way {
+            Way::There | Way::Read => Vec::new(),
+            Way::Whole => plan.steps[at].inputs.clone(),
+            Way::Ranges(stage) | Way::Folded(stage) => stage.leaves.iter().map(|leaf| leaf.at).collect(),
+        };
+        last.extend(used.into_iter().map(|used| (used, at)));
+    }
+    let mut freed = BTreeMap::<usize, Vec<usize>>::new();
+    for (used, by) in last.into_iter().filter(|(used, _)| !plan.outputs.contains(used)) {
+        freed.entry(by).or_default().push(used);
+    }
+    freed
+}
+
+/// A stage on its way through the ranges.
+struct Walk<'s> {
+    run: &'s Run<'s>,
+    stage: &'s Stage,
+    bins: Bins,
+    /// The bytes that each bin takes of what is cut.
+    weights: Vec<u64>,
+    /// What was written out in another order, by the slots of the leaves.
+    dealt: BTreeMap<usize, Box<dyn Source>>,
+    /// The bin that comes next.
+    next: usize,
+    /// The bytes that what is cut may take at once.
+    limit: u64,
+    /// How many times as many bytes a result took.
+    grown: u64,
+    is_done: bool,
+}
+
+impl Walk<'_> {
+    /// The next bins that fit, one at least, and what they weigh.
+    fn range(&mut self) -> Result<(Range<usize>, u64)> {
+        // Nothing is known of the result before the first one.
+        let limit = if self.next == 0 { self.limit / 4 } else { self.limit / self.grown };
+        let first = self.bins.range(self.next).start;
+        let (mut end, mut weight) = (first, 0_u64);
+        while self.next < self.weights.len() {
+            let (sum, bin) = (weight.saturating_add(self.weights[self.next]), self.bins.range(self.next));
+            if end > first && (sum > limit || bin.end - first > self.run.chunks.positions) {
+                break;
+            }
+            (self.next, end, weight) = (self.next + 1, bin.end, sum);
+        }
+        self.is_done = self.next >= self.weights.len();
+        let most = self.run.chunks.memory / 2;
+        check("what stands at a few positions of the axis that is cut", weight.into(), most)?;
+        Ok((first..end, weight))
+    }
+
+    /// The value of a leaf for a range.
+    fn leaf(&self, leaf: &Leaf, range: &Range<usize>) -> Result<Held> {
+        let missing = || Error::Argument { operation: "collect", why: "a value is missing".into() };
+        let value = || self.run.slots[leaf.at].as_ref().ok_or_else(missing);
+        let Share::Along { axis, shift } = leaf.share else { return value().cloned() };
+        let range = range.start + shift..range.end + shift;
+        match (self.dealt.get(&leaf.slot), self.run.layout.source(leaf.at)) {
+            (Some(source), _) => source.read(Some((axis, range))),
+            (None, Some(source)) => source.read(Some((axis, range))),
+            (None, None) => {
+                let kind = self.run.plan.steps[leaf.at].node.kind.by_ranges().ok_or_else(missing)?;
+                kind.cut(value()?, axis, range)
+            }
+        }
+    }
+
+    fn value(&mut self) -> Result<Held> {
+        let (range, weight) = self.range()?;
+        let mut slots = vec![None; self.stage.plan.steps.len()];
+        for leaf in &self.stage.leaves {
+            slots[leaf.slot] = Some(self.leaf(leaf, &range)?);
+        }
+        let found = self.stage.plan.run(slots).map_err(|error| within(error, self.stage, &range))?.pop();
+        let node = &self.run.plan.steps[self.stage.of].node;
+        let missing = || Error::Argument { operation: node.name, why: "a range of it is not what it should be".into() };
+        let found = found.ok_or_else(missing)?;
+        self.grown = self.grown.max(node.kind.bytes(&found) as u64 / weight.max(1 << 16));
+        // What was said of the step would be wrong: better no answer than that.
+        match node.kind.shape(&found).get(self.stage.axis) == Some(&range.len()) {
+            true => Ok(found),
+            false => Err(missing()),
+        }
+    }
+}
+
+impl Iterator for Walk<'_> {
+    type Item = Result<Held>;
+
+    fn next(&mut self) -> Option<Result<Held>> {
+        if self.is_done {
+            return None;
+        }
+        let found = self.value();
+        self.is_done |= found.is_err();
+        Some(found)
+    }
+}
+
+/// An error within a range, which counts positions from the start of that.
+fn within(error: Error, stage: &Stage, range: &Range<usize>) -> Error {
+    if range.len() == stage.length {
+        return error;
+    }
+    let within = |cause: Box<Error>| Error::InRange { cause, axis: stage.axis, start: range.start, end: range.end };
+    match error {
+        Error::Lazy { operation, file, line, cause } => {
+            Error::Lazy { operation, file, line, cause: Box::new(within(cause)) }
+        }
+        other => within(Box::new(other)),
+    }
+}

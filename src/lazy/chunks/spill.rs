@@ -1,0 +1,82 @@
+//! The folder of files that are needed while a graph is computed.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::base::error::Result;
+
+/// What the folders are called, before the numbers of the process and of the folder.
+const NAME: &str = "lacuna-spill-";
+
+/// The file in a folder that the process holds a lock of: one without belongs to a process that is gone.
+const LOCK: &str = "lock";
+
+/// A folder that is made when it is asked for, and removed with this.
+pub(super) struct Spill {
+    base: PathBuf,
+    made: Mutex<Option<Made>>,
+}
+
+struct Made {
+    folder: PathBuf,
+    lock: Option<File>,
+}
+
+impl Spill {
+    pub(super) fn new(base: Option<PathBuf>) -> Self {
+        Spill { base: base.unwrap_or_else(std::env::temp_dir), made: Mutex::default() }
+    }
+
+    /// The folder.
+    pub(super) fn folder(&self) -> Result<PathBuf> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if made.is_none() {
+            let found = Made::new(&self.base).map_err(|error| crate::Error::from(error).in_file(&self.base))?;
+            *made = Some(found);
+        }
+        Ok(made.as_ref().map_or_else(PathBuf::new, |made| made.folder.clone()))
+    }
+}
+
+impl Made {
+    fn new(base: &Path) -> std::io::Result<Self> {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        remove_stale(base);
+        loop {
+            let number = COUNT.fetch_add(1, Ordering::Relaxed);
+            let folder = base.join(format!("{NAME}{}-{number}", std::process::id()));
+            match fs::create_dir(&folder) {
+                Ok(()) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
+                Err(error) => return Err(error),
+            }
+            let mut made = Made { folder, lock: None };
+            let lock = File::create_new(made.folder.join(LOCK))?;
+            lock.lock()?;
+            made.lock = Some(lock);
+            return Ok(made);
+        }
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        // What holds a file open must let it go where open ones cannot be removed.
+        self.lock = None;
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Removes what processes that were killed left behind: their locks went with them.
+fn remove_stale(base: &Path) {
+    let Ok(entries) = fs::read_dir(base) else { return };
+    for entry in entries.flatten() {
+        let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(NAME));
+        let lock = || File::options().write(true).open(entry.path().join(LOCK));
+        if is_ours && lock().is_ok_and(|lock| lock.try_lock().is_ok()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Engines: where and in what parts a graph is computed.
+
+use super::chunks::Chunks;
+use super::node::Held;
+use super::program::{Feed, Plan, Program};
+use super::{Lazy, Value};
+use crate::base::error::{Error, Result};
+
+/// What computes a graph: [`Threads`], or [`Chunks`] for what does not fit memory. The trait is sealed.
+pub trait Engine: sealed::Sealed {
+    /// The values of the outputs, from those that are there.
+    #[doc(hidden)]
+    fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>>;
+
+    /// Gives away the value of the only output in ranges of its first axis, one behind the other.
+    #[doc(hidden)]
+    fn pour(&self, plan: &Plan, slots: Vec<Option<Held>>, take: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()>;
+
+    #[doc(hidden)]
+    fn explain(&self, plan: &Plan, slots: &[Option<Held>]) -> String;
+}
+
+/// The threads of this machine, with all values in memory: what computes a graph where no engine is named.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Threads;
+
+impl Engine for Threads {
+    fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+        plan.run(slots)
+    }
+
+    fn pour(&self, plan: &Plan, slots: Vec<Option<Held>>, take: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
+        plan.run(slots)?.iter().try_for_each(take)
+    }
+
+    fn explain(&self, plan: &Plan, _: &[Option<Held>]) -> String {
+        plan.explain()
+    }
+}
+
+/// A graph and the engine that computes it: made by [`Lazy::on`].
+#[must_use = "nothing is computed until `collect` asks for it"]
+#[derive(Debug, Clone)]
+pub struct On<V, E> {
+    of: Lazy<V>,
+    engine: E,
+}
+
+impl<V: Value> Lazy<V> {
+    /// This graph on an engine.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::lazy::Chunks;
+    ///
+    /// let x = CooTensor::new([3, 2], vec![vec![0, 1, 2], vec![1, 0, 1]], vec![4.0, 9.0, 1.0], 0.0)?;
+    /// let y = x.lazy().sqrt().sum(1);
+    /// assert_eq!(y.on(Chunks::memory(1 << 20)).collect()?, y.collect()?);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn on<E: Engine>(&self, engine: E) -> On<V, E> {
+        On { of: self.clone(), engine }
+    }
+}
+
+impl<V: Value, E: Engine> On<V, E> {
+    /// Computes the value, which must not depend on an input.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Lazy::collect`]; of [`Chunks`] also `TooLarge`, with the step that takes more memory than was allowed.
+    pub fn collect(&self) -> Result<V> {
+        let plan = Plan::new(std::slice::from_ref(&self.of.node))?;
+        let slots = plan.bound(Vec::new())?;
+        let none = || Error::Argument { operation: "collect", why: "there is no result".into() };
+        self.engine.values(&plan, slots)?.pop().ok_or_else(none).map(super::node::taken)
+    }
+
+    /// The steps in words, as [`Program::explain`] has them, and how the engine runs them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Lazy::check`]; `Argument`: there is an input.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::lazy::Chunks;
+    ///
+    /// let x = CooTensor::new([3, 2], vec![vec![0, 1, 2], vec![1, 0, 1]], vec![4.0, 9.0, 1.0], 0.0)?;
+    /// assert_eq!(x.lazy().sqrt().sum(0).on(Chunks::memory(1 << 20)).explain()?, "\
+    /// %0 = constant: float64 coo [3, 2]
+    /// %1 = sqrt(%0): float64 coo [3, 2], pattern of %0 [fused: pass 1]
+    /// %2 = sum(%1, axis=[0]): float64 coo [2], result [fused: pass 1]
+    /// chunks: %2 in ranges of axis 0; %0 in ranges of axis 1
+    /// ");
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn explain(&self) -> Result<String> {
+        let plan = Plan::new(std::slice::from_ref(&self.of.node))?;
+        let slots = plan.bound(Vec::new())?;
+        Ok(self.engine.explain(&plan, &slots))
+    }
+
+    /// The lengths of the axes, if they are known.
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // what writes it stands in `io`
+    pub(crate) fn shape(&self) -> Option<&[usize]> {
+        self.of.shape()
+    }
+
+    /// Gives away the value in ranges of its first axis, one behind the other.
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // what writes it stands in `io`
+    pub(crate) fn pour(&self, mut take: impl FnMut(&V) -> Result<()>) -> Result<()> {
+        let plan = Plan::new(std::slice::from_ref(&self.of.node))?;
+        let slots = plan.bound(Vec::new())?;
+        self.engine.pour(&plan, slots, &mut |value| take(super::node::known(value)))
+    }
+}
+
+impl<V> Program<V> {
+    /// The results for these inputs on an engine, as [`run`](Program::run) gives them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run`](Program::run) and of [`On::collect`].
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::lazy::{Chunks, Lazy, compile};
+    ///
+    /// let x = Lazy::<CooTensor<f64>>::input("x", [3, 2]);
+    /// let program = compile(&(x.abs() + 1.0).sum(1))?;
+    /// let day = CooTensor::new([3, 2], vec![vec![0, 2], vec![1, 0]], vec![-3.0, 8.0], 0.0)?;
+    /// assert_eq!(program.run_on(&Chunks::memory(1 << 20), [x.is(&day)])?, program.run([x.is(&day)])?);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn run_on(&self, engine: &impl Engine, feeds: impl IntoIterator<Item = Feed>) -> Result<V> {
+        let plan = Plan::new(&self.written)?;
+        let slots = plan.bound(feeds.into_iter().collect())?;
+        engine.values(&plan, slots).map(self.values)
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Threads {}
+    impl Sealed for super::Chunks {}
+}

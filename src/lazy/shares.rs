@@ -1,0 +1,149 @@
+//! What of its inputs a range of an axis of a result takes: a row for each family of steps.
+//!
+//! A step that has such a row gives for that share of its inputs the range of its result, bit for bit: it commutes with
+//! cutting. A step without one takes its inputs whole.
+
+use std::sync::Arc;
+
+use super::node::{Form, Held, Node, Run, known};
+use super::unary::Steps;
+use crate::base::axes::{Axes, normalize_axis};
+use crate::base::shape::Shape;
+use crate::ops::moved::Moves;
+use crate::plan::reduction::Reduction;
+
+/// What a range of positions takes of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Share {
+    /// All of it.
+    Whole,
+    /// The same range of an axis, so many positions on.
+    Along { axis: usize, shift: usize },
+}
+
+impl Share {
+    pub(super) fn along(axis: usize) -> Self {
+        Share::Along { axis, shift: 0 }
+    }
+
+    /// The share that a range takes which stands so many positions on.
+    pub(super) fn shifted(self, by: usize) -> Self {
+        match self {
+            Share::Whole => Share::Whole,
+            Share::Along { axis, shift } => Share::Along { axis, shift: shift.saturating_add(by) },
+        }
+    }
+}
+
+/// What a range takes of all inputs.
+pub(super) struct Taken {
+    pub(super) shares: Vec<Share>,
+    /// What gives the range from these, if it is not the step itself.
+    pub(super) run: Option<Run>,
+}
+
+/// What a range takes of all inputs, from their shapes and the axis of the result; none where these are taken whole.
+pub(super) type Shares = Arc<dyn Fn(&[&Shape], usize) -> Option<Taken> + Send + Sync>;
+
+fn by_itself(shares: Vec<Share>) -> Option<Taken> {
+    Some(Taken { shares, run: None })
+}
+
+/// What a step takes of inputs of these shapes for a range of an axis of its result.
+pub(super) fn shares(node: &Node, inputs: &[&Shape], axis: usize) -> Option<Taken> {
+    match &node.shares {
+        Some(shares) => shares(inputs, axis),
+        None if matches!(node.form(), Form::Each | Form::EachOfFirst) => each(inputs, node.shape.as_ref()?, axis),
+        None => None,
+    }
+}
+
+/// Of a step element by element: an input that is broadcast along the axis is taken whole.
+fn each(inputs: &[&Shape], result: &Shape, axis: usize) -> Option<Taken> {
+    let of = |input: &&Shape| match (axis + input.rank()).checked_sub(result.rank()) {
+        Some(own) if input[own] == result[axis] => Share::along(own),
+        _ => Share::Whole,
+    };
+    by_itself(inputs.iter().map(of).collect())
+}
+
+/// Of a reduction: the axes that it keeps.
+pub(super) fn reduced(axes: &Axes) -> Shares {
+    let axes = axes.clone();
+    Arc::new(move |inputs, axis| {
+        let reduction = Reduction::new(inputs.first()?, &axes).ok()?;
+        by_itself(vec![Share::along(reduction.source_axis(axis)?)])
+    })
+}
+
+/// Of the gradient of a reduction: the axes that are kept, and those of the upstream gradient that they become.
+pub(super) fn reduced_back(axes: &Axes) -> Shares {
+    let axes = axes.clone();
+    Arc::new(move |inputs, axis| {
+        let reduction = Reduction::new(inputs.first()?, &axes).ok()?;
+        by_itself(vec![Share::along(axis), Share::along(reduction.result_axis(axis)?)])
+    })
+}
+
+/// Of a step that goes along one axis and treats all others position by position; that one of the result may stand for
+/// several.
+pub(super) fn beside(along: i128, rank_of_result: impl Fn(usize) -> usize + Send + Sync + 'static) -> Shares {
+    Arc::new(move |inputs, axis| {
+        let rank = inputs.first()?.rank();
+        let (along, rank_of_result) = (normalize_axis(along, rank).ok()?, rank_of_result(rank));
+        let mine = match axis {
+            before if before < along => Some(before),
+            // Counted from the end.
+            after => (after + rank).checked_sub(rank_of_result).filter(|&mine| mine > along),
+        };
+        let others = inputs[1..].iter().map(|_| Share::Whole);
+        by_itself(std::iter::once(Share::along(mine?)).chain(others).collect())
+    })
+}
+
+/// Of a step that leaves positions along these axes to each other, and treats all others one by one.
+pub(super) fn apart_from(axes: &Axes) -> Shares {
+    let axes = axes.clone();
+    Arc::new(move |inputs, axis| {
+        let among = axes.normalize(inputs.first()?.rank()).ok()?;
+        by_itself((!among.contains(&axis)).then(|| vec![Share::along(axis); inputs.len()])?)
+    })
+}
+
+/// Of a step that treats all positions one by one.
+pub(super) fn same() -> Shares {
+    Arc::new(|inputs, axis| by_itself(vec![Share::along(axis); inputs.len()]))
+}
+
+/// Of tensors one behind the other along an axis, or side by side on a new one.
+pub(super) fn joined(along: isize, is_new: bool) -> Shares {
+    Arc::new(move |inputs, axis| {
+        let along = normalize_axis(along as i128, inputs.first()?.rank() + usize::from(is_new)).ok()?;
+        let own = axis - usize::from(is_new && axis > along);
+        by_itself((axis != along).then(|| vec![Share::along(own); inputs.len()])?)
+    })
+}
+
+/// Of a product of two matrices: rows of the left one, or columns of the right one.
+pub(super) fn product() -> Shares {
+    Arc::new(|inputs, axis| match (inputs, axis) {
+        ([x, y], 0) if x.rank() == 2 && (1..=2).contains(&y.rank()) => by_itself(vec![Share::along(0), Share::Whole]),
+        ([x, y], 1) if x.rank() == 2 && y.rank() == 2 => by_itself(vec![Share::Whole, Share::along(1)]),
+        _ => None,
+    })
+}
+
+/// Of a move: the axes whose positions stay beside each other.
+pub(super) fn moved<X: Steps>(plan: impl Fn(&[usize]) -> crate::Result<Moves> + Send + Sync + 'static) -> Shares {
+    Arc::new(move |inputs, axis| {
+        let moves = plan(inputs.first()?).ok()?;
+        let (own, shift) = moves.window(axis)?;
+        // Its arguments name positions of the whole.
+        let run = move |inputs: &[Held]| {
+            let x = known::<X>(&inputs[0]);
+            let found = x.by_select(&moves.clone().within(axis, x.lengths()[own])).map(X::reduced)?;
+            Ok(Arc::new(found) as Held)
+        };
+        Some(Taken { shares: vec![Share::Along { axis: own, shift }], run: Some(Arc::new(run)) })
+    })
+}

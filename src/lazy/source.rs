@@ -1,0 +1,217 @@
+//! What a graph begins with that is read in parts, and values cut into ranges of an axis.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+use ndarray::{ArrayD, Axis, Slice, SliceInfoElem};
+
+pub(crate) use super::node::{Held, known};
+use super::value::Value;
+use crate::base::alloc;
+use crate::base::error::{Error, Result};
+use crate::base::index::Index;
+use crate::base::limit::default_limit;
+use crate::base::shape::Shape;
+use crate::element::Element;
+use crate::ops;
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+
+/// A tensor that is read when it is needed, and may be larger than memory.
+pub(crate) trait Source: Send + Sync {
+    /// What is printed for it.
+    fn told(&self) -> String;
+
+    fn shape(&self) -> &Shape;
+
+    /// The bytes that all of it takes.
+    fn bytes(&self) -> u64;
+
+    /// All of it, or a range of an axis.
+    fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<Held>;
+
+    /// The bytes of each bin of positions of an axis.
+    fn weights(&self, axis: usize, bins: &Bins) -> Result<Vec<u64>>;
+
+    /// The same tensor in files of the folder, in an order that reads ranges of that axis; none where it is so already.
+    fn dealt(&self, axis: usize, ranges: &Rooms<'_>) -> Result<Option<Box<dyn Source>>>;
+}
+
+/// Where and by how much a tensor may be written out.
+pub(crate) struct Rooms<'a> {
+    /// Makes the folder when it is asked for.
+    pub(crate) folder: &'a dyn Fn() -> Result<std::path::PathBuf>,
+    /// The bytes that a part may take in memory.
+    pub(crate) bytes: u64,
+}
+
+/// Positions of an axis in bins of one width, the last of which may have fewer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[doc(hidden)]
+pub struct Bins {
+    pub(crate) span: Range<usize>,
+    pub(crate) width: usize,
+}
+
+impl Bins {
+    /// At most so many bins.
+    pub(crate) fn new(span: Range<usize>, most: usize) -> Self {
+        let width = span.len().div_ceil(most.max(1)).max(1);
+        Bins { span, width }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.span.len().div_ceil(self.width)
+    }
+
+    /// The bin of a position, if it is in one.
+    pub(crate) fn of(&self, position: usize) -> Option<usize> {
+        self.span.contains(&position).then(|| (position - self.span.start) / self.width)
+    }
+
+    pub(crate) fn range(&self, bin: usize) -> Range<usize> {
+        let start = self.span.start + bin * self.width;
+        start..self.span.end.min(start.saturating_add(self.width))
+    }
+}
+
+/// What is known of a type whose values are cut along an axis.
+#[doc(hidden)]
+pub trait ByRanges: Send + Sync {
+    /// A range of the positions of an axis.
+    fn cut(&self, value: &Held, axis: usize, range: Range<usize>) -> Result<Held>;
+
+    /// Values one behind the other along an axis.
+    fn join(&self, axis: usize, values: &[Held]) -> Result<Held>;
+
+    /// How many elements stand in each bin of positions of an axis.
+    fn counts(&self, value: &Held, axis: usize, bins: &Bins) -> Result<Vec<u64>>;
+
+    /// Whether a fold takes it range by range.
+    fn is_poured(&self) -> bool {
+        false
+    }
+
+    /// How many elements it stores.
+    fn stored(&self, value: &Held) -> usize;
+
+    /// A value of this shape that stores the first element alone, if there is one; none of an array.
+    fn first(&self, value: &Held, shape: &Shape) -> Result<Option<Held>>;
+}
+
+/// A range of an axis as slices.
+fn slices(rank: usize, axis: usize, range: &Range<usize>) -> Result<Vec<SliceInfoElem>> {
+    let too_long = |_| Error::SliceOutOfRange { index: isize::MAX, axis, length: range.end };
+    let (start, end) = (isize::try_from(range.start).map_err(too_long)?, isize::try_from(range.end).map_err(too_long)?);
+    let mut slices = vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; rank];
+    slices[axis] = SliceInfoElem::Slice { start, end: Some(end), step: 1 };
+    Ok(slices)
+}
+
+pub(super) struct OfTensors<P, T>(pub(super) PhantomData<fn() -> (P, T)>);
+
+impl<P: Pattern, T: Element> ByRanges for OfTensors<P, T> {
+    fn cut(&self, value: &Held, axis: usize, range: Range<usize>) -> Result<Held> {
+        let x = known::<Tensor<P, T>>(value);
+        Ok(Arc::new(x.slice(slices(x.rank(), axis, &range)?)?))
+    }
+
+    fn join(&self, axis: usize, values: &[Held]) -> Result<Held> {
+        let values: Vec<&Tensor<P, T>> = values.iter().map(known).collect();
+        Ok(Arc::new(ops::concat(axis, &values)?))
+    }
+
+    fn is_poured(&self) -> bool {
+        true
+    }
+
+    fn counts(&self, value: &Held, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
+        let mut counts: Vec<u64> = alloc::zeros(bins.count())?;
+        let coords = known::<Tensor<P, T>>(value).pattern().axis_coords(axis)?;
+        coords.iter().filter_map(|coord| bins.of(coord.to_usize())).for_each(|bin| counts[bin] += 1);
+        Ok(counts)
+    }
+
+    fn stored(&self, value: &Held) -> usize {
+        known::<Tensor<P, T>>(value).nnz()
+    }
+
+    fn first(&self, value: &Held, shape: &Shape) -> Result<Option<Held>> {
+        let x = known::<Tensor<P, T>>(value);
+        let count = x.nnz().min(1);
+        let of_axis = |axis| (0..count).map(|entry| P::Index::from_usize(x.pattern().coord(entry, axis))).collect();
+        let coords = (0..x.rank()).map(|axis| Vec::into(of_axis(axis))).collect();
+        let pattern = P::from_coords(shape.clone(), count, coords, default_limit(0))?;
+        Ok(Some(Arc::new(Tensor::from_shared(pattern, x.shared_values().slice(0..count), x.fill()))))
+    }
+}
+
+pub(super) struct OfArrays<T>(pub(super) PhantomData<fn() -> T>);
+
+impl<T: Element> ByRanges for OfArrays<T> {
+    fn cut(&self, value: &Held, axis: usize, range: Range<usize>) -> Result<Held> {
+        let view = known::<ArrayD<T>>(value).slice_axis(Axis(axis), Slice::from(range));
+        Ok(Arc::new(view.to_owned()))
+    }
+
+    fn join(&self, axis: usize, values: &[Held]) -> Result<Held> {
+        let views: Vec<_> = values.iter().map(|value| known::<ArrayD<T>>(value).view()).collect();
+        let refused = |error: ndarray::ShapeError| Error::Argument { operation: "concat", why: error.to_string() };
+        Ok(Arc::new(ndarray::concatenate(Axis(axis), &views).map_err(refused)?))
+    }
+
+    fn counts(&self, value: &Held, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
+        let x = known::<ArrayD<T>>(value);
+        let each = x.len() / x.len_of(Axis(axis)).max(1);
+        Ok((0..bins.count()).map(|bin| (bins.range(bin).len() * each) as u64).collect())
+    }
+
+    fn stored(&self, value: &Held) -> usize {
+        known::<ArrayD<T>>(value).len()
+    }
+
+    fn first(&self, _: &Held, _: &Shape) -> Result<Option<Held>> {
+        Ok(None)
+    }
+}
+
+/// Two results of one operation, cut alike.
+pub(super) struct OfPairs<A, B>(pub(super) PhantomData<fn() -> (A, B)>);
+
+impl<A: Value, B: Value> OfPairs<A, B> {
+    /// The pair that `of` makes of the values of each side.
+    fn both(values: &[Held], of: impl Fn(&dyn ByRanges, &[Held]) -> Result<Held>) -> Result<Held> {
+        let whole = || Error::Argument { operation: "cut", why: "a result of several is taken whole".into() };
+        let pairs = values.iter().map(known::<(A, B)>);
+        let (left, right): (Vec<Held>, Vec<Held>) =
+            pairs.map(|(left, right)| (Arc::new(left.clone()) as Held, Arc::new(right.clone()) as Held)).unzip();
+        let left = of(A::KIND.by_ranges().ok_or_else(whole)?, &left)?;
+        let right = of(B::KIND.by_ranges().ok_or_else(whole)?, &right)?;
+        Ok(Arc::new((known::<A>(&left).clone(), known::<B>(&right).clone())))
+    }
+}
+
+impl<A: Value, B: Value> ByRanges for OfPairs<A, B> {
+    fn cut(&self, value: &Held, axis: usize, range: Range<usize>) -> Result<Held> {
+        Self::both(std::slice::from_ref(value), |kind, values| kind.cut(&values[0], axis, range.clone()))
+    }
+
+    fn join(&self, axis: usize, values: &[Held]) -> Result<Held> {
+        Self::both(values, |kind, values| kind.join(axis, values))
+    }
+
+    fn counts(&self, value: &Held, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
+        let left: Held = Arc::new(known::<(A, B)>(value).0.clone());
+        A::KIND.by_ranges().map_or(Ok(Vec::new()), |kind| kind.counts(&left, axis, bins))
+    }
+
+    fn stored(&self, value: &Held) -> usize {
+        let left: Held = Arc::new(known::<(A, B)>(value).0.clone());
+        A::KIND.by_ranges().map_or(0, |kind| kind.stored(&left))
+    }
+
+    fn first(&self, _: &Held, _: &Shape) -> Result<Option<Held>> {
+        Ok(None)
+    }
+}

@@ -1,0 +1,217 @@
+//! The engine for what does not fit memory gives the bits of the default one, however a graph is cut.
+
+use lacuna::lazy::{Chunks, Lazy, Value, compile, concat, stack};
+use lacuna::{Axes, CooTensor, CsrTensor, Error};
+use ndarray::s;
+
+/// A tensor of three axes with some values, its own fill, empty rows and stored fills.
+fn cube(fill: f64) -> CooTensor<f64> {
+    let lengths = [7, 5, 4];
+    let cells = (0..7).flat_map(|a| (0..5).flat_map(move |b| (0..4).map(move |c| [a, b, c])));
+    let kept: Vec<[u32; 3]> = cells.filter(|&[a, b, c]| a != 3 && (a * 31 + b * 17 + c * 7) % 5 < 2).collect();
+    let coords = (0..3).map(|axis| kept.iter().map(|cell| cell[axis]).collect()).collect();
+    let value = |(at, _)| match at % 9 {
+        0 => fill,
+        1 => f64::NAN,
+        2 => -0.0,
+        3 => 1e300,
+        4 => -1e300,
+        at => at as f64 * 0.37 - 1.5,
+    };
+    CooTensor::new(lengths, coords, kept.iter().enumerate().map(value).collect(), fill).unwrap()
+}
+
+/// So many positions at once.
+const SIZES: [usize; 4] = [1, 2, 3, 100];
+
+fn chunks(positions: usize) -> Chunks {
+    Chunks::memory(1 << 30).positions(positions)
+}
+
+/// Compares a graph on both engines.
+#[track_caller]
+fn agree<V: Value + std::fmt::Debug>(name: &str, graph: &Lazy<V>, same: impl Fn(&V, &V) -> bool) {
+    let expected = graph.collect().unwrap_or_else(|error| panic!("{name}: {error}"));
+    for positions in SIZES {
+        let on = graph.on(chunks(positions));
+        let found = on.collect().unwrap_or_else(|error| panic!("{name}: {error}\n{}", on.explain().unwrap()));
+        assert!(same(&found, &expected), "{name}, {positions}: {}\n{found:?}\n{expected:?}", on.explain().unwrap());
+    }
+}
+
+type Graph = fn(&Lazy<CooTensor<f64>>) -> Lazy<CooTensor<f64>>;
+
+/// Graphs with a result of floats; the flag says that nothing but the results is needed as a whole.
+const GRAPHS: &[(&str, bool, Graph)] = &[
+    ("chain", true, |x| (x.abs() + 1.0).sqrt()),
+    ("prune", true, |x| x.prune()),
+    ("sum 0", true, |x| x.sum(0)),
+    ("sum 1", true, |x| x.sum(1)),
+    ("sum 1 2", true, |x| x.sum([1, 2])),
+    ("sum 0 2 kept", true, |x| x.sum(Axes::from([0, 2]).keep_dims())),
+    ("sum all", true, |x| x.sum(Axes::all())),
+    ("sum none", true, |x| x.sum(Axes::none())),
+    ("stored sum all", true, |x| x.stored().sum(Axes::all())),
+    ("mean all", true, |x| x.mean(Axes::all().keep_dims())),
+    ("mean 2", true, |x| x.mean(2)),
+    ("stored mean 0", true, |x| x.stored().nanmean(0)),
+    ("max", true, |x| x.nanmax(-1)),
+    ("min all", true, |x| x.nanmin(Axes::all())),
+    ("stored max all", true, |x| x.stored().nanmax(Axes::all())),
+    ("norm all", true, |x| (x * 1e-200).norm(Axes::all())),
+    ("var", true, |x| x.nanvar([0, 1])),
+    ("prod", true, |x| x.nanprod([1, 2])),
+    ("nanmedian 0", true, |x| x.nanmedian(0)),
+    ("nanmedian 2", true, |x| x.stored().nanmedian(2)),
+    ("quantile", true, |x| x.nanquantile(0.3, [0, 2])),
+    ("argmax", true, |x| x.nanargmax([1, 2]).cast()),
+    ("flip", true, |x| x.flip(1).abs()),
+    ("flip first", true, |x| x.flip(0).abs()),
+    ("roll", true, |x| x.roll(2, 2)),
+    ("transpose", true, |x| x.transpose().sum(0)),
+    ("move axis", true, |x| x.move_axis(0, 2).sum(1)),
+    ("expand and squeeze", true, |x| x.expand_dims(1).sqrt().squeeze(1)),
+    ("pad", true, |x| x.pad([(0, 0), (1, 2), (0, 0)])),
+    ("pad first", true, |x| x.pad([(2, 1), (0, 0), (0, 0)])),
+    ("tile and repeat", true, |x| x.tile([1, 2, 1]).repeat(2, 2)),
+    ("slice", true, |x| x.slice(s![.., 1..4, ..;2])),
+    ("slice first", true, |x| x.slice(s![2..6, .., 1]).square()),
+    ("slice of a slice", true, |x| x.slice(s![1..6, .., ..]).slice(s![2.., 1.., 0]).square()),
+    ("slice with ends", true, |x| x.slice(s![.., 0..5, 0..4])),
+    ("row of a slice", true, |x| x.slice(s![4, .., ..])),
+    ("triangle", true, |x| x.with_fill(0.0).tril(1)),
+    ("diagonal", true, |x| x.diagonal(-1)),
+    ("take", true, |x| x.take_axis(vec![3usize, 0, 3], 2)),
+    ("take first", true, |x| x.take_axis(vec![3usize, 0, 3, 6], 0)),
+    ("take many", true, |x| x.take_axis(&*Box::leak(Box::new(ndarray::arr2(&[[3i64, 0], [-1, 1]]))), 1)),
+    ("rows less means", true, |x| x - x.mean(Axes::from([1, 2]).keep_dims())),
+    ("columns less means", false, |x| (x - x.mean(Axes::from(0).keep_dims())).sum([1, 2])),
+    ("of two", true, |x| (x * &x.flip(2)).maximum(x.roll(1, 1)).sum(1)),
+    ("stored of two", true, |x| x.stored().mul(&x.flip(1).stored())),
+    ("concat", true, |x| concat(1, &[x.clone(), x.abs()]).sum(2)),
+    ("concat first", true, |x| concat(0, &[x.clone(), x.abs()])),
+    ("stack", true, |x| stack(1, &[x.clone(), x.abs()]).max(1)),
+    ("softmax", true, |x| x.clamp(-3.0, 3.0).with_fill(0.0).stored().softmax(1)),
+    ("topk", true, |x| x.clamp(-3.0, 3.0).topk(2, 1)),
+    ("product", false, |x| {
+        let m = x.slice(s![.., .., 1]).isfinite().cast::<f64>().with_fill(0.0);
+        m.matmul(&m.transpose())
+    }),
+    ("gradient of sums", true, |x| x.sum(1).gradient(x, &x.sum(1))),
+    ("gradient of means", true, |x| x.square().mean([0, 2]).gradient(x, &x.sum([0, 2]))),
+    ("gradient of a median", true, |x| x.nanmedian(2).gradient(x, &x.sum(2))),
+    ("by label", false, |x| x.group_by(1, &[1u32, 0, 1, 2, 0]).sum(1)),
+    ("median of all", false, |x| x.nanmedian(Axes::all())),
+    ("take flat", false, |x| x.take(vec![5usize, 100, 7])),
+    ("whole beside ranges", false, |x| x + &x.take(vec![5usize, 100, 7, 1])),
+];
+
+#[test]
+fn every_way_to_cut_gives_the_same_bits() {
+    for fill in [0.0, 2.5, f64::NAN] {
+        let x = cube(fill);
+        for (name, ..) in GRAPHS.iter().filter(|(.., graph)| graph(&x.lazy()).collect().is_ok()) {
+            let graph = GRAPHS.iter().find(|(other, ..)| other == name).unwrap().2;
+            agree(&format!("{name} {fill}"), &graph(&x.lazy()), CooTensor::same_as);
+        }
+    }
+}
+
+#[test]
+fn most_graphs_have_a_result_with_some_fill() {
+    let [zero, other] = [0.0, f64::NAN].map(|fill| cube(fill).lazy());
+    for (name, _, graph) in GRAPHS {
+        let found = graph(&zero).collect().or_else(|_| graph(&other).collect());
+        assert!(found.is_ok(), "{name} tests nothing: {}", found.unwrap_err());
+    }
+}
+
+/// What a graph needs as a whole is told, and is nothing where its steps commute with cutting.
+#[test]
+fn what_is_needed_as_a_whole_is_told() {
+    let x = cube(0.0).lazy();
+    for (name, is_cut, graph) in GRAPHS {
+        let told = graph(&x).on(chunks(2)).explain().unwrap();
+        assert_eq!(!told.contains("whole") && !told.contains("all of its inputs"), *is_cut, "{name}:\n{told}");
+    }
+}
+
+#[test]
+fn both_formats_pairs_and_arrays_are_cut() {
+    let x = cube(0.0);
+    let csr = x.to_csr().unwrap().lazy();
+    agree("csr", &(csr.abs() + 0.5).sum(1), CsrTensor::same_as);
+    agree("csr, first axis", &csr.stored().nanmean(0), CsrTensor::same_as);
+    agree("csr, all", &csr.square().nansum(Axes::all()), CsrTensor::same_as);
+    agree("formats", &x.lazy().to_csr().flip(2).to_coo(), CooTensor::same_as);
+    let pair = x.lazy().clamp(-2.0, 2.0).nanmedian_index(1);
+    agree("a pair", &pair, |one, other| one.0.same_as(&other.0) && one.1.same_as(&other.1));
+    let dense = Lazy::from(x.to_dense().unwrap());
+    let same = |one: &ndarray::ArrayD<f64>, other: &ndarray::ArrayD<f64>| {
+        one.shape() == other.shape() && one.iter().zip(other).all(|(a, b)| a.to_bits() == b.to_bits())
+    };
+    agree("arrays", &(dense.abs() - dense.sum(Axes::from(1).keep_dims())), same);
+    agree("arrays, first axis", &dense.nanmedian(0), same);
+    agree("arrays, all", &dense.nansum(Axes::all()), same);
+    agree(
+        "arrays of ranges",
+        &x.lazy().with_fill(0.0).ttm(&Lazy::from(ndarray::arr2(&[[1.0, 2.0, 3.0, 4.0, 5.0]]).into_dyn()), 1),
+        same,
+    );
+}
+
+#[test]
+fn empty_axes_and_ranks_of_zero_are_cut() {
+    let none = CooTensor::<f64>::new([0, 3], vec![vec![], vec![]], vec![], 1.0).unwrap().lazy();
+    agree("no rows", &none.sqrt(), CooTensor::same_as);
+    agree("sums of no rows", &none.sum(1), CooTensor::same_as);
+    agree("sums over no rows", &none.sum(0), CooTensor::same_as);
+    agree("the sum of nothing", &none.sum(Axes::all()), CooTensor::same_as);
+    let blank = CooTensor::<f64>::new([4, 3], vec![vec![], vec![]], vec![], 1.5).unwrap().lazy();
+    agree("no entries", &blank.sum(Axes::all()), CooTensor::same_as);
+    agree("no entries of a view", &blank.stored().sum(Axes::all()), CooTensor::same_as);
+    let one = CooTensor::full([0; 0], 4.0).unwrap().lazy();
+    agree("rank 0", &one.sqrt(), CooTensor::same_as);
+    // The first rows have no entry, so what the fold has for a pattern comes late.
+    let late = CooTensor::new([5], vec![vec![3, 4]], vec![2.0, 7.0], 0.5).unwrap().lazy();
+    agree("late", &late.max(0), CooTensor::same_as);
+    agree("late, of all", &late.mean(Axes::all().keep_dims()), CooTensor::same_as);
+}
+
+#[test]
+fn several_results_and_inputs() {
+    let x = Lazy::<CooTensor<f64>>::input("x", [7, 5, 4]);
+    let y = x.abs() * 2.0;
+    let program = compile((&y, &y.sum(0), &x.nansum(Axes::all()))).unwrap();
+    let cube = cube(1.0);
+    let expected = program.run([x.is(&cube)]).unwrap();
+    for positions in SIZES {
+        let found = program.run_on(&chunks(positions), [x.is(&cube)]).unwrap();
+        assert!(found.0.same_as(&expected.0) && found.1.same_as(&expected.1) && found.2.same_as(&expected.2));
+    }
+    assert!(program.run_on(&chunks(1), []).unwrap_err().to_string().contains("is not bound"));
+}
+
+/// Errors within a range name it; what does not fit names the step.
+#[test]
+fn errors_name_the_step_and_the_range() {
+    let x = CooTensor::new([5, 2], vec![vec![0, 3, 3], vec![0, 0, 1]], vec![1, i64::MAX, 1], 0).unwrap().lazy();
+    let error = x.sum(1).on(chunks(2)).collect().unwrap_err().to_string();
+    assert!(error.starts_with("sum at tests/chunks.rs:"), "{error}");
+    assert!(
+        error.contains("[1]") && error.ends_with("in positions 2 to 4 of axis 0, counted from the first of these"),
+        "{error}"
+    );
+    let error = x.sum(1).on(chunks(9)).collect().unwrap_err().to_string();
+    assert!(error.contains("[3]") && !error.contains("positions"), "{error}");
+
+    let big = CooTensor::new([1000], vec![(0..1000).collect()], vec![1.5; 1000], 0.0).unwrap().lazy();
+    let refused = |error: Error| match error {
+        Error::Lazy { operation, cause, .. } if matches!(*cause, Error::TooLarge { .. }) => operation,
+        other => panic!("{other}"),
+    };
+    let small = Chunks::memory(4000);
+    assert_eq!(refused(big.sqrt().on(small.clone()).collect().unwrap_err()), "sqrt");
+    assert_eq!(refused(big.nanmedian(Axes::all()).on(small.clone()).collect().unwrap_err()), "nanmedian");
+    assert_eq!(big.sqrt().sum(Axes::all()).on(small).collect().unwrap().item().unwrap(), 1000.0 * 1.5f64.sqrt());
+}
