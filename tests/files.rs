@@ -9,6 +9,7 @@ mod eval;
 mod examples;
 mod io;
 mod io_arrow;
+mod io_chunks;
 mod io_csv;
 mod io_dataset;
 mod io_faults;

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use peak_alloc::PeakAlloc;
 
 mod io_memory;
+mod io_memory_chunks;
 mod io_memory_npz;
 mod io_memory_parquet;
 mod operations_memory;

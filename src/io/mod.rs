@@ -62,6 +62,10 @@ mod print;
 mod progress;
 mod read;
 mod save;
+#[cfg(feature = "parquet")]
+mod scan;
+#[cfg(feature = "parquet")]
+mod scan_any;
 mod tns;
 mod write;
 
@@ -80,6 +84,10 @@ pub use read::{read, read_coo, read_csr, read_from, read_header, read_slice};
 // For the pictures and the manual of the command line: no part of what the library promises.
 #[doc(hidden)]
 pub use save::save;
+#[cfg(feature = "parquet")]
+pub use scan::scan;
+#[cfg(feature = "parquet")]
+pub use scan_any::scan_any;
 pub use write::{FileTensor, write, write_to};
 
 /// The most axes that a file may have, as numpy has it: each entry costs memory for each axis.

@@ -218,6 +218,28 @@ impl Dataset {
         self.options.guard_entries_of(width, count, self.shape().rank(), Order::Increasing, budget)
     }
 
+    /// Calls `visit` with the coordinate of each entry on an axis.
+    pub(crate) fn for_each_coord(&self, axis: usize, mut visit: impl FnMut(u64)) -> Result<()> {
+        self.each_part(
+            |_| true,
+            |table| {
+                for number in 0..table.footer.groups.len() {
+                    let (column, rows) = (table.layout.axes[axis], 0..table.footer.groups[number].rows as usize);
+                    table.read_column(number, column, std::slice::from_ref(&rows), &mut |_, coords| {
+                        coords.iter().for_each(|&coord| visit(coord));
+                        Ok(())
+                    })?;
+                }
+                Ok(())
+            },
+        )
+    }
+
+    /// Where it lies.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Reads from each part that is asked for, in order.
     fn each_part(
         &self,

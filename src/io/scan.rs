@@ -1,0 +1,241 @@
+//! Tables as the beginning and the end of a graph that does not fit memory.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::base::alloc;
+use crate::base::error::{Error, Result};
+use crate::base::index::Index;
+use crate::base::shape::Shape;
+use crate::dynamic::{AnyTensor, Format};
+use crate::element::Element;
+use crate::io::compression::Compression;
+use crate::io::element::FileElement;
+use crate::io::options::{ReadOptions, WriteOptions};
+use crate::io::parquet::{Dataset, DatasetWriter};
+use crate::io::read::read_slice;
+use crate::io::write::write;
+use crate::lazy::source::{Bins, Held, Rooms, Source};
+use crate::lazy::{Engine, Lazy, On};
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+use crate::tensor::coo::CooTensor;
+
+/// A Parquet file, or a folder of them, as the beginning of a graph: it is read when the graph is computed, and by
+/// [`Chunks`](crate::lazy::Chunks) in parts.
+///
+/// Of the options those of [`Dataset::open`] are looked at, but for the element type, which is the one asked for.
+///
+/// # Errors
+///
+/// Those of [`Dataset::open`]; `AxisTooLong`: an axis does not fit `I`.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::CooTensor;
+/// use lacuna::io::{ReadOptions, WriteOptions, read_coo, scan, write};
+/// use lacuna::lazy::{Chunks, Lazy};
+///
+/// let folder = std::env::temp_dir().join("lacuna-scan-example");
+/// std::fs::create_dir_all(&folder)?;
+/// let [readings, medians] = ["readings.parquet", "medians.parquet"].map(|name| folder.join(name));
+/// let day = CooTensor::new([3, 4], vec![vec![0, 0, 2], vec![0, 3, 1]], vec![1.5, -2.0, 4.0], f64::NAN)?;
+/// write(&readings, &day, &WriteOptions::default())?;
+///
+/// let x: Lazy<CooTensor<f64>> = scan(&readings, &ReadOptions::default())?;
+/// x.abs().nanmedian(-1).on(Chunks::memory(256 << 20)).sink(&medians, &WriteOptions::default())?;
+/// assert_eq!(read_coo::<f64, u32>(&medians, &ReadOptions::default())?, day.abs()?.nanmedian(-1)?);
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[track_caller]
+pub fn scan<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Lazy<CooTensor<T, I>>> {
+    let dataset = Dataset::open(path, &options.clone().typed(T::DTYPE, Format::Coo))?;
+    // An axis that is too long is told now.
+    let _ = dataset.header()?.into_coo::<T, I>()?;
+    let of = |tensor: AnyTensor| Ok(Arc::new(tensor.into_coo::<T, I>()?) as Held);
+    Ok(Lazy::from_source("scan", Arc::new(Scanned { dataset, width: size_of::<T>(), of })))
+}
+
+impl<T: FileElement, I: Index, E: Engine> On<CooTensor<T, I>, E> {
+    /// Computes the value and writes it to Parquet: to a file, or to a folder as
+    /// [`DatasetWriter::create`](crate::io::DatasetWriter::create) has it. By [`Chunks`](crate::lazy::Chunks) it is
+    /// written range by range, and is never in memory as a whole if it comes in ranges of its first axis.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`collect`](On::collect) and of [`DatasetWriter`](crate::io::DatasetWriter). An error leaves no file
+    /// behind, and one that was there as it was.
+    ///
+    /// # Examples
+    ///
+    /// See [`scan`].
+    pub fn sink(&self, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
+        let mut writer = DatasetWriter::create(path, options)?;
+        let Some(shape) = self.shape().map(Shape::from) else {
+            writer.push(&self.collect()?)?;
+            return writer.finish();
+        };
+        let mut done = 0;
+        self.pour(|x| writer.push(&placed_in(&shape, &mut done, x)?))?;
+        match shape.first().is_none_or(|&all| all == done) {
+            true => writer.finish(),
+            false => Err(Error::LengthMismatch { what: "axis 0", expected: shape[0], found: done }),
+        }
+    }
+}
+
+/// A range of the first axis in its place behind those that are done.
+pub(crate) fn placed_in<P: Pattern, T: Element>(
+    shape: &Shape,
+    done: &mut usize,
+    x: &Tensor<P, T>,
+) -> Result<Tensor<P, T>> {
+    let Some((&length, &all)) = x.shape().first().zip(shape.first()) else { return Ok(x.clone()) };
+    let mut widths = vec![(0, 0); shape.rank()];
+    widths[0] = (*done, all.saturating_sub(*done).saturating_sub(length));
+    *done += length;
+    x.pad(widths)
+}
+
+/// A tensor in files.
+pub(crate) struct Scanned {
+    pub(crate) dataset: Dataset,
+    /// The most bytes of an element.
+    pub(crate) width: usize,
+    /// What becomes of a tensor that was read.
+    pub(crate) of: fn(AnyTensor) -> Result<Held>,
+}
+
+impl Scanned {
+    /// The bytes that an entry takes while it is read.
+    fn entry_bytes(&self) -> u64 {
+        ((self.dataset.shape().rank() + 1) * size_of::<u64>() + self.width) as u64
+    }
+}
+
+impl Source for Scanned {
+    fn told(&self) -> String {
+        format!("scan {:?}", self.dataset.root().display().to_string())
+    }
+
+    fn shape(&self) -> &Shape {
+        self.dataset.shape()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.dataset.nnz().saturating_mul(self.entry_bytes())
+    }
+
+    fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<Held> {
+        let tensor = match part {
+            None => self.dataset.read()?,
+            Some((axis, range)) => self.dataset.read_slice(&box_of(self.shape(), axis, range))?,
+        };
+        (self.of)(tensor)
+    }
+
+    fn weights(&self, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
+        let (mut weights, each) = (alloc::zeros(bins.count())?, self.entry_bytes());
+        self.dataset.for_each_coord(axis, |coord| {
+            let bin = usize::try_from(coord).ok().and_then(|coord| bins.of(coord));
+            bin.into_iter().for_each(|bin| weights[bin] += each);
+        })?;
+        Ok(weights)
+    }
+
+    fn dealt(&self, axis: usize, rooms: &Rooms<'_>) -> Result<Option<Box<dyn Source>>> {
+        if axis == 0 {
+            return Ok(None);
+        }
+        let (shape, folder) = (self.shape().clone(), (rooms.folder)()?);
+        let mut dealt = Dealt { parts: Vec::new(), axis, shape, of: self.of };
+        let bins = Bins::new(0..dealt.shape[0], 1 << 20);
+        let (mut first, mut weight) = (0, 0);
+        for (bin, more) in self.weights(0, &bins)?.into_iter().enumerate() {
+            let start = bins.range(bin).start;
+            if weight > 0 && weight + more > rooms.bytes {
+                dealt.deal(self, first..start, &folder)?;
+                (first, weight) = (start, 0);
+            }
+            weight += more;
+        }
+        let end = dealt.shape[0];
+        dealt.deal(self, first..end, &folder)?;
+        Ok(Some(Box::new(dealt)))
+    }
+}
+
+/// The box of a range of an axis.
+fn box_of(shape: &Shape, axis: usize, range: Range<usize>) -> Vec<Range<usize>> {
+    let mut ranges: Vec<Range<usize>> = shape.iter().map(|&length| 0..length).collect();
+    ranges[axis] = range;
+    ranges
+}
+
+/// A tensor in files with some rows each, in which another axis leads: a range of that stands together there.
+struct Dealt {
+    parts: Vec<(PathBuf, usize)>,
+    axis: usize,
+    shape: Shape,
+    of: fn(AnyTensor) -> Result<Held>,
+}
+
+impl Dealt {
+    /// Writes some rows.
+    fn deal(&mut self, of: &Scanned, rows: Range<usize>, folder: &Path) -> Result<()> {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let x = of.dataset.read_slice(&box_of(&self.shape, 0, rows.clone()))?;
+        let path = folder.join(format!("{}.parquet", COUNT.fetch_add(1, Ordering::Relaxed)));
+        let options = WriteOptions { compression: Compression::None, ..WriteOptions::default() };
+        write(&path, &x.move_axis(self.axis as isize, 0)?, &options)?;
+        self.parts.push((path, rows.len()));
+        Ok(())
+    }
+
+    /// A range of the axis in the rows of a part.
+    fn of_part(&self, (path, rows): &(PathBuf, usize), range: &Range<usize>) -> Result<AnyTensor> {
+        let mut lengths = self.shape.to_vec();
+        lengths[0] = *rows;
+        lengths.remove(self.axis);
+        let ranges: Vec<_> =
+            std::iter::once(range.clone()).chain(lengths.into_iter().map(|length| 0..length)).collect();
+        read_slice(path, &ranges, &ReadOptions::default())?.move_axis(0, self.axis as isize)
+    }
+}
+
+impl Source for Dealt {
+    fn told(&self) -> String {
+        format!("{} files in ranges of axis {}", self.parts.len(), self.axis)
+    }
+
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn bytes(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<Held> {
+        let all = (self.axis, 0..self.shape[self.axis]);
+        let (axis, range) = part.unwrap_or(all);
+        if axis != self.axis {
+            let why = format!("files in ranges of axis {} are not read along axis {axis}", self.axis);
+            return Err(Error::Argument { operation: "scan", why });
+        }
+        let parts = self.parts.iter().map(|part| self.of_part(part, &range)).collect::<Result<Vec<_>>>()?;
+        (self.of)(AnyTensor::concat(0, &parts.iter().collect::<Vec<_>>())?)
+    }
+
+    fn weights(&self, _: usize, bins: &Bins) -> Result<Vec<u64>> {
+        Ok(alloc::zeros(bins.count())?)
+    }
+
+    fn dealt(&self, _: usize, _: &Rooms<'_>) -> Result<Option<Box<dyn Source>>> {
+        Ok(None)
+    }
+}

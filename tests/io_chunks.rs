@@ -1,0 +1,141 @@
+//! Graphs that begin and end with files, in ranges.
+
+#![cfg(feature = "parquet")]
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use lacuna::io::{ReadOptions, WriteOptions, read_coo, scan, write};
+use lacuna::lazy::{Chunks, Lazy};
+use lacuna::{Axes, CooTensor, Error, Triplets};
+
+/// A folder of its own, which is removed with this.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("lacuna-test-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn is_empty(&self, name: &str) -> bool {
+        fs::read_dir(self.0.join(name)).unwrap().next().is_none()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Some 6000 entries of 40 x 60 x 5, most of them in few rows, with a fill of NaN.
+fn readings() -> CooTensor<f64> {
+    let mut triplets = Triplets::new([40, 60, 5]).unwrap();
+    let mut state = 7_u64;
+    for at in 0..12_000_usize {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        if state >> 33 & 1 == 0 || at < 1200 {
+            triplets.push(&[at / 300, at / 5 % 60, at % 5], (state >> 40) as f64 / 1e4 - 800.0).unwrap();
+        }
+    }
+    triplets.with_fill(f64::NAN).coalesce(lacuna::Duplicates::Error).unwrap()
+}
+
+fn scanned(path: &Path) -> Lazy<CooTensor<f64>> {
+    scan(path, &ReadOptions::default()).unwrap()
+}
+
+type Graph = fn(&Lazy<CooTensor<f64>>) -> Lazy<CooTensor<f64>>;
+
+const GRAPHS: &[(&str, Graph)] = &[
+    ("chain", |x| (x.abs() + 1.0).sqrt()),
+    ("nanmedian of rows", |x| x.nanmedian([1, 2])),
+    ("nanmedian over rows", |x| x.nanmedian(0)),
+    ("sum of all", |x| x.nansum(Axes::all())),
+    ("slice", |x| x.slice(ndarray::s![7..30, 2, ..]).square()),
+    ("less its means", |x| x - x.nanmean(Axes::from(0).keep_dims())),
+    ("transpose", |x| x.transpose().abs()),
+    ("two orders", |x| x.nansum([0, 2]) * x.slice(ndarray::s![1, .., 2])),
+];
+
+/// Files, and folders of them, in few and many ranges, collected and written.
+#[test]
+fn what_is_scanned_in_ranges_is_what_is_read() {
+    let folder = Folder::new("scan");
+    let x = readings();
+    let mut options = WriteOptions::default();
+    write(folder.path("x.parquet"), &x, &options).unwrap();
+    (options.group_entries, options.part_entries) = (Some(700), Some(2000));
+    write(folder.path("x/"), &x, &options).unwrap();
+    fs::create_dir(folder.path("spill")).unwrap();
+    for (name, graph) in GRAPHS {
+        let expected = graph(&x.lazy()).collect().unwrap();
+        for file in ["x.parquet", "x/"] {
+            let graph = graph(&scanned(&folder.path(file)));
+            assert!(graph.collect().unwrap().same_as(&expected), "{name} of {file}");
+            for engine in [Chunks::memory(1 << 30).positions(3), Chunks::memory(1 << 20), Chunks::memory(1 << 30)] {
+                let on = graph.on(engine.spill(folder.path("spill")));
+                let found = on.collect().unwrap_or_else(|error| panic!("{name} of {file}: {error}"));
+                assert!(found.same_as(&expected), "{name} of {file}: {}", on.explain().unwrap());
+                on.sink(folder.path("y.parquet"), &WriteOptions::default()).unwrap();
+                let written: CooTensor<f64> = read_coo(folder.path("y.parquet"), &ReadOptions::default()).unwrap();
+                assert!(written.same_as(&expected), "{name} of {file}, written: {}", on.explain().unwrap());
+                assert!(folder.is_empty("spill"), "{name} of {file} left files");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_error_leaves_no_files_and_what_was_there() {
+    let folder = Folder::new("errors");
+    let x = CooTensor::new([4, 3], vec![vec![0, 2, 3], vec![1, 1, 1]], vec![1, i64::MAX, 1], 0).unwrap();
+    write(folder.path("x.parquet"), &x, &WriteOptions::default()).unwrap();
+    fs::create_dir(folder.path("spill")).unwrap();
+    fs::write(folder.path("y.parquet"), "before").unwrap();
+    let x: Lazy<CooTensor<i64>> = scan(folder.path("x.parquet"), &ReadOptions::default()).unwrap();
+    let on = x.sum(0).on(Chunks::memory(1 << 20).positions(1).spill(folder.path("spill")));
+    let error = on.sink(folder.path("y.parquet"), &WriteOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("sum at tests/io_chunks.rs"), "{error}");
+    assert!(error.ends_with("in positions 1 to 2 of axis 0, counted from the first of these"), "{error}");
+    assert_eq!(fs::read(folder.path("y.parquet")).unwrap(), b"before");
+    assert!(folder.is_empty("spill"));
+
+    // What a step takes as a whole must fit, and so must a file.
+    let big: Lazy<CooTensor<f64>> = {
+        write(folder.path("big.parquet"), &readings(), &WriteOptions::default()).unwrap();
+        scanned(&folder.path("big.parquet"))
+    };
+    let Error::Lazy { operation, cause, .. } = big.take(vec![3usize]).on(Chunks::memory(10_000)).collect().unwrap_err()
+    else {
+        panic!("a file of 200 kB fits no 10 kB")
+    };
+    assert_eq!(operation, "scan");
+    assert!(matches!(*cause, Error::TooLarge { limit: 10_000, .. }), "{cause:?}");
+}
+
+/// A folder whose process is gone is removed, and no other.
+#[test]
+fn folders_of_processes_that_were_killed_go() {
+    let folder = Folder::new("stale");
+    write(folder.path("x.parquet"), &readings(), &WriteOptions::default()).unwrap();
+    let left = ["lacuna-spill-1-0", "lacuna-spill-2-0", "others"].map(|name| folder.path("spill").join(name));
+    for folder in &left {
+        fs::create_dir_all(folder).unwrap();
+        fs::write(folder.join("0.parquet"), "left").unwrap();
+        fs::write(folder.join("lock"), "").unwrap();
+    }
+    let living = File::options().write(true).open(left[1].join("lock")).unwrap();
+    living.lock().unwrap();
+    let engine = Chunks::memory(1 << 20).spill(folder.path("spill"));
+    let sums = scanned(&folder.path("x.parquet")).nansum(0).on(engine).collect().unwrap();
+    assert_eq!(*sums.shape(), [60, 5]);
+    assert_eq!(left.map(|folder| folder.exists()), [false, true, true]);
+}
