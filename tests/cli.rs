@@ -1562,3 +1562,36 @@ fn a_folder_of_tables_is_written_and_read() {
     let message = String::from_utf8(empty.stderr).unwrap();
     assert!(message.contains("no _lacuna.json"), "{message}");
 }
+
+/// What does not fit memory is worked on in ranges, and gives the same file and the same words.
+#[cfg(feature = "parquet")]
+#[test]
+fn verbs_run_in_chunks() {
+    let folder = Folder::new("chunks");
+    let (karate, table) = (data("karate.mtx"), folder.path("karate.parquet"));
+    assert!(lacuna(&["convert", &karate, &table]).status.success());
+    for verb in [
+        &["any", "--axis", "1"][..],
+        &["sum", "--axis", "0", "--keep-dims"],
+        &["nanmedian", "--axis", "-1", "--stored-only"],
+        &["isnan"],
+        &["max"],
+    ] {
+        let words = |engine: &[&str]| [&[verb[0], &table], &verb[1..], &["--json"], engine].concat();
+        let expected = lacuna(&words(&[]));
+        assert!(expected.status.success(), "{verb:?}: {}", stderr(&expected));
+        let chunks = ["--engine", "chunks", "--max-memory", "64K", "--spill", folder.0.to_str().unwrap()];
+        let found = lacuna(&words(&chunks));
+        assert_eq!(stdout(&found), stdout(&expected), "{verb:?}: {}", stderr(&found));
+        let out = folder.path("out.parquet");
+        let written = lacuna(&words(&[&chunks[..], &["-o", &out]].concat()));
+        assert_eq!(stdout(&written), stdout(&expected), "{verb:?}: {}", stderr(&written));
+        let read = lacuna(&["convert", &out, &folder.path("back.npz"), "--json"]);
+        assert_eq!(stdout(&read), stdout(&expected), "{verb:?}");
+    }
+    let refused = failure(1, &["transpose", &table, "--engine", "chunks"]);
+    assert!(refused.contains("transpose does not run in chunks yet"), "{refused}");
+    let refused = failure(1, &["max", &table, "--engine", "chunks", "--max-memory", "1K"]);
+    assert!(refused.contains("above the limit") && refused.contains("--max-memory"), "{refused}");
+    assert!(failure(1, &["any", &karate, "--engine", "chunks"]).contains("PAR1"));
+}

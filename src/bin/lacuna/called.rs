@@ -2,15 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "parquet")]
+use lacuna::Axes;
 use lacuna::Error;
 use lacuna::eval::{Expression, Fault};
 use lacuna::io::AnyTensor;
 
+#[cfg(feature = "parquet")]
+use crate::args::Running;
 use crate::args::{
     Backward, BackwardEinsumArgs, BackwardFiles, BackwardJoinArgs, BackwardZipArgs, Called, EinsumArgs,
     ElementwiseArgs, Fold, Input, JoinArgs, MatmulArgs, Nanmedian, Norm, Operand, Output, Quantile, Reading, Reduce,
     Slice, Topk, Transpose, Var, ZipArgs,
 };
+#[cfg(feature = "parquet")]
+use crate::chunks;
 use crate::failure::Failure;
 use crate::input::read;
 
@@ -25,6 +31,12 @@ pub(crate) trait Options {
 
     /// The arguments, each with a comma before it.
     fn arguments(&self) -> String;
+
+    /// The axes that are reduced, where the function treats positions along all others apart.
+    #[cfg(feature = "parquet")]
+    fn over(&self) -> Option<Axes> {
+        None
+    }
 }
 
 impl Options for Fold {
@@ -34,6 +46,11 @@ impl Options for Fold {
 
     fn arguments(&self) -> String {
         self.reduce.arguments()
+    }
+
+    #[cfg(feature = "parquet")]
+    fn over(&self) -> Option<Axes> {
+        Some(self.reduce.axes())
     }
 }
 
@@ -45,11 +62,21 @@ impl Options for Var {
     fn arguments(&self) -> String {
         format!("{}, ddof={}", self.fold.arguments(), self.ddof)
     }
+
+    #[cfg(feature = "parquet")]
+    fn over(&self) -> Option<Axes> {
+        self.fold.over()
+    }
 }
 
 impl Options for Reduce {
     fn arguments(&self) -> String {
         Reduce::arguments(self)
+    }
+
+    #[cfg(feature = "parquet")]
+    fn over(&self) -> Option<Axes> {
+        Some(self.axes())
     }
 }
 
@@ -61,6 +88,11 @@ impl Options for Nanmedian {
     fn arguments(&self) -> String {
         format!("{}, even=\"{}\"", self.reduce.arguments(), self.even)
     }
+
+    #[cfg(feature = "parquet")]
+    fn over(&self) -> Option<Axes> {
+        Some(self.reduce.axes())
+    }
 }
 
 impl Options for Quantile {
@@ -71,6 +103,11 @@ impl Options for Quantile {
     fn arguments(&self) -> String {
         format!(", q={}{}, method=\"{}\"", self.q, self.fold.arguments(), self.method)
     }
+
+    #[cfg(feature = "parquet")]
+    fn over(&self) -> Option<Axes> {
+        self.fold.over()
+    }
 }
 
 impl Options for Norm {
@@ -80,6 +117,11 @@ impl Options for Norm {
 
     fn arguments(&self) -> String {
         format!("{}, ord={}", self.fold.arguments(), self.ord)
+    }
+
+    #[cfg(feature = "parquet")]
+    fn over(&self) -> Option<Axes> {
+        self.fold.over()
     }
 }
 
@@ -99,6 +141,11 @@ struct Plain;
 impl Options for Plain {
     fn arguments(&self) -> String {
         String::new()
+    }
+
+    #[cfg(feature = "parquet")]
+    fn over(&self) -> Option<Axes> {
+        Some(Axes::none())
     }
 }
 
@@ -133,17 +180,49 @@ fn operand(stored_only: bool) -> &'static str {
     if stored_only { "stored(x0)" } else { "x0" }
 }
 
-pub(crate) fn of_one<A: clap::Args + Options>((name, args): (&str, &Called<A>)) -> Outcome {
+pub(crate) fn of_one<A: clap::Args + Options>((name, args): (&'static str, &Called<A>)) -> Outcome {
+    #[cfg(feature = "parquet")]
+    if args.running.engine == "chunks" {
+        return in_chunks((name, &args.options), &args.input, &args.running, &args.output);
+    }
     emit(name, &args.options, &args.input, &args.output)
 }
 
 /// A function without options.
-pub(crate) fn plain(name: &str, args: &ElementwiseArgs) -> Outcome {
+pub(crate) fn plain(name: &'static str, args: &ElementwiseArgs) -> Outcome {
+    #[cfg(feature = "parquet")]
+    if args.running.engine == "chunks" {
+        return in_chunks((name, &Plain), &args.input, &args.running, &args.output);
+    }
     emit(name, &Plain, &args.input, &args.output)
 }
 
+/// The call of a function of the first tensor.
+fn text_of(name: &str, options: &impl Options) -> String {
+    format!("{name}({}{})", operand(options.stored_only()), options.arguments())
+}
+
+/// The same in ranges of a file that may be larger than memory.
+#[cfg(feature = "parquet")]
+fn in_chunks<O: Options>(
+    (name, options): (&'static str, &O),
+    input: &Input,
+    running: &Running,
+    output: &Output,
+) -> Outcome {
+    let refused = || Failure::of_file(&input.file, format!("{name} does not run in chunks yet: leave out --engine"));
+    let (axes, text) = (options.over().ok_or_else(refused)?, text_of(name, options));
+    let run = move |x: &AnyTensor| {
+        value(&text, std::slice::from_ref(x)).map_err(|fault| match fault {
+            Fault::Run(error) => error,
+            Fault::Wrong(wrong) => Error::Argument { operation: name, why: wrong.message().to_string() },
+        })
+    };
+    chunks::emit((name, axes, run), input, running, output)
+}
+
 fn emit(name: &str, options: &impl Options, input: &Input, output: &Output) -> Outcome {
-    let text = format!("{name}({}{})", operand(options.stored_only()), options.arguments());
+    let text = text_of(name, options);
     let result = call(&text, &[input.read()?], &[&input.file])?;
     output.emit(&result, input.reading.max_memory)
 }

@@ -3,6 +3,8 @@
 mod args;
 mod backward;
 mod called;
+#[cfg(feature = "parquet")]
+mod chunks;
 mod details;
 mod eval;
 mod failure;

@@ -22,6 +22,14 @@ impl Output {
     }
 }
 
+/// How a file is written.
+pub(crate) fn write_options(path: &Path, writing: &Writing) -> WriteOptions {
+    let mut options = WriteOptions::default();
+    let compression = if writing.store { Compression::None } else { Compression::Usual };
+    options.compression = compression.for_path(path);
+    options
+}
+
 /// Writes a tensor to a file, or to stdout for `-`.
 pub(crate) fn write(
     path: &Path,
@@ -30,10 +38,8 @@ pub(crate) fn write(
     max_memory: Option<u64>,
 ) -> Result<(), Failure> {
     let bar = Bar::new("writing", None);
-    let mut options = WriteOptions::default();
+    let mut options = write_options(path, writing);
     options.max_memory = max_memory;
-    let compression = if writing.store { Compression::None } else { Compression::Usual };
-    options.compression = compression.for_path(path);
     options.progress = bar.hook();
     let written = match writing.to {
         None => io::write(path, tensor, &options),

@@ -22,6 +22,8 @@ const SHOWN: usize = 10;
 pub(crate) struct Summary<'a> {
     tensor: &'a AnyTensor,
     details: Option<Details>,
+    /// How many entries there are.
+    nnz: usize,
 }
 
 /// The summary for programs.
@@ -40,11 +42,17 @@ struct Told<'a> {
 
 impl<'a> Summary<'a> {
     pub(crate) fn new(tensor: &'a AnyTensor) -> Self {
-        Summary { tensor, details: None }
+        Summary { tensor, details: None, nnz: tensor.nnz() }
+    }
+
+    /// Of a tensor whose entries are left out, so many of them.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn of_header(tensor: &'a AnyTensor, nnz: u64) -> Self {
+        Summary { tensor, details: None, nnz: usize::try_from(nnz).unwrap_or(usize::MAX) }
     }
 
     pub(crate) fn detailed(tensor: &'a AnyTensor) -> Self {
-        Summary { tensor, details: Some(dispatch!(tensor, x => Details::of(x))) }
+        Summary { tensor, details: Some(dispatch!(tensor, x => Details::of(x))), nnz: tensor.nnz() }
     }
 
     /// The summary for people: a line for each fact, and the first few entries, or so many as are named, which are
@@ -52,7 +60,7 @@ impl<'a> Summary<'a> {
     pub(crate) fn text(&self, listed: Option<usize>, mut writer: impl Write) -> std::io::Result<()> {
         let x = self.tensor;
         let mut text = format!("shape    {}\ndtype    {}\nformat   {}\n", x.shape(), x.dtype(), x.format());
-        text += &format!("stored   {} of {}\n", x.nnz(), positions(x));
+        text += &format!("stored   {} of {}\n", self.nnz, positions(x, self.nnz));
         text += &format!("fill     {}\n", dispatch!(x, x => printed(x.fill())));
         text += &self.details.as_ref().map_or(String::new(), |details| details.text(x));
         let most = listed.unwrap_or(SHOWN).min(x.nnz());
@@ -63,7 +71,7 @@ impl<'a> Summary<'a> {
         dispatch!(x, x => for_each_entry(x, most, |coords, value| {
             writeln!(writer, "  {coords:?} {}", printed(value))
         }))?;
-        match x.nnz() - most {
+        match self.nnz - most {
             0 => Ok(()),
             rest => writeln!(writer, "  … {rest} more"),
         }
@@ -72,12 +80,12 @@ impl<'a> Summary<'a> {
     /// The summary for programs, on a line, with the entries where they are few, or so many as are named.
     pub(crate) fn json(&self, listed: Option<usize>, mut writer: impl Write) -> std::io::Result<()> {
         let x = self.tensor;
-        let most = listed.or((x.nnz() <= MOST_VALUES).then_some(MOST_VALUES));
+        let most = listed.or((self.nnz <= MOST_VALUES).then_some(MOST_VALUES));
         let told = Told {
             format: x.format().name(),
             shape: x.shape(),
             dtype: x.dtype().name(),
-            nnz: x.nnz(),
+            nnz: self.nnz,
             fill: dispatch!(x, x => json_value(x.fill())),
             details: self.details.as_ref().map(|details| details.told(x)),
             values: most.map(|most| Listed { tensor: x, most }),
@@ -121,9 +129,10 @@ impl Formatter for Spaced {
 }
 
 /// The number of positions, in words.
-fn positions(x: &AnyTensor) -> String {
+fn positions(x: &AnyTensor, nnz: usize) -> String {
     match x.shape().checked_size() {
         Some(0) => "0".into(),
+        Some(size) if nnz != x.nnz() => format!("{size} ({})", share(nnz as f64 / size as f64)),
         size => format!("{} ({})", counted(size), share(x.density())),
     }
 }

@@ -9,6 +9,8 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Command, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
+#[cfg(feature = "parquet")]
+use lacuna::Axes;
 use lacuna::Position;
 use ndarray::ArrayD;
 
@@ -19,6 +21,8 @@ pub(crate) use reductions::{
     Called, EinsumArgs, Fold, FoldVerb, JoinArgs, JoinVerb, MatmulArgs, MedianVerb, Norm, NormVerb, Operand, Quantile,
     QuantileVerb, Slice, Topk, TopkVerb, Transpose, Var, VarVerb, ZipArgs, ZipVerb,
 };
+#[cfg(feature = "parquet")]
+pub(crate) use shared::Running;
 pub(crate) use shared::{Input, Output, Reading, Telling, Writing};
 pub(crate) use words::{Indices, Picture, Values, not_an_option};
 use words::{
@@ -232,6 +236,9 @@ pub(crate) struct ConvertArgs {
 pub(crate) struct ElementwiseArgs {
     #[command(flatten)]
     pub(crate) input: Input,
+    #[cfg(feature = "parquet")]
+    #[command(flatten)]
+    pub(crate) running: Running,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -301,6 +308,18 @@ impl Reduce {
     /// The arguments that the axes are in an expression.
     pub(crate) fn arguments(&self) -> String {
         format!(", axis={}, keep_dims={}", self.axis, self.keep_dims)
+    }
+
+    /// The axes themselves.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn axes(&self) -> Axes {
+        let numbers = self.axis.trim_matches(['[', ']']).split(',').filter_map(|word| word.trim().parse().ok());
+        let axes = match self.axis.as_str() {
+            "\"all\"" => Axes::all(),
+            "\"none\"" => Axes::none(),
+            _ => Axes::from(numbers.collect::<Vec<isize>>()),
+        };
+        if self.keep_dims { axes.keep_dims() } else { axes }
     }
 }
 

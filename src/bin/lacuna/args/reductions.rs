@@ -3,6 +3,8 @@
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
+#[cfg(feature = "parquet")]
+use super::shared::Running;
 use super::shared::{Input, Output, Reading};
 use super::words::{parse_axis, parse_labels, parse_operand, parse_slices, parse_wrt, semirings};
 use super::{Backward, Nanmedian, Reduce};
@@ -56,6 +58,9 @@ pub(crate) struct Called<A: Args> {
     pub(crate) input: Input,
     #[command(flatten)]
     pub(crate) options: A,
+    #[cfg(feature = "parquet")]
+    #[command(flatten)]
+    pub(crate) running: Running,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -88,3 +88,15 @@ pub(crate) struct Telling {
     #[arg(long)]
     pub(crate) all: bool,
 }
+
+/// Where and in what parts the work is done.
+#[cfg(feature = "parquet")]
+#[derive(Debug, Args)]
+pub(crate) struct Running {
+    /// What does the work: `chunks` for a .parquet that does not fit memory, whose values then take --max-memory
+    #[arg(long, help_heading = READING, value_parser = ["threads", "chunks"], default_value = "threads", value_name = "ENGINE")]
+    pub(crate) engine: String,
+    /// The folder for files that `chunks` needs meanwhile [default: the system's]
+    #[arg(long, help_heading = READING, value_name = "FOLDER")]
+    pub(crate) spill: Option<PathBuf>,
+}
