@@ -225,6 +225,7 @@ pub mod prelude {
 /// | [`guide`](documents::guide) | to learn the library from, in six steps |
 /// | [`formats`](documents::formats) | what COO and CSR hold, and what it costs |
 /// | [`files`](documents::files) | Matrix Market, `.tns`, `.npy` and `.npz` |
+/// | [`larger`](documents::larger) | what to do when a tensor does not fit memory |
 /// | [`semantics`](documents::semantics) | what each operation means, and every difference from other libraries |
 /// | [`sums`](documents::sums) | why sums are exact, and how |
 /// | [`gradients`](documents::gradients) | what the backward passes promise |
@@ -244,6 +245,8 @@ pub mod documents {
     #[doc = "[duplicates]: crate::Duplicates\n[cli]: crate#features\n"]
     #[doc = include_str!("../docs/files.md")]
     pub mod files {}
+    #[doc = include_str!("../docs/larger.md")]
+    pub mod larger {}
     #[doc = "[gradients]: crate::documents::gradients\n[sums]: crate::documents::sums\n"]
     #[doc = include_str!("../docs/semantics.md")]
     pub mod semantics {}
