@@ -39,6 +39,7 @@ pub(crate) trait Source: Send + Sync {
 }
 
 /// Where and by how much a tensor may be written out.
+#[cfg_attr(not(feature = "parquet"), allow(dead_code))] // what reads it stands in `io`
 pub(crate) struct Rooms<'a> {
     /// Makes the folder when it is asked for.
     pub(crate) folder: &'a dyn Fn() -> Result<std::path::PathBuf>,

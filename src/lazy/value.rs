@@ -434,6 +434,7 @@ impl<V: Value> Kind for OfList<V> {
     }
 }
 
+#[cfg(feature = "parquet")]
 pub(crate) use sealed::Sealed;
 
 mod sealed {

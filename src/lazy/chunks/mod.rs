@@ -19,7 +19,7 @@ use crate::base::error::Result;
 /// The engine for what does not fit memory: a graph is computed in ranges of an axis, each of which does.
 ///
 /// Results are those of [`Threads`](super::Threads), bit for bit, however they are cut. What is cut is what a graph
-/// begins with: files of [`scan`](crate::io::scan), tensors, and inputs. [`explain`](super::On::explain) tells along
+/// begins with: files of `io::scan`, tensors, and inputs. [`explain`](super::On::explain) tells along
 /// which axes, and which values are needed as a whole: these must fit.
 ///
 /// # Examples

@@ -33,7 +33,8 @@ impl Spill {
     pub(super) fn folder(&self) -> Result<PathBuf> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if made.is_none() {
-            let found = Made::new(&self.base).map_err(|error| crate::Error::from(error).in_file(&self.base))?;
+            let told = |error: std::io::Error| format!("the folder {}: {error}", self.base.display());
+            let found = Made::new(&self.base).map_err(|error| std::io::Error::new(error.kind(), told(error)))?;
             *made = Some(found);
         }
         Ok(made.as_ref().map_or_else(PathBuf::new, |made| made.folder.clone()))
