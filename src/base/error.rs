@@ -532,7 +532,7 @@ pub enum Error {
 /// What is wrong with a step that has been named.
 fn without_name(operation: &str, cause: &Error) -> String {
     let told = cause.to_string();
-    let behind = told.strip_prefix(operation).and_then(|told| told.strip_prefix(": ").or(told.strip_prefix(' ')));
+    let behind = told.strip_prefix(operation).and_then(|told| told.strip_prefix(": "));
     behind.map_or_else(|| told.clone(), str::to_string)
 }
 

@@ -313,9 +313,12 @@ impl Graph {
 
     /// What an operation makes of the entries of a gradient and of a view where both are, at those of a tensor.
     fn met(&mut self, of: Id, name: &str, [gradient, view]: [Id; 2], at: &Range<usize>) -> Id {
-        let entries = self.call("stored", vec![("x", gradient)], at);
-        let both = self.call(name, vec![("x", entries), ("y", view)], at);
+        // Views of two fills do not go together, and gradients have a fill of 0.
         let zero = self.number(0, at);
+        let whole = inputs(&self.nodes[view].kind)[0];
+        let filled = self.call("with_fill", vec![("x", whole), ("fill", zero)], at);
+        let [entries, others] = [gradient, filled].map(|of| self.call("stored", vec![("x", of)], at));
+        let both = self.call(name, vec![("x", entries), ("y", others)], at);
         let met = self.call("with_fill", vec![("x", both), ("fill", zero)], at);
         self.at_entries(of, met, at)
     }

@@ -131,17 +131,17 @@ fn between_stored<P: Pattern, F: Float + Numeric>(
     let at = |of: &Lazy<Tensor<P, F>>, gradient: &Lazy<Tensor<P, F>>| of.any_backward(gradient, Axes::none());
     let met = |of: &Lazy<Tensor<P, F>>, gradient: Lazy<Tensor<P, F>>| at(of, &gradient.with_fill(F::ZERO));
     let minus = F::from_f64(-1.0);
+    // Views of two fills do not go together, and gradients have a fill of 0.
+    let [left, right] = [x, y].map(|of| of.with_fill(F::ZERO).stored());
     match name {
         "add" => [at(x, g), at(y, g)],
         "sub" => [at(x, g), at(y, g).mul(minus)],
-        "mul" => {
-            let [to_x, to_y] = [at(x, g).stored().mul(&y.stored()), at(y, g).stored().mul(&x.stored())];
-            [met(x, to_x), met(y, to_y)]
-        }
+        "mul" => [met(x, at(x, g).stored().mul(&right)), met(y, at(y, g).stored().mul(&left))],
         _ => {
-            let to_x = at(x, g).stored().div(&y.stored());
-            let to_y = to_x.stored().mul(&x.stored()).stored().div(&y.stored());
-            [met(x, to_x), met(y, to_y).mul(minus)]
+            let to_x = met(x, at(x, g).stored().div(&right));
+            let product = met(y, to_x.stored().mul(&left));
+            let quotient = met(y, product.stored().div(&right));
+            [to_x, quotient.mul(minus)]
         }
     }
 }
