@@ -29,8 +29,8 @@ const BLOCK: usize = 256;
 /// Values whose lines are fetched together.
 const TOGETHER: usize = 64;
 
-/// Lines of more bytes than this (4 MiB) do not stay in the second cache. Unoptimised far fewer, so that tests, whose
-/// inputs are small, meet both ways.
+/// Lines of more bytes than this (4 MiB) mostly come from beyond the second cache: below it fetching gains nothing.
+/// Unoptimised far fewer, so that tests, whose inputs are small, meet both ways.
 const CACHED: usize = if cfg!(debug_assertions) { 1 << 12 } else { 1 << 22 };
 
 /// The keys of test elements.
