@@ -27,6 +27,7 @@ pub(crate) mod math;
 pub(crate) mod norm;
 mod number;
 mod pair;
+mod slices;
 mod total;
 mod types;
 mod unary;
@@ -37,6 +38,7 @@ pub(crate) use arithmetic::{maximum, minimum};
 pub(crate) use dot::{Dot, Term};
 pub(crate) use factor::Factor;
 pub use number::{DType, Number};
+pub(crate) use slices::{Slices, greatest};
 pub(crate) use total::Accumulator;
 pub use unary::{ComplexElement, Magnitude, RealNumber, Signed};
 

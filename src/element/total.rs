@@ -25,7 +25,7 @@ pub trait Accumulator<T>: Clone + Default + Send + Sync {
     fn merge(&mut self, other: &Self);
 
     /// A small total, which starts as zeros and holds nearly all sums.
-    type Cell: Copy + Default + Send + Sync;
+    type Cell: Copy + Default + PartialEq + Send + Sync;
 
     /// Adds a value to a small total. If that cannot hold the sum, the answer is no, and the small total is of no more
     /// use.
@@ -49,6 +49,17 @@ pub trait Accumulator<T>: Clone + Default + Send + Sync {
 
     /// Adds what a small total holds.
     fn add_cell(&mut self, cell: Self::Cell);
+
+    /// A value as a float, and a small total of two floats; none where sums are not those of single floats.
+    #[inline(always)]
+    fn float(_value: T) -> Option<f64> {
+        None
+    }
+
+    #[inline(always)]
+    fn cell_of(_pair: [f64; 2]) -> Self::Cell {
+        Self::Cell::default()
+    }
 }
 
 /// The exact sum of floats: two of them as long as they hold it, which is nearly always; else all digits.
@@ -216,6 +227,16 @@ impl<T: Copy + Into<f64>> Accumulator<T> for FloatTotal {
 
     fn add_cell(&mut self, pair: Pair) {
         self.add_few(&pair);
+    }
+
+    #[inline(always)]
+    fn float(value: T) -> Option<f64> {
+        Some(value.into())
+    }
+
+    #[inline(always)]
+    fn cell_of(pair: Pair) -> Pair {
+        pair
     }
 }
 

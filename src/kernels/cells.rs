@@ -97,6 +97,12 @@ impl CellMap {
         Ok(CellMap { words: alloc::zeros(cells.div_ceil(CELLS))? })
     }
 
+    /// The map of the cells that are marked, none of them truthy.
+    pub(crate) fn of_marks(marks: &[bool]) -> Allocated<Self> {
+        let word = |marks: &[bool]| marks.iter().rev().fold(0, |word, &mark| word << 2 | u64::from(mark));
+        Ok(CellMap { words: alloc::collect(marks.chunks(CELLS).map(word))? })
+    }
+
     pub(crate) fn set(&mut self, cell: usize, is_truthy: bool) {
         self.words[cell / CELLS] |= (1 | u64::from(is_truthy) << 1) << (2 * (cell % CELLS));
     }

@@ -34,6 +34,8 @@ pub(crate) mod runs;
 pub(crate) mod scatter;
 pub(crate) mod select;
 pub(crate) mod semiring;
+pub(crate) mod short_lanes;
+pub(crate) mod sliced;
 pub(crate) mod softmax;
 pub(crate) mod sort;
 pub(crate) mod sparse_dense;

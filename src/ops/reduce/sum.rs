@@ -6,13 +6,16 @@ use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Index;
+use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{ABREAST, Abreast, Accumulator, Element, Float, Known, Real, Ring};
-use crate::kernels::fold::{Fold, Kept, gaps_state};
+use crate::kernels::fold::{Fold, Kept, fold_lanes, gaps_state};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
-use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::op::{Fault, Op, Outcome, Outcomes};
 use crate::kernels::scatter::{Cell, scatter};
+use crate::kernels::short_lanes;
+use crate::kernels::sliced;
 use crate::kernels::sort::Arrays;
 use crate::ops::operand::Operand;
 
@@ -25,6 +28,8 @@ pub(super) trait Finish<T: Ring>: Op {
     type Out: Element;
     /// Whether NaNs are left out.
     const SKIPS_NAN: bool;
+    /// Whether it matters how many elements there are.
+    const DIVIDES: bool = false;
 
     /// Whether it makes a difference how often the value was repeated, so that the number must be known.
     fn counts(value: T) -> bool {
@@ -131,6 +136,22 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
         (results, are_known)
     }
 
+    fn lanes(&self, offsets: &[usize], values: &[T], gaps: &Gaps<T>, results: &mut [F::Out]) -> Outcomes<()> {
+        let is_quick = !F::SKIPS_NAN
+            && Self::sums_slices::<T>()
+            && adds_nothing(gaps, gaps.positions(0))
+            && short_lanes::are_short(offsets);
+        let slowly = |offsets: &[usize], results: &mut [F::Out]| fold_lanes(*self, offsets, values, gaps, results);
+        if !is_quick {
+            return slowly(offsets, results);
+        }
+        let quickly = |pair, size| F::finish_quickly(F::Total::cell_of(pair), gaps.positions(size));
+        in_wide_vectors(
+            #[inline(always)]
+            || short_lanes::sums_of_lanes(offsets, values, results, Self::float::<T>, quickly, slowly),
+        )
+    }
+
     /// Where there are few cells no entries are grouped; a sum that a small total does not hold is left to the groups.
     fn by_coords<I: Index>(
         &self,
@@ -142,19 +163,51 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
             return Ok(None);
         }
         let start = Small::<F, T>::default();
-        let finish = |number, cell, count| {
+        let finish = |number, [cell, more]: [Small<F, T>; 2], count, others: &[(usize, usize)]| {
             let gaps = kept.gaps(gaps, number);
             let positions = gaps.positions(count);
-            if adds_nothing(&gaps, positions)
+            if others.is_empty()
+                && more == start
+                && adds_nothing(&gaps, positions)
                 && let Some(result) = F::finish_quickly(cell, positions)
             {
                 return Ok(result);
             }
             let mut state = gaps_state(*self, count, &gaps);
             state.sum.add_cell(cell);
+            state.sum.add_cell(more);
+            others.iter().for_each(|&(_, entry)| state.sum.add(values[entry]));
             self.finish(&state, positions)
         };
+        if Self::sums_slices::<T>() && gaps.fill.map_or(!F::DIVIDES, |fill| !fill.is_truthy()) {
+            // How many entries a cell has makes no difference there.
+            let finish =
+                |number, pairs: sliced::Sum, others: &[_]| finish(number, pairs.map(F::Total::cell_of), 1, others);
+            if let Some(found) = sliced::scatter(kept, values, Self::float::<T>, finish)? {
+                return Ok(Some(found));
+            }
+        }
+        let finish = |number, cell, count| finish(number, [cell, start], count, &[]);
         scatter(kept, values, Cell { start, add: F::Total::add_to, join: F::Total::join }, finish)
+    }
+}
+
+impl<F> Totals<F> {
+    /// Whether sums are those of floats, and pairs mostly tell the result.
+    #[inline(always)]
+    fn sums_slices<T: Ring>() -> bool
+    where
+        F: Finish<T>,
+    {
+        F::Total::float(T::ZERO).is_some() && F::finish_quickly(Small::<F, T>::default(), 1).is_some()
+    }
+
+    #[inline(always)]
+    fn float<T: Ring>(value: T) -> f64
+    where
+        F: Finish<T>,
+    {
+        F::Total::float(value).unwrap_or(f64::NAN)
     }
 }
 
@@ -178,6 +231,7 @@ impl<T: Ring, const SKIPS_NAN: bool> Finish<T> for Sum<SKIPS_NAN> {
     type Total = T::Total;
     type Out = T::Sum;
     const SKIPS_NAN: bool = SKIPS_NAN;
+    const DIVIDES: bool = false;
 
     fn finish(&self, total: &T::Total, _: u128) -> Outcome<T::Sum> {
         T::sum_of(total).ok_or(Fault::Overflow(T::Sum::DTYPE.name()))
@@ -201,6 +255,7 @@ impl<T: Ring, const SKIPS_NAN: bool> Finish<T> for Mean<SKIPS_NAN> {
     type Total = T::Total;
     type Out = T::Mean;
     const SKIPS_NAN: bool = SKIPS_NAN;
+    const DIVIDES: bool = true;
 
     fn counts(_: T) -> bool {
         true

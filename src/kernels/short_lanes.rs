@@ -1,0 +1,189 @@
+//! Sums of the runs of short lanes, by differences: values are added up as integers, two of them a value ([`Slices`]),
+//! from the start of a block on, and the sum of a run is what stands at its end less what stands at its start. No
+//! branch depends on how long a run is.
+
+use crate::element::{Slices, greatest};
+use crate::kernels::op::{Outcomes, Refused};
+
+/// The most entries that runs are looked at in together: so many integers add up to a float.
+const TOGETHER: usize = 1 << 9;
+/// The bits that leave room for that.
+const ROOM: i32 = 7;
+/// Where runs are longer on average, their values are added up in vectors.
+const LONG: usize = 64;
+
+/// Whether lanes are short enough on average for [`sums_of_lanes`].
+pub(crate) fn are_short(offsets: &[usize]) -> bool {
+    let entries = offsets[offsets.len() - 1] - offsets[0];
+    entries <= LONG * (offsets.len() - 1)
+}
+
+/// Writes the results of the lanes that hold a value: what `quickly` makes of the sum and the size of each, and blocks
+/// of lanes of which it does not tell all by `slowly`, which is given their offsets and a place for each result.
+#[inline(always)]
+pub(crate) fn sums_of_lanes<T: Copy, U: Copy>(
+    offsets: &[usize],
+    values: &[T],
+    results: &mut [U],
+    float: impl Fn(T) -> f64,
+    quickly: impl Fn([f64; 2], usize) -> Option<U>,
+    slowly: impl Fn(&[usize], &mut [U]) -> Outcomes<()>,
+) -> Outcomes<()> {
+    let (mut sums, mut lane, mut results) = (RunningSums::new(), 0, results);
+    while lane + 1 < offsets.len() {
+        let lanes = &offsets[lane..offsets.len().min(lane + TOGETHER)];
+        let fitting = lanes.partition_point(|&offset| offset - lanes[0] <= TOGETHER);
+        let lanes = &lanes[..fitting.max(2)];
+        let stored = lanes.windows(2).filter(|ends| ends[0] < ends[1]).count();
+        let (block, rest) = std::mem::take(&mut results).split_at_mut(stored);
+        let entries = &values[lanes[0]..lanes[lanes.len() - 1]];
+        let is_done = entries.len() <= TOGETHER
+            && sums.add(entries, &float).is_some_and(|slices| sums.write(lanes, slices, block, &quickly));
+        if !is_done {
+            slowly(lanes, block).map_err(|refused| Refused { group: lane + refused.group, ..refused })?;
+        }
+        (lane, results) = (lane + lanes.len() - 1, rest);
+    }
+    Ok(())
+}
+
+/// The integers of the values of a block.
+struct RunningSums {
+    integers: [[i64; 2]; TOGETHER],
+    /// The sums of those before each, and of all.
+    before: [[i64; 2]; TOGETHER + 1],
+}
+
+impl RunningSums {
+    fn new() -> Self {
+        RunningSums { integers: [[0; 2]; TOGETHER], before: [[0; 2]; TOGETHER + 1] }
+    }
+
+    /// Adds up the integers of some values; nothing, if one of these is more than they are.
+    #[inline(always)]
+    fn add<T: Copy>(&mut self, values: &[T], float: impl Fn(T) -> f64) -> Option<Slices> {
+        let slices = Slices::new(greatest(values.iter().map(|&value| float(value))), ROOM)?;
+        let mut spilled = 0;
+        for (integers, &value) in self.integers.iter_mut().zip(values) {
+            let (both, is_whole) = slices.of(float(value));
+            *integers = both;
+            spilled |= u64::from(!is_whole);
+        }
+        let mut sum = [0i64; 2];
+        for (before, integers) in self.before[1..].iter_mut().zip(&self.integers[..values.len()]) {
+            sum = [sum[0].wrapping_add(integers[0]), sum[1].wrapping_add(integers[1])];
+            *before = sum;
+        }
+        (spilled == 0).then_some(slices)
+    }
+
+    /// Writes the results of the lanes that hold a value; whether all of them are known.
+    #[inline(always)]
+    fn write<U>(
+        &self,
+        offsets: &[usize],
+        slices: Slices,
+        results: &mut [U],
+        quickly: impl Fn([f64; 2], usize) -> Option<U>,
+    ) -> bool {
+        let mut places = results.iter_mut();
+        for ends in offsets.windows(2).filter(|ends| ends[0] < ends[1]) {
+            let [start, end] = [0, 1].map(|at| self.before[(ends[at] - offsets[0]).min(TOGETHER)]);
+            let sums = [end[0].wrapping_sub(start[0]), end[1].wrapping_sub(start[1])];
+            let (Some(place), Some(result)) = (places.next(), quickly(slices.pair(sums), ends[1] - ends[0])) else {
+                return false;
+            };
+            *place = result;
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::{Accumulator, Ring};
+    use crate::kernels::op::Fault;
+    use std::cell::Cell;
+
+    /// The sums of lanes against an accumulator for each; how many of them were left to that.
+    fn check(offsets: &[usize], values: &[f64]) -> usize {
+        let exact = |ends: &[usize]| {
+            let mut total = <f64 as Ring>::Total::default();
+            values[ends[0]..ends[1]].iter().for_each(|&value| total.add(value));
+            f64::sum_of(&total).unwrap()
+        };
+        let sums = |offsets: &[usize]| {
+            offsets.windows(2).filter(|ends| ends[0] < ends[1]).map(exact).map(f64::to_bits).collect::<Vec<_>>()
+        };
+        let left = Cell::new(0);
+        let slowly = |offsets: &[usize], results: &mut [u64]| {
+            left.set(left.get() + results.len());
+            results.copy_from_slice(&sums(offsets));
+            Ok(())
+        };
+        let expected = sums(offsets);
+        let mut results = vec![1; expected.len()];
+        let quickly = |[high, low]: [f64; 2], _| Some((high + low + 0.0).to_bits());
+        sums_of_lanes(offsets, values, &mut results, |value| value, quickly, slowly).unwrap();
+        assert_eq!(results, expected);
+        left.get()
+    }
+
+    fn offsets(sizes: impl Iterator<Item = usize>) -> Vec<usize> {
+        let ends = sizes.scan(0, |end, size| {
+            *end += size;
+            Some(*end)
+        });
+        [0].into_iter().chain(ends).collect()
+    }
+
+    /// Values of all bits and both signs, about 1.
+    fn values(count: usize) -> Vec<f64> {
+        let bits = |at: u64| (at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let value = |bits: u64| f64::from_bits((1022 | (bits & 1) << 11) << 52 | bits >> 12);
+        (0..count as u64).map(|at| value(bits(at))).collect()
+    }
+
+    #[test]
+    fn runs_of_all_lengths_are_summed() {
+        let values = values(40_000);
+        assert_eq!(check(&[0], &[]), 0);
+        assert_eq!(check(&offsets([0; 3000].into_iter()), &[]), 0);
+        assert_eq!(check(&offsets((0..4000).map(|lane| lane * 7 % 11)), &values), 0);
+        assert_eq!(check(&offsets((0..3000).map(|lane| usize::from(lane % 700 == 699))), &values), 0);
+        assert_eq!(check(&offsets([TOGETHER, 1, TOGETHER - 1, 0, TOGETHER].into_iter()), &values), 0);
+        assert_eq!(check(&offsets([3, TOGETHER + 1, 5, 5000, 0, 2].into_iter()), &values), 2);
+    }
+
+    /// A block with a value that is too small beside the greatest, or not finite, is left to the other way.
+    #[test]
+    fn blocks_that_integers_do_not_hold_are_left() {
+        let offsets = offsets([8; 640].into_iter());
+        for hostile in [1e300, 1e-300, 5e-324, f64::INFINITY, f64::NAN, f64::MAX, -1e17] {
+            let mut values = values(5120);
+            values[2000] = hostile;
+            assert_eq!(check(&offsets, &values), TOGETHER / 8);
+        }
+        let mut values = values(5120);
+        values.fill(-0.0);
+        assert_eq!(check(&offsets, &values), 0);
+    }
+
+    #[test]
+    fn the_lane_that_fails_is_named_by_its_number() {
+        let slowly = |offsets: &[usize], _: &mut [u8]| match offsets[0] {
+            start @ 1024.. => Err(Fault::Empty.of((2000 - start) / 2)),
+            _ => Ok(()),
+        };
+        let offsets: Vec<usize> = (0..=1500).map(|lane| 2 * lane).collect();
+        let found = sums_of_lanes(&offsets, &[1.0; 3000], &mut [0; 1500], |value| value, |_, _| None, slowly);
+        assert_eq!(found, Err(Fault::Empty.of(1000)));
+    }
+
+    #[test]
+    fn long_lanes_are_not_short() {
+        assert!(are_short(&[0]) && are_short(&[5, 5]) && are_short(&[7, 7 + LONG]) && are_short(&[0, 0, 2 * LONG]));
+        assert!(!are_short(&[7, 8 + LONG]));
+    }
+}

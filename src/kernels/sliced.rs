@@ -1,0 +1,316 @@
+//! Floats added up in the cells that they fall into: as integers, two of them a value ([`Slices`]), each in a loop of
+//! its own.
+//!
+//! A loop goes through one table of 8 bytes a cell, which a cache holds where it does not hold two floats and a count;
+//! two threads take a loop each. Integers of all values together fit 63 bits: nothing is asked in between.
+
+use std::ops::Range;
+
+use crate::base::alloc::{self, Allocated};
+use crate::base::index::Index;
+use crate::base::machine::in_wide_vectors;
+use crate::base::threads;
+use crate::element::Slices;
+use crate::kernels::cells::{CellMap, number};
+use crate::kernels::fold::Kept;
+use crate::kernels::op::{Fault, Outcome};
+use crate::kernels::sort::Arrays;
+
+/// The sum of a cell is that of two pairs, the second of which is mostly zero.
+pub(crate) type Sum = [[f64; 2]; 2];
+
+/// Tables of more bytes leave the last cache: there entries are dealt out by their cells.
+const TABLE_BYTES: usize = 1 << 24;
+/// With fewer entries for each cell its table would outgrow what they take.
+const ENTRIES_A_CELL: usize = 4;
+/// Fewer values do not pay for the tables.
+const FEW: usize = 1 << 12;
+/// So many values tell how great they are, or twice as many.
+const SAMPLED: usize = 1 << 10;
+/// One of so many values may be too great or too small: those are added one by one.
+const RARE: usize = 64;
+/// The values that are sliced together.
+const BLOCK: usize = 1 << 10;
+/// The picoseconds that an entry takes.
+const PICOSECONDS: usize = 2000;
+/// Bits of an integer that are left free though the sums need no room: so pairs hold them.
+const FREE: i32 = 4;
+
+/// What fell into the cells in one loop.
+struct Added {
+    table: Vec<i64>,
+    /// Which cells an entry fell into, and the entries that are more than their integers, each behind its cell: the
+    /// loop of the lower integers tells.
+    marks: Vec<bool>,
+    spilled: Vec<(usize, usize)>,
+}
+
+impl Added {
+    /// Adds integers to their cells.
+    #[inline(always)]
+    fn add<const LOW: bool>(&mut self, cells: impl Iterator<Item = usize>, integers: &[i64]) {
+        let (table, marks) = (&mut self.table[..], &mut self.marks[..]);
+        for (cell, &integer) in cells.zip(integers) {
+            table[cell] = table[cell].wrapping_add(integer);
+            if LOW {
+                marks[cell] = true;
+            }
+        }
+    }
+
+    /// Takes in what fell into the cells elsewhere.
+    fn merge(&mut self, other: &Self) -> Allocated<()> {
+        self.table.iter_mut().zip(&other.table).for_each(|(sum, other)| *sum = sum.wrapping_add(*other));
+        self.marks.iter_mut().zip(&other.marks).for_each(|(mark, other)| *mark |= other);
+        alloc::reserve(&mut self.spilled, other.spilled.len())?;
+        self.spilled.extend_from_slice(&other.spilled);
+        Ok(())
+    }
+}
+
+/// What `finish` makes of the sums of all cells that hold a value, by their numbers and with the entries that are to be
+/// added, each behind its cell; with the coordinates of these cells, in order.
+///
+/// Nothing, where there are too few entries or too many cells, where too many values spill, and where a cell has no
+/// result.
+pub(crate) fn scatter<I: Index, T: Copy + Sync, U: Copy + Send>(
+    kept: &Kept<'_, I>,
+    values: &[T],
+    float: impl Fn(T) -> f64 + Sync,
+    finish: impl Fn(usize, Sum, &[(usize, usize)]) -> Outcome<U> + Sync,
+) -> Allocated<Option<Arrays<I, U>>> {
+    let most = (TABLE_BYTES / size_of::<i64>()).min(values.len() / ENTRIES_A_CELL);
+    if kept.lead || values.len() < FEW || kept.cells() > most as u128 {
+        return Ok(None);
+    }
+    let Some(slices) = slices_of(values, &float)? else { return Ok(None) };
+    let Some([high, low]) = (Scatter { kept, values, float, slices }).add_all()? else { return Ok(None) };
+    let mut spilled = low.spilled;
+    spilled.sort_unstable();
+    into_arrays(&low.marks, kept.lengths, |cell| {
+        let first = spilled.partition_point(|&(other, _)| other < cell);
+        let count = spilled[first..].iter().take_while(|&&(other, _)| other == cell).count();
+        finish(cell, slices.pairs([high.table[cell], low.table[cell]]), &spilled[first..first + count])
+    })
+}
+
+/// How values are sliced, if hardly any of a sample spills. A few great ones do not count for how great they are.
+fn slices_of<T: Copy>(values: &[T], float: impl Fn(T) -> f64) -> Allocated<Option<Slices>> {
+    let step = (values.len() / SAMPLED).max(1);
+    let mut sample: Vec<f64> = alloc::collect(values.iter().step_by(step).map(|&value| float(value).abs()))?;
+    let at = sample.len() - 1 - sample.len() / (2 * RARE);
+    let usual = *sample.select_nth_unstable_by(at, f64::total_cmp).1;
+    let bits = (usize::BITS - values.len().leading_zeros()) as i32;
+    let slices = Slices::new(4.0 * usual, FREE.max(bits - 12));
+    Ok(slices.filter(|slices| sample.iter().filter(|&&value| !slices.of(value).1).count() <= sample.len() / RARE))
+}
+
+/// Values that are scattered into cells.
+struct Scatter<'a, I, T, F> {
+    kept: &'a Kept<'a, I>,
+    values: &'a [T],
+    float: F,
+    slices: Slices,
+}
+
+impl<I: Index, T: Copy + Sync, F: Fn(T) -> f64 + Sync> Scatter<'_, I, T, F> {
+    /// The higher and the lower integers of all values, added up.
+    fn add_all(&self) -> Allocated<Option<[Added; 2]>> {
+        let cells = self.kept.lengths.iter().product();
+        let parts = threads::map_parts(self.values.len(), PICOSECONDS, cells, |part| part);
+        // Two loops for each range: half as many ranges as threads.
+        let ranges = parts.chunks(2).map(|parts| parts[0].start..parts[parts.len() - 1].end);
+        let loops = ranges.flat_map(|range| [(true, range.clone()), (false, range)]).collect();
+        let add = |is_low, range| if is_low { self.add::<true>(cells, range) } else { self.add::<false>(cells, range) };
+        let done = threads::map_each(loops, self.values.len(), || (), |(), (is_low, range)| add(is_low, range));
+        let (mut low, mut high) = (None, None);
+        for (number, added) in done.into_iter().enumerate() {
+            let Some(added) = added? else { return Ok(None) };
+            let all: &mut Option<Added> = if number % 2 == 0 { &mut low } else { &mut high };
+            match all {
+                Some(all) => all.merge(&added)?,
+                None => *all = Some(added),
+            }
+        }
+        Ok(high.zip(low).map(|(high, low)| [high, low]))
+    }
+
+    /// Adds one integer of each value of a range to its cell, the lower or the higher one; nothing, if too many spill.
+    fn add<const LOW: bool>(&self, cells: usize, range: Range<usize>) -> Allocated<Option<Added>> {
+        let marks = alloc::zeros(if LOW { cells } else { 0 })?;
+        let mut added = Added { table: alloc::zeros(cells)?, marks, spilled: Vec::new() };
+        let (mut numbers, mut integers) = ([0; BLOCK], [0; BLOCK]);
+        for start in range.clone().step_by(BLOCK) {
+            let block = start..range.end.min(start + BLOCK);
+            let (numbers, integers) = (&mut numbers[..block.len()], &mut integers[..block.len()]);
+            let are_whole = self.slice::<LOW>(&self.values[block.clone()], integers);
+            match self.kept.coords {
+                [only] => added.add::<LOW>(only[block].iter().map(|cell| cell.to_usize()), integers),
+                axes => {
+                    number(axes, self.kept.lengths, start, numbers);
+                    added.add::<LOW>(numbers.iter().copied(), integers);
+                }
+            }
+            if LOW && !are_whole && !self.spill(&mut added.spilled, numbers, start)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(added))
+    }
+
+    /// Writes one integer of each value, 0 for those that are more than both; whether there are none.
+    fn slice<const LOW: bool>(&self, values: &[T], integers: &mut [i64]) -> bool {
+        let slices = self.slices;
+        in_wide_vectors(
+            #[inline(always)]
+            || {
+                let mut spilled = 0;
+                for (integer, &value) in integers.iter_mut().zip(values) {
+                    let (both, is_whole) = slices.of((self.float)(value));
+                    *integer = if is_whole { both[usize::from(LOW)] } else { 0 };
+                    spilled |= u64::from(!is_whole);
+                }
+                spilled == 0
+            },
+        )
+    }
+
+    /// Lists the entries from `start` on that are more than their integers; whether they are few enough so far.
+    #[cold]
+    fn spill(&self, spilled: &mut Vec<(usize, usize)>, numbers: &mut [usize], start: usize) -> Allocated<bool> {
+        number(self.kept.coords, self.kept.lengths, start, numbers);
+        for (&cell, entry) in numbers.iter().zip(start..) {
+            if !self.slices.of((self.float)(self.values[entry])).1 {
+                alloc::push(spilled, (cell, entry))?;
+            }
+        }
+        Ok(spilled.len() <= self.values.len() / RARE)
+    }
+}
+
+/// The coordinates of the cells that are marked, and their results; nothing, where one has none.
+fn into_arrays<I: Index, U: Copy + Send>(
+    marks: &[bool],
+    lengths: &[usize],
+    result: impl Fn(usize) -> Outcome<U> + Sync,
+) -> Allocated<Option<Arrays<I, U>>> {
+    let parts = threads::map_parts(marks.len(), 5000, 0, |cells| {
+        let mut results = alloc::with_capacity(marks[cells.clone()].iter().filter(|&&mark| mark).count())?;
+        for cell in cells.filter(|&cell| marks[cell]) {
+            match result(cell) {
+                Ok(result) => results.push(result),
+                Err(Fault::Memory(refused)) => return Err(refused),
+                Err(_) => return Ok(None),
+            }
+        }
+        Ok(Some(results))
+    });
+    let mut results = Vec::new();
+    for part in parts {
+        let Some(part) = part? else { return Ok(None) };
+        alloc::reserve_exact(&mut results, part.len())?;
+        results.extend(part);
+    }
+    Ok(Some((CellMap::of_marks(marks)?.into_arrays(lengths)?.0, results)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::{Accumulator, Ring};
+
+    type Total = <f64 as Ring>::Total;
+
+    /// The sums of all cells by the table, against an accumulator for each; nothing, where the table is none.
+    fn check(lengths: &[usize], values: &[f64], cell_of: impl Fn(usize) -> usize) -> Option<usize> {
+        let coord = |axis: usize, entry| cell_of(entry) / lengths[axis + 1..].iter().product::<usize>() % lengths[axis];
+        let axes = (0..lengths.len()).map(|axis| (0..values.len()).map(|at| coord(axis, at) as u32).collect());
+        let axes: Vec<Vec<u32>> = axes.collect();
+        let coords: Vec<&[u32]> = axes.iter().map(Vec::as_slice).collect();
+        let kept = Kept { coords: &coords, lengths, lead: false, in_runs: false, extents: None };
+        let finish = |_, pairs: Sum, others: &[(usize, usize)]| {
+            let mut total = Total::default();
+            pairs.into_iter().for_each(|pair| Accumulator::<f64>::add_cell(&mut total, pair));
+            others.iter().for_each(|&(_, entry)| total.add(values[entry]));
+            Ok((f64::sum_of(&total).unwrap().to_bits(), others.len()))
+        };
+        let (found, results) = scatter(&kept, values, |value| value, finish).unwrap()?;
+        let mut expected = std::collections::BTreeMap::<usize, Total>::new();
+        values.iter().enumerate().for_each(|(at, &value)| expected.entry(cell_of(at)).or_default().add(value));
+        let sums: Vec<u64> = expected.values().map(|total| f64::sum_of(total).unwrap().to_bits()).collect();
+        assert_eq!(results.iter().map(|result| result.0).collect::<Vec<_>>(), sums);
+        let cells = (0..found[0].len()).map(|at| number_of(&found, lengths, at));
+        assert!(cells.eq(expected.keys().copied()));
+        Some(results.iter().map(|result| result.1).sum())
+    }
+
+    fn number_of(coords: &[Vec<u32>], lengths: &[usize], at: usize) -> usize {
+        coords.iter().zip(lengths).fold(0, |cell, (axis, length)| cell * length + axis[at] as usize)
+    }
+
+    /// Values of all bits and both signs, about 1.
+    fn value(at: usize) -> f64 {
+        let bits = (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let value = f64::from_bits(1022 << 52 | bits >> 12);
+        if bits % 3 == 0 { -value } else { value }
+    }
+
+    fn check_all() {
+        for (count, cells) in [(FEW, 1), (5000, 7), (40_000, 9000), (300_000, 50)] {
+            let values: Vec<f64> = (0..count).map(value).collect();
+            assert_eq!(check(&[cells], &values, |at| at * 31 % cells), Some(0));
+            assert_eq!(
+                check(&[2, cells], &values, |at| if cells > 2000 { at % cells } else { at * 7 % (2 * cells) }),
+                {
+                    let is_table = count >= 4 * 2 * cells;
+                    is_table.then_some(0)
+                }
+            );
+        }
+    }
+
+    #[test]
+    fn sums_of_cells_are_exact() {
+        check_all();
+    }
+
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn sums_of_cells_are_exact_on_many_threads() {
+        for threads in [2, 3, 8] {
+            rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(check_all);
+        }
+    }
+
+    /// More of one sign in a cell than integers of the least room hold.
+    #[test]
+    fn many_values_of_one_cell_have_room() {
+        assert_eq!(check(&[1], &vec![1.999; 300_000], |_| 0), Some(0));
+    }
+
+    /// Zeros, cancelling values and cells of nothing else are stored; what is too great, too small or not finite
+    /// spills.
+    #[test]
+    fn values_that_spill_are_added_by_themselves() {
+        let mut values: Vec<f64> = (0..20_000).map(|at| [1.5, -1.5, 0.0, -0.0][at / 500 % 4]).collect();
+        assert_eq!(check(&[500], &values, |at| at % 500), Some(0));
+        let hostile = [1e300, -1e300, 5e-324, 1e-40, f64::INFINITY, f64::NAN, 7.0 + 2f64.powi(-50), f64::MAX];
+        hostile.iter().enumerate().for_each(|(at, &value)| values[at * 501 + 3] = value);
+        assert_eq!(check(&[500], &values, |at| at % 500), Some(7));
+        (0..values.len()).step_by(RARE).for_each(|at| values[at + 1] = 1e300);
+        assert_eq!(check(&[500], &values, |at| at % 500), None);
+    }
+
+    #[test]
+    fn few_entries_many_cells_and_a_sample_of_nothing_usual_make_no_table() {
+        let values: Vec<f64> = (0..FEW).map(value).collect();
+        assert_eq!(check(&[FEW / 4], &values, |at| at / 4), Some(0));
+        assert_eq!(check(&[FEW / 4 + 1], &values, |at| at / 4), None);
+        assert_eq!(check(&[1], &values[1..], |_| 0), None);
+        for unusual in [f64::NAN, f64::INFINITY, f64::MAX] {
+            assert_eq!(check(&[1], &vec![unusual; FEW], |_| 0), None);
+        }
+        let wide: Vec<f64> = (0..FEW).map(|at| 10f64.powi(at as i32 % 200 - 100)).collect();
+        assert_eq!(check(&[1], &wide, |_| 0), None);
+    }
+}
