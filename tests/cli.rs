@@ -1577,14 +1577,14 @@ fn verbs_run_in_chunks() {
         &["isnan"],
         &["max"],
     ] {
-        let words = |engine: &[&str]| [&[verb[0], &table], &verb[1..], &["--json"], engine].concat();
-        let expected = lacuna(&words(&[]));
+        let plain = [&[verb[0], &table], &verb[1..], &["--json"]].concat();
+        let expected = lacuna(&plain);
         assert!(expected.status.success(), "{verb:?}: {}", stderr(&expected));
         let chunks = ["--engine", "chunks", "--max-memory", "64K", "--spill", folder.0.to_str().unwrap()];
-        let found = lacuna(&words(&chunks));
+        let found = lacuna(&[&plain[..], &chunks].concat());
         assert_eq!(stdout(&found), stdout(&expected), "{verb:?}: {}", stderr(&found));
         let out = folder.path("out.parquet");
-        let written = lacuna(&words(&[&chunks[..], &["-o", &out]].concat()));
+        let written = lacuna(&[&plain[..], &chunks, &["-o", &out]].concat());
         assert_eq!(stdout(&written), stdout(&expected), "{verb:?}: {}", stderr(&written));
         let read = lacuna(&["convert", &out, &folder.path("back.npz"), "--json"]);
         assert_eq!(stdout(&read), stdout(&expected), "{verb:?}");
