@@ -80,6 +80,7 @@ const GRAPHS: &[(&str, bool, Graph)] = &[
     ("slice with ends", true, |x| x.slice(s![.., 0..5, 0..4])),
     ("row of a slice", true, |x| x.slice(s![4, .., ..])),
     ("triangle", true, |x| x.with_fill(0.0).tril(1)),
+    ("triangle of a matrix", false, |x| x.slice(s![.., .., 1]).with_fill(0.0).tril(-1)),
     ("diagonal", true, |x| x.diagonal(-1)),
     ("take", true, |x| x.take_axis(vec![3usize, 0, 3], 2)),
     ("take first", true, |x| x.take_axis(vec![3usize, 0, 3, 6], 0)),
