@@ -154,6 +154,9 @@ mod tests {
         assert_eq!(check(&offsets((0..3000).map(|lane| usize::from(lane % 700 == 699))), &values), 0);
         assert_eq!(check(&offsets([TOGETHER, 1, TOGETHER - 1, 0, TOGETHER].into_iter()), &values), 0);
         assert_eq!(check(&offsets([3, TOGETHER + 1, 5, 5000, 0, 2].into_iter()), &values), 2);
+        // Of one sign, the sum is as great as it gets.
+        let alike: Vec<f64> = values.iter().map(|value| value.abs() * 0.5 + 0.5).collect();
+        assert_eq!(check(&offsets([TOGETHER; 40].into_iter()), &alike), 0);
     }
 
     /// A block with a value that is too small beside the greatest, or not finite, is left to the other way.

@@ -269,6 +269,15 @@ mod tests {
         }
     }
 
+    /// A cell that only one thread sees.
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn cells_of_one_range_are_stored() {
+        let values: Vec<f64> = (0..600_000).map(value).collect();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(8).build().unwrap();
+        assert_eq!(pool.install(|| check(&[50], &values, |at| at / 12_000)), Some(0));
+    }
+
     #[test]
     fn sums_of_cells_are_exact() {
         check_all();
@@ -294,10 +303,12 @@ mod tests {
     fn values_that_spill_are_added_by_themselves() {
         let mut values: Vec<f64> = (0..20_000).map(|at| [1.5, -1.5, 0.0, -0.0][at / 500 % 4]).collect();
         assert_eq!(check(&[500], &values, |at| at % 500), Some(0));
-        let hostile = [1e300, -1e300, 5e-324, 1e-40, f64::INFINITY, f64::NAN, 7.0 + 2f64.powi(-50), f64::MAX];
+        let hostile = [1e300, -1e300, 5e-324, 1e-40, f64::INFINITY, f64::NAN, 7.0 + 2f64.powi(-50), f64::MAX, 100.0];
         hostile.iter().enumerate().for_each(|(at, &value)| values[at * 501 + 3] = value);
-        assert_eq!(check(&[500], &values, |at| at % 500), Some(7));
-        (0..values.len()).step_by(RARE).for_each(|at| values[at + 1] = 1e300);
+        assert_eq!(check(&[500], &values, |at| at % 500), Some(8));
+        // The sample sees none of these.
+        let unseen = (0..values.len()).filter(|at| at % 20 == 1 && at % (values.len() / SAMPLED) > 0);
+        unseen.collect::<Vec<_>>().into_iter().for_each(|at| values[at] = 1e300);
         assert_eq!(check(&[500], &values, |at| at % 500), None);
     }
 
