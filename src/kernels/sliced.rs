@@ -252,7 +252,7 @@ mod tests {
     fn value(at: usize) -> f64 {
         let bits = (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let value = f64::from_bits(1022 << 52 | bits >> 12);
-        if bits % 3 == 0 { -value } else { value }
+        if bits.is_multiple_of(3) { -value } else { value }
     }
 
     fn check_all() {
