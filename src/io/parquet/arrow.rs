@@ -165,7 +165,8 @@ fn converted<I: Index>(coords: impl ExactSizeIterator<Item = i128>, axis: usize,
 }
 
 impl<P: Pattern, T: FileElement> Tensor<P, T> {
-    /// The entries as Arrow's record batch: a row for each, in the columns that a table in Parquet has (`indices_0`, ...,
+    /// The entries as Arrow's record batch: a row for each, in the columns that a table in Parquet has (`indices_0`,
+    /// ...,
     /// `values`), with shape, element type and fill in the schema's metadata.
     ///
     /// Values and coordinates are shared, not copied; of `bool`, `bf16` and complex numbers, which Arrow has in another
@@ -219,12 +220,14 @@ impl<T: FileElement, I: Index> CooTensor<T, I> {
     /// [`ReadOptions::columns`](crate::io::ReadOptions::columns), with
     /// [`ReadOptions::shape`](crate::io::ReadOptions::shape).
     ///
-    /// The columns are taken without a copy where nobody else has them, they were a `Vec` and are of the types asked for;
+    /// The columns are taken without a copy where nobody else has them, they were a `Vec` and are of the types asked
+    /// for;
     /// the values must be of the type `T`. Rows that do not say that they are a tensor may be in any order and repeat.
     ///
     /// # Errors
     ///
-    /// - `Format`: a column is missing, of another type, or has nulls; the batch does not say a shape, and none is given;
+    /// - `Format`: a column is missing, of another type, or has nulls; the batch does not say a shape, and none is
+    /// given;
     /// - `ShapeMismatch`: it says another one;
     /// - those of [`CooPattern::new`] and of [`Triplets::coalesce`].
     pub fn from_record_batch(batch: RecordBatch, options: &ReadOptions) -> Result<Self> {

@@ -70,7 +70,8 @@ impl Dataset {
     ///
     /// - `Io`: it cannot be read;
     /// - `Format`: it is no Parquet; it does not say that it is a tensor, so that nothing tells the order of its rows
-    ///   ([`read`](crate::io::read()) and [`write`](crate::io::write()) make a file of it that does); the manifest lies;
+    ///   ([`read`](crate::io::read()) and [`write`](crate::io::write()) make a file of it that does); the manifest
+    /// lies;
     /// - `ShapeMismatch`: the shape is not the one asked for.
     pub fn open(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Dataset> {
         let path = path.as_ref();
@@ -148,7 +149,8 @@ impl Dataset {
         self.parts.iter().fold(0, |bytes, part| bytes.saturating_add(part.bytes))
     }
 
-    /// The entries in row-major order, piece by piece: tensors in coordinate format, of the shape, element type and fill
+    /// The entries in row-major order, piece by piece: tensors in coordinate format, of the shape, element type and
+    /// fill
     /// of the whole, each with the entries of one row group, or of a part of one where reading it would take more than
     /// `memory` bytes. One page, of some 20 000 entries, is in memory in any case.
     ///

@@ -20,7 +20,8 @@ use crate::io::write::FileTensor;
 /// The entries of a part, where the options do not say.
 const PART: usize = 16 << 20;
 
-/// Writes a tensor to Parquet piece by piece, in the memory of one row group: what [`Dataset`](crate::io::Dataset) reads.
+/// Writes a tensor to Parquet piece by piece, in the memory of one row group: what [`Dataset`](crate::io::Dataset)
+/// reads.
 ///
 /// The pieces are tensors of the shape of the whole, each with the entries that follow those of the piece before it in
 /// row-major order. They may be of any size, and of either format.
