@@ -89,8 +89,8 @@ impl<V: Value, E: Engine> On<V, E> {
     /// let x = CooTensor::new([3, 2], vec![vec![0, 1, 2], vec![1, 0, 1]], vec![4.0, 9.0, 1.0], 0.0)?;
     /// assert_eq!(x.lazy().sqrt().sum(0).on(Chunks::memory(1 << 20)).explain()?, "\
     /// %0 = constant: float64 coo [3, 2]
-    /// %1 = sqrt(%0): float64 coo [3, 2], pattern of %0 [fused: pass 1]
-    /// %2 = sum(%1, axis=[0]): float64 coo [2], result [fused: pass 1]
+    /// %1 = sqrt(%0): float64 coo [3, 2], pattern of %0
+    /// %2 = sum(%1, axis=[0]): float64 coo [2], result
     /// chunks: %2 in ranges of axis 0; %0 in ranges of axis 1
     /// ");
     /// # Ok::<(), lacuna::Error>(())
