@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn pairs_hold_the_sums_that_were_promised() {
         for free in [0, 4, 7] {
-            let value = 0.785_398_163_397_448_3;
+            let value = std::f64::consts::FRAC_PI_4;
             let slices = Slices::new(value, free).unwrap();
             let ([high, low], _) = slices.of(value);
             for (count, few) in [(1i64 << (2 + free), true), (1 << (12 + free), false)] {

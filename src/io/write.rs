@@ -112,6 +112,21 @@ pub trait FileTensor: sealed::Sealed {
     fn push_to(&self, writer: &mut parquet::DatasetWriter) -> Result<()>;
 }
 
+#[cfg(feature = "parquet")]
+impl parquet::DatasetWriter {
+    /// Writes the entries of `piece` behind those that were pushed before.
+    ///
+    /// # Errors
+    ///
+    /// - `ShapeMismatch`, `TypesDiffer`, `FillsDiffer`: the piece is of another shape, element type or fill than the
+    ///   first one; `NotSorted`: its first entry does not come behind the last one; then the piece is not there, and
+    ///   others may be pushed;
+    /// - `Io`, `OutOfMemory`: writing failed; then there is no going on.
+    pub fn push(&mut self, piece: &impl FileTensor) -> Result<()> {
+        piece.push_to(self)
+    }
+}
+
 impl FileTensor for AnyTensor {
     fn write_plain(&self, writer: &mut dyn Write, format: FileFormat, options: &WriteOptions) -> Result<()> {
         dispatch!(self, x => x.write_plain(writer, format, options))

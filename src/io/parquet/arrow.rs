@@ -227,7 +227,7 @@ impl<T: FileElement, I: Index> CooTensor<T, I> {
     /// # Errors
     ///
     /// - `Format`: a column is missing, of another type, or has nulls; the batch does not say a shape, and none is
-    /// given;
+    ///   given;
     /// - `ShapeMismatch`: it says another one;
     /// - those of [`CooPattern::new`] and of [`Triplets::coalesce`].
     pub fn from_record_batch(batch: RecordBatch, options: &ReadOptions) -> Result<Self> {

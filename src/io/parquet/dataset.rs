@@ -9,7 +9,6 @@ use super::described::{Described, Extent};
 use super::footer::Footer;
 use super::layout::Layout;
 use super::manifest::{Manifest, Part};
-use super::pieces::Pieces;
 use super::read::{Entries, Table, Values, WORTH, tensor_of};
 use super::slice::{check_ranges, within};
 use crate::base::error::{Error, Result};
@@ -71,7 +70,7 @@ impl Dataset {
     /// - `Io`: it cannot be read;
     /// - `Format`: it is no Parquet; it does not say that it is a tensor, so that nothing tells the order of its rows
     ///   ([`read`](crate::io::read()) and [`write`](crate::io::write()) make a file of it that does); the manifest
-    /// lies;
+    ///   lies;
     /// - `ShapeMismatch`: the shape is not the one asked for.
     pub fn open(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Dataset> {
         let path = path.as_ref();
@@ -147,34 +146,6 @@ impl Dataset {
     /// The bytes of all files.
     pub fn bytes(&self) -> u64 {
         self.parts.iter().fold(0, |bytes, part| bytes.saturating_add(part.bytes))
-    }
-
-    /// The entries in row-major order, piece by piece: tensors in coordinate format, of the shape, element type and
-    /// fill
-    /// of the whole, each with the entries of one row group, or of a part of one where reading it would take more than
-    /// `memory` bytes. One page, of some 20 000 entries, is in memory in any case.
-    ///
-    /// What the files say of their entries is compared while they are read: the last piece of a part comes only if it
-    /// holds what the manifest says. After an error there are no more pieces.
-    pub fn pieces(&self, memory: u64) -> Pieces<'_> {
-        Pieces::new(self, None, memory)
-    }
-
-    /// The entries whose coordinate on axis 0 lies in `rows`, as [`pieces`](Dataset::pieces) gives them. Parts, row
-    /// groups and pages that have none are not read; so the checksum of a part that is not read whole is not compared.
-    ///
-    /// # Errors
-    ///
-    /// - `RankMismatch`: the tensor has no axis;
-    /// - `SliceOutOfRange`: the rows are none of axis 0.
-    pub fn pieces_within(&self, rows: Range<usize>, memory: u64) -> Result<Pieces<'_>> {
-        let mut ranges: Vec<Range<usize>> = self.shape().iter().map(|&length| 0..length).collect();
-        match ranges.first_mut() {
-            Some(first) => *first = rows,
-            None => return Err(Error::RankMismatch { what: "a tensor that is read by rows", expected: 1, found: 0 }),
-        }
-        check_ranges(self.shape(), &ranges)?;
-        Ok(Pieces::new(self, Some(ranges), memory))
     }
 
     /// What [`read`](crate::io::read()) of the path gives.

@@ -15,7 +15,6 @@ use crate::base::error::{Error, Result};
 use crate::io::options::WriteOptions;
 use crate::io::progress::Watched;
 use crate::io::save::{Saving, save};
-use crate::io::write::FileTensor;
 
 /// The entries of a part, where the options do not say.
 const PART: usize = 16 << 20;
@@ -120,18 +119,6 @@ impl DatasetWriter {
             told: 0,
             is_broken: false,
         })
-    }
-
-    /// Writes the entries of `piece` behind those that were pushed before.
-    ///
-    /// # Errors
-    ///
-    /// - `ShapeMismatch`, `TypesDiffer`, `FillsDiffer`: the piece is of another shape, element type or fill than the
-    ///   first one; `NotSorted`: its first entry does not come behind the last one; then the piece is not there, and
-    ///   others may be pushed;
-    /// - `Io`, `OutOfMemory`: writing failed; then there is no going on.
-    pub fn push(&mut self, piece: &impl FileTensor) -> Result<()> {
-        piece.push_to(self)
     }
 
     /// Makes the tensor visible.

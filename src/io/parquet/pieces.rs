@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::dataset::{Dataset, Opened};
 use super::described::Extent;
 use super::read::{Entries, Values, tensor_of};
+use super::slice::check_ranges;
 use crate::base::error::{Error, Result};
 use crate::dispatch_dtype;
 use crate::dynamic::{AnyTensor, no_such};
@@ -39,8 +40,37 @@ struct Open<'d> {
     is_whole: bool,
 }
 
+impl Dataset {
+    /// The entries in row-major order, piece by piece: tensors in coordinate format, of the shape, element type and
+    /// fill of the whole, each with the entries of one row group, or of a part of one where reading it would take more
+    /// than `memory` bytes. One page, of some 20 000 entries, is in memory in any case.
+    ///
+    /// What the files say of their entries is compared while they are read: the last piece of a part comes only if it
+    /// holds what the manifest says. After an error there are no more pieces.
+    pub fn pieces(&self, memory: u64) -> Pieces<'_> {
+        Pieces::new(self, None, memory)
+    }
+
+    /// The entries whose coordinate on axis 0 lies in `rows`, as [`pieces`](Dataset::pieces) gives them. Parts, row
+    /// groups and pages that have none are not read; so the checksum of a part that is not read whole is not compared.
+    ///
+    /// # Errors
+    ///
+    /// - `RankMismatch`: the tensor has no axis;
+    /// - `SliceOutOfRange`: the rows are none of axis 0.
+    pub fn pieces_within(&self, rows: Range<usize>, memory: u64) -> Result<Pieces<'_>> {
+        let mut ranges: Vec<Range<usize>> = self.shape().iter().map(|&length| 0..length).collect();
+        match ranges.first_mut() {
+            Some(first) => *first = rows,
+            None => return Err(Error::RankMismatch { what: "a tensor that is read by rows", expected: 1, found: 0 }),
+        }
+        check_ranges(self.shape(), &ranges)?;
+        Ok(Pieces::new(self, Some(ranges), memory))
+    }
+}
+
 impl<'d> Pieces<'d> {
-    pub(super) fn new(dataset: &'d Dataset, ranges: Option<Vec<Range<usize>>>, memory: u64) -> Self {
+    fn new(dataset: &'d Dataset, ranges: Option<Vec<Range<usize>>>, memory: u64) -> Self {
         let width = dispatch_dtype!(dataset.own_dtype(), T => size_of::<T>(), else => 16);
         // Columns that grow are there twice while they move; each entry has a hash.
         let entry = 2 * (8 * dataset.shape().rank() + width) + 8;
