@@ -140,7 +140,7 @@ fn of_two_operands() -> Vec<Case> {
                     other => other,
                 }
             },
-            "the sum at [0] does not fit int64, in positions 2 to 3 of axis 0, counted from the first of these",
+            "in positions 2 to 3 of axis 0, counted from the first of these: sum at [0] does not fit int64",
         ),
         (
             "NoGradient",

@@ -110,9 +110,14 @@ fn a_bomb_takes_the_memory_that_is_promised() {
 fn a_manifest_takes_the_memory_that_is_promised() {
     let _alone = ALONE.lock();
     let place = Place::new("manifest");
-    for (what, piece) in
-        [("numbers", "1,"), ("texts", "\"\","), ("lists", "[],"), ("maps", "{},"), ("pairs", "{\"\":0},")]
-    {
+    for (what, piece) in [
+        ("numbers", "1,"),
+        ("texts", "\"\","),
+        ("lists", "[],"),
+        ("ones", "[0],"),
+        ("maps", "{},"),
+        ("pairs", "{\"\":0},"),
+    ] {
         let text = format!("{{\"parts\":[{}0]}}", piece.repeat((4 << 20) / piece.len() - 20));
         std::fs::write(place.0.join("_lacuna.json"), text).unwrap();
         let (found, peak) = measured(what, || read(&place.0, &ReadOptions::default()));

@@ -61,7 +61,7 @@ fn options_with_a_hook_are_printed() {
     assert_eq!(format!("{progress:?}"), "Some(Progress)");
     let mut options = ReadOptions::default();
     options.progress = progress;
-    assert!(format!("{options:?}").ends_with("progress: Some(Progress), only_header: false }"), "{options:?}");
+    assert!(format!("{options:?}").ends_with("progress: Some(Progress) }"), "{options:?}");
     assert!(told.lock().unwrap().is_empty());
 }
 

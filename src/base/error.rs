@@ -489,7 +489,7 @@ pub enum Error {
     },
 
     /// Something is wrong within a range of an axis, from whose start positions are counted.
-    #[error("{cause}, in positions {start} to {end} of axis {axis}, counted from the first of these")]
+    #[error("in positions {start} to {end} of axis {axis}, counted from the first of these: {cause}")]
     InRange {
         /// What is wrong.
         cause: Box<Error>,

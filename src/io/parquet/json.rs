@@ -113,6 +113,10 @@ impl Parser<'_> {
             self.takes(close).then_some(())?;
         }
         self.depth -= 1;
+        // There may be very many short lists, which have room for four items.
+        if items.len() < 4 {
+            items.shrink_to_fit();
+        }
         Some(items)
     }
 
