@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use lacuna::dynamic::Format;
 use lacuna::eval::{Expression, functions, signature};
-use lacuna::lazy::{HasGradient, Lazy, Steps, Value, compile};
-use lacuna::{CooPattern, CooTensor, DType};
+use lacuna::lazy::{Chunks, HasGradient, Lazy, Steps, Value, compile_as_written};
+use lacuna::{CooPattern, CooTensor, DType, Matmul};
 use ndarray::ArrayD;
 
 use crate::lazy_text::{ToAny, of_both, of_sparse};
@@ -44,6 +44,7 @@ fn arguments(name: &str) -> &'static str {
         "select" => "x, m",
         "where_" => "m, x, y",
         "cast" => "x, \"complex128\"",
+        "diag" => "v",
         "with_fill" => "x, 1",
         "with_entries" => "x, [[0, 0]], 1",
         "mttkrp" => "x, 0, [y]",
@@ -79,6 +80,7 @@ fn has_value(text: &str, dtype: DType, format: Format) -> bool {
 struct Step {
     is_of_arrays: bool,
     is_in_pass: bool,
+    is_in_chunks: bool,
     has_gradient: bool,
     has_second: bool,
     has_text: bool,
@@ -86,7 +88,7 @@ struct Step {
 
 /// What is known of the step that a result is; `x` is what it is made of.
 fn known<V: Value>(steps: &mut BTreeMap<String, Step>, result: &Lazy<V>) -> Option<String> {
-    let program = compile(result).ok()?;
+    let program = compile_as_written(result).ok()?;
     let explained = program.explain();
     let line = explained.lines().find(|line| line.contains(", result"))?;
     let name = line.split(" = ").nth(1)?.split('(').next()?.to_string();
@@ -95,57 +97,91 @@ fn known<V: Value>(steps: &mut BTreeMap<String, Step>, result: &Lazy<V>) -> Opti
     step.is_of_arrays |= line.contains(" array ");
     // By itself it is in no pass: what computes the operand is in one with it.
     step.is_in_pass |= line.contains("[fused");
+    step.is_in_chunks |= is_in_chunks(result, line.split(" = ").next()?);
     Some(name)
+}
+
+/// Whether the engine `Chunks` makes the result, which has that number, of ranges of what all of it begins with.
+fn is_in_chunks<V: Value>(result: &Lazy<V>, number: &str) -> bool {
+    let told = result.on(Chunks::memory(1 << 20)).explain().unwrap_or_default();
+    let ways = [format!("chunks: {number} in ranges"), format!("chunks: {number} folds")];
+    let mut lines = told.lines().filter(|line| ways.iter().any(|way| line.starts_with(way)));
+    lines.any(|line| line.contains("; %0 in ranges"))
 }
 
 fn with_gradients<X>(steps: &mut BTreeMap<String, Step>, x: &Lazy<X>, results: &[Lazy<X>])
 where
     X: HasGradient + Steps<Elem = f64, Of<f64> = X>,
 {
-    for result in results {
-        let Some(name) = known(steps, result) else { continue };
-        let step = steps.get_mut(&name).unwrap();
-        let first = result.gradient(x, result);
-        step.has_gradient |= first.check().is_ok();
-        step.has_second |= first.check().is_ok() && first.gradient(x, &first).check().is_ok();
-    }
+    results.iter().for_each(|result| with_gradient(steps, x, result));
+}
+
+fn with_gradient<X: HasGradient, V: HasGradient>(steps: &mut BTreeMap<String, Step>, x: &Lazy<X>, result: &Lazy<V>) {
+    let Some(name) = known(steps, result) else { return };
+    let step = steps.entry(name).or_default();
+    let first = result.gradient(x, result);
+    step.has_gradient |= first.check().is_ok();
+    step.has_second |= first.check().is_ok() && first.gradient(x, &first).check().is_ok();
+}
+
+/// Steps of tensors and arrays whose results are of another type.
+macro_rules! of_other_types {
+    ($steps:ident, $x:ident: $($step:ident($($argument:expr),*);)*) => {
+        $(known($steps, &$x.$step($($argument),*));)*
+    };
+}
+
+/// What arrays and tensors have; those of a macro, since their results have many types.
+macro_rules! of_any {
+    ($steps:ident, $x:ident, $bools:ident) => {{
+        of_other_types! {$steps, $x:
+            isnan(); isfinite(); isinf(); isreal(); isposinf(); isneginf(); isin(1.0); any(1); all(1); count_nonzero(1);
+            argmin(1); argmax(1); nanargmin(1); nanargmax(1); nanmedian_index(1); rem($x); rem_euclid($x); equal($x);
+            not_equal($x); less($x); less_equal($x); greater($x); greater_equal($x);
+        }
+        of_other_types! {$steps, $bools: bit_and($bools); bit_or($bools); bit_xor($bools); not();}
+    }};
+}
+
+fn of_tensors(steps: &mut BTreeMap<String, Step>, constant: &CooTensor<f64>) {
+    let chain = &constant.lazy().abs().sqrt();
+    with_gradients(
+        steps,
+        chain,
+        &[of_both(chain, &chain.sin()), of_sparse::<CooPattern>(chain, &chain.sin())].concat(),
+    );
+    let bools = &chain.isnan().not();
+    of_any!(steps, chain, bools);
+    // Along the last axis: there most is done in one pass, and in ranges of the others.
+    let along = [chain.flip(1), chain.pad([(0, 0), (1, 1)]), chain.min(1), chain.std(1), chain.nanstd(1)];
+    with_gradients(steps, chain, &along);
+    let stored = chain.stored();
+    with_gradients(steps, chain, &[stored.softmax(1), stored.log_softmax(1)]);
+    of_other_types! {steps, stored: argsort(1); topk_index(1, 1);}
+    known(steps, &chain.matmul_with(&chain.transpose(), Matmul::min_plus()));
+    let complex = chain.cast::<num_complex::Complex<f64>>().conj();
+    of_other_types! {steps, complex: conj(); real(); imag();}
+    let csr = chain.to_csr();
+    with_gradient(steps, chain, &csr);
+    with_gradient(steps, chain, &csr.to_coo());
+    let [rows, columns] = [4, 5].map(|length| Lazy::from(ArrayD::<f64>::ones(vec![length, 2])));
+    with_gradient(steps, chain, &chain.ttm(&Lazy::from(ArrayD::<f64>::ones(vec![2, 5])), 1));
+    with_gradient(steps, chain, &chain.ttv(&Lazy::from(ArrayD::<f64>::ones(vec![5])), 1));
+    with_gradient(steps, chain, &chain.mttkrp(0, &[&columns]));
+    known(steps, &chain.pattern().sddmm(&rows, &columns));
 }
 
 fn steps() -> BTreeMap<String, Step> {
-    let mut steps = BTreeMap::new();
-    let x = Lazy::<CooTensor<f64>>::input("x", [4, 5]);
-    let chain = x.abs().sqrt();
-    let both = |x: &Lazy<CooTensor<f64>>| [of_both(x, &x.sin()), of_sparse::<CooPattern>(x, &x.sin())].concat();
-    with_gradients(&mut steps, &chain, &both(&chain));
-    let others = [chain.isnan(), chain.isfinite(), chain.isinf(), chain.isreal(), chain.isposinf(), chain.isneginf()];
-    let compared = [chain.equal(&chain), chain.not_equal(&chain), chain.less(&chain), chain.less_equal(&chain)];
-    let more = [chain.greater(&chain), chain.greater_equal(&chain), chain.isin(1.0), chain.any(1), chain.all(1)];
-    others.iter().chain(&compared).chain(&more).for_each(|step| drop(known(&mut steps, step)));
-    for step in [
-        chain.count_nonzero(1),
-        chain.argmin(1),
-        chain.argmax(1),
-        chain.nanargmin(1),
-        chain.nanargmax(1),
-        chain.stored().argsort(1),
-    ] {
-        known(&mut steps, &step);
-    }
-    let bools = Lazy::<CooTensor<bool>>::input("x", [4, 5]);
-    let bools = bools.not();
-    for step in [bools.bit_and(&bools), bools.bit_or(&bools), bools.bit_xor(&bools), bools.not()] {
-        known(&mut steps, &step);
-    }
-    let complex = Lazy::<CooTensor<num_complex::Complex<f64>>>::input("x", [4, 5]);
-    known(&mut steps, &complex.conj().conj());
-    known(&mut steps, &complex.conj().real());
-    known(&mut steps, &complex.conj().imag());
-    known(&mut steps, &chain.to_csr());
-    known(&mut steps, &chain.to_csr().to_coo());
-    let array = Lazy::<ArrayD<f64>>::input("x", [4, 5]);
-    let mut of_arrays = BTreeMap::new();
-    with_gradients(&mut of_arrays, &array.abs(), &of_both(&array.abs(), &array.sin()));
-    of_arrays.keys().for_each(|name| steps.entry(name.clone()).or_default().is_of_arrays = true);
+    let (mut steps, mut of_arrays) = (BTreeMap::new(), BTreeMap::new());
+    let constant = CooTensor::new([4, 5], vec![vec![0, 1, 3], vec![2, 0, 4]], vec![0.5, 2.0, 1.0], 0.0).unwrap();
+    of_tensors(&mut steps, &constant);
+    let array = Lazy::from(constant.to_dense().unwrap());
+    let (of_array, chain) = (&mut of_arrays, &array.abs());
+    with_gradients(of_array, chain, &of_both(chain, &array.sin()));
+    let bools = &chain.isnan().not();
+    of_any!(of_array, chain, bools);
+    known(of_array, &chain.matmul(&chain.transpose()));
+    of_arrays.keys().for_each(|name: &String| steps.entry(name.clone()).or_default().is_of_arrays = true);
     steps
 }
 
@@ -161,7 +197,14 @@ fn table() -> String {
     names.sort_unstable();
     for name in names {
         let call = format!("{name}({})", arguments(name));
-        let on = |dtype: DType| [Format::Coo, Format::Csr].iter().any(|format| has_value(&call, dtype, *format));
+        let of_stored = match call.contains("(x") {
+            true => call.replacen("(x", "(stored(x)", 1),
+            false => call.replacen(", x", ", stored(x)", 1),
+        };
+        let on = |dtype: DType| {
+            let formats = [Format::Coo, Format::Csr];
+            formats.iter().any(|format| [&call, &of_stored].iter().any(|call| has_value(call, dtype, *format)))
+        };
         let types: Vec<&str> = [
             (DType::Bool, "b"),
             (DType::Int64, "i"),
@@ -174,9 +217,8 @@ fn table() -> String {
         .map(|(_, letter)| letter)
         .collect();
         let of = |text: &str, format| DType::ALL.iter().any(|dtype| has_value(text, *dtype, format));
-        let stored = call.replacen("(x", "(stored(x)", 1).replacen(", y)", ", stored(y))", 1);
-        let is_stored =
-            stored != call && (of(&stored, Format::Coo) || of(&call.replacen("(x", "(stored(x)", 1), Format::Coo));
+        let both_stored = of_stored.replacen(", y)", ", stored(y))", 1);
+        let is_stored = of_stored != call && (of(&both_stored, Format::Coo) || of(&of_stored, Format::Coo));
         let backward = Expression::parse(&format!("grad({call}, x, 1)")).is_ok();
         let step = steps.get(name).cloned();
         let of_step = |is_so: fn(&Step) -> bool| mark(step.as_ref().is_some_and(is_so));
@@ -191,6 +233,7 @@ fn table() -> String {
             of_step(|step| step.has_second).into(),
             mark(step.is_some()).into(),
             of_step(|step| step.is_in_pass).into(),
+            of_step(|step| step.is_in_chunks).into(),
             of_step(|step| step.has_text).into(),
         ];
         text += &format!("| {} |\n", cells.join(" | "));
@@ -210,10 +253,12 @@ in expressions ([the command line](cli.md)); what they compute is on the pages o
   arrays, as steps of lazy graphs.
 - **gradient**: by its first operand, in expressions; **second**: the gradient of that, in lazy graphs.
 - **lazy**: it is a step of lazy graphs; **pass**: on the engine `Threads`, which runs all of them, it is computed in
-  one pass with the steps that it follows, by pieces; **text**: a program with it can be written as text.
+  one pass with the steps that it follows, by pieces; **chunks**: on the engine `Chunks` it is computed from ranges of
+  its operand ([when it does not fit](larger.md)), where others take it whole; **text**: a program with it can be
+  written as text.
 
-| operation | types | COO | CSR | entries | array | gradient | second | lazy | pass | text |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| operation | types | COO | CSR | entries | array | gradient | second | lazy | pass | chunks | text |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ";
 
 #[test]
