@@ -573,6 +573,32 @@ fn cells_in_a_table_are_those_of_groups() {
     }
 }
 
+/// Sums that skip NaNs are those of groups and accumulators: without a NaN they are the same, whatever way a sum takes.
+#[test]
+fn sums_by_integers_are_those_of_accumulators() {
+    let value = |at: usize| {
+        let bits = (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        f64::from_bits((1000 + bits % 40) << 52 | (bits & 1) << 63 | bits >> 12)
+    };
+    let scales: [fn(usize) -> f64; 3] =
+        [|_| 1.0, |at| if at % 997 == 5 { 1e300 } else { 1.0 }, |at| 10f64.powi((at % 300) as i32 - 150)];
+    for (rows, columns, scale) in scales.into_iter().flat_map(|scale| [(20_000, 3, scale), (300, 200, scale)]) {
+        let kept: Vec<usize> = (0..rows * columns).filter(|at| at % 7 != 3).collect();
+        let coords = |of: &dyn Fn(usize) -> usize| kept.iter().map(|&at| of(at) as u32).collect::<Vec<_>>();
+        let coords = vec![coords(&|at| at / columns), coords(&|at| at % columns)];
+        let values = kept.iter().map(|&at| value(at) * scale(at)).collect();
+        let x = CooTensor::<f64>::new([rows, columns], coords, values, 0.0).unwrap();
+        for axis in [0, 1] {
+            assert!(x.sum(axis).unwrap().same_as(&x.nansum(axis).unwrap()));
+            assert!(x.mean(axis).unwrap().same_as(&x.nanmean(axis).unwrap()));
+            let narrow = x.map_values(|value| value as f32).unwrap();
+            assert!(narrow.sum(axis).unwrap().same_as(&narrow.nansum(axis).unwrap()));
+            let csr = x.to_csr().unwrap();
+            assert!(csr.stored().sum(axis).unwrap().same_as(&csr.stored().nansum(axis).unwrap()));
+        }
+    }
+}
+
 /// A table of cells was built where there were up to 32 of them for an entry: forty bytes each.
 #[test]
 fn many_cells_are_no_table() {
