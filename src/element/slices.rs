@@ -149,4 +149,20 @@ mod tests {
             }
         }
     }
+
+    /// One more than a float counts to, of both units.
+    #[test]
+    fn sums_of_many_bits_are_in_four_floats() {
+        let slices = Slices::new(1.0, 4).unwrap();
+        for sums in [[(1 << 53) + 1, 0], [0, (1 << 53) + 1], [-(1 << 62) - 1, (1 << 62) + 1]] {
+            let halves = |number: usize| {
+                let sum: i64 = sums[number];
+                [(sum - sum % 8) as f64 * slices.units[number], (sum % 8) as f64 * slices.units[number]]
+            };
+            // Down to the lower unit, which one rounding of all would hide.
+            let all = [0, 1].into_iter().flat_map(halves);
+            let found = slices.pairs(sums).into_iter().flatten().map(|part| -part);
+            assert_eq!(exactly(all.chain(found)), 0.0);
+        }
+    }
 }
