@@ -57,7 +57,10 @@ impl Made {
             let lock = File::create_new(made.folder.join(LOCK))?;
             lock.lock()?;
             made.lock = Some(lock);
-            return Ok(made);
+            // Before it was locked another process may have taken the folder for one that was left.
+            if made.folder.join(LOCK).exists() {
+                return Ok(made);
+            }
         }
     }
 }
@@ -75,8 +78,11 @@ fn remove_stale(base: &Path) {
     let Ok(entries) = fs::read_dir(base) else { return };
     for entry in entries.flatten() {
         let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(NAME));
-        let lock = || File::options().write(true).open(entry.path().join(LOCK));
-        if is_ours && lock().is_ok_and(|lock| lock.try_lock().is_ok()) {
+        let lock = is_ours.then(|| File::options().write(true).open(entry.path().join(LOCK)));
+        // It is held until the folder is gone: whoever has just made it waits, and makes another one.
+        if let Some(Ok(lock)) = lock
+            && lock.try_lock().is_ok()
+        {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
