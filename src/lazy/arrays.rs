@@ -8,10 +8,10 @@ use std::sync::Arc;
 use ndarray::{ArrayD, ArrayView, Dimension, Ix1, Ix2};
 
 use super::einsum::part;
-use super::more::product_shape;
 use super::node::{Form, Held, Node, known};
+use super::products::product_shape;
 use super::source::{ByRanges, OfArrays};
-use super::unary::{LazyStored, Steps, rule_of_all, step, step_of};
+use super::unary::{LazyStored, Steps, rule_of_all, same, step, step_of};
 use super::value::{ByPieces, Gather, Gathered, Kind, Move, Pieced, Pieces, Value};
 use super::{Lazy, shares};
 use crate::base::alloc;
@@ -116,10 +116,6 @@ impl<T: Element> Pieced for ArrayD<T> {
     fn whole(shape: &Held, elements: Vec<T>, _: T) -> Option<Self> {
         Some(dense_array(shape.downcast_ref::<Shape>()?, elements))
     }
-}
-
-fn same(shape: &Shape) -> Result<Option<Shape>> {
-    Ok(Some(shape.clone()))
 }
 
 impl<T: Element> From<ArrayD<T>> for Lazy<ArrayD<T>> {

@@ -2,7 +2,8 @@
 
 use super::chunks::Chunks;
 use super::node::Held;
-use super::program::{Feed, Plan, Program};
+use super::plan::Plan;
+use super::program::{Feed, Program};
 use super::{Lazy, Value};
 use crate::base::error::{Error, Result};
 

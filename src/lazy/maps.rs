@@ -6,22 +6,15 @@ use super::node::{Form, Node, unlike};
 use super::reductions::{Ask, rule_of_one};
 use super::rewrite::Facts;
 use super::text::{Said, Text, WRITTEN, said};
-use super::unary::Steps;
+use super::unary::{Steps, same};
 use super::{Lazy, shares};
 use crate::base::axes::Axes;
-use crate::base::error::Result;
-use crate::base::shape::Shape;
 use crate::element::{
     Bits, ComplexElement, Element, Float, FloatVisitor, Magnitude, Numeric, Real, RealNumber, Signed,
 };
 use crate::ops::{self, Isin};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
-
-/// The shape of the operand is that of the result.
-fn same(shape: &Shape) -> Result<Option<Shape>> {
-    Ok(Some(shape.clone()))
-}
 
 /// Arguments in words.
 macro_rules! told {

@@ -36,6 +36,8 @@ mod maps;
 mod more;
 mod moves;
 mod node;
+mod plan;
+mod products;
 mod program;
 mod reductions;
 mod region;

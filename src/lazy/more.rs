@@ -1,29 +1,23 @@
-//! What takes more than a tensor and its options: quantiles, choices by position, shares of entries, products, and the
-//! user's own steps.
+//! What takes more than a tensor and its options: quantiles, choices by position, shares of entries, and the user's own
+//! steps.
 
 use std::sync::Arc;
 
-use super::arrays::Factor;
 use super::gradient::on_pattern_of;
 use super::node::{Form, Held, Node, known, unlike};
 use super::reductions::{Ask, Over, fed, rule_of_one};
 use super::rewrite::Facts;
 use super::text::{Text, WRITTEN, said, with_option};
-use super::unary::{LazyStored, Steps, rule_of_all, step};
-use super::{Lazy, Value, shares};
+use super::unary::{LazyStored, Steps, rule_of_all, same, step};
+use super::{Lazy, shares};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::Result;
 use crate::base::index::{Index, Position};
 use crate::base::shape::{self, Shape};
-use crate::element::{Element, Float, FloatVisitor, Numeric, Real, RealNumber, Ring};
-use crate::ops::{self, Matmul, Nanmedian, Operand, Quantile, Request, Select, Semiring, Take, TakeMode};
+use crate::element::{Element, Float, FloatVisitor, Numeric, Real, RealNumber};
+use crate::ops::{self, Nanmedian, Operand, Quantile, Request, Select, Take, TakeMode};
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
-use crate::plan::product::Contraction;
 use crate::tensor::Tensor;
-
-fn same(shape: &Shape) -> Result<Option<Shape>> {
-    Ok(Some(shape.clone()))
-}
 
 /// So many positions are told one by one.
 const LISTED: usize = 100;
@@ -308,108 +302,6 @@ fn nested(items: &[i64], shape: &Shape) -> Option<String> {
         };
     }
     parts.pop().filter(|_| is_told && parts.is_empty())
-}
-
-/// The shape of a product of matrices, or of vectors and matrices.
-pub(super) fn product_shape(x: &Shape, y: &Shape) -> Result<Option<Shape>> {
-    Ok(Some(Contraction::new("matmul", [x, x], [y, y])?.shape))
-}
-
-/// What a product of matrices gives back to both, as formulas of these and the upstream gradient.
-fn of_matrices<P: Pattern, F: Float + Ring>(name: &str, of: [&Arc<Node>; 3]) -> Option<[Lazy<Tensor<P, F>>; 2]> {
-    if name != "matmul" || of.iter().any(|node| node.shape.as_ref().is_none_or(|shape| shape.rank() != 2)) {
-        return None;
-    }
-    let [x, y, g] = of.map(|node| Lazy::<Tensor<P, F>>::of(Arc::clone(node)));
-    Some([g.matmul_tensor(&y.transpose()), x.transpose().matmul_tensor(&g)])
-}
-
-/// Products of two tensors of one format, with the shape of the result from theirs, and the gradients of both.
-macro_rules! products {
-    ($($vis:vis $method:ident = $name:ident |$x:ident, $y:ident| $shape:expr, $backward:ident;)*) => {
-        /// # Products
-        ///
-        /// The pages stand at the functions of the same names.
-        impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {$(
-            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            #[track_caller]
-            $vis fn $method(&self, other: &Self) -> Self {
-                let shape = |[$x, $y]: [&Shape; 2]| $shape;
-                let run = |inputs: &[Held]| {
-                    ops::$name(known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]))
-                };
-                let product = step(stringify!($name), String::new(), [&self.node, &other.node], Form::Own, shape, run)
-                    .written(Text::call(stringify!($name), &["%0", "%1"], said!()));
-                let product = match stringify!($name) {
-                    "matmul" => product.with_shares(shares::product()),
-                    _ => product,
-                };
-                rule_of_all!(product, T, [P: Pattern], (), |[x, y, g]| {
-                    let [x, y, g] = [x, y, g].map(|node| Lazy::<Tensor<P, F>>::of(Arc::clone(node)));
-                    let (dx, dy) = x.$backward(&y, &g).parts();
-                    let of = [&x.node, &y.node, &g.node];
-                    let dx = dx.with_formula(of, |of| of_matrices(stringify!($name), of).map(|[dx, _]| dx));
-                    let dy = dy.with_formula(of, |of| of_matrices(stringify!($name), of).map(|[_, dy]| dy));
-                    vec![Some(dx.node), Some(dy.node)]
-                })
-            }
-
-            #[doc = concat!("The gradients of both operands: see [`", stringify!($backward), "`](crate::",
-                stringify!($backward), "()).")]
-            #[track_caller]
-            pub fn $backward(&self, other: &Self, upstream: &Self) -> Lazy<(Tensor<P, T>, Tensor<P, T>)>
-            where
-                T: Float,
-            {
-                let run = |inputs: &[Held]| {
-                    let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, T>>(&inputs[at]));
-                    ops::$backward(x, y, g)
-                };
-                let nodes = [&self.node, &other.node, &upstream.node];
-                step(stringify!($backward), String::new(), nodes, Form::Own, |[x, ..]| same(x), run)
-                    .written(Text::gradients(stringify!($backward), &["%0", "%1", "%2"], said!(), 2))
-            }
-        )*}
-    };
-}
-
-products! {
-    pub(super) matmul_tensor = matmul |x, y| product_shape(x, y), matmul_backward;
-    pub outer = outer |x, y| Ok(Some([&x[..], &y[..]].concat().into())), outer_backward;
-    pub kron = kron |_x, _y| Ok(None), kron_backward;
-}
-
-impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
-    /// The step [`matmul`](crate::matmul()), by a tensor of the same format or an array.
-    #[track_caller]
-    pub fn matmul<Y: Factor<P, T>>(&self, other: &Lazy<Y>) -> Lazy<Y> {
-        Y::product(self, other)
-    }
-}
-
-impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
-    /// The step [`matmul_with`](crate::matmul_with()), by a tensor of the same format or an array, without a mask.
-    /// Two of them are never taken for one. It has no gradient.
-    ///
-    /// ```
-    /// use lacuna::{CooTensor, Matmul};
-    ///
-    /// let roads = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![3.0, 5.0], 0.0)?;
-    /// let twice = roads.lazy().matmul_with(&roads.lazy(), Matmul::min_plus());
-    /// assert_eq!(twice.collect()?, roads.matmul_with(&roads, Matmul::min_plus())?);
-    /// # Ok::<(), lacuna::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn matmul_with<Y, S>(&self, other: &Lazy<Y>, options: Matmul<'static, S>) -> Lazy<X::Product<Y>>
-    where
-        Y: Steps<Elem = T>,
-        S: Semiring<T> + 'static,
-        X::Product<Y>: Value,
-    {
-        let run = move |inputs: &[Held]| ops::matmul_with(known::<X>(&inputs[0]), known::<Y>(&inputs[1]), options);
-        let shape = |[x, y]: [&Shape; 2]| product_shape(x, y);
-        step("matmul_with", unlike(), [&self.node, &other.node], Form::Own, shape, run).with_shares(shares::product())
-    }
 }
 
 impl<P: Pattern> Lazy<Tensor<P, bool>> {

@@ -20,6 +20,11 @@ use crate::ops::{Fed, Operand, Partner};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
+/// The shape of a result that has that of an operand.
+pub(super) fn same(shape: &Shape) -> Result<Option<Shape>> {
+    Ok(Some(shape.clone()))
+}
+
 /// A step. `shape` tells that of the result from those of the inputs, if all are known.
 #[track_caller]
 pub(super) fn step<V: Value, const N: usize>(

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::node::{Body, Node};
-use super::program::{Plan, Program, Step};
+use super::plan::{Plan, Step};
+use super::program::Program;
 use super::text::{TEXT, Text, filled};
 use crate::base::error::{Error, Result};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::base::shape::Shape;
 use crate::lazy::node::{Body, Held};
-use crate::lazy::program::{Plan, Step, placed};
+use crate::lazy::plan::{Plan, Step, placed};
 use crate::lazy::reductions::is_fold;
 use crate::lazy::shares::{Share, Taken, shares};
 use crate::lazy::source::Source;

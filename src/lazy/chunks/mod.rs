@@ -13,7 +13,7 @@ use self::layout::Layout;
 use self::run::Run;
 use super::engine::Engine;
 use super::node::Held;
-use super::program::Plan;
+use super::plan::Plan;
 use crate::base::error::Result;
 
 /// The engine for what does not fit memory: a graph is computed in ranges of an axis, each of which does.

@@ -9,7 +9,7 @@ use super::layout::{Layout, Leaf, Stage, Way};
 use super::spill::Spill;
 use crate::base::error::{Error, Result};
 use crate::lazy::node::{Held, InPieces, Node};
-use crate::lazy::program::Plan;
+use crate::lazy::plan::Plan;
 use crate::lazy::shares::Share;
 use crate::lazy::source::{Bins, Rooms, Source};
 

@@ -1,0 +1,326 @@
+//! The order in which the steps of a graph run, and which of them together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::sync::Arc;
+
+use super::node::{Body, Form, Held, Node, reachable};
+use super::program::Feed;
+use super::region::Region;
+use super::rewrite::{Rewritten, rewritten};
+use super::text::{Text, filled};
+use crate::base::error::{Error, Result};
+
+/// A step of a plan, and where its inputs are.
+pub(super) struct Step {
+    pub(super) node: Arc<Node>,
+    pub(super) inputs: Vec<usize>,
+    /// The first step that has its pattern.
+    pattern: usize,
+    /// Whether it is computed element by element on the pattern of its inputs.
+    is_fused: bool,
+    /// Above those of its inputs, unless these are computed with it.
+    level: usize,
+}
+
+impl Step {
+    /// Whether it can be computed together with another.
+    fn joins(&self, other: &Step) -> bool {
+        self.is_fused && other.is_fused && (self.pattern, self.level) == (other.pattern, other.level)
+    }
+}
+
+/// What runs at once.
+enum Unit {
+    Alone(usize),
+    Together(Region),
+}
+
+/// The steps of a graph, and the units in the order in which they run.
+#[doc(hidden)]
+pub struct Plan {
+    pub(super) steps: Vec<Step>,
+    units: Vec<Unit>,
+    pub(super) outputs: Vec<usize>,
+    /// For each unit the steps whose values nobody needs any more after it.
+    freed: Vec<Vec<usize>>,
+    /// What was rewritten.
+    told: Vec<String>,
+}
+
+impl Plan {
+    pub(super) fn new(results: &[Arc<Node>]) -> Result<Self> {
+        let nodes = reachable(results, Node::is_kept);
+        if let Some(error) = nodes.iter().find_map(|node| node.refusal()) {
+            return Err(error.clone());
+        }
+        let (steps, slots) = numbered(nodes);
+        Ok(Plan::of_steps(steps, results.iter().map(|node| slots[&node.id]).collect()))
+    }
+
+    /// The plan of steps in order.
+    pub(super) fn of_steps(steps: Vec<Step>, outputs: Vec<usize>) -> Self {
+        let units = units(&steps, &outputs);
+        let freed = freed(&steps, &units, &outputs);
+        Plan { steps, units, outputs, freed, told: Vec::new() }
+    }
+
+    /// The plan of a graph that is rewritten, unless it is refused.
+    pub(super) fn rewritten(written: &[Arc<Node>]) -> Result<Self> {
+        let nodes = reachable(written, Node::is_kept);
+        if let Some(error) = nodes.iter().find_map(|node| node.refusal()) {
+            return Err(error.clone());
+        }
+        let Rewritten { results, told } = rewritten(written);
+        Ok(Plan { told, ..Plan::new(&results)? })
+    }
+
+    /// What a graph that was rewritten gives as it is written, after it was refused: the error names the step that was
+    /// asked for, and places in the whole of its operand.
+    pub(super) fn as_written(&self, written: &[Arc<Node>], feeds: Vec<Feed>, error: Error) -> Result<Vec<Held>> {
+        if self.told.is_empty() {
+            return Err(error);
+        }
+        let plan = Plan::new(written)?;
+        plan.run(plan.bound(feeds)?)
+    }
+
+    /// The values that are there before a run: constants, and the inputs.
+    pub(super) fn bound(&self, feeds: Vec<Feed>) -> Result<Vec<Option<Held>>> {
+        let mut slots: Vec<Option<Held>> = vec![None; self.steps.len()];
+        let refused = |why: String| Err(Error::Argument { operation: "run", why });
+        for feed in feeds {
+            let Some(at) = self.steps.iter().position(|step| step.node.id == feed.id) else {
+                return refused("a value is bound to what is no input of this program".into());
+            };
+            let node = &self.steps[at].node;
+            let Body::Input(lengths) = &node.body else {
+                return refused(format!("{} is no input", node.told()));
+            };
+            if slots[at].is_some() {
+                return refused(format!("{} is bound twice", node.told()));
+            }
+            check_lengths(node, lengths, &feed.value)?;
+            slots[at] = Some(feed.value);
+        }
+        for (slot, step) in slots.iter_mut().zip(&self.steps) {
+            match &step.node.body {
+                Body::Constant(value) => *slot = Some(Arc::clone(value)),
+                Body::Input(_) if slot.is_none() => {
+                    return refused(format!("{} is not bound: give its value by is()", step.node.told()));
+                }
+                _ => {}
+            }
+            if let Some(found) = step.node.found.get() {
+                *slot = Some(Arc::clone(found));
+            }
+        }
+        Ok(slots)
+    }
+
+    /// The values of the outputs.
+    pub(super) fn run(&self, mut slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+        for (slot, step) in slots.iter_mut().zip(&self.steps) {
+            if let (None, Body::Source(_)) = (&slot, &step.node.body) {
+                *slot = Some(step.node.run(&[])?);
+            }
+        }
+        for (unit, freed) in self.units.iter().zip(&self.freed) {
+            match unit {
+                Unit::Alone(at) if slots[*at].is_some() => {}
+                Unit::Alone(at) => {
+                    let step = &self.steps[*at];
+                    let inputs: Vec<Held> = step.inputs.iter().filter_map(|&input| slots[input].clone()).collect();
+                    slots[*at] = Some(step.node.run(&inputs)?);
+                }
+                Unit::Together(region) => region.run(&mut slots)?,
+            }
+            freed.iter().for_each(|&at| slots[at] = None);
+        }
+        Ok(self.outputs.iter().filter_map(|&at| slots[at].clone()).collect())
+    }
+
+    pub(super) fn explain(&self) -> String {
+        let mut text = String::new();
+        let mut passes = BTreeMap::new();
+        for (pass, region) in self.units.iter().filter_map(Unit::region).enumerate() {
+            passes.extend(region.steps().map(|at| (at, pass + 1)));
+        }
+        for (at, step) in self.steps.iter().enumerate() {
+            let _ = write!(text, "%{at} = {}", self.call(step));
+            let node = &step.node;
+            let _ = match node.kind.dtype() {
+                Some(dtype) => write!(text, ": {dtype} {}", node.kind.format()),
+                None => write!(text, ": {}", node.kind.format()),
+            };
+            let _ = match &node.shape {
+                Some(shape) => write!(text, " {shape}"),
+                None => write!(text, " open shape"),
+            };
+            if step.pattern != at {
+                let _ = write!(text, ", pattern of %{}", step.pattern);
+            }
+            if self.outputs.contains(&at) {
+                text.push_str(", result");
+            }
+            if let Some(pass) = passes.get(&at) {
+                let _ = write!(text, " [fused: pass {pass}]");
+            }
+            text.push('\n');
+        }
+        self.told.iter().for_each(|told| {
+            let _ = writeln!(text, "rewritten: {told}");
+        });
+        text
+    }
+
+    /// A step as a call of its inputs.
+    fn call(&self, step: &Step) -> String {
+        if !matches!(step.node.body, Body::Step { .. }) {
+            return step.node.told();
+        }
+        if step.inputs.is_empty() {
+            return format!("kept value of {}", step.node.told());
+        }
+        if let Text::Calls(calls) = &step.node.text
+            && let [call] = &calls[..]
+        {
+            return filled(call, |input| format!("%{}", step.inputs[input]));
+        }
+        let inputs = step.inputs.iter().map(|input| format!("%{input}"));
+        let arguments = Some(step.node.arguments.clone()).filter(|arguments| !arguments.is_empty());
+        format!("{}({})", step.node.name, inputs.chain(arguments).collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl Unit {
+    fn region(&self) -> Option<&Region> {
+        match self {
+            Unit::Together(region) => Some(region),
+            Unit::Alone(_) => None,
+        }
+    }
+}
+
+/// Refuses a value that has not the lengths of its input.
+fn check_lengths(node: &Node, lengths: &[Option<usize>], value: &Held) -> Result<()> {
+    let found = node.kind.shape(value);
+    let fits = found.rank() == lengths.len()
+        && found.iter().zip(lengths).all(|(found, given)| given.is_none_or(|given| given == *found));
+    if fits {
+        return Ok(());
+    }
+    let words = lengths.iter().map(|length| length.map_or("any".into(), |length| length.to_string()));
+    let why =
+        format!("{} has shape [{}], and is bound to shape {found}", node.told(), words.collect::<Vec<_>>().join(", "));
+    Err(Error::Argument { operation: "run", why })
+}
+
+/// The steps, those that say the same of the same as one, and the number of each node's.
+fn numbered(nodes: Vec<Arc<Node>>) -> (Vec<Step>, BTreeMap<u64, usize>) {
+    let (mut steps, mut slots, mut known) = (Vec::<Step>::new(), BTreeMap::new(), BTreeMap::new());
+    for node in nodes {
+        // What was kept needs no input.
+        let is_kept = node.found.get().is_some();
+        let inputs: Vec<usize> = node.inputs.iter().filter(|_| !is_kept).map(|input| slots[&input.id]).collect();
+        let at = if matches!(node.body, Body::Step { .. }) && !is_kept {
+            let dtype = node.kind.dtype().map(|dtype| dtype.name());
+            let says = (node.name, node.arguments.clone(), node.facts.grouping.clone(), dtype, inputs.clone());
+            *known.entry(says).or_insert(steps.len())
+        } else {
+            steps.len()
+        };
+        slots.insert(node.id, at);
+        if at == steps.len() {
+            let step = placed(&steps, node, inputs);
+            steps.push(step);
+        }
+    }
+    (steps, slots)
+}
+
+/// A node among the steps before it.
+pub(super) fn placed(steps: &[Step], node: Arc<Node>, inputs: Vec<usize>) -> Step {
+    let of_first = inputs.first().map(|&first| steps[first].pattern);
+    let is_one = of_first.is_some_and(|pattern| inputs.iter().all(|&input| steps[input].pattern == pattern));
+    let is_fused = is_one && matches!(node.form(), Form::Each | Form::EachOfFirst);
+    let pattern = match node.form() {
+        Form::OfFirst | Form::EachOfFirst => of_first,
+        Form::Each => of_first.filter(|_| is_one),
+        Form::Own => None,
+    };
+    let level = inputs.iter().map(|&input| {
+        let joins = is_fused && steps[input].is_fused;
+        steps[input].level + usize::from(!joins)
+    });
+    let level = level.max().unwrap_or(0);
+    Step { pattern: pattern.unwrap_or(steps.len()), level, is_fused, node, inputs }
+}
+
+/// What runs at once, in the order of the levels.
+fn units(steps: &[Step], outputs: &[usize]) -> Vec<Unit> {
+    let mut order: Vec<usize> =
+        (0..steps.len()).filter(|&at| matches!(steps[at].node.body, Body::Step { .. })).collect();
+    order.sort_by_key(|&at| (steps[at].level, steps[at].pattern, steps[at].is_fused, at));
+    let runs: Vec<&[usize]> = order.chunk_by(|&one, &other| steps[one].joins(&steps[other])).collect();
+    let mut run_of = vec![usize::MAX; steps.len()];
+    runs.iter().enumerate().for_each(|(number, run)| run.iter().for_each(|&at| run_of[at] = number));
+    let mut is_needed = vec![false; steps.len()];
+    outputs.iter().for_each(|&at| is_needed[at] = true);
+    for (user, step) in steps.iter().enumerate() {
+        let outside = step.inputs.iter().filter(|&&input| run_of[input] != run_of[user]);
+        outside.for_each(|&input| is_needed[input] = true);
+    }
+    let reduced = reduced(steps, outputs, &runs, &is_needed);
+    let is_reduced: BTreeSet<usize> = reduced.values().copied().collect();
+    let unit = |(number, run): (usize, &&[usize])| match (*run, reduced.get(&number)) {
+        ([at], _) if is_reduced.contains(at) => None,
+        (&[at], None) => Some(Unit::Alone(at)),
+        (run, reduction) => {
+            let nodes = run.iter().map(|&at| (at, Arc::clone(&steps[at].node), steps[at].inputs.clone())).collect();
+            let needed: Vec<usize> = run.iter().copied().filter(|&at| is_needed[at]).collect();
+            let reduction = reduction.map(|&at| (at, Arc::clone(&steps[at].node)));
+            Some(Unit::Together(Region::new(nodes, &needed, reduction)))
+        }
+    };
+    runs.iter().enumerate().filter_map(unit).collect()
+}
+
+/// The reductions that alone need the only result of a run, by the number of that.
+fn reduced(steps: &[Step], outputs: &[usize], runs: &[&[usize]], is_needed: &[bool]) -> BTreeMap<usize, usize> {
+    let mut readers = vec![0; steps.len()];
+    outputs.iter().chain(steps.iter().flat_map(|step| &step.inputs)).for_each(|&at| readers[at] += 1);
+    let is_read_once = |at: usize| readers[at] == 1 && !outputs.contains(&at);
+    let mut only = BTreeMap::new();
+    for (number, run) in runs.iter().enumerate().filter(|(_, run)| run.iter().all(|&at| steps[at].is_fused)) {
+        let mut needed = run.iter().copied().filter(|&at| is_needed[at]);
+        if let (Some(at), None) = (needed.next(), needed.next())
+            && is_read_once(at)
+        {
+            only.insert(at, number);
+        }
+    }
+    let reductions = (0..steps.len()).filter(|&at| steps[at].node.from_pieces.is_some());
+    reductions.filter_map(|at| Some((*only.get(steps[at].inputs.first()?)?, at))).collect()
+}
+
+/// For each unit the steps whose last use it is.
+fn freed(steps: &[Step], units: &[Unit], outputs: &[usize]) -> Vec<Vec<usize>> {
+    let mut last = vec![None; steps.len()];
+    for (number, unit) in units.iter().enumerate() {
+        let members: Vec<usize> = match unit {
+            Unit::Alone(at) => vec![*at],
+            Unit::Together(region) => region.steps().collect(),
+        };
+        for at in members {
+            steps[at].inputs.iter().for_each(|&input| last[input] = Some(number));
+        }
+    }
+    let mut freed = vec![Vec::new(); units.len()];
+    for (at, last) in last.into_iter().enumerate() {
+        if let Some(unit) = last.filter(|_| !outputs.contains(&at)) {
+            freed[unit].push(at);
+        }
+    }
+    freed
+}
