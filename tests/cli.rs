@@ -1510,7 +1510,7 @@ fn expressions_over_files() {
         (2, &["eval", "nanmean(x)", &bound], "nanmean is no operation on int64"),
         (2, &["eval", "x", &bound, &bound], "the name x is bound twice"),
         (2, &["eval", "x", "x.mtx"], "write NAME=FILE"),
-        (2, &["eval", "x", &bound, "--engine", "threads"], "not there yet"),
+        (2, &["eval", "x", &bound, "--engine", "cluster"], "threads"),
         (2, &["eval"], "required"),
         (2, &["eval", "--lines", "x"], "cannot be used with"),
         (2, &["eval", "x + y", "x=-", "y=-"], "stdin can be read once"),
@@ -1576,8 +1576,20 @@ fn verbs_run_in_chunks() {
         &["nanmedian", "--axis", "-1", "--stored-only"],
         &["isnan"],
         &["max"],
+        &["transpose"],
+        &["slice", "5:9,::-2"],
+        &["topk", "--k", "2"],
+        &["add", &table],
+        &["concat", &table, "--axis", "1"],
+        &["take", "--indices", "3,-1", "--axis", "0"],
+        &["take", "--indices", "40,7"],
+        &["isin", "--values", "0,2"],
+        &["matmul", &table],
+        &["einsum", "ij,jk->i", &table],
     ] {
-        let plain = [&[verb[0], &table], &verb[1..], &["--json"]].concat();
+        // The specification stands before the files.
+        let at = 1 + usize::from(verb[0] == "einsum");
+        let plain = [&verb[..at], &[&table], &verb[at..], &["--json"]].concat();
         let expected = lacuna(&plain);
         assert!(expected.status.success(), "{verb:?}: {}", stderr(&expected));
         let chunks = ["--engine", "chunks", "--max-memory", "64K", "--spill", folder.0.to_str().unwrap()];
@@ -1589,9 +1601,35 @@ fn verbs_run_in_chunks() {
         let read = lacuna(&["convert", &out, &folder.path("back.npz"), "--json"]);
         assert_eq!(stdout(&read), stdout(&expected), "{verb:?}");
     }
-    let refused = failure(1, &["transpose", &table, "--engine", "chunks"]);
-    assert!(refused.contains("transpose does not run in chunks yet"), "{refused}");
     let refused = failure(1, &["max", &table, "--engine", "chunks", "--max-memory", "1K"]);
     assert!(refused.contains("above the limit") && refused.contains("--max-memory"), "{refused}");
-    assert!(failure(1, &["any", &karate, "--engine", "chunks"]).contains("PAR1"));
+    // What is no table is read before.
+    let expected = stdout(&lacuna(&["any", &karate, "--axis", "1"]));
+    assert_eq!(stdout(&lacuna(&["any", &karate, "--axis", "1", "--engine", "chunks"])), expected);
+}
+
+/// Expressions are graphs, so that tables need not fit memory.
+#[cfg(feature = "parquet")]
+#[test]
+fn expressions_run_in_chunks() {
+    let folder = Folder::new("eval-chunks");
+    let table = folder.path("karate.parquet");
+    assert!(lacuna(&["convert", &data("karate.mtx"), &table]).status.success());
+    let (x, y) = (format!("x={table}"), format!("y={}", data("karate.mtx")));
+    let chunks = ["--engine", "chunks", "--max-memory", "64K", "--spill", folder.0.to_str().unwrap()];
+    for expression in ["sum(x * 2 + 1, axis=1)", "x - mean(x, axis=0)", "grad(sum(x * y), x, 1)", "stored(x) @ y", "7"]
+    {
+        let plain = ["eval", expression, &x, &y, "--json"];
+        let expected = lacuna(&plain);
+        assert!(expected.status.success(), "{expression}: {}", stderr(&expected));
+        let found = lacuna(&[&plain[..], &chunks].concat());
+        assert_eq!(stdout(&found), stdout(&expected), "{expression}: {}", stderr(&found));
+    }
+    let told = stdout(&lacuna(&[&["eval", "sum(x * 2, axis=1)", &x, "--explain"], &chunks[..]].concat()));
+    assert!(told.ends_with("chunks: %2 in ranges of axis 0; %0 in ranges of axis 0\n"), "{told}");
+    let refused = failure(2, &["eval", "sum(x", &x, "--engine", "chunks"]);
+    assert!(refused.contains("missing"), "{refused}");
+    let refused = failure(1, &["eval", "x * 2", &x, "--engine", "chunks", "--max-memory", "100"]);
+    assert!(refused.contains("--max-memory"), "{refused}");
+    assert!(failure(2, &["eval", "--lines", "--engine", "chunks"]).contains("--lines"));
 }

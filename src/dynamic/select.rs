@@ -20,7 +20,7 @@ use crate::tensor::Tensor;
 
 /// The elements that a descriptor chooses.
 #[inline]
-fn select(x: &AnyTensor, op: &moved::Moves) -> Result<AnyTensor> {
+pub(crate) fn select(x: &AnyTensor, op: &moved::Moves) -> Result<AnyTensor> {
     on_type!(x, own => x.view().found(Operand::by_select(&own.erased(), op)))
 }
 

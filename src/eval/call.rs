@@ -20,7 +20,7 @@ use crate::pattern::Format;
 type Found<T> = Result<T, Fault>;
 
 /// What stands behind the name of a parameter that may be left out, or takes all that is left.
-const MARKS: [char; 2] = ['?', '*'];
+pub(super) const MARKS: [char; 2] = ['?', '*'];
 
 /// The error for a name that is no function's.
 pub(super) fn no_function(name: &str, at: Range<usize>) -> Wrong {

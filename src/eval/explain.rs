@@ -67,6 +67,32 @@ pub(super) fn check(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>) -
     dry(nodes, bound, &open, &refused, &mut |_, _, _| {})
 }
 
+/// What types, shapes and fills tell of each node.
+#[cfg(feature = "parquet")]
+pub(super) fn known(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>) -> Result<Vec<Option<Value>>, Fault> {
+    let open = |node: &Node| is_by_value(node, nodes) || is_made(node);
+    let refused = |error| if is_of_shapes(&error) { Err(error) } else { Ok(()) };
+    let mut known = Vec::with_capacity(nodes.len());
+    dry(nodes, bound, &open, &refused, &mut |_, _, value| known.push(value.cloned()))?;
+    Ok(known)
+}
+
+/// The last node as a call, in which some names are told otherwise.
+#[cfg(feature = "parquet")]
+pub(super) fn call(nodes: &[Node], told_of: impl Fn(&str) -> Option<String>) -> String {
+    let mut names = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let name = match &node.kind {
+            Kind::Name(name) => told_of(name).unwrap_or_else(|| name.clone()),
+            // The sign stands for inputs.
+            Kind::Text(text) => format!("{:?}", text.replace('%', "")),
+            kind => told(kind, &names),
+        };
+        names.push(name);
+    }
+    names.pop().unwrap_or_default()
+}
+
 /// Whether an error says nothing of values. The list is whole: a new error is to be decided on here.
 fn is_of_shapes(error: &Error) -> bool {
     match error {

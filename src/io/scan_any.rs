@@ -51,6 +51,14 @@ pub fn scan_any(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Lazy<An
     Ok(Lazy::from_source("scan", Arc::new(Scanned { dataset, width, of: |tensor| Ok(Arc::new(tensor) as Held) })))
 }
 
+impl AnyTensor {
+    /// This tensor as the beginning of a graph.
+    #[track_caller]
+    pub fn lazy(&self) -> Lazy<AnyTensor> {
+        Lazy::constant(self.clone())
+    }
+}
+
 impl Lazy<AnyTensor> {
     /// A step of the user's own that reduces some axes, or goes along them, and treats positions along all others apart
     /// from each other: so [`Chunks`](crate::lazy::Chunks) may cut these. `f` of a part must be the part of `f`. Two of

@@ -42,7 +42,7 @@ mod program;
 mod reductions;
 mod region;
 mod rewrite;
-mod shares;
+pub(crate) mod shares;
 pub(crate) mod source;
 mod text;
 mod unary;
@@ -173,6 +173,26 @@ impl<V: Value> Lazy<V> {
         step.with_shares(shares::reduced(&axes))
     }
 
+    /// A step of any number of inputs, which is never taken for another one: what its result is like, and what a range
+    /// of that takes of the inputs, as far as that is known.
+    #[cfg_attr(not(all(feature = "parquet", feature = "cli")), allow(dead_code))] // the steps of expressions
+    #[track_caller]
+    pub(crate) fn step_of(
+        (name, call): (&'static str, String),
+        inputs: &[&Lazy<V>],
+        (shape, shares): (Option<Shape>, Option<shares::Shares>),
+        run: impl Fn(&[&V]) -> Result<V> + Send + Sync + 'static,
+    ) -> Self {
+        let nodes = inputs.iter().map(|input| Arc::clone(&input.node)).collect();
+        let run = move |inputs: &[node::Held]| run(&inputs.iter().map(known::<V>).collect::<Vec<_>>());
+        let step = unary::step_of(name, node::unlike(), nodes, Form::Own, |_| Ok(shape), run);
+        let step = step.written(text::Text::Calls(vec![call]));
+        match shares {
+            Some(shares) => step.with_shares(shares),
+            None => step,
+        }
+    }
+
     /// The value of this input in a run.
     pub fn is(&self, value: &V) -> Feed {
         Feed { id: self.node.id, value: Arc::new(value.clone()) }
@@ -180,7 +200,7 @@ impl<V: Value> Lazy<V> {
 
     /// A value that is there.
     #[track_caller]
-    fn constant(value: V) -> Self {
+    pub(crate) fn constant(value: V) -> Self {
         let value: node::Held = Arc::new(value);
         let shape = Some(V::KIND.shape(&value));
         Lazy::of(Arc::new(Node::new::<V>("constant", Body::Constant(value), shape)))

@@ -14,7 +14,7 @@ use crate::plan::reduction::Reduction;
 
 /// What a range of positions takes of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Share {
+pub(crate) enum Share {
     /// All of it.
     Whole,
     /// The same range of an axis, so many positions on.
@@ -36,14 +36,14 @@ impl Share {
 }
 
 /// What a range takes of all inputs.
-pub(super) struct Taken {
+pub(crate) struct Taken {
     pub(super) shares: Vec<Share>,
     /// What gives the range from these, if it is not the step itself.
     pub(super) run: Option<Run>,
 }
 
 /// What a range takes of all inputs, from their shapes and the axis of the result; none where these are taken whole.
-pub(super) type Shares = Arc<dyn Fn(&[&Shape], usize) -> Option<Taken> + Send + Sync>;
+pub(crate) type Shares = Arc<dyn Fn(&[&Shape], usize) -> Option<Taken> + Send + Sync>;
 
 fn by_itself(shares: Vec<Share>) -> Option<Taken> {
     Some(Taken { shares, run: None })
@@ -68,7 +68,7 @@ fn each(inputs: &[&Shape], result: &Shape, axis: usize) -> Option<Taken> {
 }
 
 /// Of a reduction: the axes that it keeps.
-pub(super) fn reduced(axes: &Axes) -> Shares {
+pub(crate) fn reduced(axes: &Axes) -> Shares {
     let axes = axes.clone();
     Arc::new(move |inputs, axis| {
         let reduction = Reduction::new(inputs.first()?, &axes).ok()?;
@@ -77,7 +77,7 @@ pub(super) fn reduced(axes: &Axes) -> Shares {
 }
 
 /// Of the gradient of a reduction: the axes that are kept, and those of the upstream gradient that they become.
-pub(super) fn reduced_back(axes: &Axes) -> Shares {
+pub(crate) fn reduced_back(axes: &Axes) -> Shares {
     let axes = axes.clone();
     Arc::new(move |inputs, axis| {
         let reduction = Reduction::new(inputs.first()?, &axes).ok()?;
@@ -87,7 +87,7 @@ pub(super) fn reduced_back(axes: &Axes) -> Shares {
 
 /// Of a step that goes along one axis and treats all others position by position; that one of the result may stand for
 /// several.
-pub(super) fn beside(along: i128, rank_of_result: impl Fn(usize) -> usize + Send + Sync + 'static) -> Shares {
+pub(crate) fn beside(along: i128, rank_of_result: impl Fn(usize) -> usize + Send + Sync + 'static) -> Shares {
     Arc::new(move |inputs, axis| {
         let rank = inputs.first()?.rank();
         let (along, rank_of_result) = (normalize_axis(along, rank).ok()?, rank_of_result(rank));
@@ -102,7 +102,7 @@ pub(super) fn beside(along: i128, rank_of_result: impl Fn(usize) -> usize + Send
 }
 
 /// Of a step that leaves positions along these axes to each other, and treats all others one by one.
-pub(super) fn apart_from(axes: &Axes) -> Shares {
+pub(crate) fn apart_from(axes: &Axes) -> Shares {
     let axes = axes.clone();
     Arc::new(move |inputs, axis| {
         let among = axes.normalize(inputs.first()?.rank()).ok()?;
@@ -111,12 +111,12 @@ pub(super) fn apart_from(axes: &Axes) -> Shares {
 }
 
 /// Of a step that treats all positions one by one.
-pub(super) fn same() -> Shares {
+pub(crate) fn same() -> Shares {
     Arc::new(|inputs, axis| by_itself(vec![Share::along(axis); inputs.len()]))
 }
 
 /// Of tensors one behind the other along an axis, or side by side on a new one.
-pub(super) fn joined(along: isize, is_new: bool) -> Shares {
+pub(crate) fn joined(along: isize, is_new: bool) -> Shares {
     Arc::new(move |inputs, axis| {
         let along = normalize_axis(along as i128, inputs.first()?.rank() + usize::from(is_new)).ok()?;
         let own = axis - usize::from(is_new && axis > along);
@@ -125,7 +125,7 @@ pub(super) fn joined(along: isize, is_new: bool) -> Shares {
 }
 
 /// Of a product of two matrices: rows of the left one, or columns of the right one.
-pub(super) fn product() -> Shares {
+pub(crate) fn product() -> Shares {
     Arc::new(|inputs, axis| match (inputs, axis) {
         ([x, y], 0) if x.rank() == 2 && (1..=2).contains(&y.rank()) => by_itself(vec![Share::along(0), Share::Whole]),
         ([x, y], 1) if x.rank() == 2 && y.rank() == 2 => by_itself(vec![Share::Whole, Share::along(1)]),
@@ -135,15 +135,54 @@ pub(super) fn product() -> Shares {
 
 /// Of a move: the axes whose positions stay beside each other.
 pub(super) fn moved<X: Steps>(plan: impl Fn(&[usize]) -> crate::Result<Moves> + Send + Sync + 'static) -> Shares {
+    let choose = |x: &Held, moves: &dyn Fn(&[usize]) -> Moves| {
+        let x = known::<X>(x);
+        Ok(Arc::new(x.by_select(&moves(x.lengths())).map(X::reduced)?) as Held)
+    };
+    moved_by(move |lengths| plan(lengths).ok(), choose)
+}
+
+/// Chooses elements of a value by the move that lengths tell.
+pub(crate) type Choose = fn(&Held, &dyn Fn(&[usize]) -> Moves) -> crate::Result<Held>;
+
+/// The same of any type of value, by what chooses its elements; it is told of the moves from the lengths of the value.
+pub(crate) fn moved_by(plan: impl Fn(&[usize]) -> Option<Moves> + Send + Sync + 'static, choose: Choose) -> Shares {
     Arc::new(move |inputs, axis| {
-        let moves = plan(inputs.first()?).ok()?;
+        let moves = plan(inputs.first()?)?;
         let (own, shift) = moves.window(axis)?;
         // Its arguments name positions of the whole.
-        let run = move |inputs: &[Held]| {
-            let x = known::<X>(&inputs[0]);
-            let found = x.by_select(&moves.clone().within(axis, x.lengths()[own])).map(X::reduced)?;
-            Ok(Arc::new(found) as Held)
-        };
+        let run = move |inputs: &[Held]| choose(&inputs[0], &|lengths| moves.clone().within(axis, lengths[own]));
         Some(Taken { shares: vec![Share::Along { axis: own, shift }], run: Some(Arc::new(run)) })
+    })
+}
+
+/// Of a step element by element whose result has this shape; of its inputs some are parameters, which are taken whole.
+#[cfg_attr(not(all(feature = "parquet", feature = "cli")), allow(dead_code))] // the steps of expressions
+pub(crate) fn each_of(is_operand: Vec<bool>, result: Shape) -> Shares {
+    Arc::new(move |inputs, axis| {
+        let mut taken = each(inputs, &result, axis)?;
+        taken.shares.iter_mut().zip(&is_operand).filter(|(_, is_operand)| !**is_operand).for_each(|(share, _)| {
+            *share = Share::Whole;
+        });
+        Some(taken)
+    })
+}
+
+/// Of a step element by element of operands that are not broadcast.
+#[cfg_attr(not(all(feature = "parquet", feature = "cli")), allow(dead_code))] // the steps of expressions
+pub(crate) fn alike() -> Shares {
+    Arc::new(|inputs, axis| {
+        let are_alike = inputs.windows(2).all(|two| two[0] == two[1]);
+        by_itself(are_alike.then(|| vec![Share::along(axis); inputs.len()])?)
+    })
+}
+
+/// Of a tensor whose positions along an axis meet those of a vector.
+#[cfg_attr(not(all(feature = "parquet", feature = "cli")), allow(dead_code))] // the steps of expressions
+pub(crate) fn scaled(along: i128) -> Shares {
+    Arc::new(move |inputs, axis| {
+        let along = normalize_axis(along, inputs.first()?.rank()).ok()?;
+        let factors = if axis == along { Share::along(0) } else { Share::Whole };
+        by_itself(vec![Share::along(axis), factors])
     })
 }

@@ -2,23 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-#[cfg(feature = "parquet")]
-use lacuna::Axes;
 use lacuna::Error;
 use lacuna::eval::{Expression, Fault};
 use lacuna::io::AnyTensor;
 
-#[cfg(feature = "parquet")]
-use crate::args::Running;
 use crate::args::{
     Backward, BackwardEinsumArgs, BackwardFiles, BackwardJoinArgs, BackwardZipArgs, Called, EinsumArgs,
     ElementwiseArgs, Fold, Input, JoinArgs, MatmulArgs, Nanmedian, Norm, Operand, Output, Quantile, Reading, Reduce,
-    Slice, Topk, Transpose, Var, ZipArgs,
+    Running, Slice, Topk, Transpose, Var, ZipArgs,
 };
 #[cfg(feature = "parquet")]
-use crate::chunks;
+use crate::chunks::{Bindings, Engine};
 use crate::failure::Failure;
-use crate::input::read;
+use crate::input::{File, read};
 
 type Outcome = Result<(), Failure>;
 
@@ -31,12 +27,6 @@ pub(crate) trait Options {
 
     /// The arguments, each with a comma before it.
     fn arguments(&self) -> String;
-
-    /// The axes that are reduced, where the function treats positions along all others apart.
-    #[cfg(feature = "parquet")]
-    fn over(&self) -> Option<Axes> {
-        None
-    }
 }
 
 impl Options for Fold {
@@ -46,11 +36,6 @@ impl Options for Fold {
 
     fn arguments(&self) -> String {
         self.reduce.arguments()
-    }
-
-    #[cfg(feature = "parquet")]
-    fn over(&self) -> Option<Axes> {
-        Some(self.reduce.axes())
     }
 }
 
@@ -62,21 +47,11 @@ impl Options for Var {
     fn arguments(&self) -> String {
         format!("{}, ddof={}", self.fold.arguments(), self.ddof)
     }
-
-    #[cfg(feature = "parquet")]
-    fn over(&self) -> Option<Axes> {
-        self.fold.over()
-    }
 }
 
 impl Options for Reduce {
     fn arguments(&self) -> String {
         Reduce::arguments(self)
-    }
-
-    #[cfg(feature = "parquet")]
-    fn over(&self) -> Option<Axes> {
-        Some(self.axes())
     }
 }
 
@@ -88,11 +63,6 @@ impl Options for Nanmedian {
     fn arguments(&self) -> String {
         format!("{}, even=\"{}\"", self.reduce.arguments(), self.even)
     }
-
-    #[cfg(feature = "parquet")]
-    fn over(&self) -> Option<Axes> {
-        Some(self.reduce.axes())
-    }
 }
 
 impl Options for Quantile {
@@ -103,11 +73,6 @@ impl Options for Quantile {
     fn arguments(&self) -> String {
         format!(", q={}{}, method=\"{}\"", self.q, self.fold.arguments(), self.method)
     }
-
-    #[cfg(feature = "parquet")]
-    fn over(&self) -> Option<Axes> {
-        self.fold.over()
-    }
 }
 
 impl Options for Norm {
@@ -117,11 +82,6 @@ impl Options for Norm {
 
     fn arguments(&self) -> String {
         format!("{}, ord={}", self.fold.arguments(), self.ord)
-    }
-
-    #[cfg(feature = "parquet")]
-    fn over(&self) -> Option<Axes> {
-        self.fold.over()
     }
 }
 
@@ -141,11 +101,6 @@ struct Plain;
 impl Options for Plain {
     fn arguments(&self) -> String {
         String::new()
-    }
-
-    #[cfg(feature = "parquet")]
-    fn over(&self) -> Option<Axes> {
-        Some(Axes::none())
     }
 }
 
@@ -167,12 +122,56 @@ fn value(text: &str, tensors: &[AnyTensor]) -> Result<AnyTensor, Fault> {
     Expression::parse(text)?.evaluate(bound)
 }
 
-/// The same; an error is one of the files named.
-fn call(text: &str, tensors: &[AnyTensor], files: &[&Path]) -> Result<AnyTensor, Failure> {
-    value(text, tensors).map_err(|fault| match fault {
+/// An error of one of the files named.
+fn of_files(fault: Fault, files: &[&Path]) -> Failure {
+    match fault {
         Fault::Wrong(wrong) => Failure::of_files(files, wrong.message()),
         Fault::Run(error) => Failure::of_files(files, error),
-    })
+    }
+}
+
+/// What the call of a function is run on: files, and tensors that stand behind them.
+pub(crate) struct Operands<'a> {
+    pub(crate) files: Vec<File<'a>>,
+    pub(crate) tensors: Vec<AnyTensor>,
+}
+
+impl<'a> Operands<'a> {
+    fn files(files: Vec<File<'a>>) -> Self {
+        Operands { files, tensors: Vec::new() }
+    }
+
+    fn paths(&self) -> Vec<&'a Path> {
+        self.files.iter().map(|file| file.path).collect()
+    }
+}
+
+/// Runs the call of a function on operands `x0`, `x1` and so on, and emits its result.
+pub(crate) fn emit(
+    text: &str,
+    of: Operands<'_>,
+    running: &Running,
+    max_memory: Option<u64>,
+    output: &Output,
+) -> Outcome {
+    let paths = of.paths();
+    #[cfg(feature = "parquet")]
+    if running.is_in_chunks() {
+        let told = |fault| of_files(fault, &paths);
+        let mut bound = Bindings::default();
+        for (at, file) in of.files.iter().enumerate() {
+            bound.file(format!("x{at}"), file)?;
+        }
+        for (tensor, at) in of.tensors.into_iter().zip(of.files.len()..) {
+            bound.tensor(format!("x{at}"), tensor);
+        }
+        let expression = Expression::parse(text).map_err(told)?;
+        return Engine::new(running, max_memory).emit(&expression, &bound, output, told);
+    }
+    let tensors = of.files.iter().map(|file| read(file.path, file.from, &file.options));
+    let tensors = tensors.chain(of.tensors.into_iter().map(Ok)).collect::<Result<Vec<_>, _>>()?;
+    let result = value(text, &tensors).map_err(|fault| of_files(fault, &paths))?;
+    output.emit(&result, max_memory)
 }
 
 /// The first tensor, or its entries.
@@ -180,51 +179,18 @@ fn operand(stored_only: bool) -> &'static str {
     if stored_only { "stored(x0)" } else { "x0" }
 }
 
-pub(crate) fn of_one<A: clap::Args + Options>((name, args): (&'static str, &Called<A>)) -> Outcome {
-    #[cfg(feature = "parquet")]
-    if args.running.engine == "chunks" {
-        return in_chunks((name, &args.options), &args.input, &args.running, &args.output);
-    }
-    emit(name, &args.options, &args.input, &args.output)
+pub(crate) fn of_one<A: clap::Args + Options>((name, args): (&str, &Called<A>)) -> Outcome {
+    of_first(name, &args.options, &args.input, &args.running, &args.output)
 }
 
 /// A function without options.
-pub(crate) fn plain(name: &'static str, args: &ElementwiseArgs) -> Outcome {
-    #[cfg(feature = "parquet")]
-    if args.running.engine == "chunks" {
-        return in_chunks((name, &Plain), &args.input, &args.running, &args.output);
-    }
-    emit(name, &Plain, &args.input, &args.output)
+pub(crate) fn plain(name: &str, args: &ElementwiseArgs) -> Outcome {
+    of_first(name, &Plain, &args.input, &args.running, &args.output)
 }
 
-/// The call of a function of the first tensor.
-fn text_of(name: &str, options: &impl Options) -> String {
-    format!("{name}({}{})", operand(options.stored_only()), options.arguments())
-}
-
-/// The same in ranges of a file that may be larger than memory.
-#[cfg(feature = "parquet")]
-fn in_chunks<O: Options>(
-    (name, options): (&'static str, &O),
-    input: &Input,
-    running: &Running,
-    output: &Output,
-) -> Outcome {
-    let refused = || Failure::of_file(&input.file, format!("{name} does not run in chunks yet: leave out --engine"));
-    let (axes, text) = (options.over().ok_or_else(refused)?, text_of(name, options));
-    let run = move |x: &AnyTensor| {
-        value(&text, std::slice::from_ref(x)).map_err(|fault| match fault {
-            Fault::Run(error) => error,
-            Fault::Wrong(wrong) => Error::Argument { operation: name, why: wrong.message().to_string() },
-        })
-    };
-    chunks::emit((name, axes, run), input, running, output)
-}
-
-fn emit(name: &str, options: &impl Options, input: &Input, output: &Output) -> Outcome {
-    let text = text_of(name, options);
-    let result = call(&text, &[input.read()?], &[&input.file])?;
-    output.emit(&result, input.reading.max_memory)
+fn of_first(name: &str, options: &impl Options, input: &Input, running: &Running, output: &Output) -> Outcome {
+    let text = format!("{name}({}{})", operand(options.stored_only()), options.arguments());
+    emit(&text, Operands::files(vec![input.named()]), running, input.reading.max_memory, output)
 }
 
 /// Another file, with the options of the first.
@@ -246,16 +212,10 @@ fn of_two(args: &ZipArgs, others: &[&Path], text: impl Fn(&str, &str) -> String)
             "x1"
         }
     };
-    let mut tensors = vec![args.input.read()?];
-    for path in &files[1..] {
-        tensors.push(read_too(&args.input.reading, path)?);
-    }
-    for path in others {
-        tensors.push(args.input.read_beside(path, None)?);
-    }
-    files.extend(others);
-    let result = call(&text(operand(args.stored_only), right), &tensors, &files)?;
-    args.output.emit(&result, args.input.reading.max_memory)
+    let mut files: Vec<File<'_>> = files.into_iter().map(|path| args.input.reading.file(path)).collect();
+    files.extend(others.iter().map(|path| args.input.beside(path)));
+    let text = text(operand(args.stored_only), right);
+    emit(&text, Operands::files(files), &args.running, args.input.reading.max_memory, &args.output)
 }
 
 pub(crate) fn matmul(args: &MatmulArgs) -> Outcome {
@@ -276,23 +236,28 @@ fn paths(files: &[PathBuf]) -> Vec<&Path> {
     files.iter().map(PathBuf::as_path).collect()
 }
 
+/// Some files, and a list of their names.
+fn all<'a>(reading: &Reading, files: &'a [PathBuf]) -> (Operands<'a>, String) {
+    let names: Vec<String> = (0..files.len()).map(|at| format!("x{at}")).collect();
+    (Operands::files(files.iter().map(|file| reading.file(file)).collect()), format!("[{}]", names.join(", ")))
+}
+
 /// The tensors of some files, and a list of their names.
 fn read_all(reading: &Reading, files: &[PathBuf]) -> Result<(Vec<AnyTensor>, String), Failure> {
     let tensors = files.iter().map(|file| read_too(reading, file)).collect::<Result<Vec<_>, _>>()?;
-    let names: Vec<String> = (0..tensors.len()).map(|at| format!("x{at}")).collect();
-    Ok((tensors, format!("[{}]", names.join(", "))))
+    Ok((tensors, all(reading, files).1))
 }
 
 pub(crate) fn join((name, args): (&str, &JoinArgs)) -> Outcome {
-    let (tensors, names) = read_all(&args.reading, &args.files)?;
-    let result = call(&format!("{name}({names}, axis={})", args.axis), &tensors, &paths(&args.files))?;
-    args.output.emit(&result, args.reading.max_memory)
+    let (files, names) = all(&args.reading, &args.files);
+    let text = format!("{name}({names}, axis={})", args.axis);
+    emit(&text, files, &args.running, args.reading.max_memory, &args.output)
 }
 
 pub(crate) fn einsum(args: &EinsumArgs) -> Outcome {
-    let (tensors, names) = read_all(&args.reading, &args.files)?;
-    let result = call(&format!("einsum(\"{}\", {names})", args.spec), &tensors, &paths(&args.files))?;
-    args.output.emit(&result, args.reading.max_memory)
+    let (files, names) = all(&args.reading, &args.files);
+    let text = format!("einsum(\"{}\", {names})", args.spec);
+    emit(&text, files, &args.running, args.reading.max_memory, &args.output)
 }
 
 /// An error of the upstream gradient names its file: its shape, its type and the sums of its values.
@@ -327,7 +292,7 @@ pub(crate) fn backward_zip((name, args): (&str, &BackwardZipArgs)) -> Outcome {
 }
 
 /// The gradient of one of several files; `text` writes the call of the list of their names and the upstream gradient.
-fn of_files(args: &BackwardFiles, text: impl Fn(&str, &str) -> String) -> Outcome {
+fn of_several(args: &BackwardFiles, text: impl Fn(&str, &str) -> String) -> Outcome {
     let (mut tensors, names) = read_all(&args.reading, &args.files)?;
     let upstream = format!("x{}", tensors.len());
     tensors.push(read(&args.grad, None, &args.reading.beside())?);
@@ -337,10 +302,10 @@ fn of_files(args: &BackwardFiles, text: impl Fn(&str, &str) -> String) -> Outcom
 
 pub(crate) fn backward_join((name, args): (&str, &BackwardJoinArgs)) -> Outcome {
     let (axis, wrt) = (args.axis, args.of.wrt);
-    of_files(&args.of, |names, upstream| format!("{name}_backward({names}, {upstream}, axis={axis}, wrt={wrt})"))
+    of_several(&args.of, |names, upstream| format!("{name}_backward({names}, {upstream}, axis={axis}, wrt={wrt})"))
 }
 
 pub(crate) fn backward_einsum(args: &BackwardEinsumArgs) -> Outcome {
     let (spec, wrt) = (&args.spec, args.of.wrt);
-    of_files(&args.of, |names, upstream| format!("einsum_backward(\"{spec}\", {names}, {upstream}, wrt={wrt})"))
+    of_several(&args.of, |names, upstream| format!("einsum_backward(\"{spec}\", {names}, {upstream}, wrt={wrt})"))
 }

@@ -1,13 +1,16 @@
-//! Verbs over files that do not fit memory.
+//! Expressions over files that do not fit memory.
 
+use std::collections::HashMap;
 use std::path::Path;
 
-use lacuna::io::{self, AnyTensor, Dataset, FileFormat, ReadOptions, scan_any};
-use lacuna::lazy::Chunks;
-use lacuna::{Axes, Error, Result};
+use lacuna::eval::{Bound, Expression, Fault};
+use lacuna::io::{self, AnyTensor, Dataset, FileFormat, ReadOptions, read_header, scan_any};
+use lacuna::lazy::{Chunks, On};
+use lacuna::{Error, Result};
 
-use crate::args::{Input, Output, Running};
+use crate::args::{Output, Running};
 use crate::failure::{Failure, unnamed};
+use crate::input::{File, read};
 use crate::names::is_stream;
 use crate::output::{tell, write_options};
 use crate::progress::Bar;
@@ -16,28 +19,94 @@ use crate::summary::Summary;
 /// The bytes of values where --max-memory does not say.
 const MEMORY: u64 = 1 << 30;
 
-/// Runs a function, which treats positions along all axes but these apart, on a file in ranges. A table is written
-/// range by range.
-pub(crate) fn emit(
-    (name, axes, run): (&'static str, Axes, impl Fn(&AnyTensor) -> Result<AnyTensor> + Send + Sync + 'static),
-    input: &Input,
-    running: &Running,
-    output: &Output,
-) -> std::result::Result<(), Failure> {
-    let failed = |error: Error| Failure::of_file(&input.file, unnamed(of_step(error)));
-    let bar = Bar::new("reading", Dataset::open(&input.file, &ReadOptions::default()).ok().map(|file| file.bytes()));
-    let mut options = input.reading.options();
-    let memory = options.max_memory.take().unwrap_or(MEMORY);
-    options.progress = bar.hook();
-    let mut engine = Chunks::memory(memory);
-    if let Some(folder) = &running.spill {
-        engine = engine.spill(folder);
+/// The engine, with the memory that it is allowed.
+pub(crate) struct Engine {
+    memory: u64,
+    chunks: Chunks,
+}
+
+impl Engine {
+    pub(crate) fn new(running: &Running, max_memory: Option<u64>) -> Self {
+        let memory = max_memory.unwrap_or(MEMORY);
+        let chunks = Chunks::memory(memory);
+        let chunks = match &running.spill {
+            Some(folder) => chunks.spill(folder),
+            None => chunks,
+        };
+        Engine { memory, chunks }
     }
-    let on = scan_any(&input.file, &options).map_err(failed)?.custom_over(name, axes, run).on(engine);
-    let table = output.output.as_deref().filter(|path| is_table(path, output));
-    let Some(path) = table else { return output.emit(&on.collect().map_err(failed)?, Some(memory)) };
-    on.sink_any(path, &write_options(path, &output.writing)).map_err(failed)?;
-    tell_table(path, output, memory).map_err(|error| Failure::of_target(path, error))?
+
+    /// An expression of these values on it.
+    pub(crate) fn on(
+        &self,
+        expression: &Expression,
+        bound: &Bindings,
+    ) -> std::result::Result<On<AnyTensor, Chunks>, Fault> {
+        Ok(expression.graph(|name| bound.get(name))?.on(self.chunks.clone()))
+    }
+
+    /// Runs an expression in ranges of its files. A table is written range by range.
+    pub(crate) fn emit(
+        &self,
+        expression: &Expression,
+        bound: &Bindings,
+        output: &Output,
+        told: impl Fn(Fault) -> Failure,
+    ) -> std::result::Result<(), Failure> {
+        let on = self.on(expression, bound).map_err(&told)?;
+        let failed = |error: Error| told(Fault::Run(unnamed(of_step(error))));
+        let Some(path) = output.output.as_deref().filter(|path| is_table(path, output)) else {
+            return output.emit(&on.collect().map_err(failed)?, Some(self.memory));
+        };
+        on.sink_any(path, &write_options(path, &output.writing)).map_err(failed)?;
+        tell_table(path, output, self.memory).map_err(|error| Failure::of_target(path, error))?
+    }
+}
+
+/// What names of an expression stand for.
+#[derive(Default)]
+pub(crate) struct Bindings {
+    bound: HashMap<String, Bound>,
+    /// They go when the work is done.
+    bars: Vec<Bar>,
+}
+
+impl Bindings {
+    fn get(&self, name: &str) -> Option<Bound> {
+        self.bound.get(name).cloned()
+    }
+
+    /// Binds a name to a tensor.
+    pub(crate) fn tensor(&mut self, name: String, tensor: AnyTensor) {
+        self.bound.insert(name, tensor.into());
+    }
+
+    /// Binds a name to a file: a table is read when it is needed, and in parts; others now.
+    pub(crate) fn file(&mut self, name: String, file: &File<'_>) -> std::result::Result<(), Failure> {
+        let of_file = |error: Error| Failure::of_file(file.path, unnamed(error));
+        let bound = match is_scanned(file) {
+            true => self.scanned(file).map_err(of_file)?,
+            false => Bound::from(read(file.path, file.from, &file.options)?),
+        };
+        self.bound.insert(name, bound);
+        Ok(())
+    }
+
+    fn scanned(&mut self, file: &File<'_>) -> Result<Bound> {
+        let mut options = file.options.clone();
+        options.max_memory = None;
+        let total = Dataset::open(file.path, &options).ok().map(|dataset| dataset.bytes());
+        let bar = Bar::new("reading", total);
+        options.progress = bar.hook();
+        self.bars.push(bar);
+        Ok(Bound::later(scan_any(file.path, &options)?, read_header(file.path, &options)?))
+    }
+}
+
+/// Whether a file is read in parts.
+fn is_scanned(file: &File<'_>) -> bool {
+    let format = file.from.or_else(|| FileFormat::from_path(file.path));
+    !is_stream(file.path) && (file.path.is_dir() || format == Some(FileFormat::Parquet))
 }
 
 /// Whether the result is to be a table, or a folder of them.

@@ -7,8 +7,10 @@ use lacuna::eval::{Expression, Fault};
 use lacuna::io::{AnyTensor, read_header};
 
 use crate::args::EvalArgs;
+#[cfg(feature = "parquet")]
+use crate::chunks::{Bindings, Engine};
 use crate::failure::Failure;
-use crate::input::read;
+use crate::input::{File, read};
 use crate::lines;
 use crate::names::is_stream;
 use crate::output::print;
@@ -22,25 +24,48 @@ pub(crate) struct Binding {
 
 /// Runs the expression, or those of standard input.
 pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
-    let Some(text) = &args.expression else { return lines::answer() };
-    if args.engine.is_some() {
-        return Err(Failure::Usage("--engine is not there yet: an expression is run as it stands".into()));
-    }
+    let Some(text) = &args.expression else { return lines_of(args) };
     let expression = Expression::parse(text).map_err(told)?;
     let files = files(&args.bindings)?;
     expression.check_names(|name| files.contains_key(name)).map_err(told)?;
     check_headers(&expression, &files, args)?;
+    let named = expression.names().into_iter().filter_map(|name| Some((name, files.get(name)?.as_path())));
+    let named: Vec<(&str, File<'_>)> = named.map(|(name, path)| (name, args.reading.file(path))).collect();
+    #[cfg(feature = "parquet")]
+    if args.running.is_in_chunks() {
+        return in_chunks(&expression, &named, args);
+    }
     let mut tensors = HashMap::new();
-    for name in expression.names() {
-        if let Some(file) = files.get(name) {
-            tensors.insert(name.to_string(), read(file, args.reading.from, &args.reading.options())?);
-        }
+    for (name, file) in named {
+        tensors.insert(name, read(file.path, file.from, &file.options)?);
     }
     if args.explain {
         return print(expression.explain(|name| tensors.get(name).cloned()).map_err(told)?.as_bytes());
     }
     let result: AnyTensor = expression.evaluate(|name| tensors.get(name).cloned()).map_err(told)?;
     args.output.emit(&result, args.reading.max_memory)
+}
+
+fn lines_of(args: &EvalArgs) -> Result<(), Failure> {
+    match args.running.is_in_chunks() {
+        true => Err(Failure::Usage("--engine chunks is for files, and --lines has none".into())),
+        false => lines::answer(),
+    }
+}
+
+/// The same in ranges of files that may be larger than memory.
+#[cfg(feature = "parquet")]
+fn in_chunks(expression: &Expression, named: &[(&str, File<'_>)], args: &EvalArgs) -> Result<(), Failure> {
+    let mut bound = Bindings::default();
+    for (name, file) in named {
+        bound.file(name.to_string(), file)?;
+    }
+    let engine = Engine::new(&args.running, args.reading.max_memory);
+    if args.explain {
+        let explained = engine.on(expression, &bound).map_err(told)?.explain();
+        return print(explained.map_err(|error| told(error.into()))?.as_bytes());
+    }
+    engine.emit(expression, &bound, &args.output, told)
 }
 
 /// Refuses types and shapes that do not go together before any entry is read, where each file has a header.

@@ -1,6 +1,6 @@
 //! Reading: files and stdin, with the options that every verb has.
 
-use std::fs::File;
+use std::fs;
 use std::io::{Cursor, Read};
 use std::path::Path;
 
@@ -13,7 +13,19 @@ use crate::names::is_stream;
 use crate::positions::MOST_BYTES;
 use crate::progress::Bar;
 
+/// A file of the command, and how it is read.
+pub(crate) struct File<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) from: Option<FileFormat>,
+    pub(crate) options: ReadOptions,
+}
+
 impl Reading {
+    /// A file that is read with these options.
+    pub(crate) fn file<'a>(&self, path: &'a Path) -> File<'a> {
+        File { path, from: self.from, options: self.options() }
+    }
+
     pub(crate) fn options(&self) -> ReadOptions {
         let mut options = ReadOptions::default();
         options.format = self.format;
@@ -38,6 +50,16 @@ impl Reading {
 }
 
 impl Input {
+    /// The file named.
+    pub(crate) fn named(&self) -> File<'_> {
+        self.reading.file(&self.file)
+    }
+
+    /// A second file of the command, read with the same limit and no other option of the first.
+    pub(crate) fn beside<'a>(&self, path: &'a Path) -> File<'a> {
+        File { path, from: None, options: self.reading.beside() }
+    }
+
     /// The tensor of the file named.
     pub(crate) fn read(&self) -> Result<AnyTensor, Failure> {
         read(&self.file, self.reading.from, &self.reading.options())
@@ -57,7 +79,7 @@ impl Input {
                 return io::read(path, &self.reading.beside()).map(Beside::Tensor);
             }
             let mut reader: Box<dyn Read> =
-                if is_stream(path) { Box::new(std::io::stdin().lock()) } else { Box::new(File::open(path)?) };
+                if is_stream(path) { Box::new(std::io::stdin().lock()) } else { Box::new(fs::File::open(path)?) };
             let mut head = Vec::new();
             reader.by_ref().take(HEAD).read_to_end(&mut head)?;
             let is_tensor = FileFormat::from_first_bytes(&head).is_some() || head.starts_with(&GZIP);
@@ -116,7 +138,7 @@ pub(crate) fn read(path: &Path, from: Option<FileFormat>, options: &ReadOptions)
         _ if is_stream(path) => io::read_from(std::io::stdin().lock(), from, &options),
         None => io::read(path, &options),
         Some(from) if from.name() == "parquet" && path.is_dir() => io::read(path, &options),
-        Some(from) => File::open(path).map_err(Into::into).and_then(|file| io::read_from(file, from, &options)),
+        Some(from) => fs::File::open(path).map_err(Into::into).and_then(|file| io::read_from(file, from, &options)),
     };
     tensor.map_err(|error| Failure::of_file(path, unnamed(error)))
 }

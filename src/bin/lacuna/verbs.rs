@@ -1,11 +1,17 @@
 //! The verbs: read, run the operation, emit the result.
 
 use lacuna::io::AnyTensor;
+#[cfg(feature = "parquet")]
+use lacuna::{CooTensor, Error, io::read_header};
 use lacuna::{Element, Number, dispatch_dtype};
+#[cfg(feature = "parquet")]
+use ndarray::Array1;
 
 use crate::args::{BackwardVerb, Cli, ConvertArgs, InfoArgs, Input, IsinArgs, Output, TakeArgs, Verb};
 use crate::backward::backward_take;
 use crate::called;
+#[cfg(feature = "parquet")]
+use crate::called::Operands;
 use crate::eval::{eval, list_functions};
 use crate::failure::Failure;
 use crate::manual;
@@ -16,6 +22,8 @@ use crate::sets::{Set, numbers};
 use crate::spy::spy;
 use crate::summary::Summary;
 use crate::usage::help;
+#[cfg(feature = "parquet")]
+use crate::{failure::unnamed, input::File};
 
 type Outcome = Result<(), Failure>;
 
@@ -79,11 +87,11 @@ fn convert(args: &ConvertArgs) -> Outcome {
 }
 
 fn isin(args: &IsinArgs) -> Outcome {
-    let set = match (&args.values, &args.values_from) {
-        (Some(words), _) => Set::Words(&words.0),
-        (None, Some(path)) => Set::Numbers(numbers(&args.input.read_beside(path, None)?)),
-        (None, None) => Set::Words(&[]),
-    };
+    #[cfg(feature = "parquet")]
+    if args.running.is_in_chunks() {
+        return isin_in_chunks(args);
+    }
+    let set = set(args)?;
     emit(&args.input, &args.output, |x| {
         let members: Vec<Number> = dispatch_dtype!(x.dtype(), T => {
             set.members::<T>().into_iter().map(Element::to_number).collect()
@@ -92,7 +100,43 @@ fn isin(args: &IsinArgs) -> Outcome {
     })
 }
 
+/// The same, with the members as a second operand.
+#[cfg(feature = "parquet")]
+fn isin_in_chunks(args: &IsinArgs) -> Outcome {
+    let (set, header) = (set(args)?, header(&args.input)?);
+    let members = dispatch_dtype!(header.dtype(), T => {
+        let members = set.members::<T>();
+        CooTensor::from_dense(&Array1::from(members), T::ZERO).and_then(|set| Ok(set.with_index::<u64>()?.into()))
+    }, else => Err(Error::NoTensor));
+    let members = members.map_err(|error| Failure::of_file(&args.input.file, error))?;
+    let of = Operands { files: vec![args.input.named()], tensors: vec![members] };
+    let text = format!("isin(x0, x1, invert={})", args.invert);
+    called::emit(&text, of, &args.running, args.input.reading.max_memory, &args.output)
+}
+
+/// The header of the file named.
+#[cfg(feature = "parquet")]
+fn header(input: &Input) -> Result<AnyTensor, Failure> {
+    let File { path, from, options } = input.named();
+    match from {
+        None if !is_stream(path) => read_header(path, &options).map_err(|error| Failure::of_file(path, unnamed(error))),
+        _ => input.read(),
+    }
+}
+
+fn set(args: &IsinArgs) -> Result<Set<'_>, Failure> {
+    Ok(match (&args.values, &args.values_from) {
+        (Some(words), _) => Set::Words(&words.0),
+        (None, Some(path)) => Set::Numbers(numbers(&args.input.read_beside(path, None)?)),
+        (None, None) => Set::Words(&[]),
+    })
+}
+
 fn take(args: &TakeArgs) -> Outcome {
+    #[cfg(feature = "parquet")]
+    if args.running.is_in_chunks() {
+        return take_in_chunks(args);
+    }
     let x = args.input.read()?;
     let indices = Positions::of(&args.take, &args.input, &x)?;
     let result = on_positions!(&indices, indices => match args.take.axis {
@@ -101,6 +145,20 @@ fn take(args: &TakeArgs) -> Outcome {
     });
     let result = result.map_err(|error| Failure::of_file(&args.input.file, error))?;
     args.output.emit(&result, args.input.reading.max_memory)
+}
+
+/// The same, with the positions as a second operand.
+#[cfg(feature = "parquet")]
+fn take_in_chunks(args: &TakeArgs) -> Outcome {
+    let indices = Positions::of(&args.take, &args.input, &header(&args.input)?)?;
+    let indices: lacuna::Result<AnyTensor> = on_positions!(&indices, indices => {
+        CooTensor::from_dense(indices, 0).and_then(|indices| Ok(indices.with_index::<u64>()?.into()))
+    });
+    let indices = indices.map_err(|error| Failure::of_file(&args.input.file, error))?;
+    let of = Operands { files: vec![args.input.named()], tensors: vec![indices] };
+    let axis = args.take.axis.map_or_else(String::new, |axis| format!(", axis={axis}"));
+    let text = format!("take(x0, x1{axis}, mode=\"{}\")", args.take.mode.name());
+    called::emit(&text, of, &args.running, args.input.reading.max_memory, &args.output)
 }
 
 /// Reads the file, runs the operation, and emits its result.

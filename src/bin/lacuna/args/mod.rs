@@ -9,8 +9,6 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Command, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-#[cfg(feature = "parquet")]
-use lacuna::Axes;
 use lacuna::Position;
 use ndarray::ArrayD;
 
@@ -21,9 +19,7 @@ pub(crate) use reductions::{
     Called, EinsumArgs, Fold, FoldVerb, JoinArgs, JoinVerb, MatmulArgs, MedianVerb, Norm, NormVerb, Operand, Quantile,
     QuantileVerb, Slice, Topk, TopkVerb, Transpose, Var, VarVerb, ZipArgs, ZipVerb,
 };
-#[cfg(feature = "parquet")]
-pub(crate) use shared::Running;
-pub(crate) use shared::{Input, Output, Reading, Telling, Writing};
+pub(crate) use shared::{Input, Output, Reading, Running, Telling, Writing};
 pub(crate) use words::{Indices, Picture, Values, not_an_option};
 use words::{
     ModeArg, parse_axes, parse_axis, parse_binding, parse_columns, parse_indices, parse_pixels, parse_values,
@@ -236,7 +232,6 @@ pub(crate) struct ConvertArgs {
 pub(crate) struct ElementwiseArgs {
     #[command(flatten)]
     pub(crate) input: Input,
-    #[cfg(feature = "parquet")]
     #[command(flatten)]
     pub(crate) running: Running,
     #[command(flatten)]
@@ -284,9 +279,8 @@ pub(crate) struct EvalArgs {
     /// Print the graph, and run nothing
     #[arg(long, hide = true)]
     pub(crate) explain: bool,
-    /// What runs the expression
-    #[arg(long, hide = true, value_name = "ENGINE")]
-    pub(crate) engine: Option<String>,
+    #[command(flatten)]
+    pub(crate) running: Running,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]
@@ -308,18 +302,6 @@ impl Reduce {
     /// The arguments that the axes are in an expression.
     pub(crate) fn arguments(&self) -> String {
         format!(", axis={}, keep_dims={}", self.axis, self.keep_dims)
-    }
-
-    /// The axes themselves.
-    #[cfg(feature = "parquet")]
-    pub(crate) fn axes(&self) -> Axes {
-        let numbers = self.axis.trim_matches(['[', ']']).split(',').filter_map(|word| word.trim().parse().ok());
-        let axes = match self.axis.as_str() {
-            "\"all\"" => Axes::all(),
-            "\"none\"" => Axes::none(),
-            _ => Axes::from(numbers.collect::<Vec<isize>>()),
-        };
-        if self.keep_dims { axes.keep_dims() } else { axes }
     }
 }
 
@@ -351,6 +333,8 @@ pub(crate) struct IsinArgs {
     /// Tell which elements are not members
     #[arg(long)]
     pub(crate) invert: bool,
+    #[command(flatten)]
+    pub(crate) running: Running,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -388,6 +372,8 @@ pub(crate) struct TakeArgs {
     pub(crate) input: Input,
     #[command(flatten)]
     pub(crate) take: Take,
+    #[command(flatten)]
+    pub(crate) running: Running,
     #[command(flatten)]
     pub(crate) output: Output,
 }

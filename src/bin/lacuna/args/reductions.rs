@@ -3,7 +3,6 @@
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
-#[cfg(feature = "parquet")]
 use super::shared::Running;
 use super::shared::{Input, Output, Reading};
 use super::words::{parse_axis, parse_labels, parse_operand, parse_slices, parse_wrt, semirings};
@@ -58,7 +57,6 @@ pub(crate) struct Called<A: Args> {
     pub(crate) input: Input,
     #[command(flatten)]
     pub(crate) options: A,
-    #[cfg(feature = "parquet")]
     #[command(flatten)]
     pub(crate) running: Running,
     #[command(flatten)]
@@ -219,6 +217,8 @@ pub(crate) struct ZipArgs {
     #[arg(long)]
     pub(crate) stored_only: bool,
     #[command(flatten)]
+    pub(crate) running: Running,
+    #[command(flatten)]
     pub(crate) output: Output,
 }
 
@@ -282,6 +282,8 @@ pub(crate) struct JoinArgs {
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]
+    pub(crate) running: Running,
+    #[command(flatten)]
     pub(crate) output: Output,
 }
 
@@ -303,6 +305,8 @@ pub(crate) struct EinsumArgs {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) running: Running,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use lacuna::io::{FileFormat, Format};
 use lacuna::{DType, Shape};
 
@@ -90,13 +91,25 @@ pub(crate) struct Telling {
 }
 
 /// Where and in what parts the work is done.
-#[cfg(feature = "parquet")]
 #[derive(Debug, Args)]
 pub(crate) struct Running {
-    /// What does the work: `chunks` for a .parquet that does not fit memory, whose values then take --max-memory
-    #[arg(long, help_heading = READING, value_parser = ["threads", "chunks"], default_value = "threads", value_name = "ENGINE")]
+    /// What does the work: `chunks` for tables that do not fit memory, whose values then take --max-memory
+    #[arg(long, help_heading = READING, value_parser = engines(), default_value = "threads", value_name = "ENGINE")]
     pub(crate) engine: String,
     /// The folder for files that `chunks` needs meanwhile [default: the system's]
+    #[cfg(feature = "parquet")]
     #[arg(long, help_heading = READING, value_name = "FOLDER")]
     pub(crate) spill: Option<PathBuf>,
+}
+
+impl Running {
+    /// Whether the work is done in ranges.
+    pub(crate) fn is_in_chunks(&self) -> bool {
+        self.engine == "chunks"
+    }
+}
+
+/// The engines of this build.
+fn engines() -> PossibleValuesParser {
+    PossibleValuesParser::new(if cfg!(feature = "parquet") { &["threads", "chunks"][..] } else { &["threads"] })
 }

@@ -67,6 +67,18 @@ pub(crate) enum ModeArg {
     Clip,
 }
 
+#[cfg(feature = "parquet")]
+impl ModeArg {
+    /// Its name in an expression.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            ModeArg::Raise => "raise",
+            ModeArg::Wrap => "wrap",
+            ModeArg::Clip => "clip",
+        }
+    }
+}
+
 impl From<ModeArg> for TakeMode {
     fn from(argument: ModeArg) -> Self {
         match argument {

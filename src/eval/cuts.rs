@@ -1,0 +1,213 @@
+//! What a range of the result of a function takes of its arguments: the rows of `lazy/shares.rs`, by name.
+
+use std::sync::Arc;
+
+use ndarray::SliceInfoElem;
+
+use super::Fault;
+use super::call::Call;
+use super::table::function;
+use crate::base::axes::Axes;
+use crate::base::error::Result as Outcome;
+use crate::base::shape::Shape;
+use crate::dynamic::{AnyTensor, chosen};
+use crate::lazy::shares::{self, Shares};
+use crate::lazy::source::{Held, known};
+use crate::ops::moved::{self, Moves};
+
+/// How a function may be cut. Numbers are those of parameters.
+enum Cut {
+    /// Element by element in so many leading parameters.
+    Each(usize),
+    /// The gradient of such a function, of operands that are not broadcast.
+    Alike,
+    /// It reduces the axes there.
+    Over(usize),
+    /// The gradient of one that reduces the axes there.
+    Back(usize),
+    /// It goes along the axis there, of the first parameter.
+    Along(usize),
+    /// It takes positions, which stand in the second parameter, of the axis there.
+    Taken(usize),
+    /// It leaves elements along the axes there to each other.
+    Among(usize),
+    /// It multiplies along the axis there.
+    Scaled(usize),
+    /// It puts tensors side by side along the axis there.
+    Joined(usize),
+    Product,
+    Moved,
+    /// It takes its arguments whole.
+    Whole,
+}
+
+/// Each function that takes its arguments whole.
+pub(super) const WHOLE: &[&str] = &[
+    "grad",
+    "stored",
+    "topk_backward",
+    "unique",
+    "unique_counts",
+    "eye",
+    "full",
+    "tensor",
+    "random",
+    "allclose",
+    "nonzero",
+    "with_entries",
+    "diag",
+    "take_backward",
+    "take_axis_backward",
+    "einsum",
+    "einsum_backward",
+    "matmul_with",
+    "matmul_on",
+    "outer",
+    "kron",
+    "tensordot",
+    "tensordot_backward",
+    "mttkrp",
+    "mttkrp_backward",
+    "ttm",
+    "ttm_backward",
+    "ttv",
+    "ttv_backward",
+    "sddmm",
+    "sddmm_backward",
+    "block",
+    "concat_backward",
+    "stack_backward",
+    "where_backward",
+    "slice_backward",
+    "flip_backward",
+    "roll_backward",
+    "pad_backward",
+    "tile_backward",
+    "repeat_backward",
+    "broadcast_to_backward",
+    "reshape",
+    "squeeze_backward",
+    "expand_dims_backward",
+    "transpose_backward",
+    "move_axis_backward",
+    "tril_backward",
+    "triu_backward",
+    "diagonal_backward",
+    "matmul_backward",
+    "outer_backward",
+    "kron_backward",
+];
+
+fn cut(name: &str) -> Cut {
+    match name {
+        name if WHOLE.contains(&name) => Cut::Whole,
+        "matmul" => Cut::Product,
+        "add_backward" | "sub_backward" | "mul_backward" | "div_backward" | "pow_backward" | "minimum_backward"
+        | "maximum_backward" => Cut::Alike,
+        "any" | "all" | "count_nonzero" | "sum" | "mean" | "prod" | "nanprod" | "nansum" | "nanmean" | "min"
+        | "max" | "nanmin" | "nanmax" | "argmin" | "argmax" | "nanargmin" | "nanargmax" | "var" | "std" | "nanvar"
+        | "nanstd" | "median" | "nanmedian" | "nanmedian_index" | "norm" => Cut::Over(1),
+        "quantile" | "nanquantile" => Cut::Over(2),
+        "any_backward" | "sum_backward" | "mean_backward" | "prod_backward" | "nanprod_backward"
+        | "nansum_backward" | "nanmean_backward" | "min_backward" | "max_backward" | "nanmin_backward"
+        | "nanmax_backward" | "var_backward" | "std_backward" | "nanvar_backward" | "nanstd_backward"
+        | "median_backward" | "nanmedian_backward" | "norm_backward" => Cut::Back(2),
+        "quantile_backward" | "nanquantile_backward" => Cut::Back(3),
+        "topk" | "topk_index" => Cut::Along(2),
+        "argsort" => Cut::Along(1),
+        "take" | "take_axis" => Cut::Taken(2),
+        "softmax" | "log_softmax" => Cut::Among(1),
+        "softmax_backward" | "log_softmax_backward" => Cut::Among(2),
+        "scale" => Cut::Scaled(1),
+        "concat" | "stack" => Cut::Joined(1),
+        "slice" | "flip" | "roll" | "pad" | "tile" | "repeat" | "broadcast_to" | "squeeze" | "expand_dims"
+        | "transpose" | "permute_axes" | "move_axis" | "tril" | "triu" | "diagonal" => Cut::Moved,
+        "prune" | "cast" | "with_fill" | "to_coo" | "to_csr" | "from_dense" | "zeros_like" | "isin" | "clamp"
+        | "powi" | "powf" => Cut::Each(1),
+        "where_" | "mask_backward" | "without_backward" | "select_backward" => Cut::Each(3),
+        // What is left are functions of each element, of two of them, and slopes.
+        _ => Cut::Each(2),
+    }
+}
+
+/// Of a function element by element in so many leading parameters, if its inputs are in these.
+pub(super) fn each(operands: usize, parameters: &[usize], shape: &Shape) -> Shares {
+    shares::each_of(parameters.iter().map(|&parameter| parameter < operands).collect(), shape.clone())
+}
+
+pub(super) fn product(parameters: &[usize]) -> Option<Shares> {
+    (parameters == [0, 1]).then(shares::product)
+}
+
+pub(super) fn sliced(parameters: &[usize], slices: Vec<SliceInfoElem>) -> Option<Shares> {
+    (parameters == [0]).then(|| moved_by(move |lengths| moved::sliced(lengths, &slices)))
+}
+
+fn moved_by(plan: impl Fn(&[usize]) -> Outcome<Moves> + Send + Sync + 'static) -> Shares {
+    let choose = |x: &Held, moves: &dyn Fn(&[usize]) -> Moves| {
+        let x = known::<AnyTensor>(x);
+        chosen(x, &moves(x.shape())).map(|found| Arc::new(found) as Held)
+    };
+    shares::moved_by(move |lengths| plan(lengths).ok(), choose)
+}
+
+/// Of a call, with what is known of its arguments.
+pub(super) fn of_call(call: &Call, parameters: &[usize], shape: &Shape) -> Option<Shares> {
+    let axis = |place, default| call.integer::<isize>(place, default).ok().map(|axis| axis as i128);
+    let is_of = |wanted: &[usize]| (parameters == wanted).then_some(());
+    Some(match cut(call.name) {
+        Cut::Whole => return None,
+        Cut::Each(operands) => each(operands, parameters, shape),
+        Cut::Alike => is_of(&[0, 1, 2]).map(|()| shares::alike())?,
+        Cut::Over(place) => is_of(&[0]).and(axes(call, place)).map(|axes| shares::reduced(&axes))?,
+        Cut::Back(place) => is_of(&[0, 1]).and(axes(call, place)).map(|axes| shares::reduced_back(&axes))?,
+        Cut::Along(place) => is_of(&[0]).and(axis(place, Some(-1))).map(|axis| shares::beside(axis, |rank| rank))?,
+        Cut::Taken(place) => {
+            let (axis, taken) = (axis(place, None)?, call.positions(1).ok()?.ndim());
+            shares::beside(axis, move |rank| rank - 1 + taken)
+        }
+        Cut::Among(place) => shares::apart_from(&call.some_axes(place).ok()?),
+        Cut::Scaled(place) => is_of(&[0, 2]).and(axis(place, None)).map(shares::scaled)?,
+        Cut::Joined(place) => shares::joined(axis(place, Some(0))? as isize, call.name == "stack"),
+        Cut::Product => product(parameters)?,
+        Cut::Moved => {
+            is_of(&[0])?;
+            let moves = moves(call).ok()?;
+            moved_by(move |_| Ok(moves.clone()))
+        }
+    })
+}
+
+/// The axes at a place, and whether they are kept; none where labels stand behind them.
+fn axes(call: &Call, place: usize) -> Option<Axes> {
+    let labels = function(call.name)?.parameters().position(|parameter| parameter == "by?");
+    match labels.is_some_and(|labels| call.is_given(labels)) {
+        true => None,
+        false => Some(call.some_axes(place).ok()?.with_keep_dims(call.flag(place + 1).ok()?)),
+    }
+}
+
+/// The move that a call is.
+fn moves(call: &Call) -> Result<Moves, Fault> {
+    let x = call.moving(0)?;
+    let lengths: &[usize] = x.shape();
+    let axis = |place| call.integer::<isize>(place, None);
+    let found = match call.name {
+        "slice" => moved::sliced(lengths, &call.slices(1, x)?),
+        "flip" => moved::flipped(lengths, call.some_axes(1)?),
+        "roll" => moved::rolled(lengths, axis(1)?, axis(2)?),
+        "pad" => moved::padded(lengths, &call.pairs(1)?),
+        "tile" => moved::tiled(lengths, &call.integers::<usize>(1)?),
+        "repeat" => moved::repeated(lengths, call.integer(1, None)?, axis(2)?),
+        "broadcast_to" => moved::broadcast(lengths, call.shape(1)?),
+        "squeeze" => moved::squeezed(lengths, call.some_axes(1)?),
+        "expand_dims" => moved::expanded(lengths, call.some_axes(1)?),
+        "transpose" if !call.is_given(1) => moved::transposed(lengths),
+        "transpose" | "permute_axes" => moved::permuted(lengths, &call.integers::<isize>(1)?),
+        "move_axis" => moved::moved(lengths, axis(1)?, axis(2)?),
+        "tril" => moved::lower(lengths, call.integer(1, Some(0))?),
+        "triu" => moved::upper(lengths, call.integer(1, Some(0))?),
+        _ => moved::on_diagonal(lengths, call.integer(1, Some(0))?),
+    };
+    found.map_err(Fault::Run)
+}

@@ -1,0 +1,222 @@
+//! An expression as a graph of steps, which an engine may take in parts.
+
+use super::call::{self, Call};
+use super::value::{Placed, Value};
+use super::{Argument, Binary, Fault, Id, Item, Kind, Node, Unary, Wrong};
+use super::{cuts, explain, grad, run, table};
+use crate::base::error::Error;
+use crate::base::shape::Shape;
+use crate::dynamic::AnyTensor;
+use crate::lazy::Lazy;
+use crate::lazy::shares::Shares;
+
+/// What a name of an expression stands for in a graph: a value, and a tensor of its type, shape and fill, whose entries
+/// need not be there.
+#[derive(Debug, Clone)]
+pub struct Bound {
+    value: Lazy<AnyTensor>,
+    header: AnyTensor,
+}
+
+impl Bound {
+    /// A value that is computed or read later, and its header.
+    pub fn later(value: Lazy<AnyTensor>, header: AnyTensor) -> Self {
+        Bound { value, header }
+    }
+}
+
+impl From<AnyTensor> for Bound {
+    fn from(tensor: AnyTensor) -> Self {
+        Bound { value: tensor.lazy(), header: tensor }
+    }
+}
+
+/// The graph of the last node.
+pub(super) fn graph(
+    nodes: &[Node],
+    bound: &dyn Fn(&str) -> Option<Bound>,
+) -> std::result::Result<Lazy<AnyTensor>, Fault> {
+    let known = explain::known(nodes, &|name| bound(name).map(|bound| bound.header))?;
+    let mut graph = Graph { nodes, known, steps: Vec::with_capacity(nodes.len()) };
+    for (id, uses) in run::uses(nodes).into_iter().enumerate() {
+        let step = match &nodes[id].kind {
+            _ if uses == 0 => None,
+            Kind::Name(name) => bound(name).map(|bound| bound.value),
+            _ => (graph.is_tensor(id) || id + 1 == nodes.len()).then(|| graph.step(id)),
+        };
+        graph.steps.push(step);
+    }
+    let none = || Fault::Wrong(Wrong::new(0..0, "there is no expression"));
+    let last = nodes.len().checked_sub(1).ok_or_else(none)?;
+    let found = graph.steps.pop().flatten();
+    // A name alone that is a number.
+    Ok(found.unwrap_or_else(|| graph.step(last)))
+}
+
+struct Graph<'a> {
+    nodes: &'a [Node],
+    /// What types, shapes and fills tell of each node.
+    known: Vec<Option<Value>>,
+    /// The step of each node that comes to a tensor.
+    steps: Vec<Option<Lazy<AnyTensor>>>,
+}
+
+/// A part of an expression: a node, and what it needs that is no step.
+struct Part<'a> {
+    graph: &'a Graph<'a>,
+    nodes: Vec<Node>,
+    /// The steps that it needs, which are called by their places here, and the parameters that they are in.
+    inputs: Vec<(Id, usize)>,
+}
+
+impl Part<'_> {
+    /// The node that an operand becomes.
+    fn operand(&mut self, id: Id, parameter: usize) -> Id {
+        let (node, known) = (&self.graph.nodes[id], &self.graph.known[id]);
+        let kind = match (known, self.graph.steps[id].is_some()) {
+            (_, true) => {
+                self.inputs.push((id, parameter));
+                Kind::Name((self.inputs.len() - 1).to_string())
+            }
+            (Some(Value::Number(number)), _) => Kind::Number(number.clone()),
+            _ => grad::with_inputs(&node.kind, &mut |input| self.operand(input, parameter)),
+        };
+        self.nodes.push(Node { kind, at: node.at.clone() });
+        self.nodes.len() - 1
+    }
+
+    /// The node itself, whose operands are in the order of its parameters.
+    fn root(&mut self, id: Id) {
+        let node = &self.graph.nodes[id];
+        let kind = match (&node.kind, self.graph.places(id)) {
+            (Kind::Call(name, _), Some(places)) => Kind::Call(name.clone(), self.arguments(name, &places)),
+            (kind, _) => {
+                let mut parameter = 0..;
+                grad::with_inputs(kind, &mut |input| self.operand(input, parameter.next().unwrap_or(0)))
+            }
+        };
+        self.nodes.push(Node { kind, at: node.at.clone() });
+    }
+
+    fn arguments(&mut self, name: &str, places: &[Vec<Id>]) -> Vec<Argument> {
+        let names = table::function(name).into_iter().flat_map(|function| function.parameters());
+        let (mut arguments, mut is_next) = (Vec::new(), true);
+        for ((parameter, name), ids) in names.enumerate().zip(places) {
+            let name = name.trim_end_matches(call::MARKS).to_string();
+            for &id in ids {
+                let value = self.operand(id, parameter);
+                arguments.push(Argument { name: (!is_next).then(|| (name.clone(), 0..0)), value });
+            }
+            is_next &= !ids.is_empty();
+        }
+        arguments
+    }
+}
+
+impl Graph<'_> {
+    /// Whether a node that is read comes to a tensor.
+    fn is_tensor(&self, id: Id) -> bool {
+        match (&self.known[id], &self.nodes[id].kind) {
+            (Some(known), _) => matches!(known, Value::Tensor(_)),
+            (None, Kind::Call(name, _)) => name != "stored",
+            (None, kind) => !matches!(kind, Kind::Number(_) | Kind::Text(_) | Kind::Name(_) | Kind::List(_)),
+        }
+    }
+
+    /// The arguments of each parameter of a call.
+    fn places(&self, id: Id) -> Option<Vec<Vec<Id>>> {
+        let node = &self.nodes[id];
+        let Kind::Call(name, arguments) = &node.kind else { return None };
+        call::placed(table::function(name)?, arguments, &node.at, self.nodes).ok()
+    }
+
+    fn shape(&self, id: Id) -> Option<Shape> {
+        self.known[id].as_ref().and_then(Value::view).map(|view| view.tensor.shape().clone())
+    }
+
+    /// The step that a node is.
+    fn step(&self, id: Id) -> Lazy<AnyTensor> {
+        let mut part = Part { graph: self, nodes: Vec::new(), inputs: Vec::new() };
+        part.root(id);
+        let Part { nodes, inputs, .. } = part;
+        let steps: Vec<&Lazy<AnyTensor>> = inputs.iter().filter_map(|(id, _)| self.steps[*id].as_ref()).collect();
+        let (name, shape) = (name_of(&self.nodes[id].kind), self.shape(id));
+        let parameters = inputs.iter().map(|(_, parameter)| *parameter).collect::<Vec<_>>();
+        let shares = shape.as_ref().and_then(|shape| self.shares(id, &parameters, shape));
+        let call = explain::call(&nodes, |name| name.parse::<usize>().ok().map(|at| format!("%{at}")));
+        let run = move |inputs: &[&AnyTensor]| {
+            let bound = |name: &str| inputs.get(name.parse::<usize>().ok()?).map(|&x| x.clone());
+            run::evaluate(&nodes, &bound).map_err(|fault| of_run(name, fault))
+        };
+        Lazy::step_of((name, call), &steps, (shape, shares), run)
+    }
+
+    /// What a range of the result of a node takes of its inputs, which are in these parameters.
+    fn shares(&self, id: Id, parameters: &[usize], shape: &Shape) -> Option<Shares> {
+        let node = &self.nodes[id];
+        match &node.kind {
+            Kind::Binary(Binary::MatMul, ..) => cuts::product(parameters),
+            Kind::Unary(..) | Kind::Binary(..) => Some(cuts::each(2, parameters, shape)),
+            Kind::Own(..) | Kind::Like(..) => Some(crate::lazy::shares::alike()),
+            Kind::Index(x, items) => {
+                let parts = items.iter().map(|item| self.part(item)).collect::<Option<Vec<_>>>()?;
+                let slices = call::slices(&parts, &self.shape(*x)?, &node.at).ok()?;
+                cuts::sliced(parameters, slices)
+            }
+            Kind::Call(name, _) => {
+                let value = |ids: &Vec<Id>| self.value(ids).map(|value| Placed { value, at: node.at.clone() });
+                let values = self.places(id)?.iter().map(value).collect();
+                let call = Call { name: table::function(name)?.name, at: node.at.clone(), values };
+                cuts::of_call(&call, parameters, shape)
+            }
+            _ => None,
+        }
+    }
+
+    /// What is known of the arguments of a parameter.
+    fn value(&self, ids: &[Id]) -> Option<Value> {
+        match ids {
+            [] => None,
+            &[id] => self.known[id].clone(),
+            ids => ids.iter().map(|&id| self.known[id].clone()).collect::<Option<_>>().map(Value::List),
+        }
+    }
+
+    fn part(&self, item: &Item) -> Option<call::Part> {
+        let end = |id: Id| match &self.known[id] {
+            Some(Value::Number(number)) => number.integer(),
+            _ => None,
+        };
+        Some(match item {
+            Item::One(id) => call::Part::One(end(*id)?),
+            Item::Slice(ends) => {
+                let ends = ends.map(|id| id.map(|id| end(id).ok_or(())).transpose());
+                let [Ok(start), Ok(stop), Ok(step)] = ends else { return None };
+                call::Part::Range([start, stop, step])
+            }
+        })
+    }
+}
+
+/// What a step is called.
+fn name_of(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Call(name, _) => table::function(name).map_or("call", |function| function.name),
+        Kind::Unary(Unary::Neg, _) => "neg",
+        Kind::Unary(Unary::Not, _) => "not",
+        Kind::Binary(operator, ..) => operator.operation(),
+        Kind::Index(..) => "slice",
+        Kind::Scatter(..) => "slice_backward",
+        Kind::Own(..) | Kind::Shaped(..) => "gradient_of",
+        Kind::Like(..) => "full_like",
+        Kind::Number(_) | Kind::Text(_) | Kind::Name(_) | Kind::List(_) => "value",
+    }
+}
+
+/// What is wrong with types that only values tell is an error of the step.
+fn of_run(operation: &'static str, fault: Fault) -> Error {
+    match fault {
+        Fault::Run(error) => error,
+        Fault::Wrong(wrong) => Error::Argument { operation, why: wrong.message().to_string() },
+    }
+}
