@@ -21,7 +21,8 @@ const FLOORS: &[&[&str]] = &[
     &["format"],
     &["convert"],
     &["ops"],
-    &["dynamic", "lazy"],
+    &["dynamic"],
+    &["lazy"],
     &["io", "spy"],
     &["eval"],
 ];

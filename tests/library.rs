@@ -23,6 +23,8 @@ mod determinism;
 mod einsum;
 mod entrances;
 mod errors;
+#[cfg(feature = "cli")]
+mod eval_chunks;
 mod format;
 mod group_by;
 mod habits;

@@ -19,7 +19,7 @@ mod widen;
 mod zip;
 
 pub use self::product::AnyMatmul;
-#[cfg(all(feature = "cli", feature = "parquet", not(test)))]
+#[cfg(all(feature = "cli", not(test)))]
 pub(crate) use self::select::select as chosen;
 pub use self::zip::Right;
 #[cfg(all(feature = "cli", not(test)))]

@@ -68,7 +68,6 @@ pub(super) fn check(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>) -
 }
 
 /// What types, shapes and fills tell of each node.
-#[cfg(feature = "parquet")]
 pub(super) fn known(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>) -> Result<Vec<Option<Value>>, Fault> {
     let open = |node: &Node| is_by_value(node, nodes) || is_made(node);
     let refused = |error| if is_of_shapes(&error) { Err(error) } else { Ok(()) };
@@ -78,7 +77,6 @@ pub(super) fn known(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>) -
 }
 
 /// The last node as a call, in which some names are told otherwise.
-#[cfg(feature = "parquet")]
 pub(super) fn call(nodes: &[Node], told_of: impl Fn(&str) -> Option<String>) -> String {
     let mut names = Vec::with_capacity(nodes.len());
     for node in nodes {

@@ -8,11 +8,9 @@
 
 mod call;
 mod constant;
-#[cfg(feature = "parquet")]
 mod cuts;
 mod explain;
 mod grad;
-#[cfg(feature = "parquet")]
 mod graph;
 mod literal;
 mod parse;
@@ -31,7 +29,6 @@ use crate::dynamic::AnyTensor;
 use crate::element::Number;
 use literal::Literal;
 
-#[cfg(feature = "parquet")]
 pub use graph::Bound;
 #[doc(hidden)]
 pub use program::header;
@@ -334,30 +331,23 @@ impl Expression {
         explain::check(&self.nodes, &bound).map_err(|fault| self.placed(fault))
     }
 
-    /// The graph of its value, which an engine such as [`Chunks`](crate::lazy::Chunks) may compute in parts.
+    /// The graph of its value, which an engine such as [`Chunks`](crate::lazy::Chunks) may compute in parts. A file that
+    /// is read in parts is a [`Bound::later`].
     ///
     /// # Errors
     ///
     /// Those of [`check`](Expression::check).
     ///
     /// ```
-    /// use lacuna::io::{ReadOptions, read_header, scan_any, write};
-    /// use lacuna::eval::{Bound, Expression};
-    /// use lacuna::{CooTensor, lazy::Chunks};
+    /// use lacuna::eval::Expression;
+    /// use lacuna::{CooTensor, dynamic::AnyTensor, lazy::Chunks};
     ///
-    /// let path = std::env::temp_dir().join("lacuna-expression-graph-example.parquet");
-    /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![3.0, -1.5], 0.0)?;
-    /// write(&path, &x, &Default::default())?;
-    ///
-    /// let options = ReadOptions::default();
-    /// let file = Bound::later(scan_any(&path, &options)?, read_header(&path, &options)?);
-    /// let sums = Expression::parse("sum(abs(x) * 2, axis=1)")?.graph(|_| Some(file.clone()))?;
-    /// let found = sums.on(Chunks::memory(64 << 20)).collect()?;
-    /// assert_eq!(found.into_coo::<f64, u32>()?.to_dense()?.into_raw_vec_and_offset().0, [6.0, 3.0]);
-    /// # std::fs::remove_file(&path)?;
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![3.0, -1.5], 0.0)?.with_index::<u64>()?;
+    /// let sums = Expression::parse("sum(abs(x) * 2, axis=1)")?.graph(|_| Some(AnyTensor::from(x.clone()).into()))?;
+    /// let found = sums.on(Chunks::memory(64 << 20).positions(1)).collect()?;
+    /// assert_eq!(found.into_coo::<f64, u32>()?.values(), [6.0, 3.0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[cfg(feature = "parquet")]
     pub fn graph(&self, bound: impl Fn(&str) -> Option<Bound>) -> Result<crate::lazy::Lazy<AnyTensor>, Fault> {
         graph::graph(&self.nodes, &bound).map_err(|fault| self.placed(fault))
     }

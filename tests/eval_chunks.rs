@@ -1,0 +1,314 @@
+//! Expressions on the engine for what does not fit memory have the values that they have in memory.
+
+use lacuna::dynamic::{AnyTensor, Format};
+use lacuna::eval::{Bound, Expression, Fault, functions, signature};
+use lacuna::lazy::Chunks;
+use lacuna::num_complex::Complex;
+use lacuna::{CooTensor, Element};
+
+fn tensor<T: Element>(shape: &[usize], of: impl Fn(usize) -> Option<T>, fill: T) -> AnyTensor {
+    let size = shape.iter().product();
+    let (mut coords, mut values) = (vec![Vec::new(); shape.len()], Vec::new());
+    for at in 0..size {
+        let Some(value) = of(at) else { continue };
+        let mut rest = at;
+        for axis in (0..shape.len()).rev() {
+            coords[axis].push((rest % shape[axis]) as u32);
+            rest /= shape[axis];
+        }
+        values.push(value);
+    }
+    AnyTensor::from(CooTensor::new(shape, coords, values, fill).unwrap().with_index::<u64>().unwrap())
+}
+
+/// What names stand for.
+fn bound(name: &str, format: Format) -> Option<AnyTensor> {
+    let some = |at: usize| (at * 7 % 5 != 0).then(|| (at * 37 % 11) as f64 - 4.5);
+    let found = match name {
+        "x" => tensor(&[5, 4, 3], some, 0.0),
+        "y" => tensor(&[4, 3], |at| some(at + 3), 1.0),
+        "m" => tensor(&[5, 4], |at| some(at + 1).map(|x| if at % 6 == 5 { f64::NAN } else { x }), 0.0),
+        "q" => tensor(&[5, 4], some, 0.0),
+        "w" => tensor(&[4, 3], |at| (at % 3 != 0).then(|| at as f64 / 8.0 - 0.7), 0.0),
+        "s" => tensor(&[5, 5], some, 0.0),
+        "p" => tensor(&[5, 4], |at| some(at).map(|x| x.abs() + 0.125), 2.0),
+        "n" => tensor(&[5, 4], |at| (at % 3 == 1).then_some(f64::NAN), f64::NAN),
+        "v" => tensor(&[4], |at| (at % 2 == 0).then_some(at as f64 - 1.0), 0.0),
+        "i" => tensor(&[5, 4], |at| (at % 3 != 0).then_some(at as i64 - 9), 2),
+        "j" => tensor(&[3], |at| Some([2_i64, 0, 2][at]), 0),
+        "b" => tensor(&[5, 4], |at| (at % 4 == 1).then_some(true), false),
+        "g" => tensor(&[5], |at| Some(at as f64 * 0.5 - 1.0), 0.0),
+        "e" => tensor(&[0, 4], |_| None, 3.0),
+        "c" => tensor(&[5, 4], |at| (at % 3 == 1).then(|| Complex::new(at as f64, -1.5)), Complex::new(0.0, 0.0)),
+        "f" => tensor(&[5, 4], |at| (at % 7 == 3).then_some(at as f32), 0.0),
+        _ => return None,
+    };
+    Some(found.into_format(format).unwrap())
+}
+
+/// Expressions that are cut, beside those of functions that take the same arguments.
+const CUT: &[&str] = &[
+    "-m",
+    "~b",
+    "m + p * 2 - v",
+    "2 ** m",
+    "m ** 2",
+    "(m > 0) & b | (p <= 1)",
+    "m % 2",
+    "-(x[1:4] * 3)",
+    "m == m",
+    "stored(m) * v",
+    "stored(m) + stored(p)",
+    "isin(m, [1.5, nan])",
+    "isin(m, v, invert=true)",
+    "clamp(p, 0, 1)",
+    "powi(m, 3)",
+    "powf(p, 0.5)",
+    "cast(i, \"float32\")",
+    "with_fill(m, 7)",
+    "to_csr(m)",
+    "to_coo(m)",
+    "from_dense(m)",
+    "prune(m)",
+    "zeros_like(m)",
+    "where(b, m, v)",
+    "where(b, 1, m)",
+    "where(b, m, p)",
+    "mask(m, b)",
+    "without(m, b)",
+    "select(p, b)",
+    "clamp_backward(m, p, 0, 2)",
+    "powi_backward(m, p, 2)",
+    "powf_backward(p, m, 0.5)",
+    "mask_backward(m, p, b)",
+    "without_backward(m, p, b)",
+    "select_backward(m, p, b)",
+    "scale(x, 1, v)",
+    "scale(m, 0, g)",
+    "scale(stored(m), -1, v)",
+    "take(m, [3, -1, 0], axis=1)",
+    "take(x, [[1, 2], [0, 0]], axis=1)",
+    "take(m, [9, -7], axis=0, mode=\"wrap\")",
+    "take_axis(stored(x), [0, 4], axis=0)",
+    "take(w, j, axis=1)",
+    "softmax(stored(x), axis=1)",
+    "log_softmax(stored(x), axis=-1)",
+    "softmax_backward(stored(x), x, axis=2)",
+    "log_softmax_backward(stored(x), x, axis=0)",
+    "concat([m, q], axis=0)",
+    "concat([m, q, m], axis=1)",
+    "stack([m, q], axis=1)",
+    "q @ w",
+    "matmul(q, v)",
+    "stored(m) @ w",
+    "quantile(m, 0.3, axis=0)",
+    "nanquantile(n, 0.9, axis=1, keep_dims=true)",
+    "quantile(stored(m), 0.5, axis=1, method=\"lower\")",
+    "var(x, axis=[0, 2], ddof=1)",
+    "std(x, axis=1)",
+    "nanvar(n, axis=0)",
+    "nanstd(m, axis=1)",
+    "median(x, axis=2)",
+    "nanmedian(m, axis=0, even=\"lower\")",
+    "nanmedian_index(m, axis=1)",
+    "norm(x, axis=1, ord=1)",
+    "norm(p, axis=0)",
+    "norm_backward(p, g, axis=1)",
+    "var_backward(p, g, axis=1)",
+    "std_backward(p, g, axis=1)",
+    "nanvar_backward(p, g, axis=1)",
+    "nanstd_backward(p, g, axis=1)",
+    "median_backward(m, g, axis=1)",
+    "nanmedian_backward(m, v, axis=0)",
+    "quantile_backward(p, g, 0.5, axis=1)",
+    "nanquantile_backward(p, v, 0.5, axis=0)",
+    "x[1:4, ::-2]",
+    "x[2]",
+    "x[:, 1, 1:]",
+    "slice(x, \"::2,1:\")",
+    "flip(x, axis=[0, 1])",
+    "roll(x, 2, 0)",
+    "pad(m, [[1, 0], [0, 0]])",
+    "tile(m, [1, 2])",
+    "repeat(m, 2, 0)",
+    "broadcast_to(m, [3, 5, 4])",
+    "squeeze(x[:, 1:2], axis=1)",
+    "expand_dims(m, 1)",
+    "transpose(x)",
+    "transpose(x, [1, 2, 0])",
+    "permute_axes(x, [2, 0, 1])",
+    "move_axis(x, 2, 0)",
+    "any_backward(m, p, axis=\"none\")",
+    "add_backward(m, p, p)",
+    "sub_backward(m, p, p, wrt=1)",
+    "mul_backward(m, p, p)",
+    "div_backward(m, p, p)",
+    "pow_backward(p, m, p)",
+    "minimum_backward(m, p, p)",
+    "maximum_backward(m, p, p, wrt=1)",
+    "sum(abs(x) * 2 + 1, axis=[0, 2]) - v",
+    "x - mean(x, axis=1, keep_dims=true)",
+    "grad(sum(p * p, axis=1), p, g)",
+    "e + 1",
+    "sum(e, axis=1)",
+    "f + f",
+    "sum(f, axis=0)",
+    "argmax(m, axis=0)",
+];
+
+/// Expressions of which a step takes all of its inputs.
+const WHOLE: &[&str] = &[
+    "stored(m)[0, 1]",
+    "topk(m, 2)",
+    "topk_index(stored(m), 2, axis=0)",
+    "argsort(stored(m))",
+    "topk_backward(m, m[:, 2:], 2)",
+    "unique(m)",
+    "unique_counts(i)",
+    "eye(3)",
+    "full([2, 3], 0.5)",
+    "random([4, 4], 5)",
+    "allclose(m, m)",
+    "nonzero(m)",
+    "with_entries(m, [[1, 2]], [9])",
+    "diag(v)",
+    "take(m, [3, 19])",
+    "take_backward(m, g, [0, 1, 2, 3, 4])",
+    "take_axis_backward(m, m[:, :2], [1, 1], axis=1)",
+    "einsum(\"ij,jk->ik\", q, w)",
+    "einsum_backward(\"ij,jk->ik\", [q, w], q @ w)",
+    "matmul_with(p, w, \"max_plus\")",
+    "matmul_on(s, s, eye(5))",
+    "outer(g, v)",
+    "kron(q, w)",
+    "tensordot(q, w, [1], [0])",
+    "tensordot_backward(q, w, q @ w, [1], [0])",
+    "mttkrp(s, 0, [eye(5)])",
+    "mttkrp_backward(s, 0, [eye(5)], s)",
+    "ttm(q, eye(4), 1)",
+    "ttm_backward(q, eye(4), 1, q)",
+    "ttv(q, v, 1)",
+    "ttv_backward(q, v, 1, g)",
+    "sddmm(s, eye(5), eye(5))",
+    "sddmm_backward(s, eye(5), eye(5), s)",
+    "block([[m, m], [q, q]])",
+    "concat_backward([m, m], concat([m, m]))",
+    "stack_backward([m, m], stack([m, m]))",
+    "where_backward(b, m, p, p)",
+    "slice_backward(x, x[1:], \"1:\")",
+    "flip_backward(m, m)",
+    "roll_backward(m, m, 1, 0)",
+    "pad_backward(m, pad(m, [[1, 0], [0, 0]]), [[1, 0], [0, 0]])",
+    "tile_backward(m, tile(m, [2, 1]), [2, 1])",
+    "repeat_backward(m, repeat(m, 2, 1), 2, 1)",
+    "broadcast_to_backward(v, p, [5, 4])",
+    "reshape(x, [20, 3])",
+    "squeeze_backward(x[:, :1], x[:, 0])",
+    "expand_dims_backward(m, expand_dims(m, 0), 0)",
+    "transpose_backward(m, transpose(m))",
+    "move_axis_backward(x, move_axis(x, 0, 1), 0, 1)",
+    "tril_backward(s, s)",
+    "triu_backward(s, s)",
+    "diagonal_backward(s, g)",
+    "pad(m, [[1, 0], [2, 3]])",
+    "tril(s)",
+    "triu(s)",
+    "diagonal(s)",
+    "tensor(\"int8\", \"coo\", [2], 0, [[0]], [3])",
+    "matmul_backward(q, w, q @ w)",
+    "outer_backward(g, v, outer(g, v))",
+    "kron_backward(g, v, kron(g, v))",
+    "tensor(\"float64\", \"coo\", [2], 0, [[1]], [2])",
+    "sum(x)",
+    "median(m)",
+    "sum(m, axis=0, by=[0, 1, 0, 2, 2])",
+    "grad(sum(x[1:3]), x, 1)",
+    "2 * 3",
+    "add_backward(p, v, p)",
+];
+
+/// The calls of functions that take the same arguments, of operands whose types they have.
+fn alike() -> Vec<String> {
+    let mut found = Vec::new();
+    for name in functions() {
+        let of = match signature(name).as_str() {
+            "(x)" => &["({})"][..],
+            "(x, y)" => &["({}, p)", "({}, i)", "({}, b)", "({}, v)"],
+            "(x, upstream)" => &["({}, p)"],
+            "(x, axis=…, keep_dims=…, by=…)" => {
+                &["({}, axis=1)", "(stored({}), axis=-2)", "({}, axis=0, keep_dims=true)"]
+            }
+            "(x, upstream, axis=…, keep_dims=…, by=…)" => &["({}, g, axis=1)", "({}, v, axis=0)"],
+            _ => continue,
+        };
+        let calls =
+            of.iter().flat_map(|of| ["m", "p", "i", "b", "n", "c"].map(|x| format!("{name}{}", of.replace("{}", x))));
+        let before = found.len();
+        found.extend(calls.filter(|call| {
+            let named = |text: &&&str| text.starts_with(&format!("{name}("));
+            !WHOLE.iter().any(|text| named(&text)) && expected(call, Format::Coo).is_ok()
+        }));
+        let is_listed = CUT.iter().chain(WHOLE).any(|text| text.contains(&format!("{name}(")));
+        assert!(found.len() > before || is_listed, "no call of {name} is right");
+    }
+    found
+}
+
+fn expected(text: &str, format: Format) -> Result<AnyTensor, Fault> {
+    Expression::parse(text)?.evaluate(|name| bound(name, format))
+}
+
+/// Compares the values of an expression, and tells whether a step takes all of its inputs.
+fn is_whole(text: &str, format: Format) -> bool {
+    let expected = expected(text, format).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let graph = Expression::parse(text).unwrap().graph(|name| bound(name, format).map(Bound::from)).unwrap();
+    for positions in [1, 3, 64] {
+        let found = graph.on(Chunks::memory(1 << 20).positions(positions)).collect();
+        let found = found.unwrap_or_else(|error| panic!("{text} by {positions}: {error}"));
+        assert_eq!(found.format(), expected.format(), "{text} by {positions}");
+        assert!(found.same_as(&expected), "{text} by {positions}: {found:?} is not {expected:?}");
+    }
+    graph.on(Chunks::memory(1 << 20)).explain().unwrap().contains("from all of its inputs")
+}
+
+#[test]
+fn expressions_have_their_values_in_ranges() {
+    for format in [Format::Coo, Format::Csr] {
+        for text in CUT.iter().map(|text| text.to_string()).chain(alike()) {
+            // A tensor whose shape values decide, and matrices that become vectors, may not be asked in CSR.
+            if expected(&text, format).is_ok() {
+                assert!(!is_whole(&text, format), "{text} is taken whole");
+            }
+        }
+        for text in WHOLE.iter().filter(|text| expected(text, format).is_ok()) {
+            assert!(is_whole(text, format), "{text} is cut");
+        }
+    }
+    let refused: Vec<_> = WHOLE.iter().chain(CUT).filter_map(|text| expected(text, Format::Coo).err()).collect();
+    assert!(refused.is_empty(), "{refused:?}");
+}
+
+/// A function that nobody thought of would be taken for one of each element.
+#[test]
+fn each_function_is_asked_in_ranges() {
+    let asked: Vec<String> = CUT.iter().chain(WHOLE).map(|text| text.to_string()).chain(alike()).collect();
+    for name in functions() {
+        let call = format!("{}(", name.trim_end_matches('_'));
+        assert!(asked.iter().any(|text| text.contains(&call)), "no expression has {name}");
+    }
+}
+
+/// What types and shapes refuse is refused before anything runs, and what values refuse, when it runs.
+#[test]
+fn what_is_wrong_is_told_when_the_graph_is_made() {
+    let graph =
+        |text: &str| Expression::parse(text).and_then(|x| x.graph(|name| bound(name, Format::Coo).map(Bound::from)));
+    assert!(matches!(graph("sum(x, axis=3)"), Err(Fault::Run(_))));
+    assert!(matches!(graph("m & p"), Err(Fault::Wrong(_))));
+    assert!(matches!(graph("nothing + 1"), Err(Fault::Wrong(_))));
+    let late = graph("i / (i - i)").unwrap().on(Chunks::memory(1 << 20).positions(1)).collect();
+    assert!(late.is_err(), "{late:?}");
+    let sums = graph("sum(cast(m > 0, \"int64\") * 9223372036854775807, axis=1)").unwrap();
+    let late = sums.on(Chunks::memory(1 << 20).positions(1)).collect().unwrap_err();
+    assert!(late.to_string().contains("sum"), "{late}");
+}
