@@ -11,6 +11,8 @@ mod einsum;
 mod entries;
 mod factors;
 mod map;
+#[cfg(any(feature = "cli", feature = "parquet"))]
+mod poured;
 mod product;
 mod reduce;
 mod select;
@@ -18,6 +20,8 @@ mod view;
 mod widen;
 mod zip;
 
+#[cfg(any(feature = "cli", feature = "parquet"))]
+pub(crate) use self::poured::{Poured, PouredFold};
 pub use self::product::AnyMatmul;
 #[cfg(all(feature = "cli", not(test)))]
 pub(crate) use self::select::select as chosen;

@@ -98,7 +98,7 @@ macro_rules! by_float_order {
 impl View<'_> {
     /// Integers that are among those of the tensor, or the least or the greatest of the type.
     #[inline]
-    fn found_among(self, result: Result<Erased<i64>>) -> Result<AnyTensor> {
+    pub(super) fn found_among(self, result: Result<Erased<i64>>) -> Result<AnyTensor> {
         self.found_integers(&result?, Beyond::Saturates)
     }
 

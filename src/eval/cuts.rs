@@ -5,14 +5,15 @@ use std::sync::Arc;
 use ndarray::SliceInfoElem;
 
 use super::Fault;
-use super::call::Call;
-use super::table::function;
+use super::call::{Call, Seen};
+use super::table::{function, norm_of};
 use crate::base::axes::Axes;
 use crate::base::error::Result as Outcome;
 use crate::base::shape::Shape;
-use crate::dynamic::{AnyTensor, chosen};
+use crate::dynamic::{AnyTensor, PouredFold, chosen};
 use crate::lazy::shares::{self, Shares};
 use crate::lazy::source::{Held, known};
+use crate::ops::Norm;
 use crate::ops::moved::{self, Moves};
 
 /// How a function may be cut. Numbers are those of parameters.
@@ -176,6 +177,20 @@ pub(super) fn of_call(call: &Call, parameters: &[usize], shape: &Shape) -> Optio
             moved_by(move |_| Ok(moves.clone()))
         }
     })
+}
+
+/// The fold that a call is, if it is one and without labels.
+pub(super) fn fold(call: &Call) -> Option<PouredFold> {
+    let axes = match call.name {
+        "any" | "all" | "count_nonzero" | "sum" | "nansum" | "mean" | "nanmean" | "norm" | "min" | "max" | "nanmin"
+        | "nanmax" => axes(call, 1)?,
+        _ => return None,
+    };
+    let options = match call.name {
+        "norm" => norm_of(call, 1).ok()?,
+        _ => Norm::over(axes),
+    };
+    Some(PouredFold { name: call.name, options, is_stored: matches!(call.seen(0).ok()?, Seen::Stored(_)) })
 }
 
 /// The axes at a place, and whether they are kept; none where labels stand behind them.

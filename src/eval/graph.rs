@@ -148,7 +148,11 @@ impl Graph<'_> {
             let bound = |name: &str| inputs.get(name.parse::<usize>().ok()?).map(|&x| x.clone());
             run::evaluate(&nodes, &bound).map_err(|fault| of_run(name, fault))
         };
-        Lazy::step_of((name, call), &steps, (shape, shares), run)
+        let step = Lazy::step_of((name, call), &steps, (shape, shares), run);
+        match self.call(id).and_then(|call| cuts::fold(&call)) {
+            Some(fold) => step.folding(fold),
+            None => step,
+        }
     }
 
     /// What a range of the result of a node takes of its inputs, which are in these parameters.
@@ -163,14 +167,18 @@ impl Graph<'_> {
                 let slices = call::slices(&parts, &self.shape(*x)?, &node.at).ok()?;
                 cuts::sliced(parameters, slices)
             }
-            Kind::Call(name, _) => {
-                let value = |ids: &Vec<Id>| self.value(ids).map(|value| Placed { value, at: node.at.clone() });
-                let values = self.places(id)?.iter().map(value).collect();
-                let call = Call { name: table::function(name)?.name, at: node.at.clone(), values };
-                cuts::of_call(&call, parameters, shape)
-            }
+            Kind::Call(..) => cuts::of_call(&self.call(id)?, parameters, shape),
             _ => None,
         }
+    }
+
+    /// A call with what is known of its arguments.
+    fn call(&self, id: Id) -> Option<Call> {
+        let node = &self.nodes[id];
+        let Kind::Call(name, _) = &node.kind else { return None };
+        let value = |ids: &Vec<Id>| self.value(ids).map(|value| Placed { value, at: node.at.clone() });
+        let values = self.places(id)?.iter().map(value).collect();
+        Some(Call { name: table::function(name)?.name, at: node.at.clone(), values })
     }
 
     /// What is known of the arguments of a parameter.

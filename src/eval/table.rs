@@ -87,7 +87,7 @@ fn quantile_of(call: &Call, axis: usize) -> Result<Quantile, Fault> {
     Ok(Quantile::over(call.axes(axis, axis + 3)?).method(method))
 }
 
-fn norm_of(call: &Call, axis: usize) -> Result<Norm, Fault> {
+pub(super) fn norm_of(call: &Call, axis: usize) -> Result<Norm, Fault> {
     let norm = Norm::over(call.axes(axis, axis + 3)?);
     match call.real_or(axis + 2, 2.0)? {
         1.0 => Ok(norm.one()),

@@ -11,7 +11,7 @@ use super::{Lazy, Value};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
-use crate::dynamic::AnyTensor;
+use crate::dynamic::{AnyTensor, Poured, PouredFold};
 use crate::element::DType;
 
 impl AnyTensor {
@@ -36,6 +36,18 @@ impl Lazy<AnyTensor> {
         f: impl Fn(&AnyTensor) -> Result<AnyTensor> + Send + Sync + 'static,
     ) -> Lazy<AnyTensor> {
         self.over(name, axes.into(), f)
+    }
+}
+
+impl Lazy<AnyTensor> {
+    /// The same step, of which nobody knows yet, with what it is of an operand that comes in parts.
+    #[cfg_attr(not(feature = "cli"), allow(dead_code))] // the steps of expressions
+    pub(crate) fn folding(self, fold: PouredFold) -> Self {
+        self.with_pieces(move |feed| {
+            let pattern = feed.pattern.downcast_ref()?;
+            let parts = |take: &mut dyn FnMut(&AnyTensor)| (feed.run)(0..usize::MAX, &mut |part| take(known(part)));
+            Some(fold.run(Poured { pattern, none: known(feed.none), parts: &parts }))
+        })
     }
 }
 
@@ -113,7 +125,13 @@ impl ByRanges for OfAny {
         known::<AnyTensor>(value).nnz()
     }
 
-    fn first(&self, _: &Held, _: &Shape) -> Result<Option<Held>> {
-        Ok(None)
+    fn is_poured(&self) -> bool {
+        true
+    }
+
+    fn first(&self, value: &Held, shape: &Shape) -> Result<Option<[Held; 2]>> {
+        let first = known::<AnyTensor>(value).first_in(shape)?;
+        let pattern = first.pattern();
+        Ok(Some([Arc::new(first), Arc::new(pattern)]))
     }
 }

@@ -97,8 +97,8 @@ pub trait ByRanges: Send + Sync {
     /// How many elements it stores.
     fn stored(&self, value: &Held) -> usize;
 
-    /// A value of this shape that stores the first element alone, if there is one; none of an array.
-    fn first(&self, value: &Held, shape: &Shape) -> Result<Option<Held>>;
+    /// A value of this shape that stores the first element alone, if there is one, and its pattern; none of an array.
+    fn first(&self, value: &Held, shape: &Shape) -> Result<Option<[Held; 2]>>;
 }
 
 /// A range of an axis as slices.
@@ -138,13 +138,14 @@ impl<P: Pattern, T: Element> ByRanges for OfTensors<P, T> {
         known::<Tensor<P, T>>(value).nnz()
     }
 
-    fn first(&self, value: &Held, shape: &Shape) -> Result<Option<Held>> {
+    fn first(&self, value: &Held, shape: &Shape) -> Result<Option<[Held; 2]>> {
         let x = known::<Tensor<P, T>>(value);
         let count = x.nnz().min(1);
         let of_axis = |axis| (0..count).map(|entry| P::Index::from_usize(x.pattern().coord(entry, axis))).collect();
         let coords = (0..x.rank()).map(|axis| Vec::into(of_axis(axis))).collect();
         let pattern = P::from_coords(shape.clone(), count, coords, default_limit(0))?;
-        Ok(Some(Arc::new(Tensor::from_shared(pattern, x.shared_values().slice(0..count), x.fill()))))
+        let first = Tensor::from_shared(pattern.clone(), x.shared_values().slice(0..count), x.fill());
+        Ok(Some([Arc::new(first), Arc::new(pattern)]))
     }
 }
 
@@ -172,7 +173,7 @@ impl<T: Element> ByRanges for OfArrays<T> {
         known::<ArrayD<T>>(value).len()
     }
 
-    fn first(&self, _: &Held, _: &Shape) -> Result<Option<Held>> {
+    fn first(&self, _: &Held, _: &Shape) -> Result<Option<[Held; 2]>> {
         Ok(None)
     }
 }
@@ -212,7 +213,7 @@ impl<A: Value, B: Value> ByRanges for OfPairs<A, B> {
         A::KIND.by_ranges().map_or(0, |kind| kind.stored(&left))
     }
 
-    fn first(&self, _: &Held, _: &Shape) -> Result<Option<Held>> {
+    fn first(&self, _: &Held, _: &Shape) -> Result<Option<[Held; 2]>> {
         Ok(None)
     }
 }

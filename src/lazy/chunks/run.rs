@@ -114,7 +114,7 @@ impl<'a> Run<'a> {
     fn folded(&self, node: &Node, stage: &Stage) -> Result<Held> {
         let none = || Error::Argument { operation: node.name, why: "its operand does not come in parts".into() };
         let kind = self.plan.steps[stage.of].node.kind;
-        let (kind, pieces) = (kind.by_ranges().ok_or_else(none)?, kind.by_pieces().ok_or_else(none)?);
+        let kind = kind.by_ranges().ok_or_else(none)?;
         let mut walk = self.walk(stage)?;
         let mut part = walk.next().ok_or_else(none)??;
         // The first element stands for all: they are of one cell.
@@ -124,11 +124,11 @@ impl<'a> Run<'a> {
             part = next?;
         }
         let shape = self.layout.shapes[stage.of].as_ref().ok_or_else(none)?;
-        let first = kind.first(&part, shape)?.ok_or_else(none)?;
+        let [first, pattern] = kind.first(&part, shape)?.ok_or_else(none)?;
         if kind.stored(&first) == 0 {
             return node.run(&[first]);
         }
-        let (pattern, empty) = (pieces.pattern(&first), kind.cut(&part, stage.axis, 0..0)?);
+        let empty = kind.cut(&part, stage.axis, 0..0)?;
         let (walk, refused) = (Mutex::new(walk), Mutex::new(None));
         let run = |_: Range<usize>, take: &mut dyn FnMut(&Held)| {
             take(&part);

@@ -1,0 +1,174 @@
+//! Folds of all elements of a tensor whose type is known at run time only, and which comes in parts.
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use super::view::{View, in_format};
+use super::widen::{no_order, truth, widened};
+use super::{AnyTensor, Erased, on_type};
+use crate::base::error::{Error, Result};
+use crate::base::limit::default_limit;
+use crate::base::shape::Shape;
+use crate::element::{DType, Element};
+use crate::kernels::fed::Source;
+use crate::ops::{self, Fed, Norm};
+use crate::pattern::{AnyPattern, Pattern};
+use crate::tensor::Tensor;
+
+/// Hands over the parts of a tensor, one after the other.
+pub(crate) type Parts<'a> = dyn Fn(&mut dyn FnMut(&AnyTensor)) -> Result<()> + Sync + 'a;
+
+/// A fold, by the name of its operation.
+#[derive(Debug, Clone)]
+pub(crate) struct PouredFold {
+    pub(crate) name: &'static str,
+    /// The axes, and the order of a norm.
+    pub(crate) options: Norm,
+    /// Whether it is one of the entries alone.
+    pub(crate) is_stored: bool,
+}
+
+/// What is folded.
+#[derive(Clone, Copy)]
+pub(crate) struct Poured<'a> {
+    /// The pattern of the first entry alone.
+    pub(crate) pattern: &'a AnyPattern,
+    /// A tensor without entries, which has the fill.
+    pub(crate) none: &'a AnyTensor,
+    pub(crate) parts: &'a Parts<'a>,
+}
+
+/// What an element that is folded takes, more or less.
+const PICOSECONDS: usize = 1_000;
+
+/// The values of the parts in one type.
+struct Values<'a, T> {
+    parts: &'a Parts<'a>,
+    widen: fn(&AnyTensor) -> Result<Erased<T>>,
+    refused: &'a Mutex<Option<Error>>,
+}
+
+impl<T: Element> Values<'_, T> {
+    fn refuse(&self, error: Error) {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+}
+
+impl<T: Element> Source<T> for Values<'_, T> {
+    fn feed(&self, _: Range<usize>, take: &mut dyn FnMut(&[T])) -> bool {
+        let done = (self.parts)(&mut |part| match (self.widen)(part) {
+            Ok(part) => take(part.values()),
+            Err(error) => self.refuse(error),
+        });
+        done.map_err(|error| self.refuse(error)).is_ok()
+    }
+
+    fn is_poured(&self) -> bool {
+        true
+    }
+
+    fn picoseconds(&self) -> usize {
+        PICOSECONDS
+    }
+}
+
+/// Runs a fold of floats and complex numbers in their own type, and something else of other elements.
+macro_rules! by_own {
+    ($fold:ident, $of:ident, $view:ident, $x:ident => $body:expr, $otherwise:expr) => {
+        match $view.tensor.dtype() {
+            DType::Float32 => $view.found($fold.of::<f32, _>($of, widened, |$x| $body)),
+            DType::Float64 => $view.found($fold.of::<f64, _>($of, widened, |$x| $body)),
+            #[cfg(feature = "half")]
+            DType::Float16 => $view.found($fold.of::<super::types::f16, _>($of, widened, |$x| $body)),
+            #[cfg(feature = "half")]
+            DType::BFloat16 => $view.found($fold.of::<super::types::bf16, _>($of, widened, |$x| $body)),
+            _ => $otherwise,
+        }
+    };
+}
+
+/// Runs a fold of sums: of integers in the type of their sums.
+macro_rules! by_sums {
+    ($fold:ident, $of:ident, $view:ident, $x:ident => $body:expr) => {
+        by_own!($fold, $of, $view, $x => $body, match $view.tensor.dtype() {
+            DType::Complex64 => $view.found($fold.of::<super::types::Complex<f32>, _>($of, widened, |$x| $body)),
+            DType::Complex128 => $view.found($fold.of::<super::types::Complex<f64>, _>($of, widened, |$x| $body)),
+            DType::Int8 | DType::Int16 | DType::Int32 | DType::Int64 => {
+                $view.found($fold.of::<i64, _>($of, widened, |$x| $body))
+            }
+            _ => $view.found($fold.of::<u64, _>($of, widened, |$x| $body)),
+        })
+    };
+}
+
+/// Runs a fold whose result is one of the elements, in the widest type of a kind.
+macro_rules! by_order {
+    ($fold:ident, $of:ident, $view:ident, $x:ident => $body:expr) => {
+        match $view.tensor.dtype() {
+            DType::Bool => $view.found($fold.of::<bool, _>($of, truth, |$x| $body)),
+            DType::UInt64 => $view.found($fold.of::<u64, _>($of, widened, |$x| $body)),
+            DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => {
+                $view.found_floats($fold.of::<f64, _>($of, widened, |$x| $body))
+            }
+            DType::Complex64 | DType::Complex128 => Err(no_order($fold.name, $view.tensor)),
+            _ => $view.found_among($fold.of::<i64, _>($of, widened, |$x| $body)),
+        }
+    };
+}
+
+impl PouredFold {
+    /// The fold of elements of one type.
+    fn of<T: Element, U: Element>(
+        &self,
+        of: Poured<'_>,
+        widen: fn(&AnyTensor) -> Result<Erased<T>>,
+        run: impl FnOnce(&Fed<'_, AnyPattern, T>) -> Result<Erased<U>>,
+    ) -> Result<Erased<U>> {
+        let (none, refused) = (widen(of.none)?, Mutex::new(None));
+        let source = Box::new(Values { parts: of.parts, widen, refused: &refused });
+        let gap = (!self.is_stored).then_some(none.fill());
+        let found = run(&Fed { pattern: of.pattern, none: &none, gap, source });
+        refused.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(found, Err)
+    }
+
+    /// The result, in the format of the tensor.
+    pub(crate) fn run(&self, of: Poured<'_>) -> Result<AnyTensor> {
+        let (axes, view) = (&self.options.axes, View { tensor: of.none, stored: self.is_stored });
+        let none = || Error::Argument { operation: self.name, why: "its operand does not come in parts".into() };
+        match self.name {
+            "any" => view.found(self.of::<bool, _>(of, truth, |x| ops::any(x, axes))),
+            "all" => view.found(self.of::<bool, _>(of, truth, |x| ops::all(x, axes))),
+            "count_nonzero" => view.found(self.of::<bool, _>(of, truth, |x| ops::count_nonzero(x, axes))),
+            "sum" => by_sums!(self, of, view, x => ops::sum(x, axes)),
+            "mean" => by_sums!(self, of, view, x => ops::mean(x, axes)),
+            "nansum" => by_own!(self, of, view, x => ops::nansum(x, axes), Err(none())),
+            "nanmean" => by_own!(self, of, view, x => ops::nanmean(x, axes), Err(none())),
+            "norm" => by_own!(self, of, view, x => ops::norm(x, &self.options), Err(none())),
+            "min" => by_order!(self, of, view, x => ops::min(x, axes)),
+            "max" => by_order!(self, of, view, x => ops::max(x, axes)),
+            "nanmin" => view.found_floats(self.of::<f64, _>(of, widened, |x| ops::nanmin(x, axes))),
+            "nanmax" => view.found_floats(self.of::<f64, _>(of, widened, |x| ops::nanmax(x, axes))),
+            _ => Err(none()),
+        }
+    }
+}
+
+impl AnyTensor {
+    /// The pattern, whatever the format.
+    pub(crate) fn pattern(&self) -> AnyPattern {
+        on_type!(self, x => x.erased().pattern().clone())
+    }
+
+    /// A tensor of this shape that has the first entry alone, if there is one.
+    pub(crate) fn first_in(&self, shape: &Shape) -> Result<AnyTensor> {
+        let (own, count) = (self.pattern(), self.nnz().min(1));
+        let of_axis = |axis| (0..count).map(|entry| own.coord(entry, axis) as u64).collect();
+        let coords = (0..shape.rank()).map(|axis| Vec::into(of_axis(axis))).collect();
+        let pattern = AnyPattern::from_coords(shape.clone(), count, coords, default_limit(0))?;
+        on_type!(self, x => {
+            let x = x.erased();
+            let first = Tensor::from_shared(pattern, x.shared_values().slice(0..count), x.fill());
+            in_format(&first, self.format(), 0)
+        })
+    }
+}
