@@ -1,9 +1,10 @@
 //! Any text as an expression over small tensors: it has a value or an error, the same for tensors of both formats, and
-//! an error shows a place that is there.
+//! an error shows a place that is there. What has a value has it in ranges of one position too.
 #![no_main]
 
 use lacuna::dynamic::{AnyTensor, Format};
-use lacuna::eval::{Expression, Fault};
+use lacuna::eval::{Bound, Expression, Fault};
+use lacuna::lazy::Chunks;
 use lacuna::num_complex::Complex;
 use lacuna::{CooTensor, Element};
 use libfuzzer_sys::fuzz_target;
@@ -34,6 +35,12 @@ fn bound(name: &str, format: Format) -> Option<AnyTensor> {
     Some(tensor.into_format(format).unwrap())
 }
 
+/// The value in ranges.
+fn in_ranges(text: &str) -> Result<AnyTensor, Fault> {
+    let graph = Expression::parse(text)?.graph(|name| bound(name, Format::Coo).map(Bound::from))?;
+    Ok(graph.on(Chunks::memory(1 << 30).positions(1)).collect()?)
+}
+
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
     let run = |format| Expression::parse(&text)?.evaluate(|name| bound(name, format));
@@ -48,6 +55,8 @@ fuzz_target!(|data: &[u8]| {
         (Ok(coo), Ok(csr)) => {
             let csr = csr.into_format(coo.format()).unwrap();
             assert!(coo.same_as(&csr), "{text}: {coo:?} is not {csr:?}");
+            let found = in_ranges(&text).unwrap_or_else(|fault| panic!("{text} in ranges: {fault}"));
+            assert!(coo.same_as(&found), "{text} in ranges: {found:?} is not {coo:?}");
         }
         (Err(Fault::Wrong(one)), Err(Fault::Wrong(other))) => assert_eq!(one, other),
         (Err(_), Err(_)) => {}

@@ -6,8 +6,8 @@ use ndarray::SliceInfoElem;
 
 use super::Fault;
 use super::call::{Call, Seen};
-use super::table::{function, norm_of};
-use crate::base::axes::Axes;
+use super::table::norm_of;
+use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::Result as Outcome;
 use crate::base::shape::Shape;
 use crate::dynamic::{AnyTensor, PouredFold, chosen};
@@ -193,13 +193,19 @@ pub(super) fn fold(call: &Call) -> Option<PouredFold> {
     Some(PouredFold { name: call.name, options, is_stored: matches!(call.seen(0).ok()?, Seen::Stored(_)) })
 }
 
-/// The axes at a place, and whether they are kept; none where labels stand behind them.
+/// The axes at a place, and whether they are kept.
 fn axes(call: &Call, place: usize) -> Option<Axes> {
-    let labels = function(call.name)?.parameters().position(|parameter| parameter == "by?");
-    match labels.is_some_and(|labels| call.is_given(labels)) {
-        true => None,
-        false => Some(call.some_axes(place).ok()?.with_keep_dims(call.flag(place + 1).ok()?)),
+    Some(call.some_axes(place).ok()?.with_keep_dims(call.flag(place + 1).ok()?))
+}
+
+/// The shape of what a call gives that stores something where its operands store nothing.
+pub(super) fn shape_of(call: &Call) -> Option<Shape> {
+    let mut lengths = call.moving(0).ok()?.shape().to_vec();
+    if let "topk" | "topk_index" = call.name {
+        let axis = normalize_axis(call.integer::<isize>(2, Some(-1)).ok()? as i128, lengths.len()).ok()?;
+        lengths[axis] = call.integer(1, None).ok()?;
     }
+    matches!(call.name, "topk" | "topk_index" | "argsort").then(|| lengths.into())
 }
 
 /// The move that a call is.

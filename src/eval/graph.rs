@@ -140,16 +140,17 @@ impl Graph<'_> {
         part.root(id);
         let Part { nodes, inputs, .. } = part;
         let steps: Vec<&Lazy<AnyTensor>> = inputs.iter().filter_map(|(id, _)| self.steps[*id].as_ref()).collect();
-        let (name, shape) = (name_of(&self.nodes[id].kind), self.shape(id));
+        let (name, call) = (name_of(&self.nodes[id].kind), self.call(id));
+        let shape = self.shape(id).or_else(|| cuts::shape_of(call.as_ref()?));
         let parameters = inputs.iter().map(|(_, parameter)| *parameter).collect::<Vec<_>>();
         let shares = shape.as_ref().and_then(|shape| self.shares(id, &parameters, shape));
-        let call = explain::call(&nodes, |name| name.parse::<usize>().ok().map(|at| format!("%{at}")));
+        let told = explain::call(&nodes, |name| name.parse::<usize>().ok().map(|at| format!("%{at}")));
         let run = move |inputs: &[&AnyTensor]| {
             let bound = |name: &str| inputs.get(name.parse::<usize>().ok()?).map(|&x| x.clone());
             run::evaluate(&nodes, &bound).map_err(|fault| of_run(name, fault))
         };
-        let step = Lazy::step_of((name, call), &steps, (shape, shares), run);
-        match self.call(id).and_then(|call| cuts::fold(&call)) {
+        let step = Lazy::step_of((name, told), &steps, (shape, shares), run);
+        match call.and_then(|call| cuts::fold(&call)) {
             Some(fold) => step.folding(fold),
             None => step,
         }

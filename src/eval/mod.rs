@@ -348,8 +348,9 @@ impl Expression {
     /// assert_eq!(found.into_coo::<f64, u32>()?.values(), [6.0, 3.0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[track_caller]
     pub fn graph(&self, bound: impl Fn(&str) -> Option<Bound>) -> Result<crate::lazy::Lazy<AnyTensor>, Fault> {
-        graph::graph(&self.nodes, &bound).map_err(|fault| self.placed(fault))
+        crate::lazy::placed(|| graph::graph(&self.nodes, &bound)).map_err(|fault| self.placed(fault))
     }
 
     fn placed(&self, fault: Fault) -> Fault {

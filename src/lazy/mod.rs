@@ -58,6 +58,8 @@ pub use einsum::einsum;
 pub use engine::{Engine, On, Threads};
 pub use gradient::HasGradient;
 pub use joins::{concat, stack};
+#[cfg(feature = "cli")]
+pub(crate) use node::placed;
 #[doc(hidden)]
 pub use program::compile_as_written;
 pub use program::{Feed, Outputs, Program, compile};

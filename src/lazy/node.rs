@@ -260,7 +260,7 @@ thread_local! {
 
 /// What `make` gives, whose nodes belong to the line of the caller.
 #[track_caller]
-pub(super) fn placed<R>(make: impl FnOnce() -> R) -> R {
+pub(crate) fn placed<R>(make: impl FnOnce() -> R) -> R {
     let before = PLACE.replace(Some(Location::caller()));
     let made = make();
     PLACE.set(before);
