@@ -1576,6 +1576,8 @@ fn verbs_run_in_chunks() {
         &["nanmedian", "--axis", "-1", "--stored-only"],
         &["isnan"],
         &["max"],
+        &["mean"],
+        &["norm", "--stored-only"],
         &["transpose"],
         &["slice", "5:9,::-2"],
         &["topk", "--k", "2"],
