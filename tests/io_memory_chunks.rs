@@ -5,7 +5,11 @@
 use std::path::Path;
 
 use crate::{ALONE, MEMORY};
+#[cfg(feature = "cli")]
+use lacuna::eval::{Bound, Expression};
 use lacuna::io::{DatasetWriter, ReadOptions, WriteOptions, scan};
+#[cfg(feature = "cli")]
+use lacuna::io::{read_header, scan_any};
 use lacuna::lazy::{Chunks, Lazy, On};
 use lacuna::{Axes, CooTensor};
 
@@ -53,5 +57,15 @@ fn chunks_take_the_memory_that_is_promised() {
     assert!(whole > promised, "{whole} bytes for all of it are no test");
     measured("chain", |x| (x.abs() + 1.0).sqrt());
     measured("all", |x| x.square().sum(Axes::all()));
+    #[cfg(feature = "cli")]
+    {
+        let peak = peak_of("expression", &|_| {
+            let (path, options) = (folder.join("x.parquet"), ReadOptions::default());
+            let file = Bound::later(scan_any(&path, &options).unwrap(), read_header(&path, &options).unwrap());
+            let sum = Expression::parse("sum(x * x)").unwrap().graph(|_| Some(file.clone())).unwrap();
+            drop(sum.on(engine.clone()).collect().unwrap());
+        });
+        assert!(peak < promised, "expression: {peak} bytes at the peak");
+    }
     std::fs::remove_dir_all(&folder).unwrap();
 }
