@@ -28,36 +28,64 @@ const LANES: usize = 64;
 ///
 /// At ten values a lane, the branch is mispredicted.
 const TESTED: usize = 64 * LANES;
+/// If so few lanes begin with a value that is not truthy, these alone are looked at further: most values that are stored
+/// are truthy.
+const UNTOLD: usize = LANES / 8;
 
 /// Whether any value is truthy, for each lane that stores one.
 pub(crate) fn any_of_lanes<T: Element>(offsets: &[usize], values: &[T], truths: &mut [bool]) {
-    let mut slots = truths.iter_mut();
-    for first in (0..offsets.len() - 1).step_by(LANES) {
-        any_of_block(&offsets[first..offsets.len().min(first + LANES + 1)], values, &mut slots);
-    }
-}
-
-/// Whether any value is truthy, for each of a few lanes that stores one.
-fn any_of_block<'a, T: Element>(offsets: &[usize], values: &[T], truths: &mut impl Iterator<Item = &'a mut bool>) {
-    let (first, last) = (offsets[0], offsets[offsets.len() - 1]);
-    let stored = offsets.windows(2).filter(|ends| ends[0] < ends[1]).zip(truths);
-    if last - first > TESTED {
-        stored.for_each(|(ends, truth)| *truth = any_of(values[ends[0]..ends[1]].iter().copied()));
-        return;
-    }
-    let mut words = [0; TESTED / BITS + 1];
+    let mut filled = 0;
     in_wide_vectors(
         #[inline(always)]
         || {
-            let starts = (first..last).step_by(BITS);
-            words.iter_mut().zip(starts).for_each(|(word, start)| *word = bits::truths(&values[start..]));
+            for first in (0..offsets.len() - 1).step_by(LANES) {
+                let offsets = &offsets[first..offsets.len().min(first + LANES + 1)];
+                let stored = bits::first_changes(offsets);
+                let truths = &mut truths[filled..][..stored.count_ones() as usize];
+                filled += truths.len();
+                let untold = begin_truthy(offsets, stored, values, truths);
+                if untold > UNTOLD && offsets[offsets.len() - 1] - offsets[0] <= TESTED {
+                    any_of_block(offsets, stored, values, truths);
+                } else if untold > 0 {
+                    any_of_each(offsets, stored, values, truths);
+                }
+            }
         },
     );
-    for (ends, truth) in stored {
-        let (word, bit, length) = ((ends[0] - first) / BITS, (ends[0] - first) % BITS, ends[1] - ends[0]);
+}
+
+/// Whether the first value of each of the lanes that store one, by the bits of `stored`, is truthy; how many lanes have
+/// others to be looked at.
+#[inline(always)]
+fn begin_truthy<T: Element>(offsets: &[usize], stored: u64, values: &[T], truths: &mut [bool]) -> usize {
+    let mut untold = 0;
+    for (truth, lane) in truths.iter_mut().zip(bits::ones(stored)) {
+        *truth = values[offsets[lane]].is_truthy();
+        untold += usize::from(!*truth & (offsets[lane + 1] - offsets[lane] > 1));
+    }
+    untold
+}
+
+/// Whether any value is truthy, for those of a few lanes that are not known to have one.
+fn any_of_each<T: Element>(offsets: &[usize], stored: u64, values: &[T], truths: &mut [bool]) {
+    for (truth, lane) in truths.iter_mut().zip(bits::ones(stored)) {
+        *truth = *truth || any_of(values[offsets[lane]..offsets[lane + 1]].iter().copied());
+    }
+}
+
+/// [`any_of_each`] by a bit for each value, without a branch.
+#[inline(always)]
+fn any_of_block<T: Element>(offsets: &[usize], stored: u64, values: &[T], truths: &mut [bool]) {
+    let (first, last) = (offsets[0], offsets[offsets.len() - 1]);
+    let mut words = [0; TESTED / BITS + 1];
+    let starts = (first..last).step_by(BITS);
+    words.iter_mut().zip(starts).for_each(|(word, start)| *word = bits::truths(&values[start..]));
+    for (truth, lane) in truths.iter_mut().zip(bits::ones(stored)) {
+        let (start, end) = (offsets[lane], offsets[lane + 1]);
+        let (word, bit, length) = ((start - first) / BITS, (start - first) % BITS, end - start);
         *truth = match length < BITS {
             true => (words[word] >> bit | words[word + 1] << 1 << (BITS - 1 - bit)) & ((1 << length) - 1) != 0,
-            false => any_of(values[ends[0]..ends[1]].iter().copied()),
+            false => any_of(values[start..end].iter().copied()),
         };
     }
 }
@@ -88,6 +116,36 @@ mod tests {
             let mut truths = vec![false; expected.len()];
             any_of_lanes(&offsets, &values, &mut truths);
             assert_eq!(truths, expected);
+        }
+    }
+
+    /// As many lanes of a block as are looked at one by one, and one more, begin with a zero; others are empty.
+    #[test]
+    fn lanes_that_begin_with_zeros_are_looked_at_to_their_end() {
+        for untold in [0, 1, UNTOLD - 1, UNTOLD, UNTOLD + 1, LANES] {
+            for length in [1, 2, 10, 200] {
+                let lane = |lane: usize| match lane % 3 {
+                    0 => vec![],
+                    1 => vec![0.0; length],
+                    _ => [vec![0.0; length - 1], vec![1.0]].concat(),
+                };
+                let full = [vec![3.0; length], vec![1.0]].concat();
+                let lanes: Vec<Vec<f64>> =
+                    (0..3 * LANES).map(|at| if at % LANES < untold { lane(at) } else { full.clone() }).collect();
+                let ends = lanes.iter().scan(0, |end, lane| {
+                    *end += lane.len();
+                    Some(*end)
+                });
+                let offsets: Vec<usize> = [0].into_iter().chain(ends).collect();
+                let expected: Vec<bool> = lanes
+                    .iter()
+                    .filter(|lane| !lane.is_empty())
+                    .map(|lane| lane.iter().any(|&value| value != 0.0))
+                    .collect();
+                let mut truths = vec![false; expected.len()];
+                any_of_lanes(&offsets, &lanes.concat(), &mut truths);
+                assert_eq!(truths, expected, "{untold} {length}");
+            }
         }
     }
 

@@ -10,16 +10,21 @@ pub(crate) const BITS: usize = 64;
 /// Sums of weights instead of shifted bits: that is what compilers make vector instructions of.
 #[inline(always)]
 fn word(f: impl Fn(usize) -> bool) -> u64 {
-    let half = |first: usize| (0..32).map(|at| if f(first + at) { 1u32 << at } else { 0 }).sum::<u32>();
-    u64::from(half(0)) | u64::from(half(32)) << 32
+    (0..BITS).map(|at| if f(at) { 1 << at } else { 0 }).sum()
 }
 
 /// Which of the first 64 values are truthy; as many as there are.
 #[inline(always)]
 pub(crate) fn truths<T: Element>(values: &[T]) -> u64 {
+    which(values, T::is_truthy)
+}
+
+/// Which of the first 64 values `is` says yes to; as many as there are.
+#[inline(always)]
+pub(crate) fn which<T: Copy>(values: &[T], is: impl Fn(T) -> bool) -> u64 {
     match values.first_chunk::<BITS>() {
-        Some(values) => word(|at| values[at].is_truthy()),
-        None => values.iter().rev().fold(0, |word, value| word << 1 | u64::from(value.is_truthy())),
+        Some(values) => word(|at| is(values[at])),
+        None => values.iter().rev().fold(0, |word, &value| word << 1 | u64::from(is(value))),
     }
 }
 
@@ -27,6 +32,15 @@ pub(crate) fn truths<T: Element>(values: &[T]) -> u64 {
 #[inline(always)]
 pub(crate) fn changes<I: PartialEq>(items: &[I; BITS + 1]) -> u64 {
     word(|at| items[at] != items[at + 1])
+}
+
+/// [`changes`] of the first 65 items, or of as many as there are.
+#[inline(always)]
+pub(crate) fn first_changes<I: PartialEq>(items: &[I]) -> u64 {
+    match items.first_chunk() {
+        Some(items) => changes(items),
+        None => items.windows(2).rev().fold(0, |word, pair| word << 1 | u64::from(pair[0] != pair[1])),
+    }
 }
 
 /// For each run of bits, which ends where `ends` has a one, whether there is a one in `bits`: said in its last bit.
@@ -38,9 +52,11 @@ pub(crate) fn any_of_runs(bits: u64, ends: u64) -> u64 {
 }
 
 /// The places of the ones, from the lowest up.
+#[inline(always)]
 pub(crate) fn ones(mut word: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let place = (word != 0).then(|| word.trailing_zeros() as usize);
+    // Counted first: beside other lists a loop then knows its end.
+    (0..word.count_ones()).map(move |_| {
+        let place = word.trailing_zeros() as usize;
         word &= word.wrapping_sub(1);
         place
     })
@@ -59,6 +75,9 @@ mod tests {
             let mut items = [7u32; BITS + 1];
             items[..=at].fill(3);
             assert_eq!(changes(&items), 1 << at);
+            assert_eq!(first_changes(&[&items[..], &[9, 8]].concat()), 1 << at);
+            assert_eq!(first_changes(&items[..=at]), 0);
+            assert_eq!(first_changes(&items[..at + 2.min(BITS + 1 - at)]), 1 << at);
         }
         assert_eq!(truths(&[-0.0f32; BITS]), 0);
         assert_eq!(truths(&[true; BITS + 9]), u64::MAX);

@@ -3,13 +3,14 @@
 use std::ops::Range;
 
 use bytemuck::Zeroable;
-use smallvec::smallvec;
 
 use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::few::Few;
 use crate::base::index::Index;
+use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{ABREAST, Abreast, Known};
+use crate::kernels::bits::{self, BITS};
 use crate::kernels::op::Outcomes;
 
 /// Writes where the entries of each lane start into `starts`, which are zeros and one more than there are lanes.
@@ -106,15 +107,16 @@ pub(crate) struct Reduced<I, U> {
 /// Reduces the lanes that store an entry, where `width` lanes make a row. `reduce` is given the number of the first of
 /// some lanes, their offsets, and a place for each that stores an entry.
 ///
-/// Lanes are looked at block by block, so that their offsets come from memory once; each thread has a part of them. A
-/// single thread does not count first how many store an entry: there are no more than lanes, nor than entries.
-pub(crate) fn reduce_stored<I: Index, U: Zeroable + Send, E: From<AllocError> + Send>(
+/// Lanes are looked at block by block, so that their offsets come from memory once; each thread has a part of them.
+/// Nobody counts first how many store an entry: there are no more than lanes, nor than entries, and what the parts leave
+/// free is closed up.
+pub(crate) fn reduce_stored<I: Index, U: Zeroable + Copy + Send, E: From<AllocError> + Send>(
     offsets: &[usize],
     width: usize,
     reduce: impl Fn(usize, &[usize], &mut [U]) -> Result<(), E> + Sync + Send,
 ) -> Result<Reduced<I, U>, E> {
     let parts = parts_of(offsets);
-    let ends = ends_of(offsets, &parts);
+    let ends = room_of(offsets, &parts);
     let most = ends.last().copied().unwrap_or(0);
     let (mut columns, mut results) = (alloc::zeros(most)?, alloc::zeros(most)?);
     let shares = threads::split_at_ends(&mut columns, &ends).into_iter();
@@ -127,11 +129,15 @@ pub(crate) fn reduce_stored<I: Index, U: Zeroable + Send, E: From<AllocError> + 
         |(), ((columns, results), lanes)| reduce_part(offsets, width, lanes, columns, results, &reduce),
     );
     let mut row_ends = alloc::with_capacity((offsets.len() - 1).checked_div(width).unwrap_or(0))?;
-    let mut stored = 0;
-    for part in done {
+    let (mut stored, mut start) = (0, 0);
+    for (part, end) in done.into_iter().zip(ends) {
         let (rows, count) = part?;
         row_ends.extend(rows.into_iter().map(|end| stored + end));
-        stored += count;
+        if stored < start {
+            columns.copy_within(start..start + count, stored);
+            results.copy_within(start..start + count, stored);
+        }
+        (stored, start) = (stored + count, end);
     }
     columns.truncate(stored);
     results.truncate(stored);
@@ -154,20 +160,17 @@ fn parts_of(offsets: &[usize]) -> Few<Range<usize>> {
     threads::map_parts(work(lanes), 500, 0, |part| lane_at(part.start)..lane_at(part.end))
 }
 
-/// Where the places of each part end: of a single one there may be too many.
-fn ends_of(offsets: &[usize], parts: &Few<Range<usize>>) -> Few<usize> {
-    if let [all] = &parts[..] {
-        return smallvec![all.len().min(offsets[all.end])];
-    }
-    let work = offsets.len() + offsets[offsets.len() - 1];
-    let count = |(), lanes: Range<usize>| count_stored(&offsets[lanes.start..=lanes.end]);
-    let mut ends = threads::map_each(parts.clone(), work, || (), |(), lanes| count((), lanes));
+/// Where the places of each part end: one for each lane or each entry, whichever are fewer.
+fn room_of(offsets: &[usize], parts: &Few<Range<usize>>) -> Few<usize> {
+    let most = |lanes: &Range<usize>| lanes.len().min(offsets[lanes.end] - offsets[lanes.start]);
+    let mut ends: Few<usize> = parts.iter().map(most).collect();
     accumulate(&mut ends);
     ends
 }
 
-/// The lanes that are looked at together: their offsets stay in the first cache.
-const LANES: usize = 1024;
+/// The lanes that are looked at together: while these are reduced the memory brings the offsets of the next ones, which
+/// it does not far ahead.
+const LANES: usize = 4 * BITS;
 
 /// [`reduce_stored`] of one part: the stored lanes up to the end of each row that ends there, and of all.
 fn reduce_part<I: Index, U, E: From<AllocError>>(
@@ -193,21 +196,24 @@ fn reduce_part<I: Index, U, E: From<AllocError>>(
     Ok((row_ends, at))
 }
 
-/// How many lanes store an entry.
-fn count_stored(offsets: &[usize]) -> usize {
-    offsets.windows(2).filter(|ends| ends[0] < ends[1]).count()
-}
-
 /// Writes the numbers of the lanes that store an entry, the first lane being number `first`; how many there are.
 fn list_stored<I: Index>(offsets: &[usize], first: usize, columns: &mut [I]) -> usize {
     let mut stored = 0;
-    for (ends, column) in offsets.windows(2).zip(first..) {
-        // Written for each lane, kept for those that store: no branch to predict.
-        if let Some(slot) = columns.get_mut(stored) {
-            *slot = I::from_usize(column);
-        }
-        stored += usize::from(ends[0] < ends[1]);
-    }
+    in_wide_vectors(
+        #[inline(always)]
+        || {
+            for start in (0..offsets.len() - 1).step_by(BITS) {
+                let word = bits::first_changes(&offsets[start..]);
+                let slots = &mut columns[stored..][..word.count_ones() as usize];
+                let number = |lane: usize| I::from_usize(first + start + lane);
+                match slots.len() {
+                    BITS => slots.iter_mut().enumerate().for_each(|(lane, slot)| *slot = number(lane)),
+                    _ => slots.iter_mut().zip(bits::ones(word)).for_each(|(slot, lane)| *slot = number(lane)),
+                }
+                stored += slots.len();
+            }
+        },
+    );
     stored
 }
 

@@ -72,10 +72,7 @@ fn mark_ends<I: Index>(coords: &[&[I]], count: usize, blocks: Range<usize>) -> A
             for (word, block) in words.iter_mut().zip(blocks) {
                 let start = block * BITS;
                 for axis in coords {
-                    *word |= match axis[start..].first_chunk() {
-                        Some(entries) => bits::changes(entries),
-                        None => last_changes(&axis[start..]),
-                    };
+                    *word |= bits::first_changes(&axis[start..]);
                 }
                 // The very last entry has none after it.
                 if count - start <= BITS {
@@ -85,11 +82,6 @@ fn mark_ends<I: Index>(coords: &[&[I]], count: usize, blocks: Range<usize>) -> A
         },
     );
     Ok(words)
-}
-
-/// [`bits::changes`] of fewer entries, the last of which has none after it.
-fn last_changes<I: Index>(entries: &[I]) -> u64 {
-    entries.windows(2).rev().fold(0, |word, pair| word << 1 | u64::from(pair[0] != pair[1]))
 }
 
 impl Part {

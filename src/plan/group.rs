@@ -138,7 +138,7 @@ pub(crate) fn of_coords<P: Pattern>(
 
 /// The cells of a reduction over trailing axes: the lanes, by their `offsets`, that hold an entry, and what `reduce`
 /// makes of them, as [`reduce_stored`] says.
-pub(crate) fn of_lanes<P: Pattern, U: Zeroable + Send>(
+pub(crate) fn of_lanes<P: Pattern, U: Zeroable + Copy + Send>(
     entries: &P,
     offsets: &[usize],
     reduction: &Reduction,
