@@ -9,8 +9,8 @@
 //! rank   0 ... below ... | low, repeated | ... within ... | high, repeated | ... above ...
 //! ```
 //!
-//! No pass has a branch on a value; where numbers are rare, one on each few of them. The outcome is that of a full
-//! sort, whatever is drawn.
+//! No pass has a branch on a value: what is kept is told by words of 64 answers. The outcome is that of a full sort,
+//! whatever is drawn.
 
 use std::ops::Range;
 
@@ -18,6 +18,7 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Real;
+use crate::kernels::bits::{self, BITS};
 use crate::kernels::rank::{Place, Rule};
 
 /// Shorter lanes are selected from as they are: a sample costs them what it saves.
@@ -30,8 +31,8 @@ const LONG: usize = 1 << 16;
 /// What is sifted at a time: it stays in the first cache from counting it to putting it side by side.
 const BLOCK: usize = 1 << 10;
 
-/// The values that are looked at together where numbers are rare.
-const RARE: usize = 16;
+/// Numbers are rare where less than one value in so many is one.
+const RARE: usize = 4;
 
 /// The values at one rank or two.
 pub(crate) struct Ranked<T> {
@@ -55,13 +56,7 @@ impl<T: Real> Sieve<T> {
     ///
     /// Each value is written, and the end moves on by the truth: a branch would be guessed wrong too often.
     fn extend(&mut self, values: impl ExactSizeIterator<Item = T>, keep: impl Fn(T) -> bool) -> Allocated<()> {
-        let end = self.kept + values.len();
-        if self.values.len() < end {
-            let missing = end - self.values.len();
-            alloc::reserve(&mut self.values, missing)?;
-            self.values.resize(end, T::ZERO);
-        }
-        let free = &mut self.values[self.kept..end];
+        let free = self.free(values.len())?;
         let mut kept = 0;
         for value in values {
             free[kept] = value;
@@ -79,15 +74,38 @@ impl<T: Real> Sieve<T> {
         Ok(self.kept())
     }
 
-    /// [`refill`](Sieve::refill) where few values are kept: most groups of them are passed by without being written.
-    fn refill_rare(&mut self, values: &[T], keep: impl Fn(T) -> bool) -> Allocated<&mut [T]> {
+    /// [`refill`](Sieve::refill) where few values are kept: nothing is written but these.
+    fn refill_rare(&mut self, values: &[T], keep: impl Fn(T) -> bool + Copy) -> Allocated<&mut [T]> {
         self.kept = 0;
-        for group in values.chunks(RARE) {
-            if group.iter().fold(false, |any, &value| any | keep(value)) {
-                self.extend(group.iter().copied(), &keep)?;
+        self.extend_rare(values, keep)?;
+        Ok(self.kept())
+    }
+
+    /// [`extend`](Sieve::extend) where few values are kept.
+    fn extend_rare(&mut self, values: &[T], keep: impl Fn(T) -> bool + Copy) -> Allocated<()> {
+        for block in values.chunks(BITS) {
+            let word = in_wide_vectors(
+                #[inline(always)]
+                || bits::which(block, keep),
+            );
+            if word != 0 {
+                let free = self.free(block.len())?;
+                free.iter_mut().zip(bits::ones(word)).for_each(|(slot, at)| *slot = block[at]);
+                self.kept += word.count_ones() as usize;
             }
         }
-        Ok(self.kept())
+        Ok(())
+    }
+
+    /// Room for so many values behind those kept.
+    fn free(&mut self, count: usize) -> Allocated<&mut [T]> {
+        let end = self.kept + count;
+        if self.values.len() < end {
+            let missing = end - self.values.len();
+            alloc::reserve(&mut self.values, missing)?;
+            self.values.resize(end, T::ZERO);
+        }
+        Ok(&mut self.values[self.kept..end])
     }
 
     fn kept(&mut self) -> &mut [T] {
@@ -160,14 +178,18 @@ fn bracket<T: Real>(lane: &[T], part: f64, sieve: &mut Sieve<T>) -> Allocated<Br
     if sample.len() * RARE < draws {
         return Ok(Bracket::Rare);
     }
-    sample.sort_unstable_by(|a, b| a.order(*b));
     // The rank of the true value in the sample has a deviation of no more than half a root of its size.
     let margin = sample.len().isqrt() * if is_long { 2 } else { 1 };
     if sample.len() <= 2 * margin {
         return Ok(Bracket::Unknown);
     }
-    let (middle, last) = ((sample.len() as f64 * part) as usize, sample.len() - 1);
-    Ok(Bracket::Ends(sample[middle.saturating_sub(margin)], sample[(middle + margin).min(last)]))
+    let last = sample.len() - 1;
+    let middle = ((sample.len() as f64 * part) as usize).min(last);
+    let (low, high) = (middle.saturating_sub(margin), (middle + margin).min(last));
+    let (below, &mut high, _) = sample.select_nth_unstable_by(high, |a, b| a.order(*b));
+    // The margin is one at least, so that the low end is another one.
+    let (_, &mut low, _) = below.select_nth_unstable_by(low, |a, b| a.order(*b));
+    Ok(Bracket::Ends(low, high))
 }
 
 /// How many values of a lane are numbers, and how many of these are not greater than the low end of a bracket.
@@ -183,7 +205,7 @@ fn sift<T: Real>(lane: &[T], low: T, high: T, sieve: &mut Sieve<T>) -> Allocated
     for block in lane.chunks(BLOCK) {
         counts.to_low += count_in_block(block, |value| value <= low);
         counts.numbers += count_in_block(block, |value| !value.isnan());
-        sieve.extend(block.iter().copied(), |value| (low < value) & (value < high))?;
+        sieve.extend_rare(block, |value| (low < value) & (value < high))?;
     }
     Ok(counts)
 }
