@@ -33,6 +33,10 @@ const TOGETHER: usize = 64;
 /// Unoptimised far fewer, so that tests, whose inputs are small, meet both ways.
 const CACHED: usize = if cfg!(debug_assertions) { 1 << 12 } else { 1 << 22 };
 
+/// Up to so many members there is a line for each, or for two of four bytes: all lie in the first cache, and hardly
+/// one is full, which for so few lines would be asked about every few values.
+const SMALL: usize = 512;
+
 /// The keys of test elements.
 pub(crate) struct KeySet<T: Element> {
     /// Those of all lines, after as many as lie before the first line of the cache.
@@ -55,12 +59,17 @@ impl<T: Element> KeySet<T> {
     /// The set of the keys of `members`; `None` if there are none.
     pub(crate) fn new(members: &[T]) -> Allocated<Option<Self>> {
         let Some(filler) = members.iter().find_map(|member| member.key()) else { return Ok(None) };
-        let lines = members.len().div_ceil(Self::LOAD);
+        let lines = Self::lines_for(members.len());
         let keys = alloc::copies(filler, (lines + 1) * Self::PLACES)?;
         let start = keys.as_ptr().align_offset(LINE).min(Self::PLACES);
         let mut set = KeySet { keys, start, lines, filler, crowded: HashSet::new() };
         set.settle(members)?;
         Ok(Some(set))
+    }
+
+    /// The lines for so many members.
+    fn lines_for(members: usize) -> usize {
+        members.div_ceil(if members <= SMALL { Self::PLACES / 8 } else { Self::LOAD })
     }
 
     /// Puts each key into its line: each thread into lines of its own.
@@ -330,6 +339,17 @@ mod tests {
         }
     }
 
+    /// A full line costs a branch that goes wrong at every question for it: 64 members met one of 22.
+    #[test]
+    fn few_members_find_no_full_line() {
+        for count in [17, 64, 300, SMALL, SMALL + 1] {
+            let set = check(&(0..count).map(|number| (number * number) as f64 + 0.5).collect::<Vec<_>>(), &[0.0, -1.0]);
+            let places = KeySet::<f64>::PLACES;
+            let full = set.keys[set.start..].chunks_exact(places).filter(|line| line[places - 1] != set.filler).count();
+            assert!(full * 50 <= if count <= SMALL { 0 } else { 4 * set.lines }, "{count}: {full} of {}", set.lines);
+        }
+    }
+
     #[test]
     fn repeated_members_take_one_place() {
         let members: Vec<i32> = (0..30_000).map(|number| number % 7).collect();
@@ -341,7 +361,7 @@ mod tests {
     #[test]
     fn crowded_lines_answer_too() {
         for (count, line) in [(100, 20), (500_000, 3), (500_000, 166_000)] {
-            let lines = usize::div_ceil(count, KeySet::<u64>::LOAD);
+            let lines = KeySet::<u64>::lines_for(count);
             let of_a_line = (0..).filter(|&key| line_of(key, lines) == line);
             let of_a_line: Vec<u64> = of_a_line.take(if count == 100 { 200 } else { 24 }).collect();
             let places = KeySet::<u64>::PLACES;
@@ -356,7 +376,7 @@ mod tests {
     /// Places that are free hold a key of another line; that line has it once, and places for as many others as any.
     #[test]
     fn the_filler_takes_one_place_of_its_own_line() {
-        let lines = 100usize.div_ceil(KeySet::<u64>::LOAD);
+        let lines = KeySet::<u64>::lines_for(100);
         let of_a_line: Vec<u64> = (0..).filter(|&key| line_of(key, lines) == 5).take(9).collect();
         let elsewhere = (0..).filter(|&key| line_of(key, lines) != 5);
         let members: Vec<u64> = of_a_line[..8].iter().copied().chain(elsewhere.take(92)).collect();
