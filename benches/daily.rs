@@ -48,9 +48,16 @@ fn elementwise(c: &mut Criterion) {
     bench(c, "isin/4", |size| (list(size), Numbers(2).values(4)), |(x, set)| lacuna::isin(x, set));
     bench(c, "isin/16", |size| (list(size), Numbers(2).values(16)), |(x, set)| lacuna::isin(x, set));
     bench(c, "isin/1000", |size| (list(size), Numbers(2).values(1000)), |(x, set)| lacuna::isin(x, set));
+    bench(c, "isin/64", |size| (list(size), Numbers(2).values(64)), |(x, set)| lacuna::isin(x, set));
+    let many = |size| (list(size), (0..262_144).map(|member| member as f64 + 0.5).collect::<Vec<_>>());
+    bench(c, "isin/262144/none", many, |(x, set)| lacuna::isin(x, set));
     let positions = |size: usize| (0..size).map(|at| (at * 7919 % size) as i64).collect::<Array1<i64>>();
     let take = move |(x, positions): &(Array1<f64>, Array1<i64>)| lacuna::take(x, positions);
     bench(c, "take", move |size| (list(size), positions(size)), take);
+    let sorted = |size: usize| (list(size), (0..size as i64).collect::<Array1<i64>>());
+    bench(c, "take/sorted", sorted, take);
+    let short = |size: usize| (list(1000), (0..size).map(|at| (at * 7919 % 1000) as i64).collect::<Array1<i64>>());
+    bench(c, "take/of_1000", short, take);
     let places = |size| {
         let end = (side(size) * side(size)) as u64;
         let mut numbers = Numbers(3);
@@ -114,11 +121,14 @@ fn reductions(c: &mut Criterion) {
     bench(c, "nanmedian/coo/0", matrix, |x| x.nanmedian(0));
     bench(c, "nanmedian/coo/1", matrix, |x| x.nanmedian(1));
     bench(c, "nanmedian/dense/all", list, |x| lacuna::nanmedian(x, Axes::all()));
-    let rare = |size| {
-        let thinned = list(size).into_iter().enumerate();
-        thinned.map(|(at, value)| if at % 37 == 0 { value } else { f64::NAN }).collect()
+    let of_each = |every: usize| {
+        move |size| {
+            let thinned = list(size).into_iter().enumerate();
+            thinned.map(|(at, value)| if at % every == 0 { value } else { f64::NAN }).collect()
+        }
     };
-    bench(c, "nanmedian/dense/rare", rare, |x: &Array1<f64>| lacuna::nanmedian(x, Axes::all()));
+    bench(c, "nanmedian/dense/rare", of_each(37), |x: &Array1<f64>| lacuna::nanmedian(x, Axes::all()));
+    bench(c, "nanmedian/dense/rarest", of_each(usize::MAX), |x: &Array1<f64>| lacuna::nanmedian(x, Axes::all()));
 }
 
 /// What chooses and moves, of both formats.
