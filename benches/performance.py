@@ -65,12 +65,15 @@ def read_peers(paths):
     for path in paths:
         with open(path) as file:
             text = file.read()
-        if text.lstrip().startswith('{"workload"'):
-            lines += json_lines(text)
-        else:
+        try:
             whole = json.loads(text)
+        except ValueError:  # a line for each workload, whose words stand in any order
+            whole = {}
+        if "results" in whole:
             lines += whole["results"].values()
             versions.update(whole.get("versions", {}))
+        else:
+            lines += json_lines(text)
     is_peer = lambda line: "min" in line and line.get("agrees", True) and not line["peer"].startswith("floor")
     return [line for line in lines if is_peer(line)], versions
 
@@ -85,6 +88,11 @@ def run_compare(data, only):
     return "".join(bench("compare", *options, "--threads", threads) for threads in ("1", "2"))
 
 
+def milliseconds(seconds):
+    """To four digits: what takes microseconds is not nothing."""
+    return float(f"{seconds * 1e3:.4g}")
+
+
 def compared(lines, peers):
     """For each workload and number of threads: what we took, and the fastest other."""
     rows = {}
@@ -95,8 +103,8 @@ def compared(lines, peers):
         if wrong:
             sys.exit(f"{line['workload']}: {wrong} have other sums")
         fastest = min(others, key=lambda peer: peer["min"], default=None)
-        theirs = [fastest["peer"], round(fastest["min"] * 1e3, 2)] if fastest else [None, None]
-        row, took = rows.setdefault(line["workload"], {}), round(line["min"] * 1e3, 2)
+        theirs = [fastest["peer"], milliseconds(fastest["min"])] if fastest else [None, None]
+        row, took = rows.setdefault(line["workload"], {}), milliseconds(line["min"])
         row[str(threads)] = min(row.get(str(threads), [took]), [took])[:1] + theirs
     return rows
 
@@ -133,11 +141,12 @@ def cell(row, wanted):
     if row is None:
         return ""
     ours, name, theirs = row
+    shown = lambda time: f"{time:.1f}" if time >= 0.1 else f"{time:.2g}"
     if name is None:
-        return f"{ours:.1f}"
+        return shown(ours)
     ratio = f"{ours / theirs:.2f}"
     ratio = f"**{ratio}**" if wanted and ours / theirs <= wanted else ratio
-    return f"{ratio}: {ours:.1f}, {name} {theirs:.1f}"
+    return f"{ratio}: {shown(ours)}, {name} {shown(theirs)}"
 
 
 def compare_table(known, threads):
