@@ -19,7 +19,7 @@ pub(crate) struct Joined<I> {
 
 /// Fewer entries than this are compared axis by axis: what keys set up takes longer. Unoptimised far fewer, so that
 /// tests, whose inputs are small, meet both ways.
-const FEW: usize = if cfg!(debug_assertions) { 1 << 3 } else { 1 << 6 };
+const FEW: usize = if cfg!(debug_assertions) { 1 << 3 } else { 1 << 7 };
 
 /// Joins entries that are given by their coordinates on axes of these `lengths`.
 pub(crate) fn by_coords<I: Index>(
