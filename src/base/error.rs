@@ -489,7 +489,7 @@ pub enum Error {
     },
 
     /// Something is wrong within a range of an axis, from whose start positions are counted.
-    #[error("in positions {start} to {end} of axis {axis}, counted from the first of these: {cause}")]
+    #[error("{}", in_range(*.axis, *.start, *.end, .cause))]
     InRange {
         /// What is wrong.
         cause: Box<Error>,
@@ -528,14 +528,26 @@ pub enum Error {
     },
 }
 
-/// The name of a file before what is said of it. What a terminal would obey is escaped.
-/// What is wrong with a step that has been named.
+/// What is wrong with a step that has been named: its name is not said again.
 fn without_name(operation: &str, cause: &Error) -> String {
+    if let Error::InRange { cause, axis, start, end } = cause {
+        return in_range(*axis, *start, *end, &without_name(operation, cause));
+    }
     let told = cause.to_string();
-    let behind = told.strip_prefix(operation).and_then(|told| told.strip_prefix(": "));
-    behind.map_or_else(|| told.clone(), str::to_string)
+    match told.strip_prefix(operation) {
+        Some(why) if why.starts_with(": ") => why[2..].to_string(),
+        Some(place) if place.starts_with(" at ") || place.starts_with(" of ") => format!("the result{place}"),
+        Some(rest) if rest.starts_with(' ') => format!("it{rest}"),
+        _ => told,
+    }
 }
 
+/// What is wrong within a range of an axis.
+fn in_range(axis: usize, start: usize, end: usize, cause: &dyn fmt::Display) -> String {
+    format!("in positions {start} to {end} of axis {axis}, counted from the first of these: {cause}")
+}
+
+/// The name of a file before what is said of it. What a terminal would obey is escaped.
 fn before_message(path: &Option<PathBuf>) -> String {
     let Some(path) = path else { return String::new() };
     let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };

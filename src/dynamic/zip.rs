@@ -9,6 +9,7 @@ use super::reduce::{no_floats, on_floats};
 use super::view::{AnyStored, View, on_both, seen};
 use super::widen::{Beyond, Wide, bounds, is_integer, not_for, widened, zeros};
 use super::{AnyTensor, Erased};
+use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
 use crate::element::{DType, Element, Number};
 use crate::ops::chosen::{AnyZip, Chooses, Chosen};
@@ -227,7 +228,19 @@ zips! {
     bit_or bit_xor matmul
 }
 
-/// The list of gradients.
+/// The operand on the right, which is no number.
+fn other_view<'r>(operation: &'static str, right: Right<'r>) -> Result<View<'r>> {
+    match right {
+        Right::Tensor(tensor) => Ok(View { tensor, stored: false }),
+        Right::Stored(AnyStored { tensor }) => Ok(View { tensor, stored: true }),
+        Right::Number(_) => {
+            let why = "a number receives no gradient; make it a tensor".into();
+            Err(Error::Argument { operation, why })
+        }
+    }
+}
+
+/// The list of gradients. If one of both is a view, both are.
 macro_rules! gradients {
     ($($name:ident)*) => {
         on_both! {$(
@@ -239,14 +252,22 @@ macro_rules! gradients {
             #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name),
                 "()); `TypesDiffer`, `NoOperation`: the element types.")]
             #[inline]
-            pub fn $name(&self, other: &AnyTensor, upstream: &AnyTensor) -> Result<(AnyTensor, AnyTensor)> {
-                let (left, right) = (self.view(), other.view());
+            pub fn $name<'r>(
+                &self,
+                other: impl Into<Right<'r>>,
+                upstream: &AnyTensor,
+            ) -> Result<(AnyTensor, AnyTensor)> {
+                let (left, right) = (self.view(), other_view(stringify!($name), other.into())?);
+                let other = right.tensor;
                 check_types(stringify!($name), &[left.tensor, other, upstream])?;
                 /// Runs it in the type of the floats, because a quotient is rounded more than once.
                 macro_rules! on {
                     ($float:ty) => {{
                         let (x, y, g) = (widened::<$float>(left.tensor)?, widened(other)?, widened(upstream)?);
-                        let (dx, dy) = ops::$name(&x, &y, &g)?;
+                        let (dx, dy) = match left.stored || right.stored {
+                            true => ops::$name(&x.stored(), &y.stored(), &g)?,
+                            false => ops::$name(&x, &y, &g)?,
+                        };
                         Ok((left.found(Ok(dx))?, right.found(Ok(dy))?))
                     }};
                 }
@@ -345,5 +366,32 @@ on_both! {
             (Wide::Complex(x), Wide::Complex(y)) => view.found(on!(x, y)),
             _ => Err(not_for("scale", factors, "the factors have the type of the tensor")),
         }
+    }
+
+    /// The gradients of the tensor and of the factors of `scale`: `scale` of what comes at the entries, and the sums of
+    /// what comes times the tensor, on what the factors store.
+    ///
+    /// # Errors
+    ///
+    /// `AxisOutOfRange`, `LengthMismatch`, `ShapeMismatch`: the shapes do not go together; `TypesDiffer`,
+    /// `NoOperation`: the element types.
+    pub fn scale_backward(
+        &self,
+        axis: impl crate::base::index::Position,
+        factors: &AnyTensor,
+        upstream: &AnyTensor,
+    ) -> Result<(AnyTensor, AnyTensor)> {
+        let (view, axis) = (self.view(), axis.to_i128());
+        let x = view.tensor;
+        check_types("scale_backward", &[x, factors, upstream])?;
+        let axis = normalize_axis(axis, x.rank())?;
+        let others: Vec<usize> = (0..x.rank()).filter(|&other| other != axis).collect();
+        let at_entries = x.any_backward(upstream, Axes::none())?;
+        let of_x = at_entries.stored().scale(axis as i64, factors)?;
+        let products = match view.stored {
+            true => x.with_fill(Number::Integer(0))?.mul(&at_entries)?,
+            false => x.mul(upstream)?,
+        };
+        Ok((of_x, factors.any_backward(&products.sum(&Axes::from(others))?, Axes::none())?))
     }
 }

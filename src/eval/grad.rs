@@ -169,7 +169,10 @@ impl Graph {
             Kind::Call(name, arguments) => {
                 let Some(function) = function(&name) else { return Err(no_rule(&name, &at)) };
                 let places = placed(function, &arguments, &at, &self.nodes)?;
-                self.of_call(function.name, &places, upstream, depends, &at)
+                match function.name {
+                    "matmul_with" | "matmul_on" => self.of_entries(id, &places, upstream, depends),
+                    name => self.of_call(name, &places, upstream, depends, &at),
+                }
             }
             Kind::Index(..) => Err(no_rule("an index", &at)),
             _ => Err(no_rule("this gradient", &at)),
@@ -194,9 +197,7 @@ impl Graph {
             }
             "reshape" if only_first() => return Ok(vec![(first, self.push(Kind::Shaped(first, up), at))]),
             "block" => return self.of_block(first, up, depends, at),
-            "add" | "sub" | "mul" | "div" if of.iter().all(|ids| self.is_stored(ids[0])) => {
-                return Ok(self.of_stored(name, [first, of[1][0]], up, depends, at));
-            }
+            "scale" => return Ok(self.of_scale(of, up, depends, at)),
             _ => {}
         }
         let backward = match name {
@@ -267,6 +268,41 @@ impl Graph {
         Ok(given)
     }
 
+    /// The rule of sums of products of entries, at a mask or not: that of the product of the entries, for what comes at
+    /// those of the result. Other semirings have none.
+    fn of_entries(&mut self, product: Id, of: &[Vec<Id>], upstream: Id, depends: &[bool]) -> Result<Given, Wrong> {
+        let Node { kind: Kind::Call(name, _), at } = self.nodes[product].clone() else { return Ok(Vec::new()) };
+        let semiring = of[2].first().filter(|_| name == "matmul_with").map(|&id| &self.nodes[id].kind);
+        if let Some(Kind::Text(semiring)) = semiring
+            && semiring != "plus_times"
+        {
+            return Err(no_rule(&format!("{name} over {semiring}"), &at));
+        }
+        let (x, y) = (of[0][0], of[1][0]);
+        let is_stored = matches!(&self.nodes[x].kind, Kind::Call(name, _) if name == "stored");
+        let entries = if is_stored { x } else { self.call("stored", vec![("x", x)], &at) };
+        let upstream = self.at_entries(product, upstream, &at);
+        let mut given = Vec::new();
+        for (wrt, operand) in [x, y].into_iter().enumerate().filter(|(_, operand)| depends[*operand]) {
+            let number = self.number(wrt, &at);
+            let all = vec![("x", entries), ("y", y), ("upstream", upstream), ("wrt", number)];
+            given.push((operand, self.call("matmul_backward", all, &at)));
+        }
+        Ok(given)
+    }
+
+    /// The rule of products with a number for each position of an axis.
+    fn of_scale(&mut self, of: &[Vec<Id>], upstream: Id, depends: &[bool], at: &Range<usize>) -> Given {
+        let [x, axis, factors] = [0, 1, 2].map(|place| of[place][0]);
+        let mut given = Vec::new();
+        for (wrt, operand) in [x, factors].into_iter().enumerate().filter(|(_, operand)| depends[*operand]) {
+            let number = self.number(wrt, at);
+            let all = vec![("x", x), ("axis", axis), ("factors", factors), ("upstream", upstream), ("wrt", number)];
+            given.push((operand, self.call("scale_backward", all, at)));
+        }
+        given
+    }
+
     /// The rule of rows that are joined, and joined below each other.
     fn of_block(&mut self, rows: Id, upstream: Id, depends: &[bool], at: &Range<usize>) -> Result<Given, Wrong> {
         let Kind::List(rows) = self.nodes[rows].kind.clone() else { return Err(no_rule("block", at)) };
@@ -283,44 +319,10 @@ impl Graph {
         Ok(given)
     }
 
-    fn is_stored(&self, id: Id) -> bool {
-        matches!(&self.nodes[id].kind, Kind::Call(name, _) if name == "stored")
-    }
-
-    /// The rule of arithmetic on the entries of two tensors of one shape: to an entry alone what its result received, or
-    /// nothing where both have to be there.
-    fn of_stored(&mut self, name: &str, [x, y]: [Id; 2], upstream: Id, depends: &[bool], at: &Range<usize>) -> Given {
-        let [to_x, to_y] = [x, y].map(|of| self.at_entries(of, upstream, at));
-        let (to_x, to_y) = match name {
-            "add" => (to_x, to_y),
-            "sub" => (to_x, self.call("neg", vec![("x", to_y)], at)),
-            "mul" => (self.met(x, "mul", [to_x, y], at), self.met(y, "mul", [to_y, x], at)),
-            _ => {
-                let to_x = self.met(x, "div", [to_x, y], at);
-                let product = self.met(y, "mul", [to_x, x], at);
-                let quotient = self.met(y, "div", [product, y], at);
-                (to_x, self.call("neg", vec![("x", quotient)], at))
-            }
-        };
-        [(x, to_x), (y, to_y)].into_iter().filter(|(of, _)| depends[*of]).collect()
-    }
-
     /// A gradient at the entries of a tensor.
     fn at_entries(&mut self, of: Id, gradient: Id, at: &Range<usize>) -> Id {
         let none = self.push(Kind::List(Vec::new()), at);
         self.call("any_backward", vec![("x", of), ("upstream", gradient), ("axis", none)], at)
-    }
-
-    /// What an operation makes of the entries of a gradient and of a view where both are, at those of a tensor.
-    fn met(&mut self, of: Id, name: &str, [gradient, view]: [Id; 2], at: &Range<usize>) -> Id {
-        // Views of two fills do not go together, and gradients have a fill of 0.
-        let zero = self.number(0, at);
-        let whole = inputs(&self.nodes[view].kind)[0];
-        let filled = self.call("with_fill", vec![("x", whole), ("fill", zero)], at);
-        let [entries, others] = [gradient, filled].map(|of| self.call("stored", vec![("x", of)], at));
-        let both = self.call(name, vec![("x", entries), ("y", others)], at);
-        let met = self.call("with_fill", vec![("x", both), ("fill", zero)], at);
-        self.at_entries(of, met, at)
     }
 
     fn call(&mut self, name: &str, arguments: Vec<(&str, Id)>, at: &Range<usize>) -> Id {

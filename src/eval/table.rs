@@ -4,7 +4,7 @@ use super::Fault;
 use super::call::{Call, Seen, on_seen};
 use super::value::Value;
 use crate::base::axes::Axes;
-use crate::dynamic::{AnyMatmul, AnyTensor};
+use crate::dynamic::{AnyMatmul, AnyStored, AnyTensor, Right};
 use crate::element::DType;
 use crate::ops::{Nanmedian, Norm, Quantile, QuantileMethod, Take, TakeMode, Tolerance, Var};
 use crate::pattern::Format;
@@ -111,12 +111,19 @@ fn one_of_two(
     call.done(both.map(|(dx, dy)| if is_right { dy } else { dx }))
 }
 
-/// The gradient of one of two operands.
+/// The gradient of one of two operands, of which a view makes the other one too.
 fn of_two(
     call: &Call,
-    gradients: fn(&AnyTensor, &AnyTensor, &AnyTensor) -> crate::base::error::Result<(AnyTensor, AnyTensor)>,
+    gradients: fn(&AnyTensor, Right<'_>, &AnyTensor) -> crate::base::error::Result<(AnyTensor, AnyTensor)>,
+    of_stored: fn(AnyStored<'_>, Right<'_>, &AnyTensor) -> crate::base::error::Result<(AnyTensor, AnyTensor)>,
 ) -> Result<Value, Fault> {
-    one_of_two(call, 3, gradients(&choice(call, 0, 1)?, &choice(call, 1, 0)?, call.tensor(2)?))
+    let (x, y, upstream) = (choice(call, 0, 1)?, choice(call, 1, 0)?, call.tensor(2)?);
+    let is_view = |place: usize| call.given(place).map(|given| matches!(given.value, Value::Stored(_)));
+    let both = match is_view(0)? || is_view(1)? {
+        true => of_stored(x.stored(), y.stored().into(), upstream),
+        false => gradients(&x, (&y).into(), upstream),
+    };
+    one_of_two(call, 3, both)
 }
 
 /// One gradient of several, by the number that the argument at `place` is.
@@ -153,13 +160,13 @@ fn choice(call: &Call, place: usize, other: usize) -> Result<AnyTensor, Fault> {
     match &given.value {
         Value::Number(number) => {
             let dtype = match &call.given(other)?.value {
-                Value::Tensor(tensor) => tensor.dtype(),
+                Value::Tensor(tensor) | Value::Stored(tensor) => tensor.dtype(),
                 Value::Number(other) if number.dtype() != other.dtype() => DType::Float64,
                 _ => number.dtype(),
             };
             super::run::tensor_of(number, dtype, &given.at)
         }
-        _ => call.tensor(place).cloned(),
+        _ => call.moving(place).cloned(),
     }
 }
 
@@ -214,7 +221,12 @@ macro_rules! alike {
     };
     (two $($name:ident)*) => {
         [$(Function { name: stringify!($name), parameters: "x y upstream wrt?", stores: false, run: |call| {
-            of_two(call, |x, y, upstream| x.$name(y, upstream))
+            of_two(call, |x, y, upstream| x.$name(y, upstream), |x, y, upstream| x.$name(y, upstream))
+        } }),*]
+    };
+    (pairs $($name:ident)*) => {
+        [$(Function { name: stringify!($name), parameters: "x y upstream wrt?", stores: false, run: |call| {
+            one_of_two(call, 3, call.tensor(0)?.$name(call.tensor(1)?, call.tensor(2)?))
         } }),*]
     };
     (map $($name:ident)*) => {
@@ -254,7 +266,8 @@ static TABLE: &[&[Function]] = &[
     &alike!(quantile quantile nanquantile),
     &alike!(quantile_backward quantile_backward nanquantile_backward),
     &alike!(two add_backward sub_backward mul_backward div_backward pow_backward minimum_backward maximum_backward
-        matmul_backward outer_backward kron_backward),
+        matmul_backward),
+    &alike!(pairs outer_backward kron_backward),
     &alike!(map isinf isnan isfinite isreal isposinf isneginf neg abs sign square not conj real imag sqrt cbrt exp
         exp_m1 ln ln_1p log2 log10 sin cos tan asin acos atan sinh cosh tanh recip round floor ceil trunc),
     &alike!(zip add sub mul div rem rem_euclid pow minimum maximum equal not_equal less less_equal greater greater_equal
@@ -388,6 +401,14 @@ static SINGLE: &[Function] = single! {
     "scale" "x axis factors" |call| {
         let (axis, factors): (isize, _) = (call.integer(1, None)?, call.tensor(2)?);
         on_seen!(call, 0, x => x.scale(axis, factors))
+    };
+    "scale_backward" "x axis factors upstream wrt?" |call| {
+        let (axis, factors, upstream): (isize, _, _) = (call.integer(1, None)?, call.tensor(2)?, call.tensor(3)?);
+        let both = match call.seen(0)? {
+            Seen::Whole(x) => x.scale_backward(axis, factors, upstream),
+            Seen::Stored(x) => x.scale_backward(axis, factors, upstream),
+        };
+        one_of_two(call, 4, both)
     };
     "mask" "x mask" |call| {
         let mask = call.tensor(1)?;
@@ -588,6 +609,7 @@ static SINGLE: &[Function] = single! {
     "broadcast_to_backward" "x upstream shape" |call| {
         call.done(call.moving(0)?.broadcast_to_backward(call.tensor(1)?, call.shape(2)?))
     };
+    "reshape_as" "x like" |call| call.done(call.moving(0)?.reshape(call.moving(1)?.shape().clone()));
     "reshape" "x shape" |call| call.done(call.moving(0)?.reshape(call.shape(1)?));
     "squeeze" "x axis?" |call| call.done(call.moving(0)?.squeeze(call.some_axes(1)?));
     "squeeze_backward" "x upstream axis?" |call| {

@@ -25,6 +25,12 @@ pub trait Semiring<T>: Copy + Send + Sync {
     /// The sum as an element, if the type has it.
     #[doc(hidden)]
     fn value(self, sum: Self::Sum) -> Option<T>;
+
+    /// The words for how it adds and multiplies; none where one of them is a function.
+    #[doc(hidden)]
+    fn words(self) -> [Option<&'static str>; 2] {
+        [None, None]
+    }
 }
 
 /// Products and sums as everybody knows them.
@@ -52,16 +58,26 @@ impl<T: Ring> Semiring<T> for PlusTimes {
     fn value(self, sum: T::Dot) -> Option<T> {
         sum.value()
     }
+
+    fn words(self) -> [Option<&'static str>; 2] {
+        [Some("plus"), Some("times")]
+    }
 }
 
 /// Makes a term of two elements, if the type has it.
 pub trait Multiply<T>: Copy + Send + Sync {
+    /// Its word, if it has one.
+    const WORD: Option<&'static str> = None;
+
     /// The term.
     fn term(self, left: T, right: T) -> Option<T>;
 }
 
 /// Adds up terms.
 pub trait Add<T>: Copy + Send + Sync {
+    /// Its word, if it has one.
+    const WORD: Option<&'static str> = None;
+
     /// What no terms come to.
     fn zero(self) -> T;
 
@@ -71,7 +87,7 @@ pub trait Add<T>: Copy + Send + Sync {
 
 /// Makes the types of some ways to multiply, and a value for each.
 macro_rules! multiply {
-    ($($(#[$what:meta])* $name:ident: $bound:ident, $left:ident $right:ident $term:expr;)*) => {
+    ($($(#[$what:meta])* $name:ident $word:literal: $bound:ident, $left:ident $right:ident $term:expr;)*) => {
         /// A way to multiply that is known at run time only.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(crate) enum Multiplying {
@@ -83,6 +99,8 @@ macro_rules! multiply {
         pub struct $name;
 
         impl<T: $bound> Multiply<T> for $name {
+            const WORD: Option<&'static str> = Some($word);
+
             #[inline(always)]
             fn term(self, $left: T, $right: T) -> Option<T> {
                 $term
@@ -99,26 +117,26 @@ macro_rules! multiply {
 
 multiply! {
     /// The sum of both.
-    Sum: Element, left right left.checked_add(right);
+    Sum "plus": Element, left right left.checked_add(right);
     /// The product.
-    Product: Element, left right left.checked_mul(right);
+    Product "times": Element, left right left.checked_mul(right);
     /// The element on the left.
-    First: Element, left _right Some(left);
+    First "first": Element, left _right Some(left);
     /// The element on the right.
-    Second: Element, _left right Some(right);
+    Second "second": Element, _left right Some(right);
     /// One, whatever the elements.
-    Pair: Element, _left _right Some(T::ONE);
+    Pair "pair": Element, _left _right Some(T::ONE);
     /// The lesser one.
-    Lesser: Real, left right Some(minimum(left, right));
+    Lesser "min": Real, left right Some(minimum(left, right));
     /// The greater one.
-    Greater: Real, left right Some(maximum(left, right));
+    Greater "max": Real, left right Some(maximum(left, right));
     /// One, if both are truthy.
-    And: Element, left right Some(if left.is_truthy() & right.is_truthy() { T::ONE } else { T::ZERO });
+    And "and": Element, left right Some(if left.is_truthy() & right.is_truthy() { T::ONE } else { T::ZERO });
 }
 
 /// Makes the types of some ways to add, and a value for each.
 macro_rules! add {
-    ($($(#[$what:meta])* $name:ident: $bound:ident, $zero:expr, $sum:ident $term:ident $add:expr;)*) => {
+    ($($(#[$what:meta])* $name:ident $word:literal: $bound:ident, $zero:expr, $sum:ident $term:ident $add:expr;)*) => {
         /// A way to add that is known at run time only.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(crate) enum Adding {
@@ -132,6 +150,8 @@ macro_rules! add {
         pub struct $name;
 
         impl<T: $bound> Add<T> for $name {
+            const WORD: Option<&'static str> = Some($word);
+
             fn zero(self) -> T {
                 $zero
             }
@@ -152,13 +172,13 @@ macro_rules! add {
 
 add! {
     /// The least term.
-    Min: Real, T::HIGHEST, sum term minimum(sum, term);
+    Min "min": Real, T::HIGHEST, sum term minimum(sum, term);
     /// The greatest term.
-    Max: Real, T::LOWEST, sum term maximum(sum, term);
+    Max "max": Real, T::LOWEST, sum term maximum(sum, term);
     /// The first term.
-    Any: Element, T::ZERO, sum _term sum;
+    Any "any": Element, T::ZERO, sum _term sum;
     /// The first term that is truthy, else the last.
-    Or: Element, T::ZERO, sum term if sum.is_truthy() { sum } else { term };
+    Or "or": Element, T::ZERO, sum term if sum.is_truthy() { sum } else { term };
 }
 
 /// A way to multiply that is a function.
@@ -216,6 +236,10 @@ impl<T: Ring, M: Multiply<T>> Semiring<T> for Plus<M> {
     fn value(self, sum: T::Dot) -> Option<T> {
         sum.value()
     }
+
+    fn words(self) -> [Option<&'static str>; 2] {
+        [Some("plus"), M::WORD]
+    }
 }
 
 /// Terms that are added up from the first one on: so what no terms come to is in no sum.
@@ -256,6 +280,10 @@ impl<T: Element, A: Add<T>, M: Multiply<T>> Semiring<T> for Folded<A, M> {
     #[inline(always)]
     fn value(self, sum: Fold<T>) -> Option<T> {
         sum.value(self.add.zero())
+    }
+
+    fn words(self) -> [Option<&'static str>; 2] {
+        [A::WORD, M::WORD]
     }
 }
 

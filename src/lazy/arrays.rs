@@ -355,7 +355,7 @@ fn factored(shapes: &[&Shape], mode: isize) -> Result<Option<Shape>> {
 #[must_use = "a pattern is looked at by its methods"]
 #[derive(Debug, Clone)]
 pub struct LazyPattern<P, T> {
-    x: Lazy<Tensor<P, T>>,
+    pub(super) x: Lazy<Tensor<P, T>>,
 }
 
 impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {

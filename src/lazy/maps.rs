@@ -6,7 +6,7 @@ use super::node::{Form, Node, unlike};
 use super::reductions::{Ask, rule_of_one};
 use super::rewrite::Facts;
 use super::text::{Said, Text, WRITTEN, said};
-use super::unary::{Steps, same};
+use super::unary::{LazyStored, Steps, same};
 use super::{Lazy, shares};
 use crate::base::axes::Axes;
 use crate::element::{
@@ -31,6 +31,27 @@ macro_rules! maps {
         impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
             $(maps!(@one $name($($arg: $type),*) [$bound] -> $out $(, $backward)?);)*
         }
+
+        /// # Functions of one stored element
+        ///
+        /// The fill stays, or is the zero of another type. The pages stand at the functions of the same names.
+        impl<P: Pattern, T: Element> LazyStored<P, T> {
+            $(maps!(@entries $name($($arg: $type),*) [$bound] -> $out $(, $backward)?);)*
+        }
+    };
+    (@entries $name:ident($($arg:ident: $type:tt),*) [$bound:ident] -> $out:ty $(, $backward:ident)?) => {
+        #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        #[track_caller]
+        pub fn $name(&self, $($arg: $type),*) -> Lazy<Tensor<P, $out>>
+        where
+            T: $bound,
+        {
+            let run = move |x: &Tensor<P, T>| ops::$name(&x.stored() $(, $arg)*);
+            let told = ["stored".to_string(), told!($($arg),*)].join(" ");
+            let step = self.x.then(stringify!($name), told, Form::Each, same, run)
+                .written(Text::call(stringify!($name), &["stored(%0)"], said!($($arg),*)));
+            maps!(@rule $name, step, [P: Pattern] Tensor<P, F>, ($($arg: $type),*) $(, $backward)?)
+        }
     };
     (@one $name:ident($($arg:ident: $type:tt),*) [$bound:ident] -> $out:ty $(, $backward:ident)?) => {
         #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
@@ -42,7 +63,7 @@ macro_rules! maps {
             let run = move |x: &X| ops::$name(x $(, $arg)*).map(X::mapped);
             let step = self.then(stringify!($name), told!($($arg),*), Form::Each, same, run)
                 .written(Text::call(stringify!($name), &["%0"], said!($($arg),*)));
-            maps!(@rule $name, step, ($($arg: $type),*) $(, $backward)?)
+            maps!(@rule $name, step, [X: Steps] X::Of<F>, ($($arg: $type),*) $(, $backward)?)
         }
 
         maps!(@gradient $name($($arg: $type),*) $($backward)?);
@@ -65,18 +86,18 @@ macro_rules! maps {
                 .written(Text::call(stringify!($backward), &["%0", "%1"], said!($($arg),*)))
         }
     };
-    (@rule $name:ident, $step:ident, ($($arg:ident: $type:tt),*)) => { $step };
-    (@rule $name:ident, $step:ident, (), $backward:ident) => {
-        rule_of_one!($step, T, [X: Steps] X::Of<F>, (), |x, g| twice(stringify!($name), x.$backward(&g), &x, &g))
+    (@rule $name:ident, $step:ident, [$X:ident: $of_x:ident] $of:ty, ($($arg:ident: $type:tt),*)) => { $step };
+    (@rule $name:ident, $step:ident, [$X:ident: $of_x:ident] $of:ty, (), $backward:ident) => {
+        rule_of_one!($step, T, [$X: $of_x] $of, (), |x, g| twice(stringify!($name), x.$backward(&g), &x, &g))
     };
     // An argument of the type of the elements is one of floats where there is a gradient.
-    (@rule $name:ident, $step:ident, ($arg:ident: i32), $backward:ident) => {
-        rule_of_one!($step, T, [X: Steps] X::Of<F>, ($arg: i32),
+    (@rule $name:ident, $step:ident, [$X:ident: $of_x:ident] $of:ty, ($arg:ident: i32), $backward:ident) => {
+        rule_of_one!($step, T, [$X: $of_x] $of, ($arg: i32),
             |x, g| powers(x.$backward(&g, $arg), &x, &g, $arg))
     };
-    (@rule $name:ident, $step:ident, ($($arg:ident: T),*), $backward:ident) => {{
+    (@rule $name:ident, $step:ident, [$X:ident: $of_x:ident] $of:ty, ($($arg:ident: T),*), $backward:ident) => {{
         let ($($arg,)*) = ($($arg.to_number(),)*);
-        rule_of_one!($step, T, [X: Steps] X::Of<F>, ($($arg: crate::Number),*),
+        rule_of_one!($step, T, [$X: $of_x] $of, ($($arg: crate::Number),*),
             |x, g| {
                 let numbers = [$(F::from_number($arg).unwrap_or(F::NAN)),*];
                 let [$($arg),*] = numbers;
@@ -222,16 +243,31 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     }
 }
 
+impl<P: Pattern, T: Element> LazyStored<P, T> {
+    /// The step [`isin`](crate::isin()); the members are copied.
+    #[track_caller]
+    pub fn isin<'a>(&self, members: impl Into<Isin<'a, T>>) -> Lazy<Tensor<P, bool>> {
+        let isin = members.into().into_owned();
+        let text = Text::call("isin", &["stored(%0)"], said_of_members(&isin));
+        let told = format!("stored {isin:?}");
+        let step = self.x.then("isin", told, form_of(&isin), same, move |x| ops::isin(&x.stored(), &isin));
+        step.written(text).with_shares(shares::same())
+    }
+}
+
+/// A set that needs a table is not to be built again for each piece.
+fn form_of<T: Element>(isin: &Isin<'_, T>) -> Form {
+    if isin.members().len() <= FEW { Form::Each } else { Form::OfFirst }
+}
+
 impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     /// The step [`isin`](crate::isin()); the members are copied.
     #[track_caller]
     pub fn isin<'a>(&self, members: impl Into<Isin<'a, T>>) -> Lazy<X::Of<bool>> {
         let isin = members.into().into_owned();
-        // A set that needs a table is not to be built again for each piece.
-        let form = if isin.members().len() <= FEW { Form::Each } else { Form::OfFirst };
         let text = Text::call("isin", &["%0"], said_of_members(&isin));
         let told = format!("{isin:?}");
-        let step = self.then("isin", told, form, same, move |x| ops::isin(x, &isin).map(X::mapped));
+        let step = self.then("isin", told, form_of(&isin), same, move |x| ops::isin(x, &isin).map(X::mapped));
         step.written(text).with_shares(shares::same())
     }
 }

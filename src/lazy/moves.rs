@@ -67,6 +67,16 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     }
 }
 
+impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
+    /// The step `permute_axes` of tensors: the axes in another order.
+    #[track_caller]
+    pub fn permute_axes(&self, axes: impl AsRef<[isize]>) -> Lazy<X::Of<T>> {
+        let axes = axes.as_ref().to_vec();
+        let words = [Some(format!("{axes:?}")), Some(format!("{axes:?}"))];
+        self.moved(["permute_axes", "transpose_backward"], words, move |lengths| moved::permuted(lengths, &axes))
+    }
+}
+
 macro_rules! moves {
     ($($name:ident($($arg:ident: $type:ty $(=> $owned:expr)?),*) = $plan:path;)*) => {
         /// # Moves along axes

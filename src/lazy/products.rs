@@ -1,12 +1,13 @@
 //! Products of two tensors of one format, or of a tensor and an array, with all their terms.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::arrays::Factor;
 use super::node::{Form, Held, Node, known, unlike};
 use super::text::{Text, said};
 use super::unary::{Steps, rule_of_all, same, step};
-use super::{Lazy, Value, shares};
+use super::{Lazy, shares};
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber, Ring};
@@ -93,8 +94,8 @@ impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
 }
 
 impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
-    /// The step [`matmul_with`](crate::matmul_with()), by a tensor of the same format or an array, without a mask.
-    /// Two of them are never taken for one. It has no gradient.
+    /// The step [`matmul_with`](crate::matmul_with()), by a tensor of the same format or an array. Over sums of products
+    /// it has a gradient. Two steps over functions, or on masks, are never taken for one.
     ///
     /// ```
     /// use lacuna::{CooTensor, Matmul};
@@ -109,10 +110,56 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     where
         Y: Steps<Elem = T>,
         S: Semiring<T> + 'static,
-        X::Product<Y>: Value,
+        X::Product<Y>: Steps,
     {
+        let name = options.name();
         let run = move |inputs: &[Held]| ops::matmul_with(known::<X>(&inputs[0]), known::<Y>(&inputs[1]), options);
         let shape = |[x, y]: [&Shape; 2]| product_shape(x, y);
-        step("matmul_with", unlike(), [&self.node, &other.node], Form::Own, shape, run).with_shares(shares::product())
+        let arguments = name.map_or_else(unlike, str::to_string);
+        let said = name.map(|name| format!("semiring=\"{name}\""));
+        let product = step("matmul_with", arguments, [&self.node, &other.node], Form::Own, shape, run)
+            .written(Text::call("matmul_with", &["%0", "%1"], said))
+            .with_shares(shares::product());
+        if name != Some("plus_times") {
+            return product;
+        }
+        product.with_rule(|asked| {
+            let [x, y] = <&[_; 2]>::try_from(asked.inputs).ok()?.each_ref().map(Arc::clone);
+            let upstream = Arc::clone(asked.upstream);
+            T::if_float(OfEntries::<X, Y, X::Product<Y>> { x, y, upstream, of: PhantomData })
+        })
+    }
+}
+
+/// The gradients of sums of products of entries.
+struct OfEntries<X, Y, Z> {
+    x: Arc<Node>,
+    y: Arc<Node>,
+    upstream: Arc<Node>,
+    of: PhantomData<fn() -> (X, Y, Z)>,
+}
+
+/// The gradients of both operands.
+type Both<X, Y, F> = (<<X as Steps>::Of<F> as Steps>::Of<F>, <<Y as Steps>::Of<F> as Steps>::Of<F>);
+
+impl<X: Steps, Y: Steps, Z: Steps> FloatVisitor for OfEntries<X, Y, Z> {
+    type Out = Vec<Option<Arc<Node>>>;
+
+    #[track_caller]
+    fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
+        let run = |inputs: &[Held]| {
+            let (x, y) = (known::<X::Of<F>>(&inputs[0]), known::<Y::Of<F>>(&inputs[1]));
+            let (dx, dy) = ops::matmul_backward(&x.entries(), &y.entries(), known::<Z::Of<F>>(&inputs[2]))?;
+            Ok((<X::Of<F>>::of_entries(dx), <Y::Of<F>>::of_entries(dy)))
+        };
+        let seen = |node: &Node, at: &str| if node.kind.format() == "array" { at.into() } else { format!("stored({at})") };
+        let written = [seen(&self.x, "%0"), seen(&self.y, "%1")];
+        let operands = [&*written[0], &*written[1], "%2"];
+        let nodes = [&self.x, &self.y, &self.upstream];
+        let both: Lazy<Both<X, Y, F>> =
+            step("matmul_backward", "stored".into(), nodes, Form::Own, |[x, ..]| same(x), run)
+                .written(Text::gradients("matmul_backward", &operands, said!(), 2));
+        let (dx, dy) = both.parts();
+        vec![Some(dx.node), Some(dy.node)]
     }
 }

@@ -115,6 +115,15 @@ pub(crate) fn same() -> Shares {
     Arc::new(|inputs, axis| by_itself(vec![Share::along(axis); inputs.len()]))
 }
 
+/// Of a product with a number for each position of an axis.
+pub(super) fn scaled(along: isize) -> Shares {
+    Arc::new(move |inputs, axis| {
+        let along = normalize_axis(along as i128, inputs.first()?.rank()).ok()?;
+        let factors = if axis == along { Share::along(0) } else { Share::Whole };
+        by_itself(vec![Share::along(axis), factors])
+    })
+}
+
 /// Of tensors one behind the other along an axis, or side by side on a new one.
 pub(crate) fn joined(along: isize, is_new: bool) -> Shares {
     Arc::new(move |inputs, axis| {

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-use ndarray::ArrayD;
+use ndarray::{ArrayD, ArrayViewD};
 
 use super::node::{Asked, Body, Form, Held, InPieces, Node, known};
 use super::rewrite::Facts;
@@ -16,9 +16,10 @@ use crate::base::shape::Shape;
 use crate::element::Element;
 use crate::kernels::fed::Source;
 use crate::kernels::zip::Zip;
-use crate::ops::{Fed, Operand, Partner};
+use crate::ops::{self, Fed, Operand, Partner};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
+use crate::tensor::stored::Stored;
 
 /// The shape of a result that has that of an operand.
 pub(super) fn same(shape: &Shape) -> Result<Option<Shape>> {
@@ -140,6 +141,20 @@ pub trait Steps: Value + Operand {
     #[doc(hidden)]
     fn of_fed<'a, U: Element>(found: <Self::Fed<'a> as Operand>::Reduced<U>) -> Self::Of<U>;
 
+    /// What is stored alone: a view of a tensor, and of an array all of it.
+    #[doc(hidden)]
+    type Entries<'a>: Operand<Elem = Self::Elem>;
+
+    #[doc(hidden)]
+    fn entries(&self) -> Self::Entries<'_>;
+
+    #[doc(hidden)]
+    fn of_entries<'a, U: Element>(found: <Self::Entries<'a> as Operand>::Reduced<U>) -> Self::Of<U>;
+
+    /// `x` scaled by these along an axis.
+    #[doc(hidden)]
+    fn scales<X: Operand<Elem = Self::Elem>>(&self, x: &X, axis: isize) -> Result<X::Reduced<Self::Elem>>;
+
     #[doc(hidden)]
     fn zipped<Z: Zip<Self::Elem, Self::Elem>>(&self, right: Right<'_, Self>, op: Z) -> Result<Self::Of<Z::Out>>;
 }
@@ -161,7 +176,7 @@ impl<X: Steps> Partner<X> for Right<'_, X> {
 }
 
 macro_rules! steps {
-    ($([$($generics:tt)*] $of_t:ty, $of_u:ty, $fed:ty, $make:expr;)*) => {$(
+    ($([$($generics:tt)*] $of_t:ty, $of_u:ty, $fed:ty, $make:expr, $entries:ty, |$x:ident| $seen:expr;)*) => {$(
         impl<$($generics)*> Steps for $of_t {
             type Of<U: Element> = $of_u;
 
@@ -183,6 +198,21 @@ macro_rules! steps {
                 found
             }
 
+            type Entries<'a> = $entries;
+
+            fn entries(&self) -> Self::Entries<'_> {
+                let $x = self;
+                $seen
+            }
+
+            fn of_entries<'a, U: Element>(found: <$entries as Operand>::Reduced<U>) -> $of_u {
+                found
+            }
+
+            fn scales<X: Operand<Elem = T>>(&self, x: &X, axis: isize) -> Result<X::Reduced<T>> {
+                ops::scale(x, axis, self)
+            }
+
             fn zipped<Z: Zip<T, T>>(&self, right: Right<'_, Self>, op: Z) -> Result<Self::Of<Z::Out>> {
                 match right {
                     Right::Value(y) => Partner::zip(y, self, op),
@@ -194,8 +224,8 @@ macro_rules! steps {
 }
 
 steps! {
-    [P: Pattern, T: Element] Tensor<P, T>, Tensor<P, U>, Fed<'a, P, T>, fed_of;
-    [T: Element] ArrayD<T>, ArrayD<U>, ArrayD<T>, |_, _| None;
+    [P: Pattern, T: Element] Tensor<P, T>, Tensor<P, U>, Fed<'a, P, T>, fed_of, Stored<'a, P, T>, |x| x.stored();
+    [T: Element] ArrayD<T>, ArrayD<U>, ArrayD<T>, |_, _| None, ArrayViewD<'a, T>, |x| x.view();
 }
 
 /// A tensor that comes in pieces.

@@ -7,9 +7,8 @@ use ndarray::{ArrayD, arr0};
 
 use super::node::{Form, Held, Node, known};
 use super::text::{Text, said};
-use super::unary::{LazyStored, Right, Steps, rule_of_all, step};
-use super::{Lazy, Value};
-use crate::base::axes::Axes;
+use super::unary::{Right, Steps, step};
+use super::Lazy;
 use crate::base::error::{Error, Result};
 use crate::base::shape::{self, Shape};
 use crate::element::{Bits, Element, Float, FloatVisitor, Numeric, Real, RealNumber, Remainder};
@@ -63,7 +62,7 @@ impl<T: Element, X: Steps<Elem = T>> Beside<X> for T {
     }
 }
 
-fn broadcast([left, right]: [&Shape; 2]) -> Result<Option<Shape>> {
+pub(super) fn broadcast([left, right]: [&Shape; 2]) -> Result<Option<Shape>> {
     match shape::broadcast(left, right) {
         Some(shape) => Ok(Some(shape)),
         None => Err(Error::NotBroadcastable { left: left.clone(), how: "together with", right: right.clone() }),
@@ -105,47 +104,6 @@ fn beside<F: Float + Numeric, Y: Steps<Elem = F, Of<F> = Y>>(name: &str, g: &Arc
     })
 }
 
-/// The step with what it gives back to both operands, if it is one of arithmetic on what two tensors of one shape store.
-fn of_stored<P: Pattern, T: Element, V: Value>(name: &'static str, step: Lazy<V>) -> Lazy<V> {
-    let shape = step.node.shape.clone();
-    let is_one = shape.is_some() && step.node.inputs.iter().all(|input| input.shape == shape);
-    if !is_one || !matches!(name, "add" | "sub" | "mul" | "div") {
-        return step;
-    }
-    rule_of_all!(step, T, [P: Pattern], (name: &'static str), |[x, y, g]| {
-        let [x, y, g] = [x, y, g].map(|node| Lazy::<Tensor<P, F>>::of(Arc::clone(node)));
-        let [dx, dy] = between_stored(name, &x, &y, &g);
-        vec![Some(dx.node), Some(dy.node)]
-    })
-}
-
-/// What arithmetic on entries gives back to those of both: to one alone what its result received, or nothing where both
-/// have to be there.
-#[track_caller]
-fn between_stored<P: Pattern, F: Float + Numeric>(
-    name: &str,
-    x: &Lazy<Tensor<P, F>>,
-    y: &Lazy<Tensor<P, F>>,
-    g: &Lazy<Tensor<P, F>>,
-) -> [Lazy<Tensor<P, F>>; 2] {
-    let at = |of: &Lazy<Tensor<P, F>>, gradient: &Lazy<Tensor<P, F>>| of.any_backward(gradient, Axes::none());
-    let met = |of: &Lazy<Tensor<P, F>>, gradient: Lazy<Tensor<P, F>>| at(of, &gradient.with_fill(F::ZERO));
-    let minus = F::from_f64(-1.0);
-    // Views of two fills do not go together, and gradients have a fill of 0.
-    let [left, right] = [x, y].map(|of| of.with_fill(F::ZERO).stored());
-    match name {
-        "add" => [at(x, g), at(y, g)],
-        "sub" => [at(x, g), at(y, g).mul(minus)],
-        "mul" => [met(x, at(x, g).stored().mul(&right)), met(y, at(y, g).stored().mul(&left))],
-        _ => {
-            let to_x = met(x, at(x, g).stored().div(&right));
-            let product = met(y, to_x.stored().mul(&left));
-            let quotient = met(y, product.stored().div(&right));
-            [to_x, quotient.mul(minus)]
-        }
-    }
-}
-
 macro_rules! zips {
     ($($name:ident [$bound:ident] -> $out:ty $(, $backward:ident)?;)*) => {
         /// # Operations on two operands
@@ -154,27 +112,6 @@ macro_rules! zips {
         impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
             $(zips!(@one $name [$bound] -> $out $(, $backward)?);)*
         }
-
-        /// # Operations on what two operands store
-        ///
-        /// The pages stand at the functions of the same names.
-        impl<P: Pattern, T: Element> LazyStored<P, T> {$(
-            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            #[track_caller]
-            pub fn $name(&self, other: &LazyStored<P, T>) -> Lazy<Tensor<P, $out>>
-            where
-                T: $bound,
-            {
-                let run = |inputs: &[Held]| {
-                    let (x, y) = (known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]));
-                    ops::$name(&x.stored(), &y.stored())
-                };
-                let nodes = [&self.x.node, &other.x.node];
-                let step = step(stringify!($name), "stored".into(), nodes, Form::Each, broadcast, run)
-                    .written(Text::call(stringify!($name), &["stored(%0)", "stored(%1)"], said!()));
-                of_stored::<P, T, _>(stringify!($name), step)
-            }
-        )*}
     };
     (@one $name:ident [$bound:ident] -> $out:ty $(, $backward:ident)?) => {
         #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
@@ -280,26 +217,34 @@ macro_rules! zips {
     }};
 }
 
-zips! {
-    add [Element] -> T, add_backward;
-    sub [Numeric] -> T, sub_backward;
-    mul [Element] -> T, mul_backward;
-    div [Numeric] -> T, div_backward;
-    rem [Remainder] -> T;
-    rem_euclid [Remainder] -> T;
-    pow [RealNumber] -> T, pow_backward;
-    minimum [Real] -> T, minimum_backward;
-    maximum [Real] -> T, maximum_backward;
-    equal [Element] -> bool;
-    not_equal [Element] -> bool;
-    less [Real] -> bool;
-    less_equal [Real] -> bool;
-    greater [Real] -> bool;
-    greater_equal [Real] -> bool;
-    bit_and [Bits] -> T;
-    bit_or [Bits] -> T;
-    bit_xor [Bits] -> T;
+/// All of them, for a macro that makes steps of them.
+macro_rules! of_two {
+    ($make:ident) => {
+        $make! {
+            add [Element] -> T, add_backward;
+            sub [Numeric] -> T, sub_backward;
+            mul [Element] -> T, mul_backward;
+            div [Numeric] -> T, div_backward;
+            rem [Remainder] -> T;
+            rem_euclid [Remainder] -> T;
+            pow [RealNumber] -> T, pow_backward;
+            minimum [Real] -> T, minimum_backward;
+            maximum [Real] -> T, maximum_backward;
+            equal [Element] -> bool;
+            not_equal [Element] -> bool;
+            less [Real] -> bool;
+            less_equal [Real] -> bool;
+            greater [Real] -> bool;
+            greater_equal [Real] -> bool;
+            bit_and [Bits] -> T;
+            bit_or [Bits] -> T;
+            bit_xor [Bits] -> T;
+        }
+    };
 }
+pub(super) use of_two;
+
+of_two!(zips);
 
 macro_rules! operators {
     ($($op:ident $method:ident $bound:ident),*) => {$(

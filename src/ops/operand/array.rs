@@ -197,6 +197,12 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         true
     }
 
+    type Marks = ArrayD<bool>;
+
+    fn marks(&self) -> Result<Option<ArrayD<bool>>> {
+        Ok(None)
+    }
+
     fn listed(&self) -> Result<Listed<'_, S::Elem>> {
         Listed::of_array(self)
     }

@@ -217,6 +217,14 @@ pub trait Operand: Sized + sealed::Sealed {
     #[doc(hidden)]
     fn counts_gaps(&self) -> bool;
 
+    /// Where it has elements: true at each entry, false elsewhere.
+    #[doc(hidden)]
+    type Marks: Operand<Elem = bool>;
+
+    /// None of an array, which has elements everywhere.
+    #[doc(hidden)]
+    fn marks(&self) -> Result<Option<Self::Marks>>;
+
     /// The elements as a product goes through them.
     #[doc(hidden)]
     fn listed(&self) -> Result<Listed<'_, Self::Elem>>;

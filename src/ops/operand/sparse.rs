@@ -274,6 +274,13 @@ macro_rules! sparse_operand {
                 self.gap().is_some()
             }
 
+            type Marks = Tensor<P, bool>;
+
+            fn marks(&self) -> Result<Option<Tensor<P, bool>>> {
+                let pattern = Sparse::entries(self).pattern;
+                Ok(Some(Tensor::from_valid(pattern.clone(), alloc::copies(true, pattern.nnz())?, false)))
+            }
+
             fn listed(&self) -> Result<Listed<'_, T>> {
                 Ok(Listed::of_tensor(self.tensor(), self.gap()))
             }

@@ -160,6 +160,18 @@ impl<S> Matmul<'_, S> {
     }
 }
 
+impl<S> Matmul<'_, S> {
+    /// The name of the semiring, if it has one and there is no mask.
+    pub(crate) fn name<T>(&self) -> Option<&'static str>
+    where
+        S: Semiring<T>,
+    {
+        let [Some(add), Some(multiply)] = self.semiring.words() else { return None };
+        let is_it = |name: &&&str| name.split_once('_') == Some((add, multiply));
+        SEMIRINGS.iter().find(is_it).copied().filter(|_| self.mask.is_none())
+    }
+}
+
 impl<'m, P: Pattern> From<&'m P> for Matmul<'m> {
     fn from(pattern: &'m P) -> Self {
         Matmul::plus_times().mask(pattern)

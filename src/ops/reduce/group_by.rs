@@ -370,6 +370,12 @@ impl<X: Operand> Operand for GroupBy<'_, X> {
         self.operand.counts_gaps()
     }
 
+    type Marks = X::Marks;
+
+    fn marks(&self) -> Result<Option<X::Marks>> {
+        self.operand.marks()
+    }
+
     fn listed(&self) -> Result<Listed<'_, X::Elem>> {
         self.operand.listed()
     }

@@ -1,6 +1,7 @@
 //! The gradients of operations of two operands.
 
 use super::broadcast_shape;
+use crate::base::alloc;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::base::threads;
@@ -36,6 +37,27 @@ fn slopes<T: Element>(first: &[T], second: &[T], of: impl Fn(T, T) -> T + Sync) 
     })?)
 }
 
+/// The gradients of the entries of an operand where one is a stored view: those that `met` has where the other operand has
+/// an element too; of an entry that stands alone what comes for its result, if it has one. What an array has alone is in
+/// no result.
+fn of_entries<X: Operand, Y: Operand, U: Operand<Elem: Float + Numeric>>(
+    own: &X,
+    other: &Y,
+    met: Vec<U::Elem>,
+    upstream: &U,
+    alone: Option<fn(U::Elem) -> U::Elem>,
+) -> Result<Vec<U::Elem>> {
+    let Some(marks) = other.marks()? else { return Ok(met) };
+    let (is_met, is_sparse) = (own.elements_of(&marks)?, own.marks()?.is_some());
+    match alone.filter(|_| is_sparse) {
+        None => each(met, &is_met, |g, is_met| is_met.then_some(g)),
+        Some(of) => {
+            let pairs = met.into_iter().zip(own.elements_of(upstream)?).zip(is_met);
+            Ok(alloc::collect(pairs.map(|((met, g), is_met)| if is_met { met } else { of(g) }))?)
+        }
+    }
+}
+
 /// The two gradients of a function of two operands.
 type Gradients<X, Y, T> = (<X as Operand>::Reduced<T>, <Y as Operand>::Reduced<T>);
 
@@ -44,6 +66,7 @@ macro_rules! backward {
     ($(
         $(#[doc = $before:literal])*
         fn $name:ident |$x:ident, $y:ident, $upstream:ident| $body:expr;
+        alone = $alone:expr;
         nan = $nan:literal;
         $(#[doc = $example:literal])*
         source = $source:literal;
@@ -58,8 +81,9 @@ macro_rules! backward {
         /// # Implicit values
         ///
         /// The gradient of a sparse operand has its pattern (shared) and a fill of 0: at its entries it is that of the
-        /// dense operand. There the other operand and `upstream` count with their fills where they store nothing. Of
-        /// [stored views](crate::Stored), the other operand is 0 where it has no entry.
+        /// dense operand. There the other operand and `upstream` count with their fills where they store nothing. Where an
+        /// operand is a [stored view](crate::Stored), an entry that stands alone receives what its result does, if it has
+        /// one, and else 0.
         ///
         /// # NaN
         ///
@@ -96,8 +120,17 @@ macro_rules! backward {
             U: Operand<Elem: Float + Numeric>,
         {
             let shape = shape_of(x, y, $upstream)?;
+            let counts_gaps = x.counts_gaps() && y.counts_gaps();
             let ($x, $y) = (x.in_shape(&shape)?, y.in_shape(&shape)?);
             let (of_x, of_y) = $body;
+            let (of_x, of_y) = match counts_gaps {
+                true => (of_x, of_y),
+                false => {
+                    let alone: [Option<fn(U::Elem) -> U::Elem>; 2] = $alone;
+                    let of_x = of_entries(&$x, &$y, of_x, $upstream, alone[0])?;
+                    (of_x, of_entries(&$y, &$x, of_y, $upstream, alone[1])?)
+                }
+            };
             Ok((x.gradient_of(of_x, &shape)?, y.gradient_of(of_y, &shape)?))
         }
     )*};
@@ -108,6 +141,7 @@ backward! {
     ///
     /// *dx* = *dz*, *dy* = *dz*
     fn add_backward |x, y, upstream| (x.elements_of(upstream)?, y.elements_of(upstream)?);
+    alone = [Some(|g| g), Some(|g| g)];
     nan = "Gradients are handed on as they are.";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
     /// let y = CooTensor::new([3], vec![vec![2]], vec![4.0], 0.0)?;
@@ -127,6 +161,7 @@ backward! {
         let negative = |g: U::Elem| g.checked_neg().unwrap_or(U::Elem::ZERO);
         (x.elements_of(upstream)?, threads::map(&y.elements_of(upstream)?, 700, negative)?)
     };
+    alone = [Some(|g| g), Some(|g| g.checked_neg().unwrap_or(g))];
     nan = "As in [`sub`](crate::sub()).";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
     /// let y = CooTensor::new([3], vec![vec![2]], vec![4.0], 0.0)?;
@@ -142,6 +177,7 @@ backward! {
         let of_x = each(x.elements_of(upstream)?, &x.elements_of(&y)?, U::Elem::checked_mul)?;
         (of_x, each(y.elements_of(upstream)?, &y.elements_of(&x)?, U::Elem::checked_mul)?)
     };
+    alone = [None, None];
     nan = "As in [`mul`](crate::mul()).";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
     /// let y = CooTensor::new([3], vec![vec![1, 2]], vec![4.0, 5.0], 0.0)?;
@@ -160,6 +196,7 @@ backward! {
         let negative = |g: U::Elem, quotient: U::Elem| g.checked_mul(quotient)?.checked_neg();
         (of_x, each(y.elements_of(upstream)?, &quotients, negative)?)
     };
+    alone = [None, None];
     nan = "As in [`div`](crate::div()): where *y* is zero the gradients are NaN or infinite.";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
     /// let y = CooTensor::new([3], vec![vec![1, 2]], vec![4.0, 5.0], 1.0)?;
@@ -178,6 +215,7 @@ backward! {
         let of_x = each(x.elements_of(upstream)?, &slopes(&x.elements_of(&x)?, &x.elements_of(&y)?, share)?, shared)?;
         (of_x, each(y.elements_of(upstream)?, &slopes(&y.elements_of(&y)?, &y.elements_of(&x)?, share)?, shared)?)
     };
+    alone = [Some(|g| g), Some(|g| g)];
     nan = "Where either element is NaN, both receive 0. Zeros of both signs are equal.";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
     /// let y = CooTensor::new([3], vec![vec![1, 2]], vec![3.0, -1.0], 0.0)?;
@@ -195,6 +233,7 @@ backward! {
         let of_x = each(x.elements_of(upstream)?, &slopes(&x.elements_of(&x)?, &x.elements_of(&y)?, share)?, shared)?;
         (of_x, each(y.elements_of(upstream)?, &slopes(&y.elements_of(&y)?, &y.elements_of(&x)?, share)?, shared)?)
     };
+    alone = [Some(|g| g), Some(|g| g)];
     nan = "Where either element is NaN, both receive 0. Zeros of both signs are equal.";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
     /// let y = CooTensor::new([3], vec![vec![1, 2]], vec![3.0, -1.0], 0.0)?;
@@ -217,6 +256,7 @@ backward! {
         let of_x = each(x.elements_of(upstream)?, &bases, U::Elem::checked_mul)?;
         (of_x, each(y.elements_of(upstream)?, &exponents, U::Elem::checked_mul)?)
     };
+    alone = [None, None];
     nan = "As in [`pow`](crate::pow()); of a negative base *dy* is NaN.";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![1.0, 3.0], 1.0)?;
     /// let y = CooTensor::new([3], vec![vec![0, 1]], vec![5.0, 2.0], 1.0)?;
