@@ -34,6 +34,8 @@ mod isin;
 mod lazy;
 mod lazy_rewrite;
 #[cfg(feature = "cli")]
+mod lazy_steps;
+#[cfg(feature = "cli")]
 mod lazy_text;
 mod matmul;
 mod matmul_with;

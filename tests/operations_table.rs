@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use lacuna::dynamic::Format;
 use lacuna::eval::{Expression, functions, signature};
 use lacuna::lazy::{Chunks, HasGradient, Lazy, Steps, Value, compile_as_written};
-use lacuna::{CooPattern, CooTensor, DType, Matmul};
+use lacuna::{CooPattern, CooTensor, DType};
 use ndarray::ArrayD;
 
 use crate::lazy_text::{ToAny, of_both, of_sparse};
@@ -15,7 +15,7 @@ use crate::lazy_text::{ToAny, of_both, of_sparse};
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/operations.md");
 
 /// The functions that make a tensor of no other, or are no operation.
-const MAKE: [&str; 7] = ["grad", "stored", "tensor", "full", "eye", "random", "zeros_like"];
+const MAKE: [&str; 9] = ["grad", "stored", "tensor", "array", "dense", "full", "eye", "random", "zeros_like"];
 
 /// Arguments of a call that any type may take.
 fn arguments(name: &str) -> &'static str {
@@ -50,12 +50,12 @@ fn arguments(name: &str) -> &'static str {
         "mttkrp" => "x, 0, [y]",
         "ttm" => "x, y, 1",
         "ttv" => "x, v, 1",
-        "sddmm" => "x, y, y",
+        "sddmm" | "pattern_sddmm" => "x, y, y",
         "matmul_on" => "x, y, m",
         "matmul_with" => "x, y, \"plus_times\"",
         "add" | "sub" | "mul" | "div" | "rem" | "rem_euclid" | "pow" | "minimum" | "maximum" | "equal"
         | "not_equal" | "less" | "less_equal" | "greater" | "greater_equal" | "bit_and" | "bit_or" | "bit_xor"
-        | "matmul" | "mask" | "without" | "outer" | "kron" | "allclose" => "x, y",
+        | "matmul" | "mask" | "reshape_as" | "without" | "outer" | "kron" | "allclose" => "x, y",
         _ => "x",
     }
 }
@@ -158,7 +158,7 @@ fn of_tensors(steps: &mut BTreeMap<String, Step>, constant: &CooTensor<f64>) {
     let stored = chain.stored();
     with_gradients(steps, chain, &[stored.softmax(1), stored.log_softmax(1)]);
     of_other_types! {steps, stored: argsort(1); topk_index(1, 1);}
-    known(steps, &chain.matmul_with(&chain.transpose(), Matmul::min_plus()));
+    with_gradient(steps, chain, &chain.reshape([20]));
     let complex = chain.cast::<num_complex::Complex<f64>>().conj();
     of_other_types! {steps, complex: conj(); real(); imag();}
     let csr = chain.to_csr();
@@ -169,6 +169,7 @@ fn of_tensors(steps: &mut BTreeMap<String, Step>, constant: &CooTensor<f64>) {
     with_gradient(steps, chain, &chain.ttv(&Lazy::from(ArrayD::<f64>::ones(vec![5])), 1));
     with_gradient(steps, chain, &chain.mttkrp(0, &[&columns]));
     known(steps, &chain.pattern().sddmm(&rows, &columns));
+    with_gradient(steps, chain, &chain.stored().sddmm(&rows, &columns));
 }
 
 fn steps() -> BTreeMap<String, Step> {

@@ -10,11 +10,13 @@ use super::types::Complex;
 use super::view::{View, on_both};
 use super::widen::{Beyond, widened, zeros};
 use super::zip::check_types;
-use super::{AnyTensor, Erased};
+use super::{AnyFormat, AnyTensor, Erased, on_type};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;
 use crate::base::shape::Shape;
+use crate::convert::dense_array;
+use crate::dispatch_dtype;
 use crate::element::{DType, Element, Float, Number};
 use crate::ops::{self, Operand};
 use crate::pattern::{AnyPattern, Pattern};
@@ -178,6 +180,52 @@ impl AnyTensor {
             let (dx, dv) = ops::ttv_backward(&widened(self)?, &dense("the vector", vector)?, axis, &g.to_dense()?)?;
             Ok((self.view().found(Ok(dx))?, of_factor(vector, &dv)?))
         })
+    }
+}
+
+impl AnyTensor {
+    /// The same elements, all of them stored, in coordinates and with a fill of 0.
+    pub(crate) fn all_stored(&self) -> Result<AnyTensor> {
+        on_type!(self, x => Ok(AnyFormat::from(all_stored(x.erased().to_dense()?)?).into()))
+    }
+
+    /// A tensor that stores all of these elements, which stand in row-major order.
+    pub(crate) fn of_all(dtype: DType, shape: &Shape, elements: &[Number]) -> Result<AnyTensor> {
+        fn made<T: Element>(shape: &Shape, elements: &[Number]) -> Result<AnyTensor> {
+            let elements = alloc::collect(elements.iter().map(|&element| T::from_number(element).unwrap_or(T::ZERO)))?;
+            Ok(AnyFormat::from(all_stored(dense_array(shape, elements))?).into())
+        }
+        dispatch_dtype!(dtype, T => made::<T>(shape, elements), else => Err(super::no_such(dtype)))
+    }
+
+    /// A number everywhere, on the pattern.
+    pub(crate) fn constant(&self, number: Number) -> Result<AnyTensor> {
+        let zeros = self.isin([], false)?.cast(self.dtype())?;
+        zeros.stored().add(number)?.with_fill(number)
+    }
+
+    /// Ones where something is stored, and zeros elsewhere.
+    fn ones(&self) -> Result<AnyTensor> {
+        self.constant(Number::Integer(1))?.with_fill(Number::Integer(0))
+    }
+
+    /// The dots of rows of two dense factors at what is stored.
+    pub(crate) fn pattern_sddmm(&self, l: &AnyTensor, r: &AnyTensor) -> Result<AnyTensor> {
+        self.ones()?.sddmm(l, r)
+    }
+
+    /// The gradients of both factors of `pattern_sddmm`.
+    pub(crate) fn pattern_sddmm_backward(
+        &self,
+        l: &AnyTensor,
+        r: &AnyTensor,
+        upstream: &AnyTensor,
+    ) -> Result<(AnyTensor, AnyTensor)> {
+        let mut all = self.ones()?.sddmm_backward(l, r, upstream)?;
+        match (all.pop(), all.pop()) {
+            (Some(dr), Some(dl)) => Ok((dl, dr)),
+            _ => Err(Error::NoTensor),
+        }
     }
 }
 

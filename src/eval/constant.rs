@@ -4,6 +4,7 @@ use super::Fault;
 use super::call::Call;
 use super::run::{at, tensor_of, wrong};
 use super::value::Value;
+use crate::dynamic::AnyTensor;
 use crate::element::DType;
 use crate::pattern::Format;
 
@@ -25,4 +26,21 @@ pub(super) fn tensor(call: &Call) -> Result<Value, Fault> {
     let entries: Vec<_> = indices.into_iter().zip(values).collect();
     let empty = at(&call.at, tensor_of(number, dtype, &fill.at)?.broadcast_to(shape))?;
     call.done(empty.with_entries(&entries).and_then(|x| x.into_format(format)))
+}
+
+/// `array(dtype, shape, values)`: a tensor that stores all of these elements, in row-major order.
+pub(super) fn array(call: &Call) -> Result<Value, Fault> {
+    let Some(dtype) = DType::from_name(call.text(0)?) else {
+        return wrong(&call.given(0)?.at, format!("there is no element type {}", call.text(0)?));
+    };
+    let (shape, given) = (call.shape(1)?, call.given(2)?);
+    let count = match &given.value {
+        Value::List(items) => items.len(),
+        other => return wrong(&given.at, format!("this is {}, and not a list of numbers", other.kind())),
+    };
+    if shape.wide_size() != count as u128 {
+        return wrong(&given.at, format!("these are {count} numbers for an array of shape {shape}"));
+    }
+    let values = call.numbers(2, dtype, count)?;
+    call.done(AnyTensor::of_all(dtype, &shape, &values))
 }

@@ -197,6 +197,8 @@ impl Graph {
             }
             "reshape" if only_first() => return Ok(vec![(first, self.push(Kind::Shaped(first, up), at))]),
             "block" => return self.of_block(first, up, depends, at),
+            "dense" => return Ok(vec![(first, self.push(Kind::Own(first, up), at))]),
+            "pattern_sddmm" => return Ok(self.of_dots([first, of[1][0], of[2][0]], up, depends, at)),
             "scale" => return Ok(self.of_scale(of, up, depends, at)),
             _ => {}
         }
@@ -289,6 +291,17 @@ impl Graph {
             given.push((operand, self.call("matmul_backward", all, &at)));
         }
         Ok(given)
+    }
+
+    /// The rule of dots at a pattern: the values that stand there have no part in it.
+    fn of_dots(&mut self, [x, l, r]: [Id; 3], upstream: Id, depends: &[bool], at: &Range<usize>) -> Given {
+        let mut given = Vec::new();
+        for (wrt, operand) in [l, r].into_iter().enumerate().filter(|(_, operand)| depends[*operand]) {
+            let number = self.number(wrt, at);
+            let all = vec![("x", x), ("l", l), ("r", r), ("upstream", upstream), ("wrt", number)];
+            given.push((operand, self.call("pattern_sddmm_backward", all, at)));
+        }
+        given
     }
 
     /// The rule of products with a number for each position of an axis.

@@ -25,6 +25,8 @@ pub struct Input {
     pub dtype: DType,
     /// The format in which the steps take it.
     pub format: Format,
+    /// Whether it stands for an array: all of its elements are stored.
+    pub is_array: bool,
     /// The lengths of its axes; none for one that any length fits.
     pub lengths: Vec<Option<usize>>,
 }
@@ -48,7 +50,8 @@ impl Input {
 ///
 /// The first line is `lacuna program 1`; each further one is a name, `=`, and an expression over the names before it;
 /// the last one is `result`, a list of names. An input is `input("x", "float64", "csr", [2, "?"])`: a name by which it
-/// is bound, element type, format, and lengths, of which `"?"` fits any. A line that begins with `#` is a remark.
+/// is bound, element type, format (`"array"` for a tensor that stores all elements), and lengths, of which `"?"` fits
+/// any. A line that begins with `#` is a remark.
 ///
 /// It shows itself as a text, which is the one that it was read from, if a program was written there.
 ///
@@ -156,7 +159,8 @@ impl Program {
                 let (name, told, dtype, shape) = (&input.name, input.told(), x.dtype(), x.shape());
                 return Err(refused(format!("input {name:?} is {told}, and not {dtype} {shape}")));
             }
-            found.insert(input.name.as_str(), x.into_format(input.format)?);
+            let x = x.into_format(input.format)?;
+            found.insert(input.name.as_str(), if input.is_array { x.all_stored()? } else { x });
         }
         Ok(found)
     }
@@ -307,10 +311,11 @@ fn input_of(nodes: &[Node], arguments: &[super::Argument], at: &Range<usize>) ->
         name: name.clone(),
         dtype: DType::from_name(dtype).ok_or_else(|| wrong("there is no such element type"))?,
         format: match format.as_str() {
-            "coo" => Format::Coo,
+            "coo" | "array" => Format::Coo,
             "csr" => Format::Csr,
-            _ => return Err(wrong("a format is \"coo\" or \"csr\"")),
+            _ => return Err(wrong("a format is \"coo\", \"csr\" or \"array\"")),
         },
+        is_array: format == "array",
         lengths: lengths.iter().map(length).collect::<Result<_, _>>()?,
     })
 }

@@ -117,7 +117,7 @@ fn of_two(
     gradients: fn(&AnyTensor, Right<'_>, &AnyTensor) -> crate::base::error::Result<(AnyTensor, AnyTensor)>,
     of_stored: fn(AnyStored<'_>, Right<'_>, &AnyTensor) -> crate::base::error::Result<(AnyTensor, AnyTensor)>,
 ) -> Result<Value, Fault> {
-    let (x, y, upstream) = (choice(call, 0, 1)?, choice(call, 1, 0)?, call.tensor(2)?);
+    let (x, y, upstream) = (beside(call, 0, 1)?, beside(call, 1, 0)?, call.tensor(2)?);
     let is_view = |place: usize| call.given(place).map(|given| matches!(given.value, Value::Stored(_)));
     let both = match is_view(0)? || is_view(1)? {
         true => of_stored(x.stored(), y.stored().into(), upstream),
@@ -152,6 +152,18 @@ fn of_list(
 /// A tensor that a constructor made.
 fn made(x: CooTensor<f64>) -> crate::base::error::Result<AnyTensor> {
     Ok(x.with_index::<u64>()?.into())
+}
+
+/// An operand of a gradient: a number beside a tensor stands at the elements of that, unless its own gradient is asked for.
+fn beside(call: &Call, place: usize, other: usize) -> Result<AnyTensor, Fault> {
+    let is_asked = call.integer::<usize>(3, Some(0))? == place;
+    match (&call.given(place)?.value, &call.given(other)?.value) {
+        (Value::Number(number), Value::Tensor(x) | Value::Stored(x)) if !is_asked => {
+            let number = number.in_type(x.dtype()).or_else(|message| super::run::wrong(&call.given(place)?.at, message))?;
+            super::run::at(&call.at, x.constant(number))
+        }
+        _ => choice(call, place, other),
+    }
 }
 
 /// A tensor or a number beside one, of the type of the other one.
@@ -352,6 +364,8 @@ static SINGLE: &[Function] = single! {
         call.done(x.isin([], false).and_then(|zeros| zeros.cast(x.dtype())))
     };
     "tensor" "dtype format shape fill indices values" [stores] |call| super::constant::tensor(call);
+    "array" "dtype shape values" [stores] |call| super::constant::array(call);
+    "dense" "x" [stores] |call| call.done(call.moving(0)?.all_stored());
     "random" "shape nnz seed?" [stores] |call| {
         let (shape, nnz, seed) = (call.shape(0)?, call.integer(1, None)?, call.integer(2, Some(0))?);
         call.done(CooTensor::random(shape, nnz, seed).and_then(made))
@@ -532,6 +546,11 @@ static SINGLE: &[Function] = single! {
             Seen::Whole(x) => one_of(call, 4, x.sddmm_backward(l, r, upstream)),
             Seen::Stored(x) => one_of(call, 4, x.sddmm_backward(l, r, upstream)),
         }
+    };
+    "pattern_sddmm" "x l r" |call| call.done(call.moving(0)?.pattern_sddmm(call.tensor(1)?, call.tensor(2)?));
+    "pattern_sddmm_backward" "x l r upstream wrt?" |call| {
+        let (l, r, upstream) = (call.tensor(1)?, call.tensor(2)?, call.tensor(3)?);
+        one_of_two(call, 4, call.moving(0)?.pattern_sddmm_backward(l, r, upstream))
     };
     "softmax" "x axis?" |call| {
         let axes = call.some_axes(1)?;

@@ -61,7 +61,8 @@ fn quoted(text: &str) -> String {
 fn said_of_input(input: &Input) -> String {
     let length = |length: &Option<usize>| length.map_or("\"?\"".into(), |length| length.to_string());
     let lengths = input.lengths.iter().map(length).collect::<Vec<String>>().join(", ");
-    let (name, format) = (quoted(&input.name), input.format.to_string().to_lowercase());
+    let format = if input.is_array { "array".into() } else { input.format.to_string().to_lowercase() };
+    let name = quoted(&input.name);
     format!("input({name}, \"{}\", \"{format}\", [{lengths}])", input.dtype)
 }
 

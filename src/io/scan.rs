@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use ndarray::SliceInfoElem;
+
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
@@ -138,6 +140,10 @@ impl Source for Scanned {
         (self.of)(tensor)
     }
 
+    fn read_box(&self, ranges: &[Range<usize>]) -> Result<Held> {
+        (self.of)(self.dataset.read_slice(ranges)?)
+    }
+
     fn weights(&self, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
         let (mut weights, each) = (alloc::zeros(bins.count())?, self.entry_bytes());
         self.dataset.for_each_coord(axis, |coord| {
@@ -196,6 +202,12 @@ impl Dealt {
         Ok(())
     }
 
+    /// A range of the axis in all rows.
+    fn in_range(&self, range: &Range<usize>) -> Result<AnyTensor> {
+        let parts = self.parts.iter().map(|part| self.of_part(part, range)).collect::<Result<Vec<_>>>()?;
+        AnyTensor::concat(0, &parts.iter().collect::<Vec<_>>())
+    }
+
     /// A range of the axis in the rows of a part.
     fn of_part(&self, (path, rows): &(PathBuf, usize), range: &Range<usize>) -> Result<AnyTensor> {
         let mut lengths = self.shape.to_vec();
@@ -227,8 +239,17 @@ impl Source for Dealt {
             let why = format!("files in ranges of axis {} are not read along axis {axis}", self.axis);
             return Err(Error::Argument { operation: "scan", why });
         }
-        let parts = self.parts.iter().map(|part| self.of_part(part, &range)).collect::<Result<Vec<_>>>()?;
-        (self.of)(AnyTensor::concat(0, &parts.iter().collect::<Vec<_>>())?)
+        (self.of)(self.in_range(&range)?)
+    }
+
+    fn read_box(&self, ranges: &[Range<usize>]) -> Result<Held> {
+        let slice = |(axis, range): (usize, &Range<usize>)| {
+            let whole = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
+            let (start, end) = (range.start as isize, Some(range.end as isize));
+            if axis == self.axis { whole } else { SliceInfoElem::Slice { start, end, step: 1 } }
+        };
+        let slices: Vec<SliceInfoElem> = ranges.iter().enumerate().map(slice).collect();
+        (self.of)(self.in_range(&ranges[self.axis])?.slice(&slices)?)
     }
 
     fn weights(&self, _: usize, bins: &Bins) -> Result<Vec<u64>> {

@@ -11,6 +11,7 @@ use super::einsum::part;
 use super::node::{Form, Held, Node, known};
 use super::products::product_shape;
 use super::source::{ByRanges, OfArrays};
+use super::text::{Text, list_from, said, said_of_array};
 use super::unary::{LazyStored, Steps, rule_of_all, same, step, step_of};
 use super::value::{ByPieces, Gather, Gathered, Kind, Move, Pieced, Pieces, Value};
 use super::{Lazy, shares};
@@ -63,10 +64,15 @@ impl<T: Element> Kind for OfArray<T> {
         to.step::<ArrayD<T>>(node)
     }
 
+    fn said(&self, value: &Held) -> Option<String> {
+        said_of_array(known::<ArrayD<T>>(value))
+    }
+
     #[track_caller]
     fn sum(&self, left: &Arc<Node>, right: &Arc<Node>) -> Option<Arc<Node>> {
         let run = |inputs: &[Held]| ops::add(known::<ArrayD<T>>(&inputs[0]), known::<ArrayD<T>>(&inputs[1]));
-        Some(step::<ArrayD<T>, 2>("add", String::new(), [left, right], Form::Own, |[x, _]| same(x), run).node)
+        let sum = step::<ArrayD<T>, 2>("add", String::new(), [left, right], Form::Each, |[x, _]| same(x), run);
+        Some(sum.written(Text::call("add", &["%0", "%1"], said!())).node)
     }
 
     fn by_pieces(&self) -> Option<&dyn ByPieces> {
@@ -176,12 +182,13 @@ impl<P: Pattern, T: Ring> ArrayFactor<T> for Tensor<P, T> {
         let shape = |[x, y]: [&Shape; 2]| product_shape(x, y);
         let run = |inputs: &[Held]| ops::matmul(known::<ArrayD<T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]));
         let product: Lazy<ArrayD<T>> = step("matmul", String::new(), [&x.node, &y.node], Form::Own, shape, run);
+        let product = product.written(Text::call("matmul", &["%0", "%1"], said!()));
         rule_of_all!(product, T, [P: Pattern], (), |[x, y, g]| {
             let run = |inputs: &[Held]| {
                 let (x, g) = (known::<ArrayD<F>>(&inputs[0]), known::<ArrayD<F>>(&inputs[2]));
                 ops::matmul_backward(x, known::<Tensor<P, F>>(&inputs[1]), g)
             };
-            two_of::<ArrayD<F>, Tensor<P, F>, 3>("matmul_backward", String::new(), [x, y, g], run).to_vec()
+            two_of::<ArrayD<F>, Tensor<P, F>, 3>("matmul_backward", String::new(), TWO, [x, y, g], run).to_vec()
         })
     }
 }
@@ -215,26 +222,31 @@ where
     let shape = |[x, y]: [&Shape; 2]| product_shape(x, y);
     let run = |inputs: &[Held]| ops::matmul(known::<X>(&inputs[0]), known::<ArrayD<T>>(&inputs[1]));
     let product: Lazy<ArrayD<T>> = step("matmul", String::new(), [&x.node, &y.node], Form::Own, shape, run);
-    let product = product.with_shares(shares::product());
+    let product = product.with_shares(shares::product()).written(Text::call("matmul", &["%0", "%1"], said!()));
     rule_of_all!(product, T, [X: Steps], (), |[x, y, g]| {
         let run = |inputs: &[Held]| {
             let (y, g) = (known::<ArrayD<F>>(&inputs[1]), known::<ArrayD<F>>(&inputs[2]));
             let (dx, dy) = ops::matmul_backward(known::<X::Of<F>>(&inputs[0]), y, g)?;
             Ok((<X::Of<F>>::reduced(dx), dy))
         };
-        two_of::<OfFloats<X, F>, ArrayD<F>, 3>("matmul_backward", String::new(), [x, y, g], run).to_vec()
+        two_of::<OfFloats<X, F>, ArrayD<F>, 3>("matmul_backward", String::new(), TWO, [x, y, g], run).to_vec()
     })
 }
 
-/// The two gradients that a step finds at once.
+/// Two operands and the upstream gradient, as they are written.
+const TWO: &[&str] = &["%0", "%1", "%2"];
+
+/// The two gradients that a step finds at once, which is written with these arguments.
 #[track_caller]
 fn two_of<A: Value, B: Value, const N: usize>(
     name: &'static str,
     arguments: String,
+    said: &[&str],
     inputs: [&Arc<Node>; N],
     run: impl Fn(&[Held]) -> Result<(A, B)> + Send + Sync + 'static,
 ) -> [Option<Arc<Node>>; 2] {
     let both: Lazy<(A, B)> = step(name, arguments, inputs, Form::Own, |shapes| same(shapes[0]), run);
+    let both = both.written(Text::gradients(name, said, said!(), 2));
     let (first, second) = both.parts();
     [Some(first.node), Some(second.node)]
 }
@@ -285,6 +297,7 @@ macro_rules! products_along {
             let shape = |shapes: [&Shape; 2]| along(name, shapes, axis, rank);
             let product = step(name, axis.to_string(), nodes, Form::Own, shape, run);
             let product = product.with_shares(shares::beside(axis as i128, move |axes| (axes + rank).saturating_sub(2)));
+            let product = product.written(Text::call(name, &["%0", "%1"], said!(axis)));
             rule_of_all!(product, T, [X: Steps], (axis: isize), |[x, array, g]| {
                 let run = move |inputs: &[Held]| {
                     let array = of_rank::<$dimension, F>(stringify!($backward), known(&inputs[1]))?;
@@ -293,7 +306,8 @@ macro_rules! products_along {
                     Ok((<X::Of<F>>::reduced(dx), dy.into_dyn()))
                 };
                 let (name, nodes) = (stringify!($backward), [x, array, g]);
-                two_of::<OfFloats<X, F>, ArrayD<F>, 3>(name, axis.to_string(), nodes, run).to_vec()
+                let said = ["%0", "%1", &axis.to_string(), "%2"];
+                two_of::<OfFloats<X, F>, ArrayD<F>, 3>(name, axis.to_string(), &said, nodes, run).to_vec()
             })
         }
     )*};
@@ -311,14 +325,16 @@ impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {
     /// The step [`mttkrp`](crate::mttkrp()).
     #[track_caller]
     pub fn mttkrp(&self, mode: isize, factors: &[impl Borrow<Lazy<ArrayD<T>>>]) -> Lazy<ArrayD<T>> {
-        let factors = factors.iter().map(|factor| Arc::clone(&factor.borrow().node));
-        let inputs = std::iter::once(Arc::clone(&self.node)).chain(factors).collect();
+        let nodes = factors.iter().map(|factor| Arc::clone(&factor.borrow().node));
+        let inputs = std::iter::once(Arc::clone(&self.node)).chain(nodes).collect();
         let run = move |inputs: &[Held]| {
             let [x, factors @ ..] = inputs else { return Err(Error::NoTensor) };
             ops::mttkrp(known::<X>(x), mode, &factors.iter().map(known).collect::<Vec<&ArrayD<T>>>())
         };
         let shape = |shapes: &[&Shape]| factored(shapes, mode);
-        let product = step_of("mttkrp", mode.to_string(), inputs, Form::Own, shape, run);
+        let listed = list_from(1, factors.len());
+        let product = step_of("mttkrp", mode.to_string(), inputs, Form::Own, shape, run)
+            .written(Text::call("mttkrp", &["%0", &mode.to_string(), &listed], said!()));
         rule_of_all!(product, T, [X: Steps], (mode: isize), |[inputs @ .., g]| {
             let run = move |inputs: &[Held]| {
                 let [x, factors @ .., g] = inputs else { return Err(Error::NoTensor) };
@@ -329,6 +345,9 @@ impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {
             let nodes = inputs.iter().chain([g]).map(Arc::clone).collect();
             let all: Lazy<OfAll<X, F>> =
                 step_of("mttkrp_backward", mode.to_string(), nodes, Form::Own, |_| Ok(None), run);
+            let count = inputs.len();
+            let said = ["%0", &mode.to_string(), &list_from(1, count - 1), &format!("%{count}")];
+            let all = all.written(Text::gradients("mttkrp_backward", &said, said!(), count));
             let (dx, rest) = all.parts();
             let of_factors = (1..inputs.len()).map(|number| Some(part(&rest, number - 1).node));
             std::iter::once(Some(dx.node)).chain(of_factors).collect()
@@ -400,6 +419,7 @@ impl<P: Pattern, T: Ring> LazyPattern<P, T> {
         };
         let nodes = [&self.x.node, &left.node, &right.node];
         let dots: Lazy<Tensor<P, T>> = step("sddmm", "pattern".into(), nodes, Form::OfFirst, shape, run);
+        let dots = dots.written(Text::call("pattern_sddmm", &["%0", "%1", "%2"], said!()));
         rule_of_all!(dots, T, [P: Pattern], (), |[x, left, right, g]| {
             let run = |inputs: &[Held]| {
                 let [left, right] = [1, 2].map(|at| known::<ArrayD<F>>(&inputs[at]).view());
@@ -407,7 +427,8 @@ impl<P: Pattern, T: Ring> LazyPattern<P, T> {
                 ops::dots_at_backward(x.pattern(), &left, &right, g)
             };
             let nodes = [x, left, right, g];
-            let [left, right] = two_of::<ArrayD<F>, ArrayD<F>, 4>("pattern_sddmm_backward", String::new(), nodes, run);
+            let (name, said) = ("pattern_sddmm_backward", ["%0", "%1", "%2", "%3"]);
+            let [left, right] = two_of::<ArrayD<F>, ArrayD<F>, 4>(name, String::new(), &said, nodes, run);
             // The values of the tensor have no part in it.
             vec![None, left, right]
         })

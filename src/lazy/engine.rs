@@ -1,7 +1,9 @@
 //! Engines: where and in what parts a graph is computed.
 
+use std::sync::Arc;
+
 use super::chunks::Chunks;
-use super::node::Held;
+use super::node::{Held, Node};
 use super::plan::Plan;
 use super::program::{Feed, Program};
 use super::{Lazy, Value};
@@ -71,10 +73,9 @@ impl<V: Value, E: Engine> On<V, E> {
     ///
     /// Those of [`Lazy::collect`]; of [`Chunks`] also `TooLarge`, with the step that takes more memory than was allowed.
     pub fn collect(&self) -> Result<V> {
-        let plan = Plan::new(std::slice::from_ref(&self.of.node))?;
-        let slots = plan.bound(Vec::new())?;
         let none = || Error::Argument { operation: "collect", why: "there is no result".into() };
-        self.engine.values(&plan, slots)?.pop().ok_or_else(none).map(super::node::taken)
+        let found = values(&self.engine, std::slice::from_ref(&self.of.node), Vec::new())?.pop();
+        found.ok_or_else(none).map(super::node::taken)
     }
 
     /// The steps in words, as [`Program::explain`] has them, and how the engine runs them.
@@ -97,7 +98,7 @@ impl<V: Value, E: Engine> On<V, E> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn explain(&self) -> Result<String> {
-        let plan = Plan::new(std::slice::from_ref(&self.of.node))?;
+        let plan = Plan::rewritten(std::slice::from_ref(&self.of.node))?;
         let slots = plan.bound(Vec::new())?;
         Ok(self.engine.explain(&plan, &slots))
     }
@@ -111,7 +112,7 @@ impl<V: Value, E: Engine> On<V, E> {
     /// Gives away the value in ranges of its first axis, one behind the other.
     #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // what writes it stands in `io`
     pub(crate) fn pour(&self, mut take: impl FnMut(&V) -> Result<()>) -> Result<()> {
-        let plan = Plan::new(std::slice::from_ref(&self.of.node))?;
+        let plan = Plan::rewritten(std::slice::from_ref(&self.of.node))?;
         let slots = plan.bound(Vec::new())?;
         self.engine.pour(&plan, slots, &mut |value| take(super::node::known(value)))
     }
@@ -135,9 +136,20 @@ impl<V> Program<V> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn run_on(&self, engine: &impl Engine, feeds: impl IntoIterator<Item = Feed>) -> Result<V> {
-        let plan = Plan::new(&self.written)?;
-        let slots = plan.bound(feeds.into_iter().collect())?;
-        engine.values(&plan, slots).map(self.values)
+        values(engine, &self.written, feeds.into_iter().collect()).map(self.values)
+    }
+}
+
+/// The values of results on an engine: rewritten, and where that is refused as they are written, which says why.
+fn values(engine: &impl Engine, written: &[Arc<Node>], feeds: Vec<Feed>) -> Result<Vec<Held>> {
+    let plan = Plan::rewritten(written)?;
+    let found = engine.values(&plan, plan.bound(feeds.clone())?);
+    match found {
+        Err(_) if plan.is_rewritten() => {
+            let plan = Plan::new(written)?;
+            engine.values(&plan, plan.bound(feeds)?)
+        }
+        found => found,
     }
 }
 

@@ -3,13 +3,11 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use ndarray::arr0;
-
 use super::gradient::on_pattern_of;
 use super::node::{Form, Held, Node, known};
 use super::text::{Text, said};
 use super::unary::{LazyStored, Steps, rule_of_all, same, step};
-use super::zips::{broadcast, of_two};
+use super::zips::{broadcast, constant, of_two};
 use super::{Lazy, LazyPattern, shares};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
@@ -118,7 +116,7 @@ macro_rules! entries {
             let number = F::from_number(number).unwrap_or(F::NAN);
             let run = move |inputs: &[Held]| {
                 let [x, g] = [0, 1].map(|at| known::<Tensor<P, F>>(&inputs[at]));
-                ops::$backward(&x.stored(), &arr0(number), g).map(|(dx, _)| dx)
+                ops::$backward(&x.stored(), &constant(x, number)?.stored(), g).map(|(dx, _)| dx)
             };
             let told = format!("stored {number:?}");
             let dx: Lazy<Tensor<P, F>> =

@@ -46,6 +46,7 @@ mod reductions;
 mod region;
 mod reshape;
 mod rewrite;
+mod scan;
 pub(crate) mod shares;
 pub(crate) mod source;
 mod text;

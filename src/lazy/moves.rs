@@ -77,6 +77,22 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     }
 }
 
+impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
+    /// The step [`slice`](crate::slice()).
+    #[track_caller]
+    pub fn slice(&self, slices: impl AsRef<[SliceInfoElem]>) -> Lazy<X::Of<T>> {
+        let slices = slices.as_ref().to_vec();
+        let words = [Some(format!("{slices:?}")), said!(slices)];
+        let used = Arc::new(slices);
+        let known = Arc::clone(&used);
+        let mut step = self.moved(["slice", "slice_backward"], words, move |lengths| moved::sliced(lengths, &**used));
+        if let Some(node) = Arc::get_mut(&mut step.node) {
+            node.facts.slices = Some(known);
+        }
+        step
+    }
+}
+
 macro_rules! moves {
     ($($name:ident($($arg:ident: $type:ty $(=> $owned:expr)?),*) = $plan:path;)*) => {
         /// # Moves along axes
@@ -107,7 +123,6 @@ moves! {
     expand_dims(axes: impl Into<Axes> => axes.into()) = moved::expanded;
     transpose() = moved::transposed;
     move_axis(from: isize, to: isize) = moved::moved;
-    slice(slices: impl AsRef<[SliceInfoElem]> => slices.as_ref().to_vec()) = moved::sliced;
     tril(offset: isize) = moved::lower;
     triu(offset: isize) = moved::upper;
     diagonal(offset: isize) = moved::on_diagonal;

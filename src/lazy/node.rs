@@ -185,7 +185,7 @@ impl Node {
 
     /// Whether it takes some positions of each axis.
     pub(super) fn is_slice(&self) -> bool {
-        self.name == "slice" && self.facts.moves.is_some() && self.shape.is_some()
+        self.facts.slices.is_some() && self.shape.is_some()
     }
 
     /// Whose gradients its rule finds.

@@ -75,6 +75,11 @@ impl Plan {
         Ok(Plan { told, ..Plan::new(&results)? })
     }
 
+    /// Whether it is another graph than the one that was asked for.
+    pub(super) fn is_rewritten(&self) -> bool {
+        !self.told.is_empty()
+    }
+
     /// What a graph that was rewritten gives as it is written, after it was refused: the error names the step that was
     /// asked for, and places in the whole of its operand.
     pub(super) fn as_written(&self, written: &[Arc<Node>], feeds: Vec<Feed>, error: Error) -> Result<Vec<Held>> {

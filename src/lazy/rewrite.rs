@@ -5,12 +5,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ndarray::SliceInfoElem;
+
 use super::node::{Body, Form, Node, reachable};
+use super::scan;
 use super::text::{Text, filled, said};
 use super::value::Move;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::grouping::Grouping;
+use crate::base::shape::{self, Shape};
 use crate::element::DType;
 use crate::ops::moved;
 
@@ -25,6 +29,8 @@ pub(super) type Again = Arc<dyn Fn(&Arc<Node>, Axes) -> Arc<Node> + Send + Sync>
 pub(super) struct Facts {
     /// It moves elements.
     pub(super) moves: Option<Plan>,
+    /// It takes some positions of each axis.
+    pub(super) slices: Option<Arc<Vec<SliceInfoElem>>>,
     /// It casts from a type to a type.
     pub(super) cast: Option<[DType; 2]>,
     /// It reduces by labels, of which its arguments may tell no more than a hash.
@@ -93,7 +99,7 @@ fn cuts(results: &[Arc<Node>], nodes: &[Arc<Node>]) -> BTreeMap<u64, u64> {
     for node in nodes.iter().rev().filter(|node| !node.is_kept()) {
         let mut asked = Wanted::Whole;
         if let Some(&Wanted::Part(slice)) = wanted.get(&node.id)
-            && is_each(node)
+            && (is_each(node) || matches!(node.body, Body::Source(_)))
         {
             cuts.insert(node.id, slice);
             asked = Wanted::Part(slice);
@@ -101,6 +107,9 @@ fn cuts(results: &[Arc<Node>], nodes: &[Arc<Node>]) -> BTreeMap<u64, u64> {
             asked = Wanted::Part(node.id);
         }
         for input in &node.inputs {
+            // Of lengths that broadcast it is another slice, which goes further in the next round.
+            let is_alike = input.shape == node.shape || asked == Wanted::Part(node.id);
+            let asked = if is_alike { asked } else { Wanted::Whole };
             let of = wanted.entry(input.id).or_insert(asked);
             if *of != asked {
                 *of = Wanted::Whole;
@@ -110,11 +119,16 @@ fn cuts(results: &[Arc<Node>], nodes: &[Arc<Node>]) -> BTreeMap<u64, u64> {
     cuts
 }
 
-/// Whether a step gives each element of its result from those at the same place.
+/// Whether a step gives each element of its result from those at the same place, of lengths that may broadcast.
 fn is_each(node: &Node) -> bool {
-    let is_alike =
-        |input: &Arc<Node>| input.shape.is_some() && input.shape == node.shape && input.kind.by_pieces().is_some();
-    matches!(node.form(), Form::Each | Form::EachOfFirst) && node.inputs.iter().all(is_alike)
+    let Some(shape) = &node.shape else { return false };
+    let fits = |input: &Shape| match node.form() {
+        Form::Each => shape::broadcast(input, shape).as_ref() == Some(shape),
+        Form::EachOfFirst => input == shape,
+        _ => false,
+    };
+    let is_alike = |input: &Arc<Node>| input.kind.by_pieces().is_some() && input.shape.as_ref().is_some_and(fits);
+    !node.inputs.is_empty() && node.inputs.iter().all(is_alike)
 }
 
 struct Graph {
@@ -134,11 +148,17 @@ impl Graph {
 
     /// What stands for a step whose inputs have been gone through.
     fn renewed(&mut self, node: &Arc<Node>, slices: &BTreeMap<u64, &Arc<Node>>) -> Arc<Node> {
-        if node.is_kept() || !matches!(node.body, Body::Step { .. }) {
+        if node.is_kept() {
             return Arc::clone(node);
         }
         if let Some(slice) = self.cuts.get(&node.id).and_then(|slice| slices.get(slice)) {
-            return self.of_part(node, slice);
+            return match &node.body {
+                Body::Source(source) => scan::of_part(node, source, slice),
+                _ => self.of_part(node, slice),
+            };
+        }
+        if !matches!(node.body, Body::Step { .. }) {
+            return Arc::clone(node);
         }
         if node.is_slice() && self.cuts.get(&node.inputs[0].id) == Some(&node.id) {
             self.told.push(format!("{} is before {}", words(node), node.inputs[0].name));
@@ -161,13 +181,53 @@ impl Graph {
             Some(&cut) if cut == slice.id => self.of(input),
             _ => {
                 let whole = self.of(input);
-                let taken = || whole.kind.moved(&whole, Move::of(slice)).unwrap_or_else(|| Arc::clone(&whole));
+                let taken = || match (&input.shape, &node.shape) {
+                    (Some(of), Some(all)) => taken(&whole, slice, of, all),
+                    _ => whole.kind.moved(&whole, Move::of(slice)).unwrap_or_else(|| Arc::clone(&whole)),
+                };
                 Arc::clone(self.cut.entry((input.id, slice.id)).or_insert_with(taken))
             }
         });
         let inputs = inputs.collect();
         Arc::new(node.again(inputs, slice.shape.clone()))
     }
+}
+
+/// What a slice of a result takes of an operand whose lengths broadcast to those of the result.
+fn taken(whole: &Arc<Node>, slice: &Node, of: &Shape, all: &Shape) -> Arc<Node> {
+    let moved = |by: Move| whole.kind.moved(whole, by).unwrap_or_else(|| Arc::clone(whole));
+    let Some(slices) = slice.facts.slices.as_ref().filter(|_| of != all) else { return moved(Move::of(slice)) };
+    let own = own_slices(slices, of, all);
+    let is_whole = |part: &SliceInfoElem| *part == SliceInfoElem::Slice { start: 0, end: None, step: 1 };
+    match own.iter().all(is_whole) {
+        true => Arc::clone(whole),
+        false => moved(Move::sliced(own, slice.place)),
+    }
+}
+
+/// Of slices of a result those of an operand: an axis that it has not is not cut, and one that it repeats along keeps its
+/// only position.
+fn own_slices(slices: &[SliceInfoElem], of: &Shape, all: &Shape) -> Vec<SliceInfoElem> {
+    let added = all.rank() - of.rank();
+    let (mut own, mut axis) = (Vec::with_capacity(slices.len()), 0);
+    for &part in slices {
+        if let SliceInfoElem::NewAxis = part {
+            own.push(part);
+            continue;
+        }
+        let repeats = axis >= added && of[axis - added] != all[axis];
+        match (part, axis < added) {
+            // Axes that are missing at the front stay so, whether those of the result go or not.
+            (_, true) => {}
+            (SliceInfoElem::Slice { .. }, _) if repeats => {
+                own.push(SliceInfoElem::Slice { start: 0, end: None, step: 1 });
+            }
+            (SliceInfoElem::Index(_), _) if repeats => own.push(SliceInfoElem::Index(0)),
+            (part, _) => own.push(part),
+        }
+        axis += 1;
+    }
+    own
 }
 
 /// A step of one input in words.
@@ -238,6 +298,7 @@ fn permuted(node: &Node, x: &Arc<Node>) -> Option<(Arc<Node>, String)> {
         arguments: format!("{axes:?}"),
         text: Text::call("permute_axes", &["%0"], said!(axes)),
         plan: Arc::new(move |lengths| moved::permuted(lengths, &order)),
+        slices: None,
         place: node.place,
     };
     let told = format!("{} and {} are permute_axes({axes:?})", words(x), words(node));

@@ -31,6 +31,9 @@ pub(crate) trait Source: Send + Sync {
     /// All of it, or a range of an axis.
     fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<Held>;
 
+    /// What stands in a range of each axis.
+    fn read_box(&self, ranges: &[Range<usize>]) -> Result<Held>;
+
     /// The bytes of each bin of positions of an axis.
     fn weights(&self, axis: usize, bins: &Bins) -> Result<Vec<u64>>;
 

@@ -1,6 +1,6 @@
 //! How steps are written in the language of expressions.
 
-use ndarray::SliceInfoElem;
+use ndarray::{ArrayD, SliceInfoElem};
 
 use crate::base::axes::Axes;
 use crate::base::shape::Shape;
@@ -55,7 +55,12 @@ fn more(arguments: &str, one: &str) -> String {
 
 /// All inputs as a list: `[%0, %1]`.
 pub(super) fn list_of(count: usize) -> String {
-    bracketed((0..count).map(|input| format!("%{input}")))
+    list_from(0, count)
+}
+
+/// So many inputs from one on.
+pub(super) fn list_from(first: usize, count: usize) -> String {
+    bracketed((first..first + count).map(|input| format!("%{input}")))
 }
 
 fn bracketed(items: impl Iterator<Item = String>) -> String {
@@ -193,7 +198,8 @@ pub(super) fn with_option(arguments: Option<String>, option: Option<String>) -> 
 
 /// A tensor with its entries.
 pub(super) fn said_of_tensor<P: Pattern, T: Element>(x: &Tensor<P, T>) -> Option<String> {
-    if x.nnz() > WRITTEN || x.nnz().saturating_mul(x.rank().max(1)) > 4 * WRITTEN {
+    // The shortest entry takes two bytes.
+    if x.nnz() > TEXT / 2 {
         return None;
     }
     let indices = bracketed(x.iter().map(|(coordinates, _)| format!("{coordinates:?}")));
@@ -204,6 +210,16 @@ pub(super) fn said_of_tensor<P: Pattern, T: Element>(x: &Tensor<P, T>) -> Option
     };
     let (dtype, shape, fill) = (T::DTYPE, x.shape().said()?, x.fill().said()?);
     Some(format!("tensor(\"{dtype}\", \"{format}\", {shape}, {fill}, {indices}, {})", bracketed(values?.into_iter())))
+}
+
+/// An array with its elements.
+pub(super) fn said_of_array<T: Element>(x: &ArrayD<T>) -> Option<String> {
+    if x.len() > TEXT / 2 {
+        return None;
+    }
+    let values: Option<Vec<String>> = x.iter().map(Said::said).collect();
+    let shape = Shape::from(x.shape()).said()?;
+    Some(format!("array(\"{}\", {shape}, {})", T::DTYPE, bracketed(values?.into_iter())))
 }
 
 /// The bytes that a text may have.

@@ -5,10 +5,12 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ndarray::SliceInfoElem;
+
 use super::node::{Form, Held, Node, known};
 use super::rewrite::{Facts, Plan};
 use super::source::{ByRanges, OfPairs, OfTensors};
-use super::text::{Text, said_of_tensor};
+use super::text::{Text, said, said_of_tensor};
 use super::unary::{Steps, step};
 use super::{Lazy, shares};
 use crate::base::alloc;
@@ -17,7 +19,7 @@ use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::element::{DType, Element};
-use crate::ops::Select;
+use crate::ops::{Select, moved};
 use crate::pattern::{Memo, Pattern};
 use crate::tensor::Tensor;
 
@@ -78,6 +80,7 @@ pub struct Move {
     pub(super) arguments: String,
     pub(super) text: Text,
     pub(super) plan: Plan,
+    pub(super) slices: Option<Arc<Vec<SliceInfoElem>>>,
     pub(super) place: &'static Location<'static>,
 }
 
@@ -89,15 +92,25 @@ impl Move {
             arguments: slice.arguments.clone(),
             text: slice.text.clone(),
             plan: slice.facts.moves.clone().expect("a slice is a move"),
+            slices: slice.facts.slices.clone(),
             place: slice.place,
         }
+    }
+
+    /// That of some positions of each axis.
+    pub(super) fn sliced(slices: Vec<SliceInfoElem>, place: &'static Location<'static>) -> Self {
+        let (text, arguments) = (Text::call("slice", &["%0"], said!(slices)), format!("{slices:?}"));
+        let slices = Arc::new(slices);
+        let used = Arc::clone(&slices);
+        let plan: Plan = Arc::new(move |lengths| moved::sliced(lengths, &**used));
+        Move { name: "slice", arguments, text, plan, slices: Some(slices), place }
     }
 
     /// The step, on a value of the type `X`.
     pub(super) fn step<X: Steps>(self, node: &Arc<Node>) -> Option<Arc<Node>> {
         let (used, cut, plan) = (Arc::clone(&self.plan), Arc::clone(&self.plan), self.plan);
         let shape = |[x]: [&Shape; 1]| used(x).map(|moves| Some(moves.shape().clone()));
-        let facts = Facts { moves: Some(Arc::clone(&plan)), ..Facts::default() };
+        let facts = Facts { moves: Some(Arc::clone(&plan)), slices: self.slices, ..Facts::default() };
         let run = move |inputs: &[Held]| {
             let x = known::<X>(&inputs[0]);
             x.by_select(&plan(x.lengths())?).map(X::reduced)

@@ -17,14 +17,14 @@ impl<V> Program<V> {
     /// at run time, with the same results bit for bit.
     ///
     /// A line is a step: a name, and a call in the language of expressions. Inputs are told with element type, format
-    /// and lengths (`"?"` for an open one), tensors that are there with all that they store. The types of coordinates
-    /// are not told.
+    /// and lengths (`"?"` for an open one), tensors and arrays that are there with all that they store. For an array
+    /// stands a tensor that stores all elements. The types of coordinates are not told.
     ///
     /// # Errors
     ///
     /// `Lazy`, with the line that made the step: one that no text can tell, as a closure of
-    /// [`custom`](super::Lazy::custom), an array, a semiring, a tensor or a list of more than 1000 items, or a NaN with
-    /// bits of its own; two inputs of one name. `Argument`: the text is longer than one that is read, 1 MiB.
+    /// [`custom`](super::Lazy::custom), a semiring of functions, a list of more than 1000 items, or a NaN with bits of
+    /// its own; two inputs of one name. `Argument`: the text is longer than one that is read, 1 MiB.
     ///
     /// # Examples
     ///
@@ -71,12 +71,18 @@ impl<'a> Lines<'a> {
         let mut lines = Lines { plan, lines: Vec::with_capacity(plan.steps.len()), inputs: BTreeSet::new() };
         let (mut text, mut count) = (format!("{HEAD}\n"), 0);
         for step in &plan.steps {
-            let call = lines.call(step)?;
-            lines.lines.push(call.as_ref().map(|_| count));
-            if let Some(call) = call {
-                let _ = writeln!(text, "t{count} = {call}");
+            let Some(call) = lines.call(step)? else {
+                lines.lines.push(None);
+                continue;
+            };
+            let _ = writeln!(text, "t{count} = {call}");
+            // What is read works on tensors, of which one that stands for an array stores all elements.
+            if step.node.kind.format() == "array" && matches!(step.node.body, Body::Step { .. }) && !step.node.is_kept() {
                 count += 1;
+                let _ = writeln!(text, "t{count} = dense(t{})", count - 1);
             }
+            lines.lines.push(Some(count));
+            count += 1;
         }
         let results: Result<Vec<String>> = plan.outputs.iter().map(|&at| lines.name(at)).collect();
         let _ = writeln!(text, "result = [{}]", results?.join(", "));
@@ -96,9 +102,6 @@ impl<'a> Lines<'a> {
         let node = &*step.node;
         if node.kind.dtype().is_none() {
             return Ok(None);
-        }
-        if node.kind.format() == "array" {
-            return Err(refused(node, "an array has no text: a program that is read works on tensors"));
         }
         match &node.body {
             _ if node.found.get().is_some() => self.tensor(node),
@@ -132,10 +135,13 @@ impl<'a> Lines<'a> {
     }
 
     fn step(&self, step: &Step) -> Result<String> {
-        let (of, number) = match step.node.text {
-            Text::Part(number) => (&self.plan.steps[step.inputs[0]], number),
-            _ => (step, 0),
-        };
+        let (mut of, mut number) = (step, 0);
+        while let Text::Part(part) = of.node.text {
+            (of, number) = (&self.plan.steps[of.inputs[0]], number + part);
+        }
+        if of.node.arguments.starts_with('#') && matches!(of.node.text, Text::None) {
+            return Err(refused(&of.node, "a closure has no text"));
+        }
         let no_text = || refused(&of.node, "this step, or one of its arguments, has no text");
         let Text::Calls(calls) = &of.node.text else { return Err(no_text()) };
         let call = calls.get(number).ok_or_else(no_text)?;

@@ -3,7 +3,7 @@
 use std::ops as operators;
 use std::sync::Arc;
 
-use ndarray::{ArrayD, arr0};
+use ndarray::ArrayD;
 
 use super::node::{Form, Held, Node, known};
 use super::text::{Text, said};
@@ -11,6 +11,7 @@ use super::unary::{Right, Steps, step};
 use super::Lazy;
 use crate::base::error::{Error, Result};
 use crate::base::shape::{self, Shape};
+use crate::kernels::map::Each;
 use crate::element::{Bits, Element, Float, FloatVisitor, Numeric, Real, RealNumber, Remainder};
 use crate::ops;
 use crate::pattern::Pattern;
@@ -104,6 +105,12 @@ fn beside<F: Float + Numeric, Y: Steps<Elem = F, Of<F> = Y>>(name: &str, g: &Arc
     })
 }
 
+/// A number at all elements of a value: a gradient beside it is looked for at these alone, and at no others of a number
+/// that is broadcast.
+pub(super) fn constant<X: Steps>(x: &X, number: X::Elem) -> Result<X::Of<X::Elem>> {
+    x.by_map(&Each::quick("constant", move |_| Some(number))).map(X::mapped)
+}
+
 macro_rules! zips {
     ($($name:ident [$bound:ident] -> $out:ty $(, $backward:ident)?;)*) => {
         /// # Operations on two operands
@@ -170,10 +177,10 @@ macro_rules! zips {
 
             #[track_caller]
             fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
-                let number = arr0(F::from_number(self.1).unwrap_or(F::NAN));
+                let number = F::from_number(self.1).unwrap_or(F::NAN);
                 let run = move |inputs: &[Held]| {
                     let (x, g) = (known::<X::Of<F>>(&inputs[0]), known::<X::Of<F>>(&inputs[1]));
-                    ops::$backward(x, &number, g).map(|(dx, _)| <X::Of<F>>::reduced(dx))
+                    ops::$backward(x, &constant(x, number)?, g).map(|(dx, _)| <X::Of<F>>::reduced(dx))
                 };
                 let same = |[x, _]: [&Shape; 2]| Ok(Some(x.clone()));
                 let nodes = [&self.0.left, &self.0.upstream];

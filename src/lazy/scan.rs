@@ -1,0 +1,114 @@
+//! A part of what is read: only that is read of it.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use ndarray::SliceInfoElem;
+
+use super::node::{Body, Held, Node};
+use super::source::{Bins, Rooms, Source};
+use super::value::Move;
+use crate::base::error::Result;
+use crate::base::shape::Shape;
+
+/// What a slice takes of what is read: the ranges that it lies in are read, and it takes what it wants of these.
+pub(super) fn of_part(node: &Arc<Node>, source: &Arc<dyn Source>, slice: &Node) -> Arc<Node> {
+    let whole = || node.kind.moved(node, Move::of(slice)).unwrap_or_else(|| Arc::clone(node));
+    let Some(slices) = &slice.facts.slices else { return whole() };
+    let Some((ranges, rest)) = ranges(slices, source.shape()) else { return whole() };
+    let shape: Shape = ranges.iter().map(Range::len).collect();
+    let mut part = node.again(Vec::new(), Some(shape.clone()));
+    part.body = Body::Source(Arc::new(Part { of: Arc::clone(source), ranges, shape }));
+    let part = Arc::new(part);
+    let is_whole = |part: &SliceInfoElem| *part == SliceInfoElem::Slice { start: 0, end: None, step: 1 };
+    match rest.iter().all(is_whole) {
+        true => part,
+        false => part.kind.moved(&part, Move::sliced(rest, slice.place)).unwrap_or_else(whole),
+    }
+}
+
+/// The ranges that slices lie in, and what they take of these.
+fn ranges(slices: &[SliceInfoElem], shape: &Shape) -> Option<(Vec<Range<usize>>, Vec<SliceInfoElem>)> {
+    let (mut ranges, mut rest) = (Vec::new(), Vec::new());
+    for &part in slices {
+        let Some(&length) = shape.get(ranges.len()).filter(|_| part != SliceInfoElem::NewAxis) else {
+            rest.push(part);
+            continue;
+        };
+        let place = |end: isize| usize::try_from(if end < 0 { end + length as isize } else { end }).ok();
+        match part {
+            SliceInfoElem::Index(index) => {
+                let at = place(index)?;
+                ranges.push(at..at + 1);
+                rest.push(SliceInfoElem::Index(0));
+            }
+            SliceInfoElem::Slice { start, end, step } => {
+                let (start, end) = (place(start)?, end.map_or(Some(length), place)?);
+                ranges.push(start..end.max(start));
+                rest.push(SliceInfoElem::Slice { start: 0, end: None, step });
+            }
+            SliceInfoElem::NewAxis => {}
+        }
+    }
+    ranges.iter().zip(&**shape).all(|(range, &length)| range.end <= length).then_some((ranges, rest))
+}
+
+/// A box of what is read.
+struct Part {
+    of: Arc<dyn Source>,
+    ranges: Vec<Range<usize>>,
+    shape: Shape,
+}
+
+impl Part {
+    /// The box, of which one axis has another range within it.
+    fn within(&self, part: Option<(usize, Range<usize>)>) -> Vec<Range<usize>> {
+        let mut ranges = self.ranges.clone();
+        if let Some((axis, range)) = part {
+            let start = ranges[axis].start;
+            ranges[axis] = start + range.start..start + range.end;
+        }
+        ranges
+    }
+}
+
+impl Source for Part {
+    fn told(&self) -> String {
+        let ranges: Vec<String> = self.ranges.iter().map(|range| format!("{}:{}", range.start, range.end)).collect();
+        format!("{}[{}]", self.of.told(), ranges.join(", "))
+    }
+
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn bytes(&self) -> u64 {
+        // As if the entries stood evenly.
+        let (all, part) = (self.of.shape().wide_size(), self.shape.wide_size());
+        let share = part as f64 / all.max(1) as f64;
+        (self.of.bytes() as f64 * share).ceil() as u64
+    }
+
+    fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<Held> {
+        self.of.read_box(&self.within(part))
+    }
+
+    fn read_box(&self, ranges: &[Range<usize>]) -> Result<Held> {
+        let shifted = |(own, range): (&Range<usize>, &Range<usize>)| own.start + range.start..own.start + range.end;
+        self.of.read_box(&self.ranges.iter().zip(ranges).map(shifted).collect::<Vec<_>>())
+    }
+
+    fn weights(&self, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
+        let start = self.ranges[axis].start;
+        let span = start + bins.span.start..start + bins.span.end;
+        self.of.weights(axis, &Bins { span, width: bins.width })
+    }
+
+    fn dealt(&self, axis: usize, rooms: &Rooms<'_>) -> Result<Option<Box<dyn Source>>> {
+        let dealt = self.of.dealt(axis, rooms)?;
+        let part = |of: Box<dyn Source>| {
+            Box::new(Part { of: of.into(), ranges: self.ranges.clone(), shape: self.shape.clone() }) as Box<dyn Source>
+        };
+        Ok(dealt.map(part))
+    }
+}

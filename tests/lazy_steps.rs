@@ -1,0 +1,405 @@
+//! Steps of what is stored, factors of an axis, masks and other shapes: the operations one by one, their gradients, and
+//! those of expressions.
+
+use lacuna::eval::Expression;
+use lacuna::lazy::{HasGradient, Lazy, Steps};
+use lacuna::{Axes, CooTensor, CsrTensor, Matmul, Operand, Pattern, Tensor};
+use ndarray::{ArrayD, arr1};
+
+use crate::lazy::matrix;
+use crate::lazy_text::ToAny;
+
+/// Values away from the points where a function has no slope, some of two patterns at one place.
+fn inputs<P: Pattern>(of: impl Fn(CooTensor<f64>) -> Tensor<P, f64>) -> [Tensor<P, f64>; 2] {
+    [(3, 0.4), (4, 1.9)].map(|(seed, by)| {
+        let x = matrix(5, 6, 2, seed);
+        let x = x.map_entries(|at, _| by + (at[0] * 7 + at[1] * 3) as f64 % 2.3 * 0.5).unwrap();
+        of(x.with_fill(1.25))
+    })
+}
+
+/// The gradient of the sum of `weight * f(x)` over what the result stores, by central differences.
+#[track_caller]
+fn assert_differences<P: Pattern>(
+    name: &str,
+    x: &Tensor<P, f64>,
+    found: &Tensor<P, f64>,
+    f: impl Fn(&Tensor<P, f64>) -> Vec<f64>,
+) {
+    assert!(found.shares_pattern_with(x) && found.fill() == 0.0, "{name}: {found:?}");
+    for entry in 0..x.nnz() {
+        let loss = |by: f64| {
+            let mut moved = x.clone();
+            moved.values_mut().unwrap()[entry] += by;
+            let values = f(&moved);
+            values.iter().enumerate().map(|(at, value)| value * weight(at)).sum::<f64>()
+        };
+        let expected = (loss(1e-6) - loss(-1e-6)) / 2e-6;
+        let value = found.values()[entry];
+        assert!((value - expected).abs() <= 1e-5 * (1.0 + expected.abs()), "{name}: {value} {expected}");
+    }
+}
+
+fn weight(at: usize) -> f64 {
+    0.5 + 0.25 * (at % 7) as f64
+}
+
+/// Weights on the pattern of a result.
+fn weighted<P: Pattern>(z: &Tensor<P, f64>) -> Tensor<P, f64> {
+    let mut weights = z.clone().with_fill(-3.0);
+    weights.values_mut().unwrap().iter_mut().enumerate().for_each(|(at, value)| *value = weight(at));
+    weights
+}
+
+macro_rules! two {
+    ($($name:ident $backward:ident),*) => {
+        /// Of each operation on two stored views: the gradients of the operation are the differences of it, those of
+        /// the step are those of the operation, and so are those of the expression.
+        fn gradients_of_entries<P: Pattern>([x, y]: &[Tensor<P, f64>; 2])
+        where
+            Tensor<P, f64>: ToAny,
+        {$({
+            let name = stringify!($name);
+            let z = x.stored().$name(y.stored()).unwrap();
+            let g = weighted(&z);
+            let (dx, dy) = lacuna::$backward(&x.stored(), &y.stored(), &g).unwrap();
+            assert_differences(name, x, &dx, |x| x.stored().$name(y.stored()).unwrap().values().to_vec());
+            assert_differences(name, y, &dy, |y| x.stored().$name(y.stored()).unwrap().values().to_vec());
+            let (lazy_x, lazy_y) = (x.lazy(), y.lazy());
+            let step = lazy_x.stored().$name(&lazy_y.stored());
+            assert!(step.collect().unwrap().same_as(&z));
+            let found = step.gradients([&lazy_x, &lazy_y], &g.lazy());
+            for (which, (found, expected)) in found.iter().zip([&dx, &dy]).enumerate() {
+                assert!(found.collect().unwrap().same_as(expected), "{name}");
+                let text = format!("grad({name}(stored(x), stored(y)), {}, g)", ["x", "y"][which]);
+                let bound = |name: &str| Some(match name { "x" => x.to_any(), "y" => y.to_any(), _ => g.to_any() });
+                let of_text = Expression::parse(&text).unwrap().evaluate(bound).unwrap();
+                assert!(of_text.same_as(&expected.to_any()), "{text}");
+            }
+            // One view makes both: what an array has alone is in no result.
+            let (_, dense) = lacuna::$backward(&x.stored(), &y.to_dense().unwrap(), &g).unwrap();
+            let is_alone = |at: &ndarray::IxDyn| x.iter().all(|(coords, _)| *coords != *ndarray::Dimension::slice(at));
+            assert!(dense.indexed_iter().all(|(at, &value)| !is_alone(&at) || value == 0.0), "{name}");
+        })*}
+    };
+}
+
+two!(
+    add add_backward,
+    sub sub_backward,
+    mul mul_backward,
+    div div_backward,
+    minimum minimum_backward,
+    maximum maximum_backward,
+    pow pow_backward
+);
+
+/// Those of `div`, `minimum` and `maximum` took a lone entry for one beside 0: infinite, nothing, or half.
+#[test]
+fn gradients_of_entries_are_those_of_the_results_that_they_have() {
+    gradients_of_entries(&inputs(|x| x));
+    gradients_of_entries(&inputs(|x| x.to_csr().unwrap()));
+}
+
+/// A lone entry that is infinite, or NaN, is moved untouched: it receives all that comes.
+#[test]
+fn a_lone_entry_receives_all_that_comes_whatever_it_is() {
+    let x = CooTensor::new([3], vec![vec![0, 1]], vec![f64::INFINITY, f64::NAN], 0.0).unwrap();
+    let y = CooTensor::new([3], vec![vec![2]], vec![f64::NEG_INFINITY], 0.0).unwrap();
+    let g = arr1(&[2.0, 3.0, 5.0]);
+    for (dx, dy) in [
+        lacuna::minimum_backward(&x.stored(), &y.stored(), &g).unwrap(),
+        lacuna::maximum_backward(&x.stored(), &y.stored(), &g).unwrap(),
+    ] {
+        assert_eq!((dx.values(), dy.values()), (&[2.0, 3.0][..], &[5.0][..]));
+    }
+    let (dx, dy) = lacuna::div_backward(&x.stored(), &y.stored(), &g).unwrap();
+    assert_eq!((dx.values(), dy.values()), (&[0.0, 0.0][..], &[0.0][..]));
+    // Broadcast: a row of entries beside a matrix, of which each column has one or none.
+    let m = CooTensor::new([2, 3], vec![vec![0, 1], vec![0, 2]], vec![4.0, 6.0], 0.0).unwrap();
+    let g = ndarray::arr2(&[[1.0, 10.0, 100.0], [2.0, 20.0, 200.0]]);
+    let (dm, dx) = lacuna::minimum_backward(&m.stored(), &y.stored(), &g).unwrap();
+    assert_eq!((dm.values(), dx.values()), (&[1.0, 0.0][..], &[300.0][..]));
+}
+
+macro_rules! maps {
+    ($x:ident: $($step:ident($($argument:expr),*) $(, $backward:ident)?;)*) => {$({
+        let name = stringify!($step);
+        let lazy = $x.lazy();
+        let expected = lacuna::$step(&$x.stored() $(, $argument)*).unwrap();
+        let step = lazy.stored().$step($($argument),*);
+        assert!(step.collect().unwrap().same_as(&expected), "{name}");
+        assert_eq!(step.shape(), Some(&**$x.shape()));
+        maps!(@gradient $x, lazy, step, name, ($($argument),*) $(, $backward)?);
+    })*};
+    (@gradient $x:ident, $lazy:ident, $step:ident, $name:ident, ($($argument:expr),*)) => {};
+    (@gradient $x:ident, $lazy:ident, $step:ident, $name:ident, ($($argument:expr),*), $backward:ident) => {{
+        let g = weighted(&$x);
+        let expected = lacuna::$backward(&$x.stored(), &g $(, $argument)*).unwrap();
+        assert!($step.gradient(&$lazy, &g.lazy()).collect().unwrap().same_as(&expected), "{}", $name);
+    }};
+}
+
+fn maps_of_entries<P: Pattern>(x: &Tensor<P, f64>) {
+    maps! {x:
+        isnan(); isinf(); isfinite(); isreal(); isposinf(); isneginf(); sign(); round(); floor(); ceil(); trunc();
+        isin(0.4);
+        neg(), neg_backward; abs(), abs_backward; square(), square_backward; sqrt(), sqrt_backward;
+        cbrt(), cbrt_backward; exp(), exp_backward; exp_m1(), exp_m1_backward; ln(), ln_backward;
+        ln_1p(), ln_1p_backward; log2(), log2_backward; log10(), log10_backward; sin(), sin_backward;
+        cos(), cos_backward; tan(), tan_backward; asin(), asin_backward; acos(), acos_backward; atan(), atan_backward;
+        sinh(), sinh_backward; cosh(), cosh_backward; tanh(), tanh_backward; recip(), recip_backward;
+        powi(3), powi_backward; powf(1.5), powf_backward; clamp(0.5, 1.0), clamp_backward;
+        less(0.9); equal(0.4); rem(0.3);
+    }
+    let (lazy, g) = (x.lazy(), weighted(x));
+    for (step, eager, backward) in [
+        (lazy.stored().add(0.5), x.stored().add(0.5), lacuna::add_backward(&x.stored(), &ndarray::arr0(0.5), &g)),
+        (lazy.stored().div(0.5), x.stored().div(0.5), lacuna::div_backward(&x.stored(), &ndarray::arr0(0.5), &g)),
+        (lazy.stored().pow(2.5), x.stored().pow(2.5), lacuna::pow_backward(&x.stored(), &ndarray::arr0(2.5), &g)),
+    ] {
+        assert!(step.collect().unwrap().same_as(&eager.unwrap()));
+        assert!(step.gradient(&lazy, &g.lazy()).collect().unwrap().same_as(&backward.unwrap().0));
+    }
+}
+
+/// The fill stays, and is no element.
+#[test]
+fn functions_of_what_is_stored_are_the_operations() {
+    for fill in [0.0, -1.0, f64::NAN] {
+        let [x, _] = inputs(|x| x.with_fill(fill));
+        maps_of_entries(&x);
+        maps_of_entries(&x.to_csr().unwrap());
+    }
+}
+
+/// A product with factors, and its gradients, against the operation and differences.
+fn scaled<X>(x: &X, lazy: &Lazy<X>, same: fn(&X, &X), g: &X)
+where
+    X: Steps<Elem = f64, Of<f64> = X, Reduced<f64> = X> + HasGradient,
+{
+    for axis in [0isize, -1] {
+        let length = x.lengths()[if axis == 0 { 0 } else { 1 }];
+        let factors = ArrayD::from_shape_vec(vec![length], (0..length).map(|at| at as f64 - 1.5).collect()).unwrap();
+        let sparse = CooTensor::from_dense(&factors.view(), 0.5).unwrap();
+        let by = Lazy::from(factors.clone());
+        let z = lazy.scale(axis, &by);
+        same(&z.collect().unwrap(), &lacuna::scale(x, axis, &factors).unwrap());
+        same(&lazy.scale(axis, &sparse.lazy()).collect().unwrap(), &lacuna::scale(x, axis, &factors).unwrap());
+        let upstream = Lazy::<X>::input("g", [x.lengths()[0], x.lengths()[1]]);
+        let program = lacuna::lazy::compile((&z.gradient(lazy, &upstream), &z.gradient(&by, &upstream))).unwrap();
+        let (dx, of_factors) = program.run([upstream.is(g)]).unwrap();
+        // A product of 0 and a number below it has a sign at an entry, and none at a gap.
+        let expected = lacuna::any_backward(x, &lacuna::scale(g, axis, &factors).unwrap(), Axes::none()).unwrap();
+        assert_eq!(dense(&dx), dense(&expected));
+        let sums = lacuna::sum(&lacuna::mul(&dense(x), &dense(g)).unwrap(), if axis == 0 { 1 } else { 0 }).unwrap();
+        assert_eq!(of_factors, sums);
+    }
+    assert!(lazy.scale(2, &Lazy::from(ArrayD::zeros(vec![5]))).check().is_err());
+    let refused = lazy.scale(0, &Lazy::from(ArrayD::zeros(vec![4]))).check().unwrap_err().to_string();
+    assert!(refused.starts_with("scale at tests/lazy_steps.rs:"), "{refused}");
+}
+
+fn dense<X: Operand<Elem = f64>>(x: &X) -> ArrayD<f64> {
+    let zeros = ArrayD::<f64>::zeros(x.lengths());
+    lacuna::add_backward(&zeros, &zeros, x).unwrap().0
+}
+
+#[test]
+fn products_with_factors_of_an_axis_are_the_operation() {
+    fn of_tensor<P: Pattern>(x: &Tensor<P, f64>, g: &Tensor<P, f64>) {
+        scaled(x, &x.lazy(), |a, b| assert!(a.same_as(b), "{a:?} {b:?}"), g);
+    }
+    let [x, g] = inputs(|x| x.with_fill(0.0));
+    of_tensor(&x, &g);
+    of_tensor(&x.to_csr().unwrap(), &g.to_csr().unwrap());
+    let [x, g] = [x, g].map(|x| x.to_dense().unwrap());
+    scaled(&x, &Lazy::from(x.clone()), |a, b| assert_eq!(a.mapv(f64::to_bits), b.mapv(f64::to_bits)), &g);
+}
+
+/// Of the entries alone: whatever the fill and the factors are. And twice.
+#[test]
+fn gradients_of_scaled_entries_agree_with_differences() {
+    let [x, _] = inputs(|x| x);
+    let factors = arr1(&[2.0, 0.0, -1.0, f64::INFINITY, 0.5, 3.0]).into_dyn();
+    let lazy = x.lazy();
+    let z = lazy.stored().scale(1, &Lazy::from(factors.clone()));
+    assert!(z.collect().unwrap().same_as(&x.stored().scale(1, &factors).unwrap()));
+
+    let factors = arr1(&[2.0, 0.0, -1.0, 7.0, 0.5]).into_dyn();
+    let by = Lazy::from(factors.clone());
+    let z = lazy.stored().scale(0, &by);
+    let g = weighted(&x);
+    let dx = z.gradient(&lazy, &g.lazy()).collect().unwrap();
+    assert_differences("scale", &x, &dx, |x| x.stored().scale(0, &factors).unwrap().values().to_vec());
+    let of_factors = z.gradient(&by, &g.lazy()).collect().unwrap();
+    for (at, found) in of_factors.indexed_iter() {
+        let at = ndarray::Dimension::slice(&at)[0];
+        let expected: f64 = x.stored().mul(g.clone().with_fill(1.25).stored()).unwrap().slice(ndarray::s![at, ..]).unwrap()
+            .values().iter().sum();
+        assert!((found - expected).abs() < 1e-12, "{at}: {found} {expected}");
+    }
+    let g = weighted(&x);
+    let bound = |name: &str| {
+        let f = CooTensor::from_dense(&factors, 9.0).unwrap();
+        Some(match name { "x" => x.to_any(), "f" => f.to_any(), _ => g.to_any() })
+    };
+    for (text, expected) in [
+        ("grad(scale(stored(x), 0, f), x, g)", dx.to_any()),
+        ("grad(scale(stored(x), 0, f), f, g)", CooTensor::from_dense(&of_factors, 9.0).unwrap().with_fill(0.0).to_any()),
+    ] {
+        let found = Expression::parse(text).unwrap().evaluate(bound).unwrap();
+        assert!(found.same_as(&expected), "{text}\n{found:?}\n{expected:?}");
+    }
+    // The gradient of the gradient by both.
+    let second = z.square().gradient(&lazy, &lazy.with_fill(0.0)).gradient(&by, &lazy);
+    let moved = |by: f64| {
+        let mut factors = factors.clone();
+        factors[[3]] += by;
+        let z = lazy.stored().scale(0, &Lazy::from(factors));
+        let dx = z.square().gradient(&lazy, &lazy.with_fill(0.0)).collect().unwrap();
+        dx.stored().mul(x.clone().with_fill(0.0).stored()).unwrap().sum(Axes::all()).unwrap().item().unwrap()
+    };
+    let expected = (moved(1e-6) - moved(-1e-6)) / 2e-6;
+    let found = second.collect().unwrap()[[3]];
+    assert!((found - expected).abs() <= 1e-4 * expected.abs(), "{found} {expected}");
+}
+
+/// Over sums of products; others have none, which is told by name.
+#[test]
+fn sums_of_products_of_entries_have_gradients() {
+    fn check<P: Pattern>([x, y]: [Tensor<P, f64>; 2])
+    where
+        Tensor<P, f64>: ToAny,
+    {
+        let y = y.transpose().unwrap();
+        let z = x.matmul_with(&y, Matmul::plus_times()).unwrap();
+        let g = weighted(&z);
+        let (lazy_x, lazy_y) = (x.lazy(), y.lazy());
+        let step = lazy_x.matmul_with(&lazy_y, Matmul::plus_times());
+        assert!(step.collect().unwrap().same_as(&z));
+        let found = step.gradients([&lazy_x, &lazy_y], &g.lazy()).map(|found| found.collect().unwrap());
+        let expected = x.stored().matmul_backward(&y, &g).unwrap();
+        assert!(found[0].same_as(&expected.0) && found[1].same_as(&expected.1));
+        assert_differences("x", &x, &found[0], |x| {
+            x.matmul_with(&y, Matmul::plus_times()).unwrap().values().to_vec()
+        });
+        let mask = z.filter_entries(|at, _| (at[0] + at[1]) % 3 != 1).unwrap();
+        assert!(mask.nnz() > 0 && mask.nnz() < z.nnz());
+        for (text, options) in [
+            ("matmul_with(x, y)", Matmul::plus_times()),
+            ("matmul_with(stored(x), y, \"plus_times\", m)", Matmul::plus_times().mask(mask.pattern())),
+            ("matmul_on(x, y, m)", Matmul::plus_times().mask(mask.pattern())),
+            ("matmul_on(x, y, m, complement=true)", Matmul::plus_times().without(mask.pattern())),
+        ] {
+            let of = |x: &Tensor<P, f64>, y: &Tensor<P, f64>| x.matmul_with(y, options).unwrap();
+            let g = weighted(&of(&x, &y));
+            let bound = |name: &str| {
+                Some(match name {
+                    "x" => x.to_any(),
+                    "y" => y.to_any(),
+                    "m" => mask.to_any(),
+                    "g" => g.to_any(),
+                    _ => return None,
+                })
+            };
+            let run = |text: String| Expression::parse(&text).unwrap().evaluate(bound).unwrap();
+            for upstream in ["g", "1"] {
+                let dy = run(format!("grad({text}, y, {upstream})"));
+                let dx = run(format!("grad({text}, x, {upstream})"));
+                let loss = |x: &Tensor<P, f64>, y: &Tensor<P, f64>| {
+                    let values = of(x, y).values().to_vec();
+                    let weight = |at| if upstream == "1" { 1.0 } else { weight(at) };
+                    values.iter().enumerate().map(|(at, value)| value * weight(at)).sum::<f64>()
+                };
+                for (which, (given, found)) in [(&x, dx), (&y, dy)].into_iter().enumerate() {
+                    let found = found.into_coo::<f64, u64>().unwrap();
+                    assert_eq!(found.nnz(), given.nnz());
+                    for entry in 0..given.nnz() {
+                        let moved = |by: f64| {
+                            let mut both = [x.clone(), y.clone()];
+                            both[which].values_mut().unwrap()[entry] += by;
+                            loss(&both[0], &both[1])
+                        };
+                        let expected = (moved(1e-6) - moved(-1e-6)) / 2e-6;
+                        let value = found.values()[entry];
+                        assert!((value - expected).abs() < 1e-5 * (1.0 + expected.abs()), "{text}: {value} {expected}");
+                    }
+                }
+            }
+        }
+    }
+    check(inputs(|x| x));
+    check(inputs(|x| x.to_csr().unwrap()));
+    let refused = Expression::parse("grad(matmul_with(x, x, \"min_plus\"), x, 1)").unwrap_err().to_string();
+    assert!(refused.starts_with("matmul_with over min_plus has no gradient"), "{refused}");
+    // An array on the right.
+    let [x, _] = inputs(|x| x);
+    let y = ArrayD::from_shape_fn(vec![6, 2], |at| at[0] as f64 - at[1] as f64 * 0.5);
+    let (lazy, right) = (x.lazy(), Lazy::from(y.clone()));
+    let z = lazy.matmul_with(&right, Matmul::plus_times());
+    let (dx, dy) = x.stored().matmul_backward(&y, &z.collect().unwrap()).unwrap();
+    assert!(z.gradient(&lazy, &z).collect().unwrap().same_as(&dx));
+    assert_eq!(z.gradient(&right, &z).collect().unwrap(), dy);
+}
+
+#[test]
+fn masks_and_other_shapes_are_the_operations() {
+    fn check<P: Pattern>([x, y]: [Tensor<P, f64>; 2], reshape: fn(&Lazy<Tensor<P, f64>>) -> Lazy<Tensor<P, f64>>) {
+        let (lazy, other) = (x.lazy(), y.lazy());
+        let mask = other.isfinite().pattern();
+        let kept = x.stored().mask(y.pattern()).unwrap();
+        let left = x.stored().without(y.pattern()).unwrap();
+        let g = weighted(&x);
+        for (step, eager, backward) in [
+            (lazy.stored().mask(&mask), kept, x.stored().mask_backward(&g, y.pattern())),
+            (lazy.stored().without(&mask), left, x.stored().without_backward(&g, y.pattern())),
+        ] {
+            assert!(step.collect().unwrap().same_as(&eager));
+            assert!(step.gradient(&lazy, &g.lazy()).collect().unwrap().same_as(&backward.unwrap()));
+        }
+        let flat = reshape(&lazy);
+        assert_eq!(flat.shape(), Some(&[10, 3][..]));
+        let squares = flat.square();
+        let dx = squares.gradient(&lazy, &flat.with_fill(0.0)).collect().unwrap();
+        let expected = x.powi(2).unwrap().mul(2.0).unwrap();
+        assert!(dx.stored().sub(expected.with_fill(0.0).stored()).unwrap().values().iter().all(|by| by.abs() < 1e-12));
+        let second = squares.gradient(&lazy, &flat.with_fill(0.0)).gradient(&lazy, &lazy.with_fill(1.0));
+        assert!(second.collect().unwrap().values().iter().zip(x.values()).all(|(d, x)| (d - 4.0 * x * x).abs() < 1e-9));
+        assert!(lazy.stored().mask(&lazy.transpose().pattern()).check().is_err());
+    }
+    check(inputs(|x| x), |x| x.reshape([10, 3]));
+    check(inputs(|x| x.to_csr().unwrap()), |x| x.reshape([10, 3]));
+    let x = matrix(5, 6, 2, 3);
+    let refused = x.lazy().reshape([7]).check().unwrap_err().to_string();
+    assert!(refused.starts_with("reshape at tests/lazy_steps.rs:"), "{refused}");
+    // Of an open shape, too.
+    let open = Lazy::<CsrTensor<f64>>::input("x", [None, Some(6)]);
+    let flat = open.reshape([30]);
+    let program = lacuna::lazy::compile(&flat.square().gradient(&open, &flat)).unwrap();
+    let found = program.run([open.is(&x.to_csr().unwrap())]).unwrap();
+    assert!(found.same_as(&x.mul(&x).unwrap().mul(2.0).unwrap().to_csr().unwrap()));
+    let cube = x.reshape([5, 2, 3]).unwrap();
+    let lazy = cube.lazy();
+    let turned = lazy.permute_axes([2, 0, -2]);
+    assert_eq!(turned.shape(), Some(&[3, 5, 2][..]));
+    assert!(turned.collect().unwrap().same_as(&cube.permute_axes([2, 0, -2]).unwrap()));
+    assert!(turned.gradient(&lazy, &turned).collect().unwrap().same_as(&cube));
+    assert!(lazy.permute_axes([0, 0, 1]).check().is_err());
+}
+
+/// The gradient of a product with a number takes the entries alone, and not each position of a number that is broadcast.
+#[test]
+fn a_gradient_beside_a_number_is_as_large_as_the_tensor() {
+    let axis = vec![vec![0, 1 << 20], vec![7, 1 << 25]];
+    let x = CooTensor::new([1 << 30, 1 << 30], axis, vec![2.0, -3.0], 0.0).unwrap();
+    let lazy = x.lazy();
+    for z in [lazy.mul(2.0), lazy.stored().mul(2.0), lazy.maximum(1.0).add(-1.0), lazy.stored().pow(1.0)] {
+        let dx = z.gradient(&lazy, &lazy).collect().unwrap();
+        assert!(dx.shares_pattern_with(&x), "{dx:?}");
+    }
+    for text in ["grad(x * 2, x, x)", "grad(stored(x) * 2, x, x)", "grad(maximum(x, 1.5), x, x)"] {
+        let found = Expression::parse(text).unwrap().evaluate(|_| Some(x.to_any())).unwrap();
+        assert_eq!(found.nnz(), 2, "{text}");
+    }
+}
