@@ -1,6 +1,6 @@
 //! Graphs beside what they stand for: `cargo bench --bench lazy [-- ENTRIES]`, 10^7 entries without one, ten a row.
 //!
-//! Of each chain the least milliseconds of several runs: the operations one by one, the program in its first run and in
+//! Of each chain the least microseconds of several runs: the operations one by one, the program in its first run and in
 //! a later one on the same pattern, the kernels on bare arrays without a pattern, and one loop by hand. The last two
 //! columns are the quotients that are promised. One thread.
 
@@ -32,22 +32,24 @@ struct Chain<'a> {
     by_hand: &'a dyn Fn(&[f64]) -> Vec<f64>,
 }
 
-/// The least milliseconds of several runs of each, in turns.
-fn least<const N: usize>(runs: [&dyn Fn() -> f64; N]) -> [f64; N] {
+/// The least microseconds of several runs of each, in turns, of which short ones have more.
+fn least<const N: usize>(entries: usize, runs: [&dyn Fn() -> f64; N]) -> [f64; N] {
     let mut least = [f64::INFINITY; N];
     for _ in 0..ROUNDS {
         for (least, run) in least.iter_mut().zip(runs) {
-            *least = least.min(run());
+            for _ in 0..(1_000_000 / entries.max(1)).clamp(1, 200) {
+                *least = least.min(run());
+            }
         }
     }
     least
 }
 
-/// The milliseconds of one run, without those of letting its result go.
+/// The microseconds of one run, without those of letting its result go.
 fn timed<R>(run: impl FnOnce() -> R) -> f64 {
     let start = Instant::now();
     let result = black_box(run());
-    let took = start.elapsed().as_secs_f64() * 1e3;
+    let took = start.elapsed().as_secs_f64() * 1e6;
     drop(result);
     took
 }
@@ -70,7 +72,7 @@ fn print_row(chain: &Chain<'_>, x: &Csr) -> Result<()> {
     let again = || timed(|| program.run([input.is(x)]));
     let (eager, kernels) = (|| timed(|| (chain.eager)(x)), || timed(|| (chain.kernels)(&bare)));
     let by_hand = || timed(|| (chain.by_hand)(black_box(x.values())));
-    let [eager, first, again, kernels, by_hand] = least([&eager, &first, &again, &kernels, &by_hand]);
+    let [eager, first, again, kernels, by_hand] = least(x.nnz(), [&eager, &first, &again, &kernels, &by_hand]);
     println!(
         "| {} | {eager:.1} | {first:.1} | {again:.1} | {kernels:.1} | {by_hand:.1} | {:.2} | {:.2} | {:.2} |",
         chain.name,

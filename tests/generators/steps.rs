@@ -1,0 +1,287 @@
+//! The steps of lazy graphs beside the operations that they stand for, by one list: what random graphs are made of.
+
+// The fuzz target and the property each use a part.
+#![allow(dead_code, unreachable_pub)]
+
+use lacuna::lazy::{self, Lazy, Value};
+use lacuna::{Axes, Matmul, Nanmedian, Norm, Operand, Pattern, Quantile, QuantileMethod, Result, Take, Tensor, Var};
+use ndarray::{ArrayD, s};
+use num_complex::Complex;
+
+/// The arguments of a step: an axis, which need not be there, and a number.
+#[derive(Clone, Copy)]
+pub struct With {
+    pub axis: isize,
+    pub number: usize,
+}
+
+impl With {
+    fn kept(self) -> Axes {
+        Axes::from(self.axis).keep_dims()
+    }
+}
+
+type Later<X> = Box<dyn Fn(&Lazy<X>, &Lazy<X>, With) -> Lazy<X>>;
+type Now<X> = Box<dyn Fn(&X, &X, With) -> Result<X>>;
+
+/// A step of one value or of two, and the operation at once.
+pub struct Step<X> {
+    pub name: &'static str,
+    later: Later<X>,
+    now: Now<X>,
+    /// Whether it stores a product of what both store.
+    is_growing: bool,
+}
+
+/// So many entries may be multiplied with each other.
+const PAIRS: usize = 1 << 12;
+
+/// A step of a graph, and what the operations give.
+pub type Pair<X> = (Lazy<X>, Result<X>);
+
+impl<X: Value + Operand> Step<X> {
+    /// The step of two that are there, unless what it stores would be vast.
+    pub fn next(&self, x: &Pair<X>, y: &Pair<X>, with: With) -> Option<Pair<X>> {
+        let eager = match (&x.1, &y.1) {
+            (Ok(x), Ok(y)) => {
+                let size = |x: &X| x.lengths().iter().product::<usize>().max(1);
+                if self.is_growing && size(x).saturating_mul(size(y)) > PAIRS {
+                    return None;
+                }
+                (self.now)(x, y, with)
+            }
+            // Whether the step reads the other one is not told.
+            (Ok(_), Err(_)) => return None,
+            (Err(error), _) => Err(error.clone()),
+        };
+        Some(((self.later)(&x.0, &y.0, with), eager))
+    }
+}
+
+/// One row a step. `name(x, …)` is the method of lazy values and the function of the library; `stored` looks at what is
+/// stored, `cast` brings results of another type back, `either` writes the two out.
+macro_rules! steps {
+    ($X:ty, |$x:ident, $y:ident, $w:ident| $($kind:ident $name:ident $(($($argument:expr),*))? $(: $later:expr, $now:expr)?;)*) => {
+        vec![$(Step::<$X> {
+            name: concat!(stringify!($kind), " ", stringify!($name)),
+            later: Box::new(|$x: &Lazy<$X>, $y: &Lazy<$X>, $w: With| {
+                let _ = ($y, $w);
+                steps!(@later $kind $x $name $(($($argument),*))? $(: $later)?)
+            }),
+            now: Box::new(|$x: &$X, $y: &$X, $w: With| {
+                let _ = ($y, $w);
+                steps!(@now $kind $x $name $(($($argument),*))? $(: $now)?)
+            }),
+            is_growing: matches!(stringify!($name), "outer" | "kron" | "tile" | "repeat" | "broadcast_to"),
+        }),*]
+    };
+    (@later plain $x:ident $name:ident ($($argument:expr),*)) => { $x.$name($($argument),*) };
+    (@now plain $x:ident $name:ident ($($argument:expr),*)) => { lacuna::$name($x $(, $argument)*) };
+    (@later stored $x:ident $name:ident ($($argument:expr),*)) => { $x.stored().$name($($argument),*) };
+    (@now stored $x:ident $name:ident ($($argument:expr),*)) => { lacuna::$name(&$x.stored() $(, $argument)*) };
+    (@later both $x:ident $name:ident ($y:expr)) => { $x.stored().$name(&$y.stored()) };
+    (@now both $x:ident $name:ident ($y:expr)) => { lacuna::$name(&$x.stored(), &$y.stored()) };
+    (@later cast $x:ident $name:ident ($($argument:expr),*)) => { $x.$name($($argument),*).cast() };
+    (@now cast $x:ident $name:ident ($($argument:expr),*)) => { lacuna::$name($x $(, $argument)*)?.cast() };
+    (@later storedcast $x:ident $name:ident ($($argument:expr),*)) => { $x.stored().$name($($argument),*).cast() };
+    (@now storedcast $x:ident $name:ident ($($argument:expr),*)) => {
+        lacuna::$name(&$x.stored() $(, $argument)*)?.cast()
+    };
+    (@later bothcast $x:ident $name:ident ($y:expr)) => { $x.stored().$name(&$y.stored()).cast() };
+    (@now bothcast $x:ident $name:ident ($y:expr)) => { lacuna::$name(&$x.stored(), &$y.stored())?.cast() };
+    (@later either $x:ident $name:ident : $later:expr) => { $later };
+    (@now either $x:ident $name:ident : $now:expr) => { $now };
+}
+
+/// What tensors and arrays of floats have.
+macro_rules! of_floats {
+    ($X:ty) => {
+        steps! {$X, |x, y, w|
+            plain abs(); plain sqrt(); plain cbrt(); plain exp(); plain exp_m1(); plain ln(); plain ln_1p(); plain log2();
+            plain log10(); plain sin(); plain cos(); plain tan(); plain asin(); plain acos(); plain atan(); plain sinh();
+            plain cosh(); plain tanh(); plain recip(); plain square(); plain neg(); plain sign(); plain round();
+            plain floor(); plain ceil(); plain trunc(); plain powi(w.number as i32 - 2); plain powf(0.5);
+            plain clamp(-0.5, 2.0);
+            plain add(y); plain sub(y); plain mul(y); plain div(y); plain pow(y); plain minimum(y); plain maximum(y);
+            plain rem(y); plain rem_euclid(y);
+            plain add(0.5); plain sub(-0.0); plain mul(-3.0); plain div(0.3); plain pow(2.0); plain minimum(0.25);
+            plain maximum(f64::NAN); plain rem(0.7); plain rem_euclid(0.7);
+            plain sum(w.kept()); plain sum(w.axis); plain nansum(w.kept()); plain mean(w.kept()); plain nanmean(w.axis);
+            plain prod(w.kept()); plain nanprod(w.kept()); plain var(Var::over(w.kept()).ddof(w.number as u64 % 2));
+            plain std(w.axis); plain nanvar(w.kept()); plain nanstd(w.kept()); plain min(w.kept()); plain max(w.axis);
+            plain nanmin(w.kept()); plain nanmax(w.kept()); plain norm(w.kept()); plain norm(Norm::over(w.kept()).one());
+            plain norm(Norm::over(w.kept()).infinity()); plain median(w.kept()); plain nanmedian(w.kept());
+            plain nanmedian(Nanmedian::over(w.axis).lower());
+            plain quantile(0.3, w.kept()); plain nanquantile(0.6, Quantile::over(w.kept()).method(QuantileMethod::Higher));
+            plain topk(w.number, w.axis);
+            plain flip(w.axis); plain roll(w.number as isize, w.axis); plain transpose(); plain move_axis(w.axis, 0);
+            plain expand_dims(w.axis); plain squeeze(w.axis); plain tril(w.number as isize - 1);
+            plain triu(w.number as isize - 1); plain diagonal(w.number as isize - 1); plain repeat(w.number, w.axis);
+            plain tile([2, 1]); plain pad([(w.number, 0), (1, 0)]); plain broadcast_to([2, 3, 4]);
+            plain take_axis(vec![w.number as i64 - 1, 0], w.axis); plain take(vec![w.number as u32, 0, 1]);
+            plain take_axis(Take::at(vec![w.number as i64 * 5, -9]).wrap(), w.axis);
+            plain take(Take::at(vec![w.number as i32 * 7]).clip());
+            either slice: x.slice(s![.., w.number as isize..]), lacuna::slice(x, s![.., w.number as isize..]);
+            either slice_backwards: x.slice(s![..;-1, w.number as isize]), lacuna::slice(x, s![..;-1, w.number as isize]);
+            either group_by: x.group_by(w.axis, &labels(x.shape(), w)).sum(w.axis),
+                lacuna::group_by(x, w.axis, &labels(Some(x.lengths()), w)).and_then(|by| lacuna::sum(&by, w.axis));
+            either group_by_median: x.group_by(w.axis, &labels(x.shape(), w)).nanmedian(w.axis),
+                lacuna::group_by(x, w.axis, &labels(Some(x.lengths()), w)).and_then(|by| lacuna::nanmedian(&by, w.axis));
+            either nanmedian_index: x.nanmedian_index(w.kept()).parts().0, Ok(lacuna::nanmedian_index(x, w.kept())?.0);
+            either scale: x.scale(w.axis, &y.sum(0)), lacuna::scale(x, w.axis, &lacuna::sum(y, 0)?);
+            plain exp_backward(y); plain sqrt_backward(y); plain abs_backward(y); plain tanh_backward(y);
+            plain powi_backward(y, 3); plain powf_backward(y, 1.5); plain clamp_backward(y, -0.5, 2.0);
+            plain sum_backward(y, w.kept()); plain mean_backward(y, w.kept()); plain prod_backward(y, w.kept());
+            plain var_backward(y, w.kept()); plain std_backward(y, w.axis); plain norm_backward(y, w.kept());
+            plain max_backward(y, w.kept()); plain nanmin_backward(y, w.axis); plain nanmedian_backward(y, w.kept());
+            plain median_backward(y, w.axis); plain nanmean_backward(y, w.kept()); plain any_backward(y, w.kept());
+            plain quantile_backward(y, 0.3, w.kept());
+            either add_backward: x.add_backward(y, x).parts().1, Ok(lacuna::add_backward(x, y, x)?.1);
+            either sub_backward: x.sub_backward(y, x).parts().1, Ok(lacuna::sub_backward(x, y, x)?.1);
+            either mul_backward: x.mul_backward(y, y).parts().0, Ok(lacuna::mul_backward(x, y, y)?.0);
+            either div_backward: x.div_backward(y, x).parts().1, Ok(lacuna::div_backward(x, y, x)?.1);
+            either pow_backward: x.pow_backward(y, y).parts().0, Ok(lacuna::pow_backward(x, y, y)?.0);
+            either minimum_backward: x.minimum_backward(y, x).parts().0, Ok(lacuna::minimum_backward(x, y, x)?.0);
+            either maximum_backward: x.maximum_backward(y, y).parts().1, Ok(lacuna::maximum_backward(x, y, y)?.1);
+        }
+    };
+}
+
+/// A label for each position of an axis, if there is one.
+fn labels(shape: Option<&[usize]>, with: With) -> Vec<usize> {
+    let shape = shape.unwrap_or_default();
+    let axis = if with.axis < 0 { with.axis + shape.len() as isize } else { with.axis };
+    let length = usize::try_from(axis).ok().and_then(|axis| shape.get(axis)).copied().unwrap_or(0);
+    (0..length).map(|at| at % (with.number + 1)).collect()
+}
+
+/// The steps of arrays of floats.
+pub fn of_arrays() -> Vec<Step<ArrayD<f64>>> {
+    let mut all = of_floats!(ArrayD<f64>);
+    all.extend(steps! {ArrayD<f64>, |x, y, w|
+        plain matmul(y);
+        either matmul_with: x.matmul_with(y, Matmul::max_min()), lacuna::matmul_with(x, y, Matmul::max_min());
+        either ttm: x.ttm(y, w.axis), lacuna::ttm(x, &of_rank(y)?, w.axis);
+    });
+    all
+}
+
+/// A matrix, of what is one.
+fn of_rank(y: &ArrayD<f64>) -> Result<ndarray::ArrayView2<'_, f64>> {
+    let refused = |_| lacuna::Error::Argument { operation: "ttm", why: "it is no matrix".into() };
+    y.view().into_dimensionality().map_err(refused)
+}
+
+/// The steps of tensors of floats, with those that only they have.
+pub fn of_tensors<P: Pattern>() -> Vec<Step<Tensor<P, f64>>> {
+    let mut all = of_floats!(Tensor<P, f64>);
+    all.extend(steps! {Tensor<P, f64>, |x, y, w|
+        cast isnan(); cast isinf(); cast isfinite(); cast isreal(); cast isposinf(); cast isneginf(); cast isin(0.5);
+        cast equal(y); cast not_equal(y); cast less(y); cast less_equal(y); cast greater(y); cast greater_equal(y);
+        cast any(w.kept()); cast all(w.kept()); cast count_nonzero(w.kept()); cast argmin(w.kept());
+        cast argmax(w.axis); cast nanargmin(w.kept()); cast nanargmax(w.axis);
+        stored sum(w.kept()); stored mean(w.kept()); stored nanmean(w.axis); stored prod(w.kept()); stored var(w.axis);
+        stored std(w.kept()); stored min(w.kept()); stored max(w.axis); stored nanmax(w.kept()); stored norm(w.kept());
+        stored median(w.kept()); stored nanmedian(w.axis); storedcast any(w.kept()); storedcast all(w.axis);
+        storedcast count_nonzero(w.kept()); storedcast argmax(w.kept()); stored softmax(w.axis);
+        stored log_softmax(w.axis);
+        storedcast argsort(w.axis); stored abs(); stored exp(); stored recip(); stored neg(); stored powi(2);
+        storedcast isnan(); storedcast isin(0.5); stored add(0.5); stored div(0.5); stored rem(0.7); storedcast less(0.5);
+        both add(y); both sub(y); both mul(y); both div(y); both pow(y); both minimum(y); both maximum(y); both rem(y);
+        bothcast equal(y); bothcast less(y); bothcast not_equal(y);
+        stored sum_backward(y, w.kept()); stored mean_backward(y, w.kept()); stored nanmedian_backward(y, w.kept());
+        stored softmax_backward(y, w.axis);
+        plain matmul(y); plain outer(y); plain kron(y);
+        either where_: x.greater(y).where_(x, y), lacuna::where_(&lacuna::greater(x, y)?, x, y);
+        either with_fill: x.with_fill(-0.0), Ok(x.clone().with_fill(-0.0));
+        either with_nan: x.with_fill(f64::NAN), Ok(x.clone().with_fill(f64::NAN));
+        either with_two: x.with_fill(2.0), Ok(x.clone().with_fill(2.0));
+        either prune: x.prune(), x.prune();
+        either cast: x.cast::<f32>().cast(), x.clone().cast::<f32>()?.cast();
+        either cast_to_integers: x.cast::<i64>().cast(), x.clone().cast::<i64>()?.cast();
+        either concat: lazy::concat(w.axis, &[x, y]), lacuna::concat(w.axis, &[x, y]);
+        either stack: lazy::stack(w.axis, &[x, y]), lacuna::stack(w.axis, &[x, y]);
+        either einsum: lazy::einsum("ij,kj->ik", &[x, y]), lacuna::einsum("ij,kj->ik", &[x, y]);
+        either einsum_of_one: lazy::einsum("ij->j", &[x]), lacuna::einsum("ij->j", &[x]);
+        either matmul_with: x.matmul_with(y, Matmul::min_plus()), lacuna::matmul_with(x, y, Matmul::min_plus());
+        either matmul_of_entries: x.matmul_with(y, Matmul::plus_times()), lacuna::matmul_with(x, y, Matmul::plus_times());
+        either mask: x.stored().mask(&y.pattern()), x.stored().mask(y.pattern());
+        either without: x.stored().without(&y.pattern()), x.stored().without(y.pattern());
+        either scale_stored: x.stored().scale(w.axis, &y.sum(0)),
+            lacuna::scale(&x.stored(), w.axis, &lacuna::sum(y, 0)?);
+        either topk_index: x.stored().topk_index(w.number, w.axis).parts().0,
+            Ok(lacuna::topk_index(&x.stored(), w.number, w.axis)?.0);
+        either positions: x.stored().topk_index(w.number, w.axis).parts().1.cast(),
+            lacuna::topk_index(&x.stored(), w.number, w.axis)?.1.cast();
+        either median_positions: x.nanmedian_index(w.axis).parts().1.cast(),
+            lacuna::nanmedian_index(x, w.axis)?.1.cast();
+        either matmul_backward: x.matmul_backward(y, x).parts().1, Ok(lacuna::matmul_backward(x, y, x)?.1);
+        either outer_backward: x.outer_backward(y, x).parts().0, Ok(lacuna::outer_backward(x, y, x)?.0);
+    });
+    all
+}
+
+/// The steps of tensors of integers.
+macro_rules! of_integers {
+    ($name:ident $type:ty) => {
+        pub fn $name<P: Pattern>() -> Vec<Step<Tensor<P, $type>>> {
+            steps! {Tensor<P, $type>, |x, y, w|
+                plain square(); plain sign(); plain not(); plain powi(2); plain clamp(1, 3);
+                plain add(y); plain sub(y); plain mul(y); plain div(y); plain rem(y); plain rem_euclid(y); plain pow(y);
+                plain minimum(y); plain maximum(y); plain bit_and(y); plain bit_or(y); plain bit_xor(y);
+                plain add(1); plain sub(1); plain mul(2); plain div(2); plain rem(3); plain pow(2); plain bit_and(6);
+                plain bit_xor(1); both add(y); both sub(y); both mul(y); both div(y); both rem(y); both bit_or(y);
+                both maximum(y); bothcast equal(y); stored bit_and(3); stored not(); stored mul(2);
+                cast isfinite(); cast equal(y); cast less(y); cast greater_equal(y); cast isin(1);
+                cast sum(w.kept()); cast mean(w.kept()); cast prod(w.kept()); cast median(w.axis); cast var(w.axis);
+                plain min(w.kept()); plain max(w.axis); cast argmin(w.kept()); cast count_nonzero(w.axis);
+                cast any(w.kept()); cast all(w.axis); storedcast sum(w.kept()); stored max(w.kept());
+                cast quantile(0.5, w.axis); plain topk(w.number, w.axis);
+                plain flip(w.axis); plain roll(w.number as isize, w.axis); plain transpose(); plain tril(0);
+                plain pad([(1, 0), (0, w.number)]); plain take(vec![w.number as u32, 0]);
+                either slice: x.slice(s![..;-1, w.number as isize..]), lacuna::slice(x, s![..;-1, w.number as isize..]);
+                plain matmul(y); plain outer(y);
+                either with_fill: x.with_fill(1), Ok(x.clone().with_fill(1));
+                either where_: x.less(y).where_(x, y), lacuna::where_(&lacuna::less(x, y)?, x, y);
+                either cast: x.cast::<f64>().cast(), x.clone().cast::<f64>()?.cast();
+                either concat: lazy::concat(w.axis, &[x, y]), lacuna::concat(w.axis, &[x, y]);
+                either einsum: lazy::einsum("ij,kj->ik", &[x, y]), lacuna::einsum("ij,kj->ik", &[x, y]);
+                either matmul_with: x.matmul_with(y, Matmul::min_plus()), lacuna::matmul_with(x, y, Matmul::min_plus());
+                either mask: x.stored().mask(&y.pattern()), x.stored().mask(y.pattern());
+                either prune: x.prune(), x.prune();
+            }
+        }
+    };
+}
+
+of_integers!(of_longs i64);
+of_integers!(of_bytes u8);
+
+/// The steps of tensors of truth values.
+pub fn of_bools<P: Pattern>() -> Vec<Step<Tensor<P, bool>>> {
+    steps! {Tensor<P, bool>, |x, y, w|
+        plain not(); plain add(y); plain mul(y); plain minimum(y); plain maximum(y); plain bit_and(y); plain bit_or(y);
+        plain bit_xor(y); plain equal(y); plain not_equal(y); plain less(y); plain greater_equal(y); plain isnan();
+        plain isfinite(); plain isin(true); plain any(w.kept()); plain all(w.axis); plain min(w.kept()); plain max(w.axis);
+        cast sum(w.axis); cast count_nonzero(w.kept()); both bit_xor(y); both bit_or(y); both bit_and(y); both equal(y);
+        stored any(w.kept()); stored all(w.kept()); stored not(); plain flip(w.axis); plain transpose(); plain matmul(y);
+        plain roll(1, w.axis); plain take(vec![w.number as u32]); plain topk(w.number, w.axis);
+        either with_fill: x.with_fill(true), Ok(x.clone().with_fill(true));
+        either where_: x.where_(x, y), lacuna::where_(x, x, y);
+        either or_and: x.matmul_with(y, Matmul::or_and()), lacuna::matmul_with(x, y, Matmul::or_and());
+        either slice: x.slice(s![1.., ..]), lacuna::slice(x, s![1.., ..]);
+    }
+}
+
+/// The steps of tensors of complex numbers.
+pub fn of_complex<P: Pattern>() -> Vec<Step<Tensor<P, Complex<f64>>>> {
+    steps! {Tensor<P, Complex<f64>>, |x, y, w|
+        plain conj(); plain neg(); cast real(); cast imag(); cast abs(); plain add(y); plain sub(y); plain mul(y);
+        plain div(y); plain mul(Complex::new(0.0, 1.0)); cast equal(y); cast isnan(); cast isreal(); plain sum(w.kept());
+        plain mean(w.axis); plain prod(w.kept()); cast var(w.kept()); cast any(w.axis); both mul(y); both add(y);
+        stored sum(w.kept()); stored conj(); plain flip(w.axis); plain transpose(); plain matmul(y);
+        plain take_axis(vec![0u32, 0], w.axis);
+        either with_fill: x.with_fill(Complex::new(0.5, -1.0)), Ok(x.clone().with_fill(Complex::new(0.5, -1.0)));
+        either slice: x.slice(s![..;2, ..]), lacuna::slice(x, s![..;2, ..]);
+    }
+}
