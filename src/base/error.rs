@@ -514,6 +514,21 @@ pub enum Error {
         cause: Box<Error>,
     },
 
+    /// An engine that is no part of this crate has no answer, however often it was asked.
+    #[error("the engine {engine} gave no answer, asked {attempts} times: {cause}{}", entries_seen(.seen, .expected))]
+    Engine {
+        /// The engine.
+        engine: &'static str,
+        /// How often it was asked.
+        attempts: u32,
+        /// What was wrong the last time.
+        cause: String,
+        /// The number of entries that its answer was made of, and the sum of their hashes, if it gave one.
+        seen: Option<(u64, u64)>,
+        /// Those that it should have been made of.
+        expected: Option<(u64, u64)>,
+    },
+
     /// Reading or writing failed.
     #[error("{}{message}", before_message(.path))]
     Io {
@@ -618,6 +633,7 @@ debug_of!(
     NoGradient,
     InRange,
     Lazy,
+    Engine,
     Io,
 );
 
@@ -625,6 +641,12 @@ impl From<AllocError> for Error {
     fn from(refused: AllocError) -> Self {
         Error::OutOfMemory { bytes: refused.bytes }
     }
+}
+
+/// What an answer was made of, if that is not what it should be.
+fn entries_seen(seen: &Option<(u64, u64)>, expected: &Option<(u64, u64)>) -> String {
+    let (Some((seen, hash)), Some((entries, expected))) = (seen, expected) else { return String::new() };
+    format!("; it saw {seen} entries with the checksum {hash:016x}, of {entries} with {expected:016x}")
 }
 
 /// A position in words.

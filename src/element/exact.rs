@@ -7,6 +7,8 @@
 //!
 //! Products of two such values have an accumulator of twice as many bits: [`Products`].
 
+use super::saved::{Saved, byte, split};
+
 /// The exponent of the last bit of the smallest `f64`.
 const LEAST: i32 = -1074;
 /// The bits of a digit.
@@ -144,6 +146,23 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
         }
     }
 
+    /// A few values that add up to the sum, if it has few digits or is not finite.
+    pub(super) fn few(&self) -> Option<Vec<f64>> {
+        if self.special != 0.0 {
+            return Some(vec![self.special]);
+        }
+        let mut magnitude = self.clone();
+        let sign = if magnitude.make_positive() { -1.0 } else { 1.0 };
+        let mut digits = magnitude.digits.iter().enumerate().filter(|(_, digit)| **digit != 0);
+        let value = |(at, digit): (usize, &i64)| {
+            let exponent = Self::LAST + (at * BITS) as i32;
+            let is_held = exponent >= LEAST && exponent + BITS as i32 <= 1023;
+            is_held.then(|| sign * scale(*digit as f64, exponent))
+        };
+        let values = digits.by_ref().take(4).map(value).collect();
+        if digits.next().is_none() { values } else { None }
+    }
+
     /// Takes the magnitude of the sum, with all carries done; whether it was negative.
     fn make_positive(&mut self) -> bool {
         self.carry();
@@ -181,6 +200,54 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
         (top << 1 | u128::from(rest || remainder != 0), exponent - 1)
     }
 }
+
+/// A byte for the sign and for what is not finite, the number of the first digit that is not 0, how many there are up to
+/// the last such, and these.
+impl<const DIGITS: usize, const BELOW: usize> Saved for Digits<DIGITS, BELOW> {
+    fn save(&self, bytes: &mut Vec<u8>) {
+        let special = SPECIALS.iter().position(|special| special.to_bits() == self.special.to_bits());
+        if self.special != 0.0 {
+            return bytes.extend([special.unwrap_or(SPECIALS.len()) as u8, 0, 0]);
+        }
+        let mut magnitude = self.clone();
+        let is_negative = magnitude.make_positive();
+        let digits = &magnitude.digits;
+        let first = digits.iter().position(|&digit| digit != 0).unwrap_or(0);
+        let end = digits.iter().rposition(|&digit| digit != 0).map_or(first, |last| last + 1);
+        bytes.extend([u8::from(is_negative) * NEGATIVE, first as u8, (end - first) as u8]);
+        digits[first..end].iter().for_each(|&digit| bytes.extend((digit as u32).to_le_bytes()));
+    }
+
+    fn load(bytes: &mut &[u8]) -> Option<Self> {
+        let (sign, first, count) = (byte(bytes)?, usize::from(byte(bytes)?), usize::from(byte(bytes)?));
+        let mut found = Self::new();
+        if sign != NEGATIVE && sign != 0 {
+            let special =
+                if usize::from(sign) == SPECIALS.len() { f64::NAN } else { *SPECIALS.get(usize::from(sign))? };
+            found.special = special;
+            return ((first, count) == (0, 0)).then_some(found);
+        }
+        // The last digit is left for what merging carries there.
+        let places = found.digits[..DIGITS - 1].get_mut(first..first + count)?;
+        let given = split(bytes, count * size_of::<u32>())?.as_chunks().0;
+        places.iter_mut().zip(given).for_each(|(place, digit)| *place = u32::from_le_bytes(*digit).into());
+        let is_canonical = match &*places {
+            [] => first == 0 && sign == 0,
+            [one] => *one != 0,
+            [least, .., greatest] => *least != 0 && *greatest != 0,
+        };
+        if sign == NEGATIVE {
+            found.digits.iter_mut().for_each(|digit| *digit = -*digit);
+            found.carry();
+        }
+        is_canonical.then_some(found)
+    }
+}
+
+/// What a sum may be that is not finite, by the byte that says it; of the next one it is NaN.
+const SPECIALS: [f64; 3] = [0.0, f64::INFINITY, f64::NEG_INFINITY];
+/// The byte of a sum below 0.
+const NEGATIVE: u8 = 0xff;
 
 /// One more digit of a dividend: a digit of the quotient.
 fn divide_digit(remainder: &mut u128, digit: u32, count: u128) -> u32 {

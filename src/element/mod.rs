@@ -27,6 +27,7 @@ pub(crate) mod math;
 pub(crate) mod norm;
 mod number;
 mod pair;
+pub(crate) mod saved;
 mod slices;
 mod total;
 mod types;
@@ -38,6 +39,7 @@ pub(crate) use arithmetic::{maximum, minimum};
 pub(crate) use dot::{Dot, Term};
 pub(crate) use factor::Factor;
 pub use number::{DType, Number};
+pub(crate) use saved::Saved;
 pub(crate) use slices::{Slices, greatest};
 pub(crate) use total::Accumulator;
 pub use unary::{ComplexElement, Magnitude, RealNumber, Signed};
@@ -326,6 +328,6 @@ pub trait Float:
 }
 
 mod sealed {
-    /// Bits that are all zero are the zero of each type.
-    pub trait Sealed: bytemuck::Zeroable {}
+    /// Bits that are all zero are the zero of each type; its bytes can be read, and written where they are checked.
+    pub trait Sealed: bytemuck::Zeroable + bytemuck::NoUninit + bytemuck::CheckedBitPattern {}
 }

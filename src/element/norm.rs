@@ -2,6 +2,7 @@
 
 use super::exact::{Kind, Products};
 use super::pair::{Pair, two_product};
+use super::saved::Saved;
 use super::total::{Accumulator, FloatTotal};
 
 /// The magnitudes or squares that are made side by side.
@@ -124,6 +125,42 @@ impl<T: Copy + Into<f64>> Accumulator<T> for Squares {
 
     fn add_cell(&mut self, cell: Pair) {
         Accumulator::<f64>::add_cell(&mut self.amid, cell);
+    }
+}
+
+impl Saved for Magnitudes {
+    fn save(&self, bytes: &mut Vec<u8>) {
+        self.0.save(bytes);
+    }
+
+    fn load(bytes: &mut &[u8]) -> Option<Self> {
+        FloatTotal::load(bytes).map(Magnitudes)
+    }
+}
+
+/// What has digits of its own is told by the values alone, so that this is too.
+impl Saved for Squares {
+    fn save(&self, bytes: &mut Vec<u8>) {
+        self.amid.save(bytes);
+        self.rest.is_some().save(bytes);
+        self.rest.iter().for_each(|rest| rest.save(bytes));
+    }
+
+    fn load(bytes: &mut &[u8]) -> Option<Self> {
+        let amid = FloatTotal::load(bytes)?;
+        let rest = if bool::load(bytes)? { Some(Products::load(bytes)?) } else { None };
+        Some(Squares { amid, rest })
+    }
+}
+
+impl Saved for Greatest {
+    fn save(&self, bytes: &mut Vec<u8>) {
+        Some(self.0).save(bytes);
+    }
+
+    fn load(bytes: &mut &[u8]) -> Option<Self> {
+        let greatest = Option::<f64>::load(bytes)??;
+        (!greatest.is_sign_negative()).then_some(Greatest(greatest))
     }
 }
 

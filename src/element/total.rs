@@ -8,10 +8,11 @@ use super::Float;
 use super::abreast::{ABREAST, Abreast, Known};
 use super::exact::{Exact, Kind, Products};
 use super::pair::{self, Pair, Pairs, add_to_pair, is_amid, times, two_product, two_sum};
+use super::saved::{Saved, byte, split};
 use crate::base::machine::in_wide_vectors;
 
 /// An exact sum of values of type `T`, which come in any order.
-pub trait Accumulator<T>: Clone + Default + Send + Sync {
+pub trait Accumulator<T>: Clone + Default + Send + Sync + Saved {
     /// Adds a value.
     fn add(&mut self, value: T);
 
@@ -355,6 +356,69 @@ impl<T: Copy + Into<f64>> Accumulator<Complex<T>> for ComplexTotal {
         let add = <FloatTotal as Accumulator<f64>>::add_cell;
         add(&mut self.re, re);
         add(&mut self.im, im);
+    }
+}
+
+/// All digits, whichever way the sum is held.
+impl Saved for FloatTotal {
+    fn save(&self, bytes: &mut Vec<u8>) {
+        self.digits().save(bytes);
+    }
+
+    fn load(bytes: &mut &[u8]) -> Option<Self> {
+        let digits = Exact::load(bytes)?;
+        let mut total = FloatTotal::default();
+        match digits.few() {
+            Some(values) => total.add_few(&values),
+            None => total.rest = Some(digits),
+        }
+        Some(total)
+    }
+}
+
+/// The number of bytes, and these, the least first: no more than tell the number and its sign.
+impl Saved for IntegerTotal {
+    fn save(&self, bytes: &mut Vec<u8>) {
+        let mut wide = [0; 32];
+        wide[..16].copy_from_slice(&self.low.to_le_bytes());
+        wide[16..].copy_from_slice(&self.high.to_le_bytes());
+        let count = (1..=wide.len()).rev().find(|&count| !is_sign(&wide[..count])).unwrap_or(0);
+        bytes.push(count as u8);
+        bytes.extend_from_slice(&wide[..count]);
+    }
+
+    fn load(bytes: &mut &[u8]) -> Option<Self> {
+        let count = usize::from(byte(bytes)?);
+        let given = split(bytes, count)?;
+        let sign = if given.last().is_some_and(|&last| last >> 7 == 1) { 0xff } else { 0 };
+        let mut wide = [sign; 32];
+        wide.get_mut(..count)?.copy_from_slice(given);
+        let (low, high) = wide.split_at(16);
+        let total = IntegerTotal {
+            low: u128::from_le_bytes(low.try_into().ok()?),
+            high: i128::from_le_bytes(high.try_into().ok()?),
+        };
+        (!is_sign(given)).then_some(total)
+    }
+}
+
+/// Whether the last byte tells nothing that the sign of those before it does not.
+fn is_sign(bytes: &[u8]) -> bool {
+    match *bytes {
+        [.., before, last] => last == if before >> 7 == 1 { 0xff } else { 0 },
+        [only] => only == 0,
+        [] => false,
+    }
+}
+
+impl Saved for ComplexTotal {
+    fn save(&self, bytes: &mut Vec<u8>) {
+        self.re.save(bytes);
+        self.im.save(bytes);
+    }
+
+    fn load(bytes: &mut &[u8]) -> Option<Self> {
+        Some(ComplexTotal { re: FloatTotal::load(bytes)?, im: FloatTotal::load(bytes)? })
     }
 }
 

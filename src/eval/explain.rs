@@ -142,6 +142,7 @@ fn is_of_shapes(error: &Error) -> bool {
         | Error::NotRepresentable { .. }
         | Error::InRange { .. }
         | Error::Lazy { .. }
+        | Error::Engine { .. }
         | Error::Io { .. } => false,
     }
 }

@@ -19,7 +19,7 @@ use crate::io::options::{ReadOptions, WriteOptions};
 use crate::io::parquet::{Dataset, DatasetWriter};
 use crate::io::read::read_slice;
 use crate::io::write::write;
-use crate::lazy::source::{Bins, Held, Rooms, Source};
+use crate::lazy::source::{Bins, Held, Part, Rooms, Source};
 use crate::lazy::{Engine, Lazy, On};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
@@ -151,6 +151,21 @@ impl Source for Scanned {
             bin.into_iter().for_each(|bin| weights[bin] += each);
         })?;
         Ok(weights)
+    }
+
+    fn share(&self, part: Part, take: &mut dyn FnMut(Held, Vec<u64>) -> Result<()>) -> Result<()> {
+        self.dataset.hashed_pieces(part.number, part.of, part.memory).try_for_each(|piece| {
+            let (tensor, hashes) = piece?;
+            take((self.of)(tensor)?, hashes)
+        })
+    }
+
+    fn checks(&self) -> Option<(u64, u64)> {
+        self.dataset.checks()
+    }
+
+    fn none(&self) -> Result<Held> {
+        (self.of)(self.dataset.header()?)
     }
 
     fn dealt(&self, axis: usize, rooms: &Rooms<'_>) -> Result<Option<Box<dyn Source>>> {

@@ -4,7 +4,7 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::index::Index;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
-use crate::element::{ABREAST, Abreast, Element, Known};
+use crate::element::{ABREAST, Abreast, Element, Known, Saved};
 use crate::kernels::group::{AllGaps, Gaps, Groups};
 use crate::kernels::lanes::results_of;
 use crate::kernels::op::{Op, Outcome, Outcomes};
@@ -14,9 +14,9 @@ use crate::kernels::sort::Arrays;
 ///
 /// Merging is associative and commutative, and a step the same as merging with the state of one value: so a group may
 /// be cut anywhere, and gone through in any order.
-pub trait Fold<T: Element>: Op {
+pub trait Fold<T: Element>: Op + 'static {
     /// What is known of the values so far.
-    type State: Clone + Send + Sync;
+    type State: Clone + Send + Sync + Saved;
     /// The result of a group.
     type Out: Element;
 

@@ -24,6 +24,7 @@ pub(crate) mod merge;
 pub(crate) mod op;
 pub(crate) mod packing;
 pub(crate) mod pairs;
+pub(crate) mod partial;
 pub(crate) mod prod;
 pub(crate) mod product_backward;
 pub(crate) mod radix;

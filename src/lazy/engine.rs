@@ -153,7 +153,8 @@ fn values(engine: &impl Engine, written: &[Arc<Node>], feeds: Vec<Feed>) -> Resu
     }
 }
 
-mod sealed {
+pub(super) mod sealed {
+    /// Whoever computes graphs: this crate, and the packages of its own.
     pub trait Sealed {}
     impl Sealed for super::Threads {}
     impl Sealed for super::Chunks {}

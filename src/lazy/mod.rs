@@ -29,6 +29,7 @@
 #[cfg(any(feature = "cli", feature = "parquet"))]
 mod any;
 mod arrays;
+mod bytes;
 mod chunks;
 mod einsum;
 mod engine;
@@ -39,6 +40,8 @@ mod maps;
 mod more;
 mod moves;
 mod node;
+#[doc(hidden)]
+pub mod outside;
 mod plan;
 mod products;
 mod program;

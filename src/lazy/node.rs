@@ -14,9 +14,10 @@ use super::text::Text;
 use super::value::{Kind, Value};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
+use crate::ops::States;
 
 /// A value whose type the node knows.
-pub(crate) type Held = Arc<dyn Any + Send + Sync>;
+pub type Held = Arc<dyn Any + Send + Sync>;
 
 /// What computes the value of a node from those of its inputs.
 pub(super) type Run = Arc<dyn Fn(&[Held]) -> Result<Held> + Send + Sync>;
@@ -36,6 +37,8 @@ pub struct InPieces<'a> {
     pub(super) run: &'a Pour<'a>,
     /// What it takes to compute an element.
     pub(super) picoseconds: usize,
+    /// What comes in place of pieces.
+    pub(super) states: Option<States<'a>>,
 }
 
 /// Computes a range of entries, and gives their pieces away one after the other.
@@ -70,6 +73,8 @@ pub struct Node {
     /// Whose gradients the rule finds; its inputs, if there are none.
     pub(super) of: Vec<Arc<Node>>,
     pub(super) from_pieces: Option<FromPieces>,
+    /// Whether the pieces may be runs of its operand: its groups are such runs, as far as is known.
+    pub(super) is_fed: bool,
     /// What a range of its result takes of its inputs, where the form does not tell.
     pub(super) shares: Option<Shares>,
     /// What [`value`](super::Lazy::value) found.
@@ -138,6 +143,7 @@ impl Node {
             rule: None,
             of: Vec::new(),
             from_pieces: None,
+            is_fed: false,
             shares: None,
             found: OnceLock::new(),
         }
@@ -146,7 +152,7 @@ impl Node {
     /// The same step, computed otherwise.
     pub(super) fn with_run(&self, run: Run) -> Self {
         let mut node = self.again(self.inputs.clone(), None);
-        (node.body, node.from_pieces) = (Body::Step { run, form: Form::Own }, None);
+        (node.body, node.from_pieces, node.is_fed) = (Body::Step { run, form: Form::Own }, None, false);
         node
     }
 
@@ -173,6 +179,7 @@ impl Node {
             rule: None,
             of: Vec::new(),
             from_pieces: self.from_pieces.clone(),
+            is_fed: self.is_fed,
             shares: self.shares.clone(),
             found: OnceLock::new(),
         }

@@ -24,6 +24,11 @@ pub(super) struct Step {
 }
 
 impl Step {
+    /// Whether it is computed element by element on the pattern of its inputs.
+    pub(super) fn is_fused(&self) -> bool {
+        self.is_fused
+    }
+
     /// Whether it can be computed together with another.
     fn joins(&self, other: &Step) -> bool {
         self.is_fused && other.is_fused && (self.pattern, self.level) == (other.pattern, other.level)
@@ -143,6 +148,27 @@ impl Plan {
             freed.iter().for_each(|&at| slots[at] = None);
         }
         Ok(self.outputs.iter().filter_map(|&at| slots[at].clone()).collect())
+    }
+
+    /// The plan of what is left to do where some values are there, and these.
+    pub(super) fn rest(&self, slots: Vec<Option<Held>>) -> (Self, Vec<Option<Held>>) {
+        let mut is_needed = vec![false; self.steps.len()];
+        self.outputs.iter().for_each(|&at| is_needed[at] = true);
+        // Inputs stand before what is made of them.
+        for at in (0..self.steps.len()).rev().filter(|&at| slots[at].is_none()) {
+            let inputs = self.steps[at].inputs.iter().filter(|_| is_needed[at]).copied().collect::<Vec<_>>();
+            inputs.into_iter().for_each(|input| is_needed[input] = true);
+        }
+        let (mut steps, mut left, mut places) = (Vec::new(), Vec::new(), vec![0; self.steps.len()]);
+        for (at, slot) in slots.into_iter().enumerate().filter(|(at, _)| is_needed[*at]) {
+            let Step { node, inputs, .. } = &self.steps[at];
+            let inputs = if slot.is_some() { Vec::new() } else { inputs.iter().map(|&input| places[input]).collect() };
+            places[at] = steps.len();
+            let step = placed(&steps, Arc::clone(node), inputs);
+            steps.push(step);
+            left.push(slot);
+        }
+        (Plan::of_steps(steps, self.outputs.iter().map(|&at| places[at]).collect()), left)
     }
 
     pub(super) fn explain(&self) -> String {
@@ -305,7 +331,7 @@ fn reduced(steps: &[Step], outputs: &[usize], runs: &[&[usize]], is_needed: &[bo
             only.insert(at, number);
         }
     }
-    let reductions = (0..steps.len()).filter(|&at| steps[at].node.from_pieces.is_some());
+    let reductions = (0..steps.len()).filter(|&at| steps[at].node.is_fed);
     reductions.filter_map(|at| Some((*only.get(steps[at].inputs.first()?)?, at))).collect()
 }
 

@@ -307,7 +307,7 @@ macro_rules! reductions {
 pub(super) fn is_fold(node: &Node) -> bool {
     const FOLDS: &[&str] =
         &["any", "all", "count_nonzero", "sum", "nansum", "mean", "nanmean", "norm", "min", "max", "nanmin", "nanmax"];
-    node.from_pieces.is_some() && FOLDS.contains(&node.name)
+    FOLDS.contains(&node.name) && node.from_pieces.is_some()
 }
 
 /// The gradient of a reduction, with its own where what it gives back is linear in the upstream gradient and depends on
@@ -325,18 +325,13 @@ fn linear<Y: Steps<Elem: Float>>(name: &'static str, is_stored: bool, step: Lazy
 
 /// A reduction, and how it is computed from pieces of its operand.
 macro_rules! fed {
-    ($seen:ident, $x:expr, $X:ty, $step:ident, $options:ident, |$fed:ident, $used:ident| $run:expr) => {
-        match $options.is_fed($x.node.shape.as_ref()) {
-            false => $step,
-            true => {
-                let options = $options.clone();
-                $step.with_pieces(move |feed| {
-                    let ($fed, $used) = (&<$X>::fed(feed, stringify!($seen) == "entries")?, options.clone());
-                    Some($run.map(<$X>::of_fed))
-                })
-            }
-        }
-    };
+    ($seen:ident, $x:expr, $X:ty, $step:ident, $options:ident, |$fed:ident, $used:ident| $run:expr) => {{
+        let options = $options.clone();
+        $step.with_pieces($options.is_fed($x.node.shape.as_ref()), move |feed| {
+            let ($fed, $used) = (&<$X>::fed(feed, stringify!($seen) == "entries")?, options.clone());
+            Some($run.map(<$X>::of_fed))
+        })
+    }};
 }
 pub(super) use fed;
 

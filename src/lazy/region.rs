@@ -140,6 +140,7 @@ impl Region {
             none: &none,
             run: &run,
             picoseconds,
+            states: None,
         })?;
         found.ok()
     }

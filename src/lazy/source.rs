@@ -37,8 +37,33 @@ pub(crate) trait Source: Send + Sync {
     /// The bytes of each bin of positions of an axis.
     fn weights(&self, axis: usize, bins: &Bins) -> Result<Vec<u64>>;
 
+    /// The entries of one of so many parts, piece by piece: a tensor of the whole shape, and the hash of each entry.
+    fn share(&self, _: Part, _: &mut dyn FnMut(Held, Vec<u64>) -> Result<()>) -> Result<()> {
+        Err(Error::Argument { operation: "scan", why: format!("{} is not read in parts", self.told()) })
+    }
+
+    /// The number of all entries, and the sum of their hashes, if these are known.
+    fn checks(&self) -> Option<(u64, u64)> {
+        None
+    }
+
+    /// The tensor without its entries.
+    fn none(&self) -> Result<Held> {
+        Err(Error::Argument { operation: "scan", why: format!("{} has no header", self.told()) })
+    }
+
     /// The same tensor in files of the folder, in an order that reads ranges of that axis; none where it is so already.
     fn dealt(&self, axis: usize, ranges: &Rooms<'_>) -> Result<Option<Box<dyn Source>>>;
+}
+
+/// One of some parts of the entries of a source.
+#[derive(Debug, Clone, Copy)]
+#[doc(hidden)]
+pub struct Part {
+    pub number: usize,
+    pub of: usize,
+    /// The bytes that a piece may take while it is read.
+    pub memory: u64,
 }
 
 /// Where and by how much a tensor may be written out.

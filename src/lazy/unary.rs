@@ -109,9 +109,11 @@ impl<V: Value> Lazy<V> {
     /// The same step, of which nobody knows yet, with what computes it from pieces of its operand.
     pub(super) fn with_pieces(
         mut self,
+        is_fed: bool,
         run: impl Fn(&InPieces<'_>) -> Option<Result<V>> + Send + Sync + 'static,
     ) -> Self {
         if let Some(node) = Arc::get_mut(&mut self.node) {
+            node.is_fed = is_fed;
             node.from_pieces = Some(Arc::new(move |feed| Some(run(feed)?.map(|value| Arc::new(value) as Held))));
         }
         self
@@ -232,7 +234,8 @@ steps! {
 fn fed_of<'a, P: Pattern, T: Element>(feed: &'a InPieces<'a>, is_stored: bool) -> Option<Fed<'a, P, T>> {
     let (pattern, none) = (feed.pattern.downcast_ref()?, feed.none.downcast_ref::<Tensor<P, T>>()?);
     let gap = (!is_stored).then_some(none.fill());
-    Some(Fed { pattern, none, gap, source: Box::new(Poured::<P, T> { feed, of: PhantomData }) })
+    let source = Box::new(Poured::<P, T> { feed, of: PhantomData });
+    Some(Fed { pattern, none, gap, source, states: feed.states })
 }
 
 /// The values of a tensor that comes in pieces.

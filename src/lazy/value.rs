@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ndarray::SliceInfoElem;
 
+use super::bytes::{self, ByBytes};
 use super::node::{Form, Held, Node, known};
 use super::rewrite::{Facts, Plan};
 use super::source::{ByRanges, OfPairs, OfTensors};
@@ -71,6 +72,11 @@ pub trait Kind: Send + Sync {
 
     /// How it is cut along an axis, if it is.
     fn by_ranges(&self) -> Option<&'static dyn ByRanges>;
+
+    /// How its entries go out and come in as columns, if they do.
+    fn by_bytes(&self) -> Option<&'static dyn ByBytes> {
+        None
+    }
 }
 
 /// A move of elements, and the step that it is of.
@@ -233,6 +239,10 @@ impl<P: Pattern, T: Element> Kind for OfTensor<P, T> {
 
     fn by_ranges(&self) -> Option<&'static dyn ByRanges> {
         Some(&OfTensors::<P, T>(PhantomData))
+    }
+
+    fn by_bytes(&self) -> Option<&'static dyn ByBytes> {
+        Some(&bytes::OfTensors::<P, T>(PhantomData))
     }
 }
 

@@ -39,7 +39,7 @@ pub use product::{Matmul, Semiring, matmul, matmul_backward, matmul_with};
 pub(crate) use product::{
     Pairs, SEMIRINGS, check_factors, dots_at, dots_at_backward, matmul_entries, matmul_with_entries, ways,
 };
-pub(crate) use reduce::fed::Fed;
+pub(crate) use reduce::fed::{Fed, States};
 pub use reduce::{
     EvenCount, MedianGradient, Nanmedian, Var, all, any, any_backward, argmax, argmin, count_nonzero, max,
     max_backward, mean, mean_backward, min, min_backward, nanargmax, nanargmin, nanmax, nanmax_backward, nanmean,

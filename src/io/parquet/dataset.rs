@@ -131,6 +131,11 @@ impl Dataset {
         self.described.extent.as_ref().map_or(0, |extent| extent.entries)
     }
 
+    /// The number of stored entries, and the sum of their hashes.
+    pub(crate) fn checks(&self) -> Option<(u64, u64)> {
+        self.described.extent.as_ref().map(|extent| (extent.entries, extent.hash))
+    }
+
     /// The tensor without its entries: shape, element type and fill.
     ///
     /// # Errors

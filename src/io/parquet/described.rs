@@ -252,6 +252,11 @@ impl Hashes {
         Ok(())
     }
 
+    /// All of them.
+    pub(super) fn each(&self) -> &[u64] {
+        &self.0
+    }
+
     /// The sum of all, which are forgotten.
     pub(super) fn take(&mut self) -> u64 {
         let sum = self.0.iter().fold(0, |sum: u64, &hash| sum.wrapping_add(hash));

@@ -18,6 +18,10 @@ pub struct Pieces<'d> {
     dataset: &'d Dataset,
     /// The box whose entries are asked for, of which axis 0 alone is cut; `None` for all.
     ranges: Option<Vec<Range<usize>>>,
+    /// The rows of each row group that are asked for: the part of that number, of so many of equal length.
+    share: (usize, usize),
+    /// Whether the hash of each entry is asked for.
+    are_hashed: bool,
     /// The most entries of a piece.
     most: usize,
     /// The next part to be opened.
@@ -67,6 +71,13 @@ impl Dataset {
         check_ranges(self.shape(), &ranges)?;
         Ok(Pieces::new(self, Some(ranges), memory))
     }
+
+    /// One of so many parts of the entries, which have about as many each: a range of each row group. The hash of each
+    /// entry comes with it.
+    pub(crate) fn hashed_pieces(&self, part: usize, of: usize, memory: u64) -> HashedPieces<'_> {
+        let of = of.max(1);
+        HashedPieces(Pieces { share: (part.min(of - 1), of), are_hashed: true, ..Pieces::new(self, None, memory) })
+    }
 }
 
 impl<'d> Pieces<'d> {
@@ -75,11 +86,11 @@ impl<'d> Pieces<'d> {
         // Columns that grow are there twice while they move; each entry has a hash.
         let entry = 2 * (8 * dataset.shape().rank() + width) + 8;
         let most = usize::try_from(memory / entry as u64).unwrap_or(usize::MAX).max(1);
-        Pieces { dataset, ranges, most, next: 0, open: None, last: None, told: 0 }
+        Pieces { dataset, ranges, share: (0, 1), are_hashed: false, most, next: 0, open: None, last: None, told: 0 }
     }
 
     /// The next piece, which may have no entry.
-    fn piece(&mut self) -> Result<Option<AnyTensor>> {
+    fn piece(&mut self) -> Result<Option<(AnyTensor, Vec<u64>)>> {
         loop {
             if let Some(open) = &mut self.open {
                 if let Some((group, rows)) = open.take(self.most) {
@@ -102,7 +113,7 @@ impl<'d> Pieces<'d> {
         let groups = opened.footer.groups.iter().map(|group| group.rows as usize).collect::<Vec<_>>();
         let picked = match &self.ranges {
             Some(ranges) => opened.table(self.dataset.options()).picked(ranges),
-            None => Ok(groups.iter().map(|&rows| std::iter::once(0..rows).collect()).collect()),
+            None => Ok(groups.iter().map(|&rows| std::iter::once(share_of(rows, self.share)).collect()).collect()),
         };
         let picked = picked.map_err(|error| self.dataset.in_part(number, error))?;
         let is_whole =
@@ -114,14 +125,15 @@ impl<'d> Pieces<'d> {
     }
 
     /// Reads those rows of the part that is open.
-    fn read(&mut self, group: usize, rows: Range<usize>) -> Result<AnyTensor> {
+    fn read(&mut self, group: usize, rows: Range<usize>) -> Result<(AnyTensor, Vec<u64>)> {
         let dataset = self.dataset;
-        let Some(open) = &mut self.open else { return dataset.header() };
-        let number = open.number;
+        let Some(open) = &mut self.open else { return Ok((dataset.header()?, Vec::new())) };
+        let (number, mut hashes) = (open.number, self.are_hashed.then(Vec::new));
         let tensor = dispatch_dtype!(dataset.own_dtype(), T => {
-            open.read::<T>(dataset, group, rows, &self.ranges, &mut self.last)
+            open.read::<T>(dataset, group, rows, &self.ranges, &mut self.last, &mut hashes)
         }, else => Err(no_such(dataset.own_dtype())));
-        tensor.map_err(|error| dataset.in_part(number, error))?.cast(dataset.dtype())
+        let tensor = tensor.map_err(|error| dataset.in_part(number, error))?.cast(dataset.dtype())?;
+        Ok((tensor, hashes.unwrap_or_default()))
     }
 }
 
@@ -145,10 +157,13 @@ impl Open<'_> {
         rows: Range<usize>,
         ranges: &Option<Vec<Range<usize>>>,
         last: &mut Option<Vec<u64>>,
+        hashes: &mut Option<Vec<u64>>,
     ) -> Result<AnyTensor> {
         let mut values = Values::<T>::default();
         let mut entries = Entries::new(dataset.shape().rank(), rows.len(), &mut values);
+        entries.each = hashes.take();
         self.opened.table(dataset.options()).read_group(group, std::slice::from_ref(&rows), &mut entries)?;
+        *hashes = entries.each.take();
         let extent = entries.extent_from((0, 0));
         let (mut coords, mut values) = (entries.coords, values.0);
         self.check(&extent, last)?;
@@ -190,14 +205,38 @@ fn cut<T: Element>(rows: &Range<usize>, coords: &mut [Vec<u64>], values: &mut Ve
     values.drain(..start);
 }
 
+/// One of so many parts of so many rows.
+fn share_of(rows: usize, (part, of): (usize, usize)) -> Range<usize> {
+    let end = |part: usize| (rows as u128 * part as u128 / of as u128) as usize;
+    end(part)..end(part + 1)
+}
+
 /// A piece without entries is left out.
 impl Iterator for Pieces<'_> {
     type Item = Result<AnyTensor>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        self.hashed().map(|piece| piece.map(|(piece, _)| piece))
+    }
+}
+
+/// The pieces of a part of a dataset, each with the hashes of its entries.
+pub(crate) struct HashedPieces<'d>(Pieces<'d>);
+
+impl Iterator for HashedPieces<'_> {
+    type Item = Result<(AnyTensor, Vec<u64>)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.hashed()
+    }
+}
+
+impl Pieces<'_> {
+    /// The next piece that has entries, and the hashes of these.
+    fn hashed(&mut self) -> Option<Result<(AnyTensor, Vec<u64>)>> {
         loop {
             match self.piece() {
-                Ok(Some(piece)) if piece.nnz() == 0 => {}
+                Ok(Some((piece, _))) if piece.nnz() == 0 => {}
                 Ok(piece) => return piece.map(Ok),
                 Err(error) => {
                     (self.open, self.next) = (None, usize::MAX);

@@ -369,11 +369,13 @@ pub(super) struct Entries<'s> {
     pub(super) count: usize,
     hashes: Hashes,
     pub(super) hash: u64,
+    /// The hash of each entry, where somebody asks for them.
+    pub(super) each: Option<Vec<u64>>,
 }
 
 impl<'s> Entries<'s> {
     pub(super) fn new(rank: usize, most: usize, sink: &'s mut dyn Sink) -> Self {
-        Entries { coords: vec![Vec::new(); rank], sink, most, count: 0, hashes: Hashes::default(), hash: 0 }
+        Entries { coords: vec![Vec::new(); rank], sink, most, count: 0, hashes: Hashes::default(), hash: 0, each: None }
     }
 
     fn put_coords(&mut self, axis: usize, row: usize, values: &[u64]) -> Result<()> {
@@ -390,6 +392,7 @@ impl<'s> Entries<'s> {
 
     fn finish_group(&mut self, rows: usize) {
         self.count += rows;
+        self.each.iter_mut().for_each(|each| each.extend_from_slice(self.hashes.each()));
         self.hash = self.hash.wrapping_add(self.hashes.take());
     }
 

@@ -95,7 +95,8 @@ impl<'a> Layout<'a> {
             return Way::Read;
         }
         let is_one_cell = self.shapes[at].as_ref().is_some_and(|shape| shape.wide_size() == 1);
-        if let (true, true, Some(&operand)) = (is_one_cell, is_fold(&step.node), step.inputs.first())
+        if let (true, true, Some(&operand)) =
+            (is_one_cell, is_fold(&step.node) && step.node.is_fed, step.inputs.first())
             && self.plan.steps[operand].node.kind.by_ranges().is_some_and(|kind| kind.is_poured())
             && let Some(stage) = self.best(operand)
         {

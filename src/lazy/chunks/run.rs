@@ -136,7 +136,14 @@ impl<'a> Run<'a> {
             let done = walk.try_for_each(|part| part.map(|part| take(&part)));
             done.inspect_err(|error| *refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone()))
         };
-        let feed = InPieces { pattern: &pattern, is_poured: true, none: &empty, run: &run, picoseconds: PICOSECONDS };
+        let feed = InPieces {
+            pattern: &pattern,
+            is_poured: true,
+            none: &empty,
+            run: &run,
+            picoseconds: PICOSECONDS,
+            states: None,
+        };
         let found = node.from_pieces.as_ref().and_then(|from_pieces| from_pieces(&feed)).ok_or_else(none)?;
         refused.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(found, Err)
     }

@@ -28,7 +28,7 @@ use crate::ops::product::outer::{self, Pairs};
 use crate::ops::product::softmax;
 use crate::ops::product::whole::{self, Whole};
 use crate::ops::reduce;
-use crate::ops::reduce::fed::Fed;
+use crate::ops::reduce::fed::{self, Fed};
 use crate::ops::reduce::ranked::{self, Ranking};
 use crate::ops::reduce::sparse;
 use crate::ops::reduce::sparse::Entries;
@@ -103,7 +103,7 @@ impl<P: Pattern, T: Element> Sparse for Fed<'_, P, T> {
 /// The impl of [`Operand`] is the same for all, written out so that a program which hands over something else is told
 /// what there is, and no private trait shows on the public page.
 macro_rules! sparse_operand {
-    ($operand:ty) => {
+    ($operand:ty, |$x:ident, $op:ident, $axes:ident| $fold:expr) => {
         impl<P: Pattern, T: Element> Operand for $operand {
             type Elem = T;
             type Reduced<U> = Tensor<P, U>;
@@ -139,7 +139,8 @@ macro_rules! sparse_operand {
             }
 
             fn by_fold<F: Fold<T>>(&self, op: F, axes: &Axes) -> Result<Tensor<P, F::Out>> {
-                sparse::fold(&Sparse::entries(self), op, axes)
+                let ($x, $op, $axes) = (self, op, axes);
+                $fold
             }
 
             fn by_spread<U: Operand>(&self, upstream: &U, axes: &Axes) -> Result<Tensor<P, U::Elem>> {
@@ -308,9 +309,9 @@ macro_rules! sparse_operand {
     };
 }
 
-sparse_operand!(Tensor<P, T>);
-sparse_operand!(Stored<'_, P, T>);
-sparse_operand!(Fed<'_, P, T>);
+sparse_operand!(Tensor<P, T>, |x, op, axes| sparse::fold(&Sparse::entries(x), op, axes));
+sparse_operand!(Stored<'_, P, T>, |x, op, axes| sparse::fold(&Sparse::entries(x), op, axes));
+sparse_operand!(Fed<'_, P, T>, |x, op, axes| fed::fold(x, op, axes));
 
 /// A gradient of a tensor, from the elements at its entries in a shape that it was broadcast to.
 fn gradient_of<P: Pattern, T: Element, U: Float>(

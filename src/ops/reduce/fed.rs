@@ -1,13 +1,19 @@
 //! Reductions of a tensor whose values come in pieces: the operand, and the drivers.
 
-use super::sparse::{Entries, refused_group};
+use std::sync::{Mutex, PoisonError};
+
+use super::sparse::{Entries, fold_by, refused_group};
+use crate::base::alloc;
+use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::element::Element;
 use crate::kernels::fed::{Source, fold_fed, fold_poured, reduce_fed};
-use crate::kernels::fold::Fold;
+use crate::kernels::fold::{Fold, gaps_state};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::Holistic;
 use crate::kernels::op::Op;
+use crate::kernels::partial::{Partial, partial, state_of};
+use crate::ops::operand::Sparse;
 use crate::pattern::Pattern;
 use crate::plan::group::{Cells, position_in_group};
 use crate::plan::reduction::Reduction;
@@ -22,6 +28,17 @@ pub struct Fed<'a, P, T> {
     /// The value of what is absent; none where that does not count.
     pub(crate) gap: Option<T>,
     pub(crate) source: Box<dyn Source<T> + 'a>,
+    /// What comes in place of values.
+    pub(crate) states: Option<States<'a>>,
+}
+
+/// What a fold is asked for, or given, where another engine takes the values in.
+#[derive(Clone, Copy)]
+pub(crate) enum States<'a> {
+    /// What takes values in is asked for.
+    Asked(&'a Mutex<Option<Box<dyn Partial>>>),
+    /// Of each group in order how many values it has, and the state after these.
+    Found(&'a [(u64, &'a [u8])]),
 }
 
 /// Why there is no result: whoever feeds it computes all values, and asks for that of these.
@@ -37,8 +54,29 @@ fn cells<P: Pattern, O: Op>(pattern: &P, op: O, reduction: &Reduction) -> Result
     }
 }
 
+/// A fold over some axes.
+pub(crate) fn fold<P: Pattern, T: Element, F: Fold<T>>(
+    x: &Fed<'_, P, T>,
+    op: F,
+    axes: &Axes,
+) -> Result<Tensor<P, F::Out>> {
+    let entries = Sparse::entries(x);
+    match &x.states {
+        None => {
+            fold_by(&entries, op, axes, |reduction, gaps| of_pieces(&entries, &*x.source, op, reduction, &gaps.gaps))
+        }
+        Some(States::Asked(place)) => {
+            *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(partial::<T, F>(op));
+            Err(not_fed(op))
+        }
+        Some(States::Found(found)) => {
+            fold_by(&entries, op, axes, |reduction, gaps| of_states(&entries, found, op, reduction, &gaps.gaps))
+        }
+    }
+}
+
 /// The cells that hold an entry, and the results of a fold there.
-pub(super) fn fold<P: Pattern, T: Element, F: Fold<T>>(
+fn of_pieces<P: Pattern, T: Element, F: Fold<T>>(
     x: &Entries<'_, P, T>,
     source: &dyn Source<T>,
     op: F,
@@ -53,6 +91,30 @@ pub(super) fn fold<P: Pattern, T: Element, F: Fold<T>>(
     };
     let found = found.map_err(|refusal| refused_group(x, op, refusal, reduction, &groups))?;
     Ok((pattern, found.ok_or_else(|| not_fed(op))?))
+}
+
+/// The same, of cells whose entries were folded elsewhere: the pattern has one entry of each.
+fn of_states<P: Pattern, T: Element, F: Fold<T>>(
+    x: &Entries<'_, P, T>,
+    found: &[(u64, &[u8])],
+    op: F,
+    reduction: &Reduction,
+    gaps: &Gaps<T>,
+) -> Result<(P, Vec<F::Out>)> {
+    let wrong = || Error::Argument { operation: F::NAME, why: "what was folded elsewhere is no state of it".into() };
+    let Cells { pattern, groups } = Cells::new(x.pattern, reduction)?;
+    if groups.len() != found.len() || x.pattern.nnz() != found.len() {
+        return Err(wrong());
+    }
+    let mut values = alloc::with_capacity(found.len())?;
+    for (group, &(count, state)) in found.iter().enumerate() {
+        let count = usize::try_from(count).map_err(|_| wrong())?;
+        let mut all = gaps_state(op, count, gaps);
+        op.merge(&mut all, &state_of(op, state).ok_or_else(wrong)?);
+        let value = op.finish(&all, gaps.positions(count)).map_err(|fault| fault.of(group));
+        values.push(value.map_err(|refusal| refused_group(x, op, refusal, reduction, &groups))?);
+    }
+    Ok((pattern, values))
 }
 
 /// The cells that hold an entry, and the results of a holistic reduction there.

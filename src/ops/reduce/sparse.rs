@@ -58,14 +58,21 @@ pub(crate) fn fold<P: Pattern, T: Element, F: Fold<T>>(
     op: F,
     axes: &Axes,
 ) -> Result<Tensor<P, F::Out>> {
+    fold_by(x, op, axes, |reduction, gaps| fold_stored(x, op, reduction, gaps))
+}
+
+/// A fold over some axes, of which `stored` finds the cells that hold an entry, and the results there.
+pub(super) fn fold_by<P: Pattern, T: Element, F: Fold<T>>(
+    x: &Entries<'_, P, T>,
+    op: F,
+    axes: &Axes,
+    stored: impl FnOnce(&Reduction, &AllGaps<'_, T>) -> Result<(P, Vec<F::Out>)>,
+) -> Result<Tensor<P, F::Out>> {
     let reduction = Reduction::of(x.pattern, axes)?;
     let (gaps, extents) = (x.gaps(&reduction), x.extents(&reduction)?);
     let of = |extent| fold_gaps(op, &Gaps { extent, ..gaps });
     let fill = Fill::new(op, &reduction, x.pattern, extents.as_deref(), &of)?;
-    let (pattern, values) = match x.source {
-        None => fold_stored(x, op, &reduction, &AllGaps { gaps, extents: extents.as_deref() })?,
-        Some(source) => fed::fold(x, source, op, &reduction, &gaps)?,
-    };
+    let (pattern, values) = stored(&reduction, &AllGaps { gaps, extents: extents.as_deref() })?;
     let fill = fill.beside(&pattern, F::Out::ZERO)?;
     Ok(Tensor::assemble(pattern, values, fill))
 }

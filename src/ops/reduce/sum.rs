@@ -8,7 +8,7 @@ use crate::base::error::Result;
 use crate::base::index::Index;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
-use crate::element::{ABREAST, Abreast, Accumulator, Element, Float, Known, Real, Ring};
+use crate::element::{ABREAST, Abreast, Accumulator, Element, Float, Known, Real, Ring, Saved};
 use crate::kernels::fold::{Fold, Kept, fold_lanes, gaps_state};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
@@ -23,7 +23,7 @@ use crate::ops::operand::Operand;
 type Small<F, T> = <<F as Finish<T>>::Total as Accumulator<T>>::Cell;
 
 /// What is made of a total.
-pub(super) trait Finish<T: Ring>: Op {
+pub(super) trait Finish<T: Ring>: Op + 'static {
     type Total: Accumulator<T>;
     type Out: Element;
     /// Whether NaNs are left out.
@@ -61,6 +61,18 @@ pub(super) struct Total<A> {
     skipped: u128,
     /// Whether how often a value was repeated makes a difference.
     counts: bool,
+}
+
+impl<A: Saved> Saved for Total<A> {
+    fn save(&self, bytes: &mut Vec<u8>) {
+        self.sum.save(bytes);
+        self.skipped.save(bytes);
+        self.counts.save(bytes);
+    }
+
+    fn load(bytes: &mut &[u8]) -> Option<Self> {
+        Some(Total { sum: A::load(bytes)?, skipped: u128::load(bytes)?, counts: bool::load(bytes)? })
+    }
 }
 
 /// The picoseconds that it takes to add a value.

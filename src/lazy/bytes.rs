@@ -1,0 +1,89 @@
+//! Entries as columns of coordinates and bytes, for engines that know no type of elements.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::node::{Held, known};
+use crate::base::alloc;
+use crate::base::error::{Error, Result};
+use crate::base::index::Index;
+use crate::base::limit::default_limit;
+use crate::base::shape::Shape;
+use crate::element::Element;
+use crate::element::saved::{bytes_of, values_of};
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+
+/// What is known of a type of tensors whose entries go out and come in as columns.
+#[doc(hidden)]
+pub trait ByBytes: Send + Sync {
+    /// The bytes of a value.
+    fn width(&self) -> usize;
+
+    /// A tensor of rank 1 of the values that these bytes are, and of one position more that holds the fill of `like`, if
+    /// there is one.
+    fn piece(&self, like: &Held, values: &[u8], has_gap: bool) -> Result<Held>;
+
+    /// The bytes of all values.
+    fn values<'a>(&self, value: &'a Held) -> &'a [u8];
+
+    /// The coordinates of all entries, axis by axis.
+    fn coords(&self, value: &Held) -> Result<Vec<Vec<u64>>>;
+
+    /// The pattern of so many entries.
+    fn pattern(&self, shape: &Shape, count: usize, coords: &[Vec<u64>]) -> Result<Held>;
+}
+
+pub(super) struct OfTensors<P, T>(pub(super) PhantomData<fn() -> (P, T)>);
+
+impl<P: Pattern, T: Element> ByBytes for OfTensors<P, T> {
+    fn width(&self) -> usize {
+        size_of::<T>()
+    }
+
+    fn piece(&self, like: &Held, values: &[u8], has_gap: bool) -> Result<Held> {
+        let values = values_of::<T>(values).ok_or_else(|| refused("bytes that came back are no values"))?;
+        let (count, fill) = (values.len(), known::<Tensor<P, T>>(like).fill());
+        let coords: Vec<P::Index> = alloc::collect((0..count).map(P::Index::from_usize))?;
+        let shape = Shape::from([count + usize::from(has_gap)]);
+        let pattern = P::from_coords(shape, count, vec![coords.into()], default_limit(0))?;
+        Ok(Arc::new(Tensor::from_valid(pattern, values, fill)))
+    }
+
+    fn values<'a>(&self, value: &'a Held) -> &'a [u8] {
+        bytes_of(known::<Tensor<P, T>>(value).values())
+    }
+
+    fn coords(&self, value: &Held) -> Result<Vec<Vec<u64>>> {
+        let pattern = known::<Tensor<P, T>>(value).pattern();
+        let wide = |axis| Ok(alloc::collect(pattern.axis_coords(axis)?.iter().map(|coord| coord.to_usize() as u64))?);
+        (0..pattern.shape().rank()).map(wide).collect()
+    }
+
+    fn pattern(&self, shape: &Shape, count: usize, coords: &[Vec<u64>]) -> Result<Held> {
+        check(shape, count, coords)?;
+        let narrow = |axis: &Vec<u64>| {
+            let coords: Vec<P::Index> = alloc::collect(axis.iter().map(|&coord| P::Index::from_usize(coord as usize)))?;
+            Ok(coords.into())
+        };
+        let coords = coords.iter().map(narrow).collect::<Result<Vec<_>>>()?;
+        Ok(Arc::new(P::from_coords(shape.clone(), count, coords, default_limit(0))?))
+    }
+}
+
+fn refused(why: &str) -> Error {
+    Error::Argument { operation: "collect", why: why.into() }
+}
+
+/// Refuses coordinates that are no entries of such a shape in row-major order.
+fn check(shape: &Shape, count: usize, coords: &[Vec<u64>]) -> Result<()> {
+    if coords.len() != shape.rank() || coords.iter().any(|axis| axis.len() != count) {
+        return Err(refused("coordinates that came back are not as many as they should be"));
+    }
+    let within = coords.iter().zip(shape.iter()).all(|(axis, &length)| axis.iter().all(|&coord| coord < length as u64));
+    let at = |entry: usize| coords.iter().map(move |axis| axis[entry]);
+    match within && (1..count).all(|entry| at(entry - 1).lt(at(entry))) {
+        true => Ok(()),
+        false => Err(refused("coordinates that came back are not in their place, or not in order")),
+    }
+}

@@ -1,0 +1,297 @@
+//! What an engine that is a package of its own sees of a graph. Nobody else is meant to: it changes with any version.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub use super::bytes::ByBytes;
+pub use super::engine::sealed::Sealed;
+pub use super::node::Held;
+use super::node::{Body, InPieces, Node};
+pub use super::plan::Plan;
+use super::plan::Step;
+use super::reductions::is_fold;
+use super::shares::{Share, shares};
+pub use super::source::Part;
+use super::source::Source;
+use crate::base::error::{Error, Result};
+use crate::base::shape::Shape;
+use crate::element::DType;
+pub use crate::kernels::partial::Partial;
+use crate::ops::States;
+
+/// A step of a plan, as it is looked at.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    plan: &'a Plan,
+    step: &'a Step,
+}
+
+impl Plan {
+    /// The number of steps; inputs stand before what is made of them.
+    pub fn count(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// The step of that number.
+    pub fn view(&self, at: usize) -> View<'_> {
+        View { plan: self, step: &self.steps[at] }
+    }
+
+    /// The numbers of the results.
+    pub fn results(&self) -> &[usize] {
+        &self.outputs
+    }
+
+    /// The values of the results, where some values are there: what these do not need is not computed.
+    pub fn finish(&self, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+        let (plan, slots) = self.rest(slots);
+        plan.run(slots)
+    }
+
+    /// All steps in words.
+    pub fn told(&self) -> String {
+        self.explain()
+    }
+}
+
+impl<'a> View<'a> {
+    /// The name of the operation.
+    pub fn name(self) -> &'static str {
+        self.step.node.name
+    }
+
+    /// Its arguments, in words.
+    pub fn arguments(self) -> &'a str {
+        &self.step.node.arguments
+    }
+
+    /// The numbers of its inputs.
+    pub fn inputs(self) -> &'a [usize] {
+        &self.step.inputs
+    }
+
+    /// The lengths of its axes, if they are known.
+    pub fn shape(self) -> Option<&'a Shape> {
+        self.step.node.shape.as_ref()
+    }
+
+    /// The type of its elements, if they have one.
+    pub fn dtype(self) -> Option<DType> {
+        self.step.node.kind.dtype()
+    }
+
+    /// Whether it is computed element by element on the pattern of its inputs.
+    pub fn is_each(self) -> bool {
+        self.step.is_fused()
+    }
+
+    /// What is read for it, if it is read.
+    pub fn source(self) -> Option<Read<'a>> {
+        match &self.step.node.body {
+            Body::Source(source) => Some(Read(source)),
+            _ => None,
+        }
+    }
+
+    /// Of a fold the axes of its operand that it keeps.
+    pub fn kept(self) -> Option<Vec<usize>> {
+        let node = &self.step.node;
+        let (&[input], true, None) = (&self.step.inputs[..], is_fold(node), &node.facts.grouping) else { return None };
+        let operand = self.plan.steps[input].node.shape.as_ref()?;
+        let taken = |axis| shares(node, &[operand], axis)?.shares.into_iter().next();
+        let axes = (0..node.shape.as_ref()?.rank()).filter_map(taken);
+        axes.map(|share| if let Share::Along { axis, .. } = share { Some(axis) } else { None }).collect()
+    }
+}
+
+/// What is read in parts.
+#[derive(Clone)]
+pub struct Read<'a>(&'a Arc<dyn Source>);
+
+/// The same, held by whoever reads it.
+#[derive(Clone)]
+pub struct Reader {
+    source: Arc<dyn Source>,
+    kind: &'static dyn ByBytes,
+}
+
+/// Some entries: their coordinates, axis by axis, the bytes of their values, and their hashes.
+#[derive(Debug)]
+pub struct Rows {
+    /// The coordinates, axis by axis.
+    pub coords: Vec<Vec<u64>>,
+    /// The bytes of the values, side by side.
+    pub values: Vec<u8>,
+    /// The hash of each entry.
+    pub hashes: Vec<u64>,
+}
+
+impl Read<'_> {
+    /// In words.
+    pub fn told(&self) -> String {
+        self.0.told()
+    }
+
+    /// The bytes that it takes in memory.
+    pub fn bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+
+    /// The number of its entries, and the sum of their hashes, if these are known.
+    pub fn checks(&self) -> Option<(u64, u64)> {
+        self.0.checks()
+    }
+}
+
+impl Reader {
+    /// The lengths of the axes.
+    pub fn shape(&self) -> &Shape {
+        self.source.shape()
+    }
+
+    /// The bytes of a value.
+    pub fn width(&self) -> usize {
+        self.kind.width()
+    }
+
+    /// Reads one part.
+    pub fn read(&self, part: Part, take: &mut dyn FnMut(Rows) -> Result<()>) -> Result<()> {
+        self.source.share(part, &mut |value, hashes| {
+            let (coords, values) = (self.kind.coords(&value)?, self.kind.values(&value).to_vec());
+            take(Rows { coords, values, hashes })
+        })
+    }
+}
+
+/// A fold of what steps element by element make of what is read.
+pub struct Query {
+    fold: Arc<Node>,
+    kept: Vec<usize>,
+    /// The shape of what is folded.
+    shape: Shape,
+    reader: Reader,
+    steps: Vec<(Arc<Node>, Vec<usize>)>,
+    has_gap: bool,
+    header: Held,
+    /// Without entries, behind all steps.
+    none: Held,
+    /// How what is folded comes in as columns.
+    folded: &'static dyn ByBytes,
+    prototype: Box<dyn Partial>,
+}
+
+/// What was found of a group: its coordinates on the kept axes, the number of its entries, and the state of the fold.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Found {
+    /// The coordinates on the kept axes.
+    pub coords: Vec<u64>,
+    /// The number of its entries.
+    pub count: u64,
+    /// The state of the fold after these.
+    pub state: Vec<u8>,
+}
+
+fn unlike(why: &str) -> Error {
+    Error::Argument { operation: "on", why: why.into() }
+}
+
+impl Query {
+    /// The fold of a plan with that number, the steps that its operand goes through, in order, and what is read.
+    pub fn new(plan: &Plan, fold: usize, steps: &[usize], read: usize) -> Result<Self> {
+        let node = |at: usize| &plan.steps[at].node;
+        let bytes = |at: usize| node(at).kind.by_bytes().ok_or_else(|| unlike("it is no tensor of one element type"));
+        let Body::Source(source) = &node(read).body else { return Err(unlike("it is not read")) };
+        let reader = Reader { source: Arc::clone(source), kind: bytes(read)? };
+        let places: Vec<usize> = std::iter::once(read).chain(steps.iter().copied()).collect();
+        let place = |at: &usize| places.iter().position(|place| place == at);
+        let of_step = |&at: &usize| {
+            let inputs = plan.steps[at].inputs.iter().map(place).collect::<Option<Vec<_>>>();
+            Ok((Arc::clone(node(at)), inputs.ok_or_else(|| unlike("a step has an input that is none of them"))?))
+        };
+        let steps = steps.iter().map(of_step).collect::<Result<Vec<_>>>()?;
+        let entries = source.checks().map_or(0, |(entries, _)| entries);
+        let has_gap = source.shape().wide_size() > u128::from(entries);
+        let header = source.none()?;
+        let none = through(&steps, reader.kind.piece(&header, &[], has_gap)?)?;
+        let folded = bytes(*places.last().unwrap_or(&read))?;
+        let kept = plan.view(fold).kept().ok_or_else(|| unlike("it is no fold"))?;
+        let (shape, fold) = (source.shape().clone(), Arc::clone(node(fold)));
+        let prototype = asked(&fold, &none, folded)?;
+        Ok(Query { fold, kept, shape, reader, steps, has_gap, header, none, folded, prototype })
+    }
+
+    /// What is read.
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// The axes that the fold keeps.
+    pub fn kept(&self) -> &[usize] {
+        &self.kept
+    }
+
+    /// Whether there are steps before the fold.
+    pub fn is_mapped(&self) -> bool {
+        !self.steps.is_empty()
+    }
+
+    /// The bytes of a value behind the steps.
+    pub fn width(&self) -> usize {
+        self.folded.width()
+    }
+
+    /// What the steps make of the bytes of values.
+    pub fn map(&self, values: &[u8]) -> Result<Vec<u8>> {
+        let piece = self.reader.kind.piece(&self.header, values, self.has_gap)?;
+        Ok(self.folded.values(&through(&self.steps, piece)?).to_vec())
+    }
+
+    /// The fold of no group.
+    pub fn partial(&self) -> Box<dyn Partial> {
+        self.prototype.again()
+    }
+
+    /// The value of the fold, from all groups that have entries, by their coordinates in row-major order.
+    pub fn finish(&self, found: &[Found]) -> Result<Held> {
+        let mut coords = vec![vec![0; found.len()]; self.shape.rank()];
+        for (at, &axis) in self.kept.iter().enumerate() {
+            let of_axis = found.iter().map(|group| group.coords.get(at).copied().unwrap_or(u64::MAX));
+            coords[axis] = of_axis.collect();
+        }
+        let states: Vec<(u64, &[u8])> = found.iter().map(|group| (group.count, &group.state[..])).collect();
+        let pattern = self.folded.pattern(&self.shape, found.len(), &coords)?;
+        of_states(&self.fold, &pattern, &self.none, States::Found(&states))
+            .unwrap_or_else(|| Err(unlike("it is no fold")))
+            .map_err(|cause| self.fold.error(cause))
+    }
+}
+
+/// A piece behind some steps.
+fn through(steps: &[(Arc<Node>, Vec<usize>)], piece: Held) -> Result<Held> {
+    let mut values = vec![piece];
+    for (node, inputs) in steps {
+        let inputs: Vec<Held> = inputs.iter().map(|&input| Arc::clone(&values[input])).collect();
+        values.push(node.run(&inputs)?);
+    }
+    values.pop().ok_or_else(|| unlike("there is nothing"))
+}
+
+/// What takes values in for a fold.
+fn asked(fold: &Node, none: &Held, kind: &dyn ByBytes) -> Result<Box<dyn Partial>> {
+    let pattern = kind.pattern(&Shape::from([0]), 0, &[Vec::new()])?;
+    let place = Mutex::new(None);
+    // It is refused, after it told how it folds.
+    let _ = of_states(fold, &pattern, none, States::Asked(&place));
+    place.into_inner().unwrap_or_else(PoisonError::into_inner).ok_or_else(|| unlike("it is no fold"))
+}
+
+fn of_states(fold: &Node, pattern: &Held, none: &Held, states: States<'_>) -> Option<Result<Held>> {
+    let run = |_: std::ops::Range<usize>, _: &mut dyn FnMut(&Held)| Ok(());
+    fold.from_pieces.as_ref()?(&InPieces {
+        pattern,
+        is_poured: false,
+        none,
+        run: &run,
+        picoseconds: 0,
+        states: Some(states),
+    })
+}
