@@ -141,6 +141,7 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("lazy/joins", "concat", Whole("it makes a step of those that are there")),
     ("lazy/joins", "stack", Whole("it makes a step of those that are there")),
     ("lazy/mod", "input", Whole("it stands for a tensor that is bound later, and holds none")),
+    ("lazy/outside", "new", Whole("it makes a question that another engine is asked, and no tensor")),
     ("ops/map/isin", "of", Whole("it makes no tensor")),
     ("io/csv/labelled", "new", Whole("it makes no tensor")),
     ("ops/product/einsum", "of", Whole("it makes no tensor")),

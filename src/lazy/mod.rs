@@ -29,8 +29,8 @@
 #[cfg(any(feature = "cli", feature = "parquet"))]
 mod any;
 mod arrays;
-mod bytes;
 mod chunks;
+mod columns;
 mod einsum;
 mod engine;
 mod entries;

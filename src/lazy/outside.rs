@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use super::bytes::ByBytes;
+pub use super::columns::ByBytes;
 pub use super::engine::sealed::Sealed;
 pub use super::node::Held;
 use super::node::{Body, InPieces, Node};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ndarray::SliceInfoElem;
 
-use super::bytes::{self, ByBytes};
+use super::columns::{self, ByBytes};
 use super::node::{Form, Held, Node, known};
 use super::rewrite::{Facts, Plan};
 use super::source::{ByRanges, OfPairs, OfTensors};
@@ -242,7 +242,7 @@ impl<P: Pattern, T: Element> Kind for OfTensor<P, T> {
     }
 
     fn by_bytes(&self) -> Option<&'static dyn ByBytes> {
-        Some(&bytes::OfTensors::<P, T>(PhantomData))
+        Some(&columns::OfTensors::<P, T>(PhantomData))
     }
 }
 

@@ -1,0 +1,176 @@
+//! A tensor in files as a table of DataFusion: the coordinates of each entry, the bytes of its value, and its hash.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::array::{ArrayRef, FixedSizeBinaryArray, RecordBatch, UInt64Array};
+use datafusion::arrow::buffer::Buffer;
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{DataFusionError, Result};
+use datafusion::datasource::TableType;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::Expr;
+use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::stream::RecordBatchReceiverStream;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use lacuna::lazy::outside::{Part, Reader, Rows};
+
+/// The column of the values.
+pub(crate) const VALUE: &str = "value";
+/// The column of the hashes.
+pub(crate) const HASH: &str = "hash";
+
+/// The column of the coordinates on an axis.
+pub(crate) fn axis_name(axis: usize) -> String {
+    format!("i{axis}")
+}
+
+/// The type of bytes of that number, which DataFusion does not look into.
+pub(crate) fn bytes_type(width: usize) -> DataType {
+    DataType::FixedSizeBinary(i32::try_from(width).unwrap_or(i32::MAX))
+}
+
+/// An error of lacuna within one of DataFusion.
+pub(crate) fn external(error: lacuna::Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+/// What a table holds.
+#[derive(Clone)]
+pub(crate) struct Entries {
+    reader: Reader,
+    schema: SchemaRef,
+    /// How many parts it is read in, and the bytes that each may take.
+    parts: usize,
+    memory: u64,
+}
+
+impl fmt::Debug for Entries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Entries of shape {} in {} parts", self.reader.shape(), self.parts)
+    }
+}
+
+impl Entries {
+    pub(crate) fn new(reader: Reader, parts: usize, memory: u64) -> Self {
+        let mut fields: Vec<Field> =
+            (0..reader.shape().rank()).map(|axis| Field::new(axis_name(axis), DataType::UInt64, false)).collect();
+        fields.push(Field::new(VALUE, bytes_type(reader.width()), false));
+        fields.push(Field::new(HASH, DataType::UInt64, false));
+        Entries { reader, schema: Arc::new(Schema::new(fields)), parts, memory }
+    }
+
+    /// Some entries as a batch.
+    fn batch(&self, rows: Rows) -> Result<RecordBatch> {
+        let width = i32::try_from(self.reader.width()).unwrap_or(i32::MAX);
+        let values = FixedSizeBinaryArray::try_new(width, Buffer::from_vec(rows.values), None)?;
+        let coords = rows.coords.into_iter().map(|axis| Arc::new(UInt64Array::from(axis)) as ArrayRef);
+        let rest = [Arc::new(values) as ArrayRef, Arc::new(UInt64Array::from(rows.hashes))];
+        Ok(RecordBatch::try_new(Arc::clone(&self.schema), coords.chain(rest).collect())?)
+    }
+}
+
+#[async_trait]
+impl TableProvider for Entries {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    async fn scan(
+        &self,
+        _: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        _: &[Expr],
+        _: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(Scan::new(self.clone(), projection)?))
+    }
+}
+
+/// Reads a table.
+#[derive(Debug)]
+struct Scan {
+    entries: Entries,
+    columns: Vec<usize>,
+    properties: Arc<PlanProperties>,
+}
+
+impl Scan {
+    fn new(entries: Entries, projection: Option<&Vec<usize>>) -> Result<Self> {
+        let columns = projection.cloned().unwrap_or_else(|| (0..entries.schema.fields().len()).collect());
+        let schema = Arc::new(entries.schema.project(&columns)?);
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(schema),
+            Partitioning::UnknownPartitioning(entries.parts),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        Ok(Scan { entries, columns, properties: Arc::new(properties) })
+    }
+}
+
+impl DisplayAs for Scan {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "lacuna: {:?}", self.entries)
+    }
+}
+
+impl ExecutionPlan for Scan {
+    fn name(&self) -> &str {
+        "lacuna"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(self: Arc<Self>, _: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let mut stream = RecordBatchReceiverStream::builder(self.schema(), 2);
+        let (give, entries, columns) = (stream.tx(), self.entries.clone(), self.columns.clone());
+        let part = Part { number: partition, of: entries.parts, memory: entries.memory };
+        let size = context.session_config().batch_size().max(1);
+        stream.spawn_blocking(move || {
+            let gone = || lacuna::Error::Argument { operation: "scan", why: "nobody takes the entries".into() };
+            let take = |rows: Rows| -> Result<()> {
+                let batch = entries.batch(rows)?.project(&columns)?;
+                for start in (0..batch.num_rows()).step_by(size) {
+                    let piece = batch.slice(start, size.min(batch.num_rows() - start));
+                    give.blocking_send(Ok(piece)).map_err(|_| external(gone()))?;
+                }
+                Ok(())
+            };
+            let mut refused = None;
+            let done = entries.reader.read(part, &mut |rows| {
+                take(rows).map_err(|error| {
+                    refused = Some(error);
+                    gone()
+                })
+            });
+            refused.map_or_else(|| done.map_err(external), Err)
+        });
+        Ok(stream.build())
+    }
+}

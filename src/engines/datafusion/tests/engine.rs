@@ -1,0 +1,227 @@
+//! Folds on DataFusion: bit for bit the answers of threads, in any number of parts.
+
+mod support;
+
+use lacuna::io::{ReadOptions, WriteOptions, scan, write};
+use lacuna::lazy::{Lazy, Threads};
+use lacuna::{Axes, CooTensor, Error, Norm};
+use lacuna_datafusion::DataFusion;
+use support::{Folder, Random, assert_bits, bits, small_groups};
+
+const PARTS: [usize; 3] = [1, 2, 8];
+
+fn engine(parts: usize) -> DataFusion {
+    // What is refused does not fit: so nothing runs on threads unseen.
+    DataFusion::in_process().partitions(parts).memory(1 << 26)
+}
+
+/// The step runs on DataFusion, and gives what threads give.
+fn check<T: support::Item>(told: &str, step: &Lazy<CooTensor<T>>) {
+    let expected = step.on(Threads).collect();
+    for parts in PARTS {
+        let plan = step.on(engine(parts)).explain().unwrap();
+        if expected.is_ok() {
+            assert!(plan.contains(&format!("in {parts} parts")), "{told} is not asked of DataFusion:\n{plan}");
+        }
+        let found = step.on(engine(parts)).collect();
+        match (&found, &expected) {
+            (Ok(found), Ok(expected)) => assert_bits(found, expected, &format!("{told}, {parts} parts")),
+            _ => assert_eq!(found, expected, "{told}, {parts} parts"),
+        }
+    }
+}
+
+fn all_axes() -> Vec<Axes> {
+    vec![Axes::all(), Axes::from(0), Axes::from(-1), Axes::from(1).keep_dims(), Axes::from([0, 2])]
+}
+
+/// Folds that all types have.
+fn of_any_type<T: support::Item>(told: &str, x: &Lazy<CooTensor<T>>, axes: &Axes) {
+    check(&format!("any of {told}"), &x.any(axes));
+    check(&format!("all of {told}"), &x.all(axes));
+    check(&format!("count_nonzero of {told}"), &x.count_nonzero(axes));
+    check(&format!("stored count_nonzero of {told}"), &x.stored().count_nonzero(axes));
+}
+
+/// A scanned file with random entries for each of some shapes and fills, and what is said of it.
+fn for_files<T: support::Item>(seed: u64, mut f: impl FnMut(&str, &Lazy<CooTensor<T>>)) {
+    let (random, folder) = (&mut Random::new(seed), Folder::new(&format!("engine-{}", T::DTYPE.name())));
+    let shapes = [[5, 4, 3], [1, 30, 2], [0, 3, 2], [3, 7, 1]];
+    for (number, fill) in T::fills().into_iter().enumerate() {
+        let shape = shapes[number % shapes.len()];
+        for density in [0, 40, 100] {
+            let x = support::tensor::<T>(random, shape, density, fill);
+            let path = folder.path(&format!("{number}-{density}{}", if number % 2 == 0 { "/" } else { ".parquet" }));
+            write(&path, &x, &small_groups()).unwrap();
+            f(&format!("{x:?}"), &scan(&path, &ReadOptions::default()).unwrap());
+        }
+    }
+}
+
+macro_rules! types {
+    ($($name:ident: $type:ty, |$x:ident, $told:ident, $axes:ident| $more:block)*) => {$(
+        #[test]
+        fn $name() {
+            let mut at = 0;
+            for_files::<$type>(stringify!($name).len() as u64 + 77, |$told, $x| {
+                let all = all_axes();
+                // Each file with two of them.
+                for $axes in [&all[at % all.len()], &all[(at + 2) % all.len()]] {
+                    of_any_type($told, $x, $axes);
+                    check(&format!("sum of {}", $told), &$x.sum($axes));
+                    check(&format!("mean of {}", $told), &$x.mean($axes));
+                    $more
+                }
+                at += 1;
+            });
+        }
+    )*};
+}
+
+macro_rules! real {
+    ($x:ident, $told:ident, $axes:ident) => {{
+        check(&format!("min of {}", $told), &$x.min($axes));
+        check(&format!("stored max of {}", $told), &$x.stored().max($axes));
+    }};
+}
+
+macro_rules! float {
+    ($x:ident, $told:ident, $axes:ident) => {{
+        real!($x, $told, $axes);
+        check(&format!("nansum of {}", $told), &$x.nansum($axes));
+        check(&format!("nanmean of {}", $told), &$x.stored().nanmean($axes));
+        check(&format!("nanmax of {}", $told), &$x.nanmax($axes));
+        check(&format!("norm of {}", $told), &$x.norm(Norm::over($axes)));
+        check(&format!("norm 1 of {}", $told), &$x.norm(Norm::over($axes).one()));
+        check(&format!("greatest of {}", $told), &$x.norm(Norm::over($axes).infinity()));
+    }};
+}
+
+types! {
+    of_bool: bool, |x, told, axes| { real!(x, told, axes); }
+    of_i8: i8, |x, told, axes| { real!(x, told, axes); }
+    of_i16: i16, |x, told, axes| { real!(x, told, axes); }
+    of_i32: i32, |x, told, axes| { real!(x, told, axes); }
+    of_i64: i64, |x, told, axes| { real!(x, told, axes); }
+    of_u8: u8, |x, told, axes| { real!(x, told, axes); }
+    of_u16: u16, |x, told, axes| { real!(x, told, axes); }
+    of_u32: u32, |x, told, axes| { real!(x, told, axes); }
+    of_u64: u64, |x, told, axes| { real!(x, told, axes); }
+    of_f16: half::f16, |x, told, axes| { float!(x, told, axes); }
+    of_bf16: half::bf16, |x, told, axes| { float!(x, told, axes); }
+    of_f32: f32, |x, told, axes| { float!(x, told, axes); }
+    of_f64: f64, |x, told, axes| { float!(x, told, axes); }
+    of_complex_f32: num_complex::Complex<f32>, |x, told, axes| {}
+    of_complex_f64: num_complex::Complex<f64>, |x, told, axes| {}
+}
+
+/// Steps element by element before a fold are one function of DataFusion, whatever they make of the type.
+#[test]
+fn chains_before_a_fold() {
+    for_files::<f64>(5, |told, x| {
+        for axes in all_axes() {
+            check(&format!("roots of {told}"), &(x.abs() + 1.0).sqrt().sum(&axes));
+            check(&format!("itself, three times, of {told}"), &(&(x * x) - x).nansum(&axes));
+            check(&format!("NaNs of {told}"), &x.isnan().any(&axes));
+            check(&format!("greater ones of {told}"), &x.square().greater(2.0).count_nonzero(&axes));
+        }
+    });
+    for_files::<i8>(6, |told, x| {
+        // Some overflow, and are told as threads tell it.
+        let squares = x.square().sum(1);
+        assert_eq!(squares.on(engine(2)).collect(), squares.collect(), "squares of {told}");
+        check(&format!("wide ones of {told}"), &x.cast::<f32>().exp().mean([0, 1]));
+    });
+}
+
+/// What stands behind a fold runs on threads, and what it does not need is not read.
+#[test]
+fn the_rest_runs_on_threads() {
+    let (folder, random) = (Folder::new("rest"), &mut Random::new(3));
+    let x = support::tensor::<f64>(random, [6, 9, 4], 60, 0.5);
+    let path = folder.path("x.parquet");
+    write(&path, &x, &small_groups()).unwrap();
+    let lazy: Lazy<CooTensor<f64>> = scan(&path, &ReadOptions::default()).unwrap();
+    let graph = (lazy.nanmean(0) - lazy.nansum(0)).abs().sqrt().nanmedian(1);
+    // Nothing fits but the folds.
+    let tight = DataFusion::in_process().partitions(3).memory(1 << 20);
+    let plan = graph.on(tight.clone()).explain().unwrap();
+    assert!(!plan.contains("read whole"), "{plan}");
+    assert_bits(&graph.on(tight).collect().unwrap(), &graph.collect().unwrap(), &plan);
+}
+
+/// The reason for each step that is not asked of DataFusion.
+#[test]
+fn what_is_refused_has_a_reason_and_runs_if_it_fits() {
+    let (folder, random) = (Folder::new("refused"), &mut Random::new(9));
+    let x = support::tensor::<f64>(random, [6, 9, 4], 60, 0.5);
+    let [one, two] = ["one.parquet", "two.parquet"].map(|name| folder.path(name));
+    write(&one, &x, &WriteOptions::default()).unwrap();
+    write(&two, &x, &WriteOptions::default()).unwrap();
+    let read = |path| scan::<f64, u32>(path, &ReadOptions::default()).unwrap();
+    let (x_one, x_two) = (read(&one), read(&two));
+    refused(&x_one.nanmedian(0), "it is no fold over whole axes");
+    refused(&x_one.group_by(0, &[0, 1, 0, 1, 1, 0]).sum(0), "it is no fold over whole axes");
+    refused(&x_one.sum(Axes::none()), "it reduces no axis");
+    refused(&(&x_one + &x_two).sum(0), "add is not computed element by element on one pattern");
+    refused(&x_one.transpose().sum(0), "transpose is not computed element by element on one pattern");
+    refused(&x.lazy().sum(0), "it is made of a tensor in memory");
+    let tight = DataFusion::in_process().memory(100);
+    let error = x_one.nanmedian(0).on(tight).collect().unwrap_err();
+    assert!(matches!(error, Error::TooLarge { limit: 100, .. }), "{error}");
+}
+
+fn refused<T: support::Item>(step: &Lazy<CooTensor<T>>, why: &str) {
+    let plan = step.on(engine(2)).explain().unwrap();
+    assert!(plan.contains(why) && !plan.contains("in 2 parts"), "{why}:\n{plan}");
+    assert_bits(&step.on(engine(2)).collect().unwrap(), &step.collect().unwrap(), why);
+}
+
+/// A file that was changed behind its back is refused, and not half of it folded.
+#[test]
+fn a_damaged_file_is_an_error() {
+    let (folder, random) = (Folder::new("damaged"), &mut Random::new(11));
+    let x = support::tensor::<i32>(random, [20, 20, 20], 50, 0);
+    let path = folder.path("x.parquet");
+    write(&path, &x, &small_groups().compression(lacuna::io::Compression::None)).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let lazy = scan::<i32, u32>(&path, &ReadOptions::default()).unwrap();
+    let expected = bits(&lazy.sum(0).collect().unwrap());
+    let mut refused = 0;
+    for _ in 0..60 {
+        let (mut damaged, at) = (bytes.clone(), random.below(bytes.len() - 8));
+        damaged[at] ^= 1 << random.below(8);
+        std::fs::write(&path, damaged).unwrap();
+        match lazy.sum(0).on(engine(4)).collect() {
+            Ok(found) => assert_eq!(bits(&found), expected, "byte {at}"),
+            Err(_) => refused += 1,
+        }
+    }
+    // Of most bytes nothing depends: lists of pages, statistics.
+    assert!(refused > 10, "{refused}");
+}
+
+/// Called where a runtime of tokio runs already, it does not panic.
+#[test]
+fn it_runs_within_a_runtime() {
+    let (folder, random) = (Folder::new("runtime"), &mut Random::new(13));
+    let x = support::tensor::<i32>(random, [4, 4, 4], 50, 0);
+    let path = folder.path("x.parquet");
+    write(&path, &x, &WriteOptions::default()).unwrap();
+    let sum = scan::<i32, u32>(&path, &ReadOptions::default()).unwrap().sum(0);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    assert_eq!(runtime.block_on(async { sum.on(engine(2)).collect() }).unwrap(), x.sum(0).unwrap());
+}
+
+/// `sink` writes what `collect` gives.
+#[test]
+fn a_result_is_written() {
+    let (folder, random) = (Folder::new("sink"), &mut Random::new(17));
+    let x = support::tensor::<f32>(random, [7, 5, 3], 50, f32::NAN);
+    let [from, to] = ["x.parquet", "y.parquet"].map(|name| folder.path(name));
+    write(&from, &x, &WriteOptions::default()).unwrap();
+    let sums = scan::<f32, u32>(&from, &ReadOptions::default()).unwrap().stored().nansum(1);
+    sums.on(engine(2)).sink(&to, &WriteOptions::default()).unwrap();
+    let back = scan::<f32, u32>(&to, &ReadOptions::default()).unwrap().collect().unwrap();
+    assert_bits(&back, &sums.collect().unwrap(), "sums");
+}
