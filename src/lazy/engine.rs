@@ -9,7 +9,8 @@ use super::program::{Feed, Program};
 use super::{Lazy, Value};
 use crate::base::error::{Error, Result};
 
-/// What computes a graph: [`Threads`], or [`Chunks`] for what does not fit memory. The trait is sealed.
+/// What computes a graph: [`Threads`], or [`Chunks`] for what does not fit memory; the package `lacuna-datafusion` has
+/// another. The trait is sealed.
 pub trait Engine: sealed::Sealed {
     /// The values of the outputs, from those that are there.
     #[doc(hidden)]

@@ -39,3 +39,9 @@ mod table;
 mod which;
 
 pub use engine::DataFusion;
+
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+}
