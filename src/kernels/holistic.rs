@@ -11,6 +11,7 @@ use crate::kernels::fold::share_runs;
 use crate::kernels::group::{AllGaps, Gaps, Groups};
 use crate::kernels::lanes::results_of;
 use crate::kernels::op::{Op, Outcome, Outcomes};
+use crate::kernels::ordered::Ordered;
 
 /// The elements of one cell of a reduction.
 pub struct Group<'a, T> {
@@ -74,6 +75,16 @@ pub trait Holistic<T: Element>: Op {
         blank: Self::Out,
     ) -> Known<Self::Out> {
         ([blank; ABREAST], [false; ABREAST])
+    }
+
+    /// The order that it ranks by, where the numbers in the middle tell the result; the value of what is not stored.
+    fn middles(&self, _gap: Option<T>) -> Option<Box<dyn Ordered>> {
+        None
+    }
+
+    /// The value that has a key in that order.
+    fn of_key(&self, _key: u64) -> Option<T> {
+        None
     }
 
     /// The result of a group of one value.

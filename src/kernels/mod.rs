@@ -22,6 +22,7 @@ pub(crate) mod matrix;
 pub(crate) mod median;
 pub(crate) mod merge;
 pub(crate) mod op;
+pub(crate) mod ordered;
 pub(crate) mod packing;
 pub(crate) mod pairs;
 pub(crate) mod partial;

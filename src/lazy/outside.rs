@@ -8,13 +8,15 @@ pub use super::node::Held;
 use super::node::{Body, InPieces, Node};
 pub use super::plan::Plan;
 use super::plan::Step;
-use super::reductions::is_fold;
+use super::reductions::{is_fold, is_middle};
 use super::shares::{Share, shares};
 pub use super::source::Part;
 use super::source::Source;
+pub use crate::base::alloc::AllocError;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::DType;
+pub use crate::kernels::ordered::{Gap, Ordered};
 pub use crate::kernels::partial::Partial;
 use crate::ops::States;
 
@@ -92,10 +94,13 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Of a fold the axes of its operand that it keeps.
+    /// Of a fold or a median the axes of its operand that it keeps.
     pub fn kept(self) -> Option<Vec<usize>> {
         let node = &self.step.node;
-        let (&[input], true, None) = (&self.step.inputs[..], is_fold(node), &node.facts.grouping) else { return None };
+        let (&[input], true, None) = (&self.step.inputs[..], is_fold(node) || is_middle(node), &node.facts.grouping)
+        else {
+            return None;
+        };
         let operand = self.plan.steps[input].node.shape.as_ref()?;
         let taken = |axis| shares(node, &[operand], axis)?.shares.into_iter().next();
         let axes = (0..node.shape.as_ref()?.rank()).filter_map(taken);
@@ -162,7 +167,13 @@ impl Reader {
     }
 }
 
-/// A fold of what steps element by element make of what is read.
+/// How values are reduced.
+enum How {
+    Fold(Box<dyn Partial>),
+    Middle(Box<dyn Ordered>),
+}
+
+/// A fold or a median of what steps element by element make of what is read.
 pub struct Query {
     fold: Arc<Node>,
     kept: Vec<usize>,
@@ -176,7 +187,7 @@ pub struct Query {
     none: Held,
     /// How what is folded comes in as columns.
     folded: &'static dyn ByBytes,
-    prototype: Box<dyn Partial>,
+    how: How,
 }
 
 /// What was found of a group: its coordinates on the kept axes, the number of its entries, and the state of the fold.
@@ -215,8 +226,8 @@ impl Query {
         let folded = bytes(*places.last().unwrap_or(&read))?;
         let kept = plan.view(fold).kept().ok_or_else(|| unlike("it is no fold"))?;
         let (shape, fold) = (source.shape().clone(), Arc::clone(node(fold)));
-        let prototype = asked(&fold, &none, folded)?;
-        Ok(Query { fold, kept, shape, reader, steps, has_gap, header, none, folded, prototype })
+        let how = asked(&fold, &none, folded)?;
+        Ok(Query { fold, kept, shape, reader, steps, has_gap, header, none, folded, how })
     }
 
     /// What is read.
@@ -245,21 +256,42 @@ impl Query {
         Ok(self.folded.values(&through(&self.steps, piece)?).to_vec())
     }
 
-    /// The fold of no group.
-    pub fn partial(&self) -> Box<dyn Partial> {
-        self.prototype.again()
+    /// The fold of no group, if it is a fold.
+    pub fn partial(&self) -> Option<Box<dyn Partial>> {
+        if let How::Fold(partial) = &self.how { Some(partial.again()) } else { None }
+    }
+
+    /// The order of values, if it is a median.
+    pub fn order(&self) -> Option<&dyn Ordered> {
+        if let How::Middle(order) = &self.how { Some(&**order) } else { None }
+    }
+
+    /// The number of positions of a group; `u128::MAX` where it does not fit.
+    pub fn extent(&self) -> u128 {
+        let reduced = (0..self.shape.rank()).filter(|axis| !self.kept.contains(axis));
+        reduced.fold(1, |extent: u128, axis| extent.saturating_mul(self.shape[axis] as u128))
     }
 
     /// The value of the fold, from all groups that have entries, by their coordinates in row-major order.
     pub fn finish(&self, found: &[Found]) -> Result<Held> {
+        let states: Vec<(u64, &[u8])> = found.iter().map(|group| (group.count, &group.state[..])).collect();
+        self.finish_of(found, States::Found(&states))
+    }
+
+    /// The value of the median, from the same groups, and for each the keys of the two numbers in the middle, if it has
+    /// a median.
+    pub fn finish_ranked(&self, found: &[Found], keys: &[Option<[u64; 2]>]) -> Result<Held> {
+        self.finish_of(found, States::Ranked(keys))
+    }
+
+    fn finish_of(&self, found: &[Found], states: States<'_>) -> Result<Held> {
         let mut coords = vec![vec![0; found.len()]; self.shape.rank()];
         for (at, &axis) in self.kept.iter().enumerate() {
             let of_axis = found.iter().map(|group| group.coords.get(at).copied().unwrap_or(u64::MAX));
             coords[axis] = of_axis.collect();
         }
-        let states: Vec<(u64, &[u8])> = found.iter().map(|group| (group.count, &group.state[..])).collect();
         let pattern = self.folded.pattern(&self.shape, found.len(), &coords)?;
-        of_states(&self.fold, &pattern, &self.none, States::Found(&states))
+        of_states(&self.fold, &pattern, &self.none, states)
             .unwrap_or_else(|| Err(unlike("it is no fold")))
             .map_err(|cause| self.fold.error(cause))
     }
@@ -275,13 +307,16 @@ fn through(steps: &[(Arc<Node>, Vec<usize>)], piece: Held) -> Result<Held> {
     values.pop().ok_or_else(|| unlike("there is nothing"))
 }
 
-/// What takes values in for a fold.
-fn asked(fold: &Node, none: &Held, kind: &dyn ByBytes) -> Result<Box<dyn Partial>> {
+/// How a step reduces values.
+fn asked(fold: &Node, none: &Held, kind: &dyn ByBytes) -> Result<How> {
     let pattern = kind.pattern(&Shape::from([0]), 0, &[Vec::new()])?;
-    let place = Mutex::new(None);
-    // It is refused, after it told how it folds.
-    let _ = of_states(fold, &pattern, none, States::Asked(&place));
-    place.into_inner().unwrap_or_else(PoisonError::into_inner).ok_or_else(|| unlike("it is no fold"))
+    let (partial, order) = (Mutex::new(None), Mutex::new(None));
+    // It is refused, after it told how it folds, or ranks.
+    let states = if is_middle(fold) { States::Order(&order) } else { States::Asked(&partial) };
+    let _ = of_states(fold, &pattern, none, states);
+    let partial = partial.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let order = order.into_inner().unwrap_or_else(PoisonError::into_inner);
+    partial.map(How::Fold).or(order.map(How::Middle)).ok_or_else(|| unlike("it is no fold"))
 }
 
 fn of_states(fold: &Node, pattern: &Held, none: &Held, states: States<'_>) -> Option<Result<Held>> {

@@ -310,6 +310,11 @@ pub(super) fn is_fold(node: &Node) -> bool {
     FOLDS.contains(&node.name) && node.from_pieces.is_some()
 }
 
+/// Whether a step gives the number in the middle.
+pub(super) fn is_middle(node: &Node) -> bool {
+    ["median", "nanmedian"].contains(&node.name) && node.from_pieces.is_some()
+}
+
 /// The gradient of a reduction, with its own where what it gives back is linear in the upstream gradient and depends on
 /// nothing else: the same reduction of what comes back to it.
 fn linear<Y: Steps<Elem: Float>>(name: &'static str, is_stored: bool, step: Lazy<Y>, axes: Axes) -> Lazy<Y> {

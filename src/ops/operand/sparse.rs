@@ -103,7 +103,7 @@ impl<P: Pattern, T: Element> Sparse for Fed<'_, P, T> {
 /// The impl of [`Operand`] is the same for all, written out so that a program which hands over something else is told
 /// what there is, and no private trait shows on the public page.
 macro_rules! sparse_operand {
-    ($operand:ty, |$x:ident, $op:ident, $axes:ident| $fold:expr) => {
+    ($operand:ty, |$x:ident, $op:ident, $axes:ident| $fold:expr, $holistic:expr) => {
         impl<P: Pattern, T: Element> Operand for $operand {
             type Elem = T;
             type Reduced<U> = Tensor<P, U>;
@@ -148,7 +148,8 @@ macro_rules! sparse_operand {
             }
 
             fn by_holistic<H: Holistic<T>>(&self, op: H, axes: &Axes) -> Result<Tensor<P, H::Out>> {
-                sparse::holistic(&Sparse::entries(self), op, axes)
+                let ($x, $op, $axes) = (self, op, axes);
+                $holistic
             }
 
             fn by_gradient<U: Operand, H: Gradient<T, U::Elem>>(
@@ -309,9 +310,17 @@ macro_rules! sparse_operand {
     };
 }
 
-sparse_operand!(Tensor<P, T>, |x, op, axes| sparse::fold(&Sparse::entries(x), op, axes));
-sparse_operand!(Stored<'_, P, T>, |x, op, axes| sparse::fold(&Sparse::entries(x), op, axes));
-sparse_operand!(Fed<'_, P, T>, |x, op, axes| fed::fold(x, op, axes));
+sparse_operand!(
+    Tensor<P, T>,
+    |x, op, axes| sparse::fold(&Sparse::entries(x), op, axes),
+    sparse::holistic(&Sparse::entries(x), op, axes)
+);
+sparse_operand!(
+    Stored<'_, P, T>,
+    |x, op, axes| sparse::fold(&Sparse::entries(x), op, axes),
+    sparse::holistic(&Sparse::entries(x), op, axes)
+);
+sparse_operand!(Fed<'_, P, T>, |x, op, axes| fed::fold(x, op, axes), fed::ranked(x, op, axes));
 
 /// A gradient of a tensor, from the elements at its entries in a shape that it was broadcast to.
 fn gradient_of<P: Pattern, T: Element, U: Float>(

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::sparse::{Entries, fold_by, refused_group};
+use super::sparse::{self, Entries, fold_by, holistic_by, refused_group};
 use crate::base::alloc;
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
@@ -10,8 +10,9 @@ use crate::element::Element;
 use crate::kernels::fed::{Source, fold_fed, fold_poured, reduce_fed};
 use crate::kernels::fold::{Fold, gaps_state};
 use crate::kernels::group::Gaps;
-use crate::kernels::holistic::Holistic;
+use crate::kernels::holistic::{Group, Holistic};
 use crate::kernels::op::Op;
+use crate::kernels::ordered::Ordered;
 use crate::kernels::partial::{Partial, partial, state_of};
 use crate::ops::operand::Sparse;
 use crate::pattern::Pattern;
@@ -32,13 +33,17 @@ pub struct Fed<'a, P, T> {
     pub(crate) states: Option<States<'a>>,
 }
 
-/// What a fold is asked for, or given, where another engine takes the values in.
+/// What a reduction is asked for, or given, where another engine takes the values in.
 #[derive(Clone, Copy)]
 pub(crate) enum States<'a> {
     /// What takes values in is asked for.
     Asked(&'a Mutex<Option<Box<dyn Partial>>>),
     /// Of each group in order how many values it has, and the state after these.
     Found(&'a [(u64, &'a [u8])]),
+    /// The order of what is ranked is asked for.
+    Order(&'a Mutex<Option<Box<dyn Ordered>>>),
+    /// Of each group in order the keys of the two values in the middle, if it has a result.
+    Ranked(&'a [Option<[u64; 2]>]),
 }
 
 /// Why there is no result: whoever feeds it computes all values, and asks for that of these.
@@ -69,6 +74,7 @@ pub(crate) fn fold<P: Pattern, T: Element, F: Fold<T>>(
             *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(partial::<T, F>(op));
             Err(not_fed(op))
         }
+        Some(States::Order(_) | States::Ranked(_)) => Err(not_fed(op)),
         Some(States::Found(found)) => {
             fold_by(&entries, op, axes, |reduction, gaps| of_states(&entries, found, op, reduction, &gaps.gaps))
         }
@@ -113,6 +119,47 @@ fn of_states<P: Pattern, T: Element, F: Fold<T>>(
         op.merge(&mut all, &state_of(op, state).ok_or_else(wrong)?);
         let value = op.finish(&all, gaps.positions(count)).map_err(|fault| fault.of(group));
         values.push(value.map_err(|refusal| refused_group(x, op, refusal, reduction, &groups))?);
+    }
+    Ok((pattern, values))
+}
+
+/// A holistic reduction over some axes.
+pub(crate) fn ranked<P: Pattern, T: Element, H: Holistic<T>>(
+    x: &Fed<'_, P, T>,
+    op: H,
+    axes: &Axes,
+) -> Result<Tensor<P, H::Out>> {
+    let entries = Sparse::entries(x);
+    match &x.states {
+        Some(States::Order(place)) => {
+            *place.lock().unwrap_or_else(PoisonError::into_inner) = op.middles(x.gap);
+            Err(not_fed(op))
+        }
+        Some(States::Ranked(found)) => {
+            holistic_by(&entries, op, axes, |reduction, _, unseen| of_ranks(&entries, found, op, reduction, unseen))
+        }
+        _ => sparse::holistic(&entries, op, axes),
+    }
+}
+
+/// The cells that hold an entry, and the results there, from the keys of the values in the middle, where there are any.
+fn of_ranks<P: Pattern, T: Element, H: Holistic<T>>(
+    x: &Entries<'_, P, T>,
+    found: &[Option<[u64; 2]>],
+    op: H,
+    reduction: &Reduction,
+    unseen: H::Out,
+) -> Result<(P, Vec<H::Out>)> {
+    let wrong = || Error::Argument { operation: H::NAME, why: "what was found elsewhere is no key of it".into() };
+    let Cells { pattern, groups } = Cells::new(x.pattern, reduction)?;
+    if groups.len() != found.len() || x.pattern.nnz() != found.len() {
+        return Err(wrong());
+    }
+    let (mut values, mut scratch) = (alloc::copies(unseen, found.len())?, op.scratch());
+    for (group, (value, keys)) in values.iter_mut().zip(found).enumerate() {
+        let middle = keys.iter().flatten().map(|&key| op.of_key(key).ok_or_else(wrong)).collect::<Result<Vec<T>>>()?;
+        let found = op.of(&Group::of_slice(&middle), &mut scratch).map_err(|fault| fault.of(group));
+        *value = found.map_err(|refusal| refused_group(x, op, refusal, reduction, &groups))?;
     }
     Ok((pattern, values))
 }

@@ -6,6 +6,7 @@ use crate::element::{Float, Real};
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::median::{MedianGradient, Question, ShareRule, Shares, give, median_of_one};
 use crate::kernels::op::{Op, Outcome};
+use crate::kernels::ordered::{Middles, Ordered, value_of};
 use crate::kernels::rank::Rule;
 use crate::kernels::select::Sieve;
 use crate::ops::operand::Operand;
@@ -104,6 +105,15 @@ impl<T: Real, const IS_QUANTILE: bool, const SKIPS_NAN: bool> Holistic<T> for As
 
     fn of_one(&self, value: T, _: &mut Sieve<T>) -> Outcome<T::Median> {
         Ok(median_of_one(value))
+    }
+
+    fn middles(&self, gap: Option<T>) -> Option<Box<dyn Ordered>> {
+        let middles = Middles { rule: self.0, skips_nan: SKIPS_NAN, gap };
+        (!IS_QUANTILE).then(|| Box::new(middles) as Box<dyn Ordered>)
+    }
+
+    fn of_key(&self, key: u64) -> Option<T> {
+        value_of(key)
     }
 }
 

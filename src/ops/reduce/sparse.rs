@@ -246,6 +246,19 @@ pub(crate) fn holistic<P: Pattern, T: Element, H: Holistic<T>>(
     op: H,
     axes: &Axes,
 ) -> Result<Tensor<P, H::Out>> {
+    holistic_by(x, op, axes, |reduction, gaps, unseen| match x.source {
+        Some(source) => fed::holistic(x, source, op, reduction, &gaps.gaps, unseen),
+        None => holistic_stored(x, op, reduction, gaps, unseen),
+    })
+}
+
+/// A holistic reduction over some axes, of which `stored` finds the cells that hold an entry, and the results there.
+pub(super) fn holistic_by<P: Pattern, T: Element, H: Holistic<T>>(
+    x: &Entries<'_, P, T>,
+    op: H,
+    axes: &Axes,
+    stored: impl FnOnce(&Reduction, &AllGaps<'_, T>, H::Out) -> Result<(P, Vec<H::Out>)>,
+) -> Result<Tensor<P, H::Out>> {
     let reduction = Reduction::of(x.pattern, axes)?;
     if op.numbers_positions() {
         check_countable(op, &reduction)?;
@@ -257,24 +270,32 @@ pub(crate) fn holistic<P: Pattern, T: Element, H: Holistic<T>>(
         None => Ok(unseen),
     };
     let fill = Fill::new(op, &reduction, x.pattern, extents.as_deref(), &of)?;
-    let (pattern, values) = if let Some(source) = x.source {
-        fed::holistic(x, source, op, &reduction, &gaps, unseen)?
-    } else if reduction.is_elementwise() {
+    let (pattern, values) = stored(&reduction, &AllGaps { gaps, extents: extents.as_deref() }, unseen)?;
+    let fill = fill.beside(&pattern, unseen)?;
+    Ok(Tensor::assemble(pattern, values, fill))
+}
+
+/// The cells that hold an entry, and the results there.
+fn holistic_stored<P: Pattern, T: Element, H: Holistic<T>>(
+    x: &Entries<'_, P, T>,
+    op: H,
+    reduction: &Reduction,
+    gaps: &AllGaps<'_, T>,
+    unseen: H::Out,
+) -> Result<(P, Vec<H::Out>)> {
+    if reduction.is_elementwise() {
         let of_one = |scratch: &mut H::Scratch, entry: usize| {
             op.of_one(x.values[entry], scratch).map_err(|fault| fault.of(entry))
         };
         let values = threads::try_map_heavy(x.values.len(), x.values.len(), unseen, || op.scratch(), of_one);
-        (x.pattern.clone(), values.map_err(|refusal| refused_entry(x, op, refusal, &reduction))?)
-    } else {
-        let Cells { pattern, groups } = Cells::new(x.pattern, &reduction)?;
-        let position = |entry: usize| position_in_group(x.pattern, &reduction, entry);
-        let extents = each_extent(&pattern, &reduction, extents.as_deref())?;
-        let gaps = AllGaps { gaps, extents: extents.as_deref() };
-        let values = reduce_groups(op, &groups, x.values, &gaps, &position, unseen);
-        (pattern, values.map_err(|refusal| refused_group(x, op, refusal, &reduction, &groups))?)
-    };
-    let fill = fill.beside(&pattern, unseen)?;
-    Ok(Tensor::assemble(pattern, values, fill))
+        return Ok((x.pattern.clone(), values.map_err(|refusal| refused_entry(x, op, refusal, reduction))?));
+    }
+    let Cells { pattern, groups } = Cells::new(x.pattern, reduction)?;
+    let position = |entry: usize| position_in_group(x.pattern, reduction, entry);
+    let extents = each_extent(&pattern, reduction, gaps.extents)?;
+    let gaps = AllGaps { extents: extents.as_deref(), ..*gaps };
+    let values = reduce_groups(op, &groups, x.values, &gaps, &position, unseen);
+    Ok((pattern, values.map_err(|refusal| refused_group(x, op, refusal, reduction, &groups))?))
 }
 
 /// The gradient of a holistic reduction.

@@ -2,18 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::sync::Arc;
 
 use datafusion::common::DataFusionError;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use lacuna::lazy::Engine;
-use lacuna::lazy::outside::{Found, Held, Plan, Sealed};
+use lacuna::lazy::outside::{Held, Plan, Sealed};
 use lacuna::{Error, Result};
 
 use crate::fold::Seen;
 use crate::map::Shared;
-use crate::run;
+use crate::run::{self, Answer};
 use crate::table::Entries;
 use crate::which::{Reason, Region, region};
 
@@ -78,14 +77,14 @@ impl DataFusion {
 
     /// The value of a fold. What DataFusion finds is believed if it is made of all entries.
     fn value(&self, region: Region) -> Result<Held> {
-        let (expected, query) = (region.checks, Shared(Arc::new(region.query)));
+        let (expected, query) = (region.checks, Shared::new(region.query));
         let mut last = None;
         for attempts in 1..=self.attempts {
             let refused =
                 |cause: String, seen| Error::Engine { engine: NAME, attempts, cause, seen, expected: Some(expected) };
-            last = Some(match self.ask(&query) {
-                Ok((found, Seen { entries, hash })) if (entries, hash) == expected => return query.0.finish(&found),
-                Ok((_, Seen { entries, hash })) => {
+            last = Some(match self.ask(&query, expected) {
+                Ok(Answer::Value(value)) => return Ok(value),
+                Ok(Answer::Of(Seen { entries, hash })) => {
                     refused("its answer is not made of the entries that there are".into(), Some((entries, hash)))
                 }
                 Err(error) => match of_lacuna(&error) {
@@ -105,13 +104,14 @@ impl DataFusion {
     }
 
     /// What DataFusion finds. It runs on threads of its own, so that whoever asks may be a task of some other runtime.
-    fn ask(&self, query: &Shared) -> std::result::Result<(Vec<Found>, Seen), DataFusionError> {
+    fn ask(&self, query: &Shared, (entries, hash): (u64, u64)) -> std::result::Result<Answer, DataFusionError> {
         let context = self.context()?;
         let piece = self.memory / 8 / self.partitions as u64;
-        let entries = Entries::new(query.0.reader().clone(), self.partitions, piece.clamp(1 << 16, 64 << 20));
+        let expected = Seen { entries, hash };
+        let table = Entries::new(query.query.reader().clone(), self.partitions, piece.clamp(1 << 16, 64 << 20));
         let work = || {
             let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(self.partitions).build()?;
-            threads.block_on(run::ask(&context, query, entries))
+            threads.block_on(run::ask(&context, query, table, expected))
         };
         std::thread::scope(|scope| scope.spawn(work).join())
             .unwrap_or_else(|_| Err(DataFusionError::Internal("a thread panicked".into())))

@@ -25,12 +25,12 @@ pub(crate) struct Fold {
 
 impl Fold {
     pub(crate) fn new(query: Shared) -> Self {
-        let takes = vec![bytes_type(query.0.width()), DataType::UInt64];
+        let takes = vec![bytes_type(query.query.width()), DataType::UInt64];
         Fold { query, signature: Signature::exact(takes, Volatility::Immutable) }
     }
 
     fn groups(&self) -> Groups {
-        Groups { seen: Vec::new(), partial: self.query.0.partial() }
+        Groups { seen: Vec::new(), partial: self.query.partial() }
     }
 }
 

@@ -31,9 +31,12 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod bin;
+mod census;
 mod engine;
 mod fold;
 mod map;
+mod median;
 mod run;
 mod table;
 mod which;

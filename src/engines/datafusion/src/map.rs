@@ -6,26 +6,44 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, FixedSizeBinaryArray};
 use datafusion::arrow::buffer::Buffer;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::Result;
 use datafusion::common::cast::as_fixed_size_binary_array;
+use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
-use lacuna::lazy::outside::Query;
+use lacuna::lazy::outside::{Ordered, Partial, Query};
 
+use crate::census::Counts;
 use crate::table::{bytes_type, external};
 
 /// A query that functions share: two are the same only if they are one.
 #[derive(Clone)]
-pub(crate) struct Shared(pub(crate) Arc<Query>);
+pub(crate) struct Shared {
+    pub(crate) query: Arc<Query>,
+}
+
+impl Shared {
+    pub(crate) fn new(query: Query) -> Self {
+        Shared { query: Arc::new(query) }
+    }
+
+    /// What takes values in: the fold, or the counts of a median.
+    pub(crate) fn partial(&self) -> Box<dyn Partial> {
+        self.query.partial().unwrap_or_else(|| Box::new(Counts::new(Arc::clone(&self.query))))
+    }
+
+    pub(crate) fn order(&self) -> Result<&dyn Ordered> {
+        self.query.order().ok_or_else(|| DataFusionError::Internal("lacuna: it is no median".into()))
+    }
+}
 
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "query over axes {:?}", self.0.kept())
+        write!(f, "query over axes {:?}", self.query.kept())
     }
 }
 
 impl PartialEq for Shared {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.query, &other.query)
     }
 }
 
@@ -33,7 +51,7 @@ impl Eq for Shared {}
 
 impl Hash for Shared {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        Arc::as_ptr(&self.0).hash(state);
+        Arc::as_ptr(&self.query).hash(state);
     }
 }
 
@@ -51,7 +69,7 @@ pub(crate) struct Map {
 
 impl Map {
     pub(crate) fn new(query: Shared) -> Self {
-        let takes = vec![bytes_type(query.0.reader().width())];
+        let takes = vec![bytes_type(query.query.reader().width())];
         Map { query, signature: Signature::exact(takes, Volatility::Immutable) }
     }
 }
@@ -66,13 +84,13 @@ impl ScalarUDFImpl for Map {
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(bytes_type(self.query.0.width()))
+        Ok(bytes_type(self.query.query.width()))
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let columns = ColumnarValue::values_to_arrays(&args.args)?;
-        let values = self.query.0.map(bytes_of(&columns[0])?).map_err(external)?;
-        let width = i32::try_from(self.query.0.width()).unwrap_or(i32::MAX);
+        let values = self.query.query.map(bytes_of(&columns[0])?).map_err(external)?;
+        let width = i32::try_from(self.query.query.width()).unwrap_or(i32::MAX);
         let mapped = FixedSizeBinaryArray::try_new(width, Buffer::from_vec(values), None)?;
         Ok(ColumnarValue::Array(Arc::new(mapped)))
     }

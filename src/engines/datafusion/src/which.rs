@@ -21,7 +21,7 @@ pub(crate) fn region(plan: &Plan, fold: usize) -> Result<Region, Reason> {
     let refuse = |why: &str| Err(Reason(why.into()));
     let view = plan.view(fold);
     let (Some(kept), &[operand]) = (view.kept(), view.inputs()) else {
-        return refuse("it is no fold over whole axes");
+        return refuse("it is no fold over whole axes, and no median");
     };
     if plan.view(operand).shape().is_none_or(|shape| shape.rank() == kept.len()) {
         return refuse("it reduces no axis");

@@ -4,7 +4,7 @@ mod support;
 
 use lacuna::io::{ReadOptions, WriteOptions, scan, write};
 use lacuna::lazy::{Lazy, Threads};
-use lacuna::{Axes, CooTensor, Error, Norm};
+use lacuna::{Axes, CooTensor, Error, Nanmedian, Norm};
 use lacuna_datafusion::DataFusion;
 use support::{Folder, Random, assert_bits, bits, small_groups};
 
@@ -82,6 +82,8 @@ macro_rules! real {
     ($x:ident, $told:ident, $axes:ident) => {{
         check(&format!("min of {}", $told), &$x.min($axes));
         check(&format!("stored max of {}", $told), &$x.stored().max($axes));
+        check(&format!("nanmedian of {}", $told), &$x.nanmedian($axes));
+        check(&format!("stored median of {}", $told), &$x.stored().median($axes));
     }};
 }
 
@@ -92,6 +94,8 @@ macro_rules! float {
         check(&format!("nanmean of {}", $told), &$x.stored().nanmean($axes));
         check(&format!("nanmax of {}", $told), &$x.nanmax($axes));
         check(&format!("norm of {}", $told), &$x.norm(Norm::over($axes)));
+        check(&format!("median of {}", $told), &$x.median($axes));
+        check(&format!("stored nanmedian of {}", $told), &$x.stored().nanmedian(Nanmedian::over($axes).lower()));
         check(&format!("norm 1 of {}", $told), &$x.norm(Norm::over($axes).one()));
         check(&format!("greatest of {}", $told), &$x.norm(Norm::over($axes).infinity()));
     }};
@@ -160,14 +164,14 @@ fn what_is_refused_has_a_reason_and_runs_if_it_fits() {
     write(&two, &x, &WriteOptions::default()).unwrap();
     let read = |path| scan::<f64, u32>(path, &ReadOptions::default()).unwrap();
     let (x_one, x_two) = (read(&one), read(&two));
-    refused(&x_one.nanmedian(0), "it is no fold over whole axes");
+    refused(&x_one.var(0), "it is no fold over whole axes, and no median");
     refused(&x_one.group_by(0, &[0, 1, 0, 1, 1, 0]).sum(0), "it is no fold over whole axes");
     refused(&x_one.sum(Axes::none()), "it reduces no axis");
     refused(&(&x_one + &x_two).sum(0), "add is not computed element by element on one pattern");
     refused(&x_one.transpose().sum(0), "transpose is not computed element by element on one pattern");
     refused(&x.lazy().sum(0), "it is made of a tensor in memory");
     let tight = DataFusion::in_process().memory(100);
-    let error = x_one.nanmedian(0).on(tight).collect().unwrap_err();
+    let error = x_one.var(0).on(tight).collect().unwrap_err();
     assert!(matches!(error, Error::TooLarge { limit: 100, .. }), "{error}");
 }
 
