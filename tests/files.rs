@@ -20,5 +20,6 @@ mod io_parquet;
 mod io_progress;
 mod io_text;
 mod io_tns;
+mod lazy_outside;
 mod serde;
 mod spy;

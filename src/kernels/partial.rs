@@ -26,7 +26,7 @@ pub trait Partial: Send + Sync {
     /// Appends what is known of a group.
     fn save(&self, group: usize, bytes: &mut Vec<u8>);
 
-    /// Leaves the first groups out.
+    /// Leaves the first groups out, and gives their memory back.
     fn drop_first(&mut self, groups: usize);
 
     /// The bytes that all groups take, more or less.
@@ -81,6 +81,7 @@ impl<T: Element, F: Fold<T>> Partial for States<T, F> {
 
     fn drop_first(&mut self, groups: usize) {
         self.states.drain(..groups.min(self.states.len()));
+        self.states.shrink_to_fit();
     }
 
     fn bytes(&self) -> usize {

@@ -101,6 +101,7 @@ impl Partial for Counts {
 
     fn drop_first(&mut self, groups: usize) {
         self.groups.drain(..groups.min(self.groups.len()));
+        self.groups.shrink_to_fit();
     }
 
     fn bytes(&self) -> usize {

@@ -19,6 +19,12 @@ use crate::which::{Reason, Region, region};
 /// The name in errors.
 const NAME: &str = "datafusion";
 
+/// The bytes that a group may take while it is worked on, more or less.
+const GROUP: usize = 2 << 10;
+
+/// The bytes that DataFusion needs for each part, or else it sorts nothing.
+const LEAST: usize = 4 << 20;
+
 /// DataFusion as the engine of a graph.
 ///
 /// # Examples
@@ -58,7 +64,8 @@ impl DataFusion {
         DataFusion { partitions: count.max(1), ..self }
     }
 
-    /// The bytes that DataFusion may take for groups before it writes them to files of its own, and that what is read
+    /// The bytes that DataFusion may take for groups before it writes them to files of its own (4 MiB for each part at
+    /// least), and that what is read
     /// for a step that it is not asked for may take: by default 1 GiB.
     pub fn memory(self, bytes: u64) -> Self {
         DataFusion { memory: bytes, ..self }
@@ -66,9 +73,11 @@ impl DataFusion {
 
     /// The context that a query runs in.
     fn context(&self) -> std::result::Result<SessionContext, DataFusionError> {
-        let memory = usize::try_from(self.memory).unwrap_or(usize::MAX);
+        let memory = usize::try_from(self.memory).unwrap_or(usize::MAX).max(self.partitions.saturating_mul(LEAST));
         let runtime = RuntimeEnvBuilder::new().with_memory_limit(memory, 1.0).build_arc()?;
-        let mut config = SessionConfig::new().with_target_partitions(self.partitions);
+        // The groups of a batch are in memory at once.
+        let batch = (memory / self.partitions / GROUP).clamp(64, 8192);
+        let mut config = SessionConfig::new().with_target_partitions(self.partitions).with_batch_size(batch);
         // What each sort keeps for itself; by default it would be more than a small limit has for all.
         let kept = &mut config.options_mut().execution.sort_spill_reservation_bytes;
         *kept = (*kept).min(memory / 8 / self.partitions);
@@ -239,6 +248,50 @@ mod tests {
         fn explain(&self, plan: &Plan, _: &[Option<Held>]) -> String {
             plan.told()
         }
+    }
+
+    /// Where grouping within a part does not pay, DataFusion hands each entry on as a state of its own.
+    struct Singly;
+
+    impl Sealed for Singly {}
+
+    impl Engine for Singly {
+        fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+            let mut config = SessionConfig::new().with_target_partitions(2).with_batch_size(4);
+            let options = &mut config.options_mut().execution;
+            options.skip_partial_aggregation_probe_rows_threshold = 1;
+            options.skip_partial_aggregation_probe_ratio_threshold = 0.0;
+            let context = SessionContext::new_with_config(config);
+            let (mut regions, _) = DataFusion::layout(plan, &slots);
+            let Region { query, checks: (entries, hash), .. } = regions.remove(0);
+            let query = Shared::new(query);
+            let table = Entries::new(query.query.reader().clone(), 2, 1 << 20);
+            let threads = tokio::runtime::Builder::new_current_thread().build()?;
+            match threads.block_on(run::ask(&context, &query, table, Seen { entries, hash })) {
+                Ok(Answer::Value(value)) => Ok(vec![value]),
+                _ => Ok(Vec::new()),
+            }
+        }
+
+        fn pour(&self, _: &Plan, _: Vec<Option<Held>>, _: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
+            Ok(())
+        }
+
+        fn explain(&self, plan: &Plan, _: &[Option<Held>]) -> String {
+            plan.told()
+        }
+    }
+
+    #[test]
+    fn entries_that_are_handed_on_singly() -> Result<()> {
+        let path = std::env::temp_dir().join(format!("lacuna-datafusion-singly-{}.parquet", std::process::id()));
+        let x = CooTensor::from_dense(&ndarray::Array::from_shape_fn([40, 3], |(i, k)| (i * 3 + k) as f64 * 0.1), 0.0)?;
+        write(&path, &x, &WriteOptions::default())?;
+        let lazy = scan::<f64, u32>(&path, &ReadOptions::default())?;
+        assert_eq!(lazy.sum(1).on(Singly).collect()?, x.sum(1)?);
+        assert_eq!(lazy.nanmedian(1).on(Singly).collect()?, x.nanmedian(1)?);
+        std::fs::remove_file(&path)?;
+        Ok(())
     }
 
     #[test]

@@ -158,6 +158,8 @@ impl Groups {
         };
         let column = self.column(groups);
         self.seen.drain(..groups);
+        // DataFusion emits where memory is short, and asks again how much is taken.
+        self.seen.shrink_to_fit();
         self.partial.drop_first(groups);
         column
     }
