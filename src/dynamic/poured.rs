@@ -127,7 +127,7 @@ impl PouredFold {
         let (none, refused) = (widen(of.none)?, Mutex::new(None));
         let source = Box::new(Values { parts: of.parts, widen, refused: &refused });
         let gap = (!self.is_stored).then_some(none.fill());
-        let found = run(&Fed { pattern: of.pattern, none: &none, gap, source });
+        let found = run(&Fed { pattern: of.pattern, none: &none, gap, source, states: None });
         refused.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(found, Err)
     }
 

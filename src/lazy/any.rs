@@ -43,7 +43,7 @@ impl Lazy<AnyTensor> {
     /// The same step, of which nobody knows yet, with what it is of an operand that comes in parts.
     #[cfg_attr(not(feature = "cli"), allow(dead_code))] // the steps of expressions
     pub(crate) fn folding(self, fold: PouredFold) -> Self {
-        self.with_pieces(move |feed| {
+        self.with_pieces(true, move |feed| {
             let pattern = feed.pattern.downcast_ref()?;
             let parts = |take: &mut dyn FnMut(&AnyTensor)| (feed.run)(0..usize::MAX, &mut |part| take(known(part)));
             Some(fold.run(Poured { pattern, none: known(feed.none), parts: &parts }))
