@@ -93,6 +93,66 @@ fn what_is_scanned_in_ranges_is_what_is_read() {
     }
 }
 
+/// A slice of what is scanned, behind steps element by element or not, reads its ranges alone: it is told, it gives the
+/// bits of the slice of all, and parts of a folder outside of it need not be there.
+#[test]
+fn a_slice_of_what_is_scanned_reads_its_ranges_alone() {
+    use ndarray::{SliceInfo, s};
+    type Part = SliceInfo<Vec<ndarray::SliceInfoElem>, ndarray::IxDyn, ndarray::IxDyn>;
+    let folder = Folder::new("slices");
+    let x = readings();
+    let mut options = WriteOptions::default();
+    write(folder.path("x.parquet"), &x, &options).unwrap();
+    (options.group_entries, options.part_entries) = (Some(700), Some(2000));
+    write(folder.path("x/"), &x, &options).unwrap();
+    let graphs: [(&str, Graph); 5] = [
+        ("itself", |x| x.clone()),
+        ("chain", |x| (x.abs() + 1.0).sqrt()),
+        ("itself and its root", |x| x.isnan().where_(x, &x.abs().sqrt())),
+        ("less the means", |x| x.sub(&x.square().with_fill(0.0))),
+        ("fill", |x| x.with_fill(2.0) * -1.0),
+    ];
+    let parts: [Part; 7] = [
+        Part::try_from(s![1..3, .., ..].as_ref().to_vec()).unwrap(),
+        Part::try_from(s![-3.., 5..20;2, 1].as_ref().to_vec()).unwrap(),
+        Part::try_from(s![..;-1, 59, ..;-2].as_ref().to_vec()).unwrap(),
+        Part::try_from(s![39, 0, 0].as_ref().to_vec()).unwrap(),
+        Part::try_from(s![5..5, .., 1..].as_ref().to_vec()).unwrap(),
+        Part::try_from(s![.., ndarray::NewAxis, 3..9, -1].as_ref().to_vec()).unwrap(),
+        Part::try_from(s![10..;-3, -10..-1, ..].as_ref().to_vec()).unwrap(),
+    ];
+    for (name, graph) in graphs {
+        for part in &parts {
+            let expected = graph(&x.lazy()).collect().unwrap().slice(part).unwrap();
+            for file in ["x.parquet", "x/"] {
+                let step = graph(&scanned(&folder.path(file))).slice(part);
+                let told = step.explain().unwrap();
+                assert!(told.contains("is before") && told.contains("x\"["), "{name} {part:?}: {told}");
+                assert!(step.collect().unwrap().same_as(&expected), "{name} {part:?}: {told}");
+                for positions in [1, 4, 1000] {
+                    let on = step.on(Chunks::memory(1 << 30).positions(positions));
+                    assert!(on.collect().unwrap().same_as(&expected), "{name} {part:?}: {}", on.explain().unwrap());
+                }
+            }
+        }
+    }
+    // Two slices of one scan read it once.
+    let scan = scanned(&folder.path("x/"));
+    let sums = scan.slice(s![0..2, .., ..]).sum(0) + scan.slice(s![2..4, .., ..]).sum(0);
+    assert!(!sums.explain().unwrap().contains("is before"), "{}", sums.explain().unwrap());
+    let expected = x.slice(s![0..2, .., ..]).unwrap().sum(0).unwrap() + &x.slice(s![2..4, .., ..]).unwrap().sum(0).unwrap();
+    assert!(sums.collect().unwrap().same_as(&expected));
+
+    let scan = scanned(&folder.path("x/"));
+    let last = fs::read_dir(folder.path("x")).unwrap().map(|entry| entry.unwrap().path());
+    let last = last.filter(|path| path.extension().is_some_and(|it| it == "parquet")).max().unwrap();
+    fs::remove_file(last).unwrap();
+    assert!(scan.abs().collect().is_err(), "a part is not there");
+    let first = scan.abs().slice(s![0..2, .., ..]);
+    assert!(first.collect().unwrap().same_as(&x.abs().unwrap().slice(s![0..2, .., ..]).unwrap()));
+    assert!(first.on(Chunks::memory(1 << 20)).collect().is_ok());
+}
+
 #[test]
 fn an_error_leaves_no_files_and_what_was_there() {
     let folder = Folder::new("errors");

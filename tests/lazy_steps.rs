@@ -403,3 +403,116 @@ fn a_gradient_beside_a_number_is_as_large_as_the_tensor() {
         assert_eq!(found.nnz(), 2, "{text}");
     }
 }
+
+/// One program on 8 threads, with tensors of two patterns and arrays: each run has the bits of its own feeds.
+#[test]
+fn a_program_is_shared_by_threads() {
+    let [x, y] = ["x", "y"].map(|name| Lazy::<CooTensor<f64>>::input(name, [90, 80]));
+    let w = Lazy::<ArrayD<f64>>::input("w", [80, 3]);
+    let z = ((&x * &y).abs() + 1.0).sqrt();
+    let program = lacuna::lazy::compile((&z, &z.gradient(&x, &y), &x.matmul(&w), &z.sum(0))).unwrap();
+    let feeds: Vec<_> = (0..4).map(|seed| [matrix(90, 80, 2, seed), matrix(90, 80, 1 + seed as usize % 2, 9)]).collect();
+    let weights = ArrayD::from_shape_fn(vec![80, 3], |at| at[0] as f64 - at[1] as f64);
+    let run = |[a, b]: &[CooTensor<f64>; 2]| program.run([x.is(a), y.is(b), w.is(&weights)]).unwrap();
+    let alone: Vec<_> = feeds.iter().map(run).collect();
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let (feeds, alone, run) = (&feeds, &alone, &run);
+            scope.spawn(move || {
+                for round in 0..12 {
+                    let at = (thread + round * (1 + thread % 3)) % feeds.len();
+                    let (found, expected) = (run(&feeds[at]), &alone[at]);
+                    assert!(found.0.same_as(&expected.0) && found.1.same_as(&expected.1));
+                    assert!(found.2 == expected.2 && found.3.same_as(&expected.3));
+                }
+            });
+        }
+    });
+}
+
+/// Graphs of 10^5 steps: chains, one value that is read again and again, and gradients of both, in time that grows with
+/// their size.
+#[test]
+fn graphs_of_many_steps_are_planned_in_time() {
+    let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.5, -1.0], 0.0).unwrap();
+    let lazy = Lazy::<CooTensor<f64>>::input("x", [3]);
+    let start = std::time::Instant::now();
+    let chain = (0..100_000).fold(lazy.clone(), |y, step| if step % 2 == 0 { -y } else { y.mul(1.0) });
+    let dx = chain.gradient(&lazy, &chain);
+    let program = lacuna::lazy::compile((&chain, &dx)).unwrap();
+    let (found, dx) = program.run([lazy.is(&x)]).unwrap();
+    assert!(found.same_as(&x) && dx.same_as(&x));
+    assert!(program.explain().lines().count() > 200_000);
+    assert!(program.to_text().unwrap_err().to_string().contains("the text has"));
+    drop((program, chain));
+
+    let root = lazy.abs();
+    let sum = (0..10_000).fold(root.clone(), |sum, number| sum + root.mul(f64::from(number)).sum(0).expand_dims(0));
+    let program = lacuna::lazy::compile((&sum, &sum.gradient(&lazy, &root))).unwrap();
+    assert!(program.run([lazy.is(&x)]).is_ok());
+    // Slices and orders of axes, each of which is rewritten.
+    let m = Lazy::<CooTensor<f64>>::input("m", [3, 3]);
+    let turned = (0..30_000).fold(m.clone(), |m, _| m.transpose());
+    let cut = (0..3_000).fold(m.clone(), |m, _| m.abs().slice(ndarray::s![.., ..]));
+    assert!(lacuna::lazy::compile((&turned, &cut)).unwrap().explain().contains("rewritten"));
+    let took = start.elapsed();
+    assert!(took.as_secs() < 120, "{took:?}");
+}
+
+/// Lengths that no tensor has are refused or carried, and nothing overflows.
+#[test]
+fn shapes_beyond_all_tensors_are_no_panic() {
+    let most = usize::MAX;
+    let x = Lazy::<CooTensor<f64>>::input("x", [most, most]);
+    let edge = isize::MIN..isize::MIN + 1;
+    let _ = [
+        x.tile([most, 2]),
+        x.repeat(most, 0),
+        x.pad([(most, most), (0, 0)]),
+        x.broadcast_to([most, most, most]),
+        x.reshape([most]),
+        x.outer(&x),
+        x.kron(&x),
+        x.matmul(&x),
+        x.sum(0).add(&x),
+        x.roll(isize::MIN, isize::MIN),
+        x.topk(most, -1),
+        x.expand_dims([isize::MAX]),
+        x.permute_axes([isize::MIN, 0]),
+        x.scale(isize::MIN, &x.sum(0)),
+        lacuna::lazy::concat(isize::MIN, &[&x, &x]),
+        lacuna::lazy::concat(0, &[&x, &x, &x]),
+        lacuna::lazy::stack(isize::MAX, &[&x]),
+        x.slice([ndarray::SliceInfoElem::Slice { start: edge.start, end: Some(edge.end), step: isize::MIN }; 2].as_slice()),
+        x.take_axis(vec![i64::MIN], 0),
+        x.diagonal(isize::MIN),
+        x.tril(isize::MIN).triu(isize::MAX),
+    ]
+    .map(|step| (step.check().is_ok(), step.exp().gradient(&x, &step).check().is_ok(), step.slice(ndarray::s![0, 0])));
+    let row = CooTensor::new([most, 2], vec![vec![7], vec![1]], vec![1.0], 0.0);
+    if let Ok(row) = row {
+        let lazy = row.lazy();
+        assert_eq!(lazy.abs().slice(ndarray::s![3..9, ..]).collect().unwrap().nnz(), 1);
+    }
+}
+
+/// Texts that ask for much are refused in time: inputs without end, gradients of everything by everything.
+#[test]
+fn texts_that_ask_for_much_are_read_in_time() {
+    use lacuna::eval::Program;
+    let start = std::time::Instant::now();
+    let mut text = String::from("lacuna program 1\n");
+    (0..20_000).for_each(|at| text += &format!("a{at} = input(\"a{at}\", \"bool\", \"coo\", [])\n"));
+    text += "result = [a0]\n";
+    let read = Program::parse(&text).unwrap();
+    assert!(read.to_string().lines().count() == 20_002);
+    let mut text = String::from("lacuna program 1\nx = input(\"x\", \"float64\", \"coo\", [])\n");
+    (0..8_000).for_each(|at| text += &format!("z{at} = input(\"z{at}\", \"float64\", \"coo\", [])\n"));
+    text += "y0 = x + 1\n";
+    (1..8_000).for_each(|at| text += &format!("y{at} = y{} + 1\n", at - 1));
+    (0..8_000).for_each(|at| text += &format!("g{at} = grad(y7999, z{at}, 1)\n"));
+    let refused = Program::parse(&(text + "result = [x]\n")).unwrap_err().to_string();
+    assert!(refused.contains("look at more than"), "{refused}");
+    let took = start.elapsed();
+    assert!(took.as_secs() < 60, "{took:?}");
+}

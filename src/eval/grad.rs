@@ -12,6 +12,9 @@ use crate::element::Number;
 /// How many nodes an expression with gradients may have.
 const MOST: usize = 10_000;
 
+/// So many steps are looked at for all gradients of a text together.
+const LOOKED_AT: usize = 5_000_000;
+
 /// The nodes that a node is made from.
 pub(super) fn inputs(kind: &Kind) -> Vec<Id> {
     let mut found = Vec::new();
@@ -62,7 +65,7 @@ fn says(kind: &Kind) -> String {
 
 /// The graph of an expression: the last node is its result.
 pub(super) fn graph(nodes: &[Node]) -> Result<Vec<Node>, Wrong> {
-    let mut graph = Graph { nodes: Vec::with_capacity(nodes.len()), known: HashMap::new() };
+    let mut graph = Graph { nodes: Vec::with_capacity(nodes.len()), known: HashMap::new(), looked_at: 0 };
     let mut ids: Vec<Id> = Vec::with_capacity(nodes.len());
     for node in nodes {
         let kind = with_inputs(&node.kind, &mut |id| ids[id]);
@@ -79,6 +82,8 @@ pub(super) fn graph(nodes: &[Node]) -> Result<Vec<Node>, Wrong> {
 struct Graph {
     nodes: Vec<Node>,
     known: HashMap<String, Id>,
+    /// How many steps were looked at for gradients.
+    looked_at: usize,
 }
 
 /// The inputs of a node that receive a gradient, each with the node that it is.
@@ -124,6 +129,11 @@ impl Graph {
     /// The gradient by the chain of rules; none if the result does not depend on it. What several nodes give to one is
     /// added from the last of them to the first.
     fn chained(&mut self, y: Id, x: Id, upstream: Id) -> Result<Option<Id>, Wrong> {
+        self.looked_at += y.saturating_sub(x);
+        if self.looked_at > LOOKED_AT {
+            let why = format!("the gradients up to this one look at more than {LOOKED_AT} steps");
+            return Err(Wrong::new(self.nodes[y].at.clone(), why));
+        }
         let mut depends = vec![false; y.max(x) + 1];
         depends[x] = true;
         for id in x + 1..=y {

@@ -1,6 +1,6 @@
 //! Programs as text: a line for each step.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 
@@ -180,6 +180,8 @@ struct Lines {
     /// How deep lists stand in each node.
     depths: Vec<usize>,
     names: HashMap<String, Id>,
+    /// By which inputs are bound.
+    bound: HashSet<String>,
     is_done: bool,
 }
 
@@ -242,7 +244,7 @@ impl Lines {
     }
 
     fn input(&mut self, input: Input, at: Range<usize>) -> Result<Id, Wrong> {
-        if self.inputs.iter().any(|before| before.name == input.name) {
+        if !self.bound.insert(input.name.clone()) {
             return Err(Wrong::new(at, format!("an input before this one is bound by {:?}", input.name)));
         }
         let kind = Kind::Name(input.name.clone());

@@ -1,5 +1,6 @@
 //! From steps to the text that they are read from.
 
+use std::collections::HashMap;
 use std::fmt::{Formatter, Result, Write};
 
 use super::program::Input;
@@ -11,9 +12,10 @@ pub(super) fn lines(nodes: &[Node], inputs: &[Input], f: &mut Formatter<'_>) -> 
     writeln!(f, "{HEAD}")?;
     let mut names: Vec<String> = Vec::with_capacity(nodes.len());
     let mut count = 0;
+    let inputs: HashMap<&str, &Input> = inputs.iter().map(|input| (input.name.as_str(), input)).collect();
     for (id, node) in nodes.iter().enumerate() {
         let said = match &node.kind {
-            Kind::Name(name) => inputs.iter().find(|input| input.name == *name).map_or_else(String::new, said_of_input),
+            Kind::Name(name) => inputs.get(name.as_str()).map_or_else(String::new, |input| said_of_input(input)),
             kind => said(kind, &names, nodes),
         };
         if id + 1 == nodes.len() {

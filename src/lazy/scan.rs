@@ -35,7 +35,10 @@ fn ranges(slices: &[SliceInfoElem], shape: &Shape) -> Option<(Vec<Range<usize>>,
             rest.push(part);
             continue;
         };
-        let place = |end: isize| usize::try_from(if end < 0 { end + length as isize } else { end }).ok();
+        let place = |end: isize| {
+            let from_front = if end < 0 { end as i128 + length as i128 } else { end as i128 };
+            usize::try_from(from_front).ok()
+        };
         match part {
             SliceInfoElem::Index(index) => {
                 let at = place(index)?;
