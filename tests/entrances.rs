@@ -140,6 +140,7 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("lazy/einsum", "einsum", Whole("it makes a step of those that are there")),
     ("lazy/joins", "concat", Whole("it makes a step of those that are there")),
     ("lazy/joins", "stack", Whole("it makes a step of those that are there")),
+    ("eval/graph", "later", Whole("it takes a tensor and a graph")),
     ("lazy/mod", "input", Whole("it stands for a tensor that is bound later, and holds none")),
     ("lazy/outside", "new", Whole("it makes a question that another engine is asked, and no tensor")),
     ("ops/map/isin", "of", Whole("it makes no tensor")),

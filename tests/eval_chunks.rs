@@ -165,6 +165,12 @@ const CUT: &[&str] = &[
 /// Expressions of which a step takes all of its inputs.
 const WHOLE: &[&str] = &[
     "stored(m)[0, 1]",
+    "dense(m)",
+    "array(\"float64\", [2], [1, 2])",
+    "scale_backward(m, 0, g, p)",
+    "pattern_sddmm(s, eye(5), eye(5))",
+    "pattern_sddmm_backward(s, eye(5), eye(5), s)",
+    "reshape_as(m, transpose(m))",
     "topk_backward(m, m[:, 2:], 2)",
     "unique(m)",
     "unique_counts(i)",

@@ -140,7 +140,8 @@ fn a_slice_of_what_is_scanned_reads_its_ranges_alone() {
     let scan = scanned(&folder.path("x/"));
     let sums = scan.slice(s![0..2, .., ..]).sum(0) + scan.slice(s![2..4, .., ..]).sum(0);
     assert!(!sums.explain().unwrap().contains("is before"), "{}", sums.explain().unwrap());
-    let expected = x.slice(s![0..2, .., ..]).unwrap().sum(0).unwrap() + &x.slice(s![2..4, .., ..]).unwrap().sum(0).unwrap();
+    let expected =
+        x.slice(s![0..2, .., ..]).unwrap().sum(0).unwrap() + &x.slice(s![2..4, .., ..]).unwrap().sum(0).unwrap();
     assert!(sums.collect().unwrap().same_as(&expected));
 
     let scan = scanned(&folder.path("x/"));

@@ -235,18 +235,32 @@ fn gradients_of_scaled_entries_agree_with_differences() {
     let of_factors = z.gradient(&by, &g.lazy()).collect().unwrap();
     for (at, found) in of_factors.indexed_iter() {
         let at = ndarray::Dimension::slice(&at)[0];
-        let expected: f64 = x.stored().mul(g.clone().with_fill(1.25).stored()).unwrap().slice(ndarray::s![at, ..]).unwrap()
-            .values().iter().sum();
+        let expected: f64 = x
+            .stored()
+            .mul(g.clone().with_fill(1.25).stored())
+            .unwrap()
+            .slice(ndarray::s![at, ..])
+            .unwrap()
+            .values()
+            .iter()
+            .sum();
         assert!((found - expected).abs() < 1e-12, "{at}: {found} {expected}");
     }
     let g = weighted(&x);
     let bound = |name: &str| {
         let f = CooTensor::from_dense(&factors, 9.0).unwrap();
-        Some(match name { "x" => x.to_any(), "f" => f.to_any(), _ => g.to_any() })
+        Some(match name {
+            "x" => x.to_any(),
+            "f" => f.to_any(),
+            _ => g.to_any(),
+        })
     };
     for (text, expected) in [
         ("grad(scale(stored(x), 0, f), x, g)", dx.to_any()),
-        ("grad(scale(stored(x), 0, f), f, g)", CooTensor::from_dense(&of_factors, 9.0).unwrap().with_fill(0.0).to_any()),
+        (
+            "grad(scale(stored(x), 0, f), f, g)",
+            CooTensor::from_dense(&of_factors, 9.0).unwrap().with_fill(0.0).to_any(),
+        ),
     ] {
         let found = Expression::parse(text).unwrap().evaluate(bound).unwrap();
         assert!(found.same_as(&expected), "{text}\n{found:?}\n{expected:?}");
@@ -281,9 +295,7 @@ fn sums_of_products_of_entries_have_gradients() {
         let found = step.gradients([&lazy_x, &lazy_y], &g.lazy()).map(|found| found.collect().unwrap());
         let expected = x.stored().matmul_backward(&y, &g).unwrap();
         assert!(found[0].same_as(&expected.0) && found[1].same_as(&expected.1));
-        assert_differences("x", &x, &found[0], |x| {
-            x.matmul_with(&y, Matmul::plus_times()).unwrap().values().to_vec()
-        });
+        assert_differences("x", &x, &found[0], |x| x.matmul_with(&y, Matmul::plus_times()).unwrap().values().to_vec());
         let mask = z.filter_entries(|at, _| (at[0] + at[1]) % 3 != 1).unwrap();
         assert!(mask.nnz() > 0 && mask.nnz() < z.nnz());
         for (text, options) in [
@@ -411,7 +423,8 @@ fn a_program_is_shared_by_threads() {
     let w = Lazy::<ArrayD<f64>>::input("w", [80, 3]);
     let z = ((&x * &y).abs() + 1.0).sqrt();
     let program = lacuna::lazy::compile((&z, &z.gradient(&x, &y), &x.matmul(&w), &z.sum(0))).unwrap();
-    let feeds: Vec<_> = (0..4).map(|seed| [matrix(90, 80, 2, seed), matrix(90, 80, 1 + seed as usize % 2, 9)]).collect();
+    let feeds: Vec<_> =
+        (0..4).map(|seed| [matrix(90, 80, 2, seed), matrix(90, 80, 1 + seed as usize % 2, 9)]).collect();
     let weights = ArrayD::from_shape_fn(vec![80, 3], |at| at[0] as f64 - at[1] as f64);
     let run = |[a, b]: &[CooTensor<f64>; 2]| program.run([x.is(a), y.is(b), w.is(&weights)]).unwrap();
     let alone: Vec<_> = feeds.iter().map(run).collect();
@@ -483,7 +496,9 @@ fn shapes_beyond_all_tensors_are_no_panic() {
         lacuna::lazy::concat(isize::MIN, &[&x, &x]),
         lacuna::lazy::concat(0, &[&x, &x, &x]),
         lacuna::lazy::stack(isize::MAX, &[&x]),
-        x.slice([ndarray::SliceInfoElem::Slice { start: edge.start, end: Some(edge.end), step: isize::MIN }; 2].as_slice()),
+        x.slice(
+            [ndarray::SliceInfoElem::Slice { start: edge.start, end: Some(edge.end), step: isize::MIN }; 2].as_slice(),
+        ),
         x.take_axis(vec![i64::MIN], 0),
         x.diagonal(isize::MIN),
         x.tril(isize::MIN).triu(isize::MAX),

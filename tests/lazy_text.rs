@@ -368,7 +368,8 @@ fn what_has_no_text_is_named_with_its_line() {
 /// As many entries as the bytes of a text hold; a longer text is told by its bytes.
 #[test]
 fn a_long_tensor_is_written_out() {
-    let of = |count: u32| CooTensor::new([1 << 20], vec![(0..count).collect()], vec![0.5; count as usize], 0.0).unwrap();
+    let of =
+        |count: u32| CooTensor::new([1 << 20], vec![(0..count).collect()], vec![0.5; count as usize], 0.0).unwrap();
     assert_constant(&of(20_000));
     let refused = compile(&of(200_000).lazy()).unwrap().to_text().unwrap_err().to_string();
     assert!(refused.contains("and one that is read at most 1048576"), "{refused}");
@@ -386,7 +387,8 @@ fn assert_elements(found: &AnyTensor, expected: &ArrayD<f64>, read: &Program) {
 /// Steps of arrays, with what has one on either side, and all their gradients.
 #[test]
 fn programs_with_arrays_are_written_and_read() {
-    let of = |seed| matrix(4, 5, 2, seed).map_values(|value| value + 0.125).unwrap().with_fill(-0.5).to_dense().unwrap();
+    let of =
+        |seed| matrix(4, 5, 2, seed).map_values(|value| value + 0.125).unwrap().with_fill(-0.5).to_dense().unwrap();
     let inputs = [of(1), of(2)];
     let [x, y] = ["x", "y"].map(|name| Lazy::<ArrayD<f64>>::input(name, [4, 5]));
     let bound = |name: &str| {

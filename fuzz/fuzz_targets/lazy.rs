@@ -40,7 +40,7 @@ fn next<P: Pattern>(choice: u8, axis: isize, x: &Pair<P>, y: &Pair<P>) -> Pair<P
         7 => (lazy.flip(axis), of(&|x| x.flip(axis))),
         8 => (lazy.sum(kept()), of(&|x| x.sum(kept()))),
         9 => (lazy.max(kept()), of(&|x| x.max(kept()))),
-        10 => (lazy.stored().mul(&other.stored()), of_two(&|x, y| x.stored().mul(&y.stored()))),
+        10 => (lazy.stored().mul(other.stored()), of_two(&|x, y| x.stored().mul(&y.stored()))),
         11 => (lazy.roll(2, axis), of(&|x| x.roll(2, axis))),
         12 => (lazy.isnan().cast(), of(&|x| x.isnan()?.cast())),
         13 => (lazy.with_fill(-0.0), of(&|x| Ok(x.clone().with_fill(-0.0)))),

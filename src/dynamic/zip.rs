@@ -392,6 +392,6 @@ on_both! {
             true => x.with_fill(Number::Integer(0))?.mul(&at_entries)?,
             false => x.mul(upstream)?,
         };
-        Ok((of_x, factors.any_backward(&products.sum(&Axes::from(others))?, Axes::none())?))
+        Ok((of_x, factors.any_backward(&products.sum(Axes::from(others))?, Axes::none())?))
     }
 }

@@ -6,7 +6,7 @@ use ndarray::SliceInfoElem;
 
 use super::Fault;
 use super::call::{Call, Seen};
-use super::table::norm_of;
+use super::table::{norm_of, signature};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::Result as Outcome;
 use crate::base::shape::Shape;
@@ -42,62 +42,10 @@ enum Cut {
     Whole,
 }
 
-/// Each function that takes its arguments whole.
-pub(super) const WHOLE: &[&str] = &[
-    "grad",
-    "stored",
-    "topk_backward",
-    "unique",
-    "unique_counts",
-    "eye",
-    "full",
-    "tensor",
-    "random",
-    "allclose",
-    "nonzero",
-    "with_entries",
-    "diag",
-    "take_backward",
-    "take_axis_backward",
-    "einsum",
-    "einsum_backward",
-    "matmul_with",
-    "matmul_on",
-    "outer",
-    "kron",
-    "tensordot",
-    "tensordot_backward",
-    "mttkrp",
-    "mttkrp_backward",
-    "ttm",
-    "ttm_backward",
-    "ttv",
-    "ttv_backward",
-    "sddmm",
-    "sddmm_backward",
-    "block",
-    "concat_backward",
-    "stack_backward",
-    "where_backward",
-    "slice_backward",
-    "flip_backward",
-    "roll_backward",
-    "pad_backward",
-    "tile_backward",
-    "repeat_backward",
-    "broadcast_to_backward",
-    "reshape",
-    "squeeze_backward",
-    "expand_dims_backward",
-    "transpose_backward",
-    "move_axis_backward",
-    "tril_backward",
-    "triu_backward",
-    "diagonal_backward",
-    "matmul_backward",
-    "outer_backward",
-    "kron_backward",
-];
+/// What takes its arguments whole among the functions of a tensor, of two, or of one and its upstream gradient: all others
+/// of these go element by element.
+const WHOLE: &[&str] =
+    &["stored", "dense", "unique", "unique_counts", "nonzero", "outer", "kron", "transpose_backward"];
 
 fn cut(name: &str) -> Cut {
     match name {
@@ -126,8 +74,11 @@ fn cut(name: &str) -> Cut {
         "prune" | "cast" | "with_fill" | "to_coo" | "to_csr" | "from_dense" | "zeros_like" | "isin" | "clamp"
         | "powi" | "powf" => Cut::Each(1),
         "where_" | "mask_backward" | "without_backward" | "select_backward" => Cut::Each(3),
-        // What is left are functions of each element, of two of them, and slopes.
-        _ => Cut::Each(2),
+        "mask" | "without" | "select" | "clamp_backward" | "powi_backward" | "powf_backward" => Cut::Each(2),
+        name => match signature(name).as_str() {
+            "(x)" | "(x, y)" | "(x, upstream)" => Cut::Each(2),
+            _ => Cut::Whole,
+        },
     }
 }
 
@@ -168,7 +119,10 @@ pub(super) fn of_call(call: &Call, parameters: &[usize], shape: &Shape) -> Optio
             shares::beside(axis, move |rank| rank - 1 + taken)
         }
         Cut::Among(place) => shares::apart_from(&call.some_axes(place).ok()?),
-        Cut::Scaled(place) => is_of(&[0, 2]).and(axis(place, None)).map(shares::scaled)?,
+        Cut::Scaled(place) => {
+            is_of(&[0, 2])?;
+            shares::scaled(axis(place, None)? as isize)
+        }
         Cut::Joined(place) => shares::joined(axis(place, Some(0))? as isize, call.name == "stack"),
         Cut::Product => product(parameters)?,
         Cut::Moved => {

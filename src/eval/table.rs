@@ -159,7 +159,8 @@ fn beside(call: &Call, place: usize, other: usize) -> Result<AnyTensor, Fault> {
     let is_asked = call.integer::<usize>(3, Some(0))? == place;
     match (&call.given(place)?.value, &call.given(other)?.value) {
         (Value::Number(number), Value::Tensor(x) | Value::Stored(x)) if !is_asked => {
-            let number = number.in_type(x.dtype()).or_else(|message| super::run::wrong(&call.given(place)?.at, message))?;
+            let number =
+                number.in_type(x.dtype()).or_else(|message| super::run::wrong(&call.given(place)?.at, message))?;
             super::run::at(&call.at, x.constant(number))
         }
         _ => choice(call, place, other),

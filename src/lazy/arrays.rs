@@ -333,8 +333,11 @@ impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {
         };
         let shape = |shapes: &[&Shape]| factored(shapes, mode);
         let listed = list_from(1, factors.len());
-        let product = step_of("mttkrp", mode.to_string(), inputs, Form::Own, shape, run)
-            .written(Text::call("mttkrp", &["%0", &mode.to_string(), &listed], said!()));
+        let product = step_of("mttkrp", mode.to_string(), inputs, Form::Own, shape, run).written(Text::call(
+            "mttkrp",
+            &["%0", &mode.to_string(), &listed],
+            said!(),
+        ));
         rule_of_all!(product, T, [X: Steps], (mode: isize), |[inputs @ .., g]| {
             let run = move |inputs: &[Held]| {
                 let [x, factors @ .., g] = inputs else { return Err(Error::NoTensor) };

@@ -31,6 +31,12 @@ pub enum Entries<P, T> {
     Number(T),
 }
 
+/// The entries that stand on a pattern, or not.
+type Keep<P, T> = fn(&Tensor<P, T>, &P) -> Result<Tensor<P, T>>;
+
+/// The gradient of that.
+type KeepBack<P, T> = fn(&Tensor<P, T>, &Tensor<P, T>, &P) -> Result<Tensor<P, T>>;
+
 impl<P: Pattern, T: Element> BesideStored<P, T> for LazyStored<P, T> {
     fn entries(self) -> Entries<P, T> {
         Entries::Step(self)
@@ -268,17 +274,23 @@ impl<P: Pattern, T: Element> LazyStored<P, T> {
     /// ```
     #[track_caller]
     pub fn mask<U: Element>(&self, mask: &LazyPattern<P, U>) -> Lazy<Tensor<P, T>> {
-        self.masked(["mask", "mask_backward"], &mask.x.node, |x, mask| x.stored().mask(mask), |x, g, mask| {
-            x.stored().mask_backward(g, mask)
-        })
+        self.masked(
+            ["mask", "mask_backward"],
+            &mask.x.node,
+            |x, mask| x.stored().mask(mask),
+            |x, g, mask| x.stored().mask_backward(g, mask),
+        )
     }
 
     /// The entries at positions that a tensor does not store: the step [`Stored::without`](crate::Stored::without).
     #[track_caller]
     pub fn without<U: Element>(&self, mask: &LazyPattern<P, U>) -> Lazy<Tensor<P, T>> {
-        self.masked(["without", "without_backward"], &mask.x.node, |x, mask| x.stored().without(mask), |x, g, mask| {
-            x.stored().without_backward(g, mask)
-        })
+        self.masked(
+            ["without", "without_backward"],
+            &mask.x.node,
+            |x, mask| x.stored().without(mask),
+            |x, g, mask| x.stored().without_backward(g, mask),
+        )
     }
 
     #[track_caller]
@@ -286,8 +298,8 @@ impl<P: Pattern, T: Element> LazyStored<P, T> {
         &self,
         [name, backward]: [&'static str; 2],
         mask: &Arc<Node>,
-        keep: fn(&Tensor<P, T>, &P) -> Result<Tensor<P, T>>,
-        back: fn(&Tensor<P, T>, &Tensor<P, T>, &P) -> Result<Tensor<P, T>>,
+        keep: Keep<P, T>,
+        back: KeepBack<P, T>,
     ) -> Lazy<Tensor<P, T>> {
         let kind = mask.kind;
         // Its elements may have any type, and do not count.

@@ -51,8 +51,11 @@ impl<F: Float> HasGradient for ArrayD<F> {
             let x = known::<Self>(&inputs[0]);
             Ok(dense_array(&x.shape().into(), alloc::zeros(x.len())?))
         };
-        step("zeros", String::new(), [&x.node], Form::Own, |[x]| Ok(Some(x.clone())), run)
-            .written(Text::call("zeros_like", &["%0"], said!()))
+        step("zeros", String::new(), [&x.node], Form::Own, |[x]| Ok(Some(x.clone())), run).written(Text::call(
+            "zeros_like",
+            &["%0"],
+            said!(),
+        ))
     }
 
     fn own(_: &Lazy<Self>, upstream: Lazy<Self>) -> Lazy<Self> {

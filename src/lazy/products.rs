@@ -136,7 +136,7 @@ struct OfEntries<X, Y, Z> {
     x: Arc<Node>,
     y: Arc<Node>,
     upstream: Arc<Node>,
-    of: PhantomData<fn() -> (X, Y, Z)>,
+    of: PhantomData<fn(X, Y) -> Z>,
 }
 
 /// The gradients of both operands.
@@ -152,7 +152,8 @@ impl<X: Steps, Y: Steps, Z: Steps> FloatVisitor for OfEntries<X, Y, Z> {
             let (dx, dy) = ops::matmul_backward(&x.entries(), &y.entries(), known::<Z::Of<F>>(&inputs[2]))?;
             Ok((<X::Of<F>>::of_entries(dx), <Y::Of<F>>::of_entries(dy)))
         };
-        let seen = |node: &Node, at: &str| if node.kind.format() == "array" { at.into() } else { format!("stored({at})") };
+        let seen =
+            |node: &Node, at: &str| if node.kind.format() == "array" { at.into() } else { format!("stored({at})") };
         let written = [seen(&self.x, "%0"), seen(&self.y, "%1")];
         let operands = [&*written[0], &*written[1], "%2"];
         let nodes = [&self.x, &self.y, &self.upstream];

@@ -3,11 +3,11 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use super::Lazy;
 use super::gradient::on_pattern_of;
 use super::node::{Asked, Form, Held, Node, known};
 use super::text::{Text, said};
 use super::unary::step;
-use super::Lazy;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::shape::Shape;

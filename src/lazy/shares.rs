@@ -116,7 +116,7 @@ pub(crate) fn same() -> Shares {
 }
 
 /// Of a product with a number for each position of an axis.
-pub(super) fn scaled(along: isize) -> Shares {
+pub(crate) fn scaled(along: isize) -> Shares {
     Arc::new(move |inputs, axis| {
         let along = normalize_axis(along as i128, inputs.first()?.rank()).ok()?;
         let factors = if axis == along { Share::along(0) } else { Share::Whole };
@@ -183,15 +183,5 @@ pub(crate) fn alike() -> Shares {
     Arc::new(|inputs, axis| {
         let are_alike = inputs.windows(2).all(|two| two[0] == two[1]);
         by_itself(are_alike.then(|| vec![Share::along(axis); inputs.len()])?)
-    })
-}
-
-/// Of a tensor whose positions along an axis meet those of a vector.
-#[cfg_attr(not(feature = "cli"), allow(dead_code))] // the steps of expressions
-pub(crate) fn scaled(along: i128) -> Shares {
-    Arc::new(move |inputs, axis| {
-        let along = normalize_axis(along, inputs.first()?.rank()).ok()?;
-        let factors = if axis == along { Share::along(0) } else { Share::Whole };
-        by_itself(vec![Share::along(axis), factors])
     })
 }

@@ -77,7 +77,8 @@ impl<'a> Lines<'a> {
             };
             let _ = writeln!(text, "t{count} = {call}");
             // What is read works on tensors, of which one that stands for an array stores all elements.
-            if step.node.kind.format() == "array" && matches!(step.node.body, Body::Step { .. }) && !step.node.is_kept() {
+            if step.node.kind.format() == "array" && matches!(step.node.body, Body::Step { .. }) && !step.node.is_kept()
+            {
                 count += 1;
                 let _ = writeln!(text, "t{count} = dense(t{})", count - 1);
             }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use ndarray::ArrayD;
 
+use super::Lazy;
 use super::node::{Form, Held, Node, known};
 use super::text::{Text, said};
 use super::unary::{Right, Steps, step};
-use super::Lazy;
 use crate::base::error::{Error, Result};
 use crate::base::shape::{self, Shape};
-use crate::kernels::map::Each;
 use crate::element::{Bits, Element, Float, FloatVisitor, Numeric, Real, RealNumber, Remainder};
+use crate::kernels::map::Each;
 use crate::ops;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
