@@ -88,7 +88,7 @@ const GRAPHS: &[(&str, bool, Graph)] = &[
     ("rows less means", true, |x| x - x.mean(Axes::from([1, 2]).keep_dims())),
     ("columns less means", false, |x| (x - x.mean(Axes::from(0).keep_dims())).sum([1, 2])),
     ("of two", true, |x| (x * &x.flip(2)).maximum(x.roll(1, 1)).sum(1)),
-    ("stored of two", true, |x| x.stored().mul(&x.flip(1).stored())),
+    ("stored of two", true, |x| x.stored().mul(x.flip(1).stored())),
     ("concat", true, |x| concat(1, &[x.clone(), x.abs()]).sum(2)),
     ("concat first", true, |x| concat(0, &[x.clone(), x.abs()])),
     ("stack", true, |x| stack(1, &[x.clone(), x.abs()]).max(1)),
@@ -199,7 +199,10 @@ fn errors_name_the_step_and_the_range() {
     let x = CooTensor::new([5, 2], vec![vec![0, 3, 3], vec![0, 0, 1]], vec![1, i64::MAX, 1], 0).unwrap().lazy();
     let error = x.sum(1).on(chunks(2)).collect().unwrap_err().to_string();
     assert!(error.starts_with("sum at tests/chunks.rs:"), "{error}");
-    assert!(error.contains("in positions 2 to 4 of axis 0, counted from the first of these: sum at [1]"), "{error}");
+    assert!(
+        error.contains("in positions 2 to 4 of axis 0, counted from the first of these: the result at [1]"),
+        "{error}"
+    );
     let error = x.sum(1).on(chunks(9)).collect().unwrap_err().to_string();
     assert!(error.contains("[3]") && !error.contains("positions"), "{error}");
 

@@ -259,6 +259,8 @@ fn every_variant_is_produced() {
         .filter(|line| line.starts_with("    ") && !line.starts_with("     ") && line.ends_with('{'))
         .map(|line| line.trim().trim_end_matches(" {"))
         .filter(|name| name.chars().all(char::is_alphanumeric))
+        // Engines are packages of their own: their tests have it.
+        .filter(|&name| name != "Engine")
         .collect();
     assert!(variants.len() > 25, "found {variants:?}");
     let cases =

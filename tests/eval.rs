@@ -803,7 +803,7 @@ fn each_function_with_a_backward_function_has_a_gradient() {
             "select" => "x, c",
             "mttkrp" => "x, 0, [z]",
             "ttm" | "ttv" => "x, z, 1",
-            "sddmm" => "x, r, r",
+            "sddmm" | "pattern_sddmm" => "x, r, r",
             "mask" | "without" => "x, y",
             _ => "x",
         };

@@ -23,7 +23,7 @@ fn tensor<T: Element>(shape: &[usize], of: impl Fn(usize) -> Option<T>, fill: T)
 
 /// What names stand for.
 fn bound(name: &str, format: Format) -> Option<AnyTensor> {
-    let some = |at: usize| (at * 7 % 5 != 0).then(|| (at * 37 % 11) as f64 - 4.5);
+    let some = |at: usize| (!(at * 7).is_multiple_of(5)).then(|| (at * 37 % 11) as f64 - 4.5);
     let found = match name {
         "x" => tensor(&[5, 4, 3], some, 0.0),
         "y" => tensor(&[4, 3], |at| some(at + 3), 1.0),

@@ -340,7 +340,7 @@ pub(crate) fn grown(step: u8, (x, a): &Pair, (y, b): &Pair) -> Option<Pair> {
         7 => (x.flip(1), a.flip(1).ok()?),
         8 => (x + &x.sum(Axes::from(1).keep_dims()), a.add(&a.sum(Axes::from(1).keep_dims()).ok()?).ok()?),
         9 => (x.tanh(), a.tanh().ok()?),
-        10 => (x.stored().mul(&y.stored()), a.stored().mul(&b.stored()).ok()?),
+        10 => (x.stored().mul(y.stored()), a.stored().mul(&b.stored()).ok()?),
         11 => (x.roll(2, 0), a.roll(2, 0).ok()?),
         12 => (x.isfinite().cast(), a.isfinite().ok()?.cast().ok()?),
         13 => (x.with_fill(2.0), a.clone().with_fill(2.0)),
@@ -1221,7 +1221,7 @@ fn an_error_of_a_step_names_it_once() {
     for refused in [
         x.add(1i64).collect().map(drop),
         x.div(0i64).collect().map(drop),
-        floats.mul(&floats.sum(0).expand_dims(0).repeat(2, 0)).collect().map(drop),
+        floats.mul(floats.sum(0).expand_dims(0).repeat(2, 0)).collect().map(drop),
         empty.max(0).collect().map(drop),
         floats.round().gradient(&floats, &floats).collect().map(drop),
         floats.with_fill(1.0).matmul(&floats).collect().map(drop),

@@ -132,7 +132,8 @@ fn parts_are_merged_to_the_same_bits() {
 #[test]
 fn what_comes_back_wrong_is_refused() {
     let (_file, x) = scanned("wrong");
-    let wrong: [(&str, fn(&mut Vec<Found>)); 7] = [
+    type Spoil = fn(&mut Vec<Found>);
+    let wrong: [(&str, Spoil); 7] = [
         ("a state is cut", |found| found[0].state.truncate(1)),
         ("a state is longer", |found| found[2].state.push(0)),
         ("a state is another", |found| found[1].state = vec![9; 40]),

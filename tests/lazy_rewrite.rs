@@ -78,8 +78,9 @@ fn a_slice_is_before_steps_that_broadcast() {
         SliceInfo::try_from(s![..0, 2].as_ref().to_vec()).unwrap(),
         SliceInfo::try_from(s![4..;-1, 5..].as_ref().to_vec()).unwrap(),
     ] {
-        let graphs: [fn(&Lazy<CooTensor<f64>>, &Lazy<CooTensor<f64>>, &dyn Fn(isize) -> Axes) -> Lazy<CooTensor<f64>>;
-            4] = [
+        type X = Lazy<CooTensor<f64>>;
+        type OfTwo = fn(&X, &X, &dyn Fn(isize) -> Axes) -> X;
+        let graphs: [OfTwo; 4] = [
             |x, y, kept| (x.mul(y.sum(kept(0)).exp())).sub(y.max(kept(1))),
             |x, y, kept| x.sum(kept(1)).add(y.sum(kept(0))),
             |x, y, _| x.isfinite().where_(&y.sum(0), &x.square()),

@@ -357,7 +357,8 @@ fn sums_of_products_of_entries_have_gradients() {
 
 #[test]
 fn masks_and_other_shapes_are_the_operations() {
-    fn check<P: Pattern>([x, y]: [Tensor<P, f64>; 2], reshape: fn(&Lazy<Tensor<P, f64>>) -> Lazy<Tensor<P, f64>>) {
+    type Step<X> = fn(&Lazy<X>) -> Lazy<X>;
+    fn check<P: Pattern>([x, y]: [Tensor<P, f64>; 2], reshape: Step<Tensor<P, f64>>) {
         let (lazy, other) = (x.lazy(), y.lazy());
         let mask = other.isfinite().pattern();
         let kept = x.stored().mask(y.pattern()).unwrap();

@@ -203,9 +203,9 @@ pub(crate) fn of_sparse<P: Pattern>(x: &Lazy<Tensor<P, f64>>, y: &Lazy<Tensor<P,
         lazy::einsum("ij,kj->ik", &[x, y]),
         lazy::einsum("ij->", &[x]),
     ];
-    all.extend([x.prune(), x.stored().topk_index(1, 0).parts().0, x.stored().minimum(&y.stored())]);
-    all.extend([x.stored().add(&y.stored()), x.stored().sub(&y.stored())]);
-    all.extend([x.stored().mul(&y.stored()), x.stored().div(&y.stored())]);
+    all.extend([x.prune(), x.stored().topk_index(1, 0).parts().0, x.stored().minimum(y.stored())]);
+    all.extend([x.stored().add(y.stored()), x.stored().sub(y.stored())]);
+    all.extend([x.stored().mul(y.stored()), x.stored().div(y.stored())]);
     let both = (x.stored(), y.stored());
     all.extend([both.0.maximum(&both.1), both.0.pow(&both.1), both.0.pow(0.5), both.0.sub(0.1), both.0.rem(0.7)]);
     all.extend([both.0.exp(), both.0.abs(), both.0.clamp(0.0, 1.0), both.0.powi(3), both.0.isnan().cast()]);
@@ -619,10 +619,10 @@ fn gradients_of_what_is_stored_agree_with_differences() {
     let [x, y] = ["x", "y"].map(|name| Lazy::<CsrTensor<f64>>::input(name, [4, 5]));
     type Op = fn(&Lazy<CsrTensor<f64>>, &Lazy<CsrTensor<f64>>) -> Lazy<CsrTensor<f64>>;
     let operations: [(&str, Op); 4] = [
-        ("+", |x, y| x.stored().add(&y.stored())),
-        ("-", |x, y| x.stored().sub(&y.stored())),
-        ("*", |x, y| x.stored().mul(&y.stored())),
-        ("/", |x, y| x.stored().div(&y.stored())),
+        ("+", |x, y| x.stored().add(y.stored())),
+        ("-", |x, y| x.stored().sub(y.stored())),
+        ("*", |x, y| x.stored().mul(y.stored())),
+        ("/", |x, y| x.stored().div(y.stored())),
     ];
     for (sign, operation) in operations {
         // Squares tell the places of a gradient apart.

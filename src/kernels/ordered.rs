@@ -122,7 +122,8 @@ mod tests {
         let keys = order.keys(crate::element::saved::bytes_of(values)).unwrap();
         assert!(keys.is_sorted(), "{values:?}: {keys:x?}");
         for (&key, &value) in keys.iter().zip(values) {
-            assert!(value_of::<T>(key).unwrap().same(value) || value.isnan(), "{value:?}");
+            // One that is left out is never in the middle.
+            assert!(value_of::<T>(key).map_or(value.isnan(), |found| found.same(value)), "{value:?}");
             let rest = u64::MAX.checked_shr(16 * order.words()).unwrap_or(0);
             assert!(order.is_nan(key) || order.complete(key & !rest) == key, "{value:?}: {key:x}");
             assert_eq!(order.is_nan(key), value.isnan());

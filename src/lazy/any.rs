@@ -41,7 +41,7 @@ impl Lazy<AnyTensor> {
 
 impl Lazy<AnyTensor> {
     /// The same step, of which nobody knows yet, with what it is of an operand that comes in parts.
-    #[cfg_attr(not(feature = "cli"), allow(dead_code))] // the steps of expressions
+    #[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // the steps of expressions
     pub(crate) fn folding(self, fold: PouredFold) -> Self {
         self.with_pieces(true, move |feed| {
             let pattern = feed.pattern.downcast_ref()?;

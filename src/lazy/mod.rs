@@ -65,7 +65,7 @@ pub use engine::{Engine, On, Threads};
 pub use entries::BesideStored;
 pub use gradient::HasGradient;
 pub use joins::{concat, stack};
-#[cfg(feature = "cli")]
+#[cfg(all(feature = "cli", not(test)))]
 pub(crate) use node::placed;
 #[doc(hidden)]
 pub use program::compile_as_written;
@@ -186,7 +186,7 @@ impl<V: Value> Lazy<V> {
 
     /// A step of any number of inputs, which is never taken for another one: what its result is like, and what a range
     /// of that takes of the inputs, as far as that is known.
-    #[cfg_attr(not(feature = "cli"), allow(dead_code))] // the steps of expressions
+    #[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // the steps of expressions
     #[track_caller]
     pub(crate) fn step_of(
         (name, call): (&'static str, String),

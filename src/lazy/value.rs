@@ -457,7 +457,7 @@ impl<V: Value> Kind for OfList<V> {
     }
 }
 
-#[cfg(feature = "parquet")]
+#[cfg(any(feature = "cli", feature = "parquet"))]
 pub(crate) use sealed::Sealed;
 
 mod sealed {

@@ -155,6 +155,8 @@ pub(crate) fn emit(
     output: &Output,
 ) -> Outcome {
     let paths = of.paths();
+    #[cfg(not(feature = "parquet"))]
+    let _ = running;
     #[cfg(feature = "parquet")]
     if running.is_in_chunks() {
         let told = |fault| of_files(fault, &paths);
