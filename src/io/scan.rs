@@ -146,7 +146,7 @@ impl Source for Scanned {
 
     fn weights(&self, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
         let (mut weights, each) = (alloc::zeros(bins.count())?, self.entry_bytes());
-        self.dataset.for_each_coord(axis, |coord| {
+        self.dataset.for_each_coord(axis, &bins.span, |coord| {
             let bin = usize::try_from(coord).ok().and_then(|coord| bins.of(coord));
             bin.into_iter().for_each(|bin| weights[bin] += each);
         })?;

@@ -196,10 +196,12 @@ impl Dataset {
         self.options.guard_entries_of(width, count, self.shape().rank(), Order::Increasing, budget)
     }
 
-    /// Calls `visit` with the coordinate of each entry on an axis.
-    pub(crate) fn for_each_coord(&self, axis: usize, mut visit: impl FnMut(u64)) -> Result<()> {
+    /// Calls `visit` with the coordinate on an axis of each entry of the parts that may have one in the range.
+    pub(crate) fn for_each_coord(&self, axis: usize, range: &Range<usize>, mut visit: impl FnMut(u64)) -> Result<()> {
+        let mut ranges: Vec<Range<usize>> = self.shape().iter().map(|&length| 0..length).collect();
+        ranges[axis] = range.clone();
         self.each_part(
-            |_| true,
+            |part| part.extent.meets(&ranges),
             |table| {
                 for number in 0..table.footer.groups.len() {
                     let (column, rows) = (table.layout.axes[axis], 0..table.footer.groups[number].rows as usize);
