@@ -51,9 +51,14 @@ fn agree<X: Value + Operand>(
     let (lazy, eager) = pairs.last().expect("there are inputs");
     let feeds = || names.iter().zip(inputs).map(|(name, input)| name.is(input));
     let outputs = (lazy, &names[0], &names[1]);
-    let (Ok(program), Ok(plain)) = (compile(outputs), compile_as_written(outputs)) else {
-        prop_assert!(eager.is_err(), "{}: shapes refuse what has a value", told);
-        return Ok(());
+    let (program, plain) = match (compile(outputs), compile_as_written(outputs)) {
+        (Ok(program), Ok(plain)) => (program, plain),
+        (Err(refused), _) | (_, Err(refused)) => {
+            // The shape of one of two gradients is open, and labels are for axes of known lengths.
+            let is_open = refused.to_string().contains("are not known");
+            prop_assert!(eager.is_err() || is_open, "{}: shapes refuse what has a value: {}", told, refused);
+            return Ok(());
+        }
     };
     let check = |found: Result<X>, way: &str| match (&found, eager) {
         (Ok(found), Ok(expected)) if !same(found, expected) => {

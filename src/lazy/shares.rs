@@ -26,6 +26,18 @@ impl Share {
         Share::Along { axis, shift: 0 }
     }
 
+    /// Whether an input has these positions for so many of the result. A gradient may be given one that has not: only the
+    /// step itself refuses it.
+    fn is_of(self, input: &Shape, length: usize) -> bool {
+        match self {
+            Share::Whole => true,
+            Share::Along { axis, shift } => {
+                let needed = shift.saturating_add(length);
+                input.get(axis).is_some_and(|&own| own >= needed)
+            }
+        }
+    }
+
     /// The share that a range takes which stands so many positions on.
     pub(super) fn shifted(self, by: usize) -> Self {
         match self {
@@ -51,11 +63,13 @@ fn by_itself(shares: Vec<Share>) -> Option<Taken> {
 
 /// What a step takes of inputs of these shapes for a range of an axis of its result.
 pub(super) fn shares(node: &Node, inputs: &[&Shape], axis: usize) -> Option<Taken> {
-    match &node.shares {
+    let result = node.shape.as_ref()?;
+    let taken = match &node.shares {
         Some(shares) => shares(inputs, axis),
-        None if matches!(node.form(), Form::Each | Form::EachOfFirst) => each(inputs, node.shape.as_ref()?, axis),
+        None if matches!(node.form(), Form::Each | Form::EachOfFirst) => each(inputs, result, axis),
         None => None,
-    }
+    };
+    taken.filter(|taken| taken.shares.iter().zip(inputs).all(|(share, input)| share.is_of(input, result[axis])))
 }
 
 /// Of a step element by element: an input that is broadcast along the axis is taken whole.
