@@ -646,3 +646,40 @@ fn axes_wider_than_any_integer_are_regrouped() {
     assert!(matches!(x.reshape([3, most, most]), Err(Error::ReshapeSize { .. })));
     assert!(matches!(x.reshape([most, most]), Err(Error::ReshapeSize { .. })));
 }
+
+/// Entries of `rows` that `is_there` says hold one, turned, against the same sorted.
+fn check_turned(rows: usize, width: usize, is_there: impl Fn(usize, usize) -> bool) {
+    let all = (0..rows).flat_map(|row| (0..width).map(move |column| (row, column)));
+    let entries: Vec<_> = all.filter(|&(row, column)| is_there(row, column)).collect();
+    let axis = |of: fn(&(usize, usize)) -> usize| entries.iter().map(|entry| of(entry) as u32).collect::<Vec<_>>();
+    let values = (0..entries.len() as i64).collect();
+    let coo = CooTensor::new([rows, width], vec![axis(|at| at.0), axis(|at| at.1)], values, 0).unwrap();
+    let mut expected: Vec<_> = entries.iter().zip(0i64..).map(|(&(row, column), value)| (column, row, value)).collect();
+    expected.sort_unstable();
+    let turned = coo.transpose().unwrap();
+    let coords = turned.coords(0).iter().zip(turned.coords(1)).zip(turned.values());
+    assert!(
+        coords.map(|((&column, &row), &value)| (column as usize, row as usize, value)).eq(expected.iter().copied())
+    );
+    assert!(coo.to_csr().unwrap().transpose().unwrap().same_as(&turned.to_csr().unwrap()));
+}
+
+#[test]
+fn axes_of_all_lengths_are_turned_by_counting_or_by_keys() {
+    for rows in [2, 3, 9, 40] {
+        for width in (2..20).chain([63, 64, 65, 300]) {
+            check_turned(rows, width, |row, column| (row * 7 + column * 5) % 3 < 2);
+            check_turned(rows, width, |row, column| (row * 5 + column * 3) % 17 == 0);
+            // All in few columns, and a first one that is empty.
+            check_turned(rows, width, |row, column| column + 2 > width && (row + column) % 5 > 0);
+        }
+    }
+}
+
+/// The lower bits of a coordinate are held in two bytes, where the axis is not longer than that allows.
+#[test]
+fn the_longest_axis_that_is_counted_and_a_longer_one_are_turned() {
+    for width in [(1 << 18) - 1, 1 << 18, (1 << 18) + 1] {
+        check_turned(3, width, |row, column| row == 2 || (row + column) % 2 == 0);
+    }
+}

@@ -46,5 +46,6 @@ pub(crate) mod spread;
 pub(crate) mod steps;
 pub(crate) mod take;
 pub(crate) mod take_dense;
+pub(crate) mod turned;
 pub(crate) mod walk;
 pub(crate) mod zip;

@@ -48,16 +48,19 @@ use crate::base::alloc::Allocated;
 use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
 use crate::base::few::Few;
+use crate::base::index::Index;
 use crate::base::limit::default_limit;
 use crate::base::shape::{Shape, unravel};
 use crate::convert::{check_result, dense_array};
 use crate::element::Element;
+use crate::kernels::lanes::spread;
 use crate::kernels::sort;
 use crate::kernels::take::scatter_add;
+use crate::kernels::turned::{self, ByLast};
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 use crate::ops::reduce::dense::all_cells;
-use crate::pattern::{Pattern, coords_as_slices, for_plan, of_plan, planned};
+use crate::pattern::{Format, Pattern, coords_as_slices, for_plan, of_plan, planned, zero_offsets};
 use crate::plan::moves::{Room, Step, settled};
 use crate::plan::selected::{Selected, Sources};
 use crate::tensor::Tensor;
@@ -115,11 +118,43 @@ fn permuted_with<P: Pattern, T: Element>(x: &Tensor<P, T>, step: &Step, limit: u
     if all.len() != x.rank() || all.iter().filter(|&&axis| x.shape()[axis] != 1).is_sorted() {
         return Ok(None);
     }
+    if all[..] == [1, 0]
+        && let Some(found) = turned_with(x, limit)?
+    {
+        return Ok(Some(found));
+    }
     let coords = all.iter().map(|&axis| x.pattern().shared_axis(axis)).collect::<Allocated<Few<_>>>()?;
     let sorted = sort::row_major(&coords_as_slices(&coords), settled(axes), x.values())?;
     let Some((coords, values)) = sorted else { return Ok(None) };
     let shape = all.iter().map(|&axis| x.shape()[axis]).collect();
     let pattern = P::from_coords(shape, values.len(), coords.into_iter().map(Buffer::from).collect(), limit)?;
+    Ok(Some((pattern, values)))
+}
+
+/// [`permuted_with`] of two axes, where a count for each position of the second one is little beside the entries.
+fn turned_with<P: Pattern, T: Element>(x: &Tensor<P, T>, limit: u64) -> Result<Option<(P, Vec<T>)>> {
+    let (pattern, length) = (x.pattern(), x.shape()[1]);
+    let is_little = match P::FORMAT {
+        // The offsets of the result.
+        Format::Csr => length <= x.nnz(),
+        Format::Coo => length <= x.nnz() / 4,
+    };
+    let last = pattern.shared_axis(1)?;
+    if !is_little || length > turned::LONGEST || sort::first_decreasing(&[&last[..]], x.nnz()).is_none() {
+        return Ok(None);
+    }
+    let shape: Shape = [length, x.shape()[0]].into_iter().collect();
+    let mut offsets = zero_offsets(&shape, limit)?;
+    let first = |start: usize, rows: &mut [usize]| pattern.number_within(&[0], &x.shape()[..1], start, rows);
+    let entries = ByLast { last: &last[..], values: x.values() };
+    let (rows, values) = turned::turned(entries, first, &mut offsets[1..])?;
+    let pattern = match P::FORMAT {
+        Format::Csr => P::from_lanes(shape, offsets.into(), rows.into())?,
+        Format::Coo => {
+            let columns = spread(&offsets, 1, P::Index::from_usize)?;
+            P::from_coords(shape, values.len(), vec![columns.into(), rows.into()], limit)?
+        }
+    };
     Ok(Some((pattern, values)))
 }
 
