@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use lacuna::io::{ReadOptions, WriteOptions, read_coo, scan, write};
-use lacuna::lazy::{Chunks, Lazy};
+use lacuna::lazy::{Chunks, Lazy, Threads};
 use lacuna::{Axes, CooTensor, Error, Triplets};
 
 /// A folder of its own, which is removed with this.
@@ -152,6 +152,22 @@ fn a_slice_of_what_is_scanned_reads_its_ranges_alone() {
     let first = scan.abs().slice(s![0..2, .., ..]);
     assert!(first.collect().unwrap().same_as(&x.abs().unwrap().slice(s![0..2, .., ..]).unwrap()));
     assert!(first.on(Chunks::memory(1 << 20)).collect().is_ok());
+}
+
+/// The slice goes before the sum of squares that overflows: what is written, as what is collected, refuses with the place
+/// in the whole. Written alone it named that in the slice.
+#[test]
+fn what_is_refused_while_it_is_written_is_told_as_it_was_asked_for() {
+    let folder = Folder::new("refused");
+    let x = CooTensor::new([9, 1], vec![vec![1, 6], vec![0, 0]], vec![1, i64::MAX], 0).unwrap();
+    write(folder.path("x.parquet"), &x, &WriteOptions::default()).unwrap();
+    let scan: Lazy<CooTensor<i64>> = scan(folder.path("x.parquet"), &ReadOptions::default()).unwrap();
+    let on = scan.square().slice(ndarray::s![5.., ..]).on(Threads);
+    assert!(on.explain().unwrap().contains("rewritten"));
+    let written = on.sink(folder.path("y.parquet"), &WriteOptions::default()).unwrap_err().to_string();
+    assert_eq!(written, on.collect().unwrap_err().to_string());
+    assert!(written.contains("[6, 0]"), "{written}");
+    assert!(!folder.path("y.parquet").exists());
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Random graphs of all operations: a program gives the bits of the operations one by one, at first and again, rewritten
-//! and as it is written, whole and in ranges.
+//! Random graphs of all operations: a program gives the bits of the operations one by one, at first and again,
+//! rewritten and as it is written, whole and in ranges.
 
 use lacuna::lazy::{Chunks, Lazy, Value, compile, compile_as_written};
 use lacuna::{CooPattern, CooTensor, CsrPattern, Element, Operand, Pattern, Result, Tensor};

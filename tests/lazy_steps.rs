@@ -401,7 +401,8 @@ fn masks_and_other_shapes_are_the_operations() {
     assert!(lazy.permute_axes([0, 0, 1]).check().is_err());
 }
 
-/// The gradient of a product with a number takes the entries alone, and not each position of a number that is broadcast.
+/// The gradient of a product with a number takes the entries alone, and not each position of a number that is
+/// broadcast.
 #[test]
 fn a_gradient_beside_a_number_is_as_large_as_the_tensor() {
     let axis = vec![vec![0, 1 << 20], vec![7, 1 << 25]];

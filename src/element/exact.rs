@@ -201,8 +201,8 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
     }
 }
 
-/// A byte for the sign and for what is not finite, the number of the first digit that is not 0, how many there are up to
-/// the last such, and these.
+/// A byte for the sign and for what is not finite, the number of the first digit that is not 0, how many there are up
+/// to the last such, and these.
 impl<const DIGITS: usize, const BELOW: usize> Saved for Digits<DIGITS, BELOW> {
     fn save(&self, bytes: &mut Vec<u8>) {
         let special = SPECIALS.iter().position(|special| special.to_bits() == self.special.to_bits());

@@ -42,8 +42,8 @@ enum Cut {
     Whole,
 }
 
-/// What takes its arguments whole among the functions of a tensor, of two, or of one and its upstream gradient: all others
-/// of these go element by element.
+/// What takes its arguments whole among the functions of a tensor, of two, or of one and its upstream gradient: all
+/// others of these go element by element.
 const WHOLE: &[&str] =
     &["stored", "dense", "unique", "unique_counts", "nonzero", "outer", "kron", "transpose_backward"];
 

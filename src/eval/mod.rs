@@ -331,8 +331,8 @@ impl Expression {
         explain::check(&self.nodes, &bound).map_err(|fault| self.placed(fault))
     }
 
-    /// The graph of its value, which an engine such as [`Chunks`](crate::lazy::Chunks) may compute in parts. A file that
-    /// is read in parts is a [`Bound::later`].
+    /// The graph of its value, which an engine such as [`Chunks`](crate::lazy::Chunks) may compute in parts. A file
+    /// that is read in parts is a [`Bound::later`].
     ///
     /// # Errors
     ///

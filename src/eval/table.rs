@@ -154,7 +154,8 @@ fn made(x: CooTensor<f64>) -> crate::base::error::Result<AnyTensor> {
     Ok(x.with_index::<u64>()?.into())
 }
 
-/// An operand of a gradient: a number beside a tensor stands at the elements of that, unless its own gradient is asked for.
+/// An operand of a gradient: a number beside a tensor stands at the elements of that, unless its own gradient is asked
+/// for.
 fn beside(call: &Call, place: usize, other: usize) -> Result<AnyTensor, Fault> {
     let is_asked = call.integer::<usize>(3, Some(0))? == place;
     match (&call.given(place)?.value, &call.given(other)?.value) {

@@ -28,8 +28,8 @@ const LANES: usize = 64;
 ///
 /// At ten values a lane, the branch is mispredicted.
 const TESTED: usize = 64 * LANES;
-/// If so few lanes begin with a value that is not truthy, these alone are looked at further: most values that are stored
-/// are truthy.
+/// If so few lanes begin with a value that is not truthy, these alone are looked at further: most values that are
+/// stored are truthy.
 const UNTOLD: usize = LANES / 8;
 
 /// Whether any value is truthy, for each lane that stores one.

@@ -108,8 +108,8 @@ pub(crate) struct Reduced<I, U> {
 /// some lanes, their offsets, and a place for each that stores an entry.
 ///
 /// Lanes are looked at block by block, so that their offsets come from memory once; each thread has a part of them.
-/// Nobody counts first how many store an entry: there are no more than lanes, nor than entries, and what the parts leave
-/// free is closed up.
+/// Nobody counts first how many store an entry: there are no more than lanes, nor than entries, and what the parts
+/// leave free is closed up.
 pub(crate) fn reduce_stored<I: Index, U: Zeroable + Copy + Send, E: From<AllocError> + Send>(
     offsets: &[usize],
     width: usize,

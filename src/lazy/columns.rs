@@ -20,8 +20,8 @@ pub trait ByBytes: Send + Sync {
     /// The bytes of a value.
     fn width(&self) -> usize;
 
-    /// A tensor of rank 1 of the values that these bytes are, and of one position more that holds the fill of `like`, if
-    /// there is one.
+    /// A tensor of rank 1 of the values that these bytes are, and of one position more that holds the fill of `like`,
+    /// if there is one.
     fn piece(&self, like: &Held, values: &[u8], has_gap: bool) -> Result<Held>;
 
     /// The bytes of all values.

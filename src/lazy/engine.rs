@@ -1,5 +1,6 @@
 //! Engines: where and in what parts a graph is computed.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::chunks::Chunks;
@@ -72,7 +73,8 @@ impl<V: Value, E: Engine> On<V, E> {
     ///
     /// # Errors
     ///
-    /// Those of [`Lazy::collect`]; of [`Chunks`] also `TooLarge`, with the step that takes more memory than was allowed.
+    /// Those of [`Lazy::collect`]; of [`Chunks`] also `TooLarge`, with the step that takes more memory than was
+    /// allowed.
     pub fn collect(&self) -> Result<V> {
         let none = || Error::Argument { operation: "collect", why: "there is no result".into() };
         let found = values(&self.engine, std::slice::from_ref(&self.of.node), Vec::new())?.pop();
@@ -113,9 +115,19 @@ impl<V: Value, E: Engine> On<V, E> {
     /// Gives away the value in ranges of its first axis, one behind the other.
     #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // what writes it stands in `io`
     pub(crate) fn pour(&self, mut take: impl FnMut(&V) -> Result<()>) -> Result<()> {
-        let plan = Plan::rewritten(std::slice::from_ref(&self.of.node))?;
-        let slots = plan.bound(Vec::new())?;
-        self.engine.pour(&plan, slots, &mut |value| take(super::node::known(value)))
+        let (written, is_taken) = (std::slice::from_ref(&self.of.node), Cell::new(false));
+        let mut pour = |plan: &Plan| {
+            self.engine.pour(plan, plan.bound(Vec::new())?, &mut |value| {
+                is_taken.set(true);
+                take(super::node::known(value))
+            })
+        };
+        let plan = Plan::rewritten(written)?;
+        match pour(&plan) {
+            // As it is written, which says why, unless a part is out already.
+            Err(_) if plan.is_rewritten() && !is_taken.get() => pour(&Plan::new(written)?),
+            done => done,
+        }
     }
 }
 

@@ -55,8 +55,8 @@ impl<P: Pattern, T: Element> BesideStored<P, T> for T {
     }
 }
 
-/// What arithmetic on the entries of tensors of one shape gives back to those of both, as formulas: to one alone what its
-/// result received, or nothing where both have to be there. None of what is no arithmetic.
+/// What arithmetic on the entries of tensors of one shape gives back to those of both, as formulas: to one alone what
+/// its result received, or nothing where both have to be there. None of what is no arithmetic.
 #[track_caller]
 fn formulas<P: Pattern, F: Float + Numeric>(name: &str, of: [&Arc<Node>; 3]) -> Option<[Lazy<Tensor<P, F>>; 2]> {
     if of[0].shape.is_none() || of[0].shape != of[1].shape {
@@ -162,8 +162,8 @@ fn scaled(x: &Shape, factors: &Shape, axis: isize) -> Result<Option<Shape>> {
     }
 }
 
-/// The gradients of a product with a number for each position of an axis: of what comes at the entries the same product,
-/// and the sums of what comes times the tensor.
+/// The gradients of a product with a number for each position of an axis: of what comes at the entries the same
+/// product, and the sums of what comes times the tensor.
 struct Scaled<X, Y> {
     x: Arc<Node>,
     factors: Arc<Node>,

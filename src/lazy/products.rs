@@ -94,8 +94,8 @@ impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
 }
 
 impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
-    /// The step [`matmul_with`](crate::matmul_with()), by a tensor of the same format or an array. Over sums of products
-    /// it has a gradient. Two steps over functions, or on masks, are never taken for one.
+    /// The step [`matmul_with`](crate::matmul_with()), by a tensor of the same format or an array. Over sums of
+    /// products it has a gradient. Two steps over functions, or on masks, are never taken for one.
     ///
     /// ```
     /// use lacuna::{CooTensor, Matmul};

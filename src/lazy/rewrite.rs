@@ -205,8 +205,8 @@ fn taken(whole: &Arc<Node>, slice: &Node, of: &Shape, all: &Shape) -> Arc<Node> 
     }
 }
 
-/// Of slices of a result those of an operand: an axis that it has not is not cut, and one that it repeats along keeps its
-/// only position.
+/// Of slices of a result those of an operand: an axis that it has not is not cut, and one that it repeats along keeps
+/// its only position.
 fn own_slices(slices: &[SliceInfoElem], of: &Shape, all: &Shape) -> Vec<SliceInfoElem> {
     let added = all.rank() - of.rank();
     let (mut own, mut axis) = (Vec::with_capacity(slices.len()), 0);

@@ -26,8 +26,8 @@ impl Share {
         Share::Along { axis, shift: 0 }
     }
 
-    /// Whether an input has these positions for so many of the result. A gradient may be given one that has not: only the
-    /// step itself refuses it.
+    /// Whether an input has these positions for so many of the result. A gradient may be given one that has not: only
+    /// the step itself refuses it.
     fn is_of(self, input: &Shape, length: usize) -> bool {
         match self {
             Share::Whole => true,

@@ -13,7 +13,8 @@
 //!   | rule | even | receives |
 //!   | --- | --- | --- |
 //!   | Spread | Mean, `lower == upper` | `g / n(lower)` for each equal to it |
-//!   | Spread | Mean, else | `(g * 0.5) / n(lower)` for each equal to `lower`, `(g * 0.5) / n(upper)` for each equal to `upper` |
+//!   | Spread | Mean, else | `(g * 0.5) / n(lower)` for each equal to `lower`, `(g * 0.5) / n(upper)` for each equal to
+//!   `upper` |
 //!   | Spread | Lower | `g / n(lower)` for each equal to `lower` |
 //!   | First | Mean, `m` odd | `g` at rank `(m - 1) / 2` |
 //!   | First | Mean, `m` even | `g * 0.5` at rank `(m - 1) / 2`, `g * 0.5` at rank `m / 2` |

@@ -115,8 +115,8 @@ impl<'a> Layout<'a> {
         axes.map(|axis| self.stage(of, axis)).min_by_key(|stage| self.cost(stage))
     }
 
-    /// What speaks against a stage: positions that are needed as a whole and not there; an axis that cannot be cut; files
-    /// to be written out in another order.
+    /// What speaks against a stage: positions that are needed as a whole and not there; an axis that cannot be cut;
+    /// files to be written out in another order.
     fn cost(&self, stage: &Stage) -> (u128, bool, bool) {
         let whole = self.wholes(stage).into_iter().filter(|&at| !self.is_there[at]);
         let size = |at: usize| self.shapes[at].as_ref().map_or(u128::MAX, Shape::wide_size);

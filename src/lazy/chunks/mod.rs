@@ -53,8 +53,8 @@ impl Chunks {
     }
 
     /// The folder for files that are needed meanwhile; that of the system for such files by default. They are in a
-    /// folder of their own there, which is removed when the graph was computed or failed. What a process that was killed
-    /// left there goes when the next one begins.
+    /// folder of their own there, which is removed when the graph was computed or failed. What a process that was
+    /// killed left there goes when the next one begins.
     ///
     /// ```
     /// use lacuna::lazy::Chunks;

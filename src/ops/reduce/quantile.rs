@@ -357,8 +357,9 @@ macro_rules! quantiles {
         #[doc = concat!("The gradient of [`", stringify!($name), "`]: shared by the elements that it was made of.")]
         ///
         /// *dx*<sub>k,r</sub> = (1 − *t*) *dy*<sub>k</sub> / #*a* where *x*<sub>k,r</sub> = *a*, *t* *dy*<sub>k</sub> /
-        /// #*b* where it is *b*, else 0: *a* and *b* are the two values that the quantile lies between, and #*v* elements of
-        /// the group are equal to *v*. Where it is one value, all of *dy*<sub>k</sub> is shared by its equals.
+        /// #*b* where it is *b*, else 0: *a* and *b* are the two values that the quantile lies between, and #*v*
+        /// elements of the group are equal to *v*. Where it is one value, all of *dy*<sub>k</sub> is shared by its
+        /// equals.
         ///
         /// Each share is one product and one quotient in the type of the gradient, `f32` for the 16-bit floats. Under
         /// [`Quantile::first`] the elements at the two ranks receive, by value and then by position.

@@ -37,9 +37,9 @@ fn slopes<T: Element>(first: &[T], second: &[T], of: impl Fn(T, T) -> T + Sync) 
     })?)
 }
 
-/// The gradients of the entries of an operand where one is a stored view: those that `met` has where the other operand has
-/// an element too; of an entry that stands alone what comes for its result, if it has one. What an array has alone is in
-/// no result.
+/// The gradients of the entries of an operand where one is a stored view: those that `met` has where the other operand
+/// has an element too; of an entry that stands alone what comes for its result, if it has one. What an array has alone
+/// is in no result.
 fn of_entries<X: Operand, Y: Operand, U: Operand<Elem: Float + Numeric>>(
     own: &X,
     other: &Y,
@@ -81,9 +81,9 @@ macro_rules! backward {
         /// # Implicit values
         ///
         /// The gradient of a sparse operand has its pattern (shared) and a fill of 0: at its entries it is that of the
-        /// dense operand. There the other operand and `upstream` count with their fills where they store nothing. Where an
-        /// operand is a [stored view](crate::Stored), an entry that stands alone receives what its result does, if it has
-        /// one, and else 0.
+        /// dense operand. There the other operand and `upstream` count with their fills where they store nothing. Where
+        /// an operand is a [stored view](crate::Stored), an entry that stands alone receives what its result does, if
+        /// it has one, and else 0.
         ///
         /// # NaN
         ///

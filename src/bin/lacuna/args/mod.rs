@@ -28,8 +28,8 @@ use words::{
 
 /// Sparse tensors on the command line: questions asked of a file, without building its dense form.
 ///
-/// Files: Matrix Market (.mtx), FROSTT (.tns), .npy, each also with .gz after it, and .npz of scipy and of
-/// pydata/sparse; `-` is stdin or stdout.
+/// Files: Matrix Market (.mtx), FROSTT (.tns), .npy, each also with .gz after it, .npz of scipy and of pydata/sparse,
+/// and in builds with the feature parquet .parquet and folders of them; `-` is stdin or stdout.
 ///
 /// Exit status: 0; 1 for an error; 2 for wrong usage.
 #[derive(Debug, Parser)]

@@ -1,5 +1,5 @@
-//! Graphs of [`lacuna`](lacuna::lazy) on [DataFusion](datafusion): folds of files, in as many parts at once as are asked
-//! for.
+//! Graphs of [`lacuna`](lacuna::lazy) on [DataFusion](datafusion): folds of files, in as many parts at once as are
+//! asked for.
 //!
 //! ```
 //! use lacuna::CooTensor;
@@ -18,15 +18,16 @@
 //! # Ok::<(), lacuna::Error>(())
 //! ```
 //!
-//! What goes to DataFusion is a fold (`any`, `all`, `count_nonzero`, `sum`, `mean`, `norm`, `min`, `max`, and those that
-//! leave NaNs out) over some axes of a [scanned](lacuna::io::scan) file or folder, with any steps element by element
-//! between the two. The rest of a graph runs on the threads of this process, and so does a fold that is refused, if what
-//! it reads fits [`memory`](DataFusion::memory); [`explain`](lacuna::lazy::On::explain) tells which and why.
+//! What goes to DataFusion is a fold (`any`, `all`, `count_nonzero`, `sum`, `mean`, `norm`, `min`, `max`, and those
+//! that leave NaNs out) or a median over some axes of a [scanned](lacuna::io::scan) file or folder, with any steps
+//! element by element between the two. The rest of a graph runs on the threads of this process, and so does a fold that
+//! is refused, if what it reads fits [`memory`](DataFusion::memory); [`explain`](lacuna::lazy::On::explain) tells which
+//! and why.
 //!
 //! Results are those of [`Threads`](lacuna::lazy::Threads), bit for bit, in any number of parts: DataFusion sees
-//! coordinates, which it groups and sorts by, and bytes, which it hands to our functions. It compares, adds and hashes no
-//! value. An answer must be made of all entries: their number and the sum of their hashes are compared with those that
-//! the file tells, and an answer that differs is asked for again, then refused.
+//! coordinates, which it groups and sorts by, and bytes, which it hands to our functions. It compares, adds and hashes
+//! no value. An answer must be made of all entries: their number and the sum of their hashes are compared with those
+//! that the file tells, and an answer that differs is asked for again, then refused.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

@@ -1,6 +1,6 @@
 //! Medians in passes of counts: after the first one, which tells on which side of what is not stored the middle of each
-//! group is, each pass counts the values by 16 bits more of their keys, in the ranges where a middle is looked for. At most
-//! four passes find it, and no group's values come together.
+//! group is, each pass counts the values by 16 bits more of their keys, in the ranges where a middle is looked for. At
+//! most four passes find it, and no group's values come together.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -59,8 +59,8 @@ pub(crate) async fn keys(
     Ok(keys)
 }
 
-/// The keys in the middle of a group of so many entries, if it has a median: those of what is not stored, which others take
-/// the place of that are looked for.
+/// The keys in the middle of a group of so many entries, if it has a median: those of what is not stored, which others
+/// take the place of that are looked for.
 fn targets_of(
     query: &Shared,
     order: &dyn Ordered,
