@@ -365,6 +365,23 @@ def written_out(maker, name):
     return asked(f"{text} + x", {"x": other}, expected + zeros)
 
 
+@line("array")
+def array_written_out(maker, name):
+    """An array in words; beside a tensor, as an expression has a tensor to begin with."""
+    dtype, word = [("f8", "float64"), ("i8", "int64"), ("u1", "uint8")][maker.below(3)]
+    case, x, *_ = maker.of_shape(dtype, maker.shape(1))
+    values = maker.rng.integers(0, 9, x.shape).astype(dtype)
+    return moved(f'array("{word}", {list(x.shape)}, {values.ravel().tolist()}) + zeros_like(x)', case, values)
+
+
+@line("reshape_as")
+def reshape_as(maker, name):
+    case, x, *_ = maker.of_shape(str(maker.rng.choice(["f8", "i8", "b1"])), maker.shape(1))
+    split = next((n for n in (2, 3, 5) if x.size % n == 0), 1)
+    like, y, *_ = maker.of_shape("f8", maker.rng.permutation([split, x.size // split]).tolist())
+    return moved("reshape_as(x, y)", case, x.reshape(y.shape), y=like)
+
+
 # Products.
 
 def factor(maker, dtype, shape, digits):
@@ -464,6 +481,16 @@ def sddmm(maker, name):
     rows, columns, k = maker.below(6) + 1, maker.below(6) + 1, maker.below(20)
     return contracted(maker, "sddmm(stored(x), l, r)", {"x": [rows, columns], "l": [rows, k], "r": [columns, k]},
                       lambda x, l, r: x * (l @ r.T))
+
+
+@line("pattern_sddmm")
+def pattern_sddmm(maker, name):
+    rows, columns, k = maker.below(6) + 1, maker.below(6) + 1, maker.below(20)
+    x, _ = maker.small("f8", [rows, columns])
+    case, expected = contracted(maker, "pattern_sddmm(x, l, r)", {"l": [rows, k], "r": [columns, k]},
+                                lambda l, r: np.where(bits_of(x), l @ r.T, 0), types=["f8"])
+    case["names"]["x"] = x
+    return case, expected
 
 
 @line("matmul_with", "matmul_on")
