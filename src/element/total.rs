@@ -63,11 +63,12 @@ pub trait Accumulator<T>: Clone + Default + Send + Sync + Saved {
     }
 }
 
-/// The exact sum of floats: two of them as long as they hold it, which is nearly always; else all digits.
+/// The exact sum of floats: two of them as long as they hold it, which is nearly always; else all digits, apart, as the
+/// state of a small group is moved about.
 #[derive(Debug, Clone, Default)]
 pub struct FloatTotal {
     pair: Pair,
-    rest: Option<Exact>,
+    rest: Option<Box<Exact>>,
 }
 
 /// The values that are added side by side.
@@ -93,7 +94,7 @@ impl FloatTotal {
     /// Adds values, and the pair, to all digits.
     #[cold]
     fn add_exactly<T: Copy + Into<f64>>(&mut self, values: &[T]) {
-        let rest = self.rest.get_or_insert_with(Exact::new);
+        let rest = self.rest.get_or_insert_with(|| Box::new(Exact::new()));
         let pair = std::mem::take(&mut self.pair);
         pair.into_iter().chain(values.iter().map(|&value| value.into())).for_each(|value| rest.add(value));
     }
@@ -113,7 +114,7 @@ impl FloatTotal {
 
     /// The total as a single list of digits.
     pub(super) fn digits(&self) -> Exact {
-        let mut digits = self.rest.clone().unwrap_or_else(Exact::new);
+        let mut digits = self.rest.as_deref().map_or_else(Exact::new, Exact::clone);
         self.pair.into_iter().for_each(|value| digits.add(value));
         digits
     }
@@ -176,7 +177,7 @@ impl<T: Copy + Into<f64>> Accumulator<T> for FloatTotal {
         }
         match times(value, count) {
             Some((product, error)) => self.add_few(&[product, error]),
-            None => self.rest.get_or_insert_with(Exact::new).add_times(value, count),
+            None => self.rest.get_or_insert_with(|| Box::new(Exact::new())).add_times(value, count),
         }
     }
 
@@ -199,7 +200,7 @@ impl<T: Copy + Into<f64>> Accumulator<T> for FloatTotal {
     fn merge(&mut self, other: &Self) {
         self.add_few(&other.pair);
         if let Some(other) = &other.rest {
-            self.rest.get_or_insert_with(Exact::new).merge(other);
+            self.rest.get_or_insert_with(|| Box::new(Exact::new())).merge(other);
         }
     }
 
@@ -370,7 +371,7 @@ impl Saved for FloatTotal {
         let mut total = FloatTotal::default();
         match digits.few() {
             Some(values) => total.add_few(&values),
-            None => total.rest = Some(digits),
+            None => total.rest = Some(Box::new(digits)),
         }
         Some(total)
     }

@@ -16,6 +16,7 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Element;
+use crate::kernels::key_filter::Filter;
 use crate::kernels::key_set::KeySet;
 
 /// Up to so many test elements comparing wins for every type.
@@ -122,14 +123,17 @@ impl<'a, T: Element> Membership<'a, T> {
                 );
             }),
             Membership::Keys(keys) => {
-                let keys = keys.questions();
+                let (filter, keys) = (Filter::before(keys, values), keys.questions());
                 threads::chunks_into(values, answers, 2500, |values, answers| {
                     in_wide_vectors(
                         #[inline(always)]
                         || {
                             // A copy of its own, which stays in registers.
                             let own = keys;
-                            own.answer(values, invert, answers);
+                            match &filter {
+                                Some(filter) => filter.answer(own, values, invert, answers),
+                                None => own.answer(values, invert, answers),
+                            }
                         },
                     );
                 });

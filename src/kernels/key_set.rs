@@ -101,6 +101,22 @@ impl<T: Element> KeySet<T> {
         Ok(())
     }
 
+    /// At least the number of keys.
+    pub(crate) fn most(&self) -> usize {
+        self.lines * Self::LOAD + self.crowded.len()
+    }
+
+    /// Whether the lines are more than the second cache holds.
+    pub(crate) fn is_large(&self) -> bool {
+        self.lines * LINE > CACHED / 2
+    }
+
+    /// All keys; the filler more than once.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = T::Key> + '_ {
+        let places = &self.keys[self.start..][..self.lines * Self::PLACES];
+        places.iter().chain(&self.crowded).copied()
+    }
+
     /// What is read for a question.
     pub(crate) fn questions(&self) -> Questions<'_, T> {
         Questions { places: &self.keys[self.start..], lines: self.lines, filler: self.filler, crowded: &self.crowded }
@@ -155,6 +171,17 @@ impl<T: Element> Questions<'_, T> {
             for ((answer, &key), &line) in answers.iter_mut().zip(&keys).zip(&lines) {
                 *answer = self.is_in(line, key) != invert;
             }
+        }
+    }
+
+    /// Answers for the values at these positions.
+    #[inline(always)]
+    pub(crate) fn answer_some(&self, values: &[T], positions: &[u16], answers: &mut [bool]) {
+        let (mut some, mut found) = ([T::ZERO; TOGETHER], [false; TOGETHER]);
+        for positions in positions.chunks(TOGETHER) {
+            some.iter_mut().zip(positions).for_each(|(value, &at)| *value = values[usize::from(at)]);
+            self.answer(&some[..positions.len()], false, &mut found);
+            found.iter().zip(positions).for_each(|(&found, &at)| answers[usize::from(at)] = found);
         }
     }
 

@@ -14,6 +14,7 @@ pub(crate) mod group;
 pub(crate) mod holistic;
 pub(crate) mod isin;
 pub(crate) mod join;
+pub(crate) mod key_filter;
 pub(crate) mod key_set;
 pub(crate) mod lanes;
 pub(crate) mod lookup;

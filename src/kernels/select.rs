@@ -34,6 +34,9 @@ const BLOCK: usize = 1 << 10;
 /// Numbers are rare where less than one value in so many is one.
 const RARE: usize = 4;
 
+/// Fewer values than this are counted one by one.
+const FEW: usize = 32;
+
 /// The values at one rank or two.
 pub(crate) struct Ranked<T> {
     pub(crate) lower: T,
@@ -224,6 +227,10 @@ fn count_in_block<T: Real>(block: &[T], is: impl Fn(T) -> bool) -> usize {
 
 /// How many values of a lane there are that `is` says yes to.
 pub(crate) fn count<T: Real>(lane: &[T], is: impl Fn(T) -> bool + Sync + Send) -> usize {
+    // Sharing out and wide vectors have a price, which a group of a few would notice.
+    if lane.len() < FEW {
+        return lane.iter().map(|&value| usize::from(is(value))).sum();
+    }
     let blocks = |part: Range<usize>| lane[part].chunks(BLOCK).map(|block| count_in_block(block, &is)).sum::<usize>();
     threads::map_parts(lane.len(), 500, 0, blocks).into_iter().sum()
 }

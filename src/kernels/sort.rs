@@ -87,7 +87,8 @@ pub(crate) fn row_major_runs<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count
     }
     let order = order_by_groups(coords, count)?;
     let opens = |&at: &usize| at == 0 || compare(coords, order[at - 1], order[at]).is_ne();
-    let mut starts = Vec::new();
+    // Few get what they may need at once.
+    let mut starts = alloc::with_capacity(if count < FEW { count + 1 } else { 0 })?;
     (0..count).filter(opens).chain([count]).try_for_each(|start| alloc::push(&mut starts, start))?;
     Ok(Runs { order: Some(order), starts })
 }
@@ -129,7 +130,17 @@ pub(crate) fn row_major<I: Index, A: AsRef<[I]> + Sync, T: Copy + Zeroable + Sen
 
 /// Where the runs of equal entries start, which stand in order, and where the last one ends.
 pub(crate) fn starts_in_order<I: Index, A: AsRef<[I]>>(coords: &[A], count: usize) -> Allocated<Vec<usize>> {
-    let mut starts = if count > 0 { vec![0] } else { Vec::new() };
+    // Zeros for a whole block would take longer than a small one.
+    if count <= 64 {
+        starts_in_blocks::<I, A, 64>(coords, count)
+    } else {
+        starts_in_blocks::<I, A, BLOCK>(coords, count)
+    }
+}
+
+fn starts_in_blocks<I: Index, A: AsRef<[I]>, const BLOCK: usize>(coords: &[A], count: usize) -> Allocated<Vec<usize>> {
+    let mut starts = alloc::with_capacity(BLOCK.min(count) + 1)?;
+    starts.extend((count > 0).then_some(0));
     let (mut marks, mut block) = ([false; BLOCK], [0; BLOCK]);
     for start in (1..count).step_by(BLOCK) {
         let marks = &mut marks[..BLOCK.min(count - start)];

@@ -131,8 +131,8 @@ pub(crate) fn of_coords<P: Pattern>(
     kept: Vec<Vec<P::Index>>,
     count: usize,
 ) -> Result<P> {
-    let zeros = Buffer::from(alloc::zeros(if reduction.keeps_dims() { count } else { 0 })?);
-    let axes = reduction.result_axes(kept.into_iter().map(Buffer::from), || zeros.clone());
+    let zeros = reduction.keeps_dims().then(|| alloc::zeros(count)).transpose()?.map(Buffer::from);
+    let axes = reduction.result_axes(kept.into_iter().map(Buffer::from), || zeros.clone().unwrap_or_default());
     P::from_coords(reduction.result_shape(), count, axes, default_limit(entries.index_bytes()))
 }
 
