@@ -6,6 +6,7 @@ use bytemuck::Zeroable;
 
 use crate::base::alloc::{self, Allocated};
 use crate::base::index::Index;
+use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 
 /// What is moved without being looked at: values and coordinates alike.
@@ -15,37 +16,59 @@ impl<T: Copy + Zeroable + Send + Sync> Plain for T {}
 /// The items of runs, one run after the other: where each starts among `items`, and, one more, where each begins among
 /// what is gathered and the last one ends.
 pub(crate) fn gather_runs<T: Plain>(items: &[T], starts: &[usize], ends: &[usize]) -> Allocated<Vec<T>> {
-    let count = ends.last().copied().unwrap_or(0);
+    map_runs(ends, |run| (&items[starts[run]..], |item| item))
+}
+
+/// What becomes of the items of runs: `run` gives the items from the start of one on, and what each of them becomes;
+/// `ends` has where each begins among what is gathered, and the last one ends.
+pub(crate) fn map_runs<'a, T: Plain + 'a, F: Fn(T) -> T>(
+    ends: &[usize],
+    run: impl Fn(usize) -> (&'a [T], F) + Sync,
+) -> Allocated<Vec<T>> {
+    let (runs, count) = (ends.len().saturating_sub(1), ends.last().copied().unwrap_or(0));
     let mut gathered = alloc::zeros(count)?;
-    let parts = threads::map_parts(starts.len(), 2000 + 300 * count / starts.len().max(1), 0, |runs| runs);
+    let parts = threads::map_parts(runs, 2000 + 300 * count / runs.max(1), 0, |runs| runs);
     let part_ends: Vec<usize> = parts.iter().map(|runs| ends.get(runs.end).copied().unwrap_or(0)).collect();
     threads::map_slices(&mut gathered, &part_ends, |part, mut slots| {
-        for run in parts[part].clone() {
-            let (run_slots, rest) = slots.split_at_mut(ends[run + 1] - ends[run]);
-            copy(run_slots, &items[starts[run]..starts[run] + run_slots.len()]);
-            slots = rest;
-        }
+        in_wide_vectors(
+            #[inline(always)]
+            || {
+                for number in parts[part].clone() {
+                    let length = ends[number + 1] - ends[number];
+                    let (items, of) = run(number);
+                    copy(slots, items, length, of);
+                    slots = &mut std::mem::take(&mut slots)[length..];
+                }
+            },
+        );
     });
     Ok(gathered)
 }
 
-/// Copies a run, which is mostly short: a few wide moves, the last of which may move some items once more, take less
-/// time than a call.
-fn copy<T: Copy>(slots: &mut [T], items: &[T]) {
-    let length = slots.len();
-    match length {
-        0..4 => slots.iter_mut().zip(items).for_each(|(slot, &item)| *slot = item),
-        4..8 => {
-            slots[..4].copy_from_slice(&items[..4]);
-            slots[length - 4..].copy_from_slice(&items[length - 4..length]);
-        }
-        8..65 => {
-            let (wide, items_wide) = (slots.chunks_exact_mut(8), items.chunks_exact(8));
-            wide.zip(items_wide).for_each(|(slots, items)| slots.copy_from_slice(&items[..8]));
-            slots[length - 8..].copy_from_slice(&items[length - 8..length]);
-        }
-        _ => slots.copy_from_slice(items),
+/// So many items are moved at once, whether a run has as many or not: what is too much is written over.
+const SHORT: usize = 16;
+
+/// Longer runs are worth a plain loop, which is a call where items stay as they are.
+const LONG: usize = 512;
+
+/// Moves the first `length` items, and maybe some behind them.
+#[inline(always)]
+fn copy<T: Copy>(slots: &mut [T], items: &[T], length: usize, of: impl Fn(T) -> T) {
+    if length > LONG {
+        slots[..length].iter_mut().zip(items).for_each(|(slot, &item)| *slot = of(item));
+        return;
     }
+    let mut done = 0;
+    while let (Some(first), Some(wide)) =
+        (slots[done..].first_chunk_mut::<SHORT>(), items[done..].first_chunk::<SHORT>())
+    {
+        *first = wide.map(&of);
+        done += SHORT;
+        if done >= length {
+            return;
+        }
+    }
+    slots[done..length].iter_mut().zip(&items[done..length]).for_each(|(slot, &item)| *slot = of(item));
 }
 
 /// The numbers that are looked at together.
@@ -172,10 +195,10 @@ mod tests {
 
     #[test]
     fn runs_are_gathered_one_after_the_other() {
-        let items: Vec<u32> = (0..100).collect();
+        let items: Vec<u32> = (0..700).collect();
         assert_eq!(gather_runs(&items, &[7, 0, 50], &[0, 2, 2, 5]), Ok(vec![7, 8, 50, 51, 52]));
         assert_eq!(gather_runs(&items, &[], &[0]), Ok(vec![]));
-        for length in 0..90 {
+        for length in (0..90).chain([LONG - 1, LONG, LONG + 1, 697]) {
             let expected = [items[3..3 + length].to_vec(), items[..2].to_vec()].concat();
             assert_eq!(gather_runs(&items, &[3, 0], &[0, length, length + 2]), Ok(expected));
         }

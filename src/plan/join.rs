@@ -8,6 +8,7 @@ use crate::base::error::Result;
 use crate::base::few::Few;
 use crate::base::index::{Index, check_axes};
 use crate::base::shape::Shape;
+use crate::kernels::gather::map_runs;
 use crate::kernels::sort;
 use crate::pattern::{Pattern, coords_as_slices, zero_offsets};
 use crate::plan::moves::Room;
@@ -156,12 +157,10 @@ impl Runs {
         let last = xs.first().map_or(0, |x| x.shape().rank() - 1);
         let axes = xs.iter().map(|x| x.axis_coords(last)).collect::<Allocated<Few<_>>>()?;
         let before = bases(xs.iter().map(|x| if axis == last { x.shape()[last] } else { 0 }));
-        let mut columns = alloc::with_capacity(self.ends[self.ends.len() - 1])?;
-        for (run, (start, ends)) in self.starts.iter().zip(self.ends.windows(2)).enumerate() {
+        map_runs(&self.ends, |run| {
             let number = run % xs.len();
-            let own = &axes[number][start - self.bases[number]..][..ends[1] - ends[0]];
-            columns.extend(own.iter().map(|column| P::Index::from_usize(column.to_usize() + before[number])));
-        }
-        Ok(columns)
+            let (own, before) = (&axes[number][self.starts[run] - self.bases[number]..], before[number]);
+            (own, move |column: P::Index| P::Index::from_usize(column.to_usize() + before))
+        })
     }
 }

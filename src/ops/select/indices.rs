@@ -5,12 +5,13 @@ use std::ops::{Bound, Range, RangeBounds, RangeInclusive};
 
 use ndarray::{ArrayBase, ArrayD, ArrayView1, CowArray, Data, Dimension, IxDyn};
 
-use crate::base::alloc;
+use crate::base::alloc::{self, Allocated};
 use crate::base::error::Result;
 use crate::base::index::Position;
 use crate::base::limit::{default_limit, guard};
 use crate::base::shape::Shape;
 use crate::convert::dense_bytes;
+use crate::kernels::gather::marked;
 use crate::kernels::take::TakeMode;
 
 /// What [`take`](crate::take()) takes: positions, in a shape that its result gets, and what becomes of those outside.
@@ -111,6 +112,11 @@ impl<'a, J: Position> Take<'a, J> {
         if let Items::Mask(mask, _) = &self.items { Some(mask.len()) } else { None }
     }
 
+    /// The positions that a mask marks, which are none outside of what it is made for.
+    pub(crate) fn of_mask(&self) -> Allocated<Option<Vec<usize>>> {
+        if let Items::Mask(mask, _) = &self.items { of_mask(mask).map(Some) } else { Ok(None) }
+    }
+
     /// The first position and the number of positions, where these are in order and none is outside of `length`.
     pub(crate) fn range_within(&self, length: usize) -> Option<(usize, usize)> {
         let Items::Range(first, count) = self.items else { return None };
@@ -142,11 +148,7 @@ impl<'a, J: Position> Take<'a, J> {
         Ok(Cow::Owned(match &self.items {
             Items::Array(array) => alloc::collect(array.iter().copied())?,
             Items::Range(start, count) => alloc::collect((0..*count).map(|at| start.plus(at)))?,
-            Items::Mask(mask, start) => {
-                let mut items = alloc::with_capacity(self.len())?;
-                items.extend((0..mask.len()).filter(|&at| mask[at]).map(|at| start.plus(at)));
-                items
-            }
+            Items::Mask(mask, start) => alloc::collect(of_mask(mask)?.into_iter().map(|at| start.plus(at)))?,
         }))
     }
 
@@ -158,6 +160,10 @@ impl<'a, J: Position> Take<'a, J> {
             Items::Mask(mask, _) => mask.len().max(self.len().saturating_mul(size_of::<J>())),
         }
     }
+}
+
+fn of_mask(mask: &[bool]) -> Allocated<Vec<usize>> {
+    marked(mask.len(), |range, marks| marks.copy_from_slice(&mask[range]))
 }
 
 impl<J: Position> From<J> for Take<'_, J> {

@@ -1,7 +1,6 @@
 //! Several tensors as one.
 
 use std::borrow::Borrow;
-use std::ops::Range;
 
 use super::moves::Moves;
 use super::{Select, sum_overflow, sums};
@@ -14,6 +13,7 @@ use crate::base::index::Position;
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::element::Element;
+use crate::kernels::gather::map_runs;
 use crate::kernels::sort;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
@@ -388,24 +388,17 @@ fn with_length(lengths: &[usize], axis: usize, length: usize) -> Shape {
 
 /// The values of several tensors, whose entries are numbered on.
 fn gather<T: Element>(values: &[&[T]], sources: Sources) -> Allocated<Vec<T>> {
-    let count = values.iter().map(|values| values.len()).sum();
-    let mut gathered = alloc::with_capacity(count)?;
+    if let Sources::Runs(starts, ends) = &sources {
+        let bases = bases(values.iter().map(|values| values.len()));
+        return map_runs(ends, |run| {
+            let number = run % values.len();
+            (&values[number][starts[run] - bases[number]..], |value| value)
+        });
+    }
+    let mut gathered = alloc::with_capacity(values.iter().map(|values| values.len()).sum())?;
+    values.iter().for_each(|values| gathered.extend_from_slice(values));
     match sources {
-        Sources::Runs(starts, ends) => {
-            let bases = bases(values.iter().map(|values| values.len()));
-            for (run, (&start, ends)) in starts.iter().zip(ends.windows(2)).enumerate() {
-                let number = run % values.len();
-                let run: Range<usize> = start - bases[number]..start - bases[number] + ends[1] - ends[0];
-                gathered.extend_from_slice(&values[number][run]);
-            }
-            Ok(gathered)
-        }
-        sources => {
-            values.iter().for_each(|values| gathered.extend_from_slice(values));
-            match sources {
-                Sources::List(list) => sort::gather(&gathered, &list),
-                _ => Ok(gathered),
-            }
-        }
+        Sources::List(list) => sort::gather(&gathered, &list),
+        _ => Ok(gathered),
     }
 }

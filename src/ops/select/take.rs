@@ -394,6 +394,9 @@ impl<'a, J: Position> Request<'a, J> {
 
     /// The positions that the items name among `length` elements; the work needs `item_bytes` for each beside them.
     pub(super) fn positions(&self, length: usize, item_bytes: usize) -> Result<Vec<usize>> {
+        if let Some(positions) = self.take.of_mask()? {
+            return Ok(positions);
+        }
         let items = self.take.items(size_of::<J>() + size_of::<usize>() + item_bytes)?;
         self.check(&items, length as u128)?;
         Ok(positions(&items, length, self.take.mode)?)
