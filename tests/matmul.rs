@@ -384,3 +384,45 @@ fn complex_numbers_round_each_part_of_a_product() {
     let y = CooTensor::new([1], vec![vec![0]], vec![of(3.0, -1.0)], of(0.0, 0.0)).unwrap();
     assert_eq!(matmul(&x, &y).unwrap().values(), [of(5.0, 5.0)]);
 }
+
+/// Columns of the result are taken so many at a time, and a single one for itself.
+#[test]
+fn results_of_all_widths_are_those_of_the_loop() -> Result<()> {
+    let value = |at: usize| [1e16, 1.0, -1e16, 3.0, 0.1][at % 5] * (1.0 + at as f64);
+    let dense =
+        |rows: usize, columns: usize| ndarray::Array2::from_shape_fn((rows, columns), |(i, j)| value(i * 7 + j));
+    let x = dense(9, 6);
+    for width in (1..6).chain([15, 16, 17, 31, 32, 33, 35, 36, 47, 48, 49, 67, 96]) {
+        let y = dense(6, width);
+        let expected =
+            ndarray::Array2::from_shape_fn((9, width), |(i, j)| (0..6).fold(0.0, |sum, k| sum + x[[i, k]] * y[[k, j]]));
+        let bits = |found: ArrayD<f64>| found.iter().map(|element| element.to_bits()).collect::<Vec<_>>();
+        let expected = bits(expected.into_dyn());
+        assert_eq!(bits(matmul(&CsrTensor::from_dense(&x, 0.0)?, &y)?), expected, "{width}");
+        assert_eq!(bits(matmul(&x, &CooTensor::from_dense(&y, 0.0)?)?), expected, "{width}");
+        if width == 1 {
+            let column = y.column(0).to_owned();
+            assert_eq!(bits(matmul(&CsrTensor::from_dense(&x, 0.0)?, &column)?), expected);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_first_sum_that_does_not_fit_is_told_in_results_of_all_widths() -> Result<()> {
+    for width in [1, 2, 20, 40, 70] {
+        let at = [3, width - 1];
+        let x = ndarray::Array2::from_shape_fn((12, 2), |(i, _)| if i == 3 || i == 7 { 100i8 } else { 1 });
+        let y = ndarray::Array2::from_shape_fn((2, width), |(_, j)| if j == width - 1 { 60i8 } else { 0 });
+        let told = |found: Result<ArrayD<i8>>| match found {
+            Err(Error::Overflow { coords, .. }) => coords.map(|coords| coords.to_vec()),
+            _ => None,
+        };
+        assert_eq!(told(matmul(&CsrTensor::from_dense(&x, 0)?, &y)), Some(at.to_vec()));
+        assert_eq!(told(matmul(&x, &CsrTensor::from_dense(&y, 0)?)), Some(at.to_vec()));
+        let (row, column) = (x.row(3).to_owned(), y.column(width - 1).to_owned());
+        assert_eq!(told(matmul(&row, &CsrTensor::from_dense(&y, 0)?)), Some(vec![width - 1]));
+        assert_eq!(told(matmul(&CsrTensor::from_dense(&x, 0)?, &column)), Some(vec![3]));
+    }
+    Ok(())
+}

@@ -52,11 +52,13 @@ fn by_lanes<const COUNT: usize, T: Element, S: Semiring<T>>(
     let work = blocks.len().saturating_mul(right.values.len() / 2 + inner + width);
     let places = threads::map_each(blocks.into(), work, Scratch::default, |scratch, (first, slots)| {
         let (of_left, base) = turn(first);
-        let rows = left[of_left * inner..].chunks_exact(inner.max(1)).take(slots.len() / width);
+        let rows = &left[of_left * inner..][..slots.len() / width * inner];
         scratch.prepare(op.nothing(), rows, (COUNT, inner, width))?;
+        // A single row lies as it is wanted.
+        let lanes = if COUNT == 1 { rows } else { &scratch.left };
         in_wide_vectors(
             #[inline(always)]
-            || scattered::<COUNT, _, _>(op, scratch, right, base),
+            || scattered::<COUNT, _, _>(op, lanes, &mut scratch.sums, right, base),
         );
         Ok(scratch.write(op, COUNT, slots).map(|place| first * width + place))
     });
@@ -77,20 +79,18 @@ impl<T, U> Default for Scratch<T, U> {
 }
 
 impl<T: Element, U: Copy> Scratch<T, U> {
-    fn prepare<'a>(
-        &mut self,
-        nothing: U,
-        rows: impl Iterator<Item = &'a [T]> + Clone,
-        (lanes, inner, width): (usize, usize, usize),
-    ) -> Allocated<()> {
-        self.left.clear();
-        alloc::reserve_exact(&mut self.left, lanes * inner)?;
-        self.left.resize(lanes * inner, T::ZERO);
+    fn prepare(&mut self, nothing: U, rows: &[T], (lanes, inner, width): (usize, usize, usize)) -> Allocated<()> {
         self.sums.clear();
         alloc::reserve_exact(&mut self.sums, lanes * width)?;
         self.sums.resize(lanes * width, nothing);
+        if lanes == 1 {
+            return Ok(());
+        }
+        self.left.clear();
+        alloc::reserve_exact(&mut self.left, lanes * inner)?;
+        self.left.resize(lanes * inner, T::ZERO);
         // Lanes without a row of their own have one that is there: a semiring sees no elements but those that meet.
-        for (lane, row) in rows.cycle().take(lanes).enumerate() {
+        for (lane, row) in rows.chunks_exact(inner.max(1)).cycle().take(lanes).enumerate() {
             self.left.iter_mut().skip(lane).step_by(lanes).zip(row).for_each(|(slot, &element)| *slot = element);
         }
         Ok(())
@@ -99,10 +99,12 @@ impl<T: Element, U: Copy> Scratch<T, U> {
     /// Writes the sums out, row by row; the first place without a value.
     fn write<S: Semiring<T, Sum = U>>(&self, op: S, lanes: usize, slots: &mut [T]) -> Option<usize> {
         let (width, mut first) = (self.sums.len() / lanes, None);
-        for (place, slot) in slots.iter_mut().enumerate() {
-            match op.value(self.sums[place % width * lanes + place / width]) {
-                Some(value) => *slot = value,
-                None => first = first.or(Some(place)),
+        for (lane, slots) in slots.chunks_exact_mut(width).enumerate() {
+            for (place, (slot, &sum)) in slots.iter_mut().zip(self.sums[lane..].iter().step_by(lanes)).enumerate() {
+                match op.value(sum) {
+                    Some(value) => *slot = value,
+                    None => first = first.or(Some(lane * width + place)),
+                }
             }
         }
         first
@@ -113,14 +115,16 @@ impl<T: Element, U: Copy> Scratch<T, U> {
 #[inline(always)]
 fn scattered<const COUNT: usize, T: Element, S: Semiring<T>>(
     op: S,
-    scratch: &mut Scratch<T, S::Sum>,
+    lanes: &[T],
+    sums: &mut [S::Sum],
     right: Entries<'_, T>,
     base: usize,
 ) {
-    for (row, lanes) in scratch.left.chunks_exact(COUNT).enumerate() {
-        let (columns, values) = right.row(base + row);
+    let rows = right.rows.offsets[base..].windows(2);
+    for (ends, lanes) in rows.zip(lanes.chunks_exact(COUNT)) {
+        let (columns, values) = (&right.rows.columns[ends[0]..ends[1]], &right.values[ends[0]..ends[1]]);
         for (&column, &value) in columns.iter().zip(values) {
-            let sums = &mut scratch.sums[column as usize * COUNT..][..COUNT];
+            let sums = &mut sums.as_chunks_mut::<COUNT>().0[column as usize];
             for (sum, &lane) in sums.iter_mut().zip(lanes) {
                 *sum = op.plus(*sum, lane, value);
             }

@@ -28,6 +28,9 @@ pub(crate) fn of_entries<T: Element, S: Semiring<T>>(
         in_wide_vectors(
             #[inline(always)]
             || {
+                if width == 1 {
+                    return of_one_column(op, left, right, slots, |row| turn(first + row));
+                }
                 each_row(slots, width, |row, slots| {
                     let (of_left, base) = turn(first + row);
                     let (columns, values) = left.row(of_left);
@@ -37,6 +40,31 @@ pub(crate) fn of_entries<T: Element, S: Semiring<T>>(
             },
         )
     })
+}
+
+/// The elements of the result of a vector; the first one that its type cannot hold.
+#[inline(always)]
+fn of_one_column<T: Element, S: Semiring<T>>(
+    op: S,
+    left: Entries<'_, T>,
+    right: &[T],
+    slots: &mut [T],
+    turn: impl Fn(usize) -> (usize, usize),
+) -> Option<usize> {
+    let mut first = None;
+    for (row, slot) in slots.iter_mut().enumerate() {
+        let (of_left, base) = turn(row);
+        let ((columns, values), right) = (left.row(of_left), &right[base..]);
+        let mut sum = op.nothing();
+        for (&column, &value) in columns.iter().zip(values) {
+            sum = op.plus(sum, value, right[column as usize]);
+        }
+        match op.value(sum) {
+            Some(value) => *slot = value,
+            None => first = first.or(Some(row)),
+        }
+    }
+    first
 }
 
 /// The rows of the result of two dense operands; those of the left one are `inner` long.
@@ -104,6 +132,7 @@ fn gathered<T: Element, S: Semiring<T>>(
     let (mut at, mut first) = (0, None);
     while at < width {
         let place = match width - at {
+            32.. => block::<32, _, _>(op, pairs.clone(), right, at, (&mut at, slots)),
             16.. => block::<16, _, _>(op, pairs.clone(), right, at, (&mut at, slots)),
             4.. => block::<4, _, _>(op, pairs.clone(), right, at, (&mut at, slots)),
             _ => block::<1, _, _>(op, pairs.clone(), right, at, (&mut at, slots)),
