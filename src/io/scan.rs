@@ -160,6 +160,10 @@ impl Source for Scanned {
         })
     }
 
+    fn root(&self) -> Option<&Path> {
+        Some(self.dataset.root())
+    }
+
     fn checks(&self) -> Option<(u64, u64)> {
         self.dataset.checks()
     }

@@ -9,14 +9,17 @@ use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
-use crate::element::Element;
 use crate::element::saved::{bytes_of, values_of};
+use crate::element::{DType, Element};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
 /// What is known of a type of tensors whose entries go out and come in as columns.
 #[doc(hidden)]
 pub trait ByBytes: Send + Sync {
+    /// The element type.
+    fn dtype(&self) -> DType;
+
     /// The bytes of a value.
     fn width(&self) -> usize;
 
@@ -37,6 +40,10 @@ pub trait ByBytes: Send + Sync {
 pub(super) struct OfTensors<P, T>(pub(super) PhantomData<fn() -> (P, T)>);
 
 impl<P: Pattern, T: Element> ByBytes for OfTensors<P, T> {
+    fn dtype(&self) -> DType {
+        T::DTYPE
+    }
+
     fn width(&self) -> usize {
         size_of::<T>()
     }

@@ -32,6 +32,7 @@ mod arrays;
 mod chunks;
 mod columns;
 mod einsum;
+mod elsewhere;
 mod engine;
 mod entries;
 mod gradient;

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use super::columns::ByBytes;
+pub use super::elsewhere::{Folding, Told, value_bytes};
 pub use super::engine::sealed::Sealed;
 pub use super::node::Held;
 use super::node::{Body, InPieces, Node};
@@ -148,6 +149,18 @@ impl Read<'_> {
 }
 
 impl Reader {
+    pub(super) fn new(source: Arc<dyn Source>, kind: &'static dyn ByBytes) -> Self {
+        Reader { source, kind }
+    }
+
+    pub(super) fn source(&self) -> &dyn Source {
+        &*self.source
+    }
+
+    pub(super) fn kind(&self) -> &'static dyn ByBytes {
+        self.kind
+    }
+
     /// The lengths of the axes.
     pub fn shape(&self) -> &Shape {
         self.source.shape()
@@ -168,9 +181,28 @@ impl Reader {
 }
 
 /// How values are reduced.
-enum How {
+pub enum How {
+    /// By what takes them in.
     Fold(Box<dyn Partial>),
+    /// By their order.
     Middle(Box<dyn Ordered>),
+}
+
+impl How {
+    /// What was told of both.
+    pub(super) fn of(partial: Option<Box<dyn Partial>>, order: Option<Box<dyn Ordered>>) -> Option<Self> {
+        partial.map(How::Fold).or(order.map(How::Middle))
+    }
+
+    /// The fold of no group, if it is a fold.
+    pub fn partial(&self) -> Option<Box<dyn Partial>> {
+        if let How::Fold(partial) = self { Some(partial.again()) } else { None }
+    }
+
+    /// The order of values, if it is a median.
+    pub fn order(&self) -> Option<&dyn Ordered> {
+        if let How::Middle(order) = self { Some(&**order) } else { None }
+    }
 }
 
 /// A fold or a median of what steps element by element make of what is read.
@@ -240,6 +272,19 @@ impl Query {
         &self.kept
     }
 
+    pub(super) fn fold(&self) -> &Node {
+        &self.fold
+    }
+
+    /// The steps before the fold, each with the numbers of its inputs: 0 is what is read.
+    pub(super) fn steps(&self) -> &[(Arc<Node>, Vec<usize>)] {
+        &self.steps
+    }
+
+    pub(super) fn has_gap(&self) -> bool {
+        self.has_gap
+    }
+
     /// Whether there are steps before the fold.
     pub fn is_mapped(&self) -> bool {
         !self.steps.is_empty()
@@ -258,12 +303,12 @@ impl Query {
 
     /// The fold of no group, if it is a fold.
     pub fn partial(&self) -> Option<Box<dyn Partial>> {
-        if let How::Fold(partial) = &self.how { Some(partial.again()) } else { None }
+        self.how.partial()
     }
 
     /// The order of values, if it is a median.
     pub fn order(&self) -> Option<&dyn Ordered> {
-        if let How::Middle(order) = &self.how { Some(&**order) } else { None }
+        self.how.order()
     }
 
     /// The number of positions of a group; `u128::MAX` where it does not fit.
@@ -316,7 +361,7 @@ fn asked(fold: &Node, none: &Held, kind: &dyn ByBytes) -> Result<How> {
     let _ = of_states(fold, &pattern, none, states);
     let partial = partial.into_inner().unwrap_or_else(PoisonError::into_inner);
     let order = order.into_inner().unwrap_or_else(PoisonError::into_inner);
-    partial.map(How::Fold).or(order.map(How::Middle)).ok_or_else(|| unlike("it is no fold"))
+    How::of(partial, order).ok_or_else(|| unlike("it is no fold"))
 }
 
 fn of_states(fold: &Node, pattern: &Held, none: &Held, states: States<'_>) -> Option<Result<Held>> {

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use ndarray::{ArrayD, Axis, Slice, SliceInfoElem};
@@ -40,6 +41,11 @@ pub(crate) trait Source: Send + Sync {
     /// The entries of one of so many parts, piece by piece: a tensor of the whole shape, and the hash of each entry.
     fn share(&self, _: Part, _: &mut dyn FnMut(Held, Vec<u64>) -> Result<()>) -> Result<()> {
         Err(Error::Argument { operation: "scan", why: format!("{} is not read in parts", self.told()) })
+    }
+
+    /// The file or the folder, if it is one.
+    fn root(&self) -> Option<&Path> {
+        None
     }
 
     /// The number of all entries, and the sum of their hashes, if these are known.

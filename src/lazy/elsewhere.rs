@@ -1,0 +1,203 @@
+//! What another machine is told of a [`Query`], and what it makes of that: it reads, maps and folds, and finishes nothing.
+
+use std::fmt::Write;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::Lazy;
+use super::node::{Body, Held};
+use super::outside::{How, Query, Reader};
+use super::text::{Text, filled};
+use super::value::Value;
+use super::write::HEAD;
+use crate::base::axes::Axes;
+use crate::base::error::{Error, Result};
+use crate::base::index::Index;
+use crate::base::limit::default_limit;
+use crate::base::shape::Shape;
+use crate::element::saved::bytes_of;
+use crate::element::{DType, Element, Float, Real, Ring};
+use crate::kernels::fed::Source;
+use crate::kernels::ordered::Ordered;
+use crate::kernels::partial::Partial;
+use crate::ops::{self, Fed, Nanmedian, Norm, States};
+use crate::pattern::{CooPattern, Pattern};
+use crate::tensor::Tensor;
+use crate::tensor::coo::CooTensor;
+
+/// A query in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// The element type of what is read.
+    pub dtype: DType,
+    /// The steps before the fold, as a program of one input.
+    pub chain: Option<String>,
+    /// The fold.
+    pub fold: Folding,
+    /// Whether there are positions without an entry.
+    pub has_gap: bool,
+}
+
+/// A fold by its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folding {
+    /// The name of the operation.
+    pub name: String,
+    /// Whether it looks at the entries alone.
+    pub is_stored: bool,
+    /// The order of a norm: 1, 2, or 0 for the greatest magnitude.
+    pub order: u8,
+}
+
+fn refused(why: &str) -> Error {
+    Error::Argument { operation: "on", why: why.into() }
+}
+
+impl Query {
+    /// The same in words.
+    ///
+    /// # Errors
+    ///
+    /// `Argument`: a step has no text.
+    pub fn told(&self) -> Result<Told> {
+        let dtype = self.reader().kind().dtype();
+        let chain = self.is_mapped().then(|| self.chain(dtype)).transpose()?;
+        Ok(Told { dtype, chain, fold: self.folding(), has_gap: self.has_gap() })
+    }
+
+    fn folding(&self) -> Folding {
+        let node = self.fold();
+        let order = match &node.text {
+            Text::Calls(calls) if calls.iter().any(|call| call.contains("ord=1")) => 1,
+            Text::Calls(calls) if calls.iter().any(|call| call.contains("ord=inf")) => 0,
+            _ => 2,
+        };
+        Folding { name: node.name.into(), is_stored: node.arguments.starts_with("stored, "), order }
+    }
+
+    fn chain(&self, dtype: DType) -> Result<String> {
+        let mut text = format!("{HEAD}\nt0 = input(\"x\", \"{dtype}\", \"coo\", [\"?\"])\n");
+        for (at, (node, inputs)) in self.steps().iter().enumerate() {
+            let Text::Calls(calls) = &node.text else {
+                return Err(refused(&format!("{} has no text, by which workers are told of it", node.name)));
+            };
+            let [call] = &calls[..] else { return Err(refused("a step has several results")) };
+            let name = |input: usize| format!("t{}", inputs.get(input).copied().unwrap_or_default());
+            let _ = writeln!(text, "t{} = {}", at + 1, filled(call, name));
+        }
+        let _ = writeln!(text, "result = [t{}]", self.steps().len());
+        Ok(text)
+    }
+}
+
+impl Reader {
+    /// What a graph of one step reads, if it does.
+    pub fn of<V: Value>(lazy: &Lazy<V>) -> Option<Self> {
+        match &lazy.node.body {
+            Body::Source(source) => Some(Reader::new(Arc::clone(source), lazy.node.kind.by_bytes()?)),
+            _ => None,
+        }
+    }
+
+    /// The file or the folder.
+    pub fn path(&self) -> Option<&Path> {
+        self.source().root()
+    }
+
+    /// The number of its entries, and the sum of their hashes, if these are known.
+    pub fn checks(&self) -> Option<(u64, u64)> {
+        self.source().checks()
+    }
+
+    /// A tensor of rank 1 of the values that these bytes are, and of one position more that holds the fill, if there is
+    /// one.
+    pub fn piece(&self, values: &[u8], has_gap: bool) -> Result<Held> {
+        self.kind().piece(&self.source().none()?, values, has_gap)
+    }
+}
+
+/// The bytes of all values.
+pub fn value_bytes<T: Element, I: Index>(x: &CooTensor<T, I>) -> Vec<u8> {
+    bytes_of(x.values()).to_vec()
+}
+
+/// Nothing comes in pieces: what would take them is asked for.
+struct Nothing;
+
+impl<T> Source<T> for Nothing {
+    fn feed(&self, _: Range<usize>, _: &mut dyn FnMut(&[T])) -> bool {
+        false
+    }
+
+    fn picoseconds(&self) -> usize {
+        0
+    }
+}
+
+/// An operand that is asked for what takes it in.
+type Asked<'a, T> = Fed<'a, CooPattern<u32>, T>;
+
+impl Folding {
+    /// What takes values in that the fill is one of, or ranks them; none where this type has no such fold.
+    fn how<T: Element>(&self, fill: T, run: impl Fn(&Asked<'_, T>)) -> Option<How> {
+        let pattern = CooPattern::<u32>::from_coords(Shape::from([0]), 0, vec![Vec::new().into()], default_limit(0));
+        let pattern = pattern.ok()?;
+        let none = Tensor::from_valid(pattern.clone(), Vec::new(), fill);
+        let gap = (!self.is_stored).then_some(fill);
+        let ask = |states| {
+            run(&Fed { pattern: &pattern, none: &none, gap, source: Box::new(Nothing), states: Some(states) });
+        };
+        let (partial, order) = (Mutex::new(None::<Box<dyn Partial>>), Mutex::new(None::<Box<dyn Ordered>>));
+        ask(if self.is_middle() { States::Order(&order) } else { States::Asked(&partial) });
+        let partial = partial.into_inner().unwrap_or_else(PoisonError::into_inner);
+        How::of(partial, order.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn is_middle(&self) -> bool {
+        ["median", "nanmedian"].contains(&&*self.name)
+    }
+
+    /// Of elements of any type.
+    pub fn of_any<T: Ring>(&self, fill: T) -> Option<How> {
+        let all = Axes::all();
+        self.how(fill, |x: &Asked<'_, T>| match &*self.name {
+            "any" => drop(ops::any(x, &all)),
+            "all" => drop(ops::all(x, &all)),
+            "count_nonzero" => drop(ops::count_nonzero(x, &all)),
+            "sum" => drop(ops::sum(x, &all)),
+            "mean" => drop(ops::mean(x, &all)),
+            _ => {}
+        })
+    }
+
+    /// Of elements that have an order.
+    pub fn of_real<T: Real>(&self, fill: T) -> Option<How> {
+        let all = Axes::all();
+        self.how(fill, |x: &Asked<'_, T>| match &*self.name {
+            "min" => drop(ops::min(x, &all)),
+            "max" => drop(ops::max(x, &all)),
+            "median" => drop(ops::median(x, Nanmedian::over(&all))),
+            "nanmedian" => drop(ops::nanmedian(x, Nanmedian::over(&all))),
+            _ => {}
+        })
+    }
+
+    /// Of floats.
+    pub fn of_float<T: Float>(&self, fill: T) -> Option<How> {
+        let all = Axes::all();
+        let norm = match self.order {
+            0 => Norm::over(&all).infinity(),
+            1 => Norm::over(&all).one(),
+            _ => Norm::over(&all),
+        };
+        self.how(fill, |x: &Asked<'_, T>| match &*self.name {
+            "nansum" => drop(ops::nansum(x, &all)),
+            "nanmean" => drop(ops::nanmean(x, &all)),
+            "nanmin" => drop(ops::nanmin(x, &all)),
+            "nanmax" => drop(ops::nanmax(x, &all)),
+            "norm" => drop(ops::norm(x, norm.clone())),
+            _ => {}
+        })
+    }
+}
