@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use lacuna::lazy::outside::{Gap, Ordered, Partial, Query};
+use lacuna::lazy::outside::{Gap, Ordered, Partial};
+
+use crate::map::Asks;
 
 /// The counts of a group.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -58,12 +60,12 @@ impl Census {
 
 /// The counts of some groups.
 pub(crate) struct Counts {
-    query: Arc<Query>,
+    query: Arc<dyn Asks>,
     groups: Vec<Census>,
 }
 
 impl Counts {
-    pub(crate) fn new(query: Arc<Query>) -> Self {
+    pub(crate) fn new(query: Arc<dyn Asks>) -> Self {
         Counts { query, groups: Vec::new() }
     }
 }

@@ -2,25 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Instant;
 
 use datafusion::common::DataFusionError;
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
-use lacuna::lazy::Engine;
-use lacuna::lazy::outside::{Held, Plan, Sealed};
+use lacuna::lazy::outside::{Held, Plan, Query};
 use lacuna::{Error, Result};
 
 use crate::fold::Seen;
-use crate::map::Shared;
 use crate::run::{self, Answer};
 use crate::table::Entries;
 use crate::which::{Reason, Region, region};
 
-/// The name in errors.
-const NAME: &str = "datafusion";
-
 /// The bytes that a group may take while it is worked on, more or less.
-const GROUP: usize = 2 << 10;
+pub(crate) const GROUP: usize = 2 << 10;
 
 /// The bytes that DataFusion needs for each part, or else it sorts nothing.
 const LEAST: usize = 4 << 20;
@@ -72,89 +69,158 @@ impl DataFusion {
 
     /// The context that a query runs in.
     fn context(&self) -> std::result::Result<SessionContext, DataFusionError> {
-        let memory = usize::try_from(self.memory).unwrap_or(usize::MAX).max(self.partitions.saturating_mul(LEAST));
-        let runtime = RuntimeEnvBuilder::new().with_memory_limit(memory, 1.0).build_arc()?;
-        // The groups of a batch are in memory at once.
-        let batch = (memory / self.partitions / GROUP).clamp(64, 8192);
-        let mut config = SessionConfig::new().with_target_partitions(self.partitions).with_batch_size(batch);
-        // What each sort keeps for itself; by default it would be more than a small limit has for all.
-        let kept = &mut config.options_mut().execution.sort_spill_reservation_bytes;
-        *kept = (*kept).min(memory / 8 / self.partitions);
+        let (config, runtime) = session(self.partitions, self.memory)?;
         Ok(SessionContext::new_with_config_rt(config, runtime))
     }
+}
 
-    /// The value of a fold. What DataFusion finds is believed if it is made of all entries.
-    fn value(&self, region: Region) -> Result<Held> {
-        let (expected, query) = (region.checks, Shared::new(region.query));
-        let mut last = None;
-        for attempts in 1..=self.attempts {
-            let refused =
-                |cause: String, seen| Error::Engine { engine: NAME, attempts, cause, seen, expected: Some(expected) };
-            last = Some(match self.ask(&query, expected) {
-                Ok(Answer::Value(value)) => return Ok(value),
-                Ok(Answer::Of(Seen { entries, hash })) => {
-                    refused("its answer is not made of the entries that there are".into(), Some((entries, hash)))
-                }
-                Err(error) => match of_lacuna(&error) {
-                    // It would be refused again.
-                    Some(error) => return Err(error),
-                    None => refused(error.to_string(), None),
-                },
-            });
-        }
-        Err(last.unwrap_or(Error::Engine {
-            engine: NAME,
-            attempts: 0,
-            cause: "nobody asked".into(),
-            seen: None,
-            expected: None,
-        }))
+/// What a query is given in so many parts and bytes.
+pub(crate) fn session(
+    partitions: usize,
+    memory: u64,
+) -> std::result::Result<(SessionConfig, Arc<RuntimeEnv>), DataFusionError> {
+    let memory = usize::try_from(memory).unwrap_or(usize::MAX).max(partitions.saturating_mul(LEAST));
+    let runtime = RuntimeEnvBuilder::new().with_memory_limit(memory, 1.0).build_arc()?;
+    // The groups of a batch are in memory at once.
+    let batch = (memory / partitions / GROUP).clamp(64, 8192);
+    let mut config = SessionConfig::new().with_target_partitions(partitions).with_batch_size(batch);
+    // What each sort keeps for itself; by default it would be more than a small limit has for all.
+    let kept = &mut config.options_mut().execution.sort_spill_reservation_bytes;
+    *kept = (*kept).min(memory / 8 / partitions);
+    Ok((config, runtime))
+}
+
+/// The entries of a query, in so many parts and bytes.
+pub(crate) fn entries(query: &Query, partitions: usize, memory: u64) -> Entries {
+    let piece = memory / 8 / partitions as u64;
+    Entries::new(query.reader().clone(), partitions, piece.clamp(1 << 16, 64 << 20))
+}
+
+/// Why there is no answer.
+pub(crate) enum Failure {
+    /// The fold has no result, or it cannot be asked for.
+    Final(Error),
+    /// It would be the same again.
+    Never(String),
+    Again(String),
+}
+
+impl From<DataFusionError> for Failure {
+    fn from(error: DataFusionError) -> Self {
+        of_lacuna(&error).map_or_else(|| Failure::Again(error.to_string()), Failure::Final)
+    }
+}
+
+/// Where DataFusion runs.
+pub(crate) trait Runs {
+    /// The name in errors.
+    const NAME: &'static str;
+
+    /// The bytes that what is read for a step that it is not asked for may take.
+    fn memory(&self) -> u64;
+
+    /// Whether it takes a fold, as far as is known before it is asked.
+    fn takes(&self, region: &Region) -> std::result::Result<(), Reason>;
+
+    /// Where a fold runs, in words.
+    fn told(&self) -> String;
+
+    /// How often it may be asked, and until when.
+    fn patience(&self) -> (u32, Option<Instant>);
+
+    fn ask(&self, query: &Arc<Query>, expected: Seen, until: Option<Instant>) -> std::result::Result<Answer, Failure>;
+}
+
+impl Runs for DataFusion {
+    const NAME: &'static str = "datafusion";
+
+    fn memory(&self) -> u64 {
+        self.memory
+    }
+
+    fn takes(&self, _: &Region) -> std::result::Result<(), Reason> {
+        Ok(())
+    }
+
+    fn told(&self) -> String {
+        format!("in {} parts", self.partitions)
+    }
+
+    fn patience(&self) -> (u32, Option<Instant>) {
+        (self.attempts, None)
     }
 
     /// What DataFusion finds. It runs on threads of its own, so that whoever asks may be a task of some other runtime.
-    fn ask(&self, query: &Shared, (entries, hash): (u64, u64)) -> std::result::Result<Answer, DataFusionError> {
+    fn ask(&self, query: &Arc<Query>, expected: Seen, _: Option<Instant>) -> std::result::Result<Answer, Failure> {
         let context = self.context()?;
-        let piece = self.memory / 8 / self.partitions as u64;
-        let expected = Seen { entries, hash };
-        let table = Entries::new(query.query.reader().clone(), self.partitions, piece.clamp(1 << 16, 64 << 20));
+        let table = entries(query, self.partitions, self.memory);
         let work = || {
             let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(self.partitions).build()?;
             threads.block_on(run::ask(&context, query, table, expected))
         };
-        std::thread::scope(|scope| scope.spawn(work).join())
-            .unwrap_or_else(|_| Err(DataFusionError::Internal("a thread panicked".into())))
+        let found = std::thread::scope(|scope| scope.spawn(work).join());
+        Ok(found.unwrap_or_else(|_| Err(DataFusionError::Internal("a thread panicked".into())))?)
     }
+}
 
-    /// Which steps go to DataFusion, and of those that a result needs and that do not, why.
-    fn layout(plan: &Plan, slots: &[Option<Held>]) -> (Vec<Region>, BTreeMap<usize, Reason>) {
-        let (mut left, mut regions, mut refused) = (plan.results().to_vec(), BTreeMap::new(), BTreeMap::new());
-        while let Some(at) = left.pop() {
-            if slots[at].is_some() || regions.contains_key(&at) || refused.contains_key(&at) {
-                continue;
+/// The value of a fold. What DataFusion finds is believed if it is made of all entries.
+fn value<R: Runs>(runs: &R, query: Query, expected: (u64, u64)) -> Result<Held> {
+    let ((most, until), query, (entries, hash)) = (runs.patience(), Arc::new(query), expected);
+    let refused = |attempts, cause: String, seen| Error::Engine {
+        engine: R::NAME,
+        attempts,
+        cause,
+        seen,
+        expected: Some(expected),
+    };
+    let mut last = refused(0, "nobody asked".into(), None);
+    for attempts in 1..=most {
+        last = match runs.ask(&query, Seen { entries, hash }, until) {
+            Ok(Answer::Value(value)) => return Ok(value),
+            Ok(Answer::Of(seen)) => {
+                let cause = "its answer is not made of the entries that there are".into();
+                refused(attempts, cause, Some((seen.entries, seen.hash)))
             }
-            match region(plan, at) {
-                Ok(region) => {
-                    regions.insert(at, region);
-                }
-                Err(reason) => {
-                    refused.insert(at, reason);
-                    left.extend(plan.view(at).inputs());
-                }
+            Err(Failure::Final(error)) => return Err(error),
+            Err(Failure::Never(cause)) => return Err(refused(attempts, cause, None)),
+            Err(Failure::Again(cause)) => refused(attempts, cause, None),
+        };
+        if until.is_some_and(|until| until <= Instant::now()) {
+            break;
+        }
+    }
+    Err(last)
+}
+
+/// Which steps go to DataFusion, and of those that a result needs and that do not, why.
+fn layout<R: Runs>(runs: &R, plan: &Plan, slots: &[Option<Held>]) -> (Vec<Region>, BTreeMap<usize, Reason>) {
+    let (mut left, mut regions, mut refused) = (plan.results().to_vec(), BTreeMap::new(), BTreeMap::new());
+    while let Some(at) = left.pop() {
+        if slots[at].is_some() || regions.contains_key(&at) || refused.contains_key(&at) {
+            continue;
+        }
+        match region(plan, at).and_then(|region| runs.takes(&region).map(|()| region)) {
+            Ok(region) => {
+                regions.insert(at, region);
+            }
+            Err(reason) => {
+                refused.insert(at, reason);
+                left.extend(plan.view(at).inputs());
             }
         }
-        (regions.into_values().collect(), refused)
     }
+    (regions.into_values().collect(), refused)
+}
 
-    /// Refuses files that are read as a whole and do not fit.
-    fn check(&self, plan: &Plan, at: usize) -> Result<()> {
-        let bytes = plan.view(at).source().map_or(0, |source| source.bytes());
-        let instead = "raise DataFusion::memory, or ask for a fold of it";
-        match bytes <= self.memory {
-            true => Ok(()),
-            false => {
-                let what = "what is read for a step that DataFusion is not asked for";
-                Err(Error::TooLarge { what, bytes: bytes.into(), limit: self.memory, instead })
-            }
+/// Refuses files that are read as a whole and do not fit.
+fn check<R: Runs>(runs: &R, plan: &Plan, at: usize) -> Result<()> {
+    let bytes = plan.view(at).source().map_or(0, |source| source.bytes());
+    let instead = "raise the memory of the engine, or ask for a fold of it";
+    match bytes <= runs.memory() {
+        true => Ok(()),
+        false => {
+            let what = "what is read for a step that DataFusion is not asked for";
+            Err(Error::TooLarge { what, bytes: bytes.into(), limit: runs.memory(), instead })
         }
     }
 }
@@ -176,45 +242,69 @@ fn of_lacuna(error: &DataFusionError) -> Option<Error> {
     None
 }
 
-impl Sealed for DataFusion {}
+/// The values of the results of a plan.
+pub(crate) fn values<R: Runs>(runs: &R, plan: &Plan, mut slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+    let (regions, refused) = layout(runs, plan, &slots);
+    refused.keys().try_for_each(|&at| check(runs, plan, at))?;
+    for Region { fold, read, query, checks } in regions {
+        match value(runs, query, checks) {
+            Ok(value) => slots[fold] = Some(value),
+            Err(error @ Error::Engine { .. }) => return Err(error),
+            // A step has no result: of the whole it is told where.
+            Err(error) => check(runs, plan, read).map_err(|_| error)?,
+        }
+    }
+    plan.finish(slots)
+}
 
-impl Engine for DataFusion {
-    fn values(&self, plan: &Plan, mut slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
-        let (regions, refused) = Self::layout(plan, &slots);
-        refused.keys().try_for_each(|&at| self.check(plan, at))?;
-        for region in regions {
-            let (fold, read) = (region.fold, region.read);
-            match self.value(region) {
-                Ok(value) => slots[fold] = Some(value),
-                Err(error @ Error::Engine { .. }) => return Err(error),
-                // A step has no result: of the whole it is told where.
-                Err(error) => self.check(plan, read).map_err(|_| error)?,
+/// The steps of a plan in words, and where they run.
+pub(crate) fn explain<R: Runs>(runs: &R, plan: &Plan, slots: &[Option<Held>]) -> String {
+    let (regions, refused) = layout(runs, plan, slots);
+    let (mut text, name, places) = (plan.told(), R::NAME, runs.told());
+    for Region { fold, read, query, .. } in &regions {
+        let passes = query.order().map_or(String::new(), |order| {
+            format!(", by counts in at most {} passes, so that no group is gathered", order.words() + 1)
+        });
+        let axes = query.kept();
+        let _ = writeln!(text, "{name}: %{fold} from %{read} {places}, grouped by axes {axes:?}{passes}");
+    }
+    for (at, Reason(why)) in refused {
+        let _ = match plan.view(at).source() {
+            Some(_) => writeln!(text, "threads: %{at} is read whole"),
+            None => writeln!(text, "threads: %{at}, as {why}"),
+        };
+    }
+    text
+}
+
+/// The three methods of an engine that runs on DataFusion somewhere.
+macro_rules! engine {
+    ($engine:ty) => {
+        impl lacuna::lazy::outside::Sealed for $engine {}
+
+        impl lacuna::lazy::Engine for $engine {
+            fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> lacuna::Result<Vec<Held>> {
+                $crate::engine::values(self, plan, slots)
+            }
+
+            fn pour(
+                &self,
+                plan: &Plan,
+                slots: Vec<Option<Held>>,
+                take: &mut dyn FnMut(&Held) -> lacuna::Result<()>,
+            ) -> lacuna::Result<()> {
+                $crate::engine::values(self, plan, slots)?.iter().try_for_each(take)
+            }
+
+            fn explain(&self, plan: &Plan, slots: &[Option<Held>]) -> String {
+                $crate::engine::explain(self, plan, slots)
             }
         }
-        plan.finish(slots)
-    }
-
-    fn pour(&self, plan: &Plan, slots: Vec<Option<Held>>, take: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
-        self.values(plan, slots)?.iter().try_for_each(take)
-    }
-
-    fn explain(&self, plan: &Plan, slots: &[Option<Held>]) -> String {
-        let (regions, refused) = Self::layout(plan, slots);
-        let mut text = plan.told();
-        for Region { fold, read, query, .. } in &regions {
-            let axes = query.kept();
-            let _ =
-                writeln!(text, "{NAME}: %{fold} from %{read} in {} parts, grouped by axes {axes:?}", self.partitions);
-        }
-        for (at, Reason(why)) in refused {
-            let _ = match plan.view(at).source() {
-                Some(_) => writeln!(text, "threads: %{at} is read whole"),
-                None => writeln!(text, "threads: %{at}, as {why}"),
-            };
-        }
-        text
-    }
+    };
 }
+pub(crate) use engine;
+
+engine!(DataFusion);
 
 #[cfg(test)]
 mod tests {
@@ -222,6 +312,8 @@ mod tests {
     use lacuna::io::{ReadOptions, WriteOptions, scan, write};
 
     use super::*;
+    use lacuna::lazy::Engine;
+    use lacuna::lazy::outside::Sealed;
 
     /// Expects entries that there are not.
     struct Misled(DataFusion, fn(&mut (u64, u64)));
@@ -230,12 +322,12 @@ mod tests {
 
     impl Engine for Misled {
         fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
-            let (regions, _) = DataFusion::layout(plan, &slots);
+            let (regions, _) = layout(&self.0, plan, &slots);
             regions
                 .into_iter()
                 .map(|mut region| {
                     (self.1)(&mut region.checks);
-                    self.0.value(region)
+                    value(&self.0, region.query, region.checks)
                 })
                 .collect()
         }
@@ -261,10 +353,10 @@ mod tests {
             options.skip_partial_aggregation_probe_rows_threshold = 1;
             options.skip_partial_aggregation_probe_ratio_threshold = 0.0;
             let context = SessionContext::new_with_config(config);
-            let (mut regions, _) = DataFusion::layout(plan, &slots);
+            let (mut regions, _) = layout(&DataFusion::in_process(), plan, &slots);
             let Region { query, checks: (entries, hash), .. } = regions.remove(0);
-            let query = Shared::new(query);
-            let table = Entries::new(query.query.reader().clone(), 2, 1 << 20);
+            let query = Arc::new(query);
+            let table = Entries::new(query.reader().clone(), 2, 1 << 20);
             let threads = tokio::runtime::Builder::new_current_thread().build()?;
             match threads.block_on(run::ask(&context, &query, table, Seen { entries, hash })) {
                 Ok(Answer::Value(value)) => Ok(vec![value]),

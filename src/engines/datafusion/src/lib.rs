@@ -29,20 +29,33 @@
 //! no value. An answer must be made of all entries: their number and the sum of their hashes are compared with those
 //! that the file tells, and an answer that differs is asked for again, then refused.
 
+//!
+//! [`DataFusion`] runs in this process. [`Cluster`] runs the same folds on workers, on this machine or on others, which are
+//! the program `lacuna-worker`.
+
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod access;
 mod bin;
 mod census;
+mod cluster;
+mod codec;
+mod elsewhere;
 mod engine;
 mod fold;
 mod map;
 mod median;
+mod roots;
 mod run;
 mod table;
 mod which;
+mod worker;
 
+pub use cluster::Cluster;
 pub use engine::DataFusion;
+#[doc(hidden)]
+pub use worker::{WorkerOptions, serve};
 
 #[cfg(doctest)]
 mod pages {

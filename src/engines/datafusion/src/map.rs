@@ -9,20 +9,80 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::cast::as_fixed_size_binary_array;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
-use lacuna::lazy::outside::{Ordered, Partial, Query};
+use lacuna::lazy::outside::{Ordered, Partial, Query, Reader, Told};
 
 use crate::census::Counts;
 use crate::table::{bytes_type, external};
 
+/// What is asked of a plan: here, where the graph is, and on a worker, which was told of it.
+pub(crate) trait Asks: Send + Sync {
+    fn reader(&self) -> &Reader;
+
+    /// The axes that the fold keeps.
+    fn kept(&self) -> &[usize];
+
+    /// Whether there are steps before the fold.
+    fn is_mapped(&self) -> bool;
+
+    /// The bytes of a value behind the steps.
+    fn width(&self) -> usize;
+
+    /// What the steps make of the bytes of values.
+    fn map(&self, values: &[u8]) -> lacuna::Result<Vec<u8>>;
+
+    /// The fold of no group, if it is a fold.
+    fn partial(&self) -> Option<Box<dyn Partial>>;
+
+    /// The order of values, if it is a median.
+    fn order(&self) -> Option<&dyn Ordered>;
+
+    /// The same in words.
+    fn told(&self) -> lacuna::Result<Told>;
+}
+
+impl Asks for Query {
+    fn reader(&self) -> &Reader {
+        self.reader()
+    }
+
+    fn kept(&self) -> &[usize] {
+        self.kept()
+    }
+
+    fn is_mapped(&self) -> bool {
+        self.is_mapped()
+    }
+
+    fn width(&self) -> usize {
+        self.width()
+    }
+
+    fn map(&self, values: &[u8]) -> lacuna::Result<Vec<u8>> {
+        self.map(values)
+    }
+
+    fn partial(&self) -> Option<Box<dyn Partial>> {
+        self.partial()
+    }
+
+    fn order(&self) -> Option<&dyn Ordered> {
+        self.order()
+    }
+
+    fn told(&self) -> lacuna::Result<Told> {
+        self.told()
+    }
+}
+
 /// A query that functions share: two are the same only if they are one.
 #[derive(Clone)]
 pub(crate) struct Shared {
-    pub(crate) query: Arc<Query>,
+    pub(crate) query: Arc<dyn Asks>,
 }
 
 impl Shared {
-    pub(crate) fn new(query: Query) -> Self {
-        Shared { query: Arc::new(query) }
+    pub(crate) fn new(query: Arc<dyn Asks>) -> Self {
+        Shared { query }
     }
 
     /// What takes values in: the fold, or the counts of a median.
@@ -51,7 +111,7 @@ impl Eq for Shared {}
 
 impl Hash for Shared {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        Arc::as_ptr(&self.query).hash(state);
+        Arc::as_ptr(&self.query).cast::<()>().hash(state);
     }
 }
 

@@ -2,8 +2,7 @@
 //! group is, each pass counts the values by 16 bits more of their keys, in the ranges where a middle is looked for. At
 //! most four passes find it, and no group's values come together.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
 use datafusion::prelude::SessionContext;
@@ -32,12 +31,12 @@ struct Target {
 }
 
 /// What is looked for in a group, by its coordinates: sides, and how keys begin.
-pub(crate) type Wanted = HashMap<Vec<u64>, Vec<(Side, u64)>>;
+pub(crate) type Wanted = BTreeMap<Vec<u64>, Vec<(Side, u64)>>;
 
 /// Of each group the keys of the two numbers in the middle, if it has a median.
 pub(crate) async fn keys(
     context: &SessionContext,
-    query: &Shared,
+    (query, extent): (&Shared, u128),
     order: &dyn Ordered,
     entries: &Entries,
     found: &[Found],
@@ -45,7 +44,7 @@ pub(crate) async fn keys(
     let (mut keys, mut targets) = (vec![None; found.len()], Vec::new());
     for (group, one) in found.iter().enumerate() {
         let census = Census::of(&one.state).ok_or_else(|| exec_datafusion_err!("lacuna: a state is no count"))?;
-        keys[group] = targets_of(query, order, census, (group, one.count), &mut targets);
+        keys[group] = targets_of(extent.saturating_sub(one.count.into()), order, census, group, &mut targets);
     }
     for pass in 1..=order.words() {
         if !targets.is_empty() {
@@ -59,16 +58,15 @@ pub(crate) async fn keys(
     Ok(keys)
 }
 
-/// The keys in the middle of a group of so many entries, if it has a median: those of what is not stored, which others
+/// The keys in the middle of a group of so many gaps, if it has a median: those of what is not stored, which others
 /// take the place of that are looked for.
 fn targets_of(
-    query: &Shared,
+    gaps: u128,
     order: &dyn Ordered,
     census: Census,
-    (group, count): (usize, u64),
+    group: usize,
     targets: &mut Vec<Target>,
 ) -> Option<[u64; 2]> {
-    let gaps = query.query.extent().saturating_sub(count.into());
     let (unstored, level) = match order.gap() {
         Gap::Level(first, _) => (gaps, first),
         Gap::Nan if gaps > 0 && !order.skips_nan() => return None,
@@ -110,7 +108,7 @@ async fn narrow(
             of_group.push((*side, *prefix));
         }
     }
-    let bins = run::bins(context, query, entries.clone(), Arc::new(wanted), u64::BITS - BITS * pass).await?;
+    let bins = run::bins(context, query, entries.clone(), &wanted, u64::BITS - BITS * pass).await?;
     targets.iter_mut().try_for_each(|target| {
         let coords = &found[target.group].coords;
         let start = bins.partition_point(|bin| (&bin.coords, bin.side) < (coords, target.side));

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Int64Type, UInt64Type};
-use datafusion::common::{DataFusionError, Result};
+use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::functions_aggregate::count::count;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::{DataFrame, Expr, SessionContext, col, lit};
-use lacuna::lazy::outside::{Found, Held};
+use lacuna::lazy::outside::{Found, Held, Query};
 
-use crate::bin::{BinOf, Gives};
+use crate::bin::{self, BinOf, Gives};
 use crate::census::Side;
 use crate::fold::{Fold, Seen};
-use crate::map::{Map, Shared};
+use crate::map::{Asks, Map, Shared};
 use crate::median::{self, Wanted};
 use crate::table::{Entries, HASH, VALUE, axis_name, external};
 
@@ -41,16 +41,22 @@ pub(crate) struct Bin {
 }
 
 /// The value of a query, if it is made of the entries that are expected.
-pub(crate) async fn ask(context: &SessionContext, query: &Shared, entries: Entries, expected: Seen) -> Result<Answer> {
+pub(crate) async fn ask(
+    context: &SessionContext,
+    whole: &Arc<Query>,
+    entries: Entries,
+    expected: Seen,
+) -> Result<Answer> {
+    let query = &Shared::new(Arc::clone(whole) as Arc<dyn Asks>);
     let (found, seen) = census(context, query, entries.clone()).await?;
     if seen != expected {
         return Ok(Answer::Of(seen));
     }
-    let value = match query.query.order() {
-        None => query.query.finish(&found),
+    let value = match whole.order() {
+        None => whole.finish(&found),
         Some(order) => {
-            let keys = median::keys(context, query, order, &entries, &found).await?;
-            query.query.finish_ranked(&found, &keys)
+            let keys = median::keys(context, (query, whole.extent()), order, &entries, &found).await?;
+            whole.finish_ranked(&found, &keys)
         }
     };
     value.map(Answer::Value).map_err(external)
@@ -78,12 +84,12 @@ pub(crate) async fn bins(
     context: &SessionContext,
     query: &Shared,
     entries: Entries,
-    wanted: Arc<Wanted>,
+    wanted: &Wanted,
     shift: u32,
 ) -> Result<Vec<Bin>> {
     let mut takes = keys(query);
-    takes.push(value(query));
-    let of = |gives| ScalarUDF::from(BinOf::new(query.clone(), Arc::clone(&wanted), shift, gives)).call(takes.clone());
+    takes.extend([value(query), lit(ScalarValue::Binary(Some(bin::to_bytes(wanted, shift))))]);
+    let of = |gives| ScalarUDF::from(BinOf::new(query.clone(), gives)).call(takes.clone());
     let mut columns = keys(query);
     columns.extend([of(Gives::Side).alias(SIDE), of(Gives::Key).alias(KEY)]);
     let mut grouped = keys(query);
@@ -91,7 +97,7 @@ pub(crate) async fn bins(
     let binned = context.read_table(Arc::new(entries))?.select(columns)?.filter(col(KEY).is_not_null())?;
     let counted = binned.aggregate(grouped.clone(), vec![count(lit(1)).alias(COUNT)])?;
     let batches = sorted(counted, grouped)?.collect().await?;
-    let rows = batches.iter().flat_map(|batch| (0..batch.num_rows()).map(move |row| bin(batch, query, row)));
+    let rows = batches.iter().flat_map(|batch| (0..batch.num_rows()).map(move |row| bin_of(batch, query, row)));
     rows.collect()
 }
 
@@ -140,7 +146,7 @@ fn group(batch: &RecordBatch, kept: &[usize], row: usize) -> Result<(Found, Seen
 }
 
 /// The bin that a row tells of.
-fn bin(batch: &RecordBatch, query: &Shared, row: usize) -> Result<Bin> {
+fn bin_of(batch: &RecordBatch, query: &Shared, row: usize) -> Result<Bin> {
     Ok(Bin {
         coords: coords(batch, query.query.kept(), row)?,
         side: if number(batch, SIDE, row)? == 0 { Side::Below } else { Side::Above },

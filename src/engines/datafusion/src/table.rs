@@ -17,6 +17,7 @@ use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExp
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchReceiverStream;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use datafusion_distributed::DistributedTaskContext;
 use lacuna::lazy::outside::{Part, Reader, Rows};
 
 /// The column of the values.
@@ -97,14 +98,14 @@ impl TableProvider for Entries {
 
 /// Reads a table.
 #[derive(Debug)]
-struct Scan {
+pub(crate) struct Scan {
     entries: Entries,
     columns: Vec<usize>,
     properties: Arc<PlanProperties>,
 }
 
 impl Scan {
-    fn new(entries: Entries, projection: Option<&Vec<usize>>) -> Result<Self> {
+    pub(crate) fn new(entries: Entries, projection: Option<&Vec<usize>>) -> Result<Self> {
         let columns = projection.cloned().unwrap_or_else(|| (0..entries.schema.fields().len()).collect());
         let schema = Arc::new(entries.schema.project(&columns)?);
         let properties = PlanProperties::new(
@@ -114,6 +115,11 @@ impl Scan {
             Boundedness::Bounded,
         );
         Ok(Scan { entries, columns, properties: Arc::new(properties) })
+    }
+
+    /// In how many parts, by how many bytes each, which columns are read.
+    pub(crate) fn said(&self) -> (usize, u64, &[usize]) {
+        (self.entries.parts, self.entries.memory, &self.columns)
     }
 }
 
@@ -150,7 +156,10 @@ impl ExecutionPlan for Scan {
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let mut stream = RecordBatchReceiverStream::builder(self.schema(), 2);
         let (give, entries, columns) = (stream.tx(), self.entries.clone(), self.columns.clone());
-        let part = Part { number: partition, of: entries.parts, memory: entries.memory };
+        // Of several workers that scan each takes a share of the parts.
+        let task = DistributedTaskContext::from_ctx(&context);
+        let number = task.task_index * entries.parts + partition;
+        let part = Part { number, of: task.task_count * entries.parts, memory: entries.memory };
         let size = context.session_config().batch_size().max(1);
         stream.spawn_blocking(move || {
             let gone = || lacuna::Error::Argument { operation: "scan", why: "nobody takes the entries".into() };

@@ -1,6 +1,11 @@
 //! Folds on DataFusion: bit for bit the answers of threads, in any number of parts.
 
 mod support;
+#[allow(dead_code)] // other tests use the rest
+#[path = "support/workers.rs"]
+mod workers;
+
+use std::cell::{Cell, OnceCell};
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,6 +14,7 @@ use lacuna::lazy::{Lazy, Threads};
 use lacuna::{Axes, CooTensor, DType, Element, Error, Nanmedian, Norm};
 use lacuna_datafusion::DataFusion;
 use support::{Folder, Random, assert_bits, bits, small_groups};
+use workers::Worker;
 
 const PARTS: [usize; 3] = [1, 2, 8];
 
@@ -24,9 +30,35 @@ fn engine(parts: usize) -> DataFusion {
     DataFusion::in_process().partitions(parts).memory(1 << 26)
 }
 
+thread_local! {
+    /// Two workers for each test, which end with its thread.
+    static WORKERS: OnceCell<Vec<Worker>> = const { OnceCell::new() };
+    static CHECKS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// So many checks are made before one asks workers too, which takes much longer.
+const SELDOM: usize = 31;
+
+/// Workers find the same.
+fn check_on_workers<T: support::Item>(told: &str, step: &Lazy<CooTensor<T>>) {
+    CHECKS.set(CHECKS.get() + 1);
+    if CHECKS.get() % SELDOM != 1 {
+        return;
+    }
+    let found = WORKERS.with(|workers| {
+        let workers = workers.get_or_init(|| workers::workers(2, &std::env::temp_dir()));
+        step.on(workers::cluster(workers).memory(0)).collect()
+    });
+    let found = found.unwrap_or_else(|error| panic!("{told}, on workers: {error}"));
+    assert_bits(&found, &step.collect().unwrap(), &format!("{told}, on workers"));
+}
+
 /// The step runs on DataFusion, and gives what threads give.
 fn check<T: support::Item>(told: &str, step: &Lazy<CooTensor<T>>) {
     let expected = step.on(Threads).collect();
+    if expected.is_ok() {
+        check_on_workers(told, step);
+    }
     for &parts in parts::<T>() {
         let plan = step.on(engine(parts)).explain().unwrap();
         if expected.is_ok() {

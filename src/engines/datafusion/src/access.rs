@@ -1,0 +1,136 @@
+//! Who may ask a worker, and by what connections: the shared token, and TLS.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use datafusion::common::{DataFusionError, Result};
+use datafusion_distributed::grpc::{BoxCloneSyncChannel, create_worker_client};
+use datafusion_distributed::{ChannelResolver, WorkerChannel};
+use http::HeaderValue;
+use http::header::AUTHORIZATION;
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
+use tower::ServiceExt;
+use url::{Host, Url};
+
+/// A shorter token is found by trying.
+const SHORTEST: usize = 16;
+
+/// A secret that workers and those who ask them share.
+#[derive(Clone)]
+pub(crate) struct Token(HeaderValue);
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token")
+    }
+}
+
+impl Token {
+    /// Of a text, whose ends may be blank.
+    pub(crate) fn new(text: &str) -> std::result::Result<Self, String> {
+        let text = text.trim();
+        if text.len() < SHORTEST || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(format!("a token has {SHORTEST} or more letters, digits or signs of ASCII, and no blanks"));
+        }
+        let mut value = HeaderValue::from_str(&format!("Bearer {text}")).map_err(|error| error.to_string())?;
+        value.set_sensitive(true);
+        Ok(Token(value))
+    }
+
+    /// Whether somebody has it. How long that takes does not tell how much of it is right.
+    pub(crate) fn is(&self, given: Option<&[u8]>) -> bool {
+        let (own, given) = (self.0.as_bytes(), given.unwrap_or_default());
+        own.len() == given.len() && own.iter().zip(given).fold(0, |unlike, (one, other)| unlike | (one ^ other)) == 0
+    }
+}
+
+/// What a worker is shown by whoever asks it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Access {
+    pub(crate) token: Option<Token>,
+    /// Who signed the certificates of workers.
+    pub(crate) authority: Option<Certificate>,
+}
+
+impl Access {
+    /// Refuses an address beyond this machine without token and TLS.
+    pub(crate) fn check(&self, url: &Url) -> std::result::Result<(), String> {
+        match url.scheme() {
+            "https" if self.authority.is_none() => Err(format!("{url}: https needs the authority that signed")),
+            "http" if !is_loopback(url) => Err(format!("{url}: beyond this machine workers are asked by https")),
+            "https" if !is_loopback(url) && self.token.is_none() => Err(format!("{url}: a token is missing")),
+            "http" | "https" => Ok(()),
+            _ => Err(format!("{url}: addresses begin with http:// or https://")),
+        }
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost",
+        None => false,
+    }
+}
+
+/// Connections to workers, one for each.
+pub(crate) struct Channels {
+    access: Access,
+    /// A worker that says nothing for so long is taken for dead.
+    silence: Duration,
+    open: Mutex<Vec<(Url, BoxCloneSyncChannel)>>,
+}
+
+impl Channels {
+    pub(crate) fn new(access: Access, silence: Duration) -> Arc<Self> {
+        Arc::new(Channels { access, silence, open: Mutex::new(Vec::new()) })
+    }
+
+    /// The connection to a worker.
+    fn channel(&self, url: &Url) -> Result<BoxCloneSyncChannel> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, channel)) = open.iter().find(|(known, _)| known == url) {
+            return Ok(channel.clone());
+        }
+        let channel = self.connect(url)?;
+        open.push((url.clone(), channel.clone()));
+        Ok(channel)
+    }
+
+    fn connect(&self, url: &Url) -> Result<BoxCloneSyncChannel> {
+        self.access.check(url).map_err(DataFusionError::Execution)?;
+        let external = |error: tonic::transport::Error| DataFusionError::External(Box::new(error));
+        let mut endpoint = Endpoint::from_shared(url.to_string()).map_err(external)?;
+        if let ("https", Some(authority)) = (url.scheme(), &self.access.authority) {
+            let tls = ClientTlsConfig::new().ca_certificate(authority.clone());
+            endpoint = endpoint.tls_config(tls).map_err(external)?;
+        }
+        let endpoint = endpoint.connect_timeout(self.silence).tcp_nodelay(true).keep_alive_while_idle(true);
+        let endpoint = endpoint.http2_keep_alive_interval(self.silence).keep_alive_timeout(self.silence);
+        Ok(self.signed(endpoint.connect_lazy()))
+    }
+
+    /// A connection that shows the token.
+    fn signed(&self, channel: Channel) -> BoxCloneSyncChannel {
+        let token = self.access.token.clone();
+        BoxCloneSyncChannel::new(channel.map_request(move |mut request: http::Request<tonic::body::Body>| {
+            if let Some(Token(value)) = &token {
+                request.headers_mut().insert(AUTHORIZATION, value.clone());
+            }
+            request
+        }))
+    }
+}
+
+/// For a session, which takes what is its own.
+pub(crate) struct Shared(pub(crate) Arc<Channels>);
+
+#[async_trait]
+impl ChannelResolver for Shared {
+    async fn get_worker_client_for_url(&self, url: &Url) -> Result<Box<dyn WorkerChannel>> {
+        self.0.channel(url).map(create_worker_client)
+    }
+}

@@ -1,0 +1,65 @@
+//! How a plan goes to a worker: the scan by what it reads in how many parts, all functions by their names.
+
+use std::sync::Arc;
+
+use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
+use datafusion::execution::TaskContext;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConverterExtension};
+use prost::Message;
+
+use crate::map::Shared;
+use crate::table::{Entries, Scan};
+
+/// A scan.
+#[derive(Clone, PartialEq, prost::Message)]
+struct ScanSaid {
+    #[prost(uint32, tag = "1")]
+    parts: u32,
+    #[prost(uint64, tag = "2")]
+    memory: u64,
+    #[prost(uint32, repeated, tag = "3")]
+    columns: Vec<u32>,
+}
+
+/// So many parts a task may have.
+const PARTS: u32 = 1 << 12;
+
+/// Scans of what a query reads.
+#[derive(Debug)]
+pub(crate) struct Codec(pub(crate) Shared);
+
+fn wrong(why: &str) -> DataFusionError {
+    exec_datafusion_err!("lacuna: {why}")
+}
+
+impl PhysicalExtensionCodec for Codec {
+    fn try_decode(
+        &self,
+        bytes: &[u8],
+        inputs: &[Arc<dyn ExecutionPlan>],
+        _: &TaskContext,
+        _: &dyn PhysicalProtoConverterExtension,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let said = ScanSaid::decode(bytes).map_err(|_| wrong("bytes are no scan"))?;
+        if !inputs.is_empty() || !(1..=PARTS).contains(&said.parts) {
+            return Err(wrong("it is no scan"));
+        }
+        let entries = Entries::new(self.0.query.reader().clone(), said.parts as usize, said.memory);
+        let columns = said.columns.iter().map(|&column| column as usize).collect();
+        Ok(Arc::new(Scan::new(entries, Some(&columns))?))
+    }
+
+    fn try_encode(
+        &self,
+        node: Arc<dyn ExecutionPlan>,
+        bytes: &mut Vec<u8>,
+        _: &dyn PhysicalProtoConverterExtension,
+    ) -> Result<()> {
+        let scan = node.downcast_ref::<Scan>().ok_or_else(|| wrong("no worker knows this step"))?;
+        let (parts, memory, columns) = scan.said();
+        let parts = u32::try_from(parts).map_err(|_| wrong("there are too many parts"))?;
+        let columns = columns.iter().map(|&column| column as u32).collect();
+        ScanSaid { parts, memory, columns }.encode(bytes).map_err(|error| DataFusionError::External(Box::new(error)))
+    }
+}

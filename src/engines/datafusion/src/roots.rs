@@ -1,0 +1,74 @@
+//! The folders that a worker reads below.
+
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// Folders, with all links resolved.
+#[derive(Debug, Clone)]
+pub(crate) struct Roots(Vec<PathBuf>);
+
+impl Roots {
+    pub(crate) fn new(folders: &[PathBuf]) -> io::Result<Self> {
+        let resolved = |folder: &PathBuf| match folder.canonicalize()? {
+            folder if folder.is_dir() => Ok(folder),
+            folder => Err(io::Error::other(format!("{} is no folder", folder.display()))),
+        };
+        folders.iter().map(resolved).collect::<io::Result<Vec<_>>>().map(Roots)
+    }
+
+    /// A file below one of them, or a folder with nothing in it that is not. Of what lies elsewhere is not told whether
+    /// it is there.
+    pub(crate) fn find(&self, path: &Path) -> Option<PathBuf> {
+        let is_plain = |part: Component<'_>| matches!(part, Component::RootDir | Component::Normal(_));
+        if !path.is_absolute() || !path.components().all(is_plain) {
+            return None;
+        }
+        let found = self.below(path)?;
+        if found.is_dir() {
+            let mut files = found.read_dir().ok()?;
+            files.all(|file| file.is_ok_and(|file| self.below(&file.path()).is_some())).then_some(())?;
+        }
+        Some(found)
+    }
+
+    fn below(&self, path: &Path) -> Option<PathBuf> {
+        let found = path.canonicalize().ok()?;
+        self.0.iter().any(|root| found.starts_with(root)).then_some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_elsewhere_is_not_there() -> io::Result<()> {
+        let folder = std::env::temp_dir().join(format!("lacuna-roots-{}", std::process::id()));
+        let root = folder.join("root");
+        std::fs::create_dir_all(root.join("x"))?;
+        std::fs::create_dir_all(root.join("y"))?;
+        std::fs::create_dir_all(folder.join("root-not"))?;
+        for file in ["root/x/part", "root/y/part", "secret", "root-not/secret"] {
+            std::fs::write(folder.join(file), "")?;
+        }
+        let roots = Roots::new(std::slice::from_ref(&root))?;
+        let canonical = root.canonicalize()?;
+        assert_eq!(roots.find(&root.join("x")), Some(canonical.join("x")));
+        assert_eq!(roots.find(&root.join("x/part")), Some(canonical.join("x/part")));
+        let elsewhere = ["secret", "root/../secret", "root/../root/x", "root-not/secret", "root/none"];
+        for path in elsewhere.map(|path| folder.join(path)) {
+            assert_eq!(roots.find(&path), None, "{}", path.display());
+        }
+        assert_eq!(roots.find(Path::new("root/x")), None);
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(folder.join("secret"), root.join("link"))?;
+            std::os::unix::fs::symlink(folder.join("secret"), root.join("y/link"))?;
+            std::os::unix::fs::symlink(root.join("x"), root.join("inner"))?;
+            assert_eq!(roots.find(&root.join("link")), None);
+            assert_eq!(roots.find(&root.join("y")), None, "one of its files leads out");
+            assert_eq!(roots.find(&root.join("inner")), Some(canonical.join("x")));
+        }
+        std::fs::remove_dir_all(&folder)
+    }
+}

@@ -1,0 +1,115 @@
+//! What goes wrong while workers compute: the right answer comes, or a clear error within the deadline, and nothing is
+//! left behind. `LACUNA_FAULTS` is the number of rounds.
+
+#[allow(dead_code)] // other tests use the rest
+mod support;
+#[allow(dead_code)] // other tests use the rest
+#[path = "support/workers.rs"]
+mod workers;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
+
+use lacuna::io::{ReadOptions, WriteOptions, scan, write};
+use lacuna::lazy::Lazy;
+use lacuna::{CooTensor, Error, Result};
+use lacuna_datafusion::Cluster;
+use support::{Folder, Random, assert_bits};
+use workers::Worker;
+
+const DEADLINE: Duration = Duration::from_secs(16);
+
+/// What may go wrong.
+#[derive(Debug, Clone, Copy)]
+enum Wrong {
+    Nothing,
+    Killed,
+    Stopped,
+    Changed,
+    Missing,
+}
+
+impl Wrong {
+    fn draw(random: &mut Random) -> Wrong {
+        [Wrong::Nothing, Wrong::Killed, Wrong::Stopped, Wrong::Changed, Wrong::Missing][random.below(5)]
+    }
+
+    fn happen(self, worker: &Worker, folder: &Folder, other: &CooTensor<f64>) {
+        match self {
+            Wrong::Nothing => {}
+            Wrong::Killed => worker.signal("KILL"),
+            Wrong::Stopped => worker.signal("STOP"),
+            Wrong::Changed => write(folder.path("x/"), other, &options()).unwrap(),
+            Wrong::Missing => fs::rename(folder.path("x"), folder.path("gone")).unwrap(),
+        }
+    }
+}
+
+fn options() -> WriteOptions {
+    WriteOptions::default().group_entries(1000).part_entries(9000)
+}
+
+/// An answer is the right one, and an error says what happened, in time.
+fn check(found: Result<CooTensor<f64>>, expected: &CooTensor<f64>, start: Instant, told: &str) -> bool {
+    assert!(start.elapsed() < DEADLINE + Duration::from_secs(2), "{told}: {:?}", start.elapsed());
+    match &found {
+        Ok(found) => assert_bits(found, expected, told),
+        Err(Error::Engine { cause, .. }) => {
+            assert!(cause.contains("lacuna: ") || cause.contains("no answer"), "{told}: {cause}")
+        }
+        Err(error) => assert!(error.to_string().contains("No such file"), "{told}: {error}"),
+    }
+    found.is_ok()
+}
+
+/// Temporary files of the workers that live.
+fn is_empty(folder: &Path) -> bool {
+    let left = |entry: fs::DirEntry| !entry.path().is_dir() || !is_empty(&entry.path());
+    fs::read_dir(folder).unwrap().all(|entry| !left(entry.unwrap()))
+}
+
+/// A round: two queries at once, and what goes wrong after some time. How many of them were answered.
+fn round(random: &mut Random, folder: &Folder, tensors: [&CooTensor<f64>; 2]) -> usize {
+    write(folder.path("x/"), tensors[0], &options()).unwrap();
+    let x: Lazy<CooTensor<f64>> = scan(folder.path("x/"), &ReadOptions::default()).unwrap();
+    let steps = [(x.abs() + 1.0).nansum(0), x.stored().nanmedian(1)];
+    let expected = steps.each_ref().map(|step| step.collect().unwrap());
+    let spare = folder.path("spare");
+    fs::create_dir_all(&spare).unwrap();
+    let start = |_| Worker::with_spare(&folder.path(""), &spare);
+    let workers: Vec<Worker> = (0..3).map(start).collect();
+    let cluster = Cluster::connect(workers.iter().map(|worker| &worker.url)).unwrap();
+    let cluster = cluster.partitions(2).memory(0).deadline(DEADLINE);
+    let (wrong, after, hit) = (Wrong::draw(random), random.below(1500) as u64, random.below(3));
+    let told = format!("{wrong:?} after {after} ms");
+    let asked = |at: usize| {
+        let start = Instant::now();
+        check(steps[at].on(cluster.clone()).collect(), &expected[at], start, &told)
+    };
+    let answered = thread::scope(|scope| {
+        let queries = [scope.spawn(|| asked(0)), scope.spawn(|| asked(1))];
+        thread::sleep(Duration::from_millis(after));
+        wrong.happen(&workers[hit], folder, tensors[1]);
+        queries.map(|query| query.join().unwrap()).iter().filter(|&&is_answered| is_answered).count()
+    });
+    // Those that live answer again, once the file is there.
+    let _ = fs::rename(folder.path("gone"), folder.path("x"));
+    write(folder.path("x/"), tensors[0], &options()).unwrap();
+    assert!(asked(0), "{told}");
+    if !matches!(wrong, Wrong::Killed | Wrong::Stopped) {
+        assert!(is_empty(&spare), "{told}: files are left behind");
+    }
+    println!("{told}: {answered} answers");
+    answered
+}
+
+#[test]
+fn the_right_answer_or_a_clear_error() {
+    let rounds = env::var("LACUNA_FAULTS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(5);
+    let (folder, random) = (Folder::new("faults"), &mut Random::new(u64::from(std::process::id())));
+    let x = support::tensor::<f64>(random, [60, 50, 20], 50, 0.5);
+    let other = &x * 2.0;
+    let answered: usize = (0..rounds).map(|_| round(random, &folder, [&x, &other])).sum();
+    println!("{answered} of {} queries were answered", 2 * rounds);
+}

@@ -1,0 +1,67 @@
+//! Workers as processes of this machine, which end with the test.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use lacuna_datafusion::Cluster;
+
+/// A worker.
+pub struct Worker {
+    process: Child,
+    pub url: String,
+}
+
+impl Worker {
+    /// One that reads below a folder.
+    pub fn start(root: &Path) -> Worker {
+        Worker::with(root, &[], "http")
+    }
+
+    /// One with these options.
+    pub fn with(root: &Path, options: &[&str], scheme: &str) -> Worker {
+        Worker::of(command(root).args(options), scheme)
+    }
+
+    /// One with little memory, which writes to that folder what it has no room for.
+    pub fn with_spare(root: &Path, folder: &Path) -> Worker {
+        Worker::of(command(root).args(["--memory", "16"]).env("TMPDIR", folder), "http")
+    }
+
+    fn of(command: &mut Command, scheme: &str) -> Worker {
+        let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().rsplit(' ').next().unwrap();
+        Worker { url: format!("{scheme}://{address}"), process }
+    }
+
+    /// Sends a signal, as `KILL` or `STOP`.
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("kill").arg(format!("-{name}")).arg(self.process.id().to_string()).status().unwrap();
+        assert!(sent.success(), "kill -{name}");
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The program, which listens where the system says.
+pub fn command(root: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lacuna-worker"));
+    command.args(["--listen", "127.0.0.1:0", "--root"]).arg(root).env_remove("LACUNA_WORKER_TOKEN");
+    command
+}
+
+/// So many workers.
+pub fn workers(count: usize, root: &Path) -> Vec<Worker> {
+    (0..count).map(|_| Worker::start(root)).collect()
+}
+
+pub fn cluster(workers: &[Worker]) -> Cluster {
+    Cluster::connect(workers.iter().map(|worker| &worker.url)).unwrap().partitions(2)
+}
