@@ -168,7 +168,8 @@ impl Cluster {
         let channels = Channels::new(self.access.clone(), self.silence());
         let (living, silent) = self.living(&channels).await;
         if living.is_empty() {
-            return Err(Failure::Again(format!("no worker answers{}", told(&silent))));
+            let why = "start them, or give their addresses and their token";
+            return Err(Failure::Again(format!("no worker answers ({}); {why}", silent.join(", "))));
         }
         let context = self.context(query, living, &channels)?;
         let table = entries(query, self.partitions, self.memory);

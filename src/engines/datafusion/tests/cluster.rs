@@ -84,6 +84,18 @@ fn a_step_without_a_result_is_told_as_threads_tell_it() {
     assert!(matches!(told, Error::Argument { .. }) && told.to_string().contains("square"), "{told}");
 }
 
+/// What a worker is told of a query has a bound, which the engine knows.
+#[test]
+fn long_chains() {
+    let folder = Folder::new("cluster-long");
+    let x = written(&folder, &support::tensor::<f64>(&mut Random::new(11), [9, 8, 7], 30, 0.5));
+    let workers = workers::workers(2, &folder.path(""));
+    let chain = |steps: usize| (0..steps).fold(x.clone(), |x, _| x + 0.1).nansum(0);
+    check(&workers::cluster(&workers), "1000 steps", &chain(1000));
+    let plan = chain(2000).on(workers::cluster(&workers)).explain().unwrap();
+    assert!(plan.contains("too long a text for workers"), "{plan}");
+}
+
 #[test]
 fn those_that_are_left_answer() {
     let (folder, random) = (Folder::new("cluster-left"), &mut Random::new(5));
