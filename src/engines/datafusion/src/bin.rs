@@ -145,3 +145,20 @@ impl ScalarUDFImpl for BinOf {
         Ok(ColumnarValue::Array(Arc::new(UInt64Array::from(bins))))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_looked_for_is_read_again() {
+        let wanted = Wanted::from([(vec![3, 1], vec![(Side::Above, 7), (Side::Below, 2)]), (vec![4, 0], Vec::new())]);
+        let bytes = to_bytes(&wanted, 48);
+        let looks = Looks::of(&bytes, 2).unwrap();
+        assert_eq!((looks.wanted, looks.shift), (wanted, 48));
+        for end in (0..bytes.len()).filter(|end| ![8, 64].contains(end)) {
+            assert!(Looks::of(&bytes[..end], 2).is_none(), "{end} bytes");
+        }
+        assert!(Looks::of(&[0xff; 64], 2).is_none());
+    }
+}

@@ -194,3 +194,28 @@ fn admitted(token: Option<&Token>, request: Request<()>) -> std::result::Result<
         false => Err(Status::unauthenticated("the token of this worker is another one")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::datatypes::Schema;
+    use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+    use datafusion::physical_plan::empty::EmptyExec;
+    use datafusion::prelude::SessionConfig;
+
+    use super::*;
+
+    #[test]
+    fn a_plan_of_other_steps_is_refused() {
+        let empty: Arc<dyn ExecutionPlan> = Arc::new(EmptyExec::new(Arc::new(Schema::empty())));
+        let plan = Arc::new(CoalescePartitionsExec::new(empty));
+        let refused = known(WorkerPlanRewriteEvent { plan, session_config: &SessionConfig::new() });
+        assert!(refused.is_err_and(|error| error.to_string().contains("does not compute EmptyExec")));
+    }
+
+    #[test]
+    fn digits_are_bytes_again() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        assert_eq!(unhex(hex(&bytes).as_bytes()), Some(bytes));
+        assert_eq!([unhex(b"0"), unhex(b"0g"), unhex(b" 1"), unhex(b"+1")], [const { None }; 4]);
+    }
+}
