@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use lacuna::lazy::{self, Lazy, Value, compile};
-use lacuna::{Axes, CooTensor, CsrTensor, Error, Pattern, Tensor};
+use lacuna::{Axes, CooTensor, CsrTensor, Error, Matmul, Pattern, Tensor};
 use proptest::prelude::*;
 
 /// A matrix of so many rows and columns, with values from a small set of awkward ones.
@@ -453,6 +453,14 @@ fn gradients_agree_with_central_differences() {
         ("side by side", |x| lazy::stack(-1, &[&x.square(), x]).sum(0)),
         ("pairs", |x| x.outer(&x.square())),
         ("blocks", |x| x.kron(x)),
+        ("block matrix", |x| lazy::block(&[&[x, &x.square()], &[&x.flip(1), x]])),
+        ("product at entries", |x| x.matmul_on(&x.transpose().matmul(x), &x.pattern(), Matmul::plus_times())),
+        ("product elsewhere", |x| x.matmul_without(&x.transpose().matmul(x), &x.pattern(), Matmul::plus_times())),
+        ("contracted", |x| x.square().tensordot(x, [0], [0])),
+        ("contracted wholly", |x| x.square().tensordot(x, [1, 0], [1, 0])),
+        ("on a diagonal", |x| x.square().sum(0).diag(-1)),
+        ("selected", |x| x.select(|value| value > 0.4).square()),
+        ("of a row", |x| x.filter_entries(|at, _| at[0] == 1).square()),
     ];
     let x = matrix(4, 3, 2, 77).to_csr().unwrap().map_values(|value| value + 0.375).unwrap().with_fill(0.0);
     for (name, graph) in graphs {
@@ -502,14 +510,97 @@ fn steps_of_two_results_and_of_lists_are_those_of_the_operations() {
     }
 }
 
+/// The steps whose results are of another kind than what they look at.
+#[test]
+fn what_is_found_of_values_is_what_the_operations_find() {
+    let x = matrix(6, 5, 2, 21);
+    let axes = x.nonzero().unwrap();
+    let rows = x.lazy().nonzero().collect().unwrap();
+    assert_eq!(rows.shape(), [axes[0].len(), 2]);
+    assert!(rows.indexed_iter().all(|(at, &found)| found == u64::from(axes[at[1]][at[0]])));
+    assert!(matches!(x.lazy().with_fill(1.0).nonzero().collect(), Err(Error::Lazy { operation: "nonzero", .. })));
+    let one = CooTensor::new([], vec![], vec![2.5], 0.0).unwrap();
+    assert_eq!(one.lazy().nonzero().collect().unwrap().shape(), [1, 0]);
+
+    let (values, counts) = x.lazy().unique().parts();
+    let (expected, times) = lacuna::unique(&x).unwrap();
+    assert_eq!(values.collect().unwrap().into_raw_vec_and_offset().0, expected);
+    assert_eq!(counts.collect().unwrap().into_raw_vec_and_offset().0, times);
+    let (_, counts) = x.lazy().stored().unique().parts();
+    assert_eq!(counts.collect().unwrap().sum(), x.nnz() as u64);
+
+    let near = (&x * 1.000001).lazy();
+    assert!(near.allclose(&x.lazy(), (1e-5, 0.0)).collect().unwrap().item().unwrap());
+    assert!(!near.allclose(&x.lazy(), (1e-9, 0.0)).collect().unwrap().item().unwrap());
+    assert!(near.allclose(&x.transpose().unwrap().lazy(), (1e-5, 0.0)).check().is_err());
+}
+
+/// A vector on a diagonal keeps its entries, and has those of the constructor where all are stored.
+#[test]
+fn a_vector_stands_on_a_diagonal() {
+    let all = full(vec![1.0, -2.0, 0.5]);
+    for offset in [-2, 0, 1] {
+        let found = all.lazy().diag(offset).collect().unwrap();
+        assert_same(&found, &CooTensor::diag(vec![1.0, -2.0, 0.5], offset).unwrap());
+        assert_eq!(all.lazy().diag(offset).shape(), Some(&**found.shape()));
+    }
+    let some = CooTensor::new([4], vec![vec![1, 3]], vec![2.0, f64::NAN], -0.0).unwrap();
+    for some in
+        [some.lazy().diag(1).collect().unwrap(), some.to_csr().unwrap().lazy().diag(1).to_coo().collect().unwrap()]
+    {
+        assert_eq!(some.pattern().coords(0), [1, 3]);
+        assert_eq!(some.pattern().coords(1), [2, 4]);
+        assert_eq!((some.values()[0], some.fill().to_bits()), (2.0, 0));
+    }
+    let filled = some.with_fill(1.0);
+    assert!(matches!(filled.lazy().diag(0).collect(), Err(Error::Lazy { operation: "diag", .. })));
+    assert!(matches!(matrix(2, 2, 1, 1).lazy().diag(0).check(), Err(Error::Lazy { operation: "diag", .. })));
+    assert!(all.lazy().diag(isize::MIN).check().is_ok() && all.lazy().diag(isize::MIN).collect().is_err());
+}
+
+/// What comes at other positions than those of the mask is not given back.
+#[test]
+fn a_masked_product_gives_back_what_came_at_its_entries() {
+    let [x, y, mask, g] =
+        [(5, 4, 2, 1), (4, 5, 2, 2), (5, 5, 3, 3), (5, 5, 1, 4)].map(|(r, c, e, s)| matrix(r, c, e, s));
+    let (lazy, other) = (x.lazy(), y.lazy());
+    for is_complement in [false, true] {
+        let at = mask.lazy().pattern();
+        let (product, eager) = match is_complement {
+            false => (lazy.matmul_on(&other, &at, Matmul::plus_times()), x.matmul_with(&y, mask.pattern())),
+            true => {
+                let options = Matmul::plus_times().without(mask.pattern());
+                (lazy.matmul_without(&other, &at, Matmul::plus_times()), x.matmul_with(&y, options))
+            }
+        };
+        let eager = eager.unwrap();
+        assert_same(&product.collect().unwrap(), &eager);
+        let [dx, dy] = product.gradients([&lazy, &other], &g.lazy()).map(|gradient| gradient.collect().unwrap());
+        let came = eager.any_backward(&g, Axes::none()).unwrap();
+        let (expected_x, expected_y) = lacuna::matmul_backward(&x.stored(), &y.stored(), &came).unwrap();
+        assert_same(&dx, &expected_x);
+        assert_same(&dy, &expected_y);
+    }
+    let refused = lazy.matmul_on(&other, &x.lazy().pattern(), Matmul::plus_times()).check();
+    assert!(matches!(refused, Err(Error::Lazy { operation: "matmul_on", .. })));
+    let no = lazy.matmul_on(&other, &mask.lazy().pattern(), Matmul::min_plus());
+    assert!(no.gradient(&lazy, &no).check().is_err());
+}
+
+/// Each of several gradients has the shape of what it is of, before anything runs.
+#[test]
+fn the_shapes_of_two_gradients_are_known() {
+    let (x, row) = (matrix(4, 3, 2, 1).lazy(), matrix(1, 3, 1, 2).lazy());
+    let (dx, dy) = x.mul_backward(&row, &x).parts();
+    assert_eq!((dx.shape(), dy.shape()), (Some(&[4, 3][..]), Some(&[1, 3][..])));
+    let (_, dy) = x.matmul_backward(&row.transpose(), &x.sum(Axes::from(1).keep_dims())).parts();
+    assert_eq!(dy.shape(), Some(&[3, 1][..]));
+    assert_eq!(x.kron(&row).shape(), Some(&[4, 9][..]));
+    assert!(x.mul_backward(&row, &x).parts().1.group_by(1, &[0usize, 0, 1]).sum(1).check().is_ok());
+}
+
 /// Operations without a lazy twin, and what stands for them. Whoever adds an operation adds its step or a line here.
-const LACKING: &[(&str, &str)] = &[
-    ("allclose", "gives a bool, which is for collected tensors"),
-    ("block", "concat of concat"),
-    ("tensordot", "einsum"),
-    ("unique", "gives vectors, which are for collected tensors"),
-    ("zip_with", "custom, with one operand"),
-];
+const LACKING: &[(&str, &str)] = &[("zip_with", "custom, with one operand")];
 
 /// The forward operations that `lib.rs` exports, against the methods of lazy tensors.
 #[test]

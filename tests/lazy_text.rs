@@ -214,6 +214,11 @@ pub(crate) fn of_sparse<P: Pattern>(x: &Lazy<Tensor<P, f64>>, y: &Lazy<Tensor<P,
     let turned = y.transpose();
     all.extend([x.matmul_with(&turned, Matmul::plus_times()), x.matmul_with(&turned, Matmul::min_plus())]);
     all.extend([x.matmul_with(&turned, Matmul::any_pair()), x.matmul_with(&turned, Matmul::or_and())]);
+    let at = x.matmul_with(&turned, Matmul::any_pair()).pattern();
+    all.extend([x.matmul_on(&turned, &at, Matmul::plus_times()), x.matmul_on(&turned, &at, Matmul::min_plus())]);
+    all.extend([x.matmul_without(&turned, &at, Matmul::plus_times()), x.tensordot(y, [0], [-2])]);
+    all.extend([lazy::block(&[&[x, y], &[y, x]]), x.with_entries([([1, 2], 7.5), ([3, 0], -0.0)])]);
+    all.push(x.sum(0).diag(-1));
     all.extend([x.isin([0.5, 1.0]).cast(), x.isin(Isin::of([f64::NAN]).invert()).cast(), x.isnan().cast()]);
     all.extend([x.argmin(1).cast(), x.nanmedian_index(0).parts().1.cast(), x.stored().argsort(0).cast()]);
     all
@@ -254,6 +259,23 @@ where
         }
     }
     assert!(ran > 150 && refused < 20, "{ran} ran, {refused} were refused");
+}
+
+/// Steps that find something of values are written as the functions that give each of it.
+#[test]
+fn what_is_found_of_values_is_written_and_read() {
+    let x = matrix(4, 5, 2, 1);
+    let lazy = Lazy::<CooTensor<f64>>::input("x", [4, 5]);
+    let bound = |_: &str| Some(x.to_any());
+    let (values, counts) = lazy.unique().parts();
+    let (rows, is_close) = (lazy.nonzero(), lazy.allclose(&lazy.add(1e-9), (1e-5, 1e-8)));
+    let program = compile((&values, &counts, &rows, &is_close)).unwrap();
+    let found = read_again(&program).run(bound).unwrap();
+    let expected = program.run([lazy.is(&x)]).unwrap();
+    assert_elements(&found[0], &expected.0, &read_again(&program));
+    assert_elements(&found[1], &expected.1.mapv(|count| count as f64), &read_again(&program));
+    assert_elements(&found[2], &expected.2.mapv(|at| at as f64), &read_again(&program));
+    assert!(found[3].same_as(&expected.3.to_any()));
 }
 
 #[test]

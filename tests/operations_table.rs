@@ -159,6 +159,18 @@ fn of_tensors(steps: &mut BTreeMap<String, Step>, constant: &CooTensor<f64>) {
     with_gradients(steps, chain, &[stored.softmax(1), stored.log_softmax(1)]);
     of_other_types! {steps, stored: argsort(1); topk_index(1, 1);}
     with_gradient(steps, chain, &chain.reshape([20]));
+    with_gradient(steps, chain, &chain.reshape_as(chain));
+    of_other_types! {steps, chain: nonzero(); unique(); allclose(chain, (0.1, 0.1));}
+    with_gradients(steps, chain, &[chain.select(|value| value > 0.5), chain.tensordot(chain, [1], [1])]);
+    with_gradients(steps, chain, &[chain.sum(0).diag(1), chain.with_entries([([0, 0], 1.0)])]);
+    let turned = constant.transpose().unwrap().lazy();
+    let at = matrix_of_ones(4).lazy().pattern();
+    with_gradient(steps, chain, &chain.matmul_on(&turned, &at, lacuna::Matmul::plus_times()));
+    // A matrix of blocks is a step `concat` of such steps, and `unique` finds both.
+    for (name, of) in [("block", "concat"), ("unique_counts", "unique")] {
+        let step = steps[of].clone();
+        steps.insert(name.into(), step);
+    }
     let complex = chain.cast::<num_complex::Complex<f64>>().conj();
     of_other_types! {steps, complex: conj(); real(); imag();}
     let csr = chain.to_csr();
@@ -172,6 +184,10 @@ fn of_tensors(steps: &mut BTreeMap<String, Step>, constant: &CooTensor<f64>) {
     // That of entries is a product with those at the pattern.
     let dots = steps["pattern_sddmm"].clone();
     steps.insert("sddmm".into(), dots);
+}
+
+fn matrix_of_ones(side: usize) -> CooTensor<f64> {
+    CooTensor::from_dense(&ArrayD::ones(vec![side, side]), 0.0).unwrap()
 }
 
 fn steps() -> BTreeMap<String, Step> {
@@ -275,4 +291,17 @@ fn the_table_of_operations_is_up_to_date() {
         assert_eq!(found, expected, "write docs/operations.md again: LACUNA_WRITE=1");
     }
     assert_eq!(written, table, "write docs/operations.md again: LACUNA_WRITE=1");
+}
+
+/// Functions of expressions that no lazy step stands for, and why.
+const NO_STEP: &[(&str, &str)] =
+    &[("from_dense", "which elements are stored is asked of values before a graph begins: `CooTensor::from_dense`")];
+
+#[test]
+fn every_function_has_its_step() {
+    let steps = steps();
+    let is_operation = |name: &&str| !name.ends_with("_backward") && !MAKE.contains(name);
+    let mut lacking: Vec<&str> = functions().filter(is_operation).filter(|name| !steps.contains_key(*name)).collect();
+    lacking.sort_unstable();
+    assert_eq!(lacking, NO_STEP.iter().map(|(name, _)| *name).collect::<Vec<_>>());
 }

@@ -1,156 +1,123 @@
-//! Random graphs: the program gives the bits of the operations one by one, on both formats and on arrays, and again on
-//! the plans that it kept. Where an operation refuses, so does the program.
+//! Random graphs of the steps that the properties draw: the program gives the bits of the operations one by one, of all
+//! types, on both formats and on arrays, again on the plans that it kept, and as it is written.
 #![no_main]
 
 use arbitrary::Unstructured;
-use lacuna::lazy::{self, Lazy, compile};
-use lacuna::{Axes, Pattern, Result, Tensor};
+use lacuna::lazy::{Lazy, Value, compile, compile_as_written};
+use lacuna::{CooPattern, CsrPattern, Operand};
 use lacuna_fuzz::compare::*;
-use lacuna_fuzz::{shape, sparse_of};
+use lacuna_fuzz::{Draw, sparse_of};
+use lacuna_fuzz::reference::dense::Sparse;
 use libfuzzer_sys::fuzz_target;
-use ndarray::ArrayD;
+use num_complex::Complex;
 
-/// Which operation, over which axis, of which steps.
-type Choice = (u8, i8, u8, u8);
+#[path = "../../tests/generators/steps.rs"]
+mod steps;
 
-/// An operation at once, of one tensor and of two.
-type Of<'a, P> = &'a dyn Fn(&Tensor<P, f64>) -> Result<Tensor<P, f64>>;
-type OfTwo<'a, P> = &'a dyn Fn(&Tensor<P, f64>, &Tensor<P, f64>) -> Result<Tensor<P, f64>>;
+use steps::{Pair, Step, With};
 
-/// A step of a graph, and what the operation gives at once.
-struct Pair<P> {
-    lazy: Lazy<Tensor<P, f64>>,
-    eager: Result<Tensor<P, f64>>,
-}
+/// Which step, of which two values, with which axis and number.
+type Choice = (u16, u8, u8, i8, u8);
 
-/// The next step, of two that are there; there may be no such axis.
-fn next<P: Pattern>(choice: u8, axis: isize, x: &Pair<P>, y: &Pair<P>) -> Pair<P> {
-    let kept = || Axes::from(axis).keep_dims();
-    let (lazy, other) = (&x.lazy, &y.lazy);
-    let of = |f: Of<'_, P>| x.eager.clone().and_then(|x| f(&x));
-    let of_two = |f: OfTwo<'_, P>| x.eager.clone().and_then(|x| y.eager.clone().and_then(|y| f(&x, &y)));
-    let (lazy, eager) = match choice % 24 {
-        0 => (lazy.abs(), of(&|x| x.abs())),
-        1 => (lazy + other, of_two(&|x, y| x.add(y))),
-        2 => (lazy * other, of_two(&|x, y| x.mul(y))),
-        3 => (lazy.sqrt(), of(&|x| x.sqrt())),
-        4 => (lazy - 0.5, of(&|x| x.sub(0.5))),
-        5 => (lazy.minimum(other), of_two(&|x, y| x.minimum(y))),
-        6 => (-lazy, of(&|x| x.neg())),
-        7 => (lazy.flip(axis), of(&|x| x.flip(axis))),
-        8 => (lazy.sum(kept()), of(&|x| x.sum(kept()))),
-        9 => (lazy.max(kept()), of(&|x| x.max(kept()))),
-        10 => (lazy.stored().mul(other.stored()), of_two(&|x, y| x.stored().mul(&y.stored()))),
-        11 => (lazy.roll(2, axis), of(&|x| x.roll(2, axis))),
-        12 => (lazy.isnan().cast(), of(&|x| x.isnan()?.cast())),
-        13 => (lazy.with_fill(-0.0), of(&|x| Ok(x.clone().with_fill(-0.0)))),
-        14 => (lazy.nanmedian(kept()), of(&|x| x.nanmedian(kept()))),
-        15 => (lazy.sum(axis), of(&|x| x.sum(axis))),
-        16 => (lazy.transpose(), of(&|x| x.transpose())),
-        17 => (lazy.expand_dims(axis), of(&|x| x.expand_dims(axis))),
-        18 => (lazy.greater(other).where_(lazy, other), of_two(&|x, y| lacuna::where_(&x.greater(y)?, x, y))),
-        19 => (lazy.matmul(other), of_two(&|x, y| x.matmul(y))),
-        20 => (lazy::einsum(SPEC, &[lazy, other]), of_two(&|x, y| lacuna::einsum(SPEC, &[x, y]))),
-        21 => (lazy.topk(1, axis), of(&|x| x.topk(1, axis))),
-        22 => {
-            let labels = |shape: &[usize]| (0..shape.iter().copied().max().unwrap_or(0)).map(|at| at % 3).collect();
-            let labels: Vec<usize> = labels(lazy.shape().unwrap_or_default());
-            (lazy.group_by(axis, &labels).sum(axis), of(&|x| x.group_by(axis, &labels)?.sum(axis)))
-        }
-        _ => (lazy.exp(), of(&|x| x.exp())),
-    };
-    Pair { lazy, eager }
-}
-
-/// The einsum of two matrices.
-const SPEC: &str = "ij,kj->ik";
-
-type OfOneDense<'a> = &'a dyn Fn(&ArrayD<f64>) -> Result<ArrayD<f64>>;
-type OfTwoDense<'a> = &'a dyn Fn(&ArrayD<f64>, &ArrayD<f64>) -> Result<ArrayD<f64>>;
-type OfDense = (Lazy<ArrayD<f64>>, Result<ArrayD<f64>>);
-
-/// The next step of arrays.
-fn next_dense(choice: u8, axis: isize, (lazy, x): &OfDense, (other, y): &OfDense) -> OfDense {
-    let kept = || Axes::from(axis).keep_dims();
-    let of = |f: OfOneDense<'_>| f(x.as_ref().map_err(Clone::clone)?);
-    let of_two = |f: OfTwoDense<'_>| f(x.as_ref().map_err(Clone::clone)?, y.as_ref().map_err(Clone::clone)?);
-    match choice % 12 {
-        0 => (lazy.abs(), of(&|x| lacuna::abs(x))),
-        1 => (lazy + other, of_two(&|x, y| lacuna::add(x, y))),
-        2 => (lazy * other, of_two(&|x, y| lacuna::mul(x, y))),
-        3 => (lazy.sqrt(), of(&|x| lacuna::sqrt(x))),
-        4 => (lazy - 0.5, of(&|x| lacuna::sub(x, 0.5))),
-        5 => (lazy.minimum(other), of_two(&|x, y| lacuna::minimum(x, y))),
-        6 => (lazy.flip(axis), of(&|x| lacuna::flip(x, axis))),
-        7 => (lazy.sum(kept()), of(&|x| lacuna::sum(x, kept()))),
-        8 => (lazy.max(axis), of(&|x| lacuna::max(x, axis))),
-        9 => (lazy.transpose(), of(&|x| lacuna::transpose(x))),
-        10 => (lazy.nanmedian(kept()), of(&|x| lacuna::nanmedian(x, kept()))),
-        _ => (lazy.exp(), of(&|x| lacuna::exp(x))),
-    }
-}
-
-fn agree_dense(inputs: &[ArrayD<f64>; 2], steps: &[Choice]) {
-    let mut pairs: Vec<OfDense> = inputs.iter().map(|x| (Lazy::from(x.clone()), Ok(x.clone()))).collect();
-    for &(choice, axis, one, other) in steps {
+/// A graph by its choices.
+fn grown<X: Value + Operand>(table: &[Step<X>], choices: &[Choice], begin: Vec<Pair<X>>) -> Vec<Pair<X>> {
+    let mut pairs = begin;
+    for &(step, one, other, axis, number) in choices.iter().take(20) {
         let at = |index: u8| &pairs[index as usize % pairs.len()];
-        let pair = next_dense(choice, axis.into(), at(one), at(other));
-        if pair.1.as_ref().is_ok_and(|x| x.len() > 1 << 12) {
+        let with = With { axis: (axis % 4).into(), number: (number % 5).into() };
+        let Some(pair) = table[step as usize % table.len()].next(at(one), at(other), with) else { continue };
+        // Graphs stay small: two of each make four.
+        if pair.1.as_ref().is_ok_and(|x| x.lengths().len() > 6 || x.lengths().iter().product::<usize>() > 1 << 12) {
+            continue;
+        }
+        let is_end = pair.1.is_err();
+        pairs.push(pair);
+        if is_end {
             break;
         }
-        pairs.push(pair);
     }
-    let Some((lazy, eager)) = pairs.last() else { return };
-    match (lazy.collect(), eager) {
-        (Ok(found), Ok(expected)) => {
-            assert_eq!(found.mapv(f64::to_bits), expected.mapv(f64::to_bits), "{:?}", lazy.explain());
-            assert_eq!(lazy.shape(), Some(expected.shape()));
-        }
-        (found, eager) => assert!(found.is_err() && eager.is_err(), "{found:?} {eager:?}"),
-    }
+    pairs
 }
 
-fn agree<P: Pattern>(inputs: &[Tensor<P, f64>; 2], steps: &[Choice]) {
+fn agree<X: Value + Operand>(table: &[Step<X>], choices: &[Choice], inputs: &[X; 2], same: fn(&X, &X) -> bool) {
     let names = [("x", &inputs[0]), ("y", &inputs[1])];
-    let names = names.map(|(name, input)| Lazy::<Tensor<P, f64>>::input(name, input.shape()));
-    let pair = |at: usize| Pair { lazy: names[at].clone(), eager: Ok(inputs[at].clone()) };
-    let mut pairs = vec![pair(0), pair(1)];
-    for &(choice, axis, one, other) in steps {
-        let at = |index: u8| index as usize % pairs.len();
-        let pair = next(choice, axis.into(), &pairs[at(one)], &pairs[at(other)]);
-        // Two of each make four: graphs stay small.
-        if pair.eager.as_ref().is_ok_and(|x| x.rank() > 8 || x.nnz() > 1 << 12) {
-            break;
-        }
-        pairs.push(pair);
-    }
-    let Some(Pair { lazy, eager }) = pairs.last() else { return };
-    let Ok(program) = compile((lazy, &names[0], &names[1])) else {
-        assert!(eager.is_err(), "what shapes refuse, the operation refuses");
+    let names = names.map(|(name, input)| Lazy::<X>::input(name, &input.lengths().into()));
+    let begin = names.iter().cloned().zip(inputs.iter().cloned().map(Ok)).collect();
+    let pairs = grown(table, choices, begin);
+    let Some((lazy, eager)) = pairs.last() else { return };
+    let outputs = (lazy, &names[0], &names[1]);
+    let (Ok(program), Ok(plain)) = (compile(outputs), compile_as_written(outputs)) else {
+        assert!(eager.is_err(), "shapes refuse what has a value: {:?}", lazy.check().err());
         return;
     };
-    for _ in 0..2 {
-        let found = program.run(names.iter().zip(inputs).map(|(name, input)| name.is(input)));
-        match (&found, eager) {
+    let feeds = || names.iter().zip(inputs).map(|(name, input)| name.is(input));
+    for program in [&program, &program, &plain] {
+        match (program.run(feeds()), eager) {
             (Ok((found, ..)), Ok(expected)) => {
-                assert!(found.same_as(expected), "{}\n{found:?}\n{expected:?}", program.explain());
-                assert_eq!(lazy.shape(), Some(&**expected.shape()));
+                assert!(same(&found, expected), "another result\n{}", program.explain());
+                assert!(lazy.shape().is_none_or(|shape| shape == expected.lengths()));
             }
-            (found, eager) => assert!(found.is_err() && eager.is_err(), "{found:?} {eager:?}"),
+            (Err(error), Ok(_)) => panic!("{error}\n{}", program.explain()),
+            // What nobody reads may be left out, and what it would refuse.
+            (_, Err(_)) => {}
         }
     }
+    assert!(eager.is_ok() || plain.run(feeds()).is_err(), "a graph as it is written refuses what the operations refuse");
+}
+
+/// Both formats of one type.
+macro_rules! on_both {
+    ($inputs:expr, $choices:expr, $table:ident) => {{
+        let (inputs, choices) = ($inputs, $choices);
+        let same = |x: &_, y: &_| lacuna::Tensor::same_as(x, y);
+        agree(&steps::$table::<CooPattern>(), choices, &[0, 1].map(|at: usize| coo(&inputs[at])), same);
+        let same = |x: &_, y: &_| lacuna::Tensor::same_as(x, y);
+        agree(&steps::$table::<CsrPattern>(), choices, &[0, 1].map(|at: usize| csr(&inputs[at])), same);
+    }};
+}
+
+fn two<T: Draw>(u: &mut Unstructured<'_>) -> arbitrary::Result<([Sparse<T>; 2], Vec<Choice>)> {
+    let shape = lacuna_fuzz::shape(u)?;
+    Ok(([sparse_of(u, &shape)?, sparse_of(u, &shape)?], u.arbitrary()?))
 }
 
 fuzz_target!(|data: &[u8]| {
     let u = &mut Unstructured::new(data);
-    let drawn = |u: &mut Unstructured<'_>| -> arbitrary::Result<_> {
-        let shape = shape(u)?;
-        let inputs = [sparse_of::<f64>(u, &shape)?, sparse_of::<f64>(u, &shape)?];
-        Ok((inputs, u.arbitrary::<Vec<Choice>>()?))
+    let mut all = || -> arbitrary::Result<()> {
+        match u.arbitrary::<u8>()? % 6 {
+            0 => {
+                let (inputs, choices) = two::<i64>(u)?;
+                on_both!(&inputs, &choices, of_longs);
+            }
+            1 => {
+                let (inputs, choices) = two::<u8>(u)?;
+                on_both!(&inputs, &choices, of_bytes);
+            }
+            2 => {
+                let (inputs, choices) = two::<bool>(u)?;
+                on_both!(&inputs, &choices, of_bools);
+            }
+            3 => {
+                let (inputs, choices) = two::<f64>(u)?;
+                let inputs = [0, 1].map(|at: usize| coo(&inputs[at]).map_values(|re| Complex::new(re, 0.5 - re)).unwrap());
+                agree(&steps::of_complex(), &choices, &inputs, |x, y| x.same_as(y));
+                let inputs = inputs.map(|x| x.to_csr().unwrap());
+                agree(&steps::of_complex(), &choices, &inputs, |x, y| x.same_as(y));
+            }
+            4 => {
+                let (inputs, choices) = two::<f64>(u)?;
+                let arrays = [0, 1].map(|at: usize| array(&inputs[at].to_dense()));
+                agree(&steps::of_arrays(), &choices, &arrays, |x, y| {
+                    x.shape() == y.shape() && x.iter().zip(y).all(|(x, y)| x.to_bits() == y.to_bits())
+                });
+            }
+            _ => {
+                let (inputs, choices) = two::<f64>(u)?;
+                on_both!(&inputs, &choices, of_tensors);
+            }
+        }
+        Ok(())
     };
-    if let Ok((inputs, steps)) = drawn(u) {
-        agree(&[0, 1].map(|at: usize| coo(&inputs[at])), &steps);
-        agree(&[0, 1].map(|at: usize| csr(&inputs[at])), &steps);
-        agree_dense(&[0, 1].map(|at: usize| array(&inputs[at].to_dense())), &steps);
-    }
+    // What is too short is none.
+    let _ = all();
 });

@@ -36,6 +36,10 @@ impl Draw for i8 {
     const ODD: &'static [i8] = &[0, 1, -1, 2, i8::MIN, i8::MAX];
 }
 
+impl Draw for u8 {
+    const ODD: &'static [u8] = &[0, 1, 2, 3, 127, 128, u8::MAX];
+}
+
 impl Draw for u64 {
     const ODD: &'static [u64] = &[0, 1, 2, u64::MAX, 1 << 53, (1 << 53) + 1, 1 << 63];
 }

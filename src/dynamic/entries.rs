@@ -12,7 +12,7 @@ use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::dispatch;
 use crate::element::{Element, Number};
-use crate::ops::Operand;
+use crate::ops::{self, Operand};
 use crate::pattern::{AnyPattern, Pattern};
 use crate::tensor::Tensor;
 
@@ -197,18 +197,11 @@ impl AnyTensor {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn diag(&self, offset: isize) -> Result<AnyTensor> {
-        let [length] = self.shape()[..] else {
-            return Err(Error::RankMismatch { what: "what stands on a diagonal", expected: 1, found: self.rank() });
-        };
-        if self.nnz() < length {
+        ops::diagonal_side(self.shape(), offset)?;
+        if self.nnz() < self.shape()[0] {
             check_zero(self, "a diagonal")?;
         }
-        let moved = offset.unsigned_abs();
-        let side = length.checked_add(moved).ok_or(Error::AxisOverflow { axis: 0 })?;
-        let main = zeros(self)?.pattern().shared_axis(0)?;
-        let behind = alloc::collect(main.iter().map(|&at| at + moved as u64))?.into();
-        let coords = if offset < 0 { vec![behind, main] } else { vec![main, behind] };
-        let pattern = AnyPattern::from_coords(Shape::from([side, side]), self.nnz(), coords, u64::MAX)?;
+        let pattern = ops::diagonal_pattern(zeros(self)?.pattern(), offset, u64::MAX)?;
         on_type!(self, x => self.view().found(Ok(on_zero(&x.erased(), pattern))))
     }
 }

@@ -10,6 +10,7 @@ use ndarray::{ArrayD, ArrayView, Dimension, Ix1, Ix2};
 use super::einsum::part;
 use super::node::{Form, Held, Node, known};
 use super::products::product_shape;
+use super::rewrite::Facts;
 use super::source::{ByRanges, OfArrays};
 use super::text::{Text, list_from, said, said_of_array};
 use super::unary::{LazyStored, Steps, rule_of_all, same, step, step_of};
@@ -236,7 +237,8 @@ where
 /// Two operands and the upstream gradient, as they are written.
 const TWO: &[&str] = &["%0", "%1", "%2"];
 
-/// The two gradients that a step finds at once, which is written with these arguments.
+/// The two gradients that a step finds at once, which is written with these arguments: those of the two inputs before
+/// the upstream gradient.
 #[track_caller]
 fn two_of<A: Value, B: Value, const N: usize>(
     name: &'static str,
@@ -247,6 +249,7 @@ fn two_of<A: Value, B: Value, const N: usize>(
 ) -> [Option<Arc<Node>>; 2] {
     let both: Lazy<(A, B)> = step(name, arguments, inputs, Form::Own, |shapes| same(shapes[0]), run);
     let both = both.written(Text::gradients(name, said, said!(), 2));
+    let both = both.known(Facts::gradients_of(if N == 3 { &[0, 1] } else { &[1, 2] }));
     let (first, second) = both.parts();
     [Some(first.node), Some(second.node)]
 }
@@ -347,10 +350,11 @@ impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {
             };
             let nodes = inputs.iter().chain([g]).map(Arc::clone).collect();
             let all: Lazy<OfAll<X, F>> =
-                step_of("mttkrp_backward", mode.to_string(), nodes, Form::Own, |_| Ok(None), run);
+                step_of("mttkrp_backward", mode.to_string(), nodes, Form::Own, |shapes| same(shapes[0]), run);
             let count = inputs.len();
             let said = ["%0", &mode.to_string(), &list_from(1, count - 1), &format!("%{count}")];
             let all = all.written(Text::gradients("mttkrp_backward", &said, said!(), count));
+            let all = all.known(Facts::gradients_of(&[0]));
             let (dx, rest) = all.parts();
             let of_factors = (1..inputs.len()).map(|number| Some(part(&rest, number - 1).node));
             std::iter::once(Some(dx.node)).chain(of_factors).collect()

@@ -4,8 +4,9 @@ use std::borrow::Borrow;
 use std::sync::Arc;
 
 use super::node::{Form, Held, Node, known};
-use super::text::{Text, list_of};
-use super::unary::{rule_of_all, step, step_of};
+use super::rewrite::Facts;
+use super::text::{Text, list_of, said};
+use super::unary::{rule_of_all, same, step, step_of};
 use super::{Lazy, Value};
 use crate::base::error::Error;
 use crate::base::shape::Shape;
@@ -62,6 +63,46 @@ pub fn einsum<'a, P: Pattern, T: Ring>(
             step_of("einsum_backward", told, nodes, Form::Own, |_| Ok(None), run).written(backward);
         (0..inputs.len()).map(|number| Some(part(&all, number).node)).collect()
     })
+}
+
+impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
+    /// The step [`tensordot`](crate::tensordot()): the product over pairs of axes.
+    ///
+    /// ```
+    /// use lacuna::{CooTensor, tensordot};
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![2.0, 3.0], 0.0)?;
+    /// let lazy = x.lazy();
+    /// let gram = lazy.tensordot(&lazy, [1], [1]);
+    /// assert_eq!(gram.collect()?, tensordot(&x, &x, [1], [1])?);
+    /// assert_eq!(gram.gradient(&lazy, &gram).collect()?.values(), [16.0, 54.0]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn tensordot(&self, other: &Self, left: impl AsRef<[isize]>, right: impl AsRef<[isize]>) -> Self {
+        let axes = [left.as_ref(), right.as_ref()].map(<[isize]>::to_vec);
+        let (used, told) = (axes.clone(), format!("{axes:?}"));
+        let shape = |[x, y]: [&Shape; 2]| ops::tensordot_shape([x, y], [&axes[0], &axes[1]]).map(Some);
+        let run = move |inputs: &[Held]| {
+            let [x, y] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));
+            ops::tensordot(x, y, &used[0], &used[1])
+        };
+        let product = step("tensordot", told.clone(), [&self.node, &other.node], Form::Own, shape, run)
+            .written(Text::call("tensordot", &["%0", "%1"], said!(axes[0], axes[1])));
+        rule_of_all!(product, T, [P: Pattern], (axes: [Vec<isize>; 2], told: String), |[x, y, g]| {
+            let text = Text::gradients("tensordot_backward", &["%0", "%1", "%2"], said!(axes[0], axes[1]), 2);
+            let run = move |inputs: &[Held]| {
+                let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, F>>(&inputs[at]));
+                ops::tensordot_backward(x, y, &axes[0], &axes[1], g)
+            };
+            let both: Lazy<(Tensor<P, F>, Tensor<P, F>)> =
+                step("tensordot_backward", told, [x, y, g], Form::Own, |[x, ..]| same(x), run)
+                    .written(text)
+                    .known(Facts::gradients_of(&[0, 1]));
+            let (dx, dy) = both.parts();
+            vec![Some(dx.node), Some(dy.node)]
+        })
+    }
 }
 
 /// The sum as it is written, which names no order.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::gradient::on_pattern_of;
 use super::node::{Form, Held, Node, known};
+use super::rewrite::Facts;
 use super::text::{Text, said};
 use super::unary::{LazyStored, Steps, rule_of_all, same, step};
 use super::zips::{broadcast, constant, of_two};
@@ -141,7 +142,8 @@ macro_rules! entries {
             let name = stringify!($backward);
             let both: Lazy<(Tensor<P, F>, Tensor<P, F>)> =
                 step(name, "stored".into(), [x, y, g], Form::Own, |[x, ..]| same(x), run)
-                    .written(Text::gradients(name, &["stored(%0)", "stored(%1)", "%2"], said!(), 2));
+                    .written(Text::gradients(name, &["stored(%0)", "stored(%1)", "%2"], said!(), 2))
+                    .known(Facts::gradients_of(&[0, 1]));
             let (dx, dy) = both.parts();
             let dx = dx.with_formula([x, y, g], |of| formulas(stringify!($name), of).map(|[dx, _]| dx));
             let dy = dy.with_formula([x, y, g], |of| formulas(stringify!($name), of).map(|[_, dy]| dy));

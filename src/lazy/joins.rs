@@ -66,6 +66,27 @@ pub fn stack<P: Pattern, T: Element>(axis: isize, tensors: &[impl Borrow<Lazy<Te
     joined("stack", part, tensors, shape, move |tensors| ops::stack(axis, tensors))
 }
 
+/// Lazy tensors as the blocks of a matrix, by rows: [`block`](crate::block()), which is a step [`concat`] of such steps.
+///
+/// ```
+/// use lacuna::CooTensor;
+/// use lacuna::lazy::block;
+///
+/// let x = CooTensor::new([1, 2], vec![vec![0], vec![1]], vec![5.0], 0.0)?;
+/// let lazy = x.lazy();
+/// let blocks = block(&[&[&lazy, &lazy], &[&lazy, &lazy]]);
+/// assert_eq!(blocks.collect()?, lacuna::block(&[&[&x, &x], &[&x, &x]])?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[track_caller]
+pub fn block<P: Pattern, T: Element>(rows: &[&[&Lazy<Tensor<P, T>>]]) -> Lazy<Tensor<P, T>> {
+    let mut whole = Vec::with_capacity(rows.len());
+    for row in rows {
+        whole.push(concat(-1, row));
+    }
+    concat(-2, &whole)
+}
+
 /// Where the tensors stand in the result.
 #[derive(Clone, Copy)]
 struct Part {

@@ -29,6 +29,7 @@
 #[cfg(any(feature = "cli", feature = "parquet"))]
 mod any;
 mod arrays;
+mod chosen;
 mod chunks;
 mod columns;
 mod einsum;
@@ -65,7 +66,7 @@ pub use einsum::einsum;
 pub use engine::{Engine, On, Threads};
 pub use entries::BesideStored;
 pub use gradient::HasGradient;
-pub use joins::{concat, stack};
+pub use joins::{block, concat, stack};
 #[cfg(all(feature = "cli", not(test)))]
 pub(crate) use node::placed;
 #[doc(hidden)]
@@ -316,25 +317,17 @@ impl<A: Value, B: Value> Lazy<(A, B)> {
     /// The two results.
     #[track_caller]
     pub fn parts(&self) -> (Lazy<A>, Lazy<B>) {
-        let first = unary::step(
-            "first",
-            String::new(),
-            [&self.node],
-            Form::Own,
-            |_| Ok(None),
-            |inputs| Ok(known::<(A, B)>(&inputs[0]).0.clone()),
-        )
-        .written(Text::Part(0));
-        let second = unary::step(
-            "second",
-            String::new(),
-            [&self.node],
-            Form::Own,
-            |_| Ok(None),
-            |inputs| Ok(known::<(A, B)>(&inputs[0]).1.clone()),
-        )
-        .written(Text::Part(1));
-        (first, second)
+        (self.part("first", 0, |both| both.0.clone()), self.part("second", 1, |both| both.1.clone()))
+    }
+
+    #[track_caller]
+    fn part<V: Value>(&self, name: &'static str, number: usize, part: fn(&(A, B)) -> V) -> Lazy<V> {
+        let shape = match self.node.facts.gradients_of {
+            [] => self.node.shape.clone(),
+            inputs => inputs.get(number).and_then(|&input| self.node.inputs.get(input)?.shape.clone()),
+        };
+        let run = move |both: &[node::Held]| Ok(part(known(&both[0])));
+        unary::step(name, String::new(), [&self.node], Form::Own, |_| Ok(shape), run).written(Text::Part(number))
     }
 }
 

@@ -324,8 +324,9 @@ impl<P: Pattern> Lazy<Tensor<P, bool>> {
                 ops::where_backward(known::<Tensor<P, bool>>(&inputs[0]), yes, no, g)
             };
             let both: Lazy<(Tensor<P, F>, Tensor<P, F>)> =
-                step("where_backward", String::new(), [c, yes, no, g], Form::Own, |_| Ok(None), run)
-                    .written(Text::gradients("where_backward", &["%0", "%1", "%2", "%3"], said!(), 2));
+                step("where_backward", String::new(), [c, yes, no, g], Form::Own, |[_, yes, ..]| same(yes), run)
+                    .written(Text::gradients("where_backward", &["%0", "%1", "%2", "%3"], said!(), 2))
+                    .known(Facts::gradients_of(&[1, 2]));
             let (yes, no) = both.parts();
             vec![None, Some(yes.node), Some(no.node)]
         })

@@ -4,11 +4,13 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::arrays::Factor;
+use super::gradient::on_pattern_of;
 use super::node::{Form, Held, Node, known, unlike};
+use super::rewrite::Facts;
 use super::text::{Text, said};
 use super::unary::{Steps, rule_of_all, same, step};
-use super::{Lazy, shares};
-use crate::base::error::Result;
+use super::{Lazy, LazyPattern, shares};
+use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber, Ring};
 use crate::ops::{self, Matmul, Semiring};
@@ -74,6 +76,7 @@ macro_rules! products {
                 let nodes = [&self.node, &other.node, &upstream.node];
                 step(stringify!($backward), String::new(), nodes, Form::Own, |[x, ..]| same(x), run)
                     .written(Text::gradients(stringify!($backward), &["%0", "%1", "%2"], said!(), 2))
+                    .known(Facts::gradients_of(&[0, 1]))
             }
         )*}
     };
@@ -82,7 +85,7 @@ macro_rules! products {
 products! {
     pub(super) matmul_tensor = matmul |x, y| product_shape(x, y), matmul_backward;
     pub outer = outer |x, y| Ok(Some([&x[..], &y[..]].concat().into())), outer_backward;
-    pub kron = kron |_x, _y| Ok(None), kron_backward;
+    pub kron = kron |x, y| ops::Pairs::Kron.shapes(x, y).map(|(shape, _)| Some(shape)), kron_backward;
 }
 
 impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
@@ -129,6 +132,94 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
             T::if_float(OfEntries::<X, Y, X::Product<Y>> { x, y, upstream, of: PhantomData })
         })
     }
+
+    /// The step [`matmul_with`](crate::matmul_with()) at the positions that a tensor stores: its options with
+    /// [`mask`](Matmul::mask). Over sums of products it has a gradient.
+    ///
+    /// ```
+    /// use lacuna::{CooTensor, Matmul};
+    ///
+    /// let roads = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![3.0, 5.0], 0.0)?;
+    /// let at = CooTensor::new([2, 2], vec![vec![0, 0], vec![0, 1]], vec![true, true], false)?;
+    /// let there_and_back = roads.lazy().matmul_on(&roads.lazy(), &at.lazy().pattern(), Matmul::plus_times());
+    /// assert_eq!(there_and_back.collect()?, roads.matmul_with(&roads, at.pattern())?);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn matmul_on<Y, S, Q: Pattern, U: Element>(
+        &self,
+        other: &Lazy<Y>,
+        mask: &LazyPattern<Q, U>,
+        options: Matmul<'static, S>,
+    ) -> Lazy<X::Product<Y>>
+    where
+        Y: Steps<Elem = T>,
+        S: Semiring<T> + 'static,
+        X::Product<Y>: Steps<Elem = T>,
+    {
+        masked::<X, Y, Q, S>([&self.node, &other.node, &mask.x.node], options, false)
+    }
+
+    /// The step [`matmul_with`](crate::matmul_with()) at the positions that a tensor does not store: its options with
+    /// [`without`](Matmul::without). Over sums of products it has a gradient.
+    #[track_caller]
+    pub fn matmul_without<Y, S, Q: Pattern, U: Element>(
+        &self,
+        other: &Lazy<Y>,
+        mask: &LazyPattern<Q, U>,
+        options: Matmul<'static, S>,
+    ) -> Lazy<X::Product<Y>>
+    where
+        Y: Steps<Elem = T>,
+        S: Semiring<T> + 'static,
+        X::Product<Y>: Steps<Elem = T>,
+    {
+        masked::<X, Y, Q, S>([&self.node, &other.node, &mask.x.node], options, true)
+    }
+}
+
+/// A product at the positions that a mask stores, or at those that it does not.
+#[track_caller]
+fn masked<X, Y, Q, S>(nodes: [&Arc<Node>; 3], options: Matmul<'static, S>, is_complement: bool) -> Lazy<X::Product<Y>>
+where
+    X: Steps<Product<Y>: Steps<Elem = X::Elem>>,
+    Y: Steps<Elem = X::Elem>,
+    Q: Pattern,
+    S: Semiring<X::Elem> + 'static,
+{
+    let (name, kind) = (options.name(), nodes[2].kind);
+    let run = move |inputs: &[Held]| {
+        // The elements of the mask may have any type, and do not count.
+        let mask = kind.by_pieces().map(|kind| kind.pattern(&inputs[2]));
+        let mask: &Q = mask.as_ref().and_then(|mask| mask.downcast_ref()).ok_or(Error::NoTensor)?;
+        let options = if is_complement { options.without(mask) } else { options.mask(mask) };
+        ops::matmul_with(known::<X>(&inputs[0]), known::<Y>(&inputs[1]), options)
+    };
+    let shape = |[x, y, mask]: [&Shape; 3]| match product_shape(x, y)? {
+        Some(expected) if expected != *mask => {
+            Err(Error::ShapeMismatch { what: "the mask", expected, found: mask.clone() })
+        }
+        product => Ok(product),
+    };
+    let arguments = format!("{}, {is_complement}", name.map_or_else(unlike, str::to_string));
+    let said = name.map(|name| format!("semiring=\"{name}\", mask=%2, complement={is_complement}"));
+    let product = step("matmul_on", arguments, nodes, Form::Own, shape, run)
+        .written(Text::call("matmul_with", &["%0", "%1"], said))
+        .with_shares(shares::product());
+    if name != Some("plus_times") {
+        return product;
+    }
+    product.with_rule(move |asked| {
+        let [x, y, mask] = <&[_; 3]>::try_from(asked.inputs).ok()?.each_ref();
+        // What comes elsewhere than at the entries of the product is not given back.
+        let product = masked::<X, Y, Q, S>([x, y, mask], options, is_complement);
+        let upstream =
+            on_pattern_of::<X::Product<Y>, X::Product<Y>>(&product.node, &Lazy::of(Arc::clone(asked.upstream)))?;
+        let [x, y] = [x, y].map(Arc::clone);
+        let mut given = X::Elem::if_float(OfEntries::<X, Y, X::Product<Y>> { x, y, upstream, of: PhantomData })?;
+        given.push(None);
+        Some(given)
+    })
 }
 
 /// The gradients of sums of products of entries.
@@ -159,7 +250,8 @@ impl<X: Steps, Y: Steps, Z: Steps> FloatVisitor for OfEntries<X, Y, Z> {
         let nodes = [&self.x, &self.y, &self.upstream];
         let both: Lazy<Both<X, Y, F>> =
             step("matmul_backward", "stored".into(), nodes, Form::Own, |[x, ..]| same(x), run)
-                .written(Text::gradients("matmul_backward", &operands, said!(), 2));
+                .written(Text::gradients("matmul_backward", &operands, said!(), 2))
+                .known(Facts::gradients_of(&[0, 1]));
         let (dx, dy) = both.parts();
         vec![Some(dx.node), Some(dy.node)]
     }

@@ -58,9 +58,20 @@ impl<P: Reshapes, T: Element> Lazy<Tensor<P, T>> {
         step.written(text).with_rule(|asked| back::<P, T>(&asked).map(|gradient| vec![Some(gradient)]))
     }
 
-    /// This tensor in the shape of another one.
+    /// This tensor in the shape of another one, which need not be known before the program runs.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::lazy::{Lazy, compile};
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![3.0, 5.0], 0.0)?;
+    /// let [flat, like] = ["flat", "like"].map(|name| Lazy::<CooTensor<f64>>::input(name, [None, None]));
+    /// let program = compile(&flat.reshape_as(&like))?;
+    /// assert_eq!(program.run([flat.is(&x.reshape([1, 6])?), like.is(&x)])?, x);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
     #[track_caller]
-    fn reshape_as(&self, like: &Self) -> Self {
+    pub fn reshape_as(&self, like: &Self) -> Self {
         let run = |inputs: &[Held]| {
             let [x, like] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));
             P::reshaped(x, like.shape().clone())

@@ -37,12 +37,19 @@ pub(super) struct Facts {
     pub(super) grouping: Option<Arc<Grouping>>,
     /// It is a reduction of which two are one, over these axes.
     pub(super) again: Option<(Axes, Again)>,
+    /// It finds several gradients at once: those of the inputs with these numbers, whose shapes they have.
+    pub(super) gradients_of: &'static [usize],
 }
 
 impl Facts {
     /// Of a reduction over axes.
     pub(super) fn over(axes: &Axes) -> Self {
         Facts { grouping: axes.grouping().cloned(), ..Facts::default() }
+    }
+
+    /// Of a step that finds the gradients of these inputs.
+    pub(super) fn gradients_of(inputs: &'static [usize]) -> Self {
+        Facts { gradients_of: inputs, ..Facts::default() }
     }
 }
 

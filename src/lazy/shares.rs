@@ -147,12 +147,17 @@ pub(crate) fn joined(along: isize, is_new: bool) -> Shares {
     })
 }
 
-/// Of a product of two matrices: rows of the left one, or columns of the right one.
+/// Of a product of two matrices, at a mask or not: rows of the left one, or columns of the right one, and those of the
+/// mask.
 pub(crate) fn product() -> Shares {
-    Arc::new(|inputs, axis| match (inputs, axis) {
-        ([x, y], 0) if x.rank() == 2 && (1..=2).contains(&y.rank()) => by_itself(vec![Share::along(0), Share::Whole]),
-        ([x, y], 1) if x.rank() == 2 && y.rank() == 2 => by_itself(vec![Share::Whole, Share::along(1)]),
-        _ => None,
+    Arc::new(|inputs, axis| {
+        let [x, y, mask @ ..] = inputs else { return None };
+        let both = match axis {
+            0 if x.rank() == 2 && (1..=2).contains(&y.rank()) => [Share::along(0), Share::Whole],
+            1 if x.rank() == 2 && y.rank() == 2 => [Share::Whole, Share::along(1)],
+            _ => return None,
+        };
+        by_itself(both.into_iter().chain(mask.iter().map(|_| Share::along(axis))).collect())
     })
 }
 

@@ -112,6 +112,12 @@ impl Said for Vec<usize> {
     }
 }
 
+impl Said for Vec<isize> {
+    fn said(&self) -> Option<String> {
+        (self.len() <= WRITTEN).then(|| format!("{self:?}"))
+    }
+}
+
 impl Said for Vec<(usize, usize)> {
     fn said(&self) -> Option<String> {
         (self.len() <= WRITTEN).then(|| bracketed(self.iter().map(|(before, behind)| format!("[{before}, {behind}]"))))

@@ -7,6 +7,7 @@ use ndarray::ArrayD;
 
 use super::Lazy;
 use super::node::{Form, Held, Node, known};
+use super::rewrite::Facts;
 use super::text::{Text, said};
 use super::unary::{Right, Steps, step};
 use crate::base::error::{Error, Result};
@@ -166,6 +167,7 @@ macro_rules! zips {
                 let text = Text::gradients(stringify!($backward), &["%0", "%1", "%2"], said!(), 2);
                 step(stringify!($backward), String::new(), nodes, Form::Own, |[x, ..]| Ok(Some(x.clone())), run)
                     .written(text)
+                    .known(Facts::gradients_of(&[0, 1]))
             }
         )?
     };

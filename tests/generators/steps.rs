@@ -72,7 +72,7 @@ macro_rules! steps {
                 let _ = ($y, $w);
                 steps!(@now $kind $x $name $(($($argument),*))? $(: $now)?)
             }),
-            is_growing: matches!(stringify!($name), "outer" | "kron" | "tile" | "repeat" | "broadcast_to"),
+            is_growing: matches!(stringify!($name), "outer" | "kron" | "tensordot" | "tile" | "repeat" | "broadcast_to"),
         }),*]
     };
     (@later plain $x:ident $name:ident ($($argument:expr),*)) => { $x.$name($($argument),*) };
@@ -91,6 +91,16 @@ macro_rules! steps {
     (@now bothcast $x:ident $name:ident ($y:expr)) => { lacuna::$name(&$x.stored(), &$y.stored())?.cast() };
     (@later either $x:ident $name:ident : $later:expr) => { $later };
     (@now either $x:ident $name:ident : $now:expr) => { $now };
+}
+
+/// The product of a matrix with itself, of entries, which has rows and columns for its columns.
+macro_rules! gram {
+    (later $y:ident) => {
+        $y.transpose().matmul_with($y, Matmul::plus_times())
+    };
+    (now $y:ident) => {
+        lacuna::matmul_with(&lacuna::transpose($y)?, $y, Matmul::plus_times())?
+    };
 }
 
 /// What tensors and arrays of floats have.
@@ -205,6 +215,19 @@ pub fn of_tensors<P: Pattern>() -> Vec<Step<Tensor<P, f64>>> {
         either einsum_of_one: lazy::einsum("ij->j", &[x]), lacuna::einsum("ij->j", &[x]);
         either matmul_with: x.matmul_with(y, Matmul::min_plus()), lacuna::matmul_with(x, y, Matmul::min_plus());
         either matmul_of_entries: x.matmul_with(y, Matmul::plus_times()), lacuna::matmul_with(x, y, Matmul::plus_times());
+        either matmul_on: x.matmul_on(&gram!(later y), &x.pattern(), Matmul::min_plus()),
+            lacuna::matmul_with(x, &gram!(now y), Matmul::min_plus().mask(x.pattern()));
+        either matmul_on_entries: x.matmul_on(&gram!(later y), &y.pattern(), Matmul::plus_times()),
+            lacuna::matmul_with(x, &gram!(now y), y.pattern());
+        either matmul_without: x.matmul_without(&gram!(later y), &x.pattern(), Matmul::plus_times()),
+            lacuna::matmul_with(x, &gram!(now y), Matmul::plus_times().without(x.pattern()));
+        plain tensordot(y, [w.axis], [w.axis]); plain tensordot(y, [-1, w.axis], [-1, w.axis]);
+        either block: lazy::block(&[&[x, y], &[y, x]]), lacuna::block(&[&[x, y], &[y, x]]);
+        either select: x.select(|value| value > 0.25), x.select(|value| value > 0.25);
+        either filter_entries: x.filter_entries(|at, value| at.first() != Some(&0) && value < 1.0),
+            x.filter_entries(|at, value| at.first() != Some(&0) && value < 1.0);
+        either with_entries: x.with_entries([(vec![0; x.shape().map_or(0, <[usize]>::len)], -0.5)]),
+            x.with_entries([(vec![0; x.rank()], -0.5)]);
         either mask: x.stored().mask(&y.pattern()), x.stored().mask(y.pattern());
         either without: x.stored().without(&y.pattern()), x.stored().without(y.pattern());
         either scale_stored: x.stored().scale(w.axis, &y.sum(0)),
@@ -249,6 +272,11 @@ macro_rules! of_integers {
                 either matmul_with: x.matmul_with(y, Matmul::min_plus()), lacuna::matmul_with(x, y, Matmul::min_plus());
                 either mask: x.stored().mask(&y.pattern()), x.stored().mask(y.pattern());
                 either prune: x.prune(), x.prune();
+                either matmul_on: x.matmul_on(&gram!(later y), &x.pattern(), Matmul::max_times()),
+                    lacuna::matmul_with(x, &gram!(now y), Matmul::max_times().mask(x.pattern()));
+                plain tensordot(y, [w.axis], [w.axis]);
+                either block: lazy::block(&[&[x, y]]), lacuna::block(&[&[x, y]]);
+                either select: x.select(|value| value > 1), x.select(|value| value > 1);
             }
         }
     };

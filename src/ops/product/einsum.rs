@@ -496,6 +496,11 @@ fn spec_of(lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Result<Spec> {
     Ok(Spec { operands: labels, result })
 }
 
+/// The shape of a product over pairs of axes.
+pub(crate) fn tensordot_shape(lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Result<Shape> {
+    Ok(spec_of(lengths, axes)?.shape(&lengths))
+}
+
 /// The product of two operands over pairs of axes: those of the left one that are named, with those of the right one.
 ///
 /// *z*<sub>i…j…</sub> = Σ<sub>k…</sub> *x*<sub>i…k…</sub> · *y*<sub>k…j…</sub>: the axes that stay of *x*, then those

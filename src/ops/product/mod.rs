@@ -20,6 +20,7 @@ pub(in crate::ops) mod whole;
 
 pub use crate::kernels::semiring::Semiring;
 pub use backward::matmul_backward;
+pub(crate) use einsum::tensordot_shape;
 pub use einsum::{Einsum, einsum, einsum_backward, tensordot, tensordot_backward};
 pub use matmul::matmul;
 pub(crate) use matmul::matmul_entries;

@@ -39,7 +39,7 @@ impl Pairs {
     }
 
     /// The shape of the result, and the lengths of both operands, axis for axis.
-    fn shapes(self, left: &[usize], right: &[usize]) -> Result<(Shape, [Vec<usize>; 2])> {
+    pub(crate) fn shapes(self, left: &[usize], right: &[usize]) -> Result<(Shape, [Vec<usize>; 2])> {
         if self == Pairs::Outer {
             return Ok((left.iter().chain(right).copied().collect(), [left.to_vec(), right.to_vec()]));
         }

@@ -123,6 +123,37 @@ fn diagonal_matrix<P: Pattern, T: Element>(values: Vec<T>, offset: isize) -> Res
     Ok(Tensor::from_valid(P::from_coords(shape, values.len(), coords, limit)?, values, T::ZERO))
 }
 
+/// The pattern of a matrix that has a vector on a diagonal.
+pub(crate) fn diagonal_pattern<P: Pattern>(vector: &P, offset: isize, limit: u64) -> Result<P> {
+    let side = diagonal_side(vector.shape(), offset)?;
+    let shape = Shape::from([side, side]);
+    check_axes::<P::Index>(&shape)?;
+    let moved = offset.unsigned_abs();
+    let main = vector.shared_axis(0)?;
+    let behind = alloc::collect(main.iter().map(|&at| P::Index::from_usize(at.to_usize() + moved)))?.into();
+    let coords = if offset < 0 { vec![behind, main] } else { vec![main, behind] };
+    P::from_coords(shape, vector.nnz(), coords, limit)
+}
+
+/// The rows of a matrix that has a vector on a diagonal.
+pub(crate) fn diagonal_side(vector: &Shape, offset: isize) -> Result<usize> {
+    let [length] = vector[..] else {
+        return Err(Error::RankMismatch { what: "what stands on a diagonal", expected: 1, found: vector.rank() });
+    };
+    length.checked_add(offset.unsigned_abs()).ok_or(Error::AxisOverflow { axis: 0 })
+}
+
+/// A matrix that has a vector on a diagonal: entries there, and zeros elsewhere.
+pub(crate) fn diagonal_of<P: Pattern, T: Element>(x: &Tensor<P, T>, offset: isize) -> Result<Tensor<P, T>> {
+    diagonal_side(x.shape(), offset)?;
+    if x.nnz() < x.shape()[0] && x.fill().is_truthy() {
+        let fill = x.fill().to_number().to_string();
+        return Err(Error::FillNotZero { fill, target: "a diagonal" });
+    }
+    let pattern = diagonal_pattern(x.pattern(), offset, default_limit(x.stored_bytes()))?;
+    Ok(Tensor::from_shared(pattern, x.shared_values().clone(), T::ZERO))
+}
+
 fn random_tensor<P: Pattern>(shape: Shape, nnz: usize, seed: u64) -> Result<Tensor<P, f64>> {
     check_axes::<P::Index>(&shape)?;
     // Above this the permutation has no numbers; below 2^127 it could be told from chance by nobody.

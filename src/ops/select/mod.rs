@@ -29,6 +29,7 @@ pub use crate::kernels::take::TakeMode;
 pub use indices::Take;
 pub(crate) use join::joined_shape;
 pub use join::{block, concat, concat_backward, stack, stack_backward};
+pub(crate) use make::{diagonal_of, diagonal_pattern, diagonal_side};
 pub use order::{
     broadcast_to, broadcast_to_backward, expand_dims, expand_dims_backward, flip, flip_backward, move_axis,
     move_axis_backward, pad, pad_backward, repeat, repeat_backward, roll, roll_backward, squeeze, squeeze_backward,
