@@ -599,6 +599,23 @@ fn the_shapes_of_two_gradients_are_known() {
     assert!(x.mul_backward(&row, &x).parts().1.group_by(1, &[0usize, 0, 1]).sum(1).check().is_ok());
 }
 
+/// Times stand at what runs: a step alone, and a pass at its last step; nothing else is told otherwise.
+#[test]
+fn what_runs_is_told_with_its_time() {
+    let x = matrix(30, 20, 2, 3);
+    let input = Lazy::<CooTensor<f64>>::input("x", [30, 20]);
+    let program = compile((&(input.abs() + 1.0).sqrt(), &input.transpose())).unwrap();
+    let told = program.explain_analyze([input.is(&x)]).unwrap();
+    let timed: Vec<&str> = told.lines().filter(|line| line.ends_with(" ms]")).collect();
+    assert_eq!(timed.len(), 2, "{told}");
+    assert!(timed[0].contains("sqrt(") && timed[1].contains("transpose("), "{told}");
+    let without: String = told.lines().map(|line| format!("{}\n", line.split(" [").next().unwrap())).collect();
+    let plain: String =
+        program.explain().lines().map(|line| format!("{}\n", line.split(" [").next().unwrap())).collect();
+    assert_eq!(without, plain);
+    assert!(program.explain_analyze([]).is_err());
+}
+
 /// Operations without a lazy twin, and what stands for them. Whoever adds an operation adds its step or a line here.
 const LACKING: &[(&str, &str)] = &[("zip_with", "custom, with one operand")];
 

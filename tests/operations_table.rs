@@ -159,13 +159,18 @@ fn of_tensors(steps: &mut BTreeMap<String, Step>, constant: &CooTensor<f64>) {
     with_gradients(steps, chain, &[stored.softmax(1), stored.log_softmax(1)]);
     of_other_types! {steps, stored: argsort(1); topk_index(1, 1);}
     with_gradient(steps, chain, &chain.reshape([20]));
+    with_gradient(steps, chain, &chain.select(|value| value > 0.5));
     with_gradient(steps, chain, &chain.reshape_as(chain));
-    of_other_types! {steps, chain: nonzero(); unique(); allclose(chain, (0.1, 0.1));}
-    with_gradients(steps, chain, &[chain.select(|value| value > 0.5), chain.tensordot(chain, [1], [1])]);
-    with_gradients(steps, chain, &[chain.sum(0).diag(1), chain.with_entries([([0, 0], 1.0)])]);
-    let turned = constant.transpose().unwrap().lazy();
-    let at = matrix_of_ones(4).lazy().pattern();
-    with_gradient(steps, chain, &chain.matmul_on(&turned, &at, lacuna::Matmul::plus_times()));
+    with_gradients(steps, chain, &[chain.tensordot(chain, [1], [1]), chain.sum(0).diag(1)]);
+    with_gradient(steps, chain, &chain.with_entries([([0, 0], 1.0)]));
+    of_other_types! {steps, chain: unique(); allclose(chain, (0.1, 0.1));}
+    let (turned, square) = (&constant.transpose().unwrap().lazy(), constant.matmul(&constant.transpose().unwrap()));
+    let at = square.unwrap().lazy().pattern();
+    named(steps, "matmul_on", |own| {
+        with_gradient(own, chain, &chain.matmul_on(turned, &at, lacuna::Matmul::plus_times()));
+    });
+    // Its result is an array, and what it looks at is none.
+    named(steps, "nonzero", |own| drop(known(own, &chain.nonzero())));
     // A matrix of blocks is a step `concat` of such steps, and `unique` finds both.
     for (name, of) in [("block", "concat"), ("unique_counts", "unique")] {
         let step = steps[of].clone();
@@ -186,8 +191,12 @@ fn of_tensors(steps: &mut BTreeMap<String, Step>, constant: &CooTensor<f64>) {
     steps.insert("sddmm".into(), dots);
 }
 
-fn matrix_of_ones(side: usize) -> CooTensor<f64> {
-    CooTensor::from_dense(&ArrayD::ones(vec![side, side]), 0.0).unwrap()
+/// What is known of a step that is written as a call of another name.
+fn named(steps: &mut BTreeMap<String, Step>, name: &str, know: impl FnOnce(&mut BTreeMap<String, Step>)) {
+    let mut own = BTreeMap::new();
+    know(&mut own);
+    let step = own.into_values().next().unwrap_or_default();
+    steps.insert(name.into(), Step { is_of_arrays: false, ..step });
 }
 
 fn steps() -> BTreeMap<String, Step> {

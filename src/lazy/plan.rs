@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::node::{Body, Form, Held, Node, reachable};
 use super::program::Feed;
@@ -129,7 +130,33 @@ impl Plan {
     }
 
     /// The values of the outputs.
-    pub(super) fn run(&self, mut slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+    pub(super) fn run(&self, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+        self.run_beside(slots, |_, run| run())
+    }
+
+    /// The same, and what it took, in the words of [`explain`](Plan::explain): each step that is run alone, and each
+    /// pass at its last step, with the time that it took.
+    pub(super) fn analyzed(&self, slots: Vec<Option<Held>>) -> Result<String> {
+        let mut times = BTreeMap::new();
+        self.run_beside(slots, |unit, run| {
+            let start = Instant::now();
+            run()?;
+            let last = match unit {
+                Unit::Alone(at) => Some(*at),
+                Unit::Together(region) => region.steps().max(),
+            };
+            times.extend(last.map(|at| (at, start.elapsed())));
+            Ok(())
+        })?;
+        Ok(self.explained(&times))
+    }
+
+    /// The values of the outputs, with each unit run by `beside`.
+    fn run_beside(
+        &self,
+        mut slots: Vec<Option<Held>>,
+        mut beside: impl FnMut(&Unit, &mut dyn FnMut() -> Result<()>) -> Result<()>,
+    ) -> Result<Vec<Held>> {
         for (slot, step) in slots.iter_mut().zip(&self.steps) {
             if let (None, Body::Source(_)) = (&slot, &step.node.body) {
                 *slot = Some(step.node.run(&[])?);
@@ -138,16 +165,23 @@ impl Plan {
         for (unit, freed) in self.units.iter().zip(&self.freed) {
             match unit {
                 Unit::Alone(at) if slots[*at].is_some() => {}
-                Unit::Alone(at) => {
-                    let step = &self.steps[*at];
-                    let inputs: Vec<Held> = step.inputs.iter().filter_map(|&input| slots[input].clone()).collect();
-                    slots[*at] = Some(step.node.run(&inputs)?);
-                }
-                Unit::Together(region) => region.run(&mut slots)?,
+                unit => beside(unit, &mut || self.run_unit(unit, &mut slots))?,
             }
             freed.iter().for_each(|&at| slots[at] = None);
         }
         Ok(self.outputs.iter().filter_map(|&at| slots[at].clone()).collect())
+    }
+
+    fn run_unit(&self, unit: &Unit, slots: &mut [Option<Held>]) -> Result<()> {
+        match unit {
+            Unit::Alone(at) => {
+                let step = &self.steps[*at];
+                let inputs: Vec<Held> = step.inputs.iter().filter_map(|&input| slots[input].clone()).collect();
+                slots[*at] = Some(step.node.run(&inputs)?);
+                Ok(())
+            }
+            Unit::Together(region) => region.run(slots),
+        }
     }
 
     /// The plan of what is left to do where some values are there, and these.
@@ -172,6 +206,11 @@ impl Plan {
     }
 
     pub(super) fn explain(&self) -> String {
+        self.explained(&BTreeMap::new())
+    }
+
+    /// The steps in words, with the times of some.
+    fn explained(&self, times: &BTreeMap<usize, Duration>) -> String {
         let mut text = String::new();
         let mut passes = BTreeMap::new();
         for (pass, region) in self.units.iter().filter_map(Unit::region).enumerate() {
@@ -196,6 +235,9 @@ impl Plan {
             }
             if let Some(pass) = passes.get(&at) {
                 let _ = write!(text, " [fused: pass {pass}]");
+            }
+            if let Some(time) = times.get(&at) {
+                let _ = write!(text, " [{:.3} ms]", time.as_secs_f64() * 1e3);
             }
             text.push('\n');
         }

@@ -198,4 +198,28 @@ impl<V> Program<V> {
     pub fn explain(&self) -> String {
         self.plan.explain()
     }
+
+    /// Runs the program, and says of each step what [`explain`](Program::explain) does and the time that it took: a
+    /// pass of several at its last one. A second call with the same patterns shows what a later run takes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run`](Program::run), and where a rewritten step refuses what the operations one by one do not.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::lazy::{Lazy, compile};
+    ///
+    /// let x = Lazy::<CooTensor<f64>>::input("x", [2, 2]);
+    /// let program = compile(&(x.abs() + 1.0).nanmedian(1))?;
+    /// let day = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 1]], vec![-4.0, 3.0], 0.0)?;
+    /// let told = program.explain_analyze([x.is(&day)])?;
+    /// assert!(told.lines().last().unwrap().ends_with(" ms]"));
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn explain_analyze(&self, feeds: impl IntoIterator<Item = Feed>) -> Result<String> {
+        let mut slots = self.plan.bound(feeds.into_iter().collect())?;
+        self.remember(&mut slots);
+        self.plan.analyzed(slots)
+    }
 }
