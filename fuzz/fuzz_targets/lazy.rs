@@ -4,10 +4,10 @@
 
 use arbitrary::Unstructured;
 use lacuna::lazy::{Lazy, Value, compile, compile_as_written};
-use lacuna::{CooPattern, CsrPattern, Operand};
+use lacuna::{CooPattern, CsrPattern, Element, Operand, Pattern, Shape, Tensor};
 use lacuna_fuzz::compare::*;
-use lacuna_fuzz::{Draw, sparse_of};
 use lacuna_fuzz::reference::dense::Sparse;
+use lacuna_fuzz::{Draw, sparse_of};
 use libfuzzer_sys::fuzz_target;
 use num_complex::Complex;
 
@@ -41,7 +41,7 @@ fn grown<X: Value + Operand>(table: &[Step<X>], choices: &[Choice], begin: Vec<P
 
 fn agree<X: Value + Operand>(table: &[Step<X>], choices: &[Choice], inputs: &[X; 2], same: fn(&X, &X) -> bool) {
     let names = [("x", &inputs[0]), ("y", &inputs[1])];
-    let names = names.map(|(name, input)| Lazy::<X>::input(name, &input.lengths().into()));
+    let names = names.map(|(name, input)| Lazy::<X>::input(name, &Shape::from(input.lengths())));
     let begin = names.iter().cloned().zip(inputs.iter().cloned().map(Ok)).collect();
     let pairs = grown(table, choices, begin);
     let Some((lazy, eager)) = pairs.last() else { return };
@@ -62,16 +62,21 @@ fn agree<X: Value + Operand>(table: &[Step<X>], choices: &[Choice], inputs: &[X;
             (_, Err(_)) => {}
         }
     }
-    assert!(eager.is_ok() || plain.run(feeds()).is_err(), "a graph as it is written refuses what the operations refuse");
+    assert!(
+        eager.is_ok() || plain.run(feeds()).is_err(),
+        "a graph as it is written refuses what the operations refuse"
+    );
+}
+
+fn same<P: Pattern, T: Element>(x: &Tensor<P, T>, y: &Tensor<P, T>) -> bool {
+    x.same_as(y)
 }
 
 /// Both formats of one type.
 macro_rules! on_both {
     ($inputs:expr, $choices:expr, $table:ident) => {{
         let (inputs, choices) = ($inputs, $choices);
-        let same = |x: &_, y: &_| lacuna::Tensor::same_as(x, y);
         agree(&steps::$table::<CooPattern>(), choices, &[0, 1].map(|at: usize| coo(&inputs[at])), same);
-        let same = |x: &_, y: &_| lacuna::Tensor::same_as(x, y);
         agree(&steps::$table::<CsrPattern>(), choices, &[0, 1].map(|at: usize| csr(&inputs[at])), same);
     }};
 }
@@ -99,10 +104,11 @@ fuzz_target!(|data: &[u8]| {
             }
             3 => {
                 let (inputs, choices) = two::<f64>(u)?;
-                let inputs = [0, 1].map(|at: usize| coo(&inputs[at]).map_values(|re| Complex::new(re, 0.5 - re)).unwrap());
-                agree(&steps::of_complex(), &choices, &inputs, |x, y| x.same_as(y));
+                let inputs =
+                    [0, 1].map(|at: usize| coo(&inputs[at]).map_values(|re| Complex::new(re, 0.5 - re)).unwrap());
+                agree(&steps::of_complex(), &choices, &inputs, same);
                 let inputs = inputs.map(|x| x.to_csr().unwrap());
-                agree(&steps::of_complex(), &choices, &inputs, |x, y| x.same_as(y));
+                agree(&steps::of_complex(), &choices, &inputs, same);
             }
             4 => {
                 let (inputs, choices) = two::<f64>(u)?;
