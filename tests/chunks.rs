@@ -179,6 +179,15 @@ fn empty_axes_and_ranks_of_zero_are_cut() {
     agree("late, of all", &late.mean(Axes::all().keep_dims()), CooTensor::same_as);
 }
 
+/// A range of which all positions are stored cannot know what the others have for a fill: it was refused beside them.
+#[test]
+fn ranges_without_gaps_take_the_fill_of_the_others() {
+    let x = CooTensor::new([3, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![2.0, 3.0, 4.0], 1.0).unwrap().lazy();
+    let factors = CooTensor::new([3], vec![vec![0, 1, 2]], vec![5.0, 7.0, 7.0], 0.0).unwrap().lazy();
+    agree("rows, each by a factor", &x.scale(0, &factors), CooTensor::same_as);
+    agree("columns", &x.transpose().scale(1, &factors), CooTensor::same_as);
+}
+
 #[test]
 fn several_results_and_inputs() {
     let x = Lazy::<CooTensor<f64>>::input("x", [7, 5, 4]);

@@ -139,6 +139,7 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("lazy/chunks/mod", "memory", Whole("it makes no tensor")),
     ("lazy/einsum", "einsum", Whole("it makes a step of those that are there")),
     ("lazy/elsewhere", "of", Whole("it reads what a graph reads, and makes no tensor")),
+    ("lazy/joins", "block", Whole("it makes a step of those that are there")),
     ("lazy/joins", "concat", Whole("it makes a step of those that are there")),
     ("lazy/joins", "stack", Whole("it makes a step of those that are there")),
     ("eval/graph", "later", Whole("it takes a tensor and a graph")),

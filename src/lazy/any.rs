@@ -112,7 +112,15 @@ impl ByRanges for OfAny {
 
     fn join(&self, axis: usize, values: &[Held]) -> Result<Held> {
         let values: Vec<&AnyTensor> = values.iter().map(known).collect();
-        Ok(Arc::new(AnyTensor::concat(axis, &values)?))
+        // A part that stores all of its positions has the fill of the others, which it could not know.
+        let has_gaps = |part: &AnyTensor| part.shape().wide_size() > part.nnz() as u128;
+        let fill = values.iter().find(|part| has_gaps(part)).map(|part| part.fill());
+        let with_it = |&part: &&AnyTensor| match fill {
+            Some(fill) if !has_gaps(part) => part.with_fill(fill),
+            _ => Ok(part.clone()),
+        };
+        let values = values.iter().map(with_it).collect::<Result<Vec<_>>>()?;
+        Ok(Arc::new(AnyTensor::concat(axis, &values.iter().collect::<Vec<_>>())?))
     }
 
     fn counts(&self, value: &Held, _: usize, bins: &Bins) -> Result<Vec<u64>> {

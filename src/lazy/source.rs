@@ -1,5 +1,6 @@
 //! What a graph begins with that is read in parts, and values cut into ranges of an axis.
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::Path;
@@ -154,7 +155,7 @@ impl<P: Pattern, T: Element> ByRanges for OfTensors<P, T> {
 
     fn join(&self, axis: usize, values: &[Held]) -> Result<Held> {
         let values: Vec<&Tensor<P, T>> = values.iter().map(known).collect();
-        Ok(Arc::new(ops::concat(axis, &values)?))
+        Ok(Arc::new(ops::concat(axis, &of_one_fill(&values))?))
     }
 
     fn is_poured(&self) -> bool {
@@ -181,6 +182,17 @@ impl<P: Pattern, T: Element> ByRanges for OfTensors<P, T> {
         let first = Tensor::from_shared(pattern.clone(), x.shared_values().slice(0..count), x.fill());
         Ok(Some([Arc::new(first), Arc::new(pattern)]))
     }
+}
+
+/// Parts of one tensor: one that stores all of its positions has the fill of the others, which it could not know.
+fn of_one_fill<'a, P: Pattern, T: Element>(parts: &[&'a Tensor<P, T>]) -> Vec<Cow<'a, Tensor<P, T>>> {
+    let has_gaps = |part: &Tensor<P, T>| part.shape().wide_size() > part.nnz() as u128;
+    let fill = parts.iter().find(|part| has_gaps(part)).map(|part| part.fill());
+    let with_it = |&part: &&'a Tensor<P, T>| match fill {
+        Some(fill) if !has_gaps(part) => Cow::Owned(part.clone().with_fill(fill)),
+        _ => Cow::Borrowed(part),
+    };
+    parts.iter().map(with_it).collect()
 }
 
 pub(super) struct OfArrays<T>(pub(super) PhantomData<fn() -> T>);
