@@ -88,7 +88,7 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
             let rows = crate::base::alloc::collect((0..size).map(|at| axes[at % rank][at / rank].to_usize() as u64))?;
             Ok(dense_array(&Shape::from([count, rank]), rows))
         };
-        let text = Text::call("dense", &["nonzero(%0)"], said!());
+        let text = Text::call("nonzero", &["%0"], said!());
         self.then("nonzero", String::new(), Form::Own, |_| Ok(None), run).written(text)
     }
 
@@ -153,7 +153,7 @@ fn counted<X: Operand<Elem: Real>>(x: &X) -> Result<(ArrayD<X::Elem>, ArrayD<u64
 
 /// How that is written.
 fn said_of_counted(x: &str) -> Text {
-    Text::Calls(["unique", "unique_counts"].map(|name| format!("dense({name}({x}))")).to_vec())
+    Text::Calls(["unique", "unique_counts"].map(|name| format!("{name}({x})")).to_vec())
 }
 
 impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
