@@ -66,7 +66,7 @@ pub fn stack<P: Pattern, T: Element>(axis: isize, tensors: &[impl Borrow<Lazy<Te
     joined("stack", part, tensors, shape, move |tensors| ops::stack(axis, tensors))
 }
 
-/// Lazy tensors as the blocks of a matrix, by rows: [`block`](crate::block()), which is a step [`concat`] of such steps.
+/// Lazy tensors as the blocks of a matrix, by rows: [`block`](crate::block()), which is a step [`concat`](concat()) of such steps.
 ///
 /// ```
 /// use lacuna::CooTensor;
