@@ -471,7 +471,7 @@ fn graphs_of_many_steps_are_planned_in_time() {
     let cut = (0..3_000).fold(m.clone(), |m, _| m.abs().slice(ndarray::s![.., ..]));
     assert!(lacuna::lazy::compile((&turned, &cut)).unwrap().explain().contains("rewritten"));
     let took = start.elapsed();
-    assert!(took.as_secs() < 120, "{took:?}");
+    assert!(took.as_secs() < 60, "{took:?}");
 }
 
 /// Lengths that no tensor has are refused or carried, and nothing overflows.

@@ -75,8 +75,9 @@ impl Region {
             .enumerate()
             .flat_map(|(user, step)| step.inputs.iter().map(move |&value| (value, user)))
             .collect();
-        let is_inner = |value: &usize| outputs.iter().all(|(output, _)| output != value);
-        last.into_iter().filter(|(value, _)| is_inner(value)).for_each(|(value, user)| steps[user].freed.push(value));
+        let kept: BTreeSet<usize> = outputs.iter().map(|(value, _)| *value).collect();
+        let freed = last.into_iter().filter(|(value, _)| !kept.contains(value));
+        freed.for_each(|(value, user)| steps[user].freed.push(value));
         Region { inputs, steps, outputs, reduction }
     }
 
