@@ -162,6 +162,15 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
 
     /// The step [`matmul_with`](crate::matmul_with()) at the positions that a tensor does not store: its options with
     /// [`without`](Matmul::without). Over sums of products it has a gradient.
+    ///
+    /// ```
+    /// use lacuna::{CooTensor, Matmul};
+    ///
+    /// let roads = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![3.0, 5.0], 0.0)?;
+    /// let new = roads.lazy().matmul_without(&roads.lazy(), &roads.lazy().pattern(), Matmul::plus_times());
+    /// assert_eq!(new.collect()?, roads.matmul_with(&roads, Matmul::plus_times().without(roads.pattern()))?);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
     #[track_caller]
     pub fn matmul_without<Y, S, Q: Pattern, U: Element>(
         &self,
