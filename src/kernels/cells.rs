@@ -9,6 +9,7 @@ use crate::base::index::Index;
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::bits::{self, BITS};
+use crate::kernels::op::{Fault, Outcome};
 use crate::kernels::sort::Arrays;
 
 /// The cells of a word.
@@ -97,9 +98,9 @@ impl CellMap {
         Ok(CellMap { words: alloc::zeros(cells.div_ceil(CELLS))? })
     }
 
-    /// The map of the cells that are marked, none of them truthy.
-    pub(crate) fn of_marks(marks: &[bool]) -> Allocated<Self> {
-        let word = |marks: &[bool]| marks.iter().rev().fold(0, |word, &mark| word << 2 | u64::from(mark));
+    /// The map of the cells whose mark is set, none of them truthy.
+    fn of_marks<M>(marks: &[M], is_set: impl Fn(&M) -> bool) -> Allocated<Self> {
+        let word = |marks: &[M]| marks.iter().rev().fold(0, |word, mark| word << 2 | u64::from(is_set(mark)));
         Ok(CellMap { words: alloc::collect(marks.chunks(CELLS).map(word))? })
     }
 
@@ -176,6 +177,34 @@ impl CellMap {
             bits::ones(word & STORED).for_each(|bit| visit(first + bit / 2, word >> (bit + 1) & 1 == 1));
         }
     }
+}
+
+/// The coordinates within `lengths` of the cells whose mark is set, in order, and their results; nothing, where one has
+/// none.
+pub(crate) fn marked_into_arrays<I: Index, M: Sync, U: Copy + Send>(
+    marks: &[M],
+    is_set: impl Fn(&M) -> bool + Sync,
+    lengths: &[usize],
+    result: impl Fn(usize) -> Outcome<U> + Sync,
+) -> Allocated<Option<Arrays<I, U>>> {
+    let parts = threads::map_parts(marks.len(), 5000, 0, |cells| {
+        let mut results = alloc::with_capacity(marks[cells.clone()].iter().filter(|&mark| is_set(mark)).count())?;
+        for cell in cells.filter(|&cell| is_set(&marks[cell])) {
+            match result(cell) {
+                Ok(result) => results.push(result),
+                Err(Fault::Memory(refused)) => return Err(refused),
+                Err(_) => return Ok(None),
+            }
+        }
+        Ok(Some(results))
+    });
+    let mut results = Vec::new();
+    for part in parts {
+        let Some(part) = part? else { return Ok(None) };
+        alloc::reserve_exact(&mut results, part.len())?;
+        results.extend(part);
+    }
+    Ok(Some((CellMap::of_marks(marks, is_set)?.into_arrays(lengths)?.0, results)))
 }
 
 /// The row-major number within `lengths` of the cell of an entry.

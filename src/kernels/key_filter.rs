@@ -5,10 +5,11 @@
 //! member, stay in a nearer cache than the lines. Where many values are members it would only be one question more: some
 //! values are asked first, and a block of which much passes is followed by blocks that are not filtered.
 
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 
 use crate::base::alloc::{self, Allocated};
 use crate::element::Element;
+use crate::kernels::hash::{GOLDEN, hash_by};
 use crate::kernels::key_set::{KeySet, Questions};
 
 /// Bits a key, rounded up to a power of two of words: some two in a hundred values pass that are no members.
@@ -126,37 +127,7 @@ fn positions(answers: &[bool], positions: &mut [u16; BLOCK]) -> usize {
 /// A hash of products that keep their lower half: vectors multiply so. Its upper bits depend on all of the key.
 #[inline(always)]
 fn hash<K: Hash>(key: K) -> u64 {
-    let mut product = Product(0);
-    key.hash(&mut product);
-    product.finish()
-}
-
-struct Product(u64);
-
-impl Hasher for Product {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
-    }
-
-    #[inline(always)]
-    fn write_u16(&mut self, word: u16) {
-        self.write_u64(word.into());
-    }
-
-    #[inline(always)]
-    fn write_u32(&mut self, word: u32) {
-        self.write_u64(word.into());
-    }
-
-    #[inline(always)]
-    fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    #[inline(always)]
-    fn finish(&self) -> u64 {
-        self.0
-    }
+    hash_by(key, 0, |state, word| (state ^ word).wrapping_mul(GOLDEN))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 //!
 //! What was tried besides, and all figures, stand in `docs/performance.md`.
 
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 use std::hint::black_box;
 use std::ops::Range;
 
@@ -19,6 +19,7 @@ use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Element;
+use crate::kernels::hash::{GOLDEN, hash_by};
 
 /// The bytes of a line of the cache.
 const LINE: usize = 64;
@@ -274,38 +275,10 @@ fn line_of<K: Hash>(key: K, lines: usize) -> usize {
 /// The hash of a key: a product folded, which leaves every bit of the key a say in the upper bits.
 #[inline(always)]
 fn hash<K: Hash>(key: K) -> u64 {
-    let mut folded = Folded(0x5851_f42d_4c95_7f2d);
-    key.hash(&mut folded);
-    folded.finish()
-}
-
-struct Folded(u64);
-
-impl Hasher for Folded {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
-    }
-
-    #[inline(always)]
-    fn write_u16(&mut self, word: u16) {
-        self.write_u64(word.into());
-    }
-
-    #[inline(always)]
-    fn write_u32(&mut self, word: u32) {
-        self.write_u64(word.into());
-    }
-
-    #[inline(always)]
-    fn write_u64(&mut self, word: u64) {
-        let product = u128::from(self.0 ^ word) * 0x9e37_79b9_7f4a_7c15;
-        self.0 = product as u64 ^ (product >> 64) as u64;
-    }
-
-    #[inline(always)]
-    fn finish(&self) -> u64 {
-        self.0
-    }
+    hash_by(key, 0x5851_f42d_4c95_7f2d, |state, word| {
+        let product = u128::from(state ^ word) * u128::from(GOLDEN);
+        product as u64 ^ (product >> 64) as u64
+    })
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ pub(crate) mod fed;
 pub(crate) mod fold;
 pub(crate) mod gather;
 pub(crate) mod group;
+pub(crate) mod hash;
 pub(crate) mod holistic;
 pub(crate) mod isin;
 pub(crate) mod join;

@@ -8,13 +8,15 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::index::Index;
 use crate::base::threads;
 use crate::element::Element;
-use crate::kernels::cells::{CellMap, number};
+use crate::kernels::cells::{marked_into_arrays, number};
 use crate::kernels::fold::Kept;
-use crate::kernels::op::{Fault, Outcome};
+use crate::kernels::op::Outcome;
 use crate::kernels::sort::Arrays;
 
 /// Cells are a table of up to 40 bytes each: with fewer entries for each it would outgrow what the entries take.
 const ENTRIES_A_CELL: u128 = 4;
+/// Tables of so many bytes stay in a cache; unoptimised of far fewer, so that tests meet larger ones.
+const CACHE_BYTES: usize = if cfg!(debug_assertions) { 1 << 17 } else { 1 << 24 };
 /// So many bytes of cells stay in a cache near the processor.
 const PART_BYTES: usize = 1 << 16;
 /// The parts that entries are dealt out to at once.
@@ -36,18 +38,50 @@ pub(crate) struct Cell<C, A, J> {
     pub(crate) join: J,
 }
 
-/// What fell into a cell, and how many entries that were.
-type Counted<C> = (C, usize);
+/// What fell into each cell, and how many entries that were.
+struct Table<C> {
+    cells: Vec<C>,
+    counts: Vec<usize>,
+}
+
+impl<C: Copy> Table<C> {
+    /// The bytes that a cell takes.
+    const BYTES: usize = size_of::<C>() + size_of::<usize>();
+
+    fn new(start: C, count: usize) -> Allocated<Self> {
+        Ok(Table { cells: alloc::copies(start, count)?, counts: alloc::zeros(count)? })
+    }
+
+    fn add<T: Element>(
+        &mut self,
+        numbers: impl Iterator<Item = usize>,
+        values: &[T],
+        add: &impl Fn(&mut C, T) -> bool,
+    ) -> bool {
+        let mut is_held = true;
+        for (number, &value) in numbers.zip(values) {
+            self.counts[number] += 1;
+            is_held &= add(&mut self.cells[number], value);
+        }
+        is_held
+    }
+
+    /// Takes in what fell into the cells elsewhere.
+    fn merge(&mut self, others: &Self, join: impl Fn(&mut C, C) -> bool) -> bool {
+        self.counts.iter_mut().zip(&others.counts).for_each(|(count, other)| *count += other);
+        self.cells.iter_mut().zip(&others.cells).fold(true, |is_held, (cell, &other)| is_held & join(cell, other))
+    }
+}
 
 /// What `finish` makes of all cells that hold a value, by their numbers, and of how many each holds; with their
 /// coordinates, in order.
 /// Nothing, where there are too many cells for that, where one does not hold what was added, and where one has no
 /// result.
-pub(crate) fn scatter<T: Element, I: Index, C: Copy + Send + Sync, U>(
+pub(crate) fn scatter<T: Element, I: Index, C: Copy + Send + Sync, U: Copy + Send>(
     kept: &Kept<'_, I>,
     values: &[T],
     cell: Cell<C, impl Fn(&mut C, T) -> bool + Sync + Send, impl Fn(&mut C, C) -> bool>,
-    finish: impl Fn(usize, C, usize) -> Outcome<U>,
+    finish: impl Fn(usize, C, usize) -> Outcome<U> + Sync,
 ) -> Allocated<Option<Arrays<I, U>>> {
     // The numbers of cells are dealt out in 32 bits.
     if kept.lead || kept.cells() > u32::MAX.into() || kept.cells().saturating_mul(ENTRIES_A_CELL) > values.len() as u128
@@ -56,73 +90,48 @@ pub(crate) fn scatter<T: Element, I: Index, C: Copy + Send + Sync, U>(
     }
     let count = kept.lengths.iter().product();
     let part = |entries: Range<usize>| {
-        let mut cells = alloc::copies((cell.start, 0), count)?;
-        let is_held = add_all(&mut cells, kept, values, entries, &cell.add)?;
-        Ok(is_held.then_some(cells))
+        let mut table = Table::new(cell.start, count)?;
+        let is_held = add_all(&mut table, kept, values, entries, &cell.add)?;
+        Ok(is_held.then_some(table))
     };
     let mut parts = threads::map_parts(values.len(), PICOSECONDS, count, part).into_iter();
     let Some(mut all) = parts.next().transpose()?.flatten() else { return Ok(None) };
     for part in parts {
         let Some(part) = part? else { return Ok(None) };
-        if !merge(&mut all, &part, &cell.join) {
+        if !all.merge(&part, &cell.join) {
             return Ok(None);
         }
     }
-    into_arrays(&all, kept.lengths, finish)
-}
-
-/// Takes in what fell into the cells elsewhere.
-fn merge<C: Copy>(cells: &mut [Counted<C>], others: &[Counted<C>], join: impl Fn(&mut C, C) -> bool) -> bool {
-    cells.iter_mut().zip(others).fold(true, |is_held, ((cell, count), &(other, more))| {
-        *count += more;
-        is_held & join(cell, other)
-    })
-}
-
-/// The coordinates of the cells that hold an entry, and what `finish` makes of them; nothing, where one has no result.
-fn into_arrays<I: Index, C: Copy, U>(
-    cells: &[Counted<C>],
-    lengths: &[usize],
-    finish: impl Fn(usize, C, usize) -> Outcome<U>,
-) -> Allocated<Option<Arrays<I, U>>> {
-    let mut map = CellMap::empty(cells.len())?;
-    let mut results = alloc::with_capacity(cells.iter().filter(|cell| cell.1 > 0).count())?;
-    for (number, &(cell, count)) in cells.iter().enumerate().filter(|(_, cell)| cell.1 > 0) {
-        map.set(number, false);
-        match finish(number, cell, count) {
-            Ok(result) => results.push(result),
-            Err(Fault::Memory(refused)) => return Err(refused),
-            Err(_) => return Ok(None),
-        }
-    }
-    Ok(Some((map.into_arrays(lengths)?.0, results)))
+    let Table { cells, counts } = &all;
+    marked_into_arrays(counts, |&count| count > 0, kept.lengths, |cell| finish(cell, cells[cell], counts[cell]))
 }
 
 /// Adds the values of some entries to their cells, whose numbers are row-major within the kept axes.
-fn add_all<T: Element, I: Index, C>(
-    cells: &mut [Counted<C>],
+fn add_all<T: Element, I: Index, C: Copy>(
+    table: &mut Table<C>,
     kept: &Kept<'_, I>,
     values: &[T],
     entries: Range<usize>,
     add: &impl Fn(&mut C, T) -> bool,
 ) -> Allocated<bool> {
-    let width = (PART_BYTES / size_of::<Counted<C>>()).max(cells.len().div_ceil(PARTS)).next_power_of_two();
-    if cells.len() <= 2 * width {
-        return Ok(add_directly(cells, kept, values, entries, add));
+    let count = table.cells.len();
+    if count.saturating_mul(Table::<C>::BYTES) <= CACHE_BYTES {
+        return Ok(add_directly(table, kept, values, entries, add));
     }
-    let mut dealt = Dealt::new(cells.len(), width, entries.len())?;
+    let width = (PART_BYTES / Table::<C>::BYTES).max(count.div_ceil(PARTS)).next_power_of_two();
+    let mut dealt = Dealt::new(count, width, entries.len())?;
     let mut is_held = true;
     for start in entries.clone().step_by(dealt.capacity()) {
         let count = dealt.deal(kept, values, start..entries.end.min(start + dealt.capacity()));
         let numbers = dealt.cells[..count].iter().map(|&number| number as usize);
-        is_held &= add_to_cells(cells, numbers, &dealt.values, add);
+        is_held &= table.add(numbers, &dealt.values, add);
     }
     Ok(is_held)
 }
 
 /// Adds the values of some entries one after the other.
-fn add_directly<T: Element, I: Index, C>(
-    cells: &mut [Counted<C>],
+fn add_directly<T: Element, I: Index, C: Copy>(
+    table: &mut Table<C>,
     kept: &Kept<'_, I>,
     values: &[T],
     entries: Range<usize>,
@@ -133,23 +142,8 @@ fn add_directly<T: Element, I: Index, C>(
         let end = entries.end.min(start + BLOCK);
         let numbers = &mut numbers[..end - start];
         number(kept.coords, kept.lengths, start, numbers);
-        is_held & add_to_cells(cells, numbers.iter().copied(), &values[start..end], add)
+        is_held & table.add(numbers.iter().copied(), &values[start..end], add)
     })
-}
-
-fn add_to_cells<T: Element, C>(
-    cells: &mut [Counted<C>],
-    numbers: impl Iterator<Item = usize>,
-    values: &[T],
-    add: &impl Fn(&mut C, T) -> bool,
-) -> bool {
-    let mut is_held = true;
-    for (number, &value) in numbers.zip(values) {
-        let (cell, count) = &mut cells[number];
-        *count += 1;
-        is_held &= add(cell, value);
-    }
-    is_held
 }
 
 /// Entries dealt out to the parts that their cells lie in.

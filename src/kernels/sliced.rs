@@ -11,9 +11,9 @@ use crate::base::index::Index;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Slices;
-use crate::kernels::cells::{CellMap, number};
+use crate::kernels::cells::{marked_into_arrays, number};
 use crate::kernels::fold::Kept;
-use crate::kernels::op::{Fault, Outcome};
+use crate::kernels::op::Outcome;
 use crate::kernels::sort::Arrays;
 
 /// The sum of a cell is that of two pairs, the second of which is mostly zero.
@@ -87,11 +87,16 @@ pub(crate) fn scatter<I: Index, T: Copy + Sync, U: Copy + Send>(
     let Some([high, low]) = (Scatter { kept, values, float, slices }).add_all()? else { return Ok(None) };
     let mut spilled = low.spilled;
     spilled.sort_unstable();
-    into_arrays(&low.marks, kept.lengths, |cell| {
-        let first = spilled.partition_point(|&(other, _)| other < cell);
-        let count = spilled[first..].iter().take_while(|&&(other, _)| other == cell).count();
-        finish(cell, slices.pairs([high.table[cell], low.table[cell]]), &spilled[first..first + count])
-    })
+    marked_into_arrays(
+        &low.marks,
+        |&mark| mark,
+        kept.lengths,
+        |cell| {
+            let first = spilled.partition_point(|&(other, _)| other < cell);
+            let count = spilled[first..].iter().take_while(|&&(other, _)| other == cell).count();
+            finish(cell, slices.pairs([high.table[cell], low.table[cell]]), &spilled[first..first + count])
+        },
+    )
 }
 
 /// How values are sliced, if hardly any of a sample spills. A few great ones do not count for how great they are.
@@ -186,32 +191,6 @@ impl<I: Index, T: Copy + Sync, F: Fn(T) -> f64 + Sync> Scatter<'_, I, T, F> {
         }
         Ok(spilled.len() <= self.values.len() / RARE)
     }
-}
-
-/// The coordinates of the cells that are marked, and their results; nothing, where one has none.
-fn into_arrays<I: Index, U: Copy + Send>(
-    marks: &[bool],
-    lengths: &[usize],
-    result: impl Fn(usize) -> Outcome<U> + Sync,
-) -> Allocated<Option<Arrays<I, U>>> {
-    let parts = threads::map_parts(marks.len(), 5000, 0, |cells| {
-        let mut results = alloc::with_capacity(marks[cells.clone()].iter().filter(|&&mark| mark).count())?;
-        for cell in cells.filter(|&cell| marks[cell]) {
-            match result(cell) {
-                Ok(result) => results.push(result),
-                Err(Fault::Memory(refused)) => return Err(refused),
-                Err(_) => return Ok(None),
-            }
-        }
-        Ok(Some(results))
-    });
-    let mut results = Vec::new();
-    for part in parts {
-        let Some(part) = part? else { return Ok(None) };
-        alloc::reserve_exact(&mut results, part.len())?;
-        results.extend(part);
-    }
-    Ok(Some((CellMap::of_marks(marks)?.into_arrays(lengths)?.0, results)))
 }
 
 #[cfg(test)]

@@ -22,6 +22,9 @@ const DIRECT: usize = if cfg!(debug_assertions) { 1 << 4 } else { 1 << 19 };
 /// The entries that are looked at together.
 const BLOCK: usize = 1 << 10;
 
+/// The picoseconds that an entry takes, counted and dealt.
+const PICOSECONDS: usize = 3000;
+
 /// The longest axis whose lower bits fit two bytes.
 pub(crate) const LONGEST: usize = 1 << (TOP + u16::BITS);
 
@@ -35,129 +38,193 @@ pub(crate) struct ByLast<'a, I, T> {
 /// The first coordinates and the values of all entries in the order of the second ones, which lie below `ends.len()`;
 /// `first` writes the first coordinates from an entry on. Where the entries of each second coordinate end is written to
 /// `ends`, which are zeros.
+///
+/// Each thread deals a range of the entries to places of its own in all buckets, behind those of the ranges before it;
+/// then each sorts some of the buckets.
 pub(crate) fn turned<I: Index, T: Plain>(
     entries: ByLast<'_, I, T>,
     first: impl Fn(usize, &mut [usize]) + Sync + Send,
     ends: &mut [usize],
 ) -> Allocated<(Vec<I>, Vec<T>)> {
     let (count, length) = (entries.last.len(), ends.len());
+    if count <= DIRECT {
+        return turned_directly(entries, first, ends);
+    }
     let bits = usize::BITS - length.saturating_sub(1).leading_zeros();
-    let top = bits.saturating_sub(TOP);
-    let cuts = cuts(entries.last, top, length);
-    let low = if count <= DIRECT { 0 } else { top };
+    let low = bits.saturating_sub(TOP);
+    let counts = counts(entries.last, low, length.div_ceil(1 << low))?;
     let (mut coords, mut values) = (alloc::zeros(count)?, alloc::zeros(count)?);
     let mut lows = alloc::zeros(if low == 0 { 0 } else { count })?;
-    let (axis_ends, entry_ends): (Vec<_>, Vec<_>) = cuts.iter().copied().unzip();
-    let low_ends: Few<usize> = entry_ends.iter().map(|&end| if low == 0 { 0 } else { end }).collect();
-    let ends = threads::split_at_ends(ends, &axis_ends).into_iter();
-    let slots = threads::split_at_ends(&mut coords, &entry_ends).into_iter();
-    let slots = slots.zip(threads::split_at_ends(&mut values, &entry_ends));
-    let slots = slots.zip(threads::split_at_ends(&mut lows, &low_ends));
-    let starts = std::iter::once((0, 0)).chain(cuts.iter().copied());
-    let shares = starts.zip(ends).zip(slots).map(|(((axis, entry), ends), ((coords, values), lows))| Share {
-        low,
-        start: axis,
-        before: entry,
-        ends,
-        slots: Slots { coords, values, lows },
-    });
-    let sorted = threads::map_each(shares.collect(), count, || (), |(), share| share.sort(entries, &first));
-    sorted.into_iter().collect::<Allocated<()>>()?;
+    let places = places(&counts)?;
+    let slots = Slots { coords: &mut coords, values: &mut values, lows: &mut lows };
+    let mut shares: Vec<Share<'_, I, T>> = alloc::collect(counts.iter().map(|(range, _)| Share::new(low, range)))?;
+    for (number, slots) in slots.split(&places).enumerate() {
+        alloc::push(&mut shares[number % counts.len()].buckets, slots)?;
+    }
+    threads::map_each(shares.into(), count, || (), |(), share| share.deal(entries, &first));
+    let bucket_ends: Vec<usize> = alloc::collect(places.chunks(counts.len()).map(|parts| parts[parts.len() - 1]))?;
+    let slots = Slots { coords: &mut coords, values: &mut values, lows: &mut lows };
+    sort_all(slots, low, &bucket_ends, ends)?;
     Ok((coords, values))
 }
 
-/// Where the shares of an axis of this length end, one a thread, and how many entries come before that: cut between
-/// coordinates that differ in more than `low` bits, so that each has about as many entries.
-fn cuts<I: Index>(last: &[I], low: u32, length: usize) -> Few<(usize, usize)> {
-    let buckets = (length >> low) + 1;
-    let counts = threads::map_parts(last.len(), 1000, buckets, |part| {
-        let mut counts = vec![0; buckets];
-        last[part].iter().for_each(|coord| counts[coord.to_usize() >> low] += 1);
-        counts
+/// [`turned`] of so few entries that a cache holds the result.
+fn turned_directly<I: Index, T: Plain>(
+    entries: ByLast<'_, I, T>,
+    first: impl Fn(usize, &mut [usize]),
+    ends: &mut [usize],
+) -> Allocated<(Vec<I>, Vec<T>)> {
+    let (mut coords, mut values) = (alloc::zeros(entries.last.len())?, alloc::zeros(entries.last.len())?);
+    entries.last.iter().for_each(|coord| ends[coord.to_usize()] += 1);
+    starts_of(ends);
+    for_each(0..entries.last.len(), entries, &first, |coord, first, value| {
+        let place = &mut ends[coord];
+        (coords[*place], values[*place]) = (I::from_usize(first), value);
+        *place += 1;
     });
-    let (shares, mut bucket, mut before) = (counts.len(), 0, 0);
-    let cut = |share: usize| {
-        while bucket < buckets && before < (share + 1) * last.len() / shares {
-            before += counts.iter().map(|counts| counts[bucket]).sum::<usize>();
-            bucket += 1;
+    Ok((coords, values))
+}
+
+/// Calls `visit` with the second coordinate, the first one and the value of each entry of a range, in order.
+fn for_each<I: Index, T: Plain>(
+    range: Range<usize>,
+    entries: ByLast<'_, I, T>,
+    first: &impl Fn(usize, &mut [usize]),
+    mut visit: impl FnMut(usize, usize, T),
+) {
+    let mut block = [0; BLOCK];
+    for start in range.clone().step_by(BLOCK) {
+        let part = start..range.end.min(start + BLOCK);
+        let block = &mut block[..part.len()];
+        first(start, block);
+        for ((coord, &first), &value) in entries.last[part.clone()].iter().zip(&*block).zip(&entries.values[part]) {
+            visit(coord.to_usize(), first, value);
         }
-        (if share + 1 == shares { length } else { length.min(bucket << low) }, before)
-    };
-    (0..shares).map(cut).collect()
+    }
+}
+
+/// Ranges of the entries, one a thread, and how many entries of each fall into each bucket.
+fn counts<I: Index>(last: &[I], low: u32, buckets: usize) -> Allocated<Few<(Range<usize>, Vec<usize>)>> {
+    let counts = threads::map_parts(last.len(), PICOSECONDS, buckets, |part| {
+        let mut counts = alloc::zeros(buckets)?;
+        last[part.clone()].iter().for_each(|coord| counts[coord.to_usize() >> low] += 1);
+        Ok((part, counts))
+    });
+    counts.into_iter().collect()
+}
+
+/// Where the places of each range end within each bucket, bucket by bucket.
+fn places(counts: &[(Range<usize>, Vec<usize>)]) -> Allocated<Vec<usize>> {
+    let buckets = counts.first().map_or(0, |(_, counts)| counts.len());
+    let (mut places, mut end) = (alloc::with_capacity(buckets * counts.len())?, 0);
+    for bucket in 0..buckets {
+        for (_, counts) in counts {
+            end += counts[bucket];
+            places.push(end);
+        }
+    }
+    Ok(places)
 }
 
 /// Places in the result, and for the lower bits of what stands there.
 struct Slots<'a, I, T> {
     coords: &'a mut [I],
     values: &'a mut [T],
+    /// None, where no bucket is sorted.
     lows: &'a mut [u16],
 }
 
-/// A range of the second axis, and the places of its entries.
+impl<'a, I, T> Slots<'a, I, T> {
+    /// The slots that these fall into at `ends`.
+    fn split(self, ends: &[usize]) -> impl Iterator<Item = Slots<'a, I, T>> {
+        let Slots { mut coords, mut values, mut lows } = self;
+        let mut start = 0;
+        ends.iter().map(move |&end| {
+            let length = end - std::mem::replace(&mut start, end);
+            let lows_length = length.min(lows.len());
+            Slots {
+                coords: coords.split_off_mut(..length).unwrap_or_default(),
+                values: values.split_off_mut(..length).unwrap_or_default(),
+                lows: lows.split_off_mut(..lows_length).unwrap_or_default(),
+            }
+        })
+    }
+}
+
+/// A range of the entries, and its places in each bucket.
 struct Share<'a, I, T> {
     /// The lower bits, by which a bucket is sorted.
     low: u32,
-    start: usize,
-    /// The entries before the range.
-    before: usize,
-    ends: &'a mut [usize],
-    slots: Slots<'a, I, T>,
+    range: Range<usize>,
+    buckets: Vec<Slots<'a, I, T>>,
 }
 
 impl<I: Index, T: Plain> Share<'_, I, T> {
-    fn sort(mut self, entries: ByLast<'_, I, T>, first: &impl Fn(usize, &mut [usize])) -> Allocated<()> {
-        match self.low {
-            0 => {
-                count(entries.last, self.start, 0, self.ends);
-                starts_of(self.ends);
-                deal(entries, first, (self.start, 0), self.ends, &mut self.slots);
-            }
-            low => {
-                let mut next = vec![0; self.ends.len().div_ceil(1 << low)];
-                count(entries.last, self.start, low, &mut next);
-                starts_of(&mut next);
-                deal(entries, first, (self.start, low), &mut next, &mut self.slots);
-                self.sort_buckets(&next)?;
-            }
-        }
-        self.ends.iter_mut().for_each(|end| *end += self.before);
-        Ok(())
+    fn new(low: u32, range: &Range<usize>) -> Self {
+        Share { low, range: range.clone(), buckets: Vec::new() }
     }
 
-    /// Sorts each bucket by the lower bits, where buckets end there.
-    fn sort_buckets(&mut self, bucket_ends: &[usize]) -> Allocated<()> {
-        let Slots { coords, values, lows } = &mut self.slots;
-        let (mut spare, mut start) = ((Vec::new(), Vec::new()), 0);
-        for (ends, &end) in self.ends.chunks_mut(1 << self.low).zip(bucket_ends) {
-            let (bucket, lows) = (start..end, &lows[start..end]);
-            lows.iter().for_each(|&low| ends[usize::from(low)] += 1);
-            starts_of(ends);
-            spare.0.clear();
-            spare.1.clear();
-            alloc::reserve(&mut spare.0, bucket.len())?;
-            alloc::reserve(&mut spare.1, bucket.len())?;
-            spare.0.extend_from_slice(&coords[bucket.clone()]);
-            spare.1.extend_from_slice(&values[bucket.clone()]);
-            let (coords, values) = (&mut coords[bucket.clone()], &mut values[bucket]);
-            for ((&low, &coord), &value) in lows.iter().zip(&spare.0).zip(&spare.1) {
-                let place = &mut ends[usize::from(low)];
-                (coords[*place], values[*place]) = (coord, value);
-                *place += 1;
+    /// Writes each entry to the next place of its bucket.
+    fn deal(mut self, entries: ByLast<'_, I, T>, first: &impl Fn(usize, &mut [usize])) {
+        let (mut next, mask) = (vec![0; self.buckets.len()], (1 << self.low) - 1);
+        for_each(self.range.clone(), entries, first, |coord, first, value| {
+            let (slots, place) = (&mut self.buckets[coord >> self.low], &mut next[coord >> self.low]);
+            (slots.coords[*place], slots.values[*place]) = (I::from_usize(first), value);
+            if let Some(slot) = slots.lows.get_mut(*place) {
+                *slot = (coord & mask) as u16;
             }
-            ends.iter_mut().for_each(|place| *place += start);
-            start = end;
-        }
-        Ok(())
+            *place += 1;
+        });
     }
 }
 
-/// Counts the coordinates of a range of the axis that starts at `start`, those that differ in `low` bits only as one.
-fn count<I: Index>(last: &[I], start: usize, low: u32, counts: &mut [usize]) {
-    for coord in last {
-        // One before the range is far behind it.
-        if let Some(count) = counts.get_mut(coord.to_usize().wrapping_sub(start) >> low) {
-            *count += 1;
+/// Sorts each bucket by the lower bits, and tells where each coordinate of the axis ends.
+fn sort_all<I: Index, T: Plain>(
+    slots: Slots<'_, I, T>,
+    low: u32,
+    bucket_ends: &[usize],
+    ends: &mut [usize],
+) -> Allocated<()> {
+    if low == 0 {
+        ends.copy_from_slice(bucket_ends);
+        return Ok(());
+    }
+    let count = slots.coords.len();
+    let starts = std::iter::once(0).chain(bucket_ends.iter().copied());
+    let buckets = slots.split(bucket_ends).zip(ends.chunks_mut(1 << low)).zip(starts);
+    let buckets = buckets.map(|((slots, ends), start)| Bucket { slots, ends, start }).collect();
+    let sorted = threads::map_each(buckets, count, Default::default, |spare, bucket| bucket.sort(spare));
+    sorted.into_iter().collect()
+}
+
+/// Entries whose coordinates differ in the lower bits alone.
+struct Bucket<'a, I, T> {
+    slots: Slots<'a, I, T>,
+    /// Of all coordinates of the bucket.
+    ends: &'a mut [usize],
+    /// The entries before the bucket.
+    start: usize,
+}
+
+impl<I: Index, T: Plain> Bucket<'_, I, T> {
+    /// Sorts by the lower bits; `spare` holds the bucket meanwhile.
+    fn sort(self, spare: &mut (Vec<I>, Vec<T>)) -> Allocated<()> {
+        let Bucket { slots: Slots { coords, values, lows }, ends, start } = self;
+        lows.iter().for_each(|&low| ends[usize::from(low)] += 1);
+        starts_of(ends);
+        spare.0.clear();
+        spare.1.clear();
+        alloc::reserve(&mut spare.0, coords.len())?;
+        alloc::reserve(&mut spare.1, values.len())?;
+        spare.0.extend_from_slice(coords);
+        spare.1.extend_from_slice(values);
+        for ((&low, &coord), &value) in lows.iter().zip(&spare.0).zip(&spare.1) {
+            let place = &mut ends[usize::from(low)];
+            (coords[*place], values[*place]) = (coord, value);
+            *place += 1;
         }
+        ends.iter_mut().for_each(|end| *end += start);
+        Ok(())
     }
 }
 
@@ -166,31 +233,6 @@ fn starts_of(counts: &mut [usize]) {
     let mut start = 0;
     for count in counts {
         (*count, start) = (start, start + *count);
-    }
-}
-
-/// Writes each entry of the range to the next place of its bucket, and moves that on.
-fn deal<I: Index, T: Plain>(
-    entries: ByLast<'_, I, T>,
-    first: &impl Fn(usize, &mut [usize]),
-    (start, low): (usize, u32),
-    next: &mut [usize],
-    slots: &mut Slots<'_, I, T>,
-) {
-    let (mut block, mask) = ([0; BLOCK], (1 << low) - 1);
-    for at in (0..entries.last.len()).step_by(BLOCK) {
-        let part: Range<usize> = at..entries.last.len().min(at + BLOCK);
-        let block = &mut block[..part.len()];
-        first(at, block);
-        for ((coord, &first), &value) in entries.last[part.clone()].iter().zip(&*block).zip(&entries.values[part]) {
-            let coord = coord.to_usize().wrapping_sub(start);
-            let Some(place) = next.get_mut(coord >> low) else { continue };
-            (slots.coords[*place], slots.values[*place]) = (I::from_usize(first), value);
-            if let Some(slot) = slots.lows.get_mut(*place) {
-                *slot = (coord & mask) as u16;
-            }
-            *place += 1;
-        }
     }
 }
 

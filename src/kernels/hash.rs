@@ -1,0 +1,45 @@
+//! Hashes of keys by words of 64 bits.
+
+use std::hash::{Hash, Hasher};
+
+/// 2<sup>64</sup> by the golden ratio, odd: a product with it spreads what lies close together.
+pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// What `mix` makes of `start` and the words of a key, one after the other.
+#[inline(always)]
+pub(crate) fn hash_by<K: Hash>(key: K, start: u64, mix: impl Fn(u64, u64) -> u64) -> u64 {
+    let mut mixed = Mixed { state: start, mix };
+    key.hash(&mut mixed);
+    mixed.finish()
+}
+
+struct Mixed<F> {
+    state: u64,
+    mix: F,
+}
+
+impl<F: Fn(u64, u64) -> u64> Hasher for Mixed<F> {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+
+    #[inline(always)]
+    fn write_u16(&mut self, word: u16) {
+        self.write_u64(word.into());
+    }
+
+    #[inline(always)]
+    fn write_u32(&mut self, word: u32) {
+        self.write_u64(word.into());
+    }
+
+    #[inline(always)]
+    fn write_u64(&mut self, word: u64) {
+        self.state = (self.mix)(self.state, word);
+    }
+
+    #[inline(always)]
+    fn finish(&self) -> u64 {
+        self.state
+    }
+}
