@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// The modules from the ground up. A module may import those of lower floors, and its own.
 const FLOORS: &[&[&str]] = &[
-    &["shape", "machine", "few"],
+    &["shape", "machine", "few", "locks"],
     &["alloc"],
     &["error", "grouping"],
     &["threads"],

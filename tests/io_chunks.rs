@@ -93,6 +93,41 @@ fn what_is_scanned_in_ranges_is_what_is_read() {
     }
 }
 
+/// A range of which all positions are stored has a fill of its own; the others have that of the tensor, or there is none.
+#[test]
+fn ranges_without_gaps_are_written_with_the_fill_of_the_others() {
+    let folder = Folder::new("fills");
+    let mut parts = WriteOptions::default();
+    (parts.group_entries, parts.part_entries) = (Some(1), Some(1));
+    let full = |rows: &[u32]| rows.iter().flat_map(|&row| [(row, 0), (row, 1)]).collect::<Vec<(u32, u32)>>();
+    let cases = [
+        ("the last row has a gap", [full(&[0, 1, 2]), vec![(3, 1)]].concat()),
+        ("the first row has a gap", [vec![(0, 1)], full(&[1, 2, 3])].concat()),
+        ("a row between has gaps", [full(&[0]), full(&[2, 3])].concat()),
+        ("no row has a gap", full(&[0, 1, 2, 3])),
+        ("two rows have gaps", [full(&[0]), vec![(1, 0)], full(&[2]), vec![(3, 1)]].concat()),
+    ];
+    for (name, cells) in cases {
+        let (rows, columns): (Vec<u32>, Vec<u32>) = cells.into_iter().unzip();
+        let is_full = |row: u32| rows.iter().filter(|&&it| it == row).count() == 2;
+        let factors = (0..4).map(|row| if is_full(row) { f64::from(row) + 2.0 } else { 7.0 }).collect();
+        let values = (0..rows.len()).map(|at| at as f64 + 0.5).collect();
+        let x = CooTensor::new([4, 2], vec![rows.clone(), columns.clone()], values, 1.0).unwrap();
+        write(folder.path("x.parquet"), &x, &WriteOptions::default()).unwrap();
+        let factors = CooTensor::new([4], vec![(0..4).collect()], factors, 0.0).unwrap().lazy();
+        let scaled = scanned(&folder.path("x.parquet")).scale(0, &factors);
+        let expected = scaled.collect().unwrap();
+        for positions in [1, 2, 3, 4] {
+            for target in ["y.parquet", "y/"] {
+                let on = scaled.on(Chunks::memory(1 << 20).positions(positions));
+                on.sink(folder.path(target), &parts).unwrap_or_else(|error| panic!("{name}, {positions}: {error}"));
+                let written: CooTensor<f64> = read_coo(folder.path(target), &ReadOptions::default()).unwrap();
+                assert!(written.same_as(&expected), "{name}, {positions}: {written:?} {expected:?}");
+            }
+        }
+    }
+}
+
 /// A slice of what is scanned, behind steps element by element or not, reads its ranges alone: it is told, it gives the
 /// bits of the slice of all, and parts of a folder outside of it need not be there.
 #[test]

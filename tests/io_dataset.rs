@@ -257,6 +257,29 @@ fn a_folder_is_written_anew() {
     assert!(matches!(joined(old.pieces(1)), Err(Error::Io { .. })));
 }
 
+/// Those of a writer that lives stay, and so does what the manifest names.
+#[test]
+fn what_killed_writers_left_goes_with_the_next_write() {
+    let place = written(&tensor().into());
+    let folder = place.folder();
+    let write_to = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+    let before = names(&folder);
+    let other = folder.parent().unwrap().join("part-00070.parquet");
+    fs::write(&other, "another folder").unwrap();
+    write_to(".lacuna-1-0.tmp", "half");
+    write_to(".lacuna-1-1.parts", "part-00070.parquet\npart-00000.parquet\n../part-00070.parquet\n_lacuna.json\npar");
+    write_to(".lacuna-2-0.parts", "part-00080.parquet\n");
+    write_to("part-00070.parquet", "half");
+    write_to("part-00080.parquet", "half");
+    let living = fs::File::open(folder.join(".lacuna-2-0.parts")).unwrap();
+    living.lock().unwrap();
+    drop(DatasetWriter::create(&folder, &small()).unwrap());
+    let kept = [vec![".lacuna-2-0.parts".to_string()], before, vec!["part-00080.parquet".to_string()]].concat();
+    assert_eq!(names(&folder), kept);
+    assert!(other.exists() && read(&folder, &default()).unwrap().same_as(&tensor().into()));
+    fs::remove_file(other).unwrap();
+}
+
 #[test]
 fn a_folder_of_something_else_is_neither_read_nor_written() {
     let place = Place::new();

@@ -8,6 +8,7 @@ pub(crate) mod few;
 pub(crate) mod grouping;
 pub(crate) mod index;
 pub(crate) mod limit;
+pub(crate) mod locks;
 pub(crate) mod machine;
 pub(crate) mod shape;
 pub(crate) mod threads;

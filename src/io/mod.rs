@@ -40,6 +40,7 @@
 //! # Ok::<(), lacuna::Error>(())
 //! ```
 
+mod aside;
 mod compression;
 mod csv;
 mod digits;

@@ -4,9 +4,9 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::iter;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::base::error::{Error, Result};
+use crate::io::aside::{self, Aside};
 
 /// Writes the file at `path` by way of one beside it, which takes its place once `write` has succeeded.
 ///
@@ -101,7 +101,8 @@ pub(crate) struct Saving {
 }
 
 impl Saving {
-    /// [`save`], step by step; what is no regular file is refused.
+    /// [`save`], step by step; what is no regular file is refused. What processes that were killed left beside it is
+    /// removed; `save` does not look for it, as many small files in one folder would each take a look at all others.
     #[cfg(feature = "parquet")]
     pub(crate) fn begin(path: &Path) -> Result<Saving> {
         match Target::at(path)? {
@@ -110,13 +111,22 @@ impl Saving {
                 let why = "pieces are written to a regular file or to a folder";
                 Err(std::io::Error::new(ErrorKind::InvalidInput, why).into())
             }
-            Target::File(before) => Saving::of(&target_of(path), Some(&before)),
-            Target::New => Saving::of(&target_of(path), None),
+            Target::File(before) => Saving::alone(&target_of(path), Some(&before)),
+            Target::New => Saving::alone(&target_of(path), None),
         }
     }
 
+    #[cfg(feature = "parquet")]
+    fn alone(path: &Path, before: Option<&Metadata>) -> Result<Saving> {
+        path.parent().into_iter().for_each(|folder| aside::remove_left(folder, aside::FILE, |_| ()));
+        Saving::of(path, before)
+    }
+
     fn of(path: &Path, before: Option<&Metadata>) -> Result<Saving> {
-        let (aside, file) = create_aside(path, before.is_some())?;
+        let Some(folder) = path.file_name().and(path.parent()) else {
+            return Err(std::io::Error::new(ErrorKind::InvalidInput, "the path to write to names no file").into());
+        };
+        let (aside, file) = aside::create(folder, aside::FILE, before.is_some())?;
         if let Some(before) = before {
             keep_access(&file, before)?;
         }
@@ -130,8 +140,11 @@ impl Saving {
     /// Puts the file in its place.
     pub(crate) fn commit(self) -> Result<()> {
         self.file.sync_all()?;
-        drop(self.file);
+        // Its lock is held until it has its name: who looks for what was left might take it for that. An open file can
+        // be renamed on Unix alone.
+        let held = if cfg!(unix) { Some(self.file) } else { None };
         self.aside.replace(&self.path)?;
+        drop(held);
         sync_folder(&self.path);
         Ok(())
     }
@@ -191,52 +204,4 @@ fn target_of(path: &Path) -> PathBuf {
 fn sync_folder(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
-}
-
-/// A file that is removed unless it takes the place of another.
-#[derive(Debug)]
-struct Aside(Option<PathBuf>);
-
-impl Aside {
-    fn replace(mut self, target: &Path) -> Result<()> {
-        if let Some(path) = &self.0 {
-            fs::rename(path, target)?;
-        }
-        self.0 = None;
-        Ok(())
-    }
-}
-
-impl Drop for Aside {
-    fn drop(&mut self) {
-        if let Some(path) = &self.0 {
-            let _ = fs::remove_file(path);
-        }
-    }
-}
-
-/// A new file in the folder of `path`, under a name that no other process takes: a short one, however long the
-/// target's is. If it is `private` nobody but its owner may open it.
-#[cfg_attr(not(unix), allow(unused_variables))]
-fn create_aside(path: &Path, private: bool) -> Result<(Aside, File)> {
-    static NAMES: AtomicUsize = AtomicUsize::new(0);
-    if path.file_name().is_none() {
-        return Err(std::io::Error::new(ErrorKind::InvalidInput, "the path to write to names no file").into());
-    }
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    if private {
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    }
-    for _ in 0..100 {
-        let number = NAMES.fetch_add(1, Ordering::Relaxed);
-        let aside = path.with_file_name(format!(".lacuna-{}-{number}.tmp", std::process::id()));
-        match options.open(&aside) {
-            Ok(file) => return Ok((Aside(Some(aside)), file)),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Err(std::io::Error::new(ErrorKind::AlreadyExists, "too many temporary files beside the target").into())
 }

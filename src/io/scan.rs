@@ -16,7 +16,7 @@ use crate::element::Element;
 use crate::io::compression::Compression;
 use crate::io::element::FileElement;
 use crate::io::options::{ReadOptions, WriteOptions};
-use crate::io::parquet::{Dataset, DatasetWriter};
+use crate::io::parquet::{Columns, Dataset, DatasetWriter};
 use crate::io::read::read_slice;
 use crate::io::write::write;
 use crate::lazy::source::{Bins, Held, Part, Rooms, Source};
@@ -76,31 +76,56 @@ impl<T: FileElement, I: Index, E: Engine> On<CooTensor<T, I>, E> {
     ///
     /// See [`scan`].
     pub fn sink(&self, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
-        let mut writer = DatasetWriter::create(path, options)?;
-        let Some(shape) = self.shape().map(Shape::from) else {
+        let Some(shape) = self.shape() else {
+            let mut writer = DatasetWriter::create(path, options)?;
             writer.push(&self.collect()?)?;
             return writer.finish();
         };
-        let mut done = 0;
-        self.pour(|x| writer.push(&placed_in(&shape, &mut done, x)?))?;
-        match shape.first().is_none_or(|&all| all == done) {
-            true => writer.finish(),
-            false => Err(Error::LengthMismatch { what: "axis 0", expected: shape[0], found: done }),
-        }
+        let mut sink = Sink::create(path.as_ref(), options, shape)?;
+        self.pour(|x| sink.push(x))?;
+        sink.finish()
     }
 }
 
-/// A range of the first axis in its place behind those that are done.
-pub(crate) fn placed_in<P: Pattern, T: Element>(
-    shape: &Shape,
-    done: &mut usize,
-    x: &Tensor<P, T>,
-) -> Result<Tensor<P, T>> {
-    let Some((&length, &all)) = x.shape().first().zip(shape.first()) else { return Ok(x.clone()) };
-    let mut widths = vec![(0, 0); shape.rank()];
-    widths[0] = (*done, all.saturating_sub(*done).saturating_sub(length));
-    *done += length;
-    x.pad(widths)
+/// Writes ranges of the first axis, one behind the other.
+pub(crate) struct Sink {
+    writer: DatasetWriter,
+    shape: Shape,
+    /// The positions that are written.
+    done: usize,
+}
+
+impl Sink {
+    pub(crate) fn create(path: &Path, options: &WriteOptions, shape: &[usize]) -> Result<Sink> {
+        Ok(Sink { writer: DatasetWriter::create(path, options)?, shape: shape.into(), done: 0 })
+    }
+
+    /// Writes the next range. One of which all positions are stored has some fill, and not that of the others.
+    pub(crate) fn push<P: Pattern, T: FileElement>(&mut self, x: &Tensor<P, T>) -> Result<()> {
+        let has_gaps = x.shape().wide_size() > x.nnz() as u128;
+        let placed = self.placed(x)?;
+        let mut columns = Columns::of(&placed)?;
+        columns.tells_fill = has_gaps;
+        self.writer.push_columns(&columns)
+    }
+
+    /// A range in its place behind those that are done.
+    fn placed<P: Pattern, T: Element>(&mut self, x: &Tensor<P, T>) -> Result<Tensor<P, T>> {
+        let Some((&length, &all)) = x.shape().first().zip(self.shape.first()) else { return Ok(x.clone()) };
+        let mut widths = vec![(0, 0); self.shape.rank()];
+        widths[0] = (self.done, all.saturating_sub(self.done).saturating_sub(length));
+        self.done += length;
+        x.pad(widths)
+    }
+
+    pub(crate) fn finish(self) -> Result<()> {
+        match self.shape.first() {
+            Some(&all) if all != self.done => {
+                Err(Error::LengthMismatch { what: "axis 0", expected: all, found: self.done })
+            }
+            _ => self.writer.finish(),
+        }
+    }
 }
 
 /// A tensor in files.

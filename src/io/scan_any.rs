@@ -3,13 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::base::error::{Error, Result};
-use crate::base::shape::Shape;
+use crate::base::error::Result;
 use crate::dispatch;
 use crate::dynamic::AnyTensor;
 use crate::io::options::{ReadOptions, WriteOptions};
 use crate::io::parquet::{Dataset, DatasetWriter};
-use crate::io::scan::{Scanned, placed_in};
+use crate::io::scan::{Scanned, Sink};
 use crate::io::write::FileTensor;
 use crate::lazy::source::Held;
 use crate::lazy::{Engine, Lazy, On};
@@ -52,19 +51,13 @@ impl<E: Engine> On<AnyTensor, E> {
     ///
     /// The same.
     pub fn sink_any(&self, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
-        let mut writer = DatasetWriter::create(path, options)?;
-        let Some(shape) = self.shape().map(Shape::from) else {
+        let Some(shape) = self.shape() else {
+            let mut writer = DatasetWriter::create(path, options)?;
             self.collect()?.push_to(&mut writer)?;
             return writer.finish();
         };
-        let mut done = 0;
-        self.pour(|x| {
-            let placed = dispatch!(x, x => AnyTensor::from(placed_in(&shape, &mut done, x)?));
-            placed.push_to(&mut writer)
-        })?;
-        match shape.first().is_none_or(|&all| all == done) {
-            true => writer.finish(),
-            false => Err(Error::LengthMismatch { what: "axis 0", expected: shape[0], found: done }),
-        }
+        let mut sink = Sink::create(path.as_ref(), options, shape)?;
+        self.pour(|x| dispatch!(x, x => sink.push(x)))?;
+        sink.finish()
     }
 }

@@ -190,7 +190,7 @@ impl<P: Pattern, T: FileElement> Tensor<P, T> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn to_record_batch(&self) -> Result<RecordBatch> {
-        let Columns { described, columns, rows } = Columns::of(self)?;
+        let Columns { described, columns, rows, .. } = Columns::of(self)?;
         let mut arrays = Vec::new();
         for axis in 0..self.rank() {
             arrays.push((axis_name(axis), coords_array(&self.pattern().shared_axis(axis)?)));

@@ -60,6 +60,8 @@ pub(crate) struct Columns<'a> {
     pub(super) described: Described,
     pub(super) columns: Vec<Box<dyn Bits + 'a>>,
     pub(super) rows: usize,
+    /// Whether some position is not stored, so that the fill is one of the tensor that it is a piece of.
+    pub(crate) tells_fill: bool,
 }
 
 impl<'a> Columns<'a> {
@@ -76,7 +78,7 @@ impl<'a> Columns<'a> {
         columns.extend((0..described::parts_of(T::DTYPE)).map(|part| Box::new(Part { values, part }) as Box<dyn Bits>));
         let (shape, fill) = (x.shape().clone(), Some(fill_bytes(x.fill())));
         let described = Described { shape, dtype: Some(T::DTYPE), fill, extent: Some(Extent::default()) };
-        Ok(Columns { described, columns, rows: x.nnz() })
+        Ok(Columns { described, columns, rows: x.nnz(), tells_fill: true })
     }
 
     /// The coordinates of the first entry and of the last one, where there is any.

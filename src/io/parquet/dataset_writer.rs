@@ -1,20 +1,20 @@
 //! Writing a tensor to Parquet piece by piece: one file, or a folder of parts with a manifest.
 
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::fs::File;
 use std::mem::take;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::columns::{Bits, Columns};
 use super::described::{Described, Extent};
-use super::manifest::{MANIFEST, Manifest, Part};
+use super::folder::Folder;
+use super::manifest::Part;
 use super::write::{Settings, TableWriter};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::io::options::WriteOptions;
 use crate::io::progress::Watched;
-use crate::io::save::{Saving, save};
+use crate::io::save::Saving;
 
 /// The entries of a part, where the options do not say.
 const PART: usize = 16 << 20;
@@ -27,7 +27,8 @@ const PART: usize = 16 << 20;
 ///
 /// Nothing can be read before [`finish`](DatasetWriter::finish): a file takes its place by one rename then, and so does
 /// the manifest of a folder, behind all parts. A writer that is dropped removes what it wrote, and a tensor that was
-/// there stays. A folder that held a tensor holds the new one from the rename on, and the old parts are removed.
+/// there stays; what a process that was killed left goes when the next writer to that place is made. A folder that held
+/// a tensor holds the new one from the rename on, and the old parts are removed.
 ///
 /// # Examples
 ///
@@ -52,8 +53,12 @@ pub struct DatasetWriter {
     target: Target,
     path: PathBuf,
     options: WriteOptions,
-    /// What the first piece says of the tensor.
+    /// What the first piece says of the tensor, but for the fill: that is of the first one that has any position which
+    /// is not stored.
     described: Option<Described>,
+    is_settled: bool,
+    /// Parts that are written but for what is said of the fill.
+    unsettled: Vec<(TableWriter, String)>,
     /// What is written, and what waits for a row group to be full.
     extent: Extent,
     waiting: Waiting,
@@ -113,6 +118,8 @@ impl DatasetWriter {
             path: path.into(),
             options: options.clone(),
             described: None,
+            is_settled: false,
+            unsettled: Vec::new(),
             extent: Extent::default(),
             waiting: Waiting::default(),
             last: None,
@@ -144,6 +151,7 @@ impl DatasetWriter {
         if self.extent.entries == 0 {
             self.open()?;
         }
+        self.settle(described.fill.clone())?;
         self.close()?;
         let described = Described { extent: Some(self.extent.clone()), ..described };
         match &mut self.target {
@@ -160,7 +168,8 @@ impl DatasetWriter {
         }
         let ends = columns.ends()?;
         self.accept(columns, &ends)?;
-        let written = self.write(columns);
+        let settled = if columns.tells_fill { self.settle(columns.described.fill.clone()) } else { Ok(()) };
+        let written = settled.and_then(|()| self.write(columns));
         self.is_broken = written.is_err();
         self.last = ends.map(|(_, last)| last).or(self.last.take());
         written.map_err(|error| error.in_file(&self.path))
@@ -179,7 +188,7 @@ impl DatasetWriter {
         {
             return Err(Error::TypesDiffer { operation: "pieces", left: left.name(), right: right.name() });
         }
-        if said.fill != new.fill {
+        if self.is_settled && columns.tells_fill && said.fill != new.fill {
             let [expected, found] = [&*said, new].map(Described::fill_text);
             return Err(Error::FillsDiffer { tensor: 1, expected, found });
         }
@@ -241,15 +250,43 @@ impl DatasetWriter {
         let table = TableWriter::new(described.clone(), settings)?;
         let file = match &mut self.target {
             Target::File(saving) => saving.take().map(PartFile::Single),
-            Target::Folder(folder) => Some(folder.new_part()?),
+            Target::Folder(folder) => {
+                let (name, file) = folder.new_part()?;
+                Some(PartFile::Named(name, file))
+            }
         };
         self.open = file.map(|file| Open { table, file });
         Ok(())
     }
 
-    /// Ends the part that is begun.
+    /// Takes that fill for the one of all, unless it is known, and ends the parts that waited for it.
+    fn settle(&mut self, fill: Option<Vec<u8>>) -> Result<()> {
+        if std::mem::replace(&mut self.is_settled, true) {
+            return Ok(());
+        }
+        self.described.iter_mut().for_each(|described| described.fill = fill.clone());
+        for (table, name) in take(&mut self.unsettled) {
+            let Target::Folder(folder) = &self.target else { continue };
+            let file = File::options().append(true).open(folder.root.join(&name))?;
+            self.end(Open { table, file: PartFile::Named(name, file) })?;
+        }
+        Ok(())
+    }
+
+    /// Ends the part that is begun, once the fill is known.
     fn close(&mut self) -> Result<()> {
-        let Some(Open { table, mut file }) = self.open.take() else { return Ok(()) };
+        match self.open.take() {
+            None => Ok(()),
+            Some(Open { table, file: PartFile::Named(name, _) }) if !self.is_settled => {
+                self.unsettled.push((table, name));
+                Ok(())
+            }
+            Some(open) => self.end(open),
+        }
+    }
+
+    fn end(&mut self, Open { mut table, mut file }: Open) -> Result<()> {
+        table.set_fill(self.described.as_ref().and_then(|described| described.fill.clone()));
         let mut target = Watched::new(file.file(), &self.options.progress);
         target.start_at(self.told);
         let extent = table.finish(&mut target)?;
@@ -288,96 +325,4 @@ impl Waiting {
 /// Whether a path is one of a folder of tables: there is a folder, or it ends in a separator.
 pub(crate) fn names_folder(path: &Path) -> bool {
     path.to_string_lossy().ends_with(std::path::is_separator) || path.is_dir()
-}
-
-/// A folder that is written.
-#[derive(Debug)]
-struct Folder {
-    root: PathBuf,
-    /// Whether it was made here.
-    is_new: bool,
-    /// The number that the next part may have.
-    next: usize,
-    /// The names of the files that were made here, and what the ones that are whole hold.
-    made: Vec<String>,
-    parts: Vec<Part>,
-    is_done: bool,
-}
-
-impl Folder {
-    fn at(root: &Path) -> Result<Folder> {
-        let is_new = match fs::create_dir(root) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => false,
-            made => made.map(|()| true)?,
-        };
-        let mut folder = Folder { root: root.into(), is_new, next: 0, made: vec![], parts: vec![], is_done: false };
-        let mut strangers = 0;
-        for entry in fs::read_dir(root)? {
-            let name = entry?.file_name().to_string_lossy().into_owned();
-            match number_of(&name) {
-                // Readers of the tensor that is there now go on with its parts.
-                Some(number) => folder.next = folder.next.max(number + 1),
-                None => strangers += usize::from(!name.starts_with(".lacuna-")),
-            }
-        }
-        if strangers > 0 && !root.join(MANIFEST).is_file() {
-            let why = "the folder holds files and no tensor; name a new one";
-            return Err(std::io::Error::new(ErrorKind::AlreadyExists, why).into());
-        }
-        Ok(folder)
-    }
-
-    /// Begins a file under a name that no other writer takes.
-    fn new_part(&mut self) -> Result<PartFile> {
-        loop {
-            let name = format!("part-{:05}.parquet", self.next);
-            self.next += 1;
-            match File::create_new(self.root.join(&name)) {
-                Err(error) if error.kind() == ErrorKind::AlreadyExists && self.next <= MOST_PARTS => {}
-                file => {
-                    let file = file?;
-                    self.made.push(name.clone());
-                    return Ok(PartFile::Named(name, file));
-                }
-            }
-        }
-    }
-
-    /// Makes the manifest name the new parts, and removes those that it named before.
-    fn commit(&mut self, described: Described) -> Result<()> {
-        let before = Manifest::read(&self.root).map(|manifest| manifest.parts).unwrap_or_default();
-        let manifest = Manifest { described, parts: take(&mut self.parts) };
-        let text = manifest.to_text();
-        // What could not be read is not written.
-        Manifest::parse(&text)?;
-        save(self.root.join(MANIFEST), |file| Ok(file.write_all(text.as_bytes())?))?;
-        self.is_done = true;
-        for part in before.iter().filter(|part| number_of(&part.file).is_some() && !self.made.contains(&part.file)) {
-            let _ = fs::remove_file(self.root.join(&part.file));
-        }
-        Ok(())
-    }
-}
-
-/// The most parts of one folder.
-const MOST_PARTS: usize = 1 << 20;
-
-/// The number in the name of a part.
-fn number_of(name: &str) -> Option<usize> {
-    name.strip_prefix("part-")?.strip_suffix(".parquet")?.parse().ok().filter(|&number| number < MOST_PARTS)
-}
-
-/// What was not finished is removed.
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if self.is_done {
-            return;
-        }
-        for name in &self.made {
-            let _ = fs::remove_file(self.root.join(name));
-        }
-        if self.is_new {
-            let _ = fs::remove_dir(&self.root);
-        }
-    }
 }

@@ -11,6 +11,7 @@ mod dataset;
 mod dataset_writer;
 mod decode;
 mod described;
+mod folder;
 mod footer;
 mod index;
 mod json;

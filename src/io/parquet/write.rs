@@ -131,6 +131,11 @@ impl TableWriter {
         Ok(())
     }
 
+    /// Names another fill than the one that it began with.
+    pub(super) fn set_fill(&mut self, fill: Option<Vec<u8>>) {
+        self.described.fill = fill;
+    }
+
     /// Ends the table, and tells what is said of its entries.
     pub(super) fn finish(mut self, writer: &mut dyn Write) -> Result<Extent> {
         let described = Described { extent: Some(self.extent.clone()), ..self.described };

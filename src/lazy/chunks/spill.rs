@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::base::error::Result;
+use crate::base::locks;
 
 /// What the folders are called, before the numbers of the process and of the folder.
 const NAME: &str = "lacuna-spill-";
@@ -13,8 +14,9 @@ const NAME: &str = "lacuna-spill-";
 /// The file in a folder that the process holds a lock of: one without belongs to a process that is gone.
 const LOCK: &str = "lock";
 
-/// A folder that is made when it is asked for, and removed with this.
-pub(super) struct Spill {
+/// A folder for files that are needed meanwhile: made when it is asked for, and removed with this. What a process that
+/// was killed left goes when the next one is made beside it.
+pub struct Spill {
     base: PathBuf,
     made: Mutex<Option<Made>>,
 }
@@ -25,12 +27,17 @@ struct Made {
 }
 
 impl Spill {
-    pub(super) fn new(base: Option<PathBuf>) -> Self {
+    /// One in this folder, or in that of the system for such files.
+    pub fn new(base: Option<PathBuf>) -> Self {
         Spill { base: base.unwrap_or_else(std::env::temp_dir), made: Mutex::default() }
     }
 
     /// The folder.
-    pub(super) fn folder(&self) -> Result<PathBuf> {
+    ///
+    /// # Errors
+    ///
+    /// `Io`: it cannot be made.
+    pub fn folder(&self) -> Result<PathBuf> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if made.is_none() {
             let told = |error: std::io::Error| format!("the folder {}: {error}", self.base.display());
@@ -54,11 +61,8 @@ impl Made {
                 Err(error) => return Err(error),
             }
             let mut made = Made { folder, lock: None };
-            let lock = File::create_new(made.folder.join(LOCK))?;
-            lock.lock()?;
-            made.lock = Some(lock);
-            // Before it was locked another process may have taken the folder for one that was left.
-            if made.folder.join(LOCK).exists() {
+            made.lock = locks::create(&made.folder.join(LOCK), File::options().write(true).create_new(true))?;
+            if made.lock.is_some() {
                 return Ok(made);
             }
         }
@@ -78,11 +82,9 @@ fn remove_stale(base: &Path) {
     let Ok(entries) = fs::read_dir(base) else { return };
     for entry in entries.flatten() {
         let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(NAME));
-        let lock = is_ours.then(|| File::options().write(true).open(entry.path().join(LOCK)));
+        let lock = is_ours.then(|| locks::abandoned(&entry.path().join(LOCK))).flatten();
         // It is held until the folder is gone: whoever has just made it waits, and makes another one.
-        if let Some(Ok(lock)) = lock
-            && lock.try_lock().is_ok()
-        {
+        if lock.is_some() {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
