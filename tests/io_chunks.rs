@@ -62,6 +62,8 @@ const GRAPHS: &[(&str, Graph)] = &[
     ("slice", |x| x.slice(ndarray::s![7..30, 2, ..]).square()),
     ("less its means", |x| x - x.nanmean(Axes::from(0).keep_dims())),
     ("transpose", |x| x.transpose().abs()),
+    ("slice, dealt out", |x| x.slice(ndarray::s![7..30, 2..50, ..]).nansum(0)),
+    ("slice of all axes, dealt out", |x| x.slice(ndarray::s![3..39, 20.., 1..4]).nanmedian([0, 2])),
     ("two orders", |x| x.nansum([0, 2]) * x.slice(ndarray::s![1, .., 2])),
 ];
 
@@ -126,6 +128,20 @@ fn ranges_without_gaps_are_written_with_the_fill_of_the_others() {
             }
         }
     }
+}
+
+/// What a slice needs in memory is what stands there, wherever the others stand.
+#[test]
+fn a_slice_is_measured_by_its_own_entries() {
+    let folder = Folder::new("measured");
+    let (rows, columns) = (0..5000).map(|at| (u32::from(at == 4999) * 7, at)).unzip();
+    let x = CooTensor::new([1000, 5000], vec![rows, columns], vec![1.5; 5000], 0.0).unwrap();
+    write(folder.path("x.parquet"), &x, &WriteOptions::default()).unwrap();
+    let taken = |rows| scanned(&folder.path("x.parquet")).slice(ndarray::s![rows.., ..]).take(vec![34_999_usize, 4998]);
+    let engine = Chunks::memory(20_000);
+    assert_eq!(taken(1).on(engine.clone()).collect().unwrap().to_vec(&[]).unwrap(), [1.5, 0.0]);
+    let error = taken(0).on(engine).collect().unwrap_err().to_string();
+    assert!(error.contains("above the limit of 20000"), "{error}");
 }
 
 /// A slice of what is scanned, behind steps element by element or not, reads its ranges alone: it is told, it gives the

@@ -56,7 +56,11 @@ fn chunks_take_the_memory_that_is_promised() {
     let whole = peak_of("in memory", &|x| drop((x.abs() + 1.0).sqrt().collect().unwrap()));
     assert!(whole > promised, "{whole} bytes for all of it are no test");
     measured("chain", |x| (x.abs() + 1.0).sqrt());
+    measured("columns, dealt out", |x| x.sum(0));
+    measured("medians of columns, dealt out", |x| x.nanmedian(0));
     measured("all", |x| x.square().sum(Axes::all()));
+    let left = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    assert!(left.into_iter().all(|path| path.is_file()), "a folder is left");
     #[cfg(feature = "cli")]
     {
         let peak = peak_of("expression", &|_| {

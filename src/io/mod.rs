@@ -43,6 +43,8 @@
 mod aside;
 mod compression;
 mod csv;
+#[cfg(feature = "parquet")]
+mod dealt;
 mod digits;
 mod element;
 mod entries;

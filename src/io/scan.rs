@@ -1,11 +1,8 @@
 //! Tables as the beginning and the end of a graph that does not fit memory.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use ndarray::SliceInfoElem;
 
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
@@ -13,13 +10,11 @@ use crate::base::index::Index;
 use crate::base::shape::Shape;
 use crate::dynamic::{AnyTensor, Format};
 use crate::element::Element;
-use crate::io::compression::Compression;
+use crate::io::dealt::Dealt;
 use crate::io::element::FileElement;
 use crate::io::options::{ReadOptions, WriteOptions};
 use crate::io::parquet::{Columns, Dataset, DatasetWriter};
-use crate::io::read::read_slice;
-use crate::io::write::write;
-use crate::lazy::source::{Bins, Held, Part, Rooms, Source};
+use crate::lazy::source::{Bins, Deal, Held, Part, Source, whole};
 use crate::lazy::{Engine, Lazy, On};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
@@ -139,7 +134,7 @@ pub(crate) struct Scanned {
 
 impl Scanned {
     /// The bytes that an entry takes while it is read.
-    fn entry_bytes(&self) -> u64 {
+    pub(crate) fn entry_bytes(&self) -> u64 {
         ((self.dataset.shape().rank() + 1) * size_of::<u64>() + self.width) as u64
     }
 }
@@ -160,7 +155,11 @@ impl Source for Scanned {
     fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<Held> {
         let tensor = match part {
             None => self.dataset.read()?,
-            Some((axis, range)) => self.dataset.read_slice(&box_of(self.shape(), axis, range))?,
+            Some((axis, range)) => {
+                let mut ranges = whole(self.shape());
+                ranges[axis] = range;
+                self.dataset.read_slice(&ranges)?
+            }
         };
         (self.of)(tensor)
     }
@@ -169,9 +168,11 @@ impl Source for Scanned {
         (self.of)(self.dataset.read_slice(ranges)?)
     }
 
-    fn weights(&self, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
+    fn weights_in(&self, ranges: &[Range<usize>], axis: usize, bins: &Bins) -> Result<Vec<u64>> {
         let (mut weights, each) = (alloc::zeros(bins.count())?, self.entry_bytes());
-        self.dataset.for_each_coord(axis, &bins.span, |coord| {
+        let mut within = ranges.to_vec();
+        within[axis] = bins.span.clone();
+        self.dataset.for_each_coord(axis, &within, |coord| {
             let bin = usize::try_from(coord).ok().and_then(|coord| bins.of(coord));
             bin.into_iter().for_each(|bin| weights[bin] += each);
         })?;
@@ -197,110 +198,10 @@ impl Source for Scanned {
         (self.of)(self.dataset.header()?)
     }
 
-    fn dealt(&self, axis: usize, rooms: &Rooms<'_>) -> Result<Option<Box<dyn Source>>> {
-        if axis == 0 {
-            return Ok(None);
+    fn dealt(&self, deal: &Deal<'_>) -> Result<Option<Box<dyn Source>>> {
+        match deal.axis {
+            0 => Ok(None),
+            _ => Ok(Some(Box::new(Dealt::new(self, deal)?))),
         }
-        let (shape, folder) = (self.shape().clone(), (rooms.folder)()?);
-        let mut dealt = Dealt { parts: Vec::new(), axis, shape, of: self.of };
-        let bins = Bins::new(0..dealt.shape[0], 1 << 20);
-        let (mut first, mut weight) = (0, 0);
-        for (bin, more) in self.weights(0, &bins)?.into_iter().enumerate() {
-            let start = bins.range(bin).start;
-            if weight > 0 && weight + more > rooms.bytes {
-                dealt.deal(self, first..start, &folder)?;
-                (first, weight) = (start, 0);
-            }
-            weight += more;
-        }
-        let end = dealt.shape[0];
-        dealt.deal(self, first..end, &folder)?;
-        Ok(Some(Box::new(dealt)))
-    }
-}
-
-/// The box of a range of an axis.
-fn box_of(shape: &Shape, axis: usize, range: Range<usize>) -> Vec<Range<usize>> {
-    let mut ranges: Vec<Range<usize>> = shape.iter().map(|&length| 0..length).collect();
-    ranges[axis] = range;
-    ranges
-}
-
-/// A tensor in files with some rows each, in which another axis leads: a range of that stands together there.
-struct Dealt {
-    parts: Vec<(PathBuf, usize)>,
-    axis: usize,
-    shape: Shape,
-    of: fn(AnyTensor) -> Result<Held>,
-}
-
-impl Dealt {
-    /// Writes some rows.
-    fn deal(&mut self, of: &Scanned, rows: Range<usize>, folder: &Path) -> Result<()> {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let x = of.dataset.read_slice(&box_of(&self.shape, 0, rows.clone()))?;
-        let path = folder.join(format!("{}.parquet", COUNT.fetch_add(1, Ordering::Relaxed)));
-        let options = WriteOptions { compression: Compression::None, ..WriteOptions::default() };
-        write(&path, &x.move_axis(self.axis as isize, 0)?, &options)?;
-        self.parts.push((path, rows.len()));
-        Ok(())
-    }
-
-    /// A range of the axis in all rows.
-    fn in_range(&self, range: &Range<usize>) -> Result<AnyTensor> {
-        let parts = self.parts.iter().map(|part| self.of_part(part, range)).collect::<Result<Vec<_>>>()?;
-        AnyTensor::concat(0, &parts.iter().collect::<Vec<_>>())
-    }
-
-    /// A range of the axis in the rows of a part.
-    fn of_part(&self, (path, rows): &(PathBuf, usize), range: &Range<usize>) -> Result<AnyTensor> {
-        let mut lengths = self.shape.to_vec();
-        lengths[0] = *rows;
-        lengths.remove(self.axis);
-        let ranges: Vec<_> =
-            std::iter::once(range.clone()).chain(lengths.into_iter().map(|length| 0..length)).collect();
-        read_slice(path, &ranges, &ReadOptions::default())?.move_axis(0, self.axis as isize)
-    }
-}
-
-impl Source for Dealt {
-    fn told(&self) -> String {
-        format!("{} files in ranges of axis {}", self.parts.len(), self.axis)
-    }
-
-    fn shape(&self) -> &Shape {
-        &self.shape
-    }
-
-    fn bytes(&self) -> u64 {
-        u64::MAX
-    }
-
-    fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<Held> {
-        let all = (self.axis, 0..self.shape[self.axis]);
-        let (axis, range) = part.unwrap_or(all);
-        if axis != self.axis {
-            let why = format!("files in ranges of axis {} are not read along axis {axis}", self.axis);
-            return Err(Error::Argument { operation: "scan", why });
-        }
-        (self.of)(self.in_range(&range)?)
-    }
-
-    fn read_box(&self, ranges: &[Range<usize>]) -> Result<Held> {
-        let slice = |(axis, range): (usize, &Range<usize>)| {
-            let whole = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
-            let (start, end) = (range.start as isize, Some(range.end as isize));
-            if axis == self.axis { whole } else { SliceInfoElem::Slice { start, end, step: 1 } }
-        };
-        let slices: Vec<SliceInfoElem> = ranges.iter().enumerate().map(slice).collect();
-        (self.of)(self.in_range(&ranges[self.axis])?.slice(&slices)?)
-    }
-
-    fn weights(&self, _: usize, bins: &Bins) -> Result<Vec<u64>> {
-        Ok(alloc::zeros(bins.count())?)
-    }
-
-    fn dealt(&self, _: usize, _: &Rooms<'_>) -> Result<Option<Box<dyn Source>>> {
-        Ok(None)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ndarray::SliceInfoElem;
 
 use super::node::{Body, Held, Node};
-use super::source::{Bins, Rooms, Source};
+use super::source::{Bins, Deal, Source};
 use super::value::Move;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
@@ -64,6 +64,18 @@ struct Part {
 }
 
 impl Part {
+    /// Ranges within the box, counted from the start of what it is of.
+    fn shifted(&self, ranges: &[Range<usize>]) -> Vec<Range<usize>> {
+        let shifted = |(own, range): (&Range<usize>, &Range<usize>)| own.start + range.start..own.start + range.end;
+        self.ranges.iter().zip(ranges).map(shifted).collect()
+    }
+
+    /// Bins within the box, counted so.
+    fn bins(&self, axis: usize, bins: &Bins) -> Bins {
+        let start = self.ranges[axis].start;
+        Bins { span: start + bins.span.start..start + bins.span.end, width: bins.width }
+    }
+
     /// The box, of which one axis has another range within it.
     fn within(&self, part: Option<(usize, Range<usize>)>) -> Vec<Range<usize>> {
         let mut ranges = self.ranges.clone();
@@ -86,10 +98,10 @@ impl Source for Part {
     }
 
     fn bytes(&self) -> u64 {
-        // As if the entries stood evenly.
-        let (all, part) = (self.of.shape().wide_size(), self.shape.wide_size());
-        let share = part as f64 / all.max(1) as f64;
-        (self.of.bytes() as f64 * share).ceil() as u64
+        let Some(span) = self.ranges.first() else { return self.of.bytes() };
+        let one = Bins::new(span.clone(), 1);
+        // What cannot be read says so when it is read.
+        self.of.weights_in(&self.ranges, 0, &one).map_or(self.of.bytes(), |bytes| bytes.iter().sum())
     }
 
     fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<Held> {
@@ -97,18 +109,16 @@ impl Source for Part {
     }
 
     fn read_box(&self, ranges: &[Range<usize>]) -> Result<Held> {
-        let shifted = |(own, range): (&Range<usize>, &Range<usize>)| own.start + range.start..own.start + range.end;
-        self.of.read_box(&self.ranges.iter().zip(ranges).map(shifted).collect::<Vec<_>>())
+        self.of.read_box(&self.shifted(ranges))
     }
 
-    fn weights(&self, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
-        let start = self.ranges[axis].start;
-        let span = start + bins.span.start..start + bins.span.end;
-        self.of.weights(axis, &Bins { span, width: bins.width })
+    fn weights_in(&self, ranges: &[Range<usize>], axis: usize, bins: &Bins) -> Result<Vec<u64>> {
+        self.of.weights_in(&self.shifted(ranges), axis, &self.bins(axis, bins))
     }
 
-    fn dealt(&self, axis: usize, rooms: &Rooms<'_>) -> Result<Option<Box<dyn Source>>> {
-        let dealt = self.of.dealt(axis, rooms)?;
+    fn dealt(&self, deal: &Deal<'_>) -> Result<Option<Box<dyn Source>>> {
+        let (within, bins) = (self.shifted(deal.within), self.bins(deal.axis, deal.bins));
+        let dealt = self.of.dealt(&Deal { within: &within, bins: &bins, ..*deal })?;
         let part = |of: Box<dyn Source>| {
             Box::new(Part { of: of.into(), ranges: self.ranges.clone(), shape: self.shape.clone() }) as Box<dyn Source>
         };

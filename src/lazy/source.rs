@@ -37,7 +37,12 @@ pub(crate) trait Source: Send + Sync {
     fn read_box(&self, ranges: &[Range<usize>]) -> Result<Held>;
 
     /// The bytes of each bin of positions of an axis.
-    fn weights(&self, axis: usize, bins: &Bins) -> Result<Vec<u64>>;
+    fn weights(&self, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
+        self.weights_in(&whole(self.shape()), axis, bins)
+    }
+
+    /// The bytes of each bin of positions of an axis, of what stands in a range of each axis.
+    fn weights_in(&self, ranges: &[Range<usize>], axis: usize, bins: &Bins) -> Result<Vec<u64>>;
 
     /// The entries of one of so many parts, piece by piece: a tensor of the whole shape, and the hash of each entry.
     fn share(&self, _: Part, _: &mut dyn FnMut(Held, Vec<u64>) -> Result<()>) -> Result<()> {
@@ -59,8 +64,8 @@ pub(crate) trait Source: Send + Sync {
         Err(Error::Argument { operation: "scan", why: format!("{} has no header", self.told()) })
     }
 
-    /// The same tensor in files of the folder, in an order that reads ranges of that axis; none where it is so already.
-    fn dealt(&self, axis: usize, ranges: &Rooms<'_>) -> Result<Option<Box<dyn Source>>>;
+    /// The same tensor in files by ranges of an axis; none where it lies in such an order already.
+    fn dealt(&self, deal: &Deal<'_>) -> Result<Option<Box<dyn Source>>>;
 }
 
 /// One of some parts of the entries of a source.
@@ -73,13 +78,24 @@ pub struct Part {
     pub memory: u64,
 }
 
-/// Where and by how much a tensor may be written out.
+/// Of what, by what and where to a tensor is dealt out.
 #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // what reads it stands in `io`
-pub(crate) struct Rooms<'a> {
+pub(crate) struct Deal<'a> {
+    /// The box of which the entries are needed.
+    pub(crate) within: &'a [Range<usize>],
+    pub(crate) axis: usize,
+    /// Bins of the axis, and the bytes of each.
+    pub(crate) bins: &'a Bins,
+    pub(crate) weights: &'a [u64],
     /// Makes the folder when it is asked for.
     pub(crate) folder: &'a dyn Fn() -> Result<std::path::PathBuf>,
     /// The bytes that a part may take in memory.
     pub(crate) bytes: u64,
+}
+
+/// All positions of each axis.
+pub(crate) fn whole(shape: &Shape) -> Vec<Range<usize>> {
+    shape.iter().map(|&length| 0..length).collect()
 }
 
 /// Positions of an axis in bins of one width, the last of which may have fewer.
@@ -109,6 +125,26 @@ impl Bins {
     pub(crate) fn range(&self, bin: usize) -> Range<usize> {
         let start = self.span.start + bin * self.width;
         start..self.span.end.min(start.saturating_add(self.width))
+    }
+
+    /// Ranges that follow each other, of bins that weigh at most that together, or of one bin. The first one is smaller,
+    /// as that of a walk is that has not seen a result: so a walk mostly finds its own ranges again.
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // what asks for it stands in `io`
+    pub(crate) fn ranges(&self, weights: &[u64], most: u64) -> Vec<Range<usize>> {
+        let (mut ranges, mut weight) = (Vec::<Range<usize>>::new(), 0_u64);
+        for (bin, &more) in weights.iter().enumerate() {
+            let positions = self.range(bin);
+            weight = weight.saturating_add(more);
+            let most = if ranges.len() == 1 { most / 4 } else { most };
+            match ranges.last_mut() {
+                Some(last) if weight <= most => last.end = positions.end,
+                _ => {
+                    ranges.push(positions);
+                    weight = more;
+                }
+            }
+        }
+        ranges
     }
 }
 

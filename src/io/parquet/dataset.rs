@@ -196,17 +196,25 @@ impl Dataset {
         self.options.guard_entries_of(width, count, self.shape().rank(), Order::Increasing, budget)
     }
 
-    /// Calls `visit` with the coordinate on an axis of each entry of the parts that may have one in the range.
-    pub(crate) fn for_each_coord(&self, axis: usize, range: &Range<usize>, mut visit: impl FnMut(u64)) -> Result<()> {
-        let mut ranges: Vec<Range<usize>> = self.shape().iter().map(|&length| 0..length).collect();
-        ranges[axis] = range.clone();
+    /// Calls `visit` with the coordinate on an axis of each entry in a box.
+    pub(crate) fn for_each_coord(
+        &self,
+        axis: usize,
+        ranges: &[Range<usize>],
+        mut visit: impl FnMut(u64),
+    ) -> Result<()> {
+        let is_cut = |&other: &usize| other != axis && ranges[other].len() < self.shape()[other];
+        let others: Vec<usize> = (0..ranges.len()).filter(is_cut).collect();
+        let is_in = |coord: u64| usize::try_from(coord).is_ok_and(|coord| ranges[axis].contains(&coord));
         self.each_part(
-            |part| part.extent.meets(&ranges),
+            |part| part.extent.meets(ranges),
             |table| {
                 for number in 0..table.footer.groups.len() {
-                    let (column, rows) = (table.layout.axes[axis], 0..table.footer.groups[number].rows as usize);
-                    table.read_column(number, column, std::slice::from_ref(&rows), &mut |_, coords| {
-                        coords.iter().for_each(|&coord| visit(coord));
+                    let kept = table.rows_within(number, &others, ranges)?;
+                    table.read_axis(number, axis, &mut |row, coord| {
+                        if is_in(coord) && kept.get(row).is_none_or(|&is_kept| is_kept) {
+                            visit(coord);
+                        }
                         Ok(())
                     })?;
                 }

@@ -20,6 +20,7 @@ mod manifest;
 mod page;
 mod pieces;
 mod read;
+mod records;
 mod slice;
 mod thrift;
 mod write;
@@ -32,6 +33,7 @@ pub use dataset_writer::DatasetWriter;
 pub(crate) use dataset_writer::names_folder;
 pub use pieces::Pieces;
 pub(crate) use read::{read_file, read_stream};
+pub(crate) use records::Records;
 pub(crate) use slice::read_slice;
 pub(crate) use write::write;
 

@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::footer::{Chunk, Column, Footer, Physical};
 use super::layout::{self, Layout};
 use super::read::{Entries, Table, Values, WORTH, tensor_of};
+use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::dispatch_dtype;
@@ -35,6 +36,37 @@ pub(crate) fn read_slice(
     }, else => Err(no_such(layout.dtype)))?;
     let options = ReadOptions { shape: None, ..options.clone() };
     options.finish(tensor, Format::Coo, length.saturating_mul(WORTH))
+}
+
+impl Table<'_> {
+    /// Which rows of a row group lie in these ranges of some axes; of no axis it says nothing.
+    pub(super) fn rows_within(&mut self, number: usize, axes: &[usize], ranges: &[Range<usize>]) -> Result<Vec<bool>> {
+        let mut kept = Vec::new();
+        for &axis in axes {
+            self.read_axis(number, axis, &mut |row, coord| {
+                let is_in = usize::try_from(coord).is_ok_and(|coord| ranges[axis].contains(&coord));
+                match kept.get_mut(row) {
+                    Some(kept) => *kept &= is_in,
+                    None => alloc::push(&mut kept, is_in)?,
+                }
+                Ok(())
+            })?;
+        }
+        Ok(kept)
+    }
+
+    /// Calls `visit` with each row of a row group and its coordinate on an axis.
+    pub(super) fn read_axis(
+        &mut self,
+        number: usize,
+        axis: usize,
+        visit: &mut dyn FnMut(usize, u64) -> Result<()>,
+    ) -> Result<()> {
+        let (column, rows) = (self.layout.axes[axis], 0..self.footer.groups[number].rows as usize);
+        self.read_column(number, column, std::slice::from_ref(&rows), &mut |row, coords| {
+            (row..).zip(coords.iter()).try_for_each(|(row, &coord)| visit(row, coord))
+        })
+    }
 }
 
 /// Refuses ranges that are none of a shape.

@@ -11,7 +11,7 @@ use crate::base::error::{Error, Result};
 use crate::lazy::node::{Held, InPieces, Node};
 use crate::lazy::plan::Plan;
 use crate::lazy::shares::Share;
-use crate::lazy::source::{Bins, Rooms, Source};
+use crate::lazy::source::{Bins, Deal, Source, whole};
 
 /// Of the memory, the part that what is read at once may take: work on it takes copies.
 const PART: u64 = 8;
@@ -162,16 +162,24 @@ impl<'a> Run<'a> {
                 Some(source) => source.weights(axis, &bins)?,
                 None => self.weights(leaf.at, axis, &bins)?,
             };
-            weights.iter_mut().zip(of_leaf).for_each(|(sum, weight)| *sum = sum.saturating_add(weight));
-            let folder = || self.spill.folder();
-            let room = Rooms { folder: &folder, bytes: self.chunks.memory / PART };
-            if let Some(other) = source.map(|source| source.dealt(axis, &room)).transpose()?.flatten() {
+            weights.iter_mut().zip(&of_leaf).for_each(|(sum, weight)| *sum = sum.saturating_add(*weight));
+            if let Some(source) = source
+                && let Some(other) = self.dealt(source.as_ref(), axis, &bins, &of_leaf)?
+            {
                 dealt.insert(leaf.slot, other);
             }
         }
         let limit = self.chunks.memory / PART;
         let is_done = false;
         Ok(Walk { run: self, stage, bins, weights, dealt, next: 0, limit, grown: 1, is_done })
+    }
+
+    /// What is read, in files by ranges of an axis, unless it lies so already. Of what these hold bins are taken.
+    fn dealt(&self, of: &dyn Source, axis: usize, bins: &Bins, weights: &[u64]) -> Result<Option<Box<dyn Source>>> {
+        let mut within = whole(of.shape());
+        within[axis] = bins.span.clone();
+        let (folder, bytes) = (|| self.spill.folder(), self.chunks.memory / PART);
+        of.dealt(&Deal { within: &within, axis, bins, weights, folder: &folder, bytes })
     }
 
     /// The bytes of each bin of a value that is there.

@@ -1,0 +1,264 @@
+//! A tensor that is dealt out to files by ranges of an axis along which it does not lie in order.
+//!
+//! Each entry is written once, into the file of its range, behind those that come before it in row-major order: so a
+//! file is in order as well. Where more files are needed than may be open at once, entries go to files of larger ranges
+//! first, and each of these is dealt out again. So bytes that are read and written grow with the entries, and not with
+//! the number of ranges.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ndarray::SliceInfoElem;
+
+use crate::base::alloc;
+use crate::base::error::{Error, Result};
+use crate::base::shape::Shape;
+use crate::dynamic::AnyTensor;
+use crate::io::parquet::Records;
+use crate::io::scan::Scanned;
+use crate::lazy::source::{Bins, Deal, Held, Source};
+
+/// How many files are written at once.
+const FILES: usize = 64;
+
+/// The bytes that wait for a file, at most.
+const WAITING: usize = 1 << 16;
+
+/// The bytes that a piece takes while it is read, at least: as many pages, which are read whole, go into one.
+const PIECE: u64 = 4 << 20;
+
+/// A tensor in files, each with the entries in a range of an axis.
+pub(crate) struct Dealt {
+    records: Records,
+    axis: usize,
+    shape: Shape,
+    piles: Vec<Pile>,
+    /// The one that was read last: ranges that follow each other look into the same ones.
+    last: Mutex<Option<(usize, Arc<Vec<u8>>)>>,
+    /// The bytes of an entry in memory.
+    entry_bytes: u64,
+    of: fn(AnyTensor) -> Result<Held>,
+}
+
+/// A file of records.
+struct Pile {
+    path: PathBuf,
+    /// The positions of the axis.
+    range: Range<usize>,
+    bytes: usize,
+}
+
+impl Dealt {
+    /// Deals out the entries of a box.
+    pub(crate) fn new(of: &Scanned, deal: &Deal<'_>) -> Result<Dealt> {
+        let (dataset, folder) = (&of.dataset, (deal.folder)()?);
+        let records = Records::of(dataset)?;
+        let waiting = (deal.bytes as usize / FILES).clamp(records.width(), WAITING);
+        let dealer = Dealer { records: &records, axis: deal.axis, folder: &folder, waiting };
+        let piece = |piece: Result<AnyTensor>| Ok(dealer.within(records.of_piece(&piece?)?, deal.within));
+        let mut pieces = dataset.pieces_within(deal.within[0].clone(), deal.bytes.max(PIECE))?.map(piece);
+        let piles = dealer.deal(&mut pieces, &deal.bins.ranges(deal.weights, deal.bytes))?;
+        let (axis, shape, last) = (deal.axis, of.shape().clone(), Mutex::default());
+        Ok(Dealt { records, axis, shape, piles, last, entry_bytes: of.entry_bytes(), of: of.of })
+    }
+
+    /// The records of a pile.
+    fn read_pile(&self, number: usize) -> Result<Arc<Vec<u8>>> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, records)) = last.as_ref().filter(|(at, _)| *at == number) {
+            return Ok(Arc::clone(records));
+        }
+        // Before there is another one in memory.
+        *last = None;
+        let mut records = Vec::new();
+        let pile = &self.piles[number];
+        let mut pieces = pile.pieces(pile.bytes);
+        pieces.try_for_each(|piece| piece.map(|piece| records = piece))?;
+        let records = Arc::new(records);
+        *last = Some((number, Arc::clone(&records)));
+        Ok(records)
+    }
+
+    /// A range of the axis, of all that was dealt out.
+    fn in_range(&self, range: &Range<usize>) -> Result<AnyTensor> {
+        let mut parts = Vec::new();
+        for (number, pile) in self.piles.iter().enumerate() {
+            let both = range.start.max(pile.range.start)..range.end.min(pile.range.end);
+            if !both.is_empty() {
+                parts.push(self.records.tensor(&self.read_pile(number)?, self.axis, &both)?);
+            }
+        }
+        let found = match &parts[..] {
+            [] => self.records.tensor(&[], self.axis, &(range.start..range.start))?,
+            [_] => parts.remove(0),
+            parts => AnyTensor::concat(self.axis as isize, &parts.iter().collect::<Vec<_>>())?,
+        };
+        match found.shape()[self.axis] == range.len() {
+            true => Ok(found),
+            false => Err(refused(format!("positions {range:?} were not dealt out"))),
+        }
+    }
+}
+
+fn refused(why: String) -> Error {
+    Error::Argument { operation: "scan", why }
+}
+
+impl Source for Dealt {
+    fn told(&self) -> String {
+        format!("{} files in ranges of axis {}", self.piles.len(), self.axis)
+    }
+
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn bytes(&self) -> u64 {
+        let bytes: u64 = self.piles.iter().map(|pile| pile.bytes as u64).sum();
+        bytes / self.records.width() as u64 * self.entry_bytes
+    }
+
+    fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<Held> {
+        match part.unwrap_or((self.axis, 0..self.shape[self.axis])) {
+            (axis, range) if axis == self.axis => (self.of)(self.in_range(&range)?),
+            (axis, _) => Err(refused(format!("files in ranges of axis {} are not read along axis {axis}", self.axis))),
+        }
+    }
+
+    fn read_box(&self, ranges: &[Range<usize>]) -> Result<Held> {
+        let slice = |(axis, range): (usize, &Range<usize>)| match axis == self.axis {
+            true => SliceInfoElem::Slice { start: 0, end: None, step: 1 },
+            false => SliceInfoElem::Slice { start: range.start as isize, end: Some(range.end as isize), step: 1 },
+        };
+        let slices: Vec<SliceInfoElem> = ranges.iter().enumerate().map(slice).collect();
+        (self.of)(self.in_range(&ranges[self.axis])?.slice(&slices)?)
+    }
+
+    fn weights_in(&self, _: &[Range<usize>], _: usize, bins: &Bins) -> Result<Vec<u64>> {
+        Ok(alloc::zeros(bins.count())?)
+    }
+
+    fn dealt(&self, _: &Deal<'_>) -> Result<Option<Box<dyn Source>>> {
+        Ok(None)
+    }
+}
+
+/// Deals records out to files of a folder.
+struct Dealer<'a> {
+    records: &'a Records,
+    axis: usize,
+    folder: &'a Path,
+    /// The bytes that wait for a file, at most.
+    waiting: usize,
+}
+
+impl Dealer<'_> {
+    /// Those of the records that lie in a box.
+    fn within(&self, records: Vec<u8>, ranges: &[Range<usize>]) -> Vec<u8> {
+        let width = self.records.width();
+        let is_in = |record: &&[u8]| {
+            ranges.iter().enumerate().all(|(axis, range)| range.contains(&self.records.coord(record, axis)))
+        };
+        match records.chunks_exact(width).all(|record| is_in(&record)) {
+            true => records,
+            false => records.chunks_exact(width).filter(is_in).flatten().copied().collect(),
+        }
+    }
+
+    /// A pile for each of the ranges, which follow each other.
+    fn deal(&self, pieces: &mut dyn Iterator<Item = Result<Vec<u8>>>, ranges: &[Range<usize>]) -> Result<Vec<Pile>> {
+        let each = ranges.len().div_ceil(FILES).max(1);
+        let groups: Vec<&[Range<usize>]> = ranges.chunks(each).collect();
+        let mut open = groups.iter().map(|group| self.open(group)).collect::<Result<Vec<Open>>>()?;
+        for piece in pieces {
+            self.put(&piece?, &mut open)?;
+        }
+        let piles = open.into_iter().map(Open::close).collect::<Result<Vec<Pile>>>()?;
+        if each == 1 {
+            return Ok(piles);
+        }
+        let mut found = Vec::new();
+        for (pile, group) in piles.iter().zip(groups) {
+            let most = self.waiting.saturating_mul(FILES) / self.records.width() * self.records.width();
+            found.extend(self.deal(&mut pile.pieces(most), group)?);
+            fs::remove_file(&pile.path).map_err(|error| Error::from(error).in_file(&pile.path))?;
+        }
+        Ok(found)
+    }
+
+    /// Begins the file of some ranges.
+    fn open(&self, ranges: &[Range<usize>]) -> Result<Open> {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let path = self.folder.join(format!("{}.entries", COUNT.fetch_add(1, Ordering::Relaxed)));
+        let range = ranges[0].start..ranges[ranges.len() - 1].end;
+        let file = File::create_new(&path).map_err(|error| Error::from(error).in_file(&path))?;
+        Ok(Open { pile: Pile { path, range, bytes: 0 }, file, waiting: Vec::new() })
+    }
+
+    /// Puts each record on its pile.
+    fn put(&self, records: &[u8], open: &mut [Open]) -> Result<()> {
+        for record in records.chunks_exact(self.records.width()) {
+            let coord = self.records.coord(record, self.axis);
+            let number = open.partition_point(|open| open.pile.range.end <= coord);
+            let Some(open) = open.get_mut(number) else { continue };
+            alloc::extend(&mut open.waiting, record)?;
+            if open.waiting.len() >= self.waiting {
+                open.write()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A pile that is written.
+struct Open {
+    pile: Pile,
+    file: File,
+    waiting: Vec<u8>,
+}
+
+impl Open {
+    fn write(&mut self) -> Result<()> {
+        self.file.write_all(&self.waiting).map_err(|error| {
+            let told = format!("{error}; Chunks::spill (--spill) names a folder with more room");
+            Error::from(std::io::Error::new(error.kind(), told)).in_file(&self.pile.path)
+        })?;
+        self.pile.bytes += self.waiting.len();
+        self.waiting.clear();
+        Ok(())
+    }
+
+    fn close(mut self) -> Result<Pile> {
+        self.write()?;
+        Ok(self.pile)
+    }
+}
+
+impl Pile {
+    /// What is in the file, so many bytes at once.
+    fn pieces(&self, most: usize) -> impl Iterator<Item = Result<Vec<u8>>> {
+        let (mut file, mut left) = (None, self.bytes);
+        std::iter::from_fn(move || {
+            let next = left.min(most);
+            left -= next;
+            (next > 0).then(|| self.piece(&mut file, next).map_err(|error| error.in_file(&self.path)))
+        })
+    }
+
+    fn piece(&self, file: &mut Option<File>, bytes: usize) -> Result<Vec<u8>> {
+        let file = match file {
+            Some(file) => file,
+            none => none.insert(File::open(&self.path)?),
+        };
+        let mut piece = alloc::zeros(bytes)?;
+        file.read_exact(&mut piece).map_err(|error| match error.kind() {
+            ErrorKind::UnexpectedEof => std::io::Error::new(error.kind(), "it was cut short while it was needed"),
+            _ => error,
+        })?;
+        Ok(piece)
+    }
+}
