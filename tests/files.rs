@@ -13,6 +13,7 @@ mod io_chunks;
 mod io_csv;
 mod io_dataset;
 mod io_faults;
+mod io_full_disk;
 mod io_gzip;
 mod io_hostile;
 mod io_npz;

@@ -54,7 +54,11 @@ impl Engine {
         told: impl Fn(Fault) -> Failure,
     ) -> std::result::Result<(), Failure> {
         let on = self.on(expression, bound).map_err(&told)?;
-        let failed = |error: Error| told(Fault::Run(unnamed(of_step(error))));
+        let failed = |error: Error| match of_step(error) {
+            // It may be none of the files that are read.
+            error @ Error::Io { path: Some(_), .. } => Failure::Told(error.to_string()),
+            error => told(Fault::Run(error)),
+        };
         let Some(path) = output.output.as_deref().filter(|path| is_table(path, output)) else {
             return output.emit(&on.collect().map_err(failed)?, Some(self.memory));
         };
