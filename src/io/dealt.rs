@@ -18,8 +18,7 @@ use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::dynamic::AnyTensor;
-use crate::io::parquet::Records;
-use crate::io::scan::Scanned;
+use crate::io::parquet::{Dataset, Records};
 use crate::lazy::source::{Bins, Deal, Held, Source};
 
 /// How many files are written at once.
@@ -53,17 +52,22 @@ struct Pile {
 }
 
 impl Dealt {
-    /// Deals out the entries of a box.
-    pub(crate) fn new(of: &Scanned, deal: &Deal<'_>) -> Result<Dealt> {
-        let (dataset, folder) = (&of.dataset, (deal.folder)()?);
-        let records = Records::of(dataset)?;
+    /// Deals out the entries of a box of a dataset, each of which takes so many bytes in memory; `of` is what becomes of
+    /// a tensor that is read.
+    pub(crate) fn new(
+        dataset: &Dataset,
+        entry_bytes: u64,
+        of: fn(AnyTensor) -> Result<Held>,
+        deal: &Deal<'_>,
+    ) -> Result<Dealt> {
+        let (records, folder) = (Records::of(dataset)?, (deal.folder)()?);
         let waiting = (deal.bytes as usize / FILES).clamp(records.width(), WAITING);
         let dealer = Dealer { records: &records, axis: deal.axis, folder: &folder, waiting };
         let piece = |piece: Result<AnyTensor>| Ok(dealer.within(records.of_piece(&piece?)?, deal.within));
         let mut pieces = dataset.pieces_within(deal.within[0].clone(), deal.bytes.max(PIECE))?.map(piece);
         let piles = dealer.deal(&mut pieces, &deal.bins.ranges(deal.weights, deal.bytes))?;
-        let (axis, shape, last) = (deal.axis, of.shape().clone(), Mutex::default());
-        Ok(Dealt { records, axis, shape, piles, last, entry_bytes: of.entry_bytes(), of: of.of })
+        let (axis, shape, last) = (deal.axis, dataset.shape().clone(), Mutex::default());
+        Ok(Dealt { records, axis, shape, piles, last, entry_bytes, of })
     }
 
     /// The records of a pile.
@@ -74,11 +78,7 @@ impl Dealt {
         }
         // Before there is another one in memory.
         *last = None;
-        let mut records = Vec::new();
-        let pile = &self.piles[number];
-        let mut pieces = pile.pieces(pile.bytes);
-        pieces.try_for_each(|piece| piece.map(|piece| records = piece))?;
-        let records = Arc::new(records);
+        let records = Arc::new(self.piles[number].read()?);
         *last = Some((number, Arc::clone(&records)));
         Ok(records)
     }
@@ -239,6 +239,11 @@ impl Open {
 }
 
 impl Pile {
+    /// All that is in the file.
+    fn read(&self) -> Result<Vec<u8>> {
+        self.piece(&mut None, self.bytes).map_err(|error| error.in_file(&self.path))
+    }
+
     /// What is in the file, so many bytes at once.
     fn pieces(&self, most: usize) -> impl Iterator<Item = Result<Vec<u8>>> {
         let (mut file, mut left) = (None, self.bytes);

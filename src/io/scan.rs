@@ -134,7 +134,7 @@ pub(crate) struct Scanned {
 
 impl Scanned {
     /// The bytes that an entry takes while it is read.
-    pub(crate) fn entry_bytes(&self) -> u64 {
+    fn entry_bytes(&self) -> u64 {
         ((self.dataset.shape().rank() + 1) * size_of::<u64>() + self.width) as u64
     }
 }
@@ -201,7 +201,7 @@ impl Source for Scanned {
     fn dealt(&self, deal: &Deal<'_>) -> Result<Option<Box<dyn Source>>> {
         match deal.axis {
             0 => Ok(None),
-            _ => Ok(Some(Box::new(Dealt::new(self, deal)?))),
+            _ => Ok(Some(Box::new(Dealt::new(&self.dataset, self.entry_bytes(), self.of, deal)?))),
         }
     }
 }
