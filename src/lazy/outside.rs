@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+pub use super::chunks::Spill;
 pub use super::columns::ByBytes;
 pub use super::elsewhere::{Folding, Told, value_bytes};
 pub use super::engine::sealed::Sealed;

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use self::layout::Layout;
 use self::run::Run;
+pub use self::spill::Spill;
 use super::engine::Engine;
 use super::node::Held;
 use super::plan::Plan;

@@ -13,6 +13,7 @@ use lacuna::{Error, Result};
 
 use crate::fold::Seen;
 use crate::run::{self, Answer};
+use crate::spill;
 use crate::table::Entries;
 use crate::which::{Reason, Region, region};
 
@@ -80,10 +81,14 @@ pub(crate) fn session(
     memory: u64,
 ) -> std::result::Result<(SessionConfig, Arc<RuntimeEnv>), DataFusionError> {
     let memory = usize::try_from(memory).unwrap_or(usize::MAX).max(partitions.saturating_mul(LEAST));
-    let runtime = RuntimeEnvBuilder::new().with_memory_limit(memory, 1.0).build_arc()?;
+    let (spill, disk) = spill::folder();
+    let runtime =
+        RuntimeEnvBuilder::new().with_memory_limit(memory, 1.0).with_disk_manager_builder(disk).build_arc()?;
     // The groups of a batch are in memory at once.
     let batch = (memory / partitions / GROUP).clamp(64, 8192);
     let mut config = SessionConfig::new().with_target_partitions(partitions).with_batch_size(batch);
+    // The folder stays as long as the session.
+    config.set_extension(spill);
     // What each sort keeps for itself; by default it would be more than a small limit has for all.
     let kept = &mut config.options_mut().execution.sort_spill_reservation_bytes;
     *kept = (*kept).min(memory / 8 / partitions);

@@ -48,6 +48,7 @@ mod map;
 mod median;
 mod roots;
 mod run;
+mod spill;
 mod table;
 mod which;
 mod worker;

@@ -16,6 +16,7 @@ use datafusion_distributed::{
     DistributedExt, Worker, WorkerPlanRewriteEvent, WorkerPlanRewriteEventResponse, WorkerQueryContext,
     WorkerSessionBuilder,
 };
+use lacuna::lazy::outside::Spill;
 use prost::Message;
 use tonic::service::InterceptorLayer;
 use tonic::transport::server::TcpIncoming;
@@ -30,6 +31,7 @@ use crate::engine::GROUP;
 use crate::fold::Fold;
 use crate::map::{Map, Shared};
 use crate::roots::Roots;
+use crate::spill;
 
 /// The header by which a worker is told of the query that a plan is of, in hexadecimal digits.
 pub(crate) const QUERY: &str = "lacuna-query";
@@ -78,6 +80,8 @@ struct Sessions {
     channels: Arc<Channels>,
     /// The bytes that all queries may take.
     memory: usize,
+    /// The folder of files stays as long as the worker.
+    _spill: Arc<Spill>,
 }
 
 impl Sessions {
@@ -149,8 +153,10 @@ impl WorkerOptions {
     fn worker(&self, access: Access) -> std::result::Result<Worker, DataFusionError> {
         let roots = Roots::new(&self.roots)?;
         let memory = usize::try_from(self.memory).unwrap_or(usize::MAX);
-        let runtime = RuntimeEnvBuilder::new().with_memory_limit(memory, 1.0).build()?;
-        let sessions = Sessions { roots, channels: Channels::new(access, SILENCE), memory };
+        let (spill, disk) = spill::folder();
+        let runtime =
+            RuntimeEnvBuilder::new().with_memory_limit(memory, 1.0).with_disk_manager_builder(disk).build()?;
+        let sessions = Sessions { roots, channels: Channels::new(access, SILENCE), memory, _spill: spill };
         Ok(Worker::from_session_builder(sessions).with_runtime_env(Arc::new(runtime)))
     }
 }

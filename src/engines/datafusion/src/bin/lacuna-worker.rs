@@ -74,12 +74,30 @@ impl Options {
             tls,
         };
         let threads = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-        let stop = async {
-            let _ = tokio::signal::ctrl_c().await;
-        };
         let ready = |address| println!("lacuna-worker listens on {address}");
-        threads.map_err(|error| error.to_string())?.block_on(serve(options, ready, stop))
+        threads.map_err(|error| error.to_string())?.block_on(async {
+            let stop = asked_to_stop().map_err(|error| error.to_string())?;
+            serve(options, ready, stop).await
+        })
     }
+}
+
+/// What is ready once somebody asks this program to stop, from now on: then it takes its files with it.
+#[cfg(unix)]
+fn asked_to_stop() -> std::io::Result<impl Future<Output = ()>> {
+    use std::task::{Context, Poll};
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut ended, mut broken) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let either = move |context: &mut Context<'_>| match (ended.poll_recv(context), broken.poll_recv(context)) {
+        (Poll::Pending, Poll::Pending) => Poll::Pending,
+        _ => Poll::Ready(()),
+    };
+    Ok(std::future::poll_fn(either))
+}
+
+#[cfg(not(unix))]
+fn asked_to_stop() -> std::io::Result<impl Future<Output = ()>> {
+    Ok(async { drop(tokio::signal::ctrl_c().await) })
 }
 
 fn main() -> ExitCode {
