@@ -205,6 +205,11 @@ fn a_wrong_expression_is_shown_with_carets_below_the_place() {
         ("2x", "this is no number\n  2x\n  ^^"),
         ("\"a", "the quote that ends this text is missing\n  \"a\n  ^"),
         ("é + ☃", "an operand is missing here\n  é + ☃\n      ^"),
+        // Two places a character, none, and signs that turn the line around.
+        ("名 + 山", "nothing is bound to the name 名\n  名 + 山\n  ^^"),
+        ("(名前) $", "an operator is missing before this\n  (名前) $\n         ^"),
+        ("e\u{301} $", "an operator is missing before this\n  e\u{301} $\n   ^"),
+        ("x\t+\u{202E}$", "an operand is missing here\n  x + $\n     ^"),
         ("sum(x, y=2)", "the arguments of sum are (x, axis=…, keep_dims=…, by=…)\n  sum(x, y=2)\n         ^"),
         ("sum(x, axis=0, axis=1)", "axis is given twice\n  sum(x, axis=0, axis=1)\n                 ^^^^"),
         ("sum()", "sum needs x; its arguments are (x, axis=…, keep_dims=…, by=…)\n  sum()\n  ^^^"),
@@ -721,6 +726,9 @@ fn gradients_are_the_backward_functions_bit_for_bit() {
         ("grad(x[:, 1:], x, d[:, 1:])", "slice_backward(x, d[:, 1:], \":, 1:\")"),
         ("grad(permute_axes(x, [1, 0]), x, transpose(d))", "transpose_backward(x, transpose(d))"),
         ("grad(reshape(x, [3, 2]), x, reshape(d, [3, 2]))", "grad(x, x, d)"),
+        ("grad(reshape_as(x, reshape(y, [3, 2])), x, reshape(d, [3, 2]))", "grad(x, x, d)"),
+        ("grad(diag(r, offset=1), r, diag(r, offset=1) * 3.0)", "r * 3.0"),
+        ("grad(diag(r), r, 2.5)", "any_backward(r, full([2], 2.5), axis=\"none\")"),
         ("grad(take(x, [1, 1], axis=0), x, d)", "take_backward(x, d, [1, 1], axis=0)"),
         ("grad(cast(x, \"float32\"), x, cast(d, \"float32\"))", "grad(x, x, d)"),
         ("grad(to_csr(with_fill(x, 7.0)), x, d)", "grad(x, x, d)"),
@@ -758,6 +766,7 @@ fn gradients_agree_with_central_differences() {
         "sum(ttm(x, x[:, ::-1] * z, -1) ** 2)",
         "sum(ttv(x, x[1] + 1, 1) ** 2)",
         "sum(sddmm(x, x, transpose(x) @ y) ** 2)",
+        "sum((diag(sum(x, axis=0)) @ transpose(x)) ** 2)",
     ] {
         let dx = slope(&format!("grad({text}, x, 1)")).into_coo::<f64, u64>().unwrap();
         for (at, value) in dx.entries() {

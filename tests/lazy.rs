@@ -187,6 +187,7 @@ fn an_error_names_the_line_that_made_the_step() {
         let Err(Error::Lazy { operation, file, line: found, .. }) = refused else { panic!("{refused:?}") };
         assert_eq!((operation, file.ends_with("lazy.rs"), found), ("sum", true, line));
     }
+    assert!(format!("{wrong:?}").contains("refused: sum at "), "{wrong:?}");
     let refused = (&x + &x.sum(0).sum(0).expand_dims(0).repeat(3, 0)).check().unwrap_err();
     assert!(refused.to_string().starts_with("add at "), "{refused}");
 }
@@ -212,7 +213,7 @@ fn inputs_are_bound_once_each_and_with_their_shape() {
     let refused = |feeds: Vec<lacuna::lazy::Feed>| program.run(feeds).unwrap_err().to_string();
     assert!(refused(vec![x.is(&two)]).contains("input \"y\" is not bound"));
     assert!(refused(vec![x.is(&two), x.is(&two)]).contains("bound twice"));
-    assert!(refused(vec![x.is(&two), other.is(&two)]).contains("no input of this program"));
+    assert!(refused(vec![x.is(&two), other.is(&two)]).contains("input \"other\" is no input of this program"));
     assert!(refused(vec![x.is(&three), y.is(&two)]).contains("shape [2, 2], and is bound to shape [3, 2]"));
     let open = Lazy::<CooTensor<f64>>::input("open", [None, Some(2)]);
     let program = compile(&open.sum(1)).unwrap();
@@ -323,6 +324,111 @@ fn a_gradient_by_what_has_no_part_in_the_result() {
     let left = Lazy::<ndarray::ArrayD<f64>>::input("left", [4, 2]);
     let dots = x.pattern().sddmm(&left, &Lazy::from(ndarray::ArrayD::ones(vec![3, 2])));
     assert!(dots.gradient(&x, &dots).check().is_ok());
+}
+
+/// A step that is made again is another one: its gradient is no silent zero.
+#[test]
+fn a_gradient_by_a_step_that_is_made_again_is_refused() {
+    let x = matrix(4, 3, 2, 3).lazy();
+    let absolute = x.abs();
+    let z = absolute.square();
+    assert!(z.gradient(&absolute, &x).check().is_ok());
+    for by in [x.abs(), z.sqrt()] {
+        let refused = z.gradient(&by, &x).check().unwrap_err().to_string();
+        assert!(refused.contains("one that is made again is another, so keep one"), "{refused}");
+    }
+}
+
+/// A step of several results is told by its own name where a gradient ends there.
+#[test]
+fn a_result_of_several_without_a_gradient_is_told_by_its_step() {
+    let x = matrix(4, 3, 2, 3).lazy();
+    let (medians, _) = x.nanmedian_index(1).parts();
+    let Err(Error::Lazy { operation, cause, .. }) = medians.gradient(&x, &medians).check() else { panic!() };
+    assert_eq!(operation, "nanmedian_index");
+    assert!(matches!(*cause, Error::NoGradient { operation: "nanmedian_index" }), "{cause:?}");
+    let product = lazy::einsum("ij,kj->ik", &[&x, &x]);
+    let refused = product.gradient(&x, &product).gradient(&x, &x).check().unwrap_err().to_string();
+    assert!(refused.starts_with("einsum_backward at "), "{refused}");
+}
+
+/// What the user gives back is held to the shape of the operand.
+#[test]
+fn a_custom_gradient_of_another_shape_is_refused() {
+    let x = matrix(4, 3, 2, 3).lazy();
+    let y = x.square().custom("odd", |x| Ok(x.clone()), |_, g| g.sum(0));
+    let Err(Error::Lazy { operation, cause, .. }) = y.gradient(&x, &x).collect() else { panic!() };
+    assert_eq!(operation, "custom_backward");
+    assert!(matches!(*cause, Error::ShapeMismatch { what: "the gradient", .. }), "{cause:?}");
+}
+
+/// A step of the user's own of an array, and to an array.
+#[test]
+fn arrays_have_steps_of_the_user_too() {
+    type Dense = ndarray::ArrayD<f64>;
+    let w = Lazy::from(ndarray::arr1(&[-2.0, 3.0]).into_dyn());
+    let cube = w.custom("cube", |w: &Dense| Ok(w.mapv(|w| w * w * w)), |w, g| Ok(g * &w.mapv(|w| 3.0 * w * w)));
+    assert_eq!(cube.collect().unwrap(), ndarray::arr1(&[-8.0, 27.0]).into_dyn());
+    assert_eq!(cube.gradient(&w, &w).collect().unwrap(), ndarray::arr1(&[-24.0, 81.0]).into_dyn());
+    let x = matrix(4, 3, 2, 3);
+    let lazy = x.lazy();
+    let dense = lazy.custom("dense", |x| x.to_dense(), |x, g| x.any_backward(g, Axes::none()));
+    assert_eq!(dense.gradient(&lazy, &dense).collect().unwrap().values(), x.values());
+}
+
+/// A number on the left is an operand like any other, as of tensors that are there.
+#[test]
+fn numbers_stand_on_the_left() {
+    for x in [matrix(5, 4, 2, 3), matrix(300, 100, 2, 4).with_fill(f64::NAN)] {
+        let lazy = x.lazy();
+        assert_same(&(1.5 - &lazy).collect().unwrap(), &(1.5 - &x));
+        assert_same(&(-0.0 + &lazy).collect().unwrap(), &(-0.0 + &x));
+        assert_same(&(2.0 * (3.0 / lazy.abs())).collect().unwrap(), &(2.0 * &(3.0 / &x.abs().unwrap())));
+        let dx = (1.0 / &lazy).gradient(&lazy, &lazy.with_fill(0.0)).collect().unwrap();
+        let (_, expected) = CooTensor::full([1], 1.0)
+            .unwrap()
+            .broadcast_to(x.shape().clone())
+            .unwrap()
+            .div_backward(&x, &x.clone().with_fill(0.0))
+            .unwrap();
+        assert_same(&dx, &expected);
+    }
+    let x = full(vec![2.0, 4.0]).lazy();
+    let second = (1.0 / &x).gradient(&x, &full(vec![1.0, 1.0]).lazy()).gradient(&x, &full(vec![1.0, 1.0]).lazy());
+    assert_eq!(second.collect().unwrap().values(), [0.25, 0.03125]); // 2 / x^3
+    let text = compile(&(1.5 - Lazy::<CooTensor<f64>>::input("x", [2]))).unwrap().to_text().unwrap();
+    assert!(text.contains("t1 = zeros_like(t0)\nt2 = add(t1, 1.5)\nt3 = sub(t2, t0)"), "{text}");
+    let w = Lazy::from(ndarray::arr1(&[2i64, 3]).into_dyn());
+    assert_eq!((10 - &w).collect().unwrap(), ndarray::arr1(&[8, 7]).into_dyn());
+    assert_eq!((!&w).collect().unwrap(), ndarray::arr1(&[!2, !3]).into_dyn());
+}
+
+/// Powers that a derivative lowers to 0 go on as the constant that they are, at zeros too.
+#[test]
+fn derivatives_of_powers_end_in_zeros() {
+    let x = full(vec![0.0, 2.0]).lazy();
+    let ones = full(vec![1.0, 1.0]).lazy();
+    for (power, expected) in [(x.powi(2), 3), (x.powf(2.0), 3), (x.powi(0), 1), (x.powi(1), 2)] {
+        let mut derivative = power;
+        for number in 1..=4 {
+            derivative = derivative.gradient(&x, &ones);
+            let found = derivative.collect().unwrap();
+            assert!(found.values().iter().all(|value| !value.is_nan()), "{found:?}");
+            assert!(number < expected || found.values() == [0.0, 0.0], "{found:?}");
+        }
+    }
+}
+
+/// What is read twice has second derivatives, of arrays too.
+#[test]
+fn arrays_have_second_derivatives() {
+    let w = Lazy::from(ndarray::arr1(&[2.0, -1.0]).into_dyn());
+    let ones = Lazy::from(ndarray::arr1(&[1.0, 1.0]).into_dyn());
+    let second = (&w * &w * &w).gradient(&w, &ones).gradient(&w, &ones);
+    assert_eq!(second.collect().unwrap(), ndarray::arr1(&[12.0, -6.0]).into_dyn());
+    let other = (&w * &w.exp()).gradient(&w, &ones).gradient(&w, &ones).collect().unwrap();
+    let expected = [(2.0 + 2.0) * 2.0_f64.exp(), (2.0 - 1.0) * (-1.0_f64).exp()];
+    assert!(other.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-12), "{other}");
 }
 
 /// Steps for random graphs: each makes a matrix of the same shape of one or two of them, lazily and at once.
@@ -606,13 +712,17 @@ fn what_runs_is_told_with_its_time() {
     let input = Lazy::<CooTensor<f64>>::input("x", [30, 20]);
     let program = compile((&(input.abs() + 1.0).sqrt(), &input.transpose())).unwrap();
     let told = program.explain_analyze([input.is(&x)]).unwrap();
-    let timed: Vec<&str> = told.lines().filter(|line| line.ends_with(" ms]")).collect();
+    let timed: Vec<&str> = told.lines().filter(|line| line.contains(" ms, ") && line.ends_with(" bytes]")).collect();
     assert_eq!(timed.len(), 2, "{told}");
     assert!(timed[0].contains("sqrt(") && timed[1].contains("transpose("), "{told}");
-    let without: String = told.lines().map(|line| format!("{}\n", line.split(" [").next().unwrap())).collect();
+    let [.., at_once, read] = &told.lines().collect::<Vec<_>>()[..] else { panic!("{told}") };
+    assert!(at_once.starts_with("at once: ") && read.starts_with("coordinates: read "), "{told}");
+    let steps = told.lines().filter(|line| line.starts_with('%'));
+    let without: String = steps.map(|line| format!("{}\n", line.split(" [").next().unwrap())).collect();
     let plain: String =
         program.explain().lines().map(|line| format!("{}\n", line.split(" [").next().unwrap())).collect();
     assert_eq!(without, plain);
+    assert!(program.explain_analyze([input.is(&x)]).unwrap().ends_with("the run before\n"));
     assert!(program.explain_analyze([]).is_err());
 }
 
@@ -701,15 +811,129 @@ fn a_gradient_through_bools_is_refused() {
     assert!(refused.to_string().starts_with("any at tests/lazy.rs:"), "{refused}");
 }
 
-/// The user's own gradient need not have the pattern of the tensor for what follows to be right.
+/// The user's own gradient need not have the pattern of the tensor: it is brought onto it.
 #[test]
 fn a_custom_gradient_may_have_another_pattern() {
     let x = matrix(300, 100, 2, 3);
-    let g = matrix(300, 100, 3, 4);
+    for g in [matrix(300, 100, 3, 4), matrix(300, 100, 3, 4).with_fill(7.0), x.clone()] {
+        let lazy = x.lazy();
+        let dx = lazy.custom("same", |x| Ok(x.clone()), |_, g| Ok(g.clone())).gradient(&lazy, &g.lazy());
+        let expected = x.any_backward(&g, Axes::none()).unwrap();
+        assert_same(&dx.collect().unwrap(), &expected);
+        assert_same(&(dx * &lazy + 1.0).abs().collect().unwrap(), &(&expected * &x + 1.0).abs().unwrap());
+    }
+}
+
+/// A formula ends at what it is of: second derivatives of a long chain take no time with the square of its length.
+#[test]
+fn a_second_derivative_of_a_long_chain_is_made_in_time() {
+    let x = full(vec![0.3, 0.5]).lazy();
+    let start = std::time::Instant::now();
+    let chain = (0..5_000).fold(x.clone(), |y, _| (y * 0.5).sin());
+    let second = chain.gradient(&x, &x).gradient(&x, &x);
+    assert!(second.check().is_ok() && start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+    let y = (0..20).fold(x.clone(), |y, _| (y * 0.9).sin());
+    let first = |at: f64| {
+        let x = full(vec![at]).lazy();
+        let y = (0..20).fold(x.clone(), |y, _| (y * 0.9).sin());
+        y.gradient(&x, &full(vec![1.0]).lazy()).collect().unwrap().values()[0]
+    };
+    let ones = full(vec![1.0, 1.0]).lazy();
+    let found = y.gradient(&x, &ones).gradient(&x, &ones).collect().unwrap();
+    assert!((found.values()[0] - (first(0.3 + 1e-6) - first(0.3 - 1e-6)) / 2e-6).abs() < 1e-7, "{found:?}");
+}
+
+/// Derivatives of what became a constant are zeros, whatever the order.
+#[test]
+fn derivatives_beyond_the_last_one_are_zeros() {
+    let (x, ones) = (full(vec![2.0, 3.0]).lazy(), full(vec![1.0, 1.0]).lazy());
+    let sixth = (0..6).fold(&x * &x, |y, _| y.gradient(&x, &ones));
+    assert_eq!(sixth.collect().unwrap().values(), [0.0, 0.0]);
+    let w = Lazy::from(ndarray::arr1(&[2.0, 3.0]).into_dyn());
+    let ones = Lazy::from(ndarray::arr1(&[1.0, 1.0]).into_dyn());
+    let fourth = (0..4).fold(&w * &w, |y, _| y.gradient(&w, &ones));
+    assert_eq!(fourth.collect().unwrap(), ndarray::arr1(&[0.0, 0.0]).into_dyn());
+}
+
+/// The upstream gradient of a reduction may be an array or of the other format, and has a gradient of its own.
+#[test]
+fn a_gradient_by_an_upstream_of_another_form() {
+    let x = matrix(4, 3, 2, 3);
     let lazy = x.lazy();
-    let dx = lazy.custom("same", |x| Ok(x.clone()), |_, g| Ok(g.clone())).gradient(&lazy, &g.lazy());
-    let found = (dx * &lazy + 1.0).abs().collect().unwrap();
-    assert_same(&found, &(&g * &x + 1.0).abs().unwrap());
+    let g = Lazy::from(ndarray::arr1(&[1.0, 2.0, 3.0]).into_dyn());
+    for dx in [lazy.sum_backward(&g, 0), lazy.mean_backward(&g, 0), lazy.any_backward(&g, 0)] {
+        assert_eq!(dx.gradient(&g, &dx).collect().unwrap().shape(), [3]);
+    }
+    let g = full(vec![1.0, 2.0, 3.0]).to_csr().unwrap().lazy();
+    let found = lazy.sum_backward(&g, 0).gradient(&g, &lazy).collect().unwrap();
+    let stored = x.any_backward(&x, Axes::none()).unwrap();
+    assert_eq!(found.to_dense().unwrap(), stored.sum(0).unwrap().to_dense().unwrap());
+}
+
+/// Arrays have shares, which stand in a text too.
+#[test]
+fn shares_of_arrays_are_the_operations() {
+    let (x, g) = (dense(5, 4, 0.7), dense(5, 4, -1.3));
+    let lazy = Lazy::from(x.clone());
+    assert_same_arrays(&lazy.softmax(1).collect().unwrap(), &lacuna::softmax(&x, 1).unwrap());
+    let shares = lazy.log_softmax(-1);
+    assert_same_arrays(&shares.collect().unwrap(), &lacuna::log_softmax(&x, -1).unwrap());
+    let dx = shares.gradient(&lazy, &Lazy::from(g.clone())).collect().unwrap();
+    assert_same_arrays(&dx, &lacuna::log_softmax_backward(&x, &g, -1).unwrap());
+    assert!(lazy.softmax(2).check().is_err());
+    let text = compile(&Lazy::<ndarray::ArrayD<f64>>::input("x", [5, 4]).softmax(1)).unwrap().to_text().unwrap();
+    assert!(text.contains("t1 = softmax(stored(t0), [1])\nt2 = dense(t1)"), "{text}");
+}
+
+/// Entries beside an array, as the guide centres rows: bits, and gradients by both against differences.
+#[test]
+fn entries_stand_beside_an_array() {
+    fn centred<P: Pattern>(x: &Lazy<Tensor<P, f64>>, by: &Lazy<ndarray::ArrayD<f64>>) -> Lazy<Tensor<P, f64>> {
+        x.stored().sub(by).stored().mul(by.clone()).stored().div(by)
+    }
+    let x = matrix(5, 4, 2, 7).map_values(|value| if value.is_finite() { value } else { 0.5 }).unwrap();
+    let by = x.stored().mean(Axes::from(1).keep_dims()).unwrap().with_fill(1.5).to_dense().unwrap() + 3.0;
+    let (lazy, lazy_by) = (x.to_csr().unwrap().lazy(), Lazy::from(by.clone()));
+    let z = centred(&lazy, &lazy_by);
+    let eager = x.to_csr().unwrap().stored().sub(&by).unwrap().stored().mul(&by).unwrap().stored().div(&by).unwrap();
+    assert_same(&z.collect().unwrap(), &eager);
+    assert!(eager.shares_pattern_with(&lazy.collect().unwrap()) || eager.pattern() == x.to_csr().unwrap().pattern());
+    let weight = eager.map_entries(|at, _| 0.5 + at[0] as f64 - 0.25 * at[1] as f64).unwrap().with_fill(0.0);
+    let dx = z.gradient(&lazy, &weight.lazy()).collect().unwrap();
+    let dby = z.gradient(&lazy_by, &weight.lazy()).collect().unwrap();
+    assert_eq!((dx.pattern(), dby.shape()), (x.to_csr().unwrap().pattern(), by.shape()));
+    let loss = |x: &CsrTensor<f64>, by: &ndarray::ArrayD<f64>| {
+        let z = centred(&x.lazy(), &Lazy::from(by.clone())).collect().unwrap();
+        z.stored().mul(weight.stored()).unwrap().sum(Axes::all()).unwrap().item().unwrap()
+    };
+    let expected = by_differences(&x.to_csr().unwrap(), |x| loss(x, &by));
+    assert!(dx.values().iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-5), "{dx:?}");
+    for (place, found) in dby.indexed_iter() {
+        let moved = |step: f64| {
+            let mut by = by.clone();
+            by[&place] += step;
+            loss(&x.to_csr().unwrap(), &by)
+        };
+        let expected = (moved(1e-6) - moved(-1e-6)) / 2e-6;
+        assert!((found - expected).abs() < 1e-5, "{place:?}: {found} {expected}");
+    }
+    let text = compile(&Lazy::<CooTensor<f64>>::input("x", [5, 4]).stored().sub(&lazy_by)).unwrap().to_text().unwrap();
+    assert!(text.contains("t2 = sub(stored(t1), stored(t0))"), "{text}");
+}
+
+/// A tensor as an array, with its gradient, first and second.
+#[test]
+fn a_tensor_becomes_an_array() {
+    let x = matrix(4, 3, 2, 3).with_fill(0.5);
+    let (lazy, g) = (x.lazy(), dense(4, 3, 2.0));
+    assert_same_arrays(&lazy.to_dense().collect().unwrap(), &x.to_dense().unwrap());
+    let dx = lazy.to_dense().gradient(&lazy, &Lazy::from(g.clone())).collect().unwrap();
+    assert_same(&dx, &x.any_backward(&g, Axes::none()).unwrap());
+    let x = full(vec![2.0, -1.0]).lazy();
+    let ones = Lazy::from(ndarray::arr1(&[1.0, 1.0]).into_dyn());
+    let cube = x.to_dense() * x.to_dense() * x.to_dense();
+    let second = cube.gradient(&x, &ones).gradient(&x, &full(vec![1.0, 1.0]).lazy());
+    assert_eq!(second.collect().unwrap().values(), [12.0, -6.0]);
 }
 
 /// Whatever pattern and fill the upstream gradient has.

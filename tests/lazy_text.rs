@@ -219,6 +219,8 @@ pub(crate) fn of_sparse<P: Pattern>(x: &Lazy<Tensor<P, f64>>, y: &Lazy<Tensor<P,
     all.extend([x.matmul_without(&turned, &at, Matmul::plus_times()), x.tensordot(y, [0], [-2])]);
     all.extend([lazy::block(&[&[x, y], &[y, x]]), x.with_entries([([1, 2], 7.5), ([3, 0], -0.0)])]);
     all.push(x.sum(0).diag(-1));
+    all.extend([x.stored().quantile(0.1, 1), x.stored().nanquantile(0.5, 0), x.stored().topk(1, 1)]);
+    all.extend([x.stored().nanmedian_index(1).parts().1.cast(), 1.5 - x]);
     all.extend([x.isin([0.5, 1.0]).cast(), x.isin(Isin::of([f64::NAN]).invert()).cast(), x.isnan().cast()]);
     all.extend([x.argmin(1).cast(), x.nanmedian_index(0).parts().1.cast(), x.stored().argsort(0).cast()]);
     all

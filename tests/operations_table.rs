@@ -208,6 +208,7 @@ fn steps() -> BTreeMap<String, Step> {
     with_gradients(of_array, chain, &of_both(chain, &array.sin()));
     let bools = &chain.isnan().not();
     of_any!(of_array, chain, bools);
+    with_gradients(of_array, chain, &[chain.softmax(1), chain.log_softmax(1)]);
     known(of_array, &chain.matmul(&chain.transpose()));
     of_arrays.keys().for_each(|name: &String| steps.entry(name.clone()).or_default().is_of_arrays = true);
     steps
@@ -247,7 +248,8 @@ fn table() -> String {
         let of = |text: &str, format| DType::ALL.iter().any(|dtype| has_value(text, *dtype, format));
         let both_stored = of_stored.replacen(", y)", ", stored(y))", 1);
         let is_stored = of_stored != call && (of(&both_stored, Format::Coo) || of(&of_stored, Format::Coo));
-        let backward = Expression::parse(&format!("grad({call}, x, 1)")).is_ok();
+        let first = if name == "diag" { "v" } else { "x" };
+        let backward = Expression::parse(&format!("grad({call}, {first}, 1)")).is_ok();
         let step = steps.get(name).cloned();
         let of_step = |is_so: fn(&Step) -> bool| mark(step.as_ref().is_some_and(is_so));
         let cells = [

@@ -205,7 +205,14 @@ impl Graph {
             "cast" | "with_fill" | "to_coo" | "to_csr" if only_first() => {
                 return Ok(vec![(first, self.push(Kind::Own(first, up), at))]);
             }
-            "reshape" if only_first() => return Ok(vec![(first, self.push(Kind::Shaped(first, up), at))]),
+            "diag" if only_first() => {
+                let offset = of[1].first().map(|&offset| ("offset", offset));
+                let diagonal = self.call("diagonal", [("x", up)].into_iter().chain(offset).collect(), at);
+                return Ok(vec![(first, self.push(Kind::Own(first, diagonal), at))]);
+            }
+            "reshape" | "reshape_as" if only_first() => {
+                return Ok(vec![(first, self.push(Kind::Shaped(first, up), at))]);
+            }
             "block" => return self.of_block(first, up, depends, at),
             "dense" => return Ok(vec![(first, self.push(Kind::Own(first, up), at))]),
             "pattern_sddmm" => return Ok(self.of_dots([first, of[1][0], of[2][0]], up, depends, at)),
@@ -368,5 +375,7 @@ impl Graph {
 }
 
 fn no_rule(name: &str, at: &Range<usize>) -> Wrong {
-    Wrong::new(at.clone(), format!("{} has no gradient", name.trim_end_matches('_')))
+    let is_second = name == "this gradient" || name.ends_with("_backward");
+    let hint = if is_second { "; graphs in Rust have gradients of gradients, by Lazy::gradient" } else { "" };
+    Wrong::new(at.clone(), format!("{} has no gradient{hint}", name.trim_end_matches('_')))
 }

@@ -12,6 +12,19 @@ use crate::lazy::shares::Shares;
 
 /// What a name of an expression stands for in a graph: a value, and a tensor of its type, shape and fill, whose entries
 /// need not be there.
+///
+/// ```
+/// use lacuna::dynamic::AnyTensor;
+/// use lacuna::eval::{Bound, Expression};
+/// use lacuna::{CooTensor, lazy::Chunks};
+///
+/// let x = CooTensor::new([2], vec![vec![1]], vec![-3.0], 0.0)?.with_index::<u64>()?;
+/// let header = AnyTensor::from(CooTensor::<f64>::full([2], 0.0)?.with_index::<u64>()?);
+/// let value = AnyTensor::from(x).lazy(); // or the scan of a file
+/// let graph = Expression::parse("abs(x) + 1")?.graph(|_| Some(Bound::later(value.clone(), header.clone())))?;
+/// assert_eq!(graph.collect()?.into_coo::<f64, u64>()?.to_vec(&[])?, [1.0, 4.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Bound {
     value: Lazy<AnyTensor>,

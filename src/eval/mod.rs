@@ -132,14 +132,28 @@ impl fmt::Display for Wrong {
         let end =
             (start..=at.end.min(text.len()).max(start)).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(start);
         // What would move the carets takes one place.
-        let shown = |part: &str| part.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
+        let moves = |c: char| {
+            c.is_control() || matches!(c, '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+        };
+        let shown = |part: &str| part.chars().map(|c| if moves(c) { ' ' } else { c }).collect::<String>();
         let before: Vec<char> = shown(&text[..start]).chars().collect();
         let before: String = before[before.len().saturating_sub(AROUND)..].iter().collect();
         let behind: String = shown(&text[start..]).chars().take(AROUND).collect();
-        let carets = text[start..end].chars().count().clamp(1, behind.chars().count().max(1));
-        let blanks = " ".repeat(before.chars().count());
+        let carets = places(&shown(&text[start..end])).clamp(1, places(&behind).max(1));
+        let blanks = " ".repeat(places(&before));
         write!(f, "{}\n  {before}{behind}\n  {blanks}{}", self.message, "^".repeat(carets))
     }
+}
+
+/// The places that a text takes on a terminal: two a character of East Asian scripts, none a mark on another one.
+fn places(text: &str) -> usize {
+    let of = |c| match c {
+        '\u{300}'..='\u{36F}' => 0,
+        '\u{1100}'..='\u{115F}' | '\u{2E80}'..='\u{A4CF}' | '\u{AC00}'..='\u{D7A3}' | '\u{F900}'..='\u{FAFF}' => 2,
+        '\u{FF00}'..='\u{FF60}' | '\u{1F300}'..='\u{1FAFF}' | '\u{20000}'..='\u{3FFFD}' => 2,
+        _ => 1,
+    };
+    text.chars().map(of).sum()
 }
 
 /// An operator with two operands.
@@ -242,6 +256,13 @@ impl Expression {
     ///
     /// `Wrong`: it is none; it calls what is no function, or with other arguments; it nests too deeply; a
     /// gradient is of what has none.
+    ///
+    /// ```
+    /// use lacuna::eval::Expression;
+    ///
+    /// let wrong = Expression::parse("sum(x, axes=0)").unwrap_err().to_string();
+    /// assert_eq!(wrong, "the arguments of sum are (x, axis=…, keep_dims=…, by=…)\n  sum(x, axes=0)\n         ^^^^");
+    /// ```
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let wrong = |wrong: Wrong| Fault::Wrong(wrong.of(text));
         let expression = Expression { text: text.to_string(), nodes: parse::nodes(text).map_err(wrong)? };
@@ -365,6 +386,18 @@ impl Expression {
     /// # Errors
     ///
     /// `Wrong`: a name is bound to nothing, or an operation does not have the types; `Run`: one refused its operands.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::dynamic::AnyTensor;
+    /// use lacuna::eval::Expression;
+    ///
+    /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![2.0, 3.0], 0.0)?.with_index::<u64>()?;
+    /// let squares = Expression::parse("x ** 2 + 1")?.evaluate(|_| Some(AnyTensor::from(x.clone())))?;
+    /// assert_eq!(squares.into_coo::<f64, u64>()?.to_dense()?, x.to_dense()?.mapv(|x| x * x + 1.0));
+    /// assert_eq!(Expression::parse("1 + 2")?.evaluate(|_| None)?.shape(), &[]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn evaluate(&self, bound: impl Fn(&str) -> Option<AnyTensor>) -> Result<AnyTensor, Fault> {
         run::evaluate(&self.nodes, &bound).map_err(|fault| self.placed(fault))
     }

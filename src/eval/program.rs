@@ -114,6 +114,17 @@ impl Program {
     }
 
     /// The inputs, in the order of their lines.
+    ///
+    /// ```
+    /// use lacuna::DType;
+    /// use lacuna::eval::Program;
+    ///
+    /// let text = "lacuna program 1\nx = input(\"x\", \"float64\", \"csr\", [2, \"?\"])\ny = sum(x, axis=1)\nresult = [y]\n";
+    /// let program = Program::parse(text)?;
+    /// let input = &program.inputs()[0];
+    /// assert_eq!((input.name.as_str(), input.dtype, &input.lengths[..]), ("x", DType::Float64, &[Some(2), None][..]));
+    /// # Ok::<(), lacuna::eval::Fault>(())
+    /// ```
     pub fn inputs(&self) -> &[Input] {
         &self.inputs
     }
@@ -124,6 +135,20 @@ impl Program {
     ///
     /// `Run`: an input is not bound, or to a tensor of another element type or shape, or an operation refused its
     /// operands; `Wrong`: an operation does not have the types.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::dynamic::AnyTensor;
+    /// use lacuna::eval::Program;
+    ///
+    /// let text = "lacuna program 1\nx = input(\"x\", \"float64\", \"coo\", [2])\ny = x * x\ndx = grad(y, x, 1)\nresult = [y, dx]\n";
+    /// let program = Program::parse(text)?;
+    /// let day = CooTensor::new([2], vec![vec![1]], vec![3.0], 0.0)?.with_index::<u64>()?;
+    /// let found = program.run(|name| (name == "x").then(|| AnyTensor::from(day.clone())))?;
+    /// assert_eq!(found[1].clone().into_coo::<f64, u64>()?.values(), [6.0]);
+    /// assert_eq!(program.run(|_| None).unwrap_err().to_string(), "run: input \"x\" is not bound");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn run(&self, bound: impl Fn(&str) -> Option<AnyTensor>) -> Result<Vec<AnyTensor>, Fault> {
         let bound = self.bound(bound)?;
         evaluate_all(&self.graph.nodes, &|name| bound.get(name).cloned()).map_err(|fault| self.graph.placed(fault))

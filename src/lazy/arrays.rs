@@ -17,7 +17,7 @@ use super::unary::{LazyStored, Steps, rule_of_all, same, step, step_of};
 use super::value::{ByPieces, Gather, Gathered, Kind, Move, Pieced, Pieces, Value};
 use super::{Lazy, shares};
 use crate::base::alloc;
-use crate::base::axes::normalize_axis;
+use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::convert::dense_array;
@@ -71,9 +71,8 @@ impl<T: Element> Kind for OfArray<T> {
 
     #[track_caller]
     fn sum(&self, left: &Arc<Node>, right: &Arc<Node>) -> Option<Arc<Node>> {
-        let run = |inputs: &[Held]| ops::add(known::<ArrayD<T>>(&inputs[0]), known::<ArrayD<T>>(&inputs[1]));
-        let sum = step::<ArrayD<T>, 2>("add", String::new(), [left, right], Form::Each, |[x, _]| same(x), run);
-        Some(sum.written(Text::call("add", &["%0", "%1"], said!())).node)
+        let [left, right] = [left, right].map(|node| Lazy::<ArrayD<T>>::of(Arc::clone(node)));
+        Some(Arc::clone(&left.add(&right).node))
     }
 
     fn by_pieces(&self) -> Option<&dyn ByPieces> {
@@ -141,6 +140,32 @@ impl<T: Element> From<ArrayD<T>> for Lazy<ArrayD<T>> {
     #[track_caller]
     fn from(array: ArrayD<T>) -> Self {
         Lazy::constant(array)
+    }
+}
+
+impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
+    /// All elements as an array: the step [`Tensor::to_dense`], for what is small, such as a loss beside those of arrays.
+    ///
+    /// ```
+    /// use lacuna::lazy::Lazy;
+    /// use lacuna::{Axes, CooTensor};
+    /// use ndarray::{arr0, arr1};
+    ///
+    /// let x = CooTensor::new([3], vec![vec![0, 2]], vec![3.0, 5.0], 0.0)?.lazy();
+    /// let w = Lazy::from(arr1(&[1.0, -2.0]).into_dyn());
+    /// let loss = x.square().sum(Axes::all()).to_dense() + w.square().sum(Axes::all()) * 0.1;
+    /// assert_eq!(loss.collect()?, arr0(34.5).into_dyn());
+    /// assert_eq!(loss.gradient(&x, &Lazy::from(arr0(1.0).into_dyn())).collect()?.values(), [6.0, 10.0]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn to_dense(&self) -> Lazy<ArrayD<T>> {
+        let step = self.then("to_dense", String::new(), Form::Own, same, |x| x.to_dense());
+        let step = step.written(Text::call("dense", &["%0"], said!()));
+        rule_of_all!(step, T, [P: Pattern], (), |[x, g]| {
+            let (x, g) = (Lazy::<Tensor<P, F>>::of(Arc::clone(x)), Lazy::<ArrayD<F>>::of(Arc::clone(g)));
+            vec![Some(x.any_backward(&g, Axes::none()).node)]
+        })
     }
 }
 

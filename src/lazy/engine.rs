@@ -26,6 +26,15 @@ pub trait Engine: sealed::Sealed {
 }
 
 /// The threads of this machine, with all values in memory: what computes a graph where no engine is named.
+///
+/// ```
+/// use lacuna::CooTensor;
+/// use lacuna::lazy::Threads;
+///
+/// let x = CooTensor::new([2], vec![vec![1]], vec![9.0], 0.0)?.lazy().sqrt();
+/// assert_eq!(x.on(Threads).collect()?, x.collect()?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Threads;
 

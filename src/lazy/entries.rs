@@ -3,6 +3,8 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use ndarray::ArrayD;
+
 use super::gradient::on_pattern_of;
 use super::node::{Form, Held, Node, known};
 use super::rewrite::Facts;
@@ -18,8 +20,8 @@ use crate::ops;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// What may stand on the right of the entries of a lazy tensor: the entries of another one, or a number of the element
-/// type. The trait is sealed.
+/// What may stand on the right of the entries of a lazy tensor: the entries of another one, an array, or a number of the
+/// element type. The trait is sealed.
 pub trait BesideStored<P: Pattern, T: Element>: sealed::Sealed {
     #[doc(hidden)]
     fn entries(self) -> Entries<P, T>;
@@ -29,6 +31,7 @@ pub trait BesideStored<P: Pattern, T: Element>: sealed::Sealed {
 #[doc(hidden)]
 pub enum Entries<P, T> {
     Step(LazyStored<P, T>),
+    Array(Lazy<ArrayD<T>>),
     Number(T),
 }
 
@@ -47,6 +50,18 @@ impl<P: Pattern, T: Element> BesideStored<P, T> for LazyStored<P, T> {
 impl<P: Pattern, T: Element> BesideStored<P, T> for &LazyStored<P, T> {
     fn entries(self) -> Entries<P, T> {
         Entries::Step(self.clone())
+    }
+}
+
+impl<P: Pattern, T: Element> BesideStored<P, T> for Lazy<ArrayD<T>> {
+    fn entries(self) -> Entries<P, T> {
+        Entries::Array(self)
+    }
+}
+
+impl<P: Pattern, T: Element> BesideStored<P, T> for &Lazy<ArrayD<T>> {
+    fn entries(self) -> Entries<P, T> {
+        Entries::Array(self.clone())
     }
 }
 
@@ -102,6 +117,15 @@ macro_rules! entries {
                             .written(Text::call(stringify!($name), &["stored(%0)"], said!(number)));
                         entries!(@of_number step, number $(, $backward)?)
                     }
+                    Entries::Array(array) => {
+                        let run = |inputs: &[Held]| {
+                            ops::$name(&known::<Tensor<P, T>>(&inputs[0]).stored(), known::<ArrayD<T>>(&inputs[1]))
+                        };
+                        let nodes = [&self.x.node, &array.node];
+                        let step = step(stringify!($name), "stored, array".into(), nodes, Form::Own, broadcast, run)
+                            .written(Text::call(stringify!($name), &["stored(%0)", "stored(%1)"], said!()));
+                        entries!(@of_array step $(, $backward)?)
+                    }
                     Entries::Step(other) => {
                         let run = |inputs: &[Held]| {
                             let [x, y] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));
@@ -132,6 +156,22 @@ macro_rules! entries {
             vec![Some(dx.written(Text::call(stringify!($backward), &["stored(%0)"], said)).node)]
         })
     }};
+    (@of_array $step:ident) => { $step };
+    (@of_array $step:ident, $backward:ident) => {
+        rule_of_all!($step, T, [P: Pattern], (), |[x, y, g]| {
+            let run = |inputs: &[Held]| {
+                let (x, g) = (known::<Tensor<P, F>>(&inputs[0]), known::<Tensor<P, F>>(&inputs[2]));
+                ops::$backward(&x.stored(), known::<ArrayD<F>>(&inputs[1]), g)
+            };
+            let name = stringify!($backward);
+            let both: Lazy<(Tensor<P, F>, ArrayD<F>)> =
+                step(name, "stored, array".into(), [x, y, g], Form::Own, |[x, ..]| same(x), run)
+                    .written(Text::gradients(name, &["stored(%0)", "stored(%1)", "%2"], said!(), 2))
+                    .known(Facts::gradients_of(&[0, 1]));
+            let (dx, dy) = both.parts();
+            vec![Some(dx.node), Some(dy.node)]
+        })
+    };
     (@of_two $name:ident, $step:ident) => { $step };
     (@of_two $name:ident, $step:ident, $backward:ident) => {
         rule_of_all!($step, T, [P: Pattern], (), |[x, y, g]| {
@@ -344,11 +384,13 @@ impl FloatVisitor for IsFloat {
 }
 
 mod sealed {
-    use super::LazyStored;
+    use super::{ArrayD, Lazy, LazyStored};
     use crate::element::Element;
 
     pub trait Sealed {}
     impl<P, T> Sealed for LazyStored<P, T> {}
     impl<P, T> Sealed for &LazyStored<P, T> {}
+    impl<T> Sealed for Lazy<ArrayD<T>> {}
+    impl<T> Sealed for &Lazy<ArrayD<T>> {}
     impl<T: Element> Sealed for T {}
 }

@@ -36,6 +36,7 @@ impl<P: Pattern, F: Float> HasGradient for Tensor<P, F> {
         let same = |shape: &Shape| Ok(Some(shape.clone()));
         x.then("zeros", String::new(), Form::Each, same, |x| x.clone().with_fill(F::ZERO).map_values(|_| F::ZERO))
             .written(Text::call("zeros_like", &["%0"], said!()))
+            .with_rule(|_| Some(vec![None]))
     }
 
     #[track_caller]
@@ -51,11 +52,9 @@ impl<F: Float> HasGradient for ArrayD<F> {
             let x = known::<Self>(&inputs[0]);
             Ok(dense_array(&x.shape().into(), alloc::zeros(x.len())?))
         };
-        step("zeros", String::new(), [&x.node], Form::Own, |[x]| Ok(Some(x.clone())), run).written(Text::call(
-            "zeros_like",
-            &["%0"],
-            said!(),
-        ))
+        step("zeros", String::new(), [&x.node], Form::Own, |[x]| Ok(Some(x.clone())), run)
+            .written(Text::call("zeros_like", &["%0"], said!()))
+            .with_rule(|_| Some(vec![None]))
     }
 
     fn own(_: &Lazy<Self>, upstream: Lazy<Self>) -> Lazy<Self> {
@@ -76,8 +75,9 @@ impl<V: HasGradient> Lazy<V> {
     /// # Errors
     ///
     /// Carried, as always: `NoGradient` where a step on the way has none, with its line; `ShapeMismatch` where
-    /// `upstream` has not the shape of this result; `Argument` where `x` is a value that is there, and the result was
-    /// not made from it. Each call of `lazy()` begins a graph of its own: keep one, and ask for the gradient by that.
+    /// `upstream` has not the shape of this result; `Argument` where `x` is a value that is there, or a step, and the
+    /// result was not made from it. Each call of `lazy()` begins a graph of its own, and a step that is made again is
+    /// another one: keep it, and ask for the gradient by that.
     ///
     /// # Examples
     ///
@@ -150,14 +150,15 @@ fn found(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Vec<Res
     by.iter().map(|node| of_one(node)).collect()
 }
 
-/// What is wrong with a value that a result was not made from: with most it is that of another call of `lazy()`, and
-/// zeros would be a wrong answer. An input may well have no part in a result.
+/// What is wrong with a value that a result was not made from: with most it is that of another call of `lazy()`, or a
+/// step that was made again, and zeros would be a wrong answer. An input may well have no part in a result.
 fn stranger(result: &Arc<Node>, by: &Arc<Node>) -> Option<Error> {
-    if !matches!(by.body, Body::Constant(_)) {
-        return None;
-    }
+    let why = match by.body {
+        Body::Input(_) | Body::Refused(_) => return None,
+        Body::Step { .. } => "the result was not made from this step: one that is made again is another, so keep one",
+        _ => "the result was not made from this value: each call of lazy() begins a graph of its own, so keep one",
+    };
     let is_known = reachable(&[Arc::clone(result)], |_| false).iter().any(|step| step.id == by.id);
-    let why = "the result was not made from this value: each call of lazy() begins a graph of its own, so keep one";
     (!is_known).then(|| Error::Argument { operation: "gradient", why: why.into() })
 }
 
@@ -223,8 +224,9 @@ fn all(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>], is_cut: bool
         let (expected, found) = (expected.clone(), found.clone());
         return Err(Error::ShapeMismatch { what: "the upstream gradient", expected, found });
     }
-    let steps = reachable(&[Arc::clone(result)], |_| false);
     let mut depends: BTreeSet<u64> = by.iter().map(|node| node.id).collect();
+    // A formula ends there, and the graph below it is not gone through again for each step.
+    let steps = reachable(&[Arc::clone(result)], |node| is_cut && depends.contains(&node.id));
     depends.extend(reachable_from(&steps, &depends));
     let mut gradients = BTreeMap::new();
     if depends.contains(&result.id) {
@@ -237,7 +239,7 @@ fn all(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>], is_cut: bool
             continue;
         }
         let asked = Asked { inputs: sources, upstream: &upstream };
-        let none = || step.error(Error::NoGradient { operation: step.name });
+        let none = || no_gradient(step);
         let given = step.rule.as_ref().and_then(|rule| rule(asked)).ok_or_else(none)?;
         for (input, gradient) in sources.iter().zip(given) {
             if !depends.contains(&input.id) {
@@ -260,6 +262,14 @@ fn all(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>], is_cut: bool
         }
     }
     Ok(gradients)
+}
+
+/// The error of a step without a gradient. One of several results is told by the step that has them.
+fn no_gradient(step: &Node) -> Error {
+    match (&step.text, step.inputs.first()) {
+        (Text::Part(_), Some(whole)) => no_gradient(whole),
+        _ => step.error(Error::NoGradient { operation: step.name }),
+    }
 }
 
 /// The numbers of the steps, in order, that are made from some, directly or not.

@@ -170,7 +170,9 @@ fn powers<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
 ) -> Lazy<Y> {
     step.with_formula([&x.node, &g.node], move |[x, g]| {
         let (x, g) = (Lazy::<Y>::of(Arc::clone(x)), Lazy::<Y>::of(Arc::clone(g)));
-        Some(g.mul(x.powi(exponent.checked_sub(1)?).mul(F::from_f64(exponent.into()))))
+        // The slope of a constant is 0, at zeros too.
+        let below = if exponent == 0 { 0 } else { exponent.checked_sub(1)? };
+        Some(g.mul(x.powi(below).mul(F::from_f64(exponent.into()))))
     })
 }
 
@@ -184,7 +186,8 @@ fn real_powers<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
     let &[exponent] = numbers else { return step };
     step.with_formula([&x.node, &g.node], move |[x, g]| {
         let (x, g) = (Lazy::<Y>::of(Arc::clone(x)), Lazy::<Y>::of(Arc::clone(g)));
-        Some(g.mul(x.powf(F::from_f64(exponent.to_f64() - 1.0)).mul(exponent)))
+        let below = if exponent.to_f64() == 0.0 { 0.0 } else { exponent.to_f64() - 1.0 };
+        Some(g.mul(x.powf(F::from_f64(below)).mul(exponent)))
     })
 }
 

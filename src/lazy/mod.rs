@@ -109,9 +109,10 @@ impl<V> Clone for Lazy<V> {
 
 impl<V> fmt::Debug for Lazy<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.node.shape {
-            Some(shape) => write!(f, "Lazy({}, shape {shape})", self.node.told()),
-            None => write!(f, "Lazy({}, open shape)", self.node.told()),
+        match (&self.node.shape, self.node.refusal()) {
+            (_, Some(error)) => write!(f, "Lazy(refused: {error})"),
+            (Some(shape), None) => write!(f, "Lazy({}, shape {shape})", self.node.told()),
+            (None, None) => write!(f, "Lazy({}, open shape)", self.node.told()),
         }
     }
 }
@@ -129,6 +130,18 @@ impl<const N: usize> From<[usize; N]> for Lengths {
 impl<const N: usize> From<[Option<usize>; N]> for Lengths {
     fn from(lengths: [Option<usize>; N]) -> Self {
         Lengths(lengths.to_vec())
+    }
+}
+
+impl From<&[usize]> for Lengths {
+    fn from(lengths: &[usize]) -> Self {
+        Lengths(lengths.iter().copied().map(Some).collect())
+    }
+}
+
+impl From<Vec<Option<usize>>> for Lengths {
+    fn from(lengths: Vec<Option<usize>>) -> Self {
+        Lengths(lengths)
     }
 }
 
@@ -206,9 +219,22 @@ impl<V: Value> Lazy<V> {
         }
     }
 
-    /// The value of this input in a run.
+    /// The value of this input in a run: of [`Program::run`], which refuses what is no input, or has another shape.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::lazy::{Lazy, compile};
+    ///
+    /// let [x, y] = ["x", "y"].map(|name| Lazy::<CooTensor<f64>>::input(name, [2]));
+    /// let program = compile(&(&x * &y))?;
+    /// let day = CooTensor::new([2], vec![vec![1]], vec![3.0], 0.0)?;
+    /// assert_eq!(program.run([x.is(&day), y.is(&day)])?.to_vec(&[])?, [0.0, 9.0]);
+    /// let missing = program.run([x.is(&day)]).unwrap_err().to_string();
+    /// assert_eq!(missing, "run: input \"y\" is not bound: give its value to Program::run by is()");
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
     pub fn is(&self, value: &V) -> Feed {
-        Feed { id: self.node.id, value: Arc::new(value.clone()) }
+        Feed { node: Arc::clone(&self.node), value: Arc::new(value.clone()) }
     }
 
     /// A value that is there.
@@ -301,6 +327,21 @@ impl<V: Value> Lazy<V> {
     /// # Errors
     ///
     /// Those of [`check`](Lazy::check).
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::lazy::Lazy;
+    ///
+    /// let x = Lazy::<CooTensor<f64>>::input("x", [None, Some(3)]);
+    /// assert_eq!((1.0 - x.abs()).explain()?, "\
+    /// %0 = input \"x\": float64 coo open shape
+    /// %1 = abs(%0): float64 coo open shape, pattern of %0 [fused: pass 1]
+    /// %2 = zeros_like(%1): float64 coo open shape, pattern of %0 [fused: pass 1]
+    /// %3 = add(%2, 1.0): float64 coo open shape, pattern of %0 [fused: pass 1]
+    /// %4 = sub(%3, %1): float64 coo open shape, pattern of %0, result [fused: pass 1]
+    /// ");
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
     pub fn explain(&self) -> Result<String> {
         Ok(compile(self)?.explain())
     }
@@ -315,6 +356,15 @@ impl<V: Value> Lazy<V> {
 
 impl<A: Value, B: Value> Lazy<(A, B)> {
     /// The two results.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 0, 1], vec![0, 1, 2]], vec![5.0, 2.0, 3.0], 0.0)?;
+    /// let (best, place) = x.lazy().stored().topk_index(1, 1).parts();
+    /// assert_eq!((best.collect()?, place.collect()?), x.stored().topk_index(1, 1)?);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
     #[track_caller]
     pub fn parts(&self) -> (Lazy<A>, Lazy<B>) {
         (self.part("first", 0, |both| both.0.clone()), self.part("second", 1, |both| both.1.clone()))

@@ -3,15 +3,17 @@
 
 use std::sync::Arc;
 
+use ndarray::ArrayD;
+
 use super::gradient::on_pattern_of;
-use super::node::{Form, Held, Node, known, unlike};
+use super::node::{Form, Held, Node, known, taken, unlike};
 use super::reductions::{Ask, Over, fed, rule_of_one};
 use super::rewrite::Facts;
 use super::text::{Text, WRITTEN, said, with_option};
 use super::unary::{LazyStored, Steps, rule_of_all, same, step};
-use super::{Lazy, shares};
+use super::{Lazy, Value, shares};
 use crate::base::axes::{Axes, normalize_axis};
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::index::{Index, Position};
 use crate::base::shape::{self, Shape};
 use crate::element::{Element, Float, FloatVisitor, Numeric, Real, RealNumber};
@@ -28,50 +30,61 @@ macro_rules! quantiles {
         ///
         /// The pages stand at the functions of the same names.
         impl<T: Element, X: Steps<Elem = T>> Lazy<X> {$(
-            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            #[track_caller]
-            pub fn $name(
-                &self,
-                q: f64,
-                options: impl Into<Quantile>,
-            ) -> Lazy<X::Of<<T as Real>::Median>>
-            where
-                T: Real,
-            {
-                let options: Quantile = options.into();
-                let (arguments, used) = (format!("{q:?}, {options:?}"), options.clone());
-                let shape = |shape: &Shape| options.shape(shape);
-                let run = move |x: &X| ops::$name(x, q, used.clone()).map(X::reduced);
-                let text = Text::call(stringify!($name), &["%0"], with_option(said!(q), options.said()));
-                let step = self.then(stringify!($name), arguments, Form::Own, shape, run).written(text);
-                let step = step.known(Facts::over(options.axes())).with_shares(shares::reduced(options.axes()));
-                let step = fed!(whole, self, X, step, options, |x, options| ops::$name(x, q, options));
-                rule_of_one!(step, T, [X: Steps] X::Of<F>, (q: f64, options: Quantile),
-                    |x, g| x.$backward(&g, q, options))
-            }
-
-            #[doc = concat!("The gradient of `", stringify!($name), "`: see [`", stringify!($backward), "`](crate::",
-                stringify!($backward), "()).")]
-            #[track_caller]
-            pub fn $backward<U: Steps<Elem: Float>>(
-                &self,
-                upstream: &Lazy<U>,
-                q: f64,
-                options: impl Into<Quantile>,
-            ) -> Lazy<X::Of<U::Elem>>
-            where
-                T: Real,
-            {
-                let options: Quantile = options.into();
-                let arguments = format!("{q:?}, {options:?}");
-                let text = Text::call(stringify!($backward), &["%0", "%1"], with_option(said!(q), options.said()));
-                let facts = Facts::over(options.axes());
-                let kept = shares::reduced_back(options.axes());
-                let run = move |x: &X, g: &U| ops::$backward(x, g, q, options.clone()).map(X::reduced);
-                let step = self.back(stringify!($backward), arguments, Form::OfFirst, upstream, run);
-                step.written(text).known(facts).with_shares(kept)
-            }
+            quantiles!(@one whole, "%0", [X: Steps] X, X::Of<F>, self => self, |x| x, $name, $backward);
         )*}
+
+        /// # Quantiles of what is stored
+        ///
+        /// The pages stand at the functions of the same names.
+        impl<P: Pattern, T: Element> LazyStored<P, T> {$(
+            quantiles!(@one entries, "stored(%0)", [P: Pattern] Tensor<P, T>, Tensor<P, F>, self => self.x,
+                |x| &x.stored(), $name, $backward);
+        )*}
+    };
+    (@one $seen:ident, $written:expr, [$G:ident: $bound:ident] $X:ty, $of:ty, $self:ident => $x:expr,
+        |$v:ident| $view:expr, $name:ident, $backward:ident) => {
+        #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        #[track_caller]
+        pub fn $name(
+            &$self,
+            q: f64,
+            options: impl Into<Quantile>,
+        ) -> Lazy<<$X as Steps>::Of<<T as Real>::Median>>
+        where
+            T: Real,
+        {
+            let options: Quantile = options.into();
+            let (arguments, used) = (format!("{} {q:?}, {options:?}", stringify!($seen)), options.clone());
+            let shape = |shape: &Shape| options.shape(shape);
+            let run = move |$v: &$X| ops::$name($view, q, used.clone()).map(<$X>::reduced);
+            let text = Text::call(stringify!($name), &[$written], with_option(said!(q), options.said()));
+            let step = $x.then(stringify!($name), arguments, Form::Own, shape, run).written(text);
+            let step = step.known(Facts::over(options.axes())).with_shares(shares::reduced(options.axes()));
+            let step = fed!($seen, $x, $X, step, options, |x, options| ops::$name(x, q, options));
+            rule_of_one!(step, T, [$G: $bound] $of, (q: f64, options: Quantile), |$v, g| $view.$backward(&g, q, options))
+        }
+
+        #[doc = concat!("The gradient of `", stringify!($name), "`: see [`", stringify!($backward), "`](crate::",
+            stringify!($backward), "()).")]
+        #[track_caller]
+        pub fn $backward<U: Steps<Elem: Float>>(
+            &$self,
+            upstream: &Lazy<U>,
+            q: f64,
+            options: impl Into<Quantile>,
+        ) -> Lazy<<$X as Steps>::Of<U::Elem>>
+        where
+            T: Real,
+        {
+            let options: Quantile = options.into();
+            let arguments = format!("{} {q:?}, {options:?}", stringify!($seen));
+            let text = Text::call(stringify!($backward), &[$written, "%1"], with_option(said!(q), options.said()));
+            let facts = Facts::over(options.axes());
+            let kept = shares::reduced_back(options.axes());
+            let run = move |$v: &$X, g: &U| ops::$backward($view, g, q, options.clone()).map(<$X>::reduced);
+            let step = $x.back(stringify!($backward), arguments, Form::OfFirst, upstream, run);
+            step.written(text).known(facts).with_shares(kept)
+        }
     };
 }
 
@@ -155,10 +168,15 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     }
 }
 
-impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
-    /// A step of the user's own: `f` of the tensor. Two of them are never taken for one.
+impl<X: Value> Lazy<X> {
+    /// A step of the user's own: `f` of the tensor or the array. Two of them are never taken for one.
     ///
-    /// `gradient` gives the gradient of the tensor, on its pattern, from the tensor and that of the result.
+    /// `gradient` gives the gradient of the operand from the operand and that of the result. It has the shape of the
+    /// operand, and is brought onto its pattern, whatever it stores. It has no gradient itself.
+    ///
+    /// # Errors
+    ///
+    /// Carried, with the line: those of `f` and of `gradient`; `ShapeMismatch`: a gradient of another shape.
     ///
     /// ```
     /// use lacuna::{Axes, CooTensor};
@@ -171,22 +189,32 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     #[track_caller]
-    pub fn custom<Q: Pattern, U: Element>(
+    pub fn custom<Y: Value>(
         &self,
         name: &'static str,
-        f: impl Fn(&Tensor<P, T>) -> Result<Tensor<Q, U>> + Send + Sync + 'static,
-        gradient: impl Fn(&Tensor<P, T>, &Tensor<Q, U>) -> Result<Tensor<P, T>> + Send + Sync + 'static,
-    ) -> Lazy<Tensor<Q, U>> {
+        f: impl Fn(&X) -> Result<Y> + Send + Sync + 'static,
+        gradient: impl Fn(&X, &Y) -> Result<X> + Send + Sync + 'static,
+    ) -> Lazy<Y> {
         let number = unlike();
         let (gradient, told) = (Arc::new(gradient), number.clone());
-        self.then(name, number, Form::Own, |_| Ok(None), f).with_rule(move |asked| {
-            let (x, g) = (&asked.inputs[0], asked.upstream);
+        let run = move |inputs: &[Held]| f(known(&inputs[0]));
+        step(name, number, [&self.node], Form::Own, |_| Ok(None), run).with_rule(move |asked| {
             let gradient = Arc::clone(&gradient);
-            let run = move |inputs: &[Held]| gradient(known(&inputs[0]), known(&inputs[1]));
-            let found: Lazy<Tensor<P, T>> =
-                step("custom_backward", told.clone(), [x, g], Form::Own, |[x, _]| same(x), run);
+            let run = move |inputs: &[Held]| fitting::<X>(gradient(known(&inputs[0]), known(&inputs[1]))?, &inputs[0]);
+            let nodes = [&asked.inputs[0], asked.upstream];
+            let found: Lazy<X> = step("custom_backward", told.clone(), nodes, Form::Own, |[x, _]| same(x), run);
             Some(vec![Some(found.node)])
         })
+    }
+}
+
+/// A gradient on the pattern of what it is of, if it has its shape.
+fn fitting<X: Value>(gradient: X, of: &Held) -> Result<X> {
+    let gradient: Held = Arc::new(gradient);
+    let (expected, found) = (X::KIND.shape(of), X::KIND.shape(&gradient));
+    match expected == found {
+        true => X::KIND.at_entries(of, gradient).map(taken),
+        false => Err(Error::ShapeMismatch { what: "the gradient", expected, found }),
     }
 }
 
@@ -205,11 +233,7 @@ impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
     /// The step [`topk`](crate::topk()).
     #[track_caller]
     pub fn topk(&self, k: usize, axis: isize) -> Lazy<X::Of<T>> {
-        let shape = |shape: &Shape| with_length(shape, axis, Some(k));
-        let run = move |x: &X| ops::topk(x, k, axis).map(X::reduced);
-        let text = Text::call("topk", &["%0"], said!(k, axis));
-        let step = self.then("topk", format!("{k}, {axis}"), Form::Own, shape, run).written(text);
-        let step = step.with_shares(shares::beside(axis as i128, |rank| rank));
+        let step = topk_of(self, "", "%0", k, axis, |x, k, axis| ops::topk(x, k, axis).map(X::reduced));
         rule_of_one!(step, T, [X: Steps] X::Of<F>, (k: usize, axis: isize), |x, g| x.topk_backward(&g, k, axis))
     }
 
@@ -241,7 +265,64 @@ impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
     }
 }
 
+/// The greatest elements of a value, or of its entries.
+#[track_caller]
+fn topk_of<T: Element, X: Steps<Elem = T>>(
+    x: &Lazy<X>,
+    seen: &str,
+    written: &str,
+    k: usize,
+    axis: isize,
+    run: impl Fn(&X, usize, isize) -> Result<X::Of<T>> + Send + Sync + 'static,
+) -> Lazy<X::Of<T>> {
+    let shape = |shape: &Shape| with_length(shape, axis, Some(k));
+    let step = x.then("topk", format!("{seen}{k}, {axis}"), Form::Own, shape, move |x| run(x, k, axis));
+    let step = step.written(Text::call("topk", &[written], said!(k, axis)));
+    step.with_shares(shares::beside(axis as i128, |rank| rank))
+}
+
 impl<P: Pattern, T: Real> LazyStored<P, T> {
+    /// The step [`topk`](crate::topk()) of the entries.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 0, 1], vec![0, 1, 2]], vec![-5.0, -2.0, 3.0], 0.0)?;
+    /// let lazy = x.lazy();
+    /// let best = lazy.stored().topk(1, 1);
+    /// assert_eq!(best.collect()?.to_dense()?, ndarray::arr2(&[[-2.0], [3.0]]).into_dyn());
+    /// assert_eq!(best.gradient(&lazy, &best).collect()?.values(), [0.0, -2.0, 3.0]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn topk(&self, k: usize, axis: isize) -> Lazy<Tensor<P, T>> {
+        let run = |x: &Tensor<P, T>, k, axis| ops::topk(&x.stored(), k, axis);
+        let step = topk_of(&self.x, "stored ", "stored(%0)", k, axis, run);
+        rule_of_one!(step, T, [P: Pattern] Tensor<P, F>, (k: usize, axis: isize),
+            |x, g| x.stored().topk_backward(&g, k, axis))
+    }
+
+    /// The gradient of `topk`: see [`topk_backward`](crate::topk_backward()).
+    #[track_caller]
+    pub fn topk_backward<U: Steps>(&self, upstream: &Lazy<U>, k: usize, axis: isize) -> Lazy<Tensor<P, U::Elem>> {
+        let run = move |x: &Tensor<P, T>, g: &U| ops::topk_backward(&x.stored(), g, k, axis);
+        let step = self.x.back("topk_backward", format!("stored {k}, {axis}"), Form::OfFirst, upstream, run);
+        step.written(Text::call("topk_backward", &["stored(%0)", "%1"], said!(k, axis)))
+    }
+
+    /// The step [`nanmedian_index`](crate::nanmedian_index()) of the entries: the medians, and where they stand.
+    #[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+    #[track_caller]
+    pub fn nanmedian_index(&self, options: impl Into<Nanmedian>) -> Lazy<(Tensor<P, T::Median>, Tensor<P, u64>)> {
+        let options: Nanmedian = options.into();
+        let (arguments, used) = (format!("stored, {options:?}"), options.clone());
+        let shape = |shape: &Shape| options.shape(shape);
+        let run = move |x: &Tensor<P, T>| ops::nanmedian_index(&x.stored(), used.clone());
+        let step = self.x.then("nanmedian_index", arguments, Form::Own, shape, run);
+        let step = step.written(both_of(["nanmedian", "nanmedian_index"], "stored(%0)", options.said()));
+        step.known(Facts::over(options.axes())).with_shares(shares::reduced(options.axes()))
+    }
+
     /// The step [`topk_index`](crate::topk_index()): the elements, and their positions.
     #[track_caller]
     pub fn topk_index(&self, k: usize, axis: isize) -> Lazy<(Tensor<P, T>, Tensor<P, u64>)> {
@@ -305,7 +386,17 @@ fn nested(items: &[i64], shape: &Shape) -> Option<String> {
 }
 
 impl<P: Pattern> Lazy<Tensor<P, bool>> {
-    /// The step [`where_`](crate::where_()): of each element `yes` or `no`.
+    /// The step [`where_`](crate::where_()): of each element `yes` or `no`. The condition needs no gradient.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([3], vec![vec![0, 2]], vec![-2.0, 3.0], 0.0)?.lazy();
+    /// let leaky = x.less(0.0).where_(&(&x * 0.5), &x);
+    /// assert_eq!(leaky.collect()?.values(), [-1.0, 3.0]);
+    /// assert_eq!(leaky.gradient(&x, &x.abs()).collect()?.values(), [1.0, 3.0]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
     #[track_caller]
     pub fn where_<T: Element>(&self, yes: &Lazy<Tensor<P, T>>, no: &Lazy<Tensor<P, T>>) -> Lazy<Tensor<P, T>> {
         let shape = |[c, yes, no]: [&Shape; 3]| {
@@ -338,37 +429,44 @@ macro_rules! shares {
         /// # Shares of entries
         ///
         /// The pages stand at the functions of the same names.
-        impl<P: Pattern, T: Float> LazyStored<P, T> {$(
-            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            #[track_caller]
-            pub fn $name(&self, axes: impl Into<Axes>) -> Lazy<Tensor<P, T>> {
-                let axes: Axes = axes.into();
-                let (arguments, used) = (format!("{axes:?}"), axes.clone());
-                let run = move |x: &Tensor<P, T>| ops::$name(&x.stored(), used.clone());
-                let shape = |shape: &Shape| axes.shape(shape).and_then(|_| same(shape));
-                let text = Text::call(stringify!($name), &["stored(%0)"], said!(axes));
-                let step = self.x.then(stringify!($name), arguments, Form::OfFirst, shape, run).written(text);
-                let step = step.with_shares(shares::apart_from(&axes));
-                rule_of_one!(step, T, [P: Pattern] Tensor<P, F>, (axes: Axes), |x, g| x.stored().$backward(&g, axes))
-            }
+        impl<P: Pattern, T: Float> LazyStored<P, T> {
+            $(shares!(@one Tensor<P, T>, Tensor<P, U::Elem>, self => self.x, |x| &x.stored(), $name, $backward);)*
+        }
 
-            #[doc = concat!("The gradient of `", stringify!($name), "`: see [`", stringify!($backward), "`](crate::",
-                stringify!($backward), "()).")]
-            #[track_caller]
-            pub fn $backward<U: Steps<Elem: Float>>(
-                &self,
-                upstream: &Lazy<U>,
-                axes: impl Into<Axes>,
-            ) -> Lazy<Tensor<P, U::Elem>> {
-                let axes: Axes = axes.into();
-                let arguments = format!("{axes:?}");
-                let text = Text::call(stringify!($backward), &["stored(%0)", "%1"], said!(axes));
-                let apart = shares::apart_from(&axes);
-                let run = move |x: &Tensor<P, T>, g: &U| ops::$backward(&x.stored(), g, axes.clone());
-                let step = self.x.back(stringify!($backward), arguments, Form::OfFirst, upstream, run);
-                step.written(text).with_shares(apart)
-            }
-        )*}
+        /// # Shares of the elements of arrays
+        ///
+        /// The pages stand at the functions of the same names.
+        impl<T: Float> Lazy<ArrayD<T>> {
+            $(shares!(@one ArrayD<T>, ArrayD<U::Elem>, self => self, |x| x, $name, $backward);)*
+        }
+    };
+    (@one $X:ty, $out:ty, $self:ident => $x:expr, |$v:ident| $view:expr, $name:ident, $backward:ident) => {
+        #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        #[track_caller]
+        pub fn $name(&$self, axes: impl Into<Axes>) -> Lazy<$X> {
+            let axes: Axes = axes.into();
+            let (arguments, used, apart) = (format!("{axes:?}"), axes.clone(), shares::apart_from(&axes));
+            let run = move |$v: &$X| ops::$name($view, used.clone());
+            let shape = |shape: &Shape| axes.shape(shape).and_then(|_| same(shape));
+            let text = Text::call(stringify!($name), &["stored(%0)"], said!(axes));
+            let step = $x.then(stringify!($name), arguments, Form::OfFirst, shape, run).written(text);
+            step.with_shares(apart).with_rule(move |asked| {
+                let [$v, g] = [&asked.inputs[0], asked.upstream].map(|node| Lazy::<$X>::of(Arc::clone(node)));
+                Some(vec![Some($view.$backward(&g, axes.clone()).node)])
+            })
+        }
+
+        #[doc = concat!("The gradient of `", stringify!($name), "`: see [`", stringify!($backward), "`](crate::",
+            stringify!($backward), "()).")]
+        #[track_caller]
+        pub fn $backward<U: Steps<Elem: Float>>(&$self, upstream: &Lazy<U>, axes: impl Into<Axes>) -> Lazy<$out> {
+            let axes: Axes = axes.into();
+            let (arguments, apart) = (format!("{axes:?}"), shares::apart_from(&axes));
+            let text = Text::call(stringify!($backward), &["stored(%0)", "%1"], said!(axes));
+            let run = move |$v: &$X, g: &U| ops::$backward($view, g, axes.clone());
+            let step = $x.back(stringify!($backward), arguments, Form::OfFirst, upstream, run);
+            step.written(text).with_shares(apart)
+        }
     };
 }
 

@@ -42,6 +42,12 @@ enum Unit {
     Together(Region),
 }
 
+/// What a step, or a pass at its last one, took.
+struct Took {
+    time: Duration,
+    bytes: usize,
+}
+
 /// The steps of a graph, and the units in the order in which they run.
 #[doc(hidden)]
 pub struct Plan {
@@ -101,8 +107,9 @@ impl Plan {
         let mut slots: Vec<Option<Held>> = vec![None; self.steps.len()];
         let refused = |why: String| Err(Error::Argument { operation: "run", why });
         for feed in feeds {
-            let Some(at) = self.steps.iter().position(|step| step.node.id == feed.id) else {
-                return refused("a value is bound to what is no input of this program".into());
+            let Some(at) = self.steps.iter().position(|step| step.node.id == feed.node.id) else {
+                let told = feed.node.told();
+                return refused(format!("{told} is no input of this program: its results are not made from it"));
             };
             let node = &self.steps[at].node;
             let Body::Input(lengths) = &node.body else {
@@ -118,7 +125,10 @@ impl Plan {
             match &step.node.body {
                 Body::Constant(value) => *slot = Some(Arc::clone(value)),
                 Body::Input(_) if slot.is_none() => {
-                    return refused(format!("{} is not bound: give its value by is()", step.node.told()));
+                    return refused(format!(
+                        "{} is not bound: give its value to Program::run by is()",
+                        step.node.told()
+                    ));
                 }
                 _ => {}
             }
@@ -131,31 +141,41 @@ impl Plan {
 
     /// The values of the outputs.
     pub(super) fn run(&self, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
-        self.run_beside(slots, |_, run| run())
+        self.run_beside(slots, |unit, slots| self.run_unit(unit, slots))
     }
 
     /// The same, and what it took, in the words of [`explain`](Plan::explain): each step that is run alone, and each
-    /// pass at its last step, with the time that it took.
+    /// pass at its last step, with the time that it took and the bytes of its result.
     pub(super) fn analyzed(&self, slots: Vec<Option<Held>>) -> Result<String> {
-        let mut times = BTreeMap::new();
-        self.run_beside(slots, |unit, run| {
+        let (mut took, mut most) = (BTreeMap::new(), 0);
+        self.run_beside(slots, |unit, slots| {
             let start = Instant::now();
-            run()?;
+            self.run_unit(unit, slots)?;
+            let time = start.elapsed();
             let last = match unit {
                 Unit::Alone(at) => Some(*at),
                 Unit::Together(region) => region.steps().max(),
             };
-            times.extend(last.map(|at| (at, start.elapsed())));
+            took.extend(last.map(|at| (at, Took { time, bytes: self.bytes(slots, at) })));
+            most = most.max((0..slots.len()).fold(0, |sum: usize, at| sum.saturating_add(self.bytes(slots, at))));
             Ok(())
         })?;
-        Ok(self.explained(&times))
+        Ok(format!(
+            "{}at once: {most} bytes at most, inputs and patterns that are shared included\n",
+            self.explained(&took)
+        ))
+    }
+
+    /// The bytes of a value that is there.
+    fn bytes(&self, slots: &[Option<Held>], at: usize) -> usize {
+        slots[at].as_ref().map_or(0, |value| self.steps[at].node.kind.bytes(value))
     }
 
     /// The values of the outputs, with each unit run by `beside`.
     fn run_beside(
         &self,
         mut slots: Vec<Option<Held>>,
-        mut beside: impl FnMut(&Unit, &mut dyn FnMut() -> Result<()>) -> Result<()>,
+        mut beside: impl FnMut(&Unit, &mut [Option<Held>]) -> Result<()>,
     ) -> Result<Vec<Held>> {
         for (slot, step) in slots.iter_mut().zip(&self.steps) {
             if let (None, Body::Source(_)) = (&slot, &step.node.body) {
@@ -165,7 +185,7 @@ impl Plan {
         for (unit, freed) in self.units.iter().zip(&self.freed) {
             match unit {
                 Unit::Alone(at) if slots[*at].is_some() => {}
-                unit => beside(unit, &mut || self.run_unit(unit, &mut slots))?,
+                unit => beside(unit, &mut slots)?,
             }
             freed.iter().for_each(|&at| slots[at] = None);
         }
@@ -209,8 +229,8 @@ impl Plan {
         self.explained(&BTreeMap::new())
     }
 
-    /// The steps in words, with the times of some.
-    fn explained(&self, times: &BTreeMap<usize, Duration>) -> String {
+    /// The steps in words, with what some of them took.
+    fn explained(&self, took: &BTreeMap<usize, Took>) -> String {
         let mut text = String::new();
         let mut passes = BTreeMap::new();
         for (pass, region) in self.units.iter().filter_map(Unit::region).enumerate() {
@@ -236,8 +256,8 @@ impl Plan {
             if let Some(pass) = passes.get(&at) {
                 let _ = write!(text, " [fused: pass {pass}]");
             }
-            if let Some(time) = times.get(&at) {
-                let _ = write!(text, " [{:.3} ms]", time.as_secs_f64() * 1e3);
+            if let Some(Took { time, bytes }) = took.get(&at) {
+                let _ = write!(text, " [{:.3} ms, {bytes} bytes]", time.as_secs_f64() * 1e3);
             }
             text.push('\n');
         }

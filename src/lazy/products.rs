@@ -90,6 +90,18 @@ products! {
 
 impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
     /// The step [`matmul`](crate::matmul()), by a tensor of the same format or an array.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::lazy::Lazy;
+    /// use ndarray::arr2;
+    ///
+    /// let ties = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![2.0, 3.0], 0.0)?;
+    /// let (x, w) = (ties.lazy(), arr2(&[[1.0], [10.0]]).into_dyn());
+    /// assert_eq!(x.matmul(&x).collect()?.to_dense()?, arr2(&[[6.0, 0.0], [0.0, 6.0]]).into_dyn());
+    /// assert_eq!(x.matmul(&Lazy::from(w.clone())).collect()?, ties.matmul(&w)?);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
     #[track_caller]
     pub fn matmul<Y: Factor<P, T>>(&self, other: &Lazy<Y>) -> Lazy<Y> {
         Y::product(self, other)

@@ -15,12 +15,13 @@ use super::text::{Text, said, said_of_tensor};
 use super::unary::{Steps, step};
 use super::{Lazy, shares};
 use crate::base::alloc;
+use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::base::threads;
-use crate::element::{DType, Element};
-use crate::ops::{Select, moved};
+use crate::element::{DType, Element, Float, FloatVisitor, Numeric, RealNumber};
+use crate::ops::{self, Select, moved};
 use crate::pattern::{Memo, Pattern};
 use crate::tensor::Tensor;
 
@@ -54,6 +55,11 @@ pub trait Kind: Send + Sync {
     /// The step that moves the elements of a value of this type, if it is a tensor or an array.
     fn moved(&self, _: &Arc<Node>, _: Move) -> Option<Arc<Node>> {
         None
+    }
+
+    /// A gradient on the pattern of what it is of.
+    fn at_entries(&self, _: &Held, gradient: Held) -> Result<Held> {
+        Ok(gradient)
     }
 
     /// A tensor with its entries as a text, if it has one.
@@ -223,6 +229,15 @@ impl<P: Pattern, T: Element> Kind for OfTensor<P, T> {
         to.step::<Tensor<P, T>>(node)
     }
 
+    fn at_entries(&self, of: &Held, gradient: Held) -> Result<Held> {
+        let (x, g) = (known::<Tensor<P, T>>(of), known::<Tensor<P, T>>(&gradient));
+        if x.pattern() == g.pattern() && g.fill().same(T::ZERO) {
+            return Ok(gradient);
+        }
+        let at = AtEntries::<P> { of, gradient: &gradient, on: PhantomData };
+        T::if_float(at).unwrap_or_else(|| Ok(Arc::clone(&gradient)))
+    }
+
     fn said(&self, value: &Held) -> Option<String> {
         said_of_tensor(known::<Tensor<P, T>>(value))
     }
@@ -261,6 +276,22 @@ impl<P: Pattern, T: Element> ByPieces for OfTensor<P, T> {
 
     fn pattern(&self, value: &Held) -> Held {
         Arc::new(known::<Tensor<P, T>>(value).pattern().clone())
+    }
+}
+
+/// A gradient of floats at the entries of what it is of.
+struct AtEntries<'a, P> {
+    of: &'a Held,
+    gradient: &'a Held,
+    on: PhantomData<fn() -> P>,
+}
+
+impl<P: Pattern> FloatVisitor for AtEntries<'_, P> {
+    type Out = Result<Held>;
+
+    fn visit<F: Float + Numeric + RealNumber>(self) -> Result<Held> {
+        let (x, g) = (known::<Tensor<P, F>>(self.of), known::<Tensor<P, F>>(self.gradient));
+        ops::any_backward(x, g, Axes::none()).map(|gradient| Arc::new(gradient) as Held)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::base::error::{Error, Result};
 use crate::base::shape::{self, Shape};
 use crate::element::{Bits, Element, Float, FloatVisitor, Numeric, Real, RealNumber, Remainder};
 use crate::kernels::map::Each;
-use crate::ops;
+use crate::ops::{self, Operand};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -296,6 +296,78 @@ impl<X: Steps<Elem: crate::element::Signed>> operators::Neg for Lazy<X> {
         Lazy::neg(&self)
     }
 }
+
+impl<X: Steps<Elem: Bits>> operators::Not for &Lazy<X> {
+    type Output = Lazy<X::Of<X::Elem>>;
+
+    #[track_caller]
+    fn not(self) -> Self::Output {
+        Lazy::not(self)
+    }
+}
+
+impl<X: Steps<Elem: Bits>> operators::Not for Lazy<X> {
+    type Output = Lazy<X::Of<X::Elem>>;
+
+    #[track_caller]
+    fn not(self) -> Self::Output {
+        Lazy::not(&self)
+    }
+}
+
+/// A number at all elements of a value, to which no gradient comes back.
+#[track_caller]
+fn constant_of<X: Steps<Of<<X as Operand>::Elem> = X>>(
+    x: &Lazy<X>,
+    (name, arguments): (&'static str, String),
+    number: X::Elem,
+) -> Lazy<X> {
+    let same = |shape: &Shape| Ok(Some(shape.clone()));
+    x.then(name, arguments, Form::Each, same, move |x| constant(x, number)).with_rule(|_| Some(vec![None]))
+}
+
+/// The same: added to zeros, if that gives the number, as texts can tell it then.
+#[track_caller]
+fn everywhere<X: Steps<Of<<X as Operand>::Elem> = X>>(x: &Lazy<X>, number: X::Elem, is_sum: bool) -> Lazy<X> {
+    if !is_sum {
+        return constant_of(x, ("number", format!("{number:?}")), number);
+    }
+    let zeros = constant_of(x, ("zeros", String::new()), X::Elem::ZERO);
+    zeros.written(Text::call("zeros_like", &["%0"], said!())).add(number)
+}
+
+/// Whether a number is what comes of adding it to 0, as `-0.0` is not.
+fn is_sum<T: Element + Default + operators::Add<Output = T>>(number: T) -> bool {
+    (T::default() + number).same(number)
+}
+
+/// A number on the left, as no rule of Rust lets one impl have for all types.
+macro_rules! numbers {
+    ($($type:ty),*) => {$(
+        numbers!(@ $type: Add add, Sub sub, Mul mul, Div div);
+    )*};
+    (@ $type:ty: $($op:ident $method:ident),*) => {$(
+        impl<X: Steps<Elem = $type, Of<$type> = X>> operators::$op<&Lazy<X>> for $type {
+            type Output = Lazy<X>;
+
+            #[track_caller]
+            fn $method(self, x: &Lazy<X>) -> Lazy<X> {
+                everywhere(x, self, is_sum(self)).$method(x)
+            }
+        }
+
+        impl<X: Steps<Elem = $type, Of<$type> = X>> operators::$op<Lazy<X>> for $type {
+            type Output = Lazy<X>;
+
+            #[track_caller]
+            fn $method(self, x: Lazy<X>) -> Lazy<X> {
+                operators::$op::$method(self, &x)
+            }
+        }
+    )*};
+}
+
+numbers!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64, num_complex::Complex<f32>, num_complex::Complex<f64>);
 
 mod sealed {
     use super::{Lazy, Tensor};

@@ -194,7 +194,10 @@ pub fn of_tensors<P: Pattern>() -> Vec<Step<Tensor<P, f64>>> {
         stored std(w.kept()); stored min(w.kept()); stored max(w.axis); stored nanmax(w.kept()); stored norm(w.kept());
         stored median(w.kept()); stored nanmedian(w.axis); storedcast any(w.kept()); storedcast all(w.axis);
         storedcast count_nonzero(w.kept()); storedcast argmax(w.kept()); stored softmax(w.axis);
-        stored log_softmax(w.axis);
+        stored log_softmax(w.axis); stored topk(w.number, w.axis); stored quantile(0.3, w.kept());
+        stored nanquantile(0.6, Quantile::over(w.axis).method(QuantileMethod::Lower)); stored topk_backward(y, w.number, w.axis);
+        either stored_nanmedian_index: x.stored().nanmedian_index(w.kept()).parts().0,
+            Ok(lacuna::nanmedian_index(&x.stored(), w.kept())?.0);
         storedcast argsort(w.axis); stored abs(); stored exp(); stored recip(); stored neg(); stored powi(2);
         storedcast isnan(); storedcast isin(0.5); stored add(0.5); stored div(0.5); stored rem(0.7); storedcast less(0.5);
         both add(y); both sub(y); both mul(y); both div(y); both pow(y); both minimum(y); both maximum(y); both rem(y);
