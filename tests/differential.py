@@ -160,6 +160,9 @@ class Maker:
         case, dense, *_ = self.tensor(self.rng.choice(types))
         axes = self.axes(dense.ndim)
         case.update(op=name, axes=axes)
+        # A computed fill has no sign: of a negative zero, or of products that vanish.
+        fill = np.asarray(case["fill"], np.uint64).astype(TYPES[case["dtype"]]).view(case["dtype"])[0]
+        case["unsigned"] = fill.dtype.kind == "f" and bool(np.signbit(fill))
         rank = dense.ndim
         gone = list(range(rank)) if axes is None else sorted(axis % rank for axis in axes)
         kept = [axis for axis in range(rank) if axis not in gone]

@@ -77,16 +77,25 @@ fn tensor<T: Bits>(case: &Value) -> Result<CooTensor<T>> {
     triplets.coalesce(Duplicates::Sum)
 }
 
-/// What the formats say, if it is the same.
-struct Answers(Vec<(&'static str, Result<Value>)>);
+/// What the formats say, if it is the same; zeros have no sign where the second one is true.
+struct Answers(Vec<(&'static str, Result<Value>)>, bool);
 
 impl Answers {
+    fn of(case: &Value) -> Self {
+        Answers(Vec::new(), case["unsigned"] == true)
+    }
+
     fn add<P: Pattern, T: Bits>(&mut self, format: &'static str, answer: Result<Tensor<P, T>>) {
-        self.0.push((format, answer.and_then(|tensor| tensor.to_dense()).map(|dense| told(&dense))));
+        self.add_array(format, answer.and_then(|tensor| tensor.to_dense()));
     }
 
     fn add_dense<T: Bits>(&mut self, answer: Result<ArrayD<T>>) {
-        self.0.push(("dense", answer.map(|dense| told(&dense))));
+        self.add_array("dense", answer);
+    }
+
+    fn add_array<T: Bits>(&mut self, name: &'static str, answer: Result<ArrayD<T>>) {
+        let seen = |dense: ArrayD<T>| if self.1 { dense.mapv(Element::as_implicit) } else { dense };
+        self.0.push((name, answer.map(|dense| told(&seen(dense)))));
     }
 
     fn told(self) -> Value {
@@ -103,7 +112,7 @@ impl Answers {
 macro_rules! ask {
     ($case:expr, $type:ty, |$x:ident| $ask:expr) => {{
         let x = tensor::<$type>($case)?;
-        let mut answers = Answers(Vec::new());
+        let mut answers = Answers::of($case);
         answers.add("COO", {
             let $x = &x;
             $ask
@@ -175,7 +184,7 @@ fn implicit<P: Pattern, T: Bits>(x: Result<Tensor<P, T>>) -> Result<Tensor<P, T>
 macro_rules! ask_two {
     ($case:expr, $type:ty, |$x:ident, $y:ident| $ask:expr) => {{
         let (a, b) = (tensor::<$type>($case)?, tensor::<$type>(&$case["other"])?);
-        let mut answers = Answers(Vec::new());
+        let mut answers = Answers::of($case);
         let ($x, $y) = (&a, &b);
         answers.add("COO", implicit($ask));
         let (csr_a, csr_b) = (a.to_csr()?, b.to_csr()?);
@@ -197,7 +206,7 @@ macro_rules! ask_two {
 macro_rules! ask_pair {
     ($case:expr, $type:ty, |$x:ident, $y:ident| $ask:expr) => {{
         let (a, b) = (tensor::<$type>($case)?, tensor::<$type>(&$case["other"])?);
-        let mut answers = Answers(Vec::new());
+        let mut answers = Answers::of($case);
         let ($x, $y) = (&a, &b);
         answers.add("COO", $ask);
         let (csr_a, csr_b) = (a.to_csr()?, b.to_csr()?);
@@ -219,7 +228,7 @@ fn products<T: Bits>(case: &Value, options: Matmul<'static, impl Semiring<T>>, z
         1 => options.mask(mask.pattern()),
         _ => options.without(mask.pattern()),
     };
-    let mut answers = Answers(Vec::new());
+    let mut answers = Answers::of(case);
     let found = x.matmul_with(&y, options);
     assert!(found.as_ref().map_or(true, |found| found.fill().same(zero)));
     answers.add("COO", implicit(found));
@@ -245,7 +254,7 @@ fn of_two<T: Bits + Numeric + Real<Median: Bits> + Ring<Sum: Bits, Mean: Bits, D
         "where" => {
             let c = tensor::<bool>(&case["condition"])?;
             let (a, b) = (tensor::<T>(case)?, tensor::<T>(&case["other"])?);
-            let mut answers = Answers(Vec::new());
+            let mut answers = Answers::of(case);
             answers.add("COO", lacuna::where_(&c, &a, &b));
             answers.add("CSR", lacuna::where_(&c.to_csr()?, &a.to_csr()?, &b.to_csr()?));
             answers.add_dense(lacuna::where_(&c.to_dense()?, &a.to_dense()?, &b.to_dense()?));
@@ -268,7 +277,7 @@ fn of_two<T: Bits + Numeric + Real<Median: Bits> + Ring<Sum: Bits, Mean: Bits, D
             let x = tensor::<T>(case)?;
             let [l, r] = ["l", "r"].map(|side| tensor::<T>(&case[side]).and_then(|factor| factor.to_dense()));
             let (l, r) = (l?, r?);
-            let mut answers = Answers(Vec::new());
+            let mut answers = Answers::of(case);
             answers.add("COO", x.pattern().sddmm(&l, &r));
             answers.add("CSR", x.to_csr()?.pattern().sddmm(&l, &r));
             Ok(answers.told())
@@ -284,7 +293,7 @@ fn functions<T: Bits + Float + Numeric>(case: &Value) -> Result<Value> {
             match case["op"].as_str().expect("op") {
                 $($name => {
                     let x = tensor::<T>(case)?;
-                    let mut answers = Answers(Vec::new());
+                    let mut answers = Answers::of(case);
                     answers.add("COO", implicit(lacuna::$function(&x)));
                     answers.add("CSR", implicit(lacuna::$function(&x.to_csr()?)));
                     let dense = lacuna::$function(&x.to_dense()?);
@@ -324,7 +333,7 @@ fn moved<T: Bits>(case: &Value) -> Result<Value> {
         }
         "concatenate" => {
             let (a, b) = (tensor::<T>(case)?, tensor::<T>(&case["other"])?);
-            let mut answers = Answers(Vec::new());
+            let mut answers = Answers::of(case);
             answers.add("COO", lacuna::concat(axis(), &[&a, &b]));
             answers.add("CSR", lacuna::concat(axis(), &[&a.to_csr()?, &b.to_csr()?]));
             Ok(answers.told())
@@ -337,7 +346,7 @@ fn moved<T: Bits>(case: &Value) -> Result<Value> {
 fn arranged<T: Bits>(x: CooTensor<T>, case: &Value) -> Result<Value> {
     let (axes, into) = (|| list::<isize>(case, "axes"), || list::<usize>(case, "into"));
     let csr = if x.rank() > 0 { Some(x.to_csr()?) } else { None };
-    let mut answers = Answers(Vec::new());
+    let mut answers = Answers::of(case);
     let (of_coo, of_csr) = match case["op"].as_str() {
         Some("permute") => (x.permute_axes(axes()), csr.map(|csr| csr.permute_axes(axes()))),
         Some("reshape") => (x.reshape(into()), csr.map(|csr| csr.reshape(into()))),
@@ -419,7 +428,7 @@ fn expression(case: &Value) -> Result<Value> {
         })
     };
     let all = named.keys().map(|name| Ok((name.as_str(), tensor(name)?))).collect::<Result<Vec<_>>>()?;
-    let mut answers = Answers(Vec::new());
+    let mut answers = Answers(Vec::new(), false);
     for (format, is_asked) in
         [(Format::Coo, true), (Format::Csr, all.iter().all(|(_, tensor)| tensor.shape().rank() > 0))]
     {

@@ -2,6 +2,7 @@
 //! gradients.
 
 use crate::generators::{Drawn, DrawnGrad, reductions};
+use crate::reference::dense::Sparse;
 use crate::reference::exact::{Summed, SummedFloat, total};
 use crate::reference::reductions::{self as reference, Spread};
 use crate::reference::scalar::{RealScalar, Scalar};
@@ -355,15 +356,22 @@ where
         let at = |place| row.iter().find(|(column, _)| *column == place).map_or(fill, |&(_, value)| value);
         (0..80).map(|place| (place, at(place))).collect()
     };
-    let whole: Vec<Vec<(u64, T)>> = rows.iter().map(with_gaps).collect();
     let stored: Vec<Vec<(u64, T)>> = rows.iter().filter(|row| !row.is_empty()).cloned().collect();
+    let whole: Vec<Vec<(u64, T)>> = stored.iter().map(with_gaps).collect();
+    let gaps = (stored.len() < rows.len()).then(|| with_gaps(&Vec::new()));
     macro_rules! assert_rows {
         ($op:ident, $options:expr, $of:expr) => {{
-            let assert_same = |found, groups| assert_same_rows(stringify!($op), found, groups, $of);
-            let dense = |found: ArrayD<_>| found.into_iter().collect::<Vec<_>>();
-            assert_same(dense($op(&x, $options).unwrap().to_dense().unwrap()), &whole);
-            assert_same(dense($op(&coo, $options).unwrap().to_dense().unwrap()), &whole);
-            assert_same($op(&x.stored(), $options).unwrap().values().to_vec(), &stored);
+            let assert_same = |found: &[_], groups| assert_same_rows(stringify!($op), found.to_vec(), groups, $of);
+            let assert_whole = |found: &[_], fill| {
+                assert_same(found, &whole);
+                // Of gaps alone it is a fill, whose zero has no sign.
+                let expected = gaps.as_ref().and_then($of).map(lacuna::Element::as_implicit);
+                assert!(expected.is_none_or(|expected| expected.bits_equal(fill)), "{fill:?} is not {expected:?}");
+            };
+            let (of_csr, of_coo) = ($op(&x, $options).unwrap(), $op(&coo, $options).unwrap());
+            assert_whole(of_csr.values(), of_csr.fill());
+            assert_whole(of_coo.values(), of_coo.fill());
+            assert_same($op(&x.stored(), $options).unwrap().values(), &stored);
         }};
     }
     assert_rows!(sum, 1, |group: &Vec<_>| reference::sum(group));
@@ -505,6 +513,20 @@ fn zeros_are_ordered_by_their_sign() {
         assert_eq!(min(&arr1(&many), 0).unwrap()[[]].to_bits(), least.to_bits());
         assert_eq!(argmax(&arr1(&values), 0).unwrap()[[]], 0);
     }
+}
+
+/// A fill that is computed is no negative zero, as that of elementwise operations is none.
+#[test]
+fn a_computed_fill_has_no_sign() {
+    let x = coo(&Sparse::new(&[3, 2], [(vec![0, 0], -0.0f64)].into(), -0.0));
+    for found in [x.min(1), x.max(1), x.prod(Axes::none()), x.nanmax(1), x.nanprod(Axes::none())].map(Result::unwrap) {
+        assert_eq!((found.values()[0].to_bits(), found.fill().to_bits()), ((-0.0f64).to_bits(), 0));
+    }
+    let tiny = lone(&[2, 3], 1.0, -1e-200).to_csr().unwrap();
+    assert_eq!(tiny.prod(1).unwrap().fill().to_bits(), 0);
+    // One label of two positions, one of three: products of both signs, and no sign.
+    let by = lone(&[5, 2], 1.0, -0.0).group_by(0, &[0, 0, 1, 1, 1]).unwrap().prod(0).unwrap();
+    assert_eq!(by.fill().to_bits(), 0);
 }
 
 /// A view broadcast along what goes counts each element as often as it stands there, and reads it once.

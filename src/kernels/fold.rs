@@ -110,10 +110,10 @@ pub(crate) fn gaps_state<T: Element, F: Fold<T>>(op: F, stored: usize, gaps: &Ga
     state
 }
 
-/// The result of a group of which nothing is stored.
+/// The result of a group of which nothing is stored: a fill, whose zero has no sign.
 pub(crate) fn fold_gaps<T: Element, F: Fold<T>>(op: F, gaps: &Gaps<T>) -> Outcome<F::Out> {
     match gaps.fill {
-        Some(_) => op.finish(&gaps_state(op, 0, gaps), gaps.positions(0)),
+        Some(_) => op.finish(&gaps_state(op, 0, gaps), gaps.positions(0)).map(F::Out::as_implicit),
         None => op.of_no_entry(),
     }
 }

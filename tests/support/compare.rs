@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use lacuna::{CooPattern, CooTensor, CsrPattern, CsrTensor, Element, Index, Pattern, Tensor};
 use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, Axis, IxDyn, ShapeBuilder, Slice};
 
-use crate::reference::dense::{Dense, Sparse, first_difference};
+use crate::reference::dense::{Dense, Sparse, first_difference, unravel};
 use crate::reference::scalar::Scalar;
 
 /// A type that both the library and the reference know.
@@ -120,6 +120,19 @@ pub fn stored_coords<P: Pattern, T: Both>(x: &Tensor<P, T>) -> BTreeSet<Vec<usiz
 pub fn assert_tensor<P: Pattern, T: Both>(found: &Tensor<P, T>, expected: &Dense<T>, stored: &BTreeSet<Vec<usize>>) {
     assert_array(&found.to_dense().unwrap(), expected);
     assert_eq!(&stored_coords(found), stored, "the stored positions differ");
+}
+
+/// The array, where a zero at a position that is not stored has no sign, as what is computed there has none.
+pub fn implicit<T: Both>(x: &Dense<T>, stored: &BTreeSet<Vec<usize>>) -> Dense<T> {
+    let is_stored = |at: usize| stored.contains(&unravel(at as u128, &x.shape));
+    let of = |(at, &value): (usize, &T)| if is_stored(at) { value } else { Element::as_implicit(value) };
+    Dense::new(&x.shape, x.data.iter().enumerate().map(of).collect())
+}
+
+/// [`assert_tensor`] of a tensor whose fill is computed.
+#[track_caller]
+pub fn assert_computed<P: Pattern, T: Both>(found: &Tensor<P, T>, expected: &Dense<T>, stored: &BTreeSet<Vec<usize>>) {
+    assert_tensor(found, &implicit(expected, stored), stored);
 }
 
 /// Demands that a tensor stores exactly what the reference does, value for value, with the same fill.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use lacuna::{Pattern, Result, Tensor};
 
-use super::{Both, assert_tensor};
+use super::{Both, assert_computed};
 use crate::reference::dense::Dense;
 
 /// Demands the expected array with the expected pattern, or an error where there is none.
@@ -15,7 +15,7 @@ pub fn assert_found<P: Pattern, U: Both>(
     stored: &BTreeSet<Vec<usize>>,
 ) {
     match expected {
-        Some(expected) => assert_tensor(&found.unwrap(), expected, stored),
+        Some(expected) => assert_computed(&found.unwrap(), expected, stored),
         None => assert!(found.is_err(), "{found:?}"),
     }
 }
