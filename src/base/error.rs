@@ -294,7 +294,10 @@ pub enum Error {
     },
 
     /// A group of a reduction is too large for its positions to be numbered or counted.
-    #[error("{operation} cannot number or count the positions of a group: the reduced axes hold more than u64::MAX")]
+    #[error(
+        "{operation} cannot number or count the positions of a group: positions and counts end at u64::MAX, sizes of \
+         groups at u128::MAX; reduce fewer axes at once"
+    )]
     Uncountable {
         /// The operation.
         operation: &'static str,
