@@ -1435,6 +1435,7 @@ fn verbs_of_reductions_pairs_and_parts() {
         (2, &["slice", &x, "1:2:3:4"][..], "at most two colons"),
         (2, &["quantile", &x], "--q"),
         (1, &["quantile", &x, "--q", "1.5"], "q is 1.5, not from 0 to 1"),
+        (1, &["quantile", &x, "--q", "nan"], "q is NaN, not from 0 to 1"),
         (2, &["norm", &y, "--ord", "3"], "--ord"),
         (1, &["norm", &x], "x.mtx: norm is no operation on int64"),
         (1, &["topk", &x, "--k", "4"], "x.mtx: "),
@@ -1487,6 +1488,18 @@ fn verbs_of_reductions_pairs_and_parts() {
     json_of(&["einsum", "ij,kj->ik", &z, &z, "-o", &g]);
     let einsum = |wrt| values_of(&["backward", "einsum", "ij,kj->ik", &z, &z, "--grad", &g, "--wrt", wrt]);
     assert_eq!((einsum("0"), einsum("1")), (json!([[[1, 1], 343.0]]), json!([[[1, 1], 343.0]])));
+    // Of what is stored, whatever the fill; and beside a number.
+    let whole = ["einsum", "ij,kj->ik", &z, &z, "--fill", "1"];
+    assert!(failure(1, &whole).contains("the fill is 1.0"));
+    assert_eq!(values_of(&[&whole[..], &["--stored-only"]].concat()), json!([[[1, 1], 49.0]]));
+    let backward = ["backward", "einsum", "ij,kj->ik", &z, &z, "--fill", "1", "--grad", &g, "--stored-only"];
+    assert_eq!(values_of(&backward), json!([[[1, 1], 343.0]]));
+    assert_eq!(values_of(&["backward", "mul", &z, "-2.5", "--grad", &z]), json!([[[1, 1], -17.5]]));
+    assert_eq!(
+        values_of(&["backward", "mul", &z, &z, "--grad", &z, "--fill", "1", "--stored-only"]),
+        json!([[[1, 1], 49.0]])
+    );
+    assert!(failure(1, &["backward", "mul", &z, "1j", "--grad", &z]).contains("is no value of type float64"));
 }
 
 #[test]

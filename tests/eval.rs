@@ -232,10 +232,20 @@ fn a_wrong_expression_is_shown_with_carets_below_the_place() {
         ("\"a\"", "a text is no result\n  \"a\"\n  ^^^"),
         ("[x]", "a list is no result\n  [x]\n  ^^^"),
         ("stored(1)", "this is a number, and not a tensor\n  stored(1)\n         ^"),
+        (
+            "sum(x, axis=\"foo\")",
+            "an integer belongs here, and not a text\n  sum(x, axis=\"foo\")\n              ^^^^^",
+        ),
+        ("eye(-1)", "an integer, at least 0, belongs here, and not -1\n  eye(-1)\n       ^"),
+        ("with_fill(x, y)", "a number belongs here, and not a tensor\n  with_fill(x, y)\n               ^"),
+        (
+            "sum(x, keep_dims=2)",
+            "true or false belongs here, and not a number\n  sum(x, keep_dims=2)\n                   ^",
+        ),
         ("cast(x, \"float\")", "there is no element type float\n  cast(x, \"float\")\n          ^^^^^^^"),
         (
             "nanmedian(x, even=\"upper\")",
-            "this is one of \"mean\", \"lower\"\n  nanmedian(x, even=\"upper\")\n                    ^^^^^^^",
+            "one of \"mean\", \"lower\" belongs here\n  nanmedian(x, even=\"upper\")\n                    ^^^^^^^",
         ),
     ] {
         assert_eq!(wrong(text), shown, "{text}");
@@ -291,6 +301,37 @@ fn nothing_hostile_is_more_than_an_error() {
     for name in ["sum", "inf", "nan", "true", "_", "é", "eval", "x1", "数"] {
         let found = Expression::parse(&format!("{name} + {name}")).unwrap().evaluate(one).unwrap();
         assert_eq!(found.fill(), Number::Real(2.0), "{name}");
+    }
+}
+
+#[test]
+fn products_of_views_are_those_of_what_is_stored() {
+    for (text, same) in [
+        ("einsum(\"ij,kj->ik\", stored(with_fill(y, 9)), y)", "y @ transpose(y)"),
+        ("einsum(\"ij,kj->ik\", [with_fill(y, 9), stored(y)])", "y @ transpose(y)"),
+        ("einsum(\"ij->i\", stored(with_fill(y, 9)))", "sum(y, 1)"),
+        ("outer(stored(with_fill(y, 9)), g)", "outer(y, g)"),
+        ("kron(y, stored(with_fill(y, 9)))", "kron(y, y)"),
+        ("tensordot(stored(with_fill(y, 9)), x, 1, 1)", "stored(y) @ transpose(x)"),
+        ("mttkrp(stored(with_fill(y, 9)), 0, [transpose(y)])", "mttkrp(y, 0, [transpose(y)])"),
+        ("ttm(stored(with_fill(y, 9)), y, 1)", "ttm(y, y, 1)"),
+        ("ttv(stored(with_fill(y, 9)), g, 0)", "ttv(y, g, 0)"),
+        (
+            "einsum_backward(\"ij,kj->ik\", [stored(with_fill(y, 9)), y], eye(2), wrt=1)",
+            "einsum_backward(\"ij,kj->ik\", [y, y], eye(2), wrt=1)",
+        ),
+        ("outer_backward(stored(with_fill(g, 9)), g, eye(2), wrt=1)", "g * 1"),
+        ("kron_backward(g, stored(with_fill(g, 9)), kron(g, g))", "5 * g"),
+        ("tensordot_backward(stored(with_fill(y, 9)), y, eye(3), 0, 0)", "mask(y, y)"),
+        (
+            "mttkrp_backward(stored(with_fill(y, 9)), 0, [transpose(y)], eye(2))",
+            "mttkrp_backward(y, 0, [transpose(y)], eye(2))",
+        ),
+        ("ttm_backward(stored(with_fill(y, 9)), y, 1, eye(2), wrt=1)", "ttm_backward(y, y, 1, eye(2), wrt=1)"),
+        ("ttv_backward(stored(with_fill(y, 9)), g, 0, y[0])", "ttv_backward(y, g, 0, y[0])"),
+        ("grad(einsum(\"ij,kj->ik\", stored(y), y), y, eye(2))", "grad(y @ transpose(y), y, eye(2))"),
+    ] {
+        assert_means(text, same);
     }
 }
 

@@ -5,13 +5,13 @@
 
 use super::reduce::{no_floats, on_floats};
 use super::types::Complex;
-use super::view::{View, on_both};
+use super::view::{AnyStored, View, all_seen, on_both};
 use super::widen::{Beyond, widened};
 use super::zip::{brought, check_types, common_format};
 use super::{AnyTensor, Erased};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
-use crate::element::{DType, Element, Float, Ring};
+use crate::element::{DType, Element};
 use crate::ops::{self, Einsum, Operand, Pairs};
 
 /// The tensors in one type and in the format that all of them have, or in coordinates.
@@ -20,41 +20,41 @@ pub(super) fn of_type<T: Element>(tensors: &[&AnyTensor]) -> Result<Vec<Erased<T
     tensors.iter().map(|tensor| brought(&widened(tensor)?, format)).collect()
 }
 
-fn forward<T: Ring>(spec: &Einsum<'_>, tensors: &[&AnyTensor]) -> Result<Erased<T>> {
-    let all = of_type::<T>(tensors)?;
-    ops::einsum(spec, &all.iter().collect::<Vec<_>>())
+fn forward(spec: &Einsum<'_>, tensors: &[&AnyTensor], stored: bool) -> Result<AnyTensor> {
+    by_products!("einsum", tensors, T => all_seen!(stored, of_type::<T>(tensors)?, all => ops::einsum(spec, &all)))
 }
 
-fn backward<T: Float>(spec: &Einsum<'_>, tensors: &[&AnyTensor], upstream: &Erased<T>) -> Result<Vec<AnyTensor>> {
-    let all = of_type::<T>(tensors)?;
-    let gradients = ops::einsum_backward(spec, &all.iter().collect::<Vec<_>>(), upstream)?;
-    gradients.into_iter().zip(tensors).map(|(gradient, tensor)| tensor.view().found(Ok(gradient))).collect()
-}
-
-/// Where all products of two tensors go.
-fn pairs<T: Ring>(tensors: [&AnyTensor; 2], form: Pairs) -> Result<Erased<T>> {
-    let all = of_type::<T>(&tensors)?;
-    all[0].pairs(&all[1], form)
+fn backward(upstream: &AnyTensor, spec: &Einsum<'_>, tensors: &[&AnyTensor], stored: bool) -> Result<Vec<AnyTensor>> {
+    check_types("einsum_backward", &[tensors, &[upstream]].concat())?;
+    on_floats!(upstream, g => {
+        let gradients = all_seen!(stored, of_type(tensors)?, all => ops::einsum_backward(spec, &all, g))?;
+        gradients.into_iter().zip(tensors).map(|(gradient, tensor)| tensor.view().found(Ok(gradient))).collect()
+    })
 }
 
 /// The gradients of both operands of a product.
-fn both_gradients<T: Float>(
-    tensors: [&AnyTensor; 2],
-    gradients: impl FnOnce(&Erased<T>, &Erased<T>) -> Result<(Erased<T>, Erased<T>)>,
-) -> Result<(AnyTensor, AnyTensor)> {
-    let all = of_type::<T>(&tensors)?;
-    let (dx, dy) = gradients(&all[0], &all[1])?;
-    Ok((tensors[0].view().found(Ok(dx))?, tensors[1].view().found(Ok(dy))?))
+macro_rules! both_gradients {
+    ($name:literal, $view:expr, $other:expr, $upstream:expr, |$x:ident, $y:ident, $g:ident| $gradients:expr) => {{
+        let (View { tensor, stored }, other): (View<'_>, &AnyTensor) = ($view, $other);
+        check_types($name, &[tensor, other, $upstream])?;
+        on_floats!($upstream, $g => {
+            let (dx, dy) = all_seen!(stored, of_type(&[tensor, other])?, all => {
+                let ($x, $y) = (all[0], all[1]);
+                $gradients
+            })?;
+            Ok((tensor.view().found(Ok(dx))?, other.view().found(Ok(dy))?))
+        })
+    }};
 }
 
 /// Runs a product on elements of the type of some tensors; narrow integers in 64 bits.
 macro_rules! by_products {
-    ($name:literal, $tensors:expr, $type:ident => $body:expr) => {{
+    ($name:expr, $tensors:expr, $type:ident => $body:expr) => {{
         let tensors: &[&AnyTensor] = $tensors;
         check_types($name, tensors)?;
         by_products!($name, as shown(tensors)?, $type => $body)
     }};
-    ($name:literal, as $view:expr, $type:ident => $body:expr) => {{
+    ($name:expr, as $view:expr, $type:ident => $body:expr) => {{
         let view: View<'_> = $view;
         macro_rules! on {
             ($own:ty) => {{
@@ -109,7 +109,7 @@ impl AnyTensor {
     /// ```
     #[inline]
     pub fn einsum<'a>(spec: impl Into<Einsum<'a>>, tensors: &[&AnyTensor]) -> Result<AnyTensor> {
-        by_products!("einsum", tensors, T => forward::<T>(&spec.into(), tensors))
+        forward(&spec.into(), tensors, false)
     }
 
     /// The gradient of `einsum` for each tensor: see [`einsum_backward`](crate::einsum_backward()).
@@ -124,16 +124,56 @@ impl AnyTensor {
         spec: impl Into<Einsum<'a>>,
         tensors: &[&AnyTensor],
     ) -> Result<Vec<AnyTensor>> {
-        check_types("einsum_backward", &[tensors, &[upstream]].concat())?;
-        let spec = &spec.into();
-        on_floats!(upstream, g => backward(spec, tensors, g))
+        backward(upstream, &spec.into(), tensors, false)
     }
 }
 
-/// # Products
-///
-/// Of tensors in different formats the result is in coordinates.
-impl AnyTensor {
+fn tensors<'a>(views: &[AnyStored<'a>]) -> Vec<&'a AnyTensor> {
+    views.iter().map(AnyStored::tensor).collect()
+}
+
+/// # Sums of products of entries
+impl AnyStored<'_> {
+    /// The sum of products of what is stored: see [`einsum()`](crate::einsum()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`einsum()`](crate::einsum()); `TypesDiffer`: the element types differ.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::dynamic::{AnyStored, AnyTensor};
+    ///
+    /// let x = AnyTensor::from(CooTensor::new([2], vec![vec![1]], vec![7u8], 3)?.with_index::<u64>()?);
+    /// assert!(AnyTensor::einsum("i,i->", &[&x, &x]).is_err()); // the fill is not zero
+    /// let dot = AnyStored::einsum("i,i->", &[x.stored(), x.stored()])?;
+    /// assert_eq!(dot.into_coo::<u8, u64>()?.item()?, 49);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[inline]
+    pub fn einsum<'a>(spec: impl Into<Einsum<'a>>, views: &[AnyStored<'_>]) -> Result<AnyTensor> {
+        forward(&spec.into(), &tensors(views), true)
+    }
+
+    /// The gradient of `einsum` for each tensor: see [`einsum_backward`](crate::einsum_backward()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`einsum_backward`](crate::einsum_backward()); `TypesDiffer`, and where the element type is none of
+    /// floats.
+    #[inline]
+    pub fn einsum_backward<'a>(
+        upstream: &AnyTensor,
+        spec: impl Into<Einsum<'a>>,
+        views: &[AnyStored<'_>],
+    ) -> Result<Vec<AnyTensor>> {
+        backward(upstream, &spec.into(), &tensors(views), true)
+    }
+}
+
+on_both! {
     /// All products of an element of each tensor: see [`outer()`](crate::outer()).
     ///
     /// # Errors
@@ -141,7 +181,7 @@ impl AnyTensor {
     /// Those of [`outer()`](crate::outer()); `TypesDiffer`: the element types differ.
     #[inline]
     pub fn outer(&self, other: &AnyTensor) -> Result<AnyTensor> {
-        by_products!("outer", &[self, other], T => pairs::<T>([self, other], Pairs::Outer))
+        self.view().pairs("outer", other, Pairs::Outer)
     }
 
     /// The Kronecker product: see [`kron()`](crate::kron()).
@@ -151,7 +191,7 @@ impl AnyTensor {
     /// Those of [`kron()`](crate::kron()); `TypesDiffer`: the element types differ.
     #[inline]
     pub fn kron(&self, other: &AnyTensor) -> Result<AnyTensor> {
-        by_products!("kron", &[self, other], T => pairs::<T>([self, other], Pairs::Kron))
+        self.view().pairs("kron", other, Pairs::Kron)
     }
 
     /// The sum of products over pairs of axes: see [`tensordot()`](crate::tensordot()).
@@ -161,9 +201,7 @@ impl AnyTensor {
     /// Those of [`tensordot()`](crate::tensordot()); `TypesDiffer`: the element types differ.
     #[inline]
     pub fn tensordot(&self, other: &AnyTensor, left: &[isize], right: &[isize]) -> Result<AnyTensor> {
-        by_products!("tensordot", &[self, other], T => {
-            of_type::<T>(&[self, other]).and_then(|all| ops::tensordot(&all[0], &all[1], left, right))
-        })
+        self.view().tensordot(other, left, right)
     }
 
     /// The gradients of both operands of `outer`: see [`outer_backward`](crate::outer_backward()).
@@ -173,8 +211,7 @@ impl AnyTensor {
     /// Those of [`outer_backward`](crate::outer_backward()); `TypesDiffer`, and where the elements are no floats.
     #[inline]
     pub fn outer_backward(&self, other: &AnyTensor, upstream: &AnyTensor) -> Result<(AnyTensor, AnyTensor)> {
-        check_types("outer_backward", &[self, other, upstream])?;
-        on_floats!(upstream, g => both_gradients([self, other], |x, y| ops::outer_backward(x, y, g)))
+        both_gradients!("outer_backward", self.view(), other, upstream, |x, y, g| ops::outer_backward(x, y, g))
     }
 
     /// The gradients of both operands of `kron`: see [`kron_backward`](crate::kron_backward()).
@@ -184,8 +221,7 @@ impl AnyTensor {
     /// Those of [`kron_backward`](crate::kron_backward()); `TypesDiffer`, and where the elements are no floats.
     #[inline]
     pub fn kron_backward(&self, other: &AnyTensor, upstream: &AnyTensor) -> Result<(AnyTensor, AnyTensor)> {
-        check_types("kron_backward", &[self, other, upstream])?;
-        on_floats!(upstream, g => both_gradients([self, other], |x, y| ops::kron_backward(x, y, g)))
+        both_gradients!("kron_backward", self.view(), other, upstream, |x, y, g| ops::kron_backward(x, y, g))
     }
 
     /// The gradients of both operands of `tensordot`: see [`tensordot_backward`](crate::tensordot_backward()).
@@ -202,14 +238,11 @@ impl AnyTensor {
         left: &[isize],
         right: &[isize],
     ) -> Result<(AnyTensor, AnyTensor)> {
-        check_types("tensordot_backward", &[self, other, upstream])?;
-        on_floats!(upstream, g => {
-            both_gradients([self, other], |x, y| ops::tensordot_backward(x, y, left, right, g))
+        both_gradients!("tensordot_backward", self.view(), other, upstream, |x, y, g| {
+            ops::tensordot_backward(x, y, left, right, g)
         })
     }
-}
 
-on_both! {
     /// The softmax among stored entries: see [`softmax()`](crate::softmax()).
     ///
     /// # Errors
@@ -252,6 +285,20 @@ on_both! {
 }
 
 impl View<'_> {
+    fn pairs(self, name: &'static str, other: &AnyTensor, form: Pairs) -> Result<AnyTensor> {
+        let tensors = [self.tensor, other];
+        by_products!(name, &tensors, T => {
+            all_seen!(self.stored, of_type::<T>(&tensors)?, all => all[0].pairs(all[1], form))
+        })
+    }
+
+    fn tensordot(self, other: &AnyTensor, left: &[isize], right: &[isize]) -> Result<AnyTensor> {
+        let tensors = [self.tensor, other];
+        by_products!("tensordot", &tensors, T => {
+            all_seen!(self.stored, of_type::<T>(&tensors)?, all => ops::tensordot(all[0], all[1], left, right))
+        })
+    }
+
     fn softmax(self, axes: &Axes) -> Result<AnyTensor> {
         let x = self.floats("softmax")?;
         self.found_floats(if self.stored { ops::softmax(&x.stored(), axes) } else { ops::softmax(&x, axes) })

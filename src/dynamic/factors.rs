@@ -7,7 +7,7 @@ use super::einsum::by_products;
 use super::reduce::{no_floats, on_floats};
 use super::select::narrow;
 use super::types::Complex;
-use super::view::{View, on_both};
+use super::view::{View, on_both, seen};
 use super::widen::{Beyond, widened, zeros};
 use super::zip::check_types;
 use super::{AnyFormat, AnyTensor, Erased, on_type};
@@ -64,11 +64,9 @@ fn gradients<T: Float>(
     std::iter::once(x.view().found(Ok(dx))).chain(of_factors).collect()
 }
 
-/// # Products with dense factors
-///
-/// The factors are tensors of the same element type, which are made dense. Results that are arrays in the typed forms
-/// are tensors that store all of their elements; the gradient of a factor is on what the factor stores.
-impl AnyTensor {
+// The factors are tensors of the same element type, which are made dense. Results that are arrays in the typed forms are
+// tensors that store all of their elements; the gradient of a factor is on what the factor stores.
+on_both! {
     /// The product of an unfolded tensor with those of its factors: see [`mttkrp()`](crate::mttkrp()).
     ///
     /// # Errors
@@ -89,10 +87,12 @@ impl AnyTensor {
     /// ```
     pub fn mttkrp(&self, mode: impl Position, factors: &[&AnyTensor]) -> Result<AnyTensor> {
         let mode = narrow(mode.to_i128());
-        check_types("mttkrp", &[&[self], factors].concat())?;
-        by_products!("mttkrp", as self.view(), T => {
+        let view = self.view();
+        check_types("mttkrp", &[&[view.tensor], factors].concat())?;
+        by_products!("mttkrp", as view, T => {
             let arrays = all_dense::<T>(factors)?;
-            all_stored(ops::mttkrp(&widened::<T>(self)?, mode, &arrays.iter().collect::<Vec<_>>())?)
+            let arrays: Vec<_> = arrays.iter().collect();
+            all_stored(seen!(view, widened::<T>(view.tensor)?, x => ops::mttkrp(x, mode, &arrays)?))
         })
     }
 
@@ -109,12 +109,14 @@ impl AnyTensor {
         upstream: &AnyTensor,
     ) -> Result<Vec<AnyTensor>> {
         let mode = narrow(mode.to_i128());
-        check_types("mttkrp_backward", &[&[self, upstream], factors].concat())?;
+        let view = self.view();
+        check_types("mttkrp_backward", &[&[view.tensor, upstream], factors].concat())?;
         on_floats!(upstream, g => {
-            let arrays = all_dense(factors)?;
+            let (arrays, g) = (all_dense(factors)?, g.to_dense()?);
             let arrays: Vec<_> = arrays.iter().collect();
-            let (dx, of_factors) = ops::mttkrp_backward(&widened(self)?, mode, &arrays, &g.to_dense()?)?;
-            gradients(self, dx, factors, &of_factors)
+            let both = seen!(view, widened(view.tensor)?, x => ops::mttkrp_backward(x, mode, &arrays, &g));
+            let (dx, of_factors) = both?;
+            gradients(view.tensor, dx, factors, &of_factors)
         })
     }
 
@@ -125,9 +127,11 @@ impl AnyTensor {
     /// Those of [`ttm()`](crate::ttm()); `RankMismatch`: it is no matrix; `TypesDiffer`: the element types differ.
     pub fn ttm(&self, matrix: &AnyTensor, axis: impl Position) -> Result<AnyTensor> {
         let axis = narrow(axis.to_i128());
-        check_types("ttm", &[self, matrix])?;
-        by_products!("ttm", as self.view(), T => {
-            all_stored(ops::ttm(&widened::<T>(self)?, &dense("the matrix", matrix)?, axis)?)
+        let view = self.view();
+        check_types("ttm", &[view.tensor, matrix])?;
+        by_products!("ttm", as view, T => {
+            let matrix = dense("the matrix", matrix)?;
+            all_stored(seen!(view, widened::<T>(view.tensor)?, x => ops::ttm(x, &matrix, axis)?))
         })
     }
 
@@ -143,10 +147,13 @@ impl AnyTensor {
         upstream: &AnyTensor,
     ) -> Result<(AnyTensor, AnyTensor)> {
         let axis = narrow(axis.to_i128());
-        check_types("ttm_backward", &[self, matrix, upstream])?;
+        let view = self.view();
+        check_types("ttm_backward", &[view.tensor, matrix, upstream])?;
         on_floats!(upstream, g => {
-            let (dx, dm) = ops::ttm_backward(&widened(self)?, &dense("the matrix", matrix)?, axis, &g.to_dense()?)?;
-            Ok((self.view().found(Ok(dx))?, of_factor(matrix, &dm)?))
+            let (own, g) = (dense("the matrix", matrix)?, g.to_dense()?);
+            let both = seen!(view, widened(view.tensor)?, x => ops::ttm_backward(x, &own, axis, &g));
+            let (dx, dm) = both?;
+            Ok((view.found(Ok(dx))?, of_factor(matrix, &dm)?))
         })
     }
 
@@ -157,9 +164,11 @@ impl AnyTensor {
     /// Those of [`ttv()`](crate::ttv()); `RankMismatch`: it is no vector; `TypesDiffer`: the element types differ.
     pub fn ttv(&self, vector: &AnyTensor, axis: impl Position) -> Result<AnyTensor> {
         let axis = narrow(axis.to_i128());
-        check_types("ttv", &[self, vector])?;
-        by_products!("ttv", as self.view(), T => {
-            all_stored(ops::ttv(&widened::<T>(self)?, &dense("the vector", vector)?, axis)?)
+        let view = self.view();
+        check_types("ttv", &[view.tensor, vector])?;
+        by_products!("ttv", as view, T => {
+            let vector = dense("the vector", vector)?;
+            all_stored(seen!(view, widened::<T>(view.tensor)?, x => ops::ttv(x, &vector, axis)?))
         })
     }
 
@@ -175,10 +184,13 @@ impl AnyTensor {
         upstream: &AnyTensor,
     ) -> Result<(AnyTensor, AnyTensor)> {
         let axis = narrow(axis.to_i128());
-        check_types("ttv_backward", &[self, vector, upstream])?;
+        let view = self.view();
+        check_types("ttv_backward", &[view.tensor, vector, upstream])?;
         on_floats!(upstream, g => {
-            let (dx, dv) = ops::ttv_backward(&widened(self)?, &dense("the vector", vector)?, axis, &g.to_dense()?)?;
-            Ok((self.view().found(Ok(dx))?, of_factor(vector, &dv)?))
+            let (own, g) = (dense("the vector", vector)?, g.to_dense()?);
+            let both = seen!(view, widened(view.tensor)?, x => ops::ttv_backward(x, &own, axis, &g));
+            let (dx, dv) = both?;
+            Ok((view.found(Ok(dx))?, of_factor(vector, &dv)?))
         })
     }
 }

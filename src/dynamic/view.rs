@@ -85,6 +85,24 @@ macro_rules! seen {
     }};
 }
 
+/// The same of several, which are seen alike.
+macro_rules! all_seen {
+    ($stored:expr, $all:expr, $seen:ident => $body:expr) => {{
+        let all = $all;
+        match $stored {
+            false => {
+                let $seen: Vec<_> = all.iter().collect();
+                $body
+            }
+            true => {
+                let views: Vec<_> = all.iter().map(|x| x.stored()).collect();
+                let $seen: Vec<_> = views.iter().collect();
+                $body
+            }
+        }
+    }};
+}
+
 /// Methods that a tensor and its stored entries both have.
 macro_rules! on_both {
     ($($methods:tt)*) => {
@@ -104,4 +122,4 @@ macro_rules! on_both {
     };
 }
 
-pub(super) use {on_both, seen};
+pub(super) use {all_seen, on_both, seen};

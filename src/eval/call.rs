@@ -95,12 +95,32 @@ macro_rules! on_seen {
     }};
 }
 
-pub(super) use on_seen;
+/// Runs an operation on the tensors that the first two arguments are; if one is a view of its entries, so is the other.
+macro_rules! on_either {
+    ($call:expr, $x:ident, $y:ident => $body:expr) => {{
+        let (seen, $y) = $call.either()?;
+        match seen {
+            $crate::eval::call::Seen::Whole($x) => $body,
+            $crate::eval::call::Seen::Stored($x) => $body,
+        }
+    }};
+}
+
+pub(super) use {on_either, on_seen};
 
 /// A tensor, or its entries alone.
 pub(super) enum Seen<'a> {
     Whole(&'a AnyTensor),
     Stored(AnyStored<'a>),
+}
+
+impl<'a> Seen<'a> {
+    fn tensor(&self) -> &'a AnyTensor {
+        match self {
+            Seen::Whole(tensor) => tensor,
+            Seen::Stored(stored) => stored.tensor(),
+        }
+    }
 }
 
 impl Call {
@@ -146,9 +166,16 @@ impl Call {
 
     /// The tensor that an argument is, or whose entries it is: what moves elements looks at all of it.
     pub(super) fn moving(&self, place: usize) -> Found<&AnyTensor> {
-        Ok(match self.seen(place)? {
-            Seen::Whole(tensor) => tensor,
-            Seen::Stored(stored) => stored.tensor(),
+        Ok(self.seen(place)?.tensor())
+    }
+
+    /// The tensors that the first two arguments are, the entries of the first one if one of them is a view.
+    pub(super) fn either(&self) -> Found<(Seen<'_>, &AnyTensor)> {
+        let (x, y) = (self.seen(0)?, self.seen(1)?);
+        let other = y.tensor();
+        Ok(match (x, y) {
+            (Seen::Whole(x), Seen::Stored(_)) => (Seen::Stored(x.stored()), other),
+            (x, _) => (x, other),
         })
     }
 
@@ -163,12 +190,19 @@ impl Call {
         tensors_of(&given.value, &given.at)
     }
 
-    /// The tensors of a list, or of arguments of their own.
-    pub(super) fn some_tensors(&self, place: usize) -> Found<Vec<&AnyTensor>> {
-        match &self.given(place)?.value {
-            Value::Tensor(tensor) => Ok(vec![tensor]),
-            _ => self.tensors(place),
-        }
+    /// The tensors of a list, or of arguments of their own, and whether one of them is a view of its entries.
+    pub(super) fn factors(&self, place: usize) -> Found<(Vec<&AnyTensor>, bool)> {
+        let given = self.given(place)?;
+        let items = match &given.value {
+            Value::List(items) => items.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        let tensor = |item| match item {
+            &Value::Tensor(ref tensor) | &Value::Stored(ref tensor) => Ok(tensor),
+            other => wrong(&given.at, format!("there is {} in this list of tensors", Value::kind(other))),
+        };
+        let tensors = items.iter().map(tensor).collect::<Found<_>>()?;
+        Ok((tensors, items.iter().any(|item| matches!(item, Value::Stored(_)))))
     }
 
     /// The tensors of lists in a list.
@@ -226,7 +260,7 @@ impl Call {
         let Some(given) = self.maybe(place) else { return Ok(false) };
         match &given.value {
             Value::Number(number) if number.truth().is_some() => Ok(number.truth() == Some(true)),
-            other => wrong(&given.at, format!("this is true or false, and not {}", other.kind())),
+            other => wrong(&given.at, format!("true or false belongs here, and not {}", other.kind())),
         }
     }
 
@@ -237,7 +271,7 @@ impl Call {
             Value::Text(text) => words.iter().position(|word| word == text),
             _ => None,
         };
-        found.map_or_else(|| wrong(&given.at, format!("this is one of \"{}\"", words.join("\", \""))), Ok)
+        found.map_or_else(|| wrong(&given.at, format!("one of \"{}\" belongs here", words.join("\", \""))), Ok)
     }
 
     /// A text.
@@ -428,7 +462,15 @@ fn integer<T: TryFrom<i128>>(value: &Value, at: &Range<usize>) -> Found<T> {
         Value::Number(number) => number.integer().and_then(|integer| T::try_from(integer).ok()),
         _ => None,
     };
-    found.map_or_else(|| wrong(at, "this is an integer that fits"), Ok)
+    let refused = || {
+        let least = if T::try_from(-1).is_ok() { "" } else { ", at least 0," };
+        let found = match value {
+            Value::Number(number) => number.told(),
+            other => other.kind().to_string(),
+        };
+        wrong(at, format!("an integer{least} belongs here, and not {found}"))
+    };
+    found.map_or_else(refused, Ok)
 }
 
 /// What stands between two commas of an index.

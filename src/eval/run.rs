@@ -350,7 +350,7 @@ pub(super) fn zipped(operation: &'static str, left: &Placed, right: &Placed, pla
 pub(super) fn number_beside(number: &Placed, dtype: DType) -> Found<Number> {
     match &number.value {
         Value::Number(literal) => literal.in_type(dtype).or_else(|message| wrong(&number.at, message)),
-        other => wrong(&number.at, format!("this is {}, and not a tensor or a number", other.kind())),
+        other => wrong(&number.at, format!("a number belongs here, and not {}", other.kind())),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The functions of expressions: the one table of names and arguments.
 
 use super::Fault;
-use super::call::{Call, Seen, on_seen};
+use super::call::{Call, Seen, on_either, on_seen};
 use super::value::Value;
 use crate::base::axes::Axes;
 use crate::dynamic::{AnyMatmul, AnyStored, AnyTensor, Right};
@@ -184,6 +184,11 @@ fn choice(call: &Call, place: usize, other: usize) -> Result<AnyTensor, Fault> {
     }
 }
 
+/// What each of some tensors stores.
+fn views<'a>(tensors: &[&'a AnyTensor]) -> Vec<AnyStored<'a>> {
+    tensors.iter().map(|tensor| tensor.stored()).collect()
+}
+
 /// A product on the mask at `place`, if there is one; the flag behind it asks for the complement.
 fn multiplied<'c>(call: &'c Call, options: AnyMatmul<'c>, place: usize) -> Result<Value, Fault> {
     let options = match (call.is_given(place), call.flag(place + 1)?) {
@@ -240,7 +245,8 @@ macro_rules! alike {
     };
     (pairs $($name:ident)*) => {
         [$(Function { name: stringify!($name), parameters: "x y upstream wrt?", stores: false, run: |call| {
-            one_of_two(call, 3, call.tensor(0)?.$name(call.tensor(1)?, call.tensor(2)?))
+            let upstream = call.tensor(2)?;
+            on_either!(call, x, y => one_of_two(call, 3, x.$name(y, upstream)))
         } }),*]
     };
     (map $($name:ident)*) => {
@@ -491,14 +497,22 @@ static SINGLE: &[Function] = single! {
         on_seen!(call, 0, x => x.take_axis_backward(upstream, &taken, axis))
     };
     "einsum" "spec tensors*" |call| {
-        call.done(AnyTensor::einsum(call.text(0)?, &call.some_tensors(1)?))
+        let (spec, (tensors, stored)) = (call.text(0)?, call.factors(1)?);
+        call.done(match stored {
+            false => AnyTensor::einsum(spec, &tensors),
+            true => AnyStored::einsum(spec, &views(&tensors)),
+        })
     };
     "einsum_backward" "spec tensors upstream wrt?" |call| {
-        let (tensors, wrt): (_, usize) = (call.tensors(1)?, call.integer(3, Some(0))?);
+        let ((tensors, stored), wrt): (_, usize) = (call.factors(1)?, call.integer(3, Some(0))?);
         if wrt >= tensors.len() {
             return super::run::wrong(&call.at, format!("wrt is the number of one of {} tensors", tensors.len()));
         }
-        let all = AnyTensor::einsum_backward(call.tensor(2)?, call.text(0)?, &tensors);
+        let (upstream, spec) = (call.tensor(2)?, call.text(0)?);
+        let all = match stored {
+            false => AnyTensor::einsum_backward(upstream, spec, &tensors),
+            true => AnyStored::einsum_backward(upstream, spec, &views(&tensors)),
+        };
         call.done(all.map(|mut all| all.swap_remove(wrt)))
     };
     "matmul_with" "x y semiring? mask? complement?" |call| {
@@ -506,37 +520,53 @@ static SINGLE: &[Function] = single! {
         multiplied(call, super::run::at(&call.at, options)?, 3)
     };
     "matmul_on" "x y mask complement?" |call| multiplied(call, AnyMatmul::from(call.tensor(2)?), 2);
-    "outer" "x y" |call| call.done(call.tensor(0)?.outer(call.tensor(1)?));
-    "kron" "x y" |call| call.done(call.tensor(0)?.kron(call.tensor(1)?));
+    "outer" "x y" |call| on_either!(call, x, y => call.done(x.outer(y)));
+    "kron" "x y" |call| on_either!(call, x, y => call.done(x.kron(y)));
     "tensordot" "x y left right" |call| {
         let (left, right) = (call.integers::<isize>(2)?, call.integers::<isize>(3)?);
-        call.done(call.tensor(0)?.tensordot(call.tensor(1)?, &left, &right))
+        on_either!(call, x, y => call.done(x.tensordot(y, &left, &right)))
     };
     "tensordot_backward" "x y upstream left right wrt?" |call| {
         let (left, right) = (call.integers::<isize>(3)?, call.integers::<isize>(4)?);
-        one_of_two(call, 5, call.tensor(0)?.tensordot_backward(call.tensor(1)?, call.tensor(2)?, &left, &right))
+        let upstream = call.tensor(2)?;
+        on_either!(call, x, y => one_of_two(call, 5, x.tensordot_backward(y, upstream, &left, &right)))
     };
     "mttkrp" "x mode factors" [stores] |call| {
         let mode: isize = call.integer(1, None)?;
-        call.done(call.tensor(0)?.mttkrp(mode, &call.tensors(2)?))
+        let factors = call.tensors(2)?;
+        on_seen!(call, 0, x => x.mttkrp(mode, &factors))
     };
     "mttkrp_backward" "x mode factors upstream wrt?" |call| {
         let mode: isize = call.integer(1, None)?;
-        one_of(call, 4, call.tensor(0)?.mttkrp_backward(mode, &call.tensors(2)?, call.tensor(3)?))
+        let (factors, upstream) = (call.tensors(2)?, call.tensor(3)?);
+        match call.seen(0)? {
+            Seen::Whole(x) => one_of(call, 4, x.mttkrp_backward(mode, &factors, upstream)),
+            Seen::Stored(x) => one_of(call, 4, x.mttkrp_backward(mode, &factors, upstream)),
+        }
     };
     "ttm" "x matrix axis" [stores] |call| {
-        call.done(call.tensor(0)?.ttm(call.tensor(1)?, call.integer::<isize>(2, None)?))
+        let (matrix, axis) = (call.tensor(1)?, call.integer::<isize>(2, None)?);
+        on_seen!(call, 0, x => x.ttm(matrix, axis))
     };
     "ttm_backward" "x matrix axis upstream wrt?" |call| {
         let axis: isize = call.integer(2, None)?;
-        one_of_two(call, 4, call.tensor(0)?.ttm_backward(call.tensor(1)?, axis, call.tensor(3)?))
+        let (matrix, upstream) = (call.tensor(1)?, call.tensor(3)?);
+        match call.seen(0)? {
+            Seen::Whole(x) => one_of_two(call, 4, x.ttm_backward(matrix, axis, upstream)),
+            Seen::Stored(x) => one_of_two(call, 4, x.ttm_backward(matrix, axis, upstream)),
+        }
     };
     "ttv" "x vector axis" [stores] |call| {
-        call.done(call.tensor(0)?.ttv(call.tensor(1)?, call.integer::<isize>(2, None)?))
+        let (vector, axis) = (call.tensor(1)?, call.integer::<isize>(2, None)?);
+        on_seen!(call, 0, x => x.ttv(vector, axis))
     };
     "ttv_backward" "x vector axis upstream wrt?" |call| {
         let axis: isize = call.integer(2, None)?;
-        one_of_two(call, 4, call.tensor(0)?.ttv_backward(call.tensor(1)?, axis, call.tensor(3)?))
+        let (vector, upstream) = (call.tensor(1)?, call.tensor(3)?);
+        match call.seen(0)? {
+            Seen::Whole(x) => one_of_two(call, 4, x.ttv_backward(vector, axis, upstream)),
+            Seen::Stored(x) => one_of_two(call, 4, x.ttv_backward(vector, axis, upstream)),
+        }
     };
     "sddmm" "x l r" |call| {
         let (l, r) = (call.tensor(1)?, call.tensor(2)?);

@@ -71,7 +71,8 @@ impl Options for Quantile {
     }
 
     fn arguments(&self) -> String {
-        format!(", q={}{}, method=\"{}\"", self.q, self.fold.arguments(), self.method)
+        // Expressions have small letters for what is no number.
+        format!(", q={}{}, method=\"{}\"", self.q.to_string().to_lowercase(), self.fold.arguments(), self.method)
     }
 }
 
@@ -204,19 +205,20 @@ pub(crate) fn zip((name, args): (&str, &ZipArgs)) -> Outcome {
     of_two(args, &[], |left, right| format!("{name}({left}, {right})"))
 }
 
+/// The other operand, as it is called.
+fn right(operand: &Operand) -> &str {
+    match operand {
+        Operand::Number(number) => number,
+        Operand::File(_) => "x1",
+    }
+}
+
 /// Reads two operands, and other files behind them; `text` writes the call of the two.
 fn of_two(args: &ZipArgs, others: &[&Path], text: impl Fn(&str, &str) -> String) -> Outcome {
-    let mut files = vec![args.input.file.as_path()];
-    let right = match &args.right {
-        Operand::Number(number) => number.as_str(),
-        Operand::File(path) => {
-            files.push(path);
-            "x1"
-        }
-    };
-    let mut files: Vec<File<'_>> = files.into_iter().map(|path| args.input.reading.file(path)).collect();
+    let paths = [args.input.file.as_path()].into_iter().chain(args.right.file());
+    let mut files: Vec<File<'_>> = paths.map(|path| args.input.reading.file(path)).collect();
     files.extend(others.iter().map(|path| args.input.beside(path)));
-    let text = text(operand(args.stored_only), right);
+    let text = text(operand(args.stored_only), right(&args.right));
     emit(&text, Operands::files(files), &args.running, args.input.reading.max_memory, &args.output)
 }
 
@@ -238,28 +240,25 @@ fn paths(files: &[PathBuf]) -> Vec<&Path> {
     files.iter().map(PathBuf::as_path).collect()
 }
 
-/// Some files, and a list of their names.
-fn all<'a>(reading: &Reading, files: &'a [PathBuf]) -> (Operands<'a>, String) {
-    let names: Vec<String> = (0..files.len()).map(|at| format!("x{at}")).collect();
-    (Operands::files(files.iter().map(|file| reading.file(file)).collect()), format!("[{}]", names.join(", ")))
+/// Some files, to be read.
+fn all<'a>(reading: &Reading, files: &'a [PathBuf]) -> Operands<'a> {
+    Operands::files(files.iter().map(|file| reading.file(file)).collect())
 }
 
-/// The tensors of some files, and a list of their names.
-fn read_all(reading: &Reading, files: &[PathBuf]) -> Result<(Vec<AnyTensor>, String), Failure> {
-    let tensors = files.iter().map(|file| read_too(reading, file)).collect::<Result<Vec<_>, _>>()?;
-    Ok((tensors, all(reading, files).1))
+/// A list of the names of so many tensors, or of their entries.
+fn names(count: usize, stored_only: bool) -> String {
+    let name = |at| if stored_only { format!("stored(x{at})") } else { format!("x{at}") };
+    format!("[{}]", (0..count).map(name).collect::<Vec<_>>().join(", "))
 }
 
 pub(crate) fn join((name, args): (&str, &JoinArgs)) -> Outcome {
-    let (files, names) = all(&args.reading, &args.files);
-    let text = format!("{name}({names}, axis={})", args.axis);
-    emit(&text, files, &args.running, args.reading.max_memory, &args.output)
+    let text = format!("{name}({}, axis={})", names(args.files.len(), false), args.axis);
+    emit(&text, all(&args.reading, &args.files), &args.running, args.reading.max_memory, &args.output)
 }
 
 pub(crate) fn einsum(args: &EinsumArgs) -> Outcome {
-    let (files, names) = all(&args.reading, &args.files);
-    let text = format!("einsum(\"{}\", {names})", args.spec);
-    emit(&text, files, &args.running, args.reading.max_memory, &args.output)
+    let text = format!("einsum(\"{}\", {})", args.spec, names(args.files.len(), args.stored_only));
+    emit(&text, all(&args.reading, &args.files), &args.running, args.reading.max_memory, &args.output)
 }
 
 /// An error of the upstream gradient names its file: its shape, its type and the sums of its values.
@@ -288,26 +287,32 @@ pub(crate) fn backward<A: clap::Args + Options>((name, args): (&str, &Backward<A
 
 pub(crate) fn backward_zip((name, args): (&str, &BackwardZipArgs)) -> Outcome {
     let reading = &args.input.reading;
-    let tensors = [args.input.read()?, read_too(reading, &args.right)?, args.input.read_beside(&args.grad, None)?];
-    let text = format!("{name}_backward(x0, x1, x2, wrt={})", args.wrt);
-    args.output.emit(&gradient(&text, &tensors, &[&args.input.file, &args.right], &args.grad)?, reading.max_memory)
+    let other = args.right.file();
+    let mut tensors = vec![args.input.read()?];
+    tensors.extend(other.map(|path| read_too(reading, path)).transpose()?);
+    tensors.push(args.input.read_beside(&args.grad, None)?);
+    let (left, upstream) = (operand(args.stored_only), tensors.len() - 1);
+    let text = format!("{name}_backward({left}, {}, x{upstream}, wrt={})", right(&args.right), args.wrt);
+    let files: Vec<&Path> = [args.input.file.as_path()].into_iter().chain(other).collect();
+    args.output.emit(&gradient(&text, &tensors, &files, &args.grad)?, reading.max_memory)
 }
 
-/// The gradient of one of several files; `text` writes the call of the list of their names and the upstream gradient.
-fn of_several(args: &BackwardFiles, text: impl Fn(&str, &str) -> String) -> Outcome {
-    let (mut tensors, names) = read_all(&args.reading, &args.files)?;
+/// The gradient of one of several files; `text` writes the call with the name of the upstream gradient.
+fn of_several(args: &BackwardFiles, text: impl Fn(&str) -> String) -> Outcome {
+    let mut tensors =
+        args.files.iter().map(|file| read_too(&args.reading, file)).collect::<Result<Vec<_>, Failure>>()?;
     let upstream = format!("x{}", tensors.len());
     tensors.push(read(&args.grad, None, &args.reading.beside())?);
-    let result = gradient(&text(&names, &upstream), &tensors, &paths(&args.files), &args.grad)?;
+    let result = gradient(&text(&upstream), &tensors, &paths(&args.files), &args.grad)?;
     args.output.emit(&result, args.reading.max_memory)
 }
 
 pub(crate) fn backward_join((name, args): (&str, &BackwardJoinArgs)) -> Outcome {
-    let (axis, wrt) = (args.axis, args.of.wrt);
-    of_several(&args.of, |names, upstream| format!("{name}_backward({names}, {upstream}, axis={axis}, wrt={wrt})"))
+    let (axis, wrt, names) = (args.axis, args.of.wrt, names(args.of.files.len(), false));
+    of_several(&args.of, |upstream| format!("{name}_backward({names}, {upstream}, axis={axis}, wrt={wrt})"))
 }
 
 pub(crate) fn backward_einsum(args: &BackwardEinsumArgs) -> Outcome {
-    let (spec, wrt) = (&args.spec, args.of.wrt);
-    of_several(&args.of, |names, upstream| format!("einsum_backward(\"{spec}\", {names}, {upstream}, wrt={wrt})"))
+    let (spec, wrt, names) = (&args.spec, args.of.wrt, names(args.of.files.len(), args.stored_only));
+    of_several(&args.of, |upstream| format!("einsum_backward(\"{spec}\", {names}, {upstream}, wrt={wrt})"))
 }

@@ -8,8 +8,8 @@ use clap::{Command, CommandFactory, Parser};
 use lacuna::io::FileFormat;
 
 use crate::args::{
-    Backward, BackwardFiles, BackwardVerb, Cli, Input, Operand, Output, Picture, SpyArgs, Verb, Writing, ZipArgs,
-    command_of, not_an_option,
+    Backward, BackwardFiles, BackwardVerb, Cli, Input, Output, Picture, SpyArgs, Verb, Writing, ZipArgs, command_of,
+    not_an_option,
 };
 use crate::failure::Failure;
 use crate::names::{is_stream, shown};
@@ -144,8 +144,7 @@ impl<'a> Files<'a> {
     }
 
     fn of_two(args: &'a ZipArgs, beside: Option<&'a Path>) -> Self {
-        let right = if let Operand::File(path) = &args.right { Some(&**path) } else { None };
-        Files::new(&args.input, &args.output, [right, beside])
+        Files::new(&args.input, &args.output, [args.right.file(), beside])
     }
 
     fn of_backward(verb: &'a BackwardVerb) -> Self {
@@ -161,7 +160,7 @@ impl<'a> Files<'a> {
             BackwardVerb::Transpose(args) => Files::of_gradient(args),
             BackwardVerb::Zip(verb) => {
                 let args = verb.parts().1;
-                Files::new(&args.input, &args.output, [Some(&*args.right), Some(&*args.grad)])
+                Files::new(&args.input, &args.output, [args.right.file(), Some(&*args.grad)])
             }
             BackwardVerb::Join(verb) => Files::of_backward_files(&verb.parts().1.of),
             BackwardVerb::Einsum(args) => Files::of_backward_files(&args.of),

@@ -1,7 +1,7 @@
 //! The verbs that take the same arguments as others, one line each: reductions, sums and products of two, gradients.
 
 use clap::{Args, Subcommand};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::shared::Running;
 use super::shared::{Input, Output, Reading};
@@ -206,6 +206,16 @@ pub(crate) enum Operand {
     Number(String),
 }
 
+impl Operand {
+    /// The file, if it is one.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match self {
+            Operand::File(path) => Some(path),
+            Operand::Number(_) => None,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ZipArgs {
     #[command(flatten)]
@@ -249,9 +259,12 @@ pub(crate) struct MatmulArgs {
 pub(crate) struct BackwardZipArgs {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// The other operand
-    #[arg(value_name = "FILE")]
-    pub(crate) right: PathBuf,
+    /// The other operand: a file, or a number in the element type of the first
+    #[arg(value_parser = parse_operand, allow_hyphen_values = true, value_name = "FILE|NUMBER")]
+    pub(crate) right: Operand,
+    /// Look at what is stored alone
+    #[arg(long)]
+    pub(crate) stored_only: bool,
     /// The upstream gradient: a file of the output's shape
     #[arg(long, value_name = "FILE")]
     pub(crate) grad: PathBuf,
@@ -303,6 +316,9 @@ pub(crate) struct EinsumArgs {
     /// The files to read
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    /// Look at what is stored alone
+    #[arg(long)]
+    pub(crate) stored_only: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]
@@ -343,6 +359,9 @@ pub(crate) struct BackwardEinsumArgs {
     /// A letter for each axis of each file and of the result, such as 'ij,jk->ik'
     #[arg(value_parser = parse_labels, allow_hyphen_values = true, value_name = "SPEC")]
     pub(crate) spec: String,
+    /// Look at what is stored alone
+    #[arg(long)]
+    pub(crate) stored_only: bool,
     #[command(flatten)]
     pub(crate) of: BackwardFiles,
 }
