@@ -183,6 +183,30 @@ fn four_calls_are_unsafe_and_can_be_left_out() {
     assert!(read("src/lib.rs").contains("#![cfg_attr(not(feature = \"machine\"), forbid(unsafe_code))]"));
 }
 
+/// What each page of an operation says; those that macros write say it in one place for all.
+#[test]
+fn pages_have_their_sections() {
+    const SECTIONS: [&str; 5] = ["Shapes", "Implicit values", "Errors", "Complexity", "Examples"];
+    let mut files = Vec::new();
+    source_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ops"), &mut files);
+    let mut pages = 0;
+    for file in &files {
+        let mut page = String::new();
+        for line in fs::read_to_string(file).unwrap().lines() {
+            if line.starts_with("pub fn ") && !page.is_empty() {
+                let without = SECTIONS.iter().find(|section| !page.contains(&format!("/// # {section}\n")));
+                assert_eq!(without, None, "{}: {line}", file.display());
+                pages += 1;
+            }
+            match line.starts_with("///") || line.starts_with("#[") {
+                true => page.push_str(&format!("{line}\n")),
+                false => page.clear(),
+            }
+        }
+    }
+    assert!(pages > 40, "{pages} pages are found");
+}
+
 #[test]
 fn the_top_level_holds_what_was_agreed() {
     const AGREED: &[&str] = &[

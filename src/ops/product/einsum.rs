@@ -424,9 +424,30 @@ pub fn einsum<'a, X: Operand<Elem: Ring>>(spec: impl Into<Einsum<'a>>, operands:
 /// [`sddmm`](crate::CooPattern::sddmm) has them, and *db*<sub>kj</sub> = Σ<sub>i</sub> *a*<sub>ik</sub> ·
 /// *dc*<sub>ij</sub> in order; each on the pattern of its operand. Sums hand theirs back to each term.
 ///
+/// # Shapes
+///
+/// `upstream` has exactly the shape of the forward result; each gradient has the shape of its operand.
+///
+/// # Implicit values
+///
+/// The gradient of a sparse operand has its pattern (shared) and a fill of 0. Where `upstream` stores nothing its fill counts, or 0
+/// if it is a [stored view](crate::Stored).
+///
+/// # NaN
+///
+/// NaN times anything is NaN.
+///
+/// # Gradient
+///
+/// None: gradients of gradients are not here.
+///
 /// # Errors
 ///
 /// Those of [`einsum`](einsum()), and `ShapeMismatch` where `upstream` has another shape than the result.
+///
+/// # Complexity
+///
+/// Twice that of the products of matrices that the forward pass comes to.
 ///
 /// # Examples
 ///
@@ -507,12 +528,32 @@ pub(crate) fn tensordot_shape(lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Re
 /// of *y*. The positions are summed in row-major order of the axes of *x*, whatever order they are named in; all else
 /// is as for [`einsum`](einsum()).
 ///
+/// # Shapes
+///
+/// The axes that are named have the same lengths, pair by pair. The result has the other axes of *x*, then those of *y*.
+///
+/// # Implicit values
+///
+/// As of [`einsum`](einsum()): fills must be zero, and the result has a fill of zero. Of stored views the entries count alone.
+///
+/// # NaN
+///
+/// As of [`einsum`](einsum()).
+///
+/// # Gradient
+///
+/// [`tensordot_backward`].
+///
 /// # Errors
 ///
 /// - `LengthMismatch`: there are not as many axes of both;
 /// - `AxisOutOfRange`, `AxisRepeated`: an axis is none of its operand, or is named twice;
 /// - `Argument`: two axes have different lengths, or a fill is not zero;
 /// - those of [`einsum`](einsum()).
+///
+/// # Complexity
+///
+/// That of the product of matrices that it comes to.
 ///
 /// # Examples
 ///
@@ -522,6 +563,8 @@ pub(crate) fn tensordot_shape(lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Re
 /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![2, 3], 0)?;
 /// assert_eq!(tensordot(&x, &x, [1], [1])?.entries(), [(vec![0, 0], 4), (vec![1, 1], 9)]);
 /// assert_eq!(tensordot(&x, &x, [0, 1], [0, 1])?.item()?, 13);
+/// let dense = x.to_dense()?;
+/// assert_eq!(tensordot(&x, &x, [1], [1])?.to_dense()?, tensordot(&dense, &dense, [1], [1])?);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
@@ -552,9 +595,30 @@ fn of_tensordot(mut error: Error) -> Error {
 
 /// The gradients of both operands of [`tensordot`]: see [`einsum_backward`].
 ///
+/// # Shapes
+///
+/// `upstream` has exactly the shape of the forward result; each gradient has the shape of its operand.
+///
+/// # Implicit values
+///
+/// The gradient of a sparse operand has its pattern (shared) and a fill of 0. Where `upstream` stores nothing its fill counts, or 0
+/// if it is a [stored view](crate::Stored).
+///
+/// # NaN
+///
+/// NaN times anything is NaN.
+///
+/// # Gradient
+///
+/// None: gradients of gradients are not here.
+///
 /// # Errors
 ///
 /// Those of [`tensordot`], and `ShapeMismatch` where `upstream` has another shape than the result.
+///
+/// # Complexity
+///
+/// Twice that of the products of matrices that the forward pass comes to.
 ///
 /// # Examples
 ///

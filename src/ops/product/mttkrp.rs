@@ -132,9 +132,29 @@ pub fn mttkrp<X: Operand<Elem: Ring>, D: Dimension>(
 /// the pattern of *x*, the factors in the order of the axes and the sum in eight lanes, as
 /// [`sddmm`](crate::CooPattern::sddmm) has it.
 ///
+/// # Shapes
+///
+/// `upstream` is an array with exactly the shape of the forward result; each gradient of a factor has its shape.
+///
+/// # Implicit values
+///
+/// The gradient of a sparse *x* has its pattern (shared) and a fill of 0; the others are arrays.
+///
+/// # NaN
+///
+/// As for [`mttkrp`](mttkrp()).
+///
+/// # Gradient
+///
+/// None: gradients of gradients are not here.
+///
 /// # Errors
 ///
 /// Those of [`mttkrp`](mttkrp()), and `ShapeMismatch` where `upstream` has another shape than the result.
+///
+/// # Complexity
+///
+/// O(nnz · width · rank²).
 ///
 /// # Examples
 ///
@@ -311,9 +331,29 @@ pub fn ttm<X: Operand<Elem: Ring>>(
 /// [`sddmm`](crate::CooPattern::sddmm) has them; *dm*<sub>qk</sub> = Σ *x*<sub>…k…</sub> · *dz*<sub>…q…</sub> in
 /// row-major order.
 ///
+/// # Shapes
+///
+/// `upstream` is an array with exactly the shape of the forward result; that of the matrix has its shape.
+///
+/// # Implicit values
+///
+/// The gradient of a sparse *x* has its pattern (shared) and a fill of 0; the others are arrays.
+///
+/// # NaN
+///
+/// As for [`mttkrp`](mttkrp()).
+///
+/// # Gradient
+///
+/// None: gradients of gradients are not here.
+///
 /// # Errors
 ///
 /// Those of [`ttm`], and `ShapeMismatch` where `upstream` has another shape than the result.
+///
+/// # Complexity
+///
+/// O(nnz · new length).
 ///
 /// # Examples
 ///
@@ -344,9 +384,29 @@ pub fn ttm_backward<X: Operand<Elem: Float>, D: Dimension>(
 /// *z*<sub>……</sub> = Σ<sub>k</sub> *x*<sub>…k…</sub> · *v*<sub>k</sub>: as [`ttm`] with a matrix of one row, whose
 /// axis is left out. The result is an array; `x.scale(axis, &v)?.sum(axis)?` is sparse, and its sums are exact.
 ///
+/// # Shapes
+///
+/// The vector is as long as the axis; the result has not that axis.
+///
+/// # Implicit values
+///
+/// As for [`ttm`].
+///
+/// # NaN
+///
+/// As for [`mttkrp`](mttkrp()).
+///
+/// # Gradient
+///
+/// [`ttv_backward`].
+///
 /// # Errors
 ///
 /// Those of [`ttm`].
+///
+/// # Complexity
+///
+/// O(nnz + result).
 ///
 /// # Examples
 ///
@@ -356,6 +416,7 @@ pub fn ttm_backward<X: Operand<Elem: Float>, D: Dimension>(
 ///
 /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![2, 3], 0)?;
 /// assert_eq!(ttv(&x, &arr1(&[1, 0, 5]), -1)?, arr1(&[10, 3]).into_dyn());
+/// assert_eq!(ttv(&x, &arr1(&[1, 0, 5]), -1)?, ttv(&x.to_dense()?, &arr1(&[1, 0, 5]), -1)?);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
@@ -385,9 +446,29 @@ fn without_axis(error: Error, axis: usize) -> Error {
 
 /// The gradients of the operand and of the vector of [`ttv`]: those of [`ttm`] with a matrix of one row.
 ///
+/// # Shapes
+///
+/// `upstream` is an array with exactly the shape of the forward result; that of the vector has its length.
+///
+/// # Implicit values
+///
+/// The gradient of a sparse *x* has its pattern (shared) and a fill of 0; the others are arrays.
+///
+/// # NaN
+///
+/// As for [`mttkrp`](mttkrp()).
+///
+/// # Gradient
+///
+/// None: gradients of gradients are not here.
+///
 /// # Errors
 ///
 /// Those of [`ttv`], and `ShapeMismatch` where `upstream` has another shape than the result.
+///
+/// # Complexity
+///
+/// O(nnz).
 ///
 /// # Examples
 ///

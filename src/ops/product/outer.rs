@@ -297,9 +297,25 @@ pub fn outer<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>
 /// Each axis of the result is as long as the product of those of both; an operand of smaller rank has axes of length 1
 /// in front.
 ///
+/// # Implicit values
+///
+/// As of [`outer`]: fills must be zero, and stored is where both operands store something.
+///
+/// # NaN
+///
+/// As of [`outer`].
+///
+/// # Gradient
+///
+/// [`kron_backward`].
+///
 /// # Errors
 ///
 /// Those of [`outer`], `AxisOverflow` and `AxisTooLong`: an axis of the result is too long.
+///
+/// # Complexity
+///
+/// O(entries of *x* · entries of *y*), and a sort where these do not come in order.
 ///
 /// # Examples
 ///
@@ -310,6 +326,7 @@ pub fn outer<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>
 /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![0, 1]], vec![1, 2], 0)?;
 /// let y = CooTensor::new([1, 2], vec![vec![0, 0], vec![0, 1]], vec![3, 4], 0)?;
 /// assert_eq!(kron(&x, &y)?.to_dense()?, arr2(&[[3, 4, 0, 0], [0, 0, 6, 8]]).into_dyn());
+/// assert_eq!(kron(&x, &y)?.to_dense()?, kron(&x.to_dense()?, &y.to_dense()?)?);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
@@ -325,9 +342,30 @@ pub fn kron<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>>
 /// [`sddmm`](crate::CooPattern::sddmm) has them; *dy*<sub>j</sub> = Σ<sub>i</sub> *x*<sub>i</sub> · *dz*<sub>ij</sub>
 /// in order. Of sparse operands the sums go over what is stored.
 ///
+/// # Shapes
+///
+/// `upstream` has exactly the shape of the forward result; each gradient has the shape of its operand.
+///
+/// # Implicit values
+///
+/// The gradient of a sparse operand has its pattern (shared) and a fill of 0. Where `upstream` stores nothing its fill counts, or 0
+/// if it is a [stored view](crate::Stored).
+///
+/// # NaN
+///
+/// NaN times anything is NaN.
+///
+/// # Gradient
+///
+/// None: gradients of gradients are not here.
+///
 /// # Errors
 ///
 /// `ShapeMismatch` where `upstream` has another shape than the result, and `TooLarge` as for [`outer`].
+///
+/// # Complexity
+///
+/// O(entries of *x* · entries of *y*), and a search for each in a sparse `upstream`.
 ///
 /// # Examples
 ///
@@ -352,9 +390,30 @@ pub fn outer_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
 
 /// The gradients of both operands of [`kron`]: as those of [`outer`].
 ///
+/// # Shapes
+///
+/// `upstream` has exactly the shape of the forward result; each gradient has the shape of its operand.
+///
+/// # Implicit values
+///
+/// The gradient of a sparse operand has its pattern (shared) and a fill of 0. Where `upstream` stores nothing its fill counts, or 0
+/// if it is a [stored view](crate::Stored).
+///
+/// # NaN
+///
+/// NaN times anything is NaN.
+///
+/// # Gradient
+///
+/// None: gradients of gradients are not here.
+///
 /// # Errors
 ///
 /// Those of [`outer_backward`].
+///
+/// # Complexity
+///
+/// O(entries of *x* · entries of *y*), and a search for each in a sparse `upstream`.
 ///
 /// # Examples
 ///

@@ -182,9 +182,29 @@ pub fn softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<
 /// − max<sub>s</sub> *x*<sub>k,s</sub>), each step in `f64`, the sum exact. Of [`x.stored()`](Stored) the fill is minus
 /// infinity. All else is as for [`softmax`](softmax()).
 ///
+/// # Shapes
+///
+/// The result has the shape of *x*; the axes are those of one group, all of them together.
+///
+/// # Implicit values
+///
+/// As of [`softmax`](softmax()), but that what is absent has the logarithm of no share, minus infinity.
+///
+/// # NaN
+///
+/// As of [`softmax`](softmax()).
+///
+/// # Gradient
+///
+/// [`log_softmax_backward`].
+///
 /// # Errors
 ///
 /// Those of [`softmax`](softmax()).
+///
+/// # Complexity
+///
+/// That of [`softmax`](softmax()).
 ///
 /// # Examples
 ///
@@ -194,6 +214,8 @@ pub fn softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<
 /// let x = CooTensor::new([4], vec![vec![1, 3]], vec![1000.0, 0.0], 0.0)?;
 /// let y = log_softmax(&x.stored(), 0)?;
 /// assert_eq!((y.values(), y.fill()), (&[0.0, -1000.0][..], f64::NEG_INFINITY));
+/// let absent = ndarray::arr1(&[f64::NEG_INFINITY, 1000.0, f64::NEG_INFINITY, 0.0]);
+/// assert_eq!(y.to_dense()?, log_softmax(&absent, 0)?);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub fn log_softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
@@ -206,9 +228,30 @@ pub fn log_softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Res
 /// *dy*<sub>k,s</sub>), where *y* is the softmax in `f64`, the sum is exact over rounded products, and each step is in
 /// `f64`.
 ///
+/// # Shapes
+///
+/// `upstream` has exactly the shape of *x*, and so has the gradient.
+///
+/// # Implicit values
+///
+/// Of [`x.stored()`](Stored) the gradient has the pattern (shared) and a fill of 0. Where `upstream` stores nothing its fill counts,
+/// or 0 if it is a stored view.
+///
+/// # NaN
+///
+/// A group with a NaN, or with positive infinity, has gradients of NaN.
+///
+/// # Gradient
+///
+/// None: gradients of gradients are not here.
+///
 /// # Errors
 ///
 /// Those of [`softmax`](softmax()), and `ShapeMismatch` where `upstream` has another shape than *x*.
+///
+/// # Complexity
+///
+/// That of [`softmax`](softmax()).
 ///
 /// # Examples
 ///
@@ -234,9 +277,30 @@ pub fn softmax_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 /// *dx*<sub>k,r</sub> = *dy*<sub>k,r</sub> − *p*<sub>k,r</sub> · Σ<sub>s</sub> *dy*<sub>k,s</sub>, where *p* is the
 /// softmax in `f64`, the sum is exact, and each step is in `f64`.
 ///
+/// # Shapes
+///
+/// `upstream` has exactly the shape of *x*, and so has the gradient.
+///
+/// # Implicit values
+///
+/// Of [`x.stored()`](Stored) the gradient has the pattern (shared) and a fill of 0. Where `upstream` stores nothing its fill counts,
+/// or 0 if it is a stored view.
+///
+/// # NaN
+///
+/// A group with a NaN, or with positive infinity, has gradients of NaN.
+///
+/// # Gradient
+///
+/// None: gradients of gradients are not here.
+///
 /// # Errors
 ///
 /// Those of [`softmax_backward`].
+///
+/// # Complexity
+///
+/// That of [`softmax`](softmax()).
 ///
 /// # Examples
 ///

@@ -298,6 +298,7 @@ moves! {
     /// let x = CooTensor::new([1, 3, 1], vec![vec![0], vec![2], vec![0]], vec![5], 0)?;
     /// assert_eq!(squeeze(&x, -1)?.shape(), [1, 3]);
     /// assert_eq!(squeeze(&x, Axes::all())?.entries(), [(vec![2], 5)]);
+    /// assert_eq!(squeeze(&x, -1)?.to_dense()?, squeeze(&x.to_dense()?, -1)?);
     /// assert_eq!(squeeze(&x, 1).unwrap_err().to_string(), "axis 1 has length 3, not 1");
     /// # Ok::<(), lacuna::Error>(())
     /// ```
@@ -338,6 +339,7 @@ moves! {
     /// let x = CooTensor::new([3], vec![vec![2]], vec![5], 0)?;
     /// assert_eq!(expand_dims(&x, 0)?.entries(), [(vec![0, 2], 5)]);
     /// assert_eq!(expand_dims(&x, [0, -1])?.shape(), [1, 3, 1]);
+    /// assert_eq!(expand_dims(&x, 0)?.to_dense()?, expand_dims(&x.to_dense()?, 0)?);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     ///
@@ -423,6 +425,7 @@ moves! {
     /// let x = CooTensor::new([2, 3, 4], vec![vec![1], vec![2], vec![3]], vec![5], 0)?;
     /// assert_eq!(move_axis(&x, 0, -1)?.shape(), [3, 4, 2]);
     /// assert_eq!(move_axis(&x, 0, -1)?.entries(), [(vec![2, 3, 1], 5)]);
+    /// assert_eq!(move_axis(&x, 0, -1)?.to_dense()?, move_axis(&x.to_dense()?, 0, -1)?);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     ///

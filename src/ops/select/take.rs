@@ -102,6 +102,10 @@ pub fn take<'a, X: Operand, J: Position>(x: &X, positions: impl Into<Take<'a, J>
 ///
 /// `out` has exactly the shape of `positions`, in any layout.
 ///
+/// # Implicit values
+///
+/// None: both are arrays.
+///
 /// # NaN
 ///
 /// Values are copied bit for bit.

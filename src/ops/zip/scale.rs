@@ -79,7 +79,9 @@ fn in_order<T: Element, D: Dimension>(array: &ArrayBase<impl Data<Elem = T>, D>)
 ///
 /// # Gradient
 ///
-/// That of *x* is `scale` of the upstream gradient by the same factors.
+/// That of *x* is [`any_backward`](crate::any_backward)`(&x, &upstream, Axes::none())?.stored().scale(axis, &factors)?`:
+/// the upstream gradient at the entries, by the same factors. [`mul_backward`](crate::mul_backward()) by the factors as
+/// a column or a row gives it too, and that of the factors.
 ///
 /// # Errors
 ///
