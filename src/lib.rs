@@ -94,7 +94,9 @@
 //! | [`CooPattern::sddmm`], [`Stored::sddmm`] | [`CooPattern::sddmm_backward`], [`Stored::sddmm_backward`] |
 //! | [`matmul()`] | [`matmul_backward`] |
 //! | [`matmul_with()`] ([`Matmul`], [`Semiring`]) | [`matmul_backward`] |
-//! | [`zip_with`], [`scale()`] ([`Factors`]), [`allclose()`] ([`Tolerance`]), [`Stored::mask`], [`Stored::without`] | |
+//! | [`scale()`] ([`Factors`]), [`CooTensor::permute_axes`], [`CooTensor::reshape`] | [those of other operations](documents::gradients) |
+//! | [`zip_with`], [`allclose()`] ([`Tolerance`]) | |
+//! | [`Stored::mask`], [`Stored::without`] | [`Stored::mask_backward`], [`Stored::without_backward`] |
 //!
 //! The elementwise ones, and `take` of arrays, have forms that fill a result that is there already: [`isin_into`],
 //! [`isnan_into`] and the like ([`Answers`] says what they fill), [`take_into`].

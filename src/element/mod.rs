@@ -240,6 +240,13 @@ pub trait Ring: Element {
 pub(crate) type Cell<T> = <<T as Ring>::Total as Accumulator<T>>::Cell;
 
 /// A type with an order: every [`Element`] but the complex ones.
+///
+/// So extremes, their positions, medians, quantiles, ranks and `unique` of complex numbers do not compile:
+///
+/// ```compile_fail,E0277
+/// # use {lacuna::{CooTensor, max}, num_complex::Complex};
+/// max(&CooTensor::full([2], Complex::new(0.0, 1.0)).unwrap(), 0);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no order, which this asks for",
     note = "`bool`, integers of 8 to 64 bits and floats have one; of complex numbers take `re`, `im` or `norm()` first"
@@ -270,6 +277,13 @@ pub trait Real: Ring + PartialOrd {
 }
 
 /// A floating-point type: `f32`, `f64`, and with the feature `half` also `half::f16` and `half::bf16`.
+///
+/// What asks for one, as norms, functions such as `exp`, and reductions without NaN do, does not compile on integers:
+///
+/// ```compile_fail,E0277
+/// # use lacuna::{CooTensor, norm};
+/// norm(&CooTensor::full([2], 1).unwrap(), 0);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no floating-point type, which this asks for",
     note = "write the literals as floats, `1.0`, or convert beforehand: `x.cast::<f64>()?`"
