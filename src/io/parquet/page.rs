@@ -1,6 +1,5 @@
 //! Pages: their headers, what they inflate to, and the values in them.
 
-use std::borrow::Cow;
 use std::io::Read;
 use std::ops::Range;
 
@@ -79,6 +78,15 @@ impl PageHeader {
         PageHeader { kind, inflated: 0, bytes: 0, values: 0, encoding: -1, nulls: 0, levels, is_compressed: true }
     }
 
+    pub(super) fn is_dictionary(&self) -> bool {
+        self.kind == Kind::Dictionary
+    }
+
+    /// The bytes of the levels that stand before what is compressed.
+    fn levels_bytes(&self) -> u64 {
+        if self.kind == Kind::Levelled { self.levels.0.saturating_add(self.levels.1) } else { 0 }
+    }
+
     /// The values of a page that has any.
     pub(super) fn data_values(&self) -> u64 {
         if matches!(self.kind, Kind::Values | Kind::Levelled) { self.values } else { 0 }
@@ -104,44 +112,55 @@ fn read_details(thrift: &mut Thrift<'_>, kind: Kind) -> Option<PageHeader> {
     Some(page)
 }
 
-/// The pages of a column in one row group, read one after the other.
+/// What a page is read into. It is kept for the pages after it: fresh memory takes as long as what is written there.
+#[derive(Default)]
+pub(super) struct Room {
+    inflated: Vec<u8>,
+    zstd: Option<zstd::bulk::Decompressor<'static>>,
+    pub(super) values: Vec<u64>,
+}
+
+/// Pages of a column in one row group.
 pub(super) struct Pages<'c> {
     column: &'c Column,
     /// Where they are, for errors.
     place: String,
     codec: i64,
-    dictionary: Option<Vec<u64>>,
-    /// The bytes that pages have inflated to.
-    pub(super) inflated: u64,
 }
 
 impl<'c> Pages<'c> {
     pub(super) fn new(column: &'c Column, codec: i64, place: String) -> Self {
-        Pages { column, place, codec, dictionary: None, inflated: 0 }
+        Pages { column, place, codec }
     }
 
-    /// Reads a page, of which `body` is what stands behind the header: puts the values in it behind `values`.
-    pub(super) fn read(&mut self, header: &PageHeader, body: &[u8], values: &mut Vec<u64>) -> Result<()> {
-        let before = match header.kind {
-            Kind::Levelled => header.levels.0.saturating_add(header.levels.1),
-            _ => 0,
-        };
-        let split = usize::try_from(before).ok().and_then(|before| body.split_at_checked(before));
+    /// Reads a page, of which `body` is what stands behind the header: the values in it, or those of a dictionary.
+    pub(super) fn read(
+        &self,
+        header: &PageHeader,
+        body: &[u8],
+        dictionary: Option<&[u64]>,
+        room: &mut Room,
+    ) -> Result<()> {
+        let levels = header.levels_bytes();
+        let split = usize::try_from(levels).ok().and_then(|levels| body.split_at_checked(levels));
         let Some((levels, body)) = split else { return Err(self.refused("its levels are longer than it is")) };
-        let inflated = self.inflate(header, header.inflated.saturating_sub(before), body)?;
-        self.inflated = self.inflated.saturating_add(inflated.len() as u64);
+        let Room { inflated, zstd, values } = room;
+        values.clear();
+        let inflated = self.inflate(header, body, inflated, zstd)?;
         match header.kind {
-            Kind::Dictionary => self.read_dictionary(header, &inflated),
-            Kind::Values => {
-                let values_of = self.without_levels(header, &inflated)?;
-                self.read_values(header, values_of, values)
-            }
+            Kind::Dictionary => self.read_dictionary(header, inflated, values),
+            Kind::Values => self.read_values(header, self.without_levels(header, inflated)?, dictionary, values),
             Kind::Levelled => {
                 self.check_levels(header, levels)?;
-                self.read_values(header, &inflated, values)
+                self.read_values(header, inflated, dictionary, values)
             }
             Kind::Other => Ok(()),
         }
+    }
+
+    /// The bytes that a page inflates to, as its header says.
+    pub(super) fn inflated_bytes(&self, header: &PageHeader) -> u64 {
+        if self.codec == 0 || !header.is_compressed { header.bytes } else { header.inflated }
     }
 
     /// The error of a page.
@@ -149,10 +168,17 @@ impl<'c> Pages<'c> {
         Error::Format { place: self.place.clone(), message: message.into() }
     }
 
-    fn inflate<'b>(&self, header: &PageHeader, length: u64, body: &'b [u8]) -> Result<Cow<'b, [u8]>> {
+    fn inflate<'b>(
+        &self,
+        header: &PageHeader,
+        body: &'b [u8],
+        room: &'b mut Vec<u8>,
+        zstd: &mut Option<zstd::bulk::Decompressor<'static>>,
+    ) -> Result<&'b [u8]> {
         if self.codec == 0 || !header.is_compressed {
-            return Ok(Cow::Borrowed(body));
+            return Ok(body);
         }
+        let length = header.inflated.saturating_sub(header.levels_bytes());
         let most = FLOOR.saturating_add(RATIO.saturating_mul(body.len() as u64));
         if length > most {
             let bytes = u128::from(length);
@@ -161,26 +187,31 @@ impl<'c> Pages<'c> {
         }
         let length = length as usize;
         let found = match self.codec {
-            2 => gzip(body, length)?,
-            1 | 6 | 7 => inflate_block(self.codec, body, alloc::zeros(length)?),
+            2 => gzip(body, length, room)?,
+            1 | 6 | 7 => {
+                alloc::reserve(room, length.saturating_sub(room.len()))?;
+                room.resize(length, 0);
+                inflate_block(self.codec, body, room, zstd)
+            }
             codec => return Err(self.refused(format!("it is compressed by {}", codec_name(codec)))),
         };
-        let inflated = found.filter(|bytes| bytes.len() == length);
-        inflated.map(Cow::Owned).ok_or_else(|| self.refused("a page does not inflate to what its header says"))
+        match found == Some(length) {
+            true => Ok(&room[..]),
+            false => Err(self.refused("a page does not inflate to what its header says")),
+        }
     }
 
-    fn read_dictionary(&mut self, header: &PageHeader, bytes: &[u8]) -> Result<()> {
-        let (mut values, count) = (Vec::new(), usize::try_from(header.values).unwrap_or(usize::MAX));
+    fn read_dictionary(&self, header: &PageHeader, bytes: &[u8], values: &mut Vec<u64>) -> Result<()> {
+        let count = usize::try_from(header.values).unwrap_or(usize::MAX);
         // So many values have a bit each at least.
         if count / 8 > bytes.len() || matches!(self.column.physical, Physical::Other(_)) {
             return Err(self.refused("its dictionary is shorter than its header says"));
         }
-        alloc::reserve(&mut values, count)?;
-        match decode::plain(self.column.physical, bytes, count, &mut values) {
-            Some(()) if matches!(header.encoding, 0 | 2) => self.dictionary = Some(values),
-            _ => return Err(self.refused("its dictionary is shorter than its header says")),
+        alloc::reserve(values, count)?;
+        match decode::plain(self.column.physical, bytes, count, values) {
+            Some(()) if matches!(header.encoding, 0 | 2) => Ok(()),
+            _ => Err(self.refused("its dictionary is shorter than its header says")),
         }
-        Ok(())
     }
 
     /// What stands behind the levels of definition, of which none may say that a value is missing.
@@ -212,12 +243,19 @@ impl<'c> Pages<'c> {
         }
     }
 
-    /// Reads the values of a page, all of which are there. The caller has made room for them.
-    fn read_values(&self, header: &PageHeader, bytes: &[u8], values: &mut Vec<u64>) -> Result<()> {
+    /// Reads the values of a page, all of which are there. The caller knows that they are not too many.
+    fn read_values(
+        &self,
+        header: &PageHeader,
+        bytes: &[u8],
+        dictionary: Option<&[u64]>,
+        values: &mut Vec<u64>,
+    ) -> Result<()> {
         let (physical, count) = (self.column.physical, header.values as usize);
+        alloc::reserve(values, count)?;
         let decoded = match header.encoding {
             0 => decode::plain(physical, bytes, count, values),
-            2 | 8 => self.look_up(bytes, count, values),
+            2 | 8 => look_up(dictionary, bytes, count, values),
             3 if physical == Physical::Boolean => bytes.get(4..).and_then(|bytes| {
                 decode::runs(bytes, 1, count, |value, times| values.extend(std::iter::repeat_n(value, times)))
             }),
@@ -227,18 +265,18 @@ impl<'c> Pages<'c> {
         };
         decoded.ok_or_else(|| self.refused(format!("a page does not hold the {count} values that its header says")))
     }
+}
 
-    /// Numbers of values in the dictionary.
-    fn look_up(&self, bytes: &[u8], count: usize, values: &mut Vec<u64>) -> Option<()> {
-        let dictionary = self.dictionary.as_ref()?;
-        let Some((&width, bytes)) = bytes.split_first() else { return (count == 0).then_some(()) };
-        let mut inside = true;
-        decode::runs(bytes, width, count, |number, times| match dictionary.get(number as usize) {
-            Some(&value) => values.extend(std::iter::repeat_n(value, times)),
-            None => inside = false,
-        })?;
-        inside.then_some(())
-    }
+/// Numbers of values in the dictionary.
+fn look_up(dictionary: Option<&[u64]>, bytes: &[u8], count: usize, values: &mut Vec<u64>) -> Option<()> {
+    let dictionary = dictionary?;
+    let Some((&width, bytes)) = bytes.split_first() else { return (count == 0).then_some(()) };
+    let mut inside = true;
+    decode::runs(bytes, width, count, |number, times| match dictionary.get(number as usize) {
+        Some(&value) => values.extend(std::iter::repeat_n(value, times)),
+        None => inside = false,
+    })?;
+    inside.then_some(())
 }
 
 fn codec_name(codec: i64) -> String {
@@ -250,24 +288,33 @@ fn codec_name(codec: i64) -> String {
     }
 }
 
-/// Inflates gzip as far as `length` bytes, and one more that tells of others.
-fn gzip(body: &[u8], length: usize) -> Result<Option<Vec<u8>>> {
-    let mut inflated = Vec::new();
+/// Inflates gzip as far as `length` bytes, and one more that tells of others; how many these were.
+fn gzip(body: &[u8], length: usize, inflated: &mut Vec<u8>) -> Result<Option<usize>> {
+    inflated.clear();
     let mut reader = flate2::read::MultiGzDecoder::new(body).take(length as u64 + 1);
-    match reader.read_to_end(&mut inflated) {
-        Ok(_) => Ok(Some(inflated)),
+    match reader.read_to_end(inflated) {
+        Ok(count) => Ok(Some(count)),
         Err(error) if error.kind() == std::io::ErrorKind::OutOfMemory => Err(error.into()),
         Err(_) => Ok(None),
     }
 }
 
-/// Inflates a block into as many bytes as `inflated` has.
-fn inflate_block(codec: i64, body: &[u8], mut inflated: Vec<u8>) -> Option<Vec<u8>> {
-    let count = match codec {
-        1 => snap::raw::Decoder::new().decompress(body, &mut inflated).ok()?,
-        7 => lz4_flex::block::decompress_into(body, &mut inflated).ok()?,
-        _ => zstd::bulk::decompress_to_buffer(body, &mut inflated[..]).ok()?,
-    };
-    inflated.truncate(count);
-    Some(inflated)
+/// Inflates a block into the bytes of `inflated`; how many of them these were.
+fn inflate_block(
+    codec: i64,
+    body: &[u8],
+    inflated: &mut [u8],
+    zstd: &mut Option<zstd::bulk::Decompressor<'static>>,
+) -> Option<usize> {
+    match codec {
+        1 => snap::raw::Decoder::new().decompress(body, inflated).ok(),
+        7 => lz4_flex::block::decompress_into(body, inflated).ok(),
+        _ => {
+            let zstd = match zstd {
+                Some(zstd) => zstd,
+                None => zstd.insert(zstd::bulk::Decompressor::new().ok()?),
+            };
+            zstd.decompress_to_buffer(body, inflated).ok()
+        }
+    }
 }

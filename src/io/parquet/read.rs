@@ -2,15 +2,17 @@
 
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::described::{self, Described, Extent, Hashes};
 use super::footer::{Chunk, Column, Footer, Physical, quoted};
 use super::layout::{self, Layout};
-use super::page::{PageHeader, PageRows, Pages};
+use super::page::{PageHeader, PageRows, Pages, Room};
 use super::{Stream, refused};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::limit::guard;
+use crate::base::threads;
 use crate::dispatch_dtype;
 use crate::dynamic::{AnyTensor, Format, no_such};
 use crate::io::element::FileElement;
@@ -129,11 +131,15 @@ impl<T: FileElement> Sink for Values<T> {
     }
 }
 
-/// Room for so many items more, growing by half and not beyond what may come.
+/// A list of entries may be so many times as long as what has been read.
+const GROWTH: usize = 64;
+
+/// Room for so many items more, and not beyond what may come. What grows is copied, into memory that is touched for the
+/// first time: so that happens a few times only, and yet a footer that lies gets no room for what it promises.
 fn reserve_up_to<T>(items: &mut Vec<T>, more: usize, most: usize) -> Allocated<()> {
     let wanted = items.len() + more;
     if wanted > items.capacity() {
-        let grown = (items.capacity() + items.capacity() / 2).min(most).max(wanted);
+        let grown = items.capacity().saturating_mul(GROWTH).min(most).max(wanted);
         alloc::reserve_exact(items, grown - items.len())?;
     }
     Ok(())
@@ -151,6 +157,9 @@ pub(super) struct Table<'a> {
     pub(super) worth: u64,
     /// What pages have inflated to.
     inflated: u64,
+    /// What is read and inflated goes into, from one page to the next.
+    bytes: Vec<u8>,
+    rooms: Mutex<Vec<Room>>,
 }
 
 impl<'a> Table<'a> {
@@ -161,7 +170,8 @@ impl<'a> Table<'a> {
         length: u64,
         options: &'a ReadOptions,
     ) -> Self {
-        Table { stream, footer, layout, length, options, worth: length, inflated: 0 }
+        let (bytes, rooms) = (Vec::new(), Mutex::default());
+        Table { stream, footer, layout, length, options, worth: length, inflated: 0, bytes, rooms }
     }
 
     /// Reads all rows; `held` bytes are in memory besides.
@@ -234,20 +244,76 @@ impl<'a> Table<'a> {
         let chunk = group.chunks[column.1];
         let rows = group.rows as usize;
         let place = format!("row group {number}, column {}", quoted(&column.0.name));
-        let mut pages = Pages::new(column.0, chunk.codec, place);
+        let pages = Pages::new(column.0, chunk.codec, place);
         let wanted: usize = picked.iter().map(Range::len).sum();
-        let mut seen = 0;
+        let (mut dictionary, mut seen) = (None, 0);
         for run in self.runs(&chunk, rows, picked)? {
             let bytes = self.bytes_of(&run)?;
-            let mut run = Walk { bytes: &bytes, row: run.row, rows, picked, most: self.page_limit() };
-            seen += run.read(&mut pages, &mut |row, values| visit(row, values))?;
-            guard::<u8>("the inflated pages", (self.inflated + pages.inflated).into(), self.inflated_limit(), TRUSTED)?;
+            let walk = Walk { bytes: &bytes, row: run.row, rows, picked, pages: &pages };
+            seen += self.read_pages(walk, &mut dictionary, visit)?;
+            self.bytes = bytes;
         }
-        self.inflated += pages.inflated;
         match seen == wanted {
             true => Ok(()),
             false => Err(pages.refused(format!("its pages hold {seen} values of {wanted}"))),
         }
+    }
+
+    /// Reads all pages, several of them at once, and tells how many rows were picked. A large one is read alone.
+    fn read_pages(&mut self, mut walk: Walk<'_>, dictionary: &mut Dictionary, visit: Visit<'_>) -> Result<usize> {
+        let (pages, picked, mut seen) = (walk.pages, walk.picked, 0);
+        let rooms = std::mem::take(&mut self.rooms);
+        let read = |(page, dictionary): (Page<'_>, Dictionary)| {
+            let mut room = rooms.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+            pages.read(&page.header, page.body, dictionary.as_deref().map(Vec::as_slice), &mut room)?;
+            Ok((page.rows, room))
+        };
+        let mut take = |read: Result<(Range<usize>, Room)>| -> Result<()> {
+            let (rows, mut room) = read?;
+            seen += visit_picked(picked, &rows, &mut room.values, visit)?;
+            rooms.lock().unwrap_or_else(PoisonError::into_inner).push(room);
+            Ok(())
+        };
+        loop {
+            let mut large = None;
+            let next = || match large {
+                Some(_) => Ok(None),
+                None => match self.next_page(&mut walk, dictionary)? {
+                    Some(page) if page.0.rows.len() > LARGE => {
+                        large = Some(page);
+                        Ok(None)
+                    }
+                    page => Ok(page),
+                },
+            };
+            threads::pipeline(next, read, &mut take)?;
+            match large {
+                Some(page) => take(read(page))?,
+                None => break,
+            }
+        }
+        self.rooms = rooms;
+        Ok(seen)
+    }
+
+    /// The next page of values that are picked, with the dictionary that stands before it.
+    fn next_page<'b>(
+        &mut self,
+        walk: &mut Walk<'b>,
+        dictionary: &mut Dictionary,
+    ) -> Result<Option<(Page<'b>, Dictionary)>> {
+        while let Some(page) = walk.next()? {
+            guard::<u64>("the values of a page", page.rows.len() as u128, self.page_limit(), TRUSTED)?;
+            self.inflated = self.inflated.saturating_add(walk.pages.inflated_bytes(&page.header));
+            guard::<u8>("the inflated pages", self.inflated.into(), self.inflated_limit(), TRUSTED)?;
+            if !page.header.is_dictionary() {
+                return Ok(Some((page, dictionary.clone())));
+            }
+            let mut room = Room::default();
+            walk.pages.read(&page.header, page.body, None, &mut room)?;
+            *dictionary = Some(Arc::new(room.values));
+        }
+        Ok(None)
     }
 
     fn inflated_limit(&self) -> u64 {
@@ -260,7 +326,9 @@ impl<'a> Table<'a> {
     }
 
     fn bytes_of(&mut self, run: &Run) -> Result<Vec<u8>> {
-        let mut bytes = Vec::new();
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.clear();
+        alloc::reserve(&mut bytes, run.bytes.min(self.length) as usize)?;
         self.stream.seek(SeekFrom::Start(run.start))?;
         Read::take(&mut *self.stream, run.bytes).read_to_end(&mut bytes)?;
         Ok(bytes)
@@ -278,7 +346,14 @@ impl<'a> Table<'a> {
             |page: &PageRows| picked.iter().any(|range| range.start < page.rows.end && page.rows.start < range.end);
         let pages = pages.into_iter().filter(is_picked);
         let pages = pages.map(|page| Run { start: page.start, bytes: page.bytes, row: page.rows.start });
-        Ok([dictionary].into_iter().filter(|run| run.bytes > 0).chain(pages).collect())
+        let mut runs: Vec<Run> = Vec::new();
+        for run in [dictionary].into_iter().filter(|run| run.bytes > 0).chain(pages) {
+            match runs.last_mut().filter(|last| last.is_before(&run)) {
+                Some(last) => last.bytes += run.bytes,
+                None => alloc::push(&mut runs, run)?,
+            }
+        }
+        Ok(runs)
     }
 }
 
@@ -288,6 +363,20 @@ pub(super) struct Run {
     bytes: u64,
     row: usize,
 }
+
+impl Run {
+    /// Whether the other one follows without a gap, in the file and in rows. What stands before the first page of values
+    /// has no rows.
+    fn is_before(&self, other: &Run) -> bool {
+        self.start.checked_add(self.bytes) == Some(other.start)
+    }
+}
+
+/// The values of a dictionary, shared by the pages behind it.
+type Dictionary = Option<Arc<Vec<u64>>>;
+
+/// Pages of more values are read one by one: several at once would take much memory.
+const LARGE: usize = 1 << 16;
 
 /// What is called with values, and with the number of the picked rows before them.
 pub(super) type Visit<'v> = &'v mut dyn FnMut(usize, &mut [u64]) -> Result<()>;
@@ -302,55 +391,59 @@ struct Walk<'b> {
     /// The rows of the row group.
     rows: usize,
     picked: &'b [Range<usize>],
-    /// The bytes that the values of a page may take.
-    most: u64,
+    pages: &'b Pages<'b>,
 }
 
-impl Walk<'_> {
-    /// Reads all pages, and tells how many rows were picked.
-    fn read(&mut self, pages: &mut Pages<'_>, visit: Visit<'_>) -> Result<usize> {
-        let (mut values, mut seen) = (Vec::new(), 0);
+/// A page, what stands behind its header, and its rows.
+struct Page<'b> {
+    header: PageHeader,
+    body: &'b [u8],
+    rows: Range<usize>,
+}
+
+impl<'b> Walk<'b> {
+    /// The next page of which rows are picked, or that has none.
+    fn next(&mut self) -> Result<Option<Page<'b>>> {
         while !self.bytes.is_empty() {
-            let Some((header, length)) = PageHeader::read(self.bytes) else {
-                return Err(pages.refused("the header of a page is cut off, or is none"));
-            };
-            let rest = &self.bytes[length..];
-            let split = usize::try_from(header.bytes).ok().and_then(|bytes| rest.split_at_checked(bytes));
-            let Some((body, rest)) = split else {
-                return Err(pages.refused(format!("a page of {} bytes is cut off", header.bytes)));
-            };
-            self.bytes = rest;
-            let end = header.data_values().saturating_add(self.row as u64);
-            if end > self.rows as u64 {
-                return Err(pages.refused(format!("its pages hold more than {} values", self.rows)));
+            let page = self.next_of_all()?;
+            if page.rows.is_empty() || self.picked.iter().any(|picked| overlap(picked, &page.rows).is_some()) {
+                return Ok(Some(page));
             }
-            let page = self.row..end as usize;
-            let is_picked = page.is_empty() || self.picked.iter().any(|picked| overlap(picked, &page).is_some());
-            if is_picked {
-                values.clear();
-                guard::<u64>("the values of a page", page.len() as u128, self.most, TRUSTED)?;
-                alloc::reserve(&mut values, page.len())?;
-                pages.read(&header, body, &mut values)?;
-                seen += self.visit(&page, &mut values, visit)?;
-            }
-            self.row = page.end;
         }
-        Ok(seen)
+        Ok(None)
     }
 
-    /// Calls `visit` with the values of the rows of a page that are picked.
-    fn visit(&self, page: &Range<usize>, values: &mut [u64], visit: Visit<'_>) -> Result<usize> {
-        let (mut before, mut seen) = (0, 0);
-        for picked in self.picked {
-            if let Some(rows) = overlap(picked, page) {
-                let row = before + rows.start - picked.start;
-                seen += rows.len();
-                visit(row, &mut values[rows.start - page.start..rows.end - page.start])?;
-            }
-            before += picked.len();
+    fn next_of_all(&mut self) -> Result<Page<'b>> {
+        let Some((header, length)) = PageHeader::read(self.bytes) else {
+            return Err(self.pages.refused("the header of a page is cut off, or is none"));
+        };
+        let rest = &self.bytes[length..];
+        let split = usize::try_from(header.bytes).ok().and_then(|bytes| rest.split_at_checked(bytes));
+        let Some((body, rest)) = split else {
+            return Err(self.pages.refused(format!("a page of {} bytes is cut off", header.bytes)));
+        };
+        let end = header.data_values().saturating_add(self.row as u64);
+        if end > self.rows as u64 {
+            return Err(self.pages.refused(format!("its pages hold more than {} values", self.rows)));
         }
-        Ok(seen)
+        let rows = self.row..end as usize;
+        (self.bytes, self.row) = (rest, rows.end);
+        Ok(Page { header, body, rows })
     }
+}
+
+/// Calls `visit` with the values of the rows of a page that are picked; how many these are.
+fn visit_picked(picked: &[Range<usize>], page: &Range<usize>, values: &mut [u64], visit: Visit<'_>) -> Result<usize> {
+    let (mut before, mut seen) = (0, 0);
+    for picked in picked {
+        if let Some(rows) = overlap(picked, page) {
+            let row = before + rows.start - picked.start;
+            seen += rows.len();
+            visit(row, &mut values[rows.start - page.start..rows.end - page.start])?;
+        }
+        before += picked.len();
+    }
+    Ok(seen)
 }
 
 /// What two ranges share.
