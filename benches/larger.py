@@ -5,15 +5,16 @@
     python benches/larger.py DIR [--lacuna PATH] [--ask PATH] [--sizes 1000000 10000000 100000000] [--skip PROGRAM ...]
 
 DIR keeps a folder for each size, which is written where it is not there: entries in random places of a square matrix,
-a hundred a row, in order; from 10^8 on ten times the matrix before, which is put together in chunks. A line of JSON is
-kept in DIR/larger.jsonl for each question, size and program, seconds and resident MiB of whole processes, the least of
---runs; what is there is not taken again. A sum of an answer that is not that of the first program but for rounding is
-an error. The table of docs/larger.md and the picture are made of all lines. This program stays small, because a process
-that it starts is told to have had at least its memory.
+a hundred a row, in order; from 10^8 on ten times the matrix before, side by side, put together in chunks. A line of
+JSON is kept in DIR/larger.jsonl for each question, size and program, seconds and resident MiB of whole processes, the
+least of --runs; what is there is not taken again. A sum of an answer that is not that of the first program but for
+rounding is an error. The table of docs/larger.md is made of all lines, and of three sizes or more a picture. This
+program stays small, because a process that it starts is told to have had at least its memory.
 """
 
 import argparse
 import json
+import math
 import os
 import re
 import subprocess
@@ -89,7 +90,7 @@ def make(options, folder, size):
     side, tenth = size // 100, os.path.join(options.dir, str(size // 10))
     expression, inputs = f"round(random([{side}, {side}], {size}, 7) * 1000) / 1000", []
     if size >= 10**8:
-        expression = f"concat([{', '.join(['x'] * 10)}], axis=0)"
+        expression = f"concat([{', '.join(['x'] * 10)}], axis=1)"
         inputs = ["x=" + tenth, "--engine", "chunks", "--spill", options.dir]
     subprocess.run([options.lacuna, "eval", expression, *inputs, "-o", folder + "/"], check=True, stdout=subprocess.DEVNULL)
 
@@ -143,9 +144,10 @@ def asked(options, lines):
 def table(lines):
     """A row for each size and question, a column for each program."""
     cells = {(line["size"], line["question"], line["program"]): line for line in lines}
-    rows = ["| entries | question | " + " | ".join(PROGRAMS) + " |", "| --- " * (2 + len(PROGRAMS)) + "|"]
+    programs = [program for program in PROGRAMS if any(line["program"] == program for line in lines)]
+    rows = ["| entries | question | " + " | ".join(programs) + " |", "| --- " * (2 + len(programs)) + "|"]
     for size, question in sorted({key[:2] for key in cells}, key=lambda key: (key[0], list(QUESTIONS).index(key[1]))):
-        found = [cells.get((size, question, program)) for program in PROGRAMS]
+        found = [cells.get((size, question, program)) for program in programs]
         told = [f"{line['seconds']:.2f} s, {line['MiB']} MiB" if line else "" for line in found]
         rows.append(f"| 10^{len(str(size)) - 1} | {question} | " + " | ".join(told) + " |")
     return "\n".join(rows) + "\n"
@@ -156,7 +158,7 @@ def picture(lines, question="sum"):
     colors = dict(zip(PROGRAMS, ["#4477aa", "#cc3311", "#228833", "#aa7700", "#777777"]))
     sizes = sorted({line["size"] for line in lines})
     low, decades = len(str(sizes[0])) - 1, len(str(sizes[-1])) - len(str(sizes[0]))
-    log = __import__("math").log10
+    log = math.log10
     x = lambda size: 60 + 480 * (log(size) - low) / max(decades, 1)
     y = lambda seconds: 270 - 50 * (log(seconds) + 2)
     parts = ['<svg xmlns="http://www.w3.org/2000/svg" width="680" height="330" font-family="sans-serif" font-size="12">',
@@ -203,8 +205,9 @@ def main():
     text = re.sub(re.escape(BEGIN) + ".*?" + END, lambda _: BEGIN + "\n" + table(lines) + "\n" + END, text, flags=re.S)
     with open(PAGE, "w") as page:
         page.write(text)
-    with open(PICTURE, "w") as out:
-        out.write(picture(lines))
+    if len({line["size"] for line in lines}) > 2:
+        with open(PICTURE, "w") as out:
+            out.write(picture(lines))
 
 
 main()
