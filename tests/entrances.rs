@@ -137,6 +137,7 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("eval/program", "parse", Whole("it makes no tensor")),
     ("eval/program", "header", Whole("it stores nothing")),
     ("lazy/chunks/mod", "memory", Whole("it makes no tensor")),
+    ("lazy/chunks/spill", "new", Whole("it makes a folder, and no tensor")),
     ("lazy/einsum", "einsum", Whole("it makes a step of those that are there")),
     ("lazy/elsewhere", "of", Whole("it reads what a graph reads, and makes no tensor")),
     ("lazy/joins", "block", Whole("it makes a step of those that are there")),
