@@ -256,12 +256,14 @@ struct Plain {
     encoding: Option<Encoding>,
     version: WriterVersion,
     repetition: Repetition,
+    /// The rows of a page.
+    page: usize,
 }
 
 impl Default for Plain {
     fn default() -> Self {
         let (version, repetition) = (WriterVersion::PARQUET_1_0, Repetition::OPTIONAL);
-        Plain { codec: Codec::UNCOMPRESSED, encoding: None, version, repetition }
+        Plain { codec: Codec::UNCOMPRESSED, encoding: None, version, repetition, page: 20_000 }
     }
 }
 
@@ -273,7 +275,12 @@ impl Plain {
         };
         let fields = vec![field("user", Kind::INT64), field("item", Kind::INT32), field("rating", Kind::DOUBLE)];
         let schema = Arc::new(Type::group_type_builder("table").with_fields(fields).build().unwrap());
-        let mut properties = WriterProperties::builder().set_compression(self.codec).set_writer_version(self.version);
+        let mut properties = WriterProperties::builder()
+            .set_compression(self.codec)
+            .set_writer_version(self.version)
+            .set_data_page_row_count_limit(self.page)
+            .set_data_page_size_limit(usize::MAX)
+            .set_write_batch_size(self.page.min(1 << 10));
         if let Some(encoding) = self.encoding {
             properties = properties.set_dictionary_enabled(false).set_encoding(encoding);
         }
@@ -328,11 +335,37 @@ fn tables_of_others_in_every_encoding() {
         for repetition in [Repetition::REQUIRED, Repetition::OPTIONAL] {
             for codec in codecs {
                 for encoding in [None, Some(Encoding::PLAIN), Some(Encoding::BYTE_STREAM_SPLIT)] {
-                    let bytes = Plain { codec, encoding, version, repetition }.bytes(&ROWS, None);
+                    let bytes = Plain { codec, encoding, version, repetition, ..Plain::default() }.bytes(&ROWS, None);
                     let x = read_plain(&bytes).unwrap().into_coo::<f64, u32>().unwrap();
                     assert_eq!(x.entries(), expected, "{codec:?} {encoding:?} {version:?} {repetition:?}");
                 }
             }
+        }
+    }
+}
+
+/// Small pages are read several at once and large ones one by one, with buffers that go from one to the next: the rows
+/// come in order whatever the sizes, the codec and the number of threads.
+#[test]
+fn pages_of_all_sizes_are_read_in_order() {
+    let rows: Vec<(i64, i32, f64)> = (0..150_000).map(|row| (row / 3000, (row % 3000) as i32, row as f64)).collect();
+    let options = options(|options| {
+        options.shape = Some([50, 3000].into());
+        options.columns = Some(["user", "item", "rating"].map(String::from).into());
+    });
+    for (page, codec) in
+        [70_000, 300, 150_000].into_iter().zip([Codec::ZSTD(Default::default()), Codec::SNAPPY].into_iter().cycle())
+    {
+        let bytes = Plain { codec, encoding: Some(Encoding::PLAIN), page, ..Plain::default() }.bytes(&rows, None);
+        let file = SerializedFileReader::new(bytes::Bytes::from(bytes.clone())).unwrap();
+        let pages = file.get_row_group(0).unwrap().get_column_page_reader(2).unwrap().count();
+        assert!(if page == 300 { pages > 100 } else { pages <= 3 }, "{page}: {pages}");
+        for threads in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let x = pool.install(|| read_from(&bytes[..], FileFormat::Parquet, &options)).unwrap();
+            let x = x.into_coo::<f64, u64>().unwrap();
+            assert!(x.values().iter().zip(0..).all(|(&value, row)| value == f64::from(row)), "{page}, {threads}");
+            assert_eq!((x.nnz(), x.coords(0)[149_999], x.coords(1)[149_999]), (150_000, 49, 2999));
         }
     }
 }
