@@ -2,7 +2,7 @@
 macro_rules! for_all_types {
     ($($property:ident),*) => {$(
         stamp!($property:
-            bool = bool, int8 = i8, uint64 = u64, float64 = f64, complex64 = num_complex::Complex<f32>;
+            bool = bool, int8 = i8, uint64 = u64, float32 = f32, float64 = f64, complex64 = num_complex::Complex<f32>;
             half float16 = half::f16);
     )*};
 }
@@ -10,6 +10,7 @@ macro_rules! for_all_types {
 /// The same for the element types that have an order.
 macro_rules! for_real_types {
     ($($property:ident),*) => {$(
-        stamp!($property: bool = bool, int8 = i8, uint64 = u64, float64 = f64; half float16 = half::f16);
+        stamp!($property:
+            bool = bool, int8 = i8, uint64 = u64, float32 = f32, float64 = f64; half float16 = half::f16);
     )*};
 }
