@@ -355,6 +355,38 @@ fn sums_of_products_of_entries_have_gradients() {
     assert_eq!(z.gradient(&right, &z).collect().unwrap(), dy);
 }
 
+/// Of what is stored: gaps that are not 0 beside NaN and infinity are no terms.
+#[test]
+fn products_choices_and_closeness_of_what_is_stored_are_the_operations() {
+    fn check<P: Pattern>(x: &Tensor<P, f64>, y: &Tensor<P, f64>) {
+        let (lazy, other) = (x.lazy(), y.lazy());
+        let product = lazy.stored().matmul(&other.transpose()).collect().unwrap();
+        assert!(product.same_as(&x.stored().matmul(&y.transpose().unwrap()).unwrap()));
+        let taken = lazy.stored().take_axis([1i64, -1, 1], 0).collect().unwrap();
+        assert!(taken.same_as(&x.stored().take_axis([1i64, -1, 1], 0).unwrap()));
+        let taken = lazy.stored().take([3i64, 0]).collect().unwrap();
+        assert!(taken.same_as(&x.stored().take([3i64, 0]).unwrap()));
+        let array =
+            ArrayD::from_shape_fn(vec![x.shape()[1], 2], |at| [f64::NAN, 3.0, -0.1][at.iter().sum::<usize>() % 3]);
+        let found = lazy.stored().matmul(&Lazy::from(array.clone())).collect().unwrap();
+        let expected = x.stored().matmul(&array).unwrap();
+        assert!(found.iter().zip(&expected).all(|(found, expected)| found.to_bits() == expected.to_bits()));
+        for (other, tolerance) in [(y.clone(), 1e-9), (x.mul(1.0 + 1e-6).unwrap().with_fill(5.0), 1e-5)] {
+            let found = lazy.stored().allclose(&other.lazy().stored(), (tolerance, 0.0)).collect().unwrap();
+            let expected = x.stored().allclose(other.stored(), (tolerance, 0.0)).unwrap();
+            assert_eq!(found.item().unwrap(), expected, "{tolerance}");
+            assert_eq!(expected, tolerance > 1e-8);
+        }
+        let whole = lazy.allclose(&other, (1e-5, 0.0));
+        let seen = lazy.stored().allclose(&other.stored(), (1e-5, 0.0));
+        assert!(lacuna::lazy::compile((&whole, &seen)).is_ok());
+    }
+    let [x, y] = inputs(|x| x.with_fill(2.0));
+    check(&x, &y);
+    let [x, y] = inputs(|x| x.with_fill(2.0).to_csr().unwrap());
+    check(&x, &y);
+}
+
 #[test]
 fn masks_and_other_shapes_are_the_operations() {
     type Step<X> = fn(&Lazy<X>) -> Lazy<X>;
@@ -445,19 +477,19 @@ fn a_program_is_shared_by_threads() {
     });
 }
 
-/// Graphs of 10^5 steps: chains, one value that is read again and again, and gradients of both, in time that grows with
+/// Graphs of tens of thousands of steps: chains, one value that is read again and again, and gradients of both, in time that grows with
 /// their size.
 #[test]
 fn graphs_of_many_steps_are_planned_in_time() {
     let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.5, -1.0], 0.0).unwrap();
     let lazy = Lazy::<CooTensor<f64>>::input("x", [3]);
     let start = std::time::Instant::now();
-    let chain = (0..100_000).fold(lazy.clone(), |y, step| if step % 2 == 0 { -y } else { y.mul(1.0) });
+    let chain = (0..40_000).fold(lazy.clone(), |y, step| if step % 2 == 0 { -y } else { y.mul(1.0) });
     let dx = chain.gradient(&lazy, &chain);
     let program = lacuna::lazy::compile((&chain, &dx)).unwrap();
     let (found, dx) = program.run([lazy.is(&x)]).unwrap();
     assert!(found.same_as(&x) && dx.same_as(&x));
-    assert!(program.explain().lines().count() > 200_000);
+    assert!(program.explain().lines().count() > 80_000);
     assert!(program.to_text().unwrap_err().to_string().contains("the text has"));
     drop((program, chain));
 

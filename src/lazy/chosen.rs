@@ -8,7 +8,7 @@ use super::gradient::on_pattern_of;
 use super::node::{Form, Held, Node, known, unlike};
 use super::text::{Text, WRITTEN, said, with_option};
 use super::unary::{LazyStored, Steps, rule_of_all, same, step};
-use super::{Lazy, shares};
+use super::{Lazy, Value, shares};
 use crate::CooTensor;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
@@ -192,6 +192,19 @@ fn said_of(tolerance: Tolerance) -> Option<String> {
     with_option(numbers, tolerance.equal_nan.then(|| "equal_nan=true".into()))
 }
 
+/// Whether all elements of both are close, as `close` finds it.
+#[track_caller]
+fn all_close<X: Value>(
+    [x, y]: [&Lazy<X>; 2],
+    seen: &str,
+    tolerance: Tolerance,
+    close: impl Fn(&X, &X) -> Result<bool> + Send + Sync + 'static,
+) -> Lazy<CooTensor<bool>> {
+    let run = move |inputs: &[Held]| CooTensor::full([0; 0], close(known(&inputs[0]), known(&inputs[1]))?);
+    let shape = |[x, y]: [&Shape; 2]| super::zips::broadcast([x, y]).map(|_| Some([].into()));
+    step("allclose", format!("{seen}{tolerance:?}"), [&x.node, &y.node], Form::Own, shape, run)
+}
+
 macro_rules! allclose {
     ($([$($generics:tt)*] $x:ty;)*) => {$(
         impl<$($generics)*> Lazy<$x> {
@@ -200,14 +213,9 @@ macro_rules! allclose {
             #[track_caller]
             pub fn allclose(&self, other: &Self, tolerance: impl Into<Tolerance>) -> Lazy<CooTensor<bool>> {
                 let tolerance: Tolerance = tolerance.into();
-                let run = move |inputs: &[Held]| {
-                    let [x, y] = [0, 1].map(|at| known::<$x>(&inputs[at]));
-                    CooTensor::full([0; 0], ops::allclose(x, y, tolerance)?)
-                };
-                let shape = |[x, y]: [&Shape; 2]| super::zips::broadcast([x, y]).map(|_| Some([].into()));
-                let nodes = [&self.node, &other.node];
-                step("allclose", format!("{tolerance:?}"), nodes, Form::Own, shape, run)
-                    .written(Text::call("allclose", &["%0", "%1"], said_of(tolerance)))
+                let close = move |x: &$x, y: &$x| ops::allclose(x, y, tolerance);
+                let step = all_close([self, other], "", tolerance, close);
+                step.written(Text::call("allclose", &["%0", "%1"], said_of(tolerance)))
             }
         }
     )*};
@@ -216,4 +224,14 @@ macro_rules! allclose {
 allclose! {
     [P: Pattern, T: Magnitude] Tensor<P, T>;
     [T: Magnitude] ArrayD<T>;
+}
+
+impl<P: Pattern, T: Magnitude> LazyStored<P, T> {
+    /// The step [`allclose`](crate::allclose()) of what both store. It cannot be written as text.
+    #[track_caller]
+    pub fn allclose(&self, other: &Self, tolerance: impl Into<Tolerance>) -> Lazy<CooTensor<bool>> {
+        let tolerance: Tolerance = tolerance.into();
+        let close = move |x: &Tensor<P, T>, y: &Tensor<P, T>| ops::allclose(&x.stored(), y.stored(), tolerance);
+        all_close([&self.x, &other.x], "stored ", tolerance, close)
+    }
 }

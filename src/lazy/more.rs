@@ -168,6 +168,24 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     }
 }
 
+impl<P: Pattern, T: Element> LazyStored<P, T> {
+    /// The step [`take`](crate::take()): what is taken is a tensor, whose gaps are those of this one.
+    #[track_caller]
+    pub fn take<J: Position + 'static>(&self, positions: impl Into<Take<'static, J>>) -> Lazy<Tensor<P, T>> {
+        self.x.take(positions)
+    }
+
+    /// The step [`take_axis`](crate::take_axis()), likewise.
+    #[track_caller]
+    pub fn take_axis<J: Position + 'static>(
+        &self,
+        positions: impl Into<Take<'static, J>>,
+        axis: isize,
+    ) -> Lazy<Tensor<P, T>> {
+        self.x.take_axis(positions, axis)
+    }
+}
+
 impl<X: Value> Lazy<X> {
     /// A step of the user's own: `f` of the tensor or the array. Two of them are never taken for one.
     ///

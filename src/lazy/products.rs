@@ -8,12 +8,12 @@ use super::gradient::on_pattern_of;
 use super::node::{Form, Held, Node, known, unlike};
 use super::rewrite::Facts;
 use super::text::{Text, said};
-use super::unary::{Steps, rule_of_all, same, step};
+use super::unary::{LazyStored, Steps, rule_of_all, same, step};
 use super::{Lazy, LazyPattern, shares};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber, Ring};
-use crate::ops::{self, Matmul, Semiring};
+use crate::ops::{self, Matmul, Operand, Semiring};
 use crate::pattern::Pattern;
 use crate::plan::product::Contraction;
 use crate::tensor::Tensor;
@@ -196,6 +196,32 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
         X::Product<Y>: Steps<Elem = T>,
     {
         masked::<X, Y, Q, S>([&self.node, &other.node, &mask.x.node], options, true)
+    }
+}
+
+impl<P: Pattern, T: Ring> LazyStored<P, T> {
+    /// The step [`Stored::matmul`](crate::Stored::matmul): products of the entries alone, by the entries of a tensor or
+    /// by all elements of an array.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::lazy::Lazy;
+    /// use ndarray::arr2;
+    ///
+    /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![2.0, 3.0], 1.0)?;
+    /// let w = arr2(&[[f64::NAN], [10.0]]).into_dyn();
+    /// let y = x.lazy().stored().matmul(&Lazy::from(w.clone())).collect()?;
+    /// assert_eq!(y[[0, 0]], 20.0); // the gap beside NaN is no term
+    /// assert!(y[[1, 0]].is_nan());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn matmul<Y>(&self, other: &Lazy<Y>) -> Lazy<<Tensor<P, T> as Operand>::Product<Y>>
+    where
+        Y: Steps<Elem = T>,
+        <Tensor<P, T> as Operand>::Product<Y>: Steps,
+    {
+        self.x.matmul_with(other, Matmul::plus_times())
     }
 }
 
