@@ -7,7 +7,8 @@
 DIR keeps a folder for each size, which is written where it is not there: entries in random places of a square matrix,
 a hundred a row, in order; from 10^8 on ten times the matrix before, side by side, put together in chunks. A line of
 JSON is kept in DIR/larger.jsonl for each question, size and program, seconds and resident MiB of whole processes, the
-least of --runs; what is there is not taken again. A sum of an answer that is not that of the first program but for
+least of --runs; what is there is not taken again. What a program cannot answer, in the memory that it has, fails, with
+its own words on the screen. A sum of an answer that is not that of the first program but for
 rounding is an error. The table of docs/larger.md is made of all lines, and of three sizes or more a picture. This
 program stays small, because a process that it starts is told to have had at least its memory.
 """
@@ -73,15 +74,15 @@ def command(options, question, program, folder, answer):
 
 
 def timed(arguments, threads):
-    """Seconds, resident MiB, and what a program printed."""
+    """Seconds, resident MiB, and what a program printed; nothing if it failed."""
     environment = dict(os.environ, POLARS_MAX_THREADS=str(threads), RAYON_NUM_THREADS=str(threads))
     start = time.perf_counter()
-    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment)
     said = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise SystemExit(f"{arguments}: exit status {process.returncode}")
+        return None
     return time.perf_counter() - start, usage.ru_maxrss / 1024, said
 
 
@@ -111,12 +112,16 @@ def measured(options, question, program, size):
         make(options, folder, size)
     arguments = command(options, question, program, folder, answer)
     runs = [timed(arguments, options.threads) for _ in range(options.runs if size < 10**9 else 1)]
-    return {
+    asked = {
         "question": question,
         "program": program,
         "size": size,
         "threads": options.threads,
         "memory": options.memory,
+    }
+    if None in runs:
+        return asked
+    return asked | {
         "seconds": round(min(run[0] for run in runs), 3),
         "MiB": round(min(run[1] for run in runs)),
         "sum": total(options, program, answer, runs[-1][2]),
@@ -133,12 +138,19 @@ def asked(options, lines):
                 if (program == "memory" and size >= 10**9) or program in options.skip:
                     continue
                 line = known.get((size, question, program)) or measured(options, question, program, size)
-                expected = line["sum"] if expected is None else expected
-                if abs(line["sum"] - expected) > 1e-9 * size:
+                expected = line.get("sum") if expected is None else expected
+                if "sum" in line and abs(line["sum"] - expected) > 1e-9 * size:
                     raise SystemExit(f"{line}: another sum than {expected}")
                 if (size, question, program) not in known:
                     print(json.dumps(line), flush=True)
                     yield line
+
+
+def shown(line):
+    """A cell of the table."""
+    if line is None:
+        return ""
+    return f"{line['seconds']:.2f} s, {line['MiB']} MiB" if "seconds" in line else "fails"
 
 
 def table(lines):
@@ -148,7 +160,7 @@ def table(lines):
     rows = ["| entries | question | " + " | ".join(programs) + " |", "| --- " * (2 + len(programs)) + "|"]
     for size, question in sorted({key[:2] for key in cells}, key=lambda key: (key[0], list(QUESTIONS).index(key[1]))):
         found = [cells.get((size, question, program)) for program in programs]
-        told = [f"{line['seconds']:.2f} s, {line['MiB']} MiB" if line else "" for line in found]
+        told = [shown(line) for line in found]
         rows.append(f"| 10^{len(str(size)) - 1} | {question} | " + " | ".join(told) + " |")
     return "\n".join(rows) + "\n"
 
@@ -171,7 +183,7 @@ def picture(lines, question="sum"):
     ends = []
     for program in PROGRAMS:
         points = sorted((line["size"], line["seconds"]) for line in lines
-                        if line["question"] == question and line["program"] == program)
+                        if line["question"] == question and line["program"] == program and "seconds" in line)
         if points:
             path = "L".join(f"{x(size):.1f} {y(seconds):.1f}" for size, seconds in points)
             parts.append(f'<path d="M{path}" fill="none" stroke="{colors[program]}" stroke-width="2"/>')
