@@ -109,11 +109,13 @@ fn a_reduction_takes_a_chain_by_pieces() {
     let mut strange = [f64::NAN, f64::INFINITY, -0.0, 1e300, -1e300].into_iter().cycle();
     x.values_mut().unwrap().iter_mut().step_by(997).for_each(|value| *value = strange.next().unwrap());
     assert!(count > 3 << 12, "more than three pieces: {count}");
-    for x in [x.clone(), x.with_fill(f64::NAN)] {
-        for axes in [Axes::from(1), Axes::from(-1).keep_dims(), Axes::from(0), Axes::all(), Axes::none()] {
-            reductions_of_a_chain(&x, &axes);
-            reductions_of_a_chain(&x.to_csr().unwrap(), &axes);
-        }
+    for axes in [Axes::from(1), Axes::from(-1).keep_dims(), Axes::from(0), Axes::all(), Axes::none()] {
+        reductions_of_a_chain(&x, &axes);
+        reductions_of_a_chain(&x.to_csr().unwrap(), &axes);
+    }
+    let x = x.with_fill(f64::NAN);
+    for axes in [Axes::from(1), Axes::all()] {
+        reductions_of_a_chain(&x, &axes);
     }
     let long = matrix(3, 30_000, 2, 8);
     reductions_of_a_chain(&long, &Axes::from(1));
