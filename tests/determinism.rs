@@ -348,7 +348,7 @@ fn mapped_cells_are_the_same_at_every_number_of_threads() {
 
 /// Both where coordinates are packed and counted, and where they are packed and sorted. Squared, the second one is the
 /// number of rows in CSR, more than there are entries.
-const SIDES: [usize; 2] = [90, if ALL { 4000 } else { 1000 }];
+const SIDES: [usize; 2] = [90, 1000];
 
 /// The outcomes of both sides on a single thread, and the counts.
 static ONE: LazyLock<[[Vec<Bits>; 3]; 2]> = LazyLock::new(|| SIDES.map(|side| on(1, || both(side))));

@@ -355,7 +355,7 @@ fn sums_of_products_of_entries_have_gradients() {
     assert_eq!(z.gradient(&right, &z).collect().unwrap(), dy);
 }
 
-/// Of what is stored: gaps that are not 0 beside NaN and infinity are no terms.
+/// Of what is stored: gaps that are not 0 are no terms, also beside NaN.
 #[test]
 fn products_choices_and_closeness_of_what_is_stored_are_the_operations() {
     fn check<P: Pattern>(x: &Tensor<P, f64>, y: &Tensor<P, f64>) {
@@ -476,8 +476,8 @@ fn a_program_is_shared_by_threads() {
     });
 }
 
-/// Graphs of tens of thousands of steps: chains, one value that is read again and again, and gradients of both, in time that grows with
-/// their size.
+/// Graphs of tens of thousands of steps: chains, one value that is read again and again, and gradients of both, in time
+/// that grows with their size.
 #[test]
 fn graphs_of_many_steps_are_planned_in_time() {
     let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.5, -1.0], 0.0).unwrap();
