@@ -137,10 +137,15 @@ impl<T: Element, I: Index> Entries<T, I> {
         let Some(dtype) = dtype.filter(|&dtype| dtype != T::DTYPE && !self.increasing) else { return };
         let fits: fn(T) -> bool = dispatch_dtype!(dtype,
             U => |value| U::from_number(value.to_number()).is_some(), else => |_| true);
-        let at = |entry: usize| self.coords.iter().map(move |axis| axis[entry]);
-        let refused = (0..self.values.len()).filter(|&entry| !fits(self.values[entry]));
-        if let Some(entry) = refused.min_by(|&a, &b| at(a).cmp(at(b))) {
-            let (coords, value) = (at(entry).map(Index::to_usize).collect(), self.values[entry].to_number());
+        let at = |entry: usize| self.coords.iter().map(move |axis| axis[entry].to_usize());
+        let mut first: Option<(Vec<usize>, usize)> = None;
+        for entry in (0..self.values.len()).filter(|&entry| !fits(self.values[entry])) {
+            if first.as_ref().is_none_or(|(coords, _)| at(entry).lt(coords.iter().copied())) {
+                first = Some((at(entry).collect(), entry));
+            }
+        }
+        if let Some((coords, entry)) = first {
+            let value = self.values[entry].to_number();
             self.origin.note_unfit(listed(self, entry), coords, value.to_string());
         }
     }

@@ -100,8 +100,15 @@ impl CellMap {
 
     /// The map of the cells whose mark is set, none of them truthy.
     fn of_marks<M>(marks: &[M], is_set: impl Fn(&M) -> bool) -> Allocated<Self> {
-        let word = |marks: &[M]| marks.iter().rev().fold(0, |word, mark| word << 2 | u64::from(is_set(mark)));
-        Ok(CellMap { words: alloc::collect(marks.chunks(CELLS).map(word))? })
+        let mut map = CellMap::empty(marks.len())?;
+        for (word, marks) in map.words.iter_mut().zip(marks.chunks(CELLS)) {
+            let mut bits = 0;
+            for mark in marks.iter().rev() {
+                bits = bits << 2 | u64::from(is_set(mark));
+            }
+            *word = bits;
+        }
+        Ok(map)
     }
 
     pub(crate) fn set(&mut self, cell: usize, is_truthy: bool) {

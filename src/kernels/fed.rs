@@ -54,7 +54,7 @@ fn by_blocks<U: Send>(
     reduce: impl Fn(&[usize], &mut [U]) -> Outcomes<bool> + Sync,
 ) -> Outcomes<Option<Vec<U>>> {
     let is_fed = AtomicBool::new(true);
-    share_runs(offsets, &mut results, |offsets, results| {
+    share_runs(offsets, &mut results, &|offsets, results| {
         for groups in blocks(offsets).take_while(|_| is_fed.load(Ordering::Relaxed)) {
             let of_block = reduce(&offsets[groups.start..=groups.end], &mut results[groups.clone()]);
             let shifted = |refusal: Refused| Refused { group: groups.start + refusal.group, ..refusal };

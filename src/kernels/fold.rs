@@ -158,27 +158,32 @@ pub(crate) fn fold_groups<T: Element, F: Fold<T>>(
 /// The results of groups that stand side by side, none of which is empty.
 fn fold_runs<T: Element, F: Fold<T>>(op: F, offsets: &[usize], values: &[T], gaps: &Gaps<T>) -> Outcomes<Vec<F::Out>> {
     let mut results = alloc::zeros(offsets.len() - 1)?;
-    share_runs(offsets, &mut results, |offsets, results| op.lanes(offsets, values, gaps, results))?;
+    share_runs(offsets, &mut results, &|offsets, results| op.lanes(offsets, values, gaps, results))?;
     Ok(results)
 }
 
+/// Reduces the runs between some offsets into a place for each.
+pub(crate) type ReduceRuns<'a, U> = dyn Fn(&[usize], &mut [U]) -> Outcomes<()> + Sync + 'a;
+
 /// Shares out groups that stand side by side, none of which is empty: `reduce` is given the offsets of some, and a
 /// place for each.
-pub(crate) fn share_runs<U: Send>(
-    offsets: &[usize],
-    results: &mut [U],
-    reduce: impl Fn(&[usize], &mut [U]) -> Outcomes<()> + Sync,
-) -> Outcomes<()> {
-    let count = results.len();
-    let parts = threads::map_parts(offsets[count] - offsets[0], PICOSECONDS, 0, |part| part.end);
-    let mut ends: Vec<usize> =
-        parts.iter().map(|&end| offsets[..count].partition_point(|&start| start < end)).collect();
-    ends.dedup();
+pub(crate) fn share_runs<U: Send>(offsets: &[usize], results: &mut [U], reduce: &ReduceRuns<'_, U>) -> Outcomes<()> {
+    let ends = ends_of_parts(&offsets[..=results.len()]);
     let done = threads::map_slices(results, &ends, |part, results| {
         let first = ends[part] - results.len();
         reduce(&offsets[first..=ends[part]], results).map_err(|refusal| refusal.fault.of(first + refusal.group))
     });
     done.into_iter().collect()
+}
+
+/// The runs at which the parts end that pay.
+fn ends_of_parts(offsets: &[usize]) -> Vec<usize> {
+    let count = offsets.len() - 1;
+    let parts = threads::map_parts(offsets[count] - offsets[0], PICOSECONDS, 0, |part| part.end);
+    let mut ends: Vec<usize> =
+        parts.iter().map(|&end| offsets[..count].partition_point(|&start| start < end)).collect();
+    ends.dedup();
+    ends
 }
 
 /// The picoseconds that an entry of a run takes.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use bytemuck::Zeroable;
 
 use crate::base::alloc::{self, Allocated};
+use crate::base::few::Few;
 use crate::base::index::Index;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
@@ -25,10 +26,8 @@ pub(crate) fn map_runs<'a, T: Plain + 'a, F: Fn(T) -> T>(
     ends: &[usize],
     run: impl Fn(usize) -> (&'a [T], F) + Sync,
 ) -> Allocated<Vec<T>> {
-    let (runs, count) = (ends.len().saturating_sub(1), ends.last().copied().unwrap_or(0));
-    let mut gathered = alloc::zeros(count)?;
-    let parts = threads::map_parts(runs, 2000 + 300 * count / runs.max(1), 0, |runs| runs);
-    let part_ends: Vec<usize> = parts.iter().map(|runs| ends.get(runs.end).copied().unwrap_or(0)).collect();
+    let (parts, part_ends) = parts_of(ends);
+    let mut gathered = alloc::zeros(ends.last().copied().unwrap_or(0))?;
     threads::map_slices(&mut gathered, &part_ends, |part, mut slots| {
         in_wide_vectors(
             #[inline(always)]
@@ -43,6 +42,14 @@ pub(crate) fn map_runs<'a, T: Plain + 'a, F: Fn(T) -> T>(
         );
     });
     Ok(gathered)
+}
+
+/// The runs in parts that pay, and where each part ends among what is gathered.
+fn parts_of(ends: &[usize]) -> (Few<Range<usize>>, Vec<usize>) {
+    let (runs, count) = (ends.len().saturating_sub(1), ends.last().copied().unwrap_or(0));
+    let parts = threads::map_parts(runs, 2000 + 300 * count / runs.max(1), 0, |runs| runs);
+    let ends = parts.iter().map(|runs| ends.get(runs.end).copied().unwrap_or(0)).collect();
+    (parts, ends)
 }
 
 /// So many items are moved at once, whether a run has as many or not: what is too much is written over.

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 
 use crate::base::alloc;
+use crate::base::few::Few;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{ABREAST, Abreast, Element, Known};
@@ -142,7 +143,7 @@ pub(crate) fn reduce_groups<T: Element, H: Holistic<T>>(
     let of_groups = reducer(op, groups, values, gaps, position);
     if let (true, Some(offsets), None) = (H::HAS_ABREAST, groups.offsets(), gaps.extents) {
         let mut results = alloc::copies(blank, groups.len())?;
-        share_runs(offsets, &mut results, |offsets, results| {
+        share_runs(offsets, &mut results, &|offsets, results| {
             reduce_runs(op, offsets, values, &gaps.gaps, position, results)
         })?;
         return Ok(results);
@@ -216,10 +217,7 @@ fn give_in_order<S, G: Send>(
     scratch: impl Fn() -> S + Sync + Send,
     give: impl Fn(&mut S, usize, &mut [G]) -> Outcomes<()> + Sync + Send,
 ) -> Outcomes<()> {
-    let starts = groups.starts();
-    let group_from = |entry: usize| starts.partition_point(|&start| start < entry);
-    let parts = threads::map_parts(received.len(), 5000, 0, |part| group_from(part.start)..group_from(part.end));
-    let ends: Vec<usize> = parts.iter().map(|part| starts[part.end]).collect();
+    let (parts, ends) = parts_of(groups.starts(), received.len());
     let given = threads::map_slices(received, &ends, |part, mut received| {
         let mut scratch = scratch();
         for group in parts[part].clone() {
@@ -230,6 +228,14 @@ fn give_in_order<S, G: Send>(
         Ok(())
     });
     given.into_iter().collect()
+}
+
+/// The groups in parts that pay, and the entries at which these end.
+fn parts_of(starts: &[usize], entries: usize) -> (Few<Range<usize>>, Vec<usize>) {
+    let group_from = |entry: usize| starts.partition_point(|&start| start < entry);
+    let parts = threads::map_parts(entries, 5000, 0, |part| group_from(part.start)..group_from(part.end));
+    let ends = parts.iter().map(|part| starts[part.end]).collect();
+    (parts, ends)
 }
 
 /// A gradient of which what an element receives depends on all others of its group.

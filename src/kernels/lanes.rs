@@ -132,7 +132,9 @@ pub(crate) fn reduce_stored<I: Index, U: Zeroable + Copy + Send, E: From<AllocEr
     let (mut stored, mut start) = (0, 0);
     for (part, end) in done.into_iter().zip(ends) {
         let (rows, count) = part?;
-        row_ends.extend(rows.into_iter().map(|end| stored + end));
+        for end in rows {
+            row_ends.push(stored + end);
+        }
         if stored < start {
             columns.copy_within(start..start + count, stored);
             results.copy_within(start..start + count, stored);
@@ -220,6 +222,18 @@ fn list_stored<I: Index>(offsets: &[usize], first: usize, columns: &mut [I]) -> 
 /// Longer runs are looked at one by one.
 const LONG: usize = 64;
 
+/// The first lane from that one on that holds a value, and its offsets.
+#[inline(always)]
+fn next_stored(offsets: &[usize], mut lane: usize) -> Option<(usize, [usize; 2])> {
+    while let Some(&[start, end]) = offsets.get(lane..lane + 2).and_then(<[usize]>::first_chunk) {
+        if start < end {
+            return Some((lane, [start, end]));
+        }
+        lane += 1;
+    }
+    None
+}
+
 /// Writes the results of the lanes that hold a value: eight at a time by `quickly`, and what that does not tell by
 /// `slowly`, which is given the number of the lane and its entries.
 #[inline(always)]
@@ -229,13 +243,14 @@ pub(crate) fn results_of<U: Copy>(
     quickly: impl Fn(&Abreast) -> Known<U>,
     slowly: impl Fn(usize, Range<usize>) -> Outcomes<U>,
 ) -> Outcomes<()> {
-    let mut stored = offsets.windows(2).enumerate().filter(|(_, ends)| ends[0] < ends[1]);
+    let mut next = 0;
     for results in results.chunks_mut(ABREAST) {
         let (mut runs, mut lanes) = (Abreast::default(), [(0, [0; 2]); ABREAST]);
-        for (run, (lane, ends)) in (0..results.len()).zip(&mut stored) {
+        for (run, found) in lanes[..results.len()].iter_mut().enumerate() {
+            let Some((lane, ends)) = next_stored(offsets, next) else { break };
             let size = ends[1] - ends[0];
             (runs.starts[run], runs.sizes[run]) = (ends[0], if size > LONG { 0 } else { size });
-            lanes[run] = (lane, [ends[0], ends[1]]);
+            (*found, next) = ((lane, ends), lane + 1);
         }
         let (found, are_known) = quickly(&runs);
         for (run, result) in results.iter_mut().enumerate() {

@@ -216,8 +216,8 @@ impl<T: Copy> Scratch<T> {
         let entry_bits = if size_of::<T>() == 0 { 0 } else { usize::BITS - keys.len().leading_zeros() };
         let fits = bits.end - bits.start + entry_bits <= u64::BITS;
         match fits {
-            true => self.sort_fields(keys, &bits, entry_bits),
-            false => self.sort_numbers(keys, &bits),
+            true => sort_fields(&mut self.words, &mut self.spare, keys, &bits, entry_bits),
+            false => sort_numbers(&mut self.words, keys, &bits),
         }
         let entry = |word: u64| (word & ((1 << entry_bits) - 1)) as usize;
         self.items.extend(self.words.iter().map(|&word| items[entry(word)]));
@@ -243,20 +243,20 @@ impl<T: Copy> Scratch<T> {
         alloc::reserve(spare, count)?;
         alloc::reserve(items, count)
     }
+}
 
-    /// Sorts words of the bits that count, above the number of the entry.
-    fn sort_fields(&mut self, keys: &[u64], bits: &Range<u32>, entry_bits: u32) {
-        let field = |key: u64| key << (u64::BITS - bits.end) >> (u64::BITS - bits.end) >> bits.start;
-        let numbers = (0..keys.len() as u64).map(|entry| if entry_bits == 0 { 0 } else { entry });
-        self.words.extend(keys.iter().zip(numbers).map(|(&key, entry)| field(key) << entry_bits | entry));
-        sort_words(&mut self.words, &mut self.spare, entry_bits..entry_bits + bits.end - bits.start);
-    }
+/// Sorts words of the bits that count, above the number of the entry.
+fn sort_fields(words: &mut Vec<u64>, spare: &mut Vec<u64>, keys: &[u64], bits: &Range<u32>, entry_bits: u32) {
+    let field = |key: u64| key << (u64::BITS - bits.end) >> (u64::BITS - bits.end) >> bits.start;
+    let numbers = (0..keys.len() as u64).map(|entry| if entry_bits == 0 { 0 } else { entry });
+    words.extend(keys.iter().zip(numbers).map(|(&key, entry)| field(key) << entry_bits | entry));
+    sort_words(words, spare, entry_bits..entry_bits + bits.end - bits.start);
+}
 
-    /// Sorts the numbers of the entries, where a word does not hold both.
-    fn sort_numbers(&mut self, keys: &[u64], bits: &Range<u32>) {
-        self.words.extend(0..keys.len() as u64);
-        self.words.sort_unstable_by_key(|&entry| (keys[entry as usize] >> bits.start, entry));
-    }
+/// Sorts the numbers of the entries, where a word does not hold both.
+fn sort_numbers(words: &mut Vec<u64>, keys: &[u64], bits: &Range<u32>) {
+    words.extend(0..keys.len() as u64);
+    words.sort_unstable_by_key(|&entry| (keys[entry as usize] >> bits.start, entry));
 }
 
 /// Sorts `words`, which come in the order of the bits below `bits` and have none above.

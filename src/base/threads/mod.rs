@@ -69,15 +69,20 @@ fn next_of<I: Iterator>(left: &Mutex<I>) -> Option<I::Item> {
 }
 
 /// `f` of each item, in order, on as many threads as there are; `scratch` is made once for each of them.
+///
+/// Here and below `f` is a trait object: a call of it is a part of the work, and what stands around it would be compiled
+/// again for each closure.
 fn shared<S, A: Send, U: Send>(
-    items: impl ExactSizeIterator<Item = A> + Send,
-    scratch: impl Fn() -> S + Sync,
-    f: impl Fn(&mut S, A) -> U + Sync,
+    items: Vec<A>,
+    scratch: &(dyn Fn() -> S + Sync),
+    f: &(dyn Fn(&mut S, A) -> U + Sync),
 ) -> Vec<U> {
     let count = items.len();
-    let mut results: Vec<Option<U>> = Vec::new();
-    results.resize_with(count, || None);
-    let left = Mutex::new(items.zip(results.iter_mut()));
+    let mut results: Vec<Option<U>> = Vec::with_capacity(count);
+    for _ in 0..count {
+        results.push(None);
+    }
+    let left = Mutex::new(items.into_iter().zip(&mut results));
     pool::on_threads(count, &|| {
         let Some((item, result)) = next_of(&left) else { return };
         let mut scratch = scratch();
@@ -87,7 +92,32 @@ fn shared<S, A: Send, U: Send>(
         }
     });
     drop(left);
-    results.into_iter().flatten().collect()
+    let mut all = Vec::with_capacity(count);
+    for result in results.into_iter().flatten() {
+        all.push(result);
+    }
+    all
+}
+
+/// Whether there are several threads.
+pub(crate) fn are_several() -> bool {
+    pool::width() > 1
+}
+
+/// What `there` gives, and what `here` gives at the same time; with one thread one after the other.
+pub(crate) fn both<A: Send, B>(there: impl FnOnce() -> A + Send, here: impl FnOnce() -> B) -> (A, B) {
+    let (mut there, mut here) = (Some(there), Some(here));
+    let (mut of_there, mut of_here) = (None, None);
+    let mut run_there = || of_there = there.take().map(|there| there());
+    let mut run_here = || of_here = here.take().map(|here| here());
+    match are_several() {
+        true => pool::at_once(&mut run_there, &mut run_here),
+        false => {
+            run_there();
+            run_here();
+        }
+    }
+    (of_there.expect("it was called"), of_here.expect("it was called"))
 }
 
 /// Whether `f` says yes to a chunk of the items; chunks that nobody has begun when it does are left out.
@@ -162,10 +192,14 @@ pub(crate) fn map_heavy<S, U: Clone + Send>(
     f: impl Fn(&mut S, usize) -> U + Sync,
 ) -> Allocated<Vec<U>> {
     if count < 2 || are_few(work) {
-        let mut scratch = scratch();
-        return alloc::collect((0..count).map(|index| f(&mut scratch, index)));
+        let (mut scratch, mut mapped) = (scratch(), alloc::with_capacity(count)?);
+        for index in 0..count {
+            mapped.push(f(&mut scratch, index));
+        }
+        return Ok(mapped);
     }
-    let mut mapped = alloc::collect((0..count).map(|_| blank.clone()))?;
+    let mut mapped = alloc::with_capacity(count)?;
+    mapped.resize(count, blank);
     let piece = (CHUNK / (work / count).max(1)).max(1);
     fill_pieces(&mut mapped, piece, &scratch, &|scratch, start, items| {
         for (at, item) in items.iter_mut().enumerate() {
@@ -189,7 +223,7 @@ pub(crate) fn map_parts<U: Send>(
     weight: usize,
     f: impl Fn(Range<usize>) -> U + Sync,
 ) -> Few<U> {
-    of_parts(count, parts_worth(count, picoseconds, weight), f)
+    of_parts(count, parts_worth(count, picoseconds, weight), &f)
 }
 
 /// How many parts of so many items pay, each of which has the cost of `weight` items besides: one at least.
@@ -199,10 +233,10 @@ fn parts_worth(count: usize, picoseconds: usize, weight: usize) -> usize {
 }
 
 /// `f` of so many parts of the indices below `count`, in order.
-fn of_parts<U: Send>(count: usize, parts: usize, f: impl Fn(Range<usize>) -> U + Sync) -> Few<U> {
+fn of_parts<U: Send>(count: usize, parts: usize, f: &(dyn Fn(Range<usize>) -> U + Sync)) -> Few<U> {
     match parts {
         1 => smallvec![f(0..count)],
-        _ => shared(0..parts, || (), |(), number| f(part_of(count, parts, number))).into(),
+        _ => shared((0..parts).collect(), &|| (), &|(), number| f(part_of(count, parts, number))).into(),
     }
 }
 
@@ -213,12 +247,13 @@ pub(crate) fn map_slices<T: Send, U: Send>(
     ends: &[usize],
     f: impl Fn(usize, &mut [T]) -> U + Sync,
 ) -> Few<U> {
+    of_slices(items, ends, &f)
+}
+
+fn of_slices<T: Send, U: Send>(items: &mut [T], ends: &[usize], f: &(dyn Fn(usize, &mut [T]) -> U + Sync)) -> Few<U> {
     match ends {
         &[end] => smallvec![f(0, &mut items[..end])],
-        _ => {
-            let slices = split_at_ends(items, ends).into_vec();
-            shared(slices.into_iter().enumerate(), || (), |(), (number, slice)| f(number, slice)).into()
-        }
+        _ => shared(numbered_slices(items, ends), &|| (), &|(), (number, slice)| f(number, slice)).into(),
     }
 }
 
@@ -229,11 +264,23 @@ pub(crate) fn map_each<S, A: Send, U: Send>(
     scratch: impl Fn() -> S + Sync,
     f: impl Fn(&mut S, A) -> U + Sync,
 ) -> Few<U> {
+    of_each(items, work, &scratch, &f)
+}
+
+fn of_each<S, A: Send, U: Send>(
+    items: Few<A>,
+    work: usize,
+    scratch: &(dyn Fn() -> S + Sync),
+    f: &(dyn Fn(&mut S, A) -> U + Sync),
+) -> Few<U> {
     if items.len() < 2 || are_few(work) {
-        let mut scratch = scratch();
-        return items.into_iter().map(|item| f(&mut scratch, item)).collect();
+        let (mut scratch, mut results) = (scratch(), Few::new());
+        for item in items {
+            results.push(f(&mut scratch, item));
+        }
+        return results;
     }
-    shared(items.into_vec().into_iter(), scratch, f).into()
+    shared(items.into_vec(), scratch, f).into()
 }
 
 /// Sorts by `compare`, which tells all items apart, so that no order among equals is left open.
@@ -241,15 +288,20 @@ pub(crate) fn sort<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Orderin
     if are_few(items.len()) { items.sort_unstable_by(compare) } else { pool::sort(items, compare) }
 }
 
+/// [`split_at_ends`], each with its number.
+fn numbered_slices<'a, T>(items: &'a mut [T], ends: &[usize]) -> Vec<(usize, &'a mut [T])> {
+    split_at_ends(items, ends).into_iter().enumerate().collect()
+}
+
 /// The slices that `items` falls into: up to each of `ends`, which do not decrease and end at the last one.
 pub(crate) fn split_at_ends<'a, T>(mut items: &'a mut [T], ends: &[usize]) -> Few<&'a mut [T]> {
-    let mut start = 0;
-    let next = |&end: &usize| {
+    let (mut start, mut slices) = (0, Few::with_capacity(ends.len()));
+    for &end in ends {
         let (slice, rest) = std::mem::take(&mut items).split_at_mut(end - start);
         (items, start) = (rest, end);
-        slice
-    };
-    ends.iter().map(next).collect()
+        slices.push(slice);
+    }
+    slices
 }
 
 /// Lets `fill` write items from as many values, chunk by chunk.
@@ -356,21 +408,39 @@ pub(crate) fn try_map_heavy<S, U: Clone + Send + Sync, E: From<AllocError> + Sen
     f: impl Fn(&mut S, usize) -> Result<U, E> + Sync + Send,
 ) -> Result<Vec<U>, E> {
     // Not a list of results, each of which is larger than what is asked for.
-    let (first, failed) = (AtomicUsize::new(usize::MAX), Mutex::new(None));
+    let failed = Failed { first: AtomicUsize::new(usize::MAX), error: Mutex::new(None) };
     let mapped = map_heavy(count, work, blank.clone(), scratch, |scratch, index| {
         // Behind the first that failed nothing is asked for.
-        if index > first.load(Relaxed) {
+        if index > failed.first.load(Relaxed) {
             return blank.clone();
         }
-        f(scratch, index).unwrap_or_else(|error| {
-            let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-            if index <= first.fetch_min(index, Relaxed) {
-                *failed = Some(error);
+        match f(scratch, index) {
+            Ok(result) => result,
+            Err(error) => {
+                failed.note(index, error);
+                blank.clone()
             }
-            blank.clone()
-        })
+        }
     })?;
-    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(mapped), Err)
+    match failed.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        None => Ok(mapped),
+        Some(error) => Err(error),
+    }
+}
+
+/// The first index that failed, and its error.
+struct Failed<E> {
+    first: AtomicUsize,
+    error: Mutex<Option<E>>,
+}
+
+impl<E> Failed<E> {
+    fn note(&self, index: usize, error: E) {
+        let mut noted = self.error.lock().unwrap_or_else(PoisonError::into_inner);
+        if index <= self.first.fetch_min(index, Relaxed) {
+            *noted = Some(error);
+        }
+    }
 }
 
 /// What `f` has to give of every index below `count`, in order, where one call is a search; `scratch` is made once for
@@ -385,6 +455,6 @@ pub(crate) fn filter_map_range<S, U: Copy + Send>(
         alloc::collect_some(part.filter_map(|index| f(&mut scratch, index)))
     };
     // More parts than threads, as some may take longer.
-    let parts = of_parts(count, (PIECES * pool::width()).min(count / SEARCHES).max(1), found);
+    let parts = of_parts(count, (PIECES * pool::width()).min(count / SEARCHES).max(1), &found);
     alloc::concat(parts.into_iter().collect::<Allocated<_>>()?)
 }

@@ -20,7 +20,7 @@ use crate::element::Element;
 use crate::kernels::fold::{Fold, fold_until_settled};
 use crate::kernels::holistic::{Apart, Gradient, Group, Holistic, share_singly};
 use crate::kernels::lookup::Lookup;
-use crate::kernels::op::{Op, Outcome, Outcomes};
+use crate::kernels::op::{Outcome, Outcomes};
 use crate::ops::operand::Operand;
 use crate::plan::reduction::Reduction;
 
@@ -38,7 +38,7 @@ pub(crate) fn fold<S: Data<Elem: Element>, D: Dimension, F: Fold<S::Elem>>(
             op.slice(&mut state, group);
             op.finish(&state, group.len() as u128)
         };
-        return by_labels(x.view().into_dyn(), op, &reduction, F::Out::ZERO, || (), of_group);
+        return by_labels(x.view().into_dyn(), F::NAME, &reduction, F::Out::ZERO, || (), of_group);
     }
     // What an axis repeats is read once: a view may be broadcast to more positions than there is time for.
     let once = once_on_each(x.view().into_dyn(), 0..x.ndim());
@@ -76,7 +76,7 @@ fn fold_rows<T: Element, F: Fold<T>>(
         None => fold_until_settled(op, &mut states[cell], row.iter().copied()),
     });
     let finish = |(cell, state)| {
-        op.finish(state, reduction.extent()).map_err(|fault| refused_at(op, fault.of(cell), reduction, lengths))
+        op.finish(state, reduction.extent()).map_err(|fault| refused_at(F::NAME, fault.of(cell), reduction, lengths))
     };
     alloc::try_collect(states.iter().enumerate().map(finish))
 }
@@ -99,7 +99,7 @@ fn fold_lanes<T: Element, F: Fold<T>>(
         op.finish(&state, reduction.extent())
     };
     map_distinct_lanes(once, distinct, Order::Any, F::Out::ZERO, || (), of_lane)
-        .map_err(|refusal| refused_at(op, refusal, reduction, distinct.kept_lengths()))
+        .map_err(|refusal| refused_at(F::NAME, refusal, reduction, distinct.kept_lengths()))
 }
 
 /// A holistic reduction over some axes.
@@ -119,7 +119,7 @@ fn reduce_lanes<S: Data<Elem: Element>, D: Dimension, H: Holistic<S::Elem>>(
     check_lane(x, reduction)?;
     let order = if op.looks_at_positions() { Order::RowMajor } else { Order::Any };
     if op.numbers_positions() {
-        check_countable(op, reduction)?;
+        check_countable(H::NAME, reduction)?;
     }
     let shape = reduction.result_shape();
     check_result::<H::Out>(&shape, dense_bytes(x))?;
@@ -127,19 +127,19 @@ fn reduce_lanes<S: Data<Elem: Element>, D: Dimension, H: Holistic<S::Elem>>(
     let once = once_on_each(x.view().into_dyn(), reduction.kept().iter().copied());
     let lengths: Vec<usize> = reduction.kept().iter().map(|&axis| once.len_of(Axis(axis))).collect();
     let of = |scratch: &mut H::Scratch, lane: &[S::Elem]| op.of(&Group::of_slice(lane), scratch);
-    let unseen = op.of_no_entry().map_err(|fault| refused(op, fault, reduction, None))?;
+    let unseen = op.of_no_entry().map_err(|fault| refused(H::NAME, fault, reduction, None))?;
     if reduction.grouping().is_some() {
-        return by_labels(x.view().into_dyn(), op, reduction, unseen, || op.scratch(), of);
+        return by_labels(x.view().into_dyn(), H::NAME, reduction, unseen, || op.scratch(), of);
     }
     let cells = map_distinct_lanes(once, reduction, order, unseen, || op.scratch(), of)
-        .map_err(|refusal| refused_at(op, refusal, reduction, &lengths))?;
+        .map_err(|refusal| refused_at(H::NAME, refusal, reduction, &lengths))?;
     Ok(repeat_cells(cells, lengths, reduction)?)
 }
 
 /// The results of the groups of a reduction by labels: of all elements of a group, side by side in row-major order.
-fn by_labels<T: Element, S, U: Copy + Send + Sync, O: Op>(
+fn by_labels<T: Element, S, U: Copy + Send + Sync>(
     x: ArrayViewD<'_, T>,
-    op: O,
+    operation: &'static str,
     reduction: &Reduction,
     unseen: U,
     scratch: impl Fn() -> S + Sync + Send,
@@ -148,7 +148,7 @@ fn by_labels<T: Element, S, U: Copy + Send + Sync, O: Op>(
     let once = once_on_each(x, reduction.kept().iter().copied().filter(|axis| !reduction.reduced().contains(axis)));
     check_result::<T>(&once.shape().into(), dense_bytes(&once))?;
     let (cells, lengths) = map_labelled_lanes(once, reduction, unseen, scratch, of)
-        .map_err(|refusal| refused_at(op, refusal, reduction, reduction.kept_lengths()))?;
+        .map_err(|refusal| refused_at(operation, refusal, reduction, reduction.kept_lengths()))?;
     Ok(repeat_cells(cells, lengths, reduction)?)
 }
 
@@ -182,7 +182,7 @@ pub(crate) fn gradient<S: Data<Elem: Element>, D: Dimension, U: Operand, H: Grad
         // kept.
         let gradients = alloc::owned(all_cells(upstream)?)?;
         let shared = share_singly(op, x.iter().copied(), gradients)
-            .map_err(|refusal| refused(op, refusal.fault, &reduction, None))?;
+            .map_err(|refusal| refused(H::NAME, refusal.fault, &reduction, None))?;
         return Ok(dense_array(&shape, shared));
     }
     let found = reduce_lanes(x, op, &reduction)?;
@@ -216,7 +216,7 @@ fn apart_by_labels<T: Element, G: Element, A: Apart<T, G>>(
         let values = alloc::collect(group.iter().map(|member| member.3))?;
         let mut received = alloc::zeros(group.len())?;
         op.give(&Group::of_slice(&values), gradients[group[0].0], &mut received)
-            .map_err(|fault| refused_at(op, fault.of(group[0].0), reduction, reduction.kept_lengths()))?;
+            .map_err(|fault| refused_at(A::NAME, fault.of(group[0].0), reduction, reduction.kept_lengths()))?;
         group.iter().zip(received).for_each(|(member, received)| given[member.2] = received);
     }
     Ok(dense_array(&x.shape().into(), given))
@@ -240,7 +240,7 @@ pub(crate) fn apart<S: Data<Elem: Element>, D: Dimension, U: Operand, A: Apart<S
     let lanes = x.view().into_dyn().permuted_axes(&lanes_last[..]);
     let values = alloc::collect(lanes.iter().copied())?;
     let received = give_to_lanes(op, &values, &all_cells(upstream)?, reduction.extent() as usize)
-        .map_err(|refusal| refused_at(op, refusal, &reduction, reduction.kept_lengths()))?;
+        .map_err(|refusal| refused_at(A::NAME, refusal, &reduction, reduction.kept_lengths()))?;
     let mut places = vec![0; lanes_last.len()];
     lanes_last.iter().enumerate().for_each(|(place, &axis)| places[axis] = place);
     let received = dense_array(&lanes.shape().into(), received).permuted_axes(places);

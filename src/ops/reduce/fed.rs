@@ -95,7 +95,7 @@ fn of_pieces<P: Pattern, T: Element, F: Fold<T>>(
         true => fold_poured(op, source, gaps).map(|found| found.map(|found| vec![found])),
         false => fold_fed(op, offsets, source, gaps),
     };
-    let found = found.map_err(|refusal| refused_group(x, op, refusal, reduction, &groups))?;
+    let found = found.map_err(|refusal| refused_group(x.pattern, F::NAME, refusal, reduction, &groups))?;
     Ok((pattern, found.ok_or_else(|| not_fed(op))?))
 }
 
@@ -118,7 +118,7 @@ fn of_states<P: Pattern, T: Element, F: Fold<T>>(
         let mut all = gaps_state(op, count, gaps);
         op.merge(&mut all, &state_of(op, state).ok_or_else(wrong)?);
         let value = op.finish(&all, gaps.positions(count)).map_err(|fault| fault.of(group));
-        values.push(value.map_err(|refusal| refused_group(x, op, refusal, reduction, &groups))?);
+        values.push(value.map_err(|refusal| refused_group(x.pattern, F::NAME, refusal, reduction, &groups))?);
     }
     Ok((pattern, values))
 }
@@ -159,7 +159,7 @@ fn of_ranks<P: Pattern, T: Element, H: Holistic<T>>(
     for (group, (value, keys)) in values.iter_mut().zip(found).enumerate() {
         let middle = keys.iter().flatten().map(|&key| op.of_key(key).ok_or_else(wrong)).collect::<Result<Vec<T>>>()?;
         let found = op.of(&Group::of_slice(&middle), &mut scratch).map_err(|fault| fault.of(group));
-        *value = found.map_err(|refusal| refused_group(x, op, refusal, reduction, &groups))?;
+        *value = found.map_err(|refusal| refused_group(x.pattern, H::NAME, refusal, reduction, &groups))?;
     }
     Ok((pattern, values))
 }
@@ -177,6 +177,6 @@ pub(super) fn holistic<P: Pattern, T: Element, H: Holistic<T>>(
     let offsets = groups.offsets().ok_or_else(|| not_fed(op))?;
     let position = |entry: usize| position_in_group(x.pattern, reduction, entry);
     let found = reduce_fed(op, offsets, source, gaps, &position, blank);
-    let found = found.map_err(|refusal| refused_group(x, op, refusal, reduction, &groups))?;
+    let found = found.map_err(|refusal| refused_group(x.pattern, H::NAME, refusal, reduction, &groups))?;
     Ok((pattern, found.ok_or_else(|| not_fed(op))?))
 }

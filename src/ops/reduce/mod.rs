@@ -46,14 +46,13 @@ pub use var::{Var, nanstd, nanstd_backward, nanvar, nanvar_backward, std, std_ba
 
 use crate::base::error::{Error, Result};
 use crate::base::shape::{Shape, unravel};
-use crate::kernels::op::{Fault, Op, Refused};
+use crate::kernels::op::{Fault, Refused};
 use crate::ops::operand::Operand;
 use crate::plan::reduction::Reduction;
 
 /// The error of an operation that has no result in a cell, which has these coordinates on the kept axes; none where it
 /// is the fill that has none.
-fn refused<O: Op>(_: O, fault: Fault, reduction: &Reduction, kept: Option<Vec<usize>>) -> Error {
-    let operation = O::NAME;
+fn refused(operation: &'static str, fault: Fault, reduction: &Reduction, kept: Option<Vec<usize>>) -> Error {
     let coords = kept.map(|kept| reduction.result_axes(kept, || 0));
     match fault {
         Fault::Uncountable => Error::Uncountable { operation },
@@ -68,18 +67,23 @@ fn refused<O: Op>(_: O, fault: Fault, reduction: &Reduction, kept: Option<Vec<us
 }
 
 /// [`refused`] of a group that is the cell of this row-major number among cells within `lengths`.
-fn refused_at<O: Op>(op: O, Refused { fault, group }: Refused, reduction: &Reduction, lengths: &[usize]) -> Error {
+fn refused_at(
+    operation: &'static str,
+    Refused { fault, group }: Refused,
+    reduction: &Reduction,
+    lengths: &[usize],
+) -> Error {
     let mut kept = vec![0; lengths.len()];
     if !lengths.contains(&0) {
         unravel(group, lengths, &mut kept);
     }
-    refused(op, fault, reduction, Some(kept))
+    refused(operation, fault, reduction, Some(kept))
 }
 
 /// Refuses groups whose positions have no number in 64 bits, if there is any group.
-fn check_countable<O: Op>(op: O, reduction: &Reduction) -> Result<()> {
+fn check_countable(operation: &'static str, reduction: &Reduction) -> Result<()> {
     let is_countable = reduction.extent() <= u128::from(u64::MAX) || reduction.kept_lengths().contains(&0);
-    if is_countable { Ok(()) } else { Err(refused(op, Fault::Uncountable, reduction, None)) }
+    if is_countable { Ok(()) } else { Err(refused(operation, Fault::Uncountable, reduction, None)) }
 }
 
 /// Refuses an upstream gradient that has not the shape of the forward result.

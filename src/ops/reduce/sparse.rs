@@ -21,7 +21,7 @@ use crate::kernels::holistic::{
     Apart, Gradient, Group, Holistic, give_apart, reduce_groups, share_among_entries, share_singly,
 };
 use crate::kernels::lanes::spread as spread_lanes;
-use crate::kernels::op::{Op, Outcome, Outcomes, Refused};
+use crate::kernels::op::{Outcome, Outcomes, Refused};
 use crate::kernels::spread::{spread_looked_up, spread_to_entries};
 use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
@@ -71,15 +71,15 @@ pub(super) fn fold_by<P: Pattern, T: Element, F: Fold<T>>(
     let reduction = Reduction::of(x.pattern, axes)?;
     let (gaps, extents) = (x.gaps(&reduction), x.extents(&reduction)?);
     let of = |extent| fold_gaps(op, &Gaps { extent, ..gaps });
-    let fill = Fill::new(op, &reduction, x.pattern, extents.as_deref(), &of)?;
+    let fill = Fill::new(F::NAME, &reduction, x.pattern, extents.as_deref(), &of)?;
     let (pattern, values) = stored(&reduction, &AllGaps { gaps, extents: extents.as_deref() })?;
     let fill = fill.beside(&pattern, F::Out::ZERO)?;
     Ok(Tensor::assemble(pattern, values, fill))
 }
 
 /// The fill of the result of a reduction, which matters only where some cell holds it.
-struct Fill<'a, O, U> {
-    op: O,
+struct Fill<'a, U> {
+    operation: &'static str,
     reduction: &'a Reduction,
     cells: u128,
     result: Outcome<U>,
@@ -88,10 +88,10 @@ struct Fill<'a, O, U> {
     of: &'a dyn Fn(u128) -> Outcome<U>,
 }
 
-impl<'a, O: Op, U: Copy + Debug> Fill<'a, O, U> {
+impl<'a, U: Copy + Debug> Fill<'a, U> {
     /// Refuses at once where some cell of the result must hold a fill that there is not.
     fn new<P: Pattern>(
-        op: O,
+        operation: &'static str,
         reduction: &'a Reduction,
         entries: &P,
         extents: Option<&'a [u128]>,
@@ -100,9 +100,9 @@ impl<'a, O: Op, U: Copy + Debug> Fill<'a, O, U> {
         let cells = saturating_product(reduction.kept_lengths());
         match of(reduction.extent()) {
             Err(fault) if extents.is_none() && cells > entries.nnz() as u128 => {
-                Err(refused(op, fault, reduction, None))
+                Err(refused(operation, fault, reduction, None))
             }
-            result => Ok(Fill { op, reduction, cells, result, extents, of }),
+            result => Ok(Fill { operation, reduction, cells, result, extents, of }),
         }
     }
 
@@ -112,45 +112,53 @@ impl<'a, O: Op, U: Copy + Debug> Fill<'a, O, U> {
             return Ok(self.of_labels(extents, stored)?.unwrap_or(unseen));
         }
         match self.result {
-            Err(fault) if self.cells > stored.nnz() as u128 => Err(refused(self.op, fault, self.reduction, None)),
+            Err(fault) if self.cells > stored.nnz() as u128 => {
+                Err(refused(self.operation, fault, self.reduction, None))
+            }
             result => Ok(result.unwrap_or(unseen)),
         }
     }
 
     /// What all cells hold that are not stored, whatever their labels.
     fn of_labels<P: Pattern>(&self, extents: &[u128], stored: &P) -> Result<Option<U>> {
-        let place = self.reduction.place_of_labels().unwrap_or(0);
-        let others = self.reduction.kept_lengths().iter().enumerate().filter(|(at, _)| *at != place);
-        let cells = saturating_product(others.map(|(_, length)| length));
-        let mut counts: Vec<usize> = alloc::zeros(extents.len())?;
-        labels_of(stored, self.reduction)?.iter().for_each(|label| counts[label.to_usize()] += 1);
-        let mut labels = BTreeMap::new();
-        for label in (0..extents.len()).filter(|&label| cells > counts[label] as u128) {
-            labels.entry(extents[label]).or_insert(label);
-        }
-        let mut labels: Vec<usize> = labels.into_values().collect();
-        labels.sort_unstable();
         let mut first: Option<(usize, U)> = None;
-        for label in labels {
-            let found = (self.of)(extents[label]).map_err(|fault| refused(self.op, fault, self.reduction, None))?;
+        for label in labels_with_gaps(self.reduction, extents, stored)? {
+            let refused = |fault| refused(self.operation, fault, self.reduction, None);
+            let found = (self.of)(extents[label]).map_err(refused)?;
             let (at, expected) = *first.get_or_insert((label, found));
             // Texts tell signs of zero apart, and no NaNs.
             let [expected, found] = [expected, found].map(|fill| format!("{fill:?}"));
             if found != expected {
-                let [first, at] = [at, label].map(|label| self.place_of(label));
-                return Err(Error::FillVaries { operation: O::NAME, expected, first, found, at });
+                let [first, at] = [at, label].map(|label| place_of(self.reduction, label));
+                return Err(Error::FillVaries { operation: self.operation, expected, first, found, at });
             }
         }
         Ok(first.map(|(_, found)| found))
     }
+}
 
-    /// The cells with a label, in words.
-    fn place_of(&self, label: usize) -> String {
-        let place = self.reduction.place_of_labels();
-        let word = |at| if Some(at) == place { label.to_string() } else { "..".into() };
-        let words = (0..self.reduction.kept().len()).map(word);
-        format!("[{}]", self.reduction.result_axes(words, || "0".into()).join(", "))
+/// Of the labels of which some cell is not stored, the first with each number of positions.
+fn labels_with_gaps<P: Pattern>(reduction: &Reduction, extents: &[u128], stored: &P) -> Allocated<Vec<usize>> {
+    let place = reduction.place_of_labels().unwrap_or(0);
+    let others = reduction.kept_lengths().iter().enumerate().filter(|(at, _)| *at != place);
+    let cells = saturating_product(others.map(|(_, length)| length));
+    let mut counts: Vec<usize> = alloc::zeros(extents.len())?;
+    labels_of(stored, reduction)?.iter().for_each(|label| counts[label.to_usize()] += 1);
+    let mut labels = BTreeMap::new();
+    for label in (0..extents.len()).filter(|&label| cells > counts[label] as u128) {
+        labels.entry(extents[label]).or_insert(label);
     }
+    let mut labels: Vec<usize> = labels.into_values().collect();
+    labels.sort_unstable();
+    Ok(labels)
+}
+
+/// The cells with a label, in words.
+fn place_of(reduction: &Reduction, label: usize) -> String {
+    let place = reduction.place_of_labels();
+    let word = |at| if Some(at) == place { label.to_string() } else { "..".into() };
+    let words = (0..reduction.kept().len()).map(word);
+    format!("[{}]", reduction.result_axes(words, || "0".into()).join(", "))
 }
 
 /// The cells that hold an entry, and the results there.
@@ -161,7 +169,8 @@ fn fold_stored<P: Pattern, T: Element, F: Fold<T>>(
     gaps: &AllGaps<'_, T>,
 ) -> Result<(P, Vec<F::Out>)> {
     if reduction.is_elementwise() {
-        let values = fold_singly(op, x.values).map_err(|refusal| refused_entry(x, op, refusal, reduction))?;
+        let values =
+            fold_singly(op, x.values).map_err(|refusal| refused_entry(x.pattern, F::NAME, refusal, reduction))?;
         return Ok((x.pattern.clone(), values));
     }
     let kept;
@@ -180,7 +189,7 @@ fn fold_stored<P: Pattern, T: Element, F: Fold<T>>(
     };
     let extents = each_extent(&pattern, reduction, gaps.extents)?;
     let values = fold_groups(op, &groups, x.values, &AllGaps { extents: extents.as_deref(), ..*gaps });
-    Ok((pattern, values.map_err(|refusal| refused_group(x, op, refusal, reduction, &groups))?))
+    Ok((pattern, values.map_err(|refusal| refused_group(x.pattern, F::NAME, refusal, reduction, &groups))?))
 }
 
 /// The number of positions of each cell, from that of each label.
@@ -189,26 +198,26 @@ fn each_extent<P: Pattern>(cells: &P, reduction: &Reduction, extents: Option<&[u
 }
 
 /// The error of a group of entries that has no result.
-pub(super) fn refused_group<P: Pattern, T, O: Op>(
-    x: &Entries<'_, P, T>,
-    op: O,
+pub(super) fn refused_group<P: Pattern>(
+    pattern: &P,
+    operation: &'static str,
     refusal: Refused,
     reduction: &Reduction,
     groups: &Groups,
 ) -> Error {
     let entry = if refusal.group < groups.len() { groups.entry(refusal.group, 0) } else { 0 };
-    refused_entry(x, op, Refused { group: entry, ..refusal }, reduction)
+    refused_entry(pattern, operation, Refused { group: entry, ..refusal }, reduction)
 }
 
 /// The error of the cell that an entry falls into, which has no result.
-fn refused_entry<P: Pattern, T, O: Op>(
-    x: &Entries<'_, P, T>,
-    op: O,
+fn refused_entry<P: Pattern>(
+    pattern: &P,
+    operation: &'static str,
     Refused { fault, group: entry }: Refused,
     reduction: &Reduction,
 ) -> Error {
-    let kept = reduction.kept().iter().map(|&axis| reduction.kept_coord(axis, x.pattern.coord(entry, axis)));
-    refused(op, fault, reduction, (entry < x.pattern.nnz()).then(|| kept.collect()))
+    let kept = reduction.kept().iter().map(|&axis| reduction.kept_coord(axis, pattern.coord(entry, axis)));
+    refused(operation, fault, reduction, (entry < pattern.nnz()).then(|| kept.collect()))
 }
 
 /// [`fold_stored`] of a fold that knows a faster way than by groups.
@@ -224,7 +233,7 @@ fn fold_faster<P: Pattern, T: Element, F: Fold<T>>(
             let reduce = |first: usize, offsets: &[usize], results: &mut [F::Out]| {
                 op.lanes(offsets, x.values, gaps, results).map_err(|refusal| {
                     let refusal = Refused { group: first + refusal.group, ..refusal };
-                    refused_at(op, refusal, reduction, reduction.kept_lengths())
+                    refused_at(F::NAME, refusal, reduction, reduction.kept_lengths())
                 })
             };
             return of_lanes(x.pattern, offsets, reduction, reduce).map(Some);
@@ -261,15 +270,15 @@ pub(super) fn holistic_by<P: Pattern, T: Element, H: Holistic<T>>(
 ) -> Result<Tensor<P, H::Out>> {
     let reduction = Reduction::of(x.pattern, axes)?;
     if op.numbers_positions() {
-        check_countable(op, &reduction)?;
+        check_countable(H::NAME, &reduction)?;
     }
     let (gaps, extents) = (x.gaps(&reduction), x.extents(&reduction)?);
-    let unseen = op.of_no_entry().map_err(|fault| refused(op, fault, &reduction, None))?;
+    let unseen = op.of_no_entry().map_err(|fault| refused(H::NAME, fault, &reduction, None))?;
     let of = |extent| match gaps.fill {
         Some(_) => op.of(&Group { stored: &[], gaps: Gaps { extent, ..gaps }, position: &|_| 0 }, &mut op.scratch()),
         None => Ok(unseen),
     };
-    let fill = Fill::new(op, &reduction, x.pattern, extents.as_deref(), &of)?;
+    let fill = Fill::new(H::NAME, &reduction, x.pattern, extents.as_deref(), &of)?;
     let (pattern, values) = stored(&reduction, &AllGaps { gaps, extents: extents.as_deref() }, unseen)?;
     let fill = fill.beside(&pattern, unseen)?;
     Ok(Tensor::assemble(pattern, values, fill))
@@ -288,14 +297,17 @@ fn holistic_stored<P: Pattern, T: Element, H: Holistic<T>>(
             op.of_one(x.values[entry], scratch).map_err(|fault| fault.of(entry))
         };
         let values = threads::try_map_heavy(x.values.len(), x.values.len(), unseen, || op.scratch(), of_one);
-        return Ok((x.pattern.clone(), values.map_err(|refusal| refused_entry(x, op, refusal, reduction))?));
+        return Ok((
+            x.pattern.clone(),
+            values.map_err(|refusal| refused_entry(x.pattern, H::NAME, refusal, reduction))?,
+        ));
     }
     let Cells { pattern, groups } = Cells::new(x.pattern, reduction)?;
     let position = |entry: usize| position_in_group(x.pattern, reduction, entry);
     let extents = each_extent(&pattern, reduction, gaps.extents)?;
     let gaps = AllGaps { extents: extents.as_deref(), ..*gaps };
     let values = reduce_groups(op, &groups, x.values, &gaps, &position, unseen);
-    Ok((pattern, values.map_err(|refusal| refused_group(x, op, refusal, reduction, &groups))?))
+    Ok((pattern, values.map_err(|refusal| refused_group(x.pattern, H::NAME, refusal, reduction, &groups))?))
 }
 
 /// The gradient of a holistic reduction.
@@ -307,34 +319,39 @@ pub(crate) fn gradient<P: Pattern, T: Element, U: Operand, H: Gradient<T, U::Ele
 ) -> Result<Tensor<P, U::Elem>> {
     let reduction = Reduction::of(x.pattern, axes)?;
     if op.numbers_positions() {
-        check_countable(op, &reduction)?;
+        check_countable(H::NAME, &reduction)?;
     }
     check_upstream(upstream, &reduction.result_shape())?;
     let values = if reduction.is_elementwise() {
         share_singly(op, x.values.iter().copied(), upstream.at_entries(x.pattern)?)
-            .map_err(|refusal| refused_entry(x, op, refusal, &reduction))?
+            .map_err(|refusal| refused_entry(x.pattern, H::NAME, refusal, &reduction))?
     } else {
-        by_groups(x, op, upstream, &reduction, |groups, gaps, gradients, position| {
+        by_groups(x, H::NAME, upstream, &reduction, &|groups, gaps, gradients, position| {
             share_among_entries(op, groups, x.values, gaps, gradients, position)
         })?
     };
     Ok(Tensor::from_valid(x.pattern.clone(), values, U::Elem::ZERO))
 }
 
-/// What `give` makes of the groups, their gaps, the gradient of each, and the position of an entry in its group.
-fn by_groups<P: Pattern, T: Element, U: Operand, O: Op>(
+/// What makes gradients of entries of the groups, their gaps, the gradient of each, and the position of an entry in its
+/// group.
+type Give<'a, T, G> = dyn Fn(&Groups, &AllGaps<'_, T>, &[G], &(dyn Fn(usize) -> u128 + Sync)) -> Outcomes<Vec<G>> + 'a;
+
+/// What `give` makes of the gradients of the groups.
+fn by_groups<P: Pattern, T: Element, U: Operand>(
     x: &Entries<'_, P, T>,
-    op: O,
+    operation: &'static str,
     upstream: &U,
     reduction: &Reduction,
-    give: impl FnOnce(&Groups, &AllGaps<'_, T>, &[U::Elem], &(dyn Fn(usize) -> u128 + Sync)) -> Outcomes<Vec<U::Elem>>,
+    give: &Give<'_, T, U::Elem>,
 ) -> Result<Vec<U::Elem>> {
     let Cells { pattern, groups } = Cells::new(x.pattern, reduction)?;
     let position = |entry: usize| position_in_group(x.pattern, reduction, entry);
     let extents = each_extent(&pattern, reduction, x.extents(reduction)?.as_deref())?;
     let gaps = AllGaps { gaps: x.gaps(reduction), extents: extents.as_deref() };
     let gradients = upstream.at_entries(&pattern)?;
-    give(&groups, &gaps, &gradients, &position).map_err(|refusal| refused_group(x, op, refusal, reduction, &groups))
+    give(&groups, &gaps, &gradients, &position)
+        .map_err(|refusal| refused_group(x.pattern, operation, refusal, reduction, &groups))
 }
 
 /// The gradient of a reduction of which each element receives its own.
@@ -353,10 +370,10 @@ pub(crate) fn apart<P: Pattern, T: Element, U: Operand, A: Apart<T, U::Elem>>(
             .try_for_each(|(&value, received)| {
                 op.give(&Group::of_slice(&[value]), *received, slice::from_mut(received))
             })
-            .map_err(|fault| refused(op, fault, &reduction, None))?;
+            .map_err(|fault| refused(A::NAME, fault, &reduction, None))?;
         received
     } else {
-        by_groups(x, op, upstream, &reduction, |groups, gaps, gradients, position| {
+        by_groups(x, A::NAME, upstream, &reduction, &|groups, gaps, gradients, position| {
             give_apart(op, groups, x.values, gaps, gradients, position)
         })?
     };
