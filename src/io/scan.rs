@@ -123,6 +123,9 @@ impl Sink {
     }
 }
 
+/// Of fewer entries all coordinates are read to find ranges: that takes no time, and a page may be most of them.
+const MANY: u64 = 1 << 20;
+
 /// A tensor in files.
 pub(crate) struct Scanned {
     pub(crate) dataset: Dataset,
@@ -169,13 +172,23 @@ impl Source for Scanned {
     }
 
     fn weights_in(&self, ranges: &[Range<usize>], axis: usize, bins: &Bins) -> Result<Vec<u64>> {
-        let (mut weights, each) = (alloc::zeros(bins.count())?, self.entry_bytes());
+        let (mut weights, each) = (alloc::zeros::<u64>(bins.count())?, self.entry_bytes());
+        // What stands between two bounds is taken for spread out evenly.
+        let mut add = |[least, greatest]: [u64; 2], entries: u64| {
+            let (first, end) =
+                (least.max(bins.span.start as u64), greatest.min((bins.span.end as u64).wrapping_sub(1)));
+            if let (true, Some(first), Some(last)) = (first <= end, bins.of(first as usize), bins.of(end as usize)) {
+                let bytes = entries.saturating_mul(each).div_ceil((last - first + 1) as u64);
+                weights[first..=last].iter_mut().for_each(|weight| *weight = weight.saturating_add(bytes));
+            }
+        };
         let mut within = ranges.to_vec();
         within[axis] = bins.span.clone();
-        self.dataset.for_each_coord(axis, &within, |coord| {
-            let bin = usize::try_from(coord).ok().and_then(|coord| bins.of(coord));
-            bin.into_iter().for_each(|bin| weights[bin] += each);
-        })?;
+        let is_cut = |(other, range): (usize, &Range<usize>)| other != axis && *range != (0..self.shape()[other]);
+        match axis == 0 && self.dataset.nnz() >= MANY && !within.iter().enumerate().any(is_cut) {
+            true => self.dataset.for_each_page(&bins.span, add)?,
+            false => self.dataset.for_each_coord(axis, &within, |coord| add([coord; 2], 1))?,
+        }
         Ok(weights)
     }
 

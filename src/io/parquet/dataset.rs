@@ -10,7 +10,7 @@ use super::footer::Footer;
 use super::layout::Layout;
 use super::manifest::{Manifest, Part};
 use super::read::{Entries, Table, Values, WORTH, tensor_of};
-use super::slice::{check_ranges, within};
+use super::slice::{BoundedPage, check_ranges, within};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::dispatch_dtype;
@@ -176,9 +176,9 @@ impl Dataset {
         let described = Described { shape, ..self.described.clone() };
         let tensor = dispatch_dtype!(self.dtype, T => {
             let mut values = Values::<T>::default();
-            let mut entries = Entries::new(ranges.len(), 0, &mut values);
+            let mut entries = Entries::of_box(ranges.len(), &mut values);
             self.each_part(|part| part.extent.meets(ranges), |table| table.read_box(ranges, &mut entries))?;
-            let (coords, values) = within(ranges, entries.coords, values.0);
+            let (coords, values) = within(self.shape(), ranges, entries.coords, values.0);
             tensor_of(&described, true, Some(coords), values, &self.options)
         }, else => Err(no_such(self.dtype)))?;
         self.finish(tensor)
@@ -194,6 +194,31 @@ impl Dataset {
         let count = usize::try_from(self.nnz()).unwrap_or(usize::MAX);
         let budget = self.options.tensor_budget(self.bytes().saturating_mul(WORTH), 0);
         self.options.guard_entries_of(width, count, self.shape().rank(), Order::Increasing, budget)
+    }
+
+    /// Calls `visit` with the least and the greatest coordinate on axis 0 of pages that may meet `rows`, and the entries
+    /// of each: the lists of pages tell them, and no entry is read. Where a row group has none, or none in order, each
+    /// entry is a page.
+    pub(crate) fn for_each_page(&self, rows: &Range<usize>, mut visit: impl FnMut([u64; 2], u64)) -> Result<()> {
+        let mut ranges: Vec<Range<usize>> = self.shape().iter().map(|&length| 0..length).collect();
+        ranges[0] = rows.clone();
+        let mut end = 0;
+        self.each_part(
+            |part| part.extent.meets(&ranges),
+            |table| {
+                for number in 0..table.footer.groups.len() {
+                    let pages = table.pages_along(number, 0)?;
+                    match pages.filter(|pages| are_in_order(pages, &mut end)) {
+                        Some(pages) => pages.into_iter().for_each(|(bounds, entries)| visit(bounds, entries)),
+                        None => table.read_axis(number, 0, &mut |_, coord| {
+                            visit([coord; 2], 1);
+                            Ok(())
+                        })?,
+                    }
+                }
+                Ok(())
+            },
+        )
     }
 
     /// Calls `visit` with the coordinate on an axis of each entry in a box.
@@ -296,6 +321,15 @@ impl Dataset {
     }
 }
 
+/// Whether the bounds of pages do not decrease, from the greatest one so far on. Hostile ones could all be those of the
+/// whole axis.
+fn are_in_order(pages: &[BoundedPage], end: &mut u64) -> bool {
+    let all = pages.iter().flat_map(|(bounds, _)| bounds);
+    let in_order = std::iter::once(&*end).chain(all).is_sorted();
+    *end = pages.last().map_or(*end, |([_, greatest], _)| (*greatest).max(*end));
+    in_order
+}
+
 impl Extent {
     /// Whether some entry may lie in the box.
     pub(super) fn meets(&self, ranges: &[Range<usize>]) -> bool {
@@ -332,5 +366,46 @@ impl<'o> Opened<'o> {
 
     pub(super) fn table<'a>(&'a mut self, options: &'a ReadOptions) -> Table<'a> {
         Table::new(&mut self.stream, &self.footer, &self.layout, self.length, options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::{WriteOptions, write};
+    use crate::tensor::coo::CooTensor;
+
+    /// Every entry is in a page whose bounds hold it, in order, and pages beside the rows are left out.
+    #[test]
+    fn pages_tell_where_entries_stand() {
+        let path = std::env::temp_dir().join(format!("lacuna-pages-{}.parquet", std::process::id()));
+        let (count, rows) = (100_000u32, 3_000usize);
+        let coords = vec![(0..count).map(|at| at / 40).collect(), (0..count).map(|at| at % 40).collect()];
+        let x = CooTensor::new([rows, 40], coords, vec![1f32; count as usize], 0.0).unwrap();
+        write(&path, &x, &WriteOptions::default().group_entries(60_000)).unwrap();
+        let dataset = Dataset::open(&path, &ReadOptions::default()).unwrap();
+        let pages = |rows: Range<usize>| {
+            let mut pages = Vec::new();
+            dataset.for_each_page(&rows, |bounds, entries| pages.push((bounds, entries))).unwrap();
+            pages
+        };
+        let all = pages(0..rows);
+        assert!(all.len() > 4 && all.iter().map(|(_, entries)| entries).sum::<u64>() == u64::from(count), "{all:?}");
+        let mut first = 0;
+        for &([least, greatest], entries) in &all {
+            assert_eq!((least, greatest), (first / 40, (first + entries - 1) / 40));
+            first += entries;
+        }
+        assert_eq!((pages(2_500..rows), pages(0..1)), (Vec::new(), all));
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn bounds_that_are_not_in_order_are_not_used() {
+        let mut end = 0;
+        assert!(are_in_order(&[([0, 3], 5), ([3, 9], 1)], &mut end) && end == 9);
+        assert!(are_in_order(&[], &mut end) && are_in_order(&[([9, 9], 1)], &mut end) && end == 9);
+        assert!(!are_in_order(&[([8, 9], 1)], &mut end) && !are_in_order(&[([12, 11], 1)], &mut end));
+        assert!(!are_in_order(&[([10, u64::MAX], 1), ([10, u64::MAX], 1)], &mut end) && end == u64::MAX);
     }
 }

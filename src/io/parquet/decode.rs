@@ -4,6 +4,9 @@
 use super::footer::Physical;
 use super::thrift::{varint, zigzag};
 
+/// The numbers of a run that are unpacked at once: a multiple of eight, so that each batch begins with a byte.
+const BATCH: usize = 64;
+
 /// The most values of a block of differences.
 const MOST_IN_BLOCK: u64 = 1 << 20;
 
@@ -57,19 +60,22 @@ pub(super) fn differences(physical: Physical, bytes: &[u8], count: usize, values
     let (end, mut last) = (values.len() + count - 1, first as u64);
     while values.len() < end {
         let (least, length) = varint(bytes.get(at..)?)?;
+        let least = zigzag(least) as u64;
         at += length;
         let widths = bytes.get(at..at + minis as usize)?;
         at += widths.len();
         for &width in widths {
-            let wanted = (end - values.len()).min(per_mini as usize);
-            if wanted == 0 {
+            let start = values.len();
+            if start == end {
                 break;
             }
-            let packed = bytes.get(at..)?;
-            unpack(packed, width, wanted, |above| {
-                last = last.wrapping_add(zigzag(least) as u64).wrapping_add(above);
-                values.push(last & mask);
-            })?;
+            values.resize(end.min(start + per_mini as usize), 0);
+            let mini = &mut values[start..];
+            unpack(bytes.get(at..)?, width, mini)?;
+            for value in mini {
+                last = last.wrapping_add(value.wrapping_add(least));
+                *value = last & mask;
+            }
             at = (at + usize::from(width) * per_mini as usize / 8).min(bytes.len());
         }
     }
@@ -91,8 +97,15 @@ pub(super) fn runs(mut bytes: &[u8], width: u8, count: usize, mut value: impl Fn
             left -= repeats.min(left);
         } else {
             let wanted = repeats.saturating_mul(8).min(left);
-            unpack(bytes, width, wanted, |bits| value(bits, 1))?;
             left -= wanted;
+            let mut packed = bytes;
+            for start in (0..wanted).step_by(BATCH) {
+                let mut batch = [0; BATCH];
+                let batch = &mut batch[..BATCH.min(wanted - start)];
+                unpack(packed, width, batch)?;
+                batch.iter().for_each(|&bits| value(bits, 1));
+                packed = &packed[(BATCH / 8 * usize::from(width)).min(packed.len())..];
+            }
             bytes = &bytes[repeats.saturating_mul(usize::from(width)).min(bytes.len())..];
         }
     }
@@ -100,24 +113,49 @@ pub(super) fn runs(mut bytes: &[u8], width: u8, count: usize, mut value: impl Fn
 }
 
 /// Numbers of `width` bits, the lowest bit first.
-fn unpack(bytes: &[u8], width: u8, count: usize, mut value: impl FnMut(u64)) -> Option<()> {
-    let needed = (count as u64).checked_mul(u64::from(width))?.div_ceil(8);
+fn unpack(bytes: &[u8], width: u8, numbers: &mut [u64]) -> Option<()> {
+    let needed = (numbers.len() as u64).checked_mul(u64::from(width))?.div_ceil(8);
     (width <= 64 && needed <= bytes.len() as u64).then_some(())?;
     let mask = if width == 0 { 0 } else { u64::MAX >> (64 - width) };
-    for at in 0..count {
-        let bit = at * usize::from(width);
-        let from = &bytes[(bit / 8).min(bytes.len())..];
-        let wide = match from.first_chunk::<16>() {
-            Some(wide) => u128::from_le_bytes(*wide),
-            None => {
-                let mut wide = [0; 16];
-                wide[..from.len()].copy_from_slice(from);
-                u128::from_le_bytes(wide)
+    // Eight numbers begin with a byte.
+    for (group, numbers) in numbers.chunks_mut(8).enumerate() {
+        let from = &bytes[(group * usize::from(width)).min(bytes.len())..];
+        match (from.first_chunk(), numbers.as_chunks_mut()) {
+            (Some(wide), ([low, high], [])) if width < 16 => {
+                let wide = u128::from_le_bytes(*wide);
+                unpack_four(wide as u64, width, mask, low);
+                unpack_four((wide >> (4 * width)) as u64, width, mask, high);
             }
-        };
-        value((wide >> (bit % 8)) as u64 & mask);
+            _ => unpack_each(from, width, mask, numbers),
+        }
     }
     Some(())
+}
+
+/// Four numbers of a word.
+fn unpack_four(word: u64, width: u8, mask: u64, numbers: &mut [u64; 4]) {
+    for (at, number) in (0..).zip(numbers) {
+        *number = word >> (at * u64::from(width)) & mask;
+    }
+}
+
+/// Numbers one by one: of any width, and at the end of the bytes.
+fn unpack_each(bytes: &[u8], width: u8, mask: u64, numbers: &mut [u64]) {
+    for (at, number) in numbers.iter_mut().enumerate() {
+        let bit = at * usize::from(width);
+        let from = &bytes[(bit / 8).min(bytes.len())..];
+        *number = mask
+            & match from.first_chunk() {
+                // Seven bits at most stand before it.
+                Some(eight) if width <= 57 => u64::from_le_bytes(*eight) >> (bit % 8),
+                _ => {
+                    let mut wide = [0; 16];
+                    let length = from.len().min(16);
+                    wide[..length].copy_from_slice(&from[..length]);
+                    (u128::from_le_bytes(wide) >> (bit % 8)) as u64
+                }
+            };
+    }
 }
 
 fn little_endian(bytes: &[u8]) -> u64 {
@@ -173,6 +211,32 @@ mod tests {
             assert_eq!(decoded(of(Physical::Int64), &wrong, 8), None);
         }
         assert_eq!(decoded(of(Physical::Int64), &[8, 1, 2, 0, 0, 65, 1, 1, 1, 1, 1, 1, 1, 1, 1], 2), None);
+    }
+
+    /// Eight at a time, one by one, and up to the last byte.
+    #[test]
+    fn numbers_of_every_width_and_count() {
+        for width in 0..=64u8 {
+            let mask = if width == 0 { 0 } else { u64::MAX >> (64 - width) };
+            for count in [0, 1, 7, 8, 9, 31, 32, 67] {
+                let numbers: Vec<u64> =
+                    (0..count).map(|at: u64| (at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask).collect();
+                let mut bits: Vec<bool> = Vec::new();
+                numbers.iter().for_each(|number| bits.extend((0..width).map(|bit| number >> bit & 1 == 1)));
+                let byte = |bits: &[bool]| bits.iter().rev().fold(0, |byte, &bit| byte << 1 | u8::from(bit));
+                let mut bytes: Vec<u8> = bits.chunks(8).map(byte).collect();
+                for more in [0, 30] {
+                    bytes.extend(vec![0xff; more]);
+                    let mut found = vec![1; numbers.len()];
+                    assert_eq!(unpack(&bytes, width, &mut found), Some(()));
+                    assert_eq!(found, numbers, "{width} bits");
+                }
+                let few = (count as usize * usize::from(width)).div_ceil(8).saturating_sub(1);
+                let short = unpack(&bytes[..few], width, &mut vec![0; count as usize]);
+                assert_eq!(short.is_some(), width == 0 || count == 0);
+            }
+        }
+        assert_eq!(unpack(&[0xff; 99], 65, &mut [0]), None);
     }
 
     #[test]

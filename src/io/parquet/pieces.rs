@@ -6,11 +6,10 @@ use std::ops::Range;
 use super::dataset::{Dataset, Opened};
 use super::described::Extent;
 use super::read::{Entries, Values, tensor_of};
-use super::slice::check_ranges;
+use super::slice::{check_ranges, inside, keep};
 use crate::base::error::{Error, Result};
 use crate::dispatch_dtype;
 use crate::dynamic::{AnyTensor, no_such};
-use crate::element::Element;
 use crate::io::element::FileElement;
 
 /// The pieces of a [`Dataset`], in row-major order: what [`Dataset::pieces`] gives.
@@ -167,8 +166,9 @@ impl Open<'_> {
         let extent = entries.extent_from((0, 0));
         let (mut coords, mut values) = (entries.coords, values.0);
         self.check(&extent, last)?;
-        if let Some([rows, ..]) = ranges.as_deref() {
-            cut(rows, &mut coords, &mut values);
+        // The entries are in order.
+        if let (Some([rows, ..]), Some(axis)) = (ranges.as_deref(), coords.first()) {
+            keep(inside(axis, rows), &mut coords, &mut values);
         }
         tensor_of(dataset.described(), true, Some(coords), values, dataset.options())
     }
@@ -190,19 +190,6 @@ impl Open<'_> {
             _ => Ok(()),
         }
     }
-}
-
-/// Leaves out the entries whose first coordinate is in none of `rows`; the others are in order.
-fn cut<T: Element>(rows: &Range<usize>, coords: &mut [Vec<u64>], values: &mut Vec<T>) {
-    let Some(axis) = coords.first() else { return };
-    let start = axis.iter().position(|&row| row >= rows.start as u64).unwrap_or(axis.len());
-    let end = axis.iter().rposition(|&row| row < rows.end as u64).map_or(start, |last| (last + 1).max(start));
-    for axis in coords {
-        axis.truncate(end);
-        axis.drain(..start);
-    }
-    values.truncate(end);
-    values.drain(..start);
 }
 
 /// One of so many parts of so many rows.

@@ -460,7 +460,8 @@ pub(super) struct Entries<'s> {
     most: usize,
     /// Those of the row groups that are whole.
     pub(super) count: usize,
-    hashes: Hashes,
+    /// None where nothing is said of the entries that are read, as of those of a box.
+    hashes: Option<Hashes>,
     pub(super) hash: u64,
     /// The hash of each entry, where somebody asks for them.
     pub(super) each: Option<Vec<u64>>,
@@ -468,25 +469,36 @@ pub(super) struct Entries<'s> {
 
 impl<'s> Entries<'s> {
     pub(super) fn new(rank: usize, most: usize, sink: &'s mut dyn Sink) -> Self {
-        Entries { coords: vec![Vec::new(); rank], sink, most, count: 0, hashes: Hashes::default(), hash: 0, each: None }
+        let (coords, hashes) = (vec![Vec::new(); rank], Some(Hashes::default()));
+        Entries { coords, sink, most, count: 0, hashes, hash: 0, each: None }
+    }
+
+    /// Those of a box, which no checksum is of.
+    pub(super) fn of_box(rank: usize, sink: &'s mut dyn Sink) -> Self {
+        Entries { hashes: None, ..Entries::new(rank, 0, sink) }
+    }
+
+    fn hash(&mut self, row: usize, values: &[u64]) -> Allocated<()> {
+        self.hashes.as_mut().map_or(Ok(()), |hashes| hashes.add(row, values))
     }
 
     fn put_coords(&mut self, axis: usize, row: usize, values: &[u64]) -> Result<()> {
-        self.hashes.add(row, values)?;
+        self.hash(row, values)?;
         reserve_up_to(&mut self.coords[axis], values.len(), self.most)?;
         self.coords[axis].extend_from_slice(values);
         Ok(())
     }
 
     fn put_values(&mut self, part: usize, row: usize, values: &[u64]) -> Result<()> {
-        self.hashes.add(row, values)?;
+        self.hash(row, values)?;
         Ok(self.sink.put(part, self.count + row, values, self.most)?)
     }
 
     fn finish_group(&mut self, rows: usize) {
         self.count += rows;
-        self.each.iter_mut().for_each(|each| each.extend_from_slice(self.hashes.each()));
-        self.hash = self.hash.wrapping_add(self.hashes.take());
+        let Some(hashes) = &mut self.hashes else { return };
+        self.each.iter_mut().for_each(|each| each.extend_from_slice(hashes.each()));
+        self.hash = self.hash.wrapping_add(hashes.take());
     }
 
     /// The bytes of a value.

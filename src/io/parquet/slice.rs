@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::footer::{Chunk, Column, Footer, Physical};
 use super::layout::{self, Layout};
+use super::page::PageRows;
 use super::read::{Entries, Table, Values, WORTH, tensor_of};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
@@ -13,6 +14,9 @@ use crate::dispatch_dtype;
 use crate::dynamic::{AnyTensor, Format, no_such};
 use crate::io::element::FileElement;
 use crate::io::options::ReadOptions;
+
+/// The least and the greatest coordinate of a page, and its rows.
+pub(super) type BoundedPage = ([u64; 2], u64);
 
 /// Reads the entries within `ranges`, one an axis, as a tensor of that box.
 pub(crate) fn read_slice(
@@ -28,9 +32,9 @@ pub(crate) fn read_slice(
     check_ranges(&layout.described.shape, ranges)?;
     let tensor = dispatch_dtype!(layout.dtype, T => {
         let mut values = Values::<T>::default();
-        let mut entries = Entries::new(ranges.len(), 0, &mut values);
+        let mut entries = Entries::of_box(ranges.len(), &mut values);
         Table::new(stream, &footer, &layout, length, options).read_box(ranges, &mut entries)?;
-        let (coords, values) = within(ranges, entries.coords, values.0);
+        let (coords, values) = within(&layout.described.shape, ranges, entries.coords, values.0);
         layout.described.shape = ranges.iter().map(Range::len).collect();
         tensor_of(&layout.described, layout.is_ours, Some(coords), values, options)
     }, else => Err(no_such(layout.dtype)))?;
@@ -82,27 +86,55 @@ pub(super) fn check_ranges(shape: &Shape, ranges: &[Range<usize>]) -> Result<()>
     Ok(())
 }
 
-/// The entries of the box, counted from its corner.
+/// The entries of the box, counted from its corner. A coordinate beyond an axis that is asked for as a whole stays: it is
+/// refused where the tensor is made.
 pub(super) fn within<T: FileElement>(
+    shape: &[usize],
     ranges: &[Range<usize>],
     mut coords: Vec<Vec<u64>>,
     mut values: Vec<T>,
 ) -> (Vec<Vec<u64>>, Vec<T>) {
-    let mut kept = 0;
-    for entry in 0..values.len() {
-        let inside = coords.iter().zip(ranges).all(|(axis, range)| {
-            let coord = axis[entry];
-            range.start as u64 <= coord && coord < range.end as u64
-        });
-        if inside {
-            coords.iter_mut().zip(ranges).for_each(|(axis, range)| axis[kept] = axis[entry] - range.start as u64);
-            values[kept] = values[entry];
-            kept += 1;
-        }
+    let is_cut = |&axis: &usize| ranges[axis] != (0..shape[axis]);
+    let cut: Vec<usize> = (0..ranges.len()).filter(is_cut).collect();
+    if let [axis] = *cut {
+        // Along the first axis what is outside stands before and behind.
+        keep(inside(&coords[axis], &ranges[axis]), &mut coords, &mut values);
     }
-    coords.iter_mut().for_each(|axis| axis.truncate(kept));
-    values.truncate(kept);
+    if !cut.iter().all(|&axis| coords[axis].iter().all(|&coord| is_in(coord, &ranges[axis]))) {
+        let mut kept = 0;
+        for entry in 0..values.len() {
+            if cut.iter().all(|&axis| is_in(coords[axis][entry], &ranges[axis])) {
+                coords.iter_mut().for_each(|axis| axis[kept] = axis[entry]);
+                values[kept] = values[entry];
+                kept += 1;
+            }
+        }
+        keep(0..kept, &mut coords, &mut values);
+    }
+    for axis in cut.into_iter().filter(|&axis| ranges[axis].start > 0) {
+        coords[axis].iter_mut().for_each(|coord| *coord -= ranges[axis].start as u64);
+    }
     (coords, values)
+}
+
+fn is_in(coord: u64, range: &Range<usize>) -> bool {
+    range.start as u64 <= coord && coord < range.end as u64
+}
+
+/// From the first of these coordinates that lies in the range to the last one.
+pub(super) fn inside(coords: &[u64], range: &Range<usize>) -> Range<usize> {
+    let first = coords.iter().position(|&coord| is_in(coord, range)).unwrap_or(coords.len());
+    first..coords.iter().rposition(|&coord| is_in(coord, range)).map_or(first, |last| last + 1)
+}
+
+/// Leaves out all other entries.
+pub(super) fn keep<T>(kept: Range<usize>, coords: &mut [Vec<u64>], values: &mut Vec<T>) {
+    for axis in coords {
+        axis.truncate(kept.end);
+        axis.drain(..kept.start);
+    }
+    values.truncate(kept.end);
+    values.drain(..kept.start);
 }
 
 impl Table<'_> {
@@ -139,6 +171,17 @@ impl Table<'_> {
             }
         }
         Ok(picked)
+    }
+
+    /// The least and the greatest coordinate on an axis of each page of a row group, and its rows; `None` where nothing
+    /// tells.
+    pub(super) fn pages_along(&mut self, number: usize, axis: usize) -> Result<Option<Vec<BoundedPage>>> {
+        let (group, column) = (&self.footer.groups[number], self.layout.axes[axis]);
+        let chunk = &group.chunks[column];
+        let Some(pages) = self.page_list(chunk, group.rows as usize)? else { return Ok(None) };
+        let Some(bounds) = self.page_bounds(chunk, pages.len())? else { return Ok(None) };
+        let page = |((least, greatest), page): ((u64, u64), PageRows)| ([least, greatest], page.rows.len() as u64);
+        Ok(Some(bounds.into_iter().zip(pages).map(page).collect()))
     }
 
     /// The rows of the pages that may hold coordinates of `range`; `None` where nothing tells.
