@@ -3,7 +3,7 @@
 use super::{map_each, pool};
 
 /// The items of a [`pipeline`] that a thread works on before the next ones are fetched.
-pub(super) const BATCH: usize = 4;
+pub(super) const BATCH: usize = 8;
 
 /// Hands each item that `next` gives through `work` to `take`, in order, until one of them fails.
 ///

@@ -19,7 +19,7 @@ pub(super) fn on_threads(most: usize, work: &(dyn Fn() + Sync)) {
 }
 
 /// Calls `there` on the pool, and `here` on this thread at the same time.
-#[cfg(all(feature = "rayon", feature = "io"))]
+#[cfg(feature = "rayon")]
 pub(super) fn at_once(there: &mut (dyn FnMut() + Send), here: &mut dyn FnMut()) {
     rayon::in_place_scope(|scope| {
         scope.spawn(|_| there());
@@ -44,7 +44,7 @@ pub(super) fn on_threads(_: usize, work: &(dyn Fn() + Sync)) {
     work();
 }
 
-#[cfg(all(not(feature = "rayon"), feature = "io"))]
+#[cfg(not(feature = "rayon"))]
 pub(super) fn at_once(there: &mut (dyn FnMut() + Send), here: &mut dyn FnMut()) {
     there();
     here();

@@ -8,12 +8,13 @@ use super::Chunks;
 use super::layout::{Layout, Leaf, Stage, Way};
 use super::spill::Spill;
 use crate::base::error::{Error, Result};
+use crate::base::threads;
 use crate::lazy::node::{Held, InPieces, Node};
 use crate::lazy::plan::Plan;
 use crate::lazy::shares::Share;
 use crate::lazy::source::{Bins, Deal, Source, whole};
 
-/// Of the memory, the part that what is read at once may take: work on it takes copies.
+/// Of the memory, the part that a range may take as it is read: the next one is read beside it, and work takes copies.
 const PART: u64 = 8;
 
 /// The bins whose weights are known.
@@ -170,8 +171,8 @@ impl<'a> Run<'a> {
             }
         }
         let limit = self.chunks.memory / PART;
-        let is_done = false;
-        Ok(Walk { run: self, stage, bins, weights, dealt, next: 0, limit, grown: 1, is_done })
+        let (grown, ahead, is_done) = (None, None, false);
+        Ok(Walk { run: self, stage, bins, weights, dealt, next: 0, limit, grown, ahead, is_done })
     }
 
     /// What is read, in files by ranges of an axis, unless it lies so already. Of what these hold bins are taken.
@@ -229,16 +230,29 @@ struct Walk<'s> {
     next: usize,
     /// The bytes that what is cut may take at once.
     limit: u64,
-    /// How many times as many bytes a result took.
-    grown: u64,
+    /// How many times as many bytes a result took, once there is one.
+    grown: Option<u64>,
+    /// The range that comes next, if it was read already.
+    ahead: Option<Result<Ready>>,
+    /// Whether there are no more ranges.
     is_done: bool,
 }
 
+/// A range that was read, and what that weighs.
+struct Ready {
+    range: Range<usize>,
+    weight: u64,
+    slots: Vec<Option<Held>>,
+}
+
 impl Walk<'_> {
-    /// The next bins that fit, one at least, and what they weigh.
-    fn range(&mut self) -> Result<(Range<usize>, u64)> {
-        // Nothing is known of the result before the first one.
-        let limit = if self.next == 0 { self.limit / 4 } else { self.limit / self.grown };
+    /// The next bins that fit, one at least, and what they weigh. The first range may have no bin.
+    fn range(&mut self) -> Option<Result<(Range<usize>, u64)>> {
+        if self.is_done {
+            return None;
+        }
+        // Nothing is known of a result before the first one.
+        let limit = self.limit / self.grown.unwrap_or(4);
         let first = self.bins.range(self.next).start;
         let (mut end, mut weight) = (first, 0_u64);
         while self.next < self.weights.len() {
@@ -250,8 +264,17 @@ impl Walk<'_> {
         }
         self.is_done = self.next >= self.weights.len();
         let most = self.run.chunks.memory / 2;
-        check("what stands at a few positions of the axis that is cut", weight.into(), most)?;
-        Ok((first..end, weight))
+        let checked = check("what stands at a few positions of the axis that is cut", weight.into(), most);
+        Some(checked.map(|()| (first..end, weight)))
+    }
+
+    /// What the steps begin with for a range.
+    fn read(&self, (range, weight): (Range<usize>, u64)) -> Result<Ready> {
+        let mut slots = vec![None; self.stage.plan.steps.len()];
+        for leaf in &self.stage.leaves {
+            slots[leaf.slot] = Some(self.leaf(leaf, &range)?);
+        }
+        Ok(Ready { range, weight, slots })
     }
 
     /// The value of a leaf for a range.
@@ -270,17 +293,19 @@ impl Walk<'_> {
         }
     }
 
-    fn value(&mut self) -> Result<Held> {
-        let (range, weight) = self.range()?;
-        let mut slots = vec![None; self.stage.plan.steps.len()];
-        for leaf in &self.stage.leaves {
-            slots[leaf.slot] = Some(self.leaf(leaf, &range)?);
-        }
-        let found = self.stage.plan.run(slots).map_err(|error| within(error, self.stage, &range))?.pop();
+    /// The value of a range. Where there are several threads, the next range is read while it is computed.
+    fn value(&mut self, ready: Ready) -> Result<Held> {
+        let Ready { range, weight, slots } = ready;
+        let next = if threads::are_several() { self.range() } else { None };
+        let read = || next.map(|range| range.and_then(|range| self.read(range)));
+        let (ahead, found) = threads::both(read, || self.stage.plan.run(slots));
+        self.ahead = ahead;
+        let found = found.map_err(|error| within(error, self.stage, &range))?.pop();
         let node = &self.run.plan.steps[self.stage.of].node;
         let missing = || Error::Argument { operation: node.name, why: "a range of it is not what it should be".into() };
         let found = found.ok_or_else(missing)?;
-        self.grown = self.grown.max(node.kind.bytes(&found) as u64 / weight.max(1 << 16));
+        let grown = node.kind.bytes(&found) as u64 / weight.max(1 << 16);
+        self.grown = Some(self.grown.unwrap_or(1).max(grown));
         // What was said of the step would be wrong: better no answer than that.
         match node.kind.shape(&found).get(self.stage.axis) == Some(&range.len()) {
             true => Ok(found),
@@ -293,11 +318,14 @@ impl Iterator for Walk<'_> {
     type Item = Result<Held>;
 
     fn next(&mut self) -> Option<Result<Held>> {
-        if self.is_done {
-            return None;
+        let ready = match self.ahead.take() {
+            Some(ready) => ready,
+            None => self.range()?.and_then(|range| self.read(range)),
+        };
+        let found = ready.and_then(|ready| self.value(ready));
+        if found.is_err() {
+            (self.ahead, self.is_done) = (None, true);
         }
-        let found = self.value();
-        self.is_done |= found.is_err();
         Some(found)
     }
 }
