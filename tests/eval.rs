@@ -783,9 +783,32 @@ fn gradients_are_the_backward_functions_bit_for_bit() {
     }
 }
 
+/// The gradient of a number by `x` is what it changes by, for each entry.
+#[track_caller]
+fn check_differences(text: &str) {
+    let step = 1e-6;
+    let dx = slope(&format!("grad({text}, x, 1)")).into_coo::<f64, u64>().unwrap();
+    for (at, value) in dx.entries() {
+        let moved = |by: f64| {
+            let bound = |name: &str| {
+                let found = smooth(name)?;
+                if name != "x" {
+                    return Some(found);
+                }
+                let x = found.into_coo::<f64, u64>().unwrap();
+                let moved = x.entries().into_iter().map(|(c, v)| if c == at { v + by } else { v });
+                Some(CooTensor::from_parts(x.pattern().clone(), moved.collect(), 0.0).unwrap().into())
+            };
+            let found = Expression::parse(text).unwrap().evaluate(bound).unwrap();
+            found.into_coo::<f64, u64>().unwrap().item().unwrap()
+        };
+        let expected = (moved(step) - moved(-step)) / (2.0 * step);
+        assert!((value - expected).abs() < 1e-5 * (1.0 + expected.abs()), "{text} at {at:?}: {value}, {expected}");
+    }
+}
+
 #[test]
 fn gradients_agree_with_central_differences() {
-    let step = 1e-6;
     for text in [
         "sum(exp(x) * y + x * x)",
         "sum(sqrt(abs(x + 2)) / z)",
@@ -809,25 +832,45 @@ fn gradients_agree_with_central_differences() {
         "sum(sddmm(x, x, transpose(x) @ y) ** 2)",
         "sum((diag(sum(x, axis=0)) @ transpose(x)) ** 2)",
     ] {
-        let dx = slope(&format!("grad({text}, x, 1)")).into_coo::<f64, u64>().unwrap();
-        for (at, value) in dx.entries() {
-            let moved = |by: f64| {
-                let bound = |name: &str| {
-                    let found = smooth(name)?;
-                    if name != "x" {
-                        return Some(found);
-                    }
-                    let x = found.into_coo::<f64, u64>().unwrap();
-                    let moved = x.entries().into_iter().map(|(c, v)| if c == at { v + by } else { v });
-                    Some(CooTensor::from_parts(x.pattern().clone(), moved.collect(), 0.0).unwrap().into())
-                };
-                let found = Expression::parse(text).unwrap().evaluate(bound).unwrap();
-                found.into_coo::<f64, u64>().unwrap().item().unwrap()
-            };
-            let expected = (moved(step) - moved(-step)) / (2.0 * step);
-            assert!((value - expected).abs() < 1e-5 * (1.0 + expected.abs()), "{text} at {at:?}: {value}, {expected}");
-        }
+        check_differences(text);
     }
+}
+
+/// A gradient of a gradient is that of the formula which the backward function stands for.
+#[test]
+fn gradients_of_gradients_agree_with_central_differences() {
+    for name in [
+        "neg", "square", "sqrt", "cbrt", "exp", "exp_m1", "ln", "ln_1p", "log2", "log10", "sin", "cos", "tan", "asin",
+        "acos", "atan", "sinh", "cosh", "tanh", "recip", "abs",
+    ] {
+        check_differences(&format!("sum(grad({name}(x) * x, x, z) * d)"));
+    }
+    for of in [
+        "x ** 3 - x ** 2.5",
+        "x ** 1 + x ** 0",
+        "x + (x - y) * (2 - x)",
+        "x * x / (z + x) / 3",
+        "(x * x[:1]) ** 2",
+        "transpose(x) ** 3",
+        "square(permute_axes(x, [1, 0])) * mean(x * x, axis=0, keep_dims=true)[0, 1]",
+        "square(move_axis(x, 0, 1))",
+        "square(expand_dims(x, 0)) + squeeze(expand_dims(x, 0)) * x",
+        "square(broadcast_to(x, [4, 2, 3]))",
+        "exp(flip(x)) * roll(x, 1, 1)",
+        "exp(pad(x, [[1, 0], [0, 2]]) / 2)",
+        "square(tile(x, [2, 1])) + square(repeat(x, 2, 0))",
+        "tril(x) * x + square(triu(x, offset=1))",
+        "square(diagonal(x))",
+        "square(x[:, ::2]) + square(take_axis(x, [2, 2], 1))",
+        "cast(cast(x * x, \"float32\"), \"float64\") * 0 + reshape(square(x), [3, 2])[0, 0]",
+        "exp(sum(x * x, axis=1, keep_dims=true) / 3)",
+    ] {
+        check_differences(&format!("sum(grad(sum({of}), x, 1.5) * d)"));
+    }
+    check_differences("sum(grad(sum(grad(sum(x ** 4), x, 1) * z), x, 1) * d)");
+    assert_eq!(slope("grad(grad(x ** 0, x, 1), x, 1)").nnz(), 3);
+    let refused = Expression::parse("grad(grad(max(x * x), x, 1), x, 1)").unwrap_err().to_string();
+    assert!(refused.contains("max_backward has no gradient; graphs in Rust have"), "{refused}");
 }
 
 #[test]

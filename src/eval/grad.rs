@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::call::placed;
 use super::literal::Literal;
 use super::table::{Function, function};
-use super::{Argument, Binary, Id, Item, Kind, Node, Unary, Wrong};
+use super::{Argument, Binary, Id, Item, Kind, Node, Unary, Wrong, formulas, parse};
 use crate::element::Number;
 
 /// How many nodes an expression with gradients may have.
@@ -116,8 +116,8 @@ impl Graph {
         if y == x {
             return Ok(self.push(Kind::Own(x, upstream), at));
         }
-        match self.chained(y, x, upstream)? {
-            Some(gradient) => Ok(gradient),
+        match self.chained(y, upstream, &[x])?.first() {
+            Some(&(_, gradient)) => Ok(gradient),
             None => {
                 let zero = self.number(0, at);
                 let zeros = self.push(Kind::Like(x, zero), at);
@@ -126,21 +126,22 @@ impl Graph {
         }
     }
 
-    /// The gradient by the chain of rules; none if the result does not depend on it. What several nodes give to one is
-    /// added from the last of them to the first.
-    fn chained(&mut self, y: Id, x: Id, upstream: Id) -> Result<Option<Id>, Wrong> {
-        self.looked_at += y.saturating_sub(x);
+    /// The gradients of a result by some of the nodes that it is made of, by the chain of rules; none of those that it does
+    /// not depend on. They end there. What several nodes give to one is added from the last of them to the first.
+    fn chained(&mut self, y: Id, upstream: Id, by: &[Id]) -> Result<Given, Wrong> {
+        let first = by.iter().copied().min().unwrap_or(y);
+        self.looked_at += y.saturating_sub(first);
         if self.looked_at > LOOKED_AT {
             let why = format!("the gradients up to this one look at more than {LOOKED_AT} steps");
             return Err(Wrong::new(self.nodes[y].at.clone(), why));
         }
-        let mut depends = vec![false; y.max(x) + 1];
-        depends[x] = true;
-        for id in x + 1..=y {
-            depends[id] = inputs(&self.nodes[id].kind).into_iter().any(|input| depends[input]);
+        let mut depends = vec![false; y.max(by.iter().copied().max().unwrap_or(0)) + 1];
+        by.iter().for_each(|&id| depends[id] = true);
+        for id in first + 1..=y {
+            depends[id] |= inputs(&self.nodes[id].kind).into_iter().any(|input| depends[input]);
         }
         let mut gradients = BTreeMap::from([(y, upstream)]);
-        for id in (x + 1..=y).rev().filter(|&id| depends[id]) {
+        for id in (first + 1..=y).rev().filter(|id| depends[*id] && !by.contains(id)) {
             let Some(&upstream) = gradients.get(&id) else { continue };
             let at = self.nodes[id].at.clone();
             for (input, gradient) in self.rule(id, upstream, &depends)? {
@@ -154,7 +155,8 @@ impl Graph {
                 return Err(Wrong::new(at, format!("this gradient has more than {MOST} steps")));
             }
         }
-        Ok(gradients.remove(&x).filter(|_| depends[y]))
+        let found = |&id: &Id| gradients.get(&id).filter(|_| depends[y]).map(|&gradient| (id, gradient));
+        Ok(by.iter().filter_map(found).collect())
     }
 
     /// What a node gives to those of its inputs that count.
@@ -181,11 +183,19 @@ impl Graph {
                 let places = placed(function, &arguments, &at, &self.nodes)?;
                 match function.name {
                     "matmul_with" | "matmul_on" => self.of_entries(id, &places, upstream, depends),
+                    name if name.ends_with("_backward") => self.of_gradient(function, &places, upstream, depends, &at),
                     name => self.of_call(name, &places, upstream, depends, &at),
                 }
             }
             Kind::Index(..) => Err(no_rule("an index", &at)),
-            _ => Err(no_rule("this gradient", &at)),
+            Kind::Scatter(_, items, of) => {
+                let chosen = self.push(Kind::Index(upstream, items), &at);
+                Ok(vec![(of, self.push(Kind::Own(of, chosen), &at))])
+            }
+            Kind::Own(_, of) => Ok(vec![(of, self.push(Kind::Own(of, upstream), &at))]),
+            Kind::Shaped(_, of) => Ok(vec![(of, self.push(Kind::Shaped(of, upstream), &at))]),
+            Kind::Like(..) => Ok(Vec::new()),
+            _ => Err(no_rule("this", &at)),
         }
     }
 
@@ -228,6 +238,97 @@ impl Graph {
             return Err(no_rule(name, at));
         };
         self.of_twin(forward, backward, of, up, depends, at)
+    }
+
+    /// The rule of a gradient: that of the formula which it stands for.
+    fn of_gradient(
+        &mut self,
+        backward: &Function,
+        of: &[Vec<Id>],
+        up: Id,
+        depends: &[bool],
+        at: &Range<usize>,
+    ) -> Result<Given, Wrong> {
+        let plain = |name: &'static str| name.trim_end_matches(['?', '*']);
+        let names = backward.parameters().map(plain);
+        let arguments: Vec<(&str, Id)> =
+            names.zip(of).filter_map(|(name, ids)| ids.first().map(|&id| (name, id))).collect();
+        let argument = |name: &str| arguments.iter().find(|(other, _)| *other == name).map(|(_, id)| *id);
+        let (Some(x), Some(upstream)) = (argument("x"), argument("upstream")) else {
+            return Err(no_rule(backward.name, at));
+        };
+        let is_stored = |id: Id| matches!(&self.nodes[id].kind, Kind::Call(name, _) if name == "stored");
+        // Of what entries alone give back there are no formulas here.
+        if of.iter().flatten().any(|&id| is_stored(id)) {
+            return Err(no_rule(backward.name, at));
+        }
+        if let Some(forward) = formulas::linear(backward.name) {
+            let given = arguments.iter().filter(|(name, _)| *name != "upstream");
+            let given = given.map(|&(name, id)| (name, if name == "x" { up } else { id })).collect();
+            let back = self.call(forward, given, at);
+            return Ok(vec![(upstream, self.push(Kind::Own(upstream, back), at))]);
+        }
+        if backward.name == "abs_backward" {
+            // What it gives back depends on the sign alone.
+            let back = self.call("abs_backward", vec![("x", x), ("upstream", up)], at);
+            return Ok(vec![(upstream, self.push(Kind::Own(upstream, back), at))]);
+        }
+        let (y, is_right) = (argument("y"), argument("wrt").is_some_and(|wrt| self.integer(wrt) == Some(1)));
+        let Some(formula) = formulas::formula(backward.name, usize::from(is_right)) else {
+            return Err(no_rule(backward.name, at));
+        };
+        let written = self.written(formula, &arguments, backward.name, at)?;
+        let operand = y.filter(|_| is_right).unwrap_or(x);
+        let own = self.push(Kind::Own(operand, up), at);
+        // Of the shape that both operands have together.
+        let wide = if y.is_some() {
+            let one = self.number(1, at);
+            let ones = self.push(Kind::Like(upstream, one), at);
+            self.push(Kind::Binary(Binary::Mul, own, ones), at)
+        } else {
+            own
+        };
+        let mut by: Vec<Id> = [Some(x), y, Some(upstream)].into_iter().flatten().collect();
+        by.retain(|&id| depends.get(id) == Some(&true));
+        by.sort_unstable();
+        by.dedup();
+        self.chained(written, wide, &by)
+    }
+
+    /// A formula of arguments, as nodes of this graph.
+    fn written(&mut self, formula: &str, arguments: &[(&str, Id)], name: &str, at: &Range<usize>) -> Result<Id, Wrong> {
+        let mut ids: Vec<Id> = Vec::new();
+        for node in parse::nodes(formula)? {
+            let kind = with_inputs(&node.kind, &mut |id| ids[id]);
+            let named = |wanted: &str| arguments.iter().find(|(other, _)| *other == wanted).map(|(_, id)| *id);
+            ids.push(match &kind {
+                Kind::Name(wanted) if wanted == "below" => {
+                    let exponent = named("exponent").and_then(|exponent| self.below(exponent));
+                    let below = exponent.ok_or_else(|| no_rule(name, at))?;
+                    self.push(Kind::Number(below), at)
+                }
+                Kind::Name(wanted) => named(wanted).ok_or_else(|| no_rule(name, at))?,
+                _ => self.push(kind, at),
+            });
+        }
+        ids.pop().ok_or_else(|| no_rule(name, at))
+    }
+
+    /// An exponent less one; of 0, of whose power the slope is 0 at zeros too, 0.
+    fn below(&self, exponent: Id) -> Option<Literal> {
+        let Kind::Number(exponent) = &self.nodes[exponent].kind else { return None };
+        match (exponent.integer(), exponent.number()) {
+            (Some(integer), _) => Some(Number::Integer(if integer == 0 { 0 } else { integer - 1 }).into()),
+            (None, Number::Real(real)) => Some(Number::Real(if real == 0.0 { 0.0 } else { real - 1.0 }).into()),
+            _ => None,
+        }
+    }
+
+    fn integer(&self, id: Id) -> Option<i128> {
+        match &self.nodes[id].kind {
+            Kind::Number(number) => number.integer(),
+            _ => None,
+        }
     }
 
     /// The rule that a function of the table is: its arguments are those of the forward by name, the upstream gradient,
@@ -375,7 +476,7 @@ impl Graph {
 }
 
 fn no_rule(name: &str, at: &Range<usize>) -> Wrong {
-    let is_second = name == "this gradient" || name.ends_with("_backward");
+    let is_second = name.ends_with("_backward");
     let hint = if is_second { "; graphs in Rust have gradients of gradients, by Lazy::gradient" } else { "" };
     Wrong::new(at.clone(), format!("{} has no gradient{hint}", name.trim_end_matches('_')))
 }

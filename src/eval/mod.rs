@@ -10,6 +10,7 @@ mod call;
 mod constant;
 mod cuts;
 mod explain;
+mod formulas;
 mod grad;
 mod graph;
 mod literal;
