@@ -1191,6 +1191,8 @@ fn an_unknown_verb_gets_a_hint() {
         let told = failure(2, &[word, "none.mtx"]);
         assert!(told.contains(&format!("unrecognized subcommand '{word}'")) && told.contains(hint), "{told}");
     }
+    let told = failure(2, &["backward", "argmax", "none.mtx"]);
+    assert!(told.contains("argmax has no gradient; what has one: any,") && told.contains("transpose"), "{told}");
 }
 
 /// The shape is that of a vector of as many positions as there can be.

@@ -18,17 +18,28 @@ use crate::names::{is_stream, shown};
 pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, Failure> {
     let words: Vec<OsString> = words.into_iter().collect();
     Cli::try_parse_from(&words).map_err(|mut error| {
-        let is_unlike_any = error.get(ContextKind::SuggestedSubcommand).is_none();
-        if error.kind() == ErrorKind::InvalidSubcommand && is_unlike_any {
-            let command = command_of(words.into_iter().skip(1));
-            let names = command.get_subcommands().map(|verb| verb.get_name()).collect::<Vec<_>>().join(", ");
-            error.insert(
-                ContextKind::Suggested,
-                ContextValue::StyledStrs(vec![format!("the verbs are {names}").into()]),
-            );
+        if error.kind() == ErrorKind::InvalidSubcommand {
+            tell_verbs(&mut error, words);
         }
         Failure::Parser(error)
     })
+}
+
+/// Names the verbs where there is none of a name, unless one of nearly that name is suggested already.
+fn tell_verbs(error: &mut clap::Error, words: Vec<OsString>) {
+    let command = command_of(words.into_iter().skip(1));
+    let names = command.get_subcommands().map(Command::get_name).collect::<Vec<_>>().join(", ");
+    let asked = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(name)) if Cli::command().find_subcommand(name).is_some() => Some(name.clone()),
+        _ => None,
+    };
+    let hint = match (asked, error.get(ContextKind::SuggestedSubcommand)) {
+        (Some(verb), _) => format!("{verb} has no gradient; what has one: {names}"),
+        (None, None) => format!("the verbs are {names}"),
+        (None, Some(_)) => return,
+    };
+    error.remove(ContextKind::SuggestedSubcommand);
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
 }
 
 /// Prints the help of the verb named: what `--help` after it prints.
