@@ -293,10 +293,12 @@ impl Walk<'_> {
         }
     }
 
-    /// The value of a range. Where there are several threads, the next range is read while it is computed.
+    /// The value of a range. Where there are several threads, the next range is read while it is computed: not so the
+    /// second one, which a result tells the size of.
     fn value(&mut self, ready: Ready) -> Result<Held> {
         let Ready { range, weight, slots } = ready;
-        let next = if threads::are_several() { self.range() } else { None };
+        let reads_ahead = self.grown.is_some() && threads::are_several();
+        let next = if reads_ahead { self.range() } else { None };
         let read = || next.map(|range| range.and_then(|range| self.read(range)));
         let (ahead, found) = threads::both(read, || self.stage.plan.run(slots));
         self.ahead = ahead;
