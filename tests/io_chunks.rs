@@ -130,6 +130,34 @@ fn ranges_without_gaps_are_written_with_the_fill_of_the_others() {
     }
 }
 
+/// So many entries that the lists of pages tell the ranges, some rows of which are a hundred times as full as others:
+/// at one thread and several, ranges read ahead or not, the bits are those in memory.
+#[test]
+fn ranges_by_lists_of_pages_give_the_bits_of_memory() {
+    let folder = Folder::new("pages");
+    let count = (1_u32 << 20) + 70_000;
+    // Rows of 1000 entries, and behind them rows of 10.
+    let row = |at: u32| if at < count / 2 { at / 1000 } else { count / 2000 + 3 + (at - count / 2) / 10 };
+    let coords = vec![(0..count).map(row).collect(), (0..count).map(|at| at % 1000).collect::<Vec<u32>>()];
+    let mut triplets = Triplets::from_arrays([70_000, 1000], coords, (0..count).map(f64::from).collect()).unwrap();
+    triplets = triplets.with_fill(-0.5);
+    let x = triplets.coalesce(lacuna::Duplicates::Sum).unwrap();
+    write(folder.path("x.parquet"), &x, &WriteOptions::default()).unwrap();
+    let (sums, all) = (x.sum(1).unwrap(), x.sum(Axes::all()).unwrap());
+    for threads in [1, 3] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let scanned = scanned(&folder.path("x.parquet"));
+            for memory in [2 << 20, 12 << 20] {
+                let found = scanned.sum(1).on(Chunks::memory(memory)).collect().unwrap();
+                assert!(found.same_as(&sums), "{threads} threads, {memory} bytes");
+            }
+            let found = scanned.sum(Axes::all()).on(Chunks::memory(1 << 20)).collect().unwrap();
+            assert!(found.same_as(&all), "{threads} threads");
+        });
+    }
+}
+
 /// What a slice needs in memory is what stands there, wherever the others stand.
 #[test]
 fn a_slice_is_measured_by_its_own_entries() {
