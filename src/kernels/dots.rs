@@ -7,6 +7,7 @@ use crate::base::alloc::AllocError;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{Dot, Ring};
+use crate::kernels::panels::{Numbers, Table, by_panels};
 
 const LANES: usize = 8;
 
@@ -76,9 +77,6 @@ impl<'a, T> Rows<'a, T> {
     }
 }
 
-/// Writes the numbers of the rows that entries stand for, from an entry on.
-pub(crate) type Numbers<'a> = &'a (dyn Fn(usize, &mut [usize]) + Sync);
-
 /// What has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoDot {
@@ -106,21 +104,45 @@ pub(crate) fn dots<T: Ring>(count: usize, factors: &[Factor<'_, T>]) -> Result<V
     let width = factors.first().map_or(0, |(rows, _)| rows.width);
     let picoseconds = width.saturating_mul(125 * factors.len()).saturating_add(5000);
     let found = threads::filled(count, picoseconds, |range, found: &mut [T]| {
-        let mut numbers = vec![0; factors.len() * BLOCK];
-        for (found, start) in found.chunks_mut(BLOCK).zip(range.step_by(BLOCK)) {
-            for ((_, number), numbers) in factors.iter().zip(numbers.chunks_mut(BLOCK)) {
-                number(start, &mut numbers[..found.len()]);
-            }
-            if let Some(at) = dots_of_block(factors, &numbers, found) {
-                first.fetch_min(start + at, Relaxed);
-                return;
-            }
+        if !dots_by_panels(factors, range.start, found)
+            && let Some(at) = dots_in_order(factors, range.start, found)
+        {
+            first.fetch_min(at, Relaxed);
         }
     })?;
     match first.into_inner() {
         usize::MAX => Ok(found),
         at => Err(NoDot::Overflow(at)),
     }
+}
+
+/// The dots of entries from `start` on; the first one that does not fit.
+fn dots_in_order<T: Ring>(factors: &[Factor<'_, T>], start: usize, found: &mut [T]) -> Option<usize> {
+    let mut numbers = vec![0; factors.len() * BLOCK];
+    found.chunks_mut(BLOCK).zip((start..).step_by(BLOCK)).find_map(|(found, start)| {
+        for ((_, number), numbers) in factors.iter().zip(numbers.chunks_mut(BLOCK)) {
+            number(start, &mut numbers[..found.len()]);
+        }
+        dots_of_block(factors, &numbers, found).map(|at| start + at)
+    })
+}
+
+/// The dots of entries from `start` on, panel by panel of the second factor; false where this is not worth its time or
+/// not all is found.
+fn dots_by_panels<T: Ring>(factors: &[Factor<'_, T>], start: usize, found: &mut [T]) -> bool {
+    let &[(_, left), (rows, right)] = factors else { return false };
+    let table = Table { rows: rows.items.len() / rows.width.max(1), bytes_of_row: rows.width * size_of::<T>() };
+    let Ok(lookups) = by_panels(start, found.len(), [left, right], table) else { return false };
+    let (mut numbers, mut block) = ([0; 2 * BLOCK], [T::ZERO; BLOCK]);
+    let all_fit = lookups.chunks(BLOCK).all(|lookups| {
+        for (at, &[_, left, right]) in lookups.iter().enumerate() {
+            (numbers[at], numbers[BLOCK + at]) = (left as usize, right as usize);
+        }
+        let all_fit = dots_of_block(factors, &numbers, &mut block[..lookups.len()]).is_none();
+        lookups.iter().zip(&block).for_each(|([entry, ..], &dot)| found[*entry as usize] = dot);
+        all_fit
+    });
+    all_fit && !lookups.is_empty()
 }
 
 /// The dots of rows by their numbers, a block of them for each factor; the first one that does not fit.

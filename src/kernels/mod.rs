@@ -27,6 +27,7 @@ pub(crate) mod op;
 pub(crate) mod ordered;
 pub(crate) mod packing;
 pub(crate) mod pairs;
+pub(crate) mod panels;
 pub(crate) mod partial;
 pub(crate) mod prod;
 pub(crate) mod product_backward;

@@ -7,7 +7,8 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{Dot, Ring, Term};
-use crate::kernels::dots::{NoDot, Numbers, Rows};
+use crate::kernels::dots::{NoDot, Rows};
+use crate::kernels::panels::Numbers;
 
 /// What is walked.
 pub(crate) struct Walk<'a, T> {

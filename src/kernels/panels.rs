@@ -1,0 +1,99 @@
+//! Entries in the order of the panels of a table: so many of its rows as a cache holds are looked up by all entries that
+//! need them before the rows behind them are.
+
+use crate::base::alloc::{self, Allocated};
+
+/// The bytes of a panel; unoptimised far fewer, so that tests, whose inputs are small, meet several.
+const PANEL: usize = if cfg!(debug_assertions) { 1 << 7 } else { 1 << 22 };
+
+/// So often each row is looked up, on average, where the look-ups pay for the order.
+const LOOKUPS: usize = 4;
+
+/// More panels have too many places to deal entries to.
+const MOST: usize = 1 << 8;
+
+/// The entries that are looked at together.
+const BLOCK: usize = 256;
+
+/// Writes the numbers of the rows that entries look up, from an entry on.
+pub(crate) type Numbers<'a> = &'a (dyn Fn(usize, &mut [usize]) + Sync);
+
+/// An entry, and the rows that it looks up in two tables.
+pub(crate) type Lookup = [u32; 3];
+
+/// The second one of two tables.
+#[derive(Clone, Copy)]
+pub(crate) struct Table {
+    pub(crate) rows: usize,
+    pub(crate) bytes_of_row: usize,
+}
+
+impl Table {
+    /// The logarithm of the rows of a panel, if `count` entries gain by panels.
+    fn panel(self, count: usize) -> Option<u32> {
+        let pays = self.rows.saturating_mul(self.bytes_of_row) >= 2 * PANEL && count / LOOKUPS >= self.rows;
+        let rows = (PANEL / self.bytes_of_row.max(1)).max(self.rows.div_ceil(MOST)).max(1);
+        (pays && u32::try_from(count).is_ok()).then(|| rows.next_power_of_two().ilog2())
+    }
+}
+
+/// `count` entries from `start` on, panel by panel of the second table and in their own order within; none where they
+/// do not gain by that.
+pub(crate) fn by_panels(start: usize, count: usize, numbers: [Numbers<'_>; 2], table: Table) -> Allocated<Vec<Lookup>> {
+    let Some(panel) = table.panel(count) else { return Ok(Vec::new()) };
+    let mut places = alloc::zeros((table.rows >> panel) + 1)?;
+    for_each(start, count, numbers, |[_, _, row]| places[(row >> panel) as usize] += 1);
+    let mut end = 0;
+    places.iter_mut().for_each(|place| end += std::mem::replace(place, end));
+    let mut lookups: Vec<Lookup> = alloc::zeros(count)?;
+    for_each(start, count, numbers, |lookup| {
+        let place: &mut usize = &mut places[(lookup[2] >> panel) as usize];
+        lookups[*place] = lookup;
+        *place += 1;
+    });
+    Ok(lookups)
+}
+
+/// Calls `visit` with what each entry looks up, in order; entries are counted from `start` on.
+fn for_each(start: usize, count: usize, numbers: [Numbers<'_>; 2], mut visit: impl FnMut(Lookup)) {
+    let mut block = [[0; BLOCK]; 2];
+    for first in (0..count).step_by(BLOCK) {
+        let length = BLOCK.min(count - first);
+        numbers.iter().zip(&mut block).for_each(|(number, block)| number(start + first, &mut block[..length]));
+        for (at, (&left, &right)) in block[0][..length].iter().zip(&block[1]).enumerate() {
+            visit([(first + at) as u32, left as u32, right as u32]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_come_panel_by_panel_and_in_order_within() {
+        let left =
+            |start: usize, numbers: &mut [usize]| numbers.iter_mut().zip(start..).for_each(|(n, at)| *n = at / 9);
+        let right = |start: usize, numbers: &mut [usize]| {
+            numbers.iter_mut().zip(start..).for_each(|(number, at)| *number = at * 7 % 40);
+        };
+        let table = Table { rows: 40, bytes_of_row: PANEL / 8 };
+        let found = by_panels(300, 700, [&left, &right], table).unwrap();
+        let mut expected: Vec<Lookup> =
+            (0..700).map(|entry| [entry, (300 + entry) / 9, (300 + entry) * 7 % 40]).collect();
+        expected.sort_by_key(|[_, _, row]| row / 8);
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn few_look_ups_and_small_tables_are_left_alone() {
+        let none = |_: usize, numbers: &mut [usize]| numbers.fill(0);
+        let panels = |count: usize, rows: usize, bytes_of_row: usize| {
+            !by_panels(0, count, [&none, &none], Table { rows, bytes_of_row }).unwrap().is_empty()
+        };
+        assert!(panels(4000, 1000, PANEL / 100));
+        assert!(!panels(3999, 1000, PANEL / 100));
+        assert!(!panels(4000, 100, PANEL / 100));
+        assert!(!panels(0, 0, 0) && !panels(100, 10, 0));
+    }
+}
