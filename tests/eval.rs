@@ -864,6 +864,10 @@ fn gradients_of_gradients_agree_with_central_differences() {
         "square(x[:, ::2]) + square(take_axis(x, [2, 2], 1))",
         "cast(cast(x * x, \"float32\"), \"float64\") * 0 + reshape(square(x), [3, 2])[0, 0]",
         "exp(sum(x * x, axis=1, keep_dims=true) / 3)",
+        "square(x @ move_axis(y, 0, 1)) + square(y @ transpose(x)) * x[0, 1]",
+        "square(transpose(x) @ x) @ transpose(x)",
+        "exp(scale(x * y, 1, z[1]))",
+        "square(take(x, [1, 1, 0], axis=0)) + take(x * y, [4], mode=\"wrap\")",
     ] {
         check_differences(&format!("sum(grad(sum({of}), x, 1.5) * d)"));
     }

@@ -1,5 +1,14 @@
 //! What backward functions give, as formulas of their arguments: gradients of gradients are the gradients of these.
 
+use std::ops::Range;
+
+use super::grad::{Back, Given, Graph, no_rule, with_inputs};
+use super::literal::Literal;
+use super::rules::plain;
+use super::table::Function;
+use super::{Binary, Id, Kind, Wrong, parse};
+use crate::element::Number;
+
 /// What a backward function gives to each of its operands, in the language of expressions. The formula stands for the
 /// function and is not run; `below` is an exponent less one.
 const FORMULAS: &[(&str, &[&str])] = &[
@@ -29,6 +38,8 @@ const FORMULAS: &[(&str, &[&str])] = &[
     ("sub_backward", &["upstream * 1", "upstream * -1"]),
     ("mul_backward", &["upstream * y", "upstream * x"]),
     ("div_backward", &["upstream / y", "upstream * -1 * x / (y * y)"]),
+    ("scale_backward", &["scale(upstream, axis, factors)"]),
+    ("matmul_backward", &["upstream @ move_axis(y, -1, -2)", "move_axis(x, -1, -2) @ upstream"]),
 ];
 
 /// Backward functions that are linear in the upstream gradient and depend on no other value, and what their own
@@ -52,23 +63,120 @@ const LINEAR: &[(&str, &str)] = &[
     ("diagonal_backward", "diagonal"),
     ("slice_backward", "slice"),
     ("take_axis_backward", "take_axis"),
+    ("take_backward", "take"),
 ];
 
+/// What a backward function gives to one of its operands.
+struct Formula {
+    text: &'static str,
+    /// Whether it has the shape that two operands have together, where the gradient has that of one.
+    is_broadcast: bool,
+}
+
 /// What a backward function gives to the operand of a number.
-pub(super) fn formula(backward: &str, wrt: usize) -> Option<&'static str> {
+fn formula(backward: &str, wrt: usize) -> Option<Formula> {
     let (_, formulas) = FORMULAS.iter().find(|(name, _)| *name == backward)?;
-    formulas.get(wrt).copied()
+    let is_broadcast = formulas.len() == 2 && backward != "matmul_backward";
+    formulas.get(wrt).map(|text| Formula { text, is_broadcast })
 }
 
 /// The function that the gradient of a linear backward function is.
-pub(super) fn linear(backward: &str) -> Option<&'static str> {
+fn linear(backward: &str) -> Option<&'static str> {
     LINEAR.iter().find(|(name, _)| *name == backward).map(|(_, forward)| *forward)
+}
+
+/// The arguments of a call by their names.
+struct Arguments<'a>(Vec<(&'a str, Id)>);
+
+impl Arguments<'_> {
+    fn get(&self, name: &str) -> Option<Id> {
+        self.0.iter().find(|(other, _)| *other == name).map(|(_, id)| *id)
+    }
+}
+
+impl Graph {
+    /// The rule of a gradient: that of the formula which it stands for.
+    pub(super) fn of_gradient(&mut self, backward: &Function, of: &[Vec<Id>], back: Back<'_>) -> Result<Given, Wrong> {
+        let given = backward.parameters().map(plain).zip(of);
+        let given = Arguments(given.filter_map(|(name, ids)| Some((name, *ids.first()?))).collect());
+        let is_stored = |id: Id| matches!(&self.nodes[id].kind, Kind::Call(name, _) if name == "stored");
+        let operands = given.get("x").zip(given.get("upstream"));
+        // Of what entries alone give back there are no formulas here.
+        let Some((x, upstream)) = operands.filter(|_| !of.iter().flatten().any(|&id| is_stored(id))) else {
+            return Err(no_rule(backward.name, back.at));
+        };
+        let own = match (backward.name, linear(backward.name)) {
+            (_, Some(forward)) => {
+                let others = given.0.iter().filter(|(name, _)| *name != "upstream");
+                let all = others.map(|&(name, id)| (name, if name == "x" { back.upstream } else { id })).collect();
+                self.call(forward, all, back.at)
+            }
+            // What it gives back depends on the sign alone.
+            ("abs_backward", None) => self.call("abs_backward", vec![("x", x), ("upstream", back.upstream)], back.at),
+            _ => return self.of_formula(backward.name, &given, back),
+        };
+        Ok(vec![(upstream, self.push(Kind::Own(upstream, own), back.at))])
+    }
+
+    /// The rule of a gradient that stands for a formula of its arguments.
+    fn of_formula(&mut self, name: &str, given: &Arguments<'_>, back: Back<'_>) -> Result<Given, Wrong> {
+        let is_second = given.get("wrt").is_some_and(|wrt| self.is_one(wrt));
+        let operand = given.get(if is_second { "y" } else { "x" });
+        let (Some(formula), Some(operand)) = (formula(name, usize::from(is_second)), operand) else {
+            return Err(no_rule(name, back.at));
+        };
+        let written = self.written(formula.text, given, name, back.at)?;
+        let mut own = self.push(Kind::Own(operand, back.upstream), back.at);
+        if let Some(wide) = given.get("upstream").filter(|_| formula.is_broadcast) {
+            // Of the shape that both operands have together.
+            let one = self.number(1, back.at);
+            let ones = self.push(Kind::Like(wide, one), back.at);
+            own = self.push(Kind::Binary(Binary::Mul, own, ones), back.at);
+        }
+        let operands = ["x", "y", "factors", "upstream"].map(|name| given.get(name));
+        let mut by: Vec<Id> = operands.into_iter().flatten().filter(|&id| back.meets(id)).collect();
+        by.sort_unstable();
+        by.dedup();
+        self.chained(written, own, &by)
+    }
+
+    /// A formula of arguments, as nodes of this graph.
+    fn written(&mut self, formula: &str, given: &Arguments<'_>, name: &str, at: &Range<usize>) -> Result<Id, Wrong> {
+        let mut ids: Vec<Id> = Vec::new();
+        for node in parse::nodes(formula)? {
+            let kind = with_inputs(&node.kind, &mut |id| ids[id]);
+            ids.push(match &kind {
+                Kind::Name(wanted) if wanted == "below" => {
+                    let exponent = given.get("exponent").and_then(|exponent| self.below(exponent));
+                    let below = exponent.ok_or_else(|| no_rule(name, at))?;
+                    self.push(Kind::Number(below), at)
+                }
+                Kind::Name(wanted) => given.get(wanted).ok_or_else(|| no_rule(name, at))?,
+                _ => self.push(kind, at),
+            });
+        }
+        ids.pop().ok_or_else(|| no_rule(name, at))
+    }
+
+    /// An exponent less one; of 0, of whose power the slope is 0 at zeros too, 0.
+    fn below(&self, exponent: Id) -> Option<Literal> {
+        let Kind::Number(exponent) = &self.nodes[exponent].kind else { return None };
+        match (exponent.integer(), exponent.number()) {
+            (Some(integer), _) => Some(Number::Integer(if integer == 0 { 0 } else { integer - 1 }).into()),
+            (None, Number::Real(real)) => Some(Number::Real(if real == 0.0 { 0.0 } else { real - 1.0 }).into()),
+            _ => None,
+        }
+    }
+
+    fn is_one(&self, id: Id) -> bool {
+        matches!(&self.nodes[id].kind, Kind::Number(number) if number.integer() == Some(1))
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Expression;
     use super::super::table::function;
-    use super::super::{Expression, parse};
     use super::*;
 
     /// Formulas are expressions of the arguments that the functions have.

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::call::placed;
 use super::literal::Literal;
-use super::table::{Function, function};
-use super::{Argument, Binary, Id, Item, Kind, Node, Unary, Wrong, formulas, parse};
+use super::table::function;
+use super::{Argument, Binary, Id, Item, Kind, Node, Wrong};
 use crate::element::Number;
 
 /// How many nodes an expression with gradients may have.
@@ -79,18 +79,35 @@ pub(super) fn graph(nodes: &[Node]) -> Result<Vec<Node>, Wrong> {
     Ok(graph.nodes)
 }
 
-struct Graph {
-    nodes: Vec<Node>,
+pub(super) struct Graph {
+    pub(super) nodes: Vec<Node>,
     known: HashMap<String, Id>,
     /// How many steps were looked at for gradients.
     looked_at: usize,
 }
 
+/// The gradient of a node, and where its inputs look for their own.
+#[derive(Clone, Copy)]
+pub(super) struct Back<'a> {
+    pub(super) upstream: Id,
+    /// Of each node whether it depends on what the gradient is by.
+    pub(super) depends: &'a [bool],
+    /// Where the node stands in the text.
+    pub(super) at: &'a Range<usize>,
+}
+
+impl Back<'_> {
+    /// Whether a node receives a gradient.
+    pub(super) fn meets(&self, id: Id) -> bool {
+        self.depends.get(id) == Some(&true)
+    }
+}
+
 /// The inputs of a node that receive a gradient, each with the node that it is.
-type Given = Vec<(Id, Id)>;
+pub(super) type Given = Vec<(Id, Id)>;
 
 impl Graph {
-    fn push(&mut self, kind: Kind, at: &Range<usize>) -> Id {
+    pub(super) fn push(&mut self, kind: Kind, at: &Range<usize>) -> Id {
         let next = self.nodes.len();
         let id = *self.known.entry(says(&kind)).or_insert(next);
         if id == next {
@@ -99,7 +116,7 @@ impl Graph {
         id
     }
 
-    fn number(&mut self, number: usize, at: &Range<usize>) -> Id {
+    pub(super) fn number(&mut self, number: usize, at: &Range<usize>) -> Id {
         self.push(Kind::Number(Literal::from(Number::Integer(number as i128))), at)
     }
 
@@ -128,7 +145,7 @@ impl Graph {
 
     /// The gradients of a result by some of the nodes that it is made of, by the chain of rules; none of those that it does
     /// not depend on. They end there. What several nodes give to one is added from the last of them to the first.
-    fn chained(&mut self, y: Id, upstream: Id, by: &[Id]) -> Result<Given, Wrong> {
+    pub(super) fn chained(&mut self, y: Id, upstream: Id, by: &[Id]) -> Result<Given, Wrong> {
         let first = by.iter().copied().min().unwrap_or(y);
         self.looked_at += y.saturating_sub(first);
         if self.looked_at > LOOKED_AT {
@@ -144,7 +161,8 @@ impl Graph {
         for id in (first + 1..=y).rev().filter(|id| depends[*id] && !by.contains(id)) {
             let Some(&upstream) = gradients.get(&id) else { continue };
             let at = self.nodes[id].at.clone();
-            for (input, gradient) in self.rule(id, upstream, &depends)? {
+            let back = Back { upstream, depends: &depends, at: &at };
+            for (input, gradient) in self.rule(id, back)? {
                 let sum = match gradients.get(&input) {
                     Some(&before) => self.push(Kind::Binary(Binary::Add, gradient, before), &at),
                     None => gradient,
@@ -159,310 +177,13 @@ impl Graph {
         Ok(by.iter().filter_map(found).collect())
     }
 
-    /// What a node gives to those of its inputs that count.
-    fn rule(&mut self, id: Id, upstream: Id, depends: &[bool]) -> Result<Given, Wrong> {
-        let Node { kind, at } = self.nodes[id].clone();
-        match kind {
-            Kind::Unary(Unary::Neg, x) => self.of_call("neg", &[vec![x]], upstream, depends, &at),
-            Kind::Unary(Unary::Not, _) => Err(no_rule("not", &at)),
-            Kind::Binary(Binary::Pow, x, exponent) if self.is_number(exponent) => {
-                let name = match &self.nodes[exponent].kind {
-                    Kind::Number(n) if n.integer().is_some_and(|n| i32::try_from(n).is_ok()) => "powi",
-                    _ => "powf",
-                };
-                self.of_call(name, &[vec![x], vec![exponent]], upstream, depends, &at)
-            }
-            Kind::Binary(operator, x, y) => {
-                self.of_call(operator.operation(), &[vec![x], vec![y]], upstream, depends, &at)
-            }
-            Kind::Index(x, items) if inputs(&Kind::Index(0, items.clone()))[1..].iter().all(|&end| !depends[end]) => {
-                Ok(vec![(x, self.push(Kind::Scatter(x, items, upstream), &at))])
-            }
-            Kind::Call(name, arguments) => {
-                let Some(function) = function(&name) else { return Err(no_rule(&name, &at)) };
-                let places = placed(function, &arguments, &at, &self.nodes)?;
-                match function.name {
-                    "matmul_with" | "matmul_on" => self.of_entries(id, &places, upstream, depends),
-                    name if name.ends_with("_backward") => self.of_gradient(function, &places, upstream, depends, &at),
-                    name => self.of_call(name, &places, upstream, depends, &at),
-                }
-            }
-            Kind::Index(..) => Err(no_rule("an index", &at)),
-            Kind::Scatter(_, items, of) => {
-                let chosen = self.push(Kind::Index(upstream, items), &at);
-                Ok(vec![(of, self.push(Kind::Own(of, chosen), &at))])
-            }
-            Kind::Own(_, of) => Ok(vec![(of, self.push(Kind::Own(of, upstream), &at))]),
-            Kind::Shaped(_, of) => Ok(vec![(of, self.push(Kind::Shaped(of, upstream), &at))]),
-            Kind::Like(..) => Ok(Vec::new()),
-            _ => Err(no_rule("this", &at)),
-        }
-    }
-
-    /// The rule of a function, by its name and arguments.
-    fn of_call(
-        &mut self,
-        name: &str,
-        of: &[Vec<Id>],
-        up: Id,
-        depends: &[bool],
-        at: &Range<usize>,
-    ) -> Result<Given, Wrong> {
-        let first = of[0][0];
-        let only_first = || of[1..].iter().flatten().all(|&id| depends.get(id) != Some(&true));
-        match name {
-            "stored" => return Ok(vec![(first, up)]),
-            "cast" | "with_fill" | "to_coo" | "to_csr" if only_first() => {
-                return Ok(vec![(first, self.push(Kind::Own(first, up), at))]);
-            }
-            "diag" if only_first() => {
-                let offset = of[1].first().map(|&offset| ("offset", offset));
-                let diagonal = self.call("diagonal", [("x", up)].into_iter().chain(offset).collect(), at);
-                return Ok(vec![(first, self.push(Kind::Own(first, diagonal), at))]);
-            }
-            "reshape" | "reshape_as" if only_first() => {
-                return Ok(vec![(first, self.push(Kind::Shaped(first, up), at))]);
-            }
-            "block" => return self.of_block(first, up, depends, at),
-            "dense" => return Ok(vec![(first, self.push(Kind::Own(first, up), at))]),
-            "pattern_sddmm" => return Ok(self.of_dots([first, of[1][0], of[2][0]], up, depends, at)),
-            "scale" => return Ok(self.of_scale(of, up, depends, at)),
-            _ => {}
-        }
-        let backward = match name {
-            "where_" => "where_backward".to_string(),
-            "permute_axes" => "transpose_backward".to_string(),
-            name => format!("{name}_backward"),
-        };
-        let (Some(forward), Some(backward)) = (function(name), function(&backward)) else {
-            return Err(no_rule(name, at));
-        };
-        self.of_twin(forward, backward, of, up, depends, at)
-    }
-
-    /// The rule of a gradient: that of the formula which it stands for.
-    fn of_gradient(
-        &mut self,
-        backward: &Function,
-        of: &[Vec<Id>],
-        up: Id,
-        depends: &[bool],
-        at: &Range<usize>,
-    ) -> Result<Given, Wrong> {
-        let plain = |name: &'static str| name.trim_end_matches(['?', '*']);
-        let names = backward.parameters().map(plain);
-        let arguments: Vec<(&str, Id)> =
-            names.zip(of).filter_map(|(name, ids)| ids.first().map(|&id| (name, id))).collect();
-        let argument = |name: &str| arguments.iter().find(|(other, _)| *other == name).map(|(_, id)| *id);
-        let (Some(x), Some(upstream)) = (argument("x"), argument("upstream")) else {
-            return Err(no_rule(backward.name, at));
-        };
-        let is_stored = |id: Id| matches!(&self.nodes[id].kind, Kind::Call(name, _) if name == "stored");
-        // Of what entries alone give back there are no formulas here.
-        if of.iter().flatten().any(|&id| is_stored(id)) {
-            return Err(no_rule(backward.name, at));
-        }
-        if let Some(forward) = formulas::linear(backward.name) {
-            let given = arguments.iter().filter(|(name, _)| *name != "upstream");
-            let given = given.map(|&(name, id)| (name, if name == "x" { up } else { id })).collect();
-            let back = self.call(forward, given, at);
-            return Ok(vec![(upstream, self.push(Kind::Own(upstream, back), at))]);
-        }
-        if backward.name == "abs_backward" {
-            // What it gives back depends on the sign alone.
-            let back = self.call("abs_backward", vec![("x", x), ("upstream", up)], at);
-            return Ok(vec![(upstream, self.push(Kind::Own(upstream, back), at))]);
-        }
-        let (y, is_right) = (argument("y"), argument("wrt").is_some_and(|wrt| self.integer(wrt) == Some(1)));
-        let Some(formula) = formulas::formula(backward.name, usize::from(is_right)) else {
-            return Err(no_rule(backward.name, at));
-        };
-        let written = self.written(formula, &arguments, backward.name, at)?;
-        let operand = y.filter(|_| is_right).unwrap_or(x);
-        let own = self.push(Kind::Own(operand, up), at);
-        // Of the shape that both operands have together.
-        let wide = if y.is_some() {
-            let one = self.number(1, at);
-            let ones = self.push(Kind::Like(upstream, one), at);
-            self.push(Kind::Binary(Binary::Mul, own, ones), at)
-        } else {
-            own
-        };
-        let mut by: Vec<Id> = [Some(x), y, Some(upstream)].into_iter().flatten().collect();
-        by.retain(|&id| depends.get(id) == Some(&true));
-        by.sort_unstable();
-        by.dedup();
-        self.chained(written, wide, &by)
-    }
-
-    /// A formula of arguments, as nodes of this graph.
-    fn written(&mut self, formula: &str, arguments: &[(&str, Id)], name: &str, at: &Range<usize>) -> Result<Id, Wrong> {
-        let mut ids: Vec<Id> = Vec::new();
-        for node in parse::nodes(formula)? {
-            let kind = with_inputs(&node.kind, &mut |id| ids[id]);
-            let named = |wanted: &str| arguments.iter().find(|(other, _)| *other == wanted).map(|(_, id)| *id);
-            ids.push(match &kind {
-                Kind::Name(wanted) if wanted == "below" => {
-                    let exponent = named("exponent").and_then(|exponent| self.below(exponent));
-                    let below = exponent.ok_or_else(|| no_rule(name, at))?;
-                    self.push(Kind::Number(below), at)
-                }
-                Kind::Name(wanted) => named(wanted).ok_or_else(|| no_rule(name, at))?,
-                _ => self.push(kind, at),
-            });
-        }
-        ids.pop().ok_or_else(|| no_rule(name, at))
-    }
-
-    /// An exponent less one; of 0, of whose power the slope is 0 at zeros too, 0.
-    fn below(&self, exponent: Id) -> Option<Literal> {
-        let Kind::Number(exponent) = &self.nodes[exponent].kind else { return None };
-        match (exponent.integer(), exponent.number()) {
-            (Some(integer), _) => Some(Number::Integer(if integer == 0 { 0 } else { integer - 1 }).into()),
-            (None, Number::Real(real)) => Some(Number::Real(if real == 0.0 { 0.0 } else { real - 1.0 }).into()),
-            _ => None,
-        }
-    }
-
-    fn integer(&self, id: Id) -> Option<i128> {
-        match &self.nodes[id].kind {
-            Kind::Number(number) => number.integer(),
-            _ => None,
-        }
-    }
-
-    /// The rule that a function of the table is: its arguments are those of the forward by name, the upstream gradient,
-    /// and which operand is meant.
-    fn of_twin(
-        &mut self,
-        forward: &Function,
-        backward: &Function,
-        of: &[Vec<Id>],
-        upstream: Id,
-        depends: &[bool],
-        at: &Range<usize>,
-    ) -> Result<Given, Wrong> {
-        let plain = |name: &'static str| name.trim_end_matches(['?', '*']);
-        let is_met = |id: &Id| depends.get(*id) == Some(&true);
-        let mut arguments = Vec::new();
-        let mut operands = Vec::new();
-        for (parameter, ids) in forward.parameters().map(plain).zip(of) {
-            let Some(&id) = ids.first() else { continue };
-            let value = match (parameter, &self.nodes[id].kind) {
-                ("tensors", Kind::List(items)) if ids.len() == 1 => {
-                    operands.clone_from(items);
-                    id
-                }
-                ("tensors", _) => {
-                    operands.clone_from(ids);
-                    self.push(Kind::List(ids.clone()), at)
-                }
-                ("factors", Kind::List(items)) => {
-                    operands.extend(items);
-                    id
-                }
-                ("x" | "y" | "yes" | "no" | "l" | "r" | "matrix" | "vector", _) => {
-                    operands.push(id);
-                    id
-                }
-                _ if ids.iter().any(is_met) && !matches!(parameter, "condition" | "mask") => {
-                    return Err(no_rule(forward.name, at));
-                }
-                _ => id,
-            };
-            arguments.push((parameter, value));
-        }
-        arguments.push(("upstream", upstream));
-        let has_wrt = backward.parameters().any(|parameter| plain(parameter) == "wrt");
-        if !has_wrt && operands[1..].iter().any(is_met) {
-            return Err(no_rule(forward.name, at));
-        }
-        let mut given = Vec::new();
-        for (wrt, &operand) in operands.iter().enumerate().filter(|(_, operand)| is_met(operand)) {
-            let mut arguments = arguments.clone();
-            if has_wrt {
-                arguments.push(("wrt", self.number(wrt, at)));
-            }
-            given.push((operand, self.call(backward.name, arguments, at)));
-        }
-        Ok(given)
-    }
-
-    /// The rule of sums of products of entries, at a mask or not: that of the product of the entries, for what comes at
-    /// those of the result. Other semirings have none.
-    fn of_entries(&mut self, product: Id, of: &[Vec<Id>], upstream: Id, depends: &[bool]) -> Result<Given, Wrong> {
-        let Node { kind: Kind::Call(name, _), at } = self.nodes[product].clone() else { return Ok(Vec::new()) };
-        let semiring = of[2].first().filter(|_| name == "matmul_with").map(|&id| &self.nodes[id].kind);
-        if let Some(Kind::Text(semiring)) = semiring
-            && semiring != "plus_times"
-        {
-            return Err(no_rule(&format!("{name} over {semiring}"), &at));
-        }
-        let (x, y) = (of[0][0], of[1][0]);
-        let is_stored = matches!(&self.nodes[x].kind, Kind::Call(name, _) if name == "stored");
-        let entries = if is_stored { x } else { self.call("stored", vec![("x", x)], &at) };
-        let upstream = self.at_entries(product, upstream, &at);
-        let mut given = Vec::new();
-        for (wrt, operand) in [x, y].into_iter().enumerate().filter(|(_, operand)| depends[*operand]) {
-            let number = self.number(wrt, &at);
-            let all = vec![("x", entries), ("y", y), ("upstream", upstream), ("wrt", number)];
-            given.push((operand, self.call("matmul_backward", all, &at)));
-        }
-        Ok(given)
-    }
-
-    /// The rule of dots at a pattern: the values that stand there have no part in it.
-    fn of_dots(&mut self, [x, l, r]: [Id; 3], upstream: Id, depends: &[bool], at: &Range<usize>) -> Given {
-        let mut given = Vec::new();
-        for (wrt, operand) in [l, r].into_iter().enumerate().filter(|(_, operand)| depends[*operand]) {
-            let number = self.number(wrt, at);
-            let all = vec![("x", x), ("l", l), ("r", r), ("upstream", upstream), ("wrt", number)];
-            given.push((operand, self.call("pattern_sddmm_backward", all, at)));
-        }
-        given
-    }
-
-    /// The rule of products with a number for each position of an axis.
-    fn of_scale(&mut self, of: &[Vec<Id>], upstream: Id, depends: &[bool], at: &Range<usize>) -> Given {
-        let [x, axis, factors] = [0, 1, 2].map(|place| of[place][0]);
-        let mut given = Vec::new();
-        for (wrt, operand) in [x, factors].into_iter().enumerate().filter(|(_, operand)| depends[*operand]) {
-            let number = self.number(wrt, at);
-            let all = vec![("x", x), ("axis", axis), ("factors", factors), ("upstream", upstream), ("wrt", number)];
-            given.push((operand, self.call("scale_backward", all, at)));
-        }
-        given
-    }
-
-    /// The rule of rows that are joined, and joined below each other.
-    fn of_block(&mut self, rows: Id, upstream: Id, depends: &[bool], at: &Range<usize>) -> Result<Given, Wrong> {
-        let Kind::List(rows) = self.nodes[rows].kind.clone() else { return Err(no_rule("block", at)) };
-        let [last, before] = [-1, -2].map(|axis| self.push(Kind::Number(Number::Integer(axis).into()), at));
-        let joined = rows.iter().map(|&row| self.call("concat", vec![("tensors", row), ("axis", last)], at)).collect();
-        let joined = self.push(Kind::List(joined), at);
-        let mut given = Vec::new();
-        for (place, &row) in rows.iter().enumerate().filter(|(_, row)| depends[**row]) {
-            let place = self.number(place, at);
-            let all = vec![("tensors", joined), ("upstream", upstream), ("axis", before), ("wrt", place)];
-            let of_row = self.call("concat_backward", all, at);
-            given.extend(self.of_call("concat", &[vec![row], vec![last]], of_row, depends, at)?);
-        }
-        Ok(given)
-    }
-
-    /// A gradient at the entries of a tensor.
-    fn at_entries(&mut self, of: Id, gradient: Id, at: &Range<usize>) -> Id {
-        let none = self.push(Kind::List(Vec::new()), at);
-        self.call("any_backward", vec![("x", of), ("upstream", gradient), ("axis", none)], at)
-    }
-
-    fn call(&mut self, name: &str, arguments: Vec<(&str, Id)>, at: &Range<usize>) -> Id {
+    pub(super) fn call(&mut self, name: &str, arguments: Vec<(&str, Id)>, at: &Range<usize>) -> Id {
         let argument = |(name, value): (&str, Id)| Argument { name: Some((name.to_string(), at.clone())), value };
         self.push(Kind::Call(name.to_string(), arguments.into_iter().map(argument).collect()), at)
     }
 
     /// Whether a node is a number for sure.
-    fn is_number(&self, id: Id) -> bool {
+    pub(super) fn is_number(&self, id: Id) -> bool {
         let mut waiting = vec![id];
         while let Some(id) = waiting.pop() {
             match &self.nodes[id].kind {
@@ -475,7 +196,7 @@ impl Graph {
     }
 }
 
-fn no_rule(name: &str, at: &Range<usize>) -> Wrong {
+pub(super) fn no_rule(name: &str, at: &Range<usize>) -> Wrong {
     let is_second = name.ends_with("_backward");
     let hint = if is_second { "; graphs in Rust have gradients of gradients, by Lazy::gradient" } else { "" };
     Wrong::new(at.clone(), format!("{} has no gradient{hint}", name.trim_end_matches('_')))

@@ -16,6 +16,7 @@ mod graph;
 mod literal;
 mod parse;
 mod program;
+mod rules;
 mod run;
 mod table;
 mod value;

@@ -201,4 +201,25 @@ mod tests {
         assert_eq!(dots(300, &[(l, &number as _); 3]), Ok(vec![9; 300]));
         assert_eq!(dots(900, &[(l, &number), (l, &number)]), Err(NoDot::Overflow(301)));
     }
+
+    /// A table of 40 rows that each of 400 entries looks one up in, backwards.
+    #[test]
+    fn panels_give_the_same_dots() {
+        let (left, mut right) = (terms(64), terms(40 * 64));
+        let (l, here) = (Rows { items: &left, width: 64 }, |_: usize, numbers: &mut [usize]| numbers.fill(0));
+        let back = |start: usize, numbers: &mut [usize]| {
+            numbers.iter_mut().zip(start..).for_each(|(number, entry)| *number = 39 - entry % 40);
+        };
+        right.reverse();
+        let r = Rows { items: &right, width: 64 };
+        let factors: [Factor<'_, f64>; 2] = [(l, &here), (r, &back)];
+        let (mut by_panels, mut in_order) = (vec![0.0; 400], vec![1.0; 400]);
+        assert!(dots_by_panels(&factors, 7, &mut by_panels));
+        assert_eq!(dots_in_order(&factors, 7, &mut in_order), None);
+        assert_eq!(by_panels, in_order);
+
+        let bytes: Vec<i8> = (0..40 * 64).map(|at| if at / 64 == 5 { 100 } else { 0 }).collect();
+        let r = Rows { items: &bytes, width: 64 };
+        assert_eq!(dots(400, &[(r, &back), (r, &back)]), Err(NoDot::Overflow(34)));
+    }
 }

@@ -134,13 +134,16 @@ impl<T: FileElement> Sink for Values<T> {
 /// A list of entries may be so many times as long as what has been read.
 const GROWTH: usize = 64;
 
-/// Room for so many items more, and not beyond what may come. What grows is copied, into memory that is touched for the
-/// first time: so that happens a few times only, and yet a footer that lies gets no room for what it promises.
+/// Room for so many items more: for all that may come, if that is not too many times what is there, or for a share of
+/// it. So next to nothing is copied where a list grows, and yet a footer that lies gets no room for what it promises.
 fn reserve_up_to<T>(items: &mut Vec<T>, more: usize, most: usize) -> Allocated<()> {
     let wanted = items.len() + more;
     if wanted > items.capacity() {
-        let grown = items.capacity().saturating_mul(GROWTH).min(most).max(wanted);
-        alloc::reserve_exact(items, grown - items.len())?;
+        let mut room = most.max(wanted);
+        while room / GROWTH >= wanted.max(1) {
+            room /= GROWTH;
+        }
+        alloc::reserve_exact(items, room - items.len())?;
     }
     Ok(())
 }
