@@ -91,6 +91,14 @@ const GRAPHS: &[(&str, bool, Graph)] = &[
     ("stored of two", true, |x| x.stored().mul(x.flip(1).stored())),
     ("concat", true, |x| concat(1, &[x.clone(), x.abs()]).sum(2)),
     ("concat first", true, |x| concat(0, &[x.clone(), x.abs()])),
+    ("rows of what is joined", true, |x| concat(0, &[x.clone(), x.abs(), x.slice(s![2.., .., ..])]).sum([1, 2])),
+    ("slice of what is joined", true, |x| concat(0, &[x.slice(s![2.., .., ..]), x.abs()]).slice(s![1..9, .., ..])),
+    ("a part of what is joined", true, |x| concat(0, &[x.clone(), x.abs()]).slice(s![8..13, .., ..]).sqrt()),
+    ("joined of joined", true, |x| {
+        let two = concat(0, &[x.clone(), x.square()]).slice(s![3.., .., ..]);
+        concat(0, &[x.slice(s![4.., .., ..]), two.clone(), two]).slice(s![1..20, .., 1]) * 2.0
+    }),
+    ("joined in another place", true, |x| concat(1, &[x.clone(), x.abs()]).move_axis(1, 0).sum(2)),
     ("stack", true, |x| stack(1, &[x.clone(), x.abs()]).max(1)),
     ("softmax", true, |x| x.clamp(-3.0, 3.0).with_fill(0.0).stored().softmax(1)),
     ("topk", true, |x| x.clamp(-3.0, 3.0).topk(2, 1)),

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use lacuna::io::{ReadOptions, WriteOptions, read_coo, scan, write};
-use lacuna::lazy::{Chunks, Lazy, Threads};
+use lacuna::lazy::{Chunks, Lazy, Threads, concat};
 use lacuna::{Axes, CooTensor, Error, Triplets};
 
 /// A folder of its own, which is removed with this.
@@ -64,6 +64,9 @@ const GRAPHS: &[(&str, Graph)] = &[
     ("transpose", |x| x.transpose().abs()),
     ("slice, dealt out", |x| x.slice(ndarray::s![7..30, 2..50, ..]).nansum(0)),
     ("slice of all axes, dealt out", |x| x.slice(ndarray::s![3..39, 20.., 1..4]).nanmedian([0, 2])),
+    ("joined rows", |x| concat(0, &[x.clone(), x.slice(ndarray::s![5..30, .., ..]).square()])),
+    ("sums of joined rows", |x| concat(0, &[x.abs(), x.clone()]).slice(ndarray::s![20..70, .., 1..]).nansum([1, 2])),
+    ("over joined rows, dealt out", |x| concat(0, &[x.clone(), x.square()]).nanmedian(0)),
     ("two orders", |x| x.nansum([0, 2]) * x.slice(ndarray::s![1, .., 2])),
 ];
 

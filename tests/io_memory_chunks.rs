@@ -10,7 +10,7 @@ use lacuna::eval::{Bound, Expression};
 use lacuna::io::{DatasetWriter, ReadOptions, WriteOptions, scan};
 #[cfg(feature = "cli")]
 use lacuna::io::{read_header, scan_any};
-use lacuna::lazy::{Chunks, Lazy, On};
+use lacuna::lazy::{Chunks, Lazy, On, concat};
 use lacuna::{Axes, CooTensor};
 
 const BUDGET: usize = 4 << 20;
@@ -56,6 +56,7 @@ fn chunks_take_the_memory_that_is_promised() {
     let whole = peak_of("in memory", &|x| drop((x.abs() + 1.0).sqrt().collect().unwrap()));
     assert!(whole > promised, "{whole} bytes for all of it are no test");
     measured("chain", |x| (x.abs() + 1.0).sqrt());
+    measured("joined rows", |x| concat(0, &[x.clone(), x.abs()]));
     measured("columns, dealt out", |x| x.sum(0));
     measured("medians of columns, dealt out", |x| x.nanmedian(0));
     measured("all", |x| x.square().sum(Axes::all()));

@@ -115,13 +115,14 @@ pub(crate) fn marked(count: usize, mark: impl Fn(Range<usize>, &mut [bool]) + Sy
 
 /// Writes the numbers from `start` on that are marked; how many they are.
 fn list(start: usize, marks: &[bool], slots: &mut [usize]) -> usize {
-    let (mut block, mut found) = ([0; BLOCK], 0);
+    let mut found = 0;
     // Written each time and kept where marked: as good as random, a branch would be mispredicted.
     for (at, &mark) in marks.iter().enumerate() {
-        block[found] = start + at;
+        if let Some(slot) = slots.get_mut(found) {
+            *slot = start + at;
+        }
         found += usize::from(mark);
     }
-    slots[..found].copy_from_slice(&block[..found]);
     found
 }
 

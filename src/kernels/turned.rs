@@ -20,7 +20,7 @@ const TOP: u32 = if cfg!(debug_assertions) { 2 } else { 8 };
 const DIRECT: usize = if cfg!(debug_assertions) { 1 << 4 } else { 1 << 19 };
 
 /// The entries that are looked at together.
-const BLOCK: usize = 1 << 10;
+const BLOCK: usize = 1 << 8;
 
 /// The picoseconds that an entry takes, counted and dealt.
 const PICOSECONDS: usize = 3000;

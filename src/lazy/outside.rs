@@ -106,7 +106,7 @@ impl<'a> View<'a> {
         let operand = self.plan.steps[input].node.shape.as_ref()?;
         let taken = |axis| shares(node, &[operand], axis)?.shares.into_iter().next();
         let axes = (0..node.shape.as_ref()?.rank()).filter_map(taken);
-        axes.map(|share| if let Share::Along { axis, .. } = share { Some(axis) } else { None }).collect()
+        axes.map(|share| if let Share::Along(cut) = share { Some(cut.axis) } else { None }).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 //! A step that has such a row gives for that share of its inputs the range of its result, bit for bit: it commutes with
 //! cutting. A step without one takes its inputs whole.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::node::{Form, Held, Node, Run, known};
@@ -17,13 +18,32 @@ use crate::plan::reduction::Reduction;
 pub(crate) enum Share {
     /// All of it.
     Whole,
-    /// The same range of an axis, so many positions on.
-    Along { axis: usize, shift: usize },
+    Along(Cut),
+}
+
+/// The same positions of an axis, so many on; of a range those that lie from one of them to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Cut {
+    pub(super) axis: usize,
+    from: usize,
+    to: usize,
+    pub(super) shift: isize,
 }
 
 impl Share {
     pub(super) fn along(axis: usize) -> Self {
-        Share::Along { axis, shift: 0 }
+        Share::shifted(axis, 0)
+    }
+
+    /// The positions of an axis that stand so many on.
+    fn shifted(axis: usize, by: usize) -> Self {
+        Share::Along(Cut { axis, from: 0, to: usize::MAX, shift: by.try_into().unwrap_or(isize::MAX) })
+    }
+
+    /// All positions of an axis, from a position of the result on.
+    fn part(axis: usize, positions: Range<usize>) -> Self {
+        let shift = 0isize.saturating_sub_unsigned(positions.start);
+        Share::Along(Cut { axis, from: positions.start, to: positions.end, shift })
     }
 
     /// Whether an input has these positions for so many of the result. A gradient may be given one that has not: only
@@ -31,19 +51,38 @@ impl Share {
     fn is_of(self, input: &Shape, length: usize) -> bool {
         match self {
             Share::Whole => true,
-            Share::Along { axis, shift } => {
-                let needed = shift.saturating_add(length);
-                input.get(axis).is_some_and(|&own| own >= needed)
-            }
+            Share::Along(cut) => input.get(cut.axis).is_some_and(|&own| own >= cut.of(0..length).end),
         }
     }
 
-    /// The share that a range takes which stands so many positions on.
-    pub(super) fn shifted(self, by: usize) -> Self {
-        match self {
-            Share::Whole => Share::Whole,
-            Share::Along { axis, shift } => Share::Along { axis, shift: shift.saturating_add(by) },
-        }
+    /// What a range takes of this, if that is what it takes of the step between.
+    pub(super) fn through(self, step: Cut) -> Self {
+        let Share::Along(own) = self else { return self };
+        // Positions are counted in the range, before the step moves them.
+        let [from, to] = [own.from, own.to].map(|position| match position {
+            usize::MAX => position,
+            position => position.saturating_add_signed(step.shift.saturating_neg()),
+        });
+        let (from, to) = (from.max(step.from), to.min(step.to));
+        Share::Along(Cut { axis: own.axis, from, to: to.max(from), shift: own.shift.saturating_add(step.shift) })
+    }
+}
+
+impl Cut {
+    /// The positions that a range takes.
+    pub(super) fn of(self, range: Range<usize>) -> Range<usize> {
+        let [start, end] = [range.start, range.end].map(|position| position.clamp(self.from, self.to));
+        start.saturating_add_signed(self.shift)..end.saturating_add_signed(self.shift)
+    }
+
+    /// The position of a range that takes this one.
+    pub(super) fn back(self, position: usize) -> usize {
+        position.saturating_add_signed(self.shift.saturating_neg())
+    }
+
+    /// The positions of a range that takes some of the axis only.
+    pub(super) fn part_of(self) -> Option<Range<usize>> {
+        (self.to != usize::MAX).then_some(self.from..self.to)
     }
 }
 
@@ -142,8 +181,20 @@ pub(crate) fn scaled(along: isize) -> Shares {
 pub(crate) fn joined(along: isize, is_new: bool) -> Shares {
     Arc::new(move |inputs, axis| {
         let along = normalize_axis(along as i128, inputs.first()?.rank() + usize::from(is_new)).ok()?;
-        let own = axis - usize::from(is_new && axis > along);
-        by_itself((axis != along).then(|| vec![Share::along(own); inputs.len()])?)
+        let mut end = 0_usize;
+        let mut part = |input: &&Shape| {
+            let start = end;
+            end = end.checked_add(*input.get(axis)?)?;
+            Some(Share::part(axis, start..end))
+        };
+        match (axis == along, is_new) {
+            (true, true) => None,
+            (true, false) => by_itself(inputs.iter().map(&mut part).collect::<Option<_>>()?),
+            (false, _) => {
+                let own = axis - usize::from(is_new && axis > along);
+                by_itself(vec![Share::along(own); inputs.len()])
+            }
+        }
     })
 }
 
@@ -180,7 +231,7 @@ pub(crate) fn moved_by(plan: impl Fn(&[usize]) -> Option<Moves> + Send + Sync + 
         let (own, shift) = moves.window(axis)?;
         // Its arguments name positions of the whole.
         let run = move |inputs: &[Held]| choose(&inputs[0], &|lengths| moves.clone().within(axis, lengths[own]));
-        Some(Taken { shares: vec![Share::Along { axis: own, shift }], run: Some(Arc::new(run)) })
+        Some(Taken { shares: vec![Share::shifted(own, shift)], run: Some(Arc::new(run)) })
     })
 }
 

@@ -127,6 +127,16 @@ impl Bins {
         start..self.span.end.min(start.saturating_add(self.width))
     }
 
+    /// Adds what positions weigh, which are as many as a bin has at most, to the one or two bins that they are in.
+    pub(crate) fn add(&self, weights: &mut [u64], positions: Range<usize>, weight: u64) {
+        let Some(first) = self.of(positions.start) else { return };
+        let end = self.range(first).end;
+        let behind = positions.end.saturating_sub(end) as u128 * u128::from(weight) / positions.len().max(1) as u128;
+        for (bin, more) in [(first, weight - behind as u64), (first + 1, behind as u64)] {
+            weights.get_mut(bin).into_iter().for_each(|sum| *sum = sum.saturating_add(more));
+        }
+    }
+
     /// Ranges that follow each other, of bins that weigh at most that together, or of one bin. The first one is smaller,
     /// as that of a walk is that has not seen a result: so a walk mostly finds its own ranges again.
     #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // what asks for it stands in `io`

@@ -176,7 +176,7 @@ impl Dataset {
         let described = Described { shape, ..self.described.clone() };
         let tensor = dispatch_dtype!(self.dtype, T => {
             let mut values = Values::<T>::default();
-            let mut entries = Entries::of_box(ranges.len(), &mut values);
+            let mut entries = Entries::of_box(self.shape(), ranges, &mut values);
             self.each_part(|part| part.extent.meets(ranges), |table| table.read_box(ranges, &mut entries))?;
             let (coords, values) = within(self.shape(), ranges, entries.coords, values.0);
             tensor_of(&described, true, Some(coords), values, &self.options)

@@ -1,5 +1,6 @@
 //! Reading a table as a tensor.
 
+use std::borrow::Cow;
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,6 +9,7 @@ use super::described::{self, Described, Extent, Hashes};
 use super::footer::{Chunk, Column, Footer, Physical, quoted};
 use super::layout::{self, Layout};
 use super::page::{PageHeader, PageRows, Pages, Room};
+use super::slice::inside;
 use super::{Stream, refused};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
@@ -213,16 +215,21 @@ impl<'a> Table<'a> {
         picked: &[Range<usize>],
         entries: &mut Entries<'_>,
     ) -> Result<()> {
-        let (layout, footer) = (self.layout, self.footer);
+        let (layout, footer, mut picked) = (self.layout, self.footer, Cow::Borrowed(picked));
         for (axis, &column) in layout.axes.iter().enumerate() {
             let column = &footer.columns[column];
-            self.read_column(number, layout.axes[axis], picked, &mut |row, values| {
+            self.read_column(number, layout.axes[axis], &picked, &mut |row, values| {
                 check_signs(column, axis, entries.count + row, values)?;
                 entries.put_coords(axis, row, values)
             })?;
+            if axis == 0
+                && let Some(places) = entries.keep_first_axis()
+            {
+                picked = Cow::Owned(at_places(&picked, &places));
+            }
         }
         for (part, &column) in layout.parts.iter().enumerate() {
-            self.read_column(number, column, picked, &mut |row, values| {
+            self.read_column(number, column, &picked, &mut |row, values| {
                 layout::narrow(layout.dtype, values).map_err(|at| {
                     let name = quoted(&footer.columns[column].name);
                     let message = format!("row {}: the value is no {}", row + at, layout.dtype);
@@ -449,6 +456,17 @@ fn visit_picked(picked: &[Range<usize>], page: &Range<usize>, values: &mut [u64]
     Ok(seen)
 }
 
+/// The rows that come at these places among those that are picked.
+fn at_places(picked: &[Range<usize>], places: &Range<usize>) -> Vec<Range<usize>> {
+    let (mut before, mut found) = (0, Vec::new());
+    for rows in picked {
+        let own = overlap(&(before..before + rows.len()), places);
+        found.extend(own.map(|own| rows.start + own.start - before..rows.start + own.end - before));
+        before += rows.len();
+    }
+    found
+}
+
 /// What two ranges share.
 fn overlap(left: &Range<usize>, right: &Range<usize>) -> Option<Range<usize>> {
     let both = left.start.max(right.start)..left.end.min(right.end);
@@ -465,6 +483,8 @@ pub(super) struct Entries<'s> {
     pub(super) count: usize,
     /// None where nothing is said of the entries that are read, as of those of a box.
     hashes: Option<Hashes>,
+    /// The range of a box along the first axis, if it is not all of that.
+    first_axis: Option<Range<usize>>,
     pub(super) hash: u64,
     /// The hash of each entry, where somebody asks for them.
     pub(super) each: Option<Vec<u64>>,
@@ -473,12 +493,23 @@ pub(super) struct Entries<'s> {
 impl<'s> Entries<'s> {
     pub(super) fn new(rank: usize, most: usize, sink: &'s mut dyn Sink) -> Self {
         let (coords, hashes) = (vec![Vec::new(); rank], Some(Hashes::default()));
-        Entries { coords, sink, most, count: 0, hashes, hash: 0, each: None }
+        Entries { coords, sink, most, count: 0, hashes, first_axis: None, hash: 0, each: None }
     }
 
-    /// Those of a box, which no checksum is of.
-    pub(super) fn of_box(rank: usize, sink: &'s mut dyn Sink) -> Self {
-        Entries { hashes: None, ..Entries::new(rank, 0, sink) }
+    /// Those of a box, which no checksum is of, and maybe others besides.
+    pub(super) fn of_box(shape: &[usize], ranges: &[Range<usize>], sink: &'s mut dyn Sink) -> Self {
+        let first_axis = ranges.first().filter(|range| **range != (0..shape[0])).cloned();
+        Entries { hashes: None, first_axis, ..Entries::new(ranges.len(), 0, sink) }
+    }
+
+    /// Leaves out what stands before and behind a box along the first axis, so that nothing else is read of it: the places
+    /// of what stays among the rows that were read of this row group.
+    fn keep_first_axis(&mut self) -> Option<Range<usize>> {
+        let (range, axis) = (self.first_axis.as_ref()?, &mut self.coords[0]);
+        let places = inside(&axis[self.count..], range);
+        axis.truncate(self.count + places.end);
+        axis.drain(self.count..self.count + places.start);
+        Some(places)
     }
 
     fn hash(&mut self, row: usize, values: &[u64]) -> Allocated<()> {
@@ -532,5 +563,35 @@ fn check_signs(column: &Column, axis: usize, entry: usize, values: &[u64]) -> Re
             Err(Error::NegativeIndex { index, axis, entry: entry + at })
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_among_picked_rows() {
+        let picked = [2..5, 8..10, 20..30];
+        assert_eq!(at_places(&picked, &(0..15)), picked);
+        assert_eq!(at_places(&picked, &(1..6)), [3..5, 8..10, 20..21]);
+        assert_eq!(at_places(&picked, &(4..5)), [9..10]);
+        assert_eq!(at_places(&picked, &(3..3)), []);
+    }
+
+    #[test]
+    fn lists_grow_by_shares_of_what_may_come() {
+        let (most, mut items) = (1_000_000, Vec::<u8>::new());
+        let mut capacities = Vec::new();
+        while items.len() < most {
+            reserve_up_to(&mut items, 500, most).unwrap();
+            items.resize(items.len() + 500, 0);
+            capacities.push(items.capacity());
+        }
+        capacities.dedup();
+        assert_eq!(capacities, [15_625, most]);
+        // A footer may say less than there is.
+        reserve_up_to(&mut items, 500, 10).unwrap();
+        assert!(items.capacity() >= most + 500);
     }
 }

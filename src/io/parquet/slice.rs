@@ -32,7 +32,7 @@ pub(crate) fn read_slice(
     check_ranges(&layout.described.shape, ranges)?;
     let tensor = dispatch_dtype!(layout.dtype, T => {
         let mut values = Values::<T>::default();
-        let mut entries = Entries::of_box(ranges.len(), &mut values);
+        let mut entries = Entries::of_box(&layout.described.shape, ranges, &mut values);
         Table::new(stream, &footer, &layout, length, options).read_box(ranges, &mut entries)?;
         let (coords, values) = within(&layout.described.shape, ranges, entries.coords, values.0);
         layout.described.shape = ranges.iter().map(Range::len).collect();
@@ -100,19 +100,24 @@ pub(super) fn within<T: FileElement>(
         // Along the first axis what is outside stands before and behind.
         keep(inside(&coords[axis], &ranges[axis]), &mut coords, &mut values);
     }
-    if !cut.iter().all(|&axis| coords[axis].iter().all(|&coord| is_in(coord, &ranges[axis]))) {
+    let mut are_all_inside = true;
+    for &axis in &cut {
+        let (start, length) = (ranges[axis].start as u64, ranges[axis].len() as u64);
+        for coord in &mut coords[axis] {
+            *coord = coord.wrapping_sub(start);
+            are_all_inside &= *coord < length;
+        }
+    }
+    if !are_all_inside {
         let mut kept = 0;
         for entry in 0..values.len() {
-            if cut.iter().all(|&axis| is_in(coords[axis][entry], &ranges[axis])) {
+            if cut.iter().all(|&axis| coords[axis][entry] < ranges[axis].len() as u64) {
                 coords.iter_mut().for_each(|axis| axis[kept] = axis[entry]);
                 values[kept] = values[entry];
                 kept += 1;
             }
         }
         keep(0..kept, &mut coords, &mut values);
-    }
-    for axis in cut.into_iter().filter(|&axis| ranges[axis].start > 0) {
-        coords[axis].iter_mut().for_each(|coord| *coord -= ranges[axis].start as u64);
     }
     (coords, values)
 }

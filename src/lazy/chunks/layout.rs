@@ -121,7 +121,7 @@ impl<'a> Layout<'a> {
         let whole = self.wholes(stage).into_iter().filter(|&at| !self.is_there[at]);
         let size = |at: usize| self.shapes[at].as_ref().map_or(u128::MAX, Shape::wide_size);
         let is_dealt =
-            |leaf: &Leaf| self.source(leaf.at).is_some() && matches!(leaf.share, Share::Along { axis: 1.., .. });
+            |leaf: &Leaf| self.source(leaf.at).is_some() && matches!(leaf.share, Share::Along(cut) if cut.axis > 0);
         let positions = whole.fold(0, |sum: u128, at| sum.saturating_add(size(at)));
         (positions, stage.length < 2, stage.leaves.iter().any(is_dealt))
     }
@@ -150,8 +150,8 @@ impl<'a> Layout<'a> {
         while let Some((at, share)) = left.pop_last() {
             let is_leaf = self.is_there[at] || self.source(at).is_some();
             let inputs = match share {
-                Share::Along { axis, shift } if !is_leaf => self.shares(at, axis).map(|taken| {
-                    let shares = taken.shares.into_iter().map(|share| share.shifted(shift));
+                Share::Along(cut) if !is_leaf => self.shares(at, cut.axis).map(|taken| {
+                    let shares = taken.shares.into_iter().map(|share| share.through(cut));
                     (self.plan.steps[at].inputs.iter().copied().zip(shares).collect::<Vec<_>>(), taken.run)
                 }),
                 _ => None,
@@ -200,8 +200,14 @@ impl<'a> Layout<'a> {
 fn of(stage: &Stage) -> String {
     let leaf = |leaf: &Leaf| match leaf.share {
         Share::Whole => format!("; %{} whole", leaf.at),
-        Share::Along { axis, shift: 0 } => format!("; %{} in ranges of axis {axis}", leaf.at),
-        Share::Along { axis, shift } => format!("; %{} in ranges of axis {axis} from {shift} on", leaf.at),
+        Share::Along(cut) => {
+            let range = format!("; %{} in ranges of axis {}", leaf.at, cut.axis);
+            match (cut.part_of(), cut.shift) {
+                (Some(part), _) => format!("{range} for {} to {}", part.start, part.end),
+                (None, 0) => range,
+                (None, shift) => format!("{range} from {shift} on"),
+            }
+        }
     };
     stage.leaves.iter().map(leaf).collect()
 }

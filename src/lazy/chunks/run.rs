@@ -156,16 +156,23 @@ impl<'a> Run<'a> {
         let mut weights = vec![0_u64; bins.count()];
         let mut dealt = BTreeMap::new();
         for leaf in &stage.leaves {
-            let Share::Along { axis, shift } = leaf.share else { continue };
-            let bins = Bins { span: shift..shift + stage.length, width: bins.width };
+            let Share::Along(cut) = leaf.share else { continue };
+            let own = Bins { span: cut.of(0..stage.length), width: bins.width };
+            // Of a part of what is joined the stage may take nothing.
+            if own.span.is_empty() {
+                continue;
+            }
             let source = self.layout.source(leaf.at);
             let of_leaf = match source {
-                Some(source) => source.weights(axis, &bins)?,
-                None => self.weights(leaf.at, axis, &bins)?,
+                Some(source) => source.weights(cut.axis, &own)?,
+                None => self.weights(leaf.at, cut.axis, &own)?,
             };
-            weights.iter_mut().zip(&of_leaf).for_each(|(sum, weight)| *sum = sum.saturating_add(*weight));
+            for (bin, weight) in of_leaf.iter().enumerate() {
+                let positions = own.range(bin);
+                bins.add(&mut weights, cut.back(positions.start)..cut.back(positions.end), *weight);
+            }
             if let Some(source) = source
-                && let Some(other) = self.dealt(source.as_ref(), axis, &bins, &of_leaf)?
+                && let Some(other) = self.dealt(source.as_ref(), cut.axis, &own, &of_leaf)?
             {
                 dealt.insert(leaf.slot, other);
             }
@@ -281,8 +288,8 @@ impl Walk<'_> {
     fn leaf(&self, leaf: &Leaf, range: &Range<usize>) -> Result<Held> {
         let missing = || Error::Argument { operation: "collect", why: "a value is missing".into() };
         let value = || self.run.slots[leaf.at].as_ref().ok_or_else(missing);
-        let Share::Along { axis, shift } = leaf.share else { return value().cloned() };
-        let range = range.start + shift..range.end + shift;
+        let Share::Along(cut) = leaf.share else { return value().cloned() };
+        let (axis, range) = (cut.axis, cut.of(range.clone()));
         match (self.dealt.get(&leaf.slot), self.run.layout.source(leaf.at)) {
             (Some(source), _) => source.read(Some((axis, range))),
             (None, Some(source)) => source.read(Some((axis, range))),
