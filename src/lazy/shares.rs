@@ -21,14 +21,18 @@ pub(crate) enum Share {
     Along(Cut),
 }
 
-/// The same positions of an axis, so many on; of a range those that lie from one of them to another.
+/// The same positions of an axis, so many on; of a range those that lie from one of them to another, which may both be
+/// outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Cut {
     pub(super) axis: usize,
-    from: usize,
-    to: usize,
-    pub(super) shift: isize,
+    from: i128,
+    to: i128,
+    pub(super) shift: i128,
 }
+
+/// No position is beyond this.
+const ALL: i128 = 1 << 100;
 
 impl Share {
     pub(super) fn along(axis: usize) -> Self {
@@ -37,13 +41,13 @@ impl Share {
 
     /// The positions of an axis that stand so many on.
     fn shifted(axis: usize, by: usize) -> Self {
-        Share::Along(Cut { axis, from: 0, to: usize::MAX, shift: by.try_into().unwrap_or(isize::MAX) })
+        Share::Along(Cut { axis, from: -ALL, to: ALL, shift: by as i128 })
     }
 
-    /// All positions of an axis, from a position of the result on.
+    /// All positions of an axis, which stand there in the result.
     fn part(axis: usize, positions: Range<usize>) -> Self {
-        let shift = 0isize.saturating_sub_unsigned(positions.start);
-        Share::Along(Cut { axis, from: positions.start, to: positions.end, shift })
+        let [from, to] = [positions.start, positions.end].map(|position| position as i128);
+        Share::Along(Cut { axis, from, to, shift: -from })
     }
 
     /// Whether an input has these positions for so many of the result. A gradient may be given one that has not: only
@@ -58,31 +62,29 @@ impl Share {
     /// What a range takes of this, if that is what it takes of the step between.
     pub(super) fn through(self, step: Cut) -> Self {
         let Share::Along(own) = self else { return self };
-        // Positions are counted in the range, before the step moves them.
-        let [from, to] = [own.from, own.to].map(|position| match position {
-            usize::MAX => position,
-            position => position.saturating_add_signed(step.shift.saturating_neg()),
-        });
-        let (from, to) = (from.max(step.from), to.min(step.to));
-        Share::Along(Cut { axis: own.axis, from, to: to.max(from), shift: own.shift.saturating_add(step.shift) })
+        // A part that lies beside this one is nothing, at a position that the input has.
+        let [from, to] = [step.from, step.to].map(|at| at.clamp(own.from - step.shift, own.to - step.shift));
+        Share::Along(Cut { axis: own.axis, from, to, shift: own.shift + step.shift })
     }
 }
 
 impl Cut {
     /// The positions that a range takes.
     pub(super) fn of(self, range: Range<usize>) -> Range<usize> {
-        let [start, end] = [range.start, range.end].map(|position| position.clamp(self.from, self.to));
-        start.saturating_add_signed(self.shift)..end.saturating_add_signed(self.shift)
+        let moved = |position: usize| (position as i128).clamp(self.from, self.to) + self.shift;
+        let [start, end] =
+            [range.start, range.end].map(|position| usize::try_from(moved(position)).unwrap_or(usize::MAX));
+        start..end
     }
 
     /// The position of a range that takes this one.
     pub(super) fn back(self, position: usize) -> usize {
-        position.saturating_add_signed(self.shift.saturating_neg())
+        usize::try_from(position as i128 - self.shift).unwrap_or(0)
     }
 
     /// The positions of a range that takes some of the axis only.
-    pub(super) fn part_of(self) -> Option<Range<usize>> {
-        (self.to != usize::MAX).then_some(self.from..self.to)
+    pub(super) fn part_of(self) -> Option<Range<i128>> {
+        (self.to < ALL / 2).then_some(self.from.max(0)..self.to.max(0))
     }
 }
 
@@ -254,4 +256,38 @@ pub(crate) fn alike() -> Shares {
         let are_alike = inputs.windows(2).all(|two| two[0] == two[1]);
         by_itself(are_alike.then(|| vec![Share::along(axis); inputs.len()])?)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(share: Share) -> Cut {
+        let Share::Along(cut) = share else { panic!("all of it") };
+        cut
+    }
+
+    /// Ranges of a slice of a part of what is joined, and of two pieces that the part is joined of.
+    #[test]
+    fn shares_through_shares_are_those_of_positions() {
+        for part in [0..4, 4..4, 4..11] {
+            for slice in [0..11, 2..9, 5..6, 10..11] {
+                let own = cut(Share::part(0, part.clone()).through(cut(Share::shifted(0, slice.start))));
+                (0..part.len() + 1).for_each(|inner| check(&part, &slice, own, inner));
+            }
+        }
+    }
+
+    fn check(part: &Range<usize>, slice: &Range<usize>, own: Cut, inner: usize) {
+        let pieces = [0..inner, inner..part.len()].map(|piece| cut(Share::part(0, piece).through(own)));
+        for range in (0..=slice.len()).flat_map(|start| (start..=slice.len()).map(move |end| start..end)) {
+            let positions = range.clone().map(|at| at + slice.start).filter(|at| part.contains(at));
+            let expected: Vec<usize> = positions.map(|at| at - part.start).collect();
+            let [all, before, behind] = [own, pieces[0], pieces[1]].map(|cut| cut.of(range.clone()));
+            assert!(all.end <= part.len() && before.end <= inner && behind.end <= part.len() - inner);
+            assert_eq!(all.collect::<Vec<_>>(), expected, "{range:?} of {slice:?} of {part:?}");
+            let both: Vec<usize> = before.chain(behind.map(|at| at + inner)).collect();
+            assert_eq!(both, expected, "{range:?} of {slice:?} of {part:?}, joined at {inner}");
+        }
+    }
 }

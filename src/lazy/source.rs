@@ -309,3 +309,19 @@ impl<A: Value, B: Value> ByRanges for OfPairs<A, B> {
         Ok(None)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_added_to_the_bins_that_positions_are_in() {
+        let (bins, mut weights) = (Bins { span: 0..10, width: 4 }, [0; 3]);
+        bins.add(&mut weights, 4..8, 5);
+        bins.add(&mut weights, 3..7, 8);
+        bins.add(&mut weights, 7..10, 9);
+        bins.add(&mut weights, 12..14, 100);
+        bins.add(&mut weights, 9..9, u64::MAX);
+        assert_eq!(weights, [2, 14, u64::MAX]);
+    }
+}

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::dataset::{Dataset, Opened};
 use super::described::Extent;
-use super::read::{Entries, Values, tensor_of};
-use super::slice::{check_ranges, inside, keep};
+use super::read::{Entries, Values, inside, tensor_of};
+use super::slice::{check_ranges, keep};
 use crate::base::error::{Error, Result};
 use crate::dispatch_dtype;
 use crate::dynamic::{AnyTensor, no_such};

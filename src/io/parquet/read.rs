@@ -9,7 +9,6 @@ use super::described::{self, Described, Extent, Hashes};
 use super::footer::{Chunk, Column, Footer, Physical, quoted};
 use super::layout::{self, Layout};
 use super::page::{PageHeader, PageRows, Pages, Room};
-use super::slice::inside;
 use super::{Stream, refused};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
@@ -465,6 +464,13 @@ fn at_places(picked: &[Range<usize>], places: &Range<usize>) -> Vec<Range<usize>
         before += rows.len();
     }
     found
+}
+
+/// From the first of these coordinates that lies in the range to the last one.
+pub(super) fn inside(coords: &[u64], range: &Range<usize>) -> Range<usize> {
+    let is_in = |&coord: &u64| range.start as u64 <= coord && coord < range.end as u64;
+    let first = coords.iter().position(is_in).unwrap_or(coords.len());
+    first..coords.iter().rposition(is_in).map_or(first, |last| last + 1)
 }
 
 /// What two ranges share.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::footer::{Chunk, Column, Footer, Physical};
 use super::layout::{self, Layout};
 use super::page::PageRows;
-use super::read::{Entries, Table, Values, WORTH, tensor_of};
+use super::read::{Entries, Table, Values, WORTH, inside, tensor_of};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
@@ -120,16 +120,6 @@ pub(super) fn within<T: FileElement>(
         keep(0..kept, &mut coords, &mut values);
     }
     (coords, values)
-}
-
-fn is_in(coord: u64, range: &Range<usize>) -> bool {
-    range.start as u64 <= coord && coord < range.end as u64
-}
-
-/// From the first of these coordinates that lies in the range to the last one.
-pub(super) fn inside(coords: &[u64], range: &Range<usize>) -> Range<usize> {
-    let first = coords.iter().position(|&coord| is_in(coord, range)).unwrap_or(coords.len());
-    first..coords.iter().rposition(|&coord| is_in(coord, range)).map_or(first, |last| last + 1)
 }
 
 /// Leaves out all other entries.
