@@ -14,7 +14,7 @@ use lacuna::lazy::{Chunks, Lazy, On, concat};
 use lacuna::{Axes, CooTensor};
 
 const BUDGET: usize = 4 << 20;
-const ROWS: usize = 1000;
+const ROWS: usize = 1200;
 const COLUMNS: usize = 4200;
 
 /// Every other position, so that the entries alone take eight times the budget: in memory they had 16 bytes each.
