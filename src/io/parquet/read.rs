@@ -581,7 +581,7 @@ mod tests {
         let picked = [2..5, 8..10, 20..30];
         assert_eq!(at_places(&picked, &(0..15)), picked);
         assert_eq!(at_places(&picked, &(1..6)), [3..5, 8..10, 20..21]);
-        assert_eq!(at_places(&picked, &(4..5)), [9..10]);
+        assert_eq!(at_places(&picked, &(4..6)), [9..10, 20..21]);
         assert_eq!(at_places(&picked, &(3..3)), []);
     }
 
