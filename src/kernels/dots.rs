@@ -130,7 +130,11 @@ fn dots_in_order<T: Ring>(factors: &[Factor<'_, T>], start: usize, found: &mut [
 /// The dots of entries from `start` on, panel by panel of the second factor; false where this is not worth its time or
 /// not all is found.
 fn dots_by_panels<T: Ring>(factors: &[Factor<'_, T>], start: usize, found: &mut [T]) -> bool {
-    let &[(_, left), (rows, right)] = factors else { return false };
+    let &[(of_left, left), (rows, right)] = factors else { return false };
+    if u32::try_from(of_left.items.len()).is_err() {
+        // The numbers of its rows may not fit.
+        return false;
+    }
     let table = Table { rows: rows.items.len() / rows.width.max(1), bytes_of_row: rows.width * size_of::<T>() };
     let Ok(lookups) = by_panels(start, found.len(), [left, right], table) else { return false };
     let (mut numbers, mut block) = ([0; 2 * BLOCK], [T::ZERO; BLOCK]);
