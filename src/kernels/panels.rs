@@ -1,5 +1,5 @@
-//! Entries in the order of the panels of a table: so many of its rows as a cache holds are looked up by all entries that
-//! need them before the rows behind them are.
+//! Entries in the order of the panels of a table: so many of its rows as a cache holds are looked up by all entries
+//! that need them before the rows behind them are.
 
 use crate::base::alloc::{self, Allocated};
 

@@ -12,8 +12,8 @@ use bytemuck::NoUninit;
 
 use super::columns::{Bits, Columns};
 use super::described::{Described, parsed, parts_of};
+use super::gathered::{Sink, Values};
 use super::layout::{self, VALUES, axis_name, part_names};
-use super::read::{Sink, Values};
 use super::write::widen;
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::described::{Described, Extent};
 use super::footer::Footer;
+use super::gathered::{Entries, Values};
 use super::layout::Layout;
 use super::manifest::{Manifest, Part};
-use super::read::{Entries, Table, Values, WORTH, tensor_of};
+use super::read::{Table, WORTH, tensor_of};
 use super::slice::{BoundedPage, check_ranges, within};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;

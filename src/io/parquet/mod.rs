@@ -13,6 +13,7 @@ mod decode;
 mod described;
 mod folder;
 mod footer;
+mod gathered;
 mod index;
 mod json;
 mod layout;

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use super::dataset::{Dataset, Opened};
 use super::described::Extent;
-use super::read::{Entries, Values, inside, tensor_of};
+use super::gathered::{Entries, Values, inside};
+use super::read::tensor_of;
 use super::slice::{check_ranges, keep};
 use crate::base::error::{Error, Result};
 use crate::dispatch_dtype;

@@ -5,12 +5,13 @@ use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::described::{self, Described, Extent, Hashes};
+use super::described::Described;
 use super::footer::{Chunk, Column, Footer, Physical, quoted};
+use super::gathered::{Entries, Sink, Values};
 use super::layout::{self, Layout};
 use super::page::{PageHeader, PageRows, Pages, Room};
 use super::{Stream, refused};
-use crate::base::alloc::{self, Allocated};
+use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::limit::guard;
 use crate::base::threads;
@@ -84,69 +85,6 @@ pub(super) fn tensor_of<T: FileElement>(
     }
     let triplets = Triplets::from_arrays_with_index(shape, coords, values).map_err(at_entries)?;
     Ok(triplets.with_fill(fill).coalesce(options.duplicates)?.into())
-}
-
-/// Where values go, whatever their type: the reading itself is compiled once.
-pub(super) trait Sink {
-    /// Puts a part of the values from `row` on: the first one makes them, the second one joins it.
-    fn put(&mut self, part: usize, row: usize, bits: &[u64], most: usize) -> Allocated<()>;
-
-    /// The bytes of a value.
-    fn width(&self) -> usize;
-}
-
-pub(super) struct Values<T>(pub(super) Vec<T>);
-
-impl<T> Default for Values<T> {
-    fn default() -> Self {
-        Values(Vec::new())
-    }
-}
-
-impl<T: FileElement> Sink for Values<T> {
-    fn put(&mut self, part: usize, row: usize, bits: &[u64], most: usize) -> Allocated<()> {
-        let width = size_of::<T>() / described::parts_of(T::DTYPE);
-        if part == 0 {
-            reserve_up_to(&mut self.0, bits.len(), most)?;
-            let mut bytes = [0; 16];
-            self.0.extend(bits.iter().map(|bits| {
-                bytes[..8].copy_from_slice(&bits.to_le_bytes());
-                // Of complex numbers the other part is 0 for now.
-                bytes[width..].fill(0);
-                T::from_bytes(&bytes[..size_of::<T>()], false).unwrap_or(T::ZERO)
-            }));
-            return Ok(());
-        }
-        let mut bytes = Vec::with_capacity(16);
-        for (value, bits) in self.0[row..].iter_mut().zip(bits) {
-            bytes.clear();
-            value.to_bytes(&mut bytes);
-            bytes[width..].copy_from_slice(&bits.to_le_bytes()[..width]);
-            *value = T::from_bytes(&bytes, false).unwrap_or(T::ZERO);
-        }
-        Ok(())
-    }
-
-    fn width(&self) -> usize {
-        size_of::<T>()
-    }
-}
-
-/// A list of entries may be so many times as long as what has been read.
-const GROWTH: usize = 64;
-
-/// Room for so many items more: for all that may come, if that is not too many times what is there, or for a share of
-/// it. So next to nothing is copied where a list grows, and yet a footer that lies gets no room for what it promises.
-fn reserve_up_to<T>(items: &mut Vec<T>, more: usize, most: usize) -> Allocated<()> {
-    let wanted = items.len() + more;
-    if wanted > items.capacity() {
-        let mut room = most.max(wanted);
-        while room / GROWTH >= wanted.max(1) {
-            room /= GROWTH;
-        }
-        alloc::reserve_exact(items, room - items.len())?;
-    }
-    Ok(())
 }
 
 /// A table being read.
@@ -466,97 +404,10 @@ fn at_places(picked: &[Range<usize>], places: &Range<usize>) -> Vec<Range<usize>
     found
 }
 
-/// From the first of these coordinates that lies in the range to the last one.
-pub(super) fn inside(coords: &[u64], range: &Range<usize>) -> Range<usize> {
-    let is_in = |&coord: &u64| range.start as u64 <= coord && coord < range.end as u64;
-    let first = coords.iter().position(is_in).unwrap_or(coords.len());
-    first..coords.iter().rposition(is_in).map_or(first, |last| last + 1)
-}
-
 /// What two ranges share.
 fn overlap(left: &Range<usize>, right: &Range<usize>) -> Option<Range<usize>> {
     let both = left.start.max(right.start)..left.end.min(right.end);
     (!both.is_empty()).then_some(both)
-}
-
-/// Entries that have been read.
-pub(super) struct Entries<'s> {
-    pub(super) coords: Vec<Vec<u64>>,
-    sink: &'s mut dyn Sink,
-    /// How many there may be.
-    most: usize,
-    /// Those of the row groups that are whole.
-    pub(super) count: usize,
-    /// None where nothing is said of the entries that are read, as of those of a box.
-    hashes: Option<Hashes>,
-    /// The range of a box along the first axis, if it is not all of that.
-    first_axis: Option<Range<usize>>,
-    pub(super) hash: u64,
-    /// The hash of each entry, where somebody asks for them.
-    pub(super) each: Option<Vec<u64>>,
-}
-
-impl<'s> Entries<'s> {
-    pub(super) fn new(rank: usize, most: usize, sink: &'s mut dyn Sink) -> Self {
-        let (coords, hashes) = (vec![Vec::new(); rank], Some(Hashes::default()));
-        Entries { coords, sink, most, count: 0, hashes, first_axis: None, hash: 0, each: None }
-    }
-
-    /// Those of a box, which no checksum is of, and maybe others besides.
-    pub(super) fn of_box(shape: &[usize], ranges: &[Range<usize>], sink: &'s mut dyn Sink) -> Self {
-        let first_axis = ranges.first().filter(|range| **range != (0..shape[0])).cloned();
-        Entries { hashes: None, first_axis, ..Entries::new(ranges.len(), 0, sink) }
-    }
-
-    /// Leaves out what stands before and behind a box along the first axis, so that nothing else is read of it: the places
-    /// of what stays among the rows that were read of this row group.
-    fn keep_first_axis(&mut self) -> Option<Range<usize>> {
-        let (range, axis) = (self.first_axis.as_ref()?, &mut self.coords[0]);
-        let places = inside(&axis[self.count..], range);
-        axis.truncate(self.count + places.end);
-        axis.drain(self.count..self.count + places.start);
-        Some(places)
-    }
-
-    fn hash(&mut self, row: usize, values: &[u64]) -> Allocated<()> {
-        self.hashes.as_mut().map_or(Ok(()), |hashes| hashes.add(row, values))
-    }
-
-    fn put_coords(&mut self, axis: usize, row: usize, values: &[u64]) -> Result<()> {
-        self.hash(row, values)?;
-        reserve_up_to(&mut self.coords[axis], values.len(), self.most)?;
-        self.coords[axis].extend_from_slice(values);
-        Ok(())
-    }
-
-    fn put_values(&mut self, part: usize, row: usize, values: &[u64]) -> Result<()> {
-        self.hash(row, values)?;
-        Ok(self.sink.put(part, self.count + row, values, self.most)?)
-    }
-
-    fn finish_group(&mut self, rows: usize) {
-        self.count += rows;
-        let Some(hashes) = &mut self.hashes else { return };
-        self.each.iter_mut().for_each(|each| each.extend_from_slice(hashes.each()));
-        self.hash = self.hash.wrapping_add(hashes.take());
-    }
-
-    /// The bytes of a value.
-    pub(super) fn width(&self) -> usize {
-        self.sink.width()
-    }
-
-    /// Makes room for so many entries more than were thought of.
-    pub(super) fn expect(&mut self, more: usize) {
-        self.most = self.most.saturating_add(more);
-    }
-
-    /// What is there behind so many entries, whose hash is that.
-    pub(super) fn extent_from(&self, (count, hash): (usize, u64)) -> Extent {
-        let at = |entry: usize| self.coords.iter().map(|axis| axis[entry]).collect();
-        let ends = (self.count > count).then(|| (at(count), at(self.count - 1)));
-        Extent { entries: (self.count - count) as u64, hash: self.hash.wrapping_sub(hash), ends }
-    }
 }
 
 /// Refuses coordinates below 0.
@@ -583,21 +434,5 @@ mod tests {
         assert_eq!(at_places(&picked, &(1..6)), [3..5, 8..10, 20..21]);
         assert_eq!(at_places(&picked, &(4..6)), [9..10, 20..21]);
         assert_eq!(at_places(&picked, &(3..3)), []);
-    }
-
-    #[test]
-    fn lists_grow_by_shares_of_what_may_come() {
-        let (most, mut items) = (1_000_000, Vec::<u8>::new());
-        let mut capacities = Vec::new();
-        while items.len() < most {
-            reserve_up_to(&mut items, 500, most).unwrap();
-            items.resize(items.len() + 500, 0);
-            capacities.push(items.capacity());
-        }
-        capacities.dedup();
-        assert_eq!(capacities, [15_625, most]);
-        // A footer may say less than there is.
-        reserve_up_to(&mut items, 500, 10).unwrap();
-        assert!(items.capacity() >= most + 500);
     }
 }

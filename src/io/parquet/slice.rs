@@ -4,9 +4,10 @@ use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 
 use super::footer::{Chunk, Column, Footer, Physical};
+use super::gathered::{Entries, Values, inside};
 use super::layout::{self, Layout};
 use super::page::PageRows;
-use super::read::{Entries, Table, Values, WORTH, inside, tensor_of};
+use super::read::{Table, WORTH, tensor_of};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
