@@ -1,9 +1,7 @@
 //! Dots of two rows, summed in eight lanes: the k-th product goes to lane k mod 8, in the order of k, and the lanes are
 //! added as a tree of fixed form. Eight lanes fill the widest vectors, and no other order is as fast on all machines.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-
-use crate::base::alloc::AllocError;
+use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{Dot, Ring};
@@ -100,20 +98,22 @@ pub(crate) type Factor<'a, T> = (Rows<'a, T>, Numbers<'a>);
 /// The dots of a row of each factor, two or more of one width, for each of `count` entries: the sum of their products
 /// from left to right; the first one that does not fit is told.
 pub(crate) fn dots<T: Ring>(count: usize, factors: &[Factor<'_, T>]) -> Result<Vec<T>, NoDot> {
-    let first = AtomicUsize::new(usize::MAX);
     let width = factors.first().map_or(0, |(rows, _)| rows.width);
     let picoseconds = width.saturating_mul(125 * factors.len()).saturating_add(5000);
-    let found = threads::filled(count, picoseconds, |range, found: &mut [T]| {
-        if !dots_by_panels(factors, range.start, found)
-            && let Some(at) = dots_in_order(factors, range.start, found)
-        {
-            first.fetch_min(at, Relaxed);
-        }
-    })?;
-    match first.into_inner() {
-        usize::MAX => Ok(found),
-        at => Err(NoDot::Overflow(at)),
+    let mut found = alloc::zeros(count)?;
+    let ends = threads::map_parts(count, picoseconds, 0, |part| part.end);
+    let start = |part: usize| part.checked_sub(1).map_or(0, |before| ends[before]);
+    let parts = threads::map_slices(&mut found, &ends, |part, found| dots_of_part(factors, start(part), found));
+    parts.into_iter().collect::<Result<(), NoDot>>()?;
+    Ok(found)
+}
+
+/// The dots of entries from `start` on, in the order that takes less time.
+fn dots_of_part<T: Ring>(factors: &[Factor<'_, T>], start: usize, found: &mut [T]) -> Result<(), NoDot> {
+    if dots_by_panels(factors, start, found)? {
+        return Ok(());
     }
+    dots_in_order(factors, start, found).map_or(Ok(()), |at| Err(NoDot::Overflow(at)))
 }
 
 /// The dots of entries from `start` on; the first one that does not fit.
@@ -129,14 +129,14 @@ fn dots_in_order<T: Ring>(factors: &[Factor<'_, T>], start: usize, found: &mut [
 
 /// The dots of entries from `start` on, panel by panel of the second factor; false where this is not worth its time or
 /// not all is found.
-fn dots_by_panels<T: Ring>(factors: &[Factor<'_, T>], start: usize, found: &mut [T]) -> bool {
-    let &[(of_left, left), (rows, right)] = factors else { return false };
+fn dots_by_panels<T: Ring>(factors: &[Factor<'_, T>], start: usize, found: &mut [T]) -> Allocated<bool> {
+    let &[(of_left, left), (rows, right)] = factors else { return Ok(false) };
     if u32::try_from(of_left.items.len()).is_err() {
         // The numbers of its rows may not fit.
-        return false;
+        return Ok(false);
     }
     let table = Table { rows: rows.items.len() / rows.width.max(1), bytes_of_row: rows.width * size_of::<T>() };
-    let Ok(lookups) = by_panels(start, found.len(), [left, right], table) else { return false };
+    let lookups = by_panels(start, found.len(), [left, right], table)?;
     let (mut numbers, mut block) = ([0; 2 * BLOCK], [T::ZERO; BLOCK]);
     let all_fit = lookups.chunks(BLOCK).all(|lookups| {
         for (at, &[_, left, right]) in lookups.iter().enumerate() {
@@ -146,7 +146,7 @@ fn dots_by_panels<T: Ring>(factors: &[Factor<'_, T>], start: usize, found: &mut 
         lookups.iter().zip(&block).for_each(|([entry, ..], &dot)| found[*entry as usize] = dot);
         all_fit
     });
-    all_fit && !lookups.is_empty()
+    Ok(all_fit && !lookups.is_empty())
 }
 
 /// The dots of rows by their numbers, a block of them for each factor; the first one that does not fit.
@@ -218,7 +218,7 @@ mod tests {
         let r = Rows { items: &right, width: 64 };
         let factors: [Factor<'_, f64>; 2] = [(l, &here), (r, &back)];
         let (mut by_panels, mut in_order) = (vec![0.0; 400], vec![1.0; 400]);
-        assert!(dots_by_panels(&factors, 7, &mut by_panels));
+        assert_eq!(dots_by_panels(&factors, 7, &mut by_panels), Ok(true));
         assert_eq!(dots_in_order(&factors, 7, &mut in_order), None);
         assert_eq!(by_panels, in_order);
 
