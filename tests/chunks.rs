@@ -196,6 +196,33 @@ fn ranges_without_gaps_take_the_fill_of_the_others() {
     agree("columns", &x.transpose().scale(1, &factors), CooTensor::same_as);
 }
 
+/// A fold took the fill of the first range that stored anything, which was another one where that had no gaps: the sum
+/// of 5, 7 and 7 times rows of (2, 3), (1, 4) and (1, 1) was 56 and not 74.
+#[test]
+fn folds_take_the_fill_of_the_ranges_with_gaps() {
+    let x = CooTensor::new([3, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![2.0, 3.0, 4.0], 1.0).unwrap().lazy();
+    let scaled = |factors: [f64; 3]| {
+        x.scale(0, &CooTensor::new([3], vec![vec![0, 1, 2]], factors.to_vec(), 0.0).unwrap().lazy())
+    };
+    let all = scaled([5.0, 7.0, 7.0]);
+    assert_eq!(all.sum(Axes::all()).on(chunks(1)).collect().unwrap().item().unwrap(), 74.0);
+    agree("sum", &all.sum(Axes::all()), CooTensor::same_as);
+    agree("mean", &all.mean(Axes::all()), CooTensor::same_as);
+    agree("min", &scaled([0.5, 0.25, 0.25]).min(Axes::all()), CooTensor::same_as);
+    agree("norm", &all.norm(Axes::all()), CooTensor::same_as);
+    agree("rows", &all.sum(1), CooTensor::same_as);
+    agree("columns", &all.max(0), CooTensor::same_as);
+    // Gaps of two rows that differ are refused, as a whole and in ranges.
+    let varies = scaled([5.0, 7.0, 9.0]).sum(Axes::all());
+    assert!(varies.collect().is_err());
+    for positions in SIZES {
+        assert!(varies.on(chunks(positions)).collect().is_err(), "{positions}");
+    }
+    let nothing = CooTensor::<f64>::new([3, 2], vec![vec![], vec![]], vec![], 1.0).unwrap().lazy();
+    let factors = CooTensor::new([3], vec![vec![0, 1, 2]], vec![1.0, 2.0, 2.0], 0.0).unwrap().lazy();
+    assert!(nothing.scale(0, &factors).sum(Axes::all()).on(chunks(1)).collect().is_err());
+}
+
 #[test]
 fn several_results_and_inputs() {
     let x = Lazy::<CooTensor<f64>>::input("x", [7, 5, 4]);

@@ -487,6 +487,19 @@ fn what_is_said_must_hold() {
     assert!(refused(read(&damaged)).starts_with("the entries: their checksum is not what the file says"));
 }
 
+/// Memory was measured by the entries that are said of a file, and taken by the rows in it: a few kilobytes that said
+/// one entry could ask for gigabytes. Nothing is read of such a file.
+#[test]
+fn a_file_with_other_rows_than_are_said_is_not_opened() {
+    let bytes = replaced(&written(&tensor()), b"\"checksum\"", b"\"checkzum\"");
+    let bytes = replaced(&bytes, b"\"entries\":3", b"\"entries\":1");
+    let path = std::env::temp_dir().join(format!("lacuna-rows-{}.parquet", std::process::id()));
+    std::fs::write(&path, bytes).unwrap();
+    let refused = lacuna::io::Dataset::open(&path, &ReadOptions::default()).unwrap_err().to_string();
+    std::fs::remove_file(&path).unwrap();
+    assert!(refused.ends_with("the entries: 3 of 1 are there"), "{refused}");
+}
+
 /// Two row groups that change places are out of order, whoever says what of them.
 #[test]
 fn rows_out_of_order_are_refused_in_a_file_that_promises_order() {

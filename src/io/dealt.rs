@@ -158,15 +158,18 @@ struct Dealer<'a> {
 
 impl Dealer<'_> {
     /// Those of the records that lie in a box.
-    fn within(&self, records: Vec<u8>, ranges: &[Range<usize>]) -> Vec<u8> {
-        let width = self.records.width();
-        let is_in = |record: &&[u8]| {
-            ranges.iter().enumerate().all(|(axis, range)| range.contains(&self.records.coord(record, axis)))
-        };
-        match records.chunks_exact(width).all(|record| is_in(&record)) {
-            true => records,
-            false => records.chunks_exact(width).filter(is_in).flatten().copied().collect(),
+    fn within(&self, mut records: Vec<u8>, ranges: &[Range<usize>]) -> Vec<u8> {
+        let (width, mut kept) = (self.records.width(), 0);
+        for start in (0..records.len()).step_by(width) {
+            let record = start..start + width;
+            let coord = |axis: usize| self.records.coord(&records[record.clone()], axis);
+            if ranges.iter().enumerate().all(|(axis, range)| range.contains(&coord(axis))) {
+                records.copy_within(record, kept);
+                kept += width;
+            }
         }
+        records.truncate(kept);
+        records
     }
 
     /// A pile for each of the ranges, which follow each other.

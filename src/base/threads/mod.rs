@@ -211,7 +211,9 @@ pub(crate) fn map_heavy<S, U: Clone + Send>(
 
 /// The range of the part `number` of `parts` that the indices below `count` fall into.
 fn part_of(count: usize, parts: usize, number: usize) -> Range<usize> {
-    number * count / parts..(number + 1) * count / parts
+    // The count may be one of pairs that nobody goes through.
+    let end = |number: usize| (number as u128 * count as u128 / parts as u128) as usize;
+    end(number)..end(number + 1)
 }
 
 /// `f` of the parts that the indices below `count` fall into, in order, of so many `picoseconds` each: one a

@@ -91,7 +91,7 @@ impl Dataset {
     }
 
     fn of_file(path: &Path, options: &ReadOptions) -> Result<Dataset> {
-        let Opened { layout, length, .. } = Opened::new(File::open(path)?, options, &options.progress)?;
+        let Opened { layout, length, footer, .. } = Opened::new(File::open(path)?, options, &options.progress)?;
         let Layout { described, dtype, is_ours, .. } = layout;
         let extent = described.extent.clone().filter(|_| is_ours).ok_or_else(|| {
             super::refused(
@@ -99,6 +99,7 @@ impl Dataset {
             )
         })?;
         dispatch_dtype!(dtype, T => described.fill::<T>()?.map(|_| ()), else => return Err(no_such(dtype)));
+        extent.check_rows(footer.rows)?;
         let parts = vec![Part { file: String::new(), bytes: length, extent }];
         Ok(Dataset { root: path.into(), is_folder: false, described, dtype, parts, options: options.clone() })
     }
@@ -294,6 +295,8 @@ impl Dataset {
         if opened.layout.described != said {
             return Err(changed("what it says of itself is not what the manifest says of it: it was changed"));
         }
+        // Memory is measured by the entries that are said, and taken by the rows that there are.
+        part.extent.check_rows(opened.footer.rows)?;
         Ok(opened)
     }
 

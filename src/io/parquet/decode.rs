@@ -92,7 +92,9 @@ pub(super) fn runs(mut bytes: &[u8], width: u8, count: usize, mut value: impl Fn
         let repeats = usize::try_from(head >> 1).ok()?;
         if head & 1 == 0 {
             let run = bytes.get(..usize::from(width).div_ceil(8))?;
-            value(little_endian(run), repeats.min(left));
+            // A truth of 2 would be neither.
+            let repeated = Some(little_endian(run)).filter(|value| value >> width == 0)?;
+            value(repeated, repeats.min(left));
             bytes = &bytes[run.len()..];
             left -= repeats.min(left);
         } else {
@@ -252,6 +254,8 @@ mod tests {
         assert_eq!(decoded(runs(3), &bytes, 12), None);
         assert_eq!(decoded(runs(0), &[0xfe, 0xff, 0xff, 0xff, 15], 3), Some(vec![0, 0, 0]));
         assert_eq!(decoded(runs(33), &bytes, 1), None);
+        assert_eq!(decoded(runs(1), &[6, 1], 3), Some(vec![1, 1, 1]));
+        assert_eq!(decoded(runs(1), &[6, 2], 3), None);
         // Runs of nothing end with the bytes.
         assert_eq!(decoded(runs(0), &[0; 9], 1), None);
     }

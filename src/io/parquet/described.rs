@@ -190,6 +190,14 @@ impl Extent {
         Err(Error::Format { place: "the entries".into(), message })
     }
 
+    /// Compares the rows of a table with the entries that are said.
+    pub(super) fn check_rows(&self, rows: u64) -> Result<()> {
+        match self.entries == rows {
+            true => Ok(()),
+            false => self.check(&Extent { entries: rows, ..Extent::default() }),
+        }
+    }
+
     pub(super) fn of(json: &Json, rank: usize, place: &str) -> Result<Extent> {
         let wrong = |name: &str| at_key(place, format!("its {name} is not what it should be"));
         let entries = json.get("entries").and_then(Json::number).ok_or_else(|| wrong("entries"))?;

@@ -5,7 +5,7 @@ use std::io::{Read, SeekFrom};
 
 use super::thrift::{Thrift, Wire};
 use super::{MAGIC, Stream, refused};
-use crate::base::alloc;
+use crate::base::alloc::{self, AllocError};
 use crate::base::error::Result;
 
 /// The most columns that a table may have here.
@@ -148,7 +148,7 @@ impl Footer {
             }),
             (3, Wire::Integer) => thrift.count().map(|count| rows = Some(count)),
             (4, Wire::List) => thrift.structs(|thrift| {
-                let group = read_group(thrift)?;
+                let group = read_group(thrift, &mut out_of_memory)?;
                 alloc::push(&mut footer.groups, group).map_err(|error| out_of_memory = Some(error)).ok()
             }),
             (5, Wire::List) => thrift.structs(|thrift| {
@@ -349,12 +349,12 @@ fn read_key(thrift: &mut Thrift<'_>) -> Option<Option<(String, String)>> {
     Some(ours.map(|key| (owned(key), owned(value.unwrap_or_default()))))
 }
 
-fn read_group(thrift: &mut Thrift<'_>) -> Option<Group> {
+fn read_group(thrift: &mut Thrift<'_>, out_of_memory: &mut Option<AllocError>) -> Option<Group> {
     let (mut chunks, mut rows) = (Vec::new(), None);
     thrift.fields(|thrift, number, wire| match (number, wire) {
         (1, Wire::List) => thrift.structs(|thrift| {
             let chunk = read_chunk(thrift)?;
-            alloc::push(&mut chunks, chunk).ok()
+            alloc::push(&mut chunks, chunk).map_err(|error| *out_of_memory = Some(error)).ok()
         }),
         (3, Wire::Integer) => thrift.count().map(|count| rows = Some(count)),
         _ => Some(()),

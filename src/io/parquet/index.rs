@@ -8,6 +8,9 @@ use super::read::Table;
 use super::thrift::{Thrift, Wire};
 use crate::base::error::Result;
 
+/// So many times the bytes of the file are read of lists of pages: each is asked for by a few questions.
+const LISTED: u64 = 8;
+
 impl Table<'_> {
     /// The pages of a chunk of so many rows, where the file lists them and the list can be right.
     pub(super) fn page_list(&mut self, chunk: &Chunk, rows: usize) -> Result<Option<Vec<PageRows>>> {
@@ -24,6 +27,11 @@ impl Table<'_> {
     fn index_bytes(&mut self, place: Option<(u64, u64)>) -> Result<Option<Vec<u8>>> {
         let inside = |&(start, bytes): &(u64, u64)| start.checked_add(bytes).is_some_and(|end| end <= self.length);
         let Some((start, length)) = place.filter(inside) else { return Ok(None) };
+        // Lists that lie apart are far shorter than the file; all of them might be one long one.
+        self.listed = self.listed.saturating_add(length);
+        if self.listed > LISTED.saturating_mul(self.length) {
+            return Ok(None);
+        }
         let mut bytes = Vec::new();
         self.stream.seek(SeekFrom::Start(start))?;
         Read::take(&mut *self.stream, length).read_to_end(&mut bytes)?;
@@ -65,7 +73,8 @@ fn with_ends(pages: Vec<(u64, u64, u64)>, chunk: &Chunk, rows: usize) -> Option<
         found.push(PageRows { start, bytes, rows: first as usize..end as usize });
         (from, row) = (start + bytes, end);
     }
-    Some(found)
+    // A list of no page would leave out all rows.
+    (row == rows as u64).then_some(found)
 }
 
 fn parse_bounds(bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
@@ -84,4 +93,22 @@ fn parse_bounds(bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
         Some(())
     })?;
     (least.len() == greatest.len()).then(|| least.into_iter().zip(greatest).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_pages_names_every_row() {
+        let mut chunk = Chunk::default();
+        (chunk.start, chunk.bytes) = (100, 50);
+        let found = |pages: &[(u64, u64, u64)], rows| with_ends(pages.to_vec(), &chunk, rows).map(|pages| pages.len());
+        assert_eq!(found(&[(100, 20, 0), (120, 30, 7)], 10), Some(2));
+        assert_eq!(found(&[], 0), Some(0));
+        assert_eq!(found(&[], 10), None);
+        assert_eq!(found(&[(100, 20, 1)], 10), None);
+        assert_eq!(found(&[(100, 20, 0), (110, 30, 7)], 10), None);
+        assert_eq!(found(&[(100, 20, 0), (120, 31, 7)], 10), None);
+    }
 }

@@ -19,6 +19,7 @@ mod json;
 mod layout;
 mod manifest;
 mod page;
+mod picked;
 mod pieces;
 mod read;
 mod records;

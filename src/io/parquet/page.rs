@@ -191,7 +191,7 @@ impl<'c> Pages<'c> {
             1 | 6 | 7 => {
                 alloc::reserve(room, length.saturating_sub(room.len()))?;
                 room.resize(length, 0);
-                inflate_block(self.codec, body, room, zstd)
+                inflate_block(self.codec, body, room, zstd)?
             }
             codec => return Err(self.refused(format!("it is compressed by {}", codec_name(codec)))),
         };
@@ -305,16 +305,16 @@ fn inflate_block(
     body: &[u8],
     inflated: &mut [u8],
     zstd: &mut Option<zstd::bulk::Decompressor<'static>>,
-) -> Option<usize> {
-    match codec {
+) -> Result<Option<usize>> {
+    Ok(match codec {
         1 => snap::raw::Decoder::new().decompress(body, inflated).ok(),
         7 => lz4_flex::block::decompress_into(body, inflated).ok(),
         _ => {
             let zstd = match zstd {
                 Some(zstd) => zstd,
-                None => zstd.insert(zstd::bulk::Decompressor::new().ok()?),
+                None => zstd.insert(zstd::bulk::Decompressor::new()?),
             };
             zstd.decompress_to_buffer(body, inflated).ok()
         }
-    }
+    })
 }

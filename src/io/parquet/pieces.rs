@@ -162,7 +162,7 @@ impl Open<'_> {
         let mut values = Values::<T>::default();
         let mut entries = Entries::new(dataset.shape().rank(), rows.len(), &mut values);
         entries.each = hashes.take();
-        self.opened.table(dataset.options()).read_group(group, std::slice::from_ref(&rows), &mut entries)?;
+        self.opened.table(dataset.options()).read_group(group, rows.into(), &mut entries)?;
         *hashes = entries.each.take();
         let extent = entries.extent_from((0, 0));
         let (mut coords, mut values) = (entries.coords, values.0);

@@ -1,6 +1,5 @@
 //! Reading a table as a tensor.
 
-use std::borrow::Cow;
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +8,8 @@ use super::described::Described;
 use super::footer::{Chunk, Column, Footer, Physical, quoted};
 use super::gathered::{Entries, Sink, Values};
 use super::layout::{self, Layout};
-use super::page::{PageHeader, PageRows, Pages, Room};
+use super::page::{PageHeader, Pages, Room};
+use super::picked::Picked;
 use super::{Stream, refused};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
@@ -99,6 +99,8 @@ pub(super) struct Table<'a> {
     pub(super) worth: u64,
     /// What pages have inflated to.
     inflated: u64,
+    /// The bytes of the lists of pages that were read.
+    pub(super) listed: u64,
     /// What is read and inflated goes into, from one page to the next.
     bytes: Vec<u8>,
     rooms: Mutex<Vec<Room>>,
@@ -113,7 +115,7 @@ impl<'a> Table<'a> {
         options: &'a ReadOptions,
     ) -> Self {
         let (bytes, rooms) = (Vec::new(), Mutex::default());
-        Table { stream, footer, layout, length, options, worth: length, inflated: 0, bytes, rooms }
+        Table { stream, footer, layout, length, options, worth: length, inflated: 0, listed: 0, bytes, rooms }
     }
 
     /// Reads all rows; `held` bytes are in memory besides.
@@ -129,7 +131,7 @@ impl<'a> Table<'a> {
         let before = (entries.count, entries.hash);
         for number in 0..self.footer.groups.len() {
             let every_row = 0..self.footer.groups[number].rows as usize;
-            self.read_group(number, std::slice::from_ref(&every_row), entries)?;
+            self.read_group(number, every_row.into(), entries)?;
         }
         let said = self.layout.described.extent.as_ref();
         said.map_or(Ok(()), |said| said.check(&entries.extent_from(before)))
@@ -145,14 +147,9 @@ impl<'a> Table<'a> {
         self.options.guard_entries_of(width, count, self.layout.axes.len(), order, budget)
     }
 
-    /// Reads those rows of a row group, in `picked` ranges, behind the entries that there are.
-    pub(super) fn read_group(
-        &mut self,
-        number: usize,
-        picked: &[Range<usize>],
-        entries: &mut Entries<'_>,
-    ) -> Result<()> {
-        let (layout, footer, mut picked) = (self.layout, self.footer, Cow::Borrowed(picked));
+    /// Reads those rows of a row group behind the entries that there are.
+    pub(super) fn read_group(&mut self, number: usize, mut picked: Picked, entries: &mut Entries<'_>) -> Result<()> {
+        let (layout, footer) = (self.layout, self.footer);
         for (axis, &column) in layout.axes.iter().enumerate() {
             let column = &footer.columns[column];
             self.read_column(number, layout.axes[axis], &picked, &mut |row, values| {
@@ -162,7 +159,7 @@ impl<'a> Table<'a> {
             if axis == 0
                 && let Some(places) = entries.keep_first_axis()
             {
-                picked = Cow::Owned(at_places(&picked, &places));
+                picked = picked.at_places(&places);
             }
         }
         for (part, &column) in layout.parts.iter().enumerate() {
@@ -175,7 +172,7 @@ impl<'a> Table<'a> {
                 entries.put_values(part, row, values)
             })?;
         }
-        entries.finish_group(picked.iter().map(Range::len).sum());
+        entries.finish_group(picked.count());
         Ok(())
     }
 
@@ -184,7 +181,7 @@ impl<'a> Table<'a> {
         &mut self,
         number: usize,
         column: usize,
-        picked: &[Range<usize>],
+        picked: &Picked,
         visit: Visit<'_>,
     ) -> Result<()> {
         let (group, column) = (&self.footer.groups[number], (&self.footer.columns[column], column));
@@ -192,7 +189,6 @@ impl<'a> Table<'a> {
         let rows = group.rows as usize;
         let place = format!("row group {number}, column {}", quoted(&column.0.name));
         let pages = Pages::new(column.0, chunk.codec, place);
-        let wanted: usize = picked.iter().map(Range::len).sum();
         let (mut dictionary, mut seen) = (None, 0);
         for run in self.runs(&chunk, rows, picked)? {
             let bytes = self.bytes_of(&run)?;
@@ -200,9 +196,9 @@ impl<'a> Table<'a> {
             seen += self.read_pages(walk, &mut dictionary, visit)?;
             self.bytes = bytes;
         }
-        match seen == wanted {
-            true => Ok(()),
-            false => Err(pages.refused(format!("its pages hold {seen} values of {wanted}"))),
+        match picked.count() {
+            wanted if seen == wanted => Ok(()),
+            wanted => Err(pages.refused(format!("its pages hold {seen} values of {wanted}"))),
         }
     }
 
@@ -251,6 +247,9 @@ impl<'a> Table<'a> {
     ) -> Result<Option<(Page<'b>, Dictionary)>> {
         while let Some(page) = walk.next()? {
             guard::<u64>("the values of a page", page.rows.len() as u128, self.page_limit(), TRUSTED)?;
+            if page.header.is_dictionary() && page.header.values > walk.rows as u64 {
+                return Err(walk.pages.refused("its dictionary has more values than the row group has rows"));
+            }
             self.inflated = self.inflated.saturating_add(walk.pages.inflated_bytes(&page.header));
             guard::<u8>("the inflated pages", self.inflated.into(), self.inflated_limit(), TRUSTED)?;
             if !page.header.is_dictionary() {
@@ -282,16 +281,14 @@ impl<'a> Table<'a> {
     }
 
     /// The bytes to read for those rows: the whole chunk, or the pages that hold them where a list of pages is there.
-    fn runs(&mut self, chunk: &Chunk, rows: usize, picked: &[Range<usize>]) -> Result<Vec<Run>> {
+    fn runs(&mut self, chunk: &Chunk, rows: usize, picked: &Picked) -> Result<Vec<Run>> {
         let whole = vec![Run { start: chunk.start, bytes: chunk.bytes, row: 0 }];
-        if picked.is_empty() || matches!(picked, [range] if range.len() == rows) {
-            return Ok(if picked.is_empty() { Vec::new() } else { whole });
+        if picked.count() == 0 || picked.count() == rows {
+            return Ok(if picked.count() == 0 { Vec::new() } else { whole });
         }
         let Some(pages) = self.page_list(chunk, rows)? else { return Ok(whole) };
-        let dictionary = Run { start: chunk.start, bytes: chunk.data - chunk.start, row: 0 };
-        let is_picked =
-            |page: &PageRows| picked.iter().any(|range| range.start < page.rows.end && page.rows.start < range.end);
-        let pages = pages.into_iter().filter(is_picked);
+        let dictionary = Run { start: chunk.start, bytes: (chunk.data - chunk.start).min(chunk.bytes), row: 0 };
+        let pages = pages.into_iter().filter(|page| picked.meets(&page.rows));
         let pages = pages.map(|page| Run { start: page.start, bytes: page.bytes, row: page.rows.start });
         let mut runs: Vec<Run> = Vec::new();
         for run in [dictionary].into_iter().filter(|run| run.bytes > 0).chain(pages) {
@@ -329,7 +326,7 @@ const LARGE: usize = 1 << 16;
 pub(super) type Visit<'v> = &'v mut dyn FnMut(usize, &mut [u64]) -> Result<()>;
 
 /// What to do about pages above their limit.
-const TRUSTED: &str = "raise --max-memory (ReadOptions::max_memory) if you trust the file";
+pub(super) const TRUSTED: &str = "raise --max-memory (ReadOptions::max_memory) if you trust the file";
 
 /// Pages that follow each other.
 struct Walk<'b> {
@@ -337,7 +334,7 @@ struct Walk<'b> {
     row: usize,
     /// The rows of the row group.
     rows: usize,
-    picked: &'b [Range<usize>],
+    picked: &'b Picked,
     pages: &'b Pages<'b>,
 }
 
@@ -353,7 +350,7 @@ impl<'b> Walk<'b> {
     fn next(&mut self) -> Result<Option<Page<'b>>> {
         while !self.bytes.is_empty() {
             let page = self.next_of_all()?;
-            if page.rows.is_empty() || self.picked.iter().any(|picked| overlap(picked, &page.rows).is_some()) {
+            if page.rows.is_empty() || self.picked.meets(&page.rows) {
                 return Ok(Some(page));
             }
         }
@@ -380,34 +377,13 @@ impl<'b> Walk<'b> {
 }
 
 /// Calls `visit` with the values of the rows of a page that are picked; how many these are.
-fn visit_picked(picked: &[Range<usize>], page: &Range<usize>, values: &mut [u64], visit: Visit<'_>) -> Result<usize> {
-    let (mut before, mut seen) = (0, 0);
-    for picked in picked {
-        if let Some(rows) = overlap(picked, page) {
-            let row = before + rows.start - picked.start;
-            seen += rows.len();
-            visit(row, &mut values[rows.start - page.start..rows.end - page.start])?;
-        }
-        before += picked.len();
+fn visit_picked(picked: &Picked, page: &Range<usize>, values: &mut [u64], visit: Visit<'_>) -> Result<usize> {
+    let mut seen = 0;
+    for (number, rows) in picked.within(page) {
+        seen += rows.len();
+        visit(number, &mut values[rows.start - page.start..rows.end - page.start])?;
     }
     Ok(seen)
-}
-
-/// The rows that come at these places among those that are picked.
-fn at_places(picked: &[Range<usize>], places: &Range<usize>) -> Vec<Range<usize>> {
-    let (mut before, mut found) = (0, Vec::new());
-    for rows in picked {
-        let own = overlap(&(before..before + rows.len()), places);
-        found.extend(own.map(|own| rows.start + own.start - before..rows.start + own.end - before));
-        before += rows.len();
-    }
-    found
-}
-
-/// What two ranges share.
-fn overlap(left: &Range<usize>, right: &Range<usize>) -> Option<Range<usize>> {
-    let both = left.start.max(right.start)..left.end.min(right.end);
-    (!both.is_empty()).then_some(both)
 }
 
 /// Refuses coordinates below 0.
@@ -420,19 +396,5 @@ fn check_signs(column: &Column, axis: usize, entry: usize, values: &[u64]) -> Re
             Err(Error::NegativeIndex { index, axis, entry: entry + at })
         }
         _ => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_among_picked_rows() {
-        let picked = [2..5, 8..10, 20..30];
-        assert_eq!(at_places(&picked, &(0..15)), picked);
-        assert_eq!(at_places(&picked, &(1..6)), [3..5, 8..10, 20..21]);
-        assert_eq!(at_places(&picked, &(4..6)), [9..10, 20..21]);
-        assert_eq!(at_places(&picked, &(3..3)), []);
     }
 }

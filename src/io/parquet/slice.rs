@@ -7,9 +7,10 @@ use super::footer::{Chunk, Column, Footer, Physical};
 use super::gathered::{Entries, Values, inside};
 use super::layout::{self, Layout};
 use super::page::PageRows;
-use super::read::{Table, WORTH, tensor_of};
+use super::read::{TRUSTED, Table, WORTH, tensor_of};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
+use crate::base::limit::guard;
 use crate::base::shape::Shape;
 use crate::dispatch_dtype;
 use crate::dynamic::{AnyTensor, Format, no_such};
@@ -46,6 +47,9 @@ pub(crate) fn read_slice(
 impl Table<'_> {
     /// Which rows of a row group lie in these ranges of some axes; of no axis it says nothing.
     pub(super) fn rows_within(&mut self, number: usize, axes: &[usize], ranges: &[Range<usize>]) -> Result<Vec<bool>> {
+        let (rows, limit) =
+            (self.footer.groups[number].rows, self.options.tensor_limit(self.worth.saturating_mul(WORTH)));
+        guard::<bool>("which rows of a row group lie in a box", rows.into(), limit, TRUSTED)?;
         let mut kept = Vec::new();
         for &axis in axes {
             self.read_axis(number, axis, &mut |row, coord| {
@@ -68,7 +72,7 @@ impl Table<'_> {
         visit: &mut dyn FnMut(usize, u64) -> Result<()>,
     ) -> Result<()> {
         let (column, rows) = (self.layout.axes[axis], 0..self.footer.groups[number].rows as usize);
-        self.read_column(number, column, std::slice::from_ref(&rows), &mut |row, coords| {
+        self.read_column(number, column, &rows.into(), &mut |row, coords| {
             (row..).zip(coords.iter()).try_for_each(|(row, &coord)| visit(row, coord))
         })
     }
@@ -140,8 +144,8 @@ impl Table<'_> {
         let rows = picked.iter().flatten().map(Range::len).sum();
         self.guard_rows(entries.count.saturating_add(rows), entries.width(), 0)?;
         entries.expect(rows);
-        let mut picked = picked.iter().enumerate().filter(|(_, picked)| !picked.is_empty());
-        picked.try_for_each(|(number, picked)| self.read_group(number, picked, entries))
+        let mut picked = picked.into_iter().enumerate().filter(|(_, picked)| !picked.is_empty());
+        picked.try_for_each(|(number, picked)| self.read_group(number, picked.into_iter().collect(), entries))
     }
 
     /// The rows of each row group that may lie in the box.

@@ -7,12 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::Chunks;
 use super::layout::{Layout, Leaf, Stage, Way};
 use super::spill::Spill;
+use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::threads;
 use crate::lazy::node::{Held, InPieces, Node};
 use crate::lazy::plan::Plan;
 use crate::lazy::shares::Share;
-use crate::lazy::source::{Bins, Deal, Source, whole};
+use crate::lazy::source::{Bins, ByRanges, Deal, Source, whole};
+use crate::lazy::value::Kind;
 
 /// Of the memory, the part that a range may take as it is read: the next one is read beside it, and work takes copies.
 const PART: u64 = 8;
@@ -113,28 +115,45 @@ impl<'a> Run<'a> {
 
     /// What a fold makes of the ranges of its operand.
     fn folded(&self, node: &Node, stage: &Stage) -> Result<Held> {
+        let (found, fill) = self.folded_beside(node, stage, None)?;
+        match fill {
+            // Where the first ranges have no gaps, only those behind them know what stands in the others.
+            Some(fill) => self.folded_beside(node, stage, Some(fill))?.0,
+            None => found,
+        }
+    }
+
+    /// What a fold makes of the ranges of its operand and of this fill, or of that of the first range which stores an
+    /// element; and the fill of the gaps, if it is another one.
+    fn folded_beside(&self, node: &Node, stage: &Stage, fill: Option<Held>) -> Result<(Result<Held>, Option<Held>)> {
         let none = || Error::Argument { operation: node.name, why: "its operand does not come in parts".into() };
         let kind = self.plan.steps[stage.of].node.kind;
-        let kind = kind.by_ranges().ok_or_else(none)?;
-        let mut walk = self.walk(stage)?;
+        let ranges = kind.by_ranges().ok_or_else(none)?;
+        let (mut walk, mut gaps) = (self.walk(stage)?, Gaps { kind, ranges, axis: stage.axis, fill: None });
         let mut part = walk.next().ok_or_else(none)??;
+        gaps.note(&part)?;
         // The first element stands for all: they are of one cell.
-        while kind.stored(&part) == 0
+        while ranges.stored(&part) == 0
             && let Some(next) = walk.next()
         {
             part = next?;
+            gaps.note(&part)?;
         }
         let shape = self.layout.shapes[stage.of].as_ref().ok_or_else(none)?;
-        let [first, pattern] = kind.first(&part, shape)?.ok_or_else(none)?;
-        if kind.stored(&first) == 0 {
-            return node.run(&[first]);
+        let [first, pattern] = ranges.first(&part, shape)?.ok_or_else(none)?;
+        if ranges.stored(&first) == 0 {
+            return Ok((node.run(&[first]), None));
         }
-        let empty = kind.cut(&part, stage.axis, 0..0)?;
-        let (walk, refused) = (Mutex::new(walk), Mutex::new(None));
+        let empty = fill.map_or_else(|| gaps.empty(&part), Ok)?;
+        let (walk, refused) = (Mutex::new((walk, gaps)), Mutex::new(None));
         let run = |_: Range<usize>, take: &mut dyn FnMut(&Held)| {
             take(&part);
-            let mut walk = walk.lock().unwrap_or_else(PoisonError::into_inner);
-            let done = walk.try_for_each(|part| part.map(|part| take(&part)));
+            let (walk, gaps) = &mut *walk.lock().unwrap_or_else(PoisonError::into_inner);
+            let done = walk.try_for_each(|part| {
+                let part = part?;
+                take(&part);
+                gaps.note(&part)
+            });
             done.inspect_err(|error| *refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone()))
         };
         let feed = InPieces {
@@ -146,14 +165,18 @@ impl<'a> Run<'a> {
             states: None,
         };
         let found = node.from_pieces.as_ref().and_then(|from_pieces| from_pieces(&feed)).ok_or_else(none)?;
-        refused.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(found, Err)
+        if let Some(error) = refused.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(error);
+        }
+        let (_, gaps) = walk.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok((found, gaps.fill.filter(|fill| ranges.join(stage.axis, &[fill.clone(), empty]).is_err())))
     }
 
     /// The ranges of what a stage computes, one after the other.
     fn walk<'s>(&'s self, stage: &'s Stage) -> Result<Walk<'s>> {
         let bins = Bins::new(0..stage.length, BINS);
         let bins = Bins { width: bins.width.min(self.chunks.positions.max(stage.length.div_ceil(BINS << 4))), ..bins };
-        let mut weights = vec![0_u64; bins.count()];
+        let mut weights: Vec<u64> = alloc::zeros(bins.count())?;
         let mut dealt = BTreeMap::new();
         for leaf in &stage.leaves {
             let Share::Along(cut) = leaf.share else { continue };
@@ -198,6 +221,37 @@ impl<'a> Run<'a> {
         let mut counts = ranges.counts(value, axis, bins)?;
         counts.iter_mut().for_each(|count| *count = count.saturating_mul(each));
         Ok(counts)
+    }
+}
+
+/// The fill of the ranges that do not store all of their positions.
+struct Gaps {
+    kind: &'static dyn Kind,
+    ranges: &'static dyn ByRanges,
+    axis: usize,
+    /// A part without entries, which has it.
+    fill: Option<Held>,
+}
+
+impl Gaps {
+    /// A part of a range without entries.
+    fn empty(&self, part: &Held) -> Result<Held> {
+        self.ranges.cut(part, self.axis, 0..0)
+    }
+
+    /// Refuses a range whose gaps hold something else than those of the ranges before.
+    fn note(&mut self, part: &Held) -> Result<()> {
+        if self.ranges.stored(part) as u128 == self.kind.shape(part).wide_size() {
+            return Ok(());
+        }
+        let empty = self.empty(part)?;
+        match &self.fill {
+            Some(fill) => self.ranges.join(self.axis, &[fill.clone(), empty]).map(drop),
+            None => {
+                self.fill = Some(empty);
+                Ok(())
+            }
+        }
     }
 }
 
