@@ -45,7 +45,8 @@
 //! # The operations
 //!
 //! Each is a function over every [`Operand`]: tensors of both formats, [`x.stored()`](Tensor::stored), which means
-//! their entries alone, and `ndarray` arrays and views. And each is a method (of arrays through the [`prelude`]).
+//! their entries alone, and `ndarray` arrays and views. And each is a method (of arrays through the [`prelude`], but for
+//! names that `ndarray` has itself).
 //! Options are a value with setters in the place of the plain argument: `x.nanmedian(1)`,
 //! `x.nanmedian(Nanmedian::over(1).lower())`.
 //!
@@ -114,7 +115,8 @@
 //! # Features
 //!
 //! `rayon`, `sprs` and `machine` (huge pages, wide vectors, bare look-ups) are on by default; `half`, `serde`, `io`
-//! (files), `spy` (pictures) and `cli` (the program `lacuna`) are not.
+//! (files), `parquet` (files and folders of Parquet), `arrow` (record batches), `spy` (pictures) and `cli` (the program
+//! `lacuna`) are not.
 
 #![cfg_attr(not(feature = "machine"), forbid(unsafe_code))]
 
@@ -226,7 +228,7 @@ pub mod prelude {
 /// | --- | --- |
 /// | [`guide`](documents::guide) | to learn the library from, in six steps |
 /// | [`formats`](documents::formats) | what COO and CSR hold, and what it costs |
-/// | [`files`](documents::files) | Matrix Market, `.tns`, `.npy` and `.npz` |
+/// | [`files`](documents::files) | Matrix Market, `.tns`, `.npy`, `.npz`, Parquet and tables (`.csv`) |
 /// | [`larger`](documents::larger) | what to do when a tensor does not fit memory |
 /// | [`semantics`](documents::semantics) | what each operation means, and every difference from other libraries |
 /// | [`sums`](documents::sums) | why sums are exact, and how |

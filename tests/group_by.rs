@@ -278,6 +278,18 @@ fn labels_that_are_none_are_errors() {
 }
 
 /// The position of a label's element counts those of the label.
+/// The labels were ignored in silence: what came was that of the axis.
+#[test]
+fn ranks_go_by_axes_and_not_by_labels() {
+    let x = CooTensor::new([4], vec![vec![0, 3]], vec![2.0, 1.0], 0.0).unwrap();
+    let grouped = x.group_by(0, &[0u8, 0, 1, 1]).unwrap();
+    let refused = |error: Error| assert!(error.to_string().contains("by an axis, and not by labels"), "{error}");
+    refused(lacuna::topk(&grouped, 1, 0).unwrap_err());
+    refused(lacuna::topk_index(&grouped, 1, 0).unwrap_err());
+    refused(lacuna::argsort(&grouped, 0).unwrap_err());
+    refused(lacuna::topk_backward(&grouped, &x.topk(1, 0).unwrap(), 1, 0).unwrap_err());
+}
+
 #[test]
 fn positions_by_label_count_its_members() {
     let x = arr2(&[[1.0, 5.0], [9.0, 0.0], [2.0, 7.0], [3.0, 8.0]]);

@@ -1,4 +1,4 @@
-//! Files: Matrix Market (`.mtx`), FROSTT (`.tns`), `.npy` and `.npz`, read and written.
+//! Files: Matrix Market (`.mtx`), FROSTT (`.tns`), `.npy`, `.npz`, Parquet and tables (`.csv`), read and written.
 //!
 //! [`read_coo`] and [`read_csr`] give a tensor of types known at compile time, whatever those of the file are.
 //! [`read`] gives an [`AnyTensor`], whose format and element type are those of the file unless [`ReadOptions`] ask for

@@ -26,7 +26,7 @@ use crate::ops::product::listed::Listed;
 use crate::ops::product::outer::Pairs;
 use crate::ops::product::softmax;
 use crate::ops::product::whole::Whole;
-use crate::ops::reduce::ranked::Ranking;
+use crate::ops::reduce::ranked::{self, Ranking};
 use crate::ops::select::Select;
 use crate::pattern::Pattern;
 
@@ -280,19 +280,19 @@ impl<X: Operand> Operand for GroupBy<'_, X> {
     fn by_ranked<U: Plain>(
         &self,
         ranking: &Ranking,
-        of: impl Fn(Option<(X::Elem, u64)>) -> U + Sync + Send,
+        _: impl Fn(Option<(X::Elem, u64)>) -> U + Sync + Send,
     ) -> Result<X::Reduced<U>>
     where
         X::Elem: Real,
     {
-        self.operand.by_ranked(ranking, of)
+        ranked::refused_by_label(ranking)
     }
 
-    fn by_ranked_backward<U: Operand>(&self, ranking: &Ranking, upstream: &U) -> Result<X::Reduced<U::Elem>>
+    fn by_ranked_backward<U: Operand>(&self, ranking: &Ranking, _: &U) -> Result<X::Reduced<U::Elem>>
     where
         X::Elem: Real,
     {
-        self.operand.by_ranked_backward(ranking, upstream)
+        ranked::refused_by_label(ranking)
     }
 
     fn values_and_gaps(&self) -> Allocated<(Cow<'_, [X::Elem]>, Option<(X::Elem, u128)>)> {

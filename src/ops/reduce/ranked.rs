@@ -43,6 +43,11 @@ pub struct Ranking {
     asks_positions: bool,
 }
 
+/// Refuses groups that are named by labels.
+pub(crate) fn refused_by_label<U>(ranking: &Ranking) -> Result<U> {
+    Err(Error::Argument { operation: ranking.name, why: "it goes by an axis, and not by labels".into() })
+}
+
 impl Ranking {
     /// So many ranks of an operand with these lengths, as many as there are elements if none are asked for.
     pub(super) fn new(

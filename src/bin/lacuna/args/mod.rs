@@ -277,7 +277,7 @@ pub(crate) struct EvalArgs {
     #[arg(long, conflicts_with_all = ["expression", "bindings", "lines"])]
     pub(crate) functions: bool,
     /// Print the graph, and run nothing
-    #[arg(long, hide = true)]
+    #[arg(long)]
     pub(crate) explain: bool,
     #[command(flatten)]
     pub(crate) running: Running,
