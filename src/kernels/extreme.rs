@@ -1,8 +1,10 @@
 //! The least and the greatest of some values, and where it stands.
 
 use std::convert::identity;
+use std::ops::Range;
 
 use crate::base::machine::in_wide_vectors;
+use crate::base::threads;
 use crate::element::{ABREAST, Abreast, Known, Number, Real};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::Group;
@@ -35,6 +37,34 @@ pub(crate) fn extreme<const GREATEST: bool, const SKIPS_NAN: bool, T: Real>(valu
     let zeros = values.iter().copied().filter(|&value| value == found);
     zeros.reduce(|found, zero| if is_beyond::<GREATEST, T>(zero, found) { zero } else { found })
 }
+
+/// [`extreme`] of values that may be worth several threads.
+pub(crate) fn extreme_of_many<const GREATEST: bool, const SKIPS_NAN: bool, T: Real>(values: &[T]) -> Option<T> {
+    if values.len() < MANY {
+        return extreme::<GREATEST, SKIPS_NAN, T>(values);
+    }
+    let part = |part: Range<usize>| extreme::<GREATEST, SKIPS_NAN, T>(&values[part]);
+    let parts = threads::map_parts(values.len(), PICOSECONDS, 0, part).into_iter().flatten();
+    parts.reduce(|found, value| match found.isnan() || !(value.isnan() || is_beyond::<GREATEST, T>(value, found)) {
+        true => found,
+        false => value,
+    })
+}
+
+/// The number of the first value that passes a test, of which several threads may look for one.
+fn position<T: Copy + Sync>(values: &[T], test: impl Fn(T) -> bool + Sync) -> Option<usize> {
+    let first = |part: Range<usize>| {
+        let within = values[part.clone()].iter().position(|&value| test(value));
+        within.map(|within| part.start + within)
+    };
+    threads::map_parts(values.len(), PICOSECONDS, 0, first).into_iter().flatten().next()
+}
+
+/// Fewer values are looked at here.
+const MANY: usize = if cfg!(debug_assertions) { 1 << 8 } else { 1 << 15 };
+
+/// What a value takes.
+const PICOSECONDS: usize = 400;
 
 /// What is beyond `first` and all the values, up to the sign of a zero, and whether one of them is NaN.
 #[inline(always)]
@@ -145,11 +175,11 @@ impl<T: Real> Group<'_, T> {
     /// The position of the first NaN, or else of the first element equal to the extreme; none of no element.
     pub(crate) fn extreme_position<const GREATEST: bool, const SKIPS_NAN: bool>(&self) -> Option<u64> {
         let fill = self.gaps.fill.filter(|fill| self.gaps.count(self.stored.len()) > 0 && !(SKIPS_NAN && fill.isnan()));
-        let stored = extreme::<GREATEST, SKIPS_NAN, T>(self.stored);
+        let stored = extreme_of_many::<GREATEST, SKIPS_NAN, T>(self.stored);
         let both = [stored, fill].into_iter().flatten();
         let found = both.reduce(|a, b| if b.isnan() { b } else { preferred::<GREATEST, T>(b, a) })?;
         let is_found = |value: T| value == found || (found.isnan() && value.isnan());
-        let stored = self.stored.iter().position(|&value| is_found(value)).map(|within| self.place(within));
+        let stored = position(self.stored, is_found).map(|within| self.place(within));
         let gap = fill.filter(|&fill| is_found(fill)).map(|_| self.first_gap());
         stored.into_iter().chain(gap).min()
     }

@@ -5,7 +5,6 @@ use std::ops::Range;
 use bytemuck::Zeroable;
 
 use crate::base::alloc::{self, Allocated};
-use crate::base::few::Few;
 use crate::base::index::Index;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
@@ -26,30 +25,27 @@ pub(crate) fn map_runs<'a, T: Plain + 'a, F: Fn(T) -> T>(
     ends: &[usize],
     run: impl Fn(usize) -> (&'a [T], F) + Sync,
 ) -> Allocated<Vec<T>> {
-    let (parts, part_ends) = parts_of(ends);
-    let mut gathered = alloc::zeros(ends.last().copied().unwrap_or(0))?;
+    let (runs, count) = (ends.len().saturating_sub(1), ends.last().copied().unwrap_or(0));
+    let mut gathered = alloc::zeros(count)?;
+    // Shared out by items: a run may be longer than all others together.
+    let part_ends = threads::map_parts(count, 300 + runs.saturating_mul(2000) / count.max(1), 0, |part| part.end);
     threads::map_slices(&mut gathered, &part_ends, |part, mut slots| {
+        let mut at = part_ends[part] - slots.len();
+        let mut number = ends.partition_point(|&end| end <= at).saturating_sub(1);
         in_wide_vectors(
             #[inline(always)]
             || {
-                for number in parts[part].clone() {
-                    let length = ends[number + 1] - ends[number];
+                while !slots.is_empty() {
+                    let length = slots.len().min(ends[number + 1] - at);
                     let (items, of) = run(number);
-                    copy(slots, items, length, of);
+                    copy(slots, &items[at - ends[number]..], length, of);
                     slots = &mut std::mem::take(&mut slots)[length..];
+                    (at, number) = (at + length, number + 1);
                 }
             },
         );
     });
     Ok(gathered)
-}
-
-/// The runs in parts that pay, and where each part ends among what is gathered.
-fn parts_of(ends: &[usize]) -> (Few<Range<usize>>, Vec<usize>) {
-    let (runs, count) = (ends.len().saturating_sub(1), ends.last().copied().unwrap_or(0));
-    let parts = threads::map_parts(runs, 2000 + 300 * count / runs.max(1), 0, |runs| runs);
-    let ends = parts.iter().map(|runs| ends.get(runs.end).copied().unwrap_or(0)).collect();
-    (parts, ends)
 }
 
 /// So many items are moved at once, whether a run has as many or not: what is too much is written over.
@@ -210,6 +206,11 @@ mod tests {
             let expected = [items[3..3 + length].to_vec(), items[..2].to_vec()].concat();
             assert_eq!(gather_runs(&items, &[3, 0], &[0, length, length + 2]), Ok(expected));
         }
+        // Two runs, each of which several threads share.
+        let items: Vec<u64> = (0..300_000).collect();
+        let expected = [&items[5..], &items[..200_000]].concat();
+        assert_eq!(gather_runs(&items, &[5, 0], &[0, 299_995, 499_995]), Ok(expected));
+        let items: Vec<u32> = (0..700).collect();
         let starts: Vec<usize> = (0..100_000).map(|run| run * 7 % 90).collect();
         let ends: Vec<usize> = (0..=100_000).map(|run| run * 3).collect();
         let expected = starts.iter().flat_map(|&start| items[start..start + 3].to_vec()).collect();

@@ -96,6 +96,19 @@ pub(crate) fn accumulate(counts: &mut [usize]) {
     }
 }
 
+/// How many of the entries that are kept, in order, stand before each offset.
+pub(crate) fn offsets_among(kept: &[usize], offsets: &[usize]) -> Allocated<Vec<usize>> {
+    let picoseconds = 1000 + kept.len().saturating_mul(1000) / offsets.len().max(1);
+    threads::filled(offsets.len(), picoseconds, |range, slots| {
+        let first = offsets.get(range.start).copied().unwrap_or(0);
+        let mut before = kept.partition_point(|&entry| entry < first);
+        for (slot, &offset) in slots.iter_mut().zip(&offsets[range]) {
+            before += kept[before..].iter().take_while(|&&entry| entry < offset).count();
+            *slot = before;
+        }
+    })
+}
+
 /// The lanes that store an entry: how many there are up to the end of each row, the number of each within its row, and
 /// what it is reduced to.
 pub(crate) struct Reduced<I, U> {
@@ -320,6 +333,16 @@ mod tests {
                 assert_eq!(spread(&offsets, 2, |lane| lane), Ok(pairs));
             }
         }
+    }
+
+    #[test]
+    fn kept_entries_are_counted_before_each_offset() {
+        assert_eq!(offsets_among(&[], &[0, 0, 4]), Ok(vec![0, 0, 0]));
+        assert_eq!(offsets_among(&[1, 2, 7], &[0, 2, 2, 8]), Ok(vec![0, 1, 1, 3]));
+        let kept: Vec<usize> = (0..100_000).filter(|entry| entry % 3 == 0).collect();
+        let offsets: Vec<usize> = (0..=50_000).map(|lane| 2 * lane).collect();
+        let expected = offsets.iter().map(|offset| offset.div_ceil(3)).collect();
+        assert_eq!(offsets_among(&kept, &offsets), Ok(expected));
     }
 
     /// The lanes that store an entry, each with the sum of the numbers of its entries, against one look at each lane.

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use super::coo::{convert_indices, coords_as_slices};
 use super::{CooPattern, Memo, Pattern, read, validate};
-use crate::base::alloc::{self, Allocated};
+use crate::base::alloc::Allocated;
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::index::{Index, check_axes};
 use crate::base::limit::{default_limit, filled, guard};
 use crate::base::shape::{Shape, ravel, saturating_product, step, unravel};
-use crate::kernels::lanes::{accumulate, mark_starts, spread, spread_range};
+use crate::kernels::lanes::{accumulate, mark_starts, offsets_among, spread, spread_range};
 use crate::kernels::sort;
 
 /// Where the entries of a [`CsrTensor`](crate::CsrTensor) are: a shape, the offsets of its lanes, and columns.
@@ -304,12 +304,7 @@ impl<I: Index> Pattern for CsrPattern<I> {
 
     fn retain(&self, kept: &[usize]) -> Result<Self> {
         read(&self.memo);
-        let mut below = 0;
-        let kept_below = |&offset: &usize| {
-            below += kept[below..].iter().take_while(|&&entry| entry < offset).count();
-            below
-        };
-        let offsets = alloc::collect(self.offsets.iter().map(kept_below))?;
+        let offsets = offsets_among(kept, &self.offsets)?;
         let columns = sort::gather(&self.columns, kept)?;
         Ok(CsrPattern::from_valid(self.shape.clone(), offsets.into(), columns.into()))
     }

@@ -8,7 +8,8 @@ use crate::base::error::Result;
 use crate::base::few::Few;
 use crate::base::index::{Index, check_axes};
 use crate::base::shape::Shape;
-use crate::kernels::gather::map_runs;
+use crate::base::threads;
+use crate::kernels::gather::{Plain, map_runs};
 use crate::kernels::sort;
 use crate::pattern::{Pattern, coords_as_slices, zero_offsets};
 use crate::plan::moves::Room;
@@ -27,19 +28,7 @@ pub(crate) fn joined<P: Pattern>(xs: &[&P], axis: usize, shape: &Shape, room: Ro
 
 /// By the coordinates: one array after the other, which are in order if the axis is the first.
 fn by_coords<P: Pattern>(xs: &[&P], axis: usize, shape: &Shape, count: usize, room: Room) -> Result<Selected<P>> {
-    let coords = (0..shape.rank()).map(|at| {
-        let mut coords: Vec<P::Index> = alloc::with_capacity(count)?;
-        let mut before = 0;
-        for x in xs {
-            let own = x.axis_coords(at)?;
-            match at == axis && before > 0 {
-                true => coords.extend(own.iter().map(|coord| P::Index::from_usize(coord.to_usize() + before))),
-                false => coords.extend_from_slice(&own),
-            }
-            before += x.shape()[axis];
-        }
-        Ok(coords)
-    });
+    let coords = (0..shape.rank()).map(|at| coords_on(xs, at, at == axis));
     let coords = coords.collect::<Allocated<Few<_>>>()?;
     let order = match axis {
         0 => None,
@@ -53,6 +42,31 @@ fn by_coords<P: Pattern>(xs: &[&P], axis: usize, shape: &Shape, count: usize, ro
     });
     let coords = coords.collect::<Allocated<_>>()?;
     Ok(Selected { pattern: P::from_coords(shape.clone(), count, coords, room.limit)?, sources })
+}
+
+/// The coordinates on an axis of all patterns, further on by the lengths of those before where that is what is joined.
+fn coords_on<P: Pattern>(xs: &[&P], axis: usize, is_joined: bool) -> Allocated<Vec<P::Index>> {
+    let own = xs.iter().map(|x| x.axis_coords(axis)).collect::<Allocated<Few<_>>>()?;
+    let own: Few<&[P::Index]> = own.iter().map(|own| &**own).collect();
+    if !is_joined {
+        return behind_each_other(&own);
+    }
+    let before = bases(xs.iter().map(|x| x.shape()[axis]));
+    let further = |run: usize| {
+        let before = before[run];
+        (own[run], move |coord: P::Index| P::Index::from_usize(coord.to_usize() + before))
+    };
+    map_runs(&ends_of(&own), further)
+}
+
+/// Lists one behind the other.
+pub(crate) fn behind_each_other<T: Plain>(lists: &[&[T]]) -> Allocated<Vec<T>> {
+    map_runs(&ends_of(lists), |run| (lists[run], |item| item))
+}
+
+/// Where each list begins behind those before, and the last one ends.
+fn ends_of<T>(lists: &[&[T]]) -> Few<usize> {
+    bases(lists.iter().map(|list| list.len()).chain([0]))
 }
 
 /// So many sorted patterns are merged, each being looked at for each run; more are sorted.
@@ -104,11 +118,10 @@ fn by_lanes<P: Pattern>(
             let block = block * lanes(x)..(block + 1) * lanes(x);
             runs.add(number, offsets[number][block.start]..offsets[number][block.end]);
             if axis != last {
-                let counts = offsets[number][block.start..=block.end].windows(2).map(|lane| lane[1] - lane[0]);
-                for count in counts {
-                    ends[lane + 1] = ends[lane] + count;
-                    lane += 1;
-                }
+                let (own, before) = (&offsets[number][block.start..=block.end], ends[lane]);
+                let first = own[0];
+                threads::map_into(&own[1..], &mut ends[lane + 1..lane + own.len()], 500, |end| end - first + before);
+                lane += own.len() - 1;
             }
         }
         if axis == last {

@@ -134,13 +134,15 @@ fn coordinates<P: Pattern>(pattern: &P, axis: usize, positions: &[usize], target
 /// [`along`] the only axis of the lanes: whole lanes.
 fn lanes<P: Pattern>(pattern: &P, offsets: &[usize], positions: &[usize], target: &Target<'_>) -> Result<Selected<P>> {
     let entries = |&lane: &usize| offsets[lane]..offsets[lane + 1];
-    let total = positions.iter().map(|lane| entries(lane).len() as u128).sum();
+    let count =
+        |part: std::ops::Range<usize>| positions[part].iter().map(|lane| entries(lane).len() as u128).sum::<u128>();
+    let total = threads::map_parts(positions.len(), 2000, 0, count).into_iter().sum();
     let mut ends = zero_offsets(target.shape, target.limit)?;
     // A start for each lane is no list of the entries.
     let amount = Amount { entries: total, listed: 0 };
     target.admit::<P::Index>(amount, 1, 0, &ends)?;
-    let starts = alloc::collect(positions.iter().map(|lane| entries(lane).start))?;
-    ends[1..].iter_mut().zip(positions).for_each(|(count, lane)| *count = entries(lane).len());
+    let starts = threads::map(positions, 2000, |lane| offsets[lane])?;
+    threads::map_into(positions, &mut ends[1..], 2000, |lane| entries(&lane).len());
     accumulate(&mut ends);
     let ends = Buffer::from(ends);
     let sources = Sources::Runs(starts, ends.clone());

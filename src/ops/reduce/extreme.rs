@@ -7,7 +7,7 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Index;
 use crate::element::{Abreast, Float, Known, Real};
-use crate::kernels::extreme::{extreme, extremes_abreast, is_beyond, key_of, missing, of_key};
+use crate::kernels::extreme::{extreme_of_many, extremes_abreast, is_beyond, key_of, missing, of_key};
 use crate::kernels::fold::{Fold, Kept, gaps_state};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
@@ -102,7 +102,7 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<G
     }
 
     fn slice(&self, state: &mut Option<T>, values: &[T]) {
-        if let Some(found) = extreme::<GREATEST, SKIPS_NAN, T>(values) {
+        if let Some(found) = extreme_of_many::<GREATEST, SKIPS_NAN, T>(values) {
             self.step(state, found);
         }
     }

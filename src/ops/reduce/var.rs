@@ -1,7 +1,10 @@
 //! Variances and standard deviations over axes, and their gradients.
 
+use std::ops::Range;
+
 use crate::base::axes::Axes;
 use crate::base::error::Result;
+use crate::base::threads;
 use crate::element::{ABREAST, Abreast, Accumulator, Float, Known, Real, Ring};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
@@ -68,6 +71,30 @@ struct Spread<M> {
     divisor: u128,
 }
 
+/// The exact sum of what `add` makes of values, which may be worth several threads.
+fn shared_total<T: Sync, U, A: Accumulator<U>>(values: &[T], add: impl Fn(&mut A, &[T]) + Sync) -> A {
+    let sum = |part: Range<usize>| {
+        let mut total = A::default();
+        add(&mut total, &values[part]);
+        total
+    };
+    if values.len() < MANY {
+        return sum(0..values.len());
+    }
+    let mut parts = threads::map_parts(values.len(), PICOSECONDS, 0, sum).into_iter();
+    let first = parts.next().unwrap_or_default();
+    parts.fold(first, |mut total, part| {
+        total.merge(&part);
+        total
+    })
+}
+
+/// Fewer values are added up here.
+const MANY: usize = if cfg!(debug_assertions) { 1 << 8 } else { 1 << 15 };
+
+/// What a value takes.
+const PICOSECONDS: usize = 1_500;
+
 /// The squares that are made side by side.
 const BLOCK: usize = 32;
 
@@ -79,12 +106,14 @@ impl<M: Float> Spread<M> {
         if gaps.is_some_and(|(_, count)| count > 0) && group.gaps.extent == u128::MAX {
             return Err(Fault::Uncountable);
         }
-        let mut count = group.stored.iter().filter(|&&value| counts(value)).count() as u128;
-        let mut total = T::Total::default();
-        match SKIPS_NAN {
-            true => group.stored.iter().filter(|&&value| counts(value)).for_each(|&value| total.add(value)),
-            false => total.add_slice(group.stored),
-        }
+        let mut count = match SKIPS_NAN {
+            true => group.stored.iter().filter(|&&value| counts(value)).count(),
+            false => group.stored.len(),
+        } as u128;
+        let mut total = shared_total::<T, T, T::Total>(group.stored, |total, values| match SKIPS_NAN {
+            true => values.iter().filter(|&&value| counts(value)).for_each(|&value| total.add(value)),
+            false => total.add_slice(values),
+        });
         if let Some((fill, gaps)) = gaps {
             total.add_times(fill, gaps);
             count += gaps;
@@ -92,13 +121,16 @@ impl<M: Float> Spread<M> {
         let (mean, mut squares) = (T::wide_mean_of(&total, count), <f64 as Ring>::Total::default());
         for (part, mean) in mean.into_iter().enumerate().take(T::PARTS) {
             let square = |value: T| (value.wide_parts()[part] - mean) * (value.wide_parts()[part] - mean);
-            for values in group.stored.chunks(BLOCK) {
-                let mut made = [0.0; BLOCK];
-                for (made, &value) in made.iter_mut().zip(values) {
-                    *made = if counts(value) { square(value) } else { 0.0 };
+            let of_part = shared_total::<T, f64, <f64 as Ring>::Total>(group.stored, |squares, values| {
+                for values in values.chunks(BLOCK) {
+                    let mut made = [0.0; BLOCK];
+                    for (made, &value) in made.iter_mut().zip(values) {
+                        *made = if counts(value) { square(value) } else { 0.0 };
+                    }
+                    Accumulator::<f64>::add_slice(squares, &made[..values.len()]);
                 }
-                Accumulator::<f64>::add_slice(&mut squares, &made[..values.len()]);
-            }
+            });
+            Accumulator::<f64>::merge(&mut squares, &of_part);
             if let Some((fill, gaps @ 1..)) = gaps {
                 squares.add_times(square(fill), gaps);
             }

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use super::moves::Moves;
 use super::{Select, sum_overflow, sums};
-use crate::base::alloc::{self, Allocated};
+use crate::base::alloc::Allocated;
 use crate::base::axes::normalize_axis;
 use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
@@ -18,7 +18,7 @@ use crate::kernels::sort;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 use crate::pattern::Pattern;
-use crate::plan::join::{bases, joined};
+use crate::plan::join::{bases, behind_each_other, joined};
 use crate::plan::moves::Room;
 use crate::plan::selected::{Selected, Sources};
 use crate::tensor::Tensor;
@@ -395,8 +395,7 @@ fn gather<T: Element>(values: &[&[T]], sources: Sources) -> Allocated<Vec<T>> {
             (&values[number][starts[run] - bases[number]..], |value| value)
         });
     }
-    let mut gathered = alloc::with_capacity(values.iter().map(|values| values.len()).sum())?;
-    values.iter().for_each(|values| gathered.extend_from_slice(values));
+    let gathered = behind_each_other(values)?;
     match sources {
         Sources::List(list) => sort::gather(&gathered, &list),
         _ => Ok(gathered),

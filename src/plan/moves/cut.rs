@@ -7,10 +7,10 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::index::Index;
-use crate::base::shape::{Shape, step};
+use crate::base::shape::{Shape, step, unravel};
 use crate::base::threads;
 use crate::kernels::gather::marked;
-use crate::kernels::lanes::accumulate;
+use crate::kernels::lanes::{accumulate, offsets_among};
 use crate::pattern::{Pattern, zero_offsets};
 use crate::plan::selected::{Selected, Sources};
 
@@ -87,20 +87,15 @@ pub(super) fn cut_lanes<P: Pattern>(
         let pattern = P::from_lanes(shape.clone(), offsets, columns.slice(entries.clone()))?;
         return Ok(Selected { pattern, sources: Sources::range(entries, x.nnz()) });
     }
-    let mut ends = zero_offsets(shape, room.limit)?;
-    let mut starts = alloc::with_capacity(ends.len() - 1)?;
-    let mut at = vec![0; lane_cuts.len()];
     let has_all = *columns_cut == Cut::whole(x.shape().columns());
-    for count in &mut ends[1..] {
+    let within = |at: &[usize]| {
         let lane = at.iter().zip(lane_cuts).zip(lane_axes);
         let lane = lane.fold(0, |lane, ((at, cut), length)| lane * length + cut.first + at * cut.step);
         let lane = offsets[lane]..offsets[lane + 1];
         let within = if has_all { 0..lane.len() } else { columns_cut.range_in(&columns[lane.clone()]) };
-        starts.push(lane.start + within.start);
-        *count = within.len();
-        step(&mut at, shape.lane_axes());
-    }
-    accumulate(&mut ends);
+        lane.start + within.start..lane.start + within.end
+    };
+    let (starts, ends) = runs_of_lanes(shape, room, within)?;
     let ends = Buffer::from(ends);
     let sources = Sources::Runs(starts, ends.clone());
     if columns_cut.step == 1 {
@@ -109,6 +104,37 @@ pub(super) fn cut_lanes<P: Pattern>(
     }
     every_column(&sources.of(&columns)?, &ends, columns_cut, shape)?.then_of(sources, x.nnz())
 }
+
+/// Where the entries of each lane of a result start, and the offsets of its lanes: `within` tells the entries of a lane
+/// by its coordinates.
+fn runs_of_lanes(
+    shape: &Shape,
+    room: Room,
+    within: impl Fn(&[usize]) -> Range<usize> + Sync,
+) -> Result<(Vec<usize>, Vec<usize>)> {
+    let mut ends = zero_offsets(shape, room.limit)?;
+    let lanes = ends.len() - 1;
+    let mut starts: Vec<usize> = alloc::zeros(lanes)?;
+    // Some searches for each lane.
+    let parts = threads::map_parts(lanes, LANE, 0, |part| part.end);
+    let shares = threads::split_at_ends(&mut starts, &parts).into_iter();
+    let shares = shares.zip(threads::split_at_ends(&mut ends[1..], &parts)).zip(parts.iter());
+    let write = |(): &mut (), ((starts, counts), &end): ((&mut [usize], &mut [usize]), &usize)| {
+        let mut at = vec![0; shape.lane_axes().len()];
+        unravel(end - starts.len(), shape.lane_axes(), &mut at);
+        for (start, count) in starts.iter_mut().zip(counts) {
+            let entries = within(&at);
+            (*start, *count) = (entries.start, entries.len());
+            step(&mut at, shape.lane_axes());
+        }
+    };
+    threads::map_each(shares.collect(), usize::MAX, || (), write);
+    accumulate(&mut ends);
+    Ok((starts, ends))
+}
+
+/// The picoseconds that the entries of a lane take to be found.
+const LANE: usize = 12_000;
 
 /// Of lanes whose columns lie between the first and the last position of a cut those that are one of them.
 fn every_column<P: Pattern>(
@@ -119,12 +145,7 @@ fn every_column<P: Pattern>(
 ) -> Result<Selected<P>> {
     let steps = cut.steps();
     let kept = marked(columns.len(), |range, marks| steps.mark(&columns[range], marks))?;
-    let mut below = 0;
-    let kept_below = |&offset: &usize| {
-        below += kept[below..].iter().take_while(|&&entry| entry < offset).count();
-        below
-    };
-    let offsets = alloc::collect(offsets.iter().map(kept_below))?;
+    let offsets = offsets_among(&kept, offsets)?;
     let sources = Sources::List(kept);
     let columns = placed(&sources, columns, cut)?;
     Ok(Selected { pattern: P::from_lanes(shape.clone(), offsets.into(), columns)?, sources })
