@@ -78,9 +78,18 @@ fn copy<T: Copy>(slots: &mut [T], items: &[T], length: usize, of: impl Fn(T) -> 
 const BLOCK: usize = 512;
 
 /// The numbers below `count` that `mark` leaves marked; it is given the range of a block, with every mark set.
+pub(crate) fn marked(count: usize, mark: impl Fn(Range<usize>, &mut [bool]) + Sync + Send) -> Allocated<Vec<usize>> {
+    marked_before(count, 0, mark)
+}
+
+/// [`marked`] numbers, and so many zeros behind them.
 ///
 /// They are counted before they are listed, so the list is as long as it has to be.
-pub(crate) fn marked(count: usize, mark: impl Fn(Range<usize>, &mut [bool]) + Sync + Send) -> Allocated<Vec<usize>> {
+pub(crate) fn marked_before(
+    count: usize,
+    zeros: usize,
+    mark: impl Fn(Range<usize>, &mut [bool]) + Sync + Send,
+) -> Allocated<Vec<usize>> {
     let blocks = |part: Range<usize>, visit: &mut dyn FnMut(usize, &[bool])| {
         let mut marks = [true; BLOCK];
         for start in part.clone().step_by(BLOCK) {
@@ -101,7 +110,7 @@ pub(crate) fn marked(count: usize, mark: impl Fn(Range<usize>, &mut [bool]) + Sy
         total
     };
     let ends: Vec<usize> = parts.iter().map(add).collect();
-    let mut numbers = alloc::zeros(total)?;
+    let mut numbers = alloc::zeros(total + zeros)?;
     threads::map_slices(&mut numbers, &ends, |part, slots| {
         let mut listed = 0;
         blocks(parts[part].0.clone(), &mut |start, marks| listed += list(start, marks, &mut slots[listed..]));

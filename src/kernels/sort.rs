@@ -8,6 +8,7 @@ use bytemuck::Zeroable;
 use crate::base::alloc::{self, Allocated};
 use crate::base::index::Index;
 use crate::base::threads;
+use crate::kernels::gather::marked_before;
 use crate::kernels::packing::Packing;
 use crate::kernels::radix::Buckets;
 
@@ -28,6 +29,9 @@ pub(crate) fn compare<I: Index, A: AsRef<[I]>>(coords: &[A], a: usize, b: usize)
 
 /// The entries whose order is looked at together.
 const BLOCK: usize = 512;
+
+/// The picoseconds that an entry takes to be marked and listed.
+const MARKED: usize = 2000;
 
 /// The first entry that is not greater than the one before it.
 pub(crate) fn first_not_increasing<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Option<usize> {
@@ -129,7 +133,16 @@ pub(crate) fn row_major<I: Index, A: AsRef<[I]> + Sync, T: Copy + Zeroable + Sen
 }
 
 /// Where the runs of equal entries start, which stand in order, and where the last one ends.
-pub(crate) fn starts_in_order<I: Index, A: AsRef<[I]>>(coords: &[A], count: usize) -> Allocated<Vec<usize>> {
+pub(crate) fn starts_in_order<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Allocated<Vec<usize>> {
+    if threads::are_shared(count, MARKED) {
+        let mut starts = marked_before(count, 1, |range, marks| {
+            // The very first entry opens a run.
+            let first = usize::from(range.start == 0);
+            mark_increases(coords, range.start + first, false, &mut marks[first..]);
+        })?;
+        starts.last_mut().into_iter().for_each(|last| *last = count);
+        return Ok(starts);
+    }
     // Zeros for a whole block would take longer than a small one.
     if count <= 64 {
         starts_in_blocks::<I, A, 64>(coords, count)
