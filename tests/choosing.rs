@@ -391,6 +391,10 @@ fn slices_that_reach_out_are_refused() {
     let ranks = Error::RankMismatch { what: "the slice", expected: 2, found: 1 };
     assert_eq!(x.slice(s![0]), Err(ranks.clone()));
     assert_eq!(x.slice([SliceInfoElem::NewAxis, SliceInfoElem::Index(0)]), Err(ranks));
+    // An index from the end of an axis that is longer than it counts.
+    let last = lacuna::CooPattern::new([usize::MAX], 1, vec![vec![u64::MAX - 1]]).unwrap();
+    let long = CooTensor::from_parts(last, vec![5], 0).unwrap();
+    assert_eq!(long.slice(s![-1]).unwrap().item().unwrap(), 5);
     let far = SliceInfoElem::Slice { start: 0, end: None, step: isize::MIN };
     assert_eq!(x.slice([far, far]).unwrap().entries(), [(vec![0, 0], 6)]);
 }

@@ -181,6 +181,11 @@ fn empty_axes_and_ranks_of_zero_are_cut() {
     agree("no entries of a view", &blank.stored().sum(Axes::all()), CooTensor::same_as);
     let one = CooTensor::full([0; 0], 4.0).unwrap().lazy();
     agree("rank 0", &one.sqrt(), CooTensor::same_as);
+    // One element, which keeps an axis: "its elements do not come in pieces".
+    let column = CooTensor::new([3, 1], vec![vec![1], vec![0]], vec![5.0], 0.0).unwrap().lazy();
+    agree("a column", &column.sum(0), CooTensor::same_as);
+    agree("a column, as CSR", &column.to_csr().max(0), CsrTensor::same_as);
+    agree("nothing goes", &column.slice(ndarray::s![1..2, ..]).any(Axes::none()), CooTensor::same_as);
     // The first rows have no entry, so what the fold has for a pattern comes late.
     let late = CooTensor::new([5], vec![vec![3, 4]], vec![2.0, 7.0], 0.5).unwrap().lazy();
     agree("late", &late.max(0), CooTensor::same_as);

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use lacuna::dynamic::{AnyTensor, Format};
 use lacuna::eval::{Expression, Fault, Programs, functions};
-use lacuna::{CooTensor, DType, Element, Number};
+use lacuna::{CooPattern, CooTensor, DType, Element, Number};
 use serde_json::{Value, json};
 
 /// What `eval --lines` prints.
@@ -186,6 +186,41 @@ fn slices_are_those_of_python_but_for_ends_outside() {
     }
     for text in ["i[]", "i[1:2:3:4]", "i[1,,2]", "i[\"a\"]", "i[1.5]", "3[0]", "slice(i, \"1]\")", "slice(i, \"\")"] {
         wrong(text);
+    }
+}
+
+/// Positions that `isize` does not count were cut off: a slice of all of a long axis had ten of its positions.
+#[test]
+fn slices_of_axes_beyond_isize_lose_nothing() {
+    let length = (1_usize << 63) + 5;
+    let pattern = CooPattern::new([length], 3, vec![vec![0, 1 << 63, (1 << 63) + 4]]).unwrap();
+    let long = AnyTensor::from(CooTensor::<f64, u64>::from_parts(pattern, vec![1.0, 2.0, 3.0], 0.0).unwrap());
+    let found = |text: &str| Expression::parse(text).unwrap().evaluate(|_| Some(long.clone())).unwrap();
+    for text in ["x[:]", "x[0:9223372036854775813]", "slice(x, \":\")", "flip(x[::-1])"] {
+        assert_eq!((found(text).shape()[0], found(text).nnz()), (length, 3), "{text}");
+    }
+    assert_eq!((found("x[:9223372036854775812]").shape()[0], found("x[1:-1]").nnz()), (length - 1, 1));
+    assert_eq!((found("x[9223372036854775808:]").shape()[0], found("x[-5:]").nnz()), (5, 2));
+    let sum = found("x[-1] + x[9223372036854775812] + x[9223372036854775808]");
+    assert_eq!(sum.into_coo::<f64, u64>().unwrap().item().unwrap(), 8.0);
+    assert_eq!(found("x[9223372036854775813:]").shape()[0], 0);
+}
+
+/// An array without elements whose other axes no `ndarray` holds was a panic.
+#[test]
+fn arrays_that_cannot_be_held_are_refused() {
+    for text in
+        ["array(\"float64\", [4294967296, 4294967296, 0], [])", "array(\"int8\", [18446744073709551615, 0], [])"]
+    {
+        assert!(refused(text).starts_with("the strides of the dense array"), "{}", refused(text));
+    }
+}
+
+#[test]
+fn a_number_is_no_truth_to_be_denied() {
+    assert_eq!(value("~true").fill().to_string(), "false");
+    for text in ["~0", "~1", "i & ~1", "~1.5"] {
+        assert!(wrong(text).starts_with("~ is for bool"), "{text}: {}", wrong(text));
     }
 }
 
@@ -875,6 +910,36 @@ fn gradients_of_gradients_agree_with_central_differences() {
     assert_eq!(slope("grad(grad(x ** 0, x, 1), x, 1)").nnz(), 3);
     let refused = Expression::parse("grad(grad(max(x * x), x, 1), x, 1)").unwrap_err().to_string();
     assert!(refused.contains("max_backward has no gradient; graphs in Rust have"), "{refused}");
+}
+
+/// What comes back where the first gradient stores nothing was added up too: 16 and not 8, for sums; and what is not
+/// sparse there had no place in the lower triangle.
+#[test]
+fn second_gradients_use_what_the_first_stores_alone() {
+    let x = CooTensor::new([4, 2], vec![vec![0, 1, 2, 3], vec![0, 1, 0, 1]], vec![1.0, 2.0, 3.0, 4.0], 0.0).unwrap();
+    let square = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![1.0, 2.0], 0.0).unwrap();
+    for (x, of) in [
+        (&x, "sum(x) * sum(x)"),
+        (&x, "mean(x) * mean(x)"),
+        (&x, "sum(x, axis=0) * sum(x * x, axis=0)"),
+        (&square, "tril(x) * x"),
+        (&square, "exp(pad(x, [[1, 0], [0, 1]])) * 2"),
+    ] {
+        let found = |text: String| {
+            let x = AnyTensor::from(x.clone().with_index::<u64>().unwrap());
+            Expression::parse(&text).unwrap().evaluate(|_| Some(x.clone())).unwrap().into_coo::<f64, u64>().unwrap()
+        };
+        let (once, twice) = (format!("grad({of}, x, 1)"), found(format!("grad(grad({of}, x, 1), x, 1)")));
+        assert!(twice.same_as(&found(format!("grad(sum({once}), x, 1)"))), "{of}: {twice:?}");
+    }
+}
+
+/// Numbers that have a name are numbers.
+#[test]
+fn upstream_gradients_by_a_name_of_a_number() {
+    let first = |text: &str| slope(text).into_coo::<f64, u64>().unwrap().values()[0];
+    assert_eq!(first("grad(x * 2, x, inf)"), f64::INFINITY);
+    assert!(first("grad(x, x, nan)").is_nan());
 }
 
 #[test]

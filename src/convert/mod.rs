@@ -4,7 +4,7 @@
 mod batched;
 mod coo_csr;
 mod dense;
-pub(crate) use dense::{check_result, dense_array, dense_bytes, once_on_each};
+pub(crate) use dense::{check_ndarray_shape, check_result, dense_array, dense_bytes, once_on_each};
 pub(crate) use layout::permutation;
 mod layout;
 

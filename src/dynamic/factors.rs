@@ -15,7 +15,7 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;
 use crate::base::shape::Shape;
-use crate::convert::dense_array;
+use crate::convert::{check_ndarray_shape, dense_array};
 use crate::dispatch_dtype;
 use crate::element::{DType, Element, Float, Number};
 use crate::ops::{self, Operand};
@@ -206,6 +206,7 @@ impl AnyTensor {
     #[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // functions of expressions
     pub(crate) fn of_all(dtype: DType, shape: &Shape, elements: &[Number]) -> Result<AnyTensor> {
         fn made<T: Element>(shape: &Shape, elements: &[Number]) -> Result<AnyTensor> {
+            check_ndarray_shape(shape)?;
             let elements = alloc::collect(elements.iter().map(|&element| T::from_number(element).unwrap_or(T::ZERO)))?;
             Ok(AnyFormat::from(all_stored(dense_array(shape, elements))?).into())
         }

@@ -14,7 +14,7 @@ use crate::base::error::{Error, Result as Outcome};
 use crate::base::shape::Shape;
 use crate::dynamic::{AnyStored, AnyTensor};
 use crate::element::{DType, Number};
-use crate::ops::GroupLabels;
+use crate::ops::{GroupLabels, slice_of};
 use crate::pattern::Format;
 
 type Found<T> = Result<T, Fault>;
@@ -488,10 +488,15 @@ pub(super) fn slices(parts: &[Part], shape: &Shape, place: &Range<usize>) -> Fou
     let whole = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
     let part = |axis: usize| match parts.get(axis) {
         None => Ok(whole),
-        Some(Part::One(index)) => match isize::try_from(*index) {
-            Ok(index) => Ok(SliceInfoElem::Index(index)),
-            Err(_) => out_of_range(*index, axis, shape),
-        },
+        Some(Part::One(index)) => {
+            // What `isize` does not count is counted from the end.
+            let length = shape[axis] as i128;
+            let from_end = if *index < length { *index - length } else { *index };
+            match isize::try_from(*index).or_else(|_| isize::try_from(from_end)) {
+                Ok(index) => Ok(SliceInfoElem::Index(index)),
+                Err(_) => out_of_range(*index, axis, shape),
+            }
+        }
         Some(Part::Range(ends)) => range(*ends, axis, shape),
     };
     at(place, (0..shape.rank()).map(part).collect())
@@ -520,8 +525,7 @@ fn range([start, stop, step]: [Option<i128>; 3], axis: usize, shape: &Shape) -> 
         false => (stop.map_or(0, |stop| stop + 1), start.map_or(length, |start| (start + 1).min(length))),
     };
     let step = step.clamp(-(isize::MAX as i128), isize::MAX as i128) as isize;
-    let low = low.min(high);
-    Ok(SliceInfoElem::Slice { start: low as isize, end: Some(high as isize), step })
+    Ok(slice_of(low.min(high) as usize..high as usize, shape[axis], step))
 }
 
 /// A tensor to the power of a number: of an integer by multiplying, if it is written as one.

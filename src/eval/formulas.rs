@@ -107,8 +107,10 @@ impl Graph {
         };
         let own = match (backward.name, linear(backward.name)) {
             (_, Some(forward)) => {
+                // It gave something at the entries of `x` alone.
+                let own = self.push(Kind::Own(x, back.upstream), back.at);
                 let others = given.0.iter().filter(|(name, _)| *name != "upstream");
-                let all = others.map(|&(name, id)| (name, if name == "x" { back.upstream } else { id })).collect();
+                let all = others.map(|&(name, id)| (name, if name == "x" { own } else { id })).collect();
                 self.call(forward, all, back.at)
             }
             // What it gives back depends on the sign alone.

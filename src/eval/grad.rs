@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use super::call::placed;
-use super::literal::Literal;
+use super::literal::{Literal, constant};
 use super::table::function;
 use super::{Argument, Binary, Id, Item, Kind, Node, Wrong};
 use crate::element::Number;
@@ -129,7 +129,11 @@ impl Graph {
             let place = self.nodes[x].at.clone();
             return Err(Wrong::new(place, "a gradient is by a name"));
         }
-        let upstream = if self.is_number(upstream) { self.push(Kind::Like(y, upstream), at) } else { upstream };
+        let is_constant = matches!(&self.nodes[upstream].kind, Kind::Name(name) if constant(name).is_some());
+        let upstream = match is_constant || self.is_number(upstream) {
+            true => self.push(Kind::Like(y, upstream), at),
+            false => upstream,
+        };
         if y == x {
             return Ok(self.push(Kind::Own(x, upstream), at));
         }

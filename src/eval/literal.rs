@@ -52,6 +52,11 @@ impl Literal {
         }
     }
 
+    /// Whether it is `true` or `false`.
+    pub(super) fn is_bool(&self) -> bool {
+        self.is_bool
+    }
+
     /// The number as a truth value.
     pub(super) fn truth(&self) -> Option<bool> {
         bool::from_number(self.number)

@@ -182,7 +182,7 @@ impl<'a> Machine<'a> {
                 Some(number) => Ok(Value::Number(number)),
                 None => wrong(place, format!("{} has no other sign", number.told())),
             },
-            (Unary::Not, Value::Number(number)) => match number.truth() {
+            (Unary::Not, Value::Number(number)) => match number.truth().filter(|_| number.is_bool()) {
                 Some(truth) => Ok(Value::Number(truth_of(!truth))),
                 None => wrong(place, "~ is for bool, integers of a tensor, and true and false"),
             },
@@ -261,7 +261,12 @@ impl<'a> Machine<'a> {
     /// A number everywhere, in the shape and type of a tensor.
     fn like(&mut self, x: Id, number: Id, place: &Range<usize>) -> Found<Value> {
         let (x, number) = (self.tensor(x)?, self.taken(number));
-        let Value::Number(number) = &number.value else { return wrong(&number.at, "this is no number") };
+        let number = match &number.value {
+            Value::Number(number) => number,
+            // A name that stands for a number unless a tensor has it.
+            Value::Tensor(tensor) => return Ok(Value::Tensor(tensor.clone())),
+            _ => return wrong(&number.at, "this is no number"),
+        };
         let one = tensor_of(number, x.dtype(), place)?;
         at(place, one.broadcast_to(x.shape().clone())).map(Value::Tensor)
     }

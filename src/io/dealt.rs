@@ -20,6 +20,7 @@ use crate::base::shape::Shape;
 use crate::dynamic::AnyTensor;
 use crate::io::parquet::{Dataset, Records};
 use crate::lazy::source::{Bins, Deal, Held, Source};
+use crate::ops::slice_of;
 
 /// How many files are written at once.
 const FILES: usize = 64;
@@ -132,7 +133,7 @@ impl Source for Dealt {
     fn read_box(&self, ranges: &[Range<usize>]) -> Result<Held> {
         let slice = |(axis, range): (usize, &Range<usize>)| match axis == self.axis {
             true => SliceInfoElem::Slice { start: 0, end: None, step: 1 },
-            false => SliceInfoElem::Slice { start: range.start as isize, end: Some(range.end as isize), step: 1 },
+            false => slice_of(range.clone(), self.shape[axis], 1),
         };
         let slices: Vec<SliceInfoElem> = ranges.iter().enumerate().map(slice).collect();
         (self.of)(self.in_range(&ranges[self.axis])?.slice(&slices)?)

@@ -3,9 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use ndarray::SliceInfoElem;
-
-use super::source::{Bins, ByRanges, Held, known};
+use super::source::{Bins, ByRanges, Held, known, slices};
 use super::value::{ByPieces, Kind, Sealed};
 use super::{Lazy, Value};
 use crate::base::axes::Axes;
@@ -115,10 +113,7 @@ impl Kind for OfAny {
 impl ByRanges for OfAny {
     fn cut(&self, value: &Held, axis: usize, range: Range<usize>) -> Result<Held> {
         let x = known::<AnyTensor>(value);
-        let mut slices = vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; x.shape().rank()];
-        let end = |end: usize| isize::try_from(end).unwrap_or(isize::MAX);
-        slices[axis] = SliceInfoElem::Slice { start: end(range.start), end: Some(end(range.end)), step: 1 };
-        Ok(Arc::new(x.slice(&slices)?))
+        Ok(Arc::new(x.slice(&slices(x.shape(), axis, range))?))
     }
 
     fn join(&self, axis: usize, values: &[Held]) -> Result<Held> {

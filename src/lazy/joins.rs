@@ -13,7 +13,7 @@ use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
-use crate::ops;
+use crate::ops::{self, slice_of};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -114,8 +114,8 @@ impl Part {
             slices.insert(axis, SliceInfoElem::Index(number as isize));
         } else {
             let start: usize = shapes[..number].iter().map(|shape| shape[axis]).sum();
-            let end = start + shapes[number][axis];
-            slices[axis] = SliceInfoElem::Slice { start: start as isize, end: Some(end as isize), step: 1 };
+            let length = shapes.iter().map(|shape| shape[axis]).sum();
+            slices[axis] = slice_of(start..start + shapes[number][axis], length, 1);
         }
         Ok(slices)
     }

@@ -16,7 +16,7 @@ use crate::base::index::Index;
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::element::Element;
-use crate::ops;
+use crate::ops::{self, slice_of};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -183,12 +183,10 @@ pub trait ByRanges: Send + Sync {
 }
 
 /// A range of an axis as slices.
-fn slices(rank: usize, axis: usize, range: &Range<usize>) -> Result<Vec<SliceInfoElem>> {
-    let too_long = |_| Error::SliceOutOfRange { index: isize::MAX, axis, length: range.end };
-    let (start, end) = (isize::try_from(range.start).map_err(too_long)?, isize::try_from(range.end).map_err(too_long)?);
-    let mut slices = vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; rank];
-    slices[axis] = SliceInfoElem::Slice { start, end: Some(end), step: 1 };
-    Ok(slices)
+pub(super) fn slices(shape: &Shape, axis: usize, range: Range<usize>) -> Vec<SliceInfoElem> {
+    let mut slices = vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; shape.rank()];
+    slices[axis] = slice_of(range, shape[axis], 1);
+    slices
 }
 
 pub(super) struct OfTensors<P, T>(pub(super) PhantomData<fn() -> (P, T)>);
@@ -196,7 +194,7 @@ pub(super) struct OfTensors<P, T>(pub(super) PhantomData<fn() -> (P, T)>);
 impl<P: Pattern, T: Element> ByRanges for OfTensors<P, T> {
     fn cut(&self, value: &Held, axis: usize, range: Range<usize>) -> Result<Held> {
         let x = known::<Tensor<P, T>>(value);
-        Ok(Arc::new(x.slice(slices(x.rank(), axis, &range)?)?))
+        Ok(Arc::new(x.slice(slices(x.shape(), axis, range))?))
     }
 
     fn join(&self, axis: usize, values: &[Held]) -> Result<Held> {

@@ -89,7 +89,11 @@ fn of_pieces<P: Pattern, T: Element, F: Fold<T>>(
     reduction: &Reduction,
     gaps: &Gaps<T>,
 ) -> Result<(P, Vec<F::Out>)> {
-    let Cells { pattern, groups } = cells(x.pattern, op, reduction)?;
+    let Cells { pattern, groups } = match source.is_poured() {
+        // One entry, which stands for the only cell wherever the kept axes are.
+        true => Cells::new(x.pattern, reduction)?,
+        false => cells(x.pattern, op, reduction)?,
+    };
     let offsets = groups.offsets().ok_or_else(|| not_fed(op))?;
     let found = match source.is_poured() {
         true => fold_poured(op, source, gaps).map(|found| found.map(|found| vec![found])),

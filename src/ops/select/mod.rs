@@ -35,6 +35,7 @@ pub use order::{
     move_axis_backward, pad, pad_backward, repeat, repeat_backward, roll, roll_backward, squeeze, squeeze_backward,
     tile, tile_backward, transpose, transpose_backward,
 };
+pub(crate) use slice::slice_of;
 pub use slice::{slice, slice_backward};
 pub(crate) use take::Request;
 pub use take::{take, take_axis, take_axis_backward, take_backward, take_into};

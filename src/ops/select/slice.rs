@@ -1,5 +1,7 @@
 //! Slices: of each axis a range in steps, or one position.
 
+use std::ops::Range;
+
 use ndarray::SliceInfoElem;
 
 use super::moves::Moves;
@@ -107,6 +109,21 @@ fn range_of(axis: usize, length: usize, start: isize, end: Option<isize>, step: 
     Ok((Cut::new(first, by, count), step < 0))
 }
 
+/// The slice that a range of an axis of so many positions is: those that `isize` does not count are counted from the
+/// end.
+pub(crate) fn slice_of(range: Range<usize>, length: usize, step: isize) -> SliceInfoElem {
+    if range.is_empty() {
+        return SliceInfoElem::Slice { start: 0, end: Some(0), step };
+    }
+    let end = (range.end < length).then(|| index_of(range.end, length));
+    SliceInfoElem::Slice { start: index_of(range.start, length), end, step }
+}
+
+/// A position as an index, from the end where `isize` does not count so far.
+fn index_of(position: usize, length: usize) -> isize {
+    isize::try_from(position).unwrap_or_else(|_| 0_isize.wrapping_sub_unsigned(length - position))
+}
+
 pub(crate) fn sliced(lengths: &[usize], slices: impl AsRef<[SliceInfoElem]>) -> Result<Moves> {
     let slices = slices.as_ref();
     let found = slices.iter().filter(|slice| !matches!(slice, SliceInfoElem::NewAxis)).count();
@@ -119,8 +136,8 @@ pub(crate) fn sliced(lengths: &[usize], slices: impl AsRef<[SliceInfoElem]>) -> 
         match *slice {
             SliceInfoElem::NewAxis => axes.push(None),
             SliceInfoElem::Index(index) => {
-                let place = if index < 0 { index + lengths[axis] as isize } else { index };
-                let inside = usize::try_from(place).ok().filter(|&place| place < lengths[axis]);
+                let from_end = || lengths[axis].checked_sub(index.unsigned_abs());
+                let inside = usize::try_from(index).ok().or_else(from_end).filter(|&place| place < lengths[axis]);
                 let first = inside.ok_or(Error::SliceOutOfRange { index, axis, length: lengths[axis] })?;
                 cuts.push(Cut::new(first, 1, 1));
             }
