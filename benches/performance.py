@@ -1,7 +1,7 @@
 """Takes the figures of this machine and writes the tables of docs/performance.md.
 
     python benches/performance.py --data DIR --peers RESULTS ...  [--only PREFIX] [--sizes 100000 1000000 10000000]
-    python benches/performance.py --ours LINES ... --peers RESULTS ...
+    python benches/performance.py --ours LINES ... --peers RESULTS ... [--machine MACHINE]
     python benches/performance.py --tables
 
 The first command runs the benches `compare` (with one thread and with two), `figures` and `daily`; --only leaves all
@@ -10,8 +10,9 @@ run or in several, of which the least time counts. RESULTS are what other librar
 machine: JSON lines as `compare` prints them, or an object with such lines as "results" and with "versions". A workload
 whose sums differ from theirs is an error. Times are the least of all runs of a workload: other work on a machine only
 adds to them. What was taken is kept in docs/figures.json, one entry a machine, with its
-processor, its system, the versions and the date; the tables show all machines side by side. The last command only
-writes the tables again.
+processor, its system, the versions and the date; the tables show all machines side by side. MACHINE is a JSON object of
+these where the lines come from a machine without a Rust toolchain: `--this-machine` prints it there. The last command
+only writes the tables again.
 """
 
 import argparse
@@ -40,7 +41,7 @@ def bench(name, *arguments, **more):
     return said("cargo", "bench", "--quiet", "--bench", name, "--", *arguments, **more)
 
 
-def this_machine():
+def this_machine(**known):
     """What a reader has to know of it: nothing that names it."""
     with open("/proc/cpuinfo") as lines:
         cpu = dict(re.findall(r"^([\w ]+?)\s*: (.*)$", lines.read().split("\n\n")[0], re.M))
@@ -49,8 +50,15 @@ def this_machine():
         "processor": f"{cpu['model name']} (family {cpu['cpu family']}, model {cpu['model']}, {widest})",
         "cores": os.cpu_count(),
         "system": f"{platform.system()} {'.'.join(platform.release().split('.')[:2])}",
-        "rust": said("rustc", "--version").split()[1],
         "date": time.strftime("%Y-%m-%d"),
+        **(known or built_here()),
+    }
+
+
+def built_here():
+    """The compiler and the commit of what is measured."""
+    return {
+        "rust": said("rustc", "--version").split()[1],
         "commit": said("git", "rev-parse", "--short", "HEAD").strip(),
     }
 
@@ -111,6 +119,9 @@ def compared(lines, peers):
 
 def take_figures(arguments, known):
     machine = this_machine()
+    if arguments.machine:
+        with open(arguments.machine) as file:
+            machine |= json.load(file)
     same = lambda other: all(other[key] == machine[key] for key in ("processor", "cores", "system"))
     before = next((other for other in known["machines"] if same(other)), {"rows": {}})
     peers, versions = read_peers(arguments.peers)
@@ -162,6 +173,21 @@ def compare_table(known, threads):
     return lines
 
 
+def threads_table(known):
+    """What more threads bring on the last machine that has more than two cores."""
+    machine = next((machine for machine in reversed(known["machines"]) if machine["cores"] > 2), None)
+    if machine is None:
+        return []
+    rows = {name: row for name, row in machine["rows"].items() if len(row) > 1}
+    counts = sorted({int(threads) for row in rows.values() for threads in row})
+    lines = [f"| workload | {' | '.join(map(str, counts))} |", "| --- " * (len(counts) + 1) + "|"]
+    for name, row in rows.items():
+        times = [row.get(str(threads), [None])[0] for threads in counts]
+        of_one = lambda time: "" if time is None else f"{time:.3g}" if time == times[0] else f"{time:.3g}, {times[0] / time:.1f}"
+        lines.append(f"| {name} | {' | '.join(map(of_one, times))} |")
+    return lines
+
+
 def small_table(known):
     numbered = enumerate(known["machines"], 1)
     machines = [(str(number), machine["small"]) for number, machine in numbered if "small" in machine]
@@ -176,6 +202,7 @@ def write_tables(known):
         "machines": [described(number, machine) for number, machine in enumerate(known["machines"], 1)],
         "one thread": compare_table(known, "1"),
         "two threads": compare_table(known, "2"),
+        "more threads": threads_table(known),
         "small": small_table(known),
         "growth": known["growth"],
     }
@@ -194,7 +221,7 @@ def keep(known):
     text = json.dumps(known, indent=1, ensure_ascii=False)
     joined = lambda found: re.sub(r"(?<=[\[{]) | (?=[\]}])", "", re.sub(r"\s*\n\s*", " ", found[0]))
     text = re.sub(r"\[[^\[\]{}|]*\]", joined, text)
-    text = re.sub(r'\{\s+"[12]": [^{}]*\}', joined, text)
+    text = re.sub(r'\{\s+"\d+": [^{}]*\}', joined, text)
     with open(FIGURES, "w") as file:
         file.write(text + "\n")
 
@@ -204,10 +231,15 @@ def main():
     parser.add_argument("--data")
     parser.add_argument("--ours", nargs="+", default=[])
     parser.add_argument("--peers", nargs="*", default=[])
+    parser.add_argument("--machine")
+    parser.add_argument("--this-machine", action="store_true")
     parser.add_argument("--only", default="")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10**5, 10**6, 10**7])
     parser.add_argument("--tables", action="store_true")
     arguments = parser.parse_args()
+    if arguments.this_machine:
+        print(json.dumps(this_machine(rust="unknown", commit="unknown")))
+        return
     if not (arguments.tables or arguments.data or arguments.ours):
         parser.error("--data, --ours or --tables")
     with open(FIGURES) as file:

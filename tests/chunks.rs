@@ -228,6 +228,15 @@ fn folds_take_the_fill_of_the_ranges_with_gaps() {
     assert!(nothing.scale(0, &factors).sum(Axes::all()).on(chunks(1)).collect().is_err());
 }
 
+/// Shares of what is joined with itself were twice as many each time: thirty times took for ever.
+#[test]
+fn what_is_joined_with_itself_many_times_is_laid_out_in_time() {
+    let x = CooTensor::new([1], vec![vec![0]], vec![1.5], 0.0).unwrap().lazy();
+    let joined = |times: usize| (0..times).fold(x.clone(), |y, _| concat(0, &[y.clone(), y]));
+    assert_eq!(joined(14).sum(0).on(Chunks::memory(8 << 20)).collect().unwrap().item().unwrap(), 1.5 * 16_384.0);
+    assert!(joined(40).sum(0).on(Chunks::memory(1 << 20)).explain().is_ok());
+}
+
 #[test]
 fn several_results_and_inputs() {
     let x = Lazy::<CooTensor<f64>>::input("x", [7, 5, 4]);

@@ -25,6 +25,10 @@ pub(super) enum Way {
     Whole,
 }
 
+/// Where values are joined with themselves, shares of one are twice as many each time: behind so many what is left is
+/// computed as a whole.
+const MOST_SHARES: usize = 1 << 12;
+
 /// What computes a value range by range.
 pub(super) struct Stage {
     /// Its steps, and in the place of what is cut or taken whole steps without inputs.
@@ -150,7 +154,7 @@ impl<'a> Layout<'a> {
         while let Some((at, share)) = left.pop_last() {
             let is_leaf = self.is_there[at] || self.source(at).is_some();
             let inputs = match share {
-                Share::Along(cut) if !is_leaf => self.shares(at, cut.axis).map(|taken| {
+                Share::Along(cut) if !is_leaf && met.len() < MOST_SHARES => self.shares(at, cut.axis).map(|taken| {
                     let shares = taken.shares.into_iter().map(|share| share.through(cut));
                     (self.plan.steps[at].inputs.iter().copied().zip(shares).collect::<Vec<_>>(), taken.run)
                 }),

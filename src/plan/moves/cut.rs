@@ -120,6 +120,10 @@ fn runs_of_lanes(
     let shares = threads::split_at_ends(&mut starts, &parts).into_iter();
     let shares = shares.zip(threads::split_at_ends(&mut ends[1..], &parts)).zip(parts.iter());
     let write = |(): &mut (), ((starts, counts), &end): ((&mut [usize], &mut [usize]), &usize)| {
+        // An axis without positions has no coordinates to begin with.
+        if starts.is_empty() {
+            return;
+        }
         let mut at = vec![0; shape.lane_axes().len()];
         unravel(end - starts.len(), shape.lane_axes(), &mut at);
         for (start, count) in starts.iter_mut().zip(counts) {
