@@ -40,7 +40,7 @@ pub(crate) fn extreme<const GREATEST: bool, const SKIPS_NAN: bool, T: Real>(valu
 
 /// [`extreme`] of values that may be worth several threads.
 pub(crate) fn extreme_of_many<const GREATEST: bool, const SKIPS_NAN: bool, T: Real>(values: &[T]) -> Option<T> {
-    if values.len() < MANY {
+    if !threads::are_shared(values.len(), PICOSECONDS) {
         return extreme::<GREATEST, SKIPS_NAN, T>(values);
     }
     let part = |part: Range<usize>| extreme::<GREATEST, SKIPS_NAN, T>(&values[part]);
@@ -53,15 +53,23 @@ pub(crate) fn extreme_of_many<const GREATEST: bool, const SKIPS_NAN: bool, T: Re
 
 /// The number of the first value that passes a test, of which several threads may look for one.
 fn position<T: Copy + Sync>(values: &[T], test: impl Fn(T) -> bool + Sync) -> Option<usize> {
+    let has_one = |values: &[T]| {
+        in_wide_vectors(
+            #[inline(always)]
+            || values.iter().fold(false, |found, &value| found | test(value)),
+        )
+    };
     let first = |part: Range<usize>| {
-        let within = values[part.clone()].iter().position(|&value| test(value));
-        within.map(|within| part.start + within)
+        let mut blocks = part.clone().step_by(BLOCK).map(|start| start..part.end.min(start + BLOCK));
+        let block = blocks.find(|block| has_one(&values[block.clone()]))?;
+        let within = values[block.clone()].iter().position(|&value| test(value))?;
+        Some(block.start + within)
     };
     threads::map_parts(values.len(), PICOSECONDS, 0, first).into_iter().flatten().next()
 }
 
-/// Fewer values are looked at here.
-const MANY: usize = if cfg!(debug_assertions) { 1 << 8 } else { 1 << 15 };
+/// The values of which one is looked for together.
+const BLOCK: usize = 1 << 10;
 
 /// What a value takes.
 const PICOSECONDS: usize = 400;

@@ -72,15 +72,18 @@ struct Spread<M> {
 }
 
 /// The exact sum of what `add` makes of values, which may be worth several threads.
+#[inline(always)]
 fn shared_total<T: Sync, U, A: Accumulator<U>>(values: &[T], add: impl Fn(&mut A, &[T]) + Sync) -> A {
+    if !threads::are_shared(values.len(), PICOSECONDS) {
+        let mut total = A::default();
+        add(&mut total, values);
+        return total;
+    }
     let sum = |part: Range<usize>| {
         let mut total = A::default();
         add(&mut total, &values[part]);
         total
     };
-    if values.len() < MANY {
-        return sum(0..values.len());
-    }
     let mut parts = threads::map_parts(values.len(), PICOSECONDS, 0, sum).into_iter();
     let first = parts.next().unwrap_or_default();
     parts.fold(first, |mut total, part| {
@@ -88,9 +91,6 @@ fn shared_total<T: Sync, U, A: Accumulator<U>>(values: &[T], add: impl Fn(&mut A
         total
     })
 }
-
-/// Fewer values are added up here.
-const MANY: usize = if cfg!(debug_assertions) { 1 << 8 } else { 1 << 15 };
 
 /// What a value takes.
 const PICOSECONDS: usize = 1_500;
