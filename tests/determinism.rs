@@ -232,6 +232,40 @@ fn more_reductions() -> Vec<Bits> {
     ]
 }
 
+/// What is chosen, moved and joined, and what is folded into one element.
+fn chosen_and_joined() -> Vec<Bits> {
+    let x = triplets(90, ENTRIES).coalesce(Duplicates::Sum).unwrap();
+    let (csr, matrix) = (x.to_csr().unwrap(), x.reshape([8100, 5]).unwrap().to_csr().unwrap());
+    let rows: Vec<bool> = (0..8100).map(|row| row % 7 != 3).collect();
+    let greatest = |position: u64| position as f64;
+    vec![
+        bits(&x.max(Axes::all()).unwrap()),
+        bits(&csr.stored().nanmin(Axes::all()).unwrap()),
+        bits(&x.argmax(Axes::all()).unwrap().map_values(greatest).unwrap()),
+        bits(&csr.stored().nanargmin(Axes::all()).unwrap().map_values(greatest).unwrap()),
+        bits(&x.nanvar(Axes::all()).unwrap()),
+        bits(&csr.stored().std(Axes::all()).unwrap()),
+        bits(&lacuna::concat(0, &[&x, &x]).unwrap()),
+        bits(&lacuna::concat(0, &[&csr, &csr]).unwrap()),
+        bits(&lacuna::concat(2, &[&csr, &csr]).unwrap()),
+        bits(&lacuna::stack(0, &[&csr, &csr]).unwrap()),
+        bits(&csr.slice(s![..;2, 1..80, ..]).unwrap()),
+        bits(&csr.slice(s![.., 3..60;3, ..;-2]).unwrap()),
+        bits(&matrix.slice(s![.., 1..3]).unwrap()),
+        bits(&matrix.take_axis(&rows[..], 0).unwrap()),
+        bits(&csr.select(|value| value > 0.0).unwrap()),
+    ]
+}
+
+#[test]
+fn what_is_moved_is_the_same_at_any_number_of_threads() {
+    let one = on(1, chosen_and_joined);
+    on_pools(chosen_and_joined, |many, threads| {
+        let differs = many.iter().zip(&one).position(|(many, one)| many != one);
+        assert_eq!(differs, None, "{threads} threads");
+    });
+}
+
 /// The digests were written down once: see [`every_build_gives_the_same_bits`].
 #[test]
 fn every_machine_gives_the_same_functions_and_sums() {

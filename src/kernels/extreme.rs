@@ -197,3 +197,27 @@ impl<T: Real> Group<'_, T> {
 pub(crate) fn missing<T: Real>() -> Option<T> {
     T::from_number(Number::Real(f64::NAN))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Many values, of which several threads have parts, against all of them at once: NaNs, both zeros, equal ones.
+    #[test]
+    fn extremes_of_parts_are_those_of_all() {
+        let mut values: Vec<f64> = (0..100_000).map(|at| f64::from(at * 7919 % 1000) - 500.0).collect();
+        for (place, value) in [(99_999, 499.0), (3, -0.0), (70_000, 0.0), (60_001, f64::NAN)] {
+            values[place] = value;
+            let same = |a: Option<f64>, b: Option<f64>| a.map(f64::to_bits) == b.map(f64::to_bits);
+            assert!(same(extreme_of_many::<true, false, f64>(&values), extreme::<true, false, f64>(&values)));
+            assert!(same(extreme_of_many::<false, true, f64>(&values), extreme::<false, true, f64>(&values)));
+            let zeros: Vec<f64> = values.iter().map(|value| value.min(0.0)).collect();
+            assert!(same(extreme_of_many::<true, true, f64>(&zeros), extreme::<true, true, f64>(&zeros)));
+        }
+        for sought in [-500.0, 499.0, 0.5, -0.25] {
+            values[99_000] = 0.5;
+            assert_eq!(position(&values, |value| value == sought), values.iter().position(|&value| value == sought));
+        }
+        assert_eq!(extreme_of_many::<true, true, f64>(&vec![f64::NAN; 100_000]), None);
+    }
+}

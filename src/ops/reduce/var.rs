@@ -110,26 +110,35 @@ impl<M: Float> Spread<M> {
             true => group.stored.iter().filter(|&&value| counts(value)).count(),
             false => group.stored.len(),
         } as u128;
-        let mut total = shared_total::<T, T, T::Total>(group.stored, |total, values| match SKIPS_NAN {
-            true => values.iter().filter(|&&value| counts(value)).for_each(|&value| total.add(value)),
-            false => total.add_slice(values),
-        });
+        let mut total = shared_total::<T, T, T::Total>(
+            group.stored,
+            #[inline(always)]
+            move |total, values| match SKIPS_NAN {
+                true => values.iter().filter(|&&value| counts(value)).for_each(|&value| total.add(value)),
+                false => total.add_slice(values),
+            },
+        );
         if let Some((fill, gaps)) = gaps {
             total.add_times(fill, gaps);
             count += gaps;
         }
         let (mean, mut squares) = (T::wide_mean_of(&total, count), <f64 as Ring>::Total::default());
         for (part, mean) in mean.into_iter().enumerate().take(T::PARTS) {
-            let square = |value: T| (value.wide_parts()[part] - mean) * (value.wide_parts()[part] - mean);
-            let of_part = shared_total::<T, f64, <f64 as Ring>::Total>(group.stored, |squares, values| {
-                for values in values.chunks(BLOCK) {
-                    let mut made = [0.0; BLOCK];
-                    for (made, &value) in made.iter_mut().zip(values) {
-                        *made = if counts(value) { square(value) } else { 0.0 };
+            let square = move |value: T| (value.wide_parts()[part] - mean) * (value.wide_parts()[part] - mean);
+            let of_part = shared_total::<T, f64, <f64 as Ring>::Total>(
+                group.stored,
+                // What `square` holds would be read again for each value if it stayed where it is.
+                #[inline(always)]
+                move |squares, values| {
+                    for values in values.chunks(BLOCK) {
+                        let mut made = [0.0; BLOCK];
+                        for (made, &value) in made.iter_mut().zip(values) {
+                            *made = if counts(value) { square(value) } else { 0.0 };
+                        }
+                        Accumulator::<f64>::add_slice(squares, &made[..values.len()]);
                     }
-                    Accumulator::<f64>::add_slice(squares, &made[..values.len()]);
-                }
-            });
+                },
+            );
             Accumulator::<f64>::merge(&mut squares, &of_part);
             if let Some((fill, gaps @ 1..)) = gaps {
                 squares.add_times(square(fill), gaps);
