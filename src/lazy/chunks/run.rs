@@ -130,15 +130,8 @@ impl<'a> Run<'a> {
         let kind = self.plan.steps[stage.of].node.kind;
         let ranges = kind.by_ranges().ok_or_else(none)?;
         let (mut walk, mut gaps) = (self.walk(stage)?, Gaps { kind, ranges, axis: stage.axis, fill: None });
-        let mut part = walk.next().ok_or_else(none)??;
-        gaps.note(&part)?;
         // The first element stands for all: they are of one cell.
-        while ranges.stored(&part) == 0
-            && let Some(next) = walk.next()
-        {
-            part = next?;
-            gaps.note(&part)?;
-        }
+        let part = gaps.first_stored(&mut walk)?.ok_or_else(none)?;
         let shape = self.layout.shapes[stage.of].as_ref().ok_or_else(none)?;
         let [first, pattern] = ranges.first(&part, shape)?.ok_or_else(none)?;
         if ranges.stored(&first) == 0 {
@@ -234,9 +227,24 @@ struct Gaps {
 }
 
 impl Gaps {
-    /// A part of a range without entries.
+    /// The first range that stores an element, or the last one.
+    fn first_stored(&mut self, walk: &mut Walk<'_>) -> Result<Option<Held>> {
+        let mut last = None;
+        for part in walk {
+            let part = last.insert(part?);
+            self.note(part)?;
+            if self.ranges.stored(part) > 0 {
+                break;
+            }
+        }
+        Ok(last)
+    }
+
+    /// A part of a range without entries. Along the first axis that is a window, and nothing is left to be looked at
+    /// along the other one.
     fn empty(&self, part: &Held) -> Result<Held> {
-        self.ranges.cut(part, self.axis, 0..0)
+        let none = self.ranges.cut(part, 0, 0..0)?;
+        if self.axis == 0 { Ok(none) } else { self.ranges.cut(&none, self.axis, 0..0) }
     }
 
     /// Refuses a range whose gaps hold something else than those of the ranges before.
