@@ -211,7 +211,7 @@ impl<T: Element, I: Index> Labelled<T, I> {
             let why = format!("the label at the end of the range stands before that at its start, on axis {at}");
             return Err(Error::Argument { operation: "slice", why });
         }
-        let part = slice_of(start..end, self.labels[at].len(), 1);
+        let part = slice_of(start..end, self.tensor.shape()[at], 1);
         let whole = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
         let slices: Vec<_> = (0..self.tensor.rank()).map(|axis| if axis == at { part } else { whole }).collect();
         let labels = Labels::new(self.labels[at].iter().skip(start).take(end - start))?;
