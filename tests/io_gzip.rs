@@ -496,7 +496,7 @@ fn an_archive_is_stored_or_deflated_as_asked() {
 
 /// What a program prints to may be a file in which others write as well: it was put in the place of that file, and what
 /// they had written, and wrote later, was gone.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "cli"))]
 #[test]
 fn a_file_that_the_program_prints_to_is_not_replaced() {
     let folder = Folder::new("own");
