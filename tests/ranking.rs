@@ -186,11 +186,12 @@ fn many_groups_are_ranked_alike_at_any_number_of_threads() {
     assert_eq!(one, run(3));
 }
 
-/// The grouped operand is ranked as it is.
+/// A ranking goes by an axis. Of a grouped operand it was that of the operand as it is, and the labels were ignored in
+/// silence, which a softmax refuses too.
 #[test]
-fn labels_do_not_change_a_ranking() {
+fn a_ranking_by_labels_is_refused() {
     let x = arr2(&[[3, 1, 2]]);
-    let by: ArrayD<i32> = topk(&group_by(&x, 1, &[0, 1, 0]).unwrap(), 2, 1).unwrap();
-    assert_eq!(by, arr2(&[[3, 2]]).into_dyn());
+    let refused = topk(&group_by(&x, 1, &[0, 1, 0]).unwrap(), 2, 1).unwrap_err().to_string();
+    assert!(refused.contains("goes by an axis, and not by labels"), "{refused}");
     assert_eq!(topk(&arr1(&[1, 2]), 1, 0).unwrap(), arr1(&[2]).into_dyn());
 }
