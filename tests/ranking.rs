@@ -10,7 +10,7 @@ use crate::support::*;
 use lacuna::{
     CooTensor, CsrTensor, Error, Pattern, Real, Result, Tensor, argsort, group_by, topk, topk_backward, topk_index,
 };
-use ndarray::{Array, ArrayD, arr1, arr2};
+use ndarray::{Array, arr1, arr2};
 use proptest::prelude::*;
 
 /// NaN, if there is one.
