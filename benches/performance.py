@@ -183,8 +183,8 @@ def threads_table(known):
     lines = [f"| workload | {' | '.join(map(str, counts))} |", "| --- " * (len(counts) + 1) + "|"]
     for name, row in rows.items():
         times = [row.get(str(threads), [None])[0] for threads in counts]
-        of_one = lambda time: "" if time is None else f"{time:.3g}" if time == times[0] else f"{time:.3g}, {times[0] / time:.1f}"
-        lines.append(f"| {name} | {' | '.join(map(of_one, times))} |")
+        cells = ["" if time is None else f"{time:.3g}, {times[0] / time:.1f}" for time in times]
+        lines.append(f"| {name} | {' | '.join([f'{times[0]:.3g}', *cells[1:]])} |")
     return lines
 
 

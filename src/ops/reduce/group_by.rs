@@ -218,7 +218,7 @@ pub fn group_by<'x, 'a, X: Operand, J: Position>(
     Ok(GroupBy { operand: x, grouping: labels.into().group(axis, x.lengths())? })
 }
 
-/// Reductions with the labels; all else as the operand has it.
+/// Reductions with the labels; rankings and shares, which go by axes, are refused; all else as the operand has it.
 impl<X: Operand> Operand for GroupBy<'_, X> {
     type Elem = X::Elem;
     type Reduced<U> = X::Reduced<U>;

@@ -41,6 +41,7 @@ fn nothing<T: Real>() -> T {
 /// # Errors
 ///
 /// - `AxisOutOfRange`: there is no such axis;
+/// - `Argument`: the operand is grouped by labels, and not an axis;
 /// - `Argument`: the axis has fewer than `k` positions, and the type no NaN;
 /// - `FillVaries`: it has fewer than `k`, and a group without an entry would hold the fill, and NaN behind it;
 /// - `AxisTooLong`: the index type does not hold `k`;
@@ -152,6 +153,7 @@ pub fn topk_index<X: Operand<Elem: Real>>(
 /// # Errors
 ///
 /// - `AxisOutOfRange`: there is no such axis;
+/// - `Argument`: the operand is grouped by labels, and not an axis;
 /// - `Argument`: this is the whole of a sparse tensor.
 ///
 /// # Complexity
