@@ -4,6 +4,8 @@
 //! [])` and `1.into()` no longer say which type they mean.
 
 mod cli;
+#[cfg(feature = "io")]
+mod corpora;
 mod dynamic;
 mod eval;
 mod examples;

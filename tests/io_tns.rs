@@ -259,3 +259,32 @@ fn what_it_cannot_hold_is_refused() {
     let message = printed(&complex.into()).unwrap_err().to_string();
     assert_eq!(message, ".tns cannot hold elements of type complex128; write .npz");
 }
+
+/// Found by fuzzing: the shape [0] was taken for one that the entries tell, and without entries nothing tells it.
+#[test]
+fn a_file_without_entries_keeps_a_shape_of_zeros() {
+    for text in ["1\n0\n", "# shape: 0 0\n"] {
+        let x = tns(text).unwrap();
+        let again = tns(&printed(&x).unwrap()).unwrap();
+        assert_eq!((again.shape(), again.nnz()), (x.shape(), 0));
+    }
+}
+
+/// Found by fuzzing: another shape, from a comment or the caller, took the place of the header's, and its rank too.
+#[test]
+fn the_header_of_a_dialect_is_not_overruled() {
+    tns("# shape: \nsptensor\n3\n5 3 4\n0\n1 1 1 2\n1 1 1 3\n").unwrap_err();
+    tns("# shape: 5\n2\n5 4\n1 1 2\n1 3 2\n").unwrap_err();
+    let read = |header: &str, shape: &[usize]| {
+        tns_with(&format!("{header}1 1 2.5\n2 1 3.5\n"), |options| options.shape = Some(shape.into()))
+    };
+    for header in ["sptensor\n2\n5 4\n2\n", "2\n5 4\n"] {
+        assert_eq!(read(header, &[5, 4]).unwrap().nnz(), 2);
+        for shape in [&[5, 5][..], &[5, 4, 1]] {
+            assert!(matches!(read(header, shape), Err(Error::ShapeMismatch { .. })), "{header} {shape:?}");
+        }
+        for shape in [&[][..], &[5]] {
+            read(header, shape).unwrap_err();
+        }
+    }
+}

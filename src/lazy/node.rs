@@ -126,6 +126,31 @@ impl Node {
     /// A node of values of type `V`.
     #[track_caller]
     pub(super) fn new<V: Value>(name: &'static str, body: Body, shape: Option<Shape>) -> Self {
+        Node::of_kind(V::KIND, name, body, shape)
+    }
+
+    /// A step, and where it has no shape one with that error.
+    #[track_caller]
+    pub(super) fn step(
+        kind: &'static dyn Kind,
+        name: &'static str,
+        arguments: String,
+        inputs: Vec<Arc<Node>>,
+        form: Form,
+        shape: Result<Option<Shape>>,
+        run: Run,
+    ) -> Self {
+        let mut node = Node::of_kind(kind, name, Body::Step { run, form }, None);
+        node.arguments = arguments;
+        match shape {
+            Ok(shape) => (node.shape, node.inputs) = (shape, inputs),
+            Err(cause) => node.body = Body::Refused(node.error(cause)),
+        }
+        node
+    }
+
+    #[track_caller]
+    fn of_kind(kind: &'static dyn Kind, name: &'static str, body: Body, shape: Option<Shape>) -> Self {
         Node {
             id: next_id(),
             name,
@@ -139,7 +164,7 @@ impl Node {
             body,
             inputs: Vec::new(),
             shape,
-            kind: V::KIND,
+            kind,
             rule: None,
             of: Vec::new(),
             from_pieces: None,

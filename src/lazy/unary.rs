@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ndarray::{ArrayD, ArrayViewD};
 
-use super::node::{Asked, Body, Form, Held, InPieces, Node, known};
+use super::node::{Asked, Form, Held, InPieces, Node, known};
 use super::rewrite::Facts;
 use super::shares::Shares;
 use super::text::Text;
@@ -50,22 +50,21 @@ pub(super) fn step_of<V: Value>(
     shape: impl FnOnce(&[&Shape]) -> Result<Option<Shape>>,
     run: impl Fn(&[Held]) -> Result<V> + Send + Sync + 'static,
 ) -> Lazy<V> {
-    let refusal = inputs.iter().find_map(|input| input.refusal());
-    let shapes: Option<Vec<&Shape>> = inputs.iter().map(|input| input.shape.as_ref()).collect();
-    let shape = match shapes {
-        Some(shapes) if refusal.is_none() => shape(&shapes),
-        _ => Ok(None),
+    let shape = match shapes_of(&inputs) {
+        Ok(Some(shapes)) => shape(&shapes),
+        Ok(None) => Ok(None),
+        Err(refusal) => Err(refusal),
     };
     let run = Arc::new(move |inputs: &[Held]| run(inputs).map(|value| Arc::new(value) as Held));
-    let mut node = Node::new::<V>(name, Body::Step { run, form }, None);
-    node.arguments = arguments;
-    match (refusal, shape) {
-        (Some(error), _) => return Lazy::refused(node, error.clone()),
-        (None, Err(error)) => return Lazy::refused(node, error),
-        (None, Ok(shape)) => node.shape = shape,
+    Lazy::of(Arc::new(Node::step(V::KIND, name, arguments, inputs, form, shape, run)))
+}
+
+/// The shapes of the inputs of a step, if all are known; the error of one that is refused.
+fn shapes_of(inputs: &[Arc<Node>]) -> Result<Option<Vec<&Shape>>> {
+    match inputs.iter().find_map(|input| input.refusal()) {
+        Some(error) => Err(error.clone()),
+        None => Ok(inputs.iter().map(|input| input.shape.as_ref()).collect()),
     }
-    node.inputs = inputs;
-    Lazy::of(Arc::new(node))
 }
 
 impl<V: Value> Lazy<V> {

@@ -1,0 +1,13 @@
+/// Stamps a property for two element types, for what depends on the type nowhere: see `all_types.rs`.
+macro_rules! for_all_types {
+    ($($property:ident),*) => {$(
+        stamp!($property: int8 = i8, float64 = f64; half);
+    )*};
+}
+
+/// The same two: both have an order.
+macro_rules! for_real_types {
+    ($($property:ident),*) => {$(
+        stamp!($property: int8 = i8, float64 = f64; half);
+    )*};
+}
