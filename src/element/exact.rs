@@ -270,7 +270,7 @@ fn divide_digit(remainder: &mut u128, digit: u32, count: u128) -> u32 {
 
 /// A type of floats: how many bits its integers have, and the exponents of the last bit of its smallest and of its
 /// greatest value.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Kind {
     bits: u32,
     least: i32,

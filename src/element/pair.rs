@@ -79,7 +79,32 @@ pub(super) fn over([high, low]: Pair, count: u128, kind: Kind) -> Option<f64> {
         return kind.round(sum, error == 0.0);
     }
     let Quotient { near, is_told, is_exact } = divide(sum, error, 0.0, divisor(count));
-    if is_told { kind.round(near, is_exact) } else { None }
+    match is_told {
+        true => kind.round(near, is_exact),
+        false if kind == Kind::F64 => by_remainder(sum, error, divisor(count)),
+        false => None,
+    }
+}
+
+/// `(sum + error) / count` as the nearest float, of two that are as near the even one: means of values of one magnitude
+/// often lie between two floats. Nothing, where floats do not hold the remainder.
+#[inline(never)]
+fn by_remainder(sum: f64, error: f64, count: f64) -> Option<f64> {
+    let quotient = sum / count;
+    let (product, product_error) = two_product(quotient, count);
+    // A float holds the remainder of a quotient that is rounded to the nearest one.
+    let (remainder, lost) = two_sum((sum - product) - product_error, error);
+    if !(is_amid(sum) & (lost == 0.0)) {
+        return None;
+    }
+    let next = if remainder > 0.0 { quotient.next_up() } else { quotient.next_down() };
+    let half = (next - quotient).abs() * 0.5 * count;
+    match remainder.abs() {
+        remainder if remainder < half => Some(quotient),
+        remainder if remainder == half => Some(if quotient.to_bits() & 1 == 0 { quotient } else { next }),
+        remainder if remainder < 3.0 * half => Some(next),
+        _ => None,
+    }
 }
 
 /// Two floats, the nearest to a sum first, that hold it.
@@ -214,4 +239,53 @@ pub(super) fn variances_of<T: Copy + Into<f64>>(
         found[run] = rounded.unwrap_or(0.0);
     }
     (found, are_told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::exact::Exact;
+
+    fn check(pair: Pair, count: u128) -> bool {
+        let mut exact = Exact::new();
+        pair.into_iter().for_each(|part| exact.add(part));
+        let (sum, error) = two_sum(pair[0], pair[1]);
+        let found = by_remainder(sum, error, divisor(count));
+        assert!(found.is_none_or(|found| found == exact.over(count, Kind::F64)), "{pair:?} / {count}: {found:?}");
+        assert!(over(pair, count, Kind::F64).is_none_or(|found| found == exact.over(count, Kind::F64)));
+        found.is_some()
+    }
+
+    /// Sums of which the quotient is a float, lies between two, and a little off either.
+    #[test]
+    fn quotients_between_two_floats_are_told_by_the_remainder() {
+        let mut bits = 0x9e37_79b9_7f4a_7c15u64;
+        let mut told = 0;
+        for round in 0..20_000 {
+            bits = bits.wrapping_mul(0xd129_0d3b_3c4f_1b5d).wrapping_add(round);
+            let count = [2, 3, 7, 10, 40, 64, 1000, 12_345, (1 << 40) + 1, (1 << 53) - 1][round as usize % 10];
+            let mantissa = if round % 3 == 0 { 0 } else { bits >> 12 };
+            let mut near = f64::from_bits((1023 + bits % 60) << 52 | mantissa);
+            near = if bits & 1 << 40 == 0 { near } else { -near };
+            let half = (near.next_up() - near) * 0.5;
+            for part in [0.0, 0.5, 1.0, -1.0, 2.0, -2.0] {
+                let (high, low) = two_product(near, count as f64);
+                let rest = low + half * part * count as f64;
+                for rest in [rest, rest * (1.0 + 2f64.powi(-40)), rest.next_up(), rest.next_down()] {
+                    told += usize::from(check([high, rest], count));
+                }
+            }
+        }
+        assert!(told > 400_000, "{told}");
+    }
+
+    #[test]
+    fn what_no_float_divides_is_left_to_others() {
+        for (pair, count) in
+            [([1.0, 0.0], 0), ([1.0, 0.0], 1 << 54), ([f64::MAX, 1.0], 3), ([1e-300, 0.0], 3), ([f64::NAN, 0.0], 2)]
+        {
+            let (sum, error) = two_sum(pair[0], pair[1]);
+            assert_eq!(by_remainder(sum, error, divisor(count)), None);
+        }
+    }
 }

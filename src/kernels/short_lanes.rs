@@ -29,7 +29,8 @@ pub(crate) fn sums_of_lanes<T: Copy, U: Copy>(
     quickly: impl Fn([f64; 2], usize) -> Option<U>,
     slowly: impl Fn(&[usize], &mut [U]) -> Outcomes<()>,
 ) -> Outcomes<()> {
-    let (mut sums, mut lane, mut results) = (RunningSums::new(), 0, results);
+    let mut sums = RunningSums::new();
+    let (mut lane, mut results) = (0, results);
     while lane + 1 < offsets.len() {
         let lanes = &offsets[lane..offsets.len().min(lane + TOGETHER)];
         let fitting = lanes.partition_point(|&offset| offset - lanes[0] <= TOGETHER);
@@ -37,47 +38,50 @@ pub(crate) fn sums_of_lanes<T: Copy, U: Copy>(
         let stored = lanes.windows(2).filter(|ends| ends[0] < ends[1]).count();
         let (block, rest) = std::mem::take(&mut results).split_at_mut(stored);
         let entries = &values[lanes[0]..lanes[lanes.len() - 1]];
-        let is_done = entries.len() <= TOGETHER
-            && sums.add(entries, &float).is_some_and(|slices| sums.write(lanes, slices, block, &quickly));
-        if !is_done {
-            slowly(lanes, block).map_err(|refused| Refused { group: lane + refused.group, ..refused })?;
+        let slices = if entries.len() <= TOGETHER { sums.add(entries, &float) } else { None };
+        match slices {
+            Some(slices) => sums.write(lanes, slices, block, &quickly, &slowly),
+            None => slowly(lanes, block),
         }
+        .map_err(|refused| Refused { group: lane + refused.group, ..refused })?;
         (lane, results) = (lane + lanes.len() - 1, rest);
     }
     Ok(())
 }
 
-/// The integers of the values of a block.
+/// The integers of the values of a block, added up.
 struct RunningSums {
-    integers: [[i64; 2]; TOGETHER],
     /// The sums of those before each, and of all.
     before: [[i64; 2]; TOGETHER + 1],
 }
 
 impl RunningSums {
+    #[inline(always)]
     fn new() -> Self {
-        RunningSums { integers: [[0; 2]; TOGETHER], before: [[0; 2]; TOGETHER + 1] }
+        RunningSums { before: [[0; 2]; TOGETHER + 1] }
     }
 
     /// Adds up the integers of some values; nothing, if one of these is more than they are.
     #[inline(always)]
     fn add<T: Copy>(&mut self, values: &[T], float: impl Fn(T) -> f64) -> Option<Slices> {
         let slices = Slices::new(greatest(values.iter().map(|&value| float(value))), ROOM)?;
+        let sums = &mut self.before[1..=values.len()];
         let mut spilled = 0;
-        for (integers, &value) in self.integers.iter_mut().zip(values) {
+        for (integers, &value) in sums.iter_mut().zip(values) {
             let (both, is_whole) = slices.of(float(value));
             *integers = both;
             spilled |= u64::from(!is_whole);
         }
         let mut sum = [0i64; 2];
-        for (before, integers) in self.before[1..].iter_mut().zip(&self.integers[..values.len()]) {
+        for integers in sums {
             sum = [sum[0].wrapping_add(integers[0]), sum[1].wrapping_add(integers[1])];
-            *before = sum;
+            *integers = sum;
         }
         (spilled == 0).then_some(slices)
     }
 
-    /// Writes the results of the lanes that hold a value; whether all of them are known.
+    /// Writes the results of the lanes that hold a value, those by `slowly` that `quickly` does not tell: means that lie
+    /// between two floats are not rare.
     #[inline(always)]
     fn write<U>(
         &self,
@@ -85,17 +89,19 @@ impl RunningSums {
         slices: Slices,
         results: &mut [U],
         quickly: impl Fn([f64; 2], usize) -> Option<U>,
-    ) -> bool {
-        let mut places = results.iter_mut();
-        for ends in offsets.windows(2).filter(|ends| ends[0] < ends[1]) {
+        slowly: impl Fn(&[usize], &mut [U]) -> Outcomes<()>,
+    ) -> Outcomes<()> {
+        let lanes = offsets.windows(2).enumerate().filter(|(_, ends)| ends[0] < ends[1]);
+        for (place, (lane, ends)) in results.iter_mut().zip(lanes) {
             let [start, end] = [0, 1].map(|at| self.before[(ends[at] - offsets[0]).min(TOGETHER)]);
             let sums = [end[0].wrapping_sub(start[0]), end[1].wrapping_sub(start[1])];
-            let (Some(place), Some(result)) = (places.next(), quickly(slices.pair(sums), ends[1] - ends[0])) else {
-                return false;
-            };
-            *place = result;
+            match quickly(slices.pair(sums), ends[1] - ends[0]) {
+                Some(result) => *place = result,
+                None => slowly(ends, std::slice::from_mut(place))
+                    .map_err(|refused| Refused { group: lane + refused.group, ..refused })?,
+            }
         }
-        true
+        Ok(())
     }
 }
 
@@ -182,6 +188,24 @@ mod tests {
         let offsets: Vec<usize> = (0..=1500).map(|lane| 2 * lane).collect();
         let found = sums_of_lanes(&offsets, &[1.0; 3000], &mut [0; 1500], |value| value, |_, _| None, slowly);
         assert_eq!(found, Err(Fault::Empty.of(1000)));
+    }
+
+    /// Beside lanes that are told quickly, those that are not are given by themselves.
+    #[test]
+    fn lanes_that_are_not_told_quickly_leave_their_block_as_it_is() {
+        let offsets = offsets((0..300).map(|lane| lane % 4));
+        let (lanes, asked) = (offsets.windows(2).filter(|ends| ends[0] < ends[1]).count(), Cell::new(0));
+        let quickly = |_, size| (size != 2).then_some(size);
+        let slowly = |offsets: &[usize], results: &mut [usize]| {
+            asked.set(asked.get() + results.len());
+            assert_eq!((offsets.len(), offsets[1] - offsets[0]), (2, 2));
+            results.copy_from_slice(&[20]);
+            Ok(())
+        };
+        let mut results = vec![0; lanes];
+        sums_of_lanes(&offsets, &[1.0; 450], &mut results, |value| value, quickly, slowly).unwrap();
+        assert!(results.chunks(3).all(|sizes| sizes == [1, 20, 3]));
+        assert_eq!(asked.get(), 75);
     }
 
     #[test]
