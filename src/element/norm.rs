@@ -1,12 +1,13 @@
 //! What norms are made of: exact sums of magnitudes and of squares, and the greatest magnitude.
 
+use super::abreast::{Abreast, Known};
 use super::exact::{Kind, Products};
-use super::pair::{Pair, two_product};
+use super::pair::{self, Pair, has_square, two_product};
 use super::saved::Saved;
 use super::total::{Accumulator, FloatTotal};
 
-/// The magnitudes or squares that are made side by side.
-const BLOCK: usize = 256;
+/// The magnitudes or squares that are made side by side: so few that short slices do not pay for many.
+const BLOCK: usize = 64;
 
 /// The exact sum of magnitudes.
 #[derive(Debug, Clone, Default)]
@@ -43,8 +44,23 @@ impl<T: Copy + Into<f64>> Accumulator<T> for Magnitudes {
         <FloatTotal as Accumulator<f64>>::join(cell, other)
     }
 
+    #[inline(always)]
+    fn cells_of(values: &[T], runs: &Abreast) -> Known<Pair> {
+        pair::sums_of(values, runs, |value| value.into().abs())
+    }
+
     fn add_cell(&mut self, cell: Pair) {
         Accumulator::<f64>::add_cell(&mut self.0, cell);
+    }
+
+    #[inline(always)]
+    fn float(value: T) -> Option<f64> {
+        Some(value.into().abs())
+    }
+
+    #[inline(always)]
+    fn cell_of(pair: Pair) -> Pair {
+        pair
     }
 }
 
@@ -58,7 +74,7 @@ pub(crate) struct Squares {
 
 /// The square of a value in two floats, where these hold it; of what is not finite the first one tells.
 fn square(value: f64) -> Option<Pair> {
-    let is_held = (1e-140..1e140).contains(&value.abs()) || value == 0.0;
+    let is_held = has_square(value);
     let (square, error) = if is_held { two_product(value, value) } else { (value * value, 0.0) };
     (is_held || !value.is_finite()).then_some([square, error])
 }
@@ -66,6 +82,13 @@ fn square(value: f64) -> Option<Pair> {
 impl Squares {
     fn add_rest(&mut self, value: f64, count: u128) {
         self.rest.get_or_insert_with(Products::new).add_product(value, value, count);
+    }
+
+    /// The [`root`](Squares::root) of what a small total holds, if that is enough to know it.
+    #[inline(always)]
+    pub(crate) fn quick_root([high, low]: Pair) -> Option<f64> {
+        let near = high + low;
+        near.is_finite().then(|| near.sqrt())
     }
 
     /// The root of the sum, which is rounded to the bits of an `f64` before.
@@ -121,6 +144,11 @@ impl<T: Copy + Into<f64>> Accumulator<T> for Squares {
 
     fn join(cell: &mut Pair, other: Pair) -> bool {
         <FloatTotal as Accumulator<f64>>::join(cell, other)
+    }
+
+    #[inline(always)]
+    fn cells_of(values: &[T], runs: &Abreast) -> Known<Pair> {
+        pair::squares_of(values, runs)
     }
 
     fn add_cell(&mut self, cell: Pair) {

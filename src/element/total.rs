@@ -35,7 +35,7 @@ pub trait Accumulator<T>: Clone + Default + Send + Sync + Saved {
     /// Adds all that another small total holds, with the answer of [`add_to`](Accumulator::add_to).
     fn join(cell: &mut Self::Cell, other: Self::Cell) -> bool;
 
-    /// The small totals of runs among values, where they hold the sums.
+    /// The small totals of runs among values, where these tell what is made of the sums; nothing is added to them.
     #[inline(always)]
     fn cells_of(values: &[T], runs: &Abreast) -> Known<Self::Cell>
     where
@@ -100,7 +100,7 @@ impl FloatTotal {
     }
 
     /// Adds a block of at most [`BLOCK`] values, a multiple of [`LANES`].
-    fn add_block(&mut self, sums: &mut Pairs<LANES>, values: &[f64]) {
+    fn add_block<T: Copy + Into<f64>>(&mut self, sums: &mut Pairs<LANES>, values: &[T]) {
         let before = *sums;
         let is_exact = in_wide_vectors(
             #[inline(always)]
@@ -159,9 +159,9 @@ fn quickly_between(a: f64, b: f64, weight: f64, kind: Kind) -> Option<f64> {
 
 /// Adds values to sums side by side, and says whether nothing was lost.
 #[inline(always)]
-fn add_all(sums: &mut Pairs<LANES>, values: &[f64]) -> bool {
+fn add_all<T: Copy + Into<f64>>(sums: &mut Pairs<LANES>, values: &[T]) -> bool {
     let mut lost = [0.0; LANES];
-    values.as_chunks::<LANES>().0.iter().for_each(|values| sums.add(values, &mut lost));
+    values.as_chunks::<LANES>().0.iter().for_each(|values| sums.add(&values.map(T::into), &mut lost));
     lost.iter().all(|&lost| lost == 0.0)
 }
 
@@ -186,12 +186,8 @@ impl<T: Copy + Into<f64>> Accumulator<T> for FloatTotal {
             return self.add_few(values);
         }
         let (lanes, last) = values.as_chunks::<LANES>();
-        let (mut sums, mut block) = (Pairs::ZERO, [0.0; BLOCK]);
-        for values in lanes.as_flattened().chunks(BLOCK) {
-            let block = &mut block[..values.len()];
-            block.iter_mut().zip(values).for_each(|(wide, &value)| *wide = value.into());
-            self.add_block(&mut sums, block);
-        }
+        let mut sums = Pairs::ZERO;
+        lanes.as_flattened().chunks(BLOCK).for_each(|values| self.add_block(&mut sums, values));
         self.add_few(&sums.high);
         self.add_few(&sums.low);
         self.add_few(last);
@@ -224,7 +220,7 @@ impl<T: Copy + Into<f64>> Accumulator<T> for FloatTotal {
 
     #[inline(always)]
     fn cells_of(values: &[T], runs: &Abreast) -> Known<Pair> {
-        pair::sums_of(values, runs)
+        pair::sums_of(values, runs, T::into)
     }
 
     fn add_cell(&mut self, pair: Pair) {

@@ -156,7 +156,12 @@ pub(crate) fn fold_groups<T: Element, F: Fold<T>>(
 }
 
 /// The results of groups that stand side by side, none of which is empty.
-fn fold_runs<T: Element, F: Fold<T>>(op: F, offsets: &[usize], values: &[T], gaps: &Gaps<T>) -> Outcomes<Vec<F::Out>> {
+pub(crate) fn fold_runs<T: Element, F: Fold<T>>(
+    op: F,
+    offsets: &[usize],
+    values: &[T],
+    gaps: &Gaps<T>,
+) -> Outcomes<Vec<F::Out>> {
     let mut results = alloc::zeros(offsets.len() - 1)?;
     share_runs(offsets, &mut results, &|offsets, results| op.lanes(offsets, values, gaps, results))?;
     Ok(results)

@@ -142,13 +142,24 @@ pub(crate) fn reduce_groups<T: Element, H: Holistic<T>>(
     let scratch = || Scratch { group: Vec::new(), own: op.scratch() };
     let of_groups = reducer(op, groups, values, gaps, position);
     if let (true, Some(offsets), None) = (H::HAS_ABREAST, groups.offsets(), gaps.extents) {
-        let mut results = alloc::copies(blank, groups.len())?;
-        share_runs(offsets, &mut results, &|offsets, results| {
-            reduce_runs(op, offsets, values, &gaps.gaps, position, results)
-        })?;
-        return Ok(results);
+        return reduce_all_runs(op, offsets, values, &gaps.gaps, position, blank);
     }
     threads::try_map_heavy(groups.len(), values.len(), blank, scratch, of_groups)
+}
+
+/// The results of groups that stand side by side, none of which is empty, shared out; `blank` is any result.
+pub(crate) fn reduce_all_runs<T: Element, H: Holistic<T>>(
+    op: H,
+    offsets: &[usize],
+    values: &[T],
+    gaps: &Gaps<T>,
+    position: &(dyn Fn(usize) -> u128 + Sync),
+    blank: H::Out,
+) -> Outcomes<Vec<H::Out>> {
+    let mut results = alloc::copies(blank, offsets.len() - 1)?;
+    let reduce = |offsets: &[usize], results: &mut [H::Out]| reduce_runs(op, offsets, values, gaps, position, results);
+    share_runs(offsets, &mut results, &reduce)?;
+    Ok(results)
 }
 
 /// The results of groups that stand side by side, none of which is empty.

@@ -6,7 +6,7 @@ use std::iter::repeat_n;
 use ndarray::{ArrayBase, ArrayD, ArrayViewD, Axis, Data, Dimension};
 
 use super::lanes::{
-    Order, Place, check_lane, give_back, give_by_labels, map_distinct_lanes, map_labelled_lanes, repeat_cells,
+    OfLanes, Order, Place, check_lane, give_back, give_by_labels, map_distinct_lanes, map_labelled_lanes, repeat_cells,
     visit_rows,
 };
 use super::{check_countable, check_upstream, refused, refused_at};
@@ -17,8 +17,9 @@ use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::convert::{check_result, dense_array, dense_bytes, once_on_each};
 use crate::element::Element;
-use crate::kernels::fold::{Fold, fold_until_settled};
-use crate::kernels::holistic::{Apart, Gradient, Group, Holistic, share_singly};
+use crate::kernels::fold::{Fold, fold_runs, fold_until_settled};
+use crate::kernels::group::Gaps;
+use crate::kernels::holistic::{Apart, Gradient, Group, Holistic, reduce_all_runs, share_singly};
 use crate::kernels::lookup::Lookup;
 use crate::kernels::op::{Outcome, Outcomes};
 use crate::ops::operand::Operand;
@@ -98,7 +99,8 @@ fn fold_lanes<T: Element, F: Fold<T>>(
         }
         op.finish(&state, reduction.extent())
     };
-    map_distinct_lanes(once, distinct, Order::Any, F::Out::ZERO, || (), of_lane)
+    let at_once: OfLanes<'_, T, F::Out> = &|offsets, values| fold_runs(op, offsets, values, &Gaps::none());
+    map_distinct_lanes(once, distinct, Order::Any, F::Out::ZERO, || (), of_lane, (times == 1).then_some(at_once))
         .map_err(|refusal| refused_at(F::NAME, refusal, reduction, distinct.kept_lengths()))
 }
 
@@ -131,7 +133,13 @@ fn reduce_lanes<S: Data<Elem: Element>, D: Dimension, H: Holistic<S::Elem>>(
     if reduction.grouping().is_some() {
         return by_labels(x.view().into_dyn(), H::NAME, reduction, unseen, || op.scratch(), of);
     }
-    let cells = map_distinct_lanes(once, reduction, order, unseen, || op.scratch(), of)
+    let extent = reduction.extent() as usize;
+    let at_once: OfLanes<'_, S::Elem, H::Out> = &|offsets, values| {
+        let position = |entry| (entry % extent) as u128;
+        reduce_all_runs(op, offsets, values, &Gaps::none(), &position, unseen)
+    };
+    let at_once = H::HAS_ABREAST.then_some(at_once);
+    let cells = map_distinct_lanes(once, reduction, order, unseen, || op.scratch(), of, at_once)
         .map_err(|refusal| refused_at(H::NAME, refusal, reduction, &lengths))?;
     Ok(repeat_cells(cells, lengths, reduction)?)
 }

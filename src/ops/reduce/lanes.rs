@@ -37,10 +37,14 @@ pub(super) fn repeat_cells<U: Copy>(cells: Vec<U>, lengths: Vec<usize>, reductio
     Ok(dense_array(&shape, alloc::collect(repeated.iter().copied())?))
 }
 
+/// What gives the results of all lanes between offsets, many at once.
+pub(super) type OfLanes<'a, T, U> = &'a dyn Fn(&[usize], &[T]) -> Outcomes<Vec<U>>;
+
 /// `finish` of the elements of each cell, side by side, of a view none of whose lanes is another one's; cells are
 /// shared out, with one `scratch` a thread. `blank` is any result.
 ///
-/// Lanes that lie side by side are read where they are. Others are copied, some neighbours at a time.
+/// Lanes that lie side by side are read where they are, short ones by `at_once`, where there is such a way. Others are
+/// copied, some neighbours at a time.
 pub(super) fn map_distinct_lanes<T: Element, S, U: Copy + Send + Sync>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
@@ -48,6 +52,7 @@ pub(super) fn map_distinct_lanes<T: Element, S, U: Copy + Send + Sync>(
     blank: U,
     scratch: impl Fn() -> S + Sync + Send,
     finish: impl Fn(&mut S, &[T]) -> Outcome<U> + Sync + Send,
+    at_once: Option<OfLanes<'_, T, U>>,
 ) -> Outcomes<Vec<U>> {
     let (mut kept, mut reduced) = (reduction.kept().to_vec(), reduction.reduced().to_vec());
     let by_stride = |&axis: &usize| Reverse(view.strides()[axis].unsigned_abs());
@@ -58,20 +63,30 @@ pub(super) fn map_distinct_lanes<T: Element, S, U: Copy + Send + Sync>(
     let lengths: Vec<usize> = kept.iter().map(|&axis| view.len_of(Axis(axis))).collect();
     let lanes_last = view.permuted_axes([&kept[..], &reduced].concat());
     let extent = reduction.extent() as usize;
-    let results = match lanes_last.as_slice() {
-        Some(elements) => {
+    let results = match (lanes_last.as_slice(), at_once) {
+        (Some(elements), Some(at_once)) if are_short::<T>(extent) => {
+            let ends = 0..elements.len() / extent + 1;
+            at_once(&alloc::collect(ends.map(|cell| cell * extent))?, elements)
+        }
+        (Some(elements), _) => {
             let of_lane = |scratch: &mut S, cell| {
                 finish(scratch, &elements[cell * extent..(cell + 1) * extent]).map_err(|fault| fault.of(cell))
             };
             threads::try_map_heavy(lengths.iter().product(), elements.len(), blank, scratch, of_lane)
         }
-        None => map_copied_lanes(lanes_last, kept.len(), extent, scratch, finish),
+        (None, _) => map_copied_lanes(lanes_last, kept.len(), extent, scratch, finish),
     };
     match results {
         Ok(results) => Ok(in_axis_order(results, &kept, &lengths)?),
         Err(refusal @ Refused { fault: Fault::Memory(_), .. }) => Err(refusal),
         Err(Refused { fault, group }) => Err(fault.of(number_in_axis_order(group, &kept, &lengths))),
     }
+}
+
+/// Whether lanes are so short that a few of them abreast are faster, and so long that their offsets take no more than a
+/// quarter of what they do.
+fn are_short<T>(extent: usize) -> bool {
+    extent <= 64 && extent * size_of::<T>() >= 4 * size_of::<usize>()
 }
 
 /// The row-major number of an item of an array whose axes are `kept`, among those in row-major order of the axes in

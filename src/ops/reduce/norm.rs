@@ -91,7 +91,7 @@ struct Infinity;
 
 /// Each of them as what is made of its total.
 macro_rules! finish {
-    ($($order:ident of $total:ident $(if $counts:expr)? => $value:expr;)*) => {$(
+    ($($order:ident of $total:ident $(if $counts:expr)? => $value:expr, $quickly:expr;)*) => {$(
         impl Op for $order {
             const NAME: &'static str = "norm";
         }
@@ -109,14 +109,19 @@ macro_rules! finish {
                 let value: fn(&$total) -> T = $value;
                 Ok(value(total))
             }
+
+            #[inline(always)]
+            fn finish_quickly(cell: <$total as Accumulator<T>>::Cell, _: u128) -> Option<T> {
+                $quickly(cell)
+            }
         }
     )*};
 }
 
 finish! {
-    One of Magnitudes => |total| T::mean_of(&total.0, 1);
-    Two of Squares => |total| T::from_f64(total.root());
-    Infinity of Greatest if false => |total| T::from_f64(total.0);
+    One of Magnitudes => |total| T::mean_of(&total.0, 1), |cell| T::quick_mean_of(cell, 1);
+    Two of Squares => |total| T::from_f64(total.root()), |cell| Squares::quick_root(cell).map(T::from_f64);
+    Infinity of Greatest if false => |total| T::from_f64(total.0), |cell| Some(T::from_f64(cell));
 }
 
 /// The descriptor of the gradient.
