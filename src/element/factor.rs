@@ -14,10 +14,13 @@ pub trait Factor: Copy + Send + Sync {
 
     /// The product of so many of itself, where that is the same in any order and between other factors too.
     fn power(self, count: u128) -> Option<Self>;
+
+    /// Whether products with it are the same in any order, as of a zero.
+    fn is_zero(&self) -> bool;
 }
 
-/// A float: a significand, from 1 to 2 without its sign, times a power of two. Zeros, infinities and NaN are
-/// significands.
+/// A float: a significand times a power of two. Zeros, infinities and NaN are significands; all others are held where
+/// the product of two is not rounded for want of exponents, and are brought between 1 and 2 where that is asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Scaled {
     significand: f64,
@@ -26,7 +29,14 @@ pub struct Scaled {
 
 impl Scaled {
     pub(super) fn of(value: f64) -> Self {
-        Scaled { significand: value, exponent: 0 }.normal()
+        Scaled { significand: value, exponent: 0 }.held()
+    }
+
+    /// Itself with a significand of 2<sup>-500</sup> to 2<sup>501</sup> without its sign.
+    #[inline(always)]
+    fn held(self) -> Self {
+        let power = self.significand.to_bits() >> 52 & 0x7ff;
+        if (1023 - 500..=1023 + 500).contains(&power) { self } else { self.normal() }
     }
 
     /// Brings the significand, of any magnitude, between 1 and 2.
@@ -47,24 +57,15 @@ impl Scaled {
 
     /// The sum, of which the significand is rounded once.
     fn plus(self, other: Self) -> Self {
-        let (great, small) = if self.exponent < other.exponent { (other, self) } else { (self, other) };
+        let (this, other) = (self.normal(), other.normal());
+        let (great, small) = if this.exponent < other.exponent { (other, this) } else { (this, other) };
         let is_special = |scaled: Self| scaled.significand == 0.0 || !scaled.significand.is_finite();
-        match (is_special(self), is_special(other)) {
-            (true, true) => Scaled::of(self.significand + other.significand),
-            (true, false) => {
-                if self.significand == 0.0 {
-                    other
-                } else {
-                    self
-                }
-            }
-            (false, true) => {
-                if other.significand == 0.0 {
-                    self
-                } else {
-                    other
-                }
-            }
+        match (is_special(this), is_special(other)) {
+            (true, true) => Scaled::of(this.significand + other.significand),
+            (true, false) if this.significand == 0.0 => other,
+            (true, false) => this,
+            (false, true) if other.significand == 0.0 => this,
+            (false, true) => other,
             // What is smaller by that much is rounded away, and would be by the smallest power that is taken here.
             (false, false) => {
                 let shift = great.exponent.saturating_sub(small.exponent).min(200) as i32;
@@ -80,7 +81,7 @@ impl Scaled {
 
     /// The number in a type of floats, rounded once; a zero keeps its sign.
     pub(super) fn value(self, kind: Kind) -> f64 {
-        let Scaled { significand, exponent } = self;
+        let Scaled { significand, exponent } = self.normal();
         if significand == 0.0 || !significand.is_finite() {
             return significand;
         }
@@ -94,21 +95,23 @@ impl Factor for Scaled {
 
     #[inline(always)]
     fn times(self, other: Self) -> Self {
-        let (product, exponent) = (self.significand * other.significand, self.exponent.saturating_add(other.exponent));
-        match product.abs() >= 2.0 {
-            true => Scaled { significand: product * 0.5, exponent: exponent.saturating_add(1) },
-            false => Scaled { significand: product, exponent },
-        }
+        let exponent = self.exponent.saturating_add(other.exponent);
+        Scaled { significand: self.significand * other.significand, exponent }.held()
     }
 
     /// Of powers of two, and of what is not finite or zero: nothing of these is rounded.
     fn power(self, count: u128) -> Option<Self> {
-        let is_rounded = self.significand.is_finite() && !matches!(self.significand.abs(), 0.0 | 1.0);
-        let even = if self.significand.is_nan() { f64::NAN } else { self.significand.abs() };
+        let Scaled { significand, exponent } = self.normal();
+        let is_rounded = significand.is_finite() && !matches!(significand.abs(), 0.0 | 1.0);
         (!is_rounded).then(|| Scaled {
-            significand: if count.is_multiple_of(2) { even } else { self.significand },
-            exponent: self.exponent.saturating_mul(i128::try_from(count).unwrap_or(i128::MAX)),
+            significand: if count.is_multiple_of(2) { significand.abs() } else { significand },
+            exponent: exponent.saturating_mul(i128::try_from(count).unwrap_or(i128::MAX)),
         })
+    }
+
+    #[inline(always)]
+    fn is_zero(&self) -> bool {
+        self.significand == 0.0
     }
 }
 
@@ -145,6 +148,11 @@ impl Factor for Whole {
         let magnitude = self.magnitude.saturating_pow(count.min(128) as u32);
         Some(Whole { magnitude, is_negative: self.is_negative && !count.is_multiple_of(2) })
     }
+
+    #[inline(always)]
+    fn is_zero(&self) -> bool {
+        self.magnitude == 0
+    }
 }
 
 /// A complex number: both parts with an exponent of their own.
@@ -175,5 +183,10 @@ impl Factor for ScaledComplex {
     /// One more factor 1 may change a zero or an infinity.
     fn power(self, _: u128) -> Option<Self> {
         None
+    }
+
+    /// The signs of its parts depend on the order.
+    fn is_zero(&self) -> bool {
+        false
     }
 }

@@ -105,6 +105,7 @@ impl<F: Factor> Blocks<F> {
 /// The working memory of products.
 pub(crate) struct Product<F> {
     pending: Vec<(Block<F>, u32)>,
+    block: Vec<F>,
     /// The fill by levels, of which there is one in an operation; nothing while it is not asked for.
     squares: Vec<F>,
 }
@@ -143,6 +144,9 @@ impl<F: Factor> Between<F> {
     }
 }
 
+/// The entries side by side that are multiplied by halves: a power of two, so that these are blocks of the tree.
+const BLOCK: usize = 64;
+
 /// Products on the way up.
 struct Values<F> {
     blocks: Option<Blocks<F>>,
@@ -165,11 +169,24 @@ impl<F: Factor> Grow for Values<F> {
 
 impl<F: Factor> Product<F> {
     pub(crate) fn new() -> Self {
-        Product { pending: Vec::new(), squares: Vec::new() }
+        Product { pending: Vec::new(), block: Vec::new(), squares: Vec::new() }
     }
 
-    /// The product of the entries, which come in order with their positions, and of the gaps.
-    pub(crate) fn of(&mut self, entries: impl Iterator<Item = (u128, F)>, gaps: Between<F>) -> F {
+    /// The product of `count` entries, each of which has a position, in order, and of the gaps.
+    pub(crate) fn of(
+        &mut self,
+        count: usize,
+        position: impl Fn(usize) -> u128,
+        factor: impl Fn(usize) -> F,
+        gaps: Between<F>,
+    ) -> F {
+        if let Some(zero) = gaps.factor().filter(F::is_zero) {
+            return (0..count).map(factor).fold(zero, F::times);
+        }
+        if gaps.gap().is_none() && count > 0 && position(count - 1) == count as u128 - 1 {
+            return self.of_first(count, factor);
+        }
+        let entries = (0..count).map(|entry| (position(entry), factor(entry)));
         let mut values = Values { blocks: gaps.blocks(&mut self.squares) };
         let product = grow(&mut values, entries, gaps.top(), &mut self.pending);
         let Some(mut blocks) = values.blocks else {
@@ -179,6 +196,29 @@ impl<F: Factor> Product<F> {
         self.squares = blocks.squares;
         product
     }
+
+    /// The product of entries at the first positions: blocks of them by halves, and all blocks by the tree.
+    fn of_first(&mut self, count: usize, factor: impl Fn(usize) -> F) -> F {
+        let blocks = (0..count).step_by(BLOCK).enumerate().map(|(number, start)| {
+            self.block.clear();
+            self.block.extend((start..count.min(start + BLOCK)).map(&factor));
+            (number as u128, by_halves(&mut self.block))
+        });
+        grow(&mut Values { blocks: None }, blocks, 0, &mut self.pending).unwrap_or(F::ONE)
+    }
+}
+
+/// The product of a block: of neighbours, until one is left.
+fn by_halves<F: Factor>(block: &mut [F]) -> F {
+    let mut count = block.len();
+    while count > 1 {
+        for pair in 0..count / 2 {
+            block[pair] = block[2 * pair].times(block[2 * pair + 1]);
+        }
+        block[count / 2] = block[count - 1];
+        count = count.div_ceil(2);
+    }
+    block.first().copied().unwrap_or(F::ONE)
 }
 
 /// Where a block comes from.
@@ -312,7 +352,8 @@ mod tests {
             let at = |entry: usize| (entry as u128 * stride, value(entry).factor());
             let extent = (count as u128 - 1) * stride + 2;
             let gaps = Between { fill, count: extent - count as u128, extent };
-            let (all, mut seen) = (Product::new().of((0..count).map(at), gaps), vec![false; count]);
+            let (all, mut seen) =
+                (Product::new().of(count, |entry| at(entry).0, |entry| at(entry).1, gaps), vec![false; count]);
             others(count, at, gaps, |entry, others| {
                 seen[entry] = true;
                 let bits = |factor| f64::product_of(factor).map(f64::to_bits);
@@ -320,6 +361,28 @@ mod tests {
             })
             .unwrap();
             assert!(seen.iter().all(|&seen| seen));
+        }
+    }
+
+    /// Entries at the first positions are multiplied by halves, others by the tree: here with one gap, a factor of 1,
+    /// behind them. The exponents of neighbours are opposite ones, up to the greatest: they are taken out on the way.
+    #[test]
+    fn halves_are_those_of_the_tree() {
+        let mut bits = 0x9e37_79b9_7f4a_7c15u64;
+        for count in 0..300usize {
+            let mut value = |entry: usize| {
+                bits = bits.wrapping_mul(0xd129_0d3b_3c4f_1b5d).wrapping_add(1);
+                let power = [0, 300, 700, 1020][count % 4] * [1, -1][entry % 2];
+                f64::from_bits(bits >> 12 | 1023 << 52) * 2f64.powi(power)
+            };
+            let values: Vec<f64> = (0..count).map(&mut value).collect();
+            let product = |fill: Option<f64>| {
+                let gaps = Between { fill: fill.map(f64::factor), count: 1, extent: count as u128 + 1 };
+                let found = Product::new().of(count, |entry| entry as u128, |entry| values[entry].factor(), gaps);
+                f64::product_of(found).filter(|product| product.is_normal()).map(f64::to_bits)
+            };
+            assert!(product(None).is_some() || count % 2 == 1);
+            assert_eq!(product(None), product(Some(1.0)), "{count}");
         }
     }
 }

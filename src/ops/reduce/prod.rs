@@ -49,8 +49,8 @@ impl<T: Ring, const SKIPS_NAN: bool> Holistic<T> for Prod<SKIPS_NAN> {
 
     fn of(&self, group: &Group<'_, T>, scratch: &mut Self::Scratch) -> Outcome<T::Sum> {
         let factor = counted(SKIPS_NAN, T::factor);
-        let entries = group.stored.iter().enumerate().map(|(within, &value)| ((group.position)(within), factor(value)));
-        let found = T::product_of(scratch.of(entries, gaps_of(group, factor)?));
+        let entry = |within: usize| factor(group.stored[within]);
+        let found = T::product_of(scratch.of(group.stored.len(), group.position, entry, gaps_of(group, factor)?));
         let found = found.ok_or(Fault::Overflow(T::Sum::DTYPE.name()))?;
         // Of gaps alone it is a fill, whose zero has no sign.
         Ok(if group.stored.is_empty() { found.as_implicit() } else { found })
