@@ -1,11 +1,14 @@
 //! The one error type of the crate: every variant carries the numbers that explain it.
 
+mod debug;
 mod source;
+mod words;
 
 pub use source::IoSource;
 
-use std::fmt;
 use std::path::PathBuf;
+
+use words::{at_least, at_position, before_message, entries_seen, first_axes, in_range, of_entry, without_name};
 
 use crate::base::alloc::AllocError;
 use crate::base::shape::Shape;
@@ -546,133 +549,8 @@ pub enum Error {
     },
 }
 
-/// What is wrong with a step that has been named: its name is not said again.
-fn without_name(operation: &str, cause: &Error) -> String {
-    if let Error::InRange { cause, axis, start, end } = cause {
-        return in_range(*axis, *start, *end, &without_name(operation, cause));
-    }
-    let told = cause.to_string();
-    match told.strip_prefix(operation) {
-        Some(why) if why.starts_with(": ") => why[2..].to_string(),
-        Some(place) if place.starts_with(" at ") || place.starts_with(" of ") => format!("the result{place}"),
-        Some(rest) if rest.starts_with(' ') => format!("it{rest}"),
-        _ => told,
-    }
-}
-
-/// What is wrong within a range of an axis.
-fn in_range(axis: usize, start: usize, end: usize, cause: &dyn fmt::Display) -> String {
-    format!("in positions {start} to {end} of axis {axis}, counted from the first of these: {cause}")
-}
-
-/// The name of a file before what is said of it. What a terminal would obey is escaped.
-fn before_message(path: &Option<PathBuf>) -> String {
-    let Some(path) = path else { return String::new() };
-    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    let name: String = path.to_string_lossy().chars().map(escaped).collect();
-    format!("{name}: ")
-}
-
-/// The name of the variant, and the sentence: `main` and `unwrap` print an error by `Debug`, and the sentence tells
-/// what to do.
-macro_rules! debug_of {
-    ($($variant:ident),* $(,)?) => {
-        impl fmt::Debug for Error {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let name = match self {
-                    $(Error::$variant { .. } => stringify!($variant),)*
-                };
-                write!(f, "{name}({self})")
-            }
-        }
-    };
-}
-
-debug_of!(
-    IndexOutOfBounds,
-    NegativeIndex,
-    NegativeOffset,
-    NotSorted,
-    Duplicate,
-    NoTensor,
-    LengthMismatch,
-    RankMismatch,
-    ShapeMismatch,
-    ReshapeSize,
-    AxisOutOfRange,
-    AxisRepeated,
-    AxisOverflow,
-    AxisNotOne,
-    NotBroadcastable,
-    SliceOutOfRange,
-    ZeroStep,
-    FillsDiffer,
-    TooManyEntries,
-    AxisTooLong,
-    OffsetsStart,
-    OffsetsDecrease,
-    OffsetsEnd,
-    UnevenBatches,
-    TooLarge,
-    OutOfMemory,
-    Uncountable,
-    PositionOutOfRange,
-    TakeFromEmpty,
-    SumOverflow,
-    Overflow,
-    EmptyGroup,
-    DivisionByZero,
-    NonFinite,
-    FillVaries,
-    Argument,
-    NoOrder,
-    NoOperation,
-    TypesDiffer,
-    Cast,
-    IsinKind,
-    FillNotZero,
-    Format,
-    NotRepresentable,
-    NoGradient,
-    InRange,
-    Lazy,
-    Engine,
-    Io,
-);
-
 impl From<AllocError> for Error {
     fn from(refused: AllocError) -> Self {
         Error::OutOfMemory { bytes: refused.bytes }
     }
-}
-
-/// What an answer was made of, if that is not what it should be.
-fn entries_seen(seen: &Option<(u64, u64)>, expected: &Option<(u64, u64)>) -> String {
-    let (Some((seen, hash)), Some((entries, expected))) = (seen, expected) else { return String::new() };
-    format!("; it saw {seen} entries with the checksum {hash:016x}, of {entries} with {expected:016x}")
-}
-
-/// A position in words.
-fn at_position(coords: &Option<Vec<usize>>) -> String {
-    coords.as_ref().map_or_else(|| "the fill".into(), |coords| format!("{coords:?}"))
-}
-
-/// Which entry it is, behind what is wrong with it.
-fn of_entry(entry: Option<usize>) -> String {
-    entry.map_or_else(String::new, |entry| format!(", entry {entry}"))
-}
-
-/// What to do where the shorter of two shapes has the lengths of the first axes of the other: broadcasting aligns the
-/// last ones.
-fn first_axes(left: &Shape, right: &Shape) -> String {
-    let (short, long) = if left.rank() < right.rank() { (left, right) } else { (right, left) };
-    if short.rank() == 0 || short.rank() == long.rank() || !long.starts_with(short) {
-        return String::new();
-    }
-    format!("; the last axes meet: expand_dims(-1) of {short} puts one of length 1 behind its own")
-}
-
-/// A byte count in words: the largest number stands for everything above it.
-fn at_least(bytes: u128) -> String {
-    if bytes == u128::MAX { "more than 2^127".into() } else { bytes.to_string() }
 }

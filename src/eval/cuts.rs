@@ -6,7 +6,8 @@ use ndarray::SliceInfoElem;
 
 use super::Fault;
 use super::call::{Call, Seen};
-use super::table::{norm_of, signature};
+use super::options::norm_of;
+use super::table::signature;
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::Result as Outcome;
 use crate::base::shape::Shape;

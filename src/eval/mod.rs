@@ -14,6 +14,7 @@ mod formulas;
 mod grad;
 mod graph;
 mod literal;
+mod options;
 mod parse;
 mod program;
 mod rules;

@@ -2,11 +2,15 @@
 
 use super::Fault;
 use super::call::{Call, Seen, on_either, on_seen};
+use super::options::{
+    choice, made, median_of, mode_of, multiplied, norm_of, of_list, of_two, one_of, one_of_two, quantile_of, var_of,
+    views,
+};
 use super::value::Value;
 use crate::base::axes::Axes;
-use crate::dynamic::{AnyMatmul, AnyStored, AnyTensor, Right};
+use crate::dynamic::{AnyMatmul, AnyStored, AnyTensor};
 use crate::element::DType;
-use crate::ops::{Nanmedian, Norm, Quantile, QuantileMethod, Take, TakeMode, Tolerance, Var};
+use crate::ops::{Take, Tolerance};
 use crate::pattern::Format;
 use crate::tensor::coo::CooTensor;
 
@@ -66,139 +70,6 @@ fn all() -> impl Iterator<Item = &'static Function> {
 const REDUCTION: &str = "x axis? keep_dims? by?";
 const VARIANCE: &str = "x axis? keep_dims? ddof? by?";
 const GRADIENT: &str = "x upstream axis? keep_dims? by?";
-
-fn var_of(call: &Call, axis: usize) -> Result<Var, Fault> {
-    Ok(Var::over(call.axes(axis, axis + 3)?).ddof(call.integer(axis + 2, Some(0))?))
-}
-
-fn median_of(call: &Call, axis: usize) -> Result<Nanmedian, Fault> {
-    let options = Nanmedian::over(call.axes(axis, axis + 3)?);
-    Ok(if call.word(axis + 2, &["mean", "lower"])? == 1 { options.lower() } else { options })
-}
-
-fn mode_of(call: &Call, place: usize) -> Result<TakeMode, Fault> {
-    Ok([TakeMode::Raise, TakeMode::Wrap, TakeMode::Clip][call.word(place, &["raise", "wrap", "clip"])?])
-}
-
-fn quantile_of(call: &Call, axis: usize) -> Result<Quantile, Fault> {
-    use QuantileMethod::{Higher, Linear, Lower, Midpoint, Nearest};
-    let method = call.word(axis + 2, &["linear", "lower", "higher", "midpoint", "nearest"])?;
-    let method = [Linear, Lower, Higher, Midpoint, Nearest][method];
-    Ok(Quantile::over(call.axes(axis, axis + 3)?).method(method))
-}
-
-pub(super) fn norm_of(call: &Call, axis: usize) -> Result<Norm, Fault> {
-    let norm = Norm::over(call.axes(axis, axis + 3)?);
-    match call.real_or(axis + 2, 2.0)? {
-        1.0 => Ok(norm.one()),
-        2.0 => Ok(norm),
-        f64::INFINITY => Ok(norm.infinity()),
-        other => super::run::wrong(&call.at, format!("ord is 1, 2 or inf, not {other}")),
-    }
-}
-
-/// One of two gradients, by the number that the argument at `place` is.
-fn one_of_two(
-    call: &Call,
-    place: usize,
-    both: crate::base::error::Result<(AnyTensor, AnyTensor)>,
-) -> Result<Value, Fault> {
-    let is_right = match call.integer(place, Some(0))? {
-        0 => false,
-        1 => true,
-        other => return super::run::wrong(&call.at, format!("wrt is 0 or 1, not {other}")),
-    };
-    call.done(both.map(|(dx, dy)| if is_right { dy } else { dx }))
-}
-
-/// The gradient of one of two operands, of which a view makes the other one too.
-fn of_two(
-    call: &Call,
-    gradients: fn(&AnyTensor, Right<'_>, &AnyTensor) -> crate::base::error::Result<(AnyTensor, AnyTensor)>,
-    of_stored: fn(AnyStored<'_>, Right<'_>, &AnyTensor) -> crate::base::error::Result<(AnyTensor, AnyTensor)>,
-) -> Result<Value, Fault> {
-    let (x, y, upstream) = (beside(call, 0, 1)?, beside(call, 1, 0)?, call.tensor(2)?);
-    let is_view = |place: usize| call.given(place).map(|given| matches!(given.value, Value::Stored(_)));
-    let both = match is_view(0)? || is_view(1)? {
-        true => of_stored(x.stored(), y.stored().into(), upstream),
-        false => gradients(&x, (&y).into(), upstream),
-    };
-    one_of_two(call, 3, both)
-}
-
-/// One gradient of several, by the number that the argument at `place` is.
-fn one_of(call: &Call, place: usize, all: crate::base::error::Result<Vec<AnyTensor>>) -> Result<Value, Fault> {
-    let mut all = super::run::at(&call.at, all)?;
-    let wrt: usize = call.integer(place, Some(0))?;
-    match wrt < all.len() {
-        true => Ok(Value::Tensor(all.swap_remove(wrt))),
-        false => super::run::wrong(&call.at, format!("wrt is the number of one of {} tensors", all.len())),
-    }
-}
-
-/// One gradient of those of a list of tensors.
-fn of_list(
-    call: &Call,
-    gradients: fn(&AnyTensor, isize, &[&AnyTensor]) -> crate::base::error::Result<Vec<AnyTensor>>,
-) -> Result<Value, Fault> {
-    let (tensors, wrt): (_, usize) = (call.tensors(0)?, call.integer(3, Some(0))?);
-    if wrt >= tensors.len() {
-        return super::run::wrong(&call.at, format!("wrt is the number of one of {} tensors", tensors.len()));
-    }
-    let all = gradients(call.tensor(1)?, call.integer(2, Some(0))?, &tensors);
-    call.done(all.map(|mut all| all.swap_remove(wrt)))
-}
-
-/// A tensor that a constructor made.
-fn made(x: CooTensor<f64>) -> crate::base::error::Result<AnyTensor> {
-    Ok(x.with_index::<u64>()?.into())
-}
-
-/// An operand of a gradient: a number beside a tensor stands at the elements of that, unless its own gradient is asked
-/// for.
-fn beside(call: &Call, place: usize, other: usize) -> Result<AnyTensor, Fault> {
-    let is_asked = call.integer::<usize>(3, Some(0))? == place;
-    match (&call.given(place)?.value, &call.given(other)?.value) {
-        (Value::Number(number), Value::Tensor(x) | Value::Stored(x)) if !is_asked => {
-            let number =
-                number.in_type(x.dtype()).or_else(|message| super::run::wrong(&call.given(place)?.at, message))?;
-            super::run::at(&call.at, x.constant(number))
-        }
-        _ => choice(call, place, other),
-    }
-}
-
-/// A tensor or a number beside one, of the type of the other one.
-fn choice(call: &Call, place: usize, other: usize) -> Result<AnyTensor, Fault> {
-    let given = call.given(place)?;
-    match &given.value {
-        Value::Number(number) => {
-            let dtype = match &call.given(other)?.value {
-                Value::Tensor(tensor) | Value::Stored(tensor) => tensor.dtype(),
-                Value::Number(other) if number.dtype() != other.dtype() => DType::Float64,
-                _ => number.dtype(),
-            };
-            super::run::tensor_of(number, dtype, &given.at)
-        }
-        _ => call.moving(place).cloned(),
-    }
-}
-
-/// What each of some tensors stores.
-fn views<'a>(tensors: &[&'a AnyTensor]) -> Vec<AnyStored<'a>> {
-    tensors.iter().map(|tensor| tensor.stored()).collect()
-}
-
-/// A product on the mask at `place`, if there is one; the flag behind it asks for the complement.
-fn multiplied<'c>(call: &'c Call, options: AnyMatmul<'c>, place: usize) -> Result<Value, Fault> {
-    let options = match (call.is_given(place), call.flag(place + 1)?) {
-        (true, false) => options.mask(call.tensor(place)?),
-        (true, true) => options.without(call.tensor(place)?),
-        (false, true) => return super::run::wrong(&call.at, "complement=… is that of a mask"),
-        (false, false) => options,
-    };
-    call.done(call.moving(0)?.matmul_with(call.moving(1)?, options))
-}
 
 /// Tables of functions that take the same arguments.
 macro_rules! alike {

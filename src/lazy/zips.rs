@@ -9,7 +9,7 @@ use super::Lazy;
 use super::node::{Form, Held, Node, known};
 use super::rewrite::Facts;
 use super::text::{Text, said};
-use super::unary::{Right, Steps, step};
+use super::unary::{Right, Steps, rule_of_all, same, step};
 use crate::base::error::{Error, Result};
 use crate::base::shape::{self, Shape};
 use crate::element::{Bits, Element, Float, FloatVisitor, Numeric, Real, RealNumber, Remainder};
@@ -339,6 +339,45 @@ fn everywhere<X: Steps<Of<<X as Operand>::Elem> = X>>(x: &Lazy<X>, number: X::El
 /// Whether a number is what comes of adding it to 0, as `-0.0` is not.
 fn is_sum<T: Element + Default + operators::Add<Output = T>>(number: T) -> bool {
     (T::default() + number).same(number)
+}
+
+impl<P: Pattern> Lazy<Tensor<P, bool>> {
+    /// The step [`where_`](crate::where_()): of each element `yes` or `no`. The condition needs no gradient.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([3], vec![vec![0, 2]], vec![-2.0, 3.0], 0.0)?.lazy();
+    /// let leaky = x.less(0.0).where_(&(&x * 0.5), &x);
+    /// assert_eq!(leaky.collect()?.values(), [-1.0, 3.0]);
+    /// assert_eq!(leaky.gradient(&x, &x.abs()).collect()?.values(), [1.0, 3.0]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn where_<T: Element>(&self, yes: &Lazy<Tensor<P, T>>, no: &Lazy<Tensor<P, T>>) -> Lazy<Tensor<P, T>> {
+        let shape = |[c, yes, no]: [&Shape; 3]| {
+            let both = shape::broadcast(yes, no).and_then(|both| shape::broadcast(c, &both));
+            Ok(both) // Where there is none, the operation says so.
+        };
+        let run = |inputs: &[Held]| {
+            let [yes, no] = [1, 2].map(|at| known::<Tensor<P, T>>(&inputs[at]));
+            ops::where_(known::<Tensor<P, bool>>(&inputs[0]), yes, no)
+        };
+        let chosen = step("where_", String::new(), [&self.node, &yes.node, &no.node], Form::Each, shape, run)
+            .written(Text::call("where_", &["%0", "%1", "%2"], said!()));
+        rule_of_all!(chosen, T, [P: Pattern], (), |[c, yes, no, g]| {
+            let run = |inputs: &[Held]| {
+                let [yes, no, g] = [1, 2, 3].map(|at| known::<Tensor<P, F>>(&inputs[at]));
+                ops::where_backward(known::<Tensor<P, bool>>(&inputs[0]), yes, no, g)
+            };
+            let both: Lazy<(Tensor<P, F>, Tensor<P, F>)> =
+                step("where_backward", String::new(), [c, yes, no, g], Form::Own, |[_, yes, ..]| same(yes), run)
+                    .written(Text::gradients("where_backward", &["%0", "%1", "%2", "%3"], said!(), 2))
+                    .known(Facts::gradients_of(&[1, 2]));
+            let (yes, no) = both.parts();
+            vec![None, Some(yes.node), Some(no.node)]
+        })
+    }
 }
 
 /// A number on the left, as no rule of Rust lets one impl have for all types.

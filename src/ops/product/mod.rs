@@ -16,12 +16,13 @@ pub(in crate::ops) mod outer;
 mod sddmm;
 pub(in crate::ops) mod softmax;
 mod spec;
+mod steps;
+mod tensordot;
 pub(in crate::ops) mod whole;
 
 pub use crate::kernels::semiring::Semiring;
 pub use backward::matmul_backward;
-pub(crate) use einsum::tensordot_shape;
-pub use einsum::{Einsum, einsum, einsum_backward, tensordot, tensordot_backward};
+pub use einsum::{Einsum, einsum, einsum_backward};
 pub use matmul::matmul;
 pub(crate) use matmul::matmul_entries;
 pub use matmul_with::{Matmul, matmul_with};
@@ -31,6 +32,8 @@ pub(crate) use outer::Pairs;
 pub use outer::{kron, kron_backward, outer, outer_backward};
 pub(crate) use sddmm::{check_factors, forward as dots_at, gradients as dots_at_backward};
 pub use softmax::{log_softmax, log_softmax_backward, softmax, softmax_backward};
+pub(crate) use tensordot::tensordot_shape;
+pub use tensordot::{tensordot, tensordot_backward};
 
 use factor::{Elements, Entries, Factor, Found, Scattered, check_finite};
 

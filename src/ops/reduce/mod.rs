@@ -24,6 +24,7 @@ pub(crate) mod ranked;
 pub(crate) mod sparse;
 mod sum;
 mod topk;
+mod totals;
 mod unique;
 mod var;
 

@@ -7,7 +7,7 @@ use crate::element::{Accumulator, Float};
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::ops::operand::Operand;
-use crate::ops::reduce::sum::{Finish, Totals};
+use crate::ops::reduce::totals::{Finish, Totals};
 
 /// Which norm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -1,0 +1,289 @@
+//! Products of any number of operands with named axes, two at a time, and their gradients.
+
+use super::spec::{Label, Spec, wrong};
+use super::whole::Whole;
+use crate::base::error::{Error, Result};
+use crate::base::shape::Shape;
+use crate::element::{Float, Ring};
+use crate::ops::operand::Operand;
+
+/// What one step did, so that it can be undone for gradients.
+enum Done<T> {
+    Diagonal { of: Whole<T>, kept: Vec<usize> },
+    Sum { of: Whole<T>, axes: Vec<usize> },
+    Order(Vec<usize>),
+    Shape(Shape),
+}
+
+/// What was done to one operand or product, from one number to another, or to two.
+enum Noted<T> {
+    One(usize, Done<T>, usize),
+    Two([usize; 2], Box<[Whole<T>; 2]>, usize),
+}
+
+/// Everything that was done, if anybody wants to know.
+struct Notes<T> {
+    list: Option<Vec<Noted<T>>>,
+    numbers: usize,
+}
+
+impl<T> Notes<T> {
+    fn next(&mut self) -> usize {
+        self.numbers += 1;
+        self.numbers - 1
+    }
+}
+
+/// An operand or a product on the way, with the labels of its axes.
+struct Named<T> {
+    whole: Whole<T>,
+    labels: Vec<Label>,
+    number: usize,
+    /// What it is, for errors.
+    name: String,
+}
+
+impl<T: Ring> Named<T> {
+    fn axis(&self, label: Label) -> Option<usize> {
+        self.labels.iter().position(|&own| own == label)
+    }
+
+    /// As something else, with what was done to become that.
+    fn becomes(
+        self,
+        whole: Whole<T>,
+        labels: Vec<Label>,
+        done: impl FnOnce(Whole<T>) -> Done<T>,
+        notes: &mut Notes<T>,
+    ) -> Self {
+        let number = notes.next();
+        if let Some(list) = &mut notes.list {
+            list.push(Noted::One(self.number, done(self.whole), number));
+        }
+        Named { whole, labels, number, name: self.name }
+    }
+
+    /// Without the axes that repeat a label: of these only equal coordinates count.
+    fn without_repetitions(mut self, notes: &mut Notes<T>) -> Result<Self> {
+        while let Some((first, second)) = repeated(&self.labels) {
+            let (whole, kept) = self.whole.diagonal(first, second)?;
+            let mut labels = self.labels.clone();
+            labels.remove(second);
+            self = self.becomes(whole, labels, |of| Done::Diagonal { of, kept }, notes);
+        }
+        Ok(self)
+    }
+
+    /// Exact sums over the labels that nobody needs.
+    fn summed(self, is_needed: impl Fn(Label) -> bool, notes: &mut Notes<T>) -> Result<Self> {
+        let axes: Vec<usize> = (0..self.labels.len()).filter(|&axis| !is_needed(self.labels[axis])).collect();
+        if axes.is_empty() {
+            return Ok(self);
+        }
+        let labels = self.labels.iter().copied().filter(|&label| is_needed(label)).collect();
+        let whole = self.whole.summed(&axes)?;
+        Ok(self.becomes(whole, labels, |of| Done::Sum { of, axes }, notes))
+    }
+
+    /// With its axes in the order of some labels, which are its own.
+    fn ordered(self, labels: &[Label], notes: &mut Notes<T>) -> Result<Self> {
+        let order: Vec<usize> = labels.iter().filter_map(|&label| self.axis(label)).collect();
+        if order.is_sorted() {
+            return Ok(self);
+        }
+        let whole = self.whole.permuted(&order)?;
+        Ok(self.becomes(whole, labels.to_vec(), |_| Done::Order(order), notes))
+    }
+
+    /// In another shape, whose axes have no labels of their own.
+    fn reshaped(self, shape: &Shape, notes: &mut Notes<T>) -> Result<Self> {
+        if *self.whole.lengths() == **shape {
+            return Ok(self);
+        }
+        let (whole, labels) = (self.whole.reshaped(shape)?, self.labels.clone());
+        Ok(self.becomes(whole, labels, |of| Done::Shape(of.lengths().into()), notes))
+    }
+
+    fn length_of(&self, label: Label) -> Option<usize> {
+        Some(self.whole.lengths()[self.axis(label)?])
+    }
+
+    /// The product of the lengths of some labels.
+    fn length(&self, labels: &[Label]) -> Result<usize> {
+        let lengths: Shape = labels.iter().filter_map(|&label| self.length_of(label)).collect();
+        lengths.checked_size().ok_or(Error::AxisOverflow { axis: 0 })
+    }
+
+    /// As matrices: with an axis for each of the lists of labels, the first of which may be left out.
+    fn in_matrices(self, lists: [&[Label]; 3], notes: &mut Notes<T>) -> Result<Self> {
+        let lengths = lists.iter().map(|labels| self.length(labels)).collect::<Result<Vec<_>>>()?;
+        let from = usize::from(lists[0].is_empty());
+        self.ordered(&lists.concat(), notes)?.reshaped(&lengths[from..].into(), notes)
+    }
+
+    fn text(&self) -> String {
+        text(&self.labels)
+    }
+}
+
+/// Two axes of one label.
+fn repeated(labels: &[Label]) -> Option<(usize, usize)> {
+    let first = |second: usize| labels[..second].iter().position(|&own| own == labels[second]);
+    (1..labels.len()).find_map(|second| Some((first(second)?, second)))
+}
+
+fn text(labels: &[Label]) -> String {
+    let char = |label: &Label| match label {
+        Label::Dots(_) => '.',
+        Label::Letter(letter) => *letter,
+    };
+    labels.iter().map(char).collect()
+}
+
+/// The product of two operands, each label of which is needed or stands in both.
+fn product<T: Ring>(
+    left: Named<T>,
+    right: Named<T>,
+    is_needed: impl Fn(Label) -> bool,
+    (step, notes): (usize, &mut Notes<T>),
+) -> Result<Named<T>> {
+    let of_left =
+        |is: &dyn Fn(Label) -> bool| left.labels.iter().copied().filter(|&label| is(label)).collect::<Vec<_>>();
+    let in_both = |label: Label| right.axis(label).is_some();
+    let batch = of_left(&|label| in_both(label) && is_needed(label));
+    let contracted = of_left(&|label| in_both(label) && !is_needed(label));
+    let rows = of_left(&|label| !in_both(label));
+    let columns: Vec<Label> = right.labels.iter().copied().filter(|&label| left.axis(label).is_none()).collect();
+    let labels = [&batch[..], &rows, &columns].concat();
+    let length = |&label: &Label| left.length_of(label).or_else(|| right.length_of(label)).unwrap_or(1);
+    let shape: Shape = labels.iter().map(length).collect();
+    let name = format!("the result of step {step}, {},{}->{}", left.text(), right.text(), text(&labels));
+    let left = left.in_matrices([&batch, &rows, &contracted], notes)?;
+    let right = right.in_matrices([&batch, &contracted, &columns], notes)?;
+    let whole = left.whole.product(&right.whole)?;
+    let number = notes.next();
+    if let Some(list) = &mut notes.list {
+        list.push(Noted::Two([left.number, right.number], Box::new([left.whole, right.whole]), number));
+    }
+    Named { whole, labels, number, name }.reshaped(&shape, notes)
+}
+
+/// Which two are multiplied in each step, each of them there.
+fn order_of(order: Option<&[[usize; 2]]>, count: usize) -> Result<Vec<[usize; 2]>> {
+    let Some(order) = order else { return Ok(vec![[0, 1]; count.saturating_sub(1)]) };
+    if order.len() + 1 != count {
+        return wrong(format!("an order of {} steps leaves no single one of {count} operands", order.len()));
+    }
+    for (step, &[a, b]) in order.iter().enumerate() {
+        if a == b || a.max(b) >= count - step {
+            return wrong(format!("step {step} of the order takes {a} and {b} of {} operands", count - step));
+        }
+    }
+    Ok(order.to_vec())
+}
+
+/// Refuses what is not finite beside zeros that are not stored.
+fn check_finite<T: Ring>(named: &Named<T>, is_left: bool) -> Result<()> {
+    let Some((coords, value)) = named.whole.first_not_finite() else { return Ok(()) };
+    let found = format!("{} in {}", value.to_number(), named.name);
+    let zero = "an implicit 0".to_string();
+    let (left, right) = if is_left { (found, zero) } else { (zero, found) };
+    Err(Error::NonFinite { operation: "einsum", left, right, coords })
+}
+
+/// The sum of products of operands, which have the first numbers; where zeros that are not stored count, what is not
+/// finite is refused.
+fn contract<T: Ring>(
+    spec: &Spec,
+    order: Option<&[[usize; 2]]>,
+    wholes: Vec<Whole<T>>,
+    counts_zeros: bool,
+    notes: &mut Notes<T>,
+) -> Result<Named<T>> {
+    let order = order_of(order, wholes.len())?;
+    notes.numbers = wholes.len();
+    let mut list = Vec::new();
+    for (number, (whole, labels)) in wholes.into_iter().zip(&spec.operands).enumerate() {
+        let named = Named { whole, labels: labels.clone(), number, name: format!("operand {number}") };
+        list.push(named.without_repetitions(notes)?);
+    }
+    for (step, [a, b]) in order.into_iter().enumerate() {
+        let (first, second) = (a.min(b), a.max(b));
+        let (later, earlier) = (list.remove(second), list.remove(first));
+        let (left, right) = if a < b { (earlier, later) } else { (later, earlier) };
+        let is_needed =
+            |label: Label| spec.result.contains(&label) || list.iter().any(|other| other.axis(label).is_some());
+        let (of_left, of_right) = (left.labels.clone(), right.labels.clone());
+        let left = left.summed(|label| is_needed(label) || of_right.contains(&label), notes)?;
+        let right = right.summed(|label| is_needed(label) || of_left.contains(&label), notes)?;
+        if counts_zeros {
+            check_finite(&left, true)?;
+            check_finite(&right, false)?;
+        }
+        let product = product(left, right, is_needed, (step, notes))?;
+        list.insert(if a < b { a } else { a - 1 }, product);
+    }
+    let Some(last) = list.pop() else { return wrong("there are no operands".into()) };
+    let last = last.summed(|label| spec.result.contains(&label), notes)?;
+    last.ordered(&spec.result, notes)
+}
+
+/// The gradients of the operands, from that of the result.
+fn undo<T: Float>(notes: Notes<T>, last: usize, gradient: Whole<T>, count: usize) -> Result<Vec<Option<Whole<T>>>> {
+    let mut gradients: Vec<Option<Whole<T>>> = (0..notes.numbers).map(|_| None).collect();
+    gradients[last] = Some(gradient);
+    for noted in notes.list.unwrap_or_default().into_iter().rev() {
+        match noted {
+            Noted::One(from, done, to) => {
+                let Some(gradient) = gradients[to].take() else { continue };
+                gradients[from] = Some(done.undo(&gradient)?);
+            }
+            Noted::Two([left, right], wholes, to) => {
+                let Some(gradient) = gradients[to].take() else { continue };
+                let (of_left, of_right) = wholes[0].product_backward(&wholes[1], &gradient)?;
+                (gradients[left], gradients[right]) = (Some(of_left), Some(of_right));
+            }
+        }
+    }
+    gradients.truncate(count);
+    Ok(gradients)
+}
+
+impl<T: Float> Done<T> {
+    fn undo(self, gradient: &Whole<T>) -> Result<Whole<T>> {
+        match self {
+            Done::Diagonal { of, kept } => of.put_back(gradient, &kept),
+            Done::Sum { of, axes } => of.spread(gradient, &axes),
+            Done::Shape(shape) => gradient.reshaped(&shape),
+            Done::Order(order) => {
+                let mut back = vec![0; order.len()];
+                order.iter().enumerate().for_each(|(at, &axis)| back[axis] = at);
+                gradient.permuted(&back)
+            }
+        }
+    }
+}
+
+/// The sum of products of operands; where zeros that are not stored count, what is not finite is refused.
+pub(super) fn contracted<T: Ring>(
+    spec: &Spec,
+    order: Option<&[[usize; 2]]>,
+    wholes: Vec<Whole<T>>,
+    counts_zeros: bool,
+) -> Result<Whole<T>> {
+    Ok(contract(spec, order, wholes, counts_zeros, &mut Notes { list: None, numbers: 0 })?.whole)
+}
+
+/// The gradients of the operands of a sum of products.
+pub(super) fn contracted_backward<T: Float, U: Operand<Elem = T>>(
+    spec: &Spec,
+    order: Option<&[[usize; 2]]>,
+    wholes: Vec<Whole<T>>,
+    upstream: &U,
+) -> Result<Vec<Whole<T>>> {
+    let (count, mut notes) = (wholes.len(), Notes { list: Some(Vec::new()), numbers: 0 });
+    let found = contract(spec, order, wholes, false, &mut notes)?;
+    let gradient = found.whole.gradient_at(upstream)?;
+    let gradients = undo(notes, found.number, gradient, count)?.into_iter().collect::<Option<_>>();
+    gradients.map_or_else(|| wrong("an operand has no part in the result".into()), Ok)
+}

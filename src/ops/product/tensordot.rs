@@ -1,0 +1,177 @@
+//! Products over pairs of axes of two operands.
+
+use super::spec::{Label, Spec, wrong};
+use super::steps::{contracted, contracted_backward};
+use crate::base::axes::normalize_axis;
+use crate::base::error::{Error, Result};
+use crate::base::shape::Shape;
+use crate::element::{Float, Ring};
+use crate::ops::operand::Operand;
+use crate::ops::reduce::check_upstream;
+
+/// The labels of a product over pairs of axes of two operands.
+fn spec_of(lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Result<Spec> {
+    if axes[0].len() != axes[1].len() {
+        let (expected, found) = (axes[0].len(), axes[1].len());
+        return Err(Error::LengthMismatch { what: "the axes of the right operand", expected, found });
+    }
+    let mut labels: Vec<Vec<Label>> = Vec::new();
+    for lengths in lengths {
+        let before: usize = labels.iter().map(Vec::len).sum();
+        labels.push((before..before + lengths.len()).map(Label::Dots).collect());
+    }
+    let rank = |side: usize| lengths[side].len();
+    let normalized = |side: usize| -> Result<Vec<usize>> {
+        let own = axes[side].iter().map(|&axis| normalize_axis(axis, rank(side))).collect::<Result<Vec<_>>>()?;
+        match (1..own.len()).find(|&at| own[..at].contains(&own[at])) {
+            Some(at) => Err(Error::AxisRepeated { axis: own[at], rank: rank(side) }),
+            None => Ok(own),
+        }
+    };
+    let (left, right) = (normalized(0)?, normalized(1)?);
+    for (&a, &b) in left.iter().zip(&right) {
+        if lengths[0][a] != lengths[1][b] {
+            let (expected, found) = (lengths[0][a], lengths[1][b]);
+            let why =
+                format!("axis {a} of the left operand has length {expected}, and axis {b} of the right one {found}");
+            return Err(Error::Argument { operation: "tensordot", why });
+        }
+        labels[1][b] = labels[0][a];
+    }
+    let is_kept = |label: &&Label| !(labels[0].contains(label) && labels[1].contains(label));
+    let result = labels.iter().flatten().filter(is_kept).copied().collect();
+    Ok(Spec { operands: labels, result })
+}
+
+/// The shape of a product over pairs of axes.
+pub(crate) fn tensordot_shape(lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Result<Shape> {
+    Ok(spec_of(lengths, axes)?.shape(&lengths))
+}
+
+/// The product of two operands over pairs of axes: those of the left one that are named, with those of the right one.
+///
+/// *z*<sub>i…j…</sub> = Σ<sub>k…</sub> *x*<sub>i…k…</sub> · *y*<sub>k…j…</sub>: the axes that stay of *x*, then those
+/// of *y*. The positions are summed in row-major order of the axes of *x*, whatever order they are named in; all else
+/// is as for [`einsum`](crate::einsum()).
+///
+/// # Shapes
+///
+/// The axes that are named have the same lengths, pair by pair. The result has the other axes of *x*, then those of *y*.
+///
+/// # Implicit values
+///
+/// As of [`einsum`](crate::einsum()): fills must be zero, and the result has a fill of zero. Of stored views the entries count alone.
+///
+/// # NaN
+///
+/// As of [`einsum`](crate::einsum()).
+///
+/// # Gradient
+///
+/// [`tensordot_backward`].
+///
+/// # Errors
+///
+/// - `LengthMismatch`: there are not as many axes of both;
+/// - `AxisOutOfRange`, `AxisRepeated`: an axis is none of its operand, or is named twice;
+/// - `Argument`: two axes have different lengths, or a fill is not zero;
+/// - those of [`einsum`](crate::einsum()).
+///
+/// # Complexity
+///
+/// That of the product of matrices that it comes to.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, tensordot};
+///
+/// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![2, 3], 0)?;
+/// assert_eq!(tensordot(&x, &x, [1], [1])?.entries(), [(vec![0, 0], 4), (vec![1, 1], 9)]);
+/// assert_eq!(tensordot(&x, &x, [0, 1], [0, 1])?.item()?, 13);
+/// let dense = x.to_dense()?;
+/// assert_eq!(tensordot(&x, &x, [1], [1])?.to_dense()?, tensordot(&dense, &dense, [1], [1])?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.tensordot`](https://numpy.org/doc/stable/reference/generated/numpy.tensordot.html).
+pub fn tensordot<X: Operand<Elem: Ring>>(
+    x: &X,
+    y: &X,
+    left: impl AsRef<[isize]>,
+    right: impl AsRef<[isize]>,
+) -> Result<X::Reduced<X::Elem>> {
+    let spec = spec_of([x.lengths(), y.lengths()], [left.as_ref(), right.as_ref()])?;
+    for operand in [x, y] {
+        operand.listed()?.has_zeros("tensordot")?;
+    }
+    let counts_zeros = x.counts_gaps() && y.counts_gaps();
+    let found = contracted(&spec, None, vec![x.whole()?, y.whole()?], counts_zeros).map_err(of_tensordot)?;
+    X::of_whole(found, x.held_bytes().saturating_add(y.held_bytes()))
+}
+
+/// An error of the einsum that a tensordot is, by the name that the caller knows.
+fn of_tensordot(mut error: Error) -> Error {
+    if let Error::Overflow { operation, .. } | Error::NonFinite { operation, .. } = &mut error {
+        *operation = "tensordot";
+    }
+    error
+}
+
+/// The gradients of both operands of [`tensordot`]: see [`einsum_backward`](crate::einsum_backward).
+///
+/// # Shapes
+///
+/// `upstream` has exactly the shape of the forward result; each gradient has the shape of its operand.
+///
+/// # Implicit values
+///
+/// The gradient of a sparse operand has its pattern (shared) and a fill of 0. Where `upstream` stores nothing its fill counts, or 0
+/// if it is a [stored view](crate::Stored).
+///
+/// # NaN
+///
+/// NaN times anything is NaN.
+///
+/// # Gradient
+///
+/// None: gradients of gradients are not here.
+///
+/// # Errors
+///
+/// Those of [`tensordot`], and `ShapeMismatch` where `upstream` has another shape than the result.
+///
+/// # Complexity
+///
+/// Twice that of the products of matrices that the forward pass comes to.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, tensordot_backward};
+/// use ndarray::arr0;
+///
+/// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![2.0, 3.0], 0.0)?;
+/// let y = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 1]], vec![5.0, 7.0], 0.0)?;
+/// let (dx, dy) = tensordot_backward(&x, &y, [0, 1], [0, 1], &arr0(10.0))?;
+/// assert_eq!((dx.values(), dy.values()), (&[50.0, 0.0][..], &[20.0, 0.0][..]));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+pub fn tensordot_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
+    x: &X,
+    y: &X,
+    left: impl AsRef<[isize]>,
+    right: impl AsRef<[isize]>,
+    upstream: &U,
+) -> Result<(X::Reduced<X::Elem>, X::Reduced<X::Elem>)> {
+    let lengths: [&[usize]; 2] = [x.lengths(), y.lengths()];
+    let spec = spec_of(lengths, [left.as_ref(), right.as_ref()])?;
+    check_upstream(upstream, &spec.shape(&lengths))?;
+    let gradients = contracted_backward(&spec, None, vec![x.whole()?, y.whole()?], upstream)?;
+    let mut gradients = gradients.into_iter();
+    match (gradients.next(), gradients.next()) {
+        (Some(dx), Some(dy)) => Ok((X::of_whole(dx, x.held_bytes())?, X::of_whole(dy, y.held_bytes())?)),
+        _ => wrong("an operand has no part in the result".into()),
+    }
+}

@@ -1,0 +1,227 @@
+//! Folds of totals: sums and what is made of them.
+
+use std::ops::Range;
+
+use crate::base::alloc::Allocated;
+use crate::base::index::Index;
+use crate::base::machine::in_wide_vectors;
+use crate::base::threads;
+use crate::element::{ABREAST, Abreast, Accumulator, Element, Known, Ring, Saved};
+use crate::kernels::fold::{Fold, Kept, fold_lanes, gaps_state};
+use crate::kernels::group::Gaps;
+use crate::kernels::op::{Fault, Op, Outcome, Outcomes};
+use crate::kernels::scatter::{Cell, scatter};
+use crate::kernels::short_lanes;
+use crate::kernels::sliced;
+use crate::kernels::sort::Arrays;
+
+/// The small total of what something is made of.
+pub(super) type Small<F, T> = <<F as Finish<T>>::Total as Accumulator<T>>::Cell;
+
+/// What is made of a total.
+pub(super) trait Finish<T: Ring>: Op + 'static {
+    type Total: Accumulator<T>;
+    type Out: Element;
+    /// Whether NaNs are left out.
+    const SKIPS_NAN: bool;
+    /// Whether it matters how many elements there are.
+    const DIVIDES: bool = false;
+
+    /// Whether it makes a difference how often the value was repeated, so that the number must be known.
+    fn counts(value: T) -> bool {
+        value.is_truthy() && value.isfinite()
+    }
+
+    fn finish(&self, total: &Self::Total, count: u128) -> Outcome<Self::Out>;
+
+    /// [`finish`](Finish::finish) of a small total, if that is enough to know it.
+    #[inline(always)]
+    fn finish_quickly(_cell: Small<Self, T>, _count: u128) -> Option<Self::Out> {
+        None
+    }
+}
+
+/// The fold of an operation that is made of a total.
+#[derive(Clone, Copy)]
+pub(super) struct Totals<F>(pub(super) F);
+
+impl<F: Op> Op for Totals<F> {
+    const NAME: &'static str = F::NAME;
+}
+
+/// The total so far.
+#[derive(Clone)]
+pub(super) struct Total<A> {
+    sum: A,
+    /// How many elements were left out.
+    skipped: u128,
+    /// Whether how often a value was repeated makes a difference.
+    counts: bool,
+}
+
+impl<A: Saved> Saved for Total<A> {
+    fn save(&self, bytes: &mut Vec<u8>) {
+        self.sum.save(bytes);
+        self.skipped.save(bytes);
+        self.counts.save(bytes);
+    }
+
+    fn load(bytes: &mut &[u8]) -> Option<Self> {
+        Some(Total { sum: A::load(bytes)?, skipped: u128::load(bytes)?, counts: bool::load(bytes)? })
+    }
+}
+
+/// Fewer values are never shared out.
+const MANY: usize = 1 << 16;
+/// The picoseconds that it takes to add a value.
+const PICOSECONDS: usize = 900;
+
+impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
+    type State = Total<F::Total>;
+    type Out = F::Out;
+
+    fn start(&self) -> Self::State {
+        Total { sum: F::Total::default(), skipped: 0, counts: false }
+    }
+
+    fn step(&self, state: &mut Self::State, value: T) {
+        match F::SKIPS_NAN && value.isnan() {
+            true => state.skipped += 1,
+            false => state.sum.add(value),
+        }
+    }
+
+    fn repeat(&self, state: &mut Self::State, value: T, count: u128) {
+        if F::SKIPS_NAN && value.isnan() {
+            state.skipped = state.skipped.saturating_add(count);
+            return;
+        }
+        state.counts |= F::counts(value);
+        state.sum.add_times(value, count);
+    }
+
+    fn merge(&self, state: &mut Self::State, other: &Self::State) {
+        state.sum.merge(&other.sum);
+        state.skipped = state.skipped.saturating_add(other.skipped);
+        state.counts |= other.counts;
+    }
+
+    /// Counts end at `u128::MAX`, as the extents of groups do: what is more is not known.
+    fn finish(&self, state: &Self::State, count: u128) -> Outcome<F::Out> {
+        match state.counts && count == u128::MAX {
+            true => Err(Fault::Uncountable),
+            false => self.0.finish(&state.sum, count.saturating_sub(state.skipped)),
+        }
+    }
+
+    fn slice(&self, state: &mut Self::State, values: &[T]) {
+        if F::SKIPS_NAN {
+            return values.iter().for_each(|&value| self.step(state, value));
+        }
+        if values.len() < MANY {
+            return state.sum.add_slice(values);
+        }
+        let part = |part: Range<usize>| {
+            let mut sum = F::Total::default();
+            sum.add_slice(&values[part]);
+            sum
+        };
+        threads::map_parts(values.len(), PICOSECONDS, 0, part).iter().for_each(|sum| state.sum.merge(sum));
+    }
+
+    #[inline(always)]
+    fn of_abreast(&self, values: &[T], runs: &Abreast, gaps: &Gaps<T>) -> Known<F::Out> {
+        let (mut results, mut are_known) = ([F::Out::ZERO; ABREAST], [false; ABREAST]);
+        if F::SKIPS_NAN || !adds_nothing(gaps, gaps.positions(0)) {
+            return (results, are_known);
+        }
+        let (cells, are_held) = F::Total::cells_of(values, runs);
+        for run in 0..ABREAST {
+            if are_held[run]
+                && let Some(result) = F::finish_quickly(cells[run], gaps.positions(runs.sizes[run]))
+            {
+                (results[run], are_known[run]) = (result, true);
+            }
+        }
+        (results, are_known)
+    }
+
+    fn lanes(&self, offsets: &[usize], values: &[T], gaps: &Gaps<T>, results: &mut [F::Out]) -> Outcomes<()> {
+        let is_quick = !F::SKIPS_NAN
+            && Self::sums_slices::<T>()
+            && adds_nothing(gaps, gaps.positions(0))
+            && short_lanes::are_short(offsets);
+        let slowly = |offsets: &[usize], results: &mut [F::Out]| fold_lanes(*self, offsets, values, gaps, results);
+        if !is_quick {
+            return slowly(offsets, results);
+        }
+        let quickly = |pair, size| F::finish_quickly(F::Total::cell_of(pair), gaps.positions(size));
+        in_wide_vectors(
+            #[inline(always)]
+            || short_lanes::sums_of_lanes(offsets, values, results, Self::float::<T>, quickly, slowly),
+        )
+    }
+
+    /// Where there are few cells no entries are grouped; a sum that a small total does not hold is left to the groups.
+    fn by_coords<I: Index>(
+        &self,
+        kept: &Kept<'_, I>,
+        values: &[T],
+        gaps: &Gaps<T>,
+    ) -> Allocated<Option<Arrays<I, F::Out>>> {
+        if F::SKIPS_NAN {
+            return Ok(None);
+        }
+        let start = Small::<F, T>::default();
+        let finish = |number, [cell, more]: [Small<F, T>; 2], count, others: &[(usize, usize)]| {
+            let gaps = kept.gaps(gaps, number);
+            let positions = gaps.positions(count);
+            if others.is_empty()
+                && more == start
+                && adds_nothing(&gaps, positions)
+                && let Some(result) = F::finish_quickly(cell, positions)
+            {
+                return Ok(result);
+            }
+            let mut state = gaps_state(*self, count, &gaps);
+            state.sum.add_cell(cell);
+            state.sum.add_cell(more);
+            others.iter().for_each(|&(_, entry)| state.sum.add(values[entry]));
+            self.finish(&state, positions)
+        };
+        if Self::sums_slices::<T>() && gaps.fill.map_or(!F::DIVIDES, |fill| !fill.is_truthy()) {
+            // How many entries a cell has makes no difference there.
+            let finish =
+                |number, pairs: sliced::Sum, others: &[_]| finish(number, pairs.map(F::Total::cell_of), 1, others);
+            if let Some(found) = sliced::scatter(kept, values, Self::float::<T>, finish)? {
+                return Ok(Some(found));
+            }
+        }
+        let finish = |number, cell, count| finish(number, [cell, start], count, &[]);
+        scatter(kept, values, Cell { start, add: F::Total::add_to, join: F::Total::join }, finish)
+    }
+}
+
+impl<F> Totals<F> {
+    /// Whether sums are those of floats, and pairs mostly tell the result.
+    #[inline(always)]
+    fn sums_slices<T: Ring>() -> bool
+    where
+        F: Finish<T>,
+    {
+        F::Total::float(T::ZERO).is_some() && F::finish_quickly(Small::<F, T>::default(), 1).is_some()
+    }
+
+    #[inline(always)]
+    fn float<T: Ring>(value: T) -> f64
+    where
+        F: Finish<T>,
+    {
+        F::Total::float(value).unwrap_or(f64::NAN)
+    }
+}
+
+/// Whether the gaps of a group of so many positions make no difference to a sum.
+fn adds_nothing<T: Element>(gaps: &Gaps<T>, count: u128) -> bool {
+    count != u128::MAX && gaps.fill.is_none_or(|fill| !fill.is_truthy())
+}
