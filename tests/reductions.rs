@@ -627,3 +627,56 @@ fn many_cells_are_no_table() {
     let x = scattered(1000, 1 << 20, (0..1000 << 20).step_by(40_009), 0.0);
     assert_eq!(x.sum(0).unwrap().nnz(), x.permute_axes([1, 0]).unwrap().sum(1).unwrap().nnz());
 }
+
+/// A tensor whose coordinates take 64 bits.
+fn wide<T: lacuna::Element>(shape: &[usize], coords: Vec<Vec<u64>>, values: Vec<T>, fill: T) -> CooTensor<T, u64> {
+    Tensor::from_parts(CooPattern::new(shape.to_vec(), values.len(), coords).unwrap(), values, fill).unwrap()
+}
+
+/// A count of up to 2^64 times an unsigned value of 64 bits does not fit 128 bits with a sign: the sum was another one,
+/// without an error, and the mean was below 0.
+#[test]
+fn the_greatest_integers_repeated_are_summed_exactly() {
+    let greatest = u64::MAX;
+    let rows = wide(&[2, (1 << 63) + 1], vec![vec![0, 0, 0], vec![0, 1, 2]], vec![greatest; 3], greatest);
+    assert!(matches!(rows.sum(1), Err(Error::Overflow { .. })));
+    assert!(rows.mean(1).unwrap().same_as(&wide(&[2], vec![vec![0]], vec![2f64.powi(64)], 2f64.powi(64))));
+    let square = wide(&[u32::MAX as usize; 2], vec![vec![0], vec![0]], vec![5], greatest);
+    assert_eq!(square.mean(Axes::all()).unwrap().item().unwrap(), 2f64.powi(64));
+    assert_eq!(square.mean(0).unwrap().fill(), 2f64.powi(64));
+}
+
+/// The number of cells behind an axis without positions was counted as a product that does not fit, which is a panic
+/// where overflows are looked for.
+#[test]
+fn axes_without_positions_stand_beside_the_longest_ones() {
+    let long = u32::MAX as usize;
+    for shape in [vec![0, long, long, long, 3], vec![long, long, long, long, 0]] {
+        let x = CooTensor::<f64>::new(shape.clone(), vec![vec![]; 5], vec![], 0.0).unwrap();
+        for axis in (0..5).filter(|&axis| shape[axis] != 0) {
+            let kept: Vec<usize> = (0..5).filter(|&other| other != axis).map(|other| shape[other]).collect();
+            assert_eq!(x.sum(axis as isize).unwrap().shape()[..], kept);
+            assert_eq!(x.stored().mean(axis as isize).unwrap().shape()[..], kept);
+            assert_eq!(x.norm(axis as isize).unwrap().shape()[..], kept);
+        }
+    }
+    let half = 1 << 31;
+    let x = CsrTensor::<f64>::new([0, half, half, half, 3], vec![0], vec![], vec![], 0.0).unwrap();
+    assert_eq!(x.repeat(2, 0).unwrap().shape()[..], [0, half, half, half, 3]);
+    assert_eq!(lacuna::concat(0, &[&x, &x]).unwrap().shape()[..], [0, half, half, half, 3]);
+    let x = CsrTensor::<f64>::new([half, half, 0, half, 3], vec![0], vec![], vec![], 0.0).unwrap();
+    assert_eq!(
+        x.slice(ndarray::s![5.., 7.., .., .., ..].as_ref()).unwrap().shape()[..],
+        [half - 5, half - 7, 0, half, 3]
+    );
+}
+
+/// A share of 2^128 positions or more was one of 2^128.
+#[test]
+fn shares_of_what_cannot_be_counted_are_refused() {
+    let x = wide(&[(1 << 63) - 1; 3], vec![vec![0]; 3], vec![1.0], 1.0);
+    let upstream = ndarray::arr0(1.0);
+    for shares in [mean_backward(&x, &upstream, Axes::all()), nanmean_backward(&x, &upstream, Axes::all())] {
+        assert!(matches!(shares, Err(Error::Uncountable { .. })), "{shares:?}");
+    }
+}

@@ -277,10 +277,12 @@ impl<T: Copy + Into<i128>> Accumulator<T> for IntegerTotal {
 
     fn add_times(&mut self, value: T, count: u128) {
         let value: i128 = value.into();
-        self.add_wide(value * (count as u64 as i128));
-        // The upper half of the count, shifted up.
-        let upper = value * (count >> 64) as i128;
-        self.add_parts((upper as u128) << 64, upper >> 64);
+        // 64 bits times 32 fit 128; times 64 those of an unsigned one do not.
+        self.add_wide(value * i128::from(count as u32));
+        for shift in [32, 64, 96] {
+            let product = value * i128::from((count >> shift) as u32);
+            self.add_parts((product as u128) << shift, product >> (128 - shift));
+        }
     }
 
     /// Fewer than 2<sup>63</sup> values of 64 bits fit 128.

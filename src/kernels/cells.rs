@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use crate::base::alloc::{self, Allocated};
-use crate::base::index::Index;
+use crate::base::index::{Index, capped_product};
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::bits::{self, BITS};
@@ -164,7 +164,7 @@ impl CellMap {
         let is_last = axis + 1 == lengths.len();
         // So many cells in a row share their coordinate, or count it up on the last axis: only what lies beyond them is
         // divided.
-        let width = if is_last { lengths[axis] } else { lengths[axis + 1..].iter().product() };
+        let width = if is_last { lengths[axis] } else { capped_product(&lengths[axis + 1..]) };
         let (mut start, mut shared) = (0, 0);
         let mut slots = coords.iter_mut();
         self.for_each(words, |cell, _| {

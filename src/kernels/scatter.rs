@@ -88,7 +88,7 @@ pub(crate) fn scatter<T: Element, I: Index, C: Copy + Send + Sync, U: Copy + Sen
     {
         return Ok(None);
     }
-    let count = kept.lengths.iter().product();
+    let count = kept.cells() as usize;
     let part = |entries: Range<usize>| {
         let mut table = Table::new(cell.start, count)?;
         let is_held = add_all(&mut table, kept, values, entries, &cell.add)?;

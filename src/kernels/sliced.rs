@@ -121,7 +121,7 @@ struct Scatter<'a, I, T, F> {
 impl<I: Index, T: Copy + Sync, F: Fn(T) -> f64 + Sync> Scatter<'_, I, T, F> {
     /// The higher and the lower integers of all values, added up.
     fn add_all(&self) -> Allocated<Option<[Added; 2]>> {
-        let cells = self.kept.lengths.iter().product();
+        let cells = self.kept.cells() as usize;
         let parts = threads::map_parts(self.values.len(), PICOSECONDS, cells, |part| part);
         // Two loops for each range: half as many ranges as threads.
         let ranges = parts.chunks(2).map(|parts| parts[0].start..parts[parts.len() - 1].end);

@@ -6,7 +6,7 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::few::Few;
-use crate::base::index::{Index, check_axes};
+use crate::base::index::{Index, capped_product, check_axes};
 use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::kernels::gather::{Plain, map_runs};
@@ -107,7 +107,7 @@ fn by_lanes<P: Pattern>(
 ) -> Result<Selected<P>> {
     let last = shape.rank() - 1;
     let mut ends = zero_offsets(shape, room.limit)?;
-    let inner: usize = if axis == last { 1 } else { shape.lane_axes()[axis + 1..].iter().product() };
+    let inner = if axis == last { 1 } else { capped_product(&shape.lane_axes()[axis + 1..]) };
     // The lanes of each pattern that stand together in the result, and how often they do.
     let lanes = |x: &P| if axis == last { 1 } else { x.shape()[axis] * inner };
     let blocks = if ends.len() == 1 { 0 } else { shape[..axis.min(last)].iter().product() };

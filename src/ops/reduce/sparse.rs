@@ -10,7 +10,7 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::few::Few;
-use crate::base::index::Index;
+use crate::base::index::{Index, capped_product};
 use crate::base::shape::saturating_product;
 use crate::base::threads;
 use crate::element::Element;
@@ -242,7 +242,7 @@ fn fold_faster<P: Pattern, T: Element, F: Fold<T>>(
         Meeting::Coords(coords) => slices(coords),
     };
     let (lengths, lead, in_runs) = (reduction.kept_lengths(), reduction.keeps_leading(), reduction.reduces_last());
-    let inner = || reduction.place_of_labels().map_or(1, |place| lengths[place + 1..].iter().product());
+    let inner = || reduction.place_of_labels().map_or(1, |place| capped_product(&lengths[place + 1..]));
     let extents = extents.map(|extents| (extents, inner()));
     let kept = Kept { coords: &coords, lengths, lead, in_runs, extents };
     let Some((coords, values)) = op.by_coords(&kept, x.values, gaps)? else { return Ok(None) };

@@ -89,7 +89,11 @@ impl<T: Element, const MEAN: bool, const SKIPS_NAN: bool> Holistic<T> for Shares
         if !SKIPS_NAN {
             return if MEAN && count == u128::MAX { Err(Fault::Uncountable) } else { Ok(count) };
         }
-        let gaps = if group.gaps.fill.is_some_and(T::isnan) { group.gaps.count(group.stored.len()) } else { 0 };
+        let are_gaps_nan = group.gaps.fill.is_some_and(T::isnan);
+        if MEAN && count == u128::MAX && !are_gaps_nan {
+            return Err(Fault::Uncountable);
+        }
+        let gaps = if are_gaps_nan { group.gaps.count(group.stored.len()) } else { 0 };
         Ok(count - gaps - group.stored.iter().filter(|value| value.isnan()).count() as u128)
     }
 }

@@ -161,7 +161,10 @@ fn lane_window(cuts: &[Cut], lengths: &[usize]) -> Option<Range<usize>> {
     let behind = cuts.iter().zip(lengths).skip(single + 1);
     let is_window = behind.clone().all(|(cut, &length)| *cut == Cut::whole(length));
     let is_window = is_window && cuts.get(single).is_none_or(|cut| cut.step == 1);
+    if cuts.iter().any(|cut| cut.length == 0) {
+        return is_window.then_some(0..0);
+    }
     let count = cuts.iter().map(|cut| cut.length).product::<usize>();
     let first = cuts.iter().zip(lengths).fold(0, |lane, (cut, length)| lane * length + cut.first);
-    is_window.then(|| if count == 0 { 0..0 } else { first..first + count })
+    is_window.then(|| first..first + count)
 }

@@ -6,7 +6,7 @@ use super::{Order, Room, shared_axes};
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
-use crate::base::index::Index;
+use crate::base::index::{Index, capped_product};
 use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::kernels::lanes::accumulate;
@@ -120,7 +120,7 @@ pub(super) fn order_lanes<P: Pattern>(
     let mut ends = zero_offsets(shape, room.limit)?;
     let mut starts = alloc::with_capacity(ends.len() - 1)?;
     let lane_axes = x.shape().lane_axes();
-    let (length, inner) = (lane_axes[axis], lane_axes[axis + 1..].iter().product::<usize>());
+    let (length, inner) = (lane_axes[axis], capped_product(&lane_axes[axis + 1..]));
     // Blocks of nothing may be more than there is time to count.
     let blocks = if ends.len() == 1 { 0 } else { lane_axes[..axis].iter().product() };
     for block in 0..blocks {
