@@ -934,6 +934,31 @@ fn second_gradients_use_what_the_first_stores_alone() {
     }
 }
 
+/// Of what is written out in the graph itself too, as slices and changes of shape are.
+#[test]
+fn second_gradients_by_upstreams_use_what_the_first_stores_alone() {
+    let vector = |coords: Vec<u32>, values: Vec<f64>| {
+        AnyTensor::from(CooTensor::new([3], vec![coords], values, 0.0).unwrap().with_index::<u64>().unwrap())
+    };
+    let (x, all) = (vector(vec![0], vec![2.0]), vector(vec![0, 1, 2], vec![1.0; 3]));
+    for (of, expected) in [
+        ("x[::-1]", &[0.0, 0.0, 1.0][..]),
+        ("x[0:2]", &[1.0, 0.0]),
+        ("with_fill(x, 0)", &[1.0, 0.0, 0.0]),
+        ("reshape(x, [3])", &[1.0, 0.0, 0.0]),
+        ("flip(x)", &[0.0, 0.0, 1.0]),
+    ] {
+        let text = format!("grad(grad({of}, x, z), z, u)");
+        let bind = |name: &str| match name {
+            "x" => Some(x.clone()),
+            "z" if of == "x[0:2]" => Some(all.slice(&[ndarray::SliceInfoElem::from(0..2)]).unwrap()),
+            _ => Some(all.clone()),
+        };
+        let found = Expression::parse(&text).unwrap().evaluate(bind).unwrap().into_coo::<f64, u64>().unwrap();
+        assert_eq!(found.to_dense().unwrap().into_raw_vec_and_offset().0, expected, "{of}");
+    }
+}
+
 /// Numbers that have a name are numbers.
 #[test]
 fn upstream_gradients_by_a_name_of_a_number() {

@@ -1390,6 +1390,39 @@ fn a_gradient_of_a_gradient_names_what_has_none() {
     assert!(matches!(*cause, Error::NoGradient { operation: "var_backward" }), "{cause:?}");
 }
 
+/// What comes back to a gradient where it stores nothing has no part in its own gradient: it was added up too, 3 for 1.
+#[test]
+fn second_derivatives_take_what_the_first_stores_alone() {
+    let x = CooTensor::<f64>::new([3], vec![vec![0]], vec![2.0], 0.0).unwrap().lazy();
+    let y = CooTensor::<f64>::new([3], vec![vec![0, 1, 2]], vec![1.0, 2.0, 3.0], 0.0).unwrap().lazy();
+    let all = CooTensor::<f64>::new([3], vec![vec![0, 1, 2]], vec![1.0; 3], 0.0).unwrap().lazy();
+    type Graph = fn(&Lazy<CooTensor<f64>>, &Lazy<CooTensor<f64>>) -> Lazy<CooTensor<f64>>;
+    let graphs: [(&str, Graph); 9] = [
+        ("sum", |x, _| x.sum(0)),
+        ("sum of entries", |x, _| x.stored().sum(0)),
+        ("mean", |x, _| x.mean(0)),
+        ("slice", |x, _| x.slice(ndarray::s![0..2].as_ref())),
+        ("taken", |x, _| x.take_axis(vec![2usize, 0, 1, 1], 0)),
+        ("product", |x, y| x * y),
+        ("number", |x, _| x * 3.0),
+        ("exp", |x, _| x.exp()),
+        ("square", |x, _| x.square()),
+    ];
+    for (name, graph) in graphs {
+        let z = graph(&x, &y);
+        let lengths = z.collect().unwrap().shape().to_vec();
+        let count: usize = lengths.iter().product();
+        let coords = vec![(0..count as u32).collect(); lengths.len()];
+        let g = CooTensor::<f64>::new(lengths, coords, vec![1.5; count], 0.0).unwrap().lazy();
+        let dx = z.gradient(&x, &g);
+        let found = dx.gradient(&g, &all).collect().unwrap();
+        let one = CooTensor::<f64>::new([], vec![], vec![1.0], 0.0).unwrap().lazy();
+        let summed = (&dx * &all).sum(0).gradient(&g, &one).collect().unwrap();
+        assert_eq!(found.to_dense().unwrap(), summed.to_dense().unwrap(), "{name}");
+        assert_eq!(found.to_dense().unwrap().iter().filter(|&&value| value != 0.0).count(), 1, "{name}");
+    }
+}
+
 /// The gradient of a gradient, whose upstream gradient depends on the tensor as well.
 #[test]
 fn second_derivatives_agree_with_central_differences() {

@@ -41,12 +41,20 @@ impl Graph {
                 }
             }
             Kind::Index(..) => Err(no_rule("an index", at)),
-            Kind::Scatter(_, items, of) => {
-                let chosen = self.push(Kind::Index(upstream, items), at);
+            // What these gave stands at the entries of their first input alone.
+            Kind::Scatter(x, items, of) => {
+                let own = self.push(Kind::Own(x, upstream), at);
+                let chosen = self.push(Kind::Index(own, items), at);
                 Ok(vec![(of, self.push(Kind::Own(of, chosen), at))])
             }
-            Kind::Own(_, of) => Ok(vec![(of, self.push(Kind::Own(of, upstream), at))]),
-            Kind::Shaped(_, of) => Ok(vec![(of, self.push(Kind::Shaped(of, upstream), at))]),
+            Kind::Own(x, of) => {
+                let own = self.push(Kind::Own(x, upstream), at);
+                Ok(vec![(of, self.push(Kind::Own(of, own), at))])
+            }
+            Kind::Shaped(x, of) => {
+                let own = self.push(Kind::Own(x, upstream), at);
+                Ok(vec![(of, self.push(Kind::Shaped(of, own), at))])
+            }
             Kind::Like(..) => Ok(Vec::new()),
             _ => Err(no_rule("this", at)),
         }

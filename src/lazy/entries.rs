@@ -185,8 +185,8 @@ macro_rules! entries {
                     .written(Text::gradients(name, &["stored(%0)", "stored(%1)", "%2"], said!(), 2))
                     .known(Facts::gradients_of(&[0, 1]));
             let (dx, dy) = both.parts();
-            let dx = dx.with_formula([x, y, g], |of| formulas(stringify!($name), of).map(|[dx, _]| dx));
-            let dy = dy.with_formula([x, y, g], |of| formulas(stringify!($name), of).map(|[_, dy]| dy));
+            let dx = dx.with_formula([x, y, g], 0, |of| formulas(stringify!($name), of).map(|[dx, _]| dx));
+            let dy = dy.with_formula([x, y, g], 1, |of| formulas(stringify!($name), of).map(|[_, dy]| dy));
             vec![Some(dx.node), Some(dy.node)]
         })
     };

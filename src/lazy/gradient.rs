@@ -189,19 +189,41 @@ pub(super) fn on_pattern_of<X: Steps, G: Steps<Elem = X::Elem>>(
     X::Elem::if_float(On::<X, G>(Arc::clone(x), Arc::clone(&gradient.node), PhantomData))
 }
 
+/// What comes back to a gradient of a value, without what stands where that gradient stores nothing.
+#[track_caller]
+pub(super) fn at_entries_of<X: Steps, Y: Steps>(x: &Arc<Node>, upstream: Lazy<Y>) -> Lazy<Y> {
+    struct At<X, Y>(Arc<Node>, Arc<Node>, PhantomData<fn() -> (X, Y)>);
+    impl<X: Steps, Y: Steps> FloatVisitor for At<X, Y> {
+        type Out = Arc<Node>;
+
+        #[track_caller]
+        fn visit<F: Float + Numeric + RealNumber>(self) -> Arc<Node> {
+            let upstream = Lazy::<Y::Of<F>>::of(self.1);
+            Arc::clone(&Lazy::<X>::of(self.0).any_backward(&upstream, Axes::none()).node)
+        }
+    }
+    let at = At::<X, Y>(Arc::clone(x), Arc::clone(&upstream.node), PhantomData);
+    match x.kind.format() {
+        "array" => upstream,
+        _ => Y::Elem::if_float(at).map_or(upstream, Lazy::of),
+    }
+}
+
 impl<Y: Steps<Elem: Float>> Lazy<Y> {
     /// The same gradient, of which nobody knows yet, with that of a formula of what it is made `of` for its own: that
-    /// of the shape that both operands have together, where it was summed to that of one of them.
+    /// of the shape that both operands have together, where it was summed to that of one of them. It is that of the
+    /// value at `place` among those.
     pub(super) fn with_formula<const N: usize>(
         self,
         of: [&Arc<Node>; N],
+        place: usize,
         formula: impl Fn([&Arc<Node>; N]) -> Option<Lazy<Y>> + Send + Sync + 'static,
     ) -> Self {
         let of = of.map(Arc::clone).to_vec();
         let mut step = self.with_rule(move |asked| {
             let nodes: Vec<&Arc<Node>> = asked.inputs.iter().collect();
             let formula = formula(nodes.try_into().ok()?)?;
-            let upstream = Lazy::<Y>::of(Arc::clone(asked.upstream));
+            let upstream = at_entries_of::<Y, Y>(&asked.inputs[place], Lazy::of(Arc::clone(asked.upstream)));
             let wide = match formula.node.shape.clone() {
                 Some(shape) if upstream.node.shape.as_ref() != Some(&shape) => upstream.broadcast_to(shape).node,
                 _ => upstream.node,

@@ -156,7 +156,7 @@ fn twice<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
             Some(vec![None, Some(twice(name, x.abs_backward(&g), &x, &g).node)])
         });
     }
-    step.with_formula([&x.node, &g.node], move |[x, g]| {
+    step.with_formula([&x.node, &g.node], 0, move |[x, g]| {
         formula(name, &Lazy::of(Arc::clone(x)), &Lazy::of(Arc::clone(g)))
     })
 }
@@ -168,7 +168,7 @@ fn powers<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
     g: &Lazy<Y>,
     exponent: i32,
 ) -> Lazy<Y> {
-    step.with_formula([&x.node, &g.node], move |[x, g]| {
+    step.with_formula([&x.node, &g.node], 0, move |[x, g]| {
         let (x, g) = (Lazy::<Y>::of(Arc::clone(x)), Lazy::<Y>::of(Arc::clone(g)));
         // The slope of a constant is 0, at zeros too.
         let below = if exponent == 0 { 0 } else { exponent.checked_sub(1)? };
@@ -184,7 +184,7 @@ fn real_powers<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
     numbers: &[F],
 ) -> Lazy<Y> {
     let &[exponent] = numbers else { return step };
-    step.with_formula([&x.node, &g.node], move |[x, g]| {
+    step.with_formula([&x.node, &g.node], 0, move |[x, g]| {
         let (x, g) = (Lazy::<Y>::of(Arc::clone(x)), Lazy::<Y>::of(Arc::clone(g)));
         let below = if exponent.to_f64() == 0.0 { 0.0 } else { exponent.to_f64() - 1.0 };
         Some(g.mul(x.powf(F::from_f64(below)).mul(exponent)))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ndarray::SliceInfoElem;
 
-use super::gradient::on_pattern_of;
+use super::gradient::{at_entries_of, on_pattern_of};
 use super::node::{Form, Node};
 use super::reductions::{Ask, rule_of_one};
 use super::rewrite::{Facts, Plan};
@@ -60,6 +60,7 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
         // What is given back is linear in the gradient: its own is the move of what comes back here.
         step.with_rule(move |asked| {
             let up = Lazy::<X::Of<U::Elem>>::of(Arc::clone(asked.upstream));
+            let up = at_entries_of::<X, _>(&asked.inputs[0], up);
             let (plan, told) = (Arc::clone(&plan), told.clone());
             let moved = up.moved([name, backward], told, move |lengths| plan(lengths));
             Some(vec![None, Some(on_pattern_of::<U, _>(&asked.inputs[1], &moved)?)])

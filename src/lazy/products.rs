@@ -56,8 +56,8 @@ macro_rules! products {
                     let [x, y, g] = [x, y, g].map(|node| Lazy::<Tensor<P, F>>::of(Arc::clone(node)));
                     let (dx, dy) = x.$backward(&y, &g).parts();
                     let of = [&x.node, &y.node, &g.node];
-                    let dx = dx.with_formula(of, |of| of_matrices(stringify!($name), of).map(|[dx, _]| dx));
-                    let dy = dy.with_formula(of, |of| of_matrices(stringify!($name), of).map(|[_, dy]| dy));
+                    let dx = dx.with_formula(of, 0, |of| of_matrices(stringify!($name), of).map(|[dx, _]| dx));
+                    let dy = dy.with_formula(of, 1, |of| of_matrices(stringify!($name), of).map(|[_, dy]| dy));
                     vec![Some(dx.node), Some(dy.node)]
                 })
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::gradient::on_pattern_of;
+use super::gradient::{at_entries_of, on_pattern_of};
 use super::node::{Asked, Body, Form, Node};
 use super::rewrite::Facts;
 use super::text::{Text, said_of_reduced, with_option};
@@ -290,7 +290,7 @@ macro_rules! reductions {
                     move |x: &$X, g: &U| ops::$backward($seen!(x), g, options.clone()).map(<$X>::reduced);
                 let step = $x.back(stringify!($backward), arguments, Form::OfFirst, upstream, run).written(text);
                 let step = step.known(Facts::over(&used)).with_shares(shares::reduced_back(&used));
-                linear::<U, _>(stringify!($name), stringify!($seen) == "entries", step, used)
+                linear::<$X, U, _>(stringify!($name), stringify!($seen) == "entries", step, used)
             }
         )?
     };
@@ -317,7 +317,7 @@ pub(super) fn is_middle(node: &Node) -> bool {
 
 /// The gradient of a reduction, with its own where what it gives back is linear in the upstream gradient and depends on
 /// nothing else: the same reduction of what comes back to it.
-fn linear<U: Steps<Elem: Float>, Y: Steps<Elem = U::Elem>>(
+fn linear<X: Steps, U: Steps<Elem: Float>, Y: Steps<Elem = U::Elem>>(
     name: &'static str,
     is_stored: bool,
     step: Lazy<Y>,
@@ -327,7 +327,7 @@ fn linear<U: Steps<Elem: Float>, Y: Steps<Elem = U::Elem>>(
         return step;
     }
     step.with_rule(move |asked| {
-        let up = Lazy::<Y>::of(Arc::clone(asked.upstream));
+        let up = at_entries_of::<X, Y>(&asked.inputs[0], Lazy::of(Arc::clone(asked.upstream)));
         let sums = if name == "mean" { up.mean(&axes).node } else { up.sum(&axes).node };
         on_pattern_of::<U, Y>(&asked.inputs[1], &Lazy::of(sums)).map(|gradient| vec![None, Some(gradient)])
     })

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::gradient::on_pattern_of;
+use super::gradient::{at_entries_of, on_pattern_of};
 use super::node::{Form, Node, unlike};
 use super::reductions::Ask;
 use super::text::{Text, WRITTEN};
@@ -80,6 +80,7 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
                 // What is given back is linear in the gradient: its own is what is taken of what comes back here.
                 let step = step.with_rule(move |asked| {
                     let up = Lazy::<X::Of<F>>::of(Arc::clone(asked.upstream));
+                    let up = at_entries_of::<X::Of<F>, _>(&asked.inputs[0], up);
                     let taken = up.taken(if axis.is_some() { "take_axis" } else { "take" }, Take::clone(&take), axis);
                     Some(vec![None, Some(on_pattern_of::<X::Of<F>, _>(&asked.inputs[1], &taken)?)])
                 });

@@ -191,7 +191,7 @@ macro_rules! zips {
                 let number = F::from_number(self.1).unwrap_or(F::NAN);
                 let text = said!(number).map(|number| format!("{number}, %1, wrt=0"));
                 let gradient = gradient.written(Text::call(stringify!($backward), &["%0"], text));
-                let gradient = gradient.with_formula([nodes[1]], move |[g]| beside(stringify!($name), g, number));
+                let gradient = gradient.with_formula(nodes, 0, move |[_, g]| beside(stringify!($name), g, number));
                 vec![Some(gradient.node)]
             }
         }
@@ -213,8 +213,8 @@ macro_rules! zips {
                 let [x, y, g] = [self.0.left, self.0.right, self.0.upstream].map(Lazy::<X::Of<F>>::of);
                 let (dx, dy) = x.$backward(&y, &g).parts();
                 let of = [&x.node, &y.node, &g.node];
-                let dx = dx.with_formula(of, |of| formulas(stringify!($name), of).map(|(dx, _)| dx));
-                let dy = dy.with_formula(of, |of| formulas(stringify!($name), of).map(|(_, dy)| dy));
+                let dx = dx.with_formula(of, 0, |of| formulas(stringify!($name), of).map(|(dx, _)| dx));
+                let dy = dy.with_formula(of, 1, |of| formulas(stringify!($name), of).map(|(_, dy)| dy));
                 vec![Some(dx.node), Some(dy.node)]
             }
         }
