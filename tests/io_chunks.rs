@@ -298,3 +298,34 @@ fn folders_of_processes_that_were_killed_go() {
     assert_eq!(*sums.shape(), [60, 5]);
     assert_eq!(left.map(|folder| folder.exists()), [false, true, true]);
 }
+
+/// By one bit of the lists of pages, or of what a row group says of its coordinates, pages were left out in silence: 79520
+/// for 100000 entries of 1.
+#[test]
+fn damaged_bounds_are_refused_or_make_no_difference() {
+    let folder = Folder::new("damaged-bounds");
+    let (whole, damaged) = (folder.path("whole.parquet"), folder.path("damaged.parquet"));
+    let entries = 0..50_000_u32;
+    let coords = vec![entries.clone().map(|at| at / 100).collect(), entries.clone().map(|at| at % 100 * 2).collect()];
+    let x = CooTensor::<i64>::new([500, 200], coords, vec![1; 50_000], 0).unwrap();
+    write(&whole, &x, &WriteOptions::default()).unwrap();
+    let bytes = fs::read(&whole).unwrap();
+    let footer = u32::from_le_bytes(bytes[bytes.len() - 8..bytes.len() - 4].try_into().unwrap()) as usize;
+    let (first, last) = (bytes.len() - 8 - footer - 500, bytes.len() - 8);
+    let mut refused = 0;
+    for at in (first..last).step_by(4) {
+        let mut bytes = bytes.clone();
+        bytes[at] ^= 1 << (at / 4 % 8);
+        fs::write(&damaged, &bytes).unwrap();
+        let sum = scan::<i64, u32>(&damaged, &ReadOptions::default())
+            .and_then(|x| x.sum(Axes::all()).on(Chunks::memory(1 << 20).positions(100)).collect());
+        let in_memory = read_coo::<i64, u32>(&damaged, &ReadOptions::default()).and_then(|x| x.sum(Axes::all()));
+        match (sum, in_memory) {
+            (Ok(sum), Ok(in_memory)) => assert!(sum.same_as(&in_memory), "byte {at}: {sum:?}"),
+            (Err(_), _) => refused += 1,
+            // Sums of the whole file are compared with what is said of it, boxes are not.
+            (Ok(_), Err(_)) => {}
+        }
+    }
+    assert!(refused > 20, "{refused}");
+}

@@ -100,8 +100,8 @@ impl PartFile {
 }
 
 impl DatasetWriter {
-    /// A writer to `path`: to a folder, if there is one or the path ends in a separator, else to a file. The folder is
-    /// made; the one it is in must be there.
+    /// A writer to `path`: to a folder, if there is one or the path ends in a separator, else to a file, whatever its
+    /// extension. The folder is made; the one it is in must be there.
     ///
     /// # Errors
     ///

@@ -1,15 +1,13 @@
 //! The lists of pages, and of the least and greatest values in them.
 
 use std::io::{Read, SeekFrom};
+use std::sync::Arc;
 
 use super::footer::{Chunk, raw};
 use super::page::PageRows;
 use super::read::Table;
 use super::thrift::{Thrift, Wire};
 use crate::base::error::Result;
-
-/// So many times the bytes of the file are read of lists of pages: each is asked for by a few questions.
-const LISTED: u64 = 8;
 
 impl Table<'_> {
     /// The pages of a chunk of so many rows, where the file lists them and the list can be right.
@@ -24,17 +22,22 @@ impl Table<'_> {
         Ok(parse_bounds(&bytes).filter(|bounds| bounds.len() == count))
     }
 
-    fn index_bytes(&mut self, place: Option<(u64, u64)>) -> Result<Option<Vec<u8>>> {
+    fn index_bytes(&mut self, place: Option<(u64, u64)>) -> Result<Option<Arc<Vec<u8>>>> {
         let inside = |&(start, bytes): &(u64, u64)| start.checked_add(bytes).is_some_and(|end| end <= self.length);
         let Some((start, length)) = place.filter(inside) else { return Ok(None) };
-        // Lists that lie apart are far shorter than the file; all of them might be one long one.
+        if let Some(bytes) = self.lists.get(&(start, length)) {
+            return Ok(Some(Arc::clone(bytes)));
+        }
+        // Lists that lie apart are together shorter than the file, and are kept; all of them might be one long one.
         self.listed = self.listed.saturating_add(length);
-        if self.listed > LISTED.saturating_mul(self.length) {
+        if self.listed > self.length {
             return Ok(None);
         }
         let mut bytes = Vec::new();
         self.stream.seek(SeekFrom::Start(start))?;
         Read::take(&mut *self.stream, length).read_to_end(&mut bytes)?;
+        let bytes = Arc::new(bytes);
+        self.lists.insert((start, length), Arc::clone(&bytes));
         Ok(Some(bytes))
     }
 }

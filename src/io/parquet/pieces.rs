@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::dataset::{Dataset, Opened};
 use super::described::Extent;
 use super::gathered::{Entries, Values, inside};
-use super::read::tensor_of;
+use super::read::{PickedBy, tensor_of};
 use super::slice::{check_ranges, keep};
 use crate::base::error::{Error, Result};
 use crate::dispatch_dtype;
@@ -162,7 +162,8 @@ impl Open<'_> {
         let mut values = Values::<T>::default();
         let mut entries = Entries::new(dataset.shape().rank(), rows.len(), &mut values);
         entries.each = hashes.take();
-        self.opened.table(dataset.options()).read_group(group, rows.into(), &mut entries)?;
+        let picked_by = if ranges.is_some() { PickedBy::Bounds } else { PickedBy::Number };
+        self.opened.table(dataset.options()).read_group(group, rows.into(), picked_by, &mut entries)?;
         *hashes = entries.each.take();
         let extent = entries.extent_from((0, 0));
         let (mut coords, mut values) = (entries.coords, values.0);

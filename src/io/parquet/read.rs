@@ -1,5 +1,6 @@
 //! Reading a table as a tensor.
 
+use std::collections::BTreeMap;
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -101,6 +102,8 @@ pub(super) struct Table<'a> {
     inflated: u64,
     /// The bytes of the lists of pages that were read.
     pub(super) listed: u64,
+    /// These lists, by where they stand and their length.
+    pub(super) lists: BTreeMap<(u64, u64), Arc<Vec<u8>>>,
     /// What is read and inflated goes into, from one page to the next.
     bytes: Vec<u8>,
     rooms: Mutex<Vec<Room>>,
@@ -114,8 +117,8 @@ impl<'a> Table<'a> {
         length: u64,
         options: &'a ReadOptions,
     ) -> Self {
-        let (bytes, rooms) = (Vec::new(), Mutex::default());
-        Table { stream, footer, layout, length, options, worth: length, inflated: 0, listed: 0, bytes, rooms }
+        let (lists, bytes, rooms) = (BTreeMap::new(), Vec::new(), Mutex::default());
+        Table { stream, footer, layout, length, options, worth: length, inflated: 0, listed: 0, lists, bytes, rooms }
     }
 
     /// Reads all rows; `held` bytes are in memory besides.
@@ -131,7 +134,7 @@ impl<'a> Table<'a> {
         let before = (entries.count, entries.hash);
         for number in 0..self.footer.groups.len() {
             let every_row = 0..self.footer.groups[number].rows as usize;
-            self.read_group(number, every_row.into(), entries)?;
+            self.read_group(number, every_row.into(), PickedBy::Number, entries)?;
         }
         let said = self.layout.described.extent.as_ref();
         said.map_or(Ok(()), |said| said.check(&entries.extent_from(before)))
@@ -147,15 +150,25 @@ impl<'a> Table<'a> {
         self.options.guard_entries_of(width, count, self.layout.axes.len(), order, budget)
     }
 
-    /// Reads those rows of a row group behind the entries that there are.
-    pub(super) fn read_group(&mut self, number: usize, mut picked: Picked, entries: &mut Entries<'_>) -> Result<()> {
+    /// Reads those rows of a row group behind the entries that there are; what they were `picked_by` is compared.
+    pub(super) fn read_group(
+        &mut self,
+        number: usize,
+        mut picked: Picked,
+        picked_by: PickedBy,
+        entries: &mut Entries<'_>,
+    ) -> Result<()> {
         let (layout, footer) = (self.layout, self.footer);
+        let picks = picked_by == PickedBy::Bounds;
         for (axis, &column) in layout.axes.iter().enumerate() {
             let column = &footer.columns[column];
             self.read_column(number, layout.axes[axis], &picked, &mut |row, values| {
                 check_signs(column, axis, entries.count + row, values)?;
                 entries.put_coords(axis, row, values)
             })?;
+            if picks {
+                self.check_bounds(number, axis, &picked, &entries.coords[axis][entries.count..])?;
+            }
             if axis == 0
                 && let Some(places) = entries.keep_first_axis()
             {
@@ -299,6 +312,14 @@ impl<'a> Table<'a> {
         }
         Ok(runs)
     }
+}
+
+/// What tells which rows are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum PickedBy {
+    Number,
+    /// What the file says of the coordinates in its row groups and pages.
+    Bounds,
 }
 
 /// Bytes of a column that hold whole pages, and the row that they begin with.

@@ -3,11 +3,12 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 
-use super::footer::{Chunk, Column, Footer, Physical};
+use super::footer::{Chunk, Column, Footer, Physical, quoted};
 use super::gathered::{Entries, Values, inside};
 use super::layout::{self, Layout};
 use super::page::PageRows;
-use super::read::{TRUSTED, Table, WORTH, tensor_of};
+use super::picked::Picked;
+use super::read::{PickedBy, TRUSTED, Table, WORTH, tensor_of};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::limit::guard;
@@ -145,7 +146,32 @@ impl Table<'_> {
         self.guard_rows(entries.count.saturating_add(rows), entries.width(), 0)?;
         entries.expect(rows);
         let mut picked = picked.into_iter().enumerate().filter(|(_, picked)| !picked.is_empty());
-        picked.try_for_each(|(number, picked)| self.read_group(number, picked.into_iter().collect(), entries))
+        picked.try_for_each(|(number, picked)| {
+            self.read_group(number, picked.into_iter().collect(), PickedBy::Bounds, entries)
+        })
+    }
+
+    /// Refuses coordinates of picked rows outside of what the file says of their row group or page: by that, rows that
+    /// are needed may have been left out.
+    pub(super) fn check_bounds(&mut self, number: usize, axis: usize, picked: &Picked, coords: &[u64]) -> Result<()> {
+        let (group, column) = (&self.footer.groups[number], self.layout.axes[axis]);
+        let chunk = &group.chunks[column];
+        let name = quoted(&self.footer.columns[column].name);
+        let check = |(least, greatest): (u64, u64), coords: &[u64]| {
+            let is_out = |coord: &&u64| !(least..=greatest).contains(*coord);
+            coords.iter().find(is_out).map_or(Ok(()), |coord| {
+                let message =
+                    format!("it has the coordinate {coord}, and says that all lie from {least} to {greatest}");
+                Err(Error::Format { place: format!("row group {number}, column {name}"), message })
+            })
+        };
+        chunk.bounds.map_or(Ok(()), |bounds| check(bounds, coords))?;
+        let Some(pages) = self.page_list(chunk, group.rows as usize)? else { return Ok(()) };
+        let Some(bounds) = self.page_bounds(chunk, pages.len())? else { return Ok(()) };
+        pages.iter().zip(bounds).try_for_each(|(page, bounds)| {
+            let mut runs = picked.within(&page.rows);
+            runs.try_for_each(|(first, rows)| check(bounds, &coords[first..first + rows.len()]))
+        })
     }
 
     /// The rows of each row group that may lie in the box.
@@ -158,8 +184,9 @@ impl Table<'_> {
         let group = &footer.groups[number];
         let rows = group.rows as usize;
         let mut picked = Vec::from_iter((rows > 0).then_some(0..rows));
-        for (range, &column) in ranges.iter().zip(&layout.axes) {
+        for ((range, &length), &column) in ranges.iter().zip(&*layout.described.shape).zip(&layout.axes) {
             let (chunk, column) = (&group.chunks[column], &footer.columns[column]);
+            let range = (range, length);
             if chunk.bounds.is_some_and(|bounds| !meets(column, bounds, range)) {
                 return Ok(Vec::new());
             }
@@ -190,7 +217,7 @@ impl Table<'_> {
         chunk: &Chunk,
         column: &Column,
         rows: usize,
-        range: &Range<usize>,
+        range: (&Range<usize>, usize),
     ) -> Result<Option<Vec<Range<usize>>>> {
         let Some(pages) = self.page_list(chunk, rows)? else { return Ok(None) };
         let Some(bounds) = self.page_bounds(chunk, pages.len())? else { return Ok(None) };
@@ -199,12 +226,13 @@ impl Table<'_> {
     }
 }
 
-/// Whether values within these bounds may lie in `range`. Coordinates below 0 lie in none, and are told once they are
-/// read: their bounds leave nothing out.
-fn meets(column: &Column, (least, greatest): (u64, u64), range: &Range<usize>) -> bool {
+/// Whether values within these bounds may lie in a range of an axis of so many positions. Coordinates that lie in no
+/// range of it, and bounds that hold none, are told once they are read: they leave nothing out.
+fn meets(column: &Column, (least, greatest): (u64, u64), (range, length): (&Range<usize>, usize)) -> bool {
     let sign = if column.physical == Physical::Int64 { 1 << 63 } else { 1 << 31 };
     let is_negative = layout::is_signed(column) && (least | greatest) & sign != 0;
-    is_negative || least < range.end as u64 && range.start as u64 <= greatest
+    let is_none = least > greatest || least >= length as u64;
+    is_negative || is_none || least < range.end as u64 && range.start as u64 <= greatest
 }
 
 /// The rows that are in both lists of ranges, each of which is in order.
@@ -246,8 +274,10 @@ mod tests {
             Column { name: String::new(), physical, meaning, deepest: 0, repeats: false }
         };
         let signed = column(Physical::Int32, true);
+        let meets = |column: &Column, bounds, range: &Range<usize>| meets(column, bounds, (range, 1 << 32));
         assert!(meets(&signed, (u64::from(u32::MAX), 5), &(0..1)));
         assert!(!meets(&signed, (3, 5), &(0..3)) && meets(&signed, (3, 5), &(0..4)));
+        assert!(meets(&signed, (5, 3), &(0..1)) && meets(&signed, (1 << 32, 1 << 33), &(0..1)));
         let unsigned = column(Physical::Int32, false);
         assert!(!meets(&unsigned, (1 << 31, u64::from(u32::MAX)), &(0..1 << 31)));
         assert!(meets(&unsigned, (1 << 31, u64::from(u32::MAX)), &(0..(1 << 31) + 1)));
