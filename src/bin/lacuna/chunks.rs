@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use lacuna::eval::{Bound, Expression, Fault};
-use lacuna::io::{self, AnyTensor, Dataset, FileFormat, ReadOptions, read_header, scan_any};
+use lacuna::io::{AnyTensor, Dataset, FileFormat, ReadOptions, scan_any};
 use lacuna::lazy::{Chunks, On};
 use lacuna::{Error, Result};
 
@@ -18,6 +18,9 @@ use crate::summary::Summary;
 
 /// The bytes of values where --max-memory does not say.
 const MEMORY: u64 = 1 << 30;
+
+/// The bytes that any file may take in memory, and besides 128 for each of its own.
+const TRUSTED: u64 = 64 << 20;
 
 /// The engine, with the memory that it is allowed.
 pub(crate) struct Engine {
@@ -98,12 +101,14 @@ impl Bindings {
 
     fn scanned(&mut self, file: &File<'_>) -> Result<Bound> {
         let mut options = file.options.clone();
-        options.max_memory = None;
-        let total = Dataset::open(file.path, &options).ok().map(|dataset| dataset.bytes());
-        let bar = Bar::new("reading", total);
+        let memory = options.max_memory.take().unwrap_or(MEMORY);
+        let dataset = Dataset::open(file.path, &options)?;
+        // The engine allows what a range takes; without a limit a reader goes by the bytes of the file.
+        options.max_memory = (memory > TRUSTED.saturating_add(dataset.bytes().saturating_mul(128))).then_some(memory);
+        let bar = Bar::new("reading", Some(dataset.bytes()));
         options.progress = bar.hook();
         self.bars.push(bar);
-        Ok(Bound::later(scan_any(file.path, &options)?, read_header(file.path, &options)?))
+        Ok(Bound::later(scan_any(file.path, &options)?, dataset.header()?))
     }
 }
 
@@ -129,10 +134,14 @@ fn of_step(error: Error) -> Error {
 
 /// Tells what was written, with its entries if they fit memory.
 fn tell_table(path: &Path, output: &Output, memory: u64) -> Result<std::result::Result<(), Failure>> {
-    let dataset = Dataset::open(path, &ReadOptions::default())?;
+    let mut options = ReadOptions::default();
+    options.max_memory = Some(memory);
+    let dataset = Dataset::open(path, &options)?;
     let bytes = dataset.nnz().saturating_mul(16 * (dataset.shape().rank() as u64 + 1));
     if bytes <= memory {
-        return Ok(tell(&Summary::new(&io::read(path, &ReadOptions::default())?), &output.telling, false));
+        let from = (FileFormat::from_path(path) != Some(FileFormat::Parquet)).then_some(FileFormat::Parquet);
+        let written = read(path, from, &options);
+        return Ok(written.and_then(|x| tell(&Summary::new(&x), &output.telling, false)));
     }
     Ok(tell(&Summary::of_header(&dataset.header()?, dataset.nnz()), &output.telling, false))
 }

@@ -80,7 +80,7 @@ impl<'a> Summary<'a> {
     /// The summary for programs, on a line, with the entries where they are few, or so many as are named.
     pub(crate) fn json(&self, listed: Option<usize>, mut writer: impl Write) -> std::io::Result<()> {
         let x = self.tensor;
-        let most = listed.or((self.nnz <= MOST_VALUES).then_some(MOST_VALUES));
+        let most = listed.or((self.nnz <= MOST_VALUES).then_some(MOST_VALUES)).filter(|_| self.nnz == x.nnz());
         let told = Told {
             format: x.format().name(),
             shape: x.shape(),
