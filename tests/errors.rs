@@ -181,6 +181,11 @@ fn of_moves() -> Vec<Case> {
     let long = Tensor::from_parts(long, vec![], 1.5).unwrap();
     vec![
         ("AxisOverflow", refused(long.tile([4, 1])), "axis 0"),
+        (
+            "NotJoinable",
+            refused(lacuna::concat(0, &[&x, &x, &x.tile([1, 2]).unwrap()])),
+            "tensor 2 of shape [2, 6] does not join one of shape [2, 3] along axis 0: all other axes must be alike",
+        ),
         ("AxisNotOne", refused(x.squeeze(1)), "axis 1"),
         ("NotBroadcastable", refused(x.broadcast_to([2, 4])), "shape [2, 3] does not broadcast to [2, 4]"),
         ("SliceOutOfRange", refused(x.slice(ndarray::s![.., ..5])), "5"),

@@ -452,7 +452,10 @@ fn functions_have_the_arguments_of_rust_and_the_defaults_of_python() {
     assert!(refused("random([2], 3)").contains("3 entries do not fit 2 positions"));
     assert!(refused("with_fill(reshape(i, [4]), 1)").contains("reshaped"));
     assert!(refused("sum(x, axis=2)").contains("axis 2 is out of range for rank 2"));
-    assert!(refused("concat([x, y[0]])").contains("must have shape"));
+    assert!(refused("concat([x, y[0]])").contains("does not join one of shape"));
+    assert!(refused("stack([x, x, x[0:1]])").contains("each tensor of a stack must have shape"));
+    let twice = "tensor(\"int64\", \"coo\", [3, 2], 0, [[0, 1], [2, 0], [0, 1]], [1, 2, 3])";
+    assert!(wrong(twice).starts_with("position [0, 1] stands here twice"), "{}", wrong(twice));
     assert!(wrong("concat([x, i])").contains("cast one of them"));
 }
 

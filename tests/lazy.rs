@@ -224,6 +224,25 @@ fn inputs_are_bound_once_each_and_with_their_shape() {
     assert!(x.collect().unwrap_err().to_string().contains("not bound"));
 }
 
+/// A model has as many weights as it has, whose number no tuple knows.
+#[test]
+fn a_program_has_as_many_results_as_it_is_asked_for() {
+    let x = vector();
+    let inputs: Vec<_> = (0..9).map(|k| Lazy::<CooTensor<f64>>::input(format!("x{k}"), [3])).collect();
+    let loss = inputs.iter().skip(1).fold(inputs[0].square(), |sum, x| sum + x.square()).sum(0);
+    let one = Lazy::from(CooTensor::full([], 1.0).unwrap());
+    let gradients: Vec<_> = inputs.iter().map(|x| loss.gradient(x, &one)).collect();
+    let program = compile((&loss, &gradients[..], [loss.abs(), loss.neg()])).unwrap();
+    let (found, slopes, [size, opposite]) = program.run(inputs.iter().map(|input| input.is(&x))).unwrap();
+    let sum = x.square().unwrap().sum(0).unwrap() * 9.0;
+    assert!(found.same_as(&sum) && size.same_as(&sum) && opposite.same_as(&-sum));
+    assert!(slopes.len() == 9 && slopes.iter().all(|slope| slope.same_as(&(&x * 2.0))));
+    let none = compile(&inputs[..0]).unwrap().run([]).unwrap();
+    assert!(none.is_empty());
+    let refused = compile(&gradients[..]).unwrap().run([]).unwrap_err().to_string();
+    assert!(refused.contains("input \"x0\" is not bound"), "{refused}");
+}
+
 /// The results of a run on new values, with what it read of coordinates.
 fn second_run_reads_nothing<V: Value + Debug>(
     make: impl Fn(&Lazy<CooTensor<f64>>, &Lazy<CooTensor<f64>>) -> Lazy<V>,

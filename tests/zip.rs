@@ -692,6 +692,22 @@ fn operators_of_one_operand_are_the_named_forms() {
     assert!(std::panic::catch_unwind(|| -&least).is_err());
 }
 
+/// `x? + y?` needed a reference to what nobody else has, and `2.0 * x` as well.
+#[test]
+fn operators_take_what_they_own() {
+    let (x, y) = (vector(&[0, 2], &[1.0, 2.0], 0.0), vector(&[2, 3], &[10.0, 20.0], 0.0));
+    let sum = &x + &y;
+    let array = ndarray::Array1::linspace(0.0, 5.0, 6);
+    assert!((x.clone() + y.clone()).same_as(&sum) && (&x + y.clone()).same_as(&sum) && (x.clone() + &y).same_as(&sum));
+    assert!((x.stored() * y.clone()).same_as(&(x.stored() * &y)));
+    assert!((2.0 * x.clone()).same_as(&(&x * 2.0)) && (1.0 / y.stored()).same_as(&y.stored().recip().unwrap()));
+    assert!((&array * &x).same_as(&x.mul(&array).unwrap()) && (&array - &y.to_csr().unwrap()).nnz() == 6);
+    assert_eq!(array.add(x.clone()).unwrap().to_dense().unwrap(), x.add(&array).unwrap().to_dense().unwrap());
+    let (some, all) = (x.greater(0.0).unwrap(), CooTensor::full([6], true).unwrap());
+    assert!((&some & &all).same_as(&some) && (&some | some.clone()).same_as(&some));
+    assert_eq!((some.clone() ^ some).count_nonzero(..).unwrap().item().unwrap(), 0);
+}
+
 /// Only 0, 1 and -1 have powers that large.
 #[test]
 fn powers_of_integers_fit_or_are_refused() {

@@ -131,6 +131,21 @@ pub enum Error {
         found: Shape,
     },
 
+    /// Tensors that are to be joined along an axis differ in another one.
+    #[error(
+        "tensor {tensor} of shape {found} does not join one of shape {first} along axis {axis}: all other axes must be alike"
+    )]
+    NotJoinable {
+        /// Which tensor, from 0 on.
+        tensor: usize,
+        /// The axis that may differ.
+        axis: usize,
+        /// The shape of the first one.
+        first: Shape,
+        /// The shape of this one.
+        found: Shape,
+    },
+
     /// A reshape would change the number of positions.
     #[error("a tensor of shape {from} cannot be reshaped to {to}: the numbers of positions differ")]
     ReshapeSize {

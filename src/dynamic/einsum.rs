@@ -288,7 +288,7 @@ impl View<'_> {
     fn pairs(self, name: &'static str, other: &AnyTensor, form: Pairs) -> Result<AnyTensor> {
         let tensors = [self.tensor, other];
         by_products!(name, &tensors, T => {
-            all_seen!(self.stored, of_type::<T>(&tensors)?, all => all[0].pairs(all[1], form))
+            all_seen!(self.stored, of_type::<T>(&tensors)?, all => all[0].by_pairs(all[1], form))
         })
     }
 

@@ -224,7 +224,7 @@ impl Call {
         slices(&parts, x.shape(), &self.at)
     }
 
-    fn at_of(&self, place: usize) -> Range<usize> {
+    pub(super) fn at_of(&self, place: usize) -> Range<usize> {
         self.maybe(place).map_or_else(|| self.at.clone(), |given| given.at.clone())
     }
 

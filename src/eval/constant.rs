@@ -22,10 +22,23 @@ pub(super) fn tensor(call: &Call) -> Result<Value, Fault> {
         Value::List(none) if none.is_empty() => Vec::new(),
         _ => call.coordinates(4, shape.rank())?,
     };
+    if let Some(twice) = repeated(&indices) {
+        return wrong(
+            &call.at_of(4),
+            format!("position {twice:?} stands here twice; with_entries takes the last of them"),
+        );
+    }
     let values = call.numbers(5, dtype, indices.len())?;
     let entries: Vec<_> = indices.into_iter().zip(values).collect();
     let empty = at(&call.at, tensor_of(number, dtype, &fill.at)?.broadcast_to(shape))?;
     call.done(empty.with_entries(&entries).and_then(|x| x.into_format(format)))
+}
+
+/// A position that stands in the list twice, if one does.
+fn repeated(indices: &[Vec<usize>]) -> Option<&Vec<usize>> {
+    let mut sorted: Vec<&Vec<usize>> = indices.iter().collect();
+    sorted.sort_unstable();
+    sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
 
 /// `array(dtype, shape, values)`: a tensor that stores all of these elements, in row-major order.

@@ -105,6 +105,7 @@ fn is_of_shapes(error: &Error) -> bool {
         | Error::RankMismatch { .. }
         | Error::ReshapeSize { .. }
         | Error::ShapeMismatch { .. }
+        | Error::NotJoinable { .. }
         | Error::SliceOutOfRange { .. }
         | Error::TypesDiffer { .. }
         | Error::ZeroStep { .. }

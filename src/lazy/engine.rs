@@ -158,7 +158,7 @@ impl<V> Program<V> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn run_on(&self, engine: &impl Engine, feeds: impl IntoIterator<Item = Feed>) -> Result<V> {
-        values(engine, &self.written, feeds.into_iter().collect()).map(self.values)
+        values(engine, &self.written, feeds.into_iter().collect()).map(|found| self.read(found))
     }
 }
 

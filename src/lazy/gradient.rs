@@ -154,7 +154,7 @@ fn found(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Vec<Res
 /// step that was made again, and zeros would be a wrong answer. An input may well have no part in a result.
 fn stranger(result: &Arc<Node>, by: &Arc<Node>) -> Option<Error> {
     let why = match by.body {
-        Body::Input(_) | Body::Refused(_) => return None,
+        Body::Input { .. } | Body::Refused(_) => return None,
         Body::Step { .. } => "the result was not made from this step: one that is made again is another, so keep one",
         _ => "the result was not made from this value: each call of lazy() begins a graph of its own, so keep one",
     };

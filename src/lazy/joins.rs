@@ -55,12 +55,7 @@ pub fn stack<P: Pattern, T: Element>(axis: isize, tensors: &[impl Borrow<Lazy<Te
     let shape = move |shapes: &[&Shape]| {
         let first = shapes.first().ok_or(Error::NoTensor)?;
         let axis = normalize_axis(axis as i128, first.rank() + 1)?;
-        let longer = |shape: &&Shape| {
-            let at = axis.min(shape.rank());
-            [&shape[..at], &[1], &shape[at..]].concat()
-        };
-        let longer: Vec<Vec<usize>> = shapes.iter().map(longer).collect();
-        ops::joined_shape(axis, longer.iter().map(|shape| &**shape)).map(Some)
+        ops::stacked_shape(axis, shapes.iter().map(|shape| &***shape)).map(Some)
     };
     let part = Part { axis, is_new: true };
     joined("stack", part, tensors, shape, move |tensors| ops::stack(axis, tensors))

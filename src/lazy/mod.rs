@@ -174,10 +174,11 @@ impl<V: Value> Lazy<V> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     #[track_caller]
-    pub fn input(name: &'static str, lengths: impl Into<Lengths>) -> Self {
+    pub fn input(name: impl Into<String>, lengths: impl Into<Lengths>) -> Self {
         let Lengths(lengths) = lengths.into();
         let shape = lengths.iter().copied().collect::<Option<Vec<usize>>>().map(Shape::from);
-        Lazy::of(Arc::new(Node::new::<V>(name, Body::Input(lengths), shape)))
+        let body = Body::Input { name: name.into().into(), lengths };
+        Lazy::of(Arc::new(Node::new::<V>("input", body, shape)))
     }
 
     /// What is read when it is needed.

@@ -85,8 +85,8 @@ pub struct Node {
 pub(super) enum Body {
     /// It is there.
     Constant(Held),
-    /// The caller binds it, of a shape with these lengths.
-    Input(Vec<Option<usize>>),
+    /// The caller binds it, of a shape with these lengths, and calls it so.
+    Input { name: Arc<str>, lengths: Vec<Option<usize>> },
     /// It is read, whole or in parts.
     Source(Arc<dyn Source>),
     /// It is computed.
@@ -186,7 +186,7 @@ impl Node {
         let body = match &self.body {
             Body::Step { run, form } => Body::Step { run: Arc::clone(run), form: *form },
             Body::Constant(value) => Body::Constant(Arc::clone(value)),
-            Body::Input(lengths) => Body::Input(lengths.clone()),
+            Body::Input { name, lengths } => Body::Input { name: Arc::clone(name), lengths: lengths.clone() },
             Body::Source(source) => Body::Source(Arc::clone(source)),
             Body::Refused(error) => Body::Refused(error.clone()),
         };
@@ -261,8 +261,8 @@ impl Node {
             Body::Constant(value) => Ok(Arc::clone(value)),
             Body::Source(source) => source.read(None).map_err(|cause| self.error(cause)),
             Body::Step { run, .. } => run(inputs).map_err(|cause| self.error(cause)),
-            Body::Input(_) => {
-                Err(Error::Argument { operation: "run", why: format!("input {} is not bound", self.name) })
+            Body::Input { .. } => {
+                Err(Error::Argument { operation: "run", why: format!("{} is not bound", self.told()) })
             }
             Body::Refused(error) => Err(error.clone()),
         }
@@ -271,7 +271,7 @@ impl Node {
     /// What is printed for it: name and arguments.
     pub(super) fn told(&self) -> String {
         match &self.body {
-            Body::Input(_) => format!("input {:?}", self.name),
+            Body::Input { name, .. } => format!("input {name:?}"),
             Body::Constant(_) => "constant".into(),
             Body::Source(source) => source.told(),
             _ => format!("{}({})", self.name, self.arguments),

@@ -112,7 +112,7 @@ impl Plan {
                 return refused(format!("{told} is no input of this program: its results are not made from it"));
             };
             let node = &self.steps[at].node;
-            let Body::Input(lengths) = &node.body else {
+            let Body::Input { lengths, .. } = &node.body else {
                 return refused(format!("{} is no input", node.told()));
             };
             if slots[at].is_some() {
@@ -124,7 +124,7 @@ impl Plan {
         for (slot, step) in slots.iter_mut().zip(&self.steps) {
             match &step.node.body {
                 Body::Constant(value) => *slot = Some(Arc::clone(value)),
-                Body::Input(_) if slot.is_none() => {
+                Body::Input { .. } if slot.is_none() => {
                     return refused(format!(
                         "{} is not bound: give its value to Program::run by is()",
                         step.node.told()

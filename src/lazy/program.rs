@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::vec;
 
 use super::node::{Held, Node, taken};
 use super::plan::Plan;
@@ -15,7 +16,8 @@ pub struct Feed {
     pub(super) value: Held,
 }
 
-/// The results that a program is compiled for: one, `&y`, or a tuple of up to four.
+/// The results that a program is compiled for: one, `&y`; an array or a list of some, `[a, b]` or `&list[..]`; or a tuple
+/// of up to eight of these, as `(&loss, gradients)`.
 pub trait Outputs {
     /// Their values.
     type Values;
@@ -24,8 +26,12 @@ pub trait Outputs {
     fn nodes(&self) -> Vec<Arc<Node>>;
 
     #[doc(hidden)]
-    fn values(found: Vec<Held>) -> Self::Values;
+    fn reader(&self) -> Reader<Self::Values>;
 }
+
+/// Takes the values of results from those that a run found, in their order.
+#[doc(hidden)]
+pub(super) type Reader<V> = Box<dyn Fn(&mut vec::IntoIter<Held>) -> V + Send + Sync>;
 
 impl<V: Value> Outputs for &Lazy<V> {
     type Values = V;
@@ -34,29 +40,53 @@ impl<V: Value> Outputs for &Lazy<V> {
         vec![Arc::clone(&self.node)]
     }
 
-    fn values(found: Vec<Held>) -> V {
-        let mut found = found.into_iter();
-        next(&mut found)
+    fn reader(&self) -> Reader<V> {
+        Box::new(next)
     }
 }
 
 /// The next value, which is there; copied only if somebody else holds it too.
-fn next<V: Value>(found: &mut impl Iterator<Item = Held>) -> V {
+fn next<V: Value>(found: &mut vec::IntoIter<Held>) -> V {
     taken(found.next().expect("a program finds a value of each output"))
+}
+
+impl<V: Value, const N: usize> Outputs for [Lazy<V>; N] {
+    type Values = [V; N];
+
+    fn nodes(&self) -> Vec<Arc<Node>> {
+        self.iter().map(|result| Arc::clone(&result.node)).collect()
+    }
+
+    fn reader(&self) -> Reader<[V; N]> {
+        Box::new(|found| std::array::from_fn(|_| next(found)))
+    }
+}
+
+impl<V: Value> Outputs for &[Lazy<V>] {
+    type Values = Vec<V>;
+
+    fn nodes(&self) -> Vec<Arc<Node>> {
+        self.iter().map(|result| Arc::clone(&result.node)).collect()
+    }
+
+    fn reader(&self) -> Reader<Vec<V>> {
+        let count = self.len();
+        Box::new(move |found| (0..count).map(|_| next(found)).collect())
+    }
 }
 
 macro_rules! outputs {
     ($($name:ident $at:tt),*) => {
-        impl<$($name: Value),*> Outputs for ($(&Lazy<$name>,)*) {
-            type Values = ($($name,)*);
+        impl<$($name: Outputs<Values: 'static>),*> Outputs for ($($name,)*) {
+            type Values = ($($name::Values,)*);
 
             fn nodes(&self) -> Vec<Arc<Node>> {
-                vec![$(Arc::clone(&self.$at.node)),*]
+                [$(self.$at.nodes()),*].concat()
             }
 
-            fn values(found: Vec<Held>) -> Self::Values {
-                let mut found = found.into_iter();
-                ($(next::<$name>(&mut found),)*)
+            fn reader(&self) -> Reader<Self::Values> {
+                let readers = ($(self.$at.reader(),)*);
+                Box::new(move |found| ($((readers.$at)(found),)*))
             }
         }
     };
@@ -65,6 +95,10 @@ macro_rules! outputs {
 outputs!(A 0, B 1);
 outputs!(A 0, B 1, C 2);
 outputs!(A 0, B 1, C 2, D 3);
+outputs!(A 0, B 1, C 2, D 3, E 4);
+outputs!(A 0, B 1, C 2, D 3, E 4, F 5);
+outputs!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
+outputs!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
 /// A graph in the order in which it runs, checked once and run as often as its inputs change. See
 /// [`compile`].
@@ -78,7 +112,7 @@ pub struct Program<V> {
     pub(super) written: Vec<Arc<Node>>,
     /// For each slot of an input or constant its pattern in the run before, which keeps its plans.
     before: Mutex<BTreeMap<usize, Held>>,
-    pub(super) values: fn(Vec<Held>) -> V,
+    reader: Reader<V>,
 }
 
 /// Checks a graph and puts it in order, for one result or a tuple of them.
@@ -106,14 +140,14 @@ pub struct Program<V> {
 pub fn compile<O: Outputs>(outputs: O) -> Result<Program<O::Values>> {
     let written = outputs.nodes();
     let plan = Plan::rewritten(&written)?;
-    Ok(Program { plan, written, before: Mutex::default(), values: O::values })
+    Ok(Program { plan, written, before: Mutex::default(), reader: outputs.reader() })
 }
 
 /// A program whose steps are run as they are written: for tests, which hold the other against it.
 #[doc(hidden)]
 pub fn compile_as_written<O: Outputs>(outputs: O) -> Result<Program<O::Values>> {
     let written = outputs.nodes();
-    Ok(Program { plan: Plan::new(&written)?, written, before: Mutex::default(), values: O::values })
+    Ok(Program { plan: Plan::new(&written)?, written, before: Mutex::default(), reader: outputs.reader() })
 }
 
 /// The value of one node, of which nothing is kept.
@@ -157,8 +191,13 @@ impl<V> Program<V> {
         // What leaves the program keeps no plans.
         let outputs = self.plan.outputs.iter().map(|&at| self.plan.steps[at].node.kind);
         let found = self.plan.run(slots).or_else(|error| self.plan.as_written(&self.written, feeds, error))?;
-        let found = outputs.zip(found).map(|(kind, value)| kind.forget(&value)).collect();
-        Ok((self.values)(found))
+        let found: Vec<Held> = outputs.zip(found).map(|(kind, value)| kind.forget(&value)).collect();
+        Ok(self.read(found))
+    }
+
+    /// The values that were found, as the caller asked for them.
+    pub(super) fn read(&self, found: Vec<Held>) -> V {
+        (self.reader)(&mut found.into_iter())
     }
 
     /// Puts the values on patterns that keep their plans: those of the run before, where they are the same.

@@ -63,7 +63,7 @@ struct Lines<'a> {
     plan: &'a Plan,
     /// The line of each step that has one.
     lines: Vec<Option<usize>>,
-    inputs: BTreeSet<&'static str>,
+    inputs: BTreeSet<&'a str>,
 }
 
 impl<'a> Lines<'a> {
@@ -107,7 +107,7 @@ impl<'a> Lines<'a> {
         match &node.body {
             _ if node.found.get().is_some() => self.tensor(node),
             Body::Constant(_) => self.tensor(node),
-            Body::Input(lengths) => self.input(node, lengths),
+            Body::Input { name, lengths } => self.input(node, name, lengths),
             _ => self.step(step),
         }
         .map(Some)
@@ -121,17 +121,16 @@ impl<'a> Lines<'a> {
         value.ok_or_else(|| refused(node, "this tensor is too large or has a value without a text: make it an input"))
     }
 
-    fn input(&mut self, node: &Node, lengths: &[Option<usize>]) -> Result<String> {
+    fn input(&mut self, node: &Node, name: &'a str, lengths: &[Option<usize>]) -> Result<String> {
         let lengths = lengths.iter().map(|length| length.map_or("\"?\"".into(), |length| length.to_string()));
         let lengths = lengths.collect::<Vec<String>>().join(", ");
         let dtype = node.kind.dtype().map_or("", |dtype| dtype.name());
-        let name = match node.name {
-            name if name.contains(char::is_control) || name.contains('"') => {
-                return Err(refused(node, "the name of an input has neither quotes nor control characters in a text"));
-            }
-            name if !self.inputs.insert(name) => return Err(refused(node, "two inputs have this name")),
-            name => name,
-        };
+        if name.contains(char::is_control) || name.contains('"') {
+            return Err(refused(node, "the name of an input has neither quotes nor control characters in a text"));
+        }
+        if !self.inputs.insert(name) {
+            return Err(refused(node, "two inputs have this name"));
+        }
         Ok(format!("input(\"{name}\", \"{dtype}\", \"{}\", [{lengths}])", node.kind.format()))
     }
 

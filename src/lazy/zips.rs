@@ -20,6 +20,11 @@ use crate::tensor::Tensor;
 
 /// What may stand on the right of a lazy tensor: another one of the same format and element type, `&y` or `y`, a tensor
 /// that is there, or a number of the element type. The trait is sealed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot stand beside a lazy `{X}` in an elementwise step",
+    label = "not a step or tensor of the same format and element type, nor a number of that",
+    note = "`to_coo`, `to_csr` and `cast` make two alike; `scale` takes a vector of another kind, `matmul` a matrix"
+)]
 pub trait Beside<X: Steps>: sealed::Sealed {
     #[doc(hidden)]
     fn side(self) -> Side<X>;

@@ -9,15 +9,15 @@ use crate::element::{
 use crate::ops::operand::Operand;
 use crate::ops::{
     Factors, GroupBy, GroupLabels, Isin, Matmul, Nanmedian, Norm, Partner, Quantile, Semiring, Take, Tolerance, Var,
-    map, reduce, select,
+    map, product, reduce, select, zip,
 };
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
 
-/// Methods of reductions by name: the axes or options, the bound of the element type, the type of the result.
+/// Methods of reductions by name, and of which module: the axes or options, the bound of the element type, the type of the result.
 macro_rules! reductions {
-    ([$public:vis fn], $elem:ty, $reduced:ident: $(
+    ([$public:vis fn] of $family:ident, $elem:ty, $reduced:ident: $(
         #[doc = $sentence:literal] fn $name:ident($options:ty $(, $bound:path)?) -> $out:ty;
     )*) => {$(
         #[doc = concat!($sentence, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
@@ -28,14 +28,16 @@ macro_rules! reductions {
         $public fn $name(&self, options: impl Into<$options>) -> Result<$reduced!($out)>
         $(where $elem: $bound,)?
         {
-            reduce::$name(self, options)
+            $family::$name(self, options)
         }
     )*};
 }
 
 /// Their gradients.
 macro_rules! gradients {
-    ([$public:vis fn], $elem:ty, $reduced:ident: $(fn $name:ident($options:ty, $bound:path) of $forward:ident;)*) => {$(
+    ([$public:vis fn] of $family:ident, $elem:ty, $reduced:ident: $(
+        fn $name:ident($options:ty, $bound:path) of $forward:ident;
+    )*) => {$(
         #[doc = concat!(
             "The gradient of [`", stringify!($forward), "`](crate::", stringify!($forward), "()): see [`",
             stringify!($name), "`](crate::", stringify!($name), "())."
@@ -52,7 +54,7 @@ macro_rules! gradients {
         where
             $elem: $bound,
         {
-            reduce::$name(self, upstream, options)
+            $family::$name(self, upstream, options)
         }
     )*};
 }
@@ -61,7 +63,7 @@ macro_rules! gradients {
 macro_rules! tensor_operations {
     ([$($public:tt)*], $elem:ty, $reduced:ident) => {
         reductions! {
-            [$($public)* fn], $elem, $reduced:
+            [$($public)* fn] of reduce, $elem, $reduced:
             /// The exact sum, over the axes given
             fn sum(Axes, Ring) -> <$elem as Ring>::Sum;
             /// The mean, of the exact sum, over the axes given
@@ -83,7 +85,7 @@ macro_rules! operations {
     };
     (@reductions [$($public:tt)*], $elem:ty, $reduced:ident) => {
         reductions! {
-            [$($public)* fn], $elem, $reduced:
+            [$($public)* fn] of reduce, $elem, $reduced:
             /// Whether any element is truthy, over the axes given
             fn any(Axes) -> bool;
             /// The number of truthy elements, over the axes given
@@ -125,7 +127,7 @@ macro_rules! operations {
         }
 
         gradients! {
-            [$($public)* fn], $elem, $reduced:
+            [$($public)* fn] of reduce, $elem, $reduced:
             fn sum_backward(Axes, Real) of sum;
             fn nansum_backward(Axes, Float) of nansum;
             fn mean_backward(Axes, Real) of mean;
@@ -266,7 +268,7 @@ macro_rules! operations {
             $elem: Magnitude,
             Y: Partner<Self, Elem = $elem, Zipped<bool>: Operand<Elem = bool>>,
         {
-            super::zip::allclose(self, other, tolerance)
+            zip::allclose(self, other, tolerance)
         }
 
         /// The positions of the elements along an axis, in their order: see [`argsort`](crate::argsort()).
@@ -296,6 +298,20 @@ macro_rules! operations {
 
         operations!(@quantiles [$($public)*], $elem, $reduced:
             quantile quantile_backward, nanquantile nanquantile_backward);
+
+        reductions! {
+            [$($public)* fn] of product, $elem, $reduced:
+            /// The shares of the exponentials, over the axes given
+            fn softmax(Axes, Float) -> $elem;
+            /// The logarithms of these shares, over the axes given
+            fn log_softmax(Axes, Float) -> $elem;
+        }
+
+        gradients! {
+            [$($public)* fn] of product, $elem, $reduced:
+            fn softmax_backward(Axes, Float) of softmax;
+            fn log_softmax_backward(Axes, Float) of log_softmax;
+        }
 
         /// The elements at flattened positions: see [`take`](crate::take()).
         ///
@@ -416,7 +432,7 @@ macro_rules! operations {
             other: Y,
             f: impl Fn($elem, Y::Elem) -> V + Sync,
         ) -> Result<Y::Zipped<V>> {
-            super::zip::zip_with(self, other, f)
+            zip::zip_with(self, other, f)
         }
 
         /// The product of matrices: see [`matmul`](crate::matmul()).
@@ -428,7 +444,7 @@ macro_rules! operations {
         where
             $elem: Ring,
         {
-            super::product::matmul(self, other)
+            product::matmul(self, other)
         }
 
         /// The product of matrices on a mask, or by other operations: see [`matmul_with`](crate::matmul_with()).
@@ -441,7 +457,7 @@ macro_rules! operations {
             other: &Y,
             options: impl Into<Matmul<'m, S>>,
         ) -> Result<<Self as Operand>::Product<Y>> {
-            super::product::matmul_with(self, other, options)
+            product::matmul_with(self, other, options)
         }
 
         /// The gradients of both operands: see [`matmul_backward`](crate::matmul_backward()).
@@ -458,7 +474,7 @@ macro_rules! operations {
         where
             $elem: Float,
         {
-            super::product::matmul_backward(self, other, upstream)
+            product::matmul_backward(self, other, upstream)
         }
 
         /// The product with one number for each place on an axis: see [`scale`](crate::scale()).
@@ -467,7 +483,7 @@ macro_rules! operations {
         ///
         /// Those of [`scale`](crate::scale()).
         $($public)* fn scale(&self, axis: impl Position, factors: impl Factors<$elem>) -> Result<$reduced!($elem)> {
-            super::zip::scale(self, axis, factors)
+            zip::scale(self, axis, factors)
         }
 
         operations!(@backward [$($public)*], $elem, $reduced: add_backward, sub_backward, mul_backward, div_backward,
@@ -492,7 +508,7 @@ macro_rules! operations {
         where
             $elem: Float + Numeric,
         {
-            super::zip::$name(self, other, upstream)
+            zip::$name(self, other, upstream)
         }
     };
     (@zips $public:tt, $elem:ty: $($name:ident $bound:ident $out:ty),*) => {
@@ -509,7 +525,7 @@ macro_rules! operations {
         where
             $elem: $bound,
         {
-            super::zip::$name(self, other)
+            zip::$name(self, other)
         }
     };
     // Those that arrays have by the same name from `ndarray`, or from the operators of Rust.

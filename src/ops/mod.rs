@@ -52,7 +52,9 @@ pub use reduce::{
     Norm, NormOrder, Quantile, QuantileMethod, median, median_backward, nanprod, nanprod_backward, nanquantile,
     nanquantile_backward, norm, norm_backward, prod, prod_backward, quantile, quantile_backward,
 };
-pub(crate) use select::{Request, Select, diagonal_of, diagonal_pattern, diagonal_side, joined_shape, moved, slice_of};
+pub(crate) use select::{
+    Request, Select, diagonal_of, diagonal_pattern, diagonal_side, joined_shape, moved, slice_of, stacked_shape,
+};
 pub use select::{
     Take, TakeMode, block, broadcast_to, broadcast_to_backward, concat, concat_backward, diagonal, diagonal_backward,
     expand_dims, expand_dims_backward, flip, flip_backward, move_axis, move_axis_backward, pad, pad_backward, repeat,

@@ -29,6 +29,7 @@ debug_of!(
     LengthMismatch,
     RankMismatch,
     ShapeMismatch,
+    NotJoinable,
     ReshapeSize,
     AxisOutOfRange,
     AxisRepeated,

@@ -157,21 +157,21 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         Ok(self.broadcast(IxDyn(shape)).expect("the shape is one that this broadcasts to"))
     }
 
-    fn softmax<G: Float>(&self, form: Softmax, axes: &Axes, gradients: Option<Vec<G>>) -> Result<ArrayD<G>>
+    fn by_softmax<G: Float>(&self, form: Softmax, axes: &Axes, gradients: Option<Vec<G>>) -> Result<ArrayD<G>>
     where
         S::Elem: Float,
     {
         softmax::dense(self.view().into_dyn(), form, axes, gradients)
     }
 
-    fn pairs(&self, other: &Self, form: Pairs) -> Result<ArrayD<S::Elem>>
+    fn by_pairs(&self, other: &Self, form: Pairs) -> Result<ArrayD<S::Elem>>
     where
         S::Elem: Ring,
     {
         outer::dense(self.view().into_dyn(), other.view().into_dyn(), form)
     }
 
-    fn pairs_backward<U: Operand<Elem = S::Elem>>(
+    fn by_pairs_backward<U: Operand<Elem = S::Elem>>(
         &self,
         other: &Self,
         form: Pairs,
@@ -228,11 +228,11 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         Factor::array(self.view().into_dyn())
     }
 
-    fn product<Y: Operand<Elem = S::Elem>>(&self, found: Found<S::Elem>) -> Result<ArrayD<S::Elem>> {
+    fn of_found<Y: Operand<Elem = S::Elem>>(&self, found: Found<S::Elem>) -> Result<ArrayD<S::Elem>> {
         Ok(found.into_array())
     }
 
-    fn product_with<P: Pattern>(found: Found<S::Elem>) -> Result<ArrayD<S::Elem>> {
+    fn of_found_with<P: Pattern>(found: Found<S::Elem>) -> Result<ArrayD<S::Elem>> {
         Ok(found.into_array())
     }
 }

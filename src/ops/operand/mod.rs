@@ -183,20 +183,20 @@ pub trait Operand: Sized + sealed::Sealed {
 
     /// The softmax of the elements over some axes, or the gradient of it.
     #[doc(hidden)]
-    fn softmax<G: Float>(&self, form: Softmax, axes: &Axes, gradients: Option<Vec<G>>) -> Result<Self::Reduced<G>>
+    fn by_softmax<G: Float>(&self, form: Softmax, axes: &Axes, gradients: Option<Vec<G>>) -> Result<Self::Reduced<G>>
     where
         Self::Elem: Float;
 
     /// The products of all pairs with another operand of this kind.
     #[doc(hidden)]
-    fn pairs(&self, other: &Self, form: Pairs) -> Result<Self::Reduced<Self::Elem>>
+    fn by_pairs(&self, other: &Self, form: Pairs) -> Result<Self::Reduced<Self::Elem>>
     where
         Self::Elem: Ring;
 
     /// The gradients of both.
     #[doc(hidden)]
     #[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
-    fn pairs_backward<U: Operand<Elem = Self::Elem>>(
+    fn by_pairs_backward<U: Operand<Elem = Self::Elem>>(
         &self,
         other: &Self,
         form: Pairs,
@@ -245,11 +245,11 @@ pub trait Operand: Sized + sealed::Sealed {
 
     /// What was found of this and of an operand on the right, in its type.
     #[doc(hidden)]
-    fn product<Y: Operand<Elem = Self::Elem>>(&self, found: Found<Self::Elem>) -> Result<Self::Product<Y>>;
+    fn of_found<Y: Operand<Elem = Self::Elem>>(&self, found: Found<Self::Elem>) -> Result<Self::Product<Y>>;
 
     /// What was found of a sparse operand on the left and this, in its type.
     #[doc(hidden)]
-    fn product_with<P: Pattern>(found: Found<Self::Elem>) -> Result<Self::ProductWith<P, Self::Elem>>;
+    fn of_found_with<P: Pattern>(found: Found<Self::Elem>) -> Result<Self::ProductWith<P, Self::Elem>>;
 }
 /// The axes of `shape` along which an operand with these lengths repeats itself.
 fn repeated_axes(lengths: &[usize], shape: &Shape) -> Vec<usize> {

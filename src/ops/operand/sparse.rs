@@ -235,7 +235,12 @@ macro_rules! sparse_operand {
                 Ok(Tensor::from_shared(pattern, values, self.gap().unwrap_or(T::ZERO)))
             }
 
-            fn softmax<G: Float>(&self, form: Softmax, axes: &Axes, gradients: Option<Vec<G>>) -> Result<Tensor<P, G>>
+            fn by_softmax<G: Float>(
+                &self,
+                form: Softmax,
+                axes: &Axes,
+                gradients: Option<Vec<G>>,
+            ) -> Result<Tensor<P, G>>
             where
                 T: Float,
             {
@@ -245,14 +250,14 @@ macro_rules! sparse_operand {
                 }
             }
 
-            fn pairs(&self, other: &Self, form: Pairs) -> Result<Tensor<P, T>>
+            fn by_pairs(&self, other: &Self, form: Pairs) -> Result<Tensor<P, T>>
             where
                 T: Ring,
             {
                 outer::sparse(self, other, form)
             }
 
-            fn pairs_backward<U: Operand<Elem = T>>(
+            fn by_pairs_backward<U: Operand<Elem = T>>(
                 &self,
                 other: &Self,
                 form: Pairs,
@@ -299,11 +304,11 @@ macro_rules! sparse_operand {
                 Ok(Factor::sparse(self.tensor(), self.gap()))
             }
 
-            fn product<Y: Operand<Elem = T>>(&self, found: Found<T>) -> Result<Y::ProductWith<P, T>> {
-                Y::product_with::<P>(found)
+            fn of_found<Y: Operand<Elem = T>>(&self, found: Found<T>) -> Result<Y::ProductWith<P, T>> {
+                Y::of_found_with::<P>(found)
             }
 
-            fn product_with<Q: Pattern>(found: Found<T>) -> Result<Tensor<Q, T>> {
+            fn of_found_with<Q: Pattern>(found: Found<T>) -> Result<Tensor<Q, T>> {
                 found.into_tensor()
             }
         }

@@ -97,5 +97,5 @@ pub(crate) fn matmul_entries<P: Pattern, T: Ring>(
 #[doc(alias = "spmv")]
 #[doc(alias = "spgemm")]
 pub fn matmul<X: Operand<Elem: Ring>, Y: Operand<Elem = X::Elem>>(x: &X, y: &Y) -> Result<X::Product<Y>> {
-    x.product::<Y>(plain("matmul").of(&x.factor()?, &y.factor()?)?)
+    x.of_found::<Y>(plain("matmul").of(&x.factor()?, &y.factor()?)?)
 }

@@ -252,7 +252,7 @@ pub fn matmul_with<'m, X: Operand, Y: Operand<Elem = X::Elem>, S: Semiring<X::El
     let Matmul { semiring, mask } = options.into();
     let product = Product { operation: "matmul_with", semiring, fill: semiring.zero(), counts_gaps: false };
     let (left, right) = (x.factor()?, y.factor()?);
-    x.product::<Y>(match mask {
+    x.of_found::<Y>(match mask {
         Some(mask) => product.on(&left, &right, mask)?,
         None => product.of(&left, &right)?,
     })

@@ -284,7 +284,7 @@ pub(in crate::ops) fn dense_backward<T: Float, U: Operand<Elem = T>>(
 /// Definition: [`numpy.multiply.outer`](https://numpy.org/doc/stable/reference/generated/numpy.ufunc.outer.html).
 #[doc(alias = "tensor_product")]
 pub fn outer<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>> {
-    x.pairs(y, Pairs::Outer)
+    x.by_pairs(y, Pairs::Outer)
 }
 
 /// The Kronecker product: one operand once for each element of the other, times that.
@@ -333,7 +333,7 @@ pub fn outer<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>
 /// Definition: [`numpy.kron`](https://numpy.org/doc/stable/reference/generated/numpy.kron.html).
 #[doc(alias = "kronecker")]
 pub fn kron<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>> {
-    x.pairs(y, Pairs::Kron)
+    x.by_pairs(y, Pairs::Kron)
 }
 
 /// The gradients of both operands of [`outer`].
@@ -385,7 +385,7 @@ pub fn outer_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
     y: &X,
     upstream: &U,
 ) -> Result<(X::Reduced<X::Elem>, X::Reduced<X::Elem>)> {
-    x.pairs_backward(y, Pairs::Outer, upstream)
+    x.by_pairs_backward(y, Pairs::Outer, upstream)
 }
 
 /// The gradients of both operands of [`kron`]: as those of [`outer`].
@@ -432,5 +432,5 @@ pub fn kron_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
     y: &X,
     upstream: &U,
 ) -> Result<(X::Reduced<X::Elem>, X::Reduced<X::Elem>)> {
-    x.pairs_backward(y, Pairs::Kron, upstream)
+    x.by_pairs_backward(y, Pairs::Kron, upstream)
 }

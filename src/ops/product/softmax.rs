@@ -173,7 +173,7 @@ pub(crate) fn dense<T: Float, G: Float>(
 /// entries [`torch.sparse.softmax`](https://docs.pytorch.org/docs/stable/generated/torch.sparse.softmax.html).
 #[doc(alias = "attention")]
 pub fn softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
-    x.softmax(Softmax::Shares, &axes.into(), None)
+    x.by_softmax(Softmax::Shares, &axes.into(), None)
 }
 
 /// The logarithm of [`softmax`](softmax()): without the digits that the shares lose.
@@ -219,7 +219,7 @@ pub fn softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub fn log_softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
-    x.softmax(Softmax::Logarithms, &axes.into(), None)
+    x.by_softmax(Softmax::Logarithms, &axes.into(), None)
 }
 
 /// The gradient of [`softmax`](softmax()).
@@ -328,52 +328,5 @@ fn backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     axes: &Axes,
 ) -> Result<X::Reduced<U::Elem>> {
     check_upstream(upstream, &Shape::from(x.lengths()))?;
-    x.softmax(form, axes, Some(x.elements_of(upstream)?))
-}
-
-/// # Shares of entries
-impl<P: Pattern, T: Float> Stored<'_, P, T> {
-    /// The softmax among the entries of each group over the axes given: see [`softmax`](softmax()).
-    ///
-    /// # Errors
-    ///
-    /// Those of [`softmax`](softmax()).
-    pub fn softmax(&self, axes: impl Into<Axes>) -> Result<Tensor<P, T>> {
-        softmax(self, axes)
-    }
-
-    /// Its logarithm: see [`log_softmax`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`log_softmax`].
-    pub fn log_softmax(&self, axes: impl Into<Axes>) -> Result<Tensor<P, T>> {
-        log_softmax(self, axes)
-    }
-
-    /// The gradient of [`softmax`](Stored::softmax): see [`softmax_backward`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`softmax_backward`].
-    pub fn softmax_backward<U: Operand<Elem: Float>>(
-        &self,
-        upstream: &U,
-        axes: impl Into<Axes>,
-    ) -> Result<Tensor<P, U::Elem>> {
-        softmax_backward(self, upstream, axes)
-    }
-
-    /// The gradient of [`log_softmax`](Stored::log_softmax): see [`log_softmax_backward`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`log_softmax_backward`].
-    pub fn log_softmax_backward<U: Operand<Elem: Float>>(
-        &self,
-        upstream: &U,
-        axes: impl Into<Axes>,
-    ) -> Result<Tensor<P, U::Elem>> {
-        log_softmax_backward(self, upstream, axes)
-    }
+    x.by_softmax(form, axes, Some(x.elements_of(upstream)?))
 }

@@ -332,21 +332,21 @@ impl<X: Operand> Operand for GroupBy<'_, X> {
         self.operand.in_shape(shape)
     }
 
-    fn softmax<G: Float>(&self, form: Softmax, _: &Axes, _: Option<Vec<G>>) -> Result<X::Reduced<G>>
+    fn by_softmax<G: Float>(&self, form: Softmax, _: &Axes, _: Option<Vec<G>>) -> Result<X::Reduced<G>>
     where
         X::Elem: Float,
     {
         softmax::refused_by_label(form)
     }
 
-    fn pairs(&self, other: &Self, form: Pairs) -> Result<X::Reduced<X::Elem>>
+    fn by_pairs(&self, other: &Self, form: Pairs) -> Result<X::Reduced<X::Elem>>
     where
         X::Elem: Ring,
     {
-        self.operand.pairs(other.operand, form)
+        self.operand.by_pairs(other.operand, form)
     }
 
-    fn pairs_backward<U: Operand<Elem = X::Elem>>(
+    fn by_pairs_backward<U: Operand<Elem = X::Elem>>(
         &self,
         other: &Self,
         form: Pairs,
@@ -355,7 +355,7 @@ impl<X: Operand> Operand for GroupBy<'_, X> {
     where
         X::Elem: Float,
     {
-        self.operand.pairs_backward(other.operand, form, upstream)
+        self.operand.by_pairs_backward(other.operand, form, upstream)
     }
 
     fn whole(&self) -> Result<Whole<X::Elem>> {
@@ -395,11 +395,11 @@ impl<X: Operand> Operand for GroupBy<'_, X> {
         self.operand.factor()
     }
 
-    fn product<Y: Operand<Elem = X::Elem>>(&self, found: Found<X::Elem>) -> Result<X::Product<Y>> {
-        self.operand.product::<Y>(found)
+    fn of_found<Y: Operand<Elem = X::Elem>>(&self, found: Found<X::Elem>) -> Result<X::Product<Y>> {
+        self.operand.of_found::<Y>(found)
     }
 
-    fn product_with<P: Pattern>(found: Found<X::Elem>) -> Result<X::ProductWith<P, X::Elem>> {
-        X::product_with::<P>(found)
+    fn of_found_with<P: Pattern>(found: Found<X::Elem>) -> Result<X::ProductWith<P, X::Elem>> {
+        X::of_found_with::<P>(found)
     }
 }

@@ -48,7 +48,7 @@ use crate::tensor::Tensor;
 ///
 /// - `NoTensor`: the list is empty;
 /// - `AxisOutOfRange`: there is no such axis;
-/// - `ShapeMismatch`: a tensor has another length on another axis, or another rank;
+/// - `NotJoinable`: a tensor has another length on another axis, or another rank;
 /// - `FillsDiffer`: the fill of a tensor is not the same as that of the first;
 /// - `AxisOverflow`, `AxisTooLong`: the axis gets longer than any integer counts, or than the index type does;
 /// - `TooLarge`: the lanes of CSR need more than the larger of 1 GiB and 16 times the bytes of the tensors.
@@ -302,9 +302,8 @@ impl Join {
             axes.insert(axis.min(tensor.rank()), None);
             Moves::of(tensor.shape()).axes(axes)
         };
-        let before: Few<Moves> = tensors.iter().map(with_axis).collect();
-        let shape = joined_shape(axis, before.iter().map(|moves| &**moves.shape()))?;
-        Ok(Join { axis, shape, before })
+        let shape = stacked_shape(axis, tensors.iter().map(|tensor| &**tensor.shape()))?;
+        Ok(Join { axis, shape, before: tensors.iter().map(with_axis).collect() })
     }
 
     fn plan<P: Pattern, T: Element>(&self, tensors: &[&Tensor<P, T>], value_bytes: usize) -> Result<Selected<P>> {
@@ -347,21 +346,34 @@ impl Join {
 
 /// The shape of operands of some shapes one behind the other, of which there is one at least.
 pub(crate) fn joined_shape<'a>(axis: usize, shapes: impl IntoIterator<Item = &'a [usize]>) -> Result<Shape> {
-    let mut shape: Option<Vec<usize>> = None;
-    for found in shapes {
-        let Some(shape) = &mut shape else {
-            shape = Some(found.to_vec());
-            continue;
-        };
-        let length = found.get(axis).copied().unwrap_or(0);
-        let mut axes = shape.iter().zip(found).enumerate();
-        if shape.len() != found.len() || !axes.all(|(at, (own, found))| at == axis || own == found) {
-            let (expected, found) = (with_length(shape, axis, length), Shape::from(found));
-            return Err(Error::ShapeMismatch { what: "each tensor, but for the axis", expected, found });
+    let mut shapes = shapes.into_iter().enumerate();
+    let (_, first) = shapes.next().ok_or(Error::NoTensor)?;
+    let mut shape = first.to_vec();
+    for (tensor, found) in shapes {
+        let mut axes = first.iter().zip(found).enumerate();
+        if first.len() != found.len() || !axes.all(|(at, (own, found))| at == axis || own == found) {
+            return Err(Error::NotJoinable { tensor, axis, first: first.into(), found: found.into() });
         }
-        shape[axis] = shape[axis].checked_add(length).ok_or(Error::AxisOverflow { axis })?;
+        shape[axis] = shape[axis].checked_add(found[axis]).ok_or(Error::AxisOverflow { axis })?;
     }
-    shape.map(Shape::from).ok_or(Error::NoTensor)
+    Ok(shape.into())
+}
+
+/// The shape of operands of one shape side by side along a new axis, which is at most their rank.
+pub(crate) fn stacked_shape<'a>(axis: usize, shapes: impl IntoIterator<Item = &'a [usize]>) -> Result<Shape> {
+    let mut shapes = shapes.into_iter();
+    let first = shapes.next().ok_or(Error::NoTensor)?;
+    let mut count = 1;
+    for found in shapes {
+        if found != first {
+            let (expected, found) = (first.into(), found.into());
+            return Err(Error::ShapeMismatch { what: "each tensor of a stack", expected, found });
+        }
+        count += 1;
+    }
+    let mut shape = first.to_vec();
+    shape.insert(axis, count);
+    Ok(shape.into())
 }
 
 /// Refuses tensors whose fills differ, and a list of none.
@@ -379,11 +391,6 @@ fn lent<P: Pattern, T: Element>(tensors: &[impl Borrow<Tensor<P, T>>]) -> Few<&T
 
 fn first<'a, P: Pattern, T: Element>(tensors: &[&'a Tensor<P, T>]) -> Result<&'a Tensor<P, T>> {
     tensors.first().copied().ok_or(Error::NoTensor)
-}
-
-/// The lengths with that of one axis changed.
-fn with_length(lengths: &[usize], axis: usize, length: usize) -> Shape {
-    lengths.iter().enumerate().map(|(at, &own)| if at == axis { length } else { own }).collect()
 }
 
 /// The values of several tensors, whose entries are numbered on.

@@ -27,8 +27,8 @@ pub(crate) mod moved {
 
 pub use crate::kernels::take::TakeMode;
 pub use indices::Take;
-pub(crate) use join::joined_shape;
 pub use join::{block, concat, concat_backward, stack, stack_backward};
+pub(crate) use join::{joined_shape, stacked_shape};
 pub(crate) use make::{diagonal_of, diagonal_pattern, diagonal_side};
 pub use order::{
     broadcast_to, broadcast_to_backward, expand_dims, expand_dims_backward, flip, flip_backward, move_axis,

@@ -51,10 +51,10 @@ use crate::tensor::stored::Stored;
 ///
 /// | left | right | result |
 /// | --- | --- | --- |
-/// | tensor | `&tensor` of the same format and index type | tensor |
+/// | tensor | `&tensor` or `tensor`, of the same format and index type | tensor |
 /// | tensor or view | a view (`x.stored()`), or the other way round | tensor, of stored entries |
 /// | tensor or view | `&array` | tensor |
-/// | array | `&tensor` or a view | tensor |
+/// | array | `&tensor`, `tensor` or a view | tensor |
 /// | array | `&array` | array |
 /// | any | a number of the element type | as the left one |
 ///
@@ -103,12 +103,16 @@ macro_rules! partners {
 partners! {
     [P: Pattern, A: Element, B: Element] Tensor<P, A>, &Tensor<P, B>: B => Tensor<P, U>,
         |x, y, op| sparse::pair(x, y, op);
+    [P: Pattern, A: Element, B: Element] Tensor<P, A>, Tensor<P, B>: B => Tensor<P, U>,
+        |x, y, op| sparse::pair(x, &y, op);
     [P: Pattern, A: Element, B: Element] Tensor<P, A>, Stored<'_, P, B>: B => Tensor<P, U>,
         |x, y, op| sparse::pair(x, &y, op);
     [P: Pattern, A: Element, B: Element] Tensor<P, A>, &Stored<'_, P, B>: B => Tensor<P, U>,
         |x, y, op| sparse::pair(x, y, op);
     ['s, P: Pattern, A: Element, B: Element] Stored<'s, P, A>, &Tensor<P, B>: B => Tensor<P, U>,
         |x, y, op| sparse::pair(x, y, op);
+    ['s, P: Pattern, A: Element, B: Element] Stored<'s, P, A>, Tensor<P, B>: B => Tensor<P, U>,
+        |x, y, op| sparse::pair(x, &y, op);
     ['s, P: Pattern, A: Element, B: Element] Stored<'s, P, A>, Stored<'_, P, B>: B => Tensor<P, U>,
         |x, y, op| sparse::pair(x, &y, op);
     ['s, P: Pattern, A: Element, B: Element] Stored<'s, P, A>, &Stored<'_, P, B>: B => Tensor<P, U>,
@@ -121,6 +125,8 @@ partners! {
     ['s, P: Pattern, T: Element] Stored<'s, P, T>, T: T => Tensor<P, U>, |x, y, op| sparse::with_number(x, y, op);
     [P: Pattern, B: Element, S: Data<Elem: Element>, D: Dimension] ArrayBase<S, D>, &Tensor<P, B>: B => Tensor<P, U>,
         |x, y, op| sparse::with_array(y, x.view().into_dyn(), Swapped(op));
+    [P: Pattern, B: Element, S: Data<Elem: Element>, D: Dimension] ArrayBase<S, D>, Tensor<P, B>: B => Tensor<P, U>,
+        |x, y, op| sparse::with_array(&y, x.view().into_dyn(), Swapped(op));
     [P: Pattern, B: Element, S: Data<Elem: Element>, D: Dimension] ArrayBase<S, D>, Stored<'_, P, B>: B => Tensor<P, U>,
         |x, y, op| sparse::with_array(&y, x.view().into_dyn(), Swapped(op));
     [P: Pattern, B: Element, S: Data<Elem: Element>, D: Dimension] ArrayBase<S, D>, &Stored<'_, P, B>:

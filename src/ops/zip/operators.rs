@@ -4,7 +4,10 @@
 
 use std::ops;
 
+use ndarray::{ArrayBase, Data, Dimension};
+
 use super::arithmetic::{Add, Div, Mul, Rem, Sub};
+use super::bits::{BitAnd, BitOr, BitXor};
 use super::{Partner, sparse};
 use crate::base::error::Result;
 use crate::element::{Bits, Element, Numeric, Remainder, Signed};
@@ -49,10 +52,28 @@ macro_rules! operators {
                 or_panic(other.zip(&self, $op))
             }
         }
+
+        impl<P, T, S, D> ops::$op<&Tensor<P, T>> for &ArrayBase<S, D>
+        where
+            P: Pattern,
+            T: $bound,
+            S: Data<Elem = T>,
+            D: Dimension,
+        {
+            type Output = Tensor<P, T>;
+
+            #[track_caller]
+            fn $method(self, other: &Tensor<P, T>) -> Tensor<P, T> {
+                or_panic(other.zip(self, $op))
+            }
+        }
     )*};
 }
 
-operators!(Add add Element, Sub sub Numeric, Mul mul Element, Div div Numeric, Rem rem Remainder);
+operators! {
+    Add add Element, Sub sub Numeric, Mul mul Element, Div div Numeric, Rem rem Remainder,
+    BitAnd bitand Bits, BitOr bitor Bits, BitXor bitxor Bits
+}
 
 /// An operator of one operand: its trait, its method and what it asks of a type.
 macro_rules! of_one {
@@ -91,18 +112,26 @@ of_one!(Neg neg Signed, Not not Bits);
 /// A number on the left, as no rule of Rust lets one impl have for all types.
 macro_rules! numbers {
     ($($type:ty),*) => {$(
-        numbers!(@ $type: Add add, Sub sub, Mul mul, Div div);
+        numbers!(@ $type, [P: Pattern], &Tensor<P, $type>, |x| x);
+        numbers!(@ $type, [P: Pattern], Tensor<P, $type>, |x| &x);
+        numbers!(@ $type, ['a, P: Pattern], Stored<'a, P, $type>, |x| &x);
     )*};
-    (@ $type:ty: $($op:ident $method:ident),*) => {$(
-        impl<P: Pattern> ops::$op<&Tensor<P, $type>> for $type {
+    (@ $type:ty, $generics:tt, $right:ty, |$x:ident| $of:expr) => {
+        numbers!(@@ $type, $generics, $right, |$x| $of; Add add);
+        numbers!(@@ $type, $generics, $right, |$x| $of; Sub sub);
+        numbers!(@@ $type, $generics, $right, |$x| $of; Mul mul);
+        numbers!(@@ $type, $generics, $right, |$x| $of; Div div);
+    };
+    (@@ $type:ty, [$($generics:tt)*], $right:ty, |$x:ident| $of:expr; $op:ident $method:ident) => {
+        impl<$($generics)*> ops::$op<$right> for $type {
             type Output = Tensor<P, $type>;
 
             #[track_caller]
-            fn $method(self, x: &Tensor<P, $type>) -> Tensor<P, $type> {
-                or_panic(sparse::with_number(x, self, Swapped($op)))
+            fn $method(self, $x: $right) -> Tensor<P, $type> {
+                or_panic(sparse::with_number($of, self, Swapped($op)))
             }
         }
-    )*};
+    };
 }
 
 numbers!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64, num_complex::Complex<f32>, num_complex::Complex<f64>);
