@@ -1,7 +1,7 @@
 //! Which axes a reduction removes, normalised once.
 
 use std::fmt;
-use std::ops::{Range, RangeInclusive};
+use std::ops::{Range, RangeFull, RangeInclusive};
 use std::sync::Arc;
 
 use crate::base::error::{Error, Result};
@@ -10,7 +10,7 @@ use crate::base::grouping::Grouping;
 
 /// Which axes a reduction removes, and whether it leaves them behind with length 1.
 ///
-/// Made from one integer (`i32`, `isize` or `usize`), from an array, a slice, a `Vec` or a range of them, or by
+/// Made from one integer (`i32`, `isize` or `usize`), from an array, a slice, a `Vec` or a range of them, from `..`, or by
 /// [`Axes::all`] and [`Axes::none`]; a negative number counts from the end. The functions that take axes accept
 /// anything that converts, so `x.any(-1)`, `x.any([0, -1])` and `x.any(1..=2)` read as they should. An empty list
 /// reduces nothing, as numpy's empty tuple does (Paddle's empty list means all axes; say `Axes::all()`); an empty array
@@ -24,6 +24,7 @@ use crate::base::grouping::Grouping;
 /// let x = CooTensor::new([2, 3], vec![vec![0, 0], vec![0, 2]], vec![1, 5], 0)?;
 /// assert_eq!(*x.any(-1)?.shape(), [2]);
 /// assert_eq!(*x.any([0, 1])?.shape(), []);
+/// assert_eq!(x.any(..)?, x.any(Axes::all())?);
 /// assert_eq!(*x.any(Axes::all().keep_dims())?.shape(), [1, 1]);
 /// assert_eq!(*x.any(Axes::none())?.shape(), [2, 3]);
 /// # Ok::<(), lacuna::Error>(())
@@ -194,6 +195,12 @@ macro_rules! as_axis {
 }
 
 as_axis!(i32, isize, usize, i128);
+
+impl From<RangeFull> for Axes {
+    fn from(_: RangeFull) -> Self {
+        Axes::all()
+    }
+}
 
 macro_rules! axes_from {
     ($($type:ty),*) => {$(

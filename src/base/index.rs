@@ -102,10 +102,7 @@ mod sealed {
 /// The product of `lengths`, or `usize::MAX` where it does not fit: beside an axis without positions the others may be of
 /// any length, and nothing is there that would be numbered.
 pub(crate) fn capped_product(lengths: &[usize]) -> usize {
-    match lengths.contains(&0) {
-        true => 0,
-        false => lengths.iter().fold(1, |product: usize, &length| product.saturating_mul(length)),
-    }
+    lengths.iter().fold(1, |product: usize, &length| product.saturating_mul(length))
 }
 
 #[cfg(test)]

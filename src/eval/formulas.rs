@@ -8,36 +8,13 @@ use super::rules::plain;
 use super::table::Function;
 use super::{Binary, Id, Kind, Wrong, parse};
 use crate::element::Number;
+use crate::lazy::formulas::TEXTS;
 
-/// What a backward function gives to each of its operands, in the language of expressions. The formula stands for the
-/// function and is not run; `below` is an exponent less one.
-const FORMULAS: &[(&str, &[&str])] = &[
-    ("neg_backward", &["upstream * -1"]),
-    ("square_backward", &["upstream * (x * 2)"]),
-    ("sqrt_backward", &["upstream / (sqrt(x) * 2)"]),
-    ("cbrt_backward", &["upstream / (square(cbrt(x)) * 3)"]),
-    ("exp_backward", &["upstream * exp(x)"]),
-    ("exp_m1_backward", &["upstream * exp(x)"]),
-    ("ln_backward", &["upstream / x"]),
-    ("ln_1p_backward", &["upstream / (x + 1)"]),
-    ("log2_backward", &["upstream / (x * 0.6931471805599453)"]),
-    ("log10_backward", &["upstream / (x * 2.302585092994046)"]),
-    ("sin_backward", &["upstream * cos(x)"]),
-    ("cos_backward", &["upstream * (sin(x) * -1)"]),
-    ("tan_backward", &["upstream * (square(tan(x)) + 1)"]),
-    ("asin_backward", &["upstream / sqrt(square(x) * -1 + 1)"]),
-    ("acos_backward", &["upstream / (sqrt(square(x) * -1 + 1) * -1)"]),
-    ("atan_backward", &["upstream / (square(x) + 1)"]),
-    ("sinh_backward", &["upstream * cosh(x)"]),
-    ("cosh_backward", &["upstream * sinh(x)"]),
-    ("tanh_backward", &["upstream * (square(tanh(x)) * -1 + 1)"]),
-    ("recip_backward", &["upstream / (square(x) * -1)"]),
+/// What backward functions give to each of their operands that are not in the table of graphs, in the language of
+/// expressions. The formula stands for the function and is not run; `below` is an exponent less one.
+const OTHERS: &[(&str, &[&str])] = &[
     ("powi_backward", &["upstream * (powi(x, below) * exponent)"]),
     ("powf_backward", &["upstream * (powf(x, below) * exponent)"]),
-    ("add_backward", &["upstream * 1", "upstream * 1"]),
-    ("sub_backward", &["upstream * 1", "upstream * -1"]),
-    ("mul_backward", &["upstream * y", "upstream * x"]),
-    ("div_backward", &["upstream / y", "upstream * -1 * x / (y * y)"]),
     ("scale_backward", &["scale(upstream, axis, factors)"]),
     ("matmul_backward", &["upstream @ move_axis(y, -1, -2)", "move_axis(x, -1, -2) @ upstream"]),
 ];
@@ -73,9 +50,14 @@ struct Formula {
     is_broadcast: bool,
 }
 
+/// All formulas there are.
+fn all() -> impl Iterator<Item = &'static (&'static str, &'static [&'static str])> {
+    TEXTS.iter().chain(OTHERS)
+}
+
 /// What a backward function gives to the operand of a number.
 fn formula(backward: &str, wrt: usize) -> Option<Formula> {
-    let (_, formulas) = FORMULAS.iter().find(|(name, _)| *name == backward)?;
+    let (_, formulas) = all().find(|(name, _)| *name == backward)?;
     let is_broadcast = formulas.len() == 2 && backward != "matmul_backward";
     formulas.get(wrt).map(|text| Formula { text, is_broadcast })
 }
@@ -172,29 +154,5 @@ impl Graph {
 
     fn is_one(&self, id: Id) -> bool {
         matches!(&self.nodes[id].kind, Kind::Number(number) if number.integer() == Some(1))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::Expression;
-    use super::super::table::function;
-    use super::*;
-
-    /// Formulas are expressions of the arguments that the functions have.
-    #[test]
-    fn formulas_are_of_arguments() {
-        for (name, formulas) in FORMULAS {
-            let parameters: Vec<&str> = function(name).unwrap().parameters().collect();
-            for formula in *formulas {
-                assert!(parse::nodes(formula).is_ok());
-                for name in Expression::parse(formula).unwrap().names() {
-                    assert!(name == "below" || parameters.contains(&name), "{formula}");
-                }
-            }
-        }
-        for (backward, forward) in LINEAR {
-            assert!(function(backward).is_some() && function(forward).is_some(), "{backward}");
-        }
     }
 }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use super::formulas::Term;
 use super::node::{Form, Node, unlike};
 use super::reductions::{Ask, rule_of_one};
 use super::rewrite::Facts;
 use super::text::{Said, Text, WRITTEN, said};
 use super::unary::{LazyStored, Steps, same};
-use super::{Lazy, shares};
+use super::{Lazy, formulas, shares};
 use crate::base::axes::Axes;
 use crate::element::{
     Bits, ComplexElement, Element, Float, FloatVisitor, Magnitude, Numeric, Real, RealNumber, Signed,
@@ -106,41 +107,6 @@ macro_rules! maps {
     }};
 }
 
-/// What a function gives back as a formula of `x` and the upstream gradient, if it is smooth.
-fn formula<F, Y: Steps<Elem = F, Of<F> = Y>>(name: &str, x: &Lazy<Y>, g: &Lazy<Y>) -> Option<Lazy<Y>>
-where
-    F: Float + Numeric + RealNumber,
-{
-    let number = F::from_f64;
-    let slope = match name {
-        "neg" => return Some(g.mul(number(-1.0))),
-        "square" => x.mul(number(2.0)),
-        "sqrt" => return Some(g.div(x.sqrt().mul(number(2.0)))),
-        "cbrt" => return Some(g.div(x.cbrt().square().mul(number(3.0)))),
-        "exp" | "exp_m1" => x.exp(),
-        "ln" => return Some(g.div(x)),
-        "ln_1p" => return Some(g.div(x.add(number(1.0)))),
-        "log2" => return Some(g.div(x.mul(number(std::f64::consts::LN_2)))),
-        "log10" => return Some(g.div(x.mul(number(std::f64::consts::LN_10)))),
-        "sin" => x.cos(),
-        "cos" => x.sin().mul(number(-1.0)),
-        "tan" => x.tan().square().add(number(1.0)),
-        "asin" => return Some(g.div(one_less_square(x).sqrt())),
-        "acos" => return Some(g.div(one_less_square(x).sqrt().mul(number(-1.0)))),
-        "atan" => return Some(g.div(x.square().add(number(1.0)))),
-        "sinh" => x.cosh(),
-        "cosh" => x.sinh(),
-        "tanh" => one_less_square(&x.tanh()),
-        "recip" => return Some(g.div(x.square().mul(number(-1.0)))),
-        _ => return None,
-    };
-    Some(g.mul(&slope))
-}
-
-fn one_less_square<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(x: &Lazy<Y>) -> Lazy<Y> {
-    x.square().mul(F::from_f64(-1.0)).add(F::from_f64(1.0))
-}
-
 /// The gradient of a function, with its own.
 fn twice<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
     name: &'static str,
@@ -156,9 +122,7 @@ fn twice<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
             Some(vec![None, Some(twice(name, x.abs_backward(&g), &x, &g).node)])
         });
     }
-    step.with_formula([&x.node, &g.node], 0, move |[x, g]| {
-        formula(name, &Lazy::of(Arc::clone(x)), &Lazy::of(Arc::clone(g)))
-    })
+    step.with_formula([&x.node, &g.node], 0, move |[x, g]| formulas::of_one(name, Term::of(x), Term::of(g)))
 }
 
 /// The gradient of a power, with its own.

@@ -38,6 +38,7 @@ mod elsewhere;
 mod engine;
 mod entries;
 mod formats;
+pub(crate) mod formulas;
 mod gradient;
 mod joins;
 mod maps;

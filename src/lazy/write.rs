@@ -129,7 +129,7 @@ impl<'a> Lines<'a> {
             return Err(refused(node, "the name of an input has neither quotes nor control characters in a text"));
         }
         if !self.inputs.insert(name) {
-            return Err(refused(node, "two inputs have this name"));
+            return Err(refused(node, &format!("two inputs are called {name:?}")));
         }
         Ok(format!("input(\"{name}\", \"{dtype}\", \"{}\", [{lengths}])", node.kind.format()))
     }

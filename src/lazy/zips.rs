@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ndarray::ArrayD;
 
 use super::Lazy;
+use super::formulas::{self, Term};
 use super::node::{Form, Held, Node, known};
 use super::rewrite::Facts;
 use super::text::{Text, said};
@@ -81,23 +82,6 @@ struct Two {
     left: Arc<Node>,
     right: Arc<Node>,
     upstream: Arc<Node>,
-}
-
-/// What an operation gives back to both operands, as formulas of these and the upstream gradient; none if it is not one
-/// of arithmetic.
-fn formulas<F: Float + Numeric, Y: Steps<Elem = F, Of<F> = Y>>(
-    name: &str,
-    of: [&Arc<Node>; 3],
-) -> Option<(Lazy<Y>, Lazy<Y>)> {
-    let [x, y, g] = of.map(|node| Lazy::<Y>::of(Arc::clone(node)));
-    let of_number = |number: f64| g.mul(F::from_f64(number));
-    Some(match name {
-        "add" => (of_number(1.0), of_number(1.0)),
-        "sub" => (of_number(1.0), of_number(-1.0)),
-        "mul" => (g.mul(&y), g.mul(&x)),
-        "div" => (g.div(&y), of_number(-1.0).mul(&x).div(y.mul(&y))),
-        _ => return None,
-    })
 }
 
 /// What an operation with a number gives back: a multiple of the upstream gradient.
@@ -218,8 +202,8 @@ macro_rules! zips {
                 let [x, y, g] = [self.0.left, self.0.right, self.0.upstream].map(Lazy::<X::Of<F>>::of);
                 let (dx, dy) = x.$backward(&y, &g).parts();
                 let of = [&x.node, &y.node, &g.node];
-                let dx = dx.with_formula(of, 0, |of| formulas(stringify!($name), of).map(|(dx, _)| dx));
-                let dy = dy.with_formula(of, 1, |of| formulas(stringify!($name), of).map(|(_, dy)| dy));
+                let dx = dx.with_formula(of, 0, |of| formulas::of_two(stringify!($name), 0, of.map(Term::of)));
+                let dy = dy.with_formula(of, 1, |of| formulas::of_two(stringify!($name), 1, of.map(Term::of)));
                 vec![Some(dx.node), Some(dy.node)]
             }
         }

@@ -9,7 +9,7 @@ use crate::element::{
 use crate::ops::operand::Operand;
 use crate::ops::{
     Factors, GroupBy, GroupLabels, Isin, Matmul, Nanmedian, Norm, Partner, Quantile, Semiring, Take, Tolerance, Var,
-    map, product, reduce, select, zip,
+    map, product, reduce, select,
 };
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
@@ -268,7 +268,7 @@ macro_rules! operations {
             $elem: Magnitude,
             Y: Partner<Self, Elem = $elem, Zipped<bool>: Operand<Elem = bool>>,
         {
-            zip::allclose(self, other, tolerance)
+            super::zip::allclose(self, other, tolerance)
         }
 
         /// The positions of the elements along an axis, in their order: see [`argsort`](crate::argsort()).
@@ -432,7 +432,7 @@ macro_rules! operations {
             other: Y,
             f: impl Fn($elem, Y::Elem) -> V + Sync,
         ) -> Result<Y::Zipped<V>> {
-            zip::zip_with(self, other, f)
+            super::zip::zip_with(self, other, f)
         }
 
         /// The product of matrices: see [`matmul`](crate::matmul()).
@@ -483,7 +483,7 @@ macro_rules! operations {
         ///
         /// Those of [`scale`](crate::scale()).
         $($public)* fn scale(&self, axis: impl Position, factors: impl Factors<$elem>) -> Result<$reduced!($elem)> {
-            zip::scale(self, axis, factors)
+            super::zip::scale(self, axis, factors)
         }
 
         operations!(@backward [$($public)*], $elem, $reduced: add_backward, sub_backward, mul_backward, div_backward,
@@ -508,7 +508,7 @@ macro_rules! operations {
         where
             $elem: Float + Numeric,
         {
-            zip::$name(self, other, upstream)
+            super::zip::$name(self, other, upstream)
         }
     };
     (@zips $public:tt, $elem:ty: $($name:ident $bound:ident $out:ty),*) => {
@@ -525,7 +525,7 @@ macro_rules! operations {
         where
             $elem: $bound,
         {
-            zip::$name(self, other)
+            super::zip::$name(self, other)
         }
     };
     // Those that arrays have by the same name from `ndarray`, or from the operators of Rust.

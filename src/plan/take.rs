@@ -3,8 +3,8 @@
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
-use crate::base::index::{Index, Position, check_axes};
-use crate::base::shape::{Shape, checked_product};
+use crate::base::index::{Index, Position, capped_product, check_axes};
+use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::kernels::gather::marked;
 use crate::kernels::lanes::accumulate;
@@ -184,7 +184,7 @@ fn columns<P: Pattern>(
 
 /// The coordinates within `lengths` of row-major positions that exist; all axes of length 1 share their zeros.
 fn coords_of<I: Index>(positions: &[usize], lengths: &[usize]) -> Allocated<Vec<Buffer<I>>> {
-    let inner = |axis: usize| checked_product(&lengths[axis + 1..]).unwrap_or(usize::MAX);
+    let inner = |axis: usize| capped_product(&lengths[axis + 1..]);
     let coords = |axis: usize| match (inner(axis), lengths[axis]) {
         (1, length) if axis > 0 => threads::map(positions, 1500, |position| I::from_usize(position % length)),
         (1, _) => threads::map(positions, 1500, I::from_usize),

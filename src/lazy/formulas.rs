@@ -1,0 +1,146 @@
+//! What backward functions give, as formulas of their arguments: gradients of gradients are the gradients of these. One
+//! table, which graphs compute by and expressions read.
+
+use std::ops::{Add, Div, Mul};
+use std::sync::Arc;
+
+use super::node::Node;
+use super::unary::Steps;
+use super::{Lazy, Value};
+use crate::element::{Float, Numeric, RealNumber};
+
+/// What stands in a formula: a value, at which functions and operators are those of graphs.
+#[derive(Clone)]
+pub(super) struct Term<Y>(Lazy<Y>);
+
+impl<Y: Value> Term<Y> {
+    pub(super) fn of(node: &Arc<Node>) -> Self {
+        Term(Lazy::of(Arc::clone(node)))
+    }
+}
+
+macro_rules! operators {
+    ($($op:ident $method:ident),*) => {$(
+        impl<F: Float + Numeric, Y: Steps<Elem = F, Of<F> = Y>> $op for Term<Y> {
+            type Output = Self;
+
+            #[track_caller]
+            fn $method(self, other: Self) -> Self {
+                Term(self.0.$method(&other.0))
+            }
+        }
+
+        impl<F: Float + Numeric, Y: Steps<Elem = F, Of<F> = Y>> $op<f64> for Term<Y> {
+            type Output = Self;
+
+            #[track_caller]
+            fn $method(self, number: f64) -> Self {
+                Term(self.0.$method(F::from_f64(number)))
+            }
+        }
+    )*};
+}
+
+operators!(Add add, Mul mul, Div div);
+
+macro_rules! functions {
+    ($($name:ident),*) => {$(
+        #[track_caller]
+        fn $name<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(x: Term<Y>) -> Term<Y> {
+            Term(x.0.$name())
+        }
+    )*};
+}
+
+functions!(square, sqrt, cbrt, exp, sin, cos, tan, sinh, cosh, tanh);
+
+/// The table: the backward function, and what it gives to each operand.
+macro_rules! formulas {
+    ($make:ident) => {
+        $make! {
+            (x, upstream)
+            neg neg_backward: upstream * -1.0;
+            square square_backward: upstream * (x * 2.0);
+            sqrt sqrt_backward: upstream / (sqrt(x) * 2.0);
+            cbrt cbrt_backward: upstream / (square(cbrt(x)) * 3.0);
+            exp exp_backward: upstream * exp(x);
+            exp_m1 exp_m1_backward: upstream * exp(x);
+            ln ln_backward: upstream / x;
+            ln_1p ln_1p_backward: upstream / (x + 1.0);
+            log2 log2_backward: upstream / (x * 0.6931471805599453);
+            log10 log10_backward: upstream / (x * 2.302585092994046);
+            sin sin_backward: upstream * cos(x);
+            cos cos_backward: upstream * (sin(x) * -1.0);
+            tan tan_backward: upstream * (square(tan(x)) + 1.0);
+            asin asin_backward: upstream / sqrt(square(x) * -1.0 + 1.0);
+            acos acos_backward: upstream / (sqrt(square(x) * -1.0 + 1.0) * -1.0);
+            atan atan_backward: upstream / (square(x) + 1.0);
+            sinh sinh_backward: upstream * cosh(x);
+            cosh cosh_backward: upstream * sinh(x);
+            tanh tanh_backward: upstream * (square(tanh(x)) * -1.0 + 1.0);
+            recip recip_backward: upstream / (square(x) * -1.0);
+            (x, y, upstream)
+            add add_backward: upstream * 1.0, upstream * 1.0;
+            sub sub_backward: upstream * 1.0, upstream * -1.0;
+            mul mul_backward: upstream * y, upstream * x;
+            div div_backward: upstream / y, upstream * -1.0 * x / square(y);
+        }
+    };
+}
+
+macro_rules! compute {
+    (
+        ($x:ident, $upstream:ident)
+        $($name:ident $backward:ident: $formula:expr;)*
+        ($left:ident, $right:ident, $of_both:ident)
+        $($operation:ident $back:ident: $to_left:expr, $to_right:expr;)*
+    ) => {
+        /// What a function of one element gives back, if it is smooth.
+        #[track_caller]
+        #[allow(clippy::approx_constant)] // as texts have them
+        pub(super) fn of_one<F, Y>(name: &str, $x: Term<Y>, $upstream: Term<Y>) -> Option<Lazy<Y>>
+        where
+            F: Float + Numeric + RealNumber,
+            Y: Steps<Elem = F, Of<F> = Y>,
+        {
+            let formula = match name {
+                $(stringify!($name) => $formula,)*
+                _ => return None,
+            };
+            Some(formula.0)
+        }
+
+        /// What an operation gives back to its operand on the left, and to that on the right; none of what is no
+        /// arithmetic.
+        #[track_caller]
+        pub(super) fn of_two<F, Y>(name: &str, place: usize, [$left, $right, $of_both]: [Term<Y>; 3]) -> Option<Lazy<Y>>
+        where
+            F: Float + Numeric + RealNumber,
+            Y: Steps<Elem = F, Of<F> = Y>,
+        {
+            let formula = match (name, place) {
+                $((stringify!($operation), 0) => $to_left, (stringify!($operation), 1) => $to_right,)*
+                _ => return None,
+            };
+            Some(formula.0)
+        }
+    };
+}
+
+#[cfg(all(feature = "cli", not(test)))]
+macro_rules! tell {
+    (
+        ($($of_one:ident),*) $($name:ident $backward:ident: $formula:expr;)*
+        ($($of_two:ident),*) $($operation:ident $back:ident: $to_left:expr, $to_right:expr;)*
+    ) => {
+        /// The formulas in the language of expressions, by the names of the backward functions.
+        pub(crate) const TEXTS: &[(&str, &[&str])] = &[
+            $((stringify!($backward), &[stringify!($formula)]),)*
+            $((stringify!($back), &[stringify!($to_left), stringify!($to_right)]),)*
+        ];
+    };
+}
+
+formulas!(compute);
+#[cfg(all(feature = "cli", not(test)))] // as `eval`, which reads them
+formulas!(tell);
