@@ -580,6 +580,10 @@ fn cells_in_a_table_are_those_of_groups() {
         assert!(x.sum(0).unwrap().same_as(&y.sum(1).unwrap()));
         assert!(x.mean(0).unwrap().same_as(&y.mean(1).unwrap()));
         assert!(x.max(0).unwrap().same_as(&y.max(1).unwrap()));
+        assert_eq!(x.count_nonzero(0).unwrap(), y.count_nonzero(1).unwrap());
+        assert_eq!(x.all(0).unwrap(), y.all(1).unwrap());
+        assert_eq!(x.stored().count_nonzero(0).unwrap(), y.stored().count_nonzero(1).unwrap());
+        assert_eq!(x.stored().all(0).unwrap(), y.stored().all(1).unwrap());
         assert!(x.stored().mean(0).unwrap().same_as(&y.stored().mean(1).unwrap()));
         assert!(x.to_csr().unwrap().sum(0).unwrap().to_coo().unwrap().same_as(&y.sum(1).unwrap()));
     };

@@ -9,12 +9,13 @@ use crate::base::index::Index;
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::cells::{marked_into_arrays, number};
-use crate::kernels::fold::Kept;
+use crate::kernels::fold::{Fold, Kept, gaps_state};
+use crate::kernels::group::Gaps;
 use crate::kernels::op::Outcome;
 use crate::kernels::sort::Arrays;
 
-/// Cells are a table of up to 40 bytes each: with fewer entries for each it would outgrow what the entries take.
-const ENTRIES_A_CELL: u128 = 4;
+/// The bytes of the table for each entry: with more it would outgrow what the entries take.
+const BYTES_AN_ENTRY: u128 = 10;
 /// Tables of so many bytes stay in a cache; unoptimised of far fewer, so that tests meet larger ones.
 const CACHE_BYTES: usize = if cfg!(debug_assertions) { 1 << 17 } else { 1 << 24 };
 /// So many bytes of cells stay in a cache near the processor.
@@ -83,9 +84,9 @@ pub(crate) fn scatter<T: Element, I: Index, C: Copy + Send + Sync, U: Copy + Sen
     cell: Cell<C, impl Fn(&mut C, T) -> bool + Sync + Send, impl Fn(&mut C, C) -> bool>,
     finish: impl Fn(usize, C, usize) -> Outcome<U> + Sync,
 ) -> Allocated<Option<Arrays<I, U>>> {
+    let bytes = kept.cells().saturating_mul(Table::<C>::BYTES as u128);
     // The numbers of cells are dealt out in 32 bits.
-    if kept.lead || kept.cells() > u32::MAX.into() || kept.cells().saturating_mul(ENTRIES_A_CELL) > values.len() as u128
-    {
+    if kept.lead || kept.cells() > u32::MAX.into() || bytes > BYTES_AN_ENTRY * values.len() as u128 {
         return Ok(None);
     }
     let count = kept.cells() as usize;
@@ -104,6 +105,23 @@ pub(crate) fn scatter<T: Element, I: Index, C: Copy + Send + Sync, U: Copy + Sen
     }
     let Table { cells, counts } = &all;
     marked_into_arrays(counts, |&count| count > 0, kept.lengths, |cell| finish(cell, cells[cell], counts[cell]))
+}
+
+/// [`scatter`] of a fold, of which a cell is less than a state: `state` makes one of it.
+pub(crate) fn scatter_states<T: Element, I: Index, F: Fold<T>, C: Copy + Send + Sync>(
+    op: F,
+    kept: &Kept<'_, I>,
+    values: &[T],
+    gaps: &Gaps<T>,
+    cell: Cell<C, impl Fn(&mut C, T) -> bool + Sync + Send, impl Fn(&mut C, C) -> bool>,
+    state: impl Fn(C) -> F::State + Sync,
+) -> Allocated<Option<Arrays<I, F::Out>>> {
+    scatter(kept, values, cell, |number, cell, count| {
+        let gaps = kept.gaps(gaps, number);
+        let mut all = gaps_state(op, count, &gaps);
+        op.merge(&mut all, &state(cell));
+        op.finish(&all, gaps.positions(count))
+    })
 }
 
 /// Adds the values of some entries to their cells, whose numbers are row-major within the kept axes.

@@ -1,10 +1,17 @@
 //! Logical and over axes.
 
+use std::convert::identity;
+
+use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
+use crate::base::index::Index;
 use crate::element::Element;
-use crate::kernels::fold::Fold;
+use crate::kernels::fold::{Fold, Kept};
+use crate::kernels::group::Gaps;
 use crate::kernels::op::{Op, Outcome};
+use crate::kernels::scatter::{Cell, scatter_states};
+use crate::kernels::sort::Arrays;
 use crate::ops::operand::Operand;
 
 /// The descriptor of [`all`].
@@ -45,6 +52,24 @@ impl<T: Element> Fold<T> for All {
 
     fn slice(&self, all: &mut bool, values: &[T]) {
         *all &= values.iter().all(|value| value.is_truthy());
+    }
+
+    /// Where there are few cells no entries are grouped.
+    fn by_coords<I: Index>(
+        &self,
+        kept: &Kept<'_, I>,
+        values: &[T],
+        gaps: &Gaps<T>,
+    ) -> Allocated<Option<Arrays<I, bool>>> {
+        let add = |all: &mut bool, value: T| {
+            *all &= value.is_truthy();
+            true
+        };
+        let join = |all: &mut bool, other| {
+            *all &= other;
+            true
+        };
+        scatter_states(*self, kept, values, gaps, Cell { start: true, add, join }, identity)
     }
 }
 

@@ -1,10 +1,15 @@
 //! The number of truthy elements over axes.
 
+use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
+use crate::base::index::Index;
 use crate::element::Element;
-use crate::kernels::fold::Fold;
+use crate::kernels::fold::{Fold, Kept};
+use crate::kernels::group::Gaps;
 use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::scatter::{Cell, scatter_states};
+use crate::kernels::sort::Arrays;
 use crate::ops::operand::Operand;
 
 /// The descriptor of [`count_nonzero`].
@@ -43,6 +48,24 @@ impl<T: Element> Fold<T> for CountNonzero {
     fn slice(&self, count: &mut u128, values: &[T]) {
         *count = count.saturating_add(values.iter().filter(|value| value.is_truthy()).count() as u128);
     }
+
+    /// Where there are few cells no entries are grouped.
+    fn by_coords<I: Index>(
+        &self,
+        kept: &Kept<'_, I>,
+        values: &[T],
+        gaps: &Gaps<T>,
+    ) -> Allocated<Option<Arrays<I, u64>>> {
+        let add = |count: &mut usize, value: T| {
+            *count += usize::from(value.is_truthy());
+            true
+        };
+        let join = |count: &mut usize, other| {
+            *count += other;
+            true
+        };
+        scatter_states(*self, kept, values, gaps, Cell { start: 0, add, join }, |count| count as u128)
+    }
 }
 
 /// The number of truthy elements, over the axes given.
@@ -77,8 +100,8 @@ impl<T: Element> Fold<T> for CountNonzero {
 ///
 /// # Complexity
 ///
-/// O(nnz · rank) where the kept axes lead, O(nnz · (rank + log nnz)) else; for trailing axes of CSR O(nnz + lanes); for
-/// arrays O(elements).
+/// O(nnz · rank) where the kept axes lead or have few cells for each entry, O(nnz · (rank + log nnz)) else; for trailing
+/// axes of CSR O(nnz + lanes); for arrays O(elements).
 ///
 /// # Examples
 ///

@@ -8,11 +8,11 @@ use crate::base::error::Result;
 use crate::base::index::Index;
 use crate::element::{Abreast, Float, Known, Real};
 use crate::kernels::extreme::{extreme_of_many, extremes_abreast, is_beyond, key_of, missing, of_key};
-use crate::kernels::fold::{Fold, Kept, gaps_state};
+use crate::kernels::fold::{Fold, Kept};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
-use crate::kernels::scatter::{Cell, scatter};
+use crate::kernels::scatter::{Cell, scatter_states};
 use crate::kernels::sort::Arrays;
 use crate::ops::operand::Operand;
 
@@ -82,14 +82,6 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<G
 
     /// Where there are few cells no entries are grouped: of the keys of their elements the greatest is found.
     fn by_coords<I: Index>(&self, kept: &Kept<'_, I>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<Arrays<I, T>>> {
-        let finish = |number, key, count| {
-            let gaps = kept.gaps(gaps, number);
-            let mut state = gaps_state(*self, count, &gaps);
-            if let Some(found) = of_key::<GREATEST, SKIPS_NAN, T>(key) {
-                self.step(&mut state, found);
-            }
-            self.finish(&state, gaps.positions(count))
-        };
         let add = |key: &mut i64, value| {
             *key = (*key).max(key_of::<GREATEST, SKIPS_NAN, T>(value));
             true
@@ -98,7 +90,8 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<G
             *key = (*key).max(other);
             true
         };
-        scatter(kept, values, Cell { start: i64::MIN, add, join }, finish)
+        let cell = Cell { start: i64::MIN, add, join };
+        scatter_states(*self, kept, values, gaps, cell, of_key::<GREATEST, SKIPS_NAN, T>)
     }
 
     fn slice(&self, state: &mut Option<T>, values: &[T]) {
