@@ -625,6 +625,40 @@ fn sums_by_integers_are_those_of_accumulators() {
     }
 }
 
+/// Values of 16 bits that lie about the smallest, about 1 and about the greatest, and sums of which many lie in the
+/// middle of two.
+#[cfg(feature = "half")]
+#[test]
+fn sums_of_narrow_floats_are_those_of_accumulators() {
+    fn check_rows<T: Float>(exponents: [i32; 3]) {
+        let (rows, columns) = (6000, 4);
+        let value = |at: usize| {
+            let bits = (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+            let power = 2f64.powi(exponents[at / columns % 3] + (bits % 12) as i32);
+            let parts = if at % 5 == 0 { 1.0 } else { (bits >> 8 & 0xff) as f64 / 64.0 };
+            T::from_f64(if bits & 0x10_0000 == 0 { power * parts } else { -power * parts })
+        };
+        let values: Vec<T> = (0..rows * columns).map(value).collect();
+        let lanes = (0..=rows).map(|row| row * columns).collect();
+        let x = CsrTensor::new(
+            [rows, columns],
+            lanes,
+            (0..columns as u32).cycle().take(values.len()).collect(),
+            values,
+            T::ZERO,
+        );
+        let x = x.unwrap();
+        for axis in [0, 1] {
+            assert!(x.sum(axis).unwrap().same_as(&x.nansum(axis).unwrap()));
+            assert!(x.mean(axis).unwrap().same_as(&x.nanmean(axis).unwrap()));
+            assert!(x.var(axis).unwrap().same_as(&x.nanvar(axis).unwrap()));
+            assert!(x.std(axis).unwrap().same_as(&x.nanstd(axis).unwrap()));
+        }
+    }
+    check_rows::<half::f16>([-26, -6, 5]);
+    check_rows::<half::bf16>([-136, -6, 116]);
+}
+
 /// A table of cells was built where there were up to 32 of them for an entry: forty bytes each.
 #[test]
 fn many_cells_are_no_table() {

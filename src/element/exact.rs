@@ -297,8 +297,25 @@ impl Kind {
                 let is_normal = near.abs() >= f64::from(f32::MIN_POSITIVE) || (near == 0.0 && is_exact);
                 (is_normal && (is_exact || !is_halfway)).then(|| f64::from(near as f32) + 0.0)
             }
-            _ => None,
+            _ => self.round_by_shift(near, is_exact),
         }
+    }
+
+    /// [`round`](Kind::round) to fewer bits, the smallest values included: adding and taking away what has the last bit
+    /// of the result for its own rounds to it.
+    #[inline(always)]
+    fn round_by_shift(self, near: f64, is_exact: bool) -> Option<f64> {
+        let limit = power(self.bits as i32 + self.most);
+        let within = if near.abs() < limit { near } else { 0.0 };
+        let exponent = (within.to_bits() >> 52 & 0x7ff) as i32 - 1022;
+        let last = power((exponent - self.bits as i32).max(self.least));
+        // 1.5 keeps the exponent of the shift, whatever the sign of what is added.
+        let shift = last * (1.5 * power(52));
+        let rounded = (within + shift) - shift;
+        let is_halfway = (within - rounded).abs() == 0.5 * last;
+        let is_beyond = (near.abs() >= limit) | (rounded.abs() >= limit);
+        let found = if is_beyond { f64::INFINITY.copysign(near) } else { rounded };
+        (!near.is_nan() & (is_exact | !is_halfway)).then_some(found)
     }
 
     /// `integer * 2^exponent` rounded to the nearest value, ties to even, as an `f64`, which holds it.
@@ -326,8 +343,13 @@ impl Kind {
 /// `value * 2^exponent`, where both and the result are exact.
 fn scale(value: f64, exponent: i32) -> f64 {
     let half = exponent / 2;
-    let power = |exponent: i32| f64::from_bits(((1023 + exponent) as u64) << 52);
     value * power(half) * power(exponent - half)
+}
+
+/// 2 to a power that is neither too small nor too large.
+#[inline(always)]
+pub(super) fn power(exponent: i32) -> f64 {
+    f64::from_bits(((1023 + exponent) as u64) << 52)
 }
 
 fn low_digit(wide: i128) -> i64 {
@@ -345,4 +367,44 @@ fn parts(value: f64) -> Option<(i64, i32)> {
         _ => (fraction | 1 << 52, field - 1 + LEAST),
     };
     Some((if value.is_sign_negative() { -integer } else { integer }, exponent))
+}
+
+#[cfg(all(test, feature = "half"))]
+mod tests {
+    use super::*;
+
+    fn exactly(values: &[f64], kind: Kind) -> f64 {
+        let mut sum = Exact::new();
+        values.iter().for_each(|&value| sum.add(value));
+        sum.over(1, kind)
+    }
+
+    /// A number, what lies a little beside it, and what has it for the nearest float, against all digits.
+    fn check(number: f64, kind: Kind) {
+        for near in [number, number.next_up(), number.next_down()].into_iter().flat_map(|near| [near, -near]) {
+            assert_eq!(kind.round(near, true).map(f64::to_bits), Some(exactly(&[near], kind).to_bits()), "{near:e}");
+            let little = near.abs().max(1e-290) * 2f64.powi(-56);
+            let [below, above] = [-little, little].map(|little| exactly(&[near, little], kind).to_bits());
+            assert_eq!(kind.round(near, false).map(f64::to_bits), (below == above).then_some(above), "{near:e}");
+        }
+    }
+
+    /// Of each exponent the first numbers, the last ones and some between; the middles of two, of the smallest too, and
+    /// what is rounded to them or beyond the greatest.
+    #[test]
+    fn few_bits_are_rounded_as_all_digits_are() {
+        for kind in [Kind::F16, Kind::BF16] {
+            let greatest = (1u64 << kind.bits) - 1;
+            for last in kind.least - 3..=kind.most + 2 {
+                for integer in [0, 1, 2, 3, 37, 84, 85, greatest / 2, greatest - 1, greatest] {
+                    for part in [0.0, 0.25, 0.5, 0.75, 1.0 - 2f64.powi(-30)] {
+                        check((integer as f64 + part) * power(last), kind);
+                    }
+                }
+            }
+            assert_eq!(kind.round(f64::INFINITY, false), Some(f64::INFINITY));
+            assert_eq!(kind.round(-f64::MAX, false), Some(f64::NEG_INFINITY));
+            assert_eq!(kind.round(f64::NAN, false), None);
+        }
+    }
 }

@@ -103,7 +103,7 @@ macro_rules! impl_float {
             const PARTS: usize = 1;
 
             fn wide_parts(self) -> [f64; 2] {
-                [self.into(), 0.0]
+                [self.in_f64(), 0.0]
             }
 
             fn wide_mean_of(total: &FloatTotal, count: u128) -> [f64; 2] {
@@ -113,7 +113,7 @@ macro_rules! impl_float {
             type Factor = Scaled;
 
             fn factor(self) -> Scaled {
-                Scaled::of(self.into())
+                Scaled::of(self.in_f64())
             }
 
             fn product_of(factor: Scaled) -> Option<Self> {
@@ -183,7 +183,7 @@ macro_rules! impl_float {
             }
 
             fn to_f64(self) -> f64 {
-                self.into()
+                self.in_f64()
             }
         }
 
@@ -210,7 +210,7 @@ macro_rules! impl_float {
             }
 
             fn between(self, other: Self, weight: f64) -> Self {
-                <Self as Float>::from_f64(super::total::between(self.into(), other.into(), weight, Self::KIND))
+                <Self as Float>::from_f64(super::total::between(self.in_f64(), other.in_f64(), weight, Self::KIND))
             }
 
             fn share(self, part: f64, count: u64) -> Self {
@@ -219,6 +219,26 @@ macro_rules! impl_float {
             }
         }
     };
+}
+
+/// Types whose values are those of `f64`, which they become in plain instructions: sums make them of each value.
+pub trait Wide: Copy {
+    /// The number as an `f64`.
+    fn in_f64(self) -> f64;
+}
+
+impl Wide for f32 {
+    #[inline(always)]
+    fn in_f64(self) -> f64 {
+        self.into()
+    }
+}
+
+impl Wide for f64 {
+    #[inline(always)]
+    fn in_f64(self) -> f64 {
+        self
+    }
 }
 
 /// Whether a number is NaN, asked of its bits. To LLVM one NaN is as good as another: of a square root it leaves out

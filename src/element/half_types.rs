@@ -7,7 +7,7 @@ use half::{bf16, f16};
 use super::abreast::{ABREAST, Abreast, Known};
 use super::exact::Kind;
 use super::factor::Scaled;
-use super::floats::{Narrow, has_bits_of_nan};
+use super::floats::{Narrow, Wide, has_bits_of_nan};
 use super::pair::{self, Pair};
 use super::total::{FloatTotal, Rounded};
 use super::{DType, Element, Float, Number, Real, Ring, sealed};
@@ -43,6 +43,29 @@ macro_rules! impl_narrow_by_f32 {
 
 impl_narrow_by_f32!(f16, bf16);
 
+/// `half` asks at each value what the processor has, by a branch that keeps vectors away.
+impl Wide for f16 {
+    #[inline(always)]
+    fn in_f64(self) -> f64 {
+        let bits = u64::from(self.to_bits());
+        let (magnitude, sign) = ((bits & 0x7fff) << 42, (bits & 0x8000) << 48);
+        let wide = match bits & 0x7c00 {
+            // Below the least power of two the fraction counts alone.
+            0 => f64::from_bits(magnitude | 1009 << 52) - f64::from_bits(1009 << 52),
+            0x7c00 => f64::from_bits(magnitude | 0x7ff << 52),
+            _ => f64::from_bits(magnitude + (1008 << 52)),
+        };
+        f64::from_bits(wide.to_bits() | sign)
+    }
+}
+
+impl Wide for bf16 {
+    #[inline(always)]
+    fn in_f64(self) -> f64 {
+        f32::from_bits(u32::from(self.to_bits()) << 16).into()
+    }
+}
+
 /// The bits of a number, where both zeros have those of `0.0`.
 fn key(bits: u16) -> u16 {
     if bits << 1 == 0 { 0 } else { bits }
@@ -54,3 +77,20 @@ impl_float!(f16, Float16, F16, u16, f16::ZERO, f16::ONE, f32, f32::from, f16::fr
 impl_float!(bf16, BFloat16, BF16, u16, bf16::ZERO, bf16::ONE, f32, f32::from, bf16::from_f32, |value: bf16| key(
     value.to_bits()
 ));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_numbers_are_widened_as_half_does() {
+        for bits in 0..=u16::MAX {
+            for (wide, expected) in [
+                (f16::from_bits(bits).in_f64(), f16::from_bits(bits).to_f64()),
+                (bf16::from_bits(bits).in_f64(), bf16::from_bits(bits).to_f64()),
+            ] {
+                assert!(wide.to_bits() == expected.to_bits() || (wide.is_nan() && expected.is_nan()), "{bits:x}");
+            }
+        }
+    }
+}

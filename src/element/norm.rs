@@ -2,6 +2,7 @@
 
 use super::abreast::{Abreast, Known};
 use super::exact::{Kind, Products};
+use super::floats::Wide;
 use super::pair::{self, Pair, has_square, two_product};
 use super::saved::Saved;
 use super::total::{Accumulator, FloatTotal};
@@ -13,19 +14,19 @@ const BLOCK: usize = 64;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Magnitudes(pub(crate) FloatTotal);
 
-impl<T: Copy + Into<f64>> Accumulator<T> for Magnitudes {
+impl<T: Wide> Accumulator<T> for Magnitudes {
     fn add(&mut self, value: T) {
-        self.0.add(value.into().abs());
+        self.0.add(value.in_f64().abs());
     }
 
     fn add_times(&mut self, value: T, count: u128) {
-        self.0.add_times(value.into().abs(), count);
+        self.0.add_times(value.in_f64().abs(), count);
     }
 
     fn add_slice(&mut self, values: &[T]) {
         for values in values.chunks(BLOCK) {
             let mut magnitudes = [0.0; BLOCK];
-            magnitudes.iter_mut().zip(values).for_each(|(magnitude, &value)| *magnitude = value.into().abs());
+            magnitudes.iter_mut().zip(values).for_each(|(magnitude, &value)| *magnitude = value.in_f64().abs());
             self.0.add_slice(&magnitudes[..values.len()]);
         }
     }
@@ -37,7 +38,7 @@ impl<T: Copy + Into<f64>> Accumulator<T> for Magnitudes {
     type Cell = Pair;
 
     fn add_to(cell: &mut Pair, value: T) -> bool {
-        <FloatTotal as Accumulator<f64>>::add_to(cell, value.into().abs())
+        <FloatTotal as Accumulator<f64>>::add_to(cell, value.in_f64().abs())
     }
 
     fn join(cell: &mut Pair, other: Pair) -> bool {
@@ -46,7 +47,7 @@ impl<T: Copy + Into<f64>> Accumulator<T> for Magnitudes {
 
     #[inline(always)]
     fn cells_of(values: &[T], runs: &Abreast) -> Known<Pair> {
-        pair::sums_of(values, runs, |value| value.into().abs())
+        pair::sums_of(values, runs, |value| value.in_f64().abs())
     }
 
     fn add_cell(&mut self, cell: Pair) {
@@ -55,7 +56,7 @@ impl<T: Copy + Into<f64>> Accumulator<T> for Magnitudes {
 
     #[inline(always)]
     fn float(value: T) -> Option<f64> {
-        Some(value.into().abs())
+        Some(value.in_f64().abs())
     }
 
     #[inline(always)]
@@ -103,15 +104,15 @@ impl Squares {
     }
 }
 
-impl<T: Copy + Into<f64>> Accumulator<T> for Squares {
+impl<T: Wide> Accumulator<T> for Squares {
     fn add(&mut self, value: T) {
         self.add_slice(&[value]);
     }
 
     fn add_times(&mut self, value: T, count: u128) {
-        match square(value.into()) {
+        match square(value.in_f64()) {
             Some(square) => square.into_iter().for_each(|part| self.amid.add_times(part, count)),
-            None => self.add_rest(value.into(), count),
+            None => self.add_rest(value.in_f64(), count),
         }
     }
 
@@ -119,9 +120,9 @@ impl<T: Copy + Into<f64>> Accumulator<T> for Squares {
         for values in values.chunks(BLOCK) {
             let mut squares = [[0.0; 2]; BLOCK];
             for (made, &value) in squares.iter_mut().zip(values) {
-                match square(value.into()) {
+                match square(value.in_f64()) {
                     Some(square) => *made = square,
-                    None => self.add_rest(value.into(), 1),
+                    None => self.add_rest(value.in_f64(), 1),
                 }
             }
             self.amid.add_slice(squares[..values.len()].as_flattened());
@@ -139,7 +140,7 @@ impl<T: Copy + Into<f64>> Accumulator<T> for Squares {
 
     fn add_to(cell: &mut Pair, value: T) -> bool {
         let add = |part| <FloatTotal as Accumulator<f64>>::add_to(cell, part);
-        square(value.into()).is_some_and(|square| square.map(add) == [true; 2])
+        square(value.in_f64()).is_some_and(|square| square.map(add) == [true; 2])
     }
 
     fn join(cell: &mut Pair, other: Pair) -> bool {
@@ -196,9 +197,9 @@ impl Saved for Greatest {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Greatest(pub(crate) f64);
 
-impl<T: Copy + Into<f64>> Accumulator<T> for Greatest {
+impl<T: Wide> Accumulator<T> for Greatest {
     fn add(&mut self, value: T) {
-        let magnitude = value.into().abs();
+        let magnitude = value.in_f64().abs();
         // Not `max`, which leaves NaNs out.
         self.0 = if magnitude <= self.0 || self.0.is_nan() { self.0 } else { magnitude };
     }

@@ -2,6 +2,7 @@
 
 use super::abreast::{ABREAST, Abreast, Known};
 use super::exact::Kind;
+use super::floats::Wide;
 
 /// The sum of two floats: the nearest float, and what the sum is more than that. Where either is not finite, nor the
 /// second is.
@@ -222,11 +223,11 @@ pub(super) fn has_square(value: f64) -> bool {
 
 /// The sums of squares of runs abreast as the nearest floats, where pairs tell these: they need not hold the sums.
 #[inline(always)]
-pub(super) fn squares_of<T: Copy + Into<f64>>(values: &[T], runs: &Abreast) -> Known<Pair> {
+pub(super) fn squares_of<T: Wide>(values: &[T], runs: &Abreast) -> Known<Pair> {
     let (mut pairs, mut lost) = (Pairs::ZERO, [0.0; ABREAST]);
     runs.for_each(
         values,
-        T::into,
+        T::in_f64,
         [0.0; ABREAST],
         #[inline(always)]
         |_, values| {
@@ -254,7 +255,7 @@ pub(super) fn squares_of<T: Copy + Into<f64>>(values: &[T], runs: &Abreast) -> K
 /// is left of the counts without `ddof`, as the nearest value of a type of floats, in `f64`, where pairs tell it. They
 /// need not hold the sums.
 #[inline(always)]
-pub(super) fn variances_of<T: Copy + Into<f64>>(
+pub(super) fn variances_of<T: Wide>(
     values: &[T],
     runs: &Abreast,
     counts: &[u128; ABREAST],
@@ -266,11 +267,11 @@ pub(super) fn variances_of<T: Copy + Into<f64>>(
         (whole[run], divisors[run]) = (divisor(counts[run]), divisor(counts[run].saturating_sub(ddof.into())));
     }
     let Quotients { near: mut means, are_told, .. } =
-        Sums::of::<T, false>(values, runs, T::into, [0.0; ABREAST]).over(&whole);
+        Sums::of::<T, false>(values, runs, T::in_f64, [0.0; ABREAST]).over(&whole);
     for run in 0..ABREAST {
         means[run] = if are_told[run] { means[run] } else { f64::NAN };
     }
-    let mut squares = Sums::of::<T, true>(values, runs, T::into, means);
+    let mut squares = Sums::of::<T, true>(values, runs, T::in_f64, means);
     let (mut products, mut errors) = ([0.0; ABREAST], [0.0; ABREAST]);
     for run in 0..ABREAST {
         let (square, zeros) = (means[run] * means[run], whole[run] - runs.sizes[run] as f64);

@@ -4,6 +4,7 @@
 //! are integers of few bits; where nothing is left, they are the value. So a sum takes two plain additions a value,
 //! where two floats that hold it take a dozen that wait for each other.
 
+use super::exact::power;
 use super::pair::{Pair, two_sum};
 
 /// The bits of a slice if no room is left above them.
@@ -70,12 +71,6 @@ impl Slices {
 fn rounded(value: f64, shift: f64) -> (f64, i64) {
     let shifted = value + shift;
     (shifted - shift, shifted.to_bits().wrapping_sub(shift.to_bits()) as i64)
-}
-
-/// 2 to a power that is neither too small nor too large.
-#[inline(always)]
-fn power(exponent: i32) -> f64 {
-    f64::from_bits(((1023 + exponent) as u64) << 52)
 }
 
 /// The greatest magnitude; NaN if there is one. Magnitudes stand in the order of their bits, of which vectors take a

@@ -7,6 +7,7 @@ use num_complex::Complex;
 use super::Float;
 use super::abreast::{ABREAST, Abreast, Known};
 use super::exact::{Exact, Kind, Products};
+use super::floats::Wide;
 use super::pair::{self, Pair, Pairs, add_to_pair, is_amid, times, two_product, two_sum};
 use super::saved::{Saved, byte, split};
 use crate::base::machine::in_wide_vectors;
@@ -80,9 +81,9 @@ const BLOCK: usize = 64 * LANES;
 
 impl FloatTotal {
     /// Adds values one after the other.
-    fn add_few<T: Copy + Into<f64>>(&mut self, values: &[T]) {
+    fn add_few<T: Wide>(&mut self, values: &[T]) {
         let (mut pair, mut lost) = (self.pair, 0.0);
-        values.iter().for_each(|&value| lost += add_to_pair(&mut pair, value.into()).abs());
+        values.iter().for_each(|&value| lost += add_to_pair(&mut pair, value.in_f64()).abs());
         // A NaN is lost as well.
         if lost == 0.0 {
             self.pair = pair;
@@ -93,14 +94,14 @@ impl FloatTotal {
 
     /// Adds values, and the pair, to all digits.
     #[cold]
-    fn add_exactly<T: Copy + Into<f64>>(&mut self, values: &[T]) {
+    fn add_exactly<T: Wide>(&mut self, values: &[T]) {
         let rest = self.rest.get_or_insert_with(|| Box::new(Exact::new()));
         let pair = std::mem::take(&mut self.pair);
-        pair.into_iter().chain(values.iter().map(|&value| value.into())).for_each(|value| rest.add(value));
+        pair.into_iter().chain(values.iter().map(|&value| value.in_f64())).for_each(|value| rest.add(value));
     }
 
     /// Adds a block of at most [`BLOCK`] values, a multiple of [`LANES`].
-    fn add_block<T: Copy + Into<f64>>(&mut self, sums: &mut Pairs<LANES>, values: &[T]) {
+    fn add_block<T: Wide>(&mut self, sums: &mut Pairs<LANES>, values: &[T]) {
         let before = *sums;
         let is_exact = in_wide_vectors(
             #[inline(always)]
@@ -159,19 +160,19 @@ fn quickly_between(a: f64, b: f64, weight: f64, kind: Kind) -> Option<f64> {
 
 /// Adds values to sums side by side, and says whether nothing was lost.
 #[inline(always)]
-fn add_all<T: Copy + Into<f64>>(sums: &mut Pairs<LANES>, values: &[T]) -> bool {
+fn add_all<T: Wide>(sums: &mut Pairs<LANES>, values: &[T]) -> bool {
     let mut lost = [0.0; LANES];
-    values.as_chunks::<LANES>().0.iter().for_each(|values| sums.add(&values.map(T::into), &mut lost));
+    values.as_chunks::<LANES>().0.iter().for_each(|values| sums.add(&values.map(T::in_f64), &mut lost));
     lost.iter().all(|&lost| lost == 0.0)
 }
 
-impl<T: Copy + Into<f64>> Accumulator<T> for FloatTotal {
+impl<T: Wide> Accumulator<T> for FloatTotal {
     fn add(&mut self, value: T) {
         self.add_few(&[value]);
     }
 
     fn add_times(&mut self, value: T, count: u128) {
-        let value = value.into();
+        let value = value.in_f64();
         if value == 0.0 || count == 0 {
             return;
         }
@@ -205,7 +206,7 @@ impl<T: Copy + Into<f64>> Accumulator<T> for FloatTotal {
     /// What is not finite stays alone: the pair was finite if it is now without a value that is not.
     #[inline(always)]
     fn add_to(pair: &mut Pair, value: T) -> bool {
-        let (before, value) = (pair[0], value.into());
+        let (before, value) = (pair[0], value.in_f64());
         if add_to_pair(pair, value) == 0.0 {
             return true;
         }
@@ -220,7 +221,7 @@ impl<T: Copy + Into<f64>> Accumulator<T> for FloatTotal {
 
     #[inline(always)]
     fn cells_of(values: &[T], runs: &Abreast) -> Known<Pair> {
-        pair::sums_of(values, runs, T::into)
+        pair::sums_of(values, runs, T::in_f64)
     }
 
     fn add_cell(&mut self, pair: Pair) {
@@ -229,7 +230,7 @@ impl<T: Copy + Into<f64>> Accumulator<T> for FloatTotal {
 
     #[inline(always)]
     fn float(value: T) -> Option<f64> {
-        Some(value.into())
+        Some(value.in_f64())
     }
 
     #[inline(always)]
@@ -319,7 +320,7 @@ pub struct ComplexTotal {
     im: FloatTotal,
 }
 
-impl<T: Copy + Into<f64>> Accumulator<Complex<T>> for ComplexTotal {
+impl<T: Wide> Accumulator<Complex<T>> for ComplexTotal {
     fn add(&mut self, value: Complex<T>) {
         self.re.add(value.re);
         self.im.add(value.im);
