@@ -289,3 +289,55 @@ fn an_upstream_gradient_of_another_shape_is_refused_and_not_cut() {
         }
     }
 }
+
+/// A step would make 17 MB of a range that is all of it, which is more than a quarter of the memory.
+#[test]
+fn a_range_of_which_a_step_would_make_too_much_is_computed_in_parts() {
+    let rows = (0..900).filter(|row| row % 3 != 1).collect::<Vec<u32>>();
+    let values = rows.iter().map(|&row| f64::from(row) * 0.37 - 90.0).collect();
+    let x = CooTensor::new([900, 1], vec![rows.clone(), vec![0; rows.len()]], values, 0.5).unwrap();
+    let row = CooTensor::new([1, 1200], vec![vec![0; 1200], (0..1200).collect()], vec![0.25; 1200], 0.5).unwrap();
+    let (csr, x, row) = (x.to_csr().unwrap().lazy(), x.lazy(), row.lazy());
+    let engine = Chunks::memory(60 << 20);
+    for (name, graph) in [
+        ("repeat", x.repeat(1200, 1)),
+        ("tile", x.tile([1, 1200]).abs()),
+        ("a row", &x + &row),
+        ("first axis", x.transpose().repeat(1200, 0)),
+        ("sums", x.broadcast_to([900, 1200]).sum(1)),
+    ] {
+        let found = graph.on(engine.clone()).collect().unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(found.same_as(&graph.collect().unwrap()), "{name}");
+    }
+    let repeated = csr.repeat(1200, 1);
+    assert!(repeated.on(engine).collect().unwrap().same_as(&repeated.collect().unwrap()));
+}
+
+/// The bytes and the limit of a refusal.
+fn refused<V: Value>(graph: &Lazy<V>, memory: u64) -> Option<(u64, u64)> {
+    let mut error = graph.on(Chunks::memory(memory)).collect().err()?;
+    loop {
+        error = match error {
+            Error::Lazy { cause, .. } | Error::InRange { cause, .. } => *cause,
+            Error::TooLarge { bytes, limit, .. } => return Some((bytes as u64, limit)),
+            other => panic!("{other}"),
+        };
+    }
+}
+
+/// The limit was that of a part of the memory, which nobody had named.
+#[test]
+fn what_does_not_fit_names_the_memory_that_was_given_and_the_one_that_is_enough() {
+    let column = CooTensor::new([200, 1], vec![(0..200).collect(), vec![0; 200]], vec![1.5; 200], 0.0).unwrap().lazy();
+    let cell = CooTensor::new([1, 1], vec![vec![0]; 2], vec![1.5], 0.0).unwrap().lazy();
+    let few = column.nanmedian(0);
+    let repeated = cell.broadcast_to([1, 400_000]).sum(1);
+    for (memory, found) in [(4096, refused(&few, 4096)), (1 << 20, refused(&repeated, 1 << 20))] {
+        let (bytes, limit) = found.unwrap();
+        assert!(bytes > memory && limit == memory, "{bytes} {limit}");
+    }
+    assert_eq!(refused(&few, 4096).unwrap().0, 6400);
+    let (enough, _) = refused(&repeated, 1 << 20).unwrap();
+    assert_eq!(refused(&repeated, enough - 1), Some((enough, enough - 1)));
+    assert_eq!([enough, 2 * enough, 1 << 40].map(|memory| refused(&repeated, memory)), [None; 3]);
+}

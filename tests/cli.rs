@@ -1642,6 +1642,13 @@ fn expressions_run_in_chunks() {
         let found = lacuna(&[&plain[..], &chunks].concat());
         assert_eq!(stdout(&found), stdout(&expected), "{expression}: {}", stderr(&found));
     }
+    // A table that is dealt out has the format that is asked for, and one of another name is a table by its bytes.
+    let columns = ["sum", &table, "--axis", "0", "--format", "csr", "--json"];
+    assert_eq!(stdout(&lacuna(&[&columns[..], &chunks].concat())), stdout(&lacuna(&columns)));
+    let renamed = folder.path("karate.data");
+    std::fs::copy(&table, &renamed).unwrap();
+    let told = stdout(&lacuna(&[&["eval", "x * 2", &format!("x={renamed}"), "--explain"], &chunks[..]].concat()));
+    assert!(told.contains("scan"), "{told}");
     let told = stdout(&lacuna(&[&["eval", "sum(x * 2, axis=1)", &x, "--explain"], &chunks[..]].concat()));
     assert!(told.ends_with("chunks: %2 in ranges of axis 0; %0 in ranges of axis 0\n"), "{told}");
     let refused = failure(2, &["eval", "sum(x", &x, "--engine", "chunks"]);

@@ -2,7 +2,7 @@
 
 #![cfg(feature = "parquet")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::{ALONE, MEMORY};
 #[cfg(feature = "cli")]
@@ -14,6 +14,7 @@ use lacuna::lazy::{Chunks, Lazy, On, concat};
 use lacuna::{Axes, CooTensor};
 
 const BUDGET: usize = 4 << 20;
+const PROMISED: usize = BUDGET + (64 << 20);
 const ROWS: usize = 1200;
 const COLUMNS: usize = 4200;
 
@@ -29,25 +30,35 @@ fn write_large(path: &Path) {
     writer.finish().unwrap();
 }
 
+/// The bytes above those that are there before which `run` takes at once.
+fn peak_of(name: &str, run: impl FnOnce()) -> usize {
+    let before = MEMORY.current_usage();
+    MEMORY.reset_peak_usage();
+    let start = std::time::Instant::now();
+    run();
+    let peak = MEMORY.peak_usage() - before;
+    println!("{name}: {} MiB at the peak in {:?}", peak >> 20, start.elapsed());
+    peak
+}
+
+/// A folder of its own.
+fn new_folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("lacuna-test-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
 #[test]
 fn chunks_take_the_memory_that_is_promised() {
     let _alone = ALONE.lock();
-    let folder = std::env::temp_dir().join(format!("lacuna-test-memory-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = new_folder("memory");
     write_large(&folder.join("x.parquet"));
     const { assert!(ROWS * COLUMNS / 2 * 16 >= 8 * BUDGET) };
     let engine = Chunks::memory(BUDGET as u64).spill(&folder);
     let peak_of = |name: &str, run: &dyn Fn(Lazy<CooTensor<f64>>)| {
-        let before = MEMORY.current_usage();
-        MEMORY.reset_peak_usage();
-        let x = scan(folder.join("x.parquet"), &ReadOptions::default()).unwrap();
-        let start = std::time::Instant::now();
-        run(x);
-        let peak = MEMORY.peak_usage() - before;
-        println!("{name}: {} MiB at the peak in {:?}", peak >> 20, start.elapsed());
-        peak
+        peak_of(name, || run(scan(folder.join("x.parquet"), &ReadOptions::default()).unwrap()))
     };
-    let promised = BUDGET + (64 << 20);
+    let promised = PROMISED;
     let measured = |name: &str, graph: fn(&Lazy<CooTensor<f64>>) -> Lazy<CooTensor<f64>>| {
         let sink = |on: On<_, Chunks>| on.sink(folder.join("y.parquet"), &WriteOptions::default()).unwrap();
         let peak = peak_of(name, &|x| sink(graph(&x).on(engine.clone())));
@@ -72,5 +83,56 @@ fn chunks_take_the_memory_that_is_promised() {
         });
         assert!(peak < promised, "expression: {peak} bytes at the peak");
     }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A file of so few entries is one range, of which a step made all of the result at once.
+#[test]
+fn steps_that_make_more_entries_than_they_take_keep_to_the_memory_that_is_promised() {
+    let _alone = ALONE.lock();
+    let folder = new_folder("grown");
+    let (column, row) = (folder.join("column.parquet"), folder.join("row.parquet"));
+    let write_ones = |path: &Path, shape: [usize; 2]| {
+        let coords = |length: usize| (0..4000).map(|at| at.min(length as u32 - 1)).collect();
+        let x = CooTensor::new(shape, shape.map(coords).to_vec(), vec![1.0; 4000], 0.0).unwrap();
+        lacuna::io::write(path, &x, &WriteOptions::default()).unwrap();
+    };
+    write_ones(&column, [4000, 1]);
+    write_ones(&row, [1, 4000]);
+    let scanned = |path: &Path| scan::<f64, u32>(path, &ReadOptions::default()).unwrap();
+    let engine = || Chunks::memory(BUDGET as u64).spill(&folder);
+    let measured = |name: &str, graph: &dyn Fn(Lazy<CooTensor<f64>>) -> Lazy<CooTensor<f64>>| {
+        let sums = |x| assert_eq!(x, CooTensor::new([1], vec![vec![0]], vec![4e6], 0.0).unwrap());
+        let sum = |x: Lazy<CooTensor<f64>>| x.sum(1).sum(Axes::all().keep_dims());
+        let peak = peak_of(name, || sums(sum(graph(scanned(&column))).on(engine()).collect().unwrap()));
+        assert!(peak < PROMISED, "{name}: {peak} bytes at the peak");
+    };
+    measured("repeated", &|x| x.repeat(1000, 1));
+    measured("tiled", &|x| x.tile([1, 1000]));
+    measured("broadcast", &|x| x.broadcast_to([4000, 1000]));
+    measured("beside a row", &|x| x.slice(ndarray::s![..500, ..]) + scanned(&row) - 0.0);
+    let peak = peak_of("written beside a row", || {
+        let sum = scanned(&column).slice(ndarray::s![..500, ..]) + scanned(&row);
+        sum.on(engine()).sink(folder.join("y.parquet"), &WriteOptions::default()).unwrap();
+    });
+    assert!(peak < PROMISED, "written: {peak} bytes at the peak");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A row group waited for 2^20 entries, of all of their coordinates.
+#[test]
+fn row_groups_of_many_axes_keep_to_the_memory_that_is_promised() {
+    let _alone = ALONE.lock();
+    let (folder, count) = (new_folder("groups"), 160_000);
+    let mut lengths = vec![1; 60];
+    lengths[0] = count;
+    let mut coords = vec![vec![0; count]; 60];
+    coords[0] = (0..count as u32).collect();
+    let x = CooTensor::new(lengths, coords, vec![0.5; count], 0.0).unwrap().lazy();
+    let path = folder.join("y.parquet");
+    let on = x.abs().on(Chunks::memory(BUDGET as u64));
+    let peak = peak_of("groups of 60 axes", || on.sink(&path, &WriteOptions::default()).unwrap());
+    assert!(peak < PROMISED, "{peak} bytes at the peak");
+    assert_eq!(lacuna::io::Dataset::open(&path, &ReadOptions::default()).unwrap().nnz(), count as u64);
     std::fs::remove_dir_all(&folder).unwrap();
 }

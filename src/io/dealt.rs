@@ -17,7 +17,7 @@ use ndarray::SliceInfoElem;
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
-use crate::dynamic::AnyTensor;
+use crate::dynamic::{AnyTensor, Format};
 use crate::io::parquet::{Dataset, Records};
 use crate::lazy::source::{Bins, Deal, Held, Source};
 use crate::ops::slice_of;
@@ -41,6 +41,8 @@ pub(crate) struct Dealt {
     last: Mutex<Option<(usize, Arc<Vec<u8>>)>>,
     /// The bytes of an entry in memory.
     entry_bytes: u64,
+    /// Of what is read.
+    format: Format,
     of: fn(AnyTensor) -> Result<Held>,
 }
 
@@ -68,7 +70,7 @@ impl Dealt {
         let mut pieces = dataset.pieces_within(deal.within[0].clone(), deal.bytes.max(PIECE))?.map(piece);
         let piles = dealer.deal(&mut pieces, &deal.bins.ranges(deal.weights, deal.bytes))?;
         let (axis, shape, last) = (deal.axis, dataset.shape().clone(), Mutex::default());
-        Ok(Dealt { records, axis, shape, piles, last, entry_bytes, of })
+        Ok(Dealt { records, axis, shape, piles, last, entry_bytes, format: dataset.format(), of })
     }
 
     /// The records of a pile.
@@ -82,6 +84,11 @@ impl Dealt {
         let records = Arc::new(self.piles[number].read()?);
         *last = Some((number, Arc::clone(&records)));
         Ok(records)
+    }
+
+    /// What becomes of a tensor, in the format that is asked for.
+    fn held(&self, tensor: AnyTensor) -> Result<Held> {
+        (self.of)(tensor.into_format(self.format)?)
     }
 
     /// A range of the axis, of all that was dealt out.
@@ -125,7 +132,7 @@ impl Source for Dealt {
 
     fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<Held> {
         match part.unwrap_or((self.axis, 0..self.shape[self.axis])) {
-            (axis, range) if axis == self.axis => (self.of)(self.in_range(&range)?),
+            (axis, range) if axis == self.axis => self.held(self.in_range(&range)?),
             (axis, _) => Err(refused(format!("files in ranges of axis {} are not read along axis {axis}", self.axis))),
         }
     }
@@ -136,7 +143,7 @@ impl Source for Dealt {
             false => slice_of(range.clone(), self.shape[axis], 1),
         };
         let slices: Vec<SliceInfoElem> = ranges.iter().enumerate().map(slice).collect();
-        (self.of)(self.in_range(&ranges[self.axis])?.slice(&slices)?)
+        self.held(self.in_range(&ranges[self.axis])?.slice(&slices)?)
     }
 
     fn weights_in(&self, _: &[Range<usize>], _: usize, bins: &Bins) -> Result<Vec<u64>> {

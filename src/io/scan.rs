@@ -72,11 +72,11 @@ impl<T: FileElement, I: Index, E: Engine> On<CooTensor<T, I>, E> {
     /// See [`scan`].
     pub fn sink(&self, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
         let Some(shape) = self.shape() else {
-            let mut writer = DatasetWriter::create(path, options)?;
+            let mut writer = DatasetWriter::create(path, options)?.within(self.memory());
             writer.push(&self.collect()?)?;
             return writer.finish();
         };
-        let mut sink = Sink::create(path.as_ref(), options, shape)?;
+        let mut sink = Sink::create(path.as_ref(), options, shape, self.memory())?;
         self.pour(|x| sink.push(x))?;
         sink.finish()
     }
@@ -91,8 +91,10 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    pub(crate) fn create(path: &Path, options: &WriteOptions, shape: &[usize]) -> Result<Sink> {
-        Ok(Sink { writer: DatasetWriter::create(path, options)?, shape: shape.into(), done: 0 })
+    /// One that goes by the memory that is allowed, if that is said.
+    pub(crate) fn create(path: &Path, options: &WriteOptions, shape: &[usize], memory: Option<u64>) -> Result<Sink> {
+        let writer = DatasetWriter::create(path, options)?.within(memory);
+        Ok(Sink { writer, shape: shape.into(), done: 0 })
     }
 
     /// Writes the next range. One of which all positions are stored has some fill, and not that of the others.

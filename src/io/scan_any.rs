@@ -52,11 +52,11 @@ impl<E: Engine> On<AnyTensor, E> {
     /// The same.
     pub fn sink_any(&self, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
         let Some(shape) = self.shape() else {
-            let mut writer = DatasetWriter::create(path, options)?;
+            let mut writer = DatasetWriter::create(path, options)?.within(self.memory());
             self.collect()?.push_to(&mut writer)?;
             return writer.finish();
         };
-        let mut sink = Sink::create(path.as_ref(), options, shape)?;
+        let mut sink = Sink::create(path.as_ref(), options, shape, self.memory())?;
         self.pour(|x| dispatch!(x, x => sink.push(x)))?;
         sink.finish()
     }

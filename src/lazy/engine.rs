@@ -23,6 +23,12 @@ pub trait Engine: sealed::Sealed {
 
     #[doc(hidden)]
     fn explain(&self, plan: &Plan, slots: &[Option<Held>]) -> String;
+
+    /// The bytes that it is allowed for values, if that is said.
+    #[doc(hidden)]
+    fn memory(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// The threads of this machine, with all values in memory: what computes a graph where no engine is named.
@@ -113,6 +119,12 @@ impl<V: Value, E: Engine> On<V, E> {
         let plan = Plan::rewritten(std::slice::from_ref(&self.of.node))?;
         let slots = plan.bound(Vec::new())?;
         Ok(self.engine.explain(&plan, &slots))
+    }
+
+    /// The bytes that the engine is allowed for values, if that is said.
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // what writes it stands in `io`
+    pub(crate) fn memory(&self) -> Option<u64> {
+        self.engine.memory()
     }
 
     /// The lengths of the axes, if they are known.

@@ -1,7 +1,12 @@
 //! The one file that knows rayon, and nothing in it but the sort is generic: what it stamps is stamped once. Without
 //! the feature there is one thread, this one.
+//!
+//! A thread that waits may be given work of somebody else, which the limits of its own do not bind.
 
 use std::cmp::Ordering;
+
+#[cfg(feature = "rayon")]
+use crate::base::limit::within;
 
 /// How many threads work at once.
 #[cfg(feature = "rayon")]
@@ -15,23 +20,26 @@ pub(super) fn width() -> usize {
 #[cfg(feature = "rayon")]
 pub(super) fn on_threads(most: usize, work: &(dyn Fn() + Sync)) {
     use rayon::prelude::*;
-    (0..most.min(width())).into_par_iter().with_max_len(1).for_each(|_| work());
+    within(None, || (0..most.min(width())).into_par_iter().with_max_len(1).for_each(|_| work()));
 }
 
 /// Calls `there` on the pool, and `here` on this thread at the same time.
 #[cfg(feature = "rayon")]
 pub(super) fn at_once(there: &mut (dyn FnMut() + Send), here: &mut dyn FnMut()) {
-    rayon::in_place_scope(|scope| {
-        scope.spawn(|_| there());
-        here();
-    });
+    let both = || {
+        rayon::in_place_scope(|scope| {
+            scope.spawn(|_| there());
+            here();
+        });
+    };
+    within(None, both);
 }
 
 /// Sorts by `compare`, which tells all items apart, so that no order among equals is left open.
 #[cfg(feature = "rayon")]
 pub(super) fn sort<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
     use rayon::prelude::*;
-    items.par_sort_unstable_by(compare);
+    within(None, || items.par_sort_unstable_by(compare));
 }
 
 #[cfg(not(feature = "rayon"))]

@@ -1,6 +1,7 @@
 //! Expressions over files that do not fit memory.
 
 use std::collections::HashMap;
+use std::io::Read;
 use std::path::Path;
 
 use lacuna::eval::{Bound, Expression, Fault};
@@ -10,7 +11,7 @@ use lacuna::{Error, Result};
 
 use crate::args::{Output, Running};
 use crate::failure::{Failure, unnamed};
-use crate::input::{File, read};
+use crate::input::{File, HEAD, read};
 use crate::names::is_stream;
 use crate::output::{tell, write_options};
 use crate::progress::Bar;
@@ -112,10 +113,20 @@ impl Bindings {
     }
 }
 
-/// Whether a file is read in parts.
+/// Whether a file is read in parts. As where it is read as a whole, its first bytes tell what its name does not.
 fn is_scanned(file: &File<'_>) -> bool {
-    let format = file.from.or_else(|| FileFormat::from_path(file.path));
-    !is_stream(file.path) && (file.path.is_dir() || format == Some(FileFormat::Parquet))
+    let named = || file.from.or_else(|| FileFormat::from_path(file.path));
+    let format = || named().or_else(|| FileFormat::from_first_bytes(&head(file.path)));
+    !is_stream(file.path) && (file.path.is_dir() || format() == Some(FileFormat::Parquet))
+}
+
+/// The first bytes of a regular file; a pipe has them once only.
+fn head(path: &Path) -> Vec<u8> {
+    let mut head = Vec::new();
+    if let Some(file) = path.is_file().then(|| std::fs::File::open(path).ok()).flatten() {
+        let _ = file.take(HEAD).read_to_end(&mut head);
+    }
+    head
 }
 
 /// Whether the result is to be a table, or a folder of them.

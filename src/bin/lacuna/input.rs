@@ -113,7 +113,7 @@ pub(crate) enum Beside {
 }
 
 /// The bytes that are looked at to tell what a file is.
-const HEAD: u64 = 4096;
+pub(crate) const HEAD: u64 = 4096;
 /// The first bytes of what is compressed.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 

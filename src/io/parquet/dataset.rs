@@ -114,6 +114,11 @@ impl Dataset {
         self.options.dtype.unwrap_or(self.dtype)
     }
 
+    /// The format of what is read: the one that the options ask for, or else that of coordinates.
+    pub(crate) fn format(&self) -> Format {
+        self.options.format.unwrap_or(Format::Coo)
+    }
+
     /// The element type of the files.
     pub(super) fn own_dtype(&self) -> DType {
         self.dtype

@@ -59,6 +59,8 @@ pub struct DatasetWriter {
     is_settled: bool,
     /// Parts that are written but for what is said of the fill.
     unsettled: Vec<(TableWriter, String)>,
+    /// The bytes that are allowed for values, if that is said.
+    memory: Option<u64>,
     /// What is written, and what waits for a row group to be full.
     extent: Extent,
     waiting: Waiting,
@@ -120,12 +122,18 @@ impl DatasetWriter {
             described: None,
             is_settled: false,
             unsettled: Vec::new(),
+            memory: None,
             extent: Extent::default(),
             waiting: Waiting::default(),
             last: None,
             told: 0,
             is_broken: false,
         })
+    }
+
+    /// With row groups that fit the memory that is allowed, if that is said.
+    pub(crate) fn within(self, memory: Option<u64>) -> DatasetWriter {
+        DatasetWriter { memory, ..self }
     }
 
     /// Makes the tensor visible.
@@ -202,7 +210,7 @@ impl DatasetWriter {
     }
 
     fn write(&mut self, columns: &Columns<'_>) -> Result<()> {
-        let (group, mut from) = (self.group(), 0);
+        let (group, mut from) = (self.options.rows_of_group_within(self.memory, columns.columns.len()), 0);
         while from < columns.rows {
             if self.waiting.rows == 0 && columns.rows - from >= group {
                 self.write_group(&columns.columns, from..from + group)?;
@@ -217,10 +225,6 @@ impl DatasetWriter {
             }
         }
         Ok(())
-    }
-
-    fn group(&self) -> usize {
-        self.options.rows_of_group()
     }
 
     fn write_waiting(&mut self) -> Result<()> {

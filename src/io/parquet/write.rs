@@ -29,6 +29,10 @@ use crate::tensor::Tensor;
 pub(super) const GROUP: usize = 1 << 20;
 pub(super) const PAGE: usize = 20 << 10;
 
+/// Of the memory that is allowed, the part that the rows of a group may take, and what they may take in any case.
+const PART: u64 = 4;
+const LEAST: u64 = 8 << 20;
+
 /// The rows that are handed over at once.
 const BATCH: usize = 1 << 15;
 
@@ -53,6 +57,15 @@ impl WriteOptions {
     /// The entries of a row group.
     pub(super) fn rows_of_group(&self) -> usize {
         self.group_entries.unwrap_or(GROUP).clamp(1, GROUP)
+    }
+
+    /// The entries of a row group that is gathered in so many columns, and waits in memory until it is full.
+    pub(super) fn rows_of_group_within(&self, memory: Option<u64>, columns: usize) -> usize {
+        let (Some(memory), None) = (memory, self.group_entries) else { return self.rows_of_group() };
+        // A column has eight bytes a row, in room that grows by doubling, and one of them is there twice.
+        let bytes_of_row = 2 * size_of::<u64>() * (columns + 1);
+        let rows = (memory / PART).max(LEAST) / bytes_of_row as u64;
+        usize::try_from(rows).unwrap_or(GROUP).clamp(PAGE, GROUP)
     }
 }
 
@@ -282,4 +295,19 @@ fn write_batch(writer: &mut ColumnWriter<'_>, bits: &[u64]) -> Written<()> {
         _ => return Err(missing_column()),
     }
     .map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn row_groups_follow_the_memory_and_the_bytes_of_a_row() {
+        let (any, of_100) = (WriteOptions::default(), WriteOptions::default().group_entries(100));
+        let rows = |memory, columns| any.rows_of_group_within(memory, columns);
+        assert_eq!([rows(None, 41), rows(Some(256 << 20), 3), rows(Some(u64::MAX), 66)], [GROUP; 3]);
+        assert_eq!(rows(Some(32 << 20), 3), (8 << 20) / 64);
+        assert_eq!([rows(Some(0), 41), rows(Some(32 << 20), 41)], [PAGE; 2]);
+        assert_eq!(of_100.rows_of_group_within(Some(0), 3), 100);
+    }
 }

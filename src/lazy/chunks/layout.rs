@@ -52,14 +52,16 @@ pub(super) struct Leaf {
 pub(super) struct Layout<'a> {
     plan: &'a Plan,
     is_there: Vec<bool>,
+    /// What is given away range by range of its first axis, and joined if it comes in others.
+    poured: Option<usize>,
     pub(super) shapes: Vec<Option<Shape>>,
     /// Of what is needed as a whole, in order.
     pub(super) ways: BTreeMap<usize, Way>,
 }
 
 impl<'a> Layout<'a> {
-    /// For results that are needed as a whole.
-    pub(super) fn new(plan: &'a Plan, slots: &[Option<Held>]) -> Self {
+    /// For results that are needed as a whole, but for one that is given away range by range.
+    pub(super) fn new(plan: &'a Plan, slots: &[Option<Held>], poured: Option<usize>) -> Self {
         let shape = |(step, slot): (&Step, &Option<Held>)| match (slot, &step.node.body) {
             (Some(value), _) => Some(step.node.kind.shape(value)),
             (None, Body::Source(source)) => Some(source.shape().clone()),
@@ -67,7 +69,7 @@ impl<'a> Layout<'a> {
         };
         let shapes = plan.steps.iter().zip(slots).map(shape).collect();
         let is_there = slots.iter().map(Option::is_some).collect();
-        let mut layout = Layout { plan, is_there, shapes, ways: BTreeMap::new() };
+        let mut layout = Layout { plan, is_there, poured, shapes, ways: BTreeMap::new() };
         let mut needed: BTreeSet<usize> = plan.outputs.iter().copied().collect();
         // Inputs stand before what is made of them.
         while let Some(at) = needed.pop_last() {
@@ -126,8 +128,15 @@ impl<'a> Layout<'a> {
         let size = |at: usize| self.shapes[at].as_ref().map_or(u128::MAX, Shape::wide_size);
         let is_dealt =
             |leaf: &Leaf| self.source(leaf.at).is_some() && matches!(leaf.share, Share::Along(cut) if cut.axis > 0);
-        let positions = whole.fold(0, |sum: u128, at| sum.saturating_add(size(at)));
+        let joined = if self.is_joined(stage) { size(stage.of) } else { 0 };
+        let positions = whole.fold(joined, |sum: u128, at| sum.saturating_add(size(at)));
         (positions, stage.length < 2, stage.leaves.iter().any(is_dealt))
+    }
+
+    /// Whether what could be given away range by range is put together before, as its ranges are of another axis.
+    fn is_joined(&self, stage: &Stage) -> bool {
+        let has_ranges = || self.shapes[stage.of].as_ref().is_some_and(|shape| shape.first() > Some(&1));
+        self.poured == Some(stage.of) && stage.axis > 0 && has_ranges()
     }
 
     /// What a stage needs as a whole: also what is cut only once it is there.

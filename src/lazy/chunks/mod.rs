@@ -4,8 +4,10 @@
 //! taken whole, where that fits. A fold of all elements takes the ranges of its operand one after the other.
 
 mod layout;
+mod limits;
 mod run;
 mod spill;
+mod walk;
 
 use std::path::PathBuf;
 
@@ -70,16 +72,20 @@ impl Chunks {
 
 impl Engine for Chunks {
     fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
-        let layout = Layout::new(plan, &slots);
+        let layout = Layout::new(plan, &slots, None);
         Run::new(self, plan, &layout, slots).values()
     }
 
     fn pour(&self, plan: &Plan, slots: Vec<Option<Held>>, take: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
-        let layout = Layout::new(plan, &slots);
+        let layout = Layout::new(plan, &slots, plan.outputs.first().copied());
         Run::new(self, plan, &layout, slots).pour(take)
     }
 
     fn explain(&self, plan: &Plan, slots: &[Option<Held>]) -> String {
-        plan.explain() + &Layout::new(plan, slots).told()
+        plan.explain() + &Layout::new(plan, slots, None).told()
+    }
+
+    fn memory(&self) -> Option<u64> {
+        Some(self.memory)
     }
 }

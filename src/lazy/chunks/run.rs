@@ -5,41 +5,25 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Chunks;
-use super::layout::{Layout, Leaf, Stage, Way};
+use super::layout::{Layout, Stage, Way};
+use super::limits::{INPUT, bounded, check};
 use super::spill::Spill;
-use crate::base::alloc;
+use super::walk::Walk;
 use crate::base::error::{Error, Result};
-use crate::base::threads;
 use crate::lazy::node::{Held, InPieces, Node};
 use crate::lazy::plan::Plan;
-use crate::lazy::shares::Share;
 use crate::lazy::source::{Bins, ByRanges, Deal, Source, whole};
 use crate::lazy::value::Kind;
-
-/// Of the memory, the part that a range may take as it is read: the next one is read beside it, and work takes copies.
-const PART: u64 = 8;
-
-/// The bins whose weights are known.
-const BINS: usize = 1 << 20;
 
 /// What an element that is folded takes, more or less, in picoseconds.
 const PICOSECONDS: usize = 1_000;
 
 pub(super) struct Run<'a> {
-    chunks: &'a Chunks,
-    plan: &'a Plan,
-    layout: &'a Layout<'a>,
-    slots: Vec<Option<Held>>,
+    pub(super) chunks: &'a Chunks,
+    pub(super) plan: &'a Plan,
+    pub(super) layout: &'a Layout<'a>,
+    pub(super) slots: Vec<Option<Held>>,
     spill: Spill,
-}
-
-/// Refuses so many bytes above what is allowed.
-fn check(what: &'static str, bytes: u128, limit: u64) -> Result<()> {
-    let instead = "raise --max-memory (Chunks::memory), or ask for what is smaller";
-    match bytes <= u128::from(limit) {
-        true => Ok(()),
-        false => Err(Error::TooLarge { what, bytes, limit, instead }),
-    }
 }
 
 impl<'a> Run<'a> {
@@ -60,7 +44,7 @@ impl<'a> Run<'a> {
             return self.values()?.iter().try_for_each(take);
         };
         self.find(Some(of))?;
-        self.walk(stage)?.try_for_each(|value| take(&value?))
+        Walk::new(&self, stage)?.try_for_each(|value| take(&value?))
     }
 
     /// Computes what is needed as a whole, but for one of them.
@@ -93,14 +77,14 @@ impl<'a> Run<'a> {
         let inputs: Vec<Held> = step.inputs.iter().filter_map(|&input| self.slots[input].clone()).collect();
         let bytes = step.inputs.iter().zip(&inputs).map(|(&at, value)| self.plan.steps[at].node.kind.bytes(value));
         check("what this step takes as a whole", bytes.map(|bytes| bytes as u128).sum(), self.chunks.memory)?;
-        step.node.run(&inputs)
+        bounded(1, self.chunks.memory, || step.node.run(&inputs))
     }
 
     /// The ranges of a value, joined.
     fn joined(&self, stage: &Stage) -> Result<Held> {
         let kind = self.plan.steps[stage.of].node.kind;
         let (mut parts, mut bytes) = (Vec::new(), 0);
-        for part in self.walk(stage)? {
+        for part in Walk::new(self, stage)? {
             let part = part?;
             bytes += kind.bytes(&part) as u128;
             check("the parts of this result, and all of it", 2 * bytes, self.chunks.memory)?;
@@ -129,7 +113,7 @@ impl<'a> Run<'a> {
         let none = || Error::Argument { operation: node.name, why: "its operand does not come in parts".into() };
         let kind = self.plan.steps[stage.of].node.kind;
         let ranges = kind.by_ranges().ok_or_else(none)?;
-        let (mut walk, mut gaps) = (self.walk(stage)?, Gaps { kind, ranges, axis: stage.axis, fill: None });
+        let (mut walk, mut gaps) = (Walk::new(self, stage)?, Gaps { kind, ranges, axis: stage.axis, fill: None });
         // The first element stands for all: they are of one cell.
         let part = gaps.first_stored(&mut walk)?.ok_or_else(none)?;
         let shape = self.layout.shapes[stage.of].as_ref().ok_or_else(none)?;
@@ -165,49 +149,22 @@ impl<'a> Run<'a> {
         Ok((found, gaps.fill.filter(|fill| ranges.join(stage.axis, &[fill.clone(), empty]).is_err())))
     }
 
-    /// The ranges of what a stage computes, one after the other.
-    fn walk<'s>(&'s self, stage: &'s Stage) -> Result<Walk<'s>> {
-        let bins = Bins::new(0..stage.length, BINS);
-        let bins = Bins { width: bins.width.min(self.chunks.positions.max(stage.length.div_ceil(BINS << 4))), ..bins };
-        let mut weights: Vec<u64> = alloc::zeros(bins.count())?;
-        let mut dealt = BTreeMap::new();
-        for leaf in &stage.leaves {
-            let Share::Along(cut) = leaf.share else { continue };
-            let own = Bins { span: cut.of(0..stage.length), width: bins.width };
-            // Of a part of what is joined the stage may take nothing.
-            if own.span.is_empty() {
-                continue;
-            }
-            let source = self.layout.source(leaf.at);
-            let of_leaf = match source {
-                Some(source) => source.weights(cut.axis, &own)?,
-                None => self.weights(leaf.at, cut.axis, &own)?,
-            };
-            for (bin, weight) in of_leaf.iter().enumerate() {
-                let positions = own.range(bin);
-                bins.add(&mut weights, cut.back(positions.start)..cut.back(positions.end), *weight);
-            }
-            if let Some(source) = source
-                && let Some(other) = self.dealt(source.as_ref(), cut.axis, &own, &of_leaf)?
-            {
-                dealt.insert(leaf.slot, other);
-            }
-        }
-        let limit = self.chunks.memory / PART;
-        let (grown, ahead, is_done) = (None, None, false);
-        Ok(Walk { run: self, stage, bins, weights, dealt, next: 0, limit, grown, ahead, is_done })
-    }
-
     /// What is read, in files by ranges of an axis, unless it lies so already. Of what these hold bins are taken.
-    fn dealt(&self, of: &dyn Source, axis: usize, bins: &Bins, weights: &[u64]) -> Result<Option<Box<dyn Source>>> {
+    pub(super) fn dealt(
+        &self,
+        of: &dyn Source,
+        axis: usize,
+        bins: &Bins,
+        weights: &[u64],
+    ) -> Result<Option<Box<dyn Source>>> {
         let mut within = whole(of.shape());
         within[axis] = bins.span.clone();
-        let (folder, bytes) = (|| self.spill.folder(), self.chunks.memory / PART);
+        let (folder, bytes) = (|| self.spill.folder(), self.chunks.memory / INPUT);
         of.dealt(&Deal { within: &within, axis, bins, weights, folder: &folder, bytes })
     }
 
     /// The bytes of each bin of a value that is there.
-    fn weights(&self, at: usize, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
+    pub(super) fn weights(&self, at: usize, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
         let (Some(value), kind) = (&self.slots[at], self.plan.steps[at].node.kind) else { return Ok(Vec::new()) };
         let Some(ranges) = kind.by_ranges() else { return Ok(Vec::new()) };
         let each = kind.bytes(value).div_ceil(ranges.stored(value).max(1)) as u64;
@@ -284,133 +241,4 @@ fn last_uses(layout: &Layout<'_>, plan: &Plan) -> BTreeMap<usize, Vec<usize>> {
         freed.entry(by).or_default().push(used);
     }
     freed
-}
-
-/// A stage on its way through the ranges.
-struct Walk<'s> {
-    run: &'s Run<'s>,
-    stage: &'s Stage,
-    bins: Bins,
-    /// The bytes that each bin takes of what is cut.
-    weights: Vec<u64>,
-    /// What was written out in another order, by the slots of the leaves.
-    dealt: BTreeMap<usize, Box<dyn Source>>,
-    /// The bin that comes next.
-    next: usize,
-    /// The bytes that what is cut may take at once.
-    limit: u64,
-    /// How many times as many bytes a result took, once there is one.
-    grown: Option<u64>,
-    /// The range that comes next, if it was read already.
-    ahead: Option<Result<Ready>>,
-    /// Whether there are no more ranges.
-    is_done: bool,
-}
-
-/// A range that was read, and what that weighs.
-struct Ready {
-    range: Range<usize>,
-    weight: u64,
-    slots: Vec<Option<Held>>,
-}
-
-impl Walk<'_> {
-    /// The next bins that fit, one at least, and what they weigh. The first range may have no bin.
-    fn range(&mut self) -> Option<Result<(Range<usize>, u64)>> {
-        if self.is_done {
-            return None;
-        }
-        // Nothing is known of a result before the first one.
-        let limit = self.limit / self.grown.unwrap_or(4);
-        let first = self.bins.range(self.next).start;
-        let (mut end, mut weight) = (first, 0_u64);
-        while self.next < self.weights.len() {
-            let (sum, bin) = (weight.saturating_add(self.weights[self.next]), self.bins.range(self.next));
-            if end > first && (sum > limit || bin.end - first > self.run.chunks.positions) {
-                break;
-            }
-            (self.next, end, weight) = (self.next + 1, bin.end, sum);
-        }
-        self.is_done = self.next >= self.weights.len();
-        let most = self.run.chunks.memory / 2;
-        let checked = check("what stands at a few positions of the axis that is cut", weight.into(), most);
-        Some(checked.map(|()| (first..end, weight)))
-    }
-
-    /// What the steps begin with for a range.
-    fn read(&self, (range, weight): (Range<usize>, u64)) -> Result<Ready> {
-        let mut slots = vec![None; self.stage.plan.steps.len()];
-        for leaf in &self.stage.leaves {
-            slots[leaf.slot] = Some(self.leaf(leaf, &range)?);
-        }
-        Ok(Ready { range, weight, slots })
-    }
-
-    /// The value of a leaf for a range.
-    fn leaf(&self, leaf: &Leaf, range: &Range<usize>) -> Result<Held> {
-        let missing = || Error::Argument { operation: "collect", why: "a value is missing".into() };
-        let value = || self.run.slots[leaf.at].as_ref().ok_or_else(missing);
-        let Share::Along(cut) = leaf.share else { return value().cloned() };
-        let (axis, range) = (cut.axis, cut.of(range.clone()));
-        match (self.dealt.get(&leaf.slot), self.run.layout.source(leaf.at)) {
-            (Some(source), _) => source.read(Some((axis, range))),
-            (None, Some(source)) => source.read(Some((axis, range))),
-            (None, None) => {
-                let kind = self.run.plan.steps[leaf.at].node.kind.by_ranges().ok_or_else(missing)?;
-                kind.cut(value()?, axis, range)
-            }
-        }
-    }
-
-    /// The value of a range. Where there are several threads, the next range is read while it is computed: not so the
-    /// second one, which a result tells the size of.
-    fn value(&mut self, ready: Ready) -> Result<Held> {
-        let Ready { range, weight, slots } = ready;
-        let reads_ahead = self.grown.is_some() && threads::are_several();
-        let next = if reads_ahead { self.range() } else { None };
-        let read = || next.map(|range| range.and_then(|range| self.read(range)));
-        let (ahead, found) = threads::both(read, || self.stage.plan.run(slots));
-        self.ahead = ahead;
-        let found = found.map_err(|error| within(error, self.stage, &range))?.pop();
-        let node = &self.run.plan.steps[self.stage.of].node;
-        let missing = || Error::Argument { operation: node.name, why: "a range of it is not what it should be".into() };
-        let found = found.ok_or_else(missing)?;
-        let grown = node.kind.bytes(&found) as u64 / weight.max(1 << 16);
-        self.grown = Some(self.grown.unwrap_or(1).max(grown));
-        // What was said of the step would be wrong: better no answer than that.
-        match node.kind.shape(&found).get(self.stage.axis) == Some(&range.len()) {
-            true => Ok(found),
-            false => Err(missing()),
-        }
-    }
-}
-
-impl Iterator for Walk<'_> {
-    type Item = Result<Held>;
-
-    fn next(&mut self) -> Option<Result<Held>> {
-        let ready = match self.ahead.take() {
-            Some(ready) => ready,
-            None => self.range()?.and_then(|range| self.read(range)),
-        };
-        let found = ready.and_then(|ready| self.value(ready));
-        if found.is_err() {
-            (self.ahead, self.is_done) = (None, true);
-        }
-        Some(found)
-    }
-}
-
-/// An error within a range, which counts positions from the start of that.
-fn within(error: Error, stage: &Stage, range: &Range<usize>) -> Error {
-    if range.len() == stage.length {
-        return error;
-    }
-    let within = |cause: Box<Error>| Error::InRange { cause, axis: stage.axis, start: range.start, end: range.end };
-    match error {
-        Error::Lazy { operation, file, line, cause } => {
-            Error::Lazy { operation, file, line, cause: Box::new(within(cause)) }
-        }
-        other => within(Box::new(other)),
-    }
 }
