@@ -635,7 +635,7 @@ fn sums_of_narrow_floats_are_those_of_accumulators() {
         let value = |at: usize| {
             let bits = (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
             let power = 2f64.powi(exponents[at / columns % 3] + (bits % 12) as i32);
-            let parts = if at % 5 == 0 { 1.0 } else { (bits >> 8 & 0xff) as f64 / 64.0 };
+            let parts = if at.is_multiple_of(5) { 1.0 } else { (bits >> 8 & 0xff) as f64 / 64.0 };
             T::from_f64(if bits & 0x10_0000 == 0 { power * parts } else { -power * parts })
         };
         let values: Vec<T> = (0..rows * columns).map(value).collect();
