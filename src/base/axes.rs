@@ -10,8 +10,8 @@ use crate::base::grouping::Grouping;
 
 /// Which axes a reduction removes, and whether it leaves them behind with length 1.
 ///
-/// Made from one integer (`i32`, `isize` or `usize`), from an array, a slice, a `Vec` or a range of them, from `..`, or by
-/// [`Axes::all`] and [`Axes::none`]; a negative number counts from the end. The functions that take axes accept
+/// Made from one integer (`i32`, `isize` or `usize`), from an array, a slice, a `Vec` or a range of them, from `..`, or
+/// by [`Axes::all`] and [`Axes::none`]; a negative number counts from the end. The functions that take axes accept
 /// anything that converts, so `x.any(-1)`, `x.any([0, -1])` and `x.any(1..=2)` read as they should. An empty list
 /// reduces nothing, as numpy's empty tuple does (Paddle's empty list means all axes; say `Axes::all()`); an empty array
 /// literal has no type: write `Axes::none()`.

@@ -16,8 +16,8 @@ pub struct Feed {
     pub(super) value: Held,
 }
 
-/// The results that a program is compiled for: one, `&y`; an array or a list of some, `[a, b]` or `&list[..]`; or a tuple
-/// of up to eight of these, as `(&loss, gradients)`.
+/// The results that a program is compiled for: one, `&y`; an array or a list of some, `[a, b]` or `&list[..]`; or a
+/// tuple of up to eight of these, as `(&loss, gradients)`.
 pub trait Outputs {
     /// Their values.
     type Values;

@@ -15,7 +15,8 @@ use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
 
-/// Methods of reductions by name, and of which module: the axes or options, the bound of the element type, the type of the result.
+/// Methods of reductions by name, and of which module: the axes or options, the bound of the element type, the type of
+/// the result.
 macro_rules! reductions {
     ([$public:vis fn] of $family:ident, $elem:ty, $reduced:ident: $(
         #[doc = $sentence:literal] fn $name:ident($options:ty $(, $bound:path)?) -> $out:ty;

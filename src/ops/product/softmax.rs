@@ -157,7 +157,7 @@ pub(crate) fn dense<T: Float, G: Float>(
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, softmax};
+/// use lacuna::{CooTensor, Operations, softmax};
 /// use ndarray::arr2;
 ///
 /// let x = CooTensor::new([2, 3], vec![vec![0, 0, 1], vec![0, 2, 1]], vec![5.0, 5.0, -7.0], 0.0)?;
@@ -165,6 +165,8 @@ pub(crate) fn dense<T: Float, G: Float>(
 /// assert_eq!(y.values(), [0.5, 0.5, 1.0]);
 /// let absent = arr2(&[[5.0, f64::NEG_INFINITY, 5.0], [f64::NEG_INFINITY, -7.0, f64::NEG_INFINITY]]);
 /// assert_eq!(y.to_dense()?, softmax(&absent, 1)?);
+/// assert_eq!((x.stored().softmax(1)?, absent.softmax(1)?), (y, softmax(&absent, 1)?));
+/// assert!(x.softmax(1).unwrap_err().to_string().contains("stored()")); // not of all positions
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
