@@ -41,6 +41,11 @@ fn agree<V: Value + std::fmt::Debug>(name: &str, graph: &Lazy<V>, same: impl Fn(
 
 type Graph = fn(&Lazy<CooTensor<f64>>) -> Lazy<CooTensor<f64>>;
 
+/// A number for each position of the first axis.
+fn ramp() -> ndarray::ArrayD<f64> {
+    ndarray::ArrayD::from_shape_fn(vec![7, 1, 1], |at| at[0] as f64 * 0.25)
+}
+
 /// Graphs with a result of floats; the flag says that nothing but the results is needed as a whole.
 const GRAPHS: &[(&str, bool, Graph)] = &[
     ("chain", true, |x| (x.abs() + 1.0).sqrt()),
@@ -89,6 +94,9 @@ const GRAPHS: &[(&str, bool, Graph)] = &[
     ("columns less means", false, |x| (x - x.mean(Axes::from(0).keep_dims())).sum([1, 2])),
     ("of two", true, |x| (x * &x.flip(2)).maximum(x.roll(1, 1)).sum(1)),
     ("stored of two", true, |x| x.stored().mul(x.flip(1).stored())),
+    ("beside a row", false, |x| x.with_fill(0.0).mul(&ndarray::arr1(&[1.0, -2.0, 0.5, 8.0])).sum(1)),
+    ("beside a number for each row", true, |x| x.stored().sub(Lazy::from(ramp())).stored().sum([1, 2])),
+    ("beside one number as an array", false, |x| x.abs().add(&ndarray::arr2(&[[1.0]])).sqrt()),
     ("concat", true, |x| concat(1, &[x.clone(), x.abs()]).sum(2)),
     ("concat first", true, |x| concat(0, &[x.clone(), x.abs()])),
     ("rows of what is joined", true, |x| concat(0, &[x.clone(), x.abs(), x.slice(s![2.., .., ..])]).sum([1, 2])),

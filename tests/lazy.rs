@@ -1479,6 +1479,12 @@ fn second_derivatives_agree_with_central_differences() {
         ("taken", |x| x.powi(3).take_axis(vec![2usize, 0, 2], 1)),
         ("taken flat", |x| x.square().take(vec![7i32, 0, 7, -1])),
         ("matmul", |x| x.matmul(&x.transpose())),
+        ("matrix and vector", |x| x.matmul(&x.sum(0))),
+        ("vector and matrix", |x| x.sum(1).matmul(x)),
+        ("two vectors", |x| x.sum(1).matmul(&x.square().mean(1))),
+        ("batches", |x| x.square().expand_dims(0).repeat(2, 0).matmul(&x.transpose())),
+        ("vector and batches", |x| x.sum(1).matmul(&x.square().expand_dims(0).repeat(2, 0))),
+        ("batches and vector", |x| x.square().expand_dims(0).repeat(2, 0).matmul(&x.sum(0))),
         ("group by", |x| x.square().group_by(0, &[1u32, 0, 1, 2]).sum(0)),
     ];
     let x = matrix(4, 3, 2, 77).to_csr().unwrap().map_values(|value| value * 0.5 + 0.375).unwrap().with_fill(0.0);
@@ -1506,6 +1512,66 @@ fn second_derivatives_agree_with_central_differences() {
         };
         for (found, expected) in second.values().iter().zip(by_differences(&x, loss)) {
             assert!((found - expected).abs() <= 1e-5 * (1.0 + expected.abs()), "{name}: {found} {expected}");
+        }
+    }
+}
+
+/// Of products with arrays: gradients of gradients, by both operands, against differences of the first.
+#[test]
+fn products_with_arrays_have_second_derivatives() {
+    type Dense = Lazy<ndarray::ArrayD<f64>>;
+    type Graph = fn(&Lazy<CsrTensor<f64>>, &Dense) -> Dense;
+    let graphs: &[(&str, &[usize], Graph)] = &[
+        ("matrices", &[3, 2], |x, w| x.matmul(w)),
+        ("matrix and vector", &[3], |x, w| x.matmul(w)),
+        ("vector and matrix", &[4, 2], |x, w| x.sum(1).matmul(w)),
+        ("vectors", &[4], |x, w| x.sum(1).matmul(w)),
+        ("array and matrix", &[2, 4], |x, w| w.matmul(x)),
+        ("array and vector", &[2, 3], |x, w| w.matmul(&x.sum(0))),
+        ("row and matrix", &[4], |x, w| w.matmul(x)),
+        ("row and vector", &[3], |x, w| w.matmul(&x.sum(0))),
+        ("arrays", &[3, 2], |x, w| x.to_dense().matmul(w)),
+        ("arrays, vector", &[3], |x, w| x.to_dense().matmul(w)),
+    ];
+    let x = matrix(4, 3, 2, 77).to_csr().unwrap().map_values(|value| value * 0.5 + 0.375).unwrap().with_fill(0.0);
+    for (name, lengths, graph) in graphs {
+        let mut next = 0.75;
+        let w = ndarray::ArrayD::from_shape_simple_fn(*lengths, || {
+            next -= 0.3;
+            next
+        });
+        let one = Lazy::from(ndarray::arr0(1.0).into_dyn());
+        // The sums of the squares of what both receive.
+        let squares = |x: &Lazy<CsrTensor<f64>>, w: &Dense| -> [Dense; 2] {
+            let z = graph(x, w);
+            let loss = (&z * &z * &z).sum(Axes::all());
+            let dx = loss.gradient(x, &one).square().sum(Axes::all()).to_dense();
+            [dx, loss.gradient(w, &one).square().sum(Axes::all())]
+        };
+        for which in [0, 1] {
+            let (lazy_x, lazy_w) = (x.lazy(), Lazy::from(w.clone()));
+            let of = squares(&lazy_x, &lazy_w)[which].clone();
+            let value = |x: &CsrTensor<f64>, w: &ndarray::ArrayD<f64>| {
+                squares(&x.lazy(), &Lazy::from(w.clone()))[which].collect().unwrap().sum()
+            };
+            let near = |found: f64, expected: f64| {
+                assert!(
+                    (found - expected).abs() <= 1e-5 * (1.0 + expected.abs()),
+                    "{name}, {which}: {found} {expected}"
+                );
+            };
+            let dx = of.gradient(&lazy_x, &one).collect().unwrap_or_else(|error| panic!("{name}, {which}: {error}"));
+            assert!(dx.shares_pattern_with(&x), "{name}");
+            dx.values().iter().zip(by_differences(&x, |x| value(x, &w))).for_each(|(&found, other)| near(found, other));
+            let dw = of.gradient(&lazy_w, &one).collect().unwrap_or_else(|error| panic!("{name}, {which}: {error}"));
+            for (place, &found) in dw.indexed_iter() {
+                let moved = |step: f64| {
+                    let mut w = w.clone();
+                    w[&place] += step;
+                    value(&x, &w)
+                };
+                near(found, (moved(1e-6) - moved(-1e-6)) / 2e-6);
+            }
         }
     }
 }

@@ -44,6 +44,66 @@ fn weight(at: usize) -> f64 {
     0.5 + 0.25 * (at % 7) as f64
 }
 
+/// What an operation on a tensor and an array and its backward function give, by steps and one by one.
+macro_rules! beside_an_array {
+    ($x:ident, $y:ident, $g:ident: $($name:ident $backward:ident),*) => {$(
+        let (name, lazy, array) = (stringify!($name), $x.lazy(), Lazy::from($y.clone()));
+        let z = lazy.$name(&array);
+        let expected = lacuna::$name(&$x, &$y).unwrap();
+        for z in [&z, &lazy.$name(array.clone()), &lazy.$name(&$y)] {
+            assert!(z.collect().unwrap().same_as(&expected), "{name}");
+        }
+        let (dx, dy) = lacuna::$backward(&$x, &$y, &$g).unwrap();
+        let upstream = $g.lazy();
+        assert!(z.gradient(&lazy, &upstream).collect().unwrap().same_as(&dx), "{name}");
+        assert_eq!(z.gradient(&array, &upstream).collect().unwrap(), dy, "{name}");
+    )*};
+}
+
+/// A tensor with its gaps beside an array of its shape, and beside one that is broadcast.
+#[test]
+fn whole_tensors_stand_beside_arrays() {
+    fn check<P: Pattern>(x: Tensor<P, f64>) {
+        let x = x.with_fill(0.0);
+        let g = x.map_entries(|at, _| 0.5 + at[0] as f64 - 0.25 * at[1] as f64).unwrap();
+        let all = ArrayD::from_shape_fn(vec![5, 6], |at| 1.5 + (at[0] * 5 + at[1] * 2) as f64 % 3.0);
+        let row = arr1(&[1.0, -2.0, 0.5, 4.0, 0.25, 8.0]).into_dyn();
+        for y in [all, row] {
+            beside_an_array!(x, y, g: mul mul_backward, div div_backward);
+        }
+        // What is not stored comes to one value.
+        let y = ArrayD::from_elem(vec![5, 1], 1.5);
+        beside_an_array!(x, y, g: add add_backward, sub sub_backward, minimum minimum_backward, pow pow_backward);
+        let wider = ndarray::Array3::from_elem((2, 5, 6), 3.0);
+        assert!((x.lazy() * &wider).collect().unwrap().same_as(&(&x * &wider)));
+        assert!(x.lazy().less(&wider).collect().unwrap() == x.less(&wider).unwrap());
+        let refused = x.lazy().add(&arr1(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])).collect().unwrap_err();
+        assert!(refused.to_string().contains("add at "), "{refused}");
+    }
+    let [x, _] = inputs(|x| x);
+    check(x.clone());
+    check(x.to_csr().unwrap());
+}
+
+/// Of a product and of a quotient: the gradients of the gradient that the tensor receives.
+#[test]
+fn second_gradients_beside_an_array() {
+    let [x, _] = inputs(|x| x.with_fill(0.0));
+    let w = ArrayD::from_elem(vec![6], 3.0);
+    let (x, w) = (x.lazy(), Lazy::from(w));
+    let g = x.mul(0.0).with_fill(0.0).add(1.0).stored().mul(1.0);
+    // Of x^2 w and of x^2 / w the second derivatives are 2 w and 2 / w.
+    for (z, expected) in [((&x * &x) * &w, 6.0), ((&x * &x) / &w, 2.0 / 3.0)] {
+        let second = z.gradient(&x, &g).gradient(&x, &g).collect().unwrap();
+        let is_near = |value: &f64| (value - expected).abs() < 1e-12;
+        assert!(second.nnz() > 0 && second.values().iter().all(is_near), "{second:?}");
+    }
+    // By the array as well: the derivative of x w by x and w is 1, which comes for each entry of a column.
+    let mixed = (&x * &w).gradient(&x, &g).gradient(&w, &g).collect().unwrap();
+    let counts = x.collect().unwrap().stored().mul(0.0).unwrap().stored().exp().unwrap().stored().sum(0).unwrap();
+    assert_eq!(mixed, counts.to_dense().unwrap());
+}
+
 /// Weights on the pattern of a result.
 fn weighted<P: Pattern>(z: &Tensor<P, f64>) -> Tensor<P, f64> {
     let mut weights = z.clone().with_fill(-3.0);

@@ -123,7 +123,8 @@ macro_rules! entries {
                         };
                         let nodes = [&self.x.node, &array.node];
                         let step = step(stringify!($name), "stored, array".into(), nodes, Form::Own, broadcast, run)
-                            .written(Text::call(stringify!($name), &["stored(%0)", "stored(%1)"], said!()));
+                            .written(Text::call(stringify!($name), &["stored(%0)", "stored(%1)"], said!()))
+                            .with_shares(shares::zipped());
                         entries!(@of_array step $(, $backward)?)
                     }
                     Entries::Step(other) => {

@@ -37,6 +37,7 @@ mod einsum;
 mod elsewhere;
 mod engine;
 mod entries;
+mod factors;
 mod formats;
 pub(crate) mod formulas;
 mod gradient;
@@ -66,11 +67,12 @@ pub(crate) mod value;
 mod write;
 mod zips;
 
-pub use arrays::{ArrayFactor, Factor, LazyPattern};
+pub use arrays::LazyPattern;
 pub use chunks::Chunks;
 pub use einsum::einsum;
 pub use engine::{Engine, On, Threads};
 pub use entries::BesideStored;
+pub use factors::{ArrayFactor, Factor};
 pub use gradient::HasGradient;
 pub use joins::{block, concat, stack};
 #[cfg(all(feature = "cli", not(test)))]

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::arrays::Factor;
+use super::factors::Factor;
 use super::gradient::on_pattern_of;
 use super::node::{Form, Held, Node, known, unlike};
 use super::rewrite::Facts;
@@ -23,13 +23,24 @@ pub(super) fn product_shape(x: &Shape, y: &Shape) -> Result<Option<Shape>> {
     Ok(Some(Contraction::new("matmul", [x, x], [y, y])?.shape))
 }
 
-/// What a product of matrices gives back to both, as formulas of these and the upstream gradient.
+/// What a product gives back to both, as formulas of these and the upstream gradient, in the shape that batches have
+/// together. A vector on the left is a row, one on the right a column.
+#[track_caller]
 fn of_matrices<P: Pattern, F: Float + Ring>(name: &str, of: [&Arc<Node>; 3]) -> Option<[Lazy<Tensor<P, F>>; 2]> {
-    if name != "matmul" || of.iter().any(|node| node.shape.as_ref().is_none_or(|shape| shape.rank() != 2)) {
+    if name != "matmul" {
         return None;
     }
-    let [x, y, g] = of.map(|node| Lazy::<Tensor<P, F>>::of(Arc::clone(node)));
-    Some([g.matmul_tensor(&y.transpose()), x.transpose().matmul_tensor(&g)])
+    let is_vector = |node: &Arc<Node>| node.shape.as_ref().map(|shape| shape.rank() == 1);
+    let (is_row, is_column) = (is_vector(of[0])?, is_vector(of[1])?);
+    let [mut x, mut y, mut g] = of.map(|node| Lazy::<Tensor<P, F>>::of(Arc::clone(node)));
+    if is_column {
+        (y, g) = (y.expand_dims(1), g.expand_dims(-1));
+    }
+    if is_row {
+        (x, g) = (x.expand_dims(0), g.expand_dims(-2));
+    }
+    let [dx, dy] = [g.matmul_tensor(&y.move_axis(-1, -2)), x.move_axis(-1, -2).matmul_tensor(&g)];
+    Some([if is_row { dx.squeeze(-2) } else { dx }, if is_column { dy.squeeze(-1) } else { dy }])
 }
 
 /// Products of two tensors of one format, with the shape of the result from theirs, and the gradients of both.

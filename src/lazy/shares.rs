@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::node::{Form, Held, Node, Run, known};
 use super::unary::Steps;
 use crate::base::axes::{Axes, normalize_axis};
-use crate::base::shape::Shape;
+use crate::base::shape::{self, Shape};
 use crate::ops::moved::Moves;
 use crate::plan::reduction::Reduction;
 
@@ -168,6 +168,14 @@ pub(crate) fn apart_from(axes: &Axes) -> Shares {
 /// Of a step that treats all positions one by one.
 pub(crate) fn same() -> Shares {
     Arc::new(|inputs, axis| by_itself(vec![Share::along(axis); inputs.len()]))
+}
+
+/// Of a step element by element of two operands, whatever they are.
+pub(crate) fn zipped() -> Shares {
+    Arc::new(|inputs, axis| {
+        let [x, y] = inputs else { return None };
+        each(inputs, &shape::broadcast(x, y)?, axis)
+    })
 }
 
 /// Of a product with a number for each position of an axis.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ndarray::{ArrayD, ArrayViewD};
 
+use super::factors::by_array;
 use super::node::{Asked, Form, Held, InPieces, Node, known};
 use super::rewrite::Facts;
 use super::shares::Shares;
@@ -13,7 +14,7 @@ use super::text::Text;
 use super::{Lazy, Value};
 use crate::base::error::Result;
 use crate::base::shape::Shape;
-use crate::element::Element;
+use crate::element::{Element, Ring};
 use crate::kernels::fed::Source;
 use crate::kernels::zip::Zip;
 use crate::ops::{self, Fed, Operand, Partner};
@@ -156,6 +157,18 @@ pub trait Steps: Value + Operand {
     #[doc(hidden)]
     fn scales<X: Operand<Elem = Self::Elem>>(&self, x: &X, axis: isize) -> Result<X::Reduced<Self::Elem>>;
 
+    /// Its product with an array.
+    #[doc(hidden)]
+    fn times(x: &Lazy<Self>, y: &Lazy<ArrayD<Self::Elem>>) -> Lazy<ArrayD<Self::Elem>>
+    where
+        Self::Elem: Ring;
+
+    /// The dots of the rows of two arrays, at the elements of `x`.
+    #[doc(hidden)]
+    fn dots(x: &Lazy<Self>, left: &Lazy<ArrayD<Self::Elem>>, right: &Lazy<ArrayD<Self::Elem>>) -> Lazy<Self>
+    where
+        Self::Elem: Ring;
+
     #[doc(hidden)]
     fn zipped<Z: Zip<Self::Elem, Self::Elem>>(&self, right: Right<'_, Self>, op: Z) -> Result<Self::Of<Z::Out>>;
 }
@@ -164,6 +177,7 @@ pub trait Steps: Value + Operand {
 #[doc(hidden)]
 pub enum Right<'a, X: Operand> {
     Value(&'a X),
+    Array(&'a ArrayD<X::Elem>),
     Number(X::Elem),
 }
 
@@ -177,7 +191,8 @@ impl<X: Steps> Partner<X> for Right<'_, X> {
 }
 
 macro_rules! steps {
-    ($([$($generics:tt)*] $of_t:ty, $of_u:ty, $fed:ty, $make:expr, $entries:ty, |$x:ident| $seen:expr;)*) => {$(
+    ($([$($generics:tt)*] $of_t:ty, $of_u:ty, $fed:ty, $make:expr, $entries:ty, |$x:ident| $seen:expr,
+        |$of:pat_param, $left:ident, $right:ident| $dots:expr;)*) => {$(
         impl<$($generics)*> Steps for $of_t {
             type Of<U: Element> = $of_u;
 
@@ -214,9 +229,26 @@ macro_rules! steps {
                 ops::scale(x, axis, self)
             }
 
+            #[track_caller]
+            fn times(x: &Lazy<Self>, y: &Lazy<ArrayD<T>>) -> Lazy<ArrayD<T>>
+            where
+                T: Ring,
+            {
+                by_array(x, y)
+            }
+
+            #[track_caller]
+            fn dots($of: &Lazy<Self>, $left: &Lazy<ArrayD<T>>, $right: &Lazy<ArrayD<T>>) -> Lazy<Self>
+            where
+                T: Ring,
+            {
+                $dots
+            }
+
             fn zipped<Z: Zip<T, T>>(&self, right: Right<'_, Self>, op: Z) -> Result<Self::Of<Z::Out>> {
                 match right {
                     Right::Value(y) => Partner::zip(y, self, op),
+                    Right::Array(y) => Partner::zip(y, self, op),
                     Right::Number(number) => Partner::zip(number, self, op),
                 }
             }
@@ -225,8 +257,10 @@ macro_rules! steps {
 }
 
 steps! {
-    [P: Pattern, T: Element] Tensor<P, T>, Tensor<P, U>, Fed<'a, P, T>, fed_of, Stored<'a, P, T>, |x| x.stored();
-    [T: Element] ArrayD<T>, ArrayD<U>, ArrayD<T>, |_, _| None, ArrayViewD<'a, T>, |x| x.view();
+    [P: Pattern, T: Element] Tensor<P, T>, Tensor<P, U>, Fed<'a, P, T>, fed_of, Stored<'a, P, T>, |x| x.stored(),
+        |x, left, right| x.pattern().sddmm(left, right);
+    [T: Element] ArrayD<T>, ArrayD<U>, ArrayD<T>, |_, _| None, ArrayViewD<'a, T>, |x| x.view(),
+        |_, left, right| left.matmul(&right.transpose());
 }
 
 /// A tensor that comes in pieces.

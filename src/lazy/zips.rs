@@ -3,14 +3,14 @@
 use std::ops as operators;
 use std::sync::Arc;
 
-use ndarray::ArrayD;
+use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 
-use super::Lazy;
 use super::formulas::{self, Term};
 use super::node::{Form, Held, Node, known};
 use super::rewrite::Facts;
 use super::text::{Text, said};
 use super::unary::{Right, Steps, rule_of_all, same, step};
+use super::{Lazy, shares};
 use crate::base::error::{Error, Result};
 use crate::base::shape::{self, Shape};
 use crate::element::{Bits, Element, Float, FloatVisitor, Numeric, Real, RealNumber, Remainder};
@@ -20,10 +20,24 @@ use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
 /// What may stand on the right of a lazy tensor: another one of the same format and element type, `&y` or `y`, a tensor
-/// that is there, or a number of the element type. The trait is sealed.
+/// that is there, an array, lazy or there, or a number of the element type. The trait is sealed.
+///
+/// ```
+/// use lacuna::CooTensor;
+/// use lacuna::lazy::Lazy;
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![3.0, 5.0], 0.0)?.lazy();
+/// let weights = Lazy::from(arr1(&[10.0, 100.0]).into_dyn());
+/// let z = &x * &weights;
+/// assert_eq!(z.collect()?.values(), [300.0, 50.0]);
+/// assert_eq!((&x * &arr1(&[10.0, 100.0])).collect()?.values(), [300.0, 50.0]);
+/// assert_eq!(z.gradient(&weights, &x).collect()?, arr1(&[25.0, 9.0]).into_dyn());
+/// # Ok::<(), lacuna::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot stand beside a lazy `{X}` in an elementwise step",
-    label = "not a step or tensor of the same format and element type, nor a number of that",
+    label = "not a step or tensor of the same format and element type, nor an array or a number of that",
     note = "`to_coo`, `to_csr` and `cast` make two alike; `scale` takes a vector of another kind, `matmul` a matrix"
 )]
 pub trait Beside<X: Steps>: sealed::Sealed {
@@ -35,6 +49,7 @@ pub trait Beside<X: Steps>: sealed::Sealed {
 #[doc(hidden)]
 pub enum Side<X: Steps> {
     Step(Lazy<X>),
+    Array(Lazy<ArrayD<X::Elem>>),
     Number(X::Elem),
 }
 
@@ -57,10 +72,29 @@ impl<P: Pattern, T: Element> Beside<Tensor<P, T>> for &Tensor<P, T> {
     }
 }
 
-impl<T: Element> Beside<ArrayD<T>> for &ArrayD<T> {
+impl<P: Pattern, T: Element> Beside<Tensor<P, T>> for Lazy<ArrayD<T>> {
+    fn side(self) -> Side<Tensor<P, T>> {
+        Side::Array(self)
+    }
+}
+
+impl<P: Pattern, T: Element> Beside<Tensor<P, T>> for &Lazy<ArrayD<T>> {
+    fn side(self) -> Side<Tensor<P, T>> {
+        Side::Array(self.clone())
+    }
+}
+
+impl<P: Pattern, T: Element, S: Data<Elem = T>, D: Dimension> Beside<Tensor<P, T>> for &ArrayBase<S, D> {
+    #[track_caller]
+    fn side(self) -> Side<Tensor<P, T>> {
+        Side::Array(Lazy::constant(self.to_owned().into_dyn()))
+    }
+}
+
+impl<T: Element, S: Data<Elem = T>, D: Dimension> Beside<ArrayD<T>> for &ArrayBase<S, D> {
     #[track_caller]
     fn side(self) -> Side<ArrayD<T>> {
-        Side::Step(Lazy::constant(self.clone()))
+        Side::Step(Lazy::constant(self.to_owned().into_dyn()))
     }
 }
 
@@ -84,15 +118,28 @@ struct Two {
     upstream: Arc<Node>,
 }
 
-/// What an operation with a number gives back: a multiple of the upstream gradient.
-fn beside<F: Float + Numeric, Y: Steps<Elem = F, Of<F> = Y>>(name: &str, g: &Arc<Node>, number: F) -> Option<Lazy<Y>> {
+/// What an operation with a number or an array gives back to the left: a multiple of the upstream gradient.
+fn beside<F: Float + Numeric, Y: Steps<Elem = F, Of<F> = Y>>(
+    name: &str,
+    g: &Arc<Node>,
+    other: impl Beside<Y>,
+) -> Option<Lazy<Y>> {
     let g = Lazy::<Y>::of(Arc::clone(g));
     Some(match name {
         "add" | "sub" => g.mul(F::from_f64(1.0)),
-        "mul" => g.mul(number),
-        "div" => g.div(number),
+        "mul" => g.mul(other),
+        "div" => g.div(other),
         _ => return None,
     })
+}
+
+/// An array beside a tensor or an array, whichever it is.
+struct Dense<T>(Lazy<ArrayD<T>>);
+
+impl<X: Steps> Beside<X> for Dense<X::Elem> {
+    fn side(self) -> Side<X> {
+        Side::Array(self.0)
+    }
 }
 
 /// A number at all elements of a value: a gradient beside it is looked for at these alone, and at no others of a number
@@ -124,6 +171,14 @@ macro_rules! zips {
                     let step = self.then(stringify!($name), format!("{number:?}"), Form::Each, same, run)
                         .written(Text::call(stringify!($name), &["%0"], said!(number)));
                     zips!(@of_number $name, step, number $(, $backward)?)
+                }
+                Side::Array(other) => {
+                    let run = |inputs: &[Held]| ops::$name(known::<X>(&inputs[0]), Right::Array(known(&inputs[1])));
+                    let nodes = [&self.node, &other.node];
+                    let step = step(stringify!($name), "array".into(), nodes, Form::Own, broadcast, run)
+                        .written(Text::call(stringify!($name), &["%0", "%1"], said!()))
+                        .with_shares(shares::zipped());
+                    zips!(@of_array $name, step $(, $backward)?)
                 }
                 Side::Step(other) => {
                     let run = |inputs: &[Held]| ops::$name(known::<X>(&inputs[0]), Right::Value(known(&inputs[1])));
@@ -191,6 +246,24 @@ macro_rules! zips {
             T::if_float(Rule::<X>(two, number, std::marker::PhantomData))
         })
     }};
+    (@of_array $name:ident, $step:ident) => { $step };
+    (@of_array $name:ident, $step:ident, $backward:ident) => {
+        rule_of_all!($step, T, [X: Steps], (), |[x, y, g]| {
+            let run = |inputs: &[Held]| {
+                let (x, g) = (known::<X::Of<F>>(&inputs[0]), known::<X::Of<F>>(&inputs[2]));
+                let (dx, dy) = ops::$backward(x, known::<ArrayD<F>>(&inputs[1]), g)?;
+                Ok((<X::Of<F>>::reduced(dx), dy))
+            };
+            let (name, backward) = (stringify!($name), stringify!($backward));
+            let both: Lazy<(X::Of<F>, ArrayD<F>)> =
+                step(backward, "array".into(), [x, y, g], Form::Own, |[x, ..]| same(x), run)
+                    .written(Text::gradients(backward, &["%0", "%1", "%2"], said!(), 2))
+                    .known(Facts::gradients_of(&[0, 1]));
+            let (dx, dy) = both.parts();
+            let of_x = |[_, y, g]: [&Arc<Node>; 3]| beside(name, g, Dense(Lazy::<ArrayD<F>>::of(Arc::clone(y))));
+            vec![Some(dx.with_formula([x, y, g], 0, of_x).node), Some(dy.node)]
+        })
+    };
     (@of_two $name:ident, $step:ident) => { $step };
     (@of_two $name:ident, $step:ident, $backward:ident) => {{
         struct Rule<X>(Two, std::marker::PhantomData<fn() -> X>);
@@ -405,6 +478,7 @@ mod sealed {
     impl<X> Sealed for Lazy<X> {}
     impl<X> Sealed for &Lazy<X> {}
     impl<P, T> Sealed for &Tensor<P, T> {}
-    impl<T> Sealed for &super::ArrayD<T> {}
+    impl<S: super::Data, D> Sealed for &super::ArrayBase<S, D> {}
+    impl<T> Sealed for super::Dense<T> {}
     impl<T: Element> Sealed for T {}
 }
