@@ -108,11 +108,14 @@ where
     })
 }
 
+/// What a formula gives to both operands, if there is one of their ranks.
+type Formulas<A, B> = Option<(Lazy<A>, Lazy<B>)>;
+
 /// Two gradients with those of formulas of the operands and the upstream gradient for their own.
 fn with_formulas<A: Steps<Elem: Float>, B: Steps<Elem: Float>>(
     [dx, dy]: [Option<Arc<Node>>; 2],
     of: [&Arc<Node>; 3],
-    formulas: fn([&Arc<Node>; 3]) -> Option<(Lazy<A>, Lazy<B>)>,
+    formulas: fn([&Arc<Node>; 3]) -> Formulas<A, B>,
 ) -> Vec<Option<Arc<Node>>> {
     let dx = dx.map(|dx| Lazy::of(dx).with_formula(of, 0, move |of| Some(formulas(of)?.0)).node);
     let dy = dy.map(|dy| Lazy::of(dy).with_formula(of, 1, move |of| Some(formulas(of)?.1)).node);
@@ -142,7 +145,7 @@ where
 
 /// What a product with an array gives back to both: the dots of rows of arrays at the elements of the left operand.
 #[track_caller]
-fn of_product_by_array<F, X>(of: [&Arc<Node>; 3]) -> Option<(Lazy<X>, Lazy<ArrayD<F>>)>
+fn of_product_by_array<F, X>(of: [&Arc<Node>; 3]) -> Formulas<X, ArrayD<F>>
 where
     F: Float + Ring,
     X: Steps<Elem = F, Of<F> = X>,
@@ -154,9 +157,7 @@ where
 
 /// The same of the product of an array with a tensor.
 #[track_caller]
-fn of_product_by_tensor<P: Pattern, F: Float + Ring>(
-    of: [&Arc<Node>; 3],
-) -> Option<(Lazy<ArrayD<F>>, Lazy<Tensor<P, F>>)> {
+fn of_product_by_tensor<P: Pattern, F: Float + Ring>(of: [&Arc<Node>; 3]) -> Formulas<ArrayD<F>, Tensor<P, F>> {
     let (x, y, g) = matrices::<F, ArrayD<F>, Tensor<P, F>>(of)?;
     let dx = g.matmul(&y.transpose());
     let dy = y.pattern().sddmm(&x.transpose(), &g.transpose());
