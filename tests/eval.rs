@@ -452,6 +452,8 @@ fn functions_have_the_arguments_of_rust_and_the_defaults_of_python() {
     assert!(refused("random([2], 3)").contains("3 entries do not fit 2 positions"));
     assert!(refused("with_fill(reshape(i, [4]), 1)").contains("reshaped"));
     assert!(refused("sum(x, axis=2)").contains("axis 2 is out of range for rank 2"));
+    // 0.64 GB of elements, 1.28 more of coordinates: a gigabyte was the limit of the elements alone.
+    assert!(refused("dense(random([2000, 40000], 9))").contains("with their coordinates"));
     assert!(refused("concat([x, y[0]])").contains("does not join one of shape"));
     assert!(refused("stack([x, x, x[0:1]])").contains("each tensor of a stack must have shape"));
     let twice = "tensor(\"int64\", \"coo\", [3, 2], 0, [[0, 1], [2, 0], [0, 1]], [1, 2, 3])";

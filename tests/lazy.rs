@@ -1485,6 +1485,8 @@ fn second_derivatives_agree_with_central_differences() {
         ("batches", |x| x.square().expand_dims(0).repeat(2, 0).matmul(&x.transpose())),
         ("vector and batches", |x| x.sum(1).matmul(&x.square().expand_dims(0).repeat(2, 0))),
         ("batches and vector", |x| x.square().expand_dims(0).repeat(2, 0).matmul(&x.sum(0))),
+        ("concat", |x| lacuna::lazy::concat(0, &[x.square(), x.powi(3)]).sum(1)),
+        ("stack", |x| lacuna::lazy::stack(1, &[x.square(), x.powi(3)])),
         ("group by", |x| x.square().group_by(0, &[1u32, 0, 1, 2]).sum(0)),
     ];
     let x = matrix(4, 3, 2, 77).to_csr().unwrap().map_values(|value| value * 0.5 + 0.375).unwrap().with_fill(0.0);

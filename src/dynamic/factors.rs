@@ -14,6 +14,7 @@ use super::{AnyFormat, AnyTensor, Erased, on_type};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;
+use crate::base::limit::{default_limit, guard};
 use crate::base::shape::Shape;
 use crate::convert::{check_ndarray_shape, dense_array};
 use crate::dispatch_dtype;
@@ -44,6 +45,15 @@ fn all_stored<T: Element>(array: ArrayD<T>) -> Result<Erased<T>> {
     let pattern = AnyPattern::from_coords(shape, size, coords, u64::MAX)?;
     let values = array.as_standard_layout().into_owned().into_raw_vec_and_offset().0;
     Ok(Tensor::from_valid(pattern, values, T::ZERO))
+}
+
+/// All elements of a tensor, stored: their coordinates take memory as the elements do.
+#[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // functions of expressions
+fn made_dense<T: Element>(x: &Erased<T>) -> Result<Erased<T>> {
+    let each = size_of::<T>() + x.shape().rank() * size_of::<u64>();
+    let bytes = x.shape().wide_size().saturating_mul(each as u128);
+    guard::<u8>("all elements with their coordinates", bytes, default_limit(x.stored_bytes()), "keep the sparse form")?;
+    all_stored(x.to_dense()?)
 }
 
 /// The gradient of a factor, on what it stores.
@@ -199,7 +209,7 @@ impl AnyTensor {
     /// The same elements, all of them stored, in coordinates and with a fill of 0.
     #[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // functions of expressions
     pub(crate) fn all_stored(&self) -> Result<AnyTensor> {
-        on_type!(self, x => Ok(AnyFormat::from(all_stored(x.erased().to_dense()?)?).into()))
+        on_type!(self, x => Ok(AnyFormat::from(made_dense(&x.erased())?).into()))
     }
 
     /// A tensor that stores all of these elements, which stand in row-major order.

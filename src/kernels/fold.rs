@@ -139,8 +139,9 @@ pub(crate) fn fold_groups<T: Element, F: Fold<T>>(
     values: &[T],
     gaps: &AllGaps<'_, T>,
 ) -> Outcomes<Vec<F::Out>> {
-    if let (Some(offsets), None) = (groups.offsets(), gaps.extents) {
-        return fold_runs(op, offsets, values, &gaps.gaps);
+    if gaps.extents.is_none() {
+        // Side by side short groups are reduced together, which pays for the copy.
+        return fold_runs(op, groups.starts(), &groups.side_by_side(values)?, &gaps.gaps);
     }
     threads::try_map_heavy(
         groups.len(),

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use bytemuck::Zeroable;
+
 use crate::base::alloc::{self, Allocated};
 use crate::base::index::Index;
 use crate::kernels::sort;
@@ -76,6 +78,17 @@ impl Groups {
         Ok(scratch)
     }
 
+    /// All values, group after group.
+    pub(crate) fn side_by_side<'a, T: Copy + Zeroable + Send + Sync>(
+        &self,
+        values: &'a [T],
+    ) -> Allocated<Cow<'a, [T]>> {
+        Ok(match &self.order {
+            None => Cow::Borrowed(values),
+            Some(order) => Cow::Owned(sort::gather(values, order)?),
+        })
+    }
+
     /// The values of each group as a part of `values`, where the groups are in the order in which they are stored.
     pub(crate) fn in_order<'a, T>(&'a self, values: &'a [T]) -> Option<impl Fn(usize) -> &'a [T] + 'a> {
         self.order.is_none().then_some(move |group| &values[self.range(group)])
@@ -100,7 +113,8 @@ impl Groups {
         self.starts[group]..self.starts[group + 1]
     }
 
-    fn entry_at(&self, rank: usize) -> usize {
+    /// The entry that comes at this place, group after group.
+    pub(crate) fn entry_at(&self, rank: usize) -> usize {
         self.order.as_ref().map_or(rank, |order| order[rank])
     }
 }

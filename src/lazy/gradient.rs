@@ -164,7 +164,7 @@ fn stranger(result: &Arc<Node>, by: &Arc<Node>) -> Option<Error> {
 
 /// What a step that stands for a formula gives to those that it is made of: the gradients of the formula by them, each
 /// told once. None where a step of the formula has no gradient.
-fn through(formula: &Arc<Node>, asked: &Asked<'_>) -> Option<Vec<Option<Arc<Node>>>> {
+pub(super) fn through(formula: &Arc<Node>, asked: &Asked<'_>) -> Option<Vec<Option<Arc<Node>>>> {
     let by: Vec<&Arc<Node>> = asked.inputs.iter().collect();
     let mut found = all(formula, asked.upstream, &by, true).ok()?;
     Some(asked.inputs.iter().map(|node| found.remove(&node.id)).collect())

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use ndarray::SliceInfoElem;
 
-use super::node::{Form, Held, Node, known};
+use super::gradient::{at_entries_of, through};
+use super::node::{Asked, Form, Held, Node, known};
 use super::text::{Text, list_of, said};
 use super::unary::step_of;
 use super::{Lazy, shares};
@@ -168,6 +169,16 @@ impl<P: Pattern> FloatVisitor for Rule<'_, P> {
         let shape = |shapes: &[&Shape]| Ok(shapes.first().map(|&shape| shape.clone()));
         let arguments = format!("{number}, {}, {}", part.axis, part.is_new);
         let step = step_of::<Tensor<P, F>>("part_backward", arguments, nodes, Form::OfFirst, shape, run);
-        Arc::clone(&step.written(part.text(number, inputs.len())).node)
+        let step = step.written(part.text(number, inputs.len()));
+        // As a formula, it is that part of the upstream gradient.
+        let step = step.with_rule(move |asked| {
+            let [x, tensors @ .., g] = asked.inputs else { return None };
+            let shapes = tensors.iter().map(|tensor| tensor.shape.as_ref()).collect::<Option<Vec<_>>>()?;
+            let slices = part.slices(number, &shapes).ok()?;
+            let back = at_entries_of::<Tensor<P, F>, _>(x, Lazy::<Tensor<P, F>>::of(Arc::clone(asked.upstream)));
+            let part = Lazy::<Tensor<P, F>>::of(Arc::clone(g)).slice(slices);
+            through(&part.node, &Asked { upstream: &back.node, ..asked })
+        });
+        Arc::clone(&step.node)
     }
 }
