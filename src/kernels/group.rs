@@ -113,8 +113,7 @@ impl Groups {
         self.starts[group]..self.starts[group + 1]
     }
 
-    /// The entry that comes at this place, group after group.
-    pub(crate) fn entry_at(&self, rank: usize) -> usize {
+    fn entry_at(&self, rank: usize) -> usize {
         self.order.as_ref().map_or(rank, |order| order[rank])
     }
 }

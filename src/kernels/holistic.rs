@@ -139,12 +139,11 @@ pub(crate) fn reduce_groups<T: Element, H: Holistic<T>>(
     position: &(dyn Fn(usize) -> u128 + Sync),
     blank: H::Out,
 ) -> Outcomes<Vec<H::Out>> {
-    if H::HAS_ABREAST && gaps.extents.is_none() {
-        let position = |rank: usize| position(groups.entry_at(rank));
-        return reduce_all_runs(op, groups.starts(), &groups.side_by_side(values)?, &gaps.gaps, &position, blank);
-    }
     let scratch = || Scratch { group: Vec::new(), own: op.scratch() };
     let of_groups = reducer(op, groups, values, gaps, position);
+    if let (true, Some(offsets), None) = (H::HAS_ABREAST, groups.offsets(), gaps.extents) {
+        return reduce_all_runs(op, offsets, values, &gaps.gaps, position, blank);
+    }
     threads::try_map_heavy(groups.len(), values.len(), blank, scratch, of_groups)
 }
 
