@@ -236,6 +236,23 @@ fn folds_take_the_fill_of_the_ranges_with_gaps() {
     assert!(nothing.scale(0, &factors).sum(Axes::all()).on(chunks(1)).collect().is_err());
 }
 
+/// Beside an array the gaps of one range may come to one number where those of all come to several.
+#[test]
+fn gaps_that_differ_from_range_to_range_are_refused() {
+    let x = CooTensor::new([3, 2], vec![vec![0, 1], vec![0, 1]], vec![2.0, 3.0], 0.0).unwrap().lazy();
+    let varies = &x + &ndarray::arr2(&[[1.0], [1.0], [2.0]]);
+    assert!(varies.collect().unwrap_err().to_string().contains("a sparse tensor has one fill"));
+    for positions in SIZES {
+        let refused = varies.on(chunks(positions)).collect().unwrap_err().to_string();
+        assert!(refused.contains("add at ") && refused.contains("fill"), "{positions}: {refused}");
+        let of_all = varies.sum(Axes::all()).on(chunks(positions)).collect().unwrap_err().to_string();
+        assert!(of_all.contains("fill"), "{positions}: {of_all}");
+    }
+    // A row without gaps comes to any number.
+    let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![2.0, 3.0, 4.0], 0.0).unwrap().lazy();
+    agree("a row without gaps", &(&x + &ndarray::arr2(&[[7.0], [2.0]])), CooTensor::same_as);
+}
+
 /// Shares of what is joined with itself were twice as many each time: thirty times took for ever.
 #[test]
 fn what_is_joined_with_itself_many_times_is_laid_out_in_time() {

@@ -7,8 +7,9 @@ use crate::reference::scalar::Scalar;
 use crate::reference::unary::{power, slope_of_power};
 use crate::reference::zip::{self as reference, Arith, Computes, Outcome, Refused, Rule, Why};
 use crate::support::*;
+use lacuna::lazy::{Chunks, Lazy};
 use lacuna::prelude::*;
-use lacuna::{CooTensor, CsrTensor, Element, Error, Pattern, Result, Tensor};
+use lacuna::{CooTensor, CsrTensor, Element, Error, Pattern, Result, Tensor, add_backward, div_backward, mul_backward};
 use ndarray::{ArrayD, ArrayViewD};
 use num_complex::Complex;
 use proptest::prelude::*;
@@ -403,6 +404,62 @@ fn broadcasts_as_the_definition_does<T: Both + Drawn + Tame + Computes>() {
 }
 
 for_real_types!(broadcasts_as_the_definition_does);
+
+/// A step, whole and in ranges, is the operation, and is refused where that is.
+#[track_caller]
+fn assert_step<P: Pattern, T: Element>(step: &Lazy<Tensor<P, T>>, expected: &Result<Tensor<P, T>>) {
+    let engines = [1, 2, 64].map(|positions| Chunks::memory(1 << 30).positions(positions));
+    let in_ranges = engines.map(|engine| step.on(engine).collect());
+    for (way, found) in std::iter::once(step.collect()).chain(in_ranges).enumerate() {
+        match (&found, expected) {
+            (Ok(found), Ok(expected)) => assert!(found.same_as(expected), "{way}: {found:?} is not {expected:?}"),
+            (Err(_), Err(_)) => {}
+            (found, expected) => panic!("{way}: {found:?} is not {expected:?}"),
+        }
+    }
+}
+
+fn assert_steps_beside<P: Pattern, T: Element>(x: &Tensor<P, T>, y: &ArrayD<T>) {
+    let (lazy, array) = (x.lazy(), Lazy::from(y.clone()));
+    assert_step(&(&lazy + &array), &x.add(y));
+    assert_step(&(&lazy * &array), &x.mul(y));
+    assert_step(&lazy.stored().mul(&array), &x.stored().mul(y));
+}
+
+fn steps_beside_arrays_are_the_operations<T: Both + Drawn + Tame + Computes>() {
+    check(broadcast_pairs::<T>(), |Pair { x, y, .. }| {
+        let array = array(&y.to_dense());
+        assert_steps_beside(&coo(&x), &array);
+        assert_steps_beside(&csr(&x), &array);
+    });
+}
+
+for_real_types!(steps_beside_arrays_are_the_operations);
+
+/// Of all fills and shapes: what comes back to both is what the backward function gives, and refused where that is.
+#[test]
+fn gradients_beside_arrays_are_those_of_the_operations() {
+    check(broadcast_pairs::<f64>(), |Pair { x, y, .. }| {
+        let (x, y) = (coo(&x), array(&y.to_dense()));
+        let (lazy, array) = (x.lazy(), Lazy::from(y.clone()));
+        let Ok(upstream) = x.mul(&y) else { return };
+        for (step, expected) in [
+            (&lazy + &array, add_backward(&x, &y, &upstream)),
+            (&lazy * &array, mul_backward(&x, &y, &upstream)),
+            (&lazy / &array, div_backward(&x, &y, &upstream)),
+        ] {
+            let g = upstream.lazy();
+            match (step.gradient(&lazy, &g).collect(), step.gradient(&array, &g).collect(), expected) {
+                (Ok(found_x), Ok(found_y), Ok((dx, dy))) => {
+                    assert!(found_x.same_as(&dx), "{found_x:?} is not {dx:?}");
+                    assert!(found_y.iter().zip(&dy).all(|(found, of)| Element::same(*found, *of)), "{found_y:?}");
+                }
+                (Err(_), Err(_), Err(_)) => {}
+                found => panic!("{found:?}"),
+            }
+        }
+    });
+}
 
 /// Seeds of a condition and of two arrays, and which of their axes have length 1.
 type ChoiceSeeds = (SparseSeed<bool>, [SparseSeed<f64>; 2], [u16; 3]);
