@@ -6,7 +6,7 @@ use crate::reference::product::{self as reference, Lanes, Multiplies, Product};
 use crate::reference::scalar::Scalar;
 use crate::support::*;
 use lacuna::prelude::*;
-use lacuna::{CooTensor, CsrTensor, Error, Pattern, Result, Tensor, matmul, matmul_backward};
+use lacuna::{CooTensor, CsrTensor, Element, Error, Pattern, Result, Tensor, matmul, matmul_backward};
 use ndarray::{ArrayD, arr1, arr2};
 use num_complex::Complex;
 use proptest::prelude::*;
@@ -128,6 +128,27 @@ fn products_are_those_of_the_definition<T: Both + Drawn + Multiplies + lacuna::R
 }
 
 for_all_types!(products_are_those_of_the_definition);
+
+/// An array that no cache holds is gone through panel by panel, which changes no bit. Unoptimised, a panel is small.
+#[test]
+fn panels_of_a_large_array_change_no_bit() {
+    let of = |at: usize| match at % 37 {
+        36 => f64::NAN,
+        rest => (rest as f64 - 20.0) * 1e9_f64.powi(at as i32 % 3 - 1),
+    };
+    for (shape, others) in
+        [(vec![25, 40], vec![40, 4]), (vec![3, 9, 60], vec![3, 60, 3]), (vec![2, 20, 64], vec![64, 2])]
+    {
+        let made =
+            |shape: &[usize]| ArrayD::from_shape_vec(shape, (0..shape.iter().product()).map(of).collect()).unwrap();
+        let (x, y) = (made(&shape), made(&others));
+        let expected = x.matmul(&y).unwrap();
+        let sparse = CooTensor::from_dense(&x, 0.0).unwrap();
+        for found in [sparse.matmul(&y).unwrap(), sparse.to_csr().unwrap().matmul(&y).unwrap()] {
+            assert!(found.iter().zip(&expected).all(|(found, expected)| Element::same(*found, *expected)), "{shape:?}");
+        }
+    }
+}
 
 /// Beside an array what a view does not store counts nothing, whatever the array holds there.
 fn views_beside_arrays_look_at_entries<T: Both + Drawn + Multiplies + lacuna::Ring>() {

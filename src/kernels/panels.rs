@@ -18,6 +18,15 @@ const BLOCK: usize = 256;
 /// Writes the numbers of the rows that entries look up, from an entry on.
 pub(crate) type Numbers<'a> = &'a (dyn Fn(usize, &mut [usize]) + Sync);
 
+/// How results that look up rows of a table in order go through it, panel by panel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Walk {
+    /// The rows of a panel.
+    pub(crate) panel: usize,
+    /// The results that meet a panel before the next one is looked at.
+    pub(crate) at_once: usize,
+}
+
 /// An entry, and the rows that it looks up in two tables.
 pub(crate) type Lookup = [u32; 3];
 
@@ -34,6 +43,18 @@ impl Table {
         let pays = self.rows.saturating_mul(self.bytes_of_row) >= 2 * PANEL && count / LOOKUPS >= self.rows;
         let rows = (PANEL / self.bytes_of_row.max(1)).max(self.rows.div_ceil(MOST)).max(1);
         (pays && u32::try_from(count).is_ok()).then(|| rows.next_power_of_two().ilog2())
+    }
+
+    /// How results of so many look-ups each, on average, go through the table, if they gain by that: their sums, of so
+    /// many bytes for one of each thread, wait for the next panel, all of them in a quarter of the table's memory.
+    pub(crate) fn walk(self, lookups: usize, bytes_of_sums: usize) -> Option<Walk> {
+        let (bytes, panel) = (self.rows.saturating_mul(self.bytes_of_row), PANEL / self.bytes_of_row.max(1));
+        let walk = Walk { panel, at_once: bytes / 4 / bytes_of_sums.max(1) };
+        let pays = bytes >= 2 * PANEL
+            && panel > 0
+            && lookups >= self.rows.div_ceil(panel).saturating_mul(LOOKUPS / 2)
+            && lookups.saturating_mul(walk.at_once) / LOOKUPS >= self.rows;
+        pays.then_some(walk)
     }
 }
 
@@ -95,5 +116,18 @@ mod tests {
         assert!(!panels(3999, 1000, PANEL / 100));
         assert!(!panels(4000, 100, PANEL / 100));
         assert!(!panels(0, 0, 0) && !panels(100, 10, 0));
+    }
+
+    #[test]
+    fn results_with_few_look_ups_go_through_a_table_at_once() {
+        let row = PANEL / 8;
+        let walk = |lookups: usize, rows: usize| Table { rows, bytes_of_row: row }.walk(lookups, row);
+        // Two panels and more, two look-ups of each result in each, and four of each row by the results at once.
+        assert_eq!(walk(16, 16), Some(Walk { panel: 8, at_once: 4 }));
+        assert_eq!((walk(15, 16), walk(99, 15)), (None, None));
+        assert_eq!((walk(19, 80), walk(20, 80)), (None, Some(Walk { panel: 8, at_once: 20 })));
+        assert_eq!(Table { rows: 16, bytes_of_row: row }.walk(100, 64 * row), None);
+        assert_eq!(Table { rows: 9, bytes_of_row: 2 * PANEL }.walk(100, row), None);
+        assert_eq!(Table { rows: 0, bytes_of_row: 0 }.walk(0, 0), None);
     }
 }

@@ -1,22 +1,26 @@
 //! Products with a dense operand on the right, of which each row of the result gathers rows.
 
-use crate::base::alloc;
+use std::ops::Range;
+
+use crate::base::alloc::{self, Allocated};
+use crate::base::few::Few;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::matrix::{Entries, Missing, Turn, first_overflow, shares};
+use crate::kernels::panels::{Table, Walk};
 use crate::kernels::semiring::Semiring;
 
 /// What an entry costs beside one column of the right operand, and each one more, in picoseconds.
 const FIRST: usize = 2000;
 const NEXT: usize = 150;
 
-/// The rows of the result, which has so many, of the entries of the left operand and the rows of the right one, which
-/// are `width` long.
+/// The rows of the result, which has so many, of the entries of the left operand and the rows of the right one, of which
+/// each matrix has `inner`, `width` long.
 pub(crate) fn of_entries<T: Element, S: Semiring<T>>(
     op: S,
     left: Entries<'_, T>,
-    right: &[T],
+    (right, inner): (&[T], usize),
     (rows, width): (usize, usize),
     turn: Turn<'_>,
 ) -> Result<Vec<T>, Missing> {
@@ -24,22 +28,69 @@ pub(crate) fn of_entries<T: Element, S: Semiring<T>>(
     let offsets = left.rows.offsets;
     let entries = |row: usize| if rows + 1 == offsets.len() { offsets[row] + row } else { row };
     let ends = shares(rows, FIRST + NEXT * width, &entries);
+    let table = Table { rows: inner, bytes_of_row: width * size_of::<T>() };
+    let each = left.values.len() / (offsets.len() - 1).max(1);
+    let sums = width * size_of::<S::Sum>() * ends.len();
+    let walk = if width > 1 { table.walk(each, sums) } else { None };
     shared_out(rows * width, &ends, width, &|first, slots| {
+        let turn = |row: usize| turn(first + row);
         in_wide_vectors(
             #[inline(always)]
-            || {
-                if width == 1 {
-                    return of_one_column(op, left, right, slots, |row| turn(first + row));
-                }
-                each_row(slots, width, |row, slots| {
-                    let (of_left, base) = turn(first + row);
-                    let (columns, values) = left.row(of_left);
-                    let pairs = columns.iter().zip(values).map(|(&column, &value)| (column as usize, value));
-                    gathered(op, pairs, &right[base * width..], slots)
-                })
+            || match walk {
+                Some(walk) => by_panels(op, left, (right, inner), (slots, width), turn, walk),
+                None if width == 1 => Ok(of_one_column(op, left, right, slots, turn)),
+                None => Ok(each_row(slots, width, |row, slots| {
+                    let (of_left, base) = turn(row);
+                    gathered(op, pairs(left, left.rows.range(of_left)), &right[base * width..], Results(slots))
+                })),
             },
         )
     })
+}
+
+/// The columns and the values of entries.
+#[inline(always)]
+fn pairs<T: Copy>(left: Entries<'_, T>, range: Range<usize>) -> impl Iterator<Item = (usize, T)> + Clone {
+    let (columns, values) = (&left.rows.columns[range.clone()], &left.values[range]);
+    columns.iter().zip(values).map(|(&column, &value)| (column as usize, value))
+}
+
+/// The rows of the result, some at once: all of them meet a panel of the right operand, which stays in a cache, before
+/// the next one. Their terms come in the same order.
+#[inline(always)]
+fn by_panels<T: Element, S: Semiring<T>>(
+    op: S,
+    left: Entries<'_, T>,
+    (right, inner): (&[T], usize),
+    (slots, width): (&mut [T], usize),
+    turn: impl Fn(usize) -> (usize, usize),
+    walk: Walk,
+) -> Allocated<Option<usize>> {
+    let (rows, mut first, mut missing) = (slots.len() / width, 0, None);
+    let mut sums = alloc::copies(op.nothing(), walk.at_once.min(rows) * width)?;
+    while first < rows {
+        // Rows that meet the same matrix.
+        let base = turn(first).1;
+        let end = rows.min(first + walk.at_once);
+        let mut rest: Vec<_> = alloc::collect_some(
+            (first..end).map(&turn).take_while(|turn| turn.1 == base).map(|turn| left.rows.range(turn.0)),
+        )?;
+        let sums = &mut sums[..rest.len() * width];
+        sums.fill(op.nothing());
+        for end in (0..inner).step_by(walk.panel).map(|start| start + walk.panel) {
+            for (rest, sums) in rest.iter_mut().zip(sums.chunks_exact_mut(width)) {
+                let count =
+                    left.rows.columns[rest.clone()].iter().take_while(|&&column| (column as usize) < end).count();
+                let met = rest.start..rest.start + count;
+                gathered(op, pairs(left, met.clone()), &right[base * width..], Waiting(sums));
+                rest.start = met.end;
+            }
+        }
+        let found = finished(op, sums, &mut slots[first * width..][..sums.len()]);
+        missing = missing.or(found.map(|place| first * width + place));
+        first += rest.len();
+    }
+    Ok(missing)
 }
 
 /// The elements of the result of a vector; the first one that its type cannot hold.
@@ -80,11 +131,11 @@ pub(crate) fn of_arrays<T: Element, S: Semiring<T>>(
         in_wide_vectors(
             #[inline(always)]
             || {
-                each_row(slots, width, |row, slots| {
+                Ok(each_row(slots, width, |row, slots| {
                     let (of_left, base) = turn(first + row);
                     let pairs = left[of_left * inner..][..inner].iter().copied().enumerate();
-                    gathered(op, pairs, &right[base * width..], slots)
-                })
+                    gathered(op, pairs, &right[base * width..], Results(slots))
+                }))
             },
         )
     })
@@ -96,15 +147,15 @@ fn shared_out<T: Element>(
     count: usize,
     ends: &[usize],
     width: usize,
-    fill: &(dyn Fn(usize, &mut [T]) -> Option<usize> + Sync),
+    fill: &(dyn Fn(usize, &mut [T]) -> Allocated<Option<usize>> + Sync),
 ) -> Result<Vec<T>, Missing> {
     let mut items = alloc::zeros(count)?;
     let places = ends.iter().map(|end| end * width).collect::<Vec<_>>();
     let overflows = threads::map_slices(&mut items, &places, |part, slots| {
         let first = if part == 0 { 0 } else { ends[part - 1] };
-        fill(first, slots).map(|place| first * width + place)
+        fill(first, slots).map(|place| place.map(|place| first * width + place))
     });
-    first_overflow(overflows)?;
+    first_overflow(overflows.into_iter().collect::<Allocated<Few<_>>>()?)?;
     Ok(items)
 }
 
@@ -120,39 +171,103 @@ fn each_row<T>(slots: &mut [T], width: usize, mut fill: impl FnMut(usize, &mut [
     first
 }
 
-/// A row of the result: the rows of the right operand at the numbers, each times its value, one after the other.
+/// The sums as elements; the first place without one.
+#[inline(always)]
+fn finished<T: Element, S: Semiring<T>>(op: S, sums: &[S::Sum], slots: &mut [T]) -> Option<usize> {
+    let mut first = None;
+    for (place, (slot, &sum)) in slots.iter_mut().zip(sums).enumerate() {
+        match op.value(sum) {
+            Some(value) => *slot = value,
+            None => first = first.or(Some(place)),
+        }
+    }
+    first
+}
+
+/// Where the sums of a row of the result go, and what they are before.
+trait Row<T: Element, S: Semiring<T>> {
+    fn width(&self) -> usize;
+
+    /// The sums of so many columns, from `start` on.
+    fn begun<const WIDTH: usize>(&self, op: S, start: usize) -> [S::Sum; WIDTH];
+
+    /// Takes those; the first of its places without a result.
+    fn take<const WIDTH: usize>(&mut self, op: S, start: usize, sums: [S::Sum; WIDTH]) -> Option<usize>;
+}
+
+/// Sums of all terms.
+struct Results<'a, T>(&'a mut [T]);
+
+impl<T: Element, S: Semiring<T>> Row<T, S> for Results<'_, T> {
+    #[inline(always)]
+    fn width(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline(always)]
+    fn begun<const WIDTH: usize>(&self, op: S, _start: usize) -> [S::Sum; WIDTH] {
+        [op.nothing(); WIDTH]
+    }
+
+    #[inline(always)]
+    fn take<const WIDTH: usize>(&mut self, op: S, start: usize, sums: [S::Sum; WIDTH]) -> Option<usize> {
+        finished(op, &sums, &mut self.0[start..][..WIDTH]).map(|place| start + place)
+    }
+}
+
+/// Sums that wait for more terms.
+struct Waiting<'a, U>(&'a mut [U]);
+
+impl<T: Element, S: Semiring<T>> Row<T, S> for Waiting<'_, S::Sum> {
+    #[inline(always)]
+    fn width(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline(always)]
+    fn begun<const WIDTH: usize>(&self, op: S, start: usize) -> [S::Sum; WIDTH] {
+        self.0[start..].first_chunk().copied().unwrap_or([op.nothing(); WIDTH])
+    }
+
+    #[inline(always)]
+    fn take<const WIDTH: usize>(&mut self, _: S, start: usize, sums: [S::Sum; WIDTH]) -> Option<usize> {
+        self.0[start..][..WIDTH].copy_from_slice(&sums);
+        None
+    }
+}
+
+/// Adds to the sums of a row the rows of the right operand at the numbers, each times its value, one after the other;
+/// the first place without a result.
 #[inline(always)]
 fn gathered<T: Element, S: Semiring<T>>(
     op: S,
     pairs: impl Iterator<Item = (usize, T)> + Clone,
     right: &[T],
-    slots: &mut [T],
+    mut sums: impl Row<T, S>,
 ) -> Option<usize> {
-    let width = slots.len();
-    let (mut at, mut first) = (0, None);
+    let (width, mut at, mut first) = (sums.width(), 0, None);
     while at < width {
         let place = match width - at {
-            32.. => block::<32, _, _>(op, pairs.clone(), right, at, (&mut at, slots)),
-            16.. => block::<16, _, _>(op, pairs.clone(), right, at, (&mut at, slots)),
-            4.. => block::<4, _, _>(op, pairs.clone(), right, at, (&mut at, slots)),
-            _ => block::<1, _, _>(op, pairs.clone(), right, at, (&mut at, slots)),
+            32.. => block::<32, _, _>(op, pairs.clone(), right, (&mut at, &mut sums)),
+            16.. => block::<16, _, _>(op, pairs.clone(), right, (&mut at, &mut sums)),
+            4.. => block::<4, _, _>(op, pairs.clone(), right, (&mut at, &mut sums)),
+            _ => block::<1, _, _>(op, pairs.clone(), right, (&mut at, &mut sums)),
         };
         first = first.or(place);
     }
     first
 }
 
-/// So many columns of a row of the result, from `start` on, which stay in registers; `at` goes behind them.
+/// So many columns of a row of the result, which stay in registers; `at` goes behind them.
 #[inline(always)]
 fn block<const WIDTH: usize, T: Element, S: Semiring<T>>(
     op: S,
     pairs: impl Iterator<Item = (usize, T)>,
     right: &[T],
-    start: usize,
-    (at, slots): (&mut usize, &mut [T]),
+    (at, row): (&mut usize, &mut impl Row<T, S>),
 ) -> Option<usize> {
-    let width = slots.len();
-    let mut sums = [op.nothing(); WIDTH];
+    let (width, start) = (row.width(), *at);
+    let mut sums: [S::Sum; WIDTH] = row.begun(op, start);
     for (row, value) in pairs {
         let others = &right[row * width + start..][..WIDTH];
         for (sum, &other) in sums.iter_mut().zip(others) {
@@ -160,12 +275,48 @@ fn block<const WIDTH: usize, T: Element, S: Semiring<T>>(
         }
     }
     *at += WIDTH;
-    let mut first = None;
-    for (place, (slot, &sum)) in slots[start..*at].iter_mut().zip(&sums).enumerate() {
-        match op.value(sum) {
-            Some(value) => *slot = value,
-            None => first = first.or(Some(start + place)),
+    row.take(op, start, sums)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::matrix::Rows;
+    use crate::kernels::semiring::PlusTimes;
+
+    /// Rows of all lengths, of two matrices, with 32, 4 and one column of a result.
+    fn both_ways<T: Element + crate::element::Ring>(
+        of: impl Fn(usize) -> T,
+        walk: Walk,
+    ) -> [(Vec<T>, Option<usize>); 2] {
+        let (rows, inner, width) = (30, 40, 37);
+        let columns = |row: usize| (0..inner).filter(move |column| (row * 7 + column * 5) % 11 < row % 12);
+        let offsets: Vec<usize> = (0..=rows).map(|end| (0..end).map(|row| columns(row).count()).sum()).collect();
+        let columns: Vec<u32> = (0..rows).flat_map(|row| columns(row).map(|column| column as u32)).collect();
+        let values: Vec<T> = (0..columns.len()).map(&of).collect();
+        let right: Vec<T> = (0..2 * inner * width).map(|at| of(at * 3 + 1)).collect();
+        let left = Entries { rows: Rows { offsets: &offsets, columns: &columns }, values: &values };
+        let turn = |row: usize| (row, row / 17 * inner);
+        let (mut plain, mut panels) = (vec![T::ZERO; rows * width], vec![T::ZERO; rows * width]);
+        let missing = each_row(&mut plain, width, |row, slots| {
+            let (of_left, base) = turn(row);
+            gathered(PlusTimes, pairs(left, left.rows.range(of_left)), &right[base * width..], Results(slots))
+        });
+        let found = by_panels(PlusTimes, left, (&right, inner), (&mut panels, width), turn, walk);
+        [(plain, missing), (panels, found.unwrap())]
+    }
+
+    #[test]
+    fn panels_add_terms_in_their_order() {
+        for (panel, at_once) in [(1, 1), (7, 4), (13, 17), (40, 30), (100, 100)] {
+            let walk = Walk { panel, at_once };
+            let of = |at: usize| (at % 23) as f64 * 1e15_f64.powi(at as i32 % 5 - 2) - 0.3;
+            let [(plain, _), (panels, missing)] = both_ways(of, walk);
+            assert!(plain.iter().zip(&panels).all(|(plain, panels)| plain.to_bits() == panels.to_bits()));
+            assert_eq!(missing, None);
+            // The first place whose sum fits no byte.
+            let [plain, panels] = both_ways(|at| (at % 7) as i8, walk);
+            assert!(plain.1.is_some() && plain == panels);
         }
     }
-    first
 }

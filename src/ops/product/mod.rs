@@ -115,7 +115,8 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         let entries = ByRow { rows: lines.rows(), values: left.values };
         let (width, turn) = (contraction.width, |row| contraction.turn(row));
         let rows = contraction.shape.wide_size() as usize / width;
-        let mut items = sparse_dense::of_entries(self.semiring, entries, &right.elements, (rows, width), &turn)
+        let right_rows = (&right.elements[..], contraction.inner);
+        let mut items = sparse_dense::of_entries(self.semiring, entries, right_rows, (rows, width), &turn)
             .map_err(|missing| self.missing(missing, contraction))?;
         if self.counts_gaps && left.gap.is_some() && !all_finite(&right.elements) {
             right_of_gaps(entries, &right.elements, (contraction.inner, width), &turn, &mut items)?;
