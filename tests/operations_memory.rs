@@ -147,3 +147,23 @@ fn a_chain_of_ten_lazy_steps_takes_one_buffer() {
     let (found, peak) = peak_of(|| compile(&chain).unwrap().run(feeds).unwrap());
     assert!(is_one(peak), "{peak} bytes at the peak, {buffer} in an array of {}", found.len());
 }
+
+/// Nothing but the result and, for each thread, a row of sums: no list of the pairs that meet.
+#[test]
+fn a_product_of_tensors_takes_its_result_and_rows_of_sums() {
+    let _alone = ALONE.lock();
+    let (length, each) = (4000_u32, 12_u32);
+    let mut triplets = lacuna::Triplets::new([length as usize, length as usize]).unwrap();
+    for (row, at) in (0..length).flat_map(|row| (0..each).map(move |at| (row, at))) {
+        // Many of them meet: half of the columns are among a hundred.
+        let column = if at % 2 == 0 { (row + at * 9) % 100 } else { (row * 37 + at * at * 331) % length };
+        triplets.push(&[row as usize, column as usize], 0.5 + f64::from(at)).unwrap();
+    }
+    let x = triplets.coalesce(lacuna::Duplicates::Sum).unwrap().to_csr().unwrap();
+    let (product, peak) = peak_of(|| x.matmul(&x).unwrap());
+    let result = product.nnz() * (4 + 8) + (product.shape()[0] + 1) * 8;
+    let meet = x.nnz() * each as usize;
+    assert!(meet * 10 > product.nnz() * 11, "{meet} pairs, {} entries", product.nnz());
+    let sums = 16 * length as usize * 10;
+    assert!(peak < result + result / 16 + sums, "{peak} bytes at the peak, {result} of the result");
+}

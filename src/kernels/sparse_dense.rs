@@ -141,14 +141,12 @@ pub(crate) fn of_arrays<T: Element, S: Semiring<T>>(
     })
 }
 
+/// Writes the rows of a share, whose first row is told; the first place in it that has no result.
+type Fill<'a, T> = &'a (dyn Fn(usize, &mut [T]) -> Allocated<Option<usize>> + Sync);
+
 /// So many items, which `fill` writes share by share; it is told the first row of its share, and says the first place
 /// in it that has no result.
-fn shared_out<T: Element>(
-    count: usize,
-    ends: &[usize],
-    width: usize,
-    fill: &(dyn Fn(usize, &mut [T]) -> Allocated<Option<usize>> + Sync),
-) -> Result<Vec<T>, Missing> {
+fn shared_out<T: Element>(count: usize, ends: &[usize], width: usize, fill: Fill<'_, T>) -> Result<Vec<T>, Missing> {
     let mut items = alloc::zeros(count)?;
     let places = ends.iter().map(|end| end * width).collect::<Vec<_>>();
     let overflows = threads::map_slices(&mut items, &places, |part, slots| {
