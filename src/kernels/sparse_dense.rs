@@ -30,7 +30,8 @@ pub(crate) fn of_entries<T: Element, S: Semiring<T>>(
     let ends = shares(rows, FIRST + NEXT * width, &entries);
     let table = Table { rows: inner, bytes_of_row: width * size_of::<T>() };
     let each = left.values.len() / (offsets.len() - 1).max(1);
-    let sums = width * size_of::<S::Sum>() * ends.len();
+    // And where each row goes on.
+    let sums = (width * size_of::<S::Sum>() + size_of::<Range<usize>>()) * ends.len();
     let walk = if width > 1 { table.walk(each, sums) } else { None };
     shared_out(rows * width, &ends, width, &|first, slots| {
         let turn = |row: usize| turn(first + row);
@@ -68,13 +69,14 @@ fn by_panels<T: Element, S: Semiring<T>>(
 ) -> Allocated<Option<usize>> {
     let (rows, mut first, mut missing) = (slots.len() / width, 0, None);
     let mut sums = alloc::copies(op.nothing(), walk.at_once.min(rows) * width)?;
+    let mut rest = alloc::with_capacity(walk.at_once.min(rows))?;
     while first < rows {
         // Rows that meet the same matrix.
         let base = turn(first).1;
         let end = rows.min(first + walk.at_once);
-        let mut rest: Vec<_> = alloc::collect_some(
-            (first..end).map(&turn).take_while(|turn| turn.1 == base).map(|turn| left.rows.range(turn.0)),
-        )?;
+        let turns = (first..end).map(&turn).take_while(|turn| turn.1 == base);
+        rest.clear();
+        rest.extend(turns.map(|turn| left.rows.range(turn.0)));
         let sums = &mut sums[..rest.len() * width];
         sums.fill(op.nothing());
         for end in (0..inner).step_by(walk.panel).map(|start| start + walk.panel) {
