@@ -23,7 +23,8 @@ struct Case<T> {
 
 fn cases<T: Drawn>(low: usize) -> BoxedStrategy<Case<T>> {
     let wild = prop_oneof![3 => Just(true), 1 => Just(false)];
-    let parts = (shapes_of_rank(low, 4), 0..=4usize, seeds::<T>(), vec(T::values(), 1..=60), wild, any::<Index>());
+    let widths = prop_oneof![6 => 0..=4usize, 1 => 15..=40usize];
+    let parts = (shapes_of_rank(low, 4), widths, seeds::<T>(), vec(T::values(), 1..=60), wild, any::<Index>());
     let build = |(shape, width, x, values, tame, mode): (Vec<usize>, usize, SparseSeed<T>, Vec<T>, bool, Index)| {
         let tamed = |value: T| match tame {
             true if value.truthy() && value.is_finite() => T::one(),

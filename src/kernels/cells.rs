@@ -221,8 +221,9 @@ fn cell_of<I: Index>(coords: &[&[I]], lengths: &[usize], entry: usize) -> usize 
 
 /// Writes the row-major numbers within `lengths` of the entries from `start` on.
 pub(crate) fn number<I: Index>(coords: &[&[I]], lengths: &[usize], start: usize, numbers: &mut [usize]) {
-    numbers.fill(0);
-    for (axis, length) in coords.iter().zip(lengths) {
+    let Some((first, others)) = coords.split_first() else { return numbers.fill(0) };
+    numbers.iter_mut().zip(&first[start..]).for_each(|(number, coord)| *number = coord.to_usize());
+    for (axis, length) in others.iter().zip(&lengths[1..]) {
         for (number, coord) in numbers.iter_mut().zip(&axis[start..]) {
             *number = *number * length + coord.to_usize();
         }

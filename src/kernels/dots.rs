@@ -4,7 +4,7 @@
 use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
-use crate::element::{Dot, Ring};
+use crate::element::{Dot, Ring, Term};
 use crate::kernels::panels::{Numbers, Table, by_panels};
 
 const LANES: usize = 8;
@@ -42,12 +42,25 @@ impl<T: Ring> Lanes<T> {
         last.iter().zip(other_last).enumerate().for_each(|(lane, (&a, &b))| self.add(lane, a, b));
     }
 
-    /// Adds the products of some rows, from left to right.
-    fn add_products<'a>(&mut self, width: usize, rows: impl Iterator<Item = &'a [T]> + Clone) {
-        for k in 0..width {
-            let product = rows.clone().map(|row| T::Dot::term(row[k])).reduce(T::Dot::times);
-            let lane = &mut self.0[k % LANES];
-            product.into_iter().for_each(|product| *lane = lane.add(product));
+    /// Adds the products of `count` rows, from left to right.
+    #[inline(always)]
+    fn add_products<'a>(&mut self, width: usize, count: usize, row: impl Fn(usize) -> &'a [T]) {
+        let whole = width / LANES * LANES;
+        let mut lanes = self.0;
+        for start in (0..whole).step_by(LANES) {
+            let mut terms = eight_terms(&row(0)[start..]);
+            for other in 1..count {
+                let others = eight_terms(&row(other)[start..]);
+                terms.iter_mut().zip(others).for_each(|(term, other)| *term = T::Dot::times(*term, other));
+            }
+            lanes.iter_mut().zip(terms).for_each(|(lane, term)| *lane = lane.add(term));
+        }
+        self.0 = lanes;
+        for k in whole..width {
+            let mut term = T::Dot::term(row(0)[k]);
+            (1..count).for_each(|other| term = T::Dot::times(term, T::Dot::term(row(other)[k])));
+            let lane = &mut self.0[k - whole];
+            *lane = lane.add(term);
         }
     }
 
@@ -57,6 +70,13 @@ impl<T: Ring> Lanes<T> {
         let [a, b, c, d, e, f, g, h] = self.0;
         a.join(b).join(c.join(d)).join(e.join(f).join(g.join(h))).value()
     }
+}
+
+/// The first of some elements as factors, one for each lane.
+#[inline(always)]
+fn eight_terms<T: Ring>(row: &[T]) -> [Term<T>; LANES] {
+    let row = &row[..LANES];
+    std::array::from_fn(|lane| T::Dot::term(row[lane]))
 }
 
 /// The rows of a matrix, one after the other.
@@ -159,7 +179,8 @@ fn dots_of_block<T: Ring>(factors: &[Factor<'_, T>], numbers: &[usize], found: &
                 let mut dot = Lanes::new();
                 match factors.len() {
                     2 => dot.add_rows(row(0), row(1)),
-                    count => dot.add_products(row(0).len(), (0..count).map(row)),
+                    3 => dot.add_products(row(0).len(), 3, row),
+                    count => dot.add_products(row(0).len(), count, row),
                 }
                 match dot.total() {
                     Some(total) => *found = total,
@@ -190,6 +211,11 @@ mod tests {
             let expected = ((l[0] + l[1]) + (l[2] + l[3])) + ((l[4] + l[5]) + (l[6] + l[7]));
             let (mut whole, mut single) = (Lanes::new(), Lanes::new());
             whole.add_rows(&a, &b);
+            for of_all in 1..5 {
+                let mut products = Lanes::new();
+                products.add_products(count, of_all, |row| if row == 0 { &a } else { &b });
+                assert_eq!(products.total(), Some(expected), "{count}");
+            }
             (0..count).for_each(|k| single.add(k, a[k], b[k]));
             assert_eq!([whole.total(), single.total()], [Some(expected); 2], "{count}");
         }

@@ -4,17 +4,18 @@
 use std::ops::Range;
 
 use crate::base::alloc::{self, Allocated};
+use crate::base::few::Few;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{Dot, Ring, Term};
-use crate::kernels::dots::{NoDot, Rows};
+use crate::kernels::dots::{Factor, NoDot};
 use crate::kernels::panels::Numbers;
 
 /// What is walked.
 pub(crate) struct Walk<'a, T> {
     pub(crate) values: &'a [T],
     /// The rows of each factor, and which of them an element takes; at least one factor.
-    pub(crate) factors: &'a [(Rows<'a, T>, Numbers<'a>)],
+    pub(crate) factors: &'a [Factor<'a, T>],
     /// Which row of the result an element adds to.
     pub(crate) into: Numbers<'a>,
     /// Whether these do not decrease.
@@ -83,7 +84,6 @@ impl<T: Ring> Walk<'_, T> {
     fn add_to(&self, sums: &mut [T::Dot], rows: Range<usize>) -> Allocated<()> {
         let elements = self.elements(&rows);
         let mut numbers = alloc::zeros((self.factors.len() + 1) * BLOCK)?;
-        let mut scratch = alloc::with_capacity(self.width)?;
         for start in elements.clone().step_by(BLOCK) {
             let count = BLOCK.min(elements.end - start);
             let (into, of_factors) = numbers.split_at_mut(BLOCK);
@@ -91,36 +91,143 @@ impl<T: Ring> Walk<'_, T> {
             for ((_, number), numbers) in self.factors.iter().zip(of_factors.chunks_mut(BLOCK)) {
                 number(start, &mut numbers[..count]);
             }
-            let block = Block { values: &self.values[start..start + count], into, of_factors };
-            self.add_block(&block, sums, &rows, &mut scratch);
+            let block = Block { values: &self.values[start..start + count], into: &into[..count], width: self.width };
+            let factors: Few<_> = self.factors.iter().zip(of_factors.as_chunks().0).map(looked_up).collect();
+            in_wide_vectors(
+                #[inline(always)]
+                || match factors[..] {
+                    [a] => block.add(&[a], sums, &rows),
+                    [a, b] => block.add(&[a, b], sums, &rows),
+                    _ => block.add(&factors, sums, &rows),
+                },
+            );
         }
         Ok(())
     }
-
-    fn add_block(&self, block: &Block<'_, T>, sums: &mut [T::Dot], rows: &Range<usize>, scratch: &mut Vec<Term<T>>) {
-        in_wide_vectors(
-            #[inline(always)]
-            || {
-                for (at, &value) in block.values.iter().enumerate().filter(|(at, _)| rows.contains(&block.into[*at])) {
-                    let first = (block.into[at] - rows.start) * self.width;
-                    let sums = &mut sums[first..first + self.width];
-                    let row = |factor: usize| self.factors[factor].0.row(block.of_factors[factor * BLOCK + at]);
-                    match self.factors.len() {
-                        1 => add_one(sums, T::Dot::term(value), row(0)),
-                        2 => add_two(sums, T::Dot::term(value), row(0), row(1)),
-                        count => add_some(sums, T::Dot::term(value), (0..count).map(row), scratch),
-                    }
-                }
-            },
-        );
-    }
 }
 
-/// Some elements, and the numbers of their rows.
+/// The items of a factor, and the numbers of the rows that the elements of a block take.
+type LookedUp<'a, T> = (&'a [T], &'a [usize; BLOCK]);
+
+fn looked_up<'a, T>(((rows, _), numbers): (&Factor<'a, T>, &'a [usize; BLOCK])) -> LookedUp<'a, T> {
+    (rows.items, numbers)
+}
+
+/// Some elements, and the rows that they add to.
 struct Block<'a, T> {
     values: &'a [T],
     into: &'a [usize],
-    of_factors: &'a [usize],
+    width: usize,
+}
+
+impl<T: Ring> Block<'_, T> {
+    /// Whether the sums of 16 columns fit the registers.
+    const IS_NARROW: bool = size_of::<T::Dot>() <= 8;
+
+    /// Whether so many elements one after the other add to a row, on average, that it pays to find where they end.
+    #[inline(always)]
+    fn has_runs(&self) -> bool {
+        let ends = self.into.iter().zip(self.into.iter().skip(1)).filter(|(row, next)| row != next).count();
+        Self::IS_NARROW && ends <= self.into.len() / 4
+    }
+
+    /// Adds what belongs to some rows to their sums.
+    #[inline(always)]
+    fn add(&self, factors: &[LookedUp<'_, T>], sums: &mut [T::Dot], rows: &Range<usize>) {
+        match factors.len() {
+            0..=2 if !self.has_runs() => self.add_each(factors, sums, rows),
+            _ => self.add_runs(factors, sums, rows),
+        }
+    }
+
+    /// Adds what belongs to some rows to their sums, of one factor or two.
+    #[inline(always)]
+    fn add_each(&self, factors: &[LookedUp<'_, T>], sums: &mut [T::Dot], rows: &Range<usize>) {
+        for (element, (&value, &row)) in self.values.iter().zip(self.into).enumerate().take(BLOCK) {
+            if rows.contains(&row) {
+                let sums = &mut sums[(row - rows.start) * self.width..][..self.width];
+                add_element(value, element, factors, sums, (self.width, 0));
+            }
+        }
+    }
+
+    /// Adds what belongs to some rows to their sums, run by run of elements of one row.
+    #[inline(always)]
+    fn add_runs(&self, factors: &[LookedUp<'_, T>], sums: &mut [T::Dot], rows: &Range<usize>) {
+        let mut start = 0;
+        while let Some(&row) = self.into.get(start) {
+            let count = self.into[start..].iter().take_while(|&&other| other == row).count();
+            if rows.contains(&row) {
+                let sums = &mut sums[(row - rows.start) * self.width..][..self.width];
+                self.add_run(start..start + count, factors, sums);
+            }
+            start += count;
+        }
+    }
+
+    /// Adds elements to the sums of their row.
+    #[inline(always)]
+    fn add_run(&self, run: Range<usize>, factors: &[LookedUp<'_, T>], sums: &mut [T::Dot]) {
+        let mut at = 0;
+        while at < self.width {
+            at += match self.width - at {
+                16.. if Self::IS_NARROW => self.add_columns::<16>(run.clone(), factors, &mut sums[at..], at),
+                1 => self.add_columns::<1>(run.clone(), factors, &mut sums[at..], at),
+                _ if factors.len() <= 2 => self.add_rest(run.clone(), factors, &mut sums[at..], at),
+                4.. => self.add_columns::<4>(run.clone(), factors, &mut sums[at..], at),
+                _ => self.add_columns::<1>(run.clone(), factors, &mut sums[at..], at),
+            };
+        }
+    }
+
+    /// Adds elements to so many sums of their row, from a column on, which stay in registers.
+    #[inline(always)]
+    fn add_columns<const WIDTH: usize>(
+        &self,
+        run: Range<usize>,
+        factors: &[LookedUp<'_, T>],
+        sums: &mut [T::Dot],
+        start: usize,
+    ) -> usize {
+        let Some(slots) = sums.first_chunk_mut::<WIDTH>() else { return WIDTH };
+        let mut sums = *slots;
+        for element in run {
+            let mut terms = [T::Dot::term(self.values[element]); WIDTH];
+            for (items, numbers) in factors {
+                let row = &items[numbers[element] * self.width + start..][..WIDTH];
+                terms.iter_mut().zip(row).for_each(|(term, &item)| *term = T::Dot::times(*term, T::Dot::term(item)));
+            }
+            sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum = sum.add(term));
+        }
+        *slots = sums;
+        WIDTH
+    }
+
+    /// Adds elements to the sums of their row from a column on, of one factor or two.
+    #[inline(always)]
+    fn add_rest(&self, run: Range<usize>, factors: &[LookedUp<'_, T>], sums: &mut [T::Dot], start: usize) -> usize {
+        for element in run {
+            add_element(self.values[element], element, factors, sums, (self.width, start));
+        }
+        sums.len()
+    }
+}
+
+/// Adds the element of a block to the sums of its row from a column on, of one factor or two.
+#[inline(always)]
+fn add_element<T: Ring>(
+    value: T,
+    element: usize,
+    factors: &[LookedUp<'_, T>],
+    sums: &mut [T::Dot],
+    (width, start): (usize, usize),
+) {
+    let (value, count) = (T::Dot::term(value), sums.len());
+    let row = |at: usize| &factors[at].0[factors[at].1[element] * width + start..][..count];
+    match factors.len() {
+        1 => add_one(sums, value, row(0)),
+        _ => add_two(sums, value, row(0), row(1)),
+    }
 }
 
 #[inline(always)]
@@ -138,16 +245,74 @@ fn add_two<T: Ring>(sums: &mut [T::Dot], value: Term<T>, a: &[T], b: &[T]) {
     }
 }
 
-fn add_some<'a, T: Ring>(
-    sums: &mut [T::Dot],
-    value: Term<T>,
-    rows: impl Iterator<Item = &'a [T]>,
-    scratch: &mut Vec<Term<T>>,
-) {
-    scratch.clear();
-    scratch.resize(sums.len(), value);
-    for row in rows {
-        scratch.iter_mut().zip(row).for_each(|(term, &factor)| *term = T::Dot::times(*term, T::Dot::term(factor)));
+#[cfg(test)]
+mod tests {
+    use num_complex::Complex;
+
+    use super::*;
+    use crate::kernels::dots::Rows;
+
+    const ROWS: usize = 12;
+
+    /// The sums of 600 elements, one by one.
+    fn plain<T: Ring>(values: &[T], factors: &[Vec<T>], into: impl Fn(usize) -> usize, width: usize) -> Vec<Option<T>> {
+        let mut sums = vec![T::Dot::NOTHING; ROWS * width];
+        for (at, &value) in values.iter().enumerate() {
+            for column in 0..width {
+                let items = factors.iter().enumerate().map(|(f, items)| items[of_factor(f, at) * width + column]);
+                let term = items.fold(T::Dot::term(value), |term, item| T::Dot::times(term, T::Dot::term(item)));
+                let sum = &mut sums[into(at) * width + column];
+                *sum = sum.add(term);
+            }
+        }
+        sums.into_iter().map(T::Dot::value).collect()
     }
-    sums.iter_mut().zip(scratch).for_each(|(sum, term)| *sum = sum.add(*term));
+
+    fn of_factor(factor: usize, element: usize) -> usize {
+        element * (factor + 3) % ROWS
+    }
+
+    /// Elements that add to rows in runs of so many, in order or not.
+    fn check<T: Ring>(of: impl Fn(usize) -> T, run: usize, in_order: bool) {
+        let into = |at: usize| if in_order { (at / run).min(ROWS - 1) } else { at / run * 5 % ROWS };
+        let values: Vec<T> = (0..600).map(&of).collect();
+        for (count, width) in [(1, 1), (1, 21), (2, 1), (2, 2), (2, 16), (2, 39), (3, 1), (3, 22), (5, 23)] {
+            let factors: Vec<Vec<T>> =
+                (0..count).map(|f| (0..ROWS * width).map(|at| of(at * (f + 7) + 1)).collect()).collect();
+            let number = |f: usize| {
+                move |start: usize, numbers: &mut [usize]| {
+                    numbers.iter_mut().zip(start..).for_each(|(number, at)| *number = of_factor(f, at));
+                }
+            };
+            let numbers: Vec<_> = (0..count).map(number).collect();
+            let rows = factors.iter().zip(&numbers);
+            let rows: Vec<Factor<'_, T>> =
+                rows.map(|(items, number)| (Rows { items, width }, number as Numbers<'_>)).collect();
+            let into_rows = |start: usize, numbers: &mut [usize]| {
+                numbers.iter_mut().zip(start..).for_each(|(number, at)| *number = into(at));
+            };
+            let walk = Walk { values: &values, factors: &rows, into: &into_rows, in_order, rows: ROWS, width };
+            let expected = plain(&values, &factors, into, width);
+            match expected.iter().position(Option::is_none) {
+                Some(at) => assert_eq!(sums_of_rows(&walk), Err(NoDot::Overflow(at)), "{count} {width} {run}"),
+                None => {
+                    let found = sums_of_rows(&walk).unwrap().into_iter().map(Some).collect::<Vec<_>>();
+                    assert_eq!(found, expected, "{count} {width} {run}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn elements_are_added_in_order_in_runs_and_one_by_one() {
+        for (run, in_order) in [(1, false), (3, false), (4, false), (7, false), (50, true), (64, true), (300, true)] {
+            let of = |at: usize| (at * 37 % 101) as f64 / 7.0 - 6.1;
+            check(of, run, in_order);
+            check(|at| of(at) as f32, run, in_order);
+            check(|at| Complex::new(of(at), of(at + 2)), run, in_order);
+            check(|at| (at % 3) as i64 - 1, run, in_order);
+            check(|at| (at % 5) as i8, run, in_order);
+            check(|at| at % 3 == 0, run, in_order);
+        }
+    }
 }

@@ -240,7 +240,7 @@ impl<I: Index> Pattern for CooPattern<I> {
 
     fn number_within(&self, axes: &[usize], lengths: &[usize], start: usize, positions: &mut [usize]) {
         read(&self.memo);
-        let coords: Vec<&[I]> = axes.iter().map(|&axis| self.coords(axis)).collect();
+        let coords: Few<&[I]> = axes.iter().map(|&axis| self.coords(axis)).collect();
         number(&coords, lengths, start, positions);
     }
 
