@@ -884,6 +884,7 @@ fn gradients_of_gradients_agree_with_central_differences() {
         "acos", "atan", "sinh", "cosh", "tanh", "recip", "abs",
     ] {
         check_differences(&format!("sum(grad({name}(x) * x, x, z) * d)"));
+        check_differences(&format!("sum(grad({name}(stored(x)) * x, x, z) * d)"));
     }
     for of in [
         "x ** 3 - x ** 2.5",
@@ -908,6 +909,13 @@ fn gradients_of_gradients_agree_with_central_differences() {
         "square(transpose(x) @ x) @ transpose(x)",
         "exp(scale(x * y, 1, z[1]))",
         "square(take(x, [1, 1, 0], axis=0)) + take(x * y, [4], mode=\"wrap\")",
+        "stored(x) ** 3 - stored(x) ** 2.5 + 2 / stored(x)",
+        "(stored(x) + y) * (stored(y) - stored(x)) * stored(x)",
+        "stored(x * x) / stored(y) - y / stored(x * x)",
+        "square(stored(with_fill(y, 3)) * stored(with_fill(x * x, 3)))",
+        "exp(sum(stored(x * x), axis=1) / 9) * mean(stored(x * x * x), 1)",
+        "square(stored(x) @ move_axis(y, 0, 1)) + square(y @ stored(transpose(x))) * x[0, 1]",
+        "exp(scale(stored(x * y), 1, z[1]))",
     ] {
         check_differences(&format!("sum(grad(sum({of}), x, 1.5) * d)"));
     }

@@ -19,6 +19,32 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("matmul_backward", &["upstream @ move_axis(y, -1, -2)", "move_axis(x, -1, -2) @ upstream"]),
 ];
 
+/// What those of two views give to each: to one alone what its result received, or nothing where both have to be there.
+/// Views of two fills do not go together, and gradients have a fill of 0.
+const OF_VIEWS: &[(&str, &[&str])] = &[
+    ("add_backward", &["any_backward(x, upstream, [])", "any_backward(y, upstream, [])"]),
+    ("sub_backward", &["any_backward(x, upstream, [])", "any_backward(y, upstream, []) * -1"]),
+    (
+        "mul_backward",
+        &[
+            "stored(any_backward(x, upstream, [])) * stored(with_fill(y, 0))",
+            "stored(any_backward(y, upstream, [])) * stored(with_fill(x, 0))",
+        ],
+    ),
+    (
+        "div_backward",
+        &[
+            "stored(any_backward(x, upstream, [])) / stored(with_fill(y, 0))",
+            "stored(with_fill(stored(any_backward(y, upstream, [])) * stored(with_fill(x, 0)), 0)) \
+             / stored(with_fill(square(y), 0)) * -1",
+        ],
+    ),
+    (
+        "matmul_backward",
+        &["stored(upstream) @ stored(move_axis(y, -1, -2))", "stored(move_axis(x, -1, -2)) @ stored(upstream)"],
+    ),
+];
+
 /// Backward functions that are linear in the upstream gradient and depend on no other value, and what their own
 /// gradient is: that function of what comes back to them.
 const LINEAR: &[(&str, &str)] = &[
@@ -55,10 +81,11 @@ fn all() -> impl Iterator<Item = &'static (&'static str, &'static [&'static str]
     TEXTS.iter().chain(OTHERS)
 }
 
-/// What a backward function gives to the operand of a number.
-fn formula(backward: &str, wrt: usize) -> Option<Formula> {
-    let (_, formulas) = all().find(|(name, _)| *name == backward)?;
-    let is_broadcast = formulas.len() == 2 && backward != "matmul_backward";
+/// What a backward function gives to the operand of a number, of views or not.
+fn formula(backward: &str, wrt: usize, of_views: bool) -> Option<Formula> {
+    let of_views = if of_views { OF_VIEWS } else { &[] };
+    let (_, formulas) = of_views.iter().chain(all()).find(|(name, _)| *name == backward)?;
+    let is_broadcast = formulas.len() == 2 && backward != "matmul_backward" && of_views.is_empty();
     formulas.get(wrt).map(|text| Formula { text, is_broadcast })
 }
 
@@ -67,31 +94,31 @@ fn linear(backward: &str) -> Option<&'static str> {
     LINEAR.iter().find(|(name, _)| *name == backward).map(|(_, forward)| *forward)
 }
 
-/// The arguments of a call by their names.
-struct Arguments<'a>(Vec<(&'a str, Id)>);
+/// The arguments of a call by their names. Of a view it is what the view is of.
+struct Arguments<'a> {
+    given: Vec<(&'a str, Id)>,
+    has_views: bool,
+}
 
 impl Arguments<'_> {
     fn get(&self, name: &str) -> Option<Id> {
-        self.0.iter().find(|(other, _)| *other == name).map(|(_, id)| *id)
+        self.given.iter().find(|(other, _)| *other == name).map(|(_, id)| *id)
     }
 }
 
 impl Graph {
     /// The rule of a gradient: that of the formula which it stands for.
     pub(super) fn of_gradient(&mut self, backward: &Function, of: &[Vec<Id>], back: Back<'_>) -> Result<Given, Wrong> {
-        let given = backward.parameters().map(plain).zip(of);
-        let given = Arguments(given.filter_map(|(name, ids)| Some((name, *ids.first()?))).collect());
-        let is_stored = |id: Id| matches!(&self.nodes[id].kind, Kind::Call(name, _) if name == "stored");
-        let operands = given.get("x").zip(given.get("upstream"));
-        // Of what entries alone give back there are no formulas here.
-        let Some((x, upstream)) = operands.filter(|_| !of.iter().flatten().any(|&id| is_stored(id))) else {
+        let given = self.arguments(backward, of);
+        let Some((x, upstream)) = given.get("x").zip(given.get("upstream")) else {
             return Err(no_rule(backward.name, back.at));
         };
         let own = match (backward.name, linear(backward.name)) {
             (_, Some(forward)) => {
                 // It gave something at the entries of `x` alone.
                 let own = self.push(Kind::Own(x, back.upstream), back.at);
-                let others = given.0.iter().filter(|(name, _)| *name != "upstream");
+                let own = if given.has_views { self.call("stored", vec![("x", own)], back.at) } else { own };
+                let others = given.given.iter().filter(|(name, _)| *name != "upstream");
                 let all = others.map(|&(name, id)| (name, if name == "x" { own } else { id })).collect();
                 self.call(forward, all, back.at)
             }
@@ -102,11 +129,29 @@ impl Graph {
         Ok(vec![(upstream, self.push(Kind::Own(upstream, own), back.at))])
     }
 
+    /// The arguments of a backward function.
+    fn arguments<'a>(&self, backward: &'a Function, of: &[Vec<Id>]) -> Arguments<'a> {
+        let mut arguments = Arguments { given: Vec::new(), has_views: false };
+        for (name, ids) in backward.parameters().map(plain).zip(of) {
+            let Some(&first) = ids.first() else { continue };
+            let viewed = match &self.nodes[first].kind {
+                Kind::Call(name, of) if name == "stored" => of.first().map(|given| given.value),
+                _ => None,
+            };
+            arguments.given.push((name, viewed.unwrap_or(first)));
+            arguments.has_views |= viewed.is_some();
+        }
+        arguments
+    }
+
     /// The rule of a gradient that stands for a formula of its arguments.
     fn of_formula(&mut self, name: &str, given: &Arguments<'_>, back: Back<'_>) -> Result<Given, Wrong> {
         let is_second = given.get("wrt").is_some_and(|wrt| self.is_one(wrt));
         let operand = given.get(if is_second { "y" } else { "x" });
-        let (Some(formula), Some(operand)) = (formula(name, usize::from(is_second)), operand) else {
+        // Beside a number the view is all there is.
+        let is_number = |name: &str| given.get(name).is_some_and(|id| self.is_number(id));
+        let of_views = given.has_views && !is_number("x") && !is_number("y");
+        let (Some(formula), Some(operand)) = (formula(name, usize::from(is_second), of_views), operand) else {
             return Err(no_rule(name, back.at));
         };
         let written = self.written(formula.text, given, name, back.at)?;
