@@ -252,6 +252,8 @@ fn a_wrong_expression_is_shown_with_carets_below_the_place() {
             "sum(axis=0, x)",
             "an argument without a name stands behind one with a name\n  sum(axis=0, x)\n              ^",
         ),
+        ("i ** 2.5", "2.5 is no exponent of int64\n  i ** 2.5\n       ^^^"),
+        ("i ** 3000000000", "3000000000 is no exponent of int64\n  i ** 3000000000\n       ^^^^^^^^^^"),
         ("grad(x + x, x * 2, x)", "a gradient is by a name\n  grad(x + x, x * 2, x)\n              ^^^^^"),
         ("grad(sum(floor(x)), x, 1)", "floor has no gradient\n  grad(sum(floor(x)), x, 1)\n           ^^^^^^^^"),
         ("grad(x < y, x, x)", "less has no gradient\n  grad(x < y, x, x)\n       ^^^^^"),

@@ -539,7 +539,9 @@ pub(super) fn power(
         return wrong(&base.at, format!("this is {}, and not a tensor", base.value.kind()));
     };
     let integer = exponent.integer().and_then(|integer| i32::try_from(integer).ok());
-    let real = || match exponent.in_type(view.tensor.dtype()).ok().and_then(Number::float) {
+    // An integer of more than 32 bits is none of an integer.
+    let number = || exponent.in_type(view.tensor.dtype()).ok().filter(|number| !matches!(number, Number::Integer(_)));
+    let real = || match number().and_then(Number::float) {
         Some(real) => Ok(real),
         None => wrong(at_exponent, format!("{} is no exponent of {}", exponent.told(), view.tensor.dtype())),
     };
