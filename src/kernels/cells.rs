@@ -223,7 +223,7 @@ fn cell_of<I: Index>(coords: &[&[I]], lengths: &[usize], entry: usize) -> usize 
 pub(crate) fn number<I: Index>(coords: &[&[I]], lengths: &[usize], start: usize, numbers: &mut [usize]) {
     let Some((first, others)) = coords.split_first() else { return numbers.fill(0) };
     numbers.iter_mut().zip(&first[start..]).for_each(|(number, coord)| *number = coord.to_usize());
-    for (axis, length) in others.iter().zip(&lengths[1..]) {
+    for (axis, length) in others.iter().zip(lengths.iter().skip(1)) {
         for (number, coord) in numbers.iter_mut().zip(&axis[start..]) {
             *number = *number * length + coord.to_usize();
         }

@@ -298,6 +298,12 @@ mod tests {
                 None => {
                     let found = sums_of_rows(&walk).unwrap().into_iter().map(Some).collect::<Vec<_>>();
                     assert_eq!(found, expected, "{count} {width} {run}");
+                    // As two threads share the rows out.
+                    let mut parts = vec![T::Dot::NOTHING; ROWS * width];
+                    let (low, high) = parts.split_at_mut(5 * width);
+                    walk.add_to(low, 0..5).unwrap();
+                    walk.add_to(high, 5..ROWS).unwrap();
+                    assert_eq!(parts.into_iter().map(T::Dot::value).collect::<Vec<_>>(), expected, "{count} {width}");
                 }
             }
         }
