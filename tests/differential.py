@@ -1,7 +1,7 @@
 """Random cases that lacuna and numpy (scipy and pydata/sparse where they have the operation) must answer alike.
 
     cargo test --release --all-features --test differential --no-run
-    python tests/differential.py PROGRAM [--cases N] [--seed N] [--only OPERATION]
+    python tests/differential.py PROGRAM [--cases N] [--seed N] [--only OPERATION] [--jobs N]
 
 PROGRAM is the one that the first command names.
 
@@ -29,9 +29,11 @@ What is different on purpose, and how the cases are made to fit:
 import argparse
 import json
 import math
+import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 import warnings
 
@@ -679,12 +681,27 @@ def run(program, operation, count, seed):
     return errors, wrong
 
 
+def ask(program, operation, count, seed):
+    """What is printed of an operation, and how many of its cases differ."""
+    done, errors, failed, told = 0, 0, 0, []
+    # Piece by piece, so that a hundred thousand cases fit memory.
+    while done < count:
+        piece = min(5000, count - done)
+        refused, wrong = run(program, operation, piece, seed + done)
+        done, errors, failed = done + piece, errors + refused, failed + len(wrong)
+        for case, expected, answer in wrong[:3]:
+            told.append(f"{operation}: {json.dumps(case)}\n  expected {expected!r}\n  found {answer}")
+    told.append(f"{operation}: {done} cases, {errors} of them refused by both")
+    return "\n".join(told), failed
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--cases", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many operations are asked at once")
     arguments = parser.parse_args()
     failed = 0
     if differential_graphs.graphblas is None:
@@ -692,16 +709,13 @@ def main():
     names = subprocess.run([arguments.program, "--functions"], capture_output=True, text=True, check=True).stdout.split()
     if lacking(names) or not names:
         sys.exit(f"no line asks {', '.join(lacking(names))}")
-    for operation in [arguments.only] if arguments.only else OPERATIONS:
-        done, errors = 0, 0
-        # Piece by piece, so that a hundred thousand cases fit memory.
-        while done < arguments.cases:
-            count = min(5000, arguments.cases - done)
-            refused, wrong = run(arguments.program, operation, count, arguments.seed + done)
-            done, errors, failed = done + count, errors + refused, failed + len(wrong)
-            for case, expected, answer in wrong[:3]:
-                print(f"{operation}: {json.dumps(case)}\n  expected {expected!r}\n  found {answer}")
-        print(f"{operation}: {done} cases, {errors} of them refused by both", flush=True)
+    operations = [arguments.only] if arguments.only else list(OPERATIONS)
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+        asked = [pool.submit(ask, arguments.program, name, arguments.cases, arguments.seed) for name in operations]
+        for answer in asked:
+            told, differences = answer.result()
+            failed += differences
+            print(told, flush=True)
     sys.exit(f"{failed} differences" if failed else 0)
 
 

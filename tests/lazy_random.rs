@@ -113,7 +113,7 @@ fn same_tensors<P: Pattern, T: Element>(x: &Tensor<P, T>, y: &Tensor<P, T>) -> b
 macro_rules! properties {
     ($($name:ident: $table:ident, $values:expr, $sizes:expr;)*) => {
         proptest! {
-            #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 48 } else { 400 }))]
+            #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 32 } else { 400 }))]
             $(
                 #[test]
                 fn $name(choices in choices(), size in prop::sample::select($sizes), seed in any::<u64>()) {
@@ -149,7 +149,7 @@ properties! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 48 } else { 400 }))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 32 } else { 400 }))]
 
     #[test]
     fn graphs_of_arrays(choices in choices(), size in prop::sample::select(sizes()), seed in any::<u64>()) {

@@ -543,26 +543,26 @@ fn graphs_of_many_steps_are_planned_in_time() {
     let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.5, -1.0], 0.0).unwrap();
     let lazy = Lazy::<CooTensor<f64>>::input("x", [3]);
     let start = std::time::Instant::now();
-    let chain = (0..40_000).fold(lazy.clone(), |y, step| if step % 2 == 0 { -y } else { y.mul(1.0) });
+    let chain = (0..20_000).fold(lazy.clone(), |y, step| if step % 2 == 0 { -y } else { y.mul(1.0) });
     let dx = chain.gradient(&lazy, &chain);
     let program = lacuna::lazy::compile((&chain, &dx)).unwrap();
     let (found, dx) = program.run([lazy.is(&x)]).unwrap();
     assert!(found.same_as(&x) && dx.same_as(&x));
-    assert!(program.explain().lines().count() > 80_000);
+    assert!(program.explain().lines().count() > 40_000);
     assert!(program.to_text().unwrap_err().to_string().contains("the text has"));
     drop((program, chain));
 
     let root = lazy.abs();
-    let sum = (0..10_000).fold(root.clone(), |sum, number| sum + root.mul(f64::from(number)).sum(0).expand_dims(0));
+    let sum = (0..5_000).fold(root.clone(), |sum, number| sum + root.mul(f64::from(number)).sum(0).expand_dims(0));
     let program = lacuna::lazy::compile((&sum, &sum.gradient(&lazy, &root))).unwrap();
     assert!(program.run([lazy.is(&x)]).is_ok());
     // Slices and orders of axes, each of which is rewritten.
     let m = Lazy::<CooTensor<f64>>::input("m", [3, 3]);
-    let turned = (0..30_000).fold(m.clone(), |m, _| m.transpose());
-    let cut = (0..3_000).fold(m.clone(), |m, _| m.abs().slice(ndarray::s![.., ..]));
+    let turned = (0..15_000).fold(m.clone(), |m, _| m.transpose());
+    let cut = (0..1_500).fold(m.clone(), |m, _| m.abs().slice(ndarray::s![.., ..]));
     assert!(lacuna::lazy::compile((&turned, &cut)).unwrap().explain().contains("rewritten"));
     let took = start.elapsed();
-    assert!(took.as_secs() < 60, "{took:?}");
+    assert!(took.as_secs() < 30, "{took:?}");
 }
 
 /// Lengths that no tensor has are refused or carried, and nothing overflows.

@@ -310,7 +310,7 @@ mod tests {
     fn quotients_between_two_floats_are_told_by_the_remainder() {
         let mut bits = 0x9e37_79b9_7f4a_7c15u64;
         let mut told = 0;
-        for round in 0..20_000 {
+        for round in 0..5_000 {
             bits = bits.wrapping_mul(0xd129_0d3b_3c4f_1b5d).wrapping_add(round);
             let count = [2, 3, 7, 10, 40, 64, 1000, 12_345, (1 << 40) + 1, (1 << 53) - 1][round as usize % 10];
             let mantissa = if round % 3 == 0 { 0 } else { bits >> 12 };
@@ -325,7 +325,7 @@ mod tests {
                 }
             }
         }
-        assert!(told > 400_000, "{told}");
+        assert!(told > 100_000, "{told}");
     }
 
     /// Rows of squares that fill more than two floats, and beside them one that moves a sum off the middle of two.
