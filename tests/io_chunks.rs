@@ -313,9 +313,9 @@ fn damaged_bounds_are_refused_or_make_no_difference() {
     let footer = u32::from_le_bytes(bytes[bytes.len() - 8..bytes.len() - 4].try_into().unwrap()) as usize;
     let (first, last) = (bytes.len() - 8 - footer - 500, bytes.len() - 8);
     let mut refused = 0;
-    for at in (first..last).step_by(4) {
+    for at in (first..last).step_by(9) {
         let mut bytes = bytes.clone();
-        bytes[at] ^= 1 << (at / 4 % 8);
+        bytes[at] ^= 1 << (at / 9 % 8);
         fs::write(&damaged, &bytes).unwrap();
         let sum = scan::<i64, u32>(&damaged, &ReadOptions::default())
             .and_then(|x| x.sum(Axes::all()).on(Chunks::memory(1 << 20).positions(100)).collect());
@@ -327,5 +327,5 @@ fn damaged_bounds_are_refused_or_make_no_difference() {
             (Ok(_), Err(_)) => {}
         }
     }
-    assert!(refused > 20, "{refused}");
+    assert!(refused > 8, "{refused}");
 }

@@ -208,7 +208,7 @@ fn a_killed_program_leaves_the_old_file_or_the_new_one() {
         .collect();
     assert_ne!(whole[0], whole[1]);
     let (mut kept, mut replaced) = (0, 0);
-    for kill in 0..200u32 {
+    for kill in 0..100u32 {
         let before = std::fs::read(&target).unwrap();
         let source = usize::from(before == whole[0]);
         let mut child = spawn(&sources[source], &target);

@@ -13,9 +13,10 @@ use lacuna::io::{read_header, scan_any};
 use lacuna::lazy::{Chunks, Lazy, On, concat};
 use lacuna::{Axes, CooTensor};
 
-const BUDGET: usize = 4 << 20;
-const PROMISED: usize = BUDGET + (64 << 20);
-const ROWS: usize = 1200;
+const BUDGET: usize = 1 << 20;
+/// What is promised beside the budget is 64 MiB; less here, so that a file need not be as large for all of it to be more.
+const BESIDE: usize = 12 << 20;
+const ROWS: usize = 300;
 const COLUMNS: usize = 4200;
 
 /// Every other position, so that the entries alone take eight times the budget: in memory they had 16 bytes each.
@@ -58,7 +59,7 @@ fn chunks_take_the_memory_that_is_promised() {
     let peak_of = |name: &str, run: &dyn Fn(Lazy<CooTensor<f64>>)| {
         peak_of(name, || run(scan(folder.join("x.parquet"), &ReadOptions::default()).unwrap()))
     };
-    let promised = PROMISED;
+    let promised = BUDGET + BESIDE;
     let measured = |name: &str, graph: fn(&Lazy<CooTensor<f64>>) -> Lazy<CooTensor<f64>>| {
         let sink = |on: On<_, Chunks>| on.sink(folder.join("y.parquet"), &WriteOptions::default()).unwrap();
         let peak = peak_of(name, &|x| sink(graph(&x).on(engine.clone())));
@@ -105,7 +106,7 @@ fn steps_that_make_more_entries_than_they_take_keep_to_the_memory_that_is_promis
         let sums = |x| assert_eq!(x, CooTensor::new([1], vec![vec![0]], vec![4e6], 0.0).unwrap());
         let sum = |x: Lazy<CooTensor<f64>>| x.sum(1).sum(Axes::all().keep_dims());
         let peak = peak_of(name, || sums(sum(graph(scanned(&column))).on(engine()).collect().unwrap()));
-        assert!(peak < PROMISED, "{name}: {peak} bytes at the peak");
+        assert!(peak < BUDGET + BESIDE, "{name}: {peak} bytes at the peak");
     };
     measured("repeated", &|x| x.repeat(1000, 1));
     measured("tiled", &|x| x.tile([1, 1000]));
@@ -115,7 +116,7 @@ fn steps_that_make_more_entries_than_they_take_keep_to_the_memory_that_is_promis
         let sum = scanned(&column).slice(ndarray::s![..500, ..]) + scanned(&row);
         sum.on(engine()).sink(folder.join("y.parquet"), &WriteOptions::default()).unwrap();
     });
-    assert!(peak < PROMISED, "written: {peak} bytes at the peak");
+    assert!(peak < BUDGET + BESIDE, "written: {peak} bytes at the peak");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -132,7 +133,7 @@ fn row_groups_of_many_axes_keep_to_the_memory_that_is_promised() {
     let path = folder.join("y.parquet");
     let on = x.abs().on(Chunks::memory(BUDGET as u64));
     let peak = peak_of("groups of 60 axes", || on.sink(&path, &WriteOptions::default()).unwrap());
-    assert!(peak < PROMISED, "{peak} bytes at the peak");
+    assert!(peak < BUDGET + (64 << 20), "{peak} bytes at the peak");
     assert_eq!(lacuna::io::Dataset::open(&path, &ReadOptions::default()).unwrap().nnz(), count as u64);
     std::fs::remove_dir_all(&folder).unwrap();
 }
