@@ -99,15 +99,13 @@ pub(crate) enum Side<'a, T: Clone> {
 }
 
 impl<T: Element> Side<'_, T> {
-    /// The elements from `start` on, as many as `count`, if need be in `block`.
-    fn block<'b>(&'b self, start: usize, count: usize, block: &'b mut [T; BLOCK]) -> &'b [T] {
+    /// The elements from `start` on, as many as `count`, if need be in `block`, which is of this side alone.
+    fn block<'b>(&'b self, start: usize, count: usize, block: &'b mut Option<[T; BLOCK]>) -> &'b [T] {
         match self {
             Side::Values(values) => &values[start..start + count],
-            Side::One(value) => {
-                block[..count].fill(*value);
-                &block[..count]
-            }
+            Side::One(value) => &block.get_or_insert_with(|| [*value; BLOCK])[..count],
             Side::Numbered(values, number) => {
+                let block = block.get_or_insert_with(|| [T::ZERO; BLOCK]);
                 let mut numbers = [0; BLOCK];
                 number(start, &mut numbers[..count]);
                 block.iter_mut().zip(&numbers[..count]).for_each(|(slot, &number)| *slot = values[number]);
@@ -161,7 +159,7 @@ fn blocks_of_sides<A: Element, B: Element, U: Element>(
 ) -> Result<Vec<U>, Failed> {
     let first = AtomicUsize::new(usize::MAX);
     let results = threads::filled(count, 700, |range, results: &mut [U]| {
-        let (mut of_a, mut of_b) = ([A::ZERO; BLOCK], [B::ZERO; BLOCK]);
+        let (mut of_a, mut of_b) = (None, None);
         for (results, start) in results.chunks_mut(BLOCK).zip(range.step_by(BLOCK)) {
             let (a, b) = (a.block(start, results.len(), &mut of_a), b.block(start, results.len(), &mut of_b));
             if let Err(failed) = block(a, b, results) {
@@ -174,7 +172,7 @@ fn blocks_of_sides<A: Element, B: Element, U: Element>(
         usize::MAX => Ok(results),
         // Asked once more, for the reason.
         at => {
-            let (mut of_a, mut of_b) = ([A::ZERO; BLOCK], [B::ZERO; BLOCK]);
+            let (mut of_a, mut of_b) = (None, None);
             block(a.block(at, 1, &mut of_a), b.block(at, 1, &mut of_b), &mut [U::ZERO])
                 .map_err(|failed| Failed { at, ..failed })
                 .map(|()| results)

@@ -49,20 +49,42 @@ pub fn einsum<'a, P: Pattern, T: Ring>(
     );
     let product = step_of("einsum", arguments, inputs, Form::Own, shape, run).written(text);
     rule_of_all!(product, T, [P: Pattern], (options: Einsum<'static>, told: String, spec: Option<String>), |[inputs @ .., g]| {
+        let sum = options.clone();
         let run = move |values: &[Held]| {
             let Some((upstream, operands)) = values.split_last() else { return Err(Error::NoTensor) };
             let operands: Vec<&Tensor<P, F>> = operands.iter().map(known).collect();
             ops::einsum_backward(&options, &operands, known::<Tensor<P, F>>(upstream))
         };
-        let nodes = inputs.iter().chain([g]).map(Arc::clone).collect();
+        let nodes: Vec<Arc<Node>> = inputs.iter().chain([g]).map(Arc::clone).collect();
         let count = inputs.len();
         let operands = [spec.clone().unwrap_or_default(), list_of(count), format!("%{count}")];
         let operands = operands.each_ref().map(String::as_str);
         let backward = Text::gradients("einsum_backward", &operands, spec.map(|_| String::new()), count);
         let all: Lazy<Vec<Tensor<P, F>>> =
-            step_of("einsum_backward", told, nodes, Form::Own, |_| Ok(None), run).written(backward);
-        (0..inputs.len()).map(|number| Some(part(&all, number).node)).collect()
+            step_of("einsum_backward", told, nodes.clone(), Form::Own, |_| Ok(None), run).written(backward);
+        let of_one = |place: usize| {
+            let sum = sum.clone();
+            part(&all, place).with_formula_of(nodes.clone(), place, move |of| {
+                formula::<P, F>(of, place, |lengths| sum.back_to(place, lengths))
+            })
+        };
+        (0..inputs.len()).map(|place| Some(of_one(place).node)).collect()
     })
+}
+
+/// The gradient of one of the operands, behind which the upstream gradient stands, as a sum of products of it and the
+/// others, which is named for the lengths of the operands.
+#[track_caller]
+fn formula<P: Pattern, F: Float>(
+    of: &[Arc<Node>],
+    place: usize,
+    named: impl FnOnce(&[&[usize]]) -> Option<String>,
+) -> Option<Lazy<Tensor<P, F>>> {
+    let (upstream, operands) = of.split_last()?;
+    let lengths: Vec<&[usize]> = operands.iter().map(|node| node.shape.as_deref()).collect::<Option<_>>()?;
+    let others = operands.iter().enumerate().filter(|&(at, _)| at != place).map(|(_, node)| node);
+    let terms: Vec<_> = std::iter::once(upstream).chain(others).map(|node| Lazy::of(Arc::clone(node))).collect();
+    Some(einsum(named(&lengths)?, &terms))
 }
 
 impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
@@ -90,6 +112,7 @@ impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
         let product = step("tensordot", told.clone(), [&self.node, &other.node], Form::Own, shape, run)
             .written(Text::call("tensordot", &["%0", "%1"], said!(axes[0], axes[1])));
         rule_of_all!(product, T, [P: Pattern], (axes: [Vec<isize>; 2], told: String), |[x, y, g]| {
+            let pairs = axes.clone();
             let text = Text::gradients("tensordot_backward", &["%0", "%1", "%2"], said!(axes[0], axes[1]), 2);
             let run = move |inputs: &[Held]| {
                 let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, F>>(&inputs[at]));
@@ -100,7 +123,14 @@ impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
                     .written(text)
                     .known(Facts::gradients_of(&[0, 1]));
             let (dx, dy) = both.parts();
-            vec![Some(dx.node), Some(dy.node)]
+            let of_one = |gradient: Lazy<Tensor<P, F>>, place: usize| {
+                let pairs = pairs.clone();
+                gradient.with_formula_of([x, y, g].map(Arc::clone).to_vec(), place, move |of| {
+                    let pairs = [&pairs[0][..], &pairs[1][..]];
+                    formula::<P, F>(of, place, |lengths| ops::tensordot_back_to(place, lengths.try_into().ok()?, pairs))
+                })
+            };
+            vec![Some(of_one(dx, 0).node), Some(of_one(dy, 1).node)]
         })
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ndarray::ArrayD;
 
-use super::gradient::on_pattern_of;
+use super::gradient::{at_entries_of, on_pattern_of};
 use super::node::{Form, Held, Node, known};
 use super::rewrite::Facts;
 use super::text::{Text, said};
@@ -369,8 +369,15 @@ impl<P: Pattern, T: Element> LazyStored<P, T> {
             let nodes = [x, asked.upstream, mask];
             let dx: Lazy<Tensor<P, T>> =
                 super::unary::step(backward, "stored".into(), nodes, Form::OfFirst, |[x, ..]| same(x), run);
-            let dx = dx.written(Text::call(backward, &["stored(%0)", "%1", "%2"], said!()));
-            Some(vec![Some(dx.with_shares(shares::same()).node), None])
+            let dx = dx.written(Text::call(backward, &["stored(%0)", "%1", "%2"], said!())).with_shares(shares::same());
+            // What is kept of the upstream gradient is kept of what comes back to it.
+            let dx = dx.with_rule(move |asked| {
+                let up = at_entries_of::<Tensor<P, T>, _>(&asked.inputs[0], Lazy::of(Arc::clone(asked.upstream)));
+                let kept: Lazy<Tensor<P, T>> = up.stored().masked([name, backward], &asked.inputs[2], keep, back);
+                let to_upstream = on_pattern_of::<Tensor<P, T>, _>(&asked.inputs[1], &kept)?;
+                Some(vec![None, Some(to_upstream), None])
+            });
+            Some(vec![Some(dx.node), None])
         })
     }
 }

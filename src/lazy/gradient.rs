@@ -219,10 +219,20 @@ impl<Y: Steps<Elem: Float>> Lazy<Y> {
         place: usize,
         formula: impl Fn([&Arc<Node>; N]) -> Option<Lazy<Y>> + Send + Sync + 'static,
     ) -> Self {
-        let of = of.map(Arc::clone).to_vec();
+        self.with_formula_of(of.map(Arc::clone).to_vec(), place, move |nodes| {
+            formula(nodes.iter().collect::<Vec<_>>().try_into().ok()?)
+        })
+    }
+
+    /// The same of as many values as there are.
+    pub(super) fn with_formula_of(
+        self,
+        of: Vec<Arc<Node>>,
+        place: usize,
+        formula: impl Fn(&[Arc<Node>]) -> Option<Lazy<Y>> + Send + Sync + 'static,
+    ) -> Self {
         let mut step = self.with_rule(move |asked| {
-            let nodes: Vec<&Arc<Node>> = asked.inputs.iter().collect();
-            let formula = formula(nodes.try_into().ok()?)?;
+            let formula = formula(asked.inputs)?;
             let upstream = at_entries_of::<Y, Y>(&asked.inputs[place], Lazy::of(Arc::clone(asked.upstream)));
             let wide = match formula.node.shape.clone() {
                 Some(shape) if upstream.node.shape.as_ref() != Some(&shape) => upstream.broadcast_to(shape).node,

@@ -27,6 +27,9 @@ pub(super) fn product_shape(x: &Shape, y: &Shape) -> Result<Option<Shape>> {
 /// together. A vector on the left is a row, one on the right a column.
 #[track_caller]
 fn of_matrices<P: Pattern, F: Float + Ring>(name: &str, of: [&Arc<Node>; 3]) -> Option<[Lazy<Tensor<P, F>>; 2]> {
+    if name == "outer" {
+        return of_outer(of);
+    }
     if name != "matmul" {
         return None;
     }
@@ -41,6 +44,16 @@ fn of_matrices<P: Pattern, F: Float + Ring>(name: &str, of: [&Arc<Node>; 3]) -> 
     }
     let [dx, dy] = [g.matmul_tensor(&y.move_axis(-1, -2)), x.move_axis(-1, -2).matmul_tensor(&g)];
     Some([if is_row { dx.squeeze(-2) } else { dx }, if is_column { dy.squeeze(-1) } else { dy }])
+}
+
+/// What a product of all pairs gives back to both: sums over the axes of the other.
+fn of_outer<P: Pattern, F: Float + Ring>(of: [&Arc<Node>; 3]) -> Option<[Lazy<Tensor<P, F>>; 2]> {
+    let [x, y, g] = of.map(|node| Lazy::<Tensor<P, F>>::of(Arc::clone(node)));
+    let [left, right] = [&x, &y].map(|of| of.shape().map(<[usize]>::len));
+    let all = |count: usize| (0..count as isize).collect::<Vec<_>>();
+    let (left, right) = (all(left?), all(right?));
+    let last: Vec<isize> = right.iter().map(|axis| axis + left.len() as isize).collect();
+    Some([g.tensordot(&y, last, right), g.tensordot(&x, &left, &left)])
 }
 
 /// Products of two tensors of one format, with the shape of the result from theirs, and the gradients of both.

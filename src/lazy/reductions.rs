@@ -296,10 +296,11 @@ macro_rules! reductions {
     };
     (@rule $step:ident, $options:ident: $type:ty, $seen:ident) => { $step };
     (@rule $step:ident, $options:ident: $type:ty, whole, $backward:ident) => {
-        rule_of_one!($step, T, [X: Steps] X::Of<F>, ($options: $type), |x, g| x.$backward(&g, $options))
+        rule_of_one!($step, T, [X: Steps] X::Of<F>, ($options: $type), |x, g| curved!($backward, whole, x, g, $options))
     };
     (@rule $step:ident, $options:ident: $type:ty, entries, $backward:ident) => {
-        rule_of_one!($step, T, [P: Pattern] Tensor<P, F>, ($options: $type), |x, g| x.stored().$backward(&g, $options))
+        rule_of_one!($step, T, [P: Pattern] Tensor<P, F>, ($options: $type),
+            |x, g| curved!($backward, entries, x, g, $options))
     };
 }
 
@@ -331,6 +332,71 @@ fn linear<X: Steps, U: Steps<Elem: Float>, Y: Steps<Elem = U::Elem>>(
         let sums = if name == "mean" { up.mean(&axes).node } else { up.sum(&axes).node };
         on_pattern_of::<U, Y>(&asked.inputs[1], &Lazy::of(sums)).map(|gradient| vec![None, Some(gradient)])
     })
+}
+
+/// The gradient of a reduction, with its own where it is a formula of more than the upstream gradient.
+macro_rules! curved {
+    (var_backward, whole, $x:ident, $g:ident, $options:ident) => { curved!(@deviations var_backward, $x, $g, $options) };
+    (std_backward, whole, $x:ident, $g:ident, $options:ident) => { curved!(@deviations std_backward, $x, $g, $options) };
+    (@deviations $backward:ident, $x:ident, $g:ident, $options:ident) => {{
+        let (dx, nodes) = ($x.$backward(&$g, $options.clone()), [&$x.node, &$g.node]);
+        dx.with_formula(nodes, 0, move |[x, g]| {
+            let [x, g] = [x, g].map(|node| Lazy::of(Arc::clone(node)));
+            of_deviations(stringify!($backward), &x, &g, &$options)
+        })
+    }};
+    (norm_backward, $seen:ident, $x:ident, $g:ident, $options:ident) => {{
+        let (dx, nodes) = (seen!($seen, $x).norm_backward(&$g, $options.clone()), [&$x.node, &$g.node]);
+        dx.with_formula(nodes, 0, move |[x, g]| {
+            let [x, g] = [x, g].map(|node| Lazy::of(Arc::clone(node)));
+            of_norm(&x, &g, &seen!($seen, x).norm($options.clone()), &$options)
+        })
+    }};
+    ($backward:ident, $seen:ident, $x:ident, $g:ident, $options:ident) => {
+        seen!($seen, $x).$backward(&$g, $options)
+    };
+}
+
+/// What a lazy operation looks at.
+macro_rules! seen {
+    (whole, $x:ident) => {
+        $x
+    };
+    (entries, $x:ident) => {
+        $x.stored()
+    };
+}
+
+/// What variances and deviations give back, as a formula; none where the numbers of elements differ, as by labels.
+#[track_caller]
+fn of_deviations<F, X>(name: &str, x: &Lazy<X>, g: &Lazy<X>, options: &Var) -> Option<Lazy<X>>
+where
+    F: Float + Numeric + RealNumber,
+    X: Steps<Elem = F, Of<F> = X>,
+{
+    let (axes, shape) = (&options.axes, x.node.shape.as_ref()?);
+    if axes.grouping().is_some() {
+        return None;
+    }
+    let kept = Reduction::new(shape, axes).ok()?.result_shape().wide_size();
+    let count = shape.wide_size().checked_div(kept)? as f64 - options.ddof as f64;
+    let spread = |of: &Lazy<X>| x.any_backward(of, axes);
+    let deviations = x.any_backward(x, Axes::none()).sub(spread(&x.mean(axes)));
+    Some(match name {
+        "std_backward" => spread(&g.div(x.std(options.clone()))).mul(deviations).mul(F::from_f64(1.0 / count)),
+        _ => spread(g).mul(deviations).mul(F::from_f64(2.0 / count)),
+    })
+}
+
+/// What roots of sums of squares give back, as a formula.
+#[track_caller]
+fn of_norm<F, X>(x: &Lazy<X>, g: &Lazy<X>, norm: &Lazy<X>, options: &Norm) -> Option<Lazy<X>>
+where
+    F: Float + Numeric,
+    X: Steps<Elem = F, Of<F> = X>,
+{
+    let spread = x.any_backward(&g.div(norm), &options.axes);
+    (options.order == NormOrder::Two).then(|| spread.mul(x.any_backward(x, Axes::none())))
 }
 
 /// A reduction, and how it is computed from pieces of its operand.

@@ -4,17 +4,34 @@ use std::sync::Arc;
 
 use ndarray::ArrayD;
 
-use super::node::Form;
-use super::reductions::Over;
+use super::node::{Form, Node};
+use super::reductions::{Ask, Over, rule_of_one};
 use super::text::{Text, said};
 use super::unary::{LazyStored, Steps, same};
 use super::{Lazy, shares};
 use crate::base::axes::Axes;
 use crate::base::shape::Shape;
-use crate::element::Float;
+use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
 use crate::ops::{self};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
+
+/// What shares give back, as a formula of the operand, its shares and the upstream gradient.
+#[track_caller]
+fn formula<F, X>(name: &str, x: &Lazy<X>, shares: &Lazy<X>, upstream: &Lazy<X>, axes: &Axes) -> Lazy<X>
+where
+    F: Float + Numeric,
+    X: Steps<Elem = F, Of<F> = X>,
+{
+    let at_entries = |of: &Lazy<X>| x.any_backward(of, Axes::none());
+    let sums = |of: &Lazy<X>| x.any_backward(&of.sum(axes), axes);
+    let (shares, upstream) = (at_entries(shares), at_entries(upstream));
+    if name == "log_softmax" {
+        return upstream.sub(shares.mul(sums(&upstream)));
+    }
+    let parts = shares.mul(&upstream);
+    parts.sub(shares.mul(sums(&parts)))
+}
 
 macro_rules! shares {
     ($($name:ident, $backward:ident;)*) => {
@@ -22,17 +39,20 @@ macro_rules! shares {
         ///
         /// The pages stand at the functions of the same names.
         impl<P: Pattern, T: Float> LazyStored<P, T> {
-            $(shares!(@one Tensor<P, T>, Tensor<P, U::Elem>, self => self.x, |x| &x.stored(), $name, $backward);)*
+            $(shares!(@one [P: Pattern] Tensor<P, T>, Tensor<P, U::Elem>, Tensor<P, F>, self => self.x, |x| &x.stored(),
+                $name, $backward);)*
         }
 
         /// # Shares of the elements of arrays
         ///
         /// The pages stand at the functions of the same names.
         impl<T: Float> Lazy<ArrayD<T>> {
-            $(shares!(@one ArrayD<T>, ArrayD<U::Elem>, self => self, |x| x, $name, $backward);)*
+            $(shares!(@one [T: Element] ArrayD<T>, ArrayD<U::Elem>, ArrayD<F>, self => self, |x| x,
+                $name, $backward);)*
         }
     };
-    (@one $X:ty, $out:ty, $self:ident => $x:expr, |$v:ident| $view:expr, $name:ident, $backward:ident) => {
+    (@one [$of:ident: $bound:ident] $X:ty, $out:ty, $floats:ty, $self:ident => $x:expr, |$v:ident| $view:expr,
+        $name:ident, $backward:ident) => {
         #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
         #[track_caller]
         pub fn $name(&$self, axes: impl Into<Axes>) -> Lazy<$X> {
@@ -42,9 +62,14 @@ macro_rules! shares {
             let shape = |shape: &Shape| axes.shape(shape).and_then(|_| same(shape));
             let text = Text::call(stringify!($name), &["stored(%0)"], said!(axes));
             let step = $x.then(stringify!($name), arguments, Form::OfFirst, shape, run).written(text);
-            step.with_shares(apart).with_rule(move |asked| {
-                let [$v, g] = [&asked.inputs[0], asked.upstream].map(|node| Lazy::<$X>::of(Arc::clone(node)));
-                Some(vec![Some($view.$backward(&g, axes.clone()).node)])
+            let step = step.with_shares(apart);
+            rule_of_one!(step, T, [$of: $bound] $floats, (axes: Axes), |$v, g| {
+                let (dx, nodes) = ($view.$backward(&g, &axes), [&$v.node, &g.node]);
+                dx.with_formula(nodes, 0, move |[x, g]| {
+                    let $v = Lazy::<$floats>::of(Arc::clone(x));
+                    let shares = $view.softmax(&axes);
+                    Some(formula(stringify!($name), &$v, &shares, &Lazy::of(Arc::clone(g)), &axes))
+                })
             })
         }
 

@@ -394,8 +394,14 @@ fn everywhere<X: Steps<Of<<X as Operand>::Elem> = X>>(x: &Lazy<X>, number: X::El
     if !is_sum {
         return constant_of(x, ("number", format!("{number:?}")), number);
     }
+    zeros_of(x).add(number)
+}
+
+/// Zeros where a value has elements, to which no gradient comes back.
+#[track_caller]
+fn zeros_of<X: Steps<Of<<X as Operand>::Elem> = X>>(x: &Lazy<X>) -> Lazy<X> {
     let zeros = constant_of(x, ("zeros", String::new()), X::Elem::ZERO);
-    zeros.written(Text::call("zeros_like", &["%0"], said!())).add(number)
+    zeros.written(Text::call("zeros_like", &["%0"], said!()))
 }
 
 /// Whether a number is what comes of adding it to 0, as `-0.0` is not.
@@ -427,19 +433,31 @@ impl<P: Pattern> Lazy<Tensor<P, bool>> {
         };
         let chosen = step("where_", String::new(), [&self.node, &yes.node, &no.node], Form::Each, shape, run)
             .written(Text::call("where_", &["%0", "%1", "%2"], said!()));
-        rule_of_all!(chosen, T, [P: Pattern], (), |[c, yes, no, g]| {
+        rule_of_all!(chosen, T, [P: Pattern], (), |[c, yes_of, no_of, g]| {
             let run = |inputs: &[Held]| {
                 let [yes, no, g] = [1, 2, 3].map(|at| known::<Tensor<P, F>>(&inputs[at]));
                 ops::where_backward(known::<Tensor<P, bool>>(&inputs[0]), yes, no, g)
             };
             let both: Lazy<(Tensor<P, F>, Tensor<P, F>)> =
-                step("where_backward", String::new(), [c, yes, no, g], Form::Own, |[_, yes, ..]| same(yes), run)
+                step("where_backward", String::new(), [c, yes_of, no_of, g], Form::Own, |[_, yes, ..]| same(yes), run)
                     .written(Text::gradients("where_backward", &["%0", "%1", "%2", "%3"], said!(), 2))
                     .known(Facts::gradients_of(&[1, 2]));
             let (yes, no) = both.parts();
-            vec![None, Some(yes.node), Some(no.node)]
+            let of = [c, yes_of, no_of, g];
+            let to_yes = yes.with_formula(of, 1, |[c, .., g]| Some(chosen_of::<P, F>(c, g, true)));
+            let to_no = no.with_formula(of, 2, |[c, .., g]| Some(chosen_of::<P, F>(c, g, false)));
+            vec![None, Some(to_yes.node), Some(to_no.node)]
         })
     }
+}
+
+/// What a choice gives back to one of both: the upstream gradient where it was chosen, 0 elsewhere.
+#[track_caller]
+fn chosen_of<P: Pattern, F: Float>(condition: &Arc<Node>, upstream: &Arc<Node>, is_yes: bool) -> Lazy<Tensor<P, F>> {
+    let g = Lazy::<Tensor<P, F>>::of(Arc::clone(upstream));
+    let zeros = zeros_of(&g);
+    let (yes, no) = if is_yes { (&g, &zeros) } else { (&zeros, &g) };
+    Lazy::<Tensor<P, bool>>::of(Arc::clone(condition)).where_(yes, no)
 }
 
 /// A number on the left, as no rule of Rust lets one impl have for all types.
