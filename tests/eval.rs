@@ -918,8 +918,23 @@ fn gradients_of_gradients_agree_with_central_differences() {
         "exp(sum(stored(x * x), axis=1) / 9) * mean(stored(x * x * x), 1)",
         "square(stored(x) @ move_axis(y, 0, 1)) + square(y @ stored(transpose(x))) * x[0, 1]",
         "exp(scale(stored(x * y), 1, z[1]))",
+        "exp(softmax(stored(x), 1)) * z",
+        "square(log_softmax(stored(x * x), axis=0)) * softmax(stored(x))",
+        "norm(x * y + z, axis=1) ** 3",
+        "norm(stored(x * x), axis=0, keep_dims=true) * x",
+        "exp(var(x * x, axis=1))",
+        "std(x * 3 + z, ddof=1) * var(x, axis=0, keep_dims=true) * x",
+        "exp(norm(x * x + z, by=[0, 1, 0], axis=1) / 9)",
+        "square(where(c, x * x, exp(x / 9)))",
+        "square(where(c, x[:1] * x[:1], z))",
+        "square(mask(stored(x * x), z)) + exp(without(stored(x * x), z))",
     ] {
         check_differences(&format!("sum(grad(sum({of}), x, 1.5) * d)"));
+    }
+    for refused in ["norm(x, ord=1)", "var(x, by=[0, 1, 0], axis=1)", "var(stored(x))", "max(x)"] {
+        let text = format!("grad(grad({refused} * sum(x), x, 1), x, 1)");
+        let refused = Expression::parse(&text).unwrap_err().to_string();
+        assert!(refused.contains("_backward has no gradient"), "{refused}");
     }
     check_differences("sum(grad(sum(grad(sum(x ** 4), x, 1) * z), x, 1) * d)");
     assert_eq!(slope("grad(grad(x ** 0, x, 1), x, 1)").nnz(), 3);

@@ -6,7 +6,7 @@ use super::grad::{Back, Given, Graph, no_rule, with_inputs};
 use super::literal::Literal;
 use super::rules::plain;
 use super::table::Function;
-use super::{Binary, Id, Kind, Wrong, parse};
+use super::{Argument, Binary, Id, Kind, Wrong, parse};
 use crate::element::Number;
 use crate::lazy::formulas::TEXTS;
 
@@ -17,6 +17,34 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("powf_backward", &["upstream * (powf(x, below) * exponent)"]),
     ("scale_backward", &["scale(upstream, axis, factors)"]),
     ("matmul_backward", &["upstream @ move_axis(y, -1, -2)", "move_axis(x, -1, -2) @ upstream"]),
+    (
+        "where_backward",
+        &["where(condition, upstream, zeros_like(upstream))", "where(condition, zeros_like(upstream), upstream)"],
+    ),
+];
+
+/// What those of tensors with all their elements give. An argument that was not given is left out.
+const OF_WHOLE: &[(&str, &[&str])] = &[
+    (
+        "norm_backward",
+        &[
+            "any_backward(x, upstream / norm(x, axis=axis, keep_dims=keep_dims, by=by), axis=axis, keep_dims=keep_dims, by=by) \
+           * any_backward(x, x, [])",
+        ],
+    ),
+    (
+        "var_backward",
+        &["any_backward(x, upstream * 2 / (sum(zeros_like(x) + 1, axis=axis, keep_dims=keep_dims) - ddof), \
+           axis=axis, keep_dims=keep_dims) * (any_backward(x, x, []) \
+           - any_backward(x, mean(x, axis=axis, keep_dims=keep_dims), axis=axis, keep_dims=keep_dims))"],
+    ),
+    (
+        "std_backward",
+        &["any_backward(x, upstream / (sum(zeros_like(x) + 1, axis=axis, keep_dims=keep_dims) - ddof) \
+           / std(x, axis=axis, keep_dims=keep_dims, ddof=ddof), axis=axis, keep_dims=keep_dims) \
+           * (any_backward(x, x, []) \
+           - any_backward(x, mean(x, axis=axis, keep_dims=keep_dims), axis=axis, keep_dims=keep_dims))"],
+    ),
 ];
 
 /// What those of two views give to each: to one alone what its result received, or nothing where both have to be there.
@@ -43,6 +71,21 @@ const OF_VIEWS: &[(&str, &[&str])] = &[
         "matmul_backward",
         &["stored(upstream) @ stored(move_axis(y, -1, -2))", "stored(move_axis(x, -1, -2)) @ stored(upstream)"],
     ),
+    (
+        "norm_backward",
+        &["any_backward(x, upstream / norm(stored(x), axis=axis, keep_dims=keep_dims, by=by), \
+           axis=axis, keep_dims=keep_dims, by=by) * any_backward(x, x, [])"],
+    ),
+    (
+        "softmax_backward",
+        &["softmax(stored(x), axis=axis) * (any_backward(x, upstream, []) - any_backward(x, \
+           sum(softmax(stored(x), axis=axis) * any_backward(x, upstream, []), axis=axis), axis=axis))"],
+    ),
+    (
+        "log_softmax_backward",
+        &["any_backward(x, upstream, []) - softmax(stored(x), axis=axis) \
+           * any_backward(x, sum(any_backward(x, upstream, []), axis=axis), axis=axis)"],
+    ),
 ];
 
 /// Backward functions that are linear in the upstream gradient and depend on no other value, and what their own
@@ -67,6 +110,8 @@ const LINEAR: &[(&str, &str)] = &[
     ("slice_backward", "slice"),
     ("take_axis_backward", "take_axis"),
     ("take_backward", "take"),
+    ("mask_backward", "mask"),
+    ("without_backward", "without"),
 ];
 
 /// What a backward function gives to one of its operands.
@@ -83,9 +128,9 @@ fn all() -> impl Iterator<Item = &'static (&'static str, &'static [&'static str]
 
 /// What a backward function gives to the operand of a number, of views or not.
 fn formula(backward: &str, wrt: usize, of_views: bool) -> Option<Formula> {
-    let of_views = if of_views { OF_VIEWS } else { &[] };
-    let (_, formulas) = of_views.iter().chain(all()).find(|(name, _)| *name == backward)?;
-    let is_broadcast = formulas.len() == 2 && backward != "matmul_backward" && of_views.is_empty();
+    let own = if of_views { OF_VIEWS } else { OF_WHOLE };
+    let (_, formulas) = own.iter().chain(all()).find(|(name, _)| *name == backward)?;
+    let is_broadcast = formulas.len() == 2 && backward != "matmul_backward" && !of_views;
     formulas.get(wrt).map(|text| Formula { text, is_broadcast })
 }
 
@@ -104,13 +149,19 @@ impl Arguments<'_> {
     fn get(&self, name: &str) -> Option<Id> {
         self.given.iter().find(|(other, _)| *other == name).map(|(_, id)| *id)
     }
+
+    /// The first operand or the second one, which a choice has names of its own for.
+    fn operand(&self, number: usize) -> Option<Id> {
+        let names = [["x", "yes"], ["y", "no"]];
+        names[number].iter().find_map(|name| self.get(name))
+    }
 }
 
 impl Graph {
     /// The rule of a gradient: that of the formula which it stands for.
     pub(super) fn of_gradient(&mut self, backward: &Function, of: &[Vec<Id>], back: Back<'_>) -> Result<Given, Wrong> {
         let given = self.arguments(backward, of);
-        let Some((x, upstream)) = given.get("x").zip(given.get("upstream")) else {
+        let Some((x, upstream)) = given.operand(0).zip(given.get("upstream")) else {
             return Err(no_rule(backward.name, back.at));
         };
         let own = match (backward.name, linear(backward.name)) {
@@ -147,7 +198,16 @@ impl Graph {
     /// The rule of a gradient that stands for a formula of its arguments.
     fn of_formula(&mut self, name: &str, given: &Arguments<'_>, back: Back<'_>) -> Result<Given, Wrong> {
         let is_second = given.get("wrt").is_some_and(|wrt| self.is_one(wrt));
-        let operand = given.get(if is_second { "y" } else { "x" });
+        let operand = given.operand(usize::from(is_second));
+        // Norms of another order have none, nor have variances by label, whose numbers of elements differ.
+        let without = match name {
+            "norm_backward" => "ord",
+            "var_backward" | "std_backward" => "by",
+            _ => "",
+        };
+        if given.get(without).is_some() {
+            return Err(no_rule(name, back.at));
+        }
         // Beside a number the view is all there is.
         let is_number = |name: &str| given.get(name).is_some_and(|id| self.is_number(id));
         let of_views = given.has_views && !is_number("x") && !is_number("y");
@@ -171,20 +231,34 @@ impl Graph {
 
     /// A formula of arguments, as nodes of this graph.
     fn written(&mut self, formula: &str, given: &Arguments<'_>, name: &str, at: &Range<usize>) -> Result<Id, Wrong> {
-        let mut ids: Vec<Id> = Vec::new();
+        let none = || no_rule(name, at);
+        // None of an argument that was not given.
+        let mut ids: Vec<Option<Id>> = Vec::new();
         for node in parse::nodes(formula)? {
-            let kind = with_inputs(&node.kind, &mut |id| ids[id]);
+            let mut is_whole = true;
+            let is_given = |argument: &Argument| argument.name.is_none() || ids[argument.value].is_some();
+            let kind = match node.kind {
+                Kind::Call(function, arguments) => {
+                    Kind::Call(function, arguments.into_iter().filter(is_given).collect())
+                }
+                kind => kind,
+            };
+            let kind = with_inputs(&kind, &mut |id| {
+                is_whole &= ids[id].is_some();
+                ids[id].unwrap_or_default()
+            });
             ids.push(match &kind {
                 Kind::Name(wanted) if wanted == "below" => {
                     let exponent = given.get("exponent").and_then(|exponent| self.below(exponent));
-                    let below = exponent.ok_or_else(|| no_rule(name, at))?;
-                    self.push(Kind::Number(below), at)
+                    Some(self.push(Kind::Number(exponent.ok_or_else(none)?), at))
                 }
-                Kind::Name(wanted) => given.get(wanted).ok_or_else(|| no_rule(name, at))?,
-                _ => self.push(kind, at),
+                Kind::Name(wanted) if wanted == "ddof" => Some(given.get(wanted).unwrap_or_else(|| self.number(0, at))),
+                Kind::Name(wanted) => given.get(wanted),
+                _ if is_whole => Some(self.push(kind, at)),
+                _ => return Err(none()),
             });
         }
-        ids.pop().ok_or_else(|| no_rule(name, at))
+        ids.pop().flatten().ok_or_else(none)
     }
 
     /// An exponent less one; of 0, of whose power the slope is 0 at zeros too, 0.

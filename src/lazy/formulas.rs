@@ -7,7 +7,10 @@ use std::sync::Arc;
 use super::node::Node;
 use super::unary::Steps;
 use super::{Lazy, Value};
+use crate::base::axes::Axes;
 use crate::element::{Float, Numeric, RealNumber};
+use crate::ops::{Norm, NormOrder, Var};
+use crate::plan::reduction::Reduction;
 
 /// What stands in a formula: a value, at which functions and operators are those of graphs.
 #[derive(Clone)]
@@ -144,3 +147,52 @@ macro_rules! tell {
 formulas!(compute);
 #[cfg(all(feature = "cli", not(test)))] // as `eval`, which reads them
 formulas!(tell);
+
+/// What variances and deviations give back, as a formula; none where the numbers of elements differ, as by labels.
+#[track_caller]
+pub(super) fn of_deviations<F, X>(name: &str, x: &Lazy<X>, g: &Lazy<X>, options: &Var) -> Option<Lazy<X>>
+where
+    F: Float + Numeric + RealNumber,
+    X: Steps<Elem = F, Of<F> = X>,
+{
+    let (axes, shape) = (&options.axes, x.node.shape.as_ref()?);
+    if axes.grouping().is_some() {
+        return None;
+    }
+    let kept = Reduction::new(shape, axes).ok()?.result_shape().wide_size();
+    let count = shape.wide_size().checked_div(kept)? as f64 - options.ddof as f64;
+    let spread = |of: &Lazy<X>| x.any_backward(of, axes);
+    let deviations = x.any_backward(x, Axes::none()) - spread(&x.mean(axes));
+    Some(match name {
+        "std_backward" => spread(&(g / x.std(options.clone()))) * deviations * F::from_f64(1.0 / count),
+        _ => spread(g) * deviations * F::from_f64(2.0 / count),
+    })
+}
+
+/// What roots of sums of squares give back, as a formula; none of other norms.
+#[track_caller]
+pub(super) fn of_norm<F, X>(x: &Lazy<X>, g: &Lazy<X>, norm: &Lazy<X>, options: &Norm) -> Option<Lazy<X>>
+where
+    F: Float + Numeric,
+    X: Steps<Elem = F, Of<F> = X>,
+{
+    let spread = || x.any_backward(&(g / norm), &options.axes);
+    (options.order == NormOrder::Two).then(|| spread() * x.any_backward(x, Axes::none()))
+}
+
+/// What shares give back, as a formula of the operand, its shares and the upstream gradient.
+#[track_caller]
+pub(super) fn of_shares<F, X>(name: &str, x: &Lazy<X>, shares: &Lazy<X>, upstream: &Lazy<X>, axes: &Axes) -> Lazy<X>
+where
+    F: Float + Numeric,
+    X: Steps<Elem = F, Of<F> = X>,
+{
+    let at_entries = |of: &Lazy<X>| x.any_backward(of, Axes::none());
+    let sums = |of: &Lazy<X>| x.any_backward(&of.sum(axes), axes);
+    let (shares, upstream) = (at_entries(shares), at_entries(upstream));
+    if name == "log_softmax" {
+        return &upstream - shares * sums(&upstream);
+    }
+    let parts = &shares * upstream;
+    &parts - shares * sums(&parts)
+}

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::formulas;
 use super::gradient::{at_entries_of, on_pattern_of};
 use super::node::{Asked, Body, Form, Node};
 use super::rewrite::Facts;
@@ -342,14 +343,14 @@ macro_rules! curved {
         let (dx, nodes) = ($x.$backward(&$g, $options.clone()), [&$x.node, &$g.node]);
         dx.with_formula(nodes, 0, move |[x, g]| {
             let [x, g] = [x, g].map(|node| Lazy::of(Arc::clone(node)));
-            of_deviations(stringify!($backward), &x, &g, &$options)
+            formulas::of_deviations(stringify!($backward), &x, &g, &$options)
         })
     }};
     (norm_backward, $seen:ident, $x:ident, $g:ident, $options:ident) => {{
         let (dx, nodes) = (seen!($seen, $x).norm_backward(&$g, $options.clone()), [&$x.node, &$g.node]);
         dx.with_formula(nodes, 0, move |[x, g]| {
             let [x, g] = [x, g].map(|node| Lazy::of(Arc::clone(node)));
-            of_norm(&x, &g, &seen!($seen, x).norm($options.clone()), &$options)
+            formulas::of_norm(&x, &g, &seen!($seen, x).norm($options.clone()), &$options)
         })
     }};
     ($backward:ident, $seen:ident, $x:ident, $g:ident, $options:ident) => {
@@ -365,38 +366,6 @@ macro_rules! seen {
     (entries, $x:ident) => {
         $x.stored()
     };
-}
-
-/// What variances and deviations give back, as a formula; none where the numbers of elements differ, as by labels.
-#[track_caller]
-fn of_deviations<F, X>(name: &str, x: &Lazy<X>, g: &Lazy<X>, options: &Var) -> Option<Lazy<X>>
-where
-    F: Float + Numeric + RealNumber,
-    X: Steps<Elem = F, Of<F> = X>,
-{
-    let (axes, shape) = (&options.axes, x.node.shape.as_ref()?);
-    if axes.grouping().is_some() {
-        return None;
-    }
-    let kept = Reduction::new(shape, axes).ok()?.result_shape().wide_size();
-    let count = shape.wide_size().checked_div(kept)? as f64 - options.ddof as f64;
-    let spread = |of: &Lazy<X>| x.any_backward(of, axes);
-    let deviations = x.any_backward(x, Axes::none()).sub(spread(&x.mean(axes)));
-    Some(match name {
-        "std_backward" => spread(&g.div(x.std(options.clone()))).mul(deviations).mul(F::from_f64(1.0 / count)),
-        _ => spread(g).mul(deviations).mul(F::from_f64(2.0 / count)),
-    })
-}
-
-/// What roots of sums of squares give back, as a formula.
-#[track_caller]
-fn of_norm<F, X>(x: &Lazy<X>, g: &Lazy<X>, norm: &Lazy<X>, options: &Norm) -> Option<Lazy<X>>
-where
-    F: Float + Numeric,
-    X: Steps<Elem = F, Of<F> = X>,
-{
-    let spread = x.any_backward(&g.div(norm), &options.axes);
-    (options.order == NormOrder::Two).then(|| spread.mul(x.any_backward(x, Axes::none())))
 }
 
 /// A reduction, and how it is computed from pieces of its operand.

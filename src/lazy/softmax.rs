@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ndarray::ArrayD;
 
+use super::formulas;
 use super::node::{Form, Node};
 use super::reductions::{Ask, Over, rule_of_one};
 use super::text::{Text, said};
@@ -15,23 +16,6 @@ use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
 use crate::ops::{self};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
-
-/// What shares give back, as a formula of the operand, its shares and the upstream gradient.
-#[track_caller]
-fn formula<F, X>(name: &str, x: &Lazy<X>, shares: &Lazy<X>, upstream: &Lazy<X>, axes: &Axes) -> Lazy<X>
-where
-    F: Float + Numeric,
-    X: Steps<Elem = F, Of<F> = X>,
-{
-    let at_entries = |of: &Lazy<X>| x.any_backward(of, Axes::none());
-    let sums = |of: &Lazy<X>| x.any_backward(&of.sum(axes), axes);
-    let (shares, upstream) = (at_entries(shares), at_entries(upstream));
-    if name == "log_softmax" {
-        return upstream.sub(shares.mul(sums(&upstream)));
-    }
-    let parts = shares.mul(&upstream);
-    parts.sub(shares.mul(sums(&parts)))
-}
 
 macro_rules! shares {
     ($($name:ident, $backward:ident;)*) => {
@@ -68,7 +52,7 @@ macro_rules! shares {
                 dx.with_formula(nodes, 0, move |[x, g]| {
                     let $v = Lazy::<$floats>::of(Arc::clone(x));
                     let shares = $view.softmax(&axes);
-                    Some(formula(stringify!($name), &$v, &shares, &Lazy::of(Arc::clone(g)), &axes))
+                    Some(formulas::of_shares(stringify!($name), &$v, &shares, &Lazy::of(Arc::clone(g)), &axes))
                 })
             })
         }
