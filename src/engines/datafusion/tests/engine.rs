@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lacuna::io::{ReadOptions, WriteOptions, scan, write};
 use lacuna::lazy::{Lazy, Threads};
-use lacuna::{Axes, CooTensor, Element, Error, Nanmedian, Norm};
+use lacuna::{Axes, CooTensor, Error, Nanmedian, Norm};
 use lacuna_datafusion::DataFusion;
 use support::{Folder, Random, assert_bits, bits, small_groups};
 use workers::Worker;
