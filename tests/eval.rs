@@ -942,6 +942,21 @@ fn gradients_of_gradients_agree_with_central_differences() {
     assert!(refused.contains("max_backward has no gradient; graphs in Rust have"), "{refused}");
 }
 
+/// Shares of entries beside gaps of any fill: that of NaN was multiplied by 0 and added up.
+#[test]
+fn second_gradients_of_shares_leave_the_fill_out() {
+    for name in ["softmax", "log_softmax"] {
+        let of = |fill: &str| {
+            let x = format!("with_fill(x, {fill})");
+            slope(&format!("grad(sum(grad({name}(stored({x}), 1), x, z) * d), x, 1)")).into_coo::<f64, u64>().unwrap()
+        };
+        assert!(of("0").values().iter().all(|value| value.is_finite()), "{name}");
+        for fill in ["nan", "inf", "3"] {
+            assert_eq!(of(fill).values(), of("0").values(), "{name} beside {fill}");
+        }
+    }
+}
+
 /// What comes back where the first gradient stores nothing was added up too: 16 and not 8, for sums; and what is not
 /// sparse there had no place in the lower triangle.
 #[test]

@@ -1542,6 +1542,24 @@ fn second_derivatives_agree_with_central_differences() {
     }
 }
 
+/// Lanes were counted by a quotient of sizes: no lane was none at all, and more positions than 2^128 were too few.
+#[test]
+fn second_derivatives_of_deviations_count_the_lanes_of_every_shape() {
+    let of = |shape: &[usize], coords: Vec<Vec<u32>>, values: Vec<f64>| {
+        CooTensor::new(shape, coords, values, 0.0).unwrap().lazy()
+    };
+    let empty = of(&[0, 3], vec![vec![], vec![]], vec![]);
+    let first = empty.var(1).gradient(&empty, &empty.sum(1));
+    assert_eq!(first.gradient(&empty, &empty).collect().unwrap().nnz(), 0);
+    // 2 g / n at an entry that stands alone, but for what its mean is.
+    let long = of(&[1 << 31; 5], vec![vec![7]; 5], vec![3.0]);
+    let ones = of(&[1 << 31; 4], vec![vec![7]; 4], vec![1.0]);
+    let first = long.var(0).gradient(&long, &ones);
+    let second = first.gradient(&long, &long.square()).collect().unwrap();
+    let n = 2f64.powi(31);
+    assert_eq!(second.values(), [9.0 * 2.0 / n * (1.0 - 1.0 / n)]);
+}
+
 /// Of products with arrays: gradients of gradients, by both operands, against differences of the first.
 #[test]
 fn products_with_arrays_have_second_derivatives() {

@@ -78,12 +78,12 @@ const OF_VIEWS: &[(&str, &[&str])] = &[
     ),
     (
         "softmax_backward",
-        &["softmax(stored(x), axis=axis) * (any_backward(x, upstream, []) - any_backward(x, \
-           sum(softmax(stored(x), axis=axis) * any_backward(x, upstream, []), axis=axis), axis=axis))"],
+        &["any_backward(x, softmax(stored(x), axis=axis), []) * (any_backward(x, upstream, []) - any_backward(x, \
+           sum(any_backward(x, softmax(stored(x), axis=axis), []) * any_backward(x, upstream, []), axis=axis), axis=axis))"],
     ),
     (
         "log_softmax_backward",
-        &["any_backward(x, upstream, []) - softmax(stored(x), axis=axis) \
+        &["any_backward(x, upstream, []) - any_backward(x, softmax(stored(x), axis=axis), []) \
            * any_backward(x, sum(any_backward(x, upstream, []), axis=axis), axis=axis)"],
     ),
 ];

@@ -159,8 +159,7 @@ where
     if axes.grouping().is_some() {
         return None;
     }
-    let kept = Reduction::new(shape, axes).ok()?.result_shape().wide_size();
-    let count = shape.wide_size().checked_div(kept)? as f64 - options.ddof as f64;
+    let count = Reduction::new(shape, axes).ok()?.extent() as f64 - options.ddof as f64;
     let spread = |of: &Lazy<X>| x.any_backward(of, axes);
     let deviations = x.any_backward(x, Axes::none()) - spread(&x.mean(axes));
     Some(match name {
