@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 const FLOORS: &[&[&str]] = &[
     &["shape", "machine", "few", "locks"],
     &["alloc"],
+    &["spare"],
     &["error", "grouping"],
     &["limit"],
     &["threads"],
@@ -32,7 +33,7 @@ const FLOORS: &[&[&str]] = &[
 const FOLDERS: [&str; 2] = ["base", "tensor"];
 
 /// What a kernel may know: no tensor, no pattern, no shape, no error.
-const KERNELS_MAY_IMPORT: &[&str] = &["kernels", "element", "index", "machine", "few", "alloc", "threads"];
+const KERNELS_MAY_IMPORT: &[&str] = &["kernels", "element", "index", "machine", "few", "alloc", "spare", "threads"];
 
 /// Outside crates, and the only places that name them.
 const PLACES: &[(&str, &[&str])] = &[
@@ -41,7 +42,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("rayon", &["threads"]),
     ("libc", &["machine"]),
     ("libm", &["element"]),
-    ("bytemuck", &["alloc", "threads", "element", "index", "kernels", "plan", "io"]),
+    ("bytemuck", &["alloc", "spare", "threads", "element", "index", "kernels", "plan", "io"]),
     ("csv_core", &["io"]),
     ("hashbrown", &["kernels", "io"]),
     ("winnow", &["eval"]),

@@ -370,10 +370,9 @@ fn a_result_of_several_without_a_gradient_is_told_by_its_step() {
     let Err(Error::Lazy { operation, cause, .. }) = medians.gradient(&x, &medians).check() else { panic!() };
     assert_eq!(operation, "nanmedian_index");
     assert!(matches!(*cause, Error::NoGradient { operation: "nanmedian_index" }), "{cause:?}");
-    // A label that stands alone.
-    let product = lazy::einsum("ij,ik->ij", &[&x, &x]);
-    let refused = product.gradient(&x, &product).gradient(&x, &x).check().unwrap_err().to_string();
-    assert!(refused.starts_with("einsum_backward at "), "{refused}");
+    let least = x.minimum(&x.transpose().transpose());
+    let refused = least.gradient(&x, &least).gradient(&x, &x).check().unwrap_err().to_string();
+    assert!(refused.starts_with("minimum_backward at "), "{refused}");
 }
 
 /// What the user gives back is held to the shape of the operand.
@@ -1403,13 +1402,13 @@ fn products_over_semirings_are_the_operations() {
 #[test]
 fn a_gradient_of_a_gradient_names_what_has_none() {
     let x = matrix(4, 3, 2, 3).lazy();
-    let first = x.max(1).gradient(&x, &x.sum(1));
+    let first = x.prod(1).gradient(&x, &x.sum(1));
     let line = line!() - 1;
     let Err(Error::Lazy { operation, line: found, cause, .. }) = first.gradient(&x, &x).check() else {
-        panic!("a second derivative of max, which second_derivatives_agree_with_central_differences can have now")
+        panic!("a second derivative of prod, which second_derivatives_agree_with_central_differences can have now")
     };
-    assert_eq!((operation, found), ("max_backward", line));
-    assert!(matches!(*cause, Error::NoGradient { operation: "max_backward" }), "{cause:?}");
+    assert_eq!((operation, found), ("prod_backward", line));
+    assert!(matches!(*cause, Error::NoGradient { operation: "prod_backward" }), "{cause:?}");
 }
 
 /// What comes back to a gradient where it stores nothing has no part in its own gradient: it was added up too, 3 for 1.
@@ -1499,6 +1498,17 @@ fn second_derivatives_agree_with_central_differences() {
         ("variance of all", |x| x.var(Axes::all().keep_dims())),
         ("norm", |x| x.square().norm(1)),
         ("norm of entries", |x| x.powi(3).stored().norm(lacuna::Norm::over(0))),
+        ("sum without NaN", |x| x.powi(3).nansum(1)),
+        ("mean without NaN", |x| x.square().nanmean(0)),
+        ("mean of entries", |x| x.square().stored().mean(0)),
+        ("least", |x| x.powi(3).min(1)),
+        ("most of entries", |x| x.powi(3).stored().max(Axes::from(0).keep_dims())),
+        ("least and most without NaN", |x| x.square().nanmin(0) + x.powi(3).nanmax(0)),
+        ("median", |x| x.powi(3).median(1)),
+        ("median of entries", |x| x.square().stored().nanmedian(1)),
+        ("median of all", |x| (x * 0.5).exp_m1().nanmedian(Axes::all())),
+        ("quantile", |x| x.powi(3).quantile(0.7, 1)),
+        ("quantile of entries", |x| x.powi(3).stored().nanquantile(0.3, 1)),
         ("softmax", |x| x.square().stored().softmax(1)),
         ("softmax of columns", |x| (x * 0.5).stored().softmax(0) * x),
         ("log_softmax", |x| x.square().stored().log_softmax(1)),
@@ -1508,6 +1518,15 @@ fn second_derivatives_agree_with_central_differences() {
         ("outer", |x| x.sum(1).outer(&x.square().mean(0))),
         ("einsum", |x| lacuna::lazy::einsum("ij,kj,kl->il", &[x.clone(), x.square(), x.clone()])),
         ("einsum with dots", |x| lacuna::lazy::einsum("...j,...j->...", &[x.square(), x.clone()])),
+        ("einsum of a diagonal", |x| lacuna::lazy::einsum("ii,ij->j", &[x.matmul(&x.transpose()), x.square()])),
+        ("einsum with sums", |x| lacuna::lazy::einsum("ij,kl->j", &[x.square(), x.clone()])),
+        ("kron", |x| x.kron(&x.square())),
+        ("product of entries", |x| x.stored().matmul(&x.square().transpose())),
+        ("masked product", |x| {
+            let (turned, options) = (x.square().transpose(), lacuna::Matmul::plus_times());
+            x.matmul_on(&turned, &x.matmul(&turned).tril(0).prune().pattern(), options)
+        }),
+        ("clamp", |x| (x.powi(3) - 0.1).clamp(-0.5, 0.9) * x),
         ("choice", |x| x.greater(0.6).where_(&x.square(), &x.powi(3))),
         ("choice beside a row", |x| x.greater(0.6).where_(&x.square().mean(Axes::from(0).keep_dims()), x)),
         ("mask", |x| x.powi(3).stored().mask(&x.slice(ndarray::s![.., ..;-1].as_ref()).pattern())),
@@ -1560,6 +1579,34 @@ fn second_derivatives_of_deviations_count_the_lanes_of_every_shape() {
     assert_eq!(second.values(), [9.0 * 2.0 / n * (1.0 - 1.0 / n)]);
 }
 
+/// What stands on the left of a tensor may be an array: each operator is that of the values.
+#[test]
+fn operators_take_an_array_on_the_left() {
+    // Without gaps, which have one value and not that of each column.
+    let x = CooTensor::from_dense(&dense(4, 3, 0.9), 0.0).unwrap();
+    let (row, g) = (dense(1, 3, 0.7), dense(4, 3, 1.3));
+    let (lazy, array) = (x.lazy(), Lazy::from(row.clone()));
+    assert_same(&(&array + &lazy).collect().unwrap(), &(&row + &x));
+    assert_same(&(&array - lazy.clone()).collect().unwrap(), &(&row - &x));
+    assert_same(&(&row * &lazy).collect().unwrap(), &(&row * &x));
+    assert_same(&(array.clone() / &lazy).collect().unwrap(), &(&row / &x));
+    assert_same(&(&row % lazy.clone()).collect().unwrap(), &(&row % &x));
+    let g = CooTensor::from_dense(&g, 0.0).unwrap();
+    type Both = (ndarray::ArrayD<f64>, CooTensor<f64>);
+    let all: [(Lazy<CooTensor<f64>>, Both); 4] = [
+        (&array + &lazy, lacuna::add_backward(&row, &x, &g).unwrap()),
+        (&array - &lazy, lacuna::sub_backward(&row, &x, &g).unwrap()),
+        (&array * &lazy, lacuna::mul_backward(&row, &x, &g).unwrap()),
+        (&array / &lazy, lacuna::div_backward(&row, &x, &g).unwrap()),
+    ];
+    for (z, (of_array, of_x)) in all {
+        assert_same_arrays(&z.gradient(&array, &g.lazy()).collect().unwrap(), &of_array);
+        assert_same(&z.gradient(&lazy, &g.lazy()).collect().unwrap(), &of_x);
+    }
+    let refused = (&Lazy::from(dense(1, 2, 0.7)) * &lazy).check().unwrap_err().to_string();
+    assert!(refused.starts_with("mul at tests/lazy.rs:"), "{refused}");
+}
+
 /// Of products with arrays: gradients of gradients, by both operands, against differences of the first.
 #[test]
 fn products_with_arrays_have_second_derivatives() {
@@ -1574,6 +1621,16 @@ fn products_with_arrays_have_second_derivatives() {
         ("array and vector", &[2, 3], |x, w| w.matmul(&x.sum(0))),
         ("row and matrix", &[4], |x, w| w.matmul(x)),
         ("row and vector", &[3], |x, w| w.matmul(&x.sum(0))),
+        ("matrix along an axis", &[2, 4], |x, w| x.square().ttm(w, 0)),
+        ("vector along an axis", &[3], |x, w| x.square().ttv(w, 1)),
+        ("factors", &[3, 2], |x, w| x.square().mttkrp(0, &[w])),
+        ("dots at entries", &[4, 2], |x, w| {
+            let right = w.slice(ndarray::s![..3, ..].as_ref()).square();
+            (x.pattern().sddmm(w, &right) * x).sum(1).to_dense()
+        }),
+        ("times", &[3], |x, w| (x.square() * w).sum(1).to_dense()),
+        ("array times", &[3], |x, w| (w * x).sum(0).to_dense()),
+        ("array minus", &[3], |x, w| (w.square() - x).square().sum(1).to_dense()),
         ("arrays", &[3, 2], |x, w| x.to_dense().matmul(w)),
         ("arrays, vector", &[3], |x, w| x.to_dense().matmul(w)),
     ];

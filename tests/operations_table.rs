@@ -304,6 +304,99 @@ fn the_table_of_operations_is_up_to_date() {
     assert_eq!(written, table, "write docs/operations.md again: LACUNA_WRITE=1");
 }
 
+/// The steps of what a tensor stores.
+fn steps_of_entries() -> BTreeMap<String, Step> {
+    let constant = CooTensor::new([4, 5], vec![vec![0, 1, 3], vec![2, 0, 4]], vec![0.5, 2.0, 1.0], 0.0).unwrap();
+    let (x, mut own) = (constant.lazy(), BTreeMap::new());
+    let (stored, steps) = (&x.stored(), &mut own);
+    of_other_types! {steps, stored:
+        abs(); sqrt(); cbrt(); exp(); exp_m1(); ln(); ln_1p(); log2(); log10(); sin(); cos(); tan(); asin(); acos(); atan();
+        sinh(); cosh(); tanh(); recip(); round(); floor(); ceil(); trunc(); square(); sign(); neg(); powi(2); powf(0.5);
+        clamp(0.0, 1.0); add(stored); sub(stored); mul(stored); div(stored); pow(stored); minimum(stored); maximum(stored);
+        sum(1); nansum(1); mean(1); nanmean(1); prod(1); nanprod(1); var(1); std(1); nanvar(1); nanstd(1); min(1); max(1);
+        nanmin(1); nanmax(1); norm(1); median(1); nanmedian(1); quantile(0.5, 1); nanquantile(0.5, 1); topk(1, 1);
+        topk_index(1, 1); argsort(1); softmax(1); log_softmax(1); take([1]); take_axis([1], 1); unique();
+        mask(&x.pattern()); without(&x.pattern()); scale(1, &x.sum(0)); matmul(&x.transpose());
+    }
+    let bools = &x.isnan().stored();
+    of_any!(steps, stored, bools);
+    let complex = x.cast::<num_complex::Complex<f64>>().stored();
+    of_other_types! {steps, complex: conj(); real(); imag();}
+    let arrays = [4, 5].map(|length| Lazy::from(ArrayD::<f64>::ones(vec![length, 2])));
+    // The names of what they are written as.
+    for (name, of) in [("matmul", "matmul_with"), ("unique_counts", "unique"), ("sddmm", "mul")] {
+        let step = steps[of].clone();
+        steps.insert(name.into(), step);
+    }
+    assert!(stored.sddmm(&arrays[0], &arrays[1]).check().is_ok());
+    own
+}
+
+/// Functions of what a tensor stores that are the same of the tensor, so that no step of entries stands for them.
+const SAME_OF_ENTRIES: &[&str] = &[
+    "broadcast_to",
+    "diagonal",
+    "expand_dims",
+    "flip",
+    "matmul_on",
+    "move_axis",
+    "pad",
+    "pattern_sddmm",
+    "permute_axes",
+    "repeat",
+    "reshape",
+    "reshape_as",
+    "roll",
+    "select",
+    "slice",
+    "squeeze",
+    "tile",
+    "transpose",
+    "tril",
+    "triu",
+    "where_",
+];
+
+/// Functions of what a tensor stores that no lazy step stands for: with a fill of 0, those of tensors are the same where
+/// all elements are finite.
+const NO_STEP_OF_ENTRIES: &[&str] = &["einsum", "kron", "mttkrp", "outer", "tensordot", "ttm", "ttv"];
+
+/// On a fill that is not 0.
+#[test]
+fn moves_of_entries_are_those_of_the_tensor() {
+    let x = CooTensor::new([3, 3], vec![vec![0, 1, 2], vec![1, 0, 2]], vec![1.5, 2.0, 3.0], 7.0).unwrap();
+    let vector = CooTensor::new([3], vec![vec![0, 1, 2]], vec![1.0, 2.0, 3.0], 0.0).unwrap();
+    let bound = |name: &str| match name {
+        "v" => Some(vector.to_any()),
+        "m" => Some(x.clone().with_fill(0.0).to_any().cast(DType::Bool).unwrap()),
+        _ => Some(x.to_any()),
+    };
+    for name in SAME_OF_ENTRIES {
+        let call = format!("{name}({})", arguments(name));
+        let of = |call: &str| Expression::parse(call).unwrap().evaluate(bound).unwrap();
+        // A choice has its condition first.
+        let of_stored = if *name == "where_" {
+            call.replacen(", x", ", stored(x)", 1)
+        } else {
+            call.replacen("(x", "(stored(x)", 1)
+        };
+        assert!(of(&of_stored).same_as(&of(&call)), "{of_stored}");
+    }
+}
+
+#[test]
+fn every_function_of_entries_has_its_step() {
+    let steps = steps_of_entries();
+    let table = std::fs::read_to_string(PATH).unwrap();
+    let rows = table.lines().filter(|line| line.starts_with("| `")).map(|line| line.split(" | ").collect::<Vec<_>>());
+    let of_entries = rows
+        .filter(|cells| cells[4].trim() == "yes")
+        .map(|cells| cells[0].trim_start_matches("| `").split('(').next().unwrap().to_string());
+    let is_lacking = |name: &String| !steps.contains_key(name) && !SAME_OF_ENTRIES.contains(&name.as_str());
+    let lacking: Vec<String> = of_entries.filter(is_lacking).collect();
+    assert_eq!(lacking, NO_STEP_OF_ENTRIES);
+}
+
 /// Functions of expressions that no lazy step stands for, and why.
 const NO_STEP: &[(&str, &str)] =
     &[("from_dense", "which elements are stored is asked of values before a graph begins: `CooTensor::from_dense`")];

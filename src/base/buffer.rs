@@ -5,6 +5,7 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use crate::base::alloc::{self, Allocated};
+use crate::base::spare;
 use crate::element::Element;
 
 /// A range of an array that may have several owners: a clone and a window copy nothing, and who writes takes a copy of
@@ -32,6 +33,15 @@ impl<T> Buffer<T> {
 
     fn is_whole(&self) -> bool {
         self.range.len() == self.items.len()
+    }
+}
+
+impl<T: 'static> Buffer<T> {
+    /// Gives the array away to be [written again](spare), if nobody else owns it.
+    pub(crate) fn spare(self) {
+        if let Ok(items) = Arc::try_unwrap(self.items) {
+            spare::keep(items);
+        }
     }
 }
 

@@ -11,4 +11,5 @@ pub(crate) mod limit;
 pub(crate) mod locks;
 pub(crate) mod machine;
 pub(crate) mod shape;
+pub(crate) mod spare;
 pub(crate) mod threads;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::grad::{Back, Given, Graph, no_rule, with_inputs};
 use super::literal::Literal;
 use super::rules::plain;
-use super::table::Function;
+use super::table::{Function, function};
 use super::{Argument, Binary, Id, Kind, Wrong, parse};
 use crate::element::Number;
 use crate::lazy::formulas::TEXTS;
@@ -15,8 +15,6 @@ use crate::lazy::formulas::TEXTS;
 const OTHERS: &[(&str, &[&str])] = &[
     ("powi_backward", &["upstream * (powi(x, below) * exponent)"]),
     ("powf_backward", &["upstream * (powf(x, below) * exponent)"]),
-    ("scale_backward", &["scale(upstream, axis, factors)"]),
-    ("matmul_backward", &["upstream @ move_axis(y, -1, -2)", "move_axis(x, -1, -2) @ upstream"]),
     (
         "where_backward",
         &["where(condition, upstream, zeros_like(upstream))", "where(condition, zeros_like(upstream), upstream)"],
@@ -68,10 +66,6 @@ const OF_VIEWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "matmul_backward",
-        &["stored(upstream) @ stored(move_axis(y, -1, -2))", "stored(move_axis(x, -1, -2)) @ stored(upstream)"],
-    ),
-    (
         "norm_backward",
         &["any_backward(x, upstream / norm(stored(x), axis=axis, keep_dims=keep_dims, by=by), \
            axis=axis, keep_dims=keep_dims, by=by) * any_backward(x, x, [])"],
@@ -114,6 +108,38 @@ const LINEAR: &[(&str, &str)] = &[
     ("without_backward", "without"),
 ];
 
+/// Backward functions of operations that are linear in each operand: what comes to the gradient of one takes its place.
+const OF_PRODUCTS: &[&str] = &[
+    "matmul_backward",
+    "outer_backward",
+    "kron_backward",
+    "tensordot_backward",
+    "einsum_backward",
+    "mttkrp_backward",
+    "ttm_backward",
+    "ttv_backward",
+    "sddmm_backward",
+    "pattern_sddmm_backward",
+    "scale_backward",
+];
+
+/// The names of operands.
+const OPERANDS: &[&str] = &["x", "y", "l", "r", "matrix", "vector", "factors", "tensors"];
+
+/// Backward functions that give shares of the upstream gradient, which change by jumps alone.
+const SHARING: &[&str] = &[
+    "nansum_backward",
+    "nanmean_backward",
+    "min_backward",
+    "max_backward",
+    "nanmin_backward",
+    "nanmax_backward",
+    "median_backward",
+    "nanmedian_backward",
+    "quantile_backward",
+    "nanquantile_backward",
+];
+
 /// What a backward function gives to one of its operands.
 struct Formula {
     text: &'static str,
@@ -130,7 +156,7 @@ fn all() -> impl Iterator<Item = &'static (&'static str, &'static [&'static str]
 fn formula(backward: &str, wrt: usize, of_views: bool) -> Option<Formula> {
     let own = if of_views { OF_VIEWS } else { OF_WHOLE };
     let (_, formulas) = own.iter().chain(all()).find(|(name, _)| *name == backward)?;
-    let is_broadcast = formulas.len() == 2 && backward != "matmul_backward" && !of_views;
+    let is_broadcast = formulas.len() == 2 && !of_views;
     formulas.get(wrt).map(|text| Formula { text, is_broadcast })
 }
 
@@ -160,6 +186,9 @@ impl Arguments<'_> {
 impl Graph {
     /// The rule of a gradient: that of the formula which it stands for.
     pub(super) fn of_gradient(&mut self, backward: &Function, of: &[Vec<Id>], back: Back<'_>) -> Result<Given, Wrong> {
+        if OF_PRODUCTS.contains(&backward.name) {
+            return self.of_product(backward, of, back);
+        }
         let given = self.arguments(backward, of);
         let Some((x, upstream)) = given.operand(0).zip(given.get("upstream")) else {
             return Err(no_rule(backward.name, back.at));
@@ -173,11 +202,79 @@ impl Graph {
                 let all = others.map(|&(name, id)| (name, if name == "x" { own } else { id })).collect();
                 self.call(forward, all, back.at)
             }
-            // What it gives back depends on the sign alone.
-            ("abs_backward", None) => self.call("abs_backward", vec![("x", x), ("upstream", back.upstream)], back.at),
+            // What it gives back depends on the sign alone, or on which side of its bounds an element is.
+            (name @ ("abs_backward" | "clamp_backward"), None) => {
+                let others = given.given.iter().filter(|(name, _)| *name != "upstream").copied();
+                self.call(name, others.chain([("upstream", back.upstream)]).collect(), back.at)
+            }
+            (name, None) if SHARING.contains(&name) => return self.of_shares(backward, &given, back),
             _ => return self.of_formula(backward.name, &given, back),
         };
         Ok(vec![(upstream, self.push(Kind::Own(upstream, own), back.at))])
+    }
+
+    /// The rule of a gradient of what is linear in each operand: the others receive what they would with what came in the
+    /// place of its own, and the upstream gradient the result of these.
+    fn of_product(&mut self, backward: &Function, of: &[Vec<Id>], back: Back<'_>) -> Result<Given, Wrong> {
+        let name = backward.name.trim_end_matches("_backward");
+        let all: Vec<(&str, &Vec<Id>)> = backward.parameters().map(plain).zip(of).collect();
+        let given = |wanted: &str| all.iter().find(|(name, _)| *name == wanted).map_or(&[][..], |(_, ids)| ids);
+        let (Some(forward), &[upstream]) = (function(name), given("upstream")) else {
+            return Err(no_rule(backward.name, back.at));
+        };
+        let mut before = given("wrt").first().map_or(Some(0), |&wrt| self.place(wrt));
+        let mut arguments: Vec<Vec<Id>> = Vec::new();
+        for parameter in forward.parameters().map(plain) {
+            let mut ids = given(parameter).to_vec();
+            // Of a pattern the values have no part in it.
+            let is_pattern = (name, parameter) == ("pattern_sddmm", "x");
+            if OPERANDS.contains(&parameter) && !is_pattern {
+                self.replaced(&mut ids, &mut before, back);
+            }
+            arguments.push(ids);
+        }
+        let named = forward.parameters().map(plain).zip(&arguments);
+        let named = named.flat_map(|(name, ids)| ids.iter().map(move |&id| (name, id))).collect();
+        let result = self.call(forward.name, named, back.at);
+        let mut found = self.of_call(forward.name, &arguments, Back { upstream, ..back })?;
+        found.push((upstream, self.push(Kind::Own(upstream, result), back.at)));
+        Ok(found)
+    }
+
+    /// Puts what came into the place of the operand with so many before it, if that is among these.
+    fn replaced(&mut self, ids: &mut [Id], before: &mut Option<usize>, back: Back<'_>) {
+        for id in ids {
+            if let Kind::List(mut items) = self.nodes[*id].kind.clone() {
+                self.replaced(&mut items, before, back);
+                *id = self.push(Kind::List(items), back.at);
+                continue;
+            }
+            if *before == Some(0) {
+                *id = match &self.nodes[*id].kind {
+                    Kind::Call(name, of) if name == "stored" => {
+                        let own = self.push(Kind::Own(of[0].value, back.upstream), back.at);
+                        self.call("stored", vec![("x", own)], back.at)
+                    }
+                    _ => self.push(Kind::Own(*id, back.upstream), back.at),
+                };
+            }
+            *before = before.and_then(|before| before.checked_sub(1));
+        }
+    }
+
+    /// The rule of shares of the upstream gradient: the same shares of what comes, added up.
+    fn of_shares(&mut self, backward: &Function, given: &Arguments<'_>, back: Back<'_>) -> Result<Given, Wrong> {
+        let Some(upstream) = given.get("upstream") else { return Err(no_rule(backward.name, back.at)) };
+        let options = backward.parameters().map(plain).filter(|name| !["x", "upstream"].contains(name));
+        let options = options.map(|name| format!(", {name}={name}")).collect::<String>();
+        let (name, x) = (backward.name, if given.has_views { "stored(x)" } else { "x" });
+        let formula = format!(
+            "any_backward(x, upstream, axis=axis, keep_dims=keep_dims, by=by) \
+             * {name}({x}, zeros_like(upstream) + 1{options})"
+        );
+        let written = self.written(&formula, given, name, back.at)?;
+        let own = self.push(Kind::Own(given.operand(0).unwrap_or(upstream), back.upstream), back.at);
+        self.chained(written, own, &[upstream])
     }
 
     /// The arguments of a backward function.
@@ -269,6 +366,12 @@ impl Graph {
             (None, Number::Real(real)) => Some(Number::Real(if real == 0.0 { 0.0 } else { real - 1.0 }).into()),
             _ => None,
         }
+    }
+
+    /// The number of an operand.
+    fn place(&self, id: Id) -> Option<usize> {
+        let Kind::Number(number) = &self.nodes[id].kind else { return None };
+        usize::try_from(number.integer()?).ok()
     }
 
     fn is_one(&self, id: Id) -> bool {

@@ -201,7 +201,5 @@ impl Graph {
 }
 
 pub(super) fn no_rule(name: &str, at: &Range<usize>) -> Wrong {
-    let is_second = name.ends_with("_backward");
-    let hint = if is_second { "; graphs in Rust have gradients of gradients, by Lazy::gradient" } else { "" };
-    Wrong::new(at.clone(), format!("{} has no gradient{hint}", name.trim_end_matches('_')))
+    Wrong::new(at.clone(), format!("{} has no gradient", name.trim_end_matches('_')))
 }

@@ -61,7 +61,7 @@ impl Graph {
     }
 
     /// The rule of a function, by its name and arguments.
-    fn of_call(&mut self, name: &str, of: &[Vec<Id>], back: Back<'_>) -> Result<Given, Wrong> {
+    pub(super) fn of_call(&mut self, name: &str, of: &[Vec<Id>], back: Back<'_>) -> Result<Given, Wrong> {
         let (first, Back { upstream, at, .. }) = (of[0][0], back);
         let only_first = || !of[1..].iter().flatten().any(|&id| back.meets(id));
         match name {

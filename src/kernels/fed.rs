@@ -12,7 +12,7 @@ use crate::kernels::holistic::{Group, Holistic, reduce_runs};
 use crate::kernels::op::{Outcomes, Refused};
 
 /// So many values are a piece, at most.
-pub(crate) const PIECE: usize = 1 << 12;
+pub(crate) const PIECE: usize = 1 << 13;
 
 /// Longer groups are not gathered, where all values of a group are needed at once.
 const LONGEST: usize = 1 << 16;

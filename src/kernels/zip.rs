@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::base::alloc::AllocError;
 use crate::base::machine::in_wide_vectors;
+use crate::base::spare;
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::op::{Fault, Op, Outcome};
@@ -158,7 +159,8 @@ fn blocks_of_sides<A: Element, B: Element, U: Element>(
     block: Block<'_, A, B, U>,
 ) -> Result<Vec<U>, Failed> {
     let first = AtomicUsize::new(usize::MAX);
-    let results = threads::filled(count, 700, |range, results: &mut [U]| {
+    let mut results = spare::items(count)?;
+    threads::fill_parts(&mut results, 700, |range, results: &mut [U]| {
         let (mut of_a, mut of_b) = (None, None);
         for (results, start) in results.chunks_mut(BLOCK).zip(range.step_by(BLOCK)) {
             let (a, b) = (a.block(start, results.len(), &mut of_a), b.block(start, results.len(), &mut of_b));
@@ -167,7 +169,7 @@ fn blocks_of_sides<A: Element, B: Element, U: Element>(
                 return;
             }
         }
-    })?;
+    });
     match first.into_inner() {
         usize::MAX => Ok(results),
         // Asked once more, for the reason.

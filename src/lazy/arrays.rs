@@ -8,6 +8,7 @@ use std::sync::Arc;
 use ndarray::{ArrayD, ArrayView, Dimension, Ix1, Ix2};
 
 use super::einsum::part;
+use super::gradient::linear_in_each;
 use super::node::{Form, Held, Node, known};
 use super::rewrite::Facts;
 use super::source::{ByRanges, OfArrays};
@@ -19,6 +20,7 @@ use crate::base::alloc;
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
+use crate::base::spare;
 use crate::convert::dense_array;
 use crate::element::{DType, Element, Float, FloatVisitor, Numeric, RealNumber, Ring};
 use crate::ops;
@@ -98,6 +100,12 @@ impl<T: Element> ByPieces for OfArray<T> {
 
     fn pattern(&self, value: &Held) -> Held {
         Arc::new(self.shape(value))
+    }
+
+    fn spare(&self, piece: Held) {
+        if let Some(Ok(piece)) = piece.downcast::<ArrayD<T>>().ok().map(Arc::try_unwrap) {
+            spare::keep(piece.into_raw_vec_and_offset().0);
+        }
     }
 }
 
@@ -244,7 +252,10 @@ macro_rules! products_along {
                 };
                 let (name, nodes) = (stringify!($backward), [x, array, g]);
                 let said = ["%0", "%1", &axis.to_string(), "%2"];
-                two_of::<OfFloats<X, F>, ArrayD<F>, 3>(name, axis.to_string(), &said, nodes, run).to_vec()
+                let given = two_of::<OfFloats<X, F>, ArrayD<F>, 3>(name, axis.to_string(), &said, nodes, run);
+                linear_in_each::<X::Of<F>, ArrayD<F>>(given.into(), &nodes.map(Arc::clone), move |of| {
+                    Lazy::<X::Of<F>>::of(Arc::clone(&of[0])).$name(&Lazy::of(Arc::clone(&of[1])), axis).node
+                })
             })
         }
     )*};
@@ -282,16 +293,20 @@ impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {
                 let (dx, rest) = ops::mttkrp_backward(known::<X::Of<F>>(x), mode, &factors, known::<ArrayD<F>>(g))?;
                 Ok((<X::Of<F>>::reduced(dx), rest))
             };
-            let nodes = inputs.iter().chain([g]).map(Arc::clone).collect();
+            let nodes: Vec<Arc<Node>> = inputs.iter().chain([g]).map(Arc::clone).collect();
             let all: Lazy<OfAll<X, F>> =
-                step_of("mttkrp_backward", mode.to_string(), nodes, Form::Own, |shapes| same(shapes[0]), run);
+                step_of("mttkrp_backward", mode.to_string(), nodes.clone(), Form::Own, |shapes| same(shapes[0]), run);
             let count = inputs.len();
             let said = ["%0", &mode.to_string(), &list_from(1, count - 1), &format!("%{count}")];
             let all = all.written(Text::gradients("mttkrp_backward", &said, said!(), count));
             let all = all.known(Facts::gradients_of(&[0]));
             let (dx, rest) = all.parts();
             let of_factors = (1..inputs.len()).map(|number| Some(part(&rest, number - 1).node));
-            std::iter::once(Some(dx.node)).chain(of_factors).collect()
+            let given = std::iter::once(Some(dx.node)).chain(of_factors).collect();
+            linear_in_each::<X::Of<F>, ArrayD<F>>(given, &nodes, move |of| {
+                let factors: Vec<Lazy<ArrayD<F>>> = of[1..].iter().map(|node| Lazy::of(Arc::clone(node))).collect();
+                Lazy::<X::Of<F>>::of(Arc::clone(&of[0])).mttkrp(mode, &factors).node
+            })
         })
     }
 }
@@ -371,7 +386,11 @@ impl<P: Pattern, T: Ring> LazyPattern<P, T> {
             let (name, said) = ("pattern_sddmm_backward", ["%0", "%1", "%2", "%3"]);
             let [left, right] = two_of::<ArrayD<F>, ArrayD<F>, 4>(name, String::new(), &said, nodes, run);
             // The values of the tensor have no part in it.
-            vec![None, left, right]
+            let given = vec![None, left, right];
+            linear_in_each::<Tensor<P, F>, ArrayD<F>>(given, &nodes.map(Arc::clone), |of| {
+                let [left, right] = [1, 2].map(|at| Lazy::of(Arc::clone(&of[at])));
+                Lazy::<Tensor<P, F>>::of(Arc::clone(&of[0])).pattern().sddmm(&left, &right).node
+            })
         })
     }
 }

@@ -3,6 +3,7 @@
 use std::borrow::Borrow;
 use std::sync::Arc;
 
+use super::gradient::linear_in_each;
 use super::node::{Form, Held, Node, known};
 use super::rewrite::Facts;
 use super::text::{Text, list_of, said};
@@ -62,29 +63,12 @@ pub fn einsum<'a, P: Pattern, T: Ring>(
         let backward = Text::gradients("einsum_backward", &operands, spec.map(|_| String::new()), count);
         let all: Lazy<Vec<Tensor<P, F>>> =
             step_of("einsum_backward", told, nodes.clone(), Form::Own, |_| Ok(None), run).written(backward);
-        let of_one = |place: usize| {
-            let sum = sum.clone();
-            part(&all, place).with_formula_of(nodes.clone(), place, move |of| {
-                formula::<P, F>(of, place, |lengths| sum.back_to(place, lengths))
-            })
-        };
-        (0..inputs.len()).map(|place| Some(of_one(place).node)).collect()
+        let given = (0..count).map(|place| Some(part(&all, place).node)).collect();
+        linear_in_each::<Tensor<P, F>, Tensor<P, F>>(given, &nodes, move |of| {
+            let operands: Vec<Lazy<Tensor<P, F>>> = of.iter().map(|node| Lazy::of(Arc::clone(node))).collect();
+            einsum(sum.clone(), &operands).node
+        })
     })
-}
-
-/// The gradient of one of the operands, behind which the upstream gradient stands, as a sum of products of it and the
-/// others, which is named for the lengths of the operands.
-#[track_caller]
-fn formula<P: Pattern, F: Float>(
-    of: &[Arc<Node>],
-    place: usize,
-    named: impl FnOnce(&[&[usize]]) -> Option<String>,
-) -> Option<Lazy<Tensor<P, F>>> {
-    let (upstream, operands) = of.split_last()?;
-    let lengths: Vec<&[usize]> = operands.iter().map(|node| node.shape.as_deref()).collect::<Option<_>>()?;
-    let others = operands.iter().enumerate().filter(|&(at, _)| at != place).map(|(_, node)| node);
-    let terms: Vec<_> = std::iter::once(upstream).chain(others).map(|node| Lazy::of(Arc::clone(node))).collect();
-    Some(einsum(named(&lengths)?, &terms))
 }
 
 impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
@@ -123,14 +107,11 @@ impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
                     .written(text)
                     .known(Facts::gradients_of(&[0, 1]));
             let (dx, dy) = both.parts();
-            let of_one = |gradient: Lazy<Tensor<P, F>>, place: usize| {
-                let pairs = pairs.clone();
-                gradient.with_formula_of([x, y, g].map(Arc::clone).to_vec(), place, move |of| {
-                    let pairs = [&pairs[0][..], &pairs[1][..]];
-                    formula::<P, F>(of, place, |lengths| ops::tensordot_back_to(place, lengths.try_into().ok()?, pairs))
-                })
-            };
-            vec![Some(of_one(dx, 0).node), Some(of_one(dy, 1).node)]
+            let (given, of) = (vec![Some(dx.node), Some(dy.node)], [x, y, g].map(Arc::clone));
+            linear_in_each::<Tensor<P, F>, Tensor<P, F>>(given, &of, move |of| {
+                let [x, y] = [0, 1].map(|at| Lazy::<Tensor<P, F>>::of(Arc::clone(&of[at])));
+                x.tensordot(&y, &pairs[0], &pairs[1]).node
+            })
         })
     }
 }

@@ -1,10 +1,11 @@
-//! Products of a tensor or an array and an array, and what their gradients are, as formulas.
+//! Products of a tensor or an array and an array, and of an array and a tensor.
 
 use std::sync::Arc;
 
 use ndarray::ArrayD;
 
 use super::arrays::{OfFloats, TWO, two_of};
+use super::gradient::linear_in_each;
 use super::node::{Form, Held, Node, known};
 use super::products::product_shape;
 use super::text::{Text, said};
@@ -62,7 +63,11 @@ impl<P: Pattern, T: Ring> ArrayFactor<T> for Tensor<P, T> {
                 ops::matmul_backward(x, known::<Tensor<P, F>>(&inputs[1]), g)
             };
             let given = two_of::<ArrayD<F>, Tensor<P, F>, 3>("matmul_backward", String::new(), TWO, [x, y, g], run);
-            with_formulas(given, [x, y, g], of_product_by_tensor::<P, F>)
+            let of = [x, y, g].map(Arc::clone);
+            linear_in_each::<ArrayD<F>, Tensor<P, F>>(given.into(), &of, |of| {
+                let (x, y) = (Lazy::of(Arc::clone(&of[0])), Lazy::of(Arc::clone(&of[1])));
+                <Tensor<P, F>>::product_of_array(&x, &y).node
+            })
         })
     }
 }
@@ -104,71 +109,9 @@ where
             Ok((<X::Of<F>>::reduced(dx), dy))
         };
         let given = two_of::<OfFloats<X, F>, ArrayD<F>, 3>("matmul_backward", String::new(), TWO, [x, y, g], run);
-        with_formulas(given, [x, y, g], of_product_by_array::<F, X::Of<F>>)
+        let of = [x, y, g].map(Arc::clone);
+        linear_in_each::<X::Of<F>, ArrayD<F>>(given.into(), &of, |of| {
+            X::Of::<F>::times(&Lazy::of(Arc::clone(&of[0])), &Lazy::of(Arc::clone(&of[1]))).node
+        })
     })
-}
-
-/// What a formula gives to both operands, if there is one of their ranks.
-type Formulas<A, B> = Option<(Lazy<A>, Lazy<B>)>;
-
-/// Two gradients with those of formulas of the operands and the upstream gradient for their own.
-fn with_formulas<A: Steps<Elem: Float>, B: Steps<Elem: Float>>(
-    [dx, dy]: [Option<Arc<Node>>; 2],
-    of: [&Arc<Node>; 3],
-    formulas: fn([&Arc<Node>; 3]) -> Formulas<A, B>,
-) -> Vec<Option<Arc<Node>>> {
-    let dx = dx.map(|dx| Lazy::of(dx).with_formula(of, 0, move |of| Some(formulas(of)?.0)).node);
-    let dy = dy.map(|dy| Lazy::of(dy).with_formula(of, 1, move |of| Some(formulas(of)?.1)).node);
-    vec![dx, dy]
-}
-
-/// Two operands and the gradient of their product as matrices, where neither is a batch of these: a vector on the left
-/// is a row, one on the right a column.
-type Matrices<X, Y> = (Lazy<X>, Lazy<Y>, Lazy<ArrayD<<X as Operand>::Elem>>);
-
-fn matrices<F: Float, X, Y>([x, y, g]: [&Arc<Node>; 3]) -> Option<Matrices<X, Y>>
-where
-    X: Steps<Elem = F, Of<F> = X>,
-    Y: Steps<Elem = F, Of<F> = Y>,
-{
-    let rank = |node: &Arc<Node>| node.shape.as_ref().map(|shape| shape.rank());
-    let (mut g, x_rank, y_rank) = (Lazy::<ArrayD<F>>::of(Arc::clone(g)), rank(x)?, rank(y)?);
-    let (mut x, mut y) = (Lazy::<X>::of(Arc::clone(x)), Lazy::<Y>::of(Arc::clone(y)));
-    if y_rank == 1 {
-        (y, g) = (y.expand_dims(1), g.expand_dims(-1));
-    }
-    if x_rank == 1 {
-        (x, g) = (x.expand_dims(0), g.expand_dims(0));
-    }
-    (x_rank.max(y_rank) <= 2).then_some((x, y, g))
-}
-
-/// What a product with an array gives back to both: the dots of rows of arrays at the elements of the left operand.
-#[track_caller]
-fn of_product_by_array<F, X>(of: [&Arc<Node>; 3]) -> Formulas<X, ArrayD<F>>
-where
-    F: Float + Ring,
-    X: Steps<Elem = F, Of<F> = X>,
-{
-    let (x, y, g) = matrices::<F, X, ArrayD<F>>(of)?;
-    let (dx, dy) = (X::dots(&x, &g, &y), X::times(&x.transpose(), &g));
-    Some((like(of[0], dx, 0), like(of[1], dy, 1)))
-}
-
-/// The same of the product of an array with a tensor.
-#[track_caller]
-fn of_product_by_tensor<P: Pattern, F: Float + Ring>(of: [&Arc<Node>; 3]) -> Formulas<ArrayD<F>, Tensor<P, F>> {
-    let (x, y, g) = matrices::<F, ArrayD<F>, Tensor<P, F>>(of)?;
-    let dx = g.matmul(&y.transpose());
-    let dy = y.pattern().sddmm(&x.transpose(), &g.transpose());
-    Some((like(of[0], dx, 0), like(of[1], dy, 1)))
-}
-
-/// A gradient in the form of its operand, of which a vector was a matrix of one position along that axis.
-#[track_caller]
-fn like<T: Element, X: Steps<Elem = T, Of<T> = X>>(operand: &Arc<Node>, gradient: Lazy<X>, axis: i32) -> Lazy<X> {
-    match operand.shape.as_ref().map(|shape| shape.rank()) {
-        Some(1) => gradient.squeeze(axis),
-        _ => gradient,
-    }
 }

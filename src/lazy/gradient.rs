@@ -247,6 +247,36 @@ impl<Y: Steps<Elem: Float>> Lazy<Y> {
     }
 }
 
+/// The gradients of an operation that is linear in each operand, with their own. An operand that has a gradient is of
+/// the type `A` if it is the first, or else of `B`; behind all stands the upstream gradient in `of`. What comes to the
+/// gradient of an operand takes the place of that operand: the others receive what they would then, and the upstream
+/// gradient what `again` makes of them.
+pub(super) fn linear_in_each<A: Steps, B: Steps>(
+    mut gradients: Vec<Option<Arc<Node>>>,
+    of: &[Arc<Node>],
+    again: impl Fn(&[Arc<Node>]) -> Arc<Node> + Clone + Send + Sync + 'static,
+) -> Vec<Option<Arc<Node>>> {
+    for (place, gradient) in gradients.iter_mut().enumerate() {
+        let Some(node) = gradient.as_mut().and_then(Arc::get_mut) else { continue };
+        let again = again.clone();
+        node.of = of.to_vec();
+        node.rule = Some(Box::new(move |asked| {
+            let (g, operands) = asked.inputs.split_last()?;
+            let (mut operands, came) = (operands.to_vec(), Arc::clone(asked.upstream));
+            operands[place] = match place {
+                0 => at_entries_of::<A, A>(&operands[0], Lazy::of(came)).node,
+                _ => at_entries_of::<B, B>(&operands[place], Lazy::of(came)).node,
+            };
+            let result = again(&operands);
+            let mut given = result.rule.as_ref()?(Asked { inputs: &operands, upstream: g })?;
+            given[place] = None;
+            given.push(Some(result));
+            Some(given)
+        }));
+    }
+    gradients
+}
+
 /// The gradients of all steps between `by` and the result, by their numbers; those of `by` go no further where
 /// `is_cut`.
 fn all(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>], is_cut: bool) -> Result<BTreeMap<u64, Arc<Node>>> {

@@ -140,18 +140,32 @@ fn powers<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
     })
 }
 
-/// The gradient of a power of a real exponent, with its own; other functions of numbers have none.
+/// The gradient of a power of a real exponent, with its own, or of [`Lazy::clamp`], which keeps or drops what comes to it
+/// as what it was made of.
 fn real_powers<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
     step: Lazy<Y>,
     x: &Lazy<Y>,
     g: &Lazy<Y>,
     numbers: &[F],
 ) -> Lazy<Y> {
+    if let &[low, high] = numbers {
+        return clamped(step, low, high);
+    }
     let &[exponent] = numbers else { return step };
     step.with_formula([&x.node, &g.node], 0, move |[x, g]| {
         let (x, g) = (Lazy::<Y>::of(Arc::clone(x)), Lazy::<Y>::of(Arc::clone(g)));
         let below = if exponent.to_f64() == 0.0 { 0.0 } else { exponent.to_f64() - 1.0 };
         Some(g.mul(x.powf(F::from_f64(below)).mul(exponent)))
+    })
+}
+
+/// The gradient of [`Lazy::clamp`], whose own drops the same.
+fn clamped<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(step: Lazy<Y>, low: F, high: F) -> Lazy<Y> {
+    step.with_rule(move |asked| {
+        let [x, _] = asked.inputs else { return None };
+        let (x, came) = (Lazy::<Y>::of(Arc::clone(x)), Lazy::<Y>::of(Arc::clone(asked.upstream)));
+        let kept = clamped(x.clamp_backward(&came, low, high), low, high);
+        Some(vec![None, Some(kept.node)])
     })
 }
 

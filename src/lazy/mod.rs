@@ -28,6 +28,7 @@
 
 #[cfg(any(feature = "cli", feature = "parquet"))]
 mod any;
+mod array_first;
 mod arrays;
 mod chosen;
 mod chunks;

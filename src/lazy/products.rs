@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::factors::Factor;
-use super::gradient::on_pattern_of;
+use super::gradient::{linear_in_each, on_pattern_of};
 use super::node::{Form, Held, Node, known, unlike};
 use super::rewrite::Facts;
 use super::text::{Text, said};
@@ -21,39 +21,6 @@ use crate::tensor::Tensor;
 /// The shape of a product of matrices, or of vectors and matrices.
 pub(super) fn product_shape(x: &Shape, y: &Shape) -> Result<Option<Shape>> {
     Ok(Some(Contraction::new("matmul", [x, x], [y, y])?.shape))
-}
-
-/// What a product gives back to both, as formulas of these and the upstream gradient, in the shape that batches have
-/// together. A vector on the left is a row, one on the right a column.
-#[track_caller]
-fn of_matrices<P: Pattern, F: Float + Ring>(name: &str, of: [&Arc<Node>; 3]) -> Option<[Lazy<Tensor<P, F>>; 2]> {
-    if name == "outer" {
-        return of_outer(of);
-    }
-    if name != "matmul" {
-        return None;
-    }
-    let is_vector = |node: &Arc<Node>| node.shape.as_ref().map(|shape| shape.rank() == 1);
-    let (is_row, is_column) = (is_vector(of[0])?, is_vector(of[1])?);
-    let [mut x, mut y, mut g] = of.map(|node| Lazy::<Tensor<P, F>>::of(Arc::clone(node)));
-    if is_column {
-        (y, g) = (y.expand_dims(1), g.expand_dims(-1));
-    }
-    if is_row {
-        (x, g) = (x.expand_dims(0), g.expand_dims(-2));
-    }
-    let [dx, dy] = [g.matmul_tensor(&y.move_axis(-1, -2)), x.move_axis(-1, -2).matmul_tensor(&g)];
-    Some([if is_row { dx.squeeze(-2) } else { dx }, if is_column { dy.squeeze(-1) } else { dy }])
-}
-
-/// What a product of all pairs gives back to both: sums over the axes of the other.
-fn of_outer<P: Pattern, F: Float + Ring>(of: [&Arc<Node>; 3]) -> Option<[Lazy<Tensor<P, F>>; 2]> {
-    let [x, y, g] = of.map(|node| Lazy::<Tensor<P, F>>::of(Arc::clone(node)));
-    let [left, right] = [&x, &y].map(|of| of.shape().map(<[usize]>::len));
-    let all = |count: usize| (0..count as isize).collect::<Vec<_>>();
-    let (left, right) = (all(left?), all(right?));
-    let last: Vec<isize> = right.iter().map(|axis| axis + left.len() as isize).collect();
-    Some([g.tensordot(&y, last, right), g.tensordot(&x, &left, &left)])
 }
 
 /// Products of two tensors of one format, with the shape of the result from theirs, and the gradients of both.
@@ -79,10 +46,12 @@ macro_rules! products {
                 rule_of_all!(product, T, [P: Pattern], (), |[x, y, g]| {
                     let [x, y, g] = [x, y, g].map(|node| Lazy::<Tensor<P, F>>::of(Arc::clone(node)));
                     let (dx, dy) = x.$backward(&y, &g).parts();
-                    let of = [&x.node, &y.node, &g.node];
-                    let dx = dx.with_formula(of, 0, |of| of_matrices(stringify!($name), of).map(|[dx, _]| dx));
-                    let dy = dy.with_formula(of, 1, |of| of_matrices(stringify!($name), of).map(|[_, dy]| dy));
-                    vec![Some(dx.node), Some(dy.node)]
+                    let again = |of: &[Arc<Node>]| {
+                        let [x, y] = [0, 1].map(|at| Lazy::<Tensor<P, F>>::of(Arc::clone(&of[at])));
+                        x.$method(&y).node
+                    };
+                    let (given, of) = (vec![Some(dx.node), Some(dy.node)], [x.node, y.node, g.node]);
+                    linear_in_each::<Tensor<P, F>, Tensor<P, F>>(given, &of, again)
                 })
             }
 
@@ -162,10 +131,13 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
         if name != Some("plus_times") {
             return product;
         }
-        product.with_rule(|asked| {
-            let [x, y] = <&[_; 2]>::try_from(asked.inputs).ok()?.each_ref().map(Arc::clone);
-            let upstream = Arc::clone(asked.upstream);
-            T::if_float(OfEntries::<X, Y, X::Product<Y>> { x, y, upstream, of: PhantomData })
+        product.with_rule(move |asked| {
+            let [x, y] = <&[_; 2]>::try_from(asked.inputs).ok()?.each_ref();
+            let of = [x, y, asked.upstream].map(Arc::clone);
+            let given = T::if_float(OfEntries::<X, Y, X::Product<Y>> { of: of.clone(), as_types: PhantomData })?;
+            Some(linear_in_each::<X, Y>(given, &of, move |of| {
+                Lazy::<X>::of(Arc::clone(&of[0])).matmul_with(&Lazy::<Y>::of(Arc::clone(&of[1])), options).node
+            }))
         })
     }
 
@@ -286,19 +258,20 @@ where
         let product = masked::<X, Y, Q, S>([x, y, mask], options, is_complement);
         let upstream =
             on_pattern_of::<X::Product<Y>, X::Product<Y>>(&product.node, &Lazy::of(Arc::clone(asked.upstream)))?;
-        let [x, y] = [x, y].map(Arc::clone);
-        let mut given = X::Elem::if_float(OfEntries::<X, Y, X::Product<Y>> { x, y, upstream, of: PhantomData })?;
+        let of = [x, y, &upstream].map(Arc::clone);
+        let mut given = X::Elem::if_float(OfEntries::<X, Y, X::Product<Y>> { of, as_types: PhantomData })?;
         given.push(None);
-        Some(given)
+        Some(linear_in_each::<X, Y>(given, &[x, y, mask, &upstream].map(Arc::clone), move |of| {
+            masked::<X, Y, Q, S>([&of[0], &of[1], &of[2]], options, is_complement).node
+        }))
     })
 }
 
 /// The gradients of sums of products of entries.
 struct OfEntries<X, Y, Z> {
-    x: Arc<Node>,
-    y: Arc<Node>,
-    upstream: Arc<Node>,
-    of: PhantomData<fn(X, Y) -> Z>,
+    /// The operands and the upstream gradient.
+    of: [Arc<Node>; 3],
+    as_types: PhantomData<fn(X, Y) -> Z>,
 }
 
 /// The gradients of both operands.
@@ -316,9 +289,9 @@ impl<X: Steps, Y: Steps, Z: Steps> FloatVisitor for OfEntries<X, Y, Z> {
         };
         let seen =
             |node: &Node, at: &str| if node.kind.format() == "array" { at.into() } else { format!("stored({at})") };
-        let written = [seen(&self.x, "%0"), seen(&self.y, "%1")];
+        let written = [seen(&self.of[0], "%0"), seen(&self.of[1], "%1")];
         let operands = [&*written[0], &*written[1], "%2"];
-        let nodes = [&self.x, &self.y, &self.upstream];
+        let nodes = self.of.each_ref();
         let both: Lazy<Both<X, Y, F>> =
             step("matmul_backward", "stored".into(), nodes, Form::Own, |[x, ..]| same(x), run)
                 .written(Text::gradients("matmul_backward", &operands, said!(), 2))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::node::{Form, Node};
-use super::reductions::{Ask, Over, fed, rule_of_one};
+use super::reductions::{Ask, Over, fed, linear, rule_of_one, seen};
 use super::rewrite::Facts;
 use super::text::{Text, said, with_option};
 use super::unary::{LazyStored, Steps};
@@ -71,9 +71,12 @@ macro_rules! quantiles {
             let text = Text::call(stringify!($backward), &[$written, "%1"], with_option(said!(q), options.said()));
             let facts = Facts::over(options.axes());
             let kept = shares::reduced_back(options.axes());
+            let (used, axes) = (options.clone(), options.axes().clone());
             let run = move |$v: &$X, g: &U| ops::$backward($view, g, q, options.clone()).map(<$X>::reduced);
             let step = $x.back(stringify!($backward), arguments, Form::OfFirst, upstream, run);
-            step.written(text).known(facts).with_shares(kept)
+            let step = step.written(text).known(facts).with_shares(kept);
+            let of_ones = move |x: &Lazy<$X>, ones: &Lazy<U>| seen!($seen, x).$backward(ones, q, used.clone());
+            linear::<$X, U, _>(stringify!($name), stringify!($seen) == "entries", step, axes, of_ones)
         }
     };
 }

@@ -8,6 +8,7 @@ use super::node::{Asked, Body, Form, Node};
 use super::rewrite::Facts;
 use super::text::{Text, said_of_reduced, with_option};
 use super::unary::{LazyStored, Steps};
+use super::zips::zeros_of;
 use super::{Lazy, Value, shares};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
@@ -286,12 +287,14 @@ macro_rules! reductions {
             {
                 let options: $options = options.into();
                 let (arguments, used) = (told(stringify!($seen), &options), options.axes().clone());
+                let again = options.clone();
                 let text = Text::call(stringify!($backward), &[looked_at!($seen), "%1"], options.said());
                 let run =
                     move |x: &$X, g: &U| ops::$backward($seen!(x), g, options.clone()).map(<$X>::reduced);
                 let step = $x.back(stringify!($backward), arguments, Form::OfFirst, upstream, run).written(text);
                 let step = step.known(Facts::over(&used)).with_shares(shares::reduced_back(&used));
-                linear::<$X, U, _>(stringify!($name), stringify!($seen) == "entries", step, used)
+                let of_ones = move |x: &Lazy<$X>, ones: &Lazy<U>| seen!($seen, x).$backward(ones, again.clone());
+                linear::<$X, U, _>(stringify!($name), stringify!($seen) == "entries", step, used, of_ones)
             }
         )?
     };
@@ -317,21 +320,33 @@ pub(super) fn is_middle(node: &Node) -> bool {
     ["median", "nanmedian"].contains(&node.name) && node.from_pieces.is_some()
 }
 
-/// The gradient of a reduction, with its own where what it gives back is linear in the upstream gradient and depends on
-/// nothing else: the same reduction of what comes back to it.
-fn linear<X: Steps, U: Steps<Elem: Float>, Y: Steps<Elem = U::Elem>>(
+/// The gradient of a reduction, with its own where what it gives back are shares of the upstream gradient that do not
+/// change with the elements, but where these change places: sums of what comes back by the same shares.
+pub(super) fn linear<X: Steps, U: Steps<Elem: Float>, Y: Steps<Elem = U::Elem, Of<U::Elem> = Y>>(
     name: &'static str,
     is_stored: bool,
     step: Lazy<Y>,
     axes: Axes,
+    of_ones: impl Fn(&Lazy<X>, &Lazy<U>) -> Lazy<Y> + Send + Sync + 'static,
 ) -> Lazy<Y> {
-    if !matches!((name, is_stored), ("any" | "sum", _) | ("mean", false)) {
-        return step;
-    }
+    let has_shares = match name {
+        "any" | "sum" | "mean" => is_stored && name == "mean",
+        "nansum" | "nanmean" | "min" | "max" | "nanmin" | "nanmax" | "median" | "nanmedian" | "quantile"
+        | "nanquantile" => true,
+        _ => return step,
+    };
     step.with_rule(move |asked| {
-        let up = at_entries_of::<X, Y>(&asked.inputs[0], Lazy::of(Arc::clone(asked.upstream)));
-        let sums = if name == "mean" { up.mean(&axes).node } else { up.sum(&axes).node };
-        on_pattern_of::<U, Y>(&asked.inputs[1], &Lazy::of(sums)).map(|gradient| vec![None, Some(gradient)])
+        let [x, g] = asked.inputs else { return None };
+        let up = at_entries_of::<X, Y>(x, Lazy::of(Arc::clone(asked.upstream)));
+        let sums = if has_shares {
+            let ones = zeros_of(&Lazy::<U::Of<U::Elem>>::of(Arc::clone(g))).add(U::Elem::from_f64(1.0));
+            up.mul(of_ones(&Lazy::of(Arc::clone(x)), &Lazy::of(ones.node))).sum(&axes).node
+        } else if name == "mean" {
+            up.mean(&axes).node
+        } else {
+            up.sum(&axes).node
+        };
+        on_pattern_of::<U, Y>(g, &Lazy::of(sums)).map(|gradient| vec![None, Some(gradient)])
     })
 }
 
@@ -378,7 +393,7 @@ macro_rules! fed {
         })
     }};
 }
-pub(super) use fed;
+pub(super) use {fed, seen};
 
 /// What an operation looks at: the tensor.
 macro_rules! whole {

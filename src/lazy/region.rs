@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::node::{Held, InPieces, Node};
 use super::value::{ByPieces, Part, Pieces};
 use crate::base::error::Result;
+use crate::base::spare;
 use crate::base::threads;
 use crate::kernels::fed::PIECE;
 
@@ -91,9 +92,17 @@ impl Region {
         for step in &self.steps {
             let inputs: Vec<Held> = step.inputs.iter().filter_map(|&value| values[value].clone()).collect();
             values.push(Some(step.node.run(&inputs)?));
-            step.freed.iter().for_each(|&value| values[value] = None);
+            drop(inputs);
+            step.freed.iter().for_each(|&value| self.spare(value, values[value].take()));
         }
         Ok(values)
+    }
+
+    /// Gives the memory of a step's value to a later one.
+    fn spare(&self, value: usize, held: Option<Held>) {
+        if let (Some(kind), Some(held)) = (self.kind(value), held) {
+            kind.spare(held);
+        }
     }
 
     /// Writes the outputs to their places.
@@ -132,18 +141,20 @@ impl Region {
         let none = operand(0..0).ok()??;
         let run = |entries: Range<usize>, take: &mut dyn FnMut(&Held)| {
             let mut pieces = pieces_of(entries);
-            pieces.try_for_each(|piece| operand(piece).map(|value| value.iter().for_each(&mut *take)))
+            spare::within(|| {
+                pieces.try_for_each(|piece| {
+                    let found = operand(piece)?;
+                    found.iter().for_each(&mut *take);
+                    self.spare(value, found);
+                    Ok(())
+                })
+            })
         };
         let picoseconds = PICOSECONDS * self.steps.len();
-        let found = node.from_pieces.as_ref()?(&InPieces {
-            pattern: &pattern,
-            is_poured: false,
-            none: &none,
-            run: &run,
-            picoseconds,
-            states: None,
-        })?;
-        found.ok()
+        let from_pieces = node.from_pieces.as_ref()?;
+        let operand =
+            InPieces { pattern: &pattern, is_poured: false, none: &none, run: &run, picoseconds, states: None };
+        spare::within(|| from_pieces(&operand))?.ok()
     }
 
     /// The outputs, if there are enough elements for more than one piece.
@@ -163,7 +174,9 @@ impl Region {
             work,
             given.count,
             || (),
-            |(), (range, mut outputs)| pieces_of(range).try_for_each(|piece| self.piece(&given, piece, &mut outputs)),
+            |(), (range, mut outputs)| {
+                spare::within(|| pieces_of(range).try_for_each(|piece| self.piece(&given, piece, &mut outputs)))
+            },
         );
         done.into_iter().collect::<Result<()>>()?;
         Ok(Some(gathered.into_iter().map(|gathered| Some(gathered.finish(&pattern))).collect()))
@@ -195,9 +208,11 @@ impl Region {
 
     /// Takes the entries of a range through all steps.
     fn piece(&self, given: &Given<'_>, range: Range<usize>, outputs: &mut [Box<dyn Part + '_>]) -> Result<()> {
-        let values = self.values(given, range)?;
+        let mut values = self.values(given, range)?;
         for (output, (value, _)) in outputs.iter_mut().zip(&self.outputs) {
-            values[*value].iter().for_each(|value| output.put(value));
+            let found = values[*value].take();
+            found.iter().for_each(|value| output.put(value));
+            self.spare(*value, found);
         }
         Ok(())
     }

@@ -163,12 +163,6 @@ pub trait Steps: Value + Operand {
     where
         Self::Elem: Ring;
 
-    /// The dots of the rows of two arrays, at the elements of `x`.
-    #[doc(hidden)]
-    fn dots(x: &Lazy<Self>, left: &Lazy<ArrayD<Self::Elem>>, right: &Lazy<ArrayD<Self::Elem>>) -> Lazy<Self>
-    where
-        Self::Elem: Ring;
-
     #[doc(hidden)]
     fn zipped<Z: Zip<Self::Elem, Self::Elem>>(&self, right: Right<'_, Self>, op: Z) -> Result<Self::Of<Z::Out>>;
 }
@@ -191,8 +185,8 @@ impl<X: Steps> Partner<X> for Right<'_, X> {
 }
 
 macro_rules! steps {
-    ($([$($generics:tt)*] $of_t:ty, $of_u:ty, $fed:ty, $make:expr, $entries:ty, |$x:ident| $seen:expr,
-        |$of:pat_param, $left:ident, $right:ident| $dots:expr;)*) => {$(
+    ($([$($generics:tt)*] $of_t:ty, $of_u:ty, $fed:ty, $make:expr, $entries:ty,
+        |$x:ident| $seen:expr;)*) => {$(
         impl<$($generics)*> Steps for $of_t {
             type Of<U: Element> = $of_u;
 
@@ -237,14 +231,6 @@ macro_rules! steps {
                 by_array(x, y)
             }
 
-            #[track_caller]
-            fn dots($of: &Lazy<Self>, $left: &Lazy<ArrayD<T>>, $right: &Lazy<ArrayD<T>>) -> Lazy<Self>
-            where
-                T: Ring,
-            {
-                $dots
-            }
-
             fn zipped<Z: Zip<T, T>>(&self, right: Right<'_, Self>, op: Z) -> Result<Self::Of<Z::Out>> {
                 match right {
                     Right::Value(y) => Partner::zip(y, self, op),
@@ -257,10 +243,9 @@ macro_rules! steps {
 }
 
 steps! {
-    [P: Pattern, T: Element] Tensor<P, T>, Tensor<P, U>, Fed<'a, P, T>, fed_of, Stored<'a, P, T>, |x| x.stored(),
-        |x, left, right| x.pattern().sddmm(left, right);
-    [T: Element] ArrayD<T>, ArrayD<U>, ArrayD<T>, |_, _| None, ArrayViewD<'a, T>, |x| x.view(),
-        |_, left, right| left.matmul(&right.transpose());
+    [P: Pattern, T: Element] Tensor<P, T>, Tensor<P, U>, Fed<'a, P, T>, fed_of, Stored<'a, P, T>,
+        |x| x.stored();
+    [T: Element] ArrayD<T>, ArrayD<U>, ArrayD<T>, |_, _| None, ArrayViewD<'a, T>, |x| x.view();
 }
 
 /// A tensor that comes in pieces.

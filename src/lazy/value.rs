@@ -148,6 +148,9 @@ pub trait ByPieces: Send + Sync {
 
     /// The pattern, or the shape of an array, with its type erased.
     fn pattern(&self, value: &Held) -> Held;
+
+    /// Gives the values of a piece away to be written again.
+    fn spare(&self, piece: Held);
 }
 
 /// A tensor or an array cut into pieces.
@@ -276,6 +279,12 @@ impl<P: Pattern, T: Element> ByPieces for OfTensor<P, T> {
 
     fn pattern(&self, value: &Held) -> Held {
         Arc::new(known::<Tensor<P, T>>(value).pattern().clone())
+    }
+
+    fn spare(&self, piece: Held) {
+        if let Some(Ok(piece)) = piece.downcast::<Tensor<P, T>>().ok().map(Arc::try_unwrap) {
+            piece.into_shared_values().spare();
+        }
     }
 }
 

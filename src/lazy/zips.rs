@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 
 use super::formulas::{self, Term};
+use super::gradient::linear_in_each;
 use super::node::{Form, Held, Node, known};
 use super::rewrite::Facts;
 use super::text::{Text, said};
@@ -260,6 +261,13 @@ macro_rules! zips {
                     .written(Text::gradients(backward, &["%0", "%1", "%2"], said!(), 2))
                     .known(Facts::gradients_of(&[0, 1]));
             let (dx, dy) = both.parts();
+            if name == "mul" {
+                let (given, of) = (vec![Some(dx.node), Some(dy.node)], [x, y, g].map(Arc::clone));
+                return linear_in_each::<X::Of<F>, ArrayD<F>>(given, &of, |of| {
+                    let array = Dense(Lazy::<ArrayD<F>>::of(Arc::clone(&of[1])));
+                    Lazy::<X::Of<F>>::of(Arc::clone(&of[0])).mul(array).node
+                });
+            }
             let of_x = |[_, y, g]: [&Arc<Node>; 3]| beside(name, g, Dense(Lazy::<ArrayD<F>>::of(Arc::clone(y))));
             vec![Some(dx.with_formula([x, y, g], 0, of_x).node), Some(dy.node)]
         })
@@ -399,7 +407,7 @@ fn everywhere<X: Steps<Of<<X as Operand>::Elem> = X>>(x: &Lazy<X>, number: X::El
 
 /// Zeros where a value has elements, to which no gradient comes back.
 #[track_caller]
-fn zeros_of<X: Steps<Of<<X as Operand>::Elem> = X>>(x: &Lazy<X>) -> Lazy<X> {
+pub(super) fn zeros_of<X: Steps<Of<<X as Operand>::Elem> = X>>(x: &Lazy<X>) -> Lazy<X> {
     let zeros = constant_of(x, ("zeros", String::new()), X::Elem::ZERO);
     zeros.written(Text::call("zeros_like", &["%0"], said!()))
 }

@@ -37,8 +37,8 @@ pub use product::{
 };
 pub use product::{Matmul, Semiring, matmul, matmul_backward, matmul_with};
 pub(crate) use product::{
-    Pairs, SEMIRINGS, check_factors, dots_at, dots_at_backward, matmul_entries, matmul_with_entries, tensordot_back_to,
-    tensordot_shape, ways,
+    Pairs, SEMIRINGS, check_factors, dots_at, dots_at_backward, matmul_entries, matmul_with_entries, tensordot_shape,
+    ways,
 };
 pub(crate) use reduce::fed::{Fed, States};
 pub use reduce::{

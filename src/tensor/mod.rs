@@ -106,6 +106,11 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         &self.values
     }
 
+    /// The values alone.
+    pub(crate) fn into_shared_values(self) -> Buffer<T> {
+        self.values
+    }
+
     /// The pattern, the values and the fill; values that are shared with another tensor are copied.
     ///
     /// # Errors

@@ -391,13 +391,21 @@ pub(crate) fn filled<T: Zeroable + Send>(
     fill: impl Fn(Range<usize>, &mut [T]) + Sync + Send,
 ) -> Allocated<Vec<T>> {
     let mut items = alloc::zeros(count)?;
-    if parts_worth(count, picoseconds, 0) == 1 {
-        fill(0..count, &mut items);
-        return Ok(items);
-    }
-    let ends = map_parts(count, picoseconds, 0, |part| part.end);
-    map_slices(&mut items, &ends, |part, slots| fill(ends[part] - slots.len()..ends[part], slots));
+    fill_parts(&mut items, picoseconds, fill);
     Ok(items)
+}
+
+/// [`filled`] of items that are there.
+pub(crate) fn fill_parts<T: Send>(
+    items: &mut [T],
+    picoseconds: usize,
+    fill: impl Fn(Range<usize>, &mut [T]) + Sync + Send,
+) {
+    if parts_worth(items.len(), picoseconds, 0) == 1 {
+        return fill(0..items.len(), items);
+    }
+    let ends = map_parts(items.len(), picoseconds, 0, |part| part.end);
+    map_slices(items, &ends, |part, slots| fill(ends[part] - slots.len()..ends[part], slots));
 }
 
 /// [`map_heavy`] of what may fail: the error of the first that does, at any number of threads. `blank` stands in the

@@ -32,6 +32,7 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::limit::{default_limit, guard};
 use crate::base::shape::Shape;
+use crate::base::spare;
 use crate::convert::{check_result, dense_bytes};
 use crate::element::{Element, Float};
 use crate::kernels::map::{Function, Map, Overflow, multiply_by_slopes};
@@ -73,7 +74,7 @@ pub(super) fn check_out_shape(found: &[usize], expected: &[usize]) -> Result<()>
 /// The map of a sparse tensor.
 pub(super) fn sparse<X: Sparse, M: Map<X::Value>>(x: &X, op: &M) -> Result<Tensor<X::Pattern, M::Out>> {
     let (pattern, values) = (x.tensor().pattern(), x.tensor().values());
-    let mut results = alloc::zeros(values.len())?;
+    let mut results = spare::items(values.len())?;
     op.block(values, &mut results).map_err(|fault| {
         let overflow: Overflow = fault.into();
         does_not_fit::<M::Out>(overflow, pattern.coords_of(overflow.at))

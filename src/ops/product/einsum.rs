@@ -58,12 +58,6 @@ impl<'a> Einsum<'a> {
         spec.check(lengths)?;
         Ok(spec.shape(lengths))
     }
-
-    /// The sum of products of the upstream gradient and the other operands that is the gradient of one of operands of
-    /// these lengths, if there is one.
-    pub(crate) fn back_to(&self, place: usize, lengths: &[&[usize]]) -> Option<String> {
-        Spec::new(&self.spec, lengths).ok()?.back_to(place)
-    }
 }
 
 impl<'a> From<&'a str> for Einsum<'a> {

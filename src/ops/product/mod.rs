@@ -32,8 +32,8 @@ pub(crate) use outer::Pairs;
 pub use outer::{kron, kron_backward, outer, outer_backward};
 pub(crate) use sddmm::{check_factors, forward as dots_at, gradients as dots_at_backward};
 pub use softmax::{log_softmax, log_softmax_backward, softmax, softmax_backward};
+pub(crate) use tensordot::tensordot_shape;
 pub use tensordot::{tensordot, tensordot_backward};
-pub(crate) use tensordot::{tensordot_back_to, tensordot_shape};
 
 use factor::{Elements, Entries, Factor, Found, Scattered, check_finite};
 

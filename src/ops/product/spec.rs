@@ -1,6 +1,5 @@
 //! What an einsum string says: a label for each axis of each operand and of the result.
 
-use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::str::CharIndices;
 
@@ -76,26 +75,6 @@ fn read_dots(chars: &mut Peekable<CharIndices<'_>>, place: usize, own: &mut Writ
 }
 
 impl Spec {
-    /// The text of the sum of products that gives an operand its gradient, of the upstream gradient and the other
-    /// operands. None where the operand has a label twice, or alone, or all have more than there are letters.
-    pub(super) fn back_to(&self, place: usize) -> Option<String> {
-        let own = &self.operands[place];
-        let others = self.operands.iter().enumerate().filter(|&(at, _)| at != place).map(|(_, labels)| labels);
-        let terms: Vec<&Vec<Label>> = std::iter::once(&self.result).chain(others).collect();
-        let is_known = |label: &Label| terms.iter().any(|labels| labels.contains(label));
-        if !own.iter().enumerate().all(|(at, label)| is_known(label) && !own[..at].contains(label)) {
-            return None;
-        }
-        let mut letters = BTreeMap::new();
-        for &label in terms.iter().copied().flatten() {
-            let next = letters.len();
-            letters.entry(label).or_insert(('a'..='z').chain('A'..='Z').nth(next));
-        }
-        let list = |labels: &[Label]| labels.iter().map(|label| letters[label]).collect::<Option<String>>();
-        let terms = terms.iter().map(|labels| list(labels)).collect::<Option<Vec<String>>>()?;
-        Some(format!("{}->{}", terms.join(","), list(own)?))
-    }
-
     /// The labels that a text gives the axes of operands of these lengths.
     pub(super) fn new(text: &str, lengths: &[&[usize]]) -> Result<Self> {
         let (lists, result) = written(text)?;

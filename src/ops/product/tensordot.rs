@@ -48,12 +48,6 @@ pub(crate) fn tensordot_shape(lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Re
     Ok(spec_of(lengths, axes)?.shape(&lengths))
 }
 
-/// The sum of products of the upstream gradient and the other operand that is the gradient of one of both, if there is
-/// one: as [`einsum`](crate::einsum()) has it.
-pub(crate) fn tensordot_back_to(place: usize, lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Option<String> {
-    spec_of(lengths, axes).ok()?.back_to(place)
-}
-
 /// The product of two operands over pairs of axes: those of the left one that are named, with those of the right one.
 ///
 /// *z*<sub>i…j…</sub> = Σ<sub>k…</sub> *x*<sub>i…k…</sub> · *y*<sub>k…j…</sub>: the axes that stay of *x*, then those
