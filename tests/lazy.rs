@@ -1630,7 +1630,9 @@ fn products_with_arrays_have_second_derivatives() {
         }),
         ("times", &[3], |x, w| (x.square() * w).sum(1).to_dense()),
         ("array times", &[3], |x, w| (w * x).sum(0).to_dense()),
-        ("array minus", &[3], |x, w| (w.square() - x).square().sum(1).to_dense()),
+        ("array minus", &[4], |x, w| (w.square() - x.sum(1)).square().to_dense()),
+        ("minus array", &[4], |x, w| (x.sum(1) - w).square().to_dense()),
+        ("arrays minus", &[4], |x, w| (w.square() - x.sum(1).to_dense()).square()),
         ("arrays", &[3, 2], |x, w| x.to_dense().matmul(w)),
         ("arrays, vector", &[3], |x, w| x.to_dense().matmul(w)),
     ];

@@ -10,7 +10,7 @@ use super::gradient::linear_in_each;
 use super::node::{Form, Held, Node, known};
 use super::text::{Text, said};
 use super::unary::{rule_of_all, step};
-use super::zips::broadcast;
+use super::zips::{broadcast, of_added};
 use super::{Lazy, shares};
 use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber, Remainder};
 use crate::ops;
@@ -87,10 +87,11 @@ macro_rules! array_first {
                     (array * x).node
                 });
             }
-            let with_own = |to_x| {
-                Lazy::<Tensor<P, F>>::of(to_x).with_formula(of, 1, |of| formula::<P, F>(stringify!($name), of)).node
-            };
-            vec![to_array, to_x.map(with_own)]
+            let name = stringify!($name);
+            let with_own = |to_x| Lazy::<Tensor<P, F>>::of(to_x).with_formula(of, 1, |of| formula::<P, F>(name, of)).node;
+            let added = |[_, _, g]: [&Arc<Node>; 3]| of_added::<F, Tensor<P, F>>(name, g, false);
+            let with_sum = |to_array| Lazy::<ArrayD<F>>::of(to_array).with_formula(of, 0, added).node;
+            vec![to_array.map(with_sum), to_x.map(with_own)]
         })
     };
 }

@@ -163,6 +163,10 @@ pub trait Steps: Value + Operand {
     where
         Self::Elem: Ring;
 
+    /// All elements as an array.
+    #[doc(hidden)]
+    fn all(x: &Lazy<Self>) -> Lazy<ArrayD<Self::Elem>>;
+
     #[doc(hidden)]
     fn zipped<Z: Zip<Self::Elem, Self::Elem>>(&self, right: Right<'_, Self>, op: Z) -> Result<Self::Of<Z::Out>>;
 }
@@ -186,7 +190,7 @@ impl<X: Steps> Partner<X> for Right<'_, X> {
 
 macro_rules! steps {
     ($([$($generics:tt)*] $of_t:ty, $of_u:ty, $fed:ty, $make:expr, $entries:ty,
-        |$x:ident| $seen:expr;)*) => {$(
+        |$x:ident| $seen:expr, |$of:ident| $all:expr;)*) => {$(
         impl<$($generics)*> Steps for $of_t {
             type Of<U: Element> = $of_u;
 
@@ -231,6 +235,11 @@ macro_rules! steps {
                 by_array(x, y)
             }
 
+            #[track_caller]
+            fn all($of: &Lazy<Self>) -> Lazy<ArrayD<T>> {
+                $all
+            }
+
             fn zipped<Z: Zip<T, T>>(&self, right: Right<'_, Self>, op: Z) -> Result<Self::Of<Z::Out>> {
                 match right {
                     Right::Value(y) => Partner::zip(y, self, op),
@@ -244,8 +253,8 @@ macro_rules! steps {
 
 steps! {
     [P: Pattern, T: Element] Tensor<P, T>, Tensor<P, U>, Fed<'a, P, T>, fed_of, Stored<'a, P, T>,
-        |x| x.stored();
-    [T: Element] ArrayD<T>, ArrayD<U>, ArrayD<T>, |_, _| None, ArrayViewD<'a, T>, |x| x.view();
+        |x| x.stored(), |x| x.to_dense();
+    [T: Element] ArrayD<T>, ArrayD<U>, ArrayD<T>, |_, _| None, ArrayViewD<'a, T>, |x| x.view(), |x| x.clone();
 }
 
 /// A tensor that comes in pieces.

@@ -134,6 +134,17 @@ fn beside<F: Float + Numeric, Y: Steps<Elem = F, Of<F> = Y>>(
     })
 }
 
+/// What a sum or difference gives back to an array in it: the upstream gradient, which has all elements then, as gaps have
+/// one value and those of an array more. A quotient may have gaps beside an array, and has none.
+pub(super) fn of_added<F: Float + Numeric, Y: Steps<Elem = F, Of<F> = Y>>(
+    name: &str,
+    g: &Arc<Node>,
+    is_negative: bool,
+) -> Option<Lazy<ArrayD<F>>> {
+    let sign = F::from_f64(if is_negative { -1.0 } else { 1.0 });
+    matches!(name, "add" | "sub").then(|| Y::all(&Lazy::of(Arc::clone(g))).mul(sign))
+}
+
 /// An array beside a tensor or an array, whichever it is.
 struct Dense<T>(Lazy<ArrayD<T>>);
 
@@ -269,6 +280,7 @@ macro_rules! zips {
                 });
             }
             let of_x = |[_, y, g]: [&Arc<Node>; 3]| beside(name, g, Dense(Lazy::<ArrayD<F>>::of(Arc::clone(y))));
+            let dy = dy.with_formula([x, y, g], 1, move |[_, _, g]| of_added::<F, X::Of<F>>(name, g, name == "sub"));
             vec![Some(dx.with_formula([x, y, g], 0, of_x).node), Some(dy.node)]
         })
     };
