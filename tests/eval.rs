@@ -956,6 +956,38 @@ fn gradients_of_gradients_agree_with_central_differences() {
     assert!(refused.contains("prod_backward has no gradient"), "{refused}");
 }
 
+/// What takes the place of an operand receives nothing itself, though the same expression may stand elsewhere and do; an
+/// operand that is not told by a number, or is none, has no gradient.
+#[test]
+fn what_stands_for_an_operand_receives_nothing() {
+    let x = CooTensor::new([2, 2], vec![vec![0, 0, 1, 1], vec![0, 1, 0, 1]], vec![1.0, -2.0, 0.5, 3.0], 0.0).unwrap();
+    let y = x.map_values(|value: f64| value * value - 1.0).unwrap();
+    let bound = |name: &str| Some(if name == "x" { &x } else { &y }.with_index::<u64>().unwrap().into());
+    let found = Expression::parse("grad(grad(y @ x, x, grad(x, x, x * x)), x, x * x)").unwrap().evaluate(bound);
+    let found = found.unwrap().into_coo::<f64, u64>().unwrap();
+    let (x, y) = (x.lazy(), y.lazy());
+    let squares = &x * &x;
+    let first = y.matmul(&x).gradient(&x, &x.gradient(&x, &squares));
+    let expected = first.gradient(&x, &squares).collect().unwrap().with_index::<u64>().unwrap();
+    assert!(found.same_as(&expected), "{found:?} {expected:?}");
+    for wrt in ["2 - 1", "5"] {
+        let text = format!("grad(matmul_backward(x, y, x, wrt={wrt}), x, 1)");
+        assert!(Expression::parse(&text).unwrap_err().to_string().contains("no gradient"), "{wrt}");
+    }
+}
+
+/// Beside shares of 0 too, which a NaN or an infinite value was multiplied by.
+#[test]
+fn second_gradients_of_extremes_leave_others_out() {
+    let x = CooTensor::new([3], vec![vec![0, 2]], vec![f64::NEG_INFINITY, 2.0], 0.0).unwrap();
+    for of in ["max(x)", "max(stored(x))", "quantile(x, 1)"] {
+        let text = format!("grad(grad({of}, x, {of}), x, x)");
+        let found =
+            Expression::parse(&text).unwrap().evaluate(|_| Some(x.with_index::<u64>().unwrap().into())).unwrap();
+        assert_eq!(found.into_coo::<f64, u64>().unwrap().values(), [0.0, 2.0], "{of}");
+    }
+}
+
 /// Shares of entries beside gaps of any fill: that of NaN was multiplied by 0 and added up.
 #[test]
 fn second_gradients_of_shares_leave_the_fill_out() {

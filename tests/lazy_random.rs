@@ -129,7 +129,7 @@ macro_rules! properties {
 
 /// Mostly small ones, some whose values go through steps by pieces.
 fn sizes() -> Vec<(usize, usize)> {
-    vec![(4, 5), (1, 3), (3, 3), (0, 2), (150, 80)]
+    vec![(4, 5), (1, 3), (3, 3), (0, 2), (150, 120)]
 }
 
 const COMPLEX: &[Complex<f64>] = &[

@@ -21,11 +21,12 @@ thread_local! {
 
 /// What `work` gives, in which buffers are kept for this thread: until it ends, or the work around it that keeps some.
 pub(crate) fn within<R>(work: impl FnOnce() -> R) -> R {
-    let is_outer = SPARE.with_borrow(Option::is_none);
-    let _scope = is_outer.then(|| {
-        SPARE.set(Some(Vec::new()));
-        Scope
+    let is_outer = SPARE.try_with(|spare| {
+        let is_none = spare.borrow().is_none();
+        spare.borrow_mut().get_or_insert_default();
+        is_none
     });
+    let _scope = is_outer.unwrap_or(false).then_some(Scope);
     work()
 }
 
@@ -34,14 +35,15 @@ struct Scope;
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        SPARE.set(None);
+        let _ = SPARE.try_with(|spare| spare.take());
     }
 }
 
 /// Keeps a vector whose items nobody reads any more.
 pub(crate) fn keep<T: 'static>(items: Vec<T>) {
-    SPARE.with_borrow_mut(|spare| {
-        if let Some(kept) = spare.as_mut().filter(|kept| kept.len() < COUNT && size_of_val(&items[..]) <= BYTES) {
+    let bytes = items.capacity().saturating_mul(size_of::<T>());
+    let _ = SPARE.try_with(|spare| {
+        if let Some(kept) = spare.borrow_mut().as_mut().filter(|kept| kept.len() < COUNT && bytes <= BYTES) {
             kept.push(Box::new(items));
         }
     });
@@ -49,19 +51,21 @@ pub(crate) fn keep<T: 'static>(items: Vec<T>) {
 
 /// `count` items that are all still to be written.
 pub(crate) fn items<T: Zeroable + 'static>(count: usize) -> Allocated<Vec<T>> {
-    let found = SPARE.with_borrow_mut(|spare| {
-        let kept = spare.as_mut()?;
-        let fits = |items: &Box<dyn Any>| items.downcast_ref::<Vec<T>>().is_some_and(|items| items.len() >= count);
-        let at = kept.iter().position(fits)?;
-        kept.swap_remove(at).downcast::<Vec<T>>().ok()
-    });
-    match found {
-        Some(mut items) => {
-            items.truncate(count);
-            Ok(*items)
+    match SPARE.try_with(|spare| taken(spare.borrow_mut().as_mut()?, count)) {
+        Ok(Some(mut items)) => {
+            // The capacity is there.
+            items.resize_with(count, T::zeroed);
+            Ok(items)
         }
-        None => alloc::zeros(count),
+        _ => alloc::zeros(count),
     }
+}
+
+/// A vector of these with such a capacity.
+fn taken<T: 'static>(kept: &mut Vec<Box<dyn Any>>, count: usize) -> Option<Vec<T>> {
+    let fits = |items: &Box<dyn Any>| items.downcast_ref::<Vec<T>>().is_some_and(|items| items.capacity() >= count);
+    let at = kept.iter().position(fits).filter(|_| count > 0)?;
+    Some(*kept.swap_remove(at).downcast::<Vec<T>>().ok()?)
 }
 
 #[cfg(test)]
@@ -80,6 +84,10 @@ mod tests {
             assert_eq!(items::<u32>(4), Ok(vec![0; 4]));
             assert_eq!(items::<u32>(2), Ok(vec![1, 2]));
             assert_eq!((items::<u32>(2), items::<f32>(1)), (Ok(vec![0, 0]), Ok(vec![4.0])));
+            // As long as it was at first, though a shorter one was asked for.
+            keep(vec![5u32, 6, 7]);
+            keep(items::<u32>(1).unwrap());
+            assert_eq!((items::<u32>(0), items::<u32>(3)), (Ok(vec![]), Ok(vec![5, 0, 0])));
             keep(vec![7u8; BYTES + 1]);
             assert_eq!(items::<u8>(1), Ok(vec![0]));
         });

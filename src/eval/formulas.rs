@@ -207,7 +207,7 @@ impl Graph {
                 let others = given.given.iter().filter(|(name, _)| *name != "upstream").copied();
                 self.call(name, others.chain([("upstream", back.upstream)]).collect(), back.at)
             }
-            (name, None) if SHARING.contains(&name) => return self.of_shares(backward, &given, back),
+            (name, None) if SHARING.contains(&name) => return self.of_shares(backward, given, back),
             _ => return self.of_formula(backward.name, &given, back),
         };
         Ok(vec![(upstream, self.push(Kind::Own(upstream, own), back.at))])
@@ -223,6 +223,9 @@ impl Graph {
             return Err(no_rule(backward.name, back.at));
         };
         let mut before = given("wrt").first().map_or(Some(0), |&wrt| self.place(wrt));
+        if before.is_none() {
+            return Err(no_rule(backward.name, back.at));
+        }
         let mut arguments: Vec<Vec<Id>> = Vec::new();
         for parameter in forward.parameters().map(plain) {
             let mut ids = given(parameter).to_vec();
@@ -233,6 +236,10 @@ impl Graph {
             }
             arguments.push(ids);
         }
+        // There is no such operand.
+        if before.is_some() {
+            return Err(no_rule(backward.name, back.at));
+        }
         let named = forward.parameters().map(plain).zip(&arguments);
         let named = named.flat_map(|(name, ids)| ids.iter().map(move |&id| (name, id))).collect();
         let result = self.call(forward.name, named, back.at);
@@ -241,7 +248,8 @@ impl Graph {
         Ok(found)
     }
 
-    /// Puts what came into the place of the operand with so many before it, if that is among these.
+    /// Puts what came into the place of the operand with so many before it, if that is among these. It is a node of its
+    /// own, which receives nothing, though the same may stand elsewhere.
     fn replaced(&mut self, ids: &mut [Id], before: &mut Option<usize>, back: Back<'_>) {
         for id in ids {
             if let Kind::List(mut items) = self.nodes[*id].kind.clone() {
@@ -252,29 +260,31 @@ impl Graph {
             if *before == Some(0) {
                 *id = match &self.nodes[*id].kind {
                     Kind::Call(name, of) if name == "stored" => {
-                        let own = self.push(Kind::Own(of[0].value, back.upstream), back.at);
+                        let own = self.fresh(Kind::Own(of[0].value, back.upstream), back.at);
                         self.call("stored", vec![("x", own)], back.at)
                     }
-                    _ => self.push(Kind::Own(*id, back.upstream), back.at),
+                    _ => self.fresh(Kind::Own(*id, back.upstream), back.at),
                 };
             }
             *before = before.and_then(|before| before.checked_sub(1));
         }
     }
 
-    /// The rule of shares of the upstream gradient: the same shares of what comes, added up.
-    fn of_shares(&mut self, backward: &Function, given: &Arguments<'_>, back: Back<'_>) -> Result<Given, Wrong> {
-        let Some(upstream) = given.get("upstream") else { return Err(no_rule(backward.name, back.at)) };
+    /// The rule of shares of the upstream gradient: the same shares of what comes, added up; of what has no share nothing,
+    /// whatever comes.
+    fn of_shares(&mut self, backward: &Function, mut given: Arguments<'_>, back: Back<'_>) -> Result<Given, Wrong> {
+        let (name, at) = (backward.name, back.at);
+        let Some((x, upstream)) = given.operand(0).zip(given.get("upstream")) else { return Err(no_rule(name, at)) };
+        given.given.push(("own", self.push(Kind::Own(x, back.upstream), at)));
         let options = backward.parameters().map(plain).filter(|name| !["x", "upstream"].contains(name));
         let options = options.map(|name| format!(", {name}={name}")).collect::<String>();
-        let (name, x) = (backward.name, if given.has_views { "stored(x)" } else { "x" });
+        let x = if given.has_views { "stored(x)" } else { "x" };
+        let shares = format!("{name}({x}, zeros_like(upstream) + 1{options})");
         let formula = format!(
-            "any_backward(x, upstream, axis=axis, keep_dims=keep_dims, by=by) \
-             * {name}({x}, zeros_like(upstream) + 1{options})"
+            "sum(where({shares} != 0, own * {shares}, zeros_like(own)), axis=axis, keep_dims=keep_dims, by=by)"
         );
-        let written = self.written(&formula, given, name, back.at)?;
-        let own = self.push(Kind::Own(given.operand(0).unwrap_or(upstream), back.upstream), back.at);
-        self.chained(written, own, &[upstream])
+        let sums = self.written(&formula, &given, name, at)?;
+        Ok(vec![(upstream, self.push(Kind::Own(upstream, sums), at))])
     }
 
     /// The arguments of a backward function.
@@ -319,7 +329,7 @@ impl Graph {
             let ones = self.push(Kind::Like(wide, one), back.at);
             own = self.push(Kind::Binary(Binary::Mul, own, ones), back.at);
         }
-        let operands = ["x", "y", "factors", "upstream"].map(|name| given.get(name));
+        let operands = ["x", "y", "upstream"].map(|name| given.get(name));
         let mut by: Vec<Id> = operands.into_iter().flatten().filter(|&id| back.meets(id)).collect();
         by.sort_unstable();
         by.dedup();

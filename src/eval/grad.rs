@@ -116,6 +116,12 @@ impl Graph {
         id
     }
 
+    /// A node that is no other one, though it says the same.
+    pub(super) fn fresh(&mut self, kind: Kind, at: &Range<usize>) -> Id {
+        self.nodes.push(Node { kind, at: at.clone() });
+        self.nodes.len() - 1
+    }
+
     pub(super) fn number(&mut self, number: usize, at: &Range<usize>) -> Id {
         self.push(Kind::Number(Literal::from(Number::Integer(number as i128))), at)
     }

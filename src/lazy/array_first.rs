@@ -82,7 +82,7 @@ macro_rules! array_first {
             let [to_array, to_x] =
                 two_of::<ArrayD<F>, Tensor<P, F>, 3>(stringify!($backward), "array".into(), TWO, of, run);
             if stringify!($name) == "mul" {
-                return linear_in_each::<ArrayD<F>, Tensor<P, F>>(vec![to_array, to_x], &of.map(Arc::clone), |of| {
+                return linear_in_each::<ArrayD<F>, Tensor<P, F>, Tensor<P, F>>(vec![to_array, to_x], &of.map(Arc::clone), |of| {
                     let (array, x) = (Lazy::<ArrayD<F>>::of(Arc::clone(&of[0])), Lazy::<Tensor<P, F>>::of(Arc::clone(&of[1])));
                     (array * x).node
                 });

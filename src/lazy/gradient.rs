@@ -219,20 +219,9 @@ impl<Y: Steps<Elem: Float>> Lazy<Y> {
         place: usize,
         formula: impl Fn([&Arc<Node>; N]) -> Option<Lazy<Y>> + Send + Sync + 'static,
     ) -> Self {
-        self.with_formula_of(of.map(Arc::clone).to_vec(), place, move |nodes| {
-            formula(nodes.iter().collect::<Vec<_>>().try_into().ok()?)
-        })
-    }
-
-    /// The same of as many values as there are.
-    pub(super) fn with_formula_of(
-        self,
-        of: Vec<Arc<Node>>,
-        place: usize,
-        formula: impl Fn(&[Arc<Node>]) -> Option<Lazy<Y>> + Send + Sync + 'static,
-    ) -> Self {
+        let nodes = of.map(Arc::clone).to_vec();
         let mut step = self.with_rule(move |asked| {
-            let formula = formula(asked.inputs)?;
+            let formula = formula(asked.inputs.iter().collect::<Vec<_>>().try_into().ok()?)?;
             let upstream = at_entries_of::<Y, Y>(&asked.inputs[place], Lazy::of(Arc::clone(asked.upstream)));
             let wide = match formula.node.shape.clone() {
                 Some(shape) if upstream.node.shape.as_ref() != Some(&shape) => upstream.broadcast_to(shape).node,
@@ -241,17 +230,17 @@ impl<Y: Steps<Elem: Float>> Lazy<Y> {
             through(&formula.node, &Asked { upstream: &wide, ..asked })
         });
         if let Some(node) = Arc::get_mut(&mut step.node) {
-            node.of = of;
+            node.of = nodes;
         }
         step
     }
 }
 
 /// The gradients of an operation that is linear in each operand, with their own. An operand that has a gradient is of
-/// the type `A` if it is the first, or else of `B`; behind all stands the upstream gradient in `of`. What comes to the
+/// the type `A` if it is the first, or else of `B`; behind all stands the upstream gradient, a `Z`, in `of`. What comes to the
 /// gradient of an operand takes the place of that operand: the others receive what they would then, and the upstream
 /// gradient what `again` makes of them.
-pub(super) fn linear_in_each<A: Steps, B: Steps>(
+pub(super) fn linear_in_each<A: Steps, B: Steps, Z: Steps>(
     mut gradients: Vec<Option<Arc<Node>>>,
     of: &[Arc<Node>],
     again: impl Fn(&[Arc<Node>]) -> Arc<Node> + Clone + Send + Sync + 'static,
@@ -270,7 +259,7 @@ pub(super) fn linear_in_each<A: Steps, B: Steps>(
             let result = again(&operands);
             let mut given = result.rule.as_ref()?(Asked { inputs: &operands, upstream: g })?;
             given[place] = None;
-            given.push(Some(result));
+            given.push(on_pattern_of::<Z, Z>(g, &Lazy::of(result)));
             Some(given)
         }));
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::formulas::Term;
+use super::gradient::on_pattern_of;
 use super::node::{Form, Node, unlike};
 use super::reductions::{Ask, rule_of_one};
 use super::rewrite::Facts;
@@ -117,9 +118,9 @@ fn twice<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
     if name == "abs" {
         // What it gives back depends on the sign alone.
         return step.with_rule(move |asked| {
-            let [x, _] = asked.inputs else { return None };
-            let (x, g) = (Lazy::<Y>::of(Arc::clone(x)), Lazy::<Y>::of(Arc::clone(asked.upstream)));
-            Some(vec![None, Some(twice(name, x.abs_backward(&g), &x, &g).node)])
+            let [x, g] = asked.inputs else { return None };
+            let (x, came) = (Lazy::<Y>::of(Arc::clone(x)), Lazy::<Y>::of(Arc::clone(asked.upstream)));
+            Some(vec![None, on_pattern_of::<Y, Y>(g, &twice(name, x.abs_backward(&came), &x, &came))])
         });
     }
     step.with_formula([&x.node, &g.node], 0, move |[x, g]| formulas::of_one(name, Term::of(x), Term::of(g)))
@@ -162,10 +163,10 @@ fn real_powers<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
 /// The gradient of [`Lazy::clamp`], whose own drops the same.
 fn clamped<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(step: Lazy<Y>, low: F, high: F) -> Lazy<Y> {
     step.with_rule(move |asked| {
-        let [x, _] = asked.inputs else { return None };
+        let [x, g] = asked.inputs else { return None };
         let (x, came) = (Lazy::<Y>::of(Arc::clone(x)), Lazy::<Y>::of(Arc::clone(asked.upstream)));
         let kept = clamped(x.clamp_backward(&came, low, high), low, high);
-        Some(vec![None, Some(kept.node)])
+        Some(vec![None, on_pattern_of::<Y, Y>(g, &kept)])
     })
 }
 

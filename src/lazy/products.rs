@@ -51,7 +51,7 @@ macro_rules! products {
                         x.$method(&y).node
                     };
                     let (given, of) = (vec![Some(dx.node), Some(dy.node)], [x.node, y.node, g.node]);
-                    linear_in_each::<Tensor<P, F>, Tensor<P, F>>(given, &of, again)
+                    linear_in_each::<Tensor<P, F>, Tensor<P, F>, Tensor<P, F>>(given, &of, again)
                 })
             }
 
@@ -135,7 +135,7 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
             let [x, y] = <&[_; 2]>::try_from(asked.inputs).ok()?.each_ref();
             let of = [x, y, asked.upstream].map(Arc::clone);
             let given = T::if_float(OfEntries::<X, Y, X::Product<Y>> { of: of.clone(), as_types: PhantomData })?;
-            Some(linear_in_each::<X, Y>(given, &of, move |of| {
+            Some(linear_in_each::<X, Y, X::Product<Y>>(given, &of, move |of| {
                 Lazy::<X>::of(Arc::clone(&of[0])).matmul_with(&Lazy::<Y>::of(Arc::clone(&of[1])), options).node
             }))
         })
@@ -261,7 +261,7 @@ where
         let of = [x, y, &upstream].map(Arc::clone);
         let mut given = X::Elem::if_float(OfEntries::<X, Y, X::Product<Y>> { of, as_types: PhantomData })?;
         given.push(None);
-        Some(linear_in_each::<X, Y>(given, &[x, y, mask, &upstream].map(Arc::clone), move |of| {
+        Some(linear_in_each::<X, Y, X::Product<Y>>(given, &[x, y, mask, &upstream].map(Arc::clone), move |of| {
             masked::<X, Y, Q, S>([&of[0], &of[1], &of[2]], options, is_complement).node
         }))
     })

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::formulas;
 use super::gradient::{at_entries_of, on_pattern_of};
-use super::node::{Asked, Body, Form, Node};
+use super::node::{Asked, Body, Form, Held, Node, known};
 use super::rewrite::Facts;
-use super::text::{Text, said_of_reduced, with_option};
-use super::unary::{LazyStored, Steps};
+use super::text::{Text, said, said_of_reduced, with_option};
+use super::unary::{LazyStored, Right, Steps, same, step};
 use super::zips::zeros_of;
 use super::{Lazy, Value, shares};
 use crate::base::axes::Axes;
@@ -16,6 +16,8 @@ use crate::base::grouping::Grouping;
 use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::element::{Element, Float, FloatVisitor, Numeric, Real, RealNumber, Ring};
+use crate::kernels::op::{Op, Outcome};
+use crate::kernels::zip::Zip;
 use crate::ops::{
     self, EvenCount, GroupLabels, MedianGradient, Nanmedian, Norm, NormOrder, Quantile, QuantileMethod, Var,
 };
@@ -340,13 +342,42 @@ pub(super) fn linear<X: Steps, U: Steps<Elem: Float>, Y: Steps<Elem = U::Elem, O
         let up = at_entries_of::<X, Y>(x, Lazy::of(Arc::clone(asked.upstream)));
         let sums = if has_shares {
             let ones = zeros_of(&Lazy::<U::Of<U::Elem>>::of(Arc::clone(g))).add(U::Elem::from_f64(1.0));
-            up.mul(of_ones(&Lazy::of(Arc::clone(x)), &Lazy::of(ones.node))).sum(&axes).node
+            shared(&up, &of_ones(&Lazy::of(Arc::clone(x)), &Lazy::of(ones.node))).sum(&axes).node
         } else if name == "mean" {
             up.mean(&axes).node
         } else {
             up.sum(&axes).node
         };
         on_pattern_of::<U, Y>(g, &Lazy::of(sums)).map(|gradient| vec![None, Some(gradient)])
+    })
+}
+
+/// What comes at an entry times its share; nothing where it has none, whatever comes.
+#[derive(Clone, Copy)]
+struct Shared;
+
+impl Op for Shared {
+    const NAME: &'static str = "mul";
+}
+
+impl<F: Float> Zip<F, F> for Shared {
+    type Out = F;
+
+    #[inline(always)]
+    fn apply(&self, came: F, share: F) -> Outcome<F> {
+        Ok(came.checked_mul(share).filter(|_| share.is_truthy()).unwrap_or(F::ZERO))
+    }
+}
+
+fn shared<F: Float, Y: Steps<Elem = F, Of<F> = Y>>(came: &Lazy<Y>, shares: &Lazy<Y>) -> Lazy<Y> {
+    let run = |inputs: &[Held]| known::<Y>(&inputs[0]).zipped(Right::Value(known(&inputs[1])), Shared);
+    let nodes = [&came.node, &shares.node];
+    let step: Lazy<Y> = step("shared", String::new(), nodes, Form::Each, |[came, _]| same(came), run);
+    let step = step.written(Text::call("where_", &["%1 != 0", "%0 * %1", "zeros_like(%1)"], said!()));
+    step.with_rule(|asked| {
+        let [_, shares] = asked.inputs else { return None };
+        let [came, shares] = [asked.upstream, shares].map(|node| Lazy::<Y>::of(Arc::clone(node)));
+        Some(vec![Some(shared(&came, &shares).node), None])
     })
 }
 

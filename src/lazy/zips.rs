@@ -274,7 +274,7 @@ macro_rules! zips {
             let (dx, dy) = both.parts();
             if name == "mul" {
                 let (given, of) = (vec![Some(dx.node), Some(dy.node)], [x, y, g].map(Arc::clone));
-                return linear_in_each::<X::Of<F>, ArrayD<F>>(given, &of, |of| {
+                return linear_in_each::<X::Of<F>, ArrayD<F>, X::Of<F>>(given, &of, |of| {
                     let array = Dense(Lazy::<ArrayD<F>>::of(Arc::clone(&of[1])));
                     Lazy::<X::Of<F>>::of(Arc::clone(&of[0])).mul(array).node
                 });
