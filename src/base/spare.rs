@@ -26,7 +26,8 @@ pub(crate) fn within<R>(work: impl FnOnce() -> R) -> R {
         spare.borrow_mut().get_or_insert_default();
         is_none
     });
-    let _scope = is_outer.unwrap_or(false).then_some(Scope);
+    // A scope that is made and dropped at once would clear what is kept.
+    let _scope = is_outer.unwrap_or(false).then(|| Scope);
     work()
 }
 
