@@ -95,6 +95,8 @@ const GRAPHS: &[(&str, bool, Graph)] = &[
     ("of two", true, |x| (x * &x.flip(2)).maximum(x.roll(1, 1)).sum(1)),
     ("stored of two", true, |x| x.stored().mul(x.flip(1).stored())),
     ("beside a row", false, |x| x.with_fill(0.0).mul(&ndarray::arr1(&[1.0, -2.0, 0.5, 8.0])).sum(1)),
+    ("behind a row", false, |x| (&ndarray::arr1(&[1.0, -2.0, 0.5, 8.0]) * x.with_fill(0.0)).sum(1)),
+    ("behind a number for each row", true, |x| Lazy::from(ramp()) * x.with_fill(0.0)),
     ("beside a number for each row", true, |x| x.stored().sub(Lazy::from(ramp())).stored().sum([1, 2])),
     ("beside one number as an array", false, |x| x.abs().add(&ndarray::arr2(&[[1.0]])).sqrt()),
     ("concat", true, |x| concat(1, &[x.clone(), x.abs()]).sum(2)),
@@ -240,13 +242,15 @@ fn folds_take_the_fill_of_the_ranges_with_gaps() {
 #[test]
 fn gaps_that_differ_from_range_to_range_are_refused() {
     let x = CooTensor::new([3, 2], vec![vec![0, 1], vec![0, 1]], vec![2.0, 3.0], 0.0).unwrap().lazy();
-    let varies = &x + &ndarray::arr2(&[[1.0], [1.0], [2.0]]);
-    assert!(varies.collect().unwrap_err().to_string().contains("a sparse tensor has one fill"));
-    for positions in SIZES {
-        let refused = varies.on(chunks(positions)).collect().unwrap_err().to_string();
-        assert!(refused.contains("add at ") && refused.contains("fill"), "{positions}: {refused}");
-        let of_all = varies.sum(Axes::all()).on(chunks(positions)).collect().unwrap_err().to_string();
-        assert!(of_all.contains("fill"), "{positions}: {of_all}");
+    let array = ndarray::arr2(&[[1.0], [1.0], [2.0]]);
+    for (name, varies) in [("add at ", &x + &array), ("sub at ", &array - &x)] {
+        assert!(varies.collect().unwrap_err().to_string().contains("a sparse tensor has one fill"));
+        for positions in SIZES {
+            let refused = varies.on(chunks(positions)).collect().unwrap_err().to_string();
+            assert!(refused.contains(name) && refused.contains("fill"), "{positions}: {refused}");
+            let of_all = varies.sum(Axes::all()).on(chunks(positions)).collect().unwrap_err().to_string();
+            assert!(of_all.contains("fill"), "{positions}: {of_all}");
+        }
     }
     // A row without gaps comes to any number.
     let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![2.0, 3.0, 4.0], 0.0).unwrap().lazy();

@@ -937,6 +937,8 @@ fn gradients_of_gradients_agree_with_central_differences() {
         "square(ttm(x, x[:, ::-1] * z, -1)) + ttv(x * x, x[1] + 1, 1)[0]",
         "square(sddmm(x, x, transpose(x) @ y)) + square(pattern_sddmm(x, x, transpose(x) @ y))",
         "square(scale(x, 1, x[0] * x[1]))",
+        "square(matmul_with(x, transpose(x * x), \"plus_times\"))",
+        "square(matmul_on(x, transpose(x * y), x @ transpose(z)))",
         "clamp(x * x, 0.3, 2.0) * x",
         "nansum(x * x, axis=1) * nanmean(x, 1) * min(x, axis=1) * max(stored(x), axis=1)",
         "square(nanmin(x, axis=0) + nanmax(x * x, 0)) * median(x + z, axis=0)",
@@ -956,8 +958,8 @@ fn gradients_of_gradients_agree_with_central_differences() {
     assert!(refused.contains("prod_backward has no gradient"), "{refused}");
 }
 
-/// What takes the place of an operand receives nothing itself, though the same expression may stand elsewhere and do; an
-/// operand that is not told by a number, or is none, has no gradient.
+/// What takes the place of an operand receives nothing itself, though the same expression may stand elsewhere and do;
+/// an operand that is not told by a number, or is none, has no gradient.
 #[test]
 fn what_stands_for_an_operand_receives_nothing() {
     let x = CooTensor::new([2, 2], vec![vec![0, 0, 1, 1], vec![0, 1, 0, 1]], vec![1.0, -2.0, 0.5, 3.0], 0.0).unwrap();

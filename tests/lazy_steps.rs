@@ -85,6 +85,97 @@ fn whole_tensors_stand_beside_arrays() {
     check(x.to_csr().unwrap());
 }
 
+/// A tensor with every other element stored, or all or none of them.
+fn every<P: Pattern>(
+    shape: &[usize],
+    step: usize,
+    fill: f64,
+    of: fn(CooTensor<f64>) -> Tensor<P, f64>,
+) -> Tensor<P, f64> {
+    let mut triplets = lacuna::Triplets::new(shape).unwrap();
+    let all =
+        ArrayD::from_shape_fn(shape.to_vec(), |at| 0.5 + at.slice().iter().fold(0, |sum, at| 3 * sum + at) as f64);
+    for (number, (at, value)) in all.indexed_iter().enumerate().filter(|(number, _)| step > 0 && number % step == 0) {
+        triplets.push(at.slice(), if number == 0 { 0.0 } else { *value }).unwrap();
+    }
+    of(triplets.coalesce(lacuna::Duplicates::Sum).unwrap()).with_fill(fill)
+}
+
+/// An array in front of tensors of all kinds: what the operation gives or that it refuses, and its gradients.
+#[test]
+fn arrays_stand_in_front_of_any_tensor() {
+    fn check<P: Pattern>(x: &Tensor<P, f64>, array: &ArrayD<f64>) {
+        let (lazy, first) = (x.lazy(), Lazy::from(array.clone()));
+        macro_rules! agree {
+            ($($op:tt $name:ident),*) => {$(
+                let (found, expected) = ((&first $op &lazy).collect(), lacuna::$name(array, x));
+                assert_eq!(found.is_ok(), expected.is_ok(), "{} {x:?} {found:?} {expected:?}", stringify!($name));
+                if let (Ok(found), Ok(expected)) = (found, expected) {
+                    assert!(found.same_as(&expected), "{} {found:?} {expected:?}", stringify!($name));
+                }
+            )*};
+        }
+        agree!(+ add, - sub, * mul, / div, % rem);
+    }
+    let shapes: [(&[usize], &[usize]); 6] =
+        [(&[], &[]), (&[0, 3], &[3]), (&[3, 0], &[3, 1]), (&[2, 3], &[2, 3]), (&[2, 3], &[3]), (&[3], &[2, 1])];
+    for ((shape, lengths), step) in shapes.iter().flat_map(|shapes| [0, 1, 2].map(|step| (shapes, step))) {
+        for fill in [0.0, -0.0, 7.0, f64::NAN, f64::INFINITY] {
+            for array in [1.5, 0.0, f64::NAN].map(|value| ArrayD::from_elem(lengths.to_vec(), value)) {
+                check(&every(shape, step, fill, |x| x), &array);
+                if !shape.is_empty() {
+                    check(&every(shape, step, fill, |x| x.to_csr().unwrap()), &array);
+                }
+            }
+        }
+    }
+}
+
+/// Second gradients of tensors of all kinds: on the pattern, alike in both formats, or refused in both.
+#[test]
+fn second_gradients_of_any_tensor_are_alike_in_both_formats() {
+    fn seconds<P: Pattern>(x: &Tensor<P, f64>) -> Vec<(&'static str, Option<Tensor<P, f64>>)> {
+        let lazy = x.lazy();
+        let last = -1;
+        let all: Vec<(&str, Lazy<Tensor<P, f64>>)> = vec![
+            ("nansum", lazy.nansum(last)),
+            ("max", lazy.max(Axes::from(last).keep_dims())),
+            ("min of entries", lazy.stored().min(last)),
+            ("nanmedian", lazy.nanmedian(last)),
+            ("quantile", lazy.quantile(0.3, Axes::all())),
+            ("mean of entries", lazy.stored().mean(Axes::none())),
+            ("clamp", lazy.clamp(0.25, 4.0)),
+            ("outer", lazy.outer(&lazy)),
+            ("kron", lazy.kron(&lazy)),
+            ("matmul", lazy.matmul(&lazy.move_axis(0, last))),
+            ("entries", lazy.stored().matmul(&lazy.move_axis(0, last))),
+            ("einsum", lacuna::lazy::einsum("...j,...j->...", &[&lazy, &lazy])),
+        ];
+        let second = |z: &Lazy<Tensor<P, f64>>| {
+            let found = z.gradient(&lazy, z).gradient(&lazy, &lazy).collect().ok()?;
+            assert!(found.shares_pattern_with(x) && found.fill().to_bits() == 0, "{found:?}");
+            Some(found)
+        };
+        all.iter().map(|(name, z)| (*name, second(z))).collect()
+    }
+    let mut found = 0;
+    for shape in [&[0, 3][..], &[3, 0], &[1], &[4], &[2, 3], &[2, 2, 2]] {
+        for (step, fill) in [0, 1, 2].into_iter().flat_map(|step| [0.0, -0.0, 7.0, f64::NAN].map(|fill| (step, fill))) {
+            let (coo, csr) = (every(shape, step, fill, |x| x), every(shape, step, fill, |x| x.to_csr().unwrap()));
+            for ((name, of_coo), (_, of_csr)) in seconds(&coo).into_iter().zip(seconds(&csr)) {
+                let of_csr = of_csr.map(|found| found.to_coo().unwrap());
+                let is_same = match (&of_coo, &of_csr) {
+                    (Some(one), Some(other)) => one.same_as(other),
+                    (one, other) => one.is_none() && other.is_none(),
+                };
+                assert!(is_same, "{name} {shape:?} {step} {fill}: {of_coo:?} {of_csr:?}");
+                found += usize::from(of_coo.is_some());
+            }
+        }
+    }
+    assert!(found > 300, "{found}");
+}
+
 /// Of a product and of a quotient: the gradients of the gradient that the tensor receives.
 #[test]
 fn second_gradients_beside_an_array() {

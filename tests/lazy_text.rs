@@ -469,7 +469,15 @@ fn programs_with_tensors_and_arrays_are_written_and_read() {
             x.matmul_with(&y, Matmul::plus_times()),
             x.matmul_with(&y, Matmul::min_plus()),
         ];
-        let tensors = [x.pattern().sddmm(&left, &y), x.stored().sddmm(&left, &y), x.scale(1, &y.sum(1))];
+        let row = y.sum(1);
+        let tensors = [
+            x.pattern().sddmm(&left, &y),
+            x.stored().sddmm(&left, &y),
+            x.scale(1, &row),
+            &row * &x,
+            Lazy::from(ArrayD::from_elem(vec![1], 2.5)) - &x,
+            Lazy::from(ArrayD::from_elem(vec![1], 2.5)) % &x,
+        ];
         let runs = |of_w: &Lazy<ArrayD<f64>>, of_x: &Lazy<Tensor<P, f64>>| {
             let program = compile((of_w, of_x, &x, &y)).unwrap();
             let read = read_again(&program);

@@ -310,13 +310,14 @@ fn steps_of_entries() -> BTreeMap<String, Step> {
     let (x, mut own) = (constant.lazy(), BTreeMap::new());
     let (stored, steps) = (&x.stored(), &mut own);
     of_other_types! {steps, stored:
-        abs(); sqrt(); cbrt(); exp(); exp_m1(); ln(); ln_1p(); log2(); log10(); sin(); cos(); tan(); asin(); acos(); atan();
-        sinh(); cosh(); tanh(); recip(); round(); floor(); ceil(); trunc(); square(); sign(); neg(); powi(2); powf(0.5);
-        clamp(0.0, 1.0); add(stored); sub(stored); mul(stored); div(stored); pow(stored); minimum(stored); maximum(stored);
-        sum(1); nansum(1); mean(1); nanmean(1); prod(1); nanprod(1); var(1); std(1); nanvar(1); nanstd(1); min(1); max(1);
-        nanmin(1); nanmax(1); norm(1); median(1); nanmedian(1); quantile(0.5, 1); nanquantile(0.5, 1); topk(1, 1);
-        topk_index(1, 1); argsort(1); softmax(1); log_softmax(1); take([1]); take_axis([1], 1); unique();
-        mask(&x.pattern()); without(&x.pattern()); scale(1, &x.sum(0)); matmul(&x.transpose());
+        abs(); sqrt(); cbrt(); exp(); exp_m1(); ln(); ln_1p(); log2(); log10(); sin(); cos(); tan(); asin(); acos();
+        atan(); sinh(); cosh(); tanh(); recip(); round(); floor(); ceil(); trunc(); square(); sign(); neg(); powi(2);
+        powf(0.5); clamp(0.0, 1.0); add(stored); sub(stored); mul(stored); div(stored); pow(stored); minimum(stored);
+        maximum(stored); sum(1); nansum(1); mean(1); nanmean(1); prod(1); nanprod(1); var(1); std(1); nanvar(1);
+        nanstd(1); min(1); max(1); nanmin(1); nanmax(1); norm(1); median(1); nanmedian(1); quantile(0.5, 1);
+        nanquantile(0.5, 1); topk(1, 1); topk_index(1, 1); argsort(1); softmax(1); log_softmax(1); take([1]);
+        take_axis([1], 1); unique(); mask(&x.pattern()); without(&x.pattern()); scale(1, &x.sum(0));
+        matmul(&x.transpose());
     }
     let bools = &x.isnan().stored();
     of_any!(steps, stored, bools);
@@ -357,8 +358,8 @@ const SAME_OF_ENTRIES: &[&str] = &[
     "where_",
 ];
 
-/// Functions of what a tensor stores that no lazy step stands for: with a fill of 0, those of tensors are the same where
-/// all elements are finite.
+/// Functions of what a tensor stores that no lazy step stands for: with a fill of 0, those of tensors are the same
+/// where all elements are finite.
 const NO_STEP_OF_ENTRIES: &[&str] = &["einsum", "kron", "mttkrp", "outer", "tensordot", "ttm", "ttv"];
 
 /// On a fill that is not 0, where they take one.

@@ -213,8 +213,8 @@ impl Graph {
         Ok(vec![(upstream, self.push(Kind::Own(upstream, own), back.at))])
     }
 
-    /// The rule of a gradient of what is linear in each operand: the others receive what they would with what came in the
-    /// place of its own, and the upstream gradient the result of these.
+    /// The rule of a gradient of what is linear in each operand: the others receive what they would with what came in
+    /// the place of its own, and the upstream gradient the result of these.
     fn of_product(&mut self, backward: &Function, of: &[Vec<Id>], back: Back<'_>) -> Result<Given, Wrong> {
         let name = backward.name.trim_end_matches("_backward");
         let all: Vec<(&str, &Vec<Id>)> = backward.parameters().map(plain).zip(of).collect();
@@ -270,8 +270,8 @@ impl Graph {
         }
     }
 
-    /// The rule of shares of the upstream gradient: the same shares of what comes, added up; of what has no share nothing,
-    /// whatever comes.
+    /// The rule of shares of the upstream gradient: the same shares of what comes, added up; of what has no share
+    /// nothing, whatever comes.
     fn of_shares(&mut self, backward: &Function, mut given: Arguments<'_>, back: Back<'_>) -> Result<Given, Wrong> {
         let (name, at) = (backward.name, back.at);
         let Some((x, upstream)) = given.operand(0).zip(given.get("upstream")) else { return Err(no_rule(name, at)) };

@@ -54,10 +54,10 @@ macro_rules! array_first {
         array_first!(@owned $op $name [$bound] [], Lazy<ArrayD<T>>, &Lazy<Tensor<P, T>>, |array, x| (&array, x));
         array_first!(@owned $op $name [$bound] [], &Lazy<ArrayD<T>>, Lazy<Tensor<P, T>>, |array, x| (array, &x));
         array_first!(@owned $op $name [$bound] [], Lazy<ArrayD<T>>, Lazy<Tensor<P, T>>, |array, x| (&array, &x));
-        array_first!(@owned $op $name [$bound] [S: Data<Elem = T>, D: Dimension,], &ArrayBase<S, D>, &Lazy<Tensor<P, T>>,
-            |array, x| (&Lazy::constant(array.to_owned().into_dyn()), x));
-        array_first!(@owned $op $name [$bound] [S: Data<Elem = T>, D: Dimension,], &ArrayBase<S, D>, Lazy<Tensor<P, T>>,
-            |array, x| (&Lazy::constant(array.to_owned().into_dyn()), &x));
+        array_first!(@owned $op $name [$bound] [S: Data<Elem = T>, D: Dimension,],
+            &ArrayBase<S, D>, &Lazy<Tensor<P, T>>, |array, x| (&Lazy::constant(array.to_owned().into_dyn()), x));
+        array_first!(@owned $op $name [$bound] [S: Data<Elem = T>, D: Dimension,],
+            &ArrayBase<S, D>, Lazy<Tensor<P, T>>, |array, x| (&Lazy::constant(array.to_owned().into_dyn()), &x));
     )*};
     (@owned $op:ident $name:ident [$bound:ident] [$($more:tt)*], $left:ty, $right:ty,
         |$array:ident, $x:ident| ($of_left:expr, $of_right:expr)) => {
@@ -79,16 +79,19 @@ macro_rules! array_first {
                 ops::$backward(known::<ArrayD<F>>(&inputs[0]), x, g)
             };
             let of = [array, x, g];
-            let [to_array, to_x] =
-                two_of::<ArrayD<F>, Tensor<P, F>, 3>(stringify!($backward), "array".into(), TWO, of, run);
-            if stringify!($name) == "mul" {
-                return linear_in_each::<ArrayD<F>, Tensor<P, F>, Tensor<P, F>>(vec![to_array, to_x], &of.map(Arc::clone), |of| {
-                    let (array, x) = (Lazy::<ArrayD<F>>::of(Arc::clone(&of[0])), Lazy::<Tensor<P, F>>::of(Arc::clone(&of[1])));
-                    (array * x).node
-                });
+            let (name, backward) = (stringify!($name), stringify!($backward));
+            let given = two_of::<ArrayD<F>, Tensor<P, F>, 3>(backward, "array".into(), TWO, of, run);
+            if name == "mul" {
+                let again = |of: &[Arc<Node>]| {
+                    let array = Lazy::<ArrayD<F>>::of(Arc::clone(&of[0]));
+                    (array * Lazy::<Tensor<P, F>>::of(Arc::clone(&of[1]))).node
+                };
+                let of = of.map(Arc::clone);
+                return linear_in_each::<ArrayD<F>, Tensor<P, F>, Tensor<P, F>>(given.into(), &of, again);
             }
-            let name = stringify!($name);
-            let with_own = |to_x| Lazy::<Tensor<P, F>>::of(to_x).with_formula(of, 1, |of| formula::<P, F>(name, of)).node;
+            let [to_array, to_x] = given;
+            let own = |of: [&Arc<Node>; 3]| formula::<P, F>(name, of);
+            let with_own = |to_x| Lazy::<Tensor<P, F>>::of(to_x).with_formula(of, 1, own).node;
             let added = |[_, _, g]: [&Arc<Node>; 3]| of_added::<F, Tensor<P, F>>(name, g, false);
             let with_sum = |to_array| Lazy::<ArrayD<F>>::of(to_array).with_formula(of, 0, added).node;
             vec![to_array.map(with_sum), to_x.map(with_own)]

@@ -237,8 +237,8 @@ impl<Y: Steps<Elem: Float>> Lazy<Y> {
 }
 
 /// The gradients of an operation that is linear in each operand, with their own. An operand that has a gradient is of
-/// the type `A` if it is the first, or else of `B`; behind all stands the upstream gradient, a `Z`, in `of`. What comes to the
-/// gradient of an operand takes the place of that operand: the others receive what they would then, and the upstream
+/// the type `A` if it is the first, or else of `B`; in `of` the upstream gradient, a `Z`, stands behind all. What comes to
+/// the gradient of an operand takes the place of that operand: the others receive what they would then, and the upstream
 /// gradient what `again` makes of them.
 pub(super) fn linear_in_each<A: Steps, B: Steps, Z: Steps>(
     mut gradients: Vec<Option<Arc<Node>>>,

@@ -103,7 +103,7 @@ macro_rules! maps {
             |x, g| {
                 let numbers = [$(F::from_number($arg).unwrap_or(F::NAN)),*];
                 let [$($arg),*] = numbers;
-                real_powers(x.$backward(&g $(, $arg)*), &x, &g, &numbers)
+                of_numbers(x.$backward(&g $(, $arg)*), &x, &g, &numbers)
             })
     }};
 }
@@ -141,9 +141,9 @@ fn powers<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
     })
 }
 
-/// The gradient of a power of a real exponent, with its own, or of [`Lazy::clamp`], which keeps or drops what comes to it
-/// as what it was made of.
-fn real_powers<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
+/// The gradient of a function with real numbers for arguments, with its own: of [`Lazy::powf`] a formula, of
+/// [`Lazy::clamp`] what keeps and drops the same.
+fn of_numbers<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
     step: Lazy<Y>,
     x: &Lazy<Y>,
     g: &Lazy<Y>,

@@ -21,7 +21,8 @@ use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
 /// What may stand on the right of a lazy tensor: another one of the same format and element type, `&y` or `y`, a tensor
-/// that is there, an array, lazy or there, or a number of the element type. The trait is sealed.
+/// that is there, an array, lazy or there, or a number of the element type. On the left of a tensor may stand an array or
+/// a number, in operators. The trait is sealed.
 ///
 /// ```
 /// use lacuna::CooTensor;
@@ -33,6 +34,7 @@ use crate::tensor::Tensor;
 /// let z = &x * &weights;
 /// assert_eq!(z.collect()?.values(), [300.0, 50.0]);
 /// assert_eq!((&x * &arr1(&[10.0, 100.0])).collect()?.values(), [300.0, 50.0]);
+/// assert_eq!((&weights * &x).collect()?, z.collect()?);
 /// assert_eq!(z.gradient(&weights, &x).collect()?, arr1(&[25.0, 9.0]).into_dyn());
 /// # Ok::<(), lacuna::Error>(())
 /// ```
@@ -134,8 +136,8 @@ fn beside<F: Float + Numeric, Y: Steps<Elem = F, Of<F> = Y>>(
     })
 }
 
-/// What a sum or difference gives back to an array in it: the upstream gradient, which has all elements then, as gaps have
-/// one value and those of an array more. A quotient may have gaps beside an array, and has none.
+/// What a sum or difference gives back to an array in it: the upstream gradient, which has all elements then, as gaps
+/// have one value and those of an array more. A quotient may have gaps beside an array, and has none.
 pub(super) fn of_added<F: Float + Numeric, Y: Steps<Elem = F, Of<F> = Y>>(
     name: &str,
     g: &Arc<Node>,
