@@ -4,7 +4,7 @@
 use lacuna::eval::Expression;
 use lacuna::lazy::{HasGradient, Lazy, Steps};
 use lacuna::{Axes, CooTensor, CsrTensor, Matmul, Operand, Pattern, Tensor};
-use ndarray::{ArrayD, arr1};
+use ndarray::{ArrayD, Dimension, arr1};
 
 use crate::lazy::matrix;
 use crate::lazy_text::ToAny;
