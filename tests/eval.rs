@@ -938,7 +938,7 @@ fn gradients_of_gradients_agree_with_central_differences() {
         "square(sddmm(x, x, transpose(x) @ y)) + square(pattern_sddmm(x, x, transpose(x) @ y))",
         "square(scale(x, 1, x[0] * x[1]))",
         "square(matmul_with(x, transpose(x * x), \"plus_times\"))",
-        "square(matmul_on(x, transpose(x * y), x @ transpose(z)))",
+        "square(matmul_on(x, transpose(x * y), x @ transpose(y)))",
         "clamp(x * x, 0.3, 2.0) * x",
         "nansum(x * x, axis=1) * nanmean(x, 1) * min(x, axis=1) * max(stored(x), axis=1)",
         "square(nanmin(x, axis=0) + nanmax(x * x, 0)) * median(x + z, axis=0)",

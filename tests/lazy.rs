@@ -1653,6 +1653,11 @@ fn operators_take_an_array_on_the_left() {
         assert_same_arrays(&z.gradient(&array, &g.lazy()).collect().unwrap(), &of_array);
         assert_same(&z.gradient(&lazy, &g.lazy()).collect().unwrap(), &of_x);
     }
+    // The second derivative of a / x is 2 a / x³.
+    let ones = x.map_values(|_| 1.0).unwrap().lazy();
+    let second = (&array / &lazy).gradient(&lazy, &ones).gradient(&lazy, &ones).collect().unwrap();
+    let expected = (&row * &x.powi(-3).unwrap()).mul(2.0).unwrap();
+    assert!(second.values().iter().zip(expected.values()).all(|(a, b)| (a - b).abs() < 1e-12 * b.abs()), "{second:?}");
     let refused = (&Lazy::from(dense(1, 2, 0.7)) * &lazy).check().unwrap_err().to_string();
     assert!(refused.starts_with("mul at tests/lazy.rs:"), "{refused}");
 }

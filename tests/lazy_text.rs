@@ -470,14 +470,7 @@ fn programs_with_tensors_and_arrays_are_written_and_read() {
             x.matmul_with(&y, Matmul::min_plus()),
         ];
         let row = y.sum(1);
-        let tensors = [
-            x.pattern().sddmm(&left, &y),
-            x.stored().sddmm(&left, &y),
-            x.scale(1, &row),
-            &row * &x,
-            Lazy::from(ArrayD::from_elem(vec![1], 2.5)) - &x,
-            Lazy::from(ArrayD::from_elem(vec![1], 2.5)) % &x,
-        ];
+        let tensors = [x.pattern().sddmm(&left, &y), x.stored().sddmm(&left, &y), x.scale(1, &row), &row * &x];
         let runs = |of_w: &Lazy<ArrayD<f64>>, of_x: &Lazy<Tensor<P, f64>>| {
             let program = compile((of_w, of_x, &x, &y)).unwrap();
             let read = read_again(&program);
@@ -496,6 +489,14 @@ fn programs_with_tensors_and_arrays_are_written_and_read() {
         for z in &tensors {
             runs(&y, z);
             runs(&z.gradient(&y, &(z * 0.5)), &z.gradient(&x, &(z * 0.5)));
+        }
+        // What stands for an array stores all elements, and so does a sum with it: the elements are the same.
+        let number = Lazy::from(ArrayD::from_elem(vec![1], 2.5));
+        for z in [&number - &x, &x - &number] {
+            let program = compile((&z, &x)).unwrap();
+            let found = read_again(&program).run(bound).unwrap().remove(0).into_format(Format::Coo).unwrap();
+            let found = found.into_coo::<f64, u64>().unwrap();
+            assert_eq!(found.to_dense().unwrap(), program.run([x.is(a)]).unwrap().0.to_dense().unwrap());
         }
         // By hand: the gradient is asked of what is read.
         let text = "lacuna program 1

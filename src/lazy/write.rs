@@ -18,7 +18,7 @@ impl<V> Program<V> {
     ///
     /// A line is a step: a name, and a call in the language of expressions. Inputs are told with element type, format
     /// and lengths (`"?"` for an open one), tensors and arrays that are there with all that they store. For an array
-    /// stands a tensor that stores all elements. The types of coordinates are not told.
+    /// stands a tensor that stores all elements, and so does what it is added to. The types of coordinates are not told.
     ///
     /// # Errors
     ///
