@@ -234,6 +234,8 @@ fn steps<P: Pattern>(x: &Lazy<Tensor<P, f64>>, y: &Lazy<Tensor<P, f64>>) -> Vec<
     // Of what it has no part in, and twice.
     all.extend([y.sum(0).gradient(x, &y.sum(0)), x.gradient(x, y)]);
     all.extend([(x * y).sum(0), (x * y).sqrt().tanh(), x.exp().gradient(x, y)].map(|z| z.gradient(x, &z)));
+    let twice = [x.max(1), x.stored().nanmedian(0), x.kron(y), x.clamp(-0.5, 0.5), lazy::einsum("ij,kj->ik", &[x, y])];
+    all.extend(twice.map(|z| z.gradient(x, &z).gradient(x, x)));
     all
 }
 
@@ -470,7 +472,8 @@ fn programs_with_tensors_and_arrays_are_written_and_read() {
             x.matmul_with(&y, Matmul::min_plus()),
         ];
         let row = y.sum(1);
-        let tensors = [x.pattern().sddmm(&left, &y), x.stored().sddmm(&left, &y), x.scale(1, &row), &row * &x];
+        let tensors =
+            [x.pattern().sddmm(&left, &y), x.stored().sddmm(&left, &y), x.scale(1, &row), &row * &x, &x * &row];
         let runs = |of_w: &Lazy<ArrayD<f64>>, of_x: &Lazy<Tensor<P, f64>>| {
             let program = compile((of_w, of_x, &x, &y)).unwrap();
             let read = read_again(&program);

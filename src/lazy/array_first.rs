@@ -45,7 +45,7 @@ macro_rules! array_first {
                     ops::$name(known::<ArrayD<T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]))
                 };
                 let step = step(stringify!($name), "array".into(), [&self.node, &x.node], Form::Own, broadcast, run)
-                    .written(Text::call(stringify!($name), &["%0", "%1"], said!()))
+                    .written(Text::call(stringify!($name), &["%0", "%1"], said!()).in_format(x.node.kind.format()))
                     .with_shares(shares::zipped());
                 array_first!(@rule step, $name $(, $backward)?)
             }

@@ -122,8 +122,9 @@ macro_rules! entries {
                             ops::$name(&known::<Tensor<P, T>>(&inputs[0]).stored(), known::<ArrayD<T>>(&inputs[1]))
                         };
                         let nodes = [&self.x.node, &array.node];
+                        let text = Text::call(stringify!($name), &["stored(%0)", "stored(%1)"], said!());
                         let step = step(stringify!($name), "stored, array".into(), nodes, Form::Own, broadcast, run)
-                            .written(Text::call(stringify!($name), &["stored(%0)", "stored(%1)"], said!()))
+                            .written(text.in_format(self.x.node.kind.format()))
                             .with_shares(shares::zipped());
                         entries!(@of_array step $(, $backward)?)
                     }

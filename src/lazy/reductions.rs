@@ -373,7 +373,7 @@ fn shared<F: Float, Y: Steps<Elem = F, Of<F> = Y>>(came: &Lazy<Y>, shares: &Lazy
     let run = |inputs: &[Held]| known::<Y>(&inputs[0]).zipped(Right::Value(known(&inputs[1])), Shared);
     let nodes = [&came.node, &shares.node];
     let step: Lazy<Y> = step("shared", String::new(), nodes, Form::Each, |[came, _]| same(came), run);
-    let step = step.written(Text::call("where_", &["%1 != 0", "%0 * %1", "zeros_like(%1)"], said!()));
+    let step = step.written(Text::call("where_", &["not_equal(%1, 0)", "mul(%0, %1)", "zeros_like(%1)"], said!()));
     step.with_rule(|asked| {
         let [_, shares] = asked.inputs else { return None };
         let [came, shares] = [asked.upstream, shares].map(|node| Lazy::<Y>::of(Arc::clone(node)));

@@ -37,6 +37,17 @@ impl Text {
 }
 
 impl Text {
+    /// The result in the format of a step: what stands for an array in a text is in coordinates, as is what comes of it
+    /// and another tensor.
+    pub(super) fn in_format(self, format: &str) -> Self {
+        match self {
+            Text::Calls(calls) if format == "csr" => {
+                Text::Calls(calls.iter().map(|call| format!("to_csr({call})")).collect())
+            }
+            text => text,
+        }
+    }
+
     /// Whether it looks at the entries of its first input alone.
     pub(super) fn is_of_stored(&self) -> bool {
         matches!(self, Text::Calls(calls) if calls.iter().any(|call| call.contains("(stored(%0)")))

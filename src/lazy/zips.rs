@@ -189,8 +189,9 @@ macro_rules! zips {
                 Side::Array(other) => {
                     let run = |inputs: &[Held]| ops::$name(known::<X>(&inputs[0]), Right::Array(known(&inputs[1])));
                     let nodes = [&self.node, &other.node];
+                    let text = Text::call(stringify!($name), &["%0", "%1"], said!());
                     let step = step(stringify!($name), "array".into(), nodes, Form::Own, broadcast, run)
-                        .written(Text::call(stringify!($name), &["%0", "%1"], said!()))
+                        .written(text.in_format(self.node.kind.format()))
                         .with_shares(shares::zipped());
                     zips!(@of_array $name, step $(, $backward)?)
                 }
