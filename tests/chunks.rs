@@ -110,6 +110,10 @@ const GRAPHS: &[(&str, bool, Graph)] = &[
     }),
     ("joined in another place", true, |x| concat(1, &[x.clone(), x.abs()]).move_axis(1, 0).sum(2)),
     ("stack", true, |x| stack(1, &[x.clone(), x.abs()]).max(1)),
+    ("stack first", true, |x| stack(0, &[x.clone(), x.abs(), x.slice(s![..;-1, .., ..])])),
+    ("some of what is side by side", true, |x| {
+        stack(0, &[x.square(), x.clone(), x.abs()]).slice(s![1.., 2..5, .., ..]).max(Axes::from(2).keep_dims())
+    }),
     ("softmax", true, |x| x.clamp(-3.0, 3.0).with_fill(0.0).stored().softmax(1)),
     ("topk", true, |x| x.clamp(-3.0, 3.0).topk(2, 1)),
     ("product", false, |x| {
@@ -119,7 +123,16 @@ const GRAPHS: &[(&str, bool, Graph)] = &[
     ("gradient of sums", true, |x| x.sum(1).gradient(x, &x.sum(1))),
     ("gradient of means", true, |x| x.square().mean([0, 2]).gradient(x, &x.sum([0, 2]))),
     ("gradient of a median", true, |x| x.nanmedian(2).gradient(x, &x.sum(2))),
-    ("by label", false, |x| x.group_by(1, &[1u32, 0, 1, 2, 0]).sum(1)),
+    ("by label", true, |x| x.group_by(1, &[1u32, 0, 1, 2, 0]).sum(1)),
+    ("by label, of the first axis", true, |x| x.group_by(0, &[1u32, 0, 1, 2, 0, 0, 3]).nanmean([0, 2])),
+    ("by label, axes kept", true, |x| x.stored().group_by(2, &[0u32, 0, 1, 1]).sum(Axes::from([1, 2]).keep_dims())),
+    ("by as many labels as positions", true, |x| x.group_by(1, &[4u32, 0, 3, 2, 1]).nanmax([1, 2])),
+    ("median by label", true, |x| x.group_by(0, &[1u32, 0, 1, 0, 0, 0, 1]).nanmedian(0)),
+    ("gradient by label", true, |x| {
+        let sums = x.group_by(2, &[1u32, 0, 1, 2]).sum(2);
+        sums.gradient(x, &sums.square())
+    }),
+    ("by label, all axes", false, |x| x.group_by(0, &[1u32, 0, 1, 2, 0, 0, 1]).nansum(Axes::all())),
     ("median of all", false, |x| x.nanmedian(Axes::all())),
     ("take flat", false, |x| x.take(vec![5usize, 100, 7])),
     ("whole beside ranges", false, |x| x + &x.take(vec![5usize, 100, 7, 1])),

@@ -4,7 +4,7 @@ use lacuna::dynamic::{AnyTensor, Format};
 use lacuna::eval::{Bound, Expression, Fault, functions, signature};
 use lacuna::lazy::Chunks;
 use lacuna::num_complex::Complex;
-use lacuna::{CooTensor, Element};
+use lacuna::{CooTensor, Element, Error};
 
 fn tensor<T: Element>(shape: &[usize], of: impl Fn(usize) -> Option<T>, fill: T) -> AnyTensor {
     let size = shape.iter().product();
@@ -160,6 +160,13 @@ const CUT: &[&str] = &[
     "f + f",
     "sum(f, axis=0)",
     "argmax(m, axis=0)",
+    "sum(m, axis=0, by=[0, 1, 0, 2, 2])",
+    "nanmax(stored(x), axis=1, keep_dims=true, by=[3, 1, 0, 2])",
+    "nanstd(m, axis=1, ddof=0, by=[0, 1, 1, 0])",
+    "nanmedian(m, axis=0, by=[0, 1, 0, 1, 1])",
+    "nanquantile(m, 0.25, axis=0, by=[0, 1, 0, 1, 1])",
+    "norm(m, axis=1, by=[0, 1, 1, 0])",
+    "grad(nansum(m, axis=1, by=[0, 1, 2, 1]), m, p[:, :3])",
 ];
 
 /// Expressions of which a step takes all of its inputs.
@@ -229,7 +236,8 @@ const WHOLE: &[&str] = &[
     "kron_backward(g, v, kron(g, v))",
     "tensor(\"float64\", \"coo\", [2], 0, [[1]], [2])",
     "median(m)",
-    "sum(m, axis=0, by=[0, 1, 0, 2, 2])",
+    "sum(x, axis=2, by=j)",
+    "sum(v, axis=0, by=[0, 1, 1, 0])",
     "grad(sum(x[1:3]), x, 1)",
     "2 * 3",
     "add_backward(p, v, p)",
@@ -317,6 +325,92 @@ fn folds_of_all_elements_take_parts() {
         }
     }
     assert!(asked > 600, "{asked} folds were asked");
+}
+
+/// What names stand for where pieces pay.
+fn long(name: &str, format: Format) -> Option<AnyTensor> {
+    let some = |at: usize| (!(at * 7).is_multiple_of(5)).then(|| (at * 37 % 1009) as f64 / 64.0 - 6.5);
+    let shape = [300, 80];
+    let found = match name {
+        "x" => tensor(&shape, some, 0.0),
+        "m" => tensor(&shape, |at| some(at).map(|x| if at % 601 == 5 { f64::NAN } else { x }), -0.5),
+        "n" => tensor(&shape, some, f64::NAN),
+        "d" => tensor(&shape, |at| Some((at % 97) as f64), 0.0),
+        "i" => tensor(&shape, |at| some(at).map(|x| x as i64), 2),
+        "b" => tensor(&shape, |at| some(at).map(|x| x > 0.0), false),
+        "c" => tensor(&shape, |at| some(at).map(|x| Complex::new(x, -1.5)), Complex::new(0.0, 0.0)),
+        "f" => tensor(&shape, |at| some(at).map(|x| x as f32), 1.0),
+        "e" => tensor(&[0, 80], |_| None, 3.0),
+        _ => return None,
+    };
+    Some(found.into_format(format).unwrap())
+}
+
+/// Steps element by element of longer tensors are computed piece by piece, and so are folds of them.
+#[test]
+fn steps_of_long_tensors_go_in_pieces() {
+    let calls = |x: &str| {
+        let of = |name: &str| match signature(name).as_str() {
+            "(x)" => Some(format!("{name}({x})")),
+            "(x, y)" | "(x, upstream)" => Some(format!("{name}({x}, {x})")),
+            _ => None,
+        };
+        let more = [
+            format!("clamp({x}, -1, 2)"),
+            format!("powi({x}, 3)"),
+            format!("with_fill({x}, 1)"),
+            format!("where({x} == {x}, {x}, 1)"),
+            format!("isin({x}, [1.5, 2])"),
+            format!("mask({x}, {x} == {x})"),
+            format!("{x} * 2 - {x}"),
+            format!("stored({x}) + {x}"),
+            format!("2 ** {x}"),
+        ];
+        functions().filter_map(of).chain(more).collect::<Vec<_>>()
+    };
+    let (mut asked, mut fused) = (0, 0);
+    let pools = [1, 2].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
+    for x in ["x", "m", "n", "d", "i", "b", "c", "f", "e"] {
+        for call in calls(x) {
+            let texts = [
+                format!("cast({call}, \"complex128\")"),
+                format!("sum({call} == {x}, axis=1)"),
+                format!("nansum(cast({call}, \"float32\"), axis=1, keep_dims=true)"),
+                format!("max(stored(neg({call})))"),
+                format!("norm(cast({call}, \"float64\"), axis=0)"),
+            ];
+            for (text, format) in texts.iter().flat_map(|text| [(text, Format::Coo), (text, Format::Csr)]) {
+                let expression = Expression::parse(text).unwrap();
+                let Ok(expected) = expression.evaluate(|name| long(name, format)) else { continue };
+                let graph = expression.graph(|name| long(name, format).map(Bound::from)).unwrap();
+                for pool in &pools {
+                    let found = pool.install(|| graph.collect()).unwrap_or_else(|error| panic!("{text}: {error}"));
+                    assert_eq!(found.format(), expected.format(), "{text}");
+                    assert!(found.same_as(&expected), "{text}, {format:?}: {found:?} is not {expected:?}");
+                }
+                asked += 1;
+                fused += usize::from(graph.explain().unwrap().contains("fused"));
+            }
+        }
+    }
+    assert!(asked > 1000 && fused > asked * 2 / 3, "{fused} of {asked} were fused");
+}
+
+/// What a piece refuses is told as the whole tells it.
+#[test]
+fn what_pieces_refuse_is_told_as_the_whole_tells_it() {
+    for text in [
+        "cast(cast(i, \"float64\") * 3, \"uint8\")",
+        "sum(cast(i > 0, \"int64\") * 9223372036854775807, axis=1)",
+        "abs(i) * 2000000000000000000",
+        "i / (i - i)",
+    ] {
+        let expression = Expression::parse(text).unwrap();
+        let Err(Fault::Run(expected)) = expression.evaluate(|name| long(name, Format::Coo)) else { panic!("{text}") };
+        let graph = expression.graph(|name| long(name, Format::Coo).map(Bound::from)).unwrap();
+        let Err(Error::Lazy { cause, .. }) = graph.collect() else { panic!("{text}") };
+        assert_eq!(cause.to_string(), expected.to_string(), "{text}");
+    }
 }
 
 /// A function that nobody thought of would be taken for one of each element.

@@ -6,8 +6,9 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use lacuna::io::{ReadOptions, WriteOptions, read_coo, scan, write};
-use lacuna::lazy::{Chunks, Lazy, Threads, concat};
+use lacuna::lazy::{Chunks, Lazy, Threads, concat, stack};
 use lacuna::{Axes, CooTensor, Error, Triplets};
+use ndarray::s;
 
 /// A folder of its own, which is removed with this.
 struct Folder(PathBuf);
@@ -96,6 +97,42 @@ fn what_is_scanned_in_ranges_is_what_is_read() {
             }
         }
     }
+}
+
+/// Tensors side by side on a new first axis are written one after the other: each fits, and all of them together do not.
+#[test]
+fn tensors_side_by_side_are_written_one_after_the_other() {
+    let folder = Folder::new("stack");
+    let x = readings();
+    write(folder.path("x.parquet"), &x, &WriteOptions::default()).unwrap();
+    let of_slices = |x: &Lazy<CooTensor<f64>>| {
+        let joined = concat(0, &[x.slice(s![..15, .., ..]), x.slice(s![15.., .., ..])]);
+        stack(0, &[joined, x.move_axis(0, 0), x.transpose().transpose()])
+    };
+    let graphs: &[(&str, &dyn Fn(&Lazy<CooTensor<f64>>) -> Lazy<CooTensor<f64>>)] = &[
+        ("alone", &|x| stack(0, &vec![x.clone(); 9])),
+        ("behind steps", &|x| stack(0, &(0..9).map(|at| (x * f64::from(at)).sqrt()).collect::<Vec<_>>())),
+        ("some", &|x| stack(0, &vec![x.abs(); 9]).slice(s![2..8, .., .., ..]).square()),
+        ("sums", &|x| stack(0, &[x.sum(1), x.max(1), x.mean(1)])),
+        ("pieces", &of_slices),
+        ("of a stack", &|x| stack(0, &vec![stack(0, &[x.slice(s![..9, .., ..]), x.slice(s![9..18, .., ..])]); 2])),
+    ];
+    for (name, graph) in graphs {
+        let expected = graph(&x.lazy()).collect().unwrap();
+        let graph = graph(&scanned(&folder.path("x.parquet")));
+        for engine in [Chunks::memory(1 << 20), Chunks::memory(1 << 20).positions(1), Chunks::memory(1 << 30)] {
+            let on = graph.on(engine.spill(&folder.0));
+            on.sink(folder.path("y.parquet"), &WriteOptions::default())
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
+            let written: CooTensor<f64> = read_coo(folder.path("y.parquet"), &ReadOptions::default()).unwrap();
+            assert!(written.same_as(&expected), "{name}");
+        }
+    }
+    let all = stack(0, &vec![scanned(&folder.path("x.parquet")); 9]);
+    assert!(matches!(
+        all.on(Chunks::memory(1 << 20)).collect().unwrap_err(),
+        Error::Lazy { .. } | Error::TooLarge { .. }
+    ));
 }
 
 /// A range of which all positions are stored has a fill of its own; the others have that of the tensor, or there is none.

@@ -10,7 +10,7 @@ use lacuna::eval::{Bound, Expression};
 use lacuna::io::{DatasetWriter, ReadOptions, WriteOptions, scan};
 #[cfg(feature = "cli")]
 use lacuna::io::{read_header, scan_any};
-use lacuna::lazy::{Chunks, Lazy, On, concat};
+use lacuna::lazy::{Chunks, Lazy, On, concat, stack};
 use lacuna::{Axes, CooTensor};
 
 const BUDGET: usize = 1 << 20;
@@ -69,20 +69,24 @@ fn chunks_take_the_memory_that_is_promised() {
     assert!(whole > promised, "{whole} bytes for all of it are no test");
     measured("chain", |x| (x.abs() + 1.0).sqrt());
     measured("joined rows", |x| concat(0, &[x.clone(), x.abs()]));
+    measured("side by side", |x| {
+        let rows = |at: usize| x.slice(ndarray::s![at * 5..(at + 1) * 5, ..]).abs();
+        stack(0, &(0..ROWS / 5).map(rows).collect::<Vec<_>>())
+    });
     measured("columns, dealt out", |x| x.sum(0));
     measured("medians of columns, dealt out", |x| x.nanmedian(0));
     measured("all", |x| x.square().sum(Axes::all()));
     let left = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
     assert!(left.into_iter().all(|path| path.is_file()), "a folder is left");
     #[cfg(feature = "cli")]
-    {
-        let peak = peak_of("expression", &|_| {
+    for text in ["sum(x * x)", "sum(sqrt(abs(x) * 2) - square(x), axis=1)"] {
+        let peak = peak_of(text, &|_| {
             let (path, options) = (folder.join("x.parquet"), ReadOptions::default());
             let file = Bound::later(scan_any(&path, &options).unwrap(), read_header(&path, &options).unwrap());
-            let sum = Expression::parse("sum(x * x)").unwrap().graph(|_| Some(file.clone())).unwrap();
+            let sum = Expression::parse(text).unwrap().graph(|_| Some(file.clone())).unwrap();
             drop(sum.on(engine.clone()).collect().unwrap());
         });
-        assert!(peak < promised, "expression: {peak} bytes at the peak");
+        assert!(peak < promised, "{text}: {peak} bytes at the peak");
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -40,6 +40,8 @@ pub use crate::pattern::Format;
 use std::any::Any;
 use std::fmt;
 
+#[cfg(any(feature = "cli", feature = "parquet"))]
+use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::shape::Shape;
@@ -96,10 +98,19 @@ impl<T: Element> From<Erased<T>> for AnyFormat<T> {
 
 impl<T: Element> AnyFormat<T> {
     /// The tensor without its format in the type; nothing is copied.
-    fn erased(&self) -> Erased<T> {
+    pub(crate) fn erased(&self) -> Erased<T> {
         match self {
             AnyFormat::Coo(x) => Tensor::from_shared(x.pattern().clone().into(), x.shared_values().clone(), x.fill()),
             AnyFormat::Csr(x) => Tensor::from_shared(x.pattern().clone().into(), x.shared_values().clone(), x.fill()),
+        }
+    }
+
+    /// The values, without the rest.
+    #[cfg(any(feature = "cli", feature = "parquet"))]
+    pub(crate) fn into_shared_values(self) -> Buffer<T> {
+        match self {
+            AnyFormat::Coo(x) => x.into_shared_values(),
+            AnyFormat::Csr(x) => x.into_shared_values(),
         }
     }
 

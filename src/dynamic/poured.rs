@@ -17,8 +17,8 @@ use crate::ops::{self, Fed, Norm};
 use crate::pattern::{AnyPattern, Pattern};
 use crate::tensor::Tensor;
 
-/// Hands over the parts of a tensor, one after the other.
-pub(crate) type Parts<'a> = dyn Fn(&mut dyn FnMut(&AnyTensor)) -> Result<()> + Sync + 'a;
+/// Hands over a range of the entries of a tensor, part by part.
+pub(crate) type Parts<'a> = dyn Fn(Range<usize>, &mut dyn FnMut(&AnyTensor)) -> Result<()> + Sync + 'a;
 
 /// A fold, by the name of its operation.
 #[derive(Debug, Clone)]
@@ -33,19 +33,20 @@ pub(crate) struct PouredFold {
 /// What is folded.
 #[derive(Clone, Copy)]
 pub(crate) struct Poured<'a> {
-    /// The pattern of the first entry alone.
+    /// The pattern; of the first entry alone, where all are one group.
     pub(crate) pattern: &'a AnyPattern,
     /// A tensor without entries, which has the fill.
     pub(crate) none: &'a AnyTensor,
     pub(crate) parts: &'a Parts<'a>,
+    /// Whether all entries are one group, in whatever range.
+    pub(crate) is_poured: bool,
+    /// What it takes to compute an element.
+    pub(crate) picoseconds: usize,
 }
-
-/// What an element that is folded takes, more or less.
-const PICOSECONDS: usize = 1_000;
 
 /// The values of the parts in one type.
 struct Values<'a, T> {
-    parts: &'a Parts<'a>,
+    of: Poured<'a>,
     widen: fn(&AnyTensor) -> Result<Erased<T>>,
     refused: &'a Mutex<Option<Error>>,
 }
@@ -57,8 +58,8 @@ impl<T: Element> Values<'_, T> {
 }
 
 impl<T: Element> Source<T> for Values<'_, T> {
-    fn feed(&self, _: Range<usize>, take: &mut dyn FnMut(&[T])) -> bool {
-        let done = (self.parts)(&mut |part| match (self.widen)(part) {
+    fn feed(&self, entries: Range<usize>, take: &mut dyn FnMut(&[T])) -> bool {
+        let done = (self.of.parts)(entries, &mut |part| match (self.widen)(part) {
             Ok(part) => take(part.values()),
             Err(error) => self.refuse(error),
         });
@@ -66,11 +67,11 @@ impl<T: Element> Source<T> for Values<'_, T> {
     }
 
     fn is_poured(&self) -> bool {
-        true
+        self.of.is_poured
     }
 
     fn picoseconds(&self) -> usize {
-        PICOSECONDS
+        self.of.picoseconds
     }
 }
 
@@ -127,7 +128,7 @@ impl PouredFold {
         run: impl FnOnce(&Fed<'_, AnyPattern, T>) -> Result<Erased<U>>,
     ) -> Result<Erased<U>> {
         let (none, refused) = (widen(of.none)?, Mutex::new(None));
-        let source = Box::new(Values { parts: of.parts, widen, refused: &refused });
+        let source = Box::new(Values { of, widen, refused: &refused });
         let gap = (!self.is_stored).then_some(none.fill());
         let found = run(&Fed { pattern: of.pattern, none: &none, gap, source, states: None });
         refused.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(found, Err)

@@ -7,7 +7,7 @@ use ndarray::SliceInfoElem;
 use super::Fault;
 use super::call::{Call, Seen};
 use super::options::norm_of;
-use super::table::signature;
+use super::table::{self, signature};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::Result as Outcome;
 use crate::base::shape::Shape;
@@ -83,6 +83,27 @@ fn cut(name: &str) -> Cut {
     }
 }
 
+/// What goes element by element and has a pattern or format of its own nevertheless, or is told more than the elements.
+const OWN: &[&str] = &[
+    "prune",
+    "to_coo",
+    "to_csr",
+    "from_dense",
+    "isin",
+    "where_",
+    "mask",
+    "without",
+    "select",
+    "mask_backward",
+    "without_backward",
+    "select_backward",
+];
+
+/// Whether a function of inputs in these parameters goes element by element, and keeps their pattern if it is one.
+pub(super) fn is_each(name: &str, parameters: &[usize]) -> bool {
+    matches!(cut(name), Cut::Each(operands) if parameters.iter().all(|&at| at < operands)) && !OWN.contains(&name)
+}
+
 /// Of a function element by element in so many leading parameters, if its inputs are in these.
 pub(super) fn each(operands: usize, parameters: &[usize], shape: &Shape) -> Shares {
     shares::each_of(parameters.iter().map(|&parameter| parameter < operands).collect(), shape.clone())
@@ -124,7 +145,10 @@ pub(super) fn of_call(call: &Call, parameters: &[usize], shape: &Shape) -> Optio
             is_of(&[0, 2])?;
             shares::scaled(axis(place, None)? as isize)
         }
-        Cut::Joined(place) => shares::joined(axis(place, Some(0))? as isize, call.name == "stack"),
+        Cut::Joined(place) => {
+            let axis = axis(place, Some(0))? as isize;
+            if call.name == "stack" { shares::stacked(axis, Arc::new(stack(axis))) } else { shares::joined(axis) }
+        }
         Cut::Product => product(parameters)?,
         Cut::Moved => {
             is_of(&[0])?;
@@ -134,11 +158,19 @@ pub(super) fn of_call(call: &Call, parameters: &[usize], shape: &Shape) -> Optio
     })
 }
 
+/// Puts tensors side by side that have positions of their first axis.
+fn stack(axis: isize) -> impl Fn(&[Held]) -> Outcome<Held> {
+    move |inputs| {
+        let tensors = inputs.iter().map(known::<AnyTensor>).filter(|x| x.shape().first() != Some(&0));
+        AnyTensor::stack(axis, &tensors.collect::<Vec<_>>()).map(|stacked| Arc::new(stacked) as Held)
+    }
+}
+
 /// The fold that a call is, if it is one and without labels.
 pub(super) fn fold(call: &Call) -> Option<PouredFold> {
     let axes = match call.name {
         "any" | "all" | "count_nonzero" | "sum" | "nansum" | "mean" | "nanmean" | "norm" | "min" | "max" | "nanmin"
-        | "nanmax" => axes(call, 1)?,
+        | "nanmax" => axes(call, 1).filter(|axes| axes.grouping().is_none())?,
         _ => return None,
     };
     let options = match call.name {
@@ -148,9 +180,15 @@ pub(super) fn fold(call: &Call) -> Option<PouredFold> {
     Some(PouredFold { name: call.name, options, is_stored: matches!(call.seen(0).ok()?, Seen::Stored(_)) })
 }
 
-/// The axes at a place, and whether they are kept.
+/// The axes at a place, whether they are kept, and labels of one.
 fn axes(call: &Call, place: usize) -> Option<Axes> {
-    Some(call.some_axes(place).ok()?.with_keep_dims(call.flag(place + 1).ok()?))
+    call.axes(place, labels(call.name)?).ok()
+}
+
+/// Where the labels of a reduction stand; behind all arguments where it takes none.
+fn labels(name: &str) -> Option<usize> {
+    let function = table::function(name)?;
+    Some(function.parameters().position(|name| name == "by?").unwrap_or(usize::MAX))
 }
 
 /// The shape of what a call gives that stores something where its operands store nothing.

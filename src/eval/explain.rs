@@ -17,15 +17,26 @@ fn without_entries(x: &AnyTensor) -> Option<AnyTensor> {
     fill.broadcast_to(x.shape().clone()).ok()?.into_format(x.format()).ok()
 }
 
-/// Whether values decide on the shape of what a node gives: those of labels, and what is there once.
+/// Whether values decide on the shape of what a node gives: those of labels that are not written out, and what is there
+/// once.
 fn is_by_value(node: &Node, nodes: &[Node]) -> bool {
     let Kind::Call(name, arguments) = &node.kind else { return false };
     let Some(function) = function(name) else { return false };
+    let is_read = |given: Vec<Id>| given.into_iter().any(|id| !is_written(id, nodes));
     let has_labels = |places: Vec<Vec<Id>>| {
-        function.parameters().zip(places).any(|(parameter, given)| parameter == "by?" && !given.is_empty())
+        function.parameters().zip(places).any(|(parameter, given)| parameter == "by?" && is_read(given))
     };
     let is_found = name == "nonzero" || name.starts_with("unique");
     is_found || placed(function, arguments, &node.at, nodes).is_ok_and(has_labels)
+}
+
+/// Whether a node is a number, or a list of such.
+fn is_written(id: Id, nodes: &[Node]) -> bool {
+    match &nodes[id].kind {
+        Kind::Number(_) => true,
+        Kind::List(items) => items.iter().all(|&item| is_written(item, nodes)),
+        _ => false,
+    }
 }
 
 /// Whether a node stores something where its operands store nothing.

@@ -7,8 +7,8 @@ use super::{cuts, explain, grad, run, table};
 use crate::base::error::Error;
 use crate::base::shape::Shape;
 use crate::dynamic::AnyTensor;
-use crate::lazy::Lazy;
 use crate::lazy::shares::Shares;
+use crate::lazy::{Lazy, OfStep};
 
 /// What a name of an expression stands for in a graph: a value, and a tensor of its type, shape and fill, whose entries
 /// need not be there.
@@ -157,12 +157,13 @@ impl Graph<'_> {
         let shape = self.shape(id).or_else(|| cuts::shape_of(call.as_ref()?));
         let parameters = inputs.iter().map(|(_, parameter)| *parameter).collect::<Vec<_>>();
         let shares = shape.as_ref().and_then(|shape| self.shares(id, &parameters, shape));
+        let is_each = !inputs.is_empty() && self.is_each(id, &parameters);
         let told = explain::call(&nodes, |name| name.parse::<usize>().ok().map(|at| format!("%{at}")));
         let run = move |inputs: &[&AnyTensor]| {
             let bound = |name: &str| inputs.get(name.parse::<usize>().ok()?).map(|&x| x.clone());
             run::evaluate(&nodes, &bound).map_err(|fault| of_run(name, fault))
         };
-        let step = Lazy::step_of((name, told), &steps, (shape, shares), run);
+        let step = Lazy::step_of((name, told), &steps, OfStep { shape, shares, is_each }, run);
         match call.and_then(|call| cuts::fold(&call)) {
             Some(fold) => step.folding(fold),
             None => step,
@@ -183,6 +184,16 @@ impl Graph<'_> {
             }
             Kind::Call(..) => cuts::of_call(&self.call(id)?, parameters, shape),
             _ => None,
+        }
+    }
+
+    /// Whether a node with inputs in these parameters goes element by element, and keeps their pattern if it is one.
+    fn is_each(&self, id: Id, parameters: &[usize]) -> bool {
+        match &self.nodes[id].kind {
+            Kind::Unary(..) => true,
+            Kind::Binary(operator, ..) => *operator != Binary::MatMul,
+            Kind::Call(name, _) => table::function(name).is_some_and(|call| cuts::is_each(call.name, parameters)),
+            _ => false,
         }
     }
 

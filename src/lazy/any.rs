@@ -1,16 +1,20 @@
 //! Graphs over tensors whose types are known at run time only.
 
+use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::source::{Bins, ByRanges, Held, known, slices};
-use super::value::{ByPieces, Kind, Sealed};
+use super::value::{ByPieces, Gather, Gathered, Kind, Part, Pieces, Places, Sealed, one_lane, piece};
 use super::{Lazy, Value};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
+use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
-use crate::dynamic::{AnyTensor, Poured, PouredFold};
-use crate::element::DType;
+use crate::dynamic::{AnyFormat, AnyTensor, Erased, Poured, PouredFold, on_type};
+use crate::element::{DType, Element};
+use crate::pattern::AnyPattern;
+use crate::plan::reduction::Reduction;
 
 impl AnyTensor {
     /// This tensor as the beginning of a graph.
@@ -52,10 +56,13 @@ impl Lazy<AnyTensor> {
     /// The same step, of which nobody knows yet, with what it is of an operand that comes in parts.
     #[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // the steps of expressions
     pub(crate) fn folding(self, fold: PouredFold) -> Self {
-        self.with_pieces(true, move |feed| {
+        let operand = self.node.inputs.first().and_then(|operand| operand.shape.as_ref());
+        let reduction = operand.and_then(|shape| Reduction::new(shape, &fold.options.axes).ok());
+        self.with_pieces(reduction.is_some_and(|reduction| reduction.is_fed()), move |feed| {
             let pattern = feed.pattern.downcast_ref()?;
-            let parts = |take: &mut dyn FnMut(&AnyTensor)| (feed.run)(0..usize::MAX, &mut |part| take(known(part)));
-            Some(fold.run(Poured { pattern, none: known(feed.none), parts: &parts }))
+            let parts = |entries, take: &mut dyn FnMut(&AnyTensor)| (feed.run)(entries, &mut |part| take(known(part)));
+            let (is_poured, picoseconds) = (feed.is_poured, feed.picoseconds);
+            Some(fold.run(Poured { pattern, none: known(feed.none), parts: &parts, is_poured, picoseconds }))
         })
     }
 }
@@ -102,11 +109,73 @@ impl Kind for OfAny {
     }
 
     fn by_pieces(&self) -> Option<&dyn ByPieces> {
-        None
+        Some(self)
     }
 
     fn by_ranges(&self) -> Option<&'static dyn ByRanges> {
         Some(&OfAny)
+    }
+}
+
+impl ByPieces for OfAny {
+    fn count(&self, value: &Held) -> usize {
+        known::<AnyTensor>(value).nnz()
+    }
+
+    fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Pieces + 'a>> {
+        Some(on_type!(known::<AnyTensor>(value), x => Box::new(Cut(x.erased()))))
+    }
+
+    fn gather(&self, count: usize, piece: &Held) -> Result<Box<dyn Gather>> {
+        on_type!(known::<AnyTensor>(piece), x => gathered(x, count))
+    }
+
+    fn pattern(&self, value: &Held) -> Held {
+        Arc::new(known::<AnyTensor>(value).pattern())
+    }
+
+    fn spare(&self, piece: Held) {
+        if let Some(Ok(piece)) = piece.downcast::<AnyTensor>().ok().map(Arc::try_unwrap) {
+            on_type!(piece, x => x.into_shared_values().spare());
+        }
+    }
+}
+
+/// A tensor cut into pieces of its format.
+struct Cut<T>(Erased<T>);
+
+impl<T: Element> Pieces for Cut<T> {
+    fn piece(&self, entries: Range<usize>, stencil: &mut Option<Held>) -> Result<Held> {
+        let make = |count, length| {
+            one_lane::<AnyPattern>(count, length)?.in_format(self.0.pattern().format(), default_limit(0))
+        };
+        Ok(Arc::new(AnyTensor::from(AnyFormat::from(piece(&self.0, entries, stencil, make)?))))
+    }
+}
+
+fn gathered<T: Element>(_: &AnyFormat<T>, count: usize) -> Result<Box<dyn Gather>> {
+    Ok(Box::new(GatheredAny(Gathered::<Erased<T>>::new(count)?)))
+}
+
+/// The elements of all pieces, which have one type.
+struct GatheredAny<T: Element>(Gathered<Erased<T>>);
+
+impl<T: Element> Gather for GatheredAny<T> {
+    fn parts(&mut self, ends: &[usize]) -> Vec<Box<dyn Part + '_>> {
+        self.0.places(ends).map(|places| Box::new(PlacesAny(places)) as Box<dyn Part>).collect()
+    }
+
+    fn finish(self: Box<Self>, pattern: &Held) -> Held {
+        Arc::new(AnyTensor::from(AnyFormat::from(self.0.whole(pattern))))
+    }
+}
+
+struct PlacesAny<'a, T: Element>(Places<'a, Erased<T>>);
+
+impl<T: Element> Part for PlacesAny<'_, T> {
+    fn put(&mut self, piece: &Held) {
+        let piece: &dyn Any = on_type!(known::<AnyTensor>(piece), x => x);
+        self.0.write(&piece.downcast_ref::<AnyFormat<T>>().expect("pieces have one type").erased());
     }
 }
 

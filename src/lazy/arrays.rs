@@ -94,8 +94,8 @@ impl<T: Element> ByPieces for OfArray<T> {
         Some(Box::new(Row(known::<ArrayD<T>>(value).as_slice()?)))
     }
 
-    fn gather(&self, count: usize) -> Result<Box<dyn Gather>> {
-        Gathered::<ArrayD<T>>::boxed(count)
+    fn gather(&self, count: usize, _: &Held) -> Result<Box<dyn Gather>> {
+        Ok(Box::new(Gathered::<ArrayD<T>>::new(count)?))
     }
 
     fn pattern(&self, value: &Held) -> Held {

@@ -101,6 +101,16 @@ use crate::element::Element;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
+/// What is known of the result of a step.
+#[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // the steps of expressions
+pub(crate) struct OfStep {
+    pub(crate) shape: Option<Shape>,
+    /// What a range of it takes of the inputs.
+    pub(crate) shares: Option<shares::Shares>,
+    /// Whether it goes element by element, and has the pattern of the inputs if that is one.
+    pub(crate) is_each: bool,
+}
+
 /// A value of type `V` that is not computed yet. See the [module](crate::lazy).
 ///
 /// A clone is the same step of the same graph.
@@ -209,21 +219,21 @@ impl<V: Value> Lazy<V> {
         step.with_shares(shares::reduced(&axes))
     }
 
-    /// A step of any number of inputs, which is never taken for another one: what its result is like, and what a range
-    /// of that takes of the inputs, as far as that is known.
+    /// A step of any number of inputs, which is never taken for another one, with what is known of its result.
     #[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // the steps of expressions
     #[track_caller]
     pub(crate) fn step_of(
         (name, call): (&'static str, String),
         inputs: &[&Lazy<V>],
-        (shape, shares): (Option<Shape>, Option<shares::Shares>),
+        known_of: OfStep,
         run: impl Fn(&[&V]) -> Result<V> + Send + Sync + 'static,
     ) -> Self {
         let nodes = inputs.iter().map(|input| Arc::clone(&input.node)).collect();
         let run = move |inputs: &[node::Held]| run(&inputs.iter().map(known::<V>).collect::<Vec<_>>());
-        let step = unary::step_of(name, node::unlike(), nodes, Form::Own, |_| Ok(shape), run);
+        let form = if known_of.is_each { Form::Each } else { Form::Own };
+        let step = unary::step_of(name, node::unlike(), nodes, form, |_| Ok(known_of.shape), run);
         let step = step.written(text::Text::Calls(vec![call]));
-        match shares {
+        match known_of.shares {
             Some(shares) => step.with_shares(shares),
             None => step,
         }

@@ -160,9 +160,10 @@ impl Region {
     /// The outputs, if there are enough elements for more than one piece.
     fn by_pieces(&self, slots: &[Option<Held>]) -> Result<Option<Vec<Option<Held>>>> {
         let Some((given, pattern)) = self.given(slots) else { return Ok(None) };
-        let gather = |(value, _): &(usize, usize)| match self.kind(*value) {
-            Some(kind) => kind.gather(given.count).map(Some),
-            None => Ok(None),
+        let none = self.values(&given, 0..0)?;
+        let gather = |(value, _): &(usize, usize)| match (self.kind(*value), &none[*value]) {
+            (Some(kind), Some(piece)) => kind.gather(given.count, piece).map(Some),
+            _ => Ok(None),
         };
         let gathered = self.outputs.iter().map(gather).collect::<Result<Option<Vec<_>>>>()?;
         let Some(mut gathered) = gathered else { return Ok(None) };

@@ -143,8 +143,8 @@ pub trait ByPieces: Send + Sync {
     /// Values of some of the elements, side by side; none of an array whose elements lie in another order.
     fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Pieces + 'a>>;
 
-    /// Places for the elements of a value.
-    fn gather(&self, count: usize) -> Result<Box<dyn Gather>>;
+    /// Places for the elements of a value, of the type that a piece has.
+    fn gather(&self, count: usize, piece: &Held) -> Result<Box<dyn Gather>>;
 
     /// The pattern, or the shape of an array, with its type erased.
     fn pattern(&self, value: &Held) -> Held;
@@ -273,8 +273,8 @@ impl<P: Pattern, T: Element> ByPieces for OfTensor<P, T> {
         Some(Box::new(Cut(known::<Tensor<P, T>>(value))))
     }
 
-    fn gather(&self, count: usize) -> Result<Box<dyn Gather>> {
-        Gathered::<Tensor<P, T>>::boxed(count)
+    fn gather(&self, count: usize, _: &Held) -> Result<Box<dyn Gather>> {
+        Ok(Box::new(Gathered::<Tensor<P, T>>::new(count)?))
     }
 
     fn pattern(&self, value: &Held) -> Held {
@@ -308,23 +308,34 @@ struct Cut<'a, P, T>(&'a Tensor<P, T>);
 
 impl<P: Pattern, T: Element> Pieces for Cut<'_, P, T> {
     fn piece(&self, entries: Range<usize>, stencil: &mut Option<Held>) -> Result<Held> {
-        let (x, count) = (self.0, entries.len());
-        let before = stencil.as_ref().and_then(|stencil| stencil.downcast_ref::<P>());
-        let pattern = match before.filter(|before| before.nnz() == count) {
-            Some(pattern) => pattern.clone(),
-            None => {
-                let has_gap = x.shape().wide_size() > x.nnz() as u128;
-                let pattern = one_lane::<P>(count, count + usize::from(has_gap))?;
-                *stencil = Some(Arc::new(pattern.clone()));
-                pattern
-            }
-        };
-        Ok(Arc::new(Tensor::from_shared(pattern, x.shared_values().slice(entries), x.fill())))
+        Ok(Arc::new(piece(self.0, entries, stencil, one_lane)?))
     }
 }
 
+/// The entries of a range as a tensor of rank 1, on the pattern of the piece before where that is as long, and else on
+/// one that is made of the number of entries and the length.
+pub(super) fn piece<P: Pattern, T: Element>(
+    x: &Tensor<P, T>,
+    entries: Range<usize>,
+    stencil: &mut Option<Held>,
+    make: impl FnOnce(usize, usize) -> Result<P>,
+) -> Result<Tensor<P, T>> {
+    let count = entries.len();
+    let before = stencil.as_ref().and_then(|stencil| stencil.downcast_ref::<P>());
+    let pattern = match before.filter(|before| before.nnz() == count) {
+        Some(pattern) => pattern.clone(),
+        None => {
+            let has_gap = x.shape().wide_size() > x.nnz() as u128;
+            let pattern = make(count, count + usize::from(has_gap))?;
+            *stencil = Some(Arc::new(pattern.clone()));
+            pattern
+        }
+    };
+    Ok(Tensor::from_shared(pattern, x.shared_values().slice(entries), x.fill()))
+}
+
 /// The pattern of a vector that stores its first elements.
-fn one_lane<P: Pattern>(count: usize, length: usize) -> Result<P> {
+pub(super) fn one_lane<P: Pattern>(count: usize, length: usize) -> Result<P> {
     use crate::base::index::Index;
     let coords: Vec<P::Index> = alloc::collect((0..count).map(P::Index::from_usize))?;
     P::from_coords(Shape::from([length]), count, vec![coords.into()], default_limit(0))
@@ -360,36 +371,52 @@ pub(super) struct Gathered<V: Pieced> {
 }
 
 impl<V: Pieced> Gathered<V> {
-    pub(super) fn boxed(count: usize) -> Result<Box<dyn Gather>> {
-        Ok(Box::new(Gathered::<V> { values: alloc::zeros(count)?, fill: Mutex::new(V::Item::ZERO) }))
+    pub(super) fn new(count: usize) -> Result<Self> {
+        Ok(Gathered { values: alloc::zeros(count)?, fill: Mutex::new(V::Item::ZERO) })
+    }
+
+    /// The places of each part, which end there.
+    pub(super) fn places(&mut self, ends: &[usize]) -> impl Iterator<Item = Places<'_, V>> {
+        let fill = &self.fill;
+        threads::split_at_ends(&mut self.values, ends).into_iter().map(move |left| Places { left, fill })
+    }
+
+    /// The value, once all is written.
+    pub(super) fn whole(self, pattern: &Held) -> V {
+        let fill = self.fill.into_inner().unwrap_or_else(PoisonError::into_inner);
+        V::whole(pattern, self.values, fill).expect("the pattern has the type of its values")
     }
 }
 
 impl<V: Pieced> Gather for Gathered<V> {
     fn parts(&mut self, ends: &[usize]) -> Vec<Box<dyn Part + '_>> {
-        let fill = &self.fill;
-        let slices = threads::split_at_ends(&mut self.values, ends).into_iter();
-        slices.map(|left| Box::new(Places::<V> { left, fill }) as Box<dyn Part>).collect()
+        self.places(ends).map(|places| Box::new(places) as Box<dyn Part>).collect()
     }
 
     fn finish(self: Box<Self>, pattern: &Held) -> Held {
-        let fill = self.fill.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Arc::new(V::whole(pattern, self.values, fill).expect("the pattern has the type of its values"))
+        Arc::new((*self).whole(pattern))
     }
 }
 
-struct Places<'a, V: Pieced> {
+pub(super) struct Places<'a, V: Pieced> {
     left: &'a mut [V::Item],
     fill: &'a Mutex<V::Item>,
 }
 
-impl<V: Pieced> Part for Places<'_, V> {
-    fn put(&mut self, piece: &Held) {
-        let (elements, fill) = known::<V>(piece).elements();
+impl<V: Pieced> Places<'_, V> {
+    /// Writes the values of a piece behind those that are written.
+    pub(super) fn write(&mut self, piece: &V) {
+        let (elements, fill) = piece.elements();
         let (places, left) = std::mem::take(&mut self.left).split_at_mut(elements.len());
         places.copy_from_slice(elements);
         self.left = left;
         *self.fill.lock().unwrap_or_else(PoisonError::into_inner) = fill;
+    }
+}
+
+impl<V: Pieced> Part for Places<'_, V> {
+    fn put(&mut self, piece: &Held) {
+        self.write(known(piece));
     }
 }
 

@@ -43,6 +43,13 @@ macro_rules! either {
 }
 
 impl AnyPattern {
+    pub(crate) fn format(&self) -> Format {
+        match self {
+            AnyPattern::Coo(_) => Format::Coo,
+            AnyPattern::Csr(_) => Format::Csr,
+        }
+    }
+
     /// The same entries in `format`; offsets above `limit` bytes are refused.
     pub(crate) fn in_format(&self, format: Format, limit: u64) -> Result<Self> {
         Ok(match (self, format) {

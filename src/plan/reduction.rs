@@ -74,15 +74,13 @@ impl Reduction {
         &self.reduced
     }
 
-    /// The axis of the operand whose positions are those of an axis of the result, one by one.
+    /// The axis of the operand whose positions are those of an axis of the result, one by one; not one with labels.
     pub(crate) fn source_axis(&self, of_result: usize) -> Option<usize> {
-        if self.grouping.is_some() {
-            return None;
-        }
-        match self.keep_dims {
+        let source = match self.keep_dims {
             true => (self.is_reduced.get(of_result) == Some(&false)).then_some(of_result),
             false => self.kept.get(of_result).copied(),
-        }
+        };
+        source.filter(|&axis| self.grouping().is_none_or(|grouping| grouping.axis() != axis))
     }
 
     /// The axis of the result that a kept one becomes.
