@@ -110,10 +110,6 @@ const GRAPHS: &[(&str, bool, Graph)] = &[
     }),
     ("joined in another place", true, |x| concat(1, &[x.clone(), x.abs()]).move_axis(1, 0).sum(2)),
     ("stack", true, |x| stack(1, &[x.clone(), x.abs()]).max(1)),
-    ("stack first", true, |x| stack(0, &[x.clone(), x.abs(), x.slice(s![..;-1, .., ..])])),
-    ("some of what is side by side", true, |x| {
-        stack(0, &[x.square(), x.clone(), x.abs()]).slice(s![1.., 2..5, .., ..]).max(Axes::from(2).keep_dims())
-    }),
     ("softmax", true, |x| x.clamp(-3.0, 3.0).with_fill(0.0).stored().softmax(1)),
     ("topk", true, |x| x.clamp(-3.0, 3.0).topk(2, 1)),
     ("product", false, |x| {
@@ -131,6 +127,14 @@ const GRAPHS: &[(&str, bool, Graph)] = &[
     ("gradient by label", true, |x| {
         let sums = x.group_by(2, &[1u32, 0, 1, 2]).sum(2);
         sums.gradient(x, &sums.square())
+    }),
+    ("means by label beside others", true, |x| {
+        let means = x.group_by(2, &[0u32, 0, 1, 0]).mean(2);
+        concat(1, &[means, x.slice(s![.., .., ..2])])
+    }),
+    ("means by label before others", true, |x| {
+        let means = x.slice(s![.., 2, ..]).group_by(1, &[0u32, 0, 1, 0]).mean(1);
+        concat(0, &[means, x.slice(s![.., 0, ..2])])
     }),
     ("by label, all axes", false, |x| x.group_by(0, &[1u32, 0, 1, 2, 0, 0, 1]).nansum(Axes::all())),
     ("median of all", false, |x| x.nanmedian(Axes::all())),

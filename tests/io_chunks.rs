@@ -6,9 +6,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use lacuna::io::{ReadOptions, WriteOptions, read_coo, scan, write};
-use lacuna::lazy::{Chunks, Lazy, Threads, concat, stack};
+use lacuna::lazy::{Chunks, Lazy, Threads, concat};
 use lacuna::{Axes, CooTensor, Error, Triplets};
-use ndarray::s;
 
 /// A folder of its own, which is removed with this.
 struct Folder(PathBuf);
@@ -60,15 +59,15 @@ const GRAPHS: &[(&str, Graph)] = &[
     ("nanmedian of rows", |x| x.nanmedian([1, 2])),
     ("nanmedian over rows", |x| x.nanmedian(0)),
     ("sum of all", |x| x.nansum(Axes::all())),
-    ("slice", |x| x.slice(s![7..30, 2, ..]).square()),
+    ("slice", |x| x.slice(ndarray::s![7..30, 2, ..]).square()),
     ("less its means", |x| x - x.nanmean(Axes::from(0).keep_dims())),
     ("transpose", |x| x.transpose().abs()),
-    ("slice, dealt out", |x| x.slice(s![7..30, 2..50, ..]).nansum(0)),
-    ("slice of all axes, dealt out", |x| x.slice(s![3..39, 20.., 1..4]).nanmedian([0, 2])),
-    ("joined rows", |x| concat(0, &[x.clone(), x.slice(s![5..30, .., ..]).square()])),
-    ("sums of joined rows", |x| concat(0, &[x.abs(), x.clone()]).slice(s![20..70, .., 1..]).nansum([1, 2])),
+    ("slice, dealt out", |x| x.slice(ndarray::s![7..30, 2..50, ..]).nansum(0)),
+    ("slice of all axes, dealt out", |x| x.slice(ndarray::s![3..39, 20.., 1..4]).nanmedian([0, 2])),
+    ("joined rows", |x| concat(0, &[x.clone(), x.slice(ndarray::s![5..30, .., ..]).square()])),
+    ("sums of joined rows", |x| concat(0, &[x.abs(), x.clone()]).slice(ndarray::s![20..70, .., 1..]).nansum([1, 2])),
     ("over joined rows, dealt out", |x| concat(0, &[x.clone(), x.square()]).nanmedian(0)),
-    ("two orders", |x| x.nansum([0, 2]) * x.slice(s![1, .., 2])),
+    ("two orders", |x| x.nansum([0, 2]) * x.slice(ndarray::s![1, .., 2])),
 ];
 
 /// Files, and folders of them, in few and many ranges, collected and written.
@@ -97,44 +96,6 @@ fn what_is_scanned_in_ranges_is_what_is_read() {
             }
         }
     }
-}
-
-/// Tensors side by side on a new first axis, each of which fits where all of them do not.
-const STACKS: &[(&str, Graph)] = &[
-    ("alone", |x| stack(0, &vec![x.clone(); 9])),
-    ("behind steps", |x| stack(0, &(0..9).map(|at| (x * f64::from(at)).sqrt()).collect::<Vec<_>>())),
-    ("some", |x| stack(0, &vec![x.abs(); 9]).slice(s![2..8, .., .., ..]).square()),
-    ("sums", |x| stack(0, &[x.sum(1), x.max(1), x.mean(1)])),
-    ("slices", |x| stack(0, &(0..4).map(|at| x.slice(s![at * 10..at * 10 + 10, 1.., ..])).collect::<Vec<_>>())),
-    ("pieces", |x| {
-        let joined = concat(0, &[x.slice(s![..15, .., ..]), x.slice(s![15.., .., ..])]);
-        stack(0, &[joined, x.move_axis(0, 0), x.transpose().transpose()])
-    }),
-    ("of a stack", |x| stack(0, &vec![stack(0, &[x.slice(s![..9, .., ..]), x.slice(s![9..18, .., ..])]); 2])),
-];
-
-/// Tensors side by side on a new first axis are written one after the other: each fits, and all of them together do not.
-#[test]
-fn tensors_side_by_side_are_written_one_after_the_other() {
-    let folder = Folder::new("stack");
-    let x = readings();
-    write(folder.path("x.parquet"), &x, &WriteOptions::default()).unwrap();
-    for (name, graph) in STACKS {
-        let expected = graph(&x.lazy()).collect().unwrap();
-        let graph = graph(&scanned(&folder.path("x.parquet")));
-        for engine in [Chunks::memory(1 << 20), Chunks::memory(1 << 20).positions(1), Chunks::memory(1 << 30)] {
-            let on = graph.on(engine.spill(&folder.0));
-            on.sink(folder.path("y.parquet"), &WriteOptions::default())
-                .unwrap_or_else(|error| panic!("{name}: {error}"));
-            let written: CooTensor<f64> = read_coo(folder.path("y.parquet"), &ReadOptions::default()).unwrap();
-            assert!(written.same_as(&expected), "{name}");
-        }
-    }
-    let all = stack(0, &vec![scanned(&folder.path("x.parquet")); 9]);
-    assert!(matches!(
-        all.on(Chunks::memory(1 << 20)).collect().unwrap_err(),
-        Error::Lazy { .. } | Error::TooLarge { .. }
-    ));
 }
 
 /// A range of which all positions are stored has a fill of its own; the others have that of the tensor, or there is none.
@@ -207,7 +168,7 @@ fn a_slice_is_measured_by_its_own_entries() {
     let (rows, columns) = (0..5000).map(|at| (u32::from(at == 4999) * 7, at)).unzip();
     let x = CooTensor::new([1000, 5000], vec![rows, columns], vec![1.5; 5000], 0.0).unwrap();
     write(folder.path("x.parquet"), &x, &WriteOptions::default()).unwrap();
-    let taken = |rows| scanned(&folder.path("x.parquet")).slice(s![rows.., ..]).take(vec![34_999_usize, 4998]);
+    let taken = |rows| scanned(&folder.path("x.parquet")).slice(ndarray::s![rows.., ..]).take(vec![34_999_usize, 4998]);
     let engine = Chunks::memory(20_000);
     assert_eq!(taken(1).on(engine.clone()).collect().unwrap().to_vec(&[]).unwrap(), [1.5, 0.0]);
     let error = taken(0).on(engine).collect().unwrap_err().to_string();
@@ -283,7 +244,7 @@ fn what_is_refused_while_it_is_written_is_told_as_it_was_asked_for() {
     let x = CooTensor::new([9, 1], vec![vec![1, 6], vec![0, 0]], vec![1, i64::MAX], 0).unwrap();
     write(folder.path("x.parquet"), &x, &WriteOptions::default()).unwrap();
     let scan: Lazy<CooTensor<i64>> = scan(folder.path("x.parquet"), &ReadOptions::default()).unwrap();
-    let on = scan.square().slice(s![5.., ..]).on(Threads);
+    let on = scan.square().slice(ndarray::s![5.., ..]).on(Threads);
     assert!(on.explain().unwrap().contains("rewritten"));
     let written = on.sink(folder.path("y.parquet"), &WriteOptions::default()).unwrap_err().to_string();
     assert_eq!(written, on.collect().unwrap_err().to_string());

@@ -10,7 +10,7 @@ use lacuna::eval::{Bound, Expression};
 use lacuna::io::{DatasetWriter, ReadOptions, WriteOptions, scan};
 #[cfg(feature = "cli")]
 use lacuna::io::{read_header, scan_any};
-use lacuna::lazy::{Chunks, Lazy, On, concat, stack};
+use lacuna::lazy::{Chunks, Lazy, On, concat};
 use lacuna::{Axes, CooTensor};
 
 const BUDGET: usize = 1 << 20;
@@ -69,10 +69,6 @@ fn chunks_take_the_memory_that_is_promised() {
     assert!(whole > promised, "{whole} bytes for all of it are no test");
     measured("chain", |x| (x.abs() + 1.0).sqrt());
     measured("joined rows", |x| concat(0, &[x.clone(), x.abs()]));
-    measured("side by side", |x| {
-        let rows = |at: usize| x.slice(ndarray::s![at * 5..(at + 1) * 5, ..]).abs();
-        stack(0, &(0..ROWS / 5).map(rows).collect::<Vec<_>>())
-    });
     measured("columns, dealt out", |x| x.sum(0));
     measured("medians of columns, dealt out", |x| x.nanmedian(0));
     measured("all", |x| x.square().sum(Axes::all()));

@@ -145,10 +145,7 @@ pub(super) fn of_call(call: &Call, parameters: &[usize], shape: &Shape) -> Optio
             is_of(&[0, 2])?;
             shares::scaled(axis(place, None)? as isize)
         }
-        Cut::Joined(place) => {
-            let axis = axis(place, Some(0))? as isize;
-            if call.name == "stack" { shares::stacked(axis, Arc::new(stack(axis))) } else { shares::joined(axis) }
-        }
+        Cut::Joined(place) => shares::joined(axis(place, Some(0))? as isize, call.name == "stack"),
         Cut::Product => product(parameters)?,
         Cut::Moved => {
             is_of(&[0])?;
@@ -156,14 +153,6 @@ pub(super) fn of_call(call: &Call, parameters: &[usize], shape: &Shape) -> Optio
             moved_by(move |_| Ok(moves.clone()))
         }
     })
-}
-
-/// Puts tensors side by side that have positions of their first axis.
-fn stack(axis: isize) -> impl Fn(&[Held]) -> Outcome<Held> {
-    move |inputs| {
-        let tensors = inputs.iter().map(known::<AnyTensor>).filter(|x| x.shape().first() != Some(&0));
-        AnyTensor::stack(axis, &tensors.collect::<Vec<_>>()).map(|stacked| Arc::new(stacked) as Held)
-    }
 }
 
 /// The fold that a call is, if it is one and without labels.

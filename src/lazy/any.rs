@@ -58,7 +58,9 @@ impl Lazy<AnyTensor> {
     pub(crate) fn folding(self, fold: PouredFold) -> Self {
         let operand = self.node.inputs.first().and_then(|operand| operand.shape.as_ref());
         let reduction = operand.and_then(|shape| Reduction::new(shape, &fold.options.axes).ok());
-        self.with_pieces(reduction.is_some_and(|reduction| reduction.is_fed()), move |feed| {
+        // All elements of one cell may come in parts wherever its axes stand.
+        let may_be_fed = |reduction: Reduction| reduction.is_fed() || reduction.result_shape().wide_size() == 1;
+        self.with_pieces(reduction.is_some_and(may_be_fed), move |feed| {
             let pattern = feed.pattern.downcast_ref()?;
             let parts = |entries, take: &mut dyn FnMut(&AnyTensor)| (feed.run)(entries, &mut |part| take(known(part)));
             let (is_poured, picoseconds) = (feed.is_poured, feed.picoseconds);

@@ -126,19 +126,10 @@ fn joined<P: Pattern, T: Element>(
     join: impl Fn(&[&Tensor<P, T>]) -> Result<Tensor<P, T>> + Send + Sync + 'static,
 ) -> Lazy<Tensor<P, T>> {
     let inputs = tensors.iter().map(|tensor| Arc::clone(&tensor.borrow().node)).collect();
-    let join = Arc::new(join);
-    let some = Arc::clone(&join);
     let run = move |inputs: &[Held]| join(&inputs.iter().map(known::<Tensor<P, T>>).collect::<Vec<_>>());
-    let some = move |inputs: &[Held]| {
-        let inputs = inputs.iter().map(known::<Tensor<P, T>>).filter(|x| x.shape().first() != Some(&0));
-        some(&inputs.collect::<Vec<_>>()).map(|joined| Arc::new(joined) as Held)
-    };
     let text = Text::call(name, &[&list_of(tensors.len())], said!(part.axis));
     let joined = step_of(name, part.axis.to_string(), inputs, Form::Own, shape, run).written(text);
-    let joined = joined.with_shares(match part.is_new {
-        true => shares::stacked(part.axis, Arc::new(some)),
-        false => shares::joined(part.axis),
-    });
+    let joined = joined.with_shares(shares::joined(part.axis, part.is_new));
     joined.with_rule(move |asked| {
         let gradient = |number| {
             let of = OfPart { number, part, inputs: asked.inputs, upstream: asked.upstream };

@@ -20,7 +20,7 @@ use crate::ops::States;
 pub type Held = Arc<dyn Any + Send + Sync>;
 
 /// What computes the value of a node from those of its inputs.
-pub(crate) type Run = Arc<dyn Fn(&[Held]) -> Result<Held> + Send + Sync>;
+pub(super) type Run = Arc<dyn Fn(&[Held]) -> Result<Held> + Send + Sync>;
 
 /// What computes the value of a reduction from pieces of its operand; none where it takes the whole.
 pub(super) type FromPieces = Arc<dyn Fn(&InPieces<'_>) -> Option<Result<Held>> + Send + Sync>;

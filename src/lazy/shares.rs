@@ -22,16 +22,13 @@ pub(crate) enum Share {
 }
 
 /// The same positions of an axis, so many on; of a range those that lie from one of them to another, which may both be
-/// outside. Each may stand for several.
+/// outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Cut {
     pub(super) axis: usize,
     from: i128,
     to: i128,
     pub(super) shift: i128,
-    /// How many positions one of the result stands for, behind the shift, and where the first of them is.
-    times: usize,
-    start: i128,
 }
 
 /// No position is beyond this.
@@ -44,19 +41,13 @@ impl Share {
 
     /// The positions of an axis that stand so many on.
     fn shifted(axis: usize, by: usize) -> Self {
-        Share::Along(Cut { axis, from: -ALL, to: ALL, shift: by as i128, times: 1, start: 0 })
+        Share::Along(Cut { axis, from: -ALL, to: ALL, shift: by as i128 })
     }
 
     /// All positions of an axis, which stand there in the result.
     fn part(axis: usize, positions: Range<usize>) -> Self {
         let [from, to] = [positions.start, positions.end].map(|position| position as i128);
-        Share::Along(Cut { axis, from, to, shift: -from, times: 1, start: 0 })
-    }
-
-    /// All positions of an axis, so many, which one position of the result stands for.
-    fn all_at(position: usize, axis: usize, length: usize) -> Self {
-        let from = position as i128;
-        Share::Along(Cut { axis, from, to: from + 1, shift: -from, times: length, start: 0 })
+        Share::Along(Cut { axis, from, to, shift: -from })
     }
 
     /// Whether an input has these positions for so many of the result. A gradient may be given one that has not: only
@@ -68,41 +59,27 @@ impl Share {
         }
     }
 
-    /// What a range takes of this, if that is what it takes of the step between; none where that is no range.
-    pub(super) fn through(self, step: Cut) -> Option<Self> {
-        let Share::Along(own) = self else { return Some(self) };
-        if step.times != 1 {
-            let is_shift = own == Cut { from: -ALL, to: ALL, times: 1, start: 0, ..own };
-            return is_shift.then_some(Share::Along(Cut { axis: own.axis, start: step.start + own.shift, ..step }));
-        }
+    /// What a range takes of this, if that is what it takes of the step between.
+    pub(super) fn through(self, step: Cut) -> Self {
+        let Share::Along(own) = self else { return self };
         // A part that lies beside this one is nothing, at a position that the input has.
         let [from, to] = [step.from, step.to].map(|at| at.clamp(own.from - step.shift, own.to - step.shift));
-        Some(Share::Along(Cut { from, to, shift: own.shift + step.shift, ..own }))
+        Share::Along(Cut { axis: own.axis, from, to, shift: own.shift + step.shift })
     }
 }
 
 impl Cut {
     /// The positions that a range takes.
     pub(super) fn of(self, range: Range<usize>) -> Range<usize> {
-        let shifted = |position: usize| (position as i128).clamp(self.from, self.to) + self.shift;
-        let moved = |position: usize| shifted(position) * self.times as i128 + self.start;
+        let moved = |position: usize| (position as i128).clamp(self.from, self.to) + self.shift;
         let [start, end] =
             [range.start, range.end].map(|position| usize::try_from(moved(position)).unwrap_or(usize::MAX));
         start..end
     }
 
-    /// The positions of a range that take these.
-    pub(super) fn back(self, positions: Range<usize>) -> Range<usize> {
-        let times = self.times.max(1) as i128;
-        let [start, end] = [(positions.start, 0), (positions.end, times - 1)].map(|(position, more)| {
-            usize::try_from((position as i128 - self.start + more).div_euclid(times) - self.shift).unwrap_or(0)
-        });
-        start..end
-    }
-
-    /// How many positions of it one position of a range takes.
-    pub(super) fn times(self) -> usize {
-        self.times
+    /// The position of a range that takes this one.
+    pub(super) fn back(self, position: usize) -> usize {
+        usize::try_from(position as i128 - self.shift).unwrap_or(0)
     }
 
     /// The positions of a range that takes some of the axis only.
@@ -210,35 +187,24 @@ pub(crate) fn scaled(along: isize) -> Shares {
     })
 }
 
-/// Of tensors one behind the other along an axis.
-pub(crate) fn joined(along: isize) -> Shares {
+/// Of tensors one behind the other along an axis, or side by side on a new one.
+pub(crate) fn joined(along: isize, is_new: bool) -> Shares {
     Arc::new(move |inputs, axis| {
-        let along = normalize_axis(along as i128, inputs.first()?.rank()).ok()?;
-        if axis != along {
-            return by_itself(vec![Share::along(axis); inputs.len()]);
-        }
+        let along = normalize_axis(along as i128, inputs.first()?.rank() + usize::from(is_new)).ok()?;
         let mut end = 0_usize;
-        let part = |input: &&Shape| {
+        let mut part = |input: &&Shape| {
             let start = end;
             end = end.checked_add(*input.get(axis)?)?;
             Some(Share::part(axis, start..end))
         };
-        by_itself(inputs.iter().map(part).collect::<Option<_>>()?)
-    })
-}
-
-/// Of tensors side by side on a new axis. `some` puts those side by side that have positions of their first axis: along a
-/// new first axis each is there as a whole, or not at all.
-pub(crate) fn stacked(along: isize, some: Run) -> Shares {
-    Arc::new(move |inputs, axis| {
-        let first = *inputs.first()?;
-        let along = normalize_axis(along as i128, first.rank() + 1).ok()?;
-        if axis != along {
-            return by_itself(vec![Share::along(axis - usize::from(axis > along)); inputs.len()]);
+        match (axis == along, is_new) {
+            (true, true) => None,
+            (true, false) => by_itself(inputs.iter().map(&mut part).collect::<Option<_>>()?),
+            (false, _) => {
+                let own = axis - usize::from(is_new && axis > along);
+                by_itself(vec![Share::along(own); inputs.len()])
+            }
         }
-        let length = *first.first().filter(|&&length| along == 0 && length > 0)?;
-        let shares = (0..inputs.len()).map(|position| Share::all_at(position, 0, length)).collect();
-        Some(Taken { shares, run: Some(Arc::clone(&some)) })
     })
 }
 
@@ -309,41 +275,19 @@ mod tests {
         cut
     }
 
-    fn through(share: Share, step: Cut) -> Cut {
-        cut(share.through(step).expect("a range of a range is one"))
-    }
-
-    /// A tensor that stands at one position is there as a whole or not at all, also of a slice; of it no part is taken.
-    #[test]
-    fn one_position_may_stand_for_a_tensor() {
-        let third = cut(Share::all_at(2, 0, 7));
-        assert_eq!([0..2, 0..3, 2..3, 1..5, 3..5].map(|range| third.of(range)), [0..0, 0..7, 0..7, 0..7, 7..7]);
-        assert_eq!((third.back(0..7), third.back(3..5), third.times()), (2..3, 2..3, 7));
-        let of_slice = through(Share::all_at(2, 0, 7), cut(Share::shifted(0, 1)));
-        assert_eq!([0..1, 1..2, 0..2, 2..3].map(|range| of_slice.of(range)), [0..0, 0..7, 0..7, 7..7]);
-        assert_eq!(of_slice.back(0..7), 1..2);
-        let same = through(Share::along(3), third);
-        assert_eq!((same.axis, same.of(1..4), same.times()), (3, 0..7, 7));
-        let rows = through(Share::shifted(0, 20), third);
-        assert_eq!((rows.of(1..4), rows.of(0..2), rows.back(20..27), rows.back(23..24)), (20..27, 20..20, 2..3, 2..3));
-        for share in [Share::part(0, 1..3), Share::all_at(0, 0, 2)] {
-            assert_eq!(share.through(third), None);
-        }
-    }
-
     /// Ranges of a slice of a part of what is joined, and of two pieces that the part is joined of.
     #[test]
     fn shares_through_shares_are_those_of_positions() {
         for part in [0..4, 4..4, 4..11] {
             for slice in [0..11, 2..9, 5..6, 10..11] {
-                let own = through(Share::part(0, part.clone()), cut(Share::shifted(0, slice.start)));
+                let own = cut(Share::part(0, part.clone()).through(cut(Share::shifted(0, slice.start))));
                 (0..part.len() + 1).for_each(|inner| check(&part, &slice, own, inner));
             }
         }
     }
 
     fn check(part: &Range<usize>, slice: &Range<usize>, own: Cut, inner: usize) {
-        let pieces = [0..inner, inner..part.len()].map(|piece| through(Share::part(0, piece), own));
+        let pieces = [0..inner, inner..part.len()].map(|piece| cut(Share::part(0, piece).through(own)));
         for range in (0..=slice.len()).flat_map(|start| (start..=slice.len()).map(move |end| start..end)) {
             let positions = range.clone().map(|at| at + slice.start).filter(|at| part.contains(at));
             let expected: Vec<usize> = positions.map(|at| at - part.start).collect();

@@ -121,18 +121,15 @@ impl<'a> Layout<'a> {
         axes.map(|axis| self.stage(of, axis)).min_by_key(|stage| self.cost(stage))
     }
 
-    /// What speaks against a stage: positions that are needed at once and not there; an axis that cannot be cut; files
-    /// to be written out in another order.
+    /// What speaks against a stage: positions that are needed as a whole and not there; an axis that cannot be cut;
+    /// files to be written out in another order.
     fn cost(&self, stage: &Stage) -> (u128, bool, bool) {
         let whole = self.wholes(stage).into_iter().filter(|&at| !self.is_there[at]);
         let size = |at: usize| self.shapes[at].as_ref().map_or(u128::MAX, Shape::wide_size);
         let is_dealt =
             |leaf: &Leaf| self.source(leaf.at).is_some() && matches!(leaf.share, Share::Along(cut) if cut.axis > 0);
         let joined = if self.is_joined(stage) { size(stage.of) } else { 0 };
-        // What one position of the axis stands for is there alone.
-        let at_one = |leaf: &Leaf| matches!(leaf.share, Share::Along(cut) if cut.times() > 1).then(|| size(leaf.at));
-        let largest = stage.leaves.iter().filter_map(at_one).max().unwrap_or(0);
-        let positions = whole.fold(joined.saturating_add(largest), |sum: u128, at| sum.saturating_add(size(at)));
+        let positions = whole.fold(joined, |sum: u128, at| sum.saturating_add(size(at)));
         (positions, stage.length < 2, stage.leaves.iter().any(is_dealt))
     }
 
@@ -166,14 +163,10 @@ impl<'a> Layout<'a> {
         while let Some((at, share)) = left.pop_last() {
             let is_leaf = self.is_there[at] || self.source(at).is_some();
             let inputs = match share {
-                Share::Along(cut) if !is_leaf && met.len() < MOST_SHARES => {
-                    self.shares(at, cut.axis).and_then(|taken| {
-                        let shares = taken.shares.into_iter().map(|share| share.through(cut));
-                        let inputs = self.plan.steps[at].inputs.iter().zip(shares);
-                        let inputs = inputs.map(|(&input, share)| Some((input, share?))).collect::<Option<Vec<_>>>()?;
-                        Some((inputs, taken.run))
-                    })
-                }
+                Share::Along(cut) if !is_leaf && met.len() < MOST_SHARES => self.shares(at, cut.axis).map(|taken| {
+                    let shares = taken.shares.into_iter().map(|share| share.through(cut));
+                    (self.plan.steps[at].inputs.iter().copied().zip(shares).collect::<Vec<_>>(), taken.run)
+                }),
                 _ => None,
             };
             left.extend(inputs.iter().flat_map(|(inputs, _)| inputs));

@@ -67,7 +67,7 @@ impl<'s> Walk<'s> {
     /// Adds what the bins take of a leaf, and deals that out where it does not lie in the order of the ranges.
     fn weigh(&mut self, leaf: &Leaf) -> Result<()> {
         let Share::Along(cut) = leaf.share else { return Ok(()) };
-        let own = Bins { span: cut.of(0..self.stage.length), width: self.bins.width.saturating_mul(cut.times()) };
+        let own = Bins { span: cut.of(0..self.stage.length), width: self.bins.width };
         // Of a part of what is joined the stage may take nothing.
         if own.span.is_empty() {
             return Ok(());
@@ -78,7 +78,8 @@ impl<'s> Walk<'s> {
             None => run.weights(leaf.at, cut.axis, &own)?,
         };
         for (bin, weight) in weights.iter().enumerate() {
-            self.bins.add(&mut self.weights, cut.back(own.range(bin)), *weight);
+            let positions = own.range(bin);
+            self.bins.add(&mut self.weights, cut.back(positions.start)..cut.back(positions.end), *weight);
         }
         let Some(source) = source else { return Ok(()) };
         let dealt = run.dealt(source.as_ref(), cut.axis, &own, &weights)?;

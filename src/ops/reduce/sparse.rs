@@ -1,7 +1,7 @@
 //! The drivers of reductions of sparse tensors, of either format.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::slice;
 
@@ -106,10 +106,11 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
         }
     }
 
-    /// The fill beside the stored cells; `unseen` where no cell holds it.
+    /// The fill beside the stored cells. Where no cell holds it, it is what one would hold, so that a part of a tensor has
+    /// the fill of all of it; `unseen` if there is no such.
     fn beside<P: Pattern>(self, stored: &P, unseen: U) -> Result<U> {
         if let Some(extents) = self.extents {
-            return Ok(self.of_labels(extents, stored)?.unwrap_or(unseen));
+            return Ok(self.of_labels(extents, stored)?.or_else(|| self.of_all(extents)).unwrap_or(unseen));
         }
         match self.result {
             Err(fault) if self.cells > stored.nnz() as u128 => {
@@ -134,6 +135,14 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
             }
         }
         Ok(first.map(|(_, found)| found))
+    }
+
+    /// What gaps come to whatever their number, if that is one result.
+    fn of_all(&self, extents: &[u128]) -> Option<U> {
+        let mut results = extents.iter().collect::<BTreeSet<_>>().into_iter().map(|&extent| (self.of)(extent).ok());
+        let first = results.next()??;
+        let is_first = |found: Option<U>| found.is_some_and(|found| format!("{found:?}") == format!("{first:?}"));
+        results.all(is_first).then_some(first)
     }
 }
 
