@@ -9,7 +9,6 @@ use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::shape::Shape;
 use crate::dynamic::{AnyTensor, Format};
-use crate::element::Element;
 use crate::io::dealt::Dealt;
 use crate::io::element::FileElement;
 use crate::io::options::{ReadOptions, WriteOptions};
@@ -99,20 +98,18 @@ impl Sink {
 
     /// Writes the next range. One of which all positions are stored has some fill, and not that of the others.
     pub(crate) fn push<P: Pattern, T: FileElement>(&mut self, x: &Tensor<P, T>) -> Result<()> {
-        let has_gaps = x.shape().wide_size() > x.nnz() as u128;
-        let placed = self.placed(x)?;
-        let mut columns = Columns::of(&placed)?;
-        columns.tells_fill = has_gaps;
-        self.writer.push_columns(&columns)
-    }
-
-    /// A range in its place behind those that are done.
-    fn placed<P: Pattern, T: Element>(&mut self, x: &Tensor<P, T>) -> Result<Tensor<P, T>> {
-        let Some((&length, &all)) = x.shape().first().zip(self.shape.first()) else { return Ok(x.clone()) };
-        let mut widths = vec![(0, 0); self.shape.rank()];
-        widths[0] = (self.done, all.saturating_sub(self.done).saturating_sub(length));
-        self.done += length;
-        x.pad(widths)
+        if x.shape().get(1..) != self.shape.get(1..) {
+            let (expected, found) = (self.shape.clone(), x.shape().clone());
+            return Err(Error::ShapeMismatch { what: "a range", expected, found });
+        }
+        let mut columns = Columns::of(x)?;
+        columns.tells_fill = x.shape().wide_size() > x.nnz() as u128;
+        let start = self.done;
+        self.done = start.saturating_add(x.shape().first().copied().unwrap_or(0));
+        if self.shape.first().is_some_and(|&all| self.done > all) {
+            return Ok(());
+        }
+        self.writer.push_columns(&columns.within(&self.shape, start))
     }
 
     pub(crate) fn finish(self) -> Result<()> {

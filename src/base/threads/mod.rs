@@ -99,22 +99,22 @@ fn shared<S, A: Send, U: Send>(
     all
 }
 
-/// Whether there are several threads.
-pub(crate) fn are_several() -> bool {
-    pool::width() > 1
+/// How many threads work at once.
+pub(crate) fn width() -> usize {
+    pool::width()
 }
 
-/// What `there` gives, and what `here` gives at the same time; with one thread one after the other.
+/// What `there` gives, and what `here` gives at the same time; with one thread `here` comes first.
 pub(crate) fn both<A: Send, B>(there: impl FnOnce() -> A + Send, here: impl FnOnce() -> B) -> (A, B) {
     let (mut there, mut here) = (Some(there), Some(here));
     let (mut of_there, mut of_here) = (None, None);
     let mut run_there = || of_there = there.take().map(|there| there());
     let mut run_here = || of_here = here.take().map(|here| here());
-    match are_several() {
+    match pool::width() > 1 {
         true => pool::at_once(&mut run_there, &mut run_here),
         false => {
-            run_there();
             run_here();
+            run_there();
         }
     }
     (of_there.expect("it was called"), of_here.expect("it was called"))

@@ -3,36 +3,43 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::described::{self, Described, Extent, fill_bytes};
+use super::described::{self, Described, Extent, Hashes, fill_bytes};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
+use crate::base::shape::Shape;
+use crate::base::threads;
 use crate::io::MOST_AXES;
 use crate::io::element::FileElement;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
+/// The rows that are hashed at once: they stay in a cache.
+const HASHED: usize = 1 << 11;
+
+/// What hashing a number takes, more or less, in picoseconds.
+const PICOSECONDS: usize = 3_000;
+
 /// A column.
-pub(super) trait Bits {
+pub(super) trait Bits: Sync {
     /// The bits of those rows.
     fn bits(&self, rows: Range<usize>) -> Allocated<Vec<u64>>;
-}
-
-impl Bits for Vec<u64> {
-    fn bits(&self, rows: Range<usize>) -> Allocated<Vec<u64>> {
-        alloc::collect(self[rows].iter().copied())
-    }
-}
-
-impl<B: Bits + ?Sized> Bits for Box<B> {
-    fn bits(&self, rows: Range<usize>) -> Allocated<Vec<u64>> {
-        (**self).bits(rows)
-    }
 }
 
 impl<I: Index> Bits for Cow<'_, [I]> {
     fn bits(&self, rows: Range<usize>) -> Allocated<Vec<u64>> {
         alloc::collect(self[rows].iter().map(|coord| coord.to_usize() as u64))
+    }
+}
+
+/// The coordinates of a piece that begins at that position of the axis.
+struct Behind<'a>(u64, Box<dyn Bits + 'a>);
+
+impl Bits for Behind<'_> {
+    fn bits(&self, rows: Range<usize>) -> Allocated<Vec<u64>> {
+        let mut bits = self.1.bits(rows)?;
+        bits.iter_mut().for_each(|coord| *coord += self.0);
+        Ok(bits)
     }
 }
 
@@ -81,11 +88,47 @@ impl<'a> Columns<'a> {
         Ok(Columns { described, columns, rows: x.nnz(), tells_fill: true })
     }
 
+    /// Those of a tensor of this shape, in which this one stands so many positions of the first axis behind its start.
+    pub(crate) fn within(mut self, shape: &Shape, start: usize) -> Self {
+        self.described.shape = shape.clone();
+        if let (true, false) = (start > 0, shape.is_empty()) {
+            let column = self.columns.remove(0);
+            self.columns.insert(0, Box::new(Behind(start as u64, column)));
+        }
+        self
+    }
+
+    /// What is said of those rows.
+    pub(super) fn extent(&self, rows: Range<usize>) -> Result<Extent> {
+        let hashes = threads::map_parts(rows.len(), PICOSECONDS * self.columns.len(), 0, |part| {
+            self.hash(rows.start + part.start..rows.start + part.end)
+        });
+        let hash = hashes.into_iter().try_fold(0, |sum: u64, hash| Ok::<_, Error>(sum.wrapping_add(hash?)))?;
+        let ends = self.ends_of(&rows)?;
+        Ok(Extent { entries: rows.len() as u64, hash, ends })
+    }
+
+    /// The sum of the hashes of those rows.
+    fn hash(&self, rows: Range<usize>) -> Allocated<u64> {
+        let (mut hashes, mut sum) = (Hashes::default(), 0_u64);
+        for start in rows.clone().step_by(HASHED) {
+            let rows = start..rows.end.min(start + HASHED);
+            for column in &self.columns {
+                hashes.add(0, &column.bits(rows.clone())?)?;
+            }
+            sum = sum.wrapping_add(hashes.take());
+        }
+        Ok(sum)
+    }
+
     /// The coordinates of the first entry and of the last one, where there is any.
     pub(super) fn ends(&self) -> Allocated<Option<(Vec<u64>, Vec<u64>)>> {
-        let Some(last) = self.rows.checked_sub(1) else { return Ok(None) };
+        self.ends_of(&(0..self.rows))
+    }
+
+    fn ends_of(&self, rows: &Range<usize>) -> Allocated<Option<(Vec<u64>, Vec<u64>)>> {
         let axes = &self.columns[..self.described.shape.rank()];
         let at = |row: usize| axes.iter().map(|axis| Ok(axis.bits(row..row + 1)?[0])).collect::<Allocated<_>>();
-        Ok(Some((at(0)?, at(last)?)))
+        if rows.is_empty() { Ok(None) } else { Ok(Some((at(rows.start)?, at(rows.end - 1)?))) }
     }
 }

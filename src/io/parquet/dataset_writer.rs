@@ -2,15 +2,13 @@
 
 use std::fs::File;
 use std::mem::take;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::columns::{Bits, Columns};
+use super::columns::Columns;
 use super::described::{Described, Extent};
 use super::folder::Folder;
 use super::manifest::Part;
 use super::write::{Settings, TableWriter};
-use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::io::options::WriteOptions;
 use crate::io::progress::Watched;
@@ -61,10 +59,9 @@ pub struct DatasetWriter {
     unsettled: Vec<(TableWriter, String)>,
     /// The bytes that are allowed for values, if that is said.
     memory: Option<u64>,
-    /// What is written, and what waits for a row group to be full.
+    /// What is written in the parts that are ended.
     extent: Extent,
-    waiting: Waiting,
-    /// Entries that wait are behind these.
+    /// The next entries are behind these.
     last: Option<Vec<u64>>,
     /// The bytes of what is written, for the progress.
     told: u64,
@@ -124,7 +121,6 @@ impl DatasetWriter {
             unsettled: Vec::new(),
             memory: None,
             extent: Extent::default(),
-            waiting: Waiting::default(),
             last: None,
             told: 0,
             is_broken: false,
@@ -154,7 +150,7 @@ impl DatasetWriter {
     }
 
     fn commit(&mut self, described: Described) -> Result<()> {
-        self.write_waiting()?;
+        self.end_group()?;
         // A folder without entries has a part as well: other programs find the columns there.
         if self.extent.entries == 0 {
             self.open()?;
@@ -212,36 +208,24 @@ impl DatasetWriter {
     fn write(&mut self, columns: &Columns<'_>) -> Result<()> {
         let (group, mut from) = (self.options.rows_of_group_within(self.memory, columns.columns.len()), 0);
         while from < columns.rows {
-            if self.waiting.rows == 0 && columns.rows - from >= group {
-                self.write_group(&columns.columns, from..from + group)?;
-                from += group;
-                continue;
-            }
-            let end = columns.rows.min(from + group - self.waiting.rows);
-            self.waiting.append(columns, from..end)?;
-            from = end;
-            if self.waiting.rows == group {
-                self.write_waiting()?;
+            self.open()?;
+            let Some(Open { table, .. }) = &mut self.open else { return Ok(()) };
+            let rows = from..columns.rows.min(from + group - table.waiting());
+            from = rows.end;
+            table.put(columns, rows)?;
+            if table.waiting() == group {
+                self.end_group()?;
             }
         }
         Ok(())
     }
 
-    fn write_waiting(&mut self) -> Result<()> {
-        let Waiting { columns, rows } = take(&mut self.waiting);
-        match rows {
-            0 => Ok(()),
-            _ => self.write_group(&columns, 0..rows),
-        }
-    }
-
-    /// Writes a row group, and ends the part if it is full.
-    fn write_group<B: Bits>(&mut self, columns: &[B], rows: Range<usize>) -> Result<()> {
-        self.open()?;
+    /// Writes the row group that is not full yet, and ends the part if that is.
+    fn end_group(&mut self) -> Result<()> {
         let Some(Open { table, file }) = &mut self.open else { return Ok(()) };
         let mut target = Watched::new(file.file(), &self.options.progress);
         target.start_at(self.told);
-        table.write_group(columns, rows, &mut target)?;
+        table.end_group(&mut target)?;
         self.told = target.bytes();
         let is_full = table.entries() >= self.options.part_entries.unwrap_or(PART).max(1) as u64;
         if is_full && matches!(self.target, Target::Folder(_)) { self.close() } else { Ok(()) }
@@ -304,24 +288,6 @@ impl DatasetWriter {
             (Target::File(target), PartFile::Single(saving)) => *target = Some(saving),
             _ => {}
         }
-        Ok(())
-    }
-}
-
-/// Entries that wait for others.
-#[derive(Debug, Default)]
-struct Waiting {
-    columns: Vec<Vec<u64>>,
-    rows: usize,
-}
-
-impl Waiting {
-    fn append(&mut self, more: &Columns<'_>, rows: Range<usize>) -> Allocated<()> {
-        self.columns.resize(more.columns.len(), Vec::new());
-        for (column, more) in self.columns.iter_mut().zip(&more.columns) {
-            alloc::extend(column, &more.bits(rows.clone())?)?;
-        }
-        self.rows += rows.len();
         Ok(())
     }
 }

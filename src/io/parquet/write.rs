@@ -5,19 +5,22 @@ use std::mem::take;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Kind, ZstdLevel};
-use parquet::column::writer::ColumnWriter;
+use parquet::column::page::{CompressedPage, PageWriteSpec, PageWriter};
+use parquet::column::writer::{ColumnCloseResult, ColumnWriter, get_column_writer};
 use parquet::data_type::{ByteArray, FixedLenByteArray};
 use parquet::errors::{ParquetError, Result as Written};
 use parquet::file::metadata::{KeyValue, SortingColumn};
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::{ColumnPath, Type};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
+use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
+use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type};
 
 use super::columns::{Bits, Columns};
-use super::described::{Described, Extent, Hashes, is_narrow};
+use super::described::{Described, Extent, is_narrow};
 use super::layout;
 use crate::base::error::{Error, Result};
+use crate::base::threads;
 use crate::element::DType;
 use crate::io::compression;
 use crate::io::element::FileElement;
@@ -48,7 +51,8 @@ pub(crate) fn write<P: Pattern, T: FileElement>(
     while from < columns.rows {
         let rows = from..columns.rows.min(from + group);
         from = rows.end;
-        table.write_group(&columns.columns, rows, writer)?;
+        table.put(&columns, rows)?;
+        table.end_group(writer)?;
     }
     table.finish(writer).map(|_| ())
 }
@@ -59,11 +63,11 @@ impl WriteOptions {
         self.group_entries.unwrap_or(GROUP).clamp(1, GROUP)
     }
 
-    /// The entries of a row group that is gathered in so many columns, and waits in memory until it is full.
+    /// The entries of a row group of so many columns, which waits in memory until it is full.
     pub(super) fn rows_of_group_within(&self, memory: Option<u64>, columns: usize) -> usize {
         let (Some(memory), None) = (memory, self.group_entries) else { return self.rows_of_group() };
-        // A column has eight bytes a row, in room that grows by doubling, and one of them is there twice.
-        let bytes_of_row = 2 * size_of::<u64>() * (columns + 1);
+        // What does not compress has eight bytes a row, in room that grows by doubling.
+        let bytes_of_row = 2 * size_of::<u64>() * columns.max(1);
         let rows = (memory / PART).max(LEAST) / bytes_of_row as u64;
         usize::try_from(rows).unwrap_or(GROUP).clamp(PAGE, GROUP)
     }
@@ -98,6 +102,9 @@ pub(super) struct TableWriter {
     pipe: Pipe,
     described: Described,
     extent: Extent,
+    /// The columns of a row group that is not full yet, and its rows.
+    group: Vec<Encoder>,
+    rows: usize,
 }
 
 impl TableWriter {
@@ -106,7 +113,7 @@ impl TableWriter {
         let schema = Arc::new(schema(&described).map_err(failed)?);
         let properties = Arc::new(properties(&described, settings).map_err(failed)?);
         let file = SerializedFileWriter::new(pipe.clone(), schema, properties).map_err(failed)?;
-        Ok(TableWriter { file, pipe, described, extent: Extent::default() })
+        Ok(TableWriter { file, pipe, described, extent: Extent::default(), group: Vec::new(), rows: 0 })
     }
 
     /// The entries so far.
@@ -114,34 +121,49 @@ impl TableWriter {
         self.extent.entries
     }
 
-    /// Writes those rows as a row group, column by column.
-    pub(super) fn write_group<B: Bits>(
-        &mut self,
-        columns: &[B],
-        rows: Range<usize>,
-        writer: &mut dyn Write,
-    ) -> Result<()> {
-        let (rank, dtype, mut hashes) = (self.described.shape.rank(), dtype_of(&self.described), Hashes::default());
-        let (mut first, mut last) = (Vec::new(), Vec::new());
+    /// The entries of the row group that is not full yet.
+    pub(super) fn waiting(&self) -> usize {
+        self.rows
+    }
+
+    /// Puts those rows into the row group, all columns at once.
+    pub(super) fn put(&mut self, of: &Columns<'_>, rows: Range<usize>) -> Result<()> {
+        if self.group.is_empty() {
+            let columns = self.file.schema_descr().columns().iter();
+            self.group = columns.map(|column| Encoder::new(column, self.file.properties())).collect();
+        }
+        let (rank, dtype) = (self.described.shape.rank(), dtype_of(&self.described));
+        let columns = self.group.iter_mut().zip(&of.columns).enumerate().collect();
+        let work = rows.len().saturating_mul(of.columns.len());
+        let put = threads::map_each(
+            columns,
+            work,
+            || (),
+            |(), (number, (encoder, column))| {
+                let wider = (number >= rank).then_some(dtype);
+                encoder.put(column.as_ref(), rows.clone(), wider)
+            },
+        );
+        put.into_iter().collect::<Result<()>>()?;
+        let _ = self.extent.append(&of.extent(rows.clone())?);
+        self.rows += rows.len();
+        Ok(())
+    }
+
+    /// Writes the row group, if it has any rows.
+    pub(super) fn end_group(&mut self, writer: &mut dyn Write) -> Result<()> {
+        self.rows = 0;
+        let columns = take(&mut self.group);
+        if columns.is_empty() {
+            return Ok(());
+        }
         let mut group = self.file.next_row_group().map_err(failed)?;
-        for (number, column) in columns.iter().enumerate() {
-            let mut bits = column.bits(rows.clone())?;
-            hashes.add(0, &bits)?;
-            if number < rank {
-                first.extend(bits.first());
-                last.extend(bits.last());
-            } else {
-                widen(dtype, &mut bits);
-            }
-            let mut target = group.next_column().map_err(failed)?.ok_or_else(|| failed(missing_column()))?;
-            bits.chunks(BATCH).try_for_each(|bits| write_batch(target.untyped(), bits)).map_err(failed)?;
-            target.close().map_err(failed)?;
+        for column in columns {
+            let (pages, closed) = column.close().map_err(failed)?;
+            group.append_column(&pages, closed).map_err(failed)?;
             self.pipe.drain(writer)?;
         }
-        group.close().map_err(failed)?;
-        let ends = (!rows.is_empty()).then_some((first, last));
-        let _ = self.extent.append(&Extent { entries: rows.len() as u64, hash: hashes.take(), ends });
-        Ok(())
+        group.close().map(|_| ()).map_err(failed)
     }
 
     /// Names another fill than the one that it began with.
@@ -172,14 +194,61 @@ fn dtype_of(described: &Described) -> DType {
     described.dtype.unwrap_or(DType::Bool)
 }
 
+/// A column of a row group: its pages wait in memory.
+struct Encoder {
+    writer: ColumnWriter<'static>,
+    pages: Pipe,
+}
+
+impl Encoder {
+    fn new(column: &ColumnDescPtr, properties: &WriterPropertiesPtr) -> Encoder {
+        let pages = Pipe::default();
+        let paged = Box::new(Paged(TrackedWrite::new(pages.clone())));
+        Encoder { writer: get_column_writer(Arc::clone(column), Arc::clone(properties), paged), pages }
+    }
+
+    /// Puts those rows of a column; values of a type may be `wider` in the file.
+    fn put(&mut self, column: &dyn Bits, rows: Range<usize>, wider: Option<DType>) -> Result<()> {
+        for start in rows.clone().step_by(BATCH) {
+            let mut bits = column.bits(start..rows.end.min(start + BATCH))?;
+            if let Some(dtype) = wider {
+                widen(dtype, &mut bits);
+            }
+            write_batch(&mut self.writer, &bits).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    fn close(self) -> Written<(Bytes, ColumnCloseResult)> {
+        let closed = self.writer.close()?;
+        Ok((self.pages.take().into(), closed))
+    }
+}
+
+/// Where the crate puts the pages of a column.
+struct Paged(TrackedWrite<Pipe>);
+
+impl PageWriter for Paged {
+    fn write_page(&mut self, page: CompressedPage) -> Written<PageWriteSpec> {
+        SerializedPageWriter::new(&mut self.0).write_page(page)
+    }
+
+    fn close(&mut self) -> Written<()> {
+        Ok(self.0.flush()?)
+    }
+}
+
 /// What the crate writes to: bytes that are handed on by whoever holds the writer, which need not be `Send`.
 #[derive(Clone, Default)]
 struct Pipe(Arc<Mutex<Vec<u8>>>);
 
 impl Pipe {
+    fn take(&self) -> Vec<u8> {
+        take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     fn drain(&self, writer: &mut dyn Write) -> Result<()> {
-        let bytes = take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(writer.write_all(&bytes)?)
+        Ok(writer.write_all(&self.take())?)
     }
 }
 
@@ -306,7 +375,7 @@ mod tests {
         let (any, of_100) = (WriteOptions::default(), WriteOptions::default().group_entries(100));
         let rows = |memory, columns| any.rows_of_group_within(memory, columns);
         assert_eq!([rows(None, 41), rows(Some(256 << 20), 3), rows(Some(u64::MAX), 66)], [GROUP; 3]);
-        assert_eq!(rows(Some(32 << 20), 3), (8 << 20) / 64);
+        assert_eq!(rows(Some(32 << 20), 3), (8 << 20) / 48);
         assert_eq!([rows(Some(0), 41), rows(Some(32 << 20), 41)], [PAGE; 2]);
         assert_eq!(of_100.rows_of_group_within(Some(0), 3), 100);
     }

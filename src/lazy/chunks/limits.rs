@@ -3,8 +3,13 @@
 use crate::base::error::{Error, Result};
 use crate::base::limit;
 
-/// Of the memory, the part that a range may take as it is read: the next one is read beside it, and work takes copies.
+/// Of the memory, the part that what is read at once may take: what was made of the ranges before is written beside it,
+/// and work takes copies.
 pub(super) const INPUT: u64 = 8;
+
+/// What a range may take as it is read in any case, if it is no larger part of the memory: pages are read as a whole, and
+/// small ranges would share many.
+pub(super) const LEAST_READ: u64 = 2 << 20;
 
 /// Of the memory, the part that a step may make of a range: the steps before and behind it have theirs.
 pub(super) const RESULT: u64 = 4;

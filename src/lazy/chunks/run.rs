@@ -44,7 +44,7 @@ impl<'a> Run<'a> {
             return self.values()?.iter().try_for_each(take);
         };
         self.find(Some(of))?;
-        Walk::new(&self, stage)?.try_for_each(|value| take(&value?))
+        Walk::new(&self, stage)?.pour(&mut |value| take(&value))
     }
 
     /// Computes what is needed as a whole, but for one of them.
@@ -84,12 +84,11 @@ impl<'a> Run<'a> {
     fn joined(&self, stage: &Stage) -> Result<Held> {
         let kind = self.plan.steps[stage.of].node.kind;
         let (mut parts, mut bytes) = (Vec::new(), 0);
-        for part in Walk::new(self, stage)? {
-            let part = part?;
+        Walk::new(self, stage)?.pour(&mut |part| {
             bytes += kind.bytes(&part) as u128;
-            check("the parts of this result, and all of it", 2 * bytes, self.chunks.memory)?;
             parts.push(part);
-        }
+            check("the parts of this result, and all of it", 2 * bytes, self.chunks.memory)
+        })?;
         match (&parts[..], kind.by_ranges()) {
             ([one], _) => Ok(Arc::clone(one)),
             (parts, Some(kind)) => kind.join(stage.axis, parts),
@@ -126,8 +125,7 @@ impl<'a> Run<'a> {
         let run = |_: Range<usize>, take: &mut dyn FnMut(&Held)| {
             take(&part);
             let (walk, gaps) = &mut *walk.lock().unwrap_or_else(PoisonError::into_inner);
-            let done = walk.try_for_each(|part| {
-                let part = part?;
+            let done = walk.pour(&mut |part| {
                 take(&part);
                 gaps.note(&part)
             });

@@ -1,10 +1,10 @@
 //! The ranges of what a stage computes, one after the other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use super::layout::{Leaf, Stage};
-use super::limits::{INPUT, RESULT, bounded, check_part, excess};
+use super::limits::{INPUT, LEAST_READ, RESULT, bounded, check_part, excess};
 use super::run::Run;
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
@@ -19,6 +19,9 @@ const BINS: usize = 1 << 20;
 /// A range that is too much for a step is computed in at most so many, and each of these in as many again.
 const PARTS: usize = 1 << 12;
 
+/// Ranges that are computed at once, at most: of more threads several work on one.
+const AT_ONCE: usize = 8;
+
 /// A stage on its way through the ranges.
 pub(super) struct Walk<'s> {
     run: &'s Run<'s>,
@@ -30,25 +33,27 @@ pub(super) struct Walk<'s> {
     dealt: BTreeMap<usize, Box<dyn Source>>,
     /// The bin that comes next.
     next: usize,
-    /// Ranges that come before that, and what they weigh, the last one first.
-    left: Vec<(Range<usize>, u64)>,
-    /// The bytes that what is cut may take at once.
+    /// Ranges that come before that, the last one first.
+    left: Vec<Ranged>,
+    /// How many ranges are computed at once.
+    width: usize,
+    /// The bytes that a range of what is cut may take.
     limit: u64,
     /// The same, where a step would have made too much of more; it grows again with ranges of which none does.
     most: u64,
     /// How many times as many bytes a result took, once there is one.
     grown: Option<u64>,
-    /// The range that comes next, if it was read already.
-    ahead: Option<Result<Ready>>,
+    /// What was computed and nobody has taken yet.
+    found: VecDeque<Held>,
     /// Whether there are no more ranges.
     is_done: bool,
 }
 
-/// A range that was read, and what that weighs.
-struct Ready {
+/// A range, and what it weighs.
+#[derive(Clone)]
+struct Ranged {
     range: Range<usize>,
     weight: u64,
-    slots: Vec<Option<Held>>,
 }
 
 impl<'s> Walk<'s> {
@@ -57,9 +62,12 @@ impl<'s> Walk<'s> {
         let least = stage.length.div_ceil(BINS << 4);
         let bins = Bins { width: bins.width.min(run.chunks.positions.max(least)), ..bins };
         let (weights, dealt, left) = (alloc::zeros(bins.count())?, BTreeMap::new(), Vec::new());
-        let (limit, most) = (run.chunks.memory / INPUT, u64::MAX);
-        let (grown, ahead, is_done) = (None, None, false);
-        let mut walk = Walk { run, stage, bins, weights, dealt, next: 0, left, limit, most, grown, ahead, is_done };
+        let width = threads::width().min(AT_ONCE);
+        let input = run.chunks.memory / INPUT;
+        let limit = (input / width.max(2) as u64).max(input.min(LEAST_READ));
+        let (most, grown, found, is_done) = (u64::MAX, None, VecDeque::new(), false);
+        let mut walk =
+            Walk { run, stage, bins, weights, dealt, next: 0, left, width, limit, most, grown, found, is_done };
         stage.leaves.iter().try_for_each(|leaf| walk.weigh(leaf))?;
         Ok(walk)
     }
@@ -87,12 +95,18 @@ impl<'s> Walk<'s> {
         Ok(())
     }
 
-    /// The next range that is left, or the next bins that fit, one at least, and what they weigh. The first range may
-    /// have no bin.
-    fn range(&mut self) -> Option<Result<(Range<usize>, u64)>> {
+    /// The ranges that come next and are computed at once. One that is left is computed alone, and so is the first one,
+    /// which tells how large results are.
+    fn ranges(&mut self) -> Result<Vec<Ranged>> {
         if let Some(left) = self.left.pop() {
-            return Some(Ok(left));
+            return Ok(vec![left]);
         }
+        let width = if self.grown.is_some() { self.width } else { 1 };
+        (0..width).map_while(|_| self.range()).collect()
+    }
+
+    /// The next bins that fit, one at least. The first range may have no bin.
+    fn range(&mut self) -> Option<Result<Ranged>> {
         if self.is_done {
             return None;
         }
@@ -110,16 +124,16 @@ impl<'s> Walk<'s> {
         self.is_done = self.next >= self.weights.len();
         let what = "what stands at a few positions of the axis that is cut, and work on it,";
         let checked = check_part(what, weight.into(), 2, self.run.chunks.memory);
-        Some(checked.map(|()| (first..end, weight)))
+        Some(checked.map(|()| Ranged { range: first..end, weight }))
     }
 
     /// What the steps begin with for a range.
-    fn read(&self, (range, weight): (Range<usize>, u64)) -> Result<Ready> {
+    fn read(&self, range: &Range<usize>) -> Result<Vec<Option<Held>>> {
         let mut slots = vec![None; self.stage.plan.steps.len()];
         for leaf in &self.stage.leaves {
-            slots[leaf.slot] = Some(self.leaf(leaf, &range)?);
+            slots[leaf.slot] = Some(self.leaf(leaf, range)?);
         }
-        Ok(Ready { range, weight, slots })
+        Ok(slots)
     }
 
     /// The value of a leaf for a range.
@@ -138,48 +152,83 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// The value of a range; none where that is left in parts. Where there are several threads, the next range is read
-    /// while it is computed: not so the second one, which a result tells the size of.
-    fn value(&mut self, ready: Ready) -> Result<Option<Held>> {
-        let Ready { range, weight, slots } = ready;
-        let reads_ahead = self.grown.is_some() && threads::are_several();
-        let next = if reads_ahead { self.range() } else { None };
-        let read = || next.map(|range| range.and_then(|range| self.read(range)));
-        let run = || bounded(RESULT, self.run.chunks.memory, || self.stage.plan.run(slots));
-        let (ahead, found) = threads::both(read, run);
-        self.ahead = ahead;
-        let found = match found {
-            Err(error) if self.is_left(&error, &range, weight)? => return Ok(None),
-            found => found.map_err(|error| within(error, self.stage, &range))?.pop(),
+    /// Gives away what is computed, while what comes next is.
+    pub(super) fn pour(&mut self, take: &mut dyn FnMut(Held) -> Result<()>) -> Result<()> {
+        let mut found = Vec::from(std::mem::take(&mut self.found));
+        if found.is_empty() {
+            found = self.batch()?;
+        }
+        while !found.is_empty() {
+            let (next, taken) = threads::both(|| self.batch(), || found.into_iter().try_for_each(&mut *take));
+            taken?;
+            found = next?;
+        }
+        Ok(())
+    }
+
+    /// What is computed at once of the ranges that come next; nothing where there are no more.
+    fn batch(&mut self) -> Result<Vec<Held>> {
+        loop {
+            let ranges = self.ranges()?;
+            let found = self.compute(&ranges);
+            if found.is_err() {
+                (self.left, self.is_done) = (Vec::new(), true);
+            }
+            match found? {
+                found if found.is_empty() && !ranges.is_empty() => {}
+                found => return Ok(found),
+            }
+        }
+    }
+
+    /// Computes ranges at once, up to one of which a step would make too much: that is left in parts, and so are those
+    /// behind it.
+    fn compute(&mut self, ranges: &[Ranged]) -> Result<Vec<Held>> {
+        // As a step may make the same of all of them.
+        let part = if ranges.len() > 1 { RESULT * self.width as u64 / 2 } else { RESULT };
+        let memory = self.run.chunks.memory;
+        let run = |range: &Range<usize>| -> Result<Result<Vec<Held>>> {
+            let slots = self.read(range)?;
+            Ok(bounded(part, memory, || self.stage.plan.run(slots)))
         };
+        let computed = threads::map_each(ranges.iter().collect(), usize::MAX, || (), |(), next| run(&next.range));
+        let mut found = Vec::new();
+        for (at, (next, computed)) in ranges.iter().zip(computed).enumerate() {
+            match computed? {
+                Err(error) => match self.parts(&error, next) {
+                    Some(parts) => {
+                        self.left.extend(ranges[at + 1..].iter().rev().cloned());
+                        self.left.extend(parts);
+                        return Ok(found);
+                    }
+                    None => return Err(within(error, self.stage, &next.range)),
+                },
+                Ok(values) => found.push(self.checked(values.into_iter().next_back(), next)?),
+            }
+        }
         if self.left.is_empty() {
             self.most = self.most.saturating_add(self.most / 8 + 1);
         }
-        self.checked(found, &range, weight).map(Some)
+        Ok(found)
     }
 
-    /// Leaves a range of which a step would make too much to be computed in parts, before those that come next.
-    fn is_left(&mut self, error: &Error, range: &Range<usize>, weight: u64) -> Result<bool> {
-        let Some(excess) = excess(error).filter(|_| range.len() > 1) else { return Ok(false) };
-        if let Some(ahead) = self.ahead.take() {
-            let Ready { range, weight, .. } = ahead?;
-            self.left.push((range, weight));
-        }
+    /// The parts of a range of which a step would make too much, the last one first; none where that is not so.
+    fn parts(&mut self, error: &Error, Ranged { range, weight }: &Ranged) -> Option<Vec<Ranged>> {
+        let excess = excess(error).filter(|_| range.len() > 1)?;
         // Half of what is allowed, so that one of more than the others has room.
         let parts = usize::try_from(excess.saturating_mul(2)).unwrap_or(PARTS).clamp(2, PARTS).min(range.len());
         let (width, weight) = (range.len().div_ceil(parts), weight / parts as u64);
-        let starts = range.clone().step_by(width).rev();
-        self.left.extend(starts.map(|start| (start..range.end.min(start.saturating_add(width)), weight)));
         self.most = weight;
-        Ok(true)
+        let part = |start: usize| Ranged { range: start..range.end.min(start.saturating_add(width)), weight };
+        Some(range.clone().step_by(width).rev().map(part).collect())
     }
 
     /// The value of a range, if it is one.
-    fn checked(&mut self, found: Option<Held>, range: &Range<usize>, weight: u64) -> Result<Held> {
+    fn checked(&mut self, found: Option<Held>, Ranged { range, weight }: &Ranged) -> Result<Held> {
         let node = &self.run.plan.steps[self.stage.of].node;
         let missing = || Error::Argument { operation: node.name, why: "a range of it is not what it should be".into() };
         let found = found.ok_or_else(missing)?;
-        let grown = node.kind.bytes(&found) as u64 / weight.max(1 << 16);
+        let grown = node.kind.bytes(&found) as u64 / weight.max(&(1 << 16));
         self.grown = Some(self.grown.unwrap_or(1).max(grown));
         // What was said of the step would be wrong: better no answer than that.
         match node.kind.shape(&found).get(self.stage.axis) == Some(&range.len()) {
@@ -193,20 +242,13 @@ impl Iterator for Walk<'_> {
     type Item = Result<Held>;
 
     fn next(&mut self) -> Option<Result<Held>> {
-        loop {
-            let ready = match self.ahead.take() {
-                Some(ready) => ready,
-                None => self.range()?.and_then(|range| self.read(range)),
-            };
-            let found = ready.and_then(|ready| self.value(ready));
-            if found.is_err() {
-                (self.ahead, self.is_done) = (None, true);
-                self.left.clear();
-            }
-            if let Some(found) = found.transpose() {
-                return Some(found);
+        if self.found.is_empty() {
+            match self.batch() {
+                Ok(found) => self.found.extend(found),
+                Err(error) => return Some(Err(error)),
             }
         }
+        self.found.pop_front().map(Ok)
     }
 }
 
