@@ -36,7 +36,7 @@ impl<T> Buffer<T> {
     }
 }
 
-impl<T: 'static> Buffer<T> {
+impl<T: Send + 'static> Buffer<T> {
     /// Gives the array away to be [written again](spare), if nobody else owns it.
     pub(crate) fn spare(self) {
         if let Ok(items) = Arc::try_unwrap(self.items) {

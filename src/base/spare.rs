@@ -1,59 +1,134 @@
-//! Buffers that are written again: what one step of a chain has read through, a later one writes its results to.
+//! Buffers that are written again: what one step of a chain has read through, a later one writes its results to, and
+//! what held one range of a tensor holds a later one.
 //!
-//! Memory of an allocator is cleared before a kernel may have it, which for a few thousand values takes as long as a
-//! quick kernel. What lies in a spare buffer is overwritten as it is.
+//! Memory of an allocator is cleared before a kernel may have it, which takes as long as a quick kernel. What lies in a
+//! spare buffer is overwritten as it is.
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Zeroable;
 
 use crate::base::alloc::{self, Allocated};
 
-/// So many are kept, each of at most so many bytes.
+/// Of a chain so many are kept, each of at most so many bytes.
 const COUNT: usize = 4;
 const BYTES: usize = 1 << 17;
 
+/// Of ranges so many are kept: arrays of one or two tensors.
+const OF_RANGES: usize = 32;
+
 thread_local! {
-    /// Vectors of any type, while this thread is [`within`] a chain.
-    static SPARE: RefCell<Option<Vec<Box<dyn Any>>>> = const { RefCell::new(None) };
+    /// What is kept while this thread is [`within`] a chain, or [`Spares::within`] a range.
+    static SPARE: RefCell<Option<Kept>> = const { RefCell::new(None) };
+}
+
+/// Vectors of any type, the oldest one first.
+struct Kept {
+    buffers: Vec<Spare>,
+    /// How many there may be, and the bytes of each and of all.
+    count: usize,
+    each: usize,
+    all: usize,
+}
+
+struct Spare {
+    items: Box<dyn Any + Send>,
+    bytes: usize,
+}
+
+impl Kept {
+    fn of_a_chain() -> Self {
+        Kept { buffers: Vec::new(), count: COUNT, each: BYTES, all: COUNT * BYTES }
+    }
+
+    fn keep<T: Send + 'static>(&mut self, items: Vec<T>) {
+        let bytes = items.capacity().saturating_mul(size_of::<T>());
+        if bytes > self.each.min(self.all) || bytes == 0 {
+            return;
+        }
+        let mut left: usize = self.buffers.iter().map(|spare| spare.bytes).sum();
+        // What nobody asked for goes.
+        while self.buffers.len() >= self.count || left > self.all - bytes {
+            left -= self.buffers.remove(0).bytes;
+        }
+        self.buffers.push(Spare { items: Box::new(items), bytes });
+    }
+
+    /// The smallest vector of these with such a capacity, or else the largest one that has `least`; none that is many
+    /// times as large, which something else is kept for.
+    fn take<T: 'static>(&mut self, count: usize, least: usize) -> Option<Vec<T>> {
+        let most = count.saturating_mul(8).max(BYTES / size_of::<T>().max(1));
+        let capacity = |spare: &Spare| spare.items.downcast_ref::<Vec<T>>().map(Vec::capacity);
+        let found = self.buffers.iter().enumerate().filter_map(|(at, spare)| Some((capacity(spare)?, at)));
+        let found = found.filter(|(capacity, _)| (least..=most).contains(capacity));
+        let (_, at) = found.min_by_key(|&(capacity, _)| (capacity < count, capacity.abs_diff(count)))?;
+        Some(*self.buffers.remove(at).items.downcast().ok()?)
+    }
 }
 
 /// What `work` gives, in which buffers are kept for this thread: until it ends, or the work around it that keeps some.
 pub(crate) fn within<R>(work: impl FnOnce() -> R) -> R {
     let is_outer = SPARE.try_with(|spare| {
         let is_none = spare.borrow().is_none();
-        spare.borrow_mut().get_or_insert_default();
+        spare.borrow_mut().get_or_insert_with(Kept::of_a_chain);
         is_none
     });
     // A scope that is made and dropped at once would clear what is kept.
-    let _scope = is_outer.unwrap_or(false).then(|| Scope);
+    let _scope = is_outer.unwrap_or(false).then(|| Scope(None));
     work()
 }
 
-/// Nothing is kept when this goes.
-struct Scope;
+/// What is kept again when this goes.
+struct Scope(Option<Kept>);
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        let _ = SPARE.try_with(|spare| spare.take());
+        let _ = SPARE.try_with(|spare| spare.replace(self.0.take()));
+    }
+}
+
+/// Buffers of the ranges of a tensor: one set for each that is worked on at once.
+pub(crate) struct Spares {
+    sets: Mutex<Vec<Kept>>,
+    /// The bytes of each set.
+    bytes: usize,
+}
+
+impl Spares {
+    pub(crate) fn new(bytes: u64) -> Self {
+        Spares { sets: Mutex::default(), bytes: usize::try_from(bytes).unwrap_or(usize::MAX) }
+    }
+
+    /// What `work` gives, for which buffers of ranges before it are there.
+    pub(crate) fn within<R>(&self, work: impl FnOnce() -> R) -> R {
+        let sets = || self.sets.lock().unwrap_or_else(PoisonError::into_inner);
+        let none = || Kept { buffers: Vec::new(), count: OF_RANGES, each: self.bytes, all: self.bytes };
+        let set = sets().pop().unwrap_or_else(none);
+        let before = SPARE.try_with(|spare| spare.replace(Some(set)));
+        let scope = before.ok().map(Scope);
+        let found = work();
+        let set = SPARE.try_with(|spare| spare.take());
+        drop(scope);
+        sets().extend(set.ok().flatten());
+        found
     }
 }
 
 /// Keeps a vector whose items nobody reads any more.
-pub(crate) fn keep<T: 'static>(items: Vec<T>) {
-    let bytes = items.capacity().saturating_mul(size_of::<T>());
+pub(crate) fn keep<T: Send + 'static>(items: Vec<T>) {
     let _ = SPARE.try_with(|spare| {
-        if let Some(kept) = spare.borrow_mut().as_mut().filter(|kept| kept.len() < COUNT && bytes <= BYTES) {
-            kept.push(Box::new(items));
+        if let Some(kept) = spare.borrow_mut().as_mut() {
+            kept.keep(items);
         }
     });
 }
 
 /// `count` items that are all still to be written.
 pub(crate) fn items<T: Zeroable + 'static>(count: usize) -> Allocated<Vec<T>> {
-    match SPARE.try_with(|spare| taken(spare.borrow_mut().as_mut()?, count)) {
-        Ok(Some(mut items)) => {
+    match taken(count, count) {
+        Some(mut items) => {
             // The capacity is there.
             items.resize_with(count, T::zeroed);
             Ok(items)
@@ -62,11 +137,23 @@ pub(crate) fn items<T: Zeroable + 'static>(count: usize) -> Allocated<Vec<T>> {
     }
 }
 
-/// A vector of these with such a capacity.
-fn taken<T: 'static>(kept: &mut Vec<Box<dyn Any>>, count: usize) -> Option<Vec<T>> {
-    let fits = |items: &Box<dyn Any>| items.downcast_ref::<Vec<T>>().is_some_and(|items| items.capacity() >= count);
-    let at = kept.iter().position(fits).filter(|_| count > 0)?;
-    Some(*kept.swap_remove(at).downcast::<Vec<T>>().ok()?)
+/// An empty vector, with a capacity of half as many items at least if there is such a spare one.
+#[cfg(feature = "parquet")]
+pub(crate) fn room<T: 'static>(count: usize) -> Vec<T> {
+    let mut items = taken(count, count / 2).unwrap_or_default();
+    items.clear();
+    items
+}
+
+/// A spare vector as it is, or an empty one.
+#[cfg(feature = "parquet")]
+pub(crate) fn kept<T: 'static>() -> Vec<T> {
+    taken(1, 1).unwrap_or_default()
+}
+
+fn taken<T: 'static>(count: usize, least: usize) -> Option<Vec<T>> {
+    let take = |spare: &RefCell<Option<Kept>>| spare.borrow_mut().as_mut()?.take(count, least.max(1));
+    if count == 0 { None } else { SPARE.try_with(take).ok()? }
 }
 
 #[cfg(test)]
@@ -91,7 +178,36 @@ mod tests {
             assert_eq!((items::<u32>(0), items::<u32>(3)), (Ok(vec![]), Ok(vec![5, 0, 0])));
             keep(vec![7u8; BYTES + 1]);
             assert_eq!(items::<u8>(1), Ok(vec![0]));
+            // The oldest one goes where there are too many.
+            (0..=COUNT as u16).for_each(|number| keep(vec![number]));
+            assert_eq!(items::<u16>(1), Ok(vec![1]));
         });
         assert_eq!(items::<f32>(1), Ok(vec![0.0]));
+    }
+
+    #[test]
+    fn buffers_of_a_range_are_those_of_a_later_one() {
+        let (spares, count) = (Spares::new(BYTES as u64 * 4), BYTES / 4);
+        let numbers = |first: u64| (first..first + count as u64).collect::<Vec<u64>>();
+        spares.within(|| keep(numbers(7)));
+        assert_eq!(items::<u64>(1), Ok(vec![0]));
+        within(|| {
+            keep(vec![5u64]);
+            spares.within(|| {
+                // Not for what is much smaller, nor twice.
+                assert_eq!(items::<u64>(count / 9), Ok(vec![0; count / 9]));
+                assert_eq!((items::<u64>(count), items::<u64>(count)), (Ok(numbers(7)), Ok(vec![0; count])));
+                keep(numbers(1));
+                keep(vec![0u64; count + 1]);
+                assert_eq!(items::<u64>(count + 2).map(|items| items[1]), Ok(0));
+                assert_eq!(items::<u64>(count), Ok(numbers(1)));
+                // All of them together are no more than is allowed.
+                (0..3).for_each(|first| keep(numbers(first)));
+                assert_eq!((items::<u64>(count), items::<u64>(count)), (Ok(numbers(1)), Ok(numbers(2))));
+                assert_eq!(items::<u64>(count), Ok(vec![0; count]));
+            });
+            // What the thread kept before is there again.
+            assert_eq!(items::<u64>(1), Ok(vec![5]));
+        });
     }
 }

@@ -114,6 +114,14 @@ impl<T: Element> AnyFormat<T> {
         }
     }
 
+    /// Gives away what nobody else owns, to be [written again](crate::base::spare).
+    pub(crate) fn spare(self) {
+        match self {
+            AnyFormat::Coo(x) => x.spare(),
+            AnyFormat::Csr(x) => x.spare(),
+        }
+    }
+
     /// The same tensor in `format`; compressed offsets above `limit` bytes are refused, with the default for `None`.
     fn into_format(self, format: Format, limit: Option<u64>) -> Result<Self> {
         Ok(match (self, format) {

@@ -52,7 +52,12 @@ pub fn scan<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &ReadOpti
     let dataset = Dataset::open(path, &options.clone().typed(T::DTYPE, Format::Coo))?;
     // An axis that is too long is told now.
     let _ = dataset.header()?.into_coo::<T, I>()?;
-    let of = |tensor: AnyTensor| Ok(Arc::new(tensor.into_coo::<T, I>()?) as Held);
+    let of = |tensor: AnyTensor| {
+        let wide = tensor.into_coo::<T, u64>()?;
+        let narrow = wide.with_index::<I>()?;
+        wide.spare();
+        Ok(Arc::new(narrow) as Held)
+    };
     Ok(Lazy::from_source("scan", Arc::new(Scanned { dataset, width: size_of::<T>(), of })))
 }
 

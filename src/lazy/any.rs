@@ -210,6 +210,12 @@ impl ByRanges for OfAny {
         known::<AnyTensor>(value).nnz()
     }
 
+    fn spare(&self, value: Held) {
+        if let Some(Ok(value)) = value.downcast::<AnyTensor>().ok().map(Arc::try_unwrap) {
+            on_type!(value, x => x.spare());
+        }
+    }
+
     fn is_poured(&self) -> bool {
         true
     }

@@ -178,6 +178,9 @@ pub trait ByRanges: Send + Sync {
     /// How many elements it stores.
     fn stored(&self, value: &Held) -> usize;
 
+    /// Gives the arrays of a value away to be written again.
+    fn spare(&self, _: Held) {}
+
     /// A value of this shape that stores the first element alone, if there is one, and its pattern; none of an array.
     fn first(&self, value: &Held, shape: &Shape) -> Result<Option<[Held; 2]>>;
 }
@@ -215,6 +218,12 @@ impl<P: Pattern, T: Element> ByRanges for OfTensors<P, T> {
 
     fn stored(&self, value: &Held) -> usize {
         known::<Tensor<P, T>>(value).nnz()
+    }
+
+    fn spare(&self, value: Held) {
+        if let Some(Ok(value)) = value.downcast::<Tensor<P, T>>().ok().map(Arc::try_unwrap) {
+            value.spare();
+        }
     }
 
     fn first(&self, value: &Held, shape: &Shape) -> Result<Option<[Held; 2]>> {

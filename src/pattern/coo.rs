@@ -11,6 +11,7 @@ use crate::base::error::Result;
 use crate::base::few::Few;
 use crate::base::index::{Index, check_axes};
 use crate::base::shape::Shape;
+use crate::base::spare;
 use crate::base::threads;
 use crate::kernels::cells::number;
 use crate::kernels::sort;
@@ -148,7 +149,11 @@ pub(crate) fn convert_indices<I: Index, J: Index>(array: &Buffer<I>) -> Allocate
     let same: &dyn std::any::Any = array;
     match same.downcast_ref::<Buffer<J>>() {
         Some(same) => Ok(same.clone()),
-        None => threads::map(array, 500, |index| J::from_usize(index.to_usize())).map(Buffer::from),
+        None => {
+            let mut converted = spare::items(array.len())?;
+            threads::map_into(array, &mut converted, 500, |index| J::from_usize(index.to_usize()));
+            Ok(converted.into())
+        }
     }
 }
 

@@ -111,6 +111,17 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         self.values
     }
 
+    /// Gives away what nobody else owns, to be [written again](crate::base::spare).
+    pub(crate) fn spare(self) {
+        let (offsets, rank) = (self.pattern.lane_offsets().cloned(), self.pattern.shape().rank());
+        // Of compressed lanes the columns are there.
+        let first = if offsets.is_some() { rank.saturating_sub(1) } else { 0 };
+        let coords: Vec<_> = (first..rank).filter_map(|axis| self.pattern.shared_axis(axis).ok()).collect();
+        self.into_shared_values().spare();
+        offsets.into_iter().for_each(Buffer::spare);
+        coords.into_iter().for_each(Buffer::spare);
+    }
+
     /// The pattern, the values and the fill; values that are shared with another tensor are copied.
     ///
     /// # Errors

@@ -3,15 +3,36 @@
 //!
 //! A thread that waits may be given work of somebody else, which the limits of its own do not bind.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 
 #[cfg(feature = "rayon")]
 use crate::base::limit::within;
 
+thread_local! {
+    /// The most threads for what this one works on, where several such works share them.
+    static SHARE: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+/// What `work` gives with at most so many threads.
+pub(super) fn with_share<R>(most: usize, work: impl FnOnce() -> R) -> R {
+    let _before = Before(SHARE.replace(most));
+    work()
+}
+
+/// The share that holds again when this goes.
+struct Before(usize);
+
+impl Drop for Before {
+    fn drop(&mut self) {
+        SHARE.set(self.0);
+    }
+}
+
 /// How many threads work at once.
 #[cfg(feature = "rayon")]
 pub(super) fn width() -> usize {
-    rayon::current_num_threads()
+    rayon::current_num_threads().min(SHARE.get())
 }
 
 /// Calls `work` on as many threads as there are, `most` at most, and waits for all.

@@ -273,6 +273,7 @@ impl Dataset {
             worth += part.bytes;
             table.worth = worth;
             read(&mut table).map_err(|error| self.in_part(number, error))?;
+            drop(table);
             told = opened.stream.bytes();
         }
         Ok(())

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::described::{self, Extent, Hashes};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::Result;
+use crate::base::spare;
 use crate::io::element::FileElement;
 
 /// Where values go, whatever their type: the reading itself is compiled once.
@@ -58,12 +59,15 @@ const GROWTH: usize = 64;
 
 /// Room for so many items more: for all that may come, if that is not too many times what is there, or for a share of
 /// it. So next to nothing is copied where a list grows, and yet a footer that lies gets no room for what it promises.
-fn reserve_up_to<T>(items: &mut Vec<T>, more: usize, most: usize) -> Allocated<()> {
+fn reserve_up_to<T: 'static>(items: &mut Vec<T>, more: usize, most: usize) -> Allocated<()> {
     let wanted = items.len() + more;
     if wanted > items.capacity() {
         let mut room = most.max(wanted);
         while room / GROWTH >= wanted.max(1) {
             room /= GROWTH;
+        }
+        if items.capacity() == 0 {
+            *items = spare::room(room);
         }
         alloc::reserve_exact(items, room - items.len())?;
     }

@@ -15,6 +15,7 @@ use super::{Stream, refused};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::limit::guard;
+use crate::base::spare;
 use crate::base::threads;
 use crate::dispatch_dtype;
 use crate::dynamic::{AnyTensor, Format, no_such};
@@ -117,10 +118,20 @@ impl<'a> Table<'a> {
         length: u64,
         options: &'a ReadOptions,
     ) -> Self {
-        let (lists, bytes, rooms) = (BTreeMap::new(), Vec::new(), Mutex::default());
+        let (lists, bytes, rooms) = (BTreeMap::new(), spare::kept(), Mutex::new(spare::kept()));
         Table { stream, footer, layout, length, options, worth: length, inflated: 0, listed: 0, lists, bytes, rooms }
     }
+}
 
+impl Drop for Table<'_> {
+    /// The next one may be of another part of the same tensor.
+    fn drop(&mut self) {
+        spare::keep(std::mem::take(&mut self.bytes));
+        spare::keep(std::mem::take(self.rooms.get_mut().unwrap_or_else(PoisonError::into_inner)));
+    }
+}
+
+impl Table<'_> {
     /// Reads all rows; `held` bytes are in memory besides.
     fn read_all(mut self, held: u64, sink: &mut dyn Sink) -> Result<Vec<Vec<u64>>> {
         self.guard_rows(usize::try_from(self.footer.rows).unwrap_or(usize::MAX), sink.width(), held)?;

@@ -44,7 +44,7 @@ impl<'a> Run<'a> {
             return self.values()?.iter().try_for_each(take);
         };
         self.find(Some(of))?;
-        Walk::new(&self, stage)?.pour(&mut |value| take(&value))
+        Walk::new(&self, stage)?.pour(take)
     }
 
     /// Computes what is needed as a whole, but for one of them.
@@ -85,8 +85,8 @@ impl<'a> Run<'a> {
         let kind = self.plan.steps[stage.of].node.kind;
         let (mut parts, mut bytes) = (Vec::new(), 0);
         Walk::new(self, stage)?.pour(&mut |part| {
-            bytes += kind.bytes(&part) as u128;
-            parts.push(part);
+            bytes += kind.bytes(part) as u128;
+            parts.push(Arc::clone(part));
             check("the parts of this result, and all of it", 2 * bytes, self.chunks.memory)
         })?;
         match (&parts[..], kind.by_ranges()) {
@@ -126,8 +126,8 @@ impl<'a> Run<'a> {
             take(&part);
             let (walk, gaps) = &mut *walk.lock().unwrap_or_else(PoisonError::into_inner);
             let done = walk.pour(&mut |part| {
-                take(&part);
-                gaps.note(&part)
+                take(part);
+                gaps.note(part)
             });
             done.inspect_err(|error| *refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone()))
         };

@@ -2,16 +2,19 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::layout::{Leaf, Stage};
 use super::limits::{INPUT, LEAST_READ, RESULT, bounded, check_part, excess};
 use super::run::Run;
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
+use crate::base::spare::Spares;
 use crate::base::threads;
 use crate::lazy::node::Held;
 use crate::lazy::shares::Share;
 use crate::lazy::source::{Bins, Source};
+use crate::lazy::value::Kind;
 
 /// The bins whose weights are known.
 const BINS: usize = 1 << 20;
@@ -45,6 +48,8 @@ pub(super) struct Walk<'s> {
     grown: Option<u64>,
     /// What was computed and nobody has taken yet.
     found: VecDeque<Held>,
+    /// The arrays of ranges that are done, for those that come.
+    spares: Arc<Spares>,
     /// Whether there are no more ranges.
     is_done: bool,
 }
@@ -66,8 +71,9 @@ impl<'s> Walk<'s> {
         let input = run.chunks.memory / INPUT;
         let limit = (input / width.max(2) as u64).max(input.min(LEAST_READ));
         let (most, grown, found, is_done) = (u64::MAX, None, VecDeque::new(), false);
+        let (next, spares) = (0, Arc::new(Spares::new(limit)));
         let mut walk =
-            Walk { run, stage, bins, weights, dealt, next: 0, left, width, limit, most, grown, found, is_done };
+            Walk { run, stage, bins, weights, dealt, next, left, width, limit, most, grown, found, spares, is_done };
         stage.leaves.iter().try_for_each(|leaf| walk.weigh(leaf))?;
         Ok(walk)
     }
@@ -153,13 +159,15 @@ impl<'s> Walk<'s> {
     }
 
     /// Gives away what is computed, while what comes next is.
-    pub(super) fn pour(&mut self, take: &mut dyn FnMut(Held) -> Result<()>) -> Result<()> {
+    pub(super) fn pour(&mut self, take: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
         let mut found = Vec::from(std::mem::take(&mut self.found));
         if found.is_empty() {
             found = self.batch()?;
         }
+        let (kind, spares) = (self.run.plan.steps[self.stage.of].node.kind, Arc::clone(&self.spares));
         while !found.is_empty() {
-            let (next, taken) = threads::both(|| self.batch(), || found.into_iter().try_for_each(&mut *take));
+            let mut take = |value: Held| take(&value).map(|()| spares.within(|| spare(kind, value)));
+            let (next, taken) = threads::both(|| self.batch(), || found.into_iter().try_for_each(&mut take));
             taken?;
             found = next?;
         }
@@ -188,10 +196,18 @@ impl<'s> Walk<'s> {
         let part = if ranges.len() > 1 { RESULT * self.width as u64 / 2 } else { RESULT };
         let memory = self.run.chunks.memory;
         let run = |range: &Range<usize>| -> Result<Result<Vec<Held>>> {
-            let slots = self.read(range)?;
-            Ok(bounded(part, memory, || self.stage.plan.run(slots)))
+            self.spares.within(|| {
+                let slots = self.read(range)?;
+                let leaves: Vec<Option<Held>> = slots.clone();
+                let found = bounded(part, memory, || self.stage.plan.run(slots));
+                for (step, leaf) in self.stage.plan.steps.iter().zip(leaves) {
+                    leaf.into_iter().for_each(|leaf| spare(step.node.kind, leaf));
+                }
+                Ok(found)
+            })
         };
-        let computed = threads::map_each(ranges.iter().collect(), usize::MAX, || (), |(), next| run(&next.range));
+        let shared = |range: &Range<usize>| threads::with_share_of(ranges.len(), || run(range));
+        let computed = threads::map_each(ranges.iter().collect(), usize::MAX, || (), |(), next| shared(&next.range));
         let mut found = Vec::new();
         for (at, (next, computed)) in ranges.iter().zip(computed).enumerate() {
             match computed? {
@@ -249,6 +265,13 @@ impl Iterator for Walk<'_> {
             }
         }
         self.found.pop_front().map(Ok)
+    }
+}
+
+/// Gives the arrays of a value away to be written again, if nobody else owns them.
+fn spare(kind: &'static dyn Kind, value: Held) {
+    if let Some(kind) = kind.by_ranges() {
+        kind.spare(value);
     }
 }
 
