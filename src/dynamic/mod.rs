@@ -115,6 +115,7 @@ impl<T: Element> AnyFormat<T> {
     }
 
     /// Gives away what nobody else owns, to be [written again](crate::base::spare).
+    #[cfg(any(feature = "cli", feature = "parquet"))]
     pub(crate) fn spare(self) {
         match self {
             AnyFormat::Coo(x) => x.spare(),

@@ -10,7 +10,7 @@ use arrow_buffer::{ArrowNativeType, ScalarBuffer};
 use arrow_schema::{ArrowError, Field, Schema};
 use bytemuck::NoUninit;
 
-use super::columns::{Bits, Columns};
+use super::columns::Columns;
 use super::described::{Described, parsed, parts_of};
 use super::gathered::{Sink, Values};
 use super::layout::{self, VALUES, axis_name, part_names};

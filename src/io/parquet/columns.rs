@@ -52,12 +52,15 @@ struct Part<'a, T> {
 impl<T: FileElement> Bits for Part<'_, T> {
     fn bits(&self, rows: Range<usize>) -> Allocated<Vec<u64>> {
         let width = size_of::<T>() / described::parts_of(T::DTYPE);
-        let (mut bytes, mut wide) = (Vec::with_capacity(16), [0; 8]);
+        let (part, is_little) = (self.part * width..(self.part + 1) * width, cfg!(target_endian = "little"));
         alloc::collect(self.values[rows].iter().map(|value| {
-            bytes.clear();
-            value.to_bytes(&mut bytes);
-            wide[..width].copy_from_slice(&bytes[self.part * width..][..width]);
-            u64::from_le_bytes(wide)
+            let (mut wide, bytes) = ([0; 8], &bytemuck::bytes_of(value)[part.clone()]);
+            if is_little {
+                wide[..width].copy_from_slice(bytes);
+            } else {
+                wide[8 - width..].copy_from_slice(bytes);
+            }
+            u64::from_ne_bytes(wide)
         }))
     }
 }
