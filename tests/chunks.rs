@@ -359,6 +359,25 @@ fn a_range_of_which_a_step_would_make_too_much_is_computed_in_parts() {
     assert!(repeated.on(engine).collect().unwrap().same_as(&repeated.collect().unwrap()));
 }
 
+/// Some rows of a product are full, and others hold an entry: of ranges that are computed at once the second one makes too
+/// much and is left in parts, and those behind it come after these.
+#[test]
+fn ranges_behind_one_that_makes_too_much_come_after_its_parts() {
+    let coords = (0..1000_u32).flat_map(|row| (0..1 + u32::from((250..330).contains(&row))).map(move |at| (row, at)));
+    let (rows, columns): (Vec<u32>, Vec<u32>) = coords.unzip();
+    let values = rows.iter().map(|&row| f64::from(row) + 0.25).collect();
+    let x = CooTensor::new([1000, 2], vec![rows, columns], values, 0.0).unwrap().lazy();
+    let (rows, columns) = std::iter::once((0, 5)).chain((0..10_000).map(|column| (1, column))).unzip();
+    let full = CooTensor::new([2, 10_000], vec![rows, columns], vec![1.5; 10_001], 0.0).unwrap().lazy();
+    let sums = x.matmul(&full).sum(1);
+    let expected = sums.collect().unwrap();
+    for threads in [1, 2, 4, 20] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let found = pool.install(|| sums.on(Chunks::memory(8 << 20).positions(100)).collect().unwrap());
+        assert!(found.same_as(&expected), "{threads} threads");
+    }
+}
+
 /// The bytes and the limit of a refusal.
 fn refused<V: Value>(graph: &Lazy<V>, memory: u64) -> Option<(u64, u64)> {
     let mut error = graph.on(Chunks::memory(memory)).collect().err()?;

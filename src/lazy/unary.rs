@@ -56,7 +56,7 @@ pub(super) fn step_of<V: Value>(
         Ok(None) => Ok(None),
         Err(refusal) => Err(refusal),
     };
-    let run = Arc::new(move |inputs: &[Held]| run(inputs).map(|value| Arc::new(value) as Held));
+    let run = Arc::new(move |inputs: &[Held]| Ok(Arc::new(run(inputs)?) as Held));
     Lazy::of(Arc::new(Node::step(V::KIND, name, arguments, inputs, form, shape, run)))
 }
 

@@ -55,10 +55,9 @@ pub(super) fn map_distinct_lanes<T: Element, S, U: Copy + Send + Sync>(
     at_once: Option<OfLanes<'_, T, U>>,
 ) -> Outcomes<Vec<U>> {
     let (mut kept, mut reduced) = (reduction.kept().to_vec(), reduction.reduced().to_vec());
-    let by_stride = |&axis: &usize| Reverse(view.strides()[axis].unsigned_abs());
-    kept.sort_by_key(by_stride);
+    sort_by_stride(&mut kept, view.strides());
     if order == Order::Any {
-        reduced.sort_by_key(by_stride);
+        sort_by_stride(&mut reduced, view.strides());
     }
     let lengths: Vec<usize> = kept.iter().map(|&axis| view.len_of(Axis(axis))).collect();
     let lanes_last = view.permuted_axes([&kept[..], &reduced].concat());
@@ -83,6 +82,11 @@ pub(super) fn map_distinct_lanes<T: Element, S, U: Copy + Send + Sync>(
     }
 }
 
+/// Sorts axes so that neighbours along the last one are the nearest.
+fn sort_by_stride(axes: &mut [usize], strides: &[isize]) {
+    axes.sort_by_key(|&axis| Reverse(strides[axis].unsigned_abs()));
+}
+
 /// Whether lanes are so short that a few of them abreast are faster, and so long that their offsets take no more than a
 /// quarter of what they do.
 fn are_short<T>(extent: usize) -> bool {
@@ -94,9 +98,14 @@ fn are_short<T>(extent: usize) -> bool {
 fn number_in_axis_order(number: usize, kept: &[usize], lengths: &[usize]) -> usize {
     let mut coords = vec![0; kept.len()];
     unravel(number, lengths, &mut coords);
+    places_of(kept).into_iter().fold(0, |number, place| number * lengths[place] + coords[place])
+}
+
+/// Where the axes stand in `kept`, in increasing order.
+fn places_of(kept: &[usize]) -> Vec<usize> {
     let mut places: Vec<usize> = (0..kept.len()).collect();
     places.sort_by_key(|&place| kept[place]);
-    places.into_iter().fold(0, |number, place| number * lengths[place] + coords[place])
+    places
 }
 
 /// Row-major items of an array whose axes are `kept`, in row-major order of the axes in increasing order.
@@ -104,10 +113,8 @@ fn in_axis_order<U: Copy>(items: Vec<U>, kept: &[usize], lengths: &[usize]) -> A
     if kept.is_sorted() {
         return Ok(items);
     }
-    let mut places: Vec<usize> = (0..kept.len()).collect();
-    places.sort_by_key(|&place| kept[place]);
     let array = dense_array(&Shape::from(lengths), items);
-    alloc::collect(array.permuted_axes(places).iter().copied())
+    alloc::collect(array.permuted_axes(places_of(kept)).iter().copied())
 }
 
 /// `finish` of the elements of each cell of a reduction by labels, side by side in row-major order, and the lengths of
@@ -169,6 +176,13 @@ pub(super) fn give_by_labels<T: Element, G: Element>(
     Ok(dense_array(&shape, given))
 }
 
+/// The axes so that neighbours along the last one are the nearest; those of one position come first.
+fn by_distance(lengths: &[usize], strides: &[isize]) -> Vec<usize> {
+    let mut axes: Vec<usize> = (0..lengths.len()).collect();
+    axes.sort_by_key(|&axis| (lengths[axis] > 1, Reverse(strides[axis].unsigned_abs())));
+    axes
+}
+
 /// Calls `visit` with one row of elements after the other, the cell of its first element, and how many cells the next
 /// one is further: none within a lane.
 ///
@@ -182,8 +196,7 @@ pub(super) fn visit_rows<T: Element>(
         return;
     }
     let steps = steps(&Shape::from(view.shape()), reduction.kept());
-    let mut axes: Vec<usize> = (0..view.ndim()).collect();
-    axes.sort_by_key(|&axis| (view.len_of(Axis(axis)) > 1, Reverse(view.strides()[axis].unsigned_abs())));
+    let axes = by_distance(view.shape(), view.strides());
     let steps: Vec<usize> = axes.iter().map(|&axis| steps[axis]).collect();
     // Rank 0 is a row of one element as well.
     let mut view = if axes.is_empty() { view.insert_axis(Axis(0)) } else { view.permuted_axes(axes) };
