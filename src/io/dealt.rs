@@ -5,6 +5,7 @@
 //! first, and each of these is dealt out again. So bytes that are read and written grow with the entries, and not with
 //! the number of ranges.
 
+use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
 use std::ops::Range;
@@ -25,6 +26,9 @@ use crate::ops::slice_of;
 /// How many files are written at once.
 const FILES: usize = 64;
 
+/// How many are kept once they are read.
+const KEPT: usize = 2;
+
 /// The bytes that wait for a file, at most.
 const WAITING: usize = 1 << 16;
 
@@ -37,8 +41,8 @@ pub(crate) struct Dealt {
     axis: usize,
     shape: Shape,
     piles: Vec<Pile>,
-    /// The one that was read last: ranges that follow each other look into the same ones.
-    last: Mutex<Option<(usize, Arc<Vec<u8>>)>>,
+    /// Those that were read last: ranges that follow each other, or are read at once, look into the same ones.
+    last: Mutex<VecDeque<(usize, Arc<Vec<u8>>)>>,
     /// The bytes of an entry in memory.
     entry_bytes: u64,
     /// Of what is read.
@@ -76,13 +80,13 @@ impl Dealt {
     /// The records of a pile.
     fn read_pile(&self, number: usize) -> Result<Arc<Vec<u8>>> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, records)) = last.as_ref().filter(|(at, _)| *at == number) {
+        if let Some((_, records)) = last.iter().find(|(at, _)| *at == number) {
             return Ok(Arc::clone(records));
         }
         // Before there is another one in memory.
-        *last = None;
+        last.truncate(KEPT - 1);
         let records = Arc::new(self.piles[number].read()?);
-        *last = Some((number, Arc::clone(&records)));
+        last.push_front((number, Arc::clone(&records)));
         Ok(records)
     }
 
