@@ -376,6 +376,18 @@ fn ranges_behind_one_that_makes_too_much_come_after_its_parts() {
         let found = pool.install(|| sums.on(Chunks::memory(8 << 20).positions(100)).collect().unwrap());
         assert!(found.same_as(&expected), "{threads} threads");
     }
+    // Alone each row may make 4 MiB; of several at once none may make the half of that.
+    let row = |row: u32| (0..100).map(move |column| (row, column));
+    let (rows, columns): (Vec<u32>, Vec<u32>) = (0..12).flat_map(row).unzip();
+    let values = (0..1200).map(|at| f64::from(at) * 0.1).collect();
+    let x = CooTensor::new([12, 100], vec![rows, columns], values, 0.0).unwrap().lazy();
+    let sums = x.repeat(1500, 1).sum(1);
+    let expected = sums.collect().unwrap();
+    for threads in [1, 4, 8] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let found = pool.install(|| sums.on(Chunks::memory(16 << 20).positions(1)).collect().unwrap());
+        assert!(found.same_as(&expected), "{threads} threads");
+    }
 }
 
 /// The bytes and the limit of a refusal.

@@ -202,6 +202,25 @@ fn pushes_of_any_size_give_the_same_files() {
     }
 }
 
+/// Pages ended a little later where pieces were no multiples of what the writer looks at at once: the same entries made
+/// other files.
+#[test]
+fn pages_end_where_they_do_however_entries_come() {
+    let (place, count) = (Place::new(), 50_000_u32);
+    let piece = |entries: std::ops::Range<u32>| {
+        let coords = vec![entries.clone().map(|at| at / 7).collect(), entries.clone().map(|at| at % 7).collect()];
+        CooTensor::new([10_000, 7], coords, entries.map(f64::from).collect(), 0.0).unwrap()
+    };
+    let files = [count, 999, 20_481].map(|step| {
+        let path = place.0.join(format!("{step}.parquet"));
+        let mut writer = DatasetWriter::create(&path, &WriteOptions::default()).unwrap();
+        (0..count).step_by(step as usize).for_each(|at| writer.push(&piece(at..count.min(at + step))).unwrap());
+        writer.finish().unwrap();
+        fs::read(path).unwrap()
+    });
+    assert!(files[1] == files[0] && files[2] == files[0]);
+}
+
 #[test]
 fn a_piece_that_does_not_follow_is_refused_and_others_may_come() {
     let place = Place::new();

@@ -6,6 +6,7 @@
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::ops::RangeInclusive;
 use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Zeroable;
@@ -56,13 +57,12 @@ impl Kept {
         self.buffers.push(Spare { items: Box::new(items), bytes });
     }
 
-    /// The smallest vector of these with such a capacity, or else the largest one that has `least`; none that is many
-    /// times as large, which something else is kept for.
-    fn take<T: 'static>(&mut self, count: usize, least: usize) -> Option<Vec<T>> {
-        let most = count.saturating_mul(8).max(BYTES / size_of::<T>().max(1));
+    /// The vector of these whose capacity is within this range and the nearest to `count`, of those with such a capacity
+    /// first.
+    fn take<T: 'static>(&mut self, count: usize, range: RangeInclusive<usize>) -> Option<Vec<T>> {
         let capacity = |spare: &Spare| spare.items.downcast_ref::<Vec<T>>().map(Vec::capacity);
         let found = self.buffers.iter().enumerate().filter_map(|(at, spare)| Some((capacity(spare)?, at)));
-        let found = found.filter(|(capacity, _)| (least..=most).contains(capacity));
+        let found = found.filter(|(capacity, _)| range.contains(capacity));
         let (_, at) = found.min_by_key(|&(capacity, _)| (capacity < count, capacity.abs_diff(count)))?;
         Some(*self.buffers.remove(at).items.downcast().ok()?)
     }
@@ -127,7 +127,8 @@ pub(crate) fn keep<T: Send + 'static>(items: Vec<T>) {
 
 /// `count` items that are all still to be written.
 pub(crate) fn items<T: Zeroable + 'static>(count: usize) -> Allocated<Vec<T>> {
-    match taken(count, count) {
+    // A result that is kept has the whole capacity.
+    match taken(count, count..=count.saturating_mul(2)) {
         Some(mut items) => {
             // The capacity is there.
             items.resize_with(count, T::zeroed);
@@ -140,19 +141,19 @@ pub(crate) fn items<T: Zeroable + 'static>(count: usize) -> Allocated<Vec<T>> {
 /// An empty vector, with a capacity of half as many items at least if there is such a spare one.
 #[cfg(feature = "parquet")]
 pub(crate) fn room<T: 'static>(count: usize) -> Vec<T> {
-    let mut items = taken(count, count / 2).unwrap_or_default();
+    let mut items = taken(count, count / 2..=count.saturating_mul(2)).unwrap_or_default();
     items.clear();
     items
 }
 
-/// A spare vector as it is, or an empty one.
+/// The largest spare vector as it is, or an empty one.
 #[cfg(feature = "parquet")]
 pub(crate) fn kept<T: 'static>() -> Vec<T> {
-    taken(1, 1).unwrap_or_default()
+    taken(usize::MAX, 1..=usize::MAX).unwrap_or_default()
 }
 
-fn taken<T: 'static>(count: usize, least: usize) -> Option<Vec<T>> {
-    let take = |spare: &RefCell<Option<Kept>>| spare.borrow_mut().as_mut()?.take(count, least.max(1));
+fn taken<T: 'static>(count: usize, range: RangeInclusive<usize>) -> Option<Vec<T>> {
+    let take = |spare: &RefCell<Option<Kept>>| spare.borrow_mut().as_mut()?.take(count, range);
     if count == 0 { None } else { SPARE.try_with(take).ok()? }
 }
 

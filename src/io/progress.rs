@@ -10,7 +10,8 @@ use crate::base::error::Error;
 ///
 /// Of a compressed file these are the bytes of the file, so that they compare with its length. What is read twice (the
 /// directory and the headers of an `.npz`) counts twice. A call comes with each block, of some 64 KiB; it is made by
-/// the thread that reads, and the reading waits for it.
+/// the thread that reads, and the reading waits for it. Where ranges are read at once, as by
+/// [`Chunks`](crate::lazy::Chunks), each of them counts by itself.
 ///
 /// # Examples
 ///

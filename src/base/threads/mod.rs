@@ -106,7 +106,7 @@ pub(crate) fn width() -> usize {
 
 /// What `work` gives with a share of the threads, for one of so many works that share them.
 pub(crate) fn with_share_of<R>(works: usize, work: impl FnOnce() -> R) -> R {
-    pool::with_share((pool::width() / works.max(1)).max(1), work)
+    pool::with_share((pool::all() / works.max(1)).max(1), work)
 }
 
 /// What `there` gives, and what `here` gives at the same time; with one thread `here` comes first.

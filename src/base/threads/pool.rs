@@ -29,10 +29,16 @@ impl Drop for Before {
     }
 }
 
+/// How many threads there are.
+#[cfg(feature = "rayon")]
+pub(super) fn all() -> usize {
+    rayon::current_num_threads()
+}
+
 /// How many threads work at once.
 #[cfg(feature = "rayon")]
 pub(super) fn width() -> usize {
-    rayon::current_num_threads().min(SHARE.get())
+    all().min(SHARE.get())
 }
 
 /// Calls `work` on as many threads as there are, `most` at most, and waits for all.
@@ -61,6 +67,11 @@ pub(super) fn at_once(there: &mut (dyn FnMut() + Send), here: &mut dyn FnMut()) 
 pub(super) fn sort<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
     use rayon::prelude::*;
     within(None, || items.par_sort_unstable_by(compare));
+}
+
+#[cfg(not(feature = "rayon"))]
+pub(super) fn all() -> usize {
+    1
 }
 
 #[cfg(not(feature = "rayon"))]

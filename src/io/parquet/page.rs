@@ -120,6 +120,13 @@ pub(super) struct Room {
     pub(super) values: Vec<u64>,
 }
 
+impl Room {
+    /// Whether it is one for pages of a usual size.
+    pub(super) fn is_small(&self) -> bool {
+        self.inflated.capacity() <= 1 << 20 && self.values.capacity() <= 1 << 17
+    }
+}
+
 /// Pages of a column in one row group.
 pub(super) struct Pages<'c> {
     column: &'c Column,

@@ -127,7 +127,10 @@ impl Drop for Table<'_> {
     /// The next one may be of another part of the same tensor.
     fn drop(&mut self) {
         spare::keep(std::mem::take(&mut self.bytes));
-        spare::keep(std::mem::take(self.rooms.get_mut().unwrap_or_else(PoisonError::into_inner)));
+        let mut rooms = std::mem::take(self.rooms.get_mut().unwrap_or_else(PoisonError::into_inner));
+        rooms.retain(Room::is_small);
+        rooms.truncate(ROOMS);
+        spare::keep(rooms);
     }
 }
 
@@ -350,6 +353,9 @@ impl Run {
 
 /// The values of a dictionary, shared by the pages behind it.
 type Dictionary = Option<Arc<Vec<u64>>>;
+
+/// So many rooms are kept for the next part of a tensor.
+const ROOMS: usize = 4;
 
 /// Pages of more values are read one by one: several at once would take much memory.
 const LARGE: usize = 1 << 16;

@@ -36,9 +36,6 @@ pub(super) const PAGE: usize = 20 << 10;
 const PART: u64 = 4;
 const LEAST: u64 = 8 << 20;
 
-/// The rows that are handed over at once.
-const BATCH: usize = 1 << 15;
-
 /// Writes a tensor as a table.
 pub(crate) fn write<P: Pattern, T: FileElement>(
     writer: &mut dyn Write,
@@ -198,19 +195,24 @@ fn dtype_of(described: &Described) -> DType {
 struct Encoder {
     writer: ColumnWriter<'static>,
     pages: Pipe,
+    rows: usize,
 }
 
 impl Encoder {
     fn new(column: &ColumnDescPtr, properties: &WriterPropertiesPtr) -> Encoder {
         let pages = Pipe::default();
         let paged = Box::new(Paged(TrackedWrite::new(pages.clone())));
-        Encoder { writer: get_column_writer(Arc::clone(column), Arc::clone(properties), paged), pages }
+        Encoder { writer: get_column_writer(Arc::clone(column), Arc::clone(properties), paged), pages, rows: 0 }
     }
 
-    /// Puts those rows of a column; values of a type may be `wider` in the file.
+    /// Puts those rows of a column; values of a type may be `wider` in the file. They are handed over page by page: the
+    /// crate looks for the end of a page every so many rows of what it is given.
     fn put(&mut self, column: &dyn Bits, rows: Range<usize>, wider: Option<DType>) -> Result<()> {
-        for start in rows.clone().step_by(BATCH) {
-            let mut bits = column.bits(start..rows.end.min(start + BATCH))?;
+        let mut start = rows.start;
+        while start < rows.end {
+            let page = start..rows.end.min(start + PAGE - self.rows % PAGE);
+            (start, self.rows) = (page.end, self.rows + page.len());
+            let mut bits = column.bits(page)?;
             if let Some(dtype) = wider {
                 widen(dtype, &mut bits);
             }

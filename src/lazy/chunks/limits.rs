@@ -37,9 +37,10 @@ pub(super) fn check_part(what: &'static str, bytes: u128, part: u64, memory: u64
     }
 }
 
-/// What `work` gives, of which a result that could explode may take a part of the memory.
-pub(super) fn bounded<T>(part: u64, memory: u64, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    let limit = (memory / part).max(LEAST);
+/// What `work` gives, of which a result that could explode may take a part of the memory, or its share of that where it
+/// is one of so many works.
+pub(super) fn bounded<T>(part: u64, works: u64, memory: u64, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let limit = (memory / part).max(LEAST) / works;
     limit::within(Some(limit), work).map_err(|error| told(error, limit, part, memory))
 }
 

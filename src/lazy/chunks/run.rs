@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Chunks;
 use super::layout::{Layout, Stage, Way};
-use super::limits::{INPUT, bounded, check};
+use super::limits::{bounded, check};
 use super::spill::Spill;
 use super::walk::Walk;
 use crate::base::error::{Error, Result};
@@ -77,7 +77,7 @@ impl<'a> Run<'a> {
         let inputs: Vec<Held> = step.inputs.iter().filter_map(|&input| self.slots[input].clone()).collect();
         let bytes = step.inputs.iter().zip(&inputs).map(|(&at, value)| self.plan.steps[at].node.kind.bytes(value));
         check("what this step takes as a whole", bytes.map(|bytes| bytes as u128).sum(), self.chunks.memory)?;
-        bounded(1, self.chunks.memory, || step.node.run(&inputs))
+        bounded(1, 1, self.chunks.memory, || step.node.run(&inputs))
     }
 
     /// The ranges of a value, joined.
@@ -147,17 +147,19 @@ impl<'a> Run<'a> {
         Ok((found, gaps.fill.filter(|fill| ranges.join(stage.axis, &[fill.clone(), empty]).is_err())))
     }
 
-    /// What is read, in files by ranges of an axis, unless it lies so already. Of what these hold bins are taken.
+    /// What is read, in files by ranges of an axis that take so many bytes, unless it lies so already. Of what these hold
+    /// bins are taken.
     pub(super) fn dealt(
         &self,
         of: &dyn Source,
         axis: usize,
         bins: &Bins,
         weights: &[u64],
+        bytes: u64,
     ) -> Result<Option<Box<dyn Source>>> {
         let mut within = whole(of.shape());
         within[axis] = bins.span.clone();
-        let (folder, bytes) = (|| self.spill.folder(), self.chunks.memory / INPUT);
+        let folder = || self.spill.folder();
         of.dealt(&Deal { within: &within, axis, bins, weights, folder: &folder, bytes })
     }
 

@@ -48,6 +48,8 @@ pub(super) struct Walk<'s> {
     grown: Option<u64>,
     /// What was computed and nobody has taken yet.
     found: VecDeque<Held>,
+    /// What went wrong behind that and behind what is left.
+    failed: Option<Error>,
     /// The arrays of ranges that are done, for those that come.
     spares: Arc<Spares>,
     /// Whether there are no more ranges.
@@ -70,10 +72,23 @@ impl<'s> Walk<'s> {
         let width = threads::width().min(AT_ONCE);
         let input = run.chunks.memory / INPUT;
         let limit = (input / width.max(2) as u64).max(input.min(LEAST_READ));
-        let (most, grown, found, is_done) = (u64::MAX, None, VecDeque::new(), false);
-        let (next, spares) = (0, Arc::new(Spares::new(limit)));
-        let mut walk =
-            Walk { run, stage, bins, weights, dealt, next, left, width, limit, most, grown, found, spares, is_done };
+        let mut walk = Walk {
+            run,
+            stage,
+            bins,
+            weights,
+            dealt,
+            next: 0,
+            left,
+            width,
+            limit,
+            most: u64::MAX,
+            grown: None,
+            found: VecDeque::new(),
+            failed: None,
+            spares: Arc::new(Spares::new(limit)),
+            is_done: false,
+        };
         stage.leaves.iter().try_for_each(|leaf| walk.weigh(leaf))?;
         Ok(walk)
     }
@@ -96,7 +111,7 @@ impl<'s> Walk<'s> {
             self.bins.add(&mut self.weights, cut.back(positions.start)..cut.back(positions.end), *weight);
         }
         let Some(source) = source else { return Ok(()) };
-        let dealt = run.dealt(source.as_ref(), cut.axis, &own, &weights)?;
+        let dealt = run.dealt(source.as_ref(), cut.axis, &own, &weights, self.limit)?;
         self.dealt.extend(dealt.map(|dealt| (leaf.slot, dealt)));
         Ok(())
     }
@@ -107,8 +122,31 @@ impl<'s> Walk<'s> {
         if let Some(left) = self.left.pop() {
             return Ok(vec![left]);
         }
-        let width = if self.grown.is_some() { self.width } else { 1 };
-        (0..width).map_while(|_| self.range()).collect()
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        let (width, most) = (if self.grown.is_some() { self.width } else { 1 }, self.limit * self.width as u64);
+        let (mut ranges, mut weight) = (Vec::<Ranged>::new(), 0_u64);
+        while ranges.len() < width {
+            match self.range() {
+                None => break,
+                Some(Err(error)) if ranges.is_empty() => return Err(error),
+                // Those before it come first.
+                Some(Err(error)) => {
+                    self.failed = Some(error);
+                    break;
+                }
+                Some(Ok(range)) if !ranges.is_empty() && weight.saturating_add(range.weight) > most => {
+                    self.left.push(range);
+                    break;
+                }
+                Some(Ok(range)) => {
+                    weight = weight.saturating_add(range.weight);
+                    ranges.push(range);
+                }
+            }
+        }
+        Ok(ranges)
     }
 
     /// The next bins that fit, one at least. The first range may have no bin.
@@ -178,63 +216,76 @@ impl<'s> Walk<'s> {
     fn batch(&mut self) -> Result<Vec<Held>> {
         loop {
             let ranges = self.ranges()?;
-            let found = self.compute(&ranges);
-            if found.is_err() {
-                (self.left, self.is_done) = (Vec::new(), true);
-            }
-            match found? {
+            match self.compute(&ranges) {
                 found if found.is_empty() && !ranges.is_empty() => {}
                 found => return Ok(found),
             }
         }
     }
 
-    /// Computes ranges at once, up to one of which a step would make too much: that is left in parts, and so are those
-    /// behind it.
-    fn compute(&mut self, ranges: &[Ranged]) -> Result<Vec<Held>> {
-        // As a step may make the same of all of them.
-        let part = if ranges.len() > 1 { RESULT * self.width as u64 / 2 } else { RESULT };
-        let memory = self.run.chunks.memory;
-        let run = |range: &Range<usize>| -> Result<Result<Vec<Held>>> {
-            self.spares.within(|| {
-                let slots = self.read(range)?;
-                let leaves: Vec<Option<Held>> = slots.clone();
-                let found = bounded(part, memory, || self.stage.plan.run(slots));
-                for (step, leaf) in self.stage.plan.steps.iter().zip(leaves) {
-                    leaf.into_iter().for_each(|leaf| spare(step.node.kind, leaf));
-                }
-                Ok(found)
-            })
-        };
-        let shared = |range: &Range<usize>| threads::with_share_of(ranges.len(), || run(range));
-        let computed = threads::map_each(ranges.iter().collect(), usize::MAX, || (), |(), next| shared(&next.range));
-        let mut found = Vec::new();
+    /// Computes ranges at once, up to one that fails, or of which a step would make too much: that is left, in parts if
+    /// it must be, and so are those behind it.
+    fn compute(&mut self, ranges: &[Ranged]) -> Vec<Held> {
+        let works = ranges.len();
+        let computed = threads::map_each(
+            ranges.iter().collect(),
+            usize::MAX,
+            || (),
+            |(), next| threads::with_share_of(works, || self.computed(&next.range, works as u64)),
+        );
+        let mut found = Vec::with_capacity(works);
         for (at, (next, computed)) in ranges.iter().zip(computed).enumerate() {
-            match computed? {
-                Err(error) => match self.parts(&error, next) {
+            let value = match computed {
+                Ok(Err(error)) => match self.parts(&error, next, works as u64) {
                     Some(parts) => {
                         self.left.extend(ranges[at + 1..].iter().rev().cloned());
                         self.left.extend(parts);
-                        return Ok(found);
+                        return found;
                     }
-                    None => return Err(within(error, self.stage, &next.range)),
+                    None => Err(within(error, self.stage, &next.range)),
                 },
-                Ok(values) => found.push(self.checked(values.into_iter().next_back(), next)?),
+                Ok(Ok(values)) => self.checked(values.into_iter().next_back(), next),
+                Err(error) => Err(error),
+            };
+            match value {
+                Ok(value) => found.push(value),
+                Err(error) => {
+                    (self.failed, self.is_done) = (Some(error), true);
+                    return found;
+                }
             }
         }
         if self.left.is_empty() {
             self.most = self.most.saturating_add(self.most / 8 + 1);
         }
-        Ok(found)
+        found
     }
 
-    /// The parts of a range of which a step would make too much, the last one first; none where that is not so.
-    fn parts(&mut self, error: &Error, Ranged { range, weight }: &Ranged) -> Option<Vec<Ranged>> {
-        let excess = excess(error).filter(|_| range.len() > 1)?;
+    /// What the steps make of a range, which is one of so many that are computed at once; the outer error is one of
+    /// reading.
+    fn computed(&self, range: &Range<usize>, works: u64) -> Result<Result<Vec<Held>>> {
+        self.spares.within(|| {
+            let slots = self.read(range)?;
+            let leaves = slots.clone();
+            let found = bounded(RESULT, works, self.run.chunks.memory, || self.stage.plan.run(slots));
+            for (step, leaf) in self.stage.plan.steps.iter().zip(leaves) {
+                leaf.into_iter().for_each(|leaf| spare(step.node.kind, leaf));
+            }
+            Ok(found)
+        })
+    }
+
+    /// The parts of a range of which a step would make too much, the last one first: the range itself, where it may make
+    /// that alone. None where it cannot be cut.
+    fn parts(&mut self, error: &Error, Ranged { range, weight }: &Ranged, works: u64) -> Option<Vec<Ranged>> {
+        let excess = excess(error).filter(|_| works > 1 || range.len() > 1)?.div_ceil(works.into());
         // Half of what is allowed, so that one of more than the others has room.
-        let parts = usize::try_from(excess.saturating_mul(2)).unwrap_or(PARTS).clamp(2, PARTS).min(range.len());
+        let parts = match excess {
+            ..=1 if works > 1 => 1,
+            _ => usize::try_from(excess.saturating_mul(2)).unwrap_or(PARTS).clamp(2, PARTS).min(range.len()),
+        };
         let (width, weight) = (range.len().div_ceil(parts), weight / parts as u64);
-        self.most = weight;
+        self.most = weight / works;
         let part = |start: usize| Ranged { range: start..range.end.min(start.saturating_add(width)), weight };
         Some(range.clone().step_by(width).rev().map(part).collect())
     }
