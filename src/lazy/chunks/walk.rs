@@ -250,7 +250,7 @@ impl<'s> Walk<'s> {
             match value {
                 Ok(value) => found.push(value),
                 Err(error) => {
-                    (self.failed, self.is_done) = (Some(error), true);
+                    (self.left, self.failed, self.is_done) = (Vec::new(), Some(error), true);
                     return found;
                 }
             }
