@@ -11,7 +11,8 @@ pub(super) const INPUT: u64 = 8;
 /// small ranges would share many.
 pub(super) const LEAST_READ: u64 = 2 << 20;
 
-/// Of the memory, the part that a step may make of a range: the steps before and behind it have theirs.
+/// Of the memory, the part that a step may make of the ranges that are computed at once: the steps before and behind it
+/// have theirs.
 pub(super) const RESULT: u64 = 4;
 
 /// What a step may make in any case: it has room in what work takes besides.

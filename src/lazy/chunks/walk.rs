@@ -1,4 +1,4 @@
-//! The ranges of what a stage computes, one after the other.
+//! The ranges of what a stage computes: in order, some of them at once.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
