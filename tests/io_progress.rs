@@ -55,6 +55,27 @@ fn every_byte_of_a_file_is_told_when_read_and_when_written() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// Each range of a file was counted from 0, so that a bar stood at the bytes of one.
+#[cfg(feature = "parquet")]
+#[test]
+fn ranges_of_a_file_are_told_as_one() {
+    use lacuna::lazy::{Chunks, Lazy};
+    let path = std::env::temp_dir().join(format!("lacuna-progress-{}.parquet", std::process::id()));
+    let (progress, told) = hook();
+    let (mut options, mut in_groups) = (ReadOptions::default(), WriteOptions::default());
+    (options.progress, in_groups.group_entries) = (progress, Some(2_000));
+    write(&path, &matrix(), &in_groups).unwrap();
+    let length = std::fs::metadata(&path).unwrap().len();
+    let x: Lazy<CooTensor<f64>> = lacuna::io::scan(&path, &options).unwrap();
+    told.lock().unwrap().clear();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    pool.install(|| x.sum(1).on(Chunks::memory(64 << 20).positions(30)).collect().unwrap());
+    let told = told.lock().unwrap().clone();
+    let last = *told.last().unwrap();
+    assert!(told.is_sorted() && last > length / 2 && last < 4 * length, "{last} of {length}: {told:?}");
+    std::fs::remove_file(path).unwrap();
+}
+
 #[test]
 fn options_with_a_hook_are_printed() {
     let (progress, told) = hook();

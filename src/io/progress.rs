@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io::{ErrorKind, Read, Result, Seek, SeekFrom, Write};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 use crate::base::error::Error;
 
@@ -10,8 +12,8 @@ use crate::base::error::Error;
 ///
 /// Of a compressed file these are the bytes of the file, so that they compare with its length. What is read twice (the
 /// directory and the headers of an `.npz`) counts twice. A call comes with each block, of some 64 KiB; it is made by
-/// the thread that reads, and the reading waits for it. Where ranges are read at once, as by
-/// [`Chunks`](crate::lazy::Chunks), each of them counts by itself.
+/// the thread that reads, and the reading waits for it. What is read in ranges, as by [`Chunks`](crate::lazy::Chunks), is
+/// counted together; several threads may tell it.
 ///
 /// # Examples
 ///
@@ -54,12 +56,14 @@ pub(crate) struct Watched<'a, S> {
     stream: S,
     bytes: u64,
     progress: &'a Option<Progress>,
+    /// What is told in place of `bytes`: those of several streams.
+    all: Option<&'a AtomicU64>,
     failure: Option<Error>,
 }
 
 impl<'a, S> Watched<'a, S> {
     pub(crate) fn new(stream: S, progress: &'a Option<Progress>) -> Self {
-        Watched { stream, bytes: 0, progress, failure: None }
+        Watched { stream, bytes: 0, progress, all: None, failure: None }
     }
 
     /// Why writing failed.
@@ -73,6 +77,12 @@ impl<'a, S> Watched<'a, S> {
         self.bytes += bytes;
     }
 
+    /// Counts what comes together with other streams.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn count_in(&mut self, all: Option<&'a AtomicU64>) {
+        self.all = all;
+    }
+
     /// The bytes so far.
     #[cfg(feature = "parquet")]
     pub(crate) fn bytes(&self) -> u64 {
@@ -82,7 +92,7 @@ impl<'a, S> Watched<'a, S> {
     fn count(&mut self, bytes: usize) {
         self.bytes += bytes as u64;
         if let Some(Progress(tell)) = self.progress {
-            tell(self.bytes);
+            tell(self.all.map_or(self.bytes, |all| all.fetch_add(bytes as u64, Relaxed) + bytes as u64));
         }
     }
 

@@ -49,7 +49,7 @@ use crate::tensor::coo::CooTensor;
 /// ```
 #[track_caller]
 pub fn scan<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Lazy<CooTensor<T, I>>> {
-    let dataset = Dataset::open(path, &options.clone().typed(T::DTYPE, Format::Coo))?;
+    let dataset = Dataset::open(path, &options.clone().typed(T::DTYPE, Format::Coo))?.told_as_one();
     // An axis that is too long is told now.
     let _ = dataset.header()?.into_coo::<T, I>()?;
     let of = |tensor: AnyTensor| {

@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use super::described::{Described, Extent};
 use super::footer::Footer;
@@ -58,6 +60,8 @@ pub struct Dataset {
     dtype: DType,
     parts: Vec<Part>,
     options: ReadOptions,
+    /// The bytes that were read, where all readings are told as one.
+    told: Option<Arc<AtomicU64>>,
 }
 
 impl Dataset {
@@ -87,11 +91,19 @@ impl Dataset {
         let dtype = described.dtype.unwrap_or(DType::Bool);
         // The fill must be one of the type before anybody asks for it.
         dispatch_dtype!(dtype, T => described.fill::<T>()?.map(|_| ()), else => return Err(no_such(dtype)));
-        Ok(Dataset { root: root.into(), is_folder: true, described, dtype, parts, options: options.clone() })
+        Ok(Dataset {
+            root: root.into(),
+            is_folder: true,
+            described,
+            dtype,
+            parts,
+            options: options.clone(),
+            told: None,
+        })
     }
 
     fn of_file(path: &Path, options: &ReadOptions) -> Result<Dataset> {
-        let Opened { layout, length, footer, .. } = Opened::new(File::open(path)?, options, &options.progress)?;
+        let Opened { layout, length, footer, .. } = Opened::new(File::open(path)?, options, &options.progress, None)?;
         let Layout { described, dtype, is_ours, .. } = layout;
         let extent = described.extent.clone().filter(|_| is_ours).ok_or_else(|| {
             super::refused(
@@ -101,7 +113,20 @@ impl Dataset {
         dispatch_dtype!(dtype, T => described.fill::<T>()?.map(|_| ()), else => return Err(no_such(dtype)));
         extent.check_rows(footer.rows)?;
         let parts = vec![Part { file: String::new(), bytes: length, extent }];
-        Ok(Dataset { root: path.into(), is_folder: false, described, dtype, parts, options: options.clone() })
+        Ok(Dataset {
+            root: path.into(),
+            is_folder: false,
+            described,
+            dtype,
+            parts,
+            options: options.clone(),
+            told: None,
+        })
+    }
+
+    /// The same, of which all that is read from now on is told as one progress.
+    pub(crate) fn told_as_one(self) -> Dataset {
+        Dataset { told: Some(Arc::default()), ..self }
     }
 
     /// The lengths of the axes.
@@ -292,7 +317,8 @@ impl Dataset {
         if self.is_folder && !fs::symlink_metadata(&path)?.is_file() {
             return Err(changed("it is no regular file"));
         }
-        let mut opened = Opened::new(File::open(path)?, &ReadOptions::default(), &self.options.progress)?;
+        let mut opened =
+            Opened::new(File::open(path)?, &ReadOptions::default(), &self.options.progress, self.told.as_deref())?;
         opened.stream.start_at(told);
         if opened.length != part.bytes {
             return Err(changed(&format!("it has {} bytes, and {} are said of it", opened.length, part.bytes)));
@@ -366,8 +392,14 @@ pub(super) struct Opened<'o> {
 }
 
 impl<'o> Opened<'o> {
-    fn new(file: File, options: &ReadOptions, progress: &'o Option<crate::io::Progress>) -> Result<Self> {
+    fn new(
+        file: File,
+        options: &ReadOptions,
+        progress: &'o Option<crate::io::Progress>,
+        all: Option<&'o AtomicU64>,
+    ) -> Result<Self> {
         let mut stream = Watched::new(file, progress);
+        stream.count_in(all);
         let length = stream.seek(SeekFrom::End(0))?;
         let footer = Footer::read(&mut stream, length)?;
         let layout = Layout::of(&footer, options)?;
