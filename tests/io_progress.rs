@@ -69,7 +69,8 @@ fn ranges_of_a_file_are_told_as_one() {
     let x: Lazy<CooTensor<f64>> = lacuna::io::scan(&path, &options).unwrap();
     told.lock().unwrap().clear();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    pool.install(|| x.sum(1).on(Chunks::memory(64 << 20).positions(30)).collect().unwrap());
+    let sums = pool.install(|| x.sum(1).on(Chunks::memory(64 << 20).positions(30)).collect().unwrap());
+    assert_eq!(sums.nnz(), 300);
     let told = told.lock().unwrap().clone();
     let last = *told.last().unwrap();
     assert!(told.is_sorted() && last > length / 2 && last < 4 * length, "{last} of {length}: {told:?}");
