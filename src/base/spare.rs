@@ -57,8 +57,8 @@ impl Kept {
         self.buffers.push(Spare { items: Box::new(items), bytes });
     }
 
-    /// The vector of these whose capacity is within this range and the nearest to `count`, of those with such a capacity
-    /// first.
+    /// The vector of these whose capacity is within this range and the nearest to `count`: one of at least that, if
+    /// there is any.
     fn take<T: 'static>(&mut self, count: usize, range: RangeInclusive<usize>) -> Option<Vec<T>> {
         let capacity = |spare: &Spare| spare.items.downcast_ref::<Vec<T>>().map(Vec::capacity);
         let found = self.buffers.iter().enumerate().filter_map(|(at, spare)| Some((capacity(spare)?, at)));

@@ -12,8 +12,8 @@ use crate::base::error::Error;
 ///
 /// Of a compressed file these are the bytes of the file, so that they compare with its length. What is read twice (the
 /// directory and the headers of an `.npz`) counts twice. A call comes with each block, of some 64 KiB; it is made by
-/// the thread that reads, and the reading waits for it. What is read in ranges, as by [`Chunks`](crate::lazy::Chunks), is
-/// counted together; several threads may tell it.
+/// the thread that reads, and the reading waits for it. What [`Chunks`](crate::lazy::Chunks) read in ranges is counted
+/// together; several threads may tell it at once, so that a smaller number can come behind a larger one.
 ///
 /// # Examples
 ///

@@ -1,8 +1,8 @@
 //! The one file that knows rayon, and nothing in it but the sort is generic: what it stamps is stamped once. Without
 //! the feature there is one thread, this one.
 //!
-//! A thread that waits may be given work of somebody else, which the limits of its own do not bind; its share of the threads
-//! may, which changes no result.
+//! A thread that waits may be given work of somebody else, which the limits of its own do not bind; its share of the
+//! threads may, which changes no result.
 
 use std::cell::Cell;
 use std::cmp::Ordering;

@@ -7,8 +7,8 @@ use crate::base::limit;
 /// and work takes copies.
 pub(super) const INPUT: u64 = 8;
 
-/// What a range may take as it is read in any case, if it is no larger part of the memory: pages are read as a whole, and
-/// small ranges would share many.
+/// What a range may take as it is read in any case, if it is no larger part of the memory: pages are read as a whole,
+/// and small ranges would share many.
 pub(super) const LEAST_READ: u64 = 2 << 20;
 
 /// Of the memory, the part that a step may make of the ranges that are computed at once: the steps before and behind it

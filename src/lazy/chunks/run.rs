@@ -147,8 +147,8 @@ impl<'a> Run<'a> {
         Ok((found, gaps.fill.filter(|fill| ranges.join(stage.axis, &[fill.clone(), empty]).is_err())))
     }
 
-    /// What is read, in files by ranges of an axis that take so many bytes, unless it lies so already. Of what these hold
-    /// bins are taken.
+    /// What is read, in files by ranges of an axis that take so many bytes, unless it lies so already. Of what these
+    /// hold bins are taken.
     pub(super) fn dealt(
         &self,
         of: &dyn Source,

@@ -275,8 +275,8 @@ impl<'s> Walk<'s> {
         })
     }
 
-    /// The parts of a range of which a step would make too much, the last one first: the range itself, where it may make
-    /// that alone. None where it cannot be cut.
+    /// The parts of a range of which a step would make too much, the last one first: the range itself, where it may
+    /// make that alone. None where it cannot be cut.
     fn parts(&mut self, error: &Error, Ranged { range, weight }: &Ranged, works: u64) -> Option<Vec<Ranged>> {
         let excess = excess(error).filter(|_| works > 1 || range.len() > 1)?.div_ceil(works.into());
         // Half of what is allowed, so that one of more than the others has room.
