@@ -67,7 +67,7 @@ def command(options, question, program, folder, answer):
     return {
         "memory": ours,
         "chunks": ours + chunks,
-        "DataFusion": [options.ask, folder, expression, threads, answer],
+        "DataFusion": [options.ask, folder, question, threads, answer],
         "polars": [sys.executable, "-c", POLARS, folder, polars],
         "duckdb": [sys.executable, "-c", DUCKDB, folder, duckdb, memory, threads],
     }[program]

@@ -137,7 +137,16 @@ const GRAPHS: &[(&str, bool, Graph)] = &[
         concat(0, &[means, x.slice(s![.., 0, ..2])])
     }),
     ("by label, all axes", false, |x| x.group_by(0, &[1u32, 0, 1, 2, 0, 0, 1]).nansum(Axes::all())),
-    ("median of all", false, |x| x.nanmedian(Axes::all())),
+    ("median of all", true, |x| x.nanmedian(Axes::all())),
+    ("median of all, with NaNs", true, |x| x.median(Axes::all().keep_dims())),
+    ("median of all that is stored", true, |x| x.abs().stored().nanmedian(Axes::all())),
+    ("lower median of all", true, |x| x.stored().nanmedian(lacuna::Nanmedian::over(Axes::all()).lower())),
+    ("quantile of all", true, |x| x.nanquantile(0.9, Axes::all())),
+    ("quantile of all that is stored", true, |x| x.clamp(-3.0, 3.0).stored().nanquantile(0.31, Axes::all())),
+    ("variance of all", true, |x| x.nanvar(Axes::all())),
+    ("deviation of all that is stored", true, |x| x.clamp(-3.0, 3.0).stored().nanstd(Axes::all().keep_dims())),
+    ("deviation of all, with NaNs", true, |x| x.std(Axes::all())),
+    ("product of all", false, |x| x.clamp(-3.0, 3.0).nanprod(Axes::all())),
     ("take flat", false, |x| x.take(vec![5usize, 100, 7])),
     ("whole beside ranges", false, |x| x + &x.take(vec![5usize, 100, 7, 1])),
 ];
@@ -317,7 +326,8 @@ fn errors_name_the_step_and_the_range() {
     };
     let small = Chunks::memory(4000);
     assert_eq!(refused(big.sqrt().on(small.clone()).collect().unwrap_err()), "sqrt");
-    assert_eq!(refused(big.nanmedian(Axes::all()).on(small.clone()).collect().unwrap_err()), "nanmedian");
+    assert_eq!(refused(big.prod(Axes::all()).on(small.clone()).collect().unwrap_err()), "prod");
+    assert_eq!(big.nanmedian(Axes::all()).on(small.clone()).collect().unwrap().item().unwrap(), 1.5);
     assert_eq!(big.sqrt().sum(Axes::all()).on(small).collect().unwrap().item().unwrap(), 1000.0 * 1.5f64.sqrt());
 }
 
@@ -407,7 +417,7 @@ fn refused<V: Value>(graph: &Lazy<V>, memory: u64) -> Option<(u64, u64)> {
 fn what_does_not_fit_names_the_memory_that_was_given_and_the_one_that_is_enough() {
     let column = CooTensor::new([200, 1], vec![(0..200).collect(), vec![0; 200]], vec![1.5; 200], 0.0).unwrap().lazy();
     let cell = CooTensor::new([1, 1], vec![vec![0]; 2], vec![1.5], 0.0).unwrap().lazy();
-    let few = column.nanmedian(0);
+    let few = column.prod(0);
     let repeated = cell.broadcast_to([1, 400_000]).sum(1);
     for (memory, found) in [(4096, refused(&few, 4096)), (1 << 20, refused(&repeated, 1 << 20))] {
         let (bytes, limit) = found.unwrap();

@@ -133,6 +133,85 @@ fn ranges_without_gaps_are_written_with_the_fill_of_the_others() {
     }
 }
 
+/// What a fold takes in ranges of an axis that it does not keep has the bits that it has where the file is dealt out in
+/// ranges of one that it keeps: the states of all cells fit a part of the memory, or they do not.
+#[test]
+fn folds_over_the_first_axis_hold_the_states_of_their_cells_where_these_fit() {
+    let folder = Folder::new("cells");
+    let graphs: &[(&str, Graph)] = &[
+        ("sum", |x| x.sum(0)),
+        ("sum of what is stored", |x| x.stored().sum(0)),
+        ("sums beside others", |x| x.nansum(0).sqrt() - x.nansum([0, 1])),
+        ("mean", |x| (x.with_fill(1.5) * 1e300).mean(Axes::from(0).keep_dims())),
+        ("mean without NaNs", |x| x.nanmean([0, 2])),
+        ("norm", |x| x.norm(0)),
+        ("min", |x| x.min([0, 2])),
+        ("max of what is stored", |x| x.stored().nanmax(Axes::from(0).keep_dims())),
+        ("any", |x| x.with_fill(0.0).any([0, 1]).cast()),
+        ("count", |x| x.with_fill(0.0).count_nonzero(0).cast()),
+        ("of a chain", |x| ((x.abs() * 2.0).sqrt() - x.square()).nansum(0)),
+        ("of joined rows", |x| concat(0, &[x.clone(), x.abs()]).nansum([0, 2])),
+        ("of a slice", |x| x.slice(ndarray::s![30.., 5..50, ..]).nansum(0)),
+        ("of nothing", |x| x.slice(ndarray::s![..0, .., ..]).sum(0)),
+    ];
+    let x = readings();
+    let mut options = WriteOptions::default();
+    options.group_entries = Some(700);
+    write(folder.path("x.parquet"), &x, &options).unwrap();
+    write(folder.path("none.parquet"), &CooTensor::<f64>::full([40, 60, 5], 2.0).unwrap(), &options).unwrap();
+    let mut ways = [0, 0];
+    for (name, graph) in graphs {
+        for file in ["x.parquet", "none.parquet"] {
+            let all: CooTensor<f64> = read_coo(folder.path(file), &ReadOptions::default()).unwrap();
+            let expected = graph(&all.lazy()).collect().unwrap();
+            let graph = graph(&scanned(&folder.path(file)));
+            for engine in [Chunks::memory(1 << 30).positions(3), Chunks::memory(1 << 30), Chunks::memory(700_000)] {
+                let on = graph.on(engine.spill(&folder.0));
+                let told = on.explain().unwrap();
+                let found = on.collect().unwrap_or_else(|error| panic!("{name} of {file}: {error}\n{told}"));
+                assert!(found.same_as(&expected), "{name} of {file}: {told}\n{found:?}\n{expected:?}");
+                ways[usize::from(told.contains(" folds "))] += 1;
+            }
+        }
+    }
+    assert!(ways.iter().all(|&way| way > 15), "{ways:?} are dealt out and folded");
+    let refused = scanned(&folder.path("x.parquet")).cast::<i64>().with_fill(i64::MAX).sum(0);
+    let error = refused.collect().unwrap_err().to_string();
+    assert_eq!(refused.on(Chunks::memory(1 << 30)).collect().unwrap_err().to_string(), error);
+}
+
+/// Few rows, each of which takes more than the memory: a fold of them goes along the other axis, and so does one of
+/// columns, of a file that is dealt out or not.
+#[test]
+fn folds_of_few_long_rows_or_columns_need_none_of_them_as_a_whole() {
+    let folder = Folder::new("long");
+    let count = 60_000_u32;
+    let entries = || (0..3 * count).filter(|at| at % 7 != 3);
+    let values = |at: u32| f64::from(at % 1013) * 0.37 - 11.0;
+    let x = CooTensor::new(
+        [3, count as usize],
+        vec![entries().map(|at| at / count).collect(), entries().map(|at| at % count).collect()],
+        entries().map(values).collect(),
+        0.25,
+    );
+    let x = x.unwrap();
+    let y = x.transpose().unwrap();
+    let memory = 1 << 20;
+    for (tensor, axis) in [(&x, 1), (&y, 0)] {
+        let mut options = WriteOptions::default();
+        options.group_entries = Some(20_000);
+        write(folder.path("t.parquet"), tensor, &options).unwrap();
+        let graph = scanned(&folder.path("t.parquet")).square().sum(axis);
+        let on = graph.on(Chunks::memory(memory).spill(&folder.0));
+        assert!(on.explain().unwrap().contains(" folds "), "{}", on.explain().unwrap());
+        let found = on.collect().unwrap_or_else(|error| panic!("over axis {axis}: {error}"));
+        assert!(found.same_as(&tensor.square().unwrap().sum(axis).unwrap()));
+        let all = scanned(&folder.path("t.parquet"));
+        let medians = all.nanmedian(Axes::all()).on(Chunks::memory(memory).spill(&folder.0)).collect().unwrap();
+        assert!(medians.same_as(&tensor.nanmedian(Axes::all()).unwrap()));
+    }
+}
+
 /// So many entries that the lists of pages tell the ranges, some rows of which are a hundred times as full as others:
 /// at one thread and several, ranges read ahead or not, the bits are those in memory.
 #[test]
@@ -260,10 +339,10 @@ fn an_error_leaves_no_files_and_what_was_there() {
     fs::create_dir(folder.path("spill")).unwrap();
     fs::write(folder.path("y.parquet"), "before").unwrap();
     let x: Lazy<CooTensor<i64>> = scan(folder.path("x.parquet"), &ReadOptions::default()).unwrap();
-    let on = x.sum(0).on(Chunks::memory(1 << 20).positions(1).spill(folder.path("spill")));
+    let on = x.square().median(0).on(Chunks::memory(1 << 20).positions(1).spill(folder.path("spill")));
     let error = on.sink(folder.path("y.parquet"), &WriteOptions::default()).unwrap_err().to_string();
-    assert!(error.contains("sum at tests/io_chunks.rs"), "{error}");
-    assert!(error.contains("in positions 1 to 2 of axis 0, counted from the first of these: "), "{error}");
+    assert!(error.contains("square at tests/io_chunks.rs"), "{error}");
+    assert!(error.contains("in positions 1 to 2 of axis 1, counted from the first of these: "), "{error}");
     assert_eq!(fs::read(folder.path("y.parquet")).unwrap(), b"before");
     assert!(folder.is_empty("spill"));
 
@@ -294,8 +373,8 @@ fn folders_of_processes_that_were_killed_go() {
     let living = File::options().write(true).open(left[1].join("lock")).unwrap();
     living.lock().unwrap();
     let engine = Chunks::memory(1 << 20).spill(folder.path("spill"));
-    let sums = scanned(&folder.path("x.parquet")).nansum(0).on(engine).collect().unwrap();
-    assert_eq!(*sums.shape(), [60, 5]);
+    let medians = scanned(&folder.path("x.parquet")).nanmedian(0).on(engine).collect().unwrap();
+    assert_eq!(*medians.shape(), [60, 5]);
     assert_eq!(left.map(|folder| folder.exists()), [false, true, true]);
 }
 

@@ -72,6 +72,8 @@ fn chunks_take_the_memory_that_is_promised() {
     measured("columns, dealt out", |x| x.sum(0));
     measured("medians of columns, dealt out", |x| x.nanmedian(0));
     measured("all", |x| x.square().sum(Axes::all()));
+    measured("median of all", |x| x.nanmedian(Axes::all()));
+    measured("variance of what is stored", |x| x.abs().stored().var(Axes::all()));
     let left = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
     assert!(left.into_iter().all(|path| path.is_file()), "a folder is left");
     #[cfg(feature = "cli")]

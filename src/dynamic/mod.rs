@@ -21,6 +21,8 @@ mod widen;
 mod zip;
 
 #[cfg(any(feature = "cli", feature = "parquet"))]
+#[cfg_attr(any(test, not(feature = "cli")), allow(unused_imports))] // the steps of expressions
+pub(crate) use self::poured::PouredOptions;
 pub(crate) use self::poured::{Poured, PouredFold};
 pub use self::product::AnyMatmul;
 #[cfg(all(feature = "cli", not(test)))]

@@ -1,4 +1,4 @@
-//! Folds of all elements of a tensor whose type is known at run time only, and which comes in parts.
+//! Reductions of a tensor whose type is known at run time only, and which comes in parts.
 
 #![cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // the steps of expressions
 
@@ -8,37 +8,60 @@ use std::sync::{Mutex, PoisonError};
 use super::view::{View, in_format};
 use super::widen::{no_order, truth, widened};
 use super::{AnyTensor, Erased, on_type};
+use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::element::{DType, Element};
 use crate::kernels::fed::Source;
-use crate::ops::{self, Fed, Norm};
+use crate::ops::{self, Fed, Nanmedian, Norm, Quantile, Var};
 use crate::pattern::{AnyPattern, Pattern};
+use crate::plan::group::number_cells;
 use crate::tensor::Tensor;
 
 /// Hands over a range of the entries of a tensor, part by part.
 pub(crate) type Parts<'a> = dyn Fn(Range<usize>, &mut dyn FnMut(&AnyTensor)) -> Result<()> + Sync + 'a;
 
-/// A fold, by the name of its operation.
+/// A reduction, by the name of its operation.
 #[derive(Debug, Clone)]
 pub(crate) struct PouredFold {
     pub(crate) name: &'static str,
-    /// The axes, and the order of a norm.
-    pub(crate) options: Norm,
+    pub(crate) options: PouredOptions,
     /// Whether it is one of the entries alone.
     pub(crate) is_stored: bool,
+}
+
+/// What a reduction is told.
+#[derive(Debug, Clone)]
+pub(crate) enum PouredOptions {
+    Axes(Axes),
+    Norm(Norm),
+    Var(Var),
+    Median(Nanmedian),
+    Quantile(f64, Quantile),
+}
+
+impl PouredOptions {
+    pub(crate) fn axes(&self) -> &Axes {
+        match self {
+            PouredOptions::Axes(axes) => axes,
+            PouredOptions::Norm(options) => &options.axes,
+            PouredOptions::Var(options) => &options.axes,
+            PouredOptions::Median(options) => &options.axes,
+            PouredOptions::Quantile(_, options) => &options.axes,
+        }
+    }
 }
 
 /// What is folded.
 #[derive(Clone, Copy)]
 pub(crate) struct Poured<'a> {
-    /// The pattern; of the first entry alone, where all are one group.
+    /// The pattern; of the first entry alone, where all come in any order.
     pub(crate) pattern: &'a AnyPattern,
     /// A tensor without entries, which has the fill.
     pub(crate) none: &'a AnyTensor,
     pub(crate) parts: &'a Parts<'a>,
-    /// Whether all entries are one group, in whatever range.
+    /// Whether they come in any order, and in whatever range.
     pub(crate) is_poured: bool,
     /// What it takes to compute an element.
     pub(crate) picoseconds: usize,
@@ -68,6 +91,18 @@ impl<T: Element> Source<T> for Values<'_, T> {
 
     fn is_poured(&self) -> bool {
         self.of.is_poured
+    }
+
+    fn feed_cells(&self, axes: &[usize], lengths: &[usize], take: &mut dyn FnMut(&[usize], &[T])) -> bool {
+        let mut cells = Vec::new();
+        let done = (self.of.parts)(0..usize::MAX, &mut |part| {
+            let numbered = number_cells(&part.pattern(), axes, lengths, &mut cells);
+            match numbered.map_err(Error::from).and_then(|()| (self.widen)(part)) {
+                Ok(part) => take(&cells, part.values()),
+                Err(error) => self.refuse(error),
+            }
+        });
+        done.map_err(|error| self.refuse(error)).is_ok()
     }
 
     fn picoseconds(&self) -> usize {
@@ -119,6 +154,18 @@ macro_rules! by_order {
     };
 }
 
+/// Runs what gives medians, which floats have in their own type and others as `f64`.
+macro_rules! by_medians {
+    ($fold:ident, $of:ident, $view:ident, $x:ident => $body:expr) => {
+        by_own!($fold, $of, $view, $x => $body, match $view.tensor.dtype() {
+            DType::Bool => $view.found($fold.of::<bool, _>($of, truth, |$x| $body)),
+            DType::UInt64 => $view.found($fold.of::<u64, _>($of, widened, |$x| $body)),
+            DType::Complex64 | DType::Complex128 => Err(no_order($fold.name, $view.tensor)),
+            _ => $view.found($fold.of::<i64, _>($of, widened, |$x| $body)),
+        })
+    };
+}
+
 impl PouredFold {
     /// The fold of elements of one type.
     fn of<T: Element, U: Element>(
@@ -136,22 +183,71 @@ impl PouredFold {
 
     /// The result, in the format of the tensor.
     pub(crate) fn run(&self, of: Poured<'_>) -> Result<AnyTensor> {
-        let (axes, view) = (&self.options.axes, View { tensor: of.none, stored: self.is_stored });
-        let none = || Error::Argument { operation: self.name, why: "its operand does not come in parts".into() };
+        match &self.options {
+            PouredOptions::Axes(axes) => self.over(of, axes),
+            PouredOptions::Norm(options) => {
+                let view = self.view(&of);
+                by_own!(self, of, view, x => ops::norm(x, options), Err(self.unlike()))
+            }
+            PouredOptions::Var(options) => self.spread(of, options),
+            PouredOptions::Median(options) => self.median(of, options),
+            PouredOptions::Quantile(q, options) => self.quantile(of, *q, options),
+        }
+    }
+
+    fn view<'a>(&self, of: &Poured<'a>) -> View<'a> {
+        View { tensor: of.none, stored: self.is_stored }
+    }
+
+    /// The error of what does not come in parts.
+    fn unlike(&self) -> Error {
+        Error::Argument { operation: self.name, why: "its operand does not come in parts".into() }
+    }
+
+    fn over(&self, of: Poured<'_>, axes: &Axes) -> Result<AnyTensor> {
+        let view = self.view(&of);
         match self.name {
             "any" => view.found(self.of::<bool, _>(of, truth, |x| ops::any(x, axes))),
             "all" => view.found(self.of::<bool, _>(of, truth, |x| ops::all(x, axes))),
             "count_nonzero" => view.found(self.of::<bool, _>(of, truth, |x| ops::count_nonzero(x, axes))),
             "sum" => by_sums!(self, of, view, x => ops::sum(x, axes)),
             "mean" => by_sums!(self, of, view, x => ops::mean(x, axes)),
-            "nansum" => by_own!(self, of, view, x => ops::nansum(x, axes), Err(none())),
-            "nanmean" => by_own!(self, of, view, x => ops::nanmean(x, axes), Err(none())),
-            "norm" => by_own!(self, of, view, x => ops::norm(x, &self.options), Err(none())),
+            "nansum" => by_own!(self, of, view, x => ops::nansum(x, axes), Err(self.unlike())),
+            "nanmean" => by_own!(self, of, view, x => ops::nanmean(x, axes), Err(self.unlike())),
             "min" => by_order!(self, of, view, x => ops::min(x, axes)),
             "max" => by_order!(self, of, view, x => ops::max(x, axes)),
             "nanmin" => view.found_floats(self.of::<f64, _>(of, widened, |x| ops::nanmin(x, axes))),
             "nanmax" => view.found_floats(self.of::<f64, _>(of, widened, |x| ops::nanmax(x, axes))),
-            _ => Err(none()),
+            _ => Err(self.unlike()),
+        }
+    }
+
+    fn spread(&self, of: Poured<'_>, options: &Var) -> Result<AnyTensor> {
+        let view = self.view(&of);
+        match self.name {
+            "var" => by_sums!(self, of, view, x => ops::var(x, options)),
+            "std" => by_sums!(self, of, view, x => ops::std(x, options)),
+            "nanvar" => by_own!(self, of, view, x => ops::nanvar(x, options), Err(self.unlike())),
+            "nanstd" => by_own!(self, of, view, x => ops::nanstd(x, options), Err(self.unlike())),
+            _ => Err(self.unlike()),
+        }
+    }
+
+    fn median(&self, of: Poured<'_>, options: &Nanmedian) -> Result<AnyTensor> {
+        let view = self.view(&of);
+        match self.name {
+            "median" => by_medians!(self, of, view, x => ops::median(x, options)),
+            "nanmedian" => by_medians!(self, of, view, x => ops::nanmedian(x, options)),
+            _ => Err(self.unlike()),
+        }
+    }
+
+    fn quantile(&self, of: Poured<'_>, q: f64, options: &Quantile) -> Result<AnyTensor> {
+        let view = self.view(&of);
+        match self.name {
+            "quantile" => by_medians!(self, of, view, x => ops::quantile(x, q, options)),
+            "nanquantile" => by_medians!(self, of, view, x => ops::nanquantile(x, q, options)),
+            _ => Err(self.unlike()),
         }
     }
 }

@@ -6,15 +6,14 @@ use ndarray::SliceInfoElem;
 
 use super::Fault;
 use super::call::{Call, Seen};
-use super::options::norm_of;
+use super::options::{median_of, norm_of, quantile_of, var_of};
 use super::table::{self, signature};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::Result as Outcome;
 use crate::base::shape::Shape;
-use crate::dynamic::{AnyTensor, PouredFold, chosen};
+use crate::dynamic::{AnyTensor, PouredFold, PouredOptions, chosen};
 use crate::lazy::shares::{self, Shares};
 use crate::lazy::source::{Held, known};
-use crate::ops::Norm;
 use crate::ops::moved::{self, Moves};
 
 /// How a function may be cut. Numbers are those of parameters.
@@ -155,18 +154,20 @@ pub(super) fn of_call(call: &Call, parameters: &[usize], shape: &Shape) -> Optio
     })
 }
 
-/// The fold that a call is, if it is one and without labels.
+/// The reduction that a call is which its operand may come in parts for, if it is one and without labels.
 pub(super) fn fold(call: &Call) -> Option<PouredFold> {
-    let axes = match call.name {
-        "any" | "all" | "count_nonzero" | "sum" | "nansum" | "mean" | "nanmean" | "norm" | "min" | "max" | "nanmin"
-        | "nanmax" => axes(call, 1).filter(|axes| axes.grouping().is_none())?,
+    let options = match call.name {
+        "any" | "all" | "count_nonzero" | "sum" | "nansum" | "mean" | "nanmean" | "min" | "max" | "nanmin"
+        | "nanmax" => PouredOptions::Axes(axes(call, 1)?),
+        "norm" => PouredOptions::Norm(norm_of(call, 1).ok()?),
+        "var" | "std" | "nanvar" | "nanstd" => PouredOptions::Var(var_of(call, 1).ok()?),
+        "median" | "nanmedian" => PouredOptions::Median(median_of(call, 1).ok()?),
+        "quantile" | "nanquantile" => PouredOptions::Quantile(call.real(1).ok()?, quantile_of(call, 2).ok()?),
         _ => return None,
     };
-    let options = match call.name {
-        "norm" => norm_of(call, 1).ok()?,
-        _ => Norm::over(axes),
-    };
-    Some(PouredFold { name: call.name, options, is_stored: matches!(call.seen(0).ok()?, Seen::Stored(_)) })
+    let is_stored = matches!(call.seen(0).ok()?, Seen::Stored(_));
+    let fold = PouredFold { name: call.name, options, is_stored };
+    fold.options.axes().grouping().is_none().then_some(fold)
 }
 
 /// The axes at a place, whether they are kept, and labels of one.

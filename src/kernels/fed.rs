@@ -23,15 +23,24 @@ pub(crate) trait Source<T>: Sync {
     /// none.
     fn feed(&self, entries: Range<usize>, take: &mut dyn FnMut(&[T])) -> bool;
 
-    /// Whether the values are one group, however many there are: then those of any range are all of them, in pieces of
-    /// any length.
+    /// Whether values come in any order, and however many there are: then those of any range are all of them, in pieces
+    /// of any length, and each time anew.
     fn is_poured(&self) -> bool {
+        false
+    }
+
+    /// Hands over all values, in pieces of any length, and with each the number of the cell that it falls into, among
+    /// those of these axes of these lengths. False where some have none.
+    fn feed_cells(&self, _axes: &[usize], _lengths: &[usize], _take: &mut dyn FnMut(&[usize], &[T])) -> bool {
         false
     }
 
     /// What it takes to compute one.
     fn picoseconds(&self) -> usize;
 }
+
+/// Hands over all values of one group in pieces, each time anew. False where some have none.
+pub(crate) type Pass<'a, T> = dyn Fn(&mut dyn FnMut(&[T])) -> bool + 'a;
 
 /// Cuts groups that stand side by side, none of which is empty, into runs of them that are a piece together, or one
 /// group that is longer.
@@ -109,6 +118,42 @@ pub(crate) fn fold_poured<T: Element, F: Fold<T>>(
     op.merge(&mut state, &gaps_state(op, count, gaps));
     let found = op.finish(&state, gaps.positions(count)).map_err(|fault| fault.of(0))?;
     Ok(is_fed.then_some(found))
+}
+
+/// The cells of some axes that a value falls into, by their numbers, and their results; none where a value is missing.
+pub(crate) fn fold_cells<T: Element, F: Fold<T>>(
+    op: F,
+    (axes, lengths): (&[usize], &[usize]),
+    source: &dyn Source<T>,
+    gaps: &Gaps<T>,
+) -> Outcomes<Option<(Vec<usize>, Vec<F::Out>)>> {
+    let count = lengths.iter().fold(1, |count: usize, &length| count.saturating_mul(length));
+    let (mut states, mut counts) = (Vec::new(), alloc::zeros::<usize>(count)?);
+    alloc::reserve(&mut states, count)?;
+    states.resize(count, op.start());
+    let is_fed = source.feed_cells(axes, lengths, &mut |cells, values| {
+        let mut start = 0;
+        for run in cells.chunk_by(|one, other| one == other) {
+            let (state, taken) = (&mut states[run[0]], &values[start..start + run.len()]);
+            match taken {
+                &[value] => op.step(state, value),
+                taken => op.slice(state, taken),
+            }
+            counts[run[0]] += taken.len();
+            start += taken.len();
+        }
+    });
+    if !is_fed {
+        return Ok(None);
+    }
+    let found = counts.iter().filter(|&&count| count > 0).count();
+    let (mut cells, mut results) = (alloc::with_capacity(found)?, alloc::with_capacity(found)?);
+    for (cell, (mut state, count)) in states.into_iter().zip(counts).enumerate().filter(|(_, (_, count))| *count > 0) {
+        op.merge(&mut state, &gaps_state(op, count, gaps));
+        cells.push(cell);
+        results.push(op.finish(&state, gaps.positions(count)).map_err(|fault| fault.of(cell))?);
+    }
+    Ok(Some((cells, results)))
 }
 
 /// The result of one group, each thread having a part of it.

@@ -8,6 +8,7 @@ use crate::base::few::Few;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{ABREAST, Abreast, Element, Known};
+use crate::kernels::fed::Pass;
 use crate::kernels::fold::share_runs;
 use crate::kernels::group::{AllGaps, Gaps, Groups};
 use crate::kernels::lanes::results_of;
@@ -76,6 +77,12 @@ pub trait Holistic<T: Element>: Op {
         blank: Self::Out,
     ) -> Known<Self::Out> {
         ([blank; ABREAST], [false; ABREAST])
+    }
+
+    /// The result of the one group that values are which come in pieces, anew for each pass; none where a value is
+    /// missing, or where all are needed at once.
+    fn of_poured(&self, _pass: &Pass<'_, T>, _gaps: &Gaps<T>) -> Outcome<Option<Self::Out>> {
+        Ok(None)
     }
 
     /// The order that it ranks by, where the numbers in the middle tell the result; the value of what is not stored.

@@ -16,9 +16,11 @@
 
 use crate::base::alloc::Allocated;
 use crate::element::{Float, Real};
+use crate::kernels::fed::Pass;
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::Group;
 use crate::kernels::op::{Fault, Outcome};
+use crate::kernels::passes::Census;
 use crate::kernels::rank::{Place, Rule};
 use crate::kernels::select::{Ranked, Sieve, count, first_equal, ranked_in_lane, select_two, smaller};
 
@@ -70,6 +72,24 @@ impl Question {
     /// The value of a group, NaN where there is none.
     pub(crate) fn value<T: Real>(self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<T::Median> {
         Ok(self.ranked(group, sieve)?.map_or(T::Median::NAN, |ranked| ranked.value()))
+    }
+
+    /// The value of a group whose values come anew for each pass; none where one is missing.
+    pub(crate) fn poured<T: Real>(self, pass: &Pass<'_, T>, gaps: &Gaps<T>) -> Outcome<Option<T::Median>> {
+        let Some(census) = Census::of(pass)? else { return Ok(None) };
+        let stored = census.numbers.saturating_add(census.nans) as usize;
+        let (unstored, fill) = (gaps.numbers(stored), gaps.fill);
+        let gaps_are_nan = fill.is_some_and(T::isnan) && gaps.count(stored) > 0;
+        let numbers = unstored.map_or(0, |(_, count)| count).saturating_add(census.numbers.into());
+        if numbers == 0 || !self.skips_nan && (gaps_are_nan || census.nans > 0) {
+            return Ok(Some(T::Median::NAN));
+        }
+        if unstored.is_some() && gaps.extent == u128::MAX && matches!(self.rule, Rule::At(..)) {
+            return Err(Fault::Uncountable);
+        }
+        let place = self.rule.place(numbers);
+        let found = census.at([place.low, place.high], unstored, pass)?;
+        Ok(found.map(|[low, high]| place.value(low.to_median(), high.to_median())))
     }
 
     /// The values at the ranks, if the group has them; the sieve is for the numbers to select among.

@@ -29,6 +29,7 @@ pub(crate) mod packing;
 pub(crate) mod pairs;
 pub(crate) mod panels;
 pub(crate) mod partial;
+pub(crate) mod passes;
 pub(crate) mod prod;
 pub(crate) mod product_backward;
 pub(crate) mod radix;

@@ -57,7 +57,8 @@ fn is_float<T: Real>() -> bool {
     matches!(T::LOWEST.to_number(), Number::Real(_))
 }
 
-fn unsigned<T: Real>(value: T) -> u64 {
+/// A number that has the order of values: 0 of a NaN.
+pub(crate) fn key_of_value<T: Real>(value: T) -> u64 {
     ((key_of::<true, true, T>(value) ^ i64::MIN) as u64) << spare::<T>()
 }
 
@@ -68,7 +69,7 @@ pub(crate) fn value_of<T: Real>(key: u64) -> Option<T> {
 
 impl<T: Real> Ordered for Middles<T> {
     fn keys(&self, values: &[u8]) -> Option<Vec<u64>> {
-        Some(values_of::<T>(values)?.into_iter().map(unsigned).collect())
+        Some(values_of::<T>(values)?.into_iter().map(key_of_value).collect())
     }
 
     fn is_nan(&self, key: u64) -> bool {
@@ -82,7 +83,7 @@ impl<T: Real> Ordered for Middles<T> {
             Some(gap) => {
                 // Zeros of both signs are one number.
                 let other = T::from_number(Number::Real(-0.0)).filter(|_| gap == T::ZERO).unwrap_or(gap);
-                let [gap, zero, other] = [gap, if gap == T::ZERO { T::ZERO } else { gap }, other].map(unsigned);
+                let [gap, zero, other] = [gap, if gap == T::ZERO { T::ZERO } else { gap }, other].map(key_of_value);
                 Gap::Level(gap.min(zero).min(other), gap.max(zero).max(other))
             }
         }
@@ -97,19 +98,28 @@ impl<T: Real> Ordered for Middles<T> {
         [place.low, place.high]
     }
 
-    /// Floats are ordered as those of 64 bits, of whose fractions they have the first bits.
     fn words(&self) -> u32 {
-        match (is_float::<T>(), size_of::<T>() as u32) {
-            (true, bytes) => [2, 2, 3, 4][bytes.ilog2() as usize],
-            (false, bytes) => bytes.div_ceil(2),
-        }
+        words::<T>()
     }
 
-    /// Of a float below 0 all bits are turned.
     fn complete(&self, words: u64) -> u64 {
-        let rest = u64::MAX.checked_shr(16 * self.words()).unwrap_or(0);
-        if is_float::<T>() && words >> 63 == 0 { words | rest } else { words }
+        complete::<T>(words)
     }
+}
+
+/// How many words of 16 bits, from the highest on, tell all keys apart. Floats are ordered as those of 64 bits, of whose
+/// fractions they have the first bits.
+pub(crate) fn words<T: Real>() -> u32 {
+    match (is_float::<T>(), size_of::<T>() as u32) {
+        (true, bytes) => [2, 2, 3, 4][bytes.ilog2() as usize],
+        (false, bytes) => bytes.div_ceil(2),
+    }
+}
+
+/// The key with these words, the others of which are 0. Of a float below 0 all bits are turned.
+pub(crate) fn complete<T: Real>(key: u64) -> u64 {
+    let rest = u64::MAX.checked_shr(16 * words::<T>()).unwrap_or(0);
+    if is_float::<T>() && key >> 63 == 0 { key | rest } else { key }
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ impl Lazy<AnyTensor> {
     #[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // the steps of expressions
     pub(crate) fn folding(self, fold: PouredFold) -> Self {
         let operand = self.node.inputs.first().and_then(|operand| operand.shape.as_ref());
-        let reduction = operand.and_then(|shape| Reduction::new(shape, &fold.options.axes).ok());
+        let reduction = operand.and_then(|shape| Reduction::new(shape, fold.options.axes()).ok());
         // All elements of one cell may come in parts wherever its axes stand.
         let may_be_fed = |reduction: Reduction| reduction.is_fed() || reduction.result_shape().wide_size() == 1;
         self.with_pieces(reduction.is_some_and(may_be_fed), move |feed| {

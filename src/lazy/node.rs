@@ -29,7 +29,7 @@ pub(super) type FromPieces = Arc<dyn Fn(&InPieces<'_>) -> Option<Result<Held>> +
 #[doc(hidden)]
 pub struct InPieces<'a> {
     pub(super) pattern: &'a Held,
-    /// Whether all pieces are one group, of which the pattern holds the first entry alone, in whatever range.
+    /// Whether pieces come in any order and in whatever range, each time anew, with a pattern of the first entry alone.
     pub(super) is_poured: bool,
     /// A piece without entries, which has the fill.
     pub(super) none: &'a Held,

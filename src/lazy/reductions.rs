@@ -317,6 +317,12 @@ pub(super) fn is_fold(node: &Node) -> bool {
     FOLDS.contains(&node.name) && node.from_pieces.is_some()
 }
 
+/// Whether a step takes all elements of its operand in pieces of any length that come anew for each of its passes.
+pub(super) fn has_passes(node: &Node) -> bool {
+    const RANKED: &[&str] = &["quantile", "nanquantile", "var", "std", "nanvar", "nanstd"];
+    is_middle(node) || RANKED.contains(&node.name) && node.from_pieces.is_some()
+}
+
 /// Whether a step gives the number in the middle.
 pub(super) fn is_middle(node: &Node) -> bool {
     ["median", "nanmedian"].contains(&node.name) && node.from_pieces.is_some()

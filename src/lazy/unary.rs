@@ -19,6 +19,7 @@ use crate::kernels::fed::Source;
 use crate::kernels::zip::Zip;
 use crate::ops::{self, Fed, Operand, Partner};
 use crate::pattern::Pattern;
+use crate::plan::group::number_cells;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
 
@@ -278,6 +279,18 @@ impl<P: Pattern, T: Element> Source<T> for Poured<'_, P, T> {
 
     fn is_poured(&self) -> bool {
         self.feed.is_poured
+    }
+
+    fn feed_cells(&self, axes: &[usize], lengths: &[usize], take: &mut dyn FnMut(&[usize], &[T])) -> bool {
+        let (mut cells, mut are_numbered) = (Vec::new(), true);
+        let done = (self.feed.run)(0..usize::MAX, &mut |piece| {
+            let piece = known::<Tensor<P, T>>(piece);
+            match number_cells(piece.pattern(), axes, lengths, &mut cells) {
+                Ok(()) => take(&cells, piece.values()),
+                Err(_) => are_numbered = false,
+            }
+        });
+        done.is_ok() && are_numbered
     }
 
     fn picoseconds(&self) -> usize {

@@ -11,6 +11,7 @@ use crate::base::error::Result;
 use crate::base::few::Few;
 use crate::base::index::Index;
 use crate::base::limit::default_limit;
+use crate::base::shape::unravel;
 use crate::base::threads;
 use crate::kernels::group::Groups;
 use crate::kernels::lanes::{Reduced, reduce_stored};
@@ -134,6 +135,38 @@ pub(crate) fn of_coords<P: Pattern>(
     let zeros = reduction.keeps_dims().then(|| alloc::zeros(count)).transpose()?.map(Buffer::from);
     let axes = reduction.result_axes(kept.into_iter().map(Buffer::from), || zeros.clone().unwrap_or_default());
     P::from_coords(reduction.result_shape(), count, axes, default_limit(entries.index_bytes()))
+}
+
+/// The pattern of cells by their row-major numbers, in order.
+pub(crate) fn of_numbers<P: Pattern>(entries: &P, reduction: &Reduction, cells: &[usize]) -> Result<P> {
+    let lengths = reduction.kept_lengths();
+    let (mut coords, mut kept) = (vec![0; lengths.len()], Vec::new());
+    for _ in lengths {
+        kept.push(alloc::with_capacity(cells.len())?);
+    }
+    for &cell in cells {
+        unravel(cell, lengths, &mut coords);
+        kept.iter_mut().zip(&coords).for_each(|(axis, &coord)| axis.push(P::Index::from_usize(coord)));
+    }
+    of_coords(entries, reduction, kept, cells.len())
+}
+
+/// The row-major numbers of the cells that entries fall into, among those of these axes of these lengths, in place of
+/// what stood there.
+pub(crate) fn number_cells<P: Pattern>(
+    entries: &P,
+    axes: &[usize],
+    lengths: &[usize],
+    cells: &mut Vec<usize>,
+) -> Allocated<()> {
+    cells.clear();
+    alloc::reserve(cells, entries.nnz())?;
+    cells.resize(entries.nnz(), 0);
+    for (&axis, &length) in axes.iter().zip(lengths) {
+        let coords = entries.axis_coords(axis)?;
+        cells.iter_mut().zip(coords.iter()).for_each(|(cell, coord)| *cell = *cell * length + coord.to_usize());
+    }
+    Ok(())
 }
 
 /// The cells of a reduction over trailing axes: the lanes, by their `offsets`, that hold an entry, and what `reduce`

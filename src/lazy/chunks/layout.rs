@@ -5,11 +5,13 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use crate::base::shape::Shape;
-use crate::lazy::node::{Body, Held};
+use crate::element::DType;
+use crate::lazy::node::{Body, Held, Node};
 use crate::lazy::plan::{Plan, Step, placed};
-use crate::lazy::reductions::is_fold;
+use crate::lazy::reductions::{has_passes, is_fold};
 use crate::lazy::shares::{Share, Taken, shares};
 use crate::lazy::source::Source;
+use crate::lazy::value::Kind;
 
 /// How a value that is needed as a whole comes to be.
 pub(super) enum Way {
@@ -19,7 +21,7 @@ pub(super) enum Way {
     Read,
     /// In ranges of one of its axes, which are joined.
     Ranges(Stage),
-    /// It folds all elements of its operand, which comes in ranges.
+    /// It takes all elements of its operand, which comes in ranges, and holds the states of all cells.
     Folded(Stage),
     /// From inputs that are needed as a whole themselves.
     Whole,
@@ -28,6 +30,21 @@ pub(super) enum Way {
 /// Where values are joined with themselves, shares of one are twice as many each time: behind so many what is left is
 /// computed as a whole.
 const MOST_SHARES: usize = 1 << 12;
+
+/// Of the memory, the part that the states of a fold may take, and the part that a position of an axis takes which is
+/// not to be cut into ranges.
+const STATES: u64 = 4;
+const HEAVY: u64 = 4;
+
+/// What the state of a cell takes, and its result, or more: exact sums take the most.
+fn state_bytes(node: &Node, of: &dyn Kind) -> u128 {
+    const SUMS: &[&str] = &["sum", "nansum", "mean", "nanmean", "norm"];
+    match of.dtype() {
+        _ if !SUMS.contains(&node.name) => 64,
+        None | Some(DType::Complex64 | DType::Complex128) => 1312,
+        Some(_) => 672,
+    }
+}
 
 /// What computes a value range by range.
 pub(super) struct Stage {
@@ -51,6 +68,8 @@ pub(super) struct Leaf {
 
 pub(super) struct Layout<'a> {
     plan: &'a Plan,
+    /// The bytes that values may take.
+    memory: u64,
     is_there: Vec<bool>,
     /// What is given away range by range of its first axis, and joined if it comes in others.
     poured: Option<usize>,
@@ -61,7 +80,7 @@ pub(super) struct Layout<'a> {
 
 impl<'a> Layout<'a> {
     /// For results that are needed as a whole, but for one that is given away range by range.
-    pub(super) fn new(plan: &'a Plan, slots: &[Option<Held>], poured: Option<usize>) -> Self {
+    pub(super) fn new(plan: &'a Plan, memory: u64, slots: &[Option<Held>], poured: Option<usize>) -> Self {
         let shape = |(step, slot): (&Step, &Option<Held>)| match (slot, &step.node.body) {
             (Some(value), _) => Some(step.node.kind.shape(value)),
             (None, Body::Source(source)) => Some(source.shape().clone()),
@@ -69,7 +88,7 @@ impl<'a> Layout<'a> {
         };
         let shapes = plan.steps.iter().zip(slots).map(shape).collect();
         let is_there = slots.iter().map(Option::is_some).collect();
-        let mut layout = Layout { plan, is_there, poured, shapes, ways: BTreeMap::new() };
+        let mut layout = Layout { plan, memory, is_there, poured, shapes, ways: BTreeMap::new() };
         let mut needed: BTreeSet<usize> = plan.outputs.iter().copied().collect();
         // Inputs stand before what is made of them.
         while let Some(at) = needed.pop_last() {
@@ -93,44 +112,74 @@ impl<'a> Layout<'a> {
     }
 
     fn way(&self, at: usize) -> Way {
-        let step = &self.plan.steps[at];
         if self.is_there[at] {
             return Way::There;
         }
         if self.source(at).is_some() {
             return Way::Read;
         }
-        let is_one_cell = self.shapes[at].as_ref().is_some_and(|shape| shape.wide_size() == 1);
-        if let (true, true, Some(&operand)) =
-            (is_one_cell, is_fold(&step.node) && step.node.is_fed, step.inputs.first())
-            && self.plan.steps[operand].node.kind.by_ranges().is_some_and(|kind| kind.is_poured())
-            && let Some(stage) = self.best(operand)
-        {
-            return Way::Folded(stage);
+        match (self.folded(at), self.best(at, |_| true)) {
+            (Some(stage), _) if self.cells(at) == 1 => Way::Folded(stage),
+            (Some(stage), Some(ranges)) if self.cost(&stage) >= self.cost(&ranges) => Way::Ranges(ranges),
+            (Some(stage), _) => Way::Folded(stage),
+            (None, Some(ranges)) => Way::Ranges(ranges),
+            (None, None) => Way::Whole,
         }
-        self.best(at).map_or(Way::Whole, Way::Ranges)
     }
 
-    /// The stage that computes a value in ranges of the axis for which the least is needed as a whole.
-    fn best(&self, of: usize) -> Option<Stage> {
+    /// The number of positions of a value.
+    fn cells(&self, at: usize) -> u128 {
+        self.shapes[at].as_ref().map_or(u128::MAX, Shape::wide_size)
+    }
+
+    /// The stage of the operand of a reduction that may take it in ranges of an axis which it does not keep.
+    fn folded(&self, at: usize) -> Option<Stage> {
+        let Step { node, inputs, .. } = &self.plan.steps[at];
+        let (&operand, cells) = (inputs.first()?, self.cells(at));
+        let kind = self.plan.steps[operand].node.kind;
+        let fits = match cells {
+            0 => false,
+            1 => is_fold(node) || has_passes(node),
+            cells => is_fold(node) && cells.saturating_mul(state_bytes(node, kind)) <= (self.memory / STATES).into(),
+        };
+        if !fits || node.facts.grouping.is_some() || !kind.by_ranges()?.is_poured() {
+            return None;
+        }
+        let kept = (0..self.shapes[at].as_ref()?.rank()).filter_map(|axis| match self.shares(at, axis)?.shares[..] {
+            [Share::Along(cut)] if cells > 1 => Some(cut.axis),
+            _ => None,
+        });
+        let kept: Vec<usize> = kept.collect();
+        self.best(operand, |axis| !kept.contains(&axis))
+    }
+
+    /// The stage that computes a value in ranges of the axis, among some, for which the least is needed as a whole.
+    fn best(&self, of: usize, is_asked: impl Fn(usize) -> bool) -> Option<Stage> {
         let step = &self.plan.steps[of];
         step.node.kind.by_ranges()?;
         let rank = self.shapes[of].as_ref()?.rank();
         let is_leaf = self.is_there[of] || self.source(of).is_some();
-        let axes = (0..rank).filter(|&axis| is_leaf || self.shares(of, axis).is_some());
+        let axes = (0..rank).filter(|&axis| is_asked(axis) && (is_leaf || self.shares(of, axis).is_some()));
         axes.map(|axis| self.stage(of, axis)).min_by_key(|stage| self.cost(stage))
     }
 
     /// What speaks against a stage: positions that are needed as a whole and not there; an axis that cannot be cut;
-    /// files to be written out in another order.
-    fn cost(&self, stage: &Stage) -> (u128, bool, bool) {
+    /// positions of it that take too much; files to be written out in another order.
+    fn cost(&self, stage: &Stage) -> (u128, bool, bool, bool) {
         let whole = self.wholes(stage).into_iter().filter(|&at| !self.is_there[at]);
-        let size = |at: usize| self.shapes[at].as_ref().map_or(u128::MAX, Shape::wide_size);
         let is_dealt =
             |leaf: &Leaf| self.source(leaf.at).is_some() && matches!(leaf.share, Share::Along(cut) if cut.axis > 0);
-        let joined = if self.is_joined(stage) { size(stage.of) } else { 0 };
-        let positions = whole.fold(joined, |sum: u128, at| sum.saturating_add(size(at)));
-        (positions, stage.length < 2, stage.leaves.iter().any(is_dealt))
+        let is_heavy = |leaf: &Leaf| match (leaf.share, self.source(leaf.at)) {
+            (Share::Along(cut), Some(source)) => {
+                let length = source.shape().get(cut.axis).copied().unwrap_or(0).max(1);
+                source.bytes() / length as u64 > self.memory / HEAVY
+            }
+            _ => false,
+        };
+        let joined = if self.is_joined(stage) { self.cells(stage.of) } else { 0 };
+        let positions = whole.fold(joined, |sum: u128, at| sum.saturating_add(self.cells(at)));
+        let leaves = || stage.leaves.iter();
+        (positions, stage.length < 2, leaves().any(is_heavy), leaves().any(is_dealt))
     }
 
     /// Whether what could be given away range by range is put together before, as its ranges are of another axis.

@@ -72,17 +72,17 @@ impl Chunks {
 
 impl Engine for Chunks {
     fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
-        let layout = Layout::new(plan, &slots, None);
+        let layout = Layout::new(plan, self.memory, &slots, None);
         Run::new(self, plan, &layout, slots).values()
     }
 
     fn pour(&self, plan: &Plan, slots: Vec<Option<Held>>, take: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
-        let layout = Layout::new(plan, &slots, plan.outputs.first().copied());
+        let layout = Layout::new(plan, self.memory, &slots, plan.outputs.first().copied());
         Run::new(self, plan, &layout, slots).pour(take)
     }
 
     fn explain(&self, plan: &Plan, slots: &[Option<Held>]) -> String {
-        plan.explain() + &Layout::new(plan, slots, None).told()
+        plan.explain() + &Layout::new(plan, self.memory, slots, None).told()
     }
 
     fn memory(&self) -> Option<u64> {

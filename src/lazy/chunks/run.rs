@@ -113,7 +113,7 @@ impl<'a> Run<'a> {
         let kind = self.plan.steps[stage.of].node.kind;
         let ranges = kind.by_ranges().ok_or_else(none)?;
         let (mut walk, mut gaps) = (Walk::new(self, stage)?, Gaps { kind, ranges, axis: stage.axis, fill: None });
-        // The first element stands for all: they are of one cell.
+        // The first element stands for all of one cell; how many cells there are is found in the ranges.
         let part = gaps.first_stored(&mut walk)?.ok_or_else(none)?;
         let shape = self.layout.shapes[stage.of].as_ref().ok_or_else(none)?;
         let [first, pattern] = ranges.first(&part, shape)?.ok_or_else(none)?;
@@ -121,10 +121,13 @@ impl<'a> Run<'a> {
             return Ok((node.run(&[first]), None));
         }
         let empty = fill.map_or_else(|| gaps.empty(&part), Ok)?;
-        let (walk, refused) = (Mutex::new((walk, gaps)), Mutex::new(None));
+        let (walk, refused) = (Mutex::new((walk, gaps, Some(part))), Mutex::new(None));
         let run = |_: Range<usize>, take: &mut dyn FnMut(&Held)| {
-            take(&part);
-            let (walk, gaps) = &mut *walk.lock().unwrap_or_else(PoisonError::into_inner);
+            let (walk, gaps, first) = &mut *walk.lock().unwrap_or_else(PoisonError::into_inner);
+            match first.take() {
+                Some(first) => take(&first),
+                None => walk.restart(),
+            }
             let done = walk.pour(&mut |part| {
                 take(part);
                 gaps.note(part)
@@ -143,7 +146,7 @@ impl<'a> Run<'a> {
         if let Some(error) = refused.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }
-        let (_, gaps) = walk.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (_, gaps, _) = walk.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok((found, gaps.fill.filter(|fill| ranges.join(stage.axis, &[fill.clone(), empty]).is_err())))
     }
 

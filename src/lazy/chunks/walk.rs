@@ -196,6 +196,13 @@ impl<'s> Walk<'s> {
         }
     }
 
+    /// Goes back to the first range.
+    pub(super) fn restart(&mut self) {
+        (self.next, self.is_done, self.failed) = (0, false, None);
+        self.left.clear();
+        self.found.clear();
+    }
+
     /// Gives away what is computed, while what comes next is.
     pub(super) fn pour(&mut self, take: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
         let mut found = Vec::from(std::mem::take(&mut self.found));

@@ -2,12 +2,14 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use super::refused_at;
 use super::sparse::{self, Entries, fold_by, holistic_by, refused_group};
 use crate::base::alloc;
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
+use crate::base::shape::saturating_product;
 use crate::element::Element;
-use crate::kernels::fed::{Source, fold_fed, fold_poured, reduce_fed};
+use crate::kernels::fed::{Source, fold_cells, fold_fed, fold_poured, reduce_fed};
 use crate::kernels::fold::{Fold, gaps_state};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Group, Holistic};
@@ -16,7 +18,7 @@ use crate::kernels::ordered::Ordered;
 use crate::kernels::partial::{Partial, partial, state_of};
 use crate::ops::operand::Sparse;
 use crate::pattern::Pattern;
-use crate::plan::group::{Cells, position_in_group};
+use crate::plan::group::{Cells, of_numbers, position_in_group};
 use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
 
@@ -90,6 +92,7 @@ fn of_pieces<P: Pattern, T: Element, F: Fold<T>>(
     gaps: &Gaps<T>,
 ) -> Result<(P, Vec<F::Out>)> {
     let Cells { pattern, groups } = match source.is_poured() {
+        true if saturating_product(reduction.kept_lengths()) != 1 => return of_cells(x, source, op, reduction, gaps),
         // One entry, which stands for the only cell wherever the kept axes are.
         true => Cells::new(x.pattern, reduction)?,
         false => cells(x.pattern, op, reduction)?,
@@ -101,6 +104,21 @@ fn of_pieces<P: Pattern, T: Element, F: Fold<T>>(
     };
     let found = found.map_err(|refusal| refused_group(x.pattern, F::NAME, refusal, reduction, &groups))?;
     Ok((pattern, found.ok_or_else(|| not_fed(op))?))
+}
+
+/// The cells that values of any order fall into, and the results of a fold there.
+fn of_cells<P: Pattern, T: Element, F: Fold<T>>(
+    x: &Entries<'_, P, T>,
+    source: &dyn Source<T>,
+    op: F,
+    reduction: &Reduction,
+    gaps: &Gaps<T>,
+) -> Result<(P, Vec<F::Out>)> {
+    let lengths = reduction.kept_lengths();
+    let found = fold_cells(op, (reduction.kept(), lengths), source, gaps)
+        .map_err(|refusal| refused_at(F::NAME, refusal, reduction, lengths))?;
+    let (cells, values) = found.ok_or_else(|| not_fed(op))?;
+    Ok((of_numbers(x.pattern, reduction, &cells)?, values))
 }
 
 /// The same, of cells whose entries were folded elsewhere: the pattern has one entry of each.
@@ -177,10 +195,28 @@ pub(super) fn holistic<P: Pattern, T: Element, H: Holistic<T>>(
     gaps: &Gaps<T>,
     blank: H::Out,
 ) -> Result<(P, Vec<H::Out>)> {
+    if source.is_poured() {
+        return holistic_poured(x, source, op, reduction, gaps);
+    }
     let Cells { pattern, groups } = cells(x.pattern, op, reduction)?;
     let offsets = groups.offsets().ok_or_else(|| not_fed(op))?;
     let position = |entry: usize| position_in_group(x.pattern, reduction, entry);
     let found = reduce_fed(op, offsets, source, gaps, &position, blank);
     let found = found.map_err(|refusal| refused_group(x.pattern, H::NAME, refusal, reduction, &groups))?;
     Ok((pattern, found.ok_or_else(|| not_fed(op))?))
+}
+
+/// The only cell, of which the pattern has one entry, and the result of a holistic reduction there.
+fn holistic_poured<P: Pattern, T: Element, H: Holistic<T>>(
+    x: &Entries<'_, P, T>,
+    source: &dyn Source<T>,
+    op: H,
+    reduction: &Reduction,
+    gaps: &Gaps<T>,
+) -> Result<(P, Vec<H::Out>)> {
+    let Cells { pattern, groups } = Cells::new(x.pattern, reduction)?;
+    let found = op
+        .of_poured(&|take| source.feed(0..usize::MAX, take), gaps)
+        .map_err(|fault| refused_group(x.pattern, H::NAME, fault.of(0), reduction, &groups))?;
+    Ok((pattern, vec![found.ok_or_else(|| not_fed(op))?]))
 }

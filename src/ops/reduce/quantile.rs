@@ -3,6 +3,8 @@
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::element::{Float, Real};
+use crate::kernels::fed::Pass;
+use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::median::{MedianGradient, Question, ShareRule, Shares, give, median_of_one};
 use crate::kernels::op::{Op, Outcome};
@@ -105,6 +107,10 @@ impl<T: Real, const IS_QUANTILE: bool, const SKIPS_NAN: bool> Holistic<T> for As
 
     fn of_one(&self, value: T, _: &mut Sieve<T>) -> Outcome<T::Median> {
         Ok(median_of_one(value))
+    }
+
+    fn of_poured(&self, pass: &Pass<'_, T>, gaps: &Gaps<T>) -> Outcome<Option<T::Median>> {
+        Question { rule: self.0, skips_nan: SKIPS_NAN }.poured(pass, gaps)
     }
 
     fn middles(&self, gap: Option<T>) -> Option<Box<dyn Ordered>> {

@@ -46,6 +46,11 @@ impl<P: Pattern, T: Element> Entries<'_, P, T> {
         Gaps { fill: self.fill, extent: reduction.extent() }
     }
 
+    /// How many entries there are at most; of what comes in any order the pattern does not tell.
+    fn most(&self) -> u128 {
+        if self.source.is_some_and(|source| source.is_poured()) { u128::MAX } else { self.pattern.nnz() as u128 }
+    }
+
     /// The number of positions of the groups with each label, where that makes a difference.
     fn extents(&self, reduction: &Reduction) -> Allocated<Option<Vec<u128>>> {
         if self.fill.is_some() { reduction.extents() } else { Ok(None) }
@@ -71,7 +76,7 @@ pub(super) fn fold_by<P: Pattern, T: Element, F: Fold<T>>(
     let reduction = Reduction::of(x.pattern, axes)?;
     let (gaps, extents) = (x.gaps(&reduction), x.extents(&reduction)?);
     let of = |extent| fold_gaps(op, &Gaps { extent, ..gaps });
-    let fill = Fill::new(F::NAME, &reduction, x.pattern, extents.as_deref(), &of)?;
+    let fill = Fill::new(F::NAME, &reduction, x.most(), extents.as_deref(), &of)?;
     let (pattern, values) = stored(&reduction, &AllGaps { gaps, extents: extents.as_deref() })?;
     let fill = fill.beside(&pattern, F::Out::ZERO)?;
     Ok(Tensor::assemble(pattern, values, fill))
@@ -89,17 +94,17 @@ struct Fill<'a, U> {
 }
 
 impl<'a, U: Copy + Debug> Fill<'a, U> {
-    /// Refuses at once where some cell of the result must hold a fill that there is not.
-    fn new<P: Pattern>(
+    /// Of so many entries at most. Refuses at once where some cell of the result must hold a fill that there is not.
+    fn new(
         operation: &'static str,
         reduction: &'a Reduction,
-        entries: &P,
+        entries: u128,
         extents: Option<&'a [u128]>,
         of: &'a dyn Fn(u128) -> Outcome<U>,
     ) -> Result<Self> {
         let cells = saturating_product(reduction.kept_lengths());
         match of(reduction.extent()) {
-            Err(fault) if extents.is_none() && cells > entries.nnz() as u128 => {
+            Err(fault) if extents.is_none() && cells > entries => {
                 Err(refused(operation, fault, reduction, None))
             }
             result => Ok(Fill { operation, reduction, cells, result, extents, of }),
@@ -287,7 +292,7 @@ pub(super) fn holistic_by<P: Pattern, T: Element, H: Holistic<T>>(
         Some(_) => op.of(&Group { stored: &[], gaps: Gaps { extent, ..gaps }, position: &|_| 0 }, &mut op.scratch()),
         None => Ok(unseen),
     };
-    let fill = Fill::new(H::NAME, &reduction, x.pattern, extents.as_deref(), &of)?;
+    let fill = Fill::new(H::NAME, &reduction, x.most(), extents.as_deref(), &of)?;
     let (pattern, values) = stored(&reduction, &AllGaps { gaps, extents: extents.as_deref() }, unseen)?;
     let fill = fill.beside(&pattern, unseen)?;
     Ok(Tensor::assemble(pattern, values, fill))

@@ -6,6 +6,7 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::threads;
 use crate::element::{ABREAST, Abreast, Accumulator, Float, Known, Real, Ring};
+use crate::kernels::fed::Pass;
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
@@ -98,54 +99,112 @@ const PICOSECONDS: usize = 1_500;
 /// The squares that are made side by side.
 const BLOCK: usize = 32;
 
+/// The exact sum of values, and how many they are.
+#[inline(always)]
+fn sum_of<T: Ring, const SKIPS_NAN: bool>(values: &[T]) -> (T::Total, u128) {
+    let count = match SKIPS_NAN {
+        true => values.iter().filter(|value| !value.isnan()).count(),
+        false => values.len(),
+    };
+    let total = shared_total::<T, T, T::Total>(
+        values,
+        #[inline(always)]
+        move |total, values| match SKIPS_NAN {
+            true => values.iter().filter(|value| !value.isnan()).for_each(|&value| total.add(value)),
+            false => total.add_slice(values),
+        },
+    );
+    (total, count as u128)
+}
+
+/// The square of how far a part of a value is from its mean.
+#[inline(always)]
+fn square<T: Ring>(value: T, part: usize, mean: f64) -> f64 {
+    (value.wide_parts()[part] - mean) * (value.wide_parts()[part] - mean)
+}
+
+/// The exact sum of the squares of values.
+#[inline(always)]
+fn squares_of<T: Ring, const SKIPS_NAN: bool>(values: &[T], part: usize, mean: f64) -> <f64 as Ring>::Total {
+    shared_total::<T, f64, <f64 as Ring>::Total>(
+        values,
+        // What it holds would be read again for each value if it stayed where it is.
+        #[inline(always)]
+        move |squares, values| {
+            for values in values.chunks(BLOCK) {
+                let mut made = [0.0; BLOCK];
+                for (made, &value) in made.iter_mut().zip(values) {
+                    *made = if SKIPS_NAN && value.isnan() { 0.0 } else { square(value, part, mean) };
+                }
+                Accumulator::<f64>::add_slice(squares, &made[..values.len()]);
+            }
+        },
+    )
+}
+
 impl<M: Float> Spread<M> {
     fn of<T: Ring, const SKIPS_NAN: bool>(group: &Group<'_, T>, ddof: u64) -> Outcome<Self> {
-        let counts = |value: T| !(SKIPS_NAN && value.isnan());
-        let gaps =
-            group.gaps.fill.filter(|&fill| counts(fill)).map(|fill| (fill, group.gaps.count(group.stored.len())));
-        if gaps.is_some_and(|(_, count)| count > 0) && group.gaps.extent == u128::MAX {
-            return Err(Fault::Uncountable);
+        let gaps = counted::<T, SKIPS_NAN>(&group.gaps, group.stored.len())?;
+        let squares = |part, mean| Some(squares_of::<T, SKIPS_NAN>(group.stored, part, mean));
+        let spread = Spread::of_sums(sum_of::<T, SKIPS_NAN>(group.stored), gaps, ddof, squares);
+        Ok(spread.expect("all values are there"))
+    }
+
+    /// That of values which come anew for each pass; none where one is missing.
+    fn poured<T: Ring, const SKIPS_NAN: bool>(
+        pass: &Pass<'_, T>,
+        gaps: &Gaps<T>,
+        ddof: u64,
+    ) -> Outcome<Option<Self>> {
+        let (mut total, mut count, mut stored) = (T::Total::default(), 0, 0);
+        let is_fed = pass(&mut |values| {
+            let (more, numbers) = sum_of::<T, SKIPS_NAN>(values);
+            total.merge(&more);
+            (count, stored) = (count + numbers, stored + values.len());
+        });
+        if !is_fed {
+            return Ok(None);
         }
-        let mut count = match SKIPS_NAN {
-            true => group.stored.iter().filter(|&&value| counts(value)).count(),
-            false => group.stored.len(),
-        } as u128;
-        let mut total = shared_total::<T, T, T::Total>(
-            group.stored,
-            #[inline(always)]
-            move |total, values| match SKIPS_NAN {
-                true => values.iter().filter(|&&value| counts(value)).for_each(|&value| total.add(value)),
-                false => total.add_slice(values),
-            },
-        );
+        let gaps = counted::<T, SKIPS_NAN>(gaps, stored)?;
+        Ok(Spread::of_sums((total, count), gaps, ddof, |part, mean| {
+            let mut squares = <f64 as Ring>::Total::default();
+            let mut add = |values: &[T]| {
+                Accumulator::<f64>::merge(&mut squares, &squares_of::<T, SKIPS_NAN>(values, part, mean));
+            };
+            pass(&mut add).then_some(squares)
+        }))
+    }
+
+    /// That of values with this sum, which are so many, and of gaps; none where the squares of a part are missing.
+    fn of_sums<T: Ring>(
+        (mut total, mut count): (T::Total, u128),
+        gaps: Option<(T, u128)>,
+        ddof: u64,
+        squares_of: impl Fn(usize, f64) -> Option<<f64 as Ring>::Total>,
+    ) -> Option<Self> {
         if let Some((fill, gaps)) = gaps {
             total.add_times(fill, gaps);
             count += gaps;
         }
         let (mean, mut squares) = (T::wide_mean_of(&total, count), <f64 as Ring>::Total::default());
         for (part, mean) in mean.into_iter().enumerate().take(T::PARTS) {
-            let square = move |value: T| (value.wide_parts()[part] - mean) * (value.wide_parts()[part] - mean);
-            let of_part = shared_total::<T, f64, <f64 as Ring>::Total>(
-                group.stored,
-                // What `square` holds would be read again for each value if it stayed where it is.
-                #[inline(always)]
-                move |squares, values| {
-                    for values in values.chunks(BLOCK) {
-                        let mut made = [0.0; BLOCK];
-                        for (made, &value) in made.iter_mut().zip(values) {
-                            *made = if counts(value) { square(value) } else { 0.0 };
-                        }
-                        Accumulator::<f64>::add_slice(squares, &made[..values.len()]);
-                    }
-                },
-            );
-            Accumulator::<f64>::merge(&mut squares, &of_part);
+            Accumulator::<f64>::merge(&mut squares, &squares_of(part, mean)?);
             if let Some((fill, gaps @ 1..)) = gaps {
-                squares.add_times(square(fill), gaps);
+                squares.add_times(square(fill, part, mean), gaps);
             }
         }
         let divisor = count.saturating_sub(ddof.into());
-        Ok(Spread { mean, variance: M::mean_of(&squares, divisor), divisor })
+        Some(Spread { mean, variance: M::mean_of(&squares, divisor), divisor })
+    }
+}
+
+/// The gaps beside so many entries which count.
+fn counted<T: Ring, const SKIPS_NAN: bool>(gaps: &Gaps<T>, stored: usize) -> Outcome<Option<(T, u128)>> {
+    let fill = gaps.fill.filter(|fill| !(SKIPS_NAN && fill.isnan()));
+    let counted = fill.map(|fill| (fill, gaps.count(stored)));
+    match counted.is_some_and(|(_, count)| count > 0) && gaps.extent == u128::MAX {
+        true => Err(Fault::Uncountable),
+        false => Ok(counted),
     }
 }
 
@@ -195,6 +254,16 @@ impl<T: Ring, const ROOT: bool, const SKIPS_NAN: bool> Holistic<T> for Variance<
         Ok(match ROOT {
             true => T::Deviation::from_f64(Spread::<f64>::of::<T, SKIPS_NAN>(group, self.ddof)?.variance.sqrt()),
             false => Spread::of::<T, SKIPS_NAN>(group, self.ddof)?.variance,
+        })
+    }
+
+    fn of_poured(&self, pass: &Pass<'_, T>, gaps: &Gaps<T>) -> Outcome<Option<T::Deviation>> {
+        Ok(match ROOT {
+            true => {
+                let spread = Spread::<f64>::poured::<T, SKIPS_NAN>(pass, gaps, self.ddof)?;
+                spread.map(|spread| T::Deviation::from_f64(spread.variance.sqrt()))
+            }
+            false => Spread::poured::<T, SKIPS_NAN>(pass, gaps, self.ddof)?.map(|spread| spread.variance),
         })
     }
 }

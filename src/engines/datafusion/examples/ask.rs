@@ -1,19 +1,24 @@
-//! The value of an expression of `x`, a table, on DataFusion in so many parts, written to another table:
-//! `ask clicks/ 'sum(x, axis=1)' 4 sums.parquet`.
+//! The answer to a question of a table of `f64` along its rows, by DataFusion in so many parts, written to another table:
+//! `ask clicks/ sum 4 sums.parquet`.
 
-use lacuna::eval::{Bound, Expression};
-use lacuna::io::{ReadOptions, WriteOptions, read_header, scan_any, write};
+use lacuna::CooTensor;
+use lacuna::io::{ReadOptions, WriteOptions, scan, write};
+use lacuna::lazy::Lazy;
 use lacuna_datafusion::DataFusion;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [path, expression, parts, answer] = &arguments[..] else {
-        return Err("ask TABLE EXPRESSION PARTS ANSWER".into());
+    let [path, question, parts, answer] = &arguments[..] else {
+        return Err("ask TABLE any|sum|nanmedian|chain PARTS ANSWER".into());
     };
-    let options = ReadOptions::default();
-    let x = Bound::later(scan_any(path, &options)?, read_header(path, &options)?);
-    let graph = Expression::parse(expression)?.graph(|name| (name == "x").then(|| x.clone()))?;
-    let answered = graph.on(DataFusion::in_process().partitions(parts.parse()?)).collect()?;
-    write(answer, &answered, &WriteOptions::default())?;
-    Ok(())
+    let engine = DataFusion::in_process().partitions(parts.parse()?);
+    let (x, options): (Lazy<CooTensor<f64>>, _) = (scan(path, &ReadOptions::default())?, WriteOptions::default());
+    let rows = match &question[..] {
+        "any" => return Ok(write(answer, &x.any(1).on(engine).collect()?, &options)?),
+        "sum" => x.sum(1),
+        "nanmedian" => x.stored().nanmedian(1),
+        "chain" => ((x.abs() * 2.0).sqrt() - x.square()).sum(1),
+        other => return Err(format!("{other} is no question").into()),
+    };
+    Ok(write(answer, &rows.on(engine).collect()?, &options)?)
 }

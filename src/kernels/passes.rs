@@ -1,0 +1,228 @@
+//! The numbers at two neighbouring ranks among values that come anew for each pass, and are never held: the first pass
+//! counts them by the first 16 bits of their keys, which tells how the keys at the ranks begin; the next one counts by 16
+//! bits more those that begin so, or holds them, where they are few.
+
+use crate::base::alloc::{self, Allocated};
+use crate::element::Real;
+use crate::kernels::fed::Pass;
+use crate::kernels::op::Outcome;
+use crate::kernels::ordered::{complete, key_of_value, value_of, words};
+
+/// The bits of a key that a pass adds.
+const BITS: u32 = 16;
+
+/// So many keys are held.
+const FEW: u64 = 1 << 19;
+
+/// All values: how many are numbers, and how many are not; by the first bits of their keys.
+pub(crate) struct Census {
+    pub(crate) numbers: u64,
+    pub(crate) nans: u64,
+    bins: Vec<u64>,
+}
+
+/// Numbers that are equal, and come with no pass.
+#[derive(Clone, Copy)]
+struct Equal {
+    key: u64,
+    count: u128,
+}
+
+/// A rank that is looked for.
+#[derive(Clone, Copy)]
+struct Target {
+    /// How its key begins, and with how many bits.
+    prefix: u64,
+    known: u32,
+    /// Its place among the numbers whose keys begin so, and how many of these come with a pass.
+    rank: u128,
+    count: u64,
+}
+
+impl Census {
+    /// Counts all values; none where one is missing.
+    pub(crate) fn of<T: Real>(pass: &Pass<'_, T>) -> Allocated<Option<Self>> {
+        let mut census = Census { numbers: 0, nans: 0, bins: alloc::zeros(1 << BITS)? };
+        let is_fed = pass(&mut |values| {
+            for &value in values {
+                match value.isnan() {
+                    true => census.nans += 1,
+                    false => census.bins[(key_of_value(value) >> (u64::BITS - BITS)) as usize] += 1,
+                }
+            }
+        });
+        census.numbers = census.bins.iter().sum();
+        Ok(is_fed.then_some(census))
+    }
+
+    /// The numbers at two ranks of those that were counted, and of so many more that are equal to one; none where values
+    /// are missing.
+    pub(crate) fn at<T: Real>(
+        self,
+        ranks: [u128; 2],
+        gaps: Option<(T, u128)>,
+        pass: &Pass<'_, T>,
+    ) -> Outcome<Option<[T; 2]>> {
+        let equal = gaps.map(|(value, count)| Equal { key: key_of_value(value), count });
+        let start = |rank| Target { prefix: 0, known: 0, rank, count: self.numbers };
+        let mut targets = ranks.map(|rank| start(rank).within(&self.bins, equal));
+        while targets.iter().any(|target| target.known < BITS * words::<T>()) {
+            let Some(narrowed) = narrowed(targets, equal, pass)? else { return Ok(None) };
+            targets = narrowed;
+        }
+        let [low, high] = targets.map(|target| value_of(complete::<T>(target.prefix << (u64::BITS - target.known))));
+        Ok(low.zip(high).map(|(low, high)| [low, high]))
+    }
+}
+
+impl Target {
+    /// Whether a key begins as that of the number which is looked for.
+    fn holds(&self, key: u64) -> bool {
+        self.known == 0 || key >> (u64::BITS - self.known) == self.prefix
+    }
+
+    /// Those of the numbers that come with no pass which stand in a bin.
+    fn equals(&self, equal: Option<Equal>) -> Option<(usize, u128)> {
+        let Equal { key, count } = equal.filter(|equal| self.holds(equal.key))?;
+        Some((self.bin(key), count))
+    }
+
+    /// The bin of a key that begins so.
+    fn bin(&self, key: u64) -> usize {
+        (key << self.known >> (u64::BITS - BITS)) as usize
+    }
+
+    /// Goes on to the bin that the rank is in; past the last one where there is no such.
+    fn within(self, bins: &[u64], equal: Option<Equal>) -> Target {
+        let (mut rank, equals) = (self.rank, self.equals(equal));
+        for (bin, &count) in bins.iter().enumerate() {
+            let all = equals.filter(|(at, _)| *at == bin).map_or(0, |(_, count)| count).saturating_add(count.into());
+            if rank < all {
+                return Target { prefix: self.prefix << BITS | bin as u64, known: self.known + BITS, rank, count };
+            }
+            rank -= all;
+        }
+        Target { known: u64::BITS, prefix: u64::MAX, ..self }
+    }
+
+    /// Whether all numbers that come with a pass, and begin so, are held in the next one.
+    fn is_few(&self) -> bool {
+        self.count <= FEW
+    }
+
+    /// The key at the rank, from all keys that begin so.
+    fn among(self, mut keys: Vec<u64>, equal: Option<Equal>) -> Target {
+        let found = |key| Target { prefix: key, known: u64::BITS, ..self };
+        let equal = equal.filter(|equal| self.holds(equal.key));
+        let (key, count) = equal.map_or((0, 0), |equal| (equal.key, equal.count));
+        let below = keys.iter().filter(|&&own| own < key).count() as u128;
+        let rank = match self.rank {
+            rank if rank < below || count == 0 => rank,
+            rank if rank - below < count => return found(key),
+            rank => rank - count,
+        };
+        match usize::try_from(rank).ok().filter(|rank| *rank < keys.len()) {
+            Some(rank) => found(*keys.select_nth_unstable(rank).1),
+            None => found(u64::MAX),
+        }
+    }
+}
+
+/// What a pass finds for a target.
+enum Found {
+    /// Its key is known.
+    Nothing,
+    Keys(Vec<u64>),
+    Bins(Vec<u64>),
+}
+
+impl Found {
+    fn new<T: Real>(target: &Target) -> Allocated<Found> {
+        Ok(match target {
+            target if target.known >= BITS * words::<T>() => Found::Nothing,
+            target if target.is_few() => Found::Keys(alloc::with_capacity(target.count as usize)?),
+            _ => Found::Bins(alloc::zeros(1 << BITS)?),
+        })
+    }
+}
+
+/// Targets after one pass more; none where values are missing.
+fn narrowed<T: Real>(
+    targets: [Target; 2],
+    equal: Option<Equal>,
+    pass: &Pass<'_, T>,
+) -> Allocated<Option<[Target; 2]>> {
+    let mut found = [Found::new::<T>(&targets[0])?, Found::new::<T>(&targets[1])?];
+    let is_fed = pass(&mut |values| {
+        for key in values.iter().filter(|value| !value.isnan()).map(|&value| key_of_value(value)) {
+            for (target, found) in targets.iter().zip(&mut found).filter(|(target, _)| target.holds(key)) {
+                match found {
+                    Found::Nothing => {}
+                    // No more come than were counted.
+                    Found::Keys(keys) if keys.len() == keys.capacity() => {}
+                    Found::Keys(keys) => keys.push(key),
+                    Found::Bins(bins) => bins[target.bin(key)] += 1,
+                }
+            }
+        }
+    });
+    let mut targets = targets.into_iter().zip(found).map(|(target, found)| match found {
+        Found::Nothing => target,
+        Found::Keys(keys) => target.among(keys, equal),
+        Found::Bins(bins) => target.within(&bins, equal),
+    });
+    Ok(targets.next().zip(targets.next()).filter(|_| is_fed).map(|(low, high)| [low, high]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The numbers at all pairs of ranks are those of a sorted list.
+    fn check<T: Real>(values: &[T], gaps: Option<(T, u128)>) {
+        let pass = |take: &mut dyn FnMut(&[T])| {
+            values.chunks(3).for_each(take);
+            true
+        };
+        let mut sorted: Vec<T> = values.iter().copied().filter(|value| !value.isnan()).collect();
+        gaps.iter().for_each(|&(value, count)| sorted.extend((0..count).map(|_| value)));
+        sorted.sort_by_key(|&value| key_of_value(value));
+        for low in 0..sorted.len() {
+            let high = (low + 1).min(sorted.len() - 1);
+            let census = Census::of(&pass).unwrap().unwrap();
+            assert_eq!(census.numbers + census.nans, values.len() as u64);
+            let found = census.at([low as u128, high as u128], gaps, &pass).unwrap().unwrap();
+            assert!(found[0].same(sorted[low]) && found[1].same(sorted[high]), "{low} of {values:?} and {gaps:?}");
+        }
+    }
+
+    #[test]
+    fn ranks_are_those_of_a_sorted_list() {
+        check(&[3.0, f64::NAN, -1.0, 3.0, 0.25, -0.0, 1e300, f64::NEG_INFINITY, 3.0000001], None);
+        check(&[3.0, f64::NAN, -1.0, 3.0, 0.25, 1e300, f64::NEG_INFINITY, 3.0000001], Some((0.5, 4)));
+        check(&[2.5f32, -1.0, 2.5, 7.0, -3.0], Some((2.5, 3)));
+        check(&[7u64, u64::MAX, 0, 7, 1 << 40, (1 << 40) + 1], Some((7, 2)));
+        check(&[-5i8, 5, 0, -128, 127], Some((-6, 1)));
+        check(&[true, false, true], Some((false, 3)));
+    }
+
+    /// More numbers than are held, whose keys differ in the last bits alone: all passes are gone through.
+    #[test]
+    fn many_numbers_that_begin_alike_take_a_pass_for_each_word() {
+        let values: Vec<f64> = (0..3 * FEW).map(|at| f64::from_bits(1.0f64.to_bits() + at * 7 % (3 * FEW))).collect();
+        let passes = std::cell::Cell::new(0);
+        let pass = |take: &mut dyn FnMut(&[f64])| {
+            passes.set(passes.get() + 1);
+            values.chunks(1000).for_each(take);
+            true
+        };
+        let census = Census::of(&pass).unwrap().unwrap();
+        let middle = u128::from(3 * FEW / 2);
+        let found = census.at([middle, middle + 1], None, &pass).unwrap().unwrap();
+        let expected = [0, 1].map(|more| f64::from_bits(1.0f64.to_bits() + middle as u64 + more));
+        assert_eq!(found, expected);
+        assert_eq!(passes.get(), 4);
+        let missing = |take: &mut dyn FnMut(&[f64])| !pass(take);
+        assert!(Census::of(&missing).unwrap().is_none());
+    }
+}
