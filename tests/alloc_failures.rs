@@ -9,36 +9,69 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::sync::Once;
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::SeqCst};
 
 use lacuna::{CooTensor, CsrTensor, Duplicates, Error, Result, Triplets};
 
 const LARGE: usize = (64 << 10) + 1;
 
-/// What is large at the moment.
-static LARGE_NOW: AtomicUsize = AtomicUsize::new(LARGE);
+/// What counts and refuses the allocations of one test: those of its thread and of the other one of its pool.
+struct Turn {
+    /// What is large.
+    large: AtomicUsize,
+    /// How many large allocations succeed before those that do not, and how many of these there are.
+    given: AtomicIsize,
+    refused: AtomicIsize,
+    /// The bytes that are in use.
+    live: AtomicIsize,
+}
 
-/// How many large allocations succeed before those that do not, and how many of these there are.
-static GIVEN: AtomicIsize = AtomicIsize::new(isize::MAX);
-static REFUSED: AtomicIsize = AtomicIsize::new(0);
+/// More than there are tests.
+static TURNS: [Turn; 32] = [const {
+    Turn {
+        large: AtomicUsize::new(LARGE),
+        given: AtomicIsize::new(isize::MAX),
+        refused: AtomicIsize::new(0),
+        live: AtomicIsize::new(0),
+    }
+}; 32];
+
 thread_local! {
-    /// Whether this thread works for the test whose turn it is: the harness may start or report another meanwhile.
+    /// The test that this thread works for, if it works for one.
+    static TURN: Cell<Option<&'static Turn>> = const { Cell::new(None) };
+    /// Whether it works at the moment: the harness may start or report a test meanwhile.
     static WORKS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The bytes that are in use.
-static LIVE: AtomicIsize = AtomicIsize::new(0);
+/// Begins a test, to which so many bytes are large: from now on its thread is one of a pool of two.
+fn begin(large: usize) {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let turn = &TURNS[COUNT.fetch_add(1, SeqCst)];
+    turn.large.store(large, SeqCst);
+    TURN.set(Some(turn));
+    let others = move |_| {
+        TURN.set(Some(turn));
+        WORKS.set(true);
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).use_current_thread().start_handler(others).build();
+    // What threads and tables keep for themselves is made here, and stays.
+    std::mem::forget(pool.expect("threads"));
+}
 
 struct Failing;
 
 impl Failing {
     fn refuses(size: usize) -> bool {
-        if size < LARGE_NOW.load(SeqCst) || !WORKS.try_with(Cell::get).unwrap_or(false) {
-            return false;
+        let turn = TURN.try_with(Cell::get).ok().flatten().filter(|_| WORKS.try_with(Cell::get).unwrap_or(false));
+        let Some(turn) = turn.filter(|turn| size >= turn.large.load(SeqCst)) else { return false };
+        let left = turn.given.fetch_sub(1, SeqCst);
+        left <= 0 && left > -turn.refused.load(SeqCst)
+    }
+
+    fn count(bytes: isize) {
+        if let Ok(Some(turn)) = TURN.try_with(Cell::get) {
+            turn.live.fetch_add(bytes, SeqCst);
         }
-        let left = GIVEN.fetch_sub(1, SeqCst);
-        left <= 0 && left > -REFUSED.load(SeqCst)
     }
 }
 
@@ -48,7 +81,7 @@ unsafe impl GlobalAlloc for Failing {
         if Self::refuses(layout.size()) {
             return std::ptr::null_mut();
         }
-        LIVE.fetch_add(layout.size() as isize, SeqCst);
+        Self::count(layout.size() as isize);
         // SAFETY: the caller keeps the contract of `alloc`, which is handed on.
         unsafe { System.alloc(layout) }
     }
@@ -57,13 +90,13 @@ unsafe impl GlobalAlloc for Failing {
         if Self::refuses(layout.size()) {
             return std::ptr::null_mut();
         }
-        LIVE.fetch_add(layout.size() as isize, SeqCst);
+        Self::count(layout.size() as isize);
         // SAFETY: the caller keeps the contract of `alloc_zeroed`, which is handed on.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size() as isize, SeqCst);
+        Self::count(-(layout.size() as isize));
         // SAFETY: the pointer came from `System`, as all that these functions give do.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -73,7 +106,7 @@ unsafe impl GlobalAlloc for Failing {
         if size > layout.size() && Self::refuses(size) {
             return std::ptr::null_mut();
         }
-        LIVE.fetch_add(size as isize - layout.size() as isize, SeqCst);
+        Self::count(size as isize - layout.size() as isize);
         // SAFETY: the pointer came from `System`, and the caller keeps the contract of `realloc`.
         unsafe { System.realloc(pointer, layout, size) }
     }
@@ -89,7 +122,6 @@ fn fail_each<A, U>(what: &str, prepare: impl Fn() -> A, make: impl Fn(A) -> Resu
 
 /// [`fail_each`], and how many large allocations there are.
 fn fail_all<A, U>(what: &str, prepare: impl Fn() -> A, make: impl Fn(A) -> Result<U>) -> isize {
-    start_threads();
     // What threads and tables keep for themselves is made here.
     assert!(make(prepare()).is_ok(), "{what}");
     let counts = [1, isize::MAX].map(|refused| {
@@ -98,15 +130,6 @@ fn fail_all<A, U>(what: &str, prepare: impl Fn() -> A, make: impl Fn(A) -> Resul
         count
     });
     counts[0].unwrap_or(0)
-}
-
-/// Starts the threads that share the work of every test, once for all, before anything else asks for some.
-fn start_threads() {
-    static POOL: Once = Once::new();
-    POOL.call_once(|| {
-        let pool = rayon::ThreadPoolBuilder::new().start_handler(|_| WORKS.set(true));
-        pool.build_global().expect("nobody has built it before");
-    });
 }
 
 /// Whether it is made when `given` large allocations succeed and the next `refused` ones do not; anything but memory
@@ -118,16 +141,17 @@ fn is_made<A, U>(
     prepare: impl Fn() -> A,
     make: impl Fn(A) -> Result<U>,
 ) -> bool {
-    let live = LIVE.load(SeqCst);
+    let turn = TURN.get().expect("the test has begun");
+    let live = turn.live.load(SeqCst);
     let input = prepare();
-    REFUSED.store(refused, SeqCst);
-    GIVEN.store(given, SeqCst);
+    turn.refused.store(refused, SeqCst);
+    turn.given.store(given, SeqCst);
     WORKS.set(true);
     let made = make(input).map(drop);
     WORKS.set(false);
-    let was_refused = GIVEN.swap(isize::MAX, SeqCst) < 0;
+    let was_refused = turn.given.swap(isize::MAX, SeqCst) < 0;
     // Threads may keep a list of their own; nothing large.
-    let left = LIVE.load(SeqCst) - live;
+    let left = turn.live.load(SeqCst) - live;
     assert!(left < LARGE as isize, "{what}: {left} bytes stay behind failure {given}");
     match made {
         Ok(()) => {
@@ -157,7 +181,7 @@ fn matrix() -> CooTensor<f64> {
 
 #[test]
 fn constructors() {
-    let _turn = TURN.lock().unwrap();
+    begin(LARGE);
     for shape in [&[300, 400][..], &[30, 40, 50], &[1 << 31, 1 << 31, 1 << 31]] {
         for duplicates in [Duplicates::Sum, Duplicates::Last, Duplicates::Error] {
             let make = |triplets: Triplets<f64>| match triplets.coalesce(duplicates) {
@@ -201,7 +225,7 @@ fn constructors() {
 #[test]
 fn sprs_matrices() {
     use sprs::{CsMatI, TriMatI};
-    let _turn = TURN.lock().unwrap();
+    begin(LARGE);
     let triplets = || triplets(&[300, 400]).into_sprs().unwrap();
     fail_each("sprs triplets", triplets, |matrix: TriMatI<f64, u32>| Triplets::from_sprs(&matrix));
     let matrix = || triplets().to_csr::<u64>();
@@ -209,9 +233,6 @@ fn sprs_matrices() {
     fail_each("sprs csc", || matrix().transpose_into(), CsrTensor::<f64, u64>::try_from);
     fail_each("sprs csc to coo", || matrix().transpose_into(), CooTensor::<f64, u64>::try_from);
 }
-
-/// The failures are those of one test at a time.
-static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 #[cfg(feature = "io")]
 mod files {
@@ -241,7 +262,7 @@ mod files {
 
     #[test]
     fn readers() {
-        let _turn = TURN.lock().unwrap();
+        begin(LARGE);
         let mut narrow = ReadOptions::default();
         (narrow.dtype, narrow.format) = (Some(DType::Float32), Some(Format::Csr));
         for options in [ReadOptions::default(), narrow] {
@@ -265,7 +286,7 @@ mod files {
 
     #[test]
     fn tables() {
-        let _turn = TURN.lock().unwrap();
+        begin(LARGE);
         use lacuna::io::{CsvColumns, Labelled, read_csv_from};
         let mut text = "a,b,v\n".to_string();
         (0..30_000).for_each(|at| text += &format!("row {},{},{at}\n", at * 7 % 20_011, at % 9_000));
@@ -276,7 +297,7 @@ mod files {
 
     #[test]
     fn matrix_market() {
-        let _turn = TURN.lock().unwrap();
+        begin(LARGE);
         let entries = |line: fn(usize) -> String| (1..=ENTRIES).map(line).collect::<String>();
         let coordinate = |kind: &str, line: fn(usize) -> String| {
             format!("%%MatrixMarket matrix coordinate {kind}\n{0} {0} {ENTRIES}\n{1}", 2 * ENTRIES, entries(line))
@@ -307,22 +328,6 @@ mod operations {
 
     /// What is large here: a list with an item for some of the groups, which are fewer than the entries.
     const LIST: usize = (4 << 10) + 1;
-
-    /// Lets lists fail, for as long as it is held.
-    struct Lists(#[expect(dead_code, reason = "held")] std::sync::MutexGuard<'static, ()>);
-
-    fn lists() -> Lists {
-        let turn = TURN.lock().unwrap();
-        start_threads();
-        LARGE_NOW.store(LIST, SeqCst);
-        Lists(turn)
-    }
-
-    impl Drop for Lists {
-        fn drop(&mut self) {
-            LARGE_NOW.store(LARGE, SeqCst);
-        }
-    }
 
     fn coo(shape: &[usize], count: usize) -> CooTensor<f64> {
         let size = shape.iter().product::<usize>();
@@ -369,7 +374,7 @@ mod operations {
 
     #[test]
     fn reductions_of_coo() {
-        let _lists = lists();
+        begin(LIST);
         sparse_reductions("coo", &coo(&[60, 50, 40], 10_000), &AXES);
         reductions("long coo", &coo(&[3000, 2, 70], MANY), &AXES[1..3]);
         sparse_reductions("wide coo", &coo(&[1 << 31, 1 << 30], 10_000), &[&[0]]);
@@ -377,14 +382,14 @@ mod operations {
 
     #[test]
     fn reductions_of_csr() {
-        let _lists = lists();
+        begin(LIST);
         sparse_reductions("csr", &coo(&[60, 50, 4], 10_000).to_csr().unwrap(), &AXES);
         reductions("long csr", &coo(&[3000, 20, 7], MANY).to_csr().unwrap(), &AXES[1..2]);
     }
 
     #[test]
     fn reductions_of_arrays() {
-        let _lists = lists();
+        begin(LIST);
         let array = |shape: [usize; 3]| coo(&shape, shape.iter().product()).to_dense().unwrap();
         let short = array([30, 25, 20]);
         reductions("array", &short, &AXES);
@@ -397,7 +402,7 @@ mod operations {
     /// Gradients whose layout and pattern are not those of the result.
     #[test]
     fn upstream_gradients() {
-        let _lists = lists();
+        begin(LIST);
         let x = coo(&[60, 50, 4], 10_000);
         let lane = lacuna::nanmedian(&x, -1).unwrap();
         let dense = lane.to_dense().unwrap();
@@ -436,7 +441,7 @@ mod operations {
     /// What joins two patterns, and what stands beside an array.
     #[test]
     fn zips() {
-        let _lists = lists();
+        begin(LIST);
         fn of_two<P: Pattern>(what: &str, x: &Tensor<P, f64>, y: &Tensor<P, f64>, mean: &CooTensor<f64>) {
             let fail = |name: &str, run: &dyn Fn() -> Result<()>| {
                 fail_each(&format!("{name} of {what}"), || (), |()| run());
@@ -478,7 +483,7 @@ mod operations {
     /// Products of all kinds of operands, and what is made of dense factors.
     #[test]
     fn products() {
-        let _lists = lists();
+        begin(LIST);
         fn of_matrices<P: Pattern>(what: &str, x: &Tensor<P, f64>, y: &Tensor<P, f64>) {
             let fail = |name: &str, run: &dyn Fn() -> Result<()>| {
                 fail_each(&format!("{name} of {what}"), || (), |()| run());
@@ -516,7 +521,7 @@ mod operations {
     /// What ranks, groups by labels, or sees whole groups in an order of their own.
     #[test]
     fn groups() {
-        let _lists = lists();
+        begin(LIST);
         fn of_groups<P: Pattern>(what: &str, x: &Tensor<P, f64>) {
             let fail = |name: &str, run: &dyn Fn() -> Result<()>| {
                 fail_all(&format!("{name} of {what}"), || (), |()| run());
@@ -562,7 +567,7 @@ mod operations {
 
     #[test]
     fn maps_of_all() {
-        let _lists = lists();
+        begin(LIST);
         let x = coo(&[600, 20, 12], MANY);
         maps("coo", &x);
         maps("csr", &x.to_csr().unwrap());
@@ -636,7 +641,7 @@ mod operations {
 
     #[test]
     fn moves_of_both() {
-        let _lists = lists();
+        begin(LIST);
         let x = coo(&[60, 50, 40], 10_000);
         moves("coo", &x);
         moves("csr", &x.to_csr().unwrap());
@@ -653,14 +658,14 @@ mod operations {
 
     #[test]
     fn takes_of_coo() {
-        let _lists = lists();
+        begin(LIST);
         takes("coo", &coo(&[60, 50, 40], 10_000), 3);
         takes("long matrix", &coo(&[20_000, 20_000], MANY), 1);
     }
 
     #[test]
     fn takes_of_csr() {
-        let _lists = lists();
+        begin(LIST);
         takes("csr", &coo(&[60, 50, 40], 10_000).to_csr().unwrap(), 3);
         takes("csr matrix", &coo(&[300, 80], 10_000).to_csr().unwrap(), 2);
         takes("long csr matrix", &coo(&[20_000, 20_000], MANY).to_csr().unwrap(), 1);
@@ -668,7 +673,7 @@ mod operations {
 
     #[test]
     fn takes_of_arrays() {
-        let _lists = lists();
+        begin(LIST);
         let dense = coo(&[30, 25, 20], 15_000).to_dense().unwrap();
         takes("array", &dense, 3);
         takes("array, backwards", &dense.slice_axis(Axis(2), BACKWARDS), 3);
@@ -691,7 +696,7 @@ mod operations {
 
     #[test]
     fn tensors_of_both() {
-        let _lists = lists();
+        begin(LIST);
         let x = coo(&[60, 50, 40], 10_000);
         let csr = x.to_csr().unwrap();
         tensors("coo", &x);

@@ -311,8 +311,24 @@ fn expressions_have_their_values_in_ranges() {
 #[test]
 fn folds_of_all_elements_take_parts() {
     const FOLDS: &[&str] = &[
-        "any", "all", "count_nonzero", "sum", "nansum", "mean", "nanmean", "norm", "min", "max", "nanmin", "nanmax",
-        "var", "std", "nanvar", "nanstd", "median", "nanmedian",
+        "any",
+        "all",
+        "count_nonzero",
+        "sum",
+        "nansum",
+        "mean",
+        "nanmean",
+        "norm",
+        "min",
+        "max",
+        "nanmin",
+        "nanmax",
+        "var",
+        "std",
+        "nanvar",
+        "nanstd",
+        "median",
+        "nanmedian",
     ];
     let mut asked = 0;
     for x in ["x", "y", "m", "p", "n", "v", "i", "b", "f", "c", "e", "m * 1e300", "cast(i, \"int8\")"] {

@@ -63,6 +63,8 @@ pub(crate) struct Poured<'a> {
     pub(crate) parts: &'a Parts<'a>,
     /// Whether they come in any order, and in whatever range.
     pub(crate) is_poured: bool,
+    /// The bytes that what is known of all cells may take.
+    pub(crate) most: usize,
     /// What it takes to compute an element.
     pub(crate) picoseconds: usize,
 }
@@ -103,6 +105,10 @@ impl<T: Element> Source<T> for Values<'_, T> {
             }
         });
         done.map_err(|error| self.refuse(error)).is_ok()
+    }
+
+    fn most(&self) -> usize {
+        self.of.most
     }
 
     fn picoseconds(&self) -> usize {

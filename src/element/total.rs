@@ -26,6 +26,11 @@ pub trait Accumulator<T>: Clone + Default + Send + Sync + Saved {
     /// Adds all that another total holds.
     fn merge(&mut self, other: &Self);
 
+    /// The bytes that it takes besides its place.
+    fn grown(&self) -> usize {
+        0
+    }
+
     /// A small total, which starts as zeros and holds nearly all sums.
     type Cell: Copy + Default + PartialEq + Send + Sync;
 
@@ -194,6 +199,10 @@ impl<T: Wide> Accumulator<T> for FloatTotal {
         self.add_few(last);
     }
 
+    fn grown(&self) -> usize {
+        if self.rest.is_some() { size_of::<Exact>() } else { 0 }
+    }
+
     fn merge(&mut self, other: &Self) {
         self.add_few(&other.pair);
         if let Some(other) = &other.rest {
@@ -333,6 +342,10 @@ impl<T: Wide> Accumulator<Complex<T>> for ComplexTotal {
 
     fn add_slice(&mut self, values: &[Complex<T>]) {
         values.iter().for_each(|&value| self.add(value));
+    }
+
+    fn grown(&self) -> usize {
+        Accumulator::<T>::grown(&self.re) + Accumulator::<T>::grown(&self.im)
     }
 
     fn merge(&mut self, other: &Self) {

@@ -35,6 +35,11 @@ pub(crate) trait Source<T>: Sync {
         false
     }
 
+    /// The bytes that what is known of all cells may take.
+    fn most(&self) -> usize {
+        usize::MAX
+    }
+
     /// What it takes to compute one.
     fn picoseconds(&self) -> usize;
 }
@@ -118,42 +123,6 @@ pub(crate) fn fold_poured<T: Element, F: Fold<T>>(
     op.merge(&mut state, &gaps_state(op, count, gaps));
     let found = op.finish(&state, gaps.positions(count)).map_err(|fault| fault.of(0))?;
     Ok(is_fed.then_some(found))
-}
-
-/// The cells of some axes that a value falls into, by their numbers, and their results; none where a value is missing.
-pub(crate) fn fold_cells<T: Element, F: Fold<T>>(
-    op: F,
-    (axes, lengths): (&[usize], &[usize]),
-    source: &dyn Source<T>,
-    gaps: &Gaps<T>,
-) -> Outcomes<Option<(Vec<usize>, Vec<F::Out>)>> {
-    let count = lengths.iter().fold(1, |count: usize, &length| count.saturating_mul(length));
-    let (mut states, mut counts) = (Vec::new(), alloc::zeros::<usize>(count)?);
-    alloc::reserve(&mut states, count)?;
-    states.resize(count, op.start());
-    let is_fed = source.feed_cells(axes, lengths, &mut |cells, values| {
-        let mut start = 0;
-        for run in cells.chunk_by(|one, other| one == other) {
-            let (state, taken) = (&mut states[run[0]], &values[start..start + run.len()]);
-            match taken {
-                &[value] => op.step(state, value),
-                taken => op.slice(state, taken),
-            }
-            counts[run[0]] += taken.len();
-            start += taken.len();
-        }
-    });
-    if !is_fed {
-        return Ok(None);
-    }
-    let found = counts.iter().filter(|&&count| count > 0).count();
-    let (mut cells, mut results) = (alloc::with_capacity(found)?, alloc::with_capacity(found)?);
-    for (cell, (mut state, count)) in states.into_iter().zip(counts).enumerate().filter(|(_, (_, count))| *count > 0) {
-        op.merge(&mut state, &gaps_state(op, count, gaps));
-        cells.push(cell);
-        results.push(op.finish(&state, gaps.positions(count)).map_err(|fault| fault.of(cell))?);
-    }
-    Ok(Some((cells, results)))
 }
 
 /// The result of one group, each thread having a part of it.

@@ -45,6 +45,11 @@ pub trait Fold<T: Element>: Op + 'static {
         false
     }
 
+    /// The bytes that a state takes besides its place.
+    fn grown(&self, _: &Self::State) -> usize {
+        0
+    }
+
     /// Takes a slice in.
     fn slice(&self, state: &mut Self::State, values: &[T]) {
         values.iter().for_each(|&value| self.step(state, value));

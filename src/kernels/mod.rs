@@ -13,6 +13,7 @@ pub(crate) mod gather;
 pub(crate) mod group;
 pub(crate) mod hash;
 pub(crate) mod holistic;
+pub(crate) mod in_cells;
 pub(crate) mod isin;
 pub(crate) mod join;
 pub(crate) mod key_filter;

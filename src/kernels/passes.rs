@@ -147,11 +147,7 @@ impl Found {
 }
 
 /// Targets after one pass more; none where values are missing.
-fn narrowed<T: Real>(
-    targets: [Target; 2],
-    equal: Option<Equal>,
-    pass: &Pass<'_, T>,
-) -> Allocated<Option<[Target; 2]>> {
+fn narrowed<T: Real>(targets: [Target; 2], equal: Option<Equal>, pass: &Pass<'_, T>) -> Allocated<Option<[Target; 2]>> {
     let mut found = [Found::new::<T>(&targets[0])?, Found::new::<T>(&targets[1])?];
     let is_fed = pass(&mut |values| {
         for key in values.iter().filter(|value| !value.isnan()).map(|&value| key_of_value(value)) {

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::node::InPieces;
 use super::source::{Bins, ByRanges, Held, known, slices};
 use super::value::{ByPieces, Gather, Gathered, Kind, Part, Pieces, Places, Sealed, one_lane, piece};
 use super::{Lazy, Value};
@@ -63,8 +64,8 @@ impl Lazy<AnyTensor> {
         self.with_pieces(reduction.is_some_and(may_be_fed), move |feed| {
             let pattern = feed.pattern.downcast_ref()?;
             let parts = |entries, take: &mut dyn FnMut(&AnyTensor)| (feed.run)(entries, &mut |part| take(known(part)));
-            let (is_poured, picoseconds) = (feed.is_poured, feed.picoseconds);
-            Some(fold.run(Poured { pattern, none: known(feed.none), parts: &parts, is_poured, picoseconds }))
+            let InPieces { is_poured, most, picoseconds, .. } = *feed;
+            Some(fold.run(Poured { pattern, none: known(feed.none), parts: &parts, is_poured, most, picoseconds }))
         })
     }
 }

@@ -35,6 +35,8 @@ pub struct InPieces<'a> {
     pub(super) none: &'a Held,
     /// Hands over the entries of a range in pieces.
     pub(super) run: &'a Pour<'a>,
+    /// The bytes that what is known of all cells may take, where they come in any order.
+    pub(super) most: usize,
     /// What it takes to compute an element.
     pub(super) picoseconds: usize,
     /// What comes in place of pieces.

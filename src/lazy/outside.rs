@@ -372,6 +372,7 @@ fn of_states(fold: &Node, pattern: &Held, none: &Held, states: States<'_>) -> Op
         is_poured: false,
         none,
         run: &run,
+        most: 0,
         picoseconds: 0,
         states: Some(states),
     })

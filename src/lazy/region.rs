@@ -152,8 +152,15 @@ impl Region {
         };
         let picoseconds = PICOSECONDS * self.steps.len();
         let from_pieces = node.from_pieces.as_ref()?;
-        let operand =
-            InPieces { pattern: &pattern, is_poured: false, none: &none, run: &run, picoseconds, states: None };
+        let operand = InPieces {
+            pattern: &pattern,
+            is_poured: false,
+            none: &none,
+            run: &run,
+            most: 0,
+            picoseconds,
+            states: None,
+        };
         spare::within(|| from_pieces(&operand))?.ok()
     }
 

@@ -293,6 +293,10 @@ impl<P: Pattern, T: Element> Source<T> for Poured<'_, P, T> {
         done.is_ok() && are_numbered
     }
 
+    fn most(&self) -> usize {
+        self.feed.most
+    }
+
     fn picoseconds(&self) -> usize {
         self.feed.picoseconds
     }

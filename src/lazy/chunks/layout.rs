@@ -4,14 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Arc;
 
+use super::limits::{INPUT, STATES};
 use crate::base::shape::Shape;
-use crate::element::DType;
-use crate::lazy::node::{Body, Held, Node};
+use crate::lazy::node::{Body, Held};
 use crate::lazy::plan::{Plan, Step, placed};
 use crate::lazy::reductions::{has_passes, is_fold};
 use crate::lazy::shares::{Share, Taken, shares};
 use crate::lazy::source::Source;
-use crate::lazy::value::Kind;
 
 /// How a value that is needed as a whole comes to be.
 pub(super) enum Way {
@@ -31,20 +30,30 @@ pub(super) enum Way {
 /// computed as a whole.
 const MOST_SHARES: usize = 1 << 12;
 
-/// Of the memory, the part that the states of a fold may take, and the part that a position of an axis takes which is
-/// not to be cut into ranges.
-const STATES: u64 = 4;
+/// The part of the memory that a position of an axis takes which is not to be cut into ranges.
 const HEAVY: u64 = 4;
 
-/// What the state of a cell takes, and its result, or more: exact sums take the most.
-fn state_bytes(node: &Node, of: &dyn Kind) -> u128 {
-    const SUMS: &[&str] = &["sum", "nansum", "mean", "nanmean", "norm"];
-    match of.dtype() {
-        _ if !SUMS.contains(&node.name) => 64,
-        None | Some(DType::Complex64 | DType::Complex128) => 1312,
-        Some(_) => 672,
-    }
+/// What the state of a cell takes, mostly, and its result; and in how many passes the states of all cells come, at most.
+const STATE: u128 = 96;
+const PASSES: u128 = 4;
+
+/// What speaks against a stage, what counts most first.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Cost {
+    /// What is needed as a whole, and is not there, may take a large part of the memory.
+    holds_much: bool,
+    /// The axis has no two ranges.
+    is_not_cut: bool,
+    /// A position of the axis takes too much, if all take the same.
+    is_heavy: bool,
+    /// Files are written out in another order.
+    is_dealt: bool,
+    /// The positions that are needed as a whole, and are not there.
+    positions: u128,
 }
+
+/// What a position takes, at most, where it is stored.
+const POSITION: u128 = 24;
 
 /// What computes a value range by range.
 pub(super) struct Stage {
@@ -140,7 +149,7 @@ impl<'a> Layout<'a> {
         let fits = match cells {
             0 => false,
             1 => is_fold(node) || has_passes(node),
-            cells => is_fold(node) && cells.saturating_mul(state_bytes(node, kind)) <= (self.memory / STATES).into(),
+            cells => is_fold(node) && cells.saturating_mul(STATE) <= PASSES * u128::from(self.memory / STATES),
         };
         if !fits || node.facts.grouping.is_some() || !kind.by_ranges()?.is_poured() {
             return None;
@@ -153,7 +162,7 @@ impl<'a> Layout<'a> {
         self.best(operand, |axis| !kept.contains(&axis))
     }
 
-    /// The stage that computes a value in ranges of the axis, among some, for which the least is needed as a whole.
+    /// The stage that computes a value in ranges of the axis, among some, that the least speaks against.
     fn best(&self, of: usize, is_asked: impl Fn(usize) -> bool) -> Option<Stage> {
         let step = &self.plan.steps[of];
         step.node.kind.by_ranges()?;
@@ -163,23 +172,23 @@ impl<'a> Layout<'a> {
         axes.map(|axis| self.stage(of, axis)).min_by_key(|stage| self.cost(stage))
     }
 
-    /// What speaks against a stage: positions that are needed as a whole and not there; an axis that cannot be cut;
-    /// positions of it that take too much; files to be written out in another order.
-    fn cost(&self, stage: &Stage) -> (u128, bool, bool, bool) {
+    /// What speaks against a stage.
+    fn cost(&self, stage: &Stage) -> Cost {
         let whole = self.wholes(stage).into_iter().filter(|&at| !self.is_there[at]);
-        let is_dealt =
-            |leaf: &Leaf| self.source(leaf.at).is_some() && matches!(leaf.share, Share::Along(cut) if cut.axis > 0);
-        let is_heavy = |leaf: &Leaf| match (leaf.share, self.source(leaf.at)) {
-            (Share::Along(cut), Some(source)) => {
-                let length = source.shape().get(cut.axis).copied().unwrap_or(0).max(1);
-                source.bytes() / length as u64 > self.memory / HEAVY
-            }
-            _ => false,
-        };
         let joined = if self.is_joined(stage) { self.cells(stage.of) } else { 0 };
         let positions = whole.fold(joined, |sum: u128, at| sum.saturating_add(self.cells(at)));
-        let leaves = || stage.leaves.iter();
-        (positions, stage.length < 2, leaves().any(is_heavy), leaves().any(is_dealt))
+        let cuts = stage.leaves.iter().filter_map(|leaf| match leaf.share {
+            Share::Along(cut) => Some((cut.axis, self.source(leaf.at)?)),
+            Share::Whole => None,
+        });
+        let each = |axis: usize, source: &dyn Source| source.bytes() / source.shape()[axis].max(1) as u64;
+        Cost {
+            holds_much: positions.saturating_mul(POSITION) > (self.memory / INPUT).into(),
+            is_not_cut: stage.length < 2,
+            is_heavy: cuts.clone().any(|(axis, source)| each(axis, &**source) > self.memory / HEAVY),
+            is_dealt: cuts.clone().any(|(axis, _)| axis > 0),
+            positions,
+        }
     }
 
     /// Whether what could be given away range by range is put together before, as its ranges are of another axis.

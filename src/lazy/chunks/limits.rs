@@ -15,6 +15,9 @@ pub(super) const LEAST_READ: u64 = 2 << 20;
 /// have theirs.
 pub(super) const RESULT: u64 = 4;
 
+/// Of the memory, the part that the states of a fold may take at once.
+pub(super) const STATES: u64 = 4;
+
 /// What a step may make in any case: it has room in what work takes besides.
 const LEAST: u64 = 4 << 20;
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Chunks;
 use super::layout::{Layout, Stage, Way};
-use super::limits::{bounded, check};
+use super::limits::{STATES, bounded, check};
 use super::spill::Spill;
 use super::walk::Walk;
 use crate::base::error::{Error, Result};
@@ -139,6 +139,7 @@ impl<'a> Run<'a> {
             is_poured: true,
             none: &empty,
             run: &run,
+            most: usize::try_from(self.chunks.memory / STATES).unwrap_or(usize::MAX),
             picoseconds: PICOSECONDS,
             states: None,
         };

@@ -104,9 +104,7 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
     ) -> Result<Self> {
         let cells = saturating_product(reduction.kept_lengths());
         match of(reduction.extent()) {
-            Err(fault) if extents.is_none() && cells > entries => {
-                Err(refused(operation, fault, reduction, None))
-            }
+            Err(fault) if extents.is_none() && cells > entries => Err(refused(operation, fault, reduction, None)),
             result => Ok(Fill { operation, reduction, cells, result, extents, of }),
         }
     }

@@ -114,6 +114,10 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
         }
     }
 
+    fn grown(&self, state: &Self::State) -> usize {
+        state.sum.grown()
+    }
+
     fn slice(&self, state: &mut Self::State, values: &[T]) {
         if F::SKIPS_NAN {
             return values.iter().for_each(|&value| self.step(state, value));

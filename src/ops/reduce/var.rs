@@ -151,11 +151,7 @@ impl<M: Float> Spread<M> {
     }
 
     /// That of values which come anew for each pass; none where one is missing.
-    fn poured<T: Ring, const SKIPS_NAN: bool>(
-        pass: &Pass<'_, T>,
-        gaps: &Gaps<T>,
-        ddof: u64,
-    ) -> Outcome<Option<Self>> {
+    fn poured<T: Ring, const SKIPS_NAN: bool>(pass: &Pass<'_, T>, gaps: &Gaps<T>, ddof: u64) -> Outcome<Option<Self>> {
         let (mut total, mut count, mut stored) = (T::Total::default(), 0, 0);
         let is_fed = pass(&mut |values| {
             let (more, numbers) = sum_of::<T, SKIPS_NAN>(values);

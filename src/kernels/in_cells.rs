@@ -1,0 +1,201 @@
+//! Folds of values that come in any order, and anew for each pass, each with the number of its cell: a pass holds the
+//! states of as many cells as fit, side by side.
+
+use std::ops::Range;
+
+use crate::base::alloc::{self, Allocated};
+use crate::element::Element;
+use crate::kernels::fed::Source;
+use crate::kernels::fold::{Fold, gaps_state};
+use crate::kernels::group::Gaps;
+use crate::kernels::op::Outcomes;
+
+/// Cells by their numbers, and what stands there.
+pub(crate) type InCells<U> = (Vec<usize>, Vec<U>);
+
+/// The states of some cells side by side.
+struct Window<S> {
+    cells: Range<usize>,
+    states: Vec<S>,
+    counts: Vec<usize>,
+    /// What states take besides their place.
+    grown: usize,
+}
+
+impl<S: Clone> Window<S> {
+    fn new(cells: Range<usize>, start: S) -> Allocated<Self> {
+        let (mut states, counts) = (Vec::new(), alloc::zeros(cells.len())?);
+        alloc::reserve_exact(&mut states, cells.len())?;
+        states.resize(cells.len(), start);
+        Ok(Window { cells, states, counts, grown: 0 })
+    }
+
+    /// Takes values of a cell in, if it is among these.
+    fn take<T: Element, F: Fold<T, State = S>>(&mut self, op: F, cell: usize, values: &[T]) {
+        if !self.cells.contains(&cell) {
+            return;
+        }
+        let at = cell - self.cells.start;
+        let state = &mut self.states[at];
+        let before = op.grown(state);
+        match values {
+            &[value] => op.step(state, value),
+            values => op.slice(state, values),
+        }
+        self.grown += op.grown(state) - before;
+        self.counts[at] += values.len();
+    }
+
+    /// Leaves the second half to a pass of its own, if there are two.
+    fn halve<T: Element, F: Fold<T, State = S>>(&mut self, op: F) {
+        let kept = self.states.len().div_ceil(2);
+        self.states.truncate(kept);
+        self.counts.truncate(kept);
+        self.cells.end = self.cells.start + kept;
+        self.grown = self.states.iter().map(|state| op.grown(state)).sum();
+    }
+
+    /// Appends the cells that a value fell into, and their results.
+    fn finish<T: Element, F: Fold<T, State = S>>(
+        self,
+        op: F,
+        gaps: &Gaps<T>,
+        (cells, results): &mut InCells<F::Out>,
+    ) -> Outcomes<()> {
+        for ((cell, mut state), count) in self.cells.zip(self.states).zip(self.counts).filter(|(_, count)| *count > 0) {
+            op.merge(&mut state, &gaps_state(op, count, gaps));
+            let found = op.finish(&state, gaps.positions(count)).map_err(|fault| fault.of(cell))?;
+            alloc::push(cells, cell)?;
+            alloc::push(results, found)?;
+        }
+        Ok(())
+    }
+}
+
+/// The cells of some axes that a value falls into, and their results; none where a value is missing.
+pub(crate) fn fold_cells<T: Element, F: Fold<T>>(
+    op: F,
+    (axes, lengths): (&[usize], &[usize]),
+    source: &dyn Source<T>,
+    gaps: &Gaps<T>,
+) -> Outcomes<Option<InCells<F::Out>>> {
+    let count = lengths.iter().fold(1, |count: usize, &length| count.saturating_mul(length));
+    // Half of it is for what grows.
+    let most = source.most() / 2;
+    let width = (most / (size_of::<F::State>() + size_of::<usize>())).max(1);
+    let (mut first, mut found) = (0, (Vec::new(), Vec::new()));
+    while first < count {
+        let mut window = Window::new(first..count.min(first.saturating_add(width)), op.start())?;
+        let is_fed = source.feed_cells(axes, lengths, &mut |cells, values| {
+            let mut start = 0;
+            for run in cells.chunk_by(|one, other| one == other) {
+                window.take(op, run[0], &values[start..start + run.len()]);
+                start += run.len();
+                if window.grown > most && window.states.len() > 1 {
+                    window.halve(op);
+                }
+            }
+        });
+        if !is_fed {
+            return Ok(None);
+        }
+        first = window.cells.end;
+        window.finish(op, gaps, &mut found)?;
+    }
+    Ok(Some(found))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    use super::*;
+    use crate::kernels::op::{Fault, Op};
+
+    /// The sum of all, whose state takes memory of its own from the value 1 on.
+    #[derive(Clone, Copy)]
+    struct Growing;
+
+    impl Op for Growing {
+        const NAME: &'static str = "growing";
+    }
+
+    impl Fold<i64> for Growing {
+        type State = i64;
+        type Out = i64;
+
+        fn start(&self) -> i64 {
+            0
+        }
+
+        fn step(&self, state: &mut i64, value: i64) {
+            *state += value;
+        }
+
+        fn repeat(&self, state: &mut i64, value: i64, count: u128) {
+            *state += value * count as i64;
+        }
+
+        fn merge(&self, state: &mut i64, other: &i64) {
+            *state += other;
+        }
+
+        fn finish(&self, state: &i64, count: u128) -> Result<i64, Fault> {
+            Ok(1000 * state + count as i64)
+        }
+
+        fn grown(&self, state: &i64) -> usize {
+            if *state > 0 { 100 } else { 0 }
+        }
+    }
+
+    struct Numbers {
+        cells: Vec<usize>,
+        values: Vec<i64>,
+        most: usize,
+        passes: AtomicUsize,
+    }
+
+    impl Source<i64> for Numbers {
+        fn feed(&self, _: Range<usize>, _: &mut dyn FnMut(&[i64])) -> bool {
+            false
+        }
+
+        fn feed_cells(&self, axes: &[usize], lengths: &[usize], take: &mut dyn FnMut(&[usize], &[i64])) -> bool {
+            assert_eq!((axes, lengths), (&[0, 2][..], &[4, 5][..]));
+            self.passes.fetch_add(1, Relaxed);
+            self.cells.chunks(3).zip(self.values.chunks(3)).for_each(|(cells, values)| take(cells, values));
+            true
+        }
+
+        fn most(&self) -> usize {
+            self.most
+        }
+
+        fn picoseconds(&self) -> usize {
+            1
+        }
+    }
+
+    #[test]
+    fn cells_that_do_not_fit_are_left_to_passes_of_their_own() {
+        let cells: Vec<usize> = (0..100).map(|at| at * at % 20).collect();
+        let values: Vec<i64> = (0..100).map(|at| if at % 3 == 0 { 0 } else { at }).collect();
+        let gaps = Gaps { fill: Some(2), extent: 50 };
+        let of_cell = |cell: usize| {
+            let mine: Vec<i64> =
+                cells.iter().zip(&values).filter(|(at, _)| **at == cell).map(|(_, value)| *value).collect();
+            let sum = mine.iter().sum::<i64>() + 2 * (50 - mine.len() as i64);
+            (!mine.is_empty()).then_some((cell, 1000 * sum + 50))
+        };
+        let expected: InCells<i64> = (0..20).filter_map(of_cell).unzip();
+        for (most, least, greatest) in [(usize::MAX, 1, 1), (4000, 1, 1), (700, 2, 10), (60, 10, 20), (1, 20, 20)] {
+            let source = Numbers { cells: cells.clone(), values: values.clone(), most, passes: AtomicUsize::new(0) };
+            let found = fold_cells(Growing, (&[0, 2], &[4, 5]), &source, &gaps).ok().flatten().unwrap();
+            assert_eq!(found, expected, "{most}");
+            let passes = source.passes.into_inner();
+            assert!((least..=greatest).contains(&passes), "{passes} passes in {most} bytes");
+        }
+    }
+}
