@@ -35,7 +35,7 @@ const HEAVY: u64 = 4;
 
 /// What the state of a cell takes, mostly, and its result; and in how many passes the states of all cells come, at most.
 const STATE: u128 = 96;
-const PASSES: u128 = 4;
+const PASSES: u128 = 12;
 
 /// What speaks against a stage, what counts most first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
