@@ -111,7 +111,7 @@ mod tests {
     use std::sync::atomic::Ordering::Relaxed;
 
     use super::*;
-    use crate::kernels::op::{Fault, Op};
+    use crate::kernels::op::{Op, Outcome};
 
     /// The sum of all, whose state takes memory of its own from the value 1 on.
     #[derive(Clone, Copy)]
@@ -122,30 +122,30 @@ mod tests {
     }
 
     impl Fold<i64> for Growing {
-        type State = i64;
+        type State = u128;
         type Out = i64;
 
-        fn start(&self) -> i64 {
+        fn start(&self) -> u128 {
             0
         }
 
-        fn step(&self, state: &mut i64, value: i64) {
-            *state += value;
+        fn step(&self, state: &mut u128, value: i64) {
+            *state += value as u128;
         }
 
-        fn repeat(&self, state: &mut i64, value: i64, count: u128) {
-            *state += value * count as i64;
+        fn repeat(&self, state: &mut u128, value: i64, count: u128) {
+            *state += value as u128 * count;
         }
 
-        fn merge(&self, state: &mut i64, other: &i64) {
+        fn merge(&self, state: &mut u128, other: &u128) {
             *state += other;
         }
 
-        fn finish(&self, state: &i64, count: u128) -> Result<i64, Fault> {
-            Ok(1000 * state + count as i64)
+        fn finish(&self, state: &u128, count: u128) -> Outcome<i64> {
+            Ok((1000 * state + count) as i64)
         }
 
-        fn grown(&self, state: &i64) -> usize {
+        fn grown(&self, state: &u128) -> usize {
             if *state > 0 { 100 } else { 0 }
         }
     }
