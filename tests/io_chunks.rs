@@ -165,7 +165,9 @@ fn folds_over_the_first_axis_hold_the_states_of_their_cells_where_these_fit() {
             let all: CooTensor<f64> = read_coo(folder.path(file), &ReadOptions::default()).unwrap();
             let expected = graph(&all.lazy()).collect().unwrap();
             let graph = graph(&scanned(&folder.path(file)));
-            for engine in [Chunks::memory(1 << 30).positions(3), Chunks::memory(1 << 30), Chunks::memory(700_000)] {
+            // In 100 kB states take more than one pass, and in 90 results of 300 cells are too much.
+            let engines = [1 << 30, 100_000, 90_000].map(Chunks::memory);
+            for engine in engines.into_iter().chain([Chunks::memory(1 << 30).positions(3)]) {
                 let on = graph.on(engine.spill(&folder.0));
                 let told = on.explain().unwrap();
                 let found = on.collect().unwrap_or_else(|error| panic!("{name} of {file}: {error}\n{told}"));
@@ -174,7 +176,7 @@ fn folds_over_the_first_axis_hold_the_states_of_their_cells_where_these_fit() {
             }
         }
     }
-    assert!(ways.iter().all(|&way| way > 15), "{ways:?} are dealt out and folded");
+    assert!(ways.iter().all(|&way| way > 10), "{ways:?} are dealt out and folded");
     let refused = scanned(&folder.path("x.parquet")).cast::<i64>().with_fill(i64::MAX).sum(0);
     let error = refused.collect().unwrap_err().to_string();
     assert_eq!(refused.on(Chunks::memory(1 << 30)).collect().unwrap_err().to_string(), error);

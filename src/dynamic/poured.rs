@@ -8,12 +8,13 @@ use std::sync::{Mutex, PoisonError};
 use super::view::{View, in_format};
 use super::widen::{no_order, truth, widened};
 use super::{AnyTensor, Erased, on_type};
+use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::element::{DType, Element};
-use crate::kernels::fed::Source;
+use crate::kernels::fed::{CellsAndValues, Source};
 use crate::ops::{self, Fed, Nanmedian, Norm, Quantile, Var};
 use crate::pattern::{AnyPattern, Pattern};
 use crate::plan::group::number_cells;
@@ -95,16 +96,17 @@ impl<T: Element> Source<T> for Values<'_, T> {
         self.of.is_poured
     }
 
-    fn feed_cells(&self, axes: &[usize], lengths: &[usize], take: &mut dyn FnMut(&[usize], &[T])) -> bool {
-        let mut cells = Vec::new();
-        let done = (self.of.parts)(0..usize::MAX, &mut |part| {
-            let numbered = number_cells(&part.pattern(), axes, lengths, &mut cells);
-            match numbered.map_err(Error::from).and_then(|()| (self.widen)(part)) {
-                Ok(part) => take(&cells, part.values()),
-                Err(error) => self.refuse(error),
+    fn feed_cells(&self, axes: &[usize], lengths: &[usize], take: &mut CellsAndValues<'_, T>) -> Allocated<bool> {
+        let (mut cells, mut numbered) = (Vec::new(), Ok(()));
+        let done = (self.of.parts)(0..usize::MAX, &mut |part| match (self.widen)(part) {
+            Ok(part) if numbered.is_ok() => {
+                numbered = number_cells(part.pattern(), axes, lengths, &mut cells);
+                numbered.iter().for_each(|()| take(&cells, part.values()));
             }
+            Ok(_) => {}
+            Err(error) => self.refuse(error),
         });
-        done.map_err(|error| self.refuse(error)).is_ok()
+        numbered.map(|()| done.map_err(|error| self.refuse(error)).is_ok())
     }
 
     fn most(&self) -> usize {

@@ -154,7 +154,7 @@ pub(super) fn of_call(call: &Call, parameters: &[usize], shape: &Shape) -> Optio
     })
 }
 
-/// The reduction that a call is which its operand may come in parts for, if it is one and without labels.
+/// The reduction that a call is, without labels, if its operand may come in parts.
 pub(super) fn fold(call: &Call) -> Option<PouredFold> {
     let options = match call.name {
         "any" | "all" | "count_nonzero" | "sum" | "nansum" | "mean" | "nanmean" | "min" | "max" | "nanmin"

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::base::alloc;
+use crate::base::alloc::{self, Allocated};
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::fold::{Fold, gaps_state, share_runs};
@@ -31,8 +31,8 @@ pub(crate) trait Source<T>: Sync {
 
     /// Hands over all values, in pieces of any length, and with each the number of the cell that it falls into, among
     /// those of these axes of these lengths. False where some have none.
-    fn feed_cells(&self, _axes: &[usize], _lengths: &[usize], _take: &mut dyn FnMut(&[usize], &[T])) -> bool {
-        false
+    fn feed_cells(&self, _axes: &[usize], _lengths: &[usize], _take: &mut CellsAndValues<'_, T>) -> Allocated<bool> {
+        Ok(false)
     }
 
     /// The bytes that what is known of all cells may take.
@@ -43,6 +43,9 @@ pub(crate) trait Source<T>: Sync {
     /// What it takes to compute one.
     fn picoseconds(&self) -> usize;
 }
+
+/// Takes values in, and with each the number of its cell.
+pub(crate) type CellsAndValues<'a, T> = dyn FnMut(&[usize], &[T]) + 'a;
 
 /// Hands over all values of one group in pieces, each time anew. False where some have none.
 pub(crate) type Pass<'a, T> = dyn Fn(&mut dyn FnMut(&[T])) -> bool + 'a;

@@ -46,7 +46,7 @@ impl<S: Clone> Window<S> {
         self.counts[at] += values.len();
     }
 
-    /// Leaves the second half to a pass of its own, if there are two.
+    /// Leaves the second half of the cells to another pass.
     fn halve<T: Element, F: Fold<T, State = S>>(&mut self, op: F) {
         let kept = self.states.len().div_ceil(2);
         self.states.truncate(kept);
@@ -82,7 +82,7 @@ pub(crate) fn fold_cells<T: Element, F: Fold<T>>(
     let count = lengths.iter().fold(1, |count: usize, &length| count.saturating_mul(length));
     // Half of it is for what grows.
     let most = source.most() / 2;
-    let width = (most / (size_of::<F::State>() + size_of::<usize>())).max(1);
+    let mut width = (most / (size_of::<F::State>() + size_of::<usize>())).max(1);
     let (mut first, mut found) = (0, (Vec::new(), Vec::new()));
     while first < count {
         let mut window = Window::new(first..count.min(first.saturating_add(width)), op.start())?;
@@ -95,11 +95,12 @@ pub(crate) fn fold_cells<T: Element, F: Fold<T>>(
                     window.halve(op);
                 }
             }
-        });
+        })?;
         if !is_fed {
             return Ok(None);
         }
-        first = window.cells.end;
+        // Where states grow, those of the cells behind will too.
+        (first, width) = (window.cells.end, width.min(window.cells.len()));
         window.finish(op, gaps, &mut found)?;
     }
     Ok(Some(found))
@@ -162,11 +163,16 @@ mod tests {
             false
         }
 
-        fn feed_cells(&self, axes: &[usize], lengths: &[usize], take: &mut dyn FnMut(&[usize], &[i64])) -> bool {
+        fn feed_cells(
+            &self,
+            axes: &[usize],
+            lengths: &[usize],
+            take: &mut dyn FnMut(&[usize], &[i64]),
+        ) -> Allocated<bool> {
             assert_eq!((axes, lengths), (&[0, 2][..], &[4, 5][..]));
             self.passes.fetch_add(1, Relaxed);
             self.cells.chunks(3).zip(self.values.chunks(3)).for_each(|(cells, values)| take(cells, values));
-            true
+            Ok(true)
         }
 
         fn most(&self) -> usize {

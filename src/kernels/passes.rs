@@ -14,10 +14,11 @@ const BITS: u32 = 16;
 /// So many keys are held.
 const FEW: u64 = 1 << 19;
 
-/// All values: how many are numbers, and how many are not; by the first bits of their keys.
+/// What the first pass counts.
 pub(crate) struct Census {
     pub(crate) numbers: u64,
     pub(crate) nans: u64,
+    /// The numbers by the first bits of their keys.
     bins: Vec<u64>,
 }
 
@@ -197,6 +198,8 @@ mod tests {
         check(&[3.0, f64::NAN, -1.0, 3.0, 0.25, -0.0, 1e300, f64::NEG_INFINITY, 3.0000001], None);
         check(&[3.0, f64::NAN, -1.0, 3.0, 0.25, 1e300, f64::NEG_INFINITY, 3.0000001], Some((0.5, 4)));
         check(&[2.5f32, -1.0, 2.5, 7.0, -3.0], Some((2.5, 3)));
+        check(&[0.0, -1.0, -0.0, 1.0, -0.0], Some((0.0, 2)));
+        check(&[0.0, -1.0, 0.0, 1.0], Some((-0.0, 2)));
         check(&[7u64, u64::MAX, 0, 7, 1 << 40, (1 << 40) + 1], Some((7, 2)));
         check(&[-5i8, 5, 0, -128, 127], Some((-6, 1)));
         check(&[true, false, true], Some((false, 3)));

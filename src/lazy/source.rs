@@ -170,7 +170,7 @@ pub trait ByRanges: Send + Sync {
     /// How many elements stand in each bin of positions of an axis.
     fn counts(&self, value: &Held, axis: usize, bins: &Bins) -> Result<Vec<u64>>;
 
-    /// Whether a fold takes it range by range.
+    /// Whether reductions take it range by range.
     fn is_poured(&self) -> bool {
         false
     }

@@ -12,10 +12,11 @@ use super::rewrite::Facts;
 use super::shares::Shares;
 use super::text::Text;
 use super::{Lazy, Value};
+use crate::base::alloc::Allocated;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::{Element, Ring};
-use crate::kernels::fed::Source;
+use crate::kernels::fed::{CellsAndValues, Source};
 use crate::kernels::zip::Zip;
 use crate::ops::{self, Fed, Operand, Partner};
 use crate::pattern::Pattern;
@@ -281,16 +282,16 @@ impl<P: Pattern, T: Element> Source<T> for Poured<'_, P, T> {
         self.feed.is_poured
     }
 
-    fn feed_cells(&self, axes: &[usize], lengths: &[usize], take: &mut dyn FnMut(&[usize], &[T])) -> bool {
-        let (mut cells, mut are_numbered) = (Vec::new(), true);
+    fn feed_cells(&self, axes: &[usize], lengths: &[usize], take: &mut CellsAndValues<'_, T>) -> Allocated<bool> {
+        let (mut cells, mut numbered) = (Vec::new(), Ok(()));
         let done = (self.feed.run)(0..usize::MAX, &mut |piece| {
             let piece = known::<Tensor<P, T>>(piece);
-            match number_cells(piece.pattern(), axes, lengths, &mut cells) {
-                Ok(()) => take(&cells, piece.values()),
-                Err(_) => are_numbered = false,
+            if numbered.is_ok() {
+                numbered = number_cells(piece.pattern(), axes, lengths, &mut cells);
+                numbered.iter().for_each(|()| take(&cells, piece.values()));
             }
         });
-        done.is_ok() && are_numbered
+        numbered.map(|()| done.is_ok())
     }
 
     fn most(&self) -> usize {

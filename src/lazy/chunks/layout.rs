@@ -20,7 +20,7 @@ pub(super) enum Way {
     Read,
     /// In ranges of one of its axes, which are joined.
     Ranges(Stage),
-    /// It takes all elements of its operand, which comes in ranges, and holds the states of all cells.
+    /// It takes all elements of its operand, which comes in ranges of an axis that it does not keep, once or again.
     Folded(Stage),
     /// From inputs that are needed as a whole themselves.
     Whole,
@@ -33,26 +33,31 @@ const MOST_SHARES: usize = 1 << 12;
 /// The part of the memory that a position of an axis takes which is not to be cut into ranges.
 const HEAVY: u64 = 4;
 
-/// What the state of a cell takes, mostly, and its result; and in how many passes the states of all cells come, at most.
+/// What the state of a cell takes, mostly; and what a cell of the result takes, while it is made, with each of its axes.
 const STATE: u128 = 96;
-const PASSES: u128 = 12;
+const CELL: u128 = 48;
+const COORD: u128 = 16;
+
+/// Steps that take much longer than reading what they take.
+const PRODUCTS: &[&str] =
+    &["matmul", "matmul_on", "matmul_without", "sddmm", "einsum", "tensordot", "kron", "outer", "mttkrp", "ttm", "ttv"];
 
 /// What speaks against a stage, what counts most first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Cost {
-    /// What is needed as a whole, and is not there, may take a large part of the memory.
-    holds_much: bool,
+    /// The positions that are needed as a whole, and are not there, where these may take a large part of the memory.
+    much: u128,
     /// The axis has no two ranges.
     is_not_cut: bool,
     /// A position of the axis takes too much, if all take the same.
     is_heavy: bool,
     /// Files are written out in another order.
     is_dealt: bool,
-    /// The positions that are needed as a whole, and are not there.
+    /// The same where they are few.
     positions: u128,
 }
 
-/// What a position takes, at most, where it is stored.
+/// What a position takes, mostly, where it is stored.
 const POSITION: u128 = 24;
 
 /// What computes a value range by range.
@@ -145,21 +150,35 @@ impl<'a> Layout<'a> {
     fn folded(&self, at: usize) -> Option<Stage> {
         let Step { node, inputs, .. } = &self.plan.steps[at];
         let (&operand, cells) = (inputs.first()?, self.cells(at));
-        let kind = self.plan.steps[operand].node.kind;
+        let kept = if cells > 1 { self.kept(at)? } else { Vec::new() };
         let fits = match cells {
             0 => false,
             1 => is_fold(node) || has_passes(node),
-            cells => is_fold(node) && cells.saturating_mul(STATE) <= PASSES * u128::from(self.memory / STATES),
+            cells => {
+                let each = CELL + COORD * kept.len() as u128;
+                is_fold(node) && cells.saturating_mul(each) <= (self.memory / STATES).into()
+            }
         };
-        if !fits || node.facts.grouping.is_some() || !kind.by_ranges()?.is_poured() {
+        if !fits || node.facts.grouping.is_some() || !self.plan.steps[operand].node.kind.by_ranges()?.is_poured() {
             return None;
         }
+        let is_repeated = has_passes(node) || cells.saturating_mul(2 * STATE) > (self.memory / STATES).into();
+        let stage = self.best(operand, |axis| !kept.contains(&axis))?;
+        let is_long =
+            || stage.plan.steps.iter().any(|step| PRODUCTS.contains(&step.node.name) && !step.inputs.is_empty());
+        (!is_repeated || !self.plan.outputs.contains(&operand) && !is_long()).then_some(stage)
+    }
+
+    /// The axes of its operand that a reduction keeps; none where these are not known.
+    fn kept(&self, at: usize) -> Option<Vec<usize>> {
+        let shape = self.shapes[*self.plan.steps[at].inputs.first()?].as_ref()?;
         let kept = (0..self.shapes[at].as_ref()?.rank()).filter_map(|axis| match self.shares(at, axis)?.shares[..] {
-            [Share::Along(cut)] if cells > 1 => Some(cut.axis),
+            [Share::Along(cut)] => Some(cut.axis),
             _ => None,
         });
         let kept: Vec<usize> = kept.collect();
-        self.best(operand, |axis| !kept.contains(&axis))
+        let cells = kept.iter().fold(1, |cells: u128, &axis| cells.saturating_mul(shape[axis] as u128));
+        (cells == self.cells(at)).then_some(kept)
     }
 
     /// The stage that computes a value in ranges of the axis, among some, that the least speaks against.
@@ -183,7 +202,7 @@ impl<'a> Layout<'a> {
         });
         let each = |axis: usize, source: &dyn Source| source.bytes() / source.shape()[axis].max(1) as u64;
         Cost {
-            holds_much: positions.saturating_mul(POSITION) > (self.memory / INPUT).into(),
+            much: if positions.saturating_mul(POSITION) > (self.memory / INPUT).into() { positions } else { 0 },
             is_not_cut: stage.length < 2,
             is_heavy: cuts.clone().any(|(axis, source)| each(axis, &**source) > self.memory / HEAVY),
             is_dealt: cuts.clone().any(|(axis, _)| axis > 0),

@@ -1,7 +1,8 @@
 //! The engine for what does not fit memory: results are computed in ranges of one axis.
 //!
 //! A step that commutes with cutting ([`shares`](super::shares)) is run on a range of its operand. What does not is
-//! taken whole, where that fits. A fold of all elements takes the ranges of its operand one after the other.
+//! taken whole, where that fits. Folds, and medians and variances of all elements, may take the ranges of an axis
+//! that they do not keep, one after the other.
 
 mod layout;
 mod limits;

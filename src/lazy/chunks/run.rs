@@ -101,7 +101,10 @@ impl<'a> Run<'a> {
         let (found, fill) = self.folded_beside(node, stage, None)?;
         match fill {
             // Where the first ranges have no gaps, only those behind them know what stands in the others.
-            Some(fill) => self.folded_beside(node, stage, Some(fill))?.0,
+            Some(fill) => {
+                drop(found);
+                self.folded_beside(node, stage, Some(fill))?.0
+            }
             None => found,
         }
     }

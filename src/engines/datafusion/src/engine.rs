@@ -11,6 +11,7 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use lacuna::lazy::outside::{Held, Plan, Query};
 use lacuna::{Error, Result};
 
+use crate::census::FEW;
 use crate::fold::Seen;
 use crate::run::{self, Answer};
 use crate::spill;
@@ -268,7 +269,7 @@ pub(crate) fn explain<R: Runs>(runs: &R, plan: &Plan, slots: &[Option<Held>]) ->
     let (mut text, name, places) = (plan.told(), R::NAME, runs.told());
     for Region { fold, read, query, .. } in &regions {
         let passes = query.order().map_or(String::new(), |order| {
-            format!(", by counts in at most {} passes, so that no group is gathered", order.words() + 1)
+            format!(", groups of up to {FEW} values gathered, others by counts in at most {} passes", order.words() + 1)
         });
         let axes = query.kept();
         let _ = writeln!(text, "{name}: %{fold} from %{read} {places}, grouped by axes {axes:?}{passes}");

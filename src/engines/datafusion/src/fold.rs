@@ -14,6 +14,7 @@ use datafusion::logical_expr::{
 use lacuna::lazy::outside::Partial;
 
 use crate::map::{Shared, bytes_of};
+use crate::median;
 use crate::table::bytes_type;
 
 /// The function.
@@ -30,7 +31,7 @@ impl Fold {
     }
 
     fn groups(&self) -> Groups {
-        Groups { seen: Vec::new(), partial: self.query.partial() }
+        Groups { query: self.query.clone(), seen: Vec::new(), partial: self.query.partial() }
     }
 }
 
@@ -103,6 +104,7 @@ fn broken(what: &str) -> datafusion::common::DataFusionError {
 
 /// What is known of some groups.
 struct Groups {
+    query: Shared,
     seen: Vec<Seen>,
     partial: Box<dyn Partial>,
 }
@@ -138,30 +140,38 @@ impl Groups {
     }
 
     /// The bytes of a group.
-    fn bytes(&self, group: usize) -> Vec<u8> {
+    fn bytes(&self, group: usize) -> Result<Vec<u8>> {
         let Seen { entries, hash } = self.seen[group];
         let mut bytes = [entries.to_le_bytes(), hash.to_le_bytes()].concat();
         self.partial.save(group, &mut bytes);
-        bytes
+        Ok(bytes)
     }
 
-    fn column(&self, groups: usize) -> ArrayRef {
-        let mut column = BinaryBuilder::with_capacity(groups, 32 * groups);
-        (0..groups).for_each(|group| column.append_value(self.bytes(group)));
-        Arc::new(column.finish())
+    /// What goes out at the end of a group, all of which is known: of a median no more than its middle.
+    fn answer(&self, group: usize) -> Result<Vec<u8>> {
+        let bytes = self.bytes(group)?;
+        let Some(order) = self.query.query.order() else { return Ok(bytes) };
+        let (seen, state) = Seen::of_group(&bytes)?;
+        let gaps = self.query.query.extent().saturating_sub(seen.entries.into());
+        let answer = median::answer(gaps, order, state).ok_or_else(|| broken("bytes are no state"))?;
+        Ok([&bytes[..bytes.len() - state.len()], &answer].concat())
     }
 
-    fn emit(&mut self, emit: EmitTo) -> ArrayRef {
+    /// The first groups, which go.
+    fn emit(&mut self, emit: EmitTo, bytes: fn(&Groups, usize) -> Result<Vec<u8>>) -> Result<ArrayRef> {
         let groups = match emit {
             EmitTo::All => self.seen.len(),
             EmitTo::First(groups) => groups.min(self.seen.len()),
         };
-        let column = self.column(groups);
+        let mut column = BinaryBuilder::with_capacity(groups, 32 * groups);
+        for group in 0..groups {
+            column.append_value(bytes(self, group)?);
+        }
         self.seen.drain(..groups);
         // DataFusion emits where memory is short, and asks again how much is taken.
         self.seen.shrink_to_fit();
         self.partial.drop_first(groups);
-        column
+        Ok(Arc::new(column.finish()))
     }
 }
 
@@ -183,11 +193,11 @@ impl GroupsAccumulator for Groups {
     }
 
     fn evaluate(&mut self, emit: EmitTo) -> Result<ArrayRef> {
-        Ok(self.emit(emit))
+        self.emit(emit, Groups::answer)
     }
 
     fn state(&mut self, emit: EmitTo) -> Result<Vec<ArrayRef>> {
-        Ok(vec![self.emit(emit)])
+        Ok(vec![self.emit(emit, Groups::bytes)?])
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef], groups: &[usize], count: usize) -> Result<()> {
@@ -199,10 +209,10 @@ impl GroupsAccumulator for Groups {
     fn convert_to_state(&self, values: &[ArrayRef], filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
         refuse_filter(filter)?;
         let count = values.first().map_or(0, |column| column.len());
-        let mut singles = Groups { seen: Vec::new(), partial: self.partial.again() };
+        let mut singles = Groups { query: self.query.clone(), seen: Vec::new(), partial: self.partial.again() };
         singles.resize(count)?;
         singles.add(values, &(0..count).collect::<Vec<_>>())?;
-        Ok(vec![singles.emit(EmitTo::All)])
+        Ok(vec![singles.emit(EmitTo::All, Groups::bytes)?])
     }
 
     fn size(&self) -> usize {
@@ -226,7 +236,7 @@ impl Accumulator for One {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        Ok(ScalarValue::Binary(Some(self.0.bytes(0))))
+        Ok(ScalarValue::Binary(Some(self.0.answer(0)?)))
     }
 
     fn size(&self) -> usize {
@@ -234,7 +244,7 @@ impl Accumulator for One {
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        Ok(vec![self.evaluate()?])
+        Ok(vec![ScalarValue::Binary(Some(self.0.bytes(0)?))])
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {

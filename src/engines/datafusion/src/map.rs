@@ -38,6 +38,13 @@ pub(crate) trait Asks: Send + Sync {
 
     /// The same in words.
     fn told(&self) -> lacuna::Result<Told>;
+
+    /// The number of positions of a group; `u128::MAX` where it does not fit.
+    fn extent(&self) -> u128 {
+        let shape = self.reader().shape();
+        let reduced = (0..shape.rank()).filter(|axis| !self.kept().contains(axis));
+        reduced.fold(1, |extent: u128, axis| extent.saturating_mul(shape[axis] as u128))
+    }
 }
 
 impl Asks for Query {

@@ -1,6 +1,6 @@
-//! Medians in passes of counts: after the first one, which tells on which side of what is not stored the middle of each
-//! group is, each pass counts the values by 16 bits more of their keys, in the ranges where a middle is looked for. At
-//! most four passes find it, and no group's values come together.
+//! Medians: the first pass knows all values of small groups. Of the others it tells on which side of what is not stored
+//! the middle is; then each pass counts the values by 16 bits more of their keys, in the ranges where a middle is looked
+//! for. At most four passes find it, and no large group's values come together.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
 use datafusion::prelude::SessionContext;
 use lacuna::lazy::outside::{Found, Gap, Ordered};
 
-use crate::census::{Census, Side};
+use crate::census::{Census, Known, Side};
 use crate::map::Shared;
 use crate::run::{self, Bin};
 use crate::table::Entries;
@@ -43,8 +43,14 @@ pub(crate) async fn keys(
 ) -> Result<Vec<Option<[u64; 2]>>> {
     let (mut keys, mut targets) = (vec![None; found.len()], Vec::new());
     for (group, one) in found.iter().enumerate() {
-        let census = Census::of(&one.state).ok_or_else(|| exec_datafusion_err!("lacuna: a state is no count"))?;
-        keys[group] = targets_of(extent.saturating_sub(one.count.into()), order, census, group, &mut targets);
+        let (census, middle) =
+            Census::of_answer(&one.state).ok_or_else(|| exec_datafusion_err!("lacuna: a state is no count"))?;
+        let gaps = extent.saturating_sub(one.count.into());
+        keys[group] = match Span::of(gaps, order, &census) {
+            None => None,
+            Some(_) if middle.is_some() => middle,
+            Some(span) => Some(span.targets(order, census, group, &mut targets)),
+        };
     }
     for pass in 1..=order.words() {
         if !targets.is_empty() {
@@ -58,38 +64,70 @@ pub(crate) async fn keys(
     Ok(keys)
 }
 
-/// The keys in the middle of a group of so many gaps, if it has a median: those of what is not stored, which others
-/// take the place of that are looked for.
-fn targets_of(
-    gaps: u128,
-    order: &dyn Ordered,
-    census: Census,
-    group: usize,
-    targets: &mut Vec<Target>,
-) -> Option<[u64; 2]> {
-    let (unstored, level) = match order.gap() {
-        Gap::Level(first, _) => (gaps, first),
-        Gap::Nan if gaps > 0 && !order.skips_nan() => return None,
-        Gap::Nan | Gap::Absent => (0, 0),
+/// What goes out at the end of a group of so many gaps, from all that is known of it.
+pub(crate) fn answer(gaps: u128, order: &dyn Ordered, state: &[u8]) -> Option<Vec<u8>> {
+    let Known { census, keys } = Known::of(state)?;
+    let span = Span::of(gaps, order, &census);
+    let middle = match span.zip(keys) {
+        Some((span, keys)) => Some(span.middle(order, keys)?),
+        None => None,
     };
-    if census.nan > 0 && !order.skips_nan() {
-        return None;
-    }
-    let start = u128::from(census.below);
-    let end = (start + u128::from(census.level)).saturating_add(unstored);
-    let numbers = end.saturating_add(census.above.into());
-    if numbers == 0 {
-        return None;
-    }
-    for (which, rank) in order.ranks(numbers).into_iter().enumerate() {
-        let target = |side, rank: u128, count| Target { group, which, side, rank: rank as u64, prefix: 0, count };
-        if rank < start {
-            targets.push(target(Side::Below, rank, census.below));
-        } else if rank >= end {
-            targets.push(target(Side::Above, rank - end, census.above));
+    Some(census.answer(middle))
+}
+
+/// The ranks of what is not stored in a group that has a median, whose key it is, and the number of all numbers.
+struct Span {
+    start: u128,
+    end: u128,
+    numbers: u128,
+    level: u64,
+}
+
+impl Span {
+    /// That of a group of so many gaps; none if it has no median.
+    fn of(gaps: u128, order: &dyn Ordered, census: &Census) -> Option<Span> {
+        let (unstored, level) = match order.gap() {
+            Gap::Level(first, _) => (gaps, first),
+            Gap::Nan if gaps > 0 && !order.skips_nan() => return None,
+            Gap::Nan | Gap::Absent => (0, 0),
+        };
+        if census.nan > 0 && !order.skips_nan() {
+            return None;
         }
+        let start = u128::from(census.below);
+        let end = (start + u128::from(census.level)).saturating_add(unstored);
+        let numbers = end.saturating_add(census.above.into());
+        (numbers > 0).then_some(Span { start, end, numbers, level })
     }
-    Some([level; 2])
+
+    /// The keys in the middle, from all that are not those of what is not stored; none where these are not all.
+    fn middle(&self, order: &dyn Ordered, mut keys: Vec<u64>) -> Option<[u64; 2]> {
+        keys.sort_unstable();
+        let mut middle = [self.level; 2];
+        for (rank, key) in order.ranks(self.numbers).into_iter().zip(&mut middle) {
+            let at = match rank {
+                rank if rank < self.start => rank,
+                rank if rank < self.end => continue,
+                rank => self.start + (rank - self.end),
+            };
+            *key = *keys.get(usize::try_from(at).ok()?)?;
+        }
+        Some(middle)
+    }
+
+    /// The keys in the middle if they are those of what is not stored; others, which take the place of these, are looked
+    /// for.
+    fn targets(&self, order: &dyn Ordered, census: Census, group: usize, targets: &mut Vec<Target>) -> [u64; 2] {
+        for (which, rank) in order.ranks(self.numbers).into_iter().enumerate() {
+            let target = |side, rank: u128, count| Target { group, which, side, rank: rank as u64, prefix: 0, count };
+            if rank < self.start {
+                targets.push(target(Side::Below, rank, census.below));
+            } else if rank >= self.end {
+                targets.push(target(Side::Above, rank - self.end, census.above));
+            }
+        }
+        [self.level; 2]
+    }
 }
 
 /// Finds 16 bits more of each key.
