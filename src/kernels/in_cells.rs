@@ -112,6 +112,7 @@ mod tests {
     use std::sync::atomic::Ordering::Relaxed;
 
     use super::*;
+    use crate::kernels::fed::CellsAndValues;
     use crate::kernels::op::{Op, Outcome};
 
     /// The sum of all, whose state takes memory of its own from the value 1 on.
@@ -163,12 +164,7 @@ mod tests {
             false
         }
 
-        fn feed_cells(
-            &self,
-            axes: &[usize],
-            lengths: &[usize],
-            take: &mut dyn FnMut(&[usize], &[i64]),
-        ) -> Allocated<bool> {
+        fn feed_cells(&self, axes: &[usize], lengths: &[usize], take: &mut CellsAndValues<'_, i64>) -> Allocated<bool> {
             assert_eq!((axes, lengths), (&[0, 2][..], &[4, 5][..]));
             self.passes.fetch_add(1, Relaxed);
             self.cells.chunks(3).zip(self.values.chunks(3)).for_each(|(cells, values)| take(cells, values));
