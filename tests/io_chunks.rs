@@ -177,6 +177,10 @@ fn folds_over_the_first_axis_hold_the_states_of_their_cells_where_these_fit() {
         }
     }
     assert!(ways.iter().all(|&way| way > 10), "{ways:?} are dealt out and folded");
+    // What stands behind a fold does not hold it up.
+    let behind = (scanned(&folder.path("x.parquet")).nansum(0).sqrt() * 2.0).abs();
+    let told = behind.on(Chunks::memory(1 << 30)).explain().unwrap();
+    assert!(told.contains(" folds ") && !told.contains("%0 in ranges of axis 1"), "{told}");
     let refused = scanned(&folder.path("x.parquet")).cast::<i64>().with_fill(i64::MAX).sum(0);
     let error = refused.collect().unwrap_err().to_string();
     assert_eq!(refused.on(Chunks::memory(1 << 30)).collect().unwrap_err().to_string(), error);

@@ -72,7 +72,7 @@ fn chunks_take_the_memory_that_is_promised() {
     measured("columns, dealt out", |x| x.sum(0));
     measured("medians of columns, dealt out", |x| x.nanmedian(0));
     measured("columns, by cells", |x| x.slice(ndarray::s![.., ..3900]).sum(0));
-    measured("columns of NaNs, by cells", |x| (x.slice(ndarray::s![.., 100..4000]) * f64::NAN).mean(0));
+    measured("columns of NaNs, by cells", |x| (x.slice(ndarray::s![.., 100..900]) * f64::NAN).mean(0));
     measured("all", |x| x.square().sum(Axes::all()));
     measured("median of all", |x| x.nanmedian(Axes::all()));
     measured("variance of what is stored", |x| x.abs().stored().var(Axes::all()));

@@ -85,6 +85,8 @@ pub(super) struct Layout<'a> {
     /// The bytes that values may take.
     memory: u64,
     is_there: Vec<bool>,
+    /// Which reductions rather take ranges of an axis that they do not keep: what stands behind them is cut there.
+    do_fold: Vec<bool>,
     /// What is given away range by range of its first axis, and joined if it comes in others.
     poured: Option<usize>,
     pub(super) shapes: Vec<Option<Shape>>,
@@ -102,7 +104,12 @@ impl<'a> Layout<'a> {
         };
         let shapes = plan.steps.iter().zip(slots).map(shape).collect();
         let is_there = slots.iter().map(Option::is_some).collect();
-        let mut layout = Layout { plan, memory, is_there, poured, shapes, ways: BTreeMap::new() };
+        let mut layout = Layout { plan, memory, is_there, do_fold: Vec::new(), poured, shapes, ways: BTreeMap::new() };
+        // Of a step this asks for those before it.
+        for at in 0..plan.steps.len() {
+            let does_fold = !layout.is_there[at] && layout.folds(at).is_some();
+            layout.do_fold.push(does_fold);
+        }
         let mut needed: BTreeSet<usize> = plan.outputs.iter().copied().collect();
         // Inputs stand before what is made of them.
         while let Some(at) = needed.pop_last() {
@@ -132,13 +139,18 @@ impl<'a> Layout<'a> {
         if self.source(at).is_some() {
             return Way::Read;
         }
-        match (self.folded(at), self.best(at, |_| true)) {
-            (Some(stage), _) if self.cells(at) == 1 => Way::Folded(stage),
-            (Some(stage), Some(ranges)) if self.cost(&stage) >= self.cost(&ranges) => Way::Ranges(ranges),
-            (Some(stage), _) => Way::Folded(stage),
-            (None, Some(ranges)) => Way::Ranges(ranges),
-            (None, None) => Way::Whole,
+        match self.folds(at) {
+            Some(stage) => Way::Folded(stage),
+            None => self.best(at, |_| true).map_or(Way::Whole, Way::Ranges),
         }
+    }
+
+    /// The stage of the operand of a reduction that rather takes it in ranges of an axis which it does not keep than is
+    /// computed in ranges itself.
+    fn folds(&self, at: usize) -> Option<Stage> {
+        let stage = self.folded(at)?;
+        let is_better = |ranges: Stage| self.cost(&stage) < self.cost(&ranges);
+        (self.cells(at) == 1 || self.best(at, |_| true).is_none_or(is_better)).then_some(stage)
     }
 
     /// The number of positions of a value.
@@ -238,7 +250,8 @@ impl<'a> Layout<'a> {
         let (mut left, mut met) = (BTreeSet::from([(of, Share::along(axis))]), Vec::new());
         // From the result on: inputs stand before what is made of them, so that all that ask for one come first.
         while let Some((at, share)) = left.pop_last() {
-            let is_leaf = self.is_there[at] || self.source(at).is_some();
+            let does_fold = at != of && self.do_fold.get(at) == Some(&true);
+            let is_leaf = self.is_there[at] || self.source(at).is_some() || does_fold;
             let inputs = match share {
                 Share::Along(cut) if !is_leaf && met.len() < MOST_SHARES => self.shares(at, cut.axis).map(|taken| {
                     let shares = taken.shares.into_iter().map(|share| share.through(cut));
