@@ -20,9 +20,9 @@ mod view;
 mod widen;
 mod zip;
 
-#[cfg(any(feature = "cli", feature = "parquet"))]
-#[cfg_attr(any(test, not(feature = "cli")), allow(unused_imports))] // the steps of expressions
+#[cfg(all(feature = "cli", not(test)))]
 pub(crate) use self::poured::PouredOptions;
+#[cfg(any(feature = "cli", feature = "parquet"))]
 pub(crate) use self::poured::{Poured, PouredFold};
 pub use self::product::AnyMatmul;
 #[cfg(all(feature = "cli", not(test)))]
