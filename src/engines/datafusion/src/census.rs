@@ -36,8 +36,8 @@ impl Side {
     }
 }
 
-/// So many keys are kept of a group.
-pub(crate) const FEW: usize = 1 << 10;
+/// So many keys are kept of a group; unoptimised of far fewer, so that tests meet larger ones.
+pub(crate) const FEW: usize = if cfg!(debug_assertions) { 6 } else { 1 << 10 };
 
 /// What the keys of all groups that are known together may take: a column of states has at most 2<sup>31</sup> bytes.
 const HELD: usize = 1 << 29;
