@@ -57,7 +57,13 @@ pub fn some_of<T: Copy + Debug + 'static>(all: &'static [T]) -> BoxedStrategy<Ve
 
 /// Runs a property over as many cases as `PROPTEST_CASES` says, 256 if it says nothing; failures are shrunk and shown.
 #[track_caller]
-pub fn check<S: Strategy>(strategy: S, property: impl Fn(S::Value)) {
+pub fn check<S: Strategy + 'static>(strategy: S, property: impl Fn(S::Value)) {
+    run(strategy.boxed(), &property);
+}
+
+/// The runner is compiled for each type of input, and not for each strategy and property.
+#[track_caller]
+fn run<T: Debug>(strategy: BoxedStrategy<T>, property: &dyn Fn(T)) {
     let config = proptest::test_runner::Config { failure_persistence: None, ..Default::default() };
     let mut runner = proptest::test_runner::TestRunner::new(config);
     let outcome = runner.run(&strategy, |input| {
