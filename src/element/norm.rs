@@ -35,6 +35,10 @@ impl<T: Wide> Accumulator<T> for Magnitudes {
         Accumulator::<f64>::merge(&mut self.0, &other.0);
     }
 
+    fn grown(&self) -> usize {
+        Accumulator::<f64>::grown(&self.0)
+    }
+
     type Cell = Pair;
 
     fn add_to(cell: &mut Pair, value: T) -> bool {
@@ -70,7 +74,8 @@ impl<T: Wide> Accumulator<T> for Magnitudes {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Squares {
     amid: FloatTotal,
-    rest: Option<Products>,
+    /// Apart, as few sums need it and it is large.
+    rest: Option<Box<Products>>,
 }
 
 /// The square of a value in two floats, where these hold it; of what is not finite the first one tells.
@@ -82,7 +87,7 @@ fn square(value: f64) -> Option<Pair> {
 
 impl Squares {
     fn add_rest(&mut self, value: f64, count: u128) {
-        self.rest.get_or_insert_with(Products::new).add_product(value, value, count);
+        self.rest.get_or_insert_with(|| Box::new(Products::new())).add_product(value, value, count);
     }
 
     /// The [`root`](Squares::root) of what a small total holds, if that is enough to know it.
@@ -98,7 +103,7 @@ impl Squares {
         if self.rest.is_none() && near.is_finite() {
             return near.sqrt();
         }
-        let mut digits = self.rest.clone().unwrap_or_else(Products::new);
+        let mut digits = self.rest.as_deref().cloned().unwrap_or_else(Products::new);
         digits.merge(&self.amid.digits());
         digits.root()
     }
@@ -132,8 +137,12 @@ impl<T: Wide> Accumulator<T> for Squares {
     fn merge(&mut self, other: &Self) {
         Accumulator::<f64>::merge(&mut self.amid, &other.amid);
         if let Some(other) = &other.rest {
-            self.rest.get_or_insert_with(Products::new).merge(other);
+            self.rest.get_or_insert_with(|| Box::new(Products::new())).merge(other);
         }
+    }
+
+    fn grown(&self) -> usize {
+        Accumulator::<f64>::grown(&self.amid) + if self.rest.is_some() { size_of::<Products>() } else { 0 }
     }
 
     type Cell = Pair;
@@ -177,7 +186,7 @@ impl Saved for Squares {
 
     fn load(bytes: &mut &[u8]) -> Option<Self> {
         let amid = FloatTotal::load(bytes)?;
-        let rest = if bool::load(bytes)? { Some(Products::load(bytes)?) } else { None };
+        let rest = if bool::load(bytes)? { Some(Box::new(Products::load(bytes)?)) } else { None };
         Some(Squares { amid, rest })
     }
 }
