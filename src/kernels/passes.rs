@@ -66,7 +66,7 @@ impl Census {
     ) -> Outcome<Option<[T; 2]>> {
         let equal = gaps.map(|(value, count)| Equal { key: key_of_value(value), count });
         let start = |rank| Target { prefix: 0, known: 0, rank, count: self.numbers };
-        let mut targets = ranks.map(|rank| start(rank).within(&self.bins, equal));
+        let mut targets = ranks.map(|rank| start(rank).within(&self.bins, equal).or_equal(equal));
         while targets.iter().any(|target| target.known < BITS * words::<T>()) {
             let Some(narrowed) = narrowed(targets, equal, pass)? else { return Ok(None) };
             targets = narrowed;
@@ -106,13 +106,35 @@ impl Target {
         Target { known: u64::BITS, prefix: u64::MAX, ..self }
     }
 
+    /// The same, with its key where that of the numbers which come with no pass is the only one that begins so.
+    fn or_equal(self, equal: Option<Equal>) -> Target {
+        match equal.filter(|equal| self.count == 0 && self.holds(equal.key)) {
+            Some(Equal { key, .. }) => Target { prefix: key, known: u64::BITS, ..self },
+            None => self,
+        }
+    }
+
+    /// Whether the same is to be found of both.
+    fn is_as(&self, other: &Target) -> bool {
+        (self.prefix, self.known) == (other.prefix, other.known)
+    }
+
     /// Whether all numbers that come with a pass, and begin so, are held in the next one.
     fn is_few(&self) -> bool {
         self.count <= FEW
     }
 
+    /// Goes on by what a pass found.
+    fn after(self, found: &mut Found, equal: Option<Equal>) -> Target {
+        match found {
+            Found::Nothing => self,
+            Found::Keys(keys) => self.among(keys, equal),
+            Found::Bins(bins) => self.within(bins, equal).or_equal(equal),
+        }
+    }
+
     /// The key at the rank, from all keys that begin so.
-    fn among(self, mut keys: Vec<u64>, equal: Option<Equal>) -> Target {
+    fn among(self, keys: &mut [u64], equal: Option<Equal>) -> Target {
         let found = |key| Target { prefix: key, known: u64::BITS, ..self };
         let equal = equal.filter(|equal| self.holds(equal.key));
         let (key, count) = equal.map_or((0, 0), |equal| (equal.key, equal.count));
@@ -149,7 +171,8 @@ impl Found {
 
 /// Targets after one pass more; none where values are missing.
 fn narrowed<T: Real>(targets: [Target; 2], equal: Option<Equal>, pass: &Pass<'_, T>) -> Allocated<Option<[Target; 2]>> {
-    let mut found = [Found::new::<T>(&targets[0])?, Found::new::<T>(&targets[1])?];
+    let [low, high] = &targets;
+    let mut found = [Found::new::<T>(low)?, if high.is_as(low) { Found::Nothing } else { Found::new::<T>(high)? }];
     let is_fed = pass(&mut |values| {
         for key in values.iter().filter(|value| !value.isnan()).map(|&value| key_of_value(value)) {
             for (target, found) in targets.iter().zip(&mut found).filter(|(target, _)| target.holds(key)) {
@@ -163,12 +186,9 @@ fn narrowed<T: Real>(targets: [Target; 2], equal: Option<Equal>, pass: &Pass<'_,
             }
         }
     });
-    let mut targets = targets.into_iter().zip(found).map(|(target, found)| match found {
-        Found::Nothing => target,
-        Found::Keys(keys) => target.among(keys, equal),
-        Found::Bins(bins) => target.within(&bins, equal),
-    });
-    Ok(targets.next().zip(targets.next()).filter(|_| is_fed).map(|(low, high)| [low, high]))
+    let [of_low, of_high] = &mut found;
+    let high = if high.is_as(low) { high.after(of_low, equal) } else { high.after(of_high, equal) };
+    Ok(is_fed.then(|| [low.after(of_low, equal), high]))
 }
 
 #[cfg(test)]
