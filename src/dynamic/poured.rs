@@ -17,7 +17,7 @@ use crate::element::{DType, Element};
 use crate::kernels::fed::{CellsAndValues, Source};
 use crate::ops::{self, Fed, Nanmedian, Norm, Quantile, Var};
 use crate::pattern::{AnyPattern, Pattern};
-use crate::plan::group::number_cells;
+use crate::plan::group::CellsOf;
 use crate::tensor::Tensor;
 
 /// Hands over a range of the entries of a tensor, part by part.
@@ -97,16 +97,12 @@ impl<T: Element> Source<T> for Values<'_, T> {
     }
 
     fn feed_cells(&self, axes: &[usize], lengths: &[usize], take: &mut CellsAndValues<'_, T>) -> Allocated<bool> {
-        let (mut cells, mut numbered) = (Vec::new(), Ok(()));
+        let mut cells = CellsOf::new(axes, lengths);
         let done = (self.of.parts)(0..usize::MAX, &mut |part| match (self.widen)(part) {
-            Ok(part) if numbered.is_ok() => {
-                numbered = number_cells(part.pattern(), axes, lengths, &mut cells);
-                numbered.iter().for_each(|()| take(&cells, part.values()));
-            }
-            Ok(_) => {}
+            Ok(part) => cells.give(part.pattern(), part.values(), take),
             Err(error) => self.refuse(error),
         });
-        numbered.map(|()| done.map_err(|error| self.refuse(error)).is_ok())
+        cells.finish().map(|()| done.map_err(|error| self.refuse(error)).is_ok())
     }
 
     fn most(&self) -> usize {

@@ -23,8 +23,8 @@ pub(crate) trait Source<T>: Sync {
     /// none.
     fn feed(&self, entries: Range<usize>, take: &mut dyn FnMut(&[T])) -> bool;
 
-    /// Whether values come in any order, and however many there are: then those of any range are all of them, in pieces
-    /// of any length, and each time anew.
+    /// Whether neither their order nor their number is known. Then any range means all of them, which come in pieces of
+    /// any length, and again whenever they are asked for.
     fn is_poured(&self) -> bool {
         false
     }

@@ -20,7 +20,7 @@ use crate::kernels::fed::{CellsAndValues, Source};
 use crate::kernels::zip::Zip;
 use crate::ops::{self, Fed, Operand, Partner};
 use crate::pattern::Pattern;
-use crate::plan::group::number_cells;
+use crate::plan::group::CellsOf;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
 
@@ -283,15 +283,12 @@ impl<P: Pattern, T: Element> Source<T> for Poured<'_, P, T> {
     }
 
     fn feed_cells(&self, axes: &[usize], lengths: &[usize], take: &mut CellsAndValues<'_, T>) -> Allocated<bool> {
-        let (mut cells, mut numbered) = (Vec::new(), Ok(()));
+        let mut cells = CellsOf::new(axes, lengths);
         let done = (self.feed.run)(0..usize::MAX, &mut |piece| {
             let piece = known::<Tensor<P, T>>(piece);
-            if numbered.is_ok() {
-                numbered = number_cells(piece.pattern(), axes, lengths, &mut cells);
-                numbered.iter().for_each(|()| take(&cells, piece.values()));
-            }
+            cells.give(piece.pattern(), piece.values(), take);
         });
-        numbered.map(|()| done.is_ok())
+        cells.finish().map(|()| done.is_ok())
     }
 
     fn most(&self) -> usize {

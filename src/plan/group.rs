@@ -13,6 +13,8 @@ use crate::base::index::Index;
 use crate::base::limit::default_limit;
 use crate::base::shape::unravel;
 use crate::base::threads;
+use crate::kernels::cells::number;
+use crate::kernels::fed::CellsAndValues;
 use crate::kernels::group::Groups;
 use crate::kernels::lanes::{Reduced, reduce_stored};
 use crate::kernels::sort;
@@ -151,22 +153,42 @@ pub(crate) fn of_numbers<P: Pattern>(entries: &P, reduction: &Reduction, cells: 
     of_coords(entries, reduction, kept, cells.len())
 }
 
-/// The row-major numbers of the cells that entries fall into, among those of these axes of these lengths, in place of
-/// what stood there.
-pub(crate) fn number_cells<P: Pattern>(
-    entries: &P,
-    axes: &[usize],
-    lengths: &[usize],
-    cells: &mut Vec<usize>,
-) -> Allocated<()> {
-    cells.clear();
-    alloc::reserve(cells, entries.nnz())?;
-    cells.resize(entries.nnz(), 0);
-    for (&axis, &length) in axes.iter().zip(lengths) {
-        let coords = entries.axis_coords(axis)?;
-        cells.iter_mut().zip(coords.iter()).for_each(|(cell, coord)| *cell = *cell * length + coord.to_usize());
+/// The cells of some axes that entries fall into which come in pieces, by their row-major numbers.
+pub(crate) struct CellsOf<'a> {
+    axes: &'a [usize],
+    lengths: &'a [usize],
+    /// Those of one piece.
+    numbers: Vec<usize>,
+    done: Allocated<()>,
+}
+
+impl<'a> CellsOf<'a> {
+    pub(crate) fn new(axes: &'a [usize], lengths: &'a [usize]) -> Self {
+        CellsOf { axes, lengths, numbers: Vec::new(), done: Ok(()) }
     }
-    Ok(())
+
+    /// Hands over the values of a piece with their cells, unless one before had no memory for them.
+    pub(crate) fn give<P: Pattern, T>(&mut self, piece: &P, values: &[T], take: &mut CellsAndValues<'_, T>) {
+        if self.done.is_ok() {
+            self.done = self.number(piece);
+            self.done.iter().for_each(|()| take(&self.numbers, values));
+        }
+    }
+
+    fn number<P: Pattern>(&mut self, piece: &P) -> Allocated<()> {
+        self.numbers.clear();
+        alloc::reserve(&mut self.numbers, piece.nnz())?;
+        self.numbers.resize(piece.nnz(), 0);
+        let coords = self.axes.iter().map(|&axis| piece.axis_coords(axis)).collect::<Allocated<Vec<_>>>()?;
+        let coords: Vec<&[P::Index]> = coords.iter().map(|coords| &**coords).collect();
+        number(&coords, self.lengths, 0, &mut self.numbers);
+        Ok(())
+    }
+
+    /// Whether there was memory for all of them.
+    pub(crate) fn finish(self) -> Allocated<()> {
+        self.done
+    }
 }
 
 /// The cells of a reduction over trailing axes: the lanes, by their `offsets`, that hold an entry, and what `reduce`
