@@ -77,6 +77,41 @@ fn ranges_of_a_file_are_told_as_one() {
     std::fs::remove_file(path).unwrap();
 }
 
+/// A plan read the coordinates of a slice for each axis; states of norms were so large that few fitted a pass; a median
+/// that is the fill was looked for in one pass more.
+#[cfg(feature = "parquet")]
+#[test]
+fn a_plan_reads_nothing_and_a_fold_reads_once_what_it_needs_once() {
+    use lacuna::lazy::{Chunks, Lazy};
+    use lacuna::{Axes, Norm};
+    let path = std::env::temp_dir().join(format!("lacuna-once-{}.parquet", std::process::id()));
+    let (progress, told) = hook();
+    let mut options = ReadOptions::default();
+    options.progress = progress;
+    let sparse = matrix().into_coo::<f64, u32>().unwrap().slice(ndarray::s![.., ..700]).unwrap();
+    write(&path, &sparse, &WriteOptions::default()).unwrap();
+    let x: Lazy<CooTensor<f64>> = lacuna::io::scan(&path, &options).unwrap();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let read = |name: &str, graph: Lazy<CooTensor<f64>>| {
+        let expected = graph.collect().unwrap();
+        let on = graph.on(Chunks::memory(1 << 20));
+        told.lock().unwrap().clear();
+        let plan = on.explain().unwrap();
+        assert_eq!(*told.lock().unwrap(), [], "{name}: {plan}");
+        let found = pool.install(|| on.collect().unwrap());
+        assert!(found.same_as(&expected), "{name}: {plan}");
+        *told.lock().unwrap().last().unwrap()
+    };
+    let once = read("all", x.sum(Axes::all()));
+    assert_eq!(read("median that is the fill", x.nanmedian(Axes::all())), once);
+    assert!(read("median of what is stored", x.stored().nanmedian(Axes::all())) > once);
+    let columns = read("columns", x.sum(0));
+    assert_eq!(read("norms", x.norm(0)), columns);
+    assert_eq!(read("norms beyond the range", (&x * 1e300).norm(Norm::over(0).one())), columns);
+    read("a slice", x.slice(ndarray::s![5..50, 3..600]).sum(0));
+    std::fs::remove_file(path).unwrap();
+}
+
 #[test]
 fn options_with_a_hook_are_printed() {
     let (progress, told) = hook();

@@ -104,6 +104,12 @@ impl Source for Part {
         self.of.weights_in(&self.ranges, 0, &one).map_or(self.of.bytes(), |bytes| bytes.iter().sum())
     }
 
+    /// If all positions take the same.
+    fn about(&self) -> u64 {
+        let (own, all) = (self.shape.wide_size() as f64, self.of.shape().wide_size().max(1) as f64);
+        (self.of.about() as f64 * (own / all)) as u64
+    }
+
     fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<Held> {
         self.of.read_box(&self.within(part))
     }

@@ -30,6 +30,11 @@ pub(crate) trait Source: Send + Sync {
     /// The bytes that all of it takes.
     fn bytes(&self) -> u64;
 
+    /// The same, more or less, if nothing is to be read for it.
+    fn about(&self) -> u64 {
+        self.bytes()
+    }
+
     /// All of it, or a range of an axis.
     fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<Held>;
 

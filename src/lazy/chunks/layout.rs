@@ -39,8 +39,7 @@ const CELL: u128 = 48;
 const COORD: u128 = 16;
 
 /// Steps that take much longer than reading what they take.
-const PRODUCTS: &[&str] =
-    &["matmul", "matmul_on", "matmul_without", "sddmm", "einsum", "tensordot", "kron", "outer", "mttkrp", "ttm", "ttv"];
+const PRODUCTS: &[&str] = &["matmul", "matmul_with", "matmul_on", "ttm", "ttv"];
 
 /// What speaks against a stage, what counts most first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -53,7 +52,7 @@ struct Cost {
     is_heavy: bool,
     /// Files are written out in another order.
     is_dealt: bool,
-    /// The same where they are few.
+    /// The positions that are needed as a whole, also where these take a small part of the memory.
     positions: u128,
 }
 
@@ -87,6 +86,9 @@ pub(super) struct Layout<'a> {
     is_there: Vec<bool>,
     /// Which reductions rather take ranges of an axis that they do not keep: what stands behind them is cut there.
     do_fold: Vec<bool>,
+    /// What takes these ranges, and the bytes that all results of these reductions take.
+    folds: BTreeMap<usize, Stage>,
+    folded_bytes: u128,
     /// What is given away range by range of its first axis, and joined if it comes in others.
     poured: Option<usize>,
     pub(super) shapes: Vec<Option<Shape>>,
@@ -104,11 +106,16 @@ impl<'a> Layout<'a> {
         };
         let shapes = plan.steps.iter().zip(slots).map(shape).collect();
         let is_there = slots.iter().map(Option::is_some).collect();
-        let mut layout = Layout { plan, memory, is_there, do_fold: Vec::new(), poured, shapes, ways: BTreeMap::new() };
+        let (do_fold, folds, ways) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+        let mut layout = Layout { plan, memory, is_there, do_fold, folds, folded_bytes: 0, poured, shapes, ways };
         // Of a step this asks for those before it.
         for at in 0..plan.steps.len() {
-            let does_fold = !layout.is_there[at] && layout.folds(at).is_some();
-            layout.do_fold.push(does_fold);
+            let fold = if layout.is_there[at] { None } else { layout.fold(at) };
+            layout.do_fold.push(fold.is_some());
+            if let Some(stage) = fold {
+                layout.folded_bytes += layout.folded_bytes_of(at);
+                layout.folds.insert(at, stage);
+            }
         }
         let mut needed: BTreeSet<usize> = plan.outputs.iter().copied().collect();
         // Inputs stand before what is made of them.
@@ -132,14 +139,14 @@ impl<'a> Layout<'a> {
         }
     }
 
-    fn way(&self, at: usize) -> Way {
+    fn way(&mut self, at: usize) -> Way {
         if self.is_there[at] {
             return Way::There;
         }
         if self.source(at).is_some() {
             return Way::Read;
         }
-        match self.folds(at) {
+        match self.folds.remove(&at) {
             Some(stage) => Way::Folded(stage),
             None => self.best(at, |_| true).map_or(Way::Whole, Way::Ranges),
         }
@@ -147,10 +154,16 @@ impl<'a> Layout<'a> {
 
     /// The stage of the operand of a reduction that rather takes it in ranges of an axis which it does not keep than is
     /// computed in ranges itself.
-    fn folds(&self, at: usize) -> Option<Stage> {
+    fn fold(&self, at: usize) -> Option<Stage> {
         let stage = self.folded(at)?;
         let is_better = |ranges: Stage| self.cost(&stage) < self.cost(&ranges);
         (self.cells(at) == 1 || self.best(at, |_| true).is_none_or(is_better)).then_some(stage)
+    }
+
+    /// The bytes that the result of a reduction takes while it is made, if each of its cells holds an entry.
+    fn folded_bytes_of(&self, at: usize) -> u128 {
+        let rank = self.shapes[at].as_ref().map_or(0, |shape| shape.rank());
+        self.cells(at).saturating_mul(CELL + COORD * rank as u128)
     }
 
     /// The number of positions of a value.
@@ -166,10 +179,7 @@ impl<'a> Layout<'a> {
         let fits = match cells {
             0 => false,
             1 => is_fold(node) || has_passes(node),
-            cells => {
-                let each = CELL + COORD * kept.len() as u128;
-                is_fold(node) && cells.saturating_mul(each) <= (self.memory / STATES).into()
-            }
+            _ => is_fold(node) && self.folded_bytes + self.folded_bytes_of(at) <= (self.memory / STATES).into(),
         };
         if !fits || node.facts.grouping.is_some() || !self.plan.steps[operand].node.kind.by_ranges()?.is_poured() {
             return None;
@@ -212,7 +222,7 @@ impl<'a> Layout<'a> {
             Share::Along(cut) => Some((cut.axis, self.source(leaf.at)?)),
             Share::Whole => None,
         });
-        let each = |axis: usize, source: &dyn Source| source.bytes() / source.shape()[axis].max(1) as u64;
+        let each = |axis: usize, source: &dyn Source| source.about() / source.shape()[axis].max(1) as u64;
         Cost {
             much: if positions.saturating_mul(POSITION) > (self.memory / INPUT).into() { positions } else { 0 },
             is_not_cut: stage.length < 2,

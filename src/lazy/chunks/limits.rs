@@ -15,7 +15,8 @@ pub(super) const LEAST_READ: u64 = 2 << 20;
 /// have theirs.
 pub(super) const RESULT: u64 = 4;
 
-/// Of the memory, the part that the states of a fold may take at once.
+/// Of the memory, the part that the states of a fold may take at once, and another one of that size for the results of
+/// all folds.
 pub(super) const STATES: u64 = 4;
 
 /// What a step may make in any case: it has room in what work takes besides.
